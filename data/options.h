@@ -1,0 +1,57 @@
+/*
+ * options.h - the command line: one table per command yields parsing, --help, the man page and shell completion.
+ *
+ * A program is a table of commands.  A command's options fill a plain struct of its own: each option names the field by
+ * its offset.  Unknown words are answered with the nearest known one.
+ */
+#ifndef DATA_OPTIONS_H
+#define DATA_OPTIONS_H
+
+#include "kernels/base.h"
+
+enum option_type {
+    OPTION_FLAG,   /* bool */
+    OPTION_STRING, /* const char *, borrowed from argv */
+    OPTION_INT,    /* int64_t, checked against low..high when low < high */
+    OPTION_REAL,   /* double, likewise */
+    OPTION_CHOICE  /* const char *, one of the words in `choices`, separated by | */
+};
+
+struct option {
+    const char *name; /* long name without dashes; NULL ends the table */
+    char letter;      /* short form, or 0 */
+    enum option_type type;
+    size_t offset;
+    const char *value; /* its name in the help: FILE, N, DIR */
+    const char *help;
+    const char *choices;
+    double low, high;
+    bool required;
+};
+
+struct command {
+    const char *name, *summary;
+    const char *operands;  /* as shown in the usage, "IN.jsonl"; NULL when there are none */
+    int min_operands, max_operands;
+    const struct option *options;
+    const void *defaults;  /* the struct that options fill, with its default values */
+    size_t size;           /* its size */
+    const char *details;   /* paragraphs for --help and the man page, or NULL */
+    /* Returns an exit code; on anything but OK and RECORDS err says why and the program prints it. */
+    enum exit_code (*run)(const void *options, char *const *operands, int n_operands, struct error *err);
+};
+
+struct program {
+    const char *name, *summary;
+    const struct command *commands;
+    int n_commands;
+    const char *(*build_options)(void); /* what --version prints after version and commit; may be NULL */
+};
+
+/*
+ * The whole of main(): `PROGRAM COMMAND [options] [operands]`, also --help, --version, `help COMMAND`, `completion bash`
+ * and `man`.  Long options take "--name value" and "--name=value"; "--" ends them; options and operands may be mixed.
+ */
+int program_main(const struct program *p, int argc, char **argv);
+
+#endif

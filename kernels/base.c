@@ -1,0 +1,74 @@
+#include "kernels/base.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int error_set(struct error *err, enum exit_code code, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (!err)
+        return -1;
+    va_start(ap, fmt);
+    vsnprintf(err->text, sizeof err->text, fmt, ap);
+    va_end(ap);
+    err->code = code;
+    return -1;
+}
+
+int error_prefix(struct error *err, const char *fmt, ...)
+{
+    char old[sizeof err->text];
+    va_list ap;
+
+    if (!err)
+        return -1;
+    memcpy(old, err->text, sizeof old);
+    va_start(ap, fmt);
+    int n = vsnprintf(err->text, sizeof err->text, fmt, ap);
+    va_end(ap);
+    if (n >= 0 && (size_t)n < sizeof err->text)
+        snprintf(err->text + n, sizeof err->text - (size_t)n, ": %s", old);
+    return -1;
+}
+
+void check_failed(const char *file, int line, const char *expr, const char *fmt, ...)
+{
+    va_list ap;
+
+    fprintf(stderr, "%s:%d: CHECK(%s) failed: ", file, line, expr);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+    abort();
+}
+
+void *xmalloc(size_t bytes)
+{
+    void *p = malloc(bytes ? bytes : 1);
+    CHECK(p, "out of memory: %zu bytes", bytes);
+    return p;
+}
+
+void *xcalloc(size_t count, size_t size)
+{
+    void *p = calloc(count ? count : 1, size ? size : 1);
+    CHECK(p, "out of memory: %zu x %zu bytes", count, size);
+    return p;
+}
+
+void *xrealloc(void *p, size_t bytes)
+{
+    p = realloc(p, bytes ? bytes : 1);
+    CHECK(p, "out of memory: %zu bytes", bytes);
+    return p;
+}
+
+char *xstrdup(const char *s)
+{
+    size_t n = strlen(s) + 1;
+    return memcpy(xmalloc(n), s, n);
+}

@@ -1,0 +1,70 @@
+/*
+ * base.h - what every file may assume: CHECK for bugs, struct error for bad input, exit codes.
+ *
+ * A bug (wrong shape, NULL, full arena) aborts through CHECK.  Bad input (a file, an argument, too little memory)
+ * returns -1 or NULL and fills the caller's struct error, whose code is what the program will exit with.
+ */
+#ifndef KERNELS_BASE_H
+#define KERNELS_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a program exits with; documented in every --help and man page. */
+enum exit_code {
+    EXIT_CODE_OK = 0,
+    EXIT_CODE_FAILURE = 1,
+    EXIT_CODE_USAGE = 2,      /* command line or configuration */
+    EXIT_CODE_DATA = 3,       /* input data */
+    EXIT_CODE_DEVICE = 4,     /* device or driver */
+    EXIT_CODE_MEMORY = 5,     /* out of memory */
+    EXIT_CODE_CHECKPOINT = 6, /* checkpoint or model folder corrupt or incompatible */
+    EXIT_CODE_RECORDS = 7,    /* some records failed */
+    EXIT_CODE_SIGINT = 130,   /* interrupted, after saving */
+    EXIT_CODE_SIGTERM = 143
+};
+
+/* A failure the caller can report.  Lives on the caller's stack; never allocates. */
+struct error {
+    char text[1024];
+    enum exit_code code;
+};
+
+/* Formats into err->text and sets err->code (err may be NULL).  Returns -1, so: return error_set(err, ...). */
+int error_set(struct error *err, enum exit_code code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* Puts "<formatted>: " before the text that is already there; the code stays.  Returns -1. */
+int error_prefix(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prints file:line, condition and message, then aborts.  Reached only through CHECK. */
+void check_failed(const char *file, int line, const char *expr, const char *fmt, ...)
+    __attribute__((noreturn, format(printf, 4, 5)));
+
+#define CHECK(cond, ...) ((cond) ? (void)0 : check_failed(__FILE__, __LINE__, #cond, __VA_ARGS__))
+
+/* malloc and realloc for sizes we chose ourselves: they never return NULL, running out aborts with the size. */
+void *xmalloc(size_t bytes) __attribute__((malloc));
+void *xcalloc(size_t count, size_t size) __attribute__((malloc));
+void *xrealloc(void *p, size_t bytes);
+char *xstrdup(const char *s) __attribute__((malloc));
+
+/* Makes room for one more element of a growing array: items points at the array, cap at its capacity. */
+#define GROW(items, count, cap)                                                                     \
+    do {                                                                                            \
+        if ((count) == (cap)) {                                                                     \
+            (cap) = (cap) ? 2 * (cap) : 16;                                                         \
+            (items) = xrealloc((items), (size_t)(cap) * sizeof *(items));                           \
+        }                                                                                           \
+    } while (0)
+
+#define ARRAY_LEN(a) ((int)(sizeof(a) / sizeof *(a)))
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,62 @@
+/*
+ * device.h - a place that runs kernels: memory, copies, capture, and a filled struct kernels.
+ *
+ * `cpu` is linked in.  `cuda` and `simt` are modules, libambit_cuda.so and libambit_simt.so, opened at run time, so the
+ * programs start on a machine without any NVIDIA file.  Both are built from the same sources.
+ */
+#ifndef KERNELS_DEVICE_H
+#define KERNELS_DEVICE_H
+
+#include "kernels/kernels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a device implements.  A module exports one as `const struct driver ambit_driver`. */
+struct driver {
+    const char *name;
+    const struct kernels *kernels;
+    /* Fills d->state, d->description, d->total_memory and d->free_memory. */
+    int (*open)(struct device *d, int number, struct error *err);
+    void (*close)(struct device *d);
+    /* Device memory aligned to ARENA_ALIGN.  Returns NULL with EXIT_CODE_MEMORY. */
+    void *(*alloc)(struct device *d, size_t bytes, struct error *err);
+    void (*free)(struct device *d, void *p);
+    /* Copies in stream order; download waits for it, upload has read src when it returns. */
+    void (*upload)(struct device *d, void *dst, const void *src, size_t bytes);
+    void (*download)(struct device *d, void *dst, const void *src, size_t bytes);
+    void (*sync)(struct device *d);
+    /* Kernels between begin and end are recorded, not run; replay runs them.  Where capture is NULL, steps run eagerly. */
+    void (*capture_begin)(struct device *d);
+    void *(*capture_end)(struct device *d);
+    void (*replay)(struct device *d, void *captured);
+    void (*capture_free)(struct device *d, void *captured);
+};
+
+struct device {
+    const struct driver *driver;
+    void *state;  /* the driver's */
+    void *module; /* what dlopen gave, NULL for the cpu */
+    char description[128];
+    size_t total_memory, free_memory;
+};
+
+extern const struct driver cpu_driver;
+
+/* spec: auto | cpu | cuda | cuda:N | simt.  auto takes cuda where it opens, else the cpu.  -1 with EXIT_CODE_DEVICE. */
+int device_open(struct device *d, const char *spec, struct error *err);
+void device_close(struct device *d);
+
+/* A device arena of the given size. */
+int device_arena(struct device *d, struct arena *a, size_t bytes, struct error *err);
+void device_arena_release(struct device *d, struct arena *a);
+
+/* Whole tensors, host side contiguous with the tensor's own element type. */
+void device_upload(struct device *d, struct tensor *t, const void *src);
+void device_download(struct device *d, void *dst, const struct tensor *t);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,151 @@
+/*
+ * kernels.h - the instruction set: one slot per kernel, filled by cpu/ and by the CUDA sources (which also make simt).
+ *
+ * KERNEL_LIST is the only place a kernel is declared: it yields the slot, both prototypes and both table rows.
+ *
+ * Contract of every kernel.  Shapes were checked by the op.  Outputs come first.  A `struct grad` whose t is NULL is not
+ * written; add means +=.  Element types follow tensor.h: x, y, w and activations' gradients share the compute type, F32
+ * or BF16, unless a line says otherwise; sums run in f32 at least.  Empty tensors are legal and do nothing.  Results are
+ * bitwise reproducible: no atomic additions of floats.  A kernel may take scratch from c->step above the current mark and
+ * must give it back, with sizes that depend on shapes only.
+ */
+#ifndef KERNELS_KERNELS_H
+#define KERNELS_KERNELS_H
+
+#include "kernels/ops.h"
+#include "kernels/tape.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* clang-format off */
+#define KERNEL_LIST(K)                                                                                                 \
+    /* y = value, any float type */                                                                                    \
+    K(fill, (struct ctx *c, struct tensor *y, float value))                                                            \
+    /* y = x, converting between F32 and BF16 */                                                                       \
+    K(cast, (struct ctx *c, struct tensor *y, const struct tensor *x))                                                 \
+    /* dx (+)= dy, converting */                                                                                       \
+    K(accumulate, (struct ctx *c, struct grad dx, const struct tensor *dy))                                            \
+    /* y = a + b */                                                                                                    \
+    K(add, (struct ctx *c, struct tensor *y, const struct tensor *a, const struct tensor *b))                          \
+    /* y = alpha x */                                                                                                  \
+    K(scale, (struct ctx *c, struct grad y, const struct tensor *x, float alpha))                                      \
+    /* y = act(x);  dx (+)= dy act'(x) */                                                                              \
+    K(activation, (struct ctx *c, struct tensor *y, const struct tensor *x, enum activation act))                      \
+    K(activation_backward, (struct ctx *c, struct grad dx, const struct tensor *dy, const struct tensor *x,            \
+                            enum activation act))                                                                      \
+    /* y[T,N] = act(x[T,K] w[N,K]^T + b[N]); b NULL or F32; pre[T,N] (NULL: not wanted) = the argument of act */       \
+    K(linear, (struct ctx *c, struct tensor *y, struct tensor *pre, const struct tensor *x, const struct tensor *w,    \
+               const struct tensor *b, enum activation act))                                                           \
+    /* y[M,N] (+)= op(a) op(b), op the transpose when ta or tb; y may be F32 while a and b are BF16 */                 \
+    K(matmul, (struct ctx *c, struct grad y, const struct tensor *a, bool ta, const struct tensor *b, bool tb))        \
+    /* y[N] (+)= sum over rows of x[T,N]; y F32 */                                                                     \
+    K(sum_rows, (struct ctx *c, struct grad y, const struct tensor *x))                                                \
+    /* y[T,C] = sum_i table[i][ids[i][t], :], n tables */                                                              \
+    K(embed, (struct ctx *c, struct tensor *y, struct tensor *const *table, struct tensor *const *ids, int n))         \
+    /* y[T,C] = x[ids[t], :] */                                                                                        \
+    K(gather, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct tensor *ids))                     \
+    /* y[i.uniq[u], :] (+)= sum of x[i.order[s], :] for s in [i.start[u], i.start[u+1]); without add, rows that        \
+       nothing points at become 0.  y may be F32 (a parameter's gradient) while x is BF16 */                           \
+    K(scatter, (struct ctx *c, struct grad y, const struct tensor *x, const struct index *i))                          \
+    /* z = x + res (res may be NULL), y = (z - mean) rstd w + b; mean, rstd [T] F32, w, b [C] F32 */                   \
+    K(layer_norm, (struct ctx *c, struct tensor *y, struct tensor *mean, struct tensor *rstd, const struct tensor *x,  \
+                   const struct tensor *res, const struct tensor *w, const struct tensor *b, float eps))               \
+    /* the gradient of z goes to dx and, the same numbers, to dres */                                                  \
+    K(layer_norm_backward, (struct ctx *c, struct grad dx, struct grad dres, struct grad dw, struct grad db,           \
+                            const struct tensor *dy, const struct tensor *x, const struct tensor *res,                 \
+                            const struct tensor *w, const struct tensor *mean, const struct tensor *rstd))             \
+    /* y[r,j] = word(site, r, j) < threshold(p) ? 0 : x[r,j] / (1 - p); its own backward (y = dx) */                   \
+    K(dropout, (struct ctx *c, struct grad y, const struct tensor *x, float p, uint32_t site))                         \
+    /* packed bidirectional attention, see op_attention; lse [Tq, heads] F32 = log sum exp of the scaled scores */     \
+    K(attention, (struct ctx *c, struct tensor *y, struct tensor *lse, const struct tensor *q, const struct tensor *kv,\
+                  const struct seqs *qs, const struct seqs *ks, int heads, float p, uint32_t site))                    \
+    /* dq and dkv are laid out as q and kv; with fused input q == kv, only dq is given, and it is written once */      \
+    K(attention_backward, (struct ctx *c, struct grad dq, struct grad dkv, const struct tensor *dy,                    \
+                           const struct tensor *y, const struct tensor *lse, const struct tensor *q,                   \
+                           const struct tensor *kv, const struct seqs *qs, const struct seqs *ks, int heads, float p,  \
+                           uint32_t site))                                                                             \
+    /* one GAT layer's aggregation, see op_gat; alpha [E, heads] F32 keeps the coefficients before dropout */          \
+    K(gat, (struct ctx *c, struct tensor *y, struct tensor *alpha, const struct tensor *z, const struct gat *g,        \
+            uint32_t site))                                                                                            \
+    K(gat_backward, (struct ctx *c, struct grad dz, struct grad da_src, struct grad da_dst, struct grad dedge_bias,    \
+                     struct grad dbias, const struct tensor *dy, const struct tensor *alpha, const struct tensor *z,   \
+                     const struct gat *g, uint32_t site))                                                              \
+    /* y[s,:] = sum or mean of the rows of segment s, 0 when it is empty */                                            \
+    K(segment_pool, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct seqs *s, enum pool pool))   \
+    K(segment_pool_backward, (struct ctx *c, struct grad dx, const struct tensor *dy, const struct seqs *s,            \
+                              enum pool pool))                                                                         \
+    /* a = softmax of gate[T] F32 within each segment; y[s,:] = sum a[t] x[t,:]; a[T] F32 */                           \
+    K(attention_pool, (struct ctx *c, struct tensor *y, struct tensor *a, const struct tensor *x,                      \
+                       const struct tensor *gate, const struct seqs *s))                                               \
+    K(attention_pool_backward, (struct ctx *c, struct grad dx, struct grad dgate, const struct tensor *dy,             \
+                                const struct tensor *x, const struct tensor *a, const struct seqs *s))                 \
+    /* y[p,:] = x[u[p]], x[v[p]], |x[u[p]] - x[v[p]]|, x[u[p]] * x[v[p]], extra[p] side by side; y [P, 4C + F] */      \
+    K(pair_features, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct tensor *u,                 \
+                      const struct tensor *v, const struct tensor *extra))                                             \
+    /* du[p,:], dv[p,:] [P,C]: what reaches the two ends of each pair; the op scatters them into dx */                 \
+    K(pair_features_backward, (struct ctx *c, struct tensor *du, struct tensor *dv, const struct tensor *dy,           \
+                               const struct tensor *x, const struct tensor *u, const struct tensor *v))                \
+    /* y[s] = logit of 1 - prod over segment s of (1 - sigmoid(x[t])); x, y F32; an empty segment gives -30 */         \
+    K(noisy_or, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct seqs *s))                       \
+    K(noisy_or_backward, (struct ctx *c, struct grad dx, const struct tensor *dy, const struct tensor *x,              \
+                          const struct tensor *y, const struct seqs *s))                                               \
+    /* loss[1] = scale sum_i weight[i] bce(x[i], target[i]); all F32, weight may be NULL */                            \
+    K(bce, (struct ctx *c, struct tensor *loss, const struct tensor *x, const struct tensor *target,                   \
+            const struct tensor *weight, float pos_weight, float scale))                                               \
+    K(bce_backward, (struct ctx *c, struct grad dx, const struct tensor *dloss, const struct tensor *x,                \
+                     const struct tensor *target, const struct tensor *weight, float pos_weight, float scale))         \
+    /* loss[1] = scale sum_t -log softmax(x[t])[target[t]], rows with target < 0 left out; lse [T] F32 */              \
+    K(cross_entropy, (struct ctx *c, struct tensor *loss, struct tensor *lse, const struct tensor *x,                  \
+                      const struct tensor *target, float scale))                                                       \
+    K(cross_entropy_backward, (struct ctx *c, struct grad dx, const struct tensor *dloss, const struct tensor *lse,    \
+                               const struct tensor *x, const struct tensor *target, float scale))                      \
+    /* y[1] F32 += sum of x^2, x F32 */                                                                                \
+    K(sum_squares, (struct ctx *c, struct tensor *y, const struct tensor *x))                                          \
+    /* lr[1] = the schedule at step rng[2]; then rng[2] += 1 */                                                        \
+    K(schedule, (struct ctx *c, struct tensor *lr, struct tensor *rng, const struct schedule *s))                      \
+    /* one AdamW update, see optim.h: w (F32 or BF16), master (NULL when w is F32), m, v, gradient; then g = 0 */      \
+    K(adamw, (struct ctx *c, struct tensor *w, struct tensor *master, struct tensor *m, struct tensor *v,              \
+              struct tensor *g, const struct tensor *norm, const struct tensor *lr, const struct tensor *rng,          \
+              const struct adamw *a))
+/* clang-format on */
+
+struct kernels {
+#define KERNEL_SLOT(name, args) void(*name) args;
+    KERNEL_LIST(KERNEL_SLOT)
+#undef KERNEL_SLOT
+};
+
+#define KERNEL_PROTOTYPES(name, args) \
+    void cpu_##name args;             \
+    void cuda_##name args;
+KERNEL_LIST(KERNEL_PROTOTYPES)
+#undef KERNEL_PROTOTYPES
+
+extern const struct kernels cpu_kernels;
+
+/* The one door every kernel passes through; its arguments are plain names, since a dry run skips them. */
+#define RUN(c, slot, ...)                   \
+    do {                                    \
+        if ((c)->k)                         \
+            (c)->k->slot((c), __VA_ARGS__); \
+    } while (0)
+
+/* Where q, k and v of op_attention lie: element (t, h, d) of each is base[t * stride + h * head_dim + d]. */
+struct attention_view {
+    int64_t head_dim, q_stride, kv_stride, k_offset, v_offset;
+};
+static inline struct attention_view attention_view(const struct tensor *q, const struct tensor *kv, int heads)
+{
+    bool fused = q == kv;
+    int64_t width = fused ? tensor_cols(q) / 3 : tensor_cols(q);
+    struct attention_view v = { width / heads, tensor_cols(q), tensor_cols(kv), fused ? width : 0,
+                                fused ? 2 * width : width };
+    return v;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,123 @@
+/*
+ * ops.h - the vocabulary: every differentiable op, its shapes and its formula.
+ *
+ * Letters: T rows (tokens of all sequences one after another), C channels, H heads, D head size, N nodes, E edges,
+ * S segments, P pairs, V classes.  Every op returns a new tensor in the step arena and, when recording, leaves a record
+ * for the backward.  Wrong shapes are bugs and abort.  Nothing is padded: sequences are packed and described by offsets.
+ */
+#ifndef KERNELS_OPS_H
+#define KERNELS_OPS_H
+
+#include "kernels/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum activation { ACT_NONE, ACT_GELU /* erf */, ACT_GELU_TANH, ACT_RELU, ACT_LEAKY_RELU /* 0.2 */, ACT_ELU, ACT_TANH, ACT_SIGMOID };
+enum pool { POOL_SUM, POOL_MEAN };
+
+/* n segments of packed rows: segment s is rows offsets[s] .. offsets[s+1]-1.  offsets is I32 [n + 1] on the device. */
+struct seqs {
+    struct tensor *offsets;
+    int64_t n, max_len; /* max_len >= every segment's length; host numbers that kernels may size grids by */
+};
+
+/*
+ * n row numbers and, sorted by row, who asks for each: the form in which a sum over askers is the same on every run.
+ * All I32 on the device: ids[n]; uniq[n] distinct rows, ascending, -1 past the last; start[n+1] into order[n], whose
+ * entries are the positions in ids, ascending for each row.  Made by index_new (batch side, host arrays).
+ */
+struct index {
+    struct tensor *ids, *uniq, *start, *order;
+    int64_t n;
+};
+
+/*
+ * A batch of graphs as one graph, edges sorted by target: node i receives edges offsets[i] .. offsets[i+1]-1, edge e
+ * comes from sources[e] with relation types[e].  out_* is the same by source: node j sends out_edges[out_offsets[j]] ...
+ * targets[e] is the receiving node.  All I32 on the device.
+ */
+struct graph {
+    struct tensor *offsets, *sources, *types, *targets, *out_offsets, *out_edges;
+    int64_t nodes, edges;
+    int64_t max_degree;
+};
+
+/* One GAT aggregation (Velickovic et al. 2018, eq. 1-6; gatekeeper's relation bias added to the score). */
+struct gat {
+    const struct graph *graph;
+    struct tensor *a_src, *a_dst; /* F32 [H, D] */
+    struct tensor *edge_bias;     /* F32 [types, H], or NULL */
+    struct tensor *bias;          /* F32 [H * D], or [D] when mean; NULL for none */
+    int heads;
+    bool mean;                    /* average the heads instead of laying them side by side */
+    float slope;                  /* of LeakyReLU */
+    float p;                      /* dropout on the coefficients */
+};
+
+struct schedule {
+    float lr;
+    int64_t warmup, total;        /* steps; linear rise, then a fall to zero at total */
+    bool cosine;                  /* half a cosine rather than a line */
+};
+
+struct adamw {
+    float beta1, beta2, eps, decay, lr_scale;
+    float clip;                   /* global norm, 0 for none; gradients are scaled by min(1, clip / sqrt(norm)) */
+};
+
+/* y = a + b, same shape */
+struct tensor *op_add(struct ctx *c, struct tensor *a, struct tensor *b);
+/* y = alpha x */
+struct tensor *op_scale(struct ctx *c, struct tensor *x, float alpha);
+/* y = act(x) */
+struct tensor *op_activation(struct ctx *c, struct tensor *x, enum activation act);
+/* y = x in another float type */
+struct tensor *op_cast(struct ctx *c, struct tensor *x, enum dtype dtype);
+/* y[T,N] = act(x[T,K] w[N,K]^T + b[N]), b may be NULL */
+struct tensor *op_linear(struct ctx *c, struct tensor *x, struct tensor *w, struct tensor *b, enum activation act);
+/* y = op(a) op(b), 2-D, op the transpose when ta or tb */
+struct tensor *op_matmul(struct ctx *c, struct tensor *a, bool ta, struct tensor *b, bool tb);
+/* y[T,C] = sum_i table[i][ids[i][t], :]; n <= 4 */
+struct tensor *op_embed(struct ctx *c, struct tensor *const *table, const struct index *ids, int n);
+/* y[n,C] = x[i.ids, :] */
+struct tensor *op_gather(struct ctx *c, struct tensor *x, const struct index *i);
+/* y[rows,C] = 0 but y[i.ids[t], :] += x[t, :] */
+struct tensor *op_scatter(struct ctx *c, struct tensor *x, const struct index *i, int64_t rows);
+/* y = layer norm of x + res over the last dimension, res may be NULL */
+struct tensor *op_layer_norm(struct ctx *c, struct tensor *x, struct tensor *res, struct tensor *w, struct tensor *b,
+                             float eps);
+/* y = x with a share p of its elements zeroed and the rest divided by 1 - p; x itself when not training or p is 0 */
+struct tensor *op_dropout(struct ctx *c, struct tensor *x, float p);
+/*
+ * Bidirectional attention within each sequence: softmax(q k^T / sqrt(D)) v, dropout p on the weights when training.
+ * Self attention: q == kv, [T, 3 H D], the columns of q, k and v side by side.  Otherwise q [Tq, H D], kv [Tk, 2 H D]
+ * (k then v), qs->n == ks->n.  y [Tq, H D].  D is 32, 64 or 128.  A query of an empty key sequence gives 0.
+ */
+struct tensor *op_attention(struct ctx *c, struct tensor *q, struct tensor *kv, const struct seqs *qs,
+                            const struct seqs *ks, int heads, float p);
+/*
+ * z [N, H D].  score(j -> i) = LeakyReLU(a_src . z_j + a_dst . z_i + edge_bias[type]); alpha = softmax over the edges
+ * into i; y_i = sum alpha z_j, heads side by side [N, H D] or averaged [N, D]; + bias.  A node without edges gets bias.
+ */
+struct tensor *op_gat(struct ctx *c, struct tensor *z, const struct gat *g);
+/* y[S,C] = sum or mean of each segment's rows */
+struct tensor *op_segment_pool(struct ctx *c, struct tensor *x, const struct seqs *s, enum pool pool);
+/* y[S,C] = sum over the segment of softmax(gate) x; gate F32 [T] */
+struct tensor *op_attention_pool(struct ctx *c, struct tensor *x, struct tensor *gate, const struct seqs *s);
+/* y[P, 4C + F] = x_u, x_v, |x_u - x_v|, x_u x_v, extra[P,F]; extra (compute type) may be NULL and gets no gradient */
+struct tensor *op_pair_features(struct ctx *c, struct tensor *x, const struct index *u, const struct index *v,
+                                struct tensor *extra);
+/* y[S] = log(p / (1 - p)), p = 1 - prod (1 - sigmoid(x)); x F32 [T] */
+struct tensor *op_noisy_or(struct ctx *c, struct tensor *x, const struct seqs *s);
+/* loss = scale sum_i weight_i (pos_weight t_i softplus(-x_i) + (1 - t_i) softplus(x_i)); all F32 [n] */
+struct tensor *op_bce(struct ctx *c, struct tensor *x, struct tensor *target, struct tensor *weight, float pos_weight,
+                      float scale);
+/* loss = scale sum_t -log softmax(x[t])[target[t]]; x [T,V], target I32 [T], negative: left out */
+struct tensor *op_cross_entropy(struct ctx *c, struct tensor *x, struct tensor *target, float scale);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,53 @@
+/*
+ * param.h - the list that initialisation, loading, saving, the optimizer and LoRA all walk.
+ *
+ * A parameter's name is the name in the checkpoint.  Trainable parameters own an F32 gradient and two F32 moments; a
+ * BF16 weight also owns an F32 master copy.  All of it lies in the model arenas and lives as long as the model.
+ */
+#ifndef KERNELS_PARAM_H
+#define KERNELS_PARAM_H
+
+#include "kernels/ops.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum param_flags { PARAM_DECAY = 1, PARAM_FROZEN = 2 };
+
+struct param {
+    const char *name;
+    struct tensor *t;
+    struct tensor *master, *m, *v; /* NULL where not needed */
+    unsigned flags;
+    float lr_scale;
+    float init_std; /* 0: zeros, negative: ones, else normal(0, init_std) truncated at two deviations */
+};
+
+struct params {
+    struct param *list;
+    int n, cap;
+};
+
+/* Declares a parameter and takes its memory: data from `data`, headers from `host`. */
+struct param_arenas {
+    struct arena *host, *data;
+    bool training; /* gradients, moments and masters too */
+};
+struct tensor *param_new(struct params *p, const struct param_arenas *a, enum dtype dtype, int ndim, const int64_t *shape,
+                         float init_std, unsigned flags, const char *name_fmt, ...) __attribute__((format(printf, 8, 9)));
+struct param *params_find(const struct params *p, const char *name);
+void params_release(struct params *p);
+
+/* Draws initial values on the host (a parameter's numbers depend on its name and seed alone) and uploads them;
+ * gradients and moments become zero. */
+void params_init(struct params *p, struct device *d, uint64_t seed);
+/* One parameter from F32 values: weight, master. */
+void param_upload(struct param *p, struct device *d, const float *values);
+/* The F32 values of a parameter (its master where it has one); out has tensor_size floats. */
+void param_download(const struct param *p, struct device *d, float *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

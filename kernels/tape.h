@@ -1,0 +1,61 @@
+/*
+ * tape.h - reverse-mode differentiation by a linked list of records.
+ *
+ * An op computes its output at once and, when an input wants a gradient, pushes a record holding what its backward
+ * needs.  tape_backward() walks the list from newest to oldest.  Records and gradients live in the step arenas: nothing
+ * is freed one by one, and the next step reuses the same addresses, which is what lets a whole training step be captured
+ * as one CUDA graph.
+ */
+#ifndef KERNELS_TAPE_H
+#define KERNELS_TAPE_H
+
+#include "kernels/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* First member of every op's record.  `out` is the output whose gradient starts the backward. */
+struct node {
+    struct node *prev;
+    struct tensor *out;
+    void (*backward)(struct ctx *c, struct node *n);
+};
+
+/* Where a backward kernel writes: t is NULL when nobody wants it; add says += rather than =. */
+struct grad {
+    struct tensor *t;
+    bool add;
+};
+/* Call once per input of an op, each followed by its kernel when two inputs may be the same tensor. */
+struct grad grad_of(struct ctx *c, struct tensor *t);
+
+/* True, and marks y, when recording and any of the listed inputs (NULL allowed) needs a gradient. */
+bool tape_needs_(struct ctx *c, struct tensor *y, int n, struct tensor *const *in);
+#define tape_needs(c, y, ...)                                                                     \
+    tape_needs_((c), (y), (int)(sizeof((struct tensor *[]){ __VA_ARGS__ }) / sizeof(void *)),     \
+                (struct tensor *[]){ __VA_ARGS__ })
+
+/* Copies *rec (whose first member is a struct node) into the arena and makes it the newest record. */
+void tape_push(struct ctx *c, const void *rec, size_t size);
+#define TAPE_PUSH(c, type, y, fn, ...)                                                                           \
+    tape_push((c), &(struct type){ .node = { .out = (y), .backward = (fn) }, __VA_ARGS__ }, sizeof(struct type))
+
+/* Runs the tape from loss, an F32 scalar whose gradient becomes 1, back to the oldest record. */
+void tape_backward(struct ctx *c, struct tensor *loss);
+/* The same from y with dy as the gradient of y. */
+void tape_backward_from(struct ctx *c, struct tensor *y, struct tensor *dy);
+
+/*
+ * Gradient checkpointing.  Computes y = fn(in) keeping only y; the backward runs fn again, recording, on memory that is
+ * given back when the block is done, and with the same random numbers.  fn maps in[0] to the same shape and keeps no
+ * pointer to what it allocates.  Whatever needs a gradient and is not a parameter must be in in[].
+ */
+typedef struct tensor *block_fn(struct ctx *c, struct tensor **in, const void *arg);
+enum { BLOCK_MAX_IN = 4 };
+struct tensor *tape_checkpoint(struct ctx *c, block_fn *fn, const void *arg, struct tensor **in, int n_in);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,113 @@
+#include "kernels/tensor.h"
+
+#include <string.h>
+
+int64_t tensor_size(const struct tensor *t)
+{
+    int64_t n = 1;
+    for (int i = 0; i < t->ndim; i++)
+        n *= t->shape[i];
+    return n;
+}
+
+int64_t tensor_cols(const struct tensor *t)
+{
+    return t->ndim ? t->shape[t->ndim - 1] : 1;
+}
+
+int64_t tensor_rows(const struct tensor *t)
+{
+    int64_t n = 1;
+    for (int i = 0; i + 1 < t->ndim; i++)
+        n *= t->shape[i];
+    return tensor_cols(t) ? n : 0;
+}
+
+size_t dtype_size(enum dtype dtype)
+{
+    return dtype == BF16 ? 2 : 4;
+}
+
+const char *dtype_name(enum dtype dtype)
+{
+    static const char *const names[] = { [F32] = "f32", [BF16] = "bf16", [I32] = "i32" };
+    return names[dtype];
+}
+
+size_t tensor_bytes(const struct tensor *t)
+{
+    return (size_t)tensor_size(t) * dtype_size(t->dtype);
+}
+
+struct tensor *tensor_alloc(struct arena *host, struct arena *data, enum dtype dtype, int ndim, const int64_t *shape)
+{
+    struct tensor *t = arena_alloc(host, sizeof *t);
+
+    CHECK(ndim >= 0 && ndim <= TENSOR_MAX_DIMS, "%d dimensions", ndim);
+    *t = (struct tensor){ .dtype = dtype, .ndim = ndim };
+    for (int i = 0; i < ndim; i++) {
+        CHECK(shape[i] >= 0, "dimension %d is %lld", i, (long long)shape[i]);
+        t->shape[i] = shape[i];
+    }
+    t->data = arena_alloc(data, tensor_bytes(t));
+    return t;
+}
+
+struct tensor *tensor_new(struct ctx *c, enum dtype dtype, int ndim, const int64_t *shape)
+{
+    return tensor_alloc(c->host, c->step, dtype, ndim, shape);
+}
+
+struct tensor *tensor_new1(struct ctx *c, enum dtype dtype, int64_t n)
+{
+    return tensor_new(c, dtype, 1, &n);
+}
+
+struct tensor *tensor_new2(struct ctx *c, enum dtype dtype, int64_t rows, int64_t cols)
+{
+    return tensor_new(c, dtype, 2, (int64_t[]){ rows, cols });
+}
+
+struct tensor *tensor_like(struct ctx *c, const struct tensor *t)
+{
+    return tensor_new(c, t->dtype, t->ndim, t->shape);
+}
+
+static struct tensor *slice_of(struct ctx *c, const struct tensor *t, int64_t from, int64_t n)
+{
+    struct tensor *s = arena_alloc(c->host, sizeof *s);
+    int64_t row = t->shape[0] ? tensor_size(t) / t->shape[0] : 0;
+
+    *s = *t;
+    s->shape[0] = n;
+    s->data = (char *)t->data + (size_t)(from * row) * dtype_size(t->dtype);
+    return s;
+}
+
+struct tensor *tensor_slice(struct ctx *c, const struct tensor *t, int64_t from, int64_t n)
+{
+    CHECK(t->ndim > 0 && from >= 0 && n >= 0 && from + n <= t->shape[0], "rows %lld + %lld of %lld", (long long)from,
+          (long long)n, (long long)(t->ndim ? t->shape[0] : 0));
+    CHECK(t->is_param || !t->needs_grad, "a slice of an activation would lose its gradient");
+    struct tensor *s = slice_of(c, t, from, n);
+    if (t->grad)
+        s->grad = slice_of(c, t->grad, from, n);
+    return s;
+}
+
+uint16_t bf16_from_f32(float x)
+{
+    uint32_t u;
+    memcpy(&u, &x, sizeof u);
+    if ((u & 0x7fffffffu) > 0x7f800000u)
+        return (uint16_t)(u >> 16 | 0x40u);
+    return (uint16_t)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
+}
+
+float f32_from_bf16(uint16_t x)
+{
+    uint32_t u = (uint32_t)x << 16;
+    float f;
+    memcpy(&f, &u, sizeof f);
+    return f;
+}

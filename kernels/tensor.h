@@ -1,0 +1,78 @@
+/*
+ * tensor.h - shape, type and a borrowed pointer into an arena.
+ *
+ * Tensors are contiguous and row-major, always: a permute is a kernel or is folded into the next one, never a stride.
+ * Matrices and embedding tables have the compute type (F32 or BF16); vectors (biases, norms, attention vectors), losses
+ * and the gradients of parameters are always F32; ids and offsets are I32.
+ */
+#ifndef KERNELS_TENSOR_H
+#define KERNELS_TENSOR_H
+
+#include "kernels/arena.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum dtype { F32, BF16, I32 };
+enum { TENSOR_MAX_DIMS = 4 };
+
+struct tensor {
+    void *data;
+    enum dtype dtype;
+    int ndim;
+    int64_t shape[TENSOR_MAX_DIMS];
+    struct tensor *grad; /* same shape; NULL until the first backward write, F32 and allocated once for a parameter */
+    bool needs_grad;
+    bool is_param;       /* its gradient is F32, zeroed once per optimizer step and always added to */
+    bool frozen;         /* data never changes again: a device may keep a packed copy of it */
+};
+
+struct kernels;
+struct device;
+struct node;
+
+/* Everything a step needs; passed first to every op and kernel. */
+struct ctx {
+    const struct kernels *k; /* NULL: dry run, allocate and record only */
+    struct device *dev;
+    struct arena *host;      /* tensor headers and records of this step */
+    struct arena *step;      /* tensor data of this step */
+    struct node *tape;       /* newest record */
+    bool recording;          /* ops push records */
+    bool training;           /* dropout is on */
+    struct tensor *rng;      /* I32 [4] on the device: seed low, seed high, step, 0 */
+    uint32_t site;           /* counts the random ops of a step, so that each draws its own numbers */
+};
+
+int64_t tensor_size(const struct tensor *t);
+/* Last dimension; 1 for a scalar. */
+int64_t tensor_cols(const struct tensor *t);
+/* Product of all dimensions but the last; 0 when the tensor is empty. */
+int64_t tensor_rows(const struct tensor *t);
+size_t dtype_size(enum dtype dtype);
+const char *dtype_name(enum dtype dtype);
+size_t tensor_bytes(const struct tensor *t);
+
+/* A header in host, data in the data arena; contents undefined. */
+struct tensor *tensor_alloc(struct arena *host, struct arena *data, enum dtype dtype, int ndim, const int64_t *shape);
+/* The same in the step arenas. */
+struct tensor *tensor_new(struct ctx *c, enum dtype dtype, int ndim, const int64_t *shape);
+struct tensor *tensor_new1(struct ctx *c, enum dtype dtype, int64_t n);
+struct tensor *tensor_new2(struct ctx *c, enum dtype dtype, int64_t rows, int64_t cols);
+struct tensor *tensor_like(struct ctx *c, const struct tensor *t);
+
+/*
+ * Rows [from, from + n) of t as a tensor of its own that shares its memory, and the memory of its gradient when t is a
+ * parameter.  t must be a parameter or need no gradient.
+ */
+struct tensor *tensor_slice(struct ctx *c, const struct tensor *t, int64_t from, int64_t n);
+
+/* bf16 is the upper half of an f32; rounding is to nearest even, NaN stays NaN. */
+uint16_t bf16_from_f32(float x);
+float f32_from_bf16(uint16_t x);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
