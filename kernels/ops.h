@@ -75,6 +75,8 @@ struct tensor *op_scale(struct ctx *c, struct tensor *x, float alpha);
 struct tensor *op_activation(struct ctx *c, struct tensor *x, enum activation act);
 /* y = x in another float type */
 struct tensor *op_cast(struct ctx *c, struct tensor *x, enum dtype dtype);
+/* the same numbers under another shape; y shares x's memory */
+struct tensor *op_reshape(struct ctx *c, struct tensor *x, int ndim, const int64_t *shape);
 /* y[T,N] = act(x[T,K] w[N,K]^T + b[N]), b may be NULL */
 struct tensor *op_linear(struct ctx *c, struct tensor *x, struct tensor *w, struct tensor *b, enum activation act);
 /* y = op(a) op(b), 2-D, op the transpose when ta or tb */

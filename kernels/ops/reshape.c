@@ -1,0 +1,28 @@
+#include "kernels/kernels.h"
+
+struct reshape_node {
+    struct node node;
+    struct tensor *x;
+};
+
+static void reshape_backward(struct ctx *c, struct node *node)
+{
+    struct reshape_node *n = (struct reshape_node *)node;
+    struct grad dx = grad_of(c, n->x);
+    RUN(c, accumulate, dx, node->out->grad);
+}
+
+struct tensor *op_reshape(struct ctx *c, struct tensor *x, int ndim, const int64_t *shape)
+{
+    struct tensor *y = arena_alloc(c->host, sizeof *y);
+
+    CHECK(ndim >= 0 && ndim <= TENSOR_MAX_DIMS, "reshape to %d dimensions", ndim);
+    *y = (struct tensor){ .data = x->data, .dtype = x->dtype, .ndim = ndim };
+    for (int i = 0; i < ndim; i++)
+        y->shape[i] = shape[i];
+    CHECK(tensor_size(y) == tensor_size(x), "reshape of %lld elements to %lld", (long long)tensor_size(x),
+          (long long)tensor_size(y));
+    if (tape_needs(c, y, x))
+        TAPE_PUSH(c, reshape_node, y, reshape_backward, .x = x);
+    return y;
+}
