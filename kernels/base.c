@@ -72,3 +72,10 @@ char *xstrdup(const char *s)
     size_t n = strlen(s) + 1;
     return memcpy(xmalloc(n), s, n);
 }
+
+uint64_t hash_bytes(uint64_t h, const void *p, size_t n)
+{
+    for (const unsigned char *b = p, *end = b + n; b < end; b++)
+        h = (h ^ *b) * UINT64_C(1099511628211);
+    return h;
+}

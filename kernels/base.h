@@ -62,6 +62,10 @@ char *xstrdup(const char *s) __attribute__((malloc));
         }                                                                                           \
     } while (0)
 
+/* FNV-1a over n bytes, going on from h; start with HASH_START. */
+#define HASH_START UINT64_C(14695981039346656037)
+uint64_t hash_bytes(uint64_t h, const void *p, size_t n);
+
 #define ARRAY_LEN(a) ((int)(sizeof(a) / sizeof *(a)))
 
 #ifdef __cplusplus
