@@ -1,8 +1,8 @@
 /*
  * json.h - jansson behind helpers that name file, line and field in every error; JSONL in and out.
  *
- * Readers bound what they take: a line is at most JSONL_MAX_LINE bytes, a file at most what memory holds.  Writers write
- * to NAME.tmp beside the target and rename at close, so that nothing half-written stays.
+ * Readers bound what they take: a line is at most JSONL_MAX_LINE bytes, a file at most what memory holds.  Writers
+ * write to NAME.tmp beside the target and rename at close, so that nothing half-written stays.
  */
 #ifndef DATA_JSON_H
 #define DATA_JSON_H
@@ -31,7 +31,8 @@ int json_get_bool(const json_t *o, const char *field, bool *out, const char *whe
 /* JSONL, or a JSON array of objects (told apart by the first byte), record by record; "-" is standard input. */
 struct json_reader;
 struct json_reader *json_reader_open(const char *path, struct error *err);
-/* 1 and *record (owned by the caller), 0 at the end, -1 on a bad record with EXIT_CODE_DATA; reading may go on after it. */
+/* 1 and *record (owned by the caller), 0 at the end, -1 on a bad record with EXIT_CODE_DATA; reading may go on after
+ * it. */
 int json_reader_next(struct json_reader *r, json_t **record, struct error *err);
 /* "file: line 12" (or "file: record 12" for an array) of the newest record. */
 const char *json_reader_where(const struct json_reader *r);

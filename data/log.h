@@ -14,8 +14,8 @@ void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* A bar with rate and time left on a terminal, one plain line every ten seconds elsewhere. */
 struct progress {
-    const char *what, *unit; /* "training", "pairs" */
-    int64_t total, done;     /* total 0: unknown */
+    const char *what, *unit;    /* "training", "pairs" */
+    int64_t total, done;        /* total 0: unknown */
     double start, shown, units; /* units counts what the rate is of */
 };
 void progress_start(struct progress *p, const char *what, const char *unit, int64_t total);

@@ -9,13 +9,21 @@
 
 #include "kernels/base.h"
 
+#include <float.h>
+#include <math.h>
+
 enum option_type {
     OPTION_FLAG,   /* bool */
     OPTION_STRING, /* const char *, borrowed from argv */
     OPTION_INT,    /* int64_t, checked against low..high when low < high */
     OPTION_REAL,   /* double, likewise */
-    OPTION_CHOICE  /* const char *, one of the words in `choices`, separated by | */
+    OPTION_CHOICE, /* const char *, one of the words in `choices`, separated by | */
+    OPTION_CONFIG  /* const char *, a YAML file (yaml.h) whose keys are the other options; the command line overrides it
+                    */
 };
+
+/* For `low`: anything above zero.  Without an upper limit `high` is HUGE_VAL. */
+#define OPTION_ABOVE_ZERO DBL_MIN
 
 struct option {
     const char *name; /* long name without dashes; NULL ends the table */
@@ -31,26 +39,27 @@ struct option {
 
 struct command {
     const char *name, *summary;
-    const char *operands;  /* as shown in the usage, "IN.jsonl"; NULL when there are none */
+    const char *operands; /* as shown in the usage, "IN.jsonl"; NULL when there are none */
     int min_operands, max_operands;
     const struct option *options;
-    const void *defaults;  /* the struct that options fill, with its default values */
-    size_t size;           /* its size */
-    const char *details;   /* paragraphs for --help and the man page, or NULL */
+    const void *defaults; /* the struct that options fill, with its default values */
+    size_t size;          /* its size */
+    const char *details;  /* paragraphs for --help and the man page, or NULL */
     /* Returns an exit code; on anything but OK and RECORDS err says why and the program prints it. */
     enum exit_code (*run)(const void *options, char *const *operands, int n_operands, struct error *err);
 };
 
 struct program {
     const char *name, *summary;
-    const struct command *commands;
+    const struct command *const *commands;
     int n_commands;
-    const char *(*build_options)(void); /* what --version prints after version and commit; may be NULL */
 };
 
 /*
- * The whole of main(): `PROGRAM COMMAND [options] [operands]`, also --help, --version, `help COMMAND`, `completion bash`
- * and `man`.  Long options take "--name value" and "--name=value"; "--" ends them; options and operands may be mixed.
+ * The whole of main(): `PROGRAM COMMAND [options] [operands]`, also --help, --version, `help COMMAND`, `completion
+ * bash` and `man`.  Long options take "--name value" and "--name=value"; "--" ends them; options and operands may be
+ * mixed.
+ * --no-NAME switches a flag off that a config file switched on.
  */
 int program_main(const struct program *p, int argc, char **argv);
 

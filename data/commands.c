@@ -1,0 +1,12 @@
+#include "data/commands.h"
+
+static const struct command *const commands[] = {
+    NULL,
+};
+
+const struct program data_program = {
+    .name = "ambit-data",
+    .summary = "makes, checks and measures text-to-SQL data: no tensors, no GPU",
+    .commands = commands,
+    .n_commands = ARRAY_LEN(commands) - 1, /* without the NULL that ends the list */
+};

@@ -1,0 +1,11 @@
+/*
+ * commands.h - the commands of ambit-data, one in each cmd_<name>.c.
+ */
+#ifndef DATA_COMMANDS_H
+#define DATA_COMMANDS_H
+
+#include "data/options.h"
+
+extern const struct program data_program;
+
+#endif

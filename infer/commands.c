@@ -1,0 +1,12 @@
+#include "infer/commands.h"
+
+static const struct command *const commands[] = {
+    NULL,
+};
+
+const struct program infer_program = {
+    .name = "ambit-infer",
+    .summary = "finds ambiguity in questions over a database",
+    .commands = commands,
+    .n_commands = ARRAY_LEN(commands) - 1, /* without the NULL that ends the list */
+};

@@ -1,0 +1,11 @@
+/*
+ * commands.h - the commands of ambit-infer, one in each cmd_<name>.c.
+ */
+#ifndef INFER_COMMANDS_H
+#define INFER_COMMANDS_H
+
+#include "data/options.h"
+
+extern const struct program infer_program;
+
+#endif

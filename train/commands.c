@@ -1,0 +1,12 @@
+#include "train/commands.h"
+
+static const struct command *const commands[] = {
+    NULL,
+};
+
+const struct program train_program = {
+    .name = "ambit-train",
+    .summary = "trains the models of ambit and looks into their folders",
+    .commands = commands,
+    .n_commands = ARRAY_LEN(commands) - 1, /* without the NULL that ends the list */
+};

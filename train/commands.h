@@ -1,0 +1,11 @@
+/*
+ * commands.h - the commands of ambit-train, one in each cmd_<name>.c.
+ */
+#ifndef TRAIN_COMMANDS_H
+#define TRAIN_COMMANDS_H
+
+#include "data/options.h"
+
+extern const struct program train_program;
+
+#endif
