@@ -1,0 +1,178 @@
+#include "kernels/param.h"
+
+#include "kernels/device.h"
+#include "kernels/rng.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *format_name(struct arena *host, const char *fmt, va_list ap)
+{
+    char name[256];
+    int n = vsnprintf(name, sizeof name, fmt, ap);
+
+    CHECK(n >= 0 && (size_t)n < sizeof name, "parameter name %s: %d characters", fmt, n);
+    return arena_printf(host, "%s", name);
+}
+
+static void add_training_state(struct param *p, const struct param_arenas *a)
+{
+    struct tensor *t = p->t;
+
+    t->needs_grad = true;
+    t->grad = tensor_alloc(a->host, a->data, F32, t->ndim, t->shape);
+    p->m = tensor_alloc(a->host, a->data, F32, t->ndim, t->shape);
+    p->v = tensor_alloc(a->host, a->data, F32, t->ndim, t->shape);
+    if (t->dtype == BF16)
+        p->master = tensor_alloc(a->host, a->data, F32, t->ndim, t->shape);
+}
+
+struct tensor *param_new(struct params *p, const struct param_arenas *a, enum dtype dtype, int ndim,
+                         const int64_t *shape, float init_std, unsigned flags, const char *name_fmt, ...)
+{
+    va_list ap;
+
+    CHECK(dtype == F32 || dtype == BF16, "a parameter of type %s", dtype_name(dtype));
+    va_start(ap, name_fmt);
+    const char *name = format_name(a->host, name_fmt, ap);
+    va_end(ap);
+    CHECK(!params_find(p, name), "parameter %s declared twice", name);
+
+    struct param new = { .name = name, .flags = flags, .lr_scale = 1, .init_std = init_std };
+    new.t = tensor_alloc(a->host, a->data, dtype, ndim, shape);
+    new.t->is_param = true;
+    if (a->training && !(flags & PARAM_FROZEN))
+        add_training_state(&new, a);
+    else
+        new.t->frozen = true;
+    GROW(p->list, p->n, p->cap);
+    p->list[p->n++] = new;
+    return new.t;
+}
+
+struct param *params_find(const struct params *p, const char *name)
+{
+    for (int i = 0; i < p->n; i++)
+        if (strcmp(p->list[i].name, name) == 0)
+            return &p->list[i];
+    return NULL;
+}
+
+void params_release(struct params *p)
+{
+    free(p->list);
+    *p = (struct params){ 0 };
+}
+
+/* FNV-1a, then the seed is folded in by the same step. */
+static uint64_t name_key(const char *name, uint64_t seed)
+{
+    uint64_t h = 14695981039346656037u;
+
+    for (const char *s = name; *s; s++)
+        h = (h ^ (unsigned char)*s) * 1099511628211u;
+    return (h ^ seed) * 1099511628211u;
+}
+
+/* Uniform in (0, 1): never 0, so that its logarithm is finite. */
+static double open_uniform(uint32_t word)
+{
+    return ((double)word + 0.5) * 0x1p-32;
+}
+
+/* Element i of a standard normal cut at two deviations: Box-Muller pairs of one counter after another until one fits.
+ */
+static float truncated_normal(uint64_t key, uint64_t i)
+{
+    for (uint32_t attempt = 0;; attempt++) {
+        struct philox counter = { { (uint32_t)i, (uint32_t)(i >> 32), attempt, 0x70617261u } };
+        struct philox w = philox_block(counter, (uint32_t)key, (uint32_t)(key >> 32));
+        for (int k = 0; k < 4; k += 2) {
+            double r = sqrt(-2 * log(open_uniform(w.v[k]))), angle = 6.283185307179586 * open_uniform(w.v[k + 1]);
+            double a = r * cos(angle), b = r * sin(angle);
+            if (fabs(a) <= 2)
+                return (float)a;
+            if (fabs(b) <= 2)
+                return (float)b;
+        }
+    }
+}
+
+static void draw_values(float *out, const struct param *p, uint64_t seed)
+{
+    int64_t n = tensor_size(p->t);
+    uint64_t key = name_key(p->name, seed);
+
+    if (p->init_std <= 0) {
+        for (int64_t i = 0; i < n; i++)
+            out[i] = p->init_std < 0 ? 1.0f : 0.0f;
+        return;
+    }
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < n; i++)
+        out[i] = p->init_std * truncated_normal(key, (uint64_t)i);
+}
+
+static int64_t largest(const struct params *p)
+{
+    int64_t n = 0;
+    for (int i = 0; i < p->n; i++)
+        if (tensor_size(p->list[i].t) > n)
+            n = tensor_size(p->list[i].t);
+    return n;
+}
+
+void params_init(struct params *p, struct device *d, uint64_t seed)
+{
+    size_t n = (size_t)largest(p);
+    float *values = xmalloc(n * sizeof *values), *zeros = xcalloc(n, sizeof *zeros);
+
+    for (int i = 0; i < p->n; i++) {
+        struct param *q = &p->list[i];
+        draw_values(values, q, seed);
+        param_upload(q, d, values);
+        if (!q->t->needs_grad)
+            continue;
+        device_upload(d, q->t->grad, zeros);
+        device_upload(d, q->m, zeros);
+        device_upload(d, q->v, zeros);
+    }
+    free(values);
+    free(zeros);
+}
+
+void param_upload(struct param *p, struct device *d, const float *values)
+{
+    int64_t n = tensor_size(p->t);
+
+    if (p->master)
+        device_upload(d, p->master, values);
+    if (p->t->dtype == F32) {
+        device_upload(d, p->t, values);
+        return;
+    }
+    uint16_t *half = xmalloc((size_t)n * sizeof *half);
+    for (int64_t i = 0; i < n; i++)
+        half[i] = bf16_from_f32(values[i]);
+    device_upload(d, p->t, half);
+    free(half);
+}
+
+void param_download(const struct param *p, struct device *d, float *out)
+{
+    const struct tensor *t = p->master ? p->master : p->t;
+    int64_t n = tensor_size(t);
+
+    if (t->dtype == F32) {
+        device_download(d, out, t);
+        return;
+    }
+    uint16_t *half = xmalloc((size_t)n * sizeof *half);
+    device_download(d, half, t);
+    for (int64_t i = 0; i < n; i++)
+        out[i] = f32_from_bf16(half[i]);
+    free(half);
+}
