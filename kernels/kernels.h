@@ -87,7 +87,7 @@ extern "C" {
     /* du[p,:], dv[p,:] [P,C]: what reaches the two ends of each pair; the op scatters them into dx */                 \
     K(pair_features_backward, (struct ctx *c, struct tensor *du, struct tensor *dv, const struct tensor *dy,           \
                                const struct tensor *x, const struct tensor *u, const struct tensor *v))                \
-    /* y[s] = logit of 1 - prod over segment s of (1 - sigmoid(x[t])); x, y F32; an empty segment gives -30 */         \
+    /* y[s] = logit of 1 - prod over segment s of (1 - sigmoid(x[t])), -30 at least; x, y F32; dx = dy sig(x)/sig(y) */\
     K(noisy_or, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct seqs *s))                       \
     K(noisy_or_backward, (struct ctx *c, struct grad dx, const struct tensor *dy, const struct tensor *x,              \
                           const struct tensor *y, const struct seqs *s))                                               \

@@ -1,0 +1,275 @@
+#include "kernels/cpu/rows.h"
+#include "kernels/rng.h"
+
+#include <stdlib.h>
+
+/* Everything one aggregation reads, as plain arrays; z is widened once when it is BF16. */
+struct view {
+    const int32_t *offsets, *sources, *types, *targets, *out_offsets, *out_edges;
+    const float *z, *a_src, *a_dst, *edge_bias;
+    float *owned;                            /* z when widened */
+    float *src, *dst;                        /* [N, H] a_src . z_j and a_dst . z_i */
+    int64_t nodes, edges, heads, dim, width; /* width = heads * dim */
+    float slope, p, share;                   /* share: what a head's output is multiplied by */
+    const int32_t *rng;
+    uint32_t site;
+};
+
+static float *widen(const struct tensor *t)
+{
+    int64_t n = tensor_size(t);
+    float *out = floats_new(n);
+
+    row_read(t, 0, n, out);
+    return out;
+}
+
+static void node_scores(struct view *g)
+{
+#pragma omp parallel for schedule(static) if (g->nodes * g->width > ROWS_PARALLEL)
+    for (int64_t i = 0; i < g->nodes; i++)
+        for (int64_t h = 0; h < g->heads; h++) {
+            const float *z = g->z + i * g->width + h * g->dim, *a = g->a_src + h * g->dim, *b = g->a_dst + h * g->dim;
+            float src = 0, dst = 0;
+            for (int64_t d = 0; d < g->dim; d++) {
+                src += a[d] * z[d];
+                dst += b[d] * z[d];
+            }
+            g->src[i * g->heads + h] = src;
+            g->dst[i * g->heads + h] = dst;
+        }
+}
+
+static struct view view_open(struct ctx *c, const struct tensor *z, const struct gat *g, uint32_t site)
+{
+    const struct graph *gr = g->graph;
+    struct view v = { .offsets = gr->offsets->data,
+                      .sources = gr->sources->data,
+                      .types = gr->types->data,
+                      .targets = gr->targets->data,
+                      .out_offsets = gr->out_offsets->data,
+                      .out_edges = gr->out_edges->data,
+                      .a_src = g->a_src->data,
+                      .a_dst = g->a_dst->data,
+                      .edge_bias = g->edge_bias ? g->edge_bias->data : NULL,
+                      .nodes = gr->nodes,
+                      .edges = gr->edges,
+                      .heads = g->heads,
+                      .width = tensor_cols(z),
+                      .dim = tensor_cols(z) / g->heads,
+                      .slope = g->slope,
+                      .p = g->p,
+                      .share = g->mean ? 1.0f / (float)g->heads : 1,
+                      .rng = g->p > 0 ? c->rng->data : NULL,
+                      .site = site };
+
+    v.owned = z->dtype == BF16 ? widen(z) : NULL;
+    v.z = v.owned ? v.owned : z->data;
+    v.src = floats_new(2 * v.nodes * v.heads);
+    v.dst = v.src + v.nodes * v.heads;
+    node_scores(&v);
+    return v;
+}
+
+static void view_close(struct view *v)
+{
+    free(v->owned);
+    free(v->src);
+}
+
+/* The argument of LeakyReLU for edge e into i. */
+static inline float score(const struct view *v, int64_t e, int64_t i, int64_t h)
+{
+    float s = v->src[v->sources[e] * v->heads + h] + v->dst[i * v->heads + h];
+    return v->edge_bias ? s + v->edge_bias[v->types[e] * v->heads + h] : s;
+}
+
+/* What dropout does to the coefficient of edge e and head h: 0 or 1 / (1 - p). */
+static inline float kept(const struct view *v, int64_t e, int64_t h)
+{
+    if (v->p <= 0)
+        return 1;
+    struct philox w = rng_quad(v->rng, v->site, (uint32_t)e, (uint32_t)(h / 4));
+    return w.v[h % 4] < rng_threshold(v->p) ? 0 : 1 / (1 - v->p);
+}
+
+/* alpha[e, h] for all edges into i. */
+static void softmax_edges(float *alpha, const struct view *v, int64_t i, int64_t h)
+{
+    float max = -INFINITY, sum = 0;
+
+    for (int64_t e = v->offsets[i]; e < v->offsets[i + 1]; e++) {
+        float s = score(v, e, i, h);
+        s = s > 0 ? s : v->slope * s;
+        alpha[e * v->heads + h] = s;
+        max = fmaxf(max, s);
+    }
+    for (int64_t e = v->offsets[i]; e < v->offsets[i + 1]; e++)
+        sum += alpha[e * v->heads + h] = expf(alpha[e * v->heads + h] - max);
+    for (int64_t e = v->offsets[i]; e < v->offsets[i + 1]; e++)
+        alpha[e * v->heads + h] /= sum;
+}
+
+/* Head h of node i into out[dim]: += the weighted sum of its sources. */
+static void gather_head(float *out, const float *alpha, const struct view *v, int64_t i, int64_t h)
+{
+    for (int64_t e = v->offsets[i]; e < v->offsets[i + 1]; e++) {
+        float w = v->share * kept(v, e, h) * alpha[e * v->heads + h];
+        const float *z = v->z + v->sources[e] * v->width + h * v->dim;
+        for (int64_t d = 0; d < v->dim; d++)
+            out[d] += w * z[d];
+    }
+}
+
+void cpu_gat(struct ctx *c, struct tensor *y, struct tensor *alpha, const struct tensor *z, const struct gat *g,
+             uint32_t site)
+{
+    struct view v = view_open(c, z, g, site);
+    int64_t cols = tensor_cols(y), step = g->mean ? 0 : v.dim;
+
+#pragma omp parallel if (v.nodes * v.width > ROWS_PARALLEL)
+    {
+        float *out = floats_new(cols);
+#pragma omp for schedule(dynamic, 16)
+        for (int64_t i = 0; i < v.nodes; i++) {
+            for (int64_t d = 0; d < cols; d++)
+                out[d] = g->bias ? ((const float *)g->bias->data)[d] : 0;
+            for (int64_t h = 0; h < v.heads; h++) {
+                softmax_edges(alpha->data, &v, i, h);
+                gather_head(out + h * step, alpha->data, &v, i, h);
+            }
+            row_store(y, i * cols, cols, out);
+        }
+        free(out);
+    }
+    view_close(&v);
+}
+
+/* ds[e, h], the gradient of the argument of LeakyReLU for the edges into i, and its sum by target. */
+static void edge_gradients(float *ds, float *into, const float *alpha, const float *dy, const struct view *v, int64_t i,
+                           int64_t h)
+{
+    float mean = 0, sum = 0;
+
+    for (int64_t e = v->offsets[i]; e < v->offsets[i + 1]; e++) {
+        const float *z = v->z + v->sources[e] * v->width + h * v->dim;
+        float dot = 0;
+        for (int64_t d = 0; d < v->dim; d++)
+            dot += dy[d] * z[d];
+        dot *= v->share * kept(v, e, h);
+        ds[e * v->heads + h] = dot;
+        mean += alpha[e * v->heads + h] * dot;
+    }
+    for (int64_t e = v->offsets[i]; e < v->offsets[i + 1]; e++) {
+        float slope = score(v, e, i, h) > 0 ? 1 : v->slope;
+        sum += ds[e * v->heads + h] = slope * alpha[e * v->heads + h] * (ds[e * v->heads + h] - mean);
+    }
+    into[i * v->heads + h] = sum;
+}
+
+/* Gradients that meet in one pass of the backward; dy is [N, cols], its head h at column h * step. */
+struct back {
+    const float *dy, *alpha;
+    float *ds, *into, *out; /* [E, H]; [N, H] sums of ds by target and by source */
+    int64_t cols, step;
+};
+
+/* What reaches head h of node j: as a source of messages, and through both of its scores. */
+static void node_gradient(float *dz, const struct view *v, struct back *b, int64_t j, int64_t h)
+{
+    const float *a = v->a_src + h * v->dim, *t = v->a_dst + h * v->dim;
+    float out = 0, into = b->into[j * v->heads + h];
+
+    memset(dz, 0, (size_t)v->dim * sizeof *dz);
+    for (int64_t k = v->out_offsets[j]; k < v->out_offsets[j + 1]; k++) {
+        int64_t e = v->out_edges[k];
+        const float *dy = b->dy + v->targets[e] * b->cols + h * b->step;
+        float w = v->share * kept(v, e, h) * b->alpha[e * v->heads + h];
+        for (int64_t d = 0; d < v->dim; d++)
+            dz[d] += w * dy[d];
+        out += b->ds[e * v->heads + h];
+    }
+    for (int64_t d = 0; d < v->dim; d++)
+        dz[d] += out * a[d] + into * t[d];
+    b->out[j * v->heads + h] = out;
+}
+
+/* da[h, :] (+)= sum_j s[j, h] z_j */
+static void vector_gradient(struct grad da, const float *s, const struct view *v)
+{
+    if (!da.t)
+        return;
+#pragma omp parallel if (v->nodes * v->width > ROWS_PARALLEL)
+    {
+        float *sum = floats_new(v->dim);
+#pragma omp for schedule(static)
+        for (int64_t h = 0; h < v->heads; h++) {
+            memset(sum, 0, (size_t)v->dim * sizeof *sum);
+            for (int64_t j = 0; j < v->nodes; j++)
+                for (int64_t d = 0; d < v->dim; d++)
+                    sum[d] += s[j * v->heads + h] * v->z[j * v->width + h * v->dim + d];
+            row_write(da, h * v->dim, v->dim, sum);
+        }
+        free(sum);
+    }
+}
+
+/* Sums of ds by relation, and of dy by column. */
+static void bias_gradients(struct grad dedge_bias, struct grad dbias, const struct view *v, const struct back *b)
+{
+    if (dedge_bias.t) {
+        int64_t n = tensor_size(dedge_bias.t);
+        float *sum = xcalloc((size_t)n, sizeof *sum);
+        for (int64_t e = 0; e < v->edges; e++)
+            for (int64_t h = 0; h < v->heads; h++)
+                sum[v->types[e] * v->heads + h] += b->ds[e * v->heads + h];
+        row_write(dedge_bias, 0, n, sum);
+        free(sum);
+    }
+    if (dbias.t) {
+        float *sum = xcalloc((size_t)b->cols, sizeof *sum);
+        for (int64_t i = 0; i < v->nodes; i++)
+            for (int64_t d = 0; d < b->cols; d++)
+                sum[d] += b->dy[i * b->cols + d];
+        row_write(dbias, 0, b->cols, sum);
+        free(sum);
+    }
+}
+
+void cpu_gat_backward(struct ctx *c, struct grad dz, struct grad da_src, struct grad da_dst, struct grad dedge_bias,
+                      struct grad dbias, const struct tensor *dy, const struct tensor *alpha, const struct tensor *z,
+                      const struct gat *g, uint32_t site)
+{
+    struct view v = view_open(c, z, g, site);
+    float *owned = dy->dtype == BF16 ? widen(dy) : NULL, *room = floats_new((v.edges + 2 * v.nodes) * v.heads);
+    struct back b = { .dy = owned ? owned : dy->data,
+                      .alpha = alpha->data,
+                      .ds = room,
+                      .into = room + v.edges * v.heads,
+                      .out = room + (v.edges + v.nodes) * v.heads,
+                      .cols = tensor_cols(dy),
+                      .step = g->mean ? 0 : v.dim };
+
+#pragma omp parallel if (v.nodes * v.width > ROWS_PARALLEL)
+    {
+        float *row = floats_new(v.width);
+#pragma omp for schedule(dynamic, 16)
+        for (int64_t i = 0; i < v.nodes; i++)
+            for (int64_t h = 0; h < v.heads; h++)
+                edge_gradients(b.ds, b.into, b.alpha, b.dy + i * b.cols + h * b.step, &v, i, h);
+#pragma omp for schedule(dynamic, 16)
+        for (int64_t j = 0; j < v.nodes; j++) {
+            for (int64_t h = 0; h < v.heads; h++)
+                node_gradient(row + h * v.dim, &v, &b, j, h);
+            if (dz.t)
+                row_write(dz, j * v.width, v.width, row);
+        }
+        free(row);
+    }
+    vector_gradient(da_src, b.out, &v);
+    vector_gradient(da_dst, b.into, &v);
+    bias_gradients(dedge_bias, dbias, &v, &b);
+    free(room);
+    free(owned);
+    view_close(&v);
+}

@@ -1,0 +1,52 @@
+#include "kernels/kernels.h"
+
+struct gat_node {
+    struct node node;
+    struct tensor *z, *alpha;
+    struct gat gat;
+    uint32_t site;
+};
+
+static void gat_backward(struct ctx *c, struct node *node)
+{
+    struct gat_node *n = (struct gat_node *)node;
+    const struct gat *g = &n->gat;
+    struct grad dz = grad_of(c, n->z), da_src = grad_of(c, g->a_src), da_dst = grad_of(c, g->a_dst);
+    struct grad dedge_bias = grad_of(c, g->edge_bias), dbias = grad_of(c, g->bias);
+    RUN(c, gat_backward, dz, da_src, da_dst, dedge_bias, dbias, node->out->grad, n->alpha, n->z, g, n->site);
+}
+
+static void check_shapes(const struct tensor *z, const struct gat *g)
+{
+    int64_t hd = tensor_cols(z), heads = g->heads, out = g->mean ? hd / (heads ? heads : 1) : hd;
+
+    CHECK(heads > 0 && z->ndim == 2 && hd % heads == 0, "gat: %lld columns over %d heads", (long long)hd, g->heads);
+    CHECK(z->shape[0] == g->graph->nodes, "gat: %lld rows, %lld nodes", (long long)z->shape[0],
+          (long long)g->graph->nodes);
+    CHECK(tensor_size(g->a_src) == hd && tensor_size(g->a_dst) == hd && g->a_src->dtype == F32 &&
+              g->a_dst->dtype == F32,
+          "gat: attention vectors of %lld and %lld numbers for %lld columns", (long long)tensor_size(g->a_src),
+          (long long)tensor_size(g->a_dst), (long long)hd);
+    CHECK(!g->edge_bias || (tensor_cols(g->edge_bias) == heads && g->edge_bias->dtype == F32),
+          "gat: edge bias of %lld columns for %d heads", (long long)tensor_cols(g->edge_bias), g->heads);
+    CHECK(!g->bias || (tensor_size(g->bias) == out && g->bias->dtype == F32), "gat: bias of %lld numbers for %lld",
+          (long long)tensor_size(g->bias), (long long)out);
+}
+
+struct tensor *op_gat(struct ctx *c, struct tensor *z, const struct gat *given)
+{
+    struct gat gat = *given, *g = &gat;
+    check_shapes(z, g);
+    if (!c->training)
+        gat.p = 0;
+    uint32_t site = gat.p > 0 ? c->site++ : 0;
+
+    int64_t cols = gat.mean ? tensor_cols(z) / gat.heads : tensor_cols(z);
+    struct tensor *y = tensor_new2(c, z->dtype, z->shape[0], cols);
+    struct tensor *alpha = tensor_new2(c, F32, gat.graph->edges, gat.heads);
+    RUN(c, gat, y, alpha, z, g, site);
+
+    if (tape_needs(c, y, z, gat.a_src, gat.a_dst, gat.edge_bias, gat.bias))
+        TAPE_PUSH(c, gat_node, y, gat_backward, .z = z, .alpha = alpha, .gat = gat, .site = site);
+    return y;
+}

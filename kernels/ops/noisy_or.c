@@ -1,0 +1,25 @@
+#include "kernels/kernels.h"
+
+struct noisy_or_node {
+    struct node node;
+    struct tensor *x;
+    struct seqs segments;
+};
+
+static void noisy_or_backward(struct ctx *c, struct node *node)
+{
+    struct noisy_or_node *n = (struct noisy_or_node *)node;
+    struct grad dx = grad_of(c, n->x);
+    const struct seqs *s = &n->segments;
+    RUN(c, noisy_or_backward, dx, node->out->grad, n->x, node->out, s);
+}
+
+struct tensor *op_noisy_or(struct ctx *c, struct tensor *x, const struct seqs *s)
+{
+    CHECK(x->dtype == F32, "noisy_or: logits of type %s", dtype_name(x->dtype));
+    struct tensor *y = tensor_new1(c, F32, s->n);
+    RUN(c, noisy_or, y, x, s);
+    if (tape_needs(c, y, x))
+        TAPE_PUSH(c, noisy_or_node, y, noisy_or_backward, .x = x, .segments = *s);
+    return y;
+}
