@@ -3,6 +3,7 @@
 #include "data/build.h"
 #include "data/log.h"
 #include "data/options_impl.h"
+#include "data/yaml.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -106,8 +107,24 @@ static int check_complete(const struct command *c, const struct command_line *li
     return 0;
 }
 
-static int read_line(const struct command *c, struct command_line *line, struct error *err)
+static const char *config_path(const struct command *c, const void *settings)
 {
+    for (int i = 0; i < option_count(c->options); i++)
+        if (c->options[i].type == OPTION_CONFIG)
+            return *(const char *const *)((const char *)settings + c->options[i].offset);
+    return NULL;
+}
+
+/* Defaults, then the config file, then the command line. */
+static int read_settings(const struct command *c, struct command_line *line, struct texts *texts, struct error *err)
+{
+    if (c->defaults)
+        memcpy(line->settings, c->defaults, c->size);
+    if (options_parse(c->options, line, true, err))
+        return -1;
+    const char *path = config_path(c, line->settings);
+    if (path && yaml_read(path, c->options, line->settings, line->seen, texts, err))
+        return -1;
     if (options_parse(c->options, line, false, err))
         return -1;
     return check_complete(c, line, err);
@@ -117,26 +134,21 @@ static int run_command(const struct program *p, const struct command *c, int arg
 {
     struct error err = { .code = EXIT_CODE_FAILURE };
     struct command_line line = { .argv = argv, .argc = argc };
-    int rc;
+    struct texts texts = { 0 };
+    enum exit_code rc;
 
     line.settings = xcalloc(1, c->size);
     line.seen = xcalloc((size_t)option_count(c->options), sizeof *line.seen);
-    if (c->defaults)
-        memcpy(line.settings, c->defaults, c->size);
-    if (read_line(c, &line, &err)) {
+    bool ready = read_settings(c, &line, &texts, &err) == 0;
+    rc = ready ? c->run(line.settings, line.argv, line.n_operands, &err) : err.code;
+    if (rc != EXIT_CODE_OK && rc != EXIT_CODE_RECORDS && *err.text)
         log_error("%s %s: %s", p->name, c->name, err.text);
-        if (err.code == EXIT_CODE_USAGE)
-            log_error("see %s help %s", p->name, c->name);
-        rc = (int)err.code;
-        goto out;
-    }
-    rc = (int)c->run(line.settings, line.argv, line.n_operands, &err);
-    if (rc != EXIT_CODE_OK && rc != EXIT_CODE_RECORDS)
-        log_error("%s %s: %s", p->name, c->name, err.text);
-out:
+    if (!ready)
+        log_error("see %s help %s", p->name, c->name);
     free(line.settings);
     free(line.seen);
-    return rc;
+    texts_release(&texts);
+    return (int)rc;
 }
 
 /* Pages and results that did not reach standard output are a failure, whatever wrote them. */

@@ -9,14 +9,6 @@
 
 #include <stdio.h>
 
-/* Strings that must live as long as the struct they were put into. */
-struct texts {
-    char **items;
-    int n, cap;
-};
-const char *texts_add(struct texts *t, const char *s);
-void texts_release(struct texts *t);
-
 /* The known word that a mistyped one was meant to be; start with { NULL, 0 }.  word stays NULL when none is near. */
 struct nearest {
     const char *word;

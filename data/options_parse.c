@@ -9,20 +9,6 @@
 
 enum { WORD_MAX = 48 }; /* longer words are nobody's typing error */
 
-const char *texts_add(struct texts *t, const char *s)
-{
-    GROW(t->items, t->n, t->cap);
-    return t->items[t->n++] = xstrdup(s);
-}
-
-void texts_release(struct texts *t)
-{
-    for (int i = 0; i < t->n; i++)
-        free(t->items[i]);
-    free(t->items);
-    *t = (struct texts){ 0 };
-}
-
 static int min(int a, int b)
 {
     return a < b ? a : b;
@@ -185,6 +171,14 @@ int option_set(const struct option *o, void *settings, const char *text, struct 
     CHECK(false, "option --%s has type %d", o->name, (int)o->type);
 }
 
+/* The shortest of the two forms that reads back as the same number. */
+static void show_real(double x, char *text, size_t size)
+{
+    snprintf(text, size, "%.15g", x);
+    if (strtod(text, NULL) != x)
+        snprintf(text, size, "%.17g", x);
+}
+
 void option_show(const struct option *o, const void *settings, char *text, size_t size)
 {
     const void *field = (const char *)settings + o->offset;
@@ -197,7 +191,7 @@ void option_show(const struct option *o, const void *settings, char *text, size_
         snprintf(text, size, "%lld", (long long)*(const int64_t *)field);
         return;
     case OPTION_REAL:
-        snprintf(text, size, "%.9g", *(const double *)field);
+        show_real(*(const double *)field, text, size);
         return;
     case OPTION_STRING:
     case OPTION_CHOICE:

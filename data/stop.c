@@ -1,0 +1,33 @@
+#include "data/stop.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t requested;
+
+static void on_signal(int sig)
+{
+    if (requested)
+        _exit(128 + sig);
+    requested = sig;
+}
+
+void stop_install(void)
+{
+    struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+    sigemptyset(&action.sa_mask);
+    CHECK(sigaction(SIGINT, &action, NULL) == 0, "SIGINT cannot be handled");
+    CHECK(sigaction(SIGTERM, &action, NULL) == 0, "SIGTERM cannot be handled");
+}
+
+int stop_requested(void)
+{
+    return (int)requested;
+}
+
+enum exit_code stop_exit_code(void)
+{
+    if (!requested)
+        return EXIT_CODE_OK;
+    return requested == SIGTERM ? EXIT_CODE_SIGTERM : EXIT_CODE_SIGINT;
+}
