@@ -1,0 +1,54 @@
+/*
+ * hdf5.h - ambit's own container: named tensors in an HDF5 file that is either whole or refused.
+ *
+ * The first 512 bytes, a user block that HDF5 readers skip, hold a seal in plain text: format version, length and XXH64
+ * of everything after it.  The seal is checked before the HDF5 library sees the file, so damage of any kind is told
+ * from the outside; each tensor carries an XXH64 of its own besides (attribute "xxh64"), and its chunks Fletcher32.
+ * No times are stored: the same content gives the same bytes.  h5py and h5dump open the file as any other.
+ * One thread at a time may be here.  Errors on reading have EXIT_CODE_CHECKPOINT.
+ */
+#ifndef MODELS_CHECKPOINT_HDF5_H
+#define MODELS_CHECKPOINT_HDF5_H
+
+#include "kernels/base.h"
+
+enum { HDF5_VERSION = 1, HDF5_MAX_DIMS = 4, HDF5_MAX_NAME = 512 };
+
+enum hdf5_type { HDF5_F32, HDF5_I32, HDF5_I64, HDF5_U8 };
+
+struct hdf5_tensor {
+    const char *name; /* full path without a leading slash: "param/bert.pooler.dense.bias" */
+    enum hdf5_type type;
+    int ndim;
+    int64_t shape[HDF5_MAX_DIMS];
+};
+
+size_t hdf5_type_size(enum hdf5_type type);
+const char *hdf5_type_name(enum hdf5_type type);
+/* Elements; shapes that overflow are a bug (reading refuses them first). */
+int64_t hdf5_tensor_size(const struct hdf5_tensor *t);
+
+struct hdf5_writer;
+/* Starts NAME.tmp.  NULL with EXIT_CODE_FAILURE. */
+struct hdf5_writer *hdf5_create(const char *path, struct error *err);
+/* Adds a tensor; data is contiguous, row-major. */
+int hdf5_put(struct hdf5_writer *w, const struct hdf5_tensor *t, const void *data, struct error *err);
+/* Seals, syncs and renames.  The writer is gone afterwards; on failure so is the temporary file. */
+int hdf5_commit(struct hdf5_writer *w, struct error *err);
+/* Gives the file up; NULL is allowed. */
+void hdf5_abort(struct hdf5_writer *w);
+
+struct hdf5_reader {
+    struct hdf5_tensor *tensors; /* by name */
+    int n, cap;
+    int64_t file, bytes; /* the library's handle; the file's length */
+    char *path;
+};
+/* Checks the seal, then lists the tensors. */
+int hdf5_open(struct hdf5_reader *r, const char *path, struct error *err);
+void hdf5_close(struct hdf5_reader *r);
+const struct hdf5_tensor *hdf5_find(const struct hdf5_reader *r, const char *name);
+/* Reads one whole tensor and checks its sum; *sum (may be NULL) is that sum. */
+int hdf5_get(const struct hdf5_reader *r, const struct hdf5_tensor *t, void *out, uint64_t *sum, struct error *err);
+
+#endif

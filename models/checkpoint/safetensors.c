@@ -1,0 +1,432 @@
+#include "models/checkpoint/safetensors.h"
+
+#include "kernels/tensor.h"
+#include "models/checkpoint/half.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_HEADER = 100000000, MAX_SHARDS = 10000, MAX_INDEX = 100000000 };
+
+struct safetensors_file {
+    char *path;
+    const char *name; /* its last part */
+    unsigned char *map;
+    size_t size;
+    size_t data;    /* where the data area begins */
+    json_t *header; /* owns the entries' names */
+};
+
+static const struct {
+    const char *name;
+    int bits;
+    enum safetensors_dtype dtype;
+} dtypes[] = {
+    { "F32", 32, ST_F32 },          { "BF16", 16, ST_BF16 },    { "F16", 16, ST_F16 },
+    { "F64", 64, ST_F64 },          { "BOOL", 8, ST_OTHER },    { "U8", 8, ST_OTHER },
+    { "I8", 8, ST_OTHER },          { "U16", 16, ST_OTHER },    { "I16", 16, ST_OTHER },
+    { "U32", 32, ST_OTHER },        { "I32", 32, ST_OTHER },    { "U64", 64, ST_OTHER },
+    { "I64", 64, ST_OTHER },        { "C64", 64, ST_OTHER },    { "F8_E4M3", 8, ST_OTHER },
+    { "F8_E5M2", 8, ST_OTHER },     { "F8_E8M0", 8, ST_OTHER }, { "F4", 4, ST_OTHER },
+    { "F6_E2M3", 6, ST_OTHER },     { "F6_E3M2", 6, ST_OTHER }, { "F8_E4M3FNUZ", 8, ST_OTHER },
+    { "F8_E5M2FNUZ", 8, ST_OTHER },
+};
+
+static int refuse(struct error *err, const char *path, const char *name, const char *what)
+{
+    return error_set(err, EXIT_CODE_CHECKPOINT, "%s: tensor \"%.200s\": %s", path, name, what);
+}
+
+static int map_file(struct safetensors_file *f, struct error *err)
+{
+    struct stat st;
+    int rc = -1, fd = open(f->path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s", f->path, strerror(errno));
+        goto out;
+    }
+    if (!S_ISREG(st.st_mode) || st.st_size < 8) {
+        error_set(err, EXIT_CODE_CHECKPOINT, "%s: %lld bytes, not a safetensors file", f->path, (long long)st.st_size);
+        goto out;
+    }
+    void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (map == MAP_FAILED) {
+        error_set(err, EXIT_CODE_MEMORY, "%s: cannot map %lld bytes: %s", f->path, (long long)st.st_size,
+                  strerror(errno));
+        goto out;
+    }
+    f->map = map;
+    f->size = (size_t)st.st_size;
+    rc = 0;
+out:
+    if (fd >= 0)
+        close(fd); /* the mapping outlives the descriptor */
+    return rc;
+}
+
+/* Length, then that many bytes of JSON. */
+static int parse_header(struct safetensors_file *f, struct error *err)
+{
+    uint64_t n = 0;
+    json_error_t e;
+
+    for (int i = 7; i >= 0; i--)
+        n = n << 8 | f->map[i];
+    if (n > MAX_HEADER || n > f->size - 8)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: header of %llu bytes in a file of %zu (at most %d allowed)",
+                         f->path, (unsigned long long)n, f->size, MAX_HEADER);
+    const char *text = (const char *)f->map + 8;
+    if (n == 0 || text[0] != '{')
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: the header does not begin with {", f->path);
+    f->header = json_loadb(text, (size_t)n, JSON_REJECT_DUPLICATES, &e);
+    if (!f->header)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: header: byte %d: %s", f->path, e.position, e.text);
+    f->data = 8 + (size_t)n;
+    return 0;
+}
+
+static int check_metadata(const struct safetensors_file *f, json_t *metadata, struct error *err)
+{
+    const char *key;
+    json_t *value;
+
+    if (!json_is_object(metadata))
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: __metadata__ is not an object", f->path);
+    json_object_foreach(metadata, key, value) if (!json_is_string(value)) return error_set(
+        err, EXIT_CODE_CHECKPOINT, "%s: __metadata__: \"%.200s\" is not a string", f->path, key);
+    return 0;
+}
+
+/* shape -> e->ndim, e->shape, e->size; every product bounded. */
+static int parse_shape(struct safetensors_entry *e, const json_t *shape, const char *path, struct error *err)
+{
+    if (!json_is_array(shape))
+        return refuse(err, path, e->name, "no array \"shape\"");
+    if (json_array_size(shape) > SAFETENSORS_MAX_DIMS)
+        return refuse(err, path, e->name, "more than 8 dimensions");
+    e->ndim = (int)json_array_size(shape);
+    e->size = 1;
+    for (int d = 0; d < e->ndim; d++) {
+        const json_t *v = json_array_get(shape, (size_t)d);
+        if (!json_is_integer(v) || json_integer_value(v) < 0)
+            return refuse(err, path, e->name, "\"shape\" holds something other than whole numbers");
+        e->shape[d] = json_integer_value(v);
+        if (__builtin_mul_overflow(e->size, e->shape[d], &e->size))
+            return refuse(err, path, e->name, "the shape overflows");
+    }
+    return 0;
+}
+
+static int parse_dtype(struct safetensors_entry *e, const json_t *dtype, int *bits, const char *path, struct error *err)
+{
+    if (!json_is_string(dtype))
+        return refuse(err, path, e->name, "no string \"dtype\"");
+    e->dtype_name = json_string_value(dtype);
+    for (int i = 0; i < ARRAY_LEN(dtypes); i++)
+        if (!strcmp(dtypes[i].name, e->dtype_name)) {
+            e->dtype = dtypes[i].dtype;
+            *bits = dtypes[i].bits;
+            return 0;
+        }
+    return error_set(err, EXIT_CODE_CHECKPOINT, "%s: tensor \"%.200s\": unknown dtype \"%.40s\"", path, e->name,
+                     e->dtype_name);
+}
+
+/* data_offsets -> e->data, e->bytes: inside the file, and as long as shape and dtype say. */
+static int parse_offsets(struct safetensors_entry *e, const struct safetensors_file *f, const json_t *offsets, int bits,
+                         struct error *err)
+{
+    const json_t *begin = json_array_get(offsets, 0), *end = json_array_get(offsets, 1);
+    int64_t wanted;
+
+    if (json_array_size(offsets) != 2 || !json_is_integer(begin) || !json_is_integer(end))
+        return refuse(err, f->path, e->name, "\"data_offsets\" is not a pair of whole numbers");
+    int64_t b = json_integer_value(begin), n = json_integer_value(end);
+    if (b < 0 || n < b || (uint64_t)n > f->size - f->data)
+        return error_set(err, EXIT_CODE_CHECKPOINT,
+                         "%s: tensor \"%.200s\": data_offsets [%lld, %lld], data has %zu bytes", f->path, e->name,
+                         (long long)b, (long long)n, f->size - f->data);
+    if (__builtin_mul_overflow(e->size, bits, &wanted) || wanted % 8 != 0)
+        return refuse(err, f->path, e->name, "the shape overflows or ends inside a byte");
+    if (wanted / 8 != n - b)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: tensor \"%.200s\": %lld bytes, its shape wants %lld", f->path,
+                         e->name, (long long)(n - b), (long long)(wanted / 8));
+    e->data = f->map + f->data + b;
+    e->bytes = (size_t)(n - b);
+    return 0;
+}
+
+static int parse_entry(struct safetensors *s, int file, const char *name, const json_t *o, struct error *err)
+{
+    const struct safetensors_file *f = &s->files[file];
+    struct safetensors_entry e = { .name = name, .file = file };
+    int bits = 0;
+
+    if (!json_is_object(o))
+        return refuse(err, f->path, name, "not an object");
+    if (parse_dtype(&e, json_object_get(o, "dtype"), &bits, f->path, err) ||
+        parse_shape(&e, json_object_get(o, "shape"), f->path, err) ||
+        parse_offsets(&e, f, json_object_get(o, "data_offsets"), bits, err))
+        return -1;
+    CHECK(s->n < INT_MAX / 2, "more tensors than a header can hold");
+    GROW(s->entries, s->n, s->cap);
+    s->entries[s->n++] = e;
+    return 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct safetensors_entry *x = a, *y = b;
+    if (x->data != y->data)
+        return x->data < y->data ? -1 : 1;
+    return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct safetensors_entry *)a)->name, ((const struct safetensors_entry *)b)->name);
+}
+
+/* The tensors of one file, from entry `first`, fill its data area without gap or overlap. */
+static int check_layout(struct safetensors *s, int file, int first, struct error *err)
+{
+    const struct safetensors_file *f = &s->files[file];
+    const unsigned char *at = f->map + f->data;
+
+    if (s->n > first)
+        qsort(s->entries + first, (size_t)(s->n - first), sizeof *s->entries, by_place);
+    for (int i = first; i < s->n; at += s->entries[i++].bytes)
+        if (s->entries[i].data != at)
+            return refuse(err, f->path, s->entries[i].name,
+                          s->entries[i].data < at ? "overlaps another tensor" : "a gap before its data");
+    if (at != f->map + f->size)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %zu bytes after the last tensor", f->path,
+                         (size_t)(f->map + f->size - at));
+    return 0;
+}
+
+/* Takes path. */
+static int add_file(struct safetensors *s, char *path, struct error *err)
+{
+    const char *name;
+    json_t *value;
+    int file = s->n_files, first = s->n;
+
+    s->files = xrealloc(s->files, (size_t)(file + 1) * sizeof *s->files);
+    struct safetensors_file *f = &s->files[s->n_files++];
+    const char *slash = strrchr(path, '/');
+    *f = (struct safetensors_file){ .path = path, .name = slash ? slash + 1 : path };
+    if (map_file(f, err) || parse_header(f, err))
+        return -1;
+    json_object_foreach(f->header, name, value) if (strcmp(name, "__metadata__")
+                                                        ? parse_entry(s, file, name, value, err)
+                                                        : check_metadata(f, value, err)) return -1;
+    return check_layout(s, file, first, err);
+}
+
+static int sort_entries(struct safetensors *s, struct error *err)
+{
+    if (s->n)
+        qsort(s->entries, (size_t)s->n, sizeof *s->entries, by_name);
+    for (int i = 1; i < s->n; i++)
+        if (!by_name(&s->entries[i - 1], &s->entries[i]))
+            return error_set(err, EXIT_CODE_CHECKPOINT, "%s: tensor \"%.200s\" stands in %s too", s->path,
+                             s->entries[i].name, safetensors_file_path(s, &s->entries[i - 1]));
+    return 0;
+}
+
+static char *path_join(const char *dir, size_t length, const char *name)
+{
+    size_t n = length + strlen(name) + 2;
+    char *path = xmalloc(n);
+    snprintf(path, n, "%.*s%s%s", (int)length, dir, length && dir[length - 1] != '/' ? "/" : "", name);
+    return path;
+}
+
+/* A shard's name is a plain file name beside the index. */
+static bool plain_name(const char *name)
+{
+    return *name && !strchr(name, '/') && !strchr(name, '\\') && strcmp(name, ".") && strcmp(name, "..");
+}
+
+static int add_shard(struct safetensors *s, size_t dir, const char *tensor, const json_t *value, struct error *err)
+{
+    const char *name = json_string_value(value);
+
+    if (!name || !plain_name(name))
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: weight_map: \"%.200s\": \"%.200s\" is not a plain file name",
+                         s->path, tensor, name ? name : "(not a string)");
+    for (int i = 0; i < s->n_files; i++)
+        if (!strcmp(s->files[i].name, name))
+            return 0;
+    if (s->n_files == MAX_SHARDS)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: more than %d shards", s->path, MAX_SHARDS);
+    return add_file(s, path_join(s->path, dir, name), err);
+}
+
+/* Every name the index lists is in the shard it lists. */
+static int check_index(const struct safetensors *s, json_t *map, struct error *err)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(map, name, value)
+    {
+        const struct safetensors_entry *e = safetensors_find(s, name);
+        if (!e || strcmp(s->files[e->file].name, json_string_value(value)))
+            return error_set(err, EXIT_CODE_CHECKPOINT, "%s: tensor \"%.200s\" is not in %.200s", s->path, name,
+                             json_string_value(value));
+    }
+    return 0;
+}
+
+static int open_index(struct safetensors *s, struct error *err)
+{
+    const char *slash = strrchr(s->path, '/'), *name;
+    size_t dir = slash ? (size_t)(slash - s->path) + 1 : 0;
+    struct stat st;
+    json_error_t e;
+    json_t *value;
+    int rc = -1;
+
+    if (stat(s->path, &st) == 0 && st.st_size > MAX_INDEX)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: larger than %d bytes", s->path, MAX_INDEX);
+    json_t *root = json_load_file(s->path, JSON_REJECT_DUPLICATES, &e);
+    json_t *map = json_object_get(root, "weight_map");
+    if (!root)
+        error_set(err, EXIT_CODE_CHECKPOINT, "%s: line %d: %s", s->path, e.line, e.text);
+    else if (!json_is_object(map) || !json_object_size(map))
+        error_set(err, EXIT_CODE_CHECKPOINT, "%s: no object \"weight_map\"", s->path);
+    else
+        rc = 0;
+    json_object_foreach(map, name, value)
+    {
+        if (rc == 0)
+            rc = add_shard(s, dir, name, value, err);
+    }
+    if (rc == 0 && (rc = sort_entries(s, err)) == 0)
+        rc = check_index(s, map, err);
+    json_decref(root);
+    return rc;
+}
+
+/* model.safetensors, else the index, else what to do about a pickle. */
+static char *find_in_dir(const char *dir, struct error *err)
+{
+    static const char *const names[] = { "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin" };
+    char *path = NULL;
+    int i;
+
+    for (i = 0; i < ARRAY_LEN(names); i++) {
+        path = path_join(dir, strlen(dir), names[i]);
+        if (access(path, F_OK) == 0)
+            break;
+        free(path);
+        path = NULL;
+    }
+    if (i < 2)
+        return path;
+    if (path)
+        error_set(
+            err, EXIT_CODE_CHECKPOINT,
+            "%s: pickled weights are not read; convert them once: python3 -c \"from transformers import AutoModel; "
+            "AutoModel.from_pretrained('%s').save_pretrained('NEW_DIR')\"",
+            path, dir);
+    else
+        error_set(err, EXIT_CODE_CHECKPOINT, "%s: no model.safetensors or model.safetensors.index.json", dir);
+    free(path);
+    return NULL;
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+    size_t n = strlen(s), m = strlen(end);
+    return n >= m && !strcmp(s + n - m, end);
+}
+
+int safetensors_open(struct safetensors *s, const char *path, struct error *err)
+{
+    struct stat st;
+    int rc;
+
+    *s = (struct safetensors){ 0 };
+    if (stat(path, &st) != 0)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s", path, strerror(errno));
+    s->path = S_ISDIR(st.st_mode) ? find_in_dir(path, err) : xstrdup(path);
+    if (!s->path)
+        return -1;
+    if (ends_with(s->path, ".json"))
+        rc = open_index(s, err);
+    else if ((rc = add_file(s, xstrdup(s->path), err)) == 0)
+        rc = sort_entries(s, err);
+    if (rc)
+        safetensors_close(s);
+    return rc;
+}
+
+void safetensors_close(struct safetensors *s)
+{
+    for (int i = 0; i < s->n_files; i++) {
+        struct safetensors_file *f = &s->files[i];
+        if (f->map)
+            munmap(f->map, f->size);
+        json_decref(f->header);
+        free(f->path);
+    }
+    free(s->files);
+    free(s->entries);
+    free(s->path);
+    *s = (struct safetensors){ 0 };
+}
+
+const struct safetensors_entry *safetensors_find(const struct safetensors *s, const char *name)
+{
+    struct safetensors_entry key = { .name = name };
+    return s->n ? bsearch(&key, s->entries, (size_t)s->n, sizeof key, by_name) : NULL;
+}
+
+const char *safetensors_file_path(const struct safetensors *s, const struct safetensors_entry *e)
+{
+    return s->files[e->file].path;
+}
+
+static float f32_at(const unsigned char *p, enum safetensors_dtype dtype)
+{
+    uint16_t h;
+    double d;
+
+    if (dtype == ST_F64) {
+        memcpy(&d, p, sizeof d);
+        return (float)d;
+    }
+    memcpy(&h, p, sizeof h);
+    return dtype == ST_BF16 ? f32_from_bf16(h) : f32_from_f16(h);
+}
+
+int safetensors_read_f32(const struct safetensors *s, const struct safetensors_entry *e, float *out, int64_t from,
+                         int64_t n, struct error *err)
+{
+    CHECK(from >= 0 && n >= 0 && n <= e->size - from, "%s: elements %lld + %lld of %lld", e->name, (long long)from,
+          (long long)n, (long long)e->size);
+    if (e->dtype == ST_OTHER)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: tensor \"%.200s\" is %s, wanted F32, BF16, F16 or F64",
+                         safetensors_file_path(s, e), e->name, e->dtype_name);
+    size_t width = e->size ? e->bytes / (size_t)e->size : 0;
+    const unsigned char *p = e->data + (size_t)from * width;
+
+    if (e->dtype == ST_F32 && n)
+        memcpy(out, p, (size_t)n * sizeof *out);
+    else if (e->dtype != ST_F32)
+        for (int64_t i = 0; i < n; i++)
+            out[i] = f32_at(p + (size_t)i * width, e->dtype);
+    return 0;
+}

@@ -1,0 +1,69 @@
+/*
+ * safetensors.h - the format other tools read: named tensors in one file, or in shards listed by an index.
+ *
+ * Files come from strangers: opening checks every number of the header against the file before anything is used, so
+ * that an entry, once handed out, lies inside the mapping.  Reading is through the mapping; nothing is copied until
+ * asked for.  Writing goes to NAME.tmp, which is synced and renamed at commit.  Errors have EXIT_CODE_CHECKPOINT.
+ */
+#ifndef MODELS_CHECKPOINT_SAFETENSORS_H
+#define MODELS_CHECKPOINT_SAFETENSORS_H
+
+#include "kernels/base.h"
+
+enum { SAFETENSORS_MAX_DIMS = 8 };
+
+enum safetensors_dtype { ST_F32, ST_BF16, ST_F16, ST_F64, ST_OTHER /* listed and checked, not readable as F32 */ };
+
+struct safetensors_entry {
+    const char *name;
+    const char *dtype_name; /* as in the file */
+    enum safetensors_dtype dtype;
+    int ndim; /* 0 for a scalar */
+    int64_t shape[SAFETENSORS_MAX_DIMS];
+    int64_t size;              /* elements */
+    const unsigned char *data; /* not aligned */
+    size_t bytes;
+    int file; /* index into files */
+};
+
+struct safetensors {
+    struct safetensors_entry *entries; /* by name */
+    int n, cap;
+    struct safetensors_file *files; /* one, or the shards */
+    int n_files;
+    char *path; /* the file that was opened: .safetensors or index */
+};
+
+/* A .safetensors file, an index, or a folder holding model.safetensors or model.safetensors.index.json. */
+int safetensors_open(struct safetensors *s, const char *path, struct error *err);
+void safetensors_close(struct safetensors *s);
+
+/* NULL when there is none of that name. */
+const struct safetensors_entry *safetensors_find(const struct safetensors *s, const char *name);
+/* The file an entry stands in, for messages. */
+const char *safetensors_file_path(const struct safetensors *s, const struct safetensors_entry *e);
+
+/* Elements [from, from + n) as F32 (a bug when outside); -1 where the type has no such reading. */
+int safetensors_read_f32(const struct safetensors *s, const struct safetensors_entry *e, float *out, int64_t from,
+                         int64_t n, struct error *err);
+
+/* What will be written; names are borrowed for the time of safetensors_create. */
+struct safetensors_spec {
+    const char *name;
+    int ndim;
+    int64_t shape[SAFETENSORS_MAX_DIMS];
+};
+
+struct safetensors_writer;
+/* Writes the header: all tensors have one type, ST_F32 or ST_BF16, and lie in name order. */
+struct safetensors_writer *safetensors_create(const char *path, const struct safetensors_spec *specs, int n,
+                                              enum safetensors_dtype dtype, struct error *err);
+/* Elements [from, from + n) of specs[i], in any order; what is never put is zero. */
+int safetensors_put(struct safetensors_writer *w, int i, const float *values, int64_t from, int64_t n,
+                    struct error *err);
+/* Syncs and renames.  The writer is gone afterwards, whatever the result; on failure so is the temporary file. */
+int safetensors_commit(struct safetensors_writer *w, struct error *err);
+/* Gives the file up; NULL is allowed. */
+void safetensors_abort(struct safetensors_writer *w);
+
+#endif
