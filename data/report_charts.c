@@ -1,0 +1,162 @@
+#include "data/report.h"
+#include "data/report_impl.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { WIDTH = 720, HEIGHT = 320, LEFT = 64, RIGHT = 16, TOP = 12, BOTTOM = 44, POINTS = 800 };
+
+/* Told apart by people of any colour vision (Okabe and Ito). */
+static const char *const palette[] = { "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#888888" };
+
+struct range {
+    double low, high;
+};
+
+/* Larger numbers are no measurement, and their differences would overflow. */
+static bool drawable(double v)
+{
+    return fabs(v) <= 1e100;
+}
+
+static void extend(struct range *r, double v)
+{
+    r->low = fmin(r->low, v);
+    r->high = fmax(r->high, v);
+}
+
+static struct range settle(struct range r)
+{
+    if (r.low > r.high)
+        return (struct range){ 0, 1 };
+    if (r.high - r.low <= 1e-12 * fmax(fabs(r.low), fabs(r.high)))
+        return (struct range){ r.low - fmax(fabs(r.low), 1) / 2, r.high + fmax(fabs(r.high), 1) / 2 };
+    return r;
+}
+
+/* 1, 2 or 5 times a power of ten: about five steps to the range. */
+static double tick_step(struct range r)
+{
+    double raw = (r.high - r.low) / 5, power = pow(10, floor(log10(raw))), lead = raw / power;
+    return power * (lead < 1.5 ? 1 : lead < 3.5 ? 2 : lead < 7.5 ? 5 : 10);
+}
+
+static double place_x(struct range r, double v)
+{
+    return LEFT + (v - r.low) / (r.high - r.low) * (WIDTH - LEFT - RIGHT);
+}
+
+static double place_y(struct range r, double v)
+{
+    return HEIGHT - BOTTOM - (v - r.low) / (r.high - r.low) * (HEIGHT - TOP - BOTTOM);
+}
+
+static void draw_axes(FILE *f, struct range x, struct range y, const char *x_label)
+{
+    double step = tick_step(y);
+    for (double v = ceil(y.low / step) * step; v <= y.high + step * 1e-9; v += step) {
+        double at = place_y(y, v);
+        fprintf(f, "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>", LEFT, WIDTH - RIGHT, at, at);
+        fprintf(f, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.4g</text>\n", LEFT - 6, at + 4,
+                fabs(v) < step / 2 ? 0.0 : v);
+    }
+    step = tick_step(x);
+    for (double v = ceil(x.low / step) * step; v <= x.high + step * 1e-9; v += step)
+        fprintf(f, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.6g</text>\n", place_x(x, v),
+                HEIGHT - BOTTOM + 18, fabs(v) < step / 2 ? 0.0 : v);
+    fprintf(f, "<text class=\"soft\" x=\"%d\" y=\"%d\" text-anchor=\"middle\">", (LEFT + WIDTH) / 2, HEIGHT - 8);
+    html_text(f, x_label);
+    fputs("</text>\n", f);
+}
+
+/* Neighbouring points are averaged when there are more than a screen can show. */
+static void draw_curve(FILE *f, const struct curve *c, struct range x, struct range y, const char *colour)
+{
+    int group = (c->n + POINTS - 1) / POINTS;
+    bool pen_down = false;
+    fprintf(f, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.6\" d=\"", colour);
+    for (int i = 0; i < c->n; i += group) {
+        double sx = 0, sy = 0;
+        int n = i + group <= c->n ? group : c->n - i;
+        for (int k = i; k < i + n; k++) {
+            sx += c->x[k];
+            sy += c->y[k];
+        }
+        bool shown = drawable(sx) && drawable(sy);
+        if (shown)
+            fprintf(f, "%c%.1f %.1f", pen_down ? 'L' : 'M', place_x(x, sx / n), place_y(y, sy / n));
+        pen_down = shown;
+    }
+    fputs("\"><title>", f);
+    html_text(f, c->name);
+    fputs("</title></path>\n", f);
+}
+
+static void draw_legend(FILE *f, const struct curve *curves, int n)
+{
+    for (int i = 0; i < n; i++) {
+        int y = TOP + 12 + 17 * i;
+        fprintf(f, "<rect x=\"%d\" y=\"%d\" width=\"12\" height=\"4\" fill=\"%s\"/>", WIDTH - RIGHT - 14, y,
+                palette[i % ARRAY_LEN(palette)]);
+        fprintf(f, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">", WIDTH - RIGHT - 20, y + 6);
+        html_text(f, curves[i].name);
+        fputs("</text>\n", f);
+    }
+}
+
+void report_curves(struct report *r, const char *title, const char *x_label, const struct curve *curves, int n)
+{
+    FILE *f = r->out.f;
+    struct range x = { HUGE_VAL, -HUGE_VAL }, y = x;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < curves[i].n; k++)
+            if (drawable(curves[i].x[k]) && drawable(curves[i].y[k])) {
+                extend(&x, curves[i].x[k]);
+                extend(&y, curves[i].y[k]);
+            }
+    x = settle(x);
+    y = settle(y);
+    figure_start(f, title, WIDTH, HEIGHT);
+    draw_axes(f, x, y, x_label);
+    for (int i = 0; i < n; i++)
+        draw_curve(f, &curves[i], x, y, palette[i % ARRAY_LEN(palette)]);
+    draw_legend(f, curves, n);
+    figure_end(f);
+}
+
+/* One row of a bar chart; scale is user units per unit of value. */
+static void draw_bar(FILE *f, int row, const char *name, double value, double scale)
+{
+    enum { NAME = 200 };
+    int y = TOP + 26 * row;
+    fprintf(f, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">", NAME - 8, y + 14);
+    html_text(f, name);
+    fputs("</text>", f);
+    if (drawable(value))
+        fprintf(f, "<rect class=\"bar\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"18\"/>", NAME, y,
+                fmax(value, 0) * scale);
+    fprintf(f, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">", WIDTH - RIGHT, y + 14);
+    fprintf(f, drawable(value) ? "%.4g" : "undefined", value);
+    fputs("</text>\n", f);
+}
+
+void report_bars(struct report *r, const char *title, const char *const *names, const double *values, const double *low,
+                 const double *high, int n)
+{
+    enum { NAME = 200, VALUE = 80 };
+    FILE *f = r->out.f;
+    double most = 0;
+    for (int i = 0; i < n; i++) {
+        most = drawable(values[i]) ? fmax(most, values[i]) : most;
+        most = high && drawable(high[i]) ? fmax(most, high[i]) : most;
+    }
+    double scale = (WIDTH - NAME - VALUE) / (most > 0 && most < 1 ? 1 : fmax(most, 1e-300));
+    figure_start(f, title, WIDTH, TOP + 26 * n + 8);
+    for (int i = 0; i < n; i++) {
+        draw_bar(f, i, names[i], values[i], scale);
+        if (low && high && drawable(low[i]) && drawable(high[i]))
+            fprintf(f, "<path class=\"ink\" d=\"M%.1f %dH%.1f\"><title>%.4g to %.4g</title></path>\n",
+                    NAME + fmax(low[i], 0) * scale, TOP + 26 * i + 9, NAME + fmax(high[i], 0) * scale, low[i], high[i]);
+    }
+    figure_end(f);
+}
