@@ -1,0 +1,280 @@
+#include "models/checkpoint/checkpoint.h"
+
+#include "models/checkpoint/mismatch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MAX_META = 64 << 20 };
+
+static const char meta_name[] = "meta";
+
+static char *join(const char *dir, const char *name)
+{
+    size_t n = strlen(dir) + strlen(name) + 2;
+    char *path = xmalloc(n);
+    snprintf(path, n, "%s/%s", dir, name);
+    return path;
+}
+
+/* A tensor's header as the file names it; the text lies in `name`. */
+static struct hdf5_tensor header(char name[HDF5_MAX_NAME], const char *group, const char *own, enum hdf5_type type,
+                                 int ndim, const int64_t *shape)
+{
+    struct hdf5_tensor t = { .name = name, .type = type, .ndim = ndim };
+    int n = snprintf(name, HDF5_MAX_NAME, "%s%s", group, own);
+
+    CHECK(n < HDF5_MAX_NAME && !strchr(own, '/') && ndim <= HDF5_MAX_DIMS, "tensor name %s", own);
+    for (int d = 0; d < ndim; d++)
+        t.shape[d] = shape[d];
+    return t;
+}
+
+static struct hdf5_tensor param_header(char name[HDF5_MAX_NAME], const char *group, const struct param *p)
+{
+    return header(name, group, p->name, HDF5_F32, p->t->ndim, p->t->shape);
+}
+
+static struct hdf5_tensor extra_header(char name[HDF5_MAX_NAME], const struct checkpoint_extra *e)
+{
+    return header(name, "state/", e->tensor.name, e->tensor.type, e->tensor.ndim, e->tensor.shape);
+}
+
+/* Host memory for the largest parameter. */
+static float *param_buffer(const struct params *p)
+{
+    int64_t most = 0;
+    for (int i = 0; i < p->n; i++)
+        if (tensor_size(p->list[i].t) > most)
+            most = tensor_size(p->list[i].t);
+    return xmalloc((size_t)most * sizeof(float));
+}
+
+/* ---- saving ---- */
+
+static int save_param(struct hdf5_writer *w, const struct param *p, struct device *d, float *buffer, struct error *err)
+{
+    char name[HDF5_MAX_NAME];
+    struct hdf5_tensor t = param_header(name, "param/", p);
+
+    param_download(p, d, buffer);
+    return hdf5_put(w, &t, buffer, err);
+}
+
+static int save_moment(struct hdf5_writer *w, const char *group, const struct param *p, const struct tensor *moment,
+                       struct device *d, float *buffer, struct error *err)
+{
+    char name[HDF5_MAX_NAME];
+    struct hdf5_tensor t = param_header(name, group, p);
+
+    if (!moment)
+        return 0;
+    device_download(d, buffer, moment);
+    return hdf5_put(w, &t, buffer, err);
+}
+
+static int save_params(struct hdf5_writer *w, const struct checkpoint *c, struct error *err)
+{
+    float *buffer = param_buffer(c->params);
+    int rc = 0;
+
+    for (int i = 0; i < c->params->n && rc == 0; i++) {
+        const struct param *p = &c->params->list[i];
+        rc = save_param(w, p, c->device, buffer, err);
+        if (rc == 0)
+            rc = save_moment(w, "adam_m/", p, p->m, c->device, buffer, err);
+        if (rc == 0)
+            rc = save_moment(w, "adam_v/", p, p->v, c->device, buffer, err);
+    }
+    free(buffer);
+    return rc;
+}
+
+static int save_extras(struct hdf5_writer *w, const struct checkpoint *c, struct error *err)
+{
+    char name[HDF5_MAX_NAME];
+
+    for (int i = 0; i < c->n_extra; i++) {
+        struct hdf5_tensor t = extra_header(name, &c->extra[i]);
+        if (hdf5_put(w, &t, c->extra[i].data, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int save_meta(struct hdf5_writer *w, const json_t *meta, struct error *err)
+{
+    char *text = json_dumps(meta, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+
+    CHECK(text, "meta is not a JSON value");
+    struct hdf5_tensor t = { .name = meta_name, .type = HDF5_U8, .ndim = 1, .shape = { (int64_t)strlen(text) } };
+    int rc = hdf5_put(w, &t, text, err);
+    free(text);
+    return rc;
+}
+
+int checkpoint_save(const char *dir, const struct checkpoint *c, struct error *err)
+{
+    char *path = join(dir, CHECKPOINT_FILE);
+    struct hdf5_writer *w = hdf5_create(path, err);
+    int rc = -1;
+
+    if (w && save_meta(w, c->meta, err) == 0 && save_params(w, c, err) == 0 && save_extras(w, c, err) == 0) {
+        rc = hdf5_commit(w, err);
+        w = NULL;
+    }
+    hdf5_abort(w);
+    free(path);
+    return rc;
+}
+
+/* ---- loading ---- */
+
+int checkpoint_open(struct hdf5_reader *r, const char *path, struct error *err)
+{
+    struct stat st;
+    char *file = NULL, *newest = NULL;
+    int rc = -1;
+
+    *r = (struct hdf5_reader){ .file = -1 };
+    if (stat(path, &st) != 0)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s", path, strerror(errno));
+    if (!S_ISDIR(st.st_mode))
+        return hdf5_open(r, path, err);
+    file = join(path, CHECKPOINT_FILE);
+    if (stat(file, &st) != 0) {
+        if (checkpoint_newest(path, &newest, err))
+            goto out;
+        if (!newest) {
+            error_set(err, EXIT_CODE_CHECKPOINT, "%s: neither " CHECKPOINT_FILE " nor a checkpoint-N folder", path);
+            goto out;
+        }
+        free(file);
+        file = join(newest, CHECKPOINT_FILE);
+    }
+    rc = hdf5_open(r, file, err);
+out:
+    free(newest);
+    free(file);
+    return rc;
+}
+
+json_t *checkpoint_meta(const struct hdf5_reader *r, struct error *err)
+{
+    const struct hdf5_tensor *t = hdf5_find(r, meta_name);
+    json_error_t e;
+    json_t *meta = NULL;
+
+    if (!t || t->type != HDF5_U8 || t->ndim != 1 || t->shape[0] > MAX_META) {
+        error_set(err, EXIT_CODE_CHECKPOINT, "%s: no text \"meta\"", r->path);
+        return NULL;
+    }
+    char *text = xmalloc((size_t)t->shape[0]);
+    if (hdf5_get(r, t, text, NULL, err) == 0) {
+        meta = json_loadb(text, (size_t)t->shape[0], JSON_REJECT_DUPLICATES, &e);
+        if (!json_is_object(meta)) {
+            error_set(err, EXIT_CODE_CHECKPOINT, "%s: meta: %s", r->path, meta ? "not an object" : e.text);
+            json_decref(meta);
+            meta = NULL;
+        }
+    }
+    free(text);
+    return meta;
+}
+
+static void compare(const struct hdf5_reader *r, struct hdf5_tensor wanted, struct mismatch *m)
+{
+    const struct hdf5_tensor *found = hdf5_find(r, wanted.name);
+    char a[128], b[128];
+
+    if (!found)
+        name_list_add(&m->missing, "%s", wanted.name);
+    else if (found->type != wanted.type || !shape_equal(found->ndim, found->shape, wanted.ndim, wanted.shape))
+        name_list_add(&m->wrong_shape, "%s is %s %s, wanted %s %s", wanted.name, hdf5_type_name(found->type),
+                      shape_text(a, found->ndim, found->shape), hdf5_type_name(wanted.type),
+                      shape_text(b, wanted.ndim, wanted.shape));
+}
+
+static void compare_wanted(const struct hdf5_reader *r, const struct checkpoint *c, struct mismatch *m)
+{
+    char name[HDF5_MAX_NAME];
+
+    for (int i = 0; i < c->params->n; i++) {
+        const struct param *p = &c->params->list[i];
+        compare(r, param_header(name, "param/", p), m);
+        if (p->m)
+            compare(r, param_header(name, "adam_m/", p), m);
+        if (p->v)
+            compare(r, param_header(name, "adam_v/", p), m);
+    }
+    for (int i = 0; i < c->n_extra; i++)
+        compare(r, extra_header(name, &c->extra[i]), m);
+}
+
+static const char *after(const char *name, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    return strncmp(name, prefix, n) == 0 ? name + n : NULL;
+}
+
+/* Moments of a parameter that wants none, and state that was not asked for, are no surprise. */
+static bool expected(const struct checkpoint *c, const char *name)
+{
+    const char *own;
+
+    if ((own = after(name, "param/")) || (own = after(name, "adam_m/")) || (own = after(name, "adam_v/")))
+        return params_find(c->params, own) != NULL;
+    own = after(name, "state/");
+    for (int i = 0; own && i < c->n_extra; i++)
+        if (!strcmp(c->extra[i].tensor.name, own))
+            return true;
+    return own ? c->n_extra == 0 : !strcmp(name, meta_name);
+}
+
+/* Reads a tensor that compare() found fitting. */
+static int fetch(const struct hdf5_reader *r, const char *group, const char *own, void *out, struct error *err)
+{
+    char name[HDF5_MAX_NAME];
+
+    snprintf(name, sizeof name, "%s%s", group, own);
+    return hdf5_get(r, hdf5_find(r, name), out, NULL, err);
+}
+
+static int load_param(const struct hdf5_reader *r, struct param *p, struct device *d, float *buffer, struct error *err)
+{
+    if (fetch(r, "param/", p->name, buffer, err))
+        return -1;
+    param_upload(p, d, buffer);
+    if (!p->m)
+        return 0;
+    if (fetch(r, "adam_m/", p->name, buffer, err))
+        return -1;
+    device_upload(d, p->m, buffer);
+    if (fetch(r, "adam_v/", p->name, buffer, err))
+        return -1;
+    device_upload(d, p->v, buffer);
+    return 0;
+}
+
+int checkpoint_load(const struct hdf5_reader *r, const struct checkpoint *c, struct error *err)
+{
+    struct mismatch m = { 0 };
+    int rc = 0;
+
+    compare_wanted(r, c, &m);
+    for (int i = 0; i < r->n; i++)
+        if (!expected(c, r->tensors[i].name))
+            name_list_add(&m.unexpected, "%s", r->tensors[i].name);
+    if (mismatch_report(&m, r->path, err))
+        return -1;
+    float *buffer = param_buffer(c->params);
+    for (int i = 0; i < c->params->n && rc == 0; i++)
+        rc = load_param(r, &c->params->list[i], c->device, buffer, err);
+    for (int i = 0; i < c->n_extra && rc == 0; i++)
+        rc = fetch(r, "state/", c->extra[i].tensor.name, c->extra[i].data, err);
+    free(buffer);
+    return rc;
+}
