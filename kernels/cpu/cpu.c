@@ -1,0 +1,112 @@
+#include "kernels/cpu/gemm.h"
+#include "kernels/device.h"
+
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const struct kernels cpu_kernels = {
+#define KERNEL_ROW(name, args) .name = cpu_##name,
+    KERNEL_LIST(KERNEL_ROW)
+#undef KERNEL_ROW
+};
+
+/* The number after `key` in a "key: value" file of /proc, or -1. */
+static long long proc_number(const char *path, const char *key)
+{
+    char line[256];
+    long long value = -1;
+    FILE *f = fopen(path, "re");
+
+    if (!f)
+        return -1;
+    while (value < 0 && fgets(line, sizeof line, f))
+        if (!strncmp(line, key, strlen(key)))
+            value = strtoll(line + strlen(key), NULL, 10);
+    fclose(f);
+    return value;
+}
+
+static void cpu_model(char *out, size_t size)
+{
+    char line[256];
+    FILE *f = fopen("/proc/cpuinfo", "re");
+
+    snprintf(out, size, "CPU");
+    while (f && fgets(line, sizeof line, f))
+        if (!strncmp(line, "model name", 10) && strchr(line, ':')) {
+            snprintf(out, size, "%s", strchr(line, ':') + 2);
+            out[strcspn(out, "\n")] = '\0';
+            break;
+        }
+    if (f)
+        fclose(f);
+}
+
+static int cpu_open(struct device *d, int number, struct error *err)
+{
+    char model[64];
+    long long free_kib = proc_number("/proc/meminfo", "MemAvailable:");
+
+    (void)number;
+    (void)err;
+    cpu_model(model, sizeof model);
+    snprintf(d->description, sizeof d->description, "%s, %d threads, %s", model, omp_get_max_threads(), gemm_library());
+    d->total_memory = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+    d->free_memory = free_kib >= 0 ? (size_t)free_kib << 10 : d->total_memory;
+    d->state = gemm_cache_new();
+    return 0;
+}
+
+static void cpu_close(struct device *d)
+{
+    gemm_cache_free(d->state);
+}
+
+static void *cpu_alloc(struct device *d, size_t bytes, struct error *err)
+{
+    size_t rounded = (bytes + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
+    void *p = aligned_alloc(ARENA_ALIGN, rounded ? rounded : ARENA_ALIGN);
+
+    (void)d;
+    if (!p)
+        error_set(err, EXIT_CODE_MEMORY, "not enough memory: %zu MiB wanted", bytes >> 20);
+    return p;
+}
+
+static void cpu_free(struct device *d, void *p)
+{
+    gemm_cache_forget(d->state, NULL, SIZE_MAX); /* packed copies may be of this memory */
+    free(p);
+}
+
+static void cpu_upload(struct device *d, void *dst, const void *src, size_t bytes)
+{
+    gemm_cache_forget(d->state, dst, bytes);
+    memcpy(dst, src, bytes);
+}
+
+static void cpu_download(struct device *d, void *dst, const void *src, size_t bytes)
+{
+    (void)d;
+    memcpy(dst, src, bytes);
+}
+
+static void cpu_sync(struct device *d)
+{
+    (void)d;
+}
+
+const struct driver cpu_driver = {
+    .name = "cpu",
+    .kernels = &cpu_kernels,
+    .open = cpu_open,
+    .close = cpu_close,
+    .alloc = cpu_alloc,
+    .free = cpu_free,
+    .upload = cpu_upload,
+    .download = cpu_download,
+    .sync = cpu_sync,
+};

@@ -1,0 +1,56 @@
+#include "kernels/cpu/row.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void cpu_gather(struct ctx *c, struct tensor *y, const struct tensor *x, const struct tensor *ids)
+{
+    (void)c;
+    int64_t rows = tensor_rows(y), cols = tensor_cols(y), limit = tensor_rows(x);
+    size_t bytes = (size_t)cols * dtype_size(x->dtype);
+#pragma omp parallel for schedule(static) if (rows * cols > PARALLEL_MIN)
+    for (int64_t t = 0; t < rows; t++) {
+        int64_t id = ((const int32_t *)ids->data)[t];
+        CHECK(id >= 0 && id < limit, "gather: id %lld of %lld rows", (long long)id, (long long)limit);
+        memcpy((char *)y->data + (size_t)t * bytes, (const char *)x->data + (size_t)id * bytes, bytes);
+    }
+}
+
+/* The sum of the rows of x that ask for one row of y. */
+static void scatter_row(struct grad y, const struct tensor *x, const struct index *i, int64_t u, float *sum, float *buf)
+{
+    int64_t cols = tensor_cols(x), row = ((const int32_t *)i->uniq->data)[u];
+    const int32_t *start = i->start->data, *order = i->order->data;
+
+    for (int64_t s = start[u]; s < start[u + 1]; s++) {
+        if (s == start[u])
+            row_load(sum, x, order[s] * cols, cols);
+        else
+            row_add(sum, row_in(buf, x, order[s] * cols, cols), cols);
+    }
+    row_store(y, row * cols, sum, cols);
+}
+
+void cpu_scatter(struct ctx *c, struct grad y, const struct tensor *x, const struct index *i)
+{
+    int64_t cols = tensor_cols(x), limit = y.t ? tensor_rows(y.t) : 0;
+    const int32_t *uniq = i->uniq->data;
+
+    if (!y.t)
+        return;
+    if (!y.add)
+        cpu_fill(c, y.t, 0);
+    if (!cols)
+        return;
+#pragma omp parallel if (i->n * cols > PARALLEL_MIN)
+    {
+        float *buf = xmalloc((size_t)(2 * cols) * sizeof *buf);
+#pragma omp for schedule(static)
+        for (int64_t u = 0; u < i->n; u++) {
+            CHECK(uniq[u] < limit, "scatter: row %d of %lld", uniq[u], (long long)limit);
+            if (uniq[u] >= 0)
+                scatter_row(y, x, i, u, buf, buf + cols);
+        }
+        free(buf);
+    }
+}

@@ -1,0 +1,126 @@
+#include "kernels/cpu/gemm.h"
+
+#include "kernels/cpu/activation.h"
+#include "kernels/cpu/row.h"
+
+#include <cblas.h>
+#include <stdlib.h>
+
+enum { PIECE_MAX = 2048, PIECE_STEP = 64 };
+
+/* A borrowed view, so that the row helpers convert plain memory. */
+static struct tensor view(const void *data, enum dtype dtype, int64_t n)
+{
+    return (struct tensor){ .data = (void *)(uintptr_t)data, .dtype = dtype, .ndim = 1, .shape = { n } };
+}
+
+/* An operand as f32: itself, or a converted copy that goes to *owned. */
+static const float *as_f32(const void *data, enum dtype dtype, int64_t n, float **owned)
+{
+    struct tensor t = view(data, dtype, n);
+
+    *owned = NULL;
+    if (dtype == F32)
+        return data;
+    *owned = xmalloc((size_t)n * sizeof **owned);
+    row_load(*owned, &t, 0, n);
+    return *owned;
+}
+
+/* y (+)= act(product + bias), row by row; product may be y's own memory */
+static void finish(const struct gemm *g, float *product)
+{
+    struct tensor y = view(g->y, g->y_dtype, g->m * g->n);
+#pragma omp parallel for schedule(static) if (g->m * g->n > PARALLEL_MIN)
+    for (int64_t r = 0; r < g->m; r++) {
+        float *row = product + r * g->n;
+        if (g->bias)
+            row_add(row, g->bias, g->n);
+        if (g->act)
+            activation_run(row, row, g->n, g->act);
+        row_store((struct grad){ &y, g->add }, r * g->n, row, g->n);
+    }
+}
+
+static void gemm_blas(const struct gemm *g)
+{
+    float *own_a, *own_b, *own_y = NULL;
+    const float *a = as_f32(g->a, g->dtype, g->m * g->k, &own_a), *b = as_f32(g->b, g->dtype, g->k * g->n, &own_b);
+    bool direct = g->y_dtype == F32;
+    float *y = direct ? g->y : (own_y = xmalloc((size_t)(g->m * g->n) * sizeof *y));
+    int m = (int)g->m, n = (int)g->n, k = (int)g->k;
+
+    cblas_sgemm(CblasRowMajor, g->ta ? CblasTrans : CblasNoTrans, g->tb ? CblasTrans : CblasNoTrans, m, n, k, 1.0f, a,
+                g->ta ? m : k, b, g->tb ? k : n, direct && g->add ? 1.0f : 0.0f, y, n);
+    if (!direct || g->bias || g->act)
+        finish(g, y);
+    free(own_a);
+    free(own_b);
+    free(own_y);
+}
+
+static void gemm_piece(struct gemm_cache *cache, const struct gemm *g)
+{
+    if (!gemm_dnnl(cache, g))
+        gemm_blas(g);
+}
+
+/* The next piece of `left` rows: few distinct lengths, so that compiled products are reused. */
+static int64_t piece_length(int64_t left)
+{
+    if (left >= PIECE_MAX)
+        return PIECE_MAX;
+    return left >= PIECE_STEP ? left / PIECE_STEP * PIECE_STEP : left;
+}
+
+/* Cuts the rows of y and a. */
+static void gemm_by_rows(struct gemm_cache *cache, const struct gemm *g)
+{
+    struct gemm part = *g;
+
+    for (int64_t at = 0; at < g->m; at += part.m) {
+        part.m = piece_length(g->m - at);
+        part.a = (const char *)g->a + (size_t)(at * g->k) * dtype_size(g->dtype);
+        part.y = (char *)g->y + (size_t)(at * g->n) * dtype_size(g->y_dtype);
+        gemm_piece(cache, &part);
+    }
+}
+
+/* Cuts the inner dimension, which is the row count of both a and b; later pieces add. */
+static void gemm_by_inner(struct gemm_cache *cache, const struct gemm *g)
+{
+    struct gemm part = *g;
+
+    for (int64_t at = 0; at < g->k; at += part.k) {
+        part.k = piece_length(g->k - at);
+        part.a = (const char *)g->a + (size_t)(at * g->m) * dtype_size(g->dtype);
+        part.b = (const char *)g->b + (size_t)(at * g->n) * dtype_size(g->dtype);
+        part.add = g->add || at > 0;
+        gemm_piece(cache, &part);
+    }
+}
+
+/* No inner dimension: the product is zero. */
+static void gemm_nothing(const struct gemm *g)
+{
+    float *zero = xcalloc((size_t)(g->m * g->n), sizeof *zero);
+
+    finish(g, zero);
+    free(zero);
+}
+
+void gemm(struct gemm_cache *cache, const struct gemm *g)
+{
+    CHECK(g->m <= INT32_MAX && g->n <= INT32_MAX && g->k <= INT32_MAX, "product %lld x %lld x %lld", (long long)g->m,
+          (long long)g->n, (long long)g->k);
+    if (g->m == 0 || g->n == 0)
+        return;
+    if (g->k == 0)
+        gemm_nothing(g);
+    else if (!g->ta)
+        gemm_by_rows(cache, g);
+    else if (!g->tb && g->y_dtype == F32)
+        gemm_by_inner(cache, g);
+    else
+        gemm_piece(cache, g);
+}

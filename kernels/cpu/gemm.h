@@ -1,0 +1,40 @@
+/*
+ * gemm.h - dense products on the CPU: oneDNN where it can, OpenBLAS otherwise.
+ *
+ * Batches are packed, so the row count changes every time while oneDNN compiles a product for one exact shape.  The
+ * long dimension is therefore cut into pieces of few distinct lengths, and compiled products and the packed copies of
+ * frozen weights are kept in a cache that belongs to the device.
+ */
+#ifndef KERNELS_CPU_GEMM_H
+#define KERNELS_CPU_GEMM_H
+
+#include "kernels/ops.h"
+
+/* y[m,n] (+)= act(op(a) op(b) + bias): a is [m,k], or [k,m] when ta; b is [k,n], or [n,k] when tb. */
+struct gemm {
+    int64_t m, n, k;
+    const void *a, *b;
+    enum dtype dtype; /* of a and b */
+    bool ta, tb;
+    bool b_frozen; /* b never changes: keep a packed copy */
+    void *y;
+    enum dtype y_dtype;
+    bool add;
+    const float *bias; /* n, or NULL; neither bias nor act goes with add */
+    enum activation act;
+};
+
+struct gemm_cache;
+struct gemm_cache *gemm_cache_new(void);
+void gemm_cache_free(struct gemm_cache *cache);
+/* Memory [from, from + bytes) is about to change or go: forget packed copies of it; bytes SIZE_MAX: of everything. */
+void gemm_cache_forget(struct gemm_cache *cache, const void *from, size_t bytes);
+
+void gemm(struct gemm_cache *cache, const struct gemm *g);
+
+/* The same for a piece, through oneDNN.  False when this build, machine or version cannot. */
+bool gemm_dnnl(struct gemm_cache *cache, const struct gemm *g);
+/* What products run through, for the device's description. */
+const char *gemm_library(void);
+
+#endif

@@ -1,0 +1,398 @@
+#include "kernels/cpu/gemm.h"
+
+#ifdef AMBIT_DNNL
+
+#include <dnnl.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* oneDNN 2 describes memory by a struct, oneDNN 3 by a handle; the names below hide which. */
+#if DNNL_VERSION_MAJOR >= 3
+typedef dnnl_memory_desc_t desc;
+typedef const_dnnl_memory_desc_t const_desc;
+#define DESC_OF(d) (d)
+#else
+typedef dnnl_memory_desc_t desc;
+typedef const dnnl_memory_desc_t *const_desc;
+#define DESC_OF(d) (&(d))
+#endif
+
+enum { PRODUCTS_MAX = 1024, BUCKETS = 1024 };
+
+/* What a compiled product depends on. */
+struct product_key {
+    int64_t m, n, k;
+    int32_t dtype, y_dtype, act;
+    uint8_t ta, tb, add, bias, frozen;
+    uint8_t zero[7]; /* keys are hashed and compared as bytes */
+};
+
+struct product {
+    struct product *next;
+    struct product_key key;
+    dnnl_primitive_t run; /* NULL: this machine cannot */
+    dnnl_primitive_desc_t about;
+    dnnl_memory_t a, b, y, bias;
+};
+
+/* A frozen weight in the layout some products want. */
+struct packed {
+    struct packed *next;
+    const void *source;
+    size_t bytes;
+    dnnl_memory_t memory;
+    void *data;
+};
+
+struct gemm_cache {
+    dnnl_engine_t engine;
+    dnnl_stream_t stream;
+    struct product *products[BUCKETS];
+    int n_products;
+    struct packed *packed[BUCKETS];
+};
+
+static void must(dnnl_status_t status, const char *what)
+{
+    CHECK(status == dnnl_success, "oneDNN: %s: status %d", what, (int)status);
+}
+
+const char *gemm_library(void)
+{
+    return "oneDNN";
+}
+
+struct gemm_cache *gemm_cache_new(void)
+{
+    struct gemm_cache *cache = xcalloc(1, sizeof *cache);
+
+    must(dnnl_set_primitive_cache_capacity(0), "no cache of its own"); /* this file has one */
+    must(dnnl_engine_create(&cache->engine, dnnl_cpu, 0), "engine");
+    must(dnnl_stream_create(&cache->stream, cache->engine, dnnl_stream_default_flags), "stream");
+    return cache;
+}
+
+static void product_free(struct product *p)
+{
+    if (p->run) {
+        dnnl_primitive_destroy(p->run);
+        dnnl_primitive_desc_destroy(p->about);
+        dnnl_memory_destroy(p->a);
+        dnnl_memory_destroy(p->b);
+        dnnl_memory_destroy(p->y);
+        if (p->bias)
+            dnnl_memory_destroy(p->bias);
+    }
+    free(p);
+}
+
+static void forget_products(struct gemm_cache *cache)
+{
+    for (int i = 0; i < BUCKETS; i++)
+        for (struct product *p = cache->products[i], *next; p; p = next) {
+            next = p->next;
+            product_free(p);
+        }
+    memset(cache->products, 0, sizeof cache->products);
+    cache->n_products = 0;
+}
+
+void gemm_cache_forget(struct gemm_cache *cache, const void *from, size_t bytes)
+{
+    uintptr_t low = (uintptr_t)from, high = bytes == SIZE_MAX ? UINTPTR_MAX : low + bytes;
+
+    for (int i = 0; i < BUCKETS; i++)
+        for (struct packed **link = &cache->packed[i], *p = *link; p; p = *link) {
+            uintptr_t at = (uintptr_t)p->source;
+            if (at >= high || at + p->bytes <= low) {
+                link = &p->next;
+                continue;
+            }
+            *link = p->next;
+            dnnl_memory_destroy(p->memory);
+            free(p->data);
+            free(p);
+        }
+}
+
+void gemm_cache_free(struct gemm_cache *cache)
+{
+    forget_products(cache);
+    gemm_cache_forget(cache, NULL, SIZE_MAX);
+    dnnl_stream_destroy(cache->stream);
+    dnnl_engine_destroy(cache->engine);
+    free(cache);
+}
+
+static dnnl_data_type_t type_of(enum dtype dtype)
+{
+    return dtype == BF16 ? dnnl_bf16 : dnnl_f32;
+}
+
+/* A [rows, cols] matrix, stored transposed or not. */
+static void desc_matrix(desc *d, int64_t rows, int64_t cols, enum dtype dtype, bool transposed)
+{
+    dnnl_dims_t dims = { rows, cols }, strides = { transposed ? 1 : cols, transposed ? rows : 1 };
+#if DNNL_VERSION_MAJOR >= 3
+    must(dnnl_memory_desc_create_with_strides(d, 2, dims, type_of(dtype), strides), "strides");
+#else
+    must(dnnl_memory_desc_init_by_strides(d, 2, dims, type_of(dtype), strides), "strides");
+#endif
+}
+
+/* The same in whatever layout the product likes best. */
+static void desc_any(desc *d, int64_t rows, int64_t cols, enum dtype dtype)
+{
+    dnnl_dims_t dims = { rows, cols };
+#if DNNL_VERSION_MAJOR >= 3
+    must(dnnl_memory_desc_create_with_tag(d, 2, dims, type_of(dtype), dnnl_format_tag_any), "layout");
+#else
+    must(dnnl_memory_desc_init_by_tag(d, 2, dims, type_of(dtype), dnnl_format_tag_any), "layout");
+#endif
+}
+
+static void desc_free(desc *d)
+{
+#if DNNL_VERSION_MAJOR >= 3
+    dnnl_memory_desc_destroy(*d);
+#else
+    (void)d;
+#endif
+}
+
+static void append_activation(dnnl_post_ops_t ops, enum activation act)
+{
+    static const struct {
+        dnnl_alg_kind_t kind;
+        float alpha;
+    } algs[] = {
+        [ACT_GELU] = { dnnl_eltwise_gelu_erf, 0 },    [ACT_GELU_TANH] = { dnnl_eltwise_gelu_tanh, 0 },
+        [ACT_RELU] = { dnnl_eltwise_relu, 0 },        [ACT_LEAKY_RELU] = { dnnl_eltwise_relu, 0.2f },
+        [ACT_ELU] = { dnnl_eltwise_elu, 1.0f },       [ACT_TANH] = { dnnl_eltwise_tanh, 0 },
+        [ACT_SIGMOID] = { dnnl_eltwise_logistic, 0 },
+    };
+#if DNNL_VERSION_MAJOR >= 3
+    must(dnnl_post_ops_append_eltwise(ops, algs[act].kind, algs[act].alpha, 0), "activation");
+#else
+    must(dnnl_post_ops_append_eltwise(ops, 1.0f, algs[act].kind, algs[act].alpha, 0), "activation");
+#endif
+}
+
+static dnnl_primitive_attr_t product_attr(const struct product_key *key)
+{
+    dnnl_primitive_attr_t attr;
+    dnnl_post_ops_t ops;
+
+    must(dnnl_primitive_attr_create(&attr), "attributes");
+    must(dnnl_post_ops_create(&ops), "post-ops");
+    if (key->add)
+#if DNNL_VERSION_MAJOR >= 3
+        must(dnnl_post_ops_append_sum(ops, 1.0f, 0, dnnl_data_type_undef), "sum");
+#else
+        must(dnnl_post_ops_append_sum(ops, 1.0f), "sum");
+#endif
+    if (key->act)
+        append_activation(ops, (enum activation)key->act);
+    must(dnnl_primitive_attr_set_post_ops(attr, ops), "post-ops");
+    dnnl_post_ops_destroy(ops);
+    return attr;
+}
+
+static dnnl_status_t describe(dnnl_primitive_desc_t *about, dnnl_engine_t engine, desc *a, desc *b, desc *bias, desc *y,
+                              dnnl_primitive_attr_t attr)
+{
+#if DNNL_VERSION_MAJOR >= 3
+    return dnnl_matmul_primitive_desc_create(about, engine, *a, *b, bias ? *bias : NULL, *y, attr);
+#else
+    dnnl_matmul_desc_t matmul;
+    must(dnnl_matmul_desc_init(&matmul, a, b, bias, y), "product");
+    return dnnl_primitive_desc_create(about, &matmul, attr, engine, NULL);
+#endif
+}
+
+static const_desc weights_desc(const struct product *p)
+{
+    return dnnl_primitive_desc_query_md(p->about, dnnl_query_weights_md, 0);
+}
+
+/* Compiles; leaves p->run NULL where this machine has no such product (bf16 before AVX-512). */
+static void product_compile(struct gemm_cache *cache, struct product *p)
+{
+    const struct product_key *key = &p->key;
+    enum dtype dtype = (enum dtype)key->dtype, y_dtype = (enum dtype)key->y_dtype;
+    dnnl_primitive_attr_t attr = product_attr(key);
+    desc a, b, y, bias;
+
+    desc_matrix(&a, key->m, key->k, dtype, key->ta);
+    desc_matrix(&y, key->m, key->n, y_dtype, false);
+    desc_matrix(&bias, 1, key->n, F32, false);
+    if (key->frozen)
+        desc_any(&b, key->k, key->n, dtype);
+    else
+        desc_matrix(&b, key->k, key->n, dtype, key->tb);
+    dnnl_status_t status = describe(&p->about, cache->engine, &a, &b, key->bias ? &bias : NULL, &y, attr);
+    if (status == dnnl_success) {
+        must(dnnl_primitive_create(&p->run, p->about), "compile");
+        must(dnnl_memory_create(&p->a, DESC_OF(a), cache->engine, DNNL_MEMORY_NONE), "memory");
+        must(dnnl_memory_create(&p->b, weights_desc(p), cache->engine, DNNL_MEMORY_NONE), "memory");
+        must(dnnl_memory_create(&p->y, DESC_OF(y), cache->engine, DNNL_MEMORY_NONE), "memory");
+        if (key->bias)
+            must(dnnl_memory_create(&p->bias, DESC_OF(bias), cache->engine, DNNL_MEMORY_NONE), "memory");
+    }
+    dnnl_primitive_attr_destroy(attr);
+    desc_free(&a);
+    desc_free(&b);
+    desc_free(&y);
+    desc_free(&bias);
+}
+
+static size_t hash_bytes(const void *data, size_t n)
+{
+    const unsigned char *bytes = data;
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ bytes[i]) * 0x100000001b3u;
+    return (size_t)(hash >> 32) % BUCKETS;
+}
+
+static struct product *product_get(struct gemm_cache *cache, const struct gemm *g)
+{
+    struct product_key key = { .m = g->m,
+                               .n = g->n,
+                               .k = g->k,
+                               .dtype = (int32_t)g->dtype,
+                               .y_dtype = (int32_t)g->y_dtype,
+                               .act = (int32_t)g->act,
+                               .ta = g->ta,
+                               .tb = g->tb,
+                               .add = g->add,
+                               .bias = g->bias != NULL,
+                               .frozen = g->b_frozen };
+    size_t bucket = hash_bytes(&key, sizeof key);
+
+    for (struct product *p = cache->products[bucket]; p; p = p->next)
+        if (!memcmp(&p->key, &key, sizeof key))
+            return p;
+    if (cache->n_products == PRODUCTS_MAX)
+        forget_products(cache);
+    struct product *p = xcalloc(1, sizeof *p);
+    p->key = key;
+    product_compile(cache, p);
+    p->next = cache->products[bucket];
+    cache->products[bucket] = p;
+    cache->n_products++;
+    return p;
+}
+
+static dnnl_memory_t pack(struct gemm_cache *cache, const struct product *p, const struct gemm *g)
+{
+    size_t bytes = (size_t)(g->k * g->n) * dtype_size(g->dtype);
+    struct packed **link = &cache->packed[hash_bytes(&g->b, sizeof g->b)], *w = xcalloc(1, sizeof *w);
+    dnnl_primitive_desc_t about;
+    dnnl_primitive_t reorder;
+    dnnl_memory_t plain;
+    desc d;
+
+    desc_matrix(&d, g->k, g->n, g->dtype, g->tb);
+    must(dnnl_memory_create(&plain, DESC_OF(d), cache->engine, (void *)(uintptr_t)g->b), "memory");
+    size_t want = (dnnl_memory_desc_get_size(weights_desc(p)) + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
+    *w = (struct packed){ .next = *link, .source = g->b, .bytes = bytes, .data = aligned_alloc(ARENA_ALIGN, want) };
+    CHECK(w->data, "out of memory: %zu bytes for packed weights", want);
+    must(dnnl_memory_create(&w->memory, weights_desc(p), cache->engine, w->data), "memory");
+    must(dnnl_reorder_primitive_desc_create(&about, DESC_OF(d), cache->engine, weights_desc(p), cache->engine, NULL),
+         "reorder");
+    must(dnnl_primitive_create(&reorder, about), "reorder");
+    dnnl_exec_arg_t args[] = { { DNNL_ARG_FROM, plain }, { DNNL_ARG_TO, w->memory } };
+    must(dnnl_primitive_execute(reorder, cache->stream, 2, args), "reorder");
+    must(dnnl_stream_wait(cache->stream), "reorder");
+    dnnl_primitive_destroy(reorder);
+    dnnl_primitive_desc_destroy(about);
+    dnnl_memory_destroy(plain);
+    desc_free(&d);
+    *link = w;
+    return w->memory;
+}
+
+/* The packed copy of g->b in the layout p wants. */
+static dnnl_memory_t packed_get(struct gemm_cache *cache, const struct product *p, const struct gemm *g)
+{
+    for (struct packed *w = cache->packed[hash_bytes(&g->b, sizeof g->b)]; w; w = w->next) {
+#if DNNL_VERSION_MAJOR >= 3
+        const_desc have;
+#else
+        const dnnl_memory_desc_t *have;
+#endif
+        if (w->source != g->b)
+            continue;
+        must(dnnl_memory_get_memory_desc(w->memory, &have), "layout");
+        if (dnnl_memory_desc_equal(have, weights_desc(p)))
+            return w->memory;
+    }
+    return pack(cache, p, g);
+}
+
+static void *plain_pointer(const void *p)
+{
+    return (void *)(uintptr_t)p; /* oneDNN takes inputs without const */
+}
+
+bool gemm_dnnl(struct gemm_cache *cache, const struct gemm *g)
+{
+    struct product *p = product_get(cache, g);
+
+    if (!p->run)
+        return false;
+    dnnl_memory_t b = p->b;
+    must(dnnl_memory_set_data_handle(p->a, plain_pointer(g->a)), "memory");
+    must(dnnl_memory_set_data_handle(p->y, g->y), "memory");
+    if (g->b_frozen)
+        b = packed_get(cache, p, g);
+    else
+        must(dnnl_memory_set_data_handle(b, plain_pointer(g->b)), "memory");
+    if (g->bias)
+        must(dnnl_memory_set_data_handle(p->bias, plain_pointer(g->bias)), "memory");
+    dnnl_exec_arg_t args[] = {
+        { DNNL_ARG_SRC, p->a }, { DNNL_ARG_WEIGHTS, b }, { DNNL_ARG_DST, p->y }, { DNNL_ARG_BIAS, p->bias }
+    };
+    must(dnnl_primitive_execute(p->run, cache->stream, g->bias ? 4 : 3, args), "product");
+    must(dnnl_stream_wait(cache->stream), "product");
+    return true;
+}
+
+#else
+
+struct gemm_cache {
+    char nothing;
+};
+
+const char *gemm_library(void)
+{
+    return "OpenBLAS";
+}
+
+struct gemm_cache *gemm_cache_new(void)
+{
+    return xcalloc(1, sizeof(struct gemm_cache));
+}
+
+void gemm_cache_free(struct gemm_cache *cache)
+{
+    free(cache);
+}
+
+void gemm_cache_forget(struct gemm_cache *cache, const void *from, size_t bytes)
+{
+    (void)cache;
+    (void)from;
+    (void)bytes;
+}
+
+bool gemm_dnnl(struct gemm_cache *cache, const struct gemm *g)
+{
+    (void)cache;
+    (void)g;
+    return false;
+}
+
+#endif

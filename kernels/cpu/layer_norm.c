@@ -1,0 +1,120 @@
+#include "kernels/cpu/row.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* y = (z - mean) rstd w + b; two passes, since E[z^2] - E[z]^2 loses bits when |mean| >> deviation */
+CPU_CLONES static void norm_row(float *y, float *mean, float *rstd, const float *z, const float *restrict w,
+                                const float *restrict b, int64_t n, float eps)
+{
+    float sum = 0, square = 0;
+
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++)
+        sum += z[i];
+    float m = sum / (float)n;
+#pragma omp simd reduction(+ : square)
+    for (int64_t i = 0; i < n; i++)
+        square += (z[i] - m) * (z[i] - m);
+    float s = 1.0f / sqrtf(square / (float)n + eps);
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        y[i] = (z[i] - m) * s * w[i] + b[i];
+    *mean = m;
+    *rstd = s;
+}
+
+/* z = x + res in f32; buf holds one row */
+static void residual_row(float *z, float *buf, const struct tensor *x, const struct tensor *res, int64_t at, int64_t n)
+{
+    row_load(z, x, at, n);
+    if (res)
+        row_add(z, row_in(buf, res, at, n), n);
+}
+
+void cpu_layer_norm(struct ctx *c, struct tensor *y, struct tensor *mean, struct tensor *rstd, const struct tensor *x,
+                    const struct tensor *res, const struct tensor *w, const struct tensor *b, float eps)
+{
+    (void)c;
+    int64_t rows = tensor_rows(x), cols = tensor_cols(x);
+    float *means = mean->data, *rstds = rstd->data;
+#pragma omp parallel if (rows * cols > PARALLEL_MIN)
+    {
+        float *z = xmalloc((size_t)(2 * cols) * sizeof *z), *buf = z + cols;
+#pragma omp for schedule(static)
+        for (int64_t r = 0; r < rows; r++) {
+            residual_row(z, buf, x, res, r * cols, cols);
+            norm_row(z, means + r, rstds + r, z, w->data, b->data, cols, eps);
+            row_store((struct grad){ y, false }, r * cols, z, cols);
+        }
+        free(z);
+    }
+}
+
+/* z becomes its gradient; dw and db take this row's share */
+CPU_CLONES static void norm_row_backward(float *restrict z, float *restrict dw, float *restrict db,
+                                         const float *restrict dy, const float *restrict w, float mean, float rstd,
+                                         int64_t n)
+{
+    float sum = 0, dot = 0;
+
+#pragma omp simd reduction(+ : sum, dot)
+    for (int64_t i = 0; i < n; i++) {
+        float hat = (z[i] - mean) * rstd, g = dy[i] * w[i];
+        sum += g;
+        dot += g * hat;
+        dw[i] += dy[i] * hat;
+        db[i] += dy[i];
+    }
+    sum /= (float)n;
+    dot /= (float)n;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        z[i] = rstd * (dy[i] * w[i] - sum - (z[i] - mean) * rstd * dot);
+}
+
+struct norm_args {
+    struct grad dx, dres;
+    const struct tensor *dy, *x, *res;
+    const float *w, *mean, *rstd;
+};
+
+static void norm_rows_backward(const struct norm_args *a, float *dw, float *db, float *buf, int64_t from, int64_t to)
+{
+    int64_t cols = tensor_cols(a->x);
+    float *z = buf, *tmp = buf + cols;
+
+    for (int64_t r = from; r < to; r++) {
+        residual_row(z, tmp, a->x, a->res, r * cols, cols);
+        norm_row_backward(z, dw, db, row_in(tmp, a->dy, r * cols, cols), a->w, a->mean[r], a->rstd[r], cols);
+        if (a->dx.t)
+            row_store(a->dx, r * cols, z, cols);
+        if (a->dres.t)
+            row_store(a->dres, r * cols, z, cols);
+    }
+}
+
+void cpu_layer_norm_backward(struct ctx *c, struct grad dx, struct grad dres, struct grad dw, struct grad db,
+                             const struct tensor *dy, const struct tensor *x, const struct tensor *res,
+                             const struct tensor *w, const struct tensor *mean, const struct tensor *rstd)
+{
+    (void)c;
+    int64_t rows = tensor_rows(x), cols = tensor_cols(x), per = chunk_rows(rows), chunks = (rows + per - 1) / per;
+    struct norm_args a = { dx, dres, dy, x, res, w->data, mean->data, rstd->data };
+    float *partial = xcalloc((size_t)(chunks * 2 * cols), sizeof *partial);
+#pragma omp parallel if (rows * cols > PARALLEL_MIN)
+    {
+        float *buf = xmalloc((size_t)(2 * cols) * sizeof *buf);
+#pragma omp for schedule(static)
+        for (int64_t i = 0; i < chunks; i++) {
+            float *sums = partial + i * 2 * cols;
+            norm_rows_backward(&a, sums, sums + cols, buf, i * per, (i + 1) * per < rows ? (i + 1) * per : rows);
+        }
+        free(buf);
+    }
+    if (dw.t)
+        sum_chunks(dw, partial, chunks, 2 * cols, cols);
+    if (db.t)
+        sum_chunks(db, partial + cols, chunks, 2 * cols, cols);
+    free(partial);
+}

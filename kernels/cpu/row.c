@@ -1,0 +1,91 @@
+#include "kernels/cpu/row.h"
+
+#include <string.h>
+
+CPU_CLONES static void widen(float *restrict dst, const uint16_t *restrict src, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t u = (uint32_t)src[i] << 16;
+        memcpy(dst + i, &u, sizeof u);
+    }
+}
+
+/* bf16_from_f32 without a branch */
+CPU_CLONES static void narrow(uint16_t *restrict dst, const float *restrict src, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t u;
+        memcpy(&u, src + i, sizeof u);
+        uint32_t rounded = (u + 0x7fffu + (u >> 16 & 1u)) >> 16, nan = u >> 16 | 0x40u;
+        dst[i] = (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
+    }
+}
+
+CPU_CLONES void row_add(float *restrict acc, const float *restrict x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        acc[i] += x[i];
+}
+
+void row_load(float *dst, const struct tensor *x, int64_t at, int64_t n)
+{
+    if (x->dtype == F32)
+        memcpy(dst, (const float *)x->data + at, (size_t)n * sizeof *dst);
+    else
+        widen(dst, (const uint16_t *)x->data + at, n);
+}
+
+const float *row_in(float *buf, const struct tensor *x, int64_t at, int64_t n)
+{
+    if (x->dtype == F32)
+        return (const float *)x->data + at;
+    widen(buf, (const uint16_t *)x->data + at, n);
+    return buf;
+}
+
+float *row_out(float *buf, struct grad y, int64_t at)
+{
+    return y.t->dtype == F32 && !y.add ? (float *)y.t->data + at : buf;
+}
+
+static void add_narrow(uint16_t *dst, const float *src, int64_t n)
+{
+    float sum[ROW_BLOCK];
+
+    for (int64_t at = 0; at < n; at += ROW_BLOCK) {
+        int64_t run = run_length(at, n);
+        widen(sum, dst + at, run);
+        row_add(sum, src + at, run);
+        narrow(dst + at, sum, run);
+    }
+}
+
+void row_store(struct grad y, int64_t at, const float *src, int64_t n)
+{
+    if (y.t->dtype == F32) {
+        float *dst = (float *)y.t->data + at;
+        if (y.add)
+            row_add(dst, src, n);
+        else if (dst != src)
+            memcpy(dst, src, (size_t)n * sizeof *dst);
+        return;
+    }
+    uint16_t *dst = (uint16_t *)y.t->data + at;
+    if (y.add)
+        add_narrow(dst, src, n);
+    else
+        narrow(dst, src, n);
+}
+
+void sum_chunks(struct grad y, const float *partial, int64_t chunks, int64_t stride, int64_t n)
+{
+    float sum[ROW_BLOCK];
+
+    for (int64_t at = 0; at < n; at += ROW_BLOCK) {
+        int64_t run = run_length(at, n);
+        memset(sum, 0, (size_t)run * sizeof *sum);
+        for (int64_t i = 0; i < chunks; i++)
+            row_add(sum, partial + i * stride + at, run);
+        row_store(y, at, sum, run);
+    }
+}

@@ -1,0 +1,51 @@
+/*
+ * row.h - what the row kernels of the CPU share: runs of elements as f32, and loops cloned per instruction set.
+ *
+ * Kernels compute on f32 runs.  An f32 tensor lends its own memory; a bf16 one is converted through a short buffer that
+ * stays in the first cache, so every kernel has one loop for both types.  Threads split rows or runs; a reduction over
+ * rows is cut at places that depend on the shape alone, so results never depend on the number of threads.
+ */
+#ifndef KERNELS_CPU_ROW_H
+#define KERNELS_CPU_ROW_H
+
+#include "kernels/kernels.h"
+
+/* A hot loop, compiled for AVX-512, AVX2 with FMA and the baseline, and chosen when the program starts. */
+#if defined(__x86_64__)
+#define CPU_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define CPU_CLONES
+#endif
+
+enum {
+    ROW_BLOCK = 1024,       /* elements converted at a time */
+    PARALLEL_MIN = 1 << 15, /* fewer elements than this are not worth waking threads for */
+    ROW_CHUNKS = 64         /* a reduction over rows has at most this many partial sums */
+};
+
+static inline int64_t run_length(int64_t at, int64_t end)
+{
+    return end - at < ROW_BLOCK ? end - at : ROW_BLOCK;
+}
+
+/* dst = elements [at, at + n) of x */
+void row_load(float *dst, const struct tensor *x, int64_t at, int64_t n);
+/* The same elements to read: x's own memory when it is F32, else converted into buf. */
+const float *row_in(float *buf, const struct tensor *x, int64_t at, int64_t n);
+/* Where to compute elements of y from `at` on: y's own memory when that is F32 and to be overwritten, else buf. */
+float *row_out(float *buf, struct grad y, int64_t at);
+/* y[at ..] (+)= src, rounding to y's type; nothing to do when src came from row_out as y's own memory. */
+void row_store(struct grad y, int64_t at, const float *src, int64_t n);
+
+/* Rows per partial sum for a reduction over rows. */
+static inline int64_t chunk_rows(int64_t rows)
+{
+    int64_t per = (rows + ROW_CHUNKS - 1) / ROW_CHUNKS;
+    return per < 32 ? 32 : per;
+}
+/* y[n] (+)= sum of the n-element partial sums, in order. */
+void sum_chunks(struct grad y, const float *partial, int64_t chunks, int64_t stride, int64_t n);
+/* acc += x, n elements */
+void row_add(float *acc, const float *x, int64_t n);
+
+#endif

@@ -1,0 +1,157 @@
+#include "kernels/device.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 4096, DEVICE_NUMBER_MAX = 1023 };
+
+/* ../lib/ambit beside the folder of the program: the layout of a build folder and of an installation. */
+static bool program_module_dir(char *out, size_t size)
+{
+    char exe[PATH_BYTES];
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+
+    if (n <= 0)
+        return false;
+    exe[n] = '\0';
+    for (int up = 0; up < 2; up++) {
+        char *slash = strrchr(exe, '/');
+        if (!slash)
+            return false;
+        *slash = '\0';
+    }
+    int length = snprintf(out, size, "%s/lib/ambit", exe);
+    return length > 0 && (size_t)length < size;
+}
+
+/* Looks for the module in one folder.  1: opened, 0: not there, -1: there but unusable. */
+static int module_try(void **module, const char *dir, const char *name, struct error *err)
+{
+    char path[PATH_BYTES + 64];
+    int n = snprintf(path, sizeof path, "%s/libambit_%s.so", dir, name);
+
+    if (n < 0 || (size_t)n >= sizeof path || access(path, F_OK))
+        return 0;
+    *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!*module)
+        return error_set(err, EXIT_CODE_DEVICE, "device %s: %s", name, dlerror());
+    return 1;
+}
+
+static int module_open(void **module, const char *name, struct error *err)
+{
+    char beside[PATH_BYTES];
+    const char *given = getenv("AMBIT_MODULE_PATH");
+    const char *dirs[] = { given, program_module_dir(beside, sizeof beside) ? beside : NULL, AMBIT_MODULE_DIR };
+
+    for (int i = 0; i < ARRAY_LEN(dirs); i++) {
+        int rc = dirs[i] && *dirs[i] ? module_try(module, dirs[i], name, err) : 0;
+        if (rc)
+            return rc < 0 ? -1 : 0;
+    }
+    return error_set(err, EXIT_CODE_DEVICE,
+                     "device %s: no libambit_%s.so in %s or %s (or the folder AMBIT_MODULE_PATH)", name, name,
+                     dirs[1] ? dirs[1] : "../lib/ambit", AMBIT_MODULE_DIR);
+}
+
+static int driver_open(struct device *d, const struct driver *driver, int number, struct error *err)
+{
+    d->driver = driver;
+    if (driver->open(d, number, err) == 0)
+        return 0;
+    d->driver = NULL;
+    return -1;
+}
+
+static int open_module_device(struct device *d, const char *name, int number, struct error *err)
+{
+    void *module = NULL;
+
+    if (module_open(&module, name, err))
+        return -1;
+    const struct driver *driver = dlsym(module, "ambit_driver");
+    if (!driver) {
+        error_set(err, EXIT_CODE_DEVICE, "device %s: %s", name, dlerror());
+        goto out;
+    }
+    if (driver_open(d, driver, number, err))
+        goto out;
+    d->module = module;
+    return 0;
+out:
+    dlclose(module);
+    return -1;
+}
+
+/* The N of cuda:N */
+static int device_number(const char *spec, const char *digits, int *number, struct error *err)
+{
+    char *end;
+    long n = strtol(digits, &end, 10);
+
+    if (*digits < '0' || *digits > '9' || *end || n > DEVICE_NUMBER_MAX)
+        return error_set(err, EXIT_CODE_USAGE, "device '%s': cuda:N wants a number from 0 to %d", spec,
+                         DEVICE_NUMBER_MAX);
+    *number = (int)n;
+    return 0;
+}
+
+int device_open(struct device *d, const char *spec, struct error *err)
+{
+    int number = 0;
+
+    *d = (struct device){ 0 };
+    if (!strcmp(spec, "auto"))
+        return open_module_device(d, "cuda", 0, NULL) ? driver_open(d, &cpu_driver, 0, err) : 0;
+    if (!strcmp(spec, "cpu"))
+        return driver_open(d, &cpu_driver, 0, err);
+    if (!strcmp(spec, "simt"))
+        return open_module_device(d, "simt", 0, err);
+    if (!strncmp(spec, "cuda:", 5) && device_number(spec, spec + 5, &number, err))
+        return -1;
+    if (!strncmp(spec, "cuda:", 5) || !strcmp(spec, "cuda"))
+        return open_module_device(d, "cuda", number, err);
+    return error_set(err, EXIT_CODE_USAGE, "device '%s': one of auto, cpu, cuda, cuda:N, simt is wanted", spec);
+}
+
+void device_close(struct device *d)
+{
+    if (d->driver)
+        d->driver->close(d);
+    if (d->module)
+        dlclose(d->module);
+    *d = (struct device){ 0 };
+}
+
+int device_arena(struct device *d, struct arena *a, size_t bytes, struct error *err)
+{
+    void *base = d->driver->alloc(d, bytes, err);
+
+    *a = (struct arena){ 0 };
+    if (!base)
+        return -1;
+    arena_wrap(a, base, (bytes + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN);
+    return 0;
+}
+
+void device_arena_release(struct device *d, struct arena *a)
+{
+    if (a->base)
+        d->driver->free(d, a->base);
+    *a = (struct arena){ 0 };
+}
+
+void device_upload(struct device *d, struct tensor *t, const void *src)
+{
+    if (tensor_bytes(t))
+        d->driver->upload(d, t->data, src, tensor_bytes(t));
+}
+
+void device_download(struct device *d, void *dst, const struct tensor *t)
+{
+    if (tensor_bytes(t))
+        d->driver->download(d, dst, t->data, tensor_bytes(t));
+}

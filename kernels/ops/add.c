@@ -1,0 +1,29 @@
+#include "kernels/kernels.h"
+
+struct add_node {
+    struct node node;
+    struct tensor *a, *b;
+};
+
+static void add_backward(struct ctx *c, struct node *node)
+{
+    struct add_node *n = (struct add_node *)node;
+    struct tensor *dy = node->out->grad;
+
+    struct grad da = grad_of(c, n->a);
+    RUN(c, accumulate, da, dy);
+    struct grad db = grad_of(c, n->b); /* after the first kernel: a and b may be the same tensor */
+    RUN(c, accumulate, db, dy);
+}
+
+struct tensor *op_add(struct ctx *c, struct tensor *a, struct tensor *b)
+{
+    CHECK(tensor_size(a) == tensor_size(b) && tensor_cols(a) == tensor_cols(b) && a->dtype == b->dtype,
+          "add: %lld and %lld elements, %s and %s", (long long)tensor_size(a), (long long)tensor_size(b),
+          dtype_name(a->dtype), dtype_name(b->dtype));
+    struct tensor *y = tensor_like(c, a);
+    RUN(c, add, y, a, b);
+    if (tape_needs(c, y, a, b))
+        TAPE_PUSH(c, add_node, y, add_backward, .a = a, .b = b);
+    return y;
+}

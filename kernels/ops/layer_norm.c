@@ -1,0 +1,41 @@
+#include "kernels/kernels.h"
+
+struct layer_norm_node {
+    struct node node;
+    struct tensor *x, *res, *w, *b, *mean, *rstd;
+};
+
+static void layer_norm_backward(struct ctx *c, struct node *node)
+{
+    struct layer_norm_node *n = (struct layer_norm_node *)node;
+    struct grad none = { 0 }, dw = grad_of(c, n->w), db = grad_of(c, n->b), dx = grad_of(c, n->x);
+    struct tensor *dy = node->out->grad;
+
+    if (n->res == n->x) { /* one kernel may not write the two gradients of one tensor */
+        RUN(c, layer_norm_backward, dx, none, dw, db, dy, n->x, n->res, n->w, n->mean, n->rstd);
+        dx = grad_of(c, n->x);
+        RUN(c, layer_norm_backward, dx, none, none, none, dy, n->x, n->res, n->w, n->mean, n->rstd);
+        return;
+    }
+    struct grad dres = grad_of(c, n->res);
+    RUN(c, layer_norm_backward, dx, dres, dw, db, dy, n->x, n->res, n->w, n->mean, n->rstd);
+}
+
+struct tensor *op_layer_norm(struct ctx *c, struct tensor *x, struct tensor *res, struct tensor *w, struct tensor *b,
+                             float eps)
+{
+    int64_t cols = tensor_cols(x);
+    CHECK(tensor_size(w) == cols && tensor_size(b) == cols && w->dtype == F32 && b->dtype == F32,
+          "layer_norm: %lld columns, weight %lld, bias %lld", (long long)cols, (long long)tensor_size(w),
+          (long long)tensor_size(b));
+    CHECK(!res || (tensor_size(res) == tensor_size(x) && res->dtype == x->dtype), "layer_norm: residual of %lld, %lld",
+          (long long)tensor_size(res), (long long)tensor_size(x));
+
+    struct tensor *y = tensor_like(c, x);
+    struct tensor *mean = tensor_new1(c, F32, tensor_rows(x)), *rstd = tensor_like(c, mean);
+    RUN(c, layer_norm, y, mean, rstd, x, res, w, b, eps);
+    if (tape_needs(c, y, x, res, w, b))
+        TAPE_PUSH(c, layer_norm_node, y, layer_norm_backward, .x = x, .res = res, .w = w, .b = b, .mean = mean,
+                  .rstd = rstd);
+    return y;
+}

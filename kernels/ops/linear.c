@@ -1,0 +1,46 @@
+#include "kernels/kernels.h"
+
+struct linear_node {
+    struct node node;
+    struct tensor *x, *w, *b, *pre; /* pre: what act was applied to; NULL without one */
+    enum activation act;
+};
+
+static void linear_backward(struct ctx *c, struct node *node)
+{
+    struct linear_node *n = (struct linear_node *)node;
+    struct grad dx = grad_of(c, n->x), dw = grad_of(c, n->w), db = grad_of(c, n->b);
+    struct tensor *dpre = node->out->grad;
+
+    size_t mark = arena_mark(c->step);
+    if (n->pre) {
+        dpre = tensor_like(c, n->pre);
+        struct grad g = { dpre, false };
+        RUN(c, activation_backward, g, node->out->grad, n->pre, n->act);
+    }
+    if (dx.t)
+        RUN(c, matmul, dx, dpre, false, n->w, false);
+    if (dw.t)
+        RUN(c, matmul, dw, dpre, true, n->x, false);
+    if (db.t)
+        RUN(c, sum_rows, db, dpre);
+    arena_reset(c->step, mark);
+}
+
+struct tensor *op_linear(struct ctx *c, struct tensor *x, struct tensor *w, struct tensor *b, enum activation act)
+{
+    CHECK(x->ndim == 2 && w->ndim == 2 && x->shape[1] == w->shape[1] && x->dtype == w->dtype,
+          "linear: x has %lld columns of %s, w [%lld, %lld] of %s", (long long)tensor_cols(x), dtype_name(x->dtype),
+          (long long)w->shape[0], (long long)tensor_cols(w), dtype_name(w->dtype));
+    CHECK(!b || (tensor_size(b) == w->shape[0] && b->dtype == F32), "linear: bias of %lld, %lld wanted",
+          (long long)tensor_size(b), (long long)w->shape[0]);
+
+    struct tensor *y = tensor_new2(c, x->dtype, x->shape[0], w->shape[0]), *pre = NULL;
+    bool record = tape_needs(c, y, x, w, b);
+    if (record && act != ACT_NONE)
+        pre = tensor_like(c, y);
+    RUN(c, linear, y, pre, x, w, b, act);
+    if (record)
+        TAPE_PUSH(c, linear_node, y, linear_backward, .x = x, .w = w, .b = b, .pre = pre, .act = act);
+    return y;
+}
