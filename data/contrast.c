@@ -1,0 +1,44 @@
+#include "data/contrast_impl.h"
+
+#include "data/schema_build.h"
+
+#include <stdlib.h>
+
+enum { SQL_ARENA_BYTES = 64 << 20 };
+
+static void contrast_release(struct contrast *c)
+{
+    for (int i = 0; i < c->question_keys.n; i++)
+        free(c->questions[i].touched);
+    for (int i = 0; i < c->element_keys.n; i++) {
+        free(c->elements[i].repeated);
+        schema_release(&c->elements[i].both);
+        schema_release(&c->elements[i].one);
+    }
+    free(c->questions);
+    free(c->elements);
+    free(c->records);
+    strings_release(&c->question_keys);
+    strings_release(&c->element_keys);
+    spider_release(&c->spider);
+    ambiqt_release(&c->ambiqt);
+    schema_set_close(&c->schemas);
+    arena_release(&c->sql);
+}
+
+int contrast_build(struct dataset *out, const struct contrast_options *o, const char *ambiqt, const char *spider,
+                   struct error *err)
+{
+    struct contrast c = { .options = o, .rng = { .seed = o->seed } };
+
+    *out = (struct dataset){ 0 };
+    int rc = arena_init(&c.sql, SQL_ARENA_BYTES, err);
+    if (rc == 0)
+        rc = contrast_collect(&c, ambiqt, spider, err);
+    if (rc == 0)
+        rc = contrast_emit(&c, out, err);
+    if (rc == 0)
+        rc = dataset_check_folds(out, err) || dataset_check_balance(out, err) ? -1 : 0;
+    contrast_release(&c);
+    return rc;
+}

@@ -1,0 +1,60 @@
+/*
+ * contrast_impl.h - what the steps of contrast_build share: collect, pair, emit.
+ */
+#ifndef DATA_CONTRAST_IMPL_H
+#define DATA_CONTRAST_IMPL_H
+
+#include "data/alter.h"
+#include "data/contrast.h"
+#include "data/spider.h"
+
+/* A question of one database, whatever rows and records it stands in. */
+struct contrast_question {
+    int db;
+    bool usable;   /* all its SQL was understood, and no other database has it too */
+    bool *touched; /* by any of its SQL: tables, then columns of the database */
+};
+
+/* An element that some record doubles. */
+struct contrast_element {
+    int db;
+    struct alteration a;
+    bool *repeated;          /* what a.repeated points at */
+    bool usable;             /* the schemas could be made */
+    struct schema both, one; /* both alternatives; exactly one of them */
+    int which;               /* the alternative that stands in `one` */
+    bool emitted;            /* the schemas were handed to the data set */
+};
+
+struct contrast_record {
+    const struct ambiqt_record *source;
+    int question, element;
+    int aggregate; /* P: the new column that its second reading uses */
+    bool usable;
+};
+
+struct contrast {
+    const struct contrast_options *options;
+    struct schema_set schemas; /* the unaltered ones; databases are numbered as here */
+    struct spider_corpus spider;
+    struct ambiqt_corpus ambiqt;
+    struct strings question_keys, element_keys;
+    struct contrast_question *questions;
+    struct contrast_element *elements;
+    struct contrast_record *records; /* one for each of ambiqt */
+    int questions_cap, elements_cap;
+    struct arena sql; /* reset after each query */
+    struct rng rng;
+};
+
+/* Reads the corpora, finds each record's question and element, makes the altered schemas, and marks as unusable what
+ * cannot be trusted: SQL that does not resolve, readings that do not read their alternative, names that clash. */
+int contrast_collect(struct contrast *c, const char *ambiqt, const char *spider, struct error *err);
+
+/* Whether a query resolves on a schema; flags (n_tables + n_columns, may be NULL) gain what it touches. */
+bool contrast_touch(struct contrast *c, const char *sql, const struct schema *s, bool *flags);
+
+/* Pairs the usable records and writes the examples of every pair to the folds of out. */
+int contrast_emit(struct contrast *c, struct dataset *out, struct error *err);
+
+#endif

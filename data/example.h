@@ -1,0 +1,61 @@
+/*
+ * example.h - a labelled question of a data folder (tables.json beside train.jsonl, valid.jsonl and test.jsonl).
+ *
+ * Such folders are written by `ambit-data contrast` and `ambit-data practice` and read by the trainer and the probes.
+ */
+#ifndef DATA_EXAMPLE_H
+#define DATA_EXAMPLE_H
+
+#include "data/json.h"
+#include "data/schema.h"
+#include "data/strings.h"
+
+/* What makes a question ambiguous for a schema: two columns, two tables, a column that also stands in a split-off
+ * table, an aggregate that also stands precomputed in a table of its own. */
+enum sia_kind { SIA_COLUMN, SIA_TABLE, SIA_JOIN, SIA_AGGREGATE, SIA_KINDS };
+/* "C", "T", "J", "P". */
+const char *sia_kind_letter(enum sia_kind k);
+
+/*
+ * SLICE_CROSSED: label balanced for every question and for every schema.  SLICE_PRESENCE: never ambiguous, on a schema
+ * where at most one of the alternatives stands.  SLICE_THESIS: labelled by the thesis' rule, for reproduction only.
+ */
+enum example_slice { SLICE_CROSSED, SLICE_PRESENCE, SLICE_THESIS, SLICES };
+const char *example_slice_name(enum example_slice s);
+
+enum { EXAMPLE_MAX_SQL = 4 };
+
+struct example {
+    const char *id, *db_id, *source_db, *question;
+    const char *sql[EXAMPLE_MAX_SQL]; /* gold readings, valid on schema db_id: two when ambiguous, else one */
+    int n_sql;
+    enum example_slice slice;
+    enum sia_kind kind; /* of the element that the schema doubles */
+    bool ambiguous;
+    /*
+     * NULL when not ambiguous, else two elements of schema db_id, the k-th being the one that sql[k] reads:
+     *   C  "table.column" and "table.column" of the same table     T  "table" and "table"
+     *   J  "table.column" and "table_column.column"                P  "table.column" and "table_column.max_column"
+     * example_element finds them.
+     */
+    const char *alternatives[2];
+};
+
+struct example_list {
+    struct example *items;
+    int n, cap;
+    struct strings text; /* owns every string */
+};
+
+/* Copies what e points at. */
+void example_list_add(struct example_list *l, const struct example *e);
+/* Reads a JSONL file of examples.  -1 with EXIT_CODE_DATA naming file, line and field; the caller releases either way. */
+int example_list_read(struct example_list *l, const char *path, struct error *err);
+void example_list_release(struct example_list *l);
+
+int example_write(struct out_file *o, const struct example *e, struct error *err);
+
+/* The element that an alternative names: *table, and *column or -1 for a table.  -1 when s has no such element. */
+int example_element(const struct schema *s, const char *alternative, int *table, int *column);
+
+#endif
