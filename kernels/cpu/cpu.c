@@ -65,21 +65,29 @@ static void cpu_close(struct device *d)
     gemm_cache_free(d->state);
 }
 
+/* A block remembers its size one cache line before it starts, so that freeing it knows what packed copies were of. */
 static void *cpu_alloc(struct device *d, size_t bytes, struct error *err)
 {
     size_t rounded = (bytes + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
-    void *p = aligned_alloc(ARENA_ALIGN, rounded ? rounded : ARENA_ALIGN);
+    char *p = rounded >= bytes ? aligned_alloc(ARENA_ALIGN, rounded + ARENA_ALIGN) : NULL;
 
     (void)d;
-    if (!p)
+    if (!p) {
         error_set(err, EXIT_CODE_MEMORY, "not enough memory: %zu MiB wanted", bytes >> 20);
-    return p;
+        return NULL;
+    }
+    memcpy(p, &bytes, sizeof bytes);
+    return p + ARENA_ALIGN;
 }
 
 static void cpu_free(struct device *d, void *p)
 {
-    gemm_cache_forget(d->state, NULL, SIZE_MAX); /* packed copies may be of this memory */
-    free(p);
+    char *block = (char *)p - ARENA_ALIGN;
+    size_t bytes;
+
+    memcpy(&bytes, block, sizeof bytes);
+    gemm_cache_forget(d->state, p, bytes);
+    free(block);
 }
 
 static void cpu_upload(struct device *d, void *dst, const void *src, size_t bytes)

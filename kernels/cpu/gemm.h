@@ -27,7 +27,7 @@ struct gemm {
 struct gemm_cache;
 struct gemm_cache *gemm_cache_new(void);
 void gemm_cache_free(struct gemm_cache *cache);
-/* Memory [from, from + bytes) is about to change or go: forget packed copies of it; bytes SIZE_MAX: of everything. */
+/* Memory [from, from + bytes) is about to change or go: forget packed copies of it. */
 void gemm_cache_forget(struct gemm_cache *cache, const void *from, size_t bytes);
 
 void gemm(struct gemm_cache *cache, const struct gemm *g);

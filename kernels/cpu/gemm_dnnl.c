@@ -99,7 +99,7 @@ static void forget_products(struct gemm_cache *cache)
 
 void gemm_cache_forget(struct gemm_cache *cache, const void *from, size_t bytes)
 {
-    uintptr_t low = (uintptr_t)from, high = bytes == SIZE_MAX ? UINTPTR_MAX : low + bytes;
+    uintptr_t low = (uintptr_t)from, high = low + bytes;
 
     for (int i = 0; i < BUCKETS; i++)
         for (struct packed **link = &cache->packed[i], *p = *link; p; p = *link) {
@@ -118,7 +118,7 @@ void gemm_cache_forget(struct gemm_cache *cache, const void *from, size_t bytes)
 void gemm_cache_free(struct gemm_cache *cache)
 {
     forget_products(cache);
-    gemm_cache_forget(cache, NULL, SIZE_MAX);
+    gemm_cache_forget(cache, NULL, UINTPTR_MAX);
     dnnl_stream_destroy(cache->stream);
     dnnl_engine_destroy(cache->engine);
     free(cache);
@@ -246,14 +246,9 @@ static void product_compile(struct gemm_cache *cache, struct product *p)
     desc_free(&bias);
 }
 
-static size_t hash_bytes(const void *data, size_t n)
+static size_t bucket_of(const void *key, size_t n)
 {
-    const unsigned char *bytes = data;
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-
-    for (size_t i = 0; i < n; i++)
-        hash = (hash ^ bytes[i]) * 0x100000001b3u;
-    return (size_t)(hash >> 32) % BUCKETS;
+    return (size_t)(hash_bytes(HASH_START, key, n) % BUCKETS);
 }
 
 static struct product *product_get(struct gemm_cache *cache, const struct gemm *g)
@@ -269,7 +264,7 @@ static struct product *product_get(struct gemm_cache *cache, const struct gemm *
                                .add = g->add,
                                .bias = g->bias != NULL,
                                .frozen = g->b_frozen };
-    size_t bucket = hash_bytes(&key, sizeof key);
+    size_t bucket = bucket_of(&key, sizeof key);
 
     for (struct product *p = cache->products[bucket]; p; p = p->next)
         if (!memcmp(&p->key, &key, sizeof key))
@@ -288,7 +283,7 @@ static struct product *product_get(struct gemm_cache *cache, const struct gemm *
 static dnnl_memory_t pack(struct gemm_cache *cache, const struct product *p, const struct gemm *g)
 {
     size_t bytes = (size_t)(g->k * g->n) * dtype_size(g->dtype);
-    struct packed **link = &cache->packed[hash_bytes(&g->b, sizeof g->b)], *w = xcalloc(1, sizeof *w);
+    struct packed **link = &cache->packed[bucket_of(&g->b, sizeof g->b)], *w = xcalloc(1, sizeof *w);
     dnnl_primitive_desc_t about;
     dnnl_primitive_t reorder;
     dnnl_memory_t plain;
@@ -317,7 +312,7 @@ static dnnl_memory_t pack(struct gemm_cache *cache, const struct product *p, con
 /* The packed copy of g->b in the layout p wants. */
 static dnnl_memory_t packed_get(struct gemm_cache *cache, const struct product *p, const struct gemm *g)
 {
-    for (struct packed *w = cache->packed[hash_bytes(&g->b, sizeof g->b)]; w; w = w->next) {
+    for (struct packed *w = cache->packed[bucket_of(&g->b, sizeof g->b)]; w; w = w->next) {
 #if DNNL_VERSION_MAJOR >= 3
         const_desc have;
 #else

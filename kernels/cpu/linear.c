@@ -1,6 +1,6 @@
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/gemm.h"
-#include "kernels/kernels.h"
+#include "kernels/device.h"
 
 void cpu_linear(struct ctx *c, struct tensor *y, struct tensor *pre, const struct tensor *x, const struct tensor *w,
                 const struct tensor *b, enum activation act)

@@ -1,5 +1,6 @@
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/row.h"
+#include "kernels/device.h"
 
 #include <stdlib.h>
 
