@@ -14,4 +14,23 @@
 
 #include "kernels/base.h"
 
+/* A new empty folder, and its removal with all it holds.  The path is the caller's to free, which removal does. */
+char *test_dir_new(void);
+void test_dir_remove(char *dir);
+/* "dir/name", holding text when that is not NULL.  Good until the eighth call from here. */
+const char *test_file(const char *dir, const char *name, const char *text);
+/* What a file holds, with a zero byte behind; NULL when there is none.  The caller frees. */
+char *test_read(const char *path);
+
+/* "$AMBIT_SHARED/name" (../shared by default), or NULL when it is not there: the test then skips. */
+const char *test_shared(const char *name);
+
+/* Runs a program of this build through the shell ("ambit-data parse x.jsonl"), both outputs into *output (the caller
+ * frees).  Returns its exit code. */
+int test_run(const char *command, char **output);
+
+/* err says all of the words, which end with NULL. */
+#define assert_error(err, ...) test_error(&(err), __FILE__, __LINE__, (const char *const[]){ __VA_ARGS__, NULL })
+void test_error(const struct error *err, const char *file, int line, const char *const *words);
+
 #endif
