@@ -1,0 +1,48 @@
+/*
+ * added_tokens.h - tokens cut out of the text before the model sees it.
+ *
+ * Matching is leftmost-longest and stops at nothing; single_word, lstrip and rstrip then judge or widen a match, as in
+ * tokenizers' AddedVocabulary.  Tokens that are matched against raw text and those matched against normalised text are
+ * two separate sets.
+ */
+#ifndef MODELS_TOKENIZER_ADDED_TOKENS_H
+#define MODELS_TOKENIZER_ADDED_TOKENS_H
+
+#include "kernels/base.h"
+
+enum { ADDED_MAX_TOKENS = 1 << 13 };
+
+struct added_token {
+    int32_t id;
+    bool special, normalized, single_word, lstrip, rstrip;
+};
+
+struct added_pattern {
+    char *text;
+    int64_t length;
+    struct added_token token;
+};
+
+struct added_set {
+    struct added_pattern *items; /* sorted by text */
+    int32_t count, cap;
+    bool starts[256]; /* bytes a pattern starts with */
+};
+
+/* text is copied and must not be empty. */
+void added_set_add(struct added_set *s, const char *text, int64_t length, const struct added_token *token);
+/* Call once after the last added_set_add. */
+void added_set_prepare(struct added_set *s);
+void added_set_release(struct added_set *s);
+
+struct added_match {
+    int64_t start, end;
+    int32_t id;
+};
+
+/* The first match at or after `from` in text [from, end); begin is where the text as a whole starts (from moves behind
+ * each match).  Special tokens are passed over unless specials.  False when there is none. */
+bool added_set_find(const struct added_set *s, const char *text, int64_t begin, int64_t from, int64_t end,
+                    bool specials, struct added_match *match);
+
+#endif

@@ -1,0 +1,79 @@
+/*
+ * tokenizer.h - text into token ids and back, exactly as Hugging Face's tokenizers do it.
+ *
+ * One opaque handle per vocabulary; what kind of model it holds (WordPiece today) is the handle's own business.  A
+ * handle never changes after it was opened, so any number of threads may encode with it at once.  The text of a
+ * question is a stranger's: names of special tokens in it ("[SEP]") stay text unless TOKENIZER_MATCH_SPECIALS asks for
+ * Hugging Face's behaviour.  The special tokens around a sequence are the caller's to add, by id.
+ *
+ * Text is UTF-8.  Bytes that are not valid UTF-8 become U+FFFD, one for each longest invalid part (Python's
+ * errors="replace"); a normaliser that cleans text, as BERT's does, then drops them.
+ */
+#ifndef MODELS_TOKENIZER_TOKENIZER_H
+#define MODELS_TOKENIZER_TOKENIZER_H
+
+#include "kernels/base.h"
+
+/* Growing arrays; start them as { 0 }.  count may be set back to 0 to use one again. */
+struct ids {
+    int32_t *items;
+    int64_t count, cap;
+};
+
+/* Bytes [start, end) of the text given to tokenizer_encode. */
+struct token_span {
+    int64_t start, end;
+};
+
+struct token_spans {
+    struct token_span *items;
+    int64_t count, cap;
+};
+
+void ids_push(struct ids *ids, int32_t id);
+void ids_release(struct ids *ids);
+void token_spans_release(struct token_spans *spans);
+
+enum special_token { SPECIAL_CLS, SPECIAL_SEP, SPECIAL_PAD, SPECIAL_UNK, SPECIAL_MASK, SPECIAL_COUNT };
+
+enum tokenizer_flags {
+    TOKENIZER_MATCH_SPECIALS = 1, /* encode: special tokens named in the text become their ids */
+    TOKENIZER_SKIP_SPECIALS = 1   /* decode: leave special tokens out */
+};
+
+struct tokenizer;
+
+/* Opens a model folder: tokenizer.json, or else vocab.txt; tokenizer_config.json and special_tokens_map.json are
+ * optional beside either, and what the former says of case, accents and Chinese characters wins, as in transformers.
+ * Truncation and padding settings are ignored.  NULL with EXIT_CODE_CHECKPOINT. */
+struct tokenizer *tokenizer_open(const char *dir, struct error *err);
+void tokenizer_close(struct tokenizer *t);
+
+/* Learns an uncased WordPiece vocabulary of at most vocab_size tokens from n texts.  The same texts in the same order
+ * give the same vocabulary on every machine.  NULL with EXIT_CODE_USAGE when vocab_size is too small (under 64) or too
+ * large (over a million), with EXIT_CODE_DATA when the texts hold no word. */
+struct tokenizer *tokenizer_from_words(const char *const *texts, int64_t n, int32_t vocab_size, struct error *err);
+
+/* Appends the ids of text to out and, unless spans is NULL, where each came from to spans.  No special tokens are
+ * added.  Returns how many were appended; cannot fail. */
+int64_t tokenizer_encode(const struct tokenizer *t, const char *text, size_t length, unsigned flags, struct ids *out,
+                         struct token_spans *spans);
+
+/* The text of the ids, pieces joined and blanks before punctuation tidied as the decoder of tokenizer.json says.  Ids
+ * outside the vocabulary are left out.  The caller frees. */
+char *tokenizer_decode(const struct tokenizer *t, const int32_t *ids, int64_t n, unsigned flags);
+
+/* Every id is below this. */
+int32_t tokenizer_vocab_size(const struct tokenizer *t);
+/* The token's own text ("##ing"), owned by t; NULL when id is outside the vocabulary. */
+const char *tokenizer_token(const struct tokenizer *t, int32_t id);
+/* -1 when there is no such token. */
+int32_t tokenizer_id(const struct tokenizer *t, const char *token);
+/* CLS, SEP, PAD and UNK are always there; MASK may be -1. */
+int32_t tokenizer_special(const struct tokenizer *t, enum special_token which);
+
+/* Writes tokenizer.json, vocab.txt, tokenizer_config.json and special_tokens_map.json into dir, which is made when it
+ * is missing; transformers opens the folder with identical results. */
+int tokenizer_save(const struct tokenizer *t, const char *dir, struct error *err);
+
+#endif
