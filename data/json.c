@@ -41,7 +41,7 @@ static const char *shown(const char *path)
 /* jansson's word for what went wrong, as ours.  line is added to its own count of lines. */
 static int parse_error(struct error *err, const char *path, int64_t line, const json_error_t *e)
 {
-    if (json_error_code(e) == json_error_out_of_memory)
+    if (json_error_code(e) == json_error_out_of_memory || !*e->text) /* some of its allocations fail without a word */
         return error_set(err, EXIT_CODE_MEMORY, "%s: out of memory", shown(path));
     if (e->line < 1)
         return error_set(err, EXIT_CODE_DATA, "%s: %s", shown(path), e->text);
@@ -51,7 +51,7 @@ static int parse_error(struct error *err, const char *path, int64_t line, const 
 
 static json_t *load_stream(FILE *f, const char *path, struct error *err)
 {
-    json_error_t e;
+    json_error_t e = { 0 };
     json_t *value = json_loadf(f, JSON_REJECT_DUPLICATES, &e);
     if (ferror(f)) {
         error_set(err, EXIT_CODE_DATA, "%s: cannot read: %s", shown(path), strerror(errno));
@@ -255,7 +255,7 @@ static bool blank(const char *text, size_t length)
 
 static int next_line(struct json_reader *r, json_t **record, struct error *err)
 {
-    json_error_t e;
+    json_error_t e = { 0 };
     int rc;
     do
         rc = read_line(r);
