@@ -14,10 +14,10 @@
 
 struct alteration {
     enum sia_kind kind;
-    int table, column;      /* of the schema as it was; column is -1 for T */
-    int key;                /* J, P: the table's primary key, or -1 */
-    const char *names[2];   /* C, T */
-    const char *new_table;  /* J, P */
+    int table, column;              /* of the schema as it was; column is -1 for T */
+    int key;                        /* J, P: the table's primary key, or -1 */
+    const char *names[2];           /* C, T */
+    const char *new_table;          /* J, P */
     const char *const *new_columns; /* P: "max_c" and so on */
     int n_new_columns;
     const bool *repeated; /* P: by column number, the table's columns that the new table repeats */

@@ -16,7 +16,8 @@ static const char *only_key(const json_t *o, const char *field, json_t **value, 
                   json_object_size(o));
         return NULL;
     }
-    json_object_foreach ((json_t *)(uintptr_t)o, key, v) {
+    json_object_foreach((json_t *)(uintptr_t)o, key, v)
+    {
         *value = v;
         return key;
     }
@@ -106,8 +107,10 @@ static int read_aggregate_train(struct ambiqt_record *r, const json_t *o, struct
     for (int i = 0; i < r->n_new_columns; i++) {
         const char *rest = strchr(r->new_columns[i], '_');
         if (!rest || !rest[1] || (r->column && strcmp(r->column, rest + 1) != 0))
-            return error_set(err, EXIT_CODE_DATA, "%s: field \"split_map\": \"%s\" wanted max_, min_, avg_ or total_ "
-                             "before one column's name", where, r->new_columns[i]);
+            return error_set(err, EXIT_CODE_DATA,
+                             "%s: field \"split_map\": \"%s\" wanted max_, min_, avg_ or total_ "
+                             "before one column's name",
+                             where, r->new_columns[i]);
         r->column = rest + 1;
     }
     r->new_table = strings_printf(text, "%s_%s", r->table, r->column);
@@ -128,8 +131,10 @@ static int read_aggregate_validation(struct ambiqt_record *r, const json_t *o, c
     r->key = json_string_value(json_array_get(first, 1)); /* null where the table has none */
     r->column = json_string_value(json_array_get(raw, 0));
     if (!r->table || !r->column)
-        return error_set(err, EXIT_CODE_DATA, "%s: wanted a table in \"tables_with_pkeys\" and a column in "
-                         "\"all_raw_cols\"", where);
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: wanted a table in \"tables_with_pkeys\" and a column in "
+                         "\"all_raw_cols\"",
+                         where);
     return set_columns(r, all, "all_cols", where, err);
 }
 
@@ -161,9 +166,9 @@ static void add_record(struct ambiqt_corpus *c, const struct ambiqt_record *r)
     GROW(c->items, c->n, c->cap);
     struct ambiqt_record *copy = &c->items[c->n++];
     *copy = *r;
-    const char **fields[] = { &copy->db_id, &copy->question, &copy->original,  &copy->readings[0], &copy->readings[1],
-                              &copy->table, &copy->column,   &copy->names[0],  &copy->names[1],    &copy->key,
-                              &copy->new_table };
+    const char **fields[] = { &copy->db_id,       &copy->question, &copy->original, &copy->readings[0],
+                              &copy->readings[1], &copy->table,    &copy->column,   &copy->names[0],
+                              &copy->names[1],    &copy->key,      &copy->new_table };
     for (int i = 0; i < ARRAY_LEN(fields); i++)
         own(&c->text, fields[i]);
     for (int i = 0; i < copy->n_new_columns; i++)
@@ -179,8 +184,7 @@ static int read_record(struct ambiqt_corpus *c, enum sia_kind kind, const json_t
         !(r.question = json_get_string(o, "question", where, err)) ||
         !(r.original = json_get_string(o, "orig_query", where, err)) ||
         !(r.readings[0] = json_get_string(o, "query1", where, err)) ||
-        !(r.readings[1] = json_get_string(o, "query2", where, err)) ||
-        read_alteration(&r, o, &c->text, where, err))
+        !(r.readings[1] = json_get_string(o, "query2", where, err)) || read_alteration(&r, o, &c->text, where, err))
         return -1;
     add_record(c, &r);
     return 0;

@@ -21,9 +21,9 @@ struct ambiqt_record {
     const char *original;    /* gold SQL on the unaltered schema */
     const char *readings[2]; /* gold SQL on the altered one: of the first and of the second alternative */
     const char *table, *column;
-    const char *names[2];  /* C, T */
-    const char *key;       /* J, P; NULL when the table has none */
-    const char *new_table; /* J, P */
+    const char *names[2];                        /* C, T */
+    const char *key;                             /* J, P; NULL when the table has none */
+    const char *new_table;                       /* J, P */
     const char *new_columns[AMBIQT_MAX_COLUMNS]; /* P */
     int n_new_columns;
 };

@@ -1,6 +1,7 @@
 #include "data/commands.h"
 
 static const struct command *const commands[] = {
+    &command_contrast,
     NULL,
 };
 

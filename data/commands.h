@@ -6,6 +6,8 @@
 
 #include "data/options.h"
 
+extern const struct command command_contrast;
+
 extern const struct program data_program;
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * contrast.h - builds data sets that ask whether a question is ambiguous for a schema.
  *
- * Crossed pairs: two AmbiQT records (Q1, element e1) and (Q2, element e2) of one database and one kind, where the SQL of
- * neither touches the other's element, give (Q1, D with e1 doubled) yes, (Q2, D with e2 doubled) yes, (Q1, D with e2
+ * Crossed pairs: two AmbiQT records (Q1, element e1) and (Q2, element e2) of one database and one kind, where the SQL
+ * of neither touches the other's element, give (Q1, D with e1 doubled) yes, (Q2, D with e2 doubled) yes, (Q1, D with e2
  * doubled) no, (Q2, D with e1 doubled) no.  Every question and every schema so carries both labels equally often, and
  * nothing that sees only one of them can know the answer.  Beside them stands the presence slice: the same questions on
  * the original schema and on one where only one of the alternatives stands, never ambiguous.
@@ -28,7 +28,7 @@ struct thesis_counts {
     int records, ambiguous;
 };
 
-/* train_spider.json gives train and valid (databases of their own, valid_share of them), dev.json gives test.  counts[0]
+/* train_spider.json gives train and valid (databases of their own, valid_share of them), dev.json gives test. counts[0]
  * are of training and validation together, counts[1] of the test fold, which is AmbiQT's validation form. */
 int thesis_build(struct dataset *out, struct thesis_counts counts[2], const struct contrast_options *o,
                  const char *ambiqt, const char *spider, struct error *err);

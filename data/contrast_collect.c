@@ -1,6 +1,7 @@
 #include "data/contrast_impl.h"
 
 #include "data/log.h"
+#include "data/schema_build.h"
 #include "data/sql.h"
 
 #include <ctype.h>

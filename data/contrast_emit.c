@@ -2,6 +2,7 @@
 
 #include "data/log.h"
 #include "data/pairing.h"
+#include "data/schema_build.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -50,8 +51,7 @@ static bool records_fit(const void *context, int i, int j)
 {
     const struct group *g = context;
     const struct contrast_record *a = &g->c->records[g->records[i]], *b = &g->c->records[g->records[j]];
-    return a->element != b->element && a->question != b->question && stays_clear(g->c, a, b) &&
-           stays_clear(g->c, b, a);
+    return a->element != b->element && a->question != b->question && stays_clear(g->c, a, b) && stays_clear(g->c, b, a);
 }
 
 /* Both questions' own SQL still resolves on the other's schema: an invented name may clash with theirs. */
@@ -100,10 +100,10 @@ static void emit_record(struct contrast *c, struct example_list *to, const struc
     const struct contrast_element *e = &c->elements[r->element];
     const char *const *readings = r->source->readings, *original = r->source->original;
 
-    emit(c, to, r, e->both.db_id, SLICE_CROSSED, readings[0], readings[1]);
-    emit(c, to, r, c->elements[other->element].both.db_id, SLICE_CROSSED, original, NULL);
-    emit(c, to, r, plain, SLICE_PRESENCE, original, NULL);
-    emit(c, to, r, e->one.db_id, SLICE_PRESENCE, readings[e->which], NULL);
+    emit(c, to, r, e->both.db_id, EXAMPLE_CROSSED, readings[0], readings[1]);
+    emit(c, to, r, c->elements[other->element].both.db_id, EXAMPLE_CROSSED, original, NULL);
+    emit(c, to, r, plain, EXAMPLE_PRESENCE, original, NULL);
+    emit(c, to, r, e->one.db_id, EXAMPLE_PRESENCE, readings[e->which], NULL);
 }
 
 static void give_element(struct contrast *c, struct dataset *out, int element, int *number)

@@ -145,7 +145,7 @@ static int check_balance(const struct example_list *l, size_t offset, const char
     int *sum = xcalloc((size_t)l->n, sizeof *sum), rc = 0;
 
     for (int i = 0; i < l->n; i++)
-        if (l->items[i].slice == SLICE_CROSSED) {
+        if (l->items[i].slice == EXAMPLE_CROSSED) {
             const char *text = *(const char *const *)(const void *)((const char *)&l->items[i] + offset);
             sum[strings_add(&seen, text)] += l->items[i].ambiguous ? 1 : -1;
         }
@@ -184,6 +184,6 @@ void dataset_print_counts(const struct dataset *d, FILE *out)
 {
     fprintf(out, "%-6s %-9s %-4s %9s %14s\n", "fold", "slice", "kind", "ambiguous", "not ambiguous");
     for (int f = 0; f < FOLDS; f++)
-        for (int s = 0; s < SLICES; s++)
+        for (int s = 0; s < EXAMPLE_SLICES; s++)
             print_slice(&d->folds[f], (enum fold)f, (enum example_slice)s, out);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 static const char *const kind_letters[SIA_KINDS] = { "C", "T", "J", "P" };
-static const char *const slice_names[SLICES] = { "crossed", "presence", "thesis" };
+static const char *const slice_names[EXAMPLE_SLICES] = { "crossed", "presence", "thesis" };
 
 const char *sia_kind_letter(enum sia_kind k)
 {
@@ -71,14 +71,14 @@ static int get_strings(const json_t *o, const char *field, int low, int high, co
 
 static int parse_labels(struct example *e, const json_t *o, const char *where, struct error *err)
 {
-    int slice = get_word(o, "slice", slice_names, SLICES, where, err);
+    int slice = get_word(o, "slice", slice_names, EXAMPLE_SLICES, where, err);
     int kind = slice < 0 ? -1 : get_word(o, "kind", kind_letters, SIA_KINDS, where, err);
 
     if (kind < 0 || json_get_bool(o, "ambiguous", &e->ambiguous, where, err))
         return -1;
     e->slice = (enum example_slice)slice;
     e->kind = (enum sia_kind)kind;
-    int named = e->ambiguous && e->slice != SLICE_THESIS ? 2 : 0;
+    int named = e->ambiguous && e->slice != EXAMPLE_THESIS ? 2 : 0;
     return get_strings(o, "alternatives", named, named, e->alternatives, where, err) < 0 ? -1 : 0;
 }
 
@@ -135,8 +135,7 @@ int example_write(struct out_file *o, const struct example *e, struct error *err
     json_t *v = json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:b, s:o}", "id", e->id, "db_id", e->db_id, "source_db",
                           e->source_db, "question", e->question, "sql", string_array(e->sql, e->n_sql), "slice",
                           example_slice_name(e->slice), "kind", sia_kind_letter(e->kind), "ambiguous",
-                          (int)e->ambiguous, "alternatives",
-                          string_array(e->alternatives, e->alternatives[0] ? 2 : 0));
+                          (int)e->ambiguous, "alternatives", string_array(e->alternatives, e->alternatives[0] ? 2 : 0));
     CHECK(v, "example %s is not UTF-8", e->id); /* what was read by jansson is */
     int rc = json_write_line(o, v, err);
     json_decref(v);

@@ -17,10 +17,11 @@ enum sia_kind { SIA_COLUMN, SIA_TABLE, SIA_JOIN, SIA_AGGREGATE, SIA_KINDS };
 const char *sia_kind_letter(enum sia_kind k);
 
 /*
- * SLICE_CROSSED: label balanced for every question and for every schema.  SLICE_PRESENCE: never ambiguous, on a schema
- * where at most one of the alternatives stands.  SLICE_THESIS: labelled by the thesis' rule, for reproduction only.
+ * EXAMPLE_CROSSED: label balanced for every question and for every schema.  EXAMPLE_PRESENCE: never ambiguous, on a
+ * schema where at most one of the alternatives stands.  EXAMPLE_THESIS: labelled by the thesis' rule, for reproduction
+ * only.
  */
-enum example_slice { SLICE_CROSSED, SLICE_PRESENCE, SLICE_THESIS, SLICES };
+enum example_slice { EXAMPLE_CROSSED, EXAMPLE_PRESENCE, EXAMPLE_THESIS, EXAMPLE_SLICES };
 const char *example_slice_name(enum example_slice s);
 
 enum { EXAMPLE_MAX_SQL = 4 };
@@ -49,7 +50,8 @@ struct example_list {
 
 /* Copies what e points at. */
 void example_list_add(struct example_list *l, const struct example *e);
-/* Reads a JSONL file of examples.  -1 with EXIT_CODE_DATA naming file, line and field; the caller releases either way. */
+/* Reads a JSONL file of examples.  -1 with EXIT_CODE_DATA naming file, line and field; the caller releases either way.
+ */
 int example_list_read(struct example_list *l, const char *path, struct error *err);
 void example_list_release(struct example_list *l);
 

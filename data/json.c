@@ -1,5 +1,7 @@
 #include "data/json.h"
 
+#include "data/xz.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,8 @@ static FILE *open_input(const char *path, struct error *err)
     struct stat st;
     if (strcmp(path, "-") == 0)
         return stdin;
+    if (xz_is_name(path))
+        return xz_open(path, err);
     FILE *f = fopen(path, "rbe");
     if (f && fstat(fileno(f), &st) == 0 && S_ISDIR(st.st_mode)) {
         fclose(f);

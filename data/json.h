@@ -28,7 +28,8 @@ int json_get_real(const json_t *o, const char *field, double low, double high, d
                   struct error *err);
 int json_get_bool(const json_t *o, const char *field, bool *out, const char *where, struct error *err);
 
-/* JSONL, or a JSON array of objects (told apart by the first byte), record by record; "-" is standard input. */
+/* JSONL, or a JSON array of objects (told apart by the first byte), record by record; "-" is standard input, and what
+ * ends in .xz is decoded. */
 struct json_reader;
 struct json_reader *json_reader_open(const char *path, struct error *err);
 /* 1 and *record (owned by the caller), 0 at the end, -1 on a bad record with EXIT_CODE_DATA; reading may go on after

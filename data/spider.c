@@ -96,9 +96,7 @@ static int add_table(struct synonyms *s, const char *db_id, const char *table, j
         return add_pair(s, db_id, table, NULL, value, path, err);
     if (!json_is_object(value))
         return error_set(err, EXIT_CODE_DATA, "%s: %s: %s: wanted an object or an array", path, db_id, table);
-    json_object_foreach (value, column, pair)
-        if (add_pair(s, db_id, table, column, pair, path, err))
-            return -1;
+    json_object_foreach(value, column, pair) if (add_pair(s, db_id, table, column, pair, path, err)) return -1;
     return 0;
 }
 
@@ -114,11 +112,11 @@ int synonyms_read(struct synonyms *s, const char *path, struct error *err)
         return -1;
     if (!json_is_object(all))
         rc = error_set(err, EXIT_CODE_DATA, "%s: wanted an object of databases", path);
-    json_object_foreach (all, db_id, tables) {
+    json_object_foreach(all, db_id, tables)
+    {
         if (rc == 0 && !json_is_object(tables))
             rc = error_set(err, EXIT_CODE_DATA, "%s: %s: wanted an object of tables", path, db_id);
-        json_object_foreach (tables, table, value)
-            rc = rc ? rc : add_table(s, db_id, table, value, path, err);
+        json_object_foreach(tables, table, value) rc = rc ? rc : add_table(s, db_id, table, value, path, err);
     }
     json_decref(all);
     return rc;

@@ -50,7 +50,8 @@ int strings_add(struct strings *t, const char *s)
 
 const char *strings_keep(struct strings *t, const char *s)
 {
-    return t->items[strings_add(t, s)];
+    int i = strings_add(t, s); /* may move items */
+    return t->items[i];
 }
 
 const char *strings_printf(struct strings *t, const char *fmt, ...)

@@ -13,8 +13,8 @@
 enum { XZ_MAX_BYTES = 1 << 30 }; /* decoded size; a small file may claim to hold far more */
 
 bool xz_is_name(const char *path);
-/* At the first decoded byte; the caller closes it.  NULL with EXIT_CODE_DATA when the file is missing, truncated, not xz,
- * damaged or too large. */
+/* At the first decoded byte; the caller closes it.  NULL with EXIT_CODE_DATA when the file is missing, truncated, not
+ * xz, damaged or too large. */
 FILE *xz_open(const char *path, struct error *err);
 
 #endif
