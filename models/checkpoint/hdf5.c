@@ -51,6 +51,12 @@ static hid_t library_type(enum hdf5_type type)
     return H5T_STD_U8LE;
 }
 
+void hdf5_start(void)
+{
+    H5dont_atexit();
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
 /* ---- writing ---- */
 
 struct hdf5_writer {
@@ -71,7 +77,7 @@ struct hdf5_writer *hdf5_create(const char *path, struct error *err)
     struct hdf5_writer *w = xcalloc(1, sizeof *w);
     size_t length = strlen(path) + sizeof ".tmp";
 
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    hdf5_start();
     w->path = xstrdup(path);
     w->tmp = xmalloc(length);
     snprintf(w->tmp, length, "%s.tmp", path);
@@ -347,7 +353,7 @@ int hdf5_open(struct hdf5_reader *r, const char *path, struct error *err)
     *r = (struct hdf5_reader){ .file = -1, .path = xstrdup(path) };
     int visited = 0;
 
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    hdf5_start();
     if (seal_check(path, &r->bytes, err))
         goto fail;
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);

@@ -1,0 +1,389 @@
+/* ambit's own container: whole or refused. */
+#include "models/checkpoint/checksum.h"
+#include "models/checkpoint/hdf5.h"
+#include "models/checkpoint/hdf5_seal.h"
+#include "tests/support/support.h"
+
+#include <fcntl.h>
+#include <hdf5.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char dir[64], file[128];
+
+static int setup(void **state)
+{
+    (void)state;
+    snprintf(dir, sizeof dir, "/tmp/ambit-hdf5-XXXXXX");
+    snprintf(file, sizeof file, "%s/ambit.h5", mkdtemp(dir));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    char command[128];
+    (void)state;
+    snprintf(command, sizeof command, "rm -rf '%s'", dir);
+    FILE *f = popen(command, "r");
+    return f ? pclose(f) : -1;
+}
+
+static char *read_bytes(const char *path, size_t *n)
+{
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    fseek(f, 0, SEEK_END);
+    *n = (size_t)ftell(f);
+    rewind(f);
+    char *p = xmalloc(*n);
+    assert_int_equal(fread(p, 1, *n, f), *n);
+    fclose(f);
+    return p;
+}
+
+static void write_bytes(const char *path, const void *data, size_t n)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(data, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* More than one chunk, an edge that does not divide, an empty one, a scalar, every type. */
+static const struct hdf5_tensor tensors[] = {
+    { "param/bert.layer.weight", HDF5_F32, 2, { 700, 601 } },
+    { "param/bias", HDF5_F32, 1, { 3 } },
+    { "param/cube", HDF5_F32, 4, { 2, 3, 1, 5 } },
+    { "param/none", HDF5_F32, 2, { 0, 4 } },
+    { "param/one", HDF5_F32, 0, { 0 } },
+    { "param/wide", HDF5_F32, 2, { 2, 300001 } },
+    { "state/cursor", HDF5_I64, 1, { 2 } },
+    { "state/rng", HDF5_I32, 1, { 4 } },
+    { "text", HDF5_U8, 1, { 11 } },
+};
+
+/* Bytes of a tensor's content; seed makes files differ. */
+static unsigned char *content(const struct hdf5_tensor *t, unsigned seed)
+{
+    size_t n = (size_t)hdf5_tensor_size(t) * hdf5_type_size(t->type);
+    unsigned char *p = xmalloc(n);
+    for (size_t i = 0; i < n; i++)
+        p[i] = (unsigned char)((i + seed) * 2654435761u >> 13);
+    return p;
+}
+
+static int write_file(const char *path, unsigned seed, int n, struct error *err)
+{
+    struct hdf5_writer *w = hdf5_create(path, err);
+    int rc = w ? 0 : -1;
+
+    for (int i = 0; i < n && rc == 0; i++) {
+        unsigned char *p = content(&tensors[i], seed);
+        rc = hdf5_put(w, &tensors[i], p, err);
+        free(p);
+    }
+    if (rc == 0)
+        return hdf5_commit(w, err);
+    hdf5_abort(w);
+    return -1;
+}
+
+static void check_file(const char *path, unsigned seed, int n)
+{
+    struct hdf5_reader r;
+    struct error err = { 0 };
+    uint64_t sum;
+
+    if (hdf5_open(&r, path, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(r.n, n);
+    for (int i = 0; i < n; i++) {
+        const struct hdf5_tensor *t = hdf5_find(&r, tensors[i].name);
+        assert_non_null(t);
+        assert_int_equal(t->type, tensors[i].type);
+        assert_int_equal(t->ndim, tensors[i].ndim);
+        assert_memory_equal(t->shape, tensors[i].shape, (size_t)t->ndim * sizeof *t->shape);
+        size_t bytes = (size_t)hdf5_tensor_size(t) * hdf5_type_size(t->type);
+        unsigned char *wanted = content(t, seed), *found = xmalloc(bytes);
+        assert_int_equal(hdf5_get(&r, t, found, &sum, &err), 0);
+        assert_true(sum == checksum_of(wanted, bytes));
+        assert_memory_equal(found, wanted, bytes);
+        free(wanted);
+        free(found);
+    }
+    assert_null(hdf5_find(&r, "param"));
+    hdf5_close(&r);
+}
+
+static void test_round_trip(void **state)
+{
+    struct error err;
+    (void)state;
+    assert_int_equal(write_file(file, 1, ARRAY_LEN(tensors), &err), 0);
+    check_file(file, 1, ARRAY_LEN(tensors));
+}
+
+static void test_same_content_same_bytes(void **state)
+{
+    char other[160];
+    size_t n, m;
+    (void)state;
+
+    snprintf(other, sizeof other, "%s/other.h5", dir);
+    assert_int_equal(write_file(file, 1, ARRAY_LEN(tensors), NULL), 0);
+    sleep(1); /* a stored time would differ now */
+    assert_int_equal(write_file(other, 1, ARRAY_LEN(tensors), NULL), 0);
+    char *a = read_bytes(file, &n), *b = read_bytes(other, &m);
+    assert_int_equal(n, m);
+    assert_memory_equal(a, b, n);
+    free(a);
+    free(b);
+}
+
+static void expect_refused(const char *says)
+{
+    struct hdf5_reader r;
+    struct error err = { 0 };
+
+    assert_int_equal(hdf5_open(&r, file, &err), -1);
+    assert_int_equal(err.code, EXIT_CODE_CHECKPOINT);
+    if (!strstr(err.text, file) || !strstr(err.text, says))
+        fail_msg("\"%s\" does not say \"%s\"", err.text, says);
+}
+
+static void test_flipped_anywhere(void **state)
+{
+    size_t n;
+    (void)state;
+    assert_int_equal(write_file(file, 1, 4, NULL), 0);
+    char *p = read_bytes(file, &n);
+    int fd = open(file, O_WRONLY);
+    for (size_t i = 0; i < n;
+         i += i < 2048 ? 1 : n / 797) { /* all of the seal and the first headers, then throughout */
+        char flipped = (char)(p[i] ^ (1 << i % 8));
+        assert_int_equal(pwrite(fd, &flipped, 1, (off_t)i), 1);
+        expect_refused("");
+        assert_int_equal(pwrite(fd, p + i, 1, (off_t)i), 1);
+    }
+    close(fd);
+    check_file(file, 1, 4);
+    free(p);
+}
+
+static void test_truncated_anywhere(void **state)
+{
+    size_t n;
+    (void)state;
+    assert_int_equal(write_file(file, 1, 4, NULL), 0);
+    char *p = read_bytes(file, &n);
+    for (size_t cut = 0; cut < n; cut += cut < 700 ? 1 : n / 97) {
+        write_bytes(file, p, cut);
+        expect_refused("");
+    }
+    char *longer = xmalloc(n + 1);
+    memcpy(longer, p, n);
+    longer[n] = 0;
+    write_bytes(file, longer, n + 1);
+    expect_refused("damaged or cut off");
+    free(longer);
+    free(p);
+}
+
+static void test_versions_and_strangers(void **state)
+{
+    size_t n;
+    (void)state;
+    assert_int_equal(write_file(file, 1, 2, NULL), 0);
+    char *p = read_bytes(file, &n);
+    assert_memory_equal(p, "ambit checkpoint 1\n", 19);
+    p[17] = '2';
+    write_bytes(file, p, n);
+    expect_refused("format version 2, this program reads 1");
+    write_bytes(file, p + 512, n - 512); /* plain HDF5 without a seal */
+    expect_refused("not an ambit checkpoint");
+    write_bytes(file, "", 0);
+    expect_refused("not an ambit checkpoint");
+    unlink(file);
+    expect_refused("No such file");
+    free(p);
+}
+
+static void seal_again(void)
+{
+    int fd = open(file, O_RDWR);
+    assert_int_equal(seal_write(fd, file, NULL), 0);
+    close(fd);
+}
+
+/* Damage under a seal that fits: the tensor's own sum and the chunk's still tell. */
+static void test_damage_under_a_fresh_seal(void **state)
+{
+    struct hdf5_reader r;
+    struct error err;
+    float out[3];
+    (void)state;
+
+    assert_int_equal(write_file(file, 1, 2, NULL), 0);
+    hid_t f = H5Fopen(file, H5F_ACC_RDWR, H5P_DEFAULT), set = H5Dopen2(f, "param/bias", H5P_DEFAULT);
+    const float other[3] = { 1, 2, 3 };
+    assert_true(H5Dwrite(set, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, other) >= 0);
+    H5Dclose(set);
+    H5Fclose(f);
+    expect_refused("damaged or cut off"); /* any writer breaks the seal */
+    seal_again();
+    assert_int_equal(hdf5_open(&r, file, &err), 0);
+    assert_int_equal(hdf5_get(&r, hdf5_find(&r, "param/bias"), out, NULL, &err), -1);
+    assert_int_equal(err.code, EXIT_CODE_CHECKPOINT);
+    assert_non_null(strstr(err.text, "param/bias: checksum "));
+    hdf5_close(&r);
+}
+
+/* What a forger could put into a well-sealed file. */
+static void test_hostile_objects(void **state)
+{
+    static const hsize_t huge[2] = { 1u << 31, 1u << 31 }, small[1] = { 4 }, chunk[2] = { 1, 64 };
+    (void)state;
+    for (int kind = 0; kind < 6; kind++) {
+        assert_int_equal(write_file(file, 1, 2, NULL), 0);
+        hid_t f = H5Fopen(file, H5F_ACC_RDWR, H5P_DEFAULT), list = H5Pcreate(H5P_DATASET_CREATE), space = -1, set = -1;
+        if (kind == 0) { /* a circle of groups */
+            H5Lcreate_hard(f, "/param", f, "/param/param", H5P_DEFAULT, H5P_DEFAULT);
+        } else if (kind == 1) {
+            H5Lcreate_soft("/param/bias", f, "/param/soft", H5P_DEFAULT, H5P_DEFAULT);
+        } else if (kind == 2) {
+            H5Lcreate_external("/etc/passwd", "/x", f, "/param/external", H5P_DEFAULT, H5P_DEFAULT);
+        } else if (kind == 3) { /* larger than the file */
+            space = H5Screate_simple(2, huge, NULL);
+            H5Pset_chunk(list, 2, chunk);
+            set = H5Dcreate2(f, "/param/huge", H5T_IEEE_F32LE, space, H5P_DEFAULT, list, H5P_DEFAULT);
+        } else if (kind == 4) { /* data of another file */
+            space = H5Screate_simple(1, small, NULL);
+            H5Pset_external(list, "/etc/passwd", 0, 4);
+            set = H5Dcreate2(f, "/param/file", H5T_STD_U8LE, space, H5P_DEFAULT, list, H5P_DEFAULT);
+        } else {
+            space = H5Screate_simple(1, small, NULL);
+            set = H5Dcreate2(f, "/param/double", H5T_IEEE_F64LE, space, H5P_DEFAULT, list, H5P_DEFAULT);
+        }
+        if (set >= 0)
+            H5Dclose(set);
+        if (space >= 0)
+            H5Sclose(space);
+        H5Pclose(list);
+        H5Fclose(f);
+        seal_again();
+        static const char *const says[] = { "param",     "soft: not a tensor", "external: not a tensor",
+                                            "its shape", "stored in a way",    "its type is not one of" };
+        expect_refused(says[kind]);
+    }
+}
+
+/* A child that writes files without end is killed at random moments; the file is always one of the whole ones. */
+static void test_killed_while_saving(void **state)
+{
+    struct error err;
+    unsigned seed = 7;
+    (void)state;
+
+    assert_int_equal(write_file(file, 0, ARRAY_LEN(tensors), &err), 0);
+    for (int round = 0; round < 25; round++) {
+        pid_t child = fork();
+        if (child == 0)
+            for (unsigned k = 0;; k++)
+                if (write_file(file, k % 5, ARRAY_LEN(tensors), NULL))
+                    _exit(1);
+        seed = seed * 1103515245u + 12345u;
+        usleep(1000 + (seed >> 8) % 60000);
+        int status;
+        kill(child, SIGKILL);
+        waitpid(child, &status, 0);
+        assert_true(WIFSIGNALED(status));
+        struct hdf5_reader r;
+        unsigned char first;
+        if (hdf5_open(&r, file, &err))
+            fail_msg("round %d: %s", round, err.text);
+        unsigned char *text = xmalloc(11);
+        assert_int_equal(hdf5_get(&r, hdf5_find(&r, "text"), text, NULL, &err), 0);
+        hdf5_close(&r);
+        first = text[0];
+        free(text);
+        unsigned k = 0;
+        for (; k < 5; k++) {
+            unsigned char *p = content(&tensors[8], k);
+            bool same = p[0] == first;
+            free(p);
+            if (same)
+                break;
+        }
+        check_file(file, k, ARRAY_LEN(tensors));
+    }
+}
+
+static void test_disk_full(void **state)
+{
+    struct rlimit old, limit;
+    struct error err = { 0 };
+    struct stat st;
+    char tmp[160];
+    (void)state;
+
+    assert_int_equal(write_file(file, 3, 3, &err), 0);
+    getrlimit(RLIMIT_FSIZE, &old);
+    limit = (struct rlimit){ .rlim_cur = 600000, .rlim_max = old.rlim_max };
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    int rc = write_file(file, 4, ARRAY_LEN(tensors), &err);
+    setrlimit(RLIMIT_FSIZE, &old);
+    assert_int_equal(rc, -1);
+    assert_int_equal(err.code, EXIT_CODE_FAILURE);
+    assert_non_null(strstr(err.text, "File too large"));
+    snprintf(tmp, sizeof tmp, "%s.tmp", file);
+    assert_int_equal(stat(tmp, &st), -1);
+    check_file(file, 3, 3);
+    assert_null(hdf5_create("/nonexistent/x.h5", &err));
+    assert_non_null(strstr(err.text, "/nonexistent/x.h5.tmp: No such file"));
+}
+
+/* The specification's own test values. */
+static void test_checksum(void **state)
+{
+    unsigned char bytes[101];
+    struct checksum c;
+    (void)state;
+
+    assert_true(checksum_of("", 0) == 0xef46db3751d8e999u);
+    assert_true(checksum_of("abc", 3) == 0x44bc2cf5ad770999u);
+    assert_true(checksum_of("Nobody inspects the spammish repetition", 39) == 0xfbcea83c8a378bf1u);
+    for (int i = 0; i < 101; i++)
+        bytes[i] = (unsigned char)(i * 7);
+    for (size_t first = 0; first <= 101; first++)
+        for (size_t second = first; second <= 101; second += 9) {
+            checksum_init(&c);
+            checksum_update(&c, bytes, first);
+            checksum_update(&c, bytes + first, second - first);
+            checksum_update(&c, bytes + second, 101 - second);
+            assert_true(checksum_final(&c) == checksum_of(bytes, 101));
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_checksum),
+        cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_same_content_same_bytes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_flipped_anywhere, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_truncated_anywhere, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_versions_and_strangers, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_damage_under_a_fresh_seal, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_hostile_objects, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_killed_while_saving, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_disk_full, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
