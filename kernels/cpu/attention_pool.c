@@ -1,6 +1,8 @@
-#include "kernels/cpu/rows.h"
+#include "kernels/cpu/row.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* a[t] = softmax of gate over rows [from, to); the largest gate is taken out first, so nothing overflows. */
 static void softmax_rows(float *a, const float *gate, int64_t from, int64_t to)
@@ -23,19 +25,16 @@ void cpu_attention_pool(struct ctx *c, struct tensor *y, struct tensor *a, const
     float *weight = a->data;
 
     (void)c;
-#pragma omp parallel if (tensor_size(x) > ROWS_PARALLEL)
+#pragma omp parallel if (tensor_size(x) > PARALLEL_MIN)
     {
         float *buf = floats_new(2 * cols), *sum = buf + cols;
 #pragma omp for schedule(dynamic, 4)
         for (int64_t i = 0; i < s->n; i++) {
             softmax_rows(weight, gate->data, offsets[i], offsets[i + 1]);
             memset(sum, 0, (size_t)cols * sizeof *sum);
-            for (int64_t t = offsets[i]; t < offsets[i + 1]; t++) {
-                const float *row = row_read(x, t * cols, cols, buf);
-                for (int64_t j = 0; j < cols; j++)
-                    sum[j] += weight[t] * row[j];
-            }
-            row_store(y, i * cols, cols, sum);
+            for (int64_t t = offsets[i]; t < offsets[i + 1]; t++)
+                row_add_scaled(sum, weight[t], row_in(buf, x, t * cols, cols), cols);
+            row_store((struct grad){ y, false }, i * cols, sum, cols);
         }
         free(buf);
     }
@@ -50,10 +49,7 @@ static void segment_backward(struct grad dx, struct grad dgate, const float *dy,
 
     for (int pass = 0; dg && pass < 2; pass++) /* first dy . y, then the gradients */
         for (int64_t t = from; t < to; t++) {
-            const float *row = row_read(x, t * cols, cols, buf);
-            float dot = 0;
-            for (int64_t j = 0; j < cols; j++)
-                dot += dy[j] * row[j];
+            float dot = row_dot(dy, row_in(buf, x, t * cols, cols), cols);
             if (pass == 0)
                 mean += a[t] * dot;
             else
@@ -62,7 +58,7 @@ static void segment_backward(struct grad dx, struct grad dgate, const float *dy,
     for (int64_t t = from; dx.t && t < to; t++) {
         for (int64_t j = 0; j < cols; j++)
             out[j] = a[t] * dy[j];
-        row_write(dx, t * cols, cols, out);
+        row_store(dx, t * cols, out, cols);
     }
 }
 
@@ -73,12 +69,12 @@ void cpu_attention_pool_backward(struct ctx *c, struct grad dx, struct grad dgat
     int64_t cols = tensor_cols(x);
 
     (void)c;
-#pragma omp parallel if (tensor_size(x) > ROWS_PARALLEL)
+#pragma omp parallel if (tensor_size(x) > PARALLEL_MIN)
     {
         float *room = floats_new(3 * cols);
 #pragma omp for schedule(dynamic, 4)
         for (int64_t i = 0; i < s->n; i++) {
-            const float *row = row_read(dy, i * cols, cols, room + 2 * cols);
+            const float *row = row_in(room + 2 * cols, dy, i * cols, cols);
             segment_backward(dx, dgate, row, x, a->data, offsets[i], offsets[i + 1], cols, room);
         }
         free(room);

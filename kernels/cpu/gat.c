@@ -1,7 +1,9 @@
-#include "kernels/cpu/rows.h"
+#include "kernels/cpu/row.h"
 #include "kernels/rng.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Everything one aggregation reads, as plain arrays; z is widened once when it is BF16. */
 struct view {
@@ -20,23 +22,18 @@ static float *widen(const struct tensor *t)
     int64_t n = tensor_size(t);
     float *out = floats_new(n);
 
-    row_read(t, 0, n, out);
+    row_load(out, t, 0, n);
     return out;
 }
 
 static void node_scores(struct view *g)
 {
-#pragma omp parallel for schedule(static) if (g->nodes * g->width > ROWS_PARALLEL)
+#pragma omp parallel for schedule(static) if (g->nodes * g->width > PARALLEL_MIN)
     for (int64_t i = 0; i < g->nodes; i++)
         for (int64_t h = 0; h < g->heads; h++) {
             const float *z = g->z + i * g->width + h * g->dim, *a = g->a_src + h * g->dim, *b = g->a_dst + h * g->dim;
-            float src = 0, dst = 0;
-            for (int64_t d = 0; d < g->dim; d++) {
-                src += a[d] * z[d];
-                dst += b[d] * z[d];
-            }
-            g->src[i * g->heads + h] = src;
-            g->dst[i * g->heads + h] = dst;
+            g->src[i * g->heads + h] = row_dot(a, z, g->dim);
+            g->dst[i * g->heads + h] = row_dot(b, z, g->dim);
         }
 }
 
@@ -115,9 +112,7 @@ static void gather_head(float *out, const float *alpha, const struct view *v, in
 {
     for (int64_t e = v->offsets[i]; e < v->offsets[i + 1]; e++) {
         float w = v->share * kept(v, e, h) * alpha[e * v->heads + h];
-        const float *z = v->z + v->sources[e] * v->width + h * v->dim;
-        for (int64_t d = 0; d < v->dim; d++)
-            out[d] += w * z[d];
+        row_add_scaled(out, w, v->z + v->sources[e] * v->width + h * v->dim, v->dim);
     }
 }
 
@@ -127,7 +122,7 @@ void cpu_gat(struct ctx *c, struct tensor *y, struct tensor *alpha, const struct
     struct view v = view_open(c, z, g, site);
     int64_t cols = tensor_cols(y), step = g->mean ? 0 : v.dim;
 
-#pragma omp parallel if (v.nodes * v.width > ROWS_PARALLEL)
+#pragma omp parallel if (v.nodes * v.width > PARALLEL_MIN)
     {
         float *out = floats_new(cols);
 #pragma omp for schedule(dynamic, 16)
@@ -138,7 +133,7 @@ void cpu_gat(struct ctx *c, struct tensor *y, struct tensor *alpha, const struct
                 softmax_edges(alpha->data, &v, i, h);
                 gather_head(out + h * step, alpha->data, &v, i, h);
             }
-            row_store(y, i * cols, cols, out);
+            row_store((struct grad){ y, false }, i * cols, out, cols);
         }
         free(out);
     }
@@ -152,11 +147,7 @@ static void edge_gradients(float *ds, float *into, const float *alpha, const flo
     float mean = 0, sum = 0;
 
     for (int64_t e = v->offsets[i]; e < v->offsets[i + 1]; e++) {
-        const float *z = v->z + v->sources[e] * v->width + h * v->dim;
-        float dot = 0;
-        for (int64_t d = 0; d < v->dim; d++)
-            dot += dy[d] * z[d];
-        dot *= v->share * kept(v, e, h);
+        float dot = v->share * kept(v, e, h) * row_dot(dy, v->z + v->sources[e] * v->width + h * v->dim, v->dim);
         ds[e * v->heads + h] = dot;
         mean += alpha[e * v->heads + h] * dot;
     }
@@ -183,14 +174,12 @@ static void node_gradient(float *dz, const struct view *v, struct back *b, int64
     memset(dz, 0, (size_t)v->dim * sizeof *dz);
     for (int64_t k = v->out_offsets[j]; k < v->out_offsets[j + 1]; k++) {
         int64_t e = v->out_edges[k];
-        const float *dy = b->dy + v->targets[e] * b->cols + h * b->step;
         float w = v->share * kept(v, e, h) * b->alpha[e * v->heads + h];
-        for (int64_t d = 0; d < v->dim; d++)
-            dz[d] += w * dy[d];
+        row_add_scaled(dz, w, b->dy + v->targets[e] * b->cols + h * b->step, v->dim);
         out += b->ds[e * v->heads + h];
     }
-    for (int64_t d = 0; d < v->dim; d++)
-        dz[d] += out * a[d] + into * t[d];
+    row_add_scaled(dz, out, a, v->dim);
+    row_add_scaled(dz, into, t, v->dim);
     b->out[j * v->heads + h] = out;
 }
 
@@ -199,16 +188,15 @@ static void vector_gradient(struct grad da, const float *s, const struct view *v
 {
     if (!da.t)
         return;
-#pragma omp parallel if (v->nodes * v->width > ROWS_PARALLEL)
+#pragma omp parallel if (v->nodes * v->width > PARALLEL_MIN)
     {
         float *sum = floats_new(v->dim);
 #pragma omp for schedule(static)
         for (int64_t h = 0; h < v->heads; h++) {
             memset(sum, 0, (size_t)v->dim * sizeof *sum);
             for (int64_t j = 0; j < v->nodes; j++)
-                for (int64_t d = 0; d < v->dim; d++)
-                    sum[d] += s[j * v->heads + h] * v->z[j * v->width + h * v->dim + d];
-            row_write(da, h * v->dim, v->dim, sum);
+                row_add_scaled(sum, s[j * v->heads + h], v->z + j * v->width + h * v->dim, v->dim);
+            row_store(da, h * v->dim, sum, v->dim);
         }
         free(sum);
     }
@@ -223,15 +211,14 @@ static void bias_gradients(struct grad dedge_bias, struct grad dbias, const stru
         for (int64_t e = 0; e < v->edges; e++)
             for (int64_t h = 0; h < v->heads; h++)
                 sum[v->types[e] * v->heads + h] += b->ds[e * v->heads + h];
-        row_write(dedge_bias, 0, n, sum);
+        row_store(dedge_bias, 0, sum, n);
         free(sum);
     }
     if (dbias.t) {
         float *sum = xcalloc((size_t)b->cols, sizeof *sum);
         for (int64_t i = 0; i < v->nodes; i++)
-            for (int64_t d = 0; d < b->cols; d++)
-                sum[d] += b->dy[i * b->cols + d];
-        row_write(dbias, 0, b->cols, sum);
+            row_add(sum, b->dy + i * b->cols, b->cols);
+        row_store(dbias, 0, sum, b->cols);
         free(sum);
     }
 }
@@ -250,7 +237,7 @@ void cpu_gat_backward(struct ctx *c, struct grad dz, struct grad da_src, struct 
                       .cols = tensor_cols(dy),
                       .step = g->mean ? 0 : v.dim };
 
-#pragma omp parallel if (v.nodes * v.width > ROWS_PARALLEL)
+#pragma omp parallel if (v.nodes * v.width > PARALLEL_MIN)
     {
         float *row = floats_new(v.width);
 #pragma omp for schedule(dynamic, 16)
@@ -262,7 +249,7 @@ void cpu_gat_backward(struct ctx *c, struct grad dz, struct grad da_src, struct 
             for (int64_t h = 0; h < v.heads; h++)
                 node_gradient(row + h * v.dim, &v, &b, j, h);
             if (dz.t)
-                row_write(dz, j * v.width, v.width, row);
+                row_store(dz, j * v.width, row, v.width);
         }
         free(row);
     }

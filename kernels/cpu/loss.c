@@ -1,4 +1,5 @@
-#include "kernels/cpu/rows.h"
+#include "kernels/cpu/logistic.h"
+#include "kernels/cpu/row.h"
 
 #include <stdlib.h>
 
@@ -71,7 +72,7 @@ void cpu_cross_entropy(struct ctx *c, struct tensor *loss, struct tensor *lse, c
 
     (void)c;
     for (int64_t t = 0; t < rows; t++) {
-        const float *row = row_read(x, t * cols, cols, buf);
+        const float *row = row_in(buf, x, t * cols, cols);
         norm[t] = log_sum_exp(row, cols);
         CHECK(want[t] < cols, "class %d of %lld", want[t], (long long)cols);
         if (want[t] >= 0)
@@ -91,10 +92,10 @@ void cpu_cross_entropy_backward(struct ctx *c, struct grad dx, const struct tens
 
     (void)c;
     for (int64_t t = 0; t < rows; t++) {
-        const float *row = row_read(x, t * cols, cols, buf);
+        const float *row = row_in(buf, x, t * cols, cols);
         for (int64_t j = 0; j < cols; j++)
             out[j] = want[t] < 0 ? 0 : factor * (expf(row[j] - norm[t]) - (j == want[t]));
-        row_write(dx, t * cols, cols, out);
+        row_store(dx, t * cols, out, cols);
     }
     free(buf);
 }

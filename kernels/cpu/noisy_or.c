@@ -1,4 +1,5 @@
-#include "kernels/cpu/rows.h"
+#include "kernels/cpu/logistic.h"
+#include "kernels/cpu/row.h"
 
 static const double FLOOR = -30;
 
@@ -19,7 +20,7 @@ void cpu_noisy_or(struct ctx *c, struct tensor *y, const struct tensor *x, const
     float *out = y->data;
 
     (void)c;
-#pragma omp parallel for schedule(dynamic, 16) if (tensor_size(x) > ROWS_PARALLEL)
+#pragma omp parallel for schedule(dynamic, 16) if (tensor_size(x) > PARALLEL_MIN)
     for (int64_t i = 0; i < s->n; i++)
         out[i] = (float)logit_of_any(in + offsets[i], offsets[i + 1] - offsets[i]);
 }
@@ -35,7 +36,7 @@ void cpu_noisy_or_backward(struct ctx *c, struct grad dx, const struct tensor *d
     (void)c;
     if (!out)
         return;
-#pragma omp parallel for schedule(dynamic, 16) if (tensor_size(x) > ROWS_PARALLEL)
+#pragma omp parallel for schedule(dynamic, 16) if (tensor_size(x) > PARALLEL_MIN)
     for (int64_t i = 0; i < s->n; i++)
         for (int64_t t = offsets[i]; t < offsets[i + 1]; t++) {
             float d = up[i] * expf(softplus(-any[i]) - softplus(-in[t]));

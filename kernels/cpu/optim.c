@@ -1,7 +1,22 @@
-#include "kernels/cpu/rows.h"
+#include "kernels/cpu/row.h"
+
+#include <math.h>
 
 /* Partial sums are cut by position, never by thread, so that the result is the same on any number of threads. */
 enum { PARTS = 64 };
+
+CPU_CLONES static double squares_run(const float *x, int64_t n)
+{
+    double lane[8] = { 0 };
+    int64_t i = 0;
+
+    for (; i + 8 <= n; i += 8)
+        for (int k = 0; k < 8; k++)
+            lane[k] += (double)x[i + k] * x[i + k];
+    for (; i < n; i++)
+        lane[0] += (double)x[i] * x[i];
+    return lane[0] + lane[4] + lane[1] + lane[5] + lane[2] + lane[6] + lane[3] + lane[7];
+}
 
 void cpu_sum_squares(struct ctx *c, struct tensor *y, const struct tensor *x)
 {
@@ -10,17 +25,10 @@ void cpu_sum_squares(struct ctx *c, struct tensor *y, const struct tensor *x)
     double sums[PARTS], total = 0;
 
     (void)c;
-#pragma omp parallel for schedule(static) if (n > ROWS_PARALLEL)
+#pragma omp parallel for schedule(static) if (n > PARALLEL_MIN)
     for (int p = 0; p < PARTS; p++) {
-        int64_t end = (p + 1) * part < n ? (p + 1) * part : n;
-        double lane[8] = { 0 };
-        int64_t i = p * part;
-        for (; i + 8 <= end; i += 8)
-            for (int k = 0; k < 8; k++)
-                lane[k] += (double)in[i + k] * in[i + k];
-        for (; i < end; i++)
-            lane[0] += (double)in[i] * in[i];
-        sums[p] = (lane[0] + lane[4]) + (lane[1] + lane[5]) + ((lane[2] + lane[6]) + (lane[3] + lane[7]));
+        int64_t from = p * part, left = n - from < part ? n - from : part;
+        sums[p] = left > 0 ? squares_run(in + from, left) : 0;
     }
     for (int p = 0; p < PARTS; p++)
         total += sums[p];
@@ -46,34 +54,51 @@ void cpu_schedule(struct ctx *c, struct tensor *lr, struct tensor *rng, const st
     state[2]++;
 }
 
-/* One element: the moments, then the new value of w. */
-static inline float adamw_element(float w, float *m, float *v, float g, const struct adamw *a, float keep, float rate,
-                                  float root)
+/* What all elements of one update share. */
+struct update {
+    float beta1, beta2, eps, scale, keep, rate, root;
+};
+
+CPU_CLONES static void adamw_run(float *restrict w, float *restrict m, float *restrict v, float *restrict g, int64_t n,
+                                 const struct update *u)
 {
-    *m = a->beta1 * *m + (1 - a->beta1) * g;
-    *v = a->beta2 * *v + (1 - a->beta2) * g * g;
-    return keep * w - rate * *m / (sqrtf(*v) * root + a->eps);
+    for (int64_t i = 0; i < n; i++) {
+        float x = u->scale * g[i];
+        m[i] = u->beta1 * m[i] + (1 - u->beta1) * x;
+        v[i] = u->beta2 * v[i] + (1 - u->beta2) * x * x;
+        w[i] = u->keep * w[i] - u->rate * m[i] / (sqrtf(v[i]) * u->root + u->eps);
+        g[i] = 0;
+    }
+}
+
+static struct update update_of(const struct adamw *a, float norm, float lr, int step)
+{
+    double rate = (double)lr * a->lr_scale, size = sqrt(norm);
+
+    return (struct update){ .beta1 = a->beta1,
+                            .beta2 = a->beta2,
+                            .eps = a->eps,
+                            .scale = a->clip > 0 && size > a->clip ? (float)(a->clip / size) : 1,
+                            .keep = (float)(1 - rate * a->decay),
+                            .rate = (float)(rate / (1 - pow(a->beta1, step))),
+                            .root = (float)(1 / sqrt(1 - pow(a->beta2, step))) };
 }
 
 void cpu_adamw(struct ctx *c, struct tensor *w, struct tensor *master, struct tensor *m, struct tensor *v,
                struct tensor *g, const struct tensor *norm, const struct tensor *lr, const struct tensor *rng,
                const struct adamw *a)
 {
-    int step = ((const int32_t *)rng->data)[2];
-    double rate = *(const float *)lr->data * (double)a->lr_scale, size = sqrt(*(const float *)norm->data);
-    float scale = a->clip > 0 && size > a->clip ? (float)(a->clip / size) : 1, keep = (float)(1 - rate * a->decay);
-    float corrected = (float)(rate / (1 - pow(a->beta1, step))), root = (float)(1 / sqrt(1 - pow(a->beta2, step)));
+    struct update u = update_of(a, *(float *)norm->data, *(float *)lr->data, ((int32_t *)rng->data)[2]);
     float *weight = master ? master->data : w->data, *mean = m->data, *square = v->data, *grad = g->data;
-    uint16_t *half = master ? w->data : NULL;
+    struct grad half = { w, false };
     int64_t n = tensor_size(w);
 
     (void)c;
-#pragma omp parallel for simd schedule(static) if (n > ROWS_PARALLEL)
-    for (int64_t i = 0; i < n; i++) {
-        weight[i] = adamw_element(weight[i], &mean[i], &square[i], scale * grad[i], a, keep, corrected, root);
-        grad[i] = 0;
+#pragma omp parallel for schedule(static) if (n > PARALLEL_MIN)
+    for (int64_t at = 0; at < n; at += ROW_BLOCK) {
+        int64_t run = run_length(at, n);
+        adamw_run(weight + at, mean + at, square + at, grad + at, run, &u);
+        if (master)
+            row_store(half, at, weight + at, run);
     }
-#pragma omp parallel for simd schedule(static) if (n > ROWS_PARALLEL)
-    for (int64_t i = 0; i < (half ? n : 0); i++)
-        half[i] = bf16_round(weight[i]);
 }

@@ -27,6 +27,33 @@ CPU_CLONES void row_add(float *restrict acc, const float *restrict x, int64_t n)
         acc[i] += x[i];
 }
 
+CPU_CLONES void row_add_scaled(float *restrict acc, float w, const float *restrict x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        acc[i] += w * x[i];
+}
+
+CPU_CLONES float row_dot(const float *restrict a, const float *restrict b, int64_t n)
+{
+    float lane[16] = { 0 }, sum = 0;
+    int64_t i = 0;
+
+    for (; i + 16 <= n; i += 16)
+        for (int k = 0; k < 16; k++)
+            lane[k] += a[i + k] * b[i + k];
+    for (; i < n; i++)
+        sum += a[i] * b[i];
+    for (int half = 8; half; half /= 2)
+        for (int k = 0; k < half; k++)
+            lane[k] += lane[k + half];
+    return sum + lane[0];
+}
+
+float *floats_new(int64_t n)
+{
+    return xmalloc((size_t)n * sizeof(float));
+}
+
 void row_load(float *dst, const struct tensor *x, int64_t at, int64_t n)
 {
     if (x->dtype == F32)

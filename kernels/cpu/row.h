@@ -47,5 +47,11 @@ static inline int64_t chunk_rows(int64_t rows)
 void sum_chunks(struct grad y, const float *partial, int64_t chunks, int64_t stride, int64_t n);
 /* acc += x, n elements */
 void row_add(float *acc, const float *x, int64_t n);
+/* acc += w x, n elements */
+void row_add_scaled(float *acc, float w, const float *x, int64_t n);
+/* sum of a b, n elements, in an order that depends on n alone */
+float row_dot(const float *a, const float *b, int64_t n);
+/* Room for n numbers; the caller frees. */
+float *floats_new(int64_t n);
 
 #endif

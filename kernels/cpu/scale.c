@@ -1,6 +1,10 @@
-#include "kernels/cpu/rows.h"
+#include "kernels/cpu/row.h"
 
-enum { BLOCK = 1024 };
+CPU_CLONES static void scale_run(float *y, const float *x, int64_t n, float alpha)
+{
+    for (int64_t i = 0; i < n; i++)
+        y[i] = alpha * x[i];
+}
 
 void cpu_scale(struct ctx *c, struct grad y, const struct tensor *x, float alpha)
 {
@@ -9,13 +13,11 @@ void cpu_scale(struct ctx *c, struct grad y, const struct tensor *x, float alpha
     (void)c;
     if (!y.t)
         return;
-#pragma omp parallel for schedule(static) if (n > ROWS_PARALLEL)
-    for (int64_t at = 0; at < n; at += BLOCK) {
-        float buf[BLOCK], out[BLOCK];
-        int64_t len = n - at < BLOCK ? n - at : BLOCK;
-        const float *in = row_read(x, at, len, buf);
-        for (int64_t i = 0; i < len; i++)
-            out[i] = alpha * in[i];
-        row_write(y, at, len, out);
+#pragma omp parallel for schedule(static) if (n > PARALLEL_MIN)
+    for (int64_t at = 0; at < n; at += ROW_BLOCK) {
+        float buf_x[ROW_BLOCK], buf_y[ROW_BLOCK], *out = row_out(buf_y, y, at);
+        int64_t run = run_length(at, n);
+        scale_run(out, row_in(buf_x, x, at, run), run, alpha);
+        row_store(y, at, out, run);
     }
 }
