@@ -2,6 +2,7 @@
 
 static const struct command *const commands[] = {
     &command_contrast,
+    &command_probe,
     NULL,
 };
 

@@ -1,5 +1,6 @@
 #include "data/contrast_impl.h"
 
+#include "data/probe.h"
 #include "data/schema_build.h"
 
 #include <stdlib.h>
@@ -26,6 +27,17 @@ static void contrast_release(struct contrast *c)
     arena_release(&c->sql);
 }
 
+/* Neither a fold nor a leak may be trusted to the way it was built. */
+static int check(const struct dataset *d, struct error *err)
+{
+    struct probe_report crossed;
+
+    if (dataset_check_folds(d, err) || dataset_check_balance(d, err))
+        return -1;
+    probe_run(&crossed, d, PROBE_CROSSED);
+    return probe_check(&crossed, err);
+}
+
 int contrast_build(struct dataset *out, const struct contrast_options *o, const char *ambiqt, const char *spider,
                    struct error *err)
 {
@@ -38,7 +50,7 @@ int contrast_build(struct dataset *out, const struct contrast_options *o, const 
     if (rc == 0)
         rc = contrast_emit(&c, out, err);
     if (rc == 0)
-        rc = dataset_check_folds(out, err) || dataset_check_balance(out, err) ? -1 : 0;
+        rc = check(out, err);
     contrast_release(&c);
     return rc;
 }
