@@ -124,6 +124,11 @@ static int shared_words(const struct element_name *a, const struct element_name 
     return n;
 }
 
+bool element_name_shares_word(const struct element_name *a, const struct element_name *b)
+{
+    return shared_words(a, b) > 0;
+}
+
 float element_name_trigrams(const struct element_name *a, const struct element_name *b)
 {
     int i = 0, k = 0, both = 0;

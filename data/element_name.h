@@ -40,6 +40,7 @@ struct name_similarity {
 };
 struct name_similarity element_name_compare(const struct element_name *a, const struct element_name *b);
 
+bool element_name_shares_word(const struct element_name *a, const struct element_name *b);
 /* The share of common trigrams alone, for those who need only that. */
 float element_name_trigrams(const struct element_name *a, const struct element_name *b);
 

@@ -147,6 +147,20 @@ static void add_similar_columns(struct drafts *d, const struct pair_view *v, int
     free(pairs);
 }
 
+/* Two columns of one table that could hold the same thing: one type, and both or neither a key, unless their names have
+ * a word in common. */
+static bool could_be_twins(const struct pair_view *v, int a, int b)
+{
+    const struct schema *s = v->schema;
+    const struct schema_column *x = &s->columns[a], *y = &s->columns[b];
+
+    if (x->type != y->type)
+        return false;
+    if (x->primary == y->primary && v->foreign[a] == v->foreign[b])
+        return true;
+    return element_name_shares_word(&v->names[SPELLED_TEXT][s->n_tables + a], &v->names[SPELLED_TEXT][s->n_tables + b]);
+}
+
 static void add_columns(struct drafts *d, const struct pair_view *v)
 {
     const struct schema *s = v->schema;
@@ -159,7 +173,7 @@ static void add_columns(struct drafts *d, const struct pair_view *v)
         }
         for (int a = first; a < first + n; a++)
             for (int b = a + 1; b < first + n; b++)
-                if (s->columns[a].type == s->columns[b].type)
+                if (could_be_twins(v, a, b))
                     add(d, s->n_tables + a, s->n_tables + b, PAIR_COLUMN);
     }
 }

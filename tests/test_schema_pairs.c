@@ -1,0 +1,298 @@
+#include "tests/support/support.h"
+
+#include "data/element_name.h"
+#include "data/log.h"
+#include "data/schema_build.h"
+#include "data/schema_pairs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The candidates of one schema, and the schema. */
+struct fixture {
+    struct schema schema;
+    struct arena arena;
+    struct schema_pair *pairs;
+    int n;
+};
+
+static void columns(struct schema_build *b, int table, const char *numbers, const char *texts)
+{
+    char list[256], *rest = list;
+
+    snprintf(list, sizeof list, "%s", numbers);
+    for (char *name; (name = strsep(&rest, " ")) != NULL && *name;)
+        schema_build_column(b, table, name, NULL, COLUMN_NUMBER);
+    snprintf(list, sizeof list, "%s", texts);
+    rest = list;
+    for (char *name; (name = strsep(&rest, " ")) != NULL && *name;)
+        schema_build_column(b, table, name, NULL, COLUMN_TEXT);
+}
+
+static void open_pairs(struct fixture *f, struct schema_build *b)
+{
+    schema_build_finish(b, &f->schema);
+    schema_build_release(b);
+    assert_int_equal(arena_init(&f->arena, sizeof *f->pairs * SCHEMA_PAIRS_MAX, NULL), 0);
+    schema_pairs(&f->schema, &f->arena, &f->pairs, &f->n);
+}
+
+static void close_pairs(struct fixture *f)
+{
+    arena_release(&f->arena);
+    schema_release(&f->schema);
+}
+
+/* "table" or "table.column" -> its number */
+static int element(const struct fixture *f, const char *name)
+{
+    char table[64];
+    const char *dot = strchr(name, '.');
+
+    snprintf(table, sizeof table, "%.*s", dot ? (int)(dot - name) : (int)strlen(name), name);
+    int t = schema_table_find(&f->schema, table);
+    assert_true(t >= 0);
+    int c = dot ? schema_column_find(&f->schema, t, dot + 1) : -1;
+    assert_true(!dot || c >= 0);
+    return dot ? f->schema.n_tables + c : t;
+}
+
+static const struct schema_pair *find(const struct fixture *f, const char *u, const char *v)
+{
+    int a = element(f, u), b = element(f, v);
+
+    for (int i = 0; i < f->n; i++)
+        if (f->pairs[i].u == a && f->pairs[i].v == b)
+            return &f->pairs[i];
+    return NULL;
+}
+
+static int count(const struct fixture *f, enum pair_kind kind)
+{
+    int n = 0;
+    for (int i = 0; i < f->n; i++)
+        n += f->pairs[i].kind == kind;
+    return n;
+}
+
+#define HAS(f, u, v, k)                                                                                                \
+    do {                                                                                                               \
+        assert_non_null(find((f), (u), (v)));                                                                          \
+        assert_int_equal(find((f), (u), (v))->kind, (k));                                                              \
+    } while (0)
+#define NEAR(got, wanted) assert_float_equal((got), (wanted), 1e-6)
+
+/* One table whose city of birth stands twice. */
+static void test_columns(void **state)
+{
+    struct schema_build b;
+    struct fixture f;
+
+    (void)state;
+    schema_build_init(&b, "c");
+    int head = schema_build_table(&b, "head", NULL);
+    columns(&b, head, "head_id age", "hometown birthplace name");
+    schema_build_primary(&b, 0);
+    open_pairs(&f, &b);
+    assert_int_equal(count(&f, PAIR_COLUMN), 3); /* head_id is a key, age is none: not these two */
+    assert_int_equal(f.n, 3);
+    HAS(&f, "head.hometown", "head.birthplace", PAIR_COLUMN);
+    assert_null(find(&f, "head.birthplace", "head.hometown"));
+    const float *x = find(&f, "head.hometown", "head.birthplace")->features;
+    NEAR(x[PAIR_IS_COLUMN] + x[PAIR_IS_TABLE] + x[PAIR_IS_JOIN] + x[PAIR_IS_AGGREGATE], 1);
+    NEAR(x[PAIR_IS_COLUMN], 1);
+    NEAR(x[PAIR_SAME_TYPE] * x[PAIR_TEXT], 1);
+    NEAR(x[PAIR_WORDS], 0);
+    NEAR(x[PAIR_LENGTHS], 0.8);
+    NEAR(x[PAIR_COLUMNS_JACCARD], 0);
+    NEAR(x[PAIR_COLUMNS_U], log2(6) / 8);
+    NEAR(x[PAIR_RIVALS], log2(3) / 8); /* each also pairs with name */
+    close_pairs(&f);
+}
+
+static void test_tables(void **state)
+{
+    struct schema_build b;
+    struct fixture f;
+
+    (void)state;
+    schema_build_init(&b, "t");
+    columns(&b, schema_build_table(&b, "admin", NULL), "head_id age", "name");
+    columns(&b, schema_build_table(&b, "supervisor", NULL), "age head_id", "name");
+    columns(&b, schema_build_table(&b, "department", NULL), "head_id budget creation", "title");
+    open_pairs(&f, &b);
+    assert_int_equal(count(&f, PAIR_TABLE), 1);
+    HAS(&f, "admin", "supervisor", PAIR_TABLE);
+    const float *x = find(&f, "admin", "supervisor")->features;
+    NEAR(x[PAIR_COLUMNS_EQUAL], 1);
+    NEAR(x[PAIR_COLUMNS_JACCARD], 1);
+    NEAR(x[PAIR_TABLE_EXTENDED], 0);
+    assert_int_equal(count(&f, PAIR_JOIN), 0);
+    close_pairs(&f);
+}
+
+static void test_joins(void **state)
+{
+    struct schema_build b;
+    struct fixture f;
+
+    (void)state;
+    schema_build_init(&b, "j");
+    columns(&b, schema_build_table(&b, "Head_Name", NULL), "head_id", "Name");
+    schema_build_primary(&b, 0);
+    columns(&b, schema_build_table(&b, "head", NULL), "head_id age", "name born_state");
+    schema_build_primary(&b, 2);
+    columns(&b, schema_build_table(&b, "department", NULL), "department_id", "name");
+    open_pairs(&f, &b);
+    assert_int_equal(count(&f, PAIR_JOIN), 1); /* u is the original, wherever it stands */
+    HAS(&f, "head.name", "Head_Name.Name", PAIR_JOIN);
+    const float *x = find(&f, "head.name", "Head_Name.Name")->features;
+    NEAR(x[PAIR_EQUAL], 1);
+    NEAR(x[PAIR_TABLE_EXTENDED], 1);
+    NEAR(x[PAIR_TABLE_BEGINS], 1);
+    NEAR(x[PAIR_KEY_SHARED], 1);
+    NEAR(x[PAIR_COLUMNS_CONTAINED], 1);
+    NEAR(x[PAIR_NAMESAKES_U], log2(3) / 4);
+    close_pairs(&f);
+}
+
+static void test_aggregates(void **state)
+{
+    struct schema_build b;
+    struct fixture f;
+
+    (void)state;
+    schema_build_init(&b, "p");
+    columns(&b, schema_build_table(&b, "department", NULL), "department_id budget", "name");
+    columns(&b, schema_build_table(&b, "department_budget", NULL), "department_id max_budget min_budget budget_count",
+            "name");
+    columns(&b, schema_build_table(&b, "staff", NULL), "max_age", "");
+    open_pairs(&f, &b);
+    assert_int_equal(count(&f, PAIR_AGGREGATE), 3);
+    HAS(&f, "department.budget", "department_budget.max_budget", PAIR_AGGREGATE);
+    HAS(&f, "department.budget", "department_budget.budget_count", PAIR_AGGREGATE);
+    const float *x = find(&f, "department.budget", "department_budget.max_budget")->features;
+    NEAR(x[PAIR_AGGREGATE_OF], 1);
+    NEAR(x[PAIR_AGGREGATE_SIBLINGS], 0.75);
+    NEAR(x[PAIR_AGGREGATE_WORD], 0.5);
+    NEAR(x[PAIR_TABLE_EXTENDED], 1);
+    NEAR(x[PAIR_CONTAINS], 1);
+    NEAR(x[PAIR_HEAD], 1);
+    close_pairs(&f);
+}
+
+/* Order of tables and columns says nothing: twins stand side by side in altered schemas. */
+static void test_order_does_not_matter(void **state)
+{
+    struct schema_build b;
+    struct fixture f, g;
+
+    (void)state;
+    schema_build_init(&b, "a");
+    columns(&b, schema_build_table(&b, "shop", NULL), "opened size", "name city town");
+    open_pairs(&f, &b);
+    schema_build_init(&b, "b");
+    columns(&b, schema_build_table(&b, "shop", NULL), "size opened", "town name city");
+    open_pairs(&g, &b);
+    assert_int_equal(f.n, g.n);
+    assert_memory_equal(find(&f, "shop.name", "shop.city")->features, find(&g, "shop.name", "shop.city")->features,
+                        sizeof f.pairs->features);
+    close_pairs(&f);
+    close_pairs(&g);
+}
+
+static void test_wide(void **state)
+{
+    struct schema_build b;
+    struct fixture f;
+    char name[64];
+
+    (void)state;
+    schema_build_init(&b, "wide");
+    for (int t = 0; t < 5; t++) {
+        snprintf(name, sizeof name, "table_%d", t);
+        int table = schema_build_table(&b, name, NULL);
+        for (int c = 0; c < 400; c++) {
+            snprintf(name, sizeof name, "%s_%d", c % 3 ? "amount" : "total_amount", c / 3 + 200 * t);
+            schema_build_column(&b, table, name, NULL, COLUMN_NUMBER);
+        }
+    }
+    double start = now_seconds();
+    open_pairs(&f, &b);
+    assert_true(now_seconds() - start < 2);
+    assert_true(f.n > 2000 && f.n <= SCHEMA_PAIRS_MAX);
+    assert_true(count(&f, PAIR_COLUMN) <= 2000 * 8);
+    for (int i = 0; i < f.n; i++)
+        for (int k = 0; k < SCHEMA_PAIR_FEATURES; k++)
+            assert_true(f.pairs[i].features[k] >= 0 && f.pairs[i].features[k] <= 4);
+    close_pairs(&f);
+}
+
+static void test_empty(void **state)
+{
+    struct schema_build b;
+    struct fixture f;
+
+    (void)state;
+    schema_build_init(&b, "none");
+    open_pairs(&f, &b);
+    assert_int_equal(f.n, 0);
+    close_pairs(&f);
+    schema_build_init(&b, "bare");
+    schema_build_table(&b, "a", NULL);
+    schema_build_table(&b, "b", NULL);
+    open_pairs(&f, &b);
+    assert_int_equal(f.n, 0);
+    close_pairs(&f);
+}
+
+static void compare(const char *a, const char *b, struct name_similarity *s)
+{
+    struct element_name x, y;
+
+    element_name_read(&x, a);
+    element_name_read(&y, b);
+    *s = element_name_compare(&x, &y);
+}
+
+static void test_names(void **state)
+{
+    struct name_similarity s;
+
+    (void)state;
+    compare("Birth Dates", "birth_date", &s);
+    NEAR(s.equal, 1);
+    NEAR(s.edit, 1 - 1.0 / 10);
+    compare("date of birth", "birth date", &s);
+    NEAR(s.equal, 0);
+    NEAR(s.words, 2.0 / 3);
+    NEAR(s.contains, 1);
+    NEAR(s.head, 0);
+    compare("cat", "cut", &s);
+    NEAR(s.edit, 2.0 / 3);
+    NEAR(s.prefix, 1.0 / 3);
+    NEAR(s.suffix, 1.0 / 3);
+    NEAR(s.trigrams, 2.0 / 8); /* ..c and t.. of five each */
+    compare("", "name", &s);
+    NEAR(s.equal + s.words + s.trigrams + s.edit + s.contains, 0);
+    compare("stra\xc3\x9f"
+            "e",
+            "stra\xc3\x9f"
+            "e",
+            &s);
+    NEAR(s.equal, 1);
+    compare("a_very_long_name_a_very_long_name_a_very_long_name_a_very_long_name_a_very_long_name", "a", &s);
+    NEAR(s.contains, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_columns), cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_joins),   cmocka_unit_test(test_aggregates),
+        cmocka_unit_test(test_wide),    cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_names),   cmocka_unit_test(test_order_does_not_matter),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
