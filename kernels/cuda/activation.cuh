@@ -1,0 +1,76 @@
+/*
+ * activation.cuh - the activations and their derivatives, for the kernels that apply them.
+ */
+#ifndef KERNELS_CUDA_ACTIVATION_CUH
+#define KERNELS_CUDA_ACTIVATION_CUH
+
+#include "kernels/cuda/cuda.cuh"
+
+constexpr float LEAKY_SLOPE = 0.2f;
+constexpr float GELU_TANH_SCALE = 0.7978845608028654f, GELU_TANH_CUBIC = 0.044715f; /* sqrt(2 / pi) */
+
+__device__ inline float sigmoid(float x)
+{
+    float e = expf(-fabsf(x));
+    return (x >= 0 ? 1.0f : e) / (1.0f + e);
+}
+
+/* log(1 + exp(x)) */
+__device__ inline float softplus(float x)
+{
+    return fmaxf(x, 0.0f) + log1pf(expf(-fabsf(x)));
+}
+
+__device__ inline float activate(float x, int act)
+{
+    switch (act) {
+    case ACT_GELU:
+        return 0.5f * x * (1.0f + erff(x * 0.7071067811865476f));
+    case ACT_GELU_TANH:
+        return 0.5f * x * (1.0f + tanhf(GELU_TANH_SCALE * (x + GELU_TANH_CUBIC * x * x * x)));
+    case ACT_RELU:
+        return x > 0 ? x : 0.0f;
+    case ACT_LEAKY_RELU:
+        return x > 0 ? x : LEAKY_SLOPE * x;
+    case ACT_ELU:
+        return x > 0 ? x : expm1f(x);
+    case ACT_TANH:
+        return tanhf(x);
+    case ACT_SIGMOID:
+        return sigmoid(x);
+    default:
+        return x;
+    }
+}
+
+/* act'(x) */
+__device__ inline float activation_slope(float x, int act)
+{
+    switch (act) {
+    case ACT_GELU:
+        return 0.5f * (1.0f + erff(x * 0.7071067811865476f)) + x * 0.3989422804014327f * expf(-0.5f * x * x);
+    case ACT_GELU_TANH: {
+        float t = tanhf(GELU_TANH_SCALE * (x + GELU_TANH_CUBIC * x * x * x));
+        return 0.5f * (1.0f + t) +
+               0.5f * x * (1.0f - t * t) * GELU_TANH_SCALE * (1.0f + 3.0f * GELU_TANH_CUBIC * x * x);
+    }
+    case ACT_RELU:
+        return x > 0 ? 1.0f : 0.0f;
+    case ACT_LEAKY_RELU:
+        return x > 0 ? 1.0f : LEAKY_SLOPE;
+    case ACT_ELU:
+        return x > 0 ? 1.0f : expf(x);
+    case ACT_TANH: {
+        float t = tanhf(x);
+        return 1.0f - t * t;
+    }
+    case ACT_SIGMOID: {
+        float s = sigmoid(x);
+        return s * (1.0f - s);
+    }
+    default:
+        return 1.0f;
+    }
+}
+
+#endif

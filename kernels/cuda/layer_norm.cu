@@ -1,0 +1,193 @@
+#include "kernels/cuda/columns.cuh"
+
+constexpr int ROWS = 4;
+
+/* z = x + res at column j of a row. */
+template <typename T>
+__device__ inline void load_sum(float (&z)[PACK], const T *x, const T *res, int64_t left)
+{
+    float v[PACK];
+    load_pack(z, x, left);
+    if (!res)
+        return;
+    load_pack(v, res, left);
+    for (int k = 0; k < PACK; k++)
+        z[k] += v[k];
+}
+
+/*
+ * z = x + res;  y[r,:] = (z[r,:] - mean[r]) * rstd[r] * w + b
+ *
+ * Grid     one warp per row, ROWS rows per block; no shared memory, no block barrier.
+ * Memory   reads x and res three times (DRAM, then L1), writes y once: bandwidth bound.
+ * Numbers  sums in f32, two passes: E[z^2] - E[z]^2 loses bits when |mean| >> deviation.
+ * Tuned    not yet.
+ */
+template <typename T>
+__global__ void __launch_bounds__(ROWS *WARP)
+    layer_norm_kernel(T *__restrict__ y, float *__restrict__ mean, float *__restrict__ rstd, const T *__restrict__ x,
+                      const T *__restrict__ res, const float *__restrict__ w, const float *__restrict__ b, int64_t rows,
+                      int64_t cols, float eps)
+{
+    int64_t r = grid_warp(), first = lane_id() * PACK;
+    float z[PACK], scale[PACK], shift[PACK], sum = 0, square = 0;
+    if (r >= rows) /* whole warps leave together, so warp_sum stays full */
+        return;
+    const T *xr = x + r * cols, *rr = res ? res + r * cols : nullptr;
+
+    for (int64_t j = first; j < cols; j += WARP * PACK) {
+        load_sum(z, xr + j, rr ? rr + j : nullptr, cols - j);
+        for (int k = 0; k < PACK; k++)
+            sum += z[k];
+    }
+    float m = warp_sum(sum) / (float)cols;
+
+    for (int64_t j = first; j < cols; j += WARP * PACK) {
+        load_sum(z, xr + j, rr ? rr + j : nullptr, cols - j);
+        for (int k = 0; k < PACK; k++)
+            square += j + k < cols ? (z[k] - m) * (z[k] - m) : 0.0f;
+    }
+    float s = rsqrtf(warp_sum(square) / (float)cols + eps);
+
+    for (int64_t j = first; j < cols; j += WARP * PACK) {
+        load_sum(z, xr + j, rr ? rr + j : nullptr, cols - j);
+        load_pack(scale, w + j, cols - j);
+        load_pack(shift, b + j, cols - j);
+        for (int k = 0; k < PACK; k++)
+            z[k] = (z[k] - m) * s * scale[k] + shift[k];
+        store_pack(y + r * cols + j, z, cols - j);
+    }
+    if (lane_id() == 0) {
+        mean[r] = m;
+        rstd[r] = s;
+    }
+}
+
+/*
+ * g = dy w;  dz = rstd (g - mean(g) - zhat mean(g zhat)), into dx and dres
+ *
+ * Grid     one warp per row, ROWS rows per block.
+ * Memory   reads dy, x and res twice (DRAM, then L1), writes dx and dres once: bandwidth bound.
+ * Numbers  sums in f32.
+ * Tuned    not yet.
+ */
+template <typename T>
+__global__ void __launch_bounds__(ROWS *WARP)
+    layer_norm_dx_kernel(T *dx, bool dx_add, T *dres, bool dres_add, const T *dy, const T *x, const T *res,
+                         const float *__restrict__ w, const float *__restrict__ mean, const float *__restrict__ rstd,
+                         int64_t rows, int64_t cols) /* dx and dres may be one tensor */
+{
+    int64_t r = grid_warp(), first = lane_id() * PACK;
+    float z[PACK], g[PACK], scale[PACK], sum = 0, dot = 0;
+    if (r >= rows)
+        return;
+    float m = mean[r], s = rstd[r];
+
+    for (int64_t j = first; j < cols; j += WARP * PACK) {
+        load_sum(z, x + r * cols + j, res ? res + r * cols + j : nullptr, cols - j);
+        load_pack(g, dy + r * cols + j, cols - j);
+        load_pack(scale, w + j, cols - j);
+        for (int k = 0; k < PACK; k++) { /* g is 0 past the row's end */
+            sum += g[k] * scale[k];
+            dot += g[k] * scale[k] * (z[k] - m) * s;
+        }
+    }
+    sum = warp_sum(sum) / (float)cols;
+    dot = warp_sum(dot) / (float)cols;
+
+    for (int64_t j = first; j < cols; j += WARP * PACK) {
+        load_sum(z, x + r * cols + j, res ? res + r * cols + j : nullptr, cols - j);
+        load_pack(g, dy + r * cols + j, cols - j);
+        load_pack(scale, w + j, cols - j);
+        for (int k = 0; k < PACK; k++)
+            z[k] = s * (g[k] * scale[k] - sum - (z[k] - m) * s * dot);
+        if (dx)
+            put_pack(dx + r * cols + j, z, cols - j, dx_add);
+        if (dres)
+            put_pack(dres + r * cols + j, z, cols - j, dres_add);
+    }
+}
+
+/*
+ * part[p] = sums over rows p * per .. of dy zhat [cols], then of dy [cols]
+ *
+ * Grid     one block per part and COLUMN_TILE columns; warps take turns at the rows.
+ * Memory   reads dy, x and res once; 8 KiB of shared memory.
+ * Numbers  f32 sums in an order fixed by the shape; sum_finish_kernel adds the parts.
+ * Tuned    not yet.
+ */
+template <typename T>
+__global__ void __launch_bounds__(COLUMN_THREADS)
+    layer_norm_part_kernel(float *__restrict__ part, const T *__restrict__ dy, const T *__restrict__ x,
+                           const T *__restrict__ res, const float *__restrict__ mean, const float *__restrict__ rstd,
+                           int64_t rows, int64_t cols, int64_t per)
+{
+    int64_t p = tile_row(cols), j = tile_column(cols);
+    int64_t end = (p + 1) * per < rows ? (p + 1) * per : rows;
+    float dw[PACK] = { 0 }, db[PACK] = { 0 }, z[PACK], g[PACK];
+    for (int64_t r = p * per + warp_id(); r < end; r += COLUMN_WARPS) {
+        load_sum(z, x + r * cols + j, res ? res + r * cols + j : nullptr, cols - j);
+        load_pack(g, dy + r * cols + j, cols - j);
+        for (int k = 0; k < PACK; k++) {
+            dw[k] += g[k] * (z[k] - mean[r]) * rstd[r];
+            db[k] += g[k];
+        }
+    }
+    sum_over_warps(dw);
+    sum_over_warps(db);
+    if (warp_id() == 0) {
+        store_pack(part + 2 * p * cols + j, dw, cols - j);
+        store_pack(part + (2 * p + 1) * cols + j, db, cols - j);
+    }
+}
+
+extern "C" void cuda_layer_norm(struct ctx *c, struct tensor *y, struct tensor *mean, struct tensor *rstd,
+                                const struct tensor *x, const struct tensor *res, const struct tensor *w,
+                                const struct tensor *b, float eps)
+{
+    int64_t rows = tensor_rows(x), cols = tensor_cols(x);
+    if (tensor_size(x) == 0)
+        return;
+    DTYPE_SWITCH(x->dtype, LAUNCH(layer_norm_kernel<T>, blocks_for(rows, ROWS), ROWS * WARP, 0, cuda_stream(c),
+                                  data_of<T>(y), data_of<float>(mean), data_of<float>(rstd), data_of<T>(x),
+                                  data_of<T>(res), data_of<float>(w), data_of<float>(b), rows, cols, eps));
+}
+
+template <typename T>
+static void layer_norm_vectors(struct ctx *c, struct grad dw, struct grad db, const struct tensor *dy,
+                               const struct tensor *x, const struct tensor *res, const struct tensor *mean,
+                               const struct tensor *rstd)
+{
+    int64_t rows = tensor_rows(x), cols = tensor_cols(x);
+    int64_t per = rows_per_part(rows, 2 * cols), parts = (rows + per - 1) / per;
+    float *part = (float *)cuda_scratch(c, (size_t)(2 * parts * cols) * sizeof(float));
+    LAUNCH(layer_norm_part_kernel<T>, blocks_for(parts * column_tiles(cols), 1), COLUMN_THREADS, 0, cuda_stream(c),
+           part, data_of<T>(dy), data_of<T>(x), data_of<T>(res), data_of<float>(mean), data_of<float>(rstd), rows, cols,
+           per);
+    if (dw.t)
+        column_sums_of_parts(c, data_of<float>(dw.t), dw.add, part, parts, cols, 2 * cols);
+    if (db.t)
+        column_sums_of_parts(c, data_of<float>(db.t), db.add, part + cols, parts, cols, 2 * cols);
+}
+
+extern "C" void cuda_layer_norm_backward(struct ctx *c, struct grad dx, struct grad dres, struct grad dw,
+                                         struct grad db, const struct tensor *dy, const struct tensor *x,
+                                         const struct tensor *res, const struct tensor *w, const struct tensor *mean,
+                                         const struct tensor *rstd)
+{
+    int64_t rows = tensor_rows(x), cols = tensor_cols(x);
+    if (tensor_size(x) == 0) {
+        if (dw.t && !dw.add)
+            cuda_fill(c, dw.t, 0);
+        if (db.t && !db.add)
+            cuda_fill(c, db.t, 0);
+        return;
+    }
+    if (dx.t || dres.t)
+        DTYPE_SWITCH(x->dtype, LAUNCH(layer_norm_dx_kernel<T>, blocks_for(rows, ROWS), ROWS * WARP, 0, cuda_stream(c),
+                                      data_of<T>(dx.t), dx.add, data_of<T>(dres.t), dres.add, data_of<T>(dy),
+                                      data_of<T>(x), data_of<T>(res), data_of<float>(w), data_of<float>(mean),
+                                      data_of<float>(rstd), rows, cols));
+    if (dw.t || db.t)
+        DTYPE_SWITCH(x->dtype, layer_norm_vectors<T>(c, dw, db, dy, x, res, mean, rstd));
+}

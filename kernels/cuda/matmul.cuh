@@ -1,0 +1,19 @@
+/*
+ * matmul.cuh - the hand-written product, shared by matmul and linear.
+ */
+#ifndef KERNELS_CUDA_MATMUL_CUH
+#define KERNELS_CUDA_MATMUL_CUH
+
+#include "kernels/cuda/cuda.cuh"
+
+/* y[m,n] (+)= act(op(a) op(b) + bias); a is [m,k], or [k,m] when ta, b is [k,n], or [n,k] when tb. */
+struct product {
+    struct tensor *y, *pre; /* pre, when not NULL, receives the argument of act */
+    const struct tensor *a, *b, *bias;
+    int64_t m, n, k;
+    bool ta, tb, add;
+    enum activation act;
+};
+void tile_product(struct ctx *c, const struct product *p);
+
+#endif

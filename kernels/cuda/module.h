@@ -1,0 +1,14 @@
+/*
+ * module.h - what both drivers, kernels/cuda/driver.cu and kernels/simt/driver.cpp, hand out.
+ */
+#ifndef KERNELS_CUDA_MODULE_H
+#define KERNELS_CUDA_MODULE_H
+
+#include "kernels/device.h"
+
+extern "C" {
+extern const struct kernels cuda_kernels;
+extern const struct driver ambit_driver __attribute__((visibility("default")));
+}
+
+#endif

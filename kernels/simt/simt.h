@@ -1,0 +1,145 @@
+/*
+ * simt.h - the part of CUDA C++ that kernels/cuda uses, on a host compiler: blocks, warps, shared memory, collectives.
+ *
+ * A launch runs its blocks one after another; the threads of a block are fibers that switch only inside collectives.
+ * So every access is checked by AddressSanitizer and every run is the same.  It is also stricter than a GPU: a
+ * collective that some thread of its block or lane of its warp does not reach, reaches elsewhere, or has left the
+ * kernel before, aborts with the place; odd blocks run their threads in the opposite order, so that a missing barrier
+ * changes numbers; asynchronous copies happen as late as their wait allows.  One launch at a time in a process.
+ */
+#ifndef KERNELS_SIMT_SIMT_H
+#define KERNELS_SIMT_SIMT_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define __global__ static
+#define __device__
+#define __host__
+#define __shared__ static /* internal linkage, so that AddressSanitizer puts red zones around it */
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+
+struct dim3 {
+    unsigned x, y, z;
+    dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_)
+    {
+    }
+};
+
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+
+typedef void *cudaStream_t;
+
+struct simt_fiber;
+struct simt_thread {
+    dim3 index;
+    int number, lane;
+    unsigned round; /* collectives of the warp so far; its last bit picks the buffer */
+    struct simt_fiber *fiber;
+};
+
+extern struct simt_thread *simt_current;
+extern dim3 simt_block_index, simt_block_size, simt_grid_size;
+extern unsigned char *simt_dynamic_shared; /* exactly as many bytes as the launch asked for */
+
+#define threadIdx (simt_current->index)
+#define blockIdx simt_block_index
+#define blockDim simt_block_size
+#define gridDim simt_grid_size
+
+/* Where a collective was called. */
+struct simt_site {
+    const char *file;
+    int line;
+};
+#define SIMT_HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
+
+/* Waits for all threads of the block. */
+void simt_barrier(struct simt_site site);
+
+/*
+ * Gives size <= SIMT_SLOT bytes to the other lanes and waits for all of them; returns the 32 slots, SIMT_SLOT bytes
+ * apart, which stay valid until this lane's next exchange but one.
+ */
+enum { SIMT_WARP = 32, SIMT_SLOT = 64 };
+const unsigned char *simt_exchange(const void *mine, size_t size, unsigned mask, struct simt_site site);
+
+/* Remembers a 16-byte copy; bytes < 16 are followed by zeros. */
+void simt_copy_later(void *dst, const void *src, int bytes);
+void simt_copy_commit(void);
+/* Does all remembered copies but those of the newest `pending` groups. */
+void simt_copy_wait(int pending);
+
+/* Calls body(arg) once for each thread. */
+void simt_run(const char *kernel, dim3 grid, dim3 block, size_t shared, void (*body)(void *), void *arg);
+
+template <typename K, typename... A>
+void simt_launch(const char *name, K kernel, dim3 grid, dim3 block, size_t shared, A... args)
+{
+    auto call = [&] { kernel(args...); };
+    simt_run(
+        name, grid, block, shared, [](void *f) { (*(decltype(call) *)f)(); }, &call);
+}
+
+static inline void __syncthreads(SIMT_HERE)
+{
+    simt_barrier({ file, line });
+}
+
+static inline void __syncwarp(unsigned mask = 0xffffffffu, SIMT_HERE)
+{
+    simt_exchange(nullptr, 0, mask, { file, line });
+}
+
+template <typename T>
+static inline T __shfl_sync(unsigned mask, T value, int source, SIMT_HERE)
+{
+    T theirs;
+    const unsigned char *slots = simt_exchange(&value, sizeof value, mask, { file, line });
+    memcpy(&theirs, slots + (source & 31) * SIMT_SLOT, sizeof theirs);
+    return theirs;
+}
+
+template <typename T>
+static inline T __shfl_xor_sync(unsigned mask, T value, int bits, SIMT_HERE)
+{
+    return __shfl_sync(mask, value, simt_current->lane ^ bits, file, line);
+}
+
+template <typename T>
+static inline T __shfl_down_sync(unsigned mask, T value, int by, SIMT_HERE)
+{
+    int source = simt_current->lane + by;
+    return __shfl_sync(mask, value, source < SIMT_WARP ? source : simt_current->lane, file, line);
+}
+
+/* Only integers: a sum of floats by atomics depends on the order of threads. */
+static inline int atomicAdd(int *p, int value)
+{
+    int old = *p;
+    *p += value;
+    return old;
+}
+
+static inline float rsqrtf(float x)
+{
+    return 1.0f / sqrtf(x);
+}
+
+static inline float __uint_as_float(unsigned u)
+{
+    float f;
+    memcpy(&f, &u, sizeof f);
+    return f;
+}
+
+#endif
