@@ -91,8 +91,7 @@ static struct tensor *layer_rows(struct ctx *c, const struct bert *b, const stru
     struct tensor *q = op_linear(c, wanted, tensor_slice(c, l->wqkv, 0, C), tensor_slice(c, l->bqkv, 0, C), ACT_NONE);
     struct tensor *kv =
         op_linear(c, x, tensor_slice(c, l->wqkv, C, 2 * C), tensor_slice(c, l->bqkv, C, 2 * C), ACT_NONE);
-    struct tensor *y =
-        op_attention(c, q, kv, &in->row_seqs, &in->seqs, b->config.heads, b->config.attention_dropout);
+    struct tensor *y = op_attention(c, q, kv, &in->row_seqs, &in->seqs, b->config.heads, b->config.attention_dropout);
     return feed_forward(c, b, l, wanted, y);
 }
 

@@ -16,10 +16,10 @@ struct bert_config {
 };
 
 struct bert_layer {
-    struct tensor *wqkv, *bqkv;          /* [3C, C], F32 [3C]: query, key, value */
-    struct tensor *wo, *bo;              /* [C, C], F32 [C] */
+    struct tensor *wqkv, *bqkv; /* [3C, C], F32 [3C]: query, key, value */
+    struct tensor *wo, *bo;     /* [C, C], F32 [C] */
     struct tensor *attention_norm_w, *attention_norm_b;
-    struct tensor *w1, *b1, *w2, *b2;    /* [I, C], F32 [I], [C, I], F32 [C] */
+    struct tensor *w1, *b1, *w2, *b2; /* [I, C], F32 [I], [C, I], F32 [C] */
     struct tensor *output_norm_w, *output_norm_b;
 };
 
@@ -32,10 +32,10 @@ struct bert {
 
 /* A packed batch of sequences: ids, positions and segments of T tokens, and which rows to return. */
 struct bert_input {
-    struct index tokens[3];      /* word, position, type ids */
-    struct seqs seqs;            /* the sequences, T tokens in all */
-    const struct index *rows;    /* wanted rows in ascending order, NULL for all of them */
-    struct seqs row_seqs;        /* how many of them each sequence has */
+    struct index tokens[3];   /* word, position, type ids */
+    struct seqs seqs;         /* the sequences, T tokens in all */
+    const struct index *rows; /* wanted rows in ascending order, NULL for all of them */
+    struct seqs row_seqs;     /* how many of them each sequence has */
 };
 
 /* Declares every parameter under its Hugging Face name behind prefix ("bert."); q, k and v are one parameter named

@@ -118,8 +118,14 @@ struct tensor *gatekeeper_relevance(struct ctx *c, const struct gatekeeper *g, s
 static struct tensor *attend(struct ctx *c, const struct gatekeeper *g, const struct gat_layer *l, struct tensor *x,
                              const struct graph *graph)
 {
-    struct gat gat = { .graph = graph, .a_src = l->a_src, .a_dst = l->a_dst, .edge_bias = l->edge_bias,
-                       .bias = l->bias, .heads = g->config.gat_heads, .mean = true, .slope = SLOPE,
+    struct gat gat = { .graph = graph,
+                       .a_src = l->a_src,
+                       .a_dst = l->a_dst,
+                       .edge_bias = l->edge_bias,
+                       .bias = l->bias,
+                       .heads = g->config.gat_heads,
+                       .mean = true,
+                       .slope = SLOPE,
                        .p = g->config.dropout };
     return op_gat(c, op_linear(c, x, l->w, NULL, ACT_NONE), &gat);
 }

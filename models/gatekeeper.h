@@ -2,10 +2,11 @@
  * gatekeeper.h - the GATekeeper network: element states from BERT, relevance, a graph classifier.
  *
  * An element is a table or a column.  Its state comes from one of two encodings: `element` reads "[CLS] question [SEP]
- * element [SEP]" for each element and takes the [CLS] state, as the paper does; `schema` reads the question and the whole
- * schema at once and averages the states of the element's own tokens.  Two classifiers stand on the states: `gat-mean` is
- * the thesis' (two GAT layers, heads averaged, mean pool, one linear); `pair` scores every candidate pair of elements and
- * calls the question ambiguous as a noisy-or over pairs, so that the score always names its alternatives.
+ * element [SEP]" for each element and takes the [CLS] state, as the paper does; `schema` reads the question and the
+ * whole schema at once and averages the states of the element's own tokens.  Two classifiers stand on the states:
+ * `gat-mean` is the thesis' (two GAT layers, heads averaged, mean pool, one linear); `pair` scores every candidate pair
+ * of elements and calls the question ambiguous as a noisy-or over pairs, so that the score always names its
+ * alternatives.
  */
 #ifndef MODELS_GATEKEEPER_H
 #define MODELS_GATEKEEPER_H
@@ -20,31 +21,31 @@ struct gatekeeper_config {
     struct bert_config bert;
     enum gate_encode encode;
     enum gate_classifier classifier;
-    enum gate_pool pool;        /* of gat-mean; the thesis pools by mean */
+    enum gate_pool pool; /* of gat-mean; the thesis pools by mean */
     int gat_hidden, gat_layers, gat_heads;
-    int edge_types;             /* number of relations of the schema graph */
+    int edge_types; /* number of relations of the schema graph */
     int pair_hidden, pair_features;
-    float dropout;              /* of the classifier */
+    float dropout; /* of the classifier */
 };
 
 struct gat_layer {
-    struct tensor *w;                   /* [heads * hidden, in] */
-    struct tensor *a_src, *a_dst;       /* F32 [heads, hidden] */
-    struct tensor *edge_bias;           /* F32 [edge_types, heads]; NULL in gat-mean */
-    struct tensor *bias;                /* F32 [hidden], heads averaged */
-    struct tensor *norm_w, *norm_b;     /* F32 [hidden]; NULL in gat-mean */
+    struct tensor *w;               /* [heads * hidden, in] */
+    struct tensor *a_src, *a_dst;   /* F32 [heads, hidden] */
+    struct tensor *edge_bias;       /* F32 [edge_types, heads]; NULL in gat-mean */
+    struct tensor *bias;            /* F32 [hidden], heads averaged */
+    struct tensor *norm_w, *norm_b; /* F32 [hidden]; NULL in gat-mean */
 };
 
 struct gatekeeper {
     struct gatekeeper_config config;
     struct bert bert;
-    struct tensor *pooler_w, *pooler_b;         /* [C, C], F32 [C]: tanh, as BertForSequenceClassification */
-    struct tensor *relevance_w, *relevance_b;   /* [1, C], F32 [1] */
-    struct tensor *project_w, *project_b;       /* pair: [hidden, C], F32 [hidden] */
+    struct tensor *pooler_w, *pooler_b;       /* [C, C], F32 [C]: tanh, as BertForSequenceClassification */
+    struct tensor *relevance_w, *relevance_b; /* [1, C], F32 [1] */
+    struct tensor *project_w, *project_b;     /* pair: [hidden, C], F32 [hidden] */
     struct gat_layer *gat;
-    struct tensor *gate_w, *gate_b;             /* attention pool: [1, hidden], F32 [1] */
+    struct tensor *gate_w, *gate_b; /* attention pool: [1, hidden], F32 [1] */
     struct tensor *pair_w1, *pair_b1, *pair_w2, *pair_b2;
-    struct tensor *score_w, *score_b;           /* gat-mean: [1, hidden], F32 [1] */
+    struct tensor *score_w, *score_b; /* gat-mean: [1, hidden], F32 [1] */
 };
 
 /* Declares every parameter; encoder and relevance weights have type dtype, the classifier is F32. */
@@ -55,17 +56,17 @@ void gatekeeper_init(struct gatekeeper *g, const struct gatekeeper_config *confi
 struct gate_text {
     struct bert_input bert;
     struct index rows;
-    struct seqs spans;   /* schema: wanted rows of each span; n = 0 when every span is one row */
-    struct index place;  /* schema: which span is node i's */
+    struct seqs spans;  /* schema: wanted rows of each span; n = 0 when every span is one row */
+    struct index place; /* schema: which span is node i's */
 };
 
 /* Graphs of a batch, nodes of all questions one after another. */
 struct gate_graph {
     struct graph graph;
-    struct seqs nodes;         /* nodes of each question */
-    struct index u, v;         /* ends of the candidate pairs */
-    struct tensor *features;   /* F32 [P, pair_features] */
-    struct seqs pairs;         /* candidate pairs of each question */
+    struct seqs nodes;       /* nodes of each question */
+    struct index u, v;       /* ends of the candidate pairs */
+    struct tensor *features; /* F32 [P, pair_features] */
+    struct seqs pairs;       /* candidate pairs of each question */
 };
 
 /* States of all elements [N, C], in the compute type. */
