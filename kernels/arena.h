@@ -35,8 +35,14 @@ void *arena_alloc(struct arena *a, size_t bytes);
 /* A printf into the arena. */
 char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-static inline size_t arena_mark(const struct arena *a) { return a->used; }
-static inline void arena_reset(struct arena *a, size_t mark) { a->used = mark; }
+static inline size_t arena_mark(const struct arena *a)
+{
+    return a->used;
+}
+static inline void arena_reset(struct arena *a, size_t mark)
+{
+    a->used = mark;
+}
 
 #ifdef __cplusplus
 }

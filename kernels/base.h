@@ -54,12 +54,12 @@ void *xrealloc(void *p, size_t bytes);
 char *xstrdup(const char *s) __attribute__((malloc));
 
 /* Makes room for one more element of a growing array: items points at the array, cap at its capacity. */
-#define GROW(items, count, cap)                                                                     \
-    do {                                                                                            \
-        if ((count) == (cap)) {                                                                     \
-            (cap) = (cap) ? 2 * (cap) : 16;                                                         \
-            (items) = xrealloc((items), (size_t)(cap) * sizeof *(items));                           \
-        }                                                                                           \
+#define GROW(items, count, cap)                                                                                        \
+    do {                                                                                                               \
+        if ((count) == (cap)) {                                                                                        \
+            (cap) = (cap) ? 2 * (cap) : 16;                                                                            \
+            (items) = xrealloc((items), (size_t)(cap) * sizeof *(items));                                              \
+        }                                                                                                              \
     } while (0)
 
 /* FNV-1a over n bytes, going on from h; start with HASH_START. */

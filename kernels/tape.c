@@ -89,8 +89,9 @@ struct tensor *tape_checkpoint(struct ctx *c, block_fn *fn, const void *arg, str
 {
     CHECK(n_in > 0 && n_in <= BLOCK_MAX_IN, "%d inputs", n_in);
     struct tensor *y = tensor_like(c, in[0]);
-    struct checkpoint_node n = { .node = { .out = y, .backward = checkpoint_backward },
-                                 .fn = fn, .arg = arg, .n_in = n_in, .site = c->site };
+    struct checkpoint_node n = {
+        .node = { .out = y, .backward = checkpoint_backward }, .fn = fn, .arg = arg, .n_in = n_in, .site = c->site
+    };
     memcpy(n.in, in, (size_t)n_in * sizeof *in);
     size_t host = arena_mark(c->host), step = arena_mark(c->step);
     bool recording = c->recording;

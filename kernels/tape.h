@@ -3,8 +3,8 @@
  *
  * An op computes its output at once and, when an input wants a gradient, pushes a record holding what its backward
  * needs.  tape_backward() walks the list from newest to oldest.  Records and gradients live in the step arenas: nothing
- * is freed one by one, and the next step reuses the same addresses, which is what lets a whole training step be captured
- * as one CUDA graph.
+ * is freed one by one, and the next step reuses the same addresses, which is what lets a whole training step be
+ * captured as one CUDA graph.
  */
 #ifndef KERNELS_TAPE_H
 #define KERNELS_TAPE_H
@@ -32,13 +32,13 @@ struct grad grad_of(struct ctx *c, struct tensor *t);
 
 /* True, and marks y, when recording and any of the listed inputs (NULL allowed) needs a gradient. */
 bool tape_needs_(struct ctx *c, struct tensor *y, int n, struct tensor *const *in);
-#define tape_needs(c, y, ...)                                                                     \
-    tape_needs_((c), (y), (int)(sizeof((struct tensor *[]){ __VA_ARGS__ }) / sizeof(void *)),     \
+#define tape_needs(c, y, ...)                                                                                          \
+    tape_needs_((c), (y), (int)(sizeof((struct tensor *[]){ __VA_ARGS__ }) / sizeof(void *)),                          \
                 (struct tensor *[]){ __VA_ARGS__ })
 
 /* Copies *rec (whose first member is a struct node) into the arena and makes it the newest record. */
 void tape_push(struct ctx *c, const void *rec, size_t size);
-#define TAPE_PUSH(c, type, y, fn, ...)                                                                           \
+#define TAPE_PUSH(c, type, y, fn, ...)                                                                                 \
     tape_push((c), &(struct type){ .node = { .out = (y), .backward = (fn) }, __VA_ARGS__ }, sizeof(struct type))
 
 /* Runs the tape from loss, an F32 scalar whose gradient becomes 1, back to the oldest record. */

@@ -24,8 +24,8 @@ struct tensor {
     int64_t shape[TENSOR_MAX_DIMS];
     struct tensor *grad; /* same shape; NULL until the first backward write, F32 and allocated once for a parameter */
     bool needs_grad;
-    bool is_param;       /* its gradient is F32, zeroed once per optimizer step and always added to */
-    bool frozen;         /* data never changes again: a device may keep a packed copy of it */
+    bool is_param; /* its gradient is F32, zeroed once per optimizer step and always added to */
+    bool frozen;   /* data never changes again: a device may keep a packed copy of it */
 };
 
 struct kernels;
@@ -36,13 +36,13 @@ struct node;
 struct ctx {
     const struct kernels *k; /* NULL: dry run, allocate and record only */
     struct device *dev;
-    struct arena *host;      /* tensor headers and records of this step */
-    struct arena *step;      /* tensor data of this step */
-    struct node *tape;       /* newest record */
-    bool recording;          /* ops push records */
-    bool training;           /* dropout is on */
-    struct tensor *rng;      /* I32 [4] on the device: seed low, seed high, step, 0 */
-    uint32_t site;           /* counts the random ops of a step, so that each draws its own numbers */
+    struct arena *host; /* tensor headers and records of this step */
+    struct arena *step; /* tensor data of this step */
+    struct node *tape;  /* newest record */
+    bool recording;     /* ops push records */
+    bool training;      /* dropout is on */
+    struct tensor *rng; /* I32 [4] on the device: seed low, seed high, step, 0 */
+    uint32_t site;      /* counts the random ops of a step, so that each draws its own numbers */
 };
 
 int64_t tensor_size(const struct tensor *t);

@@ -1,9 +1,9 @@
 /*
  * workspace.h - runs one step (a training step, a batch of inference) in memory that exactly fits.
  *
- * A step is a function that builds tensors in the ctx it is given.  It is called twice: dry, where it only allocates and
- * so tells its peak, then for real in an arena grown to that peak.  What it returned in its argument stays valid until
- * the next run.
+ * A step is a function that builds tensors in the ctx it is given.  It is called twice: dry, where it only allocates
+ * and so tells its peak, then for real in an arena grown to that peak.  What it returned in its argument stays valid
+ * until the next run.
  */
 #ifndef KERNELS_WORKSPACE_H
 #define KERNELS_WORKSPACE_H

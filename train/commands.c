@@ -1,6 +1,7 @@
 #include "train/commands.h"
 
 static const struct command *const commands[] = {
+    &command_gatekeeper,
     NULL,
 };
 

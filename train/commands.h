@@ -6,6 +6,8 @@
 
 #include "data/options.h"
 
+extern const struct command command_gatekeeper;
+
 extern const struct program train_program;
 
 #endif

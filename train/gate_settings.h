@@ -19,21 +19,29 @@ struct gate_settings {
     int64_t relevance_epochs, relevance_batch, negatives;
     double relevance_lr;
     /* graph stage: questions */
-    const char *embedder;  /* element encoding: linker (frozen after the relevance stage) or joint */
+    const char *embedder; /* element encoding: linker (frozen after the relevance stage) or joint */
     int64_t epochs, batch, patience;
     double lr, head_lr, warmup, decay, clip;
     const char *schedule;
     double pair_weight, relevance_weight, pos_weight;
     bool shuffle_schema;
-    double presence;       /* share of the presence slice that is trained on */
-    int64_t max_train;     /* questions of one epoch, 0 for all */
+    double presence;   /* share of the presence slice that is trained on */
+    int64_t max_train; /* questions of one epoch, 0 for all */
     /* running */
-    int64_t eval_every;    /* steps between validations, 0: once an epoch */
-    int64_t save_every;    /* steps between checkpoints, 0: at validations only */
-    int64_t tokens;        /* most tokens encoded at once outside training */
+    int64_t eval_every; /* steps between validations, 0: once an epoch */
+    int64_t save_every; /* steps between checkpoints, 0: at validations only */
+    int64_t tokens;     /* most tokens encoded at once outside training */
 };
 
-extern const struct gate_settings gate_settings_defaults;
-extern const struct option gate_settings_table[];
+/* A whole command line: what to train on, where to, and how. */
+struct gate_request {
+    const char *data, *encoder, *out, *device, *config;
+    int64_t seed;
+    bool resume, dry_run;
+    struct gate_settings settings; /* last: what stands before it does not change the result */
+};
+
+extern const struct gate_request gate_request_defaults;
+extern const struct option gate_request_table[];
 
 #endif

@@ -9,8 +9,8 @@
 
 struct sampler {
     uint64_t seed;
-    int *pool;     /* the examples to draw from */
-    int *order;    /* this epoch's order */
+    int *pool;  /* the examples to draw from */
+    int *order; /* this epoch's order */
     int n, batch;
     int64_t epoch; /* that order is of, -1: none yet */
 };

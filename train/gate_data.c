@@ -1,0 +1,172 @@
+#include "train/gate_data.h"
+
+#include "data/log.h"
+#include "data/sql.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SQL_ARENA = 4 << 20 };
+
+/* What turning records into examples needs at hand. */
+struct builder {
+    struct gate_data *data;
+    const struct gate_data_settings *settings;
+    struct arena sql;
+    struct ids ids;
+};
+
+static const struct schema_input *prepare(struct builder *b, const char *db_id, struct error *err)
+{
+    const struct schema_set *set = &b->data->records->schemas;
+    const struct schema *s = schema_find(set, db_id);
+    struct schema_input *in = &b->data->inputs[s - set->schemas];
+
+    if (!in->schema && schema_input_init(in, s, b->settings->tokenizer, &b->settings->input, err))
+        return NULL;
+    return in;
+}
+
+static int mark_sql(struct builder *b, const char *text, const struct schema *s, uint8_t *relevant, struct error *err)
+{
+    struct sql_uses uses;
+
+    arena_reset(&b->sql, 0);
+    struct sql_query *q = sql_parse(&b->sql, text, err);
+    if (!q || sql_resolve(&b->sql, q, s, &uses, err))
+        return -1;
+    for (int i = 0; i < uses.n; i++) {
+        const struct sql_use *u = &uses.list[i];
+        relevant[u->table] = 1;
+        if (u->column >= 0)
+            relevant[s->n_tables + u->column] = 1;
+    }
+    return 0;
+}
+
+static int mark_relevant(struct builder *b, struct gate_example *e, struct error *err)
+{
+    e->relevant = xcalloc((size_t)e->item.schema->n_nodes, 1);
+    for (int i = 0; i < e->record->n_sql; i++)
+        if (mark_sql(b, e->record->sql[i], e->item.schema->schema, e->relevant, err))
+            return -1;
+    return 0;
+}
+
+static int alternative_node(const struct gate_example *e, int which)
+{
+    const struct schema *s = e->item.schema->schema;
+    int table, column;
+
+    CHECK(example_element(s, e->record->alternatives[which], &table, &column) == 0, "%s: alternative %s", e->record->id,
+          e->record->alternatives[which]);
+    return column < 0 ? table : s->n_tables + column;
+}
+
+static int true_pair(const struct gate_example *e)
+{
+    const struct schema_input *in = e->item.schema;
+
+    if (!e->record->ambiguous)
+        return -1;
+    int a = alternative_node(e, 0), b = alternative_node(e, 1);
+    for (int i = 0; i < in->n_pairs; i++)
+        if ((in->pairs[i].u == a && in->pairs[i].v == b) || (in->pairs[i].u == b && in->pairs[i].v == a))
+            return i;
+    return -1;
+}
+
+static int tokenise(struct builder *b, struct gate_example *e, struct error *err)
+{
+    const char *text = e->record->question;
+
+    b->ids.count = 0;
+    int64_t n = tokenizer_encode(b->settings->tokenizer, text, strlen(text), 0, &b->ids, NULL);
+    if (n > b->settings->glue->max_question)
+        return error_set(err, EXIT_CODE_DATA, "record %s: question: %lld tokens, at most %d wanted", e->record->id,
+                         (long long)n, b->settings->glue->max_question);
+    int32_t *ids = xmalloc((size_t)n * sizeof *ids);
+    memcpy(ids, b->ids.items, (size_t)n * sizeof *ids);
+    e->item.question = ids;
+    e->item.n_question = (int)n;
+    return 0;
+}
+
+static void example_clear(struct gate_example *e)
+{
+    free((void *)(uintptr_t)e->item.question);
+    free(e->relevant);
+}
+
+/* A record whose gold SQL does not resolve teaches nothing: it is counted and left out. */
+static int add_example(struct builder *b, struct gate_fold *fold, const struct example *record, struct error *err)
+{
+    struct gate_example e = { .record = record };
+    struct error sql = { 0 };
+
+    e.item.schema = prepare(b, record->db_id, err);
+    if (!e.item.schema || tokenise(b, &e, err))
+        return -1;
+    if (mark_relevant(b, &e, &sql)) {
+        log_debug("record %s left out: %s", record->id, sql.text);
+        example_clear(&e);
+        fold->unresolved++;
+        return 0;
+    }
+    e.pair = true_pair(&e);
+    fold->lost_pairs += record->ambiguous && e.pair < 0;
+    b->data->hash = hash_bytes(b->data->hash, record->id, strlen(record->id) + 1);
+    b->data->hash = hash_bytes(b->data->hash, &record->ambiguous, sizeof record->ambiguous);
+    fold->list[fold->n++] = e;
+    return 0;
+}
+
+static int build_fold(struct builder *b, enum fold f, struct error *err)
+{
+    const struct example_list *records = &b->data->records->folds[f];
+    struct gate_fold *fold = &b->data->folds[f];
+
+    fold->list = xcalloc((size_t)records->n, sizeof *fold->list);
+    b->data->hash = hash_bytes(b->data->hash, &f, sizeof f);
+    for (int i = 0; i < records->n; i++)
+        if (add_example(b, fold, &records->items[i], err))
+            return error_prefix(err, "%s.jsonl", fold_name(f));
+    if (fold->unresolved)
+        log_warn("%s: %d records left out, their SQL does not resolve (AMBIT_LOG=debug names them)", fold_name(f),
+                 fold->unresolved);
+    return 0;
+}
+
+int gate_data_init(struct gate_data *d, struct dataset *records, const struct gate_data_settings *s, struct error *err)
+{
+    struct builder b = { .data = d, .settings = s };
+    int rc = 0;
+
+    *d = (struct gate_data){ .records = records, .hash = HASH_START };
+    d->inputs = xcalloc((size_t)records->schemas.n, sizeof *d->inputs);
+    if (arena_init(&b.sql, SQL_ARENA, err))
+        rc = -1;
+    for (int f = 0; rc == 0 && f < FOLDS; f++)
+        rc = build_fold(&b, (enum fold)f, err);
+    if (rc == 0 && (!d->folds[FOLD_TRAIN].n || !d->folds[FOLD_VALID].n))
+        rc = error_set(err, EXIT_CODE_DATA, "%d training and %d validation records, at least one of each wanted",
+                       d->folds[FOLD_TRAIN].n, d->folds[FOLD_VALID].n);
+    arena_release(&b.sql);
+    ids_release(&b.ids);
+    if (rc)
+        gate_data_release(d);
+    return rc;
+}
+
+void gate_data_release(struct gate_data *d)
+{
+    for (int f = 0; f < FOLDS; f++) {
+        for (int i = 0; i < d->folds[f].n; i++)
+            example_clear(&d->folds[f].list[i]);
+        free(d->folds[f].list);
+    }
+    for (int i = 0; d->inputs && i < d->records->schemas.n; i++)
+        schema_input_release(&d->inputs[i]);
+    free(d->inputs);
+    *d = (struct gate_data){ 0 };
+}

@@ -1,0 +1,41 @@
+/*
+ * gate_data.h - a data folder as training examples: token ids, schemas as inputs, labels per element and pair.
+ */
+#ifndef TRAIN_GATE_DATA_H
+#define TRAIN_GATE_DATA_H
+
+#include "data/dataset.h"
+#include "models/gate_batch.h"
+
+struct gate_example {
+    const struct example *record;
+    struct gate_item item;
+    int pair;          /* the candidate pair that the two alternatives are; -1: none, or not among the candidates */
+    uint8_t *relevant; /* [n_nodes] 1 where some gold SQL touches the element */
+};
+
+struct gate_fold {
+    struct gate_example *list;
+    int n;
+    int unresolved; /* records left out because their SQL does not parse or resolve */
+    int lost_pairs; /* ambiguous ones whose alternatives are not among the candidates */
+};
+
+struct gate_data {
+    struct dataset *records;     /* borrowed */
+    struct schema_input *inputs; /* one per schema, prepared on first use */
+    struct gate_fold folds[FOLDS];
+    uint64_t hash; /* of every record's id, label and fold */
+};
+
+struct gate_data_settings {
+    const struct tokenizer *tokenizer;
+    const struct gate_glue *glue;
+    struct schema_input_settings input;
+};
+
+/* records must outlive d.  -1 with EXIT_CODE_DATA, also when nothing is left to train or validate on. */
+int gate_data_init(struct gate_data *d, struct dataset *records, const struct gate_data_settings *s, struct error *err);
+void gate_data_release(struct gate_data *d);
+
+#endif

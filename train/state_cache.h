@@ -1,0 +1,22 @@
+/*
+ * state_cache.h - the element states of a frozen encoder, computed once for all training questions.
+ *
+ * Rows are kept as IEEE half floats in HDF5, keyed by the encoder's hash and by what was read, so that a second run or
+ * a resumed one finds them; states pass through half precision whether they were found or computed.
+ */
+#ifndef TRAIN_STATE_CACHE_H
+#define TRAIN_STATE_CACHE_H
+
+#include "models/gate_score.h"
+#include "train/gate_data.h"
+
+struct state_cache;
+
+/* Computes what path does not hold yet; shows progress. */
+struct state_cache *state_cache_open(const char *path, struct gate_scorer *scorer, const struct gate_fold *fold,
+                                     struct error *err);
+void state_cache_close(struct state_cache *k);
+/* States [nodes of the examples, C] in the order of the batch; valid until the next call. */
+const float *state_cache_gather(struct state_cache *k, const int *examples, int n);
+
+#endif
