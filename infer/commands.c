@@ -1,6 +1,7 @@
 #include "infer/commands.h"
 
 static const struct command *const commands[] = {
+    &command_detect,
     NULL,
 };
 

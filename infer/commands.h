@@ -6,6 +6,8 @@
 
 #include "data/options.h"
 
+extern const struct command command_detect;
+
 extern const struct program infer_program;
 
 #endif

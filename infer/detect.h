@@ -1,0 +1,32 @@
+/*
+ * detect.h - questions in, findings out: reads records in groups, scores a group at once, writes in input order.
+ *
+ * A record that cannot be scored carries "error" instead of a finding and the run goes on.
+ */
+#ifndef INFER_DETECT_H
+#define INFER_DETECT_H
+
+#include "data/json.h"
+#include "models/gate_score.h"
+
+struct detect_request {
+    const char *model, *schema, *db, *out, *device;
+    int64_t tokens;
+};
+
+struct detect_counts {
+    int64_t records, failed, ambiguous;
+};
+
+int detect(const struct detect_request *q, const char *input, struct detect_counts *counts, struct error *err);
+
+/* The finding of one question as a JSON object with the record's id. */
+struct finding {
+    const char *id, *question;
+    const struct gate_item *item;
+    const struct gate_result *result;
+    const float *relevance; /* logits by node */
+};
+json_t *finding_to_json(const struct gate_model *m, const struct finding *f);
+
+#endif
