@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SQL_ARENA = 4 << 20 };
+enum { SQL_ARENA = 64 << 20 };
 
 /* What turning records into examples needs at hand. */
 struct builder {

@@ -4,13 +4,15 @@ struct gat_node {
     struct node node;
     struct tensor *z, *alpha;
     struct gat gat;
+    struct graph graph; /* a copy, since the caller's may be gone before the backward */
     uint32_t site;
 };
 
 static void gat_backward(struct ctx *c, struct node *node)
 {
     struct gat_node *n = (struct gat_node *)node;
-    const struct gat *g = &n->gat;
+    struct gat gat = n->gat, *g = &gat;
+    gat.graph = &n->graph;
     struct grad dz = grad_of(c, n->z), da_src = grad_of(c, g->a_src), da_dst = grad_of(c, g->a_dst);
     struct grad dedge_bias = grad_of(c, g->edge_bias), dbias = grad_of(c, g->bias);
     RUN(c, gat_backward, dz, da_src, da_dst, dedge_bias, dbias, node->out->grad, n->alpha, n->z, g, n->site);
@@ -47,6 +49,6 @@ struct tensor *op_gat(struct ctx *c, struct tensor *z, const struct gat *given)
     RUN(c, gat, y, alpha, z, g, site);
 
     if (tape_needs(c, y, z, gat.a_src, gat.a_dst, gat.edge_bias, gat.bias))
-        TAPE_PUSH(c, gat_node, y, gat_backward, .z = z, .alpha = alpha, .gat = gat, .site = site);
+        TAPE_PUSH(c, gat_node, y, gat_backward, .z = z, .alpha = alpha, .gat = gat, .graph = *gat.graph, .site = site);
     return y;
 }
