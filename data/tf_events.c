@@ -71,8 +71,10 @@ static void put_head(struct bytes *b, double wall_time, int64_t step)
     memcpy(&bits, &wall_time, sizeof bits);
     put_key(b, 1, WIRE_64);
     put_little_endian(b, bits, 8);
-    put_key(b, 2, WIRE_VARINT);
-    put_varint(b, (uint64_t)step);
+    if (step) { /* protobuf leaves zeros out */
+        put_key(b, 2, WIRE_VARINT);
+        put_varint(b, (uint64_t)step);
+    }
 }
 
 static int write_record(FILE *f, const struct bytes *event)
