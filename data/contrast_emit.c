@@ -111,8 +111,9 @@ static void give_element(struct contrast *c, struct dataset *out, int element, i
     struct contrast_element *e = &c->elements[element];
     if (e->emitted)
         return;
-    give_schema(c, out, &e->both, e->db, number);
-    give_schema(c, out, &e->one, e->db, number);
+    bool both_first = rng_below(&c->rng, 2); /* so that the number does not tell the slice */
+    give_schema(c, out, both_first ? &e->both : &e->one, e->db, number);
+    give_schema(c, out, both_first ? &e->one : &e->both, e->db, number);
     e->emitted = true;
 }
 
@@ -180,22 +181,79 @@ static void match_all(struct contrast *c, struct db_pairs *pairs)
     free(groups);
 }
 
-/* A fold for each database that has pairs: a share of the shuffled databases each. */
-static void share_out(struct contrast *c, const struct db_pairs *pairs, enum fold *fold)
+enum { SHARE_TRIES = 64 };
+
+/* Pairs of each kind by database, and in all. */
+struct kind_counts {
+    int (*of_db)[SIA_KINDS];
+    int all[SIA_KINDS];
+};
+
+static struct kind_counts count_kinds(const struct contrast *c, const struct db_pairs *pairs)
 {
-    int *order = xcalloc((size_t)c->schemas.n, sizeof *order), n = 0;
+    struct kind_counts k = { .of_db = xcalloc((size_t)c->schemas.n, sizeof *k.of_db) };
 
     for (int db = 0; db < c->schemas.n; db++)
-        if (pairs[db].n) {
-            int j = (int)rng_below(&c->rng, (uint32_t)n + 1);
-            order[n] = order[j];
-            order[j] = db;
-            n++;
+        for (int i = 0; i < pairs[db].n; i++) {
+            int kind = (int)c->records[pairs[db].pairs[i].a].source->kind;
+            k.of_db[db][kind]++;
+            k.all[kind]++;
         }
+    return k;
+}
+
+/* How far the kinds' shares of the first n databases are from the share that they should have. */
+static double unevenness(const struct kind_counts *k, const int *order, int n, double share)
+{
+    double sum = 0;
+
+    for (int kind = 0; kind < SIA_KINDS; kind++) {
+        int count = 0;
+        for (int i = 0; i < n; i++)
+            count += k->of_db[order[i]][kind];
+        sum += k->all[kind] ? fabs((double)count / k->all[kind] - share) : 0;
+    }
+    return sum;
+}
+
+static void shuffle_ints(int *list, int n, struct rng *rng)
+{
+    for (int i = n - 1; i > 0; i--) {
+        int j = (int)rng_below(rng, (uint32_t)i + 1), x = list[i];
+        list[i] = list[j];
+        list[j] = x;
+    }
+}
+
+/* A fold for each database that has pairs.  Of many shuffles the one counts whose folds have their share of every kind:
+ * with so few aggregates a plain shuffle often leaves the test fold almost none. */
+static void share_out(struct contrast *c, const struct db_pairs *pairs, enum fold *fold)
+{
+    size_t size = (size_t)c->schemas.n * sizeof(int);
+    int *order = xmalloc(size), *best = xmalloc(size), n = 0;
+    struct kind_counts k = count_kinds(c, pairs);
+    double least = HUGE_VAL;
+
+    for (int db = 0; db < c->schemas.n; db++)
+        if (pairs[db].n)
+            order[n++] = db;
     int test = (int)ceil(n * c->options->test_share), valid = (int)ceil(n * c->options->valid_share);
+    test = test < n ? test : n;
+    valid = valid < n - test ? valid : n - test;
+    for (int try = 0; try < SHARE_TRIES; try++) {
+        shuffle_ints(order, n, &c->rng);
+        double x = unevenness(&k, order, test, c->options->test_share) +
+                   unevenness(&k, order + test, valid, c->options->valid_share);
+        if (x < least) {
+            least = x;
+            memcpy(best, order, (size_t)n * sizeof *best);
+        }
+    }
     for (int i = 0; i < n; i++)
-        fold[order[i]] = i < test ? FOLD_TEST : i < test + valid ? FOLD_VALID : FOLD_TRAIN;
+        fold[best[i]] = i < test ? FOLD_TEST : i < test + valid ? FOLD_VALID : FOLD_TRAIN;
+    free(k.of_db);
     free(order);
+    free(best);
 }
 
 /* Order and ids must not tell what belongs together. */
