@@ -1,0 +1,379 @@
+/* A run's state through ambit.h5 and back, what does not fit, and the folders of a run under SIGKILL. */
+#include "kernels/device.h"
+#include "kernels/param.h"
+#include "models/checkpoint/checkpoint.h"
+#include "tests/support/support.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char dir[64];
+
+static int setup(void **state)
+{
+    (void)state;
+    snprintf(dir, sizeof dir, "/tmp/ambit-checkpoint-XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    char command[128];
+    (void)state;
+    snprintf(command, sizeof command, "rm -rf '%s'", dir);
+    FILE *f = popen(command, "r");
+    return f ? pclose(f) : -1;
+}
+
+/* A small model: an f32 matrix, a bf16 matrix, a frozen vector. */
+struct model {
+    struct device device;
+    struct arena host, data;
+    struct params params;
+};
+
+static void model_open(struct model *m, bool training, int64_t width, bool fourth)
+{
+    struct error err;
+
+    *m = (struct model){ 0 };
+    if (device_open(&m->device, "cpu", &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(arena_init(&m->host, 1 << 16, &err), 0);
+    assert_int_equal(arena_init(&m->data, 1 << 20, &err), 0);
+    struct param_arenas a = { &m->host, &m->data, training };
+    param_new(&m->params, &a, F32, 2, (int64_t[]){ 5, width }, 0.02f, PARAM_DECAY, "a.weight");
+    param_new(&m->params, &a, BF16, 2, (int64_t[]){ 33, 7 }, 0.02f, PARAM_DECAY, "b.weight");
+    param_new(&m->params, &a, F32, 1, (int64_t[]){ 9 }, 0.5f, PARAM_FROZEN, "c.frozen");
+    if (fourth)
+        param_new(&m->params, &a, F32, 1, (int64_t[]){ 2 }, 0, 0, "d.bias");
+}
+
+static void model_close(struct model *m)
+{
+    params_release(&m->params);
+    arena_release(&m->data);
+    arena_release(&m->host);
+    device_close(&m->device);
+}
+
+/* Every number of the model: parameters, masters, moments. */
+static void fill(struct model *m, uint32_t seed)
+{
+    for (int i = 0; i < m->params.n; i++) {
+        struct param *p = &m->params.list[i];
+        int64_t n = tensor_size(p->t);
+        float *values = xmalloc((size_t)n * sizeof *values);
+        struct tensor *moments[2] = { p->m, p->v };
+        for (int k = 0; k < 3; k++) {
+            for (int64_t j = 0; j < n; j++)
+                values[j] = (float)((j * 7919 + i * 31 + k + seed) % 1000) * 0.001234567f;
+            if (k == 2)
+                param_upload(p, &m->device, values);
+            else if (moments[k])
+                device_upload(&m->device, moments[k], values);
+        }
+        free(values);
+    }
+}
+
+static void assert_tensor_equal(struct model *a, const struct tensor *x, struct model *b, const struct tensor *y)
+{
+    size_t n = tensor_bytes(x);
+    void *p = xmalloc(n), *q = xmalloc(n);
+
+    device_download(&a->device, p, x);
+    device_download(&b->device, q, y);
+    assert_memory_equal(p, q, n);
+    free(p);
+    free(q);
+}
+
+static void assert_models_equal(struct model *a, struct model *b, bool moments)
+{
+    for (int i = 0; i < a->params.n; i++) {
+        struct param *p = &a->params.list[i], *q = &b->params.list[i];
+        assert_tensor_equal(a, p->t, b, q->t);
+        if (moments && p->m) {
+            assert_tensor_equal(a, p->m, b, q->m);
+            assert_tensor_equal(a, p->v, b, q->v);
+        }
+        if (moments && p->master)
+            assert_tensor_equal(a, p->master, b, q->master);
+    }
+}
+
+static int32_t rng[4] = { 1, -2, 3, 0 };
+static int64_t cursor[2] = { 5, INT64_MAX };
+static const struct checkpoint_extra extra[] = {
+    { { "rng", HDF5_I32, 1, { 4 } }, rng },
+    { { "cursor", HDF5_I64, 1, { 2 } }, cursor },
+};
+
+static void save(struct model *m, const char *where)
+{
+    struct error err = { 0 };
+    struct checkpoint c = { &m->params, &m->device, extra, 2,
+                            json_pack("{s:f, s:s}", "threshold", 0.625, "mode", "\xc3\xa4") };
+
+    if (checkpoint_save(where, &c, &err))
+        fail_msg("%s", err.text);
+    json_decref(c.meta);
+}
+
+static int load(struct model *m, const char *where, int n_extra, struct error *err)
+{
+    struct hdf5_reader r;
+    struct checkpoint c = { &m->params, &m->device, extra, n_extra, NULL };
+
+    if (checkpoint_open(&r, where, err))
+        return -1;
+    int rc = checkpoint_load(&r, &c, err);
+    hdf5_close(&r);
+    return rc;
+}
+
+static void test_resume_is_bitwise(void **state)
+{
+    struct model a, b;
+    struct hdf5_reader r;
+    struct error err = { 0 };
+    (void)state;
+
+    model_open(&a, true, 3, false);
+    model_open(&b, true, 3, false);
+    fill(&a, 1);
+    fill(&b, 2);
+    save(&a, dir);
+    memset(rng, 0, sizeof rng);
+    memset(cursor, 0, sizeof cursor);
+    if (load(&b, dir, 2, &err))
+        fail_msg("%s", err.text);
+    assert_models_equal(&a, &b, true);
+    assert_int_equal(rng[1], -2);
+    assert_true(cursor[1] == INT64_MAX);
+    assert_int_equal(checkpoint_open(&r, dir, &err), 0);
+    json_t *meta = checkpoint_meta(&r, &err);
+    assert_true(json_real_value(json_object_get(meta, "threshold")) == 0.625);
+    assert_string_equal(json_string_value(json_object_get(meta, "mode")), "\xc3\xa4");
+    json_decref(meta);
+    hdf5_close(&r);
+    model_close(&a);
+    model_close(&b);
+}
+
+/* A model without moments reads the same file. */
+static void test_load_for_inference(void **state)
+{
+    struct model a, b;
+    struct error err = { 0 };
+    (void)state;
+
+    model_open(&a, true, 3, false);
+    model_open(&b, false, 3, false);
+    fill(&a, 3);
+    save(&a, dir);
+    if (load(&b, dir, 0, &err))
+        fail_msg("%s", err.text);
+    assert_models_equal(&a, &b, false);
+    model_close(&a);
+    model_close(&b);
+}
+
+static void expect_mismatch(struct model *m, int n_extra, const char *const *says)
+{
+    struct error err = { 0 };
+
+    assert_int_equal(load(m, dir, n_extra, &err), -1);
+    assert_int_equal(err.code, EXIT_CODE_CHECKPOINT);
+    assert_non_null(strstr(err.text, "/ambit.h5: "));
+    for (; *says; says++)
+        if (!strstr(err.text, *says))
+            fail_msg("\"%s\" does not say \"%s\"", err.text, *says);
+}
+
+static void test_what_does_not_fit(void **state)
+{
+    struct model a, wider, more, copy;
+    (void)state;
+
+    model_open(&a, true, 3, false);
+    model_open(&wider, true, 4, false);
+    model_open(&more, true, 3, true);
+    model_open(&copy, true, 3, true);
+    fill(&a, 4);
+    fill(&more, 5);
+    fill(&copy, 5);
+    save(&a, dir);
+    expect_mismatch(
+        &wider, 2, (const char *[]){ "3 of the wrong shape", "param/a.weight is f32 [5, 3], wanted f32 [5, 4]", NULL });
+    expect_mismatch(&more, 2, (const char *[]){ "3 missing", "param/d.bias, adam_m/d.bias, adam_v/d.bias", NULL });
+    assert_models_equal(&more, &copy, true); /* nothing was filled */
+    expect_mismatch(&a, 1, (const char *[]){ "1 unexpected (state/cursor)", NULL });
+    save(&more, dir);
+    expect_mismatch(&a, 2, (const char *[]){ "3 unexpected", "param/d.bias", NULL });
+    model_close(&a);
+    model_close(&wider);
+    model_close(&more);
+    model_close(&copy);
+}
+
+static void touch(const char *folder, const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fclose(f);
+}
+
+static bool exists(const char *name)
+{
+    char path[256];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return stat(path, &st) == 0;
+}
+
+static int commit(int64_t step, int keep)
+{
+    struct error err = { 0 };
+    char *tmp = checkpoint_dir_begin(dir, step, &err);
+
+    if (!tmp)
+        fail_msg("%s", err.text);
+    touch(tmp, "ambit.h5");
+    free(tmp);
+    int rc = checkpoint_dir_commit(dir, step, keep, &err);
+    if (rc)
+        fail_msg("%s", err.text);
+    return rc;
+}
+
+static void test_folders(void **state)
+{
+    struct error err = { 0 };
+    char *path, nowhere[128];
+    (void)state;
+
+    snprintf(nowhere, sizeof nowhere, "%s/none", dir);
+    assert_int_equal(checkpoint_latest(nowhere, &path, &err), 0);
+    assert_null(path);
+    for (int64_t step = 8; step <= 12; step++)
+        commit(step, 2);
+    assert_true(exists("checkpoint-11/ambit.h5") && exists("checkpoint-12/ambit.h5") && !exists("checkpoint-10"));
+    commit(12, 2); /* again: the new one takes the place of the old */
+    assert_true(exists("checkpoint-11") && exists("checkpoint-12") && !exists("checkpoint-12.tmp"));
+    free(checkpoint_dir_begin(dir, 13, &err)); /* interrupted */
+    mkdir(strcat(strcpy(nowhere, dir), "/checkpoint-0099"), 0777);
+    mkdir(strcat(strcpy(nowhere, dir), "/checkpoint-99x"), 0777);
+    assert_true(exists("checkpoint-13.tmp"));
+    assert_int_equal(checkpoint_latest(dir, &path, &err), 0);
+    assert_non_null(strstr(path, "/checkpoint-12"));
+    assert_false(exists("checkpoint-13.tmp"));
+    free(path);
+    commit(100, 1);
+    assert_true(exists("checkpoint-100") && !exists("checkpoint-11") && !exists("checkpoint-12"));
+}
+
+static void test_open_finds(void **state)
+{
+    struct hdf5_reader r;
+    struct error err = { 0 };
+    struct model m;
+    (void)state;
+
+    assert_int_equal(checkpoint_open(&r, dir, &err), -1);
+    assert_int_equal(err.code, EXIT_CODE_CHECKPOINT);
+    assert_non_null(strstr(err.text, "neither ambit.h5 nor a checkpoint-N"));
+    model_open(&m, true, 3, false);
+    fill(&m, 1);
+    for (int64_t step = 9; step <= 10; step++) {
+        char *tmp = checkpoint_dir_begin(dir, step, &err);
+        save(&m, tmp);
+        free(tmp);
+        assert_int_equal(checkpoint_dir_commit(dir, step, 5, &err), 0);
+    }
+    assert_int_equal(checkpoint_open(&r, dir, &err), 0);
+    assert_non_null(strstr(r.path, "/checkpoint-10/ambit.h5"));
+    hdf5_close(&r);
+    model_close(&m);
+}
+
+/* Saves step after step, forever; the step is in cursor[0] and in every number. */
+static void save_forever(int64_t step)
+{
+    struct model m;
+    struct error err = { 0 };
+
+    model_open(&m, true, 3, false);
+    for (;; step++) {
+        char *tmp = checkpoint_dir_begin(dir, step, &err);
+        if (!tmp)
+            _exit(1);
+        fill(&m, (uint32_t)step);
+        cursor[0] = step;
+        save(&m, tmp);
+        touch(tmp, "config.json");
+        free(tmp);
+        if (checkpoint_dir_commit(dir, step, 2, &err))
+            _exit(1);
+    }
+}
+
+static void test_killed_while_saving(void **state)
+{
+    struct error err = { 0 };
+    struct model m, wanted;
+    int64_t step = 1, progress = 0;
+    (void)state;
+
+    model_open(&m, true, 3, false);
+    model_open(&wanted, true, 3, false);
+    for (int round = 0; round < 25; round++) {
+        pid_t child = fork();
+        if (child == 0)
+            save_forever(step);
+        usleep((useconds_t)(3000 + 7919 * round % 50000));
+        int status;
+        kill(child, SIGKILL);
+        waitpid(child, &status, 0);
+        assert_true(WIFSIGNALED(status));
+        char *path, wanted_end[64];
+        assert_int_equal(checkpoint_latest(dir, &path, &err), 0);
+        if (!path)
+            continue; /* killed before the first was whole */
+        if (load(&m, path, 2, &err))
+            fail_msg("round %d: %s", round, err.text);
+        snprintf(wanted_end, sizeof wanted_end, "/checkpoint-%" PRId64, cursor[0]);
+        assert_string_equal(strrchr(path, '/'), wanted_end);
+        free(path);
+        fill(&wanted, (uint32_t)cursor[0]);
+        assert_models_equal(&m, &wanted, true);
+        assert_true(cursor[0] >= step - 1); /* nothing that was committed is lost */
+        progress += cursor[0] + 1 - step;
+        step = cursor[0] + 1;
+    }
+    assert_true(progress > 10);
+    model_close(&m);
+    model_close(&wanted);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_resume_is_bitwise, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_load_for_inference, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_does_not_fit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_folders, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_open_finds, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_killed_while_saving, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
