@@ -2,6 +2,8 @@
 
 static const struct command *const commands[] = {
     &command_gatekeeper,
+    &command_export,
+    &command_doctor,
     NULL,
 };
 

@@ -7,6 +7,8 @@
 #include "data/options.h"
 
 extern const struct command command_gatekeeper;
+extern const struct command command_export;
+extern const struct command command_doctor;
 
 extern const struct program train_program;
 

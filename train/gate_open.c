@@ -185,11 +185,22 @@ static int estimate_memory(struct trainer *t, struct error *err)
     return 0;
 }
 
+/* Among many candidate pairs hardly any is meant: at first the chance of all of them together is small. */
+static void set_pair_prior(struct trainer *t)
+{
+    struct param *bias = params_find(&t->model.params, "pair.score.bias");
+    const float prior = -5;
+
+    if (bias)
+        param_upload(bias, &t->device, &prior);
+}
+
 static int load_encoder(struct trainer *t, struct error *err)
 {
     int kept = 0;
 
     params_init(&t->model.params, &t->device, t->seed);
+    set_pair_prior(t);
     if (!t->encoder)
         return 0;
     if (hf_weights_load(&t->model.params, &t->device, t->encoder, &hf_bert_rules, HF_ENCODER, &kept, err))
