@@ -4,9 +4,9 @@
  * Sequences are short (20 to 128 tokens), so the whole of a head's keys fits the second cache; k is transposed on the
  * way in, which makes the scores a product of the same shape as the rest.
  */
+#include "kernels/cpu/keep.h"
 #include "kernels/cpu/row.h"
 #include "kernels/cpu/vmath.h"
-#include "kernels/rng.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -95,17 +95,10 @@ CPU_CLONES static void recompute_row(float *restrict s, int64_t n, int64_t padde
         s[j] = vexp(s[j] * scale - lse);
 }
 
-/* x *= 0 or 1 / (1 - p) over the keys of one query */
-CPU_CLONES static void drop_row(float *restrict x, const int32_t *rng, uint32_t site, uint32_t row, int64_t n, float p)
+CPU_CLONES static void multiply_row(float *restrict y, const float *restrict x, int64_t n)
 {
-    uint32_t threshold = rng_threshold(p);
-    float scale = 1.0f / (1.0f - p);
-
-    for (int64_t j = 0; j < n; j += 4) {
-        struct philox words = rng_quad(rng, site, row, (uint32_t)(j / 4));
-        for (int64_t l = 0; l < 4 && j + l < n; l++)
-            x[j + l] *= words.v[l] < threshold ? 0.0f : scale;
-    }
+    for (int64_t j = 0; j < n; j++)
+        y[j] *= x[j];
 }
 
 /* ds = scale p (dp - sum p dp) into dp */
@@ -181,11 +174,23 @@ static void transpose(float *restrict y, const float *restrict x, int64_t n, int
     }
 }
 
-static void drop_rows(const struct job *job, float *x, int64_t from, int64_t n, int64_t n_keys, int64_t h)
+enum { KEEP_RUN = 256 }; /* dropout factors drawn at a time */
+
+/* a, and b unless it is NULL, both [n, padded], times the dropout factors of queries [from, from + n) */
+static void drop_rows(const struct job *job, float *a, float *b, int64_t from, int64_t n, int64_t n_keys, int64_t h)
 {
+    int64_t padded = whole_lanes(n_keys);
+    float keep[KEEP_RUN];
+
     for (int64_t t = 0; job->p > 0 && t < n; t++)
-        drop_row(x + t * whole_lanes(n_keys), job->rng, job->site, (uint32_t)((from + t) * job->heads + h), n_keys,
-                 job->p);
+        for (int64_t j = 0; j < n_keys; j += KEEP_RUN) {
+            int64_t run = n_keys - j < KEEP_RUN ? n_keys - j : KEEP_RUN;
+            keep_run(keep, job->rng, job->site, (uint32_t)((from + t) * job->heads + h), (uint32_t)(j / 4), run,
+                     job->p);
+            multiply_row(a + t * padded + j, keep, run);
+            if (b)
+                multiply_row(b + t * padded + j, keep, run);
+        }
 }
 
 enum { QUERY_BLOCK = 32 };
@@ -208,7 +213,7 @@ static void forward_block(const struct job *job, struct tensor *y, float *lse, c
     product_run(&(struct product){ s, q, k_t, n, padded, dim, padded, dim, 1, padded });
     for (int64_t t = 0; t < n; t++)
         lse[(from + t) * job->heads + h] = softmax_row(s + t * padded, n_keys, padded, job->scale);
-    drop_rows(job, s, from, n, n_keys, h);
+    drop_rows(job, s, NULL, from, n, n_keys, h);
     product_run(&(struct product){ out, s, v, n, dim, n_keys, dim, padded, 1, dim });
     store_head((struct grad){ y, false }, out, from, n, tensor_cols(y), h * dim, dim);
 }
@@ -302,11 +307,10 @@ static void backward_scores(const struct job *job, struct head *a, const float *
         recompute_row(a->weights + t * padded, a->n_keys, padded, job->scale, lse[(a->q_from + t) * job->heads + a->h]);
     if (a->dropped != a->weights)
         memcpy(a->dropped, a->weights, (size_t)(n * padded) * sizeof *a->weights);
-    drop_rows(job, a->dropped, a->q_from, n, a->n_keys, a->h);
 
     transpose(a->transposed, a->v, a->n_keys, dim, padded);
     product_run(&(struct product){ a->ds, a->dy, a->transposed, n, padded, dim, padded, dim, 1, padded });
-    drop_rows(job, a->ds, a->q_from, n, a->n_keys, a->h);
+    drop_rows(job, a->dropped, a->ds, a->q_from, n, a->n_keys, a->h);
     for (int64_t t = 0; t < n; t++)
         score_row(a->ds + t * padded, a->weights + t * padded, padded, job->scale);
 }

@@ -1,19 +1,5 @@
+#include "kernels/cpu/keep.h"
 #include "kernels/cpu/row.h"
-#include "kernels/rng.h"
-
-/* keep[j] = 0 or 1 / (1 - p) for columns [4 * quad, 4 * quad + n), n a multiple of 4 */
-CPU_CLONES static void keep_run(float *restrict keep, const int32_t *rng, uint32_t site, uint32_t row, uint32_t quad,
-                                int64_t n, float p)
-{
-    uint32_t threshold = rng_threshold(p);
-    float scale = 1.0f / (1.0f - p);
-
-    for (int64_t j = 0; j < n; j += 4) {
-        struct philox words = rng_quad(rng, site, row, quad + (uint32_t)(j / 4));
-        for (int l = 0; l < 4; l++)
-            keep[j + l] = words.v[l] < threshold ? 0.0f : scale;
-    }
-}
 
 CPU_CLONES static void multiply_run(float *restrict y, const float *restrict a, const float *restrict b, int64_t n)
 {
@@ -34,7 +20,7 @@ void cpu_dropout(struct ctx *c, struct grad y, const struct tensor *x, float p, 
         for (int64_t j = 0; j < cols; j += ROW_BLOCK) {
             int64_t run = run_length(j, cols), at = r * cols + j;
             float *out = row_out(buf_y, y, at);
-            keep_run(keep, rng, site, (uint32_t)r, (uint32_t)(j / 4), (run + 3) / 4 * 4, p);
+            keep_run(keep, rng, site, (uint32_t)r, (uint32_t)(j / 4), run, p);
             multiply_run(out, row_in(buf_x, x, at, run), keep, run);
             row_store(y, at, out, run);
         }
