@@ -16,7 +16,8 @@ static const char style[] =
     "td.n{text-align:right;font-variant-numeric:tabular-nums}"
     "figure{margin:1rem 0 2rem}figcaption{font-weight:600}svg{max-width:100%;height:auto;font-size:12px}"
     "svg text{fill:var(--ink)}svg .soft{fill:var(--soft)}svg .grid{stroke:var(--line);stroke-width:1}"
-    "svg .bar{fill:var(--fill)}svg .ink{stroke:var(--ink);fill:none}footer{color:var(--soft);font-size:13px}";
+    "svg .bar{fill:var(--fill)}svg "
+    ".ink{stroke:var(--ink);stroke-width:1.5;fill:none}footer{color:var(--soft);font-size:13px}";
 
 void html_text(FILE *f, const char *text)
 {
@@ -135,8 +136,8 @@ static void confusion_cell(FILE *f, int x, int y, int64_t count, int64_t row, co
             0.08 + 0.62 * share);
     fprintf(f, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\" font-size=\"18\">%lld</text>", x + 59, y + 32,
             (long long)count);
-    fprintf(f, "<text class=\"soft\" x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s, %.1f %%</text>\n", x + 59, y + 52,
-            word, 100 * share);
+    fprintf(f, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s, %.1f %%</text>\n", x + 59, y + 52, word,
+            100 * share);
 }
 
 void report_confusion(struct report *r, const char *title, struct confusion c)

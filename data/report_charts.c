@@ -34,11 +34,19 @@ static struct range settle(struct range r)
     return r;
 }
 
-/* 1, 2 or 5 times a power of ten: about five steps to the range. */
-static double tick_step(struct range r)
+/* Labels at (first + i) * step; the step is 1, 2 or 5 times a power of ten, about five to the range. */
+struct ticks {
+    double first, step;
+    int n;
+};
+
+static struct ticks ticks_of(struct range r)
 {
     double raw = (r.high - r.low) / 5, power = pow(10, floor(log10(raw))), lead = raw / power;
-    return power * (lead < 1.5 ? 1 : lead < 3.5 ? 2 : lead < 7.5 ? 5 : 10);
+    struct ticks t = { .step = power * (lead < 1.5 ? 1 : lead < 3.5 ? 2 : lead < 7.5 ? 5 : 10) };
+    t.first = ceil(r.low / t.step) + 0.0; /* and no -0 */
+    t.n = (int)(floor(r.high / t.step + 1e-9) - t.first) + 1;
+    return t;
 }
 
 static double place_x(struct range r, double v)
@@ -53,17 +61,18 @@ static double place_y(struct range r, double v)
 
 static void draw_axes(FILE *f, struct range x, struct range y, const char *x_label)
 {
-    double step = tick_step(y);
-    for (double v = ceil(y.low / step) * step; v <= y.high + step * 1e-9; v += step) {
-        double at = place_y(y, v);
+    struct ticks t = ticks_of(y);
+    for (int i = 0; i < t.n; i++) {
+        double v = (t.first + i) * t.step, at = place_y(y, v);
         fprintf(f, "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>", LEFT, WIDTH - RIGHT, at, at);
-        fprintf(f, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.4g</text>\n", LEFT - 6, at + 4,
-                fabs(v) < step / 2 ? 0.0 : v);
+        fprintf(f, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.4g</text>\n", LEFT - 6, at + 4, v);
     }
-    step = tick_step(x);
-    for (double v = ceil(x.low / step) * step; v <= x.high + step * 1e-9; v += step)
+    t = ticks_of(x);
+    for (int i = 0; i < t.n; i++) {
+        double v = (t.first + i) * t.step;
         fprintf(f, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.6g</text>\n", place_x(x, v),
-                HEIGHT - BOTTOM + 18, fabs(v) < step / 2 ? 0.0 : v);
+                HEIGHT - BOTTOM + 18, v);
+    }
     fprintf(f, "<text class=\"soft\" x=\"%d\" y=\"%d\" text-anchor=\"middle\">", (LEFT + WIDTH) / 2, HEIGHT - 8);
     html_text(f, x_label);
     fputs("</text>\n", f);
@@ -133,7 +142,7 @@ static void draw_bar(FILE *f, int row, const char *name, double value, double sc
     html_text(f, name);
     fputs("</text>", f);
     if (drawable(value))
-        fprintf(f, "<rect class=\"bar\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"18\"/>", NAME, y,
+        fprintf(f, "<rect class=\"bar\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"18\" opacity=\"0.7\"/>", NAME, y,
                 fmax(value, 0) * scale);
     fprintf(f, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">", WIDTH - RIGHT, y + 14);
     fprintf(f, drawable(value) ? "%.4g" : "undefined", value);

@@ -72,8 +72,8 @@ static char operands_got[256];
 static enum exit_code brew(const void *options, char *const *operands, int n, struct error *err)
 {
     got = *(const struct brew_options *)options;
-    for (int i = 0; i < n; i++)
-        strcat(strcat(operands_got, operands[i]), ";");
+    for (int i = 0, at = 0; i < n; i++)
+        at += snprintf(operands_got + at, sizeof operands_got - (size_t)at, "%s;", operands[i]);
     printf("%s %s %lld %g %g %d [%s]\n", got.out, got.kind, (long long)got.cups, got.strength, got.graph_lr, got.quick,
            operands_got);
     return got.cups == 7 ? (error_set(err, EXIT_CODE_DATA, "seven is odd"), EXIT_CODE_DATA) : EXIT_CODE_OK;
@@ -194,8 +194,8 @@ static void long_words_do_no_harm(void **state)
     char line[800] = "brew -o x --";
     memset(line + strlen(line), 'y', 600);
     EXPECT(line, 2, "unknown option --yyyy");
-    memcpy(line, "brew -o x --cups ", 17);
-    EXPECT(line, 2, "must be an integer");
+    snprintf(line, sizeof line, "brew -o x --cups %0600d", 0);
+    EXPECT(line, 2, "must be from 1 to 12, not 0000");
 }
 
 static void pages_tell_what_the_table_holds(void **state)

@@ -1,0 +1,44 @@
+#!/bin/bash
+# The checks themselves: each must find the violation that is put before it, and pass a tree without one.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+
+# expect CHECK FILE CONTENT WORD: the check fails on the file and says WORD; WORD "" means that it passes.
+expect() {
+    rm -rf "${root:?}"/*
+    cp "$here/../.clang-format" "$root"
+    mkdir -p "$root"/{kernels,data,models,train,infer,tests,bench}
+    printf 'int a;\n' | tee "$root"/{kernels/base.h,kernels/tensor.h,models/bert.h,train/loop.h} >"$root/data/sql.h"
+    printf '%b' "$3" >"$root/$2"
+    if output=$(bash "$here/$1.sh" "$root" 2>&1); then found=""; else found=$output; fi
+    if [ -z "$4" ] && [ -n "$found" ] || [ -n "$4" ] && [[ "$found" != *"$4"* ]]; then
+        printf '%s on %s, wanted "%s":\n%s\n' "$1" "$2" "$4" "$output"
+        exit 1
+    fi
+}
+
+body() { printf 'void f(void)\\n{\\n'; for _ in $(seq "$1"); do printf '    g();\\n'; done; printf '}\\n'; }
+
+expect check_layers data/a.c '#include "data/sql.h"\n#include "kernels/base.h"\n' ""
+expect check_layers data/a.c '#include "kernels/tensor.h"\n' "data may include only"
+expect check_layers kernels/a.c '#include "data/sql.h"\n' "kernels may not include"
+expect check_layers data/a.c '#include "models/bert.h"\n' "data may not include"
+expect check_layers infer/a.c '#include "train/loop.h"\n' "infer may not include"
+expect check_layers data/a.c '#include "sql.h"\n' "not written from the root"
+expect check_layers data/a.c '#include "../kernels/base.h"\n' "not written from the root"
+expect check_layers train/a.c '#include <hdf5.h>\n' "belongs in"
+
+expect check_style data/a.c "$(body 57)" ""
+expect check_style data/a.c "$(body 59)" "a function of 61 lines"
+expect check_style data/a.h "$(printf 'int a;\\n%.0s' $(seq 121))" "a header of 121 lines"
+expect check_style data/a.c "$(printf 'int a;\\n%.0s' $(seq 501))" "a file of 501 lines"
+expect check_style data/a.c 'int f(void)\n{\n    return atoi("1");\n}\n' "banned"
+expect check_style data/a.c '/* TO''DO: more */\n' "finish it"
+expect check_style data/a.c 'const char *p = "/ho''me/me";\n' "one machine"
+expect check_style scripts.sh 'true \n' "blanks"
+if [[ "$(clang-format --version 2>/dev/null)" == *"version 14."* ]]; then
+    expect check_style data/a.c 'int  a;\n' "format.sh"
+fi
+echo "both checks find what they are for"

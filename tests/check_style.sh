@@ -1,0 +1,67 @@
+#!/bin/bash
+# What the style asks for and a script can see: format, sizes, banned calls, words that do not belong.
+# usage: check_style.sh [ROOT]
+set -uo pipefail
+cd "${1:-$(dirname "$0")/..}" || exit 1
+bad=0
+
+fail() {
+    echo "$1"
+    bad=1
+}
+
+mapfile -t all < <(git ls-files -co --exclude-standard 2>/dev/null || find . -type f -not -path './build/*' -printf '%P\n')
+files=()
+texts=()
+for f in "${all[@]}"; do
+    [ -f "$f" ] || continue
+    case $f in
+    *.c | *.h | *.cu | *.cuh | *.cpp) files+=("$f") ;;
+    esac
+    case $f in
+    tests/corpus/* | tests/gold/*.json* | tests/check_style.sh) ;;
+    *.c | *.h | *.cu | *.cuh | *.cpp | *.sh | *.py | *.md | *.yaml | *.cmake | *CMakeLists.txt | *.txt) texts+=("$f") ;;
+    esac
+done
+[ "${#files[@]}" -gt 0 ] || { echo "no sources below $PWD"; exit 1; }
+
+if [[ "$(clang-format --version 2>/dev/null)" == *"version 14."* ]]; then
+    clang-format --dry-run -Werror "${files[@]}" || fail "run scripts/format.sh"
+else
+    echo "format not checked: clang-format 14 is not here"
+fi
+
+# A function starts at a "{" in the first column and ends at a "}" there.
+awk '
+function over(what, n, limit) { printf "%s:%d: %s of %d lines, the limit is %d\n", FILENAME, FNR, what, n, limit; bad = 1 }
+FNR == 1 { start = 0 }
+/^\{/ { start = FNR }
+/^\}/ && start {
+    limit = FILENAME ~ /^kernels\/(cpu|cuda)\// ? 80 : 60
+    if (FNR - start + 1 > limit)
+        over("a function", FNR - start + 1, limit)
+    start = 0
+}
+{ lines[FILENAME] = FNR }
+END {
+    for (f in lines) {
+        FILENAME = f
+        FNR = lines[f]
+        limit = f ~ /^kernels\/(kernels|ops)\.h$/ ? 200 : 120 # one entry for each op
+        if (f ~ /\.h$/ && FNR > limit)
+            over("a header", FNR, limit)
+        if (FNR > 500)
+            over("a file", FNR, 500)
+    }
+    exit bad
+}' "${files[@]}" || bad=1
+
+grep -nE '(^|[^A-Za-z0-9_.>])(strcpy|strcat|sprintf|vsprintf|atoi|atol|atof|system|gets)[[:space:]]*\(' "${files[@]}" /dev/null &&
+    fail "banned: these calls neither check sizes nor report errors"
+grep -nE '\b(TODO|FIXME|XXX|HACK)\b' "${texts[@]}" /dev/null && fail "finish it, or write an issue"
+grep -nE '(^|[^A-Za-z0-9_.>})$/])/(work|tmp|home|root)/[A-Za-z]+[^-A-Za-z]|https?://(localhost|[0-9]+\.[0-9]+)' "${texts[@]}" /dev/null &&
+    fail "a path or host of one machine"
+grep -nE '[[:space:]]+$' "${texts[@]}" /dev/null && fail "blanks at the end of a line"
+
+[ "$bad" -eq 0 ] && echo "style: ${#files[@]} sources hold to it"
+exit "$bad"
