@@ -94,10 +94,10 @@ static int find_db(const struct contrast *c, const char *db_id, const char *what
 }
 
 /* Questions that stand in several databases would stand in several folds. */
-static int drop_shared(struct contrast *c)
+static void drop_shared(struct contrast *c)
 {
     struct strings texts = { 0 };
-    int *first = xcalloc((size_t)c->question_keys.n, sizeof *first), dropped = 0;
+    int *first = xcalloc((size_t)c->question_keys.n, sizeof *first);
 
     for (int i = 0; i < c->question_keys.n; i++) {
         int before = texts.n, at = strings_add(&texts, question_text(c, i));
@@ -105,12 +105,10 @@ static int drop_shared(struct contrast *c)
             first[at] = i;
             continue;
         }
-        dropped += 1;
         c->questions[i].usable = c->questions[first[at]].usable = false;
     }
     free(first);
     strings_release(&texts);
-    return dropped;
 }
 
 static int collect_questions(struct contrast *c, struct error *err)

@@ -38,11 +38,11 @@ static int read_schemas(void *to, const char *path, struct error *err)
 }
 
 /* One record for each column of the SELECT list that has synonyms. */
-static int add_question(struct example_list *l, const struct spider_question *q, const struct synonyms *s)
+static void add_question(struct example_list *l, const struct spider_question *q, const struct synonyms *s)
 {
     struct thesis_column columns[MAX_COLUMNS];
     char *sql = thesis_normalize(q->query);
-    int n = thesis_columns(sql, &l->text, columns, MAX_COLUMNS), added = 0;
+    int n = thesis_columns(sql, &l->text, columns, MAX_COLUMNS);
     struct example e = { .db_id = q->db_id, .source_db = q->db_id, .question = q->question };
 
     e.id = "";
@@ -50,12 +50,9 @@ static int add_question(struct example_list *l, const struct spider_question *q,
     e.slice = EXAMPLE_THESIS;
     e.kind = SIA_COLUMN;
     for (int i = 0; i < n; i++)
-        if (synonyms_find(s, q->db_id, columns[i].table, columns[i].column)) {
+        if (synonyms_find(s, q->db_id, columns[i].table, columns[i].column))
             example_list_add(l, &e);
-            added++;
-        }
     free(sql);
-    return added;
 }
 
 /* Ambiguous is whose question stands in two records or more. */
