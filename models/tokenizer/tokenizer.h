@@ -50,8 +50,8 @@ struct tokenizer *tokenizer_open(const char *dir, struct error *err);
 void tokenizer_close(struct tokenizer *t);
 
 /* Learns an uncased WordPiece vocabulary of at most vocab_size tokens from n texts.  The same texts in the same order
- * give the same vocabulary on every machine.  NULL with EXIT_CODE_USAGE when vocab_size is too small (under 64) or too
- * large (over a million), with EXIT_CODE_DATA when the texts hold no word. */
+ * give the same vocabulary on every machine.  ASCII letters, digits and punctuation are always in it, so that no plain
+ * word is unknown.  NULL with EXIT_CODE_USAGE unless 256 <= vocab_size <= 1,000,000. */
 struct tokenizer *tokenizer_from_words(const char *const *texts, int64_t n, int32_t vocab_size, struct error *err);
 
 /* Appends the ids of text to out and, unless spans is NULL, where each came from to spans.  No special tokens are

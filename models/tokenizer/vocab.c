@@ -14,6 +14,8 @@ int vocab_add(struct vocab *v, const char *text, struct error *err)
     if (length > VOCAB_MAX_TOKEN)
         return error_set(err, EXIT_CODE_CHECKPOINT, "token %d is %zu bytes long, wanted at most %d", (int)v->count,
                          length, VOCAB_MAX_TOKEN);
+    if (strpbrk(text, "\r\n"))
+        return error_set(err, EXIT_CODE_CHECKPOINT, "token %d holds a line break", (int)v->count);
     GROW(v->starts, v->count, v->cap);
     if (v->cap_texts - v->used <= length) {
         v->cap_texts = (v->cap_texts + length) * 2 + 4096;

@@ -21,7 +21,8 @@ struct vocab {
     size_t used, cap_texts;
 };
 
-/* Appends a token.  -1 with EXIT_CODE_CHECKPOINT when it is too long or the vocabulary full. */
+/* Appends a token.  -1 with EXIT_CODE_CHECKPOINT when it is too long or holds a line break, or when the
+ * vocabulary is full. */
 int vocab_add(struct vocab *v, const char *text, struct error *err);
 void vocab_release(struct vocab *v);
 
