@@ -19,12 +19,13 @@ static const char sum_attribute[] = "xxh64";
 
 size_t hdf5_type_size(enum hdf5_type type)
 {
-    return type == HDF5_I64 ? 8 : type == HDF5_U8 ? 1 : 4;
+    static const size_t sizes[] = { 4, 2, 4, 8, 1 };
+    return sizes[type];
 }
 
 const char *hdf5_type_name(enum hdf5_type type)
 {
-    static const char *const names[] = { "f32", "i32", "i64", "u8" };
+    static const char *const names[] = { "f32", "f16", "i32", "i64", "u8" };
     return names[type];
 }
 
@@ -36,11 +37,27 @@ int64_t hdf5_tensor_size(const struct hdf5_tensor *t)
     return n;
 }
 
+/* The library knows no half floats until they are described; made once and kept. */
+static hid_t half_type(void)
+{
+    static hid_t half = -1;
+
+    if (half < 0) {
+        half = H5Tcopy(H5T_IEEE_F32LE);
+        H5Tset_fields(half, 15, 10, 5, 0, 10);
+        H5Tset_size(half, 2);
+        H5Tset_ebias(half, 15);
+    }
+    return half;
+}
+
 static hid_t library_type(enum hdf5_type type)
 {
     switch (type) {
     case HDF5_F32:
         return H5T_IEEE_F32LE;
+    case HDF5_F16:
+        return half_type();
     case HDF5_I32:
         return H5T_STD_I32LE;
     case HDF5_I64:
@@ -280,7 +297,7 @@ static int add_tensor(struct hdf5_reader *r, const char *name, struct error *err
     if (set < 0)
         refuse(r, name, "cannot be opened", err);
     else if (read_type(set, &t.type))
-        refuse(r, name, "its type is not one of f32, i32, i64, u8", err);
+        refuse(r, name, "its type is not one of f32, f16, i32, i64, u8", err);
     else if (check_storage(set))
         refuse(r, name, "stored in a way that ambit does not write", err);
     else if (read_shape(set, &t, r->bytes))

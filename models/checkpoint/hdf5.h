@@ -14,7 +14,7 @@
 
 enum { HDF5_VERSION = 1, HDF5_MAX_DIMS = 4, HDF5_MAX_NAME = 512 };
 
-enum hdf5_type { HDF5_F32, HDF5_I32, HDF5_I64, HDF5_U8 };
+enum hdf5_type { HDF5_F32, HDF5_F16, HDF5_I32, HDF5_I64, HDF5_U8 };
 
 struct hdf5_tensor {
     const char *name; /* full path without a leading slash: "param/bert.pooler.dense.bias" */
