@@ -51,26 +51,30 @@ void cpu_layer_norm(struct ctx *c, struct tensor *y, struct tensor *mean, struct
     }
 }
 
-/* z becomes its gradient; dw and db take this row's share */
-CPU_CLONES static void norm_row_backward(float *restrict z, float *restrict dw, float *restrict db,
+/* z becomes its gradient; dw and db take this row's share.  g = dy w is rounded once, so that g - mean(g) of equal g
+ * is exactly zero. */
+CPU_CLONES static void norm_row_backward(float *restrict z, float *restrict g, float *restrict dw, float *restrict db,
                                          const float *restrict dy, const float *restrict w, float mean, float rstd,
                                          int64_t n)
 {
     float sum = 0, dot = 0;
 
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        g[i] = dy[i] * w[i];
 #pragma omp simd reduction(+ : sum, dot)
     for (int64_t i = 0; i < n; i++) {
-        float hat = (z[i] - mean) * rstd, g = dy[i] * w[i];
-        sum += g;
-        dot += g * hat;
-        dw[i] += dy[i] * hat;
+        z[i] = (z[i] - mean) * rstd;
+        sum += g[i];
+        dot += g[i] * z[i];
+        dw[i] += dy[i] * z[i];
         db[i] += dy[i];
     }
     sum /= (float)n;
     dot /= (float)n;
 #pragma omp simd
     for (int64_t i = 0; i < n; i++)
-        z[i] = rstd * (dy[i] * w[i] - sum - (z[i] - mean) * rstd * dot);
+        z[i] = rstd * (g[i] - sum - z[i] * dot);
 }
 
 struct norm_args {
@@ -82,11 +86,11 @@ struct norm_args {
 static void norm_rows_backward(const struct norm_args *a, float *dw, float *db, float *buf, int64_t from, int64_t to)
 {
     int64_t cols = tensor_cols(a->x);
-    float *z = buf, *tmp = buf + cols;
+    float *z = buf, *tmp = buf + cols, *g = tmp + cols;
 
     for (int64_t r = from; r < to; r++) {
         residual_row(z, tmp, a->x, a->res, r * cols, cols);
-        norm_row_backward(z, dw, db, row_in(tmp, a->dy, r * cols, cols), a->w, a->mean[r], a->rstd[r], cols);
+        norm_row_backward(z, g, dw, db, row_in(tmp, a->dy, r * cols, cols), a->w, a->mean[r], a->rstd[r], cols);
         if (a->dx.t)
             row_store(a->dx, r * cols, z, cols);
         if (a->dres.t)
@@ -104,7 +108,7 @@ void cpu_layer_norm_backward(struct ctx *c, struct grad dx, struct grad dres, st
     float *partial = xcalloc((size_t)(chunks * 2 * cols), sizeof *partial);
 #pragma omp parallel if (rows * cols > PARALLEL_MIN)
     {
-        float *buf = xmalloc((size_t)(2 * cols) * sizeof *buf);
+        float *buf = floats_new(3 * cols);
 #pragma omp for schedule(static)
         for (int64_t i = 0; i < chunks; i++) {
             float *sums = partial + i * 2 * cols;

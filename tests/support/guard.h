@@ -1,0 +1,20 @@
+/*
+ * guard.h - bytes after every arena block that nobody may write.
+ *
+ * The executable is linked with --wrap=arena_alloc, so every block of the code under test gets GUARD_BYTES more than it
+ * asked for.  The test fills the arena with GUARD_PATTERN before the run and looks at the extra bytes afterwards.
+ */
+#ifndef TESTS_GUARD_H
+#define TESTS_GUARD_H
+
+#include "kernels/arena.h"
+
+enum { GUARD_BYTES = 64, GUARD_PATTERN = 0xa5 };
+
+/* From now on every block is guarded, and the blocks of `step` are remembered. */
+void guard_start(const struct arena *step);
+void guard_stop(void);
+/* copy: the arena's memory after the run.  Offset of the first byte that was written beyond a block, or -1. */
+int64_t guard_find_damage(const unsigned char *copy);
+
+#endif

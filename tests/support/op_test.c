@@ -1,0 +1,552 @@
+#include "tests/support/op_test.h"
+
+#include "kernels/device.h"
+#include "kernels/rng.h"
+#include "tests/support/guard.h"
+#include "tests/support/support.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLES = 24, SAMPLES_LARGE = 10, LARGE = 20000, DIRECTIONS = 4, HOST_BYTES = 1 << 18 };
+enum { OUTPUT_UNITS_F32 = 32, GRADIENT_UNITS_F32 = 64, OUTPUT_UNITS_BF16 = 2, GRADIENT_UNITS_BF16 = 4 };
+#define STEP 1e-8 /* of the central differences: short, since ReLU has a corner that should not lie inside */
+
+/* rows and columns; every row of the table runs at all of them */
+static const struct {
+    int64_t rows, cols;
+} sizes[] = { { 0, 33 }, { 1, 1 }, { 1, 1025 }, { 31, 127 }, { 33, 31 }, { 127, 33 }, { 1025, 31 } };
+enum { SIZE_OF_DETAILS = 4 }; /* the one for the checks that do not depend on size */
+
+/* How an op is run. */
+struct mode {
+    unsigned wants; /* bit i: input i wants a gradient */
+    bool same;      /* input 1 is the tensor of input 0 */
+    int uses;       /* 2: y = op(x) + op(x) */
+};
+
+/* What came of it, on the host. */
+struct outcome {
+    bool recorded;
+    uint32_t sites; /* draws of one use */
+    int64_t n;
+    enum dtype dtype;
+    double *y, *grad[OP_INPUTS_MAX]; /* grad[i] NULL: there is none */
+    uint64_t bits;                   /* of all of them, as the device wrote them */
+};
+
+/* Inputs. */
+
+double op_uniform(struct op_test *t)
+{
+    struct philox counter = { { (uint32_t)t->draws++, (uint32_t)t->rows, (uint32_t)t->cols, (uint32_t)t->variant } };
+    return (double)philox_block(counter, 1, 2).v[0] * 0x1p-32;
+}
+
+static double rounded(double x, enum dtype dtype)
+{
+    return dtype == BF16 ? (double)f32_from_bf16(bf16_from_f32((float)x)) : (double)(float)x;
+}
+
+static struct op_input *add_input(struct op_test *t, int ndim, int64_t rows, int64_t cols, bool f32, double scale)
+{
+    assert_true(t->n_in < OP_INPUTS_MAX);
+    struct op_input *in = &t->in[t->n_in++];
+
+    *in = (struct op_input){ .ndim = ndim, .shape = { rows, cols }, .f32 = f32, .n = ndim == 1 ? rows : rows * cols };
+    in->value = xmalloc((size_t)in->n * sizeof *in->value);
+    for (int64_t i = 0; i < in->n; i++)
+        in->value[i] = rounded((2 * op_uniform(t) - 1) * (scale > 0 ? scale : 1), f32 ? F32 : t->dtype);
+    return in;
+}
+
+void op_matrix(struct op_test *t, int64_t rows, int64_t cols, double scale)
+{
+    add_input(t, 2, rows, cols, false, scale);
+}
+
+void op_param(struct op_test *t, int64_t rows, int64_t cols, double scale)
+{
+    add_input(t, 2, rows, cols, false, scale)->param = true;
+}
+
+void op_vector(struct op_test *t, int64_t n, double scale)
+{
+    add_input(t, 1, n, 1, true, scale)->param = true;
+}
+
+void op_f32(struct op_test *t, int64_t n, int64_t cols, double scale)
+{
+    add_input(t, cols ? 2 : 1, n, cols, true, scale);
+}
+
+void op_constant(struct op_test *t)
+{
+    t->in[t->n_in - 1].constant = true;
+}
+
+int32_t *op_ints(struct op_test *t, int64_t n, int32_t low, int32_t high)
+{
+    assert_true(t->n_int_arrays < OP_INTS_MAX);
+    int32_t *out = xmalloc((size_t)n * sizeof *out);
+
+    for (int64_t i = 0; i < n; i++)
+        out[i] = low + (int32_t)(op_uniform(t) * (high - low));
+    t->n_ints[t->n_int_arrays] = n;
+    return t->ints[t->n_int_arrays++] = out;
+}
+
+int32_t *op_lengths(struct op_test *t, int64_t total, int64_t longest)
+{
+    int32_t *lengths = op_ints(t, total + 2, 0, (int32_t)longest + 1);
+    int64_t n = 0, left = total;
+
+    lengths[n++] = 0; /* an empty one first, and one more wherever the draw says so */
+    for (; left > 0 && n < total + 1; n++) {
+        if (n % 4 == 1)
+            lengths[n] = 1;
+        if (lengths[n] > left || n == total)
+            lengths[n] = (int32_t)left;
+        left -= lengths[n];
+    }
+    assert_int_equal(left, 0);
+    t->n_ints[t->n_int_arrays - 1] = n;
+    return lengths;
+}
+
+static void setup(struct op_test *t, const struct op_row *row, int size, int variant, enum dtype dtype)
+{
+    *t = (struct op_test){ .row = row,
+                           .rows = sizes[size].rows,
+                           .cols = sizes[size].cols,
+                           .dtype = dtype,
+                           .variant = variant,
+                           .rng = { 17, 4, 3, 0 } };
+    row->setup(t);
+}
+
+static void teardown(struct op_test *t)
+{
+    for (int i = 0; i < t->n_in; i++)
+        free(t->in[i].value);
+    for (int i = 0; i < t->n_int_arrays; i++)
+        free(t->ints[i]);
+}
+
+/* Running. */
+
+static void *encode(const double *x, int64_t n, enum dtype dtype)
+{
+    char *bytes = xmalloc((size_t)n * dtype_size(dtype));
+
+    for (int64_t i = 0; i < n; i++) {
+        if (dtype == BF16)
+            ((uint16_t *)(void *)bytes)[i] = bf16_from_f32((float)x[i]);
+        else
+            ((float *)(void *)bytes)[i] = (float)x[i];
+    }
+    return bytes;
+}
+
+static double *decode(struct device *d, const struct tensor *t, uint64_t *bits)
+{
+    int64_t n = tensor_size(t);
+    void *bytes = xmalloc(tensor_bytes(t));
+    double *out = xmalloc((size_t)n * sizeof *out);
+
+    device_download(d, bytes, t);
+    *bits = hash_bytes(*bits, bytes, tensor_bytes(t));
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (double)(t->dtype == BF16 ? f32_from_bf16(((uint16_t *)bytes)[i]) : ((float *)bytes)[i]);
+    free(bytes);
+    return out;
+}
+
+static struct tensor *place(struct ctx *c, int ndim, const int64_t *shape, enum dtype dtype, const double *value)
+{
+    struct tensor *t = tensor_new(c, dtype, ndim, shape);
+
+    if (c->k) {
+        void *bytes = encode(value, tensor_size(t), dtype);
+        device_upload(c->dev, t, bytes);
+        free(bytes);
+    }
+    return t;
+}
+
+static struct tensor *place_input(struct ctx *c, const struct op_test *t, int i, bool wants)
+{
+    const struct op_input *in = &t->in[i];
+    struct tensor *x = place(c, in->ndim, in->shape, in->f32 ? F32 : t->dtype, in->value);
+
+    x->needs_grad = wants && !in->constant;
+    x->is_param = in->param;
+    if (in->param && x->needs_grad) {
+        x->grad = tensor_new(c, F32, x->ndim, x->shape);
+        RUN(c, fill, x->grad, 0.0f);
+    }
+    return x;
+}
+
+/* The gradient that enters at element i of the output: the same for every run. */
+static double entering(int64_t i, enum dtype dtype)
+{
+    struct philox counter = { { (uint32_t)i, 7, 7, 7 } };
+    return rounded((double)philox_block(counter, 3, 5).v[0] * 0x1p-31 - 1, dtype);
+}
+
+static struct tensor *place_entering(struct ctx *c, const struct tensor *y)
+{
+    int64_t n = tensor_size(y);
+    double *values = xmalloc((size_t)n * sizeof *values);
+
+    for (int64_t i = 0; i < n; i++)
+        values[i] = entering(i, y->dtype);
+    struct tensor *dy = place(c, y->ndim, y->shape, y->dtype, values);
+    free(values);
+    return dy;
+}
+
+static struct tensor *step(struct ctx *c, struct op_test *t, const struct mode *mode, struct outcome *out)
+{
+    for (int i = 0; i < t->n_in; i++)
+        t->x[i] = mode->same && i == 1 ? t->x[0] : place_input(c, t, i, mode->wants >> i & 1);
+    c->rng = batch_i32(c, t->rng, 4);
+    struct tensor *y = t->row->run(c, t);
+    out->sites = c->site;
+    if (mode->uses == 2)
+        y = op_add(c, y, t->row->run(c, t));
+    out->recorded = c->tape != NULL;
+    if (out->recorded)
+        tape_backward_from(c, y, place_entering(c, y));
+    return y;
+}
+
+static size_t dry_peak(struct device *d, struct op_test *t, const struct mode *mode, struct arena *host)
+{
+    struct arena measure;
+    struct outcome ignored;
+    struct ctx c = { .dev = d, .host = host, .step = &measure, .recording = true, .training = true };
+
+    arena_measure(&measure);
+    arena_reset(host, 0);
+    step(&c, t, mode, &ignored);
+    arena_reset(host, 0);
+    return measure.peak;
+}
+
+static void check_guards(struct device *d, const struct arena *a, const struct op_test *t)
+{
+    unsigned char *copy = xmalloc(a->size);
+
+    d->driver->download(d, copy, a->base, a->size);
+    int64_t at = guard_find_damage(copy);
+    free(copy);
+    if (at >= 0)
+        fail_msg("%s on %s: [%lld, %lld] variant %d: byte %lld, beyond every block, was written", t->row->name,
+                 d->driver->name, (long long)t->rows, (long long)t->cols, t->variant, (long long)at);
+}
+
+static void fill_pattern(struct device *d, const struct arena *a)
+{
+    void *pattern = xmalloc(a->size);
+
+    memset(pattern, GUARD_PATTERN, a->size);
+    d->driver->upload(d, a->base, pattern, a->size);
+    free(pattern);
+}
+
+static struct outcome run(struct device *d, struct op_test *t, const struct mode *mode)
+{
+    struct arena host, step_arena;
+    struct error err;
+    struct outcome out = { .bits = HASH_START };
+
+    assert_int_equal(arena_init(&host, HOST_BYTES, &err), 0);
+    guard_start(&step_arena);
+    size_t peak = dry_peak(d, t, mode, &host);
+    assert_int_equal(device_arena(d, &step_arena, peak, &err), 0);
+    fill_pattern(d, &step_arena);
+    struct ctx c = {
+        .k = d->driver->kernels, .dev = d, .host = &host, .step = &step_arena, .recording = true, .training = true
+    };
+    struct tensor *y = step(&c, t, mode, &out);
+    d->driver->sync(d);
+    if (step_arena.peak != peak)
+        fail_msg("%s on %s: the dry run foretold %zu bytes, %zu were used", t->row->name, d->driver->name, peak,
+                 step_arena.peak);
+    check_guards(d, &step_arena, t);
+    guard_stop();
+    out.n = tensor_size(y);
+    out.dtype = y->dtype;
+    out.y = decode(d, y, &out.bits);
+    for (int i = 0; i < t->n_in; i++)
+        if (t->x[i]->grad && !(mode->same && i == 1))
+            out.grad[i] = decode(d, t->x[i]->grad, &out.bits);
+    device_arena_release(d, &step_arena);
+    arena_release(&host);
+    return out;
+}
+
+static void outcome_release(struct outcome *o)
+{
+    free(o->y);
+    for (int i = 0; i < OP_INPUTS_MAX; i++)
+        free(o->grad[i]);
+    *o = (struct outcome){ 0 };
+}
+
+/* The reference. */
+
+struct reference {
+    const struct mode *mode;
+    int64_t n;
+    uint32_t sites;
+    enum dtype dtype; /* of the output, for the gradient that enters */
+    double *x[OP_INPUTS_MAX];
+    double *y, *use;
+};
+
+static void reference_forward(struct op_test *t, struct reference *r)
+{
+    memset(r->y, 0, (size_t)r->n * sizeof *r->y);
+    for (int use = 0; use < r->mode->uses; use++) {
+        memset(r->use, 0, (size_t)r->n * sizeof *r->use);
+        t->site = (uint32_t)use * r->sites;
+        t->row->reference(t, r->x, r->use);
+        for (int64_t i = 0; i < r->n; i++)
+            r->y[i] += r->use[i];
+    }
+}
+
+static struct reference reference_new(struct op_test *t, const struct mode *mode, const struct outcome *out)
+{
+    struct reference r = { .mode = mode, .n = out->n, .sites = out->sites, .dtype = out->dtype };
+
+    for (int i = 0; i < t->n_in; i++)
+        r.x[i] = t->in[mode->same && i == 1 ? 0 : i].value;
+    r.y = xmalloc((size_t)r.n * sizeof *r.y);
+    r.use = xmalloc((size_t)r.n * sizeof *r.use);
+    return r;
+}
+
+static void reference_release(struct reference *r)
+{
+    free(r->y);
+    free(r->use);
+}
+
+/*
+ * d loss / d input along direction (NULL: the unit vector of element `at`).  Outputs are subtracted one by one before
+ * they are summed, so that a small step costs few digits; *noise is what it does cost.
+ */
+static double slope(struct op_test *t, struct reference *r, int input, const double *direction, int64_t at,
+                    double *noise)
+{
+    struct op_input *in = &t->in[input];
+    double *old = xmalloc((size_t)in->n * sizeof *old), *ahead = xmalloc((size_t)r->n * sizeof *ahead);
+    double sum = 0, square = 0;
+
+    memcpy(old, in->value, (size_t)in->n * sizeof *old);
+    for (int side = 0; side < 2; side++) {
+        for (int64_t i = 0; i < in->n; i++)
+            in->value[i] = old[i] + (side ? -STEP : STEP) * (direction ? direction[i] : (double)(i == at));
+        reference_forward(t, r);
+        if (side == 0)
+            memcpy(ahead, r->y, (size_t)r->n * sizeof *ahead);
+    }
+    for (int64_t i = 0; i < r->n; i++) {
+        sum += entering(i, r->dtype) * (ahead[i] - r->y[i]);
+        square += r->y[i] * r->y[i];
+    }
+    memcpy(in->value, old, (size_t)in->n * sizeof *old);
+    free(old);
+    free(ahead);
+    *noise = 16 * 0x1p-53 * sqrt(square) / STEP;
+    return sum / (2 * STEP);
+}
+
+/* Comparing. */
+
+struct where {
+    const struct op_test *t;
+    const struct device *d;
+    const struct mode *mode;
+};
+
+static void compare(const struct where *w, const char *what, int64_t i, double got, double want, double allowed)
+{
+    if (fabs(got - want) <= allowed)
+        return;
+    fail_msg("%s on %s, %s, [%lld, %lld] variant %d, %d use(s)%s: %s[%lld] is %.9g, wanted %.9g within %.2g",
+             w->t->row->name, w->d->driver->name, dtype_name(w->t->dtype), (long long)w->t->rows, (long long)w->t->cols,
+             w->t->variant, w->mode->uses, w->mode->same ? ", one tensor" : "", what, (long long)i, got, want, allowed);
+}
+
+static double unit(const struct op_test *t, enum dtype output, bool gradient)
+{
+    if (t->dtype == BF16 || output == BF16)
+        return (gradient ? GRADIENT_UNITS_BF16 : OUTPUT_UNITS_BF16) * 0x1p-8;
+    return (gradient ? GRADIENT_UNITS_F32 : OUTPUT_UNITS_F32) * 0x1p-24;
+}
+
+static void check_output(const struct where *w, const struct outcome *out, const struct reference *r)
+{
+    double square = 0;
+
+    for (int64_t i = 0; i < r->n; i++)
+        square += r->y[i] * r->y[i];
+    double rms = r->n ? sqrt(square / (double)r->n) : 0;
+    for (int64_t i = 0; i < r->n; i++)
+        compare(w, "y", i, out->y[i], r->y[i], unit(w->t, r->dtype, false) * (fabs(r->y[i]) + rms));
+}
+
+/* Slopes of the reference for one input: at single elements, and along random signs, which see every element. */
+struct slopes {
+    int n;
+    int64_t at[SAMPLES];
+    double want[SAMPLES], along[DIRECTIONS], got_along[DIRECTIONS], noise;
+    double rms; /* of the whole gradient, as far as these tell */
+};
+
+static void slopes_single(struct slopes *s, struct op_test *t, struct reference *r, int input)
+{
+    int64_t n = t->in[input].n, most = n > LARGE ? SAMPLES_LARGE : SAMPLES;
+    double square = 0;
+
+    s->n = (int)(n < most ? n : most);
+    for (int i = 0; i < s->n; i++) {
+        s->at[i] = n <= most ? i : i == 0 ? 0 : i == 1 ? n - 1 : (int64_t)(op_uniform(t) * (double)n);
+        s->want[i] = slope(t, r, input, NULL, s->at[i], &s->noise);
+        square += s->want[i] * s->want[i];
+    }
+    s->rms = sqrt(square / s->n);
+}
+
+static void slopes_along(struct slopes *s, struct op_test *t, struct reference *r, int input, const double *got)
+{
+    int64_t n = t->in[input].n;
+    double *sign = xmalloc((size_t)n * sizeof *sign), square = 0;
+
+    for (int k = 0; k < DIRECTIONS; k++) {
+        s->got_along[k] = 0;
+        for (int64_t i = 0; i < n; i++) {
+            sign[i] = op_uniform(t) < 0.5 ? -1 : 1;
+            s->got_along[k] += sign[i] * got[i];
+        }
+        s->along[k] = slope(t, r, input, sign, 0, &s->noise);
+        square += s->along[k] * s->along[k] / DIRECTIONS;
+    }
+    free(sign);
+    s->rms = fmax(s->rms, sqrt(square / (double)n)); /* Hutchinson's estimate; single elements may all be zero */
+}
+
+static void check_gradient(const struct where *w, struct op_test *t, struct reference *r, int input, const double *got)
+{
+    struct slopes s;
+    char what[32];
+
+    if (!t->in[input].n)
+        return;
+    slopes_single(&s, t, r, input);
+    slopes_along(&s, t, r, input, got);
+    double tolerance = unit(t, r->dtype, true), wide = 2 * tolerance * s.rms * sqrt((double)t->in[input].n);
+    snprintf(what, sizeof what, "gradient of input %d", input);
+    for (int i = 0; i < s.n; i++)
+        compare(w, what, s.at[i], got[s.at[i]], s.want[i], tolerance * (fabs(s.want[i]) + s.rms) + s.noise);
+    snprintf(what, sizeof what, "input %d along direction", input);
+    for (int k = 0; k < DIRECTIONS; k++)
+        compare(w, what, k, s.got_along[k], s.along[k], wide + s.noise);
+}
+
+static struct outcome check_against_reference(struct device *d, struct op_test *t, const struct mode *mode)
+{
+    struct where w = { t, d, mode };
+    struct outcome out = run(d, t, mode);
+    struct reference r = reference_new(t, mode, &out);
+
+    reference_forward(t, &r);
+    if (mode->uses == 1)
+        check_output(&w, &out, &r);
+    for (int i = 0; i < t->n_in; i++)
+        if (out.grad[i])
+            check_gradient(&w, t, &r, i, out.grad[i]);
+        else
+            assert_true(t->in[i].constant || (mode->same && i == 1) || !out.recorded);
+    reference_release(&r);
+    return out;
+}
+
+/* Everything but the numbers. */
+
+static void check_again(struct device *d, struct op_test *t, const struct mode *mode, uint64_t bits)
+{
+    int threads = omp_get_max_threads();
+
+    omp_set_num_threads(threads == 1 ? 2 : 1);
+    struct outcome again = run(d, t, mode);
+    omp_set_num_threads(threads);
+    if (again.bits != bits)
+        fail_msg("%s on %s, %s: a second run gives other bits", t->row->name, d->driver->name, dtype_name(t->dtype));
+    outcome_release(&again);
+}
+
+/* One wanted gradient at a time: the others stay away, and the number does not change. */
+static void check_wants(struct device *d, struct op_test *t, const struct outcome *all)
+{
+    for (int i = 0; i < t->n_in; i++) {
+        struct mode mode = { .wants = 1u << i, .uses = 1 };
+        struct outcome one = run(d, t, &mode);
+
+        for (int j = 0; j < t->n_in; j++) {
+            if (j != i || t->in[j].constant)
+                assert_null(one.grad[j]);
+            else
+                assert_memory_equal(one.grad[j], all->grad[j], (size_t)t->in[j].n * sizeof *one.grad[j]);
+        }
+        outcome_release(&one);
+    }
+    struct mode none = { .wants = 0, .uses = 1 };
+    struct outcome frozen = run(d, t, &none);
+    assert_false(frozen.recorded);
+    outcome_release(&frozen);
+}
+
+static void check_details(struct device *d, struct op_test *t, const struct outcome *out)
+{
+    struct mode once = { .wants = ~0u, .uses = 1 }, twice = { .wants = ~0u, .uses = 2 };
+
+    check_again(d, t, &once, out->bits);
+    check_wants(d, t, out);
+    struct outcome o = check_against_reference(d, t, &twice);
+    outcome_release(&o);
+    if (t->row->same_twice) {
+        struct mode same = { .wants = ~0u, .same = true, .uses = 1 };
+        o = check_against_reference(d, t, &same);
+        outcome_release(&o);
+    }
+}
+
+static void check_case(const struct op_row *row, struct device *d, int size, int variant, enum dtype dtype)
+{
+    struct mode once = { .wants = ~0u, .uses = 1 };
+    struct op_test t;
+
+    setup(&t, row, size, variant, dtype);
+    struct outcome out = check_against_reference(d, &t, &once);
+    if (size == SIZE_OF_DETAILS)
+        check_details(d, &t, &out);
+    outcome_release(&out);
+    teardown(&t);
+}
+
+void op_check(const struct op_row *row, struct device *d)
+{
+    for (enum dtype dtype = F32; dtype <= (row->f32_only ? F32 : BF16); dtype++)
+        for (int variant = 0; variant < row->variants; variant++)
+            for (int size = 0; size < ARRAY_LEN(sizes); size++)
+                check_case(row, d, size, variant, dtype);
+}

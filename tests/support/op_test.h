@@ -1,0 +1,83 @@
+/*
+ * op_test.h - one op against an f64 formula, on every device, in every type, at sizes chosen to hurt.
+ *
+ * To test an op, write three short functions and one row of the table in tests/test_ops.c:
+ *   setup      declares the inputs for t->rows and t->cols (op_matrix, op_param, op_vector, op_ints, ...)
+ *   run        calls the op on t->x[0], t->x[1], ... and returns its output
+ *   reference  the forward alone, plain loops in double; gradients come from it by central differences
+ * The framework then checks, for each size, variant, type and device:
+ *   the output and every gradient against the reference evaluated on the same rounded inputs;
+ *   that a parameter's gradient is added to, and that two uses of an input add up;
+ *   that an input that wants no gradient gets none, and that none at all leaves no record;
+ *   that a second run gives the same bits (on the cpu with another number of threads);
+ *   that the dry run foretells the peak, and that no byte after any block is written.
+ *
+ * Tolerances, relative to |wanted| + the root mean square of the whole tensor:
+ *   f32    32 units of 2^-24 for outputs, 64 for gradients: sums of about a thousand terms, functions good to 4e-7
+ *   bf16   2 units of 2^-8 for outputs (their rounding, and that of one value on the way), 4 for gradients
+ */
+#ifndef TESTS_OP_TEST_H
+#define TESTS_OP_TEST_H
+
+#include "kernels/batch.h"
+#include "kernels/kernels.h"
+
+enum { OP_INPUTS_MAX = 6, OP_INTS_MAX = 4 };
+
+struct op_input {
+    int ndim;
+    int64_t shape[2];
+    bool f32;      /* F32 even when the compute type is BF16 */
+    bool param;    /* its gradient is F32 and added to */
+    bool constant; /* wants no gradient */
+    int64_t n;
+    double *value; /* what the device holds, exactly */
+};
+
+struct op_test {
+    const struct op_row *row;
+    int64_t rows, cols;
+    enum dtype dtype;
+    int variant; /* 0 .. row->variants - 1: which activation, which operand is transposed, ... */
+    struct op_input in[OP_INPUTS_MAX];
+    int n_in;
+    int32_t *ints[OP_INTS_MAX]; /* lengths, ids, edges: whatever run and reference agree on */
+    int64_t n_ints[OP_INTS_MAX];
+    int n_int_arrays;
+    struct tensor *x[OP_INPUTS_MAX]; /* for run */
+    int32_t rng[4];                  /* for references of random ops: the content of ctx->rng, */
+    uint32_t site;                   /* and the site of the op's first draw */
+    uint64_t draws;
+};
+
+struct op_row {
+    const char *name;
+    void (*setup)(struct op_test *t);
+    struct tensor *(*run)(struct ctx *c, struct op_test *t);
+    /* y is zeroed and has the size of the output; x[i] are the values of input i */
+    void (*reference)(const struct op_test *t, double *const *x, double *y);
+    int variants;    /* at least 1 */
+    bool same_twice; /* inputs 0 and 1 have one shape and may be one tensor */
+    bool f32_only;
+};
+
+/* For setup.  Values are uniform in [-scale, scale]; scale 0 means 1. */
+void op_matrix(struct op_test *t, int64_t rows, int64_t cols, double scale);
+/* A parameter of the compute type, and one that is F32 always. */
+void op_param(struct op_test *t, int64_t rows, int64_t cols, double scale);
+void op_vector(struct op_test *t, int64_t n, double scale);
+/* F32 data that is not a parameter: [n] when cols is 0, else [n, cols]. */
+void op_f32(struct op_test *t, int64_t n, int64_t cols, double scale);
+/* The last declared input wants no gradient. */
+void op_constant(struct op_test *t);
+/* n integers, uniform in [low, high); the array may be written to before setup returns. */
+int32_t *op_ints(struct op_test *t, int64_t n, int32_t low, int32_t high);
+/* Lengths of sequences that add up to `total` rows: some empty, some single, the longest at most `longest`. */
+int32_t *op_lengths(struct op_test *t, int64_t total, int64_t longest);
+/* Uniform in [0, 1), the same on every run. */
+double op_uniform(struct op_test *t);
+
+/* Runs the whole programme for one row on one device; a failure ends the cmocka test with a message. */
+void op_check(const struct op_row *row, struct device *d);
+
+#endif

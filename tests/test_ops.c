@@ -1,0 +1,356 @@
+/* The table of ops; what is checked of each, and how to add one, is told in tests/support/op_test.h. */
+#include "tests/support/op_test.h"
+
+#include "kernels/device.h"
+#include "tests/support/reference.h"
+#include "tests/support/support.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int64_t at_least(int64_t x, int64_t low)
+{
+    return x < low ? low : x;
+}
+
+static void two_matrices(struct op_test *t)
+{
+    op_matrix(t, t->rows, t->cols, 2);
+    op_matrix(t, t->rows, t->cols, 2);
+}
+
+static void one_matrix(struct op_test *t)
+{
+    op_matrix(t, t->rows, t->cols, 4);
+}
+
+static struct tensor *run_add(struct ctx *c, struct op_test *t)
+{
+    return op_add(c, t->x[0], t->x[1]);
+}
+
+static void add(const struct op_test *t, double *const *x, double *y)
+{
+    for (int64_t i = 0; i < t->in[0].n; i++)
+        y[i] = x[0][i] + x[1][i];
+}
+
+static struct tensor *run_activation(struct ctx *c, struct op_test *t)
+{
+    return op_activation(c, t->x[0], (enum activation)t->variant);
+}
+
+static void activation(const struct op_test *t, double *const *x, double *y)
+{
+    for (int64_t i = 0; i < t->in[0].n; i++)
+        y[i] = reference_activation(x[0][i], (enum activation)t->variant);
+}
+
+/* To the other type and back: what is lost on the way is one rounding to bf16. */
+static struct tensor *run_cast(struct ctx *c, struct op_test *t)
+{
+    return op_cast(c, t->x[0], t->variant ? BF16 : F32);
+}
+
+static void copy(const struct op_test *t, double *const *x, double *y)
+{
+    memcpy(y, x[0], (size_t)t->in[0].n * sizeof *y);
+}
+
+/* Every activation with a bias, then no bias, then a frozen weight. */
+enum { LINEAR_NO_BIAS = ACT_SIGMOID + 1, LINEAR_FROZEN, LINEAR_VARIANTS };
+
+static void linear_setup(struct op_test *t)
+{
+    int64_t outputs = t->rows % 2 ? 37 : 16;
+
+    op_matrix(t, t->rows, t->cols, 1);
+    op_param(t, outputs, t->cols, 2.0 / (double)at_least(t->cols / 16, 1));
+    if (t->variant == LINEAR_FROZEN)
+        op_constant(t);
+    if (t->variant != LINEAR_NO_BIAS)
+        op_vector(t, outputs, 1);
+}
+
+static struct tensor *run_linear(struct ctx *c, struct op_test *t)
+{
+    enum activation act = t->variant < LINEAR_NO_BIAS ? (enum activation)t->variant : ACT_GELU;
+
+    t->x[1]->frozen = t->variant == LINEAR_FROZEN;
+    return op_linear(c, t->x[0], t->x[1], t->variant == LINEAR_NO_BIAS ? NULL : t->x[2], act);
+}
+
+static void linear(const struct op_test *t, double *const *x, double *y)
+{
+    enum activation act = t->variant < LINEAR_NO_BIAS ? (enum activation)t->variant : ACT_GELU;
+    int64_t rows = t->rows, outputs = t->in[1].shape[0];
+
+    for (int64_t i = 0; i < rows * outputs && t->variant != LINEAR_NO_BIAS; i++)
+        y[i] = x[2][i % outputs];
+    reference_matmul(y, x[0], false, x[1], true, rows, outputs, t->cols);
+    for (int64_t i = 0; i < rows * outputs; i++)
+        y[i] = reference_activation(y[i], act);
+}
+
+/* Bit 0 of the variant transposes a, bit 1 b. */
+static void matmul_setup(struct op_test *t)
+{
+    int64_t n = t->rows % 2 ? 31 : 16;
+
+    op_matrix(t, t->variant & 1 ? t->cols : t->rows, t->variant & 1 ? t->rows : t->cols, 1);
+    op_matrix(t, t->variant & 2 ? n : t->cols, t->variant & 2 ? t->cols : n, 1);
+}
+
+static struct tensor *run_matmul(struct ctx *c, struct op_test *t)
+{
+    return op_matmul(c, t->x[0], t->variant & 1, t->x[1], t->variant & 2);
+}
+
+static void matmul(const struct op_test *t, double *const *x, double *y)
+{
+    reference_matmul(y, x[0], t->variant & 1, x[1], t->variant & 2, t->rows, t->in[1].shape[t->variant & 2 ? 0 : 1],
+                     t->cols);
+}
+
+/* Variant n sums n + 1 tables of different heights; the last has one row, asked for by every id. */
+static int64_t table_rows(int table)
+{
+    return (int64_t[]){ 97, 40, 2, 1 }[table];
+}
+
+static void embed_setup(struct op_test *t)
+{
+    for (int i = 0; i <= t->variant; i++) {
+        op_param(t, table_rows(i), t->cols, 1);
+        op_ints(t, t->rows, 0, (int32_t)table_rows(i));
+    }
+}
+
+static struct tensor *run_embed(struct ctx *c, struct op_test *t)
+{
+    struct index ids[4];
+
+    for (int i = 0; i <= t->variant; i++)
+        ids[i] = batch_index(c, t->ints[i], t->rows, table_rows(i));
+    return op_embed(c, t->x, ids, t->variant + 1);
+}
+
+static void embed(const struct op_test *t, double *const *x, double *y)
+{
+    for (int i = 0; i <= t->variant; i++)
+        for (int64_t r = 0; r < t->rows; r++)
+            for (int64_t j = 0; j < t->cols; j++)
+                y[r * t->cols + j] += x[i][t->ints[i][r] * t->cols + j];
+}
+
+/* rows ids out of two thirds as many rows; variant 1: out of a parameter */
+static int64_t gather_rows(const struct op_test *t)
+{
+    return at_least(t->rows * 2 / 3, 1);
+}
+
+static void gather_setup(struct op_test *t)
+{
+    (t->variant ? op_param : op_matrix)(t, gather_rows(t), t->cols, 1);
+    op_ints(t, t->rows, 0, (int32_t)gather_rows(t));
+}
+
+static struct tensor *run_gather(struct ctx *c, struct op_test *t)
+{
+    struct index i = batch_index(c, t->ints[0], t->rows, gather_rows(t));
+    return op_gather(c, t->x[0], &i);
+}
+
+static void gather(const struct op_test *t, double *const *x, double *y)
+{
+    for (int64_t r = 0; r < t->rows; r++)
+        memcpy(y + r * t->cols, x[0] + t->ints[0][r] * t->cols, (size_t)t->cols * sizeof *y);
+}
+
+static void scatter_setup(struct op_test *t)
+{
+    op_matrix(t, t->rows, t->cols, 1);
+    op_ints(t, t->rows, 0, (int32_t)gather_rows(t));
+}
+
+static struct tensor *run_scatter(struct ctx *c, struct op_test *t)
+{
+    struct index i = batch_index(c, t->ints[0], t->rows, gather_rows(t) + 3);
+    return op_scatter(c, t->x[0], &i, gather_rows(t) + 3);
+}
+
+static void scatter(const struct op_test *t, double *const *x, double *y)
+{
+    for (int64_t r = 0; r < t->rows; r++)
+        for (int64_t j = 0; j < t->cols; j++)
+            y[t->ints[0][r] * t->cols + j] += x[0][r * t->cols + j];
+}
+
+static void layer_norm_setup(struct op_test *t)
+{
+    two_matrices(t);
+    op_vector(t, t->cols, 1);
+    op_vector(t, t->cols, 1);
+}
+
+static struct tensor *run_layer_norm(struct ctx *c, struct op_test *t)
+{
+    return op_layer_norm(c, t->x[0], t->x[1], t->x[2], t->x[3], 1e-5f);
+}
+
+static void layer_norm(const struct op_test *t, double *const *x, double *y)
+{
+    reference_layer_norm(y, x[0], x[1], x[2], x[3], t->rows, t->cols, 1e-5f);
+}
+
+static void plain_norm_setup(struct op_test *t)
+{
+    one_matrix(t);
+    op_vector(t, t->cols, 1);
+    op_vector(t, t->cols, 1);
+}
+
+static struct tensor *run_plain_norm(struct ctx *c, struct op_test *t)
+{
+    return op_layer_norm(c, t->x[0], NULL, t->x[1], t->x[2], 1e-5f);
+}
+
+static void plain_norm(const struct op_test *t, double *const *x, double *y)
+{
+    reference_layer_norm(y, x[0], NULL, x[1], x[2], t->rows, t->cols, 1e-5f);
+}
+
+static struct tensor *run_dropout(struct ctx *c, struct op_test *t)
+{
+    return op_dropout(c, t->x[0], 0.3f);
+}
+
+static void dropout(const struct op_test *t, double *const *x, double *y)
+{
+    for (int64_t r = 0; r < t->rows; r++)
+        for (int64_t j = 0; j < t->cols; j++)
+            y[r * t->cols + j] = x[0][r * t->cols + j] * reference_keep(t->rng, t->site, r, j, 0.3f);
+}
+
+/* Variants: head size 32, 64, 128, each plain, then with dropout. */
+static struct reference_attention attention_of(const struct op_test *t, bool fused)
+{
+    return (struct reference_attention){ .q_lengths = t->ints[0],
+                                         .k_lengths = t->ints[fused ? 0 : 1],
+                                         .n = t->n_ints[0],
+                                         .heads = 2,
+                                         .dim = 32 << t->variant % 3,
+                                         .fused = fused,
+                                         .p = t->variant < 3 ? 0 : 0.2f,
+                                         .rng = t->rng,
+                                         .site = t->site };
+}
+
+static void self_attention_setup(struct op_test *t)
+{
+    struct reference_attention a = attention_of(t, true);
+
+    op_matrix(t, t->rows, 3 * a.heads * a.dim, 1);
+    op_lengths(t, t->rows, at_least(t->cols, 40));
+}
+
+static struct tensor *run_self_attention(struct ctx *c, struct op_test *t)
+{
+    struct reference_attention a = attention_of(t, true);
+    struct seqs s = batch_seqs(c, t->ints[0], t->n_ints[0]);
+    return op_attention(c, t->x[0], t->x[0], &s, &s, a.heads, a.p);
+}
+
+static void self_attention(const struct op_test *t, double *const *x, double *y)
+{
+    struct reference_attention a = attention_of(t, true);
+    a.q = a.kv = x[0];
+    reference_attention(y, &a);
+}
+
+/* Every second key sequence is longer than its queries, the others may be empty. */
+static void cross_attention_setup(struct op_test *t)
+{
+    struct reference_attention a = attention_of(t, false);
+    int32_t *queries = op_lengths(t, t->rows, 20), *keys = op_ints(t, t->n_ints[0], 0, 40);
+    int64_t total = 0;
+
+    for (int64_t i = 0; i < t->n_ints[0]; i++) {
+        keys[i] = i % 2 ? queries[i] + 1 : keys[i] / 2;
+        total += keys[i];
+    }
+    op_matrix(t, t->rows, a.heads * a.dim, 1);
+    op_matrix(t, total, 2 * a.heads * a.dim, 1);
+}
+
+static struct tensor *run_cross_attention(struct ctx *c, struct op_test *t)
+{
+    struct reference_attention a = attention_of(t, false);
+    struct seqs qs = batch_seqs(c, t->ints[0], t->n_ints[0]), ks = batch_seqs(c, t->ints[1], t->n_ints[0]);
+    return op_attention(c, t->x[0], t->x[1], &qs, &ks, a.heads, a.p);
+}
+
+static void cross_attention(const struct op_test *t, double *const *x, double *y)
+{
+    struct reference_attention a = attention_of(t, false);
+    a.q = x[0];
+    a.kv = x[1];
+    reference_attention(y, &a);
+}
+
+static const struct op_row rows[] = {
+    { "add", two_matrices, run_add, add, .variants = 1, .same_twice = true },
+    { "activation", one_matrix, run_activation, activation, .variants = ACT_SIGMOID + 1 },
+    { "cast", one_matrix, run_cast, copy, .variants = 2 },
+    { "linear", linear_setup, run_linear, linear, .variants = LINEAR_VARIANTS },
+    { "matmul", matmul_setup, run_matmul, matmul, .variants = 4 },
+    { "embed", embed_setup, run_embed, embed, .variants = 4 },
+    { "gather", gather_setup, run_gather, gather, .variants = 2 },
+    { "scatter", scatter_setup, run_scatter, scatter, .variants = 1 },
+    { "layer_norm", layer_norm_setup, run_layer_norm, layer_norm, .variants = 1, .same_twice = true },
+    { "layer_norm_plain", plain_norm_setup, run_plain_norm, plain_norm, .variants = 1 },
+    { "dropout", one_matrix, run_dropout, dropout, .variants = 1 },
+    { "attention_self", self_attention_setup, run_self_attention, self_attention, .variants = 6 },
+    { "attention_cross", cross_attention_setup, run_cross_attention, cross_attention, .variants = 6 },
+};
+
+static struct device device;
+
+static void check_row(void **state)
+{
+    op_check(*state, &device);
+}
+
+/* The rows whose name contains `wanted` (NULL: all), on one device.  Returns how many failed. */
+static int check_device(const char *name, const char *wanted)
+{
+    struct CMUnitTest tests[ARRAY_LEN(rows)];
+    size_t n = 0;
+
+    for (int i = 0; i < ARRAY_LEN(rows); i++)
+        if (!wanted || strstr(rows[i].name, wanted))
+            tests[n++] = (struct CMUnitTest){ rows[i].name, check_row, NULL, NULL, (void *)(uintptr_t)&rows[i] };
+    return _cmocka_run_group_tests(name, tests, n, NULL, NULL);
+}
+
+/* test_ops [DEVICE [OP]]: without arguments every op on every device that opens */
+int main(int argc, char **argv)
+{
+    static const char *const names[] = { "cpu", "simt", "cuda" };
+    struct error err;
+    int failed = 0;
+
+    for (int i = 0; i < ARRAY_LEN(names); i++) {
+        if (argc > 1 && strcmp(argv[1], names[i]) != 0)
+            continue;
+        if (device_open(&device, names[i], &err)) {
+            printf("%s: left out: %s\n", names[i], err.text);
+            failed += argc > 1;
+            continue;
+        }
+        printf("%s: %s\n", names[i], device.description);
+        failed += check_device(names[i], argc > 2 ? argv[2] : NULL);
+        device_close(&device);
+    }
+    return failed != 0;
+}
