@@ -1,7 +1,6 @@
 /* The table of ops; what is checked of each, and how to add one, is told in tests/support/op_test.h. */
 #include "tests/support/op_test.h"
 
-#include "kernels/device.h"
 #include "tests/support/reference.h"
 #include "tests/support/support.h"
 
@@ -314,43 +313,7 @@ static const struct op_row rows[] = {
     { "attention_cross", cross_attention_setup, run_cross_attention, cross_attention, .variants = 6 },
 };
 
-static struct device device;
-
-static void check_row(void **state)
-{
-    op_check(*state, &device);
-}
-
-/* The rows whose name contains `wanted` (NULL: all), on one device.  Returns how many failed. */
-static int check_device(const char *name, const char *wanted)
-{
-    struct CMUnitTest tests[ARRAY_LEN(rows)];
-    size_t n = 0;
-
-    for (int i = 0; i < ARRAY_LEN(rows); i++)
-        if (!wanted || strstr(rows[i].name, wanted))
-            tests[n++] = (struct CMUnitTest){ rows[i].name, check_row, NULL, NULL, (void *)(uintptr_t)&rows[i] };
-    return _cmocka_run_group_tests(name, tests, n, NULL, NULL);
-}
-
-/* test_ops [DEVICE [OP]]: without arguments every op on every device that opens */
 int main(int argc, char **argv)
 {
-    static const char *const names[] = { "cpu", "simt", "cuda" };
-    struct error err;
-    int failed = 0;
-
-    for (int i = 0; i < ARRAY_LEN(names); i++) {
-        if (argc > 1 && strcmp(argv[1], names[i]) != 0)
-            continue;
-        if (device_open(&device, names[i], &err)) {
-            printf("%s: left out: %s\n", names[i], err.text);
-            failed += argc > 1;
-            continue;
-        }
-        printf("%s: %s\n", names[i], device.description);
-        failed += check_device(names[i], argc > 2 ? argv[2] : NULL);
-        device_close(&device);
-    }
-    return failed != 0;
+    return op_main(rows, ARRAY_LEN(rows), argc, argv);
 }

@@ -80,4 +80,7 @@ double op_uniform(struct op_test *t);
 /* Runs the whole programme for one row on one device; a failure ends the cmocka test with a message. */
 void op_check(const struct op_row *row, struct device *d);
 
+/* The main of a table, "PROGRAM [DEVICE [OP]]": without arguments every row on every device that opens. */
+int op_main(const struct op_row *rows, int n, int argc, char **argv);
+
 #endif

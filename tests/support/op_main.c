@@ -1,0 +1,49 @@
+#include "kernels/device.h"
+#include "tests/support/op_test.h"
+#include "tests/support/support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct device device;
+
+static void check_row(void **state)
+{
+    op_check(*state, &device);
+}
+
+/* The rows whose name contains `wanted` (NULL: all), on one device.  Returns how many failed. */
+static int check_device(const struct op_row *rows, int n_rows, const char *name, const char *wanted)
+{
+    struct CMUnitTest *tests = xcalloc((size_t)n_rows, sizeof *tests);
+    size_t n = 0;
+
+    for (int i = 0; i < n_rows; i++)
+        if (!wanted || strstr(rows[i].name, wanted))
+            tests[n++] = (struct CMUnitTest){ rows[i].name, check_row, NULL, NULL, (void *)(uintptr_t)&rows[i] };
+    int failed = _cmocka_run_group_tests(name, tests, n, NULL, NULL);
+    free(tests);
+    return failed;
+}
+
+int op_main(const struct op_row *rows, int n, int argc, char **argv)
+{
+    static const char *const names[] = { "cpu", "simt", "cuda" };
+    struct error err;
+    int failed = 0;
+
+    for (int i = 0; i < ARRAY_LEN(names); i++) {
+        if (argc > 1 && strcmp(argv[1], names[i]) != 0)
+            continue;
+        if (device_open(&device, names[i], &err)) {
+            printf("%s: left out: %s\n", names[i], err.text);
+            failed += argc > 1;
+            continue;
+        }
+        printf("%s: %s\n", names[i], device.description);
+        failed += check_device(rows, n, names[i], argc > 2 ? argv[2] : NULL);
+        device_close(&device);
+    }
+    return failed != 0;
+}
