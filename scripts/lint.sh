@@ -27,7 +27,7 @@ if have clang-tidy; then
         echo "clang-tidy wants a configured build: left out"
     elif [ "${#sources[@]}" -gt 0 ]; then
         clang-tidy --quiet -p "$(dirname "$database")" --warnings-as-errors='*' \
-            --checks='-*,bugprone-*,clang-analyzer-*,-bugprone-easily-swappable-parameters,-bugprone-narrowing-conversions,-bugprone-reserved-identifier,-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling' \
+            --checks='-*,bugprone-*,clang-analyzer-*,-bugprone-easily-swappable-parameters,-bugprone-narrowing-conversions,-bugprone-reserved-identifier,-bugprone-sizeof-expression,-bugprone-misplaced-widening-cast,-bugprone-suspicious-string-compare,-bugprone-not-null-terminated-result,-clang-analyzer-valist.Uninitialized,-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling' \
             "${sources[@]}" 2>&1 | grep -v ' warnings\? generated' && bad=1
     fi
 fi
