@@ -167,7 +167,7 @@ struct sql_result {
     struct sql_name alias;
     struct sql_span span;
     struct sql_result *next;
-    int first_use, n_uses; /* resolved: what the expression uses */
+    int first_use, n_uses, level; /* while resolving: what it uses, and how deep it stands */
 };
 
 enum sql_set_op { SQL_FIRST_CORE, SQL_UNION, SQL_UNION_ALL, SQL_EXCEPT, SQL_INTERSECT };
@@ -201,7 +201,8 @@ struct sql_cte {
     enum sql_materialized materialized;
     struct sql_select *select;
     struct sql_cte *next;
-    struct sql_output *outputs; /* resolved */
+    enum sql_cte_state { SQL_CTE_NEW, SQL_CTE_OPEN, SQL_CTE_RECURSIVE, SQL_CTE_DONE } state; /* while resolving */
+    struct sql_output *outputs;                                                              /* resolved */
     int n_outputs;
 };
 

@@ -1,0 +1,220 @@
+/* One SELECT of a compound: its results, and the clauses behind FROM. */
+#include "data/sql_resolve.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* The outputs of a SELECT while its results are resolved. */
+struct building {
+    struct sql_resolver *r;
+    const struct sql_scope *scope;
+    struct sql_result *result;
+    struct sql_output *list; /* on the heap */
+    int n, cap;
+};
+
+static int add_output(struct building *b, struct sql_output output)
+{
+    if (b->n == SQL_MAX_OUTPUTS)
+        return sql_fail(b->r, b->scope->core->span, "more than %d columns", SQL_MAX_OUTPUTS);
+    GROW(b->list, b->n, b->cap);
+    b->list[b->n++] = output;
+    return 0;
+}
+
+static int add_starred(void *context, const struct sql_source *s, struct sql_output column)
+{
+    struct building *b = context;
+
+    (void)s;
+    return add_output(b, column) || sql_use_column(b->r, column.column, SQL_SELECT, b->scope->level, b->result->span)
+               ? -1
+               : 0;
+}
+
+/* t.* uses the table itself too. */
+static int use_starred_table(struct building *b, struct sql_source *list)
+{
+    struct sql_result *result = b->result;
+
+    for (struct sql_source *s = list; s; s = s->next) {
+        if (sql_is_open_group(s) && use_starred_table(b, s->group))
+            return -1;
+        if (sql_is_open_group(s) || strcasecmp(sql_source_name(s), result->table.text) != 0)
+            continue;
+        struct sql_use use = { s->table, -1, SQL_SELECT, b->scope->level, result->span.begin, result->span.end };
+        if (s->table >= 0 && sql_use_add(b->r, use))
+            return -1;
+        result->table.text = sql_source_name(s);
+    }
+    return 0;
+}
+
+static int resolve_star(struct building *b)
+{
+    struct sql_core *core = b->scope->core;
+    char sources[400] = "";
+
+    if (!core->from)
+        return sql_fail(b->r, b->result->span, "\"*\" without FROM");
+    if (b->result->table.text && use_starred_table(b, core->from))
+        return -1;
+    int n = sql_each_column(b->r, core->from, b->result->table.text, add_starred, b);
+    if (n != 0)
+        return n < 0 ? -1 : 0;
+    sql_list_sources(sources, sizeof sources, core->from);
+    return sql_fail(b->r, b->result->span, "no table or alias %s here; there are %s", b->result->table.text, sources);
+}
+
+/* What an output without alias is called: its column, or the text it was computed from. */
+static const char *output_name(struct sql_resolver *r, const struct sql_result *result)
+{
+    const struct sql_span at = result->span;
+
+    if (result->alias.text)
+        return result->alias.text;
+    if (result->expr->kind == SQL_EXPR_COLUMN)
+        return result->expr->name.text;
+    char *name = sql_take(r, (size_t)(at.end - at.begin) + 1, 1);
+    return name ? memcpy(name, r->text + at.begin, (size_t)(at.end - at.begin)) : NULL;
+}
+
+static int resolve_result(struct building *b, struct sql_scope *s)
+{
+    struct sql_result *result = b->result;
+    int rc;
+
+    result->first_use = b->r->n_uses;
+    result->level = s->level;
+    if (!result->expr) {
+        rc = resolve_star(b);
+    } else {
+        rc = sql_resolve_expr(b->r, s, result->expr, SQL_SELECT);
+        const char *name = rc ? NULL : output_name(b->r, result);
+        rc = name ? add_output(b, (struct sql_output){ name, result->expr->column }) : -1;
+    }
+    result->n_uses = b->r->n_uses - result->first_use;
+    return rc;
+}
+
+static int resolve_rows(struct building *b, struct sql_scope *s)
+{
+    int width = 0;
+
+    for (struct sql_expr *row = s->core->rows; row; row = row->next) {
+        int n = 0;
+        if (sql_resolve_list(b->r, s, row->list, SQL_SELECT))
+            return -1;
+        for (const struct sql_expr *e = row->list; e; e = e->next)
+            n++;
+        if (row != s->core->rows && n != width)
+            return sql_fail(b->r, row->span, "a row of %d values among rows of %d", n, width);
+        width = n;
+    }
+    for (int i = 0; i < width; i++) {
+        char *name = sql_take(b->r, 24, 1);
+        if (!name)
+            return -1;
+        snprintf(name, 24, "column%d", i + 1);
+        if (add_output(b, (struct sql_output){ name, -1 }))
+            return -1;
+    }
+    return 0;
+}
+
+static int resolve_outputs(struct sql_resolver *r, struct sql_scope *s, struct sql_outputs *out)
+{
+    struct building b = { .r = r, .scope = s };
+    int rc = s->core->rows ? resolve_rows(&b, s) : 0;
+
+    for (b.result = s->core->results; b.result && rc == 0; b.result = b.result->next)
+        rc = resolve_result(&b, s);
+    out->list = rc ? NULL : sql_take(r, (size_t)b.n, sizeof *out->list);
+    out->n = b.n;
+    if (out->list)
+        memcpy(out->list, b.list, (size_t)b.n * sizeof *b.list);
+    free(b.list);
+    return out->list ? 0 : -1;
+}
+
+long sql_ordinal(const struct sql_expr *e)
+{
+    while (e->kind == SQL_EXPR_COLLATE)
+        e = e->left;
+    bool digits = e->kind == SQL_EXPR_LITERAL && strspn(e->text, "0123456789") == strlen(e->text);
+    return digits ? strtol(e->text, NULL, 10) : -1;
+}
+
+int sql_use_ordinal(struct sql_resolver *r, const struct sql_scope *s, const struct sql_outputs *outputs, long n,
+                    const struct sql_expr *e, enum sql_clause clause)
+{
+    const struct sql_result *result = s->core->results;
+    bool star = false;
+
+    if (n < 1 || n > outputs->n)
+        return sql_fail(r, e->span, "column %ld is wanted, the SELECT has %d", n, outputs->n);
+    for (long i = 1; result && i < n && !star; i++) {
+        star = !result->expr;
+        result = result->next;
+    }
+    if (!result || star || !result->expr)
+        return sql_use_column(r, outputs->list[n - 1].column, clause, s->level, e->span);
+    return sql_use_again(r, result, clause, s->level, e->span);
+}
+
+static int resolve_group_by(struct sql_resolver *r, struct sql_scope *s, const struct sql_outputs *outputs)
+{
+    for (struct sql_expr *e = s->core->group; e; e = e->next) {
+        long n = sql_ordinal(e);
+        if (n >= 0 ? sql_use_ordinal(r, s, outputs, n, e, SQL_GROUP) : sql_resolve_expr(r, s, e, SQL_GROUP))
+            return -1;
+    }
+    return 0;
+}
+
+static int resolve_order_term(struct sql_resolver *r, struct sql_scope *s, const struct sql_outputs *outputs,
+                              struct sql_expr *e)
+{
+    struct sql_expr *inner = e;
+    long n = sql_ordinal(e);
+
+    if (n >= 0)
+        return sql_use_ordinal(r, s, outputs, n, e, SQL_ORDER);
+    while (inner->kind == SQL_EXPR_COLLATE)
+        inner = inner->left;
+    /* here, unlike elsewhere, an alias comes before a column of that name */
+    struct sql_result *alias = NULL;
+    if (inner->kind == SQL_EXPR_COLUMN && !inner->table)
+        alias = sql_find_alias(s->core, inner->name.text);
+    if (!alias)
+        return sql_resolve_expr(r, s, e, SQL_ORDER);
+    sql_settle_name(&inner->name, alias->alias.text);
+    return sql_use_again(r, alias, SQL_ORDER, s->level, inner->span);
+}
+
+int sql_resolve_order(struct sql_resolver *r, struct sql_scope *s, const struct sql_outputs *outputs,
+                      struct sql_order *order)
+{
+    for (struct sql_order *o = order; o; o = o->next)
+        if (resolve_order_term(r, s, outputs, o->expr))
+            return -1;
+    return 0;
+}
+
+int sql_resolve_core(struct sql_resolver *r, struct sql_scope *s, struct sql_outputs *out)
+{
+    struct sql_core *core = s->core;
+
+    if (sql_resolve_sources(r, s) || resolve_outputs(r, s, out))
+        return -1;
+    s->aliases = true;
+    if ((core->where && sql_resolve_expr(r, s, core->where, SQL_WHERE)) || resolve_group_by(r, s, out) ||
+        (core->having && sql_resolve_expr(r, s, core->having, SQL_HAVING)))
+        return -1;
+    for (struct sql_window *w = core->windows; w; w = w->next)
+        if (sql_resolve_window(r, s, w, SQL_SELECT))
+            return -1;
+    return 0;
+}
