@@ -4,6 +4,7 @@ static const struct command *const commands[] = {
     &command_gatekeeper,
     &command_export,
     &command_doctor,
+    &command_inspect,
     NULL,
 };
 

@@ -9,6 +9,7 @@
 extern const struct command command_gatekeeper;
 extern const struct command command_export;
 extern const struct command command_doctor;
+extern const struct command command_inspect;
 
 extern const struct program train_program;
 
