@@ -3,7 +3,7 @@
 #include "infer/commands.h"
 #include "infer/detect.h"
 
-static const struct detect_request defaults = { .out = "-", .device = "auto", .tokens = 16384 };
+static const struct detect_request defaults = { .out = "-", .device = "auto", .format = "jsonl", .tokens = 16384 };
 
 #define AT(field) offsetof(struct detect_request, field)
 
@@ -15,6 +15,7 @@ static const struct option table[] = {
       false },
     { "out", 'o', OPTION_STRING, AT(out), "OUT.jsonl", "findings in input order; - is standard output", NULL, 0, 0,
       false },
+    { "format", 0, OPTION_CHOICE, AT(format), "FORM", "JSONL, or lines for people", "jsonl|text", 0, 0, false },
     { "device", 'd', OPTION_STRING, AT(device), "DEVICE", "auto, cpu, cuda, cuda:N or simt", NULL, 0, 0, false },
     { "tokens", 0, OPTION_INT, AT(tokens), "N", "most tokens encoded at once", NULL, 512, 1 << 24, false },
     { 0 },

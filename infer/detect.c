@@ -27,7 +27,7 @@ struct detector {
     struct record group[GROUP];
     int n;
     struct detect_counts *counts;
-    double tokens;
+    bool text; /* lines for people rather than JSONL */
 };
 
 static int open_all(struct detector *d, const struct detect_request *q, struct error *err)
@@ -35,6 +35,7 @@ static int open_all(struct detector *d, const struct detect_request *q, struct e
     if (device_open(&d->device, q->device, err) || workspace_init(&d->work, &d->device, HOST_BYTES, err))
         return -1;
     d->one_schema = q->db != NULL;
+    d->text = !strcmp(q->format, "text");
     if (q->db ? schema_set_open_sqlite(&d->schemas, q->db, err) : schema_set_open(&d->schemas, q->schema, err))
         return -1;
     d->inputs = xcalloc((size_t)d->schemas.n, sizeof *d->inputs);
@@ -127,7 +128,13 @@ static int write_record(struct detector *d, struct record *r, const struct findi
         o = finding_to_json(&d->model, f);
         d->counts->ambiguous += json_is_true(json_object_get(o, "ambiguous"));
     }
-    int rc = o ? json_write_line(out, o, err) : error_set(err, EXIT_CODE_DATA, "record cannot be written as JSON");
+    int rc = 0;
+    if (!o)
+        rc = error_set(err, EXIT_CODE_DATA, "record cannot be written as JSON");
+    else if (d->text)
+        finding_print(out->f, o);
+    else
+        rc = json_write_line(out, o, err);
     json_decref(o);
     return rc;
 }

@@ -11,6 +11,7 @@
 
 struct detect_request {
     const char *model, *schema, *db, *out, *device;
+    const char *format; /* jsonl or text */
     int64_t tokens;
 };
 
@@ -27,6 +28,8 @@ struct finding {
     const struct gate_result *result;
     const float *relevance; /* logits by node */
 };
+/* The same as a few lines for people: question, sentence. */
+void finding_print(FILE *f, const json_t *finding);
 json_t *finding_to_json(const struct gate_model *m, const struct finding *f);
 
 #endif

@@ -87,3 +87,16 @@ json_t *finding_to_json(const struct gate_model *m, const struct finding *f)
                      "kind", kind, "alternatives", alternatives_of(f, ambiguous), "sentence",
                      sentence_of(f, ambiguous, p), "relevance", relevance_of(m, f));
 }
+
+void finding_print(FILE *f, const json_t *finding)
+{
+    const char *error = json_string_value(json_object_get(finding, "error"));
+
+    if (error) {
+        fprintf(f, "error: %s\n\n", error);
+        return;
+    }
+    fprintf(f, "%s\n    [%s] %s\n\n", json_string_value(json_object_get(finding, "question")),
+            json_string_value(json_object_get(finding, "db_id")),
+            json_string_value(json_object_get(finding, "sentence")));
+}

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Installs what ambit needs to be built and tested on Debian 12, and nothing when all of it is there.
+set -euo pipefail
+
+packages=(
+    build-essential cmake ninja-build pkg-config
+    libjansson-dev   # JSON
+    libhdf5-dev      # checkpoints and the cache of encoder rows
+    libsqlite3-dev   # schemas of SQLite files, execution
+    libyaml-dev      # configuration files
+    libutf8proc-dev  # Unicode decomposition for tokenizers
+    liblzma-dev      # corpora that come as .xz
+    libopenblas-dev  # products on any CPU
+    libdnnl-dev      # oneDNN: faster products, bf16
+    libcmocka-dev clang-format # tests and style checks
+)
+
+missing=()
+for package in "${packages[@]}"; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+done
+[ "${#missing[@]}" -eq 0 ] && exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || { echo "install-deps: run as root, or install sudo; missing: ${missing[*]}" >&2; exit 1; }
+    as_root=(sudo)
+fi
+echo "installing: ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
