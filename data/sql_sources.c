@@ -97,7 +97,7 @@ int sql_publish_cte(struct sql_resolver *r, struct sql_cte *c, const struct sql_
 
 int sql_resolve_cte(struct sql_resolver *r, const struct sql_with *with, struct sql_cte *c)
 {
-    struct sql_outputs outputs;
+    struct sql_outputs outputs = { 0 };
 
     if (c->state == SQL_CTE_OPEN)
         return sql_fail(r, c->name.span, "%s refers to itself in a circle", c->name.text);
@@ -135,7 +135,7 @@ static int resolve_group(struct sql_resolver *r, struct sql_scope *s, struct sql
 int sql_resolve_source(struct sql_resolver *r, struct sql_scope *s, struct sql_source *source, enum sql_clause clause,
                        int level)
 {
-    struct sql_outputs outputs;
+    struct sql_outputs outputs = { 0 };
     int rc;
 
     switch (source->kind) {
@@ -156,7 +156,7 @@ int sql_resolve_source(struct sql_resolver *r, struct sql_scope *s, struct sql_s
 
 struct collected {
     struct sql_resolver *r;
-    struct sql_outputs outputs;
+    struct sql_outputs outputs = { 0 };
     int cap;
 };
 
@@ -215,7 +215,7 @@ static struct sql_source *cut_before(struct sql_source *list, const struct sql_s
 /* A NATURAL join is USING with every name that both sides have. */
 static int natural_columns(struct sql_resolver *r, struct sql_source *before, struct sql_source *s)
 {
-    struct sql_outputs own;
+    struct sql_outputs own = { 0 };
     struct sql_name **end = &s->columns;
 
     if (own_columns(r, s, &own))
@@ -286,7 +286,7 @@ static int resolve_tables(struct sql_resolver *r, struct sql_scope *scope, struc
 /* ( a JOIN b ) AS x is a sub-query; ( a ) AS x is a AS x. */
 static int resolve_group(struct sql_resolver *r, struct sql_scope *s, struct sql_source *group)
 {
-    struct sql_outputs outputs;
+    struct sql_outputs outputs = { 0 };
 
     if (sql_deeper(r, group->span) || resolve_tables(r, s, group->group))
         return -1;
