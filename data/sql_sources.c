@@ -156,7 +156,7 @@ int sql_resolve_source(struct sql_resolver *r, struct sql_scope *s, struct sql_s
 
 struct collected {
     struct sql_resolver *r;
-    struct sql_outputs outputs = { 0 };
+    struct sql_outputs outputs;
     int cap;
 };
 
