@@ -34,6 +34,8 @@ void gemm(struct gemm_cache *cache, const struct gemm *g);
 
 /* The same for a piece, through oneDNN.  False when this build, machine or version cannot. */
 bool gemm_dnnl(struct gemm_cache *cache, const struct gemm *g);
+/* The same through OpenBLAS; bf16 operands are converted. */
+void gemm_blas(const struct gemm *g);
 /* What products run through, for the device's description. */
 const char *gemm_library(void);
 

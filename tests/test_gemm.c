@@ -1,0 +1,171 @@
+#include "kernels/cpu/gemm.h"
+
+#include "kernels/rng.h"
+#include "kernels/tensor.h"
+#include "tests/support/reference.h"
+#include "tests/support/support.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct rng rng;
+
+/* n numbers in [-1, 1) as the type wants them, and as doubles */
+static void *numbers(int64_t n, enum dtype dtype, double **exact)
+{
+    float *f = xmalloc((size_t)n * sizeof *f);
+    uint16_t *h = xmalloc((size_t)n * sizeof *h);
+
+    *exact = xmalloc((size_t)n * sizeof **exact);
+    for (int64_t i = 0; i < n; i++) {
+        f[i] = 2 * rng_uniform(&rng) - 1;
+        h[i] = bf16_from_f32(f[i]);
+        (*exact)[i] = (double)(dtype == BF16 ? f32_from_bf16(h[i]) : f[i]);
+    }
+    free(dtype == BF16 ? (void *)f : h);
+    return dtype == BF16 ? (void *)h : f;
+}
+
+static double number(const void *data, enum dtype dtype, int64_t i)
+{
+    return (double)(dtype == BF16 ? f32_from_bf16(((const uint16_t *)data)[i]) : ((const float *)data)[i]);
+}
+
+/* One product both ways against plain loops: through the cache, and through OpenBLAS alone. */
+static void check_product(struct gemm_cache *cache, struct gemm g)
+{
+    int64_t n = g.m * g.n;
+    double *a, *b, *bias, *want = calloc((size_t)n, sizeof *want), square = 0;
+    void *own_a = numbers(g.m * g.k, g.dtype, &a), *own_b = numbers(g.k * g.n, g.dtype, &b);
+    void *own_bias = numbers(g.n, F32, &bias), *y = xcalloc((size_t)n, sizeof(float));
+    double unit = g.dtype == BF16 || g.y_dtype == BF16 ? 0x1p-8 : 0x1p-24 * 32;
+
+    g.a = own_a;
+    g.b = own_b;
+    g.y = y;
+    g.bias = g.act ? own_bias : NULL;
+    for (int64_t i = 0; i < n; i++)
+        want[i] = g.bias ? bias[i % g.n] : 0;
+    reference_matmul(want, a, g.ta, b, g.tb, g.m, g.n, g.k);
+    for (int64_t i = 0; i < n; i++) {
+        want[i] = reference_activation(want[i], g.act);
+        square += want[i] * want[i] / (double)n;
+    }
+    for (int way = 0; way < 2; way++) {
+        memset(y, 0, (size_t)n * dtype_size(g.y_dtype));
+        (way ? gemm_blas(&g) : gemm(cache, &g));
+        for (int64_t i = 0; i < n; i++)
+            if (!(fabs(number(y, g.y_dtype, i) - want[i]) <= unit * (fabs(want[i]) + sqrt(square))))
+                fail_msg("%s: [%lld, %lld, %lld] of %s into %s: y[%lld] is %g, wanted %g", way ? "OpenBLAS" : "gemm",
+                         (long long)g.m, (long long)g.n, (long long)g.k, dtype_name(g.dtype), dtype_name(g.y_dtype),
+                         (long long)i, number(y, g.y_dtype, i), want[i]);
+    }
+    gemm_cache_forget(cache, own_b, (size_t)(g.k * g.n) * dtype_size(g.dtype));
+    free(own_a), free(own_b), free(own_bias), free(y);
+    free(a), free(b), free(bias), free(want);
+}
+
+/* Lengths below, at and above one piece, and above the longest piece. */
+static void test_products(void **state)
+{
+    static const int64_t lengths[] = { 1, 63, 64, 65, 200, 2048, 2119 };
+    struct gemm_cache *cache = gemm_cache_new();
+
+    (void)state;
+    for (int i = 0; i < ARRAY_LEN(lengths); i++)
+        for (enum dtype dtype = F32; dtype <= BF16; dtype++) {
+            int64_t m = lengths[i];
+            check_product(cache, (struct gemm){ .m = m, .n = 33, .k = 31, .dtype = dtype, .y_dtype = dtype });
+            check_product(cache, (struct gemm){ .m = m,
+                                                .n = 48,
+                                                .k = 64,
+                                                .dtype = dtype,
+                                                .tb = true,
+                                                .b_frozen = true,
+                                                .y_dtype = dtype,
+                                                .act = ACT_GELU });
+            check_product(
+                cache,
+                (struct gemm){ .m = 31, .n = 17, .k = m, .dtype = dtype, .ta = true, .y_dtype = F32, .add = true });
+            check_product(
+                cache,
+                (struct gemm){
+                    .m = 31, .n = 17, .k = m, .dtype = dtype, .ta = true, .tb = true, .y_dtype = dtype, .add = true });
+        }
+    gemm_cache_free(cache);
+}
+
+/* A row's numbers do not depend on how many rows stand beside it: pieces of every kind give the same bits. */
+static void check_rows_alone(struct gemm_cache *cache, enum dtype dtype, int64_t k, int64_t n)
+{
+    enum { ROWS = 2300 };
+    static const int64_t alone[] = { 1, 7, 64, 70, 333 };
+    size_t size = dtype_size(dtype);
+    double *exact_a, *exact_b;
+    char *a = numbers(ROWS * k, dtype, &exact_a), *b = numbers(k * n, dtype, &exact_b);
+    char *all = xmalloc((size_t)(ROWS * n) * size), *some = xmalloc((size_t)(ROWS * n) * size);
+    struct gemm g = { .m = ROWS,
+                      .n = n,
+                      .k = k,
+                      .a = a,
+                      .b = b,
+                      .dtype = dtype,
+                      .tb = true,
+                      .b_frozen = true,
+                      .y = all,
+                      .y_dtype = dtype };
+
+    gemm(cache, &g);
+    for (int i = 0; i < ARRAY_LEN(alone); i++) {
+        int64_t from = ROWS - alone[i];
+        g.m = alone[i];
+        g.a = a + (size_t)(from * k) * size;
+        g.y = some;
+        gemm(cache, &g);
+        assert_memory_equal(some, all + (size_t)(from * n) * size, (size_t)(g.m * n) * size);
+    }
+    gemm_cache_forget(cache, b, (size_t)(k * n) * size);
+    free(a), free(b), free(all), free(some), free(exact_a), free(exact_b);
+}
+
+static void test_rows_alone(void **state)
+{
+    struct gemm_cache *cache = gemm_cache_new();
+
+    (void)state;
+    for (enum dtype dtype = F32; dtype <= BF16; dtype++) {
+        check_rows_alone(cache, dtype, 96, 80);
+        check_rows_alone(cache, dtype, 3072, 768);
+        check_rows_alone(cache, dtype, 384, 1);
+    }
+    gemm_cache_free(cache);
+}
+
+/* A weight that was forgotten is read again. */
+static void test_forget(void **state)
+{
+    struct gemm_cache *cache = gemm_cache_new();
+    float a[32], b[32], y;
+    struct gemm g = {
+        .m = 1, .n = 1, .k = 32, .a = a, .b = b, .dtype = F32, .tb = true, .b_frozen = true, .y = &y, .y_dtype = F32
+    };
+
+    (void)state;
+    for (int i = 0; i < 32; i++)
+        a[i] = b[i] = 1;
+    gemm(cache, &g);
+    assert_float_equal(y, 32, 0);
+    b[31] = 2;
+    gemm_cache_forget(cache, b + 31, sizeof *b);
+    gemm(cache, &g);
+    assert_float_equal(y, 33, 0);
+    gemm_cache_free(cache);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_products), cmocka_unit_test(test_rows_alone),
+                                        cmocka_unit_test(test_forget) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

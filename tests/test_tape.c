@@ -1,0 +1,297 @@
+#include "kernels/batch.h"
+#include "kernels/device.h"
+#include "kernels/rng.h"
+#include "kernels/workspace.h"
+#include "tests/support/support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A small post-norm transformer block with every kind of record a model has, run plain and checkpointed. */
+enum { WIDTH = 64, HEADS = 2, INNER = 96, ROWS = 29, BLOCKS = 3, PARAMS = 8 };
+
+static const struct {
+    int64_t rows, cols;
+} param_shapes[PARAMS] = { { 3 * WIDTH, WIDTH }, { 3 * WIDTH, 0 }, { WIDTH, WIDTH }, { WIDTH, 0 },
+                           { INNER, WIDTH },     { WIDTH, INNER }, { WIDTH, 0 },     { WIDTH, 0 } };
+
+struct block {
+    struct tensor *p[PARAMS];
+    struct seqs seqs;
+};
+
+static struct tensor *block_forward(struct ctx *c, struct tensor **in, const void *arg)
+{
+    const struct block *b = arg;
+    struct tensor *qkv = op_linear(c, in[0], b->p[0], b->p[1], ACT_NONE);
+    struct tensor *a = op_attention(c, qkv, qkv, &b->seqs, &b->seqs, HEADS, 0.1f);
+
+    a = op_dropout(c, op_linear(c, a, b->p[2], b->p[3], ACT_NONE), 0.1f);
+    struct tensor *x = op_layer_norm(c, a, in[0], b->p[6], b->p[7], 1e-5f);
+    struct tensor *f = op_linear(c, x, b->p[4], NULL, ACT_GELU);
+    f = op_dropout(c, op_linear(c, f, b->p[5], b->p[3], ACT_NONE), 0.1f);
+    return op_layer_norm(c, f, x, b->p[6], b->p[7], 1e-5f);
+}
+
+static struct tensor *noise(struct ctx *c, struct rng *rng, int64_t rows, int64_t cols, enum dtype dtype)
+{
+    float *x = xmalloc((size_t)(rows * cols) * sizeof *x);
+
+    for (int64_t i = 0; i < rows * cols; i++)
+        x[i] = rng_uniform(rng) - 0.5f;
+    struct tensor *t = batch_f32(c, x, rows, cols, dtype);
+    free(x);
+    return t;
+}
+
+struct run {
+    struct device *d;
+    enum dtype dtype;
+    bool checkpoint;
+    bool frozen; /* the parameters, not the input */
+    uint64_t bits;
+    size_t peak; /* of the real run, when everything is there */
+    int64_t records;
+};
+
+static void add_bits(struct run *r, const struct tensor *t)
+{
+    void *bytes = xmalloc(tensor_bytes(t));
+
+    device_download(r->d, bytes, t);
+    r->bits = hash_bytes(r->bits, bytes, tensor_bytes(t));
+    free(bytes);
+}
+
+static void make_params(struct ctx *c, struct block *b, struct run *r, struct rng *rng)
+{
+    for (int i = 0; i < PARAMS; i++) {
+        int64_t rows = param_shapes[i].rows, cols = param_shapes[i].cols;
+        struct tensor *t = noise(c, rng, rows, cols ? cols : 1, cols ? r->dtype : F32);
+        b->p[i] = t;
+        t->needs_grad = t->is_param = !r->frozen;
+        if (r->frozen)
+            continue;
+        t->grad = tensor_new2(c, F32, rows, cols ? cols : 1);
+        RUN(c, fill, t->grad, 0.0f);
+    }
+}
+
+/* All blocks share their parameters, so each gradient is added to from every block. */
+static void train_step(struct ctx *c, void *arg)
+{
+    static const int32_t lengths[] = { 12, 1, 0, 16 };
+    struct run *r = arg;
+    struct rng rng = { .seed = 5 };
+    struct block b = { .seqs = batch_seqs(c, lengths, ARRAY_LEN(lengths)) };
+
+    c->recording = c->training = true;
+    struct tensor *in = noise(c, &rng, ROWS, WIDTH, r->dtype), *x = in, *dy = noise(c, &rng, ROWS, WIDTH, r->dtype);
+    in->needs_grad = true;
+    make_params(c, &b, r, &rng);
+    for (int i = 0; i < BLOCKS; i++)
+        x = r->checkpoint ? tape_checkpoint(c, block_forward, &b, &x, 1) : block_forward(c, &x, &b);
+    r->records = 0;
+    for (const struct node *n = c->tape; n; n = n->prev)
+        r->records++;
+    tape_backward_from(c, x, dy);
+    r->peak = c->step->peak;
+    if (!c->k)
+        return;
+    r->bits = HASH_START;
+    add_bits(r, x);
+    add_bits(r, in->grad);
+    for (int i = 0; i < PARAMS && !r->frozen; i++)
+        add_bits(r, b.p[i]->grad);
+}
+
+static struct run run_step(struct device *d, enum dtype dtype, bool checkpoint, bool frozen)
+{
+    struct run r = { .d = d, .dtype = dtype, .checkpoint = checkpoint, .frozen = frozen };
+    struct workspace w;
+    struct error err;
+
+    assert_int_equal(workspace_init(&w, d, 1 << 20, &err), 0);
+    workspace_seed(&w, 11, 3);
+    size_t dry = workspace_measure(&w, train_step, &r);
+    assert_int_equal(workspace_run(&w, train_step, &r, &err), 0);
+    assert_int_equal(r.peak, dry);
+    workspace_release(&w);
+    return r;
+}
+
+static void check_blocks(const char *device)
+{
+    struct device d;
+    struct error err;
+
+    if (device_open(&d, device, &err)) {
+        print_message("%s\n", err.text);
+        skip();
+    }
+    for (enum dtype dtype = F32; dtype <= BF16; dtype++)
+        for (int frozen = 0; frozen < 2; frozen++) {
+            struct run plain = run_step(&d, dtype, false, frozen), again = run_step(&d, dtype, false, frozen);
+            struct run kept = run_step(&d, dtype, true, frozen);
+            assert_int_equal(plain.bits, again.bits);
+            assert_int_equal(kept.bits, plain.bits);
+            assert_true(kept.peak < plain.peak);
+            assert_int_equal(kept.records, BLOCKS);
+        }
+    device_close(&d);
+}
+
+static void test_blocks_cpu(void **state)
+{
+    (void)state;
+    check_blocks("cpu");
+}
+
+static void test_blocks_simt(void **state)
+{
+    (void)state;
+    check_blocks("simt");
+}
+
+static void test_blocks_cuda(void **state)
+{
+    (void)state;
+    check_blocks("cuda");
+}
+
+/* The other checks need numbers small enough to follow by hand, on the cpu. */
+static struct device cpu;
+
+static void with_ctx(step_fn *fn)
+{
+    struct workspace w;
+    struct error err;
+
+    assert_int_equal(workspace_init(&w, &cpu, 1 << 16, &err), 0);
+    assert_int_equal(workspace_run(&w, fn, NULL, &err), 0);
+    workspace_release(&w);
+}
+
+static void assert_values(struct ctx *c, const struct tensor *t, const float *want)
+{
+    for (int64_t i = 0; c->k && i < tensor_size(t); i++)
+        assert_float_equal(((const float *)t->data)[i], want[i], 0);
+}
+
+/* loss = sum over both uses of x; the middle tensor b takes part twice */
+static void chain_step(struct ctx *c, void *arg)
+{
+    (void)arg;
+    c->recording = true;
+    struct tensor *x = batch_f32(c, (const float[]){ 1, -2 }, 1, 2, F32);
+    x->needs_grad = true;
+    struct tensor *b = op_activation(c, x, ACT_RELU), *y = op_add(c, op_add(c, b, b), x);
+    tape_backward_from(c, y, batch_f32(c, (const float[]){ 10, 100 }, 1, 2, F32));
+    assert_values(c, y, (const float[]){ 3, -2 });
+    assert_values(c, x->grad, (const float[]){ 30, 100 });
+}
+
+static void test_chain(void **state)
+{
+    (void)state;
+    with_ctx(chain_step);
+}
+
+/* An op whose output nobody used has no gradient and its backward is not run. */
+static void unused_step(struct ctx *c, void *arg)
+{
+    (void)arg;
+    c->recording = true;
+    struct tensor *x = batch_f32(c, (const float[]){ 1, -2 }, 1, 2, F32);
+    x->needs_grad = true;
+    struct tensor *unused = op_activation(c, x, ACT_TANH), *y = op_activation(c, x, ACT_LEAKY_RELU);
+    tape_backward_from(c, y, batch_f32(c, (const float[]){ 1, 10 }, 1, 2, F32));
+    assert_null(unused->grad);
+    assert_values(c, x->grad, (const float[]){ 1, 2 });
+}
+
+static void test_unused(void **state)
+{
+    (void)state;
+    with_ctx(unused_step);
+}
+
+static void silent_step(struct ctx *c, void *arg)
+{
+    (void)arg;
+    struct tensor *x = batch_f32(c, (const float[]){ 1, -2 }, 1, 2, F32);
+    x->needs_grad = true;
+    c->recording = false;
+    struct tensor *y = op_activation(c, x, ACT_RELU);
+    assert_null(c->tape);
+    assert_true(y->needs_grad); /* so that a checkpoint, which runs its block silently, knows */
+    c->recording = true;
+    x->needs_grad = false;
+    y = op_activation(c, x, ACT_RELU);
+    assert_null(c->tape);
+    assert_false(y->needs_grad);
+}
+
+static void test_silent(void **state)
+{
+    (void)state;
+    with_ctx(silent_step);
+}
+
+/* Two slices of one parameter write into their own rows of its gradient. */
+static void slice_step(struct ctx *c, void *arg)
+{
+    (void)arg;
+    c->recording = true;
+    struct tensor *w = batch_f32(c, (const float[]){ 1, 2, 3, 4, 5, 6 }, 3, 2, F32);
+    w->needs_grad = w->is_param = true;
+    w->grad = tensor_new2(c, F32, 3, 2);
+    RUN(c, fill, w->grad, 0.0f);
+    struct tensor *first = tensor_slice(c, w, 0, 1), *last = tensor_slice(c, w, 2, 1);
+    struct tensor *y = op_add(c, op_add(c, first, last), last);
+    tape_backward_from(c, y, batch_f32(c, (const float[]){ 1, 10 }, 1, 2, F32));
+    assert_values(c, y, (const float[]){ 11, 14 });
+    assert_values(c, w->grad, (const float[]){ 1, 10, 0, 0, 2, 20 });
+}
+
+static void test_slice(void **state)
+{
+    (void)state;
+    with_ctx(slice_step);
+}
+
+/* Outside training dropout gives x itself and draws no number. */
+static void evaluation_step(struct ctx *c, void *arg)
+{
+    (void)arg;
+    struct tensor *x = batch_f32(c, (const float[]){ 1, -2 }, 1, 2, F32);
+    c->training = false;
+    assert_ptr_equal(op_dropout(c, x, 0.5f), x);
+    assert_int_equal(c->site, 0);
+    c->training = true;
+    assert_ptr_equal(op_dropout(c, x, 0), x);
+    assert_ptr_not_equal(op_dropout(c, x, 0.5f), x);
+    assert_int_equal(c->site, 1);
+}
+
+static void test_evaluation(void **state)
+{
+    (void)state;
+    with_ctx(evaluation_step);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_blocks_cpu), cmocka_unit_test(test_blocks_simt), cmocka_unit_test(test_blocks_cuda),
+        cmocka_unit_test(test_chain),      cmocka_unit_test(test_unused),      cmocka_unit_test(test_silent),
+        cmocka_unit_test(test_slice),      cmocka_unit_test(test_evaluation),
+    };
+    struct error err;
+
+    if (device_open(&cpu, "cpu", &err))
+        return EXIT_CODE_DEVICE;
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    device_close(&cpu);
+    return failed;
+}
