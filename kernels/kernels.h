@@ -3,11 +3,11 @@
  *
  * KERNEL_LIST is the only place a kernel is declared: it yields the slot, both prototypes and both table rows.
  *
- * Contract of every kernel.  Shapes were checked by the op.  Outputs come first.  A `struct grad` whose t is NULL is not
- * written; add means +=.  Element types follow tensor.h: x, y, w and activations' gradients share the compute type, F32
- * or BF16, unless a line says otherwise; sums run in f32 at least.  Empty tensors are legal and do nothing.  Results are
- * bitwise reproducible: no atomic additions of floats.  A kernel may take scratch from c->step above the current mark and
- * must give it back, with sizes that depend on shapes only.
+ * Contract of every kernel.  Shapes were checked by the op.  Outputs come first.  A `struct grad` whose t is NULL is
+ * not written; add means +=.  Element types follow tensor.h: x, y, w and activations' gradients share the compute type,
+ * F32 or BF16, unless a line says otherwise; sums run in f32 at least.  Empty tensors are legal and do nothing. Results
+ * are bitwise reproducible: no atomic additions of floats.  A kernel may take scratch from c->step above the current
+ * mark and must give it back, with sizes that depend on shapes only.
  */
 #ifndef KERNELS_KERNELS_H
 #define KERNELS_KERNELS_H
@@ -117,8 +117,8 @@ struct kernels {
 #undef KERNEL_SLOT
 };
 
-#define KERNEL_PROTOTYPES(name, args) \
-    void cpu_##name args;             \
+#define KERNEL_PROTOTYPES(name, args)                                                                                  \
+    void cpu_##name args;                                                                                              \
     void cuda_##name args;
 KERNEL_LIST(KERNEL_PROTOTYPES)
 #undef KERNEL_PROTOTYPES
@@ -126,10 +126,10 @@ KERNEL_LIST(KERNEL_PROTOTYPES)
 extern const struct kernels cpu_kernels;
 
 /* The one door every kernel passes through; its arguments are plain names, since a dry run skips them. */
-#define RUN(c, slot, ...)                   \
-    do {                                    \
-        if ((c)->k)                         \
-            (c)->k->slot((c), __VA_ARGS__); \
+#define RUN(c, slot, ...)                                                                                              \
+    do {                                                                                                               \
+        if ((c)->k)                                                                                                    \
+            (c)->k->slot((c), __VA_ARGS__);                                                                            \
     } while (0)
 
 /* Where q, k and v of op_attention lie: element (t, h, d) of each is base[t * stride + h * head_dim + d]. */

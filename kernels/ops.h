@@ -3,7 +3,8 @@
  *
  * Letters: T rows (tokens of all sequences one after another), C channels, H heads, D head size, N nodes, E edges,
  * S segments, P pairs, V classes.  Every op returns a new tensor in the step arena and, when recording, leaves a record
- * for the backward.  Wrong shapes are bugs and abort.  Nothing is padded: sequences are packed and described by offsets.
+ * for the backward.  Wrong shapes are bugs and abort.  Nothing is padded: sequences are packed and described by
+ * offsets.
  */
 #ifndef KERNELS_OPS_H
 #define KERNELS_OPS_H
@@ -14,7 +15,16 @@
 extern "C" {
 #endif
 
-enum activation { ACT_NONE, ACT_GELU /* erf */, ACT_GELU_TANH, ACT_RELU, ACT_LEAKY_RELU /* 0.2 */, ACT_ELU, ACT_TANH, ACT_SIGMOID };
+enum activation {
+    ACT_NONE,
+    ACT_GELU /* erf */,
+    ACT_GELU_TANH,
+    ACT_RELU,
+    ACT_LEAKY_RELU /* 0.2 */,
+    ACT_ELU,
+    ACT_TANH,
+    ACT_SIGMOID
+};
 enum pool { POOL_SUM, POOL_MEAN };
 
 /* n segments of packed rows: segment s is rows offsets[s] .. offsets[s+1]-1.  offsets is I32 [n + 1] on the device. */
@@ -35,8 +45,8 @@ struct index {
 
 /*
  * A batch of graphs as one graph, edges sorted by target: node i receives edges offsets[i] .. offsets[i+1]-1, edge e
- * comes from sources[e] with relation types[e].  out_* is the same by source: node j sends out_edges[out_offsets[j]] ...
- * targets[e] is the receiving node.  All I32 on the device.
+ * comes from sources[e] with relation types[e].  out_* is the same by source: node j sends out_edges[out_offsets[j]]
+ * ... targets[e] is the receiving node.  All I32 on the device.
  */
 struct graph {
     struct tensor *offsets, *sources, *types, *targets, *out_offsets, *out_edges;
@@ -51,17 +61,17 @@ struct gat {
     struct tensor *edge_bias;     /* F32 [types, H], or NULL */
     struct tensor *bias;          /* F32 [H * D], or [D] when mean; NULL for none */
     int heads;
-    bool mean;                    /* average the heads instead of laying them side by side */
-    float slope;                  /* of LeakyReLU */
-    float p;                      /* dropout on the coefficients */
+    bool mean;   /* average the heads instead of laying them side by side */
+    float slope; /* of LeakyReLU */
+    float p;     /* dropout on the coefficients */
 };
 
 /* Rate at step s = 0, 1, ...: lr s / warmup while s < warmup, then with u = (s - warmup) / (total - warmup):
  * lr (1 - u), or lr (1 + cos(pi u)) / 2; nothing from total on.  transformers has the same two schedules. */
 struct schedule {
     float lr;
-    int64_t warmup, total;        /* steps; linear rise, then a fall to zero at total */
-    bool cosine;                  /* half a cosine rather than a line */
+    int64_t warmup, total; /* steps; linear rise, then a fall to zero at total */
+    bool cosine;           /* half a cosine rather than a line */
 };
 
 /* lr is the schedule's times lr_scale; t = rng[2], already raised by schedule, so the first update has t = 1:
@@ -69,7 +79,7 @@ struct schedule {
  * w -= lr decay w;  w -= lr (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps) */
 struct adamw {
     float beta1, beta2, eps, decay, lr_scale;
-    float clip;                   /* largest global norm, 0 for none; norm[0] is the square of the norm */
+    float clip; /* largest global norm, 0 for none; norm[0] is the square of the norm */
 };
 
 /* y = a + b, same shape */

@@ -34,8 +34,9 @@ struct param_arenas {
     struct arena *host, *data;
     bool training; /* gradients, moments and masters too */
 };
-struct tensor *param_new(struct params *p, const struct param_arenas *a, enum dtype dtype, int ndim, const int64_t *shape,
-                         float init_std, unsigned flags, const char *name_fmt, ...) __attribute__((format(printf, 8, 9)));
+struct tensor *param_new(struct params *p, const struct param_arenas *a, enum dtype dtype, int ndim,
+                         const int64_t *shape, float init_std, unsigned flags, const char *name_fmt, ...)
+    __attribute__((format(printf, 8, 9)));
 struct param *params_find(const struct params *p, const char *name);
 void params_release(struct params *p);
 

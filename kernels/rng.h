@@ -2,7 +2,8 @@
  * rng.h - Philox 4x32-10 counters (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
  *
  * A random number is a pure function of (seed, step, site, row, column), so it is the same on every device, in any
- * order, and after a resume.  Seed and step live in a device tensor (ctx->rng); `site` numbers the random ops of a step.
+ * order, and after a resume.  Seed and step live in a device tensor (ctx->rng); `site` numbers the random ops of a
+ * step.
  */
 #ifndef KERNELS_RNG_H
 #define KERNELS_RNG_H

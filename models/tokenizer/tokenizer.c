@@ -30,7 +30,7 @@ struct tokenizer *tokenizer_new(void)
     struct tokenizer *t = xcalloc(1, sizeof *t);
     t->normalizer = (struct bert_normalizer){ .clean_text = true, .chinese = true, .lowercase = true };
     t->wordpiece.max_chars = 100;
-    strcpy(t->wordpiece.prefix, "##");
+    memcpy(t->wordpiece.prefix, "##", sizeof "##");
     t->cleanup = true;
     for (int i = 0; i < SPECIAL_COUNT; i++)
         t->special[i] = -1;
