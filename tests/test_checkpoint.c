@@ -168,6 +168,25 @@ static void test_resume_is_bitwise(void **state)
     model_close(&b);
 }
 
+/* A file of format 1 written long ago, with the numbers of fill(1). */
+static void test_old_file(void **state)
+{
+    struct model a, b;
+    struct error err = { 0 };
+    (void)state;
+
+    model_open(&a, true, 3, false);
+    model_open(&b, true, 3, false);
+    fill(&a, 1);
+    cursor[0] = 0;
+    if (load(&b, "tests/gold/checkpoint", 2, &err))
+        fail_msg("%s", err.text);
+    assert_models_equal(&a, &b, true);
+    assert_int_equal(cursor[0], 5);
+    model_close(&a);
+    model_close(&b);
+}
+
 /* A model without moments reads the same file. */
 static void test_load_for_inference(void **state)
 {
@@ -369,6 +388,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_resume_is_bitwise, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_old_file, setup, teardown),
         cmocka_unit_test_setup_teardown(test_load_for_inference, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_does_not_fit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_folders, setup, teardown),
