@@ -49,7 +49,7 @@ sed '1s/checkpoint 1/checkpoint 9/' $gold >"$work/newer.h5"
 expect 6 "format version 9, this program reads 1" "$work/newer.h5"
 expect 6 "No such file" "$work/nothing.h5"
 expect 6 "neither ambit.h5 nor" "$work"
-expect 2 "DIR|FILE" 
+expect 2 "DIR|FILE"
 
 header='{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}'
 tensors "$work/model.safetensors" "$header" 12345678
