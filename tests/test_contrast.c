@@ -269,16 +269,18 @@ static void doubtful_records_are_left_out(void **state)
 
 static char *folder_bytes(const char *dir)
 {
-    char *all = xcalloc(1, 1), path[4096];
-    for (int f = 0; f <= FOLDS; f++) {
-        snprintf(path, sizeof path, "%s/%s", dir, f < FOLDS ? fold_name((enum fold)f) : "tables");
-        char *text = test_read(strcat(path, f < FOLDS ? ".jsonl" : ".json"));
+    static const char *const names[] = { "tables.json", "train.jsonl", "valid.jsonl", "test.jsonl" };
+    char *all = NULL;
+    size_t size;
+    FILE *f = open_memstream(&all, &size);
+
+    for (int i = 0; i < ARRAY_LEN(names); i++) {
+        char *text = test_read(test_file(dir, names[i], NULL));
         assert_non_null(text);
-        size_t n = strlen(all);
-        all = xrealloc(all, n + strlen(text) + 1);
-        memcpy(all + n, text, strlen(text) + 1);
+        fputs(text, f);
         free(text);
     }
+    fclose(f);
     return all;
 }
 
