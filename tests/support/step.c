@@ -1,0 +1,53 @@
+#include "tests/support/step.h"
+
+#include "tests/support/support.h"
+
+#include <stdlib.h>
+
+enum { HOST_BYTES = 1 << 20, STEP_BYTES = 64 << 20 };
+
+void test_step_open(struct test_step *s, const char *device)
+{
+    static const int32_t rng[4] = { 11, 0, 0, 0 };
+    struct error err;
+
+    *s = (struct test_step){ 0 };
+    assert_int_equal(device_open(&s->device, device, &err), 0);
+    assert_int_equal(arena_init(&s->host, HOST_BYTES, &err), 0);
+    assert_int_equal(device_arena(&s->device, &s->step, STEP_BYTES, &err), 0);
+    s->ctx = (struct ctx){ .k = s->device.driver->kernels,
+                           .dev = &s->device,
+                           .host = &s->host,
+                           .step = &s->step,
+                           .recording = true,
+                           .training = true };
+    s->ctx.rng = batch_i32(&s->ctx, rng, 4);
+}
+
+void test_step_close(struct test_step *s)
+{
+    device_arena_release(&s->device, &s->step);
+    arena_release(&s->host);
+    device_close(&s->device);
+}
+
+struct tensor *test_input(struct test_step *s, const float *values, int64_t rows, int64_t cols, bool param)
+{
+    struct ctx *c = &s->ctx;
+    struct tensor *t = batch_f32(c, values, rows, cols, F32);
+
+    t->needs_grad = true;
+    t->is_param = param;
+    if (param) {
+        t->grad = tensor_like(c, t);
+        RUN(c, fill, t->grad, 0.0f);
+    }
+    return t;
+}
+
+float *test_values(struct test_step *s, const struct tensor *t)
+{
+    float *out = xmalloc(tensor_bytes(t));
+    device_download(&s->device, out, t);
+    return out;
+}
