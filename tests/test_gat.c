@@ -90,7 +90,7 @@ static void open_example(struct example *e, int n_edges)
     double z[NODES * WIDTH];
     struct edge list[EDGES + 1];
 
-    test_step_open(&e->step, "cpu");
+    test_step_open(&e->step);
     project(z);
     for (int i = 0; i < n_edges; i++)
         list[i] = (struct edge){ edges[3 * i], edges[3 * i + 1], edges[3 * i + 2] };
@@ -217,7 +217,7 @@ static void check_case(const json_t *o)
     enum { GOLD_NODES = 11 };
     struct test_step s;
 
-    test_step_open(&s, "cpu");
+    test_step_open(&s);
     struct ctx *c = &s.ctx;
     int heads = (int)json_integer_value(json_object_get(o, "heads"));
     struct graph graph = gold_graph(c, o, GOLD_NODES);
@@ -262,5 +262,5 @@ int main(void)
         cmocka_unit_test(test_double_edge),
         cmocka_unit_test(test_gold),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_devices(tests, ARRAY_LEN(tests));
 }

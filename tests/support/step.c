@@ -1,18 +1,19 @@
 #include "tests/support/step.h"
 
-#include "tests/support/support.h"
-
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { HOST_BYTES = 1 << 20, STEP_BYTES = 64 << 20 };
 
-void test_step_open(struct test_step *s, const char *device)
+static const char *device_name = "cpu";
+
+void test_step_open(struct test_step *s)
 {
     static const int32_t rng[4] = { 11, 0, 0, 0 };
     struct error err;
 
     *s = (struct test_step){ 0 };
-    assert_int_equal(device_open(&s->device, device, &err), 0);
+    assert_int_equal(device_open(&s->device, device_name, &err), 0);
     assert_int_equal(arena_init(&s->host, HOST_BYTES, &err), 0);
     assert_int_equal(device_arena(&s->device, &s->step, STEP_BYTES, &err), 0);
     s->ctx = (struct ctx){ .k = s->device.driver->kernels,
@@ -50,4 +51,23 @@ float *test_values(struct test_step *s, const struct tensor *t)
     float *out = xmalloc(tensor_bytes(t));
     device_download(&s->device, out, t);
     return out;
+}
+
+int test_devices(const struct CMUnitTest *tests, size_t n)
+{
+    static const char *const names[] = { "cpu", "simt", "cuda" };
+    int failed = 0;
+
+    for (int i = 0; i < ARRAY_LEN(names); i++) {
+        struct device d;
+        struct error err;
+        if (device_open(&d, names[i], &err)) {
+            printf("%s: left out: %s\n", names[i], err.text);
+            continue;
+        }
+        device_close(&d);
+        device_name = names[i];
+        failed += _cmocka_run_group_tests(names[i], tests, n, NULL, NULL);
+    }
+    return failed;
 }

@@ -7,6 +7,7 @@
 #include "kernels/batch.h"
 #include "kernels/device.h"
 #include "kernels/kernels.h"
+#include "tests/support/support.h"
 
 struct test_step {
     struct device device;
@@ -14,12 +15,15 @@ struct test_step {
     struct ctx ctx; /* recording, training, and with a seed */
 };
 
-/* A device that does not open ends the test. */
-void test_step_open(struct test_step *s, const char *device);
+/* On the device that test_devices is at. */
+void test_step_open(struct test_step *s);
 void test_step_close(struct test_step *s);
 /* A tensor that wants a gradient, as a parameter of its own or as an activation. */
 struct tensor *test_input(struct test_step *s, const float *values, int64_t rows, int64_t cols, bool param);
 /* The numbers of an F32 tensor; the caller frees. */
 float *test_values(struct test_step *s, const struct tensor *t);
+
+/* Runs the tests on every device that opens; returns how many failed. */
+int test_devices(const struct CMUnitTest *tests, size_t n);
 
 #endif
