@@ -143,14 +143,22 @@ static void push(struct encoder *e, int32_t id, int64_t start, int64_t end)
     e->spans->items[e->spans->count++] = (struct token_span){ start, end };
 }
 
-/* A token over bytes [start, end) of the normalised text. */
+/* A token over bytes [start, end) of the normalised text.  Marks may have changed places, so its first byte need not
+ * come from the first of the raw text. */
 static void push_normal(struct encoder *e, int32_t id, int64_t start, int64_t end)
 {
     const struct token_span *origin = e->text.origin;
-    if (e->spans)
-        push(e, id, origin[start].start, origin[end - 1].end);
-    else
+
+    if (!e->spans) {
         ids_push(e->out, id);
+        return;
+    }
+    struct token_span whole = origin[start];
+    for (int64_t i = start + 1; i < end; i++) {
+        whole.start = origin[i].start < whole.start ? origin[i].start : whole.start;
+        whole.end = origin[i].end > whole.end ? origin[i].end : whole.end;
+    }
+    push(e, id, whole.start, whole.end);
 }
 
 static void encode_words(struct encoder *e, int64_t at, int64_t end)

@@ -54,8 +54,9 @@ void tokenizer_close(struct tokenizer *t);
  * word is unknown.  NULL with EXIT_CODE_USAGE unless 256 <= vocab_size <= 1,000,000. */
 struct tokenizer *tokenizer_from_words(const char *const *texts, int64_t n, int32_t vocab_size, struct error *err);
 
-/* Appends the ids of text to out and, unless spans is NULL, where each came from to spans.  No special tokens are
- * added.  Returns how many were appended; cannot fail. */
+/* Appends the ids of text to out and, unless spans is NULL, where each came from to spans: tokenizers' offsets, but in
+ * bytes, and true to the text where canonical order moved a mark.  No special tokens are added.  Returns how many ids
+ * were appended; cannot fail. */
 int64_t tokenizer_encode(const struct tokenizer *t, const char *text, size_t length, unsigned flags, struct ids *out,
                          struct token_spans *spans);
 

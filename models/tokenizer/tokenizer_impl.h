@@ -40,11 +40,10 @@ int tokenizer_prepare(struct tokenizer *t, struct error *err);
 /* The added token of this id, or NULL; before tokenizer_prepare too. */
 const struct added_token *tokenizer_added(const struct tokenizer *t, int32_t id);
 
-/* The parsed files of a folder; config and specials may be NULL.  where names the folder in errors. */
-struct tokenizer *tokenizer_from_json(const json_t *root, const json_t *config, const json_t *specials,
-                                      const char *where, struct error *err);
-/* The bytes of a vocab.txt. */
-struct tokenizer *tokenizer_from_lines(const char *text, size_t length, const json_t *config, const json_t *specials,
-                                       const char *where, struct error *err);
+struct tokenizer_folder;
+/* From a parsed tokenizer.json, and from the bytes of a vocab.txt; f tells of the other files of the folder. */
+struct tokenizer *tokenizer_from_json(const json_t *root, const struct tokenizer_folder *f, struct error *err);
+struct tokenizer *tokenizer_from_lines(const char *text, size_t length, const struct tokenizer_folder *f,
+                                       struct error *err);
 
 #endif

@@ -17,20 +17,42 @@ static json_t *accents_json(const struct tokenizer *t)
                                                     : json_boolean(t->normalizer.accents == ACCENTS_STRIP);
 }
 
+static json_t *added_token_json(const struct tokenizer *t, const struct added_token *a)
+{
+    return json_pack("{s:s, s:b, s:b, s:b, s:b, s:b}", "content", tokenizer_token(t, a->id), "single_word",
+                     (int)a->single_word, "lstrip", (int)a->lstrip, "rstrip", (int)a->rstrip, "normalized",
+                     (int)a->normalized, "special", (int)a->special);
+}
+
 /* By rising id: tokenizers gives new tokens their ids in the order of the file. */
-static json_t *added_json(const struct tokenizer *t)
+static json_t *added_list_json(const struct tokenizer *t)
 {
     json_t *list = json_array();
 
     for (int32_t id = 0; id < t->vocab.count; id++) {
         const struct added_token *a = tokenizer_added(t, id);
-        if (a)
-            json_array_append_new(list, json_pack("{s:i, s:s, s:b, s:b, s:b, s:b, s:b}", "id", (int)id, "content",
-                                                  tokenizer_token(t, id), "single_word", (int)a->single_word, "lstrip",
-                                                  (int)a->lstrip, "rstrip", (int)a->rstrip, "normalized",
-                                                  (int)a->normalized, "special", (int)a->special));
+        json_t *o = a ? json_pack("{s:i}", "id", (int)id) : NULL;
+        if (a) {
+            json_object_update_new(o, added_token_json(t, a));
+            json_array_append_new(list, o);
+        }
     }
     return list;
+}
+
+/* The same by id, for who reads vocab.txt, which holds the model's own tokens alone. */
+static json_t *added_decoder_json(const struct tokenizer *t)
+{
+    json_t *decoder = json_object();
+    char key[16];
+
+    for (int32_t id = 0; id < t->vocab.count; id++) {
+        const struct added_token *a = tokenizer_added(t, id);
+        snprintf(key, sizeof key, "%d", (int)id);
+        if (a)
+            json_object_set_new(decoder, key, added_token_json(t, a));
+    }
+    return decoder;
 }
 
 static json_t *model_json(const struct tokenizer *t)
@@ -79,7 +101,7 @@ static json_t *tokenizer_json(const struct tokenizer *t)
         json_pack("{s:s, s:s, s:b}", "type", "WordPiece", "prefix", t->wordpiece.prefix, "cleanup", (int)t->cleanup);
 
     return json_pack("{s:s, s:n, s:n, s:o, s:o, s:{s:s}, s:o, s:o, s:o}", "version", "1.0", "truncation", "padding",
-                     "added_tokens", added_json(t), "normalizer", normalizer, "pre_tokenizer", "type",
+                     "added_tokens", added_list_json(t), "normalizer", normalizer, "pre_tokenizer", "type",
                      "BertPreTokenizer", "post_processor", template_json(t), "decoder", decoder, "model",
                      model_json(t));
 }
@@ -106,6 +128,7 @@ static json_t *config_json(const struct tokenizer *t)
 {
     json_t *o = specials_json(t);
 
+    json_object_set_new(o, "added_tokens_decoder", added_decoder_json(t));
     json_object_set_new(o, "tokenizer_class",
                         json_string(is_plain_bert(t) ? "BertTokenizer" : "PreTrainedTokenizerFast"));
     json_object_set_new(o, "do_lower_case", json_boolean(t->normalizer.lowercase));

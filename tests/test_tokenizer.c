@@ -1,0 +1,585 @@
+#include "data/json.h"
+#include "models/tokenizer/bert_normalizer.h"
+#include "models/tokenizer/tokenizer.h"
+#include "models/tokenizer/utf8.h"
+#include "tests/support/support.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GOLD "tests/gold/"
+
+static struct tokenizer *open_gold(const char *name)
+{
+    char path[256];
+    struct error err = { 0 };
+    snprintf(path, sizeof path, GOLD "wordpiece/%s", name);
+    struct tokenizer *t = tokenizer_open(path, &err);
+    if (!t)
+        fail_msg("%s", err.text);
+    return t;
+}
+
+/* Hexadecimal digits as bytes; the caller frees. */
+static char *from_hex(const char *hex, size_t *length)
+{
+    char *bytes = xmalloc(strlen(hex) / 2 + 1);
+    *length = strlen(hex) / 2;
+    for (size_t i = 0; i < *length; i++) {
+        unsigned value;
+        assert_int_equal(sscanf(hex + 2 * i, "%2x", &value), 1);
+        bytes[i] = (char)value;
+    }
+    return bytes;
+}
+
+static void check_ids(const struct ids *ids, const json_t *wanted, const char *where)
+{
+    if (ids->count != (int64_t)json_array_size(wanted))
+        fail_msg("%s: %lld ids, wanted %zu", where, (long long)ids->count, json_array_size(wanted));
+    for (int64_t i = 0; i < ids->count; i++)
+        if (ids->items[i] != json_integer_value(json_array_get(wanted, (size_t)i)))
+            fail_msg("%s: id %lld is %d, wanted %lld", where, (long long)i, (int)ids->items[i],
+                     (long long)json_integer_value(json_array_get(wanted, (size_t)i)));
+}
+
+static void check_spans(const struct token_spans *spans, const json_t *wanted, const char *where)
+{
+    for (int64_t i = 0; i < 2 * spans->count; i++) {
+        int64_t at = i % 2 ? spans->items[i / 2].end : spans->items[i / 2].start;
+        if (at != json_integer_value(json_array_get(wanted, (size_t)i)))
+            fail_msg("%s: token %lld %s at byte %lld, wanted %lld", where, (long long)i / 2, i % 2 ? "ends" : "starts",
+                     (long long)at, (long long)json_integer_value(json_array_get(wanted, (size_t)i)));
+    }
+}
+
+static void check_record(const struct tokenizer *t, const json_t *record, const char *where)
+{
+    struct ids ids = { 0 }, plain = { 0 };
+    struct token_spans spans = { 0 };
+    size_t length;
+    unsigned flags = json_is_true(json_object_get(record, "specials")) ? TOKENIZER_MATCH_SPECIALS : 0;
+    char *text = from_hex(json_string_value(json_object_get(record, "hex")), &length);
+
+    int64_t n = tokenizer_encode(t, text, length, flags, &ids, &spans);
+    assert_int_equal(n, ids.count);
+    tokenizer_encode(t, text, length, flags, &plain, NULL);
+    check_ids(&ids, json_object_get(record, "ids"), where);
+    check_ids(&plain, json_object_get(record, "ids"), where);
+    assert_int_equal(spans.count, ids.count);
+    if (json_object_get(record, "spans"))
+        check_spans(&spans, json_object_get(record, "spans"), where);
+    char *decoded = tokenizer_decode(t, ids.items, ids.count, TOKENIZER_SKIP_SPECIALS);
+    assert_string_equal(decoded, json_string_value(json_object_get(record, "decoded")));
+    free(decoded);
+    free(text);
+    ids_release(&ids);
+    ids_release(&plain);
+    token_spans_release(&spans);
+}
+
+static void test_gold(void **state)
+{
+    struct tokenizer *cased = open_gold("cased"), *uncased = open_gold("uncased");
+    struct error err = { 0 };
+    struct json_reader *r = json_reader_open(GOLD "wordpiece.jsonl", &err);
+    json_t *record;
+    int n = 0;
+    (void)state;
+
+    assert_non_null(r);
+    for (int rc; (rc = json_reader_next(r, &record, &err)) != 0;) {
+        assert_int_equal(rc, 1);
+        const char *model = json_string_value(json_object_get(record, "model"));
+        if (model) {
+            check_record(strcmp(model, "cased") == 0 ? cased : uncased, record, json_reader_where(r));
+            n++;
+        }
+        json_decref(record);
+    }
+    assert_true(n > 700);
+    json_reader_close(r);
+    tokenizer_close(cased);
+    tokenizer_close(uncased);
+}
+
+static uint64_t fnv(uint64_t h, const char *bytes, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        h = (h ^ (unsigned char)bytes[i]) * 0x100000001B3u;
+    return h;
+}
+
+/* The words of "a<cp>b", each with a zero byte behind, and one more. */
+static uint64_t hash_character(uint64_t h, const struct bert_normalizer *n, uint32_t cp, struct normal_text *buffer)
+{
+    char text[8] = "a";
+    int length = 1 + utf8_write(text + 1, cp);
+
+    text[length++] = 'b';
+    bert_normalize(n, text, 0, length, buffer);
+    for (int64_t at = 0, stop, words = 0; bert_next_word(buffer->text, &at, buffer->length, &stop);
+         at = stop, words++) {
+        if (words)
+            h = fnv(h, "", 1);
+        h = fnv(h, buffer->text + at, stop - at);
+    }
+    return fnv(h, "\0", 2);
+}
+
+/* Every code point through the whole pipeline, cased and uncased, against what tokenizers made of it. */
+static void test_every_code_point(void **state)
+{
+    struct bert_normalizer uncased = { .clean_text = true, .chinese = true, .lowercase = true }, cased = uncased;
+    struct normal_text buffer = { 0 };
+    FILE *f = fopen(GOLD "char_blocks.txt", "r");
+    char line[256];
+    unsigned block, blocks = 0;
+    unsigned long long wanted;
+    (void)state;
+
+    cased.lowercase = false;
+    bert_normalizer_prepare(&uncased);
+    bert_normalizer_prepare(&cased);
+    assert_non_null(f);
+    assert_non_null(fgets(line, sizeof line, f));
+    for (; fscanf(f, "%x %llx", &block, &wanted) == 2; blocks++) {
+        uint64_t h = 0xCBF29CE484222325u;
+        for (uint32_t cp = block; cp < block + 256; cp++)
+            if (cp < 0xD800 || cp >= 0xE000) {
+                h = hash_character(h, &uncased, cp, &buffer);
+                h = hash_character(h, &cased, cp, &buffer);
+            }
+        if (h != wanted)
+            fail_msg("a code point of block U+%04X is treated differently", block);
+    }
+    assert_int_equal(blocks, 0x1100);
+    fclose(f);
+    normal_text_release(&buffer);
+}
+
+static void test_specials_stay_text(void **state)
+{
+    static const char text[] = "a [SEP] [CLS]";
+    struct tokenizer *t = open_gold("uncased");
+    struct ids ids = { 0 };
+    (void)state;
+
+    tokenizer_encode(t, text, strlen(text), 0, &ids, NULL);
+    for (int64_t i = 0; i < ids.count; i++) {
+        assert_int_not_equal(ids.items[i], tokenizer_special(t, SPECIAL_SEP));
+        assert_int_not_equal(ids.items[i], tokenizer_special(t, SPECIAL_CLS));
+    }
+    ids.count = 0;
+    assert_int_equal(tokenizer_encode(t, text, strlen(text), TOKENIZER_MATCH_SPECIALS, &ids, NULL), 3);
+    assert_int_equal(ids.items[1], tokenizer_special(t, SPECIAL_SEP));
+    assert_int_equal(ids.items[2], tokenizer_special(t, SPECIAL_CLS));
+    ids_release(&ids);
+    tokenizer_close(t);
+}
+
+static void test_vocabulary(void **state)
+{
+    struct tokenizer *t = open_gold("uncased");
+    (void)state;
+
+    assert_string_equal(tokenizer_token(t, tokenizer_special(t, SPECIAL_MASK)), "[MASK]");
+    assert_int_equal(tokenizer_id(t, "[PAD]"), tokenizer_special(t, SPECIAL_PAD));
+    assert_int_equal(tokenizer_id(t, "[new1]"), tokenizer_vocab_size(t) - 3);
+    assert_int_equal(tokenizer_id(t, "no such token"), -1);
+    assert_null(tokenizer_token(t, -1));
+    assert_null(tokenizer_token(t, tokenizer_vocab_size(t)));
+    for (int32_t id = 0; id < tokenizer_vocab_size(t); id++)
+        assert_int_equal(tokenizer_id(t, tokenizer_token(t, id)), id);
+    tokenizer_close(t);
+}
+
+/* Invalid bytes become U+FFFD as Python's errors="replace" places them, and are dropped. */
+static void test_invalid_utf8(void **state)
+{
+    static const struct {
+        const char *text;
+        int replacements;
+    } cases[] = { { "\xff", 1 },         { "\xc3", 1 },         { "\xe4\xbd", 1 },         { "\xe4\xbdz", 1 },
+                  { "\xf0\x9f\x98", 1 }, { "\xed\xa0\x80", 3 }, { "\xc0\xaf", 2 },         { "\xf4\x90\x80\x80", 4 },
+                  { "\x80\x80", 2 },     { "\xe4\xff", 2 },     { "\xf8\x88\x80\x80", 4 }, { "\xe0\x80\x80", 3 } };
+    struct bert_normalizer keep = { 0 };
+    struct normal_text buffer = { 0 };
+    (void)state;
+
+    bert_normalizer_prepare(&keep);
+    for (int i = 0; i < ARRAY_LEN(cases); i++) {
+        bert_normalize(&keep, cases[i].text, 0, (int64_t)strlen(cases[i].text), &buffer);
+        int64_t kept = buffer.length - (strchr(cases[i].text, 'z') ? 1 : 0);
+        assert_int_equal(kept, 3 * cases[i].replacements);
+        assert_memory_equal(buffer.text, "\xef\xbf\xbd", 3);
+    }
+    normal_text_release(&buffer);
+}
+
+/* A million marks that want to be put in order, and words without end, take time in proportion. */
+static void test_hostile_text(void **state)
+{
+    enum { N = 1000000 };
+    struct tokenizer *t = open_gold("uncased");
+    struct ids ids = { 0 };
+    char *text = xmalloc(6 * N);
+    (void)state;
+
+    for (int i = 0; i < N; i++)
+        memcpy(text + 6 * i, i % 2 ? "\xe3\x80\xae\xe1\xb7\xbb" : "\xe1\xb7\xbb\xe1\xad\x84", 6);
+    assert_int_equal(tokenizer_encode(t, text, 6 * N, 0, &ids, NULL), 1);
+    memset(text, 'a', 6 * N);
+    assert_int_equal(tokenizer_encode(t, text, 6 * N, 0, &ids, NULL), 1);
+    assert_int_equal(ids.items[1], tokenizer_special(t, SPECIAL_UNK));
+    memset(text, '[', 6 * N);
+    assert_int_equal(tokenizer_encode(t, text, 6 * N, TOKENIZER_MATCH_SPECIALS, &ids, NULL), 6 * N);
+    ids_release(&ids);
+    free(text);
+    tokenizer_close(t);
+}
+
+struct job {
+    const struct tokenizer *t;
+    struct ids ids;
+};
+
+static const char sentence[] = "Zürich: how many students named Đorđe have 2,500.75 naïve cafés? [SEP] NEW2 你好";
+
+static void *encode_often(void *arg)
+{
+    struct job *job = arg;
+    for (int i = 0; i < 500; i++) {
+        job->ids.count = 0;
+        tokenizer_encode(job->t, sentence, strlen(sentence), TOKENIZER_MATCH_SPECIALS, &job->ids, NULL);
+    }
+    return NULL;
+}
+
+static void test_threads(void **state)
+{
+    struct tokenizer *t = open_gold("uncased");
+    struct job jobs[4] = { { 0 } };
+    pthread_t threads[4];
+    (void)state;
+
+    for (int i = 0; i < 4; i++) {
+        jobs[i].t = t;
+        assert_int_equal(pthread_create(&threads[i], NULL, encode_often, &jobs[i]), 0);
+    }
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < 4; i++) {
+        assert_true(jobs[i].ids.count > 10 && jobs[i].ids.count == jobs[0].ids.count);
+        assert_memory_equal(jobs[i].ids.items, jobs[0].ids.items, (size_t)jobs[0].ids.count * sizeof(int32_t));
+        if (i)
+            ids_release(&jobs[i].ids);
+    }
+    ids_release(&jobs[0].ids);
+    tokenizer_close(t);
+}
+
+static void check_same(const char *dir, const struct tokenizer *wanted)
+{
+    struct error err = { 0 };
+    struct ids a = { 0 }, b = { 0 };
+    struct tokenizer *t = tokenizer_open(dir, &err);
+    if (!t)
+        fail_msg("%s", err.text);
+
+    assert_int_equal(tokenizer_vocab_size(t), tokenizer_vocab_size(wanted));
+    for (int i = 0; i < SPECIAL_COUNT; i++)
+        assert_int_equal(tokenizer_special(t, (enum special_token)i), tokenizer_special(wanted, (enum special_token)i));
+    tokenizer_encode(t, sentence, strlen(sentence), TOKENIZER_MATCH_SPECIALS, &a, NULL);
+    tokenizer_encode(wanted, sentence, strlen(sentence), TOKENIZER_MATCH_SPECIALS, &b, NULL);
+    assert_int_equal(a.count, b.count);
+    assert_memory_equal(a.items, b.items, (size_t)a.count * sizeof(int32_t));
+    ids_release(&a);
+    ids_release(&b);
+    tokenizer_close(t);
+}
+
+static void test_save(void **state)
+{
+    static const char *const models[] = { "cased", "uncased" };
+    (void)state;
+
+    for (int i = 0; i < ARRAY_LEN(models); i++) {
+        char *dir = test_dir_new();
+        struct error err = { 0 };
+        struct tokenizer *t = open_gold(models[i]);
+        assert_int_equal(tokenizer_save(t, dir, &err), 0);
+        check_same(dir, t);
+        assert_int_equal(unlink(test_file(dir, "tokenizer.json", NULL)), 0);
+        check_same(dir, t); /* vocab.txt and tokenizer_config.json say the same */
+        tokenizer_close(t);
+        test_dir_remove(dir);
+    }
+}
+
+static void test_save_refused(void **state)
+{
+    struct tokenizer *t = open_gold("cased");
+    struct error err = { 0 };
+    char *dir = test_dir_new();
+    (void)state;
+
+    assert_int_equal(tokenizer_save(t, test_file(dir, "file", "x"), &err), -1);
+    assert_error(err, "file");
+    tokenizer_close(t);
+    test_dir_remove(dir);
+}
+
+static const char *const corpus[] = {
+    "Show the names of all singers and the names of their concerts",
+    "Which singer gave the most concerts in the stadium of Zürich?",
+    "How many concerts did each singer give, and in which stadium?",
+    "List singers, concerts and stadiums ordered by year",
+};
+
+static void test_learn(void **state)
+{
+    struct error err = { 0 };
+    struct ids ids = { 0 };
+    struct tokenizer *a = tokenizer_from_words(corpus, ARRAY_LEN(corpus), 300, &err);
+    struct tokenizer *b = tokenizer_from_words(corpus, ARRAY_LEN(corpus), 300, &err);
+    char *dir = test_dir_new();
+    (void)state;
+
+    assert_true(a && b && tokenizer_vocab_size(a) <= 300);
+    assert_int_equal(tokenizer_vocab_size(a), tokenizer_vocab_size(b));
+    for (int32_t i = 0; i < tokenizer_vocab_size(a); i++)
+        assert_string_equal(tokenizer_token(a, i), tokenizer_token(b, i));
+    assert_true(tokenizer_id(a, "singer") > 0 && tokenizer_id(a, "concerts") > 0);
+    tokenizer_encode(a, "zyxq_7 Concerts!", 16, 0, &ids, NULL); /* nothing plain is unknown */
+    for (int64_t i = 0; i < ids.count; i++)
+        assert_int_not_equal(ids.items[i], tokenizer_special(a, SPECIAL_UNK));
+    char *text = tokenizer_decode(a, ids.items, ids.count, 0);
+    assert_string_equal(text, "zyxq _ 7 concerts!");
+    free(text);
+    assert_int_equal(tokenizer_save(a, dir, &err), 0);
+    check_same(dir, a);
+    ids_release(&ids);
+    tokenizer_close(a);
+    tokenizer_close(b);
+    test_dir_remove(dir);
+}
+
+static void test_learn_bounds(void **state)
+{
+    struct error err = { 0 };
+    (void)state;
+
+    assert_null(tokenizer_from_words(corpus, ARRAY_LEN(corpus), 255, &err));
+    assert_error(err, "255", "256");
+    assert_int_equal(err.code, EXIT_CODE_USAGE);
+    struct tokenizer *t = tokenizer_from_words(NULL, 0, 256, &err);
+    assert_true(t && tokenizer_vocab_size(t) > 100 && tokenizer_vocab_size(t) < 256);
+    tokenizer_close(t);
+}
+
+/* The text with the first `from` in it replaced; the caller frees. */
+static char *replaced(const char *text, const char *from, const char *to)
+{
+    const char *at = strstr(text, from);
+    if (!at)
+        fail_msg("the good file does not hold %s", from);
+    char *out = xmalloc(strlen(text) + strlen(to) + 1);
+    sprintf(out, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    return out;
+}
+
+static void expect_refused(const char *dir, const char *what, const char *const *words)
+{
+    struct error err = { 0 };
+    struct tokenizer *t = tokenizer_open(dir, &err);
+    if (t)
+        fail_msg("accepted: %s", what);
+    if (err.code != EXIT_CODE_CHECKPOINT)
+        fail_msg("exit code %d for %s: %s", err.code, what, err.text);
+    for (; *words; words++)
+        if (!strstr(err.text, *words))
+            fail_msg("%s: \"%s\" does not say %s", what, err.text, *words);
+}
+
+static const char good_json[] =
+    "{\"added_tokens\":[{\"id\":0,\"content\":\"[PAD]\",\"special\":true},{\"id\":7,\"content\":\"<x>\"}],"
+    "\"normalizer\":{\"type\":\"BertNormalizer\",\"clean_text\":true,\"handle_chinese_chars\":true,"
+    "\"strip_accents\":null,\"lowercase\":true},\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},"
+    "\"post_processor\":{\"type\":\"BertProcessing\",\"sep\":[\"[SEP]\",3],\"cls\":[\"[CLS]\",2]},"
+    "\"decoder\":{\"type\":\"WordPiece\",\"prefix\":\"##\",\"cleanup\":true},"
+    "\"model\":{\"type\":\"WordPiece\",\"unk_token\":\"[UNK]\",\"continuing_subword_prefix\":\"##\","
+    "\"max_input_chars_per_word\":100,\"vocab\":{\"[PAD]\":0,\"[UNK]\":1,\"[CLS]\":2,\"[SEP]\":3,\"a\":4,\"b\":5,"
+    "\"##b\":6}}}";
+
+static void test_bad_json(void **state)
+{
+    static const struct {
+        const char *from, *to, *words[4];
+    } cases[] = {
+        { "\"[UNK]\":1", "\"unk\":1", { "model", "unk_token", "[UNK]" } },
+        { "\"[SEP]\":3", "\"[sep]\":3", { "sep_token", "[SEP]" } },
+        { "\"b\":5", "\"b\":4", { "vocab", "both have id 4" } },
+        { "\"b\":5", "\"b\":9", { "vocab", "\"b\"", "without holes" } },
+        { "\"b\":5", "\"b\":-1", { "vocab", "\"b\"", "-1" } },
+        { "\"b\":5", "\"b\":\"5\"", { "vocab", "\"b\"", "integer" } },
+        { "\"b\":5", "\"b\":5.0", { "vocab", "\"b\"", "integer" } },
+        { "\"b\":5", "\"b\":99999999999999", { "vocab", "\"b\"", "99999999999999" } },
+        { "\"b\":5", "\"a\":5", { "tokenizer.json", "line 1" } },
+        { "\"b\":5", "\"b\\n\":5", { "token 5", "line break" } },
+        { "\"b\":5", "\"\\u0000\":5", { "tokenizer.json", "line 1" } },
+        { "\"vocab\":{", "\"vocab\":[{", { "tokenizer.json" } },
+        { "\"vocab\":", "\"words\":", { "model", "vocab" } },
+        { "\"type\":\"WordPiece\",\"unk", "\"type\":\"BPE\",\"unk", { "model", "BPE", "WordPiece" } },
+        { "\"unk_token\":\"[UNK]\"", "\"unk_token\":7", { "model", "unk_token" } },
+        { "per_word\":100", "per_word\":0", { "max_input_chars_per_word", "0" } },
+        { "per_word\":100", "per_word\":1000000000", { "max_input_chars_per_word", "1000000000" } },
+        { "prefix\":\"##\",\"max", "prefix\":\"##################\",\"max", { "continuing_subword_prefix" } },
+        { "\"BertNormalizer\"", "\"NFC\"", { "normalizer", "NFC", "BertNormalizer" } },
+        { "\"normalizer\":{", "\"normal\":{", { "normalizer" } },
+        { "\"lowercase\":true", "\"lowercase\":1", { "normalizer", "lowercase" } },
+        { "\"strip_accents\":null", "\"strip_accents\":\"no\"", { "normalizer", "strip_accents" } },
+        { "\"BertPreTokenizer\"", "\"ByteLevel\"", { "pre_tokenizer", "ByteLevel" } },
+        { "{\"type\":\"WordPiece\",\"prefix", "{\"type\":\"ByteLevel\",\"prefix", { "decoder", "ByteLevel" } },
+        { "\"sep\":[\"[SEP]\",3]", "\"sep\":[\"a\",4]", { "post_processor", "[SEP]" } },
+        { "\"BertProcessing\"", "\"RobertaProcessing\"", { "post_processor", "RobertaProcessing" } },
+        { "\"id\":7", "\"id\":8", { "added_tokens[1]", "<x>", "wanted 7" } },
+        { "\"id\":0", "\"id\":1", { "added_tokens[0]", "[PAD]", "wanted 0" } },
+        { "\"content\":\"<x>\"", "\"content\":\"\"", { "added_tokens[1]", "empty" } },
+        { "\"id\":7,\"content\":\"<x>\"", "\"id\":0,\"content\":\"[PAD]\"", { "added_tokens[1]", "twice" } },
+        { "\"content\":\"<x>\"", "\"content\":\"\\u200b\",\"normalized\":true", { "token 7", "empty" } },
+        { "\"special\":true", "\"special\":\"yes\"", { "added_tokens[0]", "special" } },
+        { "\"added_tokens\":[", "\"added_tokens\":{}, \"x\":[", { "added_tokens" } },
+    };
+    char *dir = test_dir_new();
+    struct error err = { 0 };
+    (void)state;
+
+    test_file(dir, "tokenizer.json", good_json);
+    struct tokenizer *t = tokenizer_open(dir, &err);
+    if (!t)
+        fail_msg("%s", err.text);
+    tokenizer_close(t);
+    for (int i = 0; i < ARRAY_LEN(cases); i++) {
+        char *bad = replaced(good_json, cases[i].from, cases[i].to);
+        test_file(dir, "tokenizer.json", bad);
+        expect_refused(dir, cases[i].to, cases[i].words);
+        free(bad);
+    }
+    test_dir_remove(dir);
+}
+
+/* A file cut anywhere is refused. */
+static void test_truncated_json(void **state)
+{
+    static const char *const words[] = { "tokenizer.json", NULL };
+    char *dir = test_dir_new(), cut[sizeof good_json];
+    (void)state;
+
+    for (size_t n = 0; n < strlen(good_json); n++) {
+        memcpy(cut, good_json, n);
+        cut[n] = '\0';
+        test_file(dir, "tokenizer.json", cut);
+        expect_refused(dir, "a cut file", words);
+    }
+    test_dir_remove(dir);
+}
+
+static void test_bad_lines(void **state)
+{
+    static const struct {
+        const char *vocab, *config, *specials, *words[4];
+    } cases[] = {
+        { NULL, NULL, NULL, { "neither tokenizer.json nor vocab.txt" } },
+        { "", NULL, NULL, { "vocab.txt", "empty" } },
+        { "[PAD]\n[CLS]\n[SEP]\na\n", NULL, NULL, { "vocab.txt", "[UNK]" } },
+        { "[PAD]\n[UNK]\n[CLS]\na\n", NULL, NULL, { "sep_token", "[SEP]" } },
+        { "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\na\n", NULL, NULL, { "vocab.txt", "tokens 4 and 5", "\"a\"" } },
+        { "[PAD]\n[UNK]\n[CLS]\n[SEP]\n\xff\n", NULL, NULL, { "vocab.txt", "line 5", "UTF-8" } },
+        { "[PAD]\n[UNK]\n[CLS]\n[SEP]\n", "{\"do_lower_case\":1}", NULL, { "tokenizer_config.json", "do_lower_case" } },
+        { "[PAD]\n[UNK]\n[CLS]\n[SEP]\n", "[]", NULL, { "tokenizer_config.json", "object" } },
+        { "[PAD]\n[UNK]\n[CLS]\n[SEP]\n", "{", NULL, { "tokenizer_config.json", "line 1" } },
+        { "[PAD]\n[UNK]\n[CLS]\n[SEP]\n", "{\"cls_token\":3}", NULL, { "tokenizer_config.json", "cls_token" } },
+        { "[PAD]\n[UNK]\n[CLS]\n[SEP]\n", NULL, "{\"cls_token\":\"<s>\"}", { "cls_token", "<s>" } },
+        { "[PAD]\n[UNK]\n[CLS]\n[SEP]\n", NULL, "{\"cls_token\":{}}", { "special_tokens_map.json", "content" } },
+        { "[PAD]\n[UNK]\n[CLS]\n[SEP]\n",
+          "{\"added_tokens_decoder\":{\"x\":{\"content\":\"a\"}}}",
+          NULL,
+          { "added_tokens_decoder", "\"x\"" } },
+        { "[PAD]\n[UNK]\n[CLS]\n[SEP]\n", "{\"added_tokens_decoder\":[]}", NULL, { "added_tokens_decoder" } },
+        { "[PAD]\n[UNK]\n[CLS]\n[SEP]\n",
+          "{\"added_tokens_decoder\":{\"9\":{\"content\":\"a\"}}}",
+          NULL,
+          { "\"a\" has id 9", "wanted 4" } },
+    };
+    (void)state;
+
+    for (int i = 0; i < ARRAY_LEN(cases); i++) {
+        char *dir = test_dir_new();
+        if (cases[i].vocab)
+            test_file(dir, "vocab.txt", cases[i].vocab);
+        if (cases[i].config)
+            test_file(dir, "tokenizer_config.json", cases[i].config);
+        if (cases[i].specials)
+            test_file(dir, "special_tokens_map.json", cases[i].specials);
+        expect_refused(dir, cases[i].words[0], cases[i].words);
+        test_dir_remove(dir);
+    }
+}
+
+static void test_long_line(void **state)
+{
+    static const char *const words[] = { "vocab.txt", "line 1", NULL };
+    char *dir = test_dir_new(), *text = xcalloc(1, 2000);
+    (void)state;
+
+    memset(text, 'a', 1999);
+    test_file(dir, "vocab.txt", text);
+    expect_refused(dir, "a long line", words);
+    free(text);
+    test_dir_remove(dir);
+}
+
+/* tokenizer_config.json decides over case, accents and Chinese characters; a vocab.txt may have Windows line ends. */
+static void test_config(void **state)
+{
+    char *dir = test_dir_new();
+    struct error err = { 0 };
+    struct ids ids = { 0 };
+    (void)state;
+
+    test_file(dir, "vocab.txt", "[PAD]\r\n<unk>\r\n[CLS]\r\n[SEP]\r\n\xc3\xa9\r\nA\r\n##\xe4\xb8\xad");
+    test_file(dir, "tokenizer_config.json",
+              "{\"do_lower_case\":false,\"strip_accents\":false,\"tokenize_chinese_chars\":false,"
+              "\"unk_token\":{\"content\":\"<unk>\"}}");
+    struct tokenizer *t = tokenizer_open(dir, &err);
+    if (!t)
+        fail_msg("%s", err.text);
+    assert_int_equal(tokenizer_encode(t, "A\xe4\xb8\xad \xc3\xa9 a", 9, 0, &ids, NULL), 4);
+    assert_int_equal(ids.items[0], 5);
+    assert_int_equal(ids.items[1], 6);
+    assert_int_equal(ids.items[2], 4);
+    assert_int_equal(ids.items[3], 1);
+    assert_int_equal(tokenizer_special(t, SPECIAL_UNK), 1);
+    assert_int_equal(tokenizer_special(t, SPECIAL_MASK), -1);
+    ids_release(&ids);
+    tokenizer_close(t);
+    test_dir_remove(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gold),           cmocka_unit_test(test_every_code_point),
+        cmocka_unit_test(test_vocabulary),     cmocka_unit_test(test_specials_stay_text),
+        cmocka_unit_test(test_invalid_utf8),   cmocka_unit_test(test_hostile_text),
+        cmocka_unit_test(test_threads),        cmocka_unit_test(test_save),
+        cmocka_unit_test(test_save_refused),   cmocka_unit_test(test_learn),
+        cmocka_unit_test(test_learn_bounds),   cmocka_unit_test(test_bad_json),
+        cmocka_unit_test(test_truncated_json), cmocka_unit_test(test_bad_lines),
+        cmocka_unit_test(test_long_line),      cmocka_unit_test(test_config),
+    };
+    return cmocka_run_group_tests_name("tokenizer", tests, NULL, NULL);
+}
