@@ -110,17 +110,16 @@ int dataset_write(const struct dataset *d, const char *dir, struct error *err)
 /* Every text of one field stands in one fold alone. */
 static int check_field(const struct dataset *d, size_t offset, const char *what, struct error *err)
 {
+    size_t total = (size_t)d->folds[FOLD_TRAIN].n + (size_t)d->folds[FOLD_VALID].n + (size_t)d->folds[FOLD_TEST].n;
     struct strings seen = { 0 };
-    int *fold = NULL, cap = 0, rc = 0;
+    int *fold = xcalloc(total, sizeof *fold), rc = 0;
 
     for (int f = 0; f < FOLDS && rc == 0; f++)
         for (int i = 0; i < d->folds[f].n && rc == 0; i++) {
             const char *text = *(const char *const *)(const void *)((const char *)&d->folds[f].items[i] + offset);
             int before = seen.n, at = strings_add(&seen, text);
-            if (at == before) {
-                GROW(fold, before, cap);
+            if (at == before)
                 fold[at] = f;
-            }
             if (fold[at] != f)
                 rc = error_set(err, EXIT_CODE_DATA, "the %s \"%s\" stands in both %s and %s", what, text,
                                fold_name((enum fold)fold[at]), fold_name((enum fold)f));

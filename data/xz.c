@@ -22,27 +22,30 @@ static const char *reason(lzma_ret ret)
     }
 }
 
-/* Decodes in to out.  LZMA_STREAM_END, or what went wrong; LZMA_PROG_ERROR stands for a failed read or write. */
-static lzma_ret decode(lzma_stream *z, FILE *in, FILE *out)
-{
+struct buffers {
     uint8_t from[1 << 16], to[1 << 16];
+};
+
+/* Decodes in to out.  LZMA_STREAM_END, or what went wrong; LZMA_PROG_ERROR stands for a failed read or write. */
+static lzma_ret decode(lzma_stream *z, struct buffers *b, FILE *in, FILE *out)
+{
     lzma_action action = LZMA_RUN;
     lzma_ret ret = LZMA_OK;
 
     while (ret == LZMA_OK) {
         if (z->avail_in == 0 && action == LZMA_RUN) {
-            z->next_in = from;
-            z->avail_in = fread(from, 1, sizeof from, in);
+            z->next_in = b->from;
+            z->avail_in = fread(b->from, 1, sizeof b->from, in);
             if (ferror(in))
                 return LZMA_PROG_ERROR;
             if (feof(in))
                 action = LZMA_FINISH;
         }
-        z->next_out = to;
-        z->avail_out = sizeof to;
+        z->next_out = b->to;
+        z->avail_out = sizeof b->to;
         ret = lzma_code(z, action);
-        size_t n = sizeof to - z->avail_out;
-        if (fwrite(to, 1, n, out) != n)
+        size_t n = sizeof b->to - z->avail_out;
+        if (fwrite(b->to, 1, n, out) != n)
             return LZMA_PROG_ERROR;
         if (z->total_out > XZ_MAX_BYTES)
             return LZMA_DATA_ERROR;
@@ -61,9 +64,10 @@ FILE *xz_open(const char *path, struct error *err)
     lzma_stream z = LZMA_STREAM_INIT;
     FILE *in = fopen(path, "rbe"), *out = in ? tmpfile() : NULL;
     lzma_ret ret = LZMA_PROG_ERROR;
+    struct buffers b;
 
     if (out && (ret = lzma_stream_decoder(&z, 256u << 20, LZMA_CONCATENATED)) == LZMA_OK)
-        ret = decode(&z, in, out);
+        ret = decode(&z, &b, in, out);
     if (ret == LZMA_PROG_ERROR || (ret == LZMA_STREAM_END && fflush(out)))
         error_set(err, EXIT_CODE_DATA, "%s: %s", path, strerror(errno));
     else if (z.total_out > XZ_MAX_BYTES)
