@@ -12,10 +12,15 @@ static const double RATE = 0.1, DECAY = 1e-5;
 
 static void add_word(struct bag_texts *t, int text, const char *word)
 {
-    int id = strings_add(&t->words, word);
-    for (int i = t->first[text]; i < t->n_ids; i++)
-        if (t->ids[i] == id)
-            return;
+    int before = t->words.n, id = strings_add(&t->words, word);
+
+    if (id == before) {
+        GROW(t->newest, before, t->newest_cap);
+        t->newest[id] = -1;
+    }
+    if (t->newest[id] == text)
+        return;
+    t->newest[id] = text;
     GROW(t->ids, t->n_ids, t->ids_cap);
     t->ids[t->n_ids++] = id;
 }
@@ -48,6 +53,7 @@ int bag_add(struct bag_texts *t, const char *text)
 void bag_release(struct bag_texts *t)
 {
     strings_release(&t->words);
+    free(t->newest);
     free(t->ids);
     free(t->first);
     *t = (struct bag_texts){ 0 };

@@ -9,9 +9,10 @@
 /* Texts as lists of distinct word numbers. */
 struct bag_texts {
     struct strings words; /* lower-case runs of letters and digits */
+    int *newest;          /* by word: the newest text that has it */
     int *ids;             /* of all texts, end to end */
     int *first;           /* [n + 1] */
-    int n, n_ids, ids_cap, first_cap;
+    int n, n_ids, newest_cap, ids_cap, first_cap;
 };
 
 /* A zeroed struct is ready.  Returns the text's number. */
