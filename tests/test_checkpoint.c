@@ -260,6 +260,13 @@ static bool exists(const char *name)
     return stat(path, &st) == 0;
 }
 
+static void make(const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    assert_int_equal(mkdir(path, 0777), 0);
+}
+
 static int commit(int64_t step, int keep)
 {
     struct error err = { 0 };
@@ -290,8 +297,8 @@ static void test_folders(void **state)
     commit(12, 2); /* again: the new one takes the place of the old */
     assert_true(exists("checkpoint-11") && exists("checkpoint-12") && !exists("checkpoint-12.tmp"));
     free(checkpoint_dir_begin(dir, 13, &err)); /* interrupted */
-    mkdir(strcat(strcpy(nowhere, dir), "/checkpoint-0099"), 0777);
-    mkdir(strcat(strcpy(nowhere, dir), "/checkpoint-99x"), 0777);
+    make("checkpoint-0099");
+    make("checkpoint-99x");
     assert_true(exists("checkpoint-13.tmp"));
     assert_int_equal(checkpoint_latest(dir, &path, &err), 0);
     assert_non_null(strstr(path, "/checkpoint-12"));
