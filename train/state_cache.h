@@ -12,8 +12,8 @@
 
 struct state_cache;
 
-/* Computes what path does not hold yet; shows progress. */
-struct state_cache *state_cache_open(const char *path, struct gate_scorer *scorer, const struct gate_fold *fold,
+/* Computes what the folder does not hold yet; shows progress. */
+struct state_cache *state_cache_open(const char *dir, struct gate_scorer *scorer, const struct gate_fold *fold,
                                      struct error *err);
 void state_cache_close(struct state_cache *k);
 /* States [nodes of the examples, C] in the order of the batch; valid until the next call. */

@@ -143,7 +143,7 @@ int trainer_enter_stage(struct trainer *t, bool fresh, struct error *err)
     }
     if (stage != STAGE_FROZEN)
         return 0;
-    snprintf(path, sizeof path, "%s/states.h5", t->out);
+    snprintf(path, sizeof path, "%s/states", t->out);
     state_cache_close(t->cache);
     t->cache = state_cache_open(path, &t->scorer, &t->data.folds[FOLD_TRAIN], err);
     return t->cache ? 0 : -1;
