@@ -22,6 +22,20 @@ static void test_exp(void **state)
     assert_true(isnan(vexp(NAN)));
 }
 
+/* Around 1 the logarithm is small, and its relative error counts. */
+static void test_log(void **state)
+{
+    double e = 0;
+
+    (void)state;
+    for (float x = 1e-30f; x < 1e30f; x *= 1.0003f)
+        e = worst(e, vlog(x), log((double)x));
+    for (float x = 1.0001f; x < 3; x += 1e-4f)
+        e = worst(e, vlog(x), log((double)x));
+    assert_true(e < 2e-7);
+    assert_true(vlog(1) == 0);
+}
+
 /* From e^-20 to e^3, spaced by ratio: the relative error near zero counts. */
 static void test_odd_functions(void **state)
 {
@@ -52,7 +66,7 @@ static void test_sigmoid(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_exp), cmocka_unit_test(test_odd_functions),
-                                        cmocka_unit_test(test_sigmoid) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_exp), cmocka_unit_test(test_log),
+                                        cmocka_unit_test(test_odd_functions), cmocka_unit_test(test_sigmoid) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

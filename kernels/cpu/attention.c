@@ -1,117 +1,187 @@
 /*
- * Attention over packed sequences: one (sequence, head) at a time, in f32, in a thread's own scratch.
+ * Attention over packed sequences: one head of one sequence at a time, in f32, in a thread's own scratch.
  *
- * Sequences are short (20 to 128 tokens), so the whole of a head's keys fits the second cache; k is transposed on the
- * way in, which makes the scores a product of the same shape as the rest.
+ * Scores are kept transposed, [keys, queries]: sixteen queries share a vector, so that maximum, sum, softmax and
+ * dropout of a query run down a lane and never across one.  Queries are padded to whole vectors; nothing reads the
+ * padding.
  */
-#include "kernels/cpu/keep.h"
 #include "kernels/cpu/row.h"
 #include "kernels/cpu/vmath.h"
+#include "kernels/rng.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANES = 16, WIDE = 2 * LANES, TILE_ROWS = 4 };
-#define MINUS_INFINITY (-1e30f) /* the score of padding; finite, so that differences of two stay numbers */
+enum { LANES = 16, WIDE = 2 * LANES, TILE_ROWS = 4, QUERY_BLOCK = 64 };
 
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
 
-/* y[m,n] = a b with a(i, l) = a[i * row + l * col], b[k, ldb], n a multiple of 16; a may so be read transposed. */
+/* y[m,n] = a b with a(i, l) = a[i * row + l * col], b[k, ldb], n a multiple of LANES; a may so be read transposed. */
 struct product {
     float *y;
     const float *a, *b;
     int64_t m, n, k, ldy, row, col, ldb;
 };
 
-/* TILE_ROWS x WIDE of y from (i, j) */
+/* `rows` x `vectors` vectors of y from (i, j), held in registers */
 static inline __attribute__((always_inline)) void product_tile(const struct product *p, int64_t i, int64_t j, int rows,
                                                                int vectors)
 {
+    const float *a = p->a + i * p->row, *b = p->b + j;
+    int64_t row = p->row, col = p->col, ldb = p->ldb;
     lanes sum[TILE_ROWS][2];
 
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vectors; v++)
             sum[r][v] = (lanes){ 0 };
-    for (int64_t l = 0; l < p->k; l++) {
-        const float *a = p->a + i * p->row + l * p->col, *b = p->b + l * p->ldb + j;
+    for (int64_t l = 0; l < p->k; l++, a += col, b += ldb)
         for (int r = 0; r < rows; r++)
             for (int v = 0; v < vectors; v++)
-                sum[r][v] += a[r * p->row] * *(const lanes *)(b + v * LANES);
-    }
+                sum[r][v] += a[r * row] * *(const lanes *)(b + v * LANES);
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vectors; v++)
             *(lanes *)(p->y + (i + r) * p->ldy + j + v * LANES) = sum[r][v];
 }
 
-CPU_CLONES static void product_run(const struct product *p)
+static inline __attribute__((always_inline)) void product_columns(const struct product *p, int64_t j, int vectors)
 {
-    for (int64_t j = 0; j < p->n; j += WIDE) {
-        int64_t i = 0;
-        if (p->n - j >= WIDE) {
-            for (; i + TILE_ROWS <= p->m; i += TILE_ROWS)
-                product_tile(p, i, j, TILE_ROWS, 2);
-            for (; i < p->m; i++)
-                product_tile(p, i, j, 1, 2);
-        } else {
-            for (; i + TILE_ROWS <= p->m; i += TILE_ROWS)
-                product_tile(p, i, j, TILE_ROWS, 1);
-            for (; i < p->m; i++)
-                product_tile(p, i, j, 1, 1);
-        }
+    int64_t i = 0;
+
+    for (; i + TILE_ROWS <= p->m; i += TILE_ROWS)
+        product_tile(p, i, j, TILE_ROWS, vectors);
+    switch (p->m - i) {
+    case 3:
+        product_tile(p, i, j, 3, vectors);
+        break;
+    case 2:
+        product_tile(p, i, j, 2, vectors);
+        break;
+    case 1:
+        product_tile(p, i, j, 1, vectors);
     }
 }
 
-/* s = softmax(scale s) over n scores; the padding after them becomes about 0.  Returns log sum exp of the scaled ones.
- */
-CPU_CLONES static float softmax_row(float *restrict s, int64_t n, int64_t padded, float scale)
+CPU_CLONES static void product_run(const struct product *p)
 {
-    float max = MINUS_INFINITY, sum = 0;
+    int64_t j = 0;
 
-    for (int64_t j = n; j < padded; j++)
-        s[j] = MINUS_INFINITY;
-#pragma omp simd reduction(max : max)
-    for (int64_t j = 0; j < padded; j++)
-        max = s[j] > max ? s[j] : max;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t j = 0; j < padded; j++) {
-        s[j] = vexp((s[j] - max) * scale);
-        sum += s[j];
+    for (; j + WIDE <= p->n; j += WIDE)
+        product_columns(p, j, 2);
+    if (j < p->n)
+        product_columns(p, j, 1);
+}
+
+/* Sixteen queries: s = softmax(scale s) down the keys, lse = log sum exp of the scaled scores. */
+static inline __attribute__((always_inline)) void softmax_lanes(float *restrict s, float *restrict lse, int64_t n_keys,
+                                                                int64_t width, float scale)
+{
+    float max[LANES], sum[LANES];
+
+    for (int l = 0; l < LANES; l++) {
+        max[l] = -INFINITY;
+        sum[l] = 0;
     }
-    float inverse = 1.0f / sum;
-#pragma omp simd
-    for (int64_t j = 0; j < padded; j++)
-        s[j] *= inverse;
-    return max * scale + logf(sum);
+    for (int64_t j = 0; j < n_keys; j++)
+        for (int l = 0; l < LANES; l++)
+            max[l] = s[j * width + l] > max[l] ? s[j * width + l] : max[l];
+    for (int64_t j = 0; j < n_keys; j++)
+        for (int l = 0; l < LANES; l++) {
+            float e = vexp((s[j * width + l] - max[l]) * scale);
+            s[j * width + l] = e;
+            sum[l] += e;
+        }
+    for (int l = 0; l < LANES; l++) {
+        lse[l] = max[l] * scale + vlog(sum[l]);
+        sum[l] = 1.0f / sum[l];
+    }
+    for (int64_t j = 0; j < n_keys; j++)
+        for (int l = 0; l < LANES; l++)
+            s[j * width + l] *= sum[l];
+}
+
+CPU_CLONES static void softmax(float *s, float *lse, int64_t n_keys, int64_t width, float scale)
+{
+    for (int64_t i = 0; i < width; i += LANES)
+        softmax_lanes(s + i, lse + i, n_keys, width, scale);
 }
 
 /* s = exp(scale s - lse) */
-CPU_CLONES static void recompute_row(float *restrict s, int64_t n, int64_t padded, float scale, float lse)
+CPU_CLONES static void softmax_again(float *restrict s, const float *restrict lse, int64_t n_keys, int64_t width,
+                                     float scale)
 {
-    for (int64_t j = n; j < padded; j++)
-        s[j] = MINUS_INFINITY;
-#pragma omp simd
-    for (int64_t j = 0; j < padded; j++)
-        s[j] = vexp(s[j] * scale - lse);
+    for (int64_t j = 0; j < n_keys; j++, s += width)
+        for (int64_t i = 0; i < width; i++)
+            s[i] = vexp(s[i] * scale - lse[i]);
 }
 
-CPU_CLONES static void multiply_row(float *restrict y, const float *restrict x, int64_t n)
+/* ds = scale p (dp - sum of p dp down the keys), into dp; sum has room for width numbers */
+CPU_CLONES static void softmax_back(float *restrict dp, const float *restrict p, float *restrict sum, int64_t n_keys,
+                                    int64_t width, float scale)
 {
-    for (int64_t j = 0; j < n; j++)
-        y[j] *= x[j];
+    memset(sum, 0, (size_t)width * sizeof *sum);
+    for (int64_t j = 0; j < n_keys; j++)
+        for (int64_t i = 0; i < width; i++)
+            sum[i] += p[j * width + i] * dp[j * width + i];
+    for (int64_t j = 0; j < n_keys; j++)
+        for (int64_t i = 0; i < width; i++)
+            dp[j * width + i] = scale * p[j * width + i] * (dp[j * width + i] - sum[i]);
 }
 
-/* ds = scale p (dp - sum p dp) into dp */
-CPU_CLONES static void score_row(float *restrict dp, const float *restrict p, int64_t n, float scale)
-{
-    float dot = 0;
+/* Dropout at one site: row number of the first query, step from one query to the next. */
+struct draws {
+    const int32_t *rng;
+    uint32_t site, first, step, threshold;
+    float scale;
+};
 
-#pragma omp simd reduction(+ : dot)
-    for (int64_t j = 0; j < n; j++)
-        dot += p[j] * dp[j];
-#pragma omp simd
-    for (int64_t j = 0; j < n; j++)
-        dp[j] = scale * p[j] * (dp[j] - dot);
+/* x[n_keys, width] *= 0 or 1 / (1 - p); four keys share a draw */
+CPU_CLONES static void drop(float *restrict x, const struct draws *d, int64_t n_keys, int64_t width)
+{
+    uint32_t words[4][LANES];
+
+    for (int64_t j = 0; j < n_keys; j += 4)
+        for (int64_t i = 0; i < width; i += LANES) {
+            for (int l = 0; l < LANES; l++) {
+                uint32_t row = d->first + (uint32_t)(i + l) * d->step;
+                struct philox p = rng_quad(d->rng, d->site, row, (uint32_t)(j / 4));
+                for (int k = 0; k < 4; k++)
+                    words[k][l] = p.v[k];
+            }
+            for (int64_t k = 0; k < (n_keys - j < 4 ? n_keys - j : 4); k++)
+                for (int l = 0; l < LANES; l++)
+                    x[(j + k) * width + i + l] *= words[k][l] < d->threshold ? 0.0f : d->scale;
+        }
+}
+
+#define INTERLEAVE_LOW 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define INTERLEAVE_HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+
+/* Interleaving row i with row i + 8 turns the bits of (row, column) by one place; four turns exchange the two. */
+static inline __attribute__((always_inline)) void interleave(lanes *restrict out, const lanes *restrict in)
+{
+    for (int i = 0; i < LANES / 2; i++) {
+        out[2 * i] = __builtin_shufflevector(in[i], in[i + LANES / 2], INTERLEAVE_LOW);
+        out[2 * i + 1] = __builtin_shufflevector(in[i], in[i + LANES / 2], INTERLEAVE_HIGH);
+    }
+}
+
+/* y[dim, width] = x[n, dim]^T, columns from n on zero; dim is a multiple of LANES */
+CPU_CLONES static void transpose(float *restrict y, const float *restrict x, int64_t n, int64_t dim, int64_t width)
+{
+    lanes tile[LANES], turned[LANES];
+
+    for (int64_t t = 0; t < width; t += LANES)
+        for (int64_t d = 0; d < dim; d += LANES) {
+            for (int64_t l = 0; l < LANES; l++)
+                tile[l] = t + l < n ? *(const lanes *)(x + (t + l) * dim + d) : (lanes){ 0 };
+            interleave(turned, tile);
+            interleave(tile, turned);
+            interleave(turned, tile);
+            interleave(tile, turned);
+            for (int64_t l = 0; l < LANES; l++)
+                *(lanes *)(y + (d + l) * width + t) = tile[l];
+        }
 }
 
 /* What the kernels need, once per call. */
@@ -122,7 +192,7 @@ struct job {
     int heads;
     float p, scale;
     uint32_t site;
-    int64_t padded; /* longest key sequence, rounded up to whole lanes */
+    int64_t longest_q, longest_k; /* padded to whole vectors */
 };
 
 static int64_t whole_lanes(int64_t n)
@@ -144,16 +214,40 @@ static struct job job_of(struct ctx *c, const struct tensor *q, const struct ten
                        p,
                        1.0f / sqrtf((float)v.head_dim),
                        site,
+                       whole_lanes(qs->max_len),
                        whole_lanes(ks->max_len) };
     return job;
 }
 
-/* rows [from, from + n) of one head of x, as [n, D] */
+/* One head of one sequence. */
+struct head {
+    int64_t h, q_from, n_queries, k_from, n_keys, dim;
+};
+
+static struct head head_of(const struct job *job, int64_t task)
+{
+    int64_t i = task / job->heads;
+    struct head a = {
+        .h = task % job->heads, .q_from = job->q_offsets[i], .k_from = job->k_offsets[i], .dim = job->v.head_dim
+    };
+    a.n_queries = job->q_offsets[i + 1] - a.q_from;
+    a.n_keys = job->k_offsets[i + 1] - a.k_from;
+    return a;
+}
+
+/* Rows [from, from + n) of one head of x, as [n, dim]; the next head's are asked for on the way. */
 static void load_head(float *dst, const struct tensor *x, int64_t from, int64_t n, int64_t stride, int64_t offset,
                       int64_t dim)
 {
-    for (int64_t t = 0; t < n; t++)
-        row_load(dst + t * dim, x, (from + t) * stride + offset, dim);
+    size_t bytes = (size_t)dim * dtype_size(x->dtype);
+
+    for (int64_t t = 0; t < n; t++) {
+        int64_t at = (from + t) * stride + offset;
+        const char *next = (const char *)x->data + (size_t)at * dtype_size(x->dtype) + bytes;
+        for (size_t line = 0; line < bytes; line += 64)
+            __builtin_prefetch(next + line);
+        row_load(dst + t * dim, x, at, dim);
+    }
 }
 
 static void store_head(struct grad y, const float *src, int64_t from, int64_t n, int64_t stride, int64_t offset,
@@ -163,73 +257,55 @@ static void store_head(struct grad y, const float *src, int64_t from, int64_t n,
         row_store(y, (from + t) * stride + offset, src + t * dim, dim);
 }
 
-/* y[dim, ldy] = x[n, dim]^T, columns from n on zero */
-static void transpose(float *restrict y, const float *restrict x, int64_t n, int64_t dim, int64_t ldy)
+/* Queries [from, from + n) of the head; the first of `width` columns of x is the first of them. */
+static void drop_queries(const struct job *job, const struct head *a, float *x, int64_t from, int64_t width)
 {
-    for (int64_t d = 0; d < dim; d++) {
-        for (int64_t t = 0; t < n; t++)
-            y[d * ldy + t] = x[t * dim + d];
-        for (int64_t t = n; t < ldy; t++)
-            y[d * ldy + t] = 0;
-    }
+    struct draws d = { job->rng,
+                       job->site,
+                       (uint32_t)((a->q_from + from) * job->heads + a->h),
+                       (uint32_t)job->heads,
+                       rng_threshold(job->p),
+                       1.0f / (1.0f - job->p) };
+
+    if (job->p > 0)
+        drop(x, &d, a->n_keys, width);
 }
 
-enum { KEEP_RUN = 256 }; /* dropout factors drawn at a time */
-
-/* a, and b unless it is NULL, both [n, padded], times the dropout factors of queries [from, from + n) */
-static void drop_rows(const struct job *job, float *a, float *b, int64_t from, int64_t n, int64_t n_keys, int64_t h)
+/* Floats of scratch for the forward of one head: k, v, and for a block of queries q, its transpose, y and scores. */
+static int64_t forward_scratch(const struct job *job)
 {
-    int64_t padded = whole_lanes(n_keys);
-    float keep[KEEP_RUN];
-
-    for (int64_t t = 0; job->p > 0 && t < n; t++)
-        for (int64_t j = 0; j < n_keys; j += KEEP_RUN) {
-            int64_t run = n_keys - j < KEEP_RUN ? n_keys - j : KEEP_RUN;
-            keep_run(keep, job->rng, job->site, (uint32_t)((from + t) * job->heads + h), (uint32_t)(j / 4), run,
-                     job->p);
-            multiply_row(a + t * padded + j, keep, run);
-            if (b)
-                multiply_row(b + t * padded + j, keep, run);
-        }
+    return 2 * job->longest_k * job->v.head_dim + QUERY_BLOCK * (3 * job->v.head_dim + job->longest_k + 1);
 }
 
-enum { QUERY_BLOCK = 32 };
-
-/* Floats of scratch for the forward of one head: k, its transpose, v, and a block of q, of y and of scores. */
-static size_t forward_scratch(const struct job *job)
+/* Queries [from, from + n) of the head; k and v are ready. */
+static void forward_block(const struct job *job, const struct head *a, struct tensor *y, float *lse, const float *k,
+                          const float *v, float *scratch, int64_t from, int64_t n)
 {
-    int64_t dim = job->v.head_dim;
-    return (size_t)(3 * job->padded * dim + QUERY_BLOCK * (2 * dim + job->padded));
-}
+    int64_t dim = a->dim, width = whole_lanes(n);
+    float *q = scratch, *q_t = q + QUERY_BLOCK * dim, *out = q_t + QUERY_BLOCK * dim, *s = out + QUERY_BLOCK * dim;
+    float lses[QUERY_BLOCK];
 
-/* Queries [from, from + n); k_t and v are ready. */
-static void forward_block(const struct job *job, struct tensor *y, float *lse, const float *k_t, const float *v,
-                          float *scratch, int64_t from, int64_t n, int64_t n_keys, int64_t h)
-{
-    int64_t dim = job->v.head_dim, padded = whole_lanes(n_keys);
-    float *q = scratch, *out = q + QUERY_BLOCK * dim, *s = out + QUERY_BLOCK * dim;
-
-    load_head(q, job->q, from, n, job->v.q_stride, h * dim, dim);
-    product_run(&(struct product){ s, q, k_t, n, padded, dim, padded, dim, 1, padded });
+    load_head(q, job->q, a->q_from + from, n, job->v.q_stride, a->h * dim, dim);
+    transpose(q_t, q, n, dim, width);
+    product_run(&(struct product){ s, k, q_t, a->n_keys, width, dim, width, dim, 1, width });
+    softmax(s, lses, a->n_keys, width, job->scale);
+    drop_queries(job, a, s, from, width);
+    product_run(&(struct product){ out, s, v, n, dim, a->n_keys, dim, 1, width, dim });
+    store_head((struct grad){ y, false }, out, a->q_from + from, n, tensor_cols(y), a->h * dim, dim);
     for (int64_t t = 0; t < n; t++)
-        lse[(from + t) * job->heads + h] = softmax_row(s + t * padded, n_keys, padded, job->scale);
-    drop_rows(job, s, NULL, from, n, n_keys, h);
-    product_run(&(struct product){ out, s, v, n, dim, n_keys, dim, padded, 1, dim });
-    store_head((struct grad){ y, false }, out, from, n, tensor_cols(y), h * dim, dim);
+        lse[(a->q_from + from + t) * job->heads + a->h] = lses[t];
 }
 
-static void forward_head(const struct job *job, struct tensor *y, float *lse, float *scratch, int64_t i, int64_t h)
+static void forward_head(const struct job *job, const struct head *a, struct tensor *y, float *lse, float *scratch)
 {
-    int64_t dim = job->v.head_dim, k_from = job->k_offsets[i], n_keys = job->k_offsets[i + 1] - k_from;
-    int64_t q_from = job->q_offsets[i], q_end = job->q_offsets[i + 1], padded = whole_lanes(n_keys);
-    float *k = scratch, *k_t = k + padded * dim, *v = k_t + padded * dim;
+    int64_t at = a->h * a->dim;
+    float *k = scratch, *v = k + a->n_keys * a->dim, *rest = v + a->n_keys * a->dim;
 
-    load_head(k, job->kv, k_from, n_keys, job->v.kv_stride, job->v.k_offset + h * dim, dim);
-    load_head(v, job->kv, k_from, n_keys, job->v.kv_stride, job->v.v_offset + h * dim, dim);
-    transpose(k_t, k, n_keys, dim, padded);
-    for (int64_t from = q_from; from < q_end; from += QUERY_BLOCK) {
-        int64_t n = q_end - from < QUERY_BLOCK ? q_end - from : QUERY_BLOCK;
-        forward_block(job, y, lse, k_t, v, v + padded * dim, from, n, n_keys, h);
+    load_head(k, job->kv, a->k_from, a->n_keys, job->v.kv_stride, job->v.k_offset + at, a->dim);
+    load_head(v, job->kv, a->k_from, a->n_keys, job->v.kv_stride, job->v.v_offset + at, a->dim);
+    for (int64_t from = 0; from < a->n_queries; from += QUERY_BLOCK) {
+        int64_t n = a->n_queries - from < QUERY_BLOCK ? a->n_queries - from : QUERY_BLOCK;
+        forward_block(job, a, y, lse, k, v, rest, from, n);
     }
 }
 
@@ -240,94 +316,94 @@ void cpu_attention(struct ctx *c, struct tensor *y, struct tensor *lse, const st
     int64_t tasks = qs->n * heads;
 #pragma omp parallel if (tensor_size(y) > PARALLEL_MIN)
     {
-        float *scratch = xmalloc(forward_scratch(&job) * sizeof *scratch);
+        float *scratch = floats_new(forward_scratch(&job));
 #pragma omp for schedule(static, 4)
-        for (int64_t i = 0; i < tasks; i++)
-            forward_head(&job, y, lse->data, scratch, i / heads, i % heads);
+        for (int64_t i = 0; i < tasks; i++) {
+            struct head a = head_of(&job, i);
+            forward_head(&job, &a, y, lse->data, scratch);
+        }
         free(scratch);
     }
 }
 
-/* One head of one sequence on its way back; all [rows, D] or [queries, padded], in scratch. */
-struct head {
-    int64_t h, q_from, n_queries, k_from, n_keys, padded;
-    float *q, *k, *v, *dy, *transposed, *out; /* out: dq, dk or dv before it is stored */
-    float *weights, *dropped, *ds;            /* dropped is weights when there is no dropout */
+/* Scratch of the backward of one head: rows [n, dim], and [keys, queries] squares like the scores. */
+struct back {
+    float *q, *k, *v, *dy, *turned, *out; /* turned: q, then dy, transposed; out: dq, dk or dv before it is stored */
+    float *weights, *dropped, *ds;        /* dropped is weights when there is no dropout */
+    float *lse;
 };
 
-static size_t backward_scratch(const struct job *job, int64_t longest_query)
+enum { BACK_ROWS = 6, BACK_SQUARES = 3 };
+
+static int64_t back_scratch(const struct job *job)
 {
-    int64_t dim = job->v.head_dim, longest = longest_query > job->padded ? longest_query : job->padded;
-    return (size_t)(6 * longest * dim + 3 * longest_query * job->padded);
+    int64_t longest = job->longest_q > job->longest_k ? job->longest_q : job->longest_k;
+    return BACK_ROWS * longest * job->v.head_dim + (BACK_SQUARES * job->longest_k + 1) * job->longest_q;
 }
 
-static struct head head_of(const struct job *job, float *scratch, int64_t longest_query, int64_t i, int64_t h)
+static struct back back_of(const struct job *job, float *scratch)
 {
-    int64_t dim = job->v.head_dim, longest = longest_query > job->padded ? longest_query : job->padded;
-    float *rows[6], *squares = scratch + 6 * longest * dim;
-
-    for (int r = 0; r < 6; r++)
-        rows[r] = scratch + r * longest * dim;
-    struct head head = { .h = h,
-                         .q_from = job->q_offsets[i],
-                         .k_from = job->k_offsets[i],
-                         .q = rows[0],
-                         .k = rows[1],
-                         .v = rows[2],
-                         .dy = rows[3],
-                         .transposed = rows[4],
-                         .out = rows[5],
-                         .weights = squares,
-                         .ds = squares + longest_query * job->padded };
-    head.n_queries = job->q_offsets[i + 1] - head.q_from;
-    head.n_keys = job->k_offsets[i + 1] - head.k_from;
-    head.padded = whole_lanes(head.n_keys);
-    head.dropped = job->p > 0 ? squares + 2 * longest_query * job->padded : head.weights;
-    return head;
+    int64_t longest = job->longest_q > job->longest_k ? job->longest_q : job->longest_k;
+    int64_t rows = longest * job->v.head_dim, square = job->longest_q * job->longest_k;
+    float *squares = scratch + BACK_ROWS * rows;
+    struct back b = { .q = scratch,
+                      .k = scratch + rows,
+                      .v = scratch + 2 * rows,
+                      .dy = scratch + 3 * rows,
+                      .turned = scratch + 4 * rows,
+                      .out = scratch + 5 * rows,
+                      .weights = squares,
+                      .ds = squares + square,
+                      .lse = squares + BACK_SQUARES * square };
+    b.dropped = job->p > 0 ? squares + 2 * square : b.weights;
+    return b;
 }
 
-static void backward_load(const struct job *job, struct head *a, const struct tensor *dy)
+static void back_load(const struct job *job, const struct head *a, const struct back *b, const struct tensor *dy,
+                      const float *lse)
 {
-    int64_t dim = job->v.head_dim, at = a->h * dim;
+    int64_t dim = a->dim, at = a->h * dim;
 
-    load_head(a->q, job->q, a->q_from, a->n_queries, job->v.q_stride, at, dim);
-    load_head(a->k, job->kv, a->k_from, a->n_keys, job->v.kv_stride, job->v.k_offset + at, dim);
-    load_head(a->v, job->kv, a->k_from, a->n_keys, job->v.kv_stride, job->v.v_offset + at, dim);
-    load_head(a->dy, dy, a->q_from, a->n_queries, tensor_cols(dy), at, dim);
+    load_head(b->q, job->q, a->q_from, a->n_queries, job->v.q_stride, at, dim);
+    load_head(b->k, job->kv, a->k_from, a->n_keys, job->v.kv_stride, job->v.k_offset + at, dim);
+    load_head(b->v, job->kv, a->k_from, a->n_keys, job->v.kv_stride, job->v.v_offset + at, dim);
+    load_head(b->dy, dy, a->q_from, a->n_queries, tensor_cols(dy), at, dim);
+    for (int64_t t = 0; t < whole_lanes(a->n_queries); t++)
+        b->lse[t] = t < a->n_queries ? lse[(a->q_from + t) * job->heads + a->h] : 0;
 }
 
 /* The weights from the scores and lse, with and without dropout, and the gradient of the scores. */
-static void backward_scores(const struct job *job, struct head *a, const float *lse)
+static void back_scores(const struct job *job, const struct head *a, const struct back *b)
 {
-    int64_t dim = job->v.head_dim, n = a->n_queries, padded = a->padded;
+    int64_t dim = a->dim, width = whole_lanes(a->n_queries), keys = a->n_keys;
 
-    transpose(a->transposed, a->k, a->n_keys, dim, padded);
-    product_run(&(struct product){ a->weights, a->q, a->transposed, n, padded, dim, padded, dim, 1, padded });
-    for (int64_t t = 0; t < n; t++)
-        recompute_row(a->weights + t * padded, a->n_keys, padded, job->scale, lse[(a->q_from + t) * job->heads + a->h]);
-    if (a->dropped != a->weights)
-        memcpy(a->dropped, a->weights, (size_t)(n * padded) * sizeof *a->weights);
+    transpose(b->turned, b->q, a->n_queries, dim, width);
+    product_run(&(struct product){ b->weights, b->k, b->turned, keys, width, dim, width, dim, 1, width });
+    softmax_again(b->weights, b->lse, keys, width, job->scale);
+    if (b->dropped != b->weights)
+        memcpy(b->dropped, b->weights, (size_t)(keys * width) * sizeof *b->weights);
+    drop_queries(job, a, b->dropped, 0, width);
 
-    transpose(a->transposed, a->v, a->n_keys, dim, padded);
-    product_run(&(struct product){ a->ds, a->dy, a->transposed, n, padded, dim, padded, dim, 1, padded });
-    drop_rows(job, a->dropped, a->ds, a->q_from, n, a->n_keys, a->h);
-    for (int64_t t = 0; t < n; t++)
-        score_row(a->ds + t * padded, a->weights + t * padded, padded, job->scale);
+    transpose(b->turned, b->dy, a->n_queries, dim, width);
+    product_run(&(struct product){ b->ds, b->v, b->turned, keys, width, dim, width, dim, 1, width });
+    drop_queries(job, a, b->ds, 0, width);
+    softmax_back(b->ds, b->weights, b->lse, keys, width, job->scale); /* lse has served */
 }
 
-static void backward_head(const struct job *job, struct head *a, struct grad dq, struct grad dkv)
+static void back_store(const struct job *job, const struct head *a, const struct back *b, struct grad dq,
+                       struct grad dkv)
 {
-    int64_t dim = job->v.head_dim, at = a->h * dim, n = a->n_queries, keys = a->n_keys, padded = a->padded;
+    int64_t dim = a->dim, at = a->h * dim, n = a->n_queries, width = whole_lanes(n), keys = a->n_keys;
 
     if (dq.t) {
-        product_run(&(struct product){ a->out, a->ds, a->k, n, dim, keys, dim, padded, 1, dim });
-        store_head(dq, a->out, a->q_from, n, job->v.q_stride, at, dim);
+        product_run(&(struct product){ b->out, b->ds, b->k, n, dim, keys, dim, 1, width, dim });
+        store_head(dq, b->out, a->q_from, n, job->v.q_stride, at, dim);
     }
     if (dkv.t) {
-        product_run(&(struct product){ a->out, a->ds, a->q, keys, dim, n, dim, 1, padded, dim });
-        store_head(dkv, a->out, a->k_from, keys, job->v.kv_stride, job->v.k_offset + at, dim);
-        product_run(&(struct product){ a->out, a->dropped, a->dy, keys, dim, n, dim, 1, padded, dim });
-        store_head(dkv, a->out, a->k_from, keys, job->v.kv_stride, job->v.v_offset + at, dim);
+        product_run(&(struct product){ b->out, b->ds, b->q, keys, dim, n, dim, width, 1, dim });
+        store_head(dkv, b->out, a->k_from, keys, job->v.kv_stride, job->v.k_offset + at, dim);
+        product_run(&(struct product){ b->out, b->dropped, b->dy, keys, dim, n, dim, width, 1, dim });
+        store_head(dkv, b->out, a->k_from, keys, job->v.kv_stride, job->v.v_offset + at, dim);
     }
 }
 
@@ -338,17 +414,18 @@ void cpu_attention_backward(struct ctx *c, struct grad dq, struct grad dkv, cons
 {
     (void)y; /* sum p dp is the same number as sum y dy, without the rounding of y */
     struct job job = job_of(c, q, kv, qs, ks, heads, p, site);
-    int64_t tasks = qs->n * heads;
     struct grad kv_grad = q == kv ? dq : dkv;
+    int64_t tasks = qs->n * heads;
 #pragma omp parallel if (tensor_size(dy) > PARALLEL_MIN)
     {
-        float *scratch = xmalloc(backward_scratch(&job, qs->max_len) * sizeof *scratch);
+        float *scratch = floats_new(back_scratch(&job));
+        struct back b = back_of(&job, scratch);
 #pragma omp for schedule(static, 4)
         for (int64_t i = 0; i < tasks; i++) {
-            struct head head = head_of(&job, scratch, qs->max_len, i / heads, i % heads);
-            backward_load(&job, &head, dy);
-            backward_scores(&job, &head, lse->data);
-            backward_head(&job, &head, dq, kv_grad);
+            struct head a = head_of(&job, i);
+            back_load(&job, &a, &b, dy, lse->data);
+            back_scores(&job, &a, &b);
+            back_store(&job, &a, &b, dq, kv_grad);
         }
         free(scratch);
     }
