@@ -10,6 +10,7 @@ static float log_share(int n, float most)
 
 /* What is counted once per schema. */
 struct counts {
+    float *family;           /* per column: share of its table's others that have a word in common with it */
     int *namesakes;          /* per element: how many elements of its sort have its key */
     int *rivals[PAIR_KINDS]; /* per element: candidates of the kind that touch it */
 };
@@ -43,11 +44,27 @@ static void count_namesakes(int *out, const struct pair_view *v, int from, int t
     free(list);
 }
 
+static void count_family(float *out, const struct pair_view *v, const struct schema_table *t)
+{
+    const struct element_name *names = v->names[SPELLED_TEXT] + v->schema->n_tables;
+    int first = t->first_column, end = first + t->n_columns;
+
+    for (int a = first; a < end; a++)
+        for (int b = a + 1; b < end && b <= a + PAIR_WIDE_TABLE; b++)
+            if (element_name_shares_word(&names[a], &names[b])) {
+                out[a] += 1 / (float)(t->n_columns - 1);
+                out[b] += 1 / (float)(t->n_columns - 1);
+            }
+}
+
 static void count(struct counts *c, const struct pair_view *v, const struct schema_pair *pairs, int n)
 {
     c->namesakes = xcalloc((size_t)v->n, sizeof *c->namesakes);
     count_namesakes(c->namesakes, v, 0, v->schema->n_tables);
     count_namesakes(c->namesakes, v, v->schema->n_tables, v->n);
+    c->family = xcalloc((size_t)v->schema->n_columns, sizeof *c->family);
+    for (int t = 0; t < v->schema->n_tables; t++)
+        count_family(c->family, v, &v->schema->tables[t]);
     for (int k = 0; k < PAIR_KINDS; k++)
         c->rivals[k] = xcalloc((size_t)v->n, sizeof *c->rivals[k]);
     for (int i = 0; i < n; i++) {
@@ -59,6 +76,7 @@ static void count(struct counts *c, const struct pair_view *v, const struct sche
 static void counts_release(struct counts *c)
 {
     free(c->namesakes);
+    free(c->family);
     for (int k = 0; k < PAIR_KINDS; k++)
         free(c->rivals[k]);
 }
@@ -79,6 +97,10 @@ static void name_features(float *f, const struct pair_view *v, int a, int b)
     f[PAIR_PREFIX] = s.prefix;
     f[PAIR_SUFFIX] = s.suffix;
     f[PAIR_WORD_COUNTS] = (float)abs(x->n_words - y->n_words) / 4;
+    f[PAIR_WORDS_U] = (float)x->n_words / 4;
+    f[PAIR_WORDS_V] = (float)y->n_words / 4;
+    f[PAIR_LETTERS_U] = (float)x->n_letters / 24;
+    f[PAIR_LETTERS_V] = (float)y->n_letters / 24;
     f[PAIR_LENGTHS] = both > shorter ? (float)shorter / (float)(both - shorter) : 1;
 }
 
@@ -198,6 +220,8 @@ void pair_features(const struct pair_view *v, struct schema_pair *pairs, int n)
         name_features(p->features, v, p->u, p->v);
         if (p->u >= v->schema->n_tables) {
             column_features(p->features, v, p->u, p->v);
+            p->features[PAIR_FAMILY_U] = c.family[p->u - v->schema->n_tables];
+            p->features[PAIR_FAMILY_V] = c.family[p->v - v->schema->n_tables];
             p->features[PAIR_AGGREGATE_SIBLINGS] = (float)aggregate_siblings(v, p->u, b) / 4;
         }
         if (a != b)

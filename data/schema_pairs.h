@@ -36,8 +36,14 @@ enum pair_feature {
     PAIR_EDIT,
     PAIR_PREFIX,
     PAIR_SUFFIX,
-    PAIR_WORD_COUNTS,     /* difference of their numbers of words / 4 */
-    PAIR_LENGTHS,         /* letters of the shorter name / of the longer */
+    PAIR_WORD_COUNTS, /* difference of their numbers of words / 4 */
+    PAIR_LENGTHS,     /* letters of the shorter name / of the longer */
+    PAIR_WORDS_U,     /* number of words / 4 */
+    PAIR_WORDS_V,
+    PAIR_LETTERS_U, /* number of letters / 24 */
+    PAIR_LETTERS_V,
+    PAIR_FAMILY_U, /* share of the table's other columns that have a word in common with u */
+    PAIR_FAMILY_V,
     PAIR_TABLE_WORD,      /* shares of u and v that repeat a word of their own table's name */
     PAIR_COLUMNS_JACCARD, /* of the two tables' column names; 0 within one table, as are the next seven */
     PAIR_COLUMNS_EQUAL,

@@ -1,5 +1,6 @@
 #include "tests/support/support.h"
 
+#include "data/alter.h"
 #include "data/element_name.h"
 #include "data/log.h"
 #include "data/schema_build.h"
@@ -108,6 +109,9 @@ static void test_columns(void **state)
     NEAR(x[PAIR_COLUMNS_JACCARD], 0);
     NEAR(x[PAIR_COLUMNS_U], log2(6) / 8);
     NEAR(x[PAIR_RIVALS], log2(3) / 8); /* each also pairs with name */
+    NEAR(x[PAIR_WORDS_U], 0.25);
+    NEAR(x[PAIR_LETTERS_V], 10.0 / 24);
+    NEAR(x[PAIR_FAMILY_U], 0);
     close_pairs(&f);
 }
 
@@ -175,6 +179,8 @@ static void test_aggregates(void **state)
     const float *x = find(&f, "department.budget", "department_budget.max_budget")->features;
     NEAR(x[PAIR_AGGREGATE_OF], 1);
     NEAR(x[PAIR_AGGREGATE_SIBLINGS], 0.75);
+    NEAR(x[PAIR_FAMILY_U], 0);
+    NEAR(x[PAIR_FAMILY_V], 0.5); /* two of the other four have "budget" too */
     NEAR(x[PAIR_AGGREGATE_WORD], 0.5);
     NEAR(x[PAIR_TABLE_EXTENDED], 1);
     NEAR(x[PAIR_CONTAINS], 1);
@@ -286,6 +292,80 @@ static void test_names(void **state)
     NEAR(s.contains, 1);
 }
 
+/* Over real schemas with one element doubled: is the doubled pair among the candidates, and how many are there? */
+struct recall {
+    int n, found, pairs;
+};
+
+static void look_up(struct recall *r, const struct schema *altered, const struct schema *s, const struct alteration *a)
+{
+    struct strings text = { 0 };
+    struct schema_pair *pairs;
+    struct arena arena;
+    int n, element[2];
+
+    for (int k = 0; k < 2; k++) {
+        int table, column;
+        assert_int_equal(example_element(altered, alter_name(&text, s, a, k, 0), &table, &column), 0);
+        element[k] = column < 0 ? table : altered->n_tables + column;
+    }
+    assert_int_equal(arena_init(&arena, sizeof *pairs * SCHEMA_PAIRS_MAX, NULL), 0);
+    schema_pairs(altered, &arena, &pairs, &n);
+    r->n++;
+    r->pairs += n;
+    for (int i = 0; i < n; i++)
+        if ((int)pairs[i].kind == (int)a->kind &&
+            ((pairs[i].u == element[0] && pairs[i].v == element[1]) ||
+             (a->kind <= SIA_TABLE && pairs[i].u == element[1] && pairs[i].v == element[0])))
+            r->found++;
+    arena_release(&arena);
+    strings_release(&text);
+}
+
+static struct recall recall_of(const struct schema_set *set, enum sia_kind kind, const char *dir)
+{
+    struct ambiqt_corpus corpus = { 0 };
+    struct rng rng = { .seed = 1 };
+    struct recall r = { 0 };
+    struct error err;
+
+    assert_int_equal(ambiqt_read_train(&corpus, kind, dir, &err), 0);
+    for (int i = 0; i < corpus.n; i += 5) {
+        const struct schema *s = schema_find(set, corpus.items[i].db_id);
+        struct schema altered;
+        struct alteration a;
+        if (!s || alteration_find(&a, s, &corpus.items[i]) ||
+            alter_schema(&altered, s, &a, ALTER_BOTH, "altered", &rng))
+            continue;
+        look_up(&r, &altered, s, &a);
+        schema_release(&altered);
+    }
+    ambiqt_release(&corpus);
+    return r;
+}
+
+static void test_recall(void **state)
+{
+    struct schema_set set = { 0 };
+    struct error err;
+    char dir[4096];
+
+    (void)state;
+    if (!test_shared("data/ambiqt/tbl-agg.train.jsonl"))
+        skip();
+    assert_int_equal(schema_set_open(&set, test_shared("data/spider/tables.json"), &err), 0);
+    snprintf(dir, sizeof dir, "%s", test_shared("data/ambiqt"));
+    for (enum sia_kind kind = SIA_COLUMN; kind < SIA_KINDS; kind++) {
+        struct recall r = recall_of(&set, kind, dir);
+        print_message("%s: %d of %d doubled pairs found, %.1f candidates a schema\n", sia_kind_letter(kind), r.found,
+                      r.n, (double)r.pairs / r.n);
+        assert_true(r.n >= 70);
+        assert_true(r.found >= 0.99 * r.n);
+        assert_true(r.pairs < 150 * r.n);
+    }
+    schema_set_close(&set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -293,6 +373,7 @@ int main(void)
         cmocka_unit_test(test_joins),   cmocka_unit_test(test_aggregates),
         cmocka_unit_test(test_wide),    cmocka_unit_test(test_empty),
         cmocka_unit_test(test_names),   cmocka_unit_test(test_order_does_not_matter),
+        cmocka_unit_test(test_recall),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
