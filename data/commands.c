@@ -2,6 +2,7 @@
 
 static const struct command *const commands[] = {
     &command_contrast,
+    &command_parse,
     &command_probe,
     NULL,
 };

@@ -32,23 +32,35 @@ struct sql_span sql_since(const struct sql_parser *p, int begin)
     return (struct sql_span){ begin, p->at ? p->tokens[p->at - 1].end : 0 };
 }
 
+/* At most 40 bytes of text from `begin` on, ending with a whole letter. */
+static int shown(const struct sql_parser *p, int begin, int length)
+{
+    int n = 0;
+    while (n < length && n < 40 && p->text[begin + n])
+        n++;
+    while (n > 0 && n < length && ((unsigned char)p->text[begin + n] & 0xc0) == 0x80)
+        n--;
+    return n;
+}
+
 int sql_complain(struct sql_parser *p, int begin, const char *what)
 {
-    return error_set(p->err, EXIT_CODE_DATA, "SQL at byte %d, near \"%.40s\": %s", begin, p->text + begin, what);
+    return error_set(p->err, EXIT_CODE_DATA, "SQL at byte %d, near \"%.*s\": %s", begin, shown(p, begin, 41),
+                     p->text + begin, what);
 }
 
 int sql_unexpected(struct sql_parser *p, const char *wanted)
 {
     const struct sql_token *t = &p->tokens[p->at];
-    int length = t->end - t->begin;
+    int length = shown(p, t->begin, t->end - t->begin);
 
     if (t->kind == TOKEN_END)
         return error_set(p->err, EXIT_CODE_DATA, "SQL at byte %d: the text ends where %s is wanted", t->begin, wanted);
     if (t->kind == TOKEN_ILLEGAL)
         return error_set(p->err, EXIT_CODE_DATA, "SQL at byte %d: \"%.*s\" is no SQL token; %s is wanted", t->begin,
-                         length < 40 ? length : 40, p->text + t->begin, wanted);
-    return error_set(p->err, EXIT_CODE_DATA, "SQL at byte %d: \"%.*s\" stands where %s is wanted", t->begin,
-                     length < 40 ? length : 40, p->text + t->begin, wanted);
+                         length, p->text + t->begin, wanted);
+    return error_set(p->err, EXIT_CODE_DATA, "SQL at byte %d: \"%.*s\" stands where %s is wanted", t->begin, length,
+                     p->text + t->begin, wanted);
 }
 
 int sql_expect(struct sql_parser *p, int kind, const char *wanted)

@@ -1,4 +1,4 @@
-#include "data/sql_resolve.h"
+#include "data/sql_scope.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -127,7 +127,7 @@ static int resolve_compound_term(struct compound *c, struct sql_expr *e)
     for (int i = 0; i < c->n && n < 0; i++) {
         long found = find_in_core(c->r, &c->scopes[i], &c->outputs[i], inner);
         if (found && !inner->table)
-            sql_settle_name(&inner->name, c->outputs[i].list[found - 1].name);
+            sql_settle_name(&inner->name, c->outputs[i].list[found - 1].printed);
         n = found ? found : n;
     }
     if (n < 0)
@@ -248,7 +248,7 @@ int sql_resolve(struct arena *a, struct sql_query *q, const struct schema *s, st
 {
     struct error ignored;
     struct sql_resolver r = { .arena = a, .text = q->text, .schema = s, .err = err ? err : &ignored };
-    struct sql_outputs outputs;
+    struct sql_outputs outputs = { 0 };
 
     *uses = (struct sql_uses){ 0 };
     int rc = sql_resolve_select(&r, q->select, NULL, NULL, 0, NULL, &outputs);

@@ -60,8 +60,6 @@ int sql_use_again(struct sql_resolver *r, const struct sql_result *result, enum 
 int sql_resolve_expr(struct sql_resolver *r, struct sql_scope *s, struct sql_expr *e, enum sql_clause clause);
 int sql_resolve_list(struct sql_resolver *r, struct sql_scope *s, struct sql_expr *list, enum sql_clause clause);
 int sql_resolve_window(struct sql_resolver *r, struct sql_scope *s, struct sql_window *w, enum sql_clause clause);
-/* A column of the scope or of one around it, an alias, or a string; changes e to what it is. */
-int sql_resolve_column(struct sql_resolver *r, struct sql_scope *s, struct sql_expr *e, enum sql_clause clause);
 /* Once resolved, a name is quoted only because it must be. */
 void sql_settle_name(struct sql_name *n, const char *text);
 /* The first result whose alias that is, or NULL. */
@@ -75,7 +73,7 @@ struct sql_outputs {
  * core. */
 int sql_resolve_select(struct sql_resolver *r, struct sql_select *select, struct sql_scope *outer,
                        const struct sql_with *with, int level, struct sql_cte *cte, struct sql_outputs *outputs);
-/* One core, and then the ORDER BY of a SELECT that has no other; `clause` by clause. */
+/* One core; and the ORDER BY of a SELECT that has no other. */
 int sql_resolve_core(struct sql_resolver *r, struct sql_scope *s, struct sql_outputs *out);
 int sql_resolve_order(struct sql_resolver *r, struct sql_scope *s, const struct sql_outputs *outputs,
                       struct sql_order *order);
@@ -92,31 +90,5 @@ int sql_resolve_sources(struct sql_resolver *r, struct sql_scope *s);
 /* The tables alone; also of x IN table. */
 int sql_resolve_source(struct sql_resolver *r, struct sql_scope *s, struct sql_source *source, enum sql_clause clause,
                        int level);
-
-/* What a source that is no unnamed group offers. */
-int sql_source_size(const struct sql_resolver *r, const struct sql_source *s);
-struct sql_output sql_source_output(const struct sql_resolver *r, const struct sql_source *s, int i);
-/* The alias, or the table's name. */
-const char *sql_source_name(const struct sql_source *s);
-bool sql_is_open_group(const struct sql_source *s);
-
-/* Calls fn for every column that * covers in a FROM clause, or t.* when table is given: once for what USING joins.
- * Returns how many sources there were, or -1. */
-typedef int sql_column_fn(void *context, const struct sql_source *s, struct sql_output column);
-int sql_each_column(struct sql_resolver *r, const struct sql_source *list, const char *schema_table, sql_column_fn *fn,
-                    void *context);
-
-/* Where a name leads in one FROM clause. */
-struct sql_match {
-    struct sql_source *source;
-    struct sql_output column;
-    int count;                 /* 0: nowhere; 2 and more: ambiguous */
-    struct sql_source *second; /* another one when ambiguous */
-};
-/* schema and table may be NULL. */
-void sql_find_column(struct sql_resolver *r, struct sql_source *list, const struct sql_name *schema,
-                     const struct sql_name *table, const char *name, struct sql_match *m);
-/* "T1 (singer), T2 (song)" */
-void sql_list_sources(char *text, size_t size, const struct sql_source *list);
 
 #endif

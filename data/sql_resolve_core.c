@@ -1,5 +1,6 @@
 /* One SELECT of a compound: its results, and the clauses behind FROM. */
-#include "data/sql_resolve.h"
+#include "data/sql_print.h"
+#include "data/sql_scope.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,22 +69,36 @@ static int resolve_star(struct building *b)
     return sql_fail(b->r, b->result->span, "no table or alias %s here; there are %s", b->result->table.text, sources);
 }
 
-/* What an output without alias is called: its column, or the text it was computed from. */
-static const char *output_name(struct sql_resolver *r, const struct sql_result *result)
+static char *keep_text(struct sql_resolver *r, const char *text, size_t n)
+{
+    char *kept = sql_take(r, n + 1, 1);
+    return kept ? memcpy(kept, text, n) : NULL;
+}
+
+/* What an output is called: its alias, its column, or the text it was computed from. */
+static int name_output(struct sql_resolver *r, const struct sql_result *result, struct sql_output *out)
 {
     const struct sql_span at = result->span;
+    struct sql_printer p = { 0 };
 
-    if (result->alias.text)
-        return result->alias.text;
-    if (result->expr->kind == SQL_EXPR_COLUMN)
-        return result->expr->name.text;
-    char *name = sql_take(r, (size_t)(at.end - at.begin) + 1, 1);
-    return name ? memcpy(name, r->text + at.begin, (size_t)(at.end - at.begin)) : NULL;
+    out->column = result->expr->column;
+    out->name = result->alias.text;
+    if (!out->name && result->expr->kind == SQL_EXPR_COLUMN)
+        out->name = result->expr->name.text;
+    out->printed = out->name;
+    if (out->name)
+        return 0;
+    sql_print_expr(&p, result->expr);
+    out->name = keep_text(r, r->text + at.begin, (size_t)(at.end - at.begin));
+    out->printed = out->name ? keep_text(r, p.text, p.n) : NULL;
+    free(p.text);
+    return out->printed ? 0 : -1;
 }
 
 static int resolve_result(struct building *b, struct sql_scope *s)
 {
     struct sql_result *result = b->result;
+    struct sql_output output;
     int rc;
 
     result->first_use = b->r->n_uses;
@@ -92,8 +107,8 @@ static int resolve_result(struct building *b, struct sql_scope *s)
         rc = resolve_star(b);
     } else {
         rc = sql_resolve_expr(b->r, s, result->expr, SQL_SELECT);
-        const char *name = rc ? NULL : output_name(b->r, result);
-        rc = name ? add_output(b, (struct sql_output){ name, result->expr->column }) : -1;
+        if (rc == 0)
+            rc = name_output(b->r, result, &output) || add_output(b, output) ? -1 : 0;
     }
     result->n_uses = b->r->n_uses - result->first_use;
     return rc;
@@ -118,7 +133,7 @@ static int resolve_rows(struct building *b, struct sql_scope *s)
         if (!name)
             return -1;
         snprintf(name, 24, "column%d", i + 1);
-        if (add_output(b, (struct sql_output){ name, -1 }))
+        if (add_output(b, (struct sql_output){ name, name, -1 }))
             return -1;
     }
     return 0;

@@ -1,5 +1,5 @@
 #include "data/sql_print.h"
-#include "data/sql_resolve.h"
+#include "data/sql_scope.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static bool find_rowid(const struct sql_scope *s, const struct sql_expr *e, stru
     count_rowids(&search, s->core->from);
     if (search.n != 1 || search.found->kind != SQL_SOURCE_TABLE || search.found->table < 0)
         return false;
-    *m = (struct sql_match){ .source = search.found, .column = { e->name.text, -1 }, .count = 1 };
+    *m = (struct sql_match){ .source = search.found, .column = { e->name.text, e->name.text, -1 }, .count = 1 };
     return true;
 }
 
@@ -61,7 +61,7 @@ static int settle_column(struct sql_resolver *r, struct sql_scope *s, struct sql
 {
     e->source = m->source;
     e->column = m->column.column;
-    sql_settle_name(&e->name, m->column.name);
+    sql_settle_name(&e->name, m->column.printed);
     if (e->table)
         sql_settle_name(e->table, sql_source_name(m->source));
     if (e->schema)
@@ -119,7 +119,8 @@ static bool become_literal(struct sql_expr *e)
     return true;
 }
 
-int sql_resolve_column(struct sql_resolver *r, struct sql_scope *scope, struct sql_expr *e, enum sql_clause clause)
+/* A column of the scope or of one around it, an alias, or a string; changes e to what it is. */
+static int resolve_column(struct sql_resolver *r, struct sql_scope *scope, struct sql_expr *e, enum sql_clause clause)
 {
     for (struct sql_scope *s = scope; s; s = s->outer) {
         struct sql_match m;
@@ -194,7 +195,7 @@ static int resolve_in_table(struct sql_resolver *r, struct sql_scope *s, struct 
 
 static int resolve_parts(struct sql_resolver *r, struct sql_scope *s, struct sql_expr *e, enum sql_clause clause)
 {
-    struct sql_outputs outputs;
+    struct sql_outputs outputs = { 0 };
 
     if ((e->left && sql_resolve_expr(r, s, e->left, clause)) ||
         (e->right && sql_resolve_expr(r, s, e->right, clause)) ||
@@ -212,7 +213,7 @@ int sql_resolve_expr(struct sql_resolver *r, struct sql_scope *s, struct sql_exp
 {
     if (sql_deeper(r, e->span))
         return -1;
-    int rc = e->kind == SQL_EXPR_COLUMN ? sql_resolve_column(r, s, e, clause) : resolve_parts(r, s, e, clause);
+    int rc = e->kind == SQL_EXPR_COLUMN ? resolve_column(r, s, e, clause) : resolve_parts(r, s, e, clause);
     r->depth--;
     return rc;
 }

@@ -1,5 +1,5 @@
 /* Looking names up in one FROM clause. */
-#include "data/sql_resolve.h"
+#include "data/sql_scope.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +25,8 @@ struct sql_output sql_source_output(const struct sql_resolver *r, const struct s
     if (s->table < 0)
         return s->outputs[i];
     int column = r->schema->tables[s->table].first_column + i;
-    return (struct sql_output){ r->schema->columns[column].name, column };
+    const char *name = r->schema->columns[column].name;
+    return (struct sql_output){ name, name, column };
 }
 
 static bool has_name(const struct sql_name *names, const char *name)

@@ -1,5 +1,5 @@
 /* FROM clauses: which table each name means, and what NATURAL and USING join. */
-#include "data/sql_resolve.h"
+#include "data/sql_scope.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,8 +28,9 @@ static int use_builtin(struct sql_resolver *r, struct sql_source *s, const struc
     s->outputs = sql_take(r, (size_t)n, sizeof *s->outputs);
     if (!s->outputs)
         return -1;
-    for (s->n_outputs = 0; s->n_outputs < n; s->n_outputs++)
-        s->outputs[s->n_outputs] = (struct sql_output){ b->columns[s->n_outputs], -1 };
+    for (int i = 0; i < n; i++)
+        s->outputs[i] = (struct sql_output){ b->columns[i], b->columns[i], -1 };
+    s->n_outputs = n;
     return 0;
 }
 
@@ -79,7 +80,7 @@ static int name_outputs(struct sql_resolver *r, struct sql_cte *c, const struct 
     for (int i = 0; i < outputs->n; i++) {
         c->outputs[i] = outputs->list[i];
         if (name) {
-            c->outputs[i].name = name->text;
+            c->outputs[i].name = c->outputs[i].printed = name->text;
             name = name->next;
         }
     }
@@ -246,7 +247,7 @@ static int join_columns(struct sql_resolver *r, const struct sql_scope *scope, s
         sql_find_column(r, &alone, NULL, NULL, n->text, &right);
         if (!left.count || !right.count)
             return sql_fail(r, n->span, "USING (%s) wants the column on both sides of the join", n->text);
-        n->text = left.column.name;
+        n->text = left.column.printed;
         if (sql_use_column(r, left.column.column, SQL_ON, scope->level, n->span) ||
             sql_use_column(r, right.column.column, SQL_ON, scope->level, n->span))
             return -1;
