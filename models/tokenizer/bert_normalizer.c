@@ -166,6 +166,8 @@ void bert_normalize(const struct bert_normalizer *n, const char *text, int64_t s
     }
     flush(&r);
     free(r.waiting);
+    reserve(out, 1);
+    out->text[out->length] = '\0';
 }
 
 void normal_text_release(struct normal_text *t)

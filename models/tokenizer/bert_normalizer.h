@@ -15,7 +15,8 @@ struct bert_normalizer {
     int16_t ascii[128]; /* what becomes of an ASCII character, -1 when it is dropped; set by bert_normalizer_prepare */
 };
 
-/* Normalised text, valid UTF-8 always, and where each of its bytes came from (NULL unless track). */
+/* Normalised text, valid UTF-8 always and a zero byte behind, and where each of its bytes came from (NULL unless
+ * track). */
 struct normal_text {
     char *text;
     struct token_span *origin;

@@ -29,24 +29,43 @@ static bool closes(const char *token)
     return false;
 }
 
-char *tokenizer_decode(const struct tokenizer *t, const int32_t *ids, int64_t n, unsigned flags)
+/* A piece goes on with the word before it, anything else starts a new one. */
+static void append_token(struct string *s, const struct tokenizer *t, const char *token, size_t length)
 {
     size_t skip = strlen(t->wordpiece.prefix);
+
+    if (strncmp(token, t->wordpiece.prefix, skip) == 0) {
+        token += skip;
+        length -= skip;
+    } else if (!t->cleanup || !closes(token)) {
+        append(s, " ", 1);
+    }
+    append(s, token, length);
+}
+
+char *tokenizer_decode(const struct tokenizer *t, const int32_t *ids, int64_t n, unsigned flags)
+{
+    struct normal_text normal = { 0 };
     struct string s = { 0 };
+    int64_t shown = 0;
 
     append(&s, "", 0);
-    for (int64_t i = 0, shown = 0; i < n; i++) {
+    for (int64_t i = 0; i < n; i++) {
         const char *token = tokenizer_token(t, ids[i]);
         const struct added_token *added = token ? tokenizer_added(t, ids[i]) : NULL;
         if (!token || (flags & TOKENIZER_SKIP_SPECIALS && added && added->special))
             continue;
-        if (shown++ > 0) {
-            if (strncmp(token, t->wordpiece.prefix, skip) == 0)
-                token += skip;
-            else if (!t->cleanup || !closes(token))
-                append(&s, " ", 1);
+        size_t length = strlen(token);
+        if (added && added->normalized) { /* shown as it is matched */
+            bert_normalize(&t->normalizer, token, 0, (int64_t)length, &normal);
+            token = normal.text;
+            length = (size_t)normal.length;
         }
-        append(&s, token, strlen(token));
+        if (shown++ > 0)
+            append_token(&s, t, token, length);
+        else
+            append(&s, token, length);
     }
+    normal_text_release(&normal);
     return s.text;
 }
