@@ -447,7 +447,7 @@ static void slopes_along(struct slopes *s, struct op_test *t, struct reference *
 static void check_gradient(const struct where *w, struct op_test *t, struct reference *r, int input, const double *got)
 {
     struct slopes s;
-    char what[32];
+    char what[48];
 
     if (!t->in[input].n)
         return;
