@@ -19,7 +19,9 @@ struct sql_query; /* the tree, declared in sql_tree.h for those who walk it */
 struct sql_query *sql_parse(struct arena *a, const char *text, struct error *err);
 
 /* Canonical text: one space between tokens, keywords upper case, names as written in the schema once resolved (quoted
- * only when they must be), aliases kept.  Parsing it gives the same tree. */
+ * only when they must be), aliases kept, words that say nothing (ASC, ALL, INNER, OUTER) left out.  Parsing it gives
+ * the same tree.  NULL when the arena is full.  Before sql_resolve a name such as "count( * )" that stands for the text
+ * of an expression may lose it. */
 char *sql_print(struct arena *a, const struct sql_query *q);
 
 /* Which clause a column or table was used in. */

@@ -28,7 +28,7 @@ static void count_rowids(struct rowid_search *search, struct sql_source *list)
     }
 }
 
-/* rowid, oid and _rowid_ are columns of a table that is the only one they could belong to. */
+/* rowid, oid and _rowid_ belong to the only table they could; SQLite lets even sub-queries have them. */
 static bool find_rowid(const struct sql_scope *s, const struct sql_expr *e, struct sql_match *m)
 {
     struct rowid_search search = { .table = e->table };
@@ -36,7 +36,7 @@ static bool find_rowid(const struct sql_scope *s, const struct sql_expr *e, stru
     if (!is_rowid(e->name.text))
         return false;
     count_rowids(&search, s->core->from);
-    if (search.n != 1 || search.found->kind != SQL_SOURCE_TABLE || search.found->table < 0)
+    if (search.n != 1)
         return false;
     *m = (struct sql_match){ .source = search.found, .column = { e->name.text, e->name.text, -1 }, .count = 1 };
     return true;
