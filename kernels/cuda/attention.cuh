@@ -113,7 +113,7 @@ __device__ inline float quad_max(float v)
     } while (0)
 
 /* Rows of a tile: what fits into 48 KiB of shared memory as f32. */
-constexpr int attention_tile(int head_dim)
+__host__ __device__ constexpr int attention_tile(int head_dim)
 {
     return head_dim == 128 ? 16 : 32;
 }

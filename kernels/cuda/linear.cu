@@ -4,7 +4,7 @@
 constexpr int THREADS = 256;
 
 /*
- * x[r,j] += b[j], into pre when wanted;  y[r,j] = act(x[r,j])
+ * v = x[r,j] + b[j], into pre when wanted;  y[r,j] = act(v)
  *
  * Grid     one thread per PACK columns of a row.
  * Memory   reads x once, writes y and pre once: bandwidth bound, and mostly L2 after the product.
@@ -31,23 +31,38 @@ __global__ void __launch_bounds__(THREADS)
     store_pack(y + r * cols + j, v, cols - j);
 }
 
+static void bias_activation(struct ctx *c, struct tensor *y, struct tensor *pre, const struct tensor *x,
+                            const struct tensor *b, enum activation act)
+{
+    int64_t rows = tensor_rows(y), cols = tensor_cols(y);
+    DTYPE_SWITCH(y->dtype, LAUNCH(bias_activation_kernel<T>, blocks_for(rows * ((cols + PACK - 1) / PACK), THREADS),
+                                  THREADS, 0, cuda_stream(c), data_of<T>(y), data_of<T>(pre), data_of<T>(x),
+                                  data_of<float>(b), rows, cols, (int)act));
+}
+
+/* The product goes to pre where that is wanted; the library adds the bias where it can. */
+static bool library_linear(struct ctx *c, struct tensor *y, struct tensor *pre, const struct tensor *x,
+                           const struct tensor *w, const struct tensor *b, enum activation act)
+{
+    struct grad product = { pre ? pre : y, false };
+    bool biased = b && cuda_library_matmul(c, product, x, false, w, true, b);
+    if (!biased && !cuda_library_matmul(c, product, x, false, w, true, nullptr))
+        return false;
+    if (biased)
+        b = nullptr;
+    if (b || pre || act != ACT_NONE)
+        bias_activation(c, y, b ? pre : nullptr, product.t, b, act);
+    return true;
+}
+
 extern "C" void cuda_linear(struct ctx *c, struct tensor *y, struct tensor *pre, const struct tensor *x,
                             const struct tensor *w, const struct tensor *b, enum activation act)
 {
-    int64_t rows = tensor_rows(y), cols = tensor_cols(y);
-    struct grad product = { y, false };
-    if (tensor_size(y) == 0)
+    if (tensor_size(y) == 0 || library_linear(c, y, pre, x, w, b, act))
         return;
-    if (!cuda_library_matmul(c, product, x, false, w, true)) {
-        struct product p = {};
-        p.y = y, p.pre = pre, p.a = x, p.b = w, p.bias = b;
-        p.m = rows, p.n = cols, p.k = tensor_cols(x);
-        p.tb = true, p.act = act;
-        tile_product(c, &p);
-        return;
-    }
-    if (b || pre || act != ACT_NONE)
-        DTYPE_SWITCH(y->dtype, LAUNCH(bias_activation_kernel<T>, blocks_for(rows * ((cols + PACK - 1) / PACK), THREADS),
-                                      THREADS, 0, cuda_stream(c), data_of<T>(y), data_of<T>(pre), data_of<T>(y),
-                                      data_of<float>(b), rows, cols, (int)act));
+    struct product p = {};
+    p.y = y, p.pre = pre, p.a = x, p.b = w, p.bias = b;
+    p.m = tensor_rows(y), p.n = tensor_cols(y), p.k = tensor_cols(x);
+    p.tb = true, p.act = act;
+    tile_product(c, &p);
 }

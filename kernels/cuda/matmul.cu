@@ -88,7 +88,7 @@ void tile_product(struct ctx *c, const struct product *p)
 extern "C" void cuda_matmul(struct ctx *c, struct grad y, const struct tensor *a, bool ta, const struct tensor *b,
                             bool tb)
 {
-    if (!y.t || cuda_library_matmul(c, y, a, ta, b, tb))
+    if (!y.t || cuda_library_matmul(c, y, a, ta, b, tb, nullptr))
         return;
     struct product p = {};
     p.y = y.t, p.a = a, p.b = b;

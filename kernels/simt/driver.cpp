@@ -73,7 +73,8 @@ void *cuda_scratch(const struct ctx *c, size_t bytes)
     return s->scratch;
 }
 
-bool cuda_library_matmul(struct ctx *, struct grad, const struct tensor *, bool, const struct tensor *, bool)
+bool cuda_library_matmul(struct ctx *, struct grad, const struct tensor *, bool, const struct tensor *, bool,
+                         const struct tensor *)
 {
     return false;
 }

@@ -1,0 +1,59 @@
+/*
+ * state.cuh - what an open CUDA device keeps; for the driver and the library products, not for kernels.
+ */
+#ifndef KERNELS_CUDA_STATE_CUH
+#define KERNELS_CUDA_STATE_CUH
+
+#include "kernels/cuda/cuda.cuh"
+
+#include <cublasLt.h>
+
+#define LT_CHECK(call)                                                                                                 \
+    do {                                                                                                               \
+        cublasStatus_t s_ = (call);                                                                                    \
+        CHECK(s_ == CUBLAS_STATUS_SUCCESS, "%s", cublasLtGetStatusString(s_));                                         \
+    } while (0)
+
+constexpr size_t LT_WORKSPACE_BYTES = (size_t)32 << 20, STAGE_BYTES = (size_t)4 << 20;
+constexpr int STAGES = 2;
+
+/* All that decides which algorithm a product takes. */
+struct plan_key {
+    int64_t m, n, k;
+    int dtype, y_dtype, align_a, align_b, align_y; /* alignments in bytes, up to 16 */
+    bool ta, tb, bias;
+};
+
+struct plan {
+    struct plan_key key;
+    bool usable; /* false: the library has nothing for this key, and is not asked again */
+    cublasLtMatmulDesc_t operation;
+    cublasLtMatrixLayout_t a, b, y;
+    cublasLtMatmulAlgo_t algorithm;
+};
+
+struct cuda_state {
+    int number;
+    cudaStream_t stream;
+    void *scratch;
+    bool capturing;
+
+    char *stage[STAGES]; /* pinned; filled one after the other by uploads */
+    cudaEvent_t stage_read[STAGES];
+    int stage_now;
+    size_t stage_used;
+
+    cublasLtHandle_t lt;
+    void *lt_workspace;
+    struct plan *plans; /* open addressing, a power of two, at most half full */
+    int64_t plan_count, plan_cap;
+};
+
+void plans_release(struct cuda_state *s);
+
+static inline struct cuda_state *state_of(const struct device *d)
+{
+    return (struct cuda_state *)d->state;
+}
+
+#endif
