@@ -2,7 +2,7 @@
 
 static const struct command *const commands[] = {
     &command_contrast,
-    &command_parse,
+    &command_practice,
     &command_probe,
     NULL,
 };

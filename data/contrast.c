@@ -3,6 +3,7 @@
 #include "data/probe.h"
 #include "data/schema_build.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { SQL_ARENA_BYTES = 64 << 20 };
@@ -21,9 +22,6 @@ static void contrast_release(struct contrast *c)
     free(c->records);
     strings_release(&c->question_keys);
     strings_release(&c->element_keys);
-    spider_release(&c->spider);
-    ambiqt_release(&c->ambiqt);
-    schema_set_close(&c->schemas);
     arena_release(&c->sql);
 }
 
@@ -38,19 +36,55 @@ static int check(const struct dataset *d, struct error *err)
     return probe_check(&crossed, err);
 }
 
-int contrast_build(struct dataset *out, const struct contrast_options *o, const char *ambiqt, const char *spider,
-                   struct error *err)
+void contrast_corpora_release(struct contrast_corpora *c)
 {
-    struct contrast c = { .options = o, .rng = { .seed = o->seed } };
+    schema_set_close(&c->schemas);
+    spider_release(&c->spider);
+    ambiqt_release(&c->ambiqt);
+}
+
+static int read_spider(struct contrast_corpora *c, const char *dir, struct error *err)
+{
+    char *path = NULL;
+    CHECK(asprintf(&path, "%s/tables.json", dir) >= 0, "cannot format a path in %s", dir);
+    int rc = schema_set_open(&c->schemas, path, err);
+    free(path);
+    if (rc)
+        return rc;
+    CHECK(asprintf(&path, "%s/train_spider.json", dir) >= 0, "cannot format a path in %s", dir);
+    rc = spider_read(&c->spider, path, err);
+    free(path);
+    return rc;
+}
+
+int contrast_build_from(struct dataset *out, const struct contrast_options *o, const struct contrast_corpora *in,
+                        struct error *err)
+{
+    struct contrast c = { .options = o, .in = in, .rng = { .seed = o->seed } };
 
     *out = (struct dataset){ 0 };
     int rc = arena_init(&c.sql, SQL_ARENA_BYTES, err);
     if (rc == 0)
-        rc = contrast_collect(&c, ambiqt, spider, err);
+        rc = contrast_collect(&c, err);
     if (rc == 0)
         rc = contrast_emit(&c, out, err);
     if (rc == 0)
         rc = check(out, err);
     contrast_release(&c);
+    return rc;
+}
+
+int contrast_build(struct dataset *out, const struct contrast_options *o, const char *ambiqt, const char *spider,
+                   struct error *err)
+{
+    struct contrast_corpora in = { 0 };
+
+    *out = (struct dataset){ 0 };
+    int rc = read_spider(&in, spider, err);
+    for (int k = 0; k < SIA_KINDS && rc == 0; k++)
+        rc = ambiqt_read_train(&in.ambiqt, (enum sia_kind)k, ambiqt, err);
+    if (rc == 0)
+        rc = contrast_build_from(out, o, &in, err);
+    contrast_corpora_release(&in);
     return rc;
 }

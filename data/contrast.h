@@ -10,17 +10,30 @@
 #ifndef DATA_CONTRAST_H
 #define DATA_CONTRAST_H
 
+#include "data/ambiqt.h"
 #include "data/dataset.h"
+#include "data/spider.h"
 
 struct contrast_options {
     uint64_t seed;
     double test_share, valid_share; /* of the databases, rounded up */
 };
 
+/* What examples are made of: questions on unaltered schemas, and records that each double one element. */
+struct contrast_corpora {
+    struct schema_set schemas;
+    struct spider_corpus spider;
+    struct ambiqt_corpus ambiqt;
+};
+void contrast_corpora_release(struct contrast_corpora *c);
+
 /* Folders: ambiqt holds the four training files, spider train_spider.json and tables.json.  Fills out, which the caller
  * releases either way; every fold, question and schema has been checked.  Same inputs and seed: the same bytes. */
 int contrast_build(struct dataset *out, const struct contrast_options *o, const char *ambiqt, const char *spider,
                    struct error *err);
+/* The same from corpora that are in memory already. */
+int contrast_build_from(struct dataset *out, const struct contrast_options *o, const struct contrast_corpora *in,
+                        struct error *err);
 
 /* What the thesis called ambiguous: a question that gives two or more records when the columns of its outermost SELECT
  * are looked up in the synonym dictionary.  For reproduction only: the label says nothing about the schema. */

@@ -65,7 +65,7 @@ static int find_question(struct contrast *c, int db, const char *question)
     int before = c->question_keys.n, at = strings_add(&c->question_keys, key);
     if (at == before) {
         GROW(c->questions, before, c->questions_cap);
-        c->questions[at] = (struct contrast_question){ db, true, new_flags(&c->schemas.schemas[db]) };
+        c->questions[at] = (struct contrast_question){ db, true, new_flags(&c->in->schemas.schemas[db]) };
     }
     free(text);
     free(key);
@@ -81,16 +81,16 @@ static const char *question_text(const struct contrast *c, int question)
 static void add_sql(struct contrast *c, int question, const char *sql)
 {
     struct contrast_question *q = &c->questions[question];
-    if (!contrast_touch(c, sql, &c->schemas.schemas[q->db], q->touched))
+    if (!contrast_touch(c, sql, &c->in->schemas.schemas[q->db], q->touched))
         q->usable = false;
 }
 
 static int find_db(const struct contrast *c, const char *db_id, const char *what, struct error *err)
 {
-    const struct schema *s = schema_find(&c->schemas, db_id);
+    const struct schema *s = schema_find(&c->in->schemas, db_id);
     if (!s)
         return error_set(err, EXIT_CODE_DATA, "%s: db_id \"%s\" is not in tables.json", what, db_id);
-    return (int)(s - c->schemas.schemas);
+    return (int)(s - c->in->schemas.schemas);
 }
 
 /* Questions that stand in several databases would stand in several folds. */
@@ -113,15 +113,15 @@ static void drop_shared(struct contrast *c)
 
 static int collect_questions(struct contrast *c, struct error *err)
 {
-    for (int i = 0; i < c->spider.n; i++) {
-        const struct spider_question *q = &c->spider.items[i];
+    for (int i = 0; i < c->in->spider.n; i++) {
+        const struct spider_question *q = &c->in->spider.items[i];
         int db = find_db(c, q->db_id, "train_spider.json", err);
         if (db < 0)
             return -1;
         add_sql(c, find_question(c, db, q->question), q->query);
     }
-    for (int i = 0; i < c->ambiqt.n; i++) {
-        const struct ambiqt_record *r = &c->ambiqt.items[i];
+    for (int i = 0; i < c->in->ambiqt.n; i++) {
+        const struct ambiqt_record *r = &c->in->ambiqt.items[i];
         int db = find_db(c, r->db_id, "an AmbiQT record", err);
         if (db < 0)
             return -1;
@@ -134,7 +134,7 @@ static int collect_questions(struct contrast *c, struct error *err)
 
 static int find_element(struct contrast *c, int db, const struct ambiqt_record *r)
 {
-    const struct schema *s = &c->schemas.schemas[db];
+    const struct schema *s = &c->in->schemas.schemas[db];
     struct alteration a;
     char key[64];
 
@@ -155,7 +155,7 @@ static int find_element(struct contrast *c, int db, const struct ambiqt_record *
 static void add_repeated(struct contrast *c, const struct contrast_record *r)
 {
     struct contrast_element *e = &c->elements[r->element];
-    const struct schema *s = &c->schemas.schemas[e->db];
+    const struct schema *s = &c->in->schemas.schemas[e->db];
     const struct schema_table *t = &s->tables[e->a.table];
     bool *all = xcalloc((size_t)s->n_columns + 1, sizeof *all);
     struct alteration whole = e->a;
@@ -182,7 +182,7 @@ static void add_repeated(struct contrast *c, const struct contrast_record *r)
 
 static void collect_elements(struct contrast *c)
 {
-    for (int i = 0; i < c->ambiqt.n; i++) {
+    for (int i = 0; i < c->in->ambiqt.n; i++) {
         struct contrast_record *r = &c->records[i];
         r->element = find_element(c, c->questions[r->question].db, r->source);
         if (r->element >= 0 && r->source->kind == SIA_AGGREGATE)
@@ -190,7 +190,7 @@ static void collect_elements(struct contrast *c)
     }
     for (int i = 0; i < c->element_keys.n; i++) {
         struct contrast_element *e = &c->elements[i];
-        const struct schema *s = &c->schemas.schemas[e->db];
+        const struct schema *s = &c->in->schemas.schemas[e->db];
         bool renamed = e->a.kind == SIA_COLUMN || e->a.kind == SIA_TABLE;
         e->which = renamed ? (int)rng_below(&c->rng, 2) : 1;
         e->usable = alter_schema(&e->both, s, &e->a, ALTER_BOTH, s->db_id, &c->rng) == 0 &&
@@ -210,7 +210,7 @@ static bool is_touched(const struct schema *s, const bool *flags, const char *na
 static bool reads_own(struct contrast *c, struct contrast_record *r, int which)
 {
     const struct contrast_element *e = &c->elements[r->element];
-    const struct schema *s = &c->schemas.schemas[e->db];
+    const struct schema *s = &c->in->schemas.schemas[e->db];
     struct strings text = { 0 };
     bool *flags = new_flags(&e->both), own = false;
 
@@ -236,7 +236,7 @@ static enum loss judge(struct contrast *c, struct contrast_record *r, const bool
     if (r->element < 0)
         return LOSS_ELEMENT;
     const struct contrast_element *e = &c->elements[r->element];
-    const struct schema *s = &c->schemas.schemas[e->db];
+    const struct schema *s = &c->in->schemas.schemas[e->db];
     if (!understood[r->question])
         return LOSS_SQL;
     if (!q->usable)
@@ -258,7 +258,7 @@ static void judge_all(struct contrast *c)
     for (int i = 0; i < c->question_keys.n; i++)
         understood[i] = c->questions[i].usable;
     drop_shared(c);
-    for (int i = 0; i < c->ambiqt.n; i++) {
+    for (int i = 0; i < c->in->ambiqt.n; i++) {
         enum loss loss = judge(c, &c->records[i], understood);
         c->records[i].usable = loss == LOSS_NONE;
         losses[c->records[i].source->kind][loss]++;
@@ -270,28 +270,9 @@ static void judge_all(struct contrast *c)
     free(understood);
 }
 
-static int read_spider(struct contrast *c, const char *dir, struct error *err)
+int contrast_collect(struct contrast *c, struct error *err)
 {
-    char *path = NULL;
-    CHECK(asprintf(&path, "%s/tables.json", dir) >= 0, "cannot format a path in %s", dir);
-    int rc = schema_set_open(&c->schemas, path, err);
-    free(path);
-    if (rc)
-        return rc;
-    CHECK(asprintf(&path, "%s/train_spider.json", dir) >= 0, "cannot format a path in %s", dir);
-    rc = spider_read(&c->spider, path, err);
-    free(path);
-    return rc;
-}
-
-int contrast_collect(struct contrast *c, const char *ambiqt, const char *spider, struct error *err)
-{
-    if (read_spider(c, spider, err))
-        return -1;
-    for (int k = 0; k < SIA_KINDS; k++)
-        if (ambiqt_read_train(&c->ambiqt, (enum sia_kind)k, ambiqt, err))
-            return -1;
-    c->records = xcalloc((size_t)c->ambiqt.n, sizeof *c->records);
+    c->records = xcalloc((size_t)c->in->ambiqt.n, sizeof *c->records);
     if (collect_questions(c, err))
         return -1;
     collect_elements(c);

@@ -18,7 +18,7 @@ struct group {
 
 static const bool *column_flags(const struct contrast *c, const struct contrast_question *q)
 {
-    return q->touched + c->schemas.schemas[q->db].n_tables;
+    return q->touched + c->in->schemas.schemas[q->db].n_tables;
 }
 
 /* All that a question wants of an element's table stands in the table that J or P adds, so that the new table would do
@@ -26,7 +26,7 @@ static const bool *column_flags(const struct contrast *c, const struct contrast_
 static bool new_table_serves(const struct contrast *c, const struct contrast_question *q,
                              const struct contrast_element *e)
 {
-    const struct schema_table *t = &c->schemas.schemas[q->db].tables[e->a.table];
+    const struct schema_table *t = &c->in->schemas.schemas[q->db].tables[e->a.table];
 
     if (e->a.kind == SIA_COLUMN || e->a.kind == SIA_TABLE || !q->touched[e->a.table])
         return false;
@@ -64,7 +64,7 @@ static bool resolves_crossed(struct contrast *c, const struct contrast_record *a
 /* Hands a schema over to the data set under the next free number of its database. */
 static const char *give_schema(struct contrast *c, struct dataset *out, struct schema *s, int db, int *number)
 {
-    const char *db_id = c->schemas.schemas[db].db_id;
+    const char *db_id = c->in->schemas.schemas[db].db_id;
     if (number)
         db_id = strings_printf(&out->folds[FOLD_TRAIN].text, "%s__%d", db_id, ++*number);
     s->db_id = strings_keep(&out->folds[FOLD_TRAIN].text, db_id);
@@ -77,7 +77,7 @@ static void emit(struct contrast *c, struct example_list *to, const struct contr
                  enum example_slice slice, const char *first, const char *second)
 {
     const struct contrast_element *e = &c->elements[r->element];
-    const struct schema *s = &c->schemas.schemas[e->db];
+    const struct schema *s = &c->in->schemas.schemas[e->db];
     struct example x = { .id = "", .db_id = db_id, .source_db = s->db_id, .question = r->source->question };
 
     x.slice = slice;
@@ -129,7 +129,7 @@ static void emit_db(struct contrast *c, struct dataset *out, int db, const struc
     struct schema plain;
     int number = 0;
 
-    CHECK(alter_schema(&plain, &c->schemas.schemas[db], &none, ALTER_NONE, "plain", &c->rng) == 0, "plain schema");
+    CHECK(alter_schema(&plain, &c->in->schemas.schemas[db], &none, ALTER_NONE, "plain", &c->rng) == 0, "plain schema");
     const char *plain_id = give_schema(c, out, &plain, db, NULL);
     for (int i = 0; i < p->n; i++) {
         const struct contrast_record *a = &c->records[p->pairs[i].a], *b = &c->records[p->pairs[i].b];
@@ -160,10 +160,10 @@ static void match_group(struct contrast *c, const struct group *g, struct db_pai
 /* pairs: one for each database. */
 static void match_all(struct contrast *c, struct db_pairs *pairs)
 {
-    int n_groups = c->schemas.n * SIA_KINDS, clashes = 0;
+    int n_groups = c->in->schemas.n * SIA_KINDS, clashes = 0;
     struct group *groups = xcalloc((size_t)n_groups, sizeof *groups);
 
-    for (int i = 0; i < c->ambiqt.n; i++) {
+    for (int i = 0; i < c->in->ambiqt.n; i++) {
         const struct contrast_record *r = &c->records[i];
         if (!r->usable)
             continue;
@@ -191,9 +191,9 @@ struct kind_counts {
 
 static struct kind_counts count_kinds(const struct contrast *c, const struct db_pairs *pairs)
 {
-    struct kind_counts k = { .of_db = xcalloc((size_t)c->schemas.n, sizeof *k.of_db) };
+    struct kind_counts k = { .of_db = xcalloc((size_t)c->in->schemas.n, sizeof *k.of_db) };
 
-    for (int db = 0; db < c->schemas.n; db++)
+    for (int db = 0; db < c->in->schemas.n; db++)
         for (int i = 0; i < pairs[db].n; i++) {
             int kind = (int)c->records[pairs[db].pairs[i].a].source->kind;
             k.of_db[db][kind]++;
@@ -229,12 +229,12 @@ static void shuffle_ints(int *list, int n, struct rng *rng)
  * with so few aggregates a plain shuffle often leaves the test fold almost none. */
 static void share_out(struct contrast *c, const struct db_pairs *pairs, enum fold *fold)
 {
-    size_t size = (size_t)c->schemas.n * sizeof(int);
+    size_t size = (size_t)c->in->schemas.n * sizeof(int);
     int *order = xmalloc(size), *best = xmalloc(size), n = 0;
     struct kind_counts k = count_kinds(c, pairs);
     double least = HUGE_VAL;
 
-    for (int db = 0; db < c->schemas.n; db++)
+    for (int db = 0; db < c->in->schemas.n; db++)
         if (pairs[db].n)
             order[n++] = db;
     int test = (int)ceil(n * c->options->test_share), valid = (int)ceil(n * c->options->valid_share);
@@ -271,14 +271,14 @@ static void shuffle(struct example_list *l, enum fold fold, struct rng *rng)
 
 int contrast_emit(struct contrast *c, struct dataset *out, struct error *err)
 {
-    size_t n = (size_t)c->schemas.n;
+    size_t n = (size_t)c->in->schemas.n;
     struct db_pairs *pairs = xcalloc(n, sizeof *pairs);
     enum fold *fold = xcalloc(n, sizeof *fold);
     int total = 0;
 
     match_all(c, pairs);
     share_out(c, pairs, fold);
-    for (int db = 0; db < c->schemas.n; db++) {
+    for (int db = 0; db < c->in->schemas.n; db++) {
         total += pairs[db].n;
         if (pairs[db].n)
             emit_db(c, out, db, &pairs[db], fold[db]);

@@ -6,7 +6,6 @@
 
 #include "data/alter.h"
 #include "data/contrast.h"
-#include "data/spider.h"
 
 /* A question of one database, whatever rows and records it stands in. */
 struct contrast_question {
@@ -35,21 +34,19 @@ struct contrast_record {
 
 struct contrast {
     const struct contrast_options *options;
-    struct schema_set schemas; /* the unaltered ones; databases are numbered as here */
-    struct spider_corpus spider;
-    struct ambiqt_corpus ambiqt;
+    const struct contrast_corpora *in; /* databases are numbered as its schemas */
     struct strings question_keys, element_keys;
     struct contrast_question *questions;
     struct contrast_element *elements;
-    struct contrast_record *records; /* one for each of ambiqt */
+    struct contrast_record *records; /* one for each of in->ambiqt */
     int questions_cap, elements_cap;
     struct arena sql; /* reset after each query */
     struct rng rng;
 };
 
-/* Reads the corpora, finds each record's question and element, makes the altered schemas, and marks as unusable what
+/* Finds each record's question and element, makes the altered schemas, and marks as unusable what
  * cannot be trusted: SQL that does not resolve, readings that do not read their alternative, names that clash. */
-int contrast_collect(struct contrast *c, const char *ambiqt, const char *spider, struct error *err);
+int contrast_collect(struct contrast *c, struct error *err);
 
 /* Whether a query resolves on a schema; flags (n_tables + n_columns, may be NULL) gain what it touches. */
 bool contrast_touch(struct contrast *c, const char *sql, const struct schema *s, bool *flags);
