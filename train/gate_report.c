@@ -1,6 +1,7 @@
 #include "train/gate_report.h"
 
 #include "data/json.h"
+#include "data/probe.h"
 #include "data/report.h"
 
 #include <math.h>
@@ -15,6 +16,7 @@ static const char *const columns[COLUMNS] = { "kind", "questions",     "ambiguou
 /* Everything the report tells. */
 struct findings {
     struct gate_measures all, kinds[SIA_KINDS], presence;
+    struct probe_report probes; /* n is 0 where the data set has no crossed slice */
     double relevance_ap, relevance_auc;
     char cells[ROWS][COLUMNS][CELL];
 };
@@ -51,8 +53,14 @@ static void print_table(struct findings *f)
            f->all.auc_interval.high, stats_ece(&f->all.reliability));
     printf("presence slice: %d questions, none ambiguous, %lld called so\n", f->presence.n,
            (long long)f->presence.confusion.fp);
+    if (f->probes.n)
+        probe_print(&f->probes, PROBE_CROSSED, stdout);
     printf("relevance of elements: AP %.4f, AUC %.4f\n", f->relevance_ap, f->relevance_auc);
 }
+
+/* Names of the probes in the order of enum probe. */
+static const char *const probe_names[PROBES] = { "question_only", "schema_only", "always_yes", "and_comma_rule",
+                                                 "name_similarity" };
 
 static json_t *real(double x)
 {
@@ -75,6 +83,17 @@ static json_t *measures_to_json(const struct gate_measures *m)
                      "both_named", real(m->named), "brier", real(m->brier), "ece", real(stats_ece(&m->reliability)));
 }
 
+static json_t *probes_to_json(const struct probe_report *p)
+{
+    json_t *o = json_object();
+
+    for (int i = 0; p->n && i < PROBES; i++)
+        json_object_set_new(
+            o, probe_names[i],
+            json_pack("{s:o, s:o, s:o}", "ap", real(p->ap[i]), "auc", real(p->auc[i]), "f1", real(p->f1[i])));
+    return o;
+}
+
 static int write_json(const struct trainer *t, const struct findings *f, struct error *err)
 {
     char path[4096];
@@ -82,10 +101,10 @@ static int write_json(const struct trainer *t, const struct findings *f, struct 
 
     for (int k = 0; k < SIA_KINDS; k++)
         json_object_set_new(kinds, sia_kind_letter((enum sia_kind)k), measures_to_json(&f->kinds[k]));
-    json_t *o =
-        json_pack("{s:o, s:o, s:o, s:{s:o, s:o}, s:f, s:f}", "crossed", measures_to_json(&f->all), "kinds", kinds,
-                  "presence", measures_to_json(&f->presence), "relevance", "ap", real(f->relevance_ap), "auc",
-                  real(f->relevance_auc), "threshold", t->model.threshold, "temperature", t->model.temperature);
+    json_t *o = json_pack("{s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:f, s:f}", "crossed", measures_to_json(&f->all), "kinds",
+                          kinds, "presence", measures_to_json(&f->presence), "probes", probes_to_json(&f->probes),
+                          "relevance", "ap", real(f->relevance_ap), "auc", real(f->relevance_auc), "threshold",
+                          t->model.threshold, "temperature", t->model.temperature);
     snprintf(path, sizeof path, "%s/test.json", t->out);
     int rc = json_write_file(path, o, err);
     json_decref(o);
@@ -160,6 +179,7 @@ int gate_report(struct trainer *t, struct error *err)
 
     if (find(t, &f, err))
         return -1;
+    probe_run(&f.probes, &t->records, PROBE_CROSSED);
     print_table(&f);
     return write_json(t, &f, err) || write_page(t, &f, err) ? -1 : 0;
 }
