@@ -133,12 +133,24 @@ static int run_stage(struct trainer *t, struct error *err)
     return rc;
 }
 
+/* No more gradients: from here on numbers are rounded as where ambit-infer runs the model, however the run got here. */
+static void freeze(struct params *p)
+{
+    for (int i = 0; i < p->n; i++) {
+        p->list[i].t->needs_grad = false;
+        p->list[i].t->frozen = true;
+    }
+}
+
 /* Best weights, calibrated on validation, judged on the test fold, put in place last. */
 static int finish(struct trainer *t, struct error *err)
 {
     struct gate_answers a;
 
-    if (gate_load_best(t, err) || gate_eval(t, FOLD_VALID, false, &a, err))
+    if (gate_load_best(t, err))
+        return -1;
+    freeze(&t->model.params);
+    if (gate_eval(t, FOLD_VALID, false, &a, err))
         return -1;
     gate_calibrate(&t->model, &a);
     gate_answers_release(&a);
