@@ -45,21 +45,29 @@ static int print_tensors(const struct hdf5_reader *r, struct error *err)
     return 0;
 }
 
+/* A part of a row cache has no meta. */
+static int print_meta(const struct hdf5_reader *r, struct error *err)
+{
+    json_t *meta = NULL;
+
+    if (!hdf5_find(r, "meta"))
+        return 0;
+    if ((meta = checkpoint_meta(r, err)) == NULL)
+        return -1;
+    json_dumpf(meta, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(meta);
+    return 0;
+}
+
 static int inspect_checkpoint(const char *path, struct error *err)
 {
     struct hdf5_reader r;
-    json_t *meta = NULL;
-    int rc = -1;
 
     if (checkpoint_open(&r, path, err))
         return -1;
     printf("%s: ambit checkpoint %d\n", r.path, HDF5_VERSION);
-    if ((meta = checkpoint_meta(&r, err)) != NULL) {
-        json_dumpf(meta, stdout, JSON_INDENT(2));
-        putchar('\n');
-        rc = print_tensors(&r, err);
-    }
-    json_decref(meta);
+    int rc = print_meta(&r, err) || print_tensors(&r, err) ? -1 : 0;
     hdf5_close(&r);
     return rc;
 }
