@@ -5,15 +5,15 @@
  * dropout of a query run down a lane and never across one.  Queries are padded to whole vectors; nothing reads the
  * padding.
  */
+#include "kernels/cpu/keep.h"
 #include "kernels/cpu/row.h"
 #include "kernels/cpu/vmath.h"
-#include "kernels/rng.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANES = 16, WIDE = 2 * LANES, TILE_ROWS = 4, QUERY_BLOCK = 64 };
+enum { LANES = KEEP_LANES, WIDE = 2 * LANES, TILE_ROWS = 4, QUERY_BLOCK = 64 };
 
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
 
@@ -128,30 +128,16 @@ CPU_CLONES static void softmax_back(float *restrict dp, const float *restrict p,
             dp[j * width + i] = scale * p[j * width + i] * (dp[j * width + i] - sum[i]);
 }
 
-/* Dropout at one site: row number of the first query, step from one query to the next. */
-struct draws {
-    const int32_t *rng;
-    uint32_t site, first, step, threshold;
-    float scale;
-};
-
-/* x[n_keys, width] *= 0 or 1 / (1 - p); four keys share a draw */
-CPU_CLONES static void drop(float *restrict x, const struct draws *d, int64_t n_keys, int64_t width)
+/* x *= keep and, when it is not NULL, also *= keep, sixteen queries by at most four keys */
+CPU_CLONES static void drop_tile(float *restrict x, float *restrict also, const float keep[restrict 4][LANES],
+                                 int64_t n_keys, int64_t width)
 {
-    uint32_t words[4][LANES];
-
-    for (int64_t j = 0; j < n_keys; j += 4)
-        for (int64_t i = 0; i < width; i += LANES) {
-            for (int l = 0; l < LANES; l++) {
-                uint32_t row = d->first + (uint32_t)(i + l) * d->step;
-                struct philox p = rng_quad(d->rng, d->site, row, (uint32_t)(j / 4));
-                for (int k = 0; k < 4; k++)
-                    words[k][l] = p.v[k];
-            }
-            for (int64_t k = 0; k < (n_keys - j < 4 ? n_keys - j : 4); k++)
-                for (int l = 0; l < LANES; l++)
-                    x[(j + k) * width + i + l] *= words[k][l] < d->threshold ? 0.0f : d->scale;
-        }
+    for (int64_t k = 0; k < n_keys && k < 4; k++) {
+        for (int l = 0; l < LANES; l++)
+            x[k * width + l] *= keep[k][l];
+        for (int l = 0; also && l < LANES; l++)
+            also[k * width + l] *= keep[k][l];
+    }
 }
 
 #define INTERLEAVE_LOW 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
@@ -257,18 +243,18 @@ static void store_head(struct grad y, const float *src, int64_t from, int64_t n,
         row_store(y, (from + t) * stride + offset, src + t * dim, dim);
 }
 
-/* Queries [from, from + n) of the head; the first of `width` columns of x is the first of them. */
-static void drop_queries(const struct job *job, const struct head *a, float *x, int64_t from, int64_t width)
+/* x[n_keys, width], and also when it is not NULL, *= 0 or 1 / (1 - p); column 0 is query `from` of the head. */
+static void drop(const struct job *job, const struct head *a, float *x, float *also, int64_t from, int64_t width)
 {
-    struct draws d = { job->rng,
-                       job->site,
-                       (uint32_t)((a->q_from + from) * job->heads + a->h),
-                       (uint32_t)job->heads,
-                       rng_threshold(job->p),
-                       1.0f / (1.0f - job->p) };
+    float keep[4][LANES];
 
-    if (job->p > 0)
-        drop(x, &d, a->n_keys, width);
+    for (int64_t j = 0; job->p > 0 && j < a->n_keys; j += 4)
+        for (int64_t i = 0; i < width; i += LANES) {
+            uint32_t first = (uint32_t)((a->q_from + from + i) * job->heads + a->h);
+            float *other = also ? also + j * width + i : NULL;
+            keep_lanes(keep, job->rng, job->site, first, (uint32_t)job->heads, (uint32_t)(j / 4), job->p);
+            drop_tile(x + j * width + i, other, (const float(*)[LANES])keep, a->n_keys - j, width);
+        }
 }
 
 /* Floats of scratch for the forward of one head: k, v, and for a block of queries q, its transpose, y and scores. */
@@ -289,7 +275,7 @@ static void forward_block(const struct job *job, const struct head *a, struct te
     transpose(q_t, q, n, dim, width);
     product_run(&(struct product){ s, k, q_t, a->n_keys, width, dim, width, dim, 1, width });
     softmax(s, lses, a->n_keys, width, job->scale);
-    drop_queries(job, a, s, from, width);
+    drop(job, a, s, NULL, from, width);
     product_run(&(struct product){ out, s, v, n, dim, a->n_keys, dim, 1, width, dim });
     store_head((struct grad){ y, false }, out, a->q_from + from, n, tensor_cols(y), a->h * dim, dim);
     for (int64_t t = 0; t < n; t++)
@@ -382,11 +368,10 @@ static void back_scores(const struct job *job, const struct head *a, const struc
     softmax_again(b->weights, b->lse, keys, width, job->scale);
     if (b->dropped != b->weights)
         memcpy(b->dropped, b->weights, (size_t)(keys * width) * sizeof *b->weights);
-    drop_queries(job, a, b->dropped, 0, width);
 
     transpose(b->turned, b->dy, a->n_queries, dim, width);
     product_run(&(struct product){ b->ds, b->v, b->turned, keys, width, dim, width, dim, 1, width });
-    drop_queries(job, a, b->ds, 0, width);
+    drop(job, a, b->dropped, b->ds, 0, width);
     softmax_back(b->ds, b->weights, b->lse, keys, width, job->scale); /* lse has served */
 }
 

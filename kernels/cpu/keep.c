@@ -5,14 +5,12 @@
 
 #include <string.h>
 
-enum { LANES = 16 };
-
-/* Ten rounds of Philox on LANES counters at once, word by word so that the compiler makes vectors of them. */
-static inline void philox_lanes(uint32_t word[4][LANES], uint32_t key0, uint32_t key1)
+/* Ten rounds of Philox on KEEP_LANES counters at once, word by word so that the compiler makes vectors of them. */
+static inline void philox_lanes(uint32_t word[4][KEEP_LANES], uint32_t key0, uint32_t key1)
 {
     for (int round = 0; round < 10; round++, key0 += 0x9E3779B9u, key1 += 0xBB67AE85u) {
 #pragma omp simd
-        for (int l = 0; l < LANES; l++) {
+        for (int l = 0; l < KEEP_LANES; l++) {
             uint64_t x = (uint64_t)0xD2511F53u * word[0][l], y = (uint64_t)0xCD9E8D57u * word[2][l];
             word[0][l] = (uint32_t)(y >> 32) ^ word[1][l] ^ key0;
             word[1][l] = (uint32_t)y;
@@ -25,20 +23,38 @@ static inline void philox_lanes(uint32_t word[4][LANES], uint32_t key0, uint32_t
 CPU_CLONES void keep_run(float *keep, const int32_t *rng, uint32_t site, uint32_t row, uint32_t quad, int64_t n,
                          float p)
 {
-    uint32_t threshold = rng_threshold(p), word[4][LANES];
-    float scale = 1.0f / (1.0f - p), out[4 * LANES];
+    uint32_t threshold = rng_threshold(p), word[4][KEEP_LANES];
+    float scale = 1.0f / (1.0f - p), out[4 * KEEP_LANES];
 
-    for (int64_t j = 0; j < n; j += 4 * LANES) {
-        for (uint32_t l = 0; l < LANES; l++) {
+    for (int64_t j = 0; j < n; j += 4 * KEEP_LANES) {
+        for (uint32_t l = 0; l < KEEP_LANES; l++) {
             word[0][l] = quad + (uint32_t)(j / 4) + l;
             word[1][l] = row;
             word[2][l] = site;
             word[3][l] = (uint32_t)rng[2];
         }
         philox_lanes(word, (uint32_t)rng[0], (uint32_t)rng[1]);
-        for (int l = 0; l < LANES; l++)
+        for (int l = 0; l < KEEP_LANES; l++)
             for (int k = 0; k < 4; k++)
                 out[4 * l + k] = word[k][l] < threshold ? 0.0f : scale;
-        memcpy(keep + j, out, (size_t)(n - j < 4 * LANES ? n - j : 4 * LANES) * sizeof *out);
+        memcpy(keep + j, out, (size_t)(n - j < 4 * KEEP_LANES ? n - j : 4 * KEEP_LANES) * sizeof *out);
     }
+}
+
+CPU_CLONES void keep_lanes(float keep[4][KEEP_LANES], const int32_t *rng, uint32_t site, uint32_t first, uint32_t step,
+                           uint32_t quad, float p)
+{
+    uint32_t threshold = rng_threshold(p), word[4][KEEP_LANES];
+    float scale = 1.0f / (1.0f - p);
+
+    for (uint32_t l = 0; l < KEEP_LANES; l++) {
+        word[0][l] = quad;
+        word[1][l] = first + l * step;
+        word[2][l] = site;
+        word[3][l] = (uint32_t)rng[2];
+    }
+    philox_lanes(word, (uint32_t)rng[0], (uint32_t)rng[1]);
+    for (int k = 0; k < 4; k++)
+        for (int l = 0; l < KEEP_LANES; l++)
+            keep[k][l] = word[k][l] < threshold ? 0.0f : scale;
 }

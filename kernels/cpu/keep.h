@@ -6,7 +6,12 @@
 
 #include <stdint.h>
 
+enum { KEEP_LANES = 16 };
+
 /* keep[j] = 0 or 1 / (1 - p) for columns [4 * quad, 4 * quad + n) of a row, by the words of rng_quad. */
 void keep_run(float *keep, const int32_t *rng, uint32_t site, uint32_t row, uint32_t quad, int64_t n, float p);
+/* The same for columns 4 * quad .. 4 * quad + 3 of KEEP_LANES rows: keep[k][l] is of column k, row first + l * step. */
+void keep_lanes(float keep[4][KEEP_LANES], const int32_t *rng, uint32_t site, uint32_t first, uint32_t step,
+                uint32_t quad, float p);
 
 #endif

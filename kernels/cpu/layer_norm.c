@@ -3,20 +3,35 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { SUMS = 64 }; /* partial sums side by side: enough to hide the latency of an addition */
+
+/* sum of (z - shift) or of its square, n elements, in an order that depends on n alone */
+static inline __attribute__((always_inline)) float moment(const float *z, int64_t n, float shift, bool square)
+{
+    float part[SUMS] = { 0 }, sum = 0;
+    int64_t i = 0;
+
+    for (; i + SUMS <= n; i += SUMS)
+        for (int l = 0; l < SUMS; l++) {
+            float d = z[i + l] - shift;
+            part[l] += square ? d * d : d;
+        }
+    for (; i < n; i++) {
+        float d = z[i] - shift;
+        sum += square ? d * d : d;
+    }
+#pragma omp simd reduction(+ : sum)
+    for (int l = 0; l < SUMS; l++)
+        sum += part[l];
+    return sum;
+}
+
 /* y = (z - mean) rstd w + b; two passes, since E[z^2] - E[z]^2 loses bits when |mean| >> deviation */
 CPU_CLONES static void norm_row(float *y, float *mean, float *rstd, const float *z, const float *restrict w,
                                 const float *restrict b, int64_t n, float eps)
 {
-    float sum = 0, square = 0;
+    float m = moment(z, n, 0, false) / (float)n, s = 1.0f / sqrtf(moment(z, n, m, true) / (float)n + eps);
 
-#pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < n; i++)
-        sum += z[i];
-    float m = sum / (float)n;
-#pragma omp simd reduction(+ : square)
-    for (int64_t i = 0; i < n; i++)
-        square += (z[i] - m) * (z[i] - m);
-    float s = 1.0f / sqrtf(square / (float)n + eps);
 #pragma omp simd
     for (int64_t i = 0; i < n; i++)
         y[i] = (z[i] - m) * s * w[i] + b[i];
@@ -24,12 +39,19 @@ CPU_CLONES static void norm_row(float *y, float *mean, float *rstd, const float 
     *rstd = s;
 }
 
-/* z = x + res in f32; buf holds one row */
+CPU_CLONES static void add_rows(float *restrict z, const float *restrict x, const float *restrict res, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        z[i] = x[i] + res[i];
+}
+
+/* z = x + res in f32; buf holds two rows */
 static void residual_row(float *z, float *buf, const struct tensor *x, const struct tensor *res, int64_t at, int64_t n)
 {
-    row_load(z, x, at, n);
     if (res)
-        row_add(z, row_in(buf, res, at, n), n);
+        add_rows(z, row_in(buf, x, at, n), row_in(buf + n, res, at, n), n);
+    else
+        row_load(z, x, at, n);
 }
 
 void cpu_layer_norm(struct ctx *c, struct tensor *y, struct tensor *mean, struct tensor *rstd, const struct tensor *x,
@@ -40,7 +62,7 @@ void cpu_layer_norm(struct ctx *c, struct tensor *y, struct tensor *mean, struct
     float *means = mean->data, *rstds = rstd->data;
 #pragma omp parallel if (rows * cols > PARALLEL_MIN)
     {
-        float *z = xmalloc((size_t)(2 * cols) * sizeof *z), *buf = z + cols;
+        float *z = floats_new(3 * cols), *buf = z + cols;
 #pragma omp for schedule(static)
         for (int64_t r = 0; r < rows; r++) {
             residual_row(z, buf, x, res, r * cols, cols);
@@ -86,7 +108,7 @@ struct norm_args {
 static void norm_rows_backward(const struct norm_args *a, float *dw, float *db, float *buf, int64_t from, int64_t to)
 {
     int64_t cols = tensor_cols(a->x);
-    float *z = buf, *tmp = buf + cols, *g = tmp + cols;
+    float *z = buf, *g = z + cols, *tmp = g + cols;
 
     for (int64_t r = from; r < to; r++) {
         residual_row(z, tmp, a->x, a->res, r * cols, cols);
@@ -108,7 +130,7 @@ void cpu_layer_norm_backward(struct ctx *c, struct grad dx, struct grad dres, st
     float *partial = xcalloc((size_t)(chunks * 2 * cols), sizeof *partial);
 #pragma omp parallel if (rows * cols > PARALLEL_MIN)
     {
-        float *buf = floats_new(3 * cols);
+        float *buf = floats_new(4 * cols);
 #pragma omp for schedule(static)
         for (int64_t i = 0; i < chunks; i++) {
             float *sums = partial + i * 2 * cols;
