@@ -38,6 +38,7 @@ static void put(struct text_builder *b, int32_t token, int segment)
 
 static void begin_sequence(struct text_builder *b, const struct gate_item *item)
 {
+    CHECK(item->n_question <= b->glue->max_question, "a question of %d tokens", item->n_question);
     push(&b->lengths, 0);
     push(&b->row_counts, 0);
     put(b, b->glue->cls, 0);
@@ -71,23 +72,26 @@ void text_add_element(struct text_builder *b, const struct gate_item *item, int 
     b->n_nodes++;
 }
 
+static int name_length(const struct text_builder *b, const struct token_table *t, int name)
+{
+    int n = t->start[name + 1] - t->start[name];
+    return n < b->glue->max_name ? n : b->glue->max_name;
+}
+
 /* The tokens of a name; when node is not negative they are its span. */
 static void put_name(struct text_builder *b, const struct token_table *t, int name, int node)
 {
+    int n = name_length(b, t, name);
+
     if (node >= 0) {
-        push(&b->span_lengths, t->start[name + 1] - t->start[name]);
+        push(&b->span_lengths, n);
         push(&b->span_nodes, node);
     }
-    for (int i = t->start[name]; i < t->start[name + 1]; i++) {
+    for (int i = 0; i < n; i++) {
         if (node >= 0)
             want_row(b, b->tokens.n);
-        put(b, t->ids[i], 1);
+        put(b, t->ids[t->start[name] + i], 1);
     }
-}
-
-static int name_length(const struct token_table *t, int name)
-{
-    return t->start[name + 1] - t->start[name];
 }
 
 static int room_left(const struct text_builder *b)
@@ -102,7 +106,7 @@ static void put_table(struct text_builder *b, const struct gate_item *item, int 
     const struct schema_table *t = &in->schema->tables[table];
     int first_node = b->n_nodes, n_tables = in->schema->n_tables;
 
-    if (room_left(b) < name_length(&in->name, table) + 2) {
+    if (room_left(b) < name_length(b, &in->name, table) + 2) {
         end_sequence(b);
         begin_sequence(b, item);
     }
@@ -110,7 +114,7 @@ static void put_table(struct text_builder *b, const struct gate_item *item, int 
     put(b, b->glue->colon, 1);
     for (int i = 0; i < t->n_columns; i++) {
         int node = n_tables + columns[i];
-        if (room_left(b) < name_length(&in->name, node) + 2) {
+        if (room_left(b) < name_length(b, &in->name, node) + 2) {
             end_sequence(b);
             begin_sequence(b, item);
             put_name(b, &in->name, table, -1);
@@ -267,7 +271,9 @@ static int32_t glue_token(const struct tokenizer *t, const char *text)
 
 int gate_glue_init(struct gate_glue *glue, const struct tokenizer *t, int max_positions, struct error *err)
 {
-    enum { LEAST_POSITIONS = 64, QUESTION_SHARE = 4 };
+    /* GLUE: [CLS], two [SEP], colon, and the mark that ends a column with one to spare */
+    enum { LEAST_POSITIONS = 64, QUESTION_SHARE = 4, GLUE = 6 };
+    int max_question = max_positions / QUESTION_SHARE;
 
     if (max_positions < LEAST_POSITIONS)
         return error_set(err, EXIT_CODE_CHECKPOINT, "encoder: %d positions, at least %d wanted", max_positions,
@@ -278,6 +284,7 @@ int gate_glue_init(struct gate_glue *glue, const struct tokenizer *t, int max_po
                                 .comma = glue_token(t, ","),
                                 .semicolon = glue_token(t, ";"),
                                 .max_positions = max_positions,
-                                .max_question = max_positions / QUESTION_SHARE };
+                                .max_question = max_question,
+                                .max_name = (max_positions - max_question - GLUE) / 2 };
     return 0;
 }

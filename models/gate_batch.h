@@ -26,6 +26,7 @@ struct gate_glue {
     int32_t cls, sep, colon, comma, semicolon;
     int max_positions;
     int max_question; /* longer questions are refused when they are read */
+    int max_name;     /* longer names are cut, so that a table's and a column's fit beside any question */
 };
 int gate_glue_init(struct gate_glue *glue, const struct tokenizer *t, int max_positions, struct error *err);
 

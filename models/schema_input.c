@@ -4,16 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_NAME_TOKENS = 64, MAX_TEXT = 2048 };
+enum { MAX_NAME_TOKENS = 64 };
 
-static void node_text(const struct schema *s, int node, char *out, size_t size)
+/* The caller frees. */
+static char *node_text(const struct schema *s, int node)
 {
-    if (node < s->n_tables) {
-        snprintf(out, size, "%s", s->tables[node].text);
-        return;
-    }
+    char *text = NULL;
+
+    if (node < s->n_tables)
+        return xstrdup(s->tables[node].text);
     const struct schema_column *c = &s->columns[node - s->n_tables];
-    snprintf(out, size, "%s : %s : %s", s->tables[c->table].text, c->text, column_type_name(c->type));
+    CHECK(asprintf(&text, "%s : %s : %s", s->tables[c->table].text, c->text, column_type_name(c->type)) >= 0,
+          "column %d cannot be written out", node - s->n_tables);
+    return text;
 }
 
 static const char *node_name(const struct schema *s, int node)
@@ -41,15 +44,13 @@ static void table_init(struct token_table *table, int n)
 static void tokenise(struct schema_input *in, const struct tokenizer *t)
 {
     struct ids element = { 0 }, name = { 0 };
-    char text[MAX_TEXT];
 
     in->texts = xcalloc((size_t)in->n_nodes, sizeof *in->texts);
     table_init(&in->element, in->n_nodes);
     table_init(&in->name, in->n_nodes);
     for (int i = 0; i < in->n_nodes; i++) {
-        node_text(in->schema, i, text, sizeof text);
-        in->texts[i] = xstrdup(text);
-        add_text(&element, t, text);
+        in->texts[i] = node_text(in->schema, i);
+        add_text(&element, t, in->texts[i]);
         add_text(&name, t, node_name(in->schema, i));
         in->element.start[i + 1] = (int32_t)element.count;
         in->name.start[i + 1] = (int32_t)name.count;
@@ -105,10 +106,17 @@ int schema_input_table(const struct schema_input *in, int node)
 
 bool schema_input_similar(const struct schema_input *in, int a, int b)
 {
-    for (int i = 0; i < in->graph.n_edges; i++) {
-        const struct schema_edge *e = &in->graph.edges[i];
-        if (e->type == EDGE_SIMILAR && e->source == a && e->target == b)
-            return true;
+    int low = 0, high = in->graph.n_edges;
+
+    while (low < high) { /* edges lie by target, then source */
+        int mid = low + (high - low) / 2;
+        const struct schema_edge *e = &in->graph.edges[mid];
+        if (e->target == b && e->source == a)
+            return e->type == EDGE_SIMILAR;
+        if (e->target < b || (e->target == b && e->source < a))
+            low = mid + 1;
+        else
+            high = mid;
     }
     return false;
 }
