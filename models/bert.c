@@ -1,5 +1,7 @@
 #include "models/bert.h"
 
+#include "kernels/tape.h"
+
 #include <stdio.h>
 
 enum { NAME = 64 };
@@ -74,12 +76,32 @@ static struct tensor *feed_forward(struct ctx *c, const struct bert *b, const st
     return op_layer_norm(c, o, x, l->output_norm_w, l->output_norm_b, g->layer_norm_eps);
 }
 
+/* A layer over all rows, as tape_checkpoint takes it. */
+struct whole_layer {
+    const struct bert *b;
+    const struct bert_layer *l;
+    struct seqs seqs;
+};
+
+static struct tensor *run_whole(struct ctx *c, struct tensor **in, const void *arg)
+{
+    const struct whole_layer *w = arg;
+    const struct bert_config *g = &w->b->config;
+    struct tensor *qkv = op_linear(c, in[0], w->l->wqkv, w->l->bqkv, ACT_NONE);
+    struct tensor *y = op_attention(c, qkv, qkv, &w->seqs, &w->seqs, g->heads, g->attention_dropout);
+    return feed_forward(c, w->b, w->l, in[0], y);
+}
+
 static struct tensor *layer_all(struct ctx *c, const struct bert *b, const struct bert_layer *l, struct tensor *x,
                                 const struct seqs *seqs)
 {
-    struct tensor *qkv = op_linear(c, x, l->wqkv, l->bqkv, ACT_NONE);
-    struct tensor *y = op_attention(c, qkv, qkv, seqs, seqs, b->config.heads, b->config.attention_dropout);
-    return feed_forward(c, b, l, x, y);
+    struct whole_layer w = { b, l, *seqs };
+
+    if (!b->checkpointed || !c->recording)
+        return run_whole(c, &x, &w);
+    struct whole_layer *kept = arena_alloc(c->host, sizeof *kept); /* the backward reads it */
+    *kept = w;
+    return tape_checkpoint(c, run_whole, kept, &x, 1);
 }
 
 /* Keys and values of every row, but queries and all that follows only of the wanted ones. */

@@ -2,7 +2,9 @@
  * bert.h - the BERT encoder (Devlin et al. 2019) over packed sequences.
  *
  * Sequences lie one after another without padding.  The caller names the rows whose final states it wants; the last
- * layer computes those and nothing else.  Post-norm layers, GELU (erf) unless the configuration says otherwise.
+ * layer computes those and nothing else.  Post-norm layers, GELU (erf) unless the configuration says otherwise.  With
+ * `checkpointed` a layer keeps nothing but its input and is computed again in the backward: the same numbers from less
+ * memory.
  */
 #ifndef MODELS_BERT_H
 #define MODELS_BERT_H
@@ -28,6 +30,7 @@ struct bert {
     struct tensor *word, *position, *type; /* [vocab, C], [positions, C], [types, C] */
     struct tensor *norm_w, *norm_b;
     struct bert_layer *layers;
+    bool checkpointed; /* the caller's to set */
 };
 
 /* A packed batch of sequences: ids, positions and segments of T tokens, and which rows to return. */
