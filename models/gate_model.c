@@ -60,21 +60,39 @@ double gate_probability(const struct gate_model *m, double logit)
     return 1 / (1 + exp(-logit / m->temperature));
 }
 
+/* The folder of a file; the caller frees. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *dir = NULL;
+
+    CHECK(asprintf(&dir, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".") >= 0, "%s", path);
+    return dir;
+}
+
+static struct tokenizer *open_tokenizer(const char *dir, int vocab_size, struct error *err)
+{
+    struct tokenizer *t = tokenizer_open(dir, err);
+
+    if (!t || tokenizer_vocab_size(t) <= vocab_size)
+        return t;
+    error_set(err, EXIT_CODE_CHECKPOINT, "%s: the tokenizer has %d tokens, the model %d", dir, tokenizer_vocab_size(t),
+              vocab_size);
+    tokenizer_close(t);
+    return NULL;
+}
+
 static int load(struct gate_model *m, const struct hdf5_reader *r, struct device *device, struct error *err)
 {
-    char dir[4096];
-    json_t *meta = checkpoint_meta(r, err);
+    char *dir = folder_of(r->path);
+    json_t *meta = checkpoint_meta(r, err), *model;
     struct gate_model_spec spec;
     int rc = -1;
 
-    if (!meta)
-        return -1;
-    snprintf(dir, sizeof dir, "%s", r->path);
-    *strrchr(dir, '/') = '\0'; /* r->path ends in /ambit.h5 */
-    json_t *model = json_get_object(meta, "model", r->path, err);
-    if (!model || gate_model_from_json(model, &spec, r->path, err))
+    if (!meta || !(model = json_get_object(meta, "model", r->path, err)) ||
+        gate_model_from_json(model, &spec, r->path, err))
         goto out;
-    struct tokenizer *tokenizer = tokenizer_open(dir, err);
+    struct tokenizer *tokenizer = open_tokenizer(dir, spec.config.bert.vocab_size, err);
     if (!tokenizer || gate_model_init(m, device, &spec.config, spec.dtype, spec.graph, false, tokenizer, err))
         goto out;
     m->threshold = spec.threshold;
@@ -84,6 +102,7 @@ static int load(struct gate_model *m, const struct hdf5_reader *r, struct device
     if (rc)
         gate_model_release(m);
 out:
+    free(dir);
     json_decref(meta);
     if (rc && err)
         err->code = err->code == EXIT_CODE_MEMORY ? EXIT_CODE_MEMORY : EXIT_CODE_CHECKPOINT;

@@ -31,17 +31,17 @@ static const struct field fields[] = {
     { "activation", AT(config.bert.activation), activations, 0, 0 },
     { "vocab_size", AT(config.bert.vocab_size), NULL, 1, 1 << 24 },
     { "hidden_size", AT(config.bert.hidden_size), NULL, 1, 1 << 16 },
-    { "layers", AT(config.bert.layers), NULL, 1, 1024 },
+    { "layers", AT(config.bert.layers), NULL, 1, 128 },
     { "heads", AT(config.bert.heads), NULL, 1, 1024 },
     { "intermediate_size", AT(config.bert.intermediate_size), NULL, 1, 1 << 20 },
     { "max_positions", AT(config.bert.max_positions), NULL, 16, 1 << 20 },
     { "type_vocab_size", AT(config.bert.type_vocab_size), NULL, 2, 1 << 10 },
     { "gat_hidden", AT(config.gat_hidden), NULL, 1, 1 << 16 },
-    { "gat_layers", AT(config.gat_layers), NULL, 0, 1024 },
+    { "gat_layers", AT(config.gat_layers), NULL, 0, 16 },
     { "gat_heads", AT(config.gat_heads), NULL, 1, 1024 },
-    { "edge_types", AT(config.edge_types), NULL, 1, 1024 },
+    { "edge_types", AT(config.edge_types), NULL, SCHEMA_EDGE_TYPES, SCHEMA_EDGE_TYPES },
     { "pair_hidden", AT(config.pair_hidden), NULL, 1, 1 << 20 },
-    { "pair_features", AT(config.pair_features), NULL, 0, 1 << 16 },
+    { "pair_features", AT(config.pair_features), NULL, SCHEMA_PAIR_FEATURES, SCHEMA_PAIR_FEATURES },
 };
 
 struct real {

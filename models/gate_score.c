@@ -1,7 +1,7 @@
 #include "models/gate_score.h"
 
+#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { CLASSIFY_NODES = 8192 }; /* of one classifier call */
 
@@ -138,15 +138,18 @@ static int classify_some(struct gate_scorer *s, struct classify_step *k, struct 
     device_download(s->model->device, scores, k->scores.score);
     if (n_pairs)
         device_download(s->model->device, pairs, k->scores.pair);
-    for (int i = 0; i < k->n; i++) {
+    int rc = 0;
+    for (int i = 0; i < k->n && rc == 0; i++) {
         results[i] = (struct gate_result){ .score = scores[i], .pair = -1 };
+        if (!isfinite(scores[i]))
+            rc = error_set(err, EXIT_CODE_FAILURE, "the model gives no number as a score: its weights have diverged");
         if (!n_pairs)
             continue;
         best_pair(pairs, k->items[i].schema->n_pairs, &results[i]);
         pairs += k->items[i].schema->n_pairs;
     }
     free(scores);
-    return 0;
+    return rc;
 }
 
 int gate_classify(struct gate_scorer *s, const struct gate_item *items, int n, const float *states,
