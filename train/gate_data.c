@@ -67,7 +67,7 @@ static int true_pair(const struct gate_example *e)
 {
     const struct schema_input *in = e->item.schema;
 
-    if (!e->record->ambiguous)
+    if (!e->record->alternatives[0])
         return -1;
     int a = alternative_node(e, 0), b = alternative_node(e, 1);
     for (int i = 0; i < in->n_pairs; i++)
@@ -98,6 +98,26 @@ static void example_clear(struct gate_example *e)
     free(e->relevant);
 }
 
+static void hash(struct gate_data *d, const void *p, size_t n)
+{
+    d->hash = hash_bytes(d->hash, p, n);
+}
+
+/* Of an example all that training sees; candidate pairs are a function of the rest. */
+static void add_hash(struct gate_data *d, const struct gate_example *e)
+{
+    const struct schema_input *in = e->item.schema;
+    const int32_t numbers[] = { e->record->ambiguous, (int32_t)e->record->slice, e->pair, e->item.n_question,
+                                in->n_nodes };
+
+    hash(d, e->record->id, strlen(e->record->id) + 1);
+    hash(d, numbers, sizeof numbers);
+    hash(d, e->item.question, (size_t)e->item.n_question * sizeof *e->item.question);
+    hash(d, e->relevant, (size_t)in->n_nodes);
+    hash(d, in->element.ids, (size_t)in->element.start[in->n_nodes] * sizeof *in->element.ids);
+    hash(d, in->graph.edges, (size_t)in->graph.n_edges * sizeof *in->graph.edges);
+}
+
 /* A record whose gold SQL does not resolve teaches nothing: it is counted and left out. */
 static int add_example(struct builder *b, struct gate_fold *fold, const struct example *record, struct error *err)
 {
@@ -114,9 +134,8 @@ static int add_example(struct builder *b, struct gate_fold *fold, const struct e
         return 0;
     }
     e.pair = true_pair(&e);
-    fold->lost_pairs += record->ambiguous && e.pair < 0;
-    b->data->hash = hash_bytes(b->data->hash, record->id, strlen(record->id) + 1);
-    b->data->hash = hash_bytes(b->data->hash, &record->ambiguous, sizeof record->ambiguous);
+    fold->lost_pairs += record->alternatives[0] && e.pair < 0;
+    add_hash(b->data, &e);
     fold->list[fold->n++] = e;
     return 0;
 }

@@ -18,14 +18,14 @@ struct gate_fold {
     struct gate_example *list;
     int n;
     int unresolved; /* records left out because their SQL does not parse or resolve */
-    int lost_pairs; /* ambiguous ones whose alternatives are not among the candidates */
+    int lost_pairs; /* those whose alternatives are not among the candidates */
 };
 
 struct gate_data {
     struct dataset *records;     /* borrowed */
     struct schema_input *inputs; /* one per schema, prepared on first use */
     struct gate_fold folds[FOLDS];
-    uint64_t hash; /* of every record's id, label and fold */
+    uint64_t hash; /* of every record: id, fold, question, labels, names of its schema */
 };
 
 struct gate_data_settings {

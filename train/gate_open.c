@@ -43,21 +43,24 @@ static struct tokenizer *learn_tokenizer(const struct dataset *d, int64_t size, 
 {
     const struct example_list *train = &d->folds[FOLD_TRAIN];
     const char **texts = NULL;
+    bool *wanted = xcalloc((size_t)d->schemas.n, sizeof *wanted);
     int n = 0, cap = 0;
 
     for (int i = 0; i < train->n; i++) {
         GROW(texts, n, cap);
         texts[n++] = train->items[i].question;
+        wanted[schema_find(&d->schemas, train->items[i].db_id) - d->schemas.schemas] = true;
     }
     for (int i = 0; i < d->schemas.n; i++) {
         const struct schema *s = &d->schemas.schemas[i];
-        for (int k = 0; k < s->n_tables + s->n_columns; k++) {
+        for (int k = 0; wanted[i] && k < s->n_tables + s->n_columns; k++) {
             GROW(texts, n, cap);
             texts[n++] = k < s->n_tables ? s->tables[k].text : s->columns[k - s->n_tables].text;
         }
     }
     struct tokenizer *t = tokenizer_from_words(texts, n, (int32_t)size, err);
     free(texts);
+    free(wanted);
     return t;
 }
 
@@ -101,6 +104,11 @@ static struct tokenizer *pretrained_encoder(const char *dir, struct bert_config 
 
     if (hf_config_read(&config, dir, err))
         return NULL;
+    if (config.bert.type_vocab_size < 2) {
+        error_set(err, EXIT_CODE_CHECKPOINT, "%s: type_vocab_size is %d, an encoder of two segments is wanted", dir,
+                  config.bert.type_vocab_size);
+        return NULL;
+    }
     struct tokenizer *tokenizer = tokenizer_open(dir, err);
     if (tokenizer && tokenizer_vocab_size(tokenizer) > config.bert.vocab_size) {
         error_set(err, EXIT_CODE_CHECKPOINT, "%s: the tokenizer has %d tokens, config.json only %d", dir,
@@ -162,26 +170,42 @@ static int read_examples(struct trainer *t, struct error *err)
     return 0;
 }
 
-/* Of the parameters and of the largest of a stage's first steps; refused when the device cannot hold it. */
-static int estimate_memory(struct trainer *t, struct error *err)
+/* Of the largest of the stages' first steps. */
+static int measure_steps(struct trainer *t, size_t *step, struct error *err)
 {
-    size_t model = t->model.data.used, step = 0;
-
+    *step = 0;
     for (t->state.stage = 0; t->state.stage < t->n_stages; t->state.stage++) {
         if (t->stages[t->state.stage] == STAGE_FROZEN) /* small, and its states are not there yet */
             continue;
         if (trainer_enter_stage(t, false, err))
             return -1;
         size_t bytes = trainer_measure(t, MEASURED_BATCHES);
-        step = bytes > step ? bytes : step;
+        *step = bytes > *step ? bytes : *step;
     }
     t->state.stage = 0;
+    return 0;
+}
+
+/* Of parameters and steps.  Where it is too much for the device, layers are computed again in the backward, which
+ * changes no number; where even that is too much the run is refused. */
+static int estimate_memory(struct trainer *t, struct error *err)
+{
+    size_t model = t->model.data.used, total = t->device.total_memory, step;
+
+    if (measure_steps(t, &step, err))
+        return -1;
+    if (total && model + step > total) {
+        log_info("memory: %zu MiB for a step are too many, so layers are computed twice", step >> 20);
+        t->model.net.bert.checkpointed = true;
+        if (measure_steps(t, &step, err))
+            return -1;
+    }
     log_info("memory: %zu MiB of parameters, gradients and moments, %zu MiB for a step, on %s", model >> 20, step >> 20,
              t->device.description);
-    if (t->device.total_memory && model + step > t->device.total_memory)
-        return error_set(
-            err, EXIT_CODE_MEMORY, "%zu MiB are needed, %s has %zu MiB: a smaller batch (now %lld) would fit",
-            (model + step) >> 20, t->device.description, t->device.total_memory >> 20, (long long)t->set->batch);
+    if (total && model + step > total)
+        return error_set(err, EXIT_CODE_MEMORY,
+                         "%zu MiB are needed, %s has %zu MiB: a smaller batch (now %lld) would fit",
+                         (model + step) >> 20, t->device.description, total >> 20, (long long)t->set->batch);
     return 0;
 }
 

@@ -8,8 +8,10 @@
 #include "train/gate_report.h"
 #include "train/gate_save.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { LOG_EVERY = 10 };
 
@@ -32,6 +34,9 @@ static int log_step(struct trainer *t, struct progress *progress, int64_t done, 
 
     device_download(&t->device, &lr, t->optim.lr);
     struct metric list[] = { { "loss", loss }, { "learning_rate", (double)lr } };
+    if (!isfinite(loss))
+        return error_set(err, EXIT_CODE_FAILURE, "step %lld: the loss is %g; a lower learning rate may help",
+                         (long long)t->state.step, loss);
     snprintf(note, sizeof note, "loss %.4f", loss);
     progress_update(progress, done, (double)done, note);
     return metrics_log_write(&t->metrics, t->state.step, train_stage_name(t->stages[t->state.stage]), list,
@@ -98,7 +103,7 @@ static int after_step(struct trainer *t, struct error *err)
         return -1;
     if (stage_over(t) && next_stage(t, err))
         return -1;
-    return valid || over || due || stop_requested() ? save(t, err) : 0;
+    return valid || over || due ? save(t, err) : 0;
 }
 
 static void advance(struct trainer *t)
@@ -118,10 +123,12 @@ static int run_stage(struct trainer *t, struct error *err)
     struct progress progress;
     int rc = 0;
 
+    if (trainer_prepare(t, err))
+        return -1;
     progress_start(&progress, train_stage_name(t->stages[stage]), "steps", total);
     while (rc == 0 && t->state.stage == stage && !stop_requested()) {
-        if (trainer_step(t, err))
-            return -1;
+        if ((rc = trainer_step(t, err)) != 0)
+            break;
         advance(t);
         int64_t done = t->state.epoch * batches + t->state.batch;
         if (t->state.step % LOG_EVERY == 0)
@@ -164,15 +171,16 @@ static int write_config(const struct gate_request *q, struct error *err)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/config.yaml", q->out);
-    return make_dirs(q->out, err) || yaml_write(path, gate_request_table, q, err) ? -1 : 0;
+    return yaml_write(path, gate_request_table, q, err);
 }
 
-/* A folder that holds a run is only touched to go on with it. */
+/* A folder that holds a run, or a model, is only touched to go on with it. */
 static int check_out(const struct gate_request *q, struct error *err)
 {
-    char *newest = NULL;
+    char *newest = NULL, path[4096];
 
-    if (q->resume || checkpoint_newest(q->out, &newest, NULL) || !newest)
+    snprintf(path, sizeof path, "%s/" CHECKPOINT_FILE, q->out);
+    if (q->resume || checkpoint_newest(q->out, &newest, NULL) || (!newest && access(path, F_OK) != 0))
         return 0;
     error_set(err, EXIT_CODE_USAGE, "%s: holds a run already; --resume goes on with it, another --out starts anew",
               q->out);
@@ -180,15 +188,20 @@ static int check_out(const struct gate_request *q, struct error *err)
     return -1;
 }
 
-/* Where to begin: at the checkpoint when resuming, else at the first stage. */
+/* Where to begin: at the checkpoint when resuming, else at the first stage.  Nothing is touched before it is sure that
+ * the folder is this run's. */
 static int begin(struct trainer *t, const struct gate_request *q, struct error *err)
 {
-    int found = q->resume ? gate_load_checkpoint(t, err) : 0;
+    int found = make_dirs(t->out, err) == 0 ? (q->resume ? gate_load_checkpoint(t, err) : 0) : -1;
 
-    if (found < 0 || metrics_log_open(&t->metrics, t->out, t->state.step, err))
+    if (found < 0 || write_config(q, err) || metrics_log_open(&t->metrics, t->out, t->state.step, err))
         return -1;
-    if (found)
+    if (found) {
         log_info("going on after step %lld", (long long)t->state.step);
+        t->saved_step = t->state.step;
+    } else {
+        gate_forget_best(t);
+    }
     return t->state.stage < t->n_stages ? trainer_enter_stage(t, !found, err) : 0;
 }
 
@@ -204,11 +217,13 @@ int gate_train(const struct gate_request *q, struct error *err)
     rc = 0;
     if (q->dry_run)
         goto out;
-    rc = write_config(q, err) || begin(&t, q, err) ? -1 : 0;
+    rc = begin(&t, q, err);
     while (rc == 0 && t.state.stage < t.n_stages && !stop_requested())
         rc = run_stage(&t, err);
-    if (rc == 0)
-        rc = stop_requested() ? 1 : finish(&t, err);
+    if (rc == 0 && stop_requested())
+        rc = t.state.step && save(&t, err) ? -1 : 1;
+    else if (rc == 0)
+        rc = finish(&t, err);
 out:
     trainer_close(&t);
     return rc;

@@ -123,10 +123,10 @@ int gate_save_checkpoint(struct trainer *t, struct error *err)
     return rc;
 }
 
-/* Settings that may change between a run and its resumption: how much is done at once, or how often. */
+/* Settings that may change between a run and its resumption, which still ends with the same numbers. */
 static bool may_differ(const char *name)
 {
-    return !strcmp(name, "tokens") || !strcmp(name, "save-every");
+    return !strcmp(name, "save-every");
 }
 
 static int check_settings(const struct trainer *t, const json_t *saved, const char *where, struct error *err)
@@ -135,11 +135,14 @@ static int check_settings(const struct trainer *t, const json_t *saved, const ch
     const char *name;
     int rc = 0;
 
-    json_object_foreach(json_object_get(now, "settings"), name,
-                        value) if (rc == 0 && !may_differ(name) &&
-                                   !json_equal(value, json_object_get(json_object_get(saved, "settings"), name))) rc =
-        error_set(err, EXIT_CODE_USAGE,
-                  "%s: %s differs from the run to resume; give the same configuration, or another --out", where, name);
+    /* clang-format off */
+    json_object_foreach(json_object_get(now, "settings"), name, value)
+        if (rc == 0 && !may_differ(name) &&
+            !json_equal(value, json_object_get(json_object_get(saved, "settings"), name)))
+            rc = error_set(err, EXIT_CODE_USAGE,
+                           "%s: %s differs from the run to resume; give the same configuration, or another --out",
+                           where, name);
+    /* clang-format on */
     static const char *const same[] = { "seed", "encoder", "data_hash" };
     for (int i = 0; rc == 0 && i < ARRAY_LEN(same); i++)
         if (!json_equal(json_object_get(now, same[i]), json_object_get(saved, same[i])))
@@ -215,6 +218,14 @@ int gate_save_best(struct trainer *t, struct error *err)
 int gate_save_model(struct trainer *t, struct error *err)
 {
     return save_weights(t, t->out, err);
+}
+
+void gate_forget_best(const struct trainer *t)
+{
+    char path[4096];
+
+    snprintf(path, sizeof path, "%s/best/" CHECKPOINT_FILE, t->out);
+    unlink(path); /* one that is not there is fine */
 }
 
 int gate_load_best(struct trainer *t, struct error *err)

@@ -16,6 +16,8 @@ int gate_save_checkpoint(struct trainer *t, struct error *err);
 int gate_load_checkpoint(struct trainer *t, struct error *err);
 
 int gate_save_best(struct trainer *t, struct error *err);
+/* Removes what an earlier run, killed before its first checkpoint, left as its best. */
+void gate_forget_best(const struct trainer *t);
 /* The weights of OUT/best, if there are any. */
 int gate_load_best(struct trainer *t, struct error *err);
 int gate_save_model(struct trainer *t, struct error *err);

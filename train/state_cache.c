@@ -2,6 +2,7 @@
 
 #include "data/build.h"
 #include "data/log.h"
+#include "data/stop.h"
 #include "models/checkpoint/cache.h"
 #include "models/checkpoint/checksum.h"
 #include "models/checkpoint/half.h"
@@ -114,7 +115,7 @@ static int fill(struct state_cache *k, struct gate_scorer *scorer, struct error 
     int rc = 0;
 
     progress_start(&progress, "encoding", "questions", k->fold->n);
-    for (int i = 0; rc == 0 && i < k->fold->n; i += GROUP) {
+    for (int i = 0; rc == 0 && i < k->fold->n && !stop_requested(); i += GROUP) {
         int n = k->fold->n - i < GROUP ? k->fold->n - i : GROUP;
         rc = fill_group(k, scorer, i, n, states, relevance, err);
         progress_update(&progress, i + n, (double)(i + n), NULL);

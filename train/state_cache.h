@@ -12,7 +12,8 @@
 
 struct state_cache;
 
-/* Computes what the folder does not hold yet; shows progress. */
+/* Computes what the folder does not hold yet; shows progress.  A signal to stop ends it early: what was computed is in
+ * the folder, but nothing may be gathered. */
 struct state_cache *state_cache_open(const char *dir, struct gate_scorer *scorer, const struct gate_fold *fold,
                                      struct error *err);
 void state_cache_close(struct state_cache *k);

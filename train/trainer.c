@@ -58,12 +58,18 @@ static int choose_examples(const struct trainer *t, int *out)
     return t->set->max_train && t->set->max_train < n ? (int)t->set->max_train : n;
 }
 
-static void make_sampler(struct trainer *t, enum train_stage stage)
+/* -1 when there is nothing to draw from. */
+static int make_sampler(struct trainer *t, enum train_stage stage, struct error *err)
 {
     int *pool = xmalloc((size_t)t->data.folds[FOLD_TRAIN].n * sizeof *pool), n = choose_examples(t, pool);
     uint64_t seed = t->seed + UINT64_C(0x10001) * (uint64_t)(t->state.stage + 1);
 
     sampler_release(&t->sampler);
+    if (!n) {
+        free(pool);
+        return error_set(err, EXIT_CODE_DATA,
+                         "no record to train on: all are of the presence slice, and presence is 0");
+    }
     if (stage != STAGE_RELEVANCE) {
         sampler_init(&t->sampler, seed, pool, n, (int)t->set->batch);
     } else {
@@ -75,6 +81,7 @@ static void make_sampler(struct trainer *t, enum train_stage stage)
         sampler_init(&t->sampler, seed, pool, t->n_slots, pairs > 0 ? pairs : 1);
     }
     free(pool);
+    return t->sampler.n ? 0 : error_set(err, EXIT_CODE_DATA, "no training record's SQL touches any table");
 }
 
 static bool in_encoder(const struct param *p)
@@ -132,16 +139,23 @@ static void set_schedule(struct trainer *t, enum train_stage stage)
 int trainer_enter_stage(struct trainer *t, bool fresh, struct error *err)
 {
     enum train_stage stage = t->stages[t->state.stage];
-    char path[4096];
 
-    make_sampler(t, stage);
+    if (make_sampler(t, stage, err))
+        return -1;
     choose_params(t, stage);
     set_schedule(t, stage);
     if (fresh) {
         zero_moments(t);
         workspace_seed(&t->work, t->seed + (uint64_t)t->state.stage, 0);
     }
-    if (stage != STAGE_FROZEN)
+    return 0;
+}
+
+int trainer_prepare(struct trainer *t, struct error *err)
+{
+    char path[4096];
+
+    if (t->stages[t->state.stage] != STAGE_FROZEN)
         return 0;
     snprintf(path, sizeof path, "%s/states", t->out);
     state_cache_close(t->cache);

@@ -66,6 +66,9 @@ const char *train_stage_name(enum train_stage s);
 
 /* Examples, sampler, schedule and frozen parameters of the current stage; fresh also zeroes the moments. */
 int trainer_enter_stage(struct trainer *t, bool fresh, struct error *err);
+/* What takes long and is no part of the state: the cached states of a frozen encoder.  Once, before a stage's first
+ * step; when a signal comes meanwhile it returns early, and no step may follow. */
+int trainer_prepare(struct trainer *t, struct error *err);
 int64_t trainer_stage_batches(const struct trainer *t);
 int64_t trainer_stage_epochs(const struct trainer *t);
 
