@@ -1,6 +1,7 @@
 #include "train/gate_eval.h"
 
 #include "data/log.h"
+#include "train/state_cache.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -77,8 +78,19 @@ static int group_of(struct groups *g, const char *name)
     return g->n++;
 }
 
-static int score_some(struct trainer *t, const struct gate_example *const *list, int n, struct groups *groups,
-                      struct gate_answers *a, struct error *err)
+/* While a frozen encoder's classifier is trained, validation states come from the cache, without relevance. */
+static int score_cached(struct trainer *t, const struct gate_example *const *list, const struct gate_item *items, int n,
+                        struct gate_result *results, struct error *err)
+{
+    int numbers[EVAL_GROUP];
+
+    for (int i = 0; i < n; i++)
+        numbers[i] = (int)(list[i] - t->data.folds[FOLD_VALID].list);
+    return gate_classify(&t->scorer, items, n, state_cache_gather(t->valid_cache, numbers, n), results, err);
+}
+
+static int score_some(struct trainer *t, const struct gate_example *const *list, int n, bool cached,
+                      struct groups *groups, struct gate_answers *a, struct error *err)
 {
     struct gate_item items[EVAL_GROUP];
     struct gate_result results[EVAL_GROUP];
@@ -87,10 +99,11 @@ static int score_some(struct trainer *t, const struct gate_example *const *list,
     for (int i = 0; i < n; i++)
         items[i] = list[i]->item;
     size_t nodes = (size_t)gate_nodes(items, n), width = (size_t)t->model.net.config.bert.hidden_size;
-    float *relevance = xmalloc(nodes * sizeof *relevance), *states = xmalloc(nodes * width * sizeof *states);
+    float *relevance = xcalloc(nodes, sizeof *relevance), *states = xmalloc(nodes * width * sizeof *states);
     const float *r = relevance;
-    if (gate_encode(&t->scorer, items, n, states, relevance, err) ||
-        gate_classify(&t->scorer, items, n, states, results, err))
+    if (cached ? score_cached(t, list, items, n, results, err)
+               : gate_encode(&t->scorer, items, n, states, relevance, err) ||
+                     gate_classify(&t->scorer, items, n, states, results, err))
         goto out;
     for (int i = 0; i < n; i++) {
         add_answer(a, list[i], &results[i], group_of(groups, list[i]->record->source_db));
@@ -125,12 +138,14 @@ int gate_eval(struct trainer *t, enum fold fold, bool presence, struct gate_answ
     int64_t elements;
     int n, rc = 0;
     const struct gate_example **list = choose(&t->data.folds[fold], presence, &n, &elements);
+    bool training = t->state.stage < t->n_stages && t->stages[t->state.stage] == STAGE_FROZEN;
+    bool cached = training && fold == FOLD_VALID && !presence;
 
     answers_init(a, n, elements);
     progress_start(&progress, fold == FOLD_TEST ? "testing" : "validating", "questions", n);
     for (int i = 0; rc == 0 && i < n; i += EVAL_GROUP) {
         int some = n - i < EVAL_GROUP ? n - i : EVAL_GROUP;
-        rc = score_some(t, list + i, some, &groups, a, err);
+        rc = score_some(t, list + i, some, cached, &groups, a, err);
         progress_update(&progress, i + some, i + some, NULL);
     }
     progress_end(&progress);

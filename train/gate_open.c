@@ -251,6 +251,7 @@ void trainer_close(struct trainer *t)
 {
     metrics_log_close(&t->metrics);
     state_cache_close(t->cache);
+    state_cache_close(t->valid_cache);
     sampler_release(&t->sampler);
     free(t->slots);
     text_builder_release(&t->text);

@@ -54,13 +54,14 @@ static int validate(struct trainer *t, struct error *err)
     double relevance = stats_average_precision(gate_answers_relevance(&a));
     double score = stats_average_precision(gate_answers_scored(&a));
     struct metric list[] = { { "valid_relevance_ap", relevance }, { "valid_ap", score } };
-    int n = stage == STAGE_RELEVANCE ? 1 : ARRAY_LEN(list);
+    const struct metric *known = stage == STAGE_FROZEN ? list + 1 : list;
+    int n = stage == STAGE_JOINT ? ARRAY_LEN(list) : 1;
     float figure = (float)(stage == STAGE_RELEVANCE ? relevance : score); /* as the checkpoint keeps it */
     gate_answers_release(&a);
 
     log_info("step %lld: validation AP %.4f%s", (long long)t->state.step, (double)figure,
              stage == STAGE_RELEVANCE ? " of relevance" : "");
-    if (metrics_log_write(&t->metrics, t->state.step, train_stage_name(stage), list, n, err))
+    if (metrics_log_write(&t->metrics, t->state.step, train_stage_name(stage), known, n, err))
         return -1;
     if ((double)figure <= t->state.best) {
         t->state.worse++;

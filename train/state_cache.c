@@ -16,7 +16,9 @@ enum { GROUP = 64 };
 
 struct state_cache {
     const struct gate_fold *fold;
-    int64_t *start; /* first row of each example */
+    int *list, n;   /* the examples, ascending */
+    int *position;  /* [fold->n] where each stands in the list */
+    int64_t *start; /* first row of each */
     struct row_cache *disk;
     const uint16_t **rows; /* half floats of each group, lying in disk */
     float *gathered;       /* what state_cache_gather returned last */
@@ -85,7 +87,7 @@ static int fill_group(struct state_cache *k, struct gate_scorer *scorer, int fir
     const uint16_t **found = &k->rows[first / GROUP];
 
     for (int i = 0; i < n; i++)
-        items[i] = k->fold->list[first + i].item;
+        items[i] = k->fold->list[k->list[first + i]].item;
     uint64_t hash = text_hash(items, n);
     if ((*found = row_cache_find(k->disk, hash, rows)) != NULL)
         return 0;
@@ -98,8 +100,8 @@ static int fill_group(struct state_cache *k, struct gate_scorer *scorer, int fir
 static int64_t largest_group(const struct state_cache *k)
 {
     int64_t most = 0;
-    for (int i = 0; i < k->fold->n; i += GROUP) {
-        int end = i + GROUP < k->fold->n ? i + GROUP : k->fold->n;
+    for (int i = 0; i < k->n; i += GROUP) {
+        int end = i + GROUP < k->n ? i + GROUP : k->n;
         int64_t rows = k->start[end] - k->start[i];
         most = rows > most ? rows : most;
     }
@@ -114,9 +116,9 @@ static int fill(struct state_cache *k, struct gate_scorer *scorer, struct error 
     struct progress progress;
     int rc = 0;
 
-    progress_start(&progress, "encoding", "questions", k->fold->n);
-    for (int i = 0; rc == 0 && i < k->fold->n && !stop_requested(); i += GROUP) {
-        int n = k->fold->n - i < GROUP ? k->fold->n - i : GROUP;
+    progress_start(&progress, "encoding", "questions", k->n);
+    for (int i = 0; rc == 0 && i < k->n && !stop_requested(); i += GROUP) {
+        int n = k->n - i < GROUP ? k->n - i : GROUP;
         rc = fill_group(k, scorer, i, n, states, relevance, err);
         progress_update(&progress, i + n, (double)(i + n), NULL);
     }
@@ -126,17 +128,35 @@ static int fill(struct state_cache *k, struct gate_scorer *scorer, struct error 
     return rc ? rc : row_cache_flush(k->disk, err);
 }
 
+static int by_number(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+static void index_examples(struct state_cache *k, int *examples, int n)
+{
+    qsort(examples, (size_t)n, sizeof *examples, by_number);
+    k->n = n;
+    k->list = xmalloc((size_t)n * sizeof *k->list);
+    k->position = xcalloc((size_t)k->fold->n, sizeof *k->position);
+    k->start = xcalloc((size_t)n + 1, sizeof *k->start);
+    for (int i = 0; i < n; i++) {
+        k->list[i] = examples[i];
+        k->position[examples[i]] = i;
+        k->start[i + 1] = k->start[i] + k->fold->list[examples[i]].item.schema->n_nodes;
+    }
+    k->rows = xcalloc((size_t)n / GROUP + 1, sizeof *k->rows);
+}
+
 struct state_cache *state_cache_open(const char *dir, struct gate_scorer *scorer, const struct gate_fold *fold,
-                                     struct error *err)
+                                     int *examples, int n, struct error *err)
 {
     struct state_cache *k = xcalloc(1, sizeof *k);
 
     k->fold = fold;
     k->width = scorer->model->net.config.bert.hidden_size;
-    k->start = xcalloc((size_t)fold->n + 1, sizeof *k->start);
-    for (int i = 0; i < fold->n; i++)
-        k->start[i + 1] = k->start[i] + fold->list[i].item.schema->n_nodes;
-    k->rows = xcalloc((size_t)fold->n / GROUP + 1, sizeof *k->rows);
+    index_examples(k, examples, n);
     k->disk = row_cache_open(dir, encoder_hash(scorer), k->width, err);
     if (k->disk && fill(k, scorer, err) == 0)
         return k;
@@ -149,10 +169,18 @@ void state_cache_close(struct state_cache *k)
     if (!k)
         return;
     row_cache_close(k->disk);
+    free(k->list);
+    free(k->position);
     free(k->start);
     free(k->rows);
     free(k->gathered);
     free(k);
+}
+
+static int64_t rows_of(const struct state_cache *k, int example)
+{
+    int at = k->position[example];
+    return k->start[at + 1] - k->start[at];
 }
 
 const float *state_cache_gather(struct state_cache *k, const int *examples, int n)
@@ -160,15 +188,15 @@ const float *state_cache_gather(struct state_cache *k, const int *examples, int 
     int64_t rows = 0, at = 0;
 
     for (int i = 0; i < n; i++)
-        rows += k->start[examples[i] + 1] - k->start[examples[i]];
+        rows += rows_of(k, examples[i]);
     if (rows > k->cap) {
         k->cap = rows;
         k->gathered = xrealloc(k->gathered, (size_t)(rows * k->width) * sizeof *k->gathered);
     }
     for (int i = 0; i < n; i++) {
-        int group = examples[i] / GROUP;
-        const uint16_t *from = k->rows[group] + (k->start[examples[i]] - k->start[group * GROUP]) * k->width;
-        int64_t count = (k->start[examples[i] + 1] - k->start[examples[i]]) * k->width;
+        int place = k->position[examples[i]], group = place / GROUP;
+        const uint16_t *from = k->rows[group] + (k->start[place] - k->start[group * GROUP]) * k->width;
+        int64_t count = rows_of(k, examples[i]) * k->width;
         for (int64_t j = 0; j < count; j++)
             k->gathered[at + j] = f32_from_f16(from[j]);
         at += count;

@@ -151,16 +151,34 @@ int trainer_enter_stage(struct trainer *t, bool fresh, struct error *err)
     return 0;
 }
 
+/* What validations between two epochs score. */
+static int validation_examples(const struct gate_fold *valid, int *out)
+{
+    int n = 0;
+
+    for (int i = 0; i < valid->n; i++)
+        if (valid->list[i].record->slice != EXAMPLE_PRESENCE)
+            out[n++] = i;
+    return n;
+}
+
 int trainer_prepare(struct trainer *t, struct error *err)
 {
+    const struct gate_fold *train = &t->data.folds[FOLD_TRAIN], *valid = &t->data.folds[FOLD_VALID];
     char path[4096];
 
     if (t->stages[t->state.stage] != STAGE_FROZEN)
         return 0;
     snprintf(path, sizeof path, "%s/states", t->out);
+    int *examples = xmalloc((size_t)(train->n > valid->n ? train->n : valid->n) * sizeof *examples);
     state_cache_close(t->cache);
-    t->cache = state_cache_open(path, &t->scorer, &t->data.folds[FOLD_TRAIN], err);
-    return t->cache ? 0 : -1;
+    state_cache_close(t->valid_cache);
+    t->valid_cache = NULL;
+    t->cache = state_cache_open(path, &t->scorer, train, examples, choose_examples(t, examples), err);
+    if (t->cache)
+        t->valid_cache = state_cache_open(path, &t->scorer, valid, examples, validation_examples(valid, examples), err);
+    free(examples);
+    return t->valid_cache ? 0 : -1;
 }
 
 int trainer_step(struct trainer *t, struct error *err)

@@ -54,7 +54,7 @@ struct trainer {
     struct text_builder text;
     struct relevant_slot *slots;
     int n_slots;
-    struct state_cache *cache; /* states of the frozen stage */
+    struct state_cache *cache, *valid_cache; /* frozen stage: states of what is trained and validated on */
     enum train_stage stages[MAX_STAGES];
     int n_stages;
     struct sampler sampler; /* of the current stage */
