@@ -71,6 +71,27 @@ static void test_typed(void **state)
     schema_release(&s);
 }
 
+/* T4: a key that is declared twice is one edge, but in the thesis' code. */
+static void test_double_key(void **state)
+{
+    struct schema_foreign_key twice[2];
+    struct schema_graph g;
+    struct schema s;
+
+    (void)state;
+    two_tables(&s);
+    struct schema doubled = s;
+    assert_int_equal(s.n_foreign_keys, 1);
+    twice[0] = twice[1] = s.foreign_keys[0];
+    doubled.foreign_keys = twice;
+    doubled.n_foreign_keys = 2;
+    schema_graph_init(&g, &doubled, GRAPH_TYPED);
+    check_sorted_unique(&g);
+    assert_int_equal(count(&g, 6, 2, EDGE_FK), 1);
+    schema_graph_release(&g);
+    schema_release(&s);
+}
+
 static int edges_of(const struct schema *s, enum graph_mode mode, int *nodes)
 {
     struct schema_graph g;
@@ -238,9 +259,9 @@ static void test_empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_typed),         cmocka_unit_test(test_modes), cmocka_unit_test(test_compat),
-        cmocka_unit_test(test_random),        cmocka_unit_test(test_wide),  cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_similar_names),
+        cmocka_unit_test(test_typed),         cmocka_unit_test(test_modes),      cmocka_unit_test(test_compat),
+        cmocka_unit_test(test_random),        cmocka_unit_test(test_wide),       cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_similar_names), cmocka_unit_test(test_double_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,9 +12,8 @@ struct view {
     float *owned;                            /* z when widened */
     float *src, *dst;                        /* [N, H] a_src . z_j and a_dst . z_i */
     int64_t nodes, edges, heads, dim, width; /* width = heads * dim */
-    float slope, p, share;                   /* share: what a head's output is multiplied by */
-    const int32_t *rng;
-    uint32_t site;
+    float slope, share;                      /* share: what a head's output is multiplied by */
+    float *keep;                             /* [E, H] what dropout multiplies coefficients by; NULL without */
 };
 
 static float *widen(const struct tensor *t)
@@ -37,6 +36,22 @@ static void node_scores(struct view *g)
         }
 }
 
+/* keep[e, h] = 0 or 1 / (1 - p): a block of random words serves four heads. */
+static float *draw_keep(const struct view *v, const int32_t *rng, float p, uint32_t site)
+{
+    float *keep = floats_new(v->edges * v->heads), scale = 1 / (1 - p);
+    uint32_t threshold = rng_threshold(p);
+
+#pragma omp parallel for schedule(static) if (v->edges * v->heads > PARALLEL_MIN / 16)
+    for (int64_t e = 0; e < v->edges; e++)
+        for (int64_t h = 0; h < v->heads; h += 4) {
+            struct philox w = rng_quad(rng, site, (uint32_t)e, (uint32_t)(h / 4));
+            for (int64_t k = h; k < v->heads && k < h + 4; k++)
+                keep[e * v->heads + k] = w.v[k - h] < threshold ? 0 : scale;
+        }
+    return keep;
+}
+
 static struct view view_open(struct ctx *c, const struct tensor *z, const struct gat *g, uint32_t site)
 {
     const struct graph *gr = g->graph;
@@ -55,11 +70,9 @@ static struct view view_open(struct ctx *c, const struct tensor *z, const struct
                       .width = tensor_cols(z),
                       .dim = tensor_cols(z) / g->heads,
                       .slope = g->slope,
-                      .p = g->p,
-                      .share = g->mean ? 1.0f / (float)g->heads : 1,
-                      .rng = g->p > 0 ? c->rng->data : NULL,
-                      .site = site };
+                      .share = g->mean ? 1.0f / (float)g->heads : 1 };
 
+    v.keep = g->p > 0 ? draw_keep(&v, c->rng->data, g->p, site) : NULL;
     v.owned = z->dtype == BF16 ? widen(z) : NULL;
     v.z = v.owned ? v.owned : z->data;
     v.src = floats_new(2 * v.nodes * v.heads);
@@ -70,6 +83,7 @@ static struct view view_open(struct ctx *c, const struct tensor *z, const struct
 
 static void view_close(struct view *v)
 {
+    free(v->keep);
     free(v->owned);
     free(v->src);
 }
@@ -81,13 +95,10 @@ static inline float score(const struct view *v, int64_t e, int64_t i, int64_t h)
     return v->edge_bias ? s + v->edge_bias[v->types[e] * v->heads + h] : s;
 }
 
-/* What dropout does to the coefficient of edge e and head h: 0 or 1 / (1 - p). */
+/* What dropout multiplies the coefficient of edge e and head h by. */
 static inline float kept(const struct view *v, int64_t e, int64_t h)
 {
-    if (v->p <= 0)
-        return 1;
-    struct philox w = rng_quad(v->rng, v->site, (uint32_t)e, (uint32_t)(h / 4));
-    return w.v[h % 4] < rng_threshold(v->p) ? 0 : 1 / (1 - v->p);
+    return v->keep ? v->keep[e * v->heads + h] : 1;
 }
 
 /* alpha[e, h] for all edges into i. */
