@@ -45,6 +45,23 @@ static int parse_in_parens(struct sql_parser *p, struct sql_source *s)
     return sql_expect(p, TOKEN_RIGHT_PAREN, "a join or \")\"") ? -1 : sql_parse_alias(p, &s->alias);
 }
 
+/* What SQLite makes of parentheses around one table: its alias, if it had one inside, is forgotten. */
+static void unwrap(struct sql_source *s)
+{
+    struct sql_source outer = *s;
+
+    if (s->kind != SQL_SOURCE_GROUP || s->group->next)
+        return;
+    *s = *outer.group;
+    s->join = outer.join;
+    s->natural = outer.natural;
+    s->alias = outer.alias;
+    s->indexed = SQL_INDEX_ANY;
+    s->on = outer.on;
+    s->columns = outer.columns;
+    s->span = outer.span;
+}
+
 static int parse_constraint(struct sql_parser *p, struct sql_source *s, bool first)
 {
     int kind = sql_peek(p, 0);
@@ -125,8 +142,7 @@ static int parse_rest(struct sql_parser *p, struct sql_source *last)
         *s = next;
         if (parse_source(p, s, false))
             return -1;
-        if (s->natural && (s->on || s->columns))
-            return sql_complain(p, s->span.begin, "a NATURAL join may not have ON or USING");
+        unwrap(s);
         last->next = s;
         last = s;
         next = (struct sql_source){ 0 };
@@ -136,11 +152,19 @@ static int parse_rest(struct sql_parser *p, struct sql_source *last)
 
 struct sql_source *sql_parse_sources(struct sql_parser *p)
 {
-    struct sql_source *first = SQL_NEW(p, struct sql_source);
+    struct sql_source *first = SQL_NEW(p, struct sql_source), *last = first;
 
     if (sql_enter(p))
         return NULL;
-    int rc = parse_source(p, first, true) ? -1 : parse_rest(p, first);
+    int rc = parse_source(p, first, true);
+    if (rc == 0 && first->kind == SQL_SOURCE_GROUP && !first->alias.text)
+        first = last = first->group; /* parentheses that open the clause say nothing */
+    while (rc == 0 && last->next)
+        last = last->next;
+    if (rc == 0) {
+        unwrap(first);
+        rc = parse_rest(p, last);
+    }
     p->height++;
     sql_leave(p);
     return rc ? NULL : first;

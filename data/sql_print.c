@@ -150,7 +150,7 @@ static void print_source(struct sql_printer *p, const struct sql_source *s)
         sql_put(p, " ON ");
         sql_print_expr(p, s->on);
     }
-    if (s->columns && !s->natural) {
+    if (s->columns) {
         sql_put(p, " USING ");
         put_names(p, s->columns);
     }

@@ -34,9 +34,10 @@ int sql_fail(struct sql_resolver *r, struct sql_span at, const char *fmt, ...)
     return error_set(r->err, EXIT_CODE_DATA, "SQL at byte %d: %s", at.begin, what);
 }
 
-int sql_deeper(struct sql_resolver *r, struct sql_span at)
+int sql_deeper(struct sql_resolver *r, int by, struct sql_span at)
 {
-    return ++r->depth > SQL_MAX_DEPTH ? sql_fail(r, at, "nested too deeply") : 0;
+    r->depth += by;
+    return r->depth > SQL_MAX_DEPTH ? sql_fail(r, at, "nested too deeply") : 0;
 }
 
 int sql_use_add(struct sql_resolver *r, struct sql_use use)
@@ -197,20 +198,37 @@ static int resolve_cores(struct sql_resolver *r, struct sql_select *select, cons
     return resolve_tail(&c, &select->tail);
 }
 
+/* SQLite looks at a common table expression when something reads it and not before, so one in which nothing makes sense
+ * may stand unused.  Those that make sense are resolved for the sake of their canonical names. */
+static void resolve_unused(struct sql_resolver *r, const struct sql_with *with)
+{
+    struct error *err = r->err, ignored;
+    int depth = r->depth, n_uses = r->n_uses, rc = 0;
+
+    r->err = &ignored;
+    for (struct sql_cte *c = with->ctes; c && rc == 0; c = c->next) {
+        n_uses = r->n_uses;
+        rc = sql_resolve_cte(r, with, c);
+    }
+    if (rc) {
+        r->depth = depth;
+        r->n_uses = n_uses;
+    }
+    r->err = err;
+}
+
 int sql_resolve_select(struct sql_resolver *r, struct sql_select *select, struct sql_scope *outer,
                        const struct sql_with *with, int level, struct sql_cte *cte, struct sql_outputs *outputs)
 {
     const struct sql_with own = { select->ctes, with, outer, level };
     const struct sql_scope model = { .outer = outer, .with = &own, .level = level };
 
-    if (sql_deeper(r, select->span))
+    if (sql_deeper(r, SQL_SELECT_DEPTH, select->span))
         return -1;
-    for (struct sql_cte *c = select->ctes; c; c = c->next)
-        if (sql_resolve_cte(r, &own, c))
-            return -1;
     if (resolve_cores(r, select, &model, cte, outputs))
         return -1;
-    r->depth--;
+    resolve_unused(r, &own);
+    r->depth -= SQL_SELECT_DEPTH;
     return 0;
 }
 

@@ -13,7 +13,8 @@ enum {
     SQL_MAX_SOURCES = 64,   /* in one FROM, as in SQLite */
     SQL_MAX_OUTPUTS = 2000, /* columns of one SELECT, as in SQLite */
     SQL_MAX_USES = 1 << 20,
-    SQL_MAX_DEPTH = 3000,    /* of the recursion, which common table expressions can lengthen beyond the text's own */
+    SQL_MAX_DEPTH = 2000,    /* of the recursion, which common table expressions can lengthen beyond the text's own */
+    SQL_SELECT_DEPTH = 4,    /* what a SELECT counts in it, an expression being 1 */
     SQL_MAX_WORK = 200000000 /* names compared */
 };
 
@@ -47,7 +48,8 @@ struct sql_scope {
 /* Zeroed memory; NULL with an error when the arena is full. */
 void *sql_take(struct sql_resolver *r, size_t count, size_t size);
 int sql_fail(struct sql_resolver *r, struct sql_span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-int sql_deeper(struct sql_resolver *r, struct sql_span at);
+/* Counts the recursion; -1 when there has been enough of it. */
+int sql_deeper(struct sql_resolver *r, int by, struct sql_span at);
 
 int sql_use_add(struct sql_resolver *r, struct sql_use use);
 /* A column through an output of any source: nothing when it is no schema's column. */

@@ -25,11 +25,11 @@ static int add_output(struct building *b, struct sql_output output)
     return 0;
 }
 
-static int add_starred(void *context, const struct sql_source *s, struct sql_output column)
+static int add_starred(void *context, struct sql_output column)
 {
     struct building *b = context;
 
-    (void)s;
+    column.named = true;
     return add_output(b, column) || sql_use_column(b->r, column.column, SQL_SELECT, b->scope->level, b->result->span)
                ? -1
                : 0;
@@ -38,17 +38,14 @@ static int add_starred(void *context, const struct sql_source *s, struct sql_out
 /* t.* uses the table itself too. */
 static int use_starred_table(struct building *b, struct sql_source *list)
 {
-    struct sql_result *result = b->result;
+    const struct sql_span at = b->result->span;
+    const char *name = b->result->table.text;
 
-    for (struct sql_source *s = list; s; s = s->next) {
-        if (sql_is_open_group(s) && use_starred_table(b, s->group))
-            return -1;
-        if (sql_is_open_group(s) || strcasecmp(sql_source_name(s), result->table.text) != 0)
-            continue;
-        struct sql_use use = { s->table, -1, SQL_SELECT, b->scope->level, result->span.begin, result->span.end };
+    for (struct sql_source *s = sql_find_source(list, name, NULL); s; s = sql_find_source(list, name, s)) {
+        struct sql_use use = { s->table, -1, SQL_SELECT, b->scope->level, at.begin, at.end };
         if (s->table >= 0 && sql_use_add(b->r, use))
             return -1;
-        result->table.text = sql_source_name(s);
+        b->result->table.text = sql_source_name(s);
     }
     return 0;
 }
@@ -75,17 +72,32 @@ static char *keep_text(struct sql_resolver *r, const char *text, size_t n)
     return kept ? memcpy(kept, text, n) : NULL;
 }
 
+/* A string that was a word in double quotes gives its column that name.  Printed as a string it would not, so in a
+ * sub-query, where somebody may ask for it, it gets an alias. */
+static void keep_word(struct sql_result *result, const struct sql_expr *e, int level)
+{
+    if (level == 0)
+        return;
+    result->alias = e->name;
+    result->alias.next = NULL;
+}
+
 /* What an output is called: its alias, its column, or the text it was computed from. */
-static int name_output(struct sql_resolver *r, const struct sql_result *result, struct sql_output *out)
+static int name_output(struct sql_resolver *r, struct sql_result *result, struct sql_output *out)
 {
     const struct sql_span at = result->span;
+    const struct sql_expr *e = result->expr;
     struct sql_printer p = { 0 };
 
-    out->column = result->expr->column;
-    out->name = result->alias.text;
-    if (!out->name && result->expr->kind == SQL_EXPR_COLUMN)
-        out->name = result->expr->name.text;
+    *out = (struct sql_output){ .name = result->alias.text, .named = result->alias.text };
+    while (e->kind == SQL_EXPR_COLLATE)
+        e = e->left;
+    if (!out->name && e->kind == SQL_EXPR_STRING && e->name.text)
+        keep_word(result, e, result->level);
+    if (!out->name && (e->kind == SQL_EXPR_COLUMN || e->kind == SQL_EXPR_STRING))
+        out->name = e->name.text;
     out->printed = out->name;
+    out->column = e->kind == SQL_EXPR_COLUMN ? e->column : -1;
     if (out->name)
         return 0;
     sql_print_expr(&p, result->expr);
@@ -99,7 +111,7 @@ static int resolve_result(struct building *b, struct sql_scope *s)
 {
     struct sql_result *result = b->result;
     struct sql_output output;
-    int rc;
+    int rc, before = b->n;
 
     result->first_use = b->r->n_uses;
     result->level = s->level;
@@ -111,6 +123,7 @@ static int resolve_result(struct building *b, struct sql_scope *s)
             rc = name_output(b->r, result, &output) || add_output(b, output) ? -1 : 0;
     }
     result->n_uses = b->r->n_uses - result->first_use;
+    result->n_outputs = b->n - before;
     return rc;
 }
 
@@ -133,7 +146,7 @@ static int resolve_rows(struct building *b, struct sql_scope *s)
         if (!name)
             return -1;
         snprintf(name, 24, "column%d", i + 1);
-        if (add_output(b, (struct sql_output){ name, name, -1 }))
+        if (add_output(b, (struct sql_output){ name, name, -1, false }))
             return -1;
     }
     return 0;
@@ -166,15 +179,12 @@ int sql_use_ordinal(struct sql_resolver *r, const struct sql_scope *s, const str
                     const struct sql_expr *e, enum sql_clause clause)
 {
     const struct sql_result *result = s->core->results;
-    bool star = false;
 
     if (n < 1 || n > outputs->n)
         return sql_fail(r, e->span, "column %ld is wanted, the SELECT has %d", n, outputs->n);
-    for (long i = 1; result && i < n && !star; i++) {
-        star = !result->expr;
-        result = result->next;
-    }
-    if (!result || star || !result->expr)
+    for (long left = n; result && left > result->n_outputs; result = result->next)
+        left -= result->n_outputs;
+    if (!result || !result->expr)
         return sql_use_column(r, outputs->list[n - 1].column, clause, s->level, e->span);
     return sql_use_again(r, result, clause, s->level, e->span);
 }
@@ -189,6 +199,15 @@ static int resolve_group_by(struct sql_resolver *r, struct sql_scope *s, const s
     return 0;
 }
 
+/* Here, unlike elsewhere, an alias comes before a column of that name, and so does a column out of a star. */
+static long find_named(const struct sql_outputs *outputs, const struct sql_expr *e)
+{
+    for (int i = 0; i < outputs->n && e->kind == SQL_EXPR_COLUMN && !e->table; i++)
+        if (outputs->list[i].named && strcasecmp(outputs->list[i].name, e->name.text) == 0)
+            return i + 1;
+    return 0;
+}
+
 static int resolve_order_term(struct sql_resolver *r, struct sql_scope *s, const struct sql_outputs *outputs,
                               struct sql_expr *e)
 {
@@ -199,14 +218,11 @@ static int resolve_order_term(struct sql_resolver *r, struct sql_scope *s, const
         return sql_use_ordinal(r, s, outputs, n, e, SQL_ORDER);
     while (inner->kind == SQL_EXPR_COLLATE)
         inner = inner->left;
-    /* here, unlike elsewhere, an alias comes before a column of that name */
-    struct sql_result *alias = NULL;
-    if (inner->kind == SQL_EXPR_COLUMN && !inner->table)
-        alias = sql_find_alias(s->core, inner->name.text);
-    if (!alias)
+    n = find_named(outputs, inner);
+    if (n == 0)
         return sql_resolve_expr(r, s, e, SQL_ORDER);
-    sql_settle_name(&inner->name, alias->alias.text);
-    return sql_use_again(r, alias, SQL_ORDER, s->level, inner->span);
+    sql_settle_name(&inner->name, outputs->list[n - 1].printed);
+    return sql_use_ordinal(r, s, outputs, n, inner, SQL_ORDER);
 }
 
 int sql_resolve_order(struct sql_resolver *r, struct sql_scope *s, const struct sql_outputs *outputs,

@@ -16,16 +16,14 @@ struct rowid_search {
     int n;
 };
 
+/* A group has none, unless it is asked for by its alias. */
 static void count_rowids(struct rowid_search *search, struct sql_source *list)
 {
-    for (struct sql_source *s = list; s; s = s->next) {
-        if (sql_is_open_group(s))
-            count_rowids(search, s->group);
-        else if (!search->table || strcasecmp(sql_source_name(s), search->table->text) == 0) {
+    for (struct sql_source *s = list; s; s = s->next)
+        if (search->table ? strcasecmp(sql_source_name(s), search->table->text) == 0 : s->kind != SQL_SOURCE_GROUP) {
             search->n++;
             search->found = s;
         }
-    }
 }
 
 /* rowid, oid and _rowid_ belong to the only table they could; SQLite lets even sub-queries have them. */
@@ -38,7 +36,7 @@ static bool find_rowid(const struct sql_scope *s, const struct sql_expr *e, stru
     count_rowids(&search, s->core->from);
     if (search.n != 1)
         return false;
-    *m = (struct sql_match){ .source = search.found, .column = { e->name.text, e->name.text, -1 }, .count = 1 };
+    *m = (struct sql_match){ .source = search.found, .column = { e->name.text, e->name.text, -1, false }, .count = 1 };
     return true;
 }
 
@@ -87,13 +85,12 @@ static int unknown_column(struct sql_resolver *r, const struct sql_scope *scope,
     if (!e->table)
         return sql_fail(r, e->span, "no column %s in %s", e->name.text, sources[0] ? sources : "a SELECT without FROM");
     for (const struct sql_scope *s = scope; s; s = s->outer) {
-        struct rowid_search search = { .table = e->table };
-        count_rowids(&search, s->core->from);
-        if (!search.found || e->schema)
+        const struct sql_source *table = sql_find_source(s->core->from, e->table->text, NULL);
+        if (!table || e->schema)
             continue;
-        for (int i = 0; i < sql_source_size(r, search.found) && strlen(columns) < sizeof columns - 1; i++)
+        for (int i = 0; i < sql_source_size(r, table) && strlen(columns) < sizeof columns - 1; i++)
             snprintf(columns + strlen(columns), sizeof columns - strlen(columns), "%s%s", i ? ", " : "",
-                     sql_source_output(r, search.found, i).name);
+                     sql_source_output(r, table, i).name);
         return sql_fail(r, e->span, "%s has no column %s; it has %s", e->table->text, e->name.text, columns);
     }
     return sql_fail(r, e->span, "no table or alias %s%s%s here; there are %s", e->schema ? e->schema->text : "",
@@ -176,10 +173,9 @@ struct single_column {
     struct sql_span span;
 };
 
-static int use_column_of(void *context, const struct sql_source *s, struct sql_output column)
+static int use_column_of(void *context, struct sql_output column)
 {
     const struct single_column *c = context;
-    (void)s;
     return sql_use_column(c->r, column.column, c->clause, c->level, c->span);
 }
 
@@ -211,7 +207,7 @@ static int resolve_parts(struct sql_resolver *r, struct sql_scope *s, struct sql
 
 int sql_resolve_expr(struct sql_resolver *r, struct sql_scope *s, struct sql_expr *e, enum sql_clause clause)
 {
-    if (sql_deeper(r, e->span))
+    if (sql_deeper(r, 1, e->span))
         return -1;
     int rc = e->kind == SQL_EXPR_COLUMN ? resolve_column(r, s, e, clause) : resolve_parts(r, s, e, clause);
     r->depth--;

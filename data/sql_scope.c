@@ -5,11 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-bool sql_is_open_group(const struct sql_source *s)
-{
-    return s->kind == SQL_SOURCE_GROUP && !s->alias.text;
-}
-
 const char *sql_source_name(const struct sql_source *s)
 {
     return s->alias.text ? s->alias.text : s->name.text ? s->name.text : "";
@@ -26,7 +21,7 @@ struct sql_output sql_source_output(const struct sql_resolver *r, const struct s
         return s->outputs[i];
     int column = r->schema->tables[s->table].first_column + i;
     const char *name = r->schema->columns[column].name;
-    return (struct sql_output){ name, name, column };
+    return (struct sql_output){ name, name, column, false };
 }
 
 static bool has_name(const struct sql_name *names, const char *name)
@@ -62,6 +57,15 @@ static void find_in_source(struct sql_resolver *r, struct sql_source *s, const s
     }
 }
 
+/* The tables of a group can be named, and its alias too when they lead nowhere. */
+static void find_in_group(struct sql_resolver *r, struct sql_source *s, const struct sql_name *schema,
+                          const struct sql_name *table, const char *name, struct sql_match *m)
+{
+    sql_find_column(r, s->group, schema, table, name, m);
+    if (m->count == 0 && table && s->alias.text)
+        find_in_source(r, s, schema, table, name, m);
+}
+
 /* A column joined by USING counts once: the left one, of a RIGHT JOIN the right one. */
 void sql_find_column(struct sql_resolver *r, struct sql_source *list, const struct sql_name *schema,
                      const struct sql_name *table, const char *name, struct sql_match *m)
@@ -69,41 +73,55 @@ void sql_find_column(struct sql_resolver *r, struct sql_source *list, const stru
     *m = (struct sql_match){ 0 };
     for (struct sql_source *s = list; s; s = s->next) {
         struct sql_match found = { 0 };
-        if (sql_is_open_group(s))
-            sql_find_column(r, s->group, schema, table, name, &found);
+        if (s->kind == SQL_SOURCE_GROUP)
+            find_in_group(r, s, schema, table, name, &found);
         else
             find_in_source(r, s, schema, table, name, &found);
         if (found.count == 0)
             continue;
-        if (m->count == 0 || (s->join == SQL_JOIN_RIGHT && !table && has_name(s->columns, name))) {
+        if (m->count == 0 || (s->join == SQL_JOIN_RIGHT && has_name(s->joined, name))) {
             *m = found;
-        } else if (table || !has_name(s->columns, name)) {
+        } else if (!has_name(s->joined, name)) {
             m->second = found.source;
             m->count += found.count;
         }
     }
 }
 
-int sql_each_column(struct sql_resolver *r, const struct sql_source *list, const char *table, sql_column_fn *fn,
+struct sql_source *sql_find_source(struct sql_source *list, const char *table, struct sql_source *after)
+{
+    for (struct sql_source *s = list; s; s = s->next) {
+        struct sql_source *inner = s->kind == SQL_SOURCE_GROUP ? sql_find_source(s->group, table, after) : NULL;
+        if (inner)
+            return inner;
+        if (strcasecmp(sql_source_name(s), table) == 0 && s->span.begin > (after ? after->span.begin : -1))
+            return s;
+    }
+    return NULL;
+}
+
+static int each_of(struct sql_resolver *r, const struct sql_source *s, bool all, sql_column_fn *fn, void *context)
+{
+    int n = sql_source_size(r, s);
+
+    r->work += n;
+    for (int i = 0; i < n; i++) {
+        struct sql_output column = sql_source_output(r, s, i);
+        if ((all || !has_name(s->joined, column.name)) && fn(context, column))
+            return -1;
+    }
+    return 0;
+}
+
+int sql_each_column(struct sql_resolver *r, struct sql_source *list, const char *table, sql_column_fn *fn,
                     void *context)
 {
     int sources = 0;
 
-    for (const struct sql_source *s = list; s; s = s->next) {
-        int n = sql_is_open_group(s) ? sql_each_column(r, s->group, table, fn, context) : 0;
-        if (n < 0)
+    for (struct sql_source *s = table ? sql_find_source(list, table, NULL) : list; s; sources++) {
+        if (each_of(r, s, table, fn, context))
             return -1;
-        sources += n;
-        if (sql_is_open_group(s) || (table && strcasecmp(sql_source_name(s), table) != 0))
-            continue;
-        sources++;
-        n = sql_source_size(r, s);
-        r->work += n;
-        for (int i = 0; i < n; i++) {
-            struct sql_output column = sql_source_output(r, s, i);
-            if ((table || !has_name(s->columns, column.name)) && fn(context, s, column))
-                return -1;
-        }
+        s = table ? sql_find_source(list, table, s) : s->next;
     }
     return sources;
 }
@@ -117,7 +135,7 @@ void sql_list_sources(char *text, size_t size, const struct sql_source *list)
             n += (size_t)snprintf(text + n, size - n, ", ");
         if (n >= size - 1)
             return;
-        if (sql_is_open_group(s))
+        if (s->kind == SQL_SOURCE_GROUP)
             sql_list_sources(text, size, s->group);
         else if (s->alias.text && s->name.text)
             snprintf(text + n, size - n, "%s (%s)", s->alias.text, s->name.text);

@@ -6,17 +6,18 @@
 
 #include "data/sql_resolve.h"
 
-/* What a source that is no unnamed group offers. */
+/* What a source offers; a group what * would show of it. */
 int sql_source_size(const struct sql_resolver *r, const struct sql_source *s);
 struct sql_output sql_source_output(const struct sql_resolver *r, const struct sql_source *s, int i);
 /* The alias, or the table's name. */
 const char *sql_source_name(const struct sql_source *s);
-bool sql_is_open_group(const struct sql_source *s);
+/* The first source of that name or alias behind `after` (NULL: of all), also in groups; NULL when there is none. */
+struct sql_source *sql_find_source(struct sql_source *list, const char *table, struct sql_source *after);
 
 /* Calls fn for every column that * covers in a FROM clause, or t.* when table is given: once for what USING joins.
  * Returns how many sources there were, or -1. */
-typedef int sql_column_fn(void *context, const struct sql_source *s, struct sql_output column);
-int sql_each_column(struct sql_resolver *r, const struct sql_source *list, const char *table, sql_column_fn *fn,
+typedef int sql_column_fn(void *context, struct sql_output column);
+int sql_each_column(struct sql_resolver *r, struct sql_source *list, const char *table, sql_column_fn *fn,
                     void *context);
 
 /* Where a name leads in one FROM clause. */

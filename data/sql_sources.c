@@ -29,7 +29,7 @@ static int use_builtin(struct sql_resolver *r, struct sql_source *s, const struc
     if (!s->outputs)
         return -1;
     for (int i = 0; i < n; i++)
-        s->outputs[i] = (struct sql_output){ b->columns[i], b->columns[i], -1 };
+        s->outputs[i] = (struct sql_output){ b->columns[i], b->columns[i], -1, false };
     s->n_outputs = n;
     return 0;
 }
@@ -105,10 +105,9 @@ int sql_resolve_cte(struct sql_resolver *r, const struct sql_with *with, struct 
     if (c->state != SQL_CTE_NEW)
         return 0;
     c->state = SQL_CTE_OPEN;
-    if (sql_resolve_select(r, c->select, with->scope, with, with->level + 1, c, &outputs))
-        return -1;
-    c->state = SQL_CTE_DONE;
-    return 0;
+    int rc = sql_resolve_select(r, c->select, with->scope, with, with->level + 1, c, &outputs);
+    c->state = rc ? SQL_CTE_NEW : SQL_CTE_DONE;
+    return rc;
 }
 
 /* 1 when the name is a common table expression's, 0 when not, -1 with an error. */
@@ -161,26 +160,24 @@ struct collected {
     int cap;
 };
 
-static int collect(void *context, const struct sql_source *s, struct sql_output column)
+static int collect(void *context, struct sql_output column)
 {
     struct collected *c = context;
 
-    (void)s;
     if (c->outputs.n == c->cap)
         return -1;
     c->outputs.list[c->outputs.n++] = column;
     return 0;
 }
 
-static int count(void *context, const struct sql_source *s, struct sql_output column)
+static int count(void *context, struct sql_output column)
 {
-    (void)s, (void)column;
+    (void)column;
     return ++*(int *)context > SQL_MAX_OUTPUTS;
 }
 
 /* All columns that * would give, in the arena. */
-static int collect_columns(struct sql_resolver *r, const struct sql_source *list, struct sql_span at,
-                           struct sql_outputs *out)
+static int collect_columns(struct sql_resolver *r, struct sql_source *list, struct sql_span at, struct sql_outputs *out)
 {
     struct collected c = { .r = r };
 
@@ -199,7 +196,7 @@ static int own_columns(struct sql_resolver *r, struct sql_source *s, struct sql_
 {
     struct sql_source alone = *s;
     alone.next = NULL;
-    alone.columns = NULL;
+    alone.joined = NULL;
     return collect_columns(r, &alone, s->span, out);
 }
 
@@ -217,7 +214,7 @@ static struct sql_source *cut_before(struct sql_source *list, const struct sql_s
 static int natural_columns(struct sql_resolver *r, struct sql_source *before, struct sql_source *s)
 {
     struct sql_outputs own = { 0 };
-    struct sql_name **end = &s->columns;
+    struct sql_name **end = &s->joined;
 
     if (own_columns(r, s, &own))
         return -1;
@@ -239,7 +236,7 @@ static int natural_columns(struct sql_resolver *r, struct sql_source *before, st
 static int join_columns(struct sql_resolver *r, const struct sql_scope *scope, struct sql_source *before,
                         struct sql_source *s)
 {
-    for (struct sql_name *n = s->columns; n; n = n->next) {
+    for (struct sql_name *n = s->joined; n; n = n->next) {
         struct sql_match left, right;
         struct sql_source alone = *s;
         alone.next = NULL;
@@ -255,6 +252,17 @@ static int join_columns(struct sql_resolver *r, const struct sql_scope *scope, s
     return 0;
 }
 
+static int resolve_join(struct sql_resolver *r, const struct sql_scope *scope, struct sql_source *before,
+                        struct sql_source *s)
+{
+    if (s->natural && (s->on || s->columns))
+        return sql_fail(r, s->span, "a NATURAL join may not have ON or USING");
+    s->joined = s->columns;
+    if (s->natural && natural_columns(r, before, s))
+        return -1;
+    return join_columns(r, scope, before, s);
+}
+
 static int resolve_joins(struct sql_resolver *r, const struct sql_scope *scope, struct sql_source *list)
 {
     int rc = 0;
@@ -263,9 +271,7 @@ static int resolve_joins(struct sql_resolver *r, const struct sql_scope *scope, 
         if (!s->natural && !s->columns)
             continue;
         struct sql_source *last = cut_before(list, s);
-        if (s->natural)
-            rc = natural_columns(r, list, s);
-        rc = rc ? rc : join_columns(r, scope, list, s);
+        rc = resolve_join(r, scope, list, s);
         last->next = s;
     }
     return rc;
@@ -284,32 +290,30 @@ static int resolve_tables(struct sql_resolver *r, struct sql_scope *scope, struc
     return resolve_joins(r, scope, list);
 }
 
-/* ( a JOIN b ) AS x is a sub-query; ( a ) AS x is a AS x. */
+/* ON and the arguments of functions see the whole clause, and of a group the group alone. */
+static int resolve_conditions(struct sql_resolver *r, struct sql_scope *scope, struct sql_source *list)
+{
+    for (struct sql_source *s = list; s; s = s->next)
+        if (sql_resolve_list(r, scope, s->arguments, SQL_FROM) || (s->on && sql_resolve_expr(r, scope, s->on, SQL_ON)))
+            return -1;
+    return 0;
+}
+
+/* ( a JOIN b ) is a sub-query at the level around it, though its tables can still be named. */
 static int resolve_group(struct sql_resolver *r, struct sql_scope *s, struct sql_source *group)
 {
     struct sql_outputs outputs = { 0 };
+    struct sql_core core = { .from = group->group };
+    struct sql_scope inner = { .core = &core, .outer = s->outer, .with = s->with, .level = s->level };
 
-    if (sql_deeper(r, group->span) || resolve_tables(r, s, group->group))
+    if (sql_deeper(r, SQL_SELECT_DEPTH, group->span) || resolve_tables(r, &inner, group->group) ||
+        resolve_conditions(r, &inner, group->group))
         return -1;
-    r->depth--;
-    if (sql_is_open_group(group))
-        return 0;
+    r->depth -= SQL_SELECT_DEPTH;
     if (collect_columns(r, group->group, group->span, &outputs))
         return -1;
     group->outputs = outputs.list;
     group->n_outputs = outputs.n;
-    return 0;
-}
-
-/* ON and the arguments of functions see the whole clause. */
-static int resolve_conditions(struct sql_resolver *r, struct sql_scope *scope, struct sql_source *list)
-{
-    for (struct sql_source *s = list; s; s = s->next) {
-        if (s->group && resolve_conditions(r, scope, s->group))
-            return -1;
-        if (sql_resolve_list(r, scope, s->arguments, SQL_FROM) || (s->on && sql_resolve_expr(r, scope, s->on, SQL_ON)))
-            return -1;
-    }
     return 0;
 }
 

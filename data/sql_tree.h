@@ -19,6 +19,7 @@ struct sql_output {
     const char *name;
     const char *printed; /* the same once the text is canonical: an expression without alias is named by its text */
     int column;          /* the schema's column that it only passes on, or -1 */
+    bool named;          /* by an alias, or out of a * : ORDER BY looks for these first */
 };
 
 struct sql_source {
@@ -30,12 +31,13 @@ struct sql_source {
     struct sql_name index;
     struct sql_expr *arguments;
     struct sql_select *select;
-    struct sql_source *group; /* ( a JOIN b ) */
+    struct sql_source *group; /* ( a JOIN b ), of two and more */
     struct sql_expr *on;
-    struct sql_name *columns; /* USING (...) as written; resolved: of NATURAL too, but then not printed */
+    struct sql_name *columns; /* USING (...) */
     struct sql_span span;
     struct sql_source *next;
-    int table; /* resolved: the schema's table, or -1 and the outputs below */
+    struct sql_name *joined; /* resolved: the columns of USING or NATURAL */
+    int table;               /* resolved: the schema's table, or -1 and the outputs below */
     struct sql_output *outputs;
     int n_outputs;
 };
@@ -46,7 +48,7 @@ struct sql_result {
     struct sql_name alias;
     struct sql_span span;
     struct sql_result *next;
-    int first_use, n_uses, level; /* while resolving: what it uses, and how deep it stands */
+    int first_use, n_uses, n_outputs, level; /* while resolving: what it uses and gives, how deep it stands */
 };
 
 enum sql_set_op { SQL_FIRST_CORE, SQL_UNION, SQL_UNION_ALL, SQL_EXCEPT, SQL_INTERSECT };

@@ -180,6 +180,7 @@ static const char *const refused[][3] = {
     { "SELECT x FROM a UNION SELECT x, z FROM b", "2 columns", "of 1" },
     { "VALUES (1, 2), (3)", "a row of 1", "rows of 2" },
     { "SELECT x FROM a LIMIT x", "byte 22", "no column x" },
+    { "SELECT y FROM a NATURAL JOIN b ON 1", "byte 29", "may not have ON or USING" },
     { "SELECT sum(x) OVER w FROM a", "byte 19", "no window w" },
     { "WITH t(p, q) AS (SELECT x FROM a) SELECT p FROM t", "t has 2 columns", "1 in its SELECT" },
     { "WITH t AS (SELECT * FROM t) SELECT * FROM t", "byte 5", "circle" },
