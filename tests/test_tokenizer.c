@@ -367,6 +367,45 @@ static void test_learn(void **state)
     test_dir_remove(dir);
 }
 
+/* Frequent pairs come first; rare letters leave room for words. */
+static void test_learn_order(void **state)
+{
+    static const char *const pairs[] = { "xw zq zq", "zq xw", "zq xw zq" };
+    struct error err = { 0 };
+    char text[4 * 2000 + 64] = "concert concert concert ";
+    const char *texts[] = { text };
+    size_t length = strlen(text);
+    (void)state;
+
+    struct tokenizer *t = tokenizer_from_words(pairs, ARRAY_LEN(pairs), 256, &err);
+    assert_true(t && tokenizer_id(t, "zq") > 0 && tokenizer_id(t, "zq") < tokenizer_id(t, "xw"));
+    tokenizer_close(t);
+    for (uint32_t cp = 0xA000; cp < 0xA000 + 400; cp++) {
+        length += (size_t)utf8_write(text + length, cp);
+        text[length++] = ' ';
+    }
+    t = tokenizer_from_words(texts, 1, 300, &err);
+    assert_true(t && tokenizer_vocab_size(t) < 300 && tokenizer_id(t, "concert") > 0);
+    tokenizer_close(t);
+}
+
+static void test_longest_word(void **state)
+{
+    struct tokenizer *t = open_gold("uncased");
+    struct ids ids = { 0 };
+    char text[202];
+    (void)state;
+
+    for (int i = 0; i < 202; i += 2)
+        memcpy(text + i, "\xd0\xbc", 2); /* 101 letters of two bytes */
+    assert_true(tokenizer_encode(t, text, 200, 0, &ids, NULL) > 1);
+    ids.count = 0;
+    assert_int_equal(tokenizer_encode(t, text, 202, 0, &ids, NULL), 1);
+    assert_int_equal(ids.items[0], tokenizer_special(t, SPECIAL_UNK));
+    ids_release(&ids);
+    tokenizer_close(t);
+}
+
 static void test_learn_bounds(void **state)
 {
     struct error err = { 0 };
@@ -577,7 +616,8 @@ int main(void)
         cmocka_unit_test(test_invalid_utf8),   cmocka_unit_test(test_hostile_text),
         cmocka_unit_test(test_threads),        cmocka_unit_test(test_save),
         cmocka_unit_test(test_save_refused),   cmocka_unit_test(test_learn),
-        cmocka_unit_test(test_learn_bounds),   cmocka_unit_test(test_bad_json),
+        cmocka_unit_test(test_learn_bounds),   cmocka_unit_test(test_learn_order),
+        cmocka_unit_test(test_longest_word),   cmocka_unit_test(test_bad_json),
         cmocka_unit_test(test_truncated_json), cmocka_unit_test(test_bad_lines),
         cmocka_unit_test(test_long_line),      cmocka_unit_test(test_config),
     };
