@@ -131,9 +131,10 @@ static void check_rows_alone(struct gemm_cache *cache, enum dtype dtype, int64_t
 
 static void test_rows_alone(void **state)
 {
-    struct gemm_cache *cache = gemm_cache_new();
-
     (void)state;
+    if (strcmp(gemm_library(), "oneDNN") != 0)
+        skip(); /* OpenBLAS has other code for few rows */
+    struct gemm_cache *cache = gemm_cache_new();
     for (enum dtype dtype = F32; dtype <= BF16; dtype++) {
         check_rows_alone(cache, dtype, 96, 80);
         check_rows_alone(cache, dtype, 3072, 768);

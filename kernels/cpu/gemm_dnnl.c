@@ -1,10 +1,11 @@
 #include "kernels/cpu/gemm.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #ifdef AMBIT_DNNL
 
 #include <dnnl.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* oneDNN 2 describes memory by a struct, oneDNN 3 by a handle; the names below hide which. */
 #if DNNL_VERSION_MAJOR >= 3
