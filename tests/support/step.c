@@ -7,13 +7,19 @@ enum { HOST_BYTES = 1 << 20, STEP_BYTES = 64 << 20 };
 
 static const char *device_name = "cpu";
 
+void test_device_open(struct device *d)
+{
+    struct error err;
+    assert_int_equal(device_open(d, device_name, &err), 0);
+}
+
 void test_step_open(struct test_step *s)
 {
     static const int32_t rng[4] = { 11, 0, 0, 0 };
     struct error err;
 
     *s = (struct test_step){ 0 };
-    assert_int_equal(device_open(&s->device, device_name, &err), 0);
+    test_device_open(&s->device);
     assert_int_equal(arena_init(&s->host, HOST_BYTES, &err), 0);
     assert_int_equal(device_arena(&s->device, &s->step, STEP_BYTES, &err), 0);
     s->ctx = (struct ctx){ .k = s->device.driver->kernels,

@@ -15,7 +15,9 @@ struct test_step {
     struct ctx ctx; /* recording, training, and with a seed */
 };
 
-/* On the device that test_devices is at. */
+/* The device that test_devices is at. */
+void test_device_open(struct device *d);
+/* On that device. */
 void test_step_open(struct test_step *s);
 void test_step_close(struct test_step *s);
 /* A tensor that wants a gradient, as a parameter of its own or as an activation. */
