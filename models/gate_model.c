@@ -60,13 +60,14 @@ double gate_probability(const struct gate_model *m, double logit)
     return 1 / (1 + exp(-logit / m->temperature));
 }
 
-/* The folder of a file; the caller frees. */
+/* The folder of a file, without the slash at its end; the caller frees. */
 static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
+    int n = slash && slash > path ? (int)(slash - path) : 1;
     char *dir = NULL;
 
-    CHECK(asprintf(&dir, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".") >= 0, "%s", path);
+    CHECK(asprintf(&dir, "%.*s", n, slash ? path : ".") >= 0, "%s", path);
     return dir;
 }
 

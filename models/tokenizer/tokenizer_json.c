@@ -103,7 +103,7 @@ static int read_model(struct tokenizer *t, const json_t *root, const char *where
         return error_set(err, EXIT_CODE_CHECKPOINT,
                          "%s: continuing_subword_prefix is \"%.80s\", wanted at most %d bytes", inside, prefix,
                          WORDPIECE_MAX_PREFIX);
-    strcpy(t->wordpiece.prefix, prefix);
+    memcpy(t->wordpiece.prefix, prefix, strlen(prefix) + 1);
     t->wordpiece.max_chars = (int32_t)max_chars;
     return tokenizer_end_model(t, unk, err) ? error_prefix(err, "%s", inside) : 0;
 }
