@@ -34,10 +34,17 @@ function(ambit_room name)
   target_link_libraries(ambit_${name} PUBLIC ${ARG_LINK} m)
 endfunction()
 
-# A program: main.c and the room's other sources.
+# A program: main.c and the room's other sources; it writes its own manual page and completion.
 function(ambit_program name main)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  set(man ${CMAKE_BINARY_DIR}/share/man/${name}.1)
+  set(completion ${CMAKE_BINARY_DIR}/share/completions/${name})
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/man ${CMAKE_BINARY_DIR}/share/completions)
   add_executable(${name} ${main})
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  add_custom_command(TARGET ${name} POST_BUILD COMMAND ${name} man > ${man} COMMAND ${name} completion bash > ${completion}
+    BYPRODUCTS ${man} ${completion} VERBATIM)
   install(TARGETS ${name})
+  install(FILES ${man} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${completion} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endfunction()
