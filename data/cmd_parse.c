@@ -109,16 +109,6 @@ static int parse_record(struct parsing *p, const json_t *record, json_t *o, cons
     return rc;
 }
 
-/* A message cut in the middle of a letter would be no JSON. */
-static json_t *message_to_json(const struct error *e)
-{
-    size_t n = strlen(e->text);
-    json_t *message = json_stringn(e->text, n);
-    while (!message && n)
-        message = json_stringn(e->text, --n);
-    return message;
-}
-
 /* The line for one record, whose id is its number where it has none; NULL record: one that could not be read. */
 static int write_record(struct parsing *p, const json_t *record, struct error *bad, struct error *err)
 {
@@ -127,7 +117,7 @@ static int write_record(struct parsing *p, const json_t *record, struct error *b
     json_object_set_new(o, "id", id ? json_incref(id) : json_integer(p->records));
     json_object_set_new(o, "db_id", db_id ? json_incref(db_id) : json_null());
     if (!record || parse_record(p, record, o, json_reader_where(p->in), bad)) {
-        json_object_set_new(o, "error", message_to_json(bad));
+        json_object_set_new(o, "error", json_message(bad->text));
         p->failed++;
     }
     p->records++;

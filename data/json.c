@@ -273,7 +273,9 @@ static int next_line(struct json_reader *r, json_t **record, struct error *err)
         return error_set(err, EXIT_CODE_DATA, "%s: longer than %d bytes", r->where, JSONL_MAX_LINE);
     if (rc == 0)
         return 0;
-    *record = json_loadb(r->text, r->length, JSON_REJECT_DUPLICATES, &e);
+    size_t length =
+        r->length - (r->text[r->length - 1] == '\n'); /* what is missing at its end is missed on this line */
+    *record = json_loadb(r->text, length, JSON_REJECT_DUPLICATES, &e);
     return *record ? 1 : parse_error(err, r->path, r->line - 1, &e);
 }
 

@@ -49,6 +49,8 @@ int out_file_open(struct out_file *o, const char *path, struct error *err);
 int out_file_commit(struct out_file *o, struct error *err);
 /* Removes the temporary file; harmless after commit or on a zeroed struct. */
 void out_file_abort(struct out_file *o);
+/* What an error says as a string; one that was cut in the middle of a letter loses that letter. */
+json_t *json_message(const char *text);
 /* One value on one line, keys in the order they were set, floats with 9 digits. */
 int json_write_line(struct out_file *o, const json_t *value, struct error *err);
 /* A whole value, indented by 2, through an out_file. */

@@ -109,6 +109,15 @@ void out_file_abort(struct out_file *o)
     forget(o);
 }
 
+json_t *json_message(const char *text)
+{
+    size_t n = strlen(text);
+    json_t *message = json_stringn(text, n);
+    while (!message && n)
+        message = json_stringn(text, --n);
+    return message;
+}
+
 int json_write_line(struct out_file *o, const json_t *value, struct error *err)
 {
     size_t flags = JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(9);
@@ -134,17 +143,19 @@ int make_dirs(const char *path, struct error *err)
 {
     struct stat st;
     char *part = xstrdup(path);
+    int above = ENOENT; /* why a folder on the way could not be made, which shows at the last */
     for (char *p = part + 1; *part && *p; p++)
         if (*p == '/') {
             *p = '\0';
-            mkdir(part, 0777); /* one that stands already, or cannot be made, shows at the last */
+            if (mkdir(part, 0777) && errno != EEXIST && above == ENOENT)
+                above = errno;
             *p = '/';
         }
     int rc = mkdir(part, 0777);
     free(part);
     if (rc == 0)
         return 0;
-    int why = errno;
+    int why = errno == ENOENT ? above : errno;
     if (why == EEXIST && stat(path, &st) == 0) {
         if (S_ISDIR(st.st_mode))
             return 0;

@@ -235,6 +235,8 @@ int schema_set_open_sqlite(struct schema_set *s, const char *path, struct error 
     int rc = open_database(&r.db, path, &steps, err);
     if (rc == 0)
         rc = read_database(&r, err);
+    if (rc == 0 && !r.build.n_tables)
+        rc = error_set(err, EXIT_CODE_DATA, "%s: holds no table", path);
     reading_release(&r);
     if (rc == 0) {
         schema_build_finish(&r.build, &built);

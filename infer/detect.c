@@ -123,7 +123,7 @@ static int write_record(struct detector *d, struct record *r, const struct findi
     if (r->error) {
         json_t *id = json_object_get(r->json, "id");
         d->counts->failed++;
-        o = json_pack("{s:O?, s:s}", "id", id, "error", r->error);
+        o = json_pack("{s:O?, s:o}", "id", id, "error", json_message(r->error));
     } else {
         o = finding_to_json(&d->model, f);
         d->counts->ambiguous += json_is_true(json_object_get(o, "ambiguous"));
@@ -215,8 +215,10 @@ int detect(const struct detect_request *q, const char *input, struct detect_coun
     if (open_all(d, q, err) || !(in = json_reader_open(input, err)) || out_file_open(&out, q->out, err))
         goto out;
     progress_start(&progress, "detecting", "questions", 0);
-    while ((rc = run_group(d, in, &out, err)) == 1 && !stop_requested())
+    do {
+        rc = run_group(d, in, &out, err);
         progress_update(&progress, counts->records, (double)counts->records, NULL);
+    } while (rc == 1 && !stop_requested());
     progress_end(&progress);
     if (rc == 0)
         rc = out_file_commit(&out, err);
