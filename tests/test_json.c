@@ -120,6 +120,14 @@ static void lines_go_on_after_a_bad_one(void **state)
     json_reader_close(r);
 }
 
+static void what_a_line_lacks_is_missed_on_that_line(void **state)
+{
+    struct error err = { 0 };
+    char seen[64];
+    read_all(test_file(*state, "lacks.jsonl", "{\"a\": 1}\n{\"a\": 2\n{\"a\": 3}\n"), seen, sizeof seen, &err);
+    assert_error(err, "lacks.jsonl: line 2", "near end of file");
+}
+
 static void arrays_and_empty_files(void **state)
 {
     struct error err = { 0 };
@@ -185,6 +193,16 @@ static void what_is_written_reads_back(void **state)
     free(after);
     json_decref(v);
     json_decref(again);
+}
+
+static void cut_messages_are_still_text(void **state)
+{
+    (void)state;
+    json_t *whole = json_message("caf\xc3\xa9"), *cut = json_message("caf\xc3");
+    assert_string_equal(json_string_value(whole), "caf\xc3\xa9");
+    assert_string_equal(json_string_value(cut), "caf");
+    json_decref(whole);
+    json_decref(cut);
 }
 
 static void an_aborted_write_leaves_the_old_file(void **state)
@@ -321,10 +339,12 @@ int main(void)
         cmocka_unit_test(deep_nesting_is_an_error),
         cmocka_unit_test(fields_are_checked),
         cmocka_unit_test(lines_go_on_after_a_bad_one),
+        cmocka_unit_test(what_a_line_lacks_is_missed_on_that_line),
         cmocka_unit_test(arrays_and_empty_files),
         cmocka_unit_test(a_line_without_end_is_bounded),
         cmocka_unit_test(zero_bytes_are_refused),
         cmocka_unit_test(what_is_written_reads_back),
+        cmocka_unit_test(cut_messages_are_still_text),
         cmocka_unit_test(an_aborted_write_leaves_the_old_file),
         cmocka_unit_test(a_full_disk_leaves_nothing),
         cmocka_unit_test(devices_are_written_in_place),
