@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # ambit-train inspect: what it prints, and exit code 6 for every kind of damage.
+# shellcheck disable=SC2059 # formats that are built
 set -u
 inspect() { "${AMBIT_BIN:-build/release/bin}/ambit-train" inspect "$@"; }
 gold=tests/gold/checkpoint/ambit.h5
