@@ -20,12 +20,12 @@ struct attention_args {
 };
 
 template <typename T>
-static struct attention_args<T> attention_args_of(struct ctx *c, const struct tensor *q, const struct tensor *kv,
-                                                  const struct seqs *qs, const struct seqs *ks, int heads, float p,
-                                                  uint32_t site) {
+static attention_args<T> attention_args_of(struct ctx *c, const struct tensor *q, const struct tensor *kv,
+                                           const struct seqs *qs, const struct seqs *ks, int heads, float p,
+                                           uint32_t site)
+{
     struct attention_view view = attention_view(q, kv, heads);
-    struct attention_args<T> a = {
-    };
+    attention_args<T> a = {};
     a.q = data_of<T>(q), a.k = data_of<T>(kv) + view.k_offset, a.v = data_of<T>(kv) + view.v_offset;
     a.q_offsets = data_of<int>(qs->offsets), a.k_offsets = data_of<int>(ks->offsets);
     a.q_stride = view.q_stride, a.kv_stride = view.kv_stride, a.y_stride = heads * view.head_dim;
@@ -43,7 +43,7 @@ struct attention_task {
 };
 
 template <typename T>
-__device__ inline struct attention_task attention_task_of(const struct attention_args<T> &a)
+__device__ inline struct attention_task attention_task_of(const attention_args<T> &a)
 {
     int64_t pair = block_id() / a.tiles, s = pair / a.heads;
     struct attention_task t;
@@ -71,7 +71,7 @@ __device__ inline void load_rows(float (&tile)[ROWS][WIDTH], const T *x, int64_t
 
 /* What dropout multiplies the four weights of keys 4 * quad .. of one query by; row = query * heads + head. */
 template <typename T>
-__device__ inline void keep_quad(float (&keep)[4], const struct attention_args<T> &a, int64_t row, int64_t quad)
+__device__ inline void keep_quad(float (&keep)[4], const attention_args<T> &a, int64_t row, int64_t quad)
 {
     if (!a.drop) {
         for (int k = 0; k < 4; k++)
@@ -81,6 +81,16 @@ __device__ inline void keep_quad(float (&keep)[4], const struct attention_args<T
     struct philox w = rng_quad(a.rng, a.site, (uint32_t)row, (uint32_t)quad);
     for (int k = 0; k < 4; k++)
         keep[k] = w.v[k] < a.threshold ? 0.0f : a.keep_scale;
+}
+
+/* The same for one weight. */
+template <typename T>
+__device__ inline float keep_one(const attention_args<T> &a, int64_t row, int64_t key)
+{
+    float keep[4];
+    keep_quad(keep, a, row, key / 4);
+    int64_t k = key % 4;
+    return k == 0 ? keep[0] : k == 1 ? keep[1] : k == 2 ? keep[2] : keep[3];
 }
 
 /* Sum and maximum over the four lanes that share a row. */

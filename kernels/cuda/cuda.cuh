@@ -23,6 +23,8 @@
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
 
+/* Before a loop over registers: an index that is not constant would move them to memory. */
+#define UNROLL _Pragma("unroll")
 #define CUDA_CHECK(call)                                                                                               \
     do {                                                                                                               \
         cudaError_t e_ = (call);                                                                                       \
@@ -40,6 +42,7 @@
 #else
 #include "kernels/simt/simt.h"
 
+#define UNROLL
 #define LAUNCH(kernel, grid, block, smem, stream, ...)                                                                 \
     ((void)(stream), simt_launch(#kernel, kernel, dim3(grid), dim3(block), (smem), __VA_ARGS__))
 #define DYNAMIC_SHARED(type, name) type *name = (type *)simt_dynamic_shared

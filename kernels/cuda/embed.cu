@@ -19,7 +19,7 @@ struct tables {
  */
 template <typename T>
 __global__ void __launch_bounds__(ROWS *WARP)
-    embed_kernel(T *__restrict__ y, struct tables<T> table, int64_t rows, int64_t cols)
+    embed_kernel(T *__restrict__ y, tables<T> table, int64_t rows, int64_t cols)
 {
     int64_t t = grid_warp();
     if (t >= rows)
@@ -38,8 +38,7 @@ __global__ void __launch_bounds__(ROWS *WARP)
 template <typename T>
 static void embed(struct ctx *c, struct tensor *y, struct tensor *const *table, struct tensor *const *ids, int n)
 {
-    struct tables<T> all = {
-    };
+    tables<T> all = {};
     int64_t rows = tensor_rows(y);
     for (int i = 0; i < n; i++) {
         all.rows[i] = data_of<T>(table[i]);

@@ -18,7 +18,7 @@ struct gat_view {
 
 /* The argument of LeakyReLU for edge e into i. */
 template <typename T>
-__device__ inline float edge_score(const struct gat_view<T> &g, int64_t e, int64_t i, int h)
+__device__ inline float edge_score(const gat_view<T> &g, int64_t e, int64_t i, int h)
 {
     float s = g.src[(int64_t)g.sources[e] * g.heads + h] + g.dst[i * g.heads + h];
     return g.edge_bias ? s + g.edge_bias[(int64_t)g.types[e] * g.heads + h] : s;
@@ -26,7 +26,7 @@ __device__ inline float edge_score(const struct gat_view<T> &g, int64_t e, int64
 
 /* What dropout and averaging multiply the coefficient of edge e and head h by. */
 template <typename T>
-__device__ inline float edge_share(const struct gat_view<T> &g, int64_t e, int h)
+__device__ inline float edge_share(const gat_view<T> &g, int64_t e, int h)
 {
     if (!g.drop)
         return g.share;
@@ -45,7 +45,7 @@ __device__ inline float edge_share(const struct gat_view<T> &g, int64_t e, int h
  * Tuned    not yet.
  */
 template <typename T>
-__global__ void __launch_bounds__(WARPS *WARP) gat_score_kernel(struct gat_view<T> g)
+__global__ void __launch_bounds__(WARPS *WARP) gat_score_kernel(gat_view<T> g)
 {
     int64_t task = grid_warp();
     if (task >= g.nodes * g.heads)
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(WARPS *WARP) gat_score_kernel(struct gat_view<
  * Tuned    not yet.
  */
 template <typename T>
-__global__ void __launch_bounds__(WARPS *WARP) gat_softmax_kernel(float *__restrict__ alpha, struct gat_view<T> g)
+__global__ void __launch_bounds__(WARPS *WARP) gat_softmax_kernel(float *__restrict__ alpha, gat_view<T> g)
 {
     int64_t task = grid_warp();
     if (task >= g.nodes * g.heads)
@@ -106,8 +106,8 @@ __global__ void __launch_bounds__(WARPS *WARP) gat_softmax_kernel(float *__restr
  */
 template <typename T>
 __global__ void __launch_bounds__(WARPS *WARP)
-    gat_gather_kernel(T *__restrict__ y, const float *__restrict__ alpha, const float *__restrict__ bias,
-                      struct gat_view<T> g, bool mean)
+    gat_gather_kernel(T *__restrict__ y, const float *__restrict__ alpha, const float *__restrict__ bias, gat_view<T> g,
+                      bool mean)
 {
     int64_t task = grid_warp();
     int outputs = mean ? 1 : g.heads;
@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(WARPS *WARP)
 template <typename T>
 __global__ void __launch_bounds__(WARPS *WARP)
     gat_edge_backward_kernel(float *__restrict__ ds, float *__restrict__ into, const T *__restrict__ dy,
-                             const float *__restrict__ alpha, struct gat_view<T> g, bool mean)
+                             const float *__restrict__ alpha, gat_view<T> g, bool mean)
 {
     int64_t task = grid_warp();
     if (task >= g.nodes * g.heads)
@@ -183,7 +183,7 @@ template <typename T>
 __global__ void __launch_bounds__(WARPS *WARP)
     gat_node_backward_kernel(T *__restrict__ dz, bool add, float *__restrict__ out, const float *__restrict__ ds,
                              const float *__restrict__ into, const T *__restrict__ dy, const float *__restrict__ alpha,
-                             struct gat_view<T> g, bool mean)
+                             gat_view<T> g, bool mean)
 {
     int64_t task = grid_warp();
     if (task >= g.nodes * g.heads)
@@ -218,7 +218,7 @@ __global__ void __launch_bounds__(WARPS *WARP)
 template <typename T>
 __global__ void __launch_bounds__(COLUMN_THREADS)
     gat_vector_part_kernel(float *__restrict__ part, const float *__restrict__ out, const float *__restrict__ into,
-                           struct gat_view<T> g, int64_t per)
+                           gat_view<T> g, int64_t per)
 {
     int64_t cols = (int64_t)g.heads * g.dim, p = tile_row(cols), j = tile_column(cols);
     int64_t end = (p + 1) * per < g.nodes ? (p + 1) * per : g.nodes;
@@ -266,11 +266,10 @@ __global__ void __launch_bounds__(WARPS *WARP)
 
 /* Everything but src and dst, which point into scratch[2 N H]. */
 template <typename T>
-static struct gat_view<T> view_of(struct ctx *c, const struct tensor *z, const struct gat *g, uint32_t site,
-                                  float *scratch) {
+static gat_view<T> view_of(struct ctx *c, const struct tensor *z, const struct gat *g, uint32_t site, float *scratch)
+{
     const struct graph *gr = g->graph;
-    struct gat_view<T> v = {
-    };
+    gat_view<T> v = {};
     v.offsets = data_of<int>(gr->offsets), v.sources = data_of<int>(gr->sources), v.types = data_of<int>(gr->types);
     v.targets = data_of<int>(gr->targets), v.out_offsets = data_of<int>(gr->out_offsets);
     v.out_edges = data_of<int>(gr->out_edges);
@@ -283,12 +282,11 @@ static struct gat_view<T> view_of(struct ctx *c, const struct tensor *z, const s
     v.src = scratch, v.dst = scratch + v.nodes * v.heads;
     v.slope = g->slope, v.keep_scale = 1.0f / (1.0f - g->p), v.share = g->mean ? 1.0f / (float)g->heads : 1.0f;
     v.threshold = rng_threshold(g->p), v.site = site;
-    LAUNCH(gat_score_kernel<T>, blocks_for(v.nodes *v.heads, WARPS), WARPS *WARP, 0, cuda_stream(c), v);
+    LAUNCH(gat_score_kernel<T>, blocks_for(v.nodes * v.heads, WARPS), WARPS * WARP, 0, cuda_stream(c), v);
     return v;
 }
 
-static float *
-scratch_of(struct ctx *c, int64_t floats)
+static float *scratch_of(struct ctx *c, int64_t floats)
 {
     return (float *)cuda_scratch(c, (size_t)floats * sizeof(float));
 }
@@ -298,7 +296,7 @@ static void gat_forward(struct ctx *c, struct tensor *y, struct tensor *alpha, c
                         const struct gat *g, uint32_t site)
 {
     int64_t tasks = g->graph->nodes * g->heads;
-    struct gat_view<T> v = view_of<T>(c, z, g, site, scratch_of(c, 2 * tasks));
+    gat_view<T> v = view_of<T>(c, z, g, site, scratch_of(c, 2 * tasks));
     LAUNCH(gat_softmax_kernel<T>, blocks_for(tasks, WARPS), WARPS * WARP, 0, cuda_stream(c), data_of<float>(alpha), v);
     LAUNCH(gat_gather_kernel<T>, blocks_for(g->mean ? v.nodes : tasks, WARPS), WARPS * WARP, 0, cuda_stream(c),
            data_of<T>(y), data_of<float>(alpha), data_of<float>(g->bias), v, g->mean);
@@ -336,7 +334,7 @@ static struct gat_room room_of(struct ctx *c, const struct gat *g, struct grad d
 }
 
 template <typename T>
-static void vector_gradients(struct ctx *c, struct grad da_src, struct grad da_dst, const struct gat_view<T> &v,
+static void vector_gradients(struct ctx *c, struct grad da_src, struct grad da_dst, const gat_view<T> &v,
                              const struct gat_room &r)
 {
     int64_t width = (int64_t)v.heads * v.dim;
@@ -368,7 +366,7 @@ static void gat_backward(struct ctx *c, struct grad dz, struct grad da_src, stru
 {
     int64_t tasks = g->graph->nodes * g->heads;
     struct gat_room r = room_of(c, g, dedge_bias, tensor_cols(z));
-    struct gat_view<T> v = view_of<T>(c, z, g, site, r.scores);
+    gat_view<T> v = view_of<T>(c, z, g, site, r.scores);
     LAUNCH(gat_edge_backward_kernel<T>, blocks_for(tasks, WARPS), WARPS * WARP, 0, cuda_stream(c), r.ds, r.into,
            data_of<T>(dy), data_of<float>(alpha), v, g->mean);
     LAUNCH(gat_node_backward_kernel<T>, blocks_for(tasks, WARPS), WARPS * WARP, 0, cuda_stream(c), data_of<T>(dz.t),

@@ -39,7 +39,7 @@ __device__ inline void load_tile(float (&tile)[DEEP][TILE + 1], const T *x, bool
  * Tuned    not: large products go to cuBLASLt; this one serves small and odd shapes and simt.
  */
 template <typename T, typename U>
-__global__ void __launch_bounds__(THREADS) product_kernel(struct product_view<T, U> p)
+__global__ void __launch_bounds__(THREADS) product_kernel(product_view<T, U> p)
 {
     __shared__ float a[DEEP][TILE + 1], b[DEEP][TILE + 1];
     int64_t tiles = (p.n + TILE - 1) / TILE, row = block_id() / tiles * TILE, col = block_id() % tiles * TILE;
@@ -70,10 +70,18 @@ __global__ void __launch_bounds__(THREADS) product_kernel(struct product_view<T,
 template <typename T, typename U>
 static void launch_product(struct ctx *c, const struct product *p)
 {
-    struct product_view<T, U> v = {
-        data_of<U>(p->y), data_of<U>(p->pre), data_of<T>(p->a), data_of<T>(p->b), data_of<float>(p->bias), p->m, p->n,
-            p->k, (int)p->act, p->ta, p->tb, p->add
-    };
+    product_view<T, U> v = { data_of<U>(p->y),
+                             data_of<U>(p->pre),
+                             data_of<T>(p->a),
+                             data_of<T>(p->b),
+                             data_of<float>(p->bias),
+                             p->m,
+                             p->n,
+                             p->k,
+                             (int)p->act,
+                             p->ta,
+                             p->tb,
+                             p->add };
     int64_t tiles = ((p->m + TILE - 1) / TILE) * ((p->n + TILE - 1) / TILE);
     LAUNCH((product_kernel<T, U>), blocks_for(tiles, 1), THREADS, 0, cuda_stream(c), v);
 }
