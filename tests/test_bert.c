@@ -4,7 +4,7 @@
 #include "kernels/tape.h"
 #include "kernels/workspace.h"
 #include "models/bert.h"
-#include "models/checkpoint/safetensors.h"
+#include "tests/support/digest.h"
 #include "tests/support/step.h"
 
 #include <math.h>
@@ -12,17 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    VOCAB = 61,
-    POSITIONS = 130,
-    TYPES = 2,
-    SEQUENCES = 4,
-    TOKENS = 31 + 1 + 127 + 33,
-    PROJECTIONS = 4,
-    SAMPLES = 24,
-    DIGEST = 1 + PROJECTIONS + SAMPLES,
-    HOST_BYTES = 4 << 20
-};
+enum { VOCAB = 61, POSITIONS = 130, TYPES = 2, SEQUENCES = 4, TOKENS = 31 + 1 + 127 + 33, HOST_BYTES = 4 << 20 };
 static const int32_t lengths[SEQUENCES] = { 31, 1, 127, 33 };
 
 struct size {
@@ -30,21 +20,6 @@ struct size {
     int layers, hidden, heads, intermediate;
 };
 static const struct size sizes[] = { { "h32", 2, 64, 2, 96 }, { "h64", 3, 64, 1, 160 }, { "h128", 2, 128, 1, 64 } };
-
-/* The script's formulas. */
-
-static uint64_t word(const char *name, int64_t i)
-{
-    uint64_t x = hash_bytes(HASH_START, name, strlen(name)) + (uint64_t)(i + 1) * UINT64_C(0x9E3779B97F4A7C15);
-    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
-    return x ^ x >> 31;
-}
-
-static float value(const char *name, int64_t i)
-{
-    return ((float)(word(name, i) >> 57) - 64) / 64;
-}
 
 static bool ends_with(const char *s, const char *end)
 {
@@ -54,7 +29,7 @@ static bool ends_with(const char *s, const char *end)
 
 static float weight(const char *name, int64_t i)
 {
-    float x = value(name, i);
+    float x = formula_value(name, i);
     if (ends_with(name, "LayerNorm.weight"))
         return 1 + x / 4;
     return ends_with(name, "bias") || strstr(name, "embeddings") ? x / 4 : x / 8;
@@ -107,7 +82,7 @@ static void open_model(struct model *m, const struct size *s, enum dtype dtype)
     fill(m);
     for (int s0 = 0, t = 0; s0 < SEQUENCES; s0++)
         for (int i = 0; i < lengths[s0]; i++, t++) {
-            m->ids[0][t] = (int32_t)(word("ids", t) % VOCAB);
+            m->ids[0][t] = (int32_t)(formula_word("ids", t) % VOCAB);
             m->ids[1][t] = i;
             m->ids[2][t] = i >= lengths[s0] / 2;
         }
@@ -143,7 +118,7 @@ static struct tensor *loss_gradient(struct ctx *c, const struct tensor *y)
     float *x = xmalloc((size_t)n * sizeof *x);
 
     for (int64_t i = 0; i < n; i++)
-        x[i] = value("loss", i);
+        x[i] = formula_value("loss", i);
     struct tensor *t = batch_f32(c, x, y->shape[0], y->shape[1], y->dtype);
     free(x);
     return t;
@@ -183,106 +158,13 @@ static void run_pass(struct pass *p)
     assert_int_equal(workspace_run(&p->m->work, run, p, &err), 0);
 }
 
-/* As F32; the caller frees. */
-static float *values_of(struct model *m, const struct tensor *t)
-{
-    int64_t n = tensor_size(t);
-    float *out = xmalloc((size_t)n * sizeof *out);
-
-    if (t->dtype == F32) {
-        device_download(&m->device, out, t);
-        return out;
-    }
-    uint16_t *half = xmalloc((size_t)n * sizeof *half);
-    device_download(&m->device, half, t);
-    for (int64_t i = 0; i < n; i++)
-        out[i] = f32_from_bf16(half[i]);
-    free(half);
-    return out;
-}
-
-/* The largest difference, as a share of `size`. */
-static double worst(const float *got, const float *want, int64_t n, double size)
-{
-    double most = 0;
-
-    for (int64_t i = 0; i < n; i++) {
-        double error = fabs((double)got[i] - (double)want[i]) / size;
-        most = error > most || isnan(error) ? error : most;
-    }
-    return most;
-}
-
-static double largest(const float *x, int64_t n)
-{
-    double most = 0;
-    for (int64_t i = 0; i < n; i++)
-        most = fmax(most, fabs((double)x[i]));
-    return most;
-}
-
-static double norm_of(const float *x, int64_t n)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        sum += (double)x[i] * (double)x[i];
-    return sqrt(sum);
-}
-
-/* Norm, products with sign vectors, samples: what the file keeps of a gradient. */
-static void digest(float out[DIGEST], const char *name, const float *g, int64_t n)
-{
-    char key[256];
-
-    out[0] = (float)norm_of(g, n);
-    for (int k = 0; k < PROJECTIONS; k++) {
-        double sum = 0;
-        snprintf(key, sizeof key, "%s %d", name, k);
-        for (int64_t i = 0; i < n; i++)
-            sum += word(key, i) >> 63 ? -(double)g[i] : (double)g[i];
-        out[1 + k] = (float)sum;
-    }
-    snprintf(key, sizeof key, "%s samples", name);
-    for (int i = 0; i < SAMPLES; i++)
-        out[1 + PROJECTIONS + i] = g[word(key, i) % (uint64_t)n];
-}
-
-static float *gold(const struct safetensors *s, const char *tag, const char *name, int64_t n)
-{
-    char key[256];
-    struct error err;
-
-    snprintf(key, sizeof key, "%s/%s", tag, name);
-    const struct safetensors_entry *e = safetensors_find(s, key);
-    if (!e || e->size != n)
-        fail_msg("%s: %lld numbers wanted", key, (long long)n);
-    float *x = xmalloc((size_t)n * sizeof *x);
-    assert_int_equal(safetensors_read_f32(s, e, x, 0, n, &err), 0);
-    return x;
-}
-
-/* Every product of a gradient's error with a sign vector is about as large as the error's norm. */
-static double gradient_error(struct model *m, const struct param *p, const struct safetensors *s, const char *tag)
-{
-    int64_t n = tensor_size(p->t);
-    float got[DIGEST], *g = values_of(m, p->t->grad), *want = gold(s, tag, p->name, DIGEST);
-    const float *samples = want + 1 + PROJECTIONS;
-
-    digest(got, p->name, g, n);
-    double most = worst(got, want, 1 + PROJECTIONS, (double)want[0]);
-    double sample = worst(got + 1 + PROJECTIONS, samples, SAMPLES,
-                          fmax(largest(samples, SAMPLES), (double)want[0] / sqrt((double)n)));
-    free(g);
-    free(want);
-    return fmax(most, sample);
-}
-
 static void check_gold(const struct size *size, enum dtype dtype, double bound)
 {
     struct safetensors s;
     struct error err;
     struct model m;
     const char *where = "";
+    char key[256];
     double most = 0;
 
     assert_int_equal(safetensors_open(&s, "tests/gold/bert.safetensors", &err), 0);
@@ -290,13 +172,16 @@ static void check_gold(const struct size *size, enum dtype dtype, double bound)
     struct pass p = { .m = &m, .backward = true };
     run_pass(&p);
     int64_t n = TOKENS * (int64_t)size->hidden;
-    float *got = values_of(&m, p.y), *want = gold(&s, size->tag, "hidden", n);
-    double states = worst(got, want, n, largest(want, n));
+    snprintf(key, sizeof key, "%s/hidden", size->tag);
+    float *got = tensor_floats(&m.device, p.y), *want = gold_numbers(&s, key, n);
+    double states = largest_difference(got, want, n) / largest(want, n);
     for (int i = 0; i < m.params.n; i++) {
-        double error = gradient_error(&m, &m.params.list[i], &s, size->tag);
+        const struct param *q = &m.params.list[i];
+        snprintf(key, sizeof key, "%s/%s", size->tag, q->name);
+        double error = gold_error(&s, key, q->name, &m.device, q->t->grad);
         if (error > most || isnan(error)) {
             most = error;
-            where = m.params.list[i].name;
+            where = q->name;
         }
     }
     print_message("%s %s: states %.2e, gradients %.2e (%s)\n", size->tag, dtype_name(dtype), states, most, where);
@@ -329,7 +214,7 @@ static float *everything(struct model *m, const struct pass *p, int64_t *n)
     *n = 0;
     for (int i = -1; i < m->params.n; i++) {
         const struct tensor *t = i < 0 ? p->y : m->params.list[i].t->grad;
-        float *x = values_of(m, t);
+        float *x = tensor_floats(&m->device, t);
         int64_t k = tensor_size(t);
         all = xrealloc(all, (size_t)(*n + k) * sizeof *all);
         memcpy(all + *n, x, (size_t)k * sizeof *all);
@@ -354,7 +239,7 @@ static void test_first_rows(void **state)
         run_pass(&rows);
         float *got = everything(&m, &rows, &also);
         assert_int_equal(n, also);
-        double error = worst(got, want, n, largest(want, n));
+        double error = largest_difference(got, want, n) / largest(want, n);
         print_message("%s: first rows alone against the whole layer: %.2e\n", sizes[i].tag, error);
         assert_true(error <= 1e-5);
         free(want);

@@ -1,36 +1,18 @@
 """Writes bert.safetensors: hidden states and gradients of small random BERTs of transformers, computed in f64.
 
-Weights, ids and the loss are formulas of names and positions (see `values`), which the test repeats, so that the file
-holds answers only.  A gradient is kept as its norm, its products with PROJECTIONS sign vectors and SAMPLES of its
-elements.
+Weights, ids and the loss are the formulas of formula.py.
 """
 import os
 
 import numpy as np
 import torch
+from formula import digest, values, words
 from safetensors.numpy import save_file
 from transformers import BertConfig, BertModel
 
 torch.set_default_dtype(torch.float64)
 VOCAB, POSITIONS, TYPES, LENGTHS = 61, 130, 2, (31, 1, 127, 33)
-PROJECTIONS, SAMPLES = 4, 24
 MODELS = {"h32": (2, 64, 2, 96), "h64": (3, 64, 1, 160), "h128": (2, 128, 1, 64)}  # layers, hidden, heads, intermediate
-
-
-def words(name, n):
-    """n 64-bit words: splitmix64 from the FNV-1a hash of the name."""
-    h = 14695981039346656037
-    for byte in name.encode():
-        h = (h ^ byte) * 1099511628211 % 2**64
-    x = np.uint64(h) + np.arange(1, n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
-def values(name, n):
-    """Multiples of 1/64 in [-1, 1): the same numbers in every type, bf16 too."""
-    return ((words(name, n) >> np.uint64(57)).astype(np.float64) - 64) / 64
 
 
 def weight(name, shape):
@@ -61,13 +43,6 @@ def gradients(model):
         parts = [out.pop(name.replace("query", part)) for part in ("query", "key", "value")]
         out[name.replace("query", "qkv")] = np.concatenate(parts)
     return out
-
-
-def digest(name, g):
-    g = g.reshape(-1)
-    signs = [np.where(words(f"{name} {k}", g.size) >> np.uint64(63), -1.0, 1.0) for k in range(PROJECTIONS)]
-    at = words(name + " samples", SAMPLES) % np.uint64(g.size)
-    return np.array([np.sqrt((g * g).sum()), *(g @ s for s in signs), *g[at.astype(np.int64)]], dtype=np.float32)
 
 
 answers = {}
