@@ -1,5 +1,5 @@
 /* The emulator by itself: what a GPU would do comes out, what a GPU would leave undefined aborts with the place. */
-#include "kernels/simt/simt.h"
+#include "kernels/simt/cuda_names.h"
 
 extern "C" {
 #include "tests/support/support.h"

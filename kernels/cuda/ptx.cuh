@@ -57,15 +57,18 @@ __device__ inline void mma_bf16(float (&d)[4], const unsigned (&a)[4], const uns
     const unsigned mine[6] = { a[0], a[1], a[2], a[3], b[0], b[1] };
     const unsigned char *slots = simt_exchange(mine, sizeof mine, 0xffffffffu, { __FILE__, __LINE__ });
     int group = simt_current->lane / 4, within = simt_current->lane % 4;
-    for (int out = 0; out < 4; out++)
-        for (int k = 0; k < 16; k++) { /* register and half in which element k of a row, or of a column, lies */
-            int half = k / 8, lane = k % 8 / 2, shift = 16 * (1 - k % 2), column = 2 * within + out % 2;
-            unsigned x[6], y[6];
-            memcpy(x, slots + (4 * group + lane) * SIMT_SLOT, sizeof x);
-            memcpy(y, slots + (4 * column + lane) * SIMT_SLOT, sizeof y);
-            d[out] +=
-                f32_bits(x[2 * half + out / 2] << shift & 0xffff0000u) * f32_bits(y[4 + half] << shift & 0xffff0000u);
+    float rows[2][16], columns[2][16];
+    for (int k = 0; k < 16; k += 2) /* the registers that hold elements k and k + 1 */
+        for (int i = 0; i < 2; i++) {
+            unsigned row, column;
+            memcpy(&row, slots + (4 * group + k % 8 / 2) * SIMT_SLOT + 4 * (2 * (k / 8) + i), 4);
+            memcpy(&column, slots + (4 * (2 * within + i) + k % 8 / 2) * SIMT_SLOT + 4 * (4 + k / 8), 4);
+            rows[i][k] = f32_bits(row << 16), rows[i][k + 1] = f32_bits(row & 0xffff0000u);
+            columns[i][k] = f32_bits(column << 16), columns[i][k + 1] = f32_bits(column & 0xffff0000u);
         }
+    for (int out = 0; out < 4; out++)
+        for (int k = 0; k < 16; k++)
+            d[out] += rows[out / 2][k] * columns[out % 2][k];
 #endif
 }
 

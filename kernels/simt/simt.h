@@ -1,5 +1,5 @@
 /*
- * simt.h - the part of CUDA C++ that kernels/cuda uses, on a host compiler: blocks, warps, shared memory, collectives.
+ * simt.h - blocks, warps, shared memory and collectives on the CPU; cuda_names.h spells them as CUDA C++ does.
  *
  * A launch runs its blocks one after another; the threads of a block are fibers that switch only inside collectives.
  * So every access is checked by AddressSanitizer and every run is the same.  It is also stricter than a GPU: a
@@ -10,17 +10,8 @@
 #ifndef KERNELS_SIMT_SIMT_H
 #define KERNELS_SIMT_SIMT_H
 
-#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
-
-#define __global__ static
-#define __device__
-#define __host__
-#define __shared__ static /* internal linkage, so that AddressSanitizer puts red zones around it */
-#define __forceinline__ inline
-#define __launch_bounds__(...)
 
 struct dim3 {
     unsigned x, y, z;
@@ -28,16 +19,6 @@ struct dim3 {
     {
     }
 };
-
-struct alignas(16) uint4 {
-    unsigned x, y, z, w;
-};
-
-struct alignas(16) float4 {
-    float x, y, z, w;
-};
-
-typedef void *cudaStream_t;
 
 struct simt_fiber;
 struct simt_thread {
@@ -51,17 +32,11 @@ extern struct simt_thread *simt_current;
 extern dim3 simt_block_index, simt_block_size, simt_grid_size;
 extern unsigned char *simt_dynamic_shared; /* exactly as many bytes as the launch asked for */
 
-#define threadIdx (simt_current->index)
-#define blockIdx simt_block_index
-#define blockDim simt_block_size
-#define gridDim simt_grid_size
-
 /* Where a collective was called. */
 struct simt_site {
     const char *file;
     int line;
 };
-#define SIMT_HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 
 /* Waits for all threads of the block. */
 void simt_barrier(struct simt_site site);
@@ -88,58 +63,6 @@ void simt_launch(const char *name, K kernel, dim3 grid, dim3 block, size_t share
     auto call = [&] { kernel(args...); };
     simt_run(
         name, grid, block, shared, [](void *f) { (*(decltype(call) *)f)(); }, &call);
-}
-
-static inline void __syncthreads(SIMT_HERE)
-{
-    simt_barrier({ file, line });
-}
-
-static inline void __syncwarp(unsigned mask = 0xffffffffu, SIMT_HERE)
-{
-    simt_exchange(nullptr, 0, mask, { file, line });
-}
-
-template <typename T>
-static inline T __shfl_sync(unsigned mask, T value, int source, SIMT_HERE)
-{
-    T theirs;
-    const unsigned char *slots = simt_exchange(&value, sizeof value, mask, { file, line });
-    memcpy(&theirs, slots + (source & 31) * SIMT_SLOT, sizeof theirs);
-    return theirs;
-}
-
-template <typename T>
-static inline T __shfl_xor_sync(unsigned mask, T value, int bits, SIMT_HERE)
-{
-    return __shfl_sync(mask, value, simt_current->lane ^ bits, file, line);
-}
-
-template <typename T>
-static inline T __shfl_down_sync(unsigned mask, T value, int by, SIMT_HERE)
-{
-    int source = simt_current->lane + by;
-    return __shfl_sync(mask, value, source < SIMT_WARP ? source : simt_current->lane, file, line);
-}
-
-/* Only integers: a sum of floats by atomics depends on the order of threads. */
-static inline int atomicAdd(int *p, int value)
-{
-    int old = *p;
-    *p += value;
-    return old;
-}
-
-static inline float rsqrtf(float x)
-{
-    return 1.0f / sqrtf(x);
-}
-
-static inline float __uint_as_float(unsigned u)
-{
-    float f;
-    memcpy(&f, &u, sizeof f);
-    return f;
 }
 
 #endif

@@ -1,0 +1,85 @@
+/*
+ * threads.cuh - who a thread is, and sums and maxima over warps and blocks.
+ */
+#ifndef KERNELS_CUDA_THREADS_CUH
+#define KERNELS_CUDA_THREADS_CUH
+
+#include "kernels/cuda/ptx.cuh"
+
+constexpr int WARP = 32;
+constexpr unsigned ALL_LANES = 0xffffffffu;
+
+__device__ inline int thread_id()
+{
+    return (int)threadIdx.x;
+}
+
+__device__ inline int lane_id()
+{
+    return (int)threadIdx.x % WARP;
+}
+
+__device__ inline int warp_id()
+{
+    return (int)threadIdx.x / WARP;
+}
+
+__device__ inline int block_threads()
+{
+    return (int)blockDim.x;
+}
+
+__device__ inline int64_t block_id()
+{
+    return (int64_t)blockIdx.x;
+}
+
+/* Number of this thread, or warp, in the whole grid. */
+__device__ inline int64_t grid_thread()
+{
+    return block_id() * block_threads() + thread_id();
+}
+
+__device__ inline int64_t grid_warp()
+{
+    return block_id() * (block_threads() / WARP) + warp_id();
+}
+
+__device__ inline float warp_sum(float v)
+{
+    for (int lane = WARP / 2; lane; lane /= 2)
+        v += __shfl_xor_sync(ALL_LANES, v, lane);
+    return v;
+}
+
+__device__ inline float warp_max(float v)
+{
+    for (int lane = WARP / 2; lane; lane /= 2)
+        v = fmaxf(v, __shfl_xor_sync(ALL_LANES, v, lane));
+    return v;
+}
+
+/* The sum over the block's threads, given to all of them; every thread calls it. */
+__device__ inline float block_sum(float v)
+{
+    __shared__ float part[WARP];
+    v = warp_sum(v);
+    __syncthreads(); /* part may still be read for the call before */
+    if (lane_id() == 0)
+        part[warp_id()] = v;
+    __syncthreads();
+    return warp_sum(lane_id() < block_threads() / WARP ? part[lane_id()] : 0.0f);
+}
+
+__device__ inline float block_max(float v)
+{
+    __shared__ float part[WARP];
+    v = warp_max(v);
+    __syncthreads();
+    if (lane_id() == 0)
+        part[warp_id()] = v;
+    __syncthreads();
+    return warp_max(lane_id() < block_threads() / WARP ? part[lane_id()] : -INFINITY);
+}
+
+#endif
