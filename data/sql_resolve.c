@@ -102,15 +102,17 @@ struct compound {
 };
 
 /* An expression must resolve in one of the cores; the first one's complaint is the one told. */
-static int resolve_compound_expr(struct compound *c, struct sql_expr *e)
+static int resolve_compound_expr(const struct compound *c, struct sql_expr *e)
 {
     struct error *err = c->r->err, ignored;
-    int depth = c->r->depth, rc = sql_resolve_expr(c->r, &c->scopes[0], e, SQL_ORDER);
+    int depth = c->r->depth, rc = -1;
 
-    c->r->err = &ignored;
-    for (int i = 1; i < c->n && rc; i++) {
+    for (int i = 0; i < c->n && rc; i++) {
+        struct sql_scope own = c->scopes[i];
+        own.outer = NULL;
+        c->r->err = i ? &ignored : err;
         c->r->depth = depth;
-        rc = sql_resolve_expr(c->r, &c->scopes[i], e, SQL_ORDER);
+        rc = sql_resolve_expr(c->r, &own, e, SQL_ORDER);
     }
     c->r->err = err;
     return rc;

@@ -77,7 +77,7 @@ int sql_resolve_select(struct sql_resolver *r, struct sql_select *select, struct
                        const struct sql_with *with, int level, struct sql_cte *cte, struct sql_outputs *outputs);
 /* One core; and the ORDER BY of a SELECT that has no other. */
 int sql_resolve_core(struct sql_resolver *r, struct sql_scope *s, struct sql_outputs *out);
-int sql_resolve_order(struct sql_resolver *r, struct sql_scope *s, const struct sql_outputs *outputs,
+int sql_resolve_order(struct sql_resolver *r, const struct sql_scope *s, const struct sql_outputs *outputs,
                       struct sql_order *order);
 /* What the n-th output uses is used in this clause too. */
 int sql_use_ordinal(struct sql_resolver *r, const struct sql_scope *s, const struct sql_outputs *outputs, long n,

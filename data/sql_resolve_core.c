@@ -189,11 +189,15 @@ int sql_use_ordinal(struct sql_resolver *r, const struct sql_scope *s, const str
     return sql_use_again(r, result, clause, s->level, e->span);
 }
 
-static int resolve_group_by(struct sql_resolver *r, struct sql_scope *s, const struct sql_outputs *outputs)
+/* Unlike the other clauses, GROUP BY and ORDER BY see nothing of the queries around. */
+static int resolve_group_by(struct sql_resolver *r, const struct sql_scope *s, const struct sql_outputs *outputs)
 {
+    struct sql_scope own = *s;
+
+    own.outer = NULL;
     for (struct sql_expr *e = s->core->group; e; e = e->next) {
         long n = sql_ordinal(e);
-        if (n >= 0 ? sql_use_ordinal(r, s, outputs, n, e, SQL_GROUP) : sql_resolve_expr(r, s, e, SQL_GROUP))
+        if (n >= 0 ? sql_use_ordinal(r, s, outputs, n, e, SQL_GROUP) : sql_resolve_expr(r, &own, e, SQL_GROUP))
             return -1;
     }
     return 0;
@@ -225,11 +229,14 @@ static int resolve_order_term(struct sql_resolver *r, struct sql_scope *s, const
     return sql_use_ordinal(r, s, outputs, n, inner, SQL_ORDER);
 }
 
-int sql_resolve_order(struct sql_resolver *r, struct sql_scope *s, const struct sql_outputs *outputs,
+int sql_resolve_order(struct sql_resolver *r, const struct sql_scope *s, const struct sql_outputs *outputs,
                       struct sql_order *order)
 {
+    struct sql_scope own = *s;
+
+    own.outer = NULL;
     for (struct sql_order *o = order; o; o = o->next)
-        if (resolve_order_term(r, s, outputs, o->expr))
+        if (resolve_order_term(r, &own, outputs, o->expr))
             return -1;
     return 0;
 }

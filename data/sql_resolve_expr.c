@@ -16,11 +16,18 @@ struct rowid_search {
     int n;
 };
 
-/* A group has none, unless it is asked for by its alias. */
+/* A common table expression has none, nor has a group unless it is asked for by its alias. */
+static bool may_have_rowid(const struct sql_source *s, const struct sql_name *table)
+{
+    if (s->cte)
+        return false;
+    return table ? strcasecmp(sql_source_name(s), table->text) == 0 : s->kind != SQL_SOURCE_GROUP;
+}
+
 static void count_rowids(struct rowid_search *search, struct sql_source *list)
 {
     for (struct sql_source *s = list; s; s = s->next)
-        if (search->table ? strcasecmp(sql_source_name(s), search->table->text) == 0 : s->kind != SQL_SOURCE_GROUP) {
+        if (may_have_rowid(s, search->table)) {
             search->n++;
             search->found = s;
         }

@@ -90,11 +90,13 @@ void sql_find_column(struct sql_resolver *r, struct sql_source *list, const stru
 
 struct sql_source *sql_find_source(struct sql_source *list, const char *table, struct sql_source *after)
 {
+    int behind = after ? after->span.begin : -1;
+
     for (struct sql_source *s = list; s; s = s->next) {
         struct sql_source *inner = s->kind == SQL_SOURCE_GROUP ? sql_find_source(s->group, table, after) : NULL;
         if (inner)
             return inner;
-        if (strcasecmp(sql_source_name(s), table) == 0 && s->span.begin > (after ? after->span.begin : -1))
+        if (s->kind != SQL_SOURCE_GROUP && s->span.begin > behind && strcasecmp(sql_source_name(s), table) == 0)
             return s;
     }
     return NULL;

@@ -11,7 +11,8 @@ int sql_source_size(const struct sql_resolver *r, const struct sql_source *s);
 struct sql_output sql_source_output(const struct sql_resolver *r, const struct sql_source *s, int i);
 /* The alias, or the table's name. */
 const char *sql_source_name(const struct sql_source *s);
-/* The first source of that name or alias behind `after` (NULL: of all), also in groups; NULL when there is none. */
+/* The first source of that name or alias behind `after` (NULL: of all), in groups too but not a group itself; NULL when
+ * there is none. */
 struct sql_source *sql_find_source(struct sql_source *list, const char *table, struct sql_source *after);
 
 /* Calls fn for every column that * covers in a FROM clause, or t.* when table is given: once for what USING joins.

@@ -122,6 +122,7 @@ static int resolve_cte_name(struct sql_resolver *r, const struct sql_with *with,
                 continue;
             if (sql_resolve_cte(r, w, c))
                 return -1;
+            s->cte = c;
             s->name.text = c->name.text;
             s->outputs = c->outputs;
             s->n_outputs = c->n_outputs;

@@ -37,6 +37,7 @@ struct sql_source {
     struct sql_span span;
     struct sql_source *next;
     struct sql_name *joined; /* resolved: the columns of USING or NATURAL */
+    struct sql_cte *cte;     /* resolved: what the name means, if that */
     int table;               /* resolved: the schema's table, or -1 and the outputs below */
     struct sql_output *outputs;
     int n_outputs;

@@ -172,6 +172,8 @@ static const char *const refused[][3] = {
     { "SELECT true.x FROM a", "no table or alias true", "a" },
     { "SELECT x FROM a WHERE id IN (SELECT q FROM b)", "byte 36", "no column q in b, a" },
     { "SELECT x FROM a, (SELECT a.y) AS t", "no table or alias a", "none" },
+    { "SELECT (SELECT max(z) FROM c GROUP BY y) FROM a", "byte 38", "no column y in c" },
+    { "SELECT (SELECT z FROM c ORDER BY y) FROM a", "byte 33", "no column y in c" },
     { "SELECT x AS s, s + 1 FROM a", "byte 15", "no column s" },
     { "SELECT x FROM a GROUP BY 2", "byte 25: column 2", "has 1" },
     { "SELECT x FROM a ORDER BY 0", "column 0", "has 1" },
