@@ -95,13 +95,12 @@ static struct tensor *run_whole(struct ctx *c, struct tensor **in, const void *a
 static struct tensor *layer_all(struct ctx *c, const struct bert *b, const struct bert_layer *l, struct tensor *x,
                                 const struct seqs *seqs)
 {
-    struct whole_layer w = { b, l, *seqs };
+    struct whole_layer *w = arena_alloc(c->host, sizeof *w); /* the backward reads it */
 
-    if (!b->checkpointed || !c->recording)
-        return run_whole(c, &x, &w);
-    struct whole_layer *kept = arena_alloc(c->host, sizeof *kept); /* the backward reads it */
-    *kept = w;
-    return tape_checkpoint(c, run_whole, kept, &x, 1);
+    *w = (struct whole_layer){ b, l, *seqs };
+    if (c->recording && !b->checkpointed)
+        return run_whole(c, &x, w);
+    return tape_checkpoint(c, run_whole, w, &x, 1);
 }
 
 /* Keys and values of every row, but queries and all that follows only of the wanted ones. */

@@ -2,9 +2,9 @@
  * bert.h - the BERT encoder (Devlin et al. 2019) over packed sequences.
  *
  * Sequences lie one after another without padding.  The caller names the rows whose final states it wants; the last
- * layer computes those and nothing else.  Post-norm layers, GELU (erf) unless the configuration says otherwise.  With
- * `checkpointed` a layer keeps nothing but its input and is computed again in the backward: the same numbers from less
- * memory.
+ * layer computes those and nothing else.  Post-norm layers, GELU (erf) unless the configuration says otherwise.  When
+ * nothing is recorded a layer leaves nothing but its output behind; with `checkpointed` it does so in training too and
+ * is computed again in the backward: the same numbers from less memory.
  */
 #ifndef MODELS_BERT_H
 #define MODELS_BERT_H
