@@ -1,0 +1,297 @@
+/* The inputs of each op, one call of it, and the sizes the models use. */
+#include "bench/kernel_rows.h"
+
+#include "kernels/batch.h"
+#include "kernels/kernels.h"
+#include "kernels/rng.h"
+
+#include <stdlib.h>
+
+static struct rng rng;
+
+static struct tensor *noise(struct ctx *c, int64_t rows, int64_t cols, enum dtype dtype)
+{
+    float *x = xmalloc((size_t)(rows * cols) * sizeof *x);
+
+    for (int64_t i = 0; i < rows * cols && c->k; i++)
+        x[i] = rng_uniform(&rng) - 0.5f;
+    struct tensor *t = batch_f32(c, x, rows, cols, dtype);
+    free(x);
+    return t;
+}
+
+static struct tensor *input(struct ctx *c, struct bench *b, int64_t rows, int64_t cols, enum dtype dtype)
+{
+    struct tensor *t = b->in[b->n_in++] = noise(c, rows, cols, dtype);
+
+    t->needs_grad = c->recording;
+    return t;
+}
+
+static void param(struct ctx *c, struct bench *b, int64_t rows, int64_t cols, enum dtype dtype)
+{
+    struct tensor *t = input(c, b, rows, cols, dtype);
+
+    t->frozen = !t->needs_grad;
+    t->is_param = t->needs_grad;
+    if (t->is_param) {
+        t->grad = tensor_new2(c, F32, rows, cols);
+        RUN(c, fill, t->grad, 0.0f);
+    }
+}
+
+static struct index random_index(struct ctx *c, int64_t n, int64_t rows)
+{
+    int32_t *ids = xmalloc((size_t)n * sizeof *ids);
+
+    for (int64_t i = 0; i < n; i++)
+        ids[i] = (int32_t)rng_below(&rng, (uint32_t)rows);
+    struct index index = batch_index(c, ids, n, rows);
+    free(ids);
+    return index;
+}
+
+/* Sequences of `length` rows each that make up t rows. */
+static struct seqs equal_seqs(struct ctx *c, int64_t t, int64_t length)
+{
+    int64_t n = t / length;
+    int32_t *lengths = xmalloc((size_t)n * sizeof *lengths);
+
+    for (int64_t i = 0; i < n; i++)
+        lengths[i] = (int32_t)length;
+    struct seqs s = batch_seqs(c, lengths, n);
+    free(lengths);
+    return s;
+}
+
+/* One function makes the inputs and one calls the op. */
+
+static void make_linear(struct ctx *c, struct bench *b)
+{
+    input(c, b, b->row->t, b->row->c, b->dtype);
+    param(c, b, b->row->n, b->row->c, b->dtype);
+    param(c, b, b->row->n, 1, F32);
+}
+
+static struct tensor *run_linear(struct ctx *c, struct bench *b)
+{
+    return op_linear(c, b->in[0], b->in[1], b->in[2], ACT_NONE);
+}
+
+static struct tensor *run_linear_gelu(struct ctx *c, struct bench *b)
+{
+    return op_linear(c, b->in[0], b->in[1], b->in[2], ACT_GELU);
+}
+
+static double linear_flops(const struct row *row)
+{
+    return 2.0 * (double)row->t * (double)row->c * (double)row->n;
+}
+
+static void make_matrix(struct ctx *c, struct bench *b)
+{
+    input(c, b, b->row->t, b->row->c, b->dtype);
+}
+
+static struct tensor *run_gelu(struct ctx *c, struct bench *b)
+{
+    return op_activation(c, b->in[0], ACT_GELU);
+}
+
+static struct tensor *run_cast(struct ctx *c, struct bench *b)
+{
+    return op_cast(c, b->in[0], b->dtype == F32 ? BF16 : F32);
+}
+
+static struct tensor *run_dropout(struct ctx *c, struct bench *b)
+{
+    return op_dropout(c, b->in[0], 0.1f);
+}
+
+static void make_add(struct ctx *c, struct bench *b)
+{
+    input(c, b, b->row->t, b->row->c, b->dtype);
+    input(c, b, b->row->t, b->row->c, b->dtype);
+}
+
+static struct tensor *run_add(struct ctx *c, struct bench *b)
+{
+    return op_add(c, b->in[0], b->in[1]);
+}
+
+static void make_layer_norm(struct ctx *c, struct bench *b)
+{
+    make_add(c, b);
+    param(c, b, b->row->c, 1, F32);
+    param(c, b, b->row->c, 1, F32);
+}
+
+static struct tensor *run_layer_norm(struct ctx *c, struct bench *b)
+{
+    return op_layer_norm(c, b->in[0], b->in[1], b->in[2], b->in[3], 1e-12f);
+}
+
+/* n: rows of the table */
+static void make_embed(struct ctx *c, struct bench *b)
+{
+    param(c, b, b->row->n, b->row->c, b->dtype);
+    b->index = random_index(c, b->row->t, b->row->n);
+}
+
+static struct tensor *run_embed(struct ctx *c, struct bench *b)
+{
+    return op_embed(c, b->in, &b->index, 1);
+}
+
+static void make_gather(struct ctx *c, struct bench *b)
+{
+    input(c, b, b->row->n, b->row->c, b->dtype);
+    b->index = random_index(c, b->row->t, b->row->n);
+}
+
+static struct tensor *run_gather(struct ctx *c, struct bench *b)
+{
+    return op_gather(c, b->in[0], &b->index);
+}
+
+enum { SEQUENCE = 22 }; /* tokens of a question with a schema element, on average */
+
+/* n: heads */
+static void make_attention(struct ctx *c, struct bench *b)
+{
+    input(c, b, b->row->t, 3 * b->row->c * b->row->n, b->dtype);
+    b->seqs = equal_seqs(c, b->row->t, b->row->t % SEQUENCE ? 128 : SEQUENCE);
+}
+
+static struct tensor *run_attention(struct ctx *c, struct bench *b)
+{
+    return op_attention(c, b->in[0], b->in[0], &b->seqs, &b->seqs, (int)b->row->n, 0);
+}
+
+static double attention_flops(const struct row *row)
+{
+    return 4.0 * (double)row->t * (double)(row->t % SEQUENCE ? 128 : SEQUENCE) * (double)(row->c * row->n);
+}
+
+static void make_pool(struct ctx *c, struct bench *b)
+{
+    input(c, b, b->row->t, b->row->c, b->dtype);
+    input(c, b, b->row->t, 1, F32);
+    b->seqs = equal_seqs(c, b->row->t, b->row->n);
+}
+
+static struct tensor *run_segment_pool(struct ctx *c, struct bench *b)
+{
+    return op_segment_pool(c, b->in[0], &b->seqs, POOL_MEAN);
+}
+
+static struct tensor *run_attention_pool(struct ctx *c, struct bench *b)
+{
+    return op_attention_pool(c, b->in[0], b->in[1], &b->seqs);
+}
+
+/* t nodes with n edges each, 4 heads */
+static void make_gat(struct ctx *c, struct bench *b)
+{
+    int64_t n = b->row->t * b->row->n;
+    struct edge *edges = xmalloc((size_t)n * sizeof *edges);
+
+    for (int64_t i = 0; i < n; i++)
+        edges[i] =
+            (struct edge){ (int32_t)rng_below(&rng, (uint32_t)b->row->t), (int32_t)(i / b->row->n), (int32_t)(i % 8) };
+    b->graph = batch_graph(c, edges, n, b->row->t);
+    free(edges);
+    input(c, b, b->row->t, 4 * b->row->c, b->dtype);
+    param(c, b, 4, b->row->c, F32);
+    param(c, b, 4, b->row->c, F32);
+    param(c, b, 8, 4, F32);
+    param(c, b, 4 * b->row->c, 1, F32);
+}
+
+static struct tensor *run_gat(struct ctx *c, struct bench *b)
+{
+    struct gat g = { .graph = &b->graph,
+                     .a_src = b->in[1],
+                     .a_dst = b->in[2],
+                     .edge_bias = b->in[3],
+                     .bias = b->in[4],
+                     .heads = 4,
+                     .slope = 0.2f };
+    return op_gat(c, b->in[0], &g);
+}
+
+static void make_pairs(struct ctx *c, struct bench *b)
+{
+    input(c, b, b->row->n, b->row->c, b->dtype);
+    b->index = random_index(c, b->row->t, b->row->n);
+    b->other = random_index(c, b->row->t, b->row->n);
+}
+
+static struct tensor *run_pairs(struct ctx *c, struct bench *b)
+{
+    return op_pair_features(c, b->in[0], &b->index, &b->other, NULL);
+}
+
+static void make_logits(struct ctx *c, struct bench *b)
+{
+    struct tensor *target;
+
+    input(c, b, b->row->t, 1, F32);
+    target = b->in[b->n_in++] = noise(c, b->row->t, 1, F32);
+    target->needs_grad = false;
+    b->seqs = equal_seqs(c, b->row->t, b->row->n);
+}
+
+static struct tensor *run_noisy_or(struct ctx *c, struct bench *b)
+{
+    return op_noisy_or(c, b->in[0], &b->seqs);
+}
+
+static struct tensor *run_bce(struct ctx *c, struct bench *b)
+{
+    return op_bce(c, b->in[0], b->in[1], NULL, 1, 1);
+}
+
+static void make_classes(struct ctx *c, struct bench *b)
+{
+    input(c, b, b->row->t, b->row->n, b->dtype);
+    b->index = random_index(c, b->row->t, b->row->n);
+}
+
+static struct tensor *run_cross_entropy(struct ctx *c, struct bench *b)
+{
+    return op_cross_entropy(c, b->in[0], b->index.ids, 1);
+}
+
+const struct row kernel_rows[] = {
+    { "linear", 1408, 768, 2304, make_linear, run_linear, linear_flops, 2, false },
+    { "linear", 1408, 768, 768, make_linear, run_linear, linear_flops, 2, false },
+    { "linear gelu", 1408, 768, 3072, make_linear, run_linear_gelu, linear_flops, 2, false },
+    { "linear", 1408, 3072, 768, make_linear, run_linear, linear_flops, 2, false },
+    { "linear", 1408, 384, 1152, make_linear, run_linear, linear_flops, 2, false },
+    { "linear gelu", 1408, 384, 1536, make_linear, run_linear_gelu, linear_flops, 2, false },
+    { "linear", 64, 768, 1, make_linear, run_linear, linear_flops, 2, false },
+    { "attention", 1408, 64, 12, make_attention, run_attention, attention_flops, 2.5, false },
+    { "attention", 1408, 32, 12, make_attention, run_attention, attention_flops, 2.5, false },
+    { "attention", 1024, 64, 12, make_attention, run_attention, attention_flops, 2.5, false },
+    { "layer_norm", 1408, 768, 0, make_layer_norm, run_layer_norm, NULL, 0, false },
+    { "layer_norm", 1408, 384, 0, make_layer_norm, run_layer_norm, NULL, 0, false },
+    { "activation gelu", 1408, 3072, 0, make_matrix, run_gelu, NULL, 0, false },
+    { "add", 1408, 768, 0, make_add, run_add, NULL, 0, false },
+    { "cast", 1408, 768, 0, make_matrix, run_cast, NULL, 0, false },
+    { "dropout", 1408, 768, 0, make_matrix, run_dropout, NULL, 0, false },
+    { "embed", 1408, 768, 1408, make_embed, run_embed, NULL, 0, false },
+    { "gather", 1408, 768, 1408, make_gather, run_gather, NULL, 0, false },
+    { "gat", 1024, 64, 8, make_gat, run_gat, NULL, 0, false },
+    { "segment_pool", 1408, 384, 22, make_pool, run_segment_pool, NULL, 0, false },
+    { "attention_pool", 1408, 384, 22, make_pool, run_attention_pool, NULL, 0, false },
+    { "pair_features", 1408, 384, 704, make_pairs, run_pairs, NULL, 0, false },
+    { "noisy_or", 1408, 1, 22, make_logits, run_noisy_or, NULL, 0, true },
+    { "bce", 1408, 1, 22, make_logits, run_bce, NULL, 0, true },
+    { "cross_entropy", 1408, 1, 512, make_classes, run_cross_entropy, NULL, 0, false },
+};
+
+const int kernel_rows_count = ARRAY_LEN(kernel_rows);
+
+const struct row kernel_product = { "linear",   PEAK_SIDE,    PEAK_SIDE, PEAK_SIDE, make_linear,
+                                    run_linear, linear_flops, 2,         false };

@@ -1,0 +1,42 @@
+/*
+ * kernel_rows.h - what bench_kernels measures: one row for each op and size.
+ */
+#ifndef BENCH_KERNEL_ROWS_H
+#define BENCH_KERNEL_ROWS_H
+
+#include "kernels/ops.h"
+
+enum { REPEATS = 15, INPUTS_MAX = 6, PEAK_SIDE = 4096 };
+
+struct bench {
+    const struct row *row;
+    enum dtype dtype;
+    struct device *device;
+    int n_in;
+    struct tensor *in[INPUTS_MAX];
+    struct seqs seqs, pairs;
+    struct index index, other;
+    struct graph graph;
+    double forward[REPEATS], backward[REPEATS]; /* seconds */
+    double bytes_forward, bytes_backward;
+    bool has_backward;
+    double product_peak[2], copy_bytes, copy_seconds; /* FLOP/s by type; what `copy` measures */
+};
+
+/* t rows; c channels (of each head, where there are heads); n outputs, heads, or what the op counts besides */
+struct row {
+    const char *op;
+    int64_t t, c, n;
+    void (*make)(struct ctx *c, struct bench *b);
+    struct tensor *(*run)(struct ctx *c, struct bench *b);
+    double (*flops)(const struct row *row); /* NULL: bound by bytes */
+    double flops_back;                      /* backward products per forward product */
+    bool f32_only;
+};
+
+extern const struct row kernel_rows[];
+extern const int kernel_rows_count;
+/* The product whose rate the others are held against. */
+extern const struct row kernel_product;
+
+#endif
