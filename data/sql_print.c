@@ -34,7 +34,8 @@ void sql_put_quoted(struct sql_printer *p, const char *s, char quote)
 
 bool sql_name_wants_quotes(const char *name)
 {
-    if (!*name || isdigit((unsigned char)*name) || *name == '$')
+    bool mark = strncmp(name, "\xef\xbb\xbf", 3) == 0; /* white space to the lexer */
+    if (!*name || isdigit((unsigned char)*name) || *name == '$' || mark)
         return true;
     for (const char *s = name; *s; s++)
         if (!sql_is_name_char((unsigned char)*s))

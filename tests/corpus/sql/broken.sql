@@ -1,0 +1,1 @@
+SELECT x FROM (SELECT 'abc FROM a WHERE ((1

@@ -1,0 +1,1 @@
+SELECT NOT - ~ + 1 || x'AB' COLLATE nocase IS NOT DISTINCT FROM CASE x WHEN 1 THEN 2 ELSE NULL END, CAST(x AS varchar(10, -2)), (x, y) IN ((1, 2)), y -> '$' ->> 'b' NOTNULL

@@ -1,0 +1,1 @@
+SELECT x FROM ((a) AS q), (b NATURAL JOIN [c d]) JOIN a z ON z.rowid = 1 ORDER BY "order"

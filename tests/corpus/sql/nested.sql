@@ -1,0 +1,1 @@
+SELECT * FROM (a JOIN b ON a.x = b.x) AS g JOIN (SELECT count(*), "order" FROM b GROUP BY 2) ON EXISTS (SELECT 1 FROM a WHERE a.x IN (SELECT x FROM b))

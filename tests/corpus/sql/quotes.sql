@@ -1,0 +1,1 @@
+SELECT "x", `y`, [x], 'it''s', "no""ne", "c d".x FROM a, "c d"

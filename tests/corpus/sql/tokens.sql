@@ -1,0 +1,1 @@
+/* c */ SELECT ?1, :a, @b, $c::d(e), 0x1F, .5, 1e-3, current_date -- end
