@@ -108,7 +108,7 @@ static void run_or_exit(struct workspace *w, step_fn *fn, struct bench *b)
 
     if (workspace_run(w, fn, b, &err)) {
         fprintf(stderr, "bench_kernels: %s\n", err.text);
-        exit(err.code);
+        exit((int)err.code);
     }
 }
 
@@ -161,7 +161,7 @@ static void bench_device(struct device *device, const char *wanted)
 
     if (workspace_init(&w, device, 1 << 20, &err)) {
         fprintf(stderr, "bench_kernels: %s\n", err.text);
-        exit(err.code);
+        exit((int)err.code);
     }
     printf("%s: %s\n", device->driver->name, device->description);
     measure_peaks(&w, &b);

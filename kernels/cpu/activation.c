@@ -61,7 +61,7 @@ static inline float sigmoid_slope(float x)
     }                                                                                                                  \
     break
 
-CPU_CLONES void activation_run(float *y, const float *x, int64_t n, enum activation act)
+CPU_CLONES static void value_run(float *y, const float *x, int64_t n, enum activation act)
 {
     switch (act) {
     case ACT_NONE:
@@ -81,6 +81,11 @@ CPU_CLONES void activation_run(float *y, const float *x, int64_t n, enum activat
     case ACT_SIGMOID:
         EACH(vsigmoid(v));
     }
+}
+
+void activation_run(float *y, const float *x, int64_t n, enum activation act)
+{
+    value_run(y, x, n, act);
 }
 
 /* y = dy act'(x) */

@@ -20,8 +20,8 @@ static inline void philox_lanes(uint32_t word[4][KEEP_LANES], uint32_t key0, uin
     }
 }
 
-CPU_CLONES void keep_run(float *keep, const int32_t *rng, uint32_t site, uint32_t row, uint32_t quad, int64_t n,
-                         float p)
+CPU_CLONES static void run(float *keep, const int32_t *rng, uint32_t site, uint32_t row, uint32_t quad, int64_t n,
+                           float p)
 {
     uint32_t threshold = rng_threshold(p), word[4][KEEP_LANES];
     float scale = 1.0f / (1.0f - p), out[4 * KEEP_LANES];
@@ -41,8 +41,8 @@ CPU_CLONES void keep_run(float *keep, const int32_t *rng, uint32_t site, uint32_
     }
 }
 
-CPU_CLONES void keep_lanes(float keep[4][KEEP_LANES], const int32_t *rng, uint32_t site, uint32_t first, uint32_t step,
-                           uint32_t quad, float p)
+CPU_CLONES static void lanes(float keep[4][KEEP_LANES], const int32_t *rng, uint32_t site, uint32_t first,
+                             uint32_t step, uint32_t quad, float p)
 {
     uint32_t threshold = rng_threshold(p), word[4][KEEP_LANES];
     float scale = 1.0f / (1.0f - p);
@@ -57,4 +57,15 @@ CPU_CLONES void keep_lanes(float keep[4][KEEP_LANES], const int32_t *rng, uint32
     for (int k = 0; k < 4; k++)
         for (int l = 0; l < KEEP_LANES; l++)
             keep[k][l] = word[k][l] < threshold ? 0.0f : scale;
+}
+
+void keep_run(float *keep, const int32_t *rng, uint32_t site, uint32_t row, uint32_t quad, int64_t n, float p)
+{
+    run(keep, rng, site, row, quad, n, p);
+}
+
+void keep_lanes(float keep[4][KEEP_LANES], const int32_t *rng, uint32_t site, uint32_t first, uint32_t step,
+                uint32_t quad, float p)
+{
+    lanes(keep, rng, site, first, step, quad, p);
 }

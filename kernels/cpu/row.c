@@ -21,19 +21,19 @@ CPU_CLONES static void narrow(uint16_t *restrict dst, const float *restrict src,
     }
 }
 
-CPU_CLONES void row_add(float *restrict acc, const float *restrict x, int64_t n)
+CPU_CLONES static void add(float *restrict acc, const float *restrict x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
         acc[i] += x[i];
 }
 
-CPU_CLONES void row_add_scaled(float *restrict acc, float w, const float *restrict x, int64_t n)
+CPU_CLONES static void add_scaled(float *restrict acc, float w, const float *restrict x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
         acc[i] += w * x[i];
 }
 
-CPU_CLONES float row_dot(const float *restrict a, const float *restrict b, int64_t n)
+CPU_CLONES static float dot(const float *restrict a, const float *restrict b, int64_t n)
 {
     float lane[16] = { 0 }, sum = 0;
     int64_t i = 0;
@@ -47,6 +47,21 @@ CPU_CLONES float row_dot(const float *restrict a, const float *restrict b, int64
         for (int k = 0; k < half; k++)
             lane[k] += lane[k + half];
     return sum + lane[0];
+}
+
+void row_add(float *acc, const float *x, int64_t n)
+{
+    add(acc, x, n);
+}
+
+void row_add_scaled(float *acc, float w, const float *x, int64_t n)
+{
+    add_scaled(acc, w, x, n);
+}
+
+float row_dot(const float *a, const float *b, int64_t n)
+{
+    return dot(a, b, n);
 }
 
 float *floats_new(int64_t n)

@@ -10,7 +10,8 @@
 
 #include "kernels/kernels.h"
 
-/* A hot loop, compiled for AVX-512, AVX2 with FMA and the baseline, and chosen when the program starts. */
+/* A hot loop, compiled for AVX-512, AVX2 with FMA and the baseline, and chosen when the program starts.  Of static
+ * functions only: clang 14 gives a cloned function another external name. */
 #if defined(__x86_64__)
 #define CPU_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
