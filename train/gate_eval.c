@@ -92,7 +92,7 @@ static int score_cached(struct trainer *t, const struct gate_example *const *lis
 static int score_some(struct trainer *t, const struct gate_example *const *list, int n, bool cached,
                       struct groups *groups, struct gate_answers *a, struct error *err)
 {
-    struct gate_item items[EVAL_GROUP];
+    struct gate_item items[EVAL_GROUP] = { 0 };
     struct gate_result results[EVAL_GROUP];
     int rc = -1;
 
