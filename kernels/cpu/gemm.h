@@ -3,8 +3,8 @@
  *
  * Batches are packed, so the row count changes every time while oneDNN compiles a product for one exact shape.  The
  * long dimension is therefore cut into pieces of few distinct lengths, and compiled products and the packed copies of
- * frozen weights are kept in a cache that belongs to the device.  Through oneDNN a row's numbers do not depend on the
- * rows beside it, bit for bit, so results do not depend on how a caller batches; OpenBLAS keeps no such promise.
+ * frozen weights are kept in a cache that belongs to the device.  Through oneDNN with AVX-512 a row's numbers do not
+ * depend on the rows beside it, bit for bit, so results do not depend on how a caller batches; without, almost.
  */
 #ifndef KERNELS_CPU_GEMM_H
 #define KERNELS_CPU_GEMM_H
