@@ -10,7 +10,7 @@ double op_uniform(struct op_test *t)
     return (double)philox_block(counter, 1, 2).v[0] * 0x1p-32;
 }
 
-static double rounded(double x, enum dtype dtype)
+double op_rounded(double x, enum dtype dtype)
 {
     return dtype == BF16 ? (double)f32_from_bf16(bf16_from_f32((float)x)) : (double)(float)x;
 }
@@ -23,7 +23,7 @@ static struct op_input *add_input(struct op_test *t, int ndim, int64_t rows, int
     *in = (struct op_input){ .ndim = ndim, .shape = { rows, cols }, .f32 = f32, .n = ndim == 1 ? rows : rows * cols };
     in->value = xmalloc((size_t)in->n * sizeof *in->value);
     for (int64_t i = 0; i < in->n; i++)
-        in->value[i] = rounded((2 * op_uniform(t) - 1) * (scale > 0 ? scale : 1), f32 ? F32 : t->dtype);
+        in->value[i] = op_rounded((2 * op_uniform(t) - 1) * (scale > 0 ? scale : 1), f32 ? F32 : t->dtype);
     return in;
 }
 

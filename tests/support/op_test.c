@@ -116,7 +116,7 @@ static struct tensor *place_input(struct ctx *c, const struct op_test *t, int i,
 static double entering(int64_t i, enum dtype dtype)
 {
     struct philox counter = { { (uint32_t)i, 7, 7, 7 } };
-    return rounded((double)philox_block(counter, 3, 5).v[0] * 0x1p-31 - 1, dtype);
+    return op_rounded((double)philox_block(counter, 3, 5).v[0] * 0x1p-31 - 1, dtype);
 }
 
 static struct tensor *place_entering(struct ctx *c, const struct tensor *y)

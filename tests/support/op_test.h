@@ -76,6 +76,8 @@ int32_t *op_ints(struct op_test *t, int64_t n, int32_t low, int32_t high);
 int32_t *op_lengths(struct op_test *t, int64_t total, int64_t longest);
 /* Uniform in [0, 1), the same on every run. */
 double op_uniform(struct op_test *t);
+/* x as a tensor of the type holds it. */
+double op_rounded(double x, enum dtype dtype);
 
 /* Runs the whole programme for one row on one device; a failure ends the cmocka test with a message. */
 void op_check(const struct op_row *row, struct device *d);
