@@ -1,10 +1,11 @@
 /*
- * bench_kernels [DEVICE [OP]]: every op forward and backward at the sizes the models use.
+ * bench_kernels [--quick] [DEVICE [OP]]: every op forward and backward at the sizes the models use.
  *
  * Columns: best and median time of the repeats; GFLOP/s and their share of the device's best product of the same type
  * (4096 x 4096 x 4096, measured first), or GB/s and their share of what a copy of as many bytes reaches.  Bytes are
  * what must move: inputs once and the output once; for a backward, inputs, gradients and the incoming gradient.  Most
- * of it is still in some cache from the repeat before, for the op as for the copy it is held against.
+ * of it is still in some cache from the repeat before, for the op as for the copy it is held against.  --quick takes an
+ * eighth of the rows, small peaks and one repeat: enough to see everything run on a slow device.
  */
 #include "bench/kernel_rows.h"
 #include "data/log.h"
@@ -13,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { QUICK = 8, COPY_BYTES = 512000000 };
 
 static double total_bytes(const struct bench *b)
 {
@@ -56,7 +59,7 @@ static void repeat_row(struct ctx *c, struct bench *b)
 {
     b->n_in = 0;
     b->row->make(c, b);
-    for (int i = -2; i < (c->k ? REPEATS : -1); i++)
+    for (int i = b->repeats > 1 ? -2 : 0; i < (c->k ? b->repeats : 1); i++) /* the first two warm up */
         one_repeat(c, b, &b->forward[i < 0 ? 0 : i], &b->backward[i < 0 ? 0 : i]);
 }
 
@@ -93,7 +96,7 @@ static void copy_step(struct ctx *c, void *arg)
 
     b->copy_seconds = 1e9;
     RUN(c, fill, x, 1.0f);
-    for (int i = 0; i < REPEATS && c->k; i++) {
+    for (int i = 0; i < b->repeats && c->k; i++) {
         double start = now_seconds();
         RUN(c, cast, y, x);
         b->device->driver->sync(b->device);
@@ -124,10 +127,10 @@ static void print_line(struct workspace *w, struct bench *b, bool backward)
     double *seconds = backward ? b->backward : b->forward, bytes = backward ? b->bytes_backward : b->bytes_forward;
     char shape[64];
 
-    qsort(seconds, REPEATS, sizeof *seconds, by_value);
+    qsort(seconds, (size_t)b->repeats, sizeof *seconds, by_value);
     snprintf(shape, sizeof shape, "%lld x %lld, %lld", (long long)row->t, (long long)row->c, (long long)row->n);
     printf("%-16s %-5s %-18s %-8s %9.1f %9.1f", row->op, dtype_name(b->dtype), shape, backward ? "backward" : "forward",
-           seconds[0] * 1e6, seconds[REPEATS / 2] * 1e6);
+           seconds[0] * 1e6, seconds[b->repeats / 2] * 1e6);
     if (row->flops) {
         double rate = row->flops(row) * (backward ? row->flops_back : 1) / seconds[0];
         printf(" %9.1f GFLOP/s %5.1f %%\n", rate * 1e-9, 100 * rate / b->product_peak[b->dtype]);
@@ -140,24 +143,44 @@ static void print_line(struct workspace *w, struct bench *b, bool backward)
 
 static void measure_peaks(struct workspace *w, struct bench *b)
 {
-    b->row = &kernel_product;
+    struct row product = kernel_product;
+
+    if (b->quick)
+        product.t = product.c = product.n = product.t / QUICK;
+    b->row = &product;
     for (enum dtype dtype = F32; dtype <= BF16; dtype++) {
         b->dtype = dtype;
         run_or_exit(w, product_step, b);
-        qsort(b->forward, REPEATS, sizeof *b->forward, by_value);
-        b->product_peak[dtype] = kernel_product.flops(&kernel_product) / b->forward[0];
+        qsort(b->forward, (size_t)b->repeats, sizeof *b->forward, by_value);
+        b->product_peak[dtype] = product.flops(&product) / b->forward[0];
     }
-    b->copy_bytes = 512e6;
+    b->copy_bytes = b->quick ? COPY_BYTES / QUICK : COPY_BYTES;
     run_or_exit(w, copy_step, b);
-    printf("product peak: %.0f GFLOP/s f32, %.0f bf16; copy of 256 MB: %.1f GB/s\n", b->product_peak[F32] * 1e-9,
-           b->product_peak[BF16] * 1e-9, b->copy_bytes / b->copy_seconds * 1e-9);
+    printf("product peak: %.0f GFLOP/s f32, %.0f bf16; copy of %.0f MB: %.1f GB/s\n", b->product_peak[F32] * 1e-9,
+           b->product_peak[BF16] * 1e-9, b->copy_bytes / 2e6, b->copy_bytes / b->copy_seconds * 1e-9);
 }
 
-static void bench_device(struct device *device, const char *wanted)
+static void bench_row(struct workspace *w, struct bench *b, const struct row *full)
+{
+    struct row row = *full;
+
+    if (b->quick)
+        row.t = row.t / QUICK;
+    b->row = &row;
+    for (enum dtype dtype = F32; dtype <= (row.f32_only ? F32 : BF16); dtype++) {
+        b->dtype = dtype;
+        run_or_exit(w, row_step, b);
+        print_line(w, b, false);
+        if (b->has_backward)
+            print_line(w, b, true);
+    }
+}
+
+static void bench_device(struct device *device, const char *wanted, bool quick)
 {
     struct workspace w;
     struct error err;
-    struct bench b = { .device = device };
+    struct bench b = { .device = device, .quick = quick, .repeats = quick ? 1 : REPEATS };
 
     if (workspace_init(&w, device, 1 << 20, &err)) {
         fprintf(stderr, "bench_kernels: %s\n", err.text);
@@ -167,16 +190,8 @@ static void bench_device(struct device *device, const char *wanted)
     measure_peaks(&w, &b);
     printf("%-16s %-5s %-18s %-8s %9s %9s\n", "op", "type", "rows x cols, n", "", "best us", "median us");
     for (int i = 0; i < kernel_rows_count; i++)
-        for (enum dtype dtype = F32; dtype <= (kernel_rows[i].f32_only ? F32 : BF16); dtype++) {
-            b.row = &kernel_rows[i];
-            b.dtype = dtype;
-            if (wanted && !strstr(b.row->op, wanted))
-                continue;
-            run_or_exit(&w, row_step, &b);
-            print_line(&w, &b, false);
-            if (b.has_backward)
-                print_line(&w, &b, true);
-        }
+        if (!wanted || strstr(kernel_rows[i].op, wanted))
+            bench_row(&w, &b, &kernel_rows[i]);
     workspace_release(&w);
 }
 
@@ -184,12 +199,15 @@ int main(int argc, char **argv)
 {
     struct device device;
     struct error err;
+    bool quick = argc > 1 && !strcmp(argv[1], "--quick");
 
+    argc -= quick;
+    argv += quick;
     if (device_open(&device, argc > 1 ? argv[1] : "auto", &err)) {
         fprintf(stderr, "bench_kernels: %s\n", err.text);
         return (int)err.code;
     }
-    bench_device(&device, argc > 2 ? argv[2] : NULL);
+    bench_device(&device, argc > 2 ? argv[2] : NULL, quick);
     device_close(&device);
     return 0;
 }

@@ -12,6 +12,8 @@ struct bench {
     const struct row *row;
     enum dtype dtype;
     struct device *device;
+    bool quick;
+    int repeats; /* at most REPEATS */
     int n_in;
     struct tensor *in[INPUTS_MAX];
     struct seqs seqs, pairs;
