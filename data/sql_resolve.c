@@ -40,6 +40,12 @@ int sql_deeper(struct sql_resolver *r, int by, struct sql_span at)
     return r->depth > SQL_MAX_DEPTH ? sql_fail(r, at, "nested too deeply") : 0;
 }
 
+int sql_work(struct sql_resolver *r, int n, struct sql_span at)
+{
+    r->work += n;
+    return r->work > SQL_MAX_WORK ? sql_fail(r, at, "too many names to compare") : 0;
+}
+
 int sql_use_add(struct sql_resolver *r, struct sql_use use)
 {
     if (r->n_uses == SQL_MAX_USES)
@@ -128,6 +134,8 @@ static int resolve_compound_term(struct compound *c, struct sql_expr *e)
     if (n < 0 && inner->kind != SQL_EXPR_COLUMN)
         return resolve_compound_expr(c, e);
     for (int i = 0; i < c->n && n < 0; i++) {
+        if (sql_work(c->r, c->outputs[i].n, inner->span))
+            return -1;
         long found = find_in_core(c->r, &c->scopes[i], &c->outputs[i], inner);
         if (found && !inner->table)
             sql_settle_name(&inner->name, c->outputs[i].list[found - 1].printed);

@@ -51,6 +51,9 @@ int sql_fail(struct sql_resolver *r, struct sql_span at, const char *fmt, ...) _
 /* Counts the recursion; -1 when there has been enough of it. */
 int sql_deeper(struct sql_resolver *r, int by, struct sql_span at);
 
+/* Counts names compared; -1 when there have been too many. */
+int sql_work(struct sql_resolver *r, int n, struct sql_span at);
+
 int sql_use_add(struct sql_resolver *r, struct sql_use use);
 /* A column through an output of any source: nothing when it is no schema's column. */
 int sql_use_column(struct sql_resolver *r, int column, enum sql_clause clause, int level, struct sql_span at);

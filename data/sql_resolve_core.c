@@ -180,6 +180,8 @@ int sql_use_ordinal(struct sql_resolver *r, const struct sql_scope *s, const str
 {
     const struct sql_result *result = s->core->results;
 
+    if (sql_work(r, outputs->n, e->span))
+        return -1;
     if (n < 1 || n > outputs->n)
         return sql_fail(r, e->span, "column %ld is wanted, the SELECT has %d", n, outputs->n);
     for (long left = n; result && left > result->n_outputs; result = result->next)
@@ -223,6 +225,8 @@ static int resolve_order_term(struct sql_resolver *r, struct sql_scope *s, const
     while (inner->kind == SQL_EXPR_COLLATE)
         inner = inner->left;
     n = find_named(outputs, inner);
+    if (sql_work(r, outputs->n, e->span))
+        return -1;
     if (n == 0)
         return sql_resolve_expr(r, s, e, SQL_ORDER);
     sql_settle_name(&inner->name, outputs->list[n - 1].printed);

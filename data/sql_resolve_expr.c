@@ -129,8 +129,8 @@ static int resolve_column(struct sql_resolver *r, struct sql_scope *scope, struc
     for (struct sql_scope *s = scope; s; s = s->outer) {
         struct sql_match m;
         sql_find_column(r, s->core->from, e->schema, e->table, e->name.text, &m);
-        if (r->work > SQL_MAX_WORK)
-            return sql_fail(r, e->span, "too many names to compare");
+        if (sql_work(r, 0, e->span))
+            return -1;
         if (m.count > 1)
             return ambiguous(r, e, &m);
         if (m.count == 1 || find_rowid(s, e, &m))

@@ -117,7 +117,8 @@ static int resolve_cte_name(struct sql_resolver *r, const struct sql_with *with,
         return 0;
     for (const struct sql_with *w = with; w; w = w->outer)
         for (struct sql_cte *c = w->ctes; c; c = c->next) {
-            r->work++;
+            if (sql_work(r, 1, s->span))
+                return -1;
             if (strcasecmp(c->name.text, s->name.text) != 0)
                 continue;
             if (sql_resolve_cte(r, w, c))
