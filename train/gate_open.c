@@ -153,6 +153,7 @@ static int init_model(struct trainer *t, struct error *err)
     struct param_arenas arenas = { &t->model.host, &t->model.data, true };
     optim_init(&t->optim, &arenas);
     t->loss_total = tensor_alloc(&t->model.host, &t->model.data, F32, 1, (int64_t[]){ 1 });
+    device_upload(&t->device, t->loss_total, &(float){ 0 });
     return 0;
 }
 

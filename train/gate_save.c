@@ -13,10 +13,10 @@
 
 /* Counters and cursor in the form the file keeps them. */
 struct saved_state {
-    int64_t cursor[6];
-    float best[1];
+    int64_t cursor[7];
+    float best[1], loss[1];
     int32_t rng[4];
-    struct checkpoint_extra extra[3];
+    struct checkpoint_extra extra[4];
 };
 
 static void describe(struct saved_state *s)
@@ -24,16 +24,18 @@ static void describe(struct saved_state *s)
     s->extra[0] = (struct checkpoint_extra){ { "cursor", HDF5_I64, 1, { ARRAY_LEN(s->cursor) } }, s->cursor };
     s->extra[1] = (struct checkpoint_extra){ { "best", HDF5_F32, 1, { 1 } }, s->best };
     s->extra[2] = (struct checkpoint_extra){ { "rng", HDF5_I32, 1, { 4 } }, s->rng };
+    s->extra[3] = (struct checkpoint_extra){ { "loss", HDF5_F32, 1, { 1 } }, s->loss };
 }
 
-static void pack(const struct trainer *t, struct saved_state *s)
+static void pack(struct trainer *t, struct saved_state *s)
 {
     const struct train_state *x = &t->state;
-    const int64_t cursor[] = { x->stage, x->epoch, x->batch, x->step, x->best_step, x->worse };
+    const int64_t cursor[] = { x->stage, x->epoch, x->batch, x->step, x->best_step, x->worse, t->loss_steps };
 
     describe(s);
     memcpy(s->cursor, cursor, sizeof cursor);
     s->best[0] = (float)x->best;
+    device_download(&t->device, s->loss, t->loss_total);
     workspace_rng(&t->work, s->rng);
 }
 
@@ -46,6 +48,8 @@ static void unpack(struct trainer *t, const struct saved_state *s)
                                      .best = (double)s->best[0],
                                      .best_step = s->cursor[4],
                                      .worse = s->cursor[5] };
+    t->loss_steps = s->cursor[6];
+    device_upload(&t->device, t->loss_total, s->loss);
     device_upload(&t->device, t->work.ctx.rng, s->rng);
 }
 

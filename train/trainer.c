@@ -108,12 +108,13 @@ static void choose_params(struct trainer *t, enum train_stage stage)
     }
 }
 
-static void zero_moments(struct trainer *t)
+/* Gradients are zero between steps, whatever the memory held; a new stage starts without moments too. */
+static void zero_state(struct trainer *t, bool moments)
 {
     for (int i = 0; i < t->model.params.n; i++) {
         struct param *p = &t->model.params.list[i];
-        struct tensor *all[] = { p->m, p->v, p->t->grad };
-        for (int k = 0; k < ARRAY_LEN(all); k++)
+        struct tensor *all[] = { p->t->grad, p->m, p->v };
+        for (int k = 0; k < (moments ? ARRAY_LEN(all) : 1); k++)
             t->device.driver->kernels->fill(&t->work.ctx, all[k], 0.0f);
     }
 }
@@ -144,10 +145,9 @@ int trainer_enter_stage(struct trainer *t, bool fresh, struct error *err)
         return -1;
     choose_params(t, stage);
     set_schedule(t, stage);
-    if (fresh) {
-        zero_moments(t);
+    zero_state(t, fresh);
+    if (fresh)
         workspace_seed(&t->work, t->seed + (uint64_t)t->state.stage, 0);
-    }
     return 0;
 }
 
