@@ -72,6 +72,11 @@ static char *words(const char *name)
     return s;
 }
 
+static const char *new_name(const struct altering *w, int element)
+{
+    return w->a->renamed ? w->a->renamed[element] : NULL;
+}
+
 static int add_table(struct altering *w, const char *name, const char *text)
 {
     char *low = lower(name), *plain = words(text);
@@ -81,7 +86,7 @@ static int add_table(struct altering *w, const char *name, const char *text)
     return t;
 }
 
-/* A copy of column c of the schema under another name, with its type; referenced: foreign keys may point at it. */
+/* A copy of column c of the schema under the given name, with its type; referenced: foreign keys may point at it. */
 static int add_copy(struct altering *w, int table, int c, const char *name, const char *text, bool referenced)
 {
     struct copies *k = &w->copies[c];
@@ -95,6 +100,14 @@ static int add_copy(struct altering *w, int table, int c, const char *name, cons
     free(low);
     free(plain);
     return at;
+}
+
+/* A copy under the column's own name, or the one it gets everywhere. */
+static int add_plain_copy(struct altering *w, int table, int c, bool referenced)
+{
+    const char *name = new_name(w, w->s->n_tables + c);
+    const struct schema_column *from = &w->s->columns[c];
+    return add_copy(w, table, c, name ? name : from->name, name ? name : from->text, referenced);
 }
 
 /* Which name stands where the element stood. */
@@ -130,7 +143,7 @@ static void add_columns(struct altering *w, int table, int t)
             add_named_column(w, table, c, a->names[first]);
             continue;
         }
-        int at = add_copy(w, table, c, w->s->columns[c].name, w->s->columns[c].text, true);
+        int at = add_plain_copy(w, table, c, true);
         if (w->s->columns[c].primary)
             schema_build_primary(&w->build, at);
     }
@@ -165,8 +178,7 @@ static void add_new_table(struct altering *w)
         bool wanted = a->kind == SIA_JOIN ? c == a->key || c == a->column : a->repeated && a->repeated[c];
         if (!wanted)
             continue;
-        int at = add_copy(w, table, c, w->s->columns[c].name, w->s->columns[c].text,
-                          c == a->column && w->form == ALTER_SECOND);
+        int at = add_plain_copy(w, table, c, c == a->column && w->form == ALTER_SECOND);
         if (a->kind == SIA_JOIN && c == a->key)
             schema_build_primary(&w->build, at);
     }
@@ -194,9 +206,8 @@ static void add_tables(struct altering *w)
             add_named_table(w, a->table, a->names[1 - first], a->names[1 - first]);
         if (t == n)
             break;
-        bool here = named && t == a->table;
-        add_named_table(w, t, here ? a->names[first] : w->s->tables[t].name,
-                        here ? a->names[first] : w->s->tables[t].text);
+        const char *name = named && t == a->table ? a->names[first] : new_name(w, t);
+        add_named_table(w, t, name ? name : w->s->tables[t].name, name ? name : w->s->tables[t].text);
     }
 }
 

@@ -20,7 +20,8 @@ struct alteration {
     const char *new_table;          /* J, P */
     const char *const *new_columns; /* P: "max_c" and so on */
     int n_new_columns;
-    const bool *repeated; /* P: by column number, the table's columns that the new table repeats */
+    const bool *repeated;       /* P: by column number, the table's columns that the new table repeats */
+    const char *const *renamed; /* NULL, or by element (tables, then columns): the name it gets, NULL keeps its own */
 };
 
 /* Which of the two alternatives stand: none is the schema as it was, but for the spelling. */

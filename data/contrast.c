@@ -14,8 +14,8 @@ static void contrast_release(struct contrast *c)
         free(c->questions[i].touched);
     for (int i = 0; i < c->element_keys.n; i++) {
         free(c->elements[i].repeated);
-        schema_release(&c->elements[i].both);
-        schema_release(&c->elements[i].one);
+        schema_release(&c->elements[i].both.schema);
+        schema_release(&c->elements[i].one.schema);
     }
     free(c->questions);
     free(c->elements);

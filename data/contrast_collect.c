@@ -180,6 +180,14 @@ static void add_repeated(struct contrast *c, const struct contrast_record *r)
     free(all);
 }
 
+static bool make_schema(struct contrast *c, const struct contrast_element *e, struct contrast_schema *out,
+                        enum alter_form form)
+{
+    const struct schema *s = &c->in->schemas.schemas[e->db];
+    out->placed = c->rng;
+    return alter_schema(&out->schema, s, &e->a, form, s->db_id, &c->rng) == 0;
+}
+
 static void collect_elements(struct contrast *c)
 {
     for (int i = 0; i < c->in->ambiqt.n; i++) {
@@ -190,11 +198,9 @@ static void collect_elements(struct contrast *c)
     }
     for (int i = 0; i < c->element_keys.n; i++) {
         struct contrast_element *e = &c->elements[i];
-        const struct schema *s = &c->in->schemas.schemas[e->db];
         bool renamed = e->a.kind == SIA_COLUMN || e->a.kind == SIA_TABLE;
         e->which = renamed ? (int)rng_below(&c->rng, 2) : 1;
-        e->usable = alter_schema(&e->both, s, &e->a, ALTER_BOTH, s->db_id, &c->rng) == 0 &&
-                    alter_schema(&e->one, s, &e->a, e->which ? ALTER_SECOND : ALTER_FIRST, s->db_id, &c->rng) == 0;
+        e->usable = make_schema(c, e, &e->both, ALTER_BOTH) && make_schema(c, e, &e->one, contrast_one_form(e));
     }
 }
 
@@ -212,17 +218,17 @@ static bool reads_own(struct contrast *c, struct contrast_record *r, int which)
     const struct contrast_element *e = &c->elements[r->element];
     const struct schema *s = &c->in->schemas.schemas[e->db];
     struct strings text = { 0 };
-    bool *flags = new_flags(&e->both), own = false;
+    bool *flags = new_flags(&e->both.schema), own = false;
 
-    if (contrast_touch(c, r->source->readings[which], &e->both, flags)) {
+    if (contrast_touch(c, r->source->readings[which], &e->both.schema, flags)) {
         int n = which && e->a.kind == SIA_AGGREGATE ? e->a.n_new_columns : 1;
         for (int i = n - 1; i >= 0; i--)
-            if (is_touched(&e->both, flags, alter_name(&text, s, &e->a, which, i))) {
+            if (is_touched(&e->both.schema, flags, alter_name(&text, s, &e->a, which, i))) {
                 r->aggregate = i;
                 own = true;
             }
         for (int i = 0; i < (which ? 1 : e->a.n_new_columns + (e->a.kind != SIA_AGGREGATE)); i++)
-            own = own && !is_touched(&e->both, flags, alter_name(&text, s, &e->a, 1 - which, i));
+            own = own && !is_touched(&e->both.schema, flags, alter_name(&text, s, &e->a, 1 - which, i));
     }
     strings_release(&text);
     free(flags);
@@ -245,7 +251,7 @@ static enum loss judge(struct contrast *c, struct contrast_record *r, const bool
         return LOSS_NAMES;
     bool touched = e->a.column < 0 ? q->touched[e->a.table] : q->touched[s->n_tables + e->a.column];
     if (!touched || !reads_own(c, r, 0) || !reads_own(c, r, 1) ||
-        !contrast_touch(c, r->source->readings[e->which], &e->one, NULL))
+        !contrast_touch(c, r->source->readings[e->which], &e->one.schema, NULL))
         return LOSS_READINGS;
     return LOSS_NONE;
 }

@@ -57,8 +57,8 @@ static bool records_fit(const void *context, int i, int j)
 /* Both questions' own SQL still resolves on the other's schema: an invented name may clash with theirs. */
 static bool resolves_crossed(struct contrast *c, const struct contrast_record *a, const struct contrast_record *b)
 {
-    return contrast_touch(c, a->source->original, &c->elements[b->element].both, NULL) &&
-           contrast_touch(c, b->source->original, &c->elements[a->element].both, NULL);
+    return contrast_touch(c, a->source->original, &c->elements[b->element].both.schema, NULL) &&
+           contrast_touch(c, b->source->original, &c->elements[a->element].both.schema, NULL);
 }
 
 /* Hands a schema over to the data set under the next free number of its database. */
@@ -73,16 +73,19 @@ static const char *give_schema(struct contrast *c, struct dataset *out, struct s
     return s->db_id;
 }
 
-static void emit(struct contrast *c, struct example_list *to, const struct contrast_record *r, const char *db_id,
-                 enum example_slice slice, const char *first, const char *second)
+static void emit(struct contrast *c, struct example_list *to, const struct contrast_record *r,
+                 const struct contrast_schema *on, enum example_slice slice, const char *first, const char *second)
 {
     const struct contrast_element *e = &c->elements[r->element];
     const struct schema *s = &c->in->schemas.schemas[e->db];
-    struct example x = { .id = "", .db_id = db_id, .source_db = s->db_id, .question = r->source->question };
+    struct example x = { .id = "", .db_id = on->schema.db_id, .source_db = s->db_id, .question = r->source->question };
 
     x.slice = slice;
     x.kind = e->a.kind;
     x.ambiguous = second != NULL;
+    for (int i = 0; i < RENAMED_FORMS; i++)
+        if (on->renamed[i])
+            x.renamed[x.n_renamed++] = on->renamed[i];
     x.sql[x.n_sql++] = first;
     if (second) {
         x.sql[x.n_sql++] = second;
@@ -95,25 +98,42 @@ static void emit(struct contrast *c, struct example_list *to, const struct contr
 /* What one record of a pair gives: it stands on its own altered schema, on the other's, on the original one and on the
  * one with a single alternative. */
 static void emit_record(struct contrast *c, struct example_list *to, const struct contrast_record *r,
-                        const struct contrast_record *other, const char *plain)
+                        const struct contrast_record *other, const struct contrast_schema *plain)
 {
     const struct contrast_element *e = &c->elements[r->element];
     const char *const *readings = r->source->readings, *original = r->source->original;
 
-    emit(c, to, r, e->both.db_id, EXAMPLE_CROSSED, readings[0], readings[1]);
-    emit(c, to, r, c->elements[other->element].both.db_id, EXAMPLE_CROSSED, original, NULL);
+    emit(c, to, r, &e->both, EXAMPLE_CROSSED, readings[0], readings[1]);
+    emit(c, to, r, &c->elements[other->element].both, EXAMPLE_CROSSED, original, NULL);
     emit(c, to, r, plain, EXAMPLE_PRESENCE, original, NULL);
-    emit(c, to, r, e->one.db_id, EXAMPLE_PRESENCE, readings[e->which], NULL);
+    emit(c, to, r, &e->one, EXAMPLE_PRESENCE, readings[e->which], NULL);
 }
 
-static void give_element(struct contrast *c, struct dataset *out, int element, int *number)
+static void give_renamed(struct contrast *c, struct dataset *out, int db, const struct alteration *a,
+                         enum alter_form form, struct contrast_schema *of, int *number)
+{
+    uint64_t key[2] = { c->options->seed, hash_bytes(HASH_START, of->schema.db_id, strlen(of->schema.db_id)) };
+    struct rng rng = { .seed = hash_bytes(HASH_START, key, sizeof key) };
+
+    for (int i = 0; i < RENAMED_FORMS; i++) {
+        struct schema s;
+        if (contrast_rename(c, &s, db, a, form, of->placed, &rng) == 0)
+            of->renamed[i] = give_schema(c, out, &s, db, number);
+    }
+}
+
+static void give_element(struct contrast *c, struct dataset *out, int element, enum fold fold, int *number)
 {
     struct contrast_element *e = &c->elements[element];
     if (e->emitted)
         return;
     bool both_first = rng_below(&c->rng, 2); /* so that the number does not tell the slice */
-    give_schema(c, out, both_first ? &e->both : &e->one, e->db, number);
-    give_schema(c, out, both_first ? &e->one : &e->both, e->db, number);
+    give_schema(c, out, both_first ? &e->both.schema : &e->one.schema, e->db, number);
+    give_schema(c, out, both_first ? &e->one.schema : &e->both.schema, e->db, number);
+    if (fold == FOLD_TRAIN) {
+        give_renamed(c, out, e->db, &e->a, ALTER_BOTH, &e->both, number);
+        give_renamed(c, out, e->db, &e->a, contrast_one_form(e), &e->one, number);
+    }
     e->emitted = true;
 }
 
@@ -126,17 +146,20 @@ struct db_pairs {
 static void emit_db(struct contrast *c, struct dataset *out, int db, const struct db_pairs *p, enum fold fold)
 {
     const struct alteration none = { .kind = SIA_TABLE, .table = -1, .column = -1, .key = -1 };
-    struct schema plain;
+    struct contrast_schema plain = { .placed = c->rng };
     int number = 0;
 
-    CHECK(alter_schema(&plain, &c->in->schemas.schemas[db], &none, ALTER_NONE, "plain", &c->rng) == 0, "plain schema");
-    const char *plain_id = give_schema(c, out, &plain, db, NULL);
+    CHECK(alter_schema(&plain.schema, &c->in->schemas.schemas[db], &none, ALTER_NONE, "plain", &c->rng) == 0,
+          "plain schema");
+    give_schema(c, out, &plain.schema, db, NULL);
+    if (fold == FOLD_TRAIN)
+        give_renamed(c, out, db, &none, ALTER_NONE, &plain, &number);
     for (int i = 0; i < p->n; i++) {
         const struct contrast_record *a = &c->records[p->pairs[i].a], *b = &c->records[p->pairs[i].b];
-        give_element(c, out, a->element, &number);
-        give_element(c, out, b->element, &number);
-        emit_record(c, &out->folds[fold], a, b, plain_id);
-        emit_record(c, &out->folds[fold], b, a, plain_id);
+        give_element(c, out, a->element, fold, &number);
+        give_element(c, out, b->element, fold, &number);
+        emit_record(c, &out->folds[fold], a, b, &plain);
+        emit_record(c, &out->folds[fold], b, a, &plain);
     }
 }
 

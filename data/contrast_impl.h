@@ -14,15 +14,24 @@ struct contrast_question {
     bool *touched; /* by any of its SQL: tables, then columns of the database */
 };
 
+enum { RENAMED_FORMS = 3 }; /* of every training schema */
+
+/* A schema that examples stand on. */
+struct contrast_schema {
+    struct schema schema; /* moves to the data set, but for its db_id */
+    struct rng placed;    /* as it was before what is new was placed: the same again places it in the same way */
+    const char *renamed[RENAMED_FORMS]; /* db_ids, NULL outside the training fold */
+};
+
 /* An element that some record doubles. */
 struct contrast_element {
     int db;
     struct alteration a;
-    bool *repeated;          /* what a.repeated points at */
-    bool usable;             /* the schemas could be made */
-    struct schema both, one; /* both alternatives; exactly one of them */
-    int which;               /* the alternative that stands in `one` */
-    bool emitted;            /* the schemas were handed to the data set */
+    bool *repeated;                   /* what a.repeated points at */
+    bool usable;                      /* the schemas could be made */
+    struct contrast_schema both, one; /* both alternatives; exactly one of them */
+    int which;                        /* the alternative that stands in `one` */
+    bool emitted;                     /* the schemas were handed to the data set */
 };
 
 struct contrast_record {
@@ -44,12 +53,22 @@ struct contrast {
     struct rng rng;
 };
 
+static inline enum alter_form contrast_one_form(const struct contrast_element *e)
+{
+    return e->which ? ALTER_SECOND : ALTER_FIRST;
+}
+
 /* Finds each record's question and element, makes the altered schemas, and marks as unusable what
  * cannot be trusted: SQL that does not resolve, readings that do not read their alternative, names that clash. */
 int contrast_collect(struct contrast *c, struct error *err);
 
 /* Whether a query resolves on a schema; flags (n_tables + n_columns, may be NULL) gain what it touches. */
 bool contrast_touch(struct contrast *c, const char *sql, const struct schema *s, bool *flags);
+
+/* The schema of database db that alteration a gave in that form, with some of its other elements under one of the names
+ * that the corpus knows for them.  rng picks them; placed is that of the schema's making.  -1 when that cannot be. */
+int contrast_rename(const struct contrast *c, struct schema *out, int db, const struct alteration *a,
+                    enum alter_form form, struct rng placed, struct rng *rng);
 
 /* Pairs the usable records and writes the examples of every pair to the folds of out. */
 int contrast_emit(struct contrast *c, struct dataset *out, struct error *err);

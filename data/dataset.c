@@ -28,6 +28,12 @@ static int check_example(const struct dataset *d, const struct example *e, struc
         if (e->alternatives[i] && example_element(s, e->alternatives[i], &table, &column))
             return error_set(err, EXIT_CODE_DATA, "example %s: schema %s has no element \"%s\"", e->id, e->db_id,
                              e->alternatives[i]);
+    for (int i = 0; i < e->n_renamed; i++) {
+        const struct schema *r = schema_find(&d->schemas, e->renamed[i]);
+        if (!r || r->n_tables != s->n_tables || r->n_columns != s->n_columns)
+            return error_set(err, EXIT_CODE_DATA, "example %s: renamed schema \"%s\" %s", e->id, e->renamed[i],
+                             r ? "has not as many tables and columns as db_id's" : "is not in tables.json");
+    }
     return 0;
 }
 

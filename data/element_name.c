@@ -8,6 +8,11 @@ static bool is_letter(unsigned char c)
     return c >= 0x80 || isalnum(c);
 }
 
+static char lower(unsigned char c)
+{
+    return (char)(c < 0x80 ? tolower(c) : c);
+}
+
 static bool ends_with(const char *w, int n, const char *end)
 {
     int k = (int)strlen(end);
@@ -44,27 +49,31 @@ uint32_t word_hash(const char *word)
     return hash_word(word, (int)strlen(word));
 }
 
-static void read_words(struct element_name *n, const char *text)
+int words_read(const char *text, uint32_t *out, int most)
 {
     char word[NAME_MAX_LETTERS];
-    int len = 0;
+    int len = 0, n = 0;
 
     for (const char *s = text;; s++) {
         unsigned char c = (unsigned char)*s;
         if (is_letter(c)) {
-            char low = c < 0x80 ? (char)tolower(c) : (char)c;
             if (len < NAME_MAX_LETTERS)
-                word[len++] = low;
-            if (n->n_letters < NAME_MAX_LETTERS)
-                n->letters[n->n_letters++] = low;
+                word[len++] = lower(c);
         } else if (len) {
-            if (n->n_words < NAME_MAX_WORDS)
-                n->words[n->n_words++] = hash_word(word, len);
+            if (n < most)
+                out[n++] = hash_word(word, len);
             len = 0;
         }
         if (!c)
-            break;
+            return n;
     }
+}
+
+static void read_letters(struct element_name *n, const char *text)
+{
+    for (const char *s = text; *s && n->n_letters < NAME_MAX_LETTERS; s++)
+        if (is_letter((unsigned char)*s))
+            n->letters[n->n_letters++] = lower((unsigned char)*s);
 }
 
 /* Keeps the list sorted and without repeats; there are at most fifty. */
@@ -84,7 +93,8 @@ static void insert_trigram(struct element_name *n, uint32_t g)
 void element_name_read(struct element_name *n, const char *text)
 {
     *n = (struct element_name){ 0 };
-    read_words(n, text);
+    n->n_words = words_read(text, n->words, NAME_MAX_WORDS);
+    read_letters(n, text);
     for (int i = -2; n->n_letters && i < n->n_letters; i++) {
         uint32_t g = 0;
         for (int k = i; k < i + 3; k++)

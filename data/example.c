@@ -34,6 +34,8 @@ void example_list_add(struct example_list *l, const struct example *e)
         copy->sql[i] = keep(&l->text, e->sql[i]);
     for (int i = 0; i < 2; i++)
         copy->alternatives[i] = keep(&l->text, e->alternatives[i]);
+    for (int i = 0; i < e->n_renamed; i++)
+        copy->renamed[i] = keep(&l->text, e->renamed[i]);
 }
 
 /* The number of the word that a field holds; -1 when it is none of them. */
@@ -90,7 +92,9 @@ static int parse(struct example *e, const json_t *o, const char *where, struct e
         !(e->question = json_get_string(o, "question", where, err)))
         return -1;
     e->n_sql = get_strings(o, "sql", 1, EXAMPLE_MAX_SQL, e->sql, where, err);
-    return e->n_sql < 0 ? -1 : parse_labels(e, o, where, err);
+    if (json_object_get(o, "renamed"))
+        e->n_renamed = get_strings(o, "renamed", 0, EXAMPLE_MAX_RENAMED, e->renamed, where, err);
+    return e->n_sql < 0 || e->n_renamed < 0 ? -1 : parse_labels(e, o, where, err);
 }
 
 int example_list_read(struct example_list *l, const char *path, struct error *err)
@@ -137,6 +141,8 @@ int example_write(struct out_file *o, const struct example *e, struct error *err
                           example_slice_name(e->slice), "kind", sia_kind_letter(e->kind), "ambiguous",
                           (int)e->ambiguous, "alternatives", string_array(e->alternatives, e->alternatives[0] ? 2 : 0));
     CHECK(v, "example %s is not UTF-8", e->id); /* what was read by jansson is */
+    if (e->n_renamed)
+        json_object_set_new(v, "renamed", string_array(e->renamed, e->n_renamed));
     int rc = json_write_line(o, v, err);
     json_decref(v);
     return rc;

@@ -24,7 +24,7 @@ const char *sia_kind_letter(enum sia_kind k);
 enum example_slice { EXAMPLE_CROSSED, EXAMPLE_PRESENCE, EXAMPLE_THESIS, EXAMPLE_SLICES };
 const char *example_slice_name(enum example_slice s);
 
-enum { EXAMPLE_MAX_SQL = 4 };
+enum { EXAMPLE_MAX_SQL = 4, EXAMPLE_MAX_RENAMED = 4 };
 
 struct example {
     const char *id, *db_id, *source_db, *question;
@@ -40,6 +40,10 @@ struct example {
      * example_element finds them.
      */
     const char *alternatives[2];
+    /* Training only: schemas with the elements of db_id in the same order, some under other names that mean the same.
+     * The labels hold for them too; the SQL and the alternatives' names need not. */
+    const char *renamed[EXAMPLE_MAX_RENAMED];
+    int n_renamed;
 };
 
 struct example_list {

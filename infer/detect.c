@@ -97,6 +97,7 @@ static int read_item(struct detector *d, struct record *r, struct gate_item *ite
     if (n == 0 || n > d->model.glue.max_question)
         return error_set(err, EXIT_CODE_DATA, "%s: question: %lld tokens, 1 to %d wanted", where, (long long)n,
                          d->model.glue.max_question);
+    item->text = r->question;
     item->question = r->ids.items;
     item->n_question = (int)n;
     return 0;

@@ -208,11 +208,14 @@ static void lists_init(struct graph_lists *l, const struct gate_item *items, int
                                .pairs = xmalloc((size_t)n * sizeof *l->pairs),
                                .u = xmalloc(pairs * sizeof *l->u),
                                .v = xmalloc(pairs * sizeof *l->v),
-                               .features = xmalloc(pairs * SCHEMA_PAIR_FEATURES * sizeof *l->features) };
+                               .features = xmalloc(pairs * GATE_PAIR_FEATURES * sizeof *l->features) };
 }
 
-static void lists_add(struct graph_lists *l, const struct schema_input *in, int item)
+static void lists_add(struct graph_lists *l, const struct gate_item *of, int item)
 {
+    const struct schema_input *in = of->schema;
+    float *features = l->features + (size_t)l->n_pairs * GATE_PAIR_FEATURES;
+
     for (int i = 0; i < in->graph.n_edges; i++) {
         const struct schema_edge *e = &in->graph.edges[i];
         l->edges[l->n_edges++] = (struct edge){ l->n_nodes + e->source, l->n_nodes + e->target, e->type };
@@ -221,9 +224,10 @@ static void lists_add(struct graph_lists *l, const struct schema_input *in, int 
         const struct schema_pair *p = &in->pairs[i];
         l->u[l->n_pairs] = l->n_nodes + p->u;
         l->v[l->n_pairs] = l->n_nodes + p->v;
-        memcpy(l->features + (size_t)l->n_pairs * SCHEMA_PAIR_FEATURES, p->features, sizeof p->features);
+        memcpy(features + (size_t)i * GATE_PAIR_FEATURES, p->features, sizeof p->features);
         l->n_pairs++;
     }
+    mention_features(in->schema, of->text, in->pairs, in->n_pairs, features + SCHEMA_PAIR_FEATURES, GATE_PAIR_FEATURES);
     l->nodes[item] = in->n_nodes;
     l->pairs[item] = in->n_pairs;
     l->n_nodes += in->n_nodes;
@@ -247,13 +251,13 @@ void gate_graph_build(struct ctx *c, const struct gate_item *items, int n, const
     *graph = (struct gate_graph){ 0 };
     lists_init(&l, items, n);
     for (int i = 0; i < n; i++)
-        lists_add(&l, items[i].schema, i);
+        lists_add(&l, &items[i], i);
     graph->graph = batch_graph(c, l.edges, l.n_edges, l.n_nodes);
     graph->nodes = batch_seqs(c, l.nodes, n);
     if (config->classifier == CLASSIFIER_PAIR) {
         graph->u = batch_index(c, l.u, l.n_pairs, l.n_nodes);
         graph->v = batch_index(c, l.v, l.n_pairs, l.n_nodes);
-        graph->features = batch_f32(c, l.features, l.n_pairs, SCHEMA_PAIR_FEATURES, F32);
+        graph->features = batch_f32(c, l.features, l.n_pairs, GATE_PAIR_FEATURES, F32);
         graph->pairs = batch_seqs(c, l.pairs, n);
     }
     lists_release(&l);

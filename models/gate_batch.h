@@ -9,15 +9,20 @@
 #ifndef MODELS_GATE_BATCH_H
 #define MODELS_GATE_BATCH_H
 
+#include "data/mention.h"
 #include "kernels/batch.h"
 #include "kernels/rng.h"
 #include "models/gatekeeper.h"
 #include "models/schema_input.h"
 
+/* What is said of a candidate pair: its schema features, then how the question mentions it. */
+enum { GATE_PAIR_FEATURES = SCHEMA_PAIR_FEATURES + MENTION_FEATURES };
+
 /* One question on one schema; borrows everything. */
 struct gate_item {
     const struct schema_input *schema;
-    const int32_t *question; /* token ids without special tokens */
+    const char *text;
+    const int32_t *question; /* token ids of text without special tokens */
     int n_question;
 };
 

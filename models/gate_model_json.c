@@ -41,7 +41,7 @@ static const struct field fields[] = {
     { "gat_heads", AT(config.gat_heads), NULL, 1, 1024 },
     { "edge_types", AT(config.edge_types), NULL, SCHEMA_EDGE_TYPES, SCHEMA_EDGE_TYPES },
     { "pair_hidden", AT(config.pair_hidden), NULL, 1, 1 << 20 },
-    { "pair_features", AT(config.pair_features), NULL, SCHEMA_PAIR_FEATURES, SCHEMA_PAIR_FEATURES },
+    { "pair_features", AT(config.pair_features), NULL, GATE_PAIR_FEATURES, GATE_PAIR_FEATURES },
 };
 
 struct real {

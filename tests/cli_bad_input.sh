@@ -70,7 +70,10 @@ mkdir good
 for fold in train valid test; do
     grep '"slice":"crossed"' all/$fold.jsonl | head -n 40 >good/$fold.jsonl
 done
-sed -E 's/.*("db_id":"[^"]*").*/\1/' good/*.jsonl | sort -u >ids
+{
+    sed -E 's/.*("db_id":"[^"]*").*/\1/' good/*.jsonl
+    grep -Eho '"renamed":[^]]*' good/*.jsonl | grep -o '"[^"]*__[0-9]*"' | sed 's/^/"db_id":/'
+} | sort -u >ids
 { echo '[' && grep -F -f ids all/tables.json | sed 's/^,//; $!s/$/,/' && echo ']'; } >good/tables.json
 cp all/db/bakery.sqlite good.sqlite
 rm -rf all ids
@@ -172,6 +175,7 @@ for change in \
     '3s/"ambiguous":(true|false)/"ambiguous":1/ ambiguous' \
     '3s/"alternatives":.*/"alternatives":["a"]}/ alternatives' \
     '3s/"id":"[^"]*"/"id":["a"]/ id' \
+    '3s/"id":/"renamed":["a","b","c","d","e"],"id":/ renamed' \
     '3s/"question":/"id":"again","question":/ duplicate' \
     '3s/..$// expected' \
     '3s/"question":"/&\\u0000/ u0000' \
@@ -184,6 +188,11 @@ done
 folder good bad
 sed -i '3s/"db_id":"[^"]*"/"db_id":"nobody"/' bad/valid.jsonl
 expect 3 "bad/valid.jsonl: .*db_id \"nobody\"" gatekeeper --data bad
+folder good bad
+sed -i -E '3s/"renamed":\["[^"]*"/"renamed":["nobody"/' bad/train.jsonl
+expect 3 "bad/train.jsonl: .*renamed schema \"nobody\" is not in" gatekeeper --data bad
+sed -i -E "3s/\"nobody\"/\"$(sed -nE '2s/.*"db_id":"([^"]*)".*/\1/p' good/tables.json)\"/" bad/train.jsonl
+expect 3 "bad/train.jsonl: .*has not as many tables" gatekeeper --data bad
 folder good bad && : >bad/train.jsonl
 expect 3 "0 training" gatekeeper --data bad
 folder good bad && cp bad/train.jsonl bad/valid.jsonl

@@ -1,10 +1,8 @@
-/* Contrastive data: altered schemas, crossed pairs, folds, thesis labels; on a hand-made corpus and on the real one. */
+/* Contrastive data: crossed pairs, folds, thesis labels; on a hand-made corpus and on the real one. */
 #include "tests/support/corpus.h"
 #include "tests/support/support.h"
 
-#include "data/alter.h"
 #include "data/contrast.h"
-#include "data/schema_build.h"
 #include "data/thesis_columns.h"
 
 #include <stdio.h>
@@ -24,138 +22,6 @@ static int tear_down(void **state)
 }
 
 static const struct contrast_options usual = { .seed = 1, .test_share = 0.2, .valid_share = 0.2 };
-
-/* "table: column, column*; ..." with * behind key columns, then "from>to" for each foreign key. */
-static char *describe(const struct schema *s)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *f = open_memstream(&text, &size);
-
-    for (int t = 0; t < s->n_tables; t++) {
-        fprintf(f, "%s%s(%s):", t ? "; " : "", s->tables[t].name, s->tables[t].text);
-        for (int i = 0; i < s->tables[t].n_columns; i++) {
-            const struct schema_column *c = &s->columns[s->tables[t].first_column + i];
-            fprintf(f, " %s%s", c->name, c->primary ? "*" : "");
-        }
-    }
-    for (int k = 0; k < s->n_foreign_keys; k++) {
-        const struct schema_column *a = &s->columns[s->foreign_keys[k].from], *b = &s->columns[s->foreign_keys[k].to];
-        fprintf(f, " | %s.%s>%s.%s", s->tables[a->table].name, a->name, s->tables[b->table].name, b->name);
-    }
-    fclose(f);
-    return text;
-}
-
-/* Some seed must give the wanted description: what is added stands anywhere. */
-static void assert_altered(const struct schema *s, const struct alteration *a, enum alter_form form, const char *wanted)
-{
-    char *text = NULL;
-    for (uint64_t seed = 0; seed < 200; seed++) {
-        struct rng rng = { .seed = seed };
-        struct schema out;
-        assert_int_equal(alter_schema(&out, s, a, form, "x", &rng), 0);
-        free(text);
-        text = describe(&out);
-        schema_release(&out);
-        if (strcmp(text, wanted) == 0)
-            break;
-    }
-    assert_string_equal(text, wanted);
-    free(text);
-}
-
-static struct alteration find(const struct schema *s, const struct ambiqt_record *r)
-{
-    struct alteration a;
-    assert_int_equal(alteration_find(&a, s, r), 0);
-    return a;
-}
-
-#define BOAT "boat(boat): boat_id* colour length age"
-#define CREW "crew(crew member): crew_id* wage rank boat_id leader"
-#define KEYS " | crew.boat_id>boat.boat_id | crew.leader>crew.crew_id"
-
-static void schemas_are_altered(void **state)
-{
-    struct error err = { 0 };
-    struct schema_set set;
-
-    corpus_write(*state, 1);
-    assert_int_equal(schema_set_open(&set, test_file(*state, "tables.json", NULL), &err), 0);
-    const struct schema *s = &set.schemas[0];
-    struct ambiqt_record r = {
-        .kind = SIA_COLUMN, .table = "boat", .column = "boat_id", .names = { "Hull_No", "key" }
-    };
-    struct alteration a = find(s, &r);
-    assert_altered(s, &a, ALTER_NONE, BOAT "; " CREW KEYS);
-    assert_altered(s, &a, ALTER_SECOND,
-                   "boat(boat): key* colour length age; " CREW " | crew.boat_id>boat.key | crew.leader>crew.crew_id");
-    assert_altered(s, &a, ALTER_BOTH,
-                   "boat(boat): key* colour length hull_no* age; " CREW
-                   " | crew.boat_id>boat.key | crew.boat_id>boat.hull_no | crew.leader>crew.crew_id");
-    r = (struct ambiqt_record){ .kind = SIA_TABLE, .table = "crew", .names = { "Staff", "ShipTeam" } };
-    a = find(s, &r);
-    assert_altered(s, &a, ALTER_FIRST,
-                   BOAT "; staff(staff): crew_id* wage rank boat_id leader"
-                        " | staff.boat_id>boat.boat_id | staff.leader>staff.crew_id");
-    assert_altered(s, &a, ALTER_BOTH,
-                   "shipteam(ship team): crew_id* wage rank boat_id leader; " BOAT
-                   "; staff(staff): crew_id* wage rank boat_id leader | shipteam.boat_id>boat.boat_id | "
-                   "staff.boat_id>boat.boat_id | shipteam.leader>shipteam.crew_id | staff.leader>staff.crew_id");
-    r = (struct ambiqt_record){
-        .kind = SIA_JOIN, .table = "crew", .column = "wage", .key = "crew_id", .new_table = "crew_wage"
-    };
-    a = find(s, &r);
-    assert_altered(s, &a, ALTER_BOTH,
-                   BOAT "; crew_wage(crew member wage): crew_id* wage; " CREW KEYS " | crew_wage.crew_id>crew.crew_id");
-    assert_altered(s, &a, ALTER_SECOND,
-                   BOAT "; crew_wage(crew member wage): crew_id* wage; crew(crew member): crew_id* "
-                        "rank boat_id leader" KEYS " | crew_wage.crew_id>crew.crew_id");
-    bool repeated[16] = { false };
-    repeated[schema_column_find(s, 1, "rank")] = repeated[schema_column_find(s, 1, "boat_id")] = true;
-    r = (struct ambiqt_record){ .kind = SIA_AGGREGATE,
-                                .table = "crew",
-                                .column = "wage",
-                                .key = "crew_id",
-                                .new_table = "crew_wage",
-                                .new_columns = { "max_wage" },
-                                .n_new_columns = 1 };
-    a = find(s, &r);
-    a.repeated = repeated;
-    assert_altered(s, &a, ALTER_BOTH,
-                   "crew_wage(crew member wage): rank boat_id max_wage; " BOAT "; " CREW
-                   " | crew_wage.boat_id>boat.boat_id | crew.boat_id>boat.boat_id | "
-                   "crew.leader>crew.crew_id");
-    schema_set_close(&set);
-}
-
-static void unusable_names_are_refused(void **state)
-{
-    static const struct ambiqt_record bad[] = {
-        { .kind = SIA_COLUMN, .table = "boat", .column = "colour", .names = { "hue", "Length" } },
-        { .kind = SIA_COLUMN, .table = "boat", .column = "colour", .names = { "hue", "HUE" } },
-        { .kind = SIA_COLUMN, .table = "boat", .column = "colour", .names = { "hue", "a.b" } },
-        { .kind = SIA_COLUMN, .table = "boat", .column = "colour", .names = { "", "b" } },
-        { .kind = SIA_TABLE, .table = "boat", .names = { "Crew", "ship" } },
-        { .kind = SIA_JOIN, .table = "boat", .column = "colour", .key = "boat_id", .new_table = "crew" },
-    };
-    struct error err = { 0 };
-    struct schema_set set;
-    struct schema out;
-    struct rng rng = { 0 };
-
-    corpus_write(*state, 1);
-    assert_int_equal(schema_set_open(&set, test_file(*state, "tables.json", NULL), &err), 0);
-    for (int i = 0; i < ARRAY_LEN(bad); i++) {
-        struct alteration a = find(&set.schemas[0], &bad[i]);
-        assert_int_equal(alter_schema(&out, &set.schemas[0], &a, ALTER_BOTH, "x", &rng), -1);
-    }
-    const struct ambiqt_record absent = { .kind = SIA_COLUMN, .table = "boat", .column = "wage" };
-    struct alteration a;
-    assert_int_equal(alteration_find(&a, &set.schemas[0], &absent), -1);
-    schema_set_close(&set);
-}
 
 static void count(const struct dataset *d, enum example_slice slice, int counts[SIA_KINDS][2])
 {
@@ -186,7 +52,7 @@ static void every_pair_gives_four_examples_and_four_beside(void **state)
     }
     for (int f = 1; f < FOLDS; f++) /* one database of five each */
         assert_int_equal(d.folds[f].n, 32);
-    assert_int_equal(d.schemas.n, 5 * (1 + 8 * 2));
+    assert_int_equal(d.schemas.n, (5 + 3 * 3) * (1 + 8 * 2)); /* three renamed forms of those of three databases */
     dataset_release(&d);
 }
 
@@ -228,6 +94,58 @@ static void readings_and_alternatives_fit(void **state)
         assert_int_equal(yes, 5);
         assert_int_equal(no, 5);
     }
+    dataset_release(&d);
+}
+
+static bool is_alternative(const struct example *e, const struct schema *s, int element)
+{
+    for (int i = 0; i < 2; i++) {
+        int table, column;
+        if (e->alternatives[i] && example_element(s, e->alternatives[i], &table, &column) == 0 &&
+            element == (column < 0 ? table : s->n_tables + column))
+            return true;
+    }
+    return false;
+}
+
+/* How many elements have another name; those the example is about never do, and none changes its table or type. */
+static int count_renamed(const struct example *e, const struct schema *s, const struct schema *r)
+{
+    int n = 0;
+
+    assert_int_equal(s->n_foreign_keys, r->n_foreign_keys);
+    for (int i = 0; i < s->n_tables; i++)
+        if (strcmp(s->tables[i].name, r->tables[i].name) != 0) {
+            assert_false(is_alternative(e, s, i));
+            n++;
+        }
+    for (int i = 0; i < s->n_columns; i++) {
+        assert_int_equal(s->columns[i].table, r->columns[i].table);
+        assert_int_equal(s->columns[i].type, r->columns[i].type);
+        if (strcmp(s->columns[i].name, r->columns[i].name) != 0) {
+            assert_false(is_alternative(e, s, s->n_tables + i));
+            n++;
+        }
+    }
+    return n;
+}
+
+static void training_schemas_come_renamed_too(void **state)
+{
+    struct error err = { 0 };
+    struct dataset d;
+    int renamed = 0;
+
+    corpus_write(*state, 5);
+    assert_int_equal(contrast_build(&d, &usual, *state, *state, &err), 0);
+    for (int f = 0; f < FOLDS; f++)
+        for (int i = 0; i < d.folds[f].n; i++) {
+            const struct example *e = &d.folds[f].items[i];
+            assert_int_equal(e->n_renamed > 0, f == FOLD_TRAIN);
+            for (int k = 0; k < e->n_renamed; k++)
+                renamed += count_renamed(e, schema_find(&d.schemas, e->db_id), schema_find(&d.schemas, e->renamed[k]));
+        }
+    assert_true(renamed > 100);
     dataset_release(&d);
 }
 
@@ -475,10 +393,9 @@ static void shared_corpora_keep_the_promise(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(schemas_are_altered, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(unusable_names_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_pair_gives_four_examples_and_four_beside, set_up, tear_down),
         cmocka_unit_test_setup_teardown(readings_and_alternatives_fit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(training_schemas_come_renamed_too, set_up, tear_down),
         cmocka_unit_test_setup_teardown(doubtful_records_are_left_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(seeds_decide_every_byte, set_up, tear_down),
         cmocka_unit_test_setup_teardown(leaking_folds_are_refused, set_up, tear_down),

@@ -63,10 +63,8 @@ static int alternative_node(const struct gate_example *e, int which)
     return column < 0 ? table : s->n_tables + column;
 }
 
-static int true_pair(const struct gate_example *e)
+static int true_pair(const struct gate_example *e, const struct schema_input *in)
 {
-    const struct schema_input *in = e->item.schema;
-
     if (!e->record->alternatives[0])
         return -1;
     int a = alternative_node(e, 0), b = alternative_node(e, 1);
@@ -74,6 +72,22 @@ static int true_pair(const struct gate_example *e)
         if ((in->pairs[i].u == a && in->pairs[i].v == b) || (in->pairs[i].u == b && in->pairs[i].v == a))
             return i;
     return -1;
+}
+
+/* Renamed schemas whose candidates lack the true pair teach nothing of it and are left out. */
+static int add_forms(struct builder *b, struct gate_example *e, struct error *err)
+{
+    e->pair = true_pair(e, e->item.schema);
+    e->forms[e->n_forms++] = (struct gate_form){ e->item.schema, e->pair };
+    for (int i = 0; i < e->record->n_renamed; i++) {
+        struct gate_form f = { prepare(b, e->record->renamed[i], err), -1 };
+        if (!f.schema)
+            return -1;
+        f.pair = true_pair(e, f.schema);
+        if (f.pair >= 0 || e->pair < 0)
+            e->forms[e->n_forms++] = f;
+    }
+    return 0;
 }
 
 static int tokenise(struct builder *b, struct gate_example *e, struct error *err)
@@ -87,6 +101,7 @@ static int tokenise(struct builder *b, struct gate_example *e, struct error *err
                          (long long)n, b->settings->glue->max_question);
     int32_t *ids = xmalloc((size_t)n * sizeof *ids);
     memcpy(ids, b->ids.items, (size_t)n * sizeof *ids);
+    e->item.text = text;
     e->item.question = ids;
     e->item.n_question = (int)n;
     return 0;
@@ -107,14 +122,18 @@ static void hash(struct gate_data *d, const void *p, size_t n)
 static void add_hash(struct gate_data *d, const struct gate_example *e)
 {
     const struct schema_input *in = e->item.schema;
-    const int32_t numbers[] = { e->record->ambiguous, (int32_t)e->record->slice, e->pair, e->item.n_question,
-                                in->n_nodes };
+    const int32_t numbers[] = {
+        e->record->ambiguous, (int32_t)e->record->slice, e->pair, e->item.n_question, in->n_nodes, e->n_forms
+    };
 
     hash(d, e->record->id, strlen(e->record->id) + 1);
     hash(d, numbers, sizeof numbers);
     hash(d, e->item.question, (size_t)e->item.n_question * sizeof *e->item.question);
     hash(d, e->relevant, (size_t)in->n_nodes);
-    hash(d, in->element.ids, (size_t)in->element.start[in->n_nodes] * sizeof *in->element.ids);
+    for (int i = 0; i < e->n_forms; i++) {
+        const struct token_table *texts = &e->forms[i].schema->element;
+        hash(d, texts->ids, (size_t)texts->start[in->n_nodes] * sizeof *texts->ids);
+    }
     hash(d, in->graph.edges, (size_t)in->graph.n_edges * sizeof *in->graph.edges);
 }
 
@@ -133,7 +152,10 @@ static int add_example(struct builder *b, struct gate_fold *fold, const struct e
         fold->unresolved++;
         return 0;
     }
-    e.pair = true_pair(&e);
+    if (add_forms(b, &e, err)) {
+        example_clear(&e);
+        return -1;
+    }
     fold->lost_pairs += record->alternatives[0] && e.pair < 0;
     add_hash(b->data, &e);
     fold->list[fold->n++] = e;

@@ -7,10 +7,20 @@
 #include "data/dataset.h"
 #include "models/gate_batch.h"
 
+/* A schema that an example stands on, in one of its wordings. */
+struct gate_form {
+    const struct schema_input *schema;
+    int pair; /* the candidate pair that the two alternatives are; -1: none, or not among the candidates */
+};
+
+enum { GATE_FORMS = 1 + EXAMPLE_MAX_RENAMED };
+
 struct gate_example {
     const struct example *record;
-    struct gate_item item;
-    int pair;          /* the candidate pair that the two alternatives are; -1: none, or not among the candidates */
+    struct gate_item item;              /* on the record's own schema */
+    int pair;                           /* likewise, see struct gate_form */
+    struct gate_form forms[GATE_FORMS]; /* the record's own schema, then the renamed ones */
+    int n_forms;
     uint8_t *relevant; /* [n_nodes] 1 where some gold SQL touches the element */
 };
 

@@ -33,7 +33,7 @@ static struct gatekeeper_config network_of(const struct gate_settings *s, const 
         .gat_heads = (int)s->gat_heads,
         .edge_types = SCHEMA_EDGE_TYPES,
         .pair_hidden = (int)s->pair_hidden,
-        .pair_features = SCHEMA_PAIR_FEATURES,
+        .pair_features = GATE_PAIR_FEATURES,
         .dropout = (float)s->dropout,
     };
 }

@@ -26,6 +26,7 @@ struct gate_settings {
     double pair_weight, relevance_weight, pos_weight;
     bool shuffle_schema;
     double presence;   /* share of the presence slice that is trained on */
+    double renamed;    /* share of the training questions that are read on a renamed schema */
     int64_t max_train; /* questions of one epoch, 0 for all */
     /* running */
     int64_t eval_every; /* steps between validations, 0: once an epoch */

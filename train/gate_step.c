@@ -12,6 +12,15 @@ static struct rng batch_rng(const struct trainer *t)
     return (struct rng){ .seed = hash_bytes(HASH_START, key, sizeof key) };
 }
 
+/* The schema that the question is read on this time: its own, or now and then a renamed one.  Cached states are of the
+ * former. */
+static const struct gate_form *choose_form(const struct train_step *s, const struct gate_example *e, struct rng *rng)
+{
+    bool renamed = rng_uniform(rng) < (float)s->trainer->set->renamed;
+    bool own = !renamed || e->n_forms == 1 || s->stage == STAGE_FROZEN;
+    return &e->forms[own ? 0 : 1 + rng_below(rng, (uint32_t)e->n_forms - 1)];
+}
+
 /* A neighbour by name or table when it is `hard`, else any element that no gold SQL touches; -1 when there is none. */
 static int draw_negative(const struct gate_example *e, int positive, bool hard, struct rng *rng)
 {
@@ -30,9 +39,9 @@ static int draw_negative(const struct gate_example *e, int positive, bool hard, 
     return chosen < 0 && hard ? draw_negative(e, positive, false, rng) : chosen;
 }
 
-static void add_pair(struct train_step *s, const struct gate_example *e, int node, float target)
+static void add_pair(struct train_step *s, const struct gate_item *item, int node, float target)
 {
-    text_add_element(&s->trainer->text, &e->item, node);
+    text_add_element(&s->trainer->text, item, node);
     s->target[s->n_target++] = target;
 }
 
@@ -46,43 +55,56 @@ static void init_relevance(struct train_step *s, const int *slots, int n)
     for (int i = 0; i < n; i++) {
         const struct relevant_slot *slot = &t->slots[slots[i]];
         const struct gate_example *e = &t->data.folds[FOLD_TRAIN].list[slot->example];
-        add_pair(s, e, slot->node, 1);
+        struct gate_item item = e->item;
+        item.schema = choose_form(s, e, &rng)->schema;
+        add_pair(s, &item, slot->node, 1);
         for (int k = 0; k < negatives; k++) {
             int node = draw_negative(e, slot->node, rng_u32(&rng) & 1, &rng);
             if (node >= 0)
-                add_pair(s, e, node, 0);
+                add_pair(s, &item, node, 0);
         }
     }
 }
 
-static void add_question(struct train_step *s, const struct gate_example *e)
+static void add_question(struct train_step *s, const struct gate_example *e, const struct gate_form *form)
 {
-    const struct schema_input *in = e->item.schema;
-
-    s->items[s->n_items++] = e->item;
+    s->items[s->n_items] = e->item;
+    s->items[s->n_items++].schema = form->schema;
+    s->forms[s->n_target] = form;
     s->target[s->n_target++] = e->record->ambiguous;
-    for (int i = 0; i < in->n_pairs; i++)
-        s->pair_target[s->n_pairs++] = e->record->ambiguous && i == e->pair;
-    for (int i = 0; i < in->n_nodes; i++)
+    for (int i = 0; i < form->schema->n_nodes; i++)
         s->relevance_target[s->n_nodes++] = e->relevant[i];
+}
+
+static void add_pair_targets(struct train_step *s)
+{
+    size_t n = 0;
+
+    for (int i = 0; i < s->n_items; i++)
+        n += (size_t)s->items[i].schema->n_pairs;
+    s->pair_target = xmalloc(n * sizeof *s->pair_target);
+    for (int i = 0; i < s->n_items; i++)
+        for (int p = 0; p < s->forms[i]->schema->n_pairs; p++)
+            s->pair_target[s->n_pairs++] = s->target[i] > 0 && p == s->forms[i]->pair;
 }
 
 static void init_questions(struct train_step *s, const int *batch, int n)
 {
     struct trainer *t = s->trainer;
     struct rng rng = batch_rng(t);
-    size_t nodes = 0, pairs = 0;
+    size_t nodes = 0;
 
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         nodes += (size_t)t->data.folds[FOLD_TRAIN].list[batch[i]].item.schema->n_nodes;
-        pairs += (size_t)t->data.folds[FOLD_TRAIN].list[batch[i]].item.schema->n_pairs;
-    }
     s->items = xmalloc((size_t)n * sizeof *s->items);
     s->target = xmalloc((size_t)n * sizeof *s->target);
-    s->pair_target = xmalloc(pairs * sizeof *s->pair_target);
+    s->forms = xmalloc((size_t)n * sizeof *s->forms);
     s->relevance_target = xmalloc(nodes * sizeof *s->relevance_target);
-    for (int i = 0; i < n; i++)
-        add_question(s, &t->data.folds[FOLD_TRAIN].list[batch[i]]);
+    for (int i = 0; i < n; i++) {
+        const struct gate_example *e = &t->data.folds[FOLD_TRAIN].list[batch[i]];
+        add_question(s, e, choose_form(s, e, &rng));
+    }
+    add_pair_targets(s);
     if (s->stage == STAGE_FROZEN) {
         s->states = state_cache_gather(t->cache, batch, n);
         return;
@@ -109,6 +131,7 @@ void train_step_init(struct train_step *s, struct trainer *t, enum train_stage s
 void train_step_release(struct train_step *s)
 {
     free(s->items);
+    free(s->forms);
     free(s->target);
     free(s->pair_target);
     free(s->relevance_target);

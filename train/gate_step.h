@@ -10,8 +10,9 @@
 struct train_step {
     struct trainer *trainer;
     enum train_stage stage;
-    bool update;             /* backward and optimizer too */
-    struct gate_item *items; /* questions of the batch; relevance: none */
+    bool update;                    /* backward and optimizer too */
+    struct gate_item *items;        /* questions of the batch; relevance: none */
+    const struct gate_form **forms; /* the schema of each */
     int n_items;
     float *target; /* F32 [items] ambiguous, or [pairs] relevant in the relevance stage */
     int n_target;

@@ -44,7 +44,7 @@ void gate_world_open(struct gate_world *w, const struct gate_world_settings *s)
                                    .gat_heads = 4,
                                    .edge_types = SCHEMA_EDGE_TYPES,
                                    .pair_hidden = 32,
-                                   .pair_features = SCHEMA_PAIR_FEATURES,
+                                   .pair_features = GATE_PAIR_FEATURES,
                                    .dropout = s->dropout };
     struct error err;
 
@@ -120,9 +120,11 @@ void gate_question_init(struct gate_question *q, const struct gate_world *w, str
     assert_int_equal(schema_input_init(&q->input, &q->schema, w->model.tokenizer, &settings, &err), 0);
     for (uint32_t i = 0, n = 1 + rng_below(&rng, QUESTION_WORDS); i < n; i++) {
         const char *word = word_of(&rng);
+        size_t used = strlen(q->text);
+        snprintf(q->text + used, sizeof q->text - used, "%s ", word);
         tokenizer_encode(w->model.tokenizer, word, strlen(word), 0, &q->ids, NULL);
     }
-    q->item = (struct gate_item){ &q->input, q->ids.items, (int)q->ids.count };
+    q->item = (struct gate_item){ &q->input, q->text, q->ids.items, (int)q->ids.count };
 }
 
 void gate_question_release(struct gate_question *q)

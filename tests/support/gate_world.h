@@ -37,6 +37,7 @@ void gate_world_schema(struct schema *s, int tables, uint64_t seed);
 struct gate_question {
     struct schema schema;
     struct schema_input input;
+    char text[128];
     struct ids ids;
     struct gate_item item;
 };

@@ -1,0 +1,136 @@
+#include "data/mention.h"
+
+#include "data/element_name.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { QUESTION_MAX_WORDS = 128 };
+
+/* A name's words that count, and which of them the question has. */
+struct named {
+    uint32_t words[NAME_MAX_WORDS];
+    bool said[NAME_MAX_WORDS];
+    int n;
+    bool phrase;
+};
+
+static bool among(const uint32_t *words, int n, uint32_t word)
+{
+    for (int i = 0; i < n; i++)
+        if (words[i] == word)
+            return true;
+    return false;
+}
+
+/* Drops words that hold a phrase together but name nothing. */
+static int drop_glue(uint32_t *words, int n)
+{
+    static const char *const glue[] = { "a", "an", "the", "of", "in", "on", "at", "to", "for", "by", "and", "or" };
+    uint32_t hashes[ARRAY_LEN(glue)];
+    int kept = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(glue); i++)
+        hashes[i] = word_hash(glue[i]);
+    for (int i = 0; i < n; i++)
+        if (!among(hashes, ARRAY_LEN(glue), words[i]))
+            words[kept++] = words[i];
+    return kept;
+}
+
+static bool contains_phrase(const uint32_t *words, int n, const uint32_t *phrase, int k)
+{
+    for (int i = 0; k && i + k <= n; i++)
+        if (memcmp(words + i, phrase, (size_t)k * sizeof *phrase) == 0)
+            return true;
+    return false;
+}
+
+static void read_name(struct named *name, const char *text, const uint32_t *question, int n_question)
+{
+    int kept = 0, n = drop_glue(name->words, words_read(text, name->words, NAME_MAX_WORDS));
+
+    name->phrase = contains_phrase(question, n_question, name->words, n);
+    for (int i = 0; i < n; i++)
+        if (!among(name->words, kept, name->words[i]))
+            name->words[kept++] = name->words[i];
+    name->n = kept;
+    for (int i = 0; i < kept; i++)
+        name->said[i] = among(question, n_question, name->words[i]);
+}
+
+static struct named *read_names(const struct schema *s, const char *question)
+{
+    struct named *names = xcalloc((size_t)s->n_tables + (size_t)s->n_columns, sizeof *names);
+    uint32_t words[QUESTION_MAX_WORDS];
+    int n = drop_glue(words, words_read(question, words, QUESTION_MAX_WORDS));
+
+    for (int i = 0; i < s->n_tables; i++)
+        read_name(&names[i], s->tables[i].text, words, n);
+    for (int i = 0; i < s->n_columns; i++)
+        read_name(&names[s->n_tables + i], s->columns[i].text, words, n);
+    return names;
+}
+
+/* How many words, and how many of them the question has. */
+struct tally {
+    int said, all;
+};
+
+static float share(struct tally t)
+{
+    return t.all ? (float)t.said / (float)t.all : 0;
+}
+
+/* Of a's words: those that b has too, and those that it has not. */
+static void compare(const struct named *a, const struct named *b, struct tally *shared, struct tally *own)
+{
+    *shared = *own = (struct tally){ 0 };
+    for (int i = 0; i < a->n; i++) {
+        struct tally *t = among(b->words, b->n, a->words[i]) ? shared : own;
+        t->all++;
+        t->said += a->said[i];
+    }
+}
+
+static void put(float *out, int more, float a, float b)
+{
+    out[more] = a > b ? a : b;
+    out[more + 1] = a > b ? b : a;
+}
+
+static float all_of(const struct named *a)
+{
+    struct tally all, none;
+    compare(a, a, &all, &none);
+    return share(all);
+}
+
+static const struct named *table_of(const struct schema *s, const struct named *names, int node)
+{
+    return &names[node < s->n_tables ? node : s->columns[node - s->n_tables].table];
+}
+
+static void describe(const struct schema *s, const struct named *names, const struct schema_pair *p, float *out)
+{
+    const struct named *u = &names[p->u], *v = &names[p->v];
+    struct tally shared, own_u, own_v;
+
+    compare(v, u, &shared, &own_v);
+    compare(u, v, &shared, &own_u);
+    out[MENTION_SHARED] = share(shared);
+    put(out, MENTION_OWN_MORE, share(own_u), share(own_v));
+    put(out, MENTION_ALL_MORE, all_of(u), all_of(v));
+    put(out, MENTION_PHRASE_MORE, u->phrase, v->phrase);
+    put(out, MENTION_TABLE_MORE, all_of(table_of(s, names, p->u)), all_of(table_of(s, names, p->v)));
+}
+
+void mention_features(const struct schema *s, const char *question, const struct schema_pair *pairs, int n, float *out,
+                      int stride)
+{
+    struct named *names = read_names(s, question);
+
+    for (int i = 0; i < n; i++)
+        describe(s, names, &pairs[i], out + (size_t)i * (size_t)stride);
+    free(names);
+}
