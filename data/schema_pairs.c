@@ -217,7 +217,7 @@ static int keep_best(struct drafts *d)
     return n < SCHEMA_PAIRS_MAX ? n : SCHEMA_PAIRS_MAX;
 }
 
-void schema_pairs(const struct schema *s, struct arena *a, struct schema_pair **out, int *n)
+struct schema_pair *schema_pairs(const struct schema *s, int *n)
 {
     struct drafts d = { 0 };
     struct pair_view v;
@@ -228,10 +228,11 @@ void schema_pairs(const struct schema *s, struct arena *a, struct schema_pair **
     add_tables(&d, &v);
     add_columns(&d, &v);
     *n = keep_best(&d);
-    *out = arena_alloc(a, (size_t)*n * sizeof **out);
+    struct schema_pair *out = xmalloc((size_t)*n * sizeof *out);
     for (int i = 0; i < *n; i++)
-        (*out)[i] = (struct schema_pair){ .u = d.list[i].u, .v = d.list[i].v, .kind = d.list[i].kind };
-    pair_features(&v, *out, *n);
+        out[i] = (struct schema_pair){ .u = d.list[i].u, .v = d.list[i].v, .kind = d.list[i].kind };
+    pair_features(&v, out, *n);
     pair_view_close(&v);
     free(d.list);
+    return out;
 }

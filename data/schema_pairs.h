@@ -78,7 +78,7 @@ enum {
     PAIR_WIDE_TABLE = 96      /* in tables with more columns only pairs with similar names are of kind C */
 };
 
-/* Lists the candidates by kind, u, v; the list is in a, which needs room for SCHEMA_PAIRS_MAX at most. */
-void schema_pairs(const struct schema *s, struct arena *a, struct schema_pair **out, int *n);
+/* Lists the n candidates by kind, u, v; the caller frees the list. */
+struct schema_pair *schema_pairs(const struct schema *s, int *n);
 
 #endif

@@ -59,20 +59,6 @@ static void tokenise(struct schema_input *in, const struct tokenizer *t)
     in->name.ids = name.items;
 }
 
-static int list_pairs(struct schema_input *in, struct error *err)
-{
-    struct arena a;
-    struct schema_pair *list;
-
-    if (arena_init(&a, SCHEMA_PAIRS_MAX * sizeof *list + ARENA_ALIGN, err))
-        return -1;
-    schema_pairs(in->schema, &a, &list, &in->n_pairs);
-    in->pairs = xmalloc((size_t)in->n_pairs * sizeof *list);
-    memcpy(in->pairs, list, (size_t)in->n_pairs * sizeof *list);
-    arena_release(&a);
-    return 0;
-}
-
 int schema_input_init(struct schema_input *in, const struct schema *s, const struct tokenizer *t,
                       const struct schema_input_settings *settings, struct error *err)
 {
@@ -82,7 +68,9 @@ int schema_input_init(struct schema_input *in, const struct schema *s, const str
                          s->db_id, s->n_tables, s->n_columns);
     tokenise(in, t);
     schema_graph_init(&in->graph, s, settings->graph);
-    return settings->pairs ? list_pairs(in, err) : 0;
+    if (settings->pairs)
+        in->pairs = schema_pairs(s, &in->n_pairs);
+    return 0;
 }
 
 void schema_input_release(struct schema_input *in)

@@ -8,12 +8,12 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The candidates of one schema, and the schema. */
 struct fixture {
     struct schema schema;
-    struct arena arena;
     struct schema_pair *pairs;
     int n;
 };
@@ -35,13 +35,12 @@ static void open_pairs(struct fixture *f, struct schema_build *b)
 {
     schema_build_finish(b, &f->schema);
     schema_build_release(b);
-    assert_int_equal(arena_init(&f->arena, sizeof *f->pairs * SCHEMA_PAIRS_MAX, NULL), 0);
-    schema_pairs(&f->schema, &f->arena, &f->pairs, &f->n);
+    f->pairs = schema_pairs(&f->schema, &f->n);
 }
 
 static void close_pairs(struct fixture *f)
 {
-    arena_release(&f->arena);
+    free(f->pairs);
     schema_release(&f->schema);
 }
 
@@ -300,8 +299,6 @@ struct recall {
 static void look_up(struct recall *r, const struct schema *altered, const struct schema *s, const struct alteration *a)
 {
     struct strings text = { 0 };
-    struct schema_pair *pairs;
-    struct arena arena;
     int n, element[2];
 
     for (int k = 0; k < 2; k++) {
@@ -309,8 +306,7 @@ static void look_up(struct recall *r, const struct schema *altered, const struct
         assert_int_equal(example_element(altered, alter_name(&text, s, a, k, 0), &table, &column), 0);
         element[k] = column < 0 ? table : altered->n_tables + column;
     }
-    assert_int_equal(arena_init(&arena, sizeof *pairs * SCHEMA_PAIRS_MAX, NULL), 0);
-    schema_pairs(altered, &arena, &pairs, &n);
+    struct schema_pair *pairs = schema_pairs(altered, &n);
     r->n++;
     r->pairs += n;
     for (int i = 0; i < n; i++)
@@ -318,7 +314,7 @@ static void look_up(struct recall *r, const struct schema *altered, const struct
             ((pairs[i].u == element[0] && pairs[i].v == element[1]) ||
              (a->kind <= SIA_TABLE && pairs[i].u == element[1] && pairs[i].v == element[0])))
             r->found++;
-    arena_release(&arena);
+    free(pairs);
     strings_release(&text);
 }
 
