@@ -184,6 +184,20 @@ static void test_joint(void **state)
     check_every_step(q);
 }
 
+/* One stage, in which the relevance head learns on states of an encoder that stays as it was. */
+static void test_stock(void **state)
+{
+    struct gate_request q = request(NULL);
+
+    (void)state;
+    q.settings.embedder = "stock";
+    check_every_step(q);
+    char *metrics = test_read(path_of("whole", "metrics.jsonl"));
+    assert_non_null(strstr(metrics, "\"classifier\""));
+    assert_null(strstr(metrics, "\"relevance\""));
+    free(metrics);
+}
+
 static void test_schema(void **state)
 {
     struct gate_request q = request(NULL);
@@ -279,8 +293,9 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_element), cmocka_unit_test(test_joint),   cmocka_unit_test(test_schema),
-        cmocka_unit_test(test_signal),  cmocka_unit_test(test_dry_run), cmocka_unit_test(test_stale_best),
+        cmocka_unit_test(test_element),    cmocka_unit_test(test_joint),  cmocka_unit_test(test_stock),
+        cmocka_unit_test(test_schema),     cmocka_unit_test(test_signal), cmocka_unit_test(test_dry_run),
+        cmocka_unit_test(test_stale_best),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

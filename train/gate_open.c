@@ -50,6 +50,8 @@ static struct tokenizer *learn_tokenizer(const struct dataset *d, int64_t size, 
         GROW(texts, n, cap);
         texts[n++] = train->items[i].question;
         wanted[schema_find(&d->schemas, train->items[i].db_id) - d->schemas.schemas] = true;
+        for (int k = 0; k < train->items[i].n_renamed; k++)
+            wanted[schema_find(&d->schemas, train->items[i].renamed[k]) - d->schemas.schemas] = true;
     }
     for (int i = 0; i < d->schemas.n; i++) {
         const struct schema *s = &d->schemas.schemas[i];
@@ -124,10 +126,11 @@ static void plan_stages(struct trainer *t)
 {
     bool element = t->model.net.config.encode == ENCODE_ELEMENT;
 
-    if (element && t->set->relevance_epochs > 0)
+    t->stock = element && !strcmp(t->set->embedder, "stock");
+    if (element && !t->stock && t->set->relevance_epochs > 0)
         t->stages[t->n_stages++] = STAGE_RELEVANCE;
     if (t->set->epochs > 0)
-        t->stages[t->n_stages++] = element && !strcmp(t->set->embedder, "linker") ? STAGE_FROZEN : STAGE_JOINT;
+        t->stages[t->n_stages++] = element && strcmp(t->set->embedder, "joint") ? STAGE_FROZEN : STAGE_JOINT;
 }
 
 static int init_model(struct trainer *t, struct error *err)

@@ -19,7 +19,7 @@ struct gate_settings {
     int64_t relevance_epochs, relevance_batch, negatives;
     double relevance_lr;
     /* graph stage: questions */
-    const char *embedder; /* element encoding: linker (frozen after the relevance stage) or joint */
+    const char *embedder; /* element encoding: stock (frozen as it came), linker (frozen after relevance) or joint */
     int64_t epochs, batch, patience;
     double lr, head_lr, warmup, decay, clip;
     const char *schedule;

@@ -160,28 +160,37 @@ static struct tensor *relevance_loss(struct ctx *c, const struct train_step *s)
     return loss_of(c, logits, s->target, s->n_target, 1, 1.0f / (float)s->n_target);
 }
 
+/* In the compute type, as they left the encoder. */
+static struct tensor *cached_states(struct ctx *c, const struct train_step *s)
+{
+    const struct gatekeeper *g = &s->trainer->model.net;
+    return batch_f32(c, s->states, s->n_nodes, g->config.bert.hidden_size, g->relevance_w->dtype);
+}
+
+static struct tensor *encoded_states(struct ctx *c, const struct train_step *s)
+{
+    const struct gatekeeper *g = &s->trainer->model.net;
+    struct gate_text text;
+
+    gate_text_build(c, &s->trainer->text, &g->config.bert, &text);
+    return gatekeeper_states(c, g, &text);
+}
+
 /* Means over questions: the graph's own loss, the true pair's, and over elements the relevance's. */
 static struct tensor *question_loss(struct ctx *c, const struct train_step *s)
 {
     const struct gate_settings *set = s->trainer->set;
     const struct gatekeeper *g = &s->trainer->model.net;
     float per_question = 1.0f / (float)s->n_items;
-    struct tensor *states, *loss = NULL;
+    bool frozen = s->stage == STAGE_FROZEN;
+    struct tensor *loss = NULL, *x = frozen ? cached_states(c, s) : encoded_states(c, s);
     struct gate_graph graph;
 
-    if (s->stage == STAGE_FROZEN) {
-        states = batch_f32(c, s->states, s->n_nodes, g->config.bert.hidden_size, F32);
-    } else {
-        struct gate_text text;
-        gate_text_build(c, &s->trainer->text, &g->config.bert, &text);
-        struct tensor *x = gatekeeper_states(c, g, &text);
-        if (set->relevance_weight > 0)
-            loss = loss_of(c, gatekeeper_relevance(c, g, x), s->relevance_target, s->n_nodes, 1,
-                           (float)set->relevance_weight / (float)s->n_nodes);
-        states = op_cast(c, x, F32);
-    }
+    if (set->relevance_weight > 0 && (!frozen || s->trainer->stock))
+        loss = loss_of(c, gatekeeper_relevance(c, g, x), s->relevance_target, s->n_nodes, 1,
+                       (float)set->relevance_weight / (float)s->n_nodes);
     gate_graph_build(c, s->items, s->n_items, &g->config, &graph);
-    struct gate_scores scores = gatekeeper_classify(c, g, states, &graph);
+    struct gate_scores scores = gatekeeper_classify(c, g, op_cast(c, x, F32), &graph);
     loss = add_loss(c, loss, loss_of(c, scores.score, s->target, s->n_target, (float)set->pos_weight, per_question));
     if (scores.pair && set->pair_weight > 0)
         loss = add_loss(c, loss,

@@ -102,8 +102,8 @@ static void choose_params(struct trainer *t, enum train_stage stage)
 
     for (int i = 0; i < t->model.params.n; i++) {
         struct param *p = &t->model.params.list[i];
-        bool reader = in_encoder(p) || in_relevance(p);
-        p->t->needs_grad = stage == STAGE_JOINT || reader == (stage == STAGE_RELEVANCE);
+        bool reader = in_encoder(p) || in_relevance(p), head = t->stock && in_relevance(p);
+        p->t->needs_grad = stage == STAGE_JOINT || reader == (stage == STAGE_RELEVANCE) || head;
         p->lr_scale = stage == STAGE_JOINT && !reader ? (float)(set->head_lr / set->lr) : 1.0f;
     }
 }

@@ -57,6 +57,7 @@ struct trainer {
     struct state_cache *cache, *valid_cache; /* frozen stage: states of what is trained and validated on */
     enum train_stage stages[MAX_STAGES];
     int n_stages;
+    bool stock;             /* the encoder stays as it came: the relevance head learns beside the classifier */
     struct sampler sampler; /* of the current stage */
     struct train_state state;
     struct metrics_log metrics;
