@@ -7,9 +7,9 @@
 
 static struct tensor *put(struct ctx *c, enum dtype dtype, int ndim, const int64_t *shape, const void *x)
 {
-    struct tensor *t = tensor_new(c, dtype, ndim, shape);
+    struct tensor *t = tensor_input(c, dtype, ndim, shape);
 
-    if (c->k)
+    if (ctx_uploads(c))
         device_upload(c->dev, t, x);
     return t;
 }
@@ -24,7 +24,7 @@ struct tensor *batch_f32(struct ctx *c, const float *x, int64_t rows, int64_t co
     int64_t shape[] = { rows, cols };
 
     CHECK(dtype != I32, "batch_f32 makes float tensors");
-    if (dtype == F32 || !c->k)
+    if (dtype == F32 || !ctx_uploads(c))
         return put(c, dtype, 2, shape, x);
     uint16_t *rounded = xmalloc((size_t)(rows * cols) * sizeof *rounded);
     for (int64_t i = 0; i < rows * cols; i++)
@@ -49,6 +49,7 @@ struct seqs batch_seqs(struct ctx *c, const int32_t *lengths, int64_t n)
         if (lengths[i] > s.max_len)
             s.max_len = lengths[i];
     }
+    ctx_note(c, s.max_len);
     s.offsets = batch_i32(c, offsets, n + 1);
     free(offsets);
     return s;
@@ -124,6 +125,7 @@ struct graph batch_graph(struct ctx *c, const struct edge *edges, int64_t n_edge
     }
     sort_by_row(out_offsets, out_edges, sources, n_edges, n_nodes);
     int64_t in = max_run(offsets, n_nodes), out = max_run(out_offsets, n_nodes);
+    ctx_note(c, in > out ? in : out);
     struct graph g = { batch_i32(c, offsets, n_nodes + 1),
                        batch_i32(c, sources, n_edges),
                        batch_i32(c, types, n_edges),

@@ -1,7 +1,8 @@
 /*
  * batch.h - host arrays into device tensors: ids, offsets, indexes and graphs of one batch.
  *
- * Everything lands in the step arenas of the ctx.  In a dry run only the room is taken.
+ * Everything lands in the step arenas of the ctx.  In a dry run only the room is taken.  What a launch depends on
+ * beyond shapes (the longest sequence, the largest degree) joins the hash of the shapes.
  */
 #ifndef KERNELS_BATCH_H
 #define KERNELS_BATCH_H

@@ -53,9 +53,28 @@ struct tensor *tensor_alloc(struct arena *host, struct arena *data, enum dtype d
     return t;
 }
 
+void ctx_note(struct ctx *c, int64_t number)
+{
+    c->shapes = (c->shapes ^ (uint64_t)number) * UINT64_C(0x9E3779B97F4A7C15);
+    c->shapes ^= c->shapes >> 32;
+}
+
+static struct tensor *noted(struct ctx *c, struct tensor *t)
+{
+    ctx_note(c, (int64_t)t->dtype + 4 * t->ndim);
+    for (int i = 0; i < t->ndim; i++)
+        ctx_note(c, t->shape[i]);
+    return t;
+}
+
 struct tensor *tensor_new(struct ctx *c, enum dtype dtype, int ndim, const int64_t *shape)
 {
-    return tensor_alloc(c->host, c->step, dtype, ndim, shape);
+    return noted(c, tensor_alloc(c->host, c->step, dtype, ndim, shape));
+}
+
+struct tensor *tensor_input(struct ctx *c, enum dtype dtype, int ndim, const int64_t *shape)
+{
+    return noted(c, tensor_alloc(c->host, c->input ? c->input : c->step, dtype, ndim, shape));
 }
 
 struct tensor *tensor_new1(struct ctx *c, enum dtype dtype, int64_t n)

@@ -36,14 +36,25 @@ struct node;
 struct ctx {
     const struct kernels *k; /* NULL: dry run, allocate and record only */
     struct device *dev;
-    struct arena *host; /* tensor headers and records of this step */
-    struct arena *step; /* tensor data of this step */
-    struct node *tape;  /* newest record */
-    bool recording;     /* ops push records */
-    bool training;      /* dropout is on */
-    struct tensor *rng; /* I32 [4] on the device: seed low, seed high, step, 0 */
-    uint32_t site;      /* counts the random ops of a step, so that each draws its own numbers */
+    struct arena *host;  /* tensor headers and records of this step */
+    struct arena *step;  /* tensor data of this step */
+    struct arena *input; /* what is uploaded, where it must not lie in step (workspace_capture); else NULL */
+    bool apart;          /* kernels and uploads have walks of their own: see ctx_uploads */
+    uint64_t shapes;     /* hash of all shapes of the step so far, on which its launches depend */
+    struct node *tape;   /* newest record */
+    bool recording;      /* ops push records */
+    bool training;       /* dropout is on */
+    struct tensor *rng;  /* I32 [4] on the device: seed low, seed high, step, 0 */
+    uint32_t site;       /* counts the random ops of a step, so that each draws its own numbers */
 };
+
+/* Whether this walk through the step uploads: the one that runs kernels, or, apart, the one that does not. */
+static inline bool ctx_uploads(const struct ctx *c)
+{
+    return (c->k != NULL) != c->apart;
+}
+/* A number of the host's that launches depend on joins the hash. */
+void ctx_note(struct ctx *c, int64_t number);
 
 int64_t tensor_size(const struct tensor *t);
 /* Last dimension; 1 for a scalar. */
@@ -56,8 +67,9 @@ size_t tensor_bytes(const struct tensor *t);
 
 /* A header in host, data in the data arena; contents undefined. */
 struct tensor *tensor_alloc(struct arena *host, struct arena *data, enum dtype dtype, int ndim, const int64_t *shape);
-/* The same in the step arenas. */
+/* The same in the step arenas; tensor_input: where uploads go. */
 struct tensor *tensor_new(struct ctx *c, enum dtype dtype, int ndim, const int64_t *shape);
+struct tensor *tensor_input(struct ctx *c, enum dtype dtype, int ndim, const int64_t *shape);
 struct tensor *tensor_new1(struct ctx *c, enum dtype dtype, int64_t n);
 struct tensor *tensor_new2(struct ctx *c, enum dtype dtype, int64_t rows, int64_t cols);
 struct tensor *tensor_like(struct ctx *c, const struct tensor *t);

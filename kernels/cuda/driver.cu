@@ -161,6 +161,7 @@ static void cuda_sync(struct device *d)
 static void cuda_download(struct device *d, void *dst, const void *src, size_t bytes)
 {
     struct cuda_state *s = state_of(d);
+    CHECK(!s->capturing, "a download cannot be captured");
     if (bytes == 0)
         return;
     CUDA_CHECK(cudaSetDevice(s->number));

@@ -1,4 +1,4 @@
-/* The simt device: host memory, kernels run where they are launched. */
+/* The simt device: host memory, kernels run where they are launched, or are recorded there and run at a replay. */
 #include "kernels/cuda/cuda.cuh"
 #include "kernels/cuda/module.h"
 
@@ -6,9 +6,35 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-struct simt_state {
-    void *scratch; /* of the last kernel that asked, exactly as large: AddressSanitizer sees its end */
+/* One kernel's scratch, exactly as large as it asked: AddressSanitizer sees its end. */
+struct scratch {
+    void *p;
+    size_t bytes;
 };
+
+/* Launches with their arguments, and the scratch that they were given. */
+struct recording {
+    std::vector<struct simt_call> calls;
+    std::vector<struct scratch> scratch;
+};
+
+struct simt_state {
+    struct scratch scratch; /* of the last kernel that asked */
+    struct recording *recording;
+};
+
+static struct simt_state *state_of(const struct device *d)
+{
+    return (struct simt_state *)d->state;
+}
+
+static struct scratch scratch_new(size_t bytes)
+{
+    struct scratch s = { nullptr, bytes };
+    CHECK(posix_memalign(&s.p, ARENA_ALIGN, bytes ? bytes : 1) == 0, "no memory for %zu bytes of scratch", bytes);
+    memset(s.p, 0xff, bytes); /* NaN, whoever reads before writing */
+    return s;
+}
 
 static size_t memory_bytes(int pages)
 {
@@ -29,7 +55,7 @@ static int simt_open(struct device *d, int number, struct error *err)
 static void simt_close(struct device *d)
 {
     if (d->state)
-        free(((struct simt_state *)d->state)->scratch);
+        free(state_of(d)->scratch.p);
     free(d->state);
     d->state = nullptr;
 }
@@ -47,14 +73,46 @@ static void simt_free(struct device *, void *p)
     free(p);
 }
 
-static void simt_copy(struct device *, void *dst, const void *src, size_t bytes)
+static void simt_copy(struct device *d, void *dst, const void *src, size_t bytes)
 {
+    CHECK(!state_of(d)->recording, "a copy cannot be captured");
     if (bytes)
         memcpy(dst, src, bytes);
 }
 
 static void simt_sync(struct device *)
 {
+}
+
+static void simt_capture_begin(struct device *d)
+{
+    state_of(d)->recording = new struct recording();
+    simt_record = &state_of(d)->recording->calls;
+}
+
+static void *simt_capture_end(struct device *d)
+{
+    void *captured = state_of(d)->recording;
+    state_of(d)->recording = nullptr;
+    simt_record = nullptr;
+    return captured;
+}
+
+static void simt_replay(struct device *, void *captured)
+{
+    const struct recording *r = (const struct recording *)captured;
+    for (const struct scratch &s : r->scratch)
+        memset(s.p, 0xff, s.bytes);
+    for (const struct simt_call &call : r->calls)
+        simt_run(call);
+}
+
+static void simt_capture_free(struct device *, void *captured)
+{
+    struct recording *r = (struct recording *)captured;
+    for (const struct scratch &s : r->scratch)
+        free(s.p);
+    delete r;
 }
 
 cudaStream_t cuda_stream(const struct ctx *)
@@ -64,13 +122,16 @@ cudaStream_t cuda_stream(const struct ctx *)
 
 void *cuda_scratch(const struct ctx *c, size_t bytes)
 {
-    struct simt_state *s = (struct simt_state *)c->dev->state;
+    struct simt_state *s = state_of(c->dev);
     CHECK(bytes <= SCRATCH_BYTES, "%zu bytes of scratch", bytes);
-    free(s->scratch);
-    CHECK(posix_memalign(&s->scratch, ARENA_ALIGN, bytes ? bytes : 1) == 0, "no memory for %zu bytes of scratch",
-          bytes);
-    memset(s->scratch, 0xff, bytes);
-    return s->scratch;
+    struct scratch scratch = scratch_new(bytes);
+    if (s->recording) {
+        s->recording->scratch.push_back(scratch);
+    } else {
+        free(s->scratch.p);
+        s->scratch = scratch;
+    }
+    return scratch.p;
 }
 
 bool cuda_library_matmul(struct ctx *, struct grad, const struct tensor *, bool, const struct tensor *, bool,
@@ -80,6 +141,6 @@ bool cuda_library_matmul(struct ctx *, struct grad, const struct tensor *, bool,
 }
 
 extern "C" const struct driver ambit_driver = {
-    "simt",    &cuda_kernels, simt_open, simt_close, simt_alloc, simt_free, simt_copy,
-    simt_copy, simt_sync,     nullptr,   nullptr,    nullptr,    nullptr,
+    "simt",    &cuda_kernels, simt_open,          simt_close,       simt_alloc,  simt_free,         simt_copy,
+    simt_copy, simt_sync,     simt_capture_begin, simt_capture_end, simt_replay, simt_capture_free,
 };

@@ -29,6 +29,7 @@ constexpr unsigned MAX_THREADS = 1024, MAX_WARPS = MAX_THREADS / SIMT_WARP;
 struct simt_thread *simt_current;
 dim3 simt_block_index, simt_block_size, simt_grid_size;
 unsigned char *simt_dynamic_shared;
+std::vector<struct simt_call> *simt_record;
 
 /*
  * simt_switch(save, to): pushes the registers a callee must keep, stores the stack pointer in *save, takes `to` as
@@ -101,9 +102,7 @@ struct fibers {
 };
 
 static struct {
-    const char *kernel;
-    void (*body)(void *);
-    void *arg;
+    const struct simt_call *call;
     int threads, warps;
     bool backwards;
     struct warp warp[MAX_WARPS];
@@ -168,7 +167,7 @@ static void fiber_main(void)
     struct simt_fiber *f = simt_current->fiber;
     arrived(f);
     for (;;) {
-        simt.body(simt.arg);
+        simt.call->body();
         simt_copy_wait(0);
         struct warp *w = warp_of(&f->thread);
         w->ready &= ~bit(f->thread.lane);
@@ -205,7 +204,7 @@ static struct simt_fiber *fiber_new(int number)
 static const char *place(void)
 {
     static char text[256];
-    snprintf(text, sizeof text, "%s, block (%u, %u, %u)", simt.kernel, simt_block_index.x, simt_block_index.y,
+    snprintf(text, sizeof text, "%s, block (%u, %u, %u)", simt.call->kernel, simt_block_index.x, simt_block_index.y,
              simt_block_index.z);
     return text;
 }
@@ -344,27 +343,30 @@ static void prepare_threads(dim3 block)
     }
 }
 
-void simt_run(const char *kernel, dim3 grid, dim3 block, size_t shared, void (*body)(void *), void *arg)
+static void check_sizes(const char *kernel, dim3 grid, dim3 block)
 {
-    static std::mutex one_at_a_time;
-    std::lock_guard<std::mutex> lock(one_at_a_time);
-
     CHECK(grid.x > 0 && grid.x < 1u << 31 && grid.y > 0 && grid.y < 1u << 16 && grid.z > 0 && grid.z < 1u << 16,
           "%s: a grid of %u x %u x %u blocks", kernel, grid.x, grid.y, grid.z);
     CHECK(block.x > 0 && block.y > 0 && block.z > 0 && block.x <= MAX_THREADS && block.y <= MAX_THREADS &&
               block.z <= 64 && block.x * block.y * block.z <= MAX_THREADS,
           "%s: a block of %u x %u x %u threads", kernel, block.x, block.y, block.z);
-    simt.kernel = kernel;
-    simt.body = body;
-    simt.arg = arg;
-    simt_grid_size = grid;
-    simt_block_size = block;
-    prepare_threads(block);
-    for (simt_block_index.z = 0; simt_block_index.z < grid.z; simt_block_index.z++)
-        for (simt_block_index.y = 0; simt_block_index.y < grid.y; simt_block_index.y++)
-            for (simt_block_index.x = 0; simt_block_index.x < grid.x; simt_block_index.x++) {
-                simt_dynamic_shared = (unsigned char *)xmalloc(shared);
-                memset(simt_dynamic_shared, 0xff, shared); /* NaN, whoever reads before writing */
+}
+
+void simt_run(const struct simt_call &call)
+{
+    static std::mutex one_at_a_time;
+    std::lock_guard<std::mutex> lock(one_at_a_time);
+
+    check_sizes(call.kernel, call.grid, call.block);
+    simt.call = &call;
+    simt_grid_size = call.grid;
+    simt_block_size = call.block;
+    prepare_threads(call.block);
+    for (simt_block_index.z = 0; simt_block_index.z < call.grid.z; simt_block_index.z++)
+        for (simt_block_index.y = 0; simt_block_index.y < call.grid.y; simt_block_index.y++)
+            for (simt_block_index.x = 0; simt_block_index.x < call.grid.x; simt_block_index.x++) {
+                simt_dynamic_shared = (unsigned char *)xmalloc(call.shared);
+                memset(simt_dynamic_shared, 0xff, call.shared); /* NaN, whoever reads before writing */
                 run_block();
                 free(simt_dynamic_shared);
             }

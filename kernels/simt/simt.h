@@ -6,12 +6,16 @@
  * collective that some thread of its block or lane of its warp does not reach, reaches elsewhere, or has left the
  * kernel before, aborts with the place; odd blocks run their threads in the opposite order, so that a missing barrier
  * changes numbers; asynchronous copies happen as late as their wait allows.  One launch at a time in a process.
+ * Launches may be recorded, with copies of their arguments, to be run later.
  */
 #ifndef KERNELS_SIMT_SIMT_H
 #define KERNELS_SIMT_SIMT_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include <functional>
+#include <vector>
 
 struct dim3 {
     unsigned x, y, z;
@@ -54,15 +58,28 @@ void simt_copy_commit(void);
 /* Does all remembered copies but those of the newest `pending` groups. */
 void simt_copy_wait(int pending);
 
-/* Calls body(arg) once for each thread. */
-void simt_run(const char *kernel, dim3 grid, dim3 block, size_t shared, void (*body)(void *), void *arg);
+/* A launch with what its threads call. */
+struct simt_call {
+    const char *kernel;
+    dim3 grid, block;
+    size_t shared;
+    std::function<void()> body;
+};
+
+/* Calls the body once for each thread. */
+void simt_run(const struct simt_call &call);
+
+/* Where launches go instead of running, when it is not NULL. */
+extern std::vector<struct simt_call> *simt_record;
 
 template <typename K, typename... A>
 void simt_launch(const char *name, K kernel, dim3 grid, dim3 block, size_t shared, A... args)
 {
-    auto call = [&] { kernel(args...); };
-    simt_run(
-        name, grid, block, shared, [](void *f) { (*(decltype(call) *)f)(); }, &call);
+    struct simt_call call = { name, grid, block, shared, [=] { kernel(args...); } };
+    if (simt_record)
+        simt_record->push_back(call);
+    else
+        simt_run(call);
 }
 
 #endif
