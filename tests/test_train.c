@@ -47,7 +47,7 @@ int __wrap_trainer_step(struct trainer *t, struct error *err)
     return __real_trainer_step(t, err);
 }
 
-static char *data, *work;
+static char *data, *work, *whole, *stopped, *run; /* run folders: work/whole, ... */
 
 /* A tiny network, a few steps of each stage, a checkpoint after every one. */
 static struct gate_request request(const char *out)
@@ -146,7 +146,7 @@ static void clean(void)
 static void check_every_step(struct gate_request q)
 {
     clean();
-    q.out = test_file(work, "whole", NULL);
+    q.out = whole;
     assert_int_equal(train(&q), 0);
     int saves = shared->saves, steps = shared->steps;
     assert_true(saves >= steps && steps > 4);
@@ -155,7 +155,7 @@ static void check_every_step(struct gate_request q)
                      EXIT_CODE_USAGE);
     assert_said("--resume");
 
-    q.out = test_file(work, "stopped", NULL);
+    q.out = stopped;
     q.resume = true;
     shared->end_after = 1;
     for (int i = 0; i < saves; i++)
@@ -210,6 +210,37 @@ static void test_schema(void **state)
     check_every_step(q);
 }
 
+/* A kill just before a checkpoint loses steps and nothing else; the same with the cached states gone or damaged. */
+static void test_kills(void **state)
+{
+    struct gate_request q = request(NULL);
+    static const char *const between[] = { "true", "rm -r", "truncate -s -3" }; /* done to each file of cached states */
+    char command[9000];
+
+    (void)state;
+    clean();
+    q.settings.save_every = 3;
+    q.out = whole;
+    assert_int_equal(train(&q), 0);
+    q.resume = true;
+    q.out = stopped;
+    for (int k = 0; k < ARRAY_LEN(between); k++) {
+        *shared = (struct shared){ .end_before = 2 };
+        assert_int_equal(train(&q), KILLED);
+        *shared = (struct shared){ .end_after = 2 };
+        assert_int_equal(train(&q), KILLED);
+        snprintf(command, sizeof command, "%s '%s'/states/*", between[k], q.out);
+        assert_int_equal(test_run(command, NULL), 0);
+        *shared = (struct shared){ .end_before = 1 };
+        assert_int_equal(train(&q), KILLED);
+        *shared = (struct shared){ 0 };
+        assert_int_equal(train(&q), 0);
+        assert_same_model("whole", "stopped");
+        snprintf(command, sizeof command, "rm -r '%s'", q.out);
+        assert_int_equal(test_run(command, NULL), 0);
+    }
+}
+
 /* SIGTERM before any step: the step is finished and saved. */
 static void test_signal(void **state)
 {
@@ -218,10 +249,10 @@ static void test_signal(void **state)
     (void)state;
     clean();
     q.settings.save_every = 0;
-    q.out = test_file(work, "whole", NULL);
+    q.out = whole;
     assert_int_equal(train(&q), 0);
     int steps = shared->steps, at = 0;
-    q.out = test_file(work, "stopped", NULL);
+    q.out = stopped;
     for (q.resume = true; at + 2 < steps; at += 2) {
         char name[64];
         shared->signal_at = 2;
@@ -236,6 +267,62 @@ static void test_signal(void **state)
     assert_same_model("whole", "stopped");
 }
 
+/* Nothing of the folder changes when a run cannot go on with it. */
+static void refuse(struct gate_request q, int code, const char *word)
+{
+    char *config = test_read(path_of("run", "config.yaml")), *metrics = test_read(path_of("run", "metrics.jsonl"));
+
+    assert_int_equal(train(&q), code);
+    assert_int_equal(shared->steps, 0);
+    assert_said(word);
+    char *after = test_read(path_of("run", "config.yaml"));
+    assert_string_equal(after, config);
+    free(after);
+    after = test_read(path_of("run", "metrics.jsonl"));
+    assert_string_equal(after, metrics);
+    free(after);
+    free(config);
+    free(metrics);
+}
+
+static void test_refused(void **state)
+{
+    struct gate_request q = request(NULL), other;
+    char *changed = test_dir_new(), command[9000];
+
+    (void)state;
+    clean();
+    q.out = run;
+    shared->end_after = 3;
+    assert_int_equal(train(&q), KILLED);
+    refuse(q, EXIT_CODE_USAGE, "--resume");
+    q.resume = true;
+    other = q;
+    other.seed++;
+    refuse(other, EXIT_CODE_USAGE, "seed differs");
+    other = q;
+    other.settings.head_lr *= 2;
+    refuse(other, EXIT_CODE_USAGE, "head-lr differs");
+    other = q;
+    other.settings.embedder = "joint";
+    refuse(other, EXIT_CODE_USAGE, "embedder differs");
+    other = q;
+    other.data = changed;
+    static const char *const edits[] = { "5s/\"question\":\"/&Please, /' train.jsonl", "2d' valid.jsonl" };
+    for (int i = 0; i < ARRAY_LEN(edits); i++) {
+        snprintf(command, sizeof command, "cd '%s' && cp '%s'/* . && sed -i '%s", changed, data, edits[i]);
+        assert_int_equal(test_run(command, NULL), 0);
+        refuse(other, EXIT_CODE_USAGE, "data_hash differs");
+    }
+    test_dir_remove(changed);
+    shared->end_after = 0;
+    q.settings.save_every = 7; /* how often is the only thing that may change */
+    assert_int_equal(train(&q), 0);
+    snprintf(command, sizeof command, "truncate -s -1 '%s'/checkpoint-*/" CHECKPOINT_FILE, q.out);
+    assert_int_equal(test_run(command, NULL), 0);
+    refuse(q, EXIT_CODE_CHECKPOINT, CHECKPOINT_FILE);
+}
+
 /* A dry run says what it would take and leaves nothing. */
 static void test_dry_run(void **state)
 {
@@ -243,7 +330,7 @@ static void test_dry_run(void **state)
 
     (void)state;
     clean();
-    q.out = test_file(work, "none", NULL);
+    q.out = run;
     q.dry_run = true;
     assert_int_equal(train(&q), 0);
     assert_int_equal(shared->steps, 0);
@@ -261,7 +348,7 @@ static void test_stale_best(void **state)
     q.settings.save_every = 0;
     q.settings.relevance_epochs = 0;
     q.settings.embedder = "joint";
-    q.out = test_file(work, "run", NULL);
+    q.out = run;
     shared->end_before = 1;
     assert_int_equal(train(&q), KILLED);
     assert_int_equal(access(path_of("run", "best/" CHECKPOINT_FILE), F_OK), 0);
@@ -278,6 +365,9 @@ static int set_up(void **state)
     assert_true(shared != MAP_FAILED);
     data = test_dir_new();
     work = test_dir_new();
+    whole = xstrdup(test_file(work, "whole", NULL));
+    stopped = xstrdup(test_file(work, "stopped", NULL));
+    run = xstrdup(test_file(work, "run", NULL));
     small_data_write(data, 48, 12, 12);
     return 0;
 }
@@ -287,15 +377,18 @@ static int tear_down(void **state)
     (void)state;
     test_dir_remove(data);
     test_dir_remove(work);
+    free(whole);
+    free(stopped);
+    free(run);
     return 0;
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_element),    cmocka_unit_test(test_joint),  cmocka_unit_test(test_stock),
-        cmocka_unit_test(test_schema),     cmocka_unit_test(test_signal), cmocka_unit_test(test_dry_run),
-        cmocka_unit_test(test_stale_best),
+        cmocka_unit_test(test_element), cmocka_unit_test(test_joint),   cmocka_unit_test(test_stock),
+        cmocka_unit_test(test_schema),  cmocka_unit_test(test_kills),   cmocka_unit_test(test_signal),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_dry_run), cmocka_unit_test(test_stale_best),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
