@@ -91,6 +91,10 @@ extern "C" {
     K(noisy_or, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct seqs *s))                       \
     K(noisy_or_backward, (struct ctx *c, struct grad dx, const struct tensor *dy, const struct tensor *x,              \
                           const struct tensor *y, const struct seqs *s))                                               \
+    /* y = logit of sigmoid(a) sigmoid(b); all F32; dy/da = (1 + exp(b)) / (1 + exp(a) + exp(b)) */                    \
+    K(both, (struct ctx *c, struct tensor *y, const struct tensor *a, const struct tensor *b))                         \
+    K(both_backward, (struct ctx *c, struct grad da, const struct tensor *dy, const struct tensor *a,                  \
+                      const struct tensor *b))                                                                         \
     /* loss[1] = scale sum_i weight[i] bce(x[i], target[i]); all F32, weight may be NULL */                            \
     K(bce, (struct ctx *c, struct tensor *loss, const struct tensor *x, const struct tensor *target,                   \
             const struct tensor *weight, float pos_weight, float scale))                                               \

@@ -128,6 +128,8 @@ struct tensor *op_pair_features(struct ctx *c, struct tensor *x, const struct in
                                 struct tensor *extra);
 /* y[S] = log(p / (1 - p)), p = 1 - prod (1 - sigmoid(x)); x F32 [T] */
 struct tensor *op_noisy_or(struct ctx *c, struct tensor *x, const struct seqs *s);
+/* y = log(p / (1 - p)), p = sigmoid(a) sigmoid(b); all F32 and of one size */
+struct tensor *op_both(struct ctx *c, struct tensor *a, struct tensor *b);
 /* loss = scale sum_i weight_i (pos_weight t_i softplus(-x_i) + (1 - t_i) softplus(x_i)); all F32 [n] */
 struct tensor *op_bce(struct ctx *c, struct tensor *x, struct tensor *target, struct tensor *weight, float pos_weight,
                       float scale);

@@ -1,7 +1,9 @@
 #include "models/gatekeeper.h"
 
 #include <math.h>
+#include <stdio.h>
 
+enum { RELEVANCE_CHANNELS = 8 };
 static const float INIT = 0.02f;
 static const float SLOPE = 0.2f; /* of the GAT's LeakyReLU */
 
@@ -51,17 +53,31 @@ static void init_relevance(struct gatekeeper *g, enum dtype dtype, const struct 
     g->relevance_b = param_new(m->p, m->a, F32, 1, (int64_t[]){ 1 }, 0, 0, "classifier.bias");
 }
 
+/* `in` features of a pair to a logit. */
+static struct pair_head init_pair_head(const struct maker *m, int64_t in, int64_t hidden, const char *name)
+{
+    char at[4][64];
+    static const char *const parts[] = { "dense.weight", "dense.bias", "score.weight", "score.bias" };
+
+    for (int i = 0; i < 4; i++)
+        snprintf(at[i], sizeof at[i], "%s.%s", name, parts[i]);
+    return (struct pair_head){ .w1 = glorot(m, hidden, in, at[0], -1),
+                               .b1 = vector(m, hidden, 0, at[1], -1),
+                               .w2 = glorot(m, 1, hidden, at[2], -1),
+                               .b2 = vector(m, 1, 0, at[3], -1) };
+}
+
 static void init_pair(struct gatekeeper *g, const struct maker *m)
 {
     const struct gatekeeper_config *k = &g->config;
-    int64_t D = k->gat_hidden, features = 4 * D + k->pair_features;
+    int64_t D = k->gat_hidden;
 
     g->project_w = glorot(m, D, k->bert.hidden_size, "pair.project.weight", -1);
     g->project_b = vector(m, D, 0, "pair.project.bias", -1);
-    g->pair_w1 = glorot(m, k->pair_hidden, features, "pair.dense.weight", -1);
-    g->pair_b1 = vector(m, k->pair_hidden, 0, "pair.dense.bias", -1);
-    g->pair_w2 = glorot(m, 1, k->pair_hidden, "pair.score.weight", -1);
-    g->pair_b2 = vector(m, 1, 0, "pair.score.bias", -1);
+    g->twins = init_pair_head(m, 4 * D + k->pair_features, k->pair_hidden, "pair.twins");
+    g->relevance_in_w = glorot(m, RELEVANCE_CHANNELS, 1, "pair.relevance.weight", -1);
+    g->relevance_in_b = vector(m, RELEVANCE_CHANNELS, 0, "pair.relevance.bias", -1);
+    g->asked = init_pair_head(m, 4 * RELEVANCE_CHANNELS + k->pair_features, k->pair_hidden, "pair.asked");
 }
 
 static void init_gat_mean(struct gatekeeper *g, const struct maker *m)
@@ -145,22 +161,41 @@ static struct gate_scores classify_gat_mean(struct ctx *c, const struct gatekeep
     return (struct gate_scores){ .score = logits(c, op_dropout(c, x, p), g->score_w, g->score_b) };
 }
 
-/* Residual GAT layers over typed edges, then a small network on each candidate pair. */
-static struct gate_scores classify_pairs(struct ctx *c, const struct gatekeeper *g, struct tensor *x,
-                                         const struct gate_graph *graph)
+/* x [N, D] of the elements to a logit F32 [P] for each candidate pair. */
+static struct tensor *judge_pairs(struct ctx *c, const struct gatekeeper *g, const struct pair_head *h,
+                                  struct tensor *x, const struct gate_graph *graph)
 {
-    float p = g->config.dropout;
+    struct tensor *pairs = op_pair_features(c, x, &graph->u, &graph->v, graph->features);
+    pairs = op_dropout(c, op_linear(c, pairs, h->w1, h->b1, ACT_GELU), g->config.dropout);
+    return logits(c, pairs, h->w2, h->b2);
+}
 
+/* Residual GAT layers over typed edges. */
+static struct tensor *reason(struct ctx *c, const struct gatekeeper *g, struct tensor *x, const struct graph *graph)
+{
     x = op_linear(c, x, g->project_w, g->project_b, ACT_GELU);
     for (int i = 0; i < g->config.gat_layers; i++) {
         const struct gat_layer *l = &g->gat[i];
-        struct tensor *y = op_dropout(c, op_activation(c, attend(c, g, l, x, &graph->graph), ACT_ELU), p);
-        x = op_layer_norm(c, y, x, l->norm_w, l->norm_b, 1e-5f);
+        struct tensor *y = op_activation(c, attend(c, g, l, x, graph), ACT_ELU);
+        x = op_layer_norm(c, op_dropout(c, y, g->config.dropout), x, l->norm_w, l->norm_b, 1e-5f);
     }
-    struct tensor *pairs = op_pair_features(c, x, &graph->u, &graph->v, graph->features);
-    pairs = op_dropout(c, op_linear(c, pairs, g->pair_w1, g->pair_b1, ACT_GELU), p);
-    struct tensor *pair = logits(c, pairs, g->pair_w2, g->pair_b2);
-    return (struct gate_scores){ .score = op_noisy_or(c, pair, &graph->pairs), .pair = pair };
+    return x;
+}
+
+/* Few channels of each element's relevance logit. */
+static struct tensor *relevance_channels(struct ctx *c, const struct gatekeeper *g, struct tensor *states)
+{
+    struct tensor *r = gatekeeper_relevance(c, g, op_cast(c, states, g->relevance_w->dtype));
+    r = op_reshape(c, r, 2, (int64_t[]){ tensor_size(r), 1 });
+    return op_linear(c, r, g->relevance_in_w, g->relevance_in_b, ACT_TANH);
+}
+
+static struct gate_scores classify_pairs(struct ctx *c, const struct gatekeeper *g, struct tensor *x,
+                                         const struct gate_graph *graph)
+{
+    struct tensor *twins = judge_pairs(c, g, &g->twins, reason(c, g, x, &graph->graph), graph);
+    struct tensor *pair = op_both(c, twins, judge_pairs(c, g, &g->asked, relevance_channels(c, g, x), graph));
+    return (struct gate_scores){ .score = op_noisy_or(c, pair, &graph->pairs), .pair = pair, .twins = twins };
 }
 
 struct gate_scores gatekeeper_classify(struct ctx *c, const struct gatekeeper *g, struct tensor *states,

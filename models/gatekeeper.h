@@ -7,6 +7,11 @@
  * `gat-mean` is the thesis' (two GAT layers, heads averaged, mean pool, one linear); `pair` scores every candidate pair
  * of elements and calls the question ambiguous as a noisy-or over pairs, so that the score always names its
  * alternatives.
+ *
+ * A pair makes a question ambiguous when two things hold: its elements could mean the same, which is a matter of the
+ * schema, and the question asks for them.  One head reads the graph's states of the elements and answers the first; the
+ * other sees their relevance and how the question mentions them and answers the second.  Both have labels of their own,
+ * so that questions that do not ask for a doubled element teach the first too; the pair's logit is that of both.
  */
 #ifndef MODELS_GATEKEEPER_H
 #define MODELS_GATEKEEPER_H
@@ -44,8 +49,11 @@ struct gatekeeper {
     struct tensor *project_w, *project_b;     /* pair: [hidden, C], F32 [hidden] */
     struct gat_layer *gat;
     struct tensor *gate_w, *gate_b; /* attention pool: [1, hidden], F32 [1] */
-    struct tensor *pair_w1, *pair_b1, *pair_w2, *pair_b2;
-    struct tensor *score_w, *score_b; /* gat-mean: [1, hidden], F32 [1] */
+    struct pair_head {
+        struct tensor *w1, *b1, *w2, *b2; /* [pair_hidden, in], F32 [pair_hidden], [1, pair_hidden], F32 [1] */
+    } twins, asked;
+    struct tensor *relevance_in_w, *relevance_in_b; /* pair: [RELEVANCE_CHANNELS, 1], F32 [RELEVANCE_CHANNELS] */
+    struct tensor *score_w, *score_b;               /* gat-mean: [1, hidden], F32 [1] */
 };
 
 /* Declares every parameter; encoder and relevance weights have type dtype, the classifier is F32. */
@@ -78,6 +86,7 @@ struct tensor *gatekeeper_relevance(struct ctx *c, const struct gatekeeper *g, s
 struct gate_scores {
     struct tensor *score; /* F32 [questions]: logit of "ambiguous" */
     struct tensor *pair;  /* F32 [P]: logit of each candidate pair; NULL in gat-mean */
+    struct tensor *twins; /* F32 [P]: logit of "could mean the same"; NULL in gat-mean */
 };
 /* states F32 [N, C]. */
 struct gate_scores gatekeeper_classify(struct ctx *c, const struct gatekeeper *g, struct tensor *states,

@@ -253,8 +253,10 @@ static void run_train(struct ctx *c, void *arg)
     gate_graph_build(c, t->items, t->n, &g->config, &graph);
     struct gate_scores scores = gatekeeper_classify(c, g, op_cast(c, x, F32), &graph);
     t->loss = op_add(c, t->loss, loss_of(c, scores.score, "score"));
-    if (scores.pair)
+    if (scores.pair) {
         t->loss = op_add(c, t->loss, loss_of(c, scores.pair, "pair"));
+        t->loss = op_add(c, t->loss, loss_of(c, scores.twins, "twins"));
+    }
     tape_backward(c, t->loss);
     optim_step(c, &t->w->optim, &t->w->model.params);
 }

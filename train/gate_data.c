@@ -63,6 +63,30 @@ static int alternative_node(const struct gate_example *e, int which)
     return column < 0 ? table : s->n_tables + column;
 }
 
+bool gate_data_twins(const struct gate_example *e, int u, int v)
+{
+    for (int i = 0; i < e->twins->n; i++) {
+        const struct node_pair *p = &e->twins->list[i];
+        if ((p->u == u && p->v == v) || (p->u == v && p->v == u))
+            return true;
+    }
+    return false;
+}
+
+static void add_twins(struct builder *b, struct gate_example *e)
+{
+    struct twins *t = &b->data->twins[e->item.schema - b->data->inputs];
+
+    e->twins = t;
+    if (!e->record->alternatives[0])
+        return;
+    int u = alternative_node(e, 0), v = alternative_node(e, 1);
+    if (gate_data_twins(e, u, v))
+        return;
+    GROW(t->list, t->n, t->cap);
+    t->list[t->n++] = (struct node_pair){ u, v };
+}
+
 static int true_pair(const struct gate_example *e, const struct schema_input *in)
 {
     if (!e->record->alternatives[0])
@@ -152,6 +176,7 @@ static int add_example(struct builder *b, struct gate_fold *fold, const struct e
         fold->unresolved++;
         return 0;
     }
+    add_twins(b, &e);
     if (add_forms(b, &e, err)) {
         example_clear(&e);
         return -1;
@@ -185,6 +210,7 @@ int gate_data_init(struct gate_data *d, struct dataset *records, const struct ga
 
     *d = (struct gate_data){ .records = records, .hash = HASH_START };
     d->inputs = xcalloc((size_t)records->schemas.n, sizeof *d->inputs);
+    d->twins = xcalloc((size_t)records->schemas.n, sizeof *d->twins);
     if (arena_init(&b.sql, SQL_ARENA, err))
         rc = -1;
     for (int f = 0; rc == 0 && f < FOLDS; f++)
@@ -206,8 +232,11 @@ void gate_data_release(struct gate_data *d)
             example_clear(&d->folds[f].list[i]);
         free(d->folds[f].list);
     }
-    for (int i = 0; d->inputs && i < d->records->schemas.n; i++)
+    for (int i = 0; d->inputs && i < d->records->schemas.n; i++) {
         schema_input_release(&d->inputs[i]);
+        free(d->twins[i].list);
+    }
     free(d->inputs);
+    free(d->twins);
     *d = (struct gate_data){ 0 };
 }

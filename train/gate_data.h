@@ -7,6 +7,14 @@
 #include "data/dataset.h"
 #include "models/gate_batch.h"
 
+/* Pairs of elements of one schema that some question calls alternatives. */
+struct twins {
+    struct node_pair {
+        int u, v;
+    } * list;
+    int n, cap;
+};
+
 /* A schema that an example stands on, in one of its wordings. */
 struct gate_form {
     const struct schema_input *schema;
@@ -21,7 +29,8 @@ struct gate_example {
     int pair;                           /* likewise, see struct gate_form */
     struct gate_form forms[GATE_FORMS]; /* the record's own schema, then the renamed ones */
     int n_forms;
-    uint8_t *relevant; /* [n_nodes] 1 where some gold SQL touches the element */
+    const struct twins *twins; /* of its schema */
+    uint8_t *relevant;         /* [n_nodes] 1 where some gold SQL touches the element */
 };
 
 struct gate_fold {
@@ -34,6 +43,7 @@ struct gate_fold {
 struct gate_data {
     struct dataset *records;     /* borrowed */
     struct schema_input *inputs; /* one per schema, prepared on first use */
+    struct twins *twins;         /* one per schema */
     struct gate_fold folds[FOLDS];
     uint64_t hash; /* of every record: id, fold, question, labels, names of its schema */
 };
@@ -47,5 +57,8 @@ struct gate_data_settings {
 /* records must outlive d.  -1 with EXIT_CODE_DATA, also when nothing is left to train or validate on. */
 int gate_data_init(struct gate_data *d, struct dataset *records, const struct gate_data_settings *s, struct error *err);
 void gate_data_release(struct gate_data *d);
+
+/* Whether some question of the data calls elements u and v of the example's schema alternatives. */
+bool gate_data_twins(const struct gate_example *e, int u, int v);
 
 #endif

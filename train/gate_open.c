@@ -216,7 +216,7 @@ static int estimate_memory(struct trainer *t, struct error *err)
 /* Among many candidate pairs hardly any is meant: at first the chance of all of them together is small. */
 static void set_pair_prior(struct trainer *t)
 {
-    struct param *bias = params_find(&t->model.params, "pair.score.bias");
+    struct param *bias = params_find(&t->model.params, "pair.twins.score.bias");
     const float prior = -5;
 
     if (bias)

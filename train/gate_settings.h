@@ -23,7 +23,7 @@ struct gate_settings {
     int64_t epochs, batch, patience;
     double lr, head_lr, warmup, decay, clip;
     const char *schedule;
-    double pair_weight, relevance_weight, pos_weight;
+    double pair_weight, twins_weight, relevance_weight, pos_weight;
     bool shuffle_schema;
     double presence;   /* share of the presence slice that is trained on */
     double renamed;    /* share of the training questions that are read on a renamed schema */

@@ -76,16 +76,22 @@ static void add_question(struct train_step *s, const struct gate_example *e, con
         s->relevance_target[s->n_nodes++] = e->relevant[i];
 }
 
-static void add_pair_targets(struct train_step *s)
+static void add_pair_targets(struct train_step *s, const int *batch)
 {
+    const struct gate_fold *fold = &s->trainer->data.folds[FOLD_TRAIN];
     size_t n = 0;
 
     for (int i = 0; i < s->n_items; i++)
         n += (size_t)s->items[i].schema->n_pairs;
     s->pair_target = xmalloc(n * sizeof *s->pair_target);
-    for (int i = 0; i < s->n_items; i++)
-        for (int p = 0; p < s->forms[i]->schema->n_pairs; p++)
-            s->pair_target[s->n_pairs++] = s->target[i] > 0 && p == s->forms[i]->pair;
+    s->twins_target = xmalloc(n * sizeof *s->twins_target);
+    for (int i = 0; i < s->n_items; i++) {
+        const struct schema_input *in = s->items[i].schema;
+        for (int p = 0; p < in->n_pairs; p++) {
+            s->pair_target[s->n_pairs] = s->target[i] > 0 && p == s->forms[i]->pair;
+            s->twins_target[s->n_pairs++] = gate_data_twins(&fold->list[batch[i]], in->pairs[p].u, in->pairs[p].v);
+        }
+    }
 }
 
 static void init_questions(struct train_step *s, const int *batch, int n)
@@ -104,7 +110,7 @@ static void init_questions(struct train_step *s, const int *batch, int n)
         const struct gate_example *e = &t->data.folds[FOLD_TRAIN].list[batch[i]];
         add_question(s, e, choose_form(s, e, &rng));
     }
-    add_pair_targets(s);
+    add_pair_targets(s, batch);
     if (s->stage == STAGE_FROZEN) {
         s->states = state_cache_gather(t->cache, batch, n);
         return;
@@ -134,6 +140,7 @@ void train_step_release(struct train_step *s)
     free(s->forms);
     free(s->target);
     free(s->pair_target);
+    free(s->twins_target);
     free(s->relevance_target);
     *s = (struct train_step){ 0 };
 }
@@ -176,12 +183,21 @@ static struct tensor *encoded_states(struct ctx *c, const struct train_step *s)
     return gatekeeper_states(c, g, &text);
 }
 
-/* Means over questions: the graph's own loss, the true pair's, and over elements the relevance's. */
+/* Of the pairs: which of them makes its question ambiguous, and which could mean the same. */
+static struct tensor *pair_loss(struct ctx *c, const struct train_step *s, const struct gate_scores *scores)
+{
+    const struct gate_settings *set = s->trainer->set;
+    float scale = (float)set->pair_weight / (float)s->n_items, twins = (float)set->twins_weight / (float)s->n_items;
+    struct tensor *loss = loss_of(c, scores->pair, s->pair_target, s->n_pairs, 1, scale);
+
+    return op_add(c, loss, loss_of(c, scores->twins, s->twins_target, s->n_pairs, 1, twins));
+}
+
+/* Means over questions, and of the relevance over elements. */
 static struct tensor *question_loss(struct ctx *c, const struct train_step *s)
 {
     const struct gate_settings *set = s->trainer->set;
     const struct gatekeeper *g = &s->trainer->model.net;
-    float per_question = 1.0f / (float)s->n_items;
     bool frozen = s->stage == STAGE_FROZEN;
     struct tensor *loss = NULL, *x = frozen ? cached_states(c, s) : encoded_states(c, s);
     struct gate_graph graph;
@@ -191,11 +207,9 @@ static struct tensor *question_loss(struct ctx *c, const struct train_step *s)
                        (float)set->relevance_weight / (float)s->n_nodes);
     gate_graph_build(c, s->items, s->n_items, &g->config, &graph);
     struct gate_scores scores = gatekeeper_classify(c, g, op_cast(c, x, F32), &graph);
-    loss = add_loss(c, loss, loss_of(c, scores.score, s->target, s->n_target, (float)set->pos_weight, per_question));
-    if (scores.pair && set->pair_weight > 0)
-        loss = add_loss(c, loss,
-                        loss_of(c, scores.pair, s->pair_target, s->n_pairs, 1, (float)set->pair_weight * per_question));
-    return loss;
+    loss = add_loss(c, loss,
+                    loss_of(c, scores.score, s->target, s->n_target, (float)set->pos_weight, 1.0f / (float)s->n_items));
+    return scores.pair ? op_add(c, loss, pair_loss(c, s, &scores)) : loss;
 }
 
 void train_step_run(struct ctx *c, void *step)

@@ -17,6 +17,7 @@ struct train_step {
     float *target; /* F32 [items] ambiguous, or [pairs] relevant in the relevance stage */
     int n_target;
     float *pair_target;      /* F32 [candidate pairs] */
+    float *twins_target;     /* likewise */
     float *relevance_target; /* F32 [nodes] */
     int n_pairs, n_nodes;
     const float *states; /* frozen: [nodes, C] */
