@@ -1,10 +1,15 @@
 /*
- * bench_encoder HF_DIR PAIRS DEVICE TYPE score|train: relevance of (question, element) pairs, driven line by line.
+ * bench_encoder HF_DIR PAIRS DEVICE f32|bf16 score|text|train: relevance of (question, element) pairs, line by line.
  *
- * PAIRS holds one JSON object a line, {"question": [ids], "element": [ids]}.  Commands on standard input, each answered
- * by one line: "run" scores every pair (or takes one training step on TRAIN_PAIRS of them) and answers with seconds;
- * "write FILE" writes the logits, one a line; "peak" answers with the FLOP/s of a large product of the same type;
- * "flops" with the operations of one run.  bench/encoder.py lets it and its peers take turns.
+ * PAIRS holds one JSON object a line, {"question": text, "elements": [text, ...]}; HF_DIR a configuration, a vocabulary
+ * and weights, random ones where it has no model.safetensors.  Commands on standard input, each answered by one line:
+ *   run         scores every pair (text: from the strings, each tokenised once), or takes one training step on the
+ *               first TRAIN_PAIRS of them, captured where the device can; answers with seconds
+ *   tokens N    the most tokens of a batch from here on
+ *   write FILE  writes the logits, one a line
+ *   peak        FLOP/s of a large product of the same type
+ *   flops       operations of one run;  length: mean tokens of a pair
+ * The scripts of bench/ let it and its peers take turns.
  */
 #include "data/json.h"
 #include "data/log.h"
@@ -14,12 +19,19 @@
 #include "models/gatekeeper.h"
 #include "models/hf_config.h"
 #include "models/hf_weights.h"
+#include "models/tokenizer/tokenizer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { HOST_BYTES = 64 << 20, TOKENS = 4096, TRAIN_PAIRS = 64, PEAK_SIDE = 4096, CLS = 101, SEP = 102 };
+enum { HOST_BYTES = 64 << 20, TOKENS = 4096, TRAIN_PAIRS = 64, PEAK_SIDE = 4096 };
+
+/* Two texts, by number. */
+struct pair {
+    int question, element;
+};
 
 struct bench {
     struct device device;
@@ -28,13 +40,21 @@ struct bench {
     struct gatekeeper net;
     struct optim optim;
     struct arena host, data;
+    struct tokenizer *tokenizer;
+    char **texts; /* each once */
+    int n_texts, cap_texts;
+    struct ids ids;                                  /* of all texts, one after another */
+    int64_t *text_start;                             /* [n_texts + 1] */
+    struct pair *pairs;                              /* [n] */
+    int n, cap_pairs, cap;                           /* cap: room for tokens */
     int32_t *tokens, *positions, *segments, *starts; /* of all pairs, one after another; starts [n + 1] */
-    int n, n_tokens, cap;
-    bool train;
+    int n_tokens, budget;
+    bool train, from_text;
     enum dtype dtype;
     float *logits;
     int first, end; /* pairs of the current step */
     struct tensor *out;
+    double peak; /* FLOP/s of the newest product */
 };
 
 static void die(const struct error *err)
@@ -56,36 +76,83 @@ static void put(struct bench *b, int32_t id, int position, int segment)
     b->segments[b->n_tokens++] = segment;
 }
 
-static int put_ids(struct bench *b, const json_t *ids, int position, int segment)
+/* The tokens of a text and [SEP]. */
+static int put_text(struct bench *b, int text, int position, int segment)
 {
-    for (size_t i = 0; i < json_array_size(ids); i++)
-        put(b, (int32_t)json_integer_value(json_array_get(ids, i)), position++, segment);
-    put(b, SEP, position++, segment);
+    for (int64_t i = b->text_start[text]; i < b->text_start[text + 1]; i++)
+        put(b, b->ids.items[i], position++, segment);
+    put(b, tokenizer_special(b->tokenizer, SPECIAL_SEP), position++, segment);
     return position;
+}
+
+/* Every text once, then every pair as it is read. */
+static void tokenize(struct bench *b)
+{
+    b->ids.count = 0;
+    b->n_tokens = 0;
+    for (int i = 0; i < b->n_texts; i++) {
+        b->text_start[i] = b->ids.count;
+        tokenizer_encode(b->tokenizer, b->texts[i], strlen(b->texts[i]), 0, &b->ids, NULL);
+    }
+    b->text_start[b->n_texts] = b->ids.count;
+    for (int i = 0; i < b->n; i++) {
+        b->starts[i] = b->n_tokens;
+        put(b, tokenizer_special(b->tokenizer, SPECIAL_CLS), 0, 0);
+        int position = put_text(b, b->pairs[i].question, 1, 0);
+        put_text(b, b->pairs[i].element, position, 1);
+    }
+    b->starts[b->n] = b->n_tokens;
+}
+
+/* The number of a text; seen holds those that have one. */
+static int number_of(struct bench *b, json_t *seen, const json_t *text)
+{
+    const char *key = json_string_value(text);
+
+    CHECK(key, "questions and elements are strings");
+    const json_t *known = json_object_get(seen, key);
+    if (known)
+        return (int)json_integer_value(known);
+    GROW(b->texts, b->n_texts, b->cap_texts);
+    b->texts[b->n_texts] = xstrdup(key);
+    json_object_set_new(seen, key, json_integer(b->n_texts));
+    return b->n_texts++;
+}
+
+static void add_pairs(struct bench *b, json_t *seen, const json_t *record)
+{
+    const json_t *elements = json_object_get(record, "elements");
+    int question = number_of(b, seen, json_object_get(record, "question"));
+
+    for (size_t i = 0; i < json_array_size(elements); i++) {
+        int element = number_of(b, seen, json_array_get(elements, i));
+        GROW(b->pairs, b->n, b->cap_pairs);
+        b->pairs[b->n++] = (struct pair){ question, element };
+    }
 }
 
 static void read_pairs(struct bench *b, const char *path)
 {
     struct error err;
-    json_t *record;
+    json_t *record, *seen = json_object();
     struct json_reader *r = json_reader_open(path, &err);
-    int cap = 0, rc;
+    int rc;
 
     if (!r)
         die(&err);
     while ((rc = json_reader_next(r, &record, &err)) == 1) {
-        GROW(b->starts, b->n, cap);
-        b->starts[b->n++] = b->n_tokens;
-        put(b, CLS, 0, 0);
-        int position = put_ids(b, json_object_get(record, "question"), 1, 0);
-        put_ids(b, json_object_get(record, "element"), position, 1);
+        add_pairs(b, seen, record);
         json_decref(record);
     }
     if (rc < 0)
         die(&err);
-    GROW(b->starts, b->n, cap);
-    b->starts[b->n] = b->n_tokens;
     json_reader_close(r);
+    json_decref(seen);
+    CHECK(b->n, "%s holds no pair", path);
+    b->text_start = xcalloc((size_t)b->n_texts + 1, sizeof *b->text_start);
+    b->starts = xcalloc((size_t)b->n + 1, sizeof *b->starts);
+    b->logits = xcalloc((size_t)b->n, sizeof *b->logits);
+    tokenize(b);
 }
 
 /* Pairs [first, end) as packed sequences whose [CLS] rows are wanted. */
@@ -141,14 +208,30 @@ static void run_pairs(struct bench *b, int from, int to)
     device_download(&b->device, b->logits + from, b->out);
 }
 
+/* Inputs are uploaded anew for every step, as a loop over batches of one shape would. */
+static void run_training(struct bench *b)
+{
+    struct error err;
+
+    b->first = 0;
+    b->end = b->n < TRAIN_PAIRS ? b->n : TRAIN_PAIRS;
+    if (workspace_feed(&b->work))
+        workspace_replay(&b->work);
+    else if (workspace_capture(&b->work, step, b, &err))
+        die(&err);
+    device_download(&b->device, b->logits, b->out);
+}
+
 static void run(struct bench *b)
 {
     if (b->train) {
-        run_pairs(b, 0, b->n < TRAIN_PAIRS ? b->n : TRAIN_PAIRS);
+        run_training(b);
         return;
     }
+    if (b->from_text)
+        tokenize(b);
     for (int from = 0, to; from < b->n; from = to) {
-        for (to = from + 1; to < b->n && b->starts[to + 1] - b->starts[from] <= TOKENS; to++)
+        for (to = from + 1; to < b->n && b->starts[to + 1] - b->starts[from] <= b->budget; to++)
             ;
         run_pairs(b, from, to);
     }
@@ -176,33 +259,67 @@ static void run_product(struct ctx *c, void *arg)
         RUN(c, matmul, product, a, false, w, true);
         if (c->k)
             b->device.driver->sync(&b->device);
-        b->logits[0] = (float)(2.0 * PEAK_SIDE * PEAK_SIDE * PEAK_SIDE / (now_seconds() - start) / 1e9);
+        b->peak = 2.0 * PEAK_SIDE * PEAK_SIDE * PEAK_SIDE / (now_seconds() - start);
     }
+}
+
+static double product_peak(struct bench *b)
+{
+    struct error err;
+
+    if (workspace_run(&b->work, run_product, b, &err))
+        die(&err);
+    return b->peak;
+}
+
+/* Of the forward; the backward of a training step has twice as many. */
+static double run_flops(const struct bench *b)
+{
+    int n = b->train && b->n > TRAIN_PAIRS ? TRAIN_PAIRS : b->n;
+    double tokens = b->starts[n];
+
+    return (b->train ? 3 : 1) * bert_flops(&b->net.config.bert, tokens, tokens / n, n);
+}
+
+static void write_logits(const struct bench *b, const char *path)
+{
+    FILE *f = fopen(path, "w");
+
+    CHECK(f, "cannot write %s", path);
+    for (int i = 0; i < b->n; i++)
+        fprintf(f, "%.9g\n", (double)b->logits[i]);
+    CHECK(fclose(f) == 0, "cannot write %s", path);
 }
 
 static void answer(struct bench *b, char *line)
 {
-    struct error err;
     line[strcspn(line, "\n")] = 0;
     if (!strcmp(line, "run")) {
         double start = now_seconds();
         run(b);
         printf("%.6f\n", now_seconds() - start);
     } else if (!strcmp(line, "peak")) {
-        if (workspace_run(&b->work, run_product, b, &err))
-            die(&err);
-        printf("%.6g\n", (double)b->logits[0] * 1e9);
+        printf("%.6g\n", product_peak(b));
     } else if (!strcmp(line, "flops")) {
-        printf("%.6g\n", bert_flops(&b->net.config.bert, b->n_tokens, (double)b->n_tokens / b->n, b->n));
+        printf("%.6g\n", run_flops(b));
+    } else if (!strcmp(line, "length")) {
+        printf("%.2f\n", (double)b->n_tokens / b->n);
+    } else if (!strncmp(line, "tokens ", 7)) {
+        b->budget = (int)strtol(line + 7, NULL, 10);
+        printf("ok\n");
     } else if (!strncmp(line, "write ", 6)) {
-        FILE *f = fopen(line + 6, "w");
-        CHECK(f, "cannot write %s", line + 6);
-        for (int i = 0; i < b->n; i++)
-            fprintf(f, "%.9g\n", (double)b->logits[i]);
-        fclose(f);
+        write_logits(b, line + 6);
         printf("ok\n");
     }
     fflush(stdout);
+}
+
+static bool has_weights(const char *dir)
+{
+    char path[4096];
+
+    snprintf(path, sizeof path, "%s/model.safetensors", dir);
+    return access(path, R_OK) == 0;
 }
 
 static void open_model(struct bench *b, const char *dir)
@@ -233,7 +350,7 @@ static void open_model(struct bench *b, const char *dir)
     b->optim.schedule = (struct schedule){ .lr = 1e-5f, .total = 1 << 30 };
     b->optim.adamw = (struct adamw){ .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .lr_scale = 1, .clip = 1 };
     params_init(&b->params, &b->device, 1);
-    if (hf_weights_load(&b->params, &b->device, dir, &hf_bert_rules, HF_ENCODER, NULL, &err))
+    if (has_weights(dir) && hf_weights_load(&b->params, &b->device, dir, &hf_bert_rules, HF_ENCODER, NULL, &err))
         die(&err);
 }
 
@@ -244,15 +361,19 @@ int main(int argc, char **argv)
     char line[4096];
 
     if (argc != 6) {
-        log_error("usage: bench_encoder HF_DIR PAIRS DEVICE f32|bf16 score|train");
+        log_error("usage: bench_encoder HF_DIR PAIRS DEVICE f32|bf16 score|text|train");
         return EXIT_CODE_USAGE;
     }
     b.dtype = strcmp(argv[4], "bf16") ? F32 : BF16;
     b.train = !strcmp(argv[5], "train");
+    b.from_text = !strcmp(argv[5], "text");
+    b.budget = TOKENS;
     if (device_open(&b.device, argv[3], &err) || workspace_init(&b.work, &b.device, HOST_BYTES, &err))
         die(&err);
+    b.tokenizer = tokenizer_open(argv[1], &err);
+    if (!b.tokenizer)
+        die(&err);
     read_pairs(&b, argv[2]);
-    b.logits = xcalloc((size_t)b.n + 1, sizeof *b.logits);
     b.work.ctx.recording = b.work.ctx.training = b.train;
     open_model(&b, argv[1]);
     while (fgets(line, sizeof line, stdin))

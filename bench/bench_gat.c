@@ -2,8 +2,12 @@
  * bench_gat GRAPHS DEVICE: training steps of the thesis' classifier (two GAT layers, heads averaged, mean pool).
  *
  * GRAPHS holds one JSON object a line, {"nodes": n, "edges": [[source, target], ...]}; features are random, WIDTH wide.
- * "run" on standard input takes one step (forward, backward, AdamW) on all graphs and answers with its seconds;
- * "nodes" with the number of nodes.  bench/gat.py lets it and torch_geometric take turns.
+ * Commands on standard input, each answered by one line:
+ *   run        one step (forward, backward, AdamW) on all graphs, uploaded for it; answers with seconds
+ *   replay N   N steps on all graphs, captured where the device can, inputs staying where they are; seconds of all
+ *   epoch B    one pass over the graphs in a new order, B at a time; their features are on the device; seconds
+ *   flops, bytes   operations of a step on all graphs, and bytes it must move: features twice, parameters and moments
+ * The scripts of bench/ let it and torch_geometric take turns.
  */
 #include "data/json.h"
 #include "data/log.h"
@@ -19,17 +23,27 @@
 
 enum { HOST_BYTES = 64 << 20, WIDTH = 768, HIDDEN = 64, HEADS = 4, LAYERS = 2 };
 
+/* Where a graph begins among the nodes and edges of all; an edge's ends count within its graph. */
+struct place {
+    int node, edge;
+};
+
 struct bench {
     struct device device;
     struct workspace work;
-    struct arena host, data;
+    struct arena host, data, table_data;
     struct params params;
     struct gatekeeper net;
     struct optim optim;
+    struct rng rng;
     struct edge *edges;
-    int32_t *nodes;
-    int n, n_nodes, n_edges;
-    float *features, *target;
+    struct place *graphs; /* [n + 1] */
+    int n, n_edges, n_nodes;
+    float *features;
+    struct tensor *table; /* the features on the device; NULL before the first epoch */
+    bool resident;        /* steps take their features from the table, else upload them */
+    int *order;           /* a permutation of the graphs */
+    int first, end;       /* the step's part of it */
 };
 
 static void die(const struct error *err)
@@ -47,26 +61,28 @@ static void add_graph(struct bench *b, const json_t *graph, int *cap, int *edge_
 {
     const json_t *edges = json_object_get(graph, "edges");
 
-    GROW(b->nodes, b->n, *cap);
-    b->nodes[b->n] = (int32_t)json_integer_value(json_object_get(graph, "nodes"));
     for (size_t i = 0; i < json_array_size(edges); i++) {
         const json_t *e = json_array_get(edges, i);
         GROW(b->edges, b->n_edges, *edge_cap);
-        b->edges[b->n_edges++] = (struct edge){ b->n_nodes + at(e, 0), b->n_nodes + at(e, 1), 0 };
+        b->edges[b->n_edges++] = (struct edge){ at(e, 0), at(e, 1), 0 };
     }
-    b->n_nodes += b->nodes[b->n++];
+    b->n_nodes += (int)json_integer_value(json_object_get(graph, "nodes"));
+    b->n++;
+    GROW(b->graphs, b->n, *cap);
+    b->graphs[b->n] = (struct place){ b->n_nodes, b->n_edges };
 }
 
 static void read_graphs(struct bench *b, const char *path)
 {
     struct error err;
-    struct rng rng = { .seed = 1 };
     int cap = 0, edge_cap = 0, rc;
     json_t *graph;
     struct json_reader *r = json_reader_open(path, &err);
 
     if (!r)
         die(&err);
+    GROW(b->graphs, 0, cap);
+    b->graphs[0] = (struct place){ 0, 0 };
     while ((rc = json_reader_next(r, &graph, &err)) == 1) {
         add_graph(b, graph, &cap, &edge_cap);
         json_decref(graph);
@@ -75,24 +91,80 @@ static void read_graphs(struct bench *b, const char *path)
         die(&err);
     json_reader_close(r);
     b->features = xmalloc((size_t)b->n_nodes * WIDTH * sizeof *b->features);
-    b->target = xmalloc((size_t)b->n * sizeof *b->target);
-    for (int i = 0; i < b->n_nodes * WIDTH; i++)
-        b->features[i] = rng_uniform(&rng) - 0.5f;
+    b->order = xmalloc((size_t)b->n * sizeof *b->order);
+    for (int64_t i = 0; i < (int64_t)b->n_nodes * WIDTH; i++)
+        b->features[i] = rng_uniform(&b->rng) - 0.5f;
     for (int i = 0; i < b->n; i++)
-        b->target[i] = (float)(i & 1);
+        b->order[i] = i;
+}
+
+/* The graphs of a step, one after another. */
+struct batch {
+    struct edge *edges;
+    int32_t *nodes, *rows; /* nodes of each graph; rows of the table */
+    float *target;
+    int n, n_edges, n_nodes;
+};
+
+static void batch_add(struct batch *t, const struct bench *b, int graph)
+{
+    const struct place *from = &b->graphs[graph], *to = from + 1;
+
+    for (int e = from->edge; e < to->edge; e++)
+        t->edges[t->n_edges++] =
+            (struct edge){ t->n_nodes + b->edges[e].source, t->n_nodes + b->edges[e].target, b->edges[e].type };
+    t->nodes[t->n] = to->node - from->node;
+    t->target[t->n++] = (float)(graph & 1);
+    for (int i = from->node; i < to->node; i++)
+        t->rows[t->n_nodes++] = i;
+}
+
+static void batch_init(struct batch *t, const struct bench *b)
+{
+    size_t n = (size_t)(b->end - b->first), edges = 0, nodes = 0;
+
+    for (int i = b->first; i < b->end; i++) {
+        const struct place *g = &b->graphs[b->order[i]];
+        edges += (size_t)(g[1].edge - g->edge);
+        nodes += (size_t)(g[1].node - g->node);
+    }
+    *t = (struct batch){ .edges = xmalloc(edges * sizeof *t->edges),
+                         .nodes = xmalloc(n * sizeof *t->nodes),
+                         .rows = xmalloc(nodes * sizeof *t->rows),
+                         .target = xmalloc(n * sizeof *t->target) };
+    for (int i = b->first; i < b->end; i++)
+        batch_add(t, b, b->order[i]);
+}
+
+static void batch_release(struct batch *t)
+{
+    free(t->edges);
+    free(t->nodes);
+    free(t->rows);
+    free(t->target);
+}
+
+static struct tensor *batch_features(struct ctx *c, const struct bench *b, const struct batch *t)
+{
+    if (!b->resident) /* all graphs in their order */
+        return batch_f32(c, b->features, t->n_nodes, WIDTH, F32);
+    struct index rows = { .ids = batch_i32(c, t->rows, t->n_nodes), .n = t->n_nodes };
+    return op_gather(c, b->table, &rows);
 }
 
 static void step(struct ctx *c, void *arg)
 {
     struct bench *b = arg;
-    struct gate_graph g = { .graph = batch_graph(c, b->edges, b->n_edges, b->n_nodes),
-                            .nodes = batch_seqs(c, b->nodes, b->n) };
-    struct tensor *x = batch_f32(c, b->features, b->n_nodes, WIDTH, F32);
-    struct gate_scores s = gatekeeper_classify(c, &b->net, x, &g);
-    int64_t n = b->n;
-    struct tensor *t = op_reshape(c, batch_f32(c, b->target, 1, n, F32), 1, &n);
+    struct batch t;
 
-    tape_backward(c, op_bce(c, s.score, t, NULL, 1, 1.0f / (float)n));
+    batch_init(&t, b);
+    int64_t n = t.n;
+    struct gate_graph g = { .graph = batch_graph(c, t.edges, t.n_edges, t.n_nodes),
+                            .nodes = batch_seqs(c, t.nodes, n) };
+    struct gate_scores s = gatekeeper_classify(c, &b->net, batch_features(c, b, &t), &g);
+    struct tensor *target = op_reshape(c, batch_f32(c, t.target, 1, n, F32), 1, &n);
+    batch_release(&t);
+    tape_backward(c, op_bce(c, s.score, target, NULL, 1, 1.0f / (float)n));
     optim_step(c, &b->optim, &b->params);
 }
 
@@ -126,9 +198,105 @@ static void open_model(struct bench *b)
             b->params.list[i].t->needs_grad = false;
 }
 
+static void take_step(struct bench *b)
+{
+    struct error err;
+
+    if (workspace_run(&b->work, step, b, &err))
+        die(&err);
+}
+
+static void all_graphs(struct bench *b)
+{
+    for (int i = 0; i < b->n; i++)
+        b->order[i] = i;
+    b->first = 0;
+    b->end = b->n;
+    b->resident = false;
+}
+
+/* The first call also takes the step that captures. */
+static void replay(struct bench *b, long steps)
+{
+    struct error err;
+
+    all_graphs(b);
+    if (!b->work.captured.fn && workspace_capture(&b->work, step, b, &err))
+        die(&err);
+    for (long i = 0; i < steps; i++)
+        workspace_replay(&b->work);
+}
+
+static void make_table(struct bench *b)
+{
+    struct error err;
+
+    if (device_arena(&b->device, &b->table_data, (size_t)b->n_nodes * WIDTH * sizeof *b->features, &err))
+        die(&err);
+    b->table = tensor_alloc(&b->host, &b->table_data, F32, 2, (int64_t[]){ b->n_nodes, WIDTH });
+    device_upload(&b->device, b->table, b->features);
+}
+
+static void epoch(struct bench *b, int batch)
+{
+    if (!b->table)
+        make_table(b);
+    b->resident = true;
+    for (int i = b->n - 1; i > 0; i--) {
+        int j = (int)rng_below(&b->rng, (uint32_t)i + 1), keep = b->order[i];
+        b->order[i] = b->order[j];
+        b->order[j] = keep;
+    }
+    for (b->first = 0; b->first < b->n; b->first = b->end) {
+        b->end = b->first + batch < b->n ? b->first + batch : b->n;
+        take_step(b);
+    }
+}
+
+/* Products of both layers, and twice as many for the backward, which wants no gradient of the features. */
+static double step_flops(const struct bench *b)
+{
+    double first = 2.0 * WIDTH * HEADS * HIDDEN, second = 2.0 * HIDDEN * HEADS * HIDDEN;
+    return b->n_nodes * (2 * first + 3 * second);
+}
+
+/* Features for the forward and for the weights' gradients; weights, moments and gradients read and written. */
+static double step_bytes(const struct bench *b)
+{
+    double params = 0;
+
+    for (int i = 0; i < b->params.n; i++)
+        if (b->params.list[i].t->needs_grad)
+            params += (double)tensor_size(b->params.list[i].t);
+    return 2.0 * 4 * WIDTH * b->n_nodes + 2.0 * 4 * 4 * params;
+}
+
+static void answer(struct bench *b, const char *line)
+{
+    double start = now_seconds();
+
+    if (!strcmp(line, "flops\n")) {
+        printf("%.6g\n", step_flops(b));
+    } else if (!strcmp(line, "bytes\n")) {
+        printf("%.6g\n", step_bytes(b));
+    } else {
+        if (!strncmp(line, "replay ", 7)) {
+            replay(b, strtol(line + 7, NULL, 10));
+        } else if (!strncmp(line, "epoch ", 6)) {
+            epoch(b, (int)strtol(line + 6, NULL, 10));
+        } else {
+            all_graphs(b);
+            take_step(b);
+        }
+        b->device.driver->sync(&b->device);
+        printf("%.7f\n", now_seconds() - start);
+    }
+    fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
-    static struct bench b;
+    static struct bench b = { .rng = { .seed = 1 } };
     struct error err;
     char line[64];
 
@@ -141,17 +309,7 @@ int main(int argc, char **argv)
     read_graphs(&b, argv[1]);
     open_model(&b);
     b.work.ctx.recording = b.work.ctx.training = true;
-    while (fgets(line, sizeof line, stdin)) {
-        double start = now_seconds();
-        if (!strcmp(line, "nodes\n")) {
-            printf("%d\n", b.n_nodes);
-        } else {
-            if (workspace_run(&b.work, step, &b, &err))
-                die(&err);
-            b.device.driver->sync(&b.device);
-            printf("%.7f\n", now_seconds() - start);
-        }
-        fflush(stdout);
-    }
+    while (fgets(line, sizeof line, stdin))
+        answer(&b, line);
     return 0;
 }

@@ -1,11 +1,12 @@
 /*
- * bench_kernels [--quick] [DEVICE [OP]]: every op forward and backward at the sizes the models use.
+ * bench_kernels [--quick] [--peaks SIDE] [DEVICE [OP]]: every op forward and backward at the sizes the models use.
  *
  * Columns: best and median time of the repeats; GFLOP/s and their share of the device's best product of the same type
- * (4096 x 4096 x 4096, measured first), or GB/s and their share of what a copy of as many bytes reaches.  Bytes are
- * what must move: inputs once and the output once; for a backward, inputs, gradients and the incoming gradient.  Most
- * of it is still in some cache from the repeat before, for the op as for the copy it is held against.  --quick takes an
- * eighth of the rows, small peaks and one repeat: enough to see everything run on a slow device.
+ * (4096 x 4096 x 4096, or SIDE, measured first), or GB/s and their share of what a copy of as many bytes reaches. Bytes
+ * are what must move: inputs once and the output once; for a backward, inputs, gradients and the incoming gradient.
+ * Most of it is still in some cache from the repeat before, for the op as for the copy it is held against.  --quick
+ * takes an eighth of the rows, small peaks and one repeat: enough to see everything run on a slow device.  --peaks
+ * measures the peaks alone.
  */
 #include "bench/kernel_rows.h"
 #include "data/log.h"
@@ -145,7 +146,9 @@ static void measure_peaks(struct workspace *w, struct bench *b)
 {
     struct row product = kernel_product;
 
-    if (b->quick)
+    if (b->side)
+        product.t = product.c = product.n = b->side;
+    else if (b->quick)
         product.t = product.c = product.n = product.t / QUICK;
     b->row = &product;
     for (enum dtype dtype = F32; dtype <= BF16; dtype++) {
@@ -156,7 +159,7 @@ static void measure_peaks(struct workspace *w, struct bench *b)
     }
     b->copy_bytes = b->quick ? COPY_BYTES / QUICK : COPY_BYTES;
     run_or_exit(w, copy_step, b);
-    printf("product peak: %.0f GFLOP/s f32, %.0f bf16; copy of %.0f MB: %.1f GB/s\n", b->product_peak[F32] * 1e-9,
+    printf("product peak: %.4g GFLOP/s f32, %.4g bf16; copy of %.0f MB: %.4g GB/s\n", b->product_peak[F32] * 1e-9,
            b->product_peak[BF16] * 1e-9, b->copy_bytes / 2e6, b->copy_bytes / b->copy_seconds * 1e-9);
 }
 
@@ -176,22 +179,23 @@ static void bench_row(struct workspace *w, struct bench *b, const struct row *fu
     }
 }
 
-static void bench_device(struct device *device, const char *wanted, bool quick)
+static void bench_device(struct bench *b, const char *wanted)
 {
     struct workspace w;
     struct error err;
-    struct bench b = { .device = device, .quick = quick, .repeats = quick ? 1 : REPEATS };
 
-    if (workspace_init(&w, device, 1 << 20, &err)) {
+    if (workspace_init(&w, b->device, 1 << 20, &err)) {
         fprintf(stderr, "bench_kernels: %s\n", err.text);
         exit((int)err.code);
     }
-    printf("%s: %s\n", device->driver->name, device->description);
-    measure_peaks(&w, &b);
-    printf("%-16s %-5s %-18s %-8s %9s %9s\n", "op", "type", "rows x cols, n", "", "best us", "median us");
-    for (int i = 0; i < kernel_rows_count; i++)
-        if (!wanted || strstr(kernel_rows[i].op, wanted))
-            bench_row(&w, &b, &kernel_rows[i]);
+    printf("%s: %s\n", b->device->driver->name, b->device->description);
+    measure_peaks(&w, b);
+    if (!b->side) {
+        printf("%-16s %-5s %-18s %-8s %9s %9s\n", "op", "type", "rows x cols, n", "", "best us", "median us");
+        for (int i = 0; i < kernel_rows_count; i++)
+            if (!wanted || strstr(kernel_rows[i].op, wanted))
+                bench_row(&w, b, &kernel_rows[i]);
+    }
     workspace_release(&w);
 }
 
@@ -199,15 +203,22 @@ int main(int argc, char **argv)
 {
     struct device device;
     struct error err;
-    bool quick = argc > 1 && !strcmp(argv[1], "--quick");
+    struct bench b = { .device = &device, .repeats = REPEATS };
 
-    argc -= quick;
-    argv += quick;
+    if (argc > 1 && !strcmp(argv[1], "--quick")) {
+        b.quick = true;
+        b.repeats = 1;
+        argc--, argv++;
+    }
+    if (argc > 2 && !strcmp(argv[1], "--peaks")) {
+        b.side = strtol(argv[2], NULL, 10);
+        argc -= 2, argv += 2;
+    }
     if (device_open(&device, argc > 1 ? argv[1] : "auto", &err)) {
         fprintf(stderr, "bench_kernels: %s\n", err.text);
         return (int)err.code;
     }
-    bench_device(&device, argc > 2 ? argv[2] : NULL, quick);
+    bench_device(&b, argc > 2 ? argv[2] : NULL);
     device_close(&device);
     return 0;
 }

@@ -13,7 +13,8 @@ struct bench {
     enum dtype dtype;
     struct device *device;
     bool quick;
-    int repeats; /* at most REPEATS */
+    int repeats;  /* at most REPEATS */
+    int64_t side; /* peaks alone, of this size; 0: peaks of the usual size, then the rows */
     int n_in;
     struct tensor *in[INPUTS_MAX];
     struct seqs seqs, pairs;

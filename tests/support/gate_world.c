@@ -34,7 +34,7 @@ static void draw_larger(struct gate_world *w)
     }
 }
 
-void gate_world_open(struct gate_world *w, const struct gate_world_settings *s)
+void gate_world_open_on(struct gate_world *w, const struct gate_world_settings *s, const char *device)
 {
     struct gatekeeper_config g = { .encode = s->encode,
                                    .classifier = s->classifier,
@@ -65,13 +65,18 @@ void gate_world_open(struct gate_world *w, const struct gate_world_settings *s)
                                    .layer_norm_eps = 1e-12f,
                                    .hidden_dropout = s->dropout,
                                    .attention_dropout = s->dropout };
-    assert_int_equal(device_open(&w->device, "cpu", &err), 0);
+    assert_int_equal(device_open(&w->device, device, &err), 0);
     assert_int_equal(workspace_init(&w->work, &w->device, HOST_BYTES, &err), 0);
     assert_int_equal(gate_model_init(&w->model, &w->device, &g, s->dtype, GRAPH_TYPED, true, t, &err), 0);
     struct param_arenas arenas = { &w->model.host, &w->model.data, true };
     optim_init(&w->optim, &arenas);
     draw_larger(w);
     gate_scorer_init(&w->scorer, &w->model, &w->work, 2048);
+}
+
+void gate_world_open(struct gate_world *w, const struct gate_world_settings *s)
+{
+    gate_world_open_on(w, s, "cpu");
 }
 
 void gate_world_close(struct gate_world *w)

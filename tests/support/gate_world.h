@@ -28,6 +28,7 @@ struct gate_world_settings {
 /* Two layers of two heads, trainable, on the cpu.  Weights are larger than those training starts from, so that what
  * goes in shows in what comes out. */
 void gate_world_open(struct gate_world *w, const struct gate_world_settings *s);
+void gate_world_open_on(struct gate_world *w, const struct gate_world_settings *s, const char *device);
 void gate_world_close(struct gate_world *w);
 
 /* A schema whose tables have a key and three columns and refer to one another in a row; the seed picks the words. */

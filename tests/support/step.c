@@ -7,6 +7,11 @@ enum { HOST_BYTES = 1 << 20, STEP_BYTES = 64 << 20 };
 
 static const char *device_name = "cpu";
 
+const char *test_device_name(void)
+{
+    return device_name;
+}
+
 void test_device_open(struct device *d)
 {
     struct error err;
@@ -62,18 +67,20 @@ float *test_values(struct test_step *s, const struct tensor *t)
 int test_devices(const struct CMUnitTest *tests, size_t n)
 {
     static const char *const names[] = { "cpu", "simt", "cuda" };
+    const char *only = getenv("AMBIT_TEST_DEVICE");
     int failed = 0;
 
-    for (int i = 0; i < ARRAY_LEN(names); i++) {
+    for (int i = 0; i < (only ? 1 : ARRAY_LEN(names)); i++) {
         struct device d;
         struct error err;
-        if (device_open(&d, names[i], &err)) {
-            printf("%s: left out: %s\n", names[i], err.text);
+        device_name = only ? only : names[i];
+        if (device_open(&d, device_name, &err)) {
+            printf("%s: left out: %s\n", device_name, err.text);
+            failed += only != NULL;
             continue;
         }
         device_close(&d);
-        device_name = names[i];
-        failed += _cmocka_run_group_tests(names[i], tests, n, NULL, NULL);
+        failed += _cmocka_run_group_tests(device_name, tests, n, NULL, NULL);
     }
     return failed;
 }

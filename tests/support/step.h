@@ -16,6 +16,7 @@ struct test_step {
 };
 
 /* The device that test_devices is at. */
+const char *test_device_name(void);
 void test_device_open(struct device *d);
 /* On that device. */
 void test_step_open(struct test_step *s);
@@ -25,7 +26,8 @@ struct tensor *test_input(struct test_step *s, const float *values, int64_t rows
 /* The numbers of an F32 tensor; the caller frees. */
 float *test_values(struct test_step *s, const struct tensor *t);
 
-/* Runs the tests on every device that opens; returns how many failed. */
+/* Runs the tests on every device that opens, or on the one that AMBIT_TEST_DEVICE names, which must; returns how many
+ * failed. */
 int test_devices(const struct CMUnitTest *tests, size_t n);
 
 #endif
