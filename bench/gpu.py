@@ -72,7 +72,7 @@ def make_model(texts, with_torch):
     """Configuration, vocabulary and, where torch is, random weights that the peers read too."""
     config = dict(size["shape"], model_type="bert", architectures=["BertForSequenceClassification"], num_labels=1,
                   vocab_size=copy_vocabulary(texts), max_position_embeddings=512, type_vocab_size=2, hidden_act="gelu",
-                  layer_norm_eps=1e-12, hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1)
+                  layer_norm_eps=1e-12, initializer_range=0.1, hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1)
     json.dump({"do_lower_case": True, "tokenizer_class": "BertTokenizer", "model_max_length": 512},
               open(os.path.join(work, "tokenizer_config.json"), "w"))
     json.dump(config, open(os.path.join(work, "config.json"), "w"))
