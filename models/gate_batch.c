@@ -25,6 +25,7 @@ void text_builder_release(struct text_builder *b)
                                  &b->row_counts, &b->rows,      &b->span_lengths, &b->span_nodes };
     for (int i = 0; i < ARRAY_LEN(lists); i++)
         free(lists[i]->v);
+    free(b->mentions);
     *b = (struct text_builder){ 0 };
 }
 
@@ -134,6 +135,15 @@ static void shuffle(int *x, int n, struct rng *rng)
     }
 }
 
+static void add_mentions(struct text_builder *b, const struct gate_item *item)
+{
+    while (b->n_nodes + item->schema->n_nodes > b->mentions_cap) {
+        b->mentions_cap = b->mentions_cap ? 2 * b->mentions_cap : 256;
+        b->mentions = xrealloc(b->mentions, (size_t)b->mentions_cap * ELEMENT_MENTIONS * sizeof *b->mentions);
+    }
+    mention_elements(item->schema->schema, item->text, b->mentions + (size_t)b->n_nodes * ELEMENT_MENTIONS);
+}
+
 void text_add_schema(struct text_builder *b, const struct gate_item *item, struct rng *rng)
 {
     const struct schema *s = item->schema->schema;
@@ -152,6 +162,7 @@ void text_add_schema(struct text_builder *b, const struct gate_item *item, struc
     for (int i = 0; i < s->n_tables; i++)
         put_table(b, item, tables[i], columns + s->tables[tables[i]].first_column);
     end_sequence(b);
+    add_mentions(b, item);
     b->n_nodes += item->schema->n_nodes;
     free(tables);
 }
@@ -186,6 +197,7 @@ void gate_text_build(struct ctx *c, const struct text_builder *b, const struct b
         return;
     text->spans = batch_seqs(c, b->span_lengths.v, b->span_lengths.n);
     text->place = build_place(c, b);
+    text->mentions = batch_f32(c, b->mentions, b->n_nodes, ELEMENT_MENTIONS, F32);
 }
 
 struct graph_lists {

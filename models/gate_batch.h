@@ -46,6 +46,8 @@ struct text_builder {
     struct int_list lengths, row_counts;         /* of every sequence */
     struct int_list rows;                        /* wanted tokens */
     struct int_list span_lengths, span_nodes;    /* schema: of every span, the node counted over the whole batch */
+    float *mentions;                             /* schema: [nodes, ELEMENT_MENTIONS] */
+    int mentions_cap;                            /* nodes */
     int n_nodes;
 };
 

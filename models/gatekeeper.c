@@ -51,6 +51,8 @@ static void init_relevance(struct gatekeeper *g, enum dtype dtype, const struct 
     g->pooler_b = param_new(m->p, m->a, F32, 1, &C, 0, 0, "bert.pooler.dense.bias");
     g->relevance_w = param_new(m->p, m->a, dtype, 2, (int64_t[]){ 1, C }, INIT, PARAM_DECAY, "classifier.weight");
     g->relevance_b = param_new(m->p, m->a, F32, 1, (int64_t[]){ 1 }, 0, 0, "classifier.bias");
+    if (g->config.encode == ENCODE_SCHEMA)
+        g->mention_w = param_new(m->p, m->a, dtype, 2, (int64_t[]){ C, ELEMENT_MENTIONS }, INIT, 0, "mention.weight");
 }
 
 /* `in` features of a pair to a logit. */
@@ -115,7 +117,9 @@ struct tensor *gatekeeper_states(struct ctx *c, const struct gatekeeper *g, cons
 
     if (!text->spans.n)
         return x;
-    return op_gather(c, op_segment_pool(c, x, &text->spans, POOL_MEAN), &text->place);
+    x = op_gather(c, op_segment_pool(c, x, &text->spans, POOL_MEAN), &text->place);
+    struct tensor *mentions = op_cast(c, text->mentions, g->mention_w->dtype);
+    return op_add(c, x, op_linear(c, mentions, g->mention_w, NULL, ACT_NONE));
 }
 
 /* x [T, K] -> F32 [T] */

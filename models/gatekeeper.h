@@ -3,10 +3,10 @@
  *
  * An element is a table or a column.  Its state comes from one of two encodings: `element` reads "[CLS] question [SEP]
  * element [SEP]" for each element and takes the [CLS] state, as the paper does; `schema` reads the question and the
- * whole schema at once and averages the states of the element's own tokens.  Two classifiers stand on the states:
- * `gat-mean` is the thesis' (two GAT layers, heads averaged, mean pool, one linear); `pair` scores every candidate pair
- * of elements and calls the question ambiguous as a noisy-or over pairs, so that the score always names its
- * alternatives.
+ * whole schema at once and averages the states of the element's own tokens; how the question mentions the element is
+ * added.  Two classifiers stand on the states: `gat-mean` is the thesis' (two GAT layers, heads averaged, mean pool,
+ * one linear); `pair` scores every candidate pair of elements and calls the question ambiguous as a noisy-or over
+ * pairs, so that the score always names its alternatives.
  *
  * A pair makes a question ambiguous when two things hold: its elements could mean the same, which is a matter of the
  * schema, and the question asks for them.  One head reads the graph's states of the elements and answers the first; the
@@ -16,6 +16,7 @@
 #ifndef MODELS_GATEKEEPER_H
 #define MODELS_GATEKEEPER_H
 
+#include "data/mention.h"
 #include "models/bert.h"
 
 enum gate_encode { ENCODE_ELEMENT, ENCODE_SCHEMA };
@@ -46,6 +47,7 @@ struct gatekeeper {
     struct bert bert;
     struct tensor *pooler_w, *pooler_b;       /* [C, C], F32 [C]: tanh, as BertForSequenceClassification */
     struct tensor *relevance_w, *relevance_b; /* [1, C], F32 [1] */
+    struct tensor *mention_w;                 /* schema: [C, ELEMENT_MENTIONS] */
     struct tensor *project_w, *project_b;     /* pair: [hidden, C], F32 [hidden] */
     struct gat_layer *gat;
     struct tensor *gate_w, *gate_b; /* attention pool: [1, hidden], F32 [1] */
@@ -64,8 +66,9 @@ void gatekeeper_init(struct gatekeeper *g, const struct gatekeeper_config *confi
 struct gate_text {
     struct bert_input bert;
     struct index rows;
-    struct seqs spans;  /* schema: wanted rows of each span; n = 0 when every span is one row */
-    struct index place; /* schema: which span is node i's */
+    struct seqs spans;       /* schema: wanted rows of each span; n = 0 when every span is one row */
+    struct index place;      /* schema: which span is node i's */
+    struct tensor *mentions; /* schema: F32 [N, ELEMENT_MENTIONS] */
 };
 
 /* Graphs of a batch, nodes of all questions one after another. */

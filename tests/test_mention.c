@@ -72,11 +72,47 @@ static void rows_lie_apart(void **state)
     schema_release(&s);
 }
 
+/* all, any, phrase, table, is a table, neighbour, elsewhere, namesake: in this order */
+static void elements_and_what_stands_around(void **state)
+{
+    static const struct {
+        const char *question;
+        int element;
+        float wanted[ELEMENT_MENTIONS];
+    } cases[] = {
+        { "What is the oppose rate?", OPPOSE, { 1, 1, 1, 0, 0, .5f, 0, 1 } },
+        { "What is the oppose rate?", SUPPORT, { .5f, 1, 0, 0, 0, 1, 0, 1 } },
+        { "What is the oppose rate?", POLL, { 0, 0, 0, 0, 1, 1, 0, 0 } },
+        { "What is the oppose rate?", NAME, { 0, 0, 0, 0, 0, 0, 1, 0 } },
+        { "name of every candidate", NAME, { 1, 1, 1, 1, 0, 0, 0, 0 } },
+        { "name of every candidate", CANDIDATE, { 1, 1, 1, 1, 1, 1, 0, 0 } },
+        { "name of every candidate", POLL, { 0, 0, 0, 0, 1, 0, 1, 0 } },
+        { "polls", POLL_ID, { .5f, 1, 0, 1, 0, 0, 0, 1 } },
+        { "polls", CANDIDATE, { 0, 0, 0, 0, 1, 0, 1, 0 } },
+        { "", NAME, { 0 } },
+    };
+    float out[(NAME + 1) * ELEMENT_MENTIONS];
+    struct schema s;
+
+    (void)state;
+    open_schema(&s);
+    for (int i = 0; i < ARRAY_LEN(cases); i++) {
+        const float *got = out + cases[i].element * ELEMENT_MENTIONS;
+        mention_elements(&s, cases[i].question, out);
+        for (int k = 0; k < ELEMENT_MENTIONS; k++)
+            if (got[k] != cases[i].wanted[k])
+                fail_msg("%s: feature %d of element %d is %g, wanted %g", cases[i].question, k, cases[i].element,
+                         (double)got[k], (double)cases[i].wanted[k]);
+    }
+    schema_release(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_that_tell_apart),
         cmocka_unit_test(rows_lie_apart),
+        cmocka_unit_test(elements_and_what_stands_around),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
