@@ -350,7 +350,7 @@ static void open_model(struct bench *b, const char *dir)
     b->optim.schedule = (struct schedule){ .lr = 1e-5f, .total = 1 << 30 };
     b->optim.adamw = (struct adamw){ .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .lr_scale = 1, .clip = 1 };
     params_init(&b->params, &b->device, 1);
-    if (has_weights(dir) && hf_weights_load(&b->params, &b->device, dir, &hf_bert_rules, HF_ENCODER, NULL, &err))
+    if (has_weights(dir) && hf_weights_load(&b->params, &b->device, dir, &hf_bert_rules, HF_WHOLE, NULL, &err))
         die(&err);
 }
 

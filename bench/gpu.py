@@ -21,8 +21,9 @@ FULL = {"pairs": 8192, "tokens": [8192, 16384, 32768, 65536], "batch": [128, 256
         "graphs": 32, "nodes": (30, 70), "steps": 50, "epoch": 10000, "size": 32, "workers": [0, 4, 8], "side": 8192,
         "shape": {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072}}
 QUICK = {"pairs": 12, "tokens": [128], "batch": [8], "rounds": 1, "graphs": 2, "nodes": (9, 12), "steps": 1, "epoch": 4,
-         "size": 2, "workers": [0], "side": 64,
-         "shape": {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 128}}
+         "size": 2, "workers": [0], "side": 256,
+         "shape": {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 128,
+                   "initializer_range": 0.1}}
 
 bin_dir, data_dir, device = sys.argv[1:4]
 quick = "--quick" in sys.argv[4:]
@@ -72,7 +73,7 @@ def make_model(texts, with_torch):
     """Configuration, vocabulary and, where torch is, random weights that the peers read too."""
     config = dict(size["shape"], model_type="bert", architectures=["BertForSequenceClassification"], num_labels=1,
                   vocab_size=copy_vocabulary(texts), max_position_embeddings=512, type_vocab_size=2, hidden_act="gelu",
-                  layer_norm_eps=1e-12, initializer_range=0.1, hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1)
+                  layer_norm_eps=1e-12, hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1)
     json.dump({"do_lower_case": True, "tokenizer_class": "BertTokenizer", "model_max_length": 512},
               open(os.path.join(work, "tokenizer_config.json"), "w"))
     json.dump(config, open(os.path.join(work, "config.json"), "w"))
