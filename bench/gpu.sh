@@ -21,9 +21,9 @@ case $device in cuda | simt) ;; *) echo "gpu.sh: --device '$device': cuda or sim
 ops=(test_ops test_ops_graph)
 models=(test_bert test_gat test_gat_mean test_gate_devices test_optim test_capture)
 if [ -z "${BIN:-}" ]; then
-    cuda=OFF
-    [ "$device" = cuda ] && cuda=ON
-    cmake --preset release -DAMBIT_CUDA="$cuda" >/dev/null
+    module=()
+    [ "$device" = cuda ] && module=(-DAMBIT_CUDA=ON)
+    cmake --preset release "${module[@]}" >/dev/null
     cmake --build --preset release -j "$(nproc)" --target "${ops[@]}" "${models[@]}" bench_kernels bench_encoder bench_gat \
         ambit-data "ambit_$device" | tail -n 1
 fi

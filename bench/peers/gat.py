@@ -66,19 +66,21 @@ def capture(batch):
     return graph
 
 
-def epoch(size):
-    for batch in DataLoader(data, batch_size=size, shuffle=True, num_workers=workers, pin_memory=cuda):
-        step(batch.to(place, non_blocking=cuda))
+def loader_of(size):
+    return DataLoader(data, batch_size=size, shuffle=True, num_workers=workers, pin_memory=cuda,
+                      persistent_workers=workers > 0)
 
 
-resident = graph = None
+resident = graph = loader = None
 for line in sys.stdin:
     command = line.split()
     start = time.perf_counter()
     if command[0] == "workers":
-        workers = int(command[1])
+        workers, loader = int(command[1]), None
     elif command[0] == "epoch":
-        epoch(int(command[1]))
+        loader = loader or loader_of(int(command[1]))
+        for batch in loader:
+            step(batch.to(place, non_blocking=cuda))
     elif command[0] == "run":
         step(on_device(data))
     elif command[0] == "replay":
