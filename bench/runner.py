@@ -1,9 +1,11 @@
 """What the benchmark scripts share: programs that answer line by line and take turns, and what is fed to them."""
+import atexit
 import json
 import os
 import queue
 import random
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -12,6 +14,7 @@ import threading
 
 here = os.path.dirname(os.path.abspath(__file__))
 work = tempfile.mkdtemp(prefix="ambit-bench-")
+atexit.register(shutil.rmtree, work, ignore_errors=True)
 
 
 class Stopped(Exception):
