@@ -118,10 +118,16 @@ json_t *json_message(const char *text)
     return message;
 }
 
+/* fwrite may succeed although the buffer that it filled could not be flushed: only ferror tells, while errno is new. */
+static bool dump(const json_t *value, FILE *f, size_t flags)
+{
+    flags |= JSON_ENCODE_ANY | JSON_REAL_PRECISION(9);
+    return json_dumpf(value, f, flags) == 0 && putc('\n', f) != EOF && !ferror(f);
+}
+
 int json_write_line(struct out_file *o, const json_t *value, struct error *err)
 {
-    size_t flags = JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(9);
-    if (json_dumpf(value, o->f, flags) || putc('\n', o->f) == EOF)
+    if (!dump(value, o->f, JSON_COMPACT))
         return cannot(err, "write", o->path ? o->path : "standard output");
     return 0;
 }
@@ -131,7 +137,7 @@ int json_write_file(const char *path, const json_t *value, struct error *err)
     struct out_file o;
     if (out_file_open(&o, path, err))
         return -1;
-    if (json_dumpf(value, o.f, JSON_INDENT(2) | JSON_ENCODE_ANY | JSON_REAL_PRECISION(9)) || putc('\n', o.f) == EOF) {
+    if (!dump(value, o.f, JSON_INDENT(2))) {
         cannot(err, "write", path);
         out_file_abort(&o);
         return -1;
