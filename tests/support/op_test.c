@@ -1,8 +1,7 @@
 #include "tests/support/op_test.h"
 
 #include "kernels/device.h"
-#include "kernels/rng.h"
-#include "tests/support/guard.h"
+#include "tests/support/op_run.h"
 #include "tests/support/support.h"
 
 #include <math.h>
@@ -11,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES = 24, SAMPLES_LARGE = 10, LARGE = 20000, DIRECTIONS = 4, HOST_BYTES = 1 << 18 };
+enum { SAMPLES = 24, SAMPLES_LARGE = 10, LARGE = 20000, DIRECTIONS = 4 };
 enum { OUTPUT_UNITS_F32 = 32, GRADIENT_UNITS_F32 = 64, OUTPUT_UNITS_BF16 = 2, GRADIENT_UNITS_BF16 = 4 };
 #define STEP 1e-8 /* of the central differences: short, since ReLU has a corner that should not lie inside */
 
@@ -20,23 +19,6 @@ static const struct {
     int64_t rows, cols;
 } sizes[] = { { 0, 33 }, { 1, 1 }, { 1, 1025 }, { 31, 127 }, { 33, 31 }, { 127, 33 }, { 1025, 31 } };
 enum { SIZE_OF_DETAILS = 4 }; /* the one for the checks that do not depend on size */
-
-/* How an op is run. */
-struct mode {
-    unsigned wants; /* bit i: input i wants a gradient */
-    bool same;      /* input 1 is the tensor of input 0 */
-    int uses;       /* 2: y = op(x) + op(x) */
-};
-
-/* What came of it, on the host. */
-struct outcome {
-    bool recorded;
-    uint32_t sites; /* draws of one use */
-    int64_t n;
-    enum dtype dtype;
-    double *y, *grad[OP_INPUTS_MAX]; /* grad[i] NULL: there is none */
-    uint64_t bits;                   /* of all of them, as the device wrote them */
-};
 
 static void setup(struct op_test *t, const struct op_row *row, int size, int variant, enum dtype dtype)
 {
@@ -55,169 +37,6 @@ static void teardown(struct op_test *t)
         free(t->in[i].value);
     for (int i = 0; i < t->n_int_arrays; i++)
         free(t->ints[i]);
-}
-
-/* Running. */
-
-static void *encode(const double *x, int64_t n, enum dtype dtype)
-{
-    char *bytes = xmalloc((size_t)n * dtype_size(dtype));
-
-    for (int64_t i = 0; i < n; i++) {
-        if (dtype == BF16)
-            ((uint16_t *)(void *)bytes)[i] = bf16_from_f32((float)x[i]);
-        else
-            ((float *)(void *)bytes)[i] = (float)x[i];
-    }
-    return bytes;
-}
-
-static double *decode(struct device *d, const struct tensor *t, uint64_t *bits)
-{
-    int64_t n = tensor_size(t);
-    void *bytes = xmalloc(tensor_bytes(t));
-    double *out = xmalloc((size_t)n * sizeof *out);
-
-    device_download(d, bytes, t);
-    *bits = hash_bytes(*bits, bytes, tensor_bytes(t));
-    for (int64_t i = 0; i < n; i++)
-        out[i] = (double)(t->dtype == BF16 ? f32_from_bf16(((uint16_t *)bytes)[i]) : ((float *)bytes)[i]);
-    free(bytes);
-    return out;
-}
-
-static struct tensor *place(struct ctx *c, int ndim, const int64_t *shape, enum dtype dtype, const double *value)
-{
-    struct tensor *t = tensor_new(c, dtype, ndim, shape);
-
-    if (c->k) {
-        void *bytes = encode(value, tensor_size(t), dtype);
-        device_upload(c->dev, t, bytes);
-        free(bytes);
-    }
-    return t;
-}
-
-static struct tensor *place_input(struct ctx *c, const struct op_test *t, int i, bool wants)
-{
-    const struct op_input *in = &t->in[i];
-    struct tensor *x = place(c, in->ndim, in->shape, in->f32 ? F32 : t->dtype, in->value);
-
-    x->needs_grad = wants && !in->constant;
-    x->is_param = in->param;
-    if (in->param && x->needs_grad) {
-        x->grad = tensor_new(c, F32, x->ndim, x->shape);
-        RUN(c, fill, x->grad, 0.0f);
-    }
-    return x;
-}
-
-/* The gradient that enters at element i of the output: the same for every run. */
-static double entering(int64_t i, enum dtype dtype)
-{
-    struct philox counter = { { (uint32_t)i, 7, 7, 7 } };
-    return op_rounded((double)philox_block(counter, 3, 5).v[0] * 0x1p-31 - 1, dtype);
-}
-
-static struct tensor *place_entering(struct ctx *c, const struct tensor *y)
-{
-    int64_t n = tensor_size(y);
-    double *values = xmalloc((size_t)n * sizeof *values);
-
-    for (int64_t i = 0; i < n; i++)
-        values[i] = entering(i, y->dtype);
-    struct tensor *dy = place(c, y->ndim, y->shape, y->dtype, values);
-    free(values);
-    return dy;
-}
-
-static struct tensor *step(struct ctx *c, struct op_test *t, const struct mode *mode, struct outcome *out)
-{
-    for (int i = 0; i < t->n_in; i++)
-        t->x[i] = mode->same && i == 1 ? t->x[0] : place_input(c, t, i, mode->wants >> i & 1);
-    c->rng = batch_i32(c, t->rng, 4);
-    struct tensor *y = t->row->run(c, t);
-    out->sites = c->site;
-    if (mode->uses == 2)
-        y = op_add(c, y, t->row->run(c, t));
-    out->recorded = c->tape != NULL;
-    if (out->recorded)
-        tape_backward_from(c, y, place_entering(c, y));
-    return y;
-}
-
-static size_t dry_peak(struct device *d, struct op_test *t, const struct mode *mode, struct arena *host)
-{
-    struct arena measure;
-    struct outcome ignored;
-    struct ctx c = { .dev = d, .host = host, .step = &measure, .recording = true, .training = true };
-
-    arena_measure(&measure);
-    arena_reset(host, 0);
-    step(&c, t, mode, &ignored);
-    arena_reset(host, 0);
-    return measure.peak;
-}
-
-static void check_guards(struct device *d, const struct arena *a, const struct op_test *t)
-{
-    unsigned char *copy = xmalloc(a->size);
-
-    d->driver->download(d, copy, a->base, a->size);
-    int64_t at = guard_find_damage(copy);
-    free(copy);
-    if (at >= 0)
-        fail_msg("%s on %s: [%lld, %lld] variant %d: byte %lld, beyond every block, was written", t->row->name,
-                 d->driver->name, (long long)t->rows, (long long)t->cols, t->variant, (long long)at);
-}
-
-static void fill_pattern(struct device *d, const struct arena *a)
-{
-    void *pattern = xmalloc(a->size);
-
-    memset(pattern, GUARD_PATTERN, a->size);
-    d->driver->upload(d, a->base, pattern, a->size);
-    free(pattern);
-}
-
-static struct outcome run(struct device *d, struct op_test *t, const struct mode *mode)
-{
-    struct arena host, step_arena;
-    struct error err;
-    struct outcome out = { .bits = HASH_START };
-
-    assert_int_equal(arena_init(&host, HOST_BYTES, &err), 0);
-    guard_start(&step_arena);
-    size_t peak = dry_peak(d, t, mode, &host);
-    assert_int_equal(device_arena(d, &step_arena, peak, &err), 0);
-    fill_pattern(d, &step_arena);
-    struct ctx c = {
-        .k = d->driver->kernels, .dev = d, .host = &host, .step = &step_arena, .recording = true, .training = true
-    };
-    struct tensor *y = step(&c, t, mode, &out);
-    d->driver->sync(d);
-    if (step_arena.peak != peak)
-        fail_msg("%s on %s: the dry run foretold %zu bytes, %zu were used", t->row->name, d->driver->name, peak,
-                 step_arena.peak);
-    check_guards(d, &step_arena, t);
-    guard_stop();
-    out.n = tensor_size(y);
-    out.dtype = y->dtype;
-    out.y = decode(d, y, &out.bits);
-    for (int i = 0; i < t->n_in; i++)
-        if (t->x[i]->grad && !(mode->same && i == 1))
-            out.grad[i] = decode(d, t->x[i]->grad, &out.bits);
-    device_arena_release(d, &step_arena);
-    arena_release(&host);
-    return out;
-}
-
-static void outcome_release(struct outcome *o)
-{
-    free(o->y);
-    for (int i = 0; i < OP_INPUTS_MAX; i++)
-        free(o->grad[i]);
-    *o = (struct outcome){ 0 };
 }
 
 /* The reference. */
@@ -245,7 +64,7 @@ static void reference_forward(struct op_test *t, struct reference *r)
 
 static struct reference reference_new(struct op_test *t, const struct mode *mode, const struct outcome *out)
 {
-    struct reference r = { .mode = mode, .n = out->n, .sites = out->sites, .dtype = out->dtype };
+    struct reference r = { .mode = mode, .n = out->n, .sites = out->sites, .dtype = out->form.dtype };
 
     for (int i = 0; i < t->n_in; i++)
         r.x[i] = t->in[mode->same && i == 1 ? 0 : i].value;
@@ -280,7 +99,7 @@ static double slope(struct op_test *t, struct reference *r, int input, const dou
             memcpy(ahead, r->y, (size_t)r->n * sizeof *ahead);
     }
     for (int64_t i = 0; i < r->n; i++) {
-        sum += entering(i, r->dtype) * (ahead[i] - r->y[i]);
+        sum += op_entering(i, r->dtype) * (ahead[i] - r->y[i]);
         square += r->y[i] * r->y[i];
     }
     memcpy(in->value, old, (size_t)in->n * sizeof *old);
@@ -386,7 +205,7 @@ static void check_gradient(const struct where *w, struct op_test *t, struct refe
 static struct outcome check_against_reference(struct device *d, struct op_test *t, const struct mode *mode)
 {
     struct where w = { t, d, mode };
-    struct outcome out = run(d, t, mode);
+    struct outcome out = op_run(d, t, mode);
     struct reference r = reference_new(t, mode, &out);
 
     reference_forward(t, &r);
@@ -408,7 +227,7 @@ static void check_again(struct device *d, struct op_test *t, const struct mode *
     int threads = omp_get_max_threads();
 
     omp_set_num_threads(threads == 1 ? 2 : 1);
-    struct outcome again = run(d, t, mode);
+    struct outcome again = op_run(d, t, mode);
     omp_set_num_threads(threads);
     if (again.bits != bits)
         fail_msg("%s on %s, %s: a second run gives other bits", t->row->name, d->driver->name, dtype_name(t->dtype));
@@ -420,7 +239,7 @@ static void check_wants(struct device *d, struct op_test *t, const struct outcom
 {
     for (int i = 0; i < t->n_in; i++) {
         struct mode mode = { .wants = 1u << i, .uses = 1 };
-        struct outcome one = run(d, t, &mode);
+        struct outcome one = op_run(d, t, &mode);
 
         for (int j = 0; j < t->n_in; j++) {
             if (j != i || t->in[j].constant)
@@ -431,16 +250,40 @@ static void check_wants(struct device *d, struct op_test *t, const struct outcom
         outcome_release(&one);
     }
     struct mode none = { .wants = 0, .uses = 1 };
-    struct outcome frozen = run(d, t, &none);
+    struct outcome frozen = op_run(d, t, &none);
     assert_false(frozen.recorded);
     outcome_release(&frozen);
 }
 
+/* Equal numbers; a zero's sign may differ, since the gradients of a block start from zero. */
+static void assert_equal(const struct op_test *t, const double *a, const double *b, int64_t n)
+{
+    assert_int_equal(a == NULL, b == NULL);
+    for (int64_t i = 0; a && i < n; i++)
+        if (a[i] != b[i])
+            fail_msg("%s, %s, variant %d: [%lld] is %.9g when checkpointed, %.9g plain", t->row->name,
+                     dtype_name(t->dtype), t->variant, (long long)i, b[i], a[i]);
+}
+
+static void check_checkpoint(struct device *d, struct op_test *t, const struct outcome *base)
+{
+    struct mode mode = { .wants = ~0u, .uses = 1, .base = base };
+    struct outcome plain = op_run(d, t, &mode);
+
+    mode.checkpointed = true;
+    struct outcome kept = op_run(d, t, &mode);
+    assert_equal(t, plain.y, kept.y, plain.n);
+    for (int i = 0; i < t->n_in; i++)
+        assert_equal(t, plain.grad[i], kept.grad[i], t->in[i].n);
+    outcome_release(&plain);
+    outcome_release(&kept);
+}
+
 static void check_details(struct device *d, struct op_test *t, const struct outcome *out)
 {
-    struct mode once = { .wants = ~0u, .uses = 1 }, twice = { .wants = ~0u, .uses = 2 };
+    struct mode twice = { .wants = ~0u, .uses = 2 };
 
-    check_again(d, t, &once, out->bits);
+    check_checkpoint(d, t, out);
     check_wants(d, t, out);
     struct outcome o = check_against_reference(d, t, &twice);
     outcome_release(&o);
@@ -458,6 +301,7 @@ static void check_case(const struct op_row *row, struct device *d, int size, int
 
     setup(&t, row, size, variant, dtype);
     struct outcome out = check_against_reference(d, &t, &once);
+    check_again(d, &t, &once, out.bits);
     if (size == SIZE_OF_DETAILS)
         check_details(d, &t, &out);
     outcome_release(&out);

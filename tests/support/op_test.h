@@ -10,6 +10,7 @@
  *   that a parameter's gradient is added to, and that two uses of an input add up;
  *   that an input that wants no gradient gets none, and that none at all leaves no record;
  *   that a second run gives the same bits (on the cpu with another number of threads);
+ *   that as part of a checkpointed block it gives the same numbers as in a plain one;
  *   that the dry run foretells the peak, and that no byte after any block is written.
  *
  * Tolerances, relative to |wanted| + the root mean square of the whole tensor:

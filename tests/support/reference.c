@@ -39,14 +39,16 @@ void reference_matmul(double *y, const double *a, bool ta, const double *b, bool
 void reference_layer_norm(double *y, const double *x, const double *res, const double *w, const double *b, int64_t rows,
                           int64_t cols, double eps)
 {
-    for (int64_t r = 0; r < rows; r++, x += cols, y += cols, res += res ? cols : 0) {
-        double mean = 0, var = 0;
+    for (int64_t r = 0; r < rows; r++) {
+        double *z = y + r * cols, mean = 0, var = 0;
+        for (int64_t j = 0; j < cols; j++) {
+            z[j] = x[r * cols + j] + (res ? res[r * cols + j] : 0);
+            mean += z[j] / (double)cols;
+        }
         for (int64_t j = 0; j < cols; j++)
-            mean += (x[j] + (res ? res[j] : 0)) / (double)cols;
+            var += pow(z[j] - mean, 2) / (double)cols;
         for (int64_t j = 0; j < cols; j++)
-            var += pow(x[j] + (res ? res[j] : 0) - mean, 2) / (double)cols;
-        for (int64_t j = 0; j < cols; j++)
-            y[j] = (x[j] + (res ? res[j] : 0) - mean) / sqrt(var + eps) * w[j] + b[j];
+            z[j] = (z[j] - mean) / sqrt(var + eps) * w[j] + b[j];
     }
 }
 
