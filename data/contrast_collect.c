@@ -184,6 +184,7 @@ static bool make_schema(struct contrast *c, const struct contrast_element *e, st
                         enum alter_form form)
 {
     const struct schema *s = &c->in->schemas.schemas[e->db];
+    out->form = form;
     out->placed = c->rng;
     return alter_schema(&out->schema, s, &e->a, form, s->db_id, &c->rng) == 0;
 }
@@ -200,7 +201,8 @@ static void collect_elements(struct contrast *c)
         struct contrast_element *e = &c->elements[i];
         bool renamed = e->a.kind == SIA_COLUMN || e->a.kind == SIA_TABLE;
         e->which = renamed ? (int)rng_below(&c->rng, 2) : 1;
-        e->usable = make_schema(c, e, &e->both, ALTER_BOTH) && make_schema(c, e, &e->one, contrast_one_form(e));
+        e->usable = make_schema(c, e, &e->both, ALTER_BOTH) &&
+                    make_schema(c, e, &e->one, e->which ? ALTER_SECOND : ALTER_FIRST);
     }
 }
 

@@ -110,30 +110,37 @@ static void emit_record(struct contrast *c, struct example_list *to, const struc
 }
 
 static void give_renamed(struct contrast *c, struct dataset *out, int db, const struct alteration *a,
-                         enum alter_form form, struct contrast_schema *of, int *number)
+                         struct contrast_schema *of, struct rng *rng, int *number)
 {
-    uint64_t key[2] = { c->options->seed, hash_bytes(HASH_START, of->schema.db_id, strlen(of->schema.db_id)) };
-    struct rng rng = { .seed = hash_bytes(HASH_START, key, sizeof key) };
-
     for (int i = 0; i < RENAMED_FORMS; i++) {
         struct schema s;
-        if (contrast_rename(c, &s, db, a, form, of->placed, &rng) == 0)
+        if (contrast_rename(c, &s, of, db, a, rng) == 0)
             of->renamed[i] = give_schema(c, out, &s, db, number);
     }
+}
+
+/* What is done to training schemas draws from a sequence of its own: the rest of the data does not depend on it. */
+static struct rng training_rng(const struct contrast *c, int db, int element)
+{
+    uint64_t key[3] = { c->options->seed, (uint64_t)db, (uint64_t)element };
+    return (struct rng){ .seed = hash_bytes(HASH_START, key, sizeof key) };
 }
 
 static void give_element(struct contrast *c, struct dataset *out, int element, enum fold fold, int *number)
 {
     struct contrast_element *e = &c->elements[element];
+    struct rng rng = training_rng(c, e->db, element);
     if (e->emitted)
         return;
     bool both_first = rng_below(&c->rng, 2); /* so that the number does not tell the slice */
-    give_schema(c, out, both_first ? &e->both.schema : &e->one.schema, e->db, number);
-    give_schema(c, out, both_first ? &e->one.schema : &e->both.schema, e->db, number);
-    if (fold == FOLD_TRAIN) {
-        give_renamed(c, out, e->db, &e->a, ALTER_BOTH, &e->both, number);
-        give_renamed(c, out, e->db, &e->a, contrast_one_form(e), &e->one, number);
+    struct contrast_schema *of[2] = { both_first ? &e->both : &e->one, both_first ? &e->one : &e->both };
+    for (int i = 0; i < 2; i++) {
+        if (fold == FOLD_TRAIN)
+            contrast_add_strangers(c, of[i], e->db, &e->a, &rng);
+        give_schema(c, out, &of[i]->schema, e->db, number);
     }
+    for (int i = 0; i < 2 && fold == FOLD_TRAIN; i++)
+        give_renamed(c, out, e->db, &e->a, of[i], &rng, number);
     e->emitted = true;
 }
 
@@ -146,14 +153,17 @@ struct db_pairs {
 static void emit_db(struct contrast *c, struct dataset *out, int db, const struct db_pairs *p, enum fold fold)
 {
     const struct alteration none = { .kind = SIA_TABLE, .table = -1, .column = -1, .key = -1 };
-    struct contrast_schema plain = { .placed = c->rng };
+    struct contrast_schema plain = { .form = ALTER_NONE, .placed = c->rng };
+    struct rng rng = training_rng(c, db, -1);
     int number = 0;
 
     CHECK(alter_schema(&plain.schema, &c->in->schemas.schemas[db], &none, ALTER_NONE, "plain", &c->rng) == 0,
           "plain schema");
+    if (fold == FOLD_TRAIN)
+        contrast_add_strangers(c, &plain, db, &none, &rng);
     give_schema(c, out, &plain.schema, db, NULL);
     if (fold == FOLD_TRAIN)
-        give_renamed(c, out, db, &none, ALTER_NONE, &plain, &number);
+        give_renamed(c, out, db, &none, &plain, &rng, &number);
     for (int i = 0; i < p->n; i++) {
         const struct contrast_record *a = &c->records[p->pairs[i].a], *b = &c->records[p->pairs[i].b];
         give_element(c, out, a->element, fold, &number);

@@ -19,7 +19,9 @@ enum { RENAMED_FORMS = 3 }; /* of every training schema */
 /* A schema that examples stand on. */
 struct contrast_schema {
     struct schema schema; /* moves to the data set, but for its db_id */
-    struct rng placed;    /* as it was before what is new was placed: the same again places it in the same way */
+    enum alter_form form;
+    struct rng placed; /* as it was before what is new was placed: the same again places it in the same way */
+    struct stranger_list strangers;     /* training fold */
     const char *renamed[RENAMED_FORMS]; /* db_ids, NULL outside the training fold */
 };
 
@@ -49,14 +51,10 @@ struct contrast {
     struct contrast_element *elements;
     struct contrast_record *records; /* one for each of in->ambiqt */
     int questions_cap, elements_cap;
-    struct arena sql; /* reset after each query */
+    struct arena sql;     /* reset after each query */
+    struct strings names; /* invented ones */
     struct rng rng;
 };
-
-static inline enum alter_form contrast_one_form(const struct contrast_element *e)
-{
-    return e->which ? ALTER_SECOND : ALTER_FIRST;
-}
 
 /* Finds each record's question and element, makes the altered schemas, and marks as unusable what
  * cannot be trusted: SQL that does not resolve, readings that do not read their alternative, names that clash. */
@@ -65,10 +63,15 @@ int contrast_collect(struct contrast *c, struct error *err);
 /* Whether a query resolves on a schema; flags (n_tables + n_columns, may be NULL) gain what it touches. */
 bool contrast_touch(struct contrast *c, const char *sql, const struct schema *s, bool *flags);
 
-/* The schema of database db that alteration a gave in that form, with some of its other elements under one of the names
- * that the corpus knows for them.  rng picks them; placed is that of the schema's making.  -1 when that cannot be. */
-int contrast_rename(const struct contrast *c, struct schema *out, int db, const struct alteration *a,
-                    enum alter_form form, struct rng placed, struct rng *rng);
+/* Gives `of`, which alteration a made of database db, strangers beside its elements, so that form alone does not tell
+ * what means the same. */
+void contrast_add_strangers(struct contrast *c, struct contrast_schema *of, int db, const struct alteration *a,
+                            struct rng *rng);
+
+/* The schema `of` with some of its other elements under one of the names that the corpus knows for them; rng picks.  -1
+ * when that cannot be. */
+int contrast_rename(const struct contrast *c, struct schema *out, const struct contrast_schema *of, int db,
+                    const struct alteration *a, struct rng *rng);
 
 /* Pairs the usable records and writes the examples of every pair to the folds of out. */
 int contrast_emit(struct contrast *c, struct dataset *out, struct error *err);

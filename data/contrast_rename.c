@@ -55,12 +55,13 @@ static void rename_element(struct renaming *r, const struct alteration *known, s
         r->names[r->s->n_tables + known->column] = name;
 }
 
-int contrast_rename(const struct contrast *c, struct schema *out, int db, const struct alteration *a,
-                    enum alter_form form, struct rng placed, struct rng *rng)
+int contrast_rename(const struct contrast *c, struct schema *out, const struct contrast_schema *of, int db,
+                    const struct alteration *a, struct rng *rng)
 {
     const struct schema *s = &c->in->schemas.schemas[db];
     struct renaming r = { s, a, xcalloc((size_t)s->n_tables + (size_t)s->n_columns, sizeof *r.names) };
     struct alteration renamed = *a;
+    struct rng placed = of->placed;
 
     for (int i = 0; i < c->element_keys.n; i++) {
         const struct contrast_element *e = &c->elements[i];
@@ -68,7 +69,8 @@ int contrast_rename(const struct contrast *c, struct schema *out, int db, const 
             rename_element(&r, &e->a, rng);
     }
     renamed.renamed = r.names;
-    int rc = alter_schema(out, s, &renamed, form, "renamed", &placed);
+    renamed.strangers = of->strangers;
+    int rc = alter_schema(out, s, &renamed, of->form, "renamed", &placed);
     free(r.names);
     return rc;
 }

@@ -8,13 +8,8 @@
 
 #include "data/json.h"
 #include "data/schema.h"
+#include "data/sia_kind.h"
 #include "data/strings.h"
-
-/* What makes a question ambiguous for a schema: two columns, two tables, a column that also stands in a split-off
- * table, an aggregate that also stands precomputed in a table of its own. */
-enum sia_kind { SIA_COLUMN, SIA_TABLE, SIA_JOIN, SIA_AGGREGATE, SIA_KINDS };
-/* "C", "T", "J", "P". */
-const char *sia_kind_letter(enum sia_kind k);
 
 /*
  * EXAMPLE_CROSSED: label balanced for every question and for every schema.  EXAMPLE_PRESENCE: never ambiguous, on a

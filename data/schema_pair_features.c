@@ -10,9 +10,9 @@ static float log_share(int n, float most)
 
 /* What is counted once per schema. */
 struct counts {
-    float *family;           /* per column: share of its table's others that have a word in common with it */
-    int *namesakes;          /* per element: how many elements of its sort have its key */
-    int *rivals[PAIR_KINDS]; /* per element: candidates of the kind that touch it */
+    float *family;          /* per column: share of its table's others that have a word in common with it */
+    int *namesakes;         /* per element: how many elements of its sort have its key */
+    int *rivals[SIA_KINDS]; /* per element: candidates of the kind that touch it */
 };
 
 struct keyed {
@@ -65,7 +65,7 @@ static void count(struct counts *c, const struct pair_view *v, const struct sche
     c->family = xcalloc((size_t)v->schema->n_columns, sizeof *c->family);
     for (int t = 0; t < v->schema->n_tables; t++)
         count_family(c->family, v, &v->schema->tables[t]);
-    for (int k = 0; k < PAIR_KINDS; k++)
+    for (int k = 0; k < SIA_KINDS; k++)
         c->rivals[k] = xcalloc((size_t)v->n, sizeof *c->rivals[k]);
     for (int i = 0; i < n; i++) {
         c->rivals[pairs[i].kind][pairs[i].u]++;
@@ -77,7 +77,7 @@ static void counts_release(struct counts *c)
 {
     free(c->namesakes);
     free(c->family);
-    for (int k = 0; k < PAIR_KINDS; k++)
+    for (int k = 0; k < SIA_KINDS; k++)
         free(c->rivals[k]);
 }
 

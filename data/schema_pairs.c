@@ -13,7 +13,7 @@ enum {
 
 struct draft_pair {
     int u, v;
-    enum pair_kind kind;
+    enum sia_kind kind;
 };
 
 struct drafts {
@@ -27,7 +27,7 @@ struct keyed {
     int element;
 };
 
-static void add(struct drafts *d, int u, int v, enum pair_kind kind)
+static void add(struct drafts *d, int u, int v, enum sia_kind kind)
 {
     GROW(d->list, d->n, d->cap);
     d->list[d->n++] = (struct draft_pair){ u, v, kind };
@@ -92,9 +92,9 @@ static void add_joins(struct drafts *d, const struct pair_view *v)
         for (int i = 0; i < n; i++)
             for (int j = i + 1; j < n && j <= i + PAIR_WIDE_TABLE && list[j].key == list[i].key; j++)
                 if (split_off(v, list[i].element, list[j].element))
-                    add(d, list[i].element, list[j].element, PAIR_JOIN);
+                    add(d, list[i].element, list[j].element, SIA_JOIN);
                 else if (split_off(v, list[j].element, list[i].element))
-                    add(d, list[j].element, list[i].element, PAIR_JOIN);
+                    add(d, list[j].element, list[i].element, SIA_JOIN);
         free(list);
     }
 }
@@ -115,7 +115,7 @@ static void add_aggregates(struct drafts *d, const struct pair_view *v)
             int first = find_key(list, n, key), end = key ? find_key(list, n, key + 1) : first;
             for (int i = first; i < end && i < first + PAIR_WIDE_TABLE; i++)
                 if (end - first <= MANY_NAMESAKES || related(v, list[i].element, b))
-                    add(d, list[i].element, b, PAIR_AGGREGATE);
+                    add(d, list[i].element, b, SIA_AGGREGATE);
         }
         free(list);
     }
@@ -130,7 +130,7 @@ static void add_tables(struct drafts *d, const struct pair_view *v)
         for (int b = a + 1; b < v->schema->n_tables; b++) {
             int both = shared_columns(v, a, b), any = t[a].n_columns + t[b].n_columns - both;
             if (both && 2 * both >= any)
-                add(d, a, b, PAIR_TABLE);
+                add(d, a, b, SIA_TABLE);
         }
 }
 
@@ -143,7 +143,7 @@ static void add_similar_columns(struct drafts *d, const struct pair_view *v, int
     similar_names(v->names[SPELLED_TEXT], first, first + n, &pairs, &n_pairs, &cap);
     for (int i = 0; i < n_pairs; i++)
         if (columns[pairs[i].a].type == columns[pairs[i].b].type)
-            add(d, pairs[i].a, pairs[i].b, PAIR_COLUMN);
+            add(d, pairs[i].a, pairs[i].b, SIA_COLUMN);
     free(pairs);
 }
 
@@ -174,7 +174,7 @@ static void add_columns(struct drafts *d, const struct pair_view *v)
         for (int a = first; a < first + n; a++)
             for (int b = a + 1; b < first + n; b++)
                 if (could_be_twins(v, a, b))
-                    add(d, s->n_tables + a, s->n_tables + b, PAIR_COLUMN);
+                    add(d, s->n_tables + a, s->n_tables + b, SIA_COLUMN);
     }
 }
 
@@ -194,7 +194,7 @@ static int by_elements(const void *x, const void *y)
 static int by_rank(const void *x, const void *y)
 {
     const struct draft_pair *a = x, *b = y;
-    int ka = (a->kind + PAIR_KINDS - 1) % PAIR_KINDS, kb = (b->kind + PAIR_KINDS - 1) % PAIR_KINDS;
+    int ka = (a->kind + SIA_KINDS - 1) % SIA_KINDS, kb = (b->kind + SIA_KINDS - 1) % SIA_KINDS;
 
     if (ka != kb)
         return (ka > kb) - (ka < kb);

@@ -9,12 +9,11 @@
 #define DATA_SCHEMA_PAIRS_H
 
 #include "data/schema.h"
-
-enum pair_kind { PAIR_COLUMN, PAIR_TABLE, PAIR_JOIN, PAIR_AGGREGATE, PAIR_KINDS };
+#include "data/sia_kind.h"
 
 /* Features are in [0, 1] or close to it.  "Tables" are the two elements themselves or those that own them. */
 enum pair_feature {
-    PAIR_IS_COLUMN, /* one of PAIR_KINDS, in their order */
+    PAIR_IS_COLUMN, /* one of SIA_KINDS, in their order */
     PAIR_IS_TABLE,
     PAIR_IS_JOIN,
     PAIR_IS_AGGREGATE,
@@ -69,7 +68,7 @@ enum pair_feature {
 /* u and v number tables first, then columns.  J and P: u is the original, v the other.  Else u < v. */
 struct schema_pair {
     int u, v;
-    enum pair_kind kind;
+    enum sia_kind kind;
     float features[SCHEMA_PAIR_FEATURES];
 };
 

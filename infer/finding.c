@@ -7,14 +7,11 @@
 #include <stdlib.h>
 
 /* Kinds as the field writes them, and in a sentence. */
-static const char *const letters[] = {
-    [PAIR_COLUMN] = "C", [PAIR_TABLE] = "T", [PAIR_JOIN] = "J", [PAIR_AGGREGATE] = "P"
-};
 static const char *const readings[] = {
-    [PAIR_COLUMN] = "the column",
-    [PAIR_TABLE] = "the table",
-    [PAIR_JOIN] = "the value kept in one table or joined from another,",
-    [PAIR_AGGREGATE] = "the aggregate computed now or the one stored,",
+    [SIA_COLUMN] = "the column",
+    [SIA_TABLE] = "the table",
+    [SIA_JOIN] = "the value kept in one table or joined from another,",
+    [SIA_AGGREGATE] = "the aggregate computed now or the one stored,",
 };
 
 static const char *table_name(const struct schema *s, int node)
@@ -80,7 +77,8 @@ json_t *finding_to_json(const struct gate_model *m, const struct finding *f)
 {
     double p = gate_probability(m, (double)f->result->score);
     bool ambiguous = p >= m->threshold;
-    const char *kind = ambiguous && f->result->pair >= 0 ? letters[f->item->schema->pairs[f->result->pair].kind] : NULL;
+    const char *kind =
+        ambiguous && f->result->pair >= 0 ? sia_kind_letter(f->item->schema->pairs[f->result->pair].kind) : NULL;
 
     return json_pack("{s:s, s:s, s:s, s:f, s:b, s:s?, s:o, s:o, s:o}", "id", f->id, "db_id",
                      f->item->schema->schema->db_id, "question", f->question, "score", p, "ambiguous", ambiguous,

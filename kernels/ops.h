@@ -3,8 +3,9 @@
  *
  * Letters: T rows (tokens of all sequences one after another), C channels, H heads, D head size, N nodes, E edges,
  * S segments, P pairs, V classes.  Every op returns a new tensor in the step arena and, when recording, leaves a record
- * for the backward.  Wrong shapes are bugs and abort.  Nothing is padded: sequences are packed and described by
- * offsets.
+ * for the backward, which copies every struct that it was handed (graphs, indices, segments): those may live on the
+ * caller's stack, the tensors that they name live as long as the step.  Wrong shapes are bugs and abort.  Nothing is
+ * padded: sequences are packed and described by offsets.
  */
 #ifndef KERNELS_OPS_H
 #define KERNELS_OPS_H

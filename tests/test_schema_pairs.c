@@ -68,7 +68,7 @@ static const struct schema_pair *find(const struct fixture *f, const char *u, co
     return NULL;
 }
 
-static int count(const struct fixture *f, enum pair_kind kind)
+static int count(const struct fixture *f, enum sia_kind kind)
 {
     int n = 0;
     for (int i = 0; i < f->n; i++)
@@ -95,9 +95,9 @@ static void test_columns(void **state)
     columns(&b, head, "head_id age", "hometown birthplace name");
     schema_build_primary(&b, 0);
     open_pairs(&f, &b);
-    assert_int_equal(count(&f, PAIR_COLUMN), 3); /* head_id is a key, age is none: not these two */
+    assert_int_equal(count(&f, SIA_COLUMN), 3); /* head_id is a key, age is none: not these two */
     assert_int_equal(f.n, 3);
-    HAS(&f, "head.hometown", "head.birthplace", PAIR_COLUMN);
+    HAS(&f, "head.hometown", "head.birthplace", SIA_COLUMN);
     assert_null(find(&f, "head.birthplace", "head.hometown"));
     const float *x = find(&f, "head.hometown", "head.birthplace")->features;
     NEAR(x[PAIR_IS_COLUMN] + x[PAIR_IS_TABLE] + x[PAIR_IS_JOIN] + x[PAIR_IS_AGGREGATE], 1);
@@ -125,13 +125,13 @@ static void test_tables(void **state)
     columns(&b, schema_build_table(&b, "supervisor", NULL), "age head_id", "name");
     columns(&b, schema_build_table(&b, "department", NULL), "head_id budget creation", "title");
     open_pairs(&f, &b);
-    assert_int_equal(count(&f, PAIR_TABLE), 1);
-    HAS(&f, "admin", "supervisor", PAIR_TABLE);
+    assert_int_equal(count(&f, SIA_TABLE), 1);
+    HAS(&f, "admin", "supervisor", SIA_TABLE);
     const float *x = find(&f, "admin", "supervisor")->features;
     NEAR(x[PAIR_COLUMNS_EQUAL], 1);
     NEAR(x[PAIR_COLUMNS_JACCARD], 1);
     NEAR(x[PAIR_TABLE_EXTENDED], 0);
-    assert_int_equal(count(&f, PAIR_JOIN), 0);
+    assert_int_equal(count(&f, SIA_JOIN), 0);
     close_pairs(&f);
 }
 
@@ -148,8 +148,8 @@ static void test_joins(void **state)
     schema_build_primary(&b, 2);
     columns(&b, schema_build_table(&b, "department", NULL), "department_id", "name");
     open_pairs(&f, &b);
-    assert_int_equal(count(&f, PAIR_JOIN), 1); /* u is the original, wherever it stands */
-    HAS(&f, "head.name", "Head_Name.Name", PAIR_JOIN);
+    assert_int_equal(count(&f, SIA_JOIN), 1); /* u is the original, wherever it stands */
+    HAS(&f, "head.name", "Head_Name.Name", SIA_JOIN);
     const float *x = find(&f, "head.name", "Head_Name.Name")->features;
     NEAR(x[PAIR_EQUAL], 1);
     NEAR(x[PAIR_TABLE_EXTENDED], 1);
@@ -172,9 +172,9 @@ static void test_aggregates(void **state)
             "name");
     columns(&b, schema_build_table(&b, "staff", NULL), "max_age", "");
     open_pairs(&f, &b);
-    assert_int_equal(count(&f, PAIR_AGGREGATE), 3);
-    HAS(&f, "department.budget", "department_budget.max_budget", PAIR_AGGREGATE);
-    HAS(&f, "department.budget", "department_budget.budget_count", PAIR_AGGREGATE);
+    assert_int_equal(count(&f, SIA_AGGREGATE), 3);
+    HAS(&f, "department.budget", "department_budget.max_budget", SIA_AGGREGATE);
+    HAS(&f, "department.budget", "department_budget.budget_count", SIA_AGGREGATE);
     const float *x = find(&f, "department.budget", "department_budget.max_budget")->features;
     NEAR(x[PAIR_AGGREGATE_OF], 1);
     NEAR(x[PAIR_AGGREGATE_SIBLINGS], 0.75);
@@ -227,7 +227,7 @@ static void test_wide(void **state)
     open_pairs(&f, &b);
     assert_true(now_seconds() - start < 2);
     assert_true(f.n > 2000 && f.n <= SCHEMA_PAIRS_MAX);
-    assert_true(count(&f, PAIR_COLUMN) <= 2000 * 8);
+    assert_true(count(&f, SIA_COLUMN) <= 2000 * 8);
     for (int i = 0; i < f.n; i++)
         for (int k = 0; k < SCHEMA_PAIR_FEATURES; k++)
             assert_true(f.pairs[i].features[k] >= 0 && f.pairs[i].features[k] <= 4);
@@ -310,7 +310,7 @@ static void look_up(struct recall *r, const struct schema *altered, const struct
     r->n++;
     r->pairs += n;
     for (int i = 0; i < n; i++)
-        if ((int)pairs[i].kind == (int)a->kind &&
+        if (pairs[i].kind == a->kind &&
             ((pairs[i].u == element[0] && pairs[i].v == element[1]) ||
              (a->kind <= SIA_TABLE && pairs[i].u == element[1] && pairs[i].v == element[0])))
             r->found++;

@@ -193,7 +193,7 @@ static struct tensor *pair_loss(struct ctx *c, const struct train_step *s, const
     return op_add(c, loss, loss_of(c, scores->twins, s->twins_target, s->n_pairs, 1, twins));
 }
 
-/* Means over questions, and of the relevance over elements. */
+/* Means over questions of sums: over elements for the relevance, over candidate pairs for theirs. */
 static struct tensor *question_loss(struct ctx *c, const struct train_step *s)
 {
     const struct gate_settings *set = s->trainer->set;
@@ -204,7 +204,7 @@ static struct tensor *question_loss(struct ctx *c, const struct train_step *s)
 
     if (set->relevance_weight > 0 && (!frozen || s->trainer->stock))
         loss = loss_of(c, gatekeeper_relevance(c, g, x), s->relevance_target, s->n_nodes, 1,
-                       (float)set->relevance_weight / (float)s->n_nodes);
+                       (float)set->relevance_weight / (float)s->n_items);
     gate_graph_build(c, s->items, s->n_items, &g->config, &graph);
     struct gate_scores scores = gatekeeper_classify(c, g, op_cast(c, x, F32), &graph);
     loss = add_loss(c, loss,
