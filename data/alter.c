@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { MAX_COPIES = 4 }; /* of one column: itself or two alternatives, one in a new table, one in a stranger */
+enum { MAX_COPIES = 3 }; /* of one column: itself or two alternatives, and one in a new table */
 
 /* The copies of each column, to carry the keys over. */
 struct copies {
@@ -123,20 +123,6 @@ static void add_named_column(struct altering *w, int table, int c, const char *n
         schema_build_primary(&w->build, at);
 }
 
-static void add_strange_columns(struct altering *w, int table, int t)
-{
-    const struct stranger_list *l = &w->a->strangers;
-
-    for (int i = 0; i < l->n; i++) {
-        const struct stranger *x = &l->list[i];
-        if (x->table != t || x->column < 0)
-            continue;
-        char *plain = words(x->name);
-        schema_build_column(&w->build, table, x->name, plain, w->s->columns[x->column].type);
-        free(plain);
-    }
-}
-
 /* The columns of table t of the schema as the built table's. */
 static void add_columns(struct altering *w, int table, int t)
 {
@@ -161,7 +147,6 @@ static void add_columns(struct altering *w, int table, int t)
         if (w->s->columns[c].primary)
             schema_build_primary(&w->build, at);
     }
-    add_strange_columns(w, table, t);
 }
 
 /* "max_c" in the words of c: "max" and c's text. */
@@ -224,15 +209,6 @@ static void add_tables(struct altering *w)
         const char *name = named && t == a->table ? a->names[first] : new_name(w, t);
         add_named_table(w, t, name ? name : w->s->tables[t].name, name ? name : w->s->tables[t].text);
     }
-}
-
-static void add_strange_tables(struct altering *w)
-{
-    const struct stranger_list *l = &w->a->strangers;
-
-    for (int i = 0; i < l->n; i++)
-        if (l->list[i].column < 0)
-            add_named_table(w, l->list[i].table, l->list[i].name, l->list[i].name);
 }
 
 /* Every copy of the referencing column refers to every copy of the referenced one, but a doubled table to itself. */
@@ -307,7 +283,6 @@ int alter_schema(struct schema *out, const struct schema *s, const struct altera
     w.copies = xcalloc((size_t)s->n_columns, sizeof *w.copies);
     schema_build_init(&w.build, db_id);
     add_tables(&w);
-    add_strange_tables(&w);
     carry_keys(&w);
     schema_build_finish(&w.build, out);
     free(w.copies);

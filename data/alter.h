@@ -12,20 +12,6 @@
 #include "data/schema.h"
 #include "kernels/rng.h"
 
-/* An element that stands beside one of the schema's, near it in form and other in meaning: a column of the same type,
- * or a table of the same columns (column -1). */
-struct stranger {
-    int table, column;
-    const char *name;
-};
-
-enum { MAX_STRANGERS = 2 };
-
-struct stranger_list {
-    struct stranger list[MAX_STRANGERS];
-    int n;
-};
-
 struct alteration {
     enum sia_kind kind;
     int table, column;              /* of the schema as it was; column is -1 for T */
@@ -36,7 +22,6 @@ struct alteration {
     int n_new_columns;
     const bool *repeated;       /* P: by column number, the table's columns that the new table repeats */
     const char *const *renamed; /* NULL, or by element (tables, then columns): the name it gets, NULL keeps its own */
-    struct stranger_list strangers; /* not of the altered table */
 };
 
 /* Which of the two alternatives stand: none is the schema as it was, but for the spelling. */

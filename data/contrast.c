@@ -22,7 +22,6 @@ static void contrast_release(struct contrast *c)
     free(c->records);
     strings_release(&c->question_keys);
     strings_release(&c->element_keys);
-    strings_release(&c->names);
     arena_release(&c->sql);
 }
 

@@ -119,8 +119,8 @@ static void give_renamed(struct contrast *c, struct dataset *out, int db, const 
     }
 }
 
-/* What is done to training schemas draws from a sequence of its own: the rest of the data does not depend on it. */
-static struct rng training_rng(const struct contrast *c, int db, int element)
+/* New names are drawn from a sequence of their own: the rest of the data does not depend on them. */
+static struct rng renaming_rng(const struct contrast *c, int db, int element)
 {
     uint64_t key[3] = { c->options->seed, (uint64_t)db, (uint64_t)element };
     return (struct rng){ .seed = hash_bytes(HASH_START, key, sizeof key) };
@@ -129,16 +129,13 @@ static struct rng training_rng(const struct contrast *c, int db, int element)
 static void give_element(struct contrast *c, struct dataset *out, int element, enum fold fold, int *number)
 {
     struct contrast_element *e = &c->elements[element];
-    struct rng rng = training_rng(c, e->db, element);
+    struct rng rng = renaming_rng(c, e->db, element);
     if (e->emitted)
         return;
     bool both_first = rng_below(&c->rng, 2); /* so that the number does not tell the slice */
     struct contrast_schema *of[2] = { both_first ? &e->both : &e->one, both_first ? &e->one : &e->both };
-    for (int i = 0; i < 2; i++) {
-        if (fold == FOLD_TRAIN)
-            contrast_add_strangers(c, of[i], e->db, &e->a, &rng);
+    for (int i = 0; i < 2; i++)
         give_schema(c, out, &of[i]->schema, e->db, number);
-    }
     for (int i = 0; i < 2 && fold == FOLD_TRAIN; i++)
         give_renamed(c, out, e->db, &e->a, of[i], &rng, number);
     e->emitted = true;
@@ -154,13 +151,11 @@ static void emit_db(struct contrast *c, struct dataset *out, int db, const struc
 {
     const struct alteration none = { .kind = SIA_TABLE, .table = -1, .column = -1, .key = -1 };
     struct contrast_schema plain = { .form = ALTER_NONE, .placed = c->rng };
-    struct rng rng = training_rng(c, db, -1);
+    struct rng rng = renaming_rng(c, db, -1);
     int number = 0;
 
     CHECK(alter_schema(&plain.schema, &c->in->schemas.schemas[db], &none, ALTER_NONE, "plain", &c->rng) == 0,
           "plain schema");
-    if (fold == FOLD_TRAIN)
-        contrast_add_strangers(c, &plain, db, &none, &rng);
     give_schema(c, out, &plain.schema, db, NULL);
     if (fold == FOLD_TRAIN)
         give_renamed(c, out, db, &none, &plain, &rng, &number);

@@ -21,7 +21,6 @@ struct contrast_schema {
     struct schema schema; /* moves to the data set, but for its db_id */
     enum alter_form form;
     struct rng placed; /* as it was before what is new was placed: the same again places it in the same way */
-    struct stranger_list strangers;     /* training fold */
     const char *renamed[RENAMED_FORMS]; /* db_ids, NULL outside the training fold */
 };
 
@@ -51,8 +50,7 @@ struct contrast {
     struct contrast_element *elements;
     struct contrast_record *records; /* one for each of in->ambiqt */
     int questions_cap, elements_cap;
-    struct arena sql;     /* reset after each query */
-    struct strings names; /* invented ones */
+    struct arena sql; /* reset after each query */
     struct rng rng;
 };
 
@@ -62,11 +60,6 @@ int contrast_collect(struct contrast *c, struct error *err);
 
 /* Whether a query resolves on a schema; flags (n_tables + n_columns, may be NULL) gain what it touches. */
 bool contrast_touch(struct contrast *c, const char *sql, const struct schema *s, bool *flags);
-
-/* Gives `of`, which alteration a made of database db, strangers beside its elements, so that form alone does not tell
- * what means the same. */
-void contrast_add_strangers(struct contrast *c, struct contrast_schema *of, int db, const struct alteration *a,
-                            struct rng *rng);
 
 /* The schema `of` with some of its other elements under one of the names that the corpus knows for them; rng picks.  -1
  * when that cannot be. */

@@ -69,7 +69,6 @@ int contrast_rename(const struct contrast *c, struct schema *out, const struct c
             rename_element(&r, &e->a, rng);
     }
     renamed.renamed = r.names;
-    renamed.strangers = of->strangers;
     int rc = alter_schema(out, s, &renamed, of->form, "renamed", &placed);
     free(r.names);
     return rc;

@@ -154,30 +154,6 @@ static void other_elements_are_renamed(void **state)
     schema_set_close(&set);
 }
 
-/* A strange column stands in every copy of its table, a strange table refers to what its model refers to. */
-static void strangers_stand_beside(void **state)
-{
-    struct error err = { 0 };
-    struct schema_set set;
-
-    corpus_write(*state, 1);
-    assert_int_equal(schema_set_open(&set, test_file(*state, "tables.json", NULL), &err), 0);
-    const struct schema *s = &set.schemas[0];
-    struct ambiqt_record r = { .kind = SIA_TABLE, .table = "boat", .names = { "ship", "vessel" } };
-    struct alteration a = find(s, &r);
-    a.strangers =
-        (struct stranger_list){ { { 0, schema_column_find(s, 0, "length"), "legal_length" }, { 1, -1, "former_crew" } },
-                                2 };
-    assert_altered(s, &a, ALTER_BOTH,
-                   "ship(ship): boat_id* colour length age legal_length; " CREW
-                   "; vessel(vessel): boat_id* colour length age legal_length; "
-                   "former_crew(former crew): crew_id* wage rank boat_id leader"
-                   " | crew.boat_id>ship.boat_id | crew.boat_id>vessel.boat_id | former_crew.boat_id>ship.boat_id"
-                   " | former_crew.boat_id>vessel.boat_id | crew.leader>crew.crew_id"
-                   " | former_crew.leader>former_crew.crew_id");
-    schema_set_close(&set);
-}
-
 static void unusable_names_are_refused(void **state)
 {
     static const struct ambiqt_record bad[] = {
@@ -210,7 +186,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(schemas_are_altered, set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_elements_are_renamed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(strangers_stand_beside, set_up, tear_down),
         cmocka_unit_test_setup_teardown(unusable_names_are_refused, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
