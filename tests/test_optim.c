@@ -312,12 +312,86 @@ static void test_sum_squares(void **state)
     test_step_close(&s);
 }
 
+/* Odd sizes of both types, in an arena whose every other byte is known. */
+static const int64_t odd_sizes[] = { 1, 31, 33, 127, 1025 };
+enum { ODD_PARAMS = 2 * ARRAY_LEN(odd_sizes), FREE_BYTE = 0xa5 };
+
+static void fill_arena(struct model *m)
+{
+    unsigned char *bytes = xmalloc(MODEL_BYTES);
+    memset(bytes, FREE_BYTE, MODEL_BYTES);
+    m->step.device.driver->upload(&m->step.device, m->data.base, bytes, MODEL_BYTES);
+    free(bytes);
+}
+
+/* All of the arena after three steps of the optimizer; the caller frees. */
+static unsigned char *run_odd_sizes(struct model *m, struct optim *o)
+{
+    unsigned char *bytes = xmalloc(MODEL_BYTES);
+    float gradient[1025];
+    char name[16];
+
+    open_model(m, true);
+    fill_arena(m);
+    for (int i = 0; i < ODD_PARAMS; i++) {
+        snprintf(name, sizeof name, "p%d", i);
+        declare(m, name, odd_sizes[i / 2], 0.02f, i % 3 ? PARAM_DECAY : 0, i % 2 ? BF16 : F32);
+    }
+    *o = (struct optim){ .schedule = { .lr = 0.1f, .total = 10 },
+                         .adamw = { 0.9f, 0.98f, 1e-6f, 0.1f, .lr_scale = 1, .clip = 1 } };
+    optim_init(o, &m->arenas);
+    params_init(&m->params, &m->step.device, 4);
+    for (int step = 0; step < 3; step++) {
+        for (int i = 0; i < ODD_PARAMS; i++) {
+            for (int k = 0; k < 1025; k++)
+                gradient[k] = (float)((k + step + i) % 19) / 8 - 1;
+            device_upload(&m->step.device, m->params.list[i].t->grad, gradient);
+        }
+        optim_step(&m->step.ctx, o, &m->params);
+    }
+    m->step.device.driver->download(&m->step.device, bytes, m->data.base, MODEL_BYTES);
+    return bytes;
+}
+
+static void forget(unsigned char *bytes, const struct model *m, const struct tensor *t)
+{
+    if (t)
+        memset(bytes + ((unsigned char *)t->data - (unsigned char *)m->data.base), FREE_BYTE, tensor_bytes(t));
+}
+
+/* The same bits twice, and nothing written outside of what the parameters own. */
+static void test_odd_sizes(void **state)
+{
+    struct model m, again;
+    struct optim o, other;
+    unsigned char *bytes = run_odd_sizes(&m, &o), *same = run_odd_sizes(&again, &other);
+
+    (void)state;
+    assert_memory_equal(bytes, same, MODEL_BYTES);
+    for (int i = 0; i < ODD_PARAMS; i++) {
+        const struct param *p = &m.params.list[i];
+        const struct tensor *owned[] = { p->t, p->t->grad, p->m, p->v, p->master };
+        for (int k = 0; k < ARRAY_LEN(owned); k++)
+            forget(bytes, &m, owned[k]);
+    }
+    forget(bytes, &m, o.lr);
+    forget(bytes, &m, o.norm);
+    for (int i = 0; i < MODEL_BYTES; i++)
+        if (bytes[i] != FREE_BYTE)
+            fail_msg("byte %d is %d, and belongs to no parameter", i, bytes[i]);
+    free(bytes);
+    free(same);
+    close_model(&m);
+    close_model(&again);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_first_values), cmocka_unit_test(test_what_a_parameter_owns),
         cmocka_unit_test(test_bf16_values),  cmocka_unit_test(test_gold),
         cmocka_unit_test(test_schedule),     cmocka_unit_test(test_sum_squares),
+        cmocka_unit_test(test_odd_sizes),
     };
     return test_devices(tests, ARRAY_LEN(tests));
 }
