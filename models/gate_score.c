@@ -119,13 +119,13 @@ static void run_classify(struct ctx *c, void *arg)
     k->scores = gatekeeper_classify(c, g, x, &graph);
 }
 
-static void best_pair(const float *pairs, int n, struct gate_result *r)
+/* The score is that of the likeliest pair. */
+static void take_likeliest_pair(const float *pairs, int n, struct gate_result *r)
 {
-    r->pair = -1;
     for (int i = 0; i < n; i++)
-        if (r->pair < 0 || pairs[i] > r->pair_score) {
+        if (r->pair < 0 || pairs[i] > r->score) {
             r->pair = i;
-            r->pair_score = pairs[i];
+            r->score = pairs[i];
         }
 }
 
@@ -141,12 +141,12 @@ static int classify_some(struct gate_scorer *s, struct classify_step *k, struct 
     int rc = 0;
     for (int i = 0; i < k->n && rc == 0; i++) {
         results[i] = (struct gate_result){ .score = scores[i], .pair = -1 };
-        if (!isfinite(scores[i]))
+        if (n_pairs) {
+            take_likeliest_pair(pairs, k->items[i].schema->n_pairs, &results[i]);
+            pairs += k->items[i].schema->n_pairs;
+        }
+        if (!isfinite(results[i].score))
             rc = error_set(err, EXIT_CODE_FAILURE, "the model gives no number as a score: its weights have diverged");
-        if (!n_pairs)
-            continue;
-        best_pair(pairs, k->items[i].schema->n_pairs, &results[i]);
-        pairs += k->items[i].schema->n_pairs;
     }
     free(scores);
     return rc;

@@ -19,9 +19,8 @@ struct gate_scorer {
 
 /* What is known of one question; arrays are the caller's slices, in node order. */
 struct gate_result {
-    float score; /* logit */
+    float score; /* logit: of the likeliest pair, else the classifier's */
     int pair;    /* the likeliest candidate pair, -1 when there is none */
-    float pair_score;
 };
 
 void gate_scorer_init(struct gate_scorer *s, const struct gate_model *m, struct workspace *w, int max_tokens);

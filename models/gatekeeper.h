@@ -5,8 +5,9 @@
  * element [SEP]" for each element and takes the [CLS] state, as the paper does; `schema` reads the question and the
  * whole schema at once and averages the states of the element's own tokens; how the question mentions the element is
  * added.  Two classifiers stand on the states: `gat-mean` is the thesis' (two GAT layers, heads averaged, mean pool,
- * one linear); `pair` scores every candidate pair of elements and calls the question ambiguous as a noisy-or over
- * pairs, so that the score always names its alternatives.
+ * one linear); `pair` scores every candidate pair of elements, so that a score always names its alternatives.  Training
+ * calls the question ambiguous as a noisy-or over pairs; detection takes its likeliest pair alone, since pairs that
+ * look alike are right or wrong together and a noisy-or would add them up.
  *
  * A pair makes a question ambiguous when two things hold: its elements could mean the same, which is a matter of the
  * schema, and the question asks for them.  One head reads the graph's states of the elements and answers the first; the
@@ -87,7 +88,7 @@ struct tensor *gatekeeper_states(struct ctx *c, const struct gatekeeper *g, cons
 struct tensor *gatekeeper_relevance(struct ctx *c, const struct gatekeeper *g, struct tensor *states);
 
 struct gate_scores {
-    struct tensor *score; /* F32 [questions]: logit of "ambiguous" */
+    struct tensor *score; /* F32 [questions]: logit of "ambiguous"; a noisy-or over pairs */
     struct tensor *pair;  /* F32 [P]: logit of each candidate pair; NULL in gat-mean */
     struct tensor *twins; /* F32 [P]: logit of "could mean the same"; NULL in gat-mean */
 };
