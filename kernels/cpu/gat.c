@@ -1,9 +1,12 @@
+#include "kernels/cpu/keep.h"
 #include "kernels/cpu/row.h"
-#include "kernels/rng.h"
+#include "kernels/cpu/vmath.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { NODE_BLOCK = 16 }; /* nodes a thread takes at a time */
 
 /* Everything one aggregation reads, as plain arrays; z is widened once when it is BF16. */
 struct view {
@@ -11,9 +14,10 @@ struct view {
     const float *z, *a_src, *a_dst, *edge_bias;
     float *owned;                            /* z when widened */
     float *src, *dst;                        /* [N, H] a_src . z_j and a_dst . z_i */
+    float *keep;                             /* [E, H] what coefficients are multiplied by: dropout, and 1/H for mean */
     int64_t nodes, edges, heads, dim, width; /* width = heads * dim */
-    float slope, share;                      /* share: what a head's output is multiplied by */
-    float *keep;                             /* [E, H] what dropout multiplies coefficients by; NULL without */
+    float slope;
+    bool parallel;
 };
 
 static float *widen(const struct tensor *t)
@@ -21,35 +25,51 @@ static float *widen(const struct tensor *t)
     int64_t n = tensor_size(t);
     float *out = floats_new(n);
 
-    row_load(out, t, 0, n);
+#pragma omp parallel for schedule(static) if (n > PARALLEL_MIN)
+    for (int64_t at = 0; at < n; at += ROW_BLOCK)
+        row_load(out + at, t, at, run_length(at, n));
     return out;
 }
 
-static void node_scores(struct view *g)
+static int64_t block_end(const struct view *v, int64_t from)
 {
-#pragma omp parallel for schedule(static) if (g->nodes * g->width > PARALLEL_MIN)
-    for (int64_t i = 0; i < g->nodes; i++)
-        for (int64_t h = 0; h < g->heads; h++) {
-            const float *z = g->z + i * g->width + h * g->dim, *a = g->a_src + h * g->dim, *b = g->a_dst + h * g->dim;
-            g->src[i * g->heads + h] = row_dot(a, z, g->dim);
-            g->dst[i * g->heads + h] = row_dot(b, z, g->dim);
+    return from + NODE_BLOCK < v->nodes ? from + NODE_BLOCK : v->nodes;
+}
+
+CPU_CLONES static void score_block(const struct view *v, int64_t from, int64_t to)
+{
+    for (int64_t i = from; i < to; i++)
+        for (int64_t h = 0; h < v->heads; h++) {
+            const float *z = v->z + i * v->width + h * v->dim;
+            v->src[i * v->heads + h] = short_dot(v->a_src + h * v->dim, z, v->dim);
+            v->dst[i * v->heads + h] = short_dot(v->a_dst + h * v->dim, z, v->dim);
         }
 }
 
-/* keep[e, h] = 0 or 1 / (1 - p): a block of random words serves four heads. */
-static float *draw_keep(const struct view *v, const int32_t *rng, float p, uint32_t site)
+/* keep[e, h] = 0 or share / (1 - p) for KEEP_LANES edges from `first` on: a block of random words serves four heads. */
+static void keep_edges(const struct view *v, const int32_t *rng, uint32_t site, int64_t first, float p, float share)
 {
-    float *keep = floats_new(v->edges * v->heads), scale = 1 / (1 - p);
-    uint32_t threshold = rng_threshold(p);
+    float lanes[4][KEEP_LANES];
+    int64_t n = v->edges - first < KEEP_LANES ? v->edges - first : KEEP_LANES;
 
-#pragma omp parallel for schedule(static) if (v->edges * v->heads > PARALLEL_MIN / 16)
-    for (int64_t e = 0; e < v->edges; e++)
-        for (int64_t h = 0; h < v->heads; h += 4) {
-            struct philox w = rng_quad(rng, site, (uint32_t)e, (uint32_t)(h / 4));
-            for (int64_t k = h; k < v->heads && k < h + 4; k++)
-                keep[e * v->heads + k] = w.v[k - h] < threshold ? 0 : scale;
-        }
-    return keep;
+    for (int64_t h = 0; h < v->heads; h++) {
+        if (h % 4 == 0)
+            keep_lanes(lanes, rng, site, (uint32_t)first, 1, (uint32_t)(h / 4), p);
+        for (int64_t l = 0; l < n; l++)
+            v->keep[(first + l) * v->heads + h] = share * lanes[h % 4][l];
+    }
+}
+
+static void draw_keep(const struct view *v, const struct tensor *rng, uint32_t site, float p, float share)
+{
+    if (p <= 0) {
+        for (int64_t k = 0; k < v->edges * v->heads; k++)
+            v->keep[k] = share;
+        return;
+    }
+#pragma omp parallel for schedule(static) if (v->parallel)
+    for (int64_t e = 0; e < v->edges; e += KEEP_LANES)
+        keep_edges(v, rng->data, site, e, p, share);
 }
 
 static struct view view_open(struct ctx *c, const struct tensor *z, const struct gat *g, uint32_t site)
@@ -70,20 +90,22 @@ static struct view view_open(struct ctx *c, const struct tensor *z, const struct
                       .width = tensor_cols(z),
                       .dim = tensor_cols(z) / g->heads,
                       .slope = g->slope,
-                      .share = g->mean ? 1.0f / (float)g->heads : 1 };
+                      .parallel = tensor_size(z) > PARALLEL_MIN };
 
-    v.keep = g->p > 0 ? draw_keep(&v, c->rng->data, g->p, site) : NULL;
     v.owned = z->dtype == BF16 ? widen(z) : NULL;
     v.z = v.owned ? v.owned : z->data;
-    v.src = floats_new(2 * v.nodes * v.heads);
+    v.src = floats_new((2 * v.nodes + v.edges) * v.heads);
     v.dst = v.src + v.nodes * v.heads;
-    node_scores(&v);
+    v.keep = v.dst + v.nodes * v.heads;
+    draw_keep(&v, c->rng, site, g->p, g->mean ? 1.0f / (float)g->heads : 1);
+#pragma omp parallel for schedule(static) if (v.parallel)
+    for (int64_t i = 0; i < v.nodes; i += NODE_BLOCK)
+        score_block(&v, i, block_end(&v, i));
     return v;
 }
 
 static void view_close(struct view *v)
 {
-    free(v->keep);
     free(v->owned);
     free(v->src);
 }
@@ -95,36 +117,52 @@ static inline float score(const struct view *v, int64_t e, int64_t i, int64_t h)
     return v->edge_bias ? s + v->edge_bias[v->types[e] * v->heads + h] : s;
 }
 
-/* What dropout multiplies the coefficient of edge e and head h by. */
-static inline float kept(const struct view *v, int64_t e, int64_t h)
+/* What the exponential of alpha[e, h] is taken of, for all edges into i. */
+static inline void exponents(float *alpha, const struct view *v, int64_t i, int64_t h)
 {
-    return v->keep ? v->keep[e * v->heads + h] : 1;
-}
-
-/* alpha[e, h] for all edges into i. */
-static void softmax_edges(float *alpha, const struct view *v, int64_t i, int64_t h)
-{
-    float max = -INFINITY, sum = 0;
+    float max = -INFINITY;
 
     for (int64_t e = v->offsets[i]; e < v->offsets[i + 1]; e++) {
         float s = score(v, e, i, h);
         s = s > 0 ? s : v->slope * s;
         alpha[e * v->heads + h] = s;
-        max = fmaxf(max, s);
+        max = s > max ? s : max;
     }
     for (int64_t e = v->offsets[i]; e < v->offsets[i + 1]; e++)
-        sum += alpha[e * v->heads + h] = expf(alpha[e * v->heads + h] - max);
+        alpha[e * v->heads + h] -= max;
+}
+
+static inline void normalise(float *alpha, const struct view *v, int64_t i, int64_t h)
+{
+    float sum = 0;
+
+    for (int64_t e = v->offsets[i]; e < v->offsets[i + 1]; e++)
+        sum += alpha[e * v->heads + h];
     for (int64_t e = v->offsets[i]; e < v->offsets[i + 1]; e++)
         alpha[e * v->heads + h] /= sum;
 }
 
-/* Head h of node i into out[dim]: += the weighted sum of its sources. */
-static void gather_head(float *out, const float *alpha, const struct view *v, int64_t i, int64_t h)
+/* alpha[e, h] for all edges into the nodes of a block, whose exponentials are taken in one run. */
+CPU_CLONES static void softmax_block(float *alpha, const struct view *v, int64_t from, int64_t to)
 {
-    for (int64_t e = v->offsets[i]; e < v->offsets[i + 1]; e++) {
-        float w = v->share * kept(v, e, h) * alpha[e * v->heads + h];
-        row_add_scaled(out, w, v->z + v->sources[e] * v->width + h * v->dim, v->dim);
-    }
+    for (int64_t i = from; i < to; i++)
+        for (int64_t h = 0; h < v->heads; h++)
+            exponents(alpha, v, i, h);
+    for (int64_t k = v->offsets[from] * v->heads; k < v->offsets[to] * v->heads; k++)
+        alpha[k] = vexp(alpha[k]);
+    for (int64_t i = from; i < to; i++)
+        for (int64_t h = 0; h < v->heads; h++)
+            normalise(alpha, v, i, h);
+}
+
+/* Node i into out, head h at column h * step: += the weighted sum of its sources. */
+CPU_CLONES static void gather_node(float *out, const float *alpha, const struct view *v, int64_t i, int64_t step)
+{
+    for (int64_t e = v->offsets[i]; e < v->offsets[i + 1]; e++)
+        for (int64_t h = 0; h < v->heads; h++) {
+            float w = v->keep[e * v->heads + h] * alpha[e * v->heads + h];
+            short_add_scaled(out + h * step, w, v->z + v->sources[e] * v->width + h * v->dim, v->dim);
+        }
 }
 
 void cpu_gat(struct ctx *c, struct tensor *y, struct tensor *alpha, const struct tensor *z, const struct gat *g,
@@ -133,40 +171,22 @@ void cpu_gat(struct ctx *c, struct tensor *y, struct tensor *alpha, const struct
     struct view v = view_open(c, z, g, site);
     int64_t cols = tensor_cols(y), step = g->mean ? 0 : v.dim;
 
-#pragma omp parallel if (v.nodes * v.width > PARALLEL_MIN)
+#pragma omp parallel if (v.parallel)
     {
         float *out = floats_new(cols);
-#pragma omp for schedule(dynamic, 16)
-        for (int64_t i = 0; i < v.nodes; i++) {
-            for (int64_t d = 0; d < cols; d++)
-                out[d] = g->bias ? ((const float *)g->bias->data)[d] : 0;
-            for (int64_t h = 0; h < v.heads; h++) {
-                softmax_edges(alpha->data, &v, i, h);
-                gather_head(out + h * step, alpha->data, &v, i, h);
+#pragma omp for schedule(dynamic)
+        for (int64_t from = 0; from < v.nodes; from += NODE_BLOCK) {
+            softmax_block(alpha->data, &v, from, block_end(&v, from));
+            for (int64_t i = from; i < block_end(&v, from); i++) {
+                for (int64_t d = 0; d < cols; d++)
+                    out[d] = g->bias ? ((const float *)g->bias->data)[d] : 0;
+                gather_node(out, alpha->data, &v, i, step);
+                row_store((struct grad){ y, false }, i * cols, out, cols);
             }
-            row_store((struct grad){ y, false }, i * cols, out, cols);
         }
         free(out);
     }
     view_close(&v);
-}
-
-/* ds[e, h], the gradient of the argument of LeakyReLU for the edges into i, and its sum by target. */
-static void edge_gradients(float *ds, float *into, const float *alpha, const float *dy, const struct view *v, int64_t i,
-                           int64_t h)
-{
-    float mean = 0, sum = 0;
-
-    for (int64_t e = v->offsets[i]; e < v->offsets[i + 1]; e++) {
-        float dot = v->share * kept(v, e, h) * row_dot(dy, v->z + v->sources[e] * v->width + h * v->dim, v->dim);
-        ds[e * v->heads + h] = dot;
-        mean += alpha[e * v->heads + h] * dot;
-    }
-    for (int64_t e = v->offsets[i]; e < v->offsets[i + 1]; e++) {
-        float slope = score(v, e, i, h) > 0 ? 1 : v->slope;
-        sum += ds[e * v->heads + h] = slope * alpha[e * v->heads + h] * (ds[e * v->heads + h] - mean);
-    }
-    into[i * v->heads + h] = sum;
 }
 
 /* Gradients that meet in one pass of the backward; dy is [N, cols], its head h at column h * step. */
@@ -176,22 +196,57 @@ struct back {
     int64_t cols, step;
 };
 
-/* What reaches head h of node j: as a source of messages, and through both of its scores. */
-static void node_gradient(float *dz, const struct view *v, struct back *b, int64_t j, int64_t h)
+/* ds[e, h], from the gradient of alpha to that of the argument of LeakyReLU for the edges into i; its sum by target. */
+static inline void softmax_gradient(struct back *b, const struct view *v, int64_t i, int64_t h)
 {
-    const float *a = v->a_src + h * v->dim, *t = v->a_dst + h * v->dim;
+    float mean = 0, sum = 0;
+
+    for (int64_t e = v->offsets[i]; e < v->offsets[i + 1]; e++)
+        mean += b->alpha[e * v->heads + h] * b->ds[e * v->heads + h];
+    for (int64_t e = v->offsets[i]; e < v->offsets[i + 1]; e++) {
+        float slope = score(v, e, i, h) > 0 ? 1 : v->slope, *ds = &b->ds[e * v->heads + h];
+        sum += *ds = slope * b->alpha[e * v->heads + h] * (*ds - mean);
+    }
+    b->into[i * v->heads + h] = sum;
+}
+
+/* ds[e, h] for the edges into the nodes of a block. */
+CPU_CLONES static void edge_gradients(struct back *b, const struct view *v, int64_t from, int64_t to)
+{
+    for (int64_t e = v->offsets[from]; e < v->offsets[to]; e++)
+        for (int64_t h = 0; h < v->heads; h++)
+            b->ds[e * v->heads + h] =
+                v->keep[e * v->heads + h] * short_dot(b->dy + v->targets[e] * b->cols + h * b->step,
+                                                      v->z + v->sources[e] * v->width + h * v->dim, v->dim);
+    for (int64_t i = from; i < to; i++)
+        for (int64_t h = 0; h < v->heads; h++)
+            softmax_gradient(b, v, i, h);
+}
+
+/* What reaches head h of node j: as a source of messages, and through both of its scores. */
+CPU_CLONES static void node_gradient(float *restrict dz, const struct view *v, struct back *b, int64_t j, int64_t h)
+{
+    const float *a_src = v->a_src + h * v->dim, *a_dst = v->a_dst + h * v->dim;
     float out = 0, into = b->into[j * v->heads + h];
 
-    memset(dz, 0, (size_t)v->dim * sizeof *dz);
+    for (int64_t k = v->out_offsets[j]; k < v->out_offsets[j + 1]; k++)
+        out += b->ds[v->out_edges[k] * v->heads + h];
+    for (int64_t d = 0; d < v->dim; d++)
+        dz[d] = out * a_src[d] + into * a_dst[d];
     for (int64_t k = v->out_offsets[j]; k < v->out_offsets[j + 1]; k++) {
         int64_t e = v->out_edges[k];
-        float w = v->share * kept(v, e, h) * b->alpha[e * v->heads + h];
-        row_add_scaled(dz, w, b->dy + v->targets[e] * b->cols + h * b->step, v->dim);
-        out += b->ds[e * v->heads + h];
+        float w = v->keep[e * v->heads + h] * b->alpha[e * v->heads + h];
+        short_add_scaled(dz, w, b->dy + v->targets[e] * b->cols + h * b->step, v->dim);
     }
-    row_add_scaled(dz, out, a, v->dim);
-    row_add_scaled(dz, into, t, v->dim);
     b->out[j * v->heads + h] = out;
+}
+
+/* sum[d] = sum_j s[j, h] z[j, h, d] */
+CPU_CLONES static void weighted_nodes(float *sum, const float *s, const struct view *v, int64_t h)
+{
+    memset(sum, 0, (size_t)v->dim * sizeof *sum);
+    for (int64_t j = 0; j < v->nodes; j++)
+        short_add_scaled(sum, s[j * v->heads + h], v->z + j * v->width + h * v->dim, v->dim);
 }
 
 /* da[h, :] (+)= sum_j s[j, h] z_j */
@@ -199,14 +254,12 @@ static void vector_gradient(struct grad da, const float *s, const struct view *v
 {
     if (!da.t)
         return;
-#pragma omp parallel if (v->nodes * v->width > PARALLEL_MIN)
+#pragma omp parallel if (v->parallel)
     {
         float *sum = floats_new(v->dim);
 #pragma omp for schedule(static)
         for (int64_t h = 0; h < v->heads; h++) {
-            memset(sum, 0, (size_t)v->dim * sizeof *sum);
-            for (int64_t j = 0; j < v->nodes; j++)
-                row_add_scaled(sum, s[j * v->heads + h], v->z + j * v->width + h * v->dim, v->dim);
+            weighted_nodes(sum, s, v, h);
             row_store(da, h * v->dim, sum, v->dim);
         }
         free(sum);
@@ -248,14 +301,13 @@ void cpu_gat_backward(struct ctx *c, struct grad dz, struct grad da_src, struct 
                       .cols = tensor_cols(dy),
                       .step = g->mean ? 0 : v.dim };
 
-#pragma omp parallel if (v.nodes * v.width > PARALLEL_MIN)
+#pragma omp parallel if (v.parallel)
     {
         float *row = floats_new(v.width);
-#pragma omp for schedule(dynamic, 16)
-        for (int64_t i = 0; i < v.nodes; i++)
-            for (int64_t h = 0; h < v.heads; h++)
-                edge_gradients(b.ds, b.into, b.alpha, b.dy + i * b.cols + h * b.step, &v, i, h);
-#pragma omp for schedule(dynamic, 16)
+#pragma omp for schedule(dynamic)
+        for (int64_t from = 0; from < v.nodes; from += NODE_BLOCK)
+            edge_gradients(&b, &v, from, block_end(&v, from));
+#pragma omp for schedule(dynamic, NODE_BLOCK)
         for (int64_t j = 0; j < v.nodes; j++) {
             for (int64_t h = 0; h < v.heads; h++)
                 node_gradient(row + h * v.dim, &v, &b, j, h);

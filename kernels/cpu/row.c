@@ -29,24 +29,12 @@ CPU_CLONES static void add(float *restrict acc, const float *restrict x, int64_t
 
 CPU_CLONES static void add_scaled(float *restrict acc, float w, const float *restrict x, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++)
-        acc[i] += w * x[i];
+    short_add_scaled(acc, w, x, n);
 }
 
 CPU_CLONES static float dot(const float *restrict a, const float *restrict b, int64_t n)
 {
-    float lane[16] = { 0 }, sum = 0;
-    int64_t i = 0;
-
-    for (; i + 16 <= n; i += 16)
-        for (int k = 0; k < 16; k++)
-            lane[k] += a[i + k] * b[i + k];
-    for (; i < n; i++)
-        sum += a[i] * b[i];
-    for (int half = 8; half; half /= 2)
-        for (int k = 0; k < half; k++)
-            lane[k] += lane[k + half];
-    return sum + lane[0];
+    return short_dot(a, b, n);
 }
 
 void row_add(float *acc, const float *x, int64_t n)

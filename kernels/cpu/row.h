@@ -55,4 +55,27 @@ float row_dot(const float *a, const float *b, int64_t n);
 /* Room for n numbers; the caller frees. */
 float *floats_new(int64_t n);
 
+/* row_add_scaled and row_dot to be inlined into loops that are cloned themselves, over rows too short for a call. */
+static inline void short_add_scaled(float *restrict acc, float w, const float *restrict x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        acc[i] += w * x[i];
+}
+static inline float short_dot(const float *restrict a, const float *restrict b, int64_t n)
+{
+    float lane[16] = { 0 }, sum = 0;
+    int64_t i = 0;
+
+    for (; i + 16 <= n; i += 16)
+        for (int k = 0; k < 16; k++)
+            lane[k] += a[i + k] * b[i + k];
+    for (; i < n; i++)
+        sum += a[i] * b[i];
+    for (int k = 0; k < 8; k++)
+        lane[k] += lane[k + 8];
+    for (int k = 0; k < 4; k++)
+        lane[k] += lane[k + 4];
+    return sum + ((lane[0] + lane[2]) + (lane[1] + lane[3]));
+}
+
 #endif
