@@ -1,5 +1,6 @@
 #include "kernels/batch.h"
 
+#include "kernels/cpu/row.h"
 #include "kernels/device.h"
 
 #include <stdlib.h>
@@ -26,11 +27,13 @@ struct tensor *batch_f32(struct ctx *c, const float *x, int64_t rows, int64_t co
     CHECK(dtype != I32, "batch_f32 makes float tensors");
     if (dtype == F32 || !ctx_uploads(c))
         return put(c, dtype, 2, shape, x);
-    uint16_t *rounded = xmalloc((size_t)(rows * cols) * sizeof *rounded);
-    for (int64_t i = 0; i < rows * cols; i++)
-        rounded[i] = bf16_from_f32(x[i]);
-    struct tensor *t = put(c, dtype, 2, shape, rounded);
-    free(rounded);
+    int64_t n = rows * cols;
+    struct tensor rounded = { .dtype = BF16, .ndim = 2, .shape = { rows, cols }, .data = xmalloc((size_t)n * 2) };
+#pragma omp parallel for schedule(static) if (n > PARALLEL_MIN)
+    for (int64_t at = 0; at < n; at += ROW_BLOCK)
+        row_store((struct grad){ &rounded, false }, at, x + at, run_length(at, n));
+    struct tensor *t = put(c, dtype, 2, shape, rounded.data);
+    free(rounded.data);
     return t;
 }
 

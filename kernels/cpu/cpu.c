@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { COPY_BLOCK = 1 << 17 }; /* bytes a thread copies at a time */
+
 const struct kernels cpu_kernels = {
 #define KERNEL_ROW(name, args) .name = cpu_##name,
     KERNEL_LIST(KERNEL_ROW)
@@ -93,7 +95,9 @@ static void cpu_free(struct device *d, void *p)
 static void cpu_upload(struct device *d, void *dst, const void *src, size_t bytes)
 {
     gemm_cache_forget(d->state, dst, bytes);
-    memcpy(dst, src, bytes);
+#pragma omp parallel for schedule(static) if (bytes > COPY_BLOCK)
+    for (size_t at = 0; at < bytes; at += COPY_BLOCK)
+        memcpy((char *)dst + at, (const char *)src + at, bytes - at < COPY_BLOCK ? bytes - at : COPY_BLOCK);
 }
 
 static void cpu_download(struct device *d, void *dst, const void *src, size_t bytes)
