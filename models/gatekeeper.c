@@ -13,12 +13,18 @@ struct maker {
 };
 
 /* Glorot's deviation for a classifier matrix, BERT's for anything else. */
-static struct tensor *glorot(const struct maker *m, int64_t rows, int64_t cols, const char *name, int layer)
+static struct tensor *glorot_of(const struct maker *m, enum dtype dtype, int64_t rows, int64_t cols, const char *name,
+                                int layer)
 {
     int64_t shape[2] = { rows, cols };
     float std = sqrtf(2.0f / (float)(rows + cols));
-    return layer < 0 ? param_new(m->p, m->a, F32, 2, shape, std, PARAM_DECAY, "%s", name)
-                     : param_new(m->p, m->a, F32, 2, shape, std, PARAM_DECAY, "classifier.gat.%d.%s", layer, name);
+    return layer < 0 ? param_new(m->p, m->a, dtype, 2, shape, std, PARAM_DECAY, "%s", name)
+                     : param_new(m->p, m->a, dtype, 2, shape, std, PARAM_DECAY, "classifier.gat.%d.%s", layer, name);
+}
+
+static struct tensor *glorot(const struct maker *m, int64_t rows, int64_t cols, const char *name, int layer)
+{
+    return glorot_of(m, F32, rows, cols, name, layer);
 }
 
 static struct tensor *vector(const struct maker *m, int64_t n, float init, const char *name, int layer)
@@ -27,12 +33,13 @@ static struct tensor *vector(const struct maker *m, int64_t n, float init, const
                      : param_new(m->p, m->a, F32, 1, &n, init, 0, "classifier.gat.%d.%s", layer, name);
 }
 
-static void init_gat(struct gat_layer *l, const struct gatekeeper_config *g, const struct maker *m, int number)
+static void init_gat(struct gat_layer *l, const struct gatekeeper_config *g, enum dtype dtype, const struct maker *m,
+                     int number)
 {
     bool thesis = g->classifier == CLASSIFIER_GAT_MEAN;
     int64_t D = g->gat_hidden, H = g->gat_heads, in = thesis && number == 0 ? g->bert.hidden_size : D;
 
-    *l = (struct gat_layer){ .w = glorot(m, H * D, in, "weight", number),
+    *l = (struct gat_layer){ .w = glorot_of(m, thesis ? dtype : F32, H * D, in, "weight", number),
                              .a_src = glorot(m, H, D, "a_src", number),
                              .a_dst = glorot(m, H, D, "a_dst", number),
                              .bias = vector(m, D, 0, "bias", number) };
@@ -104,7 +111,7 @@ void gatekeeper_init(struct gatekeeper *g, const struct gatekeeper_config *confi
     init_relevance(g, dtype, &m);
     g->gat = arena_alloc(a->host, (size_t)config->gat_layers * sizeof *g->gat);
     for (int i = 0; i < config->gat_layers; i++)
-        init_gat(&g->gat[i], config, &m, i);
+        init_gat(&g->gat[i], config, dtype, &m, i);
     if (config->classifier == CLASSIFIER_PAIR)
         init_pair(g, &m);
     else
@@ -135,6 +142,11 @@ struct tensor *gatekeeper_relevance(struct ctx *c, const struct gatekeeper *g, s
     return logits(c, op_dropout(c, pooled, g->config.bert.hidden_dropout), g->relevance_w, g->relevance_b);
 }
 
+static struct tensor *as_dtype(struct ctx *c, struct tensor *x, enum dtype dtype)
+{
+    return x->dtype == dtype ? x : op_cast(c, x, dtype);
+}
+
 static struct tensor *attend(struct ctx *c, const struct gatekeeper *g, const struct gat_layer *l, struct tensor *x,
                              const struct graph *graph)
 {
@@ -147,7 +159,7 @@ static struct tensor *attend(struct ctx *c, const struct gatekeeper *g, const st
                        .mean = true,
                        .slope = SLOPE,
                        .p = g->config.dropout };
-    return op_gat(c, op_linear(c, x, l->w, NULL, ACT_NONE), &gat);
+    return op_gat(c, op_linear(c, as_dtype(c, x, l->w->dtype), l->w, NULL, ACT_NONE), &gat);
 }
 
 /* The thesis: ELU and dropout after every layer, pool, dropout, linear. */
@@ -158,6 +170,7 @@ static struct gate_scores classify_gat_mean(struct ctx *c, const struct gatekeep
 
     for (int i = 0; i < g->config.gat_layers; i++)
         x = op_dropout(c, op_activation(c, attend(c, g, &g->gat[i], x, &graph->graph), ACT_ELU), p);
+    x = as_dtype(c, x, F32);
     if (g->config.pool == GATE_POOL_ATTENTION)
         x = op_attention_pool(c, x, logits(c, x, g->gate_w, g->gate_b), &graph->nodes);
     else
@@ -189,7 +202,7 @@ static struct tensor *reason(struct ctx *c, const struct gatekeeper *g, struct t
 /* Few channels of each element's relevance logit. */
 static struct tensor *relevance_channels(struct ctx *c, const struct gatekeeper *g, struct tensor *states)
 {
-    struct tensor *r = gatekeeper_relevance(c, g, op_cast(c, states, g->relevance_w->dtype));
+    struct tensor *r = gatekeeper_relevance(c, g, as_dtype(c, states, g->relevance_w->dtype));
     r = op_reshape(c, r, 2, (int64_t[]){ tensor_size(r), 1 });
     return op_linear(c, r, g->relevance_in_w, g->relevance_in_b, ACT_TANH);
 }
@@ -205,6 +218,6 @@ static struct gate_scores classify_pairs(struct ctx *c, const struct gatekeeper 
 struct gate_scores gatekeeper_classify(struct ctx *c, const struct gatekeeper *g, struct tensor *states,
                                        const struct gate_graph *graph)
 {
-    return g->config.classifier == CLASSIFIER_PAIR ? classify_pairs(c, g, states, graph)
+    return g->config.classifier == CLASSIFIER_PAIR ? classify_pairs(c, g, as_dtype(c, states, F32), graph)
                                                    : classify_gat_mean(c, g, states, graph);
 }

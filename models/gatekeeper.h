@@ -59,7 +59,8 @@ struct gatekeeper {
     struct tensor *score_w, *score_b;               /* gat-mean: [1, hidden], F32 [1] */
 };
 
-/* Declares every parameter; encoder and relevance weights have type dtype, the classifier is F32. */
+/* Declares every parameter; encoder and relevance weights and those of the thesis' GAT have type dtype,
+ * the rest of the classifier is F32. */
 void gatekeeper_init(struct gatekeeper *g, const struct gatekeeper_config *config, enum dtype dtype, struct params *p,
                      const struct param_arenas *a);
 

@@ -125,7 +125,7 @@ static void run_backward(struct ctx *c, void *arg)
     gate_graph_build(c, s->items, QUESTIONS, &g->config, &graph);
     struct tensor *x = gatekeeper_states(c, g, &input);
     struct tensor *loss = loss_of(c, gatekeeper_relevance(c, g, x), "relevance");
-    loss = op_add(c, loss, loss_of(c, gatekeeper_classify(c, g, op_cast(c, x, F32), &graph).score, "score"));
+    loss = op_add(c, loss, loss_of(c, gatekeeper_classify(c, g, x, &graph).score, "score"));
     tape_backward(c, loss);
 }
 

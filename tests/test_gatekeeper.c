@@ -251,7 +251,7 @@ static void run_train(struct ctx *c, void *arg)
     struct tensor *x = gatekeeper_states(c, g, &text);
     t->loss = loss_of(c, gatekeeper_relevance(c, g, x), "relevance");
     gate_graph_build(c, t->items, t->n, &g->config, &graph);
-    struct gate_scores scores = gatekeeper_classify(c, g, op_cast(c, x, F32), &graph);
+    struct gate_scores scores = gatekeeper_classify(c, g, x, &graph);
     t->loss = op_add(c, t->loss, loss_of(c, scores.score, "score"));
     if (scores.pair) {
         t->loss = op_add(c, t->loss, loss_of(c, scores.pair, "pair"));

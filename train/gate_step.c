@@ -206,7 +206,7 @@ static struct tensor *question_loss(struct ctx *c, const struct train_step *s)
         loss = loss_of(c, gatekeeper_relevance(c, g, x), s->relevance_target, s->n_nodes, 1,
                        (float)set->relevance_weight / (float)s->n_items);
     gate_graph_build(c, s->items, s->n_items, &g->config, &graph);
-    struct gate_scores scores = gatekeeper_classify(c, g, op_cast(c, x, F32), &graph);
+    struct gate_scores scores = gatekeeper_classify(c, g, x, &graph);
     loss = add_loss(c, loss,
                     loss_of(c, scores.score, s->target, s->n_target, (float)set->pos_weight, 1.0f / (float)s->n_items));
     return scores.pair ? op_add(c, loss, pair_loss(c, s, &scores)) : loss;
