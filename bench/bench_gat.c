@@ -1,5 +1,6 @@
 /*
- * bench_gat GRAPHS DEVICE: training steps of the thesis' classifier (two GAT layers, heads averaged, mean pool).
+ * bench_gat GRAPHS DEVICE f32|bf16: training steps of the thesis' classifier (two GAT layers, heads averaged, mean
+ * pool).
  *
  * GRAPHS holds one JSON object a line, {"nodes": n, "edges": [[source, target], ...]}; features are random, WIDTH wide.
  * Commands on standard input, each answered by one line:
@@ -34,6 +35,7 @@ struct bench {
     struct arena host, data, table_data;
     struct params params;
     struct gatekeeper net;
+    enum dtype dtype; /* of the features and of the layers' products */
     struct optim optim;
     struct rng rng;
     struct edge *edges;
@@ -147,7 +149,7 @@ static void batch_release(struct batch *t)
 static struct tensor *batch_features(struct ctx *c, const struct bench *b, const struct batch *t)
 {
     if (!b->resident) /* all graphs in their order */
-        return batch_f32(c, b->features, t->n_nodes, WIDTH, F32);
+        return batch_f32(c, b->features, t->n_nodes, WIDTH, b->dtype);
     struct index rows = { .ids = batch_i32(c, t->rows, t->n_nodes), .n = t->n_nodes };
     return op_gather(c, b->table, &rows);
 }
@@ -187,7 +189,7 @@ static void open_model(struct bench *b)
     if (arena_init(&b->host, HOST_BYTES, &err) || device_arena(&b->device, &b->data, HOST_BYTES, &err))
         die(&err);
     struct param_arenas arenas = { &b->host, &b->data, true };
-    gatekeeper_init(&b->net, &g, F32, &b->params, &arenas);
+    gatekeeper_init(&b->net, &g, b->dtype, &b->params, &arenas);
     optim_init(&b->optim, &arenas);
     b->optim.schedule = (struct schedule){ .lr = 1e-3f, .total = 1 << 30 };
     b->optim.adamw = (struct adamw){ .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .lr_scale = 1 };
@@ -300,10 +302,11 @@ int main(int argc, char **argv)
     struct error err;
     char line[64];
 
-    if (argc != 3) {
-        log_error("usage: bench_gat GRAPHS DEVICE");
+    if (argc != 4) {
+        log_error("usage: bench_gat GRAPHS DEVICE f32|bf16");
         return EXIT_CODE_USAGE;
     }
+    b.dtype = strcmp(argv[3], "bf16") ? F32 : BF16;
     if (device_open(&b.device, argv[2], &err) || workspace_init(&b.work, &b.device, HOST_BYTES, &err))
         die(&err);
     read_graphs(&b, argv[1]);

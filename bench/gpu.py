@@ -93,7 +93,7 @@ def ours_encoder(mode):
 
 
 def ours_gat(path, line):
-    r = Runner("ambit-gat", [os.path.join(bin_dir, "bench_gat"), path, device])
+    r = Runner("ambit-gat", [os.path.join(bin_dir, "bench_gat"), path, device, "f32"])
     r.seconds(line)
     return r
 

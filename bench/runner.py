@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 here = os.path.dirname(os.path.abspath(__file__))
 work = tempfile.mkdtemp(prefix="ambit-bench-")
@@ -100,9 +101,11 @@ def sweep(runner, setting, sizes):
     runner.seconds()
 
 
-def take_turns(runners, rounds, line="run"):
+def take_turns(runners, rounds, line="run", rest=0):
+    """`rest` seconds before each turn let the threads of the others, which spin on when their work is done, fall asleep."""
     for _ in range(rounds):
         for r in runners:
+            time.sleep(rest)
             r.times.append(r.seconds(line))
 
 

@@ -1,4 +1,4 @@
-"""torch_geometric beside bench_gat: SYSTEM GRAPHS cpu|cuda, SYSTEM being pyg, pyg-compile or pyg-graph.
+"""torch_geometric beside bench_gat: SYSTEM GRAPHS cpu|cuda, SYSTEM being pyg, pyg-bf16, pyg-compile or pyg-graph.
 
 Speaks the protocol of bench_gat; "workers N" sets how many processes load an epoch's batches.
 """
@@ -44,8 +44,9 @@ run_model = torch.compile(model, mode="reduce-overhead") if system == "pyg-compi
 
 def step(batch):
     optimiser.zero_grad()
-    out = run_model(batch.x, batch.edge_index, batch.batch, batch.num_graphs)
-    torch.nn.functional.binary_cross_entropy_with_logits(out, batch.y).backward()
+    with torch.autocast(place, torch.bfloat16, enabled=system == "pyg-bf16"):
+        out = run_model(batch.x, batch.edge_index, batch.batch, batch.num_graphs)
+    torch.nn.functional.binary_cross_entropy_with_logits(out.float(), batch.y).backward()
     optimiser.step()
 
 
