@@ -1,8 +1,6 @@
-/*
- * Reads a database's own description of itself.  The file may come from a stranger: it is opened read-only and
- * immutable, nothing in its schema is trusted, and only the pragmas asked for here may run.
- */
+/* Reads a database's own description of itself; on a stranger's file only the pragmas asked for here may run. */
 #include "data/schema_build.h"
+#include "data/sqlite_open.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -15,22 +13,6 @@ enum {
     MAX_STEPS = 50000000, /* virtual-machine steps of the whole reading */
     STEPS_PER_CHECK = 1000
 };
-
-/* The URI of a path: everything but plain characters escaped.  The caller frees it. */
-static char *file_uri(const char *path)
-{
-    size_t n = strlen(path), used = 5;
-    char *uri = xmalloc(3 * n + 64);
-
-    memcpy(uri, "file:", 6);
-    for (size_t i = 0; i < n; i++) {
-        char c = path[i];
-        bool plain = (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || strchr("/._-", c);
-        used += (size_t)snprintf(uri + used, 4, plain ? "%c" : "%%%02X", (unsigned char)c);
-    }
-    memcpy(uri + used, "?mode=ro&immutable=1", 21);
-    return uri;
-}
 
 static int authorize(void *unused, int action, const char *a, const char *b, const char *db, const char *trigger)
 {
@@ -53,17 +35,8 @@ static int count_steps(void *left)
 
 static int open_database(sqlite3 **db, const char *path, int *steps, struct error *err)
 {
-    char *uri = file_uri(path);
-    int rc = sqlite3_open_v2(uri, db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
-
-    free(uri);
-    if (rc != SQLITE_OK)
-        return error_set(err, EXIT_CODE_DATA, "%s: %s", path, *db ? sqlite3_errmsg(*db) : sqlite3_errstr(rc));
-    sqlite3_db_config(*db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    sqlite3_db_config(*db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-    sqlite3_db_config(*db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
-    sqlite3_limit(*db, SQLITE_LIMIT_LENGTH, MAX_TEXT);
-    sqlite3_limit(*db, SQLITE_LIMIT_ATTACHED, 0);
+    if (sqlite_open_file(db, path, MAX_TEXT, err))
+        return -1;
     sqlite3_limit(*db, SQLITE_LIMIT_EXPR_DEPTH, 200);
     sqlite3_set_authorizer(*db, authorize, NULL);
     sqlite3_progress_handler(*db, STEPS_PER_CHECK, count_steps, steps);
