@@ -206,7 +206,7 @@ static const struct repeated {
     { { EXEC_FAILED, "SELECT 1", "too many terms" }, " UNION ALL SELECT 1", 10000, "" },
     { { EXEC_FAILED, "SELECT 1", "maximum depth" }, " + 1", 100000, "" },
     { { EXEC_FAILED, "SELECT ", "parser stack overflow" }, "(", 100000, "1" },
-    { { EXEC_FAILED, "SELECT * FROM numbers", "at most 64 tables" }, ", numbers", 1000, "" },
+    { { EXEC_FAILED, "SELECT * FROM numbers", "max: 200" }, ", numbers", 1000, "" },
     { { EXEC_STOPPED, "SELECT count(*) FROM numbers", STEPS_OUT }, ", (SELECT n FROM numbers)", 60, "" },
     { { EXEC_STOPPED, "SELECT 1", "more than 500 calls" }, " + abs(1)", 600, "" },
     { { EXEC_STOPPED, "SELECT n IN (", "instructions" }, "n || n,", 100000, "1) FROM numbers" },

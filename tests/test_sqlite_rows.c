@@ -339,7 +339,7 @@ static void scripts_only_fill(void **state)
     check(f->db, EXEC_REFUSED, "CREATE TABLE new (x)", "not allowed");
     struct exec_db *db =
         exec_open_script(" ; BEGIN TRANSACTION;\nCREATE TABLE \"a b\" (x);\nCREATE INDEX i ON \"a b\" (x);"
-                         "INSERT INTO \"a b\" VALUES (date('2024-02-30')); COMMIT;\n-- the end",
+                         "INSERT INTO \"a b\" VALUES (date('2024-02-28', '+2 days')); COMMIT;\n-- the end",
                          &limits, NULL);
     assert_non_null(db);
     struct exec_result r = exec_run(db, "SELECT * FROM \"a b\"");
