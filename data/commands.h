@@ -6,7 +6,7 @@
 
 #include "data/options.h"
 
-extern const struct command command_contrast, command_parse, command_practice, command_probe;
+extern const struct command command_contrast, command_parse, command_practice, command_probe, command_score;
 
 extern const struct program data_program;
 

@@ -1,0 +1,93 @@
+#include "data/commands.h"
+#include "data/score.h"
+
+#include <string.h>
+
+struct score_arguments {
+    const char *rule;
+    struct score_request request;
+};
+
+static const struct {
+    const char *name;
+    score_rule *function;
+} rules[] = {
+    { "ambiqt", score_ambiqt },
+};
+
+static const struct score_arguments defaults = { .rule = "ambiqt", .request = { .k = 5 } };
+
+#define FIELD(name) offsetof(struct score_arguments, request.name)
+static const struct option options[] = {
+    { .name = "rule",
+      .type = OPTION_CHOICE,
+      .offset = offsetof(struct score_arguments, rule),
+      .choices = "ambiqt",
+      .value = "RULE",
+      .help = "how predictions are compared with gold" },
+    { .name = "gold",
+      .type = OPTION_STRING,
+      .offset = FIELD(gold),
+      .value = "FILE",
+      .help = "records with gold SQL, JSONL or a JSON array; default: the prediction file's own" },
+    { .name = "pred",
+      .type = OPTION_STRING,
+      .offset = FIELD(pred),
+      .value = "FILE",
+      .help = "records with predictions, JSONL or a JSON array",
+      .required = true },
+    { .name = "tables",
+      .type = OPTION_STRING,
+      .offset = FIELD(tables),
+      .value = "FILE",
+      .help = "schemas, Spider's tables.json" },
+    { .name = "db",
+      .type = OPTION_STRING,
+      .offset = FIELD(db),
+      .value = "DIR",
+      .help = "databases, DIR/NAME.sqlite or DIR/NAME/NAME.sqlite" },
+    { .name = "top",
+      .letter = 'k',
+      .type = OPTION_INT,
+      .offset = FIELD(k),
+      .value = "N",
+      .help = "predictions of a record that count",
+      .low = 1,
+      .high = 1e6 },
+    { .name = "published",
+      .type = OPTION_FLAG,
+      .offset = FIELD(published),
+      .help = "as the published evaluator, its quirks included" },
+    { .name = "json", .type = OPTION_FLAG, .offset = FIELD(json), .help = "print one JSON object" },
+    { .name = "per-example",
+      .type = OPTION_STRING,
+      .offset = FIELD(per_example),
+      .value = "FILE",
+      .help = "write what was found for every record, JSONL" },
+    { 0 },
+};
+
+static enum exit_code run(const void *arguments, char *const *operands, int n_operands, struct error *err)
+{
+    const struct score_arguments *a = arguments;
+
+    (void)operands;
+    (void)n_operands;
+    for (int i = 0; i < ARRAY_LEN(rules); i++)
+        if (strcmp(a->rule, rules[i].name) == 0)
+            return rules[i].function(&a->request, err);
+    CHECK(false, "no rule %s", a->rule);
+    return EXIT_CODE_FAILURE;
+}
+
+const struct command command_score = {
+    .name = "score",
+    .summary = "scores predicted SQL against gold readings",
+    .options = options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .details =
+        "Rule ambiqt: is either, are both readings of an AmbiQT record among the first k predictions, by exact set "
+        "match and, with --db, by execution.",
+    .run = run,
+};
