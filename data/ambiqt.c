@@ -175,8 +175,23 @@ static void add_record(struct ambiqt_corpus *c, const struct ambiqt_record *r)
         own(&c->text, &copy->new_columns[i]);
 }
 
-static int read_record(struct ambiqt_corpus *c, enum sia_kind kind, const json_t *o, const char *where,
-                       struct error *err)
+int ambiqt_kind(const json_t *record)
+{
+    json_t *tables = json_object_get(record, "split_map");
+
+    if (json_object_get(record, "extra_map"))
+        return SIA_COLUMN;
+    if (json_object_get(record, "extra_table_map"))
+        return SIA_TABLE;
+    if (json_object_get(record, "new_table_name"))
+        return SIA_AGGREGATE;
+    if (!tables)
+        return -1;
+    void *first = json_object_iter(tables);
+    return first && json_is_array(json_object_iter_value(first)) ? SIA_AGGREGATE : SIA_JOIN;
+}
+
+int ambiqt_add(struct ambiqt_corpus *c, enum sia_kind kind, const json_t *o, const char *where, struct error *err)
 {
     struct ambiqt_record r = { .kind = kind };
 
@@ -199,7 +214,7 @@ int ambiqt_read(struct ambiqt_corpus *c, enum sia_kind kind, const char *path, s
     if (!r)
         return -1;
     while ((rc = json_reader_next(r, &record, err)) > 0) {
-        rc = read_record(c, kind, record, json_reader_where(r), err);
+        rc = ambiqt_add(c, kind, record, json_reader_where(r), err);
         json_decref(record);
         if (rc)
             break;

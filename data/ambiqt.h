@@ -38,6 +38,10 @@ struct ambiqt_corpus {
  * forms.  -1 with EXIT_CODE_DATA naming file, line and field.  c is zeroed before the first call and released after the
  * last. */
 int ambiqt_read(struct ambiqt_corpus *c, enum sia_kind kind, const char *path, struct error *err);
+/* The same of one record already read; `where` opens the messages. */
+int ambiqt_add(struct ambiqt_corpus *c, enum sia_kind kind, const json_t *record, const char *where, struct error *err);
+/* What a record's fields say its kind is; -1 when they say nothing. */
+int ambiqt_kind(const json_t *record);
 /* The training records of a kind in folder dir: col-synonyms, tbl-synonyms, tbl-split or tbl-agg .train.jsonl, or that
  * with .xz behind it. */
 int ambiqt_read_train(struct ambiqt_corpus *c, enum sia_kind kind, const char *dir, struct error *err);

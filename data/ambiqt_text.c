@@ -75,16 +75,25 @@ char *ambiqt_normalize(const char *sql)
     return s;
 }
 
-void words_split(struct words *w, const char *sql)
+static void split(struct words *w, char *text)
 {
     char *state = NULL;
 
-    *w = (struct words){ 0 };
-    w->text = replace(replace(text_replace(sql, ",", " , "), "(", " ( "), ")", " ) ");
-    for (char *p = strtok_r(w->text, " \t\n\r\v\f", &state); p; p = strtok_r(NULL, " \t\n\r\v\f", &state)) {
+    *w = (struct words){ .text = text };
+    for (char *p = strtok_r(text, " \t\n\r\v\f", &state); p; p = strtok_r(NULL, " \t\n\r\v\f", &state)) {
         GROW(w->items, w->n, w->cap);
         w->items[w->n++] = p;
     }
+}
+
+void words_split(struct words *w, const char *sql)
+{
+    split(w, replace(replace(text_replace(sql, ",", " , "), "(", " ( "), ")", " ) "));
+}
+
+void words_split_blanks(struct words *w, const char *sql)
+{
+    split(w, xstrdup(sql));
 }
 
 int words_find(const struct words *w, const char *s)

@@ -25,6 +25,8 @@ struct words {
 
 /* Split with commas and parentheses as words of their own. */
 void words_split(struct words *w, const char *sql);
+/* Split at blanks alone. */
+void words_split_blanks(struct words *w, const char *sql);
 /* The number of the first word that is s, or -1. */
 int words_find(const struct words *w, const char *s);
 void words_release(struct words *w);

@@ -1,0 +1,35 @@
+/*
+ * ambiqt_map.h - a prediction on a record's altered schema, brought back to the schema it was made from.
+ *
+ * AmbiQT has no databases for its altered schemas: its evaluator changes the text of predictions until they can be
+ * compared with the original gold query.  The two ways of doing that differ in what they take for an alternative.
+ *
+ * As published:
+ *   C  every word that is the synonym becomes the column, and the other way round, in any table; the other alternative
+ *      is not asked for: a query about neither counts for both
+ *   T  the same for tables, but "table.column" becomes nonsense
+ *   J  only "T as t1 join T_c as t2 on ..." is known, and prefixes like "t1." vanish with or without it
+ *   P  a GROUP BY of the first plain item is put at the end or before HAVING, whatever stands there already
+ * Ours:
+ *   C  only names that belong to the altered table, and only queries that name the synonym; the column's old name is
+ * gone T  "table.column" too, only queries that name the synonym; the table's old name is gone J  the join in either
+ * order, with any aliases or none, INNER, NATURAL, ON or USING; the new table alone too P  the aliases of the new table
+ * are known; the gold's GROUP BY stands where SQL wants it, unless there is one Neither changes a query that does not
+ * name what was altered; ours then has no second reading.
+ */
+#ifndef DATA_AMBIQT_MAP_H
+#define DATA_AMBIQT_MAP_H
+
+#include "data/ambiqt.h"
+#include "data/schema.h"
+
+/* The texts to compare with the normalised original gold query, first and second reading; NULL for one that the
+ * prediction cannot be.  The caller frees both. */
+struct ambiqt_readings {
+    char *sql[2];
+};
+struct ambiqt_readings ambiqt_map_published(const struct ambiqt_record *r, const char *prediction);
+struct ambiqt_readings ambiqt_map(const struct ambiqt_record *r, const struct schema *s, const char *prediction);
+void ambiqt_readings_release(struct ambiqt_readings *r);
+
+#endif
