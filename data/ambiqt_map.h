@@ -30,6 +30,8 @@ struct ambiqt_readings {
 };
 struct ambiqt_readings ambiqt_map_published(const struct ambiqt_record *r, const char *prediction);
 struct ambiqt_readings ambiqt_map(const struct ambiqt_record *r, const struct schema *s, const char *prediction);
+/* Ours of kind P; NULL when the prediction does not name the new table.  The caller frees. */
+char *ambiqt_map_aggregate(const struct ambiqt_record *r, const char *sql);
 void ambiqt_readings_release(struct ambiqt_readings *r);
 
 #endif
