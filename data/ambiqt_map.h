@@ -5,17 +5,20 @@
  * compared with the original gold query.  The two ways of doing that differ in what they take for an alternative.
  *
  * As published:
- *   C  every word that is the synonym becomes the column, and the other way round, in any table; the other alternative
- *      is not asked for: a query about neither counts for both
+ *   C  each word that is the synonym becomes the column, and the other way round, in any table; a query that names
+ *      neither counts for both
  *   T  the same for tables, but "table.column" becomes nonsense
- *   J  only "T as t1 join T_c as t2 on ..." is known, and prefixes like "t1." vanish with or without it
- *   P  a GROUP BY of the first plain item is put at the end or before HAVING, whatever stands there already
+ *   J  only "T as t1 join T_c as t2 on ..." is known; prefixes like "t1." vanish with it or without
+ *   P  a GROUP BY of the first plain item is put before HAVING or at the end, whatever stands there
+ *   What stands before the last "@" of a prediction is dropped, but for T; a "db_id |" is not.
  * Ours:
- *   C  only names that belong to the altered table, and only queries that name the synonym; the column's old name is
- * gone T  "table.column" too, only queries that name the synonym; the table's old name is gone J  the join in either
- * order, with any aliases or none, INNER, NATURAL, ON or USING; the new table alone too P  the aliases of the new table
- * are known; the gold's GROUP BY stands where SQL wants it, unless there is one Neither changes a query that does not
- * name what was altered; ours then has no second reading.
+ *   C  only names of the altered table, only queries that name the synonym; the column's old name is gone
+ *   T  "table.column" too, only queries that name the synonym; the table's old name is gone
+ *   J  the join in either order, with any aliases or none, INNER, NATURAL, ON or USING; T_c alone too; only queries
+ *      that name T_c
+ *   P  aliases are known; the gold's GROUP BY stands where SQL wants it unless there is one; only queries that name
+ *      the new table and do not aggregate it again
+ *   "db_id |" is dropped, and a plan up to "selects @".
  */
 #ifndef DATA_AMBIQT_MAP_H
 #define DATA_AMBIQT_MAP_H
@@ -30,7 +33,7 @@ struct ambiqt_readings {
 };
 struct ambiqt_readings ambiqt_map_published(const struct ambiqt_record *r, const char *prediction);
 struct ambiqt_readings ambiqt_map(const struct ambiqt_record *r, const struct schema *s, const char *prediction);
-/* Ours of kind P; NULL when the prediction does not name the new table.  The caller frees. */
+/* Ours of kind P; NULL when the prediction is no second reading.  The caller frees. */
 char *ambiqt_map_aggregate(const struct ambiqt_record *r, const char *sql);
 void ambiqt_readings_release(struct ambiqt_readings *r);
 

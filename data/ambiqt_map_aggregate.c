@@ -55,11 +55,22 @@ static bool is_new_column(const struct ambiqt_record *r, const char *name)
     return found;
 }
 
+static const char *const aggregates[] = { "avg", "sum", "min", "max", "count" };
+
+/* avg(avg_age), or avg(age) over a table of averages: no reading of the question. */
+static bool aggregates_again(const struct draft *d)
+{
+    bool again = false;
+
+    for (int i = 0; i + 1 < d->n; i++)
+        for (int k = 0; k < ARRAY_LEN(aggregates); k++)
+            again = again || (draft_is(d, i, aggregates[k]) && d->pieces[i + 1].s[0] == '(');
+    return again;
+}
+
 /* "avg_age" is avg(age) when the new table has sum_age or any other aggregate of age; count_age is never listed. */
 static bool write_aggregate(struct draft *d, int i, const struct ambiqt_record *r, struct draft *gold, const char *name)
 {
-    static const char *const aggregates[] = { "avg", "sum", "min", "max", "count" };
-
     for (int k = 0; k < ARRAY_LEN(aggregates); k++) {
         size_t n = strlen(aggregates[k]);
         if (strncasecmp(name, aggregates[k], n) != 0 || name[n] != '_')
@@ -135,7 +146,7 @@ char *ambiqt_map_aggregate(const struct ambiqt_record *r, const char *sql)
 
     draft_init(&d, sql);
     draft_init(&gold, r->original);
-    if (draft_has_table(&d, r->new_table)) {
+    if (draft_has_table(&d, r->new_table) && !aggregates_again(&d)) {
         const char *tables = clause_text(&d, &gold, find_clause(&gold, "from", after), 1);
         for (int i = 0; i < d.n; i++) {
             if (draft_is_table(&d, i) && draft_is(&d, i, r->new_table))
