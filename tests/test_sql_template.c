@@ -42,7 +42,7 @@ static void names_become_words(void **state)
     for (int i = 0; i < ARRAY_LEN(cases); i++)
         check_template(cases[i][0], SQL_TEMPLATE_INFERENCE, cases[i][1]);
     check_template("SELECT Name FROM Boat WHERE id!=3;", SQL_TEMPLATE_TRAINING,
-                   "select column from table where id !=3");
+                   "select column from table where column !=3");
     check_template("SELECT T1.Name FROM boat AS T1 WHERE Colour = \"Red Sea\"", SQL_TEMPLATE_TRAINING,
                    "select column from table as t1 where column = string");
 }
