@@ -1,0 +1,2 @@
+select count(distinct x) from a where x in (select a from b where a not like "%p%" limit 3) group by y having max(x) between 1 and 2 order by avg(x) desc limit 1
+select none(x) from (select x from c where x = nan)
