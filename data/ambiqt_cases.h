@@ -20,7 +20,7 @@ struct ambiqt_cases {
     struct ambiqt_corpus corpus;
     struct ambiqt_case *items;
     int n, cap;
-    json_t *skipped; /* {"record", "why"}: predictions without gold, gold without predictions */
+    json_t *skipped; /* {"record": "row 3", "why"}: predictions without gold, gold without predictions */
 };
 
 /*
@@ -33,7 +33,7 @@ struct ambiqt_cases {
 int ambiqt_cases_read(struct ambiqt_cases *c, const char *gold, const char *pred, int64_t k, struct error *err);
 void ambiqt_cases_release(struct ambiqt_cases *c);
 
-/* Appends {"record", "why"}. */
+/* Appends one to skipped. */
 void ambiqt_cases_skip(struct ambiqt_cases *c, int row, const char *why, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# Malformed files before `ambit-data score --rule ambiqt`: the exit code of kernels/base.h, a message that names file,
+# record and field, nothing on standard output, and no file left behind.
+# shellcheck disable=SC2016 # JSON with dollars, none of them the shell's
+set -u
+bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+cases=0 failed=0
+
+complain() {
+    echo "$1"
+    head -c 600 said
+    failed=1
+}
+
+score() { "$bin/ambit-data" score --rule ambiqt --pred pred.json --gold gold.jsonl --tables tables.json "$@" >shown 2>said </dev/null; }
+
+# expect CODE TEXT OPTION...: the exit code, a line of standard error with the text, and nothing more
+expect() {
+    local code=$1 text=$2 got
+    shift 2
+    cases=$((cases + 1))
+    score --per-example new.jsonl "$@"
+    got=$?
+    [ $got = "$code" ] || complain "$text: exit code $got, wanted $code"
+    grep -qE -- "$text" said || complain "does not say \"$text\""
+    [ ! -s shown ] || complain "$text: printed $(head -c 200 shown)"
+    [ -z "$(find . -name 'new*')" ] || complain "$text: left $(find . -name 'new*')"
+    good
+}
+
+# skips TEXT OPTION...: exit code 7, the record is listed with the text
+skips() {
+    local text=$1
+    shift
+    cases=$((cases + 1))
+    score --json "$@"
+    [ $? = 7 ] || complain "$text: exit code is not 7"
+    grep -qE -- "\"skipped\".*$text" shown || complain "does not list \"$text\": $(cat shown)"
+    good
+}
+
+record='{"db_id":"harbour","question":"q","orig_query":"select name from boat","query1":"a","query2":"b","split_map":{"boat":"name"},"primary_key":{"boat":"id"}'
+
+good() {
+    echo "$record}" >gold.jsonl
+    echo "[$record,\"t2s_outs\":[\"select name from boat\"]}]" >pred.json
+    cat >tables.json <<'END'
+[{"db_id":"harbour","table_names":["boat"],"table_names_original":["boat"],"column_names":[[-1,"*"],[0,"id"],[0,"name"]],
+"column_names_original":[[-1,"*"],[0,"id"],[0,"name"]],"column_types":["text","number","text"],"primary_keys":[1],"foreign_keys":[]}]
+END
+}
+# pred SED: one thing changed in the predictions; gold SED: in the gold
+pred() { sed -i -E "$1" pred.json; }
+gold() { sed -i -E "$1" gold.jsonl; }
+
+good
+score --json || complain "the good files fail"
+grep -q '"J":{"rows":1,"em":{"either":1,"both":0}}' shown || complain "the good files score $(cat shown)"
+
+# --- files
+rm pred.json && expect 3 "pred.json: No such file"
+rm gold.jsonl && expect 3 "gold.jsonl: No such file"
+rm tables.json && expect 3 "tables.json: No such file"
+rm pred.json && mkdir pred.json && expect 3 "pred.json: Is a directory"
+rm -rf pred.json && good
+: >pred.json && expect 3 "pred.json: holds no records"
+echo '[]' >gold.jsonl && expect 3 "gold.jsonl: holds no records"
+pred 's/.$//' && expect 3 "pred.json: line [0-9]+"
+head -c 5000 /dev/urandom >pred.json && expect 3 "pred.json: "
+echo 'select name from boat' >pred.json && expect 3 "pred.json: line 1"
+printf '%100000s' '' | tr ' ' '[' >pred.json && expect 3 "pred.json: .*depth"
+echo '[3]' >pred.json && expect 3 "pred.json: record 1: is an integer, wanted an object"
+echo '"a"' >gold.jsonl && expect 3 "gold.jsonl: line 1"
+echo '{}' >tables.json && expect 3 "tables.json"
+
+# --- fields
+pred 's/"t2s_outs"/"outs"/' && expect 3 'pred.json: record 1: holds no predictions: field "t2s_outs", "template_filled"'
+pred 's/"t2s_outs":.*\]\}/"t2s_outs":"select"}/' && expect 3 'pred.json: record 1: field "t2s_outs" is a string, wanted an array'
+pred 's/"t2s_outs":\[/&3,/' && expect 3 'pred.json: record 1: field "t2s_outs": element 0 is not a string'
+pred 's/"t2s_outs":\[/&["a"],/' && expect 3 'pred.json: record 1: field "t2s_outs": element 1 is not a list'
+pred 's/"t2s_outs":\[/&["a",null],/' && expect 3 'pred.json: record 1: field "t2s_outs": element 1 is not a string'
+pred 's/"db_id":"harbour"/"db_id":7/' && expect 3 'pred.json: record 1: field "db_id" is an integer, wanted a string'
+pred 's/"split_map":\{[^}]*\}/"split_map":{}/' && expect 3 'pred.json: record 1: field "split_map" wanted an object with one key'
+pred 's/"primary_key":\{[^}]*\}/"primary_key":[]/' && expect 3 'pred.json: record 1: field "primary_key" is an array'
+gold 's/"(split_map|primary_key)":\{[^}]*\},?//g; s/,\}/}/' && pred 's/"(split_map|primary_key)":\{[^}]*\},?//g' && expect 3 'pred.json: record 1: says no kind: field "extra_map"'
+gold 's/"orig_query":"[^"]*",//' && pred 's/"orig_query":"[^"]*",//' && expect 3 'pred.json: record 1: field "orig_query" is missing'
+pred 's/"t2s_outs":\["/&\\u0000/' && expect 3 'pred.json: .*u0000'
+printf '[{"db_id":"\xff"}]' >pred.json && expect 3 'pred.json: .*decode'
+pred 's/"question":"q"/"question":"q","question":"q"/' && expect 3 'pred.json: .*duplicate'
+
+# --- the command line
+expect 2 "k.*0" -k 0
+expect 2 "rule.*best" --rule best
+score_without_tables() { "$bin/ambit-data" score --rule ambiqt --pred pred.json >shown 2>said; }
+score_without_tables && complain "no tables.json is no fault"
+grep -q -- "--tables" said || complain "does not ask for --tables"
+
+# --- records that cannot be scored
+pred 's/harbour/bay/' && gold 's/harbour/bay/' && skips 'db_id: no schema \\"bay\\"'
+pred 's/"question":"q"/"question":"other"/' && skips 'no gold record has its db_id, question and orig_query'
+pred 's/"question":"q"/"question":"other"/' && skips 'gold.jsonl: line 1: no predictions'
+skips 'no database harbour: neither ./harbour.sqlite nor ./harbour/harbour.sqlite' --db .
+echo 'no database' >harbour.sqlite && skips 'harbour.sqlite: .*not a database' --db . && rm harbour.sqlite
+pred 's/harbour/..\/harbour/' && gold 's/harbour/..\/harbour/' && sed -i 's/harbour/..\/harbour/' tables.json && skips 'has a slash' --db .
+pred 's/"select name/"select mast/2; s/"orig_query":"select name/"orig_query":"select mast/' && gold 's/"orig_query":"select name/"orig_query":"select mast/' && skips "gold query is not in Spider's grammar"
+long=$(printf '%70000s' '' | tr ' ' x)
+echo "[$record,\"t2s_outs\":[\"$long\"]}]" >pred.json && skips 'prediction 0: longer than 65536 bytes'
+
+echo "$cases cases"
+exit $failed
