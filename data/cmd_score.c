@@ -12,17 +12,19 @@ static const struct {
     const char *name;
     score_rule *function;
 } rules[] = {
+    { "strict", score_strict },
     { "ambiqt", score_ambiqt },
+    { "dfpl", score_dfpl },
 };
 
-static const struct score_arguments defaults = { .rule = "ambiqt", .request = { .k = 5 } };
+static const struct score_arguments defaults = { .rule = "strict", .request = { .k = 5 } };
 
 #define FIELD(name) offsetof(struct score_arguments, request.name)
 static const struct option options[] = {
     { .name = "rule",
       .type = OPTION_CHOICE,
       .offset = offsetof(struct score_arguments, rule),
-      .choices = "ambiqt",
+      .choices = "strict|ambiqt|dfpl",
       .value = "RULE",
       .help = "how predictions are compared with gold" },
     { .name = "gold",
@@ -87,7 +89,25 @@ const struct command command_score = {
     .defaults = &defaults,
     .size = sizeof defaults,
     .details =
+        "Rule strict, the default, runs --gold {\"id\", \"db_id\", \"sql\": [...]} and --pred {\"id\", \"sql\": [...]} "
+        "on "
+        "the databases of --db. A prediction has a gold's reading when both give the same rows: as many columns in the "
+        "same order; rows as a multiset, or in order where the gold orders them at its top level; NULL is NULL, texts "
+        "and "
+        "blobs are equal byte by byte, numbers by value whatever their type, two reals within 1e-9 of the larger, and "
+        "a "
+        "text is never a number. A prediction counts for one gold only. Records whose gold fails, or whose golds give "
+        "the same rows, are skipped; a record without predictions counts as zeros.\n\n"
+        "Rule dfpl reads a prediction file of \"Disambiguate First, Parse Later\", which holds its databases and "
+        "golds: "
+        "the cells of the whole result are compared, rows and columns aside, or row by row where the gold orders them. "
+        "With --published as its authors do it: no rows match nothing, \"order by\" anywhere makes the order count, "
+        "what "
+        "fails counts as zeros, and the metrics that the file stores are compared with ours.\n\n"
         "Rule ambiqt: is either, are both readings of an AmbiQT record among the first k predictions, by exact set "
-        "match and, with --db, by execution.",
+        "match and, with --db, by execution.\n\n"
+        "Of strict and dfpl: recall, precision, F1, one_found and all_found, means over ambiguous and over unambiguous "
+        "records with intervals of a bootstrap over databases. Records that are skipped are listed with why, and the "
+        "exit code is 7.",
     .run = run,
 };

@@ -23,7 +23,7 @@ struct score_request {
  */
 typedef enum exit_code score_rule(const struct score_request *q, struct error *err);
 
-score_rule score_ambiqt;
+score_rule score_ambiqt, score_dfpl, score_strict;
 
 /* A mean over records with what a bootstrap over databases makes of it; group and n_groups as in stats.h. */
 struct score_mean {

@@ -1,0 +1,120 @@
+/*
+ * The rule of "Disambiguate First, Parse Later" on its prediction files.
+ *
+ * With `published` everything is as its authors' program has it: an example whose golds fail or coincide counts as
+ * zeros, a prediction without rows matches nothing, "order by" anywhere in the gold's text makes the order count.
+ * Without: such an example is skipped and told, no rows match no rows, the order counts where the gold orders at its
+ * top level, and golds of one text are one gold.  Either way SQL runs read-only and within limits.
+ */
+#include "data/db_cache.h"
+#include "data/dfpl_stored.h"
+#include "data/log.h"
+#include "data/score_tally.h"
+
+#include <stdio.h>
+
+struct dfpl_run {
+    const struct score_request *q;
+    struct dfpl_file file;
+    struct db_cache databases;
+    struct score_tally tally;
+    struct dfpl_stored stored;
+};
+
+static bool has_empty_gold(const struct trial *t)
+{
+    for (int g = 0; g < t->n_golds; g++)
+        if (t->golds[g].result.n == 0)
+            return true;
+    return false;
+}
+
+/* What cannot be scored: a zero to the authors, no example to us. */
+static void leave_out(struct dfpl_run *run, const struct dfpl_example *e, const char *record, const char *why)
+{
+    if (run->q->published)
+        score_tally_fail(&run->tally, e->ambiguous, e->db_file, record, why);
+    else
+        score_tally_skip(&run->tally, record, why);
+}
+
+static int score_trial(struct dfpl_run *run, const struct dfpl_example *e, const struct trial *t, const char *record,
+                       struct error *err)
+{
+    struct trial_score s = trial_score_covered(t, trial_texts_part(&e->sql, 0, e->sql.n));
+    json_t *o = json_pack("{s:s, s:s, s:b}", "record", record, "db_file", e->db_file, "ambiguous", e->ambiguous);
+
+    if (run->q->published)
+        dfpl_stored_compare(&run->stored, e, t);
+    if (t->why) {
+        leave_out(run, e, record, t->why);
+        json_object_set_new(o, "error", json_message(t->why));
+    } else {
+        score_tally_add(&run->tally, e->ambiguous, e->db_file, &s);
+        run->tally.empty_golds += has_empty_gold(t);
+    }
+    return score_tally_write(&run->tally, o, t, &s, err);
+}
+
+static int score_example(struct dfpl_run *run, int i, struct error *err)
+{
+    const struct dfpl_example *e = &run->file.items[i];
+    struct error bad = { 0 };
+    struct trial t;
+    char record[32];
+
+    snprintf(record, sizeof record, "example %d", i + 1);
+    struct exec_db *db = db_cache_dump(&run->databases, e->dump, &bad);
+    if (!db) {
+        leave_out(run, e, record, bad.text);
+        return 0;
+    }
+    trial_run(&t, run->q->published ? TRIAL_PUBLISHED : TRIAL_CELLS, db, trial_texts_part(&e->golds, 0, e->golds.n),
+              trial_texts_part(&e->sql, 0, e->sql.n));
+    int rc = score_trial(run, e, &t, record, err);
+    trial_release(&t);
+    return rc;
+}
+
+static json_t *stored_json(const struct dfpl_stored *s)
+{
+    return json_pack("{s:{s:i, s:i, s:i, s:i, s:i, s:i}}", "stored", "metrics", s->metrics, "metrics_differ", s->differ,
+                     "distinct_results", s->groups, "distinct_results_differ", s->groups_differ, "matched", s->matched,
+                     "matched_differ", s->matched_differ);
+}
+
+static int score_file(struct dfpl_run *run, struct error *err)
+{
+    struct progress p;
+
+    if (run->q->gold || run->q->db)
+        return error_set(err, EXIT_CODE_USAGE, "--rule dfpl: --%s is not read, the predictions hold their %s",
+                         run->q->gold ? "gold" : "db", run->q->gold ? "golds" : "databases");
+    if (dfpl_read(&run->file, run->q->pred, err) || score_tally_init(&run->tally, run->q->per_example, err))
+        return -1;
+    run->databases.limits.python_text = run->q->published;
+    progress_start(&p, "scoring", "examples", run->file.n);
+    for (int i = 0; i < run->file.n; i++) {
+        if (score_example(run, i, err))
+            return -1;
+        progress_update(&p, i + 1, i + 1, NULL);
+    }
+    progress_end(&p);
+    return 0;
+}
+
+enum exit_code score_dfpl(const struct score_request *q, struct error *err)
+{
+    struct dfpl_run run = { .q = q };
+    enum exit_code code = EXIT_CODE_OK;
+
+    db_cache_init(&run.databases);
+    if (score_file(&run, err))
+        code = err->code;
+    else
+        code = score_tally_finish(&run.tally, q, q->published ? stored_json(&run.stored) : NULL, err);
+    score_tally_release(&run.tally);
+    db_cache_release(&run.databases);
+    dfpl_release(&run.file);
+    return code;
+}
