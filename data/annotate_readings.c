@@ -1,0 +1,133 @@
+#include "data/annotate_readings.h"
+
+#include "data/dfpl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *make_key(const char *db, int db_length, const char *question)
+{
+    char *key = NULL;
+    int n = asprintf(&key, "%.*s\x1f%s", db_length, db, question);
+    CHECK(n >= 0, "cannot format %s", question);
+    return key;
+}
+
+/* Takes the list.  -1 when the key came before. */
+static int add(struct annotate_readings *r, char *key, json_t *list)
+{
+    int n = r->keys.n, i = strings_add(&r->keys, key);
+    free(key);
+    if (i < n) {
+        json_decref(list);
+        return -1;
+    }
+    GROW(r->lists, i, r->cap);
+    r->lists[i] = list;
+    return 0;
+}
+
+static int add_record(struct annotate_readings *r, const json_t *record, const char *where, struct error *err)
+{
+    const char *db = json_get_string(record, "db_id", where, err), *question = NULL;
+    json_t *list = NULL;
+
+    if (!db || !(question = json_get_string(record, "question", where, err)) ||
+        !(list = json_get_array(record, "readings", where, err)))
+        return -1;
+    if (add(r, make_key(db, (int)strlen(db), question), json_incref(list)))
+        return error_set(err, EXIT_CODE_DATA, "%s: readings of this database and question came before", where);
+    return 0;
+}
+
+static int read_jsonl(struct annotate_readings *r, const char *path, struct error *err)
+{
+    struct json_reader *in = json_reader_open(path, err);
+    json_t *record;
+    int rc;
+
+    if (!in)
+        return -1;
+    while ((rc = json_reader_next(in, &record, err)) > 0) {
+        rc = add_record(r, record, json_reader_where(in), err);
+        json_decref(record);
+        if (rc)
+            break;
+    }
+    json_reader_close(in);
+    return rc;
+}
+
+static json_t *list_of(const struct dfpl_example *e)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < e->n_readings; i++) {
+        json_t *sql = json_array();
+        for (int k = 0; k < e->readings[i].n; k++)
+            json_array_append_new(sql, json_string(e->sql.sql[e->readings[i].first + k]));
+        json_array_append_new(list, json_pack("{s:s, s:o}", "text", e->readings[i].text, "sql", sql));
+    }
+    return list;
+}
+
+/* The file's name without folders and ending.  Of examples that repeat one the first counts. */
+static int read_published(struct annotate_readings *r, const char *path, struct error *err)
+{
+    struct dfpl_file f;
+    int rc = dfpl_read(&f, path, err);
+
+    for (int i = 0; i < f.n && rc == 0; i++) {
+        const char *slash = strrchr(f.items[i].db_file, '/'), *name = slash ? slash + 1 : f.items[i].db_file;
+        const char *dot = strrchr(name, '.');
+        int n = (int)(dot ? (size_t)(dot - name) : strlen(name));
+        add(r, make_key(name, n, f.items[i].question), list_of(&f.items[i]));
+    }
+    dfpl_release(&f);
+    return rc;
+}
+
+/* A published file is one object that begins with its results. */
+static bool is_published(const char *path)
+{
+    static const char blanks[] = " \t\r\n";
+    char head[64] = "";
+    FILE *f = fopen(path, "rbe");
+    if (f) {
+        head[fread(head, 1, sizeof head - 1, f)] = '\0';
+        fclose(f);
+    }
+    const char *s = head + strspn(head, blanks);
+    if (*s++ != '{')
+        return false;
+    return strncmp(s + strspn(s, blanks), "\"results\"", 9) == 0;
+}
+
+int annotate_readings_open(struct annotate_readings *r, const char *path, struct error *err)
+{
+    *r = (struct annotate_readings){ 0 };
+    return is_published(path) ? read_published(r, path, err) : read_jsonl(r, path, err);
+}
+
+json_t *annotate_readings_find(const struct annotate_readings *r, const char *db_id, const char *question)
+{
+    const char *name = strstr(db_id, "__");
+    char *key = make_key(db_id, (int)strlen(db_id), question);
+    int i = strings_find(&r->keys, key);
+    free(key);
+    if (i < 0 && name) {
+        key = make_key(name + 2, (int)strlen(name + 2), question);
+        i = strings_find(&r->keys, key);
+        free(key);
+    }
+    return i < 0 ? NULL : r->lists[i];
+}
+
+void annotate_readings_release(struct annotate_readings *r)
+{
+    for (int i = 0; i < r->keys.n; i++)
+        json_decref(r->lists[i]);
+    free(r->lists);
+    strings_release(&r->keys);
+    *r = (struct annotate_readings){ 0 };
+}

@@ -1,0 +1,24 @@
+/*
+ * annotate_readings.h - readings that a model gave, found by database and question.
+ */
+#ifndef DATA_ANNOTATE_READINGS_H
+#define DATA_ANNOTATE_READINGS_H
+
+#include "data/json.h"
+#include "data/strings.h"
+
+struct annotate_readings {
+    struct strings keys;
+    json_t **lists; /* by key: [{"text", "sql"}] */
+    int cap;
+};
+
+/* JSONL of {"db_id", "question", "readings": [{"text", "sql"}]}, or a published prediction file (dfpl.h), whose
+ * databases are named by their files.  -1 with EXIT_CODE_DATA; either way the caller releases. */
+int annotate_readings_open(struct annotate_readings *r, const char *path, struct error *err);
+/* NULL when there are none.  Where a database is called DOMAIN__NAME its NAME is looked for too: the published files
+ * have it so.  Borrowed. */
+json_t *annotate_readings_find(const struct annotate_readings *r, const char *db_id, const char *question);
+void annotate_readings_release(struct annotate_readings *r);
+
+#endif

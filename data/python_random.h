@@ -1,0 +1,24 @@
+/*
+ * python_random.h - Python's random.seed(n) and random.choice: what a published program drew can be drawn again.
+ *
+ * The generator is MT19937 (Matsumoto and Nishimura, "Mersenne Twister", 1998), seeded by an array as CPython does it.
+ */
+#ifndef DATA_PYTHON_RANDOM_H
+#define DATA_PYTHON_RANDOM_H
+
+#include <stdint.h>
+
+enum { PYTHON_RANDOM_WORDS = 624 };
+
+struct python_random {
+    uint32_t state[PYTHON_RANDOM_WORDS];
+    int next;
+};
+
+void python_random_seed(struct python_random *r, uint32_t seed);
+/* random.getrandbits(32). */
+uint32_t python_random_u32(struct python_random *r);
+/* The index that random.choice takes of n things, n > 0. */
+uint32_t python_random_choice(struct python_random *r, uint32_t n);
+
+#endif
