@@ -20,6 +20,8 @@
 #include "data/python_random.h"
 #include "data/trial.h"
 
+enum { ANNOTATE_SEED = 42 }; /* of the published filter, once for a file */
+
 #define ANNOTATE_ALL_COVERED "All possible interpretations are covered"
 #define ANNOTATE_NONE_EXIST "No existing interpretations available"
 
@@ -57,6 +59,9 @@ void annotation_release(struct annotation *a);
 int annotate_honest(struct annotation *a, struct exec_db *db, struct error *err);
 /* Draws from `random` whatever happens, so that later records get what they should. */
 int annotate_published(struct annotation *a, struct exec_db *db, struct python_random *random, struct error *err);
+
+/* The filter of it alone, on a trial of all the record's SQL: fills existing and dropped. */
+void annotate_filter(struct annotation *a, const struct trial *t, struct python_random *random);
 
 /* Fields of the training record: existing, existing_text, missing, target, golds, readings.  NULL with EXIT_CODE_DATA
  * when a gold that is missing has no text. */

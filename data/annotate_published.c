@@ -184,25 +184,31 @@ static void cover(struct annotation *a, const struct trial *t, int reading)
     }
 }
 
-int annotate_published(struct annotation *a, struct exec_db *db, struct python_random *random, struct error *err)
+void annotate_filter(struct annotation *a, const struct trial *t, struct python_random *random)
 {
-    struct trial t;
     char *question = strip(a->question);
     int64_t length = annotate_length(question);
-    int rc = 0;
 
-    annotate_trial(&t, a, TRIAL_PUBLISHED, db);
     for (int i = 0; i < a->n_readings; i++)
         a->readings[i].dropped = judge_text(a->readings[i].text, length);
-    choose(a, &t, random);
+    choose(a, t, random);
     for (int i = 0; i < a->n_readings; i++)
         if (!a->readings[i].dropped && !is_existing(a, i))
             a->readings[i].dropped = "no SQL of it was chosen";
+    free(question);
+}
+
+int annotate_published(struct annotation *a, struct exec_db *db, struct python_random *random, struct error *err)
+{
+    struct trial t;
+    int rc = 0;
+
+    annotate_trial(&t, a, TRIAL_PUBLISHED, db);
+    annotate_filter(a, &t, random);
     for (int i = 0; i < a->n_existing && !t.why; i++)
         cover(a, &t, a->existing[i]);
     if (t.why)
         rc = error_set(err, EXIT_CODE_DATA, "%s", t.why);
     trial_release(&t);
-    free(question);
     return rc;
 }

@@ -8,8 +8,6 @@
 
 #include <stdlib.h>
 
-enum { PUBLISHED_SEED = 42 };
-
 struct annotate_arguments {
     const char *db, *readings, *out;
     bool published;
@@ -51,6 +49,7 @@ struct annotating {
     struct python_random random;
     struct json_reader *in;
     struct out_file out;
+    struct progress progress;
     int64_t records, failed, covered;
 };
 
@@ -121,6 +120,7 @@ static int write_record(struct annotating *run, json_t *record, struct error *ba
         run->failed++;
     }
     run->records++;
+    progress_update(&run->progress, run->records, (double)run->records, NULL);
     int rc = json_write_line(&run->out, line, err);
     json_decref(line);
     json_decref(own);
@@ -148,7 +148,11 @@ static int annotate_file(struct annotating *run, const char *input, struct error
     if ((run->a->readings && annotate_readings_open(&run->readings, run->a->readings, err)) ||
         !(run->in = json_reader_open(input, err)) || out_file_open(&run->out, run->a->out, err))
         return -1;
-    return write_records(run, err) ? -1 : out_file_commit(&run->out, err);
+    progress_start(&run->progress, "annotating", "records", 0);
+    if (write_records(run, err))
+        return -1;
+    progress_end(&run->progress);
+    return out_file_commit(&run->out, err);
 }
 
 static enum exit_code run(const void *arguments, char *const *operands, int n_operands, struct error *err)
@@ -158,7 +162,7 @@ static enum exit_code run(const void *arguments, char *const *operands, int n_op
     (void)n_operands;
     db_cache_init(&run.databases);
     run.databases.limits.python_text = run.a->published;
-    python_random_seed(&run.random, PUBLISHED_SEED);
+    python_random_seed(&run.random, ANNOTATE_SEED);
     int rc = annotate_file(&run, operands[0], err);
     out_file_abort(&run.out);
     json_reader_close(run.in);

@@ -60,6 +60,10 @@ static const struct option options[] = {
       .type = OPTION_FLAG,
       .offset = FIELD(published),
       .help = "as the published evaluator, its quirks included" },
+    { .name = "filter",
+      .type = OPTION_FLAG,
+      .offset = FIELD(filter),
+      .help = "rule dfpl: keep one reading of each result first, as its authors do" },
     { .name = "json", .type = OPTION_FLAG, .offset = FIELD(json), .help = "print one JSON object" },
     { .name = "per-example",
       .type = OPTION_STRING,
@@ -75,6 +79,10 @@ static enum exit_code run(const void *arguments, char *const *operands, int n_op
 
     (void)operands;
     (void)n_operands;
+    if (a->request.filter && strcmp(a->rule, "dfpl") != 0) {
+        error_set(err, EXIT_CODE_USAGE, "--filter: only with --rule dfpl, not %s", a->rule);
+        return err->code;
+    }
     for (int i = 0; i < ARRAY_LEN(rules); i++)
         if (strcmp(a->rule, rules[i].name) == 0)
             return rules[i].function(&a->request, err);
@@ -103,7 +111,8 @@ const struct command command_score = {
         "the cells of the whole result are compared, rows and columns aside, or row by row where the gold orders them. "
         "With --published as its authors do it: no rows match nothing, \"order by\" anywhere makes the order count, "
         "what "
-        "fails counts as zeros, and the metrics that the file stores are compared with ours.\n\n"
+        "fails counts as zeros, and the metrics that the file stores are compared with ours. With --filter "
+        "readings are dropped first as by annotate --published.\n\n"
         "Rule ambiqt: is either, are both readings of an AmbiQT record among the first k predictions, by exact set "
         "match and, with --db, by execution.\n\n"
         "Of strict and dfpl: recall, precision, F1, one_found and all_found, means over ambiguous and over unambiguous "

@@ -83,6 +83,11 @@ static bool more_parts(struct dump *d, int end)
     return kind(d, d->at++) == TOKEN_COMMA;
 }
 
+static bool is_word(int k)
+{
+    return k == TOKEN_NAME || k >= TOKEN_KEYWORD;
+}
+
 static bool ends_type(int k)
 {
     switch (k) {
@@ -105,18 +110,31 @@ static bool ends_type(int k)
     }
 }
 
+/* Words, and numbers in parentheses where these are closed: "DECIMAL (10, 2)".  Where they end. */
+static int type_end(const struct dump *d, struct part p)
+{
+    int i = p.first;
+    while (i < p.end && is_word(kind(d, i)) && !ends_type(kind(d, i)))
+        i++;
+    if (i == p.first || i == p.end || kind(d, i) != TOKEN_LEFT_PAREN)
+        return i;
+    for (int k = i + 1; k < p.end && kind(d, k) != TOKEN_LEFT_PAREN; k++)
+        if (kind(d, k) == TOKEN_RIGHT_PAREN)
+            return k + 1;
+    return i;
+}
+
 static void read_definition(struct dump *d, struct dump_table *t, struct part p)
 {
     struct dump_column c = { .name = name_of(d, (struct part){ p.first, p.first + 1 }) };
-    int i = p.first + 1;
+    struct part type = { p.first + 1, p.end };
 
-    while (i < p.end && !ends_type(kind(d, i)))
-        i++;
-    c.type = span_of(d, (struct part){ p.first + 1, i });
-    for (; i < p.end; i++) {
+    type.end = type_end(d, type);
+    c.type = span_of(d, type);
+    for (int i = type.end; i < p.end; i++) {
         c.primary |= kind(d, i) == WORD_PRIMARY;
         c.unique |= kind(d, i) == WORD_UNIQUE;
-        if (kind(d, i) == WORD_COLLATE && i + 1 < p.end)
+        if (kind(d, i) == WORD_COLLATE && i + 1 < p.end && kind(d, i + 1) == TOKEN_NAME)
             c.collation = span_of(d, (struct part){ i, i + 2 });
     }
     dump_add_column(t, c);

@@ -15,6 +15,7 @@ struct score_request {
     const char *tables, *db; /* tables.json; DIR/NAME.sqlite or DIR/NAME/NAME.sqlite; NULL when not given */
     int64_t k;               /* predictions of a record that count */
     bool published;          /* as the published evaluator does, its quirks included */
+    bool filter;             /* of dfpl: one reading of each result, as the authors choose it */
     bool json;               /* one object rather than a table */
     const char *per_example; /* JSONL to write, or NULL */
 };

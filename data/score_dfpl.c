@@ -6,12 +6,14 @@
  * Without: such an example is skipped and told, no rows match no rows, the order counts where the gold orders at its
  * top level, and golds of one text are one gold.  Either way SQL runs read-only and within limits.
  */
+#include "data/annotate.h"
 #include "data/db_cache.h"
 #include "data/dfpl_stored.h"
 #include "data/log.h"
 #include "data/score_tally.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 struct dfpl_run {
     const struct score_request *q;
@@ -19,6 +21,7 @@ struct dfpl_run {
     struct db_cache databases;
     struct score_tally tally;
     struct dfpl_stored stored;
+    struct python_random random;
 };
 
 static bool has_empty_gold(const struct trial *t)
@@ -38,13 +41,46 @@ static void leave_out(struct dfpl_run *run, const struct dfpl_example *e, const 
         score_tally_skip(&run->tally, record, why);
 }
 
+/* The SQL of the readings that the filter keeps; the caller frees. */
+static struct trial_texts filtered(struct dfpl_run *run, const struct dfpl_example *e, const struct trial *t)
+{
+    struct trial_texts kept = { 0 };
+    struct annotation a = { .question = e->question, .n_readings = e->n_readings, .sql = e->sql };
+
+    a.readings = xcalloc((size_t)e->n_readings + 1, sizeof *a.readings);
+    for (int i = 0; i < e->n_readings; i++)
+        a.readings[i] =
+            (struct annotate_reading){ e->readings[i].text, e->readings[i].first, e->readings[i].n, NULL, -1 };
+    annotate_filter(&a, t, &run->random);
+    for (int i = 0; i < a.n_existing; i++)
+        for (int k = 0; k < a.readings[a.existing[i]].n; k++) {
+            GROW(kept.sql, kept.n, kept.cap);
+            kept.sql[kept.n++] = e->sql.sql[a.readings[a.existing[i]].first + k];
+        }
+    free(a.readings);
+    free(a.existing);
+    return kept;
+}
+
+/* The numbers of some texts among the trial's queries. */
+static json_t *numbers_of(const struct trial *t, struct trial_text sql)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < sql.n; i++)
+        json_array_append_new(list, json_integer(trial_find(t, sql.sql[i])));
+    return list;
+}
+
 static int score_trial(struct dfpl_run *run, const struct dfpl_example *e, const struct trial *t, const char *record,
                        struct error *err)
 {
-    struct trial_score s = trial_score_covered(t, trial_texts_part(&e->sql, 0, e->sql.n));
+    struct trial_texts kept = run->q->filter ? filtered(run, e, t) : (struct trial_texts){ 0 };
+    struct trial_text sql =
+        run->q->filter ? trial_texts_part(&kept, 0, kept.n) : trial_texts_part(&e->sql, 0, e->sql.n);
+    struct trial_score s = trial_score_covered(t, sql);
     json_t *o = json_pack("{s:s, s:s, s:b}", "record", record, "db_file", e->db_file, "ambiguous", e->ambiguous);
 
-    if (run->q->published)
+    if (run->q->published && !run->q->filter)
         dfpl_stored_compare(&run->stored, e, t);
     if (t->why) {
         leave_out(run, e, record, t->why);
@@ -53,6 +89,9 @@ static int score_trial(struct dfpl_run *run, const struct dfpl_example *e, const
         score_tally_add(&run->tally, e->ambiguous, e->db_file, &s);
         run->tally.empty_golds += has_empty_gold(t);
     }
+    if (run->q->filter)
+        json_object_set_new(o, "kept", numbers_of(t, sql));
+    free(kept.sql);
     return score_tally_write(&run->tally, o, t, &s, err);
 }
 
@@ -109,10 +148,11 @@ enum exit_code score_dfpl(const struct score_request *q, struct error *err)
     enum exit_code code = EXIT_CODE_OK;
 
     db_cache_init(&run.databases);
+    python_random_seed(&run.random, ANNOTATE_SEED);
     if (score_file(&run, err))
         code = err->code;
     else
-        code = score_tally_finish(&run.tally, q, q->published ? stored_json(&run.stored) : NULL, err);
+        code = score_tally_finish(&run.tally, q, q->published && !q->filter ? stored_json(&run.stored) : NULL, err);
     score_tally_release(&run.tally);
     db_cache_release(&run.databases);
     dfpl_release(&run.file);

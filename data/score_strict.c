@@ -2,12 +2,13 @@
  * The strict rule, ours and the default.
  *
  * A prediction has a gold's reading when both run on the record's database and give the same rows (match_rows): as many
- * columns in the same order, the rows as a multiset, in order only where the gold orders at its top level; a number is
- * never a text, reals may differ by 1e-9 of their size.  A prediction stands for one gold and a gold for one
- * prediction. A record whose gold fails, or whose golds give the same rows on its database, is skipped and told: it
- * would show nothing.  A record without predictions counts as zeros.
+ * columns in the same order, the rows as a multiset, in order only where the gold orders at its top level (rows that
+ * tie there must come as the gold's do); a number is never a text, reals may differ by 1e-9 of their size.  A
+ * prediction stands for one gold and a gold for one prediction. A record whose gold fails, or whose golds give the same
+ * rows on its database, is skipped and told: it would show nothing.  A record without predictions counts as zeros.
  */
 #include "data/db_cache.h"
+#include "data/log.h"
 #include "data/score_tally.h"
 
 #include <stdlib.h>
@@ -19,6 +20,7 @@ struct strict_run {
     int records_cap;
     struct db_cache databases;
     struct score_tally tally;
+    struct progress progress;
     int unanswered;
     struct strings golds; /* ids of gold records */
 };
@@ -138,6 +140,7 @@ static int use_gold(struct strict_run *run, json_t *record, const char *where, s
     int rc = read_gold(run, &r, record, where, bad);
     struct exec_db *db = rc ? NULL : open_database(run, r.db_id, bad);
 
+    progress_update(&run->progress, run->golds.n, run->golds.n, NULL);
     rc = db ? score_record(run, &r, db, bad) : -1;
     free(r.golds.sql);
     free(r.sql.sql);
@@ -160,9 +163,12 @@ static int score_files(struct strict_run *run, struct error *err)
         return error_set(err, EXIT_CODE_USAGE, "--rule strict: %s is wanted", q->gold ? "--db" : "--gold");
     if (q->published)
         return error_set(err, EXIT_CODE_USAGE, "--published: the strict rule is not a published one");
-    if (score_tally_init(&run->tally, q->per_example, err) || each_record(run, q->pred, keep_prediction, err) ||
-        each_record(run, q->gold, use_gold, err))
+    if (score_tally_init(&run->tally, q->per_example, err) || each_record(run, q->pred, keep_prediction, err))
         return -1;
+    progress_start(&run->progress, "scoring", "records", 0);
+    if (each_record(run, q->gold, use_gold, err))
+        return -1;
+    progress_end(&run->progress);
     tell_strangers(run);
     return 0;
 }

@@ -111,7 +111,7 @@ cat >published.json <<'END'
   "db_dump": "CREATE TABLE t (\n  a TEXT,\n);\nINSERT INTO \"t\" (a,b) VALUES ('x',1),('y',2);",
   "gold_queries": ["SELECT a FROM t", "SELECT b FROM t"],
   "interpretations": [{"interpretation": "All letters", "sql_queries": ["SELECT a FROM t ORDER BY a DESC"]},
-                      {"interpretation": "Both, please", "sql_queries": ["SELECT a, b FROM t", "SELECT c FROM t"]}],
+                      {"interpretation": "All, PLEASE WITH SUGAR", "sql_queries": ["SELECT a, b FROM t", "SELECT c FROM t"]}],
   "interpretation_level_metrics": {"recall": 0.5, "num_queries": 3}},
  {"db_file": "data/x/Shop/shop.sqlite", "question": "Which none?", "is_ambiguous": false,
   "db_dump": "CREATE TABLE t (a TEXT, b INT);\nINSERT INTO \"t\" (a,b) VALUES ('x',1),('y',2);",
@@ -141,6 +141,9 @@ changed 's/"interpretation": "None at all", //' && expect 3 'example 2, interpre
 changed 's/"results"/"records"/' && expect 3 'changed.json: field "results" is missing' dfpl changed.json
 changed 's/\["SELECT a FROM t WHERE b > 2"\]/"SELECT a FROM t"/' && expect 3 'example 2: field "gold_queries" is a string' dfpl changed.json
 head -c 700 published.json >changed.json && expect 3 'changed.json: line [0-9]+, column' dfpl changed.json
+expect 0 '"ambiguous":\{"n":1,"recall":0.5,"precision":1.0' dfpl published.json --published --filter --per-example evidence.jsonl
+grep -q '"kept":\[0\]' evidence.jsonl || complain evidence "$(head -n 1 evidence.jsonl)"
+expect 2 "--filter: only with --rule dfpl" strict --filter
 expect 2 "--gold is not read" dfpl published.json --gold gold.jsonl
 expect 2 "--db is not read" dfpl published.json --db flat
 
