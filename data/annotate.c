@@ -121,12 +121,12 @@ static json_t *readings_json(const struct annotation *a)
 static json_t *joined(const json_t *lines, const char *sentence)
 {
     char *text = NULL;
-    size_t size, i;
-    json_t *line;
+    size_t size;
     FILE *f = open_memstream(&text, &size);
 
     CHECK(f, "no memory stream");
-    json_array_foreach(lines, i, line) fprintf(f, "%s%s", i ? "\n" : "", json_string_value(line));
+    for (size_t i = 0; i < json_array_size(lines); i++)
+        fprintf(f, "%s%s", i ? "\n" : "", json_string_value(json_array_get(lines, i)));
     fclose(f);
     json_t *all = json_string(json_array_size(lines) ? text : sentence);
     free(text);
