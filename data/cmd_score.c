@@ -9,12 +9,12 @@ struct score_arguments {
 };
 
 static const struct {
-    const char *name;
+    const char *rule;
     score_rule *function;
 } rules[] = {
-    { "strict", score_strict },
-    { "ambiqt", score_ambiqt },
-    { "dfpl", score_dfpl },
+    { .rule = "strict", .function = score_strict },
+    { .rule = "ambiqt", .function = score_ambiqt },
+    { .rule = "dfpl", .function = score_dfpl },
 };
 
 static const struct score_arguments defaults = { .rule = "strict", .request = { .k = 5 } };
@@ -84,7 +84,7 @@ static enum exit_code run(const void *arguments, char *const *operands, int n_op
         return err->code;
     }
     for (int i = 0; i < ARRAY_LEN(rules); i++)
-        if (strcmp(a->rule, rules[i].name) == 0)
+        if (strcmp(a->rule, rules[i].rule) == 0)
             return rules[i].function(&a->request, err);
     CHECK(false, "no rule %s", a->rule);
     return EXIT_CODE_FAILURE;
