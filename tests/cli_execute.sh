@@ -1,0 +1,147 @@
+#!/usr/bin/env bash
+# ambit-data execute: rows and statuses, order, both forms of a folder, bad records, a run that is killed and goes on.
+set -u
+bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+export OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive LC_ALL=C.UTF-8
+failed=0
+
+fail() {
+    echo "$*"
+    head -c 600 said
+    failed=1
+}
+
+# execute CODE ARGUMENTS...: the exit code
+execute() {
+    local code=$1 got
+    shift
+    "$bin/ambit-data" execute "$@" >shown 2>said
+    got=$?
+    [ $got = "$code" ] || fail "execute $*: exit code $got, wanted $code"
+}
+
+# line N TEXT: line N of out.jsonl holds the text
+line() { sed -n "$1p" out.jsonl | grep -qF -- "$2" || fail "line $1 is $(sed -n "$1p" out.jsonl), wanted $2"; }
+
+"$bin/ambit-data" practice -o practice --seed 1 >shown 2>said || exit 1
+mkdir -p db/boats
+cp practice/db/bakery.sqlite db
+cp practice/db/bakery.sqlite db/boats/boats.sqlite
+: >db/empty.sqlite
+before=$(find db -type f -exec sha256sum {} + | sort)
+
+# --- what comes out
+cat >good.jsonl <<'END'
+{"id": "a", "db_id": "bakery", "sql": "SELECT 1, 0.1, 'x', NULL, x'00ff', CAST(x'ff' AS TEXT), 9e999, \"English\""}
+{"id": "b", "db_id": "boats", "sql": ["SELECT 2", "SELECT 3 WHERE 0"]}
+{"id": "c", "db_id": "bakery", "sql": []}
+END
+execute 0 --db db good.jsonl -o out.jsonl
+line 1 '"rows":[[1,0.10000000000000001,"x",null,{"blob":"00ff"},{"text":"ff"},{"real":"inf"},"English"]]'
+line 1 '"status":"ok"'
+line 1 '"sqlite":"3.'
+line 2 '"results":[{"status":"ok","rows":[[2]]},{"status":"ok","rows":[]}]'
+line 3 '"results":[]'
+[ "$(wc -l <out.jsonl)" = 3 ] || fail "not 3 lines"
+[ ! -e out.jsonl.part ] || fail "out.jsonl.part is left"
+execute 0 --db db good.jsonl
+cmp -s shown out.jsonl || fail "standard output holds other lines"
+execute 7 --db db --python-text good.jsonl -o out.jsonl
+line 1 '"status":"failed","message":"Could not decode to UTF-8 column'
+
+# --- records that fail beside one that does not
+cat >bad.jsonl <<'END'
+{"id": 1, "db_id": "nowhere", "sql": "SELECT 1"}
+{"id": 2, "db_id": "../db/bakery", "sql": "SELECT 1"}
+{"id": 3, "db_id": "bakery", "sql": 7}
+{"id": 4, "db_id": "bakery"}
+{"id": 5, "sql": "SELECT 1"}
+{"id": 6, "db_id": "bakery", "sql": "SELECT 1\u0000"}
+no JSON
+{"id": 8, "db_id": "bakery", "sql": ["SELECT 1", "DELETE FROM x", "ATTACH 'new.db' AS new", null]}
+{"id": 9, "db_id": "empty", "sql": "SELECT 1"}
+{"db_id": "bakery", "sql": ["WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n FROM c) SELECT count(*) FROM c", "SELECT 5"]}
+{"id": 11, "db_id": "bakery", "sql": "SELECT 1"}
+END
+execute 7 --db db --steps 100000 bad.jsonl -o out.jsonl
+line 1 'bad.jsonl: line 1: field \"db_id\": neither db/nowhere.sqlite nor db/nowhere/nowhere.sqlite is there'
+line 2 'line 2: field \"db_id\": \"../db/bakery\" is no name of a database'
+line 3 'line 3: field \"sql\"'
+line 4 'line 4: field \"sql\"'
+line 5 'line 5: field \"db_id\" is missing'
+line 6 'line 6'
+line 7 '{"id":6,"db_id":null,'
+line 8 'line 8: field \"sql\"'
+line 9 '"message":"db/empty.sqlite: holds no table"'
+line 10 '{"id":9,"db_id":"bakery"'
+line 10 '[{"status":"stopped","message":"more than 100000 steps"},{"status":"ok","rows":[[5]]}]'
+line 11 '"rows":[[1]]'
+grep -q '11 records, 10 failed' said || fail "does not say how many failed"
+execute 2 good.jsonl -o new.jsonl
+execute 2 --db db --steps 0 good.jsonl -o new.jsonl
+execute 2 --db db --resume good.jsonl
+execute 3 --db db nothing.jsonl -o new.jsonl
+execute 1 --db db good.jsonl -o nowhere/new.jsonl
+execute 1 --db db good.jsonl -o /dev/full
+[ -z "$(ls new* nowhere 2>/dev/null)" ] || fail "left behind: $(ls new*)"
+
+# --- many, in order, the same as one thread's; equal queries in other spellings are run once
+for i in $(seq 1000); do
+    echo "{\"id\": $i, \"db_id\": \"bakery\", \"sql\": [\"SELECT $i\", \"select   count(*) from sqlite_master\", \"SELECT $((i % 7))\"]}"
+done >many.jsonl
+execute 0 --db db many.jsonl -o many.out
+grep -q '1000 records, 0 failed, 0 of an earlier run; 100[0-9] queries run' said || fail "equal queries are run again"
+OMP_NUM_THREADS=1 execute 0 --db db many.jsonl -o one.out
+cmp many.out one.out || fail "one thread and two write other lines"
+sed -E 's/.*"id":([0-9]+).*/\1/' many.out | cmp -s - <(seq 1000) || fail "not in order"
+
+# --- a run that is killed goes on; what the earlier run did is not done again
+for i in $(seq 270); do # lines are written 256 at a time; the last take a second, enough to be killed in
+    echo "{\"id\": $i, \"db_id\": \"bakery\", \"sql\": \"WITH RECURSIVE c(n) AS (SELECT $i UNION ALL SELECT n + 1 FROM c WHERE n < $((i > 256 ? 100000 : 1000))) SELECT count(*) FROM c\"}"
+done >slow.jsonl
+execute 0 --db db slow.jsonl -o whole.out
+for signal in KILL TERM; do
+    rm -f slow.out slow.out.part
+    "$bin/ambit-data" execute --db db slow.jsonl -o slow.out >shown 2>said &
+    until [ -s slow.out.part ] || ! kill -0 $! 2>/dev/null; do sleep 0.01; done
+    kill -$signal $!
+    wait $!
+    code=$?
+    case $code in 0 | 137 | 143) ;; *) fail "SIG$signal: exit code $code" ;; esac
+    [ $code = 0 ] && echo "the run was over before SIG$signal" && continue
+    [ -s slow.out.part ] && [ ! -e slow.out ] || fail "SIG$signal: slow.out.part is not what is left"
+    cp slow.out.part kept.part
+    printf 'half a line' >>slow.out.part
+    execute 0 --db db --resume slow.jsonl -o slow.out
+    grep -qE '270 records, 0 failed, [1-9][0-9]* of an earlier run' said || fail "SIG$signal: nothing is resumed"
+    cmp slow.out whole.out || fail "SIG$signal: the resumed run ends with other lines"
+    [ ! -e slow.out.part ] || fail "slow.out.part is left"
+done
+
+# --- what an earlier run left counts only as far as input, options and databases are the same
+resumed() { # N ARGUMENTS...: of what kept.part holds N lines are taken
+    local n=$1
+    shift
+    cp kept.part again.part
+    execute 0 "$@" -o again --resume
+    grep -q " $n of an earlier run" said || fail "$*: wanted $n of an earlier run"
+}
+if [ -e kept.part ]; then
+    kept=$(wc -l <kept.part)
+    resumed "$kept" --db db slow.jsonl
+    resumed 0 --db db slow.jsonl --steps 10000000
+    sed '100s/SELECT/select/' slow.jsonl >other.jsonl
+    resumed 99 --db db other.jsonl
+    head -n 50 slow.jsonl >first.jsonl
+    resumed 50 --db db first.jsonl
+    [ "$(wc -l <again)" = 50 ] || fail "lines beyond the input stay"
+    sed -i '30s/"status":"ok"/"status":"OK"/' kept.part
+    resumed 29 --db db slow.jsonl
+    cmp again whole.out || fail "a damaged line is taken"
+fi
+
+[ "$before" = "$(find db -type f -exec sha256sum {} + | sort)" ] || fail "the databases are not as they were"
+exit $failed
