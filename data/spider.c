@@ -76,9 +76,11 @@ static int add_pair(struct synonyms *s, const char *db_id, const char *table, co
     while (i >= s->cap) {
         s->cap = s->cap ? 2 * s->cap : 256;
         s->pairs = xrealloc(s->pairs, (size_t)s->cap * sizeof *s->pairs);
+        s->written = xrealloc(s->written, (size_t)s->cap * sizeof *s->written);
     }
     for (int k = 0; k < 2; k++) {
         char *name = xstrdup(names[k]);
+        s->written[i][k] = strings_keep(&s->text, name);
         lower(name);
         s->pairs[i][k] = strings_keep(&s->text, name);
         free(name);
@@ -122,12 +124,24 @@ int synonyms_read(struct synonyms *s, const char *path, struct error *err)
     return rc;
 }
 
-const char *const *synonyms_find(const struct synonyms *s, const char *db_id, const char *table, const char *column)
+static int find_key(const struct synonyms *s, const char *db_id, const char *table, const char *column)
 {
     char *key = make_key(db_id, table, column);
     int i = strings_find(&s->keys, key);
     free(key);
+    return i;
+}
+
+const char *const *synonyms_find(const struct synonyms *s, const char *db_id, const char *table, const char *column)
+{
+    int i = find_key(s, db_id, table, column);
     return i < 0 ? NULL : s->pairs[i];
+}
+
+const char *const *synonyms_written(const struct synonyms *s, const char *db_id, const char *table, const char *column)
+{
+    int i = find_key(s, db_id, table, column);
+    return i < 0 ? NULL : s->written[i];
 }
 
 void synonyms_release(struct synonyms *s)
@@ -135,5 +149,6 @@ void synonyms_release(struct synonyms *s)
     strings_release(&s->keys);
     strings_release(&s->text);
     free(s->pairs);
+    free(s->written);
     *s = (struct synonyms){ 0 };
 }

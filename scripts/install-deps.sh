@@ -10,6 +10,7 @@ packages=(
     libyaml-dev      # configuration files
     libutf8proc-dev  # Unicode decomposition for tokenizers
     liblzma-dev      # corpora that come as .xz
+    wordnet-base     # nouns and their synonyms, compiled in
     libopenblas-dev  # products on any CPU
     libdnnl-dev      # oneDNN: faster products, bf16
     libcmocka-dev clang-format # tests and style checks
