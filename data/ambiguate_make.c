@@ -1,0 +1,145 @@
+#include "data/ambiguate_make.h"
+
+#include "data/json.h"
+#include "data/schema_build.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The caller frees it. */
+static char *lower(const char *name)
+{
+    char *s = xstrdup(name);
+    for (char *p = s; *p; p++)
+        *p = (char)tolower((unsigned char)*p);
+    return s;
+}
+
+static void make_lower(struct schema *out, const struct schema *s)
+{
+    struct schema_build b;
+
+    schema_build_init(&b, s->db_id);
+    for (int t = 0; t < s->n_tables; t++) {
+        char *name = lower(s->tables[t].name);
+        schema_build_table(&b, name, s->tables[t].text);
+        free(name);
+    }
+    for (int c = 0; c < s->n_columns; c++) {
+        const struct schema_column *column = &s->columns[c];
+        char *name = lower(column->name);
+        schema_build_column(&b, column->table, name, column->text, column->type);
+        if (column->primary)
+            schema_build_primary(&b, c);
+        free(name);
+    }
+    for (int k = 0; k < s->n_foreign_keys; k++)
+        schema_build_foreign_key(&b, s->foreign_keys[k].from, s->foreign_keys[k].to);
+    schema_build_finish(&b, out);
+}
+
+const struct schema *ambiguate_lower(struct ambiguate_input *in, int number)
+{
+    struct schema *s = &in->lower[number];
+    if (!s->block)
+        make_lower(s, &in->schemas.schemas[number]);
+    return s;
+}
+
+static int add_question(json_t *questions, json_t *record, const char *where, struct error *err)
+{
+    static const char *const fields[] = { "db_id", "question", "query" };
+    for (int i = 0; i < ARRAY_LEN(fields); i++)
+        if (!json_get_string(record, fields[i], where, err))
+            return -1;
+    json_array_append(questions, record);
+    return 0;
+}
+
+static int read_questions(json_t *questions, const char *path, struct error *err)
+{
+    json_t *record;
+    int rc;
+
+    struct json_reader *r = json_reader_open(path, err);
+    if (!r)
+        return -1;
+    while ((rc = json_reader_next(r, &record, err)) > 0) {
+        rc = add_question(questions, record, json_reader_where(r), err);
+        json_decref(record);
+        if (rc)
+            break;
+    }
+    json_reader_close(r);
+    return rc;
+}
+
+int ambiguate_input_read(struct ambiguate_input *in, const char *questions, const char *tables,
+                         const char *column_synonyms, const char *table_synonyms, struct error *err)
+{
+    *in = (struct ambiguate_input){ .questions = json_array() };
+    if (read_questions(in->questions, questions, err) || schema_set_open(&in->schemas, tables, err) ||
+        (column_synonyms && synonyms_read(&in->columns, column_synonyms, err)) ||
+        (table_synonyms && synonyms_read(&in->tables, table_synonyms, err)))
+        return -1;
+    in->finder.columns = column_synonyms ? &in->columns : NULL;
+    in->finder.tables = table_synonyms ? &in->tables : NULL;
+    in->lower = xcalloc((size_t)in->schemas.n + 1, sizeof *in->lower);
+    return 0;
+}
+
+void ambiguate_input_release(struct ambiguate_input *in)
+{
+    for (int i = 0; in->lower && i < in->schemas.n; i++)
+        schema_release(&in->lower[i]);
+    free(in->lower);
+    json_decref(in->questions);
+    schema_set_close(&in->schemas);
+    synonyms_release(&in->columns);
+    synonyms_release(&in->tables);
+    synonym_finder_release(&in->finder);
+    *in = (struct ambiguate_input){ 0 };
+}
+
+static void make_one(struct ambiguities *out, struct ambiguate_input *in, const struct ambiguate_question *q,
+                     enum sia_kind kind)
+{
+    switch (kind) {
+    case SIA_COLUMN:
+        ambiguate_columns(out, q, &in->finder);
+        break;
+    case SIA_TABLE:
+        ambiguate_tables(out, q, &in->finder);
+        break;
+    case SIA_JOIN:
+        ambiguate_joins(out, q);
+        break;
+    default:
+        (in->one_table ? ambiguate_one_table : ambiguate_aggregates)(out, q);
+    }
+}
+
+int ambiguate_make(struct ambiguities *out, struct ambiguate_input *in, enum sia_kind kind, struct error *err)
+{
+    json_t *record;
+    size_t i;
+
+    json_array_foreach(in->questions, i, record)
+    {
+        const char *db_id = json_string_value(json_object_get(record, "db_id"));
+        const struct schema *s = schema_find(&in->schemas, db_id);
+        if (!s)
+            return error_set(err, EXIT_CODE_DATA, "question %zu: field \"db_id\": no schema \"%s\"", i + 1, db_id);
+        struct ambiguate_question q = { .db_id = db_id,
+                                        .question = json_string_value(json_object_get(record, "question")),
+                                        .number = (int)i,
+                                        .schema_number = (int)(s - in->schemas.schemas) };
+        q.schema = ambiguate_lower(in, q.schema_number);
+        ambiguate_question_init(&q, json_string_value(json_object_get(record, "query")));
+        make_one(out, in, &q, kind);
+        ambiguate_question_release(&q);
+    }
+    return 0;
+}
