@@ -1,0 +1,91 @@
+#include "data/column_values.h"
+
+#include "data/sqlite_exec.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* As SQL writes it inside double quotes; the caller frees it. */
+static char *quoted(const char *name)
+{
+    char *s = xmalloc(2 * strlen(name) + 3), *to = s;
+    *to++ = '"';
+    for (; *name; name++) {
+        if (*name == '"')
+            *to++ = '"';
+        *to++ = *name;
+    }
+    memcpy(to, "\"", 2);
+    return s;
+}
+
+/* The fewest digits that read back as the same number. */
+static const char *real_text(struct strings *text, double value)
+{
+    char digits[32];
+    for (int n = 15; n <= 17; n++) {
+        snprintf(digits, sizeof digits, "%.*g", n, value);
+        if (strtod(digits, NULL) == value)
+            break;
+    }
+    return strings_printf(text, "%s%s", digits, strpbrk(digits, ".en") ? "" : ".0");
+}
+
+/* NULL for what no schema text can show: NULL, blobs, text that is no UTF-8. */
+static const char *cell_text(struct strings *text, const struct cell *c)
+{
+    if (c->type == CELL_INTEGER)
+        return strings_printf(text, "%lld", (long long)c->integer);
+    if (c->type == CELL_REAL)
+        return real_text(text, c->real);
+    json_t *checked = c->type == CELL_TEXT ? json_string(c->bytes) : NULL;
+    const char *shown = checked ? strings_printf(text, "\"%s\"", c->bytes) : NULL;
+    json_decref(checked);
+    return shown;
+}
+
+static void read_column(struct column_values *v, struct exec_db *db, const struct schema *s, int c)
+{
+    char *column = quoted(s->columns[c].name), *table = quoted(s->tables[s->columns[c].table].name), *sql = NULL;
+
+    CHECK(asprintf(&sql, "SELECT DISTINCT %s FROM %s LIMIT %d", column, table, COLUMN_VALUES_MAX) >= 0,
+          "cannot format %s", column);
+    struct exec_result r = exec_run(db, sql);
+    if (r.status == EXEC_OK && r.n > 0) {
+        v->columns[c] = xcalloc((size_t)r.n, sizeof *v->columns[c]);
+        for (int64_t i = 0; i < r.n; i++) {
+            const char *shown = cell_text(&v->text, &r.cells[i]);
+            if (shown)
+                v->columns[c][v->counts[c]++] = shown;
+        }
+    }
+    exec_result_release(&r);
+    free(sql);
+    free(table);
+    free(column);
+}
+
+int column_values_read(struct column_values *v, const struct schema *s, const char *path, struct error *err)
+{
+    *v = (struct column_values){ .n_columns = s->n_columns };
+    struct exec_db *db = exec_open(path, &exec_limits_default, err);
+    if (!db)
+        return -1;
+    v->columns = xcalloc((size_t)s->n_columns + 1, sizeof *v->columns);
+    v->counts = xcalloc((size_t)s->n_columns + 1, sizeof *v->counts);
+    for (int c = 0; c < s->n_columns; c++)
+        read_column(v, db, s, c);
+    exec_close(db);
+    return 0;
+}
+
+void column_values_release(struct column_values *v)
+{
+    for (int c = 0; v->columns && c < v->n_columns; c++)
+        free(v->columns[c]);
+    free(v->columns);
+    free(v->counts);
+    strings_release(&v->text);
+    *v = (struct column_values){ 0 };
+}
