@@ -1,0 +1,200 @@
+#include "data/ambiguate_write.h"
+#include "data/commands.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ambiguate_arguments {
+    const char *kinds, *spider, *questions, *tables, *synonyms, *table_synonyms, *aggregates;
+    const char *db, *schema_strings, *materialise, *out;
+    int64_t seed;
+    bool published_databases;
+};
+
+static const struct ambiguate_arguments defaults = { .kinds = "C,T,J,P" };
+
+#define FIELD(name) offsetof(struct ambiguate_arguments, name)
+static const struct option options[] = {
+    { .name = "kinds",
+      .type = OPTION_STRING,
+      .offset = FIELD(kinds),
+      .value = "LIST",
+      .help = "C two columns, T two tables, J column split off too, P stored aggregate" },
+    { .name = "spider",
+      .type = OPTION_STRING,
+      .offset = FIELD(spider),
+      .value = "DIR",
+      .help = "Spider: tables.json, and dev.json unless --questions says otherwise" },
+    { .name = "questions",
+      .type = OPTION_STRING,
+      .offset = FIELD(questions),
+      .value = "FILE",
+      .help = "questions with db_id and query, JSON or JSONL" },
+    { .name = "tables", .type = OPTION_STRING, .offset = FIELD(tables), .value = "FILE", .help = "their tables.json" },
+    { .name = "synonyms",
+      .type = OPTION_STRING,
+      .offset = FIELD(synonyms),
+      .value = "FILE",
+      .help = "two synonyms for each column; made from WordNet and the names without" },
+    { .name = "table-synonyms",
+      .type = OPTION_STRING,
+      .offset = FIELD(table_synonyms),
+      .value = "FILE",
+      .help = "the same for tables" },
+    { .name = "aggregates",
+      .type = OPTION_CHOICE,
+      .offset = FIELD(aggregates),
+      .choices = "validation|train",
+      .value = "FORM",
+      .help = "P as in AmbiQT's validation or training file; train for questions in a file called train*" },
+    { .name = "db",
+      .type = OPTION_STRING,
+      .offset = FIELD(db),
+      .value = "DIR",
+      .help = "databases, DIR/NAME.sqlite or DIR/NAME/NAME.sqlite, for sample values" },
+    { .name = "schema-strings",
+      .type = OPTION_STRING,
+      .offset = FIELD(schema_strings),
+      .value = "FILE",
+      .help = "published records whose schema strings are kept, byte for byte" },
+    { .name = "materialise",
+      .type = OPTION_STRING,
+      .offset = FIELD(materialise),
+      .value = "DIR",
+      .help = "write a database for each record, and run both readings on it (needs --db)" },
+    { .name = "published-databases",
+      .type = OPTION_FLAG,
+      .offset = FIELD(published_databases),
+      .help = "those databases as the infilling paper made them, and its filter" },
+    { .name = "seed",
+      .type = OPTION_INT,
+      .offset = FIELD(seed),
+      .value = "N",
+      .help = "same seed, same bytes",
+      .low = 0,
+      .high = 9e15 },
+    { .name = "out",
+      .letter = 'o',
+      .type = OPTION_STRING,
+      .offset = FIELD(out),
+      .value = "FILE",
+      .help = "JSONL to write",
+      .required = true },
+    { 0 },
+};
+
+/* "C,T" and so on. */
+static int read_kinds(bool kinds[SIA_KINDS], const char *list, struct error *err)
+{
+    for (const char *p = list; *p; p += p[1] ? 2 : 1) {
+        int k = 0;
+        while (k < SIA_KINDS && *sia_kind_letter(k) != *p)
+            k++;
+        if (k == SIA_KINDS || (p[1] && (p[1] != ',' || !p[2])))
+            return error_set(err, EXIT_CODE_USAGE, "--kinds %s: wanted letters of C, T, J, P with commas between",
+                             list);
+        kinds[k] = true;
+    }
+    return 0;
+}
+
+/* Whether P takes the form of the training file. */
+static bool wants_one_table(const struct ambiguate_arguments *a, const char *questions)
+{
+    const char *slash = strrchr(questions, '/');
+    if (a->aggregates)
+        return strcmp(a->aggregates, "train") == 0;
+    return strncmp(slash ? slash + 1 : questions, "train", 5) == 0;
+}
+
+static void print_counts(const struct ambiguate_counts counts[SIA_KINDS], const struct ambiguate_options *o, FILE *f)
+{
+    int read = 0, found = 0, kept = 0;
+
+    for (int k = 0; k < SIA_KINDS; k++) {
+        const struct ambiguate_counts *c = &counts[k];
+        if (!o->kinds[k])
+            continue;
+        fprintf(f, "%s: %d records", sia_kind_letter(k), c->records);
+        if (o->schema_strings)
+            fprintf(f, ", %d with published schema strings", c->kept_texts);
+        if (o->materialise)
+            fprintf(f, ", results differ %d, coincide %d, a reading fails %d", c->differ, c->coincide, c->failed);
+        if (o->published_databases)
+            fprintf(f, ", published filter keeps %d", c->kept);
+        putc('\n', f);
+        read += c->records;
+        found += c->found;
+        kept += c->kept;
+    }
+    if (o->published_databases)
+        fprintf(f, "published filter: %d -> %d -> %d\n", read, found, kept);
+}
+
+static int check(const struct ambiguate_arguments *a, struct error *err)
+{
+    if (!a->spider && (!a->questions || !a->tables))
+        return error_set(err, EXIT_CODE_USAGE, "wanted --spider DIR, or --questions FILE and --tables FILE");
+    if (a->materialise && !a->db)
+        return error_set(err, EXIT_CODE_USAGE, "--materialise: wanted --db DIR too, the databases to copy");
+    if (a->published_databases && !a->materialise)
+        return error_set(err, EXIT_CODE_USAGE, "--published-databases: wanted --materialise DIR too");
+    return 0;
+}
+
+static int make_records(const struct ambiguate_arguments *a, const char *questions, const char *tables,
+                        struct error *err)
+{
+    struct ambiguate_options o = { .db = a->db,
+                                   .schema_strings = a->schema_strings,
+                                   .materialise = a->materialise,
+                                   .published_databases = a->published_databases,
+                                   .seed = (uint64_t)a->seed,
+                                   .out = a->out };
+    struct ambiguate_counts counts[SIA_KINDS];
+    struct ambiguate_input in;
+
+    if (read_kinds(o.kinds, a->kinds, err))
+        return -1;
+    int rc = ambiguate_input_read(&in, questions, tables, a->synonyms, a->table_synonyms, err);
+    in.one_table = wants_one_table(a, questions);
+    if (rc == 0)
+        rc = ambiguate_write(counts, &in, &o, err);
+    if (rc == 0)
+        print_counts(counts, &o, strcmp(o.out, "-") == 0 ? stderr : stdout);
+    ambiguate_input_release(&in);
+    return rc;
+}
+
+static enum exit_code run(const void *arguments, char *const *operands, int n_operands, struct error *err)
+{
+    const struct ambiguate_arguments *a = arguments;
+    char *questions = NULL, *tables = NULL;
+
+    (void)operands;
+    (void)n_operands;
+    if (check(a, err))
+        return err->code;
+    CHECK(asprintf(&questions, "%s%s", a->questions ? a->questions : a->spider, a->questions ? "" : "/dev.json") >= 0 &&
+              asprintf(&tables, "%s%s", a->tables ? a->tables : a->spider, a->tables ? "" : "/tables.json") >= 0,
+          "cannot format the paths of %s", a->out);
+    int rc = make_records(a, questions, tables, err);
+    free(questions);
+    free(tables);
+    return rc ? err->code : EXIT_CODE_OK;
+}
+
+const struct command command_ambiguate = {
+    .name = "ambiguate",
+    .summary = "turns questions with gold SQL into ambiguous ones of AmbiQT's four kinds",
+    .options = options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .details =
+        "Records have AmbiQT's published fields, beside them id, kind and synonym_source: file, wordnet or morphology. "
+        "Spider's dev.json and train_spider.json with AmbiQT's two dictionaries give AmbiQT's own records.\n\n"
+        "--materialise writes real databases in which both readings run: db_file names a record's, coincide says that "
+        "both give the same rows there, materialise_error what SQLite said of a reading that does not run.",
+    .run = run,
+};
