@@ -130,7 +130,7 @@ static const char *stored_columns(struct grouping *g)
     return list;
 }
 
-/* And in that of the training file: the table's other columns, then the four. */
+/* And in that of the training file: the table's other columns, this one too where the reading has it, then the four. */
 static const char *one_table_columns(struct grouping *g)
 {
     static const char *const functions[] = { "max", "min", "avg", "sum" };
@@ -139,7 +139,7 @@ static const char *one_table_columns(struct grouping *g)
     const char *list = "", *column = reference(g, r->column);
 
     for (int c = table->first_column; c < table->first_column + table->n_columns; c++)
-        if (strcasecmp(g->s->columns[c].name, r->column) != 0)
+        if (strcasecmp(g->s->columns[c].name, r->column) != 0 || reading_names(g->a, r->column))
             list = append(g, list, reference(g, g->s->columns[c].name), g->s->columns[c].name);
     for (int i = 0; i < r->n_new_columns; i++)
         list = append(g, list, strings_printf(&g->t->text, "%s(%s)", functions[i], column), r->new_columns[i]);
