@@ -18,6 +18,8 @@ void sql_put_quoted(struct sql_printer *p, const char *s, char quote);
 /* A function, collation: capitals unless it has to be quoted. */
 void sql_put_upper(struct sql_printer *p, const char *name);
 
+/* As it is written between its operands; SQL_NOT with a blank behind. */
+const char *sql_op_text(enum sql_op op);
 void sql_print_expr(struct sql_printer *p, const struct sql_expr *e);
 void sql_print_list(struct sql_printer *p, const struct sql_expr *list);
 void sql_print_order(struct sql_printer *p, const struct sql_order *o);

@@ -39,6 +39,11 @@ static const char *const op_text[] = {
     [SQL_BIT_NOT] = "~",
 };
 
+const char *sql_op_text(enum sql_op op)
+{
+    return op_text[op];
+}
+
 static int expr_level(const struct sql_expr *e)
 {
     switch (e->kind) {
