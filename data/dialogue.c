@@ -106,11 +106,11 @@ bool dialogue_view(struct dialogue *d, int variable, struct view *view)
 }
 
 /* The views of what may be asked, and their splits. */
-static int open_views(struct dialogue *d, struct split *splits)
+static int open_views(struct dialogue *d, struct split *splits, int from, int to)
 {
     int n = 0;
 
-    for (int v = 0; v < d->n_variables; v++)
+    for (int v = from; v < to; v++)
         if (!d->closed[v] && dialogue_view(d, v, &d->views[n])) {
             splits[n] = d->views[n].split;
             n++;
@@ -141,22 +141,32 @@ static bool worth_asking(const struct dialogue *d, const struct view *v)
     return cost <= 0 || d->rules.worth * belief_gain_of_best(&d->now, &v->split) > cost;
 }
 
-enum stop_reason dialogue_next(struct dialogue *d, struct view *view)
+/* The best question among variables [from, to). */
+static enum stop_reason choose(struct dialogue *d, struct view *view, int from, int to)
 {
-    enum stop_reason why = before_asking(d);
-
-    if (why != STOP_NOT)
-        return why;
     struct split *splits = xcalloc((size_t)d->n_variables + 1, sizeof *splits);
     struct rng rng = turn_rng(d);
-    int n = open_views(d, splits), i = strategy_choose(d->rules.strategy, &d->now, splits, n, &rng);
+    int n = open_views(d, splits, from, to), i = strategy_choose(d->rules.strategy, &d->now, splits, n, &rng);
+
     free(splits);
     if (i < 0)
         return STOP_SETTLED;
     *view = d->views[i];
-    if (view->gain < d->rules.min_bits)
-        return STOP_GAIN;
-    return worth_asking(d, view) ? STOP_NOT : STOP_UTILITY;
+    return view->gain < d->rules.min_bits ? STOP_GAIN : STOP_NOT;
+}
+
+enum stop_reason dialogue_next(struct dialogue *d, struct view *view)
+{
+    enum stop_reason why = before_asking(d);
+    int own = d->n_variables - (d->rules.last_resort && d->n_variables > 0);
+
+    if (why == STOP_NOT)
+        why = choose(d, view, 0, own);
+    if (own < d->n_variables && (why == STOP_SETTLED || why == STOP_GAIN)) {
+        enum stop_reason last = choose(d, view, own, d->n_variables);
+        why = last == STOP_SETTLED ? why : last;
+    }
+    return why == STOP_NOT && !worth_asking(d, view) ? STOP_UTILITY : why;
 }
 
 /* "Something else" leaves the rest of a long list to ask about, a limited number of times. */

@@ -30,8 +30,9 @@ struct dialogue_rules {
     double min_bits;
     int max_turns;
     double worth,
-        second;    /* what a right answer is worth and what a second of the user's costs; second 0: not weighed */
-    uint64_t seed; /* of STRATEGY_RANDOM */
+        second;       /* what a right answer is worth and what a second of the user's costs; second 0: not weighed */
+    bool last_resort; /* the last variable is asked about only when no other tells min_bits */
+    uint64_t seed;    /* of STRATEGY_RANDOM */
 };
 extern const struct dialogue_rules dialogue_rules_default;
 

@@ -215,58 +215,59 @@ static const char *join_terms(struct forming *f, const struct form_list *list, c
     return text;
 }
 
+static const char *tail_text(struct forming *f, const struct form *form)
+{
+    const struct form_list *order = &form->lists[FORM_ORDER];
+    const char *text = order->n ? form_printf(f, " order %s", join_terms(f, order, ", ")) : "";
+    return form->limit ? form_printf(f, "%s limit %s", text, form->limit) : text;
+}
+
 /* The text of one SELECT, without those behind it. */
 static const char *core_text(struct forming *f, const struct form *form)
 {
-    static const char *const words[] = { "", " from ", " join ", " where ", " group ", " having ", " order " };
+    static const char *const words[] = { "", " from ", " join ", " where ", " group ", " having " };
     const char *text = form->distinct ? "distinct " : "";
 
-    for (int clause = 0; clause < FORM_CLAUSES; clause++) {
+    for (int clause = 0; clause < ARRAY_LEN(words); clause++) {
         bool any = (clause == FORM_WHERE && form->any_where) || (clause == FORM_HAVING && form->any_having);
         if (form->lists[clause].n)
             text =
                 form_printf(f, "%s%s%s", text, words[clause], join_terms(f, &form->lists[clause], any ? " or " : ", "));
     }
-    return form->limit ? form_printf(f, "%s limit %s", text, form->limit) : text;
+    return form_printf(f, "%s%s", text, tail_text(f, form));
 }
 
-static int compare_forms(const void *a, const void *b)
+/* The arms of UNION and of INTERSECT are a set; those of EXCEPT, and mixtures, stand in order. */
+static const char *compound_text(struct forming *f, struct form *const *arms, int n)
 {
-    const struct form *const *x = a, *const *y = b;
-    return strcmp((*x)->text, (*y)->text);
-}
+    static const char *const ops[] = { "", " union ", " union all ", " except ", " intersect " };
+    const char **texts = xmalloc((size_t)n * sizeof *texts), *text = "";
+    bool set = arms[1]->op != SQL_EXCEPT;
 
-/* Arms of UNION and INTERSECT in order of their texts; those of EXCEPT, and mixtures, stay. */
-static void sort_arms(struct form **arms, int n)
-{
-    enum sql_set_op op = arms[1]->op;
-
-    for (int i = 1; i < n; i++)
-        if (arms[i]->op != op || op == SQL_EXCEPT)
-            return;
-    qsort(arms, (size_t)n, sizeof *arms, compare_forms);
+    for (int i = 0; i < n; i++) {
+        texts[i] = arms[i]->text;
+        set = set && (i == 0 || arms[i]->op == arms[1]->op);
+    }
+    if (set)
+        form_join(f, texts, n, "", true); /* which sorts them */
     for (int i = 0; i < n; i++)
-        arms[i]->op = i ? op : SQL_FIRST_CORE;
+        text = form_printf(f, "%s%s%s", text, ops[arms[i]->op], texts[i]);
+    free(texts);
+    return text;
 }
 
-/* Chains the arms, the order and limit of the whole at the first; texts grow from the last to the first. */
+/* Order and limit of the whole stand at the first arm. */
 static struct form *link_arms(struct forming *f, const struct sql_select *s, struct form **arms, int n)
 {
-    static const char *const ops[] = { "", "union", "union all", "except", "intersect" };
-
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         arms[i]->text = core_text(f, arms[i]);
-    if (n > 1)
-        sort_arms(arms, n);
-    const char *behind = "";
-    for (int i = n - 1; i >= 0; i--) {
-        if (i == 0 && n > 1)
-            add_tail(f, arms[0], &s->tail, s->cores);
-        const char *own = i == 0 && n > 1 ? core_text(f, arms[0]) : arms[i]->text;
-        arms[i]->text = form_printf(f, "%s%s%s", own, behind[0] ? " " : "", behind);
-        behind = i ? form_printf(f, "%s %s", ops[arms[i]->op], arms[i]->text) : "";
         arms[i]->next = i + 1 < n ? arms[i + 1] : NULL;
     }
+    if (n == 1)
+        return arms[0];
+    arms[0]->text = compound_text(f, arms, n);
+    add_tail(f, arms[0], &s->tail, s->cores);
+    arms[0]->text = form_printf(f, "%s, all%s", arms[0]->text, tail_text(f, arms[0]));
     return arms[0];
 }
 

@@ -43,7 +43,7 @@ struct form {
     struct form_list lists[FORM_CLAUSES];
     const char *limit; /* "3", "3 after 2"; NULL without; of a compound the first form has it, and the order */
     struct form *next;
-    const char *text;   /* canonical, of this one with those behind it */
+    const char *text;   /* canonical: of the first one the whole, of the others themselves */
     struct form *older; /* in the store */
 };
 
