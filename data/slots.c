@@ -63,8 +63,12 @@ static void add_slot(const struct level *l, const char *name, enum face face, in
     const char *full = strings_printf(&s->pool, "%s%s", l->prefix, name);
     for (int k = 2; name_taken(s, full); k++)
         full = strings_printf(&s->pool, "%s%s (%d)", l->prefix, name, k);
-    *slot = (struct slot){ full, face, l->clause < 0 ? clause : l->clause, xmalloc(bytes + 1), xcalloc(1, bytes + 1) };
+    *slot = (struct slot){ .name = full, .face = face, .clause = l->clause < 0 ? clause : l->clause };
+    slot->values = xmalloc(bytes + 1);
+    slot->terms = xcalloc(1, bytes + 1);
+    slot->forms = xmalloc(bytes + 1);
     memcpy(slot->values, values, bytes);
+    memcpy(slot->forms, l->forms, bytes);
     if (terms)
         memcpy(slot->terms, terms, bytes);
     s->n++;
@@ -119,6 +123,28 @@ static bool any_absent(const struct level *l, const struct form_term *const *ter
         if (!terms[i] && l->forms[i])
             return true;
     return false;
+}
+
+/* Where some have nothing, the term as a whole is the one slot: "none", "this one" or "that one".  False when all have
+ * something. */
+static bool add_optional(const struct level *l, const char *name, enum face face, int clause,
+                         const struct form_term *const *terms, bool inside)
+{
+    const char **values = xcalloc((size_t)l->n + 1, sizeof *values);
+    bool absent = any_absent(l, terms);
+
+    for (int i = 0; i < l->n && absent; i++) {
+        const struct form_term *t = terms[i];
+        bool hidden = t && inside && t->sub;
+        values[i] =
+            hidden ? strings_printf(&l->slots->pool, "%s %s %s (query)", t->function, t->value[0] ? t->head : "", t->op)
+            : t    ? t->text
+                   : NULL;
+    }
+    if (absent)
+        add_slot(l, name, face, clause, values, terms);
+    free(values);
+    return absent;
 }
 
 static const struct form_term *first_term(const struct level *l, const struct form_term *const *terms)
@@ -274,6 +300,8 @@ static void read_outputs(const struct level *l)
         const struct form_term *const *terms = a.terms + (size_t)k * (size_t)a.n;
         const char *name = strings_printf(&l->slots->pool, "sel#%d", k + 1);
         bool inside = read_inside(l, terms, name, SQL_SELECT);
+        if (add_optional(l, name, FACE_COLUMN, SQL_SELECT, terms, inside))
+            continue;
         add_part(l, name, FACE_COLUMN, SQL_SELECT, PART_HEAD, terms, inside);
         name = strings_printf(&l->slots->pool, "%s.agg", name);
         add_part(l, name, FACE_AGGREGATE, SQL_SELECT, PART_FUNCTION, terms, inside);
@@ -311,6 +339,8 @@ static void read_joins(const struct level *l)
     for (int k = 0; k < a.n_places; k++) {
         const struct form_term *const *terms = a.terms + (size_t)k * (size_t)a.n;
         const char *name = strings_printf(&l->slots->pool, "join(%s)", first_term(l, terms)->head);
+        if (add_optional(l, name, FACE_JOIN, SQL_FROM, terms, false))
+            continue;
         add_part(l, name, FACE_JOIN, SQL_FROM, PART_OP, terms, false);
         add_part(l, strings_printf(&l->slots->pool, "%s.on", name), FACE_JOIN, SQL_FROM, PART_VALUE, terms, false);
     }
@@ -345,16 +375,16 @@ static void read_condition(const struct level *l, const char *clause_name, int c
     struct strings *pool = &l->slots->pool;
     const struct form_term *first = first_term(l, terms);
     const char *name = strings_printf(pool, "%s[%s]", clause_name, subject_name(l, first));
-    bool inside = read_inside(l, terms, name, clause), absent = any_absent(l, terms);
+    bool inside = read_inside(l, terms, name, clause);
     const char *subject =
         columns_differ(l, terms) ? strings_printf(pool, "%s-col[%s,%s]", clause_name, first->op, first->value) : name;
 
-    add_part(l, subject, absent ? FACE_CONDITION : FACE_COLUMN, clause, PART_HEAD, terms, inside);
+    if (add_optional(l, name, FACE_CONDITION, clause, terms, inside))
+        return;
+    add_part(l, subject, FACE_COLUMN, clause, PART_HEAD, terms, inside);
     add_part(l, strings_printf(pool, "%s.agg", name), FACE_AGGREGATE, clause, PART_FUNCTION, terms, inside);
-    add_part(l, strings_printf(pool, "%s.op", name), absent ? FACE_CONDITION : FACE_OPERATOR, clause, PART_OP, terms,
-             inside);
-    add_part(l, strings_printf(pool, "%s.val", name), absent ? FACE_CONDITION : FACE_VALUE, clause, PART_VALUE, terms,
-             inside);
+    add_part(l, strings_printf(pool, "%s.op", name), FACE_OPERATOR, clause, PART_OP, terms, inside);
+    add_part(l, strings_printf(pool, "%s.val", name), FACE_VALUE, clause, PART_VALUE, terms, inside);
 }
 
 static void read_conditions(const struct level *l, enum form_clause which, const char *clause_name, int clause)
@@ -383,6 +413,8 @@ static void read_order(const struct level *l)
         if (!any)
             break;
         const char *name = strings_printf(pool, "order#%d", k + 1);
+        if (add_optional(l, name, FACE_SORT, SQL_ORDER, terms, false))
+            continue;
         add_part(l, strings_printf(pool, "%s.expr", name), FACE_SORT, SQL_ORDER, PART_HEAD, terms, false);
         add_part(l, strings_printf(pool, "%s.agg", name), FACE_SORT, SQL_ORDER, PART_FUNCTION, terms, false);
         add_part(l, strings_printf(pool, "%s.dir", name), FACE_DIRECTION, SQL_ORDER, PART_OP, terms, false);
@@ -449,6 +481,7 @@ void slots_release(struct slots *s)
     for (int i = 0; i < s->n; i++) {
         free(s->list[i].values);
         free(s->list[i].terms);
+        free(s->list[i].forms);
     }
     free(s->list);
     strings_release(&s->pool);

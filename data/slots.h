@@ -40,6 +40,7 @@ struct slot {
     int clause;                     /* enum sql_clause of the outermost query; SQL_CLAUSES for a set operation */
     const char **values;            /* [n]; NULL when absent */
     const struct form_term **terms; /* [n] what holds the value; NULL when absent, or when it is no single term */
+    const struct form **forms; /* [n] the SELECT that has the slot, an inner one or the outermost; NULL when absent */
 };
 
 enum { SLOTS_MAX = 512 }; /* what differs behind that is left to FACE_QUERY */

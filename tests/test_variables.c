@@ -146,7 +146,7 @@ static const struct {
         "SELECT name FROM singer WHERE id IN (SELECT singer_id FROM song WHERE sales > 4)",
         "SELECT name FROM singer WHERE id IN (SELECT singer_id FROM song)",
         "SELECT name FROM singer WHERE id NOT IN (SELECT singer_id FROM song)" },
-      "where[id].op operator 0001; where[id]/where[sales] condition 0011; where[id]/where[sales].val condition 0122" },
+      "where[id].op operator 0001; where[id]/where[sales] condition 0122" },
     { { "SELECT country FROM singer GROUP BY country HAVING count(*) > 3",
         "SELECT country FROM singer GROUP BY country HAVING count(*) > 4",
         "SELECT country FROM singer GROUP BY country HAVING sum(age) > 4" },

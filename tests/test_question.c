@@ -1,0 +1,280 @@
+/* Questions in words, one row for each face: what is asked and what may be answered, by hand. */
+#include "tests/support/explain.h"
+#include "tests/support/support.h"
+
+#include "data/question.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char script[] = "CREATE TABLE singer (id INT, name TEXT, age INT, home_country TEXT, total_sales REAL);"
+                             "CREATE TABLE artist (id INT, name TEXT, age INT, home_country TEXT);"
+                             "CREATE TABLE song (id INT, singer_id INT, title TEXT, sales REAL);";
+
+enum { CANDIDATES = 8 };
+
+struct world {
+    char *dir;
+    struct schema_set schemas;
+    struct arena arena;
+};
+
+static int set_up(void **state)
+{
+    struct world *w = xcalloc(1, sizeof *w);
+    w->dir = test_dir_new();
+    sqlite3 *db = explain_open(NULL, script);
+    explain_schema(&w->schemas, db, w->dir);
+    sqlite3_close(db);
+    *state = w;
+    return arena_init(&w->arena, 32 << 20, NULL);
+}
+
+static int tear_down(void **state)
+{
+    struct world *w = *state;
+    schema_set_close(&w->schemas);
+    arena_release(&w->arena);
+    test_dir_remove(w->dir);
+    free(w);
+    return 0;
+}
+
+static const struct row {
+    enum face face;
+    const char *sql[CANDIDATES];
+    const char *question; /* with the options behind it, parted by " | " */
+} rows[] = {
+    { FACE_OUTPUT,
+      { "SELECT * FROM artist", "SELECT id, name FROM artist" },
+      "What should the result show? | everything about artist: id of artist, name of artist, age of artist, home "
+      "country of artist | id of artist, name of artist" },
+    { FACE_COLUMN,
+      { "SELECT name FROM singer", "SELECT home_country FROM singer" },
+      "What should the result show? | name of singer | home country of singer" },
+    { FACE_COLUMN,
+      { "SELECT id FROM singer WHERE name = 'O''Hara'", "SELECT id FROM singer WHERE home_country = 'O''Hara'" },
+      "Where should 'O'Hara' be looked for? | name of singer | home country of singer" },
+    { FACE_TABLE,
+      { "SELECT s.name FROM singer s JOIN song ON s.id = singer_id",
+        "SELECT s.name FROM artist s JOIN song ON s.id = singer_id" },
+      "Which records are meant? | singer | artist" },
+    { FACE_TABLE,
+      { "SELECT count(*) FROM singer", "SELECT count(*) FROM artist" },
+      "Which records are meant? | singer | artist" },
+    { FACE_CONDITION,
+      { "SELECT id FROM singer", "SELECT id FROM singer WHERE age > 3" },
+      "Should the result be narrowed down? | no such condition | only where age of singer is more than 3" },
+    { FACE_VALUE,
+      { "SELECT id FROM singer WHERE age > 20", "SELECT id FROM singer WHERE age > 21" },
+      "Which value of age of singer is meant? | age of singer is more than 20 | age of singer is more than 21" },
+    { FACE_VALUE,
+      { "SELECT id FROM singer WHERE name LIKE 'A%'", "SELECT id FROM singer WHERE name LIKE '%A%'",
+        "SELECT id FROM singer WHERE name LIKE '%A'", "SELECT id FROM singer WHERE name LIKE 'A_B'" },
+      "Which value of name of singer is meant? | name of singer starts with 'A' | name of singer contains 'A' | name "
+      "of singer ends with 'A' | name of singer looks like 'A_B'" },
+    { FACE_OPERATOR,
+      { "SELECT id FROM singer WHERE age > 20", "SELECT id FROM singer WHERE age >= 20" },
+      "How should age of singer be compared with 20? | age of singer is more than 20 (20 not included) | age of singer "
+      "is 20 or more (20 included)" },
+    { FACE_OPERATOR,
+      { "SELECT id FROM singer WHERE age IS NULL", "SELECT id FROM singer WHERE age IS NOT NULL" },
+      "Which condition is meant? | age of singer is not filled in | age of singer is filled in" },
+    { FACE_LOGIC,
+      { "SELECT id FROM singer WHERE age > 3 AND name = 'x'", "SELECT id FROM singer WHERE age > 3 OR name = 'x'" },
+      "Must all conditions hold, or is one enough? | all of them must hold | one of them is enough" },
+    { FACE_STORED,
+      { "SELECT sum(sales) FROM song GROUP BY singer_id", "SELECT total_sales FROM singer" },
+      "Should a stored value be used, or one that is worked out now? | the sum of sales of song, worked out now | "
+      "total "
+      "sales of singer, as it is stored" },
+    { FACE_AGGREGATE,
+      { "SELECT max(age) FROM singer", "SELECT avg(age) FROM singer", "SELECT age FROM singer",
+        "SELECT count(DISTINCT age) FROM singer" },
+      "What should be worked out? | the largest age of singer | the average of age of singer | age of singer as it is, "
+      "one by one | the number of different values of age of singer" },
+    { FACE_DISTINCT,
+      { "SELECT name FROM singer", "SELECT DISTINCT name FROM singer" },
+      "Should rows that are the same be shown once? | every row, repeats included | each different row once" },
+    { FACE_GROUP,
+      { "SELECT count(*) FROM singer GROUP BY home_country", "SELECT count(*) FROM singer",
+        "SELECT count(*) FROM singer GROUP BY age, name" },
+      "What should there be one row for? | each home country of singer | everything together, without groups | each "
+      "age "
+      "of singer and name of singer" },
+    { FACE_JOIN,
+      { "SELECT name FROM singer JOIN song ON singer_id = singer.id",
+        "SELECT name FROM singer LEFT JOIN song ON singer_id = singer.id" },
+      "How should singer and song be put together? | only what belongs together: id of singer is singer id of song | "
+      "also what has no song" },
+    { FACE_SORT,
+      { "SELECT name FROM singer ORDER BY age", "SELECT name FROM singer ORDER BY id", "SELECT name FROM singer" },
+      "What should the result be sorted by? | age of singer, the smallest first | id of singer, the smallest first | "
+      "no "
+      "particular order" },
+    { FACE_SORT,
+      { "SELECT name FROM singer ORDER BY age", "SELECT name FROM singer ORDER BY max(id)" },
+      "What should the result be sorted by? | age of singer | the largest id of singer" },
+    { FACE_DIRECTION,
+      { "SELECT name FROM singer ORDER BY age", "SELECT name FROM singer ORDER BY age DESC" },
+      "Sorted by age of singer, which should come first? | the smallest first | the largest first" },
+    { FACE_LIMIT,
+      { "SELECT name FROM singer ORDER BY age LIMIT 1", "SELECT name FROM singer ORDER BY age LIMIT 3",
+        "SELECT name FROM singer ORDER BY age", "SELECT name FROM singer ORDER BY age LIMIT 3 OFFSET 2" },
+      "How many rows are wanted? | only the first one | only the first 3 | all of them | 3, leaving out the first 2" },
+    { FACE_SET,
+      { "SELECT name FROM singer UNION SELECT name FROM artist",
+        "SELECT name FROM singer EXCEPT SELECT name FROM artist",
+        "SELECT name FROM singer INTERSECT SELECT name FROM artist" },
+      "How should the two results be put together? | rows that are in either result, each once | rows of the first "
+      "result that are not in the second | rows that are in both results" },
+    { FACE_SEQUENCE,
+      { "SELECT name, id FROM singer", "SELECT id, name FROM singer" },
+      "In which order should the columns stand? | name of singer, id of singer | id of singer, name of singer" },
+    /* seven values: five are shown */
+    { FACE_VALUE,
+      { "SELECT id FROM singer WHERE age = 1", "SELECT id FROM singer WHERE age = 2",
+        "SELECT id FROM singer WHERE age = 3", "SELECT id FROM singer WHERE age = 4",
+        "SELECT id FROM singer WHERE age = 5", "SELECT id FROM singer WHERE age = 6",
+        "SELECT id FROM singer WHERE age = 7" },
+      "Which value of age of singer is meant? | age of singer is 1 | age of singer is 2 | age of singer is 3 | age of "
+      "singer is 4 | age of singer is 5 | something else" },
+    { FACE_QUERY,
+      { "SELECT name, count(*) FROM singer WHERE age > 3 AND name != 'x' GROUP BY name HAVING count(*) > 1 ORDER BY "
+        "count(*) DESC LIMIT 2",
+        "SELECT DISTINCT name FROM artist UNION SELECT title FROM song" },
+      "Which of these is meant? | show name of singer, the number of rows; only where age of singer is more than 3 and "
+      "name of singer is not 'x'; one row for each name of singer; only if the number of rows is more than 1; sorted "
+      "by "
+      "the number of rows, the largest first; only the first 2 | show name of artist, each different row once; put "
+      "together with: show title of song; keep rows that are in either result, each once" },
+};
+
+/* One question about candidates, equally likely. */
+struct made {
+    struct form_store store;
+    struct slots slots;
+    struct variables variables;
+    struct dialogue dialogue;
+    struct strings pool;
+    double p[CANDIDATES];
+    const struct form *forms[CANDIDATES];
+    struct question question;
+};
+
+static const struct form *form_of(struct world *w, struct form_store *store, const char *sql)
+{
+    struct error err = { 0 };
+    struct sql_uses uses;
+    arena_reset(&w->arena, 0);
+    struct sql_query *q = sql_parse(&w->arena, sql, &err);
+    if (!q || sql_resolve(&w->arena, q, w->schemas.schemas, &uses, &err))
+        fail_msg("%s: %s", sql, err.text);
+    return form_of_query(store, q, w->schemas.schemas, &err);
+}
+
+static void make(struct made *m, struct world *w, const struct row *row)
+{
+    int n = 0, chosen = -1;
+    struct view view;
+    *m = (struct made){ 0 };
+    for (; n < CANDIDATES && row->sql[n]; n++)
+        m->forms[n] = form_of(w, &m->store, row->sql[n]);
+    for (int i = 0; i < n; i++)
+        m->p[i] = 1.0 / n;
+    struct belief prior = { m->p, n, 0 };
+    slots_extract(&m->slots, m->forms, n, w->schemas.schemas);
+    variables_build(&m->variables, &m->slots, &prior, 0);
+    for (int v = 0; v < m->variables.n && chosen < 0; v++)
+        chosen = m->variables.list[v].face == row->face ? v : -1;
+    if (chosen < 0)
+        fail_msg("%s: no question with the face %s", row->sql[0], face_name(row->face));
+    dialogue_init(&m->dialogue, &dialogue_rules_default, m->variables.splits, m->variables.n, &prior);
+    assert_true(dialogue_view(&m->dialogue, chosen, &view));
+    struct asking a = { { w->schemas.schemas, &m->pool }, &m->variables, m->forms, &m->dialogue.now };
+    question_write(&m->question, &a, &view);
+}
+
+static void release(struct made *m)
+{
+    dialogue_release(&m->dialogue);
+    variables_release(&m->variables);
+    slots_release(&m->slots);
+    form_store_release(&m->store);
+    strings_release(&m->pool);
+}
+
+/* Words of SQL that are no English, in any case; and words in capitals of two letters or more. */
+static void assert_no_sql(const char *text)
+{
+    static const char *const words[] = { "select",    "join",   "where x", "having",   "distinct", "union",
+                                         "intersect", "except", "null",    "asc",      "desc",     "avg",
+                                         "count(",    "limit",  "offset",  "group by", "order by", "between" };
+    char lower[2000];
+    for (size_t i = 0; i <= strlen(text) && i < sizeof lower; i++)
+        lower[i] = (char)tolower((unsigned char)text[i]);
+    for (int i = 0; i < ARRAY_LEN(words); i++)
+        if (strstr(lower, words[i]))
+            fail_msg("\"%s\" has \"%s\"", text, words[i]);
+    for (size_t i = 0; text[i]; i++)
+        if (isupper((unsigned char)text[i]) && isupper((unsigned char)text[i + 1]))
+            fail_msg("\"%s\" has capitals", text);
+}
+
+static void each_face_has_its_words(void **state)
+{
+    bool seen[FACES] = { false };
+    for (int i = 0; i < ARRAY_LEN(rows); i++) {
+        struct made m;
+        char text[4000];
+        make(&m, *state, &rows[i]);
+        snprintf(text, sizeof text, "%s", m.question.text);
+        assert_no_sql(m.question.text);
+        for (int k = 0; k < m.question.n; k++) {
+            snprintf(text + strlen(text), sizeof text - strlen(text), " | %s", m.question.options[k]);
+            assert_no_sql(m.question.options[k]);
+            for (int j = 0; j < k; j++)
+                assert_string_not_equal(m.question.options[k], m.question.options[j]);
+        }
+        if (strcmp(text, rows[i].question) != 0)
+            fail_msg("\n%s\nis not\n%s", text, rows[i].question);
+        seen[rows[i].face] = true;
+        release(&m);
+    }
+    for (int f = 0; f < FACES; f++)
+        if (!seen[f])
+            fail_msg("no row has the face %s", face_name((enum face)f));
+}
+
+/* What templates cannot tell apart still reads differently. */
+static void options_are_never_alike(void **state)
+{
+    static const struct row alike[] = {
+        { FACE_COLUMN,
+          { "SELECT age + 1 FROM singer", "SELECT age + 2 FROM singer", "SELECT age + 3 FROM singer" },
+          "" },
+        { FACE_QUERY,
+          { "SELECT name FROM singer WHERE id IN (SELECT singer_id FROM song)",
+            "SELECT name FROM singer WHERE id IN (SELECT id FROM artist)" },
+          "" },
+    };
+    for (int i = 0; i < ARRAY_LEN(alike); i++) {
+        struct made m;
+        make(&m, *state, &alike[i]);
+        for (int k = 0; k < m.question.n; k++)
+            for (int j = 0; j < k; j++)
+                assert_string_not_equal(m.question.options[k], m.question.options[j]);
+        release(&m);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_face_has_its_words),
+        cmocka_unit_test(options_are_never_alike),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
