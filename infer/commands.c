@@ -2,6 +2,7 @@
 
 static const struct command *const commands[] = {
     &command_detect,
+    &command_clarify,
     NULL,
 };
 

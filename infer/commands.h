@@ -7,6 +7,7 @@
 #include "data/options.h"
 
 extern const struct command command_detect;
+extern const struct command command_clarify;
 
 extern const struct program infer_program;
 

@@ -1,0 +1,62 @@
+#include "data/log.h"
+#include "data/stop.h"
+#include "infer/clarify.h"
+#include "infer/commands.h"
+
+static const struct clarify_request defaults = { .out = "-", .strategy = "eig", .noise = 0.05, .max_turns = 3 };
+
+#define AT(field) offsetof(struct clarify_request, field)
+
+static const struct option table[] = {
+    { "candidates", 0, OPTION_STRING, AT(candidates), "FILE.jsonl",
+      "candidate statements of each question; - is standard input", NULL, 0, 0, true },
+    { "schema", 0, OPTION_STRING, AT(schema), "FILE", "tables.json; records name their schema by db_id", NULL, 0, 0,
+      false },
+    { "db", 0, OPTION_STRING, AT(db), "DIR", "SQLite databases instead: DIR/ID.sqlite or DIR/ID/ID.sqlite", NULL, 0, 0,
+      false },
+    { "strategy", 0, OPTION_CHOICE, AT(strategy), "NAME", "which question is asked", STRATEGY_NAMES, 0, 0, false },
+    { "noise", 0, OPTION_REAL, AT(noise), "P", "how often a user slips", NULL, 0, 0.5, false },
+    { "max-turns", 0, OPTION_INT, AT(max_turns), "N", "most questions of one dialogue", NULL, 0, DIALOGUE_MAX_TURNS,
+      false },
+    { "out", 'o', OPTION_STRING, AT(out), "OUT.jsonl", "questions in input order; - is standard output", NULL, 0, 0,
+      false },
+    { 0 },
+};
+
+static enum exit_code run(const void *options, char *const *operands, int n_operands, struct error *err)
+{
+    const struct clarify_request *q = options;
+    struct clarify_counts counts = { 0 };
+
+    (void)operands;
+    (void)n_operands;
+    if (!q->schema == !q->db) {
+        error_set(err, EXIT_CODE_USAGE, "either --schema or --db is wanted");
+        return EXIT_CODE_USAGE;
+    }
+    int rc = clarify(q, &counts, err);
+    if (rc < 0)
+        return err->code;
+    if (rc > 0)
+        return stop_exit_code();
+    log_info("%lld records, %lld questions, %lld candidates left out, %lld records failed", (long long)counts.records,
+             (long long)counts.asked, (long long)counts.left_out, (long long)counts.failed);
+    if (!counts.failed)
+        return EXIT_CODE_OK;
+    error_set(err, EXIT_CODE_RECORDS, "%lld of %lld records failed; their \"error\" says why", (long long)counts.failed,
+              (long long)counts.records);
+    return EXIT_CODE_RECORDS;
+}
+
+const struct command command_clarify = {
+    .name = "clarify",
+    .summary = "finds what candidate statements disagree on, and asks the question that tells most",
+    .options = table,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .details = "FILE.jsonl holds records {\"id\", \"db_id\", \"question\", \"candidates\": [{\"sql\", \"p\" or "
+               "\"logprob\"}]}, with \"reserve\" when the chance is known that the right statement is not among them.  "
+               "Each line of the output has the entropy in bits, every variable with its expected information gain "
+               "and options, the question to ask, and the candidates that could not be read.",
+    .run = run,
+};

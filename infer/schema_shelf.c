@@ -1,0 +1,71 @@
+#include "infer/clarify.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int schema_shelf_open(struct schema_shelf *s, const char *tables, const char *dir, struct error *err)
+{
+    struct stat st;
+
+    *s = (struct schema_shelf){ .dir = dir };
+    if (!dir)
+        return schema_set_open(&s->tables, tables, err);
+    if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
+        return error_set(err, EXIT_CODE_DATA, "%s: no folder of databases", dir);
+    return 0;
+}
+
+/* A db_id names a file in the folder and nothing outside it. */
+static bool is_plain(const char *db_id)
+{
+    return db_id[0] && db_id[0] != '.' && !strchr(db_id, '/') && strlen(db_id) < 200;
+}
+
+static int open_file(struct schema_shelf *s, struct schema_set *set, const char *db_id, const char *where,
+                     struct error *err)
+{
+    char path[4096];
+
+    for (int layout = 0; is_plain(db_id) && layout < 2; layout++) {
+        int n = layout == 0 ? snprintf(path, sizeof path, "%s/%s.sqlite", s->dir, db_id)
+                            : snprintf(path, sizeof path, "%s/%s/%s.sqlite", s->dir, db_id, db_id);
+        if (n < (int)sizeof path && access(path, F_OK) == 0)
+            return schema_set_open_sqlite(set, path, err);
+    }
+    return error_set(err, EXIT_CODE_DATA, "%s: db_id: no database \"%s\" in %s", where, db_id, s->dir);
+}
+
+const struct schema *schema_shelf_find(struct schema_shelf *s, const char *db_id, const char *where, struct error *err)
+{
+    if (!s->dir) {
+        const struct schema *found = schema_find(&s->tables, db_id);
+        if (!found)
+            error_set(err, EXIT_CODE_DATA, "%s: db_id: no schema \"%s\"", where, db_id);
+        return found;
+    }
+    int k = strings_find(&s->ids, db_id);
+    if (k >= 0)
+        return s->sets[k].schemas;
+    struct schema_set set = { 0 };
+    if (open_file(s, &set, db_id, where, err)) {
+        schema_set_close(&set);
+        return NULL;
+    }
+    k = strings_add(&s->ids, db_id);
+    s->sets = xrealloc(s->sets, (size_t)s->ids.n * sizeof *s->sets);
+    s->sets[k] = set;
+    return s->sets[k].schemas;
+}
+
+void schema_shelf_close(struct schema_shelf *s)
+{
+    for (int i = 0; i < s->ids.n; i++)
+        schema_set_close(&s->sets[i]);
+    free(s->sets);
+    strings_release(&s->ids);
+    schema_set_close(&s->tables);
+    *s = (struct schema_shelf){ 0 };
+}
