@@ -1,0 +1,147 @@
+#!/usr/bin/env bash
+# ambit-infer clarify: the worked example to six digits, and bad input with its message and exit code.
+# shellcheck disable=SC2086,SC2317 # words that are split, functions that are passed on
+set -u
+bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failed=0 cases=0
+
+clarify() { "$bin/ambit-infer" clarify --noise 0 -o out.jsonl "$@"; }
+
+complain() {
+    echo "$1: $2"
+    head -c 900 said
+    head -c 900 out.jsonl 2>/dev/null
+    failed=1
+}
+
+# expect CODE TEXT ARGUMENTS...: the exit code, and a line of standard error or of the output that holds the text
+expect() {
+    local code=$1 text=$2 got
+    shift 2
+    cases=$((cases + 1))
+    rm -f out.jsonl
+    clarify "$@" 2>said </dev/null
+    got=$?
+    [ $got = "$code" ] || complain "$*" "exit code $got, wanted $code"
+    cat said out.jsonl 2>/dev/null | grep -qE -- "$text" || complain "$*" "nowhere says \"$text\""
+    [ "$code" = 0 ] || [ "$code" = 7 ] || [ ! -e out.jsonl ] || complain "$*" "left an output"
+}
+
+# record CODE TEXT JSON: the record between two good ones, which come out whole; a failed one does not end the run
+record() {
+    { echo "$good" && echo "$3" && echo "$good"; } >in.jsonl
+    expect "$1" "$2" --candidates in.jsonl --schema tables.json
+    [ "$(wc -l <out.jsonl)" = 3 ] || complain "$3" "not three lines"
+    [ "$(grep -c '"error":.*line 2' out.jsonl)" = $(($1 == 7)) ] || complain "$3" "an error that is not that of line 2"
+    sed -n '1p;3p' out.jsonl | uniq -c | grep -q '^ *2 .*"entropy":1.921928' || complain "$3" "its neighbours suffered"
+}
+
+# candidates LIST: a record with them
+candidates() { printf '{"id":"r","db_id":"hr","question":"Who?","candidates":%s}' "$1"; }
+# of SQL P SQL P ...
+list() {
+    local sep="["
+    while [ $# -gt 0 ]; do
+        printf '%s{"sql":"%s","p":%s}' "$sep" "$1" "$2"
+        sep=,
+        shift 2
+    done
+    printf ']'
+}
+
+cat >tables.json <<'END'
+[{"db_id":"hr","table_names":["employees"],"table_names_original":["employees"],
+ "column_names":[[-1,"*"],[0,"id"],[0,"name"],[0,"hired"],[0,"dept"]],
+ "column_names_original":[[-1,"*"],[0,"id"],[0,"name"],[0,"hired"],[0,"dept"]],
+ "column_types":["text","number","text","number","text"],"primary_keys":[1],"foreign_keys":[]}]
+END
+good=$(candidates "$(list \
+    "SELECT * FROM employees WHERE hired > 2020 AND dept = 'sales'" 0.4 \
+    "SELECT id, name FROM employees WHERE hired > 2020 AND dept = 'sales'" 0.2 \
+    "SELECT * FROM employees WHERE hired > 2021 AND dept = 'sales'" 0.2 \
+    "SELECT id, name FROM employees WHERE hired > 2021 AND dept IN ('sales','marketing')" 0.2)")
+echo "$good" >good.jsonl
+a="SELECT id FROM employees" b="SELECT name FROM employees"
+
+# --- what comes out
+expect 0 '"entropy":1.921928' --candidates good.jsonl --schema tables.json
+for value in '"name":"sel.arity","face":"output","eig":0.970951' '"name":"where\[hired\].val","face":"value","eig":0.970951' \
+    '"name":"where\[dept\].val","face":"value","eig":0.721928' '"ask":\{"variable":"sel.arity","text":"What' '"stop":null'; do
+    grep -qE "$value" out.jsonl || complain "the worked example" "no $value"
+done
+for strategy in random max-probability min-probability info-gain eig path two-step gini best-gain cost-weighted optimal; do
+    expect 0 '"ask":\{"variable":' --candidates good.jsonl --schema tables.json --strategy $strategy
+done
+expect 0 '"eig":0.512458' --candidates good.jsonl --schema tables.json --noise 0.1
+expect 0 '"eig":0.357751' --candidates good.jsonl --schema tables.json --noise 0.1
+expect 0 '"stop":"turns"' --candidates good.jsonl --schema tables.json --max-turns 0
+
+# --- unusual, and read all the same
+record 0 '"ask":null,"stop":"settled"' "$(candidates "$(list "$a" 1)")"
+record 0 '"entropy":0.0,.*"candidates":1,"merged":2,' "$(candidates "$(list "$a" 0.5 "select T.ID from EMPLOYEES as T" 0.3 "$a;" 0.2)")"
+record 0 '"reserve":0.2,.*"left_out":\[\{"candidate":1,"sql":"SELECT FROM","error":' \
+    "$(candidates "$(list "$a" 0.5 "SELECT FROM" 0.2 "$b" 0.3)")"
+record 0 '"reserve":0.3,.*"left_out":\[.*no table.*staff' "$(candidates "$(list "$a" 0.7 "SELECT id FROM staff" 0.3)")"
+record 0 '"reserve":0.6,.*"stop":"hand-over"' "$(candidates "$(list "DROP TABLE employees" 0.6 "$a" 0.4)")"
+record 0 '"entropy":0.811278' "$(candidates '[{"sql":"'"$a"'","logprob":-1},{"sql":"'"$b"'","logprob":-2.0986122886681098}]')"
+record 0 '"reserve":0.25,' "$(candidates "$(list "$a" 0.5 "$b" 0.25)" | sed 's/"id"/"reserve":0.25,"id"/')"
+
+# --- records that cannot be read
+record 7 "candidates: 0, 1 to 1000 wanted" "$(candidates '[]')"
+record 7 "candidates" '{"id":"r","db_id":"hr","question":"Who?"}'
+record 7 "candidates" "$(candidates '{"sql":"SELECT 1","p":1}')"
+record 7 "candidates\[0\]" "$(candidates '["SELECT 1"]')"
+record 7 "candidates\[0\].*sql" "$(candidates '[{"p":1}]')"
+record 7 "candidates\[0\].*sql" "$(candidates '[{"sql":7,"p":1}]')"
+record 7 "candidates\[1\].*\"?p\"?" "$(candidates '[{"sql":"'"$a"'","p":1},{"sql":"'"$b"'"}]')"
+record 7 "candidates\[1\].*p.*-0.5" "$(candidates "$(list "$a" 0.5 "$b" -0.5)")"
+record 7 "candidates\[0\].*p.*1.5" "$(candidates "$(list "$a" 1.5)")"
+record 7 "sum to 0.7, wanted 1" "$(candidates "$(list "$a" 0.5 "$b" 0.2)")"
+record 7 "sum to 1.4, wanted 1" "$(candidates "$(list "$a" 0.7 "$b" 0.7)")"
+record 7 "sum to 1, wanted 0.5" "$(candidates "$(list "$a" 1)" | sed 's/"id"/"reserve":0.5,"id"/')"
+record 7 "sum to 0" "$(candidates "$(list "$a" 0 "$b" 0)" | sed 's/"id"/"reserve":1,"id"/')"
+record 7 "reserve.*1.5" "$(candidates "$(list "$a" 1)" | sed 's/"id"/"reserve":1.5,"id"/')"
+record 7 "line 2" "$(candidates "$(list "$a" NaN)")"
+record 7 "p" "$(candidates "$(list "$a" '"1"')")"
+record 7 "candidates\[1\].*logprob" "$(candidates '[{"sql":"'"$a"'","logprob":-1},{"sql":"'"$b"'","p":0.5}]')"
+record 7 "candidates\[0\].*logprob" "$(candidates '[{"sql":"'"$a"'","logprob":-1e300}]')"
+record 7 "none can be read; the first: .*employees" "$(candidates "$(list "SELECT id FORM employees" 0.5 "$a x y z" 0.5)")"
+record 7 "none can be read; the first: .*staff" "$(candidates "$(list "SELECT id FROM staff" 1)")"
+record 7 "no schema .*it" "$(candidates "$(list "$a" 1)" | sed 's/"hr"/"it"/')"
+record 7 "db_id" "$(candidates "$(list "$a" 1)" | sed 's/"hr"/7/')"
+record 7 "question" "$(candidates "$(list "$a" 1)" | sed 's/"question":"Who?",//')"
+record 7 "expected" '{"id":'
+record 7 "duplicate" "$(candidates "$(list "$a" 1)" | sed 's/"id"/"db_id":"hr","id"/')"
+many() { for i in $(seq "$1"); do printf ',{"sql":"SELECT id FROM employees WHERE id = %d","p":%s}' "$i" "$2"; done | cut -c 2-; }
+record 7 "candidates: 10000, 1 to 1000 wanted" "$(candidates "[$(many 10000 0.0001)]")"
+record 0 '"text":"something else","p":0.995' "$(candidates "[$(many 1000 0.001)]")"
+candidates "[$(many 13 0.076923077)]" >in.jsonl
+expect 7 "13 different ones, the strategy optimal takes at most 12" --candidates in.jsonl --schema tables.json --strategy optimal
+
+# --- command line and files
+expect 2 "either --schema or --db" --candidates good.jsonl
+expect 2 "either --schema or --db" --candidates good.jsonl --schema tables.json --db .
+expect 2 "candidates" --schema tables.json
+expect 2 "noise: must be" --candidates good.jsonl --schema tables.json --noise 0.6
+expect 2 "noise: must be a number, not 'nan'" --candidates good.jsonl --schema tables.json --noise nan
+expect 2 "strategy: must be one of" --candidates good.jsonl --schema tables.json --strategy best
+expect 2 "max-turns: must be" --candidates good.jsonl --schema tables.json --max-turns -1
+expect 2 "one operand too many" --candidates good.jsonl --schema tables.json good.jsonl
+expect 3 "nowhere.jsonl" --candidates nowhere.jsonl --schema tables.json
+expect 3 "nowhere.json" --candidates good.jsonl --schema nowhere.json
+echo '{}' >bad.json
+expect 3 "bad.json: wanted an array" --candidates good.jsonl --schema bad.json
+expect 3 "nowhere: no folder" --candidates good.jsonl --db nowhere
+mkdir dbs outside
+expect 7 "no database .*hr.* in dbs" --candidates good.jsonl --db dbs
+echo "not a database, and long enough that nobody takes it for an empty one" >dbs/hr.sqlite
+expect 7 "hr.sqlite" --candidates good.jsonl --db dbs
+mv dbs/hr.sqlite outside
+sed 's/"hr"/"..\/outside\/hr"/' good.jsonl >in.jsonl
+expect 7 "no database .*../outside/hr" --candidates in.jsonl --db dbs
+
+[ $failed = 0 ] && echo "clarify: $cases cases"
+exit $failed
