@@ -28,13 +28,13 @@ struct score_mean score_mean(const double *value, int n, const int *group, int n
 
 void score_print_skipped(const json_t *skipped)
 {
-    size_t i;
-    json_t *item;
-
     if (json_array_size(skipped))
         printf("skipped %zu:\n", json_array_size(skipped));
-    json_array_foreach(skipped, i, item) printf("  %s: %s\n", json_string_value(json_object_get(item, "record")),
-                                                json_string_value(json_object_get(item, "why")));
+    for (size_t i = 0; i < json_array_size(skipped); i++) {
+        const json_t *item = json_array_get(skipped, i);
+        printf("  %s: %s\n", json_string_value(json_object_get(item, "record")),
+               json_string_value(json_object_get(item, "why")));
+    }
 }
 
 int score_print_json(const json_t *o, struct error *err)

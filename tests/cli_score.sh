@@ -45,6 +45,7 @@ skips() {
 record='{"db_id":"harbour","question":"q","orig_query":"select name from boat","query1":"a","query2":"b","split_map":{"boat":"name"},"primary_key":{"boat":"id"}'
 
 good() {
+    rm -rf pred.json
     echo "$record}" >gold.jsonl
     echo "[$record,\"t2s_outs\":[\"select name from boat\"]}]" >pred.json
     cat >tables.json <<'END'
@@ -65,7 +66,6 @@ rm pred.json && expect 3 "pred.json: No such file"
 rm gold.jsonl && expect 3 "gold.jsonl: No such file"
 rm tables.json && expect 3 "tables.json: No such file"
 rm pred.json && mkdir pred.json && expect 3 "pred.json: Is a directory"
-rm -rf pred.json && good
 : >pred.json && expect 3 "pred.json: holds no records"
 echo '[]' >gold.jsonl && expect 3 "gold.jsonl: holds no records"
 pred 's/.$//' && expect 3 "pred.json: line [0-9]+"
