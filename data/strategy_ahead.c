@@ -26,7 +26,7 @@ static double chance(const struct belief *b, const struct split *s, int option)
 
 double strategy_two_step(const struct belief *b, const struct split *splits, int n, int i)
 {
-    double total = belief_gain(b, &splits[i]);
+    double gain = belief_gain(b, &splits[i]), total = gain;
 
     for (int k = 0; k < splits[i].n_values; k++) {
         struct belief after = belief_copy(b);
@@ -34,7 +34,7 @@ double strategy_two_step(const struct belief *b, const struct split *splits, int
             total += chance(b, &splits[i], k) * best_gain_but(&after, splits, n, i);
         belief_release(&after);
     }
-    return total;
+    return total + 1e-6 * gain; /* two questions tell the same in either order: the more telling one first */
 }
 
 double strategy_questions(enum strategy strategy, const struct belief *b, const struct split *splits, int n)

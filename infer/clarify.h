@@ -6,16 +6,19 @@
 #ifndef INFER_CLARIFY_H
 #define INFER_CLARIFY_H
 
-#include "infer/clarify_case.h"
+#include "infer/simulate.h"
 
 struct clarify_request {
     const char *candidates, *schema, *db, *strategy, *out;
     double noise;
     int64_t max_turns;
+    bool simulate; /* whole dialogues about each record's "gold", with the measures as the last line */
+    double user_noise, user_unknown;
+    int64_t seed;
 };
 
 struct clarify_counts {
-    int64_t records, failed, asked, left_out;
+    int64_t records, failed, asked, left_out, gold_errors;
 };
 
 int clarify(const struct clarify_request *q, struct clarify_counts *counts, struct error *err);

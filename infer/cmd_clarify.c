@@ -3,7 +3,9 @@
 #include "infer/clarify.h"
 #include "infer/commands.h"
 
-static const struct clarify_request defaults = { .out = "-", .strategy = "eig", .noise = 0.05, .max_turns = 3 };
+static const struct clarify_request defaults = {
+    .out = "-", .strategy = "eig", .noise = 0.05, .max_turns = 3, .seed = 1
+};
 
 #define AT(field) offsetof(struct clarify_request, field)
 
@@ -17,6 +19,13 @@ static const struct option table[] = {
     { "strategy", 0, OPTION_CHOICE, AT(strategy), "NAME", "which question is asked", STRATEGY_NAMES, 0, 0, false },
     { "noise", 0, OPTION_REAL, AT(noise), "P", "how often a user slips", NULL, 0, 0.5, false },
     { "max-turns", 0, OPTION_INT, AT(max_turns), "N", "most questions of one dialogue", NULL, 0, DIALOGUE_MAX_TURNS,
+      false },
+    { "simulate", 0, OPTION_FLAG, AT(simulate), NULL, "whole dialogues about each record's gold statements", NULL, 0, 0,
+      false },
+    { "user-noise", 0, OPTION_REAL, AT(user_noise), "P", "how often the simulated user slips", NULL, 0, 1, false },
+    { "user-unknown", 0, OPTION_REAL, AT(user_unknown), "P", "how often the simulated user does not know", NULL, 0, 1,
+      false },
+    { "seed", 0, OPTION_INT, AT(seed), "N", "of the simulated user and of the strategy random", NULL, 0, 1LL << 53,
       false },
     { "out", 'o', OPTION_STRING, AT(out), "OUT.jsonl", "questions in input order; - is standard output", NULL, 0, 0,
       false },
@@ -54,9 +63,12 @@ const struct command command_clarify = {
     .options = table,
     .defaults = &defaults,
     .size = sizeof defaults,
-    .details = "FILE.jsonl holds records {\"id\", \"db_id\", \"question\", \"candidates\": [{\"sql\", \"p\" or "
-               "\"logprob\"}]}, with \"reserve\" when the chance is known that the right statement is not among them.  "
-               "Each line of the output has the entropy in bits, every variable with its expected information gain "
-               "and options, the question to ask, and the candidates that could not be read.",
+    .details =
+        "FILE.jsonl holds records {\"id\", \"db_id\", \"question\", \"candidates\": [{\"sql\", \"p\" or "
+        "\"logprob\"}]}, with \"reserve\" when the chance is known that the right statement is not among them.  "
+        "Each line of the output has the entropy in bits, every variable with its expected information gain "
+        "and options, the question to ask, and the candidates that could not be read.  With "
+        "--simulate records also have \"gold\": [SQL, ...]; each line has a dialogue about each of them, the last "
+        "line the measures with their 95 % intervals.",
     .run = run,
 };

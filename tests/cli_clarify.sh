@@ -143,5 +143,30 @@ mv dbs/hr.sqlite outside
 sed 's/"hr"/"..\/outside\/hr"/' good.jsonl >in.jsonl
 expect 7 "no database .*../outside/hr" --candidates in.jsonl --db dbs
 
+# --- simulated dialogues: gold is the third candidate, in other words; then a statement that is not among them; then one
+# that cannot be read, which is an error and neither right nor wrong
+gold() { candidates "$(list "$a" 0.5 "$b" 0.3 "SELECT dept FROM employees" 0.2)" | sed "s/\"id\"/\"gold\":$1,\"id\"/"; }
+simulate() {
+    local text=$1
+    gold "$2" >in.jsonl
+    shift 2
+    expect 0 "$text" --candidates in.jsonl --schema tables.json --simulate "$@"
+}
+simulate '"covered":true,"right":true,"handed_over":false,"confidence":1.0,"best":"SELECT dept FROM employees"' \
+    '["select T1.DEPT from employees T1"]'
+grep -q '"answer":"value","chosen":"dept of employees","eig":1.485475' out.jsonl || complain simulate "no such turn"
+grep -q '"dialogues":1,"gold_errors":0,"accuracy":\[{"mean":0.0,.*{"mean":1.0,.*"area":{"mean":0.75,' out.jsonl ||
+    complain simulate "no such measures"
+simulate '"covered":false,"right":false,"handed_over":true' '["SELECT hired FROM employees"]'
+simulate '"dialogues":1,"gold_errors":2,' '["SELECT nothing FROM employees", 7, "SELECT name FROM employees"]'
+simulate '"dialogues":0,"gold_errors":1,"accuracy":\[{"mean":null,' '["SELECT FROM"]'
+simulate '"answer":"unknown"' '["SELECT name FROM employees"]' --user-unknown 1
+simulate '"right":false' '["SELECT name FROM employees"]' --user-noise 1
+mv out.jsonl first.jsonl
+simulate '"right":false' '["SELECT name FROM employees"]' --user-noise 1
+cmp -s out.jsonl first.jsonl || complain simulate "the second time is not like the first"
+simulate '"strategy":"optimal"' '["SELECT name FROM employees"]' --strategy optimal
+expect 7 "gold" --candidates good.jsonl --schema tables.json --simulate
+
 [ $failed = 0 ] && echo "clarify: $cases cases"
 exit $failed

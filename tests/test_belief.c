@@ -196,7 +196,7 @@ static void strategies_differ(void **state)
         { STRATEGY_BEST_GAIN, 2 },
         { STRATEGY_GINI, 2 },
         { STRATEGY_PATH, 2 },
-        { STRATEGY_TWO_STEP, 2 },
+        { STRATEGY_TWO_STEP, 3 },
     };
     for (int i = 0; i < ARRAY_LEN(rows); i++)
         if (strategy_choose(rows[i].strategy, &b, splits, 4, NULL) != rows[i].choice)

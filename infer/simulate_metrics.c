@@ -1,0 +1,173 @@
+/* How good simulated dialogues were. */
+#include "infer/simulate.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { ROUNDS = 1000 };
+
+static double mean(struct scored s, const void *arg)
+{
+    double sum = 0;
+
+    (void)arg;
+    for (int i = 0; i < s.n; i++)
+        sum += s.score[i];
+    return s.n ? sum / s.n : NAN;
+}
+
+typedef double measure_fn(const struct outcome *o, int turns);
+
+static double is_right(const struct outcome *o, int turns)
+{
+    return o->right[turns];
+}
+
+static double area(const struct outcome *o, int turns)
+{
+    double sum = 0;
+    for (int k = 0; k <= turns; k++)
+        sum += o->right[k];
+    return sum / (turns + 1);
+}
+
+static double questions(const struct outcome *o, int turns)
+{
+    (void)turns;
+    return o->turns;
+}
+
+static double is_covered(const struct outcome *o, int turns)
+{
+    (void)turns;
+    return o->covered;
+}
+
+static double is_handed_over(const struct outcome *o, int turns)
+{
+    (void)turns;
+    return o->handed_over;
+}
+
+static double is_contradicted(const struct outcome *o, int turns)
+{
+    (void)turns;
+    return o->contradicted;
+}
+
+static double overhead(const struct outcome *o, int turns)
+{
+    (void)turns;
+    return o->unambiguous ? (double)o->turns : (double)NAN;
+}
+
+static double regret(const struct outcome *o, int turns)
+{
+    (void)turns;
+    return o->ahead - o->fewest;
+}
+
+static json_t *number(double x)
+{
+    return isnan(x) ? json_null() : json_real(round(x * 1e6) / 1e6);
+}
+
+/* The mean over dialogues that have the measure; those of one record are drawn together for the interval. */
+static json_t *mean_json(const struct simulation *s, measure_fn *measure, int turns)
+{
+    double *values = xmalloc((size_t)s->n * sizeof *values + 1);
+    uint8_t *labels = xcalloc((size_t)s->n + 1, 1);
+    int *group = xmalloc((size_t)s->n * sizeof *group + 1), n = 0, groups = 0;
+
+    for (int i = 0; i < s->n; i++) {
+        values[n] = measure(&s->list[i], turns);
+        if (isnan(values[n]))
+            continue;
+        groups += n == 0 || s->list[i].record != s->list[i - 1].record;
+        group[n++] = groups - 1;
+    }
+    struct scored all = { values, labels, n };
+    struct resampling how = { group, groups, ROUNDS, 0.95, 1 };
+    struct interval between = n ? stats_bootstrap(all, mean, NULL, &how) : (struct interval){ NAN, NAN };
+    json_t *o = json_pack("{s:o, s:o, s:o, s:i}", "mean", number(mean(all, NULL)), "low", number(between.low), "high",
+                          number(between.high), "n", n);
+    free(values);
+    free(labels);
+    free(group);
+    return o;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const int *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+static json_t *percentile_95(const struct simulation *s)
+{
+    int *turns = xmalloc((size_t)s->n * sizeof *turns + 1);
+
+    for (int i = 0; i < s->n; i++)
+        turns[i] = s->list[i].turns;
+    if (s->n)
+        qsort(turns, (size_t)s->n, sizeof *turns, compare_numbers);
+    json_t *o = s->n ? json_integer(turns[(s->n * 95 + 99) / 100 - 1]) : json_null();
+    free(turns);
+    return o;
+}
+
+/* Of the questions that were asked. */
+static json_t *useless_share(const struct simulation *s)
+{
+    double asked = 0, useless = 0;
+
+    for (int i = 0; i < s->n; i++) {
+        asked += s->list[i].turns;
+        useless += s->list[i].useless;
+    }
+    return number(asked > 0 ? useless / asked : NAN);
+}
+
+/* Whether the final confidence is the share of right outputs. */
+static json_t *calibration(const struct simulation *s)
+{
+    double *confidence = xmalloc((size_t)s->n * sizeof *confidence + 1);
+    uint8_t *right = xmalloc((size_t)s->n + 1);
+
+    for (int i = 0; i < s->n; i++) {
+        confidence[i] = fmin(1, s->list[i].confidence);
+        right[i] = s->list[i].right[s->list[i].turns];
+    }
+    struct scored all = { confidence, right, s->n };
+    struct reliability bins = stats_reliability(all);
+    json_t *list = json_array();
+    for (int b = 0; b < STATS_BINS; b++)
+        if (bins.n[b])
+            json_array_append_new(list, json_pack("{s:i, s:o, s:o}", "n", bins.n[b], "confidence",
+                                                  number(bins.confidence[b]), "right", number(bins.accuracy[b])));
+    json_t *o = json_pack("{s:o, s:o, s:o}", "ece", number(s->n ? stats_ece(&bins) : NAN), "brier",
+                          number(s->n ? stats_brier(all) : NAN), "bins", list);
+    free(confidence);
+    free(right);
+    return o;
+}
+
+json_t *simulation_metrics(const struct simulation *s, int max_turns)
+{
+    json_t *curve = json_array();
+
+    for (int k = 0; k <= max_turns; k++)
+        json_array_append_new(curve, mean_json(s, is_right, k));
+    return json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "dialogues", s->n,
+                     "gold_errors", s->gold_errors, "accuracy", curve, "area", mean_json(s, area, max_turns),
+                     "questions", mean_json(s, questions, 0), "questions_95", percentile_95(s), "coverage",
+                     mean_json(s, is_covered, 0), "handed_over", mean_json(s, is_handed_over, 0), "contradicted",
+                     mean_json(s, is_contradicted, 0), "useless", useless_share(s), "overhead",
+                     mean_json(s, overhead, 0), "regret", mean_json(s, regret, 0), "calibration", calibration(s));
+}
+
+void simulation_release(struct simulation *s)
+{
+    free(s->list);
+    *s = (struct simulation){ 0 };
+}
