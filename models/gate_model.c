@@ -71,18 +71,6 @@ static char *folder_of(const char *path)
     return dir;
 }
 
-static struct tokenizer *open_tokenizer(const char *dir, int vocab_size, struct error *err)
-{
-    struct tokenizer *t = tokenizer_open(dir, err);
-
-    if (!t || tokenizer_vocab_size(t) <= vocab_size)
-        return t;
-    error_set(err, EXIT_CODE_CHECKPOINT, "%s: the tokenizer has %d tokens, the model %d", dir, tokenizer_vocab_size(t),
-              vocab_size);
-    tokenizer_close(t);
-    return NULL;
-}
-
 static int load(struct gate_model *m, const struct hdf5_reader *r, struct device *device, struct error *err)
 {
     char *dir = folder_of(r->path);
@@ -93,7 +81,7 @@ static int load(struct gate_model *m, const struct hdf5_reader *r, struct device
     if (!meta || !(model = json_get_object(meta, "model", r->path, err)) ||
         gate_model_from_json(model, &spec, r->path, err))
         goto out;
-    struct tokenizer *tokenizer = open_tokenizer(dir, spec.config.bert.vocab_size, err);
+    struct tokenizer *tokenizer = tokenizer_open_encoder(dir, spec.config.bert.vocab_size, err);
     if (!tokenizer || gate_model_init(m, device, &spec.config, spec.dtype, spec.graph, false, tokenizer, err))
         goto out;
     m->threshold = spec.threshold;

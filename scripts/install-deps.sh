@@ -9,6 +9,7 @@ packages=(
     libsqlite3-dev   # schemas of SQLite files, execution
     libyaml-dev      # configuration files
     libutf8proc-dev  # Unicode decomposition for tokenizers
+    libpcre2-dev     # the regular expressions of byte-level tokenizers
     liblzma-dev      # corpora that come as .xz
     wordnet-base     # nouns and their synonyms, compiled in
     libopenblas-dev  # products on any CPU

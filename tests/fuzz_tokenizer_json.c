@@ -1,10 +1,29 @@
-/* A tokenizer.json, or else a vocab.txt, of any bytes: refused, or it encodes the bytes themselves within its bounds.
- */
+/* A tokenizer.json of either kind, or else a vocab.txt, of any bytes: refused, or it encodes the bytes themselves
+ * within its bounds. */
 #include "models/tokenizer/tokenizer_read.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Id by id, the same bytes come out. */
+static void decode_parts(const struct tokenizer *t, const struct ids *ids)
+{
+    struct tokenizer_stream s;
+    size_t length, n, at = 0;
+    char *whole = tokenizer_decode(t, ids->items, ids->count, TOKENIZER_SKIP_SPECIALS, &length);
+
+    tokenizer_stream_start(&s, t, TOKENIZER_SKIP_SPECIALS);
+    for (int64_t i = 0; i <= ids->count; i++) {
+        const char *part = i < ids->count ? tokenizer_stream_next(&s, ids->items[i], &n) : tokenizer_stream_end(&s, &n);
+        CHECK(at + n <= length && memcmp(part, whole + at, n) == 0, "part %lld differs", (long long)i);
+        at += n;
+    }
+    CHECK(at == length, "%zu bytes in parts, %zu as a whole", at, length);
+    tokenizer_stream_release(&s);
+    free(whole);
+}
 
 static void use(struct tokenizer *t, const char *text, size_t size)
 {
@@ -21,7 +40,8 @@ static void use(struct tokenizer *t, const char *text, size_t size)
         CHECK(spans.items[i].start < spans.items[i].end && spans.items[i].end <= (int64_t)size, "span %lld",
               (long long)i);
     }
-    free(tokenizer_decode(t, ids.items, ids.count, 0));
+    free(tokenizer_decode(t, ids.items, ids.count, 0, NULL));
+    decode_parts(t, &ids);
     ids_release(&ids);
     token_spans_release(&spans);
     tokenizer_close(t);

@@ -2,47 +2,13 @@
 #include "models/tokenizer/bert_normalizer.h"
 #include "models/tokenizer/tokenizer.h"
 #include "models/tokenizer/utf8.h"
-#include "tests/support/support.h"
+#include "tests/support/tokens.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define GOLD "tests/gold/"
-
-static struct tokenizer *open_gold(const char *name)
-{
-    char path[256];
-    struct error err = { 0 };
-    snprintf(path, sizeof path, GOLD "wordpiece/%s", name);
-    struct tokenizer *t = tokenizer_open(path, &err);
-    if (!t)
-        fail_msg("%s", err.text);
-    return t;
-}
-
-/* Hexadecimal digits as bytes; the caller frees. */
-static char *from_hex(const char *hex, size_t *length)
-{
-    char *bytes = xmalloc(strlen(hex) / 2 + 1);
-    *length = strlen(hex) / 2;
-    for (size_t i = 0; i < *length; i++) {
-        unsigned value;
-        assert_int_equal(sscanf(hex + 2 * i, "%2x", &value), 1);
-        bytes[i] = (char)value;
-    }
-    return bytes;
-}
-
-static void check_ids(const struct ids *ids, const json_t *wanted, const char *where)
-{
-    if (ids->count != (int64_t)json_array_size(wanted))
-        fail_msg("%s: %lld ids, wanted %zu", where, (long long)ids->count, json_array_size(wanted));
-    for (int64_t i = 0; i < ids->count; i++)
-        if (ids->items[i] != json_integer_value(json_array_get(wanted, (size_t)i)))
-            fail_msg("%s: id %lld is %d, wanted %lld", where, (long long)i, (int)ids->items[i],
-                     (long long)json_integer_value(json_array_get(wanted, (size_t)i)));
-}
 
 static void check_spans(const struct token_spans *spans, const json_t *wanted, const char *where)
 {
@@ -60,17 +26,17 @@ static void check_record(const struct tokenizer *t, const json_t *record, const 
     struct token_spans spans = { 0 };
     size_t length;
     unsigned flags = json_is_true(json_object_get(record, "specials")) ? TOKENIZER_MATCH_SPECIALS : 0;
-    char *text = from_hex(json_string_value(json_object_get(record, "hex")), &length);
+    char *text = test_from_hex(json_string_value(json_object_get(record, "hex")), &length);
 
     int64_t n = tokenizer_encode(t, text, length, flags, &ids, &spans);
     assert_int_equal(n, ids.count);
     tokenizer_encode(t, text, length, flags, &plain, NULL);
-    check_ids(&ids, json_object_get(record, "ids"), where);
-    check_ids(&plain, json_object_get(record, "ids"), where);
+    test_ids(&ids, json_object_get(record, "ids"), where);
+    test_ids(&plain, json_object_get(record, "ids"), where);
     assert_int_equal(spans.count, ids.count);
     if (json_object_get(record, "spans"))
         check_spans(&spans, json_object_get(record, "spans"), where);
-    char *decoded = tokenizer_decode(t, ids.items, ids.count, TOKENIZER_SKIP_SPECIALS);
+    char *decoded = tokenizer_decode(t, ids.items, ids.count, TOKENIZER_SKIP_SPECIALS, NULL);
     assert_string_equal(decoded, json_string_value(json_object_get(record, "decoded")));
     free(decoded);
     free(text);
@@ -81,7 +47,7 @@ static void check_record(const struct tokenizer *t, const json_t *record, const 
 
 static void test_gold(void **state)
 {
-    struct tokenizer *cased = open_gold("cased"), *uncased = open_gold("uncased");
+    struct tokenizer *cased = test_tokenizer("wordpiece/cased"), *uncased = test_tokenizer("wordpiece/uncased");
     struct error err = { 0 };
     struct json_reader *r = json_reader_open(GOLD "wordpiece.jsonl", &err);
     json_t *record;
@@ -162,7 +128,7 @@ static void test_every_code_point(void **state)
 static void test_specials_stay_text(void **state)
 {
     static const char text[] = "a [SEP] [CLS]";
-    struct tokenizer *t = open_gold("uncased");
+    struct tokenizer *t = test_tokenizer("wordpiece/uncased");
     struct ids ids = { 0 };
     (void)state;
 
@@ -181,7 +147,7 @@ static void test_specials_stay_text(void **state)
 
 static void test_vocabulary(void **state)
 {
-    struct tokenizer *t = open_gold("uncased");
+    struct tokenizer *t = test_tokenizer("wordpiece/uncased");
     (void)state;
 
     assert_string_equal(tokenizer_token(t, tokenizer_special(t, SPECIAL_MASK)), "[MASK]");
@@ -222,7 +188,7 @@ static void test_invalid_utf8(void **state)
 static void test_hostile_text(void **state)
 {
     enum { N = 1000000 };
-    struct tokenizer *t = open_gold("uncased");
+    struct tokenizer *t = test_tokenizer("wordpiece/uncased");
     struct ids ids = { 0 };
     char *text = xmalloc(6 * N);
     (void)state;
@@ -259,7 +225,7 @@ static void *encode_often(void *arg)
 
 static void test_threads(void **state)
 {
-    struct tokenizer *t = open_gold("uncased");
+    struct tokenizer *t = test_tokenizer("wordpiece/uncased");
     struct job jobs[4] = { { 0 } };
     pthread_t threads[4];
     (void)state;
@@ -303,7 +269,7 @@ static void test_learn(void **state)
     tokenizer_encode(a, "zyxq_7 Concerts!", 16, 0, &ids, NULL); /* nothing plain is unknown */
     for (int64_t i = 0; i < ids.count; i++)
         assert_int_not_equal(ids.items[i], tokenizer_special(a, SPECIAL_UNK));
-    char *text = tokenizer_decode(a, ids.items, ids.count, 0);
+    char *text = tokenizer_decode(a, ids.items, ids.count, 0, NULL);
     assert_string_equal(text, "zyxq _ 7 concerts!");
     free(text);
     ids_release(&ids);
@@ -335,7 +301,7 @@ static void test_learn_order(void **state)
 
 static void test_longest_word(void **state)
 {
-    struct tokenizer *t = open_gold("uncased");
+    struct tokenizer *t = test_tokenizer("wordpiece/uncased");
     struct ids ids = { 0 };
     char text[202];
     (void)state;

@@ -1,25 +1,12 @@
 #include "models/tokenizer/tokenizer.h"
-#include "tests/support/support.h"
+#include "tests/support/tokens.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define GOLD "tests/gold/"
-
 static const char sentence[] = "Zürich: how many students named Đorđe have 2,500.75 naïve cafés? [SEP] NEW2 你好";
-
-static struct tokenizer *open_gold(const char *name)
-{
-    char path[256];
-    struct error err = { 0 };
-    snprintf(path, sizeof path, GOLD "wordpiece/%s", name);
-    struct tokenizer *t = tokenizer_open(path, &err);
-    if (!t)
-        fail_msg("%s", err.text);
-    return t;
-}
 
 static void check_same(const char *dir, const struct tokenizer *wanted)
 {
@@ -43,13 +30,13 @@ static void check_same(const char *dir, const struct tokenizer *wanted)
 
 static void test_save(void **state)
 {
-    static const char *const models[] = { "cased", "uncased" };
+    static const char *const models[] = { "wordpiece/cased", "wordpiece/uncased" };
     (void)state;
 
     for (int i = 0; i < ARRAY_LEN(models); i++) {
         char *dir = test_dir_new();
         struct error err = { 0 };
-        struct tokenizer *t = open_gold(models[i]);
+        struct tokenizer *t = test_tokenizer(models[i]);
         assert_int_equal(tokenizer_save(t, dir, &err), 0);
         check_same(dir, t);
         assert_int_equal(unlink(test_file(dir, "tokenizer.json", NULL)), 0);
@@ -61,7 +48,7 @@ static void test_save(void **state)
 
 static void test_save_refused(void **state)
 {
-    struct tokenizer *t = open_gold("cased");
+    struct tokenizer *t = test_tokenizer("wordpiece/cased");
     struct error err = { 0 };
     char *dir = test_dir_new();
     (void)state;
@@ -87,31 +74,6 @@ static void test_save_learnt(void **state)
     test_dir_remove(dir);
 }
 
-/* The text with the first `from` in it replaced; the caller frees. */
-static char *replaced(const char *text, const char *from, const char *to)
-{
-    const char *at = strstr(text, from);
-    if (!at)
-        fail_msg("the good file does not hold %s", from);
-    size_t size = strlen(text) + strlen(to) + 1;
-    char *out = xmalloc(size);
-    snprintf(out, size, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
-    return out;
-}
-
-static void expect_refused(const char *dir, const char *what, const char *const *words)
-{
-    struct error err = { 0 };
-    struct tokenizer *t = tokenizer_open(dir, &err);
-    if (t)
-        fail_msg("accepted: %s", what);
-    if (err.code != EXIT_CODE_CHECKPOINT)
-        fail_msg("exit code %d for %s: %s", err.code, what, err.text);
-    for (; *words; words++)
-        if (!strstr(err.text, *words))
-            fail_msg("%s: \"%s\" does not say %s", what, err.text, *words);
-}
-
 static const char good_json[] =
     "{\"added_tokens\":[{\"id\":0,\"content\":\"[PAD]\",\"special\":true},{\"id\":7,\"content\":\"<x>\"}],"
     "\"normalizer\":{\"type\":\"BertNormalizer\",\"clean_text\":true,\"handle_chinese_chars\":true,"
@@ -125,7 +87,7 @@ static const char good_json[] =
 static void test_bad_json(void **state)
 {
     static const struct {
-        const char *from, *to, *words[4];
+        const char *from, *to, *words[5];
     } cases[] = {
         { "\"[UNK]\":1", "\"unk\":1", { "model", "unk_token", "[UNK]" } },
         { "\"[SEP]\":3", "\"[sep]\":3", { "sep_token", "[SEP]" } },
@@ -140,7 +102,7 @@ static void test_bad_json(void **state)
         { "\"b\":5", "\"\\u0000\":5", { "tokenizer.json", "line 1" } },
         { "\"vocab\":{", "\"vocab\":[{", { "tokenizer.json" } },
         { "\"vocab\":", "\"words\":", { "model", "vocab" } },
-        { "\"type\":\"WordPiece\",\"unk", "\"type\":\"BPE\",\"unk", { "model", "BPE", "WordPiece" } },
+        { "\"type\":\"WordPiece\",\"unk", "\"type\":\"Unigram\",\"unk", { "model", "Unigram", "WordPiece", "BPE" } },
         { "\"unk_token\":\"[UNK]\"", "\"unk_token\":7", { "model", "unk_token" } },
         { "per_word\":100", "per_word\":0", { "max_input_chars_per_word", "0" } },
         { "per_word\":100", "per_word\":1000000000", { "max_input_chars_per_word", "1000000000" } },
@@ -171,9 +133,9 @@ static void test_bad_json(void **state)
         fail_msg("%s", err.text);
     tokenizer_close(t);
     for (int i = 0; i < ARRAY_LEN(cases); i++) {
-        char *bad = replaced(good_json, cases[i].from, cases[i].to);
+        char *bad = test_replaced(good_json, cases[i].from, cases[i].to);
         test_file(dir, "tokenizer.json", bad);
-        expect_refused(dir, cases[i].to, cases[i].words);
+        test_refused(dir, cases[i].to, cases[i].words);
         free(bad);
     }
     test_dir_remove(dir);
@@ -190,7 +152,7 @@ static void test_truncated_json(void **state)
         memcpy(cut, good_json, n);
         cut[n] = '\0';
         test_file(dir, "tokenizer.json", cut);
-        expect_refused(dir, "a cut file", words);
+        test_refused(dir, "a cut file", words);
     }
     test_dir_remove(dir);
 }
@@ -232,7 +194,7 @@ static void test_bad_lines(void **state)
             test_file(dir, "tokenizer_config.json", cases[i].config);
         if (cases[i].specials)
             test_file(dir, "special_tokens_map.json", cases[i].specials);
-        expect_refused(dir, cases[i].words[0], cases[i].words);
+        test_refused(dir, cases[i].words[0], cases[i].words);
         test_dir_remove(dir);
     }
 }
@@ -245,7 +207,7 @@ static void test_long_line(void **state)
 
     memset(text, 'a', 1999);
     test_file(dir, "vocab.txt", text);
-    expect_refused(dir, "a long line", words);
+    test_refused(dir, "a long line", words);
     free(text);
     test_dir_remove(dir);
 }

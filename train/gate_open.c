@@ -111,15 +111,8 @@ static struct tokenizer *pretrained_encoder(const char *dir, struct bert_config 
                   config.bert.type_vocab_size);
         return NULL;
     }
-    struct tokenizer *tokenizer = tokenizer_open(dir, err);
-    if (tokenizer && tokenizer_vocab_size(tokenizer) > config.bert.vocab_size) {
-        error_set(err, EXIT_CODE_CHECKPOINT, "%s: the tokenizer has %d tokens, config.json only %d", dir,
-                  tokenizer_vocab_size(tokenizer), config.bert.vocab_size);
-        tokenizer_close(tokenizer);
-        return NULL;
-    }
     *bert = config.bert;
-    return tokenizer;
+    return tokenizer_open_encoder(dir, config.bert.vocab_size, err);
 }
 
 static void plan_stages(struct trainer *t)

@@ -37,31 +37,12 @@ void bert_normalizer_prepare(struct bert_normalizer *n)
     }
 }
 
-static void reserve(struct normal_text *t, int64_t more)
-{
-    if (t->cap - t->length >= more)
-        return;
-    t->cap = (t->length + more) * 3 / 2 + 64;
-    t->text = xrealloc(t->text, (size_t)t->cap);
-    if (t->track)
-        t->origin = xrealloc(t->origin, (size_t)t->cap * sizeof *t->origin);
-}
-
-static void put(struct normal_text *t, uint32_t cp, struct token_span from)
-{
-    reserve(t, 4);
-    int n = utf8_write(t->text + t->length, cp);
-    for (int i = 0; t->track && i < n; i++)
-        t->origin[t->length + i] = from;
-    t->length += n;
-}
-
 static void put_lower(struct normalizer_run *r, uint32_t cp, struct token_span from)
 {
     uint32_t lower[2] = { cp };
     int n = r->n->lowercase ? char_lower(lower, cp) : 1;
     for (int i = 0; i < n; i++)
-        put(r->out, lower[i], from);
+        normal_text_put(r->out, lower[i], from);
 }
 
 /* Puts the waiting characters by rising class, those of one class in the order they came. */
@@ -111,7 +92,7 @@ static void put_character(struct normalizer_run *r, uint32_t cp)
         parts[0] = cp = ' ';
     if (chinese) {
         flush(r);
-        put(r->out, ' ', r->from);
+        normal_text_put(r->out, ' ', r->from);
     }
     if (bert_normalizer_strips(r->n)) {
         int n = char_decompose(parts, cp);
@@ -122,7 +103,7 @@ static void put_character(struct normalizer_run *r, uint32_t cp)
     }
     if (chinese) {
         flush(r);
-        put(r->out, ' ', r->from);
+        normal_text_put(r->out, ' ', r->from);
     }
 }
 
@@ -155,7 +136,7 @@ void bert_normalize(const struct bert_normalizer *n, const char *text, int64_t s
     for (int64_t at = start; at < end;) {
         if (!(text[at] & 0x80)) {
             flush(&r);
-            reserve(out, end - at);
+            normal_text_reserve(out, end - at);
             at = put_ascii(&r, text, at, end);
             continue;
         }
@@ -166,15 +147,8 @@ void bert_normalize(const struct bert_normalizer *n, const char *text, int64_t s
     }
     flush(&r);
     free(r.waiting);
-    reserve(out, 1);
+    normal_text_reserve(out, 1);
     out->text[out->length] = '\0';
-}
-
-void normal_text_release(struct normal_text *t)
-{
-    free(t->text);
-    free(t->origin);
-    *t = (struct normal_text){ 0 };
 }
 
 /* What ends words: CHAR_WHITE, CHAR_PUNCTUATION or 0, and the bytes of the character. */

@@ -5,7 +5,7 @@
 #ifndef MODELS_TOKENIZER_BERT_NORMALIZER_H
 #define MODELS_TOKENIZER_BERT_NORMALIZER_H
 
-#include "models/tokenizer/tokenizer.h"
+#include "models/tokenizer/normal_text.h"
 
 enum accents { ACCENTS_AS_CASE, ACCENTS_KEEP, ACCENTS_STRIP }; /* strip_accents: null, false, true */
 
@@ -15,22 +15,12 @@ struct bert_normalizer {
     int16_t ascii[128]; /* what becomes of an ASCII character, -1 when it is dropped; set by bert_normalizer_prepare */
 };
 
-/* Normalised text, valid UTF-8 always and a zero byte behind, and where each of its bytes came from (NULL unless
- * track). */
-struct normal_text {
-    char *text;
-    struct token_span *origin;
-    int64_t length, cap;
-    bool track;
-};
-
 void bert_normalizer_prepare(struct bert_normalizer *n);
 bool bert_normalizer_strips(const struct bert_normalizer *n);
 
 /* Replaces out with the normalised bytes [start, end) of text; origins count from the start of text. */
 void bert_normalize(const struct bert_normalizer *n, const char *text, int64_t start, int64_t end,
                     struct normal_text *out);
-void normal_text_release(struct normal_text *t);
 
 /* The next word or punctuation character of text [*at, end): its bytes [*at, *stop).  False when only white space is
  * left. */

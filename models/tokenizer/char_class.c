@@ -56,6 +56,15 @@ int char_combining_class(uint32_t cp)
     return utf8proc_get_property((utf8proc_int32_t)cp)->combining_class;
 }
 
+uint32_t char_compose(uint32_t a, uint32_t b)
+{
+    utf8proc_int32_t pair[2] = { (utf8proc_int32_t)a, (utf8proc_int32_t)b };
+
+    if (utf8proc_normalize_utf32(pair, 2, UTF8PROC_COMPOSE | UTF8PROC_STABLE) != 1)
+        return 0;
+    return decomposes_too_late((uint32_t)pair[0]) ? 0 : (uint32_t)pair[0];
+}
+
 /* Case pairs of Unicode 15 to 17, which older utf8proc do not know.  bits holds the distance. */
 static const struct char_range late_capitals[] = {
     { 0x1C89, 0x1C89, 1 },      { 0xA7CB, 0xA7CB, 0x264u - 0xA7CBu },

@@ -36,6 +36,8 @@ enum { CHAR_MAX_DECOMPOSED = 4 };
 /* Canonical decomposition (NFD) of one code point.  Returns how many came out, 1 or more. */
 int char_decompose(uint32_t out[CHAR_MAX_DECOMPOSED], uint32_t cp);
 int char_combining_class(uint32_t cp);
+/* Canonical composition of two code points; 0 when they have none. */
+uint32_t char_compose(uint32_t a, uint32_t b);
 
 /* Lower case, without regard to context.  Returns how many code points came out, 1 or 2. */
 int char_lower(uint32_t out[2], uint32_t cp);

@@ -1,11 +1,12 @@
+#include "models/tokenizer/nfc.h"
 #include "models/tokenizer/tokenizer_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-const char *const special_token_fields[SPECIAL_COUNT] = { "cls_token", "sep_token", "pad_token", "unk_token",
-                                                          "mask_token" };
-const char *const special_token_texts[SPECIAL_COUNT] = { "[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]" };
+const char *const special_token_fields[SPECIAL_COUNT] = { "cls_token",  "sep_token", "pad_token", "unk_token",
+                                                          "mask_token", "bos_token", "eos_token" };
+const char *const special_token_texts[SPECIAL_COUNT] = { "[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]", NULL, NULL };
 
 void ids_push(struct ids *ids, int32_t id)
 {
@@ -43,6 +44,8 @@ void tokenizer_close(struct tokenizer *t)
         return;
     vocab_release(&t->vocab);
     wordpiece_release(&t->wordpiece);
+    bpe_release(&t->byte_level.bpe);
+    regex_close(t->byte_level.split);
     added_set_release(&t->raw);
     added_set_release(&t->normalized);
     free(t->added);
@@ -60,6 +63,8 @@ int tokenizer_end_model(struct tokenizer *t, const char *unk, struct error *err)
     t->added_of = xmalloc((size_t)slots * sizeof *t->added_of);
     for (int32_t i = 0; i < slots; i++)
         t->added_of[i] = -1;
+    if (t->kind == TOKENIZER_BYTE_LEVEL)
+        return bpe_tokens(&t->byte_level.bpe, &t->vocab, n, err);
     if (wordpiece_prepare(&t->wordpiece, &t->vocab, n, err))
         return -1;
     t->wordpiece.unk = tokenizer_id(t, unk);
@@ -95,6 +100,15 @@ const struct added_token *tokenizer_added(const struct tokenizer *t, int32_t id)
     return t->added_of[id] >= 0 ? t->added + t->added_of[id] : NULL;
 }
 
+void tokenizer_normalize(const struct tokenizer *t, const char *text, int64_t start, int64_t end,
+                         struct normal_text *out)
+{
+    if (t->kind == TOKENIZER_BYTE_LEVEL)
+        nfc_normalize(t->byte_level.nfc, text, start, end, out);
+    else
+        bert_normalize(&t->normalizer, text, start, end, out);
+}
+
 /* A token that is matched against normalised text is matched by its own normalised text. */
 static int enter_added(struct tokenizer *t, struct normal_text *buffer, const struct added_token *a, struct error *err)
 {
@@ -105,7 +119,7 @@ static int enter_added(struct tokenizer *t, struct normal_text *buffer, const st
         added_set_add(&t->raw, text, length, a);
         return 0;
     }
-    bert_normalize(&t->normalizer, text, 0, length, buffer);
+    tokenizer_normalize(t, text, 0, length, buffer);
     if (buffer->length == 0)
         return error_set(err, EXIT_CODE_CHECKPOINT, "added token %d \"%s\" is empty when normalized", (int)a->id, text);
     added_set_add(&t->normalized, buffer->text, buffer->length, a);
@@ -130,6 +144,7 @@ struct encoder {
     const struct tokenizer *t;
     bool specials;
     struct normal_text text; /* of the piece being worked on */
+    struct bpe_work work;
     struct ids *out;
     struct token_spans *spans;
 };
@@ -173,19 +188,51 @@ static void encode_words(struct encoder *e, int64_t at, int64_t end)
     }
 }
 
+static void encode_bytes(struct encoder *e, int64_t at, int64_t end)
+{
+    const struct byte_level *b = &e->t->byte_level;
+    struct bpe_work *w = &e->work;
+    struct regex_walk walk;
+
+    regex_walk_start(&walk, b->split, e->text.text, at, end);
+    for (int64_t start, stop; regex_walk_next(&walk, &start, &stop);) {
+        bpe_split(&b->bpe, &e->t->vocab, w, e->text.text + start, stop - start);
+        for (int64_t i = 0, from = 0; i < w->count; from = w->pieces[i++].end)
+            push_normal(e, w->pieces[i].id, start + from, start + w->pieces[i].end);
+    }
+    regex_walk_end(&walk);
+}
+
+static void encode_text(struct encoder *e, int64_t at, int64_t end)
+{
+    if (e->t->kind == TOKENIZER_BYTE_LEVEL)
+        encode_bytes(e, at, end);
+    else
+        encode_words(e, at, end);
+}
+
+/* The next added token that is looked for at all. */
+static bool find_added(const struct encoder *e, const struct added_set *s, const char *text, int64_t from, int64_t end,
+                       struct added_match *m)
+{
+    if (e->t->kind == TOKENIZER_BYTE_LEVEL && !e->specials)
+        return false;
+    return added_set_find(s, text, 0, from, end, e->specials, m);
+}
+
 /* Normalises bytes [start, end) of the raw text and encodes them. */
 static void encode_piece(struct encoder *e, const char *raw, int64_t start, int64_t end)
 {
     struct added_match m;
     int64_t at = 0;
 
-    bert_normalize(&e->t->normalizer, raw, start, end, &e->text);
-    while (added_set_find(&e->t->normalized, e->text.text, 0, at, e->text.length, e->specials, &m)) {
-        encode_words(e, at, m.start);
+    tokenizer_normalize(e->t, raw, start, end, &e->text);
+    while (find_added(e, &e->t->normalized, e->text.text, at, e->text.length, &m)) {
+        encode_text(e, at, m.start);
         push_normal(e, m.id, m.start, m.end);
         at = m.end;
     }
-    encode_words(e, at, e->text.length);
+    encode_text(e, at, e->text.length);
 }
 
 int64_t tokenizer_encode(const struct tokenizer *t, const char *text, size_t length, unsigned flags, struct ids *out,
@@ -196,13 +243,14 @@ int64_t tokenizer_encode(const struct tokenizer *t, const char *text, size_t len
     struct added_match m;
 
     e.text.track = spans != NULL;
-    while (added_set_find(&t->raw, text, 0, at, end, e.specials, &m)) {
+    while (find_added(&e, &t->raw, text, at, end, &m)) {
         encode_piece(&e, text, at, m.start);
         push(&e, m.id, m.start, m.end);
         at = m.end;
     }
     encode_piece(&e, text, at, end);
     normal_text_release(&e.text);
+    bpe_work_release(&e.work);
     return out->count - before;
 }
 
@@ -218,10 +266,9 @@ const char *tokenizer_token(const struct tokenizer *t, int32_t id)
 
 int32_t tokenizer_id(const struct tokenizer *t, const char *token)
 {
-    uint64_t hash = piece_hash_start();
-    for (const char *c = token; *c; c++)
-        hash = piece_hash_add(hash, *c);
-    int32_t id = piece_table_find(&t->wordpiece.first, &t->vocab, token, (int64_t)strlen(token), hash);
+    const struct piece_table *tokens =
+        t->kind == TOKENIZER_BYTE_LEVEL ? &t->byte_level.bpe.tokens : &t->wordpiece.first;
+    int32_t id = piece_table_find_text(tokens, &t->vocab, token, (int64_t)strlen(token));
     for (int32_t i = t->model_tokens; id < 0 && i < t->vocab.count; i++)
         if (strcmp(vocab_text(&t->vocab, i), token) == 0)
             id = i;

@@ -1,10 +1,12 @@
 /*
  * tokenizer.h - text into token ids and back, exactly as Hugging Face's tokenizers do it.
  *
- * One opaque handle per vocabulary; what kind of model it holds (WordPiece today) is the handle's own business.  A
- * handle never changes after it was opened, so any number of threads may encode with it at once.  The text of a
- * question is a stranger's: names of special tokens in it ("[SEP]") stay text unless TOKENIZER_MATCH_SPECIALS asks for
- * Hugging Face's behaviour.  The special tokens around a sequence are the caller's to add, by id.
+ * One opaque handle per vocabulary; what kind of model it holds, WordPiece (BERT) or byte-level BPE (Llama 3, Qwen 2
+ * and 3), is the handle's own business.  A handle never changes after it was opened, so any number of threads may
+ * encode with it at once.  The text of a question is a stranger's: names of special tokens in it ("[SEP]") stay text
+ * unless TOKENIZER_MATCH_SPECIALS asks for Hugging Face's behaviour; with byte-level BPE, whose added tokens all steer
+ * the model ("<tool_call>"), that goes for added tokens which are not called special too.  The special tokens around a
+ * sequence are the caller's to add, by id.
  *
  * Text is UTF-8.  Bytes that are not valid UTF-8 become U+FFFD, one for each longest invalid part (Python's
  * errors="replace"); a normaliser that cleans text, as BERT's does, then drops them.
@@ -34,19 +36,31 @@ void ids_push(struct ids *ids, int32_t id);
 void ids_release(struct ids *ids);
 void token_spans_release(struct token_spans *spans);
 
-enum special_token { SPECIAL_CLS, SPECIAL_SEP, SPECIAL_PAD, SPECIAL_UNK, SPECIAL_MASK, SPECIAL_COUNT };
+enum special_token {
+    SPECIAL_CLS,
+    SPECIAL_SEP,
+    SPECIAL_PAD,
+    SPECIAL_UNK,
+    SPECIAL_MASK,
+    SPECIAL_BOS,
+    SPECIAL_EOS,
+    SPECIAL_COUNT
+};
 
 enum tokenizer_flags {
     TOKENIZER_MATCH_SPECIALS = 1, /* encode: special tokens named in the text become their ids */
-    TOKENIZER_SKIP_SPECIALS = 1   /* decode: leave special tokens out */
+    TOKENIZER_SKIP_SPECIALS = 1,  /* decode: leave special tokens out */
+    TOKENIZER_EXACT_BYTES = 2     /* decode: bytes that are not UTF-8 stay as they are */
 };
 
 struct tokenizer;
 
-/* Opens a model folder: tokenizer.json, or else vocab.txt; tokenizer_config.json and special_tokens_map.json are
- * optional beside either, and what the former says of case, accents and Chinese characters wins, as in transformers.
- * Truncation and padding settings are ignored.  NULL with EXIT_CODE_CHECKPOINT. */
+/* Opens a model folder: tokenizer.json, which says of what kind it is, or else vocab.txt; tokenizer_config.json and
+ * special_tokens_map.json are optional beside either, and what the former says of case, accents and Chinese characters
+ * wins, as in transformers. Truncation and padding settings are ignored.  NULL with EXIT_CODE_CHECKPOINT. */
 struct tokenizer *tokenizer_open(const char *dir, struct error *err);
+/* The same for an encoder of `rows` embeddings, which needs CLS, SEP, PAD and UNK and no id beyond its rows. */
+struct tokenizer *tokenizer_open_encoder(const char *dir, int rows, struct error *err);
 void tokenizer_close(struct tokenizer *t);
 
 /* Learns an uncased WordPiece vocabulary of at most vocab_size tokens from n texts.  The same texts in the same order
@@ -60,9 +74,28 @@ struct tokenizer *tokenizer_from_words(const char *const *texts, int64_t n, int3
 int64_t tokenizer_encode(const struct tokenizer *t, const char *text, size_t length, unsigned flags, struct ids *out,
                          struct token_spans *spans);
 
-/* The text of the ids, pieces joined and blanks before punctuation tidied as the decoder of tokenizer.json says.  Ids
- * outside the vocabulary are left out.  The caller frees. */
-char *tokenizer_decode(const struct tokenizer *t, const int32_t *ids, int64_t n, unsigned flags);
+/* The text of the ids, joined as the decoder of tokenizer.json says; bytes that make no UTF-8 become U+FFFD unless
+ * TOKENIZER_EXACT_BYTES.  Ids outside the vocabulary are left out.  A zero byte stands behind, *length (may be NULL)
+ * counts those within.  The caller frees. */
+char *tokenizer_decode(const struct tokenizer *t, const int32_t *ids, int64_t n, unsigned flags, size_t *length);
+
+/* Decoding id by id, as a model makes them: the parts one after the other are what tokenizer_decode gives.  A character
+ * whose bytes have not all come is held back. */
+struct tokenizer_stream {
+    const struct tokenizer *t;
+    unsigned flags;
+    int64_t shown; /* tokens so far */
+    struct bytes {
+        char *items;
+        size_t count, cap;
+    } held, text;
+};
+void tokenizer_stream_start(struct tokenizer_stream *s, const struct tokenizer *t, unsigned flags);
+/* The text that id makes known, *length bytes and a zero behind them, good until the next call. */
+const char *tokenizer_stream_next(struct tokenizer_stream *s, int32_t id, size_t *length);
+/* The same when no more ids come: what was held back. */
+const char *tokenizer_stream_end(struct tokenizer_stream *s, size_t *length);
+void tokenizer_stream_release(struct tokenizer_stream *s);
 
 /* Every id is below this. */
 int32_t tokenizer_vocab_size(const struct tokenizer *t);
@@ -70,11 +103,11 @@ int32_t tokenizer_vocab_size(const struct tokenizer *t);
 const char *tokenizer_token(const struct tokenizer *t, int32_t id);
 /* -1 when there is no such token. */
 int32_t tokenizer_id(const struct tokenizer *t, const char *token);
-/* CLS, SEP, PAD and UNK are always there; MASK may be -1. */
+/* -1 when there is none.  WordPiece always has CLS, SEP, PAD and UNK; byte-level BPE has what the folder names. */
 int32_t tokenizer_special(const struct tokenizer *t, enum special_token which);
 
-/* Writes tokenizer.json, vocab.txt, tokenizer_config.json and special_tokens_map.json into dir, which is made when it
- * is missing; transformers opens the folder with identical results. */
+/* WordPiece only.  Writes tokenizer.json, vocab.txt, tokenizer_config.json and special_tokens_map.json into dir, which
+ * is made when it is missing; transformers opens the folder with identical results. */
 int tokenizer_save(const struct tokenizer *t, const char *dir, struct error *err);
 
 #endif

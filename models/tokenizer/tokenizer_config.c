@@ -36,6 +36,18 @@ int tokenizer_read_added(struct tokenizer *t, const json_t *o, int64_t id, const
     return tokenizer_add_token(t, text, &a, err) ? error_prefix(err, "%s", where) : 0;
 }
 
+/* The one setting of tokenizer_config.json that changes what a byte-level tokenizer does. */
+static int read_byte_level_config(const struct tokenizer_folder *f, struct error *err)
+{
+    bool prefix = false;
+
+    if (tokenizer_read_bool(f->config, "add_prefix_space", &prefix, f->config_file, err) < 0)
+        return -1;
+    if (prefix)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: add_prefix_space is true, wanted false", f->config_file);
+    return 0;
+}
+
 int tokenizer_read_config(struct tokenizer *t, const struct tokenizer_folder *f, struct error *err)
 {
     struct bert_normalizer old = t->normalizer, *n = &t->normalizer;
@@ -43,6 +55,8 @@ int tokenizer_read_config(struct tokenizer *t, const struct tokenizer_folder *f,
 
     if (!f->config)
         return 0;
+    if (t->kind == TOKENIZER_BYTE_LEVEL)
+        return read_byte_level_config(f, err);
     if (tokenizer_read_bool(f->config, "do_lower_case", &n->lowercase, where, err) < 0 ||
         tokenizer_read_bool(f->config, "tokenize_chinese_chars", &n->chinese, where, err) < 0 ||
         (json_object_get(f->config, "strip_accents") && tokenizer_read_accents(f->config, &n->accents, where, err)))
@@ -99,15 +113,19 @@ int tokenizer_special_text(const struct tokenizer_folder *f, enum special_token 
 
 int tokenizer_find_specials(struct tokenizer *t, const struct tokenizer_folder *f, struct error *err)
 {
-    for (int i = 0; i < SPECIAL_COUNT; i++) {
+    bool wordpiece = t->kind == TOKENIZER_WORDPIECE;
+
+    for (int i = 0; i < (wordpiece ? SPECIAL_BOS : SPECIAL_COUNT); i++) {
         const char *text;
         if (tokenizer_special_text(f, (enum special_token)i, &text, err))
             return -1;
+        if (!text && !wordpiece)
+            continue;
         if (!text)
             text = i == SPECIAL_UNK ? tokenizer_token(t, t->wordpiece.unk) : special_token_texts[i];
         int32_t id = t->special[i] = tokenizer_id(t, text);
         struct added_token added = { .id = id, .special = true };
-        if (id < 0 && i != SPECIAL_MASK)
+        if (id < 0 && (i != SPECIAL_MASK || !wordpiece))
             return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s \"%.80s\" is not in the vocabulary", f->dir,
                              special_token_fields[i], text);
         if (id >= 0 && !tokenizer_added(t, id) && tokenizer_add_token(t, text, &added, err))

@@ -110,6 +110,21 @@ static struct tokenizer *open_lines(const struct tokenizer_folder *f, struct err
     return t;
 }
 
+struct tokenizer *tokenizer_open_encoder(const char *dir, int rows, struct error *err)
+{
+    struct tokenizer *t = tokenizer_open(dir, err);
+    int rc = t ? 0 : -1;
+
+    for (int i = SPECIAL_CLS; i <= SPECIAL_UNK && rc == 0; i++)
+        if (t->special[i] < 0)
+            rc = error_set(err, EXIT_CODE_CHECKPOINT, "%s: the tokenizer has no %s, which an encoder needs", dir,
+                           special_token_fields[i]);
+    if (rc == 0 && t->vocab.count > rows)
+        rc = error_set(err, EXIT_CODE_CHECKPOINT, "%s: the tokenizer has %d tokens, the model %d", dir,
+                       (int)t->vocab.count, rows);
+    return tokenizer_opened(t, rc, err);
+}
+
 struct tokenizer *tokenizer_open(const char *dir, struct error *err)
 {
     struct tokenizer_folder f = { .dir = dir };

@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The object `field` of root, which must be of one type. */
-static json_t *typed_object(const json_t *root, const char *field, const char *type, const char *where,
-                            struct error *err)
+json_t *tokenizer_read_typed(const json_t *root, const char *field, const char *type, const char *where,
+                             struct error *err)
 {
     char inside[TOKENIZER_MAX_WHERE];
     json_t *o = json_get_object(root, field, where, err);
@@ -25,7 +24,7 @@ static int read_normalizer(struct tokenizer *t, const json_t *root, const char *
 {
     char inside[TOKENIZER_MAX_WHERE];
     struct bert_normalizer *n = &t->normalizer;
-    const json_t *o = typed_object(root, "normalizer", "BertNormalizer", where, err);
+    const json_t *o = tokenizer_read_typed(root, "normalizer", "BertNormalizer", where, err);
 
     snprintf(inside, sizeof inside, "%s: normalizer", where);
     if (!o || json_get_bool(o, "clean_text", &n->clean_text, inside, err) ||
@@ -33,7 +32,7 @@ static int read_normalizer(struct tokenizer *t, const json_t *root, const char *
         json_get_bool(o, "lowercase", &n->lowercase, inside, err) ||
         tokenizer_read_accents(o, &n->accents, inside, err))
         return -1;
-    return typed_object(root, "pre_tokenizer", "BertPreTokenizer", where, err) ? 0 : -1;
+    return tokenizer_read_typed(root, "pre_tokenizer", "BertPreTokenizer", where, err) ? 0 : -1;
 }
 
 static int read_decoder(struct tokenizer *t, const json_t *root, const char *where, struct error *err)
@@ -42,7 +41,7 @@ static int read_decoder(struct tokenizer *t, const json_t *root, const char *whe
 
     if (!json_object_get(root, "decoder") || json_is_null(json_object_get(root, "decoder")))
         return 0;
-    const json_t *o = typed_object(root, "decoder", "WordPiece", where, err);
+    const json_t *o = tokenizer_read_typed(root, "decoder", "WordPiece", where, err);
     snprintf(inside, sizeof inside, "%s: decoder", where);
     return o ? json_get_bool(o, "cleanup", &t->cleanup, inside, err) : -1;
 }
@@ -68,7 +67,7 @@ static int order_vocab(const char **texts, json_t *vocab, int64_t n, const char 
     return 0;
 }
 
-static int read_vocab(struct tokenizer *t, const json_t *model, const char *where, struct error *err)
+int tokenizer_read_vocab(struct tokenizer *t, const json_t *model, const char *where, struct error *err)
 {
     json_t *vocab = json_get_object(model, "vocab", where, err);
     int64_t n = vocab ? (int64_t)json_object_size(vocab) : 0;
@@ -90,14 +89,14 @@ static int read_vocab(struct tokenizer *t, const json_t *model, const char *wher
 static int read_model(struct tokenizer *t, const json_t *root, const char *where, struct error *err)
 {
     char inside[TOKENIZER_MAX_WHERE];
-    const json_t *model = typed_object(root, "model", "WordPiece", where, err);
+    const json_t *model = tokenizer_read_typed(root, "model", "WordPiece", where, err);
     int64_t max_chars = 0;
 
     snprintf(inside, sizeof inside, "%s: model", where);
     const char *unk = model ? json_get_string(model, "unk_token", inside, err) : NULL;
     const char *prefix = unk ? json_get_string(model, "continuing_subword_prefix", inside, err) : NULL;
     if (!prefix || json_get_int(model, "max_input_chars_per_word", 1, WORDPIECE_MAX_CHARS, &max_chars, inside, err) ||
-        read_vocab(t, model, inside, err))
+        tokenizer_read_vocab(t, model, inside, err))
         return -1;
     if (strlen(prefix) > WORDPIECE_MAX_PREFIX)
         return error_set(err, EXIT_CODE_CHECKPOINT,
@@ -108,7 +107,7 @@ static int read_model(struct tokenizer *t, const json_t *root, const char *where
     return tokenizer_end_model(t, unk, err) ? error_prefix(err, "%s", inside) : 0;
 }
 
-static int read_added_list(struct tokenizer *t, const json_t *root, const char *where, struct error *err)
+int tokenizer_read_added_list(struct tokenizer *t, const json_t *root, const char *where, struct error *err)
 {
     char inside[TOKENIZER_MAX_WHERE];
     const json_t *list = json_object_get(root, "added_tokens"), *o;
@@ -159,20 +158,40 @@ static int check_template(const struct tokenizer *t, const json_t *root, struct 
     return 0;
 }
 
+static int read_word_piece(struct tokenizer *t, const json_t *root, const char *where, struct error *err)
+{
+    return read_normalizer(t, root, where, err) || read_decoder(t, root, where, err) || read_model(t, root, where, err)
+               ? -1
+               : 0;
+}
+
+static int read_kind(struct tokenizer *t, const json_t *root, const char *where, struct error *err)
+{
+    const char *type = json_string_value(json_object_get(json_object_get(root, "model"), "type"));
+
+    if (type && strcmp(type, "BPE") == 0) {
+        t->kind = TOKENIZER_BYTE_LEVEL;
+        return tokenizer_read_byte_level(t, root, where, err);
+    }
+    if (type && strcmp(type, "WordPiece") != 0)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: model: type is \"%.80s\", wanted \"WordPiece\" or \"BPE\"",
+                         where, type);
+    return read_word_piece(t, root, where, err);
+}
+
 struct tokenizer *tokenizer_from_json(const json_t *root, const struct tokenizer_folder *f, struct error *err)
 {
     struct tokenizer *t = tokenizer_new();
     char file[TOKENIZER_MAX_PATH];
 
     snprintf(file, sizeof file, "%s/tokenizer.json", f->dir);
-    int rc = read_normalizer(t, root, file, err) || read_decoder(t, root, file, err) ||
-             read_model(t, root, file, err) || read_added_list(t, root, file, err);
+    int rc = read_kind(t, root, file, err) || tokenizer_read_added_list(t, root, file, err);
     int changed = rc ? 0 : tokenizer_read_config(t, f, err);
     if (changed > 0)
         log_warn("%s: case, accents or Chinese characters are not those of tokenizer.json; obeyed", f->config_file);
     if (rc || changed < 0 || tokenizer_find_specials(t, f, err))
         return tokenizer_opened(t, -1, err);
-    if (check_template(t, root, err) || tokenizer_prepare(t, err))
+    if ((t->kind == TOKENIZER_WORDPIECE && check_template(t, root, err)) || tokenizer_prepare(t, err))
         rc = error_prefix(err, "%s", file);
     return tokenizer_opened(t, rc, err);
 }

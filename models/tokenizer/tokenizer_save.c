@@ -173,6 +173,7 @@ static int write_lines(const struct tokenizer *t, const char *dir, struct error 
 
 int tokenizer_save(const struct tokenizer *t, const char *dir, struct error *err)
 {
+    CHECK(t->kind == TOKENIZER_WORDPIECE, "%s: a byte-level tokenizer is copied, not saved", dir);
     if (make_dirs(dir, err) || write_lines(t, dir, err) ||
         write_json(dir, "special_tokens_map.json", specials_json(t), err) ||
         write_json(dir, "tokenizer_config.json", config_json(t), err))

@@ -32,6 +32,16 @@ static inline int utf8_read(const char *text, int64_t n, uint32_t *cp, bool *val
     return i;
 }
 
+/* Are these n bytes the start of a valid character whose other bytes are still to come? */
+static inline bool utf8_is_cut(const char *text, int64_t n)
+{
+    unsigned char lead = (unsigned char)*text;
+    int whole = lead >= 0xC2 && lead < 0xE0 ? 2 : (lead & 0xF0) == 0xE0 ? 3 : lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
+    uint32_t cp;
+    bool valid;
+    return n < whole && utf8_read(text, n, &cp, &valid) == n;
+}
+
 /* Writes a code point (no surrogate) and returns its bytes, 1 to 4. */
 static inline int utf8_write(char *out, uint32_t cp)
 {

@@ -102,6 +102,14 @@ int32_t piece_table_find(const struct piece_table *t, const struct vocab *v, con
     }
 }
 
+int32_t piece_table_find_text(const struct piece_table *t, const struct vocab *v, const char *key, int64_t length)
+{
+    uint64_t hash = piece_hash_start();
+    for (int64_t i = 0; i < length; i++)
+        hash = piece_hash_add(hash, key[i]);
+    return piece_table_find(t, v, key, length, hash);
+}
+
 void piece_table_release(struct piece_table *t)
 {
     free(t->slots);

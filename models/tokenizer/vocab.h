@@ -21,6 +21,12 @@ struct vocab {
     size_t used, cap_texts;
 };
 
+/* A token and the byte of the word it ends at. */
+struct piece {
+    int32_t id;
+    int64_t end;
+};
+
 /* Appends a token.  -1 with EXIT_CODE_CHECKPOINT when it is too long or holds a line break, or when the
  * vocabulary is full. */
 int vocab_add(struct vocab *v, const char *text, struct error *err);
@@ -64,6 +70,8 @@ int piece_table_build(struct piece_table *t, const struct vocab *v, int32_t n, c
 /* The token whose key is these bytes, hash being their piece_hash; -1 when there is none. */
 int32_t piece_table_find(const struct piece_table *t, const struct vocab *v, const char *key, int64_t length,
                          uint64_t hash);
+/* The same for a key of which no hash is known. */
+int32_t piece_table_find_text(const struct piece_table *t, const struct vocab *v, const char *key, int64_t length);
 void piece_table_release(struct piece_table *t);
 
 #endif

@@ -15,12 +15,6 @@ struct wordpiece {
     struct piece_table first, next;
 };
 
-/* A token and the byte of the word it ends at. */
-struct piece {
-    int32_t id;
-    int64_t end;
-};
-
 /* Builds the tables from tokens [0, n) of v; prefix, unk and max_chars are set already. */
 int wordpiece_prepare(struct wordpiece *w, const struct vocab *v, int32_t n, struct error *err);
 void wordpiece_release(struct wordpiece *w);

@@ -159,9 +159,10 @@ def compare(model, bench, n=100000):
               f"{with_spans} with spans to compare: {bad_spans} with other spans")
 
 
-if sys.argv[1:2] == ["gold"]:
-    gold()
-elif sys.argv[1:2] == ["compare"]:
-    compare(*sys.argv[2:])
-else:
-    sys.exit(__doc__)
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["gold"]:
+        gold()
+    elif sys.argv[1:2] == ["compare"]:
+        compare(*sys.argv[2:])
+    else:
+        sys.exit(__doc__)

@@ -1,0 +1,23 @@
+/*
+ * tokens.h - what the tests of tokenizers share.
+ */
+#ifndef TESTS_SUPPORT_TOKENS_H
+#define TESTS_SUPPORT_TOKENS_H
+
+#include "models/tokenizer/tokenizer.h"
+#include "tests/support/support.h"
+
+#include <jansson.h>
+
+/* Opens tests/gold/<name>; the test fails when it cannot. */
+struct tokenizer *test_tokenizer(const char *name);
+/* Hexadecimal digits as bytes, a zero behind; the caller frees. */
+char *test_from_hex(const char *hex, size_t *length);
+/* ids are those of a JSON list. */
+void test_ids(const struct ids *ids, const json_t *wanted, const char *where);
+/* The text with the first `from` in it replaced; the caller frees. */
+char *test_replaced(const char *text, const char *from, const char *to);
+/* The tokenizer in dir is refused with EXIT_CODE_CHECKPOINT and a message that holds all of the words. */
+void test_refused(const char *dir, const char *what, const char *const *words);
+
+#endif

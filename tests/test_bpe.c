@@ -1,0 +1,270 @@
+#include "data/json.h"
+#include "models/tokenizer/regex_split.h"
+#include "tests/support/tokens.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Every byte of the text in one token and no other, in order. */
+static void check_spans(const struct token_spans *spans, size_t length, const char *where)
+{
+    int64_t at = 0;
+    for (int64_t i = 0; i < spans->count; at = spans->items[i++].end)
+        if (spans->items[i].start != at || spans->items[i].end <= at)
+            fail_msg("%s: token %lld is [%lld, %lld) behind %lld", where, (long long)i,
+                     (long long)spans->items[i].start, (long long)spans->items[i].end, (long long)at);
+    if (at != (int64_t)length)
+        fail_msg("%s: spans end at %lld of %zu", where, (long long)at, length);
+}
+
+/* Decoded id by id, the parts make the whole, and each of them is UTF-8. */
+static void check_stream(const struct tokenizer *t, const struct ids *ids, const char *wanted, size_t length)
+{
+    struct tokenizer_stream s;
+    size_t at = 0, n;
+
+    tokenizer_stream_start(&s, t, TOKENIZER_SKIP_SPECIALS);
+    for (int64_t i = 0; i <= ids->count; i++) {
+        const char *part = i < ids->count ? tokenizer_stream_next(&s, ids->items[i], &n) : tokenizer_stream_end(&s, &n);
+        assert_true(at + n <= length);
+        assert_memory_equal(part, wanted + at, n);
+        assert_true(n == 0 || ((unsigned char)part[0] & 0xC0) != 0x80);
+        at += n;
+    }
+    assert_int_equal(at, length);
+    tokenizer_stream_release(&s);
+}
+
+static void check_decoded(const struct tokenizer *t, const struct ids *ids, const json_t *record)
+{
+    size_t wanted_length, length;
+    char *wanted = test_from_hex(json_string_value(json_object_get(record, "decoded")), &wanted_length);
+    char *text = tokenizer_decode(t, ids->items, ids->count, TOKENIZER_SKIP_SPECIALS, &length);
+
+    assert_int_equal(length, wanted_length);
+    assert_memory_equal(text, wanted, length + 1);
+    check_stream(t, ids, wanted, wanted_length);
+    free(wanted);
+    free(text);
+}
+
+static void check_record(const struct tokenizer *t, const json_t *record, const char *where)
+{
+    struct ids ids = { 0 }, plain = { 0 };
+    struct token_spans spans = { 0 };
+    size_t length;
+    unsigned flags = json_is_true(json_object_get(record, "specials")) ? TOKENIZER_MATCH_SPECIALS : 0;
+    char *text = test_from_hex(json_string_value(json_object_get(record, "hex")), &length);
+
+    tokenizer_encode(t, text, length, flags, &ids, &spans);
+    assert_int_equal(spans.count, ids.count);
+    tokenizer_encode(t, text, length, flags, &plain, NULL);
+    test_ids(&ids, json_object_get(record, "ids"), where);
+    test_ids(&plain, json_object_get(record, "ids"), where);
+    check_decoded(t, &ids, record);
+    if (json_equal(json_object_get(record, "decoded"), json_object_get(record, "hex")))
+        check_spans(&spans, length, where); /* nothing was repaired or composed */
+    free(text);
+    ids_release(&ids);
+    ids_release(&plain);
+    token_spans_release(&spans);
+}
+
+static void test_gold(void **state)
+{
+    struct tokenizer *llama = test_tokenizer("bpe/llama"), *qwen = test_tokenizer("bpe/qwen");
+    struct error err = { 0 };
+    struct json_reader *r = json_reader_open("tests/gold/bpe.jsonl", &err);
+    json_t *record;
+    int n = 0;
+    (void)state;
+
+    assert_non_null(r);
+    for (int rc; (rc = json_reader_next(r, &record, &err)) != 0;) {
+        assert_int_equal(rc, 1);
+        const char *model = json_string_value(json_object_get(record, "model"));
+        if (model) {
+            check_record(strcmp(model, "llama") == 0 ? llama : qwen, record, json_reader_where(r));
+            n++;
+        }
+        json_decref(record);
+    }
+    assert_true(n > 700);
+    json_reader_close(r);
+    tokenizer_close(llama);
+    tokenizer_close(qwen);
+}
+
+/* Names of added tokens in a stranger's text are text, of all kinds of them. */
+static void test_added_stay_text(void **state)
+{
+    static const char text[] = "<|im_end|> <tool_call> cafe\xcc\x81s";
+    struct tokenizer *t = test_tokenizer("bpe/qwen");
+    struct ids ids = { 0 };
+    (void)state;
+
+    tokenizer_encode(t, text, strlen(text), 0, &ids, NULL);
+    for (int64_t i = 0; i < ids.count; i++)
+        assert_true(ids.items[i] < tokenizer_id(t, "<|endoftext|>"));
+    ids.count = 0;
+    assert_int_equal(tokenizer_encode(t, text, strlen(text), TOKENIZER_MATCH_SPECIALS, &ids, NULL), 5);
+    assert_int_equal(ids.items[0], tokenizer_id(t, "<|im_end|>"));
+    assert_int_equal(ids.items[2], tokenizer_id(t, "<tool_call>"));
+    assert_int_equal(ids.items[4], tokenizer_id(t, "cafe\xcc\x81s"));
+    ids_release(&ids);
+    tokenizer_close(t);
+}
+
+static void test_vocabulary(void **state)
+{
+    struct tokenizer *t = test_tokenizer("bpe/llama");
+    (void)state;
+
+    for (int32_t id = 0; id < tokenizer_vocab_size(t); id++)
+        assert_int_equal(tokenizer_id(t, tokenizer_token(t, id)), id);
+    assert_int_equal(tokenizer_id(t, "no such token"), -1);
+    for (int i = 0; i < SPECIAL_COUNT; i++) /* the folder names none */
+        assert_int_equal(tokenizer_special(t, (enum special_token)i), -1);
+    tokenizer_close(t);
+}
+
+/* Any bytes come back as they were once they are tokens: each byte has one. */
+static void test_exact_bytes(void **state)
+{
+    struct tokenizer *t = test_tokenizer("bpe/llama");
+    char name[4] = { 0 }, *text;
+    int32_t ids[256];
+    size_t length;
+    (void)state;
+
+    for (int b = 0; b < 256; b++) {
+        int cp = b > 0x20 && b != 0xAD && (b < 0x7F || b > 0xA0) ? b : 0;
+        for (int other = 0, next = 256; other <= b && !cp; other++) /* the characters of U+0100 on, in order */
+            if (other <= 0x20 || other == 0xAD || (other >= 0x7F && other <= 0xA0))
+                cp = other == b ? next : (next++, 0);
+        snprintf(name, sizeof name, "%c%c", cp < 0x80 ? cp : 0xC0 | cp >> 6, cp < 0x80 ? 0 : 0x80 | (cp & 0x3F));
+        ids[b] = tokenizer_id(t, name);
+        assert_true(ids[b] >= 0);
+    }
+    text = tokenizer_decode(t, ids, 256, TOKENIZER_EXACT_BYTES, &length);
+    assert_int_equal(length, 256);
+    for (int b = 0; b < 256; b++)
+        assert_int_equal((unsigned char)text[b], b);
+    free(text);
+    tokenizer_close(t);
+}
+
+/* A character is handed out when its last byte is there; a cut one becomes U+FFFD at the end. */
+static void test_stream(void **state)
+{
+    static const char text[] = "\xf0\x9f\x9a\x80";
+    struct tokenizer *t = test_tokenizer("bpe/llama");
+    struct tokenizer_stream s;
+    struct ids ids = { 0 };
+    size_t n;
+    (void)state;
+
+    assert_int_equal(tokenizer_encode(t, text, 4, 0, &ids, NULL), 4);
+    tokenizer_stream_start(&s, t, 0);
+    for (int i = 0; i < 4; i++)
+        assert_string_equal(tokenizer_stream_next(&s, ids.items[i], &n), i < 3 ? "" : text);
+    tokenizer_stream_next(&s, ids.items[0], &n);
+    assert_int_equal(n, 0);
+    assert_string_equal(tokenizer_stream_next(&s, ids.items[0], &n), "\xef\xbf\xbd"); /* the first cannot go on */
+    assert_string_equal(tokenizer_stream_end(&s, &n), "\xef\xbf\xbd");
+    assert_string_equal(tokenizer_stream_end(&s, &n), "");
+    tokenizer_stream_release(&s);
+    ids_release(&ids);
+    tokenizer_close(t);
+}
+
+/* A megabyte that is one word, or one of what else the pattern knows, takes time in proportion. */
+static void test_hostile_text(void **state)
+{
+    static const char *const parts[] = { "a", "the",      " ",         "\n", " \n",         "1",
+                                         "=", "\xd0\xb9", "e\xcc\x81", "'",  "\xe1\xa0\x8e" };
+    enum { N = 1 << 20 };
+    struct tokenizer *t = test_tokenizer("bpe/qwen");
+    struct ids ids = { 0 };
+    char *text = xmalloc(N);
+    (void)state;
+
+    for (int i = 0; i < ARRAY_LEN(parts); i++) {
+        size_t n = strlen(parts[i]), length = N / n * n;
+        for (size_t at = 0; at < length; at += n)
+            memcpy(text + at, parts[i], n);
+        ids.count = 0;
+        assert_true(tokenizer_encode(t, text, length, 0, &ids, NULL) > 0);
+        char *back = tokenizer_decode(t, ids.items, ids.count, 0, &n);
+        if (i != 8) { /* which NFC makes shorter */
+            assert_int_equal(n, length);
+            assert_memory_equal(back, text, length);
+        }
+        free(back);
+    }
+    free(text);
+    ids_release(&ids);
+    tokenizer_close(t);
+}
+
+static void check_pieces(const char *pattern, const char *text, const char *wanted)
+{
+    struct error err = { 0 };
+    struct regex *r = regex_open(pattern, &err);
+    struct regex_walk w;
+    char found[128] = "";
+    int64_t start, stop;
+
+    if (!r)
+        fail_msg("%s", err.text);
+    regex_walk_start(&w, r, text, 0, (int64_t)strlen(text));
+    while (regex_walk_next(&w, &start, &stop))
+        snprintf(found + strlen(found), sizeof found - strlen(found), "%.*s|", (int)(stop - start), text + start);
+    regex_walk_end(&w);
+    assert_string_equal(found, wanted);
+    assert_string_equal(regex_pattern(r), pattern);
+    regex_close(r);
+}
+
+static void test_regex(void **state)
+{
+    struct error err = { 0 };
+    char *longer = xcalloc(1, REGEX_MAX_PATTERN + 2);
+    (void)state;
+
+    check_pieces("b+", "abba", "a|bb|a|");
+    check_pieces("\\s+", "a \xe1\xa0\x8e b", "a| |\xe1\xa0\x8e| |b|"); /* U+180E is no white space */
+    check_pieces("[^\\s]+", "a\xe1\xa0\x8e b", "a\xe1\xa0\x8e| |b|");
+    check_pieces("\\S+", "a\xe1\xa0\x8e b", "a\xe1\xa0\x8e| |b|");
+    check_pieces("[\\S]+",
+                 "a\xe1\xa0\x8e\xe3\x80\x80"
+                 "b",
+                 "a\xe1\xa0\x8e|\xe3\x80\x80|b|");
+    check_pieces("[]x]+", "a]x[", "a|]x|[|");
+    check_pieces("[^]\\s]+", "a] b", "a|] |b|");
+    check_pieces("\\\\s", "a\\s s", "a|\\s| s|");
+    check_pieces("\\p{L}+",
+                 "1\xf0\xb1\x8d\x90"
+                 "a",
+                 "1|\xf0\xb1\x8d\x90"
+                 "a|"); /* a letter of Unicode 15 */
+    check_pieces("(a|b)(c)", "xacbc", "x|ac|bc|");
+    assert_null(regex_open("a*", &err));
+    assert_error(err, "a*", "empty");
+    assert_null(regex_open("(a", &err));
+    assert_error(err, "(a", "parenthesis");
+    memset(longer, 'a', REGEX_MAX_PATTERN + 1);
+    assert_null(regex_open(longer, &err));
+    assert_error(err, "4097", "4096");
+    free(longer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gold),        cmocka_unit_test(test_added_stay_text), cmocka_unit_test(test_vocabulary),
+        cmocka_unit_test(test_exact_bytes), cmocka_unit_test(test_stream),          cmocka_unit_test(test_hostile_text),
+        cmocka_unit_test(test_regex),
+    };
+    return cmocka_run_group_tests_name("bpe", tests, NULL, NULL);
+}
