@@ -39,17 +39,22 @@ static void finish(struct writing *w)
     out_file_abort(&w->out);
 }
 
-/* The values of the record's database, NULL without databases. */
-static int find_values(const struct column_values **values, struct writing *w, const struct ambiguity *a,
-                       struct error *err)
+/* The values of the record's database, NULL without databases or when this one is missing, which `missing` then says.
+ */
+static int find_values(const struct column_values **values, struct error *missing, struct writing *w,
+                       const struct ambiguity *a, struct error *err)
 {
     struct column_values *v = &w->values[a->schema];
 
     *values = w->o->db ? v : NULL;
     if (!w->o->db || v->columns)
         return 0;
-    char *path = score_db_path(w->o->db, a->record.db_id, err);
-    int rc = path ? column_values_read(v, &w->in->schemas.schemas[a->schema], path, err) : -1;
+    char *path = score_db_path(w->o->db, a->record.db_id, missing);
+    if (!path) {
+        *values = NULL;
+        return 0;
+    }
+    int rc = column_values_read(v, &w->in->schemas.schemas[a->schema], path, err);
     free(path);
     return rc;
 }
@@ -97,15 +102,20 @@ static int write_record(struct writing *w, struct ambiguate_counts *counts, cons
     const struct schema *s = ambiguate_lower(w->in, a->schema);
     struct rng rng = record_rng(w->o, a->record.kind, counts->records);
     const struct column_values *values;
+    struct error missing = { 0 };
 
-    if (find_values(&values, w, a, err))
+    if (find_values(&values, &missing, w, a, err))
         return -1;
     struct schema_texts texts = ambiguate_schema_texts(a, s, values, &rng);
     const json_t *question = json_array_get(w->in->questions, (size_t)a->question);
     json_t *record = ambiguate_record(a, counts->records++, question, s, &texts);
     if (w->published.by_key)
         published_texts_apply(&w->published, record);
-    int rc = w->materialiser ? add_database(w, counts, record, a, err) : 0;
+    if (missing.code) {
+        json_object_set_new(record, "error", json_message(missing.text));
+        counts->without_database++;
+    }
+    int rc = w->materialiser && !missing.code ? add_database(w, counts, record, a, err) : 0;
     if (rc == 0)
         rc = json_write_line(&w->out, record, err);
     json_decref(record);

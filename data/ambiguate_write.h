@@ -21,6 +21,7 @@ struct ambiguate_options {
 /* What the records of one kind are. */
 struct ambiguate_counts {
     int records, kept_texts;
+    int without_database; /* "error" says so: no values, nothing materialised */
     int differ, coincide, failed;
     int found, kept; /* by the published filter: whose database is found again, and that stay after all of it */
 };

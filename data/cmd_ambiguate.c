@@ -108,9 +108,10 @@ static bool wants_one_table(const struct ambiguate_arguments *a, const char *que
     return strncmp(slash ? slash + 1 : questions, "train", 5) == 0;
 }
 
-static void print_counts(const struct ambiguate_counts counts[SIA_KINDS], const struct ambiguate_options *o, FILE *f)
+/* Prints them, and whether every record has what was asked for. */
+static bool print_counts(const struct ambiguate_counts counts[SIA_KINDS], const struct ambiguate_options *o, FILE *f)
 {
-    int read = 0, found = 0, kept = 0;
+    int read = 0, found = 0, kept = 0, without = 0;
 
     for (int k = 0; k < SIA_KINDS; k++) {
         const struct ambiguate_counts *c = &counts[k];
@@ -119,6 +120,8 @@ static void print_counts(const struct ambiguate_counts counts[SIA_KINDS], const 
         fprintf(f, "%s: %d records", sia_kind_letter(k), c->records);
         if (o->schema_strings)
             fprintf(f, ", %d with published schema strings", c->kept_texts);
+        if (c->without_database)
+            fprintf(f, ", %d without a database", c->without_database);
         if (o->materialise)
             fprintf(f, ", results differ %d, coincide %d, a reading fails %d", c->differ, c->coincide, c->failed);
         if (o->published_databases)
@@ -127,9 +130,11 @@ static void print_counts(const struct ambiguate_counts counts[SIA_KINDS], const 
         read += c->records;
         found += c->found;
         kept += c->kept;
+        without += c->without_database;
     }
     if (o->published_databases)
         fprintf(f, "published filter: %d -> %d -> %d\n", read, found, kept);
+    return without == 0;
 }
 
 static int check(const struct ambiguate_arguments *a, struct error *err)
@@ -143,8 +148,8 @@ static int check(const struct ambiguate_arguments *a, struct error *err)
     return 0;
 }
 
-static int make_records(const struct ambiguate_arguments *a, const char *questions, const char *tables,
-                        struct error *err)
+static enum exit_code make_records(const struct ambiguate_arguments *a, const char *questions, const char *tables,
+                                   struct error *err)
 {
     struct ambiguate_options o = { .db = a->db,
                                    .schema_strings = a->schema_strings,
@@ -154,17 +159,18 @@ static int make_records(const struct ambiguate_arguments *a, const char *questio
                                    .out = a->out };
     struct ambiguate_counts counts[SIA_KINDS];
     struct ambiguate_input in;
+    bool complete = true;
 
     if (read_kinds(o.kinds, a->kinds, err))
-        return -1;
+        return err->code;
     int rc = ambiguate_input_read(&in, questions, tables, a->synonyms, a->table_synonyms, err);
     in.one_table = wants_one_table(a, questions);
     if (rc == 0)
         rc = ambiguate_write(counts, &in, &o, err);
     if (rc == 0)
-        print_counts(counts, &o, strcmp(o.out, "-") == 0 ? stderr : stdout);
+        complete = print_counts(counts, &o, strcmp(o.out, "-") == 0 ? stderr : stdout);
     ambiguate_input_release(&in);
-    return rc;
+    return rc ? err->code : complete ? EXIT_CODE_OK : EXIT_CODE_RECORDS;
 }
 
 static enum exit_code run(const void *arguments, char *const *operands, int n_operands, struct error *err)
@@ -179,10 +185,10 @@ static enum exit_code run(const void *arguments, char *const *operands, int n_op
     CHECK(asprintf(&questions, "%s%s", a->questions ? a->questions : a->spider, a->questions ? "" : "/dev.json") >= 0 &&
               asprintf(&tables, "%s%s", a->tables ? a->tables : a->spider, a->tables ? "" : "/tables.json") >= 0,
           "cannot format the paths of %s", a->out);
-    int rc = make_records(a, questions, tables, err);
+    enum exit_code code = make_records(a, questions, tables, err);
     free(questions);
     free(tables);
-    return rc ? err->code : EXIT_CODE_OK;
+    return code;
 }
 
 const struct command command_ambiguate = {

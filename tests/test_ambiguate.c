@@ -276,7 +276,6 @@ static void bad_input_is_refused(void **state)
         { "--spider $ --questions $/half.json", 3, "record 1: field \"query\"" },
         { "--spider $ --synonyms $/half.json", 3, "half.json: wanted an object of databases" },
         { "--spider $ --schema-strings $/half.json", 3, "half.json: record 1: wanted strings" },
-        { "--spider $ --db $/nowhere", 3, "no database harbour_0" },
     };
 
     test_file(*state, "stranger.json", "[{\"db_id\": \"sea\", \"question\": \"a\", \"query\": \"b\"}]");
@@ -288,6 +287,21 @@ static void bad_input_is_refused(void **state)
             fail_msg("%s: said %s", cases[i].arguments, said);
         free(said);
     }
+}
+
+static void records_without_a_database_say_so(void **state)
+{
+    char *said;
+
+    ambiguate_run(*state, "--spider $ --kinds J --db $/nowhere --materialise $/made", 7, &said);
+    assert_non_null(strstr(said, "J: 4 records, 4 without a database"));
+    json_t *r = ambiguate_read(test_file(*state, "out.jsonl", NULL));
+    assert_int_equal(json_array_size(r), 4);
+    assert_non_null(strstr(ambiguate_field(r, 0, "error"), "no database harbour_0"));
+    assert_null(json_object_get(json_array_get(r, 0), "db_file"));
+    assert_non_null(strstr(ambiguate_field(r, 0, "schema_with_content"), "colour ()"));
+    json_decref(r);
+    free(said);
 }
 
 /* Two names for each table and column of a little schema, and where they are from. */
@@ -357,6 +371,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(seeds_decide_every_byte, set_up, tear_down),
         cmocka_unit_test_setup_teardown(published_schema_strings_stay, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bad_input_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(records_without_a_database_say_so, set_up, tear_down),
         cmocka_unit_test(names_are_made_where_there_is_no_dictionary),
         cmocka_unit_test(text_takes_the_normal_form),
     };
