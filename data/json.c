@@ -53,10 +53,10 @@ static int parse_error(struct error *err, const char *path, int64_t line, const 
                      e->column, e->text);
 }
 
-static json_t *load_stream(FILE *f, const char *path, struct error *err)
+static json_t *load_stream(FILE *f, const char *path, size_t flags, struct error *err)
 {
     json_error_t e = { 0 };
-    json_t *value = json_loadf(f, JSON_REJECT_DUPLICATES, &e);
+    json_t *value = json_loadf(f, JSON_REJECT_DUPLICATES | flags, &e);
     if (ferror(f)) {
         error_set(err, EXIT_CODE_DATA, "%s: cannot read: %s", shown(path), strerror(errno));
         json_decref(value);
@@ -67,15 +67,25 @@ static json_t *load_stream(FILE *f, const char *path, struct error *err)
     return value;
 }
 
-json_t *json_read_file(const char *path, struct error *err)
+static json_t *read_file(const char *path, size_t flags, struct error *err)
 {
     FILE *f = open_input(path, err);
     if (!f)
         return NULL;
-    json_t *value = load_stream(f, path, err);
+    json_t *value = load_stream(f, path, flags, err);
     if (f != stdin)
         fclose(f);
     return value;
+}
+
+json_t *json_read_file(const char *path, struct error *err)
+{
+    return read_file(path, 0, err);
+}
+
+json_t *json_read_file_reals(const char *path, struct error *err)
+{
+    return read_file(path, JSON_DECODE_INT_AS_REAL, err);
 }
 
 static const char *type_name(const json_t *v)
@@ -209,7 +219,7 @@ static int reader_start(struct json_reader *r, struct error *err)
     ungetc(c, r->f);
     if (c != '[')
         return 0;
-    r->array = load_stream(r->f, r->path, err);
+    r->array = load_stream(r->f, r->path, 0, err);
     return r->array ? 0 : -1;
 }
 

@@ -16,6 +16,9 @@ enum { JSONL_MAX_LINE = 64 << 20 };
 
 /* A whole file as one value, duplicate keys refused.  The caller owns the reference.  NULL with EXIT_CODE_DATA. */
 json_t *json_read_file(const char *path, struct error *err);
+/* The same with every integer as a real, for files that hold integers of any size: transformers writes 10^30 for "no
+ * limit". */
+json_t *json_read_file_reals(const char *path, struct error *err);
 
 /* Fields of an object; `where` opens the message ("dev.json: record 3").  NULL or -1 with EXIT_CODE_DATA on absence or
  * wrong type.  Returned strings and arrays are borrowed from o. */

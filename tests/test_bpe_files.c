@@ -104,7 +104,8 @@ static void test_config(void **state)
 
     struct tokenizer *t = open_with(dir, json,
                                     "{\"eos_token\":\"<|im_end|>\",\"pad_token\":{\"content\":\"<|endoftext|>\"},"
-                                    "\"bos_token\":null,\"add_prefix_space\":false,\"do_lower_case\":5}",
+                                    "\"bos_token\":null,\"add_prefix_space\":false,\"do_lower_case\":5,\"model_max_"
+                                    "length\":1000000000000000019884624838656}",
                                     &err);
     assert_non_null(t);
     assert_int_equal(tokenizer_special(t, SPECIAL_EOS), 1002);

@@ -77,7 +77,7 @@ static const struct chat_template *from_config(const char *dir, struct error *er
     const struct chat_template *found = NULL;
 
     snprintf(path, sizeof path, "%s/tokenizer_config.json", dir);
-    json_t *config = access(path, F_OK) == 0 ? json_read_file(path, err) : NULL;
+    json_t *config = access(path, F_OK) == 0 ? json_read_file_reals(path, err) : NULL;
     if (!config && access(path, F_OK) == 0)
         return NULL;
     const char *text = text_of(json_object_get(config, "chat_template"));

@@ -79,7 +79,8 @@ static char *read_file(const char *path, size_t *length, struct error *err)
 }
 
 /* A file that may be missing: 0 and *out NULL then.  It must hold an object. */
-static int read_optional(json_t **out, const char *dir, const char *name, struct error *err)
+static int read_optional(json_t **out, const char *dir, const char *name, json_t *(*read)(const char *, struct error *),
+                         struct error *err)
 {
     char path[TOKENIZER_MAX_PATH];
 
@@ -87,7 +88,7 @@ static int read_optional(json_t **out, const char *dir, const char *name, struct
     snprintf(path, sizeof path, "%s/%s", dir, name);
     if (access(path, F_OK) != 0)
         return 0;
-    if (!(*out = json_read_file(path, err)))
+    if (!(*out = read(path, err)))
         return -1;
     if (!json_is_object(*out))
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: wanted an object", path);
@@ -137,9 +138,9 @@ struct tokenizer *tokenizer_open(const char *dir, struct error *err)
     }
     snprintf(f.config_file, sizeof f.config_file, "%s/tokenizer_config.json", dir);
     snprintf(f.specials_file, sizeof f.specials_file, "%s/special_tokens_map.json", dir);
-    if (read_optional(&root, dir, "tokenizer.json", err) == 0 &&
-        read_optional(&config, dir, "tokenizer_config.json", err) == 0 &&
-        read_optional(&specials, dir, "special_tokens_map.json", err) == 0) {
+    if (read_optional(&root, dir, "tokenizer.json", json_read_file, err) == 0 &&
+        read_optional(&config, dir, "tokenizer_config.json", json_read_file_reals, err) == 0 &&
+        read_optional(&specials, dir, "special_tokens_map.json", json_read_file, err) == 0) {
         f.config = config;
         f.specials = specials;
         t = root ? tokenizer_from_json(root, &f, err) : open_lines(&f, err);
