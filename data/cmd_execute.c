@@ -19,7 +19,7 @@ struct execute_arguments {
     double seconds;
 };
 
-static const struct execute_arguments defaults = { .out = "-", .steps = 500000000, .seconds = 30 };
+static const struct execute_arguments defaults = { .out = "-", .steps = 500000000, .seconds = 120 };
 
 static const struct option options[] = {
     { .name = "db",

@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-    MAX_WORK = 1 << 28, /* pairs of bytes in one call, which take half a second */
+    MAX_WORK = 1 << 26, /* pairs of bytes in one call, which take tenths of a second */
     WORK_PER_STEP = 64  /* what a step is charged for */
 };
 
@@ -37,7 +37,7 @@ static double weigh_format(int n, sqlite3_value **v)
         width = *f >= '0' && *f <= '9' ? 10 * width + *f - '0' : 0;
         sum += *f == '*' ? largest : width;
     }
-    enum { WORK_PER_CHARACTER = 64 };
+    enum { WORK_PER_CHARACTER = 32 };
     return WORK_PER_CHARACTER * sum;
 }
 

@@ -17,7 +17,7 @@ enum {
 };
 
 const struct exec_limits exec_limits_default = {
-    .steps = 500000000, .rows = 1000000, .bytes = 256 << 20, .seconds = 30
+    .steps = 500000000, .rows = 1000000, .bytes = 256 << 20, .seconds = 120
 };
 
 const char *exec_status_name(enum exec_status s)

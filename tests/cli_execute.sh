@@ -112,7 +112,8 @@ for signal in KILL TERM; do
     code=$?
     case $code in 0 | 137 | 143) ;; *) fail "SIG$signal: exit code $code" ;; esac
     [ $code = 0 ] && echo "the run was over before SIG$signal" && continue
-    [ -s slow.out.part ] && [ ! -e slow.out ] || fail "SIG$signal: slow.out.part is not what is left"
+    [ ! -s slow.out.part ] && fail "SIG$signal: slow.out.part is not there"
+    [ -e slow.out ] && fail "SIG$signal: slow.out is there, although not whole"
     cp slow.out.part kept.part
     printf 'half a line' >>slow.out.part
     execute 0 --db db --resume slow.jsonl -o slow.out

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const struct exec_limits limits = { .steps = 2000000, .rows = 5000, .bytes = 4 << 20, .seconds = 60 };
+static const struct exec_limits limits = { .steps = 2000000, .rows = 5000, .bytes = 4 << 20, .seconds = 600 };
 
 static const char world[] =
     "CREATE TABLE person (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, weight REAL, photo BLOB);"
