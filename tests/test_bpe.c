@@ -154,6 +154,33 @@ static void test_exact_bytes(void **state)
     tokenizer_close(t);
 }
 
+/* NFC, of text that is there again once its tokens are decoded. */
+static void test_composed(void **state)
+{
+    static const char *const cases[][2] = {
+        { "e\xcc\x81", "\xc3\xa9" },                                /* a letter and its accent */
+        { "e\xcc\x81\xcc\xa3", "\xe1\xba\xb9\xcc\x81" },            /* marks in the wrong order */
+        { "\xe2\x84\xab", "\xc3\x85" },                             /* Angstrom */
+        { "\xe0\xa5\x98", "\xe0\xa4\x95\xe0\xa4\xbc" },             /* excluded from composition */
+        { "\xe1\x84\x80\xe1\x85\xa1\xe1\x86\xa8", "\xea\xb0\x81" }, /* three letters of Korean */
+        { "\xea\xb0\x80\xe1\x86\xa7", "\xea\xb0\x80\xe1\x86\xa7" }, /* what is no final consonant */
+        { "\xcc\x81\xcd\x84", "\xcc\x81\xcc\x88\xcc\x81" },         /* nothing to join */
+        { "a\xff\xcc\x88", "a\xef\xbf\xbd\xcc\x88" },               /* not over bytes that are no text */
+    };
+    struct tokenizer *t = test_tokenizer("bpe/qwen");
+    (void)state;
+
+    for (int i = 0; i < ARRAY_LEN(cases); i++) {
+        struct ids ids = { 0 };
+        tokenizer_encode(t, cases[i][0], strlen(cases[i][0]), 0, &ids, NULL);
+        char *text = tokenizer_decode(t, ids.items, ids.count, 0, NULL);
+        assert_string_equal(text, cases[i][1]);
+        free(text);
+        ids_release(&ids);
+    }
+    tokenizer_close(t);
+}
+
 /* A character is handed out when its last byte is there; a cut one becomes U+FFFD at the end. */
 static void test_stream(void **state)
 {
@@ -264,7 +291,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gold),        cmocka_unit_test(test_added_stay_text), cmocka_unit_test(test_vocabulary),
         cmocka_unit_test(test_exact_bytes), cmocka_unit_test(test_stream),          cmocka_unit_test(test_hostile_text),
-        cmocka_unit_test(test_regex),
+        cmocka_unit_test(test_regex),       cmocka_unit_test(test_composed),
     };
     return cmocka_run_group_tests_name("bpe", tests, NULL, NULL);
 }

@@ -60,6 +60,8 @@ uint32_t char_compose(uint32_t a, uint32_t b)
 {
     utf8proc_int32_t pair[2] = { (utf8proc_int32_t)a, (utf8proc_int32_t)b };
 
+    if (b == 0x11A7) /* the place before the first final consonant of Korean, which utf8proc drops */
+        return 0;
     if (utf8proc_normalize_utf32(pair, 2, UTF8PROC_COMPOSE | UTF8PROC_STABLE) != 1)
         return 0;
     return decomposes_too_late((uint32_t)pair[0]) ? 0 : (uint32_t)pair[0];
