@@ -11,8 +11,8 @@ export OMP_NUM_THREADS="${OMP_NUM_THREADS:-$(nproc)}"
 cmake --preset release >/dev/null
 cmake --build --preset release -j "$(nproc)" --target bench_encoder bench_gat bench_kernels | tail -n 1
 bin=build/release/bin
-"$python" bench/encoder.py "$bin/bench_encoder" "$spider" --shape minilm --pairs 3000
-"$python" bench/encoder.py "$bin/bench_encoder" "$spider" --shape base --pairs 600
+"$python" bench/encoder.py "$bin/bench_encoder" "$spider" --shape minilm --pairs 1200
+"$python" bench/encoder.py "$bin/bench_encoder" "$spider" --shape base --pairs 240
 "$python" bench/encoder.py "$bin/bench_encoder" "$spider" --shape minilm --mode train --pairs 64
 "$python" bench/gat.py "$bin/bench_gat"
 "$bin/bench_kernels" cpu

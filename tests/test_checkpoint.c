@@ -362,7 +362,7 @@ static void test_killed_while_saving(void **state)
 
     model_open(&m, true, 3, false);
     model_open(&wanted, true, 3, false);
-    for (int round = 0; round < 25; round++) {
+    for (int round = 0; round < 25 || progress <= 10; round++) { /* on a busy machine a child may get nowhere */
         pid_t child = fork();
         if (child == 0)
             save_forever(step);
@@ -386,7 +386,6 @@ static void test_killed_while_saving(void **state)
         progress += cursor[0] + 1 - step;
         step = cursor[0] + 1;
     }
-    assert_true(progress > 10);
     model_close(&m);
     model_close(&wanted);
 }

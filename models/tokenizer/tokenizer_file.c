@@ -121,7 +121,7 @@ struct tokenizer *tokenizer_open_encoder(const char *dir, int rows, struct error
             rc = error_set(err, EXIT_CODE_CHECKPOINT, "%s: the tokenizer has no %s, which an encoder needs", dir,
                            special_token_fields[i]);
     if (rc == 0 && t->vocab.count > rows)
-        rc = error_set(err, EXIT_CODE_CHECKPOINT, "%s: the tokenizer has %d tokens, the model %d", dir,
+        rc = error_set(err, EXIT_CODE_CHECKPOINT, "%s: the tokenizer has %d tokens, the model's vocab_size is %d", dir,
                        (int)t->vocab.count, rows);
     return tokenizer_opened(t, rc, err);
 }
