@@ -105,6 +105,19 @@ extern "C" {
                       const struct tensor *target, float scale))                                                       \
     K(cross_entropy_backward, (struct ctx *c, struct grad dx, const struct tensor *dloss, const struct tensor *lse,    \
                                const struct tensor *x, const struct tensor *target, float scale))                      \
+    /* y = x rstd w, rstd = 1 / sqrt(mean of x^2 + eps) of each group of D columns; w [D], rstd [T,n] F32 */           \
+    K(rms_norm, (struct ctx *c, struct tensor *y, struct tensor *rstd, const struct tensor *x, const struct tensor *w, \
+                 float eps))                                                                                           \
+    K(rms_norm_backward, (struct ctx *c, struct grad dx, struct grad dw, const struct tensor *dy,                      \
+                          const struct tensor *x, const struct tensor *w, const struct tensor *rstd))                  \
+    /* y[t,:] = cos(positions[t] freqs), sin(positions[t] freqs); y, freqs F32 */                                      \
+    K(rope_angles, (struct ctx *c, struct tensor *y, const struct tensor *positions, const struct tensor *freqs))      \
+    /* every head of x turned by angles[T,D] F32 as op_rope says, or back, which is the backward */                    \
+    K(rope, (struct ctx *c, struct grad y, const struct tensor *x, const struct tensor *angles, bool back))            \
+    /* y = silu(gate) up */                                                                                            \
+    K(swiglu, (struct ctx *c, struct tensor *y, const struct tensor *gate, const struct tensor *up))                   \
+    K(swiglu_backward, (struct ctx *c, struct grad dgate, struct grad dup, const struct tensor *dy,                    \
+                        const struct tensor *gate, const struct tensor *up))                                           \
     /* y[1] F32 += sum of x^2, x F32 */                                                                                \
     K(sum_squares, (struct ctx *c, struct tensor *y, const struct tensor *x))                                          \
     /* lr[1] = the schedule at step rng[2]; then rng[2] += 1 */                                                        \

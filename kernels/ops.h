@@ -137,6 +137,18 @@ struct tensor *op_bce(struct ctx *c, struct tensor *x, struct tensor *target, st
 /* loss = scale sum_t -log softmax(x[t])[target[t]]; x [T,V], target I32 [T], negative: left out */
 struct tensor *op_cross_entropy(struct ctx *c, struct tensor *x, struct tensor *target, float scale);
 
+/* y = x / sqrt(mean(x^2) + eps) w over every group of D = size of w columns of x [T, n D]; w F32 [D] (Zhang & Sennrich
+ * 2019).  n > 1 normalises each head apart, as Qwen3 does with q and k.  Backward keeps rstd F32 [T, n] only. */
+struct tensor *op_rms_norm(struct ctx *c, struct tensor *x, struct tensor *w, float eps);
+/* F32 [T, D]: the cosines of positions[t] freqs[j], then the sines, j < D / 2; positions I32 [T], freqs F32 [D / 2].
+ * The product in f32 as transformers has it.  Once per step, for all layers.  No gradient. */
+struct tensor *op_rope_angles(struct ctx *c, struct tensor *positions, struct tensor *freqs);
+/* Rotates columns (j, j + D/2) of every head of x [T, H D] by angles [T, D] (Su et al. 2021; halves as transformers
+ * lays them out).  Backward: the rotation back. */
+struct tensor *op_rope(struct ctx *c, struct tensor *x, struct tensor *angles);
+/* y = silu(gate) up, all [T, I] (Shazeer 2020) */
+struct tensor *op_swiglu(struct ctx *c, struct tensor *gate, struct tensor *up);
+
 #ifdef __cplusplus
 }
 #endif

@@ -3,34 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SUMS = 64 }; /* partial sums side by side: enough to hide the latency of an addition */
-
-/* sum of (z - shift) or of its square, n elements, in an order that depends on n alone */
-static inline __attribute__((always_inline)) float moment(const float *z, int64_t n, float shift, bool square)
-{
-    float part[SUMS] = { 0 }, sum = 0;
-    int64_t i = 0;
-
-    for (; i + SUMS <= n; i += SUMS)
-        for (int l = 0; l < SUMS; l++) {
-            float d = z[i + l] - shift;
-            part[l] += square ? d * d : d;
-        }
-    for (; i < n; i++) {
-        float d = z[i] - shift;
-        sum += square ? d * d : d;
-    }
-#pragma omp simd reduction(+ : sum)
-    for (int l = 0; l < SUMS; l++)
-        sum += part[l];
-    return sum;
-}
-
 /* y = (z - mean) rstd w + b; two passes, since E[z^2] - E[z]^2 loses bits when |mean| >> deviation */
 CPU_CLONES static void norm_row(float *y, float *mean, float *rstd, const float *z, const float *restrict w,
                                 const float *restrict b, int64_t n, float eps)
 {
-    float m = moment(z, n, 0, false) / (float)n, s = 1.0f / sqrtf(moment(z, n, m, true) / (float)n + eps);
+    float m = short_moment(z, n, 0, false) / (float)n, s = 1.0f / sqrtf(short_moment(z, n, m, true) / (float)n + eps);
 
 #pragma omp simd
     for (int64_t i = 0; i < n; i++)

@@ -78,4 +78,27 @@ static inline float short_dot(const float *restrict a, const float *restrict b, 
     return sum + ((lane[0] + lane[2]) + (lane[1] + lane[3]));
 }
 
+enum { SUMS = 64 }; /* partial sums side by side: enough to hide the latency of an addition */
+
+/* sum of (z - shift) or of its square, n elements, in an order that depends on n alone; to be inlined likewise */
+static inline __attribute__((always_inline)) float short_moment(const float *z, int64_t n, float shift, bool square)
+{
+    float part[SUMS] = { 0 }, sum = 0;
+    int64_t i = 0;
+
+    for (; i + SUMS <= n; i += SUMS)
+        for (int l = 0; l < SUMS; l++) {
+            float d = z[i + l] - shift;
+            part[l] += square ? d * d : d;
+        }
+    for (; i < n; i++) {
+        float d = z[i] - shift;
+        sum += square ? d * d : d;
+    }
+#pragma omp simd reduction(+ : sum)
+    for (int l = 0; l < SUMS; l++)
+        sum += part[l];
+    return sum;
+}
+
 #endif

@@ -1,0 +1,54 @@
+#include "kernels/cpu/row.h"
+#include "kernels/cpu/vmath.h"
+
+CPU_CLONES static void value_run(float *restrict y, const float *restrict gate, const float *restrict up, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        y[i] = gate[i] * vsigmoid(gate[i]) * up[i];
+}
+
+/* dgate = dy up silu'(gate), dup = dy silu(gate) */
+CPU_CLONES static void slope_run(float *restrict dgate, float *restrict dup, const float *restrict dy,
+                                 const float *restrict gate, const float *restrict up, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        float s = vsigmoid(gate[i]);
+        dgate[i] = dy[i] * up[i] * s * (1.0f + gate[i] * (1.0f - s));
+        dup[i] = dy[i] * gate[i] * s;
+    }
+}
+
+void cpu_swiglu(struct ctx *c, struct tensor *y, const struct tensor *gate, const struct tensor *up)
+{
+    (void)c;
+    int64_t n = tensor_size(y);
+    struct grad out = { y, false };
+#pragma omp parallel for schedule(static) if (n > PARALLEL_MIN)
+    for (int64_t at = 0; at < n; at += ROW_BLOCK) {
+        float buf_gate[ROW_BLOCK], buf_up[ROW_BLOCK], buf_y[ROW_BLOCK];
+        int64_t run = run_length(at, n);
+        float *value = row_out(buf_y, out, at);
+        value_run(value, row_in(buf_gate, gate, at, run), row_in(buf_up, up, at, run), run);
+        row_store(out, at, value, run);
+    }
+}
+
+void cpu_swiglu_backward(struct ctx *c, struct grad dgate, struct grad dup, const struct tensor *dy,
+                         const struct tensor *gate, const struct tensor *up)
+{
+    (void)c;
+    int64_t n = tensor_size(dy);
+#pragma omp parallel for schedule(static) if (n > PARALLEL_MIN)
+    for (int64_t at = 0; at < n; at += ROW_BLOCK) {
+        float buf[3][ROW_BLOCK], to_gate[ROW_BLOCK], to_up[ROW_BLOCK];
+        int64_t run = run_length(at, n);
+        float *out_gate = dgate.t ? row_out(to_gate, dgate, at) : to_gate;
+        float *out_up = dup.t ? row_out(to_up, dup, at) : to_up;
+        slope_run(out_gate, out_up, row_in(buf[0], dy, at, run), row_in(buf[1], gate, at, run),
+                  row_in(buf[2], up, at, run), run);
+        if (dgate.t)
+            row_store(dgate, at, out_gate, run);
+        if (dup.t)
+            row_store(dup, at, out_up, run);
+    }
+}
