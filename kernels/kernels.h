@@ -118,6 +118,16 @@ extern "C" {
     K(swiglu, (struct ctx *c, struct tensor *y, const struct tensor *gate, const struct tensor *up))                   \
     K(swiglu_backward, (struct ctx *c, struct grad dgate, struct grad dup, const struct tensor *dy,                    \
                         const struct tensor *gate, const struct tensor *up))                                           \
+    /* y = x + u alpha / sqrt(L C), u = (word(site, r, j) >> 8) 2^-23 - 1, L the length of row r's sequence */         \
+    K(neftune, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct seqs *s, float alpha,            \
+                uint32_t site))                                                                                        \
+    /* y[ids[t],:] = x[t,:], nothing for a negative id */                                                              \
+    K(put_rows, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct tensor *ids))                   \
+    /* y[t] I32 = the first column where x[t,:] is largest; 0 where nothing is above -infinity */                      \
+    K(argmax, (struct ctx *c, struct tensor *y, const struct tensor *x))                                               \
+    /* y[1] = scale sum x;  dx (+)= scale dy[1]; all F32 */                                                            \
+    K(sum, (struct ctx *c, struct tensor *y, const struct tensor *x, float scale))                                     \
+    K(sum_backward, (struct ctx *c, struct grad dx, const struct tensor *dy, float scale))                             \
     /* y[1] F32 += sum of x^2, x F32 */                                                                                \
     K(sum_squares, (struct ctx *c, struct tensor *y, const struct tensor *x))                                          \
     /* lr[1] = the schedule at step rng[2]; then rng[2] += 1 */                                                        \

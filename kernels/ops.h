@@ -148,6 +148,15 @@ struct tensor *op_rope_angles(struct ctx *c, struct tensor *positions, struct te
 struct tensor *op_rope(struct ctx *c, struct tensor *x, struct tensor *angles);
 /* y = silu(gate) up, all [T, I] (Shazeer 2020) */
 struct tensor *op_swiglu(struct ctx *c, struct tensor *gate, struct tensor *up);
+/* y = x + u alpha / sqrt(L C), u uniform in [-1, 1), L the length of the row's sequence (NEFTune, Jain et al. 2023);
+ * x itself when not training or alpha is 0.  Draws words as op_dropout does (one site). */
+struct tensor *op_neftune(struct ctx *c, struct tensor *x, const struct seqs *s, float alpha);
+/* y[ids[t], :] = x[t, :] in place, ids I32 [T] all different, negative: left out; y is a cache: no gradient. */
+void op_put_rows(struct ctx *c, struct tensor *y, struct tensor *x, struct tensor *ids);
+/* I32 [T]: the column of each row's largest number, the first of equals; a NaN is never the largest.  No gradient. */
+struct tensor *op_argmax(struct ctx *c, struct tensor *x);
+/* F32 [1] = scale sum x, x F32 */
+struct tensor *op_sum(struct ctx *c, struct tensor *x, float scale);
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,11 @@
 /* The ops of the language model; what is checked of each is told in tests/support/op_test.h. */
 #include "tests/support/op_test.h"
 
+#include "kernels/rng.h"
 #include "tests/support/support.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Variant 1 of the ops that work on heads: three of them, each of whole vectors. */
 static int64_t heads_of(const struct op_test *t)
@@ -115,11 +117,129 @@ static void swiglu(const struct op_test *t, double *const *x, double *y)
         y[i] = x[0][i] / (1 + exp(-x[0][i])) * x[1][i];
 }
 
+enum { NEFTUNE_LENGTHS = 40 };
+#define NEFTUNE_ALPHA 5.0f
+
+static void neftune_setup(struct op_test *t)
+{
+    op_matrix(t, t->rows, t->cols, 1);
+    op_lengths(t, t->rows, NEFTUNE_LENGTHS);
+}
+
+/* Nothing is drawn, and nothing copied, where no noise is wanted. */
+static struct tensor *run_neftune(struct ctx *c, struct op_test *t)
+{
+    struct seqs s = batch_seqs(c, t->ints[0], t->n_ints[0]);
+    uint32_t site = c->site;
+
+    c->training = false;
+    assert_ptr_equal(op_neftune(c, t->x[0], &s, NEFTUNE_ALPHA), t->x[0]);
+    c->training = true;
+    assert_ptr_equal(op_neftune(c, t->x[0], &s, 0), t->x[0]);
+    assert_int_equal(c->site, site);
+    return op_neftune(c, t->x[0], &s, NEFTUNE_ALPHA);
+}
+
+static void neftune(const struct op_test *t, double *const *x, double *y)
+{
+    int64_t r = 0, n = t->cols;
+
+    for (int64_t s = 0; s < t->n_ints[0]; s++)
+        for (int32_t k = 0; k < t->ints[0][s]; k++, r++)
+            for (int64_t j = 0; j < n; j++) {
+                struct philox word = rng_quad(t->rng, t->site, (uint32_t)r, (uint32_t)(j / 4));
+                double u = (double)(word.v[j % 4] >> 8) * 0x1p-23 - 1;
+                y[r * n + j] = x[0][r * n + j] + u * (double)NEFTUNE_ALPHA / sqrt((double)t->ints[0][s] * (double)n);
+            }
+}
+
+/* Into a cache of three rows more, from its end; every fifth row is left out. */
+static void put_rows_setup(struct op_test *t)
+{
+    op_matrix(t, t->rows + 3, t->cols, 1);
+    op_constant(t);
+    op_matrix(t, t->rows, t->cols, 1);
+    op_constant(t);
+    int32_t *ids = op_ints(t, t->rows, 0, 1);
+    for (int32_t r = 0; r < t->rows; r++)
+        ids[r] = r % 5 == 2 ? -1 - r : (int32_t)t->rows + 1 - r;
+}
+
+static struct tensor *run_put_rows(struct ctx *c, struct op_test *t)
+{
+    op_put_rows(c, t->x[0], t->x[1], batch_i32(c, t->ints[0], t->rows));
+    return op_scale(c, t->x[0], 1);
+}
+
+static void put_rows(const struct op_test *t, double *const *x, double *y)
+{
+    memcpy(y, x[0], (size_t)t->in[0].n * sizeof *y);
+    for (int64_t r = 0; r < t->rows; r++)
+        if (t->ints[0][r] >= 0)
+            memcpy(y + t->ints[0][r] * t->cols, x[1] + r * t->cols, (size_t)t->cols * sizeof *y);
+}
+
+/* Few different numbers, so that the largest is there more than once.  Variant 1: no numbers among them, and rows where
+ * nothing is above -infinity.  What is found asks for rows of a table, since answers of a test are not integers. */
+static void argmax_setup(struct op_test *t)
+{
+    op_matrix(t, t->rows, t->cols, 4);
+    op_constant(t);
+    for (int64_t i = 0; i < t->in[0].n; i++) {
+        double *v = &t->in[0].value[i];
+        *v = nearbyint(4 * *v) / 4;
+        if (t->variant && i % 3 == 0)
+            *v = NAN;
+        else if (t->variant && i / t->cols % 4 == 1)
+            *v = -INFINITY;
+    }
+    op_matrix(t, t->cols, 5, 1);
+    op_constant(t);
+}
+
+static struct tensor *run_argmax(struct ctx *c, struct op_test *t)
+{
+    struct index i = { .ids = op_argmax(c, t->x[0]), .n = t->rows };
+    return op_gather(c, t->x[1], &i);
+}
+
+static void argmax(const struct op_test *t, double *const *x, double *y)
+{
+    for (int64_t r = 0; r < t->rows; r++) {
+        double most = -INFINITY;
+        int64_t at = 0;
+        for (int64_t j = 0; j < t->cols; j++)
+            if (x[0][r * t->cols + j] > most)
+                most = x[0][r * t->cols + (at = j)];
+        memcpy(y + 5 * r, x[1] + 5 * at, 5 * sizeof *y);
+    }
+}
+
+static void sum_setup(struct op_test *t)
+{
+    op_f32(t, t->rows, t->cols, 1);
+}
+
+static struct tensor *run_sum(struct ctx *c, struct op_test *t)
+{
+    return op_sum(c, t->x[0], -0.375f);
+}
+
+static void sum(const struct op_test *t, double *const *x, double *y)
+{
+    for (int64_t i = 0; i < t->in[0].n; i++)
+        *y -= 0.375 * x[0][i];
+}
+
 static const struct op_row rows[] = {
     { "rms_norm", rms_norm_setup, run_rms_norm, rms_norm, .variants = 2 },
     { "rope_angles", angles_setup, run_angles, rope_angles, .variants = 2, .f32_only = true },
     { "rope", rope_setup, run_rope, rope, .variants = 2 },
     { "swiglu", swiglu_setup, run_swiglu, swiglu, .variants = 1, .same_twice = true },
+    { "neftune", neftune_setup, run_neftune, neftune, .variants = 1 },
+    { "put_rows", put_rows_setup, run_put_rows, put_rows, .variants = 1 },
+    { "argmax", argmax_setup, run_argmax, argmax, .variants = 2 },
+    { "sum", sum_setup, run_sum, sum, .variants = 1, .f32_only = true },
 };
 
 int main(int argc, char **argv)

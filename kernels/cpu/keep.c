@@ -20,6 +20,24 @@ static inline void philox_lanes(uint32_t word[4][KEEP_LANES], uint32_t key0, uin
     }
 }
 
+/* The words of columns 4 * quad .. 4 * (quad + KEEP_LANES) - 1 of a row, the column's place in its quad first. */
+static inline void row_words(uint32_t word[4][KEEP_LANES], const int32_t *rng, uint32_t site, uint32_t row,
+                             uint32_t quad)
+{
+    for (uint32_t l = 0; l < KEEP_LANES; l++) {
+        word[0][l] = quad + l;
+        word[1][l] = row;
+        word[2][l] = site;
+        word[3][l] = (uint32_t)rng[2];
+    }
+    philox_lanes(word, (uint32_t)rng[0], (uint32_t)rng[1]);
+}
+
+static inline size_t block_bytes(int64_t left)
+{
+    return (size_t)(left < 4 * KEEP_LANES ? left : 4 * KEEP_LANES) * sizeof(float);
+}
+
 CPU_CLONES static void run(float *keep, const int32_t *rng, uint32_t site, uint32_t row, uint32_t quad, int64_t n,
                            float p)
 {
@@ -27,17 +45,25 @@ CPU_CLONES static void run(float *keep, const int32_t *rng, uint32_t site, uint3
     float scale = 1.0f / (1.0f - p), out[4 * KEEP_LANES];
 
     for (int64_t j = 0; j < n; j += 4 * KEEP_LANES) {
-        for (uint32_t l = 0; l < KEEP_LANES; l++) {
-            word[0][l] = quad + (uint32_t)(j / 4) + l;
-            word[1][l] = row;
-            word[2][l] = site;
-            word[3][l] = (uint32_t)rng[2];
-        }
-        philox_lanes(word, (uint32_t)rng[0], (uint32_t)rng[1]);
+        row_words(word, rng, site, row, quad + (uint32_t)(j / 4));
         for (int l = 0; l < KEEP_LANES; l++)
             for (int k = 0; k < 4; k++)
                 out[4 * l + k] = word[k][l] < threshold ? 0.0f : scale;
-        memcpy(keep + j, out, (size_t)(n - j < 4 * KEEP_LANES ? n - j : 4 * KEEP_LANES) * sizeof *out);
+        memcpy(keep + j, out, block_bytes(n - j));
+    }
+}
+
+CPU_CLONES static void noise(float *u, const int32_t *rng, uint32_t site, uint32_t row, uint32_t quad, int64_t n)
+{
+    uint32_t word[4][KEEP_LANES];
+    float out[4 * KEEP_LANES];
+
+    for (int64_t j = 0; j < n; j += 4 * KEEP_LANES) {
+        row_words(word, rng, site, row, quad + (uint32_t)(j / 4));
+        for (int l = 0; l < KEEP_LANES; l++)
+            for (int k = 0; k < 4; k++)
+                out[4 * l + k] = (float)(int32_t)(word[k][l] >> 8) * 0x1p-23f - 1.0f;
+        memcpy(u + j, out, block_bytes(n - j));
     }
 }
 
@@ -68,4 +94,9 @@ void keep_lanes(float keep[4][KEEP_LANES], const int32_t *rng, uint32_t site, ui
                 uint32_t quad, float p)
 {
     lanes(keep, rng, site, first, step, quad, p);
+}
+
+void noise_run(float *u, const int32_t *rng, uint32_t site, uint32_t row, uint32_t quad, int64_t n)
+{
+    noise(u, rng, site, row, quad, n);
 }

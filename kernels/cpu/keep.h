@@ -1,5 +1,5 @@
 /*
- * keep.h - dropout masks as factors, many Philox counters side by side.
+ * keep.h - dropout masks as factors, and noise, many Philox counters side by side.
  */
 #ifndef KERNELS_CPU_KEEP_H
 #define KERNELS_CPU_KEEP_H
@@ -13,5 +13,7 @@ void keep_run(float *keep, const int32_t *rng, uint32_t site, uint32_t row, uint
 /* The same for columns 4 * quad .. 4 * quad + 3 of KEEP_LANES rows: keep[k][l] is of column k, row first + l * step. */
 void keep_lanes(float keep[4][KEEP_LANES], const int32_t *rng, uint32_t site, uint32_t first, uint32_t step,
                 uint32_t quad, float p);
+/* u[j] = (word >> 8) 2^-23 - 1, uniform in [-1, 1), for columns [4 * quad, 4 * quad + n) of a row. */
+void noise_run(float *u, const int32_t *rng, uint32_t site, uint32_t row, uint32_t quad, int64_t n);
 
 #endif

@@ -1,0 +1,64 @@
+#include "kernels/cuda/cuda.cuh"
+
+constexpr int THREADS = 1024;
+
+struct best {
+    float value;
+    int at;
+};
+
+/* The larger of two, the first of equals; never a NaN. */
+__device__ inline struct best better(struct best a, struct best b)
+{
+    return b.value > a.value || (b.value == a.value && b.at < a.at) ? b : a;
+}
+
+__device__ inline struct best warp_best(struct best b)
+{
+    for (int lane = WARP / 2; lane; lane /= 2) {
+        struct best other = { __shfl_xor_sync(ALL_LANES, b.value, lane), __shfl_xor_sync(ALL_LANES, b.at, lane) };
+        b = better(b, other);
+    }
+    return b;
+}
+
+/*
+ * y[t] = the first column where x[t,:] is largest; 0 where nothing is above -infinity
+ *
+ * Grid     one block per row: rows are as long as a vocabulary.
+ * Memory   reads x once: bandwidth bound.
+ * Numbers  exact.
+ * Tuned    not yet.
+ */
+template <typename T>
+__global__ void __launch_bounds__(THREADS) argmax_kernel(int *__restrict__ y, const T *__restrict__ x, int64_t cols)
+{
+    __shared__ struct best of_warp[WARP];
+    struct best b = { -INFINITY, 0 };
+    float v[PACK];
+    x += block_id() * cols;
+
+    for (int64_t j = thread_id() * PACK; j < cols; j += THREADS * PACK) {
+        load_pack(v, x + j, cols - j);
+        for (int k = 0; k < PACK; k++)
+            if (v[k] > b.value && j + k < cols)
+                b = { v[k], (int)j + k };
+    }
+    b = warp_best(b);
+    if (lane_id() == 0)
+        of_warp[warp_id()] = b;
+    __syncthreads();
+    if (warp_id() > 0)
+        return;
+    b = warp_best(of_warp[lane_id()]);
+    if (lane_id() == 0)
+        y[block_id()] = b.at;
+}
+
+extern "C" void cuda_argmax(struct ctx *c, struct tensor *y, const struct tensor *x)
+{
+    int64_t rows = tensor_size(y);
+    if (rows)
+        DTYPE_SWITCH(x->dtype, LAUNCH(argmax_kernel<T>, blocks_for(rows, 1), THREADS, 0, cuda_stream(c),
+                                      data_of<int>(y), data_of<T>(x), tensor_cols(x)));
+}

@@ -1,0 +1,24 @@
+#include "kernels/kernels.h"
+
+struct sum_node {
+    struct node node;
+    struct tensor *x;
+    float scale;
+};
+
+static void sum_backward(struct ctx *c, struct node *node)
+{
+    struct sum_node *n = (struct sum_node *)node;
+    struct grad dx = grad_of(c, n->x);
+    RUN(c, sum_backward, dx, node->out->grad, n->scale);
+}
+
+struct tensor *op_sum(struct ctx *c, struct tensor *x, float scale)
+{
+    CHECK(x->dtype == F32, "sum of %s", dtype_name(x->dtype));
+    struct tensor *y = tensor_new1(c, F32, 1);
+    RUN(c, sum, y, x, scale);
+    if (tape_needs(c, y, x))
+        TAPE_PUSH(c, sum_node, y, sum_backward, .x = x, .scale = scale);
+    return y;
+}
