@@ -268,6 +268,59 @@ static struct tensor *run_cross_entropy(struct ctx *c, struct bench *b)
     return op_cross_entropy(c, b->in[0], b->index.ids, 1);
 }
 
+static void make_rms_norm(struct ctx *c, struct bench *b)
+{
+    make_matrix(c, b);
+    param(c, b, b->row->c, 1, F32);
+}
+
+/* n: heads, each of c columns with one weight */
+static void make_head_norm(struct ctx *c, struct bench *b)
+{
+    input(c, b, b->row->t, b->row->c * b->row->n, b->dtype);
+    param(c, b, b->row->c, 1, F32);
+}
+
+static struct tensor *run_rms_norm(struct ctx *c, struct bench *b)
+{
+    return op_rms_norm(c, b->in[0], b->in[1], 1e-5f);
+}
+
+/* n: heads */
+static void make_rope(struct ctx *c, struct bench *b)
+{
+    input(c, b, b->row->t, b->row->c * b->row->n, b->dtype);
+    b->index = random_index(c, b->row->t, b->row->t);
+    struct tensor *angles = b->in[b->n_in++] = op_rope_angles(c, b->index.ids, noise(c, 1, b->row->c / 2, F32));
+    angles->needs_grad = false;
+}
+
+static struct tensor *run_rope(struct ctx *c, struct bench *b)
+{
+    return op_rope(c, b->in[0], b->in[1]);
+}
+
+static struct tensor *run_swiglu(struct ctx *c, struct bench *b)
+{
+    return op_swiglu(c, b->in[0], b->in[1]);
+}
+
+static void make_noisy(struct ctx *c, struct bench *b)
+{
+    make_matrix(c, b);
+    b->seqs = equal_seqs(c, b->row->t, b->row->n);
+}
+
+static struct tensor *run_neftune(struct ctx *c, struct bench *b)
+{
+    return op_neftune(c, b->in[0], &b->seqs, 5);
+}
+
+static struct tensor *run_argmax(struct ctx *c, struct bench *b)
+{
+    return op_argmax(c, b->in[0]);
+}
+
 const struct row kernel_rows[] = {
     { "linear", 1408, 768, 2304, make_linear, run_linear, linear_flops, 2, false },
     { "linear", 1408, 768, 768, make_linear, run_linear, linear_flops, 2, false },
@@ -295,6 +348,12 @@ const struct row kernel_rows[] = {
     { "both", 1408, 1, 22, make_logits, run_both, NULL, 0, true },
     { "bce", 1408, 1, 22, make_logits, run_bce, NULL, 0, true },
     { "cross_entropy", 1408, 1, 512, make_classes, run_cross_entropy, NULL, 0, false },
+    { "rms_norm", 1024, 2048, 0, make_rms_norm, run_rms_norm, NULL, 0, false },
+    { "rms_norm heads", 1024, 128, 16, make_head_norm, run_rms_norm, NULL, 0, false },
+    { "rope", 1024, 64, 32, make_rope, run_rope, NULL, 0, false },
+    { "swiglu", 1024, 8192, 0, make_add, run_swiglu, NULL, 0, false },
+    { "neftune", 1024, 2048, 128, make_noisy, run_neftune, NULL, 0, false },
+    { "argmax", 16, 128256, 0, make_matrix, run_argmax, NULL, 0, false },
 };
 
 const int kernel_rows_count = ARRAY_LEN(kernel_rows);

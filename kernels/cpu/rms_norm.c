@@ -3,79 +3,100 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* y = x rstd w; returns rstd */
-CPU_CLONES static float norm_row(float *restrict y, const float *restrict x, const float *restrict w, int64_t n,
-                                 float eps)
+/* Groups of columns that are converted and worked at together: heads are short. */
+static int64_t groups_at_once(int64_t cols)
 {
-    float s = 1.0f / sqrtf(short_moment(x, n, 0, true) / (float)n + eps);
+    return cols < ROW_BLOCK ? ROW_BLOCK / cols : 1;
+}
 
-    for (int64_t i = 0; i < n; i++)
-        y[i] = x[i] * s * w[i];
-    return s;
+static int64_t groups_until(int64_t from, int64_t per, int64_t end)
+{
+    return from + per < end ? from + per : end;
+}
+
+CPU_CLONES static void norm_groups(float *restrict y, float *restrict rstd, const float *restrict x,
+                                   const float *restrict w, int64_t groups, int64_t n, float eps)
+{
+    for (int64_t g = 0; g < groups; g++, x += n, y += n) {
+        float s = 1.0f / sqrtf(short_moment(x, n, 0, true) / (float)n + eps);
+        for (int64_t i = 0; i < n; i++)
+            y[i] = x[i] * s * w[i];
+        rstd[g] = s;
+    }
 }
 
 void cpu_rms_norm(struct ctx *c, struct tensor *y, struct tensor *rstd, const struct tensor *x, const struct tensor *w,
                   float eps)
 {
     (void)c;
-    int64_t groups = tensor_size(rstd), cols = tensor_size(w);
-    float *rstds = rstd->data;
+    int64_t groups = tensor_size(rstd), cols = tensor_size(w), per = groups_at_once(cols);
     struct grad out = { y, false };
 #pragma omp parallel if (groups * cols > PARALLEL_MIN)
     {
-        float *buf = floats_new(2 * cols);
+        float *buf = floats_new(2 * per * cols);
 #pragma omp for schedule(static)
-        for (int64_t g = 0; g < groups; g++) {
+        for (int64_t g = 0; g < groups; g += per) {
+            int64_t n = groups_until(g, per, groups) - g;
             float *value = row_out(buf, out, g * cols);
-            rstds[g] = norm_row(value, row_in(buf + cols, x, g * cols, cols), w->data, cols, eps);
-            row_store(out, g * cols, value, cols);
+            norm_groups(value, (float *)rstd->data + g, row_in(buf + per * cols, x, g * cols, n * cols), w->data, n,
+                        cols, eps);
+            row_store(out, g * cols, value, n * cols);
         }
         free(buf);
     }
 }
 
-/* dx = rstd (dy w - z mean(dy w z)), z = x rstd */
-CPU_CLONES static void norm_row_backward(float *restrict dx, const float *restrict dy, const float *restrict x,
-                                         const float *restrict w, float rstd, int64_t n)
+/* dx = rstd (dy w - z mean(dy w z)), z = x rstd; and dw, when it is wanted, takes dy z */
+static inline __attribute__((always_inline)) void slopes(float *restrict dx, float *restrict dw,
+                                                         const float *restrict dy, const float *restrict x,
+                                                         const float *restrict w, float rstd, int64_t n, bool weight)
 {
     float dot = 0;
 
 #pragma omp simd reduction(+ : dot)
-    for (int64_t i = 0; i < n; i++)
-        dot += dy[i] * w[i] * x[i];
+    for (int64_t i = 0; i < n; i++) {
+        float d = dy[i] * x[i];
+        dot += d * w[i];
+        if (weight)
+            dw[i] += d * rstd;
+    }
     float share = dot * rstd / (float)n * rstd;
     for (int64_t i = 0; i < n; i++)
         dx[i] = rstd * (dy[i] * w[i] - x[i] * share);
 }
 
-CPU_CLONES static void add_weight_row(float *restrict dw, const float *restrict dy, const float *restrict x, float rstd,
-                                      int64_t n)
+CPU_CLONES static void slopes_groups(float *restrict dx, float *restrict dw, const float *restrict dy,
+                                     const float *restrict x, const float *restrict w, const float *restrict rstd,
+                                     int64_t groups, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++)
-        dw[i] += dy[i] * (x[i] * rstd);
+    for (int64_t g = 0; g < groups; g++, dx += n, dy += n, x += n) {
+        if (dw)
+            slopes(dx, dw, dy, x, w, rstd[g], n, true);
+        else
+            slopes(dx, NULL, dy, x, w, rstd[g], n, false);
+    }
 }
 
 struct norm_args {
     struct grad dx;
     const struct tensor *dy, *x;
     const float *w, *rstd;
-    int64_t cols;
+    int64_t cols, per;
 };
 
-/* buf holds three rows; dw NULL: nobody wants it */
-static void groups_backward(const struct norm_args *a, float *dw, float *buf, int64_t from, int64_t to)
+/* buf holds three times what is worked at together; dw NULL: nobody wants it */
+static void chunk_backward(const struct norm_args *a, float *dw, float *buf, int64_t from, int64_t to)
 {
-    int64_t n = a->cols;
+    int64_t cols = a->cols, block = a->per * cols;
 
-    for (int64_t g = from; g < to; g++) {
-        const float *x = row_in(buf, a->x, g * n, n), *dy = row_in(buf + n, a->dy, g * n, n);
-        if (dw)
-            add_weight_row(dw, dy, x, a->rstd[g], n);
-        if (!a->dx.t)
-            continue;
-        float *out = row_out(buf + 2 * n, a->dx, g * n);
-        norm_row_backward(out, dy, x, a->w, a->rstd[g], n);
-        row_store(a->dx, g * n, out, n);
+    for (int64_t g = from, next; g < to; g = next) {
+        next = groups_until(g, a->per, to);
+        int64_t at = g * cols, n = (next - g) * cols;
+        float *out = a->dx.t ? row_out(buf, a->dx, at) : buf;
+        slopes_groups(out, dw, row_in(buf + block, a->dy, at, n), row_in(buf + 2 * block, a->x, at, n), a->w,
+                      a->rstd + g, next - g, cols);
+        if (a->dx.t)
+            row_store(a->dx, at, out, n);
     }
 }
 
@@ -85,15 +106,14 @@ void cpu_rms_norm_backward(struct ctx *c, struct grad dx, struct grad dw, const 
     (void)c;
     int64_t groups = tensor_size(rstd), cols = tensor_size(w), per = chunk_rows(groups);
     int64_t chunks = (groups + per - 1) / per;
-    struct norm_args a = { dx, dy, x, w->data, rstd->data, cols };
+    struct norm_args a = { dx, dy, x, w->data, rstd->data, cols, groups_at_once(cols) };
     float *partial = dw.t ? xcalloc((size_t)(chunks * cols), sizeof *partial) : NULL;
 #pragma omp parallel if (groups * cols > PARALLEL_MIN)
     {
-        float *buf = floats_new(3 * cols);
+        float *buf = floats_new(3 * a.per * cols);
 #pragma omp for schedule(static)
         for (int64_t i = 0; i < chunks; i++)
-            groups_backward(&a, partial ? partial + i * cols : NULL, buf, i * per,
-                            (i + 1) * per < groups ? (i + 1) * per : groups);
+            chunk_backward(&a, partial ? partial + i * cols : NULL, buf, i * per, groups_until(i * per, per, groups));
         free(buf);
     }
     if (dw.t)
