@@ -25,17 +25,6 @@ static void fill(struct params *p, struct device *d)
     }
 }
 
-static struct tensor *formula_tensor(struct test_step *s, const char *name, int64_t rows, int64_t cols)
-{
-    float *x = xmalloc((size_t)(rows * cols) * sizeof *x);
-
-    for (int64_t i = 0; i < rows * cols; i++)
-        x[i] = formula_value(name, i);
-    struct tensor *t = test_input(s, x, rows, cols, false);
-    free(x);
-    return t;
-}
-
 /* The file's edges and the loops that torch_geometric adds itself. */
 static struct graph gold_graph(struct ctx *c, const struct safetensors *s)
 {
@@ -90,9 +79,9 @@ static void compare(enum dtype dtype, double limit)
 
     struct ctx *c = &step.ctx;
     struct gate_graph graph = { .graph = gold_graph(c, &s), .nodes = batch_seqs(c, nodes, GRAPHS) };
-    struct tensor *x = formula_tensor(&step, "states", NODES, WIDE);
+    struct tensor *x = formula_tensor(&step, "states", NODES, WIDE, false);
     struct tensor *y = gatekeeper_classify(c, &net, x, &graph).score;
-    tape_backward_from(c, y, formula_tensor(&step, "loss", GRAPHS, 1));
+    tape_backward_from(c, y, formula_tensor(&step, "loss", GRAPHS, 1, false));
 
     float *got = tensor_floats(&step.device, y), *want = gold_numbers(&s, "logits", GRAPHS);
     check_near("logits", largest_difference(got, want, GRAPHS) / largest(want, GRAPHS), limit);

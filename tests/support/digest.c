@@ -18,6 +18,17 @@ float formula_value(const char *name, int64_t i)
     return ((float)(formula_word(name, i) >> 57) - 64) / 64;
 }
 
+struct tensor *formula_tensor(struct test_step *s, const char *name, int64_t rows, int64_t cols, bool param)
+{
+    float *x = xmalloc((size_t)(rows * cols) * sizeof *x);
+
+    for (int64_t i = 0; i < rows * cols; i++)
+        x[i] = formula_value(name, i);
+    struct tensor *t = test_input(s, x, rows, cols, param);
+    free(x);
+    return t;
+}
+
 float *gold_numbers(const struct safetensors *s, const char *name, int64_t n)
 {
     const struct safetensors_entry *e = safetensors_find(s, name);

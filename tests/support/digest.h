@@ -7,6 +7,7 @@
 
 #include "kernels/device.h"
 #include "models/checkpoint/safetensors.h"
+#include "tests/support/step.h"
 #include "tests/support/support.h"
 
 enum { PROJECTIONS = 4, SAMPLES = 24, DIGEST = 1 + PROJECTIONS + SAMPLES };
@@ -14,6 +15,8 @@ enum { PROJECTIONS = 4, SAMPLES = 24, DIGEST = 1 + PROJECTIONS + SAMPLES };
 uint64_t formula_word(const char *name, int64_t i);
 /* A multiple of 1/64 in [-1, 1): the same in every type. */
 float formula_value(const char *name, int64_t i);
+/* An F32 tensor of them that wants a gradient. */
+struct tensor *formula_tensor(struct test_step *s, const char *name, int64_t rows, int64_t cols, bool param);
 
 /* n numbers of the gold file, the caller frees. */
 float *gold_numbers(const struct safetensors *s, const char *name, int64_t n);
