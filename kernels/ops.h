@@ -55,6 +55,20 @@ struct graph {
     int64_t max_degree;
 };
 
+/*
+ * Packed causal sequences.  Sequence s owns query rows qs.offsets[s] .. qs.offsets[s+1]-1 and key rows
+ * key_start[s] .. key_start[s] + key_len[s] - 1; its i-th of nq queries sees the first key_len - nq + 1 + i of them
+ * (so nq == key_len in training, nq < key_len when k, v are a cache).  Before these it sees, whole, the key rows
+ * prefix_start[s] .. prefix_start[s] + prefix_len[s] - 1 (a prompt that several sequences share, itself a sequence).
+ * All I32 [n] on the device; prefix_* NULL: none.  last[s] (I32 [n], NULL without prefixes): sequences s+1 .. last[s],
+ * and no others, have sequence s's keys as their prefix - what the backward needs.
+ */
+struct causal {
+    struct seqs qs;
+    struct tensor *key_start, *key_len, *prefix_start, *prefix_len, *last;
+    int64_t max_keys; /* key_len + prefix_len of any sequence is no larger */
+};
+
 /* One GAT aggregation (Velickovic et al. 2018, eq. 1-6; gatekeeper's relation bias added to the score). */
 struct gat {
     const struct graph *graph;
@@ -115,6 +129,14 @@ struct tensor *op_dropout(struct ctx *c, struct tensor *x, float p);
  */
 struct tensor *op_attention(struct ctx *c, struct tensor *q, struct tensor *kv, const struct seqs *qs,
                             const struct seqs *ks, int heads, float p);
+/*
+ * q [Tq, H D], k and v [Tk, G D], three tensors, H a multiple of G (grouped queries, Ainslie et al. 2023: head h reads
+ * group h G / H); y [Tq, H D] = softmax(q k^T / sqrt(D)) v.  D a multiple of 8, 8 .. 256.  A record only where q, k, v
+ * are of one step: Tk == Tq, every key row being of one sequence; dk, dv are summed over a group's heads and over the
+ * sequences that share a prefix, in a fixed order.
+ */
+struct tensor *op_causal_attention(struct ctx *c, struct tensor *q, struct tensor *k, struct tensor *v,
+                                   const struct causal *s, int heads, int groups);
 /*
  * z [N, H D].  score(j -> i) = LeakyReLU(a_src . z_j + a_dst . z_i + edge_bias[type]); alpha = softmax over the edges
  * into i; y_i = sum alpha z_j, heads side by side [N, H D] or averaged [N, D]; + bias.  A node without edges gets bias.

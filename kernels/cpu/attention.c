@@ -6,71 +6,15 @@
  * padding.
  */
 #include "kernels/cpu/keep.h"
-#include "kernels/cpu/row.h"
+#include "kernels/cpu/tile.h"
 #include "kernels/cpu/vmath.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANES = KEEP_LANES, WIDE = 2 * LANES, TILE_ROWS = 4, QUERY_BLOCK = 64 };
-
-typedef float lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
-
-/* y[m,n] = a b with a(i, l) = a[i * row + l * col], b[k, ldb], n a multiple of LANES; a may so be read transposed. */
-struct product {
-    float *y;
-    const float *a, *b;
-    int64_t m, n, k, ldy, row, col, ldb;
-};
-
-/* `rows` x `vectors` vectors of y from (i, j), held in registers */
-static inline __attribute__((always_inline)) void product_tile(const struct product *p, int64_t i, int64_t j, int rows,
-                                                               int vectors)
-{
-    const float *a = p->a + i * p->row, *b = p->b + j;
-    int64_t row = p->row, col = p->col, ldb = p->ldb;
-    lanes sum[TILE_ROWS][2];
-
-    for (int r = 0; r < rows; r++)
-        for (int v = 0; v < vectors; v++)
-            sum[r][v] = (lanes){ 0 };
-    for (int64_t l = 0; l < p->k; l++, a += col, b += ldb)
-        for (int r = 0; r < rows; r++)
-            for (int v = 0; v < vectors; v++)
-                sum[r][v] += a[r * row] * *(const lanes *)(b + v * LANES);
-    for (int r = 0; r < rows; r++)
-        for (int v = 0; v < vectors; v++)
-            *(lanes *)(p->y + (i + r) * p->ldy + j + v * LANES) = sum[r][v];
-}
-
-static inline __attribute__((always_inline)) void product_columns(const struct product *p, int64_t j, int vectors)
-{
-    int64_t i = 0;
-
-    for (; i + TILE_ROWS <= p->m; i += TILE_ROWS)
-        product_tile(p, i, j, TILE_ROWS, vectors);
-    switch (p->m - i) {
-    case 3:
-        product_tile(p, i, j, 3, vectors);
-        break;
-    case 2:
-        product_tile(p, i, j, 2, vectors);
-        break;
-    case 1:
-        product_tile(p, i, j, 1, vectors);
-    }
-}
-
-CPU_CLONES static void product_run(const struct product *p)
-{
-    int64_t j = 0;
-
-    for (; j + WIDE <= p->n; j += WIDE)
-        product_columns(p, j, 2);
-    if (j < p->n)
-        product_columns(p, j, 1);
-}
+enum { QUERY_BLOCK = 64 };
+_Static_assert((int)LANES == (int)KEEP_LANES, "dropout is drawn for the queries of a vector");
 
 /* Sixteen queries: s = softmax(scale s) down the keys, lse = log sum exp of the scaled scores. */
 static inline __attribute__((always_inline)) void softmax_lanes(float *restrict s, float *restrict lse, int64_t n_keys,
@@ -140,36 +84,6 @@ CPU_CLONES static void drop_tile(float *restrict x, float *restrict also, const 
     }
 }
 
-#define INTERLEAVE_LOW 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
-#define INTERLEAVE_HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
-
-/* Interleaving row i with row i + 8 turns the bits of (row, column) by one place; four turns exchange the two. */
-static inline __attribute__((always_inline)) void interleave(lanes *restrict out, const lanes *restrict in)
-{
-    for (int i = 0; i < LANES / 2; i++) {
-        out[2 * i] = __builtin_shufflevector(in[i], in[i + LANES / 2], INTERLEAVE_LOW);
-        out[2 * i + 1] = __builtin_shufflevector(in[i], in[i + LANES / 2], INTERLEAVE_HIGH);
-    }
-}
-
-/* y[dim, width] = x[n, dim]^T, columns from n on zero; dim is a multiple of LANES */
-CPU_CLONES static void transpose(float *restrict y, const float *restrict x, int64_t n, int64_t dim, int64_t width)
-{
-    lanes tile[LANES], turned[LANES];
-
-    for (int64_t t = 0; t < width; t += LANES)
-        for (int64_t d = 0; d < dim; d += LANES) {
-            for (int64_t l = 0; l < LANES; l++)
-                tile[l] = t + l < n ? *(const lanes *)(x + (t + l) * dim + d) : (lanes){ 0 };
-            interleave(turned, tile);
-            interleave(tile, turned);
-            interleave(turned, tile);
-            interleave(tile, turned);
-            for (int64_t l = 0; l < LANES; l++)
-                *(lanes *)(y + (d + l) * width + t) = tile[l];
-        }
-}
-
 /* What the kernels need, once per call. */
 struct job {
     const struct tensor *q, *kv;
@@ -180,11 +94,6 @@ struct job {
     uint32_t site;
     int64_t longest_q, longest_k; /* padded to whole vectors */
 };
-
-static int64_t whole_lanes(int64_t n)
-{
-    return (n + LANES - 1) / LANES * LANES;
-}
 
 static struct job job_of(struct ctx *c, const struct tensor *q, const struct tensor *kv, const struct seqs *qs,
                          const struct seqs *ks, int heads, float p, uint32_t site)
@@ -221,28 +130,6 @@ static struct head head_of(const struct job *job, int64_t task)
     return a;
 }
 
-/* Rows [from, from + n) of one head of x, as [n, dim]; the next head's are asked for on the way. */
-static void load_head(float *dst, const struct tensor *x, int64_t from, int64_t n, int64_t stride, int64_t offset,
-                      int64_t dim)
-{
-    size_t bytes = (size_t)dim * dtype_size(x->dtype);
-
-    for (int64_t t = 0; t < n; t++) {
-        int64_t at = (from + t) * stride + offset;
-        const char *next = (const char *)x->data + (size_t)at * dtype_size(x->dtype) + bytes;
-        for (size_t line = 0; line < bytes; line += 64)
-            __builtin_prefetch(next + line);
-        row_load(dst + t * dim, x, at, dim);
-    }
-}
-
-static void store_head(struct grad y, const float *src, int64_t from, int64_t n, int64_t stride, int64_t offset,
-                       int64_t dim)
-{
-    for (int64_t t = 0; t < n; t++)
-        row_store(y, (from + t) * stride + offset, src + t * dim, dim);
-}
-
 /* x[n_keys, width], and also when it is not NULL, *= 0 or 1 / (1 - p); column 0 is query `from` of the head. */
 static void drop(const struct job *job, const struct head *a, float *x, float *also, int64_t from, int64_t width)
 {
@@ -271,13 +158,14 @@ static void forward_block(const struct job *job, const struct head *a, struct te
     float *q = scratch, *q_t = q + QUERY_BLOCK * dim, *out = q_t + QUERY_BLOCK * dim, *s = out + QUERY_BLOCK * dim;
     float lses[QUERY_BLOCK];
 
-    load_head(q, job->q, a->q_from + from, n, job->v.q_stride, a->h * dim, dim);
-    transpose(q_t, q, n, dim, width);
+    tile_load(q, dim, job->q, (a->q_from + from) * job->v.q_stride + a->h * dim, job->v.q_stride, n, dim);
+    transpose(q_t, width, q, dim, n, dim);
     product_run(&(struct product){ s, k, q_t, a->n_keys, width, dim, width, dim, 1, width });
     softmax(s, lses, a->n_keys, width, job->scale);
     drop(job, a, s, NULL, from, width);
     product_run(&(struct product){ out, s, v, n, dim, a->n_keys, dim, 1, width, dim });
-    store_head((struct grad){ y, false }, out, a->q_from + from, n, tensor_cols(y), a->h * dim, dim);
+    tile_store((struct grad){ y, false }, (a->q_from + from) * tensor_cols(y) + a->h * dim, tensor_cols(y), out, dim, n,
+               dim);
     for (int64_t t = 0; t < n; t++)
         lse[(a->q_from + from + t) * job->heads + a->h] = lses[t];
 }
@@ -287,8 +175,10 @@ static void forward_head(const struct job *job, const struct head *a, struct ten
     int64_t at = a->h * a->dim;
     float *k = scratch, *v = k + a->n_keys * a->dim, *rest = v + a->n_keys * a->dim;
 
-    load_head(k, job->kv, a->k_from, a->n_keys, job->v.kv_stride, job->v.k_offset + at, a->dim);
-    load_head(v, job->kv, a->k_from, a->n_keys, job->v.kv_stride, job->v.v_offset + at, a->dim);
+    tile_load(k, a->dim, job->kv, a->k_from * job->v.kv_stride + job->v.k_offset + at, job->v.kv_stride, a->n_keys,
+              a->dim);
+    tile_load(v, a->dim, job->kv, a->k_from * job->v.kv_stride + job->v.v_offset + at, job->v.kv_stride, a->n_keys,
+              a->dim);
     for (int64_t from = 0; from < a->n_queries; from += QUERY_BLOCK) {
         int64_t n = a->n_queries - from < QUERY_BLOCK ? a->n_queries - from : QUERY_BLOCK;
         forward_block(job, a, y, lse, k, v, rest, from, n);
@@ -350,10 +240,12 @@ static void back_load(const struct job *job, const struct head *a, const struct 
 {
     int64_t dim = a->dim, at = a->h * dim;
 
-    load_head(b->q, job->q, a->q_from, a->n_queries, job->v.q_stride, at, dim);
-    load_head(b->k, job->kv, a->k_from, a->n_keys, job->v.kv_stride, job->v.k_offset + at, dim);
-    load_head(b->v, job->kv, a->k_from, a->n_keys, job->v.kv_stride, job->v.v_offset + at, dim);
-    load_head(b->dy, dy, a->q_from, a->n_queries, tensor_cols(dy), at, dim);
+    tile_load(b->q, dim, job->q, a->q_from * job->v.q_stride + at, job->v.q_stride, a->n_queries, dim);
+    tile_load(b->k, dim, job->kv, a->k_from * job->v.kv_stride + job->v.k_offset + at, job->v.kv_stride, a->n_keys,
+              dim);
+    tile_load(b->v, dim, job->kv, a->k_from * job->v.kv_stride + job->v.v_offset + at, job->v.kv_stride, a->n_keys,
+              dim);
+    tile_load(b->dy, dim, dy, a->q_from * tensor_cols(dy) + at, tensor_cols(dy), a->n_queries, dim);
     for (int64_t t = 0; t < whole_lanes(a->n_queries); t++)
         b->lse[t] = t < a->n_queries ? lse[(a->q_from + t) * job->heads + a->h] : 0;
 }
@@ -363,13 +255,13 @@ static void back_scores(const struct job *job, const struct head *a, const struc
 {
     int64_t dim = a->dim, width = whole_lanes(a->n_queries), keys = a->n_keys;
 
-    transpose(b->turned, b->q, a->n_queries, dim, width);
+    transpose(b->turned, width, b->q, dim, a->n_queries, dim);
     product_run(&(struct product){ b->weights, b->k, b->turned, keys, width, dim, width, dim, 1, width });
     softmax_again(b->weights, b->lse, keys, width, job->scale);
     if (b->dropped != b->weights)
         memcpy(b->dropped, b->weights, (size_t)(keys * width) * sizeof *b->weights);
 
-    transpose(b->turned, b->dy, a->n_queries, dim, width);
+    transpose(b->turned, width, b->dy, dim, a->n_queries, dim);
     product_run(&(struct product){ b->ds, b->v, b->turned, keys, width, dim, width, dim, 1, width });
     drop(job, a, b->dropped, b->ds, 0, width);
     softmax_back(b->ds, b->weights, b->lse, keys, width, job->scale); /* lse has served */
@@ -382,13 +274,13 @@ static void back_store(const struct job *job, const struct head *a, const struct
 
     if (dq.t) {
         product_run(&(struct product){ b->out, b->ds, b->k, n, dim, keys, dim, 1, width, dim });
-        store_head(dq, b->out, a->q_from, n, job->v.q_stride, at, dim);
+        tile_store(dq, a->q_from * job->v.q_stride + at, job->v.q_stride, b->out, dim, n, dim);
     }
     if (dkv.t) {
         product_run(&(struct product){ b->out, b->ds, b->q, keys, dim, n, dim, width, 1, dim });
-        store_head(dkv, b->out, a->k_from, keys, job->v.kv_stride, job->v.k_offset + at, dim);
+        tile_store(dkv, a->k_from * job->v.kv_stride + job->v.k_offset + at, job->v.kv_stride, b->out, dim, keys, dim);
         product_run(&(struct product){ b->out, b->dropped, b->dy, keys, dim, n, dim, width, 1, dim });
-        store_head(dkv, b->out, a->k_from, keys, job->v.kv_stride, job->v.v_offset + at, dim);
+        tile_store(dkv, a->k_from * job->v.kv_stride + job->v.v_offset + at, job->v.kv_stride, b->out, dim, keys, dim);
     }
 }
 

@@ -1,0 +1,231 @@
+#include "kernels/cpu/causal_attention.h"
+
+#include "kernels/cpu/vmath.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct causal_job causal_job_of(const struct tensor *q, const struct tensor *k, const struct tensor *v,
+                                const struct causal *s, int heads, int groups)
+{
+    int64_t dim = tensor_cols(q) / heads;
+
+    return (struct causal_job){ .q = q,
+                                .k = k,
+                                .v = v,
+                                .offsets = s->qs.offsets->data,
+                                .key_start = s->key_start->data,
+                                .key_len = s->key_len->data,
+                                .prefix_start = s->prefix_len ? s->prefix_start->data : NULL,
+                                .prefix_len = s->prefix_len ? s->prefix_len->data : NULL,
+                                .dim = dim,
+                                .pad = whole_lanes(dim),
+                                .n = s->qs.n,
+                                .max_len = s->qs.max_len,
+                                .max_keys = s->max_keys,
+                                .groups = groups,
+                                .each = heads / groups,
+                                .scale = 1.0f / sqrtf((float)dim) };
+}
+
+int64_t causal_block(const struct causal_job *job)
+{
+    return job->each < BLOCK_ROWS ? BLOCK_ROWS / job->each : 1;
+}
+
+bool causal_parallel(const struct causal_job *job, int64_t numbers)
+{
+    return numbers * job->max_keys > PARALLEL_MIN;
+}
+
+struct causal_span causal_span_of(const struct causal_job *job, int64_t sequence)
+{
+    struct causal_span a = { .q_from = job->offsets[sequence],
+                             .key_from = job->key_start[sequence],
+                             .n_keys = job->key_len[sequence],
+                             .prefix_from = job->prefix_len ? job->prefix_start[sequence] : 0,
+                             .n_prefix = job->prefix_len ? job->prefix_len[sequence] : 0 };
+
+    a.n_queries = job->offsets[sequence + 1] - a.q_from;
+    a.ahead = a.n_keys - a.n_queries;
+    return a;
+}
+
+int64_t causal_tiles_seen(const struct causal_span *a, int64_t end)
+{
+    return causal_tiles(a->n_prefix) + causal_tiles(a->ahead + end);
+}
+
+struct causal_tile causal_tile_of(const struct causal_span *a, int64_t i, int64_t end)
+{
+    int64_t before = causal_tiles(a->n_prefix), from = KEYS * (i < before ? i : i - before);
+    int64_t left = (i < before ? a->n_prefix : a->ahead + end) - from;
+
+    return (struct causal_tile){ .row = (i < before ? a->prefix_from : a->key_from) + from,
+                                 .n = left < KEYS ? left : KEYS,
+                                 .at = i < before ? from - a->n_prefix : from };
+}
+
+CPU_CLONES static void times(float *restrict x, float factor, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        x[i] *= factor;
+}
+
+void causal_load_rows(float *rows, const struct causal_job *job, const struct tensor *x, const struct causal_span *a,
+                      int64_t group, int64_t from, int64_t n, float scale)
+{
+    int64_t width = job->each * job->dim, at = (a->q_from + from) * tensor_cols(x) + group * width;
+
+    for (int64_t t = 0; t < n; t++, at += tensor_cols(x))
+        tile_load(rows + t * job->each * job->pad, job->pad, x, at, job->dim, job->each, job->dim);
+    if (scale != 1)
+        times(rows, scale, n * job->each * job->pad);
+}
+
+void causal_store_rows(struct grad x, const struct causal_job *job, const float *rows, const struct causal_span *a,
+                       int64_t group, int64_t from, int64_t n)
+{
+    int64_t cols = tensor_cols(x.t), at = (a->q_from + from) * cols + group * job->each * job->dim;
+
+    for (int64_t t = 0; t < n; t++, at += cols)
+        tile_store(x, at, job->dim, rows + t * job->each * job->pad, job->pad, job->each, job->dim);
+}
+
+/* A thread's scratch.  Rows of a block [rows, pad], scores [rows, KEYS], tiles of keys. */
+struct forward {
+    float *q, *out, *s, *most, *sum, *rows, *turned; /* rows: of k or v, [KEYS, pad]; turned: k, [pad, KEYS] */
+};
+
+static struct forward forward_new(const struct causal_job *job)
+{
+    int64_t rows = causal_block(job) * job->each, tile = KEYS * job->pad;
+    int64_t total = rows * (2 * job->pad + KEYS + 2) + 2 * tile;
+    float *at = floats_new(total);
+
+    memset(at, 0, (size_t)total * sizeof *at); /* what pads a head stays zero */
+    return (struct forward){ .q = at,
+                             .out = at + rows * job->pad,
+                             .rows = at + 2 * rows * job->pad,
+                             .turned = at + 2 * rows * job->pad + tile,
+                             .s = at + 2 * (rows * job->pad + tile),
+                             .most = at + total - 2 * rows,
+                             .sum = at + total - rows };
+}
+
+/* A tile of k or v as f32: where it lies, or converted. */
+static const float *tile_in(const struct causal_job *job, const struct tensor *x, const struct causal_tile *tile,
+                            int64_t group, float *buf, int64_t *ld)
+{
+    int64_t stride = tensor_cols(x), at = tile->row * stride + group * job->dim;
+    bool as_it_lies = x->dtype == F32 && job->pad == job->dim;
+
+    *ld = as_it_lies ? stride : job->pad;
+    if (as_it_lies)
+        return (const float *)x->data + at;
+    tile_load(buf, job->pad, x, at, stride, tile->n, job->dim);
+    return buf;
+}
+
+/*
+ * One row's scores become weights, zeros from `seen` to width: its maximum and sum go on, what was summed up so far
+ * shrinks to the new maximum.
+ */
+static inline __attribute__((always_inline)) void softmax_row(float *restrict s, float *restrict out,
+                                                              float *restrict most, float *restrict sum, int64_t seen,
+                                                              int64_t width, int64_t pad)
+{
+    float top[LANES], part[LANES] = { 0 }, high = *most, total = 0;
+
+    for (int l = 0; l < LANES; l++)
+        top[l] = *most;
+    for (int64_t j = 0; j < width; j += LANES)
+        for (int l = 0; l < LANES; l++) {
+            float x = j + l < seen ? s[j + l] : -INFINITY;
+            top[l] = x > top[l] ? x : top[l];
+        }
+    for (int l = 0; l < LANES; l++)
+        high = top[l] > high ? top[l] : high;
+    for (int64_t j = 0; j < width; j += LANES)
+        for (int l = 0; l < LANES; l++) {
+            float e = vexp(s[j + l] - high);
+            s[j + l] = j + l < seen ? e : 0;
+            part[l] += s[j + l];
+        }
+    for (int l = 0; l < LANES; l++)
+        total += part[l];
+    float shrink = vexp(*most - high);
+    *most = high;
+    *sum = *sum * shrink + total;
+    for (int64_t d = 0; shrink < 1 && d < pad; d++)
+        out[d] *= shrink;
+}
+
+CPU_CLONES static void softmax_tile(const struct forward *f, const struct causal_span *a,
+                                    const struct causal_tile *tile, int64_t from, int64_t n, int64_t each, int64_t pad)
+{
+    int64_t width = whole_lanes(tile->n);
+
+    for (int64_t t = 0; t < n; t++)
+        for (int64_t r = t * each; r < (t + 1) * each; r++)
+            softmax_row(f->s + r * KEYS, f->out + r * pad, f->most + r, f->sum + r, causal_seen(a, tile, from + t),
+                        width, pad);
+}
+
+static void forward_tile(const struct causal_job *job, const struct causal_span *a, const struct forward *f,
+                         const struct causal_tile *tile, int64_t group, int64_t from, int64_t n)
+{
+    int64_t rows = n * job->each, pad = job->pad, width = whole_lanes(tile->n), ld;
+    const float *k = tile_in(job, job->k, tile, group, f->rows, &ld);
+
+    transpose(f->turned, KEYS, k, ld, tile->n, pad);
+    product_run(&(struct product){ f->s, f->q, f->turned, rows, width, pad, KEYS, pad, 1, KEYS });
+    softmax_tile(f, a, tile, from, n, job->each, pad);
+    const float *v = tile_in(job, job->v, tile, group, f->rows, &ld);
+    product_add(&(struct product){ f->out, f->s, v, rows, pad, tile->n, pad, KEYS, 1, ld });
+}
+
+/* Queries [from, from + n) of one group. */
+static void forward_block(const struct causal_job *job, const struct causal_span *a, const struct forward *f,
+                          struct tensor *y, float *lse, int64_t group, int64_t from, int64_t n)
+{
+    int64_t rows = n * job->each, tiles = causal_tiles_seen(a, from + n);
+
+    causal_load_rows(f->q, job, job->q, a, group, from, n, job->scale);
+    memset(f->out, 0, (size_t)(rows * job->pad) * sizeof *f->out);
+    for (int64_t r = 0; r < rows; r++) {
+        f->most[r] = -INFINITY;
+        f->sum[r] = 0;
+    }
+    for (int64_t i = 0; i < tiles; i++) {
+        struct causal_tile tile = causal_tile_of(a, i, from + n);
+        forward_tile(job, a, f, &tile, group, from, n);
+    }
+    for (int64_t r = 0; r < rows; r++) {
+        times(f->out + r * job->pad, 1.0f / f->sum[r], job->pad);
+        lse[((a->q_from + from + r / job->each) * job->groups + group) * job->each + r % job->each] =
+            f->most[r] + vlog(f->sum[r]);
+    }
+    causal_store_rows((struct grad){ y, false }, job, f->out, a, group, from, n);
+}
+
+void cpu_causal_attention(struct ctx *c, struct tensor *y, struct tensor *lse, const struct tensor *q,
+                          const struct tensor *k, const struct tensor *v, const struct causal *s, int heads, int groups)
+{
+    (void)c;
+    struct causal_job job = causal_job_of(q, k, v, s, heads, groups);
+    int64_t block = causal_block(&job), blocks = (job.max_len + block - 1) / block, tasks = job.n * groups * blocks;
+#pragma omp parallel if (causal_parallel(&job, tensor_size(y)))
+    {
+        struct forward f = forward_new(&job);
+#pragma omp for schedule(dynamic)
+        for (int64_t i = 0; i < tasks; i++) {
+            struct causal_span a = causal_span_of(&job, i / blocks / groups);
+            int64_t from = (blocks - 1 - i % blocks) * block, left = a.n_queries - from; /* the longest first */
+            if (left > 0)
+                forward_block(&job, &a, &f, y, lse->data, i / blocks % groups, from, left < block ? left : block);
+        }
+        free(f.q);
+    }
+}

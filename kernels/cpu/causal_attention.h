@@ -1,0 +1,62 @@
+/*
+ * causal_attention.h - what causal attention and its backward share on the CPU: who sees what, in tiles.
+ *
+ * A row is one head of one query; the rows of a block are the heads of one group for consecutive queries, so k and v of
+ * a group are read once for all of them.  Keys have positions: those of the prefix are negative, those of the sequence
+ * start at 0, and query t sees all that lie before ahead + t + 1.  A tile is KEYS of them, of the prefix or of the
+ * sequence's own.
+ */
+#ifndef KERNELS_CPU_CAUSAL_ATTENTION_H
+#define KERNELS_CPU_CAUSAL_ATTENTION_H
+
+#include "kernels/cpu/tile.h"
+
+enum { BLOCK_ROWS = 64, KEYS = 64 };
+
+/* What the kernels need, once per call. */
+struct causal_job {
+    const struct tensor *q, *k, *v;
+    const int32_t *offsets, *key_start, *key_len, *prefix_start, *prefix_len; /* prefix_*: NULL without prefixes */
+    int64_t dim, pad;                                                         /* of a head, and that in whole vectors */
+    int64_t n, max_len, max_keys;
+    int groups, each; /* heads of a group */
+    float scale;
+};
+struct causal_job causal_job_of(const struct tensor *q, const struct tensor *k, const struct tensor *v,
+                                const struct causal *s, int heads, int groups);
+/* Queries of a block. */
+int64_t causal_block(const struct causal_job *job);
+/* Worth waking threads for, when so many numbers are made of all keys. */
+bool causal_parallel(const struct causal_job *job, int64_t numbers);
+
+/* One sequence. */
+struct causal_span {
+    int64_t q_from, n_queries, key_from, n_keys, prefix_from, n_prefix, ahead;
+};
+struct causal_span causal_span_of(const struct causal_job *job, int64_t sequence);
+
+struct causal_tile {
+    int64_t row, n, at; /* first row in k, how many, position of the first */
+};
+static inline int64_t causal_tiles(int64_t keys)
+{
+    return (keys + KEYS - 1) / KEYS;
+}
+/* Tiles that the queries before `end` see some of, and the i-th of these, without the keys that none of them sees. */
+int64_t causal_tiles_seen(const struct causal_span *a, int64_t end);
+struct causal_tile causal_tile_of(const struct causal_span *a, int64_t i, int64_t end);
+/* Keys of the tile that query t sees. */
+static inline int64_t causal_seen(const struct causal_span *a, const struct causal_tile *tile, int64_t t)
+{
+    int64_t seen = a->ahead + t + 1 - tile->at;
+    return seen < 0 ? 0 : seen < tile->n ? seen : tile->n;
+}
+
+/* The rows of queries [from, from + n) of one group: rows [n * each, pad] of x [T, H D], times scale. */
+void causal_load_rows(float *rows, const struct causal_job *job, const struct tensor *x, const struct causal_span *a,
+                      int64_t group, int64_t from, int64_t n, float scale);
+/* x (+)= such rows. */
+void causal_store_rows(struct grad x, const struct causal_job *job, const float *rows, const struct causal_span *a,
+                       int64_t group, int64_t from, int64_t n);
+
+#endif

@@ -1,0 +1,219 @@
+/*
+ * The backward of causal attention: one task is a group of one sequence together with all sequences whose prefix it is,
+ * so that a key's gradient is summed in one place and in one order.  A block's weights and their gradients are kept for
+ * all its keys, so that sum p dp comes before the first ds without computing any score twice.
+ */
+#include "kernels/cpu/causal_attention.h"
+
+#include "kernels/cpu/vmath.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Where gradients come from and go. */
+struct gradients {
+    struct grad dq, dk, dv;
+    const struct tensor *dy;
+    const float *lse;
+    const int32_t *last;
+};
+
+/* A thread's scratch.  Of every key tile: k, v, dk, dv [KEYS, pad], k and v turned [pad, KEYS], p and ds [rows, KEYS].
+ * Of a block: q, dy, dq [rows, pad], lse, delta [rows]. */
+struct back {
+    float *k, *v, *dk, *dv, *k_turned, *v_turned, *p, *ds, *q, *dy, *dq, *lse, *delta;
+};
+
+static struct back back_new(const struct causal_job *job)
+{
+    int64_t tiles = causal_tiles(job->max_keys) + 1, rows = causal_block(job) * job->each; /* + 1: two parts are cut */
+    int64_t keys = tiles * KEYS * job->pad, scores = tiles * rows * KEYS, block = rows * job->pad;
+    int64_t total = 6 * keys + 2 * scores + 3 * block + 2 * rows;
+    float *at = floats_new(total), *squares = at + 6 * keys, *blocks = squares + 2 * scores;
+
+    memset(at, 0, (size_t)total * sizeof *at); /* what pads a head stays zero */
+    return (struct back){ .k = at,
+                          .v = at + keys,
+                          .dk = at + 2 * keys,
+                          .dv = at + 3 * keys,
+                          .k_turned = at + 4 * keys,
+                          .v_turned = at + 5 * keys,
+                          .p = squares,
+                          .ds = squares + scores,
+                          .q = blocks,
+                          .dy = blocks + block,
+                          .dq = blocks + 2 * block,
+                          .lse = blocks + 3 * block,
+                          .delta = blocks + 3 * block + rows };
+}
+
+/* Tiles [first, all tiles of the sequence): keys and values come in, their gradients become zero. */
+static void load_keys(const struct causal_job *job, const struct causal_span *a, const struct back *b, int64_t group,
+                      int64_t first)
+{
+    int64_t stride = tensor_cols(job->k), size = KEYS * job->pad, tiles = causal_tiles_seen(a, a->n_queries);
+
+    for (int64_t i = first; i < tiles; i++) {
+        struct causal_tile tile = causal_tile_of(a, i, a->n_queries);
+        int64_t at = tile.row * stride + group * job->dim;
+        tile_load(b->k + i * size, job->pad, job->k, at, stride, tile.n, job->dim);
+        tile_load(b->v + i * size, job->pad, job->v, at, stride, tile.n, job->dim);
+        transpose(b->k_turned + i * size, KEYS, b->k + i * size, job->pad, tile.n, job->pad);
+        transpose(b->v_turned + i * size, KEYS, b->v + i * size, job->pad, tile.n, job->pad);
+    }
+    if (tiles > first) {
+        memset(b->dk + first * size, 0, (size_t)((tiles - first) * size) * sizeof *b->dk);
+        memset(b->dv + first * size, 0, (size_t)((tiles - first) * size) * sizeof *b->dv);
+    }
+}
+
+static void store_keys(const struct causal_job *job, const struct causal_span *a, const struct back *b,
+                       const struct gradients *g, int64_t group, int64_t first)
+{
+    int64_t stride = tensor_cols(job->k), size = KEYS * job->pad, tiles = causal_tiles_seen(a, a->n_queries);
+
+    for (int64_t i = first; i < tiles; i++) {
+        struct causal_tile tile = causal_tile_of(a, i, a->n_queries);
+        int64_t at = tile.row * stride + group * job->dim;
+        if (g->dk.t)
+            tile_store(g->dk, at, stride, b->dk + i * size, job->pad, tile.n, job->dim);
+        if (g->dv.t)
+            tile_store(g->dv, at, stride, b->dv + i * size, job->pad, tile.n, job->dim);
+    }
+}
+
+/* p = exp(p - lse) for the first `seen` of `width` keys, zeros behind; returns the sum of p dp */
+static inline __attribute__((always_inline)) float weights_row(float *restrict p, const float *restrict dp, float lse,
+                                                               int64_t seen, int64_t width)
+{
+    float part[LANES] = { 0 }, total = 0;
+
+    for (int64_t j = 0; j < width; j += LANES)
+        for (int l = 0; l < LANES; l++) {
+            float e = vexp(p[j + l] - lse);
+            p[j + l] = j + l < seen ? e : 0;
+            part[l] += p[j + l] * dp[j + l];
+        }
+    for (int l = 0; l < LANES; l++)
+        total += part[l];
+    return total;
+}
+
+CPU_CLONES static void weights(float *p, const float *dp, const struct back *b, const struct causal_span *a,
+                               const struct causal_tile *tile, int64_t from, int64_t n, int64_t each)
+{
+    int64_t width = whole_lanes(tile->n);
+
+    for (int64_t t = 0; t < n; t++)
+        for (int64_t r = t * each; r < (t + 1) * each; r++)
+            b->delta[r] += weights_row(p + r * KEYS, dp + r * KEYS, b->lse[r], causal_seen(a, tile, from + t), width);
+}
+
+/* ds = p (ds - delta) */
+CPU_CLONES static void softmax_back(float *restrict ds, const float *restrict p, const float *restrict delta,
+                                    int64_t rows, int64_t width)
+{
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t j = 0; j < width; j++)
+            ds[r * KEYS + j] = p[r * KEYS + j] * (ds[r * KEYS + j] - delta[r]);
+}
+
+static void load_block(const struct causal_job *job, const struct causal_span *a, const struct back *b,
+                       const struct gradients *g, int64_t group, int64_t from, int64_t n)
+{
+    causal_load_rows(b->q, job, job->q, a, group, from, n, job->scale);
+    causal_load_rows(b->dy, job, g->dy, a, group, from, n, 1);
+    for (int64_t r = 0; r < n * job->each; r++) {
+        b->lse[r] = g->lse[((a->q_from + from + r / job->each) * job->groups + group) * job->each + r % job->each];
+        b->delta[r] = 0;
+    }
+}
+
+/* What one tile of keys gives and gets; q is scaled already, so ds q is dk. */
+static void back_tile(const struct causal_job *job, const struct back *b, const struct gradients *g, int64_t i,
+                      int64_t keys, int64_t rows)
+{
+    int64_t pad = job->pad, size = KEYS * pad;
+    float *p = b->p + i * rows * KEYS, *ds = b->ds + i * rows * KEYS;
+
+    softmax_back(ds, p, b->delta, rows, whole_lanes(keys));
+    if (g->dq.t)
+        product_add(&(struct product){ b->dq, ds, b->k + i * size, rows, pad, keys, pad, KEYS, 1, pad });
+    if (g->dk.t)
+        product_add(&(struct product){ b->dk + i * size, ds, b->q, keys, pad, rows, pad, 1, KEYS, pad });
+    if (g->dv.t)
+        product_add(&(struct product){ b->dv + i * size, p, b->dy, keys, pad, rows, pad, 1, KEYS, pad });
+}
+
+/* Queries [from, from + n) of one group. */
+static void back_block(const struct causal_job *job, const struct causal_span *a, const struct back *b,
+                       const struct gradients *g, int64_t group, int64_t from, int64_t n)
+{
+    int64_t rows = n * job->each, pad = job->pad, size = KEYS * pad, tiles = causal_tiles_seen(a, from + n);
+
+    load_block(job, a, b, g, group, from, n);
+    for (int64_t i = 0; i < tiles; i++) {
+        struct causal_tile tile = causal_tile_of(a, i, from + n);
+        float *p = b->p + i * rows * KEYS, *dp = b->ds + i * rows * KEYS;
+        int64_t width = whole_lanes(tile.n);
+        product_run(&(struct product){ p, b->q, b->k_turned + i * size, rows, width, pad, KEYS, pad, 1, KEYS });
+        product_run(&(struct product){ dp, b->dy, b->v_turned + i * size, rows, width, pad, KEYS, pad, 1, KEYS });
+        weights(p, dp, b, a, &tile, from, n, job->each);
+    }
+    memset(b->dq, 0, (size_t)(rows * pad) * sizeof *b->dq);
+    for (int64_t i = 0; i < tiles; i++)
+        back_tile(job, b, g, i, causal_tile_of(a, i, from + n).n, rows);
+    if (g->dq.t) {
+        for (int64_t r = 0; r < rows * pad; r++)
+            b->dq[r] *= job->scale;
+        causal_store_rows(g->dq, job, b->dq, a, group, from, n);
+    }
+}
+
+static void back_span(const struct causal_job *job, const struct causal_span *a, const struct back *b,
+                      const struct gradients *g, int64_t group)
+{
+    int64_t block = causal_block(job);
+
+    for (int64_t from = 0; from < a->n_queries; from += block)
+        back_block(job, a, b, g, group, from, a->n_queries - from < block ? a->n_queries - from : block);
+}
+
+/* A group of a sequence without prefix, and of those it is the prefix of: its keys are their first tiles. */
+static void back_family(const struct causal_job *job, const struct back *b, const struct gradients *g, int64_t sequence,
+                        int64_t group)
+{
+    struct causal_span a = causal_span_of(job, sequence);
+    int64_t last = a.n_keys && g->last ? g->last[sequence] : sequence, first = causal_tiles(a.n_keys);
+
+    if (a.n_prefix)
+        return;
+    load_keys(job, &a, b, group, 0);
+    back_span(job, &a, b, g, group);
+    for (int64_t s = sequence + 1; s <= last; s++) {
+        struct causal_span other = causal_span_of(job, s);
+        load_keys(job, &other, b, group, first);
+        back_span(job, &other, b, g, group);
+        store_keys(job, &other, b, g, group, first);
+    }
+    store_keys(job, &a, b, g, group, 0);
+}
+
+void cpu_causal_attention_backward(struct ctx *c, struct grad dq, struct grad dk, struct grad dv,
+                                   const struct tensor *dy, const struct tensor *y, const struct tensor *lse,
+                                   const struct tensor *q, const struct tensor *k, const struct tensor *v,
+                                   const struct causal *s, int heads, int groups)
+{
+    (void)c;
+    (void)y; /* sum p dp is the same number as sum y dy, without the rounding of y */
+    struct causal_job job = causal_job_of(q, k, v, s, heads, groups);
+    struct gradients g = { dq, dk, dv, dy, lse->data, job.prefix_len ? s->last->data : NULL };
+#pragma omp parallel if (causal_parallel(&job, tensor_size(dy)))
+    {
+        struct back b = back_new(&job);
+#pragma omp for schedule(dynamic)
+        for (int64_t i = 0; i < job.n * groups; i++)
+            back_family(&job, &b, &g, i / groups, i % groups);
+        free(b.k);
+    }
+}

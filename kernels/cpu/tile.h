@@ -1,0 +1,36 @@
+/*
+ * tile.h - what attention is made of on the CPU: products and transposes of small f32 tiles, rows of a head in and out.
+ */
+#ifndef KERNELS_CPU_TILE_H
+#define KERNELS_CPU_TILE_H
+
+#include "kernels/cpu/row.h"
+
+enum { LANES = 16 };
+
+static inline int64_t whole_lanes(int64_t n)
+{
+    return (n + LANES - 1) / LANES * LANES;
+}
+
+/* y[m,n] = a b with a(i, l) = a[i * row + l * col], b[k, ldb], n a multiple of LANES; a may so be read transposed. */
+struct product {
+    float *y;
+    const float *a, *b;
+    int64_t m, n, k, ldy, row, col, ldb;
+};
+/* A row's numbers do not depend on the rows beside it. */
+void product_run(const struct product *p);
+/* y += a b */
+void product_add(const struct product *p);
+
+/* y[dim, width] = x[n, dim]^T, columns from n on zero; rows of x are ldx apart, dim and width multiples of LANES */
+void transpose(float *y, int64_t width, const float *x, int64_t ldx, int64_t n, int64_t dim);
+
+/* n rows of dst, ld apart, = dim elements each of x, from element at + t * stride on; what lies behind them is asked
+ * for on the way, since it is the next head's. */
+void tile_load(float *dst, int64_t ld, const struct tensor *x, int64_t at, int64_t stride, int64_t n, int64_t dim);
+/* y (+)= n rows of src, laid out likewise. */
+void tile_store(struct grad y, int64_t at, int64_t stride, const float *src, int64_t ld, int64_t n, int64_t dim);
+
+#endif

@@ -1,0 +1,184 @@
+/* Causal attention; what is checked of it is told in tests/support/op_test.h. */
+#include "tests/support/op_test.h"
+
+#include "tests/support/support.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Heads, groups and head size of each variant: all groupings, the two fast sizes, odd ones and the largest. */
+static const struct {
+    int heads, groups, dim;
+} forms[] = { { 2, 2, 64 }, { 4, 2, 128 }, { 4, 1, 24 }, { 8, 1, 8 }, { 7, 1, 32 }, { 1, 1, 256 }, { 6, 3, 72 } };
+enum { FORMS = ARRAY_LEN(forms) };
+
+/* What a sequence is, as struct causal has it, in an array of its own for each field. */
+enum { QUERIES, KEY_START, KEY_LEN, PREFIX_START, PREFIX_LEN, LAST, FIELDS };
+
+/* ints[0]: FIELDS numbers of each sequence */
+static const int32_t *sequence(const struct op_test *t, int64_t s)
+{
+    return t->ints[0] + s * FIELDS;
+}
+
+static int64_t sequences(const struct op_test *t)
+{
+    return t->n_ints[0] / FIELDS;
+}
+
+static struct causal causal_of(struct ctx *c, const struct op_test *t, bool prefixes)
+{
+    int64_t n = sequences(t);
+    int32_t *field = xmalloc((size_t)(n * FIELDS + 1) * sizeof *field);
+    struct causal a = { 0 };
+
+    for (int64_t s = 0; s < n; s++) {
+        int64_t keys = sequence(t, s)[KEY_LEN] + sequence(t, s)[PREFIX_LEN];
+        a.max_keys = keys > a.max_keys ? keys : a.max_keys;
+        for (int f = 0; f < FIELDS; f++)
+            field[f * n + s] = sequence(t, s)[f];
+    }
+    a.qs = batch_seqs(c, field, n);
+    a.key_start = batch_i32(c, field + KEY_START * n, n);
+    a.key_len = batch_i32(c, field + KEY_LEN * n, n);
+    if (prefixes) {
+        a.prefix_start = batch_i32(c, field + PREFIX_START * n, n);
+        a.prefix_len = batch_i32(c, field + PREFIX_LEN * n, n);
+        a.last = batch_i32(c, field + LAST * n, n);
+    }
+    free(field);
+    return a;
+}
+
+static struct tensor *run(struct ctx *c, struct op_test *t, bool prefixes)
+{
+    struct causal a = causal_of(c, t, prefixes);
+    int form = t->variant % FORMS;
+    return op_causal_attention(c, t->x[0], t->x[1], t->x[2], &a, forms[form].heads, forms[form].groups);
+}
+
+static struct tensor *run_plain(struct ctx *c, struct op_test *t)
+{
+    return run(c, t, false);
+}
+
+static struct tensor *run_prefixed(struct ctx *c, struct op_test *t)
+{
+    return run(c, t, true);
+}
+
+/* One head of one query over `n` keys whose rows are listed. */
+static void attend(double *y, const double *q, const double *k, const double *v, const int64_t *rows, int64_t n,
+                   int64_t stride, int dim)
+{
+    double *e = xmalloc((size_t)n * sizeof *e), sum = 0;
+
+    for (int64_t j = 0; j < n; j++) {
+        double score = 0;
+        for (int d = 0; d < dim; d++)
+            score += q[d] * k[rows[j] * stride + d];
+        sum += e[j] = exp(score / sqrt(dim));
+    }
+    for (int64_t j = 0; j < n; j++)
+        for (int d = 0; d < dim; d++)
+            y[d] += e[j] / sum * v[rows[j] * stride + d];
+    free(e);
+}
+
+static void reference(const struct op_test *t, double *const *x, double *y)
+{
+    int heads = forms[t->variant % FORMS].heads, groups = forms[t->variant % FORMS].groups;
+    int dim = forms[t->variant % FORMS].dim;
+    int64_t row = 0, stride = (int64_t)groups * dim;
+
+    for (int64_t s = 0; s < sequences(t); s++) {
+        const int32_t *a = sequence(t, s);
+        int64_t *keys = xmalloc((size_t)(a[PREFIX_LEN] + a[KEY_LEN]) * sizeof *keys), n = 0;
+        for (int32_t j = 0; j < a[PREFIX_LEN]; j++)
+            keys[n++] = a[PREFIX_START] + j;
+        for (int32_t j = 0; j < a[KEY_LEN]; j++)
+            keys[n++] = a[KEY_START] + j;
+        for (int32_t i = 0; i < a[QUERIES]; i++, row++)
+            for (int h = 0; h < heads; h++) {
+                int64_t q = (row * heads + h) * dim, group = (int64_t)(h / (heads / groups)) * dim;
+                attend(y + q, x[0] + q, x[1] + group, x[2] + group, keys, n - a[QUERIES] + 1 + i, stride, dim);
+            }
+        free(keys);
+    }
+}
+
+static void three_matrices(struct op_test *t, int64_t queries, int64_t keys)
+{
+    int form = t->variant % FORMS;
+
+    op_matrix(t, queries, (int64_t)forms[form].heads * forms[form].dim, 1);
+    op_matrix(t, keys, (int64_t)forms[form].groups * forms[form].dim, 1);
+    op_matrix(t, keys, (int64_t)forms[form].groups * forms[form].dim, 1);
+}
+
+static int64_t longest(const struct op_test *t)
+{
+    return t->cols > 40 ? t->cols : 40;
+}
+
+/* Sequences of the packed rows, as a training step has them. */
+static void plain_setup(struct op_test *t)
+{
+    int32_t *fields = op_ints(t, (t->rows + 2) * FIELDS, 0, 1), *lengths = op_lengths(t, t->rows, longest(t)), row = 0;
+
+    for (int64_t s = 0; s < t->n_ints[1]; row += lengths[s++])
+        memcpy(fields + s * FIELDS, (int32_t[FIELDS]){ lengths[s], row, lengths[s], 0, 0, (int32_t)s },
+               FIELDS * sizeof *fields);
+    t->n_ints[0] = t->n_ints[1] * FIELDS;
+    three_matrices(t, t->rows, t->rows);
+}
+
+/* The same, every fourth sequence being the prefix of the two or three that follow; the first of all is empty. */
+static void prefixed_setup(struct op_test *t)
+{
+    plain_setup(t);
+    int32_t *fields = t->ints[0], n = (int32_t)sequences(t);
+
+    for (int32_t s = 0; s < n; s++) {
+        int32_t owner = s - s % 4, *a = fields + s * FIELDS, *shared = fields + owner * FIELDS;
+        if (s == owner || s % 16 == 7)
+            continue;
+        a[PREFIX_START] = shared[KEY_START];
+        a[PREFIX_LEN] = shared[KEY_LEN];
+        shared[LAST] = s;
+    }
+}
+
+/* Caches: a few queries over the ends of runs of keys, in any order and with others between; nothing is recorded. */
+static void cache_setup(struct op_test *t)
+{
+    int32_t n = (int32_t)(t->rows < 64 ? t->rows : 64), *fields = op_ints(t, (n + 1) * FIELDS, 0, 4), end = 5;
+    int64_t queries = 0;
+
+    for (int32_t s = n - 1; s >= 0; s--) {
+        int32_t *a = fields + s * FIELDS, prefix = a[PREFIX_LEN], more = (int32_t)(op_uniform(t) * (double)longest(t));
+        a[QUERIES] = s % 3 ? 1 : a[QUERIES];
+        a[KEY_START] = end;
+        a[KEY_LEN] = a[QUERIES] + more;
+        a[PREFIX_START] = s % 2 ? 0 : end;
+        a[PREFIX_LEN] = prefix * a[KEY_LEN] / 4;
+        end += a[KEY_LEN] + 2;
+        queries += a[QUERIES];
+    }
+    t->n_ints[0] = (int64_t)n * FIELDS;
+    three_matrices(t, queries, end + longest(t) + 4);
+    for (int i = 0; i < 3; i++)
+        t->in[i].constant = true;
+}
+
+static const struct op_row rows[] = {
+    { "causal_attention", plain_setup, run_plain, reference, .variants = FORMS },
+    { "causal_attention_prefixed", prefixed_setup, run_prefixed, reference, .variants = FORMS },
+    { "causal_attention_cache", cache_setup, run_prefixed, reference, .variants = FORMS },
+};
+
+int main(int argc, char **argv)
+{
+    return op_main(rows, ARRAY_LEN(rows), argc, argv);
+}
