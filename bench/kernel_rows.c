@@ -173,6 +173,59 @@ static double attention_flops(const struct row *row)
     return 4.0 * (double)row->t * (double)(row->t % SEQUENCE ? 128 : SEQUENCE) * (double)(row->c * row->n);
 }
 
+enum { CAUSAL_KEYS = 512, CAUSAL_SHARED = 4 }; /* keys of a sequence, heads of a group */
+
+/* n heads; each of the sequences has `queries` of its keys as queries */
+static void make_causal(struct ctx *c, struct bench *b, int64_t n, int64_t keys, int64_t queries)
+{
+    int64_t width = b->row->c * b->row->n;
+    int32_t *start = xmalloc((size_t)(2 * n) * sizeof *start), *length = start + n;
+
+    for (int64_t i = 0; i < n; i++) {
+        start[i] = (int32_t)(i * keys);
+        length[i] = (int32_t)keys;
+    }
+    b->causal = (struct causal){ .qs = equal_seqs(c, n * queries, queries),
+                                 .key_start = batch_i32(c, start, n),
+                                 .key_len = batch_i32(c, length, n),
+                                 .max_keys = keys };
+    free(start);
+    input(c, b, n * queries, width, b->dtype);
+    input(c, b, n * keys, width / CAUSAL_SHARED, b->dtype);
+    input(c, b, n * keys, width / CAUSAL_SHARED, b->dtype);
+}
+
+static int64_t causal_keys(const struct row *row)
+{
+    return row->t < CAUSAL_KEYS ? row->t : CAUSAL_KEYS;
+}
+
+static void make_causal_attention(struct ctx *c, struct bench *b)
+{
+    int64_t keys = causal_keys(b->row);
+
+    make_causal(c, b, b->row->t / keys, keys, keys);
+}
+
+/* One query a sequence, and no gradient. */
+static void make_decode(struct ctx *c, struct bench *b)
+{
+    make_causal(c, b, b->row->t, CAUSAL_KEYS, 1);
+    for (int i = 0; i < b->n_in; i++)
+        b->in[i]->needs_grad = false;
+}
+
+static struct tensor *run_causal_attention(struct ctx *c, struct bench *b)
+{
+    int heads = (int)b->row->n;
+    return op_causal_attention(c, b->in[0], b->in[1], b->in[2], &b->causal, heads, heads / CAUSAL_SHARED);
+}
+
+static double causal_flops(const struct row *row)
+{
+    return 2.0 * (double)row->t * (double)(causal_keys(row) + 1) * (double)(row->c * row->n);
+}
+
 static void make_pool(struct ctx *c, struct bench *b)
 {
     input(c, b, b->row->t, b->row->c, b->dtype);
@@ -332,6 +385,9 @@ const struct row kernel_rows[] = {
     { "attention", 1408, 64, 12, make_attention, run_attention, attention_flops, 2.5, false },
     { "attention", 1408, 32, 12, make_attention, run_attention, attention_flops, 2.5, false },
     { "attention", 1024, 64, 12, make_attention, run_attention, attention_flops, 2.5, false },
+    { "causal_attention", 2048, 64, 16, make_causal_attention, run_causal_attention, causal_flops, 2.5, false },
+    { "causal_attention", 2048, 128, 8, make_causal_attention, run_causal_attention, causal_flops, 2.5, false },
+    { "causal decode", 16, 128, 8, make_decode, run_causal_attention, NULL, 0, false },
     { "layer_norm", 1408, 768, 0, make_layer_norm, run_layer_norm, NULL, 0, false },
     { "layer_norm", 1408, 384, 0, make_layer_norm, run_layer_norm, NULL, 0, false },
     { "activation gelu", 1408, 3072, 0, make_matrix, run_gelu, NULL, 0, false },

@@ -20,6 +20,7 @@ struct bench {
     struct seqs seqs, pairs;
     struct index index, other;
     struct graph graph;
+    struct causal causal;
     double forward[REPEATS], backward[REPEATS]; /* seconds */
     double bytes_forward, bytes_backward;
     bool has_backward;

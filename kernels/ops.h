@@ -66,7 +66,7 @@ struct graph {
 struct causal {
     struct seqs qs;
     struct tensor *key_start, *key_len, *prefix_start, *prefix_len, *last;
-    int64_t max_keys; /* key_len + prefix_len of any sequence is no larger */
+    int64_t max_keys; /* key_len + prefix_len of any sequence is no larger; for ctx_note, as qs.max_len is */
 };
 
 /* One GAT aggregation (Velickovic et al. 2018, eq. 1-6; gatekeeper's relation bias added to the score). */
