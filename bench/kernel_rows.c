@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+enum { LORA_RANK = 16 };
+
 static struct rng rng;
 
 static struct tensor *noise(struct ctx *c, int64_t rows, int64_t cols, enum dtype dtype)
@@ -81,6 +83,35 @@ static struct tensor *run_linear(struct ctx *c, struct bench *b)
 static struct tensor *run_linear_gelu(struct ctx *c, struct bench *b)
 {
     return op_linear(c, b->in[0], b->in[1], b->in[2], ACT_GELU);
+}
+
+/* A frozen weight and an adapter of rank 16; for a language model's head, as many classes as there are outputs. */
+static void make_lora(struct ctx *c, struct bench *b)
+{
+    input(c, b, b->row->t, b->row->c, b->dtype);
+    struct tensor *w = input(c, b, b->row->n, b->row->c, b->dtype);
+    w->needs_grad = false;
+    w->frozen = true;
+    param(c, b, LORA_RANK, b->row->c, b->dtype);
+    param(c, b, b->row->n, LORA_RANK, b->dtype);
+    b->index = random_index(c, b->row->t, b->row->n);
+}
+
+static struct lora adapter(const struct bench *b)
+{
+    return (struct lora){ .a = b->in[2], .b = b->in[3], .scale = 1 };
+}
+
+static struct tensor *run_lora_linear(struct ctx *c, struct bench *b)
+{
+    struct lora l = adapter(b);
+    return op_lora_linear(c, b->in[0], b->in[1], NULL, &l);
+}
+
+static struct tensor *run_linear_nll(struct ctx *c, struct bench *b)
+{
+    struct lora l = adapter(b);
+    return op_linear_nll(c, b->in[0], b->in[1], &l, b->index.ids);
 }
 
 static double linear_flops(const struct row *row)
@@ -381,6 +412,9 @@ const struct row kernel_rows[] = {
     { "linear", 1408, 3072, 768, make_linear, run_linear, linear_flops, 2, false },
     { "linear", 1408, 384, 1152, make_linear, run_linear, linear_flops, 2, false },
     { "linear gelu", 1408, 384, 1536, make_linear, run_linear_gelu, linear_flops, 2, false },
+    { "lora_linear", 1408, 4096, 4096, make_lora, run_lora_linear, linear_flops, 1, false },
+    { "lora_linear", 1408, 1024, 4096, make_lora, run_lora_linear, linear_flops, 1, false },
+    { "linear_nll", 352, 1024, 32000, make_lora, run_linear_nll, linear_flops, 2, false },
     { "linear", 64, 768, 1, make_linear, run_linear, linear_flops, 2, false },
     { "attention", 1408, 64, 12, make_attention, run_attention, attention_flops, 2.5, false },
     { "attention", 1408, 32, 12, make_attention, run_attention, attention_flops, 2.5, false },

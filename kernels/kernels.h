@@ -136,6 +136,11 @@ extern "C" {
     /* y[1] = scale sum x;  dx (+)= scale dy[1]; all F32 */                                                            \
     K(sum, (struct ctx *c, struct tensor *y, const struct tensor *x, float scale))                                     \
     K(sum_backward, (struct ctx *c, struct grad dx, const struct tensor *dy, float scale))                             \
+    /* y[t] = -log softmax(z[t])[target[t]], 0 where target < 0; lse[t] = log sum exp(z[t]); all F32 */                \
+    K(nll, (struct ctx *c, struct tensor *y, struct tensor *lse, const struct tensor *z, const struct tensor *target)) \
+    /* dz[t,j] = dy[t] (exp(z[t,j] - lse[t]) - (j == target[t])), 0 where target < 0; dz any float type, may be z */   \
+    K(nll_backward, (struct ctx *c, struct tensor *dz, const struct tensor *dy, const struct tensor *lse,              \
+                     const struct tensor *z, const struct tensor *target))                                             \
     /* y[1] F32 += sum of x^2, x F32 */                                                                                \
     K(sum_squares, (struct ctx *c, struct tensor *y, const struct tensor *x))                                          \
     /* lr[1] = the schedule at step rng[2]; then rng[2] += 1 */                                                        \

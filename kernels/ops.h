@@ -81,6 +81,13 @@ struct gat {
     float p;     /* dropout on the coefficients */
 };
 
+/* A low-rank addition to a linear map (Hu et al. 2021): scale B A; A [r, K], B [N, r] of the weight's type. */
+struct lora {
+    struct tensor *a, *b;
+    float scale;   /* alpha / r, or alpha / sqrt(r) */
+    float dropout; /* on what A reads, when training */
+};
+
 /* Rate at step s = 0, 1, ...: lr s / warmup while s < warmup, then with u = (s - warmup) / (total - warmup):
  * lr (1 - u), or lr (1 + cos(pi u)) / 2; nothing from total on.  transformers has the same two schedules. */
 struct schedule {
@@ -111,6 +118,20 @@ struct tensor *op_reshape(struct ctx *c, struct tensor *x, int ndim, const int64
 struct tensor *op_linear(struct ctx *c, struct tensor *x, struct tensor *w, struct tensor *b, enum activation act);
 /* y = op(a) op(b), 2-D, op the transpose when ta or tb */
 struct tensor *op_matmul(struct ctx *c, struct tensor *a, bool ta, struct tensor *b, bool tb);
+/*
+ * y[T,N] = x w^T + b + scale (dropout(x) A^T) B^T; b NULL or F32; l NULL or l->a NULL: plain.  One record, which keeps
+ * x itself and scale dropout(x) A^T [T, r]; a w that needs no gradient costs no product for one.
+ */
+struct tensor *op_lora_linear(struct ctx *c, struct tensor *x, struct tensor *w, struct tensor *b,
+                              const struct lora *l);
+/*
+ * y[t] = -log softmax(z_t)[target[t]], z = x w^T + the adapter's; F32 [T], 0 where target (I32 [T]) is negative: such
+ * rows give no gradient.  The logits z [T, V] exist for a chunk of rows at a time, at most LOGITS_MAX of them (or 16
+ * rows), in the forward and again in the backward, so that T V numbers never have a place.
+ */
+enum { LOGITS_MAX = 1 << 26 };
+struct tensor *op_linear_nll(struct ctx *c, struct tensor *x, struct tensor *w, const struct lora *l,
+                             struct tensor *target);
 /* y[T,C] = sum_i table[i][ids[i][t], :]; n <= 4 */
 struct tensor *op_embed(struct ctx *c, struct tensor *const *table, const struct index *ids, int n);
 /* y[n,C] = x[i.ids, :] */

@@ -92,21 +92,29 @@ struct tensor *tensor_like(struct ctx *c, const struct tensor *t)
     return tensor_new(c, t->dtype, t->ndim, t->shape);
 }
 
+struct tensor tensor_view(const struct tensor *t, int64_t from, int64_t n)
+{
+    CHECK(t->ndim > 0 && from >= 0 && n >= 0 && from + n <= t->shape[0], "rows %lld + %lld of %lld", (long long)from,
+          (long long)n, (long long)(t->ndim ? t->shape[0] : 0));
+    struct tensor s = *t;
+    int64_t row = t->shape[0] ? tensor_size(t) / t->shape[0] : 0;
+
+    s.shape[0] = n;
+    s.data = (char *)t->data + (size_t)(from * row) * dtype_size(t->dtype);
+    s.grad = NULL;
+    return s;
+}
+
 static struct tensor *slice_of(struct ctx *c, const struct tensor *t, int64_t from, int64_t n)
 {
     struct tensor *s = arena_alloc(c->host, sizeof *s);
-    int64_t row = t->shape[0] ? tensor_size(t) / t->shape[0] : 0;
 
-    *s = *t;
-    s->shape[0] = n;
-    s->data = (char *)t->data + (size_t)(from * row) * dtype_size(t->dtype);
+    *s = tensor_view(t, from, n);
     return s;
 }
 
 struct tensor *tensor_slice(struct ctx *c, const struct tensor *t, int64_t from, int64_t n)
 {
-    CHECK(t->ndim > 0 && from >= 0 && n >= 0 && from + n <= t->shape[0], "rows %lld + %lld of %lld", (long long)from,
-          (long long)n, (long long)(t->ndim ? t->shape[0] : 0));
     CHECK(t->is_param || !t->needs_grad, "a slice of an activation would lose its gradient");
     struct tensor *s = slice_of(c, t, from, n);
     if (t->grad)

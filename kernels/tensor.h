@@ -79,6 +79,8 @@ struct tensor *tensor_like(struct ctx *c, const struct tensor *t);
  * parameter.  t must be a parameter or need no gradient.
  */
 struct tensor *tensor_slice(struct ctx *c, const struct tensor *t, int64_t from, int64_t n);
+/* The same rows of any tensor, without gradient: for a kernel to read or to write. */
+struct tensor tensor_view(const struct tensor *t, int64_t from, int64_t n);
 
 /* bf16 is the upper half of an f32; rounding is to nearest even, NaN stays NaN. */
 uint16_t bf16_from_f32(float x);

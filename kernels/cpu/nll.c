@@ -1,0 +1,93 @@
+#include "kernels/cpu/row.h"
+#include "kernels/cpu/vmath.h"
+
+#include <math.h>
+
+enum { LANES = 16 };
+
+CPU_CLONES static float largest(const float *x, int64_t n)
+{
+    float lane[LANES], most = -INFINITY;
+    int64_t i = 0;
+
+    for (int k = 0; k < LANES; k++)
+        lane[k] = -INFINITY;
+    for (; i + LANES <= n; i += LANES)
+        for (int k = 0; k < LANES; k++)
+            lane[k] = x[i + k] > lane[k] ? x[i + k] : lane[k];
+    for (; i < n; i++)
+        most = x[i] > most ? x[i] : most;
+    for (int k = 0; k < LANES; k++)
+        most = lane[k] > most ? lane[k] : most;
+    return most;
+}
+
+/* sum of exp(x - most) over a run, short enough for f32 */
+CPU_CLONES static float exp_sum(const float *x, int64_t n, float most)
+{
+    float lane[LANES] = { 0 }, sum = 0;
+    int64_t i = 0;
+
+    for (; i + LANES <= n; i += LANES)
+        for (int k = 0; k < LANES; k++)
+            lane[k] += vexp(x[i + k] - most);
+    for (; i < n; i++)
+        sum += vexp(x[i] - most);
+    for (int k = 0; k < LANES; k++)
+        sum += lane[k];
+    return sum;
+}
+
+/* Log of the sum of exp(x - most): what the largest number itself leaves of log sum exp. */
+static float log_excess(const float *x, int64_t n, float most)
+{
+    double sum = 0;
+
+    for (int64_t at = 0; at < n; at += ROW_BLOCK)
+        sum += (double)exp_sum(x + at, run_length(at, n), most);
+    return (float)log(sum);
+}
+
+void cpu_nll(struct ctx *c, struct tensor *y, struct tensor *lse, const struct tensor *z, const struct tensor *target)
+{
+    int64_t rows = z->shape[0], cols = z->shape[1];
+    const int32_t *want = target->data;
+    float *loss = y->data, *norm = lse->data;
+
+    (void)c;
+#pragma omp parallel for schedule(static) if (rows * cols > PARALLEL_MIN)
+    for (int64_t t = 0; t < rows; t++) {
+        const float *row = (const float *)z->data + t * cols;
+        float most = largest(row, cols), excess = log_excess(row, cols, most);
+        CHECK(want[t] < cols, "class %d of %lld", want[t], (long long)cols);
+        norm[t] = most + excess;
+        loss[t] = want[t] >= 0 ? (most - row[want[t]]) + excess : 0;
+    }
+}
+
+CPU_CLONES static void probability_run(float *y, const float *z, int64_t n, float lse, float factor)
+{
+    for (int64_t i = 0; i < n; i++)
+        y[i] = factor * vexp(z[i] - lse);
+}
+
+void cpu_nll_backward(struct ctx *c, struct tensor *dz, const struct tensor *dy, const struct tensor *lse,
+                      const struct tensor *z, const struct tensor *target)
+{
+    int64_t rows = z->shape[0], cols = z->shape[1];
+    const int32_t *want = target->data;
+    const float *norm = lse->data, *factor = dy->data;
+    struct grad to = { dz, false };
+
+    (void)c;
+#pragma omp parallel for schedule(static) if (rows * cols > PARALLEL_MIN)
+    for (int64_t t = 0; t < rows; t++)
+        for (int64_t j = 0; j < cols; j += ROW_BLOCK) {
+            float buf[ROW_BLOCK], *out = row_out(buf, to, t * cols + j);
+            int64_t run = run_length(j, cols), at = want[t] - j;
+            probability_run(out, (const float *)z->data + t * cols + j, run, norm[t], want[t] < 0 ? 0 : factor[t]);
+            if (at >= 0 && at < run)
+                out[at] -= factor[t];
+            row_store(to, t * cols + j, out, run);
+        }
+}

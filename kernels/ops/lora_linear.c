@@ -1,0 +1,53 @@
+#include "kernels/ops/low_rank.h"
+
+struct lora_linear_node {
+    struct node node;
+    struct tensor *x, *w, *bias;
+    struct low_rank low;
+};
+
+/* What the adapter gives to dx comes first, see low_rank.h. */
+static void adapter_backward(struct ctx *c, const struct lora_linear_node *n, struct grad *dx, const struct tensor *dy)
+{
+    struct grad db = grad_of(c, n->low.lora.b);
+
+    if (db.t)
+        RUN(c, matmul, db, dy, true, n->low.h, false);
+    if (!low_rank_needs(&n->low, *dx))
+        return;
+    size_t mark = arena_mark(c->step);
+    struct grad dy_b = { tensor_new(c, F32, 2, n->low.h->shape), false };
+    RUN(c, matmul, dy_b, dy, false, n->low.lora.b, false);
+    low_rank_backward(c, &n->low, *dx, n->x, dy_b.t);
+    arena_reset(c->step, mark);
+    dx->add = true;
+}
+
+static void lora_linear_backward(struct ctx *c, struct node *node)
+{
+    struct lora_linear_node *n = (struct lora_linear_node *)node;
+    struct grad dx = grad_of(c, n->x), dw = grad_of(c, n->w), dbias = grad_of(c, n->bias);
+    const struct tensor *dy = node->out->grad;
+
+    if (n->low.h)
+        adapter_backward(c, n, &dx, dy);
+    if (dx.t)
+        RUN(c, matmul, dx, dy, false, n->w, false);
+    if (dw.t)
+        RUN(c, matmul, dw, dy, true, n->x, false);
+    if (dbias.t)
+        RUN(c, sum_rows, dbias, dy);
+}
+
+struct tensor *op_lora_linear(struct ctx *c, struct tensor *x, struct tensor *w, struct tensor *b, const struct lora *l)
+{
+    CHECK(!b || (tensor_size(b) == w->shape[0] && b->dtype == F32), "lora_linear: bias of %lld, %lld wanted",
+          (long long)tensor_size(b), (long long)w->shape[0]);
+    struct tensor *y = tensor_new2(c, x->dtype, x->shape[0], w->shape[0]);
+    struct low_rank low = low_rank_enter(c, x, w, l);
+
+    low_rank_leave(c, y, x, w, b, low.h, low.lora.b);
+    if (tape_needs(c, y, x, w, b, low.lora.a, low.lora.b))
+        TAPE_PUSH(c, lora_linear_node, y, lora_linear_backward, .x = x, .w = w, .bias = b, .low = low);
+    return y;
+}

@@ -1,0 +1,161 @@
+/* The table of the ops of low-rank adapters, see tests/support/op_test.h; and what the chunks of a long head must not
+ * change. */
+#include "tests/support/op_test.h"
+
+#include "kernels/device.h"
+#include "tests/support/reference.h"
+#include "tests/support/support.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define SCALE 0.75f
+#define DROPOUT 0.3f
+
+/* Where the adapter's matrices are among the inputs, if there is one; and its drop rate. */
+struct adapted {
+    int a, b;
+    float p;
+};
+
+static double matrix_scale(int64_t inner)
+{
+    return inner < 16 ? 2 : 32.0 / (double)inner;
+}
+
+/* What the adapter adds is about half as large as what it adds to. */
+static void adapter_setup(struct op_test *t, int64_t outputs, int64_t rank)
+{
+    op_param(t, rank, t->cols, matrix_scale(t->cols));
+    op_param(t, outputs, rank, 0.5);
+}
+
+/* y += x w^T + SCALE (dropout(x) A^T) B^T; x[0] is x and x[1] is w */
+static void adapted_product(const struct op_test *t, struct adapted l, double *const *x, double *y)
+{
+    int64_t rows = t->rows, cols = t->cols, outputs = t->in[1].shape[0];
+
+    reference_matmul(y, x[0], false, x[1], true, rows, outputs, cols);
+    if (!l.a)
+        return;
+    int64_t rank = t->in[l.a].shape[0];
+    double *h = xcalloc((size_t)(rows * rank), sizeof *h), *in = xmalloc((size_t)(rows * cols) * sizeof *in);
+    for (int64_t i = 0; i < rows * cols; i++)
+        in[i] = x[0][i] * (double)SCALE * (l.p > 0 ? reference_keep(t->rng, t->site, i / cols, i % cols, l.p) : 1);
+    reference_matmul(h, in, false, x[l.a], true, rows, rank, cols);
+    reference_matmul(y, h, false, x[l.b], true, rows, outputs, rank);
+    free(h);
+    free(in);
+}
+
+static struct lora adapter_of(const struct op_test *t, struct adapted l)
+{
+    return (struct lora){ .a = l.a ? t->x[l.a] : NULL, .b = l.a ? t->x[l.b] : NULL, .scale = SCALE, .dropout = l.p };
+}
+
+/* As a language model has it; with bias and everything trained; with dropout; a frozen adapter; none. */
+enum { LORA_FROZEN_W, LORA_ALL, LORA_DROPOUT, LORA_BIAS_DROPOUT, LORA_APPLIED, LORA_NONE, LORA_VARIANTS };
+
+static bool lora_has_bias(const struct op_test *t)
+{
+    return t->variant == LORA_ALL || t->variant == LORA_BIAS_DROPOUT || t->variant == LORA_NONE;
+}
+
+static struct adapted lora_adapted(const struct op_test *t)
+{
+    int a = t->variant == LORA_NONE ? 0 : lora_has_bias(t) ? 3 : 2;
+
+    return (struct adapted){ a, a + 1, t->variant == LORA_DROPOUT || t->variant == LORA_BIAS_DROPOUT ? DROPOUT : 0 };
+}
+
+static void lora_setup(struct op_test *t)
+{
+    int64_t outputs = t->rows % 2 ? 37 : 16;
+
+    op_matrix(t, t->rows, t->cols, 1);
+    op_param(t, outputs, t->cols, matrix_scale(t->cols));
+    if (t->variant != LORA_ALL && t->variant != LORA_NONE)
+        op_constant(t);
+    if (lora_has_bias(t))
+        op_vector(t, outputs, 1);
+    if (t->variant == LORA_NONE)
+        return;
+    adapter_setup(t, outputs, t->rows % 2 ? 5 : 16);
+    t->in[2].constant = t->in[3].constant = t->variant == LORA_APPLIED;
+}
+
+static struct tensor *run_lora(struct ctx *c, struct op_test *t)
+{
+    struct lora l = adapter_of(t, lora_adapted(t));
+
+    t->x[1]->frozen = t->in[1].constant;
+    return op_lora_linear(c, t->x[0], t->x[1], lora_has_bias(t) ? t->x[2] : NULL, t->variant == LORA_NONE ? NULL : &l);
+}
+
+static void lora(const struct op_test *t, double *const *x, double *y)
+{
+    int64_t outputs = t->in[1].shape[0];
+
+    for (int64_t i = 0; i < t->rows * outputs && lora_has_bias(t); i++)
+        y[i] = x[2][i % outputs];
+    adapted_product(t, lora_adapted(t), x, y);
+}
+
+/* A head with an adapter; the same with dropout; the head itself trained; both. */
+enum { NLL_LORA, NLL_DROPOUT, NLL_HEAD, NLL_BOTH, NLL_VARIANTS };
+
+static struct adapted nll_adapted(const struct op_test *t)
+{
+    return (struct adapted){ t->variant == NLL_HEAD ? 0 : 2, 3, t->variant == NLL_DROPOUT ? DROPOUT : 0 };
+}
+
+static void nll_setup(struct op_test *t)
+{
+    int64_t classes = t->rows == 1 ? 4099 : t->rows % 2 ? 37 : 16;
+
+    op_matrix(t, t->rows, t->cols, 1);
+    op_param(t, classes, t->cols, matrix_scale(t->cols));
+    if (t->variant == NLL_LORA || t->variant == NLL_DROPOUT)
+        op_constant(t);
+    if (t->variant != NLL_HEAD)
+        adapter_setup(t, classes, 5);
+    int32_t *target = op_ints(t, t->rows, 0, (int32_t)classes);
+    for (int64_t r = 2; r < t->rows; r += 5)
+        target[r] = -1 - target[r];
+}
+
+static struct tensor *run_nll(struct ctx *c, struct op_test *t)
+{
+    struct lora l = adapter_of(t, nll_adapted(t));
+
+    t->x[1]->frozen = t->in[1].constant;
+    return op_linear_nll(c, t->x[0], t->x[1], &l, batch_i32(c, t->ints[0], t->rows));
+}
+
+static void nll(const struct op_test *t, double *const *x, double *y)
+{
+    int64_t classes = t->in[1].shape[0];
+    double *z = xcalloc((size_t)(t->rows * classes), sizeof *z);
+
+    adapted_product(t, nll_adapted(t), x, z);
+    for (int64_t r = 0; r < t->rows; r++) {
+        const double *row = z + r * classes;
+        double most = row[0], sum = 0;
+        for (int64_t j = 0; j < classes; j++)
+            most = fmax(most, row[j]);
+        for (int64_t j = 0; j < classes; j++)
+            sum += exp(row[j] - most);
+        y[r] = t->ints[0][r] < 0 ? 0 : most - row[t->ints[0][r]] + log(sum);
+    }
+    free(z);
+}
+
+static const struct op_row rows[] = {
+    { "lora_linear", lora_setup, run_lora, lora, .variants = LORA_VARIANTS },
+    { "linear_nll", nll_setup, run_nll, nll, .variants = NLL_VARIANTS },
+};
+
+int main(int argc, char **argv)
+{
+    return op_main(rows, ARRAY_LEN(rows), argc, argv);
+}
