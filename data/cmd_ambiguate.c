@@ -88,7 +88,7 @@ static const struct option options[] = {
 static int read_kinds(bool kinds[SIA_KINDS], const char *list, struct error *err)
 {
     for (const char *p = list; *p; p += p[1] ? 2 : 1) {
-        int k = 0;
+        enum sia_kind k = 0;
         while (k < SIA_KINDS && *sia_kind_letter(k) != *p)
             k++;
         if (k == SIA_KINDS || (p[1] && (p[1] != ',' || !p[2])))
@@ -113,7 +113,7 @@ static bool print_counts(const struct ambiguate_counts counts[SIA_KINDS], const 
 {
     int read = 0, found = 0, kept = 0, without = 0;
 
-    for (int k = 0; k < SIA_KINDS; k++) {
+    for (enum sia_kind k = 0; k < SIA_KINDS; k++) {
         const struct ambiguate_counts *c = &counts[k];
         if (!o->kinds[k])
             continue;
