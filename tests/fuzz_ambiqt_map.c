@@ -1,9 +1,9 @@
 /* A gold query, a newline, a prediction: mapped for every kind, as published and as ours. */
+#include "tests/support/fuzz.h"
+
 #include "data/ambiqt_map.h"
-#include "data/schema_build.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static struct schema schema;
 
@@ -22,14 +22,10 @@ static struct ambiqt_record records[SIA_KINDS] = {
 
 static void set_up(void)
 {
+    static const char *const tables[][3] = { { "a", "id", "x" }, { "b", "id", "x" } };
     struct schema_build b;
 
-    schema_build_init(&b, "db");
-    for (int t = 0; t < 2; t++) {
-        int table = schema_build_table(&b, t ? "b" : "a", NULL);
-        schema_build_column(&b, table, "id", NULL, COLUMN_NUMBER);
-        schema_build_column(&b, table, "x", NULL, COLUMN_NUMBER);
-    }
+    fuzz_tables(&b, tables, ARRAY_LEN(tables));
     schema_build_finish(&b, &schema);
 }
 
@@ -45,19 +41,12 @@ static void check(struct ambiqt_record *r, const char *gold, const char *predict
     ambiqt_readings_release(&ours);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = xmalloc(size + 1);
+    char *text = fuzz_text(data, size), *prediction = fuzz_next_line(text);
 
     if (!schema.tables)
         set_up();
-    memcpy(text, data, size);
-    text[size] = 0;
-    char *prediction = strchr(text, '\n');
-    if (prediction)
-        *prediction++ = 0;
     for (int k = 0; k < SIA_KINDS; k++)
         check(&records[k], text, prediction ? prediction : text);
     free(text);

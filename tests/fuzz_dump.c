@@ -1,17 +1,15 @@
 /* Any bytes as a dump: an error or a script, which is a dump that gives itself. */
+#include "tests/support/fuzz.h"
+
 #include "data/dump.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct error err = { 0 };
-    char *text = xmalloc(size + 1);
-    memcpy(text, data, size);
-    text[size] = '\0';
+    char *text = fuzz_text(data, size);
     char *script = dump_repair(text, &err);
     CHECK(script || (err.code && err.text[0]), "refused without a word: %s", text);
     if (script) {

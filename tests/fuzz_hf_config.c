@@ -1,10 +1,10 @@
 /* A config.json of any bytes: refused, or every number lies where the model can use it. */
+#include "tests/support/fuzz.h"
+
 #include "models/hf_config.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

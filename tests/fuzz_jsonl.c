@@ -1,11 +1,11 @@
 /* A records file of any bytes: every record is an object or an error that names its place, and the end is reached. */
+#include "tests/support/fuzz.h"
+
 #include "data/json.h"
 
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void read_records(const char *path, size_t size)
 {

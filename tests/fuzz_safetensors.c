@@ -1,12 +1,12 @@
 /* A safetensors file of any bytes: refused, or every entry can be read to its last byte. */
+#include "tests/support/fuzz.h"
+
 #include "models/checkpoint/safetensors.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void read_entry(const struct safetensors *s, const struct safetensors_entry *e)
 {

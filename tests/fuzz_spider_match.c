@@ -1,5 +1,6 @@
 /* Two lines as two queries: read or not, both ways round they match or do not, and each matches itself. */
-#include "data/schema_build.h"
+#include "tests/support/fuzz.h"
+
 #include "data/spider_match.h"
 
 #include <stdlib.h>
@@ -10,15 +11,10 @@ static struct spider_schema spider;
 
 static void set_up(void)
 {
+    static const char *const tables[][3] = { { "a", "x", "y" }, { "b", "x", "a" }, { "c", "x", "y" } };
     struct schema_build b;
 
-    schema_build_init(&b, "db");
-    for (int t = 0; t < 3; t++) {
-        static const char *const names[] = { "a", "b", "c" };
-        int table = schema_build_table(&b, names[t], NULL);
-        schema_build_column(&b, table, "x", NULL, COLUMN_NUMBER);
-        schema_build_column(&b, table, t == 1 ? "a" : "y", NULL, COLUMN_TEXT);
-    }
+    fuzz_tables(&b, tables, ARRAY_LEN(tables));
     schema_build_foreign_key(&b, 2, 0);
     schema_build_foreign_key(&b, 5, 4);
     schema_build_finish(&b, &schema);
@@ -37,19 +33,12 @@ static void check(const char *a, const char *b)
     spider_query_free(y);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = xmalloc(size + 1);
+    char *text = fuzz_text(data, size), *second = fuzz_next_line(text);
 
     if (!schema.tables)
         set_up();
-    memcpy(text, data, size);
-    text[size] = 0;
-    char *second = strchr(text, '\n');
-    if (second)
-        *second++ = 0;
     check(text, second ? second : "select x from a");
     free(text);
     return 0;

@@ -1,5 +1,6 @@
 /* Any bytes as SQL: an error or a tree, whose text is read again as the same tree, and names the same elements. */
-#include "data/schema_build.h"
+#include "tests/support/fuzz.h"
+
 #include "data/sql.h"
 
 #include <stdlib.h>
@@ -10,15 +11,10 @@ static struct arena arena;
 
 static void set_up(void)
 {
+    static const char *const tables[][3] = { { "a", "x", "y" }, { "b", "x", "order" }, { "c d", "x", "y" } };
     struct schema_build b;
 
-    schema_build_init(&b, "db");
-    for (int t = 0; t < 3; t++) {
-        static const char *const names[] = { "a", "b", "c d" };
-        int table = schema_build_table(&b, names[t], NULL);
-        schema_build_column(&b, table, "x", NULL, COLUMN_NUMBER);
-        schema_build_column(&b, table, t == 1 ? "order" : "y", NULL, COLUMN_TEXT);
-    }
+    fuzz_tables(&b, tables, ARRAY_LEN(tables));
     schema_build_finish(&b, &schema);
     CHECK(arena_init(&arena, 64 << 20, NULL) == 0, "no memory");
 }
@@ -49,16 +45,12 @@ static void check(const char *text, bool resolved)
     CHECK(second && strcmp(first, second) == 0 && uses == again, "%s\nis then\n%s", first, second ? second : "refused");
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = xmalloc(size + 1);
+    char *text = fuzz_text(data, size);
 
     if (!arena.base)
         set_up();
-    memcpy(text, data, size);
-    text[size] = 0;
     check(text, false);
     check(text, true);
     free(text);

@@ -1,8 +1,9 @@
 /* A schema's text, a newline, SQL: templates of both uses, plans written and read again. */
+#include "tests/support/fuzz.h"
+
 #include "data/sql_template.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static void check_template(const struct template_names *n, const char *sql)
 {
@@ -29,19 +30,12 @@ static void check_plan(const char *sql)
     free(text);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = xmalloc(size + 1);
+    char *text = fuzz_text(data, size), *sql = fuzz_next_line(text);
     struct template_names names;
     struct error err = { 0 };
 
-    memcpy(text, data, size);
-    text[size] = 0;
-    char *sql = strchr(text, '\n');
-    if (sql)
-        *sql++ = 0;
     int rc = template_names_of_text(&names, text, &err);
     CHECK(rc == 0 || err.text[0], "refused without a word: %s", text);
     check_template(&names, sql ? sql : text);

@@ -1,5 +1,5 @@
 /* Any bytes as a tables.json: an error with words, or schemas that are written and read again as the same. */
-#include "data/schema.h"
+#include "tests/support/fuzz.h"
 
 #include <stdlib.h>
 
@@ -10,8 +10,6 @@ static json_t *all_to_json(const struct schema_set *s)
         json_array_append_new(list, schema_to_json(&s->schemas[i]));
     return list;
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

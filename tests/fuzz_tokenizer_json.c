@@ -1,11 +1,11 @@
 /* A tokenizer.json of either kind, or else a vocab.txt, of any bytes: refused, or it encodes the bytes themselves
  * within its bounds. */
+#include "tests/support/fuzz.h"
+
 #include "models/tokenizer/tokenizer_read.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Id by id, the same bytes come out. */
 static void decode_parts(const struct tokenizer *t, const struct ids *ids)

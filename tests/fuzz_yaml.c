@@ -1,9 +1,9 @@
 /* A config file of any bytes sets values within their limits or gets an error with a place. */
+#include "tests/support/fuzz.h"
+
 #include "data/yaml.h"
 
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct settings {
     bool flag;

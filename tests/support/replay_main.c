@@ -1,11 +1,9 @@
 /* Feeds every file of a corpus folder to a fuzz target, so that ctest replays it without a fuzzer. */
-#include "kernels/base.h"
+#include "tests/support/fuzz.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void replay(const char *dir, const char *name)
 {

@@ -1,0 +1,4 @@
+SELECT x FROM a WHERE y IN ('p', 'q') OR x BETWEEN 1 AND 2
+SELECT x FROM a WHERE y = 'p' AND NOT x IS NULL
+SELECT x FROM a WHERE y LIKE 'p%' OR x <> 1e2
+SELECT x FROM a WHERE y LIKE '%p' OR x > 0x10

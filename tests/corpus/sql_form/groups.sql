@@ -1,0 +1,3 @@
+SELECT y, count(*) FROM a GROUP BY y HAVING count(*) > 2 ORDER BY 2 DESC LIMIT 3
+SELECT y, count(DISTINCT x) FROM a GROUP BY 1 HAVING count(*) >= 2 ORDER BY count(*) LIMIT 1 OFFSET 2
+SELECT DISTINCT y, sum(x) FROM a GROUP BY y, x
