@@ -271,11 +271,13 @@ static struct sql_expr *parse_infix(struct sql_parser *p, struct sql_expr *left,
     }
 }
 
-/* Operators of at least that level, from the left.  The height grows by one for each, nested or not. */
+/* Operators of at least that level, from the left.  The height grows by one for each, nested or not.  A NOT in place of
+ * a tighter operand nests as deep as in the parentheses that it is printed in. */
 static struct sql_expr *parse_operators(struct sql_parser *p, int level)
 {
     int begin = sql_begin(p);
-    struct sql_expr *e = sql_parse_operand(p);
+    bool loose = level > LEVEL_NOT && sql_peek(p, 0) == WORD_NOT;
+    struct sql_expr *e = loose ? sql_parse_level(p, LEVEL_NOT) : sql_parse_operand(p);
 
     p->height++;
     for (int op; e && (op = infix_op(sql_peek(p, 0))) >= 0 && sql_op_level((enum sql_op)op) >= level; p->height++) {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { LEVEL_EQUAL = 4, LEVEL_LESS = 5, LEVEL_LEAF = 20 };
+enum { LEVEL_NOT = 3, LEVEL_EQUAL = 4, LEVEL_LESS = 5, LEVEL_LEAF = 20 };
 
 static const char *const op_text[] = {
     [SQL_OR] = "OR",
@@ -130,7 +130,7 @@ static void print_between(struct sql_printer *p, const struct sql_expr *e)
 {
     print_level(p, e->left, LEVEL_EQUAL);
     sql_put(p, e->negated ? " NOT BETWEEN " : " BETWEEN ");
-    print_level(p, e->right, LEVEL_LESS);
+    print_level(p, e->right, LEVEL_NOT);
     sql_put(p, " AND ");
     print_level(p, e->third, LEVEL_LESS);
 }

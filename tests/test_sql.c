@@ -82,7 +82,7 @@ static const char *const canonical[][2] = {
     { "SELECT name LIKE 'a%', name NOT LIKE 'a' ESCAPE '\\', name GLOB 'a*', name NOT GLOB 'b' FROM singer", NULL },
     { "SELECT age BETWEEN 1 AND 2 AND 3, age NOT BETWEEN 1 + 1 AND 2 | 3, age BETWEEN (1 AND 2) AND 3 FROM singer",
       NULL },
-    { "SELECT age BETWEEN 1 = 2 AND 3 FROM singer", "SELECT age BETWEEN (1 = 2) AND 3 FROM singer" },
+    { "SELECT age BETWEEN (1 = 2) AND 3 FROM singer", "SELECT age BETWEEN 1 = 2 AND 3 FROM singer" },
     { "SELECT age IN (1, 2), age NOT IN (), age IN one, age IN main.ONE, age IN (SELECT x FROM one) FROM singer",
       "SELECT age IN (1, 2), age NOT IN (), age IN one, age IN main.one, age IN (SELECT x FROM one) FROM singer" },
     { "SELECT (age, name) IN (VALUES (1, 'a')), (1, 2) = (3, 4), 1 IN ((SELECT 2)) FROM singer", NULL },
@@ -343,6 +343,31 @@ static void hostile_sizes_are_errors(void **state)
     limit(*state, "SELECT 1", "/**/+", 100000, "1", "bytes of its arena");
 }
 
+/* As deep as a text may be, its printed form is still read. */
+static void printed_forms_are_no_deeper(void **state)
+{
+    static const char *const parts[][2] = { { "+NOT ", "" }, { "1 = NOT ", "" }, { "1 BETWEEN ", " AND 2" } };
+    struct world *w = *state;
+
+    for (int i = 0; i < ARRAY_LEN(parts); i++) {
+        int n = 0;
+        for (struct sql_query *q; n < 300; n++) {
+            char *close = repeat("", parts[i][1], n, ""), *text = repeat("SELECT ", parts[i][0], n, "1");
+            char *whole = repeat(text, close, 1, "");
+            arena_reset(&w->arena, 0);
+            q = sql_parse(&w->arena, whole, NULL);
+            if (q && !sql_parse(&w->arena, sql_print(&w->arena, q), NULL))
+                fail_msg("%d times %s is read, but not as it is printed", n, parts[i][0]);
+            free(whole);
+            free(text);
+            free(close);
+            if (!q)
+                break;
+        }
+        assert_in_range(n, 60, 250);
+    }
+}
+
 static void doubled_stars_stop(void **state)
 {
     struct world *w = *state;
@@ -410,10 +435,15 @@ static void letters_are_not_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_part_of_the_grammar), cmocka_unit_test(columns_named_by_their_text),
-        cmocka_unit_test(bad_text_is_explained),     cmocka_unit_test(hostile_sizes_are_errors),
-        cmocka_unit_test(doubled_stars_stop),        cmocka_unit_test(long_chains_stop),
-        cmocka_unit_test(small_arenas_are_errors),   cmocka_unit_test(letters_are_not_cut),
+        cmocka_unit_test(every_part_of_the_grammar),
+        cmocka_unit_test(columns_named_by_their_text),
+        cmocka_unit_test(bad_text_is_explained),
+        cmocka_unit_test(hostile_sizes_are_errors),
+        cmocka_unit_test(printed_forms_are_no_deeper),
+        cmocka_unit_test(doubled_stars_stop),
+        cmocka_unit_test(long_chains_stop),
+        cmocka_unit_test(small_arenas_are_errors),
+        cmocka_unit_test(letters_are_not_cut),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
