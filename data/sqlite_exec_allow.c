@@ -9,7 +9,6 @@
 enum { MAX_CALLS = 500 };
 
 /* Sorted. */
-/* clang-format off: as many on a line as fit */
 static const char *const functions[] = {
     "->",
     "->>",
@@ -129,7 +128,6 @@ static const char *const functions[] = {
     "upper",
     "zeroblob",
 };
-/* clang-format on */
 
 static int compare(const void *name, const void *item)
 {
