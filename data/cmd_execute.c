@@ -238,8 +238,8 @@ static int run_group(struct executing *x, struct error *err)
     int64_t told = exec_batch_run(x->batch, x->queries, x->n_queries, take_result, x, err);
     int rc = told < 0 || write_ready(x, err) ? -1 : 0;
 
-    if (rc == 0 && x->part.path && fflush(x->part.f))
-        rc = error_set(err, EXIT_CODE_FAILURE, "%s: cannot write", x->part.path);
+    if (rc == 0)
+        rc = part_flush(&x->part, err);
     for (int i = 0; i < x->n_group; i++)
         record_release(&x->group[i]);
     x->n_group = x->n_queries = 0;
@@ -281,8 +281,15 @@ static int execute(struct executing *x, const char *input, struct error *err)
         return -1;
     progress_end(&x->progress);
     if (stop_requested())
-        return error_set(err, stop_exit_code(), "interrupted; --resume goes on");
+        return error_set(err, stop_exit_code(), "interrupted");
     return part_commit(&x->part, a->out, err);
+}
+
+/* After a failure: what was done before it is not lost. */
+static void tell_of_rest(const char *out, struct error *err)
+{
+    struct error why = *err;
+    error_set(err, why.code, "%s; %s.part holds what is done: --resume goes on with it", why.text, out);
 }
 
 static enum exit_code run(const void *arguments, char *const *operands, int n_operands, struct error *err)
@@ -296,7 +303,8 @@ static enum exit_code run(const void *arguments, char *const *operands, int n_op
     }
     stop_install();
     int rc = execute(&x, operands[0], err);
-    part_close(&x.part);
+    if (part_close(&x.part) && rc)
+        tell_of_rest(x.a->out, err);
     if (x.in)
         json_reader_close(x.in);
     if (rc == 0)

@@ -83,6 +83,11 @@ int part_write(struct part_file *p, uint64_t key, bool failed, const json_t *rec
     return ferror(p->f) ? cannot(p, "write", err) : 0;
 }
 
+int part_flush(struct part_file *p, struct error *err)
+{
+    return fflush(p->f) ? cannot(p, "write", err) : 0;
+}
+
 static int copy_records(struct part_file *p, struct out_file *o, struct error *err)
 {
     ssize_t n;
@@ -99,8 +104,8 @@ int part_commit(struct part_file *p, const char *out, struct error *err)
     struct out_file o;
 
     part_next(p, 0, &(bool){ false }); /* cuts off what an earlier run had beyond the input */
-    if (fflush(p->f))
-        return cannot(p, "write", err);
+    if (part_flush(p, err))
+        return -1;
     if (!p->path)
         return 0;
     if (out_file_open(&o, out, err))
@@ -112,15 +117,46 @@ int part_commit(struct part_file *p, const char *out, struct error *err)
     return rc;
 }
 
-void part_close(struct part_file *p)
+/* How far the lines go that are whole: a disk that is full cuts the last one. */
+static off_t whole_lines(int fd)
 {
-    bool empty = p->path && p->f && fseeko(p->f, 0, SEEK_END) == 0 && ftello(p->f) == 0;
+    char block[4096];
+    off_t size = lseek(fd, 0, SEEK_END);
 
-    if (empty)
-        unlink(p->path);
+    for (off_t end = size; end > 0;) {
+        off_t start = end > (off_t)sizeof block ? end - (off_t)sizeof block : 0;
+        ssize_t n = pread(fd, block, (size_t)(end - start), start);
+        if (n <= 0)
+            return size;
+        const char *last = memrchr(block, '\n', (size_t)n);
+        if (last)
+            return start + (last - block) + 1;
+        end = start;
+    }
+    return 0;
+}
+
+static bool keep_whole_lines(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return false;
+    off_t size = whole_lines(fd);
+    if (size > 0 ? ftruncate(fd, size) : unlink(path))
+        size = 1; /* it stays as it is, and whoever goes on with it leaves out what is not whole */
+    close(fd);
+    return size > 0;
+}
+
+bool part_close(struct part_file *p)
+{
+    bool opened = p->path && p->f;
+
     if (p->f && p->f != stdout)
         fclose(p->f);
+    bool left = opened && keep_whole_lines(p->path);
     free(p->path);
     free(p->line);
     *p = (struct part_file){ 0 };
+    return left;
 }

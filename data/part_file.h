@@ -20,9 +20,12 @@ int part_open(struct part_file *p, const char *out, bool resume, struct error *e
 /* Whether the next line is there for this key; when not, what follows it is gone and lines can be written. */
 bool part_next(struct part_file *p, uint64_t key, bool *failed);
 int part_write(struct part_file *p, uint64_t key, bool failed, const json_t *record, struct error *err);
+/* What was written is in NAME.part then, and survives a kill. */
+int part_flush(struct part_file *p, struct error *err);
 /* Makes out of the lines, whole, and removes NAME.part. */
 int part_commit(struct part_file *p, const char *out, struct error *err);
-/* Closes; NAME.part stays unless it is empty.  Harmless after commit or on a zeroed struct. */
-void part_close(struct part_file *p);
+/* Closes.  Whether NAME.part stays: it keeps the lines that are whole, and goes when there are none.  Harmless after
+ * commit or on a zeroed struct. */
+bool part_close(struct part_file *p);
 
 #endif

@@ -3,7 +3,7 @@
 set -u
 bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'umount "$work/full" 2>/dev/null; rm -rf "$work"' EXIT
 cd "$work" || exit 1
 export OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive LC_ALL=C.UTF-8
 failed=0
@@ -14,11 +14,14 @@ fail() {
     failed=1
 }
 
-# execute CODE ARGUMENTS...: the exit code
+# execute CODE ARGUMENTS...: the exit code; with FILES=N no file grows beyond N KiB, as on a disk that is full
 execute() {
     local code=$1 got
     shift
-    "$bin/ambit-data" execute "$@" >shown 2>said
+    (
+        [ -z "${FILES:-}" ] || { trap '' XFSZ && ulimit -f "$FILES"; }
+        exec "$bin/ambit-data" execute "$@"
+    ) >shown 2>said
     got=$?
     [ $got = "$code" ] || fail "execute $*: exit code $got, wanted $code"
 }
@@ -142,6 +145,37 @@ if [ -e kept.part ]; then
     sed -i '30s/"status":"ok"/"status":"OK"/' kept.part
     resumed 29 --db db slow.jsonl
     cmp again whole.out || fail "a damaged line is taken"
+fi
+
+# --- a disk that is full: whole lines stay, the run says so and goes on when there is room; nothing stays of half a line
+left() { # OUT N: after the failure at hand, N lines are there to go on with, and nothing else
+    grep -qE "$1(.part)?: cannot write: (File too large|No space left on device); $1.part holds what is done: --resume goes on" said || fail "$1: does not say what failed"
+    [ "$(echo "$1"*)" = "$1.part" ] || fail "$1: $(echo "$1"*) left by a disk that is full"
+    [ -z "$(tail -c 1 "$1.part")" ] || fail "$1.part ends with half a line"
+    [ "$(wc -l <"$1.part")" = "$2" ] || fail "$1.part has $(wc -l <"$1.part") lines, wanted $2"
+}
+FILES=64 execute 1 --db db many.jsonl -o limited.out
+lines=$(wc -l <limited.out.part)
+[ "$lines" -gt 100 ] || fail "only $lines lines fit"
+left limited.out "$lines"
+execute 0 --db db --resume many.jsonl -o limited.out
+grep -q "1000 records, 0 failed, $lines of an earlier run" said || fail "not $lines lines are resumed"
+cmp limited.out many.out || fail "after a full disk the resumed run ends with other lines"
+echo '{"id": 1, "db_id": "bakery", "sql": "SELECT printf('"'%0100000d'"', 7)"}' >long.jsonl
+FILES=64 execute 1 --db db long.jsonl -o long.out
+grep -q 'long.out.part: cannot write: File too large$' said || fail "half a line is to go on with"
+[ -z "$(ls long.out* 2>/dev/null)" ] || fail "left behind: $(ls long.out*)"
+mkdir full
+if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=200k tmpfs full 2>/dev/null; then
+    execute 1 --db db many.jsonl -o full/out # the lines fit, but not twice
+    left full/out 1000
+    mount -o remount,size=1m full
+    execute 0 --db db --resume many.jsonl -o full/out
+    grep -q '1000 of an earlier run; 0 queries run' said || fail "what fitted is run again"
+    cmp full/out many.out || fail "after a full file system the resumed run ends with other lines"
+    umount full
+else
+    echo "no small file system: a disk that is full is not tried"
 fi
 
 [ "$before" = "$(find db -type f -exec sha256sum {} + | sort)" ] || fail "the databases are not as they were"
