@@ -48,17 +48,23 @@ const struct schema *ambiguate_lower(struct ambiguate_input *in, int number)
     return s;
 }
 
-static int add_question(json_t *questions, json_t *record, const char *where, struct error *err)
+static int add_question(struct ambiguate_input *in, json_t *record, const char *where, struct error *err)
 {
-    static const char *const fields[] = { "db_id", "question", "query" };
+    static const char *const fields[] = { "question", "query" };
+    const char *db_id = json_get_string(record, "db_id", where, err);
+
+    if (!db_id)
+        return -1;
+    if (!schema_find(&in->schemas, db_id))
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"db_id\": no schema \"%s\"", where, db_id);
     for (int i = 0; i < ARRAY_LEN(fields); i++)
         if (!json_get_string(record, fields[i], where, err))
             return -1;
-    json_array_append(questions, record);
+    json_array_append(in->questions, record);
     return 0;
 }
 
-static int read_questions(json_t *questions, const char *path, struct error *err)
+static int read_questions(struct ambiguate_input *in, const char *path, struct error *err)
 {
     json_t *record;
     int rc;
@@ -67,7 +73,7 @@ static int read_questions(json_t *questions, const char *path, struct error *err
     if (!r)
         return -1;
     while ((rc = json_reader_next(r, &record, err)) > 0) {
-        rc = add_question(questions, record, json_reader_where(r), err);
+        rc = add_question(in, record, json_reader_where(r), err);
         json_decref(record);
         if (rc)
             break;
@@ -80,7 +86,7 @@ int ambiguate_input_read(struct ambiguate_input *in, const char *questions, cons
                          const char *column_synonyms, const char *table_synonyms, struct error *err)
 {
     *in = (struct ambiguate_input){ .questions = json_array() };
-    if (read_questions(in->questions, questions, err) || schema_set_open(&in->schemas, tables, err) ||
+    if (schema_set_open(&in->schemas, tables, err) || read_questions(in, questions, err) ||
         (column_synonyms && synonyms_read(&in->columns, column_synonyms, err)) ||
         (table_synonyms && synonyms_read(&in->tables, table_synonyms, err)))
         return -1;
@@ -121,7 +127,7 @@ static void make_one(struct ambiguities *out, struct ambiguate_input *in, const 
     }
 }
 
-int ambiguate_make(struct ambiguities *out, struct ambiguate_input *in, enum sia_kind kind, struct error *err)
+void ambiguate_make(struct ambiguities *out, struct ambiguate_input *in, enum sia_kind kind)
 {
     json_t *record;
     size_t i;
@@ -130,8 +136,6 @@ int ambiguate_make(struct ambiguities *out, struct ambiguate_input *in, enum sia
     {
         const char *db_id = json_string_value(json_object_get(record, "db_id"));
         const struct schema *s = schema_find(&in->schemas, db_id);
-        if (!s)
-            return error_set(err, EXIT_CODE_DATA, "question %zu: field \"db_id\": no schema \"%s\"", i + 1, db_id);
         struct ambiguate_question q = { .db_id = db_id,
                                         .question = json_string_value(json_object_get(record, "question")),
                                         .number = (int)i,
@@ -141,5 +145,4 @@ int ambiguate_make(struct ambiguities *out, struct ambiguate_input *in, enum sia
         make_one(out, in, &q, kind);
         ambiguate_question_release(&q);
     }
-    return 0;
 }

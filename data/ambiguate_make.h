@@ -16,8 +16,8 @@ struct ambiguate_input {
     bool one_table; /* P in the form of the published training file */
 };
 
-/* questions: train_spider.json, dev.json or the same as JSONL.  The synonym files may be NULL: names are then made.
- * -1 with EXIT_CODE_DATA; either way the caller releases. */
+/* questions: train_spider.json, dev.json or the same as JSONL; their schemas stand in tables.  The synonym files may be
+ * NULL: names are then made.  -1 with EXIT_CODE_DATA; either way the caller releases. */
 int ambiguate_input_read(struct ambiguate_input *in, const char *questions, const char *tables,
                          const char *column_synonyms, const char *table_synonyms, struct error *err);
 void ambiguate_input_release(struct ambiguate_input *in);
@@ -26,6 +26,6 @@ void ambiguate_input_release(struct ambiguate_input *in);
 const struct schema *ambiguate_lower(struct ambiguate_input *in, int number);
 
 /* Appends the records of one kind, in order of the questions. */
-int ambiguate_make(struct ambiguities *out, struct ambiguate_input *in, enum sia_kind kind, struct error *err);
+void ambiguate_make(struct ambiguities *out, struct ambiguate_input *in, enum sia_kind kind);
 
 #endif
