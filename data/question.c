@@ -285,10 +285,10 @@ static void make_distinct(struct question *q, const struct asking *a)
 void question_write(struct question *q, const struct asking *a, const struct view *view)
 {
     const struct variable *v = &a->variables->list[view->variable];
-    struct writing w = { a, &a->phrasing, v, v->slot, q };
     const struct wording *t = &templates[v->face];
 
     *q = (struct question){ .n = view->n_shown };
+    struct writing w = { a, &a->phrasing, v, v->slot, q };
     for (int i = 0; i < q->n; i++)
         q->statement[i] = best_statement(a, view, i);
     q->text = v->second ? "Which of these is meant?" : t->ask ? t->ask(&w) : t->text;

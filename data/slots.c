@@ -470,10 +470,8 @@ static void read_query(const struct level *l)
 
 void slots_extract(struct slots *s, const struct form *const *forms, int n, const struct schema *schema)
 {
-    struct level top = { s, schema, forms, n, "", -1 };
-
     *s = (struct slots){ .n_candidates = n, .schema = schema };
-    read_query(&top);
+    read_query(&(struct level){ s, schema, forms, n, "", -1 });
 }
 
 void slots_release(struct slots *s)

@@ -110,7 +110,7 @@ struct compound {
 /* An expression must resolve in one of the cores; the first one's complaint is the one told. */
 static int resolve_compound_expr(const struct compound *c, struct sql_expr *e)
 {
-    struct error *err = c->r->err, ignored;
+    struct error *err = c->r->err, ignored = { 0 };
     int depth = c->r->depth, rc = -1;
 
     for (int i = 0; i < c->n && rc; i++) {
@@ -274,7 +274,7 @@ static int keep_uses(struct sql_resolver *r, struct sql_uses *uses)
 
 int sql_resolve(struct arena *a, struct sql_query *q, const struct schema *s, struct sql_uses *uses, struct error *err)
 {
-    struct error ignored;
+    struct error ignored = { 0 };
     struct sql_resolver r = { .arena = a, .text = q->text, .schema = s, .err = err ? err : &ignored };
     struct sql_outputs outputs = { 0 };
 

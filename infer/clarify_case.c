@@ -155,7 +155,7 @@ int clarify_case_read(struct clarify_case *c, const json_t *record, const struct
                       const struct clarify_settings *settings, struct arena *scratch, const char *where,
                       struct error *err)
 {
-    struct candidate list[BELIEF_MAX];
+    struct candidate list[BELIEF_MAX] = { 0 };
     int n = 0;
 
     memset(c, 0, sizeof *c);

@@ -105,6 +105,14 @@ static char *format(const char *noun, const struct synonyms *s)
     return text;
 }
 
+static char **grow(char **entries, size_t n)
+{
+    char **more = realloc(entries, n * sizeof *entries);
+    if (!more)
+        exit(1);
+    return more;
+}
+
 int main(int argc, char **argv)
 {
     static char line[MAX_LINE];
@@ -120,11 +128,12 @@ int main(int argc, char **argv)
     FILE *index = open_or_exit(argv[1], "index.noun", "rb"), *data = open_or_exit(argv[1], "data.noun", "rb");
     while (fgets(line, sizeof line, index))
         if (!isspace((unsigned char)*line) && read_entry(&s, line, data, &noun)) {
-            if ((n & (n - 1)) == 0 && !(entries = realloc(entries, (n ? 2 * n : 1) * sizeof *entries)))
-                return 1;
+            if ((n & (n - 1)) == 0)
+                entries = grow(entries, n ? 2 * n : 1);
             entries[n++] = format(noun, &s);
         }
-    qsort(entries, n, sizeof *entries, compare);
+    if (n)
+        qsort(entries, n, sizeof *entries, compare);
     FILE *out = open_or_exit(argv[2], NULL, "wb");
     fputs("#include \"data/wordnet/wordnet.h\"\n\nconst struct wordnet_noun wordnet_nouns[] = {\n", out);
     for (size_t i = 0; i < n; free(entries[i++]))

@@ -95,7 +95,7 @@ static void add_ascii(struct strings *pieces)
         text[0] = c;
         if (c >= 'A' && c <= 'Z')
             continue;
-        for (int inside = 0; inside <= letter; inside++) {
+        for (int inside = 0; inside < (letter ? 2 : 1); inside++) {
             char_piece(piece, text, inside);
             strings_add(pieces, piece);
         }
