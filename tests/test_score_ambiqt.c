@@ -1,9 +1,11 @@
 /* ambit-data score --rule ambiqt: results compared, a small benchmark of our own, the published files. */
 #include "tests/support/support.h"
 
+#include "data/ambiqt.h"
 #include "data/ambiqt_exec.h"
 #include "data/json.h"
 #include "data/schema_build.h"
+#include "data/sia_kind.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -294,49 +296,90 @@ static void published_counts_are_exact(void **state)
     free(data);
 }
 
-/* Both golds as predictions, as pred.json of the folder. */
-static void write_golds(const char *gold, const char *dir)
+/* Records of one kind with both golds as predictions, as pred.json of the folder. */
+static void write_golds(const char *records, const char *kind, const char *dir)
 {
     struct error err = { 0 };
     json_t *record, *all = json_array();
 
-    struct json_reader *r = json_reader_open(gold, &err);
+    struct json_reader *r = json_reader_open(records, &err);
     while (json_reader_next(r, &record, &err) > 0) {
-        json_object_set_new(record, "t2s_outs",
-                            json_pack("[O, O]", json_object_get(record, "query1"), json_object_get(record, "query2")));
-        json_array_append_new(all, record);
+        if (*sia_kind_letter((enum sia_kind)ambiqt_kind(record)) == *kind) {
+            json_object_set_new(
+                record, "t2s_outs",
+                json_pack("[O, O]", json_object_get(record, "query1"), json_object_get(record, "query2")));
+            json_array_append(all, record);
+        }
+        json_decref(record);
     }
     json_reader_close(r);
     assert_int_equal(json_write_file(test_file(dir, "pred.json", NULL), all, &err), 0);
     json_decref(all);
 }
 
-/* What the golds themselves reach: published 100 / 100 and 100 / 98.02, 100 / 94.06; all with our mapping. */
+/* Records of all kinds made from Spider's dev.json, as records.jsonl of the folder. */
+static void make_records(const char *data, const char *dir)
+{
+    char command[8192], *said;
+    const char *out = test_file(dir, "records.jsonl", NULL);
+
+    snprintf(command, sizeof command,
+             "ambit-data ambiguate --spider %s/spider --synonyms %s/ambiqt/two_col_synonyms.json --table-synonyms "
+             "%s/ambiqt/two_tbl_synonyms.json -o %s",
+             data, data, data, out);
+    if (test_run(command, &said))
+        fail_msg("%s: %s", command, said);
+    free(said);
+}
+
+struct ceiling {
+    const char *kind;
+    int n;
+    struct {
+        int em[2], exm[2]; /* either, both */
+    } published, ours;
+};
+
+static void check_ceiling(const char *data, const char *dir, const struct ceiling *c)
+{
+    char more[1024];
+
+    write_golds(test_file(dir, "records.jsonl", NULL), c->kind, dir);
+    snprintf(more, sizeof more, "--published --db %s/spider/db --tables %s/spider/tables.json", data, data);
+    json_t *published = score(dir, more, 0);
+    json_t *ours = score(dir, more + strlen("--published "), 0);
+    assert_int_equal(
+        json_integer_value(json_object_get(json_object_get(json_object_get(ours, "kind"), c->kind), "rows")), c->n);
+    check_counts(published, c->kind, "em", c->published.em[0], c->published.em[1]);
+    check_counts(published, c->kind, "exm", c->published.exm[0], c->published.exm[1]);
+    check_counts(ours, c->kind, "em", c->ours.em[0], c->ours.em[1]);
+    check_counts(ours, c->kind, "exm", c->ours.exm[0], c->ours.exm[1]);
+    check_counts(ours, c->kind, "direct", c->ours.exm[0], c->ours.exm[1]);
+    json_decref(published);
+    json_decref(ours);
+}
+
+/*
+ * What the golds themselves reach by the published evaluator, in percent of either / both: C 93.47 / 92.98 in exact
+ * match and 93.31 / 92.82 in execution match, T 99.86 and 99.58, J 100, P 100 / 98.02 and 100 / 94.06.  Our mapping
+ * loses no gold of T, J, P; of C it loses two queries that name a table after the column, one reading each of two where
+ * a synonym is another table's column, and by execution two whose strings AmbiQT's generator has put a blank into.
+ */
 static void golds_reach_the_ceilings(void **state)
 {
-    static const struct {
-        const char *gold, *kind;
-        int n, em, exm;
-    } cases[] = { { "tbl-split", "J", 288, 288, 288 }, { "tbl-agg", "P", 101, 99, 95 } };
-    char *data = shared_folder(), path[1024], more[1024];
+    static const struct ceiling ceilings[] = {
+        { "C", 1240, { { 1159, 1153 }, { 1157, 1151 } }, { { 1238, 1236 }, { 1236, 1234 } } },
+        { "T", 1417, { { 1415, 1415 }, { 1411, 1411 } }, { { 1417, 1417 }, { 1417, 1417 } } },
+        { "J", 288, { { 288, 288 }, { 288, 288 } }, { { 288, 288 }, { 288, 288 } } },
+        { "P", 101, { { 101, 99 }, { 101, 95 } }, { { 101, 101 }, { 101, 101 } } },
+    };
+    char *data = shared_folder();
 
     if (!data)
         skip();
-    for (int i = 0; i < ARRAY_LEN(cases); i++) {
-        snprintf(path, sizeof path, "%s/ambiqt/%s.validation.jsonl", data, cases[i].gold);
-        write_golds(path, *state);
-        snprintf(more, sizeof more, "--db %s/spider/db --tables %s/spider/tables.json", data, data);
-        json_t *ours = score(*state, more, 0);
-        snprintf(more, sizeof more, "--published --db %s/spider/db --tables %s/spider/tables.json", data, data);
-        json_t *published = score(*state, more, 0);
-        check_counts(published, cases[i].kind, "em", cases[i].n, cases[i].em);
-        check_counts(published, cases[i].kind, "exm", cases[i].n, cases[i].exm);
-        check_counts(ours, cases[i].kind, "em", cases[i].n, cases[i].n);
-        check_counts(ours, cases[i].kind, "exm", cases[i].n, cases[i].n);
-        check_counts(ours, cases[i].kind, "direct", cases[i].n, cases[i].n);
-        json_decref(published);
-        json_decref(ours);
-    }
+    make_records(data, *state);
+    for (int i = 0; i < ARRAY_LEN(ceilings); i++)
+        check_ceiling(data, *state, &ceilings[i]);
     free(data);
 }
 
