@@ -4,6 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *ambiguity_letter(int kind)
+{
+    static const char *const more[] = { "D", "R", "A" };
+    return kind < SIA_KINDS ? sia_kind_letter((enum sia_kind)kind) : more[kind - SIA_KINDS];
+}
+
 void ambiguities_release(struct ambiguities *a)
 {
     free(a->items);
@@ -23,14 +29,14 @@ void ambiguate_question_release(struct ambiguate_question *q)
     words_release(&q->words);
 }
 
-struct ambiguity *ambiguity_add(struct ambiguities *out, const struct ambiguate_question *q, enum sia_kind kind)
+struct ambiguity *ambiguity_add(struct ambiguities *out, const struct ambiguate_question *q, int kind)
 {
     const char *sql = strings_keep(&out->text, q->sql);
 
     GROW(out->items, out->n, out->cap);
     struct ambiguity *a = &out->items[out->n++];
-    *a = (struct ambiguity){ .question = q->number, .schema = q->schema_number };
-    a->record = (struct ambiqt_record){ .kind = kind,
+    *a = (struct ambiguity){ .kind = kind, .question = q->number, .schema = q->schema_number };
+    a->record = (struct ambiqt_record){ .kind = kind < SIA_KINDS ? (enum sia_kind)kind : SIA_COLUMN,
                                         .db_id = strings_keep(&out->text, q->db_id),
                                         .question = strings_keep(&out->text, q->question),
                                         .original = sql,

@@ -1,7 +1,8 @@
 #include "data/ambiguate_make.h"
 
-#include "data/json.h"
+#include "data/question_source.h"
 #include "data/schema_build.h"
+#include "data/score.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -48,23 +49,33 @@ const struct schema *ambiguate_lower(struct ambiguate_input *in, int number)
     return s;
 }
 
-static int add_question(struct ambiguate_input *in, json_t *record, const char *where, struct error *err)
+/* One schema for each database that a question is about. */
+static int read_schemas(struct ambiguate_input *in, const char *db, struct error *err)
 {
-    static const char *const fields[] = { "question", "query" };
-    const char *db_id = json_get_string(record, "db_id", where, err);
+    json_t *record;
+    size_t i;
 
-    if (!db_id)
-        return -1;
-    if (!schema_find(&in->schemas, db_id))
-        return error_set(err, EXIT_CODE_DATA, "%s: field \"db_id\": no schema \"%s\"", where, db_id);
-    for (int i = 0; i < ARRAY_LEN(fields); i++)
-        if (!json_get_string(record, fields[i], where, err))
-            return -1;
-    json_array_append(in->questions, record);
+    json_array_foreach(in->questions, i, record)
+    {
+        const char *db_id = json_string_value(json_object_get(record, "db_id"));
+        struct schema_set one = { 0 };
+        if (schema_find(&in->schemas, db_id))
+            continue;
+        char *path = score_db_path(db, db_id, err);
+        int rc = path ? schema_set_open_sqlite(&one, path, err) : -1;
+        free(path);
+        if (rc == 0) {
+            rc = schema_set_add(&in->schemas, one.schemas, err);
+            one.n = 0; /* handed over */
+        }
+        schema_set_close(&one);
+        if (rc)
+            return error_prefix(err, "question %zu", i + 1);
+    }
     return 0;
 }
 
-static int read_questions(struct ambiguate_input *in, const char *path, struct error *err)
+static int read_questions(json_t *questions, const char *path, struct error *err)
 {
     json_t *record;
     int rc;
@@ -73,25 +84,28 @@ static int read_questions(struct ambiguate_input *in, const char *path, struct e
     if (!r)
         return -1;
     while ((rc = json_reader_next(r, &record, err)) > 0) {
-        rc = add_question(in, record, json_reader_where(r), err);
+        json_t *question = question_from_row(record, (int64_t)json_array_size(questions), json_reader_where(r), err);
         json_decref(record);
-        if (rc)
+        if (!question) {
+            rc = -1;
             break;
+        }
+        json_array_append_new(questions, question);
     }
     json_reader_close(r);
     return rc;
 }
 
-int ambiguate_input_read(struct ambiguate_input *in, const char *questions, const char *tables,
-                         const char *column_synonyms, const char *table_synonyms, struct error *err)
+int ambiguate_input_read(struct ambiguate_input *in, const struct ambiguate_files *f, struct error *err)
 {
     *in = (struct ambiguate_input){ .questions = json_array() };
-    if (schema_set_open(&in->schemas, tables, err) || read_questions(in, questions, err) ||
-        (column_synonyms && synonyms_read(&in->columns, column_synonyms, err)) ||
-        (table_synonyms && synonyms_read(&in->tables, table_synonyms, err)))
+    if (read_questions(in->questions, f->questions, err) ||
+        (f->tables ? schema_set_open(&in->schemas, f->tables, err) : read_schemas(in, f->db, err)) ||
+        (f->column_synonyms && synonyms_read(&in->columns, f->column_synonyms, err)) ||
+        (f->table_synonyms && synonyms_read(&in->tables, f->table_synonyms, err)))
         return -1;
-    in->finder.columns = column_synonyms ? &in->columns : NULL;
-    in->finder.tables = table_synonyms ? &in->tables : NULL;
+    in->finder.columns = f->column_synonyms ? &in->columns : NULL;
+    in->finder.tables = f->table_synonyms ? &in->tables : NULL;
     in->lower = xcalloc((size_t)in->schemas.n + 1, sizeof *in->lower);
     return 0;
 }
@@ -109,8 +123,7 @@ void ambiguate_input_release(struct ambiguate_input *in)
     *in = (struct ambiguate_input){ 0 };
 }
 
-static void make_one(struct ambiguities *out, struct ambiguate_input *in, const struct ambiguate_question *q,
-                     enum sia_kind kind)
+static void make_one(struct ambiguities *out, struct ambiguate_input *in, const struct ambiguate_question *q, int kind)
 {
     switch (kind) {
     case SIA_COLUMN:
@@ -122,12 +135,21 @@ static void make_one(struct ambiguities *out, struct ambiguate_input *in, const 
     case SIA_JOIN:
         ambiguate_joins(out, q);
         break;
-    default:
+    case SIA_AGGREGATE:
         (in->one_table ? ambiguate_one_table : ambiguate_aggregates)(out, q);
+        break;
+    case AMBIGUITY_DELETED:
+        ambiguate_deleted(out, q);
+        break;
+    case AMBIGUITY_REPLACED:
+        ambiguate_replaced(out, q);
+        break;
+    default:
+        ambiguity_add(out, q, kind);
     }
 }
 
-void ambiguate_make(struct ambiguities *out, struct ambiguate_input *in, enum sia_kind kind)
+int ambiguate_make(struct ambiguities *out, struct ambiguate_input *in, int kind, struct error *err)
 {
     json_t *record;
     size_t i;
@@ -135,14 +157,21 @@ void ambiguate_make(struct ambiguities *out, struct ambiguate_input *in, enum si
     json_array_foreach(in->questions, i, record)
     {
         const char *db_id = json_string_value(json_object_get(record, "db_id"));
+        const char *query = json_string_value(json_object_get(record, "query")); /* NULL: it has several */
         const struct schema *s = schema_find(&in->schemas, db_id);
+        if (!s)
+            return error_set(err, EXIT_CODE_DATA, "question %zu: field \"db_id\": no schema \"%s\"", i + 1, db_id);
+        if ((query == NULL) != (kind == AMBIGUITY_GIVEN))
+            continue;
         struct ambiguate_question q = { .db_id = db_id,
                                         .question = json_string_value(json_object_get(record, "question")),
                                         .number = (int)i,
+                                        .prefixes = json_object_get(record, "corpus") != NULL,
                                         .schema_number = (int)(s - in->schemas.schemas) };
         q.schema = ambiguate_lower(in, q.schema_number);
-        ambiguate_question_init(&q, json_string_value(json_object_get(record, "query")));
+        ambiguate_question_init(&q, query ? query : "");
         make_one(out, in, &q, kind);
         ambiguate_question_release(&q);
     }
+    return 0;
 }

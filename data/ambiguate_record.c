@@ -53,7 +53,9 @@ static void set_alteration(json_t *o, const struct ambiguity *a, const struct sc
 {
     const struct ambiqt_record *r = &a->record;
 
-    if (r->kind == SIA_COLUMN)
+    if (a->kind == AMBIGUITY_DELETED)
+        json_object_set_new(o, "deleted_map", map(r->table, json_string(r->column)));
+    else if (r->kind == SIA_COLUMN)
         json_object_set_new(o, "extra_map", map(r->table, map(r->column, strings_array(r->names, 2))));
     else if (r->kind == SIA_TABLE)
         json_object_set_new(o, "extra_table_map", map(r->table, strings_array(r->names, 2)));
@@ -65,28 +67,56 @@ static void set_alteration(json_t *o, const struct ambiguity *a, const struct sc
         set_aggregates(o, a, s);
 }
 
+/* A question's own readings: query1, query2 and so on, and what each of them means in words. */
+static void set_given(json_t *o, const json_t *question)
+{
+    const json_t *golds = json_object_get(question, "golds");
+    json_t *texts = json_array();
+
+    for (size_t i = 0; i < json_array_size(golds); i++) {
+        const json_t *gold = json_array_get(golds, i);
+        json_t *text = json_object_get(gold, "text");
+        char name[32];
+        snprintf(name, sizeof name, "query%zu", i + 1);
+        json_object_set(o, name, json_object_get(gold, "sql"));
+        json_array_append(texts, text ? text : json_null());
+    }
+    json_object_set_new(o, "interpretations", texts);
+}
+
+static void set_readings(json_t *o, const struct ambiguity *a, const json_t *question, const struct schema *s)
+{
+    if (a->kind == AMBIGUITY_GIVEN) {
+        set_given(o, question);
+        return;
+    }
+    json_object_set_new(o, "orig_query", json_string(a->record.original));
+    if (a->kind != AMBIGUITY_DELETED) {
+        json_object_set_new(o, "query1", json_string(a->record.readings[0]));
+        json_object_set_new(o, "query2", json_string(a->record.readings[1]));
+    }
+    set_alteration(o, a, s);
+}
+
 json_t *ambiguate_record(const struct ambiguity *a, int number, const json_t *question, const struct schema *s,
                          const struct schema_texts *texts)
 {
-    static const char *const parsed[] = { "question_toks", "query_toks", "query_toks_no_value", "sql" };
+    static const char *const taken[] = { "question_toks", "query_toks", "query_toks_no_value", "sql", "corpus",
+                                         "question_id",   "evidence",   "ambig_type" };
     const struct ambiqt_record *r = &a->record;
-    bool synonyms = r->kind == SIA_COLUMN || r->kind == SIA_TABLE;
-    const char *letter = sia_kind_letter(r->kind);
+    const char *letter = ambiguity_letter(a->kind);
     char id[32];
 
     snprintf(id, sizeof id, "%s%d", letter, number);
     json_t *o = json_pack("{ssssssss}", "id", id, "kind", letter, "db_id", r->db_id, "question", r->question);
-    copy_fields(o, question, parsed, ARRAY_LEN(parsed));
-    json_object_set_new(o, "orig_query", json_string(r->original));
-    json_object_set_new(o, "query1", json_string(r->readings[0]));
-    json_object_set_new(o, "query2", json_string(r->readings[1]));
-    set_alteration(o, a, s);
+    copy_fields(o, question, taken, ARRAY_LEN(taken));
+    set_readings(o, a, question, s);
     json_object_set_new(o, "schema_with_content", json_string(texts->with_content));
     json_object_set_new(o, "schema_without_content", json_string(texts->without_content));
-    if (synonyms) {
+    if (a->kind != SIA_JOIN && a->kind != SIA_AGGREGATE)
         json_object_set_new(o, "orig_example_idx", json_integer(a->question));
+    if (a->synonyms.source)
         json_object_set_new(o, "synonym_source", json_string(synonym_source_name(a->synonyms.source)));
-    }
     return o;
 }
 

@@ -9,7 +9,8 @@
 #include "data/json.h"
 
 /* Every field of the published form in question's words and ours; the caller owns the reference.  `question` is the
- * input record: its parse and tokens are taken over when it has them.  number counts the records of this kind. */
+ * input record: its parse, tokens and evidence are taken over when it has them.  number counts the records of this
+ * kind. */
 json_t *ambiguate_record(const struct ambiguity *a, int number, const json_t *question, const struct schema *s,
                          const struct schema_texts *texts);
 

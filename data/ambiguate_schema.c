@@ -97,15 +97,16 @@ static void add_table(struct rendering *r, const char *name, struct texts *colum
     release(columns);
 }
 
-/* Column c as it stands in the altered schema: C has both names with the same sample. */
+/* Column c as it stands in the altered schema: C and R have both names with the same sample, D has none. */
 static void add_column(struct rendering *r, struct texts *columns, int c)
 {
     const struct ambiqt_record *record = &r->a->record;
     const struct schema_column *column = &r->s->columns[c];
     bool here = record->column && strcmp(r->s->tables[column->table].name, record->table) == 0 &&
                 strcmp(column->name, record->column) == 0;
+    if (here && r->a->kind == AMBIGUITY_DELETED)
+        return;
     char *values = sample(r, c);
-
     if (here && record->kind == SIA_COLUMN) {
         add(columns, column_text(record->names[0], values));
         add(columns, column_text(record->names[1], values));
@@ -218,7 +219,7 @@ static void add_tables(struct rendering *r)
 
     for (int t = 0; t < r->s->n_tables; t++) {
         const struct schema_table *table = &r->s->tables[t];
-        bool here = strcmp(table->name, record->table) == 0;
+        bool here = record->table && strcmp(table->name, record->table) == 0;
         struct texts columns = { 0 };
         for (int i = 0; i < table->n_columns; i++)
             add_column(r, &columns, table->first_column + i);

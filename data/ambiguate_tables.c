@@ -21,21 +21,31 @@ static bool has(const char *sql, const char *table, const char *behind)
     return found;
 }
 
+/* Replaces the word between these two, in place of a string that it frees. */
+static char *rename_between(char *sql, const char *before, const char *table, const char *behind, const char *name)
+{
+    char *old = between(before, table, behind), *by = between(before, name, behind);
+    char *out = text_replace(sql, old, by);
+
+    free(old);
+    free(by);
+    free(sql);
+    return out;
+}
+
 /* Only directly behind one of these words, and before a space or parenthesis. */
-static char *rename_table(const char *sql, const char *table, const char *name)
+static char *rename_table(const struct ambiguate_question *q, const char *table, const char *name)
 {
     static const char *const before[] = { "from ", "join ", "intersect ", "union ", "except " };
-    char *out = xstrdup(sql);
+    static const char *const before_prefix[] = { " ", "(", ",", "=", "<", ">" };
+    char *out = xstrdup(q->sql);
 
-    for (int i = 0; i < 2 * ARRAY_LEN(before); i++) {
-        const char *behind = i % 2 ? ")" : " ";
-        char *old = between(before[i / 2], table, behind), *by = between(before[i / 2], name, behind);
-        char *next = text_replace(out, old, by);
-        free(old);
-        free(by);
-        free(out);
-        out = next;
+    for (int i = 0; i < ARRAY_LEN(before); i++) {
+        out = rename_between(out, before[i], table, " ", name);
+        out = rename_between(out, before[i], table, ")", name);
     }
+    for (int i = 0; i < ARRAY_LEN(before_prefix) && q->prefixes; i++)
+        out = rename_between(out, before_prefix[i], table, ".", name);
     return out;
 }
 
@@ -51,7 +61,7 @@ void ambiguate_tables(struct ambiguities *out, const struct ambiguate_question *
         a->synonyms = pair;
         a->record.table = strings_keep(&out->text, table);
         for (int k = 0; k < 2; k++) {
-            char *sql = rename_table(q->sql, table, pair.names[k]);
+            char *sql = rename_table(q, table, pair.names[k]);
             a->record.names[k] = pair.written[k];
             a->record.readings[k] = strings_keep(&out->text, sql);
             free(sql);

@@ -60,19 +60,20 @@ static int find_values(const struct column_values **values, struct error *missin
 }
 
 /* A place of its own in the sequence of random numbers, so that a record's do not depend on the other kinds. */
-static struct rng record_rng(const struct ambiguate_options *o, enum sia_kind kind, int number)
+static struct rng record_rng(const struct ambiguate_options *o, int kind, int number)
 {
     return (struct rng){ o->seed, (uint64_t)kind << 56 | (uint64_t)number << 24 };
 }
 
-static void set_materialised(json_t *record, const struct materialised *m)
+static void set_materialised(json_t *record, const struct materialised *m, bool readings)
 {
     if (m->state == MATERIALISED_FAILED) {
         json_object_set_new(record, "materialise_error", json_message(m->message));
         return;
     }
     json_object_set_new(record, "db_file", json_string(m->file));
-    json_object_set_new(record, "coincide", json_boolean(m->state == MATERIALISED_COINCIDE));
+    if (readings)
+        json_object_set_new(record, "coincide", json_boolean(m->state == MATERIALISED_COINCIDE));
 }
 
 static int add_database(struct writing *w, struct ambiguate_counts *counts, json_t *record, const struct ambiguity *a,
@@ -83,7 +84,7 @@ static int add_database(struct writing *w, struct ambiguate_counts *counts, json
     const char *text = json_string_value(json_object_get(record, "schema_without_content"));
     if (materialise(w->materialiser, &m, a, &w->in->schemas.schemas[a->schema], text, err))
         return -1;
-    set_materialised(record, &m);
+    set_materialised(record, &m, a->kind != AMBIGUITY_DELETED);
     counts->differ += m.state == MATERIALISED_DIFFER;
     counts->coincide += m.state == MATERIALISED_COINCIDE;
     counts->failed += m.state == MATERIALISED_FAILED;
@@ -100,7 +101,7 @@ static int write_record(struct writing *w, struct ambiguate_counts *counts, cons
                         struct error *err)
 {
     const struct schema *s = ambiguate_lower(w->in, a->schema);
-    struct rng rng = record_rng(w->o, a->record.kind, counts->records);
+    struct rng rng = record_rng(w->o, a->kind, counts->records);
     const struct column_values *values;
     struct error missing = { 0 };
 
@@ -115,7 +116,8 @@ static int write_record(struct writing *w, struct ambiguate_counts *counts, cons
         json_object_set_new(record, "error", json_message(missing.text));
         counts->without_database++;
     }
-    int rc = w->materialiser && !missing.code ? add_database(w, counts, record, a, err) : 0;
+    bool alters = a->kind != AMBIGUITY_GIVEN;
+    int rc = w->materialiser && alters && !missing.code ? add_database(w, counts, record, a, err) : 0;
     if (rc == 0)
         rc = json_write_line(&w->out, record, err);
     json_decref(record);
@@ -124,7 +126,7 @@ static int write_record(struct writing *w, struct ambiguate_counts *counts, cons
     return rc;
 }
 
-static int write_kind(struct writing *w, struct ambiguate_counts *counts, enum sia_kind kind, struct error *err)
+static int write_kind(struct writing *w, struct ambiguate_counts *counts, int kind, struct error *err)
 {
     struct ambiguities made = { 0 };
     int before = w->published.used, rc = 0;
@@ -137,14 +139,14 @@ static int write_kind(struct writing *w, struct ambiguate_counts *counts, enum s
     return rc;
 }
 
-int ambiguate_write(struct ambiguate_counts counts[SIA_KINDS], struct ambiguate_input *in,
+int ambiguate_write(struct ambiguate_counts counts[AMBIGUITY_KINDS], struct ambiguate_input *in,
                     const struct ambiguate_options *o, struct error *err)
 {
     struct writing w = { .in = in, .o = o };
     int rc = start(&w, err);
 
-    memset(counts, 0, SIA_KINDS * sizeof *counts);
-    for (enum sia_kind k = 0; k < SIA_KINDS && rc == 0; k++)
+    memset(counts, 0, AMBIGUITY_KINDS * sizeof *counts);
+    for (int k = 0; k < AMBIGUITY_KINDS && rc == 0; k++)
         if (o->kinds[k])
             rc = write_kind(&w, &counts[k], k, err);
     if (rc == 0)

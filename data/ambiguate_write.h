@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 struct ambiguate_options {
-    bool kinds[SIA_KINDS];
+    bool kinds[AMBIGUITY_KINDS];
     const char *db;             /* databases that values and copies come from, or NULL */
     const char *schema_strings; /* a published file whose schema texts stay, or NULL */
     const char *materialise;    /* folder of databases to write, or NULL; needs db */
@@ -27,7 +27,7 @@ struct ambiguate_counts {
 };
 
 /* -1 on bad input or a file that cannot be written; nothing is left behind then but databases. */
-int ambiguate_write(struct ambiguate_counts counts[SIA_KINDS], struct ambiguate_input *in,
+int ambiguate_write(struct ambiguate_counts counts[AMBIGUITY_KINDS], struct ambiguate_input *in,
                     const struct ambiguate_options *o, struct error *err);
 
 #endif

@@ -20,7 +20,8 @@ static const struct option options[] = {
       .type = OPTION_STRING,
       .offset = FIELD(kinds),
       .value = "LIST",
-      .help = "C two columns, T two tables, J column split off too, P stored aggregate" },
+      .help = "C two columns, T two tables, J column split off too, P stored aggregate; D a column that the query uses "
+              "is deleted, R replaced by two; A questions that have several readings already" },
     { .name = "spider",
       .type = OPTION_STRING,
       .offset = FIELD(spider),
@@ -30,8 +31,12 @@ static const struct option options[] = {
       .type = OPTION_STRING,
       .offset = FIELD(questions),
       .value = "FILE",
-      .help = "questions with db_id and query, JSON or JSONL" },
-    { .name = "tables", .type = OPTION_STRING, .offset = FIELD(tables), .value = "FILE", .help = "their tables.json" },
+      .help = "questions with gold SQL, JSON or JSONL, of Spider, BIRD or AMBROSIA" },
+    { .name = "tables",
+      .type = OPTION_STRING,
+      .offset = FIELD(tables),
+      .value = "FILE",
+      .help = "their tables.json; read from the databases of --db without" },
     { .name = "synonyms",
       .type = OPTION_STRING,
       .offset = FIELD(synonyms),
@@ -52,7 +57,7 @@ static const struct option options[] = {
       .type = OPTION_STRING,
       .offset = FIELD(db),
       .value = "DIR",
-      .help = "databases, DIR/NAME.sqlite or DIR/NAME/NAME.sqlite, for sample values" },
+      .help = "databases, DIR/NAME.sqlite or DIR/NAME/NAME.sqlite, for schemas and sample values" },
     { .name = "schema-strings",
       .type = OPTION_STRING,
       .offset = FIELD(schema_strings),
@@ -85,15 +90,15 @@ static const struct option options[] = {
 };
 
 /* "C,T" and so on. */
-static int read_kinds(bool kinds[SIA_KINDS], const char *list, struct error *err)
+static int read_kinds(bool kinds[AMBIGUITY_KINDS], const char *list, struct error *err)
 {
     for (const char *p = list; *p; p += p[1] ? 2 : 1) {
-        enum sia_kind k = 0;
-        while (k < SIA_KINDS && *sia_kind_letter(k) != *p)
+        int k = 0;
+        while (k < AMBIGUITY_KINDS && *ambiguity_letter(k) != *p)
             k++;
-        if (k == SIA_KINDS || (p[1] && (p[1] != ',' || !p[2])))
-            return error_set(err, EXIT_CODE_USAGE, "--kinds %s: wanted letters of C, T, J, P with commas between",
-                             list);
+        if (k == AMBIGUITY_KINDS || (p[1] && (p[1] != ',' || !p[2])))
+            return error_set(err, EXIT_CODE_USAGE,
+                             "--kinds %s: wanted letters of C, T, J, P, D, R, A with commas between", list);
         kinds[k] = true;
     }
     return 0;
@@ -109,15 +114,16 @@ static bool wants_one_table(const struct ambiguate_arguments *a, const char *que
 }
 
 /* Prints them, and whether every record has what was asked for. */
-static bool print_counts(const struct ambiguate_counts counts[SIA_KINDS], const struct ambiguate_options *o, FILE *f)
+static bool print_counts(const struct ambiguate_counts counts[AMBIGUITY_KINDS], const struct ambiguate_options *o,
+                         FILE *f)
 {
     int read = 0, found = 0, kept = 0, without = 0;
 
-    for (enum sia_kind k = 0; k < SIA_KINDS; k++) {
+    for (int k = 0; k < AMBIGUITY_KINDS; k++) {
         const struct ambiguate_counts *c = &counts[k];
         if (!o->kinds[k])
             continue;
-        fprintf(f, "%s: %d records", sia_kind_letter(k), c->records);
+        fprintf(f, "%s: %d records", ambiguity_letter(k), c->records);
         if (o->schema_strings)
             fprintf(f, ", %d with published schema strings", c->kept_texts);
         if (c->without_database)
@@ -139,8 +145,9 @@ static bool print_counts(const struct ambiguate_counts counts[SIA_KINDS], const 
 
 static int check(const struct ambiguate_arguments *a, struct error *err)
 {
-    if (!a->spider && (!a->questions || !a->tables))
-        return error_set(err, EXIT_CODE_USAGE, "wanted --spider DIR, or --questions FILE and --tables FILE");
+    if (!a->spider && (!a->questions || !(a->tables || a->db)))
+        return error_set(err, EXIT_CODE_USAGE,
+                         "wanted --spider DIR, or --questions FILE and --tables FILE or --db DIR");
     if (a->materialise && !a->db)
         return error_set(err, EXIT_CODE_USAGE, "--materialise: wanted --db DIR too, the databases to copy");
     if (a->published_databases && !a->materialise)
@@ -148,7 +155,7 @@ static int check(const struct ambiguate_arguments *a, struct error *err)
     return 0;
 }
 
-static enum exit_code make_records(const struct ambiguate_arguments *a, const char *questions, const char *tables,
+static enum exit_code make_records(const struct ambiguate_arguments *a, const struct ambiguate_files *files,
                                    struct error *err)
 {
     struct ambiguate_options o = { .db = a->db,
@@ -157,14 +164,20 @@ static enum exit_code make_records(const struct ambiguate_arguments *a, const ch
                                    .published_databases = a->published_databases,
                                    .seed = (uint64_t)a->seed,
                                    .out = a->out };
-    struct ambiguate_counts counts[SIA_KINDS];
+    struct ambiguate_counts counts[AMBIGUITY_KINDS];
     struct ambiguate_input in;
     bool complete = true;
 
     if (read_kinds(o.kinds, a->kinds, err))
         return err->code;
-    int rc = ambiguate_input_read(&in, questions, tables, a->synonyms, a->table_synonyms, err);
-    in.one_table = wants_one_table(a, questions);
+    for (int k = SIA_KINDS; k < AMBIGUITY_KINDS && a->published_databases; k++)
+        if (o.kinds[k]) {
+            error_set(err, EXIT_CODE_USAGE, "--published-databases: only for kinds C, T, J, P, not %s",
+                      ambiguity_letter(k));
+            return err->code;
+        }
+    int rc = ambiguate_input_read(&in, files, err);
+    in.one_table = wants_one_table(a, files->questions);
     if (rc == 0)
         rc = ambiguate_write(counts, &in, &o, err);
     if (rc == 0)
@@ -173,19 +186,29 @@ static enum exit_code make_records(const struct ambiguate_arguments *a, const ch
     return rc ? err->code : complete ? EXIT_CODE_OK : EXIT_CODE_RECORDS;
 }
 
+/* What is named, else a file in Spider's folder; the caller frees. */
+static char *path_of(const char *named, const char *folder, const char *name)
+{
+    char *path = NULL;
+
+    if (named || !folder)
+        return named ? xstrdup(named) : NULL;
+    CHECK(asprintf(&path, "%s/%s", folder, name) >= 0, "cannot format a path in %s", folder);
+    return path;
+}
+
 static enum exit_code run(const void *arguments, char *const *operands, int n_operands, struct error *err)
 {
     const struct ambiguate_arguments *a = arguments;
-    char *questions = NULL, *tables = NULL;
 
     (void)operands;
     (void)n_operands;
     if (check(a, err))
         return err->code;
-    CHECK(asprintf(&questions, "%s%s", a->questions ? a->questions : a->spider, a->questions ? "" : "/dev.json") >= 0 &&
-              asprintf(&tables, "%s%s", a->tables ? a->tables : a->spider, a->tables ? "" : "/tables.json") >= 0,
-          "cannot format the paths of %s", a->out);
-    enum exit_code code = make_records(a, questions, tables, err);
+    char *questions = path_of(a->questions, a->spider, "dev.json"),
+         *tables = path_of(a->tables, a->spider, "tables.json");
+    const struct ambiguate_files files = { questions, tables, a->db, a->synonyms, a->table_synonyms };
+    enum exit_code code = make_records(a, &files, err);
     free(questions);
     free(tables);
     return code;
@@ -193,13 +216,20 @@ static enum exit_code run(const void *arguments, char *const *operands, int n_op
 
 const struct command command_ambiguate = {
     .name = "ambiguate",
-    .summary = "turns questions with gold SQL into ambiguous ones of AmbiQT's four kinds",
+    .summary = "turns questions with gold SQL into ambiguous ones of AmbiQT's four kinds, or unanswerable ones",
     .options = options,
     .defaults = &defaults,
     .size = sizeof defaults,
     .details =
         "Records have AmbiQT's published fields, beside them id, kind and synonym_source: file, wordnet or morphology. "
         "Spider's dev.json and train_spider.json with AmbiQT's two dictionaries give AmbiQT's own records.\n\n"
+        "A question is {\"db_id\", \"question\", \"query\"} as Spider has it, with \"SQL\" as BIRD has it, whose "
+        "\"evidence\" and \"question_id\" are kept, or AMBROSIA's {\"db\", \"question\", \"gold_queries\"}. Of "
+        "AMBROSIA only questions with one reading are altered; the others are kind A: query1, query2 and so on, and "
+        "\"interpretations\".\n\n"
+        "Kinds D and R change a column that the query uses and the question speaks of, as counterfactuals for a "
+        "tagger: D deletes it, so that nothing answers the question (\"deleted_map\"; no query1, query2), R replaces "
+        "it by two that a modifier tells apart (\"extra_map\").\n\n"
         "--materialise writes real databases in which both readings run: db_file names a record's, coincide says that "
         "both give the same rows there, materialise_error what SQLite said of a reading that does not run.",
     .run = run,

@@ -205,6 +205,26 @@ static void run_both(struct materialised *out, struct exec_db *db, const struct 
     exec_result_release(&results[1]);
 }
 
+/* A column was deleted: the query must not run any more. */
+static void run_without(struct materialised *out, struct exec_db *db, const struct ambiqt_record *r)
+{
+    struct exec_result result = exec_run(db, r->original);
+
+    out->state = result.status == EXEC_OK ? MATERIALISED_FAILED : MATERIALISED_DIFFER;
+    snprintf(out->message, sizeof out->message, "the query runs without %s.%s", r->table, r->column);
+    exec_result_release(&result);
+}
+
+/* What tells the database apart from others of the same name: those of one query, or with other columns. */
+static const char *told_apart_by(const struct ambiguity *a, bool published)
+{
+    if (a->kind == AMBIGUITY_DELETED)
+        return "deleted";
+    if (a->kind == AMBIGUITY_REPLACED)
+        return a->record.names[0];
+    return a->kind == SIA_AGGREGATE && !published ? a->record.original : "";
+}
+
 /* Builds the database in one way and runs both readings on it. */
 static int try_way(struct materialiser *m, struct materialised *out, const struct making *w, enum second_values second,
                    struct error *err)
@@ -212,7 +232,7 @@ static int try_way(struct materialiser *m, struct materialised *out, const struc
     static const char *const added[SECOND_WAYS] = { "", "-changed" };
     struct exec_limits limits = exec_limits_default;
     const struct ambiqt_record *r = &w->a->record;
-    const char *what = r->kind == SIA_AGGREGATE && !m->options.published ? r->original : "";
+    const char *what = told_apart_by(w->a, m->options.published);
     struct error why = { 0 };
 
     *out = (struct materialised){ .file = file_name(m, r, what, added[second]) };
@@ -228,7 +248,7 @@ static int try_way(struct materialiser *m, struct materialised *out, const struc
     struct exec_db *db = exec_open(path, &limits, err);
     if (!db)
         return -1;
-    run_both(out, db, r);
+    (w->a->kind == AMBIGUITY_DELETED ? run_without : run_both)(out, db, r);
     exec_close(db);
     return 0;
 }
@@ -236,7 +256,8 @@ static int try_way(struct materialiser *m, struct materialised *out, const struc
 int materialise(struct materialiser *m, struct materialised *out, const struct ambiguity *a, const struct schema *s,
                 const char *schema_text, struct error *err)
 {
-    bool choice = !m->options.published && (a->record.kind == SIA_COLUMN || a->record.kind == SIA_TABLE);
+    bool choice = !m->options.published && a->kind != AMBIGUITY_DELETED &&
+                  (a->record.kind == SIA_COLUMN || a->record.kind == SIA_TABLE);
     struct materialised other;
 
     char *source = score_db_path(m->options.db, a->record.db_id, err);

@@ -8,6 +8,8 @@
  *      or all rows with every value changed
  *   J  the new table is filled from its parent
  *   P  the new table is computed: one row for each value of the columns that the query groups or filters by
+ *   D  the column is dropped, and the query must not run any more
+ *   R  as C
  * Where there is a choice, what makes the readings give different results that are not empty is taken.  Both readings
  * are run to see.
  */

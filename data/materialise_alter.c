@@ -65,17 +65,6 @@ static int double_column(struct target *t, const struct ambiqt_record *r, enum s
     return fill_second_column(t, r, second, err);
 }
 
-/* Whether the column is part of its table's primary key or of a foreign key at either end. */
-static bool is_key(const struct schema *s, int table, const char *name)
-{
-    int c = schema_column_find(s, table, name);
-    bool key = c >= 0 && s->columns[c].primary;
-
-    for (int k = 0; k < s->n_foreign_keys && !key; k++)
-        key = s->foreign_keys[k].from == c || s->foreign_keys[k].to == c;
-    return key;
-}
-
 /* The definition of columns for CREATE TABLE; t keeps it. */
 static const char *definition(struct target *t, const struct target_column *columns, int n)
 {
@@ -104,7 +93,8 @@ static const char *second_columns(struct target *t, const struct ambiqt_record *
     const char *list = "";
 
     for (int i = 0; i < n; i++) {
-        bool key = columns[i].primary || is_key(s, table, columns[i].name);
+        int c = schema_column_find(s, table, columns[i].name);
+        bool key = columns[i].primary || (c >= 0 && schema_column_is_key(s, c));
         char *one;
         if (second == SECOND_CHANGED)
             one = sqlite3_mprintf("%s", changed(t, columns[i].name));
@@ -147,6 +137,8 @@ static int split_table(struct target *t, const struct ambiqt_record *r, struct e
 int materialise_alter(struct target *t, const struct ambiguity *a, const struct schema *s, enum second_values second,
                       struct error *err)
 {
+    if (a->kind == AMBIGUITY_DELETED)
+        return target_run(t, err, "ALTER TABLE \"%w\" DROP COLUMN \"%w\"", a->record.table, a->record.column);
     switch (a->record.kind) {
     case SIA_COLUMN:
         return double_column(t, &a->record, second, err);

@@ -91,6 +91,15 @@ int schema_column_find(const struct schema *s, int table, const char *name)
     return -1;
 }
 
+bool schema_column_is_key(const struct schema *s, int column)
+{
+    bool key = s->columns[column].primary;
+
+    for (int k = 0; k < s->n_foreign_keys && !key; k++)
+        key = s->foreign_keys[k].from == column || s->foreign_keys[k].to == column;
+    return key;
+}
+
 /* One entry of a tables.json while it is read; `where` opens its messages. */
 struct entry {
     struct schema_build build;

@@ -63,6 +63,8 @@ const struct schema *schema_find(const struct schema_set *s, const char *db_id);
 /* Case-insensitive, as SQLite compares names; -1 when absent. */
 int schema_table_find(const struct schema *s, const char *name);
 int schema_column_find(const struct schema *s, int table, const char *name);
+/* Part of a primary key, or of a foreign key at either end. */
+bool schema_column_is_key(const struct schema *s, int column);
 
 /* One tables.json entry; composite primary keys as lists.  The caller owns the reference. */
 json_t *schema_to_json(const struct schema *s);

@@ -4,7 +4,7 @@
 
 const char *synonym_source_name(enum synonym_source s)
 {
-    static const char *const names[] = { NULL, "file", "wordnet", "morphology" };
+    static const char *const names[] = { NULL, "file", "wordnet", "morphology", "modifier" };
     return names[s];
 }
 

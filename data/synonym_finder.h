@@ -10,8 +10,8 @@
 #include "data/schema.h"
 #include "data/spider.h"
 
-enum synonym_source { SYNONYM_NONE, SYNONYM_FILE, SYNONYM_WORDNET, SYNONYM_MORPHOLOGY };
-/* "file", "wordnet", "morphology". */
+enum synonym_source { SYNONYM_NONE, SYNONYM_FILE, SYNONYM_WORDNET, SYNONYM_MORPHOLOGY, SYNONYM_MODIFIER };
+/* "file", "wordnet", "morphology", "modifier". */
 const char *synonym_source_name(enum synonym_source s);
 
 struct synonym_pair {

@@ -13,19 +13,6 @@
 
 #define FILES "--tables $/tables.json --synonyms $/two_col_synonyms.json --table-synonyms $/tables_synonyms.json "
 
-static int set_up(void **state)
-{
-    *state = test_dir_new();
-    ambiguate_write_harbour(*state);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    test_dir_remove(*state);
-    return 0;
-}
-
 /* The records of one question and kind. */
 static json_t *ask(const char *dir, const char *kind, const char *sql, const char *more)
 {
@@ -268,12 +255,12 @@ static void bad_input_is_refused(void **state)
         const char *says;
     } cases[] = {
         { "--questions $/dev.json", 2, "--spider DIR" },
-        { "--spider $ --kinds C,X", 2, "--kinds C,X: wanted letters of C, T, J, P" },
+        { "--spider $ --kinds C,X", 2, "--kinds C,X: wanted letters of C, T, J, P, D, R, A" },
         { "--spider $ --kinds C,", 2, "--kinds C,: wanted letters" },
         { "--spider $ --materialise $/m", 2, "--materialise: wanted --db" },
         { "--spider $ --questions $/none.json", 3, "none.json" },
-        { "--spider $ --questions $/stranger.json", 3, "stranger.json: record 1: field \"db_id\": no schema \"sea\"" },
-        { "--spider $ --questions $/half.json", 3, "record 1: field \"query\"" },
+        { "--spider $ --questions $/stranger.json", 3, "question 1: field \"db_id\": no schema \"sea\"" },
+        { "--spider $ --questions $/half.json", 3, "record 1: no gold SQL: field \"query\"" },
         { "--spider $ --synonyms $/half.json", 3, "half.json: wanted an object of databases" },
         { "--spider $ --schema-strings $/half.json", 3, "half.json: record 1: wanted strings" },
     };
@@ -363,15 +350,15 @@ static void text_takes_the_normal_form(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(readings_are_those_of_the_rules, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(fields_are_the_published_ones, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(tokens_and_parse_are_taken_over, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(schema_texts_hold_both_alternatives, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(values_are_sampled_from_the_database, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(seeds_decide_every_byte, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(published_schema_strings_stay, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(bad_input_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(records_without_a_database_say_so, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(readings_are_those_of_the_rules, ambiguate_set_up, ambiguate_tear_down),
+        cmocka_unit_test_setup_teardown(fields_are_the_published_ones, ambiguate_set_up, ambiguate_tear_down),
+        cmocka_unit_test_setup_teardown(tokens_and_parse_are_taken_over, ambiguate_set_up, ambiguate_tear_down),
+        cmocka_unit_test_setup_teardown(schema_texts_hold_both_alternatives, ambiguate_set_up, ambiguate_tear_down),
+        cmocka_unit_test_setup_teardown(values_are_sampled_from_the_database, ambiguate_set_up, ambiguate_tear_down),
+        cmocka_unit_test_setup_teardown(seeds_decide_every_byte, ambiguate_set_up, ambiguate_tear_down),
+        cmocka_unit_test_setup_teardown(published_schema_strings_stay, ambiguate_set_up, ambiguate_tear_down),
+        cmocka_unit_test_setup_teardown(bad_input_is_refused, ambiguate_set_up, ambiguate_tear_down),
+        cmocka_unit_test_setup_teardown(records_without_a_database_say_so, ambiguate_set_up, ambiguate_tear_down),
         cmocka_unit_test(names_are_made_where_there_is_no_dictionary),
         cmocka_unit_test(text_takes_the_normal_form),
     };

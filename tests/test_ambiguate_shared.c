@@ -233,6 +233,30 @@ static void published_filter_keeps_1788(void **state)
     assert_int_equal(kept[3], 57);
 }
 
+/* Every reading made of AMBROSIA's 276 unambiguous questions runs; the 120 others come with theirs. */
+static void ambrosia_gives_records_that_run(void **state)
+{
+    const char *ambrosia = test_shared("data/ambrosia");
+    char arguments[16000];
+
+    if (!ambrosia)
+        skip();
+    snprintf(arguments, sizeof arguments,
+             "--kinds C,T,J,P,D,R,A --questions %s/questions_validation.jsonl --db %s/db --materialise %s", ambrosia,
+             ambrosia, test_file(*state, "made", NULL));
+    json_t *r = ambiguate_run_shared(*state, arguments), *record;
+    size_t i;
+    assert_int_equal(count_kind(r, "A"), 120);
+    assert_true(count_kind(r, "C") > 100 && count_kind(r, "T") > 600 && count_kind(r, "R") > 300);
+    json_array_foreach(r, i, record)
+    {
+        const char *why = ambiguate_field(r, i, "materialise_error");
+        if (why)
+            fail_msg("%s: %s", ambiguate_field(r, i, "id"), why);
+    }
+    json_decref(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +265,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(schema_strings_are_kept, find_shared, remove_dir),
         cmocka_unit_test_setup_teardown(published_filter_on_the_rebuilt_databases, find_shared, remove_dir),
         cmocka_unit_test_setup_teardown(published_filter_keeps_1788, find_shared, remove_dir),
+        cmocka_unit_test_setup_teardown(ambrosia_gives_records_that_run, find_shared, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

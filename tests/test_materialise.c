@@ -10,19 +10,6 @@
 
 #define FILES "--tables $/tables.json --synonyms $/two_col_synonyms.json --table-synonyms $/tables_synonyms.json "
 
-static int set_up(void **state)
-{
-    *state = test_dir_new();
-    ambiguate_write_harbour(*state);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    test_dir_remove(*state);
-    return 0;
-}
-
 /* The records of a question of one kind, their databases in dir/made. */
 static json_t *ask(const char *dir, const char *kind, const char *sql, const char *more)
 {
@@ -208,13 +195,13 @@ static void published_databases_are_cut_and_changed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(second_columns_hold_other_values, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(second_tables_keep_keys, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(split_tables_are_filled_from_the_parent, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(aggregates_are_computed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(readings_that_do_not_run_say_so, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(source_databases_stay_as_they_are, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(published_databases_are_cut_and_changed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(second_columns_hold_other_values, ambiguate_set_up, ambiguate_tear_down),
+        cmocka_unit_test_setup_teardown(second_tables_keep_keys, ambiguate_set_up, ambiguate_tear_down),
+        cmocka_unit_test_setup_teardown(split_tables_are_filled_from_the_parent, ambiguate_set_up, ambiguate_tear_down),
+        cmocka_unit_test_setup_teardown(aggregates_are_computed, ambiguate_set_up, ambiguate_tear_down),
+        cmocka_unit_test_setup_teardown(readings_that_do_not_run_say_so, ambiguate_set_up, ambiguate_tear_down),
+        cmocka_unit_test_setup_teardown(source_databases_stay_as_they_are, ambiguate_set_up, ambiguate_tear_down),
+        cmocka_unit_test_setup_teardown(published_databases_are_cut_and_changed, ambiguate_set_up, ambiguate_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

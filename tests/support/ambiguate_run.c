@@ -18,7 +18,7 @@ static const char rows[] =
     "INSERT INTO crew VALUES (1, 50, 'Captain', 1, NULL), (2, 20, 'Cook', 1, 1), (3, 25, 'Cook', 2, 1),"
     " (4, 60, 'Captain', 5, NULL), (5, 15, 'Boy', 5, 4), (6, 18, 'Boy', 6, 4), (7, 30, 'Mate', 7, 4);";
 
-void ambiguate_write_harbour(const char *dir)
+static void write_harbour(const char *dir)
 {
     sqlite3 *db = NULL;
 
@@ -29,6 +29,19 @@ void ambiguate_write_harbour(const char *dir)
               sqlite3_exec(db, rows, NULL, NULL, NULL) == SQLITE_OK,
           "cannot write a database to %s", dir);
     sqlite3_close(db);
+}
+
+int ambiguate_set_up(void **state)
+{
+    *state = test_dir_new();
+    write_harbour(*state);
+    return 0;
+}
+
+int ambiguate_tear_down(void **state)
+{
+    test_dir_remove(*state);
+    return 0;
 }
 
 const char *ambiguate_question(const char *question, const char *sql)

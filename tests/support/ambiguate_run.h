@@ -6,8 +6,10 @@
 
 #include <jansson.h>
 
-/* Writes tables.json, two_col_synonyms.json, tables_synonyms.json and harbour_0.sqlite into dir. */
-void ambiguate_write_harbour(const char *dir);
+/* cmocka's fixtures: *state is a new folder with tables.json, two_col_synonyms.json, tables_synonyms.json and
+ * harbour_0.sqlite. */
+int ambiguate_set_up(void **state);
+int ambiguate_tear_down(void **state);
 /* One question on that harbour as a line of JSONL; good until the next call. */
 const char *ambiguate_question(const char *question, const char *sql);
 
