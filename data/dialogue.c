@@ -183,7 +183,7 @@ int dialogue_answer(struct dialogue *d, const struct view *view, struct answer a
         return -1;
     d->turns[d->n_turns++] = (struct turn){ view->variable, a };
     d->asked[view->variable]++;
-    d->closed[view->variable] = !may_ask_again(d, view, a);
+    d->closed[view->variable] = !d->rules.forget && !may_ask_again(d, view, a);
     d->free_choice = d->free_choice || a.kind == ANSWER_EITHER;
     return 0;
 }

@@ -2,8 +2,8 @@
  * dialogue.h - one dialogue of questions and answers: a plain state that can be replayed from its turns.
  *
  * A question shows at most DIALOGUE_SHOWN options by their mass; what is behind them is one more, "something else".
- * A variable is asked about once, and again only when the answer was "something else".  Undo drops the last turn and
- * replays the others, so the state is the prior and the turns, nothing else.
+ * A variable is asked about once, and again only when the answer was "something else" or the rules say so.  Undo drops
+ * the last turn and replays the others, so the state is the prior and the turns, nothing else.
  */
 #ifndef DATA_DIALOGUE_H
 #define DATA_DIALOGUE_H
@@ -32,6 +32,7 @@ struct dialogue_rules {
     double worth,
         second;       /* what a right answer is worth and what a second of the user's costs; second 0: not weighed */
     bool last_resort; /* the last variable is asked about only when no other tells min_bits */
+    bool forget;      /* what was asked before: a variable may be asked about again */
     uint64_t seed;    /* of STRATEGY_RANDOM */
 };
 extern const struct dialogue_rules dialogue_rules_default;

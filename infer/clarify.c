@@ -23,6 +23,10 @@ static void settle(struct clarifier *c, const struct clarify_request *q)
     c->settings = (struct clarify_settings){ dialogue_rules_default, q->noise };
     c->settings.rules.strategy = strategy_of_name(q->strategy);
     c->settings.rules.max_turns = (int)q->max_turns;
+    c->settings.rules.tau = q->tau;
+    c->settings.rules.min_bits = q->min_bits;
+    c->settings.rules.second = q->second_cost;
+    c->settings.rules.forget = strcmp(q->memory, "off") == 0;
     c->settings.rules.last_resort = true;
     c->settings.rules.seed = (uint64_t)q->seed;
     c->request = q;

@@ -10,9 +10,10 @@
 
 struct clarify_request {
     const char *candidates, *schema, *db, *strategy, *out;
-    double noise;
+    double noise, tau, min_bits, second_cost;
     int64_t max_turns;
-    bool simulate; /* whole dialogues about each record's "gold", with the measures as the last line */
+    const char *memory; /* "on" or "off" */
+    bool simulate;      /* whole dialogues about each record's "gold", with the measures as the last line */
     double user_noise, user_unknown;
     int64_t seed;
 };

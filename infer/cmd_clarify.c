@@ -4,7 +4,7 @@
 #include "infer/commands.h"
 
 static const struct clarify_request defaults = {
-    .out = "-", .strategy = "eig", .noise = 0.05, .max_turns = 3, .seed = 1
+    .out = "-", .strategy = "eig", .noise = 0.05, .tau = 2, .min_bits = 0.05, .max_turns = 3, .memory = "on", .seed = 1
 };
 
 #define AT(field) offsetof(struct clarify_request, field)
@@ -19,6 +19,15 @@ static const struct option table[] = {
     { "strategy", 0, OPTION_CHOICE, AT(strategy), "NAME", "which question is asked", STRATEGY_NAMES, 0, 0, false },
     { "noise", 0, OPTION_REAL, AT(noise), "P", "how often a user slips", NULL, 0, 0.5, false },
     { "max-turns", 0, OPTION_INT, AT(max_turns), "N", "most questions of one dialogue", NULL, 0, DIALOGUE_MAX_TURNS,
+      false },
+    { "tau", 0, OPTION_REAL, AT(tau), "P", "stop when a statement is this likely; above 1: never for that reason", NULL,
+      0, 2, false },
+    { "min-bits", 0, OPTION_REAL, AT(min_bits), "BITS", "stop when the best question tells less", NULL, 0, 100, false },
+    { "second-cost", 0, OPTION_REAL, AT(second_cost), "C",
+      "stop when a question costs more than it is worth: C for each second that it takes to answer, where one more "
+      "right answer is worth 1; 0: not weighed",
+      NULL, 0, 1e6, false },
+    { "memory", 0, OPTION_CHOICE, AT(memory), "on|off", "off: what was asked before may be asked again", "on|off", 0, 0,
       false },
     { "simulate", 0, OPTION_FLAG, AT(simulate), NULL, "whole dialogues about each record's gold statements", NULL, 0, 0,
       false },

@@ -78,6 +78,11 @@ done
 expect 0 '"eig":0.512458' --candidates good.jsonl --schema tables.json --noise 0.1
 expect 0 '"eig":0.357751' --candidates good.jsonl --schema tables.json --noise 0.1
 expect 0 '"stop":"turns"' --candidates good.jsonl --schema tables.json --max-turns 0
+expect 0 '"stop":"confident"' --candidates good.jsonl --schema tables.json --tau 0.4
+expect 0 '"ask":\{' --candidates good.jsonl --schema tables.json --tau 0.41
+expect 0 '"stop":"little-gain"' --candidates good.jsonl --schema tables.json --min-bits 2
+expect 0 '"stop":"utility"' --candidates good.jsonl --schema tables.json --second-cost 0.1
+expect 0 '"ask":\{' --candidates good.jsonl --schema tables.json --second-cost 0.02
 
 # --- unusual, and read all the same
 record 0 '"ask":null,"stop":"settled"' "$(candidates "$(list "$a" 1)")"
@@ -129,6 +134,10 @@ expect 2 "noise: must be" --candidates good.jsonl --schema tables.json --noise 0
 expect 2 "noise: must be a number, not 'nan'" --candidates good.jsonl --schema tables.json --noise nan
 expect 2 "strategy: must be one of" --candidates good.jsonl --schema tables.json --strategy best
 expect 2 "max-turns: must be" --candidates good.jsonl --schema tables.json --max-turns -1
+expect 2 "tau: must be" --candidates good.jsonl --schema tables.json --tau -1
+expect 2 "min-bits: must be" --candidates good.jsonl --schema tables.json --min-bits many
+expect 2 "second-cost: must be" --candidates good.jsonl --schema tables.json --second-cost inf
+expect 2 "memory: must be one of" --candidates good.jsonl --schema tables.json --memory maybe
 expect 2 "one operand too many" --candidates good.jsonl --schema tables.json good.jsonl
 expect 3 "nowhere.jsonl" --candidates nowhere.jsonl --schema tables.json
 expect 3 "nowhere.json" --candidates good.jsonl --schema nowhere.json

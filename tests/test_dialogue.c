@@ -266,6 +266,30 @@ static void every_stop_rule(void **state)
     dialogue_release(&d);
 }
 
+/* The same answer twice, which slips make worth something: only without memory. */
+static void without_memory_a_question_may_come_again(void **state)
+{
+    (void)state;
+    for (int forget = 0; forget < 2; forget++) {
+        static const int value[] = { 0, 1 };
+        double p[] = { 0.5, 0.5 };
+        struct split one = { value, 2, 0.2, 1 };
+        struct dialogue_rules rules = patient;
+        struct dialogue d;
+        struct view view;
+        rules.forget = forget;
+        dialogue_init(&d, &rules, &one, 1, &(struct belief){ p, 2, 0 });
+        assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
+        assert_int_equal(dialogue_answer(&d, &view, (struct answer){ ANSWER_VALUE, 0 }), 0);
+        assert_int_equal(dialogue_next(&d, &view), forget ? STOP_NOT : STOP_SETTLED);
+        if (forget) {
+            assert_int_equal(dialogue_answer(&d, &view, (struct answer){ ANSWER_VALUE, 0 }), 0);
+            assert_true(fabs(d.now.p[0] - 0.64 / 0.68) < 1e-12);
+        }
+        dialogue_release(&d);
+    }
+}
+
 /* Thirteen values of one candidate each: five are shown, then five of the others, then the rest. */
 static void long_lists_come_in_pieces(void **state)
 {
@@ -317,6 +341,7 @@ int main(void)
         cmocka_unit_test(none_of_these_hands_over),
         cmocka_unit_test(contradictions_and_undo),
         cmocka_unit_test(every_stop_rule),
+        cmocka_unit_test(without_memory_a_question_may_come_again),
         cmocka_unit_test(long_lists_come_in_pieces),
         cmocka_unit_test(tau_from_a_target),
     };
