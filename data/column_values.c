@@ -45,13 +45,23 @@ static const char *cell_text(struct strings *text, const struct cell *c)
     return shown;
 }
 
-static void read_column(struct column_values *v, struct exec_db *db, const struct schema *s, int c)
+/* Runs a SELECT of one column: what stands before its name, and how many rows. */
+static struct exec_result select_column(struct exec_db *db, const struct schema *s, int c, const char *select, int rows)
 {
     char *column = quoted(s->columns[c].name), *table = quoted(s->tables[s->columns[c].table].name), *sql = NULL;
 
-    CHECK(asprintf(&sql, "SELECT DISTINCT %s FROM %s LIMIT %d", column, table, COLUMN_VALUES_MAX) >= 0,
-          "cannot format %s", column);
+    CHECK(asprintf(&sql, "%s %s FROM %s LIMIT %d", select, column, table, rows) >= 0, "cannot format %s", column);
     struct exec_result r = exec_run(db, sql);
+    free(sql);
+    free(table);
+    free(column);
+    return r;
+}
+
+static void read_column(struct column_values *v, struct exec_db *db, const struct schema *s, int c)
+{
+    struct exec_result r = select_column(db, s, c, "SELECT DISTINCT", COLUMN_VALUES_MAX);
+
     if (r.status == EXEC_OK && r.n > 0) {
         v->columns[c] = xcalloc((size_t)r.n, sizeof *v->columns[c]);
         for (int64_t i = 0; i < r.n; i++) {
@@ -61,9 +71,6 @@ static void read_column(struct column_values *v, struct exec_db *db, const struc
         }
     }
     exec_result_release(&r);
-    free(sql);
-    free(table);
-    free(column);
 }
 
 int column_values_read(struct column_values *v, const struct schema *s, const char *path, struct error *err)
@@ -88,4 +95,68 @@ void column_values_release(struct column_values *v)
     free(v->counts);
     strings_release(&v->text);
     *v = (struct column_values){ 0 };
+}
+
+/* Text as one short line, in quotes; NULL when nothing would be seen. */
+static const char *sample_text(struct strings *pool, const char *bytes)
+{
+    size_t n = strspn(bytes, " \t\r\n"), end = n;
+
+    for (int letters = 0; bytes[end] && bytes[end] != '\n'; end++) {
+        letters += ((unsigned char)bytes[end] & 0xc0) != 0x80;
+        if (letters > SAMPLE_LETTERS)
+            break;
+    }
+    return end > n ? strings_printf(pool, "'%.*s%s'", (int)(end - n), bytes + n, bytes[end] ? "..." : "") : NULL;
+}
+
+static const char *sample_of(struct strings *pool, const struct cell *c)
+{
+    if (c->type == CELL_REAL)
+        return strings_printf(pool, "%.6g", c->real);
+    const char *shown = cell_text(pool, c);
+    return shown && c->type == CELL_TEXT ? sample_text(pool, c->bytes) : shown;
+}
+
+static const char *read_samples(struct column_samples *s, int c)
+{
+    struct exec_result r = select_column(s->db, s->schema, c, "SELECT", SAMPLE_ROWS);
+    struct strings seen = { 0 };
+    const char *text = "";
+
+    for (int64_t i = 0; r.status == EXEC_OK && i < r.n && seen.n < SAMPLE_VALUES; i++) {
+        const char *one = sample_of(&s->pool, &r.cells[i]);
+        int before = seen.n;
+        if (one && strings_add(&seen, one) == before)
+            text = strings_printf(&s->pool, "%s%s%s", text, before ? ", " : "", one);
+    }
+    strings_release(&seen);
+    exec_result_release(&r);
+    return text;
+}
+
+int column_samples_open(struct column_samples *s, const struct schema *schema, const char *path, struct error *err)
+{
+    *s = (struct column_samples){ .schema = schema };
+    s->db = exec_open(path, &exec_limits_default, err);
+    if (!s->db)
+        return -1;
+    s->texts = xcalloc((size_t)schema->n_columns + 1, sizeof *s->texts);
+    return 0;
+}
+
+const char *column_samples_text(struct column_samples *s, int column)
+{
+    if (!s->texts[column])
+        s->texts[column] = read_samples(s, column);
+    return s->texts[column];
+}
+
+void column_samples_close(struct column_samples *s)
+{
+    if (s->db)
+        exec_close(s->db);
+    free(s->texts);
+    strings_release(&s->pool);
+    *s = (struct column_samples){ 0 };
 }

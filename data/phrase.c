@@ -5,12 +5,67 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const computed = "a computed value", *const asked = "the answer to another question";
+enum { DEPTH_MAX = 2 }; /* sub-queries within sub-queries that are told */
 
 const char *phrase_column(const struct phrasing *p, int column)
 {
     const struct schema_column *c = &p->schema->columns[column];
     return strings_printf(p->pool, "%s of %s", c->text, p->schema->tables[c->table].text);
+}
+
+/* The column that the canonical text names at its beginning, "table.column" or "table#2.column"; -1 for none. */
+static int named_column(const struct phrasing *p, const char *text, int length)
+{
+    int n = (int)strcspn(text, ".#"), table = -1, column = -1;
+    const char *dot = n < length ? strchr(text, '.') : NULL;
+
+    if (!dot || dot - text >= length)
+        return -1;
+    char *name = strndup(text, (size_t)n), *rest = strndup(dot + 1, (size_t)(length - (int)(dot - text) - 1));
+    table = schema_table_find(p->schema, name);
+    if (table >= 0)
+        column = schema_column_find(p->schema, table, rest);
+    free(name);
+    free(rest);
+    return column;
+}
+
+/* "first name of player and last name of player": the columns that an expression is made from; "" for none. */
+static const char *ingredients(const struct phrasing *p, const char *text)
+{
+    static const char stop[] = " ,()+-*/%|&<>=!~'\"";
+    struct strings seen = { 0 };
+    const char *list = "";
+
+    for (int n; *text; text += n + (text[n] != 0)) {
+        n = (int)strcspn(text, stop);
+        if (n == 0 && *text == '\'') /* a constant */
+            for (n = 1; text[n] && text[n] != '\''; n++)
+                ;
+        int column = *text == '\'' ? -1 : named_column(p, text, n);
+        const char *one = column < 0 ? NULL : phrase_column(p, column);
+        if (one && strings_find(&seen, one) < 0)
+            list = strings_printf(p->pool, "%s%s%s", list, strings_add(&seen, one) ? " and " : "", one);
+    }
+    strings_release(&seen);
+    return list;
+}
+
+static const char *computed(const struct phrasing *p, const char *text)
+{
+    const char *from = ingredients(p, text);
+    return from[0] ? strings_printf(p->pool, "something worked out from %s", from) : "a fixed value";
+}
+
+/* What a sub-query gives. */
+static const char *answer_of(const struct phrasing *p, const struct form *form)
+{
+    struct phrasing inner = { p->schema, p->pool, p->depth + 1 };
+    const char *text = p->depth < DEPTH_MAX ? phrase_query(&inner, form) + strlen("show ") : NULL;
+
+    if (!text)
+        return "the answer to another question";
+    return strpbrk(text, ";,") ? strings_printf(p->pool, "(%s)", text) : text;
 }
 
 static const char *noun(const struct phrasing *p, const struct form_term *t)
@@ -19,7 +74,7 @@ static const char *noun(const struct phrasing *p, const struct form_term *t)
         return phrase_column(p, t->column);
     if (strcmp(t->head, "*") == 0)
         return "rows";
-    return t->sub ? asked : computed;
+    return t->sub ? answer_of(p, t->sub) : computed(p, t->head);
 }
 
 const char *phrase_operand(const struct phrasing *p, const struct form_term *t)
@@ -85,10 +140,11 @@ static const char *right_side(const struct phrasing *p, const struct form_term *
         return phrase_value(p, t->value);
     if (t->other >= 0)
         return phrase_column(p, t->other);
-    return t->sub ? asked : computed;
+    return t->sub ? answer_of(p, t->sub) : computed(p, t->value);
 }
 
-static const char *relation(const struct phrasing *p, const struct form_term *t, bool boundary)
+static const char *relation(const struct phrasing *p, const struct form_term *t, const char *op, const char *value,
+                            bool boundary)
 {
     static const struct {
         const char *op, *before, *behind;
@@ -98,7 +154,6 @@ static const char *relation(const struct phrasing *p, const struct form_term *t,
         { "<", "is less than ", "", 0 }, { ">=", "is ", " or more", 1 },      { "<=", "is ", " or less", 1 },
         { "in", "is one of ", "", -1 },  { "not in", "is none of ", "", -1 },
     };
-    const char *value = right_side(p, t);
     bool null = strcmp(t->value, "null") == 0;
 
     if (strcmp(t->op, "is") == 0 || strcmp(t->op, "is not") == 0) {
@@ -109,7 +164,7 @@ static const char *relation(const struct phrasing *p, const struct form_term *t,
     if (strstr(t->op, "like") || strstr(t->op, "glob"))
         return pattern(p, t->value, strncmp(t->op, "not ", 4) == 0);
     for (int i = 0; i < ARRAY_LEN(relations); i++)
-        if (strcmp(t->op, relations[i].op) == 0) {
+        if (strcmp(op, relations[i].op) == 0) {
             const char *mark = !boundary || relations[i].included < 0 ? NULL
                                : relations[i].included                ? "included"
                                                                       : "not included";
@@ -119,15 +174,38 @@ static const char *relation(const struct phrasing *p, const struct form_term *t,
     return strings_printf(p->pool, "is compared with %s", value);
 }
 
+/* The other way round. */
+static const char *mirrored(const char *op)
+{
+    static const char *const pairs[][2] = { { "<", ">" }, { "<=", ">=" }, { ">", "<" }, { ">=", "<=" } };
+
+    for (int i = 0; i < ARRAY_LEN(pairs); i++)
+        if (strcmp(op, pairs[i][0]) == 0)
+            return pairs[i][1];
+    return op;
+}
+
+/* What is made of other conditions, or of a sub-query alone. */
+static const char *whole_condition(const struct phrasing *p, const struct form_term *t)
+{
+    if (strstr(t->op, "exists"))
+        return strings_printf(p->pool, "there is %s answer to %s", t->op[0] == 'n' ? "no" : "an",
+                              t->sub ? answer_of(p, t->sub) : "another question");
+    const char *about = ingredients(p, t->text);
+    return strings_printf(p->pool,
+                          strcmp(t->op, "or") == 0 ? "one of several conditions%s%s holds"
+                                                   : "several conditions%s%s hold together",
+                          about[0] ? " on " : "", about);
+}
+
 const char *phrase_condition(const struct phrasing *p, const struct form_term *t, bool boundary)
 {
-    if (strcmp(t->op, "exists") == 0)
-        return "another question has an answer";
-    if (strcmp(t->op, "not exists") == 0)
-        return "another question has no answer";
-    if (!t->value[0])
-        return strcmp(t->op, "or") == 0 ? "one of several conditions holds" : "several conditions hold together";
-    return strings_printf(p->pool, "%s %s", phrase_operand(p, t), relation(p, t, boundary));
+    if (!t->value[0] || strstr(t->op, "exists"))
+        return whole_condition(p, t);
+    if (t->column < 0 && t->sub && t->other >= 0 && !t->function[0])
+        return strings_printf(p->pool, "%s %s", phrase_column(p, t->other),
+                              relation(p, t, mirrored(t->op), answer_of(p, t->sub), boundary));
+    return strings_printf(p->pool, "%s %s", phrase_operand(p, t), relation(p, t, t->op, right_side(p, t), boundary));
 }
 
 const char *phrase_table(const struct phrasing *p, const char *pair, int which)
@@ -135,7 +213,7 @@ const char *phrase_table(const struct phrasing *p, const char *pair, int which)
     const char *comma = strchr(pair, ','), *from = which && comma ? comma + 1 : pair;
     const char *name = strings_printf(p->pool, "%.*s", (int)strcspn(from, ",#"), from);
     int table = schema_table_find(p->schema, name);
-    return table >= 0 ? p->schema->tables[table].text : asked;
+    return table >= 0 ? p->schema->tables[table].text : "a list made for this";
 }
 
 typedef const char *term_fn(const struct phrasing *p, const struct form_term *t);
@@ -165,7 +243,9 @@ static const char *list_terms(const struct phrasing *p, const struct form_list *
 
 static const char *one_table(const struct phrasing *p, const struct form_term *t)
 {
-    return t->table >= 0 ? p->schema->tables[t->table].text : t->sub ? asked : computed;
+    return t->table >= 0 ? p->schema->tables[t->table].text
+           : t->sub      ? strings_printf(p->pool, "a list of %s", answer_of(p, t->sub))
+                         : "a list made for this";
 }
 
 static const char *one_condition(const struct phrasing *p, const struct form_term *t)

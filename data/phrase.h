@@ -9,6 +9,7 @@
 struct phrasing {
     const struct schema *schema;
     struct strings *pool; /* owns what comes back */
+    int depth;            /* of the sub-query at hand; 0 to begin with */
 };
 
 /* "age of singer" */

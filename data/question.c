@@ -1,15 +1,7 @@
-#include "data/question.h"
+#include "data/question_impl.h"
 
+#include <ctype.h>
 #include <string.h>
-
-/* One question being put into words. */
-struct writing {
-    const struct asking *a;
-    const struct phrasing *p;
-    const struct variable *variable;
-    const struct slot *slot; /* of two asked together, the one at hand; NULL for the whole statement */
-    const struct question *q;
-};
 
 /* The term of an option's statement at the slot; NULL when it is absent or no single term. */
 static const struct form_term *term_of(const struct writing *w, int statement)
@@ -240,7 +232,11 @@ static const char *slot_option(struct writing *w, const struct slot *slot, int s
     w->slot = slot;
     if (!slot || slot->values[statement])
         return t->option(w, statement);
-    return t->absent ? t->absent : "none of that";
+    if (t->absent)
+        return t->absent;
+    return w->variable->clause == SQL_SELECT  ? "nothing more"
+           : w->variable->clause == SQL_WHERE ? "no such condition"
+                                              : "none of that";
 }
 
 static const char *option_text(struct writing *w, int statement)
@@ -275,11 +271,34 @@ static void make_distinct(struct question *q, const struct asking *a)
     for (int i = 0; i < q->n; i++) {
         if (!said_before(q, i))
             continue;
-        const char *whole = phrase_query(&a->phrasing, a->forms[q->statement[i]]);
-        q->options[i] = strings_printf(a->phrasing.pool, "%s (%s)", q->options[i], whole);
+        if (q->statement[i] >= 0)
+            q->options[i] = strings_printf(a->phrasing.pool, "%s (%s)", q->options[i],
+                                           phrase_query(&a->phrasing, a->forms[q->statement[i]]));
         if (said_before(q, i))
             q->options[i] = strings_printf(a->phrasing.pool, "%s (reading %d)", q->options[i], i + 1);
     }
+}
+
+static void write_options(struct writing *w, const struct view *view)
+{
+    struct question *q = w->q;
+
+    for (int i = 0; i < q->n; i++)
+        q->options[i] = option_text(w, q->statement[i]);
+    w->slot = w->variable->slot;
+    if (!view->other)
+        writing_add_found(w);
+    make_distinct(q, w->a);
+    for (int i = 0; i < q->n; i++) {
+        q->names[i] = q->options[i];
+        if (q->statement[i] >= 0)
+            q->options[i] = writing_with_samples(w, q->names[i], q->statement[i]);
+    }
+    if (!view->other)
+        return;
+    q->statement[q->n] = -1;
+    q->names[q->n] = q->options[q->n] = "something else";
+    q->n++;
 }
 
 void question_write(struct question *q, const struct asking *a, const struct view *view)
@@ -291,12 +310,9 @@ void question_write(struct question *q, const struct asking *a, const struct vie
     struct writing w = { a, &a->phrasing, v, v->slot, q };
     for (int i = 0; i < q->n; i++)
         q->statement[i] = best_statement(a, view, i);
-    q->text = v->second ? "Which of these is meant?" : t->ask ? t->ask(&w) : t->text;
-    for (int i = 0; i < q->n; i++)
-        q->options[i] = option_text(&w, q->statement[i]);
-    make_distinct(q, a);
-    if (!view->other)
-        return;
-    q->statement[q->n] = -1;
-    q->options[q->n++] = "something else";
+    const char *text = v->second ? "Which of these is meant?" : t->ask ? t->ask(&w) : t->text;
+    const char *part = writing_part(&w);
+    q->text = strings_printf(a->phrasing.pool, "%s%s%c%s", writing_lead(&w), part,
+                             part[0] ? tolower((unsigned char)text[0]) : text[0], text + 1);
+    write_options(&w, view);
 }

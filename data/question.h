@@ -5,14 +5,17 @@
 #define DATA_QUESTION_H
 
 #include "data/dialogue.h"
+#include "data/hints.h"
 #include "data/phrase.h"
 #include "data/variables.h"
 
 struct question {
     const char *text;
-    const char *options[DIALOGUE_SHOWN + 1]; /* of the view, all different */
-    int statement[DIALOGUE_SHOWN + 1];       /* the most probable candidate of each; -1 for something else */
-    int n;
+    const char *options[DIALOGUE_SHOWN + 1]; /* all different; with sample values where there is a database */
+    const char *names[DIALOGUE_SHOWN + 1];   /* the same without sample values */
+    const char *found[DIALOGUE_SHOWN + 1];   /* NULL, or an element that a detector found and no candidate has */
+    int statement[DIALOGUE_SHOWN + 1];       /* the most probable candidate of each; -1 when there is none */
+    int n;                                   /* the view's first, then what was found: who chooses that says "none" */
 };
 
 /* What questions are made from; all borrowed. */
@@ -21,6 +24,7 @@ struct asking {
     const struct variables *variables;
     const struct form *const *forms; /* of the candidates */
     const struct belief *now;
+    const struct hints *hints; /* NULL for none */
 };
 
 /* Texts belong to the phrasing's pool. */

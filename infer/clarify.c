@@ -96,6 +96,7 @@ static int read_record(struct clarifier *c, const json_t *record, json_t *out, c
 
     if (!schema || clarify_case_read(c->at_hand, record, schema, &c->settings, &c->scratch, where, err))
         return -1;
+    c->at_hand->hints.samples = schema_shelf_samples(&c->schemas, db_id);
     json_object_set_new(out, "id", json_string(id));
     json_object_set_new(out, "db_id", json_string(db_id));
     json_object_set_new(out, "question", json_string(question));

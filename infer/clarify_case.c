@@ -177,6 +177,8 @@ int clarify_case_read(struct clarify_case *c, const json_t *record, const struct
         return error_set(err, EXIT_CODE_DATA,
                          "%s: candidates: %d different ones, the strategy optimal takes at most %d", where,
                          belief_live(&c->prior), OPTIMAL_MAX);
+    if (hints_read(&c->hints, record, schema, where, err))
+        return -1;
     slots_extract(&c->slots, c->forms, n, schema);
     variables_build(&c->variables, &c->slots, &c->prior, settings->noise);
     dialogue_init(&c->dialogue, &settings->rules, c->variables.splits, c->variables.n, &c->prior);
@@ -190,6 +192,7 @@ void clarify_case_release(struct clarify_case *c)
     variables_release(&c->variables);
     slots_release(&c->slots);
     form_store_release(&c->store);
+    hints_release(&c->hints);
     strings_release(&c->words);
     json_decref(c->left_out);
     c->left_out = NULL;

@@ -2,8 +2,8 @@
  * clarify_case.h - one record of candidates, read into what a dialogue needs.
  *
  * A record is {"id", "db_id", "question", "candidates": [{"sql", "p" or "logprob"}]}, with "reserve" (the chance that
- * the right one is not among them) if it is known.  Candidates that mean the same are one.  What cannot be read is left
- * out and named, and its probability goes to the reserve.
+ * the right one is not among them) if it is known, and what data/hints.h reads.  Candidates that mean the same are one.
+ * What cannot be read is left out and named, and its probability goes to the reserve.
  */
 #ifndef INFER_CLARIFY_CASE_H
 #define INFER_CLARIFY_CASE_H
@@ -25,6 +25,7 @@ struct clarify_case {
     struct slots slots;
     struct variables variables;
     struct dialogue dialogue;
+    struct hints hints;
     struct strings words;
 };
 

@@ -17,15 +17,16 @@ static json_t *options_json(const struct clarify_case *c, const struct question 
 
     for (int i = 0; i < q->n; i++) {
         const char *sql = q->statement[i] >= 0 ? c->sql[q->statement[i]] : NULL;
-        json_array_append_new(
-            list, json_pack("{s:s, s:o, s:s?}", "text", q->options[i], "p", six(view->mass[i]), "sql", sql));
+        double mass = i < view->split.n_values ? view->mass[i] : 0;
+        json_array_append_new(list, json_pack("{s:s, s:o, s:s?, s:s*}", "text", q->options[i], "p", six(mass), "sql",
+                                              sql, "found", q->found[i]));
     }
     return list;
 }
 
 static void write_question(struct question *q, struct clarify_case *c, const struct view *view)
 {
-    struct asking a = { { c->schema, &c->words }, &c->variables, c->forms, &c->dialogue.now };
+    struct asking a = { { c->schema, &c->words, 0 }, &c->variables, c->forms, &c->dialogue.now, &c->hints };
     question_write(q, &a, view);
 }
 

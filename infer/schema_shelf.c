@@ -24,17 +24,24 @@ static bool is_plain(const char *db_id)
     return db_id[0] && db_id[0] != '.' && !strchr(db_id, '/') && strlen(db_id) < 200;
 }
 
+static bool find_file(char *path, int size, const struct schema_shelf *s, const char *db_id)
+{
+    for (int layout = 0; is_plain(db_id) && layout < 2; layout++) {
+        int n = layout == 0 ? snprintf(path, (size_t)size, "%s/%s.sqlite", s->dir, db_id)
+                            : snprintf(path, (size_t)size, "%s/%s/%s.sqlite", s->dir, db_id, db_id);
+        if (n < size && access(path, F_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
 static int open_file(struct schema_shelf *s, struct schema_set *set, const char *db_id, const char *where,
                      struct error *err)
 {
     char path[4096];
 
-    for (int layout = 0; is_plain(db_id) && layout < 2; layout++) {
-        int n = layout == 0 ? snprintf(path, sizeof path, "%s/%s.sqlite", s->dir, db_id)
-                            : snprintf(path, sizeof path, "%s/%s/%s.sqlite", s->dir, db_id, db_id);
-        if (n < (int)sizeof path && access(path, F_OK) == 0)
-            return schema_set_open_sqlite(set, path, err);
-    }
+    if (find_file(path, sizeof path, s, db_id))
+        return schema_set_open_sqlite(set, path, err);
     return error_set(err, EXIT_CODE_DATA, "%s: db_id: no database \"%s\" in %s", where, db_id, s->dir);
 }
 
@@ -57,13 +64,31 @@ const struct schema *schema_shelf_find(struct schema_shelf *s, const char *db_id
     k = strings_add(&s->ids, db_id);
     s->sets = xrealloc(s->sets, (size_t)s->ids.n * sizeof *s->sets);
     s->sets[k] = set;
+    s->samples = xrealloc(s->samples, (size_t)s->ids.n * sizeof *s->samples);
+    s->samples[k] = (struct column_samples){ 0 };
     return s->sets[k].schemas;
+}
+
+struct column_samples *schema_shelf_samples(struct schema_shelf *s, const char *db_id)
+{
+    int k = s->dir ? strings_find(&s->ids, db_id) : -1;
+    char path[4096];
+
+    if (k < 0)
+        return NULL;
+    if (!s->samples[k].db && (!find_file(path, sizeof path, s, db_id) ||
+                              column_samples_open(&s->samples[k], s->sets[k].schemas, path, NULL)))
+        return NULL;
+    return &s->samples[k];
 }
 
 void schema_shelf_close(struct schema_shelf *s)
 {
-    for (int i = 0; i < s->ids.n; i++)
+    for (int i = 0; i < s->ids.n; i++) {
+        column_samples_close(&s->samples[i]);
         schema_set_close(&s->sets[i]);
+    }
+    free(s->samples);
     free(s->sets);
     strings_release(&s->ids);
     schema_set_close(&s->tables);
