@@ -306,6 +306,16 @@ struct form *form_of_query(struct form_store *store, const struct sql_query *q, 
     return NULL;
 }
 
+struct form *form_of_text(struct form_store *store, const char *sql, const struct schema *s, struct arena *scratch,
+                          struct error *err)
+{
+    struct sql_uses uses;
+
+    arena_reset(scratch, 0);
+    struct sql_query *q = sql_parse(scratch, sql, err);
+    return q && sql_resolve(scratch, q, s, &uses, err) == 0 ? form_of_query(store, q, s, err) : NULL;
+}
+
 void form_store_release(struct form_store *s)
 {
     for (struct form *form = s->newest, *older; form; form = older) {

@@ -57,5 +57,8 @@ void form_store_release(struct form_store *s);
 /* The form of a resolved statement, which belongs to the store; NULL with EXIT_CODE_DATA when it is too large. */
 struct form *form_of_query(struct form_store *store, const struct sql_query *q, const struct schema *s,
                            struct error *err);
+/* The same of a text that is parsed and resolved first; scratch is reset.  NULL with EXIT_CODE_DATA. */
+struct form *form_of_text(struct form_store *store, const char *sql, const struct schema *s, struct arena *scratch,
+                          struct error *err);
 
 #endif

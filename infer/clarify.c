@@ -92,7 +92,7 @@ static int read_record(struct clarifier *c, const json_t *record, json_t *out, c
     const char *id = json_get_string(record, "id", where, err);
     const char *db_id = id ? json_get_string(record, "db_id", where, err) : NULL;
     const char *question = db_id ? json_get_string(record, "question", where, err) : NULL;
-    const struct schema *schema = question ? schema_shelf_find(&c->schemas, db_id, where, err) : NULL;
+    const struct schema *schema = question ? schema_shelf_of(&c->schemas, record, where, err) : NULL;
 
     if (!schema || clarify_case_read(c->at_hand, record, schema, &c->settings, &c->scratch, where, err))
         return -1;

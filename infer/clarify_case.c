@@ -1,10 +1,10 @@
 #include "infer/clarify_case.h"
 
+#include "data/candidate_list.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const double rounding = 1e-3; /* how far written probabilities may be from a sum of 1 */
 
 struct candidate {
     const char *sql;
@@ -12,73 +12,6 @@ struct candidate {
     const struct form *form;
     int number;
 };
-
-static int read_number(const json_t *item, const char *field, double *out, const char *where, struct error *err)
-{
-    bool p = strcmp(field, "p") == 0;
-    return json_get_real(item, field, p ? 0 : -1e6, p ? 1 : 1e6, out, where, err);
-}
-
-/* All have the same of the two fields. */
-static int read_candidates(struct candidate *list, const json_t *items, const char *field, const char *where,
-                           struct error *err)
-{
-    size_t i;
-    json_t *item;
-
-    json_array_foreach(items, i, item)
-    {
-        char place[300];
-        snprintf(place, sizeof place, "%s: candidates[%zu]", where, i);
-        list[i] = (struct candidate){ .sql = json_get_string(item, "sql", place, err), .number = (int)i };
-        if (!list[i].sql || read_number(item, field, &list[i].p, place, err))
-            return -1;
-    }
-    return 0;
-}
-
-/* Log probabilities become shares of what the reserve leaves. */
-static void soften(struct candidate *list, int n, double share)
-{
-    double most = list[0].p, sum = 0;
-
-    for (int i = 0; i < n; i++)
-        most = fmax(most, list[i].p);
-    for (int i = 0; i < n; i++)
-        sum += list[i].p = exp(list[i].p - most);
-    for (int i = 0; i < n; i++)
-        list[i].p *= share / sum;
-}
-
-static int normalise(struct candidate *list, int n, double share, const char *where, struct error *err)
-{
-    double sum = 0;
-
-    for (int i = 0; i < n; i++)
-        sum += list[i].p;
-    if (!(fabs(sum - share) <= rounding) || sum <= 0)
-        return error_set(err, EXIT_CODE_DATA, "%s: candidates: their \"p\" sum to %g, wanted %g", where, sum, share);
-    for (int i = 0; i < n; i++)
-        list[i].p *= share / sum;
-    return 0;
-}
-
-static int read_probabilities(struct clarify_case *c, struct candidate *list, const json_t *record, const char *where,
-                              struct error *err)
-{
-    const json_t *items = json_object_get(record, "candidates");
-    int n = (int)json_array_size(items);
-    bool logprob = json_object_get(json_array_get(items, 0), "logprob");
-
-    if (json_object_get(record, "reserve") && json_get_real(record, "reserve", 0, 1, &c->prior.reserve, where, err))
-        return -1;
-    if (read_candidates(list, items, logprob ? "logprob" : "p", where, err))
-        return -1;
-    if (!logprob)
-        return normalise(list, n, 1 - c->prior.reserve, where, err);
-    soften(list, n, 1 - c->prior.reserve);
-    return 0;
-}
 
 static void leave_out(struct clarify_case *c, const struct candidate *candidate, const struct error *why)
 {
@@ -94,11 +27,7 @@ static int read_forms(struct clarify_case *c, struct candidate *list, int n, str
 
     for (int i = 0; i < n; i++) {
         struct error why = { 0 };
-        struct sql_uses uses;
-        arena_reset(scratch, 0);
-        struct sql_query *q = sql_parse(scratch, list[i].sql, &why);
-        if (q && sql_resolve(scratch, q, c->schema, &uses, &why) == 0)
-            list[i].form = form_of_query(&c->store, q, c->schema, &why);
+        list[i].form = form_of_text(&c->store, list[i].sql, c->schema, scratch, &why);
         if (list[i].form)
             list[kept++] = list[i];
         else
@@ -138,17 +67,18 @@ static int merge(struct clarify_case *c, struct candidate *list, int n)
     return left;
 }
 
-static int check_count(const json_t *record, int *n, const char *where, struct error *err)
+/* Returns how many there are; -1 when they cannot be read. */
+static int read_list(struct clarify_case *c, struct candidate *list, const json_t *record, const char *where,
+                     struct error *err)
 {
-    const json_t *items = json_get_array(record, "candidates", where, err);
-    size_t size = json_array_size(items);
+    struct candidate_list read;
+    int n = candidate_list_read(&read, record, where, err) ? -1 : read.n;
 
-    if (!items)
-        return -1;
-    if (size < 1 || size > BELIEF_MAX)
-        return error_set(err, EXIT_CODE_DATA, "%s: candidates: %zu, 1 to %d wanted", where, size, BELIEF_MAX);
-    *n = (int)size;
-    return 0;
+    for (int i = 0; i < n; i++)
+        list[i] = (struct candidate){ .sql = read.sql[i], .p = read.p[i], .number = i };
+    c->prior.reserve = read.reserve;
+    candidate_list_release(&read);
+    return n;
 }
 
 int clarify_case_read(struct clarify_case *c, const json_t *record, const struct schema *schema,
@@ -156,12 +86,12 @@ int clarify_case_read(struct clarify_case *c, const json_t *record, const struct
                       struct error *err)
 {
     struct candidate list[BELIEF_MAX] = { 0 };
-    int n = 0;
 
     memset(c, 0, sizeof *c);
     c->schema = schema;
     c->left_out = json_array();
-    if (check_count(record, &n, where, err) || read_probabilities(c, list, record, where, err))
+    int n = read_list(c, list, record, where, err);
+    if (n < 0)
         return -1;
     n = merge(c, list, read_forms(c, list, n, scratch));
     for (int i = 0; i < n; i++) {

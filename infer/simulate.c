@@ -32,20 +32,9 @@ static int value_like_gold(const struct slots *with_gold, const struct variable 
     return -1;
 }
 
-static const struct form *read_gold(struct clarify_case *c, const char *gold, struct arena *scratch, struct error *err)
-{
-    struct sql_uses uses;
-
-    arena_reset(scratch, 0);
-    struct sql_query *q = sql_parse(scratch, gold, err);
-    if (!q || sql_resolve(scratch, q, c->schema, &uses, err))
-        return NULL;
-    return form_of_query(&c->store, q, c->schema, err);
-}
-
 int truth_read(struct truth *t, struct clarify_case *c, const char *gold, struct arena *scratch, struct error *err)
 {
-    const struct form *form = read_gold(c, gold, scratch, err), *forms[BELIEF_MAX + 1];
+    const struct form *form = form_of_text(&c->store, gold, c->schema, scratch, err), *forms[BELIEF_MAX + 1];
     int n = c->prior.n;
     struct slots with_gold;
 

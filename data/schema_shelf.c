@@ -1,4 +1,6 @@
-#include "infer/clarify.h"
+#include "data/schema_shelf.h"
+
+#include "data/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +14,7 @@ int schema_shelf_open(struct schema_shelf *s, const char *tables, const char *di
 
     *s = (struct schema_shelf){ .dir = dir };
     if (!dir)
-        return schema_set_open(&s->tables, tables, err);
+        return tables ? schema_set_open(&s->tables, tables, err) : 0;
     if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
         return error_set(err, EXIT_CODE_DATA, "%s: no folder of databases", dir);
     return 0;
@@ -24,7 +26,7 @@ static bool is_plain(const char *db_id)
     return db_id[0] && db_id[0] != '.' && !strchr(db_id, '/') && strlen(db_id) < 200;
 }
 
-static bool find_file(char *path, int size, const struct schema_shelf *s, const char *db_id)
+bool schema_shelf_path(char *path, int size, const struct schema_shelf *s, const char *db_id)
 {
     for (int layout = 0; is_plain(db_id) && layout < 2; layout++) {
         int n = layout == 0 ? snprintf(path, (size_t)size, "%s/%s.sqlite", s->dir, db_id)
@@ -40,7 +42,7 @@ static int open_file(struct schema_shelf *s, struct schema_set *set, const char 
 {
     char path[4096];
 
-    if (find_file(path, sizeof path, s, db_id))
+    if (schema_shelf_path(path, sizeof path, s, db_id))
         return schema_set_open_sqlite(set, path, err);
     return error_set(err, EXIT_CODE_DATA, "%s: db_id: no database \"%s\" in %s", where, db_id, s->dir);
 }
@@ -76,10 +78,27 @@ struct column_samples *schema_shelf_samples(struct schema_shelf *s, const char *
 
     if (k < 0)
         return NULL;
-    if (!s->samples[k].db && (!find_file(path, sizeof path, s, db_id) ||
+    if (!s->samples[k].db && (!schema_shelf_path(path, sizeof path, s, db_id) ||
                               column_samples_open(&s->samples[k], s->sets[k].schemas, path, NULL)))
         return NULL;
     return &s->samples[k];
+}
+
+const struct schema *schema_shelf_of(struct schema_shelf *s, const json_t *record, const char *where, struct error *err)
+{
+    json_t *own = s->dir ? NULL : json_object_get(record, "schema");
+
+    if (!own) {
+        const char *db_id = json_get_string(record, "db_id", where, err);
+        return db_id ? schema_shelf_find(s, db_id, where, err) : NULL;
+    }
+    char place[512];
+    snprintf(place, sizeof place, "%.400s: field \"schema\"", where);
+    schema_set_close(&s->own);
+    json_t *list = json_pack("[O]", own);
+    int rc = schema_set_from_json(&s->own, list, place, err);
+    json_decref(list);
+    return rc ? NULL : s->own.schemas;
 }
 
 void schema_shelf_close(struct schema_shelf *s)
@@ -91,6 +110,7 @@ void schema_shelf_close(struct schema_shelf *s)
     free(s->samples);
     free(s->sets);
     strings_release(&s->ids);
+    schema_set_close(&s->own);
     schema_set_close(&s->tables);
     *s = (struct schema_shelf){ 0 };
 }
