@@ -26,6 +26,7 @@ struct ambiqt_record {
     const char *new_table;                       /* J, P */
     const char *new_columns[AMBIQT_MAX_COLUMNS]; /* P */
     int n_new_columns;
+    const char *schema_text; /* the altered schema, "table : column , column | table : ..."; NULL when not told */
 };
 
 struct ambiqt_corpus {

@@ -8,8 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* The query of a prediction: what stands behind "db_id |" and behind a plan, "2 selects @". */
-static const char *query_of(const struct ambiqt_record *r, const char *prediction)
+const char *ambiqt_query_of(const struct ambiqt_record *r, const char *prediction)
 {
     static const char plan[] = "selects @";
     const char *s = prediction + strspn(prediction, " \t\r\n"), *at;
@@ -19,7 +18,7 @@ static const char *query_of(const struct ambiqt_record *r, const char *predictio
         s = strchr(s + n, '|') + 1;
     while ((at = strstr(s, plan)))
         s = at + strlen(plan);
-    return s;
+    return s + strspn(s, " \t\r\n");
 }
 
 /* A table of the query other than the altered one has a column of this name. */
@@ -214,9 +213,63 @@ static char *map_join(const struct ambiqt_record *r, const char *sql)
     return finish_if(&d, touched);
 }
 
+/* What columns of a table are named by in the query; NULL when it is none of the query's. */
+static const char *qualifier(const struct draft *d, const char *table)
+{
+    const char *alias;
+
+    for (int i = 0; i < d->n; i++)
+        if (draft_is_table(d, i) && draft_is(d, i, table)) {
+            take_alias(d, i + 1, &alias);
+            return *alias ? alias : table;
+        }
+    return NULL;
+}
+
+static bool has_column(const struct schema *s, const char *table, const char *column)
+{
+    int t = schema_table_find(s, table);
+    return t >= 0 && schema_column_find(s, t, column) >= 0;
+}
+
+/* The prefix that a column should have; NULL when there is nothing to change. */
+static const char *better_prefix(const struct draft *d, const struct ambiqt_record *r, const struct schema *s,
+                                 const char *prefix, const char *column)
+{
+    if (!*prefix) {
+        bool both = has_column(s, r->table, column) && has_column(s, r->new_table, column);
+        return both && draft_has_table(d, r->table) ? qualifier(d, r->new_table) : NULL;
+    }
+    const char *table = draft_table(d, prefix), *found = NULL;
+    if (schema_table_find(s, table) < 0 || has_column(s, table, column))
+        return NULL;
+    for (int t = 0; t < s->n_tables && !found; t++)
+        if (schema_column_find(s, t, column) >= 0)
+            found = qualifier(d, s->tables[t].name);
+    return found;
+}
+
+char *ambiqt_qualify(const struct ambiqt_record *r, const struct schema *altered, const char *sql)
+{
+    struct draft d;
+
+    draft_init(&d, sql);
+    for (int i = 0; i < d.n; i++) {
+        const char *prefix, *column = draft_column(&d, i, &prefix);
+        if (draft_is_table(&d, i) || draft_is(&d, i - 1, "as"))
+            continue;
+        const char *better = better_prefix(&d, r, altered, prefix, column);
+        if (better)
+            draft_write(&d, i, "%s.%s", better, column);
+    }
+    char *out = draft_finish(&d);
+    draft_release(&d);
+    return out;
+}
+
 struct ambiqt_readings ambiqt_map(const struct ambiqt_record *r, const struct schema *s, const char *prediction)
 {
-    const char *sql = query_of(r, prediction);
+    const char *sql = ambiqt_query_of(r, prediction);
     struct ambiqt_readings out = { 0 };
 
     for (int i = 0; i < 2 && r->kind == SIA_COLUMN; i++)

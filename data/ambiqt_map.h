@@ -33,6 +33,14 @@ struct ambiqt_readings {
 };
 struct ambiqt_readings ambiqt_map_published(const struct ambiqt_record *r, const char *prediction);
 struct ambiqt_readings ambiqt_map(const struct ambiqt_record *r, const struct schema *s, const char *prediction);
+/* The query of a prediction: what stands behind "db_id |" and behind a plan, "2 selects @". */
+const char *ambiqt_query_of(const struct ambiqt_record *r, const char *prediction);
+/*
+ * A prediction of kind J that the altered schema does not take as it stands, with its columns under tables that have
+ * them: what stands in the old table and in the split one is taken from the split one, what the table before the point
+ * lacks from another of the query.  The mappings drop such prefixes altogether.  The caller frees.
+ */
+char *ambiqt_qualify(const struct ambiqt_record *r, const struct schema *altered, const char *sql);
 /* Ours of kind P; NULL when the prediction is no second reading.  The caller frees. */
 char *ambiqt_map_aggregate(const struct ambiqt_record *r, const char *sql);
 void ambiqt_readings_release(struct ambiqt_readings *r);

@@ -1,0 +1,149 @@
+#!/usr/bin/env bash
+# ambit-data candidates and calibrate: what every source becomes, and bad input with its message and exit code.
+# shellcheck disable=SC2016,SC2317 # JSON with dollars, none of them the shell's; functions that are passed on
+set -u
+bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failed=0 cases=0
+
+complain() {
+    echo "$1: $2"
+    head -c 900 said
+    head -c 900 out.jsonl 2>/dev/null
+    failed=1
+}
+
+# expect CODE TEXT COMMAND ARGUMENTS...: the exit code, and a line of standard error or of the output with the text
+expect() {
+    local code=$1 text=$2 got
+    shift 2
+    cases=$((cases + 1))
+    rm -f out.jsonl
+    "$bin/ambit-data" "$@" -o out.jsonl 2>said </dev/null
+    got=$?
+    [ $got = "$code" ] || complain "$*" "exit code $got, wanted $code"
+    cat said out.jsonl 2>/dev/null | grep -qE -- "$text" || complain "$*" "nowhere says \"$text\""
+    [ "$code" = 0 ] || [ "$code" = 7 ] || [ ! -e out.jsonl ] || complain "$*" "left an output"
+    [ -z "$(find . -name '*.tmp')" ] || complain "$*" "left $(find . -name '*.tmp')"
+}
+shows() { grep -qE -- "$1" out.jsonl || complain "the output" "lacks $1"; }
+lacks() { grep -qE -- "$1" out.jsonl && complain "the output" "has $1"; }
+
+# --- plain
+record() { printf '{"id":"r","db_id":"hr","question":"Who?","candidates":%s,"gold":%s}\n' "$1" "$2"; }
+good='[{"sql":"SELECT name FROM staff","logprob":-1},{"sql":"SELECT id FROM staff","logprob":-2.0986122886681098}]'
+record "$good" '["SELECT id FROM staff"]' >in.jsonl
+expect 0 '"p":0.75.*"p":0.25' candidates in.jsonl
+lacks logprob
+shows '"gold":\["SELECT id FROM staff"\]'
+expect 0 '"candidates":\[\{"sql":"SELECT name FROM staff","p":1.0\}\]' candidates in.jsonl --top 1
+record '[{"sql":"a","p":0.5},{"sql":"b","p":0.25},{"sql":"c","p":0.25}]' '[]' >p.jsonl
+expect 0 '"p":0.666666667.*"p":0.333333333' candidates --from plain p.jsonl -k 2
+expect 0 '1 records, 3 candidates, 0 records failed' candidates p.jsonl
+bad() { # TEXT JSON: one bad record between two good ones
+    { record "$good" '[]' && echo "$2" && record "$good" '[]'; } >bad.jsonl
+    expect 7 "\"error\":.*$1" candidates bad.jsonl
+    [ "$(grep -c '"p":0.75' out.jsonl)" = 2 ] || complain "$2" "its neighbours suffered"
+}
+bad 'candidates: 0, 1 to 1000 wanted' "$(record '[]' '[]')"
+bad 'candidates\[1\].*\\"p\\"' "$(record '[{"sql":"a","p":1},{"sql":"b"}]' '[]')"
+bad 'sum to 0.5, wanted 1' "$(record '[{"sql":"a","p":0.5}]' '[]')"
+bad 'logprob' "$(record '[{"sql":"a","logprob":1e300}]' '[]')"
+bad 'gold\[1\] is not a string' "$(record "$good" '["a",7]')"
+bad 'gold' "$(record "$good" '"a"')"
+bad 'db_id' '{"id":"r","question":"q","candidates":[{"sql":"a","p":1}]}'
+bad 'line 2' '{"id":'
+bad 'line 2' '7'
+
+# --- ambiqt-output
+gold='{"db_id":"harbour","question":"q","orig_query":"select name from boat","query1":"select name from boat","query2":"select t2.name from boat as t1 join boat_name as t2 on t1.id = t2.id","split_map":{"boat":"name"},"primary_key":{"boat":"id"},"schema_without_content":"boat : id , name \", \"stray , (x) \", length | boat_name : id , name "'
+echo "$gold}" >gold.jsonl
+predictions() { echo "[$gold,\"t2s_outs\":$1}]" >pred.json; }
+predictions '["harbour | select name from boat","select name form boat","select name from boat as t1 join boat_name as t2 on t1.id = t2.id","select t2.length from boat as t1 join boat_name as t2 on t1.id = t2.id"]'
+ambiqt() { expect "$1" "$2" candidates --from ambiqt-output pred.json --gold gold.jsonl "${@:3}"; }
+ambiqt 0 '"id":"J-0","db_id":"harbour"'
+shows '"candidates":\[\{"sql":"select name from boat","p":0.665240956\},\{"sql":"select boat_name\.name|t2\.name from'
+shows '"sql":"select t1.length from'
+shows '"left_out":\[\{"candidate":1,"sql":"select name form boat","error":'
+shows '"schema":\{.*"db_id":"harbour"'
+lacks stray
+cp out.jsonl ambiqt.jsonl
+ambiqt 0 '"temperature":0.5.*"p":0.8668' --temperature 0.5
+ambiqt 0 '"candidates":\[\{"sql":"select name from boat","p":1.0\}\]' -k 1
+cat >tables.json <<'END'
+[{"db_id":"harbour","table_names":["boat"],"table_names_original":["boat"],"column_names":[[-1,"*"],[0,"id"],[0,"name"],[0,"length"]],
+"column_names_original":[[-1,"*"],[0,"id"],[0,"name"],[0,"length"]],"column_types":["text","number","text","number"],"primary_keys":[1],"foreign_keys":[]}]
+END
+ambiqt 0 '"sql":"select name from boat","gold":\[0\],"p":[0-9.]*' --tables tables.json
+shows '"gold":\[1\]'
+shows '"gold":\[\]'
+sed 's/harbour/marina/' tables.json >other.json
+ambiqt 7 'row 0: db_id: no schema .*harbour' --tables other.json
+ambiqt 3 'nowhere.json' --tables nowhere.json
+predictions '[]'
+ambiqt 7 'row 0: no predictions'
+predictions '["drop table boat"]'
+ambiqt 7 'candidates: 0, 1 to 1000 wanted'
+predictions '[7]'
+ambiqt 3 'pred.json.*t2s_outs.*not a string'
+gold=${gold/,\"schema_without_content\"*/}
+predictions '["select name from boat"]'
+echo "$gold}" >gold.jsonl
+ambiqt 7 'schema_without_content.* is missing'
+
+# --- dfpl and ambrosia
+cat >dfpl.json <<'END'
+{"results":[{"db_file":"data/scope/Sea/boats/boats.sqlite","db_dump":"CREATE TABLE boat(name TEXT);","question":"q","is_ambiguous":true,
+"ambig_type":"scope","gold_queries":["SELECT name FROM boat"],"interpretations":[{"interpretation":"i","sql_queries":["SELECT name FROM boat","SELECT 1"]},
+{"interpretation":"j","sql_queries":["SELECT name FROM boat"]}]},
+{"db_file":"boats.sqlite","db_dump":"","question":"q","is_ambiguous":false,"gold_queries":["SELECT 1"],"interpretations":[{"interpretation":"i"}]}]}
+END
+expect 7 '"id":"1","db_id":"Sea__boats","question":"q","ambiguous":true,"kind":"scope"' candidates --from dfpl dfpl.json
+shows '"sql":"SELECT 1","p":0.333333333'
+shows '"id":"2","error":".*example 2: candidates: 0'
+echo '{"db":"Sea__boats","question":"q","is_ambiguous":true,"ambig_type":"vague","gold_queries":["SELECT 1","SELECT 2"],
+"gold_interpretations":[{"questions":["a"]},{"questions":["b"]}]}' | tr -d '\n' >ambrosia.jsonl
+expect 0 '"candidates":\[\{"sql":"SELECT 1","p":0.5\},\{"sql":"SELECT 2","p":0.5\}\],"gold":\["SELECT 1","SELECT 2"\]' candidates --from ambrosia ambrosia.jsonl
+shows '"db_id":"Sea__boats","question":"q","ambiguous":true,"kind":"vague"'
+echo '{"db":"x","question":"q"}' >ambrosia.jsonl
+expect 7 'gold_queries' candidates --from ambrosia ambrosia.jsonl
+echo '{}' >dfpl.json
+expect 3 'results' candidates --from dfpl dfpl.json
+
+# --- calibrate: the second reading alone is told apart by its rank
+expect 0 '"alpha":0.0,"temperature":' calibrate ambiqt.jsonl
+shows '"coverage":1.0,.*"records":1,"golds":2,"covered":2,"coverage_at":\[\{"n":1,"mean":0.5,'
+cp out.jsonl fit.json
+for i in 1 2 3; do record "$good" '["SELECT name FROM staff","SELECT hired FROM staff"]'; done >in.jsonl
+record "$good" '["SELECT id FROM staff"]' >>in.jsonl
+sed 's/harbour/hr/;s/"boat"/"staff"/g' tables.json | sed 's/"length"/"hired"/g' >hr.json
+expect 0 '"temperature":(1\.0|0\.99999|1\.00000)[0-9]*,' calibrate in.jsonl --schema hr.json
+shows '"coverage":0.571428571,"nll":0.5623351'
+echo '{"alpha":1,"temperature":2,"coverage":0.8}' >cal.json
+expect 0 '"p":0.[0-9]*,?.*"reserve":0.2' candidates in.jsonl --calibration cal.json
+shows '"p":0.427[0-9]*\},.*"p":0.372[0-9]*\}' # .8 of sigmoid((2.0986 - 1) / 4 / 2)
+echo '{"alpha":1,"temperature":0,"coverage":0.8}' >cal.json
+expect 3 'cal.json.*temperature' candidates in.jsonl --calibration cal.json
+echo '{"temperature":1,"coverage":0.8}' >cal.json
+expect 3 'cal.json.*alpha' candidates in.jsonl --calibration cal.json
+expect 3 'nowhere.json' candidates in.jsonl --calibration nowhere.json
+expect 3 'no gold statement is among its candidates' calibrate bad.jsonl --schema hr.json
+record "$good" '["SELECT nothing FROM staff"]' >>in.jsonl
+expect 7 'failed.*line 5: gold\[0\]: .*nothing' calibrate in.jsonl --schema hr.json
+expect 3 'no gold.*hr' calibrate in.jsonl
+expect 2 'not both' calibrate in.jsonl --schema hr.json --db .
+
+# --- command line and files
+expect 2 'from: must be one of' candidates --from csv in.jsonl
+expect 2 'only with --from ambiqt-output' candidates in.jsonl --gold gold.jsonl
+expect 2 'temperature: must be' candidates in.jsonl --temperature 0
+expect 2 'top: must be' candidates in.jsonl --top 0
+expect 2 'FILE' candidates
+expect 2 'CANDIDATES' calibrate
+expect 3 'nowhere.jsonl' candidates nowhere.jsonl
+expect 3 'nowhere.jsonl' calibrate nowhere.jsonl
+
+[ $failed = 0 ] && echo "candidates: $cases cases"
+exit $failed
