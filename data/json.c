@@ -16,7 +16,7 @@ struct json_reader {
     int64_t line;
     bool failed; /* the file cannot be read any further */
     char *text;  /* the newest line */
-    size_t length, cap;
+    size_t length, cap, max_line;
 };
 
 static FILE *open_input(const char *path, struct error *err)
@@ -223,7 +223,7 @@ static int reader_start(struct json_reader *r, struct error *err)
     return r->array ? 0 : -1;
 }
 
-struct json_reader *json_reader_open(const char *path, struct error *err)
+struct json_reader *json_reader_open_lines(const char *path, size_t max_line, struct error *err)
 {
     FILE *f = open_input(path, err);
     if (!f)
@@ -233,7 +233,14 @@ struct json_reader *json_reader_open(const char *path, struct error *err)
     r->path = xstrdup(path);
     r->where_size = strlen(path) + 64;
     r->where = xcalloc(1, r->where_size);
-    if (reader_start(r, err) == 0)
+    r->max_line = max_line;
+    return r;
+}
+
+struct json_reader *json_reader_open(const char *path, struct error *err)
+{
+    struct json_reader *r = json_reader_open_lines(path, JSONL_MAX_LINE, err);
+    if (!r || reader_start(r, err) == 0)
         return r;
     json_reader_close(r);
     return NULL;
@@ -249,14 +256,14 @@ static int read_line(struct json_reader *r)
             r->cap = r->cap ? 2 * r->cap : 4096;
             r->text = xrealloc(r->text, r->cap);
         }
-        if (r->length < JSONL_MAX_LINE)
+        if (r->length < r->max_line)
             r->text[r->length] = (char)c;
-        r->length += r->length <= JSONL_MAX_LINE;
+        r->length += r->length <= r->max_line;
         if (c == '\n')
             break;
     }
     r->line += r->length > 0;
-    return r->length > JSONL_MAX_LINE ? -1 : r->length > 0;
+    return r->length > r->max_line ? -1 : r->length > 0;
 }
 
 static bool blank(const char *text, size_t length)
@@ -280,7 +287,7 @@ static int next_line(struct json_reader *r, json_t **record, struct error *err)
         return error_set(err, EXIT_CODE_DATA, "%s: cannot read: %s", r->where, strerror(errno));
     }
     if (rc < 0)
-        return error_set(err, EXIT_CODE_DATA, "%s: longer than %d bytes", r->where, JSONL_MAX_LINE);
+        return error_set(err, EXIT_CODE_DATA, "%s: longer than %zu bytes", r->where, r->max_line);
     if (rc == 0)
         return 0;
     size_t length =

@@ -35,6 +35,8 @@ int json_get_bool(const json_t *o, const char *field, bool *out, const char *whe
  * ends in .xz is decoded. */
 struct json_reader;
 struct json_reader *json_reader_open(const char *path, struct error *err);
+/* Lines alone, each of at most max_line bytes: for a program that answers each before the next one comes. */
+struct json_reader *json_reader_open_lines(const char *path, size_t max_line, struct error *err);
 /* 1 and *record (owned by the caller), 0 at the end, -1 on a bad record with EXIT_CODE_DATA; reading may go on after
  * it. */
 int json_reader_next(struct json_reader *r, json_t **record, struct error *err);

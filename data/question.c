@@ -40,10 +40,12 @@ static const char *option_output(const struct writing *w, int statement)
     return all ? strings_printf(w->p->pool, "everything about %s: %s", s->tables[table].text, outputs) : outputs;
 }
 
+/* "Where should 'x' be looked for?" is answered by a column; of any other comparison all is said. */
 static const char *option_operand(const struct writing *w, int statement)
 {
     const struct form_term *t = term_of(w, statement);
-    return phrase_operand(w->p, t);
+    bool compared = w->variable->clause != SQL_SELECT && t->value[0];
+    return compared && strcmp(t->op, "=") != 0 ? phrase_condition(w->p, t, false) : phrase_operand(w->p, t);
 }
 
 static const char *option_condition(const struct writing *w, int statement)

@@ -212,6 +212,8 @@ static int sampled_column(const struct writing *w, int statement)
     case FACE_COLUMN:
     case FACE_SORT:
     case FACE_STORED:
+        if (t && t->value[0] && strcmp(t->op, "=") != 0)
+            return -1;
         return t && !t->function[0] ? t->column : -1;
     case FACE_TABLE:
         if (t && t->column >= 0)

@@ -12,12 +12,22 @@ static void on_signal(int sig)
     requested = sig;
 }
 
-void stop_install(void)
+static void install(int flags)
 {
-    struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+    struct sigaction action = { .sa_handler = on_signal, .sa_flags = flags };
     sigemptyset(&action.sa_mask);
     CHECK(sigaction(SIGINT, &action, NULL) == 0, "SIGINT cannot be handled");
     CHECK(sigaction(SIGTERM, &action, NULL) == 0, "SIGTERM cannot be handled");
+}
+
+void stop_install(void)
+{
+    install(SA_RESTART);
+}
+
+void stop_install_waiting(void)
+{
+    install(0);
 }
 
 int stop_requested(void)

@@ -9,6 +9,8 @@
 #include "kernels/base.h"
 
 void stop_install(void);
+/* The same for a program that waits for input: the signal ends the waiting read too, with EINTR. */
+void stop_install_waiting(void);
 /* 0, SIGINT or SIGTERM. */
 int stop_requested(void);
 /* EXIT_CODE_SIGINT or EXIT_CODE_SIGTERM after a request, EXIT_CODE_OK before. */

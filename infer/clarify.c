@@ -18,18 +18,17 @@ struct clarifier {
     struct simulation simulation;
 };
 
-static void settle(struct clarifier *c, const struct clarify_request *q)
+void clarify_settle(struct clarify_settings *s, const struct clarify_request *q)
 {
-    c->settings = (struct clarify_settings){ dialogue_rules_default, q->noise };
-    c->settings.rules.strategy = strategy_of_name(q->strategy);
-    c->settings.rules.max_turns = (int)q->max_turns;
-    c->settings.rules.tau = q->tau;
-    c->settings.rules.min_bits = q->min_bits;
-    c->settings.rules.second = q->second_cost;
-    c->settings.rules.forget = strcmp(q->memory, "off") == 0;
-    c->settings.rules.last_resort = true;
-    c->settings.rules.seed = (uint64_t)q->seed;
-    c->request = q;
+    *s = (struct clarify_settings){ dialogue_rules_default, q->noise };
+    s->rules.strategy = strategy_of_name(q->strategy);
+    s->rules.max_turns = (int)q->max_turns;
+    s->rules.tau = q->tau;
+    s->rules.min_bits = q->min_bits;
+    s->rules.second = q->second_cost;
+    s->rules.forget = strcmp(q->memory, "off") == 0;
+    s->rules.last_resort = true;
+    s->rules.seed = (uint64_t)q->seed;
 }
 
 /* Each record and gold statement has its own user, whatever came before. */
@@ -162,13 +161,13 @@ static int write_metrics(struct clarifier *c, struct out_file *out, struct error
 
 int clarify(const struct clarify_request *q, struct clarify_counts *counts, struct error *err)
 {
-    struct clarifier c = { .counts = counts, .at_hand = xcalloc(1, sizeof *c.at_hand) };
+    struct clarifier c = { .counts = counts, .request = q, .at_hand = xcalloc(1, sizeof *c.at_hand) };
     struct out_file out = { 0 };
     struct json_reader *in = NULL;
     int rc = -1;
 
     stop_install();
-    settle(&c, q);
+    clarify_settle(&c.settings, q);
     if (arena_init(&c.scratch, ARENA_BYTES, err) || schema_shelf_open(&c.schemas, q->schema, q->db, err) ||
         !(in = json_reader_open(q->candidates, err)) || out_file_open(&out, q->out, err))
         goto out;

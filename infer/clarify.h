@@ -17,11 +17,16 @@ struct clarify_request {
     bool simulate;      /* whole dialogues about each record's "gold", with the measures as the last line */
     double user_noise, user_unknown;
     int64_t seed;
+    bool serve, interactive;
+    const char *id, *replay, *transcript; /* with interactive; NULL for none */
 };
 
 struct clarify_counts {
     int64_t records, failed, asked, left_out, gold_errors;
 };
+
+/* What the request says of questions and of when to stop. */
+void clarify_settle(struct clarify_settings *s, const struct clarify_request *q);
 
 int clarify(const struct clarify_request *q, struct clarify_counts *counts, struct error *err);
 

@@ -40,6 +40,10 @@ int clarify_case_read(struct clarify_case *c, const json_t *record, const struct
                       struct error *err);
 void clarify_case_release(struct clarify_case *c);
 
+/* A number of bits or a probability, to six digits. */
+json_t *clarify_six(double x);
+/* A question in words, which belong to the case. */
+void clarify_question_write(struct question *q, struct clarify_case *c, const struct view *view);
 /* A question as JSON: "text" and "options". */
 json_t *clarify_question_json(struct clarify_case *c, const struct view *view);
 /* Everything there is to ask about, with what it tells, and what is asked. */

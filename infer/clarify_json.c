@@ -5,8 +5,7 @@
 
 enum { AHEAD_MAX = 64 }; /* candidates for which the questions to come are counted */
 
-/* Bits and probabilities to six digits. */
-static json_t *six(double x)
+json_t *clarify_six(double x)
 {
     return json_real(round(x * 1e6) / 1e6);
 }
@@ -18,13 +17,13 @@ static json_t *options_json(const struct clarify_case *c, const struct question 
     for (int i = 0; i < q->n; i++) {
         const char *sql = q->statement[i] >= 0 ? c->sql[q->statement[i]] : NULL;
         double mass = i < view->split.n_values ? view->mass[i] : 0;
-        json_array_append_new(list, json_pack("{s:s, s:o, s:s?, s:s*}", "text", q->options[i], "p", six(mass), "sql",
-                                              sql, "found", q->found[i]));
+        json_array_append_new(list, json_pack("{s:s, s:o, s:s?, s:s*}", "text", q->options[i], "p", clarify_six(mass),
+                                              "sql", sql, "found", q->found[i]));
     }
     return list;
 }
 
-static void write_question(struct question *q, struct clarify_case *c, const struct view *view)
+void clarify_question_write(struct question *q, struct clarify_case *c, const struct view *view)
 {
     struct asking a = { { c->schema, &c->words, 0 }, &c->variables, c->forms, &c->dialogue.now, &c->hints };
     question_write(q, &a, view);
@@ -34,7 +33,7 @@ json_t *clarify_question_json(struct clarify_case *c, const struct view *view)
 {
     struct question q;
 
-    write_question(&q, c, view);
+    clarify_question_write(&q, c, view);
     return json_pack("{s:s, s:s, s:o}", "variable", c->variables.list[view->variable].name, "text", q.text, "options",
                      options_json(c, &q, view));
 }
@@ -44,9 +43,9 @@ static json_t *variable_json(struct clarify_case *c, const struct view *view)
     const struct variable *v = &c->variables.list[view->variable];
     struct question q;
 
-    write_question(&q, c, view);
-    return json_pack("{s:s, s:s, s:o, s:o}", "name", v->name, "face", face_name(v->face), "eig", six(view->gain),
-                     "options", options_json(c, &q, view));
+    clarify_question_write(&q, c, view);
+    return json_pack("{s:s, s:s, s:o, s:o}", "name", v->name, "face", face_name(v->face), "eig",
+                     clarify_six(view->gain), "options", options_json(c, &q, view));
 }
 
 /* Of all that may be asked about; the last resort stands apart. */
@@ -75,7 +74,7 @@ static json_t *questions_ahead(const struct clarify_case *c)
 
     if (now->n > AHEAD_MAX)
         return json_null();
-    return six(strategy_questions(c->dialogue.rules.strategy, now, c->variables.splits, c->variables.n - 1));
+    return clarify_six(strategy_questions(c->dialogue.rules.strategy, now, c->variables.splits, c->variables.n - 1));
 }
 
 int clarify_case_json(struct clarify_case *c, json_t *out, struct error *err)
@@ -86,10 +85,10 @@ int clarify_case_json(struct clarify_case *c, json_t *out, struct error *err)
     const char *stop = why == STOP_NOT ? NULL : stop_reason_name(why);
     json_t *ask = why == STOP_NOT ? clarify_question_json(c, &view) : json_null();
     json_t *more = json_pack("{s:o, s:o, s:i, s:i, s:O, s:s, s:o, s:o, s:s?, s:o, s:o}", "entropy",
-                             six(belief_entropy(&c->dialogue.now)), "reserve", six(c->dialogue.now.reserve),
-                             "candidates", c->prior.n, "merged", c->merged, "left_out", c->left_out, "best",
-                             c->sql[belief_best(&c->dialogue.now)], "confidence",
-                             six(c->dialogue.now.p[belief_best(&c->dialogue.now)]), "ask", ask, "stop", stop,
+                             clarify_six(belief_entropy(&c->dialogue.now)), "reserve",
+                             clarify_six(c->dialogue.now.reserve), "candidates", c->prior.n, "merged", c->merged,
+                             "left_out", c->left_out, "best", c->sql[belief_best(&c->dialogue.now)], "confidence",
+                             clarify_six(c->dialogue.now.p[belief_best(&c->dialogue.now)]), "ask", ask, "stop", stop,
                              "expected_questions", questions_ahead(c), "variables", variables);
 
     if (!more || (last_resort && json_object_set_new(more, "last_resort", last_resort)) ||

@@ -1,0 +1,269 @@
+#!/usr/bin/env bash
+# Dialogues: ambit-infer clarify --serve-stdio as a chat program would drive it, killed between turns and gone on with;
+# and --interactive with answers from a pipe.
+# shellcheck disable=SC1112,SC2001,SC2015,SC2016,SC2059,SC2317 # what users type, sed on sessions, printf of \n, functions passed on
+set -u
+bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failed=0 cases=0
+
+complain() {
+    echo "$1: $2"
+    head -c 1500 said 2>/dev/null
+    failed=1
+}
+
+"$bin/ambit-data" practice -o practice --seed 1 >said 2>&1 || complain practice "exit code $?"
+: >said
+db=practice/db
+more=()
+# clarify ARGUMENTS...: at most 60 seconds, so that a hanging dialogue fails
+clarify() { timeout 60 "$bin/ambit-infer" clarify --db "$db" "${more[@]}" "$@"; }
+serve() { AMBIT_LOG=error clarify --serve-stdio; }
+
+bands="SELECT T1.name FROM band AS T1 JOIN concert AS T2 ON T1.band_id = T2.band_id WHERE T2.price"
+record='{"id":"m1","db_id":"music_label","question":"Which bands have a price of 20 or so?","candidates":[
+ {"sql":"'$bands' > 20","p":0.35},{"sql":"'${bands/T1.name/T1.name, T2.price}' > 20","p":0.25},
+ {"sql":"'$bands' >= 20","p":0.2},{"sql":"SELECT name FROM album WHERE sales > 20","p":0.2}],"spans":[{"start":22,"end":27,"label":"AMB"}]}'
+record=${record//$'\n'/}
+echo "$record" >in.jsonl
+: >empty.jsonl
+
+# --- the protocol
+# ask REQUEST...: the replies of one server
+ask() { printf '%s\n' "$@" | serve; }
+# session REPLY: its value
+session() {
+    local value=${1#*,\"session\":}
+    echo "${value%\}}"
+}
+# says WHAT TEXT REPLY
+says() {
+    cases=$((cases + 1))
+    grep -qE -- "$2" <<<"$3" || complain "$1" "nowhere says \"$2\": ${3:0:1500}"
+}
+answer() { printf '{"op":"answer","session":%s,"answer":%s}' "$1" "$2"; }
+
+first=$(ask '{"op":"start","record":'"$record"'}')
+says start '^\{"ask":\{"variable":"sel.arity","text":"What should the result show\?","options":\[\{"text":"name of band \(such as .Grey Owls.' "$first"
+says start '"turn":1,"face":"[a-z]*","eig":[0-9.]+\},"stop":null,' "$first"
+says start '"left_out":\[\{"candidate":3,"sql":"SELECT name FROM album WHERE sales > 20","error":"SQL at byte 7: no column name' "$first"
+says start '"session":\{"version":1,"record":\{"id":"m1",' "$first"
+s0=$(session "$first")
+second=$(ask "$(answer "$s0" 1)")
+says answer '"set_aside":1,"plausible":2,' "$second"
+says answer '"ask":\{"variable":"where\[price\].op",.*"turn":2' "$second"
+says answer '"turns":\[\{"variable":"sel.arity","answer":"value","text":"What[^}]*","option":1,"chosen":"name of band' "$second"
+s1=$(session "$second")
+
+# words are as good as numbers; the number may be said in words
+for said in '"name of band"' '"Name of Band."' '"option 1"' '" the first one. "' '"1"'; do
+    [ "$(ask "$(answer "$s0" "$said")")" = "$second" ] || complain "$said" "not the same as 1"
+    cases=$((cases + 1))
+done
+says unknown '"answer":"unknown"' "$(ask "$(answer "$s0" '"I don’t know"')")"
+says either '"free_choice":true' "$(ask "$(answer "$s0" '"either is fine"')")"
+says none '"stop":"hand-over"' "$(ask "$(answer "$s0" '"none of these"')")"
+says undo '"turns":\[\]' "$(ask "$(answer "$s1" '"undo"')")"
+says undo "$(printf '%s' "${first:0:60}" | sed 's/[][\.*^$(){}?+|/]/\\&/g')" "$(ask '{"op":"undo","session":'"$s1"'}')"
+says show '"turn":2' "$(ask '{"op":"show","session":'"$s1"'}')"
+says rules '"stop":"confident"' "$(ask '{"op":"start","rules":{"tau":0.3},"record":'"$record"'}')"
+says id '"id":"x7"\}$' "$(ask '{"op":"show","id":"x7","session":'"$s1"'}')"
+says id '^\{"error":.*"id":7\}$' "$(ask '{"op":"hide","id":7}')"
+
+# one server for a whole dialogue, one for each turn, one that is killed after each turn: the same replies
+whole() {
+    local reply=$first
+    while [[ $reply == '{"ask":{'* ]]; do
+        reply=$("$1" "$(answer "$(session "$reply")" 1)")
+        echo "$reply"
+    done
+}
+killed() {
+    local reply
+    coproc server { exec "$bin/ambit-infer" clarify --db "$db" --serve-stdio 2>/dev/null; }
+    # shellcheck disable=SC2154 # set by coproc
+    echo "$1" >&"${server[1]}"
+    read -r reply <&"${server[0]}"
+    # shellcheck disable=SC2154
+    kill -KILL "$server_PID"
+    wait "$server_PID" 2>/dev/null
+    echo "$reply"
+}
+whole ask >each.txt
+whole killed >killed.txt 2>/dev/null
+cmp -s each.txt killed.txt || complain "killed between turns" "$(diff each.txt killed.txt | head -c 900)"
+says "the end" '"stop":"(turns|settled|little-gain)"' "$(tail -n 1 each.txt)"
+says "the end" '"words":"show name of band' "$(tail -n 1 each.txt)"
+last=$(session "$(tail -n 1 each.txt)")
+for strategy in random max-probability min-probability info-gain path two-step gini best-gain cost-weighted optimal; do
+    first=$(ask '{"op":"start","rules":{"strategy":"'$strategy'","noise":0,"memory":false},"record":'"$record"'}')
+    says $strategy '"stop":"' "$(whole ask | tail -n 1)"
+done
+
+# --- what is wrong is said, and the next request is answered all the same
+# wrong KIND TEXT REQUEST
+wrong() {
+    local replies
+    replies=$(printf '%s\n' "$3" '{"op":"show","session":'"$s0"'}' | serve)
+    says "${3:0:300}" "^\{\"error\":\{\"kind\":\"$1\",\"text\":\".*$2" "$(head -n 1 <<<"$replies")"
+    [ "$(wc -l <<<"$replies")" = 2 ] || complain "${3:0:300}" "not two replies"
+    says "after ${3:0:300}" '^\{"ask":\{"variable":"sel.arity"' "$(tail -n 1 <<<"$replies")"
+}
+wrong request 'standard input: line 1, column 4' '{"op'
+wrong request 'line 1: is an array, wanted an object' '[]'
+wrong request 'line 1, column 7: .* expected near' '"start"'
+wrong request 'line 1, column 5: .* expected near' 'start please'
+wrong request '\\"op\\" is missing' '{}'
+wrong request '\\"op\\" is an integer' '{"op":7}'
+wrong request '\\"op\\" is \\"resume\\", wanted start, answer, undo or show' '{"op":"resume"}'
+wrong request 'duplicate' '{"op":"show","op":"show"}'
+wrong request '\\"record\\" is missing' '{"op":"start"}'
+wrong request '\\"session\\" is a string' '{"op":"show","session":"s1"}'
+wrong request '\\"session\\" is missing' '{"op":"answer","answer":1}'
+wrong request 'longer than 4194304 bytes' "$(head -c 4194400 /dev/zero | tr '\0' 'x')"
+wrong record 'candidates' '{"op":"start","record":{"id":"a","db_id":"music_label","question":"Who?"}}'
+wrong record 'candidates: 0, 1 to 1000 wanted' '{"op":"start","record":{"db_id":"music_label","question":"Who?","candidates":[]}}'
+wrong record 'no database \\"../music_label\\"' '{"op":"start","record":'"${record/music_label/..\/music_label}"'}'
+wrong record 'sum to' '{"op":"start","record":'"${record/0.35/0.3}"'}'
+wrong record 'there is no rule \\"tua\\"' '{"op":"start","rules":{"tua":1},"record":'"$record"'}'
+wrong record '\\"tau\\" is a string' '{"op":"start","rules":{"tau":"1"},"record":'"$record"'}'
+wrong record '\\"noise\\" is 0.6, wanted 0 to 0.5' '{"op":"start","rules":{"noise":0.6},"record":'"$record"'}'
+wrong record '\\"max_turns\\" is 101, wanted 0 to 100' '{"op":"start","rules":{"max_turns":101},"record":'"$record"'}'
+wrong record '\\"strategy\\" is \\"best\\", wanted random|' '{"op":"start","rules":{"strategy":"best"},"record":'"$record"'}'
+wrong record '\\"rules\\" is no object' '{"op":"start","rules":[],"record":'"$record"'}'
+wrong record 'spans\[0\]: field \\"end\\" is 99' '{"op":"start","record":'"${record/\"end\":27/\"end\":99}"'}'
+show() { wrong session "$1" '{"op":"show","session":'"$2"'}'; }
+show '\\"version\\" is 2, this program knows sessions of 1' "${s1/\"version\":1/\"version\":2}"
+show '\\"version\\" is a string' "${s1/\"version\":1/\"version\":\"1\"}"
+show '\\"version\\" is missing' '{}'
+show '\\"record\\" is missing' "${s1/\"record\"/\"other\"}"
+show '\\"rules\\" is missing' "${s1/\"rules\"/\"other\"}"
+show '\\"tau\\" is missing' "${s1/\"tau\"/\"tua\"}"
+show 'the session was made with another schema, another database or another program' "${s1/> 20/> 21}"
+show '\\"variables\\" is missing' "${s1/\"variables\"/\"other\"}"
+show '\\"turns\\" is an object' "$(sed 's/"turns":.*/"turns":{}}/' <<<"$s1")"
+show 'turns: 101, at most 100' "$(sed 's/"turns":.*/"turns":[/' <<<"$s1")$(yes '7,' | head -n 100 | tr -d '\n')7]}"
+show 'turns\[0\]: is an integer' "$(sed 's/"turns":.*/"turns":[7]}/' <<<"$s1")"
+show 'turns\[0\]: field \\"variable\\" is \\"sel#9\\", which is no question then' "$(sed 's/"variable":"sel.arity"/"variable":"sel#9"/' <<<"$s1")"
+show 'turns\[0\]: field \\"answer\\" is \\"maybe\\"' "${s1/\"answer\":\"value\"/\"answer\":\"maybe\"}"
+show 'turns\[0\]: field \\"option\\" is 3, wanted 1 to 2' "${s1/\"option\":1/\"option\":3}"
+show 'turns\[0\]: field \\"option\\" is missing' "${s1/\"option\"/\"other\"}"
+reply() { wrong "$1" "$2" "$(answer "$3" "$4")"; }
+reply answer '\\"answer\\" is 0, wanted 1 to 2' "$s0" 0
+reply answer '\\"answer\\" is 3, wanted 1 to 2' "$s0" 3
+reply answer '\\"answer\\" is a real number' "$s0" 1.5
+reply answer '\\"answer\\" is null' "$s0" null
+wrong answer '\\"answer\\" is missing' '{"op":"answer","session":'"$s0"'}'
+reply answer 'no option 7: the numbers go from 1 to 2' "$s0" '"7"'
+reply answer 'no option 999999999' "$s0" '"123456789012345678901234567890"'
+reply answer 'I did not understand that' "$s0" '"banana"'
+reply answer 'More than one option' "$s0" '"of"'
+reply answer 'is no answer to the question' "$s0" '"help"'
+reply answer 'is no answer to the question' "$s0" '""'
+reply ended 'no question is open: the dialogue has ended' "$last" 1
+wrong undo 'there is no answer yet' '{"op":"undo","session":'"$s0"'}'
+
+# --- signals and ends
+if ! serve </dev/null >said 2>&1 || [ -s said ]; then
+    complain "no request" "a failure, or a reply"
+fi
+printf '%s' '{"op":"hide"}' | serve >said 2>&1 || complain "no newline at the end" "exit code $?"
+grep -q '"kind":"request"' said || complain "no newline at the end" "no reply"
+mkfifo open
+exec 7<>open # which never ends
+for signal in TERM:143 INT:130; do
+    # a server that waits ends at once
+    "$bin/ambit-infer" clarify --db "$db" --serve-stdio <open >said 2>&1 &
+    waiting=$!
+    sleep 0.5
+    kill -"${signal%:*}" $waiting
+    SECONDS=0
+    wait $waiting
+    got=$?
+    [ $got = "${signal#*:}" ] && [ $SECONDS -lt 10 ] || complain "$signal" "exit code $got after $SECONDS seconds"
+    cases=$((cases + 1))
+done
+
+# --- with a person
+# talk CODE TEXT ANSWERS ARGUMENTS...: exit code, and a text that is said
+talk() {
+    local code=$1 text=$2 answers=$3 got
+    shift 3
+    cases=$((cases + 1))
+    printf "$answers" | AMBIT_LOG=error clarify --interactive "$@" >said 2>&1
+    got=$?
+    [ $got = "$code" ] || complain "$answers" "exit code $got, wanted $code"
+    tr '\n' ' ' <said | tr -s ' ' | grep -qE -- "$text" || complain "$answers" "nowhere says \"$text\""
+}
+with=(--candidates in.jsonl)
+talk 0 '1\. What should the result show\? 1 name of band \(such as' '' "${with[@]}"
+talk 0 'It can be read in 3 ways' '' "${with[@]}"
+talk 0 '\(1 more could not be read and is left out\.\)' '' "${with[@]}"
+talk 0 '-> name of band \(1 set aside, 2 left\) 2\. ' '1\n' "${with[@]}"
+talk 0 'Result: show name of band; only where .*SQL: SELECT T1.name .* sure; you ended it' '1\nquit\n' "${with[@]}"
+talk 0 "don't know leaves it open" '?\n' "${with[@]}"
+talk 0 'I did not understand that\. Please type a number from 1 to 2' 'banana\n' "${with[@]}"
+talk 0 'Arrows and other special keys' '\033[A\n' "${with[@]}"
+talk 0 'Arrows and other special keys' "$(head -c 5000 /dev/zero | tr '\0' a)\n1\n" "${with[@]}"
+talk 0 'There is no answer to take back' 'undo\n' "${with[@]}"
+talk 0 "> none -> none of these None of the ways .* -> none of these Enter to finish" 'none\n' "${with[@]}"
+talk 0 '1 SELECT T1.name FROM band' 'sql\n' "${with[@]}"
+talk 0 "-> don't know 2\. .*-> either is fine " 'dont know\neither\n' "${with[@]}"
+talk 0 'Please press Enter, or type undo\. Enter to finish' 'none\nhm\n' "${with[@]}"
+talk 0 'that is sure enough' '' "${with[@]}" --tau 0.3
+talk 0 'more questions would tell hardly anything' '' "${with[@]}" --min-bits 9
+talk 0 'another question would cost more than it tells' '' "${with[@]}" --second-cost 1
+talk 0 'that was the last question' '1\n' "${with[@]}" --max-turns 1
+awk 'length > 80' said | grep -q . && complain "width" "$(awk 'length > 80' said)"
+
+# the outcome and the transcript, which replays
+talk 0 'Result' '1\n1\n1\n\n' "${with[@]}" --transcript t.json -o outcome.jsonl
+grep -q '"best":"SELECT T1.name.*"ended":"accepted"}$' outcome.jsonl || complain outcome "$(head -c 900 outcome.jsonl)"
+cp t.json before.json
+sed -n '/^1\. /,/^Result/p' said | grep -v '^>' >dialogue.txt
+talk 0 'Result' '\n' --replay t.json --transcript t.json
+sed -n '/^1\. /,/^Result/p' said | grep -v '^>' >replayed.txt
+cmp -s dialogue.txt replayed.txt || complain replay "$(diff dialogue.txt replayed.txt | head -c 900)"
+cmp -s before.json t.json || complain replay "the transcript is another one"
+# killed after one answer, and gone on with
+"$bin/ambit-infer" clarify --db "$db" --interactive "${with[@]}" --transcript k.json <open >said 2>&1 &
+talking=$!
+echo 1 >&7
+for _ in $(seq 100); do
+    grep -qs '"chosen"' k.json && break
+    sleep 0.1
+done
+kill -KILL $talking
+wait $talking 2>/dev/null
+talk 0 'Result' '1\n1\n\n' --replay k.json --transcript k.json
+cmp -s before.json k.json || complain "killed" "$(diff before.json k.json | head -c 900)"
+
+# --- what the command line and its files may have wrong
+talk 3 'in.jsonl: no record has the id "m2"' '' "${with[@]}" --id m2
+talk 0 'Question: Which bands' '' "${with[@]}" --id m1
+talk 3 'empty.jsonl: there is no record' '' --candidates empty.jsonl
+talk 3 'nowhere.jsonl: No such file' '' --candidates nowhere.jsonl
+talk 3 'nowhere.json: No such file' '' --replay nowhere.json
+echo '{"version":3}' >other.json
+talk 3 'other.json: field "version" is 3, this program knows sessions of 1' '' --replay other.json
+sed 's/"p":0.35/"p":-0.35/' in.jsonl >bad.jsonl
+talk 3 'bad.jsonl: line 1: candidates\[0\]: field "p" is -0.35' '' --candidates bad.jsonl
+talk 1 'nowhere/t.json: cannot write' '1\n' "${with[@]}" --transcript nowhere/t.json
+talk 2 'either --candidates or --replay' '' "${with[@]}" --replay t.json
+talk 2 'either --candidates or --replay' ''
+talk 2 'candidates must be a file' '' --candidates -
+talk 2 'only one of' '' "${with[@]}" --simulate
+talk 2 'only one of' '' --serve-stdio
+more=(--serve-stdio)
+for option in --id --replay --transcript; do
+    clarify $option x >said 2>&1 </dev/null
+    [ $? = 2 ] && grep -q "need --interactive" said || complain $option "was taken"
+done
+clarify "${with[@]}" >said 2>&1 </dev/null
+[ $? = 2 ] && grep -q "takes no --candidates" said || complain "--candidates" "was taken"
+
+[ $failed = 0 ] && echo "dialogues: $cases cases"
+exit $failed
