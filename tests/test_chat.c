@@ -92,7 +92,7 @@ static void test_gold(void **state)
         }
         json_decref(record);
     }
-    assert_int_equal(n, 150);
+    assert_int_equal(n, 210);
     json_reader_close(r);
     tokenizer_close(f.llama);
     tokenizer_close(f.qwen);

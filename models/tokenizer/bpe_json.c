@@ -5,12 +5,6 @@
 
 #include <string.h>
 
-#define DIGITS_LLAMA "\\p{N}{1,3}"
-#define DIGITS_QWEN "\\p{N}"
-#define PUBLISHED(digits)                                                                                              \
-    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" digits                                               \
-    "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
-
 /* A field that nobody here knows may change the result. */
 static int only_fields(const json_t *o, const char *const *fields, const char *where, struct error *err)
 {
@@ -80,7 +74,7 @@ static int read_split(struct tokenizer *t, const json_t *o, const char *where, s
         return -1;
     if (!(t->byte_level.split = regex_open(text, err)))
         return error_prefix(err, "%s", where);
-    if (strcmp(text, PUBLISHED(DIGITS_LLAMA)) != 0 && strcmp(text, PUBLISHED(DIGITS_QWEN)) != 0)
+    if (strcmp(text, regex_llama3) != 0 && strcmp(text, regex_qwen2) != 0)
         log_warn("%s: the pattern is neither Llama 3's nor Qwen 2's; ids were not compared with tokenizers", where);
     return 0;
 }

@@ -89,10 +89,16 @@ static void llama_head(const struct chat *c, struct chat_text *out, const char *
     put(out, "\n\n");
 }
 
-/* There always is a system turn, whose text is the dates and then the system's message if there is one. */
+/* A system turn whose text is the dates and then the system's message if there is one; without a date only the latter
+ * makes a turn. */
 static void llama_system(const struct chat *c, struct chat_text *out, const char *content)
 {
     put_mark(c, out, CHAT_TEXT_START, false);
+    if (!c->template->today) {
+        if (content)
+            put_turn(c, out, &(struct chat_message){ "system", content });
+        return;
+    }
     llama_head(c, out, "system");
     put(out, "Cutting Knowledge Date: December 2023\nToday Date: ");
     put(out, c->template->today);

@@ -51,11 +51,13 @@ struct chat_mask {
     int64_t count, cap;
 };
 
-/* The template called name ("llama3", "llama3-unsloth", "chatml", "chatml-bare"), or, when name is NULL, the one that
- * the model folder dir names: chat_template.jinja, or else chat_template in tokenizer_config.json.  -1: an unknown name
- * (EXIT_CODE_USAGE); no template, one nobody here knows, or a special token that the vocabulary does not have
- * (EXIT_CODE_CHECKPOINT). */
+/* The template called name ("llama3", "llama3-unsloth", "llama3-bare", "chatml", "chatml-bare"), or, when name is NULL,
+ * the one that the model folder dir names: chat_template.jinja, or else chat_template in tokenizer_config.json.  -1: an
+ * unknown name (EXIT_CODE_USAGE); no template, one nobody here knows, or a special token that the vocabulary does not
+ * have (EXIT_CODE_CHECKPOINT). */
 int chat_open(struct chat *c, const char *dir, const char *name, const struct tokenizer *t, struct error *err);
+/* Writes chat_template.jinja of "llama3-bare" or "chatml-bare", whose text is ours, into dir. */
+int chat_write(const char *dir, const char *name, struct error *err);
 const char *chat_name(const struct chat *c);
 /* The token that ends a turn. */
 int32_t chat_end(const struct chat *c);

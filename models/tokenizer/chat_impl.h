@@ -25,8 +25,9 @@ struct chat_template {
     uint64_t fingerprint; /* hash_bytes of the published text without its last line break */
     const struct chat_family *family;
     bool trims;         /* white space round every message goes */
-    const char *today;  /* Llama: the date it tells */
+    const char *today;  /* Llama: the date it tells, NULL for no turn of its own */
     const char *system; /* ChatML: the system's message when there is none, NULL for no turn */
+    const char *text;   /* where chat_write can write it, else NULL */
 };
 
 /* NULL when it is nobody's. */

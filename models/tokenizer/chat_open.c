@@ -10,16 +10,27 @@ enum { MAX_TEMPLATE = 1 << 20, MAX_PATH = 4096 };
 
 #define QWEN "You are Qwen, created by Alibaba Cloud. You are a helpful assistant."
 
+/* Ours, for vocabularies learnt from text: the turns and nothing else. */
+#define LLAMA3_BARE                                                                                                    \
+    "{{ bos_token }}{% for message in messages %}{{ '<|start_header_id|>' + message['role'] + "                        \
+    "'<|end_header_id|>\\n\\n' + message['content'] | trim + '<|eot_id|>' }}{% endfor %}"                              \
+    "{% if add_generation_prompt %}{{ '<|start_header_id|>assistant<|end_header_id|>\\n\\n' }}{% endif %}"
+#define CHATML_BARE                                                                                                    \
+    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + "                 \
+    "'<|im_end|>\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
+
 static const struct chat_template templates[] = {
     /* Meta's, of Llama 3.1 and 3.3 */
-    { "llama3", 0xcc0368e1ffb6b958, &chat_llama3, true, "26 Jul 2024", NULL },
+    { "llama3", 0xcc0368e1ffb6b958, &chat_llama3, true, "26 Jul 2024", NULL, NULL },
     /* Unsloth's, which its adapters were trained with */
-    { "llama3-unsloth", 0x85268fb1bbb68a11, &chat_llama3, false, "26 July 2024", NULL },
+    { "llama3-unsloth", 0x85268fb1bbb68a11, &chat_llama3, false, "26 July 2024", NULL, NULL },
     /* Qwen 2.5's, and Unsloth's copy of it */
-    { "chatml", 0xe642ce246d7f2e3d, &chat_chatml, false, NULL, QWEN },
-    { "chatml", 0x9927118b34627a4d, &chat_chatml, false, NULL, QWEN },
+    { "chatml", 0xe642ce246d7f2e3d, &chat_chatml, false, NULL, QWEN, NULL },
+    { "chatml", 0x9927118b34627a4d, &chat_chatml, false, NULL, QWEN, NULL },
     /* Qwen 3's of July 2025 */
-    { "chatml-bare", 0x3751fe8ea48448ab, &chat_chatml, false, NULL, NULL },
+    { "chatml-bare", 0x3751fe8ea48448ab, &chat_chatml, false, NULL, NULL, NULL },
+    { "llama3-bare", 0x2fd22ccbef699b03, &chat_llama3, true, NULL, NULL, LLAMA3_BARE },
+    { "chatml-bare", 0xaf4d3c86a9a50e79, &chat_chatml, false, NULL, NULL, CHATML_BARE },
 };
 
 static const struct chat_template *by_name(const char *name, struct error *err)
@@ -27,8 +38,8 @@ static const struct chat_template *by_name(const char *name, struct error *err)
     for (int i = 0; i < ARRAY_LEN(templates); i++)
         if (strcmp(templates[i].name, name) == 0)
             return templates + i;
-    error_set(err, EXIT_CODE_USAGE, "chat template \"%.80s\", wanted llama3, llama3-unsloth, chatml or chatml-bare",
-              name);
+    error_set(err, EXIT_CODE_USAGE,
+              "chat template \"%.80s\", wanted llama3, llama3-unsloth, llama3-bare, chatml or chatml-bare", name);
     return NULL;
 }
 
@@ -49,7 +60,7 @@ static const struct chat_template *by_text(const char *text, const char *where, 
     if (!found)
         error_set(err, EXIT_CODE_CHECKPOINT,
                   "%s: a chat template of fingerprint %016llx is not known; say which to use: llama3, llama3-unsloth, "
-                  "chatml or chatml-bare",
+                  "llama3-bare, chatml or chatml-bare",
                   where, (unsigned long long)hash);
     return found;
 }
@@ -138,6 +149,26 @@ int chat_open(struct chat *c, const char *dir, const char *name, const struct to
                              c->template->name, text);
     }
     return 0;
+}
+
+int chat_write(const char *dir, const char *name, struct error *err)
+{
+    char path[MAX_PATH];
+    struct out_file o;
+    const char *text = NULL;
+
+    for (int i = 0; i < ARRAY_LEN(templates); i++)
+        if (templates[i].text && strcmp(templates[i].name, name) == 0)
+            text = templates[i].text;
+    CHECK(text, "chat template %s has no text here", name);
+    if (snprintf(path, sizeof path, "%s/chat_template.jinja", dir) >= (int)sizeof path)
+        return error_set(err, EXIT_CODE_USAGE, "%.80s...: path too long", dir);
+    if (out_file_open(&o, path, err))
+        return -1;
+    if (fputs(text, o.f) != EOF)
+        return out_file_commit(&o, err);
+    out_file_abort(&o);
+    return error_set(err, EXIT_CODE_FAILURE, "%s: cannot write: %s", path, strerror(errno));
 }
 
 static int read_message(struct chat_messages *m, const json_t *o, const char *where, struct error *err)

@@ -23,24 +23,21 @@ static void grow_slots(struct pair_counts *p)
 }
 
 /* Whether a leaves the queue before b. */
-static bool before(const struct pair_counts *p, struct queued_pair a, struct queued_pair b)
+static bool before(const struct pair_counts *p, const struct queued_pair *a, const struct queued_pair *b)
 {
-    const struct symbol_pair *x = p->pairs + a.pair, *y = p->pairs + b.pair;
-    if (a.count != b.count)
-        return a.count > b.count;
+    const struct symbol_pair *x = p->pairs + a->pair, *y = p->pairs + b->pair;
+    if (a->count != b->count)
+        return a->count > b->count;
     return x->left != y->left ? x->left < y->left : x->right < y->right;
 }
 
-static void queue(struct pair_counts *p, int32_t pair)
+static void queue(struct pair_counts *p, struct queued_pair q)
 {
-    struct queued_pair q = { p->pairs[pair].count, pair };
-
     GROW(p->queue, p->n_queue, p->cap_queue);
     int64_t at = p->n_queue++;
-    for (; at > 0 && before(p, q, p->queue[(at - 1) / 2]); at = (at - 1) / 2)
+    for (; at > 0 && before(p, &q, &p->queue[(at - 1) / 2]); at = (at - 1) / 2)
         p->queue[at] = p->queue[(at - 1) / 2];
     p->queue[at] = q;
-    p->pairs[pair].queued = q.count;
 }
 
 static struct queued_pair unqueue(struct pair_counts *p)
@@ -49,8 +46,8 @@ static struct queued_pair unqueue(struct pair_counts *p)
     int64_t at = 0;
 
     for (int64_t child; (child = 2 * at + 1) < p->n_queue; at = child) {
-        child += child + 1 < p->n_queue && before(p, p->queue[child + 1], p->queue[child]);
-        if (!before(p, p->queue[child], last))
+        child += child + 1 < p->n_queue && before(p, &p->queue[child + 1], &p->queue[child]);
+        if (!before(p, &p->queue[child], &last))
             break;
         p->queue[at] = p->queue[child];
     }
@@ -70,38 +67,55 @@ void pair_counts_add(struct pair_counts *p, int32_t left, int32_t right, int64_t
     }
     struct symbol_pair *pair = p->pairs + *slot;
     pair->count += by;
-    if (by <= 0)
+    if (by <= 0 || (pair->n_words > 0 && pair->words[pair->n_words - 1] == word))
         return;
-    if (pair->n_words == 0 || pair->words[pair->n_words - 1] != word) {
-        GROW(pair->words, pair->n_words, pair->cap_words);
-        pair->words[pair->n_words++] = word;
+    if (pair->n_words == 0) {
+        GROW(p->touched, p->n_touched, p->cap_touched);
+        p->touched[p->n_touched++] = *slot;
     }
-    if (pair->count > pair->queued)
-        queue(p, *slot);
+    GROW(pair->words, pair->n_words, pair->cap_words);
+    pair->words[pair->n_words++] = word;
 }
 
-int32_t pair_counts_take(struct pair_counts *p, int64_t least)
+void pair_counts_queue(struct pair_counts *p)
+{
+    for (int32_t i = 0; i < p->n_touched; i++) {
+        struct symbol_pair *pair = p->pairs + p->touched[i];
+        if (pair->count > 0)
+            queue(p, (struct queued_pair){ pair->count, p->touched[i], pair->words, pair->n_words });
+        else
+            free(pair->words);
+        pair->words = NULL;
+        pair->n_words = pair->cap_words = 0;
+    }
+    p->n_touched = 0;
+}
+
+bool pair_counts_take(struct pair_counts *p, int64_t least, struct queued_pair *out)
 {
     while (p->n_queue > 0) {
-        struct queued_pair q = unqueue(p);
-        struct symbol_pair *pair = p->pairs + q.pair;
-        if (q.count == pair->queued)
-            pair->queued = 0;
-        if (pair->count < least || pair->count > q.count)
-            continue; /* gone, or queued again higher up */
-        if (pair->count == q.count)
-            return q.pair;
-        queue(p, q.pair);
+        *out = unqueue(p);
+        int64_t count = p->pairs[out->pair].count;
+        if (out->count == count && count >= least)
+            return true;
+        out->count = count;
+        if (count >= least)
+            queue(p, *out);
+        else
+            free(out->words);
     }
-    return -1;
+    return false;
 }
 
 void pair_counts_release(struct pair_counts *p)
 {
     for (int32_t i = 0; i < p->n; i++)
         free(p->pairs[i].words);
+    for (int64_t i = 0; i < p->n_queue; i++)
+        free(p->queue[i].words);
     free(p->pairs);
     free(p->slots);
     free(p->queue);
+    free(p->touched);
     *p = (struct pair_counts){ 0 };
 }

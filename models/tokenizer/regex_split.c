@@ -8,6 +8,13 @@
 
 enum { MAX_HEAP_KIB = 64 << 10 }; /* of the interpreter, whose own limit is 20 GB */
 
+#define PUBLISHED(digits)                                                                                              \
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" digits                                               \
+    "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+
+const char regex_llama3[] = PUBLISHED("\\p{N}{1,3}");
+const char regex_qwen2[] = PUBLISHED("\\p{N}");
+
 struct regex {
     pcre2_code *code;
     pcre2_match_context *limits;

@@ -12,6 +12,9 @@
 
 enum { REGEX_MAX_PATTERN = 4096 };
 
+/* The published patterns: they differ in how many digits make a piece, three or one. */
+extern const char regex_llama3[], regex_qwen2[];
+
 struct regex;
 
 /* Compiles a pattern in tokenizers' spelling.  NULL with EXIT_CODE_CHECKPOINT: too long, not a pattern, or one that

@@ -106,8 +106,9 @@ int32_t tokenizer_id(const struct tokenizer *t, const char *token);
 /* -1 when there is none.  WordPiece always has CLS, SEP, PAD and UNK; byte-level BPE has what the folder names. */
 int32_t tokenizer_special(const struct tokenizer *t, enum special_token which);
 
-/* WordPiece only.  Writes tokenizer.json, vocab.txt, tokenizer_config.json and special_tokens_map.json into dir, which
- * is made when it is missing; transformers opens the folder with identical results. */
+/* Writes tokenizer.json, tokenizer_config.json, special_tokens_map.json and for WordPiece vocab.txt into dir, which is
+ * made when it is missing; transformers opens the folder with identical results.  What a byte-level tokenizer.json said
+ * of special tokens around a text is not kept. */
 int tokenizer_save(const struct tokenizer *t, const char *dir, struct error *err);
 
 #endif

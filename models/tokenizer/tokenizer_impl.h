@@ -54,6 +54,9 @@ void tokenizer_normalize(const struct tokenizer *t, const char *text, int64_t st
 /* The added token of this id, or NULL; before tokenizer_prepare too. */
 const struct added_token *tokenizer_added(const struct tokenizer *t, int32_t id);
 
+/* tokenizer.json of a byte-level tokenizer but its version and added tokens; a new reference. */
+json_t *tokenizer_byte_level_json(const struct tokenizer *t);
+
 struct tokenizer_folder;
 /* From a parsed tokenizer.json, and from the bytes of a vocab.txt; f tells of the other files of the folder. */
 struct tokenizer *tokenizer_from_json(const json_t *root, const struct tokenizer_folder *f, struct error *err);

@@ -91,7 +91,8 @@ static json_t *template_json(const struct tokenizer *t)
                      "special_tokens", ids);
 }
 
-static json_t *tokenizer_json(const struct tokenizer *t)
+/* All but the version and the added tokens. */
+static json_t *wordpiece_json(const struct tokenizer *t)
 {
     const struct bert_normalizer *n = &t->normalizer;
     json_t *normalizer = json_pack("{s:s, s:b, s:b, s:o, s:b}", "type", "BertNormalizer", "clean_text",
@@ -100,10 +101,21 @@ static json_t *tokenizer_json(const struct tokenizer *t)
     json_t *decoder =
         json_pack("{s:s, s:s, s:b}", "type", "WordPiece", "prefix", t->wordpiece.prefix, "cleanup", (int)t->cleanup);
 
-    return json_pack("{s:s, s:n, s:n, s:o, s:o, s:{s:s}, s:o, s:o, s:o}", "version", "1.0", "truncation", "padding",
-                     "added_tokens", added_list_json(t), "normalizer", normalizer, "pre_tokenizer", "type",
+    return json_pack("{s:o, s:{s:s}, s:o, s:o, s:o}", "normalizer", normalizer, "pre_tokenizer", "type",
                      "BertPreTokenizer", "post_processor", template_json(t), "decoder", decoder, "model",
                      model_json(t));
+}
+
+static json_t *tokenizer_json(const struct tokenizer *t)
+{
+    json_t *o = json_pack("{s:s, s:n, s:n, s:o}", "version", "1.0", "truncation", "padding", "added_tokens",
+                          added_list_json(t));
+    json_t *rest = t->kind == TOKENIZER_BYTE_LEVEL ? tokenizer_byte_level_json(t) : wordpiece_json(t);
+
+    if (o && rest)
+        json_object_update(o, rest);
+    json_decref(rest);
+    return o;
 }
 
 static json_t *specials_json(const struct tokenizer *t)
@@ -120,8 +132,8 @@ static json_t *specials_json(const struct tokenizer *t)
  * add, tokenizer.json has to be taken as it is. */
 static bool is_plain_bert(const struct tokenizer *t)
 {
-    return t->normalizer.clean_text && t->wordpiece.max_chars == 100 && strcmp(t->wordpiece.prefix, "##") == 0 &&
-           t->special[SPECIAL_MASK] >= 0;
+    return t->kind == TOKENIZER_WORDPIECE && t->normalizer.clean_text && t->wordpiece.max_chars == 100 &&
+           strcmp(t->wordpiece.prefix, "##") == 0 && t->special[SPECIAL_MASK] >= 0;
 }
 
 static json_t *config_json(const struct tokenizer *t)
@@ -131,6 +143,11 @@ static json_t *config_json(const struct tokenizer *t)
     json_object_set_new(o, "added_tokens_decoder", added_decoder_json(t));
     json_object_set_new(o, "tokenizer_class",
                         json_string(is_plain_bert(t) ? "BertTokenizer" : "PreTrainedTokenizerFast"));
+    if (t->kind == TOKENIZER_BYTE_LEVEL) {
+        json_object_set_new(o, "add_prefix_space", json_false());
+        json_object_set_new(o, "clean_up_tokenization_spaces", json_false());
+        return o;
+    }
     json_object_set_new(o, "do_lower_case", json_boolean(t->normalizer.lowercase));
     json_object_set_new(o, "tokenize_chinese_chars", json_boolean(t->normalizer.chinese));
     json_object_set_new(o, "strip_accents", accents_json(t));
@@ -173,8 +190,7 @@ static int write_lines(const struct tokenizer *t, const char *dir, struct error 
 
 int tokenizer_save(const struct tokenizer *t, const char *dir, struct error *err)
 {
-    CHECK(t->kind == TOKENIZER_WORDPIECE, "%s: a byte-level tokenizer is copied, not saved", dir);
-    if (make_dirs(dir, err) || write_lines(t, dir, err) ||
+    if (make_dirs(dir, err) || (t->kind == TOKENIZER_WORDPIECE && write_lines(t, dir, err)) ||
         write_json(dir, "special_tokens_map.json", specials_json(t), err) ||
         write_json(dir, "tokenizer_config.json", config_json(t), err))
         return -1;

@@ -1,5 +1,4 @@
-#include "data/strings.h"
-#include "models/tokenizer/pair_counts.h"
+#include "models/tokenizer/piece_corpus.h"
 #include "models/tokenizer/tokenizer_impl.h"
 #include "models/tokenizer/utf8.h"
 
@@ -15,20 +14,10 @@ enum { MIN_VOCAB = 256, MAX_VOCAB = 1000000, MIN_COUNT = 2 };
 
 static const char continuation[] = "##";
 
-/* A distinct word as the pieces it consists of so far. */
-struct word {
-    int32_t *pieces;
-    int32_t n;
-    int64_t count;
-};
-
 struct wordpiece_trainer {
     struct tokenizer *t;
-    struct strings texts; /* of the words */
-    struct word *words;   /* [texts.n] */
-    int32_t n_words, cap_words;
+    struct piece_corpus words;
     struct strings pieces; /* the vocabulary without the special tokens */
-    struct pair_counts pairs;
 };
 
 /* The character that starts at text, as a piece that starts a word or, when inside, goes on with one; its bytes. */
@@ -43,22 +32,6 @@ static int char_piece(char out[8], const char *text, bool inside)
     return n;
 }
 
-static void count_word(struct wordpiece_trainer *r, const char *text, int64_t length)
-{
-    char word[WORDPIECE_MAX_CHARS + 1];
-
-    if (length > r->t->wordpiece.max_chars) /* in bytes: what is longer is no word to learn from */
-        return;
-    memcpy(word, text, (size_t)length);
-    word[length] = '\0';
-    int32_t i = strings_add(&r->texts, word);
-    if (i == r->n_words) {
-        GROW(r->words, r->n_words, r->cap_words);
-        r->words[r->n_words++] = (struct word){ 0 };
-    }
-    r->words[i].count++;
-}
-
 static void count_words(struct wordpiece_trainer *r, const char *const *texts, int64_t n)
 {
     struct normal_text normal = { 0 };
@@ -66,7 +39,8 @@ static void count_words(struct wordpiece_trainer *r, const char *const *texts, i
     for (int64_t i = 0; i < n; i++) {
         bert_normalize(&r->t->normalizer, texts[i], 0, (int64_t)strlen(texts[i]), &normal);
         for (int64_t at = 0, stop; bert_next_word(normal.text, &at, normal.length, &stop); at = stop)
-            count_word(r, normal.text + at, stop - at);
+            if (stop - at <= r->t->wordpiece.max_chars) /* in bytes: what is longer is no word to learn from */
+                piece_corpus_count(&r->words, normal.text + at, stop - at);
     }
     normal_text_release(&normal);
 }
@@ -109,15 +83,15 @@ static struct letter *count_letters(const struct wordpiece_trainer *r, struct st
     int n = 0, cap = 0;
     char piece[8];
 
-    for (int i = 0; i < r->n_words; i++)
-        for (const char *start = r->texts.items[i], *c = start; *c;) {
+    for (int i = 0; i < r->words.n; i++)
+        for (const char *start = r->words.texts.items[i], *c = start; *c;) {
             c += char_piece(piece, c, c != start);
             int k = strings_add(forms, piece);
             if (k == n) {
                 GROW(letters, n, cap);
                 letters[n++] = (struct letter){ forms->items[k], 0 };
             }
-            letters[k].count += r->words[i].count;
+            letters[k].count += r->words.words[i].count;
         }
     if (n > 1)
         qsort(letters, (size_t)n, sizeof *letters, compare_letters);
@@ -137,22 +111,14 @@ static void add_alphabet(struct wordpiece_trainer *r, int32_t room)
     strings_release(&forms);
 }
 
-/* Adds sign times the pairs of a word. */
-static void count_pairs(struct wordpiece_trainer *r, int32_t word, int sign)
-{
-    const struct word *w = r->words + word;
-    for (int32_t i = 0; i + 1 < w->n; i++)
-        pair_counts_add(&r->pairs, w->pieces[i], w->pieces[i + 1], sign * w->count, word);
-}
-
 /* Spells every word in letters.  A word with a letter outside the alphabet is left empty. */
 static void spell_words(struct wordpiece_trainer *r)
 {
     char piece[8];
 
-    for (int32_t i = 0; i < r->n_words; i++) {
-        const char *start = r->texts.items[i];
-        struct word *w = r->words + i;
+    for (int32_t i = 0; i < r->words.n; i++) {
+        const char *start = r->words.texts.items[i];
+        struct piece_word *w = r->words.words + i;
         w->pieces = xmalloc(strlen(start) * sizeof *w->pieces);
         for (const char *c = start; *c;) {
             c += char_piece(piece, c, c != start);
@@ -163,49 +129,17 @@ static void spell_words(struct wordpiece_trainer *r)
             }
             w->pieces[w->n++] = id;
         }
-        count_pairs(r, i, 1);
     }
 }
 
-static bool holds_pair(const struct word *w, int32_t left, int32_t right)
-{
-    for (int32_t i = 0; i + 1 < w->n; i++)
-        if (w->pieces[i] == left && w->pieces[i + 1] == right)
-            return true;
-    return false;
-}
-
-/* Puts merged for every left, right of the word. */
-static void merge_in_word(struct word *w, int32_t left, int32_t right, int32_t merged)
-{
-    int32_t n = 0;
-    for (int32_t i = 0; i < w->n; i++) {
-        bool both = i + 1 < w->n && w->pieces[i] == left && w->pieces[i + 1] == right;
-        w->pieces[n++] = both ? merged : w->pieces[i];
-        i += both;
-    }
-    w->n = n;
-}
-
-static void merge(struct wordpiece_trainer *r, int32_t pair)
+static void merge(struct wordpiece_trainer *r, struct queued_pair *q)
 {
     char text[VOCAB_MAX_TOKEN];
-    struct symbol_pair *p = r->pairs.pairs + pair;
-    int32_t left = p->left, right = p->right, n = p->n_words, *words = p->words;
+    const struct symbol_pair *p = r->words.pairs.pairs + q->pair;
 
-    p->words = NULL; /* the counting below may move the pairs and add to this one */
-    p->n_words = p->cap_words = 0;
-    snprintf(text, sizeof text, "%s%s", r->pieces.items[left], r->pieces.items[right] + strlen(continuation));
-    int32_t merged = strings_add(&r->pieces, text);
-    for (int32_t i = 0; i < n; i++) {
-        struct word *w = r->words + words[i];
-        if (!holds_pair(w, left, right))
-            continue;
-        count_pairs(r, words[i], -1);
-        merge_in_word(w, left, right, merged);
-        count_pairs(r, words[i], 1);
-    }
-    free(words);
+    snprintf(text, sizeof text, "%s%s", r->pieces.items[p->left], r->pieces.items[p->right] + strlen(continuation));
+    piece_corpus_merge(&r->words, q, strings_add(&r->pieces, text));
+    free(q->words);
 }
 
 /* The special tokens, then the pieces in the order they came. */
@@ -232,16 +166,6 @@ static int fill_vocab(struct wordpiece_trainer *r, struct error *err)
     return tokenizer_prepare(t, err);
 }
 
-static void trainer_release(struct wordpiece_trainer *r)
-{
-    for (int32_t i = 0; i < r->n_words; i++)
-        free(r->words[i].pieces);
-    free(r->words);
-    strings_release(&r->texts);
-    strings_release(&r->pieces);
-    pair_counts_release(&r->pairs);
-}
-
 struct tokenizer *tokenizer_from_words(const char *const *texts, int64_t n, int32_t vocab_size, struct error *err)
 {
     struct wordpiece_trainer r = { 0 };
@@ -257,10 +181,12 @@ struct tokenizer *tokenizer_from_words(const char *const *texts, int64_t n, int3
     count_words(&r, texts, n);
     add_alphabet(&r, room);
     spell_words(&r);
-    for (int32_t pair; r.pieces.n < room && (pair = pair_counts_take(&r.pairs, MIN_COUNT)) >= 0;)
-        merge(&r, pair);
+    piece_corpus_start(&r.words);
+    for (struct queued_pair q; r.pieces.n < room && pair_counts_take(&r.words.pairs, MIN_COUNT, &q);)
+        merge(&r, &q);
     int rc = fill_vocab(&r, err);
-    trainer_release(&r);
+    piece_corpus_release(&r.words);
+    strings_release(&r.pieces);
     if (rc == 0)
         return r.t;
     tokenizer_close(r.t);
