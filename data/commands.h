@@ -7,7 +7,7 @@
 #include "data/options.h"
 
 extern const struct command command_ambiguate, command_annotate, command_calibrate, command_candidates,
-    command_contrast, command_execute, command_parse, command_practice, command_probe, command_score;
+    command_contrast, command_execute, command_parse, command_practice, command_probe, command_prompts, command_score;
 
 extern const struct program data_program;
 

@@ -1,0 +1,20 @@
+/*
+ * db_text.h - a database in words that a language model reads: the first slot of most prompts.
+ */
+#ifndef DATA_DB_TEXT_H
+#define DATA_DB_TEXT_H
+
+#include "kernels/base.h"
+
+enum db_text_form {
+    DB_TEXT_DUMP,   /* CREATE TABLE as the database keeps it, an empty line, one INSERT for each table: AMBROSIA's */
+    DB_TEXT_COMPACT /* table(column, column), a line for each table: for small models */
+};
+
+enum { DB_TEXT_MAX_BYTES = 4 << 20 };
+
+/* Tables by their names; of each at most `rows` rows, all when rows is negative.  NULL with EXIT_CODE_DATA: a file that
+ * SQLite does not take, one without tables, a text of more than DB_TEXT_MAX_BYTES.  The caller frees. */
+char *db_text(const char *path, enum db_text_form form, int64_t rows, struct error *err);
+
+#endif
