@@ -75,7 +75,20 @@ static int read_schemas(struct ambiguate_input *in, const char *db, struct error
     return 0;
 }
 
-static int read_questions(json_t *questions, const char *path, struct error *err)
+/* A question as a row has it.  Schemas that were read before must have its database's. */
+static json_t *read_question(const struct ambiguate_input *in, json_t *row, const char *where, struct error *err)
+{
+    json_t *question = question_from_row(row, (int64_t)json_array_size(in->questions), where, err);
+    const char *db_id = json_string_value(json_object_get(question, "db_id"));
+
+    if (!question || in->schemas.n == 0 || schema_find(&in->schemas, db_id))
+        return question;
+    error_set(err, EXIT_CODE_DATA, "%s: field \"db_id\": no schema \"%s\"", where, db_id);
+    json_decref(question);
+    return NULL;
+}
+
+static int read_questions(struct ambiguate_input *in, const char *path, struct error *err)
 {
     json_t *record;
     int rc;
@@ -84,13 +97,13 @@ static int read_questions(json_t *questions, const char *path, struct error *err
     if (!r)
         return -1;
     while ((rc = json_reader_next(r, &record, err)) > 0) {
-        json_t *question = question_from_row(record, (int64_t)json_array_size(questions), json_reader_where(r), err);
+        json_t *question = read_question(in, record, json_reader_where(r), err);
         json_decref(record);
         if (!question) {
             rc = -1;
             break;
         }
-        json_array_append_new(questions, question);
+        json_array_append_new(in->questions, question);
     }
     json_reader_close(r);
     return rc;
@@ -99,8 +112,8 @@ static int read_questions(json_t *questions, const char *path, struct error *err
 int ambiguate_input_read(struct ambiguate_input *in, const struct ambiguate_files *f, struct error *err)
 {
     *in = (struct ambiguate_input){ .questions = json_array() };
-    if (read_questions(in->questions, f->questions, err) ||
-        (f->tables ? schema_set_open(&in->schemas, f->tables, err) : read_schemas(in, f->db, err)) ||
+    if ((f->tables && schema_set_open(&in->schemas, f->tables, err)) || read_questions(in, f->questions, err) ||
+        (!f->tables && read_schemas(in, f->db, err)) ||
         (f->column_synonyms && synonyms_read(&in->columns, f->column_synonyms, err)) ||
         (f->table_synonyms && synonyms_read(&in->tables, f->table_synonyms, err)))
         return -1;

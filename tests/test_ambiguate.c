@@ -259,7 +259,7 @@ static void bad_input_is_refused(void **state)
         { "--spider $ --kinds C,", 2, "--kinds C,: wanted letters" },
         { "--spider $ --materialise $/m", 2, "--materialise: wanted --db" },
         { "--spider $ --questions $/none.json", 3, "none.json" },
-        { "--spider $ --questions $/stranger.json", 3, "question 1: field \"db_id\": no schema \"sea\"" },
+        { "--spider $ --questions $/stranger.json", 3, "stranger.json: record 1: field \"db_id\": no schema \"sea\"" },
         { "--spider $ --questions $/half.json", 3, "record 1: no gold SQL: field \"query\"" },
         { "--spider $ --synonyms $/half.json", 3, "half.json: wanted an object of databases" },
         { "--spider $ --schema-strings $/half.json", 3, "half.json: record 1: wanted strings" },
