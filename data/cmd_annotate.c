@@ -4,16 +4,18 @@
 #include "data/commands.h"
 #include "data/db_cache.h"
 #include "data/log.h"
+#include "data/prompter.h"
 #include "data/score.h"
 
 #include <stdlib.h>
 
 struct annotate_arguments {
     const char *db, *readings, *out;
+    struct prompter_options prompt;
     bool published;
 };
 
-static const struct annotate_arguments defaults = { .out = "-" };
+static const struct annotate_arguments defaults = { .out = "-", .prompt = PROMPTER_DEFAULTS };
 
 #define FIELD(name) offsetof(struct annotate_arguments, name)
 static const struct option options[] = {
@@ -38,6 +40,7 @@ static const struct option options[] = {
       .type = OPTION_FLAG,
       .offset = FIELD(published),
       .help = "filter and cover as \"Disambiguate First, Parse Later\" does" },
+    PROMPTER_ROWS(FIELD(prompt.dir), FIELD(prompt.context), FIELD(prompt.rows)),
     { 0 },
 };
 
@@ -46,6 +49,7 @@ struct annotating {
     const struct annotate_arguments *a;
     struct annotate_readings readings;
     struct db_cache databases;
+    struct prompter prompter;
     struct python_random random;
     struct json_reader *in;
     struct out_file out;
@@ -72,16 +76,32 @@ static json_t *prepare(struct annotating *run, json_t *record, const char *where
     return NULL;
 }
 
+/* What a model is taught: the prompt that asks for what is missing, and the target; -1 with `bad`. */
+static int add_messages(struct annotating *run, const struct annotation *a, const char *path, json_t *found,
+                        struct error *bad)
+{
+    const char *database = prompter_database(&run->prompter, path, bad);
+    if (!database)
+        return -1;
+    const char *slots[] = { database, a->question, json_string_value(json_object_get(found, "existing_text")) };
+    const char *target = json_string_value(json_object_get(found, "target"));
+    return json_object_set_new(found, "messages", prompter_messages(&run->prompter, PROMPT_FILL, slots, target));
+}
+
 static json_t *annotate(struct annotating *run, struct annotation *a, const char *where, struct error *bad)
 {
     char *path = score_db_path(run->a->db, a->db_id, bad);
     struct exec_db *db = path ? db_cache_file(&run->databases, path, bad) : NULL;
     int rc = -1;
 
-    free(path);
     if (db)
         rc = run->a->published ? annotate_published(a, db, &run->random, bad) : annotate_honest(a, db, bad);
     json_t *found = rc ? NULL : annotation_json(a, bad);
+    if (found && add_messages(run, a, path, found, bad)) {
+        json_decref(found);
+        found = NULL;
+    }
+    free(path);
     if (!found)
         error_prefix(bad, "%s", where);
     else
@@ -145,7 +165,8 @@ static int write_records(struct annotating *run, struct error *err)
 
 static int annotate_file(struct annotating *run, const char *input, struct error *err)
 {
-    if ((run->a->readings && annotate_readings_open(&run->readings, run->a->readings, err)) ||
+    if (prompter_open(&run->prompter, &run->a->prompt, err) ||
+        (run->a->readings && annotate_readings_open(&run->readings, run->a->readings, err)) ||
         !(run->in = json_reader_open(input, err)) || out_file_open(&run->out, run->a->out, err))
         return -1;
     progress_start(&run->progress, "annotating", "records", 0);
@@ -167,6 +188,7 @@ static enum exit_code run(const void *arguments, char *const *operands, int n_op
     out_file_abort(&run.out);
     json_reader_close(run.in);
     db_cache_release(&run.databases);
+    prompter_release(&run.prompter);
     annotate_readings_release(&run.readings);
     if (rc)
         return err->code;
@@ -190,7 +212,9 @@ const struct command command_annotate = {
         "Rows "
         "of AMBROSIA (with gold_queries) are read too. --readings FILE has {\"db_id\", \"question\", \"readings\"} on "
         "each line.\n\n"
-        "Each line of the output has the record's id, db_id and question; existing: texts of the readings that are "
+        "Each line of the output is an example that ambit-train infill learns from: the record's id, db_id and "
+        "question; messages: the prompt that asks for missing readings, and the target as its answer. Where it comes "
+        "from stands beside: existing: texts of the readings that are "
         "kept, "
         "existing_text: the same as one text; missing: texts of golds that none of them covers; target: the same as "
         "one "

@@ -168,6 +168,32 @@ static int put_database(struct writer *w, enum db_text_form form, int64_t rows, 
     return put_tables(w, false, form, rows, err);
 }
 
+/* Bytes of the UTF-8 letter at s, 0 when there is none. */
+static size_t letter_bytes(const unsigned char *s)
+{
+    size_t n = *s < 0x80 ? 1 : *s >= 0xC2 && *s < 0xE0 ? 2 : (*s & 0xF0) == 0xE0 ? 3 : *s >= 0xF0 && *s < 0xF5 ? 4 : 0;
+
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xC0) != 0x80)
+            return 0;
+    bool wrong = (*s == 0xE0 && s[1] < 0xA0) || (*s == 0xED && s[1] >= 0xA0) || (*s == 0xF0 && s[1] < 0x90) ||
+                 (*s == 0xF4 && s[1] >= 0x90);
+    return wrong ? 0 : n;
+}
+
+static void drop_stray_bytes(char *text)
+{
+    char *to = text;
+
+    for (const char *from = text; *from;) {
+        size_t n = letter_bytes((const unsigned char *)from);
+        memmove(to, from, n);
+        to += n;
+        from += n ? n : 1;
+    }
+    *to = '\0';
+}
+
 char *db_text(const char *path, enum db_text_form form, int64_t rows, struct error *err)
 {
     struct writer w = { .path = path, .steps = MAX_STEPS };
@@ -182,8 +208,10 @@ char *db_text(const char *path, enum db_text_form form, int64_t rows, struct err
     }
     CHECK(fclose(w.out) == 0, "out of memory");
     sqlite3_close(w.db);
-    if (rc == 0)
-        return w.text;
-    free(w.text);
-    return NULL;
+    if (rc) {
+        free(w.text);
+        return NULL;
+    }
+    drop_stray_bytes(w.text);
+    return w.text;
 }

@@ -13,7 +13,8 @@ enum db_text_form {
 
 enum { DB_TEXT_MAX_BYTES = 4 << 20 };
 
-/* Tables by their names; of each at most `rows` rows, all when rows is negative.  NULL with EXIT_CODE_DATA: a file that
+/* Tables by their names; of each at most `rows` rows, all when rows is negative; bytes that are not UTF-8 are left out.
+ * NULL with EXIT_CODE_DATA: a file that
  * SQLite does not take, one without tables, a text of more than DB_TEXT_MAX_BYTES.  The caller frees. */
 char *db_text(const char *path, enum db_text_form form, int64_t rows, struct error *err);
 

@@ -160,6 +160,21 @@ expect 0 '"id":"q1",.*"existing":\["The first one of all\?"\].*"target":"The sec
 shown '"id":1,"db_id":"bakery",.*"target":"All possible interpretations are covered"'
 expect 0 '"id":1,.*"existing":\[\],"existing_text":"No existing interpretations available".*"target":"Say five\."' annotate in.jsonl
 expect 0 '"existing":\["(The first one of all|Number one)\?"\],.*"target":"The second' annotate in.jsonl --published
+# the examples that infilling learns from
+expect 0 '"messages":\[\{"role":"user","content":"The task is to review[^"]*\\"All' annotate in.jsonl --readings readings.jsonl
+shown 'context:.n.nCREATE TABLE' 'Existing interpretations:.n.nThe first one of all\?.n.nProvide' '\{"role":"assistant","content":"The second\?"\}\]'
+expect 0 'context:.n.n[a-z_]+\([a-z_, ]+\).n[a-z_]+\(' annotate in.jsonl --context compact
+expect 0 'INSERT INTO' annotate in.jsonl --rows 1
+expect 0 'CREATE TABLE' annotate in.jsonl --rows 0
+grep -q 'INSERT INTO' shown && complain "--rows 0" "shows rows"
+data prompts -o prompts 2>said && [ "$(find prompts -name '*.txt' | wc -l)" = 6 ] || complain "prompts" "does not write six files"
+printf 'D:{}\nQ:{}\nE:{}\nM:' >prompts/fill.txt
+expect 0 '.nQ:Which one\?.nE:The first one of all\?.nM:"' annotate in.jsonl --prompt-dir prompts
+printf '{} {}' >prompts/fill.txt
+expect 2 'fill.txt: 2 slots [{][}], wanted 3' annotate in.jsonl --prompt-dir prompts
+expect 2 'flat: none of def.txt' annotate in.jsonl --prompt-dir flat
+expect 2 '--context' annotate in.jsonl --context long
+expect 2 '--rows' annotate in.jsonl --rows many
 line() { { cat in.jsonl && echo "$1"; } >more.jsonl; }
 while IFS='|' read -r text line; do
     line "$line" && expect 7 "\"error\":\"more.jsonl: line 3[^}]*$text" annotate more.jsonl

@@ -155,6 +155,11 @@ static void test_db_text(void **state)
                "CREATE TABLE b (\n  \"order\" INTEGER PRIMARY KEY AUTOINCREMENT, \"a\"\"b\" TEXT);\n\n"
                "INSERT INTO \"A\" (x) VALUES (1.5);\n"
                "INSERT INTO \"b\" (order,a\"b) VALUES (1,'it''s');\n");
+    assert_int_equal(unlink(path), 0);
+    path = make_db(dir, "CREATE TABLE t (a); INSERT INTO t VALUES (CAST(x'61c3a9ffe282' AS TEXT)), "
+                        "(CAST(x'eda08062f09f9880' AS TEXT));");
+    check_text(path, DB_TEXT_DUMP, -1,
+               "CREATE TABLE t (a);\n\nINSERT INTO \"t\" (a) VALUES ('a\xc3\xa9'),('b\xf0\x9f\x98\x80');\n");
     test_dir_remove(dir);
 }
 
