@@ -129,9 +129,8 @@ static int write_record(struct writing *w, struct ambiguate_counts *counts, cons
 static int write_kind(struct writing *w, struct ambiguate_counts *counts, int kind, struct error *err)
 {
     struct ambiguities made = { 0 };
-    int before = w->published.used, rc = 0;
+    int before = w->published.used, rc = ambiguate_make(&made, w->in, kind, err);
 
-    ambiguate_make(&made, w->in, kind);
     for (int i = 0; i < made.n && rc == 0; i++)
         rc = write_record(w, counts, &made.items[i], err);
     counts->kept_texts = w->published.used - before;

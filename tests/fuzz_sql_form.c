@@ -88,7 +88,7 @@ static void check_slots(const struct slots *s)
 static void check_question(struct world *w, const struct dialogue *d, const struct view *view)
 {
     struct strings pool = { 0 };
-    struct asking a = { { &schema, &pool }, &w->variables, w->forms, &d->now };
+    struct asking a = { { &schema, &pool, 0 }, &w->variables, w->forms, &d->now, NULL };
     struct question q;
 
     question_write(&q, &a, view);
