@@ -101,11 +101,24 @@ static float truncated_normal(uint64_t key, uint64_t i)
     }
 }
 
+/* Element i of a uniform distribution in (-1, 1). */
+static float uniform(uint64_t key, uint64_t i)
+{
+    struct philox counter = { { (uint32_t)i, (uint32_t)(i >> 32), 0, 0x70617261u } };
+    return (float)(2 * open_uniform(philox_block(counter, (uint32_t)key, (uint32_t)(key >> 32)).v[0]) - 1);
+}
+
 static void draw_values(float *out, const struct param *p, uint64_t seed)
 {
     int64_t n = tensor_size(p->t);
     uint64_t key = name_key(p->name, seed);
 
+    if (p->init_bound > 0) {
+#pragma omp parallel for schedule(static)
+        for (int64_t i = 0; i < n; i++)
+            out[i] = p->init_bound * uniform(key, (uint64_t)i);
+        return;
+    }
     if (p->init_std <= 0) {
         for (int64_t i = 0; i < n; i++)
             out[i] = p->init_std < 0 ? 1.0f : 0.0f;

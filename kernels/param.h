@@ -21,7 +21,8 @@ struct param {
     struct tensor *master, *m, *v; /* NULL where not needed */
     unsigned flags;
     float lr_scale;
-    float init_std; /* 0: zeros, negative: ones, else normal(0, init_std) truncated at two deviations */
+    float init_std;   /* 0: zeros, negative: ones, else normal(0, init_std) truncated at two deviations */
+    float init_bound; /* above 0: uniform in +-init_bound instead */
 };
 
 struct params {

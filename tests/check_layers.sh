@@ -20,7 +20,7 @@ BEGIN {
     place["sqlite3.h"] = "data/"
     place["jansson.h"] = "(data|models|train|infer|tests)/"
     place["utf8proc.h"] = "models/"
-    place["pcre2.h"] = "models/tokenizer/"
+    place["pcre2.h"] = "models/"
     place["cuda_runtime.h"] = "kernels/"
 }
 /^[ \t]*#[ \t]*include[ \t]*"/ {
