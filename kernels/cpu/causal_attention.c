@@ -136,28 +136,28 @@ static inline __attribute__((always_inline)) void softmax_row(float *restrict s,
                                                               float *restrict most, float *restrict sum, int64_t seen,
                                                               int64_t width, int64_t pad)
 {
-    float top[LANES], part[LANES] = { 0 }, high = *most, total = 0;
+    float top[LANES], part[LANES] = { 0 };
 
+    for (int64_t j = seen; j < width; j++)
+        s[j] = -INFINITY;
     for (int l = 0; l < LANES; l++)
         top[l] = *most;
     for (int64_t j = 0; j < width; j += LANES)
-        for (int l = 0; l < LANES; l++) {
-            float x = j + l < seen ? s[j + l] : -INFINITY;
-            top[l] = x > top[l] ? x : top[l];
-        }
-    for (int l = 0; l < LANES; l++)
-        high = top[l] > high ? top[l] : high;
+        for (int l = 0; l < LANES; l++)
+            top[l] = s[j + l] > top[l] ? s[j + l] : top[l];
+    for (int half = LANES / 2; half; half /= 2)
+        for (int l = 0; l < half; l++)
+            top[l] = top[l] > top[l + half] ? top[l] : top[l + half];
+    float high = top[0], shrink = vexp(*most - high);
     for (int64_t j = 0; j < width; j += LANES)
         for (int l = 0; l < LANES; l++) {
-            float e = vexp(s[j + l] - high);
-            s[j + l] = j + l < seen ? e : 0;
+            s[j + l] = vexp(s[j + l] - high);
             part[l] += s[j + l];
         }
-    for (int l = 0; l < LANES; l++)
-        total += part[l];
-    float shrink = vexp(*most - high);
+    for (int64_t j = seen; j < width; j++)
+        s[j] = 0; /* rather than the smallest number that vexp gives */
     *most = high;
-    *sum = *sum * shrink + total;
+    *sum = *sum * shrink + sum_lanes(part);
     for (int64_t d = 0; shrink < 1 && d < pad; d++)
         out[d] *= shrink;
 }

@@ -11,7 +11,7 @@
 
 #include "kernels/cpu/tile.h"
 
-enum { BLOCK_ROWS = 64, KEYS = 64 };
+enum { BLOCK_ROWS = 64, KEYS = 128 };
 
 /* What the kernels need, once per call. */
 struct causal_job {

@@ -86,7 +86,7 @@ static void store_keys(const struct causal_job *job, const struct causal_span *a
 static inline __attribute__((always_inline)) float weights_row(float *restrict p, const float *restrict dp, float lse,
                                                                int64_t seen, int64_t width)
 {
-    float part[LANES] = { 0 }, total = 0;
+    float part[LANES] = { 0 };
 
     for (int64_t j = 0; j < width; j += LANES)
         for (int l = 0; l < LANES; l++) {
@@ -94,9 +94,7 @@ static inline __attribute__((always_inline)) float weights_row(float *restrict p
             p[j + l] = j + l < seen ? e : 0;
             part[l] += p[j + l] * dp[j + l];
         }
-    for (int l = 0; l < LANES; l++)
-        total += part[l];
-    return total;
+    return sum_lanes(part);
 }
 
 CPU_CLONES static void weights(float *p, const float *dp, const struct back *b, const struct causal_span *a,

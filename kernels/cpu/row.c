@@ -1,5 +1,6 @@
 #include "kernels/cpu/row.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 CPU_CLONES static void widen(float *restrict dst, const uint16_t *restrict src, int64_t n)
@@ -54,7 +55,11 @@ float row_dot(const float *a, const float *b, int64_t n)
 
 float *floats_new(int64_t n)
 {
-    return xmalloc((size_t)n * sizeof(float));
+    size_t bytes = ((size_t)n * sizeof(float) / ARENA_ALIGN + 1) * ARENA_ALIGN;
+    float *p = aligned_alloc(ARENA_ALIGN, bytes);
+
+    CHECK(p, "out of memory: %zu bytes", bytes);
+    return p;
 }
 
 void row_load(float *dst, const struct tensor *x, int64_t at, int64_t n)

@@ -52,7 +52,7 @@ void row_add(float *acc, const float *x, int64_t n);
 void row_add_scaled(float *acc, float w, const float *x, int64_t n);
 /* sum of a b, n elements, in an order that depends on n alone */
 float row_dot(const float *a, const float *b, int64_t n);
-/* Room for n numbers; the caller frees. */
+/* Room for n numbers, at the start of a cache line; the caller frees. */
 float *floats_new(int64_t n);
 
 /* row_add_scaled and row_dot to be inlined into loops that are cloned themselves, over rows too short for a call. */
@@ -60,6 +60,15 @@ static inline void short_add_scaled(float *restrict acc, float w, const float *r
 {
     for (int64_t i = 0; i < n; i++)
         acc[i] += w * x[i];
+}
+/* the sum of sixteen numbers, by halves */
+static inline float sum_lanes(float lane[restrict 16])
+{
+    for (int k = 0; k < 8; k++)
+        lane[k] += lane[k + 8];
+    for (int k = 0; k < 4; k++)
+        lane[k] += lane[k + 4];
+    return (lane[0] + lane[2]) + (lane[1] + lane[3]);
 }
 static inline float short_dot(const float *restrict a, const float *restrict b, int64_t n)
 {
@@ -71,11 +80,7 @@ static inline float short_dot(const float *restrict a, const float *restrict b, 
             lane[k] += a[i + k] * b[i + k];
     for (; i < n; i++)
         sum += a[i] * b[i];
-    for (int k = 0; k < 8; k++)
-        lane[k] += lane[k + 8];
-    for (int k = 0; k < 4; k++)
-        lane[k] += lane[k + 4];
-    return sum + ((lane[0] + lane[2]) + (lane[1] + lane[3]));
+    return sum + sum_lanes(lane);
 }
 
 enum { SUMS = 64 }; /* partial sums side by side: enough to hide the latency of an addition */

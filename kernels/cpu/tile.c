@@ -85,12 +85,12 @@ static inline __attribute__((always_inline)) void interleave(lanes *restrict out
     }
 }
 
-CPU_CLONES static void turn(float *restrict y, int64_t width, const float *restrict x, int64_t ldx, int64_t n,
+CPU_CLONES static void turn(float *restrict y, int64_t ldy, const float *restrict x, int64_t ldx, int64_t n,
                             int64_t dim)
 {
     lanes tile[LANES], turned[LANES];
 
-    for (int64_t t = 0; t < width; t += LANES)
+    for (int64_t t = 0; t < n; t += LANES)
         for (int64_t d = 0; d < dim; d += LANES) {
             for (int64_t l = 0; l < LANES; l++)
                 tile[l] = t + l < n ? *(const lanes *)(x + (t + l) * ldx + d) : (lanes){ 0 };
@@ -99,13 +99,13 @@ CPU_CLONES static void turn(float *restrict y, int64_t width, const float *restr
             interleave(turned, tile);
             interleave(tile, turned);
             for (int64_t l = 0; l < LANES; l++)
-                *(lanes *)(y + (d + l) * width + t) = tile[l];
+                *(lanes *)(y + (d + l) * ldy + t) = tile[l];
         }
 }
 
-void transpose(float *y, int64_t width, const float *x, int64_t ldx, int64_t n, int64_t dim)
+void transpose(float *y, int64_t ldy, const float *x, int64_t ldx, int64_t n, int64_t dim)
 {
-    turn(y, width, x, ldx, n, dim);
+    turn(y, ldy, x, ldx, n, dim);
 }
 
 void tile_load(float *dst, int64_t ld, const struct tensor *x, int64_t at, int64_t stride, int64_t n, int64_t dim)

@@ -24,8 +24,8 @@ void product_run(const struct product *p);
 /* y += a b */
 void product_add(const struct product *p);
 
-/* y[dim, width] = x[n, dim]^T, columns from n on zero; rows of x are ldx apart, dim and width multiples of LANES */
-void transpose(float *y, int64_t width, const float *x, int64_t ldx, int64_t n, int64_t dim);
+/* y[dim, n] = x[n, dim]^T, rows ldy and ldx apart, dim a multiple of LANES, whole vectors of y with zeros from n on */
+void transpose(float *y, int64_t ldy, const float *x, int64_t ldx, int64_t n, int64_t dim);
 
 /* n rows of dst, ld apart, = dim elements each of x, from element at + t * stride on; what lies behind them is asked
  * for on the way, since it is the next head's. */
