@@ -33,14 +33,17 @@ static inline int mma_warps(int64_t max_len)
     return (int)(warps < MMA_WARPS ? warps : MMA_WARPS);
 }
 
-/* Starts copying rows of x into the tile, zeros from `rows` on.  The caller commits and waits. */
+/* Starts copying rows of x into the tile, zeros from `rows` and from `dim`, a multiple of 8, on.  The caller commits
+ * and waits. */
 template <int ROWS, int WIDTH>
-__device__ inline void copy_tile(bf16 (&tile)[ROWS][WIDTH], const bf16 *x, int64_t stride, int64_t rows)
+__device__ inline void copy_tile(bf16 (&tile)[ROWS][WIDTH], const bf16 *x, int64_t stride, int64_t rows,
+                                 int dim = WIDTH - TILE_PAD)
 {
     constexpr int PIECES = (WIDTH - TILE_PAD) / 8; /* of 16 bytes */
     for (int t = thread_id(); t < ROWS * PIECES; t += block_threads()) {
         int i = t / PIECES, d = t % PIECES * 8;
-        copy_async(&tile[i][d], i < rows ? x + i * stride + d : x, i < rows ? 16 : 0);
+        bool there = i < rows && d < dim;
+        copy_async(&tile[i][d], there ? x + i * stride + d : x, there ? 16 : 0);
     }
 }
 
@@ -86,10 +89,10 @@ __device__ inline void split_pair(unsigned &high, unsigned &low, float a, float 
 }
 
 /*
- * out += s tile over the first `rows` rows of the tile.  s goes in as two bf16 each, its rounding and the rest: where
- * few large terms cancel, one rounding of them would be most of the sum.
+ * out += s tile over the first `rows` rows of the tile.  SPLIT: s goes in as two bf16 each, its rounding and the rest,
+ * for twice the work: where few large terms cancel, one rounding of them would be most of the sum.
  */
-template <int D, int ROWS>
+template <int D, int ROWS, bool SPLIT = true>
 __device__ inline void add_times(float (&out)[D / 8][4], const float (&s)[ROWS / 8][4],
                                  const bf16 (&tile)[ROWS][D + TILE_PAD], int64_t rows)
 {
@@ -107,9 +110,11 @@ __device__ inline void add_times(float (&out)[D / 8][4], const float (&s)[ROWS /
             load_matrices<true>(b, &tile[16 * k + lane_id() % 16][16 * n + lane_id() / 16 * 8]);
             const unsigned left[2] = { b[0], b[1] }, right[2] = { b[2], b[3] };
             mma_bf16(out[2 * n], high, left);
-            mma_bf16(out[2 * n], low, left);
             mma_bf16(out[2 * n + 1], high, right);
-            mma_bf16(out[2 * n + 1], low, right);
+            if (SPLIT) {
+                mma_bf16(out[2 * n], low, left);
+                mma_bf16(out[2 * n + 1], low, right);
+            }
         }
     }
 }

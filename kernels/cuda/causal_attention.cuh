@@ -17,6 +17,7 @@ struct causal_args {
     const T *q, *k, *v;
     const int *offsets, *key_start, *key_len, *prefix_start, *prefix_len; /* prefix_*: null without prefixes */
     int64_t tiles;                /* of the side the grid is cut by, in the longest sequence */
+    int splits;                   /* parts that the keys of a tile of rows are cut into */
     int heads, groups, each, dim; /* each: heads of a group */
     float scale;
 };
@@ -57,6 +58,13 @@ __device__ inline struct causal_span causal_span_of(const causal_args<T> &a, int
 __device__ inline int64_t causal_key(const struct causal_span &s, int64_t j)
 {
     return j < s.n_prefix ? s.prefix_from + j : s.key_from + j - s.n_prefix;
+}
+
+/* The number in [Tq, heads] of a group's row r. */
+template <typename T>
+__device__ inline int64_t causal_row(const causal_args<T> &a, const struct causal_span &s, int group, int r)
+{
+    return (s.q_from + r / a.each) * a.heads + group * a.each + r % a.each;
 }
 
 /* x . y over a head, y anywhere. */

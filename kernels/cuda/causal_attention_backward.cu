@@ -67,20 +67,19 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP) causal_dq_kernel(causal_grads
 /* What rows [from, end) of one sequence and group give a key: for 32 rows at a time a lane has one row's score. */
 template <typename T>
 __device__ inline void key_gets(float (&dk)[ROW_PARTS], float (&dv)[ROW_PARTS], const causal_grads<T> &g,
-                                const causal_args<T> &a, const struct causal_span &s, int group, int64_t from,
+                                const causal_args<T> &a, const struct causal_span &s, int group, int from,
                                 const float *k, const float *v, float *p, float *ds)
 {
-    int64_t end = s.n_queries * a.each;
-    for (int64_t r0 = from; r0 < end; r0 += WARP) {
-        int64_t r = r0 + lane_id();
-        if (r < end) {
-            int64_t row = (s.q_from + r / a.each) * a.heads + group * a.each + r % a.each;
+    int end = (int)s.n_queries * a.each;
+    for (int r0 = from; r0 < end; r0 += WARP) {
+        if (r0 + lane_id() < end) {
+            int64_t row = causal_row(a, s, group, r0 + lane_id());
             p[lane_id()] = expf(a.scale * dot_row(k, a.q + row * a.dim, a.dim) - g.lse[row]);
             ds[lane_id()] = p[lane_id()] * (dot_row(v, g.dy + row * a.dim, a.dim) - g.delta[row]);
         }
         __syncwarp();
         for (int i = 0; i < WARP && r0 + i < end; i++) {
-            int64_t row = (s.q_from + (r0 + i) / a.each) * a.heads + group * a.each + (r0 + i) % a.each;
+            int64_t row = causal_row(a, s, group, r0 + i);
             add_row(dv, p[i], g.dy + row * a.dim, a.dim);
             add_row(dk, ds[i], a.q + row * a.dim, a.dim);
         }
@@ -113,7 +112,7 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP) causal_dkv_kernel(causal_grad
     load_row(v, a.v + at, a.dim);
     __syncwarp();
 
-    key_gets(dk, dv, g, a, s, group, j > s.ahead ? (j - s.ahead) * a.each : 0, k, v, p, ds);
+    key_gets(dk, dv, g, a, s, group, j > s.ahead ? (int)(j - s.ahead) * a.each : 0, k, v, p, ds);
     for (int64_t other = sequence + 1; other <= last; other++)
         key_gets(dk, dv, g, a, causal_span_of(a, other), group, 0, k, v, p, ds);
     if (g.dk)
