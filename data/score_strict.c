@@ -33,7 +33,8 @@ static const char *id_of(struct strings *pool, const json_t *record, const char 
         return strings_keep(pool, json_string_value(id));
     if (json_is_integer(id))
         return strings_printf(pool, "%lld", (long long)json_integer_value(id));
-    error_set(err, EXIT_CODE_DATA, "%s: field \"id\" is missing, wanted a string or an integer", where);
+    error_set(err, EXIT_CODE_DATA, "%s: field \"id\" is %s, wanted a string or an integer", where,
+              id ? "neither" : "missing");
     return NULL;
 }
 

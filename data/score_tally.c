@@ -77,16 +77,23 @@ static json_t *outcomes(const struct trial *trial)
     return list;
 }
 
+static void add_measures(json_t *o, const struct trial *trial, const struct trial_score *s)
+{
+    json_t *found =
+        json_pack("{s:f, s:f, s:f, s:b, s:b, s:o}", "recall", s->recall, "precision", s->precision, "f1", s->f1,
+                  "one_found", s->one_found, "all_found", s->all_found, "covered_by", covered_by(trial));
+    json_object_update(o, found);
+    json_decref(found);
+}
+
 int score_tally_write(struct score_tally *t, json_t *o, const struct trial *trial, const struct trial_score *s,
                       struct error *err)
 {
     int rc = 0;
     if (t->evidence.f) {
-        json_t *found = json_pack("{s:f, s:f, s:f, s:b, s:b, s:o, s:o}", "recall", s->recall, "precision", s->precision,
-                                  "f1", s->f1, "one_found", s->one_found, "all_found", s->all_found, "queries",
-                                  outcomes(trial), "covered_by", covered_by(trial));
-        json_object_update(o, found);
-        json_decref(found);
+        if (!trial->why)
+            add_measures(o, trial, s);
+        json_object_set_new(o, "queries", outcomes(trial));
         rc = json_write_line(&t->evidence, o, err);
     }
     json_decref(o);

@@ -34,7 +34,7 @@ void score_tally_add(struct score_tally *t, bool ambiguous, const char *database
 /* All zeros, and told in `failed`. */
 void score_tally_fail(struct score_tally *t, bool ambiguous, const char *database, const char *record, const char *why);
 void score_tally_skip(struct score_tally *t, const char *record, const char *why);
-/* One line of evidence: takes o, adds what the trial found. */
+/* One line of evidence: takes o, adds what came of the queries, and the measures when the trial could be scored. */
 int score_tally_write(struct score_tally *t, json_t *o, const struct trial *trial, const struct trial_score *s,
                       struct error *err);
 /* Prints everything, takes `more` (fields for the object; lines for the table, or NULL) and commits the evidence.
