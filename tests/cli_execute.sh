@@ -91,6 +91,33 @@ execute 1 --db db good.jsonl -o nowhere/new.jsonl
 execute 1 --db db good.jsonl -o /dev/full
 [ -z "$(ls new* nowhere 2>/dev/null)" ] || fail "left behind: $(ls new*)"
 
+# --- files that are none, and databases that are damaged
+for bad in '[3' "$(printf '%5000s' '' | tr ' ' '[')" '[{"db_id":"bakery","sql":"SELECT 1"},'; do
+    echo "$bad" >bad.json
+    execute 3 --db db bad.json -o new.jsonl
+    grep -qE 'bad.json: (line|record) [0-9]+' said || fail "does not say where: $bad"
+done
+mkdir folder
+execute 3 --db db folder -o new.jsonl
+grep -q 'folder: Is a directory' said || fail "does not say that it is a folder"
+[ -z "$(ls new* 2>/dev/null)" ] || fail "left behind: $(ls new*)"
+printf '{"id":1,"db_id":"bakery","sql":"SELECT \xff"}\n{"id":2,"db_id":"bakery","sql":"SELECT 2"}\n{"id":3' >bad.jsonl
+execute 7 --db db bad.jsonl -o out.jsonl
+line 1 'bad.jsonl: line 1, column 39: unable to decode byte 0xff'
+line 2 '"rows":[[2]]'
+line 3 '"error":"bad.jsonl: line 3, column'
+mkdir damaged
+head -c 6000 db/bakery.sqlite >damaged/cut.sqlite
+head -c 9000 /dev/urandom >damaged/noise.sqlite
+{ head -c 4096 db/bakery.sqlite && printf '\xff\xff\xff\xff' && tail -c +4101 db/bakery.sqlite; } >damaged/page.sqlite
+for name in cut noise page; do
+    echo "{\"id\": \"$name\", \"db_id\": \"$name\", \"sql\": [\"SELECT * FROM bread\", \"SELECT * FROM batch\", \"SELECT * FROM baker\"]}"
+done >bad.jsonl
+execute 7 --db damaged bad.jsonl -o out.jsonl
+line 1 'malformed'
+line 2 'file is not a database'
+line 3 'database disk image is malformed'
+
 # --- many, in order, the same as one thread's; equal queries in other spellings are run once
 for i in $(seq 1000); do
     echo "{\"id\": $i, \"db_id\": \"bakery\", \"sql\": [\"SELECT $i\", \"select   count(*) from sqlite_master\", \"SELECT $((i % 7))\"]}"
