@@ -1,5 +1,5 @@
 /* Questions in words, one row for each face: what is asked and what may be answered, by hand. */
-#include "tests/support/explain.h"
+#include "tests/support/sql_world.h"
 #include "tests/support/support.h"
 
 #include "data/question.h"
@@ -21,34 +21,25 @@ static const char script[] =
 enum { CANDIDATES = 8 };
 
 struct world {
-    char *dir;
-    struct schema_set schemas;
+    struct sql_world sql; /* first */
     struct column_samples samples;
-    struct arena arena;
 };
 
 static int set_up(void **state)
 {
-    struct world *w = xcalloc(1, sizeof *w);
-    w->dir = test_dir_new();
-    sqlite3 *db = explain_open(NULL, script);
-    explain_schema(&w->schemas, db, w->dir);
-    sqlite3_close(db);
-    assert_int_equal(column_samples_open(&w->samples, w->schemas.schemas, test_file(w->dir, "db.sqlite", NULL), NULL),
-                     0);
-    *state = w;
-    return arena_init(&w->arena, 32 << 20, NULL);
+    int rc = sql_world_set_up(state, sizeof(struct world), script);
+    struct world *w = *state;
+    const char *path = test_file(w->sql.dir, "db.sqlite", NULL);
+
+    assert_int_equal(column_samples_open(&w->samples, w->sql.schemas.schemas, path, NULL), 0);
+    return rc;
 }
 
 static int tear_down(void **state)
 {
     struct world *w = *state;
     column_samples_close(&w->samples);
-    schema_set_close(&w->schemas);
-    arena_release(&w->arena);
-    test_dir_remove(w->dir);
-    free(w);
-    return 0;
+    return sql_world_tear_down(state);
 }
 
 static const struct row {
@@ -217,23 +208,12 @@ struct made {
     struct question question;
 };
 
-static const struct form *form_of(struct world *w, struct form_store *store, const char *sql)
-{
-    struct error err = { 0 };
-    struct sql_uses uses;
-    arena_reset(&w->arena, 0);
-    struct sql_query *q = sql_parse(&w->arena, sql, &err);
-    if (!q || sql_resolve(&w->arena, q, w->schemas.schemas, &uses, &err))
-        fail_msg("%s: %s", sql, err.text);
-    return form_of_query(store, q, w->schemas.schemas, &err);
-}
-
 static void read_hints(struct hints *h, struct world *w, const struct hinted *row)
 {
     struct error err = { 0 };
     json_t *record = json_loads(row->record ? row->record : "{}", 0, NULL);
     assert_non_null(record);
-    if (hints_read(h, record, w->schemas.schemas, "record", &err))
+    if (hints_read(h, record, w->sql.schemas.schemas, "record", &err))
         fail_msg("%s", err.text);
     json_decref(record);
     h->samples = row->samples ? &w->samples : NULL;
@@ -246,11 +226,11 @@ static void make(struct made *m, struct world *w, const struct hinted *hinted)
     struct view view;
     *m = (struct made){ 0 };
     for (; n < CANDIDATES && row->sql[n]; n++)
-        m->forms[n] = form_of(w, &m->store, row->sql[n]);
+        m->forms[n] = sql_world_form(&w->sql, &m->store, row->sql[n]);
     for (int i = 0; i < n; i++)
         m->p[i] = 1.0 / n;
     struct belief prior = { m->p, n, 0 };
-    slots_extract(&m->slots, m->forms, n, w->schemas.schemas);
+    slots_extract(&m->slots, m->forms, n, w->sql.schemas.schemas);
     variables_build(&m->variables, &m->slots, &prior, 0);
     for (int v = 0; v < m->variables.n && chosen < 0; v++)
         chosen = m->variables.list[v].face == row->face ? v : -1;
@@ -259,7 +239,7 @@ static void make(struct made *m, struct world *w, const struct hinted *hinted)
     dialogue_init(&m->dialogue, &dialogue_rules_default, m->variables.splits, m->variables.n, &prior);
     assert_true(dialogue_view(&m->dialogue, chosen, &view));
     read_hints(&m->hints, w, hinted);
-    struct asking a = { { w->schemas.schemas, &m->pool, 0 }, &m->variables, m->forms, &m->dialogue.now, &m->hints };
+    struct asking a = { { w->sql.schemas.schemas, &m->pool, 0 }, &m->variables, m->forms, &m->dialogue.now, &m->hints };
     question_write(&m->question, &a, &view);
 }
 
@@ -448,7 +428,7 @@ static void bad_hints_are_refused(void **state)
         struct error err = { 0 };
         json_t *record = json_loads(bad[i][0], 0, NULL);
         assert_non_null(record);
-        if (hints_read(&h, record, w->schemas.schemas, "record", &err) == 0)
+        if (hints_read(&h, record, w->sql.schemas.schemas, "record", &err) == 0)
             fail_msg("%s was taken", bad[i][0]);
         assert_int_equal(err.code, EXIT_CODE_DATA);
         assert_error(err, "record", bad[i][1]);

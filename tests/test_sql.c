@@ -1,5 +1,5 @@
 /* Every part of the grammar: canonical text, the same program in SQLite, and what is refused. */
-#include "tests/support/explain.h"
+#include "tests/support/sql_world.h"
 #include "tests/support/support.h"
 
 #include "data/sql.h"
@@ -14,32 +14,9 @@ static const char script[] =
     "CREATE TABLE singer_in_concert (concert_id INT, singer_id INT, \"match\" INT);"
     "CREATE TABLE one (x INT); CREATE INDEX singer_age ON singer (age);";
 
-struct world {
-    char *dir;
-    sqlite3 *db;
-    struct schema_set schemas;
-    struct arena arena;
-};
-
 static int set_up(void **state)
 {
-    struct world *w = xcalloc(1, sizeof *w);
-    w->dir = test_dir_new();
-    w->db = explain_open(NULL, script);
-    explain_schema(&w->schemas, w->db, w->dir);
-    *state = w;
-    return arena_init(&w->arena, 32 << 20, NULL);
-}
-
-static int tear_down(void **state)
-{
-    struct world *w = *state;
-    schema_set_close(&w->schemas);
-    arena_release(&w->arena);
-    sqlite3_close(w->db);
-    test_dir_remove(w->dir);
-    free(w);
-    return 0;
+    return sql_world_set_up(state, sizeof(struct sql_world), script);
 }
 
 /* Text and the canonical form that its resolved tree prints as; NULL: the very same text. */
@@ -163,7 +140,7 @@ static const char *const canonical[][2] = {
       "SELECT 1 AS \"end\", 2 AS \"from\", 3 AS \"x y\", 4 AS \"left\", 5 AS \"window\", 6 AS \"over\", 7 AS key" },
 };
 
-static char *print(struct world *w, const char *text, bool resolved)
+static char *print(struct sql_world *w, const char *text, bool resolved)
 {
     struct error err = { 0 };
     struct sql_uses uses;
@@ -173,7 +150,7 @@ static char *print(struct world *w, const char *text, bool resolved)
     return sql_print(&w->arena, q);
 }
 
-static void same_program(struct world *w, const char *a, const char *b)
+static void same_program(struct sql_world *w, const char *a, const char *b)
 {
     bool good_a, good_b;
     char *x = explain(w->db, a, &good_a), *y = explain(w->db, b, &good_b);
@@ -185,7 +162,7 @@ static void same_program(struct world *w, const char *a, const char *b)
 
 static void every_part_of_the_grammar(void **state)
 {
-    struct world *w = *state;
+    struct sql_world *w = *state;
     for (int i = 0; i < ARRAY_LEN(canonical); i++) {
         arena_reset(&w->arena, 0);
         const char *text = canonical[i][0], *wanted = canonical[i][1] ? canonical[i][1] : text;
@@ -201,7 +178,7 @@ static void every_part_of_the_grammar(void **state)
 /* An expression without alias is called by its text, which the canonical form changes on both sides. */
 static void columns_named_by_their_text(void **state)
 {
-    struct world *w = *state;
+    struct sql_world *w = *state;
     const char *text = "SELECT \"count( * )\", \"MAX(x)\" FROM (SELECT count( * ), max(x) FROM one)";
     const char *printed = print(w, text, true);
     assert_string_equal(printed, "SELECT \"COUNT(*)\", \"MAX(x)\" FROM (SELECT COUNT(*), MAX(x) FROM one)");
@@ -273,7 +250,7 @@ static const char *const refused[][3] = {
 
 static void bad_text_is_explained(void **state)
 {
-    struct world *w = *state;
+    struct sql_world *w = *state;
     for (int i = 0; i < ARRAY_LEN(refused); i++) {
         struct error err = { 0 };
         bool good;
@@ -303,7 +280,7 @@ static char *repeat(const char *before, const char *part, int n, const char *aft
 }
 
 /* Takes the text with n parts, or refuses it saying `why` when that is not NULL. */
-static void limit(struct world *w, const char *before, const char *part, int n, const char *after, const char *why)
+static void limit(struct sql_world *w, const char *before, const char *part, int n, const char *after, const char *why)
 {
     char *text = repeat(before, part, n, after);
     struct error err = { 0 };
@@ -347,7 +324,7 @@ static void hostile_sizes_are_errors(void **state)
 static void printed_forms_are_no_deeper(void **state)
 {
     static const char *const parts[][2] = { { "+NOT ", "" }, { "1 = NOT ", "" }, { "1 BETWEEN ", " AND 2" } };
-    struct world *w = *state;
+    struct sql_world *w = *state;
 
     for (int i = 0; i < ARRAY_LEN(parts); i++) {
         int n = 0;
@@ -370,7 +347,7 @@ static void printed_forms_are_no_deeper(void **state)
 
 static void doubled_stars_stop(void **state)
 {
-    struct world *w = *state;
+    struct sql_world *w = *state;
     char *open = repeat("SELECT * FROM ", "(SELECT *, * FROM ", 40, "singer");
     limit(w, open, ")", 40, "", "more than 2000 columns");
     free(open);
@@ -379,7 +356,7 @@ static void doubled_stars_stop(void **state)
 /* Each common table expression reads the next: the way back is longer than the text is deep. */
 static void long_chains_stop(void **state)
 {
-    struct world *w = *state;
+    struct sql_world *w = *state;
     size_t size;
     char *text;
     struct error err = { 0 };
@@ -401,7 +378,7 @@ static void long_chains_stop(void **state)
 
 static void small_arenas_are_errors(void **state)
 {
-    struct world *w = *state;
+    struct sql_world *w = *state;
     const char *text = "SELECT name, count(*) FROM (SELECT * FROM singer) WHERE age > 1 GROUP BY name";
     int taken = 0;
     for (size_t size = 64; !taken; size += 64) {
@@ -419,7 +396,7 @@ static void small_arenas_are_errors(void **state)
 
 static void letters_are_not_cut(void **state)
 {
-    struct world *w = *state;
+    struct sql_world *w = *state;
     struct error err = { 0 };
     assert_null(sql_parse(&w->arena, "SELECT 1 \xc3\xa9t\xc3\xa9 \xc3\xa9t\xc3\xa9", &err));
     assert_error(err, "\"\xc3\xa9t\xc3\xa9\"");
@@ -445,5 +422,5 @@ int main(void)
         cmocka_unit_test(small_arenas_are_errors),
         cmocka_unit_test(letters_are_not_cut),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, sql_world_tear_down);
 }

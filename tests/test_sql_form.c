@@ -1,6 +1,6 @@
 /* Canonical forms: statements that mean the same have one, statements that do not have two.  SQLite is the witness: the
  * pairs are run on a small database, where the first ones give the same rows and the second ones do not. */
-#include "tests/support/explain.h"
+#include "tests/support/sql_world.h"
 #include "tests/support/support.h"
 
 #include "data/sql_form.h"
@@ -20,32 +20,9 @@ static const char script[] =
     "INSERT INTO task VALUES (1, 1, 'dig', 3), (2, 1, 'plan', 5), (3, 3, 'dig', 8), (4, 4, 'test', 1), (5, 9, 'rest', "
     "2);";
 
-struct world {
-    char *dir;
-    sqlite3 *db;
-    struct schema_set schemas;
-    struct arena arena;
-};
-
 static int set_up(void **state)
 {
-    struct world *w = xcalloc(1, sizeof *w);
-    w->dir = test_dir_new();
-    w->db = explain_open(NULL, script);
-    explain_schema(&w->schemas, w->db, w->dir);
-    *state = w;
-    return arena_init(&w->arena, 32 << 20, NULL);
-}
-
-static int tear_down(void **state)
-{
-    struct world *w = *state;
-    schema_set_close(&w->schemas);
-    arena_release(&w->arena);
-    sqlite3_close(w->db);
-    test_dir_remove(w->dir);
-    free(w);
-    return 0;
+    return sql_world_set_up(state, sizeof(struct sql_world), script);
 }
 
 static const char *const equal[][2] = {
@@ -150,20 +127,6 @@ static const char *const different[][2] = {
       "SELECT id FROM emp WHERE EXISTS (SELECT 1 FROM task WHERE emp_id = task.id)" },
 };
 
-static const struct form *form_of(struct world *w, struct form_store *store, const char *sql)
-{
-    struct error err = { 0 };
-    struct sql_uses uses;
-    arena_reset(&w->arena, 0);
-    struct sql_query *q = sql_parse(&w->arena, sql, &err);
-    const struct form *form = q && sql_resolve(&w->arena, q, w->schemas.schemas, &uses, &err) == 0
-                                  ? form_of_query(store, q, w->schemas.schemas, &err)
-                                  : NULL;
-    if (!form)
-        fail_msg("%s: %s", sql, err.text);
-    return form;
-}
-
 static int compare_lines(const void *a, const void *b)
 {
     const char *const *x = a, *const *y = b;
@@ -199,10 +162,10 @@ static char *rows_of(sqlite3 *db, const char *sql)
     return all;
 }
 
-static void compare_pair(struct world *w, const char *const pair[2], bool same)
+static void compare_pair(struct sql_world *w, const char *const pair[2], bool same)
 {
     struct form_store store = { 0 };
-    const struct form *a = form_of(w, &store, pair[0]), *b = form_of(w, &store, pair[1]);
+    const struct form *a = sql_world_form(w, &store, pair[0]), *b = sql_world_form(w, &store, pair[1]);
     char *left = rows_of(w->db, pair[0]), *right = rows_of(w->db, pair[1]);
     if ((strcmp(a->text, b->text) == 0) != same)
         fail_msg("%s\n%s\nbecome\n%s\n%s", pair[0], pair[1], a->text, b->text);
@@ -230,16 +193,16 @@ static void nearly_equal_statements_do_not(void **state)
 /* Each statement has the form of itself, and none of the others it is not paired with. */
 static void forms_are_apart(void **state)
 {
-    struct world *w = *state;
+    struct sql_world *w = *state;
     struct form_store store = { 0 };
     const char *texts[2 * ARRAY_LEN(different)];
     int n = 0;
     for (int i = 0; i < ARRAY_LEN(different); i++)
         for (int side = 0; side < 2; side++)
-            texts[n++] = form_of(w, &store, different[i][side])->text;
+            texts[n++] = sql_world_form(w, &store, different[i][side])->text;
     for (int i = 0; i < ARRAY_LEN(different); i++)
         for (int side = 0; side < 2; side++)
-            assert_string_equal(form_of(w, &store, different[i][side])->text, texts[2 * i + side]);
+            assert_string_equal(sql_world_form(w, &store, different[i][side])->text, texts[2 * i + side]);
     for (int i = 0; i < n; i++)
         for (int j = 0; j < i; j++) {
             const char *a = different[i / 2][i % 2], *b = different[j / 2][j % 2];
@@ -252,11 +215,12 @@ static void forms_are_apart(void **state)
 /* The parts that questions are made of. */
 static void terms_say_what_they_are_about(void **state)
 {
-    struct world *w = *state;
+    struct sql_world *w = *state;
     struct form_store store = { 0 };
-    const struct form *form = form_of(w, &store,
-                                      "SELECT count(DISTINCT e.name), city FROM emp e JOIN dept d ON e.dept_id = d.id "
-                                      "WHERE 2020 < hired GROUP BY city ORDER BY avg(salary) DESC LIMIT 3");
+    const struct form *form =
+        sql_world_form(w, &store,
+                       "SELECT count(DISTINCT e.name), city FROM emp e JOIN dept d ON e.dept_id = d.id "
+                       "WHERE 2020 < hired GROUP BY city ORDER BY avg(salary) DESC LIMIT 3");
     const struct form_term *count = &form->lists[FORM_SELECT].items[0], *edge = form->lists[FORM_JOIN].items,
                            *hired = form->lists[FORM_WHERE].items, *order = form->lists[FORM_ORDER].items;
     assert_string_equal(count->function, "count distinct");
@@ -277,7 +241,7 @@ static void terms_say_what_they_are_about(void **state)
 /* A chain of common table expressions, each of which names the last one twice, would take 2^30 readings. */
 static void hostile_statements_are_refused(void **state)
 {
-    struct world *w = *state;
+    struct sql_world *w = *state;
     struct form_store store = { 0 };
     struct error err = { 0 };
     struct sql_uses uses;
@@ -303,5 +267,5 @@ int main(void)
         cmocka_unit_test(terms_say_what_they_are_about),
         cmocka_unit_test(hostile_statements_are_refused),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, sql_world_tear_down);
 }

@@ -1,5 +1,5 @@
 /* Random expressions and statements: whatever SQLite takes is read, and means the same when printed. */
-#include "tests/support/explain.h"
+#include "tests/support/sql_world.h"
 #include "tests/support/support.h"
 
 #include "data/sql_print.h"
@@ -13,32 +13,13 @@ static const char script[] = "CREATE TABLE t (a INT, b INT, c TEXT, d REAL);"
                              "CREATE TABLE v (e INT, g INT);";
 
 struct world {
-    char *dir;
-    sqlite3 *db;
-    struct schema_set schemas;
-    struct arena arena;
+    struct sql_world sql; /* first */
     uint64_t random;
 };
 
 static int set_up(void **state)
 {
-    struct world *w = xcalloc(1, sizeof *w);
-    w->dir = test_dir_new();
-    w->db = explain_open(NULL, script);
-    explain_schema(&w->schemas, w->db, w->dir);
-    *state = w;
-    return arena_init(&w->arena, 32 << 20, NULL);
-}
-
-static int tear_down(void **state)
-{
-    struct world *w = *state;
-    schema_set_close(&w->schemas);
-    arena_release(&w->arena);
-    sqlite3_close(w->db);
-    test_dir_remove(w->dir);
-    free(w);
-    return 0;
+    return sql_world_set_up(state, sizeof(struct world), script);
 }
 
 static int below(struct world *w, int n)
@@ -148,7 +129,7 @@ static void put_all_parens(struct sql_printer *p, const struct sql_expr *e)
 static void same_program(struct world *w, const char *a, const char *b)
 {
     bool good_a, good_b;
-    char *x = explain(w->db, a, &good_a), *y = explain(w->db, b, &good_b);
+    char *x = explain(w->sql.db, a, &good_a), *y = explain(w->sql.db, b, &good_b);
     if (good_a != good_b || strcmp(x, y) != 0)
         fail_msg("%s\n%s\n%s\n%s", a, x, b, y);
     free(x);
@@ -158,7 +139,7 @@ static void same_program(struct world *w, const char *a, const char *b)
 static struct sql_query *parse(struct world *w, const char *text)
 {
     struct error err = { 0 };
-    struct sql_query *q = sql_parse(&w->arena, text, &err);
+    struct sql_query *q = sql_parse(&w->sql.arena, text, &err);
     if (!q)
         fail_msg("%s: %s", text, err.text);
     return q;
@@ -177,17 +158,17 @@ static void operators_bind_as_in_sqlite(void **state)
         flat_expr(w, out, 2);
         fputs(" FROM t", out);
         fclose(out);
-        arena_reset(&w->arena, 0);
+        arena_reset(&w->sql.arena, 0);
         const struct sql_query *q = parse(w, text);
         sql_put(&full, "SELECT ");
         put_all_parens(&full, q->select->cores->results->expr);
         sql_put(&full, " FROM t");
         full.text[full.n] = 0;
-        const char *printed = sql_print(&w->arena, q);
+        const char *printed = sql_print(&w->sql.arena, q);
         same_program(w, text, full.text);
         same_program(w, text, printed);
-        assert_string_equal(sql_print(&w->arena, parse(w, printed)), printed);
-        assert_string_equal(sql_print(&w->arena, parse(w, full.text)), printed);
+        assert_string_equal(sql_print(&w->sql.arena, parse(w, printed)), printed);
+        assert_string_equal(sql_print(&w->sql.arena, parse(w, full.text)), printed);
         free(full.text);
         free(text);
     }
@@ -324,18 +305,18 @@ static void statements_mean_the_same(void **state)
         FILE *out = open_memstream(&text, &size);
         random_select(w, out, 2);
         fclose(out);
-        arena_reset(&w->arena, 0);
-        struct sql_query *q = sql_parse(&w->arena, text, &err);
-        char *program = explain(w->db, text, &good);
-        int rc = q ? sql_resolve(&w->arena, q, w->schemas.schemas, &uses, &err) : -1;
+        arena_reset(&w->sql.arena, 0);
+        struct sql_query *q = sql_parse(&w->sql.arena, text, &err);
+        char *program = explain(w->sql.db, text, &good);
+        int rc = q ? sql_resolve(&w->sql.arena, q, w->sql.schemas.schemas, &uses, &err) : -1;
         if (good && rc)
             fail_msg("SQLite takes %s: %s", text, err.text);
         if (good) {
-            const char *printed = sql_print(&w->arena, q);
+            const char *printed = sql_print(&w->sql.arena, q);
             struct sql_query *second = parse(w, printed);
             same_program(w, text, printed);
-            assert_int_equal(sql_resolve(&w->arena, second, w->schemas.schemas, &again, NULL), 0);
-            assert_string_equal(sql_print(&w->arena, second), printed);
+            assert_int_equal(sql_resolve(&w->sql.arena, second, w->sql.schemas.schemas, &again, NULL), 0);
+            assert_string_equal(sql_print(&w->sql.arena, second), printed);
             assert_int_equal(again.n, uses.n);
             taken++;
         }
@@ -352,5 +333,5 @@ int main(void)
         cmocka_unit_test(operators_bind_as_in_sqlite),
         cmocka_unit_test(statements_mean_the_same),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, sql_world_tear_down);
 }

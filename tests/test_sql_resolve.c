@@ -1,5 +1,5 @@
 /* Which schema elements a statement touches, where, in which clause; and names that lead nowhere. */
-#include "tests/support/explain.h"
+#include "tests/support/sql_world.h"
 #include "tests/support/support.h"
 
 #include "data/sql.h"
@@ -12,32 +12,9 @@ static const char script[] = "CREATE TABLE a (id INTEGER PRIMARY KEY, x INT, y I
                              "CREATE TABLE b (id INT, x INT, z INT);"
                              "CREATE TABLE c (z INT, \"odd name\" TEXT); CREATE TABLE d (w INT);";
 
-struct world {
-    char *dir;
-    sqlite3 *db;
-    struct schema_set schemas;
-    struct arena arena;
-};
-
 static int set_up(void **state)
 {
-    struct world *w = xcalloc(1, sizeof *w);
-    w->dir = test_dir_new();
-    w->db = explain_open(NULL, script);
-    explain_schema(&w->schemas, w->db, w->dir);
-    *state = w;
-    return arena_init(&w->arena, 32 << 20, NULL);
-}
-
-static int tear_down(void **state)
-{
-    struct world *w = *state;
-    schema_set_close(&w->schemas);
-    arena_release(&w->arena);
-    sqlite3_close(w->db);
-    test_dir_remove(w->dir);
-    free(w);
-    return 0;
+    return sql_world_set_up(state, sizeof(struct sql_world), script);
 }
 
 /* Every use as clause, depth and element, in order of the text: "s0 a.x" is a.x in SELECT of the outermost query, "f1
@@ -115,7 +92,7 @@ static char *list_uses(const struct schema *s, const struct sql_uses *u)
 
 static void uses_by_clause(void **state)
 {
-    struct world *w = *state;
+    struct sql_world *w = *state;
     for (int i = 0; i < ARRAY_LEN(uses); i++) {
         struct error err = { 0 };
         struct sql_uses u;
@@ -136,7 +113,7 @@ static void uses_by_clause(void **state)
 
 static void spans_point_at_the_text(void **state)
 {
-    struct world *w = *state;
+    struct sql_world *w = *state;
     const char *text = "SELECT  a . \"x\" , t.* FROM a JOIN (SELECT b.z FROM b) AS t ON a.id=t.z ORDER BY 1";
     static const char *const at[] = { "a . \"x\"", "t.*", "a", "b.z", "b", "a.id", "t.z", "1" };
     struct sql_uses u;
@@ -195,7 +172,7 @@ static const char *const refused[][3] = {
 
 static void unknown_names_are_explained(void **state)
 {
-    struct world *w = *state;
+    struct sql_world *w = *state;
     for (int i = 0; i < ARRAY_LEN(refused); i++) {
         struct error err = { 0 };
         struct sql_uses u;
@@ -217,7 +194,7 @@ static void unknown_names_are_explained(void **state)
 /* Spider has two of these; SQLite's grammar reads them, SQLite then refuses to run them. */
 static void tails_inside_set_operations(void **state)
 {
-    struct world *w = *state;
+    struct sql_world *w = *state;
     const char *text = "SELECT x FROM a ORDER BY y LIMIT 3 INTERSECT SELECT z FROM b ORDER BY z";
     struct sql_uses u;
 
@@ -238,5 +215,5 @@ int main(void)
         cmocka_unit_test(unknown_names_are_explained),
         cmocka_unit_test(tails_inside_set_operations),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, sql_world_tear_down);
 }

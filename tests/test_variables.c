@@ -1,5 +1,5 @@
 /* From candidate statements to what there is to ask about. */
-#include "tests/support/explain.h"
+#include "tests/support/sql_world.h"
 #include "tests/support/support.h"
 
 #include "data/slot_align.h"
@@ -18,9 +18,7 @@ static const char script[] = "CREATE TABLE singer (id INT, name TEXT, age INT, c
 enum { CANDIDATES = 8 };
 
 struct world {
-    char *dir;
-    struct schema_set schemas;
-    struct arena arena;
+    struct sql_world sql; /* first */
     struct form_store store;
     const struct form *forms[CANDIDATES];
     double p[CANDIDATES];
@@ -30,36 +28,13 @@ struct world {
 
 static int set_up(void **state)
 {
-    struct world *w = xcalloc(1, sizeof *w);
-    w->dir = test_dir_new();
-    sqlite3 *db = explain_open(NULL, script);
-    explain_schema(&w->schemas, db, w->dir);
-    sqlite3_close(db);
-    *state = w;
-    return arena_init(&w->arena, 32 << 20, NULL);
-}
-
-static int tear_down(void **state)
-{
-    struct world *w = *state;
-    schema_set_close(&w->schemas);
-    arena_release(&w->arena);
-    test_dir_remove(w->dir);
-    free(w);
-    return 0;
+    return sql_world_set_up(state, sizeof(struct world), script);
 }
 
 static void read_forms(struct world *w, const char *const *sql, int n)
 {
-    for (int i = 0; i < n; i++) {
-        struct error err = { 0 };
-        struct sql_uses uses;
-        arena_reset(&w->arena, 0);
-        struct sql_query *q = sql_parse(&w->arena, sql[i], &err);
-        if (!q || sql_resolve(&w->arena, q, w->schemas.schemas, &uses, &err))
-            fail_msg("%s: %s", sql[i], err.text);
-        w->forms[i] = form_of_query(&w->store, q, w->schemas.schemas, &err);
-    }
+    for (int i = 0; i < n; i++)
+        w->forms[i] = sql_world_form(&w->sql, &w->store, sql[i]);
 }
 
 /* p may be NULL: all alike. */
@@ -71,7 +46,7 @@ static void build(struct world *w, const char *const *sql, const double *p)
     for (int i = 0; i < n; i++)
         w->p[i] = p ? p[i] : 1.0 / n;
     read_forms(w, sql, n);
-    slots_extract(&w->slots, w->forms, n, w->schemas.schemas);
+    slots_extract(&w->slots, w->forms, n, w->sql.schemas.schemas);
     variables_build(&w->variables, &w->slots, &(struct belief){ w->p, n, 0 }, 0);
 }
 
@@ -242,7 +217,7 @@ static void terms_find_their_place(void **state)
     struct alignment a;
     read_forms(w, sql, 2);
     const struct form_list *lists[] = { &w->forms[0]->lists[FORM_SELECT], &w->forms[1]->lists[FORM_SELECT] };
-    align_terms(&a, lists, 2, w->schemas.schemas);
+    align_terms(&a, lists, 2, w->sql.schemas.schemas);
     static const char *const want[][2] = {
         { "singer.name", "singer.name" },
         { "max(singer.age)", "min(singer.age)" },
@@ -268,5 +243,5 @@ int main(void)
         cmocka_unit_test(assignments_are_the_cheapest),
         cmocka_unit_test(terms_find_their_place),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, sql_world_tear_down);
 }
