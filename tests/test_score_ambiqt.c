@@ -233,6 +233,40 @@ static void evidence_has_a_line_a_row(void **state)
     json_reader_close(r);
 }
 
+/* The published evaluator reads text as Python does: a query that gives other bytes fails, and everything that runs
+ * meets a gold query that fails. */
+static void text_that_is_no_utf8_fails_as_published(void **state)
+{
+    static const char *const modes[] = { "", "--published" };
+    const char *dir = *state, *rows_file = test_file(dir, "rows.jsonl", NULL);
+    struct error err = { 0 };
+    char more[1024];
+    sqlite3 *db;
+
+    small_benchmark(state);
+    test_file(dir, "pred.json",
+              "[" SPLIT("select name from boat", "\"select name from boat\"") "," SPLIT("select name from boat",
+                                                                                        "\"select id from boat\"") "]");
+    assert_int_equal(sqlite3_open(test_file(dir, "harbour.sqlite", NULL), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "update boat set name = cast(x'4afc' as text) where id = 3", NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(db);
+    for (int published = 0; published < 2; published++) {
+        snprintf(more, sizeof more, "--db %s --per-example %s %s", dir, rows_file, modes[published]);
+        json_t *o = score(dir, more, published ? 7 : 0), *line;
+        check_counts(o, "J", "em", 1, 0);
+        struct json_reader *r = json_reader_open(rows_file, &err);
+        for (int i = 0; i < 2; i++) {
+            assert_int_equal(json_reader_next(r, &line, &err), 1);
+            assert_int_equal(json_is_true(json_object_get(line, "exm_orig")), i == published);
+            assert_int_equal(json_is_true(json_object_get(line, "direct_orig")), i == published);
+            json_decref(line);
+        }
+        json_reader_close(r);
+        json_decref(o);
+    }
+}
+
 /* One published file: records, then exact set match (either, both), then execution match without wta_1. */
 struct published {
     const char *method, *folder, *gold, *kind;
@@ -390,6 +424,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(columns_go_by_their_keys, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_small_benchmark, set_up, tear_down),
         cmocka_unit_test_setup_teardown(evidence_has_a_line_a_row, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(text_that_is_no_utf8_fails_as_published, set_up, tear_down),
         cmocka_unit_test_setup_teardown(published_counts_are_exact, set_up, tear_down),
         cmocka_unit_test_setup_teardown(golds_reach_the_ceilings, set_up, tear_down),
     };
