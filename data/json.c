@@ -216,6 +216,9 @@ static int reader_start(struct json_reader *r, struct error *err)
         return error_set(err, EXIT_CODE_DATA, "%s: cannot read: %s", shown(r->path), strerror(errno));
     if (c == EOF)
         return 0;
+    if (c == 0x1f) /* which begins no JSON */
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: is compressed as by gzip, wanted plain JSON, or xz in a file called .xz", shown(r->path));
     ungetc(c, r->f);
     if (c != '[')
         return 0;

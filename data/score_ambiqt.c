@@ -137,24 +137,41 @@ static int n_measures(const struct run *r)
     return r->runner ? AMBIQT_MEASURES : 1;
 }
 
+static json_t *bounds(struct interval i)
+{
+    return json_pack("[f, f]", i.low, i.high);
+}
+
+/* Of one kind: rows and, by measure, counts; and the intervals of their shares. */
+static json_t *kind_json(struct run *r, enum sia_kind k, json_t *intervals)
+{
+    json_t *kind = json_object();
+
+    json_object_set_new(kind, "rows", json_integer(count(r, k, AMBIQT_EM, false).rows));
+    for (int m = 0; m < n_measures(r); m++) {
+        struct tally t = count(r, k, (enum ambiqt_measure)m, true);
+        const char *name = ambiqt_measure_name((enum ambiqt_measure)m);
+        json_object_set_new(kind, name, json_pack("{s:i, s:i}", "either", t.either, "both", t.both));
+        json_object_set_new(
+            intervals, name,
+            json_pack("{s:o, s:o}", "either", bounds(t.share[0].interval), "both", bounds(t.share[1].interval)));
+    }
+    return kind;
+}
+
 static int print_json(struct run *r, struct error *err)
 {
-    json_t *o = json_object(), *kinds = json_object();
+    json_t *o = json_object(), *kinds = json_object(), *intervals = json_object();
 
-    for (int k = 0; k < SIA_KINDS; k++) {
-        json_t *kind = json_object();
-        int rows = count(r, (enum sia_kind)k, AMBIQT_EM, false).rows;
-        json_object_set_new(kind, "rows", json_integer(rows));
-        for (int m = 0; m < n_measures(r); m++) {
-            struct tally t = count(r, (enum sia_kind)k, (enum ambiqt_measure)m, false);
-            json_object_set_new(kind, ambiqt_measure_name((enum ambiqt_measure)m),
-                                json_pack("{s:i, s:i}", "either", t.either, "both", t.both));
-        }
-        if (rows)
-            json_object_set(kinds, sia_kind_letter((enum sia_kind)k), kind);
-        json_decref(kind);
+    for (enum sia_kind k = 0; k < SIA_KINDS; k++) {
+        if (!count(r, k, AMBIQT_EM, false).rows)
+            continue;
+        json_t *of_kind = json_object();
+        json_object_set_new(kinds, sia_kind_letter(k), kind_json(r, k, of_kind));
+        json_object_set_new(intervals, sia_kind_letter(k), of_kind);
     }
     json_object_set_new(o, "kind", kinds);
+    json_object_set_new(o, "interval", intervals);
     if (json_array_size(r->cases.skipped))
         json_object_set(o, "skipped", r->cases.skipped);
     int rc = score_print_json(o, err);

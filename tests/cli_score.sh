@@ -59,7 +59,7 @@ gold() { sed -i -E "$1" gold.jsonl; }
 
 good
 score --json || complain "the good files fail"
-grep -q '"J":{"rows":1,"em":{"either":1,"both":0}}' shown || complain "the good files score $(cat shown)"
+grep -q '{"kind":{"J":{"rows":1,"em":{"either":1,"both":0}}},"interval":{"J":{"em":{"either":\[1.0,1.0\],"both":\[0.0,0.0\]}}}}' shown || complain "the good files score $(cat shown)"
 
 # --- files
 rm pred.json && expect 3 "pred.json: No such file"
@@ -70,6 +70,7 @@ rm pred.json && mkdir pred.json && expect 3 "pred.json: Is a directory"
 echo '[]' >gold.jsonl && expect 3 "gold.jsonl: holds no records"
 pred 's/.$//' && expect 3 "pred.json: line [0-9]+"
 head -c 5000 /dev/urandom >pred.json && expect 3 "pred.json: "
+printf '\x1f\x8b\x08\0' >pred.json && expect 3 "pred.json: is compressed as by gzip"
 echo 'select name from boat' >pred.json && expect 3 "pred.json: line 1"
 printf '%100000s' '' | tr ' ' '[' >pred.json && expect 3 "pred.json: .*depth"
 echo '[3]' >pred.json && expect 3 "pred.json: record 1: is an integer, wanted an object"
