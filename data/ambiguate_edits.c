@@ -143,7 +143,8 @@ static bool find_names(struct editing *e, struct synonym_pair *pair, int c)
         const char *const *two = modifiers[first + (int)((start + (uint64_t)i) % (uint64_t)n)];
         bool good = true;
         for (int k = 0; k < 2; k++) {
-            pair->names[k] = strings_printf(&e->out->text, "%s_%s", two[k], column->name);
+            pair->names[k] =
+                strings_printf(&e->out->text, "%s%c%s", two[k], strchr(column->name, ' ') ? ' ' : '_', column->name);
             good = good && !strcasestr(e->q->question, two[k]) &&
                    schema_column_find(e->q->schema, column->table, pair->names[k]) < 0;
         }

@@ -138,6 +138,7 @@ enum { MAX_BYTES = 256 << 20 }; /* of results that are kept */
 struct ambiqt_runner {
     const char *dir;
     struct exec_limits limits;
+    pthread_rwlock_t *memory;
     char *db_id;
     struct exec_db *db;
     struct strings sql;
@@ -146,10 +147,11 @@ struct ambiqt_runner {
     int64_t bytes;
 };
 
-struct ambiqt_runner *ambiqt_runner_new(const char *dir, bool python_text)
+struct ambiqt_runner *ambiqt_runner_new(const char *dir, bool python_text, pthread_rwlock_t *memory)
 {
     struct ambiqt_runner *r = xcalloc(1, sizeof *r);
     r->dir = dir;
+    r->memory = memory;
     r->limits = exec_limits_default;
     r->limits.python_text = python_text;
     return r;
@@ -184,8 +186,10 @@ int ambiqt_runner_use(struct ambiqt_runner *r, const char *db_id, struct error *
         return 0;
     leave(r);
     char *path = score_db_path(r->dir, db_id, err);
+    pthread_rwlock_rdlock(r->memory);
     if (path && (r->db = exec_open(path, &r->limits, err)))
         r->db_id = xstrdup(db_id);
+    pthread_rwlock_unlock(r->memory);
     free(path);
     return r->db ? 0 : -1;
 }
@@ -197,7 +201,7 @@ const struct exec_result *ambiqt_run(struct ambiqt_runner *r, const char *sql)
         return r->results[known];
     GROW(r->results, r->sql.n, r->cap);
     struct exec_result *result = xmalloc(sizeof *result);
-    *result = exec_run(r->db, sql);
+    *result = exec_run_among(r->db, sql, r->memory);
     r->bytes += result->bytes;
     return r->results[strings_add(&r->sql, sql)] = result;
 }

@@ -99,19 +99,10 @@ static struct exec_result run_query(struct exec_batch *b, struct worker *w, cons
 
     pthread_rwlock_rdlock(&b->memory);
     connect(w, q->path, &b->limits, &err);
-    struct exec_result r = { .status = EXEC_FAILED };
+    pthread_rwlock_unlock(&b->memory);
     if (w->db)
-        r = exec_run(w->db, q->sql);
-    else
-        r.message = xstrdup(err.text);
-    pthread_rwlock_unlock(&b->memory);
-    if (!r.crowded)
-        return r;
-    exec_result_release(&r);
-    pthread_rwlock_wrlock(&b->memory);
-    r = exec_run(w->db, q->sql);
-    pthread_rwlock_unlock(&b->memory);
-    return r;
+        return exec_run_among(w->db, q->sql, &b->memory);
+    return (struct exec_result){ .status = EXEC_FAILED, .message = xstrdup(err.text) };
 }
 
 static void run_job(struct exec_batch *b, struct entry *e, const struct exec_query *q)

@@ -9,7 +9,7 @@ struct run {
     const struct score_request *request;
     struct ambiqt_cases cases;
     struct schema_set schemas;
-    struct ambiqt_runner *runner;
+    pthread_rwlock_t memory;    /* SQLite's, which all threads share */
     struct ambiqt_found *found; /* [cases.n] */
     bool *scored;               /* false: the record was skipped */
     struct strings databases;
@@ -29,8 +29,6 @@ static int open_all(struct run *r, struct error *err)
         return error_set(err, EXIT_CODE_USAGE, "--rule ambiqt wants --tables tables.json");
     if (ambiqt_cases_read(&r->cases, q->gold, q->pred, q->k, err) || schema_set_open(&r->schemas, q->tables, err))
         return -1;
-    if (q->db)
-        r->runner = ambiqt_runner_new(q->db, q->published);
     r->found = xcalloc((size_t)r->cases.n + 1, sizeof *r->found);
     r->scored = xcalloc((size_t)r->cases.n + 1, sizeof *r->scored);
     return q->per_example ? out_file_open(&r->evidence, q->per_example, err) : 0;
@@ -39,7 +37,6 @@ static int open_all(struct run *r, struct error *err)
 static void close_all(struct run *r)
 {
     out_file_abort(&r->evidence);
-    ambiqt_runner_free(r->runner);
     strings_release(&r->databases);
     free(r->found);
     free(r->scored);
@@ -48,28 +45,57 @@ static void close_all(struct run *r)
     ambiqt_cases_release(&r->cases);
 }
 
-/* A schema or a database that is not there is the record's fault. */
-static void score_case(struct run *r, int i)
+/* A schema or a database that is not there is the record's fault.  What is odd goes to the skipped records of c. */
+static void score_case(struct run *r, struct ambiqt_runner *runner, struct ambiqt_cases *c, int i)
 {
-    const struct ambiqt_case *of = &r->cases.items[i];
+    const struct ambiqt_case *of = &c->items[i];
     const char *db_id = record_of(r, i)->db_id;
     const struct schema *schema = schema_find(&r->schemas, db_id);
     struct error err = { 0 };
 
     if (!schema) {
-        ambiqt_cases_skip(&r->cases, of->row, "db_id: no schema \"%s\" in %s", db_id, r->request->tables);
+        ambiqt_cases_skip(c, of->row, "db_id: no schema \"%s\" in %s", db_id, r->request->tables);
         return;
     }
-    if (r->runner && ambiqt_runner_use(r->runner, db_id, &err)) {
-        ambiqt_cases_skip(&r->cases, of->row, "%s", err.text);
+    if (runner && ambiqt_runner_use(runner, db_id, &err)) {
+        ambiqt_cases_skip(c, of->row, "%s", err.text);
         return;
     }
     struct spider_schema s;
     spider_schema_init(&s, schema);
-    const struct ambiqt_judge judge = { &s, r->runner, r->request->published };
-    r->found[i] = ambiqt_score(&judge, &r->cases, of);
+    const struct ambiqt_judge judge = { &s, runner, r->request->published };
+    r->found[i] = ambiqt_score(&judge, c, of);
     r->scored[i] = true;
     spider_schema_release(&s);
+}
+
+/* Cases of one database that follow each other, for one thread. */
+struct part {
+    int first, n;
+    json_t *skipped;
+};
+
+/* The caller frees. */
+static struct part *cut(const struct run *r, int *n)
+{
+    struct part *parts = xcalloc((size_t)r->cases.n + 1, sizeof *parts);
+
+    *n = 0;
+    for (int i = 0; i < r->cases.n; i++) {
+        if (i == 0 || strcmp(record_of(r, i)->db_id, record_of(r, i - 1)->db_id) != 0)
+            parts[(*n)++] = (struct part){ .first = i, .skipped = json_array() };
+        parts[*n - 1].n++;
+    }
+    return parts;
+}
+
+static void score_part(struct run *r, struct ambiqt_runner *runner, const struct part *part)
+{
+    struct ambiqt_cases c = r->cases;
+
+    c.skipped = part->skipped;
+    for (int i = part->first; i < part->first + part->n; i++)
+        score_case(r, runner, &c, i);
 }
 
 static int write_evidence(struct run *r, int i, struct error *err)
@@ -83,8 +109,8 @@ static int write_evidence(struct run *r, int i, struct error *err)
         for (int k = 0; k < 2; k++) {
             char name[32];
             snprintf(name, sizeof name, "%s_%s", ambiqt_measure_name((enum ambiqt_measure)m), readings[k]);
-            json_object_set_new(o, name,
-                                m == AMBIQT_EM || r->runner ? json_boolean(r->found[i].reading[m][k]) : json_null());
+            json_object_set_new(
+                o, name, m == AMBIQT_EM || r->request->db ? json_boolean(r->found[i].reading[m][k]) : json_null());
         }
     int rc = json_write_line(&r->evidence, o, err);
     json_decref(o);
@@ -93,11 +119,26 @@ static int write_evidence(struct run *r, int i, struct error *err)
 
 static int score_all(struct run *r, struct error *err)
 {
-    for (int i = 0; i < r->cases.n; i++) {
-        score_case(r, i);
-        if (r->scored[i] && r->evidence.f && write_evidence(r, i, err))
-            return -1;
+    const struct score_request *q = r->request;
+    int n;
+    struct part *parts = cut(r, &n);
+
+#pragma omp parallel
+    {
+        struct ambiqt_runner *runner = q->db ? ambiqt_runner_new(q->db, q->published, &r->memory) : NULL;
+#pragma omp for schedule(dynamic, 1)
+        for (int p = 0; p < n; p++)
+            score_part(r, runner, &parts[p]);
+        ambiqt_runner_free(runner);
     }
+    for (int p = 0; p < n; p++) {
+        json_array_extend(r->cases.skipped, parts[p].skipped);
+        json_decref(parts[p].skipped);
+    }
+    free(parts);
+    for (int i = 0; i < r->cases.n && r->evidence.f; i++)
+        if (r->scored[i] && write_evidence(r, i, err))
+            return -1;
     return r->evidence.f ? out_file_commit(&r->evidence, err) : 0;
 }
 
@@ -134,7 +175,7 @@ static struct tally count(struct run *r, enum sia_kind kind, enum ambiqt_measure
 
 static int n_measures(const struct run *r)
 {
-    return r->runner ? AMBIQT_MEASURES : 1;
+    return r->request->db ? AMBIQT_MEASURES : 1;
 }
 
 static json_t *bounds(struct interval i)
@@ -205,7 +246,7 @@ static void print_table(struct run *r)
 
 enum exit_code score_ambiqt(const struct score_request *q, struct error *err)
 {
-    struct run r = { .request = q };
+    struct run r = { .request = q, .memory = PTHREAD_RWLOCK_INITIALIZER };
 
     int rc = open_all(&r, err);
     if (rc == 0)

@@ -201,6 +201,20 @@ struct exec_result exec_run(struct exec_db *db, const char *sql)
     return exec_run_bytes(db, sql, strlen(sql));
 }
 
+struct exec_result exec_run_among(struct exec_db *db, const char *sql, pthread_rwlock_t *memory)
+{
+    pthread_rwlock_rdlock(memory);
+    struct exec_result r = exec_run(db, sql);
+    pthread_rwlock_unlock(memory);
+    if (!r.crowded)
+        return r;
+    exec_result_release(&r);
+    pthread_rwlock_wrlock(memory);
+    r = exec_run(db, sql);
+    pthread_rwlock_unlock(memory);
+    return r;
+}
+
 void exec_result_release(struct exec_result *r)
 {
     struct chunk *c = r->block;

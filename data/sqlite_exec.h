@@ -13,6 +13,7 @@
 
 #include "kernels/base.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -70,6 +71,8 @@ void exec_close(struct exec_db *db);
 struct exec_result exec_run(struct exec_db *db, const char *sql);
 /* The same of n bytes, which a NUL follows; one among them is refused. */
 struct exec_result exec_run_bytes(struct exec_db *db, const char *sql, size_t n);
+/* exec_run where other threads run queries too, all with the same lock: what lacks memory runs once more, alone. */
+struct exec_result exec_run_among(struct exec_db *db, const char *sql, pthread_rwlock_t *memory);
 void exec_result_release(struct exec_result *r);
 
 #endif
