@@ -216,7 +216,7 @@ static const struct wording {
     [FACE_AGGREGATE] = { option_aggregate, NULL, "What should be worked out?", NULL },
     [FACE_DISTINCT] = { option_distinct, NULL, "Should rows that are the same be shown once?", NULL },
     [FACE_GROUP] = { option_group, NULL, "What should there be one row for?", NULL },
-    [FACE_JOIN] = { option_join, ask_join, NULL, "they do not have to belong together" },
+    [FACE_JOIN] = { option_join, ask_join, NULL, NULL },
     [FACE_SORT] = { option_sort, NULL, "What should the result be sorted by?", "no particular order" },
     [FACE_DIRECTION] = { option_direction, ask_direction, NULL, "no particular order" },
     [FACE_LIMIT] = { option_limit, NULL, "How many rows are wanted?", NULL },
@@ -224,6 +224,32 @@ static const struct wording {
     [FACE_SEQUENCE] = { option_output, NULL, "In which order should the columns stand?", NULL },
     [FACE_QUERY] = { option_query, NULL, "Which of these is meant?", NULL },
 };
+
+static bool reads_table(const struct writing *w, int statement, const char *pair, int which)
+{
+    const struct form *form = w->slot->forms[statement];
+    const struct form_list *from = form ? &form->lists[FORM_FROM] : NULL;
+    const char *name = phrase_table(w->p, pair, which);
+
+    for (int i = 0; from && i < from->n; i++)
+        if (from->items[i].table >= 0 && strcmp(w->p->schema->tables[from->items[i].table].text, name) == 0)
+            return true;
+    return false;
+}
+
+/* Statements without the join all read the same one of the two, or it is not said which. */
+static const char *absent_join(const struct writing *w)
+{
+    const struct form_term *t = any_term(w);
+    bool reads[2] = { false, false };
+
+    for (int i = 0; t && strchr(t->head, ',') && i < w->a->now->n; i++)
+        for (int which = 0; which < 2; which++)
+            if (w->a->now->p[i] > 0 && !w->slot->values[i] && reads_table(w, i, t->head, which))
+                reads[which] = true;
+    return reads[0] != reads[1] ? strings_printf(w->p->pool, "%s alone", phrase_table(w->p, t->head, reads[1]))
+                                : "they do not have to belong together";
+}
 
 static const char *slot_option(struct writing *w, const struct slot *slot, int statement)
 {
@@ -236,6 +262,8 @@ static const char *slot_option(struct writing *w, const struct slot *slot, int s
         return t->option(w, statement);
     if (t->absent)
         return t->absent;
+    if (slot->face == FACE_JOIN)
+        return absent_join(w);
     return w->variable->clause == SQL_SELECT  ? "nothing more"
            : w->variable->clause == SQL_WHERE ? "no such condition"
                                               : "none of that";

@@ -7,7 +7,7 @@
 enum { ARENA_BYTES = 64 << 20 };
 
 static const char *const record_fields[] = { "id",        "db_id",        "question", "candidates", "reserve",
-                                             "ambiguous", "alternatives", "kind",     "spans" };
+                                             "ambiguous", "alternatives", "kind",     "spans",      "schema" };
 
 int session_desk_open(struct session_desk *d, const struct clarify_request *q, struct error *err)
 {
@@ -87,7 +87,7 @@ static int read_record(struct session *s, struct session_desk *d, const char *wh
     const json_t *record = json_get_object(s->value, "record", where, err);
     const char *db_id = record ? json_get_string(record, "db_id", where, err) : NULL;
     const char *question = db_id ? json_get_string(record, "question", where, err) : NULL;
-    const struct schema *schema = question ? schema_shelf_find(&d->schemas, db_id, where, err) : NULL;
+    const struct schema *schema = question ? schema_shelf_of(&d->schemas, record, where, err) : NULL;
     struct clarify_settings settings;
 
     if (!schema || read_rules(&settings, s->value, where, err) ||

@@ -112,6 +112,15 @@ static const struct row {
         "SELECT name FROM singer LEFT JOIN song ON singer_id = singer.id" },
       "How should singer and song be put together? | only what belongs together: id of singer is singer id of song | "
       "also what has no song" },
+    { FACE_JOIN,
+      { "SELECT name FROM singer JOIN song ON singer_id = singer.id", "SELECT name FROM singer",
+        "SELECT name FROM singer JOIN song ON singer_id = singer.age" },
+      "How should singer and song be put together? | only what belongs together: id of singer is singer id of song | "
+      "singer alone | only what belongs together: age of singer is singer id of song" },
+    { FACE_JOIN,
+      { "SELECT name FROM singer JOIN song", "SELECT name FROM singer JOIN song ON singer_id = singer.age" },
+      "How should singer and song be put together? | they do not have to belong together | only what belongs together: "
+      "age of singer is singer id of song" },
     { FACE_SORT,
       { "SELECT name FROM singer ORDER BY age", "SELECT name FROM singer ORDER BY id", "SELECT name FROM singer" },
       "What should the result be sorted by? | age of singer, the smallest first | id of singer, the smallest first | "
