@@ -26,8 +26,8 @@ static json_t *strings_json(const char *const *strings, int n)
     return list;
 }
 
-/* "data/scope/Banking/customers/customers.sqlite" is AMBROSIA's database Banking__customers; any other path its own
- * name.  The caller frees. */
+/* "data/scope/Job Postings/roles/roles.sqlite" is AMBROSIA's database Job_Postings__roles; any other path its own name.
+ * The caller frees. */
 static char *database_name(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
@@ -44,6 +44,9 @@ static char *database_name(const char *path)
     int size = nested ? asprintf(&id, "%.*s__%.*s", (int)(folder - 1 - domain), domain, n, name)
                       : asprintf(&id, "%.*s", n, name);
     CHECK(size >= 0, "cannot format the name of %s", path);
+    for (char *p = id; nested && *p; p++)
+        if (*p == ' ')
+            *p = '_';
     return id;
 }
 

@@ -26,11 +26,13 @@ void report_text(struct report *r, const char *text);
 void report_table(struct report *r, const char *title, const char *const *columns, int n_columns,
                   const char *const *cells, int n_rows);
 
-/* One line of a chart; points that are not finite (or beyond 1e100) leave a gap. */
+/* One line of a chart; points that are not finite (or beyond 1e100) leave a gap.  low and high, NULL or [n], are
+ * whiskers. */
 struct curve {
     const char *name;
     const double *x, *y;
     int n;
+    const double *low, *high;
 };
 void report_curves(struct report *r, const char *title, const char *x_label, const struct curve *curves, int n);
 /* Bars from 0 to the largest value (at least 1 when all are at most 1); low and high, NULL or [n], are whiskers. */

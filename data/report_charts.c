@@ -78,12 +78,33 @@ static void draw_axes(FILE *f, struct range x, struct range y, const char *x_lab
     fputs("</text>\n", f);
 }
 
+/* A curve's colour; beyond the palette lines are dashed. */
+static const char *colour_of(int i)
+{
+    return palette[i % ARRAY_LEN(palette)];
+}
+
+static const char *dash_of(int i)
+{
+    return i < ARRAY_LEN(palette) ? "" : " stroke-dasharray=\"6 3\"";
+}
+
+static void draw_whiskers(FILE *f, const struct curve *c, struct range x, struct range y, const char *colour)
+{
+    for (int i = 0; i < c->n && c->low && c->high; i++)
+        if (drawable(c->x[i]) && drawable(c->low[i]) && drawable(c->high[i]))
+            fprintf(f,
+                    "<path stroke=\"%s\" stroke-width=\"1\" opacity=\"0.5\" d=\"M%.1f %.1fV%.1f\">"
+                    "<title>%.4g to %.4g</title></path>\n",
+                    colour, place_x(x, c->x[i]), place_y(y, c->low[i]), place_y(y, c->high[i]), c->low[i], c->high[i]);
+}
+
 /* Neighbouring points are averaged when there are more than a screen can show. */
-static void draw_curve(FILE *f, const struct curve *c, struct range x, struct range y, const char *colour)
+static void draw_curve(FILE *f, const struct curve *c, struct range x, struct range y, int number)
 {
     int group = (c->n + POINTS - 1) / POINTS;
     bool pen_down = false;
-    fprintf(f, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.6\" d=\"", colour);
+    fprintf(f, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.6\"%s d=\"", colour_of(number), dash_of(number));
     for (int i = 0; i < c->n; i += group) {
         double sx = 0, sy = 0;
         int n = i + group <= c->n ? group : c->n - i;
@@ -99,14 +120,15 @@ static void draw_curve(FILE *f, const struct curve *c, struct range x, struct ra
     fputs("\"><title>", f);
     html_text(f, c->name);
     fputs("</title></path>\n", f);
+    draw_whiskers(f, c, x, y, colour_of(number));
 }
 
 static void draw_legend(FILE *f, const struct curve *curves, int n)
 {
     for (int i = 0; i < n; i++) {
         int y = TOP + 12 + 17 * i;
-        fprintf(f, "<rect x=\"%d\" y=\"%d\" width=\"12\" height=\"4\" fill=\"%s\"/>", WIDTH - RIGHT - 14, y,
-                palette[i % ARRAY_LEN(palette)]);
+        fprintf(f, "<path stroke=\"%s\" stroke-width=\"4\"%s d=\"M%d %dh14\"/>", colour_of(i), dash_of(i),
+                WIDTH - RIGHT - 14, y + 2);
         fprintf(f, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">", WIDTH - RIGHT - 20, y + 6);
         html_text(f, curves[i].name);
         fputs("</text>\n", f);
@@ -122,13 +144,17 @@ void report_curves(struct report *r, const char *title, const char *x_label, con
             if (drawable(curves[i].x[k]) && drawable(curves[i].y[k])) {
                 extend(&x, curves[i].x[k]);
                 extend(&y, curves[i].y[k]);
+                if (curves[i].low && curves[i].high && drawable(curves[i].low[k]) && drawable(curves[i].high[k])) {
+                    extend(&y, curves[i].low[k]);
+                    extend(&y, curves[i].high[k]);
+                }
             }
     x = settle(x);
     y = settle(y);
     figure_start(f, title, WIDTH, HEIGHT);
     draw_axes(f, x, y, x_label);
     for (int i = 0; i < n; i++)
-        draw_curve(f, &curves[i], x, y, palette[i % ARRAY_LEN(palette)]);
+        draw_curve(f, &curves[i], x, y, i);
     draw_legend(f, curves, n);
     figure_end(f);
 }

@@ -1,6 +1,7 @@
 #include "data/schema_shelf.h"
 
 #include "data/json.h"
+#include "data/witness.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,8 @@ int schema_shelf_open(struct schema_shelf *s, const char *tables, const char *di
     struct stat st;
 
     *s = (struct schema_shelf){ .dir = dir };
+    db_cache_init(&s->databases);
+    s->databases.limits = witness_limits;
     if (!dir)
         return tables ? schema_set_open(&s->tables, tables, err) : 0;
     if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
@@ -26,7 +29,7 @@ static bool is_plain(const char *db_id)
     return db_id[0] && db_id[0] != '.' && !strchr(db_id, '/') && strlen(db_id) < 200;
 }
 
-bool schema_shelf_path(char *path, int size, const struct schema_shelf *s, const char *db_id)
+static bool find_file(char *path, int size, const struct schema_shelf *s, const char *db_id)
 {
     for (int layout = 0; is_plain(db_id) && layout < 2; layout++) {
         int n = layout == 0 ? snprintf(path, (size_t)size, "%s/%s.sqlite", s->dir, db_id)
@@ -42,7 +45,7 @@ static int open_file(struct schema_shelf *s, struct schema_set *set, const char 
 {
     char path[4096];
 
-    if (schema_shelf_path(path, sizeof path, s, db_id))
+    if (find_file(path, sizeof path, s, db_id))
         return schema_set_open_sqlite(set, path, err);
     return error_set(err, EXIT_CODE_DATA, "%s: db_id: no database \"%s\" in %s", where, db_id, s->dir);
 }
@@ -78,10 +81,21 @@ struct column_samples *schema_shelf_samples(struct schema_shelf *s, const char *
 
     if (k < 0)
         return NULL;
-    if (!s->samples[k].db && (!schema_shelf_path(path, sizeof path, s, db_id) ||
+    if (!s->samples[k].db && (!find_file(path, sizeof path, s, db_id) ||
                               column_samples_open(&s->samples[k], s->sets[k].schemas, path, NULL)))
         return NULL;
     return &s->samples[k];
+}
+
+int schema_shelf_connect(struct exec_db **db, struct schema_shelf *s, const char *db_id, struct error *err)
+{
+    char path[4096];
+
+    *db = NULL;
+    if (!s->dir || !find_file(path, sizeof path, s, db_id))
+        return 0;
+    *db = db_cache_file(&s->databases, path, err);
+    return *db ? 0 : -1;
 }
 
 const struct schema *schema_shelf_of(struct schema_shelf *s, const json_t *record, const char *where, struct error *err)
@@ -112,5 +126,6 @@ void schema_shelf_close(struct schema_shelf *s)
     strings_release(&s->ids);
     schema_set_close(&s->own);
     schema_set_close(&s->tables);
+    db_cache_release(&s->databases);
     *s = (struct schema_shelf){ 0 };
 }

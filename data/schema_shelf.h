@@ -6,6 +6,7 @@
 #define DATA_SCHEMA_SHELF_H
 
 #include "data/column_values.h"
+#include "data/db_cache.h"
 #include "data/schema.h"
 #include "data/strings.h"
 
@@ -16,6 +17,7 @@ struct schema_shelf {
     struct strings ids;             /* their numbers are those of the sets */
     struct column_samples *samples; /* of each set, opened when first asked for */
     struct schema_set own;          /* what the newest record brought along */
+    struct db_cache databases;
 };
 
 /* One of the two, or neither: then only records that bring their schema along have one. */
@@ -30,8 +32,9 @@ const struct schema *schema_shelf_of(struct schema_shelf *s, const json_t *recor
                                      struct error *err);
 /* A few values of each column; NULL without databases, or when the file is gone. */
 struct column_samples *schema_shelf_samples(struct schema_shelf *s, const char *db_id);
-/* The file of a db_id in the folder; false when there is none. */
-bool schema_shelf_path(char *path, int size, const struct schema_shelf *s, const char *db_id);
+/* A connection to the file of a db_id that was found, within witness_limits, good until the next call; NULL in *db
+ * without a folder.  -1 with EXIT_CODE_DATA. */
+int schema_shelf_connect(struct exec_db **db, struct schema_shelf *s, const char *db_id, struct error *err);
 void schema_shelf_close(struct schema_shelf *s);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "data/log.h"
 #include "data/stop.h"
+#include "infer/clarify_simulate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +16,12 @@ struct clarifier {
     struct clarify_counts *counts;
     struct clarify_case *at_hand;
     const struct clarify_request *request;
-    struct simulation simulation;
+    struct simulating simulating;
 };
 
 void clarify_settle(struct clarify_settings *s, const struct clarify_request *q)
 {
-    *s = (struct clarify_settings){ dialogue_rules_default, q->noise };
+    *s = (struct clarify_settings){ dialogue_rules_default, q->noise, NULL };
     s->rules.strategy = strategy_of_name(q->strategy);
     s->rules.max_turns = (int)q->max_turns;
     s->rules.tau = q->tau;
@@ -31,59 +32,16 @@ void clarify_settle(struct clarify_settings *s, const struct clarify_request *q)
     s->rules.seed = (uint64_t)q->seed;
 }
 
-/* Each record and gold statement has its own user, whatever came before. */
-static struct user user_of(const struct clarifier *c, size_t gold)
-{
-    const uint64_t key[] = { (uint64_t)c->request->seed, (uint64_t)c->counts->records, gold };
-    return (struct user){ c->request->user_noise, c->request->user_unknown, hash_bytes(HASH_START, key, sizeof key) };
-}
-
-static json_t *talk(struct clarifier *c, const json_t *record, const struct truth *t, size_t gold)
-{
-    struct clarify_case *k = c->at_hand;
-    struct user user = user_of(c, gold);
-    json_t *turns = json_array();
-    struct outcome o;
-
-    dialogue_release(&k->dialogue);
-    dialogue_init(&k->dialogue, &c->settings.rules, k->variables.splits, k->variables.n, &k->prior);
-    simulate(&o, k, t, &user, turns);
-    o.record = (int)c->counts->records;
-    o.unambiguous = json_is_false(json_object_get(record, "ambiguous"));
-    GROW(c->simulation.list, c->simulation.n, c->simulation.cap);
-    c->simulation.list[c->simulation.n++] = o;
-    c->counts->asked += o.turns;
-    return json_pack("{s:I, s:b, s:b, s:b, s:f, s:s, s:o}", "gold", (json_int_t)gold, "covered", o.covered, "right",
-                     o.right[o.turns], "handed_over", o.handed_over, "confidence", o.confidence, "best",
-                     k->sql[belief_best(&k->dialogue.now)], "turns", turns);
-}
-
-/* A dialogue about each gold statement; one that cannot be read is an error and no dialogue. */
 static int simulate_record(struct clarifier *c, const json_t *record, json_t *out, const char *where, struct error *err)
 {
-    const json_t *golds = json_get_array(record, "gold", where, err);
-    json_t *list = json_array(), *gold;
-    size_t i;
+    const struct simulation *own = &c->simulating.by[c->settings.rules.strategy];
+    int n = own->n,
+        rc = simulating_record(&c->simulating, c->at_hand, record, c->counts->records, &c->scratch, out, where, err);
 
-    json_object_set_new(out, "dialogues", list);
-    if (!golds)
-        return -1;
-    json_array_foreach(golds, i, gold)
-    {
-        struct truth t = { 0 };
-        struct error bad = { 0 };
-        const char *sql = json_string_value(gold);
-        if (!sql || truth_read(&t, c->at_hand, sql, &c->scratch, &bad)) {
-            c->simulation.gold_errors++;
-            json_array_append_new(list, json_pack("{s:I, s:o}", "gold", (json_int_t)i, "error",
-                                                  json_message(sql ? bad.text : "not a string")));
-        } else {
-            json_array_append_new(list, talk(c, record, &t, i));
-        }
-        truth_release(&t);
-    }
-    c->counts->gold_errors = c->simulation.gold_errors;
-    return 0;
+    for (; n < own->n; n++)
+        c->counts->asked += own->list[n].turns;
+    c->counts->gold_errors = own->gold_errors;
+    return rc;
 }
 
 static int read_record(struct clarifier *c, const json_t *record, json_t *out, const char *where, struct error *err)
@@ -93,7 +51,8 @@ static int read_record(struct clarifier *c, const json_t *record, json_t *out, c
     const char *question = db_id ? json_get_string(record, "question", where, err) : NULL;
     const struct schema *schema = question ? schema_shelf_of(&c->schemas, record, where, err) : NULL;
 
-    if (!schema || clarify_case_read(c->at_hand, record, schema, &c->settings, &c->scratch, where, err))
+    if (!schema || schema_shelf_connect(&c->settings.db, &c->schemas, db_id, err) ||
+        clarify_case_read(c->at_hand, record, schema, &c->settings, &c->scratch, where, err))
         return -1;
     c->at_hand->hints.samples = schema_shelf_samples(&c->schemas, db_id);
     json_object_set_new(out, "id", json_string(id));
@@ -148,17 +107,6 @@ static int write_all(struct clarifier *c, struct json_reader *in, struct out_fil
     return rc;
 }
 
-static int write_metrics(struct clarifier *c, struct out_file *out, struct error *err)
-{
-    json_t *o = json_pack("{s:s, s:f, s:f, s:f, s:i, s:o}", "strategy", strategy_name(c->settings.rules.strategy),
-                          "noise", c->settings.noise, "user_noise", c->request->user_noise, "user_unknown",
-                          c->request->user_unknown, "max_turns", c->settings.rules.max_turns, "metrics",
-                          simulation_metrics(&c->simulation, c->settings.rules.max_turns));
-    int rc = json_write_line(out, o, err);
-    json_decref(o);
-    return rc;
-}
-
 int clarify(const struct clarify_request *q, struct clarify_counts *counts, struct error *err)
 {
     struct clarifier c = { .counts = counts, .request = q, .at_hand = xcalloc(1, sizeof *c.at_hand) };
@@ -168,19 +116,21 @@ int clarify(const struct clarify_request *q, struct clarify_counts *counts, stru
 
     stop_install();
     clarify_settle(&c.settings, q);
+    c.simulating = (struct simulating){ .request = q, .settings = &c.settings, .transcripts = json_array() };
+    c.simulating.rng.seed = (uint64_t)q->seed;
     if (arena_init(&c.scratch, ARENA_BYTES, err) || schema_shelf_open(&c.schemas, q->schema, q->db, err) ||
         !(in = json_reader_open(q->candidates, err)) || out_file_open(&out, q->out, err))
         goto out;
     rc = write_all(&c, in, &out, err);
     if (rc == 0 && q->simulate)
-        rc = write_metrics(&c, &out, err);
+        rc = simulating_finish(&c.simulating, &out, err);
     if (rc == 0)
         rc = out_file_commit(&out, err);
 out:
     out_file_abort(&out);
     if (in)
         json_reader_close(in);
-    simulation_release(&c.simulation);
+    simulating_release(&c.simulating);
     schema_shelf_close(&c.schemas);
     arena_release(&c.scratch);
     free(c.at_hand);

@@ -15,6 +15,7 @@ struct clarify_request {
     int64_t max_turns;
     const char *memory; /* "on" or "off" */
     bool simulate;      /* whole dialogues about each record's "gold", with the measures as the last line */
+    const char *report; /* report.html to write: simulate with every strategy; or NULL */
     double user_noise, user_unknown;
     int64_t seed;
     bool serve, interactive;

@@ -45,32 +45,11 @@ static int compare_candidates(const void *a, const void *b)
     return x->number - y->number;
 }
 
-/* Those of one form add up, under the text of the most probable. */
-static int merge(struct clarify_case *c, struct candidate *list, int n)
-{
-    struct strings seen = { 0 };
-
-    if (n)
-        qsort(list, (size_t)n, sizeof *list, compare_candidates);
-    for (int i = 0; i < n; i++) {
-        int before = seen.n, k = strings_add(&seen, list[i].form->text);
-        if (k < before)
-            list[k].p += list[i].p;
-        else
-            list[k] = list[i];
-    }
-    int left = seen.n;
-    c->merged = n - left;
-    strings_release(&seen);
-    if (left)
-        qsort(list, (size_t)left, sizeof *list, compare_candidates);
-    return left;
-}
-
-/* Returns how many there are; -1 when they cannot be read. */
-static int read_list(struct clarify_case *c, struct candidate *list, const json_t *record, const char *where,
+/* Those that can be read, the most probable first; -1 when the record's list cannot be read. */
+static int read_list(struct clarify_case *c, const json_t *record, struct arena *scratch, const char *where,
                      struct error *err)
 {
+    struct candidate list[BELIEF_MAX];
     struct candidate_list read;
     int n = candidate_list_read(&read, record, where, err) ? -1 : read.n;
 
@@ -78,38 +57,44 @@ static int read_list(struct clarify_case *c, struct candidate *list, const json_
         list[i] = (struct candidate){ .sql = read.sql[i], .p = read.p[i], .number = i };
     c->prior.reserve = read.reserve;
     candidate_list_release(&read);
-    return n;
+    if (n < 0)
+        return -1;
+    n = read_forms(c, list, n, scratch);
+    if (n)
+        qsort(list, (size_t)n, sizeof *list, compare_candidates);
+    for (int i = 0; i < n; i++) {
+        c->forms[i] = list[i].form;
+        c->sql[i] = list[i].sql;
+        c->p[i] = list[i].p;
+        c->said[i] = (struct clarify_said){ list[i].form, list[i].number, i };
+    }
+    c->n_said = n;
+    c->prior = (struct belief){ c->p, n, fmin(1, c->prior.reserve) };
+    return 0;
 }
 
 int clarify_case_read(struct clarify_case *c, const json_t *record, const struct schema *schema,
                       const struct clarify_settings *settings, struct arena *scratch, const char *where,
                       struct error *err)
 {
-    struct candidate list[BELIEF_MAX] = { 0 };
-
     memset(c, 0, sizeof *c);
     c->schema = schema;
     c->left_out = json_array();
-    int n = read_list(c, list, record, where, err);
-    if (n < 0)
+    if (read_list(c, record, scratch, where, err))
         return -1;
-    n = merge(c, list, read_forms(c, list, n, scratch));
-    for (int i = 0; i < n; i++) {
-        c->forms[i] = list[i].form;
-        c->sql[i] = list[i].sql;
-        c->p[i] = list[i].p;
-    }
-    c->prior = (struct belief){ c->p, n, fmin(1, c->prior.reserve) };
-    if (n == 0)
+    clarify_merge_forms(c);
+    if (c->prior.n == 0)
         return error_set(err, EXIT_CODE_DATA, "%s: candidates: none can be read; the first: %s", where,
                          json_string_value(json_object_get(json_array_get(c->left_out, 0), "error")));
+    if (settings->db)
+        clarify_merge_results(c, settings->db, settings->rules.seed);
     if (settings->rules.strategy == STRATEGY_OPTIMAL && belief_live(&c->prior) > OPTIMAL_MAX)
         return error_set(err, EXIT_CODE_DATA,
                          "%s: candidates: %d different ones, the strategy optimal takes at most %d", where,
                          belief_live(&c->prior), OPTIMAL_MAX);
     if (hints_read(&c->hints, record, schema, where, err))
         return -1;
-    slots_extract(&c->slots, c->forms, n, schema);
+    slots_extract(&c->slots, c->forms, c->prior.n, schema);
     variables_build(&c->variables, &c->slots, &c->prior, settings->noise);
     dialogue_init(&c->dialogue, &settings->rules, c->variables.splits, c->variables.n, &c->prior);
     return 0;
@@ -124,6 +109,15 @@ void clarify_case_release(struct clarify_case *c)
     form_store_release(&c->store);
     hints_release(&c->hints);
     strings_release(&c->words);
+    for (int i = 0; i < c->prior.n; i++)
+        if (c->testimony[i]) {
+            testimony_release(c->testimony[i]);
+            free(c->testimony[i]);
+        }
+    witness_release(&c->witness);
+    free(c->not_compared);
     json_decref(c->left_out);
     c->left_out = NULL;
+    c->not_compared = NULL;
+    c->prior.n = 0;
 }

@@ -35,6 +35,8 @@ static const struct option table[] = {
       false },
     { "simulate", 0, OPTION_FLAG, AT(simulate), NULL, "whole dialogues about each record's gold statements", NULL, 0, 0,
       false },
+    { "report", 0, OPTION_STRING, AT(report), "report.html",
+      "simulate every strategy with the same users, and compare them", NULL, 0, 0, false },
     { "interactive", 0, OPTION_FLAG, AT(interactive), NULL, "a dialogue about one record, with a person at a terminal",
       NULL, 0, 0, false },
     { "id", 0, OPTION_STRING, AT(id), "ID", "interactive: the record; the first one without", NULL, 0, 0, false },
@@ -62,6 +64,8 @@ static const char *misused(const struct clarify_request *q)
         return "either --schema or --db is wanted";
     if (q->interactive + q->serve + q->simulate > 1)
         return "only one of --simulate, --interactive and --serve-stdio can be had";
+    if (q->report && !q->simulate)
+        return "--report: only with --simulate";
     if (!q->interactive && (q->id || q->replay || q->transcript))
         return "--id, --replay and --transcript need --interactive";
     if (q->serve ? q->candidates != NULL : !q->candidates == !q->replay)
@@ -137,7 +141,8 @@ const struct command command_clarify = {
         "Each line of the output has the entropy in bits, every variable with its expected information gain "
         "and options, the question to ask, and the candidates that could not be read.  With "
         "--simulate records also have \"gold\": [SQL, ...]; each line has a dialogue about each of them, the last "
-        "line the measures with their 95 % intervals.\n\n"
+        "line the measures with their 95 % intervals.  With --report all strategies talk about the same golds; each "
+        "has a line at the end, with what it is behind the chosen one.\n\n"
         "--interactive asks a person, who answers with a number, words of an option, \"none\", \"don't know\", "
         "\"either\" or \"undo\"; with -o FILE the outcome is written there.  A dialogue that was killed goes on with "
         "--replay FILE --transcript FILE.\n\n"

@@ -91,6 +91,7 @@ static int read_record(struct session *s, struct session_desk *d, const char *wh
     struct clarify_settings settings;
 
     if (!schema || read_rules(&settings, s->value, where, err) ||
+        schema_shelf_connect(&settings.db, &d->schemas, db_id, err) ||
         clarify_case_read(&s->at_hand, record, schema, &settings, &d->scratch, where, err))
         return -1;
     s->at_hand.hints.samples = schema_shelf_samples(&d->schemas, db_id);

@@ -1,5 +1,7 @@
 #include "infer/simulate.h"
 
+#include "data/candidate_list.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,33 +34,91 @@ static int value_like_gold(const struct slots *with_gold, const struct variable 
     return -1;
 }
 
-int truth_read(struct truth *t, struct clarify_case *c, const char *gold, struct arena *scratch, struct error *err)
+static int first_of(const bool *is, int n)
 {
-    const struct form *form = form_of_text(&c->store, gold, c->schema, scratch, err), *forms[BELIEF_MAX + 1];
-    int n = c->prior.n;
-    struct slots with_gold;
+    for (int i = 0; i < n; i++)
+        if (is[i])
+            return i;
+    return -1;
+}
 
-    *t = (struct truth){ .candidate = -1 };
-    if (!form)
-        return -1;
-    for (int i = 0; i < n; i++) {
-        forms[i] = c->forms[i];
-        if (t->candidate < 0 && strcmp(forms[i]->text, form->text) == 0)
-            t->candidate = i;
-    }
+/* Candidates of the gold's form, else those that the record marks: all of them are the gold, the first stands for it.
+ */
+static void find_by_text(struct truth *t, const struct clarify_case *c, const json_t *record, size_t gold,
+                         const struct form *form)
+{
+    for (int i = 0; i < c->n_said; i++)
+        if (strcmp(c->said[i].form->text, form->text) == 0)
+            t->same[c->said[i].owner] = true;
+    t->candidate = first_of(t->same, c->prior.n);
+    for (int i = 0; i < c->n_said; i++)
+        if (candidate_is_marked(record, c->said[i].number, gold))
+            t->same[c->said[i].owner] = true;
+    if (t->candidate < 0)
+        t->candidate = first_of(t->same, c->prior.n);
+}
+
+static int find_by_results(struct truth *t, const struct clarify_case *c, const char *sql, const struct form *form,
+                           struct error *err)
+{
+    struct testimony gold;
+    int rc = 0;
+
+    witness_ask(&gold, &c->witness, sql, clarify_is_ordered(form));
+    if (gold.results[0].status != EXEC_OK)
+        rc = error_set(err, EXIT_CODE_DATA, "does not run: %s", gold.results[0].message);
+    for (int i = 0; i < c->prior.n && rc == 0; i++)
+        if (c->testimony[i]) {
+            t->same[i] = t->same[i] || testimony_same(c->testimony[i], &gold);
+            t->gives[i] = testimony_gives(c->testimony[i], &gold);
+        }
+    if (t->candidate < 0)
+        t->candidate = first_of(t->same, c->prior.n);
+    testimony_release(&gold);
+    return rc;
+}
+
+static void read_values(struct truth *t, const struct clarify_case *c, const struct form *form)
+{
+    const struct form *forms[BELIEF_MAX + 1];
+    struct slots with_gold;
+    int n = c->prior.n;
+
+    memcpy(forms, c->forms, (size_t)n * sizeof *forms);
     forms[n] = form;
-    t->values = xcalloc((size_t)c->variables.n, sizeof *t->values);
     slots_extract(&with_gold, forms, n + 1, c->schema);
     for (int v = 0; v < c->variables.n; v++)
         t->values[v] = t->candidate >= 0
                            ? c->variables.splits[v].value[t->candidate]
                            : value_like_gold(&with_gold, &c->variables.list[v], &c->variables.splits[v], n);
     slots_release(&with_gold);
+}
+
+int truth_read(struct truth *t, struct clarify_case *c, const json_t *record, size_t gold, struct arena *scratch,
+               struct error *err)
+{
+    const char *sql = json_string_value(json_array_get(json_object_get(record, "gold"), gold));
+
+    *t = (struct truth){ .candidate = -1 };
+    if (!sql)
+        return error_set(err, EXIT_CODE_DATA, "not a string");
+    const struct form *form = form_of_text(&c->store, sql, c->schema, scratch, err);
+    if (!form)
+        return -1;
+    t->same = xcalloc((size_t)c->prior.n, sizeof *t->same);
+    t->gives = xcalloc((size_t)c->prior.n, sizeof *t->gives);
+    t->values = xcalloc((size_t)c->variables.n, sizeof *t->values);
+    find_by_text(t, c, record, gold, form);
+    if (c->witness.dbs[0] && find_by_results(t, c, sql, form, err))
+        return -1;
+    read_values(t, c, form);
     return 0;
 }
 
 void truth_release(struct truth *t)
 {
+    free(t->same);
+    free(t->gives);
     free(t->values);
     *t = (struct truth){ 0 };
 }
@@ -124,7 +184,8 @@ static bool take_turn(struct outcome *o, struct clarify_case *c, const struct tr
     int best = belief_best(&d->now);
     o->turns++;
     o->useless += best == before;
-    o->right[o->turns] = best == t->candidate && d->now.reserve <= d->now.p[best];
+    o->right[o->turns] = t->same[best] && d->now.reserve <= d->now.p[best];
+    o->gives[o->turns] = t->gives[best] && d->now.reserve <= d->now.p[best];
     return true;
 }
 
@@ -135,17 +196,21 @@ void simulate(struct outcome *o, struct clarify_case *c, const struct truth *t, 
     struct view view;
     enum stop_reason why;
 
-    *o = (struct outcome){ .covered = t->candidate >= 0 };
+    *o = (struct outcome){ .covered = t->candidate >= 0, .executed = c->witness.dbs[0] };
     count_ahead(o, c);
-    o->right[0] = belief_best(&d->now) == t->candidate;
+    o->right[0] = t->same[belief_best(&d->now)];
+    o->gives[0] = t->gives[belief_best(&d->now)];
     while ((why = dialogue_next(d, &view)) == STOP_NOT) {
         struct answer a = answer_of(u, &rng, &view, honest_option(&view, t, d));
-        json_array_append_new(turns, turn_json(c, &view, a));
+        if (turns)
+            json_array_append_new(turns, turn_json(c, &view, a));
         if (!take_turn(o, c, t, &view, a))
             break;
     }
     o->handed_over = why == STOP_HAND_OVER;
     o->confidence = d->now.p[belief_best(&d->now)];
-    for (int k = o->turns + 1; k <= DIALOGUE_MAX_TURNS; k++)
+    for (int k = o->turns + 1; k <= DIALOGUE_MAX_TURNS; k++) {
         o->right[k] = o->right[o->turns];
+        o->gives[k] = o->gives[o->turns];
+    }
 }

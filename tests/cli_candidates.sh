@@ -95,12 +95,12 @@ ambiqt 7 'schema_without_content.* is missing'
 
 # --- dfpl and ambrosia
 cat >dfpl.json <<'END'
-{"results":[{"db_file":"data/scope/Sea/boats/boats.sqlite","db_dump":"CREATE TABLE boat(name TEXT);","question":"q","is_ambiguous":true,
+{"results":[{"db_file":"data/scope/Deep Sea/boats/boats.sqlite","db_dump":"CREATE TABLE boat(name TEXT);","question":"q","is_ambiguous":true,
 "ambig_type":"scope","gold_queries":["SELECT name FROM boat"],"interpretations":[{"interpretation":"i","sql_queries":["SELECT name FROM boat","SELECT 1"]},
 {"interpretation":"j","sql_queries":["SELECT name FROM boat"]}]},
 {"db_file":"boats.sqlite","db_dump":"","question":"q","is_ambiguous":false,"gold_queries":["SELECT 1"],"interpretations":[{"interpretation":"i"}]}]}
 END
-expect 7 '"id":"1","db_id":"Sea__boats","question":"q","ambiguous":true,"kind":"scope"' candidates --from dfpl dfpl.json
+expect 7 '"id":"1","db_id":"Deep_Sea__boats","question":"q","ambiguous":true,"kind":"scope"' candidates --from dfpl dfpl.json
 shows '"sql":"SELECT 1","p":0.333333333'
 shows '"id":"2","error":".*example 2: candidates: 0'
 echo '{"db":"Sea__boats","question":"q","is_ambiguous":true,"ambig_type":"vague","gold_queries":["SELECT 1","SELECT 2"],
@@ -133,6 +133,10 @@ expect 3 'no gold statement is among its candidates' calibrate bad.jsonl --schem
 record "$good" '["SELECT nothing FROM staff"]' >>in.jsonl
 expect 7 'failed.*line 5: gold\[0\]: .*nothing' calibrate in.jsonl --schema hr.json
 expect 3 'no gold.*hr' calibrate in.jsonl
+record "$good" '["SELECT 1"]' | sed 's/"id"/"schema":{"db_id":"hr"},"id"/' >own.jsonl
+expect 3 'own.jsonl: line 1: field "schema"' calibrate own.jsonl
+record "$good" '["SELECT 1"]' | sed 's/"id"/"schema":7,"id"/' >own.jsonl
+expect 3 'own.jsonl: line 1: field "schema"' calibrate own.jsonl
 expect 2 'not both' calibrate in.jsonl --schema hr.json --db .
 
 # --- command line and files

@@ -136,7 +136,7 @@ static void text_is_escaped(void **state)
     const char *path = test_file(*state, "report.html", NULL), *const cells[] = { hostile, "0.5" };
     const char *const columns[] = { hostile, "n" };
     const double x[] = { 1, 2 }, y[] = { 3, 4 };
-    struct curve curve = { hostile, x, y, 2 };
+    struct curve curve = { hostile, x, y, 2, NULL, NULL };
     assert_int_equal(report_open(&r, path, hostile, &err), 0);
     report_heading(&r, hostile);
     report_text(&r, hostile);
@@ -175,8 +175,9 @@ static void odd_curves(struct report *r)
 {
     const double x[] = { 0, 1, 2, 3, 4 }, gap[] = { 1, NAN, 2, HUGE_VAL, 3 }, flat[] = { 7, 7, 7, 7, 7 };
     const double huge[] = { -1e300, 1e300, 1e90, -1e90, 0 }, near[] = { 1e16, 1e16 + 2, 1e16, 1e16, 1e16 };
-    const struct curve curves[] = { { "gap", x, gap, 5 }, { "one", x, flat, 1 } }, one = { "flat", x, flat, 5 },
-                       wide = { "huge", x, huge, 5 }, narrow = { "near", near, near, 5 }, none = { "none", x, x, 0 };
+    const struct curve curves[] = { { "gap", x, gap, 5, NULL, NULL }, { "one", x, flat, 1, NULL, NULL } },
+                       one = { "flat", x, flat, 5, NULL, NULL }, wide = { "huge", x, huge, 5, NULL, NULL },
+                       narrow = { "near", near, near, 5, NULL, NULL }, none = { "none", x, x, 0, NULL, NULL };
     report_curves(r, "gaps", "step", curves, 2);
     report_curves(r, "flat", "step", &one, 1);
     report_curves(r, "wide", "step", &wide, 1);
@@ -193,13 +194,31 @@ static void odd_numbers_draw(void **state)
     free(text);
 }
 
+static void whiskers(struct report *r)
+{
+    const double x[] = { 0, 1 }, y[] = { 0.5, 0.5 }, low[] = { 0, NAN }, high[] = { 1, 1 };
+    struct curve curves[9];
+    for (int i = 0; i < ARRAY_LEN(curves); i++)
+        curves[i] = (struct curve){ "line", x, y, 2, low, high };
+    report_curves(r, "whiskers", "questions", curves, ARRAY_LEN(curves));
+}
+
+static void whiskers_and_dashes_draw(void **state)
+{
+    char *text = page(*state, whiskers);
+    assert_non_null(strstr(text, "d=\"M64.0 276.0V12.0\"><title>0 to 1</title>")); /* they widen the chart */
+    assert_null(strstr(text, "d=\"M704.0 "));
+    assert_non_null(strstr(text, "stroke-dasharray=\"6 3\"")); /* the eighth line has the first one's colour */
+    free(text);
+}
+
 static void many_points(struct report *r)
 {
     enum { N = 100000 };
     double *x = xmalloc(N * sizeof *x);
     for (int i = 0; i < N; i++)
         x[i] = i;
-    report_curves(r, "many", "step", &(struct curve){ "line", x, x, N }, 1);
+    report_curves(r, "many", "step", &(struct curve){ "line", x, x, N, NULL, NULL }, 1);
     free(x);
 }
 
@@ -274,6 +293,7 @@ int main(void)
         cmocka_unit_test(every_run_has_an_event_file),
         cmocka_unit_test(text_is_escaped),
         cmocka_unit_test(odd_numbers_draw),
+        cmocka_unit_test(whiskers_and_dashes_draw),
         cmocka_unit_test(many_points_stay_small),
         cmocka_unit_test(decisions_and_calibration_draw),
         cmocka_unit_test(a_page_that_cannot_be_written_is_not_left),

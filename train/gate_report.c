@@ -121,7 +121,7 @@ static void add_curves(struct report *r, const char *metrics, const char *title,
     for (int i = 0; i < ARRAY_LEN(stages); i++) {
         const char *stage = train_stage_name(stages[i]);
         if (series_read(&series[i], metrics, stage, name, NULL) == 0 && series[i].n)
-            curves[n++] = (struct curve){ stage, series[i].step, series[i].value, series[i].n };
+            curves[n++] = (struct curve){ stage, series[i].step, series[i].value, series[i].n, NULL, NULL };
     }
     if (n)
         report_curves(r, title, "step", curves, n);
