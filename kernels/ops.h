@@ -10,99 +10,11 @@
 #ifndef KERNELS_OPS_H
 #define KERNELS_OPS_H
 
-#include "kernels/tensor.h"
+#include "kernels/op_types.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-enum activation {
-    ACT_NONE,
-    ACT_GELU /* erf */,
-    ACT_GELU_TANH,
-    ACT_RELU,
-    ACT_LEAKY_RELU /* 0.2 */,
-    ACT_ELU,
-    ACT_TANH,
-    ACT_SIGMOID
-};
-enum pool { POOL_SUM, POOL_MEAN };
-
-/* n segments of packed rows: segment s is rows offsets[s] .. offsets[s+1]-1.  offsets is I32 [n + 1] on the device. */
-struct seqs {
-    struct tensor *offsets;
-    int64_t n, max_len; /* max_len >= every segment's length; host numbers that kernels may size grids by */
-};
-
-/*
- * n row numbers and, sorted by row, who asks for each: the form in which a sum over askers is the same on every run.
- * All I32 on the device: ids[n]; uniq[n] distinct rows, ascending, -1 past the last; start[n+1] into order[n], whose
- * entries are the positions in ids, ascending for each row.  Made by index_new (batch side, host arrays).
- */
-struct index {
-    struct tensor *ids, *uniq, *start, *order;
-    int64_t n;
-};
-
-/*
- * A batch of graphs as one graph, edges sorted by target: node i receives edges offsets[i] .. offsets[i+1]-1, edge e
- * comes from sources[e] with relation types[e].  out_* is the same by source: node j sends out_edges[out_offsets[j]]
- * ... targets[e] is the receiving node.  All I32 on the device.
- */
-struct graph {
-    struct tensor *offsets, *sources, *types, *targets, *out_offsets, *out_edges;
-    int64_t nodes, edges;
-    int64_t max_degree;
-};
-
-/*
- * Packed causal sequences.  Sequence s owns query rows qs.offsets[s] .. qs.offsets[s+1]-1 and key rows
- * key_start[s] .. key_start[s] + key_len[s] - 1; its i-th of nq queries sees the first key_len - nq + 1 + i of them
- * (so nq == key_len in training, nq < key_len when k, v are a cache).  Before these it sees, whole, the key rows
- * prefix_start[s] .. prefix_start[s] + prefix_len[s] - 1 (a prompt that several sequences share, itself a sequence).
- * All I32 [n] on the device; prefix_* NULL: none.  last[s] (I32 [n], NULL without prefixes): sequences s+1 .. last[s],
- * and no others, have sequence s's keys as their prefix - what the backward needs.
- */
-struct causal {
-    struct seqs qs;
-    struct tensor *key_start, *key_len, *prefix_start, *prefix_len, *last;
-    int64_t max_keys; /* key_len + prefix_len of any sequence is no larger; for ctx_note, as qs.max_len is */
-};
-
-/* One GAT aggregation (Velickovic et al. 2018, eq. 1-6; gatekeeper's relation bias added to the score). */
-struct gat {
-    const struct graph *graph;
-    struct tensor *a_src, *a_dst; /* F32 [H, D] */
-    struct tensor *edge_bias;     /* F32 [types, H], or NULL */
-    struct tensor *bias;          /* F32 [H * D], or [D] when mean; NULL for none */
-    int heads;
-    bool mean;   /* average the heads instead of laying them side by side */
-    float slope; /* of LeakyReLU */
-    float p;     /* dropout on the coefficients */
-};
-
-/* A low-rank addition to a linear map (Hu et al. 2021): scale B A; A [r, K], B [N, r] of the weight's type. */
-struct lora {
-    struct tensor *a, *b;
-    float scale;   /* alpha / r, or alpha / sqrt(r) */
-    float dropout; /* on what A reads, when training */
-};
-
-/* Rate at step s = 0, 1, ...: lr s / warmup while s < warmup, then with u = (s - warmup) / (total - warmup):
- * lr (1 - u), or lr (1 + cos(pi u)) / 2; nothing from total on.  transformers has the same two schedules. */
-struct schedule {
-    float lr;
-    int64_t warmup, total; /* steps; linear rise, then a fall to zero at total */
-    bool cosine;           /* half a cosine rather than a line */
-};
-
-/* lr is the schedule's times lr_scale; t = rng[2], already raised by schedule, so the first update has t = 1:
- * g *= min(1, clip / sqrt(norm)); m, v the running means of g and g^2;
- * w -= lr decay w;  w -= lr (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps) */
-struct adamw {
-    float beta1, beta2, eps, decay, lr_scale;
-    float clip; /* largest global norm, 0 for none; norm[0] is the square of the norm */
-};
 
 /* y = a + b, same shape */
 struct tensor *op_add(struct ctx *c, struct tensor *a, struct tensor *b);
@@ -132,6 +44,8 @@ struct tensor *op_lora_linear(struct ctx *c, struct tensor *x, struct tensor *w,
 enum { LOGITS_MAX = 1 << 26 };
 struct tensor *op_linear_nll(struct ctx *c, struct tensor *x, struct tensor *w, const struct lora *l,
                              struct tensor *target);
+/* The z of op_linear_nll, F32 [T, N], whole: for the few rows that a next token is wanted of.  No gradient. */
+struct tensor *op_linear_logits(struct ctx *c, struct tensor *x, struct tensor *w, const struct lora *l);
 /* y[T,C] = sum_i table[i][ids[i][t], :]; n <= 4 */
 struct tensor *op_embed(struct ctx *c, struct tensor *const *table, const struct index *ids, int n);
 /* y[n,C] = x[i.ids, :] */

@@ -67,6 +67,17 @@ void params_release(struct params *p)
     *p = (struct params){ 0 };
 }
 
+struct params params_without_moments(const struct params *p)
+{
+    struct params copy = { .n = p->n, .cap = p->n };
+
+    copy.list = xmalloc((size_t)p->n * sizeof *copy.list);
+    memcpy(copy.list, p->list, (size_t)p->n * sizeof *copy.list);
+    for (int i = 0; i < copy.n; i++)
+        copy.list[i].m = copy.list[i].v = NULL;
+    return copy;
+}
+
 /* FNV-1a, then the seed is folded in by the same step. */
 static uint64_t name_key(const char *name, uint64_t seed)
 {
@@ -157,21 +168,33 @@ void params_init(struct params *p, struct device *d, uint64_t seed)
     free(zeros);
 }
 
-void param_upload(struct param *p, struct device *d, const float *values)
+static void upload_part(struct tensor *t, struct device *d, const void *values, int64_t from, int64_t n)
 {
-    int64_t n = tensor_size(p->t);
+    size_t size = dtype_size(t->dtype);
+    if (n)
+        d->driver->upload(d, (char *)t->data + (size_t)from * size, values, (size_t)n * size);
+}
 
+void param_upload_part(struct param *p, struct device *d, const float *values, int64_t from, int64_t n)
+{
+    CHECK(from >= 0 && n >= 0 && from + n <= tensor_size(p->t), "%s: elements %lld to %lld", p->name, (long long)from,
+          (long long)(from + n));
     if (p->master)
-        device_upload(d, p->master, values);
+        upload_part(p->master, d, values, from, n);
     if (p->t->dtype == F32) {
-        device_upload(d, p->t, values);
+        upload_part(p->t, d, values, from, n);
         return;
     }
     uint16_t *half = xmalloc((size_t)n * sizeof *half);
     for (int64_t i = 0; i < n; i++)
         half[i] = bf16_from_f32(values[i]);
-    device_upload(d, p->t, half);
+    upload_part(p->t, d, half, from, n);
     free(half);
+}
+
+void param_upload(struct param *p, struct device *d, const float *values)
+{
+    param_upload_part(p, d, values, 0, tensor_size(p->t));
 }
 
 void param_download(const struct param *p, struct device *d, float *out)

@@ -40,12 +40,16 @@ struct tensor *param_new(struct params *p, const struct param_arenas *a, enum dt
     __attribute__((format(printf, 8, 9)));
 struct param *params_find(const struct params *p, const char *name);
 void params_release(struct params *p);
+/* The same parameters without moments: what a model to run consists of.  The caller releases the list. */
+struct params params_without_moments(const struct params *p);
 
 /* Draws initial values on the host (a parameter's numbers depend on its name and seed alone) and uploads them;
  * gradients and moments become zero. */
 void params_init(struct params *p, struct device *d, uint64_t seed);
 /* One parameter from F32 values: weight, master. */
 void param_upload(struct param *p, struct device *d, const float *values);
+/* The same for elements [from, from + n). */
+void param_upload_part(struct param *p, struct device *d, const float *values, int64_t from, int64_t n);
 /* The F32 values of a parameter (its master where it has one); out has tensor_size floats. */
 void param_download(const struct param *p, struct device *d, float *out);
 
