@@ -107,22 +107,38 @@ static int check_complete(const struct command *c, const struct command_line *li
     return 0;
 }
 
-static const char *config_path(const struct command *c, const void *settings)
+/* The value of the option of that type, NULL when there is none. */
+static const char *source_of(const struct command *c, const void *settings, enum option_type type)
 {
     for (int i = 0; i < option_count(c->options); i++)
-        if (c->options[i].type == OPTION_CONFIG)
+        if (c->options[i].type == type)
             return *(const char *const *)((const char *)settings + c->options[i].offset);
     return NULL;
 }
 
-/* Defaults, then the config file, then the command line. */
+static int read_preset(const struct command *c, struct command_line *line, struct texts *texts, struct error *err)
+{
+    const char *name = source_of(c, line->settings, OPTION_PRESET);
+    const struct preset *p = c->presets;
+
+    if (!name)
+        return 0;
+    while (p->name && strcmp(p->name, name))
+        p++;
+    CHECK(p->name, "preset %s has no text", name);
+    return yaml_read_text(name, p->text, strlen(p->text), c->options, line->settings, line->seen, texts, err);
+}
+
+/* Defaults, then a preset, then the config file, then the command line. */
 static int read_settings(const struct command *c, struct command_line *line, struct texts *texts, struct error *err)
 {
     if (c->defaults)
         memcpy(line->settings, c->defaults, c->size);
     if (options_parse(c->options, line, true, err))
         return -1;
-    const char *path = config_path(c, line->settings);
+    const char *path = source_of(c, line->settings, OPTION_CONFIG);
+    if (read_preset(c, line, texts, err))
+        return -1;
     if (path && yaml_read(path, c->options, line->settings, line->seen, texts, err))
         return -1;
     if (options_parse(c->options, line, false, err))

@@ -18,8 +18,9 @@ enum option_type {
     OPTION_INT,    /* int64_t, checked against low..high when low < high */
     OPTION_REAL,   /* double, likewise */
     OPTION_CHOICE, /* const char *, one of the words in `choices`, separated by | */
-    OPTION_CONFIG  /* const char *, a YAML file (yaml.h) whose keys are the other options; the command line overrides it
+    OPTION_CONFIG, /* const char *, a YAML file (yaml.h) whose keys are the other options; the command line overrides it
                     */
+    OPTION_PRESET  /* const char *, one of `choices`: the name of a built-in YAML text; a config file overrides it */
 };
 
 /* For `low`: anything above zero.  Without an upper limit `high` is HUGE_VAL. */
@@ -37,14 +38,19 @@ struct option {
     bool required;
 };
 
+struct preset {
+    const char *name, *text; /* the text as yaml.h reads it */
+};
+
 struct command {
     const char *name, *summary;
     const char *operands; /* as shown in the usage, "IN.jsonl"; NULL when there are none */
     int min_operands, max_operands;
     const struct option *options;
-    const void *defaults; /* the struct that options fill, with its default values */
-    size_t size;          /* its size */
-    const char *details;  /* paragraphs for --help and the man page, or NULL */
+    const void *defaults;         /* the struct that options fill, with its default values */
+    size_t size;                  /* its size */
+    const char *details;          /* paragraphs for --help and the man page, or NULL */
+    const struct preset *presets; /* of its OPTION_PRESET, ended by a NULL name; or NULL */
     /* Returns an exit code; on anything but OK and RECORDS err says why and the program prints it. */
     enum exit_code (*run)(const void *options, char *const *operands, int n_operands, struct error *err);
 };

@@ -182,7 +182,7 @@ static void complete_choices(const struct command *c, FILE *f)
 {
     for (int i = 0; i < option_count(c->options); i++) {
         const struct option *o = &c->options[i];
-        if (o->type != OPTION_CHOICE)
+        if (o->type != OPTION_CHOICE && o->type != OPTION_PRESET)
             continue;
         fprintf(f, "        %s:--%s) words='", c->name, o->name);
         for (const char *s = o->choices; *s; s++)

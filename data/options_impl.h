@@ -27,13 +27,16 @@ int option_set(const struct option *o, void *settings, const char *text, struct 
 /* The value as text, as option_set reads it; "" for an unset string. */
 void option_show(const struct option *o, const void *settings, char *text, size_t size);
 
+/* Whether its value says where others come from: a config file or a preset. */
+bool option_is_source(const struct option *o);
+
 struct command_line {
     void *settings;
     bool *seen;  /* [options of the table] those given, here or in a config file */
     char **argv; /* words behind the command's name; operands are gathered at the front */
     int argc, n_operands;
 };
-/* With only_config, values of OPTION_CONFIG options are taken and all else is only looked at; without it the reverse.
+/* With only_config, values of such options are taken and all else is only looked at; without it the reverse.
  */
 int options_parse(const struct option *table, struct command_line *line, bool only_config, struct error *err);
 

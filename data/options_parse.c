@@ -162,6 +162,7 @@ int option_set(const struct option *o, void *settings, const char *text, struct 
     case OPTION_REAL:
         return set_real(o, field, text, err);
     case OPTION_CHOICE:
+    case OPTION_PRESET:
         return set_choice(o, field, text, err);
     case OPTION_STRING:
     case OPTION_CONFIG:
@@ -196,6 +197,7 @@ void option_show(const struct option *o, const void *settings, char *text, size_
     case OPTION_STRING:
     case OPTION_CHOICE:
     case OPTION_CONFIG:
+    case OPTION_PRESET:
         s = *(const char *const *)field;
     }
     snprintf(text, size, "%s", s ? s : "");
@@ -209,10 +211,15 @@ struct parse {
     bool only_config;
 };
 
+bool option_is_source(const struct option *o)
+{
+    return o->type == OPTION_CONFIG || o->type == OPTION_PRESET;
+}
+
 static int assign(struct parse *p, int i, const char *value, const char *shown, struct error *err)
 {
     const struct option *o = &p->table[i];
-    if (p->only_config != (o->type == OPTION_CONFIG))
+    if (p->only_config != option_is_source(o))
         return 0;
     p->line->seen[i] = true;
     return option_set(o, p->line->settings, value, err) ? error_prefix(err, "%s", shown) : 0;

@@ -72,7 +72,7 @@ static int take_key(struct reading *r, const yaml_event_t *e)
         return fail(r, e->start_mark, "a key must be a word of 1 to %zu bytes", sizeof r->group - 1);
     snprintf(name, sizeof name, "%s%s%s", r->group, *r->group ? "-" : "", key);
     int i = option_find(r->table, name, strlen(name));
-    if (i >= 0 && r->table[i].type != OPTION_CONFIG) {
+    if (i >= 0 && !option_is_source(&r->table[i])) {
         if (r->here[i])
             return fail(r, e->start_mark, "%s: is set twice", name);
         r->option = i;
@@ -240,7 +240,7 @@ static int write_text(FILE *f, const struct option *o, const char *text, struct 
 static int write_option(FILE *f, const struct option *o, const void *settings, struct error *err)
 {
     char text[64];
-    if (o->type == OPTION_CONFIG)
+    if (option_is_source(o))
         return 0;
     if (o->type == OPTION_STRING || o->type == OPTION_CHOICE) {
         const char *s = *(const char *const *)((const char *)settings + o->offset);

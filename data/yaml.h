@@ -30,7 +30,8 @@ int yaml_read(const char *path, const struct option *table, void *settings, bool
 int yaml_read_text(const char *name, const char *text, size_t size, const struct option *table, void *settings,
                    bool *seen, struct texts *texts, struct error *err);
 
-/* Writes every option but OPTION_CONFIG and unset strings, in the table's order; reading it gives the same settings. */
+/* Writes every option but OPTION_CONFIG, OPTION_PRESET and unset strings, in the table's order; reading it gives the
+ * same settings. */
 int yaml_write(const char *path, const struct option *table, const void *settings, struct error *err);
 
 #endif
