@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME = 512 };
+enum { NAME = 512, PIECE = 1 << 22 /* elements read at a time */ };
 
 static const char *const bert_owned[] = { "bert.", "classifier.weight", "classifier.bias", NULL };
 static const char *const bert_may_lack[] = { "bert.pooler.", NULL };
@@ -22,6 +22,17 @@ static const struct hf_spelling bert_spellings[] = {
     { 0 },
 };
 
+static const char *const llama_owned[] = { "model.", "lm_head.weight", NULL };
+static const char *const llama_may_lack[] = { NULL };
+/* a tied head is stored by some all the same */
+static const char *const llama_ignored[] = { ".rotary_emb.inv_freq", "lm_head.weight", NULL };
+static const struct hf_stack no_stacks[] = { { 0 } };
+static const struct hf_spelling no_spellings[] = { { 0 } };
+
+const struct hf_rules hf_llama_rules = {
+    "model.", llama_owned, llama_may_lack, llama_ignored, no_stacks, no_spellings
+};
+
 const struct hf_rules hf_bert_rules = { "bert.", bert_owned, bert_may_lack, bert_ignored, bert_stacks, bert_spellings };
 
 static bool starts_with(const char *name, const char *start)
@@ -29,10 +40,18 @@ static bool starts_with(const char *name, const char *start)
     return strncmp(name, start, strlen(start)) == 0;
 }
 
+static bool ends_with(const char *name, const char *end)
+{
+    size_t n = strlen(name), k = strlen(end);
+    return n >= k && !strcmp(name + n - k, end);
+}
+
 static bool listed(const char *const *list, const char *name)
 {
     for (; *list; list++)
-        if ((*list)[strlen(*list) - 1] == '.' ? starts_with(name, *list) : !strcmp(name, *list))
+        if ((*list)[strlen(*list) - 1] == '.' ? starts_with(name, *list)
+            : **list == '.'                   ? ends_with(name, *list)
+                                              : !strcmp(name, *list))
             return true;
     return false;
 }
@@ -96,9 +115,8 @@ static const struct safetensors_entry *find_entry(const struct loading *l, const
         name += strlen(l->rules->prefix);
     const struct safetensors_entry *e = safetensors_find(&l->s, name);
     for (const struct hf_spelling *a = l->rules->spellings; !e && a->now; a++) {
-        size_t n = strlen(name), ending = strlen(a->now);
-        if (n > ending && !strcmp(name + n - ending, a->now)) {
-            snprintf(old, sizeof old, "%.*s%s", (int)(n - ending), name, a->old);
+        if (ends_with(name, a->now)) {
+            snprintf(old, sizeof old, "%.*s%s", (int)(strlen(name) - strlen(a->now)), name, a->old);
             e = safetensors_find(&l->s, old);
         }
     }
@@ -154,42 +172,45 @@ static int match(struct loading *l, struct error *err)
     return mismatch_report(&l->mismatch, l->s.path, err);
 }
 
-/* 1 when read into buffer, 0 when the file lacks it. */
-static int read_param(const struct loading *l, const struct param *p, float *buffer, struct error *err)
+/* One part of a parameter, a piece at a time, so that large weights never lie in memory twice. */
+static int read_part(const struct loading *l, struct device *d, struct param *p, int64_t at,
+                     const struct safetensors_entry *e, float *buffer, struct error *err)
+{
+    for (int64_t from = 0, n; from < e->size; from += n) {
+        n = e->size - from < PIECE ? e->size - from : PIECE;
+        if (safetensors_read_f32(&l->s, e, buffer, from, n, err))
+            return -1;
+        param_upload_part(p, d, buffer, at + from, n);
+    }
+    return 0;
+}
+
+/* Leaves it as it is when the file lacks a part. */
+static int read_param(const struct loading *l, struct device *d, struct param *p, float *buffer, struct error *err)
 {
     int n = part_count(l->rules, p->name);
+    int64_t size = tensor_size(p->t) / n;
     char name[NAME];
 
     for (int k = 0; k < n; k++) {
         part_name(name, l->rules, p->name, k);
         const struct safetensors_entry *e = find_entry(l, name);
-        if (!e)
-            return 0;
-        if (safetensors_read_f32(&l->s, e, buffer + k * e->size, 0, e->size, err))
+        if (e && read_part(l, d, p, k * size, e, buffer, err))
             return -1;
     }
-    return 1;
-}
-
-static float *param_buffer(const struct params *p)
-{
-    int64_t most = 0;
-    for (int i = 0; i < p->n; i++)
-        if (tensor_size(p->list[i].t) > most)
-            most = tensor_size(p->list[i].t);
-    return xmalloc((size_t)most * sizeof(float));
+    return 0;
 }
 
 static int read_all(const struct loading *l, struct device *d, struct error *err)
 {
-    float *buffer = param_buffer(l->p);
+    float *buffer = xmalloc(PIECE * sizeof *buffer);
     int rc = 0;
 
-    for (int i = 0; i < l->p->n && rc >= 0; i++)
-        if (wanted(l, l->p->list[i].name) && (rc = read_param(l, &l->p->list[i], buffer, err)) > 0)
-            param_upload(&l->p->list[i], d, buffer);
+    for (int i = 0; i < l->p->n && rc == 0; i++)
+        if (wanted(l, l->p->list[i].name))
+            rc = read_param(l, d, &l->p->list[i], buffer, err);
     free(buffer);
-    return rc < 0 ? -1 : 0;
+    return rc;
 }
 
 int hf_weights_load(const struct params *p, struct device *d, const char *dir, const struct hf_rules *rules,
@@ -234,6 +255,15 @@ static struct safetensors_spec *make_specs(const struct params *p, const struct 
         }
     }
     return specs;
+}
+
+static float *param_buffer(const struct params *p)
+{
+    int64_t most = 0;
+    for (int i = 0; i < p->n; i++)
+        if (tensor_size(p->list[i].t) > most)
+            most = tensor_size(p->list[i].t);
+    return xmalloc((size_t)most * sizeof(float));
 }
 
 static int put_params(struct safetensors_writer *w, const struct params *p, struct device *d,

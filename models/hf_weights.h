@@ -23,7 +23,8 @@ struct hf_spelling {
     const char *now, *old;
 };
 
-/* Every list ends with NULL (or an entry of NULLs).  An item ending in '.' stands for all names that begin with it. */
+/* Every list ends with NULL (or an entry of NULLs).  An item ending in '.' stands for all names that begin with it, one
+ * that begins with '.' for all that end with it. */
 struct hf_rules {
     const char *prefix;          /* "bert." */
     const char *const *owned;    /* parameters that the files hold */
@@ -33,7 +34,7 @@ struct hf_rules {
     const struct hf_spelling *spellings;
 };
 
-extern const struct hf_rules hf_bert_rules;
+extern const struct hf_rules hf_bert_rules, hf_llama_rules;
 
 enum hf_extent {
     HF_WHOLE,  /* every owned parameter, and no tensor left over */
