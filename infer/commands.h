@@ -8,6 +8,8 @@
 
 extern const struct command command_detect;
 extern const struct command command_clarify;
+extern const struct command command_generate;
+extern const struct command command_loss;
 
 extern const struct program infer_program;
 
