@@ -7,6 +7,7 @@
 #include "data/options.h"
 
 extern const struct command command_gatekeeper;
+extern const struct command command_infill;
 extern const struct command command_tokenizer;
 extern const struct command command_export;
 extern const struct command command_doctor;

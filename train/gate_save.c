@@ -1,11 +1,10 @@
 #include "train/gate_save.h"
 
-#include "data/build.h"
 #include "data/json.h"
 #include "data/log.h"
 #include "models/checkpoint/checkpoint.h"
+#include "train/run_meta.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,47 +52,13 @@ static void unpack(struct trainer *t, const struct saved_state *s)
     device_upload(&t->device, t->work.ctx.rng, s->rng);
 }
 
-static json_t *settings_to_json(const struct gate_settings *set)
-{
-    const size_t base = offsetof(struct gate_request, settings);
-    json_t *o = json_object();
-
-    for (const struct option *k = gate_request_table; k->name; k++) {
-        if (k->offset < base)
-            continue;
-        const char *at = (const char *)set + (k->offset - base);
-        json_t *v = NULL;
-        switch (k->type) {
-        case OPTION_FLAG:
-            v = json_boolean(*(const bool *)at);
-            break;
-        case OPTION_INT:
-            v = json_integer(*(const int64_t *)(const void *)at);
-            break;
-        case OPTION_REAL:
-            v = json_real(*(const double *)(const void *)at);
-            break;
-        default:
-            v = json_string(*(const char *const *)(const void *)at);
-        }
-        json_object_set_new(o, k->name, v);
-    }
-    return o;
-}
-
 static json_t *make_meta(const struct trainer *t)
 {
-    char hash[20];
-    json_t *o = json_object();
+    const char *request = (const char *)t->set - offsetof(struct gate_request, settings);
+    json_t *o = run_meta("gatekeeper", (int64_t)t->seed, t->data.hash, gate_request_table, request,
+                         offsetof(struct gate_request, settings));
 
-    snprintf(hash, sizeof hash, "%016" PRIx64, t->data.hash);
-    json_object_set_new(o, "kind", json_string("gatekeeper"));
-    json_object_set_new(o, "version", json_string(build_version()));
-    json_object_set_new(o, "commit", json_string(build_commit()));
-    json_object_set_new(o, "seed", json_integer((json_int_t)t->seed));
     json_object_set_new(o, "encoder", json_string(t->encoder ? t->encoder : "from scratch"));
-    json_object_set_new(o, "data_hash", json_string(hash));
-    json_object_set_new(o, "settings", settings_to_json(t->set));
     json_object_set_new(o, "model", gate_model_to_json(&t->model));
     return o;
 }
@@ -127,30 +92,14 @@ int gate_save_checkpoint(struct trainer *t, struct error *err)
     return rc;
 }
 
-/* Settings that may change between a run and its resumption, which still ends with the same numbers. */
-static bool may_differ(const char *name)
-{
-    return !strcmp(name, "save-every");
-}
-
 static int check_settings(const struct trainer *t, const json_t *saved, const char *where, struct error *err)
 {
-    json_t *now = make_meta(t), *value;
-    const char *name;
-    int rc = 0;
+    /* a run may be resumed with another one of these and still ends with the same numbers */
+    static const char *const may_differ[] = { "save-every", NULL };
+    static const char *const same[] = { "seed", "encoder", "data_hash", NULL };
+    json_t *now = make_meta(t);
+    int rc = run_meta_check(now, saved, may_differ, same, where, err);
 
-    /* clang-format off */
-    json_object_foreach(json_object_get(now, "settings"), name, value)
-        if (rc == 0 && !may_differ(name) &&
-            !json_equal(value, json_object_get(json_object_get(saved, "settings"), name)))
-            rc = error_set(err, EXIT_CODE_USAGE,
-                           "%s: %s differs from the run to resume; give the same configuration, or another --out",
-                           where, name);
-    /* clang-format on */
-    static const char *const same[] = { "seed", "encoder", "data_hash" };
-    for (int i = 0; rc == 0 && i < ARRAY_LEN(same); i++)
-        if (!json_equal(json_object_get(now, same[i]), json_object_get(saved, same[i])))
-            rc = error_set(err, EXIT_CODE_USAGE, "%s: %s differs from the run to resume", where, same[i]);
     json_decref(now);
     return rc;
 }
@@ -191,21 +140,9 @@ int gate_load_checkpoint(struct trainer *t, struct error *err)
     return rc ? -1 : 1;
 }
 
-/* The same parameters without moments: what a model to run consists of. */
-static struct params without_moments(const struct params *p)
-{
-    struct params copy = { .n = p->n, .cap = p->n };
-
-    copy.list = xmalloc((size_t)p->n * sizeof *copy.list);
-    memcpy(copy.list, p->list, (size_t)p->n * sizeof *copy.list);
-    for (int i = 0; i < copy.n; i++)
-        copy.list[i].m = copy.list[i].v = NULL;
-    return copy;
-}
-
 static int save_weights(struct trainer *t, const char *dir, struct error *err)
 {
-    struct params weights = without_moments(&t->model.params);
+    struct params weights = params_without_moments(&t->model.params);
     int rc = save_into(t, dir, &weights, NULL, 0, err);
 
     params_release(&weights);
@@ -242,7 +179,7 @@ int gate_load_best(struct trainer *t, struct error *err)
         return 0;
     if (checkpoint_open(&r, path, err))
         return -1;
-    struct params weights = without_moments(&t->model.params);
+    struct params weights = params_without_moments(&t->model.params);
     struct checkpoint c = { .params = &weights, .device = &t->device };
     int rc = checkpoint_load(&r, &c, err);
     params_release(&weights);

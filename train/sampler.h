@@ -9,13 +9,15 @@
 
 struct sampler {
     uint64_t seed;
-    int *pool;  /* the examples to draw from */
-    int *order; /* this epoch's order */
+    const int64_t *length; /* [every example], for batches of like length; NULL: any */
+    int *pool;             /* the examples to draw from */
+    int *order;            /* this epoch's order */
     int n, batch;
     int64_t epoch; /* that order is of, -1: none yet */
 };
 
-/* Copies pool. */
+/* Copies pool.  length may be set afterwards; it is borrowed: then examples are sorted within every 50 batches of the
+ * shuffled order, longest first, and full batches shuffled. */
 void sampler_init(struct sampler *s, uint64_t seed, const int *pool, int n, int batch);
 void sampler_release(struct sampler *s);
 int64_t sampler_batches(const struct sampler *s);

@@ -1,0 +1,195 @@
+#include "train/infill_run.h"
+
+#include "data/json.h"
+#include "data/log.h"
+#include "data/stop.h"
+#include "data/yaml.h"
+#include "models/checkpoint/checkpoint.h"
+#include "train/infill_report.h"
+#include "train/infill_save.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LOG_EVERY = 10 };
+
+static double mean_loss(struct infill_trainer *t)
+{
+    float total;
+
+    device_download(&t->device, &total, t->loss_total);
+    double mean = t->loss_steps ? (double)total / (double)t->loss_steps : 0;
+    device_upload(&t->device, t->loss_total, &(float){ 0 });
+    t->loss_steps = 0;
+    return mean;
+}
+
+static int log_step(struct infill_trainer *t, struct progress *progress, struct error *err)
+{
+    float lr, norm;
+    char note[64];
+    double loss = mean_loss(t);
+
+    device_download(&t->device, &lr, t->optim.lr);
+    device_download(&t->device, &norm, t->optim.norm);
+    struct metric list[] = { { "loss", loss },
+                             { "learning_rate", (double)lr },
+                             { "grad_norm", sqrt((double)norm) },
+                             { "tokens", (double)t->tokens } };
+    if (!isfinite(loss))
+        return error_set(err, EXIT_CODE_FAILURE, "step %lld: the loss is %g; a lower learning rate may help",
+                         (long long)t->state.step, loss);
+    snprintf(note, sizeof note, "loss %.4f", loss);
+    progress_update(progress, t->state.step, (double)t->tokens, note);
+    return metrics_log_write(&t->metrics, t->state.step, "train", list, ARRAY_LEN(list), err);
+}
+
+/* The figure that chooses, larger is better. */
+static int validate(struct infill_trainer *t, struct error *err)
+{
+    double loss, recall = NAN;
+    bool by_recall = !strcmp(t->set->select, "recall");
+
+    if (t->valid.n == 0)
+        return 0;
+    if (infill_valid_loss(t, &loss, err) || (by_recall && infill_valid_recall(t, &recall, err)))
+        return -1;
+    struct metric list[] = { { "valid_loss", loss }, { "valid_recall", recall } };
+    log_info(by_recall ? "step %lld: validation loss %.4f, recall %.4f" : "step %lld: validation loss %.4f",
+             (long long)t->state.step, loss, recall);
+    if (metrics_log_write(&t->metrics, t->state.step, "train", list, by_recall ? 2 : 1, err))
+        return -1;
+    float figure = (float)(by_recall ? recall : -loss); /* as the checkpoint keeps it */
+    if ((double)figure <= t->state.best) {
+        t->state.worse++;
+        return 0;
+    }
+    t->state.best = (double)figure;
+    t->state.best_step = t->state.step;
+    t->state.worse = 0;
+    return infill_save_best(t, err);
+}
+
+static bool is_over(const struct infill_trainer *t)
+{
+    return t->state.epoch == t->set->epochs || (t->set->patience && t->state.worse >= t->set->patience);
+}
+
+static int save(struct infill_trainer *t, struct error *err)
+{
+    if (t->saved_step == t->state.step)
+        return 0;
+    t->saved_step = t->state.step;
+    return infill_save_checkpoint(t, err);
+}
+
+/* What is due after a step: validation at the end of an epoch, a checkpoint. */
+static int after_step(struct infill_trainer *t, struct error *err)
+{
+    bool epoch_over = t->state.batch == 0;
+    bool due = t->set->save_every && t->state.step % t->set->save_every == 0;
+
+    if (epoch_over && validate(t, err))
+        return -1;
+    return epoch_over || due ? save(t, err) : 0;
+}
+
+static void advance(struct infill_trainer *t)
+{
+    t->state.step++;
+    if (++t->state.batch == infill_batches(t)) {
+        t->state.batch = 0;
+        t->state.epoch++;
+    }
+}
+
+/* Until all epochs are done or a signal came. */
+static int run_steps(struct infill_trainer *t, struct error *err)
+{
+    struct progress progress;
+    int rc = 0;
+
+    progress_start(&progress, "training", "tokens", infill_batches(t) * t->set->epochs);
+    while (rc == 0 && !is_over(t) && !stop_requested()) {
+        if ((rc = infill_step(t, err)) != 0)
+            break;
+        advance(t);
+        if (t->state.step % LOG_EVERY == 0)
+            rc = log_step(t, &progress, err);
+        if (rc == 0)
+            rc = after_step(t, err);
+    }
+    progress_end(&progress);
+    return rc;
+}
+
+static int finish(struct infill_trainer *t, struct error *err)
+{
+    if (infill_load_best(t, err) || infill_report(t, err) || infill_save_result(t, err))
+        return -1;
+    log_info("%s: finished", t->request->out);
+    return 0;
+}
+
+static int write_config(const struct infill_request *q, struct error *err)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/config.yaml", q->out);
+    return yaml_write(path, infill_request_table, q, err);
+}
+
+/* A folder that holds a run, or a result, is only touched to go on with it. */
+static int check_out(const struct infill_request *q, struct error *err)
+{
+    char *newest = NULL, path[4096];
+
+    snprintf(path, sizeof path, "%s/" CHECKPOINT_FILE, q->out);
+    if (q->resume || q->dry_run || checkpoint_newest(q->out, &newest, NULL) || (!newest && access(path, F_OK) != 0))
+        return 0;
+    error_set(err, EXIT_CODE_USAGE, "%s: holds a run already; --resume goes on with it, another --out starts anew",
+              q->out);
+    free(newest);
+    return -1;
+}
+
+/* At the checkpoint when resuming, else at the first step.  Nothing is touched before it is sure that the folder is
+ * this run's. */
+static int begin(struct infill_trainer *t, struct error *err)
+{
+    const struct infill_request *q = t->request;
+    int found = make_dirs(q->out, err) == 0 ? (q->resume ? infill_load_checkpoint(t, err) : 0) : -1;
+
+    if (found < 0 || write_config(q, err) || metrics_log_open(&t->metrics, q->out, t->state.step, err))
+        return -1;
+    if (found) {
+        log_info("going on after step %lld", (long long)t->state.step);
+        t->saved_step = t->state.step;
+    } else {
+        infill_forget_best(t);
+    }
+    return 0;
+}
+
+int infill_train(const struct infill_request *q, struct error *err)
+{
+    struct infill_trainer t = { 0 };
+    int rc = -1;
+
+    stop_install();
+    if (check_out(q, err) || infill_open(&t, q, err))
+        goto out;
+    rc = q->dry_run ? 0 : begin(&t, err);
+    if (rc || q->dry_run)
+        goto out;
+    rc = run_steps(&t, err);
+    if (rc == 0 && !is_over(&t))
+        rc = t.state.step && save(&t, err) ? -1 : 1;
+    else if (rc == 0)
+        rc = finish(&t, err);
+out:
+    infill_close(&t);
+    return rc;
+}

@@ -1,0 +1,148 @@
+#include "train/infill_trainer.h"
+
+#include <stdlib.h>
+
+enum { SITES = 1 << 12 /* random ops of a micro-batch, so that each draws numbers of its own */ };
+
+void infill_sampler(struct infill_trainer *t)
+{
+    int *all = xmalloc((size_t)t->train.n * sizeof *all);
+
+    for (int i = 0; i < t->train.n; i++)
+        all[i] = i;
+    sampler_init(&t->sampler, (uint64_t)t->request->seed, all, t->train.n, (int)t->set->batch);
+    if (t->set->group_by_length)
+        t->sampler.length = t->train.lengths;
+    free(all);
+}
+
+int64_t infill_batches(const struct infill_trainer *t)
+{
+    return sampler_batches(&t->sampler);
+}
+
+/* A step_fn's argument: one micro-batch. */
+struct micro {
+    struct infill_trainer *t;
+    int number;
+    float scale; /* 1 / target tokens of the whole batch */
+    bool update; /* gradients too */
+    struct tensor *nll;
+};
+
+static void run_micro(struct ctx *c, void *arg)
+{
+    struct micro *m = arg;
+
+    c->site = (uint32_t)(m->number * SITES);
+    m->nll = llama_batch_nll(c, &m->t->model.net, &m->t->batch);
+    if (!m->update)
+        return;
+    struct tensor *loss = op_sum(c, m->nll, m->scale);
+    tape_backward(c, loss);
+    RUN(c, accumulate, ((struct grad){ m->t->loss_total, true }), loss);
+}
+
+static void run_update(struct ctx *c, void *arg)
+{
+    struct infill_trainer *t = arg;
+    optim_step(c, &t->optim, t->trained);
+}
+
+static const struct infill_example *example_of(const struct infill_data *d, const int *examples, int i)
+{
+    return &d->items[examples ? examples[i] : i];
+}
+
+/* Texts from `from` on until the micro-batch is full; at least one.  Returns where the next begins.  examples NULL: all
+ * of them in order. */
+static int fill_micro(struct infill_trainer *t, const struct infill_data *d, const int *examples, int from, int n)
+{
+    int i = from;
+
+    llama_batch_clear(&t->batch);
+    for (; i < n; i++) {
+        const struct lm_text *p = &example_of(d, examples, i)->text;
+        if (i > from && t->batch.n_tokens + p->ids.count > t->set->tokens)
+            break;
+        llama_batch_add(&t->batch, p->ids.items, p->answer.items, p->ids.count);
+    }
+    return i;
+}
+
+static int64_t batch_targets(const struct infill_data *d, const int *examples, int n)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += d->items[examples[i]].targets;
+    return sum;
+}
+
+int infill_step(struct infill_trainer *t, struct error *err)
+{
+    const int *examples;
+    int n = sampler_batch(&t->sampler, t->state.epoch, t->state.batch, &examples), at = 0;
+    struct micro m = { .t = t, .scale = 1.0f / (float)batch_targets(&t->train, examples, n), .update = true };
+
+    t->work.ctx.recording = t->work.ctx.training = true;
+    for (; at < n; m.number++) {
+        at = fill_micro(t, &t->train, examples, at, n);
+        if (workspace_run(&t->work, run_micro, &m, err))
+            return -1;
+        t->tokens += t->batch.n_tokens;
+    }
+    t->work.ctx.recording = t->work.ctx.training = false;
+    t->loss_steps++;
+    return workspace_run(&t->work, run_update, t, err);
+}
+
+/* The micro-batch with the most tokens, and the one with the most targets: every size grows with either. */
+size_t infill_measure(struct infill_trainer *t)
+{
+    struct micro m = { .t = t, .update = true };
+    int64_t tokens = 0, rows = 0;
+    size_t most = 0;
+
+    t->work.ctx.recording = t->work.ctx.training = true;
+    for (int64_t b = 0; b < infill_batches(t); b++) {
+        const int *examples;
+        int n = sampler_batch(&t->sampler, 0, b, &examples);
+        for (int at = 0; at < n;) {
+            at = fill_micro(t, &t->train, examples, at, n);
+            if (t->batch.n_tokens <= tokens && t->batch.n_rows <= rows)
+                continue;
+            tokens = t->batch.n_tokens > tokens ? t->batch.n_tokens : tokens;
+            rows = t->batch.n_rows > rows ? t->batch.n_rows : rows;
+            size_t bytes = workspace_measure(&t->work, run_micro, &m);
+            most = bytes > most ? bytes : most;
+        }
+    }
+    t->work.ctx.recording = t->work.ctx.training = false;
+    return most;
+}
+
+static void add_losses(struct infill_trainer *t, const struct tensor *nll, double *sum)
+{
+    int64_t n = tensor_size(nll);
+    float *values = xmalloc((size_t)n * sizeof *values);
+
+    device_download(&t->device, values, nll);
+    for (int64_t i = 0; i < n; i++)
+        *sum += (double)values[i];
+    free(values);
+}
+
+int infill_valid_loss(struct infill_trainer *t, double *loss, struct error *err)
+{
+    struct micro m = { .t = t };
+    double sum = 0;
+
+    for (int at = 0; at < t->valid.n;) {
+        at = fill_micro(t, &t->valid, NULL, at, t->valid.n);
+        if (workspace_run(&t->work, run_micro, &m, err))
+            return -1;
+        add_losses(t, m.nll, &sum);
+    }
+    *loss = sum / (double)t->valid.targets;
+    return 0;
+}
