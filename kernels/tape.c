@@ -62,14 +62,21 @@ struct checkpoint_node {
     uint32_t site;
 };
 
-static void checkpoint_backward(struct ctx *c, struct node *node)
+/* Gradients that outlive a block come first. */
+static void start_gradients(struct ctx *c, struct tensor *const *in, int n_in)
 {
-    struct checkpoint_node *n = (struct checkpoint_node *)node;
-    for (int i = 0; i < n->n_in; i++) { /* these outlive the block, so they come first */
-        struct grad g = grad_of(c, n->in[i]);
+    for (int i = 0; i < n_in; i++) {
+        struct grad g = grad_of(c, in[i]);
         if (g.t && !g.add)
             RUN(c, fill, g.t, 0.0f);
     }
+}
+
+static void checkpoint_backward(struct ctx *c, struct node *node)
+{
+    struct checkpoint_node *n = (struct checkpoint_node *)node;
+
+    start_gradients(c, n->in, n->n_in);
     size_t host = arena_mark(c->host), step = arena_mark(c->step);
     struct node *outer = c->tape;
     uint32_t site = c->site;
@@ -106,4 +113,38 @@ struct tensor *tape_checkpoint(struct ctx *c, block_fn *fn, const void *arg, str
     if (recording && y->needs_grad)
         tape_push(c, &n, sizeof n);
     return y;
+}
+
+/* The newest record of a block whose others end before `start`. */
+struct block_node {
+    struct node node;
+    struct node *start;
+    struct tensor *in[BLOCK_MAX_IN];
+    int n_in;
+};
+
+static void block_backward(struct ctx *c, struct node *node)
+{
+    struct block_node *b = (struct block_node *)node;
+
+    start_gradients(c, b->in, b->n_in);
+    size_t host = arena_mark(c->host), step = arena_mark(c->step);
+    for (struct node *n = node->prev; n != b->start; n = n->prev)
+        if (n->out->grad)
+            n->backward(c, n);
+    arena_reset(c->host, host);
+    arena_reset(c->step, step);
+    node->prev = b->start; /* done: the tape goes on before the block */
+}
+
+struct tensor *tape_block(struct ctx *c, block_fn *fn, const void *arg, struct tensor **in, int n_in)
+{
+    CHECK(n_in > 0 && n_in <= BLOCK_MAX_IN, "%d inputs", n_in);
+    struct block_node b = { .node = { .backward = block_backward }, .start = c->tape, .n_in = n_in };
+
+    memcpy(b.in, in, (size_t)n_in * sizeof *in);
+    b.node.out = fn(c, in, arg);
+    if (c->recording && b.node.out->needs_grad)
+        tape_push(c, &b, sizeof b);
+    return b.node.out;
 }

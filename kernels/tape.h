@@ -55,6 +55,13 @@ typedef struct tensor *block_fn(struct ctx *c, struct tensor **in, const void *a
 enum { BLOCK_MAX_IN = 4 };
 struct tensor *tape_checkpoint(struct ctx *c, block_fn *fn, const void *arg, struct tensor **in, int n_in);
 
+/*
+ * Runs fn(in) as it is, but what its backward needs beyond the gradients of in[] is given back when the block is done:
+ * gradients of one block's inner tensors lie where those of the next will.  Not recording, it is fn(in).  fn may
+ * return any shape, and keeps what it allocates; whatever needs a gradient and is not a parameter must be in in[].
+ */
+struct tensor *tape_block(struct ctx *c, block_fn *fn, const void *arg, struct tensor **in, int n_in);
+
 #ifdef __cplusplus
 }
 #endif

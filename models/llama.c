@@ -137,17 +137,21 @@ static struct tensor *run_block(struct ctx *c, struct tensor **in, const void *a
     return feed_forward(c, arg, in[0], attend(c, arg, in[0]));
 }
 
-/* In the last block, what follows attention is computed for the wanted rows alone. */
+/* What follows attention is computed for the wanted rows alone. */
+static struct tensor *run_last_block(struct ctx *c, struct tensor **in, const void *arg)
+{
+    const struct block *b = arg;
+    struct tensor *attended = op_gather(c, attend(c, b, in[0]), b->in.rows);
+
+    return feed_forward(c, b, op_gather(c, in[0], b->in.rows), attended);
+}
+
 static struct tensor *layer(struct ctx *c, const struct block *b, struct tensor *x)
 {
-    const struct index *rows = b->in.rows;
-
-    if (rows && b->number == b->m->config.layers - 1) {
-        struct tensor *attended = op_gather(c, attend(c, b, x), rows);
-        return feed_forward(c, b, op_gather(c, x, rows), attended);
-    }
+    if (b->in.rows && b->number == b->m->config.layers - 1)
+        return tape_block(c, run_last_block, b, &x, 1);
     if (c->recording && !b->m->checkpointed)
-        return run_block(c, &x, b);
+        return tape_block(c, run_block, b, &x, 1);
     return tape_checkpoint(c, run_block, b, &x, 1);
 }
 

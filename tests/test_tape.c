@@ -44,10 +44,13 @@ static struct tensor *noise(struct ctx *c, struct rng *rng, int64_t rows, int64_
     return t;
 }
 
+/* How blocks are run: one op after another, as blocks, computed again in the backward. */
+enum manner { PLAIN, BLOCK, CHECKPOINT };
+
 struct run {
     struct device *d;
     enum dtype dtype;
-    bool checkpoint;
+    enum manner manner;
     bool frozen; /* the parameters, not the input */
     uint64_t bits;
     size_t peak; /* of the real run, when everything is there */
@@ -90,7 +93,9 @@ static void train_step(struct ctx *c, void *arg)
     in->needs_grad = true;
     make_params(c, &b, r, &rng);
     for (int i = 0; i < BLOCKS; i++)
-        x = r->checkpoint ? tape_checkpoint(c, block_forward, &b, &x, 1) : block_forward(c, &x, &b);
+        x = r->manner == CHECKPOINT ? tape_checkpoint(c, block_forward, &b, &x, 1)
+            : r->manner == BLOCK    ? tape_block(c, block_forward, &b, &x, 1)
+                                    : block_forward(c, &x, &b);
     r->records = 0;
     for (const struct node *n = c->tape; n; n = n->prev)
         r->records++;
@@ -105,9 +110,9 @@ static void train_step(struct ctx *c, void *arg)
         add_bits(r, b.p[i]->grad);
 }
 
-static struct run run_step(struct device *d, enum dtype dtype, bool checkpoint, bool frozen)
+static struct run run_step(struct device *d, enum dtype dtype, enum manner manner, bool frozen)
 {
-    struct run r = { .d = d, .dtype = dtype, .checkpoint = checkpoint, .frozen = frozen };
+    struct run r = { .d = d, .dtype = dtype, .manner = manner, .frozen = frozen };
     struct workspace w;
     struct error err;
 
@@ -131,11 +136,13 @@ static void check_blocks(const char *device)
     }
     for (enum dtype dtype = F32; dtype <= BF16; dtype++)
         for (int frozen = 0; frozen < 2; frozen++) {
-            struct run plain = run_step(&d, dtype, false, frozen), again = run_step(&d, dtype, false, frozen);
-            struct run kept = run_step(&d, dtype, true, frozen);
+            struct run plain = run_step(&d, dtype, PLAIN, frozen), again = run_step(&d, dtype, PLAIN, frozen);
+            struct run block = run_step(&d, dtype, BLOCK, frozen), kept = run_step(&d, dtype, CHECKPOINT, frozen);
             assert_int_equal(plain.bits, again.bits);
             assert_int_equal(kept.bits, plain.bits);
-            assert_true(kept.peak < plain.peak);
+            assert_int_equal(block.bits, plain.bits);
+            assert_true(block.peak < plain.peak && kept.peak < block.peak);
+            assert_int_equal(block.records, plain.records + BLOCKS);
             assert_int_equal(kept.records, BLOCKS);
         }
     device_close(&d);
