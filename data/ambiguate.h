@@ -3,7 +3,8 @@
  *
  * The rules are those of AmbiQT's own generator, its slips included where they show in the published records, so that
  * the published questions give the published records.  The one exception is a HAVING clause in kind P, where the
- * published file is that of a corrected generator.  Everything works on words of text: no SQL is parsed.
+ * published file is that of a corrected generator.  It all works on words of text; SQL is parsed for
+ * questions of other corpora (kind C) and for the edits.
  *
  * The edits are what a tagger of question words learns from (Wang et al., ACL 2023): a column that the query uses and
  * the question speaks of is deleted, so that nothing answers the question, or two others stand in its place.
@@ -50,7 +51,7 @@ struct ambiguate_question {
     const struct schema *schema; /* every name in lower case */
     const char *db_id, *question;
     int number, schema_number;
-    bool prefixes;      /* a renamed table is renamed in "table.column" too, which AmbiQT's generator does not do */
+    bool thorough;      /* no record of Spider: what AmbiQT's generator overlooks is renamed too */
     char *sql;          /* in normal form */
     struct words words; /* of sql */
 };
@@ -59,6 +60,8 @@ void ambiguate_question_release(struct ambiguate_question *q);
 
 /* Each appends the question's records of one kind, possibly none. */
 void ambiguate_columns(struct ambiguities *out, const struct ambiguate_question *q, struct synonym_finder *synonyms);
+/* The same by the parsed query, which finds names before dots and in quotes too; AmbiQT's generator does not. */
+void ambiguate_selected(struct ambiguities *out, const struct ambiguate_question *q, struct synonym_finder *synonyms);
 void ambiguate_tables(struct ambiguities *out, const struct ambiguate_question *q, struct synonym_finder *synonyms);
 void ambiguate_joins(struct ambiguities *out, const struct ambiguate_question *q);
 /* All aggregates of a question in one new table, as in the published validation file. */

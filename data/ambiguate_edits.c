@@ -1,4 +1,5 @@
-/* Kinds D and R: a column that the query uses is deleted, or two others stand in its place. */
+/* Kinds D, R and, of other corpora than Spider, C: a column that the query uses is deleted, or two others stand in its
+ * place. */
 #include "data/ambiguate.h"
 #include "data/mention.h"
 #include "data/sql.h"
@@ -77,14 +78,19 @@ static const char *name_in(const struct editing *e, const struct sql_use *u)
     return (size_t)(end - e->q->sql - u->begin) >= n && strncasecmp(end - n, name, n) == 0 ? end - n : NULL;
 }
 
-/* The column is no key, the question says a word of its name, and every use is by its name. */
-static bool editable(const struct editing *e, int c)
+static bool by_name(const struct editing *e, int c)
 {
-    bool good = e->asked[c] && mention_of(e, c)[ELEMENT_ANY] > 0 && !schema_column_is_key(e->q->schema, c);
+    bool good = true;
 
     for (int i = 0; i < e->uses.n && good; i++)
         good = e->uses.list[i].column != c || name_in(e, &e->uses.list[i]);
     return good;
+}
+
+/* The column is no key, the question says a word of its name, and every use is by its name. */
+static bool editable(const struct editing *e, int c)
+{
+    return e->asked[c] && mention_of(e, c)[ELEMENT_ANY] > 0 && !schema_column_is_key(e->q->schema, c) && by_name(e, c);
 }
 
 static struct ambiguity *add(struct editing *e, int kind, int c)
@@ -136,6 +142,7 @@ static const char *rename_column(struct editing *e, int c, const char *name)
 static bool find_names(struct editing *e, struct synonym_pair *pair, int c)
 {
     const struct schema_column *column = &e->q->schema->columns[c];
+    *pair = (struct synonym_pair){ .source = SYNONYM_MODIFIER };
     int first = modifiers_of[column->type].first, n = modifiers_of[column->type].n;
     uint64_t start = hash_bytes(HASH_START, column->name, strlen(column->name));
 
@@ -154,27 +161,51 @@ static bool find_names(struct editing *e, struct synonym_pair *pair, int c)
     return false;
 }
 
-static void replace(struct editing *e, int c)
+static void add_renamed(struct editing *e, int kind, int c, const struct synonym_pair *pair)
 {
-    struct synonym_pair pair = { .source = SYNONYM_MODIFIER };
+    struct ambiguity *a = add(e, kind, c);
 
-    if (!find_names(e, &pair, c))
-        return;
-    struct ambiguity *a = add(e, AMBIGUITY_REPLACED, c);
-    a->synonyms = pair;
+    a->synonyms = *pair;
     for (int k = 0; k < 2; k++) {
-        a->record.names[k] = pair.names[k];
-        a->record.readings[k] = rename_column(e, c, pair.names[k]);
+        a->record.names[k] = pair->names[k];
+        a->record.readings[k] = rename_column(e, c, pair->names[k]);
     }
 }
 
 void ambiguate_replaced(struct ambiguities *out, const struct ambiguate_question *q)
 {
     struct editing e = { .out = out, .q = q };
+    struct synonym_pair pair;
 
     if (understand(&e))
         for (int c = 0; c < q->schema->n_columns; c++)
-            if (editable(&e, c))
-                replace(&e, c);
+            if (editable(&e, c) && find_names(&e, &pair, c))
+                add_renamed(&e, AMBIGUITY_REPLACED, c, &pair);
+    editing_release(&e);
+}
+
+/* The outermost SELECT names the column. */
+static bool selected(const struct editing *e, int c)
+{
+    bool found = false;
+
+    for (int i = 0; i < e->uses.n && !found; i++) {
+        const struct sql_use *u = &e->uses.list[i];
+        found = u->column == c && u->clause == SQL_SELECT && u->depth == 0;
+    }
+    return found && by_name(e, c);
+}
+
+void ambiguate_selected(struct ambiguities *out, const struct ambiguate_question *q, struct synonym_finder *synonyms)
+{
+    struct editing e = { .out = out, .q = q };
+    struct synonym_pair pair;
+
+    if (understand(&e))
+        for (int c = 0; c < q->schema->n_columns; c++) {
+            const char *table = q->schema->tables[q->schema->columns[c].table].name;
+            if (selected(&e, c) && synonym_finder_find(synonyms, &pair, q->schema, table, q->schema->columns[c].name))
+                add_renamed(&e, SIA_COLUMN, c, &pair);
+        }
     editing_release(&e);
 }

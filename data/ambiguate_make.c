@@ -140,7 +140,7 @@ static void make_one(struct ambiguities *out, struct ambiguate_input *in, const 
 {
     switch (kind) {
     case SIA_COLUMN:
-        ambiguate_columns(out, q, &in->finder);
+        (q->thorough ? ambiguate_selected : ambiguate_columns)(out, q, &in->finder);
         break;
     case SIA_TABLE:
         ambiguate_tables(out, q, &in->finder);
@@ -179,7 +179,7 @@ int ambiguate_make(struct ambiguities *out, struct ambiguate_input *in, int kind
         struct ambiguate_question q = { .db_id = db_id,
                                         .question = json_string_value(json_object_get(record, "question")),
                                         .number = (int)i,
-                                        .prefixes = json_object_get(record, "corpus") != NULL,
+                                        .thorough = json_object_get(record, "corpus") != NULL,
                                         .schema_number = (int)(s - in->schemas.schemas) };
         q.schema = ambiguate_lower(in, q.schema_number);
         ambiguate_question_init(&q, query ? query : "");
