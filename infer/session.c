@@ -82,7 +82,8 @@ static const char *fingerprint(struct clarify_case *c)
     return strings_printf(&c->words, "%016llx", (unsigned long long)h);
 }
 
-static int read_record(struct session *s, struct session_desk *d, const char *where, struct error *err)
+/* compare: candidates that give the same on the database, if there is one, become one. */
+static int read_record(struct session *s, struct session_desk *d, bool compare, const char *where, struct error *err)
 {
     const json_t *record = json_get_object(s->value, "record", where, err);
     const char *db_id = record ? json_get_string(record, "db_id", where, err) : NULL;
@@ -91,10 +92,12 @@ static int read_record(struct session *s, struct session_desk *d, const char *wh
     struct clarify_settings settings;
 
     if (!schema || read_rules(&settings, s->value, where, err) ||
-        schema_shelf_connect(&settings.db, &d->schemas, db_id, err) ||
+        (compare && schema_shelf_connect(&settings.db, &d->schemas, db_id, err)) ||
         clarify_case_read(&s->at_hand, record, schema, &settings, &d->scratch, where, err))
         return -1;
     s->at_hand.hints.samples = schema_shelf_samples(&d->schemas, db_id);
+    if (!compare)
+        json_array_extend(s->at_hand.left_out, json_object_get(record, "left_out"));
     return 0;
 }
 
@@ -127,6 +130,18 @@ static json_t *through_text(json_t *value)
     return again;
 }
 
+/* The record as it was understood: the candidates that are left, which no later turn reads or runs again. */
+static void condense(json_t *record, const struct clarify_case *c)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < c->prior.n; i++)
+        json_array_append_new(list, json_pack("{s:s, s:f}", "sql", c->sql[i], "p", c->prior.p[i]));
+    json_object_set_new(record, "candidates", list);
+    json_object_set_new(record, "reserve", json_real(c->prior.reserve));
+    json_object_set(record, "left_out", c->left_out);
+}
+
 int session_start(struct session *s, struct session_desk *d, const json_t *record, const json_t *rules,
                   const char *where, struct error *err)
 {
@@ -137,9 +152,14 @@ int session_start(struct session *s, struct session_desk *d, const json_t *recor
         if (json_object_get(record, record_fields[i]))
             json_object_set(own, record_fields[i], json_object_get(record, record_fields[i]));
     int rc = rules ? replace_rules(all, rules, where, err) : 0;
-    s->value = through_text(json_pack("{s:i, s:o, s:o, s:n, s:[]}", "version", SESSION_VERSION, "record", own, "rules",
-                                      all, "variables", "turns"));
-    if (rc || read_record(s, d, where, err))
+    s->value = json_pack("{s:i, s:o, s:o, s:n, s:[]}", "version", SESSION_VERSION, "record", own, "rules", all,
+                         "variables", "turns");
+    if (rc || read_record(s, d, true, where, err))
+        return -1;
+    condense(own, &s->at_hand);
+    clarify_case_release(&s->at_hand);
+    s->value = through_text(s->value);
+    if (read_record(s, d, false, where, err))
         return -1;
     json_object_set_new(s->value, "variables", json_string(fingerprint(&s->at_hand)));
     session_next(s);
@@ -173,7 +193,7 @@ int session_read(struct session *s, struct session_desk *d, const json_t *value,
     s->recorded = json_incref(turns);
     s->value = json_copy((json_t *)value);
     json_object_set_new(s->value, "turns", json_array());
-    if (read_record(s, d, where, err))
+    if (read_record(s, d, false, where, err))
         return -1;
     found = fingerprint(&s->at_hand);
     return strcmp(said, found) == 0

@@ -58,6 +58,17 @@ says answer '"ask":\{"variable":"where\[price\].op",.*"turn":2' "$second"
 says answer '"turns":\[\{"variable":"sel.arity","answer":"value","text":"What[^}]*","option":1,"chosen":"name of band' "$second"
 s1=$(session "$second")
 
+# what gives the same rows is one from the start and stays one; what was left out goes on being told
+twice='{"id":"t","db_id":"music_label","question":"Which bands?","candidates":[{"sql":"SELECT name FROM band","p":0.4},
+ {"sql":"SELECT name FROM band WHERE band_id > 0","p":0.2},{"sql":"SELECT style FROM band","p":0.3},{"sql":"SELECT x","p":0.1}]}'
+reply=$(ask '{"op":"start","record":'"${twice//$'\n'/}"'}')
+once='"record":\{[^[]*"candidates":\[\{"sql":"SELECT name FROM band","p":0.6\},\{"sql":"SELECT style FROM band","p":0.3\}\],"reserve":0.1,'
+says "the same rows" "$once" "$reply"
+reply=$(ask "$(answer "$(session "$reply")" 2)")
+says "the same rows" "$once" "$reply"
+says "left out" '"left_out":\[\{"candidate":3,"sql":"SELECT x","error":' "$reply"
+says "the end" '"stop":"settled".*"best":"SELECT style FROM band"' "$reply"
+
 # words are as good as numbers; the number may be said in words
 for said in '"name of band"' '"Name of Band."' '"option 1"' '" the first one. "' '"1"'; do
     [ "$(ask "$(answer "$s0" "$said")")" = "$second" ] || complain "$said" "not the same as 1"
