@@ -155,6 +155,39 @@ static enum stop_reason choose(struct dialogue *d, struct view *view, int from, 
     return view->gain < d->rules.min_bits ? STOP_GAIN : STOP_NOT;
 }
 
+/* Whether two variables part what is left alike. */
+static bool part_alike(const struct dialogue *d, const int *x, const int *y)
+{
+    int of_x[BELIEF_MAX], of_y[BELIEF_MAX];
+
+    memset(of_x, 0xff, sizeof of_x);
+    memset(of_y, 0xff, sizeof of_y);
+    for (int i = 0; i < d->now.n; i++) {
+        if (d->now.p[i] <= 0)
+            continue;
+        if (of_x[x[i]] < 0 && of_y[y[i]] < 0) {
+            of_x[x[i]] = y[i];
+            of_y[y[i]] = x[i];
+        }
+        if (of_x[x[i]] != y[i] || of_y[y[i]] != x[i])
+            return false;
+    }
+    return true;
+}
+
+/* An answer to another variable that is retired, but for "I don't know", has said what the last one could. */
+static bool said_already(const struct dialogue *d)
+{
+    const int *last = d->variables[d->n_variables - 1].value;
+
+    for (int t = 0; t < d->n_turns; t++) {
+        int v = d->turns[t].variable;
+        if (d->turns[t].answer.kind != ANSWER_UNKNOWN && d->closed[v] && part_alike(d, d->variables[v].value, last))
+            return true;
+    }
+    return false;
+}
+
 enum stop_reason dialogue_next(struct dialogue *d, struct view *view)
 {
     enum stop_reason why = before_asking(d);
@@ -162,7 +195,7 @@ enum stop_reason dialogue_next(struct dialogue *d, struct view *view)
 
     if (why == STOP_NOT)
         why = choose(d, view, 0, own);
-    if (own < d->n_variables && (why == STOP_SETTLED || why == STOP_GAIN)) {
+    if (own < d->n_variables && (why == STOP_SETTLED || why == STOP_GAIN) && !said_already(d)) {
         enum stop_reason last = choose(d, view, own, d->n_variables);
         why = last == STOP_SETTLED ? why : last;
     }

@@ -31,7 +31,8 @@ struct dialogue_rules {
     int max_turns;
     double worth,
         second;       /* what a right answer is worth and what a second of the user's costs; second 0: not weighed */
-    bool last_resort; /* the last variable is asked about only when no other tells min_bits */
+    bool last_resort; /* the last variable is asked about only when no other tells min_bits, and not when an answer
+                         said as much already */
     bool forget;      /* what was asked before: a variable may be asked about again */
     uint64_t seed;    /* of STRATEGY_RANDOM */
 };

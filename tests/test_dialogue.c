@@ -290,6 +290,35 @@ static void without_memory_a_question_may_come_again(void **state)
     }
 }
 
+/* With slips all candidates stay, but nobody is asked twice what one answer has said; "I don't know" says nothing. */
+static void the_last_resort_repeats_nothing(void **state)
+{
+    (void)state;
+    static const int halves[] = { 0, 0, 1 }, each[] = { 0, 1, 2 }, again[] = { 2, 0, 1 };
+    const struct {
+        const int *first;
+        enum answer_kind kind;
+        enum stop_reason then;
+    } rows[] = { { again, ANSWER_VALUE, STOP_SETTLED },
+                 { again, ANSWER_EITHER, STOP_SETTLED },
+                 { again, ANSWER_UNKNOWN, STOP_NOT },
+                 { halves, ANSWER_VALUE, STOP_NOT } };
+    for (int i = 0; i < ARRAY_LEN(rows); i++) {
+        double p[] = { 0.4, 0.3, 0.3 };
+        struct split splits[] = { { rows[i].first, 3, 0.1, 1 }, { each, 3, 0.1, 1 } };
+        struct dialogue_rules rules = patient;
+        struct dialogue d;
+        struct view view;
+        rules.last_resort = true;
+        dialogue_init(&d, &rules, splits, 2, &(struct belief){ p, 3, 0 });
+        assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
+        assert_int_equal(view.variable, 0);
+        assert_int_equal(dialogue_answer(&d, &view, (struct answer){ rows[i].kind, 0 }), 0);
+        assert_int_equal(dialogue_next(&d, &view), rows[i].then);
+        dialogue_release(&d);
+    }
+}
+
 /* Thirteen values of one candidate each: five are shown, then five of the others, then the rest. */
 static void long_lists_come_in_pieces(void **state)
 {
@@ -342,6 +371,7 @@ int main(void)
         cmocka_unit_test(contradictions_and_undo),
         cmocka_unit_test(every_stop_rule),
         cmocka_unit_test(without_memory_a_question_may_come_again),
+        cmocka_unit_test(the_last_resort_repeats_nothing),
         cmocka_unit_test(long_lists_come_in_pieces),
         cmocka_unit_test(tau_from_a_target),
     };
