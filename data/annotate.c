@@ -102,12 +102,20 @@ static json_t *golds_json(const struct annotation *a)
     return list;
 }
 
+static json_t *sql_json(const struct annotation *a, const struct annotate_reading *r)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < r->n; i++)
+        json_array_append_new(list, json_string(a->sql.sql[r->first + i]));
+    return list;
+}
+
 static json_t *readings_json(const struct annotation *a)
 {
     json_t *list = json_array();
     for (int i = 0; i < a->n_readings; i++) {
         const struct annotate_reading *r = &a->readings[i];
-        json_t *o = json_pack("{s:s}", "text", r->text);
+        json_t *o = json_pack("{s:s, s:o}", "text", r->text, "sql", sql_json(a, r));
         if (r->dropped)
             json_object_set_new(o, "dropped", json_string(r->dropped));
         if (r->same_as >= 0)

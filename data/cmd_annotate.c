@@ -126,6 +126,16 @@ static int annotate_record(struct annotating *run, const json_t *own, json_t *li
     return found ? 0 : -1;
 }
 
+/* Where a record comes from. */
+static void copy_fields(json_t *line, const json_t *record)
+{
+    static const char *const fields[] = { "source_db", "kind" };
+
+    for (int i = 0; i < ARRAY_LEN(fields); i++)
+        if (json_object_get(record, fields[i]))
+            json_object_set(line, fields[i], json_object_get(record, fields[i]));
+}
+
 /* The line for one record; NULL record: one that could not be read. */
 static int write_record(struct annotating *run, json_t *record, struct error *bad, struct error *err)
 {
@@ -135,6 +145,7 @@ static int write_record(struct annotating *run, json_t *record, struct error *ba
 
     json_object_set_new(line, "id", id ? json_incref(id) : json_integer(run->records));
     json_object_set_new(line, "db_id", db_id ? json_incref(db_id) : json_null());
+    copy_fields(line, own);
     if (!own || annotate_record(run, own, line, where, bad)) {
         json_object_set_new(line, "error", json_message(bad->text));
         run->failed++;

@@ -1,8 +1,13 @@
 #include "data/commands.h"
 
 static const struct command *const commands[] = {
-    &command_ambiguate, &command_annotate, &command_calibrate, &command_candidates, &command_contrast, &command_execute,
-    &command_parse,     &command_practice, &command_probe,     &command_prompts,    &command_score,    NULL,
+    &command_ambiguate, &command_annotate,
+    &command_calibrate, &command_candidates,
+    &command_contrast,  &command_execute,
+    &command_parse,     &command_practice,
+    &command_probe,     &command_prompts,
+    &command_reword,    &command_score,
+    &command_split,     NULL,
 };
 
 const struct program data_program = {

@@ -7,7 +7,8 @@
 #include "data/options.h"
 
 extern const struct command command_ambiguate, command_annotate, command_calibrate, command_candidates,
-    command_contrast, command_execute, command_parse, command_practice, command_probe, command_prompts, command_score;
+    command_contrast, command_execute, command_parse, command_practice, command_probe, command_prompts, command_reword,
+    command_score, command_split;
 
 extern const struct program data_program;
 
