@@ -71,49 +71,38 @@ int lora_declare(const struct lora_config *c, struct params *p, const struct par
     return found < 0 ? -1 : 0;
 }
 
-/* Runs one step on the device in memory of its own. */
-static int run(struct device *d, step_fn *fn, void *arg, struct error *err)
-{
-    struct workspace w;
-
-    if (workspace_init(&w, d, HOST_BYTES, err))
-        return -1;
-    int rc = workspace_run(&w, fn, arg, err);
-    d->driver->sync(d);
-    workspace_release(&w);
-    return rc;
-}
-
+/* A whole head starts as the base's matrix. */
 struct copying {
     const struct tensor *from;
-    struct tensor *to;
+    struct param *to;
 };
 
 static void copy_step(struct ctx *c, void *arg)
 {
     const struct copying *copy = arg;
-    RUN(c, cast, copy->to, copy->from);
-}
 
-static int copy(struct device *d, struct tensor *to, const struct tensor *from, struct error *err)
-{
-    struct copying arg = { from, to };
-    return run(d, copy_step, &arg, err);
+    RUN(c, cast, copy->to->t, copy->from);
+    if (copy->to->master)
+        RUN(c, cast, copy->to->master, copy->from);
 }
 
 int lora_start(struct params *p, struct device *d, const struct lora_module *modules, int n, uint64_t seed,
                struct error *err)
 {
     const struct lora_module *head = head_of(modules, n);
-    const struct param *whole = params_find(p, "lm_head.weight");
+    struct param *whole = params_find(p, "lm_head.weight");
+    struct workspace w;
 
     params_init(p, d, seed);
     if (!whole)
         return 0;
     CHECK(head && *head->w == whole->t, "a whole head that the network does not use");
-    if (whole->master && copy(d, whole->master, head->base, err))
+    if (workspace_init(&w, d, HOST_BYTES, err))
         return -1;
-    return copy(d, whole->t, head->base, err);
+    int rc = workspace_run(&w, copy_step, &(struct copying){ head->base, whole }, err);
+    d->driver->sync(d);
+    workspace_release(&w);
+    return rc;
 }
 
 static const struct tensor *exact(const struct params *p, const char *module, const char *which)
@@ -160,17 +149,27 @@ static void tell_changed(struct device *d, const struct tensor *w)
     free(numbers);
 }
 
+static int merge_module(struct workspace *w, const struct params *p, const struct lora_module *m, struct error *err)
+{
+    struct merging arg = { m, exact(p, m->name, "A"), exact(p, m->name, "B") };
+
+    if (workspace_run(w, merge_step, &arg, err))
+        return -1;
+    tell_changed(w->device, *m->w);
+    m->lora->a = m->lora->b = NULL;
+    return 0;
+}
+
 int lora_merge(const struct params *p, struct device *d, const struct lora_module *modules, int n, struct error *err)
 {
-    for (int i = 0; i < n; i++) {
-        const struct lora_module *m = &modules[i];
-        if (!m->lora->a)
-            continue;
-        struct merging arg = { m, exact(p, m->name, "A"), exact(p, m->name, "B") };
-        if (run(d, merge_step, &arg, err))
-            return -1;
-        tell_changed(d, *m->w);
-        m->lora->a = m->lora->b = NULL;
-    }
-    return 0;
+    struct workspace w;
+    int rc = 0;
+
+    if (workspace_init(&w, d, HOST_BYTES, err))
+        return -1;
+    for (int i = 0; i < n && rc == 0; i++)
+        if (modules[i].lora->a)
+            rc = merge_module(&w, p, &modules[i], err);
+    workspace_release(&w);
+    return rc;
 }
