@@ -352,6 +352,13 @@ static FILE *memory_stream(char **text, size_t *size)
     return f;
 }
 
+/* SQLite reads a slash and a star at the very end as operators; with anything behind them they open a comment. */
+static bool opens_comment(const struct dump *d, int n)
+{
+    return n > 2 && kind(d, n - 3) == TOKEN_SLASH && kind(d, n - 2) == TOKEN_STAR &&
+           d->tokens[n - 3].end == d->tokens[n - 2].begin && !d->text[d->tokens[n - 2].end];
+}
+
 char *dump_repair(const char *dump, struct error *err)
 {
     struct dump d = { .text = dump, .err = err };
@@ -361,8 +368,8 @@ char *dump_repair(const char *dump, struct error *err)
 
     d.tokens = sql_lex(dump, &n);
     d.out = memory_stream(&d.inserts, &d.inserts_size);
-    if (kind(&d, n - 1) == TOKEN_ILLEGAL)
-        complain(&d, n - 1, "holds what no SQL has, or a quote that is never closed");
+    if (kind(&d, n - 1) == TOKEN_ILLEGAL || opens_comment(&d, n))
+        complain(&d, n - 1, "holds what no SQL has, or a quote or comment that is never closed");
     else
         rc = read_statements(&d);
     fclose(d.out);

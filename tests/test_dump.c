@@ -130,6 +130,7 @@ static void refused(void **state)
 {
     static const char *const cases[][2] = {
         { "CREATE TABLE t (a);\nINSERT INTO t (a) VALUES ('x", "line 2: holds what no SQL has" },
+        { "CREATE TABLE t (a);\nINSERT INTO t (a) VALUES (1 /*", "line 2: holds what no SQL has" },
         { "CREATE TABLE", "CREATE TABLE, wanted a name" },
         { "CREATE TABLE t", "CREATE TABLE, wanted a name" },
         { "CREATE TABLE IF", "CREATE TABLE, wanted a name" },

@@ -1,0 +1,2 @@
+CREATE TABLE t (a);
+INSERT INTO "t" (a) VALUES (1 /*
