@@ -3,8 +3,8 @@
  *
  * The rules are those of AmbiQT's own generator, its slips included where they show in the published records, so that
  * the published questions give the published records.  The one exception is a HAVING clause in kind P, where the
- * published file is that of a corrected generator.  It all works on words of text; SQL is parsed for
- * questions of other corpora (kind C) and for the edits.
+ * published file is that of a corrected generator.  It all works on words of text; SQL is parsed for kind C of other
+ * corpora and for the edits.
  *
  * The edits are what a tagger of question words learns from (Wang et al., ACL 2023): a column that the query uses and
  * the question speaks of is deleted, so that nothing answers the question, or two others stand in its place.
