@@ -58,18 +58,30 @@ int view_option(const struct view *v, int value)
     return -1;
 }
 
-/* The values of the most mass, the most first. */
-static void show(struct view *v, double *mass, int n)
+static int heaviest(const double *mass, int n)
 {
-    int most = 0, live = 0;
+    int most = 0;
 
-    for (int k = 0; k < n; k++)
+    for (int k = 1; k < n; k++)
+        if (mass[k] > mass[most])
+            most = k;
+    return most;
+}
+
+/* The values of the most mass, the most first; of a question that comes again, only those that are not ruled out. */
+static void show(struct view *v, double *mass, int n, bool again)
+{
+    double least = again ? mass[heaviest(mass, n)] / 10 : 0;
+    int live = 0, shown = 0;
+
+    for (int k = 0; k < n; k++) {
         live += mass[k] > 0;
-    v->other = live > DIALOGUE_SHOWN;
-    for (v->n_shown = 0; v->n_shown < live && v->n_shown < DIALOGUE_SHOWN; v->n_shown++) {
-        for (int k = most = 0; k < n; k++)
-            if (mass[k] > mass[most])
-                most = k;
+        shown += mass[k] > 0 && mass[k] >= least;
+    }
+    shown = shown < DIALOGUE_SHOWN ? shown : DIALOGUE_SHOWN;
+    v->other = live > shown;
+    for (v->n_shown = 0; v->n_shown < shown; v->n_shown++) {
+        int most = heaviest(mass, n);
         v->shown[v->n_shown] = most;
         v->mass[v->n_shown] = mass[most];
         mass[most] = 0;
@@ -99,7 +111,7 @@ bool dialogue_view(struct dialogue *d, int variable, struct view *view)
     *view = (struct view){ .variable = variable };
     if (belief_masses(mass, &d->now, &d->variables[variable]) < 2)
         return false;
-    show(view, mass, d->variables[variable].n_values);
+    show(view, mass, d->variables[variable].n_values, d->asked[variable] > 0 && !d->rules.forget);
     number_options(d, view);
     view->gain = belief_gain(&d->now, &view->split);
     return true;

@@ -2,6 +2,7 @@
  * dialogue.h - one dialogue of questions and answers: a plain state that can be replayed from its turns.
  *
  * A question shows at most DIALOGUE_SHOWN options by their mass; what is behind them is one more, "something else".
+ * When it is asked again, what has less than a tenth of the greatest mass is behind them too.
  * A variable is asked about once, and again only when the answer was "something else" or the rules say so.  Undo drops
  * the last turn and replays the others, so the state is the prior and the turns, nothing else.
  */

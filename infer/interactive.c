@@ -27,6 +27,8 @@ static void show_question(const struct talk *t)
 
     snprintf(head, sizeof head, "%d. ", s->at_hand.dialogue.n_turns + 1);
     fputc('\n', t->screen.out);
+    if (s->at_hand.dialogue.n_turns && session_plausible(s) == 1)
+        screen_say(&t->screen, "To be sure:");
     screen_print(&t->screen, head, "   ", s->question.text);
     for (int i = 0; i < s->question.n; i++) {
         snprintf(head, sizeof head, "   %d  ", i + 1);
@@ -93,12 +95,10 @@ static void show_effect(const struct talk *t, struct answer a)
 {
     struct session *s = t->session;
     const char *kind = answer_kind_name(a.kind);
-    int left = session_plausible(s);
 
     screen_print(&t->screen, "   -> ", "      ", a.kind == ANSWER_VALUE ? s->question.names[a.value] : in_words(kind));
     if (s->set_aside > 0 && s->at_hand.dialogue.now.reserve < 0.5)
-        screen_print(&t->screen, "      ", "      ",
-                     strings_printf(&s->at_hand.words, "(%d set aside, %d left)", s->set_aside, left));
+        screen_print(&t->screen, "      ", "      ", strings_printf(&s->at_hand.words, "(%d set aside)", s->set_aside));
 }
 
 static void show_turns(const struct talk *t)
@@ -145,8 +145,9 @@ static void show_result(const struct talk *t)
     }
     screen_print(&t->screen, "Result: ", "        ", session_best_words(s));
     screen_print(&t->screen, "SQL:    ", "        ", s->at_hand.sql[best]);
-    screen_print(&t->screen, "        ", "        ",
-                 strings_printf(&s->at_hand.words, "%.0f %% sure; %s.", 100 * now->p[best], why_it_ends(s->why)));
+    screen_print(
+        &t->screen, "        ", "        ",
+        strings_printf(&s->at_hand.words, "%d %% sure; %s.", (int)(100 * now->p[best] + 1e-6), why_it_ends(s->why)));
 }
 
 static int save(const struct talk *t, struct error *err)

@@ -198,8 +198,9 @@ struct reply reply_read(const char *text, const struct question *q)
         return (struct reply){ .kind = strchr(text, '?') ? REPLY_HELP : REPLY_NOTHING };
     if (q && is_number(said)) {
         long n = number_of(said);
-        return n >= 1 && n <= q->n ? option_reply((int)n - 1)
-                                   : unclear("There is no option %ld: the numbers go from 1 to %d.", n, q->n);
+        int named = n >= 1 && n <= q->n ? (int)n - 1 : named_option(said, q); /* a year, say */
+        return named >= 0 ? option_reply(named)
+                          : unclear("There is no option %ld: the numbers go from 1 to %d.", n, q->n);
     }
     for (int i = 0; i < ARRAY_LEN(sayings); i++)
         if (strcmp(said, sayings[i].text) == 0)

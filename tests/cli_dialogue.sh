@@ -213,7 +213,7 @@ with=(--candidates in.jsonl)
 talk 0 '1\. What should the result show\? 1 name of band \(such as' '' "${with[@]}"
 talk 0 'It can be read in 3 ways' '' "${with[@]}"
 talk 0 '\(1 more could not be read and is left out\.\)' '' "${with[@]}"
-talk 0 '-> name of band \(1 set aside, 2 left\) 2\. ' '1\n' "${with[@]}"
+talk 0 '-> name of band \(1 set aside\) 2\. ' '1\n' "${with[@]}"
 talk 0 'Result: show name of band; only where .*SQL: SELECT T1.name .* sure; you ended it' '1\nquit\n' "${with[@]}"
 talk 0 "don't know leaves it open" '?\n' "${with[@]}"
 talk 0 'I did not understand that\. Please type a number from 1 to 2' 'banana\n' "${with[@]}"
@@ -229,6 +229,14 @@ talk 0 'more questions would tell hardly anything' '' "${with[@]}" --min-bits 9
 talk 0 'another question would cost more than it tells' '' "${with[@]}" --second-cost 1
 talk 0 'that was the last question' '1\n' "${with[@]}" --max-turns 1
 awk 'length > 80' said | grep -q . && complain "width" "$(awk 'length > 80' said)"
+
+years=$(for year in 2001 2002 2003 2004 2005 2006 2007 2008; do
+    printf ',{"sql":"SELECT title FROM album WHERE release_date = %s","p":0.125}' "$year"
+done)
+echo '{"id":"y","db_id":"music_label","question":"Which albums?","candidates":['"${years#,}]}" >years.jsonl
+talk 0 "> 2004 -> release date of album is 2004" '2004\n' --candidates years.jsonl
+talk 0 'no option 1999: the numbers go from 1 to 6' '1999\n' --candidates years.jsonl
+talk 0 '> 6 -> something else \(5 set aside\) 2\. Which .* 1 release date of album is 2006 2 [a-z ]*2007 3 [a-z ]*2008 4 something else >' '6\n' --candidates years.jsonl
 
 # the outcome and the transcript, which replays
 talk 0 'Result' '1\n1\n1\n\n' "${with[@]}" --transcript t.json -o outcome.jsonl
