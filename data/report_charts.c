@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { MANY_CURVES = 4, LEGEND = 140 }; /* more than so many have their names beside the chart, in so much room */
 enum { WIDTH = 720, HEIGHT = 320, LEFT = 64, RIGHT = 16, TOP = 12, BOTTOM = 44, POINTS = 800 };
 
 /* Told apart by people of any colour vision (Okabe and Ito). */
@@ -123,13 +124,13 @@ static void draw_curve(FILE *f, const struct curve *c, struct range x, struct ra
     draw_whiskers(f, c, x, y, colour_of(number));
 }
 
-static void draw_legend(FILE *f, const struct curve *curves, int n)
+static void draw_legend(FILE *f, const struct curve *curves, int n, int right)
 {
     for (int i = 0; i < n; i++) {
         int y = TOP + 12 + 17 * i;
-        fprintf(f, "<path stroke=\"%s\" stroke-width=\"4\"%s d=\"M%d %dh14\"/>", colour_of(i), dash_of(i),
-                WIDTH - RIGHT - 14, y + 2);
-        fprintf(f, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">", WIDTH - RIGHT - 20, y + 6);
+        fprintf(f, "<path stroke=\"%s\" stroke-width=\"4\"%s d=\"M%d %dh14\"/>", colour_of(i), dash_of(i), right - 14,
+                y + 2);
+        fprintf(f, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">", right - 20, y + 6);
         html_text(f, curves[i].name);
         fputs("</text>\n", f);
     }
@@ -151,11 +152,12 @@ void report_curves(struct report *r, const char *title, const char *x_label, con
             }
     x = settle(x);
     y = settle(y);
-    figure_start(f, title, WIDTH, HEIGHT);
+    int room = n > MANY_CURVES ? LEGEND : 0;
+    figure_start(f, title, WIDTH + room, HEIGHT);
     draw_axes(f, x, y, x_label);
     for (int i = 0; i < n; i++)
         draw_curve(f, &curves[i], x, y, i);
-    draw_legend(f, curves, n);
+    draw_legend(f, curves, n, WIDTH + room - RIGHT);
     figure_end(f);
 }
 

@@ -46,6 +46,11 @@ static void add_number(struct cells *c, double x)
     add_text(c, text);
 }
 
+static void add_count(struct cells *c, const json_t *count)
+{
+    add_text(c, json_is_integer(count) ? strings_printf(&c->text, "%lld", (long long)json_integer_value(count)) : "-");
+}
+
 /* "0.7500 [0.7100, 0.7900]" */
 static void add_interval(struct cells *c, const json_t *interval)
 {
@@ -143,11 +148,11 @@ static void write_measures(struct report *r, const json_t *lines)
     json_array_foreach(lines, i, line)
     {
         add_text(&c, strategy_of(line));
-        add_number(&c, json_number_value(metric(line, "dialogues")));
+        add_count(&c, metric(line, "dialogues"));
         add_interval(&c, metric(line, "area"));
         add_interval(&c, metric(line, "questions"));
-        add_number(&c, json_number_value(metric(line, "questions_95")));
-        add_number(&c, json_number_value(metric(line, "useless")));
+        add_count(&c, metric(line, "questions_95"));
+        add_number(&c, part(json_object_get(line, "metrics"), "useless"));
         add_interval(&c, metric(line, "overhead"));
         add_interval(&c, metric(line, "regret"));
         add_interval(&c, metric(line, "handed_over"));

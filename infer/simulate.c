@@ -78,7 +78,8 @@ static int find_by_results(struct truth *t, const struct clarify_case *c, const 
     return rc;
 }
 
-static void read_values(struct truth *t, const struct clarify_case *c, const struct form *form)
+/* Of a gold that is no candidate: what candidates say that are like it there. */
+static void compare_values(struct truth *t, const struct clarify_case *c, const struct form *form)
 {
     const struct form *forms[BELIEF_MAX + 1];
     struct slots with_gold;
@@ -88,9 +89,7 @@ static void read_values(struct truth *t, const struct clarify_case *c, const str
     forms[n] = form;
     slots_extract(&with_gold, forms, n + 1, c->schema);
     for (int v = 0; v < c->variables.n; v++)
-        t->values[v] = t->candidate >= 0
-                           ? c->variables.splits[v].value[t->candidate]
-                           : value_like_gold(&with_gold, &c->variables.list[v], &c->variables.splits[v], n);
+        t->values[v] = value_like_gold(&with_gold, &c->variables.list[v], &c->variables.splits[v], n);
     slots_release(&with_gold);
 }
 
@@ -111,7 +110,10 @@ int truth_read(struct truth *t, struct clarify_case *c, const json_t *record, si
     find_by_text(t, c, record, gold, form);
     if (c->witness.dbs[0] && find_by_results(t, c, sql, form, err))
         return -1;
-    read_values(t, c, form);
+    for (int v = 0; v < c->variables.n && t->candidate >= 0; v++)
+        t->values[v] = c->variables.splits[v].value[t->candidate];
+    if (t->candidate < 0)
+        compare_values(t, c, form);
     return 0;
 }
 
@@ -197,6 +199,7 @@ void simulate(struct outcome *o, struct clarify_case *c, const struct truth *t, 
     enum stop_reason why;
 
     *o = (struct outcome){ .covered = t->candidate >= 0, .executed = c->witness.dbs[0] };
+    o->reachable = first_of(t->gives, c->prior.n) >= 0;
     count_ahead(o, c);
     o->right[0] = t->same[belief_best(&d->now)];
     o->gives[0] = t->gives[belief_best(&d->now)];

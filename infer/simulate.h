@@ -42,9 +42,9 @@ struct outcome {
     bool right[DIALOGUE_MAX_TURNS + 1]; /* the output after so many questions is the gold */
     bool gives[DIALOGUE_MAX_TURNS + 1]; /* it gives the gold's rows */
     bool covered, handed_over, contradicted;
-    bool executed;    /* there was a database */
-    bool absent;      /* the strategy cannot take the record, and nothing of the above is told */
-    bool unambiguous; /* the record says so */
+    bool executed, reachable; /* there was a database; some candidate gives the gold's rows */
+    bool absent;              /* the strategy cannot take the record, and nothing of the above is told */
+    bool unambiguous;         /* the record says so */
     double confidence;
     double ahead, fewest; /* questions that strategy and optimum need in expectation; NAN when not counted */
 };

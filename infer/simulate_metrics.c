@@ -36,6 +36,20 @@ static double gives(const struct outcome *o, int turns)
     return o->executed ? o->gives[turns] : (double)NAN;
 }
 
+static double gives_area(const struct outcome *o, int turns)
+{
+    double sum = 0;
+    for (int k = 0; k <= turns; k++)
+        sum += gives(o, k);
+    return sum / (turns + 1);
+}
+
+static double is_reachable(const struct outcome *o, int turns)
+{
+    (void)turns;
+    return o->executed ? o->reachable : (double)NAN;
+}
+
 static double questions(const struct outcome *o, int turns)
 {
     (void)turns;
@@ -221,16 +235,22 @@ json_t *simulation_metrics(const struct simulation *s, int max_turns)
                   mean_json(s, NULL, is_handed_over, 0), "contradicted", mean_json(s, NULL, is_contradicted, 0),
                   "useless", useless_share(s), "overhead", mean_json(s, NULL, overhead, 0), "regret",
                   mean_json(s, NULL, regret, 0), "calibration", calibration(s));
-    if (executed)
+    if (executed) {
         json_object_set_new(o, "execution_accuracy", curve_json(s, NULL, gives, max_turns));
+        json_object_set_new(o, "execution_area", mean_json(s, NULL, gives_area, max_turns));
+        json_object_set_new(o, "execution_coverage", mean_json(s, NULL, is_reachable, 0));
+    }
     return o;
 }
 
 json_t *simulation_difference(const struct simulation *s, const struct simulation *other, int max_turns)
 {
     CHECK(s->n == other->n, "%d and %d dialogues", s->n, other->n);
-    return json_pack("{s:o, s:o, s:o}", "accuracy", curve_json(s, other, is_right, max_turns), "area",
-                     mean_json(s, other, area, max_turns), "questions", mean_json(s, other, questions, 0));
+    json_t *o = json_pack("{s:o, s:o, s:o}", "accuracy", curve_json(s, other, is_right, max_turns), "area",
+                          mean_json(s, other, area, max_turns), "questions", mean_json(s, other, questions, 0));
+    if (s->n && s->list[0].executed)
+        json_object_set_new(o, "execution_area", mean_json(s, other, gives_area, max_turns));
+    return o;
 }
 
 void simulation_release(struct simulation *s)
