@@ -50,7 +50,9 @@ static int normalise(struct candidate_list *l, const char *where, struct error *
 
     for (int i = 0; i < l->n; i++)
         sum += l->raw[i];
-    if (!(fabs(sum - share) <= rounding) || sum <= 0)
+    if (sum <= 0)
+        return error_set(err, EXIT_CODE_DATA, "%s: candidates: every \"p\" is 0, wanted one above", where);
+    if (!(fabs(sum - share) <= rounding))
         return error_set(err, EXIT_CODE_DATA, "%s: candidates: their \"p\" sum to %g, wanted %g", where, sum, share);
     for (int i = 0; i < l->n; i++) {
         l->p[i] = l->raw[i] * (share / sum);

@@ -165,10 +165,13 @@ static bool read_line(const struct talk *t, char *line, const char *prompt)
         fputc('\n', t->screen.out);
         return false;
     }
-    if (!strchr(line, '\n') && !feof(stdin)) {
+    while (!strchr(line, '\n') && !feof(stdin)) {
         for (int c = getc(stdin); c != EOF && c != '\n';)
             c = getc(stdin);
-        snprintf(line, LINE_MAX_BYTES, "\1"); /* too long: no answer */
+        fprintf(t->screen.out, "That is too long for an answer.\n%s", prompt);
+        fflush(t->screen.out);
+        if (!fgets(line, LINE_MAX_BYTES, stdin))
+            return false;
     }
     line[strcspn(line, "\n")] = 0;
     if (!isatty(STDIN_FILENO))

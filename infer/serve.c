@@ -65,6 +65,9 @@ static int take_number(struct exchange *x)
     struct reply r = { .kind = REPLY_ANSWER, .answer = { .kind = ANSWER_VALUE } };
     int64_t option;
 
+    if (!json_is_integer(json_object_get(x->request, "answer")))
+        return error_set(x->err, EXIT_CODE_DATA, "%s: field \"answer\" is neither the number of an option nor words",
+                         x->where);
     if (json_get_int(x->request, "answer", 1, x->session->question.n, &option, x->where, x->err))
         return -1;
     r.answer.value = (int)option - 1;

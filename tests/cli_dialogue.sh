@@ -165,9 +165,9 @@ show 'turns\[0\]: field \\"option\\" is missing' "${s1/\"option\"/\"other\"}"
 reply() { wrong "$1" "$2" "$(answer "$3" "$4")"; }
 reply answer '\\"answer\\" is 0, wanted 1 to 2' "$s0" 0
 reply answer '\\"answer\\" is 3, wanted 1 to 2' "$s0" 3
-reply answer '\\"answer\\" is a real number' "$s0" 1.5
-reply answer '\\"answer\\" is null' "$s0" null
-wrong answer '\\"answer\\" is missing' '{"op":"answer","session":'"$s0"'}'
+reply answer '\\"answer\\" is neither the number of an option nor words' "$s0" 1.5
+reply answer '\\"answer\\" is neither' "$s0" null
+wrong answer '\\"answer\\" is neither' '{"op":"answer","session":'"$s0"'}'
 reply answer 'no option 7: the numbers go from 1 to 2' "$s0" '"7"'
 reply answer 'no option 999999999' "$s0" '"123456789012345678901234567890"'
 reply answer 'I did not understand that' "$s0" '"banana"'
@@ -175,6 +175,9 @@ reply answer 'More than one option' "$s0" '"of"'
 reply answer 'is no answer to the question' "$s0" '"help"'
 reply answer 'is no answer to the question' "$s0" '""'
 reply ended 'no question is open: the dialogue has ended' "$last" 1
+rare='{"op":"start","rules":{"noise":0,"min_bits":0},"record":{"id":"c","db_id":"music_label","question":"Which?","candidates":[
+ {"sql":"SELECT name FROM band","p":0.9999999},{"sql":"SELECT style FROM band","p":1e-7}]}}'
+reply contradiction 'does not fit what was said before; nothing has changed' "$(session "$(ask "${rare//$'\n'/}")")" 2
 wrong undo 'there is no answer yet' '{"op":"undo","session":'"$s0"'}'
 
 # --- signals and ends
@@ -218,11 +221,13 @@ talk 0 'Result: show name of band; only where .*SQL: SELECT T1.name .* sure; you
 talk 0 "don't know leaves it open" '?\n' "${with[@]}"
 talk 0 'I did not understand that\. Please type a number from 1 to 2' 'banana\n' "${with[@]}"
 talk 0 'Arrows and other special keys' '\033[A\n' "${with[@]}"
-talk 0 'Arrows and other special keys' "$(head -c 5000 /dev/zero | tr '\0' a)\n1\n" "${with[@]}"
+talk 0 'too long for an answer. > 1 -> name of band' "$(head -c 5000 /dev/zero | tr '\0' a)\n1\n" "${with[@]}"
 talk 0 'There is no answer to take back' 'undo\n' "${with[@]}"
 talk 0 "> none -> none of these None of the ways .* -> none of these Enter to finish" 'none\n' "${with[@]}"
 talk 0 '1 SELECT T1.name FROM band' 'sql\n' "${with[@]}"
 talk 0 "-> don't know 2\. .*-> either is fine " 'dont know\neither\n' "${with[@]}"
+echo "${rare//$'\n'/}" | sed 's/.*"record"://;s/.$//' >rare.jsonl
+talk 0 'does not fit what you said before: Nothing has changed. Please give another' '2\n' --candidates rare.jsonl --noise 0 --min-bits 0
 talk 0 'Please press Enter, or type undo\. Enter to finish' 'none\nhm\n' "${with[@]}"
 talk 0 'that is sure enough' '' "${with[@]}" --tau 0.3
 talk 0 'more questions would tell hardly anything' '' "${with[@]}" --min-bits 9
