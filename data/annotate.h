@@ -60,7 +60,8 @@ int annotate_honest(struct annotation *a, struct exec_db *db, struct error *err)
 /* Draws from `random` whatever happens, so that later records get what they should. */
 int annotate_published(struct annotation *a, struct exec_db *db, struct python_random *random, struct error *err);
 
-/* The filter of it alone, on a trial of all the record's SQL: fills existing and dropped. */
+/* The filters alone, on a trial of all the record's SQL: they fill existing and dropped, and same_as the honest one. */
+void annotate_honest_filter(struct annotation *a, const struct trial *t, struct exec_db *db);
 void annotate_filter(struct annotation *a, const struct trial *t, struct python_random *random);
 
 /* Fields of the training record: existing, existing_text, missing, target, golds, readings.  NULL with EXIT_CODE_DATA

@@ -28,12 +28,38 @@ static int add(struct annotate_readings *r, char *key, json_t *list)
     return 0;
 }
 
+/* No database is called so. */
+static char *id_key(const json_t *id)
+{
+    char *text = json_dumps(id, JSON_ENCODE_ANY), *key = NULL;
+    CHECK(text, "out of memory");
+    key = make_key("\x1e", 1, text);
+    free(text);
+    return key;
+}
+
+static int add_answer(struct annotate_readings *r, const json_t *record, const char *where, struct error *err)
+{
+    const json_t *id = json_object_get(record, "id");
+
+    if (!json_get_string(record, "text", where, err))
+        return -1;
+    if (!json_is_string(id) && !json_is_integer(id))
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"id\" is missing or no string or integer", where);
+    if (add(r, id_key(id), json_incref(json_object_get(record, "text"))))
+        return error_set(err, EXIT_CODE_DATA, "%s: the answer of this id came before", where);
+    return 0;
+}
+
 static int add_record(struct annotate_readings *r, const json_t *record, const char *where, struct error *err)
 {
-    const char *db = json_get_string(record, "db_id", where, err), *question = NULL;
+    const char *db = NULL, *question = NULL;
     json_t *list = NULL;
 
-    if (!db || !(question = json_get_string(record, "question", where, err)) ||
+    if (json_object_get(record, "text") && !json_object_get(record, "readings"))
+        return add_answer(r, record, where, err);
+    if (!(db = json_get_string(record, "db_id", where, err)) ||
+        !(question = json_get_string(record, "question", where, err)) ||
         !(list = json_get_array(record, "readings", where, err)))
         return -1;
     if (add(r, make_key(db, (int)strlen(db), question), json_incref(list)))
@@ -87,26 +113,10 @@ static int read_published(struct annotate_readings *r, const char *path, struct 
     return rc;
 }
 
-/* A published file is one object that begins with its results. */
-static bool is_published(const char *path)
-{
-    static const char blanks[] = " \t\r\n";
-    char head[64] = "";
-    FILE *f = fopen(path, "rbe");
-    if (f) {
-        head[fread(head, 1, sizeof head - 1, f)] = '\0';
-        fclose(f);
-    }
-    const char *s = head + strspn(head, blanks);
-    if (*s++ != '{')
-        return false;
-    return strncmp(s + strspn(s, blanks), "\"results\"", 9) == 0;
-}
-
 int annotate_readings_open(struct annotate_readings *r, const char *path, struct error *err)
 {
     *r = (struct annotate_readings){ 0 };
-    return is_published(path) ? read_published(r, path, err) : read_jsonl(r, path, err);
+    return dfpl_is_published(path) ? read_published(r, path, err) : read_jsonl(r, path, err);
 }
 
 json_t *annotate_readings_find(const struct annotate_readings *r, const char *db_id, const char *question)
@@ -121,6 +131,14 @@ json_t *annotate_readings_find(const struct annotate_readings *r, const char *db
         free(key);
     }
     return i < 0 ? NULL : r->lists[i];
+}
+
+const char *annotate_readings_answer(const struct annotate_readings *r, const json_t *id)
+{
+    char *key = id_key(id);
+    int i = strings_find(&r->keys, key);
+    free(key);
+    return i < 0 ? NULL : json_string_value(r->lists[i]);
 }
 
 void annotate_readings_release(struct annotate_readings *r)

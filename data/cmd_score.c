@@ -107,7 +107,7 @@ const struct command command_score = {
         "text is never a number. A prediction counts for one gold only. Records whose gold fails, or whose golds give "
         "the same rows, are skipped; a record without predictions counts as zeros.\n\n"
         "Rule dfpl reads a prediction file of \"Disambiguate First, Parse Later\", which holds its databases and "
-        "golds: "
+        "golds, or the records of ambit-infer infill, whose databases are in --db: "
         "the cells of the whole result are compared, rows and columns aside, or row by row where the gold orders them. "
         "With --published as its authors do it: no rows match nothing, \"order by\" anywhere makes the order count, "
         "what "

@@ -18,8 +18,10 @@ struct dfpl_reading {
 
 /* Everything is borrowed from the file. */
 struct dfpl_example {
-    const char *db_file, *dump, *question, *type;
-    struct trial_texts golds, sql; /* sql: of all readings, end to end */
+    const char *db_file, *question, *type; /* db_file: db_id in a file of records */
+    const char *dump;                      /* NULL in a file of records */
+    const char *error;                     /* what such a record says of itself, or NULL */
+    struct trial_texts golds, sql;         /* sql: of all readings, end to end */
     bool ambiguous;
     struct dfpl_reading *readings;
     int n_readings;
@@ -28,12 +30,17 @@ struct dfpl_example {
 };
 
 struct dfpl_file {
-    json_t *root;
+    json_t *root; /* a file of records: a list of them */
     struct dfpl_example *items;
     int n;
 };
 
-/* -1 with EXIT_CODE_DATA naming file, example and field.  Either way the caller releases. */
+/* A published file is one object that begins with its results. */
+bool dfpl_is_published(const char *path);
+/* The first record of a file of records has a db_id. */
+bool dfpl_is_records(const char *path);
+/* A published file, or records {"db_id", "question", "golds": [{"sql"}], "readings": [{"text", "sql"}]} as ambit-infer
+ * infill writes them.  -1 with EXIT_CODE_DATA naming file, example and field.  Either way the caller releases. */
 int dfpl_read(struct dfpl_file *f, const char *path, struct error *err);
 void dfpl_release(struct dfpl_file *f);
 

@@ -22,6 +22,7 @@ struct dfpl_run {
     struct score_tally tally;
     struct dfpl_stored stored;
     struct python_random random;
+    bool held; /* a published file, which holds its databases and its authors' metrics */
 };
 
 static bool has_empty_gold(const struct trial *t)
@@ -95,6 +96,16 @@ static int score_trial(struct dfpl_run *run, const struct dfpl_example *e, const
     return score_tally_write(&run->tally, o, t, &s, err);
 }
 
+static struct exec_db *open_database(struct dfpl_run *run, const struct dfpl_example *e, struct error *err)
+{
+    if (e->dump)
+        return db_cache_dump(&run->databases, e->dump, err);
+    char *path = score_db_path(run->q->db, e->db_file, err);
+    struct exec_db *db = path ? db_cache_file(&run->databases, path, err) : NULL;
+    free(path);
+    return db;
+}
+
 static int score_example(struct dfpl_run *run, int i, struct error *err)
 {
     const struct dfpl_example *e = &run->file.items[i];
@@ -103,9 +114,9 @@ static int score_example(struct dfpl_run *run, int i, struct error *err)
     char record[32];
 
     snprintf(record, sizeof record, "example %d", i + 1);
-    struct exec_db *db = db_cache_dump(&run->databases, e->dump, &bad);
+    struct exec_db *db = e->error ? NULL : open_database(run, e, &bad);
     if (!db) {
-        leave_out(run, e, record, bad.text);
+        leave_out(run, e, record, e->error ? e->error : bad.text);
         return 0;
     }
     trial_run(&t, run->q->published ? TRIAL_PUBLISHED : TRIAL_CELLS, db, trial_texts_part(&e->golds, 0, e->golds.n),
@@ -126,9 +137,13 @@ static int score_file(struct dfpl_run *run, struct error *err)
 {
     struct progress p;
 
-    if (run->q->gold || run->q->db)
+    run->held = !dfpl_is_records(run->q->pred);
+    if (run->q->gold || (run->held && run->q->db))
         return error_set(err, EXIT_CODE_USAGE, "--rule dfpl: --%s is not read, the predictions hold their %s",
                          run->q->gold ? "gold" : "db", run->q->gold ? "golds" : "databases");
+    if (!run->held && !run->q->db)
+        return error_set(err, EXIT_CODE_USAGE, "--rule dfpl: --db is wanted, %s does not hold its databases",
+                         run->q->pred);
     if (dfpl_read(&run->file, run->q->pred, err) || score_tally_init(&run->tally, run->q->per_example, err))
         return -1;
     run->databases.limits.python_text = run->q->published;
@@ -152,7 +167,8 @@ enum exit_code score_dfpl(const struct score_request *q, struct error *err)
     if (score_file(&run, err))
         code = err->code;
     else
-        code = score_tally_finish(&run.tally, q, q->published && !q->filter ? stored_json(&run.stored) : NULL, err);
+        code = score_tally_finish(&run.tally, q,
+                                  q->published && !q->filter && run.held ? stored_json(&run.stored) : NULL, err);
     score_tally_release(&run.tally);
     db_cache_release(&run.databases);
     dfpl_release(&run.file);

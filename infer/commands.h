@@ -8,6 +8,7 @@
 
 extern const struct command command_detect;
 extern const struct command command_clarify;
+extern const struct command command_infill;
 extern const struct command command_generate;
 extern const struct command command_loss;
 
