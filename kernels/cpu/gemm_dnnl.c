@@ -40,6 +40,7 @@ struct product {
 struct packed {
     struct packed *next;
     const void *source;
+    bool tb; /* as it was read: a square one serves both ways */
     size_t bytes;
     dnnl_memory_t memory;
     void *data;
@@ -293,7 +294,9 @@ static dnnl_memory_t pack(struct gemm_cache *cache, const struct product *p, con
     desc_matrix(&d, g->k, g->n, g->dtype, g->tb);
     must(dnnl_memory_create(&plain, DESC_OF(d), cache->engine, (void *)(uintptr_t)g->b), "memory");
     size_t want = (dnnl_memory_desc_get_size(weights_desc(p)) + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
-    *w = (struct packed){ .next = *link, .source = g->b, .bytes = bytes, .data = aligned_alloc(ARENA_ALIGN, want) };
+    *w = (struct packed){
+        .next = *link, .source = g->b, .tb = g->tb, .bytes = bytes, .data = aligned_alloc(ARENA_ALIGN, want)
+    };
     CHECK(w->data, "out of memory: %zu bytes for packed weights", want);
     must(dnnl_memory_create(&w->memory, weights_desc(p), cache->engine, w->data), "memory");
     must(dnnl_reorder_primitive_desc_create(&about, DESC_OF(d), cache->engine, weights_desc(p), cache->engine, NULL),
@@ -319,7 +322,7 @@ static dnnl_memory_t packed_get(struct gemm_cache *cache, const struct product *
 #else
         const dnnl_memory_desc_t *have;
 #endif
-        if (w->source != g->b)
+        if (w->source != g->b || w->tb != g->tb)
             continue;
         must(dnnl_memory_get_memory_desc(w->memory, &have), "layout");
         if (dnnl_memory_desc_equal(have, weights_desc(p)))
