@@ -18,16 +18,24 @@ static int by_chance(const void *x, const void *y)
     return a->id < b->id ? -1 : 1;
 }
 
+/* A token whose logit is no number has none; infinities are as good as the largest. */
+static double chance(float logit, float top, double temperature)
+{
+    if (isnan(logit))
+        return 0;
+    return logit == top ? 1 : exp(((double)logit - (double)top) / temperature);
+}
+
 /* Unnormalised chances; returns their sum. */
 static double chances(double *p, const float *logits, int64_t n, double temperature)
 {
-    float top = logits[0];
+    float top = -INFINITY;
     double sum = 0;
 
-    for (int64_t i = 1; i < n; i++)
+    for (int64_t i = 0; i < n; i++)
         top = logits[i] > top ? logits[i] : top;
     for (int64_t i = 0; i < n; i++)
-        sum += p[i] = exp((double)(logits[i] - top) / temperature);
+        sum += p[i] = chance(logits[i], top, temperature);
     return sum;
 }
 

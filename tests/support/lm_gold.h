@@ -1,0 +1,39 @@
+/*
+ * lm_gold.h - the small language models of tests/gold/make_llama.py in memory, weights by formula.
+ */
+#ifndef TESTS_LM_GOLD_H
+#define TESTS_LM_GOLD_H
+
+#include "kernels/workspace.h"
+#include "models/llama_batch.h"
+#include "models/llama_model.h"
+#include "tests/support/support.h"
+
+#include <jansson.h>
+
+enum lm_part { LM_FROZEN, LM_FULL, LM_ADAPTER /* trained: nothing, every weight, the adapter */ };
+
+struct lm_gold {
+    struct device device; /* the one that test_devices is at */
+    struct workspace work;
+    struct llama_model model;
+    const char *tag;
+};
+
+/* tests/gold/llama.json, the caller's; a model's record in it, borrowed. */
+json_t *lm_gold_read(void);
+const json_t *lm_gold_case(const json_t *file, const char *tag);
+
+void lm_gold_open(struct lm_gold *g, const json_t *record, enum lm_part part, enum dtype dtype);
+void lm_gold_close(struct lm_gold *g);
+/* The formulas' numbers into all parameters, zeros into gradients and moments. */
+void lm_gold_fill(struct lm_gold *g, struct params *p);
+
+/* Sequences of the model's tag, ids and answers by formula; the caller releases. */
+void lm_gold_batch(struct llama_batch *b, const char *tag);
+/* Logits of every row of the batch, F32 [T, vocab]. */
+struct tensor *lm_gold_logits(struct ctx *c, const struct llama *net, const struct llama_batch *b);
+/* Runs forward and backward of the mean -log p of the answers, which it returns; gradients are added up. */
+double lm_gold_backward(struct lm_gold *g, const struct llama_batch *b);
+
+#endif
