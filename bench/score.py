@@ -1,12 +1,13 @@
 """Scoring AmbiQT's published predictions, 288 + 101 rows with 5 each: ours and the published algorithm take turns.
 
-Ours is timed with starting the program twice, the peer without starting Python, each by its fastest round; the counts
-of both must be the same.
+Ours is timed with starting the program twice, the peer without starting Python, each by its fastest round, and both by
+processor time too, which other work on the machine does not change as much; the counts must be the same.
 
 usage: score.py AMBIT_DATA AMBIQT_DIR SPIDER_DIR [--rounds N]
 """
 import argparse
 import json
+import resource
 import subprocess
 import sys
 import time
@@ -18,18 +19,25 @@ METHODS = ("logical-beam", "t5-3b-bw10", "chatgpt")
 K = "5"
 
 
+def processor_seconds():
+    """Of all programs that were started here and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 class Ours:
     """The command once for each kind, as a Runner."""
     def __init__(self, program, spider, files):
-        self.times, self.counts = [], {}
+        self.times, self.processor, self.counts = [], [], {}
         self.commands = [[program, "score", "--rule", "ambiqt", "--published", "--json", "-k", K, "--gold", gold,
                           "--pred", pred, "--tables", spider + "/tables.json", "--db", spider + "/db"]
                          for _, gold, pred in files]
 
     def seconds(self, _):
-        start = time.perf_counter()
+        start, before = time.perf_counter(), processor_seconds()
         said = [subprocess.run(c, check=True, capture_output=True, text=True).stdout for c in self.commands]
         seconds = time.perf_counter() - start
+        self.processor.append(processor_seconds() - before)
         for o in map(json.loads, said):
             self.counts.update(o["kind"])
         return seconds
@@ -53,9 +61,11 @@ for method in METHODS:
     same, rows = json.loads(peer.ask("counts")) == ours.counts, sum(c["rows"] for c in ours.counts.values())
     differing += not same
     mine, theirs = min(ours.times), min(peer.times)
+    worked = min(ours.processor), peer.seconds("processor")
     ratios.append(theirs / mine)
-    print("%-12s %d rows: ambit %.3f s (%.0f rows/s), published algorithm %.2f s (%.0f rows/s), %.1fx, %s" %
-          (method, rows, mine, rows / mine, theirs, rows / theirs, ratios[-1],
+    print("%-12s %d rows: ambit %.3f s (%.0f rows/s), published algorithm %.2f s (%.0f rows/s), %.1fx; "
+          "processor %.2f s and %.2f s, %.1fx; %s" %
+          (method, rows, mine, rows / mine, theirs, rows / theirs, ratios[-1], *worked, worked[1] / worked[0],
            "the same counts" if same else "OTHER COUNTS: %s %s" % (ours.counts, peer.ask("counts"))), flush=True)
     peer.close()
 print("scoring: at least %.1fx" % min(ratios))
