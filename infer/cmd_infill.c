@@ -1,35 +1,106 @@
 #include "data/log.h"
 #include "data/stop.h"
+#include "infer/answerer.h"
 #include "infer/commands.h"
-#include "infer/infill.h"
 
-static const struct infill_request defaults = { .out = "-", .prompt = PROMPTER_DEFAULTS };
+/* The pipeline, and the models that it may ask. */
+struct infill_options {
+    struct infill_request request;
+    const char *model, *adapter, *default_model, *sql_model, *chat_template, *dtype, *device;
+    int64_t max_new, seed, batch, tokens;
+    double temperature, top_p;
+};
 
-#define AT(field) offsetof(struct infill_request, field)
+static const struct infill_options defaults = { .request = { .out = "-", .prompt = PROMPTER_DEFAULTS },
+                                                .dtype = "auto",
+                                                .device = "auto",
+                                                .max_new = 2000,
+                                                .batch = 32,
+                                                .tokens = 8192,
+                                                .top_p = 1 };
+
+#define AT(field) offsetof(struct infill_options, request.field)
+#define HERE(field) offsetof(struct infill_options, field)
 
 static const struct option table[] = {
     { "db", 0, OPTION_STRING, AT(db), "DIR", "databases, DIR/ID.sqlite or DIR/ID/ID.sqlite", NULL, 0, 0, true },
     { "defaults", 0, OPTION_STRING, AT(defaults), "FILE", "default readings, with or without their SQL", NULL, 0, 0,
-      true },
+      false },
     { "sqls", 0, OPTION_STRING, AT(sqls), "FILE", "SQL of readings that have none, by database and text", NULL, 0, 0,
       false },
     { "infilled", 0, OPTION_STRING, AT(infilled), "FILE", "readings that infilling adds; none without", NULL, 0, 0,
       false },
     { "published", 0, OPTION_FLAG, AT(published), NULL,
       "parse and filter as \"Disambiguate First, Parse Later\" does; every reading added stays", NULL, 0, 0, false },
+    { "model", 'm', OPTION_STRING, HERE(model), "HF_DIR", "language model that infills, in place of --infilled", NULL,
+      0, 0, false },
+    { "adapter", 0, OPTION_STRING, HERE(adapter), "DIR", "its LoRA adapter as PEFT writes it", NULL, 0, 0, false },
+    { "default-model", 0, OPTION_STRING, HERE(default_model), "HF_DIR",
+      "model that writes default readings, in place of --defaults", NULL, 0, 0, false },
+    { "sql-model", 0, OPTION_STRING, HERE(sql_model), "HF_DIR", "model that writes the SQL that --sqls lacks", NULL, 0,
+      0, false },
+    { "chat-template", 0, OPTION_STRING, HERE(chat_template), "NAME",
+      "llama3, llama3-unsloth, llama3-bare, chatml or chatml-bare instead of the folders' own", NULL, 0, 0, false },
+    { "max-new", 0, OPTION_INT, HERE(max_new), "N", "most tokens of an answer", NULL, 1, 1 << 24, false },
+    { "temperature", 0, OPTION_REAL, HERE(temperature), "T", "0: the likeliest token, else draw", NULL, 0, 100, false },
+    { "top-p", 0, OPTION_REAL, HERE(top_p), "P", "draw from the likeliest tokens that hold this share", NULL,
+      OPTION_ABOVE_ZERO, 1, false },
+    { "seed", 0, OPTION_INT, HERE(seed), "N", "of the draws", NULL, 0, INT32_MAX, false },
+    { "batch", 0, OPTION_INT, HERE(batch), "N", "most answers written at once", NULL, 1, 4096, false },
+    { "tokens", 0, OPTION_INT, HERE(tokens), "N", "most prompt tokens read at once", NULL, 1, 1 << 20, false },
+    { "dtype", 0, OPTION_CHOICE, HERE(dtype), "TYPE", "of weights and activations", "auto|f32|bf16", 0, 0, false },
+    { "device", 'd', OPTION_STRING, HERE(device), "DEVICE", "auto, cpu, cuda, cuda:N or simt", NULL, 0, 0, false },
     PROMPTER_ROWS(AT(prompt.dir), AT(prompt.context), AT(prompt.rows)),
     { "out", 'o', OPTION_STRING, AT(out), "OUT.jsonl", "records in input order; - is standard output", NULL, 0, 0,
       false },
     { 0 },
 };
 
+static struct answerer answerer_of(const struct infill_options *o, const char *dir, const char *adapter)
+{
+    return (struct answerer){
+        .model = { .dir = dir, .adapter = adapter, .chat_template = o->chat_template, .dtype = o->dtype },
+        .device = o->device,
+        .set = { .max_new = o->max_new,
+                 .temperature = o->temperature,
+                 .top_p = o->top_p,
+                 .seed = (uint64_t)o->seed,
+                 .batch = o->batch,
+                 .step_tokens = o->tokens },
+    };
+}
+
+static struct infill_generator generator_of(struct answerer *a)
+{
+    return (struct infill_generator){ a->model.dir ? answerer_generate : NULL, a };
+}
+
+static int check(const struct infill_options *o, struct error *err)
+{
+    if (!o->request.defaults == !o->default_model)
+        return error_set(err, EXIT_CODE_USAGE, "either --defaults or --default-model is wanted");
+    if (o->request.infilled && o->model)
+        return error_set(err, EXIT_CODE_USAGE, "both --infilled and --model, one of them wanted");
+    if (o->adapter && !o->model)
+        return error_set(err, EXIT_CODE_USAGE, "--adapter wants --model");
+    return 0;
+}
+
 static enum exit_code run(const void *options, char *const *operands, int n_operands, struct error *err)
 {
-    struct infill_request q = *(const struct infill_request *)options;
+    const struct infill_options *o = options;
+    struct infill_request q = o->request;
+    struct answerer fill = answerer_of(o, o->model, o->adapter), read = answerer_of(o, o->default_model, NULL);
+    struct answerer sql = answerer_of(o, o->sql_model, NULL);
     struct infill_counts counts = { 0 };
 
     (void)n_operands;
+    if (check(o, err))
+        return err->code;
     q.input = operands[0];
+    q.fill = generator_of(&fill);
+    q.read = generator_of(&read);
+    q.sql = generator_of(&sql);
     int rc = infill(&q, &counts, err);
     if (rc < 0)
         return err->code;
@@ -61,6 +132,9 @@ const struct command command_infill = {
         "--defaults may be a published prediction file of \"Disambiguate First, Parse Later\" too. --sqls has "
         "{\"db_id\", \"text\", \"sql\"} for each reading, or records with golds and readings as ambit-data annotate "
         "writes them; texts that differ in case, white space or their final mark are one.\n\n"
+        "In place of a file a language model may be asked: --default-model for the default readings, --model with or "
+        "without --adapter for those that are missing, --sql-model for SQL. Of several models only one is in memory at "
+        "a time.\n\n"
         "Each line of the output has the readings that are left, with their SQL, how many rows it returns and the "
         "first ten, whether a reading is from the defaults or infilled, and what was dropped and why: of readings "
         "with the same result the first stays, default ones before infilled ones. ambit-data score --rule dfpl scores "

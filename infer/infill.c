@@ -268,14 +268,12 @@ static int run_stages(struct infilling *f, struct error *err)
 {
     int rc;
 
-    if (get_readings(f, false, err) || get_sql(f, false, err))
-        return -1;
-    if ((rc = filter_all(f, false)))
+    if ((rc = get_readings(f, false, err)) || (rc = get_sql(f, false, err)) || (rc = filter_all(f, false)))
         return rc;
     if (!f->q->infilled && !f->q->fill.generate)
         return 0;
-    if (get_readings(f, true, err) || get_sql(f, true, err))
-        return -1;
+    if ((rc = get_readings(f, true, err)) || (rc = get_sql(f, true, err)))
+        return rc;
     return filter_all(f, true);
 }
 

@@ -12,7 +12,8 @@
 #include "data/prompter.h"
 
 /* A language model.  For each of n conversations ([{"role", "content"}, ...], borrowed) its answer in *texts, in order,
- * which the caller frees; NULL where it has none.  -1 ends the run.  generate is NULL where there is no model. */
+ * which the caller frees; NULL where it has none.  1 (a signal) and -1 end the run.  generate is NULL where there is no
+ * model. */
 struct infill_generator {
     int (*generate)(void *self, json_t *const *messages, int64_t n, char **texts, struct error *err);
     void *self;
