@@ -1,4 +1,5 @@
 /* The arithmetic of questions: the numbers worked out by hand, and laws that hold for all. */
+#include "tests/support/beliefs.h"
 #include "tests/support/support.h"
 
 #include "data/strategy.h"
@@ -7,37 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void assert_near(double got, double want, double tolerance)
-{
-    if (!(fabs(got - want) <= tolerance))
-        fail_msg("%.12g, wanted %.12g", got, want);
-}
-
-/* To the six digits that are printed. */
-static void assert_digits(double got, double want)
-{
-    assert_near(got, want, 5.1e-7);
-}
-
 /* Four readings of "List employees in sales hired after 2020". */
 static const int output[] = { 0, 1, 0, 1 }, dept[] = { 0, 0, 0, 1 };
 static const struct split noisy[] = { { output, 2, 0.1, 1 }, { dept, 2, 0.1, 1 } };
 static double example_p[] = { 0.4, 0.2, 0.2, 0.2 };
 static const struct belief example_prior = { example_p, 4, 0 };
-
-static double uniform(struct rng *r)
-{
-    return ((double)rng_u32(r) + 0.5) / 4294967296.0;
-}
-
-static void random_masses(double *p, int n, struct rng *r)
-{
-    double total = 0;
-    for (int i = 0; i < n; i++)
-        total += p[i] = -log(uniform(r));
-    for (int i = 0; i < n; i++)
-        p[i] /= total;
-}
 
 /* H(S) - sum over answers of P(a) H(S | a), as it is defined. */
 static double gain_by_definition(const struct belief *b, const struct split *s)
@@ -213,25 +188,6 @@ static void strategies_differ(void **state)
         assert_int_equal(strategy_choose((enum strategy)s, &b, splits, 1, &r), -1);
     }
     assert_int_equal(strategy_of_name("best"), STRATEGIES);
-}
-
-enum { CANDIDATES = 9, VARIABLES = 5 };
-struct world {
-    double p[CANDIDATES];
-    int value[VARIABLES][CANDIDATES];
-    struct split splits[VARIABLES];
-    struct belief prior;
-};
-
-static void random_world(struct world *w, struct rng *r, double noise)
-{
-    random_masses(w->p, CANDIDATES, r);
-    w->prior = (struct belief){ w->p, CANDIDATES, 0 };
-    for (int v = 0; v < VARIABLES; v++) {
-        for (int i = 0; i < CANDIDATES; i++)
-            w->value[v][i] = (int)rng_below(r, 3);
-        w->splits[v] = (struct split){ w->value[v], 3, noise, 1 };
-    }
 }
 
 /* For any question: sum over answers of P(a) H(S | a) <= H(S), with slips and a reserve too. */

@@ -1,4 +1,3 @@
-#include "data/json.h"
 #include "models/tokenizer/regex_split.h"
 #include "tests/support/tokens.h"
 
@@ -72,27 +71,8 @@ static void check_record(const struct tokenizer *t, const json_t *record, const 
 
 static void test_gold(void **state)
 {
-    struct tokenizer *llama = test_tokenizer("bpe/llama"), *qwen = test_tokenizer("bpe/qwen");
-    struct error err = { 0 };
-    struct json_reader *r = json_reader_open("tests/gold/bpe.jsonl", &err);
-    json_t *record;
-    int n = 0;
     (void)state;
-
-    assert_non_null(r);
-    for (int rc; (rc = json_reader_next(r, &record, &err)) != 0;) {
-        assert_int_equal(rc, 1);
-        const char *model = json_string_value(json_object_get(record, "model"));
-        if (model) {
-            check_record(strcmp(model, "llama") == 0 ? llama : qwen, record, json_reader_where(r));
-            n++;
-        }
-        json_decref(record);
-    }
-    assert_true(n > 700);
-    json_reader_close(r);
-    tokenizer_close(llama);
-    tokenizer_close(qwen);
+    assert_true(test_gold_records("bpe", (const char *const[]){ "llama", "qwen" }, check_record) > 700);
 }
 
 /* Names of added tokens in a stranger's text are text, of all kinds of them. */

@@ -1,4 +1,5 @@
 /* Dialogues: what is asked, when it stops, what an answer leaves, and that every strategy gets there. */
+#include "tests/support/beliefs.h"
 #include "tests/support/support.h"
 
 #include "data/dialogue.h"
@@ -6,18 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void assert_near(double got, double want, double tolerance)
-{
-    if (!(fabs(got - want) <= tolerance))
-        fail_msg("%.12g, wanted %.12g", got, want);
-}
-
-/* To the six digits that are printed. */
-static void assert_digits(double got, double want)
-{
-    assert_near(got, want, 5.1e-7);
-}
 
 /* Four readings of "List employees in sales hired after 2020". */
 static const int output[] = { 0, 1, 0, 1 }, date[] = { 0, 0, 1, 1 }, dept[] = { 0, 0, 0, 1 };
@@ -51,20 +40,6 @@ static void worked_example(void **state)
     dialogue_release(&d);
 }
 
-static double uniform(struct rng *r)
-{
-    return ((double)rng_u32(r) + 0.5) / 4294967296.0;
-}
-
-static void random_masses(double *p, int n, struct rng *r)
-{
-    double total = 0;
-    for (int i = 0; i < n; i++)
-        total += p[i] = -log(uniform(r));
-    for (int i = 0; i < n; i++)
-        p[i] /= total;
-}
-
 static void what_was_asked_is_not_asked_again(void **state)
 {
     (void)state;
@@ -84,25 +59,6 @@ static void what_was_asked_is_not_asked_again(void **state)
         assert_true(asked[0] && asked[1] && asked[2]);
         assert_int_equal(d.free_choice, kinds[k] == ANSWER_EITHER);
         dialogue_release(&d);
-    }
-}
-
-enum { CANDIDATES = 9, VARIABLES = 5 };
-struct world {
-    double p[CANDIDATES];
-    int value[VARIABLES][CANDIDATES];
-    struct split splits[VARIABLES];
-    struct belief prior;
-};
-
-static void random_world(struct world *w, struct rng *r, double noise)
-{
-    random_masses(w->p, CANDIDATES, r);
-    w->prior = (struct belief){ w->p, CANDIDATES, 0 };
-    for (int v = 0; v < VARIABLES; v++) {
-        for (int i = 0; i < CANDIDATES; i++)
-            w->value[v][i] = (int)rng_below(r, 3);
-        w->splits[v] = (struct split){ w->value[v], 3, noise, 1 };
     }
 }
 

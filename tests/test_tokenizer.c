@@ -1,4 +1,3 @@
-#include "data/json.h"
 #include "models/tokenizer/bert_normalizer.h"
 #include "models/tokenizer/tokenizer.h"
 #include "models/tokenizer/utf8.h"
@@ -47,27 +46,8 @@ static void check_record(const struct tokenizer *t, const json_t *record, const 
 
 static void test_gold(void **state)
 {
-    struct tokenizer *cased = test_tokenizer("wordpiece/cased"), *uncased = test_tokenizer("wordpiece/uncased");
-    struct error err = { 0 };
-    struct json_reader *r = json_reader_open(GOLD "wordpiece.jsonl", &err);
-    json_t *record;
-    int n = 0;
     (void)state;
-
-    assert_non_null(r);
-    for (int rc; (rc = json_reader_next(r, &record, &err)) != 0;) {
-        assert_int_equal(rc, 1);
-        const char *model = json_string_value(json_object_get(record, "model"));
-        if (model) {
-            check_record(strcmp(model, "cased") == 0 ? cased : uncased, record, json_reader_where(r));
-            n++;
-        }
-        json_decref(record);
-    }
-    assert_true(n > 700);
-    json_reader_close(r);
-    tokenizer_close(cased);
-    tokenizer_close(uncased);
+    assert_true(test_gold_records("wordpiece", (const char *const[]){ "cased", "uncased" }, check_record) > 700);
 }
 
 static uint64_t fnv(uint64_t h, const char *bytes, int64_t n)

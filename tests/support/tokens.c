@@ -1,5 +1,7 @@
 #include "tests/support/tokens.h"
 
+#include "data/json.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +37,34 @@ void test_ids(const struct ids *ids, const json_t *wanted, const char *where)
         if (ids->items[i] != json_integer_value(json_array_get(wanted, (size_t)i)))
             fail_msg("%s: id %lld is %d, wanted %lld", where, (long long)i, (int)ids->items[i],
                      (long long)json_integer_value(json_array_get(wanted, (size_t)i)));
+}
+
+int test_gold_records(const char *folder, const char *const models[2], test_record_fn *check)
+{
+    struct tokenizer *tokenizers[2];
+    struct error err = { 0 };
+    char path[256];
+    json_t *record;
+    int n = 0;
+
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, models[i]);
+        tokenizers[i] = test_tokenizer(path);
+    }
+    snprintf(path, sizeof path, "tests/gold/%s.jsonl", folder);
+    struct json_reader *r = json_reader_open(path, &err);
+    assert_non_null(r);
+    for (int rc; (rc = json_reader_next(r, &record, &err)) != 0; json_decref(record)) {
+        assert_int_equal(rc, 1);
+        const char *model = json_string_value(json_object_get(record, "model"));
+        if (model)
+            check(tokenizers[strcmp(model, models[0]) != 0], record, json_reader_where(r));
+        n += model != NULL;
+    }
+    json_reader_close(r);
+    for (int i = 0; i < 2; i++)
+        tokenizer_close(tokenizers[i]);
+    return n;
 }
 
 char *test_replaced(const char *text, const char *from, const char *to)
