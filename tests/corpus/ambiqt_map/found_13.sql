@@ -1,0 +1,1 @@
+Sx)  GROUP  BY y

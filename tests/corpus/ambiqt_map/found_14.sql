@@ -1,0 +1,1 @@
+Ss HAVING CO> % 3

@@ -1,0 +1,1 @@
+se(trT1 J<O(to2ø s

@@ -1,0 +1,1 @@
+S id FROM a_x EXCEPT

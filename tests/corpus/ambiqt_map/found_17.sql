@@ -1,0 +1,1 @@
+SEa count(*) , *y FROM a_x

@@ -1,0 +1,1 @@
+SELECT x Y HAVING+Ò FROM a_x

@@ -1,0 +1,1 @@
+SEL x FROM b  IN (y FROM a)

@@ -1,0 +1,8 @@
+
+
+
+
+
+H
+
+iô 0sel@ct y from a_x in

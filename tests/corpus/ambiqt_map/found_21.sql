@@ -1,0 +1,1 @@
+SE TL`þ C```T1 O-@b1.y|M bÔ1 O1.y HE

@@ -1,0 +1,2 @@
+S  T2.€
+SELECT HAVING COUNT(*)  >  ’

@@ -1,0 +1,1 @@
+SELECT T1.y FROM a AS T1 J;IN a AS T2 ON T1.x  =  T2.x WHERE T2.id IN (SELECT T2.id FROM b AS T3 JOIN b AS T4 d  =  T4.id JOIN b AS T5 ON T4.number  =  T5.number .y FROM  T3.id ORDER BY count(*) DESC LIMIT 1)

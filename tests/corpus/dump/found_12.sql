@@ -1,0 +1,1 @@
+CREATE TABLE Pÿÿ&5,2);

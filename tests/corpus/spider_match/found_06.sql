@@ -1,0 +1,1 @@
+FROM aON.

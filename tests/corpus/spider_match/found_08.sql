@@ -1,0 +1,1 @@
+SELECT y FROM c b 

@@ -1,0 +1,1 @@
+SELECT FROM b GROUP BY x, x

@@ -1,0 +1,2 @@
+
+SELECT FROM b ORDER BY a ,a

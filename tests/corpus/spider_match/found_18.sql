@@ -1,0 +1,2 @@
+5
+SELECT FROM a GROUP BY x HAVING avg)0

@@ -1,0 +1,1 @@
+SELECT(*) FROM c WHeRE y  > x ¼ÃSC LIMIT-----

@@ -1,0 +1,2 @@
+SELECT y count(*) FROM c GROUP BY y ORDER BY (*)(ÂDESC
+SELECT y ,  count(*) FROM c GROUP BY y ORDER BY

@@ -1,0 +1,2 @@
+SELECT y  count(*) FROM c GROUP BY y ORDER BY count(*)
+SELECT y ,  count(*) FROM c GROUP BY y ORDER BY x% ,  x ,  ©©©©©©©N

@@ -1,0 +1,1 @@
+SELECT++T IN I()U

@@ -1,0 +1,1 @@
+SELECT CAST(x AS v 'b'L

@@ -1,0 +1,1 @@
+SELECT su()OVER FILTER 

@@ -1,0 +1,1 @@
+SELECT @bx,G .* FROM  A 

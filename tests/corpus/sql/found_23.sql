@@ -1,0 +1,1 @@
+SELECT m(x) OVER (ROWS B

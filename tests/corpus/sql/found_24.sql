@@ -1,0 +1,1 @@
+SELECT "" R WHERE "er"=b 

@@ -1,0 +1,1 @@
+SELECT mh order by nx,FROM

@@ -1,0 +1,1 @@
+SELECT x FROM b ORDER BY  A

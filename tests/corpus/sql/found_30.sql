@@ -1,0 +1,1 @@
+SELEcT x FROM a UNION SELECT x FROM b ORDER BY ¾.ž*¾¾¾2

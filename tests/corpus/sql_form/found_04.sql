@@ -1,0 +1,1 @@
+SELECT T1.xS 

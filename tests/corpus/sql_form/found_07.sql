@@ -1,0 +1,1 @@
+SELECT OF C FROM b

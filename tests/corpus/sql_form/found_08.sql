@@ -1,0 +1,2 @@
+SELECT "ork"
+S d  5

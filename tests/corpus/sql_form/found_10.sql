@@ -1,0 +1,2 @@
+SELECT avg("order")OVER a
+S

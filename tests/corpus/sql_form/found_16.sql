@@ -1,0 +1,2 @@
+SELECT x +  x FROM b GROUP BY x ,   1
+ 1

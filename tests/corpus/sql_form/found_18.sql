@@ -1,0 +1,3 @@
+SEC
+SELECT y FROM a ORDER BY x ASC
+SELECT x ,  x FROM a

@@ -1,0 +1,2 @@
+SELECT "order" ,  "der" FROM "c d"
+SELECT "order" ,  "order" FROM "c d"

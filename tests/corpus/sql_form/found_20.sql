@@ -1,0 +1,2 @@
+SELECT x FROM "c d" ORDER BY x ,  y
+SELECT x FROM "c d" ORDER BY x %  y

@@ -1,0 +1,2 @@
+SELECTÿÿÿÿr"
+SELECT * FROM b WHERE x LIKE '%D%' OR x LIKE '%S%' ORDER BY x DESC
