@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# Infilling from the outside: records without a model, files in place of models, the score that closes the loop, and
+# what the commands say of bad input.
+# shellcheck disable=SC2317 # functions that are passed on
+set -u
+bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+export LC_ALL=C.UTF-8
+cases=0 failed=0
+
+data() { "$bin/ambit-data" "$@"; }
+infer() { "$bin/ambit-infer" "$@"; }
+
+complain() {
+    echo "$1: $2"
+    head -c 600 said
+    failed=1
+}
+
+# expect CODE TEXT COMMAND...: the exit code, and a line of either output that holds the text (a regular expression)
+expect() {
+    local code=$1 text=$2 got
+    shift 2
+    cases=$((cases + 1))
+    "$@" >shown 2>said </dev/null
+    got=$?
+    [ $got = "$code" ] || complain "$*" "exit code $got, wanted $code"
+    cat shown said | grep -qE -- "$text" || complain "$*" "does not say \"$text\": $(head -c 600 shown)"
+    [ "$code" = 0 ] || [ "$code" = 7 ] || [ ! -e new ] || complain "$*" "leaves its output"
+    rm -rf new
+}
+
+# --- records from ambiguous questions: reword, annotate, split
+data practice -o all --seed 1 >/dev/null 2>&1 || exit 1
+cat >questions.json <<'END'
+[{"db_id": "bakery", "question": "What are the names of all bakers?", "query": "SELECT name FROM baker"},
+ {"db_id": "bakery", "question": "List the shift of each baker.", "query": "SELECT shift FROM baker"},
+ {"db_id": "bakery", "question": "How many bakers are there?", "query": "SELECT count(*) FROM baker"}]
+END
+data ambiguate --kinds C,T --questions questions.json --tables all/tables.json --db all/db --seed 1 --materialise dbs -o ambiguous.jsonl 2>said ||
+    complain ambiguate "fails"
+expect 0 '[1-9][0-9]* ambiguous records, [0-9]+ others' data reword ambiguous.jsonl --db dbs --seed 1 -o readings.jsonl
+expect 0 'ambiguous records' data reword ambiguous.jsonl --db dbs --seed 1 -o again.jsonl
+cmp -s readings.jsonl again.jsonl || complain reword "the same seed, other bytes"
+expect 0 'records' data annotate readings.jsonl --db dbs --context compact -o infilling.jsonl
+grep -q '"error"' infilling.jsonl && complain annotate "$(grep -m1 '"error"' infilling.jsonl)"
+grep -q '"source_db":"bakery","kind":"' infilling.jsonl || complain annotate "does not say where records come from"
+sed 's/"source_db":"bakery"/"source_db":"other"/' infilling.jsonl >more.jsonl && cat infilling.jsonl >>more.jsonl
+expect 0 'train: [1-9][0-9]* records of 1 databases' data split more.jsonl --valid 0 --test .5 -o folds
+[ "$(cat folds/*.jsonl | wc -l)" = "$(wc -l <more.jsonl)" ] || complain split "records are lost"
+cmp -s folds/valid.jsonl /dev/null || complain split "valid.jsonl is missing or not empty"
+[ "$(grep -ho '"source_db":"[a-z]*"' folds/test.jsonl | sort -u | wc -l)" = 1 ] || complain split "a database in two files"
+expect 0 'train: 0 records' data split more.jsonl --valid .5 --test .5 -o folds
+
+# --- files in place of models: nothing added, then what is missing
+infill() { infer infill infilling.jsonl --db dbs --defaults infilling.jsonl "$@"; }
+score() { data score --rule dfpl --db dbs --json --pred "$@"; }
+expect 0 ' 0 added, 0 records failed' infill -o without.jsonl
+expect 0 '"ambiguous":\{"n":[1-9]' score without.jsonl
+sed -E 's/.*"id":("[^"]*").*"target":("[^"]*").*/{"id":\1,"text":\2}/' infilling.jsonl >answers.jsonl
+expect 0 ' [1-9][0-9]* added, 0 records failed' infill --infilled answers.jsonl --sqls infilling.jsonl -o with.jsonl
+expect 0 '"ambiguous":\{"n":[0-9]+,"recall":1.0,.*"all_found":1.0' score with.jsonl
+expect 0 '"published":true' infill --infilled answers.jsonl --sqls infilling.jsonl --published
+expect 0 '"recall"' score with.jsonl --published
+expect 0 '"added"|readings' infill --infilled answers.jsonl
+grep -q '"why":"it has no SQL"' shown || complain infill "does not drop what has no SQL"
+
+# --- bad input: the command line
+expect 2 '--defaults' infer infill infilling.jsonl --db dbs
+expect 2 '--db' infer infill infilling.jsonl --defaults infilling.jsonl
+expect 2 'dump.compact' infill --context long -o new
+expect 2 'dbs: none of def.txt' infill --prompt-dir dbs -o new
+expect 3 'nowhere.jsonl: No such file' infer infill nowhere.jsonl --db dbs --defaults infilling.jsonl -o new
+expect 3 'nowhere.jsonl: No such file' infer infill infilling.jsonl --db dbs --defaults nowhere.jsonl -o new
+expect 3 'nowhere.jsonl: No such file' infill --infilled nowhere.jsonl -o new
+expect 3 'nowhere.jsonl: No such file' infill --sqls nowhere.jsonl -o new
+expect 1 'cannot write' infill -o nowhere/new
+expect 2 '--db is wanted' data score --rule dfpl --pred without.jsonl
+expect 2 '--gold is not read' score without.jsonl --gold infilling.jsonl
+
+# --- records: each line fails alone
+while IFS='|' read -r text line; do
+    { head -n 1 infilling.jsonl && echo "$line"; } >bad.jsonl
+    expect 7 "\"error\":\"[^}]*$text" infer infill bad.jsonl --db dbs --defaults infilling.jsonl
+    [ "$(wc -l <shown)" = 2 ] || complain "$line" "not a line for each record"
+done <<'END'
+bad.jsonl: line 2: field .*id.* is missing|{"db_id": "bakery", "question": "Which?"}
+line 2: field .*db_id.* is missing|{"id": 1, "question": "Which?"}
+line 2: field .*question.* is missing|{"id": 1, "db_id": "bakery"}
+no database shop|{"id": 1, "db_id": "shop", "question": "Which?"}
+has a slash|{"id": 1, "db_id": "../bakery", "question": "Which?"}
+golds|{"id": 1, "db_id": "bakery", "question": "Which?", "golds": "SELECT 1"}
+gold_queries|{"id": 1, "db": "bakery", "question": "Which?", "gold_queries": "SELECT 1"}
+line 2, column|{"id": 1,
+END
+
+# --- files of stages
+stage() { echo "$3" >stage.jsonl && expect 3 "stage.jsonl: line 1[^}]*$2" infill "$1" stage.jsonl -o new; }
+stage --infilled 'readings' '{"db_id": "bakery", "question": "Which?"}'
+stage --infilled '.*id.*' '{"text": "Which?"}'
+stage --infilled 'text.*integer' '{"id": 1, "text": 5}'
+stage --infilled 'question' '{"db_id": "bakery", "readings": []}'
+stage --sqls 'golds' '{"db_id": "bakery", "sql": "SELECT 1"}'
+stage --sqls 'sql' '{"db_id": "bakery", "text": "Which?"}'
+stage --sqls 'db_id' '{"text": "Which?", "sql": "SELECT 1"}'
+stage --sqls 'golds 1.*sql' '{"db_id": "bakery", "golds": [{"text": "Which?", "sql": 5}]}'
+cat answers.jsonl answers.jsonl >twice.jsonl
+expect 3 'the answer of this id came before' infill --infilled twice.jsonl -o new
+head -n 1 answers.jsonl >one.jsonl
+expect 7 'one.jsonl has no readings of this question' infill --infilled one.jsonl
+
+# --- reword and split
+expect 3 'neither a record of ambit-data ambiguate nor a row' data reword questions.json --db dbs -o new
+sed 's/"db_file":"[^"]*",*//' ambiguous.jsonl >bad.jsonl
+expect 3 'made without --materialise: .*db_file' data reword bad.jsonl --db dbs -o new
+sed 's/"db_file":"[^"]*"/"db_file":"gone.sqlite"/' ambiguous.jsonl >bad.jsonl
+expect 3 'no database gone' data reword bad.jsonl --db dbs -o new
+echo '{"db": "bakery", "question": "q", "gold_queries": ["SELECT 1", "SELECT 2"]}' >bad.jsonl
+expect 3 'line 1: gold 1 has no text' data reword bad.jsonl --db dbs -o new
+expect 2 '--db' data reword ambiguous.jsonl -o new
+expect 2 'wanted at most 1 together' data split more.jsonl --valid .6 --test .6 -o new
+echo '{"question": "q"}' >questions.jsonl
+expect 3 'line 1: field .db_id. is missing' data split questions.jsonl -o new
+expect 2 '--out' data split more.jsonl
+expect 1 'more.jsonl: cannot make the folder' data split more.jsonl -o more.jsonl
+expect 1 'more.jsonl: cannot make the folder' data prompts -o more.jsonl
+
+echo "$cases cases"
+exit $failed
