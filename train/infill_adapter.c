@@ -49,6 +49,8 @@ int infill_add_adapter(struct infill_trainer *t, size_t extra, struct error *err
 
     if (n < 0)
         return -1;
+    if (n == 0 && !strcmp(s->head, "none"))
+        return error_set(err, EXIT_CODE_USAGE, "targets: none, and head: none; there is nothing to train");
     if (!strcmp(s->head, "lora"))
         modules[n++] = "lm_head";
     lora_config_init(&m->lora, (int)s->rank, (float)s->alpha, modules, n);

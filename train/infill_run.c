@@ -38,25 +38,27 @@ static int log_step(struct infill_trainer *t, struct progress *progress, struct 
     struct metric list[] = { { "loss", loss },
                              { "learning_rate", (double)lr },
                              { "grad_norm", sqrt((double)norm) },
-                             { "tokens", (double)t->tokens } };
+                             { "tokens", (double)t->state.tokens } };
     if (!isfinite(loss))
         return error_set(err, EXIT_CODE_FAILURE, "step %lld: the loss is %g; a lower learning rate may help",
                          (long long)t->state.step, loss);
     snprintf(note, sizeof note, "loss %.4f", loss);
-    progress_update(progress, t->state.step, (double)t->tokens, note);
+    progress_update(progress, t->state.step, (double)(t->state.tokens - t->tokens_before), note);
     return metrics_log_write(&t->metrics, t->state.step, "train", list, ARRAY_LEN(list), err);
 }
 
-/* The figure that chooses, larger is better. */
+/* The figure that chooses, larger is better.  1 when a signal asked to stop before it was known. */
 static int validate(struct infill_trainer *t, struct error *err)
 {
     double loss, recall = NAN;
     bool by_recall = !strcmp(t->set->select, "recall");
+    int rc = infill_valid_loss(t, &loss, err);
 
-    if (t->valid.n == 0)
-        return 0;
-    if (infill_valid_loss(t, &loss, err) || (by_recall && infill_valid_recall(t, &recall, err)))
-        return -1;
+    if (rc == 0 && by_recall)
+        rc = infill_valid_recall(t, &recall, err);
+    t->state.unvalidated = rc > 0;
+    if (rc)
+        return rc;
     struct metric list[] = { { "valid_loss", loss }, { "valid_recall", recall } };
     log_info(by_recall ? "step %lld: validation loss %.4f, recall %.4f" : "step %lld: validation loss %.4f",
              (long long)t->state.step, loss, recall);
@@ -86,15 +88,14 @@ static int save(struct infill_trainer *t, struct error *err)
     return infill_save_checkpoint(t, err);
 }
 
-/* What is due after a step: validation at the end of an epoch, a checkpoint. */
+/* What is due after a step: validation at the end of an epoch, a checkpoint.  1 when a signal cut it short. */
 static int after_step(struct infill_trainer *t, struct error *err)
 {
     bool epoch_over = t->state.batch == 0;
     bool due = t->set->save_every && t->state.step % t->set->save_every == 0;
+    int rc = epoch_over && t->valid.n ? validate(t, err) : 0;
 
-    if (epoch_over && validate(t, err))
-        return -1;
-    return epoch_over || due ? save(t, err) : 0;
+    return rc == 0 && (epoch_over || due) ? save(t, err) : rc;
 }
 
 static void advance(struct infill_trainer *t)
@@ -106,11 +107,20 @@ static void advance(struct infill_trainer *t)
     }
 }
 
-/* Until all epochs are done or a signal came. */
+/* The validation that a signal cut short, when this run goes on after it. */
+static int catch_up(struct infill_trainer *t, struct error *err)
+{
+    if (!t->state.unvalidated)
+        return 0;
+    t->saved_step = -1;
+    return after_step(t, err);
+}
+
+/* Until all epochs are done, or a signal came: 1 when that cut a validation short. */
 static int run_steps(struct infill_trainer *t, struct error *err)
 {
     struct progress progress;
-    int rc = 0;
+    int rc = catch_up(t, err);
 
     progress_start(&progress, "training", "tokens", infill_batches(t) * t->set->epochs);
     while (rc == 0 && !is_over(t) && !stop_requested()) {
@@ -185,10 +195,10 @@ int infill_train(const struct infill_request *q, struct error *err)
     if (rc || q->dry_run)
         goto out;
     rc = run_steps(&t, err);
-    if (rc == 0 && !is_over(&t))
-        rc = t.state.step && save(&t, err) ? -1 : 1;
-    else if (rc == 0)
+    if (rc == 0 && is_over(&t))
         rc = finish(&t, err);
+    else if (rc >= 0)
+        rc = t.state.step && save(&t, err) ? -1 : 1;
 out:
     infill_close(&t);
     return rc;

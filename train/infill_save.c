@@ -13,7 +13,7 @@
 
 /* Counters and cursor in the form the file keeps them. */
 struct saved_state {
-    int64_t cursor[6];
+    int64_t cursor[8];
     float best[1], loss[1];
     int32_t rng[4];
     struct checkpoint_extra extra[4];
@@ -30,7 +30,8 @@ static void describe(struct saved_state *s)
 static void pack(struct infill_trainer *t, struct saved_state *s)
 {
     const struct infill_state *x = &t->state;
-    const int64_t cursor[] = { x->epoch, x->batch, x->step, x->best_step, x->worse, t->loss_steps };
+    const int64_t cursor[] = { x->epoch, x->batch,      x->step,   x->best_step,
+                               x->worse, t->loss_steps, x->tokens, x->unvalidated };
 
     describe(s);
     memcpy(s->cursor, cursor, sizeof cursor);
@@ -46,8 +47,11 @@ static void unpack(struct infill_trainer *t, const struct saved_state *s)
                                       .step = s->cursor[2],
                                       .best = (double)s->best[0],
                                       .best_step = s->cursor[3],
-                                      .worse = s->cursor[4] };
+                                      .worse = s->cursor[4],
+                                      .tokens = s->cursor[6],
+                                      .unvalidated = s->cursor[7] != 0 };
     t->loss_steps = s->cursor[5];
+    t->tokens_before = t->state.tokens;
     device_upload(&t->device, t->loss_total, s->loss);
     device_upload(&t->device, t->work.ctx.rng, s->rng);
 }

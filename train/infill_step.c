@@ -89,7 +89,7 @@ int infill_step(struct infill_trainer *t, struct error *err)
         at = fill_micro(t, &t->train, examples, at, n);
         if (workspace_run(&t->work, run_micro, &m, err))
             return -1;
-        t->tokens += t->batch.n_tokens;
+        t->state.tokens += t->batch.n_tokens;
     }
     t->work.ctx.recording = t->work.ctx.training = false;
     t->loss_steps++;

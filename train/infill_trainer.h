@@ -23,6 +23,8 @@ struct infill_state {
     int64_t step;
     double best;              /* best validation figure so far, larger is better; -HUGE_VAL before the first */
     int64_t best_step, worse; /* validations since */
+    int64_t tokens;           /* trained on so far */
+    bool unvalidated;         /* a signal came before the epoch's validation */
 };
 
 struct infill_trainer {
@@ -33,8 +35,9 @@ struct infill_trainer {
     struct llama_model model;
     struct params *trained; /* the adapter's, or all of the model's */
     struct optim optim;
-    struct tensor *loss_total;  /* F32 [1]: sum of the steps' losses since it was last read */
-    int64_t loss_steps, tokens; /* steps in it; tokens trained on since the start of the process */
+    struct tensor *loss_total; /* F32 [1]: sum of the steps' losses since it was last read */
+    int64_t loss_steps;        /* steps in it */
+    int64_t tokens_before;     /* state.tokens at the start of the process */
     struct infill_data train, valid;
     struct sampler sampler;
     struct llama_batch batch; /* of the micro-batch under way */

@@ -161,7 +161,7 @@ RECORDS = [
     ("Give the name and the country of every singer who is older than the average of all singers of that country.",
      " SELECT name, country FROM singer AS s WHERE age > (SELECT avg(age) FROM singer WHERE country = s.country)"),
 ]
-STEPS, WARMUP, LR, CLIP, DECAY = 10, 2, 0.01, 0.5, 0.01
+STEPS, WARMUP, LR, CLIP, DECAY = 10, 2, 0.002, 0.5, 0.01
 TRAIN = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1,
              max_position_embeddings=256, bos_token_id=0, eos_token_id=1)
 

@@ -1,0 +1,236 @@
+#!/usr/bin/env bash
+# Bad input to the commands of the language model, generate, loss and infill: the exit code of kernels/base.h, a message
+# that names file, field or value, and not a file more or less than before.  AMBIT_CASES=FILE gets a table of the cases.
+# shellcheck disable=SC2059,SC2086,SC2317 # formats that are built, words that are split, functions that are passed on
+set -u
+bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
+gold=$(realpath tests/gold)
+work=$(mktemp -d)
+table=${AMBIT_CASES:+$(realpath -m "$AMBIT_CASES")}
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+export OMP_NUM_THREADS=1 LC_ALL=C.UTF-8
+cases=0 failed=0
+
+infer() { "$bin/ambit-infer" "$@"; }
+generate() { infer generate --device cpu --max-new 2 "$@"; }
+loss() { infer loss --device cpu "$@"; }
+infill() { "$bin/ambit-train" infill --device cpu --epochs 1 --out new "$@"; }
+
+# Every file with its size, every folder.
+listing() { find . -path ./said -o -path ./shown -o -type f -printf '%p %s\n' -o -printf '%p\n' | sort; }
+
+complain() {
+    echo "$1: $2"
+    head -c 600 said
+    failed=1
+}
+
+# note CASE CODE: a line of the table
+note() {
+    cases=$((cases + 1))
+    [ -z "$table" ] || printf '| %s | %s | %s |\n' "$1" "$(tail -n 1 said | cut -c 1-300 | sed 's/|/\\|/g')" "$2" >>"$table"
+}
+
+# expect CASE CODE TEXT COMMAND...: the exit code, and a line of standard error that holds the text (a regular expression)
+expect() {
+    local case=$1 code=$2 text=$3 before got
+    shift 3
+    before=$(listing)
+    "$@" >shown 2>said </dev/null
+    got=$?
+    [ $got = "$code" ] || complain "$case" "exit code $got, wanted $code"
+    grep -qE -- "$text" said || complain "$case" "does not say \"$text\""
+    [ "$before" = "$(listing)" ] || complain "$case" "left behind: $(diff <(echo "$before") <(listing) | tr '\n' ' ')"
+    note "$case" $got
+    rm -rf new
+}
+
+# record CASE TEXT COMMAND... : in.jsonl's one record fails with the text, the one behind it does not
+record() {
+    local case=$1 text=$2 got
+    shift 2
+    "$@" in.jsonl -o out.jsonl >shown 2>said </dev/null
+    got=$?
+    [ $got = 7 ] || complain "$case" "exit code $got, wanted 7"
+    [ "$(grep -c '"error":' out.jsonl)" = 1 ] && [ "$(wc -l <out.jsonl)" = 2 ] || complain "$case" "not one error of two"
+    grep '"error":' out.jsonl >said
+    grep -qE -- "$text" said || complain "$case" "does not say \"$text\""
+    note "$case" $got
+    rm -f out.jsonl
+}
+
+# fresh: bad/ and bad-lora/ as the good ones, to be spoilt; config FIELD... SED: config.json changed, which must change it
+fresh() { rm -rf bad bad-lora && cp -r model bad && cp -r adapter bad-lora; }
+spoil() {
+    cp "$1" before && sed -i -E "$2" "$1"
+    ! cmp -s before "$1" || { echo "$2 changes nothing in $1" && failed=1; }
+    rm -f before
+}
+config() { fresh && spoil bad/config.json "s/^\\{/{\n  $1,/"; }
+adapter() { fresh && spoil bad-lora/adapter_config.json "$1"; }
+
+[ -z "$table" ] || printf '| case | message | exit code |\n|---|---|---|\n' >"$table"
+cp -r "$gold/llama/base" model && cp "$gold/bpe/llama/tokenizer.json" model && cp -r "$gold/llama/adapter" adapter
+good='{"id":"b","prompt":"How many","completion":" singers"}'
+echo "$good" >good.jsonl
+talk='{"id":"c","messages":[{"role":"user","content":"How many?"},{"role":"assistant","content":"Two."}]}'
+echo "$talk" >talk.jsonl
+generate --model model --adapter adapter good.jsonl >shown 2>said || { cat said && exit 1; }
+loss --model model good.jsonl >shown 2>said || { cat said && exit 1; }
+infill --base model --data good.jsonl --dry-run >shown 2>said || { cat said && exit 1; }
+
+# --- the model's folder
+fresh && rm bad/model-00002-of-00003.safetensors
+expect "missing shard" 6 "model-00002-of-00003.safetensors: No such file" generate --model bad good.jsonl
+fresh && spoil bad/model.safetensors.index.json 's|"model-00002-of|"../model/model-00002-of|'
+expect "index names a path outside" 6 "index.json.*\.\./model" generate --model bad good.jsonl
+fresh && spoil bad/model.safetensors.index.json 's|"model-00002-of|"/etc/model-00002-of|'
+expect "index names an absolute path" 6 "index.json.*/etc/" loss --model bad good.jsonl
+fresh && head -c 2000 bad/model-00001-of-00003.safetensors >cut && mv cut bad/model-00001-of-00003.safetensors
+expect "truncated safetensors" 6 "model-00001-of-00003.safetensors: " generate --model bad good.jsonl
+fresh && : >bad/model-00003-of-00003.safetensors
+expect "empty safetensors" 6 "model-00003-of-00003.safetensors: " generate --model bad good.jsonl
+fresh && spoil bad/model-00003-of-00003.safetensors 's/"dtype":"BF16"/"dtype":"F8_E"/'
+expect "dtype not supported" 6 "model-00003.*F8_E" generate --model bad good.jsonl
+fresh && rm bad/model-0000*
+printf '' >bad/pytorch_model.bin && rm bad/model.safetensors.index.json
+expect "a pickle instead of safetensors" 6 "pytorch_model.bin" generate --model bad good.jsonl
+fresh && rm bad/tokenizer.json
+expect "no tokenizer" 6 "bad.*tokenizer.json" generate --model bad good.jsonl
+fresh && spoil bad/config.json 's/"vocab_size": 1008/"vocab_size": 1000/'
+expect "tokenizer bigger than the embeddings" 6 "bad: the tokenizer has ids up to 1007, the model 1000 embeddings" generate --model bad good.jsonl
+fresh && rm bad/config.json
+expect "no config.json" 6 "bad/config.json: No such file" infill --base bad --data good.jsonl
+expect "no folder" 6 "nowhere/config.json: No such file" generate --model nowhere good.jsonl
+fresh && echo '{' >bad/config.json
+expect "config.json is not JSON" 6 "bad/config.json: line" generate --model bad good.jsonl
+config '"quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": true}'
+expect "quantised base" 6 "quantization_config" infill --base bad --data good.jsonl
+
+# --- fields that change the numbers
+for field in '"use_sliding_window": true' '"attn_logit_softcapping": 50.0' '"final_logit_softcapping": 30.0' \
+    '"num_local_experts": 8' '"partial_rotary_factor": 0.5' '"layer_types": ["full_attention", "sliding_attention"]' \
+    '"kv_lora_rank": 512' '"embedding_multiplier": 12.0' '"no_rope_layers": [1, 1, 1, 0]'; do
+    config "$field"
+    expect "config $field" 6 "bad/config.json: $(cut -d '"' -f 2 <<<"$field")" generate --model bad good.jsonl
+done
+fresh && spoil bad/config.json 's/"rope_type": "llama3"/"rope_type": "yarn"/'
+expect "yarn rope" 6 "bad/config.json: rope_parameters: rope_type.*yarn" generate --model bad good.jsonl
+fresh && spoil bad/config.json 's/"model_type": "llama"/"model_type": "gemma2"/'
+expect "another network" 6 "bad/config.json: model_type.*gemma2" generate --model bad good.jsonl
+fresh && spoil bad/config.json 's/"hidden_act": "silu"/"hidden_act": "gelu"/'
+expect "another activation" 6 "bad/config.json: hidden_act.*gelu" generate --model bad good.jsonl
+fresh && spoil bad/config.json 's/"num_key_value_heads": 1/"num_key_value_heads": 3/'
+expect "more groups than heads" 6 "bad/config.json: .*num_key_value_heads. is 3" generate --model bad good.jsonl
+fresh && spoil bad/config.json 's/"hidden_size": 32/"hidden_size": 40/'
+expect "weights of another shape" 6 "\[1008, 32\].*\[1008, 40\]|\[1008, 40\].*\[1008, 32\]" generate --model bad good.jsonl
+fresh && spoil bad/config.json 's/"num_hidden_layers": 2/"num_hidden_layers": 3/'
+expect "weights of fewer layers" 6 "model.layers.2" generate --model bad good.jsonl
+fresh && spoil bad/config.json 's/"tie_word_embeddings": false/"tie_word_embeddings": "no"/'
+expect "a flag that is none" 6 "bad/config.json: .*tie_word_embeddings. is a string" generate --model bad good.jsonl
+fresh && spoil bad/config.json 's/"eos_token_id": 1/"eos_token_id": 2000/'
+expect "a stop beyond the vocabulary" 6 "bad/config.json: eos_token_id" generate --model bad good.jsonl
+
+# --- adapters
+adapter 's/"use_dora": false/"use_dora": true/'
+expect "DoRA" 6 "bad-lora/adapter_config.json: use_dora" generate --model model --adapter bad-lora good.jsonl
+adapter 's/"bias": "none"/"bias": "all"/'
+expect "adapter with biases" 6 "bad-lora/adapter_config.json: bias" loss --model model --adapter bad-lora good.jsonl
+adapter 's/"peft_type": "LORA"/"peft_type": "IA3"/'
+expect "no LoRA" 6 "bad-lora/adapter_config.json: peft_type.*IA3" generate --model model --adapter bad-lora good.jsonl
+adapter 's/"modules_to_save": null/"modules_to_save": ["embed_tokens"]/'
+expect "trained embeddings" 6 "bad-lora/adapter_config.json: modules_to_save" generate --model model --adapter bad-lora good.jsonl
+adapter 's/"r": 4/"r": 8/'
+expect "adapter of another rank" 6 "bad-lora/adapter_model.safetensors.*\[4, 32\]" generate --model model --adapter bad-lora good.jsonl
+adapter 's/"q_proj"/"query"/'
+expect "adapter on fewer maps than the file" 6 "bad-lora/adapter_model.safetensors.*q_proj" generate --model model --adapter bad-lora good.jsonl
+fresh && spoil bad/config.json 's/"intermediate_size": 48/"intermediate_size": 96/'
+expect "base of another shape" 6 "intermediate|mlp" generate --model bad --adapter adapter good.jsonl
+fresh && rm bad-lora/adapter_model.safetensors && : >bad-lora/adapter_model.bin
+expect "an adapter as a pickle" 6 "bad-lora/adapter_model.bin: pickles are not read" generate --model model --adapter bad-lora good.jsonl
+expect "no adapter" 6 "nowhere/adapter_config.json" generate --model model --adapter nowhere good.jsonl
+
+# --- the command line
+expect "temperature that is no number" 2 "--temperature: must be a number, not 'nan'" generate --model model --temperature nan good.jsonl
+expect "negative temperature" 2 "--temperature: must be from 0" generate --model model --temperature -1 good.jsonl
+expect "top-p of zero" 2 "--top-p: " generate --model model --temperature 1 --top-p 0 good.jsonl
+expect "no new tokens" 2 "--max-new: must be from 1" generate --model model --max-new 0 good.jsonl
+expect "no model" 2 "--model" generate good.jsonl
+expect "template unknown" 2 "chat template \"alpaca\", wanted llama3" generate --model model --chat-template alpaca talk.jsonl
+expect "template of tokens the model lacks" 6 "chatml needs the token <.im_end.>" generate --model model --chat-template chatml talk.jsonl
+expect "device unknown" 2 "device .tpu." generate --model model --device tpu good.jsonl
+expect "no input" 3 "nowhere.jsonl: No such file" generate --model model nowhere.jsonl
+
+# --- records
+two() { printf '%s\n%s\n' "$1" "$good" >in.jsonl; }
+two '{"id":"a","prompt":""}'
+record "empty prompt" "in.jsonl: line 1: prompt: no tokens" generate --model model
+two '{"id":"a","prompt":"x","messages":[]}'
+record "prompt and messages" "line 1: both \\\\\"prompt\\\\\" and \\\\\"messages\\\\\"" generate --model model
+two '{"id":"a"}'
+record "neither prompt nor messages" "line 1: .*prompt" generate --model model
+two '{"prompt":"x"}'
+record "no id" "line 1: no \\\\\"id\\\\\"" generate --model model
+two '{"id":"a","id":"b","prompt":"x"}'
+record "a field twice" "line 1.*duplicate" generate --model model
+two 'not JSON'
+record "a line that is not JSON" "line 1" generate --model model
+two '"a"'
+record "a line that is no object" "line 1" loss --model model
+two '{"id":"a","prompt":7}'
+record "a prompt that is no text" "line 1: .*prompt" generate --model model
+two "{\"id\":\"a\",\"prompt\":\"$(printf 'word %.0s' {1..400})\"}"
+record "prompt too long" "line 1: [0-9]+ tokens, the model takes 255" generate --model model
+two '{"id":"a","prompt":"x","completion":7}'
+record "a completion that is no text" "line 1: .*completion" loss --model model
+two '{"id":"a","messages":[{"role":"user","content":"x"}]}'
+record "a model without chat template" "line 1: messages: .*--chat-template" generate --model model
+sed '1s/.*/{"id":"a","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"y"}]}/' -i in.jsonl
+record "last message is the assistant's" "line 1: messages: the last is the assistant's already" generate --model model --chat-template llama3
+two '{"id":"a","messages":[{"role":"user","content":"x"}]}'
+record "last message is not the assistant's" "line 1: messages: the last is not the assistant's" loss --model model --chat-template llama3
+two '{"id":"a","messages":[]}'
+record "no messages" "line 1: messages" generate --model model --chat-template llama3
+two '{"id":"a","messages":[{"role":"judge","content":"x"}]}'
+record "a role unknown" "line 1: .*role.*judge" generate --model model --chat-template llama3
+two '{"id":"a","messages":[{"role":"user"}]}'
+record "a message without content" "line 1: .*content" generate --model model --chat-template llama3
+
+# --- training
+expect "neither base nor tokenizer" 2 "either --base.*or --tokenizer" infill --data good.jsonl
+expect "both base and tokenizer" 2 "either --base.*or --tokenizer" infill --base model --tokenizer model --data good.jsonl
+expect "adapters from scratch" 2 "method: lora" infill --tokenizer model --data good.jsonl
+expect "heads that do not divide" 2 "heads: 3 of 64" infill --tokenizer model --method full --hidden 64 --heads 3 --data good.jsonl
+: >empty.jsonl
+expect "empty training file" 3 "empty.jsonl: no conversation" infill --base model --data empty.jsonl
+echo '{"id":"a","prompt":"x","completion":""}' >none.jsonl
+expect "an answer without tokens" 3 "none.jsonl: line 1: the answer has no tokens" infill --base model --data none.jsonl
+echo '{"id":"a","prompt":"x"}' >none.jsonl
+expect "no completion" 3 "none.jsonl: line 1.*completion" infill --base model --data none.jsonl
+echo 'not JSON' >none.jsonl
+expect "training data that is not JSON" 3 "none.jsonl: line 1" infill --base model --data none.jsonl
+expect "texts without a template" 3 "talk.jsonl: line 1: messages: .*--chat-template" infill --base model --data talk.jsonl
+expect "valid file missing" 3 "nowhere.jsonl: No such file" infill --base model --data good.jsonl --valid nowhere.jsonl
+expect "recall without valid" 2 "select: recall wants --valid" infill --base model --data good.jsonl --select recall
+expect "all texts too long" 3 "good.jsonl: no conversation of at most 2 tokens" infill --base model --data good.jsonl --length 2
+expect "targets misspelt" 2 "targets: 'w'" infill --base model --data good.jsonl --targets q,w
+expect "targets twice" 2 "targets: 'q'" infill --base model --data good.jsonl --targets q,q
+expect "no targets and no head" 2 "targets" infill --base model --data good.jsonl --targets ''
+expect "preset unknown" 2 "--preset: must be one of dfpl" infill --base model --data good.jsonl --preset paper
+expect "lr that is no number" 2 "--lr: must be a number" infill --base model --data good.jsonl --lr inf
+printf 'alpha: many\n' >bad.yaml
+expect "config of another kind" 2 "bad.yaml:1:8: .*many" infill --base model --data good.jsonl --config bad.yaml
+printf 'epoch: 3\n' >bad.yaml
+expect "a setting misspelt" 2 "bad.yaml:1:1: .*did you mean 'epochs'" infill --base model --data good.jsonl --config bad.yaml
+infill --tokenizer model --method full --hidden 16 --heads 2 --groups 1 --layers 1 --intermediate 16 --data good.jsonl --out tied >shown 2>said || complain scratch "a model from scratch"
+expect "whole head of a tied model" 2 "head: full, but" infill --base tied --data good.jsonl --head full
+infill --base model --data good.jsonl --out held >shown 2>said || complain held "a run"
+expect "out folder that holds a run" 2 "held: holds a run already; --resume" infill --base model --data good.jsonl --out held
+expect "resumed with another setting" 2 "lr differs" infill --base model --data good.jsonl --out held --resume --lr 0.5
+expect "resumed with other data" 2 "data_hash differs" infill --base model --data <(sed 's/many/few/' good.jsonl) --out held --resume
+fresh && dd if=adapter/adapter_model.safetensors of=bad/model-00002-of-00003.safetensors bs=1 seek=64000 skip=30000 count=64 conv=notrunc 2>/dev/null
+expect "resumed on another base" 2 "base_hash differs" infill --base bad --data good.jsonl --out held --resume
+expect "resumed with another seed" 2 "seed differs" infill --base model --data good.jsonl --out held --resume --seed 7
+[ $failed = 0 ] && echo "$cases cases"
+exit $failed

@@ -1,0 +1,144 @@
+#!/usr/bin/env bash
+# Training of a small language model from the command line: the same numbers for any cut into micro-batches, a run that
+# is killed at random moments and resumed ends with the files of one that nobody disturbed, byte for byte, SIGTERM saves,
+# a dry run leaves nothing, presets and the command line.
+# usage: cli_lm_train.sh [KILLS [SEED]]
+set -u
+kills=${1:-4} seed=${2:-$(($(date +%s) % 32768))}
+bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
+gold=$(realpath tests/gold)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive LC_ALL=C.UTF-8
+RANDOM=$seed
+
+fail() {
+    echo "$* (seed $seed)"
+    tail -n 5 log
+    exit 1
+}
+
+infill() { "$bin/ambit-train" infill --data train.jsonl --device cpu "$@" >>log 2>&1; }
+
+# Records of 20 to 140 tokens whose answers follow from the question.
+records() {
+    local i n
+    for ((i = $1; i < $2; i++)); do
+        n=$(printf 'word%d ' $(seq 1 $((1 + i * 7 % 23))))
+        printf '{"id":"%d","prompt":"Question %d about %s:","completion":" Answer %d, %s."}\n' $i $i "$n" $((i % 5)) "${n:0:$((5 + i % 30))}"
+    done
+}
+
+# value FILE FIELD: its numbers in the order of the lines
+value() { grep -o "\"$2\":[^,}]*" "$1" | cut -d : -f 2; }
+
+# near A B LIMIT: lists of numbers alike to a share of themselves
+near() {
+    paste <(echo "$1") <(echo "$2") | awk -v l="$3" 'NF != 2 { bad = 1 } { d = $1 - $2; if (d < 0) d = -d
+        if (d > l * ($1 < 0 ? -$1 : $1)) bad = 1 } END { exit bad || NR == 0 }'
+}
+
+cp -r "$gold/llama/base" model && cp "$gold/bpe/llama/tokenizer.json" model
+records 0 40 >train.jsonl
+records 100 108 >valid.jsonl
+
+# --- micro-batches: batches of 8, of which at most `tokens` at once; rounding of f32 alone may differ
+for tokens in 4096 300 150 1; do
+    infill --base model --valid valid.jsonl --out "cut$tokens" --tokens $tokens --epochs 2 --batch 8 --lr 5e-3 --head lora --compute f32 || fail "training, $tokens tokens at once"
+    near "$(value cut4096/metrics.jsonl valid_loss)" "$(value cut$tokens/metrics.jsonl valid_loss)" 2e-5 || fail "validation loss at $tokens tokens: $(value cut$tokens/metrics.jsonl valid_loss)"
+    near "$(value cut4096/metrics.jsonl loss)" "$(value cut$tokens/metrics.jsonl loss)" 2e-5 || fail "training loss at $tokens tokens: $(value cut$tokens/metrics.jsonl loss)"
+done
+cmp -s cut4096/adapter_model.safetensors cut1/adapter_model.safetensors && fail "micro-batches of one text give the very same bits"
+
+# --- kills
+train() {
+    exec "$bin/ambit-train" infill --data train.jsonl --valid valid.jsonl --device cpu --base model --out "$1" --epochs 40 --batch 4 --head full --neftune 5 --lora-dropout 0.1 --tokens 200 --save-every 7 --resume $method
+}
+
+same() { diff -r -x config.yaml -x 'events.*' "whole$method" "killed$method" || fail "the folders differ after $killed kills"; }
+
+# Something half-written is there that no earlier kill has left.
+saving() { [ -n "$(find "killed$method" -name '*.tmp' -newer started 2>/dev/null)" ]; }
+
+# Kills process $1 after a random while, or when it next saves after that; fails when it ended before that.
+kill_sometime() {
+    sleep "$(awk -v s="$span" -v r="$RANDOM" 'BEGIN { print s * r / 65536 }')"
+    if ((RANDOM % 2)); then
+        until saving || ! kill -0 "$1" 2>/dev/null; do :; done
+    fi
+    kill -KILL "$1" 2>/dev/null
+    wait "$1" 2>/dev/null
+    local code=$?
+    [ $code = 137 ] || [ $code = 0 ] || fail "exit code $code after $killed kills"
+    [ $code = 137 ]
+}
+
+kill_and_resume() {
+    local start
+    start=$(date +%s%N)
+    (train "whole$method") >>log 2>&1 || fail "the run that nobody disturbs"
+    span=$(awk -v n=$(($(date +%s%N) - start)) 'BEGIN { print n / 1e9 }')
+    killed=0 halves=0 wholes=0
+    while ((killed < kills)); do
+        touch started
+        train "killed$method" >>log 2>&1 &
+        if kill_sometime $!; then
+            killed=$((killed + 1))
+            saving && halves=$((halves + 1))
+        else
+            same
+            rm -rf "killed$method"
+            wholes=$((wholes + 1))
+        fi
+    done
+    (train "killed$method") >>log 2>&1 || fail "the run after $killed kills"
+    same
+    echo "${method:-adapter}: $killed kills, $halves of them while saving, $((wholes + 1)) runs end alike (seed $seed)"
+}
+
+method=''
+kill_and_resume
+
+# --- SIGTERM: what was done is saved, the rest follows
+train stopped >>log 2>&1 &
+sleep "$(awk -v s="$span" 'BEGIN { print s / 3 }')"
+kill -TERM $!
+wait $!
+code=$?
+[ $code = 143 ] || fail "exit code $code after SIGTERM"
+[ -n "$(find stopped -name 'checkpoint-*')" ] || fail "SIGTERM saved nothing"
+[ ! -e stopped/adapter_model.safetensors ] || fail "SIGTERM left a finished adapter"
+(train stopped) >>log 2>&1 || fail "the run after SIGTERM"
+diff -r -x config.yaml -x 'events.*' whole stopped || fail "the folders differ after SIGTERM"
+
+# --- a dry run prints memory and leaves nothing
+for how in "--base model" "--base model --method full" "--tokenizer model --method full"; do
+    "$bin/ambit-train" infill --data train.jsonl --device cpu $how --out dry --dry-run >said 2>&1 || fail "dry run $how: $(cat said)"
+    grep -qE "memory: [0-9]+ MiB of weights, gradients and moments, [0-9]+ MiB for a micro-batch" said || fail "dry run $how says no memory"
+    [ ! -e dry ] || fail "dry run $how leaves a folder"
+done
+
+# --- a preset is the paper's, the command line overrides it
+infill --base model --out preset --preset dfpl --epochs 1 --rank 2 || fail "preset"
+for line in 'rank: 2' 'alpha: 16' 'head: .*full' 'neftune: 5' 'lr: 5e-0?5' 'schedule: .*cosine' 'warmup: 0.01' 'decay: 0.01' 'clip: 0.3' 'batch: 8' 'epochs: 1' 'length: 8192'; do
+    grep -qE "^$line$" preset/config.yaml || fail "preset: no line $line in $(cat preset/config.yaml)"
+done
+grep -q '"modules_to_save": \[' preset/adapter_config.json || fail "preset: the head is not in modules_to_save"
+
+# --- every head and method leaves what generate and loss read
+infill --tokenizer model --method full --out scratch --hidden 32 --heads 2 --groups 1 --layers 2 --intermediate 48 --epochs 3 --lr 3e-3 || fail "from scratch"
+head -n 6 valid.jsonl >ask.jsonl
+for head in none lora full; do
+    infill --base model --out "head-$head" --head $head --epochs 1 --lr 1e-3 || fail "head $head"
+    "$bin/ambit-infer" loss --device cpu --model model --adapter "head-$head" ask.jsonl -o "head-$head.jsonl" 2>>log || fail "loss, head $head"
+    "$bin/ambit-infer" loss --device cpu --model model --adapter "head-$head" --merge ask.jsonl -o merged.jsonl 2>>log || fail "loss merged, head $head"
+    near "$(value "head-$head.jsonl" nll)" "$(value merged.jsonl nll)" 0.02 || fail "merged, head $head: $(cat merged.jsonl)"
+done
+infill --base scratch --out on-tied --head lora --epochs 1 --lr 1e-3 || fail "pair on a tied head"
+"$bin/ambit-infer" loss --device cpu --model scratch ask.jsonl -o before.jsonl 2>>log || fail "loss of the model from scratch"
+"$bin/ambit-infer" loss --device cpu --model scratch --adapter on-tied ask.jsonl -o after.jsonl 2>>log || fail "loss with a pair on a tied head"
+cmp -s before.jsonl after.jsonl && fail "the adapter changes nothing"
+"$bin/ambit-infer" generate --device cpu --model scratch --adapter on-tied --max-new 5 ask.jsonl -o said.jsonl 2>>log || fail "generate"
+[ "$(grep -c '"text":' said.jsonl)" = 6 ] || fail "six answers wanted: $(cat said.jsonl)"
+echo "micro-batches, kills, SIGTERM, dry runs, preset, heads"
