@@ -47,11 +47,11 @@ static void open_trainer(struct bench *b)
 static void train(struct bench *b)
 {
     struct error err;
-    int64_t before = b->trainer.tokens;
+    int64_t before = b->trainer.state.tokens;
 
     if (infill_step(&b->trainer, &err))
         die(&err);
-    b->tokens = b->trainer.tokens - before;
+    b->tokens = b->trainer.state.tokens - before;
     b->trainer.state.batch = (b->trainer.state.batch + 1) % infill_batches(&b->trainer);
 }
 
