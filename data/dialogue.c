@@ -167,37 +167,40 @@ static enum stop_reason choose(struct dialogue *d, struct view *view, int from, 
     return view->gain < d->rules.min_bits ? STOP_GAIN : STOP_NOT;
 }
 
-/* Whether two variables part what is left alike. */
-static bool part_alike(const struct dialogue *d, const int *x, const int *y)
+/* What the answers to retired variables say of each candidate, as one number; false when they do not say what is most
+ * probable now. */
+static bool hash_answers(uint64_t *said, const struct dialogue *d)
 {
-    int of_x[BELIEF_MAX], of_y[BELIEF_MAX];
+    int best = belief_best(&d->now);
 
-    memset(of_x, 0xff, sizeof of_x);
-    memset(of_y, 0xff, sizeof of_y);
-    for (int i = 0; i < d->now.n; i++) {
-        if (d->now.p[i] <= 0)
+    for (int i = 0; i < d->now.n; i++)
+        said[i] = HASH_START;
+    for (int t = 0; t < d->n_turns; t++) {
+        const struct turn *turn = &d->turns[t];
+        const int *value = d->variables[turn->variable].value;
+        if (!turn->telling || !d->closed[turn->variable])
             continue;
-        if (of_x[x[i]] < 0 && of_y[y[i]] < 0) {
-            of_x[x[i]] = y[i];
-            of_y[y[i]] = x[i];
-        }
-        if (of_x[x[i]] != y[i] || of_y[y[i]] != x[i])
+        if (turn->said >= 0 && value[best] != turn->said)
             return false;
+        for (int i = 0; i < d->now.n; i++)
+            said[i] = hash_bytes(said[i], &value[i], sizeof value[i]);
     }
     return true;
 }
 
-/* An answer to another variable that is retired, but for "I don't know", has said what the last one could. */
+/* The answers have told apart all that the last variable could, and what is most probable is what they say. */
 static bool said_already(const struct dialogue *d)
 {
     const int *last = d->variables[d->n_variables - 1].value;
+    uint64_t said[BELIEF_MAX];
 
-    for (int t = 0; t < d->n_turns; t++) {
-        int v = d->turns[t].variable;
-        if (d->turns[t].answer.kind != ANSWER_UNKNOWN && d->closed[v] && part_alike(d, d->variables[v].value, last))
-            return true;
-    }
-    return false;
+    if (!hash_answers(said, d))
+        return false;
+    for (int i = 0; i < d->now.n; i++)
+        for (int k = 0; k < i && d->now.p[i] > 0; k++)
+            if (d->now.p[k] > 0 && said[i] == said[k] && last[i] != last[k])
+                return false;
+    return true;
 }
 
 enum stop_reason dialogue_next(struct dialogue *d, struct view *view)
@@ -226,7 +229,8 @@ int dialogue_answer(struct dialogue *d, const struct view *view, struct answer a
     CHECK(d->n_turns < DIALOGUE_MAX_TURNS, "%d turns", d->n_turns);
     if (belief_update(&d->now, &view->split, a))
         return -1;
-    d->turns[d->n_turns++] = (struct turn){ view->variable, a };
+    bool value = a.kind == ANSWER_VALUE && a.value < view->n_shown, telling = value || a.kind == ANSWER_EITHER;
+    d->turns[d->n_turns++] = (struct turn){ view->variable, a, telling, value ? view->shown[a.value] : -1 };
     d->asked[view->variable]++;
     d->closed[view->variable] = !d->rules.forget && !may_ask_again(d, view, a);
     d->free_choice = d->free_choice || a.kind == ANSWER_EITHER;

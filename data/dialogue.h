@@ -32,8 +32,8 @@ struct dialogue_rules {
     int max_turns;
     double worth,
         second;       /* what a right answer is worth and what a second of the user's costs; second 0: not weighed */
-    bool last_resort; /* the last variable is asked about only when no other tells min_bits, and not when an answer
-                         said as much already */
+    bool last_resort; /* the last variable is asked about only when no other tells min_bits, and not when the
+                         answers said as much already */
     bool forget;      /* what was asked before: a variable may be asked about again */
     uint64_t seed;    /* of STRATEGY_RANDOM */
 };
@@ -55,6 +55,8 @@ int view_option(const struct view *v, int value);
 struct turn {
     int variable;
     struct answer answer; /* value is an option of the view then */
+    bool telling;         /* it says which value it is, or that it does not matter */
+    int said;             /* the variable's value that it says; -1 for none */
 };
 
 struct dialogue {

@@ -276,6 +276,33 @@ static void the_last_resort_repeats_nothing(void **state)
 }
 
 /* Thirteen values of one candidate each: five are shown, then five of the others, then the rest. */
+/* Two answers together may have said it all, unless what they say is not what is most probable all the same. */
+static void the_last_resort_settles_what_answers_leave_open(void **state)
+{
+    (void)state;
+    static const int first[] = { 0, 0, 1, 1 }, second[] = { 0, 1, 0, 1 }, each[] = { 0, 1, 2, 3 };
+    const struct {
+        double meant; /* the chance of what both answers say */
+        enum stop_reason then;
+    } rows[] = { { 0.3, STOP_SETTLED }, { 1e-3, STOP_NOT } };
+    for (int i = 0; i < ARRAY_LEN(rows); i++) {
+        double rest = 1 - rows[i].meant, p[] = { rest * 0.2, rest * 0.4, rest * 0.4, rows[i].meant };
+        struct split splits[] = { { first, 2, 0.1, 1 }, { second, 2, 0.1, 1 }, { each, 4, 0.1, 1 } };
+        struct dialogue_rules rules = patient;
+        struct dialogue d;
+        struct view view;
+        rules.last_resort = true;
+        dialogue_init(&d, &rules, splits, 3, &(struct belief){ p, 4, 0 });
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
+            assert_true(view.variable < 2);
+            assert_int_equal(dialogue_answer(&d, &view, (struct answer){ ANSWER_VALUE, view_option(&view, 1) }), 0);
+        }
+        assert_int_equal(dialogue_next(&d, &view), rows[i].then);
+        dialogue_release(&d);
+    }
+}
+
 /* Nor do those come again that a slip alone would keep. */
 static void assert_pieces(double noise)
 {
@@ -335,6 +362,7 @@ int main(void)
         cmocka_unit_test(every_stop_rule),
         cmocka_unit_test(without_memory_a_question_may_come_again),
         cmocka_unit_test(the_last_resort_repeats_nothing),
+        cmocka_unit_test(the_last_resort_settles_what_answers_leave_open),
         cmocka_unit_test(long_lists_come_in_pieces),
         cmocka_unit_test(tau_from_a_target),
     };
