@@ -19,4 +19,7 @@ echo "Questions the model never saw, on databases it never saw:"
 grep '"slice":"crossed"' "$out/data/test.jsonl" | awk 'NR % 32 == 1 && n++ < 12' |
     "$bin/ambit-infer" detect --model "$out/model" --schema "$out/data/tables.json" --format text -
 echo
+echo "A question that statements read in several ways, and somebody who answers:"
+printf '1\n20 or more\n\n' | "$bin/ambit-infer" clarify --interactive --candidates scripts/demo.jsonl --db "$out/data/db"
+echo
 echo "model: $out/model   report: $out/model/report.html   data: $out/data"
