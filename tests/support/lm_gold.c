@@ -45,7 +45,7 @@ static float weight(const char *name, const char *formula, int64_t i)
     float x = formula_value(formula, i);
 
     if (ends_in(name, "norm.weight"))
-        return 1 + x / 4;
+        return 1 + x / 2;
     return strstr(name, "embed_tokens") || strstr(name, "lm_head") ? x / 2 : x / 4;
 }
 
