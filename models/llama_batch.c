@@ -61,7 +61,7 @@ static struct causal causal_of(struct ctx *c, const struct llama_batch *b)
         starts[i] = (int32_t)at;
     s.key_start = batch_i32(c, starts, b->n_seqs);
     s.key_len = batch_i32(c, b->lengths, b->n_seqs);
-    s.max_keys = s.qs.max_len;
+    s.max_keys = s.qs.max_len; /* which batch_seqs has noted */
     free(starts);
     return s;
 }

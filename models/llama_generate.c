@@ -176,6 +176,7 @@ static void run_step(struct ctx *c, void *arg)
     struct index last = batch_index(c, s->last, n, s->tokens);
 
     in.rows = &last;
+    ctx_note(c, in.causal.max_keys);
     struct tensor *logits = op_linear_logits(c, llama_forward(c, net, &in), net->head.w, &net->head.lora);
     s->found = g->set.temperature > 0 ? logits : op_argmax(c, logits);
 }
