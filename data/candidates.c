@@ -45,7 +45,10 @@ static void cut(json_t *record, int64_t k)
         return;
     while ((int64_t)json_array_size(items) > k)
         json_array_remove(items, json_array_size(items) - 1);
-    json_array_foreach(items, i, item) sum += json_number_value(json_object_get(item, "p"));
+    json_array_foreach(items, i, item)
+    {
+        sum += json_number_value(json_object_get(item, "p"));
+    }
     json_array_foreach(items, i, item)
     {
         if (json_object_get(item, "p") && sum > 0)

@@ -85,7 +85,10 @@ static int emit_row(struct candidates_sink *s, const json_t *row, int number, co
         free(sql);
         return candidates_emit_error(s, json_sprintf("%d", number), err);
     }
-    json_array_foreach(golds, i, item) sql[i] = json_string_value(json_object_get(item, "sql"));
+    json_array_foreach(golds, i, item)
+    {
+        sql[i] = json_string_value(json_object_get(item, "sql"));
+    }
     int n = (int)json_array_size(golds);
     json_t *o = json_pack("{s:o, s:O, s:O, s:O?, s:O?, s:o, s:o}", "id", json_sprintf("%d", number), "db_id",
                           json_object_get(record, "db_id"), "question", json_object_get(record, "question"),

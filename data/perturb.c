@@ -246,15 +246,13 @@ static void write_value(struct perturbing *p, int table, int place, int64_t row,
     const struct schema_column *column = &s->columns[number];
     const struct cell *c = row < 0 ? NULL : &o->rows.cells[row * o->rows.columns + place];
 
-    if (manner == PLAIN)
-        write_cell(p->out, c);
-    else if (to >= 0 && (!c || chance(p, p->strength)))
+    if (manner != PLAIN && to >= 0 && (!c || chance(p, p->strength)))
         write_cell(p->out, reference(p, to));
     else if (place == o->key && (!c || manner == AGAIN))
         fprintf(p->out, "%lld", (long long)++p->fresh);
     else if (!c)
         write_invented(p, column);
-    else if (!column->primary && chance(p, p->strength))
+    else if (manner != PLAIN && !column->primary && chance(p, p->strength))
         write_other(p, o, column, place, c);
     else
         write_cell(p->out, c);

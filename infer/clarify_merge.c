@@ -32,8 +32,8 @@ static void drop(struct testimony *t)
 /* Candidate i joins candidate group[i], which is itself or one before it. */
 static void regroup(struct clarify_case *c, const int *group)
 {
-    struct kept list[BELIEF_MAX];
-    int place[BELIEF_MAX], n = 0;
+    struct kept list[BELIEF_MAX] = { 0 };
+    int place[BELIEF_MAX] = { 0 }, n = 0;
 
     for (int i = 0; i < c->prior.n; i++) {
         if (group[i] == i) {
@@ -60,7 +60,7 @@ static void regroup(struct clarify_case *c, const int *group)
 
 void clarify_merge_forms(struct clarify_case *c)
 {
-    int group[BELIEF_MAX], first[BELIEF_MAX], n = c->prior.n;
+    int group[BELIEF_MAX] = { 0 }, first[BELIEF_MAX] = { 0 }, n = c->prior.n;
     struct strings seen = { 0 };
 
     for (int i = 0; i < n; i++) {
@@ -91,7 +91,7 @@ static int same_as(const struct clarify_case *c, const int *group, int i)
 
 void clarify_merge_results(struct clarify_case *c, struct exec_db *db, uint64_t seed)
 {
-    int group[BELIEF_MAX], n = c->prior.n;
+    int group[BELIEF_MAX] = { 0 }, n = c->prior.n;
     struct error why = { 0 };
 
     int compared = n < CLARIFY_COMPARED ? n : CLARIFY_COMPARED;

@@ -78,15 +78,16 @@ static void draw_accuracy(struct report *r, const json_t *lines, const char *mea
 
     for (int i = 0; i < n; i++) {
         const json_t *line = json_array_get(lines, (size_t)i);
+        double *asked = at, *y = asked + points, *low = y + points, *high = low + points;
         for (int k = 0; k < points; k++) {
             const json_t *interval = json_array_get(metric(line, measure), (size_t)k);
-            at[k] = k;
-            at[points + k] = part(interval, "mean");
-            at[2 * points + k] = part(interval, "low");
-            at[3 * points + k] = part(interval, "high");
+            asked[k] = k;
+            y[k] = part(interval, "mean");
+            low[k] = part(interval, "low");
+            high[k] = part(interval, "high");
         }
-        curves[i] = (struct curve){ strategy_of(line), at, at + points, points, at + 2 * points, at + 3 * points };
-        at += 4 * points;
+        curves[i] = (struct curve){ strategy_of(line), asked, y, points, low, high };
+        at = high + points;
     }
     if (points)
         report_curves(r, title, "questions asked", curves, n);
@@ -199,8 +200,11 @@ static void write_transcript(struct report *r, const json_t *t)
         const char *chosen = json_string_value(json_object_get(turn, "chosen"));
         add_text(&c, json_string_value(json_object_get(turn, "text")));
         add_text(&words, "");
-        json_array_foreach(json_object_get(turn, "options"), k, option) words.list[0] = strings_printf(
-            &words.text, "%s%s%s", words.list[0], k ? "; " : "", json_string_value(json_object_get(option, "text")));
+        json_array_foreach(json_object_get(turn, "options"), k, option)
+        {
+            words.list[0] = strings_printf(&words.text, "%s%s%s", words.list[0], k ? "; " : "",
+                                           json_string_value(json_object_get(option, "text")));
+        }
         add_text(&c, words.list[0]);
         add_text(&c, chosen ? chosen : json_string_value(json_object_get(turn, "answer")));
         add_number(&c, json_number_value(json_object_get(turn, "eig")));
@@ -245,7 +249,10 @@ static void write_parts(struct report *r, const struct simulating *s, const json
     report_reliability(
         r, strings_printf(&text, "Confidence at the end and share of right outputs, %s", strategy_of(own)), &bins);
     report_heading(r, "Transcripts");
-    json_array_foreach(s->transcripts, i, t) write_transcript(r, t);
+    json_array_foreach(s->transcripts, i, t)
+    {
+        write_transcript(r, t);
+    }
     strings_release(&text);
 }
 

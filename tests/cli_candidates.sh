@@ -116,7 +116,7 @@ expect 3 'results' candidates --from dfpl dfpl.json
 expect 0 '"alpha":0.0,"temperature":' calibrate ambiqt.jsonl
 shows '"coverage":1.0,.*"records":1,"golds":2,"covered":2,"coverage_at":\[\{"n":1,"mean":0.5,'
 cp out.jsonl fit.json
-for i in 1 2 3; do record "$good" '["SELECT name FROM staff","SELECT hired FROM staff"]'; done >in.jsonl
+for _ in 1 2 3; do record "$good" '["SELECT name FROM staff","SELECT hired FROM staff"]'; done >in.jsonl
 record "$good" '["SELECT id FROM staff"]' >>in.jsonl
 sed 's/harbour/hr/;s/"boat"/"staff"/g' tables.json | sed 's/"length"/"hired"/g' >hr.json
 expect 0 '"temperature":(1\.0|0\.99999|1\.00000)[0-9]*,' calibrate in.jsonl --schema hr.json

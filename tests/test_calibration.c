@@ -62,8 +62,8 @@ static void finds_what_golds_were_drawn_with(void **state)
         assert_true(fit.alpha == laws[i].alpha);
         assert_true(fabs(fit.temperature / laws[i].temperature - 1) < 0.08);
         double least = calibration_nll(w.list, RECORDS, fit.alpha, fit.temperature);
-        for (double t = 0.1; t < 20; t *= 1.1)
-            assert_true(calibration_nll(w.list, RECORDS, fit.alpha, t) >= least - 1e-9);
+        for (int k = -20; k < 30; k++)
+            assert_true(calibration_nll(w.list, RECORDS, fit.alpha, pow(1.1, k)) >= least - 1e-9);
     }
 }
 
