@@ -121,10 +121,10 @@ done
 
 # --- a preset is the paper's, the command line overrides it
 infill --base model --out preset --preset dfpl --epochs 1 --rank 2 || fail "preset"
-for line in 'rank: 2' 'alpha: 16' 'head: "?full"?' 'neftune: 5' 'lr: 5e-0?5' 'schedule: "?cosine"?' 'warmup: 0.01' 'decay: 0.01' 'clip: 0.3' 'batch: 8' 'epochs: 1' 'length: 8192'; do
+for line in 'rank: 2' 'alpha: 16' 'head: "full"' 'neftune: 5' 'lr: 5e-0?5' 'schedule: "cosine"' 'warmup: 0.01' 'decay: 0.01' 'clip: 0.3' 'batch: 8' 'epochs: 1' 'length: 8192'; do
     grep -qE "^$line$" preset/config.yaml || fail "preset: no line $line in $(cat preset/config.yaml)"
 done
-grep -q '"modules_to_save": \[' preset/adapter_config.json || fail "preset: the head is not in modules_to_save"
+grep -q '"lm_head"' preset/adapter_config.json || fail "preset: the head is not in modules_to_save"
 
 # --- every head and method leaves what generate and loss read
 infill --tokenizer model --method full --out scratch --hidden 32 --heads 2 --groups 1 --layers 2 --intermediate 48 --epochs 3 --lr 3e-3 || fail "from scratch"
