@@ -2,6 +2,7 @@
 
 #include "models/hf_weights.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { HOST_BYTES = 8 << 20 }; /* headers of parameters */
@@ -105,6 +106,32 @@ int llama_model_add_adapter(struct llama_model *m, const struct adapter_plan *pl
     return declare(m, plan, &m->adapter_data, &m->adapters, err);
 }
 
+/* A trained head takes the place of the base's, in whose type the network computes. */
+static void put_head(struct llama_model *m)
+{
+    const struct param *trained = params_find(&m->adapters, "lm_head.weight");
+
+    if (!trained)
+        return;
+    float *values = xmalloc((size_t)tensor_size(trained->t) * sizeof *values);
+    param_download(trained, m->device, values);
+    struct param *base = params_find(&m->params, "lm_head.weight");
+    param_upload(base, m->device, values);
+    m->net.head.w = base->t;
+    free(values);
+}
+
+static int merge(struct llama_model *m, const char *adapter, struct error *err)
+{
+    if (m->net.config.tied && (m->net.head.lora.a || m->lora.full_head))
+        return error_set(err, EXIT_CODE_CHECKPOINT,
+                         "%s: is on lm_head, which is this model's embedding table: it cannot be merged", adapter);
+    if (lora_merge(&m->adapters, m->device, m->modules, m->n_modules, err))
+        return -1;
+    put_head(m);
+    return 0;
+}
+
 static int open_adapter(struct llama_model *m, const struct llama_request *q, struct error *err)
 {
     struct adapter_plan plan = { .config = &m->lora, .merge = q->merge };
@@ -112,7 +139,7 @@ static int open_adapter(struct llama_model *m, const struct llama_request *q, st
     if (lora_config_read(&m->lora, q->adapter, err) || llama_model_add_adapter(m, &plan, err) ||
         lora_load(&m->adapters, m->device, m->modules, m->n_modules, q->adapter, err))
         return -1;
-    return q->merge ? lora_merge(&m->adapters, m->device, m->modules, m->n_modules, err) : 0;
+    return q->merge ? merge(m, q->adapter, err) : 0;
 }
 
 int llama_model_open(struct llama_model *m, struct device *device, const struct llama_request *q, struct error *err)

@@ -139,6 +139,8 @@ infill --base scratch --out on-tied --head lora --epochs 1 --lr 1e-3 || fail "pa
 "$bin/ambit-infer" loss --device cpu --model scratch ask.jsonl -o before.jsonl 2>>log || fail "loss of the model from scratch"
 "$bin/ambit-infer" loss --device cpu --model scratch --adapter on-tied ask.jsonl -o after.jsonl 2>>log || fail "loss with a pair on a tied head"
 cmp -s before.jsonl after.jsonl && fail "the adapter changes nothing"
+"$bin/ambit-infer" loss --device cpu --model scratch --adapter on-tied --merge ask.jsonl -o said.jsonl 2>>log
+[ $? = 6 ] && tail -n 1 log | grep -q 'on-tied: is on lm_head' || fail "a pair on a tied head, merged"
 "$bin/ambit-infer" generate --device cpu --model scratch --adapter on-tied --max-new 5 ask.jsonl -o said.jsonl 2>>log || fail "generate"
 [ "$(grep -c '"text":' said.jsonl)" = 6 ] || fail "six answers wanted: $(cat said.jsonl)"
 echo "micro-batches, kills, SIGTERM, dry runs, preset, heads"
