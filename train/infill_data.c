@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { BEGINNING = 192 /* tokens: beyond the prompt's own words, into the schema */ };
+
 static int64_t count_targets(const struct lm_text *p)
 {
     int64_t n = 0;
@@ -17,8 +19,10 @@ static int64_t count_targets(const struct lm_text *p)
 static void note(struct infill_data *d, int i)
 {
     const struct lm_text *p = &d->items[i].text;
+    size_t head = (size_t)(p->ids.count < BEGINNING ? p->ids.count : BEGINNING);
 
     d->lengths[i] = p->ids.count;
+    d->beginnings[i] = (int64_t)(hash_bytes(HASH_START, p->ids.items, head * sizeof *p->ids.items) >> 1);
     d->tokens += p->ids.count;
     d->targets += d->items[i].targets;
     d->longest = p->ids.count > d->longest ? p->ids.count : d->longest;
@@ -31,6 +35,7 @@ static void count_all(struct infill_data *d)
     d->tokens = d->targets = d->longest = 0;
     d->hash = HASH_START;
     d->lengths = xrealloc(d->lengths, (size_t)d->n * sizeof *d->lengths);
+    d->beginnings = xrealloc(d->beginnings, (size_t)d->n * sizeof *d->beginnings);
     for (int i = 0; i < d->n; i++)
         note(d, i);
 }
@@ -115,6 +120,7 @@ void infill_data_release(struct infill_data *d)
     release_from(d, 0);
     free(d->items);
     free(d->lengths);
+    free(d->beginnings);
     *d = (struct infill_data){ 0 };
 }
 

@@ -16,8 +16,9 @@ struct infill_data {
     struct infill_example *items;
     int n, cap;
     int64_t tokens, targets, longest;
-    int64_t *lengths; /* [n] tokens of each */
-    int dropped;      /* longer than `length` */
+    int64_t *lengths;    /* [n] tokens of each */
+    int64_t *beginnings; /* [n] the same number for texts that begin alike */
+    int dropped;         /* longer than `length` */
     uint64_t hash;
 };
 

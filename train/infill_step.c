@@ -2,7 +2,10 @@
 
 #include <stdlib.h>
 
-enum { SITES = 1 << 12 /* random ops of a micro-batch, so that each draws numbers of its own */ };
+enum {
+    SITES = 1 << 12,  /* random ops of a micro-batch, so that each draws numbers of its own */
+    SHARED_LEAST = 16 /* tokens that are worth a sequence of their own */
+};
 
 void infill_sampler(struct infill_trainer *t)
 {
@@ -11,7 +14,9 @@ void infill_sampler(struct infill_trainer *t)
     for (int i = 0; i < t->train.n; i++)
         all[i] = i;
     sampler_init(&t->sampler, (uint64_t)t->request->seed, all, t->train.n, (int)t->set->batch);
-    if (t->set->group_by_length)
+    if (t->set->share_prefix)
+        t->sampler.length = t->train.beginnings;
+    else if (t->set->group_by_length)
         t->sampler.length = t->train.lengths;
     free(all);
 }
@@ -54,20 +59,38 @@ static const struct infill_example *example_of(const struct infill_data *d, cons
     return &d->items[examples ? examples[i] : i];
 }
 
-/* Texts from `from` on until the micro-batch is full; at least one.  Returns where the next begins.  examples NULL: all
- * of them in order. */
-static int fill_micro(struct infill_trainer *t, const struct infill_data *d, const int *examples, int from, int n)
+/* Texts from `from` on that fit a micro-batch together; at least one.  Returns where the next begins.  examples NULL:
+ * all of them in order. */
+static int end_of_micro(const struct infill_trainer *t, const struct infill_data *d, const int *examples, int from,
+                        int n)
 {
+    int64_t tokens = 0;
     int i = from;
 
-    llama_batch_clear(&t->batch);
     for (; i < n; i++) {
-        const struct lm_text *p = &example_of(d, examples, i)->text;
-        if (i > from && t->batch.n_tokens + p->ids.count > t->set->tokens)
+        tokens += example_of(d, examples, i)->text.ids.count;
+        if (i > from && tokens > t->set->tokens)
             break;
-        llama_batch_add(&t->batch, p->ids.items, p->answer.items, p->ids.count);
     }
     return i;
+}
+
+static int fill_micro(struct infill_trainer *t, const struct infill_data *d, const int *examples, int from, int n)
+{
+    int end = end_of_micro(t, d, examples, from, n), count = end - from;
+    struct llama_text *texts = xmalloc((size_t)count * sizeof *texts);
+
+    llama_batch_clear(&t->batch);
+    for (int i = 0; i < count; i++) {
+        const struct lm_text *p = &example_of(d, examples, from + i)->text;
+        texts[i] = (struct llama_text){ p->ids.items, p->answer.items, p->ids.count };
+        if (!t->set->share_prefix)
+            llama_batch_add(&t->batch, texts[i].ids, texts[i].answer, texts[i].n);
+    }
+    if (t->set->share_prefix)
+        llama_batch_add_shared(&t->batch, texts, count, SHARED_LEAST);
+    free(texts);
+    return end;
 }
 
 static int64_t batch_targets(const struct infill_data *d, const int *examples, int n)
