@@ -1,12 +1,10 @@
 #include "data/json.h"
 #include "data/log.h"
-#include "models/checkpoint/checksum.h"
-#include "models/checkpoint/safetensors.h"
+#include "models/base_hash.h"
 #include "train/infill_adapter.h"
 #include "train/infill_trainer.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { HOST_BYTES = 256 << 20, EXTRA = 4096 /* the training state that shares the adapter's memory */ };
@@ -165,23 +163,6 @@ static int open_real(struct infill_trainer *t, const struct llama_config *config
     return rc;
 }
 
-static int hash_base(struct infill_trainer *t, struct error *err)
-{
-    struct safetensors s;
-    struct checksum sum;
-
-    if (safetensors_open(&s, t->request->base, err))
-        return -1;
-    checksum_init(&sum);
-    for (int i = 0; i < s.n; i++) {
-        checksum_update(&sum, s.entries[i].name, strlen(s.entries[i].name));
-        checksum_update(&sum, s.entries[i].data, s.entries[i].bytes);
-    }
-    t->base_hash = checksum_final(&sum);
-    safetensors_close(&s);
-    return 0;
-}
-
 static int fill_weights(struct infill_trainer *t, struct error *err)
 {
     const struct infill_request *q = t->request;
@@ -194,7 +175,7 @@ static int fill_weights(struct infill_trainer *t, struct error *err)
     params_init(t->trained, &t->device, (uint64_t)q->seed);
     if (!q->base)
         return 0;
-    if (llama_model_load(&t->model, q->base, err) || hash_base(t, err))
+    if (llama_model_load(&t->model, q->base, err) || base_hash(q->base, &t->base_hash, err))
         return -1;
     return is_full(t)
                ? 0
