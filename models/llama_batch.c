@@ -167,14 +167,26 @@ static struct causal causal_of(struct ctx *c, const struct llama_batch *b)
     return s;
 }
 
-struct tensor *llama_batch_nll(struct ctx *c, const struct llama *net, const struct llama_batch *b)
+/* Final hidden states of the rows. */
+static struct tensor *hidden_rows(struct ctx *c, const struct llama *net, const struct llama_batch *b)
 {
     struct index rows = batch_index(c, b->rows, b->n_rows, b->n_tokens);
     struct llama_input in = { .tokens = batch_index(c, b->ids, b->n_tokens, net->config.vocab_size),
                               .positions = batch_i32(c, b->positions, b->n_tokens),
                               .causal = causal_of(c, b),
                               .rows = &rows };
+
+    return llama_forward(c, net, &in);
+}
+
+struct tensor *llama_batch_logits(struct ctx *c, const struct llama *net, const struct llama_batch *b)
+{
+    return op_linear_logits(c, hidden_rows(c, net, b), net->head.w, &net->head.lora);
+}
+
+struct tensor *llama_batch_nll(struct ctx *c, const struct llama *net, const struct llama_batch *b)
+{
     struct tensor *targets = batch_i32(c, b->targets, b->n_rows);
 
-    return op_linear_nll(c, llama_forward(c, net, &in), net->head.w, &net->head.lora, targets);
+    return op_linear_nll(c, hidden_rows(c, net, b), net->head.w, &net->head.lora, targets);
 }
