@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define ADAPTER_FILE "adapter_model.safetensors" /* as PEFT names it */
+
 static const struct option options[] = { { 0 } };
 
 static void print_tensor(const char *name, const char *type, int ndim, const int64_t *shape, uint64_t sum)
@@ -103,15 +105,26 @@ static bool holds(const char *dir, const char *name)
     return n > 0 && n < (int)sizeof path && access(path, F_OK) == 0;
 }
 
-/* A folder may hold both forms of one model; both are shown. */
+static int inspect_adapter(const char *dir, struct error *err)
+{
+    char path[4096];
+
+    snprintf(path, sizeof path, "%s/" ADAPTER_FILE, dir);
+    return inspect_safetensors(path, err);
+}
+
+/* A folder may hold several forms of one model; all are shown. */
 static int inspect_dir(const char *dir, struct error *err)
 {
-    bool hf = holds(dir, "model.safetensors") || holds(dir, "model.safetensors.index.json") ||
-              holds(dir, "pytorch_model.bin");
+    bool adapter = holds(dir, ADAPTER_FILE), hf = holds(dir, "model.safetensors") ||
+                                                  holds(dir, "model.safetensors.index.json") ||
+                                                  holds(dir, "pytorch_model.bin");
 
-    if ((!hf || holds(dir, CHECKPOINT_FILE)) && inspect_checkpoint(dir, err))
+    if ((!(hf || adapter) || holds(dir, CHECKPOINT_FILE)) && inspect_checkpoint(dir, err))
         return -1;
-    return hf ? inspect_safetensors(dir, err) : 0;
+    if (hf && inspect_safetensors(dir, err))
+        return -1;
+    return adapter ? inspect_adapter(dir, err) : 0;
 }
 
 static enum exit_code run(const void *given, char *const *operands, int n_operands, struct error *err)
@@ -144,7 +157,7 @@ const struct command command_inspect = {
     .max_operands = 1,
     .options = options,
     .details = "Prints every tensor's name, type, shape and XXH64, and a checkpoint's meta data.  A folder may hold "
-               "ambit.h5, checkpoint-N folders, model.safetensors or its index.  Every byte is read: a damaged or "
-               "incomplete file ends with exit code 6.",
+               "ambit.h5, checkpoint-N folders, model.safetensors or its index, adapter_model.safetensors.  Every "
+               "byte is read: a damaged or incomplete file ends with exit code 6.",
     .run = run,
 };

@@ -40,10 +40,8 @@ static int read_targets(const char *text, const char **modules, struct error *er
     return n;
 }
 
-int infill_add_adapter(struct infill_trainer *t, size_t extra, struct error *err)
+int infill_lora_config(struct lora_config *c, const struct infill_settings *s, const char *base, struct error *err)
 {
-    const struct infill_settings *s = t->set;
-    struct llama_model *m = &t->model;
     const char *modules[MAX_TARGETS];
     int n = read_targets(s->targets, modules, err);
 
@@ -53,12 +51,21 @@ int infill_add_adapter(struct infill_trainer *t, size_t extra, struct error *err
         return error_set(err, EXIT_CODE_USAGE, "targets: none, and head: none; there is nothing to train");
     if (!strcmp(s->head, "lora"))
         modules[n++] = "lm_head";
-    lora_config_init(&m->lora, (int)s->rank, (float)s->alpha, modules, n);
-    m->lora.dropout = (float)s->lora_dropout;
-    m->lora.rslora = s->rslora;
-    m->lora.full_head = !strcmp(s->head, "full");
-    if (t->request->base)
-        m->lora.base = xstrdup(t->request->base);
+    lora_config_init(c, (int)s->rank, (float)s->alpha, modules, n);
+    c->dropout = (float)s->lora_dropout;
+    c->rslora = s->rslora;
+    c->full_head = !strcmp(s->head, "full");
+    if (base)
+        c->base = xstrdup(base);
+    return 0;
+}
+
+int infill_add_adapter(struct infill_trainer *t, size_t extra, struct error *err)
+{
+    struct llama_model *m = &t->model;
+
+    if (infill_lora_config(&m->lora, t->set, t->request->base, err))
+        return -1;
     if (m->lora.full_head && m->net.config.tied)
         return error_set(err, EXIT_CODE_USAGE,
                          "head: full, but this model's head is its embedding table; lora or none wanted");

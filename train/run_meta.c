@@ -36,6 +36,39 @@ json_t *run_meta(const char *kind, int64_t seed, uint64_t data_hash, const struc
                      build_commit(), "seed", (json_int_t)seed, "data_hash", hash, "settings", settings);
 }
 
+static bool take_value(const struct option *o, void *request, const json_t *value)
+{
+    char *at = (char *)request + o->offset;
+
+    switch (o->type) {
+    case OPTION_FLAG:
+        *(bool *)at = json_is_true(value);
+        return json_is_boolean(value);
+    case OPTION_INT:
+        *(int64_t *)(void *)at = json_integer_value(value);
+        return json_is_integer(value);
+    case OPTION_REAL:
+        *(double *)(void *)at = json_number_value(value);
+        return json_is_number(value);
+    default:
+        *(const char **)(void *)at = json_string_value(value);
+        return json_is_string(value);
+    }
+}
+
+int run_meta_settings(const json_t *meta, const struct option *table, void *request, size_t from, const char *where,
+                      struct error *err)
+{
+    const json_t *settings = json_object_get(meta, "settings");
+
+    for (const struct option *o = table; o->name; o++) {
+        const json_t *value = o->offset >= from ? json_object_get(settings, o->name) : NULL;
+        if (value && !take_value(o, request, value))
+            return error_set(err, EXIT_CODE_CHECKPOINT, "%s: settings: %s is of another type", where, o->name);
+    }
+    return 0;
+}
+
 static bool listed(const char *const *list, const char *name)
 {
     while (*list && strcmp(*list, name))

@@ -13,6 +13,12 @@
 json_t *run_meta(const char *kind, int64_t seed, uint64_t data_hash, const struct option *table, const void *request,
                  size_t from);
 
+/* The other way round: the settings of a file's meta into the request's fields, whose strings are borrowed from meta.
+ * What the file does not name keeps its value.  -1 with EXIT_CODE_CHECKPOINT names a setting that is not of its type.
+ */
+int run_meta_settings(const json_t *meta, const struct option *table, void *request, size_t from, const char *where,
+                      struct error *err);
+
 /* Whether settings but those listed in `free`, and the fields listed in `same`, are equal; both lists end with NULL.
  * -1 with EXIT_CODE_USAGE names what differs. */
 int run_meta_check(const json_t *now, const json_t *saved, const char *const *free, const char *const *same,
