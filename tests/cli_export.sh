@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# ambit-train export of what ambit-train infill left: every form, checked against the trained model; and what is refused.
+set -u
+bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+export LC_ALL=C OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive
+cases=0 failed=0
+
+complain() {
+    echo "$1: $2"
+    head -c 600 said
+    failed=1
+}
+
+# expect CODE TEXT ARGUMENTS...: the exit code, and a line of standard error that holds the text (a regular expression)
+expect() {
+    local code=$1 text=$2 got
+    shift 2
+    cases=$((cases + 1))
+    "$bin/ambit-train" export "$@" >shown 2>said </dev/null
+    got=$?
+    [ $got = "$code" ] || complain "$*" "exit code $got, wanted $code"
+    grep -qE -- "$text" said || complain "$*" "does not say \"$text\""
+    [ "$code" = 0 ] || [ ! -e new ] || complain "$*" "leaves something"
+}
+
+train() { # FOLDER ARGUMENTS...
+    local out=$1
+    shift
+    "$bin/ambit-train" infill --data data.jsonl --out "$out" --lr 0.05 --epochs 2 "$@" >shown 2>said ||
+        complain "infill $*" "failed"
+}
+
+same() { # FILE FILE
+    cmp -s "$1" "$2" || complain "$1" "is not $2"
+}
+
+yes 'How many singers are there in 12345 concerts?' | head -n 20 >lines.txt
+"$bin/ambit-train" tokenizer lines.txt --vocab 280 -o words 2>said || complain tokenizer failed
+for i in 1 2 3 4; do
+    echo '{"id": '$i', "messages": [{"role": "user", "content": "How many singers?"}, {"role": "assistant", "content": "All '$i'"}]}'
+done >data.jsonl
+small=(--tokenizer words --method full --hidden 32 --heads 4 --groups 2 --layers 2 --intermediate 48)
+train base "${small[@]}"
+train other "${small[@]}" --seed 7
+train half "${small[@]}" --compute bf16
+echo '{"eos_token_id":  [1]}' >base/generation_config.json
+train pairs --base base --rank 4
+train head --base base --targets q,v --head lora --rslora
+train halves --base half
+
+# PEFT: what was trained, to the bit
+expect 0 'peft: verified, .* largest difference 0$' pairs --format peft -o peft --verify
+same peft/adapter_config.json pairs/adapter_config.json
+same peft/adapter_model.safetensors pairs/adapter_model.safetensors
+expect 0 'from: verified, .* largest difference 0$' pairs/checkpoint-2 --format peft -o from --verify
+same from/adapter_model.safetensors pairs/adapter_model.safetensors
+expect 0 'head-peft: verified, .* largest difference 0$' head --format peft -o head-peft --verify
+
+# merged: a whole folder
+expect 0 'merged: verified' pairs --format merged -o merged --verify
+for file in config.json generation_config.json tokenizer.json tokenizer_config.json special_tokens_map.json; do
+    same merged/$file base/$file
+done
+cmp -s merged/model.safetensors base/model.safetensors && complain merged "is the base"
+expect 0 'halves-merged: verified' halves --format merged -o halves-merged --verify
+grep -q '"BF16"' halves-merged/model.safetensors || complain halves-merged "is not BF16 as its base"
+expect 0 'own: verified' head --format merged -o own --verify
+grep -q '"tie_word_embeddings": false' own/config.json || complain own "has no head of its own"
+grep -q '"lm_head.weight"' own/model.safetensors || complain own "has no head of its own"
+expect 0 'whole: verified, .* largest difference 0$' base --format merged -o whole --verify
+same whole/model.safetensors base/model.safetensors
+
+# GGUF: its head, its values, and the rows of a query's B where llama.cpp wants them
+expect 0 'a.gguf: gguf-adapter' pairs --format gguf-adapter -o a.gguf
+[ "$(head -c 4 a.gguf)" = GGUF ] || complain a.gguf "does not begin with GGUF"
+at() { grep -aboF "$2" "$1" | head -n 1 | cut -d: -f1; } # FILE TEXT: where it stands
+number() { od -An -t"$3" -j "$2" -N "${3:1}" "$1" | tr -d ' '; } # FILE OFFSET TYPE
+[ "$(number a.gguf 4 u4)" = 3 ] || complain a.gguf "is not of version 3"
+[ "$(number a.gguf 8 u8)" = 28 ] || complain a.gguf "does not hold 28 tensors"
+key=adapter.lora.alpha
+[ "$(number a.gguf $(($(at a.gguf $key) + ${#key} + 4)) f4)" = 32 ] || complain a.gguf "has another alpha"
+name=blk.1.ffn_down.weight.lora_b # the last tensor announced: 2 dimensions, type and place follow
+last=$(($(at a.gguf $name) + ${#name} + 32))
+data=$(((last + 31) / 32 * 32))
+name=blk.0.attn_q.weight.lora_b
+info=$(($(at a.gguf $name) + ${#name}))
+[ "$(number a.gguf $((info + 4)) u8) $(number a.gguf $((info + 12)) u8)" = "4 32" ] || complain $name "is not [32, 4]"
+gguf=$((data + $(number a.gguf $((info + 24)) u8)))
+file=peft/adapter_model.safetensors name=layers.0.self_attn.q_proj.lora_B.weight
+[[ $(grep -aoE "$name\"[^}]*" $file) =~ \"data_offsets\":\[([0-9]+), ]] || complain $file "no $name"
+from=$((8 + $(number $file 0 u8) + BASH_REMATCH[1]))
+row() { od -An -tx1 -j $(($2 + 16 * $3)) -N 16 "$1"; } # FILE START ROW: of 4 floats
+for pair in 0:0 1:4 2:1 3:5 7:7 8:8 9:12 31:31; do # heads of 8 rows: the halves' rows take turns
+    [ "$(row a.gguf $gguf ${pair%:*})" = "$(row $file $from ${pair#*:})" ] || complain a.gguf "row $pair of the query"
+done
+
+# what there is no form of, and another base
+expect 2 'hf, .*peft, merged or gguf-adapter wanted' pairs -o new
+expect 2 'format: peft, .*merged wanted' base --format peft -o new
+expect 2 'merged wanted' base --format gguf-adapter -o new
+expect 2 'embedding table.*merged model wanted' head --format gguf-adapter -o new
+expect 2 'GGUF file is not run' pairs --format gguf-adapter --verify -o new
+expect 2 'the folder that is read' pairs --format merged -o base
+expect 2 'config.json.*--base' base/checkpoint-2 --format merged -o new
+expect 0 'again: verified' base/checkpoint-2 --base base --format merged -o again --verify
+expect 6 'other: .*hash [0-9a-f]{16}; pairs/ambit.h5 was trained on base, .* have [0-9a-f]{16}' \
+    pairs --base other --format peft -o new
+expect 6 'nowhere: the run.s base is not there; --base' pairs --base nowhere --format merged -o new
+mv base moved
+expect 6 'base: the run.s base is not there' pairs --format peft -o new
+expect 0 'back: verified' pairs --base moved --format peft -o back --verify
+expect 6 'nothing: No such file' nothing --format peft -o new
+expect 1 'lines.txt: cannot make the folder' pairs --base moved --format peft -o lines.txt
+expect 2 'hf.peft.merged.gguf-adapter, not .onnx' pairs --format onnx -o new
+
+# the folders that are left are read by the other commands
+"$bin/ambit-train" inspect pairs >shown 2>said || complain "inspect pairs" "failed"
+[ "$(grep -c 'q_proj.lora_A' shown)" = 4 ] || complain "inspect pairs" "does not show both forms"
+"$bin/ambit-train" inspect peft >shown 2>said || complain "inspect peft" "failed"
+echo '{"id": 1, "prompt": "How many"}' >prompt.jsonl
+for adapter in pairs peft; do
+    "$bin/ambit-infer" generate --model moved --adapter $adapter --max-new 8 prompt.jsonl -o $adapter.jsonl 2>said ||
+        complain "generate $adapter" "failed"
+done
+"$bin/ambit-infer" generate --model merged --max-new 8 prompt.jsonl -o merged.jsonl 2>said || complain merged failed
+same pairs.jsonl peft.jsonl
+same pairs.jsonl merged.jsonl
+
+echo "$cases cases"
+exit $failed
