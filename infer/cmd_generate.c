@@ -11,6 +11,8 @@ static const struct option table[] = {
       OPTION_ABOVE_ZERO, 1, false },
     { "seed", 0, OPTION_INT, AT(seed), "N", "of the draws", NULL, 0, INT32_MAX, false },
     { "batch", 0, OPTION_INT, AT(batch), "N", "most answers written at once", NULL, 1, 4096, false },
+    { "dry-run", 'n', OPTION_FLAG, AT(model.dry), NULL, "print the memory that the first prompts need, and stop", NULL,
+      0, 0, false },
     { 0 },
 };
 
@@ -19,7 +21,9 @@ static enum exit_code run(const void *options, char *const *operands, int n_oper
     struct complete_counts counts = { 0 };
 
     (void)n_operands;
-    return complete_outcome(complete_generate(options, operands[0], &counts, err), &counts, err);
+    const struct complete_request *q = options;
+    int rc = complete_generate(q, operands[0], &counts, err);
+    return rc == 0 && q->model.dry ? EXIT_CODE_OK : complete_outcome(rc, &counts, err);
 }
 
 const struct command command_generate = {

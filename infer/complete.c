@@ -35,7 +35,7 @@ static int open_all(struct completion *r, const char *input, struct error *err)
         llama_model_open(&r->model, &r->device, &q->model, err))
         return -1;
     r->in = json_reader_open(input, err);
-    return r->in ? out_file_open(&r->out, q->out, err) : -1;
+    return !r->in ? -1 : q->model.dry ? 0 : out_file_open(&r->out, q->out, err);
 }
 
 static void close_all(struct completion *r)
@@ -228,6 +228,27 @@ static int loss_window(struct completion *r, struct error *err)
     return rc;
 }
 
+/* What the first prompts need, and nothing else. */
+static int measure_window(struct completion *r, struct error *err)
+{
+    struct generation *list = xcalloc(WINDOW, sizeof *list);
+    size_t weights = r->model.data.peak + r->model.adapter_data.peak, cache = 0, step = 0;
+    int n = 0;
+
+    read_window(r);
+    for (int i = 0; i < r->n; i++)
+        if (!r->window[i].error)
+            list[n++] = (struct generation){ .prompt = r->window[i].ids.items, .n_prompt = r->window[i].ids.count };
+    int rc = n ? generator_measure(&r->generator, list, n, &cache, &step, err)
+               : error_set(err, EXIT_CODE_DATA, "no prompt that can be run among the first %d", WINDOW);
+    if (rc == 0)
+        log_info("memory: %zu MiB of weights, %zu MiB of keys and values, %zu MiB for a step, %zu MiB in all, on %s",
+                 weights >> 20, cache >> 20, step >> 20, (weights + cache + step) >> 20, r->device.description);
+    release_window(r);
+    free(list);
+    return rc;
+}
+
 static int run_windows(struct completion *r, int (*window)(struct completion *, struct error *), struct error *err)
 {
     int rc = 0;
@@ -256,7 +277,7 @@ static int complete(struct completion *r, const char *input, int (*window)(struc
     stop_install();
     if (open_all(r, input, err) == 0) {
         generator_init(&r->generator, &r->model, &r->work, &set);
-        rc = run_windows(r, window, err);
+        rc = q->model.dry ? measure_window(r, err) : run_windows(r, window, err);
         generator_release(&r->generator);
     }
     close_all(r);

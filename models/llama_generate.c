@@ -243,20 +243,29 @@ static int64_t step_tokens(const struct generator *g)
     return n;
 }
 
+/* The words of a step over what is active; the caller frees s->ids, in whose memory all of them lie, behind them room
+ * for a word a sequence. */
+static void prepare(struct generate_step *s, struct generator *g)
+{
+    size_t n = (size_t)g->n_active, tokens = (size_t)step_tokens(g);
+    int32_t *words = xmalloc((3 * tokens + 5 * n) * sizeof *words);
+
+    *s = (struct generate_step){ .g = g, .tokens = (int64_t)tokens, .ids = words };
+    s->positions = words + tokens;
+    s->rows = words + 2 * tokens;
+    s->length = words + 3 * tokens;
+    s->key_start = s->length + n;
+    s->key_len = s->length + 2 * n;
+    s->last = s->length + 3 * n;
+    lay_out(s);
+}
+
 static int step(struct generator *g, struct error *err)
 {
-    struct generate_step s = { .g = g, .tokens = step_tokens(g) };
-    size_t n = (size_t)g->n_active, tokens = (size_t)s.tokens;
-    int32_t *words = xmalloc((3 * tokens + 5 * n) * sizeof *words), *next = words + 3 * tokens + 4 * n;
+    struct generate_step s;
 
-    s.ids = words;
-    s.positions = words + tokens;
-    s.rows = words + 2 * tokens;
-    s.length = words + 3 * tokens;
-    s.key_start = s.length + n;
-    s.key_len = s.length + 2 * n;
-    s.last = s.length + 3 * n;
-    lay_out(&s);
+    prepare(&s, g);
+    int32_t *next = s.last + g->n_active;
     int rc = workspace_run(g->work, run_step, &s, err);
     if (rc == 0) {
         if (g->set.temperature > 0)
@@ -265,8 +274,40 @@ static int step(struct generator *g, struct error *err)
             device_download(g->model->device, next, s.found);
         take_all(g, next);
     }
-    free(words);
+    free(s.ids);
     return rc;
+}
+
+/* Those that the next step can take; returns how many of the list are then under way or done. */
+static int64_t admit_next(struct generator *g, struct generation *list, int64_t next, int64_t n)
+{
+    while (next < n && (g->n_active == 0 || step_tokens(g) + list[next].n_prompt <= g->set.step_tokens) &&
+           admit(g, &list[next]))
+        next++;
+    return next;
+}
+
+int generator_measure(struct generator *g, struct generation *list, int64_t n, size_t *cache, size_t *bytes,
+                      struct error *err)
+{
+    const struct llama_model *m = g->model;
+    int64_t rows = rows_wanted(g, list, n);
+    struct generate_step s;
+    struct arena data;
+
+    if (arena_init(&g->cache_host, HEADERS, err))
+        return -1;
+    arena_measure(&data);
+    llama_cache_init(&g->cache, &m->net.config, m->dtype, rows, &g->cache_host, &data);
+    g->n_active = 0;
+    admit_next(g, list, 0, n);
+    prepare(&s, g);
+    *cache = llama_cache_bytes(&m->net.config, m->dtype, rows);
+    *bytes = workspace_measure(g->work, run_step, &s);
+    free(s.ids);
+    g->n_active = 0;
+    release_cache(g);
+    return 0;
 }
 
 int generator_run(struct generator *g, struct generation *list, int64_t n, void (*told)(void *arg), void *arg,
@@ -277,9 +318,7 @@ int generator_run(struct generator *g, struct generation *list, int64_t n, void 
 
     g->n_active = 0;
     while (rc == 0 && (next < n || g->n_active)) {
-        while (next < n && (g->n_active == 0 || step_tokens(g) + list[next].n_prompt <= g->set.step_tokens) &&
-               admit(g, &list[next]))
-            next++;
+        next = admit_next(g, list, next, n);
         rc = step(g, err);
         if (rc == 0 && told)
             told(arg);

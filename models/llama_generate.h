@@ -53,4 +53,9 @@ void generator_release(struct generator *g);
 int generator_run(struct generator *g, struct generation *list, int64_t n, void (*told)(void *arg), void *arg,
                   struct error *err);
 
+/* What generator_run would take at first for the same texts: bytes of the cache, and of the first step.  The model may
+ * be a dry one; nothing runs. */
+int generator_measure(struct generator *g, struct generation *list, int64_t n, size_t *cache, size_t *step,
+                      struct error *err);
+
 #endif

@@ -136,8 +136,11 @@ static int open_adapter(struct llama_model *m, const struct llama_request *q, st
 {
     struct adapter_plan plan = { .config = &m->lora, .merge = q->merge };
 
-    if (lora_config_read(&m->lora, q->adapter, err) || llama_model_add_adapter(m, &plan, err) ||
-        lora_load(&m->adapters, m->device, m->modules, m->n_modules, q->adapter, err))
+    if (lora_config_read(&m->lora, q->adapter, err) || llama_model_add_adapter(m, &plan, err))
+        return -1;
+    if (q->dry)
+        return 0;
+    if (lora_load(&m->adapters, m->device, m->modules, m->n_modules, q->adapter, err))
         return -1;
     return q->merge ? merge(m, q->adapter, err) : 0;
 }
@@ -147,10 +150,13 @@ int llama_model_open(struct llama_model *m, struct device *device, const struct 
     struct llama_config config;
 
     *m = (struct llama_model){ 0 };
-    if (llama_config_read(&config, q->dir, err) ||
-        llama_model_init(m, device, &config, llama_request_dtype(q, &config), false, 0, err))
+    if (llama_config_read(&config, q->dir, err))
         return -1;
-    if (llama_model_open_text(m, q, err) || llama_model_load(m, q->dir, err) ||
+    enum dtype dtype = llama_request_dtype(q, &config);
+    if (q->dry ? llama_model_init_dry(m, device, &config, dtype, false, err)
+               : llama_model_init(m, device, &config, dtype, false, 0, err))
+        return -1;
+    if (llama_model_open_text(m, q, err) || (!q->dry && llama_model_load(m, q->dir, err)) ||
         (q->adapter && open_adapter(m, q, err))) {
         llama_model_release(m);
         return -1;
