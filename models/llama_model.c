@@ -121,7 +121,7 @@ static void put_head(struct llama_model *m)
     free(values);
 }
 
-static int merge(struct llama_model *m, const char *adapter, struct error *err)
+int llama_model_merge(struct llama_model *m, const char *adapter, struct error *err)
 {
     if (m->net.config.tied && (m->net.head.lora.a || m->lora.full_head))
         return error_set(err, EXIT_CODE_CHECKPOINT,
@@ -142,7 +142,7 @@ static int open_adapter(struct llama_model *m, const struct llama_request *q, st
         return 0;
     if (lora_load(&m->adapters, m->device, m->modules, m->n_modules, q->adapter, err))
         return -1;
-    return q->merge ? merge(m, q->adapter, err) : 0;
+    return q->merge ? llama_model_merge(m, q->adapter, err) : 0;
 }
 
 int llama_model_open(struct llama_model *m, struct device *device, const struct llama_request *q, struct error *err)

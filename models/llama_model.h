@@ -53,6 +53,9 @@ struct adapter_plan {
 };
 /* Declares its parameters, whose values are undefined yet (a dry model: their measure is in m->adapter_data.peak). */
 int llama_model_add_adapter(struct llama_model *m, const struct adapter_plan *plan, struct error *err);
+/* Adds the adapter, which `adapter` names in messages, to the weights; a whole head takes the place of the base's.  -1
+ * with EXIT_CODE_CHECKPOINT for one on a head that is the embedding table. */
+int llama_model_merge(struct llama_model *m, const char *adapter, struct error *err);
 /* All of it, to run.  -1 with EXIT_CODE_CHECKPOINT or EXIT_CODE_MEMORY. */
 int llama_model_open(struct llama_model *m, struct device *device, const struct llama_request *q, struct error *err);
 void llama_model_release(struct llama_model *m);

@@ -73,6 +73,12 @@ grep -q '"lm_head.weight"' own/model.safetensors || complain own "has no head of
 expect 0 'whole: verified, .* largest difference 0$' base --format merged -o whole --verify
 same whole/model.safetensors base/model.safetensors
 
+train own-head --base own --targets q --head full
+expect 0 'whole-head: verified' own-head --format merged -o whole-head --verify
+cmp -s whole-head/model.safetensors own/model.safetensors && complain whole-head "is the base"
+expect 0 'head-and-pairs: verified, .* largest difference 0$' own-head --format peft -o head-and-pairs --verify
+expect 2 'whole matrix.*merged model wanted' own-head --format gguf-adapter -o new
+
 # GGUF: its head, its values, and the rows of a query's B where llama.cpp wants them
 expect 0 'a.gguf: gguf-adapter' pairs --format gguf-adapter -o a.gguf
 [ "$(head -c 4 a.gguf)" = GGUF ] || complain a.gguf "does not begin with GGUF"

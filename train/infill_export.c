@@ -107,15 +107,6 @@ static int check_format(const struct infill_export *e, struct error *err)
     return 0;
 }
 
-static void copy_values(struct device *d, const struct param *from, struct param *to)
-{
-    float *x = xmalloc((size_t)tensor_size(from->t) * sizeof *x);
-
-    param_download(from, d, x);
-    param_upload(to, d, x);
-    free(x);
-}
-
 /* The base's weights.  A head that became a matrix of its own starts as the embedding table. */
 static int load_base(struct llama_model *m, const struct infill_export *e, bool own_head, struct error *err)
 {
@@ -126,9 +117,13 @@ static int load_base(struct llama_model *m, const struct infill_export *e, bool 
     *head = stored.list[--stored.n];
     int rc = hf_weights_load(&stored, m->device, e->base, &hf_llama_rules, HF_WHOLE, NULL, err);
     params_release(&stored);
-    if (rc == 0)
-        copy_values(m->device, params_find(&m->params, EMBEDDING), params_find(&m->params, HEAD));
-    return rc;
+    if (rc)
+        return -1;
+    float *words = xmalloc((size_t)tensor_size(m->net.word) * sizeof *words);
+    param_download(params_find(&m->params, EMBEDDING), m->device, words);
+    param_upload(params_find(&m->params, HEAD), m->device, words);
+    free(words);
+    return 0;
 }
 
 /* In F32, which is what was trained. */
@@ -179,10 +174,8 @@ static int write_merged(struct llama_model *m, const struct infill_export *e, bo
 {
     const char *out = e->request->out;
 
-    if (!e->full && lora_merge(&m->adapters, m->device, m->modules, m->n_modules, err))
+    if (!e->full && llama_model_merge(m, e->file->path, err))
         return -1;
-    if (m->lora.full_head)
-        copy_values(m->device, params_find(&m->adapters, HEAD), params_find(&m->params, HEAD));
     if (llama_folder_save(m, e->base, true, out, err))
         return -1;
     return own_head ? untie_config(out, err) : 0;
