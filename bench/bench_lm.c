@@ -71,14 +71,6 @@ static void open_model(struct bench *b)
         b->batch = b->texts.n;
 }
 
-static int64_t prompt_length(const struct lm_text *p)
-{
-    int64_t n = 0;
-    while (!p->answer.items[n])
-        n++;
-    return n;
-}
-
 static void decode(struct bench *b)
 {
     struct generate_settings set = { .max_new = b->new, .batch = b->batch, .step_tokens = INT32_MAX };
@@ -88,7 +80,7 @@ static void decode(struct bench *b)
     for (int64_t i = 0; i < b->batch; i++) {
         const struct lm_text *p = &b->texts.items[i].text;
         ids_release(&b->said[i].out);
-        b->said[i] = (struct generation){ .prompt = p->ids.items, .n_prompt = prompt_length(p) };
+        b->said[i] = (struct generation){ .prompt = p->ids.items, .n_prompt = lm_text_prompt_length(p) };
     }
     generator_init(&g, &b->model, &b->work, &set);
     if (generator_run(&g, b->said, b->batch, NULL, NULL, &err))

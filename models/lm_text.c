@@ -121,6 +121,14 @@ void lm_text_read(struct lm_text *p, const struct llama_model *m, const json_t *
         p->error = xstrdup(err.text);
 }
 
+int64_t lm_text_prompt_length(const struct lm_text *p)
+{
+    int64_t n = 0;
+    while (!p->answer.items[n])
+        n++;
+    return n;
+}
+
 void lm_text_release(struct lm_text *p)
 {
     json_decref(p->id);

@@ -33,6 +33,8 @@ struct lm_text {
 void lm_text_read(struct lm_text *p, const struct llama_model *m, const json_t *record, enum lm_answer answer,
                   const char *where);
 void lm_text_release(struct lm_text *p);
+/* Tokens before the first of its answers, which it must have. */
+int64_t lm_text_prompt_length(const struct lm_text *p);
 
 /* {"id", "error"} */
 json_t *lm_text_error(const struct lm_text *p);

@@ -9,15 +9,6 @@
 
 enum { BATCH = 64 };
 
-/* Tokens before the answer. */
-static int64_t prompt_length(const struct lm_text *p)
-{
-    int64_t n = 0;
-    while (!p->answer.items[n])
-        n++;
-    return n;
-}
-
 /* Words in small letters with one space between: readings that differ in capitals or punctuation are the same. */
 static void normalise(char *text)
 {
@@ -57,7 +48,7 @@ static struct text_items readings_of(const struct tokenizer *t, const int32_t *i
 /* Share of the wanted readings that were written; -1 where none is wanted. */
 static double recall_of(const struct infill_trainer *t, const struct lm_text *p, const struct generation *g)
 {
-    int64_t at = prompt_length(p);
+    int64_t at = lm_text_prompt_length(p);
     struct text_items wanted = readings_of(t->model.tokenizer, p->ids.items + at, p->ids.count - at);
     struct text_items written = readings_of(t->model.tokenizer, g->out.items, g->out.count);
     int found = 0;
@@ -91,7 +82,7 @@ int infill_valid_recall(struct infill_trainer *t, double *recall, struct error *
 
     for (int i = 0; i < t->valid.n; i++) {
         const struct lm_text *p = &t->valid.items[i].text;
-        list[i] = (struct generation){ .prompt = p->ids.items, .n_prompt = prompt_length(p) };
+        list[i] = (struct generation){ .prompt = p->ids.items, .n_prompt = lm_text_prompt_length(p) };
     }
     generator_init(&g, &t->model, &t->work, &set);
     int rc = generator_run(&g, list, t->valid.n, NULL, NULL, err);
