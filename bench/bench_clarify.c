@@ -103,7 +103,7 @@ int main(int argc, char **argv)
     if (arena_init(&b->scratch, ARENA_BYTES, &err) || schema_shelf_open(&b->schemas, argv[2], NULL, &err) ||
         run_all(b, argv[1], &err)) {
         fprintf(stderr, "bench_clarify: %s\n", err.text);
-        return err.code;
+        return (int)err.code;
     }
     CHECK(b->chosen.n, "%s holds no record", argv[1]);
     printf("%d records, %.1f candidates and %.1f variables each\n", b->chosen.n / ROUNDS,

@@ -60,7 +60,7 @@ struct bench {
 static void die(const struct error *err)
 {
     log_error("%s", err->text);
-    exit(err->code);
+    exit((int)err->code);
 }
 
 static void put(struct bench *b, int32_t id, int position, int segment)

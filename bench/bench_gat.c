@@ -51,7 +51,7 @@ struct bench {
 static void die(const struct error *err)
 {
     log_error("%s", err->text);
-    exit(err->code);
+    exit((int)err->code);
 }
 
 static int32_t at(const json_t *pair, size_t i)

@@ -33,7 +33,7 @@ struct bench {
 static void die(const struct error *err)
 {
     log_error("%s", err->text);
-    exit(err->code);
+    exit((int)err->code);
 }
 
 static void open_trainer(struct bench *b)

@@ -85,7 +85,7 @@ int main(int argc, char **argv)
     struct tokenizer *t = tokenizer_open(argv[1], &err);
     if (!t) {
         fprintf(stderr, "bench_tokenizer: %s\n", err.text);
-        return err.code;
+        return (int)err.code;
     }
     read_records(&r, argv[2]);
     for (int i = 0; i < 5; i++) {

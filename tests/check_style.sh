@@ -56,6 +56,10 @@ END {
     exit bad
 }' "${files[@]}" || bad=1
 
+# clang makes the chooser of a cloned function external, even that of a static one: two of one name do not link.
+twice=$(grep -ohE '^CPU_CLONES static .*' "${files[@]}" | sed -E 's/^[^(]*[ *]([a-z0-9_]+)\(.*/\1/' | sort | uniq -d)
+[ -z "$twice" ] || fail "cloned functions of one name: ${twice//$'\n'/, }"
+
 grep -nE '(^|[^A-Za-z0-9_.>])(strcpy|strcat|sprintf|vsprintf|atoi|atol|atof|system|gets)[[:space:]]*\(' "${files[@]}" /dev/null &&
     fail "banned: these calls neither check sizes nor report errors"
 grep -nE '\b(TODO|FIXME|XXX|HACK)\b' "${texts[@]}" /dev/null && fail "finish it, or write an issue"

@@ -2,23 +2,6 @@
 
 #include <math.h>
 
-CPU_CLONES static float largest(const float *x, int64_t n)
-{
-    float part[SUMS], most = -INFINITY;
-    int64_t i = 0;
-
-    for (int l = 0; l < SUMS; l++)
-        part[l] = -INFINITY;
-    for (; i + SUMS <= n; i += SUMS)
-        for (int l = 0; l < SUMS; l++)
-            part[l] = x[i + l] > part[l] ? x[i + l] : part[l];
-    for (; i < n; i++)
-        most = x[i] > most ? x[i] : most;
-    for (int l = 0; l < SUMS; l++)
-        most = part[l] > most ? part[l] : most;
-    return most;
-}
-
 /* Blocks are searched again only where they hold a new largest number, while they are in the first cache. */
 static int32_t argmax_row(const struct tensor *x, int64_t at, int64_t cols)
 {
@@ -28,7 +11,7 @@ static int32_t argmax_row(const struct tensor *x, int64_t at, int64_t cols)
     for (int64_t j = 0; j < cols; j += ROW_BLOCK) {
         int64_t run = run_length(j, cols), i = 0;
         const float *in = row_in(buf, x, at + j, run);
-        float here = largest(in, run);
+        float here = row_most(in, run);
         if (!(here > most))
             continue;
         while (in[i] != here)

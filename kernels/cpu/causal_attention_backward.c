@@ -108,7 +108,7 @@ CPU_CLONES static void weights(float *p, const float *dp, const struct back *b, 
 }
 
 /* ds = p (ds - delta) */
-CPU_CLONES static void softmax_back(float *restrict ds, const float *restrict p, const float *restrict delta,
+CPU_CLONES static void score_slopes(float *restrict ds, const float *restrict p, const float *restrict delta,
                                     int64_t rows, int64_t width)
 {
     for (int64_t r = 0; r < rows; r++)
@@ -134,7 +134,7 @@ static void back_tile(const struct causal_job *job, const struct back *b, const 
     int64_t pad = job->pad, size = KEYS * pad;
     float *p = b->p + i * rows * KEYS, *ds = b->ds + i * rows * KEYS;
 
-    softmax_back(ds, p, b->delta, rows, whole_lanes(keys));
+    score_slopes(ds, p, b->delta, rows, whole_lanes(keys));
     if (g->dq.t)
         product_add(&(struct product){ b->dq, ds, b->k + i * size, rows, pad, keys, pad, KEYS, 1, pad });
     if (g->dk.t)

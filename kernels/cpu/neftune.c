@@ -18,8 +18,8 @@ static int64_t length_at(const int32_t *offsets, int64_t n, int64_t r)
     return offsets[low + 1] - offsets[low];
 }
 
-CPU_CLONES static void add_run(float *restrict y, const float *restrict x, const float *restrict u, float scale,
-                               int64_t n)
+CPU_CLONES static void blur_run(float *restrict y, const float *restrict x, const float *restrict u, float scale,
+                                int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
         y[i] = x[i] + scale * u[i];
@@ -39,7 +39,7 @@ void cpu_neftune(struct ctx *c, struct tensor *y, const struct tensor *x, const 
             int64_t run = run_length(j, cols), at = r * cols + j;
             float *value = row_out(buf_y, out, at);
             noise_run(u, rng, site, (uint32_t)r, (uint32_t)(j / 4), run);
-            add_run(value, row_in(buf_x, x, at, run), u, scale, run);
+            blur_run(value, row_in(buf_x, x, at, run), u, scale, run);
             row_store(out, at, value, run);
         }
     }

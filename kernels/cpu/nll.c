@@ -5,23 +5,6 @@
 
 enum { LANES = 16 };
 
-CPU_CLONES static float largest(const float *x, int64_t n)
-{
-    float lane[LANES], most = -INFINITY;
-    int64_t i = 0;
-
-    for (int k = 0; k < LANES; k++)
-        lane[k] = -INFINITY;
-    for (; i + LANES <= n; i += LANES)
-        for (int k = 0; k < LANES; k++)
-            lane[k] = x[i + k] > lane[k] ? x[i + k] : lane[k];
-    for (; i < n; i++)
-        most = x[i] > most ? x[i] : most;
-    for (int k = 0; k < LANES; k++)
-        most = lane[k] > most ? lane[k] : most;
-    return most;
-}
-
 /* sum of exp(x - most) over a run, short enough for f32 */
 CPU_CLONES static float exp_sum(const float *x, int64_t n, float most)
 {
@@ -58,7 +41,7 @@ void cpu_nll(struct ctx *c, struct tensor *y, struct tensor *lse, const struct t
 #pragma omp parallel for schedule(static) if (rows * cols > PARALLEL_MIN)
     for (int64_t t = 0; t < rows; t++) {
         const float *row = (const float *)z->data + t * cols;
-        float most = largest(row, cols), excess = log_excess(row, cols, most);
+        float most = row_most(row, cols), excess = log_excess(row, cols, most);
         CHECK(want[t] < cols, "class %d of %lld", want[t], (long long)cols);
         norm[t] = most + excess;
         loss[t] = want[t] >= 0 ? (most - row[want[t]]) + excess : 0;

@@ -1,5 +1,6 @@
 #include "kernels/cpu/row.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,23 @@ CPU_CLONES static float dot(const float *restrict a, const float *restrict b, in
     return short_dot(a, b, n);
 }
 
+CPU_CLONES static float most_run(const float *x, int64_t n)
+{
+    float part[SUMS], most = -INFINITY;
+    int64_t i = 0;
+
+    for (int l = 0; l < SUMS; l++)
+        part[l] = -INFINITY;
+    for (; i + SUMS <= n; i += SUMS)
+        for (int l = 0; l < SUMS; l++)
+            part[l] = x[i + l] > part[l] ? x[i + l] : part[l];
+    for (; i < n; i++)
+        most = x[i] > most ? x[i] : most;
+    for (int l = 0; l < SUMS; l++)
+        most = part[l] > most ? part[l] : most;
+    return most;
+}
+
 void row_add(float *acc, const float *x, int64_t n)
 {
     add(acc, x, n);
@@ -51,6 +69,11 @@ void row_add_scaled(float *acc, float w, const float *x, int64_t n)
 float row_dot(const float *a, const float *b, int64_t n)
 {
     return dot(a, b, n);
+}
+
+float row_most(const float *x, int64_t n)
+{
+    return most_run(x, n);
 }
 
 float *floats_new(int64_t n)

@@ -11,7 +11,8 @@
 #include "kernels/kernels.h"
 
 /* A hot loop, compiled for AVX-512, AVX2 with FMA and the baseline, and chosen when the program starts.  Of static
- * functions only: clang 14 gives a cloned function another external name. */
+ * functions only, each with a name of its own in all of kernels/cpu: clang 14 gives a cloned function another external
+ * name, and the chooser of a static one is external all the same. */
 #if defined(__x86_64__)
 #define CPU_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
@@ -52,6 +53,8 @@ void row_add(float *acc, const float *x, int64_t n);
 void row_add_scaled(float *acc, float w, const float *x, int64_t n);
 /* sum of a b, n elements, in an order that depends on n alone */
 float row_dot(const float *a, const float *b, int64_t n);
+/* The greatest of n elements; minus infinity when n is 0. */
+float row_most(const float *x, int64_t n);
 /* Room for n numbers, at the start of a cache line; the caller frees. */
 float *floats_new(int64_t n);
 

@@ -1,15 +1,15 @@
 #include "kernels/cpu/row.h"
 #include "kernels/cpu/vmath.h"
 
-CPU_CLONES static void value_run(float *restrict y, const float *restrict gate, const float *restrict up, int64_t n)
+CPU_CLONES static void swiglu_run(float *restrict y, const float *restrict gate, const float *restrict up, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
         y[i] = gate[i] * vsigmoid(gate[i]) * up[i];
 }
 
 /* dgate = dy up silu'(gate), dup = dy silu(gate) */
-CPU_CLONES static void slope_run(float *restrict dgate, float *restrict dup, const float *restrict dy,
-                                 const float *restrict gate, const float *restrict up, int64_t n)
+CPU_CLONES static void slopes_run(float *restrict dgate, float *restrict dup, const float *restrict dy,
+                                  const float *restrict gate, const float *restrict up, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         float s = vsigmoid(gate[i]);
@@ -28,7 +28,7 @@ void cpu_swiglu(struct ctx *c, struct tensor *y, const struct tensor *gate, cons
         float buf_gate[ROW_BLOCK], buf_up[ROW_BLOCK], buf_y[ROW_BLOCK];
         int64_t run = run_length(at, n);
         float *value = row_out(buf_y, out, at);
-        value_run(value, row_in(buf_gate, gate, at, run), row_in(buf_up, up, at, run), run);
+        swiglu_run(value, row_in(buf_gate, gate, at, run), row_in(buf_up, up, at, run), run);
         row_store(out, at, value, run);
     }
 }
@@ -44,8 +44,8 @@ void cpu_swiglu_backward(struct ctx *c, struct grad dgate, struct grad dup, cons
         int64_t run = run_length(at, n);
         float *out_gate = dgate.t ? row_out(to_gate, dgate, at) : to_gate;
         float *out_up = dup.t ? row_out(to_up, dup, at) : to_up;
-        slope_run(out_gate, out_up, row_in(buf[0], dy, at, run), row_in(buf[1], gate, at, run),
-                  row_in(buf[2], up, at, run), run);
+        slopes_run(out_gate, out_up, row_in(buf[0], dy, at, run), row_in(buf[1], gate, at, run),
+                   row_in(buf[2], up, at, run), run);
         if (dgate.t)
             row_store(dgate, at, out_gate, run);
         if (dup.t)
