@@ -1,13 +1,9 @@
 #include "data/commands.h"
 
 static const struct command *const commands[] = {
-    &command_ambiguate, &command_annotate,
-    &command_calibrate, &command_candidates,
-    &command_contrast,  &command_execute,
-    &command_parse,     &command_practice,
-    &command_probe,     &command_prompts,
-    &command_reword,    &command_score,
-    &command_split,     NULL,
+    &command_ambiguate, &command_annotate, &command_calibrate, &command_candidates, &command_contrast,
+    &command_execute,   &command_parse,    &command_practice,  &command_probe,      &command_prompts,
+    &command_reword,    &command_score,    &command_split,     &command_substitute, NULL,
 };
 
 const struct program data_program = {

@@ -2,6 +2,7 @@
 
 #include "data/sqlite_open.h"
 
+#include <ctype.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,12 +110,22 @@ static int put_inserts(struct writer *w, const char *table, const sqlite3_stmt *
     return rc;
 }
 
+/* A name as people write it: "born_state" is "born state". */
+static void put_words(FILE *out, const char *name)
+{
+    for (; *name; name++)
+        putc(*name == '_' ? ' ' : tolower((unsigned char)*name), out);
+}
+
 static void put_compact(struct writer *w, const char *table, const sqlite3_stmt *all)
 {
-    char *names = column_list(all, "%s", ", ");
-
-    fprintf(w->out, "%s%s(%s)", ftello(w->out) ? "\n" : "", table, names);
-    sqlite3_free(names);
+    if (ftello(w->out))
+        putc('\n', w->out);
+    put_words(w->out, table);
+    for (int i = 0; i < sqlite3_column_count((sqlite3_stmt *)all); i++) {
+        fputs(i ? ", " : ": ", w->out);
+        put_words(w->out, sqlite3_column_name((sqlite3_stmt *)all, i));
+    }
 }
 
 /* What stands for one table: in a dump, its rows. */

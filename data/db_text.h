@@ -8,7 +8,7 @@
 
 enum db_text_form {
     DB_TEXT_DUMP,   /* CREATE TABLE as the database keeps it, an empty line, one INSERT for each table: AMBROSIA's */
-    DB_TEXT_COMPACT /* table(column, column), a line for each table: for small models */
+    DB_TEXT_COMPACT /* table: column, other column; names in words, a line for each table: for small models */
 };
 
 enum { DB_TEXT_MAX_BYTES = 4 << 20 };

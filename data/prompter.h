@@ -34,7 +34,7 @@ struct prompter_options {
           .offset = (context_at),                                                                                      \
           .choices = PROMPTER_CONTEXTS,                                                                                \
           .value = "FORM",                                                                                             \
-          .help = "databases in prompts: CREATE and INSERT, or table(column, ...) for small models" },                 \
+          .help = "databases in prompts: CREATE and INSERT, or table: column, ... in words, for small models" },       \
     {                                                                                                                  \
         .name = "rows", .type = OPTION_INT, .offset = (rows_at), .value = "N",                                         \
         .help = "rows of each table in a dump; -1: all", .low = -1, .high = 1e9                                        \

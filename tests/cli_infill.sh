@@ -54,6 +54,17 @@ cmp -s folds/valid.jsonl /dev/null || complain split "valid.jsonl is missing or 
 [ "$(grep -ho '"source_db":"[a-z]*"' folds/test.jsonl | sort -u | wc -l)" = 1 ] || complain split "a database in two files"
 expect 0 'train: 0 records' data split more.jsonl --valid .5 --test .5 -o folds
 
+# other words in the same records
+expect 0 '[1-9][0-9]* examples written; [1-9][0-9]* words, 9 of them stay' data substitute infilling.jsonl --copies 2 --common 9 --seed 1 -o words.jsonl
+expect 0 'examples written' data substitute infilling.jsonl --copies 2 --common 9 --seed 1 -o again.jsonl
+cmp -s words.jsonl again.jsonl || complain substitute "the same seed, other bytes"
+[ "$(wc -l <words.jsonl)" = $((2 * $(wc -l <infilling.jsonl))) ] || complain substitute "records are lost"
+[ "$(grep -ho '"id":"[^"]*"' words.jsonl | sort -u | wc -l)" = "$(wc -l <words.jsonl)" ] || complain substitute "an id twice"
+grep -q '^{"id":"[^"]*-words2","messages":\[{"role":"user","content":".*"},{"role":"assistant","content":".*"}\]}$' words.jsonl ||
+    complain substitute "$(tail -1 words.jsonl)"
+[ "$(cut -d'"' -f13- words.jsonl | sort | uniq -d | wc -l)" -lt 3 ] || complain substitute "copies are the same"
+expect 0 ' 0 examples written; 0 words|^0 examples written; 0 words' data substitute /dev/null -o empty.jsonl
+
 # --- files in place of models: nothing added, then what is missing
 infill() { infer infill infilling.jsonl --db dbs --defaults infilling.jsonl "$@"; }
 score() { data score --rule dfpl --db dbs --json --pred "$@"; }
@@ -123,6 +134,13 @@ expect 2 '--db' data reword ambiguous.jsonl -o new
 expect 2 'wanted at most 1 together' data split more.jsonl --valid .6 --test .6 -o new
 echo '{"question": "q"}' >questions.jsonl
 expect 3 'line 1: field .db_id. is missing' data split questions.jsonl -o new
+expect 2 'wanted a file: it is read twice' data substitute - -o new
+expect 2 'copies.*0' data substitute infilling.jsonl --copies 0 -o new
+expect 3 'questions.jsonl: line 1: field .messages. is missing' data substitute questions.jsonl -o new
+echo '{"id":"a","messages":[{"role":"user"}]}' >bad.jsonl
+expect 3 'bad.jsonl: line 1: field .content. is missing' data substitute bad.jsonl -o new
+echo '{"messages":[{"role":"user","content":"two words"}]}' >bad.jsonl
+expect 3 'bad.jsonl: line 1: field .id. is missing' data substitute bad.jsonl -o new
 expect 2 '--out' data split more.jsonl
 expect 1 'more.jsonl: cannot make the folder' data split more.jsonl -o more.jsonl
 expect 1 'more.jsonl: cannot make the folder' data prompts -o more.jsonl

@@ -169,7 +169,7 @@ expect 0 '"existing":\["(The first one of all|Number one)\?"\],.*"target":"The s
 # the examples that infilling learns from
 expect 0 '"messages":\[\{"role":"user","content":"The task is to review[^"]*\\"All' annotate in.jsonl --readings readings.jsonl
 shown 'context:.n.nCREATE TABLE' 'Existing interpretations:.n.nThe first one of all\?.n.nProvide' '\{"role":"assistant","content":"The second\?"\}\]'
-expect 0 'context:.n.n[a-z_]+\([a-z_, ]+\).n[a-z_]+\(' annotate in.jsonl --context compact
+expect 0 'context:.n.n[a-z ]+: [a-z ,]+.n[a-z ]+: ' annotate in.jsonl --context compact
 expect 0 'INSERT INTO' annotate in.jsonl --rows 1
 expect 0 'CREATE TABLE' annotate in.jsonl --rows 0
 grep -q 'INSERT INTO' shown && complain "--rows 0" "shows rows"

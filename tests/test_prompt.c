@@ -138,22 +138,22 @@ static void test_db_text(void **state)
 {
     char *dir = test_dir_new();
     const char *path = make_db(dir, "CREATE TABLE b (\n  \"order\" INTEGER PRIMARY KEY AUTOINCREMENT, \"a\"\"b\" TEXT);"
-                                    "CREATE TABLE A (x REAL);"
+                                    "CREATE TABLE A (Born_State REAL);"
                                     "CREATE VIEW v AS SELECT 1;"
                                     "INSERT INTO b VALUES (1, 'it''s'), (7, NULL), (8, x'00ff');"
                                     "INSERT INTO A VALUES (1.5);");
     (void)state;
 
-    check_text(path, DB_TEXT_COMPACT, -1, "A(x)\nb(order, a\"b)");
+    check_text(path, DB_TEXT_COMPACT, -1, "a: born state\nb: order, a\"b");
     check_text(path, DB_TEXT_DUMP, -1,
-               "CREATE TABLE A (x REAL);\n"
+               "CREATE TABLE A (Born_State REAL);\n"
                "CREATE TABLE b (\n  \"order\" INTEGER PRIMARY KEY AUTOINCREMENT, \"a\"\"b\" TEXT);\n\n"
-               "INSERT INTO \"A\" (x) VALUES (1.5);\n"
+               "INSERT INTO \"A\" (Born_State) VALUES (1.5);\n"
                "INSERT INTO \"b\" (order,a\"b) VALUES (1,'it''s'),(7,NULL),(8,X'00FF');\n");
     check_text(path, DB_TEXT_DUMP, 1,
-               "CREATE TABLE A (x REAL);\n"
+               "CREATE TABLE A (Born_State REAL);\n"
                "CREATE TABLE b (\n  \"order\" INTEGER PRIMARY KEY AUTOINCREMENT, \"a\"\"b\" TEXT);\n\n"
-               "INSERT INTO \"A\" (x) VALUES (1.5);\n"
+               "INSERT INTO \"A\" (Born_State) VALUES (1.5);\n"
                "INSERT INTO \"b\" (order,a\"b) VALUES (1,'it''s');\n");
     assert_int_equal(unlink(path), 0);
     path = make_db(dir, "CREATE TABLE t (a); INSERT INTO t VALUES (CAST(x'61c3a9ffe282' AS TEXT)), "
