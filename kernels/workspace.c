@@ -86,16 +86,24 @@ size_t workspace_measure(struct workspace *w, step_fn *fn, void *arg)
     return step.peak;
 }
 
-/* An eighth more than needed, so that slowly growing batches do not reallocate every time. */
+/* Exactly what is needed at first; one that grows takes an eighth more, so that slowly growing batches do not
+ * reallocate every time. */
 static int reserve(struct workspace *w, struct arena *a, size_t need, struct error *err)
 {
+    size_t more = a->size ? need / 8 : 0;
+
     if (need <= a->size)
         return 0;
     forget(w);
     device_arena_release(w->device, a);
-    if (device_arena(w->device, a, need + need / 8, err) == 0)
+    if (device_arena(w->device, a, need + more, err) == 0)
         return 0;
     return device_arena(w->device, a, need, err);
+}
+
+int workspace_reserve(struct workspace *w, size_t bytes, struct error *err)
+{
+    return reserve(w, &w->step, bytes, err);
 }
 
 static void note_peak(struct workspace *w, size_t need)

@@ -45,6 +45,8 @@ void workspace_rng(const struct workspace *w, int32_t rng[4]);
 
 /* Bytes that fn would need. */
 size_t workspace_measure(struct workspace *w, step_fn *fn, void *arg);
+/* Takes that many bytes for steps, so that those that need no more take none.  -1 with EXIT_CODE_MEMORY. */
+int workspace_reserve(struct workspace *w, size_t bytes, struct error *err);
 /* -1 with EXIT_CODE_MEMORY when the device cannot hold the step. */
 int workspace_run(struct workspace *w, step_fn *fn, void *arg, struct error *err);
 

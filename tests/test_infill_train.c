@@ -121,6 +121,8 @@ static void train(double losses[STEPS], const struct infill_request *q)
         device_download(&t.device, &total, t.loss_total);
         losses[t.state.step] = (double)total;
     }
+    if (t.set->tokens >= t.train.tokens) /* every step has the same shapes */
+        assert_int_equal(t.work.step.size, t.step_bytes);
     infill_close(&t);
 }
 

@@ -129,6 +129,7 @@ static int fit(struct infill_trainer *t, size_t model, struct error *err)
     }
     log_info("memory: %zu MiB of weights, gradients and moments, %zu MiB for a micro-batch, %zu MiB in all, on %s",
              model >> 20, step >> 20, (model + step) >> 20, t->device.description);
+    t->step_bytes = step;
     if (!total || model + step <= total || t->request->dry_run)
         return 0;
     return refuse_memory(t, model + step, err);
@@ -209,7 +210,7 @@ int infill_open(struct infill_trainer *t, const struct infill_request *q, struct
         return -1;
     if (q->dry_run)
         return 0;
-    if (open_real(t, &config, err) || fill_weights(t, err))
+    if (open_real(t, &config, err) || fill_weights(t, err) || workspace_reserve(&t->work, t->step_bytes, err))
         return -1;
     workspace_seed(&t->work, (uint64_t)q->seed, 0);
     plan_steps(t);

@@ -32,6 +32,7 @@ struct infill_trainer {
     const struct infill_settings *set;
     struct device device;
     struct workspace work;
+    size_t step_bytes; /* of the largest micro-batch, as the estimate said */
     struct llama_model model;
     struct params *trained; /* the adapter's, or all of the model's */
     struct optim optim;
