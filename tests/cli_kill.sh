@@ -5,9 +5,12 @@
 set -u
 kills=${1:-6} seed=${2:-$(($(date +%s) % 32768))}
 bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
+support=$(realpath tests/support)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
+# shellcheck source=tests/support/kill.sh
+. "$support/kill.sh"
 export OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive
 RANDOM=$seed
 
@@ -51,46 +54,14 @@ train() {
 
 # Everything but what tells how often the run was started, and the cache, which may be cut into other parts.
 same() {
-    "$bin/ambit-train" export killed --format hf -o killed.hf >>log 2>&1 || fail "export of the resumed run"
-    diff -r whole.hf killed.hf || fail "the exported folders differ"
-    diff -r -x states -x config.yaml -x 'events.*' whole killed || fail "the folders differ"
-    rm -rf killed killed.hf
-    wholes=$((wholes + 1))
-}
-
-# Something half-written is there that no earlier kill has left.
-saving() { [ -n "$(find killed -name '*.tmp' -newer started 2>/dev/null)" ]; }
-
-# Kills process $1 after a random while, or when it next saves after that; fails when it ended before that.
-kill_sometime() {
-    sleep "$(awk -v s="$span" -v r="$RANDOM" 'BEGIN { print s * r / 65536 }')"
-    if ((RANDOM % 2)); then
-        until saving || ! kill -0 "$1" 2>/dev/null; do :; done
-    fi
-    kill -KILL "$1" 2>/dev/null
-    wait "$1" 2>/dev/null
-    local code=$?
-    [ $code = 137 ] || [ $code = 0 ] || fail "exit code $code after $killed kills"
-    [ $code = 137 ]
+    local folder
+    for folder in "$1" "$2"; do
+        rm -rf "$folder.hf"
+        "$bin/ambit-train" export "$folder" --format hf -o "$folder.hf" >>log 2>&1 || fail "export of $folder"
+    done
+    diff -r "$1.hf" "$2.hf" || fail "the exported folders differ"
+    diff -r -x states -x config.yaml -x 'events.*' "$1" "$2" || fail "the folders differ"
 }
 
 small_data
-start=$(date +%s%N)
-(train whole) >>log 2>&1 || fail "the run that nobody disturbs"
-span=$(awk -v n=$(($(date +%s%N) - start)) 'BEGIN { print n / 1e9 }')
-"$bin/ambit-train" export whole --format hf -o whole.hf >>log 2>&1 || fail "export"
-
-killed=0 halves=0 wholes=0
-while ((killed < kills)); do
-    touch started
-    train killed >>log 2>&1 &
-    if kill_sometime $!; then
-        killed=$((killed + 1))
-        saving && halves=$((halves + 1))
-    else
-        same
-    fi
-done
-(train killed) >>log 2>&1 || fail "the run after $killed kills"
-same
-echo "$killed kills, $halves of them while saving; $wholes resumed runs end like the undisturbed one (seed $seed)"
+kill_and_resume whole killed "$kills"

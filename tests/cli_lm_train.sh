@@ -1,34 +1,24 @@
 #!/usr/bin/env bash
-# Training of a small language model from the command line: the same numbers for any cut into micro-batches, a run that
-# is killed at random moments and resumed ends with the files of one that nobody disturbed, byte for byte, SIGTERM saves,
-# a dry run leaves nothing, presets and the command line.
-# usage: cli_lm_train.sh [KILLS [SEED]]
+# Training of a small language model from the command line: the same numbers for any cut into micro-batches, a dry run
+# leaves nothing, presets and the command line.
 set -u
-kills=${1:-4} seed=${2:-$(($(date +%s) % 32768))}
 bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
 gold=$(realpath tests/gold)
+support=$(realpath tests/support)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
+# shellcheck source=tests/support/lm_records.sh
+. "$support/lm_records.sh"
 export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive LC_ALL=C.UTF-8
-RANDOM=$seed
 
 fail() {
-    echo "$* (seed $seed)"
+    echo "$*"
     tail -n 5 log
     exit 1
 }
 
 infill() { "$bin/ambit-train" infill --data train.jsonl --device cpu "$@" >>log 2>&1; }
-
-# Records of 20 to 140 tokens whose answers follow from the question.
-records() {
-    local i n
-    for ((i = $1; i < $2; i++)); do
-        n=$(printf 'word%d ' $(seq 1 $((1 + i * 7 % 23))))
-        printf '{"id":"%d","prompt":"Question %d about %s:","completion":" Answer %d, %s."}\n' $i $i "$n" $((i % 5)) "${n:0:$((5 + i % 30))}"
-    done
-}
 
 # value FILE FIELD: its numbers in the order of the lines
 value() { grep -o "\"$2\":[^,}]*" "$1" | cut -d : -f 2; }
@@ -50,67 +40,6 @@ for tokens in 4096 300 150 1; do
     near "$(value cut4096/metrics.jsonl loss)" "$(value cut$tokens/metrics.jsonl loss)" 2e-5 || fail "training loss at $tokens tokens: $(value cut$tokens/metrics.jsonl loss)"
 done
 cmp -s cut4096/adapter_model.safetensors cut1/adapter_model.safetensors && fail "micro-batches of one text give the very same bits"
-
-# --- kills
-train() {
-    exec "$bin/ambit-train" infill --data train.jsonl --valid valid.jsonl --device cpu --base model --out "$1" --epochs 40 --batch 4 --head full --neftune 5 --lora-dropout 0.1 --tokens 200 --save-every 7 --resume $method
-}
-
-same() { diff -r -x config.yaml -x 'events.*' "whole$method" "killed$method" || fail "the folders differ after $killed kills"; }
-
-# Something half-written is there that no earlier kill has left.
-saving() { [ -n "$(find "killed$method" -name '*.tmp' -newer started 2>/dev/null)" ]; }
-
-# Kills process $1 after a random while, or when it next saves after that; fails when it ended before that.
-kill_sometime() {
-    sleep "$(awk -v s="$span" -v r="$RANDOM" 'BEGIN { print s * r / 65536 }')"
-    if ((RANDOM % 2)); then
-        until saving || ! kill -0 "$1" 2>/dev/null; do :; done
-    fi
-    kill -KILL "$1" 2>/dev/null
-    wait "$1" 2>/dev/null
-    local code=$?
-    [ $code = 137 ] || [ $code = 0 ] || fail "exit code $code after $killed kills"
-    [ $code = 137 ]
-}
-
-kill_and_resume() {
-    local start
-    start=$(date +%s%N)
-    (train "whole$method") >>log 2>&1 || fail "the run that nobody disturbs"
-    span=$(awk -v n=$(($(date +%s%N) - start)) 'BEGIN { print n / 1e9 }')
-    killed=0 halves=0 wholes=0
-    while ((killed < kills)); do
-        touch started
-        train "killed$method" >>log 2>&1 &
-        if kill_sometime $!; then
-            killed=$((killed + 1))
-            saving && halves=$((halves + 1))
-        else
-            same
-            rm -rf "killed$method"
-            wholes=$((wholes + 1))
-        fi
-    done
-    (train "killed$method") >>log 2>&1 || fail "the run after $killed kills"
-    same
-    echo "${method:-adapter}: $killed kills, $halves of them while saving, $((wholes + 1)) runs end alike (seed $seed)"
-}
-
-method=''
-kill_and_resume
-
-# --- SIGTERM: what was done is saved, the rest follows
-train stopped >>log 2>&1 &
-sleep "$(awk -v s="$span" 'BEGIN { print s / 3 }')"
-kill -TERM $!
-wait $!
-code=$?
-[ $code = 143 ] || fail "exit code $code after SIGTERM"
-[ -n "$(find stopped -name 'checkpoint-*')" ] || fail "SIGTERM saved nothing"
-[ ! -e stopped/adapter_model.safetensors ] || fail "SIGTERM left a finished adapter"
-(train stopped) >>log 2>&1 || fail "the run after SIGTERM"
-diff -r -x config.yaml -x 'events.*' whole stopped || fail "the folders differ after SIGTERM"
 
 # --- a dry run prints memory and leaves nothing
 for how in "--base model" "--base model --method full" "--tokenizer model --method full"; do
@@ -143,4 +72,4 @@ cmp -s before.jsonl after.jsonl && fail "the adapter changes nothing"
 [ $? = 6 ] && tail -n 1 log | grep -q 'on-tied: is on lm_head' || fail "a pair on a tied head, merged"
 "$bin/ambit-infer" generate --device cpu --model scratch --adapter on-tied --max-new 5 ask.jsonl -o said.jsonl 2>>log || fail "generate"
 [ "$(grep -c '"text":' said.jsonl)" = 6 ] || fail "six answers wanted: $(cat said.jsonl)"
-echo "micro-batches, kills, SIGTERM, dry runs, preset, heads"
+echo "micro-batches, dry runs, preset, heads"

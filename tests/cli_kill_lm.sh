@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Training of a small language model that is killed at random moments, every other time while a file is being saved, and
+# resumed each time ends with the files of a run that nobody disturbed, byte for byte: weights, optimizer state, figures,
+# report.  Half the kills meet an adapter, half of them training of every weight.  SIGTERM saves.
+# usage: cli_kill_lm.sh [KILLS [SEED]]
+set -u
+kills=${1:-4} seed=${2:-$(($(date +%s) % 32768))}
+bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
+gold=$(realpath tests/gold)
+support=$(realpath tests/support)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+# shellcheck source=tests/support/kill.sh
+. "$support/kill.sh"
+# shellcheck source=tests/support/lm_records.sh
+. "$support/lm_records.sh"
+export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive LC_ALL=C.UTF-8
+RANDOM=$seed
+
+fail() {
+    echo "$* (seed $seed)"
+    tail -n 5 log
+    exit 1
+}
+
+train() {
+    exec "$bin/ambit-train" infill --data train.jsonl --valid valid.jsonl --device cpu --base model --out "$1" --epochs 40 --batch 4 --neftune 5 --tokens 200 --save-every 7 --resume "${method[@]}"
+}
+
+# Everything but what tells how often the run was started.
+same() {
+    local file
+    for file in ambit.h5 checkpoint-400/ambit.h5 best/ambit.h5 metrics.jsonl report.html "$weights"; do
+        [ -s "$1/$file" ] || fail "$1 has no $file"
+    done
+    diff -r -x config.yaml -x 'events.*' "$1" "$2" || fail "$1 and $2 differ"
+}
+
+cp -r "$gold/llama/base" model && cp "$gold/bpe/llama/tokenizer.json" model
+records 0 40 >train.jsonl
+records 100 108 >valid.jsonl
+
+method=(--method full) weights=model.safetensors
+kill_and_resume whole every-weight $((kills / 2))
+method=(--head full --lora-dropout 0.1) weights=adapter_model.safetensors
+kill_and_resume whole-adapter adapter $(((kills + 1) / 2))
+
+# --- SIGTERM: what was done is saved, the rest follows
+train stopped >>log 2>&1 &
+sleep "$(awk -v s="$span" 'BEGIN { print s / 3 }')"
+kill -TERM $!
+wait $!
+code=$?
+[ $code = 143 ] || fail "exit code $code after SIGTERM"
+[ -n "$(find stopped -name 'checkpoint-*')" ] || fail "SIGTERM saved nothing"
+[ ! -e stopped/adapter_model.safetensors ] || fail "SIGTERM left a finished adapter"
+(train stopped) >>log 2>&1 || fail "the run after SIGTERM"
+same whole-adapter stopped
+echo "SIGTERM saved, and the run ended the same (seed $seed)"
