@@ -232,13 +232,23 @@ static int get_llama3(struct llama_rope *r, const struct config_fields *s)
     return 0;
 }
 
+static int check_members(const struct config_fields *s)
+{
+    json_t *o = (json_t *)(uintptr_t)s->root;
+
+    for (void *at = json_object_iter(o); at; at = json_object_iter_next(o, at))
+        if (json_is_object(json_object_iter_value(at)))
+            return config_refuse(s, json_object_iter_key(at), "one set of rotary parameters for every layer");
+    return 0;
+}
+
 /* The object that says how positions turn; today's files have theta in it, older ones beside it. */
 static int get_scaling(struct llama_rope *r, const struct config_fields *s)
 {
     const char *field = config_absent(s, "rope_type") ? "type" : "rope_type";
     const char *type = json_string_value(json_object_get(s->root, field));
 
-    if (config_maybe_real(s, "rope_theta", 1, 1e12, &r->theta))
+    if (check_members(s) || config_maybe_real(s, "rope_theta", 1, 1e12, &r->theta))
         return -1;
     if (!is_harmless(json_object_get(s->root, "partial_rotary_factor"), 1))
         return config_refuse(s, "partial_rotary_factor", "1");
@@ -252,9 +262,10 @@ static int get_scaling(struct llama_rope *r, const struct config_fields *s)
     return r->kind == ROPE_LLAMA3 ? get_llama3(r, s) : 0;
 }
 
+/* Of two objects transformers takes the older name's. */
 static int get_rope(struct llama_config *c, const struct config_fields *s)
 {
-    const char *field = config_absent(s, "rope_parameters") ? "rope_scaling" : "rope_parameters";
+    const char *field = config_absent(s, "rope_scaling") ? "rope_parameters" : "rope_scaling";
     const json_t *o = json_object_get(s->root, field);
     char where[512];
 
