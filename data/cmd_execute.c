@@ -59,6 +59,8 @@ static const struct option options[] = {
     { 0 },
 };
 
+static const char failed_note[] = "failed"; /* the note of such a line */
+
 /* One record of the input, on its way. */
 struct record {
     json_t *json;    /* NULL: could not be read */
@@ -173,13 +175,14 @@ static void add_record(struct executing *x, json_t *json, struct error *bad)
     }
     r->key = key_of(x, r);
     x->records++;
-    if (!part_next(&x->part, r->key, &r->failed)) {
+    const char *note = part_next(&x->part, r->key);
+    if (!note) {
         x->n_group++;
         return;
     }
     x->n_queries = queries;
     x->resumed++;
-    x->failed += r->failed;
+    x->failed += strcmp(note, failed_note) == 0;
     record_release(r);
 }
 
@@ -199,7 +202,7 @@ static int write_record(struct executing *x, struct record *r, struct error *err
         json_object_update(o, json_array_get(r->results, 0));
     r->failed = r->failed || r->error;
     x->failed += r->failed;
-    int rc = part_write(&x->part, r->key, r->failed, o, err);
+    int rc = part_write(&x->part, r->key, r->failed ? failed_note : "ok", o, err);
     json_decref(o);
     record_release(r);
     x->n_written++;
@@ -285,13 +288,6 @@ static int execute(struct executing *x, const char *input, struct error *err)
     return part_commit(&x->part, a->out, err);
 }
 
-/* After a failure: what was done before it is not lost. */
-static void tell_of_rest(const char *out, struct error *err)
-{
-    struct error why = *err;
-    error_set(err, why.code, "%s; %s.part holds what is done: --resume goes on with it", why.text, out);
-}
-
 static enum exit_code run(const void *arguments, char *const *operands, int n_operands, struct error *err)
 {
     struct executing x = { .a = arguments };
@@ -303,8 +299,7 @@ static enum exit_code run(const void *arguments, char *const *operands, int n_op
     }
     stop_install();
     int rc = execute(&x, operands[0], err);
-    if (part_close(&x.part) && rc)
-        tell_of_rest(x.a->out, err);
+    part_close(&x.part, rc != 0, err);
     if (x.in)
         json_reader_close(x.in);
     if (rc == 0)

@@ -1,6 +1,7 @@
 #include "data/exec_key.h"
 
 #include "data/sql.h"
+#include "data/sums.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,29 +13,13 @@ enum {
     MAX_TEXT = 16 << 10     /* longer texts are compared as they are */
 };
 
-static uint64_t hash_file(const char *path)
-{
-    FILE *f = fopen(path, "rbe");
-    uint64_t h = HASH_START;
-    char bytes[1 << 15];
-    size_t n;
-
-    if (!f)
-        return 0;
-    while ((n = fread(bytes, 1, sizeof bytes, f)) > 0)
-        h = hash_bytes(h, bytes, n);
-    bool bad = ferror(f);
-    fclose(f);
-    return bad ? 0 : h;
-}
-
 static struct exec_database *find_database(struct exec_keys *k, const char *path)
 {
     int i = strings_add(&k->paths, path);
 
     if (i == k->n) {
         GROW(k->databases, k->n, k->cap);
-        k->databases[k->n++] = (struct exec_database){ .hash = hash_file(path) };
+        k->databases[k->n++] = (struct exec_database){ .hash = sum_file(path) };
         if (schema_set_open_sqlite(&k->databases[i].schema, path, NULL))
             schema_set_close(&k->databases[i].schema);
     }

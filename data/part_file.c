@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HEAD = 36 }; /* "key sum failed ", before the record */
+enum { HEAD = 34 }; /* "key sum ", before the note, a blank and the record */
 
 static int cannot(const struct part_file *p, const char *what, struct error *err)
 {
@@ -39,46 +39,52 @@ int part_open(struct part_file *p, const char *out, bool resume, struct error *e
     return p->f ? 0 : cannot(p, "write", err);
 }
 
-/* The record of the line that was read, when it is whole. */
-static const char *record_of(const char *line, ssize_t n, uint64_t *key, int *failed)
+/* Where the record of a line begins; NULL when there is none. */
+static const char *record_of(const char *line, ssize_t n)
 {
-    uint64_t sum;
-
-    if (n <= HEAD || line[n - 1] != '\n' || sscanf(line, "%16" SCNx64 " %16" SCNx64 " %1d ", key, &sum, failed) != 3)
-        return NULL;
-    return hash_bytes(HASH_START, line + HEAD, (size_t)n - HEAD) == sum ? line + HEAD : NULL;
+    const char *blank = n > HEAD ? memchr(line + HEAD, ' ', (size_t)n - HEAD) : NULL;
+    return blank ? blank + 1 : NULL;
 }
 
-bool part_next(struct part_file *p, uint64_t key, bool *failed)
+/* Whether the line that was read is whole and the key's. */
+static bool is_line_of(const char *line, ssize_t n, uint64_t key)
 {
-    uint64_t found;
-    int bad;
+    uint64_t found, sum;
 
-    if (!p->reading)
+    if (!record_of(line, n) || line[n - 1] != '\n' || sscanf(line, "%16" SCNx64 " %16" SCNx64 " ", &found, &sum) != 2)
         return false;
+    return found == key && hash_bytes(HASH_START, line + HEAD, (size_t)n - HEAD) == sum;
+}
+
+const char *part_next(struct part_file *p, uint64_t key)
+{
+    if (!p->reading)
+        return NULL;
     off_t start = ftello(p->f);
     ssize_t n = getline(&p->line, &p->cap, p->f);
-    if (record_of(p->line, n, &found, &bad) && found == key) {
-        *failed = bad;
-        return true;
+    if (is_line_of(p->line, n, key)) {
+        p->line[record_of(p->line, n) - p->line - 1] = '\0';
+        return p->line + HEAD;
     }
     p->reading = false;
     if (fseeko(p->f, start, SEEK_SET) || ftruncate(fileno(p->f), start))
         clearerr(p->f); /* what cannot be cut off cannot be written over either, and writing says so */
-    return false;
+    return NULL;
 }
 
-int part_write(struct part_file *p, uint64_t key, bool failed, const json_t *record, struct error *err)
+int part_write(struct part_file *p, uint64_t key, const char *note, const json_t *record, struct error *err)
 {
     char *text = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17));
-    size_t n = text ? strlen(text) : 0;
+    size_t n = strlen(note);
 
     if (!text)
         return error_set(err, EXIT_CODE_MEMORY, "out of memory for a record's result");
-    text[n] = '\n'; /* in place of its end */
-    if (p->path)
-        fprintf(p->f, "%016" PRIx64 " %016" PRIx64 " %d ", key, hash_bytes(HASH_START, text, n + 1), failed);
-    fwrite(text, 1, n + 1, p->f);
+    if (p->path) {
+        uint64_t sum = hash_bytes(hash_bytes(HASH_START, note, n), " ", 1);
+        sum = hash_bytes(hash_bytes(sum, text, strlen(text)), "\n", 1);
+        fprintf(p->f, "%016" PRIx64 " %016" PRIx64 " %s ", key, sum, note);
+    }
+    fprintf(p->f, "%s\n", text);
     free(text);
     return ferror(p->f) ? cannot(p, "write", err) : 0;
 }
@@ -93,9 +99,12 @@ static int copy_records(struct part_file *p, struct out_file *o, struct error *e
     ssize_t n;
 
     rewind(p->f);
-    while ((n = getline(&p->line, &p->cap, p->f)) > HEAD)
-        if (fwrite(p->line + HEAD, 1, (size_t)n - HEAD, o->f) != (size_t)n - HEAD)
+    while ((n = getline(&p->line, &p->cap, p->f)) > HEAD) {
+        const char *record = record_of(p->line, n);
+        size_t size = record ? (size_t)(p->line + n - record) : 0;
+        if (fwrite(record ? record : "", 1, size, o->f) != size)
             break; /* out_file_commit says so */
+    }
     return ferror(p->f) ? cannot(p, "read", err) : out_file_commit(o, err);
 }
 
@@ -103,7 +112,7 @@ int part_commit(struct part_file *p, const char *out, struct error *err)
 {
     struct out_file o;
 
-    part_next(p, 0, &(bool){ false }); /* cuts off what an earlier run had beyond the input */
+    part_next(p, 0); /* cuts off what an earlier run had beyond the input */
     if (part_flush(p, err))
         return -1;
     if (!p->path)
@@ -148,15 +157,16 @@ static bool keep_whole_lines(const char *path)
     return size > 0;
 }
 
-bool part_close(struct part_file *p)
+void part_close(struct part_file *p, bool failed, struct error *err)
 {
     bool opened = p->path && p->f;
+    struct error why = *err;
 
     if (p->f && p->f != stdout)
         fclose(p->f);
-    bool left = opened && keep_whole_lines(p->path);
+    if (opened && keep_whole_lines(p->path) && failed)
+        error_set(err, why.code, "%s; %s holds what is done: --resume goes on with it", why.text, p->path);
     free(p->path);
     free(p->line);
     *p = (struct part_file){ 0 };
-    return left;
 }

@@ -8,6 +8,7 @@ static void seed_plainly(struct python_random *r, uint32_t seed)
     for (uint32_t i = 1; i < N; i++)
         r->state[i] = 1812433253u * (r->state[i - 1] ^ (r->state[i - 1] >> 30)) + i;
     r->next = N;
+    r->drawn = 0;
 }
 
 /* init_by_array of the one word `seed`. */
@@ -47,10 +48,17 @@ uint32_t python_random_u32(struct python_random *r)
     if (r->next == N)
         refill(r);
     uint32_t y = r->state[r->next++];
+    r->drawn++;
     y ^= y >> 11;
     y ^= (y << 7) & 0x9d2c5680u;
     y ^= (y << 15) & 0xefc60000u;
     return y ^ (y >> 18);
+}
+
+void python_random_skip(struct python_random *r, int64_t drawn)
+{
+    while (r->drawn < drawn)
+        python_random_u32(r);
 }
 
 /* As many bits as n has, drawn again until they are below it. */
