@@ -43,6 +43,7 @@ cmp -s cut4096/adapter_model.safetensors cut1/adapter_model.safetensors && fail 
 
 # --- a dry run prints memory and leaves nothing
 for how in "--base model" "--base model --method full" "--tokenizer model --method full"; do
+    # shellcheck disable=SC2086 # words
     "$bin/ambit-train" infill --data train.jsonl --device cpu $how --out dry --dry-run >said 2>&1 || fail "dry run $how: $(cat said)"
     grep -qE "memory: [0-9]+ MiB of weights, gradients and moments, [0-9]+ MiB for a micro-batch" said || fail "dry run $how says no memory"
     [ ! -e dry ] || fail "dry run $how leaves a folder"
@@ -69,7 +70,9 @@ infill --base scratch --out on-tied --head lora --epochs 1 --lr 1e-3 || fail "pa
 "$bin/ambit-infer" loss --device cpu --model scratch --adapter on-tied ask.jsonl -o after.jsonl 2>>log || fail "loss with a pair on a tied head"
 cmp -s before.jsonl after.jsonl && fail "the adapter changes nothing"
 "$bin/ambit-infer" loss --device cpu --model scratch --adapter on-tied --merge ask.jsonl -o said.jsonl 2>>log
-[ $? = 6 ] && tail -n 1 log | grep -q 'on-tied: is on lm_head' || fail "a pair on a tied head, merged"
+code=$?
+[ $code = 6 ] || fail "exit code $code for a pair on a tied head, merged"
+tail -n 1 log | grep -q 'on-tied: is on lm_head' || fail "a pair on a tied head, merged"
 "$bin/ambit-infer" generate --device cpu --model scratch --adapter on-tied --max-new 5 ask.jsonl -o said.jsonl 2>>log || fail "generate"
 [ "$(grep -c '"text":' said.jsonl)" = 6 ] || fail "six answers wanted: $(cat said.jsonl)"
 echo "micro-batches, dry runs, preset, heads"
