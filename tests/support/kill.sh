@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by cli_*.sh: runs that are killed at random moments, every other time while a file is being saved.
 # The caller has, in a folder of its own with a file log: fail MESSAGE...; train FOLDER, which becomes a run that goes on
 # from what FOLDER holds; same WHOLE FOLDER, which fails unless two finished runs left the same.

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by cli_*.sh: conversations for a small language model.
 
 # Records $1 to $2, of 20 to 140 tokens, whose answers follow from the question.
