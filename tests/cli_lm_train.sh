@@ -41,6 +41,21 @@ for tokens in 4096 300 150 1; do
 done
 cmp -s cut4096/adapter_model.safetensors cut1/adapter_model.safetensors && fail "micro-batches of one text give the very same bits"
 
+# --- fewer than ten steps: their loss is told once, at the end, which may come early, and not again when nothing is left
+for how in "--epochs 1" "--epochs 9 --valid valid.jsonl --patience 1"; do
+    rm -rf few
+    # shellcheck disable=SC2086 # words
+    infill --base model --out few --batch 40 --lr 1e-30 --compute f32 $how || fail "few steps, $how"
+    steps=$(value few/metrics.jsonl step | tail -n 1)
+    grep -q "training: $steps done" <(tail -n 2 log) || fail "not $steps steps are counted, $how: $(tail -n 2 log)"
+    # shellcheck disable=SC2086
+    infill --base model --out few --batch 40 --lr 1e-30 --compute f32 $how --resume || fail "few steps, gone on, $how"
+    "$bin/ambit-infer" loss --device cpu --model model train.jsonl -o few.jsonl 2>>log || fail "loss of the base"
+    want=$(paste <(value few.jsonl nll) <(value few.jsonl tokens) | awk '{ nll += $1; n += $2 } END { printf "%.9g", nll / n }')
+    near "$(value few/metrics.jsonl loss)" "$want" 2e-3 || fail "one loss of $want wanted, $how: $(cat few/metrics.jsonl)"
+done
+[ "$steps" = 2 ] || fail "patience ends after two epochs, not $steps"
+
 # --- a dry run prints memory and leaves nothing
 for how in "--base model" "--base model --method full" "--tokenizer model --method full"; do
     # shellcheck disable=SC2086 # words

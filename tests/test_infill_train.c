@@ -1,5 +1,5 @@
 /* Ten training steps beside torch and peft (gold/make_llama.py), with the batch cut into 1, 2, 4 and 8 micro-batches
- * and its texts in other orders. */
+ * and its texts in other orders; and the memory that is measured beforehand. */
 #include "tests/support/support.h"
 
 #include "data/json.h"
@@ -173,11 +173,74 @@ static void test_full(void **state)
     check_losses(true);
 }
 
+/* Texts of all lengths with answers of all lengths, of which a longer one seldom has more of both. */
+static const char *write_uneven(int n)
+{
+    const char *path = test_file(work, "uneven.jsonl", NULL);
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    for (int i = 0; i < n; i++)
+        fprintf(f,
+                "{\"id\":%d,\"prompt\":\"Which of the singers and of their concerts, by the year of birth, are not "
+                "there%*s?\",\"completion\":\" %0*d\"}\n",
+                i, i * 29 % 61, "", 1 + i * 17 % 53, i);
+    assert_int_equal(fclose(f), 0);
+    return path;
+}
+
+/* The bytes that are said to be needed, and those of the largest step when all are made. */
+static size_t measure(const struct infill_request *q, size_t *real)
+{
+    struct infill_trainer t;
+    struct error err;
+
+    if (infill_open(&t, q, &err))
+        fail_msg("%s", err.text);
+    size_t said = infill_measure(&t);
+    for (t.state.epoch = 0; real && t.state.epoch < q->settings.epochs; t.state.epoch++)
+        for (t.state.batch = 0; t.state.batch < infill_batches(&t); t.state.batch++)
+            if (infill_step(&t, &err))
+                fail_msg("%s", err.text);
+    if (real)
+        *real = t.work.peak;
+    infill_close(&t);
+    return said;
+}
+
+/* Every epoch packs texts in another way: what is said beforehand is to the byte what the largest step takes, also when
+ * that comes late. */
+static void check_memory(bool shared)
+{
+    struct infill_request q = request(write_uneven(21), false, 120);
+    struct infill_settings *s = &q.settings;
+    size_t real;
+
+    s->batch = 4;
+    s->group_by_length = false;
+    s->share_prefix = shared;
+    s->epochs = 1;
+    size_t first = measure(&q, NULL);
+    s->epochs = 6;
+    size_t all = measure(&q, &real);
+    print_message("%zu bytes in the first epoch, %zu in all, %zu taken\n", first, all, real);
+    assert_true(shared ? first <= all : first < all);
+    assert_int_equal(all, real);
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    check_memory(false);
+    check_memory(true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_lora, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_full, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_memory, set_up, tear_down),
     };
     return test_devices(tests, ARRAY_LEN(tests));
 }

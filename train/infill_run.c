@@ -88,13 +88,16 @@ static int save(struct infill_trainer *t, struct error *err)
     return infill_save_checkpoint(t, err);
 }
 
-/* What is due after a step: validation at the end of an epoch, a checkpoint.  1 when a signal cut it short. */
-static int after_step(struct infill_trainer *t, struct error *err)
+/* What is due after a step: validation at the end of an epoch, the loss of the last steps when no more will follow, a
+ * checkpoint.  1 when a signal cut it short. */
+static int after_step(struct infill_trainer *t, struct progress *progress, struct error *err)
 {
     bool epoch_over = t->state.batch == 0;
     bool due = t->set->save_every && t->state.step % t->set->save_every == 0;
     int rc = epoch_over && t->valid.n ? validate(t, err) : 0;
 
+    if (rc == 0 && is_over(t) && t->loss_steps)
+        rc = log_step(t, progress, err);
     return rc == 0 && (epoch_over || due) ? save(t, err) : rc;
 }
 
@@ -108,21 +111,21 @@ static void advance(struct infill_trainer *t)
 }
 
 /* The validation that a signal cut short, when this run goes on after it. */
-static int catch_up(struct infill_trainer *t, struct error *err)
+static int catch_up(struct infill_trainer *t, struct progress *progress, struct error *err)
 {
     if (!t->state.unvalidated)
         return 0;
     t->saved_step = -1;
-    return after_step(t, err);
+    return after_step(t, progress, err);
 }
 
 /* Until all epochs are done, or a signal came: 1 when that cut a validation short. */
 static int run_steps(struct infill_trainer *t, struct error *err)
 {
     struct progress progress;
-    int rc = catch_up(t, err);
 
     progress_start(&progress, "training", "tokens", infill_batches(t) * t->set->epochs);
+    int rc = catch_up(t, &progress, err);
     while (rc == 0 && !is_over(t) && !stop_requested()) {
         if ((rc = infill_step(t, err)) != 0)
             break;
@@ -130,7 +133,7 @@ static int run_steps(struct infill_trainer *t, struct error *err)
         if (t->state.step % LOG_EVERY == 0)
             rc = log_step(t, &progress, err);
         if (rc == 0)
-            rc = after_step(t, err);
+            rc = after_step(t, &progress, err);
     }
     progress_end(&progress);
     return rc;

@@ -119,29 +119,63 @@ int infill_step(struct infill_trainer *t, struct error *err)
     return workspace_run(&t->work, run_update, t, err);
 }
 
-/* The micro-batch with the most tokens, and the one with the most targets: every size grows with either. */
-size_t infill_measure(struct infill_trainer *t)
+/* What the memory of a micro-batch grows with, each by itself. */
+struct extent {
+    int64_t tokens, rows, sequences, prefixes;
+};
+
+static struct extent extent_of(const struct llama_batch *b)
+{
+    struct extent e = { b->n_tokens, b->n_rows, b->n_seqs, 0 };
+
+    for (int64_t i = 0; i < b->n_seqs; i++)
+        e.prefixes += b->prefix[i] >= 0;
+    return e;
+}
+
+static bool fits_in(const struct extent *a, const struct extent *b)
+{
+    return a->tokens <= b->tokens && a->rows <= b->rows && a->sequences <= b->sequences && a->prefixes <= b->prefixes;
+}
+
+/* Extents whose memory is known. */
+struct measured {
+    struct extent *list;
+    int n, cap;
+    size_t most; /* bytes of the largest */
+};
+
+static void measure_micro(struct measured *seen, struct infill_trainer *t)
 {
     struct micro m = { .t = t, .update = true };
-    int64_t tokens = 0, rows = 0;
-    size_t most = 0;
+    struct extent e = extent_of(&t->batch);
+
+    for (int i = 0; i < seen->n; i++)
+        if (fits_in(&e, &seen->list[i]))
+            return;
+    GROW(seen->list, seen->n, seen->cap);
+    seen->list[seen->n++] = e;
+    size_t bytes = workspace_measure(&t->work, run_micro, &m);
+    seen->most = bytes > seen->most ? bytes : seen->most;
+}
+
+size_t infill_measure(struct infill_trainer *t)
+{
+    struct measured seen = { 0 };
+    int64_t batches = infill_batches(t);
 
     t->work.ctx.recording = t->work.ctx.training = true;
-    for (int64_t b = 0; b < infill_batches(t); b++) {
+    for (int64_t b = 0; b < batches * t->set->epochs; b++) {
         const int *examples;
-        int n = sampler_batch(&t->sampler, 0, b, &examples);
+        int n = sampler_batch(&t->sampler, b / batches, b % batches, &examples);
         for (int at = 0; at < n;) {
             at = fill_micro(t, &t->train, examples, at, n);
-            if (t->batch.n_tokens <= tokens && t->batch.n_rows <= rows)
-                continue;
-            tokens = t->batch.n_tokens > tokens ? t->batch.n_tokens : tokens;
-            rows = t->batch.n_rows > rows ? t->batch.n_rows : rows;
-            size_t bytes = workspace_measure(&t->work, run_micro, &m);
-            most = bytes > most ? bytes : most;
+            measure_micro(&seen, t);
         }
     }
     t->work.ctx.recording = t->work.ctx.training = false;
-    return most;
+    free(seen.list);
+    return seen.most;
 }
 
 static void add_losses(struct infill_trainer *t, const struct tensor *nll, double *sum)

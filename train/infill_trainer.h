@@ -58,7 +58,7 @@ void infill_sampler(struct infill_trainer *t);
 int64_t infill_batches(const struct infill_trainer *t);
 /* One optimizer step on batch (state.epoch, state.batch); does not advance the state. */
 int infill_step(struct infill_trainer *t, struct error *err);
-/* Bytes of the largest micro-batch of the first epoch. */
+/* Bytes of the largest micro-batch of all epochs. */
 size_t infill_measure(struct infill_trainer *t);
 
 /* Mean -log p of the target tokens of the validation texts. */
