@@ -28,10 +28,10 @@ static int add(struct annotate_readings *r, char *key, json_t *list)
     return 0;
 }
 
-/* No database is called so. */
+/* No database is called so.  A number that went through another program may come back as a string. */
 static char *id_key(const json_t *id)
 {
-    char *text = json_dumps(id, JSON_ENCODE_ANY), *key = NULL;
+    char *text = json_is_string(id) ? xstrdup(json_string_value(id)) : json_dumps(id, JSON_ENCODE_ANY), *key = NULL;
     CHECK(text, "out of memory");
     key = make_key("\x1e", 1, text);
     free(text);
@@ -58,6 +58,8 @@ static int add_record(struct annotate_readings *r, const json_t *record, const c
 
     if (json_object_get(record, "text") && !json_object_get(record, "readings"))
         return add_answer(r, record, where, err);
+    if (json_object_get(record, "error") && !json_object_get(record, "readings"))
+        return 0;
     if (!(db = json_get_string(record, "db_id", where, err)) ||
         !(question = json_get_string(record, "question", where, err)) ||
         !(list = json_get_array(record, "readings", where, err)))

@@ -14,13 +14,14 @@ struct annotate_readings {
 };
 
 /* JSONL of {"db_id", "question", "readings": [{"text", "sql"}]} or of {"id", "text"} (what ambit-infer generate
- * writes), or a published prediction file (dfpl.h), whose databases are named by their files.  -1 with EXIT_CODE_DATA;
- * either way the caller releases. */
+ * writes; records with "error" instead are passed over), or a published prediction file (dfpl.h), whose databases are
+ * named by their files.  -1 with EXIT_CODE_DATA; either way the caller releases. */
 int annotate_readings_open(struct annotate_readings *r, const char *path, struct error *err);
 /* NULL when there are none.  Where a database is called DOMAIN__NAME its NAME is looked for too: the published files
  * have it so.  Borrowed. */
 json_t *annotate_readings_find(const struct annotate_readings *r, const char *db_id, const char *question);
-/* The answer to the record of this id (a string or a number); NULL when there is none.  Borrowed. */
+/* The answer to the record of this id (a string or a number, 5 and "5" being one); NULL when there is none.
+ * Borrowed. */
 const char *annotate_readings_answer(const struct annotate_readings *r, const json_t *id);
 void annotate_readings_release(struct annotate_readings *r);
 

@@ -82,6 +82,16 @@ const char *prompt_file(enum prompt_kind kind)
     return builtin[kind].file;
 }
 
+enum prompt_kind prompt_kind_of(const char *name)
+{
+    size_t n = name ? strlen(name) : 0;
+    int i = 0;
+
+    while (i < PROMPT_KINDS && (!n || strncmp(builtin[i].file, name, n) || strcmp(builtin[i].file + n, ".txt")))
+        i++;
+    return (enum prompt_kind)i;
+}
+
 int prompt_slots(enum prompt_kind kind)
 {
     return builtin[kind].slots;
@@ -160,6 +170,15 @@ void prompts_release(struct prompts *p)
     for (int i = 0; i < PROMPT_KINDS; i++)
         free(p->text[i]);
     *p = (struct prompts){ 0 };
+}
+
+uint64_t prompts_hash(const struct prompts *p)
+{
+    uint64_t h = HASH_START;
+
+    for (int i = 0; i < PROMPT_KINDS; i++)
+        h = hash_bytes(h, p->text[i], strlen(p->text[i]) + 1);
+    return h;
 }
 
 char *prompt_fill(const struct prompts *p, enum prompt_kind kind, const char *const *slots)

@@ -32,7 +32,11 @@ int prompts_open(struct prompts *p, const char *dir, struct error *err);
 void prompts_release(struct prompts *p);
 
 const char *prompt_file(enum prompt_kind kind);
+/* The kind whose file is NAME.txt; PROMPT_KINDS when there is none or name is NULL. */
+enum prompt_kind prompt_kind_of(const char *name);
 int prompt_slots(enum prompt_kind kind);
+/* A sum of all templates. */
+uint64_t prompts_hash(const struct prompts *p);
 /* The prompt with its slots filled, one text for each; the caller frees. */
 char *prompt_fill(const struct prompts *p, enum prompt_kind kind, const char *const *slots);
 

@@ -229,3 +229,8 @@ void exec_result_release(struct exec_result *r)
     free(r->message);
     *r = (struct exec_result){ 0 };
 }
+
+const char *exec_sqlite_version(void)
+{
+    return sqlite3_libversion();
+}

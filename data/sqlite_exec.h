@@ -75,4 +75,7 @@ struct exec_result exec_run_bytes(struct exec_db *db, const char *sql, size_t n)
 struct exec_result exec_run_among(struct exec_db *db, const char *sql, pthread_rwlock_t *memory);
 void exec_result_release(struct exec_result *r);
 
+/* Of the library, which results may depend on. */
+const char *exec_sqlite_version(void);
+
 #endif

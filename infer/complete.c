@@ -118,14 +118,6 @@ static void show_generation(void *arg)
     progress_update(&r->progress, r->generator.done, (double)r->generator.tokens, note);
 }
 
-static uint64_t key_of(const struct lm_text *p)
-{
-    char *text = json_dumps(p->id, JSON_ENCODE_ANY | JSON_COMPACT);
-    uint64_t key = text ? hash_bytes(HASH_START, text, strlen(text)) : 0;
-    free(text);
-    return key;
-}
-
 static int generate_window(struct completion *r, struct error *err)
 {
     struct generation *list = xcalloc((size_t)r->n, sizeof *list);
@@ -134,7 +126,7 @@ static int generate_window(struct completion *r, struct error *err)
     for (int i = 0; i < r->n; i++) {
         const struct lm_text *p = &r->window[i];
         if (!p->error)
-            list[n++] = (struct generation){ .prompt = p->ids.items, .n_prompt = p->ids.count, .key = key_of(p) };
+            list[n++] = (struct generation){ .prompt = p->ids.items, .n_prompt = p->ids.count, .key = lm_text_key(p) };
     }
     int rc = n ? generator_run(&r->generator, list, n, show_generation, r, err) : 0;
     if (rc == 0)

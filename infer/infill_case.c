@@ -109,6 +109,20 @@ void infill_case_add_answer(struct infill_case *c, const char *answer, bool adde
     c->answers[added] = xstrdup(answer);
 }
 
+void infill_case_add_statements(struct infill_case *c, const char *answer, bool published)
+{
+    struct text_items sql = { 0 };
+
+    output_sql(&sql, answer, published);
+    for (int i = 0; i < sql.n; i++) {
+        struct infill_reading *r = add_reading(c, c->question, false);
+        text_items_add(&r->sql, sql.items[i], strlen(sql.items[i]));
+        r->sql_from = "readings";
+    }
+    text_items_release(&sql);
+    c->answers[0] = xstrdup(answer);
+}
+
 /* The first n readings as the filters want them; free readings, existing and sql.sql. */
 static struct annotation annotation_of(const struct infill_case *c, int n)
 {
@@ -171,6 +185,12 @@ void infill_case_keep_added(struct infill_case *c)
         else
             keep(c, i);
     }
+}
+
+void infill_case_keep_all(struct infill_case *c)
+{
+    for (int i = 0; i < c->n; i++)
+        keep(c, i);
 }
 
 char *infill_case_existing(const struct infill_case *c)

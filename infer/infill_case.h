@@ -26,6 +26,8 @@ struct infill_case {
     int n, cap;
     int *kept; /* in order; published: a reading may stand twice */
     int n_kept, kept_cap;
+    uint64_t key;  /* of what its line is made from */
+    int64_t drawn; /* words that the published filter had drawn when it was done with this one */
 };
 
 /* Takes the record; one that cannot be used, and NULL for one that could not be read, is kept with its error.  `bad`
@@ -40,6 +42,8 @@ void infill_case_fail(struct infill_case *c, const struct error *err);
  * answer. */
 int infill_case_add_list(struct infill_case *c, const json_t *list, bool added, struct error *err);
 void infill_case_add_answer(struct infill_case *c, const char *answer, bool added, bool published);
+/* Of an answer to PROMPT_E2E: each of its statements as a reading in the question's own words. */
+void infill_case_add_statements(struct infill_case *c, const char *answer, bool published);
 /* From a string or a list of them. */
 int infill_reading_set_sql(struct infill_reading *r, const json_t *sql, const char *from, struct error *err);
 
@@ -50,6 +54,8 @@ int infill_reading_set_sql(struct infill_reading *r, const json_t *sql, const ch
 void infill_case_filter(struct infill_case *c, struct exec_db *db, struct python_random *random, bool published);
 /* As published: all that were added stay, but those that say that there are none. */
 void infill_case_keep_added(struct infill_case *c);
+/* As published, of PROMPT_E2E. */
+void infill_case_keep_all(struct infill_case *c);
 /* The texts that are kept, one per line, or ANNOTATE_NONE_EXIST; the caller frees. */
 char *infill_case_existing(const struct infill_case *c);
 

@@ -138,6 +138,15 @@ void lm_text_release(struct lm_text *p)
     *p = (struct lm_text){ 0 };
 }
 
+uint64_t lm_text_key(const struct lm_text *p)
+{
+    char *text = json_dumps(p->id, JSON_ENCODE_ANY | JSON_COMPACT);
+    uint64_t key = text ? hash_bytes(HASH_START, text, strlen(text)) : 0;
+
+    free(text);
+    return key;
+}
+
 json_t *lm_text_error(const struct lm_text *p)
 {
     return json_pack("{s:O?, s:o}", "id", p->id, "error", json_message(p->error));

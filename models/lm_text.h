@@ -35,6 +35,8 @@ void lm_text_read(struct lm_text *p, const struct llama_model *m, const json_t *
 void lm_text_release(struct lm_text *p);
 /* Tokens before the first of its answers, which it must have. */
 int64_t lm_text_prompt_length(const struct lm_text *p);
+/* Of its random numbers: a sum of its id. */
+uint64_t lm_text_key(const struct lm_text *p);
 
 /* {"id", "error"} */
 json_t *lm_text_error(const struct lm_text *p);

@@ -19,16 +19,17 @@ struct table {
     int64_t calls, prompts;
 };
 
-static int look_up(void *self, json_t *const *messages, int64_t n, char **texts, struct error *err)
+static int look_up(void *self, json_t *const *prompts, int64_t n, char **texts, struct error *err)
 {
     struct table *t = self;
 
     t->calls++;
     t->prompts += n;
     for (int64_t i = 0; i < n; i++) {
-        const json_t *user = json_array_get(messages[i], 0);
+        const json_t *messages = json_object_get(prompts[i], "messages"), *user = json_array_get(messages, 0);
         const char *prompt = json_string_value(json_object_get(user, "content"));
-        assert_int_equal(json_array_size(messages[i]), 1);
+        assert_int_equal(json_array_size(messages), 1);
+        assert_non_null(json_object_get(prompts[i], "id"));
         assert_string_equal(json_string_value(json_object_get(user, "role")), "user");
         int k = 0;
         while (k < t->n && !strstr(prompt, t->answers[k].part))
@@ -42,7 +43,7 @@ static int look_up(void *self, json_t *const *messages, int64_t n, char **texts,
 
 static struct infill_generator model(struct table *t)
 {
-    return (struct infill_generator){ look_up, t };
+    return (struct infill_generator){ look_up, t, 1 };
 }
 
 static const char shop[] = "CREATE TABLE item (name TEXT, price REAL, cost REAL);"
@@ -96,6 +97,7 @@ static void world_init(struct world *w)
                                     .db = w->dir,
                                     .out = w->out,
                                     .prompt = PROMPTER_DEFAULTS,
+                                    .window = 100,
                                     .read = model(&w->read),
                                     .sql = model(&w->sql),
                                     .fill = model(&w->fill) };
@@ -271,6 +273,40 @@ static void bad_models(void **state)
     world_release(&w);
 }
 
+/* Windows of any size make the same lines; a run that ended early is gone on with, and what it has is not asked again.
+ */
+static void in_windows(void **state)
+{
+    struct world w;
+    struct error err = { 0 };
+    char *whole;
+    (void)state;
+
+    world_init(&w);
+    assert_int_equal(infill(&w.q, &w.counts, &err), 0);
+    whole = test_read(w.out);
+    w.q.window = 1;
+    w.fill.n = 1; /* it does not know the second question */
+    assert_int_equal(infill(&w.q, &w.counts, &err), -1);
+    assert_int_equal(err.code, EXIT_CODE_DEVICE);
+    assert_non_null(strstr(err.text, "out.jsonl.part holds what is done: --resume goes on with it"));
+    w.fill.n = 2;
+    w.q.resume = true;
+    w.read.prompts = 0;
+    w.counts = (struct infill_counts){ 0 };
+    assert_int_equal(infill(&w.q, &w.counts, &err), 0);
+    assert_int_equal(w.counts.resumed, 1);
+    assert_int_equal(w.counts.records, 3);
+    assert_int_equal(w.counts.defaults, 2);
+    assert_int_equal(w.counts.added, 1);
+    assert_int_equal(w.read.prompts, 1);
+    char *resumed = test_read(w.out);
+    assert_string_equal(resumed, whole);
+    free(resumed);
+    free(whole);
+    world_release(&w);
+}
+
 static void known_sql(void **state)
 {
     struct reading_sql r;
@@ -283,10 +319,14 @@ static void known_sql(void **state)
                                                 "{\"db_id\":\"d\",\"text\":\"All Names.\",\"sql\":\"SELECT 1\"}\n"
                                                 "{\"db_id\":\"d\",\"text\":\"all names\",\"sql\":\"SELECT 2\"}\n"
                                                 "{\"db_id\":\"d\",\"readings\":[{\"text\":\"x\",\"sql\":[]},{\"text\":"
-                                                "\"y\"}],\"golds\":[{\"sql\":\"SELECT 3\"}]}\n"),
-                                      &err),
+                                                "\"y\"}],\"golds\":[{\"sql\":\"SELECT 3\"}]}\n"
+                                                "{\"id\":\"sql-3e287d068fb21e66\",\"text\":\"```SELECT 4;```\"}\n"
+                                                "{\"id\":\"sql-0000000000000000\",\"error\":\"too long\"}\n"),
+                                      false, &err),
                      0);
     assert_string_equal(json_string_value(reading_sql_find(&r, "d", "\tall   NAMES?\n")), "SELECT 1");
+    assert_string_equal(json_string_value(json_array_get(reading_sql_find(&r, "shop", "All names"), 0)), "SELECT 4");
+    assert_null(reading_sql_find(&r, "shop", "all names"));
     assert_null(reading_sql_find(&r, "d", "all, names"));
     assert_null(reading_sql_find(&r, "e", "all names"));
     assert_null(reading_sql_find(&r, "d", "x"));
@@ -299,7 +339,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(with_models), cmocka_unit_test(as_published), cmocka_unit_test(with_files),
-        cmocka_unit_test(bad_models),  cmocka_unit_test(known_sql),
+        cmocka_unit_test(bad_models),  cmocka_unit_test(in_windows),   cmocka_unit_test(known_sql),
     };
     return cmocka_run_group_tests_name("infill", tests, NULL, NULL);
 }

@@ -1,0 +1,221 @@
+#!/usr/bin/env bash
+# The stages of infilling made elsewhere: prompts written, answered by another program or by ambit-infer generate, and
+# read back; baselines; runs that are killed and go on.
+# usage: cli_stages.sh [KILLS [SEED]]
+# shellcheck disable=SC2317 # functions that are passed on
+set -u
+kills=${1:-4} seed=${2:-$(($(date +%s) % 32768))}
+bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
+gold=$(realpath tests/gold)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive LC_ALL=C.UTF-8
+failed=0 RANDOM=$seed
+
+fail() {
+    echo "$* (seed $seed)"
+    head -c 600 said
+    failed=1
+}
+
+# run CODE COMMAND...: the exit code
+run() {
+    local code=$1 got
+    shift
+    "$@" >shown 2>said </dev/null
+    got=$?
+    [ $got = "$code" ] || fail "$*: exit code $got, wanted $code"
+}
+
+data() { "$bin/ambit-data" "$@"; }
+infill() { "$bin/ambit-infer" infill questions.jsonl --db dbs "$@"; }
+lines() { wc -l <"$1"; }
+says() { grep -qE -- "$1" said shown || fail "does not say \"$1\": $(head -c 600 shown)"; }
+
+# --- questions with golds, of which the file here keeps none of the readings
+data practice -o all --seed 1 >/dev/null 2>&1 || exit 1
+cat >spider.json <<'END'
+[{"db_id": "bakery", "question": "What are the names of all bakers?", "query": "SELECT name FROM baker"},
+ {"db_id": "bakery", "question": "List the shift of each baker.", "query": "SELECT shift FROM baker"},
+ {"db_id": "bakery", "question": "How many bakers are there?", "query": "SELECT count(*) FROM baker"}]
+END
+run 0 data ambiguate --kinds C --questions spider.json --tables all/tables.json --db all/db --seed 1 --materialise dbs -o ambiguous.jsonl
+run 0 data reword ambiguous.jsonl --db dbs --seed 1 -o readings.jsonl
+sed -E 's/"id":"C0-plain"(.*"question":")List/"id":7\1Please list/; s/,"readings":.*/}/' readings.jsonl >questions.jsonl
+[ "$(lines questions.jsonl)" = 3 ] || fail "not three questions"
+grep -q '"id":7,' questions.jsonl || fail "no id that is a number"
+
+# --- another program that knows the golds: an introduction and the first one, what is missing, their SQL
+sed -E 's/.*"question":"([^"]*)".*"golds":\[\{"sql":"([^"]*)","text":"([^"]*)"\}(,\{"sql":"([^"]*)","text":"([^"]*)"\})?.*/\1\t\3\t\2\t\6\t\5/' questions.jsonl >golds.tsv
+answer() { # PROMPTS: ids come back as strings
+    awk -F '\t' '
+    NR == FNR { first[$1] = $2; sql[$2] = $3; second[$1] = $4; if ($4) sql[$4] = $5; next }
+    {
+        match($0, /"id":[^,]*/)
+        id = substr($0, RSTART + 5, RLENGTH - 5)
+        gsub(/"/, "", id)
+        n = split($0, part, /\\n/)
+        for (i = 1; i < n; i++) {
+            if (part[i] == "Provide interpretations for this question:")
+                text = "Here they are:\\n1. " first[part[i + 1]]
+            else if (part[i] == "Question:")
+                text = second[part[i + 2]] ? second[part[i + 2]] : "All possible interpretations are covered."
+            else if (part[i] == "Answer the following:")
+                text = "```sql\\n" sql[part[i + 1]] ";\\n```"
+        }
+        printf "{\"id\":\"%s\",\"text\":\"%s\"}\n", id, text
+    }' golds.tsv "$1"
+}
+
+run 0 infill --write-prompts def -o def.prompts
+says '3 records, 3 prompts, 0 records failed'
+grep -q '"messages":\[{"role":"user","content":"You are tasked' def.prompts || fail "no prompt for default readings"
+answer def.prompts >def.answers
+run 0 infill --defaults def.answers --write-prompts sql -o sql.prompts
+[ "$(lines sql.prompts)" = 3 ] || fail "not one prompt for the SQL of each reading"
+answer sql.prompts >sql.answers
+run 0 infill --defaults def.answers --sqls sql.answers --write-prompts sql
+[ -s shown ] && fail "asks again for SQL that is known"
+run 0 infill --defaults def.answers --sqls sql.answers --write-prompts fill -o fill.prompts
+grep -qF "Existing interpretations:\\n\\n$(cut -f 2 golds.tsv | head -n 1)\\n\\nProvide" fill.prompts || fail "the prompt does not say what exists"
+answer fill.prompts >fill.answers
+run 0 infill --defaults def.answers --sqls sql.answers --infilled fill.answers --write-prompts sql -o more.prompts
+[ "$(lines more.prompts)" = "$(grep -vc covered fill.answers)" ] || fail "not one prompt for the SQL of each reading that was added"
+answer more.prompts >>sql.answers
+run 0 infill --defaults def.answers --sqls sql.answers --infilled fill.answers -o final.jsonl
+says '3 records, 3 default readings, 2 added, 0 records failed'
+run 0 data score --rule dfpl --db dbs --json --pred final.jsonl
+says '"ambiguous":\{"n":2,"recall":1.0,.*"all_found":1.0'
+
+# --- what another program could not answer fails that record alone; the same id twice is told
+sed '1s/"text":.*/"error":"too long"}/' def.answers >some.answers
+run 7 infill --defaults some.answers --sqls sql.answers --infilled fill.answers
+says '"error":"some.answers has no readings of this question'
+[ "$(grep -c '"readings"' shown)" = 2 ] || fail "more than one record fails"
+sed '1s/"text":.*/"error":"too long"}/' sql.answers >some.answers
+run 0 infill --defaults def.answers --sqls some.answers
+says '"why":"it has no SQL"'
+run 3 infill --defaults def.answers --sqls def.answers
+says 'def.answers: line 1: field "id": "C0" is of no prompt for SQL'
+cat questions.jsonl questions.jsonl >twice.jsonl
+run 7 "$bin/ambit-infer" infill twice.jsonl --db dbs --write-prompts def -o twice.prompts
+says 'the id "C0" came before'
+[ "$(lines twice.prompts)" = 3 ] || fail "prompts of one id"
+
+# --- baselines
+run 0 infill --write-prompts gold
+[ "$(grep -c '"content":"\\"Provide all possible interpretations' shown)" = 3 ] || fail "the gold prompt does not begin with its quote"
+run 0 infill --write-prompts e2e -o e2e.prompts
+grep -q 'and can be ambiguous' e2e.prompts || fail "no prompt for all SQL at once"
+awk -F '\t' '{ printf "{\"id\":\"%s\",\"text\":\"%s\\n\\n%s\"}\n", NR == 1 ? "C0" : NR == 2 ? 7 : "C1", $3, $5 }' golds.tsv >e2e.answers
+sed -E 's/.*"id":"?([^",]*)"?,.*/\1/' questions.jsonl | cmp -s - <(sed -E 's/.*"id":"([^"]*)".*/\1/' e2e.answers) || fail "other ids: $(cat e2e.answers)"
+for way in '' --published; do
+    run 0 infill --e2e e2e.answers $way -o e2e.jsonl
+    run 0 data score --rule dfpl --db dbs --json --pred e2e.jsonl $way
+    says '"ambiguous":\{"n":2,"recall":1.0,.*"all_found":1.0'
+done
+
+# --- the same models asked on the way and apart, drawing
+mkdir prompts && data prompts -o prompts 2>said && echo 'Readings: {} {}' >prompts/def.txt && echo '{} {} {}' >prompts/fill.txt && echo 'SQL: {} {}' >prompts/sql.txt
+cp -r "$gold/llama/base" model && cp "$gold/bpe/llama/tokenizer.json" model
+asked=(--context compact --prompt-dir prompts)
+lm=(--chat-template llama3-bare --max-new 12 --temperature .9 --seed 3 --device cpu)
+generate() { "$bin/ambit-infer" generate --model model "${lm[@]}" "$@"; }
+run 0 infill "${asked[@]}" "${lm[@]}" --default-model model --sql-model model --model model -o direct.jsonl
+run 0 infill "${asked[@]}" --write-prompts def -o d.prompts
+run 0 generate d.prompts -o d.answers
+run 0 infill "${asked[@]}" --defaults d.answers --write-prompts sql -o s.prompts
+run 0 generate s.prompts -o s.answers
+run 0 infill "${asked[@]}" --defaults d.answers --sqls s.answers --write-prompts fill -o f.prompts
+run 0 generate f.prompts -o f.answers
+run 0 infill "${asked[@]}" --defaults d.answers --sqls s.answers --infilled f.answers --write-prompts sql -o t.prompts
+run 0 generate t.prompts -o t.answers
+cat s.answers t.answers >all.answers
+run 0 infill "${asked[@]}" --defaults d.answers --sqls all.answers --infilled f.answers -o apart.jsonl
+for file in direct apart; do sed -E 's/,"provenance":.*//; s/"sql_from":"[a-z]*"//g' $file.jsonl >$file.plain; done
+cmp -s direct.plain apart.plain || fail "models asked apart give other records: $(diff direct.plain apart.plain | head -c 600)"
+grep -q '"infilled_answer":"' direct.plain || fail "the model answers nothing"
+
+# --- killed runs go on, in windows of any size; the published way draws what it would have drawn
+for i in $(seq 200); do
+    echo "{\"id\":$i,\"db_id\":\"bakery_column_baker_name\",\"question\":\"Question $i\"}"
+    sql="WITH RECURSIVE c(n) AS (SELECT $((i % 3)) UNION ALL SELECT n + 1 FROM c WHERE n < 2000) SELECT count(*) FROM c"
+    reading() { echo "{\"text\":\"Reading $1 of the question\",\"sql\":\"$2\"}"; }
+    echo "{\"db_id\":\"bakery_column_baker_name\",\"question\":\"Question $i\",\"readings\":[$(reading 1 "$sql"),$(reading 2 "$sql"),$(reading 3 "$sql"),$(reading 4 "SELECT $i")]}" >&3
+done >questions.jsonl 3>slow.jsonl
+sed -i 's/"Question 77"/5/' questions.jsonl
+
+# killed SIGNAL ARGUMENTS...: started and killed until it ends
+killed() {
+    local killed=0 code
+    rm -f killed.jsonl killed.jsonl.part
+    until [ $killed -ge "$kills" ]; do
+        "$bin/ambit-infer" infill questions.jsonl --db dbs --defaults slow.jsonl --window $((1 + RANDOM % 30)) --resume -o killed.jsonl "${@:2}" >shown 2>said &
+        sleep "$(awk -v s="$span" -v r="$RANDOM" 'BEGIN { print s * r / 32768 / 2 }')"
+        kill "-$1" $! 2>/dev/null
+        wait $! 2>/dev/null
+        code=$?
+        case $code in 137 | 143) killed=$((killed + 1)) ;; 7) cmp whole.jsonl killed.jsonl || fail "a resumed run ends with other lines"; break ;; *) fail "exit code $code"; break ;; esac
+        [ -e killed.jsonl ] && fail "the output is there, although not whole"
+    done
+    [ ! -e killed.jsonl.part ] || printf 'half a line' >>killed.jsonl.part
+    run 7 infill --defaults slow.jsonl --resume -o killed.jsonl "${@:2}"
+    cmp whole.jsonl killed.jsonl || fail "SIG$*: after $killed kills the run ends with other lines"
+    says "200 records, $(sed -nE 's/.*200 records, ([0-9]+ default readings).*/\1/p' counted)"
+    [ ! -e killed.jsonl.part ] || fail "killed.jsonl.part is left"
+}
+for way in '' --published; do
+    start=$(date +%s%N)
+    run 7 infill --defaults slow.jsonl -o whole.jsonl $way
+    span=$(awk -v n=$(($(date +%s%N) - start)) 'BEGIN { print n / 1e9 }')
+    cp said counted
+    killed KILL $way
+    killed TERM $way
+done
+"$bin/ambit-infer" infill questions.jsonl --db dbs --defaults slow.jsonl --window 5 -o killed.jsonl >shown 2>said &
+until [ -s killed.jsonl.part ] || ! kill -0 $! 2>/dev/null; do sleep 0.01; done
+kill -TERM $!
+wait $!
+code=$?
+if [ $code = 143 ]; then
+    says 'interrupted; killed.jsonl.part holds what is done: --resume goes on with it'
+    cp killed.jsonl.part kept
+    resumed() { # N ARGUMENTS...: lines of kept that are taken
+        cp kept killed.jsonl.part
+        run 7 "$bin/ambit-infer" infill --db dbs --resume -o killed.jsonl "${@:2}"
+        says " $1 of an earlier run"
+    }
+    resumed "$(lines kept)" questions.jsonl --defaults slow.jsonl
+    resumed 0 questions.jsonl --defaults slow.jsonl --published
+    sed '200s/SELECT 200/SELECT 201/' slow.jsonl >other.jsonl
+    resumed 0 questions.jsonl --defaults other.jsonl
+    sed '3s/"id":3/"id":4/' questions.jsonl >changed.jsonl
+    resumed 2 changed.jsonl --defaults slow.jsonl
+    printf x >>dbs/bakery_column_baker_name.sqlite && resumed 0 questions.jsonl --defaults slow.jsonl
+else
+    echo "the run was over before SIGTERM ($code)"
+fi
+
+# --- the command line
+rm -f new*
+while IFS='|' read -r text arguments; do
+    # shellcheck disable=SC2086
+    run 2 infill $arguments
+    says "$text"
+    [ -z "$(ls new* 2>/dev/null)" ] || fail "$arguments: leaves its output"
+done <<'END'
+def.sql.fill.e2e.gold|--write-prompts rewrite -o new
+one of --defaults, --default-model and --e2e|-o new
+one of --defaults, --default-model and --e2e|--write-prompts sql -o new
+one of --defaults, --default-model and --e2e|--defaults slow.jsonl --e2e e2e.answers -o new
+no other stage goes with it|--e2e e2e.answers --sqls sql.answers -o new
+--sql-model would answer them|--defaults slow.jsonl --write-prompts sql --sql-model model -o new
+--resume wants a file|--defaults slow.jsonl --resume
+--resume wants a file|--write-prompts def --resume -o new
+standard input cannot be told|--defaults - --resume -o new
+--window|--defaults slow.jsonl --window 0 -o new
+END
+run 1 infill --write-prompts def -o nowhere/new
+says 'cannot write'
+exit $failed
