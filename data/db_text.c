@@ -13,16 +13,25 @@ enum { MAX_CELL = 1 << 20, MAX_STEPS = 50000000, STEPS_PER_CHECK = 1000 };
 struct writer {
     sqlite3 *db;
     const char *path;
+    enum db_text_form form;
+    int64_t rows; /* of each table, all when negative */
     FILE *out;
     char *text;
     size_t size;
     int steps; /* left */
 };
 
-/* Only reading, and the function that writes values as SQL. */
+/* What stands between names and values of an INSERT. */
+static const struct {
+    const char *comma, *open;
+} marks[] = { [DB_TEXT_DUMP] = { ",", "(" }, [DB_TEXT_AMBIQT] = { ", ", " (" } };
+
+/* Only reading, what columns a table has, and the function that writes values as SQL. */
 static int authorize(void *unused, int action, const char *a, const char *b, const char *db, const char *trigger)
 {
-    (void)unused, (void)a, (void)db, (void)trigger;
+    (void)unused, (void)db, (void)trigger;
+    if (action == SQLITE_PRAGMA)
+        return strcmp(a, "table_info") == 0 ? SQLITE_OK : SQLITE_DENY;
     if (action == SQLITE_FUNCTION)
         return strcmp(b, "quote") == 0 ? SQLITE_OK : SQLITE_DENY;
     return action == SQLITE_SELECT || action == SQLITE_READ ? SQLITE_OK : SQLITE_DENY;
@@ -59,6 +68,13 @@ static int too_long(const struct writer *w, struct error *err)
                      DB_TEXT_MAX_BYTES);
 }
 
+/* AMBIQT: a value stands on one line. */
+static void put_cell(const struct writer *w, const char *cell)
+{
+    for (const char *p = cell; *p; p++)
+        putc(*p == '\n' && w->form == DB_TEXT_AMBIQT ? ' ' : *p, w->out);
+}
+
 /* "(1,'x'),(2,'y')" of the statement's rows; the statement selects quoted cells. */
 static int put_rows(struct writer *w, const char *head, sqlite3_stmt *s, struct error *err)
 {
@@ -70,7 +86,8 @@ static int put_rows(struct writer *w, const char *head, sqlite3_stmt *s, struct 
             const char *cell = (const char *)sqlite3_column_text(s, i);
             if (!cell)
                 return failed(w, err);
-            fprintf(w->out, "%c%s", i ? ',' : '(', cell);
+            fputs(i ? marks[w->form].comma : marks[w->form].open, w->out);
+            put_cell(w, cell);
         }
         putc(')', w->out);
         if (too_long(w, err))
@@ -81,32 +98,121 @@ static int put_rows(struct writer *w, const char *head, sqlite3_stmt *s, struct 
     return rc == SQLITE_DONE ? 0 : failed(w, err);
 }
 
-/* The names of a table's columns, each with format "%w" written behind sep; sqlite3_free. */
-static char *column_list(const sqlite3_stmt *all, const char *format, const char *sep)
+char *db_text_ambiqt_name(const char *name)
+{
+    static const char *const words[] = { "index", "from", "group", "order", "transaction", "case", "join" };
+    char *low = xstrdup(name), *quoted = NULL;
+    bool quote = isdigit((unsigned char)*name) || strpbrk(name, "(%-");
+
+    for (char *p = low; *p; p++)
+        *p = (char)tolower((unsigned char)*p);
+    for (int i = 0; i < ARRAY_LEN(words); i++)
+        quote = quote || strcmp(low, words[i]) == 0;
+    for (char *p = low; *p && !quote; p++)
+        if (*p == ' ')
+            *p = '_';
+    if (!quote)
+        return low;
+    CHECK(asprintf(&quoted, "\"%s\"", low) >= 0, "no memory for a name");
+    free(low);
+    return quoted;
+}
+
+/* As it is, or AMBIQT's. */
+static char *name_of(const struct writer *w, const char *name)
+{
+    return w->form == DB_TEXT_AMBIQT ? db_text_ambiqt_name(name) : xstrdup(name);
+}
+
+/* The names of a table's columns; sqlite3_free. */
+static char *column_names(const struct writer *w, const sqlite3_stmt *all, const char *comma)
 {
     sqlite3_str *list = sqlite3_str_new(NULL);
 
     for (int i = 0; i < sqlite3_column_count((sqlite3_stmt *)all); i++) {
-        sqlite3_str_appendall(list, i ? sep : "");
-        sqlite3_str_appendf(list, format, sqlite3_column_name((sqlite3_stmt *)all, i));
+        char *name = name_of(w, sqlite3_column_name((sqlite3_stmt *)all, i));
+        sqlite3_str_appendf(list, "%s%s", i ? comma : "", name);
+        free(name);
     }
     char *text = sqlite3_str_finish(list);
     CHECK(text, "out of memory");
     return text;
 }
 
-static int put_inserts(struct writer *w, const char *table, const sqlite3_stmt *all, int64_t rows, struct error *err)
+/* What selects all of a table's cells, quoted; sqlite3_free. */
+static char *quoted_cells(const sqlite3_stmt *all)
 {
-    char *names = column_list(all, "%s", ","), *cells = column_list(all, "quote(\"%w\")", ", ");
-    char *head = sqlite3_mprintf("INSERT INTO \"%w\" (%s) VALUES ", table, names);
+    sqlite3_str *list = sqlite3_str_new(NULL);
+
+    for (int i = 0; i < sqlite3_column_count((sqlite3_stmt *)all); i++)
+        sqlite3_str_appendf(list, "%squote(\"%w\")", i ? ", " : "", sqlite3_column_name((sqlite3_stmt *)all, i));
+    char *text = sqlite3_str_finish(list);
+    CHECK(text, "out of memory");
+    return text;
+}
+
+/* "INSERT INTO table (columns) VALUES "; sqlite3_free. */
+static char *insert_head(const struct writer *w, const char *table, const sqlite3_stmt *all)
+{
+    char *names = column_names(w, all, marks[w->form].comma), *name = name_of(w, table);
+    char *head = sqlite3_mprintf(
+        w->form == DB_TEXT_AMBIQT ? "INSERT INTO %s (%s) VALUES " : "INSERT INTO \"%w\" (%s) VALUES ", name, names);
+
+    CHECK(head, "out of memory");
+    free(name);
+    sqlite3_free(names);
+    return head;
+}
+
+static int put_inserts(struct writer *w, const char *table, const sqlite3_stmt *all, struct error *err)
+{
+    char *cells = quoted_cells(all), *head = insert_head(w, table, all);
     sqlite3_stmt *s =
-        prepare(w, sqlite3_mprintf("SELECT %s FROM \"%w\" LIMIT %lld", cells, table, (long long)rows), err);
+        prepare(w, sqlite3_mprintf("SELECT %s FROM \"%w\" LIMIT %lld", cells, table, (long long)w->rows), err);
     int rc = s ? put_rows(w, head, s, err) : -1;
 
     sqlite3_finalize(s);
     sqlite3_free(head);
     sqlite3_free(cells);
-    sqlite3_free(names);
+    return rc;
+}
+
+/* One column of a definition; what stands before it; whether the key has it. */
+static bool put_column(const struct writer *w, sqlite3_stmt *s, const char *before)
+{
+    enum { NAME = 1, TYPE, NOT_NULL, STANDARD, KEY };
+    char *name = db_text_ambiqt_name((const char *)sqlite3_column_text(s, NAME));
+    const char *standard = (const char *)sqlite3_column_text(s, STANDARD);
+
+    fprintf(w->out, "%s    %s %s%s%s%s", before, name, (const char *)sqlite3_column_text(s, TYPE),
+            sqlite3_column_int(s, NOT_NULL) ? " NOT NULL" : "", standard ? " DEFAULT " : "", standard ? standard : "");
+    free(name);
+    return sqlite3_column_int(s, KEY);
+}
+
+/* CREATE TABLE as AMBIQT has it. */
+static int put_definition(const struct writer *w, const char *table, struct error *err)
+{
+    sqlite3_stmt *s = prepare(w, sqlite3_mprintf("PRAGMA table_info(\"%w\")", table), err);
+    sqlite3_str *key = sqlite3_str_new(NULL);
+    char *name = db_text_ambiqt_name(table);
+    int rc = SQLITE_DONE;
+
+    fprintf(w->out, "CREATE TABLE %s (\n", name);
+    free(name);
+    for (int n = 0; s && (rc = sqlite3_step(s)) == SQLITE_ROW; n++) {
+        if (!put_column(w, s, n ? ",\n" : ""))
+            continue;
+        name = db_text_ambiqt_name((const char *)sqlite3_column_text(s, 1));
+        sqlite3_str_appendf(key, "%s%s", sqlite3_str_length(key) ? ", " : "", name);
+        free(name);
+    }
+    if (sqlite3_str_length(key))
+        fprintf(w->out, ",\n    PRIMARY KEY (%s)", sqlite3_str_value(key));
+    fputs("\n);\n", w->out);
+    sqlite3_free(sqlite3_str_finish(key));
+    rc = !s ? -1 : rc == SQLITE_DONE ? 0 : failed(w, err);
+    sqlite3_finalize(s);
     return rc;
 }
 
@@ -129,25 +235,28 @@ static void put_compact(struct writer *w, const char *table, const sqlite3_stmt 
 }
 
 /* What stands for one table: in a dump, its rows. */
-static int put_table(struct writer *w, const char *table, enum db_text_form form, int64_t rows, struct error *err)
+static int put_table(struct writer *w, const char *table, struct error *err)
 {
     sqlite3_stmt *all = prepare(w, sqlite3_mprintf("SELECT * FROM \"%w\"", table), err);
     int rc = all ? 0 : -1;
 
-    if (all && form == DB_TEXT_COMPACT)
+    if (all && w->form == DB_TEXT_COMPACT)
         put_compact(w, table, all);
     else if (all)
-        rc = put_inserts(w, table, all, rows, err);
+        rc = put_inserts(w, table, all, err);
     sqlite3_finalize(all);
     return rc ? rc : too_long(w, err);
 }
 
 /* Steps through the tables; definitions: writes those instead. */
-static int put_tables(struct writer *w, bool definitions, enum db_text_form form, int64_t rows, struct error *err)
+static int put_tables(struct writer *w, bool definitions, struct error *err)
 {
+    bool ambiqt = w->form == DB_TEXT_AMBIQT;
+    const char *order = w->form == DB_TEXT_DUMP ? "name" : "rowid";
     sqlite3_stmt *s = prepare(w,
                               sqlite3_mprintf("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql NOT "
-                                              "NULL ORDER BY name"),
+                                              "NULL ORDER BY %s",
+                                              order),
                               err);
     int rc = s ? 0 : -1, step = SQLITE_DONE, n = 0;
 
@@ -155,10 +264,12 @@ static int put_tables(struct writer *w, bool definitions, enum db_text_form form
         const char *name = (const char *)sqlite3_column_text(s, 0);
         if (strncmp(name, "sqlite_", 7) == 0) /* SQLite's own */
             continue;
-        if (definitions)
-            fprintf(w->out, "%s;\n", (const char *)sqlite3_column_text(s, 1));
+        if (!definitions)
+            rc = put_table(w, name, err);
+        else if (ambiqt)
+            rc = put_definition(w, name, err);
         else
-            rc = put_table(w, name, form, rows, err);
+            fprintf(w->out, "%s;\n", (const char *)sqlite3_column_text(s, 1));
         n++;
     }
     if (rc == 0 && step != SQLITE_DONE)
@@ -169,14 +280,14 @@ static int put_tables(struct writer *w, bool definitions, enum db_text_form form
     return rc;
 }
 
-static int put_database(struct writer *w, enum db_text_form form, int64_t rows, struct error *err)
+static int put_database(struct writer *w, struct error *err)
 {
-    if (form == DB_TEXT_DUMP) {
-        if (put_tables(w, true, form, rows, err))
+    if (w->form != DB_TEXT_COMPACT) {
+        if (put_tables(w, true, err))
             return -1;
         putc('\n', w->out);
     }
-    return put_tables(w, false, form, rows, err);
+    return put_tables(w, false, err);
 }
 
 /* Bytes of the UTF-8 letter at s, 0 when there is none. */
@@ -207,7 +318,8 @@ static void drop_stray_bytes(char *text)
 
 char *db_text(const char *path, enum db_text_form form, int64_t rows, struct error *err)
 {
-    struct writer w = { .path = path, .steps = MAX_STEPS };
+    bool few = form == DB_TEXT_AMBIQT && rows < 0;
+    struct writer w = { .path = path, .form = form, .rows = few ? DB_TEXT_AMBIQT_ROWS : rows, .steps = MAX_STEPS };
     int rc = sqlite_open_file(&w.db, path, MAX_CELL, err);
 
     w.out = open_memstream(&w.text, &w.size);
@@ -215,7 +327,7 @@ char *db_text(const char *path, enum db_text_form form, int64_t rows, struct err
     if (rc == 0) {
         sqlite3_set_authorizer(w.db, authorize, NULL);
         sqlite3_progress_handler(w.db, STEPS_PER_CHECK, count_steps, &w.steps);
-        rc = put_database(&w, form, rows, err);
+        rc = put_database(&w, err);
     }
     CHECK(fclose(w.out) == 0, "out of memory");
     sqlite3_close(w.db);

@@ -2,32 +2,20 @@
  * The databases of "Disambiguate First, Parse Later": names in lower case, no foreign keys, five rows of each table,
  * every value of the second alternative changed, the new tables of J and P empty.
  */
+#include "data/db_text.h"
 #include "data/materialise_impl.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-enum { ROWS = 5 };
-
-/* Lower case; names that SQL would not take are put in quotes, other blanks become underscores. */
 static const char *sanitised(struct strings *text, const char *name)
 {
-    static const char *const words[] = { "index", "from", "group", "order", "transaction", "case", "join" };
-    char *low = xstrdup(name);
-    bool quote = isdigit((unsigned char)*name) || strpbrk(name, "(%-");
+    char *plain = db_text_ambiqt_name(name);
+    const char *kept = strings_keep(text, plain);
 
-    for (char *p = low; *p; p++)
-        *p = (char)tolower((unsigned char)*p);
-    for (int i = 0; i < ARRAY_LEN(words); i++)
-        quote = quote || strcmp(low, words[i]) == 0;
-    for (char *p = low; *p && !quote; p++)
-        if (*p == ' ')
-            *p = '_';
-    const char *kept = strings_printf(text, quote ? "\"%s\"" : "%s", low);
-    free(low);
+    free(plain);
     return kept;
 }
 
@@ -80,7 +68,7 @@ static int write_copy(const struct copy *c, const char *name, struct error *err)
     const char *plain = sanitised(&c->t->text, name);
 
     return target_run(c->t, err, "CREATE TABLE %s (%s%s); INSERT INTO %s SELECT %s FROM source.\"%w\" LIMIT %d", plain,
-                      c->columns, key, plain, c->values, c->source, (int)ROWS);
+                      c->columns, key, plain, c->values, c->source, (int)DB_TEXT_AMBIQT_ROWS);
 }
 
 /* Lower-case substrings only: TEXT in capitals counts as a number. */

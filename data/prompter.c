@@ -3,32 +3,49 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { KEPT_BYTES = 256 << 20 }; /* of databases' texts; beyond, all are read anew */
+
+static enum db_text_form form_of(const char *context)
+{
+    return strcmp(context, "compact") == 0  ? DB_TEXT_COMPACT
+           : strcmp(context, "ambiqt") == 0 ? DB_TEXT_AMBIQT
+                                            : DB_TEXT_DUMP;
+}
+
 int prompter_open(struct prompter *p, const struct prompter_options *o, struct error *err)
 {
-    *p = (struct prompter){ .form = strcmp(o->context, "compact") ? DB_TEXT_DUMP : DB_TEXT_COMPACT, .rows = o->rows };
+    *p = (struct prompter){ .form = form_of(o->context), .rows = o->rows };
     return prompts_open(&p->prompts, o->dir, err);
+}
+
+static void forget_texts(struct prompter *p)
+{
+    for (int i = 0; i < p->paths.n; i++)
+        free(p->texts[i]);
+    free(p->texts);
+    strings_release(&p->paths);
+    p->texts = NULL;
+    p->cap = 0;
+    p->bytes = 0;
 }
 
 void prompter_release(struct prompter *p)
 {
     prompts_release(&p->prompts);
-    for (int i = 0; i < p->paths.n; i++)
-        free(p->texts[i]);
-    free(p->texts);
-    strings_release(&p->paths);
+    forget_texts(p);
 }
 
 const char *prompter_database(struct prompter *p, const char *path, struct error *err)
 {
-    int i = strings_find(&p->paths, path);
-
-    if (i < 0) {
-        i = strings_add(&p->paths, path);
+    if (p->bytes > KEPT_BYTES)
+        forget_texts(p);
+    int n = p->paths.n, i = strings_add(&p->paths, path);
+    if (i == n) {
         GROW(p->texts, i, p->cap);
         p->texts[i] = NULL;
     }
-    if (!p->texts[i])
-        p->texts[i] = db_text(path, p->form, p->rows, err);
+    if (!p->texts[i] && (p->texts[i] = db_text(path, p->form, p->rows, err)))
+        p->bytes += strlen(p->texts[i]);
     return p->texts[i];
 }
 

@@ -12,11 +12,11 @@
 
 struct prompter_options {
     const char *dir;     /* of templates; NULL: the built-in ones */
-    const char *context; /* "dump" or "compact" */
-    int64_t rows;        /* of each table in a dump, all when negative */
+    const char *context; /* one of PROMPTER_CONTEXTS */
+    int64_t rows;        /* as db_text takes it */
 };
 
-#define PROMPTER_CONTEXTS "dump|compact"
+#define PROMPTER_CONTEXTS "dump|compact|ambiqt"
 #define PROMPTER_DEFAULTS                                                                                              \
     {                                                                                                                  \
         .context = "dump", .rows = -1                                                                                  \
@@ -34,10 +34,12 @@ struct prompter_options {
           .offset = (context_at),                                                                                      \
           .choices = PROMPTER_CONTEXTS,                                                                                \
           .value = "FORM",                                                                                             \
-          .help = "databases in prompts: CREATE and INSERT, or table: column, ... in words, for small models" },       \
+          .help = "databases in prompts: CREATE and INSERT; table: column, ... in words, for small models; as the "    \
+                  "authors told "                                                                                      \
+                  "AmbiQT's" },                                                                                        \
     {                                                                                                                  \
         .name = "rows", .type = OPTION_INT, .offset = (rows_at), .value = "N",                                         \
-        .help = "rows of each table in a dump; -1: all", .low = -1, .high = 1e9                                        \
+        .help = "rows of each table in a dump; -1: all, in the form ambiqt five", .low = -1, .high = 1e9               \
     }
 
 struct prompter {
@@ -47,13 +49,14 @@ struct prompter {
     struct strings paths;
     char **texts; /* [paths.n], NULL where it failed */
     int cap;
+    size_t bytes; /* of the texts */
 };
 
 /* -1 as prompts_open; released by the caller either way. */
 int prompter_open(struct prompter *p, const struct prompter_options *o, struct error *err);
 void prompter_release(struct prompter *p);
 
-/* The text of the database at path, the prompter's own; NULL with EXIT_CODE_DATA. */
+/* The text of the database at path, the prompter's own until the next call; NULL with EXIT_CODE_DATA. */
 const char *prompter_database(struct prompter *p, const char *path, struct error *err);
 /* [{"role": "user", "content": the filled prompt}], and the assistant's answer behind it unless that is NULL. */
 json_t *prompter_messages(const struct prompter *p, enum prompt_kind kind, const char *const *slots,

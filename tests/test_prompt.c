@@ -144,7 +144,7 @@ static void test_db_text(void **state)
                                     "INSERT INTO A VALUES (1.5);");
     (void)state;
 
-    check_text(path, DB_TEXT_COMPACT, -1, "a: born state\nb: order, a\"b");
+    check_text(path, DB_TEXT_COMPACT, -1, "b: order, a\"b\na: born state");
     check_text(path, DB_TEXT_DUMP, -1,
                "CREATE TABLE A (Born_State REAL);\n"
                "CREATE TABLE b (\n  \"order\" INTEGER PRIMARY KEY AUTOINCREMENT, \"a\"\"b\" TEXT);\n\n"
@@ -155,6 +155,23 @@ static void test_db_text(void **state)
                "CREATE TABLE b (\n  \"order\" INTEGER PRIMARY KEY AUTOINCREMENT, \"a\"\"b\" TEXT);\n\n"
                "INSERT INTO \"A\" (Born_State) VALUES (1.5);\n"
                "INSERT INTO \"b\" (order,a\"b) VALUES (1,'it''s');\n");
+    check_text(path, DB_TEXT_AMBIQT, -1,
+               "CREATE TABLE b (\n    \"order\" INTEGER,\n    a\"b TEXT,\n    PRIMARY KEY (\"order\")\n);\n"
+               "CREATE TABLE a (\n    x REAL\n);\n\n"
+               "INSERT INTO b (\"order\", a\"b) VALUES  (1, 'it''s'), (7, NULL), (8, X'00FF');\n"
+               "INSERT INTO a (x) VALUES  (1.5);\n");
+    assert_int_equal(unlink(path), 0);
+    path =
+        make_db(dir, "CREATE TABLE [My Pets] (\"Pet Id\" INT NOT NULL, [2nd] varchar(3) DEFAULT 'x', [k-1] REFERENCES "
+                     "p(q), PRIMARY KEY (\"Pet Id\", [k-1]));"
+                     "INSERT INTO [My Pets] VALUES (1, 'a' || char(10) || 'b', 2.0), (2, NULL, 3), (3, '', 0), "
+                     "(4, 'd', 0), (5, 'e', 0), (6, 'f', 0);");
+#define PETS                                                                                                           \
+    "CREATE TABLE my_pets (\n    pet_id INT NOT NULL,\n    \"2nd\" varchar(3) DEFAULT 'x',\n    \"k-1\" ,\n"           \
+    "    PRIMARY KEY (pet_id, \"k-1\")\n);\n\nINSERT INTO my_pets (pet_id, \"2nd\", \"k-1\") VALUES  "
+    check_text(path, DB_TEXT_AMBIQT, -1, PETS "(1, 'a b', 2.0), (2, NULL, 3), (3, '', 0), (4, 'd', 0), (5, 'e', 0);\n");
+    check_text(path, DB_TEXT_AMBIQT, 1, PETS "(1, 'a b', 2.0);\n");
+#undef PETS
     assert_int_equal(unlink(path), 0);
     path = make_db(dir, "CREATE TABLE t (a); INSERT INTO t VALUES (CAST(x'61c3a9ffe282' AS TEXT)), "
                         "(CAST(x'eda08062f09f9880' AS TEXT));");
