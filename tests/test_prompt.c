@@ -157,9 +157,9 @@ static void test_db_text(void **state)
                "INSERT INTO \"b\" (order,a\"b) VALUES (1,'it''s');\n");
     check_text(path, DB_TEXT_AMBIQT, -1,
                "CREATE TABLE b (\n    \"order\" INTEGER,\n    a\"b TEXT,\n    PRIMARY KEY (\"order\")\n);\n"
-               "CREATE TABLE a (\n    x REAL\n);\n\n"
+               "CREATE TABLE a (\n    born_state REAL\n);\n\n"
                "INSERT INTO b (\"order\", a\"b) VALUES  (1, 'it''s'), (7, NULL), (8, X'00FF');\n"
-               "INSERT INTO a (x) VALUES  (1.5);\n");
+               "INSERT INTO a (born_state) VALUES  (1.5);\n");
     assert_int_equal(unlink(path), 0);
     path =
         make_db(dir, "CREATE TABLE [My Pets] (\"Pet Id\" INT NOT NULL, [2nd] varchar(3) DEFAULT 'x', [k-1] REFERENCES "
