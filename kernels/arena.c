@@ -23,7 +23,7 @@ void arena_wrap(struct arena *a, void *base, size_t size)
 
 void arena_measure(struct arena *a)
 {
-    arena_wrap(a, (void *)(uintptr_t)ARENA_ALIGN, SIZE_MAX / 2);
+    arena_wrap(a, (void *)(uintptr_t)ARENA_ALIGN, SIZE_MAX / 2 / ARENA_ALIGN * ARENA_ALIGN);
 }
 
 void arena_release(struct arena *a)
@@ -33,17 +33,30 @@ void arena_release(struct arena *a)
     *a = (struct arena){ 0 };
 }
 
+/* Adds a block to one of the two offsets. */
+static void take(struct arena *a, size_t *offset, size_t bytes)
+{
+    size_t rounded = (bytes + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN, used = a->used + a->used_end;
+
+    CHECK(rounded >= bytes && rounded <= a->size - used, "arena full: %zu bytes wanted, %zu of %zu used", bytes, used,
+          a->size);
+    *offset += rounded;
+    if (used + rounded > a->peak)
+        a->peak = used + rounded;
+}
+
 void *arena_alloc(struct arena *a, size_t bytes)
 {
-    size_t rounded = (bytes + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
-
-    CHECK(rounded >= bytes && rounded <= a->size - a->used, "arena full: %zu bytes wanted, %zu of %zu used", bytes,
-          a->used, a->size);
     char *p = a->base + a->used;
-    a->used += rounded;
-    if (a->used > a->peak)
-        a->peak = a->used;
+
+    take(a, &a->used, bytes);
     return p;
+}
+
+void *arena_alloc_end(struct arena *a, size_t bytes)
+{
+    take(a, &a->used_end, bytes);
+    return a->base + a->size - a->used_end;
 }
 
 char *arena_printf(struct arena *a, const char *fmt, ...)

@@ -128,12 +128,13 @@ void device_close(struct device *d)
 
 int device_arena(struct device *d, struct arena *a, size_t bytes, struct error *err)
 {
-    void *base = d->driver->alloc(d, bytes, err);
+    size_t rounded = (bytes + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
+    void *base = d->driver->alloc(d, rounded < bytes ? bytes : rounded, err);
 
     *a = (struct arena){ 0 };
     if (!base)
         return -1;
-    arena_wrap(a, base, (bytes + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN);
+    arena_wrap(a, base, rounded);
     return 0;
 }
 

@@ -8,11 +8,28 @@ struct grad grad_of(struct ctx *c, struct tensor *t)
 {
     if (!t || !t->needs_grad)
         return (struct grad){ 0 };
-    bool add = t->grad != NULL;
-    CHECK(add || !t->is_param, "a parameter without a gradient tensor");
-    if (!add)
+    CHECK(t->grad || !t->is_param, "a parameter without a gradient tensor");
+    bool add = t->grad && !t->grad->reserved;
+    if (!t->grad)
         t->grad = tensor_like(c, t);
+    t->grad->reserved = false;
     return (struct grad){ t->grad, add };
+}
+
+/* Whether dy, taken earlier, lives at least as long as the place that a block reserved for t's gradient. */
+static bool outlives(const struct tensor *dy, const struct tensor *place)
+{
+    return place->reserved && (uintptr_t)dy->data < (uintptr_t)place->data;
+}
+
+void tape_hand_over(struct ctx *c, struct tensor *t, struct tensor *dy)
+{
+    if (t->needs_grad && !t->is_param && (!t->grad || outlives(dy, t->grad))) {
+        t->grad = dy;
+        return;
+    }
+    struct grad dt = grad_of(c, t);
+    RUN(c, accumulate, dt, dy);
 }
 
 bool tape_needs_(struct ctx *c, struct tensor *y, int n, struct tensor *const *in)
@@ -20,7 +37,7 @@ bool tape_needs_(struct ctx *c, struct tensor *y, int n, struct tensor *const *i
     for (int i = 0; i < n; i++)
         if (in[i] && in[i]->needs_grad)
             y->needs_grad = true;
-    return c->recording && y->needs_grad;
+    return c->recording && (y->needs_grad || y->brief);
 }
 
 void tape_push(struct ctx *c, const void *rec, size_t size)
@@ -29,6 +46,33 @@ void tape_push(struct ctx *c, const void *rec, size_t size)
     memcpy(n, rec, size);
     n->prev = c->tape;
     c->tape = n;
+    if (n->out->brief)
+        n->out->maker = n;
+}
+
+struct ctx *tape_brief(struct ctx *c)
+{
+    CHECK(!c->brief, "no tensor was made since the last tape_brief");
+    c->brief = c->recording;
+    return c;
+}
+
+void tape_again(struct ctx *c, struct tensor *t)
+{
+    if (t->data)
+        return;
+    CHECK(t->maker && t->maker->again, "a brief tensor that nobody can make again");
+    t->data = arena_alloc(c->step, tensor_bytes(t));
+    t->maker->again(c, t->maker);
+}
+
+/* What is brief among the outputs of the newest records, back to `start`, loses its numbers. */
+static void give_up_brief(struct ctx *c, const struct node *start, size_t end)
+{
+    for (struct node *n = c->tape; n != start; n = n->prev)
+        if (n->out->brief)
+            n->out->data = NULL;
+    arena_reset_end(c->step, end);
 }
 
 static void tape_run(struct ctx *c, struct node *newest)
@@ -62,22 +106,47 @@ struct checkpoint_node {
     uint32_t site;
 };
 
-/* Gradients that outlive a block come first. */
-static void start_gradients(struct ctx *c, struct tensor *const *in, int n_in)
+/* The memory of a block's backward: places for gradients that outlive it, then what is given back. */
+struct room {
+    struct tensor *grad[BLOCK_MAX_IN]; /* NULL: there was one already, or none is wanted */
+    size_t host, step, first;
+};
+
+static struct room room_enter(struct ctx *c, struct tensor *const *in, int n_in)
 {
+    struct room r = { .first = arena_mark(c->step) };
+
     for (int i = 0; i < n_in; i++) {
-        struct grad g = grad_of(c, in[i]);
-        if (g.t && !g.add)
-            RUN(c, fill, g.t, 0.0f);
+        if (!in[i]->needs_grad || in[i]->grad)
+            continue;
+        r.grad[i] = in[i]->grad = tensor_like(c, in[i]);
+        r.grad[i]->reserved = true;
     }
+    r.host = arena_mark(c->host);
+    r.step = arena_mark(c->step);
+    return r;
+}
+
+/* Where nobody wrote to any of the places, because gradients were handed over, they are given back too. */
+static void room_leave(struct ctx *c, const struct room *r, struct tensor *const *in, int n_in)
+{
+    bool used = false;
+
+    for (int i = 0; i < n_in; i++) {
+        if (r->grad[i] && in[i]->grad == r->grad[i] && r->grad[i]->reserved)
+            in[i]->grad = NULL;
+        used |= r->grad[i] && in[i]->grad == r->grad[i];
+    }
+    arena_reset(c->host, r->host);
+    arena_reset(c->step, used ? r->step : r->first);
 }
 
 static void checkpoint_backward(struct ctx *c, struct node *node)
 {
     struct checkpoint_node *n = (struct checkpoint_node *)node;
 
-    start_gradients(c, n->in, n->n_in);
-    size_t host = arena_mark(c->host), step = arena_mark(c->step);
+    struct room room = room_enter(c, n->in, n->n_in);
+    size_t end = arena_mark_end(c->step);
     struct node *outer = c->tape;
     uint32_t site = c->site;
     c->tape = NULL;
@@ -88,8 +157,8 @@ static void checkpoint_backward(struct ctx *c, struct node *node)
     tape_run(c, c->tape);
     c->tape = outer;
     c->site = site;
-    arena_reset(c->host, host);
-    arena_reset(c->step, step);
+    arena_reset_end(c->step, end);
+    room_leave(c, &room, n->in, n->n_in);
 }
 
 struct tensor *tape_checkpoint(struct ctx *c, block_fn *fn, const void *arg, struct tensor **in, int n_in)
@@ -127,13 +196,11 @@ static void block_backward(struct ctx *c, struct node *node)
 {
     struct block_node *b = (struct block_node *)node;
 
-    start_gradients(c, b->in, b->n_in);
-    size_t host = arena_mark(c->host), step = arena_mark(c->step);
+    struct room room = room_enter(c, b->in, b->n_in);
     for (struct node *n = node->prev; n != b->start; n = n->prev)
         if (n->out->grad)
             n->backward(c, n);
-    arena_reset(c->host, host);
-    arena_reset(c->step, step);
+    room_leave(c, &room, b->in, b->n_in);
     node->prev = b->start; /* done: the tape goes on before the block */
 }
 
@@ -141,9 +208,12 @@ struct tensor *tape_block(struct ctx *c, block_fn *fn, const void *arg, struct t
 {
     CHECK(n_in > 0 && n_in <= BLOCK_MAX_IN, "%d inputs", n_in);
     struct block_node b = { .node = { .backward = block_backward }, .start = c->tape, .n_in = n_in };
+    size_t end = arena_mark_end(c->step);
 
     memcpy(b.in, in, (size_t)n_in * sizeof *in);
     b.node.out = fn(c, in, arg);
+    CHECK(!b.node.out->brief, "a block whose output is brief");
+    give_up_brief(c, b.start, end);
     if (c->recording && b.node.out->needs_grad)
         tape_push(c, &b, sizeof b);
     return b.node.out;

@@ -39,7 +39,7 @@ size_t tensor_bytes(const struct tensor *t)
     return (size_t)tensor_size(t) * dtype_size(t->dtype);
 }
 
-struct tensor *tensor_alloc(struct arena *host, struct arena *data, enum dtype dtype, int ndim, const int64_t *shape)
+static struct tensor *header(struct arena *host, enum dtype dtype, int ndim, const int64_t *shape)
 {
     struct tensor *t = arena_alloc(host, sizeof *t);
 
@@ -49,6 +49,13 @@ struct tensor *tensor_alloc(struct arena *host, struct arena *data, enum dtype d
         CHECK(shape[i] >= 0, "dimension %d is %lld", i, (long long)shape[i]);
         t->shape[i] = shape[i];
     }
+    return t;
+}
+
+struct tensor *tensor_alloc(struct arena *host, struct arena *data, enum dtype dtype, int ndim, const int64_t *shape)
+{
+    struct tensor *t = header(host, dtype, ndim, shape);
+
     t->data = arena_alloc(data, tensor_bytes(t));
     return t;
 }
@@ -69,7 +76,12 @@ static struct tensor *noted(struct ctx *c, struct tensor *t)
 
 struct tensor *tensor_new(struct ctx *c, enum dtype dtype, int ndim, const int64_t *shape)
 {
-    return noted(c, tensor_alloc(c->host, c->step, dtype, ndim, shape));
+    struct tensor *t = header(c->host, dtype, ndim, shape);
+
+    t->brief = c->brief;
+    c->brief = false;
+    t->data = t->brief ? arena_alloc_end(c->step, tensor_bytes(t)) : arena_alloc(c->step, tensor_bytes(t));
+    return noted(c, t);
 }
 
 struct tensor *tensor_input(struct ctx *c, enum dtype dtype, int ndim, const int64_t *shape)

@@ -54,6 +54,7 @@ static void walk(struct ctx *c, step_fn *fn, void *arg)
 {
     arena_reset(c->host, 0);
     arena_reset(c->step, 0);
+    arena_reset_end(c->step, 0);
     if (c->input)
         arena_reset(c->input, 0);
     c->tape = NULL;

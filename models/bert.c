@@ -76,7 +76,7 @@ static struct tensor *feed_forward(struct ctx *c, const struct bert *b, const st
     return op_layer_norm(c, o, x, l->output_norm_w, l->output_norm_b, g->layer_norm_eps);
 }
 
-/* A layer over all rows, as tape_checkpoint takes it. */
+/* A layer over all rows, as tape_block and tape_checkpoint take it. */
 struct whole_layer {
     const struct bert *b;
     const struct bert_layer *l;
@@ -99,7 +99,7 @@ static struct tensor *layer_all(struct ctx *c, const struct bert *b, const struc
 
     *w = (struct whole_layer){ b, l, *seqs };
     if (c->recording && !b->checkpointed)
-        return run_whole(c, &x, w);
+        return tape_block(c, run_whole, w, &x, 1);
     return tape_checkpoint(c, run_whole, w, &x, 1);
 }
 

@@ -88,7 +88,7 @@ void llama_upload_constants(const struct llama *m, struct device *d)
     device_upload(d, m->freqs, freqs);
 }
 
-/* One block over all rows, as tape_checkpoint takes it. */
+/* One block, as tape_block and tape_checkpoint take it. */
 struct block {
     const struct llama *m;
     int number;
@@ -96,9 +96,26 @@ struct block {
     struct tensor *angles;
 };
 
+/* What follows attention is computed for the wanted rows alone. */
+static bool is_cut(const struct block *b)
+{
+    return b->in.rows && b->number == b->m->config.layers - 1;
+}
+
 static struct tensor *apply(struct ctx *c, struct tensor *x, const struct llama_linear *l)
 {
     return op_lora_linear(c, x, l->w, l->b, &l->lora);
+}
+
+/* Queries or keys: normalised by w where the network does that, then turned. */
+static struct tensor *turned(struct ctx *c, const struct block *b, struct tensor *h, const struct llama_linear *l,
+                             struct tensor *w)
+{
+    if (!w)
+        return op_rope(c, apply(tape_brief(c), h, l), b->angles);
+    struct tensor *x = apply(c, h, l);
+    x = op_rms_norm(tape_brief(c), x, w, b->m->config.rms_norm_eps);
+    return op_rope(c, x, b->angles);
 }
 
 static struct tensor *attend(struct ctx *c, const struct block *b, struct tensor *x)
@@ -106,15 +123,10 @@ static struct tensor *attend(struct ctx *c, const struct block *b, struct tensor
     const struct llama_config *g = &b->m->config;
     const struct llama_layer *l = &b->m->layers[b->number];
     const struct llama_cache *cache = b->in.cache;
-    struct tensor *h = op_rms_norm(c, x, l->attention_norm, g->rms_norm_eps);
-    struct tensor *q = apply(c, h, &l->q), *k = apply(c, h, &l->k), *v = apply(c, h, &l->v);
+    struct tensor *h = op_rms_norm(tape_brief(c), x, l->attention_norm, g->rms_norm_eps);
+    struct tensor *q = turned(c, b, h, &l->q, l->q_norm), *k = turned(c, b, h, &l->k, l->k_norm);
+    struct tensor *v = apply(c, h, &l->v);
 
-    if (l->q_norm) {
-        q = op_rms_norm(c, q, l->q_norm, g->rms_norm_eps);
-        k = op_rms_norm(c, k, l->k_norm, g->rms_norm_eps);
-    }
-    q = op_rope(c, q, b->angles);
-    k = op_rope(c, k, b->angles);
     if (!cache)
         return op_causal_attention(c, q, k, v, &b->in.causal, g->heads, g->groups);
     op_put_rows(c, cache->k[b->number], k, b->in.cache_rows);
@@ -122,36 +134,40 @@ static struct tensor *attend(struct ctx *c, const struct block *b, struct tensor
     return op_causal_attention(c, q, cache->k[b->number], cache->v[b->number], &b->in.causal, g->heads, g->groups);
 }
 
-static struct tensor *feed_forward(struct ctx *c, const struct block *b, struct tensor *x, struct tensor *attended)
+static struct tensor *add_attention(struct ctx *c, struct tensor **in, const void *arg)
 {
-    const struct llama_layer *l = &b->m->layers[b->number];
+    const struct block *b = arg;
+    struct tensor *x = in[0], *attended = attend(c, b, x);
 
-    x = op_add(c, x, apply(c, attended, &l->o));
-    struct tensor *h = op_rms_norm(c, x, l->mlp_norm, b->m->config.rms_norm_eps);
-    h = op_swiglu(c, apply(c, h, &l->gate), apply(c, h, &l->up));
-    return op_add(c, x, apply(c, h, &l->down));
+    if (is_cut(b)) {
+        attended = op_gather(c, attended, b->in.rows);
+        x = op_gather(c, x, b->in.rows);
+    }
+    return op_add(c, x, apply(tape_brief(c), attended, &b->m->layers[b->number].o));
+}
+
+static struct tensor *add_feed_forward(struct ctx *c, struct tensor **in, const void *arg)
+{
+    const struct block *b = arg;
+    const struct llama_layer *l = &b->m->layers[b->number];
+    struct tensor *h = op_rms_norm(tape_brief(c), in[0], l->mlp_norm, b->m->config.rms_norm_eps);
+    struct tensor *up = apply(c, h, &l->up), *gate = apply(c, h, &l->gate);
+
+    h = op_swiglu(tape_brief(c), gate, up);
+    return op_add(c, in[0], apply(tape_brief(c), h, &l->down));
 }
 
 static struct tensor *run_block(struct ctx *c, struct tensor **in, const void *arg)
 {
-    return feed_forward(c, arg, in[0], attend(c, arg, in[0]));
-}
+    struct tensor *x = tape_block(c, add_attention, arg, in, 1);
 
-/* What follows attention is computed for the wanted rows alone. */
-static struct tensor *run_last_block(struct ctx *c, struct tensor **in, const void *arg)
-{
-    const struct block *b = arg;
-    struct tensor *attended = op_gather(c, attend(c, b, in[0]), b->in.rows);
-
-    return feed_forward(c, b, op_gather(c, in[0], b->in.rows), attended);
+    return tape_block(c, add_feed_forward, arg, &x, 1);
 }
 
 static struct tensor *layer(struct ctx *c, const struct block *b, struct tensor *x)
 {
-    if (b->in.rows && b->number == b->m->config.layers - 1)
-        return tape_block(c, run_last_block, b, &x, 1);
-    if (c->recording && !b->m->checkpointed)
-        return tape_block(c, run_block, b, &x, 1);
+    if (is_cut(b) || (c->recording && !b->m->checkpointed))
+        return run_block(c, &x, b);
     return tape_checkpoint(c, run_block, b, &x, 1);
 }
 

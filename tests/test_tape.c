@@ -18,6 +18,7 @@ static const struct {
 struct block {
     struct tensor *p[PARAMS];
     struct seqs seqs;
+    bool brief;
 };
 
 static struct tensor *block_forward(struct ctx *c, struct tensor **in, const void *arg)
@@ -31,6 +32,30 @@ static struct tensor *block_forward(struct ctx *c, struct tensor **in, const voi
     struct tensor *f = op_linear(c, x, b->p[4], NULL, ACT_GELU);
     f = op_dropout(c, op_linear(c, f, b->p[5], b->p[3], ACT_NONE), 0.1f);
     return op_layer_norm(c, f, x, b->p[6], b->p[7], 1e-5f);
+}
+
+/* The next op's output is brief if the block's are. */
+static struct ctx *briefly(struct ctx *c, const struct block *b)
+{
+    return b->brief ? tape_brief(c) : c;
+}
+
+/* x + f(x): a pre-norm block, whose output's gradient goes on as x's own. */
+static struct tensor *residual_forward(struct ctx *c, struct tensor **in, const void *arg)
+{
+    const struct block *b = arg;
+    struct tensor *h = op_rms_norm(briefly(c, b), in[0], b->p[6], 1e-5f);
+    struct tensor *gate = op_linear(c, h, b->p[4], NULL, ACT_NONE), *up = op_lora_linear(c, h, b->p[4], NULL, NULL);
+
+    h = op_swiglu(briefly(c, b), gate, up);
+    return op_add(c, in[0], op_lora_linear(briefly(c, b), h, b->p[5], b->p[3], NULL));
+}
+
+/* The same where the gradient of the sum lies among those that the block gives back. */
+static struct tensor *mapped_forward(struct ctx *c, struct tensor **in, const void *arg)
+{
+    const struct block *b = arg;
+    return op_linear(c, residual_forward(c, in, arg), b->p[2], b->p[3], ACT_NONE);
 }
 
 static struct tensor *noise(struct ctx *c, struct rng *rng, int64_t rows, int64_t cols, enum dtype dtype)
@@ -51,7 +76,9 @@ struct run {
     struct device *d;
     enum dtype dtype;
     enum manner manner;
-    bool frozen; /* the parameters, not the input */
+    bool frozen;           /* the parameters, not the input */
+    block_fn *block, *odd; /* the blocks, by number */
+    bool brief;
     uint64_t bits;
     size_t peak; /* of the real run, when everything is there */
     int64_t records;
@@ -86,16 +113,18 @@ static void train_step(struct ctx *c, void *arg)
     static const int32_t lengths[] = { 12, 1, 0, 16 };
     struct run *r = arg;
     struct rng rng = { .seed = 5 };
-    struct block b = { .seqs = batch_seqs(c, lengths, ARRAY_LEN(lengths)) };
+    struct block b = { .seqs = batch_seqs(c, lengths, ARRAY_LEN(lengths)), .brief = r->brief };
 
     c->recording = c->training = true;
     struct tensor *in = noise(c, &rng, ROWS, WIDTH, r->dtype), *x = in, *dy = noise(c, &rng, ROWS, WIDTH, r->dtype);
     in->needs_grad = true;
     make_params(c, &b, r, &rng);
-    for (int i = 0; i < BLOCKS; i++)
-        x = r->manner == CHECKPOINT ? tape_checkpoint(c, block_forward, &b, &x, 1)
-            : r->manner == BLOCK    ? tape_block(c, block_forward, &b, &x, 1)
-                                    : block_forward(c, &x, &b);
+    for (int i = 0; i < BLOCKS; i++) {
+        block_fn *fn = i % 2 ? r->odd : r->block;
+        x = r->manner == CHECKPOINT ? tape_checkpoint(c, fn, &b, &x, 1)
+            : r->manner == BLOCK    ? tape_block(c, fn, &b, &x, 1)
+                                    : fn(c, &x, &b);
+    }
     r->records = 0;
     for (const struct node *n = c->tape; n; n = n->prev)
         r->records++;
@@ -110,19 +139,41 @@ static void train_step(struct ctx *c, void *arg)
         add_bits(r, b.p[i]->grad);
 }
 
-static struct run run_step(struct device *d, enum dtype dtype, enum manner manner, bool frozen)
+static struct run measured(struct run r)
 {
-    struct run r = { .d = d, .dtype = dtype, .manner = manner, .frozen = frozen };
     struct workspace w;
     struct error err;
 
-    assert_int_equal(workspace_init(&w, d, 1 << 20, &err), 0);
+    assert_int_equal(workspace_init(&w, r.d, 1 << 20, &err), 0);
     workspace_seed(&w, 11, 3);
     size_t dry = workspace_measure(&w, train_step, &r);
     assert_int_equal(workspace_run(&w, train_step, &r, &err), 0);
     assert_int_equal(r.peak, dry);
     workspace_release(&w);
     return r;
+}
+
+static struct run run_step(struct device *d, enum dtype dtype, enum manner manner, bool frozen)
+{
+    return measured((struct run){ d, dtype, manner, frozen, .block = block_forward, .odd = block_forward });
+}
+
+/* Brief tensors change no number, and less is there at once. */
+static void check_brief(struct device *d, enum dtype dtype, bool frozen)
+{
+    struct run plain = { d, dtype, PLAIN, frozen, .block = residual_forward, .odd = mapped_forward }, kept[3], brief[3];
+
+    plain = measured(plain);
+    for (enum manner m = PLAIN; m <= CHECKPOINT; m++) {
+        struct run r = { d, dtype, m, frozen, .block = plain.block, .odd = plain.odd };
+        kept[m] = measured(r);
+        r.brief = true;
+        brief[m] = measured(r);
+        assert_int_equal(kept[m].bits, plain.bits);
+        assert_int_equal(brief[m].bits, plain.bits);
+    }
+    assert_true(brief[BLOCK].peak < kept[BLOCK].peak);
+    assert_true(kept[BLOCK].peak < plain.peak && kept[CHECKPOINT].peak < plain.peak);
 }
 
 static void check_blocks(const char *device)
@@ -144,6 +195,7 @@ static void check_blocks(const char *device)
             assert_true(block.peak < plain.peak && kept.peak < block.peak);
             assert_int_equal(block.records, plain.records + BLOCKS);
             assert_int_equal(kept.records, BLOCKS);
+            check_brief(&d, dtype, frozen);
         }
     device_close(&d);
 }

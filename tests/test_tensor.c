@@ -39,6 +39,26 @@ static void test_arena(void **state)
     assert_int_equal(err.code, EXIT_CODE_MEMORY);
 }
 
+/* Two stacks in one arena, which together fill it. */
+static void test_arena_end(void **state)
+{
+    struct arena a;
+    struct error err;
+
+    (void)state;
+    assert_int_equal(arena_init(&a, 4 * ARENA_ALIGN, &err), 0);
+    char *low = arena_alloc(&a, ARENA_ALIGN), *high = arena_alloc_end(&a, 1);
+    assert_ptr_equal(low, a.base);
+    assert_ptr_equal(high, a.base + 3 * ARENA_ALIGN);
+    size_t mark = arena_mark_end(&a);
+    assert_ptr_equal(arena_alloc_end(&a, 2 * ARENA_ALIGN), a.base + ARENA_ALIGN);
+    assert_int_equal(a.peak, 4 * ARENA_ALIGN);
+    arena_reset_end(&a, mark);
+    assert_ptr_equal(arena_alloc(&a, 2 * ARENA_ALIGN), a.base + ARENA_ALIGN);
+    assert_int_equal(a.peak, 4 * ARENA_ALIGN);
+    arena_release(&a);
+}
+
 static void test_shapes(void **state)
 {
     struct tensor scalar = { .ndim = 0 }, vector = { .ndim = 1, .shape = { 5 } };
@@ -103,8 +123,8 @@ static void test_below(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_arena), cmocka_unit_test(test_shapes),
-                                        cmocka_unit_test(test_bf16), cmocka_unit_test(test_philox),
-                                        cmocka_unit_test(test_below) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_arena),  cmocka_unit_test(test_arena_end),
+                                        cmocka_unit_test(test_shapes), cmocka_unit_test(test_bf16),
+                                        cmocka_unit_test(test_philox), cmocka_unit_test(test_below) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

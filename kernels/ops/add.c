@@ -10,10 +10,9 @@ static void add_backward(struct ctx *c, struct node *node)
     struct add_node *n = (struct add_node *)node;
     struct tensor *dy = node->out->grad;
 
-    struct grad da = grad_of(c, n->a);
-    RUN(c, accumulate, da, dy);
-    struct grad db = grad_of(c, n->b); /* after the first kernel: a and b may be the same tensor */
+    struct grad db = grad_of(c, n->b);
     RUN(c, accumulate, db, dy);
+    tape_hand_over(c, n->a, dy);
 }
 
 struct tensor *op_add(struct ctx *c, struct tensor *a, struct tensor *b)

@@ -9,6 +9,9 @@ struct linear_node {
 static void linear_backward(struct ctx *c, struct node *node)
 {
     struct linear_node *n = (struct linear_node *)node;
+
+    if (n->w->needs_grad)
+        tape_again(c, n->x);
     struct grad dx = grad_of(c, n->x), dw = grad_of(c, n->w), db = grad_of(c, n->b);
     struct tensor *dpre = node->out->grad;
 

@@ -26,6 +26,9 @@ static void adapter_backward(struct ctx *c, const struct lora_linear_node *n, st
 static void lora_linear_backward(struct ctx *c, struct node *node)
 {
     struct lora_linear_node *n = (struct lora_linear_node *)node;
+
+    if (n->w->needs_grad || (n->low.h && n->low.lora.a->needs_grad))
+        tape_again(c, n->x);
     struct grad dx = grad_of(c, n->x), dw = grad_of(c, n->w), dbias = grad_of(c, n->bias);
     const struct tensor *dy = node->out->grad;
 

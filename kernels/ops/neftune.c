@@ -8,8 +8,7 @@ struct neftune_node {
 static void neftune_backward(struct ctx *c, struct node *node)
 {
     struct neftune_node *n = (struct neftune_node *)node;
-    struct grad dx = grad_of(c, n->x);
-    RUN(c, accumulate, dx, node->out->grad);
+    tape_hand_over(c, n->x, node->out->grad);
 }
 
 struct tensor *op_neftune(struct ctx *c, struct tensor *x, const struct seqs *s, float alpha)

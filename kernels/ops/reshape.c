@@ -16,6 +16,7 @@ struct tensor *op_reshape(struct ctx *c, struct tensor *x, int ndim, const int64
 {
     struct tensor *y = arena_alloc(c->host, sizeof *y);
 
+    CHECK(!x->brief, "reshape of a brief tensor");
     CHECK(ndim >= 0 && ndim <= TENSOR_MAX_DIMS, "reshape to %d dimensions", ndim);
     *y = (struct tensor){ .data = x->data, .dtype = x->dtype, .ndim = ndim };
     for (int i = 0; i < ndim; i++)

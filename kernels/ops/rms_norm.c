@@ -3,7 +3,14 @@
 struct rms_norm_node {
     struct node node;
     struct tensor *x, *w, *rstd;
+    float eps;
 };
+
+static void rms_norm_again(struct ctx *c, struct node *node)
+{
+    struct rms_norm_node *n = (struct rms_norm_node *)node;
+    RUN(c, rms_norm, node->out, n->rstd, n->x, n->w, n->eps);
+}
 
 static void rms_norm_backward(struct ctx *c, struct node *node)
 {
@@ -22,6 +29,7 @@ struct tensor *op_rms_norm(struct ctx *c, struct tensor *x, struct tensor *w, fl
     struct tensor *y = tensor_like(c, x), *rstd = tensor_new2(c, F32, tensor_rows(x), cols / group);
     RUN(c, rms_norm, y, rstd, x, w, eps);
     if (tape_needs(c, y, x, w))
-        TAPE_PUSH(c, rms_norm_node, y, rms_norm_backward, .x = x, .w = w, .rstd = rstd);
+        TAPE_PUSH(c, rms_norm_node, y, rms_norm_backward, .node.again = rms_norm_again, .x = x, .w = w, .rstd = rstd,
+                  .eps = eps);
     return y;
 }

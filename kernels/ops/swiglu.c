@@ -5,6 +5,12 @@ struct swiglu_node {
     struct tensor *gate, *up;
 };
 
+static void swiglu_again(struct ctx *c, struct node *node)
+{
+    struct swiglu_node *n = (struct swiglu_node *)node;
+    RUN(c, swiglu, node->out, n->gate, n->up);
+}
+
 static void swiglu_backward(struct ctx *c, struct node *node)
 {
     struct swiglu_node *n = (struct swiglu_node *)node;
@@ -27,6 +33,6 @@ struct tensor *op_swiglu(struct ctx *c, struct tensor *gate, struct tensor *up)
     struct tensor *y = tensor_like(c, gate);
     RUN(c, swiglu, y, gate, up);
     if (tape_needs(c, y, gate, up))
-        TAPE_PUSH(c, swiglu_node, y, swiglu_backward, .gate = gate, .up = up);
+        TAPE_PUSH(c, swiglu_node, y, swiglu_backward, .node.again = swiglu_again, .gate = gate, .up = up);
     return y;
 }
