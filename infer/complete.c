@@ -224,7 +224,8 @@ static int loss_window(struct completion *r, struct error *err)
 static int measure_window(struct completion *r, struct error *err)
 {
     struct generation *list = xcalloc(WINDOW, sizeof *list);
-    size_t weights = r->model.data.peak + r->model.adapter_data.peak, cache = 0, step = 0;
+    size_t weights = r->model.data.peak + r->model.adapter_data.peak + llama_model_packed(&r->model, false);
+    size_t cache = 0, step = 0;
     int n = 0;
 
     read_window(r);

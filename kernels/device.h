@@ -41,6 +41,8 @@ struct device {
     void *module; /* what dlopen gave, NULL for the cpu */
     char description[128];
     size_t total_memory, free_memory;
+    bool packs[2]; /* F32, BF16: products keep a copy of a frozen matrix in a layout of their own, for each way (as it
+                      is, transposed) that they read it */
 };
 
 extern const struct driver cpu_driver;

@@ -106,6 +106,17 @@ int llama_model_add_adapter(struct llama_model *m, const struct adapter_plan *pl
     return declare(m, plan, &m->adapter_data, &m->adapters, err);
 }
 
+size_t llama_model_packed(const struct llama_model *m, bool training)
+{
+    size_t bytes = 0;
+
+    for (int i = 0; i < m->n_modules; i++) {
+        const struct tensor *w = *m->modules[i].w;
+        bytes += w->frozen ? tensor_bytes(w) : 0;
+    }
+    return m->device->packs[m->dtype] ? bytes * (training ? 2 : 1) : 0;
+}
+
 /* A trained head takes the place of the base's, in whose type the network computes. */
 static void put_head(struct llama_model *m)
 {

@@ -53,6 +53,8 @@ struct adapter_plan {
 };
 /* Declares its parameters, whose values are undefined yet (a dry model: their measure is in m->adapter_data.peak). */
 int llama_model_add_adapter(struct llama_model *m, const struct adapter_plan *plan, struct error *err);
+/* Bytes of the copies of frozen matrices that the device's products will make: one of each, in training two. */
+size_t llama_model_packed(const struct llama_model *m, bool training);
 /* Adds the adapter, which `adapter` names in messages, to the weights; a whole head takes the place of the base's.  -1
  * with EXIT_CODE_CHECKPOINT for one on a head that is the embedding table. */
 int llama_model_merge(struct llama_model *m, const char *adapter, struct error *err);

@@ -60,26 +60,38 @@ static void train_step(struct ctx *c, void *arg)
     tape_backward(c, op_sum(c, llama_batch_nll(c, &d->model.net, &d->batch), 1));
 }
 
-static size_t step_bytes(int layers, int texts, int length, bool checkpointed)
+static void dry_open(struct dry *d, int layers)
 {
     struct llama_config config = llama;
-    struct dry d = { 0 };
     struct error err;
 
+    *d = (struct dry){ 0 };
     config.layers = layers;
-    assert_int_equal(device_open(&d.device, "cpu", &err), 0);
-    assert_int_equal(workspace_init(&d.work, &d.device, 64 * MIB, &err), 0);
-    assert_int_equal(llama_model_init_dry(&d.model, &d.device, &config, BF16, false, &err), 0);
-    add_adapter(&d.model);
+    assert_int_equal(device_open(&d->device, "cpu", &err), 0);
+    assert_int_equal(workspace_init(&d->work, &d->device, 64 * MIB, &err), 0);
+    assert_int_equal(llama_model_init_dry(&d->model, &d->device, &config, BF16, false, &err), 0);
+    add_adapter(&d->model);
+}
+
+static void dry_close(struct dry *d)
+{
+    llama_batch_release(&d->batch);
+    llama_model_release(&d->model);
+    workspace_release(&d->work);
+    device_close(&d->device);
+}
+
+static size_t step_bytes(int layers, int texts, int length, bool checkpointed)
+{
+    struct dry d;
+
+    dry_open(&d, layers);
     add_texts(&d.batch, texts, length);
     d.model.net.checkpointed = checkpointed;
     d.model.net.neftune = 5;
     d.work.ctx.recording = d.work.ctx.training = true;
     size_t bytes = workspace_measure(&d.work, train_step, &d);
-    llama_batch_release(&d.batch);
-    llama_model_release(&d.model);
-    workspace_release(&d.work);
-    device_close(&d.device);
+    dry_close(&d);
     return bytes;
 }
 
@@ -112,8 +124,25 @@ static void test_whole(void **state)
     check_whole(2, 8192);
 }
 
+/* Products keep every frozen matrix once more, and in training, which reads it both ways, twice. */
+static void test_packed(void **state)
+{
+    size_t matrices = (size_t)2 * (3 * (2 * C * C + 2 * C * KV + 3 * C * I) + (size_t)C * 128256);
+    struct dry d;
+
+    (void)state;
+    dry_open(&d, 3);
+    d.device.packs[BF16] = true;
+    assert_int_equal(llama_model_packed(&d.model, false), matrices);
+    assert_int_equal(llama_model_packed(&d.model, true), 2 * matrices);
+    d.device.packs[BF16] = false;
+    assert_int_equal(llama_model_packed(&d.model, true), 0);
+    dry_close(&d);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_layer), cmocka_unit_test(test_whole) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_layer), cmocka_unit_test(test_whole),
+                                        cmocka_unit_test(test_packed) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

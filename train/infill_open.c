@@ -118,8 +118,10 @@ static int refuse_memory(const struct infill_trainer *t, size_t need, struct err
 
 /* Prints what is needed; where it is too much, blocks keep their output only and are computed again in the backward,
  * which changes no number; where even that is too much the run is refused. */
-static int fit(struct infill_trainer *t, size_t model, struct error *err)
+static int fit(struct infill_trainer *t, struct error *err)
 {
+    size_t packed = llama_model_packed(&t->model, true);
+    size_t model = t->model.data.peak + t->model.adapter_data.peak + packed;
     size_t total = t->device.free_memory, step = infill_measure(t);
 
     if (total && model + step > total) {
@@ -129,6 +131,9 @@ static int fit(struct infill_trainer *t, size_t model, struct error *err)
     }
     log_info("memory: %zu MiB of weights, gradients and moments, %zu MiB for a micro-batch, %zu MiB in all, on %s",
              model >> 20, step >> 20, (model + step) >> 20, t->device.description);
+    if (packed)
+        log_info("memory: %zu MiB of these are copies of frozen weights in the layouts that products read",
+                 packed >> 20);
     t->step_bytes = step;
     if (!total || model + step <= total || t->request->dry_run)
         return 0;
@@ -143,7 +148,7 @@ static int open_dry(struct infill_trainer *t, const struct llama_config *config,
 
     if (declare(t, config, true, err) || llama_model_open_text(&t->model, &r, err) || read_data(t, err))
         return -1;
-    return fit(t, t->model.data.peak + t->model.adapter_data.peak, err);
+    return fit(t, err);
 }
 
 /* The same with memory; the tokenizer moves over. */

@@ -59,6 +59,8 @@ static int cpu_open(struct device *d, int number, struct error *err)
     d->total_memory = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
     d->free_memory = free_kib >= 0 ? (size_t)free_kib << 10 : d->total_memory;
     d->state = gemm_cache_new();
+    for (enum dtype dtype = F32; dtype <= BF16; dtype++)
+        d->packs[dtype] = gemm_packs(d->state, dtype);
     return 0;
 }
 

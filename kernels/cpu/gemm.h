@@ -37,6 +37,8 @@ void gemm(struct gemm_cache *cache, const struct gemm *g);
 bool gemm_dnnl(struct gemm_cache *cache, const struct gemm *g);
 /* The same through OpenBLAS; bf16 operands are converted. */
 void gemm_blas(const struct gemm *g);
+/* Whether products of this type keep packed copies of frozen weights. */
+bool gemm_packs(struct gemm_cache *cache, enum dtype dtype);
 /* What products run through, for the device's description. */
 const char *gemm_library(void);
 

@@ -331,6 +331,13 @@ static dnnl_memory_t packed_get(struct gemm_cache *cache, const struct product *
     return pack(cache, p, g);
 }
 
+bool gemm_packs(struct gemm_cache *cache, enum dtype dtype)
+{
+    struct gemm g = { .m = 64, .n = 64, .k = 64, .dtype = dtype, .y_dtype = dtype, .tb = true, .b_frozen = true };
+
+    return product_get(cache, &g)->run != NULL;
+}
+
 static void *plain_pointer(const void *p)
 {
     return (void *)(uintptr_t)p; /* oneDNN takes inputs without const */
@@ -385,6 +392,13 @@ void gemm_cache_forget(struct gemm_cache *cache, const void *from, size_t bytes)
     (void)cache;
     (void)from;
     (void)bytes;
+}
+
+bool gemm_packs(struct gemm_cache *cache, enum dtype dtype)
+{
+    (void)cache;
+    (void)dtype;
+    return false;
 }
 
 bool gemm_dnnl(struct gemm_cache *cache, const struct gemm *g)
