@@ -4,12 +4,22 @@
  *
  * MODEL is a Hugging Face folder, TEXTS a file of {"id", "prompt", "completion"}.
  * Commands on standard input, each answered by one line:
- *   train       the next LoRA step (rank 16 on all seven maps of a block, NEFTune 5) on BATCH texts; seconds
- *   decode      NEW greedy tokens for each of the first BATCH prompts, prompts read included; seconds
- *   tokens      tokens of the texts of the newest step
- *   said        the first tokens that decode found, of each prompt
+ *   head         the adapter that is trained sits on the head too
+ *   micro N      most tokens of a micro-batch
+ *   adapter DIR  decode with this adapter beside the weights
+ *   trainer      opens what trains, which loss, write, memory and rest are about from then on
+ *   recompute N  1: blocks are computed twice, 0: they are not, whatever the estimate chose
+ *   train        the next LoRA step (rank 16 on all seven maps of a block, NEFTune 5) on BATCH texts; seconds
+ *   decode       NEW greedy tokens for each of the first BATCH prompts, prompts read included; seconds
+ *   tokens       tokens of the texts of the newest step
+ *   said         the first tokens that decode found, of each prompt
+ *   loss         mean -log p of the answers of the first BATCH texts
+ *   write FILE   writes the logits after each of the first BATCH prompts, one a line
+ *   memory       bytes that weights, keys and values, and steps hold
+ *   rest         gives the memory of steps back until the next
  */
 #include "data/log.h"
+#include "models/llama_batch.h"
 #include "models/llama_generate.h"
 #include "train/infill_trainer.h"
 
@@ -21,12 +31,14 @@ enum { HOST_BYTES = 256 << 20, MAX_BATCH = 4096, SHOWN = 8 };
 
 struct bench {
     struct infill_request request;
-    struct infill_trainer trainer; /* open once train was asked for */
+    struct infill_trainer trainer; /* open once a step or the trainer was asked for */
     struct device device;
     struct workspace work;
-    struct llama_model model; /* open once decode was asked for */
+    struct llama_model model; /* open once decode was asked for, or something that either has but no trainer was open */
     struct infill_data texts;
+    struct generator generator;
     struct generation said[MAX_BATCH];
+    char *adapter;
     int64_t batch, new, tokens;
 };
 
@@ -44,20 +56,9 @@ static void open_trainer(struct bench *b)
         die(&err);
 }
 
-static void train(struct bench *b)
-{
-    struct error err;
-    int64_t before = b->trainer.state.tokens;
-
-    if (infill_step(&b->trainer, &err))
-        die(&err);
-    b->tokens = b->trainer.state.tokens - before;
-    b->trainer.state.batch = (b->trainer.state.batch + 1) % infill_batches(&b->trainer);
-}
-
 static void open_model(struct bench *b)
 {
-    struct llama_request r = { .dir = b->request.base, .dtype = b->request.settings.compute };
+    struct llama_request r = { .dir = b->request.base, .dtype = b->request.settings.compute, .adapter = b->adapter };
     struct error err;
 
     if (b->model.tokenizer)
@@ -69,59 +70,225 @@ static void open_model(struct bench *b)
     b->model.net.config.n_stops = 0; /* every answer has NEW tokens */
     if (b->texts.n < b->batch)
         b->batch = b->texts.n;
+    struct generate_settings set = { .max_new = b->new, .batch = b->batch, .step_tokens = INT32_MAX };
+    generator_init(&b->generator, &b->model, &b->work, &set);
 }
 
-static void decode(struct bench *b)
+/* What either has. */
+struct view {
+    struct llama_model *model;
+    struct workspace *work;
+    const struct infill_data *texts;
+};
+
+static struct view view_of(struct bench *b)
 {
-    struct generate_settings set = { .max_new = b->new, .batch = b->batch, .step_tokens = INT32_MAX };
-    struct generator g;
+    if (b->trainer.request)
+        return (struct view){ &b->trainer.model, &b->trainer.work, &b->trainer.train };
+    open_model(b);
+    return (struct view){ &b->model, &b->work, &b->texts };
+}
+
+static void use_head(struct bench *b, const char *rest)
+{
+    (void)rest;
+    b->request.settings.head = "lora";
+    printf("head\n");
+}
+
+static void use_micro(struct bench *b, const char *rest)
+{
+    b->request.settings.tokens = strtol(rest, NULL, 10);
+    printf("%lld\n", (long long)b->request.settings.tokens);
+}
+
+static void use_adapter(struct bench *b, const char *rest)
+{
+    b->adapter = xstrdup(rest);
+    printf("%s\n", b->adapter);
+}
+
+static void start_trainer(struct bench *b, const char *rest)
+{
+    (void)rest;
+    open_trainer(b);
+    printf("%d\n", b->trainer.model.net.checkpointed);
+}
+
+static void recompute(struct bench *b, const char *rest)
+{
+    open_trainer(b);
+    b->trainer.model.net.checkpointed = *rest == '1';
+    printf("%d\n", b->trainer.model.net.checkpointed);
+}
+
+static void train(struct bench *b, const char *rest)
+{
     struct error err;
 
+    (void)rest;
+    open_trainer(b);
+    struct infill_trainer *t = &b->trainer;
+    int64_t before = t->state.tokens;
+    double start = now_seconds();
+    if (infill_step(t, &err))
+        die(&err);
+    t->device.driver->sync(&t->device);
+    printf("%.7f\n", now_seconds() - start);
+    b->tokens = t->state.tokens - before;
+    t->state.batch = (t->state.batch + 1) % infill_batches(t);
+}
+
+static void decode(struct bench *b, const char *rest)
+{
+    struct error err;
+
+    (void)rest;
+    open_model(b);
+    double start = now_seconds();
     for (int64_t i = 0; i < b->batch; i++) {
         const struct lm_text *p = &b->texts.items[i].text;
         ids_release(&b->said[i].out);
         b->said[i] = (struct generation){ .prompt = p->ids.items, .n_prompt = lm_text_prompt_length(p) };
     }
-    generator_init(&g, &b->model, &b->work, &set);
-    if (generator_run(&g, b->said, b->batch, NULL, NULL, &err))
+    if (generator_run(&b->generator, b->said, b->batch, NULL, NULL, &err))
         die(&err);
-    generator_release(&g);
+    printf("%.7f\n", now_seconds() - start);
 }
 
-static void show(const struct bench *b)
+static void show_tokens(struct bench *b, const char *rest)
 {
+    (void)rest;
+    printf("%lld\n", (long long)b->tokens);
+}
+
+static void show_said(struct bench *b, const char *rest)
+{
+    (void)rest;
     for (int64_t i = 0; i < b->batch; i++)
         for (int64_t k = 0; k < SHOWN && k < b->said[i].out.count; k++)
             printf("%d ", b->said[i].out.items[k]);
     printf("\n");
 }
 
-static void answer(struct bench *b, const char *line)
-{
-    bool trains = !strcmp(line, "train\n"), decodes = !strcmp(line, "decode\n");
+/* A step_fn's argument: the first texts in one batch, and what is wanted of it. */
+struct look {
+    struct view of;
+    struct llama_batch batch;
+    bool logits; /* or -log p */
+    struct tensor *found;
+};
 
-    if (trains)
-        open_trainer(b);
-    if (decodes)
-        open_model(b);
-    double start = now_seconds();
-    if (trains)
-        train(b);
-    else if (decodes)
-        decode(b);
-    if (trains || decodes)
-        printf("%.7f\n", now_seconds() - start);
-    else if (!strcmp(line, "tokens\n"))
-        printf("%lld\n", (long long)b->tokens);
+static void run_look(struct ctx *c, void *arg)
+{
+    struct look *k = arg;
+    k->found = (k->logits ? llama_batch_logits : llama_batch_nll)(c, &k->of.model->net, &k->batch);
+}
+
+static void add_text(struct look *k, const struct lm_text *p)
+{
+    int64_t n = lm_text_prompt_length(p) + 1;
+    uint8_t *last = xcalloc((size_t)n, 1);
+
+    last[n - 1] = 1;
+    if (k->logits)
+        llama_batch_add(&k->batch, p->ids.items, last, n);
     else
-        show(b);
+        llama_batch_add(&k->batch, p->ids.items, p->answer.items, p->ids.count);
+    free(last);
+}
+
+/* The values found; their number goes to n.  The caller frees. */
+static float *look(struct bench *b, bool logits, int64_t *n)
+{
+    struct look k = { .of = view_of(b), .logits = logits };
+    struct error err;
+
+    for (int64_t i = 0; i < b->batch && i < k.of.texts->n; i++)
+        add_text(&k, &k.of.texts->items[i].text);
+    if (workspace_run(k.of.work, run_look, &k, &err))
+        die(&err);
+    float *values = xmalloc(tensor_bytes(k.found));
+    device_download(k.of.model->device, values, k.found);
+    *n = tensor_size(k.found);
+    llama_batch_release(&k.batch);
+    return values;
+}
+
+static void show_loss(struct bench *b, const char *rest)
+{
+    int64_t n;
+    double sum = 0;
+    float *nll = look(b, false, &n);
+
+    (void)rest;
+    for (int64_t i = 0; i < n; i++)
+        sum += (double)nll[i];
+    printf("%.9g\n", sum / (double)n);
+    free(nll);
+}
+
+static void write_logits(struct bench *b, const char *path)
+{
+    int64_t n;
+    float *logits = look(b, true, &n);
+    FILE *f = fopen(path, "w");
+
+    CHECK(f, "cannot write %s", path);
+    for (int64_t i = 0; i < n; i++)
+        fprintf(f, "%.6g\n", (double)logits[i]);
+    CHECK(fclose(f) == 0, "cannot write %s", path);
+    printf("%lld\n", (long long)n);
+    free(logits);
+}
+
+static void show_memory(struct bench *b, const char *rest)
+{
+    struct view v = view_of(b);
+    size_t cache = v.model == &b->model ? b->generator.cache_data.size : 0;
+
+    (void)rest;
+    printf("%zu\n", v.model->data.size + v.model->adapter_data.size + v.work->step.size + cache);
+}
+
+static void give_back(struct bench *b, const char *rest)
+{
+    struct workspace *w = view_of(b).work;
+
+    (void)rest;
+    device_arena_release(w->device, &w->step);
+    printf("0\n");
+}
+
+static const struct {
+    const char *word;
+    void (*run)(struct bench *b, const char *rest);
+} commands[] = {
+    { "head", use_head },       { "micro", use_micro }, { "adapter", use_adapter }, { "trainer", start_trainer },
+    { "recompute", recompute }, { "train", train },     { "decode", decode },       { "tokens", show_tokens },
+    { "said", show_said },      { "loss", show_loss },  { "write", write_logits },  { "memory", show_memory },
+    { "rest", give_back },
+};
+
+static void answer(struct bench *b, char *line)
+{
+    size_t n = strcspn(line, " ");
+    int i = 0;
+
+    while (i < ARRAY_LEN(commands) && (strlen(commands[i].word) != n || strncmp(commands[i].word, line, n)))
+        i++;
+    if (i == ARRAY_LEN(commands)) {
+        log_error("command '%s' is not known", line);
+        exit(EXIT_CODE_USAGE);
+    }
+    commands[i].run(b, line[n] ? line + n + 1 : "");
     fflush(stdout);
 }
 
 int main(int argc, char **argv)
 {
     static struct bench b;
-    char line[64];
+    char line[4096];
 
     if (argc != 7) {
         log_error("usage: bench_lm MODEL TEXTS DEVICE f32|bf16 BATCH NEW");
@@ -139,7 +306,9 @@ int main(int argc, char **argv)
         log_error("BATCH from 1 to %d and NEW from 1 on wanted", MAX_BATCH);
         return EXIT_CODE_USAGE;
     }
-    while (fgets(line, sizeof line, stdin))
+    while (fgets(line, sizeof line, stdin)) {
+        line[strcspn(line, "\n")] = '\0';
         answer(&b, line);
+    }
     return 0;
 }

@@ -1,80 +1,220 @@
 """torch, transformers and PEFT beside bench_lm: SYSTEM MODEL TEXTS cpu|cuda f32|bf16 BATCH NEW.
 
-SYSTEM is peft (adapters in f32, as PEFT makes them) or peft-lean (adapters in the model's type).  Speaks the protocol of
-bench_lm; batches are groups of like length, padded, as the Trainer's group_by_length makes them.
+SYSTEM is peft (adapters in f32, as PEFT makes them), peft-lean (adapters in the model's type), best (lean, blocks
+compiled, the head on the answers' rows alone, in pieces) or unsloth; for decoding also hf-static (a static cache, which
+transformers compiles on a GPU).  Speaks the protocol of bench_lm; batches are groups of like length, padded where they
+must be, as the Trainer's group_by_length makes them.  "recompute 1" is gradient checkpointing; a step that finds no
+memory takes "inf" seconds; memory is the allocator's peak since the last rest; at rest the weights lie on the host.
 """
+import gc
 import json
 import os
 import sys
 import time
 
+system, folder, path, place, dtype, batch, new = sys.argv[1:8]
+os.environ.setdefault("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")  # less of the GPU lies waste
+if system == "unsloth":
+    from unsloth import FastLanguageModel  # before transformers, which it changes
 import torch
 from peft import LoraConfig, get_peft_model
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from torch.nn.functional import cross_entropy
+from torch.utils.checkpoint import checkpoint
+from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
-system, folder, path, place, dtype, batch, new = sys.argv[1:8]
 batch, new = int(batch), int(new)
+RANK, ALPHA, NEFTUNE, PIECE, SHOWN = 16, 32, 5, 2048, 8
+cuda = place == "cuda"
 torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", os.cpu_count())))
-tokenizer = AutoTokenizer.from_pretrained(folder)
-model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16 if dtype == "bf16" else torch.float32,
-                                             attn_implementation="sdpa").to(place)
-texts = []
-for r in map(json.loads, open(path)):
-    prompt, answer = (tokenizer(r[k], add_special_tokens=False)["input_ids"] for k in ("prompt", "completion"))
-    texts.append((prompt, answer))
+modules = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+state = {"next": 0, "tokens": 0, "said": "", "peft": None, "optimiser": None, "micro": 1 << 30, "away": False}
+
+
+def load():
+    kind = torch.bfloat16 if dtype == "bf16" else torch.float32
+    if system == "unsloth":
+        return FastLanguageModel.from_pretrained(folder, dtype=kind, load_in_4bit=False)[0]
+    return AutoModelForCausalLM.from_pretrained(folder, dtype=kind, attn_implementation="sdpa").to(place)
+
+
+def read_texts():
+    tokenizer = PreTrainedTokenizerFast(tokenizer_file=os.path.join(folder, "tokenizer.json"))
+    return [tuple(tokenizer(r[k], add_special_tokens=False)["input_ids"] for k in ("prompt", "completion"))
+            for r in map(json.loads, open(path))]
+
+
+model, texts = load(), read_texts()
 first = texts[:batch]
 texts.sort(key=lambda t: -len(t[0] + t[1]))
 batches = [texts[i:i + batch] for i in range(0, len(texts), batch)]
-state = {"next": 0, "tokens": 0, "said": "", "peft": None, "optimiser": None}
 
 
-def prepare():
-    config = LoraConfig(r=16, lora_alpha=32, target_modules=["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj",
-                                                             "up_proj", "down_proj"], task_type="CAUSAL_LM")
-    state["peft"] = get_peft_model(model, config, autocast_adapter_dtype=system == "peft").train()
-    state["optimiser"] = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=2e-4, foreach=True)
+def with_adapters():
+    if system == "unsloth":
+        return FastLanguageModel.get_peft_model(model, r=RANK, lora_alpha=ALPHA, lora_dropout=0, target_modules=modules,
+                                                use_gradient_checkpointing="unsloth")
+    config = LoraConfig(r=RANK, lora_alpha=ALPHA, target_modules=modules, task_type="CAUSAL_LM")
+    return get_peft_model(model, config, autocast_adapter_dtype=system == "peft")
+
+
+def trainer(_=None):
+    if not state["peft"]:
+        state["peft"] = with_adapters().train()
+        trained = [p for p in model.parameters() if p.requires_grad]
+        state["optimiser"] = torch.optim.AdamW(trained, lr=2e-4, foreach=True)
+        for layer in model.model.layers if system == "best" and cuda else []:
+            layer.compile(dynamic=False)
+    return 0
+
+
+def recompute(on):
+    trainer()
+    if system == "unsloth":
+        return on  # it was told when its adapters were made
+    if on == "1":
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    else:
+        model.gradient_checkpointing_disable()
+    return on
 
 
 def pad(rows, value):
     longest = max(map(len, rows))
-    return torch.tensor([r + [value] * (longest - len(r)) for r in rows], device=place)
+    return torch.tensor([r + [value] * (longest - len(r)) for r in rows])
 
 
-def train():
-    if not state["peft"]:
-        prepare()
-    rows = batches[state["next"]]
-    state["next"] = (state["next"] + 1) % len(batches)
-    state["tokens"] = sum(len(p) + len(a) for p, a in rows)
-    ids = pad([p + a for p, a in rows], 0)
-    mask = pad([[1] * (len(p) + len(a)) for p, a in rows], 0)
+def lean_loss(embedded, mask, labels, total):
+    hidden = model.model(inputs_embeds=embedded, attention_mask=mask, use_cache=False).last_hidden_state
+    at = (labels[:, 1:] != -100).flatten().nonzero().squeeze(1)
+    rows = hidden[:, :-1].flatten(0, 1)[at.to(place)]
+    targets = labels[:, 1:].flatten()[at].to(place)
+    def piece(h, t):
+        return cross_entropy(model.lm_head(h).float(), t, reduction="sum")
+    return sum(checkpoint(piece, rows[i:i + PIECE], targets[i:i + PIECE], use_reentrant=False)
+               for i in range(0, len(targets), PIECE)) / total
+
+
+def loss_of(rows, total):
+    """The share of these texts in the mean over all `total` tokens to predict."""
+    ids = pad([p + a for p, a in rows], 0).to(place)
     labels = pad([[-100] * len(p) + a for p, a in rows], -100)
+    lengths = [len(p) + len(a) for p, a in rows]
+    mask = None if min(lengths) == max(lengths) else pad([[1] * n for n in lengths], 0).to(place)
     embedded = model.get_input_embeddings()(ids)
-    embedded = embedded + torch.empty_like(embedded).uniform_(-1, 1) * 5 / (ids.shape[1] * embedded.shape[2]) ** 0.5
-    loss = state["peft"](inputs_embeds=embedded, attention_mask=mask, labels=labels).loss
-    loss.backward()
+    reach = NEFTUNE / (ids.shape[1] * embedded.shape[2]) ** 0.5
+    embedded = embedded + torch.empty_like(embedded).uniform_(-1, 1) * reach
+    if system == "best":
+        return lean_loss(embedded, mask, labels, total)
+    return state["peft"](inputs_embeds=embedded, attention_mask=mask, labels=labels.to(place),
+                         num_items_in_batch=total).loss
+
+
+def step(rows):
+    total = sum(len(a) for _, a in rows)
+    count = max(1, state["micro"] // max(len(p) + len(a) for p, a in rows))
+    for i in range(0, len(rows), count):
+        loss_of(rows[i:i + count], total).backward()
     torch.nn.utils.clip_grad_norm_([p for p in model.parameters() if p.requires_grad], 1.0, foreach=True)
     state["optimiser"].step()
+
+
+def synchronise():
+    if cuda:
+        torch.cuda.synchronize()
+
+
+def wake():
+    if state["away"]:
+        model.to(place)
+        state["away"] = False
+
+
+def train(_):
+    trainer()
+    wake()
+    rows = batches[state["next"]]
+    start, enough = time.perf_counter(), True
+    try:
+        step(rows)
+    except torch.OutOfMemoryError:
+        enough = False
+    synchronise()
+    seconds = time.perf_counter() - start
     state["optimiser"].zero_grad()
+    if not enough:
+        gc.collect()
+        torch.cuda.empty_cache()
+        return "inf"
+    state["next"] = (state["next"] + 1) % len(batches)
+    state["tokens"] = sum(len(p) + len(a) for p, a in rows)
+    return "%.7f" % seconds
 
 
 @torch.inference_mode()
-def decode():
+def decode(_):
     model.eval()
     longest = max(len(p) for p, _ in first)
     ids = torch.tensor([[0] * (longest - len(p)) + p for p, _ in first], device=place)
     mask = torch.tensor([[0] * (longest - len(p)) + [1] * len(p) for p, _ in first], device=place)
+    cache = {"cache_implementation": "static"} if system == "hf-static" else {}
+    start = time.perf_counter()
     out = model.generate(input_ids=ids, attention_mask=mask, max_new_tokens=new, min_new_tokens=new, do_sample=False,
-                         eos_token_id=None, pad_token_id=0)
-    state["said"] = " ".join(str(x) for row in out[:, longest:longest + 8].tolist() for x in row)
+                         eos_token_id=None, pad_token_id=0, **cache)
+    synchronise()
+    seconds = time.perf_counter() - start
+    state["said"] = " ".join(str(x) for row in out[:, longest:longest + SHOWN].tolist() for x in row)
+    return "%.7f" % seconds
 
 
+@torch.no_grad()
+def hidden_rows(ids, at):
+    """Logits at these rows of one text, without noise or dropout."""
+    was = model.training
+    model.eval()
+    hidden = model.model(input_ids=torch.tensor([ids], device=place), use_cache=False).last_hidden_state
+    logits = model.lm_head(hidden[0, at]).float()
+    model.train(was)
+    return logits
+
+
+def loss(_):
+    wake()
+    total = 0.0
+    for p, a in first:
+        logits = hidden_rows(p + a, slice(len(p) - 1, -1))
+        total += cross_entropy(logits, torch.tensor(a, device=place), reduction="sum").item()
+    return "%.9g" % (total / sum(len(a) for _, a in first))
+
+
+def write(to):
+    logits = [x for p, _ in first for x in hidden_rows(p, slice(len(p) - 1, None))[0].tolist()]
+    open(to, "w").writelines("%.6g\n" % x for x in logits)
+    return len(logits)
+
+
+def rest(_):
+    if cuda:
+        model.to("cpu")
+        state["away"] = True
+        gc.collect()
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+    return 0
+
+
+def head(_):
+    modules.append("lm_head")
+    return "head"
+
+
+def micro(tokens):
+    state["micro"] = int(tokens)
+    return tokens
+
+
+commands = {"head": head, "micro": micro, "trainer": trainer, "recompute": recompute, "train": train, "decode": decode,
+            "tokens": lambda _: state["tokens"], "said": lambda _: state["said"], "loss": loss, "write": write,
+            "memory": lambda _: torch.cuda.max_memory_allocated() if cuda else 0, "rest": rest}
 for line in sys.stdin:
-    line, start = line.strip(), time.perf_counter()
-    if line in ("train", "decode"):
-        (train if line == "train" else decode)()
-        if place == "cuda":
-            torch.cuda.synchronize()
-        print("%.7f" % (time.perf_counter() - start), flush=True)
-    else:
-        print(state["tokens"] if line == "tokens" else state["said"], flush=True)
+    word, _, about = line.strip().partition(" ")
+    print(commands[word](about), flush=True)
