@@ -1,31 +1,54 @@
 #!/usr/bin/env bash
 # On one GPU: every op and the models checked, then ours beside the peers, in one table.
-# usage: [PYTHON=python3] [DATA=DIR] [ENCODER=HF_DIR] [BIN=DIR] bench/gpu.sh [--device cuda|simt] [--quick]
-# PYTHON runs the peers and has torch, transformers, sentence-transformers, torch_geometric, accelerate; those that are
-# missing are left out and named.  DATA holds Spider's tables.json and dev.json (practice data is made where it is not),
-# ENCODER a vocab.txt.  BIN is a folder of built programs: without it they are built.  --quick takes tiny shapes.
+# usage: [PYTHON=python3] [DATA=DIR] [ENCODER=HF_DIR] [BIN=DIR] [TMPDIR=DIR] bench/gpu.sh [--device cuda|simt]
+#        [--quick] [--rows X1,X2,X4,G1,G2,G3,L1,L2,L4,M,D4,D5]
+# PYTHON runs the peers and has torch, transformers, peft, sentence-transformers, torch_geometric, accelerate; those
+# that are missing are left out and named, as unsloth and vllm are.  DATA holds Spider's tables.json and dev.json
+# (practice data is made where it is not), ENCODER a vocab.txt.  BIN is a folder of built programs: without it they are
+# built.
+# --quick takes tiny shapes and leaves the slowest checks out; --rows some of the rows, and the checks that belong to
+# them.  Rows L, M and D write 16 GB of random weights to TMPDIR and delete them at the end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 device=cuda
 quick=()
+rows=X1,X2,X4,G1,G2,G3,L1,L2,L4,M,D4,D5
 while [ $# -gt 0 ]; do
     case $1 in
     --device) device=${2:?--device wants cuda or simt}; shift ;;
     --quick) quick=(--quick) ;;
-    *) echo "gpu.sh: unknown argument '$1'; --device cuda|simt and --quick are known" >&2; exit 2 ;;
+    --rows) rows=${2:?--rows wants names with commas between them}; shift ;;
+    *) echo "gpu.sh: unknown argument '$1'; --device cuda|simt, --rows and --quick are known" >&2; exit 2 ;;
     esac
     shift
 done
 case $device in cuda | simt) ;; *) echo "gpu.sh: --device '$device': cuda or simt is wanted" >&2; exit 2 ;; esac
 
-ops=(test_ops test_ops_graph)
-models=(test_bert test_gat test_gat_mean test_gate_devices test_optim test_capture)
+ops=()
+models=(test_optim test_capture)
+programs=(bench_kernels)
+for row in ${rows//,/ }; do
+    case $row in
+    X[124]) ops+=(test_ops) models+=(test_bert test_gate_devices) programs+=(bench_encoder ambit-data) ;;
+    G[123]) ops+=(test_ops_graph) models+=(test_gat test_gat_mean) programs+=(bench_gat) ;;
+    L[124] | M | D[45])
+        ops+=(test_ops_lora) models+=(test_llama test_llama_generate test_lora test_infill_train)
+        [ ${#quick[@]} = 1 ] || ops+=(test_ops_llm test_ops_causal)
+        programs+=(bench_lm ambit-train ambit-infer) ;;
+    *) echo "gpu.sh: --rows: '$row' is none of X1, X2, X4, G1, G2, G3, L1, L2, L4, M, D4, D5" >&2; exit 2 ;;
+    esac
+done
+once() { printf '%s\n' "$@" | sort -u; }
+[ ${#ops[@]} -gt 0 ] || { echo "gpu.sh: --rows: '$rows' names no row" >&2; exit 2; }
+mapfile -t ops < <(once "${ops[@]}")
+mapfile -t models < <(once "${models[@]}")
+mapfile -t programs < <(once "${programs[@]}")
 if [ -z "${BIN:-}" ]; then
     module=()
     [ "$device" = cuda ] && module=(-DAMBIT_CUDA=ON)
     cmake --preset release "${module[@]}" >/dev/null
-    cmake --build --preset release -j "$(nproc)" --target "${ops[@]}" "${models[@]}" bench_kernels bench_encoder bench_gat \
-        ambit-data "ambit_$device" | tail -n 1
+    cmake --build --preset release -j "$(nproc)" --target "${ops[@]}" "${models[@]}" "${programs[@]}" \
+        "ambit_$device" | tail -n 1
 fi
 bin=${BIN:-build/release/bin}
 out=$(mktemp -d)
@@ -50,10 +73,10 @@ wait
 echo "checked in $((SECONDS - start)) s"
 
 data=${DATA:-../shared/data/spider}
-if [ ! -e "$data/tables.json" ]; then
+if [[ $rows == *X* && ! -e "$data/tables.json" ]]; then
     data="$out/practice"
     "$bin/ambit-data" practice -o "$data" --seed 1 >/dev/null
     echo "no Spider at ${DATA:-../shared/data/spider}: questions and elements are those of practice data"
 fi
-"${PYTHON:-python3}" bench/gpu.py "$bin" "$data" "$device" "${quick[@]}"
+TMPDIR="$out" "${PYTHON:-python3}" bench/gpu.py "$bin" "$data" "$device" "$rows" "${quick[@]}"
 echo "done in $((SECONDS - start)) s"

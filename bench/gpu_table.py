@@ -1,0 +1,92 @@
+"""What every row of bench/gpu.sh's table needs: the device's ceilings, the memory taken, peers, and the table."""
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+
+from runner import here, largest_difference, start_all
+
+FIRST_ANSWER = 150  # seconds for a peer to load, compile and run once
+LARGEST_DIFFERENCE = 0.1  # of logits in 16 bits, as a share of their spread
+HEAD = ("", "what", "ours", "peer", "ratio", "% floor", "which peer, batch or workers")
+
+
+class Table:
+    """bin_dir: where the programs lie; reason: why no peer can run on a GPU here, or None."""
+    def __init__(self, bin_dir, device, quick):
+        self.bin_dir, self.device, self.quick = bin_dir, device, quick
+        self.rows, self.notes, self.reason = [], [], self.no_peers()
+
+    def program(self, name):
+        return os.path.join(self.bin_dir, name)
+
+    def no_peers(self):
+        if self.device != "cuda":
+            return "peers left out: they run on a GPU, this is %s" % self.device
+        if not importlib.util.find_spec("torch"):
+            return "peers left out: %s has no torch (PYTHON names another)" % sys.executable
+        import torch
+        return None if torch.cuda.is_available() else "peers left out: torch %s sees no GPU" % torch.__version__
+
+    def measure_ceilings(self, side):
+        """FLOP/s of f32 and bf16 products, bytes a second of a copy."""
+        command = [self.program("bench_kernels")] + (["--quick"] if self.quick else []) + ["--peaks", str(side),
+                                                                                           self.device]
+        text = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+        print(text, end="", flush=True)
+        found = re.search(r"product peak: (\S+) GFLOP/s f32, (\S+) bf16; copy of \S+ MB: (\S+) GB/s", text)
+        self.f32_peak, self.bf16_peak, self.copy_rate = (float(x) * 1e9 for x in found.groups())
+
+    def used(self):
+        """Bytes of the GPU's memory that are taken, by anyone."""
+        text = subprocess.run(["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits", "-i", "0"],
+                              check=True, stdout=subprocess.PIPE, text=True).stdout
+        return int(text) << 20
+
+    def peers_of(self, script, systems, arguments, line):
+        """Those that run; a reason for each that does not goes to the notes."""
+        if self.reason:
+            self.notes.append(self.reason)
+            return []
+        makers = [(s, [sys.executable, os.path.join(here, "peers", script), s] + arguments) for s in systems]
+        ready, failed = start_all(makers, line, FIRST_ANSWER)
+        self.notes.extend(failed)
+        return ready
+
+    def agreeing(self, ours, peers):
+        """The peers whose logits are ours, but for rounding."""
+        expected, good = ours.logits(), []
+        for r in peers:
+            difference = largest_difference(r, expected)
+            print("outputs: %s and %s differ by at most %.2e of the logits' spread" % (ours.name, r.name, difference))
+            if difference <= LARGEST_DIFFERENCE:
+                good.append(r)
+            else:
+                self.notes.append("%s: left out, its logits differ by %.2g of their spread" % (r.name, difference))
+        return good
+
+    def add(self, *row):
+        """The columns of HEAD; the row is printed at once too, should the run not reach its end."""
+        self.rows.append(row)
+        print("  ".join(x for x in row if x), flush=True)
+
+    def add_rates(self, name, what, ours, peers, unit, count, floor):
+        """count things a run; floor: the seconds below which no run can be on this device."""
+        best = min(peers, key=lambda r: r.median()) if peers else None
+        mine = ours.median()
+        self.add(name, what, "%.4g %s" % (count / mine, unit),
+                 "%.4g %s" % (count / best.median(), unit) if best else "-",
+                 "%.2f" % (best.median() / mine) if best else "-", "%.2g" % (100 * floor / mine),
+                 "" if not best else best.name + (", %s" % best.size if best.size else ""))
+        for r in [ours] + peers:
+            r.close()
+
+    def print(self):
+        widths = [max(len(r[i]) for r in self.rows + [HEAD]) for i in range(len(HEAD))]
+        for r in [HEAD] + self.rows:
+            print("  ".join(x.ljust(w) for x, w in zip(r, widths)).rstrip())
+        print("%% floor: time at the product peak (X, L), at product peak or copy rate, whichever is longer (G, D), of "
+              "ours%s" % ("; tiny shapes: no figure of speed" if self.quick else ""))
+        for note in dict.fromkeys(self.notes):
+            print("* " + note)
