@@ -137,6 +137,31 @@ for file in direct apart; do sed -E 's/,"provenance":.*//; s/"sql_from":"[a-z]*"
 cmp -s direct.plain apart.plain || fail "models asked apart give other records: $(diff direct.plain apart.plain | head -c 600)"
 grep -q '"infilled_answer":"' direct.plain || fail "the model answers nothing"
 
+# --- what a model answered before a kill is not asked again, unless the model or its settings are others
+models=(questions.jsonl --db dbs "${asked[@]}" "${lm[@]}" --window 1 --default-model model --sql-model model --model model)
+run 0 "$bin/ambit-infer" infill "${models[@]}" -o whole.jsonl
+"$bin/ambit-infer" infill "${models[@]}" -o killed.jsonl >shown 2>said &
+until [ -s killed.jsonl.part ] || ! kill -0 $! 2>/dev/null; do sleep 0.01; done
+kill -KILL $! 2>/dev/null
+wait $! 2>/dev/null
+if [ -s killed.jsonl.part ]; then
+    cp killed.jsonl.part kept
+    run 0 "$bin/ambit-infer" infill "${models[@]}" --resume -o killed.jsonl
+    says ' [123] of an earlier run'
+    cmp whole.jsonl killed.jsonl || fail "a resumed run with models ends with other lines"
+    for other in '--max-new 11' '--seed 4' '--rows 3'; do
+        cp kept killed.jsonl.part
+        # shellcheck disable=SC2086
+        run 0 "$bin/ambit-infer" infill "${models[@]}" $other --resume -o killed.jsonl
+        says ' 0 of an earlier run'
+    done
+    cp kept killed.jsonl.part && touch -d '2 days ago' model/config.json
+    run 0 "$bin/ambit-infer" infill "${models[@]}" --resume -o killed.jsonl
+    says ' 0 of an earlier run'
+else
+    echo "the run with models was over before SIGKILL"
+fi
+
 # --- killed runs go on, in windows of any size; the published way draws what it would have drawn
 for i in $(seq 200); do
     echo "{\"id\":$i,\"db_id\":\"bakery_column_baker_name\",\"question\":\"Question $i\"}"
