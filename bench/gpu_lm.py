@@ -176,7 +176,7 @@ class LmRows:
 
     def start_peer(self, system, texts, length, expected):
         """One that trains at its best setting, or None."""
-        r = self.peer(system, texts, self.size["batch"], 1, ["head", "micro %d" % length, "trainer"])
+        r = self.peer(system, texts, self.size["batch"], 1, ["head"])
         if not r:
             return None
         try:
