@@ -65,10 +65,10 @@ struct rewording {
     struct members *members;     /* [names.n] */
     int members_cap;
     struct db_cache databases;
-    struct strings written; /* companions: database and question */
+    struct strings written; /* database and question */
     struct rng rng;
     struct out_file out;
-    int ambiguous, plain, coincide, failed, alike;
+    int ambiguous, plain, coincide, failed, alike, again;
 };
 
 static int add_source(struct rewording *w, json_t *json, const char *where, struct error *err)
@@ -189,23 +189,29 @@ static bool stays_plain(struct rewording *w, const char *db_file, const struct a
     return ok;
 }
 
+/* Whether the database has not had the question yet; from now on it has. */
+static bool is_new(struct rewording *w, const char *db_file, const char *question)
+{
+    char key[2048];
+    int n = w->written.n;
+
+    snprintf(key, sizeof key, "%s\x1f%s", db_file, question);
+    return strings_add(&w->written, key) == n;
+}
+
 /* A question that is not ambiguous on the altered database of record i; NULL when there is none, or with err. */
 static json_t *companion(struct rewording *w, int i, struct error *err)
 {
     const struct ambiqt_record *r = &w->corpus.items[w->number[i]];
     const char *db_file = json_string_value(json_object_get(w->sources[i].json, "db_file"));
-    char key[2048];
-
     const struct members *m = &w->members[strings_find(&w->names, r->db_id)];
 
     for (int try = 0; try < TRIES && !err->text[0]; try++) {
         const struct ambiqt_record *o = &w->corpus.items[m->items[rng_below(&w->rng, (uint32_t)m->n)]];
         if (strcmp(o->question, r->question) == 0)
             continue;
-        snprintf(key, sizeof key, "%s\x1f%s", db_file, o->question);
-        if (strings_find(&w->written, key) >= 0 || !stays_plain(w, db_file, r, o, err))
+        if (!stays_plain(w, db_file, r, o, err) || !is_new(w, db_file, o->question))
             continue;
-        strings_add(&w->written, key);
         return json_pack("{s:o, s:o, s:s, s:s, s:[o]}", "id",
                          json_sprintf("%s-plain", json_string_value(json_object_get(w->sources[i].json, "id"))),
                          "db_id", database_json(db_file), "source_db", r->db_id, "question", o->question, "golds",
@@ -236,7 +242,12 @@ static int write_altered(struct rewording *w, int i, struct error *err)
         w->coincide++;
         return 0;
     }
-    json_t *record = record_json(s, &w->corpus.items[w->number[i]]);
+    const struct ambiqt_record *r = &w->corpus.items[w->number[i]];
+    if (!is_new(w, json_string_value(json_object_get(s->json, "db_file")), r->question)) {
+        w->again++;
+        return 0;
+    }
+    json_t *record = record_json(s, r);
     if (!record) {
         w->alike++;
         return 0;
@@ -311,8 +322,8 @@ static enum exit_code run(const void *arguments, char *const *operands, int n_op
     int rc = reword(&w, operands[0], err);
     if (rc == 0)
         log_info("%d ambiguous records, %d others; left out: %d whose readings give the same rows, %d that do not run, "
-                 "%d whose readings have the same words",
-                 w.ambiguous, w.plain, w.coincide, w.failed, w.alike);
+                 "%d whose readings have the same words, %d that their database had before",
+                 w.ambiguous, w.plain, w.coincide, w.failed, w.alike, w.again);
     release(&w);
     return rc ? err->code : EXIT_CODE_OK;
 }
@@ -331,7 +342,7 @@ const struct command command_reword = {
         "output is what ambit-data annotate reads: golds with text and sql, and as readings some of the golds. Of "
         "several golds none exist (15 %), all (15 %), or some. An altered name is put into the question in place of "
         "the old one, or behind it; every second altered database also gets a question that is not ambiguous on "
-        "it. Records whose readings give the same rows are left out.\n\n"
+        "it. Records whose readings give the same rows are left out, and questions that their database had before.\n\n"
         "Recall of a model that infills such records says how well it finds the missing alternative in the schema: a "
         "reading counts when it has a gold's words, and its SQL is then executed.",
     .run = run,

@@ -62,5 +62,7 @@ int json_write_line(struct out_file *o, const json_t *value, struct error *err);
 int json_write_file(const char *path, const json_t *value, struct error *err);
 /* mkdir -p. */
 int make_dirs(const char *path, struct error *err);
+/* Whether both are there and are one folder or file, by whatever names. */
+bool same_path(const char *a, const char *b);
 
 #endif

@@ -170,3 +170,10 @@ int make_dirs(const char *path, struct error *err)
     errno = why;
     return cannot(err, "make the folder", path);
 }
+
+bool same_path(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}

@@ -44,6 +44,10 @@ data ambiguate --kinds C,T --questions questions.json --tables all/tables.json -
 expect 0 '[1-9][0-9]* ambiguous records, [0-9]+ others' data reword ambiguous.jsonl --db dbs --seed 1 -o readings.jsonl
 expect 0 'ambiguous records' data reword ambiguous.jsonl --db dbs --seed 1 -o again.jsonl
 cmp -s readings.jsonl again.jsonl || complain reword "the same seed, other bytes"
+cat ambiguous.jsonl ambiguous.jsonl >twice.jsonl
+expect 0 'left out: .* [1-9][0-9]* that their database had before' data reword twice.jsonl --db dbs --seed 1 -o twice.readings.jsonl
+[ "$(grep -ho '"db_id":"[^"]*".*"question":"[^"]*"' twice.readings.jsonl | sed 's/"source_db.*"question"/"question"/' | sort | uniq -d | wc -l)" = 0 ] ||
+    complain reword "a question of one database twice"
 expect 0 'records' data annotate readings.jsonl --db dbs --context compact -o infilling.jsonl
 grep -q '"error"' infilling.jsonl && complain annotate "$(grep -m1 '"error"' infilling.jsonl)"
 grep -q '"source_db":"bakery","kind":"' infilling.jsonl || complain annotate "does not say where records come from"

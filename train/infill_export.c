@@ -83,15 +83,9 @@ static int find_base(struct infill_export *e, struct error *err)
 /* A base that is read while it is written over would be lost. */
 static int check_out(const struct infill_export *e, struct error *err)
 {
-    char *out = realpath(e->request->out, NULL), *base = realpath(e->base, NULL);
-    int rc =
-        out && base && !strcmp(out, base)
-            ? error_set(err, EXIT_CODE_USAGE, "out: %s is the folder that is read; another one wanted", e->request->out)
-            : 0;
-
-    free(out);
-    free(base);
-    return rc;
+    if (!same_path(e->request->out, e->base))
+        return 0;
+    return error_set(err, EXIT_CODE_USAGE, "out: %s is the folder that is read; another one wanted", e->request->out);
 }
 
 static int check_format(const struct infill_export *e, struct error *err)

@@ -154,11 +154,13 @@ static int write_config(const struct infill_request *q, struct error *err)
     return yaml_write(path, infill_request_table, q, err);
 }
 
-/* A folder that holds a run, or a result, is only touched to go on with it. */
+/* A folder that holds a run, or a result, is only touched to go on with it; the base never is. */
 static int check_out(const struct infill_request *q, struct error *err)
 {
     char *newest = NULL, path[4096];
 
+    if (q->base && same_path(q->out, q->base))
+        return error_set(err, EXIT_CODE_USAGE, "--out: %s is the base, which is read; another folder wanted", q->out);
     snprintf(path, sizeof path, "%s/" CHECKPOINT_FILE, q->out);
     if (q->resume || q->dry_run || checkpoint_newest(q->out, &newest, NULL) || (!newest && access(path, F_OK) != 0))
         return 0;
