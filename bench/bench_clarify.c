@@ -1,6 +1,6 @@
 /* Reads the records of a file of candidates, without databases, and prints what the first question of each takes: from
  * the record in memory to the variable that is chosen, and its wording. */
-#include "infer/clarify.h"
+#include "infer/clarify/clarify.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,14 +11,14 @@
  *   flops       operations of one run;  length: mean tokens of a pair
  * The scripts of bench/ let it and its peers take turns.
  */
-#include "data/json.h"
-#include "data/log.h"
+#include "data/util/json.h"
+#include "data/util/log.h"
 #include "kernels/batch.h"
 #include "kernels/optim.h"
 #include "kernels/workspace.h"
-#include "models/gatekeeper.h"
-#include "models/hf_config.h"
-#include "models/hf_weights.h"
+#include "models/hf/hf_config.h"
+#include "models/hf/hf_weights.h"
+#include "models/net/gatekeeper.h"
 #include "models/tokenizer/tokenizer.h"
 
 #include <stdio.h>

@@ -10,13 +10,13 @@
  *   flops, bytes   operations of a step on all graphs, and bytes it must move: features twice, parameters and moments
  * The scripts of bench/ let it and torch_geometric take turns.
  */
-#include "data/json.h"
-#include "data/log.h"
+#include "data/util/json.h"
+#include "data/util/log.h"
 #include "kernels/batch.h"
 #include "kernels/optim.h"
 #include "kernels/rng.h"
 #include "kernels/workspace.h"
-#include "models/gatekeeper.h"
+#include "models/net/gatekeeper.h"
 
 #include <stdio.h>
 #include <stdlib.h>

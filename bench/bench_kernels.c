@@ -9,7 +9,7 @@
  * measures the peaks alone.
  */
 #include "bench/kernel_rows.h"
-#include "data/log.h"
+#include "data/util/log.h"
 #include "kernels/workspace.h"
 
 #include <stdio.h>

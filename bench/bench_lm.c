@@ -18,10 +18,10 @@
  *   memory       bytes that weights, keys and values, and steps hold
  *   rest         gives the memory of steps back until the next
  */
-#include "data/log.h"
-#include "models/llama_batch.h"
-#include "models/llama_generate.h"
-#include "train/infill_trainer.h"
+#include "data/util/log.h"
+#include "models/lm/llama_batch.h"
+#include "models/lm/llama_generate.h"
+#include "train/lm/infill_trainer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

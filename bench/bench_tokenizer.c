@@ -1,7 +1,7 @@
 /* Encodes the records of a file (4 bytes of length, little-endian, then the text) and prints MB/s of one
  * core.  bench/peers/tokenizer.py runs it beside Hugging Face's tokenizers. */
-#include "data/json.h"
-#include "data/log.h"
+#include "data/util/json.h"
+#include "data/util/log.h"
 #include "models/tokenizer/tokenizer.h"
 
 #include <stdlib.h>

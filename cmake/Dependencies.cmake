@@ -32,11 +32,22 @@ else()
   message(STATUS "oneDNN not found (libdnnl-dev): products run through OpenBLAS, bf16 ones converted to f32")
 endif()
 
-# One static library per room from the sources beside its CMakeLists.txt.
-function(ambit_room name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
-  add_library(ambit_${name} STATIC ${ARG_SOURCES})
-  target_link_libraries(ambit_${name} PUBLIC ${ARG_LINK} m)
+# The folders of a room, lowest first: one static library each, ambit_ROOM_FOLDER, that links those before it and LINK.
+# ambit_ROOM is all of them but cmd/, whose main.c is the program's.
+function(ambit_room room)
+  cmake_parse_arguments(ARG "" "" "FOLDERS;LINK" ${ARGN})
+  set(below ${ARG_LINK})
+  foreach(folder ${ARG_FOLDERS})
+    file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.c)
+    list(FILTER sources EXCLUDE REGEX "/main\\.c$")
+    add_library(ambit_${room}_${folder} STATIC ${sources})
+    target_link_libraries(ambit_${room}_${folder} PUBLIC ${below} m)
+    if(NOT folder STREQUAL cmd)
+      set(below ambit_${room}_${folder})
+    endif()
+  endforeach()
+  add_library(ambit_${room} INTERFACE)
+  target_link_libraries(ambit_${room} INTERFACE ${below})
 endfunction()
 
 # A program: main.c and the room's other sources; it writes its own manual page and completion.

@@ -9,8 +9,8 @@ trap 'rm -rf "$root"' EXIT
 expect() {
     rm -rf "${root:?}"/*
     cp "$here/../.clang-format" "$root"
-    mkdir -p "$root"/{kernels,data,models,train,infer,tests,bench}
-    printf 'int a;\n' | tee "$root"/{kernels/base.h,kernels/tensor.h,models/bert.h,train/loop.h} >"$root/data/sql.h"
+    mkdir -p "$root"/{kernels,data/{exec,sql,util},models/net,train/run,infer/lm,tests,bench}
+    printf 'int a;\n' | tee "$root"/{kernels/base.h,kernels/tensor.h,models/net/bert.h,train/run/loop.h} >"$root/data/sql/sql.h"
     printf '%b' "$3" >"$root/$2"
     if output=$(bash "$here/$1.sh" "$root" 2>&1); then found=""; else found=$output; fi
     if [ -z "$4" ] && [ -n "$found" ] || [ -n "$4" ] && [[ "$found" != *"$4"* ]]; then
@@ -21,14 +21,16 @@ expect() {
 
 body() { printf 'void f(void)\\n{\\n'; for _ in $(seq "$1"); do printf '    g();\\n'; done; printf '}\\n'; }
 
-expect check_layers data/a.c '#include "data/sql.h"\n#include "kernels/base.h"\n' ""
-expect check_layers data/a.c '#include "kernels/tensor.h"\n' "data may include only"
-expect check_layers kernels/a.c '#include "data/sql.h"\n' "kernels may not include"
-expect check_layers data/a.c '#include "models/bert.h"\n' "data may not include"
-expect check_layers infer/a.c '#include "train/loop.h"\n' "infer may not include"
-expect check_layers data/a.c '#include "sql.h"\n' "not written from the root"
-expect check_layers data/a.c '#include "../kernels/base.h"\n' "not written from the root"
-expect check_layers train/a.c '#include <hdf5.h>\n' "belongs in"
+expect check_layers data/exec/a.c '#include "data/sql/sql.h"\n#include "kernels/base.h"\n' ""
+expect check_layers data/util/a.c '#include "data/sql/sql.h"\n' "data/sql comes after it"
+expect check_layers data/a.c 'int b;\n' "not a folder of the table"
+expect check_layers data/exec/a.c '#include "kernels/tensor.h"\n' "data may include only"
+expect check_layers kernels/a.c '#include "data/sql/sql.h"\n' "kernels may not include"
+expect check_layers data/exec/a.c '#include "models/net/bert.h"\n' "data may not include"
+expect check_layers infer/lm/a.c '#include "train/run/loop.h"\n' "infer may not include"
+expect check_layers data/exec/a.c '#include "sql.h"\n' "not written from the root"
+expect check_layers data/exec/a.c '#include "../kernels/base.h"\n' "not written from the root"
+expect check_layers train/run/a.c '#include <hdf5.h>\n' "belongs in"
 
 expect check_style data/a.c "$(body 57)" ""
 expect check_style data/a.c "$(body 59)" "a function of 61 lines"

@@ -1,27 +1,57 @@
 #!/bin/bash
-# Which room may include what: kernels <- data (base.h, arena.h, rng.h only) <- models <- train, infer.
+# Which room and which folder may include what: kernels <- data (base.h, arena.h, rng.h only) <- models <- train, infer;
+# inside a room a folder includes itself and those before it in the table below, and holds 40 files at most.
 # Includes are written from the root; train and infer never see each other; a library's header stays in its place.
-# usage: check_layers.sh [ROOT]
+# usage: check_layers.sh [ROOT]    check_layers.sh --table [ROOT]    the folders with their files and lines
 set -euo pipefail
+
+# The rooms' folders, lowest first; kernels/ is whole: its headers lie above kernels/{ops,cpu,cuda,simt}, a file for each op.
+folders="
+data/util data/cli data/report data/schema data/sql data/exec data/corpora data/plan data/prompt data/score
+data/ambiguate data/contrast data/clarify data/cmd
+models/unicode models/tokenizer models/tokenizer_train models/chat models/checkpoint models/lora models/net models/hf
+models/gate models/lm
+train/run train/gate train/lm train/cmd
+infer/detect infer/clarify infer/infill infer/lm infer/cmd
+"
+table=false
+[ "${1:-}" = --table ] && table=true && shift
 cd "${1:-$(dirname "$0")/..}"
+if $table; then
+    for folder in kernels kernels/{ops,cpu,cuda,simt} $folders; do
+        [ -d "$folder" ] || continue
+        mapfile -t files < <(find "$folder" -maxdepth 1 -type f ! -name CMakeLists.txt)
+        printf '%-24s %3d files %6d lines\n' "$folder" "${#files[@]}" "$(cat "${files[@]}" </dev/null | wc -l)"
+    done
+    exit
+fi
 
 # shellcheck disable=SC2016 # the $ are awk's
 awk_program='
 function fail(text) { printf "%s:%d: %s\n", FILENAME, FNR, text; bad = 1 }
 function room(path) { return substr(path, 1, index(path, "/") - 1) }
+function folder(path, part) { split(path, part, "/"); return part[1] "/" part[2] }
 BEGIN {
+    for (n = split(folders, listed, /[ \n]+/); n > 0; n--)
+        place_of[listed[n]] = n
     allowed["kernels"] = " kernels "
     allowed["data"] = " data kernels "
     allowed["models"] = " models data kernels "
     allowed["train"] = " train models data kernels "
     allowed["infer"] = " infer models data kernels "
     place["hdf5.h"] = "models/checkpoint/"
-    place["yaml.h"] = "data/"
+    place["yaml.h"] = "data/cli/"
     place["sqlite3.h"] = "data/"
     place["jansson.h"] = "(data|models|train|infer|tests)/"
     place["utf8proc.h"] = "models/"
     place["pcre2.h"] = "models/"
     place["cuda_runtime.h"] = "kernels/"
+}
+FNR == 1 && FILENAME ~ /^(data|models|train|infer)\// {
+    if (!(folder(FILENAME) in place_of))
+        fail(folder(FILENAME) " is not a folder of the table in check_layers.sh")
+    else if (++count[folder(FILENAME)] == 41)
+        fail(folder(FILENAME) " has more than 40 files: cut it")
 }
 /^[ \t]*#[ \t]*include[ \t]*"/ {
     split($0, part, "\"")
@@ -35,6 +65,8 @@ BEGIN {
         fail(from " may not include \"" path "\"")
     else if (from == "data" && room(path) == "kernels" && path !~ /^kernels\/(base|arena|rng)\.h$/)
         fail("data may include only base.h, arena.h and rng.h of kernels, not \"" path "\"")
+    else if (room(path) == from && place_of[folder(path)] > place_of[folder(FILENAME)])
+        fail(folder(FILENAME) " may not include \"" path "\": " folder(path) " comes after it")
     close(path)
 }
 /^[ \t]*#[ \t]*include[ \t]*</ {
@@ -51,5 +83,5 @@ if [ "${#files[@]}" -eq 0 ]; then
     echo "no sources below $PWD"
     exit 1
 fi
-awk "$awk_program" "${files[@]}"
+awk -v folders="$folders" "$awk_program" "${files[@]}"
 echo "layers: ${#files[@]} files hold to the include direction"

@@ -1,8 +1,8 @@
 /*
  * vmath.h - exp, tanh and erf as straight-line polynomials, so that loops over them vectorise.
  *
- * Relative error against the exact value, over the whole range: exp and log 2e-7, tanh and erf 4e-7 (tests/test_vmath.c
- * holds them to it).  Arguments beyond the range of the result saturate; NaN stays NaN.
+ * Relative error against the exact value, over the whole range: exp and log 2e-7, tanh and erf 4e-7
+ * (tests/kernels/test_vmath.c holds them to it).  Arguments beyond the range of the result saturate; NaN stays NaN.
  */
 #ifndef KERNELS_CPU_VMATH_H
 #define KERNELS_CPU_VMATH_H

@@ -1,7 +1,7 @@
 #include "models/checkpoint/cache.h"
 
-#include "data/json.h"
-#include "data/log.h"
+#include "data/util/json.h"
+#include "data/util/log.h"
 #include "models/checkpoint/half.h"
 #include "models/checkpoint/hdf5.h"
 

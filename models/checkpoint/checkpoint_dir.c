@@ -1,4 +1,4 @@
-#include "data/json.h"
+#include "data/util/json.h"
 #include "models/checkpoint/checkpoint.h"
 #include "models/checkpoint/durable.h"
 

@@ -1,7 +1,7 @@
 #include "models/tokenizer/added_tokens.h"
 
-#include "models/tokenizer/char_class.h"
-#include "models/tokenizer/utf8.h"
+#include "models/unicode/char_class.h"
+#include "models/unicode/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,8 +9,8 @@
 #ifndef MODELS_TOKENIZER_BPE_H
 #define MODELS_TOKENIZER_BPE_H
 
-#include "models/tokenizer/byte_alphabet.h"
 #include "models/tokenizer/vocab.h"
+#include "models/unicode/byte_alphabet.h"
 
 enum { BPE_MAX_MERGES = 1 << 22 };
 

@@ -1,6 +1,6 @@
 /* A byte-level tokenizer.json: Split by a regular expression, then BPE over bytes.  Its post_processor only adds
  * special tokens, which callers do themselves, and is not read. */
-#include "data/log.h"
+#include "data/util/log.h"
 #include "models/tokenizer/tokenizer_read.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 #include "models/tokenizer/tokenizer_impl.h"
-#include "models/tokenizer/utf8.h"
+#include "models/unicode/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-#include "models/tokenizer/nfc.h"
 #include "models/tokenizer/tokenizer_impl.h"
+#include "models/unicode/nfc.h"
 
 #include <stdlib.h>
 #include <string.h>

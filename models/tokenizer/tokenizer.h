@@ -14,17 +14,12 @@
 #ifndef MODELS_TOKENIZER_TOKENIZER_H
 #define MODELS_TOKENIZER_TOKENIZER_H
 
-#include "kernels/base.h"
+#include "models/unicode/token_span.h"
 
 /* Growing arrays; start them as { 0 }.  count may be set back to 0 to use one again. */
 struct ids {
     int32_t *items;
     int64_t count, cap;
-};
-
-/* Bytes [start, end) of the text given to tokenizer_encode. */
-struct token_span {
-    int64_t start, end;
 };
 
 struct token_spans {

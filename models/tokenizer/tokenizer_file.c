@@ -1,5 +1,5 @@
 #include "models/tokenizer/tokenizer_read.h"
-#include "models/tokenizer/utf8.h"
+#include "models/unicode/utf8.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,11 +5,11 @@
 #define MODELS_TOKENIZER_TOKENIZER_IMPL_H
 
 #include "models/tokenizer/added_tokens.h"
-#include "models/tokenizer/bert_normalizer.h"
 #include "models/tokenizer/bpe.h"
 #include "models/tokenizer/regex_split.h"
 #include "models/tokenizer/tokenizer.h"
 #include "models/tokenizer/wordpiece.h"
+#include "models/unicode/bert_normalizer.h"
 
 #include <jansson.h>
 

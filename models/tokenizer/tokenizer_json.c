@@ -1,4 +1,4 @@
-#include "data/log.h"
+#include "data/util/log.h"
 #include "models/tokenizer/tokenizer_read.h"
 
 #include <stdlib.h>

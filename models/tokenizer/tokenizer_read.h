@@ -5,7 +5,7 @@
 #ifndef MODELS_TOKENIZER_TOKENIZER_READ_H
 #define MODELS_TOKENIZER_TOKENIZER_READ_H
 
-#include "data/json.h"
+#include "data/util/json.h"
 #include "models/tokenizer/tokenizer_impl.h"
 
 enum { TOKENIZER_MAX_PATH = 4096, TOKENIZER_MAX_WHERE = TOKENIZER_MAX_PATH + 64 };

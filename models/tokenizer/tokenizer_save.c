@@ -1,4 +1,4 @@
-#include "data/json.h"
+#include "data/util/json.h"
 #include "models/tokenizer/tokenizer_impl.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "models/tokenizer/wordpiece.h"
 
-#include "models/tokenizer/utf8.h"
+#include "models/unicode/utf8.h"
 
 int wordpiece_prepare(struct wordpiece *w, const struct vocab *v, int32_t n, struct error *err)
 {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Asks the tokenizers package about every code point.
 
-    make_char_class.py table > models/tokenizer/char_class_table.c      (then clang-format)
+    make_char_class.py table > models/unicode/char_class_table.c      (then clang-format)
     make_char_class.py blocks > tests/gold/char_blocks.txt              (what test_tokenizer compares with)
 
 Categories come from BertNormalizer and BertPreTokenizer one option at a time; the blocks are one FNV-1a hash per 256
@@ -53,7 +53,7 @@ def table():
         elif b:
             ranges.append([c, c, b])
     print(f"/* Made by tests/gold/make_char_class.py from tokenizers {__version__}; do not edit. */")
-    print('#include "models/tokenizer/char_class.h"\n')
+    print('#include "models/unicode/char_class.h"\n')
     print("const struct char_range char_classes[] = {")
     rows = ("{ 0x%X, 0x%X, %s }" % (r[0], r[1], " | ".join(n for b, n in names.items() if r[2] & b)) for r in ranges)
     print(",\n".join(rows) + ",\n};")

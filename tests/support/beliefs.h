@@ -4,7 +4,7 @@
 #ifndef TESTS_SUPPORT_BELIEFS_H
 #define TESTS_SUPPORT_BELIEFS_H
 
-#include "data/belief.h"
+#include "data/clarify/belief.h"
 #include "kernels/rng.h"
 
 void assert_near(double got, double want, double tolerance);

@@ -4,7 +4,7 @@
 #ifndef TESTS_EXPLAIN_H
 #define TESTS_EXPLAIN_H
 
-#include "data/schema.h"
+#include "data/schema/schema.h"
 
 #include <sqlite3.h>
 

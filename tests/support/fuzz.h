@@ -4,7 +4,7 @@
 #ifndef TESTS_FUZZ_H
 #define TESTS_FUZZ_H
 
-#include "data/schema_build.h"
+#include "data/schema/schema_build.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
 #include "tests/support/gate_world.h"
 
-#include "data/schema_build.h"
+#include "data/schema/schema_build.h"
 #include "kernels/rng.h"
 
 #include <stdio.h>

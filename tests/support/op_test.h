@@ -1,7 +1,7 @@
 /*
  * op_test.h - one op against an f64 formula, on every device, in every type, at sizes chosen to hurt.
  *
- * To test an op, write three short functions and one row of the table in tests/test_ops.c:
+ * To test an op, write three short functions and one row of the table in tests/kernels/test_ops.c:
  *   setup      declares the inputs for t->rows and t->cols (op_matrix, op_param, op_vector, op_ints, ...)
  *   run        calls the op on t->x[0], t->x[1], ... and returns its output
  *   reference  the forward alone, plain loops in double; gradients come from it by central differences

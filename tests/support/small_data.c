@@ -1,6 +1,6 @@
 #include "tests/support/small_data.h"
 
-#include "data/practice.h"
+#include "data/contrast/practice.h"
 
 /* Moves the first n crossed examples to the front, and forgets the rest. */
 static void keep_crossed(struct example_list *l, int n)

@@ -2,7 +2,7 @@
 
 #include "tests/support/support.h"
 
-#include "data/sql.h"
+#include "data/sql/sql.h"
 
 #include <stdlib.h>
 

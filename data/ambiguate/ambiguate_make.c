@@ -1,0 +1,190 @@
+#include "data/ambiguate/ambiguate_make.h"
+
+#include "data/corpora/question_source.h"
+#include "data/schema/schema_build.h"
+#include "data/score/score.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The caller frees it. */
+static char *lower(const char *name)
+{
+    char *s = xstrdup(name);
+    for (char *p = s; *p; p++)
+        *p = (char)tolower((unsigned char)*p);
+    return s;
+}
+
+static void make_lower(struct schema *out, const struct schema *s)
+{
+    struct schema_build b;
+
+    schema_build_init(&b, s->db_id);
+    for (int t = 0; t < s->n_tables; t++) {
+        char *name = lower(s->tables[t].name);
+        schema_build_table(&b, name, s->tables[t].text);
+        free(name);
+    }
+    for (int c = 0; c < s->n_columns; c++) {
+        const struct schema_column *column = &s->columns[c];
+        char *name = lower(column->name);
+        schema_build_column(&b, column->table, name, column->text, column->type);
+        if (column->primary)
+            schema_build_primary(&b, c);
+        free(name);
+    }
+    for (int k = 0; k < s->n_foreign_keys; k++)
+        schema_build_foreign_key(&b, s->foreign_keys[k].from, s->foreign_keys[k].to);
+    schema_build_finish(&b, out);
+}
+
+const struct schema *ambiguate_lower(struct ambiguate_input *in, int number)
+{
+    struct schema *s = &in->lower[number];
+    if (!s->block)
+        make_lower(s, &in->schemas.schemas[number]);
+    return s;
+}
+
+/* One schema for each database that a question is about. */
+static int read_schemas(struct ambiguate_input *in, const char *db, struct error *err)
+{
+    json_t *record;
+    size_t i;
+
+    json_array_foreach(in->questions, i, record)
+    {
+        const char *db_id = json_string_value(json_object_get(record, "db_id"));
+        struct schema_set one = { 0 };
+        if (schema_find(&in->schemas, db_id))
+            continue;
+        char *path = score_db_path(db, db_id, err);
+        int rc = path ? schema_set_open_sqlite(&one, path, err) : -1;
+        free(path);
+        if (rc == 0) {
+            rc = schema_set_add(&in->schemas, one.schemas, err);
+            one.n = 0; /* handed over */
+        }
+        schema_set_close(&one);
+        if (rc)
+            return error_prefix(err, "question %zu", i + 1);
+    }
+    return 0;
+}
+
+/* A question as a row has it.  Schemas that were read before must have its database's. */
+static json_t *read_question(const struct ambiguate_input *in, json_t *row, const char *where, struct error *err)
+{
+    json_t *question = question_from_row(row, (int64_t)json_array_size(in->questions), where, err);
+    const char *db_id = json_string_value(json_object_get(question, "db_id"));
+
+    if (!question || in->schemas.n == 0 || schema_find(&in->schemas, db_id))
+        return question;
+    error_set(err, EXIT_CODE_DATA, "%s: field \"db_id\": no schema \"%s\"", where, db_id);
+    json_decref(question);
+    return NULL;
+}
+
+static int read_questions(struct ambiguate_input *in, const char *path, struct error *err)
+{
+    json_t *record;
+    int rc;
+
+    struct json_reader *r = json_reader_open(path, err);
+    if (!r)
+        return -1;
+    while ((rc = json_reader_next(r, &record, err)) > 0) {
+        json_t *question = read_question(in, record, json_reader_where(r), err);
+        json_decref(record);
+        if (!question) {
+            rc = -1;
+            break;
+        }
+        json_array_append_new(in->questions, question);
+    }
+    json_reader_close(r);
+    return rc;
+}
+
+int ambiguate_input_read(struct ambiguate_input *in, const struct ambiguate_files *f, struct error *err)
+{
+    *in = (struct ambiguate_input){ .questions = json_array() };
+    if ((f->tables && schema_set_open(&in->schemas, f->tables, err)) || read_questions(in, f->questions, err) ||
+        (!f->tables && read_schemas(in, f->db, err)) ||
+        (f->column_synonyms && synonyms_read(&in->columns, f->column_synonyms, err)) ||
+        (f->table_synonyms && synonyms_read(&in->tables, f->table_synonyms, err)))
+        return -1;
+    in->finder.columns = f->column_synonyms ? &in->columns : NULL;
+    in->finder.tables = f->table_synonyms ? &in->tables : NULL;
+    in->lower = xcalloc((size_t)in->schemas.n + 1, sizeof *in->lower);
+    return 0;
+}
+
+void ambiguate_input_release(struct ambiguate_input *in)
+{
+    for (int i = 0; in->lower && i < in->schemas.n; i++)
+        schema_release(&in->lower[i]);
+    free(in->lower);
+    json_decref(in->questions);
+    schema_set_close(&in->schemas);
+    synonyms_release(&in->columns);
+    synonyms_release(&in->tables);
+    synonym_finder_release(&in->finder);
+    *in = (struct ambiguate_input){ 0 };
+}
+
+static void make_one(struct ambiguities *out, struct ambiguate_input *in, const struct ambiguate_question *q, int kind)
+{
+    switch (kind) {
+    case SIA_COLUMN:
+        (q->thorough ? ambiguate_selected : ambiguate_columns)(out, q, &in->finder);
+        break;
+    case SIA_TABLE:
+        ambiguate_tables(out, q, &in->finder);
+        break;
+    case SIA_JOIN:
+        ambiguate_joins(out, q);
+        break;
+    case SIA_AGGREGATE:
+        (in->one_table ? ambiguate_one_table : ambiguate_aggregates)(out, q);
+        break;
+    case AMBIGUITY_DELETED:
+        ambiguate_deleted(out, q);
+        break;
+    case AMBIGUITY_REPLACED:
+        ambiguate_replaced(out, q);
+        break;
+    default:
+        ambiguity_add(out, q, kind);
+    }
+}
+
+int ambiguate_make(struct ambiguities *out, struct ambiguate_input *in, int kind, struct error *err)
+{
+    json_t *record;
+    size_t i;
+
+    json_array_foreach(in->questions, i, record)
+    {
+        const char *db_id = json_string_value(json_object_get(record, "db_id"));
+        const char *query = json_string_value(json_object_get(record, "query")); /* NULL: it has several */
+        const struct schema *s = schema_find(&in->schemas, db_id);
+        if (!s)
+            return error_set(err, EXIT_CODE_DATA, "question %zu: field \"db_id\": no schema \"%s\"", i + 1, db_id);
+        if ((query == NULL) != (kind == AMBIGUITY_GIVEN))
+            continue;
+        struct ambiguate_question q = { .db_id = db_id,
+                                        .question = json_string_value(json_object_get(record, "question")),
+                                        .number = (int)i,
+                                        .thorough = json_object_get(record, "corpus") != NULL,
+                                        .schema_number = (int)(s - in->schemas.schemas) };
+        q.schema = ambiguate_lower(in, q.schema_number);
+        ambiguate_question_init(&q, query ? query : "");
+        make_one(out, in, &q, kind);
+        ambiguate_question_release(&q);
+    }
+    return 0;
+}

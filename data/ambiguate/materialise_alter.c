@@ -1,0 +1,152 @@
+/* Makes the alternatives in a copy of a record's database. */
+#include "data/ambiguate/materialise_impl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* A value that is another one, whatever its type: NULL as text or number would be too. */
+static const char *changed(struct target *t, const char *column)
+{
+    char *sql = sqlite3_mprintf("CASE typeof(\"%w\") WHEN 'text' THEN \"%w\" || '_' WHEN 'null' THEN NULL "
+                                "WHEN 'blob' THEN \"%w\" ELSE \"%w\" + 1 END",
+                                column, column, column, column);
+    CHECK(sql, "cannot format %s", column);
+    const char *kept = strings_keep(&t->text, sql);
+    sqlite3_free(sql);
+    return kept;
+}
+
+/* Numbers the rows of a table from 0, and gives each a partner in the temporary table "partner": two neighbours have
+ * the same, so that half of the rows are a partner and counts of distinct values change too. */
+static int number_rows(struct target *t, const char *table, struct error *err)
+{
+    const char *count = target_value(t, "SELECT count(*) FROM \"%w\"", table);
+    long long n = count ? strtoll(count, NULL, 10) : 0;
+    long long shift = n > 1 ? 1 + (long long)(t->seed % (uint64_t)(n - 1)) : 0;
+
+    return target_run(t, err,
+                      "DROP TABLE IF EXISTS temp.numbered; DROP TABLE IF EXISTS temp.partner;"
+                      "CREATE TEMP TABLE numbered AS SELECT rowid AS id, row_number() OVER (ORDER BY rowid) - 1 AS i "
+                      "FROM main.\"%w\";"
+                      "CREATE UNIQUE INDEX temp.by_i ON numbered(i);"
+                      "CREATE TEMP TABLE partner(id INTEGER PRIMARY KEY, i INTEGER, other INTEGER);"
+                      "INSERT INTO partner SELECT a.id, a.i, b.id FROM numbered AS a JOIN numbered AS b "
+                      "ON b.i = (a.i / 2 + %lld) %% max(%lld, 1)",
+                      table, shift, n);
+}
+
+static int fill_second_column(struct target *t, const struct ambiqt_record *r, enum second_values second,
+                              struct error *err)
+{
+    if (second == SECOND_CHANGED)
+        return target_run(t, err, "UPDATE \"%w\" SET \"%w\" = %s", r->table, r->names[1], changed(t, r->names[0]));
+    if (number_rows(t, r->table, err))
+        return -1;
+    return target_run(t, err,
+                      "UPDATE main.\"%w\" SET \"%w\" = (SELECT o.\"%w\" FROM partner AS p JOIN main.\"%w\" AS o "
+                      "ON o.rowid = p.other WHERE p.id = main.\"%w\".rowid)",
+                      r->table, r->names[1], r->names[0], r->table, r->table);
+}
+
+static int double_column(struct target *t, const struct ambiqt_record *r, enum second_values second, struct error *err)
+{
+    struct target_column columns[TARGET_MAX_COLUMNS];
+    int n = target_columns(t, columns, TARGET_MAX_COLUMNS, "main", r->table), at = 0;
+
+    while (at < n && strcasecmp(columns[at].name, r->column) != 0)
+        at++;
+    if (at == n)
+        return error_set(err, EXIT_CODE_DATA, "%s: no column %s.%s", t->path, r->table, r->column);
+    if (target_run(t, err, "ALTER TABLE \"%w\" RENAME COLUMN \"%w\" TO \"%w\"", r->table, r->column, r->names[0]) ||
+        target_run(t, err, "ALTER TABLE \"%w\" ADD COLUMN \"%w\" %s", r->table, r->names[1], columns[at].type))
+        return -1;
+    return fill_second_column(t, r, second, err);
+}
+
+/* The definition of columns for CREATE TABLE; t keeps it. */
+static const char *definition(struct target *t, const struct target_column *columns, int n)
+{
+    const char *text = "", *key = "";
+
+    for (int i = 0; i < n; i++) {
+        char *one = sqlite3_mprintf("%s\"%w\" %s", i ? ", " : "", columns[i].name, columns[i].type);
+        text = strings_printf(&t->text, "%s%s", text, one);
+        sqlite3_free(one);
+    }
+    for (int place = 1; place <= n; place++)
+        for (int i = 0; i < n; i++)
+            if (columns[i].primary == place) {
+                char *one = sqlite3_mprintf("%s\"%w\"", *key ? ", " : "", columns[i].name);
+                key = strings_printf(&t->text, "%s%s", key, one);
+                sqlite3_free(one);
+            }
+    return *key ? strings_printf(&t->text, "%s, PRIMARY KEY (%s)", text, key) : text;
+}
+
+/* What each column of the second table is selected as: from the row itself (o), or from its partner (p). */
+static const char *second_columns(struct target *t, const struct ambiqt_record *r, const struct schema *s,
+                                  enum second_values second, const struct target_column *columns, int n)
+{
+    int table = schema_table_find(s, r->table);
+    const char *list = "";
+
+    for (int i = 0; i < n; i++) {
+        int c = schema_column_find(s, table, columns[i].name);
+        bool key = columns[i].primary || (c >= 0 && schema_column_is_key(s, c));
+        char *one;
+        if (second == SECOND_CHANGED)
+            one = sqlite3_mprintf("%s", changed(t, columns[i].name));
+        else
+            one = sqlite3_mprintf("%s.\"%w\"", key ? "o" : "p", columns[i].name);
+        list = strings_printf(&t->text, "%s%s%s", list, i ? ", " : "", one);
+        sqlite3_free(one);
+    }
+    return list;
+}
+
+static int double_table(struct target *t, const struct ambiqt_record *r, const struct schema *s,
+                        enum second_values second, struct error *err)
+{
+    struct target_column columns[TARGET_MAX_COLUMNS];
+    int n = target_columns(t, columns, TARGET_MAX_COLUMNS, "main", r->table);
+
+    if (n == 0)
+        return error_set(err, EXIT_CODE_DATA, "%s: no table %s", t->path, r->table);
+    const char *list = second_columns(t, r, s, second, columns, n);
+    if (target_run(t, err, "ALTER TABLE \"%w\" RENAME TO \"%w\"; CREATE TABLE \"%w\" (%s)", r->table, r->names[0],
+                   r->names[1], definition(t, columns, n)))
+        return -1;
+    if (second == SECOND_CHANGED)
+        return target_run(t, err, "INSERT INTO \"%w\" SELECT %s FROM \"%w\"", r->names[1], list, r->names[0]);
+    if (number_rows(t, r->names[0], err))
+        return -1;
+    return target_run(t, err,
+                      "INSERT INTO main.\"%w\" SELECT %s FROM partner JOIN main.\"%w\" AS o ON o.rowid = partner.id "
+                      "JOIN main.\"%w\" AS p ON p.rowid = partner.other WHERE (partner.i + %d) %% 3 != 0",
+                      r->names[1], list, r->names[0], r->names[0], (int)(t->seed % 3));
+}
+
+static int split_table(struct target *t, const struct ambiqt_record *r, struct error *err)
+{
+    return target_run(t, err, "CREATE TABLE \"%w\" AS SELECT DISTINCT \"%w\", \"%w\" FROM \"%w\"", r->new_table, r->key,
+                      r->column, r->table);
+}
+
+int materialise_alter(struct target *t, const struct ambiguity *a, const struct schema *s, enum second_values second,
+                      struct error *err)
+{
+    if (a->kind == AMBIGUITY_DELETED)
+        return target_run(t, err, "ALTER TABLE \"%w\" DROP COLUMN \"%w\"", a->record.table, a->record.column);
+    switch (a->record.kind) {
+    case SIA_COLUMN:
+        return double_column(t, &a->record, second, err);
+    case SIA_TABLE:
+        return double_table(t, &a->record, s, second, err);
+    case SIA_JOIN:
+        return split_table(t, &a->record, err);
+    default:
+        return target_run(t, err, "CREATE TABLE \"%w\" AS %s", a->record.new_table, materialise_aggregate(t, a, s));
+    }
+}

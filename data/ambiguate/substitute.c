@@ -1,0 +1,153 @@
+#include "data/ambiguate/substitute.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MIN_LETTERS = 3, MAX_LETTERS = 40, TRIES = 100 };
+
+/* A word of a text: where it stands, and what it is filed under. */
+struct found {
+    const char *at;
+    int n;
+    bool plural;
+    char key[MAX_LETTERS + 1];
+};
+
+/* The next word at or behind p; false at the end of the text. */
+static bool next_word(const char *p, struct found *w)
+{
+    for (; *p; p += w->n) {
+        for (w->n = 0; isascii(p[w->n]) && isalpha((unsigned char)p[w->n]);)
+            w->n++;
+        w->at = p;
+        if (w->n >= MIN_LETTERS && w->n <= MAX_LETTERS)
+            break;
+        w->n += w->n == 0;
+    }
+    if (!*p)
+        return false;
+    w->plural = w->n > MIN_LETTERS && tolower((unsigned char)p[w->n - 1]) == 's';
+    int n = w->n - w->plural;
+    for (int i = 0; i < n; i++)
+        w->key[i] = (char)tolower((unsigned char)p[i]);
+    w->key[n] = '\0';
+    return true;
+}
+
+void lexicon_add(struct lexicon *l, const char *text, int record)
+{
+    struct found w;
+
+    for (const char *p = text; next_word(p, &w); p = w.at + w.n) {
+        int known = l->words.n, word = strings_add(&l->words, w.key);
+        if (word == known) {
+            GROW(l->records, known, l->cap);
+            GROW(l->last, known, l->last_cap);
+            l->records[word] = l->last[word] = 0;
+        }
+        l->records[word] += l->last[word] != record;
+        l->last[word] = record;
+    }
+}
+
+static int by_records(const void *a, const void *b, void *counts)
+{
+    const int *records = counts, x = *(const int *)a, y = *(const int *)b;
+    return records[x] != records[y] ? (records[x] > records[y] ? -1 : 1) : (x > y) - (x < y);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+void lexicon_close(struct lexicon *l, int most)
+{
+    l->common = xcalloc((size_t)l->words.n + 1, sizeof *l->common);
+    for (int i = 0; i < l->words.n; i++)
+        l->common[i] = i;
+    qsort_r(l->common, (size_t)l->words.n, sizeof *l->common, by_records, l->records);
+    l->n_common = most < l->words.n ? most : l->words.n;
+    qsort(l->common, (size_t)l->n_common, sizeof *l->common, by_number);
+}
+
+void lexicon_release(struct lexicon *l)
+{
+    strings_release(&l->words);
+    free(l->records);
+    free(l->last);
+    free(l->common);
+    *l = (struct lexicon){ 0 };
+}
+
+static bool is_common(const struct lexicon *l, int word)
+{
+    return bsearch(&word, l->common, (size_t)l->n_common, sizeof *l->common, by_number);
+}
+
+/* A word to stand for another: one that is not common and, if there are enough, does not yet stand for a third. */
+static const char *draw(struct substitution *s)
+{
+    const struct lexicon *l = s->lexicon;
+    const char *word = NULL;
+
+    for (int try = 0; try < TRIES && (!word || strings_find(&s->taken, word) >= 0); try++) {
+        int drawn = (int)rng_below(s->rng, (uint32_t)l->words.n);
+        if (!is_common(l, drawn))
+            word = l->words.items[drawn];
+    }
+    return word;
+}
+
+/* What a word becomes; itself when it is common, unknown, or nothing is left to take its place. */
+static const char *become(struct substitution *s, const char *key)
+{
+    const struct lexicon *l = s->lexicon;
+    int met = strings_find(&s->words, key), known = strings_find(&l->words, key);
+
+    if (met >= 0)
+        return s->taken.items[met];
+    if (known < 0 || is_common(l, known))
+        return key;
+    const char *word = draw(s);
+    if (!word || strings_find(&s->taken, word) >= 0)
+        return key;
+    strings_add(&s->words, key);
+    return strings_keep(&s->taken, word);
+}
+
+static void put_word(FILE *out, const struct found *w, const char *key)
+{
+    bool capital = isupper((unsigned char)*w->at);
+
+    putc(capital ? toupper((unsigned char)*key) : *key, out);
+    fputs(key + 1, out);
+    if (w->plural)
+        putc('s', out);
+}
+
+char *substitute(struct substitution *s, const char *text)
+{
+    struct found w;
+    char *done = NULL;
+    size_t n;
+    FILE *out = open_memstream(&done, &n);
+
+    CHECK(out, "out of memory");
+    for (; next_word(text, &w); text = w.at + w.n) {
+        fwrite(text, 1, (size_t)(w.at - text), out);
+        put_word(out, &w, become(s, w.key));
+    }
+    fputs(text, out);
+    CHECK(!fclose(out), "out of memory");
+    return done;
+}
+
+void substitution_release(struct substitution *s)
+{
+    strings_release(&s->words);
+    strings_release(&s->taken);
+}

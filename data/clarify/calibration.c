@@ -1,0 +1,102 @@
+#include "data/clarify/calibration.h"
+
+#include "data/sql/sql_lex.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+int calibration_read(struct calibration *c, const char *path, struct error *err)
+{
+    json_t *o = json_read_file(path, err);
+    int rc = o ? 0 : -1;
+
+    if (rc == 0)
+        rc = json_get_real(o, "alpha", 0, 1, &c->alpha, path, err);
+    if (rc == 0)
+        rc =
+            json_get_real(o, "temperature", 1.0 / CALIBRATION_COOLEST, CALIBRATION_COOLEST, &c->temperature, path, err);
+    if (rc == 0)
+        rc = json_get_real(o, "coverage", 0, 1, &c->coverage, path, err);
+    json_decref(o);
+    return rc;
+}
+
+int calibration_length(const char *sql)
+{
+    int n;
+
+    free(sql_lex(sql, &n));
+    return n > 1 ? n - 1 : 1; /* the last one is the end */
+}
+
+static double log_weight(double raw, int length, double alpha, double temperature)
+{
+    return raw / (alpha > 0 ? pow(length, alpha) : 1) / temperature;
+}
+
+void calibration_apply(const struct calibration *c, struct candidate_list *l)
+{
+    double *logs = xmalloc((size_t)l->n * sizeof *logs + 1);
+
+    for (int i = 0; i < l->n; i++)
+        logs[i] = log_weight(l->raw[i], calibration_length(l->sql[i]), c->alpha, c->temperature);
+    shares_of_logs(l->p, logs, l->n, c->coverage);
+    l->reserve = 1 - c->coverage;
+    free(logs);
+}
+
+/* -log of the share of the right ones; weights are taken relative to the largest. */
+static double surprise(const struct observation *o, double alpha, double temperature)
+{
+    double most = -HUGE_VAL, all = 0, right = 0;
+
+    for (int i = 0; i < o->n; i++)
+        most = fmax(most, log_weight(o->raw[i], o->length[i], alpha, temperature));
+    for (int i = 0; i < o->n; i++) {
+        double w = exp(log_weight(o->raw[i], o->length[i], alpha, temperature) - most);
+        all += w;
+        right += o->right[i] ? w : 0;
+    }
+    return log(all) - log(fmax(right, 1e-300));
+}
+
+double calibration_nll(const struct observation *list, int n, double alpha, double temperature)
+{
+    double sum = 0;
+
+    for (int i = 0; i < n; i++)
+        sum += surprise(&list[i], alpha, temperature);
+    return sum / n;
+}
+
+/* Golden-section search over the logarithm of the temperature. */
+static double fit_temperature(const struct observation *list, int n, double alpha)
+{
+    const double golden = (sqrt(5) - 1) / 2;
+    double low = -log(CALIBRATION_COOLEST), high = log(CALIBRATION_COOLEST);
+    double a = high - golden * (high - low), b = low + golden * (high - low);
+    double at_a = calibration_nll(list, n, alpha, exp(a)), at_b = calibration_nll(list, n, alpha, exp(b));
+
+    while (high - low > 1e-6) {
+        if (at_a <= at_b) {
+            high = b;
+            b = a;
+            at_b = at_a;
+            at_a = calibration_nll(list, n, alpha, exp(a = high - golden * (high - low)));
+        } else {
+            low = a;
+            a = b;
+            at_a = at_b;
+            at_b = calibration_nll(list, n, alpha, exp(b = low + golden * (high - low)));
+        }
+    }
+    return exp((low + high) / 2);
+}
+
+struct calibration calibration_fit(const struct observation *list, int n)
+{
+    struct calibration best = { 0, fit_temperature(list, n, 0), 1 }, other = { 1, fit_temperature(list, n, 1), 1 };
+
+    return calibration_nll(list, n, 1, other.temperature) < calibration_nll(list, n, 0, best.temperature) ? other
+                                                                                                          : best;
+}

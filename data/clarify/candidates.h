@@ -1,0 +1,49 @@
+/*
+ * candidates.h - candidate statements of questions, from published files and from anywhere, as records that clarify and
+ * calibrate read: {"id", "db_id", "question", "candidates": [{"sql", "p"}], "gold": [SQL, ...]}.
+ *
+ * A source turns its file into such records, which may still have "logprob" for "p"; what all of them share comes
+ * after: probabilities, calibrated when asked, and the reserve.
+ */
+#ifndef DATA_CLARIFY_CANDIDATES_H
+#define DATA_CLARIFY_CANDIDATES_H
+
+#include "data/clarify/calibration.h"
+#include "data/util/json.h"
+
+struct candidates_request {
+    const char *from, *file;
+    const char *gold, *tables; /* of ambiqt-output; NULL when not given */
+    const char *calibration;   /* file to apply, or NULL */
+    const char *out;
+    double temperature; /* of ambiqt-output: a prediction of rank r, from 0, weighs exp(-r / temperature) */
+    int64_t k;          /* candidates of a record that count */
+};
+
+struct candidates_counts {
+    int64_t records, candidates, failed;
+};
+
+/* Where a source's records go. */
+struct candidates_sink {
+    const struct candidates_request *request;
+    struct candidates_counts *counts;
+    struct calibration calibration;
+    struct out_file out;
+};
+
+/* Takes the record and writes it.  One that cannot be read is written as its id and "error".  -1 when the file cannot
+ * be written. */
+int candidates_emit(struct candidates_sink *s, json_t *record, const char *where, struct error *err);
+/* A record that a source could not make: its id and why, which is taken from err. */
+int candidates_emit_error(struct candidates_sink *s, json_t *id, struct error *err);
+
+/* A source.  -1 with an error when its file cannot be read; more than 0 after a signal. */
+typedef int candidates_source(struct candidates_sink *s, struct error *err);
+candidates_source candidates_of_records, candidates_of_ambiqt, candidates_of_dfpl, candidates_of_ambrosia;
+
+#define CANDIDATES_SOURCES "plain|ambiqt-output|dfpl|ambrosia"
+/* Writes request->out.  More than 0 after a signal: no file is left then. */
+int candidates_write(const struct candidates_request *q, struct candidates_counts *counts, struct error *err);
+
+#endif

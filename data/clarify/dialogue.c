@@ -1,0 +1,278 @@
+#include "data/clarify/dialogue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct dialogue_rules dialogue_rules_default = {
+    .strategy = STRATEGY_EIG, .tau = 2, .min_bits = 0.05, .max_turns = 3, .worth = 1
+};
+
+const char *stop_reason_name(enum stop_reason r)
+{
+    static const char *const names[] = {
+        "not", "confident", "settled", "little-gain", "turns", "utility", "hand-over"
+    };
+    return names[r];
+}
+
+static void start(struct dialogue *d)
+{
+    memcpy(d->now.p, d->prior.p, (size_t)d->prior.n * sizeof *d->now.p);
+    d->now.reserve = d->prior.reserve;
+    d->n_turns = 0;
+    d->free_choice = false;
+    memset(d->asked, 0, (size_t)d->n_variables * sizeof *d->asked);
+    memset(d->closed, 0, (size_t)d->n_variables * sizeof *d->closed);
+}
+
+void dialogue_init(struct dialogue *d, const struct dialogue_rules *rules, const struct split *variables,
+                   int n_variables, const struct belief *prior)
+{
+    size_t n = (size_t)n_variables;
+
+    *d = (struct dialogue){ .rules = *rules, .variables = variables, .n_variables = n_variables };
+    d->prior = belief_copy(prior);
+    d->now = belief_copy(prior);
+    d->asked = xcalloc(n + 1, sizeof *d->asked);
+    d->closed = xcalloc(n + 1, sizeof *d->closed);
+    d->views = xcalloc(n + 1, sizeof *d->views);
+    d->options = xcalloc((n + 1) * (size_t)(prior->n + 1), sizeof *d->options);
+}
+
+void dialogue_release(struct dialogue *d)
+{
+    belief_release(&d->prior);
+    belief_release(&d->now);
+    free(d->asked);
+    free(d->closed);
+    free(d->views);
+    free(d->options);
+    *d = (struct dialogue){ 0 };
+}
+
+int view_option(const struct view *v, int value)
+{
+    for (int k = 0; k < v->n_shown; k++)
+        if (v->shown[k] == value)
+            return k;
+    return -1;
+}
+
+static int heaviest(const double *mass, int n)
+{
+    int most = 0;
+
+    for (int k = 1; k < n; k++)
+        if (mass[k] > mass[most])
+            most = k;
+    return most;
+}
+
+/* The values of the most mass, the most first; of a question that comes again, only those that are not ruled out. */
+static void show(struct view *v, double *mass, int n, bool again)
+{
+    double least = again ? mass[heaviest(mass, n)] / 10 : 0;
+    int live = 0, shown = 0;
+
+    for (int k = 0; k < n; k++) {
+        live += mass[k] > 0;
+        shown += mass[k] > 0 && mass[k] >= least;
+    }
+    shown = shown < DIALOGUE_SHOWN ? shown : DIALOGUE_SHOWN;
+    v->other = live > shown;
+    for (v->n_shown = 0; v->n_shown < shown; v->n_shown++) {
+        int most = heaviest(mass, n);
+        v->shown[v->n_shown] = most;
+        v->mass[v->n_shown] = mass[most];
+        mass[most] = 0;
+    }
+    v->mass[v->n_shown] = 0;
+    for (int k = 0; k < n; k++)
+        v->mass[v->n_shown] += mass[k];
+}
+
+/* Candidates without mass have no option of their own; any will do, since they weigh nothing. */
+static void number_options(struct dialogue *d, struct view *v)
+{
+    const struct split *full = &d->variables[v->variable];
+    int *options = d->options + (size_t)v->variable * (size_t)d->now.n;
+
+    for (int i = 0; i < d->now.n; i++) {
+        int option = view_option(v, full->value[i]);
+        options[i] = option >= 0 ? option : v->other ? v->n_shown : 0;
+    }
+    v->split = (struct split){ options, v->n_shown + v->other, full->noise, full->cost };
+}
+
+bool dialogue_view(struct dialogue *d, int variable, struct view *view)
+{
+    double mass[BELIEF_MAX];
+
+    *view = (struct view){ .variable = variable };
+    if (belief_masses(mass, &d->now, &d->variables[variable]) < 2)
+        return false;
+    show(view, mass, d->variables[variable].n_values, d->asked[variable] > 0 && !d->rules.forget);
+    number_options(d, view);
+    view->gain = belief_gain(&d->now, &view->split);
+    return true;
+}
+
+/* The views of what may be asked, and their splits. */
+static int open_views(struct dialogue *d, struct split *splits, int from, int to)
+{
+    int n = 0;
+
+    for (int v = from; v < to; v++)
+        if (!d->closed[v] && dialogue_view(d, v, &d->views[n])) {
+            splits[n] = d->views[n].split;
+            n++;
+        }
+    return n;
+}
+
+/* Each turn has its own numbers, so that an undone dialogue asks again as it would have. */
+static struct rng turn_rng(const struct dialogue *d)
+{
+    return (struct rng){ .seed = d->rules.seed, .count = (uint64_t)d->n_turns << 32 };
+}
+
+static enum stop_reason before_asking(const struct dialogue *d)
+{
+    double best = d->now.p[belief_best(&d->now)];
+
+    if (d->now.reserve > best && (d->now.reserve > d->prior.reserve || d->now.reserve > 0.5))
+        return STOP_HAND_OVER;
+    if (best >= d->rules.tau)
+        return STOP_CONFIDENT;
+    return d->n_turns >= d->rules.max_turns ? STOP_TURNS : STOP_NOT;
+}
+
+static bool worth_asking(const struct dialogue *d, const struct view *v)
+{
+    double cost = d->rules.second * v->split.cost;
+    return cost <= 0 || d->rules.worth * belief_gain_of_best(&d->now, &v->split) > cost;
+}
+
+/* The best question among variables [from, to). */
+static enum stop_reason choose(struct dialogue *d, struct view *view, int from, int to)
+{
+    struct split *splits = xcalloc((size_t)d->n_variables + 1, sizeof *splits);
+    struct rng rng = turn_rng(d);
+    int n = open_views(d, splits, from, to), i = strategy_choose(d->rules.strategy, &d->now, splits, n, &rng);
+
+    free(splits);
+    if (i < 0)
+        return STOP_SETTLED;
+    *view = d->views[i];
+    return view->gain < d->rules.min_bits ? STOP_GAIN : STOP_NOT;
+}
+
+/* What the answers to retired variables say of each candidate, as one number; false when they do not say what is most
+ * probable now. */
+static bool hash_answers(uint64_t *said, const struct dialogue *d)
+{
+    int best = belief_best(&d->now);
+
+    for (int i = 0; i < d->now.n; i++)
+        said[i] = HASH_START;
+    for (int t = 0; t < d->n_turns; t++) {
+        const struct turn *turn = &d->turns[t];
+        const int *value = d->variables[turn->variable].value;
+        if (!turn->telling || !d->closed[turn->variable])
+            continue;
+        if (turn->said >= 0 && value[best] != turn->said)
+            return false;
+        for (int i = 0; i < d->now.n; i++)
+            said[i] = hash_bytes(said[i], &value[i], sizeof value[i]);
+    }
+    return true;
+}
+
+/* The answers have told apart all that the last variable could, and what is most probable is what they say. */
+static bool said_already(const struct dialogue *d)
+{
+    const int *last = d->variables[d->n_variables - 1].value;
+    uint64_t said[BELIEF_MAX];
+
+    if (!hash_answers(said, d))
+        return false;
+    for (int i = 0; i < d->now.n; i++)
+        for (int k = 0; k < i && d->now.p[i] > 0; k++)
+            if (d->now.p[k] > 0 && said[i] == said[k] && last[i] != last[k])
+                return false;
+    return true;
+}
+
+enum stop_reason dialogue_next(struct dialogue *d, struct view *view)
+{
+    enum stop_reason why = before_asking(d);
+    int own = d->n_variables - (d->rules.last_resort && d->n_variables > 0);
+
+    if (why == STOP_NOT)
+        why = choose(d, view, 0, own);
+    if (own < d->n_variables && (why == STOP_SETTLED || why == STOP_GAIN) && !said_already(d)) {
+        enum stop_reason last = choose(d, view, own, d->n_variables);
+        why = last == STOP_SETTLED ? why : last;
+    }
+    return why == STOP_NOT && !worth_asking(d, view) ? STOP_UTILITY : why;
+}
+
+/* "Something else" leaves the rest of a long list to ask about, a limited number of times. */
+static bool may_ask_again(const struct dialogue *d, const struct view *v, struct answer a)
+{
+    bool other = a.kind == ANSWER_VALUE && v->other && a.value == v->n_shown;
+    return other && d->asked[v->variable] * DIALOGUE_SHOWN < d->variables[v->variable].n_values - 1;
+}
+
+int dialogue_answer(struct dialogue *d, const struct view *view, struct answer a)
+{
+    CHECK(d->n_turns < DIALOGUE_MAX_TURNS, "%d turns", d->n_turns);
+    if (belief_update(&d->now, &view->split, a))
+        return -1;
+    bool value = a.kind == ANSWER_VALUE && a.value < view->n_shown, telling = value || a.kind == ANSWER_EITHER;
+    d->turns[d->n_turns++] = (struct turn){ view->variable, a, telling, value ? view->shown[a.value] : -1 };
+    d->asked[view->variable]++;
+    d->closed[view->variable] = !d->rules.forget && !may_ask_again(d, view, a);
+    d->free_choice = d->free_choice || a.kind == ANSWER_EITHER;
+    return 0;
+}
+
+bool dialogue_undo(struct dialogue *d)
+{
+    int keep = d->n_turns - 1;
+
+    if (keep < 0)
+        return false;
+    start(d);
+    for (int t = 0; t < keep; t++) {
+        struct view view;
+        bool splits = dialogue_view(d, d->turns[t].variable, &view);
+        CHECK(splits && dialogue_answer(d, &view, d->turns[t].answer) == 0, "turn %d cannot be replayed", t);
+    }
+    return true;
+}
+
+static int by_confidence(const void *a, const void *b)
+{
+    const double *const *x = a, *const *y = b;
+    return **x < **y ? 1 : **x > **y ? -1 : 0;
+}
+
+double dialogue_fit_tau(const double *confidence, const bool *right, int n, double target)
+{
+    const double **order = xmalloc((size_t)n * sizeof *order + 1);
+    double tau = 2;
+    int wrong = 0;
+
+    for (int i = 0; i < n; i++)
+        order[i] = &confidence[i];
+    qsort(order, (size_t)n, sizeof *order, by_confidence);
+    for (int i = 0; i < n; i++) {
+        wrong += !right[order[i] - confidence];
+        bool last = i + 1 == n || *order[i + 1] < *order[i]; /* equal ones enter together */
+        if (last && wrong <= target * (i + 1))
+            tau = *order[i];
+    }
+    free(order);
+    return tau;
+}

@@ -1,0 +1,197 @@
+#include "data/clarify/hints.h"
+
+#include "data/corpora/example.h"
+#include "data/schema/mention.h"
+#include "data/util/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const labels[SPAN_LABELS] = { "AMB", "UNK", "COL", "VAL" };
+
+/* Where letter `at` begins. */
+static const char *letter(const char *text, int64_t at)
+{
+    for (; *text && at > 0; at--)
+        do
+            text++;
+        while (((unsigned char)*text & 0xc0) == 0x80);
+    return text;
+}
+
+static int count_letters(const char *text)
+{
+    int n = 0;
+
+    for (; *text; text = letter(text, 1))
+        n++;
+    return n;
+}
+
+/* A value is named by its column: "table.column::value". */
+static int find_element(const struct schema *s, const char *name, const char *where, struct error *err)
+{
+    const char *end = strstr(name, "::");
+    char *element = end ? strndup(name, (size_t)(end - name)) : xstrdup(name);
+    int table, column, missing = example_element(s, element, &table, &column);
+
+    free(element);
+    if (missing)
+        return error_set(err, EXIT_CODE_DATA, "%s: \"%s\" is neither a table nor a table.column of the schema", where,
+                         name);
+    return column < 0 ? table : s->n_tables + column;
+}
+
+static int read_label(struct span *p, const json_t *o, const char *where, struct error *err)
+{
+    const char *label = json_get_string(o, "label", where, err);
+
+    if (!label)
+        return -1;
+    for (int i = 0; i < SPAN_LABELS; i++)
+        if (strcmp(label, labels[i]) == 0) {
+            p->label = (enum span_label)i;
+            return 0;
+        }
+    return error_set(err, EXIT_CODE_DATA, "%s: field \"label\" is \"%s\", wanted AMB, UNK, COL or VAL", where, label);
+}
+
+static int read_links(struct span *p, const json_t *o, const struct schema *s, const char *where, struct error *err)
+{
+    const json_t *list = json_get_array(o, "alternatives", where, err), *item;
+    size_t i;
+
+    if (!list || json_array_size(list) > HINTS_MAX)
+        return list ? error_set(err, EXIT_CODE_DATA, "%s: alternatives: %zu, at most %d wanted", where,
+                                json_array_size(list), HINTS_MAX)
+                    : -1;
+    json_array_foreach(list, i, item)
+    {
+        const char *name = json_get_string(item, "concept", where, err);
+        int element = name ? find_element(s, name, where, err) : -1;
+        if (element < 0)
+            return -1;
+        p->elements[p->n_elements++] = element;
+    }
+    return 0;
+}
+
+static void read_mentions(struct span *p, const struct schema *s)
+{
+    size_t n = (size_t)s->n_tables + (size_t)s->n_columns;
+    float *all = xcalloc(n * ELEMENT_MENTIONS + 1, sizeof *all);
+
+    p->said = xcalloc(n + 1, sizeof *p->said);
+    mention_elements(s, p->words, all);
+    for (size_t i = 0; i < n; i++)
+        p->said[i] = all[i * ELEMENT_MENTIONS + ELEMENT_ALL];
+    free(all);
+}
+
+static int read_span(struct hints *h, struct span *p, const json_t *o, const char *question, const struct schema *s,
+                     const char *where, struct error *err)
+{
+    int64_t start, end, n = count_letters(question);
+
+    p->probability = 1;
+    if (json_get_int(o, "start", 0, n - 1, &start, where, err) ||
+        json_get_int(o, "end", start + 1, n, &end, where, err) || read_label(p, o, where, err) ||
+        (json_object_get(o, "probability") && json_get_real(o, "probability", 0, 1, &p->probability, where, err)) ||
+        (json_object_get(o, "alternatives") && read_links(p, o, s, where, err)))
+        return -1;
+    const char *from = letter(question, start), *to = letter(question, end);
+    p->words = strings_printf(&h->pool, "%.*s", (int)(to - from), from);
+    read_mentions(p, s);
+    return 0;
+}
+
+static int read_spans(struct hints *h, const json_t *record, const struct schema *s, const char *where,
+                      struct error *err)
+{
+    const char *question = json_get_string(record, "question", where, err);
+    const json_t *list = json_get_array(record, "spans", where, err), *item;
+    size_t i;
+
+    if (!question || !list)
+        return -1;
+    if (json_array_size(list) > HINTS_MAX)
+        return error_set(err, EXIT_CODE_DATA, "%s: spans: %zu, at most %d wanted", where, json_array_size(list),
+                         HINTS_MAX);
+    h->spans = xcalloc(json_array_size(list) + 1, sizeof *h->spans);
+    json_array_foreach(list, i, item)
+    {
+        char place[300];
+        snprintf(place, sizeof place, "%s: spans[%zu]", where, i);
+        h->n_spans = (int)i + 1;
+        if (read_span(h, &h->spans[i], item, question, s, place, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* Tables are of kind T and columns of kind C when the record does not say. */
+static int read_kind(struct hints *h, const json_t *record, const struct schema *s, const char *where,
+                     struct error *err)
+{
+    const json_t *kind = json_object_get(record, "kind");
+
+    h->kind = h->n_found && h->found[0] < s->n_tables ? SIA_TABLE : SIA_COLUMN;
+    if (!kind || json_is_null(kind))
+        return 0;
+    for (int k = 0; k < SIA_KINDS; k++)
+        if (json_is_string(kind) && strcmp(json_string_value(kind), sia_kind_letter((enum sia_kind)k)) == 0) {
+            h->kind = (enum sia_kind)k;
+            return 0;
+        }
+    return error_set(err, EXIT_CODE_DATA, "%s: field \"kind\" is not C, T, J, P or null", where);
+}
+
+static int read_found(struct hints *h, const json_t *record, const struct schema *s, const char *where,
+                      struct error *err)
+{
+    const json_t *list = json_get_array(record, "alternatives", where, err), *item;
+    char place[300];
+    size_t i;
+
+    if (!list)
+        return -1;
+    if (json_array_size(list) > FOUND_MAX)
+        return error_set(err, EXIT_CODE_DATA, "%s: alternatives: %zu, at most %d wanted", where, json_array_size(list),
+                         FOUND_MAX);
+    json_array_foreach(list, i, item)
+    {
+        snprintf(place, sizeof place, "%s: alternatives[%zu]", where, i);
+        if (!json_is_string(item))
+            return error_set(err, EXIT_CODE_DATA, "%s: is no string", place);
+        h->found[i] = find_element(s, json_string_value(item), place, err);
+        if (h->found[i] < 0)
+            return -1;
+        h->n_found = (int)i + 1;
+    }
+    return read_kind(h, record, s, where, err);
+}
+
+int hints_read(struct hints *h, const json_t *record, const struct schema *s, const char *where, struct error *err)
+{
+    *h = (struct hints){ 0 };
+    if (json_object_get(record, "spans") && read_spans(h, record, s, where, err))
+        return -1;
+    if (json_is_false(json_object_get(record, "ambiguous")) || !json_object_get(record, "alternatives"))
+        return 0;
+    return read_found(h, record, s, where, err);
+}
+
+void hints_release(struct hints *h)
+{
+    for (int i = 0; i < h->n_spans; i++)
+        free(h->spans[i].said);
+    free(h->spans);
+    strings_release(&h->pool);
+    *h = (struct hints){ 0 };
+}
+
+const char *hints_element_name(const struct schema *s, int element, struct strings *pool)
+{
+    const struct schema_column *c = element < s->n_tables ? NULL : &s->columns[element - s->n_tables];
+    return c ? strings_printf(pool, "%s.%s", s->tables[c->table].name, c->name) : s->tables[element].name;
+}

@@ -1,0 +1,33 @@
+/*
+ * question.h - a question in words, with its options: a template for each face, no SQL in what people read.
+ */
+#ifndef DATA_CLARIFY_QUESTION_H
+#define DATA_CLARIFY_QUESTION_H
+
+#include "data/clarify/dialogue.h"
+#include "data/clarify/hints.h"
+#include "data/clarify/phrase.h"
+#include "data/clarify/variables.h"
+
+struct question {
+    const char *text;
+    const char *options[DIALOGUE_SHOWN + 1]; /* all different; with sample values where there is a database */
+    const char *names[DIALOGUE_SHOWN + 1];   /* the same without sample values */
+    const char *found[DIALOGUE_SHOWN + 1];   /* NULL, or an element that a detector found and no candidate has */
+    int statement[DIALOGUE_SHOWN + 1];       /* the most probable candidate of each; -1 when there is none */
+    int n;                                   /* the view's first, then what was found: who chooses that says "none" */
+};
+
+/* What questions are made from; all borrowed. */
+struct asking {
+    struct phrasing phrasing;
+    const struct variables *variables;
+    const struct form *const *forms; /* of the candidates */
+    const struct belief *now;
+    const struct hints *hints; /* NULL for none */
+};
+
+/* Texts belong to the phrasing's pool. */
+void question_write(struct question *q, const struct asking *a, const struct view *view);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * strategy.h - which question to ask: the one that tells most, and the other choices it is compared with.
+ *
+ * All see the same splits, in order of their clauses.  Equal scores are settled by the lower cost, then by that order.
+ */
+#ifndef DATA_CLARIFY_STRATEGY_H
+#define DATA_CLARIFY_STRATEGY_H
+
+#include "data/clarify/belief.h"
+#include "kernels/rng.h"
+
+enum strategy {
+    STRATEGY_RANDOM,          /* uniform over what splits */
+    STRATEGY_MAX_PROBABILITY, /* the question with the likeliest answer */
+    STRATEGY_MIN_PROBABILITY, /* the question with the least likely answer */
+    STRATEGY_INFO_GAIN,       /* gain if all candidates that are left were equally likely */
+    STRATEGY_EIG,             /* expected information gain, slips and reserve counted */
+    STRATEGY_PATH,            /* mass times entropy along the way to the best candidate: a published shortcut */
+    STRATEGY_TWO_STEP,        /* gain of this question and of the best one after it */
+    STRATEGY_GINI,            /* expected fall of the Gini impurity */
+    STRATEGY_BEST_GAIN,       /* expected rise of the best candidate: for who may ask once */
+    STRATEGY_COST_WEIGHTED,   /* gain per second */
+    STRATEGY_OPTIMAL,         /* fewest questions in expectation, for truthful users */
+    STRATEGIES
+};
+const char *strategy_name(enum strategy s);
+/* The names, parted by |. */
+#define STRATEGY_NAMES                                                                                                 \
+    "random|max-probability|min-probability|info-gain|eig|path|two-step|gini|best-gain|cost-weighted|optimal"
+/* STRATEGIES when there is none of that name. */
+enum strategy strategy_of_name(const char *name);
+
+enum { OPTIMAL_MAX = 12 }; /* candidates that are left, for STRATEGY_OPTIMAL */
+
+/* The number of the split to ask about; -1 when none splits what is left.  Only STRATEGY_RANDOM uses rng. */
+int strategy_choose(enum strategy strategy, const struct belief *b, const struct split *splits, int n, struct rng *rng);
+
+/* What the shortcut gives a node: the mass of those that pass through it times the entropy of its branches. */
+double strategy_node_score(const struct belief *b, const struct split *s, const bool *through);
+
+/* How many questions a truthful user is asked until none splits any more, in expectation. */
+double strategy_questions(enum strategy strategy, const struct belief *b, const struct split *splits, int n);
+
+#endif

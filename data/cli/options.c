@@ -1,0 +1,191 @@
+#include "data/cli/options.h"
+
+#include "data/cli/options_impl.h"
+#include "data/cli/yaml.h"
+#include "data/util/build.h"
+#include "data/util/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct command *find_command(const struct program *p, const char *name)
+{
+    for (int i = 0; i < p->n_commands; i++)
+        if (strcmp(p->commands[i]->name, name) == 0)
+            return p->commands[i];
+    return NULL;
+}
+
+static int unknown_command(const struct program *p, const char *name)
+{
+    struct nearest best = { 0 };
+    for (int i = 0; i < p->n_commands; i++)
+        nearest_try(&best, name, p->commands[i]->name);
+    if (best.word)
+        log_error("%s: unknown command '%.100s', did you mean '%s'?", p->name, name, best.word);
+    else
+        log_error("%s: unknown command '%.100s', see %s --help", p->name, name, p->name);
+    return EXIT_CODE_USAGE;
+}
+
+static int print_help(const struct program *p, const char *name)
+{
+    if (!name) {
+        help_program(p, stdout);
+        return EXIT_CODE_OK;
+    }
+    const struct command *c = find_command(p, name);
+    if (!c)
+        return unknown_command(p, name);
+    help_command(p, c, stdout);
+    return EXIT_CODE_OK;
+}
+
+static int print_completion(const struct program *p, const char *shell)
+{
+    if (!shell || strcmp(shell, "bash") != 0) {
+        log_error("%s completion: wants the shell: bash", p->name);
+        return EXIT_CODE_USAGE;
+    }
+    completion_bash(p, stdout);
+    return EXIT_CODE_OK;
+}
+
+static int print_version(const struct program *p)
+{
+    printf("%s %s (commit %s)\n%s\n", p->name, build_version(), build_commit(), build_summary());
+    return EXIT_CODE_OK;
+}
+
+static int print_man(const struct program *p)
+{
+    man_program(p, stdout);
+    return EXIT_CODE_OK;
+}
+
+/* The words every program knows. */
+static int builtin(const struct program *p, int argc, char **argv)
+{
+    const char *word = argv[1], *next = argc > 2 ? argv[2] : NULL;
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        return print_help(p, NULL);
+    if (strcmp(word, "help") == 0)
+        return print_help(p, next);
+    if (strcmp(word, "--version") == 0)
+        return print_version(p);
+    if (strcmp(word, "man") == 0)
+        return print_man(p);
+    if (strcmp(word, "completion") == 0)
+        return print_completion(p, next);
+    if (word[0] == '-') {
+        log_error("%s: %.100s: the command comes first, see %s --help", p->name, word, p->name);
+        return EXIT_CODE_USAGE;
+    }
+    return unknown_command(p, word);
+}
+
+static bool asks_help(int argc, char **argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    return false;
+}
+
+static int check_complete(const struct command *c, const struct command_line *line, struct error *err)
+{
+    char shown[128];
+    for (int i = 0; i < option_count(c->options); i++)
+        if (c->options[i].required && !line->seen[i]) {
+            option_usage(&c->options[i], shown, sizeof shown);
+            return error_set(err, EXIT_CODE_USAGE, "%s is required", shown);
+        }
+    if (line->n_operands < c->min_operands)
+        return error_set(err, EXIT_CODE_USAGE, "wants %s", c->operands);
+    if (line->n_operands > c->max_operands)
+        return error_set(err, EXIT_CODE_USAGE, "'%.200s' is one operand too many", line->argv[c->max_operands]);
+    return 0;
+}
+
+/* The value of the option of that type, NULL when there is none. */
+static const char *source_of(const struct command *c, const void *settings, enum option_type type)
+{
+    for (int i = 0; i < option_count(c->options); i++)
+        if (c->options[i].type == type)
+            return *(const char *const *)((const char *)settings + c->options[i].offset);
+    return NULL;
+}
+
+static int read_preset(const struct command *c, struct command_line *line, struct texts *texts, struct error *err)
+{
+    const char *name = source_of(c, line->settings, OPTION_PRESET);
+    const struct preset *p = c->presets;
+
+    if (!name)
+        return 0;
+    while (p->name && strcmp(p->name, name))
+        p++;
+    CHECK(p->name, "preset %s has no text", name);
+    return yaml_read_text(name, p->text, strlen(p->text), c->options, line->settings, line->seen, texts, err);
+}
+
+/* Defaults, then a preset, then the config file, then the command line. */
+static int read_settings(const struct command *c, struct command_line *line, struct texts *texts, struct error *err)
+{
+    if (c->defaults)
+        memcpy(line->settings, c->defaults, c->size);
+    if (options_parse(c->options, line, true, err))
+        return -1;
+    const char *path = source_of(c, line->settings, OPTION_CONFIG);
+    if (read_preset(c, line, texts, err))
+        return -1;
+    if (path && yaml_read(path, c->options, line->settings, line->seen, texts, err))
+        return -1;
+    if (options_parse(c->options, line, false, err))
+        return -1;
+    return check_complete(c, line, err);
+}
+
+static int run_command(const struct program *p, const struct command *c, int argc, char **argv)
+{
+    struct error err = { .code = EXIT_CODE_FAILURE };
+    struct command_line line = { .argv = argv, .argc = argc };
+    struct texts texts = { 0 };
+    enum exit_code rc;
+
+    line.settings = xcalloc(1, c->size);
+    line.seen = xcalloc((size_t)option_count(c->options), sizeof *line.seen);
+    bool ready = read_settings(c, &line, &texts, &err) == 0;
+    rc = ready ? c->run(line.settings, line.argv, line.n_operands, &err) : err.code;
+    if (rc != EXIT_CODE_OK && rc != EXIT_CODE_RECORDS && *err.text)
+        log_error("%s %s: %s", p->name, c->name, err.text);
+    if (!ready)
+        log_error("see %s help %s", p->name, c->name);
+    free(line.settings);
+    free(line.seen);
+    texts_release(&texts);
+    return (int)rc;
+}
+
+/* Pages and results that did not reach standard output are a failure, whatever wrote them. */
+static int finish(const struct program *p, int rc)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return rc;
+    log_error("%s: cannot write to standard output", p->name);
+    return rc == EXIT_CODE_OK ? EXIT_CODE_FAILURE : rc;
+}
+
+int program_main(const struct program *p, int argc, char **argv)
+{
+    if (argc < 2) {
+        help_program(p, stderr);
+        return EXIT_CODE_USAGE;
+    }
+    const struct command *c = find_command(p, argv[1]);
+    if (!c)
+        return finish(p, builtin(p, argc, argv));
+    if (asks_help(argc - 2, argv + 2))
+        return finish(p, print_help(p, c->name));
+    return finish(p, run_command(p, c, argc - 2, argv + 2));
+}

@@ -1,0 +1,52 @@
+/*
+ * options_impl.h - what the files behind options.h and yaml.h share: words, single values, and the pages made of
+ * tables.
+ */
+#ifndef DATA_CLI_OPTIONS_IMPL_H
+#define DATA_CLI_OPTIONS_IMPL_H
+
+#include "data/cli/options.h"
+
+#include <stdio.h>
+
+/* The known word that a mistyped one was meant to be; start with { NULL, 0 }.  word stays NULL when none is near. */
+struct nearest {
+    const char *word;
+    int distance;
+};
+void nearest_try(struct nearest *best, const char *typed, const char *known);
+
+/* Index of a long name (n characters of it; '_' is taken for '-') in the table, or -1. */
+int option_find(const struct option *table, const char *name, size_t n);
+int option_count(const struct option *table);
+const char *option_nearest(const struct option *table, const char *typed);
+
+/* Reads text as the option's type into settings.  Strings are borrowed.  -1 with EXIT_CODE_USAGE and a text that starts
+ * with what was wanted: the caller puts the option's name before it. */
+int option_set(const struct option *o, void *settings, const char *text, struct error *err);
+/* The value as text, as option_set reads it; "" for an unset string. */
+void option_show(const struct option *o, const void *settings, char *text, size_t size);
+
+/* Whether its value says where others come from: a config file or a preset. */
+bool option_is_source(const struct option *o);
+
+struct command_line {
+    void *settings;
+    bool *seen;  /* [options of the table] those given, here or in a config file */
+    char **argv; /* words behind the command's name; operands are gathered at the front */
+    int argc, n_operands;
+};
+/* With only_config, values of such options are taken and all else is only looked at; without it the reverse.
+ */
+int options_parse(const struct option *table, struct command_line *line, bool only_config, struct error *err);
+
+/* Pages, written to f. */
+void help_program(const struct program *p, FILE *f);
+void help_command(const struct program *p, const struct command *c, FILE *f);
+void man_program(const struct program *p, FILE *f);
+void completion_bash(const struct program *p, FILE *f);
+
+/* "-o, --out FILE" */
+void option_usage(const struct option *o, char *text, size_t size);
+
+#endif

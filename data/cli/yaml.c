@@ -1,0 +1,265 @@
+#include "data/cli/yaml.h"
+
+#include "data/cli/options_impl.h"
+#include "data/util/json.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+const char *texts_add(struct texts *t, const char *s)
+{
+    GROW(t->items, t->n, t->cap);
+    return t->items[t->n++] = xstrdup(s);
+}
+
+void texts_release(struct texts *t)
+{
+    for (int i = 0; i < t->n; i++)
+        free(t->items[i]);
+    free(t->items);
+    *t = (struct texts){ 0 };
+}
+
+struct reading {
+    const char *name; /* of the file */
+    const struct option *table;
+    void *settings;
+    bool *seen, *here; /* set at all, set in this file */
+    struct texts *texts;
+    char group[64]; /* the key of the nested mapping, or "" */
+    int depth;      /* open mappings */
+    int option;     /* whose value comes next, or -1 */
+    struct error *err;
+};
+
+static int fail(const struct reading *r, yaml_mark_t at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static int fail(const struct reading *r, yaml_mark_t at, const char *fmt, ...)
+{
+    char text[512];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    return error_set(r->err, EXIT_CODE_USAGE, "%s:%zu:%zu: %s", r->name, at.line + 1, at.column + 1, text);
+}
+
+static const char *scalar_text(const yaml_event_t *e)
+{
+    return (const char *)e->data.scalar.value;
+}
+
+static bool is_group(const struct option *table, const char *key, size_t n)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)n, key);
+    for (char *c = name; *c; c++)
+        *c = *c == '_' ? '-' : *c;
+    for (int i = 0; table[i].name; i++)
+        if (strncmp(table[i].name, name, n) == 0 && table[i].name[n] == '-')
+            return true;
+    return false;
+}
+
+/* The key of a value; at the outer level it may also open a group, which its next event tells. */
+static int take_key(struct reading *r, const yaml_event_t *e)
+{
+    char name[160];
+    const char *key = scalar_text(e);
+    size_t n = e->data.scalar.length;
+    if (n == 0 || n >= sizeof r->group || strlen(key) != n)
+        return fail(r, e->start_mark, "a key must be a word of 1 to %zu bytes", sizeof r->group - 1);
+    snprintf(name, sizeof name, "%s%s%s", r->group, *r->group ? "-" : "", key);
+    int i = option_find(r->table, name, strlen(name));
+    if (i >= 0 && !option_is_source(&r->table[i])) {
+        if (r->here[i])
+            return fail(r, e->start_mark, "%s: is set twice", name);
+        r->option = i;
+        return 0;
+    }
+    if (r->depth == 1 && is_group(r->table, key, n)) {
+        memcpy(r->group, key, n + 1);
+        return 0;
+    }
+    const char *known = option_nearest(r->table, name);
+    if (known)
+        return fail(r, e->start_mark, "unknown key '%s', did you mean '%s'?", name, known);
+    return fail(r, e->start_mark, "unknown key '%s'", name);
+}
+
+static int take_value(struct reading *r, const yaml_event_t *e)
+{
+    const struct option *o = &r->table[r->option];
+    const char *text = scalar_text(e);
+    bool plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    struct error why;
+    if (strlen(text) != e->data.scalar.length)
+        return fail(r, e->start_mark, "%s: holds a zero byte", o->name);
+    if (plain && (!*text || strcmp(text, "~") == 0 || strcmp(text, "null") == 0))
+        return fail(r, e->start_mark, "%s: has no value; leave the key out for the default", o->name);
+    if (o->type == OPTION_STRING || o->type == OPTION_CHOICE)
+        text = texts_add(r->texts, text);
+    if (option_set(o, r->settings, text, &why))
+        return fail(r, e->start_mark, "%s: %s", o->name, why.text);
+    r->here[r->option] = true;
+    if (r->seen)
+        r->seen[r->option] = true;
+    r->option = -1;
+    return 0;
+}
+
+static int take_scalar(struct reading *r, const yaml_event_t *e)
+{
+    if (e->data.scalar.anchor || e->data.scalar.tag)
+        return fail(r, e->start_mark, "anchors and tags are not allowed");
+    if (r->depth == 0)
+        return fail(r, e->start_mark, "wanted a mapping, \"name: value\" on each line");
+    if (r->option >= 0)
+        return take_value(r, e);
+    if (r->depth == 1 && *r->group)
+        return fail(r, e->start_mark, "%s: wanted a mapping below it", r->group);
+    return take_key(r, e);
+}
+
+static int open_mapping(struct reading *r, const yaml_event_t *e)
+{
+    if (e->data.mapping_start.anchor || e->data.mapping_start.tag)
+        return fail(r, e->start_mark, "anchors and tags are not allowed");
+    if (r->option >= 0)
+        return fail(r, e->start_mark, "%s: wanted one value, not a mapping", r->table[r->option].name);
+    if (r->depth == 2 || (r->depth == 1 && !*r->group))
+        return fail(r, e->start_mark, "a mapping may not stand here");
+    r->depth++;
+    return 0;
+}
+
+static void close_mapping(struct reading *r)
+{
+    r->group[0] = '\0';
+    r->depth--;
+}
+
+static int take_event(struct reading *r, const yaml_event_t *e, int *documents)
+{
+    switch (e->type) {
+    case YAML_DOCUMENT_START_EVENT:
+        return ++*documents > 1 ? fail(r, e->start_mark, "a second document") : 0;
+    case YAML_ALIAS_EVENT:
+        return fail(r, e->start_mark, "aliases are not allowed");
+    case YAML_SEQUENCE_START_EVENT:
+        if (r->option >= 0)
+            return fail(r, e->start_mark, "%s: wanted one value, not a list", r->table[r->option].name);
+        return fail(r, e->start_mark, "a list may not stand here");
+    case YAML_SCALAR_EVENT:
+        return take_scalar(r, e);
+    case YAML_MAPPING_START_EVENT:
+        return open_mapping(r, e);
+    case YAML_MAPPING_END_EVENT:
+        close_mapping(r);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+static int parser_error(const struct reading *r, const yaml_parser_t *p)
+{
+    if (p->error == YAML_MEMORY_ERROR)
+        return error_set(r->err, EXIT_CODE_MEMORY, "%s: out of memory", r->name);
+    if (p->error == YAML_READER_ERROR)
+        return error_set(r->err, EXIT_CODE_USAGE, "%s: byte %zu: %s", r->name, p->problem_offset,
+                         p->problem ? p->problem : "not UTF-8");
+    return fail(r, p->problem_mark, "%s", p->problem ? p->problem : "not YAML");
+}
+
+static int read_events(struct reading *r, yaml_parser_t *p)
+{
+    int rc = 0, documents = 0;
+    for (bool end = false; !end && rc == 0;) {
+        yaml_event_t e;
+        if (!yaml_parser_parse(p, &e))
+            return parser_error(r, p);
+        end = e.type == YAML_STREAM_END_EVENT;
+        rc = take_event(r, &e, &documents);
+        yaml_event_delete(&e);
+    }
+    return rc;
+}
+
+int yaml_read_text(const char *name, const char *text, size_t size, const struct option *table, void *settings,
+                   bool *seen, struct texts *texts, struct error *err)
+{
+    struct reading r = {
+        .name = name, .table = table, .settings = settings, .seen = seen, .texts = texts, .option = -1, .err = err
+    };
+    yaml_parser_t p;
+    if (!yaml_parser_initialize(&p))
+        return error_set(err, EXIT_CODE_MEMORY, "%s: out of memory", name);
+    yaml_parser_set_input_string(&p, (const unsigned char *)text, size);
+    r.here = xcalloc((size_t)option_count(table), sizeof *r.here);
+    int rc = read_events(&r, &p);
+    free(r.here);
+    yaml_parser_delete(&p);
+    return rc;
+}
+
+int yaml_read(const char *path, const struct option *table, void *settings, bool *seen, struct texts *texts,
+              struct error *err)
+{
+    FILE *f = fopen(path, "rbe");
+    if (!f)
+        return error_set(err, EXIT_CODE_USAGE, "%s: %s", path, strerror(errno));
+    char *text = xmalloc(YAML_MAX_BYTES + 1);
+    size_t size = fread(text, 1, YAML_MAX_BYTES + 1, f);
+    int rc;
+    if (ferror(f))
+        rc = error_set(err, EXIT_CODE_USAGE, "%s: cannot read: %s", path, strerror(errno));
+    else if (size > YAML_MAX_BYTES)
+        rc = error_set(err, EXIT_CODE_USAGE, "%s: longer than %d bytes", path, YAML_MAX_BYTES);
+    else
+        rc = yaml_read_text(path, text, size, table, settings, seen, texts, err);
+    free(text);
+    fclose(f);
+    return rc;
+}
+
+/* A JSON string is a YAML string. */
+static int write_text(FILE *f, const struct option *o, const char *text, struct error *err)
+{
+    json_t *value = json_string(text);
+    if (!value)
+        return error_set(err, EXIT_CODE_USAGE, "%s: '%.200s' is not UTF-8", o->name, text);
+    fprintf(f, "%s: ", o->name);
+    json_dumpf(value, f, JSON_ENCODE_ANY);
+    fputc('\n', f);
+    json_decref(value);
+    return 0;
+}
+
+static int write_option(FILE *f, const struct option *o, const void *settings, struct error *err)
+{
+    char text[64];
+    if (option_is_source(o))
+        return 0;
+    if (o->type == OPTION_STRING || o->type == OPTION_CHOICE) {
+        const char *s = *(const char *const *)((const char *)settings + o->offset);
+        return s ? write_text(f, o, s, err) : 0;
+    }
+    option_show(o, settings, text, sizeof text);
+    fprintf(f, "%s: %s\n", o->name, text);
+    return 0;
+}
+
+int yaml_write(const char *path, const struct option *table, const void *settings, struct error *err)
+{
+    struct out_file o;
+    if (out_file_open(&o, path, err))
+        return -1;
+    for (const struct option *t = table; t->name; t++)
+        if (write_option(o.f, t, settings, err)) {
+            out_file_abort(&o);
+            return -1;
+        }
+    return out_file_commit(&o, err);
+}

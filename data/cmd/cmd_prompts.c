@@ -1,0 +1,47 @@
+#include "data/cmd/commands.h"
+#include "data/prompt/prompt.h"
+#include "data/util/log.h"
+
+struct prompts_arguments {
+    const char *out;
+};
+
+static const struct prompts_arguments defaults = { 0 };
+
+static const struct option options[] = {
+    { .name = "out",
+      .letter = 'o',
+      .type = OPTION_STRING,
+      .offset = offsetof(struct prompts_arguments, out),
+      .value = "DIR",
+      .help = "the folder to make",
+      .required = true },
+    { 0 },
+};
+
+static enum exit_code run(const void *arguments, char *const *operands, int n_operands, struct error *err)
+{
+    const struct prompts_arguments *a = arguments;
+
+    (void)operands;
+    (void)n_operands;
+    if (prompts_write(a->out, err))
+        return err->code;
+    log_info("%s: six prompts, to be changed and given back with --prompt-dir", a->out);
+    return EXIT_CODE_OK;
+}
+
+const struct command command_prompts = {
+    .name = "prompts",
+    .summary = "writes the built-in prompts as files that can be changed",
+    .options = options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .details =
+        "def.txt asks for all readings of a question, fill.txt for those that are missing, sql.txt for the SQL of "
+        "a reading, rewrite.txt for a question with another name in it, e2e.txt for the SQL of all readings, "
+        "gold.txt for all readings as the authors of \"Disambiguate First, Parse Later\" asked models trained "
+        "on gold. Every {} is a slot: the database, the question, the readings that exist. A folder given with "
+        "--prompt-dir may have some of the files; the others stay as they are.",
+    .run = run,
+};

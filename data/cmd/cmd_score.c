@@ -1,0 +1,141 @@
+#include "data/cmd/commands.h"
+#include "data/score/score.h"
+
+#include <string.h>
+
+struct score_arguments {
+    const char *rule;
+    struct score_request request;
+};
+
+static const struct {
+    const char *rule;
+    score_rule *function;
+} rules[] = {
+    { .rule = "strict", .function = score_strict },
+    { .rule = "ambiqt", .function = score_ambiqt },
+    { .rule = "dfpl", .function = score_dfpl },
+};
+
+static const struct score_arguments defaults = { .rule = "strict", .request = { .k = 5 } };
+
+#define FIELD(name) offsetof(struct score_arguments, request.name)
+static const struct option options[] = {
+    { .name = "rule",
+      .type = OPTION_CHOICE,
+      .offset = offsetof(struct score_arguments, rule),
+      .choices = "strict|ambiqt|dfpl",
+      .value = "RULE",
+      .help = "how predictions are compared with gold" },
+    { .name = "gold",
+      .type = OPTION_STRING,
+      .offset = FIELD(gold),
+      .value = "FILE",
+      .help = "records with gold SQL, JSONL or a JSON array; default: the prediction file's own" },
+    { .name = "pred",
+      .type = OPTION_STRING,
+      .offset = FIELD(pred),
+      .value = "FILE",
+      .help = "records with predictions, JSONL or a JSON array",
+      .required = true },
+    { .name = "tables",
+      .type = OPTION_STRING,
+      .offset = FIELD(tables),
+      .value = "FILE",
+      .help = "schemas, Spider's tables.json" },
+    { .name = "db",
+      .type = OPTION_STRING,
+      .offset = FIELD(db),
+      .value = "DIR",
+      .help = "databases, DIR/NAME.sqlite or DIR/NAME/NAME.sqlite" },
+    { .name = "top",
+      .letter = 'k',
+      .type = OPTION_INT,
+      .offset = FIELD(k),
+      .value = "N",
+      .help = "predictions of a record that count",
+      .low = 1,
+      .high = 1e6 },
+    { .name = "published",
+      .type = OPTION_FLAG,
+      .offset = FIELD(published),
+      .help = "as the published evaluator, its quirks included" },
+    { .name = "filter",
+      .type = OPTION_FLAG,
+      .offset = FIELD(filter),
+      .help = "rule dfpl: keep one reading of each result first, as its authors do" },
+    { .name = "json", .type = OPTION_FLAG, .offset = FIELD(json), .help = "print one JSON object" },
+    { .name = "per-example",
+      .type = OPTION_STRING,
+      .offset = FIELD(per_example),
+      .value = "FILE",
+      .help = "write what was found for every record, JSONL" },
+    { 0 },
+};
+
+static enum exit_code run(const void *arguments, char *const *operands, int n_operands, struct error *err)
+{
+    const struct score_arguments *a = arguments;
+
+    (void)operands;
+    (void)n_operands;
+    if (a->request.filter && strcmp(a->rule, "dfpl") != 0) {
+        error_set(err, EXIT_CODE_USAGE, "--filter: only with --rule dfpl, not %s", a->rule);
+        return err->code;
+    }
+    for (int i = 0; i < ARRAY_LEN(rules); i++)
+        if (strcmp(a->rule, rules[i].rule) == 0)
+            return rules[i].function(&a->request, err);
+    CHECK(false, "no rule %s", a->rule);
+    return EXIT_CODE_FAILURE;
+}
+
+const struct command command_score = {
+    .name = "score",
+    .summary = "scores predicted SQL against gold readings",
+    .options = options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .details =
+        "Rule strict, the default, runs --gold {\"id\", \"db_id\", \"sql\": [...]} and --pred {\"id\", \"sql\": [...]} "
+        "on the databases of --db. A prediction has a gold's reading when both give the same rows: as many columns in "
+        "the "
+        "same order; rows as a multiset, or in order where the gold orders them at its top level; NULL is NULL, texts "
+        "and "
+        "blobs are equal byte by byte, numbers by value whatever their type, two reals within 1e-9 of the larger, and "
+        "a "
+        "text is never a number. A prediction counts for one gold only. Records whose gold fails, or whose golds give "
+        "the same rows, are skipped; a record without predictions counts as zeros.\n\n"
+        "Rule dfpl reads a prediction file of \"Disambiguate First, Parse Later\", which holds its databases and "
+        "golds, or the records of ambit-infer infill, whose databases are in --db: "
+        "the cells of the whole result are compared, rows and columns aside, or row by row where the gold orders them. "
+        "With --published as its authors do it: no rows match nothing, \"order by\" anywhere makes the order count, "
+        "what "
+        "fails counts as zeros, and the metrics that the file stores are compared with ours. With --filter readings "
+        "are "
+        "dropped first as by annotate --published.\n\n"
+        "Rule ambiqt: is either, are both readings of an AmbiQT record among the first k predictions? --pred has "
+        "AmbiQT's "
+        "fields and a list of SQL in \"t2s_outs\", \"template_filled\", \"chatgpt_out\" or \"flan_direct_outs\", as "
+        "its "
+        "published outputs have; a list of lists is merged as LogicalBeam merges templates. --gold is AmbiQT's file or "
+        "what ambiguate makes; a prediction belongs to the record in its own place where db_id, question and "
+        "orig_query "
+        "agree, else to the first other that agrees. The kind shows in the fields: \"extra_map\" C, "
+        "\"extra_table_map\" "
+        "T, \"split_map\" J, \"new_table_name\" P. em is Spider's exact set match, which wants --tables; with --db "
+        "exm, Spider's match of columns by execution, which the paper reports, and direct, of rows. --published maps "
+        "predictions back to the original schema as the published evaluator does, reads text as Python does, and lets "
+        "a "
+        "gold that fails be met by everything that runs.\n\n"
+        "All files are JSONL or a JSON array, of dfpl one object, and - is standard input; a name that ends in .xz is "
+        "decoded. Of strict and dfpl: recall, precision, F1, one_found and all_found, means over ambiguous and over "
+        "unambiguous records. All have intervals of 95 % by a bootstrap over databases, which --json gives as "
+        "\"interval\". Records that are skipped are listed with why, and the exit code is 7.\n\n"
+        "--per-example has a line for each record: of ambiqt {\"row\", \"db_id\", \"em_orig\", \"em_alt\", "
+        "\"exm_orig\", "
+        "\"exm_alt\", \"direct_orig\", \"direct_alt\"}, whether the first and whether the second gold was found (null "
+        "without --db), of the others the measures, every query with its number of rows or its failure, and which of "
+        "them cover each gold.",
+    .run = run,
+};

@@ -1,0 +1,14 @@
+#include "data/cmd/commands.h"
+
+static const struct command *const commands[] = {
+    &command_ambiguate, &command_annotate, &command_calibrate, &command_candidates, &command_contrast,
+    &command_execute,   &command_parse,    &command_practice,  &command_probe,      &command_prompts,
+    &command_reword,    &command_score,    &command_split,     &command_substitute, NULL,
+};
+
+const struct program data_program = {
+    .name = "ambit-data",
+    .summary = "makes, checks and measures text-to-SQL data: no tensors, no GPU",
+    .commands = commands,
+    .n_commands = ARRAY_LEN(commands) - 1, /* without the NULL that ends the list */
+};

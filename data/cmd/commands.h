@@ -1,0 +1,15 @@
+/*
+ * commands.h - the commands of ambit-data, one in each cmd_<name>.c.
+ */
+#ifndef DATA_CMD_COMMANDS_H
+#define DATA_CMD_COMMANDS_H
+
+#include "data/cli/options.h"
+
+extern const struct command command_ambiguate, command_annotate, command_calibrate, command_candidates,
+    command_contrast, command_execute, command_parse, command_practice, command_probe, command_prompts, command_reword,
+    command_score, command_split, command_substitute;
+
+extern const struct program data_program;
+
+#endif

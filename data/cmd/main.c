@@ -1,0 +1,6 @@
+#include "data/cmd/commands.h"
+
+int main(int argc, char **argv)
+{
+    return program_main(&data_program, argc, argv);
+}

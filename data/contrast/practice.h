@@ -1,0 +1,27 @@
+/*
+ * practice.h - practice data of our own making: small domains with schemas, rows, questions, SQL and ambiguous
+ * variants.
+ *
+ * The domains are tables of this program, the questions are drawn from templates, and the crossed pairs, folds and
+ * checks are those of contrast.h, so that whatever reads one kind of folder reads the other.  Small enough that a tiny
+ * model learns from it within a minute: for the demo, the tests and first steps, not for measuring anything.
+ */
+#ifndef DATA_CONTRAST_PRACTICE_H
+#define DATA_CONTRAST_PRACTICE_H
+
+#include "data/contrast/practice_domains.h"
+#include "data/corpora/dataset.h"
+
+/* The domains in a fixed order; NULL behind the last. */
+const struct practice_domain *practice_domain(int i);
+
+/* The domain's schema as questions know it; the caller ends it with schema_release. */
+void practice_schema(struct schema *out, const struct practice_domain *d);
+
+/* The caller releases out either way.  Same seed: the same bytes. */
+int practice_build(struct dataset *out, uint64_t seed, struct error *err);
+
+/* Writes DIR/db/NAME.sqlite for every domain: its schema and rows.  Each file appears whole or not at all. */
+int practice_write_databases(const char *dir, struct error *err);
+
+#endif

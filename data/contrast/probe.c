@@ -1,0 +1,186 @@
+#include "data/contrast/probe.h"
+
+#include "data/contrast/bag.h"
+#include "data/util/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const probe_names[PROBES] = { "question only", "schema only", "always yes", "and/comma rule",
+                                                 "name similarity" };
+static const char *const set_names[PROBE_SETS] = { "crossed", "ambiguous and presence", "thesis" };
+static const double CHANCE = 0.5, TOLERANCE = 0.01;
+
+/* Examples of one fold with their texts' numbers, labels and the scores of one probe. */
+struct sample {
+    const struct example **list;
+    int *texts;
+    uint8_t *labels;
+    double *scores;
+    int n;
+};
+
+static bool belongs(const struct example *e, enum probe_set set)
+{
+    switch (set) {
+    case PROBE_CROSSED:
+        return e->slice == EXAMPLE_CROSSED;
+    case PROBE_PRESENCE:
+        return e->slice == EXAMPLE_PRESENCE || (e->slice == EXAMPLE_CROSSED && e->ambiguous);
+    default:
+        return e->slice == EXAMPLE_THESIS;
+    }
+}
+
+static void sample_init(struct sample *s, const struct example_list *l, enum probe_set set)
+{
+    size_t size = (size_t)l->n;
+
+    *s = (struct sample){ .list = xcalloc(size, sizeof *s->list), .texts = xcalloc(size, sizeof *s->texts) };
+    s->labels = xcalloc(size, sizeof *s->labels);
+    s->scores = xcalloc(size, sizeof *s->scores);
+    for (int i = 0; i < l->n; i++)
+        if (belongs(&l->items[i], set)) {
+            s->labels[s->n] = l->items[i].ambiguous;
+            s->list[s->n++] = &l->items[i];
+        }
+}
+
+static void sample_release(struct sample *s)
+{
+    free(s->list);
+    free(s->texts);
+    free(s->labels);
+    free(s->scores);
+}
+
+/* All names of a schema in one text; the caller frees it. */
+static char *schema_text(const struct schema *s)
+{
+    size_t size = 1, n = 0;
+
+    for (int t = 0; t < s->n_tables; t++)
+        size += strlen(s->tables[t].text) + 1;
+    for (int c = 0; c < s->n_columns; c++)
+        size += strlen(s->columns[c].text) + 1;
+    char *text = xcalloc(size, 1);
+    for (int i = 0; i < s->n_tables + s->n_columns; i++) {
+        const char *name = i < s->n_tables ? s->tables[i].text : s->columns[i - s->n_tables].text;
+        size_t length = strlen(name);
+        memcpy(text + n, name, length);
+        n += length;
+        text[n++] = ' ';
+    }
+    return text;
+}
+
+static void number_questions(struct bag_texts *t, struct sample *s)
+{
+    for (int i = 0; i < s->n; i++)
+        s->texts[i] = bag_add(t, s->list[i]->question);
+}
+
+/* Each schema is cut into words once; number[] is 0 where it has not been yet. */
+static void number_schemas(struct bag_texts *t, struct sample *s, const struct schema_set *set, int *number)
+{
+    for (int i = 0; i < s->n; i++) {
+        const struct schema *schema = schema_find(set, s->list[i]->db_id);
+        int *at = &number[schema - set->schemas];
+        if (!*at) {
+            char *text = schema_text(schema);
+            *at = bag_add(t, text) + 1;
+            free(text);
+        }
+        s->texts[i] = *at - 1;
+    }
+}
+
+static void score_words(struct sample *train, struct sample *test, const struct schema_set *schemas)
+{
+    struct bag_texts texts = { 0 };
+    struct bag_model model;
+    int *number = schemas ? xcalloc((size_t)schemas->n, sizeof *number) : NULL;
+
+    for (int pass = 0; pass < 2; pass++) {
+        struct sample *s = pass ? test : train;
+        if (schemas)
+            number_schemas(&texts, s, schemas, number);
+        else
+            number_questions(&texts, s);
+    }
+    bag_fit(&model, &texts, train->texts, train->labels, train->n);
+    for (int i = 0; i < test->n; i++)
+        test->scores[i] = bag_score(&model, &texts, test->texts[i]);
+    bag_model_release(&model);
+    bag_release(&texts);
+    free(number);
+}
+
+static void score_names(struct sample *s, const struct schema_set *schemas)
+{
+    for (int i = 0; i < s->n; i++)
+        s->scores[i] = probe_name_similarity(s->list[i]->question, schema_find(schemas, s->list[i]->db_id));
+}
+
+static struct scored scored(const struct sample *s)
+{
+    return (struct scored){ s->scores, s->labels, s->n };
+}
+
+/* Scores the test sample; returns the threshold of yes. */
+static double score(struct sample *train, struct sample *test, const struct dataset *d, enum probe probe)
+{
+    double f1, threshold = 0.5;
+
+    if (probe == PROBE_QUESTION || probe == PROBE_SCHEMA)
+        score_words(train, test, probe == PROBE_SCHEMA ? &d->schemas : NULL);
+    else if (probe == PROBE_NAMES) {
+        score_names(train, &d->schemas);
+        threshold = stats_best_f1(scored(train), &f1);
+        score_names(test, &d->schemas);
+    } else
+        for (int i = 0; i < test->n; i++)
+            test->scores[i] = probe == PROBE_ALWAYS || probe_and_comma(test->list[i]->question);
+    return threshold;
+}
+
+void probe_run(struct probe_report *r, const struct dataset *d, enum probe_set set)
+{
+    struct sample train, test;
+
+    *r = (struct probe_report){ 0 };
+    sample_init(&train, &d->folds[FOLD_TRAIN], set);
+    sample_init(&test, &d->folds[FOLD_TEST], set);
+    r->n = test.n;
+    for (int i = 0; i < test.n; i++)
+        r->ambiguous += test.labels[i];
+    for (int p = 0; p < PROBES && test.n; p++) {
+        double threshold = score(&train, &test, d, (enum probe)p);
+        r->ap[p] = stats_average_precision(scored(&test));
+        r->auc[p] = stats_auc(scored(&test));
+        r->f1[p] = stats_decision(stats_confusion(scored(&test), threshold)).f1;
+    }
+    sample_release(&train);
+    sample_release(&test);
+}
+
+void probe_print(const struct probe_report *r, enum probe_set set, FILE *out)
+{
+    fprintf(out, "%s: %d test examples, %d ambiguous (prevalence %.3f)\n", set_names[set], r->n, r->ambiguous,
+            r->n ? (double)r->ambiguous / r->n : 0);
+    fprintf(out, "  %-16s %6s %6s %6s\n", "probe", "AP", "AUC", "F1");
+    for (int p = 0; p < PROBES; p++)
+        fprintf(out, "  %-16s %6.3f %6.3f %6.3f\n", probe_names[p], r->ap[p], r->auc[p], r->f1[p]);
+}
+
+int probe_check(const struct probe_report *crossed, struct error *err)
+{
+    for (int p = PROBE_QUESTION; p <= PROBE_SCHEMA && crossed->n; p++)
+        if (!(fabs(crossed->auc[p] - CHANCE) <= TOLERANCE))
+            return error_set(
+                err, EXIT_CODE_DATA,
+                "leak: the probe \"%s\" has AUC %.3f on the crossed test examples, wanted %.2f within %.2f",
+                probe_names[p], crossed->auc[p], CHANCE, TOLERANCE);
+    return 0;
+}

@@ -1,0 +1,173 @@
+#include "data/contrast/contrast.h"
+
+#include "data/contrast/thesis_columns.h"
+#include "data/corpora/spider.h"
+#include "data/schema/schema_build.h"
+#include "kernels/rng.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_COLUMNS = 256 }; /* of one SELECT list */
+
+static int read_named(const char *dir, const char *name, int (*read)(void *to, const char *path, struct error *err),
+                      void *to, struct error *err)
+{
+    char *path = NULL;
+    CHECK(asprintf(&path, "%s/%s", dir, name) >= 0, "cannot format a path in %s", dir);
+    int rc = read(to, path, err);
+    free(path);
+    return rc;
+}
+
+static int read_corpus(void *to, const char *path, struct error *err)
+{
+    return spider_read(to, path, err);
+}
+
+static int read_synonyms(void *to, const char *path, struct error *err)
+{
+    return synonyms_read(to, path, err);
+}
+
+static int read_schemas(void *to, const char *path, struct error *err)
+{
+    return schema_set_open(to, path, err);
+}
+
+/* One record for each column of the SELECT list that has synonyms. */
+static void add_question(struct example_list *l, const struct spider_question *q, const struct synonyms *s)
+{
+    struct thesis_column columns[MAX_COLUMNS];
+    char *sql = thesis_normalize(q->query);
+    int n = thesis_columns(sql, &l->text, columns, MAX_COLUMNS);
+    struct example e = { .db_id = q->db_id, .source_db = q->db_id, .question = q->question };
+
+    e.id = "";
+    e.sql[e.n_sql++] = sql;
+    e.slice = EXAMPLE_THESIS;
+    e.kind = SIA_COLUMN;
+    for (int i = 0; i < n; i++)
+        if (synonyms_find(s, q->db_id, columns[i].table, columns[i].column))
+            example_list_add(l, &e);
+    free(sql);
+}
+
+/* Ambiguous is whose question stands in two records or more. */
+static struct thesis_counts label(struct example_list *l)
+{
+    struct strings questions = { 0 };
+    int *count = xcalloc((size_t)l->n, sizeof *count);
+    struct thesis_counts counts = { .records = l->n };
+
+    for (int i = 0; i < l->n; i++)
+        count[strings_add(&questions, l->items[i].question)]++;
+    for (int i = 0; i < l->n; i++) {
+        l->items[i].ambiguous = count[strings_find(&questions, l->items[i].question)] >= 2;
+        counts.ambiguous += l->items[i].ambiguous;
+    }
+    free(count);
+    strings_release(&questions);
+    return counts;
+}
+
+static int make_records(struct example_list *l, struct thesis_counts *counts, const char *spider, const char *file,
+                        const struct synonyms *s, struct error *err)
+{
+    struct spider_corpus corpus;
+    int rc = read_named(spider, file, read_corpus, &corpus, err);
+
+    for (int i = 0; i < corpus.n && rc == 0; i++)
+        add_question(l, &corpus.items[i], s);
+    *counts = label(l);
+    spider_release(&corpus);
+    return rc;
+}
+
+/* Databases that share no question string with another one can stand in a fold of their own: their names, shuffled. */
+static int lone_databases(struct example_list *l, const char ***out, int *n_all, struct rng *rng)
+{
+    struct strings dbs = { 0 }, questions = { 0 };
+    int *db_of = xcalloc((size_t)l->n, sizeof *db_of), n = 0;
+    bool *shared = xcalloc((size_t)l->n, sizeof *shared);
+
+    for (int i = 0; i < l->n; i++) {
+        int before = questions.n, db = strings_add(&dbs, l->items[i].db_id);
+        int at = strings_add(&questions, l->items[i].question);
+        if (at == before)
+            db_of[at] = db;
+        else if (db_of[at] != db)
+            shared[db] = shared[db_of[at]] = true;
+    }
+    *out = xcalloc((size_t)dbs.n, sizeof **out);
+    for (int i = 0; i < dbs.n; i++)
+        if (!shared[i]) {
+            int j = (int)rng_below(rng, (uint32_t)n + 1);
+            (*out)[n] = (*out)[j];
+            (*out)[j] = strings_keep(&l->text, dbs.items[i]);
+            n++;
+        }
+    *n_all = dbs.n;
+    free(db_of);
+    free(shared);
+    strings_release(&dbs);
+    strings_release(&questions);
+    return n;
+}
+
+/* Moves a share of the databases from train to valid. */
+static void hold_out(struct dataset *d, const struct contrast_options *o)
+{
+    struct example_list *train = &d->folds[FOLD_TRAIN];
+    struct rng rng = { .seed = o->seed };
+    const char **lone = NULL;
+    int n_all = 0, kept = 0, n = lone_databases(train, &lone, &n_all, &rng);
+    int held = (int)ceil(n_all * o->valid_share);
+    struct strings names = { 0 };
+
+    for (int i = 0; i < n && i < held; i++)
+        strings_add(&names, lone[i]);
+    for (int i = 0; i < train->n; i++)
+        if (strings_find(&names, train->items[i].db_id) >= 0)
+            example_list_add(&d->folds[FOLD_VALID], &train->items[i]);
+        else
+            train->items[kept++] = train->items[i];
+    train->n = kept;
+    strings_release(&names);
+    free(lone);
+}
+
+static int check_schemas(struct dataset *d, struct error *err)
+{
+    for (int f = 0; f < FOLDS; f++)
+        for (int i = 0; i < d->folds[f].n; i++) {
+            struct example *e = &d->folds[f].items[i];
+            if (!schema_find(&d->schemas, e->db_id))
+                return error_set(err, EXIT_CODE_DATA, "db_id \"%s\" is not in tables.json", e->db_id);
+            e->id = strings_printf(&d->folds[f].text, "%s-%06d", fold_name((enum fold)f), i + 1);
+        }
+    return 0;
+}
+
+int thesis_build(struct dataset *out, struct thesis_counts counts[2], const struct contrast_options *o,
+                 const char *ambiqt, const char *spider, struct error *err)
+{
+    struct synonyms synonyms;
+
+    *out = (struct dataset){ 0 };
+    int rc = read_named(ambiqt, "two_col_synonyms.json", read_synonyms, &synonyms, err);
+    if (rc == 0)
+        rc = read_named(spider, "tables.json", read_schemas, &out->schemas, err);
+    if (rc == 0)
+        rc = make_records(&out->folds[FOLD_TRAIN], &counts[0], spider, "train_spider.json", &synonyms, err);
+    if (rc == 0)
+        rc = make_records(&out->folds[FOLD_TEST], &counts[1], spider, "dev.json", &synonyms, err);
+    if (rc == 0) {
+        hold_out(out, o);
+        rc = check_schemas(out, err);
+    }
+    synonyms_release(&synonyms);
+    return rc;
+}

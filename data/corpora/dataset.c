@@ -1,0 +1,194 @@
+#include "data/corpora/dataset.h"
+
+#include <stdlib.h>
+
+static const char *const fold_names[FOLDS] = { "train", "valid", "test" };
+
+const char *fold_name(enum fold f)
+{
+    return fold_names[f];
+}
+
+/* DIR/NAME; the caller frees it. */
+static char *join(const char *dir, const char *name, const char *ending)
+{
+    char *path = NULL;
+    CHECK(asprintf(&path, "%s/%s%s", dir, name, ending) >= 0, "cannot format a path in %s", dir);
+    return path;
+}
+
+static int check_example(const struct dataset *d, const struct example *e, struct error *err)
+{
+    const struct schema *s = schema_find(&d->schemas, e->db_id);
+    int table, column;
+
+    if (!s)
+        return error_set(err, EXIT_CODE_DATA, "example %s: db_id \"%s\" is not in tables.json", e->id, e->db_id);
+    for (int i = 0; i < 2; i++)
+        if (e->alternatives[i] && example_element(s, e->alternatives[i], &table, &column))
+            return error_set(err, EXIT_CODE_DATA, "example %s: schema %s has no element \"%s\"", e->id, e->db_id,
+                             e->alternatives[i]);
+    for (int i = 0; i < e->n_renamed; i++) {
+        const struct schema *r = schema_find(&d->schemas, e->renamed[i]);
+        if (!r || r->n_tables != s->n_tables || r->n_columns != s->n_columns)
+            return error_set(err, EXIT_CODE_DATA, "example %s: renamed schema \"%s\" %s", e->id, e->renamed[i],
+                             r ? "has not as many tables and columns as db_id's" : "is not in tables.json");
+    }
+    return 0;
+}
+
+static int read_fold(struct dataset *d, enum fold f, const char *dir, struct error *err)
+{
+    char *path = join(dir, fold_name(f), ".jsonl");
+    int rc = example_list_read(&d->folds[f], path, err);
+
+    for (int i = 0; i < d->folds[f].n && rc == 0; i++)
+        if ((rc = check_example(d, &d->folds[f].items[i], err)))
+            error_prefix(err, "%s", path);
+    free(path);
+    return rc;
+}
+
+int dataset_read(struct dataset *d, const char *dir, struct error *err)
+{
+    *d = (struct dataset){ 0 };
+    char *path = join(dir, "tables", ".json");
+    int rc = schema_set_open(&d->schemas, path, err);
+
+    free(path);
+    for (int f = 0; f < FOLDS && rc == 0; f++)
+        rc = read_fold(d, (enum fold)f, dir, err);
+    return rc;
+}
+
+void dataset_release(struct dataset *d)
+{
+    schema_set_close(&d->schemas);
+    for (int f = 0; f < FOLDS; f++)
+        example_list_release(&d->folds[f]);
+    *d = (struct dataset){ 0 };
+}
+
+/* One schema a line: thousands of them stay readable and small. */
+static int write_schemas(const struct schema_set *s, struct out_file *o, struct error *err)
+{
+    fputs("[\n", o->f);
+    for (int i = 0; i < s->n; i++) {
+        json_t *v = schema_to_json(&s->schemas[i]);
+        if (i)
+            putc(',', o->f);
+        int rc = json_write_line(o, v, err);
+        json_decref(v);
+        if (rc)
+            return rc;
+    }
+    fputs("]\n", o->f);
+    return 0;
+}
+
+static int write_examples(const struct example_list *l, struct out_file *o, struct error *err)
+{
+    for (int i = 0; i < l->n; i++)
+        if (example_write(o, &l->items[i], err))
+            return -1;
+    return 0;
+}
+
+int dataset_write(const struct dataset *d, const char *dir, struct error *err)
+{
+    struct out_file files[FOLDS + 1] = { 0 };
+    int rc = make_dirs(dir, err);
+
+    for (int i = 0; i <= FOLDS && rc == 0; i++) {
+        char *path = i < FOLDS ? join(dir, fold_name((enum fold)i), ".jsonl") : join(dir, "tables", ".json");
+        rc = out_file_open(&files[i], path, err);
+        free(path);
+        if (rc == 0)
+            rc = i < FOLDS ? write_examples(&d->folds[i], &files[i], err) : write_schemas(&d->schemas, &files[i], err);
+    }
+    for (int i = 0; i <= FOLDS && rc == 0; i++)
+        rc = out_file_commit(&files[i], err);
+    for (int i = 0; i <= FOLDS; i++)
+        out_file_abort(&files[i]);
+    return rc;
+}
+
+/* Every text of one field stands in one fold alone. */
+static int check_field(const struct dataset *d, size_t offset, const char *what, struct error *err)
+{
+    size_t total = (size_t)d->folds[FOLD_TRAIN].n + (size_t)d->folds[FOLD_VALID].n + (size_t)d->folds[FOLD_TEST].n;
+    struct strings seen = { 0 };
+    int *fold = xcalloc(total, sizeof *fold), rc = 0;
+
+    for (int f = 0; f < FOLDS && rc == 0; f++)
+        for (int i = 0; i < d->folds[f].n && rc == 0; i++) {
+            const char *text = *(const char *const *)(const void *)((const char *)&d->folds[f].items[i] + offset);
+            int before = seen.n, at = strings_add(&seen, text);
+            if (at == before)
+                fold[at] = f;
+            if (fold[at] != f)
+                rc = error_set(err, EXIT_CODE_DATA, "the %s \"%s\" stands in both %s and %s", what, text,
+                               fold_name((enum fold)fold[at]), fold_name((enum fold)f));
+        }
+    free(fold);
+    strings_release(&seen);
+    return rc;
+}
+
+int dataset_check_folds(const struct dataset *d, struct error *err)
+{
+    return check_field(d, offsetof(struct example, source_db), "database", err) ||
+                   check_field(d, offsetof(struct example, question), "question", err)
+               ? -1
+               : 0;
+}
+
+static int check_balance(const struct example_list *l, size_t offset, const char *what, const char *fold,
+                         struct error *err)
+{
+    struct strings seen = { 0 };
+    int *sum = xcalloc((size_t)l->n, sizeof *sum), rc = 0;
+
+    for (int i = 0; i < l->n; i++)
+        if (l->items[i].slice == EXAMPLE_CROSSED) {
+            const char *text = *(const char *const *)(const void *)((const char *)&l->items[i] + offset);
+            sum[strings_add(&seen, text)] += l->items[i].ambiguous ? 1 : -1;
+        }
+    for (int i = 0; i < seen.n && rc == 0; i++)
+        if (sum[i])
+            rc = error_set(err, EXIT_CODE_DATA, "%s: the %s \"%s\" is ambiguous %d times %s than not", fold, what,
+                           seen.items[i], abs(sum[i]), sum[i] > 0 ? "more" : "less");
+    free(sum);
+    strings_release(&seen);
+    return rc;
+}
+
+int dataset_check_balance(const struct dataset *d, struct error *err)
+{
+    for (int f = 0; f < FOLDS; f++)
+        if (check_balance(&d->folds[f], offsetof(struct example, question), "question", fold_names[f], err) ||
+            check_balance(&d->folds[f], offsetof(struct example, db_id), "schema", fold_names[f], err))
+            return -1;
+    return 0;
+}
+
+static void print_slice(const struct example_list *l, enum fold f, enum example_slice slice, FILE *out)
+{
+    int counts[SIA_KINDS][2] = { { 0 } };
+
+    for (int i = 0; i < l->n; i++)
+        if (l->items[i].slice == slice)
+            counts[l->items[i].kind][l->items[i].ambiguous]++;
+    for (int k = 0; k < SIA_KINDS; k++)
+        if (counts[k][0] + counts[k][1])
+            fprintf(out, "%-6s %-9s %-4s %9d %14d\n", fold_name(f), example_slice_name(slice),
+                    sia_kind_letter((enum sia_kind)k), counts[k][1], counts[k][0]);
+}
+
+void dataset_print_counts(const struct dataset *d, FILE *out)
+{
+    fprintf(out, "%-6s %-9s %-4s %9s %14s\n", "fold", "slice", "kind", "ambiguous", "not ambiguous");
+    for (int f = 0; f < FOLDS; f++)
+        for (int s = 0; s < EXAMPLE_SLICES; s++)
+            print_slice(&d->folds[f], (enum fold)f, (enum example_slice)s, out);
+}

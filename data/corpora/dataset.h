@@ -1,0 +1,34 @@
+/*
+ * dataset.h - a data folder: tables.json and the examples of three folds that share no database.
+ */
+#ifndef DATA_CORPORA_DATASET_H
+#define DATA_CORPORA_DATASET_H
+
+#include "data/corpora/example.h"
+
+enum fold { FOLD_TRAIN, FOLD_VALID, FOLD_TEST, FOLDS };
+/* "train", "valid", "test": the file is that with .jsonl behind it. */
+const char *fold_name(enum fold f);
+
+struct dataset {
+    struct schema_set schemas;
+    struct example_list folds[FOLDS];
+};
+
+/* Reads DIR/tables.json and the three JSONL files; every db_id and every alternative must stand in tables.json.  The
+ * caller releases either way. */
+int dataset_read(struct dataset *d, const char *dir, struct error *err);
+/* Writes the four files, each appearing whole or not at all; makes the folder when it is not there. */
+int dataset_write(const struct dataset *d, const char *dir, struct error *err);
+void dataset_release(struct dataset *d);
+
+/* Splits only by database and question: -1 with EXIT_CODE_DATA naming a source_db, or a question string, that stands in
+ * two folds. */
+int dataset_check_folds(const struct dataset *d, struct error *err);
+/* -1 naming a question or a schema whose crossed examples of one fold are not half ambiguous. */
+int dataset_check_balance(const struct dataset *d, struct error *err);
+
+/* A table of examples by fold, slice, kind and label. */
+void dataset_print_counts(const struct dataset *d, FILE *out);
+
+#endif

@@ -1,0 +1,166 @@
+#include "data/corpora/example.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const kind_letters[SIA_KINDS] = { "C", "T", "J", "P" };
+static const char *const slice_names[EXAMPLE_SLICES] = { "crossed", "presence", "thesis" };
+
+const char *sia_kind_letter(enum sia_kind k)
+{
+    return kind_letters[k];
+}
+
+const char *example_slice_name(enum example_slice s)
+{
+    return slice_names[s];
+}
+
+static const char *keep(struct strings *t, const char *s)
+{
+    return s ? strings_keep(t, s) : NULL;
+}
+
+void example_list_add(struct example_list *l, const struct example *e)
+{
+    GROW(l->items, l->n, l->cap);
+    struct example *copy = &l->items[l->n++];
+    *copy = *e;
+    copy->id = keep(&l->text, e->id);
+    copy->db_id = keep(&l->text, e->db_id);
+    copy->source_db = keep(&l->text, e->source_db);
+    copy->question = keep(&l->text, e->question);
+    for (int i = 0; i < e->n_sql; i++)
+        copy->sql[i] = keep(&l->text, e->sql[i]);
+    for (int i = 0; i < 2; i++)
+        copy->alternatives[i] = keep(&l->text, e->alternatives[i]);
+    for (int i = 0; i < e->n_renamed; i++)
+        copy->renamed[i] = keep(&l->text, e->renamed[i]);
+}
+
+/* The number of the word that a field holds; -1 when it is none of them. */
+static int get_word(const json_t *o, const char *field, const char *const *words, int n, const char *where,
+                    struct error *err)
+{
+    const char *word = json_get_string(o, field, where, err);
+    if (!word)
+        return -1;
+    for (int i = 0; i < n; i++)
+        if (strcmp(word, words[i]) == 0)
+            return i;
+    return error_set(err, EXIT_CODE_DATA, "%s: field \"%s\" is \"%s\", wanted one of %s, %s, %s%s%s", where, field,
+                     word, words[0], words[1], words[2], n > 3 ? ", " : "", n > 3 ? words[3] : "");
+}
+
+/* A list of low..high strings into out.  How many, or -1. */
+static int get_strings(const json_t *o, const char *field, int low, int high, const char **out, const char *where,
+                       struct error *err)
+{
+    json_t *list = json_get_array(o, field, where, err);
+    if (!list)
+        return -1;
+    size_t n = json_array_size(list);
+    if (n < (size_t)low || n > (size_t)high)
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"%s\" has %zu elements, wanted %d to %d", where, field, n,
+                         low, high);
+    for (size_t i = 0; i < n; i++) {
+        out[i] = json_string_value(json_array_get(list, i));
+        if (!out[i])
+            return error_set(err, EXIT_CODE_DATA, "%s: field \"%s\": element %zu is not a string", where, field, i);
+    }
+    return (int)n;
+}
+
+static int parse_labels(struct example *e, const json_t *o, const char *where, struct error *err)
+{
+    int slice = get_word(o, "slice", slice_names, EXAMPLE_SLICES, where, err);
+    int kind = slice < 0 ? -1 : get_word(o, "kind", kind_letters, SIA_KINDS, where, err);
+
+    if (kind < 0 || json_get_bool(o, "ambiguous", &e->ambiguous, where, err))
+        return -1;
+    e->slice = (enum example_slice)slice;
+    e->kind = (enum sia_kind)kind;
+    int named = e->ambiguous && e->slice != EXAMPLE_THESIS ? 2 : 0;
+    return get_strings(o, "alternatives", named, named, e->alternatives, where, err) < 0 ? -1 : 0;
+}
+
+static int parse(struct example *e, const json_t *o, const char *where, struct error *err)
+{
+    *e = (struct example){ 0 };
+    if (!(e->id = json_get_string(o, "id", where, err)) || !(e->db_id = json_get_string(o, "db_id", where, err)) ||
+        !(e->source_db = json_get_string(o, "source_db", where, err)) ||
+        !(e->question = json_get_string(o, "question", where, err)))
+        return -1;
+    e->n_sql = get_strings(o, "sql", 1, EXAMPLE_MAX_SQL, e->sql, where, err);
+    if (json_object_get(o, "renamed"))
+        e->n_renamed = get_strings(o, "renamed", 0, EXAMPLE_MAX_RENAMED, e->renamed, where, err);
+    return e->n_sql < 0 || e->n_renamed < 0 ? -1 : parse_labels(e, o, where, err);
+}
+
+int example_list_read(struct example_list *l, const char *path, struct error *err)
+{
+    struct example e;
+    json_t *record;
+    int rc;
+
+    *l = (struct example_list){ 0 };
+    struct json_reader *r = json_reader_open(path, err);
+    if (!r)
+        return -1;
+    while ((rc = json_reader_next(r, &record, err)) > 0) {
+        rc = parse(&e, record, json_reader_where(r), err);
+        if (rc == 0)
+            example_list_add(l, &e);
+        json_decref(record);
+        if (rc)
+            break;
+    }
+    json_reader_close(r);
+    return rc;
+}
+
+void example_list_release(struct example_list *l)
+{
+    free(l->items);
+    strings_release(&l->text);
+    *l = (struct example_list){ 0 };
+}
+
+static json_t *string_array(const char *const *s, int n)
+{
+    json_t *a = json_array();
+    for (int i = 0; i < n; i++)
+        json_array_append_new(a, json_string(s[i]));
+    return a;
+}
+
+int example_write(struct out_file *o, const struct example *e, struct error *err)
+{
+    json_t *v = json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:b, s:o}", "id", e->id, "db_id", e->db_id, "source_db",
+                          e->source_db, "question", e->question, "sql", string_array(e->sql, e->n_sql), "slice",
+                          example_slice_name(e->slice), "kind", sia_kind_letter(e->kind), "ambiguous",
+                          (int)e->ambiguous, "alternatives", string_array(e->alternatives, e->alternatives[0] ? 2 : 0));
+    CHECK(v, "example %s is not UTF-8", e->id); /* what was read by jansson is */
+    if (e->n_renamed)
+        json_object_set_new(v, "renamed", string_array(e->renamed, e->n_renamed));
+    int rc = json_write_line(o, v, err);
+    json_decref(v);
+    return rc;
+}
+
+int example_element(const struct schema *s, const char *alternative, int *table, int *column)
+{
+    *column = -1;
+    *table = schema_table_find(s, alternative);
+    if (*table >= 0)
+        return 0;
+    const char *dot = strchr(alternative, '.');
+    char *name = dot ? strndup(alternative, (size_t)(dot - alternative)) : NULL;
+    if (name)
+        *table = schema_table_find(s, name);
+    free(name);
+    if (*table < 0)
+        return -1;
+    *column = schema_column_find(s, *table, dot + 1);
+    return *column < 0 ? -1 : 0;
+}

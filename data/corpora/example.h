@@ -1,0 +1,62 @@
+/*
+ * example.h - a labelled question of a data folder (tables.json beside train.jsonl, valid.jsonl and test.jsonl).
+ *
+ * Such folders are written by `ambit-data contrast` and `ambit-data practice` and read by the trainer and the probes.
+ */
+#ifndef DATA_CORPORA_EXAMPLE_H
+#define DATA_CORPORA_EXAMPLE_H
+
+#include "data/schema/schema.h"
+#include "data/schema/sia_kind.h"
+#include "data/util/json.h"
+#include "data/util/strings.h"
+
+/*
+ * EXAMPLE_CROSSED: label balanced for every question and for every schema.  EXAMPLE_PRESENCE: never ambiguous, on a
+ * schema where at most one of the alternatives stands.  EXAMPLE_THESIS: labelled by the thesis' rule, for reproduction
+ * only.
+ */
+enum example_slice { EXAMPLE_CROSSED, EXAMPLE_PRESENCE, EXAMPLE_THESIS, EXAMPLE_SLICES };
+const char *example_slice_name(enum example_slice s);
+
+enum { EXAMPLE_MAX_SQL = 4, EXAMPLE_MAX_RENAMED = 4 };
+
+struct example {
+    const char *id, *db_id, *source_db, *question;
+    const char *sql[EXAMPLE_MAX_SQL]; /* gold readings, valid on schema db_id: two when ambiguous, else one */
+    int n_sql;
+    enum example_slice slice;
+    enum sia_kind kind; /* of the element that the schema doubles */
+    bool ambiguous;
+    /*
+     * NULL when not ambiguous, else two elements of schema db_id, the k-th being the one that sql[k] reads:
+     *   C  "table.column" and "table.column" of the same table     T  "table" and "table"
+     *   J  "table.column" and "table_column.column"                P  "table.column" and "table_column.max_column"
+     * example_element finds them.
+     */
+    const char *alternatives[2];
+    /* Training only: schemas with the elements of db_id in the same order, some under other names that mean the same.
+     * The labels hold for them too; the SQL and the alternatives' names need not. */
+    const char *renamed[EXAMPLE_MAX_RENAMED];
+    int n_renamed;
+};
+
+struct example_list {
+    struct example *items;
+    int n, cap;
+    struct strings text; /* owns every string */
+};
+
+/* Copies what e points at. */
+void example_list_add(struct example_list *l, const struct example *e);
+/* Reads a JSONL file of examples.  -1 with EXIT_CODE_DATA naming file, line and field; the caller releases either way.
+ */
+int example_list_read(struct example_list *l, const char *path, struct error *err);
+void example_list_release(struct example_list *l);
+
+int example_write(struct out_file *o, const struct example *e, struct error *err);
+
+/* The element that an alternative names: *table, and *column or -1 for a table.  -1 when s has no such element. */
+int example_element(const struct schema *s, const char *alternative, int *table, int *column);
+
+#endif

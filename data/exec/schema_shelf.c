@@ -1,0 +1,131 @@
+#include "data/exec/schema_shelf.h"
+
+#include "data/exec/witness.h"
+#include "data/util/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int schema_shelf_open(struct schema_shelf *s, const char *tables, const char *dir, struct error *err)
+{
+    struct stat st;
+
+    *s = (struct schema_shelf){ .dir = dir };
+    db_cache_init(&s->databases);
+    s->databases.limits = witness_limits;
+    if (!dir)
+        return tables ? schema_set_open(&s->tables, tables, err) : 0;
+    if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
+        return error_set(err, EXIT_CODE_DATA, "%s: no folder of databases", dir);
+    return 0;
+}
+
+/* A db_id names a file in the folder and nothing outside it. */
+static bool is_plain(const char *db_id)
+{
+    return db_id[0] && db_id[0] != '.' && !strchr(db_id, '/') && strlen(db_id) < 200;
+}
+
+static bool find_file(char *path, int size, const struct schema_shelf *s, const char *db_id)
+{
+    for (int layout = 0; is_plain(db_id) && layout < 2; layout++) {
+        int n = layout == 0 ? snprintf(path, (size_t)size, "%s/%s.sqlite", s->dir, db_id)
+                            : snprintf(path, (size_t)size, "%s/%s/%s.sqlite", s->dir, db_id, db_id);
+        if (n < size && access(path, F_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int open_file(struct schema_shelf *s, struct schema_set *set, const char *db_id, const char *where,
+                     struct error *err)
+{
+    char path[4096];
+
+    if (find_file(path, sizeof path, s, db_id))
+        return schema_set_open_sqlite(set, path, err);
+    return error_set(err, EXIT_CODE_DATA, "%s: db_id: no database \"%s\" in %s", where, db_id, s->dir);
+}
+
+const struct schema *schema_shelf_find(struct schema_shelf *s, const char *db_id, const char *where, struct error *err)
+{
+    if (!s->dir) {
+        const struct schema *found = schema_find(&s->tables, db_id);
+        if (!found)
+            error_set(err, EXIT_CODE_DATA, "%s: db_id: no schema \"%s\"", where, db_id);
+        return found;
+    }
+    int k = strings_find(&s->ids, db_id);
+    if (k >= 0)
+        return s->sets[k].schemas;
+    struct schema_set set = { 0 };
+    if (open_file(s, &set, db_id, where, err)) {
+        schema_set_close(&set);
+        return NULL;
+    }
+    k = strings_add(&s->ids, db_id);
+    s->sets = xrealloc(s->sets, (size_t)s->ids.n * sizeof *s->sets);
+    s->sets[k] = set;
+    s->samples = xrealloc(s->samples, (size_t)s->ids.n * sizeof *s->samples);
+    s->samples[k] = (struct column_samples){ 0 };
+    return s->sets[k].schemas;
+}
+
+struct column_samples *schema_shelf_samples(struct schema_shelf *s, const char *db_id)
+{
+    int k = s->dir ? strings_find(&s->ids, db_id) : -1;
+    char path[4096];
+
+    if (k < 0)
+        return NULL;
+    if (!s->samples[k].db && (!find_file(path, sizeof path, s, db_id) ||
+                              column_samples_open(&s->samples[k], s->sets[k].schemas, path, NULL)))
+        return NULL;
+    return &s->samples[k];
+}
+
+int schema_shelf_connect(struct exec_db **db, struct schema_shelf *s, const char *db_id, struct error *err)
+{
+    char path[4096];
+
+    *db = NULL;
+    if (!s->dir || !find_file(path, sizeof path, s, db_id))
+        return 0;
+    *db = db_cache_file(&s->databases, path, err);
+    return *db ? 0 : -1;
+}
+
+const struct schema *schema_shelf_of(struct schema_shelf *s, const json_t *record, const char *where, struct error *err)
+{
+    json_t *own = s->dir ? NULL : json_object_get(record, "schema");
+
+    if (!own) {
+        const char *db_id = json_get_string(record, "db_id", where, err);
+        return db_id ? schema_shelf_find(s, db_id, where, err) : NULL;
+    }
+    char place[512];
+    snprintf(place, sizeof place, "%.400s: field \"schema\"", where);
+    schema_set_close(&s->own);
+    json_t *list = json_pack("[O]", own);
+    int rc = schema_set_from_json(&s->own, list, place, err);
+    json_decref(list);
+    return rc ? NULL : s->own.schemas;
+}
+
+void schema_shelf_close(struct schema_shelf *s)
+{
+    for (int i = 0; i < s->ids.n; i++) {
+        column_samples_close(&s->samples[i]);
+        schema_set_close(&s->sets[i]);
+    }
+    free(s->samples);
+    free(s->sets);
+    strings_release(&s->ids);
+    schema_set_close(&s->own);
+    schema_set_close(&s->tables);
+    db_cache_release(&s->databases);
+    *s = (struct schema_shelf){ 0 };
+}

@@ -1,0 +1,40 @@
+/*
+ * schema_shelf.h - schemas by db_id: of one tables.json, or of the SQLite files of a folder, each opened when it is
+ * first asked for: DIR/ID.sqlite or DIR/ID/ID.sqlite.
+ */
+#ifndef DATA_EXEC_SCHEMA_SHELF_H
+#define DATA_EXEC_SCHEMA_SHELF_H
+
+#include "data/exec/column_values.h"
+#include "data/exec/db_cache.h"
+#include "data/schema/schema.h"
+#include "data/util/strings.h"
+
+struct schema_shelf {
+    struct schema_set tables;       /* of tables.json */
+    const char *dir;                /* borrowed; NULL with tables.json */
+    struct schema_set *sets;        /* of each file */
+    struct strings ids;             /* their numbers are those of the sets */
+    struct column_samples *samples; /* of each set, opened when first asked for */
+    struct schema_set own;          /* what the newest record brought along */
+    struct db_cache databases;
+};
+
+/* One of the two, or neither: then only records that bring their schema along have one. */
+int schema_shelf_open(struct schema_shelf *s, const char *tables, const char *dir, struct error *err);
+/* NULL with EXIT_CODE_DATA naming the db_id. */
+const struct schema *schema_shelf_find(struct schema_shelf *s, const char *db_id, const char *where, struct error *err);
+/*
+ * Of a record: what it brings along as "schema", an entry of a tables.json, good until the next call; else by its
+ * db_id.  A folder of databases goes before what records bring.
+ */
+const struct schema *schema_shelf_of(struct schema_shelf *s, const json_t *record, const char *where,
+                                     struct error *err);
+/* A few values of each column; NULL without databases, or when the file is gone. */
+struct column_samples *schema_shelf_samples(struct schema_shelf *s, const char *db_id);
+/* A connection to the file of a db_id that was found, within witness_limits, good until the next call; NULL in *db
+ * without a folder.  -1 with EXIT_CODE_DATA. */
+int schema_shelf_connect(struct exec_db **db, struct schema_shelf *s, const char *db_id, struct error *err);
+void schema_shelf_close(struct schema_shelf *s);
+
+#endif

@@ -1,6 +1,0 @@
-#include "data/commands.h"
-
-int main(int argc, char **argv)
-{
-    return program_main(&data_program, argc, argv);
-}

@@ -1,0 +1,218 @@
+#include "data/prompt/prompt.h"
+
+#include "data/util/json.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_TEMPLATE = 1 << 20 };
+
+#define WRITE_SQL                                                                                                      \
+    "The task is to write SQL queries based on the provided questions in English. Questions can take the form of an "  \
+    "instruction or command"
+#define ONLY_SQL                                                                                                       \
+    "Do not include any explanations, and do not select extra columns beyond those requested in the question.\n\n"     \
+    "Given the following SQLite database schema:\n\n{}\n\nAnswer the following:\n{}\n\n"
+
+static const struct {
+    const char *file;
+    int slots;
+    const char *text;
+} builtin[PROMPT_KINDS] = {
+    [PROMPT_DEF] = { "def.txt", 2,
+                     "You are tasked with analyzing questions and providing their possible interpretations. The "
+                     "questions are related to database queries and may be ambiguous or unambiguous.\n\n"
+                     "Your task:\n"
+                     "- List every distinct way the question could be understood\n"
+                     "- Be thorough and consider all possible meanings\n"
+                     "- Explore different ways the question could be interpreted\n"
+                     "- Don't limit yourself to obvious interpretations\n\n"
+                     "Important:\n"
+                     "- List each interpretation on a separate line\n"
+                     "- Do not include explanations or reasoning\n"
+                     "- Focus on semantically different interpretations\n"
+                     "- Be specific and precise in wording\n\n"
+                     "Given the following database context:\n\n{}\n\n"
+                     "Provide interpretations for this question:\n{}\n\n" },
+    [PROMPT_FILL] = { "fill.txt", 3,
+                      "The task is to review the provided context, question, and existing interpretations, and "
+                      "determine if any additional interpretations are missing. If there are missing interpretations, "
+                      "list them on separate lines without explanations. If all interpretations have already been "
+                      "covered, simply state: \"All possible interpretations are covered.\"\n\n"
+                      "Given the following context:\n\n{}\n\n"
+                      "Question:\n\n{}\n\n"
+                      "Existing interpretations:\n\n{}\n\n"
+                      "Provide any missing interpretations or confirm that all possible interpretations are "
+                      "covered.\n" },
+    [PROMPT_SQL] = { "sql.txt", 2, WRITE_SQL ". " ONLY_SQL },
+    [PROMPT_REWRITE] = { "rewrite.txt", 2,
+                         "Your task is to rewrite the question using a given word or phrase.\n\n"
+                         "Examples:\n\n"
+                         "Question:\nShow titles of songs and names of singers.\n\n"
+                         "Please rewrite using \"stage name\":\n"
+                         "Give me titles of songs and stage names of singers.\n\n"
+                         "Question:\nShow the name of the conductor that has conducted the most number of "
+                         "orchestras.\n\n"
+                         "Please rewrite using \"director\":\n"
+                         "List the name of the director who has conducted the most number of orchestras.\n\n"
+                         "Question:\nReturn the id of the document with the fewest paragraphs.\n\n"
+                         "Please rewrite using \"passages\":\n"
+                         "What is the id of the document with the fewest passages?\n\n"
+                         "Please provide rewritten question for the following instance. Do not add any explanation or "
+                         "description, output only the rewritten question.\n\n"
+                         "Question:\n{}\n\n"
+                         "Please rewrite using \"{}\":\n" },
+    [PROMPT_E2E] = { "e2e.txt", 2,
+                     WRITE_SQL " and can be ambiguous, meaning they can be interpreted in different ways. In such "
+                               "cases, write all possible SQL queries corresponding to different interpretations and "
+                               "separate each SQL query with an empty line. " ONLY_SQL },
+    [PROMPT_GOLD] = { "gold.txt", 2, /* it does begin with a quote */
+                      "\"Provide all possible interpretations for ambiguous questions in English. The question may be "
+                      "phrased as an instruction or command and will relate to the given database:\n\n{}\n\n"
+                      "Do not include explanations.\n\n"
+                      "Question:\n{}\n\n" },
+};
+
+const char *prompt_file(enum prompt_kind kind)
+{
+    return builtin[kind].file;
+}
+
+enum prompt_kind prompt_kind_of(const char *name)
+{
+    size_t n = name ? strlen(name) : 0;
+    int i = 0;
+
+    while (i < PROMPT_KINDS && (!n || strncmp(builtin[i].file, name, n) || strcmp(builtin[i].file + n, ".txt")))
+        i++;
+    return (enum prompt_kind)i;
+}
+
+int prompt_slots(enum prompt_kind kind)
+{
+    return builtin[kind].slots;
+}
+
+static int count_slots(const char *text)
+{
+    int n = 0;
+    for (; (text = strstr(text, "{}")); text += 2)
+        n++;
+    return n;
+}
+
+/* A whole file with a zero byte behind; NULL with EXIT_CODE_DATA.  The caller frees. */
+static char *read_text(const char *path, struct error *err)
+{
+    FILE *f = fopen(path, "rbe");
+    char *text = f ? xmalloc(MAX_TEMPLATE + 1) : NULL;
+    size_t n = f ? fread(text, 1, MAX_TEMPLATE + 1, f) : 0;
+    const char *why = !f || ferror(f)         ? strerror(errno)
+                      : n > MAX_TEMPLATE      ? "too long for a prompt"
+                      : memchr(text, '\0', n) ? "holds a zero byte, wanted text"
+                                              : NULL;
+
+    if (f)
+        fclose(f);
+    if (why) {
+        error_set(err, EXIT_CODE_DATA, "%s: %s", path, why);
+        free(text);
+        return NULL;
+    }
+    text[n] = '\0';
+    return text;
+}
+
+/* 1 when dir has the file, 0 when not, -1. */
+static int replace(struct prompts *p, enum prompt_kind kind, const char *dir, struct error *err)
+{
+    char path[PATH_MAX];
+
+    if (snprintf(path, sizeof path, "%s/%s", dir, builtin[kind].file) >= (int)sizeof path)
+        return error_set(err, EXIT_CODE_USAGE, "%.80s...: path too long", dir);
+    if (access(path, F_OK) != 0)
+        return 0;
+    char *text = read_text(path, err);
+    if (!text)
+        return -1;
+    free(p->text[kind]);
+    p->text[kind] = text;
+    int n = count_slots(text);
+    if (n != builtin[kind].slots)
+        return error_set(err, EXIT_CODE_USAGE, "%s: %d slots {}, wanted %d", path, n, builtin[kind].slots);
+    return 1;
+}
+
+int prompts_open(struct prompts *p, const char *dir, struct error *err)
+{
+    int found = 0;
+
+    for (int i = 0; i < PROMPT_KINDS; i++)
+        p->text[i] = xstrdup(builtin[i].text);
+    for (int i = 0; dir && i < PROMPT_KINDS; i++) {
+        int rc = replace(p, (enum prompt_kind)i, dir, err);
+        if (rc < 0)
+            return -1;
+        found += rc;
+    }
+    if (dir && !found)
+        return error_set(err, EXIT_CODE_USAGE, "%s: none of def.txt, fill.txt, sql.txt, rewrite.txt, e2e.txt, gold.txt",
+                         dir);
+    return 0;
+}
+
+void prompts_release(struct prompts *p)
+{
+    for (int i = 0; i < PROMPT_KINDS; i++)
+        free(p->text[i]);
+    *p = (struct prompts){ 0 };
+}
+
+uint64_t prompts_hash(const struct prompts *p)
+{
+    uint64_t h = HASH_START;
+
+    for (int i = 0; i < PROMPT_KINDS; i++)
+        h = hash_bytes(h, p->text[i], strlen(p->text[i]) + 1);
+    return h;
+}
+
+char *prompt_fill(const struct prompts *p, enum prompt_kind kind, const char *const *slots)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    const char *at = p->text[kind], *slot;
+
+    CHECK(out, "out of memory");
+    for (int i = 0; (slot = strstr(at, "{}")); i++, at = slot + 2) {
+        fwrite(at, 1, (size_t)(slot - at), out);
+        fputs(slots[i], out);
+    }
+    fputs(at, out);
+    CHECK(fclose(out) == 0, "out of memory");
+    return text;
+}
+
+int prompts_write(const char *dir, struct error *err)
+{
+    char path[PATH_MAX];
+    struct out_file o;
+
+    if (make_dirs(dir, err))
+        return -1;
+    for (int i = 0; i < PROMPT_KINDS; i++) {
+        if (snprintf(path, sizeof path, "%s/%s", dir, builtin[i].file) >= (int)sizeof path)
+            return error_set(err, EXIT_CODE_USAGE, "%.80s...: path too long", dir);
+        if (out_file_open(&o, path, err))
+            return -1;
+        fputs(builtin[i].text, o.f);
+        if (out_file_commit(&o, err))
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,178 @@
+#include "data/prompt/reading_sql.h"
+
+#include "data/prompt/model_output.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The database, and the text in lower case with single blanks and nothing but letters at its end. */
+static char *make_key(const char *db_id, const char *text)
+{
+    size_t n = strlen(db_id), kept = n + 1;
+    char *key = xmalloc(n + strlen(text) + 2);
+
+    memcpy(key, db_id, n);
+    key[n] = '\x1f';
+    for (; *text; text++) {
+        bool blank = isspace((unsigned char)*text);
+        if (!blank || key[kept - 1] != ' ')
+            key[kept++] = (char)(blank ? ' ' : tolower((unsigned char)*text));
+        if (blank && kept == n + 2)
+            kept--; /* at the beginning */
+    }
+    while (kept > n + 1 && strchr(" .?!\"'", key[kept - 1]))
+        kept--;
+    key[kept] = '\0';
+    return key;
+}
+
+static const char id_form[] = "sql-%016" PRIx64;
+
+json_t *reading_sql_id(const char *db_id, const char *text)
+{
+    uint64_t sum = hash_bytes(HASH_START, db_id, strlen(db_id) + 1);
+    return json_sprintf(id_form, hash_bytes(sum, text, strlen(text)));
+}
+
+/* No database has an empty name. */
+static char *id_key(const char *id)
+{
+    return make_key("", id);
+}
+
+/* The first of a key counts; takes both. */
+static void keep(struct reading_sql *r, char *key, json_t *sql)
+{
+    int n = r->keys.n, i = strings_add(&r->keys, key);
+
+    free(key);
+    if (i < n) {
+        json_decref(sql);
+        return;
+    }
+    GROW(r->sql, i, r->cap);
+    r->sql[i] = sql;
+}
+
+static int add(struct reading_sql *r, const char *db_id, const json_t *o, const char *where, struct error *err)
+{
+    const char *text = json_get_string(o, "text", where, err);
+    json_t *sql = json_object_get(o, "sql");
+
+    if (!text)
+        return -1;
+    if (!json_is_string(sql) && !json_is_array(sql))
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"sql\", wanted a string or a list of strings", where);
+    if (json_is_array(sql) && json_array_size(sql) == 0)
+        return 0;
+    keep(r, make_key(db_id, text), json_incref(sql));
+    return 0;
+}
+
+static int add_answer(struct reading_sql *r, const json_t *record, bool published, const char *where, struct error *err)
+{
+    const char *id, *answer;
+    struct text_items items = { 0 };
+    uint64_t sum;
+
+    if (!(answer = json_get_string(record, "text", where, err)) || !(id = json_get_string(record, "id", where, err)))
+        return -1;
+    if (sscanf(id, "sql-%" SCNx64, &sum) != 1)
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"id\": \"%.100s\" is of no prompt for SQL (sql-...)", where,
+                         id);
+    json_t *list = json_array();
+    output_sql(&items, answer, published);
+    for (int i = 0; i < items.n; i++)
+        json_array_append_new(list, json_string(items.items[i]));
+    text_items_release(&items);
+    keep(r, id_key(id), list);
+    return 0;
+}
+
+/* The entries of a list of a record that have a text. */
+static int add_list(struct reading_sql *r, const char *db_id, const json_t *record, const char *field,
+                    const char *where, struct error *err)
+{
+    char inner[640];
+    const json_t *o;
+    size_t i;
+
+    if (!json_object_get(record, field))
+        return 0;
+    if (!json_get_array(record, field, where, err))
+        return -1;
+    json_array_foreach(json_object_get(record, field), i, o)
+    {
+        snprintf(inner, sizeof inner, "%.500s, %s %zu", where, field, i + 1);
+        if (!json_is_string(json_object_get(o, "text"))) /* a gold may go without */
+            continue;
+        if (json_object_get(o, "sql") && add(r, db_id, o, inner, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int add_record(struct reading_sql *r, const json_t *record, bool published, const char *where, struct error *err)
+{
+    bool text = json_object_get(record, "text"), listed = json_object_get(record, "golds");
+    const char *db_id;
+
+    if (json_object_get(record, "error") && !text && !listed && !json_object_get(record, "readings"))
+        return 0;
+    if (text && json_object_get(record, "id") && !json_object_get(record, "db_id") && !json_object_get(record, "sql"))
+        return add_answer(r, record, published, where, err);
+    if (!(db_id = json_get_string(record, "db_id", where, err)))
+        return -1;
+    if (text)
+        return add(r, db_id, record, where, err);
+    if (!listed && !json_object_get(record, "readings"))
+        return error_set(err, EXIT_CODE_DATA, "%s: no \"text\" and \"sql\", and no \"golds\" or \"readings\"", where);
+    return add_list(r, db_id, record, "golds", where, err) || add_list(r, db_id, record, "readings", where, err) ? -1
+                                                                                                                 : 0;
+}
+
+int reading_sql_open(struct reading_sql *r, const char *path, bool published, struct error *err)
+{
+    struct json_reader *in = json_reader_open(path, err);
+    json_t *record;
+    int rc = -1;
+
+    *r = (struct reading_sql){ 0 };
+    while (in && (rc = json_reader_next(in, &record, err)) > 0) {
+        rc = add_record(r, record, published, json_reader_where(in), err);
+        json_decref(record);
+        if (rc)
+            break;
+    }
+    json_reader_close(in);
+    return rc;
+}
+
+/* Takes the key. */
+static json_t *find(const struct reading_sql *r, char *key)
+{
+    int i = strings_find(&r->keys, key);
+
+    free(key);
+    return i < 0 ? NULL : r->sql[i];
+}
+
+json_t *reading_sql_find(const struct reading_sql *r, const char *db_id, const char *text)
+{
+    json_t *id = reading_sql_id(db_id, text), *sql = find(r, id_key(json_string_value(id)));
+
+    json_decref(id);
+    return sql ? sql : find(r, make_key(db_id, text));
+}
+
+void reading_sql_release(struct reading_sql *r)
+{
+    for (int i = 0; i < r->keys.n; i++)
+        json_decref(r->sql[i]);
+    free(r->sql);
+    strings_release(&r->keys);
+    *r = (struct reading_sql){ 0 };
+}

@@ -1,0 +1,32 @@
+/*
+ * reading_sql.h - SQL that is known for readings, found by database and text: what other models wrote, and what scores
+ * a generated reading by execution where no model writes SQL.
+ *
+ * Texts are the same when they have the same letters: case, white space and punctuation at the end do not count.
+ * A reading in other words is not found, so what is scored this way is a lower bound.  What a model answered to the
+ * prompt for a reading is found by the prompt's id, which its very letters make.
+ */
+#ifndef DATA_PROMPT_READING_SQL_H
+#define DATA_PROMPT_READING_SQL_H
+
+#include "data/util/json.h"
+#include "data/util/strings.h"
+
+struct reading_sql {
+    struct strings keys;
+    json_t **sql; /* by key: a string or a list of strings */
+    int cap;
+};
+
+/* JSONL of {"db_id", "text", "sql"}, of records whose "golds" and "readings" are lists of {"text", "sql"} (what
+ * ambit-data annotate and reword write), or of {"id", "text"}: what a model answered to the prompt of this id, read by
+ * output_sql; with "error" instead of "text" it is passed over.  The first SQL of a text counts.  -1 with
+ * EXIT_CODE_DATA; the caller releases either way. */
+int reading_sql_open(struct reading_sql *r, const char *path, bool published, struct error *err);
+/* NULL when none is known; an answer without SQL is an empty list.  Borrowed. */
+json_t *reading_sql_find(const struct reading_sql *r, const char *db_id, const char *text);
+/* The id of the prompt that asks for a reading's SQL; a new reference. */
+json_t *reading_sql_id(const char *db_id, const char *text);
+void reading_sql_release(struct reading_sql *r);
+
+#endif

@@ -1,0 +1,186 @@
+#include "data/report/metrics_log.h"
+
+#include "data/report/tf_events.h"
+#include "data/util/json.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static double wall_time(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int cannot_write(struct error *err, const char *path)
+{
+    return error_set(err, EXIT_CODE_FAILURE, "%s: cannot write: %s", path, strerror(errno));
+}
+
+/* Where the last line of a step up to `step` ends. */
+static int find_end(FILE *f, const char *path, int64_t step, long *end, struct error *err)
+{
+    char *line = NULL;
+    size_t cap = 0;
+    ssize_t n;
+    int rc = 0;
+    *end = 0;
+    for (int64_t number = 1; rc == 0 && (n = getline(&line, &cap, f)) > 0 && line[n - 1] == '\n'; number++) {
+        char where[512];
+        int64_t at;
+        json_t *o = json_loadb(line, (size_t)n, JSON_REJECT_DUPLICATES, NULL);
+        snprintf(where, sizeof where, "%s: line %lld", path, (long long)number);
+        rc = json_get_int(o, "step", 0, INT64_MAX, &at, where, err);
+        json_decref(o);
+        if (rc == 0 && at > step)
+            break;
+        *end += (long)n;
+    }
+    free(line);
+    return rc;
+}
+
+static int cut_lines(const char *path, int64_t step, struct error *err)
+{
+    struct stat st;
+    long end = 0;
+    int rc = 0;
+    FILE *f = fopen(path, "rbe");
+    if (!f)
+        return errno == ENOENT ? 0 : error_set(err, EXIT_CODE_FAILURE, "%s: %s", path, strerror(errno));
+    if (fstat(fileno(f), &st) || !S_ISREG(st.st_mode))
+        rc = error_set(err, EXIT_CODE_DATA, "%s: is not a file", path);
+    else if (step > 0)
+        rc = find_end(f, path, step, &end, err);
+    fclose(f);
+    if (rc == 0 && truncate(path, end))
+        rc = cannot_write(err, path);
+    return rc;
+}
+
+static FILE *open_events(const char *dir, int64_t step)
+{
+    char host[128] = "host", path[4096];
+    gethostname(host, sizeof host - 1);
+    for (char *c = host; *c; c++)
+        *c = *c == '/' ? '-' : *c;
+    int n = snprintf(path, sizeof path, "%s/events.out.tfevents.%lld.%s.%ld.0", dir, (long long)time(NULL), host,
+                     (long)getpid());
+    FILE *f = n < (int)sizeof path ? fopen(path, "wbe") : NULL;
+    if (f && tf_events_start(f, wall_time(), step > 0 ? step + 1 : 0)) {
+        fclose(f);
+        f = NULL;
+    }
+    return f;
+}
+
+int metrics_log_open(struct metrics_log *m, const char *dir, int64_t step, struct error *err)
+{
+    size_t size = strlen(dir) + sizeof "/metrics.jsonl";
+    *m = (struct metrics_log){ .path = xmalloc(size) };
+    snprintf(m->path, size, "%s/metrics.jsonl", dir);
+    if (cut_lines(m->path, step, err))
+        goto fail;
+    m->lines = fopen(m->path, "abe");
+    m->events = m->lines ? open_events(dir, step) : NULL;
+    if (m->events)
+        return 0;
+    cannot_write(err, m->lines ? dir : m->path);
+fail:
+    metrics_log_close(m);
+    return -1;
+}
+
+static int write_line(FILE *f, int64_t step, const char *phase, const struct metric *list, int n)
+{
+    json_t *o = json_object();
+    int bad = json_object_set_new(o, "step", json_integer(step));
+    if (phase)
+        bad |= json_object_set_new(o, "phase", json_string(phase));
+    for (int i = 0; i < n; i++)
+        bad |= json_object_set_new(o, list[i].name, isfinite(list[i].value) ? json_real(list[i].value) : json_null());
+    CHECK(!bad, "a metric's name is not UTF-8, or memory is out");
+    bad = json_dumpf(o, f, JSON_COMPACT | JSON_REAL_PRECISION(9)) || putc('\n', f) == EOF || fflush(f);
+    json_decref(o);
+    return bad ? -1 : 0;
+}
+
+static int write_events(FILE *f, int64_t step, const char *phase, const struct metric *list, int n)
+{
+    char tag[200];
+    double now = wall_time();
+    for (int i = 0; i < n; i++) {
+        snprintf(tag, sizeof tag, "%s%s%s", phase ? phase : "", phase ? "/" : "", list[i].name);
+        if (isfinite(list[i].value) && tf_events_scalar(f, now, step, tag, (float)list[i].value))
+            return -1;
+    }
+    return fflush(f);
+}
+
+int metrics_log_write(struct metrics_log *m, int64_t step, const char *phase, const struct metric *list, int n,
+                      struct error *err)
+{
+    if (write_line(m->lines, step, phase, list, n) || write_events(m->events, step, phase, list, n))
+        return cannot_write(err, m->path);
+    return 0;
+}
+
+void metrics_log_close(struct metrics_log *m)
+{
+    if (m->lines)
+        fclose(m->lines);
+    if (m->events)
+        fclose(m->events);
+    free(m->path);
+    *m = (struct metrics_log){ 0 };
+}
+
+static bool of_phase(const json_t *o, const char *phase)
+{
+    const char *p = json_string_value(json_object_get(o, "phase"));
+    return phase ? p && strcmp(p, phase) == 0 : !p;
+}
+
+static void series_add(struct series *s, double step, double value)
+{
+    if (s->n == s->cap) {
+        s->cap = s->cap ? 2 * s->cap : 256;
+        s->step = xrealloc(s->step, (size_t)s->cap * sizeof *s->step);
+        s->value = xrealloc(s->value, (size_t)s->cap * sizeof *s->value);
+    }
+    s->step[s->n] = step;
+    s->value[s->n++] = value;
+}
+
+int series_read(struct series *s, const char *path, const char *phase, const char *name, struct error *err)
+{
+    json_t *o;
+    int rc;
+    *s = (struct series){ 0 };
+    struct json_reader *r = json_reader_open(path, err);
+    if (!r)
+        return -1;
+    while ((rc = json_reader_next(r, &o, err)) > 0) {
+        const json_t *v = json_object_get(o, name);
+        if (json_is_number(v) && of_phase(o, phase))
+            series_add(s, json_number_value(json_object_get(o, "step")), json_number_value(v));
+        json_decref(o);
+    }
+    json_reader_close(r);
+    if (rc)
+        series_release(s);
+    return rc;
+}
+
+void series_release(struct series *s)
+{
+    free(s->step);
+    free(s->value);
+    *s = (struct series){ 0 };
+}

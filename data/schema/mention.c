@@ -1,0 +1,231 @@
+#include "data/schema/mention.h"
+
+#include "data/schema/element_name.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { QUESTION_MAX_WORDS = 128 };
+
+/* A question's words that count. */
+struct words {
+    uint32_t list[QUESTION_MAX_WORDS];
+    int n;
+};
+
+/* A name's words that count, and which of them the question has. */
+struct named {
+    uint32_t words[NAME_MAX_WORDS];
+    bool said[NAME_MAX_WORDS];
+    int n;
+    bool phrase;
+};
+
+static bool among(const uint32_t *words, int n, uint32_t word)
+{
+    for (int i = 0; i < n; i++)
+        if (words[i] == word)
+            return true;
+    return false;
+}
+
+/* Drops words that hold a phrase together but name nothing. */
+static int drop_glue(uint32_t *words, int n)
+{
+    static const char *const glue[] = { "a", "an", "the", "of", "in", "on", "at", "to", "for", "by", "and", "or" };
+    uint32_t hashes[ARRAY_LEN(glue)];
+    int kept = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(glue); i++)
+        hashes[i] = word_hash(glue[i]);
+    for (int i = 0; i < n; i++)
+        if (!among(hashes, ARRAY_LEN(glue), words[i]))
+            words[kept++] = words[i];
+    return kept;
+}
+
+static bool contains_phrase(const uint32_t *words, int n, const uint32_t *phrase, int k)
+{
+    for (int i = 0; k && i + k <= n; i++)
+        if (memcmp(words + i, phrase, (size_t)k * sizeof *phrase) == 0)
+            return true;
+    return false;
+}
+
+static void read_name(struct named *name, const char *text, const struct words *question)
+{
+    int kept = 0, n = drop_glue(name->words, words_read(text, name->words, NAME_MAX_WORDS));
+
+    name->phrase = contains_phrase(question->list, question->n, name->words, n);
+    for (int i = 0; i < n; i++)
+        if (!among(name->words, kept, name->words[i]))
+            name->words[kept++] = name->words[i];
+    name->n = kept;
+    for (int i = 0; i < kept; i++)
+        name->said[i] = among(question->list, question->n, name->words[i]);
+}
+
+/* The caller frees. */
+static struct named *read_names(const struct schema *s, const char *question, struct words *w)
+{
+    struct named *names = xcalloc((size_t)s->n_tables + (size_t)s->n_columns, sizeof *names);
+
+    w->n = drop_glue(w->list, words_read(question, w->list, QUESTION_MAX_WORDS));
+    for (int i = 0; i < s->n_tables; i++)
+        read_name(&names[i], s->tables[i].text, w);
+    for (int i = 0; i < s->n_columns; i++)
+        read_name(&names[s->n_tables + i], s->columns[i].text, w);
+    return names;
+}
+
+/* How many words, and how many of them the question has. */
+struct tally {
+    int said, all;
+};
+
+static float share(struct tally t)
+{
+    return t.all ? (float)t.said / (float)t.all : 0;
+}
+
+/* Of a's words: those that b has too, and those that it has not. */
+static void compare(const struct named *a, const struct named *b, struct tally *shared, struct tally *own)
+{
+    *shared = *own = (struct tally){ 0 };
+    for (int i = 0; i < a->n; i++) {
+        struct tally *t = among(b->words, b->n, a->words[i]) ? shared : own;
+        t->all++;
+        t->said += a->said[i];
+    }
+}
+
+static void put(float *out, int more, float a, float b)
+{
+    out[more] = a > b ? a : b;
+    out[more + 1] = a > b ? b : a;
+}
+
+static float all_of(const struct named *a)
+{
+    struct tally all, none;
+    compare(a, a, &all, &none);
+    return share(all);
+}
+
+static int owner(const struct schema *s, int node)
+{
+    return node < s->n_tables ? node : s->columns[node - s->n_tables].table;
+}
+
+static const struct named *table_of(const struct schema *s, const struct named *names, int node)
+{
+    return &names[owner(s, node)];
+}
+
+static void describe(const struct schema *s, const struct named *names, const struct schema_pair *p, float *out)
+{
+    const struct named *u = &names[p->u], *v = &names[p->v];
+    struct tally shared, own_u, own_v;
+
+    compare(v, u, &shared, &own_v);
+    compare(u, v, &shared, &own_u);
+    out[MENTION_SHARED] = share(shared);
+    put(out, MENTION_OWN_MORE, share(own_u), share(own_v));
+    put(out, MENTION_ALL_MORE, all_of(u), all_of(v));
+    put(out, MENTION_PHRASE_MORE, u->phrase, v->phrase);
+    put(out, MENTION_TABLE_MORE, all_of(table_of(s, names, p->u)), all_of(table_of(s, names, p->v)));
+}
+
+void mention_features(const struct schema *s, const char *question, const struct schema_pair *pairs, int n, float *out,
+                      int stride)
+{
+    struct words words;
+    struct named *names = read_names(s, question, &words);
+
+    for (int i = 0; i < n; i++)
+        describe(s, names, &pairs[i], out + (size_t)i * (size_t)stride);
+    free(names);
+}
+
+/* The greatest of some shares, whose it is, and the greatest of all the others'. */
+struct best {
+    float first, second;
+    int who;
+};
+
+static void best_add(struct best *b, float share, int who)
+{
+    if (who == b->who) {
+        b->first = share > b->first ? share : b->first;
+    } else if (share > b->first) {
+        b->second = b->first;
+        b->first = share;
+        b->who = who;
+    } else if (share > b->second) {
+        b->second = share;
+    }
+}
+
+static float best_but(const struct best *b, int who)
+{
+    return b->who == who ? b->second : b->first;
+}
+
+/* What stands around the elements of a schema: greatest shares among the columns of each table, and by table; and
+ * which of the question's words more than one element has. */
+struct surroundings {
+    struct best *columns, by_table;
+    const struct words *question;
+    int holders[QUESTION_MAX_WORDS];
+};
+
+static void count_holders(struct surroundings *a, const struct named *name)
+{
+    for (int i = 0; i < a->question->n; i++)
+        a->holders[i] += among(name->words, name->n, a->question->list[i]);
+}
+
+static void look_around(struct surroundings *a, const struct schema *s, const struct named *names, const float *share)
+{
+    for (int i = 0; i < s->n_tables + s->n_columns; i++) {
+        count_holders(a, &names[i]);
+        best_add(&a->by_table, share[i], owner(s, i));
+        if (i >= s->n_tables)
+            best_add(&a->columns[owner(s, i)], share[i], i);
+    }
+}
+
+static bool has_namesake(const struct surroundings *a, const struct named *name)
+{
+    for (int i = 0; i < a->question->n; i++)
+        if (a->holders[i] > 1 && among(name->words, name->n, a->question->list[i]))
+            return true;
+    return false;
+}
+
+void mention_elements(const struct schema *s, const char *question, float *out)
+{
+    struct words words;
+    struct named *names = read_names(s, question, &words);
+    int n = s->n_tables + s->n_columns;
+    float *share = xmalloc((size_t)n * sizeof *share);
+    struct surroundings around = { .columns = xcalloc((size_t)s->n_tables, sizeof *around.columns),
+                                   .question = &words };
+
+    for (int i = 0; i < n; i++)
+        share[i] = all_of(&names[i]);
+    look_around(&around, s, names, share);
+    for (int i = 0; i < n; i++, out += ELEMENT_MENTIONS) {
+        out[ELEMENT_ALL] = share[i];
+        out[ELEMENT_ANY] = share[i] > 0;
+        out[ELEMENT_PHRASE] = names[i].phrase;
+        out[ELEMENT_TABLE] = share[owner(s, i)];
+        out[ELEMENT_IS_TABLE] = i < s->n_tables;
+        out[ELEMENT_NEIGHBOUR] = best_but(&around.columns[owner(s, i)], i);
+        out[ELEMENT_ELSEWHERE] = best_but(&around.by_table, owner(s, i));
+        out[ELEMENT_NAMESAKE] = has_namesake(&around, &names[i]);
+    }
+    free(around.columns);
+    free(share);
+    free(names);
+}

@@ -1,0 +1,304 @@
+#include "data/schema/schema.h"
+
+#include "data/schema/schema_build.h"
+#include "data/util/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const char *const type_names[] = { "text", "number", "time", "boolean", "others" };
+
+const char *column_type_name(enum column_type type)
+{
+    return type_names[type];
+}
+
+static uint32_t hash_text(const char *s)
+{
+    uint32_t h = 2166136261u; /* FNV-1a */
+    for (; *s; s++)
+        h = (h ^ (unsigned char)*s) * 16777619u;
+    return h;
+}
+
+/* The slot of db_id, or the free one where it would go. */
+static int *find_slot(const struct schema_set *s, const char *db_id)
+{
+    uint32_t mask = (uint32_t)s->n_slots - 1;
+    uint32_t at = hash_text(db_id) & mask;
+    while (s->by_id[at] >= 0 && strcmp(s->schemas[s->by_id[at]].db_id, db_id) != 0)
+        at = (at + 1) & mask;
+    return &s->by_id[at];
+}
+
+static void grow_slots(struct schema_set *s)
+{
+    s->n_slots = s->n_slots ? 2 * s->n_slots : 64;
+    free(s->by_id);
+    s->by_id = xmalloc((size_t)s->n_slots * sizeof *s->by_id);
+    memset(s->by_id, 0xff, (size_t)s->n_slots * sizeof *s->by_id);
+    for (int i = 0; i < s->n; i++)
+        *find_slot(s, s->schemas[i].db_id) = i;
+}
+
+int schema_set_add(struct schema_set *set, struct schema *s, struct error *err)
+{
+    if (schema_find(set, s->db_id)) {
+        error_set(err, EXIT_CODE_DATA, "db_id %s appears twice", s->db_id);
+        schema_release(s);
+        return -1;
+    }
+    GROW(set->schemas, set->n, set->cap);
+    set->schemas[set->n++] = *s;
+    if (2 * set->n > set->n_slots)
+        grow_slots(set);
+    else
+        *find_slot(set, s->db_id) = set->n - 1;
+    return 0;
+}
+
+const struct schema *schema_find(const struct schema_set *s, const char *db_id)
+{
+    int i = s->n_slots ? *find_slot(s, db_id) : -1;
+    return i < 0 ? NULL : &s->schemas[i];
+}
+
+void schema_set_close(struct schema_set *s)
+{
+    for (int i = 0; i < s->n; i++)
+        schema_release(&s->schemas[i]);
+    free(s->schemas);
+    free(s->by_id);
+    *s = (struct schema_set){ 0 };
+}
+
+int schema_table_find(const struct schema *s, const char *name)
+{
+    for (int t = 0; t < s->n_tables; t++)
+        if (strcasecmp(s->tables[t].name, name) == 0)
+            return t;
+    return -1;
+}
+
+int schema_column_find(const struct schema *s, int table, const char *name)
+{
+    const struct schema_table *t = &s->tables[table];
+    for (int c = t->first_column; c < t->first_column + t->n_columns; c++)
+        if (strcasecmp(s->columns[c].name, name) == 0)
+            return c;
+    return -1;
+}
+
+bool schema_column_is_key(const struct schema *s, int column)
+{
+    bool key = s->columns[column].primary;
+
+    for (int k = 0; k < s->n_foreign_keys && !key; k++)
+        key = s->foreign_keys[k].from == column || s->foreign_keys[k].to == column;
+    return key;
+}
+
+/* One entry of a tables.json while it is read; `where` opens its messages. */
+struct entry {
+    struct schema_build build;
+    const json_t *json;
+    char where[512];
+    int *columns; /* position in column_names_original -> built column, -1 for "*" */
+    int n_columns;
+    bool texts_agree; /* the natural names stand in the order of the original ones */
+};
+
+/* The table that a [table, name] pair names; -2 when it is no such pair. */
+static json_int_t pair_table(const json_t *pairs, size_t i)
+{
+    const json_t *pair = json_array_get(pairs, i), *table = json_array_get(pair, 0);
+    bool good = json_array_size(pair) == 2 && json_is_integer(table) && json_is_string(json_array_get(pair, 1));
+    return good ? json_integer_value(table) : -2;
+}
+
+static const char *pair_name(const json_t *pairs, size_t i)
+{
+    return json_string_value(json_array_get(json_array_get(pairs, i), 1));
+}
+
+/* Spider's own formula_1 lists its natural names in another order than the original ones: whole lists that do so are
+ * of no use. */
+static bool texts_agree(const json_t *names, const json_t *texts)
+{
+    for (size_t i = 0; i < json_array_size(names); i++)
+        if (pair_table(names, i) != pair_table(texts, i))
+            return false;
+    return true;
+}
+
+/* Two lists of one length, the original names and the natural ones; -1 with an error. */
+static int get_lists(const struct entry *e, const char *kind, json_t **names, json_t **texts, struct error *err)
+{
+    char field[64];
+
+    snprintf(field, sizeof field, "%s_names_original", kind);
+    *names = json_get_array(e->json, field, e->where, err);
+    snprintf(field, sizeof field, "%s_names", kind);
+    *texts = *names ? json_get_array(e->json, field, e->where, err) : NULL;
+    if (!*texts)
+        return -1;
+    if (json_array_size(*names) != json_array_size(*texts))
+        return error_set(err, EXIT_CODE_DATA, "%s: %s_names has %zu entries, %s_names_original has %zu", e->where, kind,
+                         json_array_size(*texts), kind, json_array_size(*names));
+    return 0;
+}
+
+static int read_tables(struct entry *e, struct error *err)
+{
+    json_t *names, *texts;
+
+    if (get_lists(e, "table", &names, &texts, err))
+        return -1;
+    for (size_t i = 0; i < json_array_size(names); i++) {
+        const char *name = json_string_value(json_array_get(names, i));
+        const char *text = json_string_value(json_array_get(texts, i));
+        if (!name || !text)
+            return error_set(err, EXIT_CODE_DATA, "%s: table %zu: names must be strings", e->where, i);
+        schema_build_table(&e->build, name, e->texts_agree ? text : NULL);
+    }
+    return 0;
+}
+
+static int read_column(struct entry *e, size_t i, const json_t *names, const json_t *texts, const json_t *types,
+                       struct error *err)
+{
+    json_int_t table = pair_table(names, i);
+    const char *type = json_string_value(json_array_get(types, i));
+
+    if (table == -2 || pair_table(texts, i) == -2)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: column %zu: column_names_original and column_names must hold [table, name]", e->where, i);
+    if (!type)
+        return error_set(err, EXIT_CODE_DATA, "%s: column_types: entry %zu must be a string", e->where, i);
+    e->columns[i] = -1;
+    if (table == -1 && i == 0)
+        return 0; /* "*" */
+    const char *name = pair_name(names, i), *text = e->texts_agree ? pair_name(texts, i) : NULL;
+    if (table < 0 || table >= e->build.n_tables)
+        return error_set(err, EXIT_CODE_DATA, "%s: column %zu (%s): table %lld, there are %d", e->where, i, name,
+                         (long long)table, e->build.n_tables);
+    e->columns[i] = schema_build_column(&e->build, (int)table, name, text, column_type_of(type));
+    return 0;
+}
+
+static int read_elements(struct entry *e, struct error *err)
+{
+    json_t *names, *texts, *types;
+
+    if (get_lists(e, "column", &names, &texts, err))
+        return -1;
+    e->texts_agree = texts_agree(names, texts);
+    types = json_get_array(e->json, "column_types", e->where, err);
+    if (!types || read_tables(e, err))
+        return -1;
+    size_t n = json_array_size(names);
+    if (json_array_size(types) != n)
+        return error_set(err, EXIT_CODE_DATA, "%s: column_types has %zu entries, column_names_original has %zu",
+                         e->where, json_array_size(types), n);
+    e->columns = xcalloc(n + 1, sizeof *e->columns);
+    e->n_columns = (int)n;
+    for (size_t i = 0; i < n; i++)
+        if (read_column(e, i, names, texts, types, err))
+            return -1;
+    return 0;
+}
+
+/* The built number of the column that an id of the file names; -1 with an error. */
+static int read_column_id(const struct entry *e, const json_t *id, const char *field, size_t i, struct error *err)
+{
+    json_int_t n = json_is_integer(id) ? json_integer_value(id) : -1;
+    if (n >= 0 && n < e->n_columns && e->columns[n] >= 0)
+        return e->columns[n];
+    return error_set(err, EXIT_CODE_DATA, "%s: %s: entry %zu: wanted a column number from 0 to %d that is not \"*\"",
+                     e->where, field, i, e->n_columns - 1);
+}
+
+static int read_primary_keys(struct entry *e, struct error *err)
+{
+    json_t *keys = json_get_array(e->json, "primary_keys", e->where, err);
+    if (!keys)
+        return -1;
+    for (size_t i = 0; i < json_array_size(keys); i++) {
+        const json_t *key = json_array_get(keys, i);
+        size_t n = json_is_array(key) ? json_array_size(key) : 1;
+        for (size_t j = 0; j < n; j++) {
+            int c = read_column_id(e, json_is_array(key) ? json_array_get(key, j) : key, "primary_keys", i, err);
+            if (c < 0)
+                return -1;
+            schema_build_primary(&e->build, c);
+        }
+    }
+    return 0;
+}
+
+static int read_foreign_keys(struct entry *e, struct error *err)
+{
+    json_t *keys = json_get_array(e->json, "foreign_keys", e->where, err);
+    if (!keys)
+        return -1;
+    for (size_t i = 0; i < json_array_size(keys); i++) {
+        const json_t *key = json_array_get(keys, i);
+        if (json_array_size(key) != 2)
+            return error_set(err, EXIT_CODE_DATA, "%s: foreign_keys: entry %zu: wanted [column, column]", e->where, i);
+        int from = read_column_id(e, json_array_get(key, 0), "foreign_keys", i, err);
+        int to = from < 0 ? -1 : read_column_id(e, json_array_get(key, 1), "foreign_keys", i, err);
+        if (to < 0)
+            return -1;
+        schema_build_foreign_key(&e->build, from, to);
+    }
+    return 0;
+}
+
+static int read_entry(struct schema_set *s, const json_t *json, size_t i, const char *path, struct error *err)
+{
+    struct entry e = { .json = json };
+    struct schema built;
+    int rc = -1;
+
+    snprintf(e.where, sizeof e.where, "%.300s: schema %zu", path, i);
+    const char *db_id = json_get_string(json, "db_id", e.where, err);
+    if (!db_id)
+        return -1;
+    snprintf(e.where, sizeof e.where, "%.300s: %.200s", path, db_id);
+    schema_build_init(&e.build, db_id);
+    if (read_elements(&e, err) == 0 && read_primary_keys(&e, err) == 0 && read_foreign_keys(&e, err) == 0) {
+        schema_build_finish(&e.build, &built);
+        rc = schema_set_add(s, &built, err);
+        if (rc)
+            error_prefix(err, "%s", path);
+    }
+    schema_build_release(&e.build);
+    free(e.columns);
+    return rc;
+}
+
+int schema_set_from_json(struct schema_set *s, const json_t *tables, const char *path, struct error *err)
+{
+    *s = (struct schema_set){ 0 };
+    if (!json_is_array(tables))
+        return error_set(err, EXIT_CODE_DATA, "%s: wanted an array of schemas", path);
+    for (size_t i = 0; i < json_array_size(tables); i++)
+        if (read_entry(s, json_array_get(tables, i), i, path, err)) {
+            schema_set_close(s);
+            return -1;
+        }
+    return 0;
+}
+
+int schema_set_open(struct schema_set *s, const char *path, struct error *err)
+{
+    *s = (struct schema_set){ 0 };
+    json_t *tables = json_read_file(path, err);
+    if (!tables)
+        return -1;
+    int rc = schema_set_from_json(s, tables, path, err);
+    json_decref(tables);
+    return rc;
+}

@@ -1,0 +1,72 @@
+/*
+ * schema.h - a database's tables, columns and keys, from Spider's tables.json or from a SQLite file.
+ *
+ * Every table and column has two names: `name` as SQL writes it, `text` in natural words (Spider's table_names and
+ * column_names; derived from `name` for a SQLite file, and where Spider's two lists are in different orders, as those
+ * of formula_1 are: underscores and camel case become spaces, lower case).  Columns of all tables stand in one array,
+ * those of a table side by side and in order; "*" is not among them.
+ */
+#ifndef DATA_SCHEMA_SCHEMA_H
+#define DATA_SCHEMA_SCHEMA_H
+
+#include "kernels/arena.h"
+
+#include <jansson.h>
+
+struct schema_table {
+    const char *name, *text;
+    int first_column, n_columns;
+};
+
+enum column_type { COLUMN_TEXT, COLUMN_NUMBER, COLUMN_TIME, COLUMN_BOOLEAN, COLUMN_OTHERS };
+
+struct schema_column {
+    const char *name, *text;
+    int table;
+    enum column_type type;
+    bool primary; /* part of its table's primary key, which may be composite */
+};
+
+struct schema_foreign_key {
+    int from, to; /* column numbers: the referencing one, the referenced one */
+};
+
+struct schema {
+    const char *db_id;
+    struct schema_table *tables;
+    struct schema_column *columns;
+    struct schema_foreign_key *foreign_keys;
+    int n_tables, n_columns, n_foreign_keys;
+    void *block; /* owns every string and array above */
+};
+
+struct schema_set {
+    struct schema *schemas; /* in file order */
+    int n, cap;
+    int *by_id; /* open-addressed hash table of schema numbers, -1 where free */
+    int n_slots;
+};
+
+const char *column_type_name(enum column_type type);
+
+/* Reads a tables.json.  Sizes, indexes and types are all checked: -1 with EXIT_CODE_DATA naming file, db_id, field. */
+int schema_set_open(struct schema_set *s, const char *path, struct error *err);
+/* The same from a value already read; `path` opens the messages. */
+int schema_set_from_json(struct schema_set *s, const json_t *tables, const char *path, struct error *err);
+/* Reads the schema of one SQLite file (opened read-only and immutable); db_id is the file's base name without its
+ * extension.  Views and virtual tables are left out, and foreign keys to tables that do not exist. */
+int schema_set_open_sqlite(struct schema_set *s, const char *path, struct error *err);
+void schema_set_close(struct schema_set *s);
+/* NULL when there is no such db_id. */
+const struct schema *schema_find(const struct schema_set *s, const char *db_id);
+
+/* Case-insensitive, as SQLite compares names; -1 when absent. */
+int schema_table_find(const struct schema *s, const char *name);
+int schema_column_find(const struct schema *s, int table, const char *name);
+/* Part of a primary key, or of a foreign key at either end. */
+bool schema_column_is_key(const struct schema *s, int column);
+
+/* One tables.json entry; composite primary keys as lists.  The caller owns the reference. */
+json_t *schema_to_json(const struct schema *s);
+
+#endif

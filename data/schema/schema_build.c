@@ -1,0 +1,191 @@
+#include "data/schema/schema_build.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+struct built_table {
+    size_t name, text; /* offsets into schema_build.text */
+};
+
+struct built_column {
+    size_t name, text;
+    int table;
+    enum column_type type;
+    bool primary;
+};
+
+static size_t add_text(struct schema_build *b, const char *s, size_t n)
+{
+    size_t at = b->text_size;
+    if (at + n + 1 > b->text_cap) {
+        b->text_cap = 2 * (at + n + 1);
+        b->text = xrealloc(b->text, b->text_cap);
+    }
+    memcpy(b->text + at, s, n);
+    b->text[at + n] = 0;
+    b->text_size += n + 1;
+    return at;
+}
+
+/* A new word starts at an upper-case letter after a small one or a digit, and at the last of several before a small
+ * one. */
+static bool starts_word(const char *name, size_t i)
+{
+    if (i == 0 || !isupper((unsigned char)name[i]))
+        return false;
+    unsigned char before = (unsigned char)name[i - 1], after = (unsigned char)name[i + 1];
+    return islower(before) || isdigit(before) || (isupper(before) && islower(after));
+}
+
+static size_t add_words(struct schema_build *b, const char *name)
+{
+    size_t length = strlen(name), n = 0;
+    char *words = xmalloc(2 * length + 1);
+
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)name[i];
+        bool gap = c == '_' || isspace(c);
+        if ((gap || starts_word(name, i)) && n && words[n - 1] != ' ')
+            words[n++] = ' ';
+        if (!gap)
+            words[n++] = (char)tolower(c);
+    }
+    if (n && words[n - 1] == ' ')
+        n--;
+    size_t at = n ? add_text(b, words, n) : add_text(b, name, length);
+    free(words);
+    return at;
+}
+
+void schema_build_init(struct schema_build *b, const char *db_id)
+{
+    *b = (struct schema_build){ 0 };
+    b->db_id = add_text(b, db_id, strlen(db_id));
+}
+
+void schema_build_release(struct schema_build *b)
+{
+    free(b->tables);
+    free(b->columns);
+    free(b->foreign_keys);
+    free(b->text);
+    *b = (struct schema_build){ 0 };
+}
+
+int schema_build_table(struct schema_build *b, const char *name, const char *text)
+{
+    GROW(b->tables, b->n_tables, b->tables_cap);
+    struct built_table *t = &b->tables[b->n_tables];
+    t->name = add_text(b, name, strlen(name));
+    t->text = text ? add_text(b, text, strlen(text)) : add_words(b, name);
+    return b->n_tables++;
+}
+
+int schema_build_column(struct schema_build *b, int table, const char *name, const char *text, enum column_type type)
+{
+    CHECK(table >= 0 && table < b->n_tables, "column %s of table %d, there are %d", name, table, b->n_tables);
+    GROW(b->columns, b->n_columns, b->columns_cap);
+    struct built_column *c = &b->columns[b->n_columns];
+    *c = (struct built_column){ .table = table, .type = type };
+    c->name = add_text(b, name, strlen(name));
+    c->text = text ? add_text(b, text, strlen(text)) : add_words(b, name);
+    return b->n_columns++;
+}
+
+void schema_build_primary(struct schema_build *b, int column)
+{
+    CHECK(column >= 0 && column < b->n_columns, "primary key %d, there are %d columns", column, b->n_columns);
+    b->columns[column].primary = true;
+}
+
+void schema_build_foreign_key(struct schema_build *b, int from, int to)
+{
+    CHECK(from >= 0 && from < b->n_columns && to >= 0 && to < b->n_columns,
+          "foreign key %d to %d, there are %d columns", from, to, b->n_columns);
+    GROW(b->foreign_keys, b->n_foreign_keys, b->foreign_keys_cap);
+    b->foreign_keys[b->n_foreign_keys++] = (struct schema_foreign_key){ from, to };
+}
+
+/* Counting sort by table: the new number of each column, and the tables' ranges. */
+static int *place_columns(const struct schema_build *b, struct schema_table *tables)
+{
+    int *place = xcalloc((size_t)b->n_columns + 1, sizeof *place);
+
+    for (int i = 0; i < b->n_columns; i++)
+        tables[b->columns[i].table].n_columns++;
+    for (int t = 1; t < b->n_tables; t++)
+        tables[t].first_column = tables[t - 1].first_column + tables[t - 1].n_columns;
+    int *filled = xcalloc((size_t)b->n_tables + 1, sizeof *filled);
+    for (int i = 0; i < b->n_columns; i++) {
+        int t = b->columns[i].table;
+        place[i] = tables[t].first_column + filled[t]++;
+    }
+    free(filled);
+    return place;
+}
+
+void schema_build_finish(struct schema_build *b, struct schema *out)
+{
+    size_t tables = (size_t)b->n_tables * sizeof *out->tables, columns = (size_t)b->n_columns * sizeof *out->columns;
+    size_t keys = (size_t)b->n_foreign_keys * sizeof *out->foreign_keys;
+    char *block = xcalloc(tables + columns + keys + b->text_size, 1), *text = block + tables + columns + keys;
+
+    *out = (struct schema){ .block = block, .db_id = text + b->db_id };
+    out->tables = (struct schema_table *)(void *)block;
+    out->columns = (struct schema_column *)(void *)(block + tables);
+    out->foreign_keys = (struct schema_foreign_key *)(void *)(block + tables + columns);
+    out->n_tables = b->n_tables;
+    out->n_columns = b->n_columns;
+    out->n_foreign_keys = b->n_foreign_keys;
+    memcpy(text, b->text, b->text_size);
+    for (int t = 0; t < b->n_tables; t++) {
+        out->tables[t].name = text + b->tables[t].name;
+        out->tables[t].text = text + b->tables[t].text;
+    }
+    int *place = place_columns(b, out->tables);
+    for (int i = 0; i < b->n_columns; i++) {
+        const struct built_column *c = &b->columns[i];
+        out->columns[place[i]] =
+            (struct schema_column){ text + c->name, text + c->text, c->table, c->type, c->primary };
+    }
+    for (int i = 0; i < b->n_foreign_keys; i++) {
+        const struct schema_foreign_key *k = &b->foreign_keys[i];
+        out->foreign_keys[i] = (struct schema_foreign_key){ place[k->from], place[k->to] };
+    }
+    free(place);
+    schema_build_release(b);
+}
+
+void schema_release(struct schema *s)
+{
+    free(s->block);
+    *s = (struct schema){ 0 };
+}
+
+static bool has_word(const char *declared, const char *word)
+{
+    return strcasestr(declared, word) != NULL;
+}
+
+/* The order in which Spider's own converter asks. */
+enum column_type column_type_of(const char *declared)
+{
+    static const char *const text[] = { "char", "text", "var", "clob" };
+    static const char *const number[] = { "int", "numeric", "decimal", "number", "real", "double", "float" };
+    static const char *const time[] = { "date", "time", "year" };
+
+    if (!declared[0])
+        return COLUMN_TEXT;
+    for (int i = 0; i < ARRAY_LEN(text); i++)
+        if (has_word(declared, text[i]))
+            return COLUMN_TEXT;
+    for (int i = 0; i < ARRAY_LEN(number); i++)
+        if (has_word(declared, number[i]))
+            return COLUMN_NUMBER;
+    for (int i = 0; i < ARRAY_LEN(time); i++)
+        if (has_word(declared, time[i]))
+            return COLUMN_TIME;
+    return has_word(declared, "bool") ? COLUMN_BOOLEAN : COLUMN_OTHERS;
+}

@@ -1,0 +1,46 @@
+/*
+ * schema_build.h - puts a struct schema together piece by piece, then packs it into one block.
+ *
+ * Names are copied at once, so the caller's may go away.  Columns may come in any order of tables; packing sorts them
+ * by table, keeping the order within each, and renumbers the keys.
+ */
+#ifndef DATA_SCHEMA_SCHEMA_BUILD_H
+#define DATA_SCHEMA_SCHEMA_BUILD_H
+
+#include "data/schema/schema.h"
+
+struct schema_build {
+    struct built_table *tables;
+    struct built_column *columns;
+    struct schema_foreign_key *foreign_keys;
+    int n_tables, n_columns, n_foreign_keys;
+    int tables_cap, columns_cap, foreign_keys_cap;
+    char *text;
+    size_t text_size, text_cap;
+    size_t db_id; /* where it starts in text */
+};
+
+/* A zeroed struct is ready too. */
+void schema_build_init(struct schema_build *b, const char *db_id);
+/* Harmless on a zeroed or released struct. */
+void schema_build_release(struct schema_build *b);
+
+/* Each returns the new element's number.  text may be NULL: it is then derived from the name. */
+int schema_build_table(struct schema_build *b, const char *name, const char *text);
+int schema_build_column(struct schema_build *b, int table, const char *name, const char *text, enum column_type type);
+/* Column numbers are those schema_build_column returned. */
+void schema_build_primary(struct schema_build *b, int column);
+void schema_build_foreign_key(struct schema_build *b, int from, int to);
+
+/* Packs what was built; the caller owns out and ends it with schema_release.  b may be initialised anew. */
+void schema_build_finish(struct schema_build *b, struct schema *out);
+void schema_release(struct schema *s);
+
+/* Hands a finished schema over to the set.  -1 with EXIT_CODE_DATA when its db_id is there already; s is then released.
+ */
+int schema_set_add(struct schema_set *set, struct schema *s, struct error *err);
+
+/* The type that a declared SQL type or one of the words of column_type_name stands for. */
+enum column_type column_type_of(const char *declared);
+
+#endif

@@ -1,0 +1,79 @@
+#include "data/score/score.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static double mean_of(struct scored s, const void *arg)
+{
+    double sum = 0;
+
+    (void)arg;
+    for (int i = 0; i < s.n; i++)
+        sum += s.score[i];
+    return s.n ? sum / s.n : NAN;
+}
+
+struct score_mean score_mean(const double *value, int n, const int *group, int n_groups)
+{
+    uint8_t *label = xcalloc((size_t)n + 1, 1);
+    struct scored s = { value, label, n };
+    struct resampling how = { .group = group, .n_groups = n_groups, .rounds = 1000, .level = 0.95, .seed = 1 };
+    struct score_mean m = { mean_of(s, NULL), stats_bootstrap(s, mean_of, NULL, &how) };
+
+    free(label);
+    return m;
+}
+
+void score_print_skipped(const json_t *skipped)
+{
+    if (json_array_size(skipped))
+        printf("skipped %zu:\n", json_array_size(skipped));
+    for (size_t i = 0; i < json_array_size(skipped); i++) {
+        const json_t *item = json_array_get(skipped, i);
+        printf("  %s: %s\n", json_string_value(json_object_get(item, "record")),
+               json_string_value(json_object_get(item, "why")));
+    }
+}
+
+int score_print_json(const json_t *o, struct error *err)
+{
+    struct out_file out = { 0 };
+    if (out_file_open(&out, "-", err))
+        return -1;
+    if (json_write_line(&out, o, err) == 0 && out_file_commit(&out, err) == 0)
+        return 0;
+    out_file_abort(&out);
+    return -1;
+}
+
+static char *joined(const char *dir, const char *db_id, const char *between)
+{
+    size_t size = strlen(dir) + 2 * strlen(db_id) + 16;
+    char *path = xmalloc(size);
+
+    snprintf(path, size, "%s/%s%s%s.sqlite", dir, between ? db_id : "", between ? between : "", db_id);
+    return path;
+}
+
+char *score_db_path(const char *dir, const char *db_id, struct error *err)
+{
+    if (strchr(db_id, '/')) {
+        error_set(err, EXIT_CODE_DATA, "db_id \"%s\": has a slash, wanted the name of a database", db_id);
+        return NULL;
+    }
+    char *flat = joined(dir, db_id, NULL), *nested = joined(dir, db_id, "/");
+    if (access(flat, R_OK) == 0) {
+        free(nested);
+        return flat;
+    }
+    if (access(nested, R_OK) == 0) {
+        free(flat);
+        return nested;
+    }
+    error_set(err, EXIT_CODE_DATA, "%s: no database %s: neither %s nor %s", dir, db_id, flat, nested);
+    free(flat);
+    free(nested);
+    return NULL;
+}

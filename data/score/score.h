@@ -1,0 +1,46 @@
+/*
+ * score.h - `ambit-data score`: one request, one function for each rule.
+ *
+ * A rule reads the files that the request names, prints one JSON object or a table on standard output, and writes the
+ * evidence when asked to.  To add one: a file score_RULE.c with its function, a prototype here, a row in cmd_score.c.
+ */
+#ifndef DATA_SCORE_SCORE_H
+#define DATA_SCORE_SCORE_H
+
+#include "data/util/json.h"
+#include "data/util/stats.h"
+
+struct score_request {
+    const char *gold, *pred; /* records and predictions; a rule whose predictions hold their gold needs no gold */
+    const char *tables, *db; /* tables.json; DIR/NAME.sqlite or DIR/NAME/NAME.sqlite; NULL when not given */
+    int64_t k;               /* predictions of a record that count */
+    bool published;          /* as the published evaluator does, its quirks included */
+    bool filter;             /* of dfpl: one reading of each result, as the authors choose it */
+    bool json;               /* one object rather than a table */
+    const char *per_example; /* JSONL to write, or NULL */
+};
+
+/* EXIT_CODE_OK; EXIT_CODE_RECORDS when records were skipped, which the output then lists with why; else what err says.
+ */
+typedef enum exit_code score_rule(const struct score_request *q, struct error *err);
+
+score_rule score_ambiqt, score_dfpl, score_strict;
+
+/* A mean over records with what a bootstrap over databases makes of it; group and n_groups as in stats.h. */
+struct score_mean {
+    double mean;
+    struct interval interval; /* 95 %, of 1000 resamples */
+};
+struct score_mean score_mean(const double *value, int n, const int *group, int n_groups);
+
+/* Prints skipped records, {"record", "why"} each, as lines of a table; nothing when there are none. */
+void score_print_skipped(const json_t *skipped);
+
+/* One object on standard output. */
+int score_print_json(const json_t *o, struct error *err);
+
+/* The path of a database below dir, in either layout; NULL with EXIT_CODE_DATA naming both when neither is there.  The
+ * caller frees. */
+char *score_db_path(const char *dir, const char *db_id, struct error *err);
+
+#endif

@@ -1,0 +1,329 @@
+#include "data/sql/sql_form_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static int compare_terms(const void *a, const void *b)
+{
+    const struct form_term *x = a, *y = b;
+    return strcmp(x->text, y->text);
+}
+
+/* A set: in order of the texts, none twice. */
+static void sort_list(struct form_list *l)
+{
+    int n = 0;
+
+    if (l->n)
+        qsort(l->items, (size_t)l->n, sizeof *l->items, compare_terms);
+    for (int i = 0; i < l->n; i++)
+        if (n == 0 || strcmp(l->items[i].text, l->items[n - 1].text) != 0)
+            l->items[n++] = l->items[i];
+    l->n = n;
+}
+
+static void add_output(struct forming *f, struct form *form, const char *name, struct form_term t)
+{
+    struct form_frame *frame = f->frame;
+
+    form_add(&form->lists[FORM_SELECT], t);
+    if (frame->n == frame->cap) {
+        frame->cap = frame->cap ? 2 * frame->cap : 16;
+        frame->names = xrealloc(frame->names, (size_t)frame->cap * sizeof *frame->names);
+        frame->texts = xrealloc(frame->texts, (size_t)frame->cap * sizeof *frame->texts);
+    }
+    frame->names[frame->n] = name;
+    frame->texts[frame->n++] = t.text;
+}
+
+static bool joined_before(const struct sql_source *s, const char *column)
+{
+    for (const struct sql_name *n = s->joined; n; n = n->next)
+        if (strcasecmp(n->text, column) == 0)
+            return true;
+    return false;
+}
+
+static void add_columns(struct forming *f, struct form *form, const struct sql_source *s, bool all)
+{
+    for (int i = 0; i < sql_source_size(&f->r, s) && !f->full; i++) {
+        struct sql_output o = sql_source_output(&f->r, s, i);
+        struct sql_expr e = { .kind = SQL_EXPR_COLUMN, .column = o.column, .name = { .text = o.name } };
+        e.source = (struct sql_source *)(uintptr_t)s;
+        if (all || !joined_before(s, o.name))
+            add_output(f, form, o.name, form_operand(f, &e));
+    }
+}
+
+/* * without a table's name, or t.*, of which there may be several. */
+static void add_star(struct forming *f, struct form *form, const struct sql_source *list, const char *table)
+{
+    for (const struct sql_source *s = list; s && !f->full; s = s->next) {
+        if (s->kind == SQL_SOURCE_GROUP)
+            add_star(f, form, s->group, table);
+        else if (!table || strcasecmp(sql_source_name(s), table) == 0)
+            add_columns(f, form, s, table);
+    }
+}
+
+static void add_results(struct forming *f, struct form *form, const struct sql_core *core)
+{
+    for (const struct sql_result *r = core->results; r && !f->full; r = r->next) {
+        if (!r->expr) {
+            add_star(f, form, core->from, r->table.text);
+            continue;
+        }
+        const char *name = r->alias.text ? r->alias.text : r->expr->kind == SQL_EXPR_COLUMN ? r->expr->name.text : NULL;
+        add_output(f, form, name, form_operand(f, r->expr));
+    }
+    for (const struct sql_expr *row = core->rows; row && !f->full; row = row->next)
+        add_output(f, form, NULL, form_operand(f, row));
+}
+
+/* A number in GROUP BY or ORDER BY is that output. */
+static struct form_term read_term(struct forming *f, const struct form *form, const struct sql_expr *e)
+{
+    long n = sql_ordinal(e);
+    const char *alias = e->kind == SQL_EXPR_COLUMN && !e->source ? form_expr(f, e) : NULL;
+
+    if (n >= 1 && n <= form->lists[FORM_SELECT].n)
+        return form->lists[FORM_SELECT].items[n - 1];
+    for (int i = 0; alias && i < form->lists[FORM_SELECT].n; i++)
+        if (strcmp(form->lists[FORM_SELECT].items[i].text, alias) == 0)
+            return form->lists[FORM_SELECT].items[i];
+    return form_operand(f, e);
+}
+
+/* Those that join two sources go to the joins, the others to the list; *any when one of these is enough. */
+static void add_conditions(struct forming *f, struct form *form, struct form_conditions *c, enum form_clause clause,
+                           bool *any)
+{
+    struct form_list *list = &form->lists[clause];
+
+    for (int i = 0; i < c->n && !f->full; i++) {
+        struct form_term t = form_condition(f, &c->list[i]);
+        bool edge = clause == FORM_WHERE && strcmp(t.op, "inner") == 0;
+        form_add(edge ? &form->lists[FORM_JOIN] : list, t);
+    }
+    sort_list(list);
+    if (list->n != 1 || strcmp(list->items[0].op, "or") != 0)
+        return;
+    struct form_conditions either = { 0 };
+    for (int i = 0; i < c->n; i++)
+        if (form_is_or(&c->list[i]) && either.n == 0)
+            form_flatten(f, &either, &c->list[i], SQL_OR);
+    form_merge_equalities(f, &either);
+    *any = either.n > 0;
+    list->n = *any ? 0 : 1;
+    for (int i = 0; i < either.n && !f->full; i++)
+        form_add(list, form_condition(f, &either.list[i]));
+    sort_list(list);
+    free(either.list);
+}
+
+/* The output of a compound that ORDER BY means, by number or by the name that the first SELECT gives it. */
+static struct form_term read_output(struct forming *f, const struct form *form, const struct sql_core *first,
+                                    const struct sql_expr *e)
+{
+    const struct form_list *select = &form->lists[FORM_SELECT];
+    long n = sql_ordinal(e), i = 0;
+
+    for (const struct sql_result *r = first->results; r && r->expr && n < 0; r = r->next) {
+        const char *name = r->alias.text ? r->alias.text : r->expr->kind == SQL_EXPR_COLUMN ? r->expr->name.text : "";
+        i++;
+        if (e->kind == SQL_EXPR_COLUMN && strcasecmp(name, e->name.text) == 0)
+            n = i;
+    }
+    struct form_term t = n >= 1 && n <= select->n ? select->items[n - 1] : form_operand(f, e);
+    if (n >= 1)
+        t.text = form_printf(f, "output %ld", n);
+    return t;
+}
+
+/* compound: the first SELECT of one, in the order of the text; NULL when there is but one. */
+static void add_tail(struct forming *f, struct form *form, const struct sql_tail *tail, const struct sql_core *compound)
+{
+    static const char *const nulls[] = { "", " nulls first", " nulls last" };
+
+    for (const struct sql_order *o = tail->order; o && !f->full; o = o->next) {
+        struct form_term t = compound ? read_output(f, form, compound, o->expr) : read_term(f, form, o->expr);
+        t.op = form_printf(f, "%s%s", o->direction == SQL_DESCENDING ? "desc" : "asc", nulls[o->nulls]);
+        t.text = form_printf(f, "%s %s", t.text, t.op);
+        form_add(&form->lists[FORM_ORDER], t);
+    }
+    if (!tail->limit || f->full)
+        return;
+    const char *limit = form_expr(f, tail->limit), *offset = tail->offset ? form_expr(f, tail->offset) : "0";
+    bool some = strcmp(offset, "0") != 0;
+    if (some || limit[0] != '-')
+        form->limit = some ? form_printf(f, "%s after %s", limit, offset) : limit;
+}
+
+static struct form *new_form(struct form_store *store)
+{
+    struct form *form = xcalloc(1, sizeof *form);
+    form->older = store->newest;
+    form->text = "";
+    store->newest = form;
+    return form;
+}
+
+static struct form *read_core(struct forming *f, const struct sql_core *core, const struct sql_tail *tail)
+{
+    struct form_frame frame = { .core = core, .first_source = f->n_sources, .outer = f->frame };
+    struct form *form = new_form(f->store);
+    struct form_conditions c = { 0 }, having = { 0 };
+
+    f->frame = &frame;
+    form->op = core->op;
+    form->distinct = core->distinct;
+    form_sources(f, form, core->from, &c);
+    add_results(f, form, core);
+    if (core->where)
+        form_flatten(f, &c, core->where, SQL_AND);
+    add_conditions(f, form, &c, FORM_WHERE, &form->any_where);
+    for (const struct sql_expr *e = core->group; e && !f->full; e = e->next)
+        form_add(&form->lists[FORM_GROUP], read_term(f, form, e));
+    if (core->having)
+        form_flatten(f, &having, core->having, SQL_AND);
+    add_conditions(f, form, &having, FORM_HAVING, &form->any_having);
+    add_tail(f, form, &core->tail, NULL);
+    if (tail)
+        add_tail(f, form, tail, NULL);
+    sort_list(&form->lists[FORM_JOIN]);
+    sort_list(&form->lists[FORM_GROUP]);
+    if (form->lists[FORM_FROM].n) /* the same table may stand in it twice */
+        qsort(form->lists[FORM_FROM].items, (size_t)form->lists[FORM_FROM].n, sizeof(struct form_term), compare_terms);
+    f->frame = frame.outer;
+    f->n_sources = frame.first_source;
+    free(frame.names);
+    free(frame.texts);
+    free(c.list);
+    free(having.list);
+    return form;
+}
+
+static const char *join_terms(struct forming *f, const struct form_list *list, const char *between)
+{
+    const char **texts = xmalloc((size_t)list->n * sizeof *texts + 1);
+
+    for (int i = 0; i < list->n; i++)
+        texts[i] = list->items[i].text;
+    const char *text = form_join(f, texts, list->n, between, false);
+    free(texts);
+    return text;
+}
+
+static const char *tail_text(struct forming *f, const struct form *form)
+{
+    const struct form_list *order = &form->lists[FORM_ORDER];
+    const char *text = order->n ? form_printf(f, " order %s", join_terms(f, order, ", ")) : "";
+    return form->limit ? form_printf(f, "%s limit %s", text, form->limit) : text;
+}
+
+/* The text of one SELECT, without those behind it. */
+static const char *core_text(struct forming *f, const struct form *form)
+{
+    static const char *const words[] = { "", " from ", " join ", " where ", " group ", " having " };
+    const char *text = form->distinct ? "distinct " : "";
+
+    for (int clause = 0; clause < ARRAY_LEN(words); clause++) {
+        bool any = (clause == FORM_WHERE && form->any_where) || (clause == FORM_HAVING && form->any_having);
+        if (form->lists[clause].n)
+            text =
+                form_printf(f, "%s%s%s", text, words[clause], join_terms(f, &form->lists[clause], any ? " or " : ", "));
+    }
+    return form_printf(f, "%s%s", text, tail_text(f, form));
+}
+
+/* The arms of UNION and of INTERSECT are a set; those of EXCEPT, and mixtures, stand in order. */
+static const char *compound_text(struct forming *f, struct form *const *arms, int n)
+{
+    static const char *const ops[] = { "", " union ", " union all ", " except ", " intersect " };
+    const char **texts = xmalloc((size_t)n * sizeof *texts), *text = "";
+    bool set = arms[1]->op != SQL_EXCEPT;
+
+    for (int i = 0; i < n; i++) {
+        texts[i] = arms[i]->text;
+        set = set && (i == 0 || arms[i]->op == arms[1]->op);
+    }
+    if (set)
+        form_join(f, texts, n, "", true); /* which sorts them */
+    for (int i = 0; i < n; i++)
+        text = form_printf(f, "%s%s%s", text, ops[arms[i]->op], texts[i]);
+    free(texts);
+    return text;
+}
+
+/* Order and limit of the whole stand at the first arm. */
+static struct form *link_arms(struct forming *f, const struct sql_select *s, struct form **arms, int n)
+{
+    for (int i = 0; i < n; i++) {
+        arms[i]->text = core_text(f, arms[i]);
+        arms[i]->next = i + 1 < n ? arms[i + 1] : NULL;
+    }
+    if (n == 1)
+        return arms[0];
+    arms[0]->text = compound_text(f, arms, n);
+    add_tail(f, arms[0], &s->tail, s->cores);
+    arms[0]->text = form_printf(f, "%s, all%s", arms[0]->text, tail_text(f, arms[0]));
+    return arms[0];
+}
+
+struct form *form_select(struct forming *f, const struct sql_select *s)
+{
+    struct form **arms = NULL;
+    int n = 0, cap = 0;
+
+    f->full = f->full || ++f->depth > FORM_MAX_DEPTH;
+    for (const struct sql_core *core = s->cores; core && !f->full; core = core->next) {
+        GROW(arms, n, cap);
+        bool alone = core == s->cores && !core->next;
+        arms[n++] = read_core(f, core, alone ? &s->tail : NULL);
+    }
+    struct form *form = f->full ? new_form(f->store) : link_arms(f, s, arms, n);
+    free(arms);
+    f->depth--;
+    return form;
+}
+
+struct form *form_of_query(struct form_store *store, const struct sql_query *q, const struct schema *s,
+                           struct error *err)
+{
+    struct forming *f = xcalloc(1, sizeof *f);
+
+    f->store = store;
+    f->r.schema = s;
+    struct form *form = form_select(f, q->select);
+    bool full = f->full;
+    form_release_nodes(f);
+    free(f->sources);
+    free(f);
+    if (!full)
+        return form;
+    error_set(err, EXIT_CODE_DATA, "the statement is too large or too deep to compare");
+    return NULL;
+}
+
+struct form *form_of_text(struct form_store *store, const char *sql, const struct schema *s, struct arena *scratch,
+                          struct error *err)
+{
+    struct sql_uses uses;
+
+    arena_reset(scratch, 0);
+    struct sql_query *q = sql_parse(scratch, sql, err);
+    return q && sql_resolve(scratch, q, s, &uses, err) == 0 ? form_of_query(store, q, s, err) : NULL;
+}
+
+void form_store_release(struct form_store *s)
+{
+    for (struct form *form = s->newest, *older; form; form = older) {
+        older = form->older;
+        for (int clause = 0; clause < FORM_CLAUSES; clause++)
+            free(form->lists[clause].items);
+        free(form);
+    }
+    strings_release(&s->pool);
+    *s = (struct form_store){ 0 };
+}

@@ -1,0 +1,80 @@
+/*
+ * sql_parse.h - what the parts of the parser share.  Recursive descent; operators by climbing their levels.
+ *
+ * Every parse_ function returns NULL (or -1) after it, or one it called, has set the error; nobody tries to go on.
+ */
+#ifndef DATA_SQL_SQL_PARSE_H
+#define DATA_SQL_SQL_PARSE_H
+
+#include "data/sql/sql_lex.h"
+#include "data/sql/sql_tree.h"
+
+enum {
+    SQL_MAX_NESTING = 200, /* parentheses, sub-queries, operands within operands */
+    SQL_MAX_HEIGHT = 1000  /* of the tree, which a + b + c ... raises without nesting; SQLite's own limit */
+};
+
+struct sql_parser {
+    struct arena *arena;
+    const char *text;
+    const struct sql_token *tokens;
+    int n_tokens, at;
+    int nesting;
+    int height; /* of the tallest tree finished since someone set it to 0 */
+    struct error *err;
+};
+
+/* Zeroed. */
+#define SQL_NEW(p, type) ((type *)sql_new_node((p), sizeof(type)))
+void *sql_new_node(struct sql_parser *p, size_t bytes);
+
+/* The kind of the token `ahead` places on. */
+int sql_peek(const struct sql_parser *p, int ahead);
+/* Takes the token when it is of that kind. */
+bool sql_accept(struct sql_parser *p, int kind);
+/* Takes it or sets the error: position, what stands there, wanted. */
+int sql_expect(struct sql_parser *p, int kind, const char *wanted);
+int sql_unexpected(struct sql_parser *p, const char *wanted);
+/* An error of our own words about the text from `begin` on. */
+int sql_complain(struct sql_parser *p, int begin, const char *what);
+int sql_enter(struct sql_parser *p);
+void sql_leave(struct sql_parser *p);
+
+int sql_begin(const struct sql_parser *p);                        /* of the next token */
+struct sql_span sql_since(const struct sql_parser *p, int begin); /* to the end of the last one */
+
+/* A name anywhere a name is wanted: plain, quoted, 'x', most keywords.  -1 with an error. */
+int sql_parse_name(struct sql_parser *p, struct sql_name *out, const char *wanted);
+/* Whether the token could be a name; without AS neither joins nor INDEXED may be an alias. */
+bool sql_is_name(int kind);
+bool sql_is_bare_alias(int kind);
+/* [AS] name, or nothing. */
+int sql_parse_alias(struct sql_parser *p, struct sql_name *out);
+/* ( a, b ) */
+struct sql_name *sql_parse_names(struct sql_parser *p);
+/* A quoted token without its quotes. */
+char *sql_unquote(struct sql_parser *p, const struct sql_token *t);
+
+struct sql_expr *sql_new_expr(struct sql_parser *p, enum sql_expr_kind kind, int begin);
+struct sql_expr *sql_parse_expr(struct sql_parser *p);
+/* Only operators of at least that level. */
+struct sql_expr *sql_parse_level(struct sql_parser *p, int level);
+/* What stands between operators. */
+struct sql_expr *sql_parse_operand(struct sql_parser *p);
+/* SELECT ... ), behind the left parenthesis. */
+struct sql_select *sql_parse_nested(struct sql_parser *p);
+/* One or more, separated by commas. */
+struct sql_expr *sql_parse_list(struct sql_parser *p);
+/* Behind the left parenthesis, to and with the right one; none gives NULL without an error: hence the result code. */
+int sql_parse_arguments(struct sql_parser *p, struct sql_expr **list);
+struct sql_order *sql_parse_order(struct sql_parser *p); /* behind ORDER BY */
+struct sql_select *sql_parse_select(struct sql_parser *p);
+bool sql_at_select(const struct sql_parser *p);
+struct sql_source *sql_parse_sources(struct sql_parser *p);
+/* Behind WINDOW; behind OVER. */
+struct sql_window *sql_parse_windows(struct sql_parser *p);
+struct sql_window *sql_parse_over(struct sql_parser *p);
+/* WINDOW, OVER and FILTER are words of the grammar only where they can be nothing else. */
+bool sql_at_window_clause(const struct sql_parser *p);
+
+#endif

@@ -1,0 +1,311 @@
+#include "data/sql/sql_parse.h"
+
+#include <string.h>
+#include <strings.h>
+
+enum { LEVEL_ANY = 1, LEVEL_NOT = 3, LEVEL_EQUAL = 4, LEVEL_LESS = 5, LEVEL_COLLATE = 11, LEVEL_UNARY = 12 };
+
+int sql_op_level(enum sql_op op)
+{
+    if (op <= SQL_NOT)
+        return op == SQL_OR ? 1 : op == SQL_AND ? 2 : LEVEL_NOT;
+    if (op <= SQL_MATCH)
+        return LEVEL_EQUAL;
+    if (op <= SQL_GREATER_EQUAL)
+        return LEVEL_LESS;
+    if (op <= SQL_SHIFT_RIGHT)
+        return 7; /* 6 is ESCAPE's, which stands in no tree */
+    if (op <= SQL_SUBTRACT)
+        return 8;
+    if (op <= SQL_REMAINDER)
+        return 9;
+    return op <= SQL_ARROW_TEXT ? 10 : op == SQL_COLLATE ? LEVEL_COLLATE : LEVEL_UNARY;
+}
+
+struct sql_expr *sql_new_expr(struct sql_parser *p, enum sql_expr_kind kind, int begin)
+{
+    struct sql_expr *e = SQL_NEW(p, struct sql_expr);
+    e->kind = kind;
+    e->span = sql_since(p, begin);
+    e->column = -1;
+    return e;
+}
+
+struct sql_expr *sql_parse_list(struct sql_parser *p)
+{
+    struct sql_expr *first = NULL, **end = &first;
+
+    do {
+        *end = sql_parse_expr(p);
+        if (!*end)
+            return NULL;
+        end = &(*end)->next;
+    } while (sql_accept(p, TOKEN_COMMA));
+    return first;
+}
+
+int sql_parse_arguments(struct sql_parser *p, struct sql_expr **list)
+{
+    *list = NULL;
+    if (sql_accept(p, TOKEN_RIGHT_PAREN))
+        return 0;
+    *list = sql_parse_list(p);
+    return *list ? sql_expect(p, TOKEN_RIGHT_PAREN, "an operator, \",\" or \")\"") : -1;
+}
+
+static struct sql_expr *binary(struct sql_parser *p, struct sql_expr *left, enum sql_op op, struct sql_expr *right)
+{
+    if (!right)
+        return NULL;
+    struct sql_expr *e = sql_new_expr(p, SQL_EXPR_BINARY, left->span.begin);
+    e->op = op;
+    e->left = left;
+    e->right = right;
+    return e;
+}
+
+static struct sql_expr *parse_binary(struct sql_parser *p, struct sql_expr *left, enum sql_op op)
+{
+    p->at++;
+    return binary(p, left, op, sql_parse_level(p, sql_op_level(op) + 1));
+}
+
+/* IS [NOT] [DISTINCT FROM] */
+static struct sql_expr *parse_is(struct sql_parser *p, struct sql_expr *left)
+{
+    p->at++;
+    bool negated = sql_accept(p, WORD_NOT);
+    enum sql_op op = negated ? SQL_IS_NOT : SQL_IS;
+    if (sql_accept(p, WORD_DISTINCT)) {
+        if (sql_expect(p, WORD_FROM, "FROM"))
+            return NULL;
+        op = negated ? SQL_IS_NOT_DISTINCT : SQL_IS_DISTINCT;
+    }
+    return binary(p, left, op, sql_parse_level(p, LEVEL_LESS));
+}
+
+/* ISNULL, NOTNULL and NOT NULL are IS NULL and IS NOT NULL. */
+static struct sql_expr *parse_null_test(struct sql_parser *p, struct sql_expr *left, enum sql_op op)
+{
+    struct sql_expr *null = sql_new_expr(p, SQL_EXPR_LITERAL, sql_begin(p));
+    p->at++;
+    null->text = "NULL";
+    null->span.end = sql_since(p, 0).end;
+    return binary(p, left, op, null);
+}
+
+static struct sql_expr *parse_like(struct sql_parser *p, struct sql_expr *left, bool negated, enum sql_op op)
+{
+    struct sql_expr *e = parse_binary(p, left, op);
+    if (!e)
+        return NULL;
+    e->negated = negated;
+    if (sql_accept(p, WORD_ESCAPE)) {
+        e->third = sql_parse_level(p, LEVEL_LESS);
+        if (!e->third)
+            return NULL;
+        e->span = sql_since(p, e->span.begin);
+    }
+    return e;
+}
+
+static struct sql_expr *parse_between(struct sql_parser *p, struct sql_expr *left, bool negated)
+{
+    p->at++;
+    /* an AND in the lower bound would be this BETWEEN's own */
+    struct sql_expr *low = sql_parse_level(p, LEVEL_NOT);
+    if (!low || sql_expect(p, WORD_AND, "AND of BETWEEN"))
+        return NULL;
+    struct sql_expr *high = sql_parse_level(p, LEVEL_LESS);
+    if (!high)
+        return NULL;
+    struct sql_expr *e = sql_new_expr(p, SQL_EXPR_BETWEEN, left->span.begin);
+    e->negated = negated;
+    e->left = left;
+    e->right = low;
+    e->third = high;
+    return e;
+}
+
+/* x IN [schema.]table or IN function(...). */
+static int parse_in_table(struct sql_parser *p, struct sql_expr *e)
+{
+    struct sql_source *s = SQL_NEW(p, struct sql_source);
+    int begin = sql_begin(p);
+
+    e->source = s;
+    s->table = -1;
+    if (sql_parse_name(p, &s->name, "\"(\" or a table after IN"))
+        return -1;
+    if (sql_accept(p, TOKEN_DOT)) {
+        s->schema = s->name;
+        if (sql_parse_name(p, &s->name, "a table"))
+            return -1;
+    }
+    if (sql_accept(p, TOKEN_LEFT_PAREN)) {
+        s->kind = SQL_SOURCE_FUNCTION;
+        if (sql_parse_arguments(p, &s->arguments))
+            return -1;
+    }
+    s->span = sql_since(p, begin);
+    return 0;
+}
+
+static struct sql_expr *parse_in(struct sql_parser *p, struct sql_expr *left, bool negated)
+{
+    struct sql_expr *e = sql_new_expr(p, SQL_EXPR_IN, left->span.begin);
+
+    p->at++;
+    e->negated = negated;
+    e->left = left;
+    if (!sql_accept(p, TOKEN_LEFT_PAREN)) {
+        if (parse_in_table(p, e))
+            return NULL;
+    } else if (sql_at_select(p)) {
+        if (!(e->select = sql_parse_nested(p)))
+            return NULL;
+    } else if (sql_parse_arguments(p, &e->list)) {
+        return NULL;
+    }
+    e->span = sql_since(p, e->span.begin);
+    return e;
+}
+
+static struct sql_expr *parse_collate(struct sql_parser *p, struct sql_expr *left)
+{
+    struct sql_name name;
+
+    p->at++;
+    if (!sql_is_bare_alias(sql_peek(p, 0))) {
+        sql_unexpected(p, "a collation");
+        return NULL;
+    }
+    sql_parse_name(p, &name, "a collation");
+    struct sql_expr *e = sql_new_expr(p, SQL_EXPR_COLLATE, left->span.begin);
+    e->left = left;
+    e->name = name;
+    return e;
+}
+
+/* The operator a token is between two operands; -1 when it is none. */
+static int infix_op(int kind)
+{
+    static const struct {
+        int kind;
+        enum sql_op op;
+    } ops[] = { { WORD_OR, SQL_OR },
+                { WORD_AND, SQL_AND },
+                { WORD_IS, SQL_IS },
+                { WORD_ISNULL, SQL_IS },
+                { WORD_NOTNULL, SQL_IS },
+                { WORD_BETWEEN, SQL_EQUAL },
+                { WORD_IN, SQL_EQUAL },
+                { WORD_NOT, SQL_NOT },
+                { WORD_LIKE, SQL_LIKE },
+                { WORD_GLOB, SQL_GLOB },
+                { WORD_REGEXP, SQL_REGEXP },
+                { WORD_MATCH, SQL_MATCH },
+                { WORD_COLLATE, SQL_COLLATE },
+                { TOKEN_EQUAL, SQL_EQUAL },
+                { TOKEN_NOT_EQUAL, SQL_NOT_EQUAL },
+                { TOKEN_LESS, SQL_LESS },
+                { TOKEN_LESS_EQUAL, SQL_LESS_EQUAL },
+                { TOKEN_GREATER, SQL_GREATER },
+                { TOKEN_GREATER_EQUAL, SQL_GREATER_EQUAL },
+                { TOKEN_AND_BITS, SQL_BIT_AND },
+                { TOKEN_OR_BITS, SQL_BIT_OR },
+                { TOKEN_SHIFT_LEFT, SQL_SHIFT_LEFT },
+                { TOKEN_SHIFT_RIGHT, SQL_SHIFT_RIGHT },
+                { TOKEN_PLUS, SQL_ADD },
+                { TOKEN_MINUS, SQL_SUBTRACT },
+                { TOKEN_STAR, SQL_MULTIPLY },
+                { TOKEN_SLASH, SQL_DIVIDE },
+                { TOKEN_PERCENT, SQL_REMAINDER },
+                { TOKEN_CONCAT, SQL_CONCAT },
+                { TOKEN_ARROW, SQL_ARROW },
+                { TOKEN_ARROW_TEXT, SQL_ARROW_TEXT } };
+
+    for (int i = 0; i < ARRAY_LEN(ops); i++)
+        if (ops[i].kind == kind)
+            return (int)ops[i].op;
+    return -1;
+}
+
+/* What NOT between two operands negates. */
+static struct sql_expr *parse_not_infix(struct sql_parser *p, struct sql_expr *left)
+{
+    p->at++;
+    int kind = sql_peek(p, 0), op = infix_op(kind);
+
+    if (kind == WORD_NULL)
+        return parse_null_test(p, left, SQL_IS_NOT);
+    if (kind == WORD_BETWEEN)
+        return parse_between(p, left, true);
+    if (kind == WORD_IN)
+        return parse_in(p, left, true);
+    if (op >= SQL_LIKE && op <= SQL_MATCH)
+        return parse_like(p, left, true, (enum sql_op)op);
+    sql_unexpected(p, "NULL, IN, BETWEEN, LIKE, GLOB, REGEXP or MATCH after NOT");
+    return NULL;
+}
+
+static struct sql_expr *parse_infix(struct sql_parser *p, struct sql_expr *left, enum sql_op op)
+{
+    switch (sql_peek(p, 0)) {
+    case WORD_IS:
+        return parse_is(p, left);
+    case WORD_ISNULL:
+        return parse_null_test(p, left, SQL_IS);
+    case WORD_NOTNULL:
+        return parse_null_test(p, left, SQL_IS_NOT);
+    case WORD_BETWEEN:
+        return parse_between(p, left, false);
+    case WORD_IN:
+        return parse_in(p, left, false);
+    case WORD_NOT:
+        return parse_not_infix(p, left);
+    case WORD_COLLATE:
+        return parse_collate(p, left);
+    default:
+        return op >= SQL_LIKE && op <= SQL_MATCH ? parse_like(p, left, false, op) : parse_binary(p, left, op);
+    }
+}
+
+/* Operators of at least that level, from the left.  The height grows by one for each, nested or not.  A NOT in place of
+ * a tighter operand nests as deep as in the parentheses that it is printed in. */
+static struct sql_expr *parse_operators(struct sql_parser *p, int level)
+{
+    int begin = sql_begin(p);
+    bool loose = level > LEVEL_NOT && sql_peek(p, 0) == WORD_NOT;
+    struct sql_expr *e = loose ? sql_parse_level(p, LEVEL_NOT) : sql_parse_operand(p);
+
+    p->height++;
+    for (int op; e && (op = infix_op(sql_peek(p, 0))) >= 0 && sql_op_level((enum sql_op)op) >= level; p->height++) {
+        if (p->height >= SQL_MAX_HEIGHT) {
+            sql_complain(p, sql_begin(p), "the expression is too large");
+            return NULL;
+        }
+        e = parse_infix(p, e, (enum sql_op)op);
+        if (e)
+            e->span.begin = begin; /* a left operand in parentheses starts after them */
+    }
+    return e;
+}
+
+struct sql_expr *sql_parse_level(struct sql_parser *p, int level)
+{
+    int before = p->height;
+
+    if (sql_enter(p))
+        return NULL;
+    p->height = 0;
+    struct sql_expr *e = parse_operators(p, level);
+    p->height = p->height > before ? p->height : before;
+    sql_leave(p);
+    return e;
+}
+
+struct sql_expr *sql_parse_expr(struct sql_parser *p)
+{
+    return sql_parse_level(p, LEVEL_ANY);
+}

@@ -1,0 +1,325 @@
+#include "data/sql/sql_print.h"
+
+#include "data/sql/sql_lex.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void put_bytes(struct sql_printer *p, const char *s, size_t n)
+{
+    if (p->n + n >= p->cap) {
+        p->cap = 2 * (p->n + n);
+        p->text = xrealloc(p->text, p->cap);
+    }
+    memcpy(p->text + p->n, s, n);
+    p->n += n;
+}
+
+void sql_put(struct sql_printer *p, const char *s)
+{
+    put_bytes(p, s, strlen(s));
+}
+
+void sql_put_quoted(struct sql_printer *p, const char *s, char quote)
+{
+    put_bytes(p, &quote, 1);
+    for (; *s; s++) {
+        if (*s == quote)
+            put_bytes(p, s, 1);
+        put_bytes(p, s, 1);
+    }
+    put_bytes(p, &quote, 1);
+}
+
+bool sql_name_wants_quotes(const char *name)
+{
+    bool mark = strncmp(name, "\xef\xbb\xbf", 3) == 0; /* white space to the lexer */
+    if (!*name || isdigit((unsigned char)*name) || *name == '$' || mark)
+        return true;
+    for (const char *s = name; *s; s++)
+        if (!sql_is_name_char((unsigned char)*s))
+            return true;
+    enum sql_keyword_use use = sql_word_use(name);
+    return use != SQL_NOT_KEYWORD && use != SQL_KEYWORD_NAME;
+}
+
+void sql_put_name(struct sql_printer *p, const char *name)
+{
+    if (sql_name_wants_quotes(name))
+        sql_put_quoted(p, name, '"');
+    else
+        sql_put(p, name);
+}
+
+void sql_put_upper(struct sql_printer *p, const char *name)
+{
+    if (sql_name_wants_quotes(name)) {
+        sql_put_quoted(p, name, '"');
+        return;
+    }
+    for (const char *s = name; *s; s++)
+        put_bytes(p, &(char){ (char)toupper((unsigned char)*s) }, 1);
+}
+
+static void put_alias(struct sql_printer *p, const struct sql_name *alias)
+{
+    if (!alias->text)
+        return;
+    sql_put(p, " AS ");
+    sql_put_name(p, alias->text);
+}
+
+static void put_names(struct sql_printer *p, const struct sql_name *names)
+{
+    sql_put(p, "(");
+    for (const struct sql_name *n = names; n; n = n->next) {
+        if (n != names)
+            sql_put(p, ", ");
+        sql_put_name(p, n->text);
+    }
+    sql_put(p, ")");
+}
+
+void sql_print_order(struct sql_printer *p, const struct sql_order *order)
+{
+    static const char *const nulls[] = { "", " NULLS FIRST", " NULLS LAST" };
+
+    sql_put(p, "ORDER BY ");
+    for (const struct sql_order *o = order; o; o = o->next) {
+        if (o != order)
+            sql_put(p, ", ");
+        sql_print_expr(p, o->expr);
+        sql_put(p, o->direction == SQL_DESCENDING ? " DESC" : "");
+        sql_put(p, nulls[o->nulls]);
+    }
+}
+
+static void print_results(struct sql_printer *p, const struct sql_result *results)
+{
+    for (const struct sql_result *r = results; r; r = r->next) {
+        if (r != results)
+            sql_put(p, ", ");
+        if (r->expr)
+            sql_print_expr(p, r->expr);
+        if (r->table.text) {
+            sql_put_name(p, r->table.text);
+            sql_put(p, ".");
+        }
+        if (!r->expr)
+            sql_put(p, "*");
+        put_alias(p, &r->alias);
+    }
+}
+
+void sql_print_source_name(struct sql_printer *p, const struct sql_source *s)
+{
+    if (s->schema.text) {
+        sql_put_name(p, s->schema.text);
+        sql_put(p, ".");
+    }
+    sql_put_name(p, s->name.text);
+    if (s->kind == SQL_SOURCE_FUNCTION) {
+        sql_put(p, "(");
+        sql_print_list(p, s->arguments);
+        sql_put(p, ")");
+    }
+}
+
+static void print_sources(struct sql_printer *p, const struct sql_source *sources);
+
+static void print_source(struct sql_printer *p, const struct sql_source *s)
+{
+    if (s->kind == SQL_SOURCE_SELECT || s->kind == SQL_SOURCE_GROUP) {
+        sql_put(p, "(");
+        if (s->select)
+            sql_print_select(p, s->select);
+        else
+            print_sources(p, s->group);
+        sql_put(p, ")");
+    } else {
+        sql_print_source_name(p, s);
+    }
+    put_alias(p, &s->alias);
+    if (s->indexed == SQL_INDEX_NONE)
+        sql_put(p, " NOT INDEXED");
+    if (s->indexed == SQL_INDEX_NAMED) {
+        sql_put(p, " INDEXED BY ");
+        sql_put_name(p, s->index.text);
+    }
+    if (s->on) {
+        sql_put(p, " ON ");
+        sql_print_expr(p, s->on);
+    }
+    if (s->columns) {
+        sql_put(p, " USING ");
+        put_names(p, s->columns);
+    }
+}
+
+static void print_sources(struct sql_printer *p, const struct sql_source *sources)
+{
+    static const char *const joins[] = { ", ", " JOIN ", " CROSS JOIN ", " LEFT JOIN ", " RIGHT JOIN ", " FULL JOIN " };
+
+    for (const struct sql_source *s = sources; s; s = s->next) {
+        if (s != sources) {
+            sql_put(p, s->natural ? " NATURAL" : "");
+            sql_put(p, joins[s->join]);
+        }
+        print_source(p, s);
+    }
+}
+
+static void print_bound(struct sql_printer *p, const struct sql_bound *b)
+{
+    static const char *const kinds[] = { "UNBOUNDED PRECEDING", " PRECEDING", "CURRENT ROW", " FOLLOWING",
+                                         "UNBOUNDED FOLLOWING" };
+    if (b->expr)
+        sql_print_expr(p, b->expr);
+    sql_put(p, kinds[b->kind]);
+}
+
+static void print_frame(struct sql_printer *p, const struct sql_window *w)
+{
+    static const char *const units[] = { "", "RANGE ", "ROWS ", "GROUPS " };
+    static const char *const excludes[] = { "", " EXCLUDE NO OTHERS", " EXCLUDE CURRENT ROW", " EXCLUDE GROUP",
+                                            " EXCLUDE TIES" };
+    sql_put(p, units[w->unit]);
+    sql_put(p, w->between ? "BETWEEN " : "");
+    print_bound(p, &w->start);
+    if (w->between) {
+        sql_put(p, " AND ");
+        print_bound(p, &w->end);
+    }
+    sql_put(p, excludes[w->exclude]);
+}
+
+void sql_print_window(struct sql_printer *p, const struct sql_window *w)
+{
+    const char *space = "";
+
+    sql_put(p, "(");
+    if (w->base.text) {
+        sql_put_name(p, w->base.text);
+        space = " ";
+    }
+    if (w->partition) {
+        sql_put(p, space);
+        sql_put(p, "PARTITION BY ");
+        sql_print_list(p, w->partition);
+        space = " ";
+    }
+    if (w->order) {
+        sql_put(p, space);
+        sql_print_order(p, w->order);
+        space = " ";
+    }
+    if (w->unit != SQL_NO_FRAME) {
+        sql_put(p, space);
+        print_frame(p, w);
+    }
+    sql_put(p, ")");
+}
+
+void sql_print_over(struct sql_printer *p, const struct sql_window *w)
+{
+    sql_put(p, " OVER ");
+    if (w->bare)
+        sql_put_name(p, w->base.text);
+    else
+        sql_print_window(p, w);
+}
+
+static void print_windows(struct sql_printer *p, const struct sql_window *windows)
+{
+    sql_put(p, " WINDOW ");
+    for (const struct sql_window *w = windows; w; w = w->next) {
+        if (w != windows)
+            sql_put(p, ", ");
+        sql_put_name(p, w->name.text);
+        sql_put(p, " AS ");
+        sql_print_window(p, w);
+    }
+}
+
+static void print_clause(struct sql_printer *p, const char *word, const struct sql_expr *e)
+{
+    if (!e)
+        return;
+    sql_put(p, word);
+    sql_print_list(p, e);
+}
+
+static void print_tail(struct sql_printer *p, const struct sql_tail *t)
+{
+    if (t->order) {
+        sql_put(p, " ");
+        sql_print_order(p, t->order);
+    }
+    print_clause(p, " LIMIT ", t->limit);
+    print_clause(p, " OFFSET ", t->offset);
+}
+
+static void print_core(struct sql_printer *p, const struct sql_core *c)
+{
+    static const char *const ops[] = { "", " UNION ", " UNION ALL ", " EXCEPT ", " INTERSECT " };
+
+    sql_put(p, ops[c->op]);
+    if (c->rows) {
+        print_clause(p, "VALUES ", c->rows);
+        return;
+    }
+    sql_put(p, c->distinct ? "SELECT DISTINCT " : "SELECT ");
+    print_results(p, c->results);
+    if (c->from) {
+        sql_put(p, " FROM ");
+        print_sources(p, c->from);
+    }
+    print_clause(p, " WHERE ", c->where);
+    print_clause(p, " GROUP BY ", c->group);
+    print_clause(p, " HAVING ", c->having);
+    if (c->windows)
+        print_windows(p, c->windows);
+    print_tail(p, &c->tail);
+}
+
+static void print_with(struct sql_printer *p, const struct sql_select *s)
+{
+    static const char *const materialized[] = { " AS (", " AS MATERIALIZED (", " AS NOT MATERIALIZED (" };
+
+    sql_put(p, s->recursive ? "WITH RECURSIVE " : "WITH ");
+    for (const struct sql_cte *c = s->ctes; c; c = c->next) {
+        if (c != s->ctes)
+            sql_put(p, ", ");
+        sql_put_name(p, c->name.text);
+        if (c->columns)
+            put_names(p, c->columns);
+        sql_put(p, materialized[c->materialized]);
+        sql_print_select(p, c->select);
+        sql_put(p, ")");
+    }
+    sql_put(p, " ");
+}
+
+void sql_print_select(struct sql_printer *p, const struct sql_select *s)
+{
+    if (s->ctes)
+        print_with(p, s);
+    for (const struct sql_core *c = s->cores; c; c = c->next)
+        print_core(p, c);
+    print_tail(p, &s->tail);
+}
+
+char *sql_print(struct arena *a, const struct sql_query *q)
+{
+    struct sql_printer p = { 0 };
+
+    sql_print_select(&p, q->select);
+    char *text = a->size - a->used > p.n + ARENA_ALIGN ? arena_alloc(a, p.n + 1) : NULL;
+    if (text) {
+        memcpy(text, p.text, p.n);
+        text[p.n] = 0;
+    }
+    free(p.text);
+    return text;
+}

@@ -1,0 +1,136 @@
+#include "data/util/log.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum level { LEVEL_ERROR, LEVEL_WARN, LEVEL_INFO, LEVEL_DEBUG };
+
+static bool bar_shown; /* the cursor stands behind a progress bar */
+
+static enum level level(void)
+{
+    static const char *const names[] = { "error", "warn", "info", "debug" };
+    const char *wanted = getenv("AMBIT_LOG");
+    for (int i = 0; wanted && i < ARRAY_LEN(names); i++)
+        if (strcmp(wanted, names[i]) == 0)
+            return (enum level)i;
+    return LEVEL_INFO;
+}
+
+static bool coloured(void)
+{
+    const char *no = getenv("NO_COLOR");
+    return isatty(STDERR_FILENO) && !(no && *no);
+}
+
+static void __attribute__((format(printf, 4, 0)))
+say(enum level l, const char *label, const char *colour, const char *fmt, va_list ap)
+{
+    if (l > level())
+        return;
+    bool paint = *label && coloured();
+    if (bar_shown)
+        fputs("\r\033[K", stderr);
+    bar_shown = false;
+    fprintf(stderr, "%s%s%s", paint ? colour : "", label, paint ? "\033[0m" : "");
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+}
+
+#define LOG_FUNCTION(name, l, label, colour)                                                                           \
+    void name(const char *fmt, ...)                                                                                    \
+    {                                                                                                                  \
+        va_list ap;                                                                                                    \
+        va_start(ap, fmt);                                                                                             \
+        say(l, label, colour, fmt, ap);                                                                                \
+        va_end(ap);                                                                                                    \
+    }
+
+LOG_FUNCTION(log_error, LEVEL_ERROR, "error: ", "\033[1;31m")
+LOG_FUNCTION(log_warn, LEVEL_WARN, "warning: ", "\033[1;33m")
+LOG_FUNCTION(log_info, LEVEL_INFO, "", "")
+LOG_FUNCTION(log_debug, LEVEL_DEBUG, "debug: ", "\033[2m")
+
+double now_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* "1:02:03" or "2:03" */
+static void clock_text(char *text, size_t size, double seconds)
+{
+    long s = seconds < 0 || seconds > 1e8 ? 0 : lround(seconds);
+    if (s >= 3600)
+        snprintf(text, size, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
+    else
+        snprintf(text, size, "%ld:%02ld", s / 60, s % 60);
+}
+
+static void bar_text(char *text, size_t size, double part)
+{
+    enum { CELLS = 24 };
+    int full = (int)(part * CELLS);
+    snprintf(text, size, "[%.*s%*s] ", full, "========================", CELLS - full, "");
+}
+
+static void show(const struct progress *p, double now, const char *note, bool bar)
+{
+    char line[512] = "", left[32] = "", cells[64] = "";
+    double spent = now - p->start, part = p->total > 0 ? fmin((double)p->done / (double)p->total, 1) : 0;
+    int n;
+
+    if (bar && p->total > 0)
+        bar_text(cells, sizeof cells, part);
+    if (p->total > 0)
+        n = snprintf(line, sizeof line, "%s %s%lld/%lld (%.0f %%)", p->what, cells, (long long)p->done,
+                     (long long)p->total, 100 * part);
+    else
+        n = snprintf(line, sizeof line, "%s %lld", p->what, (long long)p->done);
+    if (spent > 0 && n < (int)sizeof line)
+        n += snprintf(line + n, sizeof line - (size_t)n, ", %.4g %s/s", p->units / spent, p->unit);
+    if (part > 0 && part < 1 && n < (int)sizeof line) {
+        clock_text(left, sizeof left, spent * (1 - part) / part);
+        n += snprintf(line + n, sizeof line - (size_t)n, ", %s left", left);
+    }
+    if (note && *note && n < (int)sizeof line)
+        snprintf(line + n, sizeof line - (size_t)n, ", %s", note);
+    fprintf(stderr, bar ? "\r%s\033[K" : "%s\n", line);
+    bar_shown = bar;
+}
+
+void progress_start(struct progress *p, const char *what, const char *unit, int64_t total)
+{
+    double now = now_seconds();
+    *p = (struct progress){ .what = what, .unit = unit, .total = total, .start = now, .shown = now };
+}
+
+void progress_update(struct progress *p, int64_t done, double units, const char *note)
+{
+    bool bar = isatty(STDERR_FILENO);
+    double now = now_seconds();
+    p->done = done;
+    p->units = units;
+    if (now - p->shown < (bar ? 0.1 : 10.0) || level() < LEVEL_INFO)
+        return;
+    p->shown = now;
+    show(p, now, note, bar);
+}
+
+void progress_end(struct progress *p)
+{
+    char spent[32];
+    double now = now_seconds();
+    if (bar_shown)
+        fputs("\r\033[K", stderr);
+    bar_shown = false;
+    clock_text(spent, sizeof spent, now - p->start);
+    log_info("%s: %lld done in %s, %.4g %s/s", p->what, (long long)p->done, spent,
+             p->units / fmax(now - p->start, 1e-9), p->unit);
+}

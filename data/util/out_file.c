@@ -1,0 +1,179 @@
+#include "data/util/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int cannot(struct error *err, const char *what, const char *path)
+{
+    return error_set(err, EXIT_CODE_FAILURE, "%s: cannot %s: %s", path, what, strerror(errno));
+}
+
+/* A link is followed, so that what it names is replaced and not the link. */
+static char *target_of(const char *path)
+{
+    char *real = realpath(path, NULL);
+    return real ? real : xstrdup(path);
+}
+
+/* A device or a pipe is written to as it is: renaming would put a file in its place. */
+static bool is_special(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+int out_file_open(struct out_file *o, const char *path, struct error *err)
+{
+    struct stat st;
+    *o = (struct out_file){ 0 };
+    if (strcmp(path, "-") == 0) {
+        o->f = stdout;
+        return 0;
+    }
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        errno = EISDIR;
+        return cannot(err, "write", path);
+    }
+    o->path = target_of(path);
+    if (!is_special(o->path)) {
+        size_t size = strlen(o->path) + sizeof ".tmp";
+        o->tmp = xmalloc(size);
+        snprintf(o->tmp, size, "%s.tmp", o->path);
+    }
+    int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | (o->tmp ? O_NOFOLLOW : 0);
+    int fd = open(o->tmp ? o->tmp : o->path, flags, 0666);
+    if (fd >= 0 && (o->f = fdopen(fd, "wb")))
+        return 0;
+    cannot(err, "write", path);
+    if (fd >= 0)
+        close(fd);
+    out_file_abort(o);
+    return -1;
+}
+
+/* Makes the rename itself last.  A file system that cannot sync a folder is no reason to fail. */
+static void sync_folder_of(const char *path)
+{
+    char *dir = xstrdup(path), *slash = strrchr(dir, '/');
+    if (slash)
+        slash[slash == dir] = '\0';
+    int fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+    free(dir);
+}
+
+static void forget(struct out_file *o)
+{
+    free(o->path);
+    free(o->tmp);
+    *o = (struct out_file){ 0 };
+}
+
+int out_file_commit(struct out_file *o, struct error *err)
+{
+    const char *path = o->path ? o->path : "standard output";
+    bool bad = ferror(o->f) || fflush(o->f) || (o->tmp && fsync(fileno(o->f)));
+    if (o->f != stdout) {
+        int before = errno;
+        bool unclosed = fclose(o->f) != 0;
+        o->f = NULL;
+        errno = bad ? before : errno;
+        bad = bad || unclosed;
+    }
+    if (!bad && o->tmp)
+        bad = rename(o->tmp, o->path) != 0;
+    if (bad) {
+        cannot(err, "write", path);
+        out_file_abort(o);
+        return -1;
+    }
+    if (o->tmp)
+        sync_folder_of(o->path);
+    forget(o);
+    return 0;
+}
+
+void out_file_abort(struct out_file *o)
+{
+    if (o->f && o->f != stdout)
+        fclose(o->f);
+    if (o->tmp)
+        unlink(o->tmp);
+    forget(o);
+}
+
+json_t *json_message(const char *text)
+{
+    size_t n = strlen(text);
+    json_t *message = json_stringn(text, n);
+    while (!message && n)
+        message = json_stringn(text, --n);
+    return message;
+}
+
+/* fwrite may succeed although the buffer that it filled could not be flushed: only ferror tells, while errno is new. */
+static bool dump(const json_t *value, FILE *f, size_t flags)
+{
+    flags |= JSON_ENCODE_ANY | JSON_REAL_PRECISION(9);
+    return json_dumpf(value, f, flags) == 0 && putc('\n', f) != EOF && !ferror(f);
+}
+
+int json_write_line(struct out_file *o, const json_t *value, struct error *err)
+{
+    if (!dump(value, o->f, JSON_COMPACT))
+        return cannot(err, "write", o->path ? o->path : "standard output");
+    return 0;
+}
+
+int json_write_file(const char *path, const json_t *value, struct error *err)
+{
+    struct out_file o;
+    if (out_file_open(&o, path, err))
+        return -1;
+    if (!dump(value, o.f, JSON_INDENT(2))) {
+        cannot(err, "write", path);
+        out_file_abort(&o);
+        return -1;
+    }
+    return out_file_commit(&o, err);
+}
+
+int make_dirs(const char *path, struct error *err)
+{
+    struct stat st;
+    char *part = xstrdup(path);
+    int above = ENOENT; /* why a folder on the way could not be made, which shows at the last */
+    for (char *p = part + 1; *part && *p; p++)
+        if (*p == '/') {
+            *p = '\0';
+            if (mkdir(part, 0777) && errno != EEXIST && above == ENOENT)
+                above = errno;
+            *p = '/';
+        }
+    int rc = mkdir(part, 0777);
+    free(part);
+    if (rc == 0)
+        return 0;
+    int why = errno == ENOENT ? above : errno;
+    if (why == EEXIST && stat(path, &st) == 0) {
+        if (S_ISDIR(st.st_mode))
+            return 0;
+        why = ENOTDIR;
+    }
+    errno = why;
+    return cannot(err, "make the folder", path);
+}
+
+bool same_path(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}

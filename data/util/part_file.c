@@ -1,0 +1,172 @@
+#include "data/util/part_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { HEAD = 34 }; /* "key sum ", before the note, a blank and the record */
+
+static int cannot(const struct part_file *p, const char *what, struct error *err)
+{
+    return error_set(err, EXIT_CODE_FAILURE, "%s: cannot %s: %s", p->path ? p->path : "the output", what,
+                     strerror(errno));
+}
+
+/* Lines go where they belong at once when that is no file. */
+static int open_special(struct part_file *p, const char *out, struct error *err)
+{
+    p->f = fopen(out, "wbe");
+    return p->f ? 0 : error_set(err, EXIT_CODE_FAILURE, "%s: cannot write: %s", out, strerror(errno));
+}
+
+int part_open(struct part_file *p, const char *out, bool resume, struct error *err)
+{
+    struct stat st;
+
+    *p = (struct part_file){ .f = stdout };
+    if (strcmp(out, "-") == 0)
+        return 0;
+    if (stat(out, &st) == 0 && !S_ISREG(st.st_mode))
+        return open_special(p, out, err);
+    CHECK(asprintf(&p->path, "%s.part", out) >= 0, "no memory for a name");
+    int fd = open(p->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (resume ? 0 : O_TRUNC), 0666);
+    p->f = fd < 0 ? NULL : fdopen(fd, "r+b");
+    p->reading = resume;
+    return p->f ? 0 : cannot(p, "write", err);
+}
+
+/* Where the record of a line begins; NULL when there is none. */
+static const char *record_of(const char *line, ssize_t n)
+{
+    const char *blank = n > HEAD ? memchr(line + HEAD, ' ', (size_t)n - HEAD) : NULL;
+    return blank ? blank + 1 : NULL;
+}
+
+/* Whether the line that was read is whole and the key's. */
+static bool is_line_of(const char *line, ssize_t n, uint64_t key)
+{
+    uint64_t found, sum;
+
+    if (!record_of(line, n) || line[n - 1] != '\n' || sscanf(line, "%16" SCNx64 " %16" SCNx64 " ", &found, &sum) != 2)
+        return false;
+    return found == key && hash_bytes(HASH_START, line + HEAD, (size_t)n - HEAD) == sum;
+}
+
+const char *part_next(struct part_file *p, uint64_t key)
+{
+    if (!p->reading)
+        return NULL;
+    off_t start = ftello(p->f);
+    ssize_t n = getline(&p->line, &p->cap, p->f);
+    if (is_line_of(p->line, n, key)) {
+        p->line[record_of(p->line, n) - p->line - 1] = '\0';
+        return p->line + HEAD;
+    }
+    p->reading = false;
+    if (fseeko(p->f, start, SEEK_SET) || ftruncate(fileno(p->f), start))
+        clearerr(p->f); /* what cannot be cut off cannot be written over either, and writing says so */
+    return NULL;
+}
+
+int part_write(struct part_file *p, uint64_t key, const char *note, const json_t *record, struct error *err)
+{
+    char *text = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    size_t n = strlen(note);
+
+    if (!text)
+        return error_set(err, EXIT_CODE_MEMORY, "out of memory for a record's result");
+    if (p->path) {
+        uint64_t sum = hash_bytes(hash_bytes(HASH_START, note, n), " ", 1);
+        sum = hash_bytes(hash_bytes(sum, text, strlen(text)), "\n", 1);
+        fprintf(p->f, "%016" PRIx64 " %016" PRIx64 " %s ", key, sum, note);
+    }
+    fprintf(p->f, "%s\n", text);
+    free(text);
+    return ferror(p->f) ? cannot(p, "write", err) : 0;
+}
+
+int part_flush(struct part_file *p, struct error *err)
+{
+    return fflush(p->f) ? cannot(p, "write", err) : 0;
+}
+
+static int copy_records(struct part_file *p, struct out_file *o, struct error *err)
+{
+    ssize_t n;
+
+    rewind(p->f);
+    while ((n = getline(&p->line, &p->cap, p->f)) > HEAD) {
+        const char *record = record_of(p->line, n);
+        size_t size = record ? (size_t)(p->line + n - record) : 0;
+        if (fwrite(record ? record : "", 1, size, o->f) != size)
+            break; /* out_file_commit says so */
+    }
+    return ferror(p->f) ? cannot(p, "read", err) : out_file_commit(o, err);
+}
+
+int part_commit(struct part_file *p, const char *out, struct error *err)
+{
+    struct out_file o;
+
+    part_next(p, 0); /* cuts off what an earlier run had beyond the input */
+    if (part_flush(p, err))
+        return -1;
+    if (!p->path)
+        return 0;
+    if (out_file_open(&o, out, err))
+        return -1;
+    int rc = copy_records(p, &o, err);
+    out_file_abort(&o);
+    if (rc == 0)
+        unlink(p->path);
+    return rc;
+}
+
+/* How far the lines go that are whole: a disk that is full cuts the last one. */
+static off_t whole_lines(int fd)
+{
+    char block[4096];
+    off_t size = lseek(fd, 0, SEEK_END);
+
+    for (off_t end = size; end > 0;) {
+        off_t start = end > (off_t)sizeof block ? end - (off_t)sizeof block : 0;
+        ssize_t n = pread(fd, block, (size_t)(end - start), start);
+        if (n <= 0)
+            return size;
+        const char *last = memrchr(block, '\n', (size_t)n);
+        if (last)
+            return start + (last - block) + 1;
+        end = start;
+    }
+    return 0;
+}
+
+static bool keep_whole_lines(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return false;
+    off_t size = whole_lines(fd);
+    if (size > 0 ? ftruncate(fd, size) : unlink(path))
+        size = 1; /* it stays as it is, and whoever goes on with it leaves out what is not whole */
+    close(fd);
+    return size > 0;
+}
+
+void part_close(struct part_file *p, bool failed, struct error *err)
+{
+    bool opened = p->path && p->f;
+    struct error why = *err;
+
+    if (p->f && p->f != stdout)
+        fclose(p->f);
+    if (opened && keep_whole_lines(p->path) && failed)
+        error_set(err, why.code, "%s; %s holds what is done: --resume goes on with it", why.text, p->path);
+    free(p->path);
+    free(p->line);
+    *p = (struct part_file){ 0 };
+}

@@ -1,0 +1,33 @@
+/*
+ * part_file.h - results on their way into an out_file: lines in NAME.part, each with the key of what it is the result
+ * of, so that a run which was killed goes on where the file ends or its input changed.
+ */
+#ifndef DATA_UTIL_PART_FILE_H
+#define DATA_UTIL_PART_FILE_H
+
+#include "data/util/json.h"
+
+struct part_file {
+    FILE *f;
+    char *path;   /* NULL for standard output, a device or a pipe, which keep nothing */
+    bool reading; /* lines of an earlier run may follow */
+    char *line;
+    size_t cap;
+};
+
+/* For out, whose results go on when resume is true; "-" is standard output. */
+int part_open(struct part_file *p, const char *out, bool resume, struct error *err);
+/* The note of the next line when that is there for this key, good until the next call; when not, NULL: what follows it
+ * is gone and lines can be written. */
+const char *part_next(struct part_file *p, uint64_t key);
+/* The note, a word without blanks, is for the run that goes on; it does not come into out. */
+int part_write(struct part_file *p, uint64_t key, const char *note, const json_t *record, struct error *err);
+/* What was written is in NAME.part then, and survives a kill. */
+int part_flush(struct part_file *p, struct error *err);
+/* Makes out of the lines, whole, and removes NAME.part. */
+int part_commit(struct part_file *p, const char *out, struct error *err);
+/* Closes.  NAME.part keeps the lines that are whole, and goes when there are none; where it stays after a failure, err
+ * says how to go on.  Harmless after commit or on a zeroed struct. */
+void part_close(struct part_file *p, bool failed, struct error *err);
+
+#endif

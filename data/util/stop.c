@@ -1,0 +1,43 @@
+#include "data/util/stop.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t requested;
+
+static void on_signal(int sig)
+{
+    if (requested)
+        _exit(128 + sig);
+    requested = sig;
+}
+
+static void install(int flags)
+{
+    struct sigaction action = { .sa_handler = on_signal, .sa_flags = flags };
+    sigemptyset(&action.sa_mask);
+    CHECK(sigaction(SIGINT, &action, NULL) == 0, "SIGINT cannot be handled");
+    CHECK(sigaction(SIGTERM, &action, NULL) == 0, "SIGTERM cannot be handled");
+}
+
+void stop_install(void)
+{
+    install(SA_RESTART);
+}
+
+void stop_install_waiting(void)
+{
+    install(0);
+}
+
+int stop_requested(void)
+{
+    return (int)requested;
+}
+
+enum exit_code stop_exit_code(void)
+{
+    if (!requested)
+        return EXIT_CODE_OK;
+    return requested == SIGTERM ? EXIT_CODE_SIGTERM : EXIT_CODE_SIGINT;
+}

@@ -1,0 +1,19 @@
+/*
+ * stop.h - SIGINT and SIGTERM ask a long run to stop: it finishes its step, saves, and exits with the signal's code.
+ *
+ * The first signal only sets a flag that the loop looks at; a second one ends the process at once.
+ */
+#ifndef DATA_UTIL_STOP_H
+#define DATA_UTIL_STOP_H
+
+#include "kernels/base.h"
+
+void stop_install(void);
+/* The same for a program that waits for input: the signal ends the waiting read too, with EINTR. */
+void stop_install_waiting(void);
+/* 0, SIGINT or SIGTERM. */
+int stop_requested(void);
+/* EXIT_CODE_SIGINT or EXIT_CODE_SIGTERM after a request, EXIT_CODE_OK before. */
+enum exit_code stop_exit_code(void);
+
+#endif

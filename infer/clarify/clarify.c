@@ -1,0 +1,138 @@
+#include "infer/clarify/clarify.h"
+
+#include "data/util/log.h"
+#include "data/util/stop.h"
+#include "infer/clarify/clarify_simulate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ARENA_BYTES = 64 << 20 }; /* one statement's tree; only what is used is ever touched */
+
+struct clarifier {
+    struct schema_shelf schemas;
+    struct clarify_settings settings;
+    struct arena scratch;
+    struct clarify_counts *counts;
+    struct clarify_case *at_hand;
+    const struct clarify_request *request;
+    struct simulating simulating;
+};
+
+void clarify_settle(struct clarify_settings *s, const struct clarify_request *q)
+{
+    *s = (struct clarify_settings){ dialogue_rules_default, q->noise, NULL };
+    s->rules.strategy = strategy_of_name(q->strategy);
+    s->rules.max_turns = (int)q->max_turns;
+    s->rules.tau = q->tau;
+    s->rules.min_bits = q->min_bits;
+    s->rules.second = q->second_cost;
+    s->rules.forget = strcmp(q->memory, "off") == 0;
+    s->rules.last_resort = true;
+    s->rules.seed = (uint64_t)q->seed;
+}
+
+static int simulate_record(struct clarifier *c, const json_t *record, json_t *out, const char *where, struct error *err)
+{
+    const struct simulation *own = &c->simulating.by[c->settings.rules.strategy];
+    int n = own->n,
+        rc = simulating_record(&c->simulating, c->at_hand, record, c->counts->records, &c->scratch, out, where, err);
+
+    for (; n < own->n; n++)
+        c->counts->asked += own->list[n].turns;
+    c->counts->gold_errors = own->gold_errors;
+    return rc;
+}
+
+static int read_record(struct clarifier *c, const json_t *record, json_t *out, const char *where, struct error *err)
+{
+    const char *id = json_get_string(record, "id", where, err);
+    const char *db_id = id ? json_get_string(record, "db_id", where, err) : NULL;
+    const char *question = db_id ? json_get_string(record, "question", where, err) : NULL;
+    const struct schema *schema = question ? schema_shelf_of(&c->schemas, record, where, err) : NULL;
+
+    if (!schema || schema_shelf_connect(&c->settings.db, &c->schemas, db_id, err) ||
+        clarify_case_read(c->at_hand, record, schema, &c->settings, &c->scratch, where, err))
+        return -1;
+    c->at_hand->hints.samples = schema_shelf_samples(&c->schemas, db_id);
+    json_object_set_new(out, "id", json_string(id));
+    json_object_set_new(out, "db_id", json_string(db_id));
+    json_object_set_new(out, "question", json_string(question));
+    if (c->request->simulate ? simulate_record(c, record, out, where, err) : clarify_case_json(c->at_hand, out, err))
+        return -1;
+    c->counts->asked += json_is_object(json_object_get(out, "ask"));
+    c->counts->left_out += (int64_t)json_array_size(c->at_hand->left_out);
+    return 0;
+}
+
+/* json is NULL when the line could not be read, as err says. */
+static int write_record(struct clarifier *c, const json_t *json, const char *where, struct out_file *out,
+                        struct error *err)
+{
+    json_t *o = json_object();
+    int rc = 0;
+
+    c->counts->records++;
+    if (!json || read_record(c, json, o, where, err)) {
+        c->counts->failed++;
+        json_decref(o);
+        o = json_pack("{s:O?, s:o}", "id", json_object_get(json, "id"), "error", json_message(err->text));
+        *err = (struct error){ 0 };
+    }
+    clarify_case_release(c->at_hand);
+    rc = json_write_line(out, o, err);
+    json_decref(o);
+    return rc;
+}
+
+static int write_all(struct clarifier *c, struct json_reader *in, struct out_file *out, struct error *err)
+{
+    struct progress progress;
+    int rc = 1;
+
+    progress_start(&progress, "clarifying", "records", 0);
+    while (!stop_requested()) {
+        json_t *json = NULL;
+        rc = json_reader_next(in, &json, err);
+        if (rc == 0)
+            break;
+        rc = write_record(c, json, json_reader_where(in), out, err);
+        json_decref(json);
+        if (rc)
+            break;
+        progress_update(&progress, c->counts->records, (double)c->counts->records, NULL);
+        rc = 1;
+    }
+    progress_end(&progress);
+    return rc;
+}
+
+int clarify(const struct clarify_request *q, struct clarify_counts *counts, struct error *err)
+{
+    struct clarifier c = { .counts = counts, .request = q, .at_hand = xcalloc(1, sizeof *c.at_hand) };
+    struct out_file out = { 0 };
+    struct json_reader *in = NULL;
+    int rc = -1;
+
+    stop_install();
+    clarify_settle(&c.settings, q);
+    c.simulating = (struct simulating){ .request = q, .settings = &c.settings, .transcripts = json_array() };
+    c.simulating.rng.seed = (uint64_t)q->seed;
+    if (arena_init(&c.scratch, ARENA_BYTES, err) || schema_shelf_open(&c.schemas, q->schema, q->db, err) ||
+        !(in = json_reader_open(q->candidates, err)) || out_file_open(&out, q->out, err))
+        goto out;
+    rc = write_all(&c, in, &out, err);
+    if (rc == 0 && q->simulate)
+        rc = simulating_finish(&c.simulating, &out, err);
+    if (rc == 0)
+        rc = out_file_commit(&out, err);
+out:
+    out_file_abort(&out);
+    if (in)
+        json_reader_close(in);
+    simulating_release(&c.simulating);
+    schema_shelf_close(&c.schemas);
+    arena_release(&c.scratch);
+    free(c.at_hand);
+    return rc;
+}

@@ -1,0 +1,34 @@
+/*
+ * clarify.h - candidates in, the question that tells most out: one record after the other, in input order.
+ *
+ * A record that cannot be read carries "error" instead and the run goes on.
+ */
+#ifndef INFER_CLARIFY_CLARIFY_H
+#define INFER_CLARIFY_CLARIFY_H
+
+#include "data/exec/schema_shelf.h"
+#include "infer/clarify/simulate.h"
+
+struct clarify_request {
+    const char *candidates, *schema, *db, *strategy, *out;
+    double noise, tau, min_bits, second_cost;
+    int64_t max_turns;
+    const char *memory; /* "on" or "off" */
+    bool simulate;      /* whole dialogues about each record's "gold", with the measures as the last line */
+    const char *report; /* report.html to write: simulate with every strategy; or NULL */
+    double user_noise, user_unknown;
+    int64_t seed;
+    bool serve, interactive;
+    const char *id, *replay, *transcript; /* with interactive; NULL for none */
+};
+
+struct clarify_counts {
+    int64_t records, failed, asked, left_out, gold_errors;
+};
+
+/* What the request says of questions and of when to stop. */
+void clarify_settle(struct clarify_settings *s, const struct clarify_request *q);
+
+int clarify(const struct clarify_request *q, struct clarify_counts *counts, struct error *err);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * clarify_simulate.h - simulated dialogues about all records: what each record's line says, the measures at the end,
+ * and the report, for which every strategy talks about the same golds with the same users.
+ */
+#ifndef INFER_CLARIFY_CLARIFY_SIMULATE_H
+#define INFER_CLARIFY_CLARIFY_SIMULATE_H
+
+#include "infer/clarify/clarify.h"
+
+enum { TRANSCRIPTS = 5 };
+
+struct simulating {
+    const struct clarify_request *request;
+    const struct clarify_settings *settings;
+    struct simulation by[STRATEGIES]; /* the request's own, and with a report all others */
+    json_t *transcripts;              /* of the request's strategy: some dialogues that asked something */
+    struct rng rng;                   /* which of them are kept */
+    int64_t heard;                    /* how many there were */
+};
+
+/* A dialogue about each gold statement of the record, which is k's; appends them to *out.  One that cannot be read is
+ * an error and no dialogue.  -1 with EXIT_CODE_DATA. */
+int simulating_record(struct simulating *s, struct clarify_case *k, const json_t *record, int64_t number,
+                      struct arena *scratch, json_t *out, const char *where, struct error *err);
+/* The measures as the last lines, the request's strategy first, and the report if one is wanted. */
+int simulating_finish(struct simulating *s, struct out_file *out, struct error *err);
+void simulating_release(struct simulating *s);
+
+/* Writes report.html: lines as simulating_finish writes them. */
+int simulating_report(const struct simulating *s, const json_t *lines, struct error *err);
+
+#endif

@@ -1,0 +1,349 @@
+#include "infer/clarify/interactive.h"
+
+#include "data/util/stop.h"
+#include "infer/clarify/reply_words.h"
+#include "infer/clarify/screen.h"
+#include "infer/clarify/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINE_MAX_BYTES = 2000 };
+
+struct talk {
+    const struct clarify_request *request;
+    struct session *session;
+    struct screen screen;
+    const char *ended; /* why it is over; NULL while it goes on */
+};
+
+static void show_question(const struct talk *t)
+{
+    const struct session *s = t->session;
+    char head[32];
+
+    snprintf(head, sizeof head, "%d. ", s->at_hand.dialogue.n_turns + 1);
+    fputc('\n', t->screen.out);
+    if (s->at_hand.dialogue.n_turns && session_plausible(s) == 1)
+        screen_say(&t->screen, "To be sure:");
+    screen_print(&t->screen, head, "   ", s->question.text);
+    for (int i = 0; i < s->question.n; i++) {
+        snprintf(head, sizeof head, "   %d  ", i + 1);
+        screen_print(&t->screen, head, "      ", s->question.options[i]);
+    }
+}
+
+static void show_statements(const struct talk *t)
+{
+    const struct session *s = t->session;
+    char head[32];
+
+    for (int i = 0; i < s->question.n; i++) {
+        int statement = s->question.statement[i];
+        snprintf(head, sizeof head, "   %d  ", i + 1);
+        screen_print(&t->screen, head, "      ", statement < 0 ? "(none yet)" : s->at_hand.sql[statement]);
+    }
+}
+
+static void show_help(const struct talk *t)
+{
+    static const char *const lines[][2] = {
+        { "2", "the number of an option; words that only one option has do too" },
+        { "none", "none of these is what you mean" },
+        { "don't know", "leaves it open, and asks something else" },
+        { "either", "both are fine: it does not matter" },
+        { "undo", "takes your last answer back" },
+        { "sql", "shows the statements behind the options" },
+        { "quit", "ends here, with what is likeliest so far" },
+    };
+    char head[32];
+
+    for (int i = 0; i < ARRAY_LEN(lines); i++) {
+        snprintf(head, sizeof head, "   %-12s", lines[i][0]);
+        screen_print(&t->screen, head, "               ", lines[i][1]);
+    }
+}
+
+static void show_opening(const struct talk *t)
+{
+    const struct clarify_case *c = &t->session->at_hand;
+    const json_t *record = json_object_get(t->session->value, "record");
+    size_t unread = json_array_size(c->left_out);
+
+    screen_print(&t->screen, "Question: ", "          ", json_string_value(json_object_get(record, "question")));
+    if (c->prior.n > 1)
+        screen_say(&t->screen,
+                   "It can be read in %d ways. To find yours, please answer with a number or in words; "
+                   "\"help\" says what else can be said.",
+                   c->prior.n);
+    if (unread)
+        screen_say(&t->screen, "(%zu more could not be read and %s left out.)", unread, unread == 1 ? "is" : "are");
+}
+
+static const char *in_words(const char *kind)
+{
+    return strcmp(kind, "unknown") == 0  ? "don't know"
+           : strcmp(kind, "either") == 0 ? "either is fine"
+                                         : "none of these";
+}
+
+/* What was understood, and what it did. */
+static void show_effect(const struct talk *t, struct answer a)
+{
+    struct session *s = t->session;
+    const char *kind = answer_kind_name(a.kind);
+
+    screen_print(&t->screen, "   -> ", "      ", a.kind == ANSWER_VALUE ? s->question.names[a.value] : in_words(kind));
+    if (s->set_aside > 0 && s->at_hand.dialogue.now.reserve < 0.5)
+        screen_print(&t->screen, "      ", "      ", strings_printf(&s->at_hand.words, "(%d set aside)", s->set_aside));
+}
+
+static void show_turns(const struct talk *t)
+{
+    const json_t *turn, *turns = json_object_get(t->session->value, "turns");
+    char head[32];
+    size_t i;
+
+    json_array_foreach((json_t *)turns, i, turn)
+    {
+        const char *chosen = json_string_value(json_object_get(turn, "chosen"));
+        snprintf(head, sizeof head, "   %zu. ", i + 1);
+        screen_print(&t->screen, head, "      ", json_string_value(json_object_get(turn, "text")));
+        screen_print(&t->screen, "      -> ", "         ",
+                     chosen ? chosen : in_words(json_string_value(json_object_get(turn, "answer"))));
+    }
+}
+
+static const char *why_it_ends(enum stop_reason why)
+{
+    static const char *const reasons[STOP_REASONS] = {
+        [STOP_NOT] = "you ended it",
+        [STOP_CONFIDENT] = "that is sure enough",
+        [STOP_SETTLED] = "there is nothing more to ask",
+        [STOP_GAIN] = "more questions would tell hardly anything",
+        [STOP_TURNS] = "that was the last question",
+        [STOP_UTILITY] = "another question would cost more than it tells",
+    };
+    return reasons[why];
+}
+
+static void show_result(const struct talk *t)
+{
+    struct session *s = t->session;
+    const struct belief *now = &s->at_hand.dialogue.now;
+    int best = belief_best(now);
+
+    fputc('\n', t->screen.out);
+    if (s->why == STOP_HAND_OVER) {
+        screen_say(&t->screen, "None of the ways to read the question seems to be yours. It has to be read anew, or by "
+                               "a person, with what you said:");
+        show_turns(t);
+        return;
+    }
+    screen_print(&t->screen, "Result: ", "        ", session_best_words(s));
+    screen_print(&t->screen, "SQL:    ", "        ", s->at_hand.sql[best]);
+    screen_print(
+        &t->screen, "        ", "        ",
+        strings_printf(&s->at_hand.words, "%d %% sure; %s.", (int)(100 * now->p[best] + 1e-6), why_it_ends(s->why)));
+}
+
+static int save(const struct talk *t, struct error *err)
+{
+    return t->request->transcript ? json_write_file(t->request->transcript, t->session->value, err) : 0;
+}
+
+/* One line without its end.  False at the end of the input, or when a signal came. */
+static bool read_line(const struct talk *t, char *line, const char *prompt)
+{
+    fputs(prompt, t->screen.out);
+    fflush(t->screen.out);
+    errno = 0;
+    if (stop_requested() || !fgets(line, LINE_MAX_BYTES, stdin)) {
+        fputc('\n', t->screen.out);
+        return false;
+    }
+    while (!strchr(line, '\n') && !feof(stdin)) {
+        for (int c = getc(stdin); c != EOF && c != '\n';)
+            c = getc(stdin);
+        fprintf(t->screen.out, "That is too long for an answer.\n%s", prompt);
+        fflush(t->screen.out);
+        if (!fgets(line, LINE_MAX_BYTES, stdin))
+            return false;
+    }
+    line[strcspn(line, "\n")] = 0;
+    if (!isatty(STDIN_FILENO))
+        screen_print(&t->screen, "", "", line);
+    return true;
+}
+
+static void take_answer(struct talk *t, struct answer a)
+{
+    struct session *s = t->session;
+
+    if (session_answer(s, a)) {
+        screen_say(&t->screen, "That does not fit what you said before:");
+        show_turns(t);
+        screen_say(&t->screen, "Nothing has changed. Please give another answer, or undo the last one.");
+        return;
+    }
+    show_effect(t, a);
+    session_next(s);
+}
+
+static void undo(struct talk *t)
+{
+    if (!session_undo(t->session))
+        screen_say(&t->screen, "There is no answer to take back.");
+}
+
+/* What was typed, while a question is open or when the result is shown. */
+static void take_line(struct talk *t, const char *line)
+{
+    bool open = t->session->why == STOP_NOT;
+    struct reply r = reply_read(line, open ? &t->session->question : NULL);
+
+    if (r.kind == REPLY_UNDO)
+        undo(t);
+    else if (r.kind == REPLY_QUIT || (r.kind == REPLY_NOTHING && !open))
+        t->ended = open ? "quit" : "accepted";
+    else if (r.kind == REPLY_SQL && open)
+        show_statements(t);
+    else if (r.kind == REPLY_ANSWER && open)
+        take_answer(t, r.answer);
+    else if (!open)
+        screen_say(&t->screen, "Please press Enter, or type undo.");
+    else if (r.kind == REPLY_UNCLEAR)
+        screen_say(&t->screen, "%s", r.why);
+    else
+        show_help(t);
+}
+
+/* Question and answer until the result is accepted, the user leaves, or there is no more input. */
+static int converse(struct talk *t, struct error *err)
+{
+    struct session *s = t->session;
+    char line[LINE_MAX_BYTES];
+    bool shown = false;
+
+    while (!t->ended) {
+        int turns = s->at_hand.dialogue.n_turns;
+        enum stop_reason why = s->why;
+        if (!shown && why == STOP_NOT)
+            show_question(t);
+        if (!shown && why != STOP_NOT)
+            show_result(t);
+        if (why != STOP_NOT && turns == 0)
+            t->ended = "nothing to ask";
+        else if (!read_line(t, line, why == STOP_NOT ? "> " : "Enter to finish, undo to go back > "))
+            t->ended = stop_requested() ? "interrupted" : "end of input";
+        else
+            take_line(t, line);
+        shown = turns == s->at_hand.dialogue.n_turns && why == s->why;
+        if (!shown && save(t, err))
+            return -1;
+    }
+    if (s->why == STOP_NOT && !stop_requested())
+        show_result(t);
+    return 0;
+}
+
+static int write_outcome(const struct talk *t, struct error *err)
+{
+    struct out_file out;
+    json_t *o;
+
+    if (strcmp(t->request->out, "-") == 0)
+        return 0;
+    if (out_file_open(&out, t->request->out, err))
+        return -1;
+    o = session_json(t->session);
+    json_object_set_new(o, "ended", json_string(t->ended));
+    int rc = json_write_line(&out, o, err) || out_file_commit(&out, err) ? -1 : 0;
+    out_file_abort(&out);
+    json_decref(o);
+    return rc;
+}
+
+/* The record with the id; a new reference. */
+static json_t *find_record(struct json_reader *in, const struct clarify_request *q, struct error *err)
+{
+    json_t *record = NULL;
+    int rc;
+
+    while ((rc = json_reader_next(in, &record, err)) > 0) {
+        const char *id = json_string_value(json_object_get(record, "id"));
+        if (!q->id || (id && strcmp(id, q->id) == 0))
+            return record;
+        json_decref(record);
+    }
+    if (rc == 0)
+        error_set(err, EXIT_CODE_DATA, q->id ? "%s: no record has the id \"%s\"" : "%s: there is no record%s",
+                  q->candidates, q->id ? q->id : "");
+    return NULL;
+}
+
+static int begin(struct talk *t, struct session_desk *d, struct error *err)
+{
+    struct json_reader *in = json_reader_open(t->request->candidates, err);
+    json_t *record = in ? find_record(in, t->request, err) : NULL;
+    int rc = record ? session_start(t->session, d, record, NULL, json_reader_where(in), err) : -1;
+
+    if (rc == 0)
+        show_opening(t);
+    json_decref(record);
+    json_reader_close(in);
+    return rc;
+}
+
+/* The recorded turns as they were, then on from there. */
+static int replay(struct talk *t, struct session_desk *d, struct error *err)
+{
+    struct session *s = t->session;
+    const char *path = t->request->replay;
+    json_t *value = json_read_file(path, err);
+    int rc = value ? session_read(s, d, value, path, err) : -1;
+
+    if (rc == 0)
+        show_opening(t);
+    for (int k = 0; rc == 0 && k < (int)json_array_size(s->recorded); k++) {
+        rc = session_recall(s, k, path, err);
+        if (rc)
+            break;
+        show_question(t);
+        rc = session_repeat(s, k, path, err);
+        if (rc == 0)
+            show_effect(t, s->newest);
+    }
+    if (rc == 0)
+        session_next(s);
+    json_decref(value);
+    return rc;
+}
+
+int interact(const struct clarify_request *q, struct error *err)
+{
+    struct session_desk desk;
+    struct session *s = xcalloc(1, sizeof *s);
+    struct talk t = { q, s, screen_open(), NULL };
+    int rc = session_desk_open(&desk, q, err);
+
+    stop_install_waiting();
+    if (rc == 0)
+        rc = q->replay ? replay(&t, &desk, err) : begin(&t, &desk, err);
+    if (rc == 0)
+        rc = converse(&t, err);
+    if (rc == 0)
+        rc = write_outcome(&t, err);
+    if (rc == 0 && stop_requested()) {
+        screen_say(&t.screen, q->transcript ? "Interrupted. --replay %s goes on from here." : "Interrupted.",
+                   q->transcript);
+        rc = 1;
+    }
+    session_release(s);
+    session_desk_close(&desk);
+    free(s);
+    return rc;
+}

@@ -1,0 +1,358 @@
+#include "infer/clarify/session.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ARENA_BYTES = 64 << 20 };
+
+static const char *const record_fields[] = { "id",        "db_id",        "question", "candidates", "reserve",
+                                             "ambiguous", "alternatives", "kind",     "spans",      "schema" };
+
+int session_desk_open(struct session_desk *d, const struct clarify_request *q, struct error *err)
+{
+    *d = (struct session_desk){ 0 };
+    clarify_settle(&d->settings, q);
+    if (arena_init(&d->scratch, ARENA_BYTES, err))
+        return -1;
+    return schema_shelf_open(&d->schemas, q->schema, q->db, err);
+}
+
+void session_desk_close(struct session_desk *d)
+{
+    schema_shelf_close(&d->schemas);
+    arena_release(&d->scratch);
+}
+
+static json_t *rules_json(const struct clarify_settings *s)
+{
+    const struct dialogue_rules *r = &s->rules;
+    return json_pack("{s:s, s:f, s:f, s:f, s:i, s:f, s:b, s:I}", "strategy", strategy_name(r->strategy), "noise",
+                     s->noise, "tau", r->tau, "min_bits", r->min_bits, "max_turns", r->max_turns, "second_cost",
+                     r->second, "memory", !r->forget, "seed", (json_int_t)r->seed);
+}
+
+static int read_strategy(struct dialogue_rules *r, const json_t *o, const char *where, struct error *err)
+{
+    const char *name = json_get_string(o, "strategy", where, err);
+
+    if (!name)
+        return -1;
+    r->strategy = strategy_of_name(name);
+    return r->strategy < STRATEGIES ? 0
+                                    : error_set(err, EXIT_CODE_DATA, "%s: field \"strategy\" is \"%s\", wanted %s",
+                                                where, name, STRATEGY_NAMES);
+}
+
+/* All of the rules must be there. */
+static int read_rules(struct clarify_settings *s, const json_t *value, const char *where, struct error *err)
+{
+    struct dialogue_rules *r = &s->rules;
+    const json_t *o = json_get_object(value, "rules", where, err);
+    int64_t turns, seed;
+    bool memory;
+
+    *s = (struct clarify_settings){ .rules = dialogue_rules_default };
+    if (!o || read_strategy(r, o, where, err) || json_get_real(o, "noise", 0, 0.5, &s->noise, where, err) ||
+        json_get_real(o, "tau", 0, 2, &r->tau, where, err) ||
+        json_get_real(o, "min_bits", 0, 100, &r->min_bits, where, err) ||
+        json_get_int(o, "max_turns", 0, DIALOGUE_MAX_TURNS, &turns, where, err) ||
+        json_get_real(o, "second_cost", 0, 1e6, &r->second, where, err) ||
+        json_get_bool(o, "memory", &memory, where, err) || json_get_int(o, "seed", 0, 1LL << 53, &seed, where, err))
+        return -1;
+    r->max_turns = (int)turns;
+    r->forget = !memory;
+    r->seed = (uint64_t)seed;
+    r->last_resort = true;
+    return 0;
+}
+
+/* What there is to ask about: the variables and how they part the readings. */
+static const char *fingerprint(struct clarify_case *c)
+{
+    uint64_t h = HASH_START;
+
+    for (int i = 0; i < c->prior.n; i++)
+        h = hash_bytes(h, c->forms[i]->text, strlen(c->forms[i]->text) + 1);
+    for (int v = 0; v < c->variables.n; v++) {
+        const char *name = c->variables.list[v].name;
+        h = hash_bytes(h, name, strlen(name) + 1);
+        h = hash_bytes(h, c->variables.splits[v].value, (size_t)c->prior.n * sizeof(int));
+    }
+    return strings_printf(&c->words, "%016llx", (unsigned long long)h);
+}
+
+/* compare: candidates that give the same on the database, if there is one, become one. */
+static int read_record(struct session *s, struct session_desk *d, bool compare, const char *where, struct error *err)
+{
+    const json_t *record = json_get_object(s->value, "record", where, err);
+    const char *db_id = record ? json_get_string(record, "db_id", where, err) : NULL;
+    const char *question = db_id ? json_get_string(record, "question", where, err) : NULL;
+    const struct schema *schema = question ? schema_shelf_of(&d->schemas, record, where, err) : NULL;
+    struct clarify_settings settings;
+
+    if (!schema || read_rules(&settings, s->value, where, err) ||
+        (compare && schema_shelf_connect(&settings.db, &d->schemas, db_id, err)) ||
+        clarify_case_read(&s->at_hand, record, schema, &settings, &d->scratch, where, err))
+        return -1;
+    s->at_hand.hints.samples = schema_shelf_samples(&d->schemas, db_id);
+    if (!compare)
+        json_array_extend(s->at_hand.left_out, json_object_get(record, "left_out"));
+    return 0;
+}
+
+/* Rules in the place of the desk's. */
+static int replace_rules(json_t *all, const json_t *rules, const char *where, struct error *err)
+{
+    const char *name;
+    json_t *rule;
+
+    if (!json_is_object(rules))
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"rules\" is no object", where);
+    json_object_foreach((json_t *)rules, name, rule)
+    {
+        if (!json_object_get(all, name))
+            return error_set(err, EXIT_CODE_DATA, "%s: rules: there is no rule \"%s\"", where, name);
+        json_object_set(all, name, rule);
+    }
+    return 0;
+}
+
+/* As its own text says it, so that going on from the text later is the same. */
+static json_t *through_text(json_t *value)
+{
+    char *text = json_dumps(value, JSON_REAL_PRECISION(9));
+    json_t *again = text ? json_loads(text, 0, NULL) : NULL;
+
+    CHECK(again, "a session cannot be written");
+    free(text);
+    json_decref(value);
+    return again;
+}
+
+/* The record as it was understood: the candidates that are left, which no later turn reads or runs again. */
+static void condense(json_t *record, const struct clarify_case *c)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < c->prior.n; i++)
+        json_array_append_new(list, json_pack("{s:s, s:f}", "sql", c->sql[i], "p", c->prior.p[i]));
+    json_object_set_new(record, "candidates", list);
+    json_object_set_new(record, "reserve", json_real(c->prior.reserve));
+    json_object_set(record, "left_out", c->left_out);
+}
+
+int session_start(struct session *s, struct session_desk *d, const json_t *record, const json_t *rules,
+                  const char *where, struct error *err)
+{
+    json_t *own = json_object(), *all = rules_json(&d->settings);
+
+    *s = (struct session){ 0 };
+    for (int i = 0; i < ARRAY_LEN(record_fields); i++)
+        if (json_object_get(record, record_fields[i]))
+            json_object_set(own, record_fields[i], json_object_get(record, record_fields[i]));
+    int rc = rules ? replace_rules(all, rules, where, err) : 0;
+    s->value = json_pack("{s:i, s:o, s:o, s:n, s:[]}", "version", SESSION_VERSION, "record", own, "rules", all,
+                         "variables", "turns");
+    if (rc || read_record(s, d, true, where, err))
+        return -1;
+    condense(own, &s->at_hand);
+    clarify_case_release(&s->at_hand);
+    s->value = through_text(s->value);
+    if (read_record(s, d, false, where, err))
+        return -1;
+    json_object_set_new(s->value, "variables", json_string(fingerprint(&s->at_hand)));
+    session_next(s);
+    return 0;
+}
+
+static int check_version(const json_t *value, const char *where, struct error *err)
+{
+    int64_t version;
+
+    if (json_get_int(value, "version", INT64_MIN, INT64_MAX, &version, where, err))
+        return -1;
+    return version == SESSION_VERSION
+               ? 0
+               : error_set(err, EXIT_CODE_DATA, "%s: field \"version\" is %lld, this program knows sessions of %d",
+                           where, (long long)version, SESSION_VERSION);
+}
+
+int session_read(struct session *s, struct session_desk *d, const json_t *value, const char *where, struct error *err)
+{
+    const char *said, *found;
+    json_t *turns;
+
+    *s = (struct session){ 0 };
+    if (check_version(value, where, err) || !(said = json_get_string(value, "variables", where, err)) ||
+        !(turns = json_get_array(value, "turns", where, err)))
+        return -1;
+    if (json_array_size(turns) > DIALOGUE_MAX_TURNS)
+        return error_set(err, EXIT_CODE_DATA, "%s: turns: %zu, at most %d wanted", where, json_array_size(turns),
+                         DIALOGUE_MAX_TURNS);
+    s->recorded = json_incref(turns);
+    s->value = json_copy((json_t *)value);
+    json_object_set_new(s->value, "turns", json_array());
+    if (read_record(s, d, false, where, err))
+        return -1;
+    found = fingerprint(&s->at_hand);
+    return strcmp(said, found) == 0
+               ? 0
+               : error_set(err, EXIT_CODE_DATA,
+                           "%s: field \"variables\" is \"%s\", wanted %s: the session was made with another schema, "
+                           "another database or another program",
+                           where, said, found);
+}
+
+static int find_variable(const struct clarify_case *c, const char *name)
+{
+    for (int v = 0; v < c->variables.n; v++)
+        if (strcmp(c->variables.list[v].name, name) == 0)
+            return v;
+    return -1;
+}
+
+static void put_into_words(struct session *s)
+{
+    clarify_question_write(&s->question, &s->at_hand, &s->view);
+}
+
+int session_recall(struct session *s, int k, const char *where, struct error *err)
+{
+    char place[300];
+
+    snprintf(place, sizeof place, "%s: turns[%d]", where, k);
+    const char *name = json_get_string(json_array_get(s->recorded, (size_t)k), "variable", place, err);
+    int v = name ? find_variable(&s->at_hand, name) : -1;
+    if (!name)
+        return -1;
+    if (v < 0 || !dialogue_view(&s->at_hand.dialogue, v, &s->view))
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"variable\" is \"%s\", which is no question then", place,
+                         name);
+    s->why = STOP_NOT;
+    put_into_words(s);
+    return 0;
+}
+
+static int read_answer(const struct session *s, struct answer *a, const json_t *turn, const char *where,
+                       struct error *err)
+{
+    const char *kind = json_get_string(turn, "answer", where, err);
+    int64_t option;
+
+    *a = (struct answer){ .kind = ANSWER_KINDS };
+    for (int k = 0; kind && k < ANSWER_KINDS; k++)
+        if (strcmp(kind, answer_kind_name((enum answer_kind)k)) == 0)
+            a->kind = (enum answer_kind)k;
+    if (!kind)
+        return -1;
+    if (a->kind == ANSWER_KINDS)
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"answer\" is \"%s\", wanted value, unknown, either or none",
+                         where, kind);
+    if (a->kind != ANSWER_VALUE && !json_object_get(turn, "found"))
+        return 0;
+    if (json_get_int(turn, "option", 1, s->question.n, &option, where, err))
+        return -1;
+    *a = (struct answer){ ANSWER_VALUE, (int)option - 1 };
+    return 0;
+}
+
+int session_repeat(struct session *s, int k, const char *where, struct error *err)
+{
+    struct answer a;
+    char place[300];
+
+    snprintf(place, sizeof place, "%s: turns[%d]", where, k);
+    if (read_answer(s, &a, json_array_get(s->recorded, (size_t)k), place, err))
+        return -1;
+    return session_answer(s, a) ? error_set(err, EXIT_CODE_DATA, "%s: contradicts the turns before it", place) : 0;
+}
+
+int session_resume(struct session *s, struct session_desk *d, const json_t *value, const char *where, struct error *err)
+{
+    if (session_read(s, d, value, where, err))
+        return -1;
+    for (int k = 0; k < (int)json_array_size(s->recorded); k++)
+        if (session_recall(s, k, where, err) || session_repeat(s, k, where, err))
+            return -1;
+    session_next(s);
+    return 0;
+}
+
+void session_release(struct session *s)
+{
+    clarify_case_release(&s->at_hand);
+    json_decref(s->value);
+    json_decref(s->recorded);
+    s->value = s->recorded = NULL;
+}
+
+void session_next(struct session *s)
+{
+    s->why = dialogue_next(&s->at_hand.dialogue, &s->view);
+    if (s->why == STOP_NOT)
+        put_into_words(s);
+}
+
+int session_plausible(const struct session *s)
+{
+    const struct belief *now = &s->at_hand.dialogue.now;
+    int n = 0;
+
+    for (int i = 0; i < now->n; i++)
+        n += now->p[i] > 0 && now->p[i] >= now->p[belief_best(now)] / 10;
+    return n;
+}
+
+static json_t *turn_json(const struct session *s, struct answer a, struct answer taken)
+{
+    const struct question *q = &s->question;
+    bool option = a.kind == ANSWER_VALUE;
+    json_t *o = json_pack("{s:s, s:s, s:s}", "variable", s->at_hand.variables.list[s->view.variable].name, "answer",
+                          answer_kind_name(taken.kind), "text", q->text);
+
+    if (option) {
+        json_object_set_new(o, "option", json_integer(a.value + 1));
+        json_object_set_new(o, "chosen", json_string(q->options[a.value]));
+        if (q->found[a.value])
+            json_object_set_new(o, "found", json_string(q->found[a.value]));
+    }
+    return o;
+}
+
+/* What a detector found and no reading has is chosen: none of the readings then. */
+int session_answer(struct session *s, struct answer a)
+{
+    bool found = a.kind == ANSWER_VALUE && s->question.found[a.value];
+    struct answer taken = found ? (struct answer){ .kind = ANSWER_NONE } : a;
+
+    CHECK(s->why == STOP_NOT && (a.kind != ANSWER_VALUE || (a.value >= 0 && a.value < s->question.n)),
+          "no question is open, or it has no option %d", a.value);
+    json_t *turn = turn_json(s, a, taken);
+    int before = session_plausible(s);
+    if (dialogue_answer(&s->at_hand.dialogue, &s->view, taken)) {
+        json_decref(turn);
+        return -1;
+    }
+    json_array_append_new(json_object_get(s->value, "turns"), turn);
+    s->newest = a;
+    s->set_aside = taken.kind == ANSWER_NONE ? before : before - session_plausible(s);
+    return 0;
+}
+
+bool session_undo(struct session *s)
+{
+    json_t *turns = json_object_get(s->value, "turns");
+
+    if (!dialogue_undo(&s->at_hand.dialogue))
+        return false;
+    json_array_remove(turns, json_array_size(turns) - 1);
+    session_next(s);
+    return true;
+}
+
+const char *session_best_words(struct session *s)
+{
+    struct phrasing p = { s->at_hand.schema, &s->at_hand.words, 0 };
+    return phrase_query(&p, s->at_hand.forms[belief_best(&s->at_hand.dialogue.now)]);
+}

@@ -1,0 +1,206 @@
+#include "data/util/log.h"
+#include "infer/cmd/commands.h"
+#include "infer/lm/answerer.h"
+
+#include <string.h>
+
+/* The pipeline, and the models that it may ask. */
+struct infill_options {
+    struct infill_request request;
+    const char *model, *adapter, *default_model, *sql_model, *chat_template, *dtype, *device;
+    int64_t max_new, seed, batch, tokens;
+    double temperature, top_p;
+};
+
+static const struct infill_options defaults = { .request = { .out = "-", .window = 4096, .prompt = PROMPTER_DEFAULTS },
+                                                .dtype = "auto",
+                                                .device = "auto",
+                                                .max_new = 2000,
+                                                .batch = 32,
+                                                .tokens = 8192,
+                                                .top_p = 1 };
+
+#define AT(field) offsetof(struct infill_options, request.field)
+#define HERE(field) offsetof(struct infill_options, field)
+
+static const struct option table[] = {
+    { "db", 0, OPTION_STRING, AT(db), "DIR", "databases, DIR/ID.sqlite or DIR/ID/ID.sqlite", NULL, 0, 0, true },
+    { "defaults", 0, OPTION_STRING, AT(defaults), "FILE", "default readings, with or without their SQL", NULL, 0, 0,
+      false },
+    { "sqls", 0, OPTION_STRING, AT(sqls), "FILE", "SQL of readings that have none, by database and text", NULL, 0, 0,
+      false },
+    { "infilled", 0, OPTION_STRING, AT(infilled), "FILE", "readings that infilling adds; none without", NULL, 0, 0,
+      false },
+    { "e2e", 0, OPTION_STRING, AT(e2e), "FILE",
+      "answers with the SQL of all readings (e2e.txt), in place of --defaults", NULL, 0, 0, false },
+    { "write-prompts", 0, OPTION_CHOICE, AT(write), "STAGE",
+      "write the prompts of a stage, to be answered elsewhere, instead of records", "def|sql|fill|e2e|gold", 0, 0,
+      false },
+    { "published", 0, OPTION_FLAG, AT(published), NULL,
+      "parse and filter as \"Disambiguate First, Parse Later\" does; every reading added stays", NULL, 0, 0, false },
+    { "model", 'm', OPTION_STRING, HERE(model), "HF_DIR", "language model that infills, in place of --infilled", NULL,
+      0, 0, false },
+    { "adapter", 0, OPTION_STRING, HERE(adapter), "DIR", "its LoRA adapter as PEFT writes it", NULL, 0, 0, false },
+    { "default-model", 0, OPTION_STRING, HERE(default_model), "HF_DIR",
+      "model that writes default readings, in place of --defaults", NULL, 0, 0, false },
+    { "sql-model", 0, OPTION_STRING, HERE(sql_model), "HF_DIR", "model that writes the SQL that --sqls lacks", NULL, 0,
+      0, false },
+    { "chat-template", 0, OPTION_STRING, HERE(chat_template), "NAME",
+      "llama3, llama3-unsloth, llama3-bare, chatml or chatml-bare instead of the folders' own", NULL, 0, 0, false },
+    { "max-new", 0, OPTION_INT, HERE(max_new), "N", "most tokens of an answer", NULL, 1, 1 << 24, false },
+    { "temperature", 0, OPTION_REAL, HERE(temperature), "T", "0: the likeliest token, else draw", NULL, 0, 100, false },
+    { "top-p", 0, OPTION_REAL, HERE(top_p), "P", "draw from the likeliest tokens that hold this share", NULL,
+      OPTION_ABOVE_ZERO, 1, false },
+    { "seed", 0, OPTION_INT, HERE(seed), "N", "of the draws", NULL, 0, INT32_MAX, false },
+    { "batch", 0, OPTION_INT, HERE(batch), "N", "most answers written at once", NULL, 1, 4096, false },
+    { "tokens", 0, OPTION_INT, HERE(tokens), "N", "most prompt tokens read at once", NULL, 1, 1 << 20, false },
+    { "dtype", 0, OPTION_CHOICE, HERE(dtype), "TYPE", "of weights and activations", "auto|f32|bf16", 0, 0, false },
+    { "device", 'd', OPTION_STRING, HERE(device), "DEVICE", "auto, cpu, cuda, cuda:N or simt", NULL, 0, 0, false },
+    { "window", 0, OPTION_INT, AT(window), "N",
+      "records on their way at once: fewer take less memory, with more of them models take turns less often", NULL, 1,
+      1 << 24, false },
+    { "resume", 0, OPTION_FLAG, AT(resume), NULL, "go on with what a run that was stopped left in OUT.jsonl.part", NULL,
+      0, 0, false },
+    PROMPTER_ROWS(AT(prompt.dir), AT(prompt.context), AT(prompt.rows)),
+    { "out", 'o', OPTION_STRING, AT(out), "OUT.jsonl", "records in input order; - is standard output", NULL, 0, 0,
+      false },
+    { 0 },
+};
+
+/* The models of a run. */
+struct models {
+    struct answerer read, sql, fill;
+    struct answerer_model *open;
+};
+
+static struct answerer answerer_of(const struct infill_options *o, const char *dir, const char *adapter,
+                                   struct answerer_model **open)
+{
+    return (struct answerer){
+        .model = { .dir = dir, .adapter = adapter, .chat_template = o->chat_template, .dtype = o->dtype },
+        .device = o->device,
+        .set = { .max_new = o->max_new,
+                 .temperature = o->temperature,
+                 .top_p = o->top_p,
+                 .seed = (uint64_t)o->seed,
+                 .batch = o->batch,
+                 .step_tokens = o->tokens },
+        .open = open,
+    };
+}
+
+static struct infill_generator generator_of(struct answerer *a)
+{
+    return (struct infill_generator){ a->model.dir ? answerer_generate : NULL, a, a->model.dir ? answerer_key(a) : 0 };
+}
+
+/* One model that has two tasks is opened once. */
+static void add_models(struct infill_request *q, struct models *m, const struct infill_options *o)
+{
+    bool same = o->sql_model && o->default_model && strcmp(o->sql_model, o->default_model) == 0;
+
+    m->read = answerer_of(o, o->default_model, NULL, &m->open);
+    m->sql = answerer_of(o, o->sql_model, NULL, &m->open);
+    m->fill = answerer_of(o, o->model, o->adapter, &m->open);
+    q->read = generator_of(&m->read);
+    q->sql = generator_of(same ? &m->read : &m->sql);
+    q->fill = generator_of(&m->fill);
+}
+
+/* What does not go together; NULL when all does. */
+static const char *misused(const struct infill_options *o)
+{
+    const struct infill_request *q = &o->request;
+    enum prompt_kind writes = prompt_kind_of(q->write);
+    bool first = writes == PROMPT_DEF || writes == PROMPT_E2E || writes == PROMPT_GOLD;
+    const char *const files[] = { q->defaults, q->sqls, q->infilled, q->e2e };
+
+    if (!first && !q->defaults + !o->default_model + !q->e2e != 2)
+        return "one of --defaults, --default-model and --e2e is wanted";
+    if (q->e2e && (q->sqls || o->sql_model || q->infilled || o->model || q->write))
+        return "--e2e: the answers hold all readings and their SQL, no other stage goes with it";
+    if (q->infilled && o->model)
+        return "both --infilled and --model, one of them wanted";
+    if (o->adapter && !o->model)
+        return "--adapter wants --model";
+    if (writes == PROMPT_SQL && o->sql_model)
+        return "--write-prompts sql: --sql-model would answer them";
+    if (q->resume && (q->write || strcmp(q->out, "-") == 0))
+        return "--resume wants a file of records to go on with: --out FILE, no --write-prompts";
+    for (int i = 0; i < ARRAY_LEN(files); i++)
+        if (q->resume && files[i] && strcmp(files[i], "-") == 0)
+            return "--resume: a stage that reads standard input cannot be told from another";
+    return NULL;
+}
+
+static void tell(const struct infill_request *q, const struct infill_counts *n)
+{
+    if (q->write)
+        log_info("%lld records, %lld prompts, %lld records failed", (long long)n->records, (long long)n->prompts,
+                 (long long)n->failed);
+    else
+        log_info("%lld records, %lld default readings, %lld added, %lld records failed, %lld of an earlier run",
+                 (long long)n->records, (long long)n->defaults, (long long)n->added, (long long)n->failed,
+                 (long long)n->resumed);
+}
+
+static enum exit_code run(const void *options, char *const *operands, int n_operands, struct error *err)
+{
+    const struct infill_options *o = options;
+    struct infill_request q = o->request;
+    struct infill_counts counts = { 0 };
+    struct models models = { 0 };
+    const char *wrong = misused(o);
+
+    (void)n_operands;
+    if (wrong) {
+        error_set(err, EXIT_CODE_USAGE, "%s", wrong);
+        return EXIT_CODE_USAGE;
+    }
+    q.input = operands[0];
+    add_models(&q, &models, o);
+    int rc = infill(&q, &counts, err);
+    answerer_close(&models.open);
+    if (rc)
+        return err->code;
+    tell(&q, &counts);
+    if (!counts.failed)
+        return EXIT_CODE_OK;
+    error_set(err, EXIT_CODE_RECORDS, "%lld of %lld records failed; %s", (long long)counts.failed,
+              (long long)counts.records, q.write ? "the warnings say why" : "their \"error\" says why");
+    return EXIT_CODE_RECORDS;
+}
+
+const struct command command_infill = {
+    .name = "infill",
+    .summary = "completes a model's default readings of questions by those that are missing, with SQL and results",
+    .operands = "IN.jsonl",
+    .min_operands = 1,
+    .max_operands = 1,
+    .options = table,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .details =
+        "IN.jsonl holds records {\"id\", \"db_id\", \"question\"}, perhaps with \"golds\": [{\"sql\", \"text\"}], or "
+        "rows of AMBROSIA; - is standard input.\n\n"
+        "--defaults and --infilled have on each line {\"db_id\", \"question\", \"readings\": [{\"text\", \"sql\"}]}, "
+        "the sql a string, a list or missing, or {\"id\", \"text\"}: what a model answered to the prompt, as it is; "
+        "--defaults may be a published prediction file of \"Disambiguate First, Parse Later\" too. --sqls has "
+        "{\"db_id\", \"text\", \"sql\"} for each reading, or records with golds and readings as ambit-data annotate "
+        "writes them; texts that differ in case, white space or their final mark are one; or {\"id\", \"text\"}, the "
+        "answers to --write-prompts sql.\n\n"
+        "--write-prompts STAGE writes {\"id\", \"messages\"} for ambit-infer generate or any other model, whose "
+        "answers {\"id\", \"text\"} the stage then reads as they are: def, whose answers are --defaults; sql, of all "
+        "readings that have no SQL yet, for --sqls (a file may hold the answers of several times); fill, for "
+        "--infilled. e2e asks for the SQL of all readings at once, for --e2e; gold for readings as the authors asked "
+        "models trained on gold, for --defaults.\n\n"
+        "In place of a file a language model may be asked: --default-model for the default readings, --model with or "
+        "without --adapter for those that are missing, --sql-model for SQL. Of several models only one is in memory at "
+        "a time.\n\n"
+        "Each line of the output has the readings that are left, with their SQL, how many rows it returns and the "
+        "first ten, whether a reading is from the defaults or infilled, and what was dropped and why: of readings "
+        "with the same result the first stays, default ones before infilled ones. ambit-data score --rule dfpl scores "
+        "it. Lines are kept in OUT.jsonl.part until all are there; --resume takes those whose record, files, "
+        "databases, models and settings are what they were.",
+    .run = run,
+};

@@ -1,0 +1,12 @@
+#include "infer/cmd/commands.h"
+
+static const struct command *const commands[] = {
+    &command_detect, &command_clarify, &command_infill, &command_generate, &command_loss, NULL,
+};
+
+const struct program infer_program = {
+    .name = "ambit-infer",
+    .summary = "finds ambiguity in questions over a database",
+    .commands = commands,
+    .n_commands = ARRAY_LEN(commands) - 1, /* without the NULL that ends the list */
+};

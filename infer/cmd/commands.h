@@ -1,0 +1,17 @@
+/*
+ * commands.h - the commands of ambit-infer, one in each cmd_<name>.c.
+ */
+#ifndef INFER_CMD_COMMANDS_H
+#define INFER_CMD_COMMANDS_H
+
+#include "data/cli/options.h"
+
+extern const struct command command_detect;
+extern const struct command command_clarify;
+extern const struct command command_infill;
+extern const struct command command_generate;
+extern const struct command command_loss;
+
+extern const struct program infer_program;
+
+#endif

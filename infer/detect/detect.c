@@ -1,0 +1,233 @@
+#include "infer/detect/detect.h"
+
+#include "data/util/log.h"
+#include "data/util/stop.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { GROUP = 64, HOST_BYTES = 64 << 20 };
+
+struct record {
+    json_t *json;
+    char *error; /* NULL when the record can be scored */
+    const char *id, *question;
+    struct ids ids;
+    int item; /* number among the group's items */
+};
+
+struct detector {
+    struct device device;
+    struct workspace work;
+    struct gate_model model;
+    struct gate_scorer scorer;
+    struct schema_set schemas;
+    struct schema_input *inputs; /* one per schema, prepared on first use */
+    bool one_schema;             /* from --db: records need no db_id */
+    struct record group[GROUP];
+    int n;
+    struct detect_counts *counts;
+    bool text; /* lines for people rather than JSONL */
+};
+
+static int open_all(struct detector *d, const struct detect_request *q, struct error *err)
+{
+    if (device_open(&d->device, q->device, err) || workspace_init(&d->work, &d->device, HOST_BYTES, err))
+        return -1;
+    d->one_schema = q->db != NULL;
+    d->text = !strcmp(q->format, "text");
+    if (q->db ? schema_set_open_sqlite(&d->schemas, q->db, err) : schema_set_open(&d->schemas, q->schema, err))
+        return -1;
+    d->inputs = xcalloc((size_t)d->schemas.n, sizeof *d->inputs);
+    if (gate_model_open(&d->model, &d->device, q->model, err))
+        return -1;
+    gate_scorer_init(&d->scorer, &d->model, &d->work, (int)q->tokens);
+    return 0;
+}
+
+static void close_all(struct detector *d)
+{
+    gate_scorer_release(&d->scorer);
+    for (int i = 0; d->inputs && i < d->schemas.n; i++)
+        schema_input_release(&d->inputs[i]);
+    free(d->inputs);
+    schema_set_close(&d->schemas);
+    gate_model_release(&d->model);
+    if (d->work.device)
+        workspace_release(&d->work);
+    if (d->device.driver)
+        device_close(&d->device);
+}
+
+static const struct schema_input *find_schema(struct detector *d, const json_t *record, const char *where,
+                                              struct error *err)
+{
+    const struct schema *s = d->schemas.schemas;
+
+    if (!d->one_schema) {
+        const char *db_id = json_get_string(record, "db_id", where, err);
+        s = db_id ? schema_find(&d->schemas, db_id) : NULL;
+        if (!s) {
+            if (db_id)
+                error_set(err, EXIT_CODE_DATA, "%s: db_id: no schema \"%s\"", where, db_id);
+            return NULL;
+        }
+    }
+    struct schema_input_settings settings = { .graph = d->model.graph,
+                                              .pairs = d->model.net.config.classifier == CLASSIFIER_PAIR };
+    struct schema_input *in = &d->inputs[s - d->schemas.schemas];
+    if (!in->schema && schema_input_init(in, s, d->model.tokenizer, &settings, err)) {
+        schema_input_release(in);
+        return NULL;
+    }
+    return in;
+}
+
+/* Turns a record into an item; -1 says why it cannot be scored. */
+static int read_item(struct detector *d, struct record *r, struct gate_item *item, const char *where, struct error *err)
+{
+    r->id = json_get_string(r->json, "id", where, err);
+    r->question = r->id ? json_get_string(r->json, "question", where, err) : NULL;
+    if (!r->question)
+        return -1;
+    item->schema = find_schema(d, r->json, where, err);
+    if (!item->schema)
+        return -1;
+    int64_t n = tokenizer_encode(d->model.tokenizer, r->question, strlen(r->question), 0, &r->ids, NULL);
+    if (n == 0 || n > d->model.glue.max_question)
+        return error_set(err, EXIT_CODE_DATA, "%s: question: %lld tokens, 1 to %d wanted", where, (long long)n,
+                         d->model.glue.max_question);
+    item->text = r->question;
+    item->question = r->ids.items;
+    item->n_question = (int)n;
+    return 0;
+}
+
+static void add_record(struct detector *d, json_t *json, struct gate_item *items, int *n_items, const char *where)
+{
+    struct record *r = &d->group[d->n++];
+    struct error why = { 0 };
+
+    *r = (struct record){ .json = json, .item = *n_items };
+    if (read_item(d, r, &items[*n_items], where, &why))
+        r->error = xstrdup(why.text);
+    else
+        (*n_items)++;
+}
+
+static int write_record(struct detector *d, struct record *r, const struct finding *f, struct out_file *out,
+                        struct error *err)
+{
+    json_t *o;
+
+    d->counts->records++;
+    if (r->error) {
+        json_t *id = json_object_get(r->json, "id");
+        d->counts->failed++;
+        o = json_pack("{s:O?, s:o}", "id", id, "error", json_message(r->error));
+    } else {
+        o = finding_to_json(&d->model, f);
+        d->counts->ambiguous += json_is_true(json_object_get(o, "ambiguous"));
+    }
+    int rc = 0;
+    if (!o)
+        rc = error_set(err, EXIT_CODE_DATA, "record cannot be written as JSON");
+    else if (d->text)
+        finding_print(out->f, o);
+    else
+        rc = json_write_line(out, o, err);
+    json_decref(o);
+    return rc;
+}
+
+static int write_group(struct detector *d, const struct gate_item *items, const struct gate_result *results,
+                       const float *relevance, struct out_file *out, struct error *err)
+{
+    int rc = 0;
+
+    for (int i = 0; rc == 0 && i < d->n; i++) {
+        struct record *r = &d->group[i];
+        struct finding f = { r->id, r->question, &items[r->item], &results[r->item], relevance };
+        rc = write_record(d, r, &f, out, err);
+        if (!r->error)
+            relevance += f.item->schema->n_nodes;
+    }
+    return rc;
+}
+
+static int score_group(struct detector *d, const struct gate_item *items, int n, struct out_file *out,
+                       struct error *err)
+{
+    struct gate_result results[GROUP];
+    size_t nodes = (size_t)gate_nodes(items, n), width = (size_t)d->model.net.config.bert.hidden_size;
+    float *relevance = xmalloc(nodes * sizeof *relevance), *states = xmalloc(nodes * width * sizeof *states);
+    int rc = gate_encode(&d->scorer, items, n, states, relevance, err) ||
+             gate_classify(&d->scorer, items, n, states, results, err) ||
+             write_group(d, items, results, relevance, out, err);
+
+    free(relevance);
+    free(states);
+    return rc ? -1 : 0;
+}
+
+static void clear_group(struct detector *d)
+{
+    for (int i = 0; i < d->n; i++) {
+        json_decref(d->group[i].json);
+        ids_release(&d->group[i].ids);
+        free(d->group[i].error);
+    }
+    d->n = 0;
+}
+
+/* 1 while there may be more. */
+static int run_group(struct detector *d, struct json_reader *in, struct out_file *out, struct error *err)
+{
+    struct gate_item items[GROUP];
+    int n = 0, rc = 1;
+
+    while (d->n < GROUP) {
+        json_t *json = NULL;
+        struct error bad = { 0 };
+        rc = json_reader_next(in, &json, &bad);
+        if (rc == 0)
+            break;
+        if (rc > 0) {
+            add_record(d, json, items, &n, json_reader_where(in));
+            continue;
+        }
+        d->group[d->n++] = (struct record){ .error = xstrdup(bad.text) };
+    }
+    int failed = score_group(d, items, n, out, err);
+    clear_group(d);
+    return failed ? -1 : rc != 0;
+}
+
+int detect(const struct detect_request *q, const char *input, struct detect_counts *counts, struct error *err)
+{
+    struct detector *d = xcalloc(1, sizeof *d);
+    struct out_file out = { 0 };
+    struct json_reader *in = NULL;
+    struct progress progress;
+    int rc = -1;
+
+    stop_install();
+    d->counts = counts;
+    if (open_all(d, q, err) || !(in = json_reader_open(input, err)) || out_file_open(&out, q->out, err))
+        goto out;
+    progress_start(&progress, "detecting", "questions", 0);
+    do {
+        rc = run_group(d, in, &out, err);
+        progress_update(&progress, counts->records, (double)counts->records, NULL);
+    } while (rc == 1 && !stop_requested());
+    progress_end(&progress);
+    if (rc == 0)
+        rc = out_file_commit(&out, err);
+out:
+    out_file_abort(&out);
+    if (in)
+        json_reader_close(in);
+    close_all(d);
+    free(d);
+    return rc;
+}

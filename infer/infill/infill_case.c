@@ -1,0 +1,287 @@
+#include "infer/infill/infill_case.h"
+
+#include "data/corpora/ambrosia.h"
+#include "data/exec/exec_json.h"
+#include "data/score/score.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN_ROWS = 10 };
+
+void infill_case_fail(struct infill_case *c, const struct error *err)
+{
+    if (!c->error)
+        c->error = xstrdup(err->text);
+}
+
+static int read_case(struct infill_case *c, const char *dir, const char *where, struct error *err)
+{
+    const json_t *id = json_object_get(c->record, "id");
+
+    if (!json_is_string(id) && !json_is_integer(id))
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"id\" is missing or no string or integer", where);
+    if (!(c->db_id = json_get_string(c->record, "db_id", where, err)) ||
+        !(c->question = json_get_string(c->record, "question", where, err)) ||
+        (json_object_get(c->record, "golds") && !json_get_array(c->record, "golds", where, err)))
+        return -1;
+    c->path = score_db_path(dir, c->db_id, err);
+    return c->path ? 0 : error_prefix(err, "%s", where);
+}
+
+void infill_case_read(struct infill_case *c, json_t *record, int64_t number, const char *dir, const char *where,
+                      const struct error *bad)
+{
+    struct error err = *bad;
+
+    *c = (struct infill_case){ .record = record };
+    if (record && ambrosia_is_row(record)) {
+        c->record = ambrosia_record(record, number, where, &err);
+        json_decref(record);
+    }
+    if (!c->record || read_case(c, dir, where, &err))
+        infill_case_fail(c, &err);
+}
+
+void infill_case_release(struct infill_case *c)
+{
+    for (int i = 0; i < c->n; i++) {
+        free(c->readings[i].text);
+        text_items_release(&c->readings[i].sql);
+    }
+    free(c->readings);
+    free(c->kept);
+    free(c->answers[0]);
+    free(c->answers[1]);
+    free(c->path);
+    free(c->error);
+    json_decref(c->record);
+    *c = (struct infill_case){ 0 };
+}
+
+static struct infill_reading *add_reading(struct infill_case *c, const char *text, bool added)
+{
+    GROW(c->readings, c->n, c->cap);
+    c->readings[c->n] = (struct infill_reading){ .text = xstrdup(text), .added = added, .same_as = -1 };
+    return &c->readings[c->n++];
+}
+
+int infill_reading_set_sql(struct infill_reading *r, const json_t *sql, const char *from, struct error *err)
+{
+    struct trial_texts texts = { 0 };
+    int rc = trial_texts_add(&texts, sql, "sql", r->text, err);
+
+    for (int i = 0; i < texts.n && rc == 0; i++)
+        text_items_add(&r->sql, texts.sql[i], strlen(texts.sql[i]));
+    if (rc == 0 && texts.n)
+        r->sql_from = from;
+    free(texts.sql);
+    return rc;
+}
+
+int infill_case_add_list(struct infill_case *c, const json_t *list, bool added, struct error *err)
+{
+    const json_t *o;
+    size_t i;
+
+    json_array_foreach(list, i, o)
+    {
+        const char *text = json_get_string(o, "text", "a reading", err);
+        const json_t *sql = json_object_get(o, "sql");
+        if (!text)
+            return -1;
+        struct infill_reading *r = add_reading(c, text, added);
+        if (sql && !json_is_null(sql) && infill_reading_set_sql(r, sql, "readings", err))
+            return -1;
+    }
+    return 0;
+}
+
+void infill_case_add_answer(struct infill_case *c, const char *answer, bool added, bool published)
+{
+    struct text_items lines = { 0 };
+
+    (added ? output_infilled : output_readings)(&lines, answer, published);
+    for (int i = 0; i < lines.n; i++)
+        add_reading(c, lines.items[i], added);
+    text_items_release(&lines);
+    c->answers[added] = xstrdup(answer);
+}
+
+void infill_case_add_statements(struct infill_case *c, const char *answer, bool published)
+{
+    struct text_items sql = { 0 };
+
+    output_sql(&sql, answer, published);
+    for (int i = 0; i < sql.n; i++) {
+        struct infill_reading *r = add_reading(c, c->question, false);
+        text_items_add(&r->sql, sql.items[i], strlen(sql.items[i]));
+        r->sql_from = "readings";
+    }
+    text_items_release(&sql);
+    c->answers[0] = xstrdup(answer);
+}
+
+/* The first n readings as the filters want them; free readings, existing and sql.sql. */
+static struct annotation annotation_of(const struct infill_case *c, int n)
+{
+    struct annotation a = { .db_id = c->db_id, .question = c->question, .n_readings = n };
+
+    a.readings = xcalloc((size_t)n + 1, sizeof *a.readings);
+    for (int i = 0; i < n; i++) {
+        const struct text_items *sql = &c->readings[i].sql;
+        a.readings[i] = (struct annotate_reading){ c->readings[i].text, a.sql.n, sql->n, NULL, -1 };
+        for (int k = 0; k < sql->n; k++) {
+            GROW(a.sql.sql, a.sql.n, a.sql.cap);
+            a.sql.sql[a.sql.n++] = sql->items[k];
+        }
+    }
+    return a;
+}
+
+static void keep(struct infill_case *c, int reading)
+{
+    GROW(c->kept, c->n_kept, c->kept_cap);
+    c->kept[c->n_kept++] = reading;
+}
+
+static int count_defaults(const struct infill_case *c)
+{
+    int n = 0;
+    while (n < c->n && !c->readings[n].added)
+        n++;
+    return n;
+}
+
+void infill_case_filter(struct infill_case *c, struct exec_db *db, struct python_random *random, bool published)
+{
+    int n = published ? count_defaults(c) : c->n;
+    struct annotation a = annotation_of(c, n);
+    struct trial t;
+
+    annotate_trial(&t, &a, published ? TRIAL_PUBLISHED : TRIAL_STRICT, db);
+    if (published)
+        annotate_filter(&a, &t, random);
+    else
+        annotate_honest_filter(&a, &t, db);
+    c->n_kept = 0;
+    for (int i = 0; i < n; i++) {
+        c->readings[i].dropped = a.readings[i].dropped;
+        c->readings[i].same_as = a.readings[i].same_as;
+    }
+    for (int i = 0; i < a.n_existing; i++)
+        keep(c, a.existing[i]);
+    trial_release(&t);
+    annotation_release(&a);
+}
+
+void infill_case_keep_added(struct infill_case *c)
+{
+    for (int i = count_defaults(c); i < c->n; i++) {
+        struct infill_reading *r = &c->readings[i];
+        if (strcasestr(r->text, OUTPUT_COVERED) || strcasestr(r->text, "no interpretation"))
+            r->dropped = "it says that there are no more";
+        else
+            keep(c, i);
+    }
+}
+
+void infill_case_keep_all(struct infill_case *c)
+{
+    for (int i = 0; i < c->n; i++)
+        keep(c, i);
+}
+
+char *infill_case_existing(const struct infill_case *c)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    CHECK(out, "out of memory");
+    if (c->n_kept == 0)
+        fputs(ANNOTATE_NONE_EXIST, out);
+    for (int i = 0; i < c->n_kept; i++)
+        fprintf(out, "%s%s", i ? "\n" : "", c->readings[c->kept[i]].text);
+    CHECK(fclose(out) == 0, "out of memory");
+    return text;
+}
+
+static const char *from_of(const struct infill_reading *r)
+{
+    return r->added ? "infilled" : "default";
+}
+
+/* What the first of its SQLs that runs returns, or what the first says when none does; nothing without SQL. */
+static void add_result(json_t *o, const struct infill_reading *r, struct exec_db *db)
+{
+    struct exec_result result = { 0 };
+
+    for (int i = 0; i < r->sql.n && (i == 0 || result.status != EXEC_OK); i++) {
+        struct exec_result next = exec_run(db, r->sql.items[i]);
+        if (i == 0 || next.status == EXEC_OK) {
+            exec_result_release(&result);
+            result = next;
+        } else {
+            exec_result_release(&next);
+        }
+    }
+    if (r->sql.n) {
+        json_object_set_new(o, "rows", json_integer(result.n));
+        result.n = result.n < SHOWN_ROWS ? result.n : SHOWN_ROWS;
+        json_object_set_new(o, "result", exec_result_json(&result));
+    }
+    exec_result_release(&result);
+}
+
+static json_t *kept_json(const struct infill_case *c, struct exec_db *db)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < c->n_kept; i++) {
+        const struct infill_reading *r = &c->readings[c->kept[i]];
+        json_t *sql = json_array(), *o = json_pack("{s:s, s:s, s:o}", "text", r->text, "from", from_of(r), "sql", sql);
+        for (int k = 0; k < r->sql.n; k++)
+            json_array_append_new(sql, json_string(r->sql.items[k]));
+        if (r->sql_from)
+            json_object_set_new(o, "sql_from", json_string(r->sql_from));
+        add_result(o, r, db);
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+static json_t *dropped_json(const struct infill_case *c)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < c->n; i++) {
+        const struct infill_reading *r = &c->readings[i];
+        if (!r->dropped)
+            continue;
+        json_t *o = json_pack("{s:s, s:s, s:s}", "text", r->text, "from", from_of(r), "why", r->dropped);
+        if (r->same_as >= 0)
+            json_object_set_new(o, "same_as", json_string(c->readings[r->same_as].text));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+json_t *infill_case_json(const struct infill_case *c, struct exec_db *db)
+{
+    json_t *golds = json_object_get(c->record, "golds"), *o;
+
+    o = json_pack("{s:O, s:s, s:s}", "id", json_object_get(c->record, "id"), "db_id", c->db_id, "question",
+                  c->question);
+    if (golds) {
+        json_object_set_new(o, "ambiguous", json_boolean(json_array_size(golds) > 1));
+        json_object_set(o, "golds", golds);
+    }
+    json_object_set_new(o, "readings", kept_json(c, db));
+    json_object_set_new(o, "dropped", dropped_json(c));
+    for (int i = 0; i < 2; i++)
+        if (c->answers[i])
+            json_object_set_new(o, i ? "infilled_answer" : "defaults_answer", json_string(c->answers[i]));
+    return o;
+}

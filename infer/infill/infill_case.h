@@ -1,0 +1,65 @@
+/*
+ * infill_case.h - one question on its way through infilling: its readings, what is known of each, what is left.
+ */
+#ifndef INFER_INFILL_INFILL_CASE_H
+#define INFER_INFILL_INFILL_CASE_H
+
+#include "data/prompt/model_output.h"
+#include "data/score/annotate.h"
+
+struct infill_reading {
+    char *text;
+    bool added;            /* by infilling */
+    struct text_items sql; /* what was written for it */
+    const char *sql_from;  /* "readings", "file", "model", or NULL; not freed */
+    const char *dropped;   /* why, or NULL; not freed */
+    int same_as;           /* the reading that it repeats, or -1 */
+};
+
+struct infill_case {
+    json_t *record;                  /* in our form; owned */
+    const char *db_id, *question;    /* the record's */
+    char *path;                      /* of the database */
+    char *error;                     /* NULL while it goes well */
+    char *answers[2];                /* of a model: the default readings', the infilling's; NULL without */
+    struct infill_reading *readings; /* the default ones first */
+    int n, cap;
+    int *kept; /* in order; published: a reading may stand twice */
+    int n_kept, kept_cap;
+    uint64_t key;  /* of what its line is made from */
+    int64_t drawn; /* words that the published filter had drawn when it was done with this one */
+};
+
+/* Takes the record; one that cannot be used, and NULL for one that could not be read, is kept with its error.  `bad`
+ * says why in the latter case.  dir holds the databases. */
+void infill_case_read(struct infill_case *c, json_t *record, int64_t number, const char *dir, const char *where,
+                      const struct error *bad);
+void infill_case_release(struct infill_case *c);
+/* Ends it with what err says. */
+void infill_case_fail(struct infill_case *c, const struct error *err);
+
+/* Adds readings: of a list of {"text", "sql"}, whose SQL is a string or a list of them or missing; or of a model's
+ * answer. */
+int infill_case_add_list(struct infill_case *c, const json_t *list, bool added, struct error *err);
+void infill_case_add_answer(struct infill_case *c, const char *answer, bool added, bool published);
+/* Of an answer to PROMPT_E2E: each of its statements as a reading in the question's own words. */
+void infill_case_add_statements(struct infill_case *c, const char *answer, bool published);
+/* From a string or a list of them. */
+int infill_reading_set_sql(struct infill_reading *r, const json_t *sql, const char *from, struct error *err);
+
+/*
+ * Runs all SQL and decides what is kept.  The honest way: of readings with the same result the first.  As published:
+ * default readings by annotate_filter, drawing from random, and none that were added.
+ */
+void infill_case_filter(struct infill_case *c, struct exec_db *db, struct python_random *random, bool published);
+/* As published: all that were added stay, but those that say that there are none. */
+void infill_case_keep_added(struct infill_case *c);
+/* As published, of PROMPT_E2E. */
+void infill_case_keep_all(struct infill_case *c);
+/* The texts that are kept, one per line, or ANNOTATE_NONE_EXIST; the caller frees. */
+char *infill_case_existing(const struct infill_case *c);
+
+/* The output record without its provenance; results are those of db, at most ten rows of each told. */
+json_t *infill_case_json(const struct infill_case *c, struct exec_db *db);
+
+#endif

@@ -1,0 +1,127 @@
+#include "infer/lm/answerer.h"
+
+#include "data/util/log.h"
+#include "data/util/sums.h"
+#include "models/lm/lm_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { HOST_BYTES = 256 << 20 };
+
+struct answerer_model {
+    const struct answerer *of;
+    struct device device;
+    struct workspace work;
+    struct llama_model model;
+};
+
+/* One call: the conversations as tokens, and their answers. */
+struct answering {
+    struct answerer_model *in;
+    struct lm_text *prompts;
+    struct generation *answers; /* of the prompts without error, in order */
+    int64_t n, n_answers;
+    struct generator generator;
+    struct progress progress;
+};
+
+void answerer_close(struct answerer_model **m)
+{
+    struct answerer_model *in = *m;
+
+    if (!in)
+        return;
+    llama_model_release(&in->model);
+    if (in->work.device)
+        workspace_release(&in->work);
+    if (in->device.driver)
+        device_close(&in->device);
+    free(in);
+    *m = NULL;
+}
+
+static int open_model(const struct answerer *a, struct error *err)
+{
+    if (*a->open && (*a->open)->of == a)
+        return 0;
+    answerer_close(a->open);
+    struct answerer_model *in = *a->open = xcalloc(1, sizeof *in);
+    in->of = a;
+    if (device_open(&in->device, a->device, err) || workspace_init(&in->work, &in->device, HOST_BYTES, err) ||
+        llama_model_open(&in->model, &in->device, &a->model, err)) {
+        answerer_close(a->open);
+        return -1;
+    }
+    return 0;
+}
+
+static void read_prompts(struct answering *r, json_t *const *prompts)
+{
+    char where[64];
+
+    for (int64_t i = 0; i < r->n; i++) {
+        struct lm_text *p = &r->prompts[i];
+        snprintf(where, sizeof where, "prompt %lld", (long long)i + 1);
+        lm_text_read(p, &r->in->model, prompts[i], LM_OPEN, where);
+        if (p->error)
+            log_warn("%s", p->error);
+        else
+            r->answers[r->n_answers++] =
+                (struct generation){ .prompt = p->ids.items, .n_prompt = p->ids.count, .key = lm_text_key(p) };
+    }
+}
+
+static void show(void *arg)
+{
+    struct answering *r = arg;
+    progress_update(&r->progress, r->generator.done, (double)r->generator.tokens, NULL);
+}
+
+static int run(struct answering *r, const struct generate_settings *set, char **texts, struct error *err)
+{
+    generator_init(&r->generator, &r->in->model, &r->in->work, set);
+    progress_start(&r->progress, "answering", "tokens", r->n_answers);
+    int rc = r->n_answers ? generator_run(&r->generator, r->answers, r->n_answers, show, r, err) : 0;
+    progress_end(&r->progress);
+    generator_release(&r->generator);
+    for (int64_t i = 0, k = 0; i < r->n && rc == 0; i++) {
+        const struct generation *g = r->prompts[i].error ? NULL : &r->answers[k++];
+        texts[i] = g ? tokenizer_decode(r->in->model.tokenizer, g->out.items, g->out.count, 0, NULL) : NULL;
+    }
+    return rc;
+}
+
+int answerer_generate(void *self, json_t *const *prompts, int64_t n, char **texts, struct error *err)
+{
+    const struct answerer *a = self;
+    struct answering r = { .n = n };
+
+    if (open_model(a, err))
+        return -1;
+    r.in = *a->open;
+    r.prompts = xcalloc((size_t)n + 1, sizeof *r.prompts);
+    r.answers = xcalloc((size_t)n + 1, sizeof *r.answers);
+    read_prompts(&r, prompts);
+    int rc = run(&r, &a->set, texts, err);
+    for (int64_t i = 0; i < n; i++) {
+        lm_text_release(&r.prompts[i]);
+        ids_release(&r.answers[i].out);
+    }
+    free(r.prompts);
+    free(r.answers);
+    return rc;
+}
+
+uint64_t answerer_key(const struct answerer *a)
+{
+    const struct generate_settings *s = &a->set;
+    const int64_t whole[] = { s->max_new, (int64_t)s->seed, s->batch, s->step_tokens };
+    const double real[] = { s->temperature, s->top_p };
+    const char *text[] = { a->model.dir, a->model.adapter, a->model.chat_template, a->model.dtype, a->device };
+    uint64_t h = hash_bytes(hash_bytes(HASH_START, whole, sizeof whole), real, sizeof real);
+
+    for (int i = 0; i < ARRAY_LEN(text); i++)
+        h = sum_text(hash_bytes(h, &i, sizeof i), text[i]);
+    return sum_folder(sum_folder(h, a->model.dir), a->model.adapter);
+}

@@ -1,0 +1,29 @@
+/*
+ * complete.h - what `ambit-infer generate` and `ambit-infer loss` do: records in, answers or their losses out, in
+ * input order.  A record that cannot be run carries "error" and the run goes on.
+ */
+#ifndef INFER_LM_COMPLETE_H
+#define INFER_LM_COMPLETE_H
+
+#include "kernels/workspace.h"
+#include "models/lm/lm_text.h"
+
+struct complete_request {
+    struct llama_request model;
+    const char *out, *device;
+    int64_t max_new, seed, batch, tokens;
+    double temperature, top_p;
+};
+
+struct complete_counts {
+    int64_t records, failed, tokens;
+};
+
+/* {"id", "text", "tokens", "finish"}: the answer, its tokens without the one that ended it, "stop" or "length". */
+int complete_generate(const struct complete_request *q, const char *input, struct complete_counts *counts,
+                      struct error *err);
+/* {"id", "nll", "tokens"}: sum of -log p over the answer's tokens, natural logarithm, and their number. */
+int complete_loss(const struct complete_request *q, const char *input, struct complete_counts *counts,
+                  struct error *err);
+
+#endif

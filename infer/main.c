@@ -1,6 +1,0 @@
-#include "infer/commands.h"
-
-int main(int argc, char **argv)
-{
-    return program_main(&infer_program, argc, argv);
-}

@@ -1,0 +1,306 @@
+#include "models/gate/gate_batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void push(struct int_list *l, int32_t x)
+{
+    GROW(l->v, l->n, l->cap);
+    l->v[l->n++] = x;
+}
+
+void text_builder_reset(struct text_builder *b, const struct gate_glue *glue)
+{
+    struct int_list *lists[] = { &b->tokens,     &b->positions, &b->segments,     &b->lengths,
+                                 &b->row_counts, &b->rows,      &b->span_lengths, &b->span_nodes };
+    for (int i = 0; i < ARRAY_LEN(lists); i++)
+        lists[i]->n = 0;
+    b->glue = glue;
+    b->n_nodes = 0;
+}
+
+void text_builder_release(struct text_builder *b)
+{
+    struct int_list *lists[] = { &b->tokens,     &b->positions, &b->segments,     &b->lengths,
+                                 &b->row_counts, &b->rows,      &b->span_lengths, &b->span_nodes };
+    for (int i = 0; i < ARRAY_LEN(lists); i++)
+        free(lists[i]->v);
+    free(b->mentions);
+    *b = (struct text_builder){ 0 };
+}
+
+/* A token of the sequence that is being written; its length so far is its position. */
+static void put(struct text_builder *b, int32_t token, int segment)
+{
+    push(&b->tokens, token);
+    push(&b->positions, b->lengths.v[b->lengths.n - 1]++);
+    push(&b->segments, segment);
+}
+
+static void begin_sequence(struct text_builder *b, const struct gate_item *item)
+{
+    CHECK(item->n_question <= b->glue->max_question, "a question of %d tokens", item->n_question);
+    push(&b->lengths, 0);
+    push(&b->row_counts, 0);
+    put(b, b->glue->cls, 0);
+    for (int i = 0; i < item->n_question; i++)
+        put(b, item->question[i], 0);
+    put(b, b->glue->sep, 0);
+}
+
+static void end_sequence(struct text_builder *b)
+{
+    put(b, b->glue->sep, 1);
+}
+
+static void want_row(struct text_builder *b, int token)
+{
+    push(&b->rows, token);
+    b->row_counts.v[b->row_counts.n - 1]++;
+}
+
+void text_add_element(struct text_builder *b, const struct gate_item *item, int node)
+{
+    const struct token_table *t = &item->schema->element;
+    int room = b->glue->max_positions - item->n_question - 3, cls = b->tokens.n;
+    int n = t->start[node + 1] - t->start[node];
+
+    begin_sequence(b, item);
+    want_row(b, cls);
+    for (int i = 0; i < n && i < room; i++)
+        put(b, t->ids[t->start[node] + i], 1);
+    end_sequence(b);
+    b->n_nodes++;
+}
+
+static int name_length(const struct text_builder *b, const struct token_table *t, int name)
+{
+    int n = t->start[name + 1] - t->start[name];
+    return n < b->glue->max_name ? n : b->glue->max_name;
+}
+
+/* The tokens of a name; when node is not negative they are its span. */
+static void put_name(struct text_builder *b, const struct token_table *t, int name, int node)
+{
+    int n = name_length(b, t, name);
+
+    if (node >= 0) {
+        push(&b->span_lengths, n);
+        push(&b->span_nodes, node);
+    }
+    for (int i = 0; i < n; i++) {
+        if (node >= 0)
+            want_row(b, b->tokens.n);
+        put(b, t->ids[t->start[name] + i], 1);
+    }
+}
+
+static int room_left(const struct text_builder *b)
+{
+    return b->glue->max_positions - 1 - b->lengths.v[b->lengths.n - 1];
+}
+
+/* A table that does not fit goes on in a sequence of its own, under its name again. */
+static void put_table(struct text_builder *b, const struct gate_item *item, int table, const int *columns)
+{
+    const struct schema_input *in = item->schema;
+    const struct schema_table *t = &in->schema->tables[table];
+    int first_node = b->n_nodes, n_tables = in->schema->n_tables;
+
+    if (room_left(b) < name_length(b, &in->name, table) + 2) {
+        end_sequence(b);
+        begin_sequence(b, item);
+    }
+    put_name(b, &in->name, table, first_node + table);
+    put(b, b->glue->colon, 1);
+    for (int i = 0; i < t->n_columns; i++) {
+        int node = n_tables + columns[i];
+        if (room_left(b) < name_length(b, &in->name, node) + 2) {
+            end_sequence(b);
+            begin_sequence(b, item);
+            put_name(b, &in->name, table, -1);
+            put(b, b->glue->colon, 1);
+        }
+        put_name(b, &in->name, node, first_node + node);
+        put(b, i + 1 < t->n_columns ? b->glue->comma : b->glue->semicolon, 1);
+    }
+}
+
+static void shuffle(int *x, int n, struct rng *rng)
+{
+    for (int i = n - 1; i > 0; i--) {
+        int j = (int)rng_below(rng, (uint32_t)i + 1), keep = x[i];
+        x[i] = x[j];
+        x[j] = keep;
+    }
+}
+
+static void add_mentions(struct text_builder *b, const struct gate_item *item)
+{
+    while (b->n_nodes + item->schema->n_nodes > b->mentions_cap) {
+        b->mentions_cap = b->mentions_cap ? 2 * b->mentions_cap : 256;
+        b->mentions = xrealloc(b->mentions, (size_t)b->mentions_cap * ELEMENT_MENTIONS * sizeof *b->mentions);
+    }
+    mention_elements(item->schema->schema, item->text, b->mentions + (size_t)b->n_nodes * ELEMENT_MENTIONS);
+}
+
+void text_add_schema(struct text_builder *b, const struct gate_item *item, struct rng *rng)
+{
+    const struct schema *s = item->schema->schema;
+    int *tables = xmalloc((size_t)(s->n_tables + s->n_columns) * sizeof *tables), *columns = tables + s->n_tables;
+
+    for (int i = 0; i < s->n_tables; i++)
+        tables[i] = i;
+    for (int i = 0; i < s->n_columns; i++)
+        columns[i] = i;
+    if (rng) {
+        shuffle(tables, s->n_tables, rng);
+        for (int i = 0; i < s->n_tables; i++)
+            shuffle(columns + s->tables[i].first_column, s->tables[i].n_columns, rng);
+    }
+    begin_sequence(b, item);
+    for (int i = 0; i < s->n_tables; i++)
+        put_table(b, item, tables[i], columns + s->tables[tables[i]].first_column);
+    end_sequence(b);
+    add_mentions(b, item);
+    b->n_nodes += item->schema->n_nodes;
+    free(tables);
+}
+
+/* place[node] = number of its span */
+static struct index build_place(struct ctx *c, const struct text_builder *b)
+{
+    int32_t *place = xmalloc((size_t)b->n_nodes * sizeof *place);
+
+    CHECK(b->span_nodes.n == b->n_nodes, "%d spans for %d nodes", b->span_nodes.n, b->n_nodes);
+    for (int i = 0; i < b->n_nodes; i++)
+        place[b->span_nodes.v[i]] = i;
+    struct index index = batch_index(c, place, b->n_nodes, b->n_nodes);
+    free(place);
+    return index;
+}
+
+void gate_text_build(struct ctx *c, const struct text_builder *b, const struct bert_config *config,
+                     struct gate_text *text)
+{
+    const struct int_list *ids[3] = { &b->tokens, &b->positions, &b->segments };
+    const int bounds[3] = { config->vocab_size, config->max_positions, config->type_vocab_size };
+
+    *text = (struct gate_text){ 0 };
+    for (int i = 0; i < 3; i++)
+        text->bert.tokens[i] = batch_index(c, ids[i]->v, ids[i]->n, bounds[i]);
+    text->bert.seqs = batch_seqs(c, b->lengths.v, b->lengths.n);
+    text->bert.row_seqs = batch_seqs(c, b->row_counts.v, b->row_counts.n);
+    text->rows = batch_index(c, b->rows.v, b->rows.n, b->tokens.n);
+    text->bert.rows = &text->rows;
+    if (!b->span_nodes.n)
+        return;
+    text->spans = batch_seqs(c, b->span_lengths.v, b->span_lengths.n);
+    text->place = build_place(c, b);
+    text->mentions = batch_f32(c, b->mentions, b->n_nodes, ELEMENT_MENTIONS, F32);
+}
+
+struct graph_lists {
+    struct edge *edges;
+    int32_t *nodes, *pairs, *u, *v;
+    float *features;
+    int n_edges, n_nodes, n_pairs;
+};
+
+static void lists_init(struct graph_lists *l, const struct gate_item *items, int n)
+{
+    size_t edges = 0, pairs = 0;
+
+    for (int i = 0; i < n; i++) {
+        edges += (size_t)items[i].schema->graph.n_edges;
+        pairs += (size_t)items[i].schema->n_pairs;
+    }
+    *l = (struct graph_lists){ .edges = xmalloc(edges * sizeof *l->edges),
+                               .nodes = xmalloc((size_t)n * sizeof *l->nodes),
+                               .pairs = xmalloc((size_t)n * sizeof *l->pairs),
+                               .u = xmalloc(pairs * sizeof *l->u),
+                               .v = xmalloc(pairs * sizeof *l->v),
+                               .features = xmalloc(pairs * GATE_PAIR_FEATURES * sizeof *l->features) };
+}
+
+static void lists_add(struct graph_lists *l, const struct gate_item *of, int item)
+{
+    const struct schema_input *in = of->schema;
+    float *features = l->features + (size_t)l->n_pairs * GATE_PAIR_FEATURES;
+
+    for (int i = 0; i < in->graph.n_edges; i++) {
+        const struct schema_edge *e = &in->graph.edges[i];
+        l->edges[l->n_edges++] = (struct edge){ l->n_nodes + e->source, l->n_nodes + e->target, e->type };
+    }
+    for (int i = 0; i < in->n_pairs; i++) {
+        const struct schema_pair *p = &in->pairs[i];
+        l->u[l->n_pairs] = l->n_nodes + p->u;
+        l->v[l->n_pairs] = l->n_nodes + p->v;
+        memcpy(features + (size_t)i * GATE_PAIR_FEATURES, p->features, sizeof p->features);
+        l->n_pairs++;
+    }
+    mention_features(in->schema, of->text, in->pairs, in->n_pairs, features + SCHEMA_PAIR_FEATURES, GATE_PAIR_FEATURES);
+    l->nodes[item] = in->n_nodes;
+    l->pairs[item] = in->n_pairs;
+    l->n_nodes += in->n_nodes;
+}
+
+static void lists_release(struct graph_lists *l)
+{
+    free(l->edges);
+    free(l->nodes);
+    free(l->pairs);
+    free(l->u);
+    free(l->v);
+    free(l->features);
+}
+
+void gate_graph_build(struct ctx *c, const struct gate_item *items, int n, const struct gatekeeper_config *config,
+                      struct gate_graph *graph)
+{
+    struct graph_lists l;
+
+    *graph = (struct gate_graph){ 0 };
+    lists_init(&l, items, n);
+    for (int i = 0; i < n; i++)
+        lists_add(&l, &items[i], i);
+    graph->graph = batch_graph(c, l.edges, l.n_edges, l.n_nodes);
+    graph->nodes = batch_seqs(c, l.nodes, n);
+    if (config->classifier == CLASSIFIER_PAIR) {
+        graph->u = batch_index(c, l.u, l.n_pairs, l.n_nodes);
+        graph->v = batch_index(c, l.v, l.n_pairs, l.n_nodes);
+        graph->features = batch_f32(c, l.features, l.n_pairs, GATE_PAIR_FEATURES, F32);
+        graph->pairs = batch_seqs(c, l.pairs, n);
+    }
+    lists_release(&l);
+}
+
+static int32_t glue_token(const struct tokenizer *t, const char *text)
+{
+    struct ids ids = { 0 };
+
+    tokenizer_encode(t, text, 1, 0, &ids, NULL);
+    int32_t id = ids.count == 1 ? ids.items[0] : tokenizer_special(t, SPECIAL_SEP);
+    ids_release(&ids);
+    return id;
+}
+
+int gate_glue_init(struct gate_glue *glue, const struct tokenizer *t, int max_positions, struct error *err)
+{
+    /* GLUE: [CLS], two [SEP], colon, and the mark that ends a column with one to spare */
+    enum { LEAST_POSITIONS = 64, QUESTION_SHARE = 4, GLUE = 6 };
+    int max_question = max_positions / QUESTION_SHARE;
+
+    if (max_positions < LEAST_POSITIONS)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "encoder: %d positions, at least %d wanted", max_positions,
+                         LEAST_POSITIONS);
+    *glue = (struct gate_glue){ .cls = tokenizer_special(t, SPECIAL_CLS),
+                                .sep = tokenizer_special(t, SPECIAL_SEP),
+                                .colon = glue_token(t, ":"),
+                                .comma = glue_token(t, ","),
+                                .semicolon = glue_token(t, ";"),
+                                .max_positions = max_positions,
+                                .max_question = max_question,
+                                .max_name = (max_positions - max_question - GLUE) / 2 };
+    return 0;
+}

@@ -1,0 +1,69 @@
+/*
+ * gate_batch.h - questions and schemas of one batch as tensors for the GATekeeper network.
+ *
+ * A text_builder collects token sequences on the host; gate_text_build uploads them.  Sequences are
+ *   element  [CLS] question [SEP] element [SEP]                         one for each element, state at [CLS]
+ *   schema   [CLS] question [SEP] t1 : c1 , c2 ; t2 : ... ; [SEP]       as many as the positions demand
+ * with segment 0 up to the first [SEP] and 1 after it.
+ */
+#ifndef MODELS_GATE_GATE_BATCH_H
+#define MODELS_GATE_GATE_BATCH_H
+
+#include "data/schema/mention.h"
+#include "kernels/batch.h"
+#include "kernels/rng.h"
+#include "models/gate/schema_input.h"
+#include "models/net/gatekeeper.h"
+
+/* What is said of a candidate pair: its schema features, then how the question mentions it. */
+enum { GATE_PAIR_FEATURES = SCHEMA_PAIR_FEATURES + MENTION_FEATURES };
+
+/* One question on one schema; borrows everything. */
+struct gate_item {
+    const struct schema_input *schema;
+    const char *text;
+    const int32_t *question; /* token ids of text without special tokens */
+    int n_question;
+};
+
+/* The ids that sequences are glued with. */
+struct gate_glue {
+    int32_t cls, sep, colon, comma, semicolon;
+    int max_positions;
+    int max_question; /* longer questions are refused when they are read */
+    int max_name;     /* longer names are cut, so that a table's and a column's fit beside any question */
+};
+int gate_glue_init(struct gate_glue *glue, const struct tokenizer *t, int max_positions, struct error *err);
+
+struct int_list {
+    int32_t *v;
+    int n, cap;
+};
+
+struct text_builder {
+    const struct gate_glue *glue;
+    struct int_list tokens, positions, segments; /* of every token */
+    struct int_list lengths, row_counts;         /* of every sequence */
+    struct int_list rows;                        /* wanted tokens */
+    struct int_list span_lengths, span_nodes;    /* schema: of every span, the node counted over the whole batch */
+    float *mentions;                             /* schema: [nodes, ELEMENT_MENTIONS] */
+    int mentions_cap;                            /* nodes */
+    int n_nodes;
+};
+
+void text_builder_reset(struct text_builder *b, const struct gate_glue *glue);
+void text_builder_release(struct text_builder *b);
+/* One element of the item's schema as a sequence of its own. */
+void text_add_element(struct text_builder *b, const struct gate_item *item, int node);
+/* The whole schema.  rng (may be NULL) shuffles tables, and columns within their table. */
+void text_add_schema(struct text_builder *b, const struct gate_item *item, struct rng *rng);
+
+/* Vocabulary sizes bound the ids.  In a dry run only the room is taken. */
+void gate_text_build(struct ctx *c, const struct text_builder *b, const struct bert_config *config,
+                     struct gate_text *text);
+
+/* Graphs and candidate pairs of n items; pairs are left out for gat-mean. */
+void gate_graph_build(struct ctx *c, const struct gate_item *items, int n, const struct gatekeeper_config *config,
+                      struct gate_graph *graph);
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * gate_model.h - a GATekeeper in memory: device memory, parameters, tokenizer, and what its checkpoint says of it.
+ */
+#ifndef MODELS_GATE_GATE_MODEL_H
+#define MODELS_GATE_GATE_MODEL_H
+
+#include "models/checkpoint/checkpoint.h"
+#include "models/gate/gate_batch.h"
+
+struct gate_model {
+    struct device *device;
+    struct arena host, data;
+    struct params params;
+    struct gatekeeper net;
+    enum dtype dtype;
+    enum graph_mode graph;
+    struct tokenizer *tokenizer;
+    struct gate_glue glue;
+    double threshold, temperature; /* yes is sigmoid(score / temperature) >= threshold */
+};
+
+/* The training state that shares the model's memory: how many more bytes of it are wanted. */
+enum { GATE_MODEL_EXTRA = 4096 };
+
+/* Bytes of device memory that the parameters take; training: with gradients, moments and masters. */
+size_t gate_model_bytes(const struct gatekeeper_config *config, enum dtype dtype, bool training);
+/* Takes memory and declares the parameters, whose values are undefined yet; takes the tokenizer, also on failure. */
+int gate_model_init(struct gate_model *m, struct device *device, const struct gatekeeper_config *config,
+                    enum dtype dtype, enum graph_mode graph, bool training, struct tokenizer *tokenizer,
+                    struct error *err);
+/* A trained model to run: a folder with ambit.h5 and the tokenizer, or a run's folder, whose newest checkpoint serves
+ * while it has none.  -1 with EXIT_CODE_CHECKPOINT. */
+int gate_model_open(struct gate_model *m, struct device *device, const char *dir, struct error *err);
+void gate_model_release(struct gate_model *m);
+
+/* sigmoid(logit / temperature) */
+double gate_probability(const struct gate_model *m, double logit);
+
+/* What a checkpoint's meta says of the model ("model": {...}), and back. */
+json_t *gate_model_to_json(const struct gate_model *m);
+struct gate_model_spec {
+    struct gatekeeper_config config;
+    enum dtype dtype;
+    enum graph_mode graph;
+    double threshold, temperature;
+};
+int gate_model_from_json(const json_t *o, struct gate_model_spec *spec, const char *where, struct error *err);
+
+#endif

@@ -1,0 +1,171 @@
+#include "models/gate/gate_score.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { CLASSIFY_NODES = 8192 }; /* of one classifier call */
+
+void gate_scorer_init(struct gate_scorer *s, const struct gate_model *m, struct workspace *w, int max_tokens)
+{
+    *s = (struct gate_scorer){ .model = m, .workspace = w, .max_tokens = max_tokens };
+}
+
+void gate_scorer_release(struct gate_scorer *s)
+{
+    text_builder_release(&s->text);
+    *s = (struct gate_scorer){ 0 };
+}
+
+int gate_nodes(const struct gate_item *items, int n)
+{
+    int nodes = 0;
+    for (int i = 0; i < n; i++)
+        nodes += items[i].schema->n_nodes;
+    return nodes;
+}
+
+/* The next sequences to encode: whole items (schema), or one element after another (element). */
+struct cursor {
+    int item, node;
+};
+
+static bool add_next(struct gate_scorer *s, const struct gate_item *items, int n, struct cursor *at)
+{
+    if (at->item == n)
+        return false;
+    const struct gate_item *item = &items[at->item];
+    if (s->model->net.config.encode == ENCODE_SCHEMA) {
+        text_add_schema(&s->text, item, NULL);
+        at->item++;
+        return true;
+    }
+    if (at->node < item->schema->n_nodes)
+        text_add_element(&s->text, item, at->node++);
+    if (at->node == item->schema->n_nodes)
+        *at = (struct cursor){ at->item + 1, 0 };
+    return true;
+}
+
+/* Whether one more sequence like the last ones would overrun the budget. */
+static bool full(const struct gate_scorer *s, int before)
+{
+    return s->text.tokens.n + (s->text.tokens.n - before) > s->max_tokens;
+}
+
+struct encode_step {
+    struct gate_scorer *s;
+    bool want_states;
+    struct tensor *states, *relevance;
+};
+
+static void run_encode(struct ctx *c, void *arg)
+{
+    struct encode_step *e = arg;
+    const struct gatekeeper *g = &e->s->model->net;
+    struct gate_text text;
+
+    gate_text_build(c, &e->s->text, &g->config.bert, &text);
+    struct tensor *x = gatekeeper_states(c, g, &text);
+    e->relevance = gatekeeper_relevance(c, g, x);
+    e->states = e->want_states ? op_cast(c, x, F32) : NULL;
+}
+
+int gate_encode(struct gate_scorer *s, const struct gate_item *items, int n, float *states, float *relevance,
+                struct error *err)
+{
+    struct encode_step e = { .s = s, .want_states = states != NULL };
+    struct cursor at = { 0 };
+    int64_t C = s->model->net.config.bert.hidden_size;
+    bool more = true;
+
+    s->workspace->ctx.recording = s->workspace->ctx.training = false;
+    while (more) {
+        int before;
+        text_builder_reset(&s->text, &s->model->glue);
+        do {
+            before = s->text.tokens.n;
+            more = add_next(s, items, n, &at);
+        } while (more && !full(s, before));
+        if (!s->text.n_nodes)
+            continue;
+        if (workspace_run(s->workspace, run_encode, &e, err))
+            return -1;
+        device_download(s->model->device, relevance, e.relevance);
+        relevance += s->text.n_nodes;
+        if (states) {
+            device_download(s->model->device, states, e.states);
+            states += s->text.n_nodes * C;
+        }
+    }
+    return 0;
+}
+
+struct classify_step {
+    const struct gate_model *model;
+    const struct gate_item *items;
+    const float *states;
+    int n, n_nodes;
+    struct gate_scores scores;
+};
+
+static void run_classify(struct ctx *c, void *arg)
+{
+    struct classify_step *k = arg;
+    const struct gatekeeper *g = &k->model->net;
+    struct gate_graph graph;
+
+    gate_graph_build(c, k->items, k->n, &g->config, &graph);
+    struct tensor *x = batch_f32(c, k->states, k->n_nodes, g->config.bert.hidden_size, F32);
+    k->scores = gatekeeper_classify(c, g, x, &graph);
+}
+
+/* The score is that of the likeliest pair. */
+static void take_likeliest_pair(const float *pairs, int n, struct gate_result *r)
+{
+    for (int i = 0; i < n; i++)
+        if (r->pair < 0 || pairs[i] > r->score) {
+            r->pair = i;
+            r->score = pairs[i];
+        }
+}
+
+static int classify_some(struct gate_scorer *s, struct classify_step *k, struct gate_result *results, struct error *err)
+{
+    if (workspace_run(s->workspace, run_classify, k, err))
+        return -1;
+    int64_t n_pairs = k->scores.pair ? tensor_size(k->scores.pair) : 0;
+    float *scores = xmalloc((size_t)(k->n + n_pairs) * sizeof *scores), *pairs = scores + k->n;
+    device_download(s->model->device, scores, k->scores.score);
+    if (n_pairs)
+        device_download(s->model->device, pairs, k->scores.pair);
+    int rc = 0;
+    for (int i = 0; i < k->n && rc == 0; i++) {
+        results[i] = (struct gate_result){ .score = scores[i], .pair = -1 };
+        if (n_pairs) {
+            take_likeliest_pair(pairs, k->items[i].schema->n_pairs, &results[i]);
+            pairs += k->items[i].schema->n_pairs;
+        }
+        if (!isfinite(results[i].score))
+            rc = error_set(err, EXIT_CODE_FAILURE, "the model gives no number as a score: its weights have diverged");
+    }
+    free(scores);
+    return rc;
+}
+
+int gate_classify(struct gate_scorer *s, const struct gate_item *items, int n, const float *states,
+                  struct gate_result *results, struct error *err)
+{
+    int64_t C = s->model->net.config.bert.hidden_size;
+
+    s->workspace->ctx.recording = s->workspace->ctx.training = false;
+    for (int first = 0, end; first < n; first = end) {
+        struct classify_step k = { .model = s->model, .items = items + first, .states = states };
+        for (end = first; end < n && (end == first || k.n_nodes + items[end].schema->n_nodes <= CLASSIFY_NODES); end++)
+            k.n_nodes += items[end].schema->n_nodes;
+        k.n = end - first;
+        if (classify_some(s, &k, results + first, err))
+            return -1;
+        states += k.n_nodes * C;
+    }
+    return 0;
+}

@@ -1,0 +1,39 @@
+/*
+ * gate_score.h - scores questions: encode in pieces of bounded size, then classify whole graphs.
+ *
+ * The same code serves validation, the embedding cache and `ambit-infer detect`, so a score cannot depend on where it
+ * was computed, nor on what else was in the batch.
+ */
+#ifndef MODELS_GATE_GATE_SCORE_H
+#define MODELS_GATE_GATE_SCORE_H
+
+#include "kernels/workspace.h"
+#include "models/gate/gate_model.h"
+
+struct gate_scorer {
+    const struct gate_model *model;
+    struct workspace *workspace;
+    struct text_builder text;
+    int max_tokens; /* of one encoder call; a single longer sequence still goes through */
+};
+
+/* What is known of one question; arrays are the caller's slices, in node order. */
+struct gate_result {
+    float score; /* logit: of the likeliest pair, else the classifier's */
+    int pair;    /* the likeliest candidate pair, -1 when there is none */
+};
+
+void gate_scorer_init(struct gate_scorer *s, const struct gate_model *m, struct workspace *w, int max_tokens);
+void gate_scorer_release(struct gate_scorer *s);
+
+/* Nodes of all items together. */
+int gate_nodes(const struct gate_item *items, int n);
+
+/* states [nodes, C] (may be NULL) and relevance logits [nodes] of n items, in item and node order. */
+int gate_encode(struct gate_scorer *s, const struct gate_item *items, int n, float *states, float *relevance,
+                struct error *err);
+/* Results of n items from their states. */
+int gate_classify(struct gate_scorer *s, const struct gate_item *items, int n, const float *states,
+                  struct gate_result *results, struct error *err);
+
+#endif

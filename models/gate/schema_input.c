@@ -1,0 +1,110 @@
+#include "models/gate/schema_input.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_NAME_TOKENS = 64 };
+
+/* The caller frees. */
+static char *node_text(const struct schema *s, int node)
+{
+    char *text = NULL;
+
+    if (node < s->n_tables)
+        return xstrdup(s->tables[node].text);
+    const struct schema_column *c = &s->columns[node - s->n_tables];
+    CHECK(asprintf(&text, "%s : %s : %s", s->tables[c->table].text, c->text, column_type_name(c->type)) >= 0,
+          "column %d cannot be written out", node - s->n_tables);
+    return text;
+}
+
+static const char *node_name(const struct schema *s, int node)
+{
+    return node < s->n_tables ? s->tables[node].text : s->columns[node - s->n_tables].text;
+}
+
+/* At least one token, at most MAX_NAME_TOKENS: a name without any word is unknown, one without end is cut. */
+static void add_text(struct ids *ids, const struct tokenizer *t, const char *text)
+{
+    int64_t before = ids->count;
+
+    if (tokenizer_encode(t, text, strlen(text), 0, ids, NULL) == 0)
+        ids_push(ids, tokenizer_special(t, SPECIAL_UNK));
+    if (ids->count - before > MAX_NAME_TOKENS)
+        ids->count = before + MAX_NAME_TOKENS;
+}
+
+static void table_init(struct token_table *table, int n)
+{
+    *table = (struct token_table){ .start = xcalloc((size_t)n + 1, sizeof *table->start), .n = n };
+}
+
+/* Both forms of every element. */
+static void tokenise(struct schema_input *in, const struct tokenizer *t)
+{
+    struct ids element = { 0 }, name = { 0 };
+
+    in->texts = xcalloc((size_t)in->n_nodes, sizeof *in->texts);
+    table_init(&in->element, in->n_nodes);
+    table_init(&in->name, in->n_nodes);
+    for (int i = 0; i < in->n_nodes; i++) {
+        in->texts[i] = node_text(in->schema, i);
+        add_text(&element, t, in->texts[i]);
+        add_text(&name, t, node_name(in->schema, i));
+        in->element.start[i + 1] = (int32_t)element.count;
+        in->name.start[i + 1] = (int32_t)name.count;
+    }
+    in->element.ids = element.items;
+    in->name.ids = name.items;
+}
+
+int schema_input_init(struct schema_input *in, const struct schema *s, const struct tokenizer *t,
+                      const struct schema_input_settings *settings, struct error *err)
+{
+    *in = (struct schema_input){ .schema = s, .n_nodes = s->n_tables + s->n_columns };
+    if (!s->n_tables || !s->n_columns)
+        return error_set(err, EXIT_CODE_DATA, "schema %s: %d tables and %d columns, at least one of each wanted",
+                         s->db_id, s->n_tables, s->n_columns);
+    tokenise(in, t);
+    schema_graph_init(&in->graph, s, settings->graph);
+    if (settings->pairs)
+        in->pairs = schema_pairs(s, &in->n_pairs);
+    return 0;
+}
+
+void schema_input_release(struct schema_input *in)
+{
+    for (int i = 0; in->texts && i < in->n_nodes; i++)
+        free(in->texts[i]);
+    free(in->texts);
+    free(in->element.ids);
+    free(in->element.start);
+    free(in->name.ids);
+    free(in->name.start);
+    schema_graph_release(&in->graph);
+    free(in->pairs);
+    *in = (struct schema_input){ 0 };
+}
+
+int schema_input_table(const struct schema_input *in, int node)
+{
+    return node < in->schema->n_tables ? node : in->schema->columns[node - in->schema->n_tables].table;
+}
+
+bool schema_input_similar(const struct schema_input *in, int a, int b)
+{
+    int low = 0, high = in->graph.n_edges;
+
+    while (low < high) { /* edges lie by target, then source */
+        int mid = low + (high - low) / 2;
+        const struct schema_edge *e = &in->graph.edges[mid];
+        if (e->target == b && e->source == a)
+            return e->type == EDGE_SIMILAR;
+        if (e->target < b || (e->target == b && e->source < a))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return false;
+}

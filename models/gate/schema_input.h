@@ -1,0 +1,48 @@
+/*
+ * schema_input.h - a schema as a model reads it: the tokens of every element, the graph, the candidate pairs.
+ *
+ * Elements (nodes) are numbered tables first, then columns, as in the schema.  Prepared once per schema and then shared
+ * by all its questions and by all threads.
+ */
+#ifndef MODELS_GATE_SCHEMA_INPUT_H
+#define MODELS_GATE_SCHEMA_INPUT_H
+
+#include "data/schema/schema.h"
+#include "data/schema/schema_graph.h"
+#include "data/schema/schema_pairs.h"
+#include "models/tokenizer/tokenizer.h"
+
+/* Token ids of several texts in one array: text i is ids[start[i]] .. ids[start[i + 1] - 1]. */
+struct token_table {
+    int32_t *ids, *start;
+    int n;
+};
+
+struct schema_input {
+    const struct schema *schema;
+    int n_nodes;
+    char **texts;               /* what the cross-encoder reads: "table", or "table : column : type" */
+    struct token_table element; /* tokens of texts */
+    struct token_table name;    /* tokens of the bare names, for the whole-schema encoding */
+    struct schema_graph graph;
+    struct schema_pair *pairs;
+    int n_pairs;
+};
+
+struct schema_input_settings {
+    enum graph_mode graph;
+    bool pairs; /* candidate pairs are wanted */
+};
+
+/* s must outlive the result. */
+int schema_input_init(struct schema_input *in, const struct schema *s, const struct tokenizer *t,
+                      const struct schema_input_settings *settings, struct error *err);
+void schema_input_release(struct schema_input *in);
+
+/* Table of a node, or the table its column belongs to. */
+int schema_input_table(const struct schema_input *in, int node);
+
+/* Whether the graph holds a name-similarity edge between two nodes. */
+bool schema_input_similar(const struct schema_input *in, int a, int b);
+
+#endif

@@ -1,0 +1,181 @@
+#include "models/hf/hf_config.h"
+
+#include "data/util/json.h"
+#include "models/lora/config_fields.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_WIDTH = 1 << 20, MAX_LAYERS = 1000, MAX_LABELS = 1 << 20 };
+
+static const struct {
+    const char *name;
+    enum activation activation;
+} activations[] = {
+    { "gelu", ACT_GELU }, { "gelu_new", ACT_GELU_TANH }, { "relu", ACT_RELU },
+    { "tanh", ACT_TANH }, { "gelu_python", ACT_GELU },   { "gelu_pytorch_tanh", ACT_GELU_TANH },
+};
+
+static int get_sizes(struct bert_config *b, const struct config_fields *s)
+{
+    b->max_positions = 512;
+    b->type_vocab_size = 2;
+    if (config_int(s, "vocab_size", 1, MAX_WIDTH * 16, &b->vocab_size) ||
+        config_int(s, "hidden_size", 1, MAX_WIDTH, &b->hidden_size) ||
+        config_int(s, "num_hidden_layers", 1, MAX_LAYERS, &b->layers) ||
+        config_int(s, "num_attention_heads", 1, MAX_WIDTH, &b->heads) ||
+        config_int(s, "intermediate_size", 1, MAX_WIDTH, &b->intermediate_size) ||
+        config_maybe_int(s, "max_position_embeddings", 1, MAX_WIDTH, &b->max_positions) ||
+        config_maybe_int(s, "type_vocab_size", 1, MAX_WIDTH, &b->type_vocab_size))
+        return -1;
+    if (b->hidden_size % b->heads)
+        return error_set(s->err, EXIT_CODE_CHECKPOINT, "%s: hidden_size %d is not a multiple of num_attention_heads %d",
+                         s->where, b->hidden_size, b->heads);
+    return 0;
+}
+
+static int get_activation(struct bert_config *b, const struct config_fields *s)
+{
+    const char *name =
+        config_absent(s, "hidden_act") ? "gelu" : json_string_value(json_object_get(s->root, "hidden_act"));
+
+    for (int i = 0; name && i < ARRAY_LEN(activations); i++)
+        if (!strcmp(name, activations[i].name)) {
+            b->activation = activations[i].activation;
+            return 0;
+        }
+    return config_refuse(s, "hidden_act", "gelu, gelu_new, gelu_pytorch_tanh, relu or tanh");
+}
+
+static int get_reals(struct hf_config *c, const struct config_fields *s)
+{
+    struct bert_config *b = &c->bert;
+
+    b->layer_norm_eps = 1e-12f;
+    b->hidden_dropout = b->attention_dropout = 0.1f;
+    if (config_maybe_real(s, "layer_norm_eps", 1e-30, 1, &b->layer_norm_eps) ||
+        config_maybe_real(s, "hidden_dropout_prob", 0, 0.99, &b->hidden_dropout) ||
+        config_maybe_real(s, "attention_probs_dropout_prob", 0, 0.99, &b->attention_dropout))
+        return -1;
+    c->classifier_dropout = b->hidden_dropout;
+    return config_maybe_real(s, "classifier_dropout", 0, 0.99, &c->classifier_dropout);
+}
+
+/* What would make the same weights mean something else. */
+static int check_kind(const struct config_fields *s)
+{
+    const json_t *type = json_object_get(s->root, "model_type");
+    const json_t *positions = json_object_get(s->root, "position_embedding_type");
+    static const char *const false_ones[] = { "is_decoder", "add_cross_attention", "is_encoder_decoder" };
+
+    if (!json_is_string(type))
+        return error_set(s->err, EXIT_CODE_CHECKPOINT, "%s: no string \"model_type\", wanted \"bert\"", s->where);
+    if (strcmp(json_string_value(type), "bert"))
+        return config_refuse(s, "model_type", "\"bert\"");
+    if (!config_absent(s, "position_embedding_type") &&
+        (!json_is_string(positions) || strcmp(json_string_value(positions), "absolute")))
+        return config_refuse(s, "position_embedding_type", "\"absolute\"");
+    for (int i = 0; i < ARRAY_LEN(false_ones); i++)
+        if (!config_absent(s, false_ones[i]) && !json_is_false(json_object_get(s->root, false_ones[i])))
+            return config_refuse(s, false_ones[i], "false");
+    if (!config_absent(s, "quantization_config"))
+        return config_refuse(s, "quantization_config", "none: quantised weights are not read");
+    if (!config_absent(s, "pruned_heads") && json_object_size(json_object_get(s->root, "pruned_heads")))
+        return config_refuse(s, "pruned_heads", "none");
+    return 0;
+}
+
+/* num_labels, else the length of id2label, else 2. */
+static int get_labels(struct hf_config *c, const struct config_fields *s)
+{
+    const json_t *names = json_object_get(s->root, "id2label");
+
+    c->n_labels = 2;
+    if (!config_absent(s, "id2label")) {
+        size_t n = json_object_size(names);
+        if (n < 1 || n > MAX_LABELS)
+            return config_refuse(s, "id2label", "an object with a name for each label");
+        c->n_labels = (int)n;
+    }
+    return config_maybe_int(s, "num_labels", 1, MAX_LABELS, &c->n_labels);
+}
+
+int hf_config_parse(struct hf_config *c, const json_t *root, const char *where, struct error *err)
+{
+    struct config_fields s = { root, where, err };
+    const json_t *architectures = json_object_get(root, "architectures");
+
+    *c = (struct hf_config){ 0 };
+    if (!json_is_object(root))
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: not a JSON object", where);
+    if (check_kind(&s) || get_sizes(&c->bert, &s) || get_activation(&c->bert, &s) || get_reals(c, &s) ||
+        get_labels(c, &s) || config_maybe_int(&s, "pad_token_id", 0, c->bert.vocab_size - 1, &c->pad_token_id))
+        return -1;
+    return config_text(&s, "architectures", json_array_get(architectures, 0), c->architecture,
+                       sizeof c->architecture) ||
+                   config_text(&s, "problem_type", json_object_get(root, "problem_type"), c->problem_type,
+                               sizeof c->problem_type)
+               ? -1
+               : 0;
+}
+
+int hf_config_read(struct hf_config *c, const char *dir, struct error *err)
+{
+    char *path;
+    json_t *root = config_open(dir, &path, err);
+    int rc = root ? hf_config_parse(c, root, path, err) : -1;
+
+    json_decref(root);
+    free(path);
+    return rc;
+}
+
+static const char *activation_name(enum activation a)
+{
+    for (int i = 0; i < ARRAY_LEN(activations); i++)
+        if (activations[i].activation == a)
+            return activations[i].name;
+    CHECK(false, "activation %d has no Hugging Face name", (int)a);
+}
+
+static void set_labels(json_t *o, int n)
+{
+    json_t *names = json_object(), *ids = json_object();
+    char id[16], label[32];
+
+    for (int i = 0; i < n; i++) {
+        snprintf(id, sizeof id, "%d", i);
+        snprintf(label, sizeof label, "LABEL_%d", i);
+        json_object_set_new(names, id, json_string(label));
+        json_object_set_new(ids, label, json_integer(i));
+    }
+    json_object_set_new(o, "id2label", names);
+    json_object_set_new(o, "label2id", ids);
+}
+
+int hf_config_write(const struct hf_config *c, const char *dir, enum dtype stored, struct error *err)
+{
+    const struct bert_config *b = &c->bert;
+    char *path = config_path(dir);
+    json_t *o = json_pack("{s:[s], s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:i, s:s}", "architectures",
+                          *c->architecture ? c->architecture : "BertModel", "model_type", "bert", "vocab_size",
+                          b->vocab_size, "hidden_size", b->hidden_size, "num_hidden_layers", b->layers,
+                          "num_attention_heads", b->heads, "intermediate_size", b->intermediate_size,
+                          "max_position_embeddings", b->max_positions, "type_vocab_size", b->type_vocab_size,
+                          "hidden_act", activation_name(b->activation), "position_embedding_type", "absolute",
+                          "pad_token_id", c->pad_token_id, "torch_dtype", stored == BF16 ? "bfloat16" : "float32");
+
+    CHECK(o, "config.json: %s is not UTF-8", c->architecture);
+    json_object_set_new(o, "layer_norm_eps", config_short_real(b->layer_norm_eps));
+    json_object_set_new(o, "hidden_dropout_prob", config_short_real(b->hidden_dropout));
+    json_object_set_new(o, "attention_probs_dropout_prob", config_short_real(b->attention_dropout));
+    json_object_set_new(o, "classifier_dropout", config_short_real(c->classifier_dropout));
+    set_labels(o, c->n_labels);
+    if (*c->problem_type)
+        json_object_set_new(o, "problem_type", json_string(c->problem_type));
+    int rc = json_write_file(path, o, err);
+    json_decref(o);
+    free(path);
+    return rc;
+}

@@ -1,0 +1,307 @@
+#include "models/hf/hf_weights.h"
+
+#include "models/checkpoint/mismatch.h"
+#include "models/checkpoint/safetensors.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME = 512, PIECE = 1 << 22 /* elements read at a time */ };
+
+static const char *const bert_owned[] = { "bert.", "classifier.weight", "classifier.bias", NULL };
+static const char *const bert_may_lack[] = { "bert.pooler.", NULL };
+static const char *const bert_ignored[] = { "cls.", "pooler.", "embeddings.position_ids", NULL };
+static const struct hf_stack bert_stacks[] = {
+    { ".attention.self.qkv.", 3, { ".attention.self.query.", ".attention.self.key.", ".attention.self.value." } },
+    { 0 },
+};
+static const struct hf_spelling bert_spellings[] = {
+    { ".LayerNorm.weight", ".LayerNorm.gamma" },
+    { ".LayerNorm.bias", ".LayerNorm.beta" },
+    { 0 },
+};
+
+static const char *const llama_owned[] = { "model.", "lm_head.weight", NULL };
+static const char *const llama_may_lack[] = { NULL };
+/* a tied head is stored by some all the same */
+static const char *const llama_ignored[] = { ".rotary_emb.inv_freq", "lm_head.weight", NULL };
+static const struct hf_stack no_stacks[] = { { 0 } };
+static const struct hf_spelling no_spellings[] = { { 0 } };
+
+const struct hf_rules hf_llama_rules = {
+    "model.", llama_owned, llama_may_lack, llama_ignored, no_stacks, no_spellings
+};
+
+const struct hf_rules hf_bert_rules = { "bert.", bert_owned, bert_may_lack, bert_ignored, bert_stacks, bert_spellings };
+
+static bool starts_with(const char *name, const char *start)
+{
+    return strncmp(name, start, strlen(start)) == 0;
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+    size_t n = strlen(name), k = strlen(end);
+    return n >= k && !strcmp(name + n - k, end);
+}
+
+static bool listed(const char *const *list, const char *name)
+{
+    for (; *list; list++)
+        if ((*list)[strlen(*list) - 1] == '.' ? starts_with(name, *list)
+            : **list == '.'                   ? ends_with(name, *list)
+                                              : !strcmp(name, *list))
+            return true;
+    return false;
+}
+
+/* The tensors a parameter is made of: their number, and the name of one. */
+static int part_count(const struct hf_rules *rules, const char *param)
+{
+    for (const struct hf_stack *s = rules->stacks; s->own; s++)
+        if (strstr(param, s->own))
+            return s->n;
+    return 1;
+}
+
+static void part_name(char out[NAME], const struct hf_rules *rules, const char *param, int part)
+{
+    const char *at = NULL;
+    const struct hf_stack *s = rules->stacks;
+    int n;
+
+    while (s->own && !(at = strstr(param, s->own)))
+        s++;
+    if (at)
+        n = snprintf(out, NAME, "%.*s%s%s", (int)(at - param), param, s->parts[part], at + strlen(s->own));
+    else
+        n = snprintf(out, NAME, "%s", param);
+    CHECK(n < NAME, "parameter name %s", param);
+}
+
+/* Shape of one part: rows are shared out evenly. */
+static void part_shape(int64_t shape[TENSOR_MAX_DIMS], const struct tensor *t, int n)
+{
+    memcpy(shape, t->shape, sizeof t->shape);
+    CHECK(n == 1 || (t->ndim > 0 && shape[0] % n == 0), "%lld rows in %d parts", (long long)shape[0], n);
+    if (n > 1)
+        shape[0] /= n;
+}
+
+/* One folder being matched against one list. */
+struct loading {
+    struct safetensors s;
+    const struct params *p;
+    const struct hf_rules *rules;
+    enum hf_extent extent;
+    bool bare;  /* the file leaves the prefix out */
+    bool *used; /* per entry */
+    int n_kept;
+    struct mismatch mismatch;
+};
+
+static bool wanted(const struct loading *l, const char *param)
+{
+    return listed(l->rules->owned, param) && (l->extent == HF_WHOLE || starts_with(param, l->rules->prefix));
+}
+
+/* The entry of a name in today's or the old spelling, with the prefix as the file has it. */
+static const struct safetensors_entry *find_entry(const struct loading *l, const char *name)
+{
+    char old[NAME];
+
+    if (l->bare && starts_with(name, l->rules->prefix))
+        name += strlen(l->rules->prefix);
+    const struct safetensors_entry *e = safetensors_find(&l->s, name);
+    for (const struct hf_spelling *a = l->rules->spellings; !e && a->now; a++) {
+        if (ends_with(name, a->now)) {
+            snprintf(old, sizeof old, "%.*s%s", (int)(strlen(name) - strlen(a->now)), name, a->old);
+            e = safetensors_find(&l->s, old);
+        }
+    }
+    return e;
+}
+
+/* Whether a parameter will be read; anything else that is amiss goes into the lists. */
+static bool match_param(struct loading *l, const struct param *p)
+{
+    int n = part_count(l->rules, p->name), found = 0;
+    int64_t shape[TENSOR_MAX_DIMS];
+    char name[NAME], a[128], b[128];
+
+    part_shape(shape, p->t, n);
+    for (int k = 0; k < n; k++) {
+        part_name(name, l->rules, p->name, k);
+        const struct safetensors_entry *e = find_entry(l, name);
+        found += e != NULL;
+        if (e)
+            l->used[e - l->s.entries] = true;
+        if (e && (e->dtype == ST_OTHER || !shape_equal(e->ndim, e->shape, p->t->ndim, shape)))
+            name_list_add(&l->mismatch.wrong_shape, "%.100s is %s %s, wanted floats %s", name, e->dtype_name,
+                          shape_text(a, e->ndim, e->shape), shape_text(b, p->t->ndim, shape));
+        if (!e && (l->extent == HF_WHOLE || !listed(l->rules->may_lack, p->name)))
+            name_list_add(&l->mismatch.missing, "%.100s", name);
+    }
+    return found > 0;
+}
+
+/* A tensor that no parameter took and that is no surprise. */
+static bool passed_over(const struct loading *l, const char *name)
+{
+    const char *own = starts_with(name, l->rules->prefix) ? name + strlen(l->rules->prefix) : name;
+
+    if (listed(l->rules->ignored, own))
+        return true;
+    return l->extent == HF_ENCODER && !l->bare && own == name;
+}
+
+static int match(struct loading *l, struct error *err)
+{
+    l->bare = true;
+    for (int i = 0; i < l->s.n; i++)
+        if (starts_with(l->s.entries[i].name, l->rules->prefix))
+            l->bare = false;
+    for (int i = 0; i < l->p->n; i++)
+        if (listed(l->rules->owned, l->p->list[i].name) &&
+            (!wanted(l, l->p->list[i].name) || !match_param(l, &l->p->list[i])))
+            l->n_kept++;
+    for (int i = 0; i < l->s.n; i++)
+        if (!l->used[i] && !passed_over(l, l->s.entries[i].name))
+            name_list_add(&l->mismatch.unexpected, "%.100s", l->s.entries[i].name);
+    return mismatch_report(&l->mismatch, l->s.path, err);
+}
+
+/* One part of a parameter, a piece at a time, so that large weights never lie in memory twice. */
+static int read_part(const struct loading *l, struct device *d, struct param *p, int64_t at,
+                     const struct safetensors_entry *e, float *buffer, struct error *err)
+{
+    for (int64_t from = 0, n; from < e->size; from += n) {
+        n = e->size - from < PIECE ? e->size - from : PIECE;
+        if (safetensors_read_f32(&l->s, e, buffer, from, n, err))
+            return -1;
+        param_upload_part(p, d, buffer, at + from, n);
+    }
+    return 0;
+}
+
+/* Leaves it as it is when the file lacks a part. */
+static int read_param(const struct loading *l, struct device *d, struct param *p, float *buffer, struct error *err)
+{
+    int n = part_count(l->rules, p->name);
+    int64_t size = tensor_size(p->t) / n;
+    char name[NAME];
+
+    for (int k = 0; k < n; k++) {
+        part_name(name, l->rules, p->name, k);
+        const struct safetensors_entry *e = find_entry(l, name);
+        if (e && read_part(l, d, p, k * size, e, buffer, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int read_all(const struct loading *l, struct device *d, struct error *err)
+{
+    float *buffer = xmalloc(PIECE * sizeof *buffer);
+    int rc = 0;
+
+    for (int i = 0; i < l->p->n && rc == 0; i++)
+        if (wanted(l, l->p->list[i].name))
+            rc = read_param(l, d, &l->p->list[i], buffer, err);
+    free(buffer);
+    return rc;
+}
+
+int hf_weights_load(const struct params *p, struct device *d, const char *dir, const struct hf_rules *rules,
+                    enum hf_extent extent, int *n_kept, struct error *err)
+{
+    struct loading l = { .p = p, .rules = rules, .extent = extent };
+    int rc = -1;
+
+    if (safetensors_open(&l.s, dir, err))
+        return -1;
+    l.used = xcalloc((size_t)l.s.n, sizeof *l.used);
+    if (match(&l, err) == 0)
+        rc = read_all(&l, d, err);
+    if (n_kept)
+        *n_kept = l.n_kept;
+    free(l.used);
+    safetensors_close(&l.s);
+    return rc;
+}
+
+/* One spec per tensor of the owned parameters; names lie in *names. */
+static struct safetensors_spec *make_specs(const struct params *p, const struct hf_rules *rules, char (**names)[NAME],
+                                           int *n_specs)
+{
+    struct safetensors_spec *specs = NULL;
+    int n = 0;
+
+    for (int i = 0; i < p->n; i++)
+        n += listed(rules->owned, p->list[i].name) ? part_count(rules, p->list[i].name) : 0;
+    *names = xmalloc((size_t)n * sizeof **names);
+    specs = xcalloc((size_t)n, sizeof *specs);
+    *n_specs = n;
+    n = 0;
+    for (int i = 0; i < p->n; i++) {
+        const struct param *param = &p->list[i];
+        int parts = part_count(rules, param->name);
+        for (int k = 0; k < parts && listed(rules->owned, param->name); k++, n++) {
+            part_name((*names)[n], rules, param->name, k);
+            specs[n].name = (*names)[n];
+            specs[n].ndim = param->t->ndim;
+            part_shape(specs[n].shape, param->t, parts);
+        }
+    }
+    return specs;
+}
+
+static float *param_buffer(const struct params *p)
+{
+    int64_t most = 0;
+    for (int i = 0; i < p->n; i++)
+        if (tensor_size(p->list[i].t) > most)
+            most = tensor_size(p->list[i].t);
+    return xmalloc((size_t)most * sizeof(float));
+}
+
+static int put_params(struct safetensors_writer *w, const struct params *p, struct device *d,
+                      const struct hf_rules *rules, struct error *err)
+{
+    float *buffer = param_buffer(p);
+    int spec = 0, rc = 0;
+
+    for (int i = 0; i < p->n && rc == 0; i++) {
+        if (!listed(rules->owned, p->list[i].name))
+            continue;
+        int parts = part_count(rules, p->list[i].name);
+        int64_t size = tensor_size(p->list[i].t) / parts;
+        param_download(&p->list[i], d, buffer);
+        for (int k = 0; k < parts && rc == 0; k++)
+            rc = safetensors_put(w, spec++, buffer + k * size, 0, size, err);
+    }
+    free(buffer);
+    return rc;
+}
+
+int hf_weights_save(const struct params *p, struct device *d, const char *dir, const struct hf_rules *rules,
+                    enum dtype stored, struct error *err)
+{
+    size_t length = strlen(dir) + sizeof "/model.safetensors";
+    char(*names)[NAME], *path = xmalloc(length);
+    int n, rc = -1;
+    struct safetensors_spec *specs = make_specs(p, rules, &names, &n);
+
+    snprintf(path, length, "%s/model.safetensors", dir);
+    struct safetensors_writer *w = safetensors_create(path, specs, n, stored == BF16 ? ST_BF16 : ST_F32, err);
+    if (w && put_params(w, p, d, rules, err) == 0) {
+        rc = safetensors_commit(w, err);
+        w = NULL;
+    }
+    safetensors_abort(w);
+    free(path);
+    free(names);
+    free(specs);
+    return rc;
+}

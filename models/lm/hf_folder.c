@@ -1,0 +1,61 @@
+#include "models/lm/hf_folder.h"
+
+#include "data/util/json.h"
+#include "models/hf/hf_weights.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const text_files[] = { "tokenizer.json",          "tokenizer_config.json", "vocab.json",
+                                          "special_tokens_map.json", "chat_template.jinja",   "merges.txt",
+                                          "added_tokens.json" };
+static const char *const config_files[] = { "config.json", "generation_config.json" };
+
+static int copy_bytes(FILE *in, struct out_file *out, const char *path, struct error *err)
+{
+    char buffer[1 << 16];
+    size_t n;
+
+    while ((n = fread(buffer, 1, sizeof buffer, in)) > 0)
+        if (fwrite(buffer, 1, n, out->f) != n)
+            return error_set(err, EXIT_CODE_FAILURE, "%s: cannot write: %s", out->path, strerror(errno));
+    return ferror(in) ? error_set(err, EXIT_CODE_CHECKPOINT, "%s: cannot read: %s", path, strerror(errno)) : 0;
+}
+
+/* A file that is not there is not copied. */
+static int copy_file(const char *from, const char *to, const char *name, struct error *err)
+{
+    char source[4096], target[4096];
+    struct out_file out = { 0 };
+
+    snprintf(source, sizeof source, "%s/%s", from, name);
+    snprintf(target, sizeof target, "%s/%s", to, name);
+    FILE *in = fopen(source, "rbe");
+    if (!in)
+        return errno == ENOENT ? 0 : error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s", source, strerror(errno));
+    int rc = out_file_open(&out, target, err);
+    if (rc == 0 && (rc = copy_bytes(in, &out, source, err)) == 0)
+        rc = out_file_commit(&out, err);
+    out_file_abort(&out);
+    fclose(in);
+    return rc;
+}
+
+static int copy_files(const char *from, const char *to, const char *const *names, int n, struct error *err)
+{
+    for (int i = 0; i < n; i++)
+        if (copy_file(from, to, names[i], err))
+            return -1;
+    return 0;
+}
+
+int llama_folder_save(const struct llama_model *m, const char *from, bool same_config, const char *dir,
+                      struct error *err)
+{
+    if (make_dirs(dir, err) || copy_files(from, dir, text_files, ARRAY_LEN(text_files), err) ||
+        (same_config ? copy_files(from, dir, config_files, ARRAY_LEN(config_files), err)
+                     : llama_config_write(&m->net.config, dir, m->dtype, err)))
+        return -1;
+    return hf_weights_save(&m->params, m->device, dir, &hf_llama_rules, m->dtype, err);
+}

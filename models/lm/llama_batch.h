@@ -1,0 +1,41 @@
+/*
+ * llama_batch.h - tokenised texts packed one after another, and how badly a model predicts their answers.
+ */
+#ifndef MODELS_LM_LLAMA_BATCH_H
+#define MODELS_LM_LLAMA_BATCH_H
+
+#include "models/net/llama.h"
+
+/* Start as { 0 }.  Rows are the positions whose next token is the answer's, targets those tokens.  A text that begins
+ * as others do may be two sequences: what they share, which stands before all that have it, and what is its own. */
+struct llama_batch {
+    int32_t *ids, *positions, *lengths, *rows, *targets, *row_counts;
+    int32_t *prefix; /* [n_seqs] the sequence that this one goes on from, -1: none */
+    int64_t n_tokens, n_seqs, n_rows;
+    int64_t cap_ids, cap_positions, cap_lengths, cap_rows, cap_targets, cap_row_counts, cap_prefix;
+};
+
+/* A tokenised text: n tokens, and for each whether it is one to be predicted. */
+struct llama_text {
+    const int32_t *ids;
+    const uint8_t *answer;
+    int64_t n;
+};
+
+void llama_batch_clear(struct llama_batch *b);
+void llama_batch_release(struct llama_batch *b);
+/* Appends a text of n tokens; answer[k] says whether token k is one to be predicted.  The first never is: nothing
+ * stands before it. */
+void llama_batch_add(struct llama_batch *b, const int32_t *ids, const uint8_t *answer, int64_t n);
+
+/* The same for n texts in the order of their ids (they are sorted): those that begin alike with at least `least` tokens
+ * before any of their answers share what they have in common, which is computed once.  Numbers are those of texts added
+ * one by one but for rounding, and for noise on the embeddings, which is then shared too. */
+void llama_batch_add_shared(struct llama_batch *b, struct llama_text *texts, int64_t n, int64_t least);
+
+/* Logits at every row, F32 [n_rows, vocab], in the order of the batch. */
+struct tensor *llama_batch_logits(struct ctx *c, const struct llama *net, const struct llama_batch *b);
+/* -log p of every target, F32 [n_rows], in the order of the batch. */
+struct tensor *llama_batch_nll(struct ctx *c, const struct llama *net, const struct llama_batch *b);
+
+#endif

@@ -1,0 +1,329 @@
+#include "models/lm/llama_generate.h"
+
+#include "data/util/stop.h"
+#include "kernels/batch.h"
+#include "kernels/rng.h"
+#include "models/lm/sample.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { HEADERS = 1 << 20 };
+
+/* A sequence that is in the batch. */
+struct active {
+    struct generation *of;
+    int64_t start, rows, held; /* its stretch of the cache, and how much of it is filled */
+    int64_t room;              /* tokens it may still say */
+    int32_t last;              /* the newest token, which the next step reads */
+};
+
+void generator_init(struct generator *g, struct llama_model *model, struct workspace *work,
+                    const struct generate_settings *set)
+{
+    *g = (struct generator){ .model = model, .work = work, .set = *set };
+    g->active = xcalloc((size_t)set->batch, sizeof *g->active);
+}
+
+static void release_cache(struct generator *g)
+{
+    arena_release(&g->cache_host);
+    if (g->cache_data.base)
+        device_arena_release(g->model->device, &g->cache_data);
+    g->cache = (struct llama_cache){ 0 };
+}
+
+void generator_release(struct generator *g)
+{
+    release_cache(g);
+    free(g->active);
+    *g = (struct generator){ 0 };
+}
+
+/* New tokens that fit behind the prompt. */
+static int64_t room_of(const struct generator *g, const struct generation *s)
+{
+    int64_t left = g->model->net.config.max_positions - s->n_prompt;
+    return left < g->set.max_new ? left : g->set.max_new;
+}
+
+/* The last token said is never read, so it needs no row. */
+static int64_t rows_of(const struct generator *g, const struct generation *s)
+{
+    return s->n_prompt + room_of(g, s) - 1;
+}
+
+/* Enough for the longest sequence and, up to a half of what the device has free, for the `batch` longest together. */
+static int64_t rows_wanted(const struct generator *g, const struct generation *list, int64_t n)
+{
+    const struct llama_model *m = g->model;
+    size_t each = llama_cache_bytes(&m->net.config, m->dtype, 1);
+    int64_t longest = 1, sum = 0, most = m->device->free_memory ? (int64_t)(m->device->free_memory / 2 / each) : 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        int64_t rows = rows_of(g, &list[i]);
+        longest = rows > longest ? rows : longest;
+        sum += rows;
+    }
+    if (sum > longest * g->set.batch)
+        sum = longest * g->set.batch;
+    if (most && sum > most)
+        sum = most;
+    return sum > longest ? sum : longest;
+}
+
+static int reserve_cache(struct generator *g, int64_t rows, struct error *err)
+{
+    const struct llama_model *m = g->model;
+
+    if (rows <= g->cache.rows)
+        return 0;
+    release_cache(g);
+    if (arena_init(&g->cache_host, HEADERS, err) ||
+        device_arena(m->device, &g->cache_data, llama_cache_bytes(&m->net.config, m->dtype, rows), err))
+        return error_prefix(err, "keys and values of %lld tokens", (long long)rows);
+    llama_cache_init(&g->cache, &m->net.config, m->dtype, rows, &g->cache_host, &g->cache_data);
+    return 0;
+}
+
+/* The first gap of that many rows; active sequences are in the order of their start.  -1: there is none. */
+static int64_t find_gap(const struct generator *g, int64_t rows, int *place)
+{
+    int64_t at = 0;
+
+    for (int i = 0; i <= g->n_active; i++) {
+        int64_t end = i < g->n_active ? g->active[i].start : g->cache.rows;
+        if (end - at >= rows) {
+            *place = i;
+            return at;
+        }
+        if (i < g->n_active)
+            at = g->active[i].start + g->active[i].rows;
+    }
+    return -1;
+}
+
+static bool admit(struct generator *g, struct generation *s)
+{
+    int64_t rows = rows_of(g, s), start;
+    int place = 0;
+
+    if (g->n_active == g->set.batch || (start = find_gap(g, rows, &place)) < 0)
+        return false;
+    memmove(&g->active[place + 1], &g->active[place], (size_t)(g->n_active - place) * sizeof *g->active);
+    g->active[place] = (struct active){ .of = s, .start = start, .rows = rows, .room = room_of(g, s) };
+    g->n_active++;
+    return true;
+}
+
+/* What one step reads, and what it finds. */
+struct generate_step {
+    struct generator *g;
+    int64_t tokens;
+    int32_t *ids, *positions, *rows, *length, *key_start, *key_len, *last;
+    struct tensor *found;
+};
+
+/* Tokens of a sequence that the step reads: its prompt at first, then its newest one. */
+static int64_t reads(const struct active *a)
+{
+    return a->held ? 1 : a->of->n_prompt;
+}
+
+static void lay_out(struct generate_step *s)
+{
+    int64_t at = 0;
+
+    for (int i = 0; i < s->g->n_active; i++) {
+        const struct active *a = &s->g->active[i];
+        int64_t n = reads(a);
+        for (int64_t k = 0; k < n; k++) {
+            s->ids[at + k] = a->held ? a->last : a->of->prompt[k];
+            s->positions[at + k] = (int32_t)(a->held + k);
+            s->rows[at + k] = (int32_t)(a->start + a->held + k);
+        }
+        s->length[i] = (int32_t)n;
+        s->key_start[i] = (int32_t)a->start;
+        s->key_len[i] = (int32_t)(a->held + n);
+        at += n;
+        s->last[i] = (int32_t)(at - 1);
+    }
+}
+
+static int64_t longest_keys(const struct generate_step *s)
+{
+    int64_t most = 0;
+    for (int i = 0; i < s->g->n_active; i++)
+        most = s->key_len[i] > most ? s->key_len[i] : most;
+    return most;
+}
+
+/* A step_fn: the likeliest token of each sequence, or the logits to draw from. */
+static void run_step(struct ctx *c, void *arg)
+{
+    struct generate_step *s = arg;
+    struct generator *g = s->g;
+    const struct llama *net = &g->model->net;
+    int64_t n = g->n_active;
+    struct llama_input in = { .tokens = batch_index(c, s->ids, s->tokens, net->config.vocab_size),
+                              .positions = batch_i32(c, s->positions, s->tokens),
+                              .causal = { .qs = batch_seqs(c, s->length, n),
+                                          .key_start = batch_i32(c, s->key_start, n),
+                                          .key_len = batch_i32(c, s->key_len, n),
+                                          .max_keys = longest_keys(s) },
+                              .cache = &g->cache,
+                              .cache_rows = batch_i32(c, s->rows, s->tokens) };
+    struct index last = batch_index(c, s->last, n, s->tokens);
+
+    in.rows = &last;
+    ctx_note(c, in.causal.max_keys);
+    struct tensor *logits = op_linear_logits(c, llama_forward(c, net, &in), net->head.w, &net->head.lora);
+    s->found = g->set.temperature > 0 ? logits : op_argmax(c, logits);
+}
+
+static void draw(struct generate_step *s, int32_t *next)
+{
+    struct generator *g = s->g;
+    int64_t vocab = tensor_cols(s->found);
+    float *logits = xmalloc(tensor_bytes(s->found));
+
+    device_download(g->model->device, logits, s->found);
+#pragma omp parallel for schedule(dynamic)
+    for (int i = 0; i < g->n_active; i++) {
+        const struct generation *of = g->active[i].of;
+        struct rng rng = { g->set.seed ^ hash_bytes(HASH_START, &of->key, sizeof of->key), (uint64_t)of->out.count };
+        next[i] = sample_token(logits + i * vocab, vocab, g->set.temperature, g->set.top_p, rng_uniform(&rng));
+    }
+    free(logits);
+}
+
+static bool stops(const struct generator *g, int32_t id)
+{
+    const struct llama_config *config = &g->model->net.config;
+
+    for (int i = 0; i < config->n_stops; i++)
+        if (config->stops[i] == id)
+            return true;
+    return g->model->chat.template && id == chat_end(&g->model->chat);
+}
+
+/* Takes a sequence's next token; true when it has come to its end. */
+static bool take(struct generator *g, struct active *a, int32_t id)
+{
+    a->held += reads(a);
+    a->last = id;
+    g->tokens++;
+    if (stops(g, id)) {
+        a->of->end = GENERATION_STOP;
+        return true;
+    }
+    ids_push(&a->of->out, id);
+    a->of->end = GENERATION_LENGTH;
+    return --a->room == 0;
+}
+
+static void take_all(struct generator *g, const int32_t *next)
+{
+    int kept = 0;
+
+    for (int i = 0; i < g->n_active; i++) {
+        if (take(g, &g->active[i], next[i]))
+            g->done++;
+        else
+            g->active[kept++] = g->active[i];
+    }
+    g->n_active = kept;
+}
+
+static int64_t step_tokens(const struct generator *g)
+{
+    int64_t n = 0;
+    for (int i = 0; i < g->n_active; i++)
+        n += reads(&g->active[i]);
+    return n;
+}
+
+/* The words of a step over what is active; the caller frees s->ids, in whose memory all of them lie, behind them room
+ * for a word a sequence. */
+static void prepare(struct generate_step *s, struct generator *g)
+{
+    size_t n = (size_t)g->n_active, tokens = (size_t)step_tokens(g);
+    int32_t *words = xmalloc((3 * tokens + 5 * n) * sizeof *words);
+
+    *s = (struct generate_step){ .g = g, .tokens = (int64_t)tokens, .ids = words };
+    s->positions = words + tokens;
+    s->rows = words + 2 * tokens;
+    s->length = words + 3 * tokens;
+    s->key_start = s->length + n;
+    s->key_len = s->length + 2 * n;
+    s->last = s->length + 3 * n;
+    lay_out(s);
+}
+
+static int step(struct generator *g, struct error *err)
+{
+    struct generate_step s;
+
+    prepare(&s, g);
+    int32_t *next = s.last + g->n_active;
+    int rc = workspace_run(g->work, run_step, &s, err);
+    if (rc == 0) {
+        if (g->set.temperature > 0)
+            draw(&s, next);
+        else
+            device_download(g->model->device, next, s.found);
+        take_all(g, next);
+    }
+    free(s.ids);
+    return rc;
+}
+
+/* Those that the next step can take; returns how many of the list are then under way or done. */
+static int64_t admit_next(struct generator *g, struct generation *list, int64_t next, int64_t n)
+{
+    while (next < n && (g->n_active == 0 || step_tokens(g) + list[next].n_prompt <= g->set.step_tokens) &&
+           admit(g, &list[next]))
+        next++;
+    return next;
+}
+
+int generator_measure(struct generator *g, struct generation *list, int64_t n, size_t *cache, size_t *bytes,
+                      struct error *err)
+{
+    const struct llama_model *m = g->model;
+    int64_t rows = rows_wanted(g, list, n);
+    struct generate_step s;
+    struct arena data;
+
+    if (arena_init(&g->cache_host, HEADERS, err))
+        return -1;
+    arena_measure(&data);
+    llama_cache_init(&g->cache, &m->net.config, m->dtype, rows, &g->cache_host, &data);
+    g->n_active = 0;
+    admit_next(g, list, 0, n);
+    prepare(&s, g);
+    *cache = llama_cache_bytes(&m->net.config, m->dtype, rows);
+    *bytes = workspace_measure(g->work, run_step, &s);
+    free(s.ids);
+    g->n_active = 0;
+    release_cache(g);
+    return 0;
+}
+
+int generator_run(struct generator *g, struct generation *list, int64_t n, void (*told)(void *arg), void *arg,
+                  struct error *err)
+{
+    int64_t next = 0;
+    int rc = reserve_cache(g, rows_wanted(g, list, n), err);
+
+    g->n_active = 0;
+    while (rc == 0 && (next < n || g->n_active)) {
+        next = admit_next(g, list, next, n);
+        rc = step(g, err);
+        if (rc == 0 && told)
+            told(arg);
+        if (rc == 0 && stop_requested())
+            rc = 1;
+    }
+    return rc;
+}

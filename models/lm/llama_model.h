@@ -1,0 +1,65 @@
+/*
+ * llama_model.h - a language model in memory: a Hugging Face folder, its tokenizer and, if any, an adapter.
+ */
+#ifndef MODELS_LM_LLAMA_MODEL_H
+#define MODELS_LM_LLAMA_MODEL_H
+
+#include "kernels/device.h"
+#include "models/chat/chat.h"
+#include "models/net/llama.h"
+
+struct llama_request {
+    const char *dir;           /* config.json, safetensors, tokenizer.json */
+    const char *adapter;       /* PEFT folder, or NULL */
+    const char *chat_template; /* as chat_open takes it; NULL: the folder's own */
+    const char *dtype;         /* auto (as stored), f32 or bf16 */
+    bool dry;                  /* take no memory and read no weights: for measuring */
+    bool merge;                /* add the adapter to the weights instead of running it beside them */
+};
+
+struct llama_model {
+    struct device *device;
+    bool dry; /* no memory was taken: for measuring steps that never run */
+    enum dtype dtype;
+    struct arena host, data, adapter_data;
+    struct params params, adapters; /* the network's own; the adapter's */
+    struct llama net;
+    struct lora_module *modules; /* maps an adapter may sit on */
+    int n_modules;
+    struct lora_config lora; /* r is 0: no adapter */
+    struct tokenizer *tokenizer;
+    struct chat chat; /* template is NULL: the folder names none */
+};
+
+/* Takes memory and declares the parameters, whose values are undefined yet; training: with gradients, moments and
+ * masters, and `extra` bytes beside them.  -1 with EXIT_CODE_MEMORY when the device has not that much free. */
+int llama_model_init(struct llama_model *m, struct device *device, const struct llama_config *config, enum dtype dtype,
+                     bool training, size_t extra, struct error *err);
+/* The same without taking memory, nor asking whether there is any: m->data.peak says how much it would be. */
+int llama_model_init_dry(struct llama_model *m, struct device *device, const struct llama_config *config,
+                         enum dtype dtype, bool training, struct error *err);
+/* The type the request asks for. */
+enum dtype llama_request_dtype(const struct llama_request *q, const struct llama_config *config);
+/* Weights of the folder into the declared parameters. */
+int llama_model_load(struct llama_model *m, const char *dir, struct error *err);
+/* Tokenizer and chat template; what is wrong with the template is told only when a conversation comes. */
+int llama_model_open_text(struct llama_model *m, const struct llama_request *q, struct error *err);
+/* An adapter to be put on a network. */
+struct adapter_plan {
+    const struct lora_config *config;
+    bool training; /* with gradients, moments and masters */
+    bool merge;    /* it will be added to the weights */
+    size_t extra;  /* bytes wanted beside it */
+};
+/* Declares its parameters, whose values are undefined yet (a dry model: their measure is in m->adapter_data.peak). */
+int llama_model_add_adapter(struct llama_model *m, const struct adapter_plan *plan, struct error *err);
+/* Bytes of the copies of frozen matrices that the device's products will make: one of each, in training two. */
+size_t llama_model_packed(const struct llama_model *m, bool training);
+/* Adds the adapter, which `adapter` names in messages, to the weights; a whole head takes the place of the base's.  -1
+ * with EXIT_CODE_CHECKPOINT for one on a head that is the embedding table. */
+int llama_model_merge(struct llama_model *m, const char *adapter, struct error *err);
+/* All of it, to run.  -1 with EXIT_CODE_CHECKPOINT or EXIT_CODE_MEMORY. */
+int llama_model_open(struct llama_model *m, struct device *device, const struct llama_request *q, struct error *err);
+void llama_model_release(struct llama_model *m);
+
+#endif

@@ -1,0 +1,153 @@
+#include "models/lm/lm_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void push_mask(struct chat_mask *mask, int64_t n, uint8_t value)
+{
+    while (mask->count < n) {
+        GROW(mask->items, mask->count, mask->cap);
+        mask->items[mask->count++] = value;
+    }
+}
+
+static int encode_field(struct lm_text *p, const struct llama_model *m, const json_t *record, const char *field,
+                        const char *where, struct error *err)
+{
+    const char *text = json_get_string(record, field, where, err);
+
+    if (!text)
+        return -1;
+    tokenizer_encode(m->tokenizer, text, json_string_length(json_object_get(record, field)), 0, &p->ids, NULL);
+    return 0;
+}
+
+static int read_raw(struct lm_text *p, const struct llama_model *m, const json_t *record, enum lm_answer answer,
+                    const char *where, struct error *err)
+{
+    if (encode_field(p, m, record, "prompt", where, err))
+        return -1;
+    if (p->ids.count == 0)
+        return error_set(err, EXIT_CODE_DATA, "%s: prompt: no tokens, at least one wanted", where);
+    if (answer == LM_OPEN)
+        return 0;
+    push_mask(&p->answer, p->ids.count, 0);
+    if (encode_field(p, m, record, "completion", where, err))
+        return -1;
+    push_mask(&p->answer, p->ids.count, 1);
+    return 0;
+}
+
+/* Of several answers only the last one stays. */
+static void keep_last_answer(struct chat_mask *mask)
+{
+    int64_t k = mask->count;
+
+    while (k > 0 && !mask->items[k - 1])
+        k--;
+    while (k > 0 && mask->items[k - 1])
+        k--;
+    memset(mask->items, 0, (size_t)k);
+}
+
+static int check_roles(const struct chat_messages *list, enum lm_answer answer, const char *where, struct error *err)
+{
+    const char *last = list->count ? list->items[list->count - 1].role : "";
+
+    if (answer != LM_OPEN && strcmp(last, "assistant"))
+        return error_set(err, EXIT_CODE_DATA, "%s: messages: the last is not the assistant's, whose loss is wanted",
+                         where);
+    if (answer == LM_OPEN && !strcmp(last, "assistant"))
+        return error_set(err, EXIT_CODE_DATA, "%s: messages: the last is the assistant's already", where);
+    return 0;
+}
+
+static int read_chat(struct lm_text *p, const struct llama_model *m, const json_t *record, enum lm_answer answer,
+                     const char *where, struct error *err)
+{
+    struct chat_messages list = { 0 };
+    struct chat_text text = { 0 };
+
+    if (!m->chat.template)
+        return error_set(
+            err, EXIT_CODE_DATA,
+            "%s: messages: the model's folder has no chat template that ambit knows; --chat-template names "
+            "one",
+            where);
+    int rc = chat_read(&list, json_object_get(record, "messages"), where, err);
+    if (rc == 0 && (rc = check_roles(&list, answer, where, err)) == 0) {
+        chat_render(&m->chat, &list, answer == LM_OPEN, &text);
+        chat_encode(m->tokenizer, &text, &p->ids, answer == LM_OPEN ? NULL : &p->answer);
+        if (answer == LM_LAST_ANSWER)
+            keep_last_answer(&p->answer);
+    }
+    chat_messages_release(&list);
+    chat_text_release(&text);
+    return rc;
+}
+
+static int check_length(const struct lm_text *p, const struct llama_model *m, enum lm_answer answer, const char *where,
+                        struct error *err)
+{
+    int64_t most = m->net.config.max_positions - (answer == LM_OPEN);
+
+    if (p->ids.count <= most)
+        return 0;
+    return error_set(err, EXIT_CODE_DATA, "%s: %lld tokens, the model takes %lld", where, (long long)p->ids.count,
+                     (long long)most);
+}
+
+static int read_record(struct lm_text *p, const struct llama_model *m, const json_t *record, enum lm_answer answer,
+                       const char *where, struct error *err)
+{
+    bool chat = json_object_get(record, "messages") != NULL;
+
+    if (!json_object_get(record, "id"))
+        return error_set(err, EXIT_CODE_DATA, "%s: no \"id\"", where);
+    if (chat && json_object_get(record, "prompt"))
+        return error_set(err, EXIT_CODE_DATA, "%s: both \"prompt\" and \"messages\", one of them wanted", where);
+    if ((chat ? read_chat : read_raw)(p, m, record, answer, where, err))
+        return -1;
+    return check_length(p, m, answer, where, err);
+}
+
+void lm_text_read(struct lm_text *p, const struct llama_model *m, const json_t *record, enum lm_answer answer,
+                  const char *where)
+{
+    struct error err = { 0 };
+
+    *p = (struct lm_text){ .id = json_incref(json_object_get(record, "id")) };
+    if (read_record(p, m, record, answer, where, &err))
+        p->error = xstrdup(err.text);
+}
+
+int64_t lm_text_prompt_length(const struct lm_text *p)
+{
+    int64_t n = 0;
+    while (!p->answer.items[n])
+        n++;
+    return n;
+}
+
+void lm_text_release(struct lm_text *p)
+{
+    json_decref(p->id);
+    ids_release(&p->ids);
+    chat_mask_release(&p->answer);
+    free(p->error);
+    *p = (struct lm_text){ 0 };
+}
+
+uint64_t lm_text_key(const struct lm_text *p)
+{
+    char *text = json_dumps(p->id, JSON_ENCODE_ANY | JSON_COMPACT);
+    uint64_t key = text ? hash_bytes(HASH_START, text, strlen(text)) : 0;
+
+    free(text);
+    return key;
+}
+
+json_t *lm_text_error(const struct lm_text *p)
+{
+    return json_pack("{s:O?, s:o}", "id", p->id, "error", json_message(p->error));
+}

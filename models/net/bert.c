@@ -1,0 +1,139 @@
+#include "models/net/bert.h"
+
+#include "kernels/tape.h"
+
+#include <stdio.h>
+
+enum { NAME = 64 };
+
+/* weight std of the published initialisation */
+static const float INIT = 0.02f;
+
+struct maker {
+    struct params *p;
+    const struct param_arenas *a;
+    enum dtype dtype;
+    const char *prefix;
+    char part[NAME];
+};
+
+static struct tensor *matrix(const struct maker *m, int64_t rows, int64_t cols, const char *name)
+{
+    int64_t shape[2] = { rows, cols };
+    return param_new(m->p, m->a, m->dtype, 2, shape, INIT, PARAM_DECAY, "%s%s%s", m->prefix, m->part, name);
+}
+
+static struct tensor *vector(const struct maker *m, int64_t n, float init, const char *name)
+{
+    return param_new(m->p, m->a, F32, 1, &n, init, 0, "%s%s%s", m->prefix, m->part, name);
+}
+
+static void init_layer(struct bert_layer *l, const struct bert_config *g, struct maker *m, int number)
+{
+    int64_t C = g->hidden_size, I = g->intermediate_size;
+
+    snprintf(m->part, sizeof m->part, "encoder.layer.%d.", number);
+    l->wqkv = matrix(m, 3 * C, C, "attention.self.qkv.weight");
+    l->bqkv = vector(m, 3 * C, 0, "attention.self.qkv.bias");
+    l->wo = matrix(m, C, C, "attention.output.dense.weight");
+    l->bo = vector(m, C, 0, "attention.output.dense.bias");
+    l->attention_norm_w = vector(m, C, -1, "attention.output.LayerNorm.weight");
+    l->attention_norm_b = vector(m, C, 0, "attention.output.LayerNorm.bias");
+    l->w1 = matrix(m, I, C, "intermediate.dense.weight");
+    l->b1 = vector(m, I, 0, "intermediate.dense.bias");
+    l->w2 = matrix(m, C, I, "output.dense.weight");
+    l->b2 = vector(m, C, 0, "output.dense.bias");
+    l->output_norm_w = vector(m, C, -1, "output.LayerNorm.weight");
+    l->output_norm_b = vector(m, C, 0, "output.LayerNorm.bias");
+}
+
+void bert_init(struct bert *b, const struct bert_config *g, const char *prefix, enum dtype dtype, struct params *p,
+               const struct param_arenas *a)
+{
+    struct maker m = { p, a, dtype, prefix, "embeddings." };
+    int64_t C = g->hidden_size;
+
+    *b = (struct bert){ .config = *g };
+    b->word = matrix(&m, g->vocab_size, C, "word_embeddings.weight");
+    b->position = matrix(&m, g->max_positions, C, "position_embeddings.weight");
+    b->type = matrix(&m, g->type_vocab_size, C, "token_type_embeddings.weight");
+    b->norm_w = vector(&m, C, -1, "LayerNorm.weight");
+    b->norm_b = vector(&m, C, 0, "LayerNorm.bias");
+    b->layers = arena_alloc(a->host, (size_t)g->layers * sizeof *b->layers);
+    for (int i = 0; i < g->layers; i++)
+        init_layer(&b->layers[i], g, &m, i);
+}
+
+/* What follows attention; x are the rows that attention was computed for. */
+static struct tensor *feed_forward(struct ctx *c, const struct bert *b, const struct bert_layer *l, struct tensor *x,
+                                   struct tensor *attended)
+{
+    const struct bert_config *g = &b->config;
+    struct tensor *o = op_dropout(c, op_linear(c, attended, l->wo, l->bo, ACT_NONE), g->hidden_dropout);
+    x = op_layer_norm(c, o, x, l->attention_norm_w, l->attention_norm_b, g->layer_norm_eps);
+    struct tensor *h = op_linear(c, x, l->w1, l->b1, g->activation);
+    o = op_dropout(c, op_linear(c, h, l->w2, l->b2, ACT_NONE), g->hidden_dropout);
+    return op_layer_norm(c, o, x, l->output_norm_w, l->output_norm_b, g->layer_norm_eps);
+}
+
+/* A layer over all rows, as tape_block and tape_checkpoint take it. */
+struct whole_layer {
+    const struct bert *b;
+    const struct bert_layer *l;
+    struct seqs seqs;
+};
+
+static struct tensor *run_whole(struct ctx *c, struct tensor **in, const void *arg)
+{
+    const struct whole_layer *w = arg;
+    const struct bert_config *g = &w->b->config;
+    struct tensor *qkv = op_linear(c, in[0], w->l->wqkv, w->l->bqkv, ACT_NONE);
+    struct tensor *y = op_attention(c, qkv, qkv, &w->seqs, &w->seqs, g->heads, g->attention_dropout);
+    return feed_forward(c, w->b, w->l, in[0], y);
+}
+
+static struct tensor *layer_all(struct ctx *c, const struct bert *b, const struct bert_layer *l, struct tensor *x,
+                                const struct seqs *seqs)
+{
+    struct whole_layer *w = arena_alloc(c->host, sizeof *w); /* the backward reads it */
+
+    *w = (struct whole_layer){ b, l, *seqs };
+    if (c->recording && !b->checkpointed)
+        return tape_block(c, run_whole, w, &x, 1);
+    return tape_checkpoint(c, run_whole, w, &x, 1);
+}
+
+/* Keys and values of every row, but queries and all that follows only of the wanted ones. */
+static struct tensor *layer_rows(struct ctx *c, const struct bert *b, const struct bert_layer *l, struct tensor *x,
+                                 const struct bert_input *in)
+{
+    int64_t C = b->config.hidden_size;
+    struct tensor *wanted = op_gather(c, x, in->rows);
+    struct tensor *q = op_linear(c, wanted, tensor_slice(c, l->wqkv, 0, C), tensor_slice(c, l->bqkv, 0, C), ACT_NONE);
+    struct tensor *kv =
+        op_linear(c, x, tensor_slice(c, l->wqkv, C, 2 * C), tensor_slice(c, l->bqkv, C, 2 * C), ACT_NONE);
+    struct tensor *y = op_attention(c, q, kv, &in->row_seqs, &in->seqs, b->config.heads, b->config.attention_dropout);
+    return feed_forward(c, b, l, wanted, y);
+}
+
+struct tensor *bert_forward(struct ctx *c, const struct bert *b, const struct bert_input *in)
+{
+    const struct bert_config *g = &b->config;
+    struct tensor *tables[3] = { b->word, b->position, b->type };
+    struct tensor *x = op_embed(c, tables, in->tokens, 3);
+
+    x = op_layer_norm(c, x, NULL, b->norm_w, b->norm_b, g->layer_norm_eps);
+    x = op_dropout(c, x, g->hidden_dropout);
+    for (int i = 0; i < g->layers; i++)
+        x = in->rows && i == g->layers - 1 ? layer_rows(c, b, &b->layers[i], x, in)
+                                           : layer_all(c, b, &b->layers[i], x, &in->seqs);
+    return x;
+}
+
+double bert_flops(const struct bert_config *g, double tokens, double mean_length, double rows)
+{
+    double C = g->hidden_size, I = g->intermediate_size;
+    double projections = 2 * (4 * C * C + 2 * C * I), attention = 4 * mean_length * C;
+    double last = 2 * (2 * C * C) * tokens + (2 * (2 * C * C + 2 * C * I) + attention) * rows;
+    return (g->layers - 1) * (projections + attention) * tokens + last;
+}

@@ -1,0 +1,55 @@
+/*
+ * bert.h - the BERT encoder (Devlin et al. 2019) over packed sequences.
+ *
+ * Sequences lie one after another without padding.  The caller names the rows whose final states it wants; the last
+ * layer computes those and nothing else.  Post-norm layers, GELU (erf) unless the configuration says otherwise.  When
+ * nothing is recorded a layer leaves nothing but its output behind; with `checkpointed` it does so in training too and
+ * is computed again in the backward: the same numbers from less memory.
+ */
+#ifndef MODELS_NET_BERT_H
+#define MODELS_NET_BERT_H
+
+#include "kernels/param.h"
+
+struct bert_config {
+    int vocab_size, hidden_size, layers, heads, intermediate_size, max_positions, type_vocab_size;
+    enum activation activation;
+    float layer_norm_eps, hidden_dropout, attention_dropout;
+};
+
+struct bert_layer {
+    struct tensor *wqkv, *bqkv; /* [3C, C], F32 [3C]: query, key, value */
+    struct tensor *wo, *bo;     /* [C, C], F32 [C] */
+    struct tensor *attention_norm_w, *attention_norm_b;
+    struct tensor *w1, *b1, *w2, *b2; /* [I, C], F32 [I], [C, I], F32 [C] */
+    struct tensor *output_norm_w, *output_norm_b;
+};
+
+struct bert {
+    struct bert_config config;
+    struct tensor *word, *position, *type; /* [vocab, C], [positions, C], [types, C] */
+    struct tensor *norm_w, *norm_b;
+    struct bert_layer *layers;
+    bool checkpointed; /* the caller's to set */
+};
+
+/* A packed batch of sequences: ids, positions and segments of T tokens, and which rows to return. */
+struct bert_input {
+    struct index tokens[3];   /* word, position, type ids */
+    struct seqs seqs;         /* the sequences, T tokens in all */
+    const struct index *rows; /* wanted rows in ascending order, NULL for all of them */
+    struct seqs row_seqs;     /* how many of them each sequence has */
+};
+
+/* Declares every parameter under its Hugging Face name behind prefix ("bert."); q, k and v are one parameter named
+ * "...attention.self.qkv".  Weights have type dtype.  The layers array lies in a->host. */
+void bert_init(struct bert *b, const struct bert_config *config, const char *prefix, enum dtype dtype, struct params *p,
+               const struct param_arenas *a);
+
+/* Final hidden states [rows, C]. */
+struct tensor *bert_forward(struct ctx *c, const struct bert *b, const struct bert_input *in);
+
+/* Multiplications and additions of one forward over T tokens in sequences of the given mean length; for benchmarks. */
+double bert_flops(const struct bert_config *config, double tokens, double mean_length, double rows);
+
+#endif

@@ -1,0 +1,100 @@
+/*
+ * gatekeeper.h - the GATekeeper network: element states from BERT, relevance, a graph classifier.
+ *
+ * An element is a table or a column.  Its state comes from one of two encodings: `element` reads "[CLS] question [SEP]
+ * element [SEP]" for each element and takes the [CLS] state, as the paper does; `schema` reads the question and the
+ * whole schema at once and averages the states of the element's own tokens; how the question mentions the element is
+ * added.  Two classifiers stand on the states: `gat-mean` is the thesis' (two GAT layers, heads averaged, mean pool,
+ * one linear); `pair` scores every candidate pair of elements, so that a score always names its alternatives.  Training
+ * calls the question ambiguous as a noisy-or over pairs; detection takes its likeliest pair alone, since pairs that
+ * look alike are right or wrong together and a noisy-or would add them up.
+ *
+ * A pair makes a question ambiguous when two things hold: its elements could mean the same, which is a matter of the
+ * schema, and the question asks for them.  One head reads the graph's states of the elements and answers the first; the
+ * other sees their relevance and how the question mentions them and answers the second.  Both have labels of their own,
+ * so that questions that do not ask for a doubled element teach the first too; the pair's logit is that of both.
+ */
+#ifndef MODELS_NET_GATEKEEPER_H
+#define MODELS_NET_GATEKEEPER_H
+
+#include "data/schema/mention.h"
+#include "models/net/bert.h"
+
+enum gate_encode { ENCODE_ELEMENT, ENCODE_SCHEMA };
+enum gate_classifier { CLASSIFIER_PAIR, CLASSIFIER_GAT_MEAN };
+enum gate_pool { GATE_POOL_ATTENTION, GATE_POOL_MEAN, GATE_POOL_SUM };
+
+struct gatekeeper_config {
+    struct bert_config bert;
+    enum gate_encode encode;
+    enum gate_classifier classifier;
+    enum gate_pool pool; /* of gat-mean; the thesis pools by mean */
+    int gat_hidden, gat_layers, gat_heads;
+    int edge_types; /* number of relations of the schema graph */
+    int pair_hidden, pair_features;
+    float dropout; /* of the classifier */
+};
+
+struct gat_layer {
+    struct tensor *w;               /* [heads * hidden, in] */
+    struct tensor *a_src, *a_dst;   /* F32 [heads, hidden] */
+    struct tensor *edge_bias;       /* F32 [edge_types, heads]; NULL in gat-mean */
+    struct tensor *bias;            /* F32 [hidden], heads averaged */
+    struct tensor *norm_w, *norm_b; /* F32 [hidden]; NULL in gat-mean */
+};
+
+struct gatekeeper {
+    struct gatekeeper_config config;
+    struct bert bert;
+    struct tensor *pooler_w, *pooler_b;       /* [C, C], F32 [C]: tanh, as BertForSequenceClassification */
+    struct tensor *relevance_w, *relevance_b; /* [1, C], F32 [1] */
+    struct tensor *mention_w;                 /* schema: [C, ELEMENT_MENTIONS] */
+    struct tensor *project_w, *project_b;     /* pair: [hidden, C], F32 [hidden] */
+    struct gat_layer *gat;
+    struct tensor *gate_w, *gate_b; /* attention pool: [1, hidden], F32 [1] */
+    struct pair_head {
+        struct tensor *w1, *b1, *w2, *b2; /* [pair_hidden, in], F32 [pair_hidden], [1, pair_hidden], F32 [1] */
+    } twins, asked;
+    struct tensor *relevance_in_w, *relevance_in_b; /* pair: [RELEVANCE_CHANNELS, 1], F32 [RELEVANCE_CHANNELS] */
+    struct tensor *score_w, *score_b;               /* gat-mean: [1, hidden], F32 [1] */
+};
+
+/* Declares every parameter; encoder and relevance weights and those of the thesis' GAT have type dtype,
+ * the rest of the classifier is F32. */
+void gatekeeper_init(struct gatekeeper *g, const struct gatekeeper_config *config, enum dtype dtype, struct params *p,
+                     const struct param_arenas *a);
+
+/* Text of a batch.  Wanted rows are the [CLS] rows, or the tokens of the elements' spans in order of the text. */
+struct gate_text {
+    struct bert_input bert;
+    struct index rows;
+    struct seqs spans;       /* schema: wanted rows of each span; n = 0 when every span is one row */
+    struct index place;      /* schema: which span is node i's */
+    struct tensor *mentions; /* schema: F32 [N, ELEMENT_MENTIONS] */
+};
+
+/* Graphs of a batch, nodes of all questions one after another. */
+struct gate_graph {
+    struct graph graph;
+    struct seqs nodes;       /* nodes of each question */
+    struct index u, v;       /* ends of the candidate pairs */
+    struct tensor *features; /* F32 [P, pair_features] */
+    struct seqs pairs;       /* candidate pairs of each question */
+};
+
+/* States of all elements [N, C], in the compute type. */
+struct tensor *gatekeeper_states(struct ctx *c, const struct gatekeeper *g, const struct gate_text *text);
+
+/* Relevance logits F32 [N] of states in the compute type. */
+struct tensor *gatekeeper_relevance(struct ctx *c, const struct gatekeeper *g, struct tensor *states);
+
+struct gate_scores {
+    struct tensor *score; /* F32 [questions]: logit of "ambiguous"; a noisy-or over pairs */
+    struct tensor *pair;  /* F32 [P]: logit of each candidate pair; NULL in gat-mean */
+    struct tensor *twins; /* F32 [P]: logit of "could mean the same"; NULL in gat-mean */
+};
+/* states F32 [N, C]. */
+struct gate_scores gatekeeper_classify(struct ctx *c, const struct gatekeeper *g, struct tensor *states,
+                                       const struct gate_graph *graph);
+
+#endif

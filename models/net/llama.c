@@ -1,0 +1,236 @@
+#include "models/net/llama.h"
+
+#include <stdio.h>
+
+enum { NAME = 96, LAYER_MODULES = 7 };
+
+/* What the declarations of one network share. */
+struct maker {
+    const struct llama_config *config;
+    struct params *p;
+    const struct param_arenas *a;
+    enum dtype dtype;
+    unsigned flags;
+    char part[NAME];
+};
+
+static struct tensor *matrix(const struct maker *m, int64_t rows, int64_t cols, const char *name)
+{
+    int64_t shape[2] = { rows, cols };
+    return param_new(m->p, m->a, m->dtype, 2, shape, m->config->initializer_range, PARAM_DECAY | m->flags,
+                     "%s%s.weight", m->part, name);
+}
+
+static struct tensor *vector(const struct maker *m, int64_t n, float init, const char *name)
+{
+    return param_new(m->p, m->a, F32, 1, &n, init, m->flags, "%s%s", m->part, name);
+}
+
+static struct llama_linear linear(const struct maker *m, int64_t out, int64_t in, bool bias, const char *name)
+{
+    struct llama_linear l = { .w = matrix(m, out, in, name) };
+    char bias_name[NAME];
+
+    snprintf(bias_name, sizeof bias_name, "%s.bias", name);
+    if (bias)
+        l.b = vector(m, out, 0, bias_name);
+    return l;
+}
+
+static void init_layer(struct llama_layer *l, struct maker *m, int number)
+{
+    const struct llama_config *g = m->config;
+    int64_t C = g->hidden_size, I = g->intermediate_size, D = g->head_dim;
+
+    snprintf(m->part, sizeof m->part, "model.layers.%d.", number);
+    l->attention_norm = vector(m, C, -1, "input_layernorm.weight");
+    l->q = linear(m, g->heads * D, C, g->qkv_bias, "self_attn.q_proj");
+    l->k = linear(m, g->groups * D, C, g->qkv_bias, "self_attn.k_proj");
+    l->v = linear(m, g->groups * D, C, g->qkv_bias, "self_attn.v_proj");
+    l->o = linear(m, C, g->heads * D, g->out_bias, "self_attn.o_proj");
+    if (g->kind == QWEN3) {
+        l->q_norm = vector(m, D, -1, "self_attn.q_norm.weight");
+        l->k_norm = vector(m, D, -1, "self_attn.k_norm.weight");
+    }
+    l->mlp_norm = vector(m, C, -1, "post_attention_layernorm.weight");
+    l->gate = linear(m, I, C, g->mlp_bias, "mlp.gate_proj");
+    l->up = linear(m, I, C, g->mlp_bias, "mlp.up_proj");
+    l->down = linear(m, C, I, g->mlp_bias, "mlp.down_proj");
+}
+
+void llama_init(struct llama *m, const struct llama_config *g, enum dtype dtype, bool frozen, struct params *p,
+                const struct param_arenas *a)
+{
+    struct maker maker = { g, p, a, dtype, frozen ? PARAM_FROZEN : 0, "" };
+
+    *m = (struct llama){ .config = *g };
+    m->word = matrix(&maker, g->vocab_size, g->hidden_size, "model.embed_tokens");
+    m->layers = arena_alloc(a->host, (size_t)g->layers * sizeof *m->layers);
+    for (int i = 0; i < g->layers; i++) {
+        m->layers[i] = (struct llama_layer){ 0 };
+        init_layer(&m->layers[i], &maker, i);
+    }
+    maker.part[0] = '\0';
+    m->norm = vector(&maker, g->hidden_size, -1, "model.norm.weight");
+    if (g->tied)
+        m->head.w = m->word;
+    else
+        m->head = linear(&maker, g->vocab_size, g->hidden_size, false, "lm_head");
+    m->freqs = tensor_alloc(a->host, a->data, F32, 1, (int64_t[]){ g->head_dim / 2 });
+}
+
+void llama_upload_constants(const struct llama *m, struct device *d)
+{
+    float freqs[128];
+
+    CHECK(m->config.head_dim / 2 <= ARRAY_LEN(freqs), "heads of %d channels", m->config.head_dim);
+    llama_rope_freqs(&m->config, freqs);
+    device_upload(d, m->freqs, freqs);
+}
+
+/* One block, as tape_block and tape_checkpoint take it. */
+struct block {
+    const struct llama *m;
+    int number;
+    struct llama_input in;
+    struct tensor *angles;
+};
+
+/* What follows attention is computed for the wanted rows alone. */
+static bool is_cut(const struct block *b)
+{
+    return b->in.rows && b->number == b->m->config.layers - 1;
+}
+
+static struct tensor *apply(struct ctx *c, struct tensor *x, const struct llama_linear *l)
+{
+    return op_lora_linear(c, x, l->w, l->b, &l->lora);
+}
+
+/* Queries or keys: normalised by w where the network does that, then turned. */
+static struct tensor *turned(struct ctx *c, const struct block *b, struct tensor *h, const struct llama_linear *l,
+                             struct tensor *w)
+{
+    if (!w)
+        return op_rope(c, apply(tape_brief(c), h, l), b->angles);
+    struct tensor *x = apply(c, h, l);
+    x = op_rms_norm(tape_brief(c), x, w, b->m->config.rms_norm_eps);
+    return op_rope(c, x, b->angles);
+}
+
+static struct tensor *attend(struct ctx *c, const struct block *b, struct tensor *x)
+{
+    const struct llama_config *g = &b->m->config;
+    const struct llama_layer *l = &b->m->layers[b->number];
+    const struct llama_cache *cache = b->in.cache;
+    struct tensor *h = op_rms_norm(tape_brief(c), x, l->attention_norm, g->rms_norm_eps);
+    struct tensor *q = turned(c, b, h, &l->q, l->q_norm), *k = turned(c, b, h, &l->k, l->k_norm);
+    struct tensor *v = apply(c, h, &l->v);
+
+    if (!cache)
+        return op_causal_attention(c, q, k, v, &b->in.causal, g->heads, g->groups);
+    op_put_rows(c, cache->k[b->number], k, b->in.cache_rows);
+    op_put_rows(c, cache->v[b->number], v, b->in.cache_rows);
+    return op_causal_attention(c, q, cache->k[b->number], cache->v[b->number], &b->in.causal, g->heads, g->groups);
+}
+
+static struct tensor *add_attention(struct ctx *c, struct tensor **in, const void *arg)
+{
+    const struct block *b = arg;
+    struct tensor *x = in[0], *attended = attend(c, b, x);
+
+    if (is_cut(b)) {
+        attended = op_gather(c, attended, b->in.rows);
+        x = op_gather(c, x, b->in.rows);
+    }
+    return op_add(c, x, apply(tape_brief(c), attended, &b->m->layers[b->number].o));
+}
+
+static struct tensor *add_feed_forward(struct ctx *c, struct tensor **in, const void *arg)
+{
+    const struct block *b = arg;
+    const struct llama_layer *l = &b->m->layers[b->number];
+    struct tensor *h = op_rms_norm(tape_brief(c), in[0], l->mlp_norm, b->m->config.rms_norm_eps);
+    struct tensor *up = apply(c, h, &l->up), *gate = apply(c, h, &l->gate);
+
+    h = op_swiglu(tape_brief(c), gate, up);
+    return op_add(c, in[0], apply(tape_brief(c), h, &l->down));
+}
+
+static struct tensor *run_block(struct ctx *c, struct tensor **in, const void *arg)
+{
+    struct tensor *x = tape_block(c, add_attention, arg, in, 1);
+
+    return tape_block(c, add_feed_forward, arg, &x, 1);
+}
+
+static struct tensor *layer(struct ctx *c, const struct block *b, struct tensor *x)
+{
+    if (is_cut(b) || (c->recording && !b->m->checkpointed))
+        return run_block(c, &x, b);
+    return tape_checkpoint(c, run_block, b, &x, 1);
+}
+
+struct tensor *llama_forward(struct ctx *c, const struct llama *m, const struct llama_input *in)
+{
+    struct tensor *angles = op_rope_angles(c, in->positions, m->freqs), *word = m->word;
+    struct tensor *x = op_neftune(c, op_embed(c, &word, &in->tokens, 1), &in->causal.qs, m->neftune);
+
+    for (int i = 0; i < m->config.layers; i++) {
+        struct block *b = arena_alloc(c->host, sizeof *b); /* the backward reads it */
+        *b = (struct block){ m, i, *in, angles };
+        x = layer(c, b, x);
+    }
+    return op_rms_norm(c, x, m->norm, m->config.rms_norm_eps);
+}
+
+static struct lora_module module_of(struct llama_linear *l, char *name)
+{
+    return (struct lora_module){ name, l->w->shape[0], l->w->shape[1], &l->lora, &l->w, l->w };
+}
+
+int llama_modules(struct llama *m, struct arena *host, struct lora_module **modules)
+{
+    static const char *const names[LAYER_MODULES] = { "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
+                                                      "self_attn.o_proj", "mlp.gate_proj",    "mlp.up_proj",
+                                                      "mlp.down_proj" };
+    int n = 0, total = m->config.layers * LAYER_MODULES + 1;
+    struct lora_module *list = arena_alloc(host, (size_t)total * sizeof *list);
+
+    for (int i = 0; i < m->config.layers; i++) {
+        struct llama_layer *l = &m->layers[i];
+        struct llama_linear *maps[LAYER_MODULES] = { &l->q, &l->k, &l->v, &l->o, &l->gate, &l->up, &l->down };
+        for (int k = 0; k < LAYER_MODULES; k++)
+            list[n++] = module_of(maps[k], arena_printf(host, "model.layers.%d.%s", i, names[k]));
+    }
+    list[n++] = module_of(&m->head, arena_printf(host, "lm_head"));
+    *modules = list;
+    return n;
+}
+
+size_t llama_cache_bytes(const struct llama_config *g, enum dtype dtype, int64_t rows)
+{
+    size_t one = (size_t)(rows * g->groups * g->head_dim) * dtype_size(dtype);
+    return 2 * (size_t)g->layers * ((one + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN);
+}
+
+void llama_cache_init(struct llama_cache *cache, const struct llama_config *g, enum dtype dtype, int64_t rows,
+                      struct arena *host, struct arena *data)
+{
+    size_t n = (size_t)g->layers;
+    int64_t shape[2] = { rows, (int64_t)g->groups * g->head_dim };
+
+    *cache =
+        (struct llama_cache){ arena_alloc(host, n * sizeof *cache->k), arena_alloc(host, n * sizeof *cache->v), rows };
+    for (int i = 0; i < g->layers; i++) {
+        cache->k[i] = tensor_alloc(host, data, dtype, 2, shape);
+        cache->v[i] = tensor_alloc(host, data, dtype, 2, shape);
+    }
+}
+
+double llama_flops(const struct llama_config *g, double tokens, double mean_length, double rows)
+{
+    double C = g->hidden_size, D = g->head_dim, q = g->heads * D, kv = g->groups * D;
+    double block = 2 * (2 * C * q + 2 * C * kv + 3 * C * g->intermediate_size), attention = 2 * mean_length * q;
+    return g->layers * (block + attention) * tokens + 2 * C * g->vocab_size * rows;
+}

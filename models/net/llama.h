@@ -1,0 +1,75 @@
+/*
+ * llama.h - the decoder language model of Llama 2 and 3, Qwen 2 and 3 over packed sequences.
+ *
+ * Pre-norm blocks: RMSNorm, grouped-query causal attention with rotary positions, SwiGLU (Touvron et al. 2023,
+ * Grattafiori et al. 2024, Yang et al. 2025).  Every linear map may carry a low-rank adapter.  Sequences lie one after
+ * another without padding; with a cache, keys and values of earlier calls are read from it and those of this call put
+ * into it.
+ */
+#ifndef MODELS_NET_LLAMA_H
+#define MODELS_NET_LLAMA_H
+
+#include "kernels/param.h"
+#include "models/lora/lora.h"
+#include "models/net/llama_config.h"
+
+struct llama_linear {
+    struct tensor *w, *b; /* [out, in]; F32 [out] or NULL */
+    struct lora lora;     /* a is NULL: no adapter */
+};
+
+struct llama_layer {
+    struct tensor *attention_norm, *mlp_norm; /* F32 [C] */
+    struct tensor *q_norm, *k_norm;           /* F32 [head_dim], NULL but in Qwen 3 */
+    struct llama_linear q, k, v, o, gate, up, down;
+};
+
+struct llama {
+    struct llama_config config;
+    struct tensor *word;      /* [vocab, C] */
+    struct tensor *norm;      /* F32 [C] */
+    struct tensor *freqs;     /* F32 [head_dim / 2], a constant */
+    struct llama_linear head; /* [vocab, C]; its w is word when the two are tied */
+    struct llama_layer *layers;
+    bool checkpointed; /* the caller's to set: a block keeps its output only and is computed again in the backward */
+    float neftune;     /* alpha of the noise on the embeddings in training, 0 for none */
+};
+
+/* Keys and values of up to `rows` tokens: one tensor [rows, groups head_dim] for each layer. */
+struct llama_cache {
+    struct tensor **k, **v;
+    int64_t rows;
+};
+
+/* A packed batch of T tokens. */
+struct llama_input {
+    struct index tokens;      /* ids */
+    struct tensor *positions; /* I32 [T] */
+    struct causal causal;     /* without a cache key rows are the batch's own rows */
+    const struct index *rows; /* wanted rows in ascending order, NULL for all of them */
+    struct llama_cache *cache;
+    struct tensor *cache_rows; /* I32 [T], where this call's keys and values go; NULL without a cache */
+};
+
+/* Declares every parameter under its Hugging Face name, matrices of type dtype; frozen: none is trained. */
+void llama_init(struct llama *m, const struct llama_config *config, enum dtype dtype, bool frozen, struct params *p,
+                const struct param_arenas *a);
+/* Uploads the constants, which llama_init only took memory for. */
+void llama_upload_constants(const struct llama *m, struct device *d);
+
+/* Final hidden states, normalised: [rows, C].  Logits are those times the head. */
+struct tensor *llama_forward(struct ctx *c, const struct llama *m, const struct llama_input *in);
+
+/* Linear maps that an adapter may sit on, in the order of the network, the head last; names lie in host.  Returns how
+ * many: 7 for each layer and 1. */
+int llama_modules(struct llama *m, struct arena *host, struct lora_module **modules);
+
+/* Memory of a cache for that many tokens, and a cache in it. */
+size_t llama_cache_bytes(const struct llama_config *config, enum dtype dtype, int64_t rows);
+void llama_cache_init(struct llama_cache *cache, const struct llama_config *config, enum dtype dtype, int64_t rows,
+                      struct arena *host, struct arena *data);
+
+/* Parameters in matrices of one block, of the head, and multiplications and additions of one forward: for estimates. */
+double llama_flops(const struct llama_config *config, double tokens, double mean_length, double rows);
+
+#endif

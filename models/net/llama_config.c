@@ -1,0 +1,440 @@
+#include "models/net/llama_config.h"
+
+#include "data/util/json.h"
+#include "data/util/log.h"
+#include "models/lora/config_fields.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_WIDTH = 1 << 20, MAX_VOCAB = 1 << 24, MAX_LAYERS = 1000, MAX_POSITIONS = 1 << 27 };
+
+static const struct kind {
+    const char *type, *architecture;
+} kinds[] = {
+    [LLAMA] = { "llama", "LlamaForCausalLM" },
+    [QWEN2] = { "qwen2", "Qwen2ForCausalLM" },
+    [QWEN3] = { "qwen3", "Qwen3ForCausalLM" },
+};
+
+/* Fields that are read here, and fields that change no number of an inference or a training step. */
+static const char *const known[] = {
+    "architectures",
+    "model_type",
+    "vocab_size",
+    "hidden_size",
+    "intermediate_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "num_key_value_heads",
+    "head_dim",
+    "max_position_embeddings",
+    "rms_norm_eps",
+    "initializer_range",
+    "tie_word_embeddings",
+    "attention_bias",
+    "mlp_bias",
+    "rope_theta",
+    "rope_scaling",
+    "rope_parameters",
+    "hidden_act",
+    "attention_dropout",
+    "sliding_window",
+    "use_sliding_window",
+    "layer_types",
+    "eos_token_id",
+    "quantization_config",
+    "partial_rotary_factor",
+    "dtype",
+    "torch_dtype",
+    "bos_token_id",
+    "pad_token_id",
+    "transformers_version",
+    "use_cache",
+    "pretraining_tp",
+    "max_window_layers",
+    "_name_or_path",
+    "return_dict",
+    "output_hidden_states",
+    "output_attentions",
+    "chunk_size_feed_forward",
+    "id2label",
+    "label2id",
+    "problem_type",
+    "is_decoder",
+    "is_encoder_decoder",
+    "add_cross_attention",
+    "cross_attention_hidden_size",
+    "tie_encoder_decoder",
+    "finetuning_task",
+    "task_specific_params",
+    "tokenizer_class",
+    "prefix",
+    "sep_token_id",
+    "decoder_start_token_id",
+    "torchscript",
+    "use_bfloat16",
+    "tf_legacy_loss",
+    "pruned_heads",
+    "unsloth_fixed",
+    "unsloth_version",
+};
+
+/* Fields of kindred networks: anything but absence, null, false, or the number given means other numbers. */
+static const struct foreign {
+    const char *field;
+    double harmless;
+} foreign[] = {
+    { "quantization_config", 0 },
+    { "use_sliding_window", 0 },
+    { "attention_dropout", 0 },
+    { "num_experts", 0 },
+    { "num_local_experts", 0 },
+    { "kv_lora_rank", 0 },
+    { "attention_multiplier", 1 },
+    { "embedding_multiplier", 1 },
+    { "residual_multiplier", 1 },
+    { "logits_scaling", 1 },
+    { "logit_scale", 1 },
+    { "query_pre_attn_scalar", 0 },
+    { "attn_logit_softcapping", 0 },
+    { "clip_qkv", 0 },
+    { "final_logit_softcapping", 0 },
+    { "partial_rotary_factor", 1 },
+    { "no_rope_layers", 0 },
+    { "attention_chunk_size", 0 },
+    { "is_encoder_decoder", 0 },
+    { "use_mrope", 0 },
+    { "add_cross_attention", 0 },
+};
+
+static bool is_harmless(const json_t *v, double number)
+{
+    return !v || json_is_null(v) || json_is_false(v) || (json_is_number(v) && json_number_value(v) == number);
+}
+
+static int check_foreign(const struct config_fields *s)
+{
+    for (int i = 0; i < ARRAY_LEN(foreign); i++)
+        if (!is_harmless(json_object_get(s->root, foreign[i].field), foreign[i].harmless))
+            return config_refuse(s, foreign[i].field, foreign[i].harmless == 1 ? "1" : "none or false");
+    return 0;
+}
+
+static bool is_known(const char *field)
+{
+    for (int i = 0; i < ARRAY_LEN(known); i++)
+        if (!strcmp(field, known[i]))
+            return true;
+    for (int i = 0; i < ARRAY_LEN(foreign); i++)
+        if (!strcmp(field, foreign[i].field))
+            return true;
+    return false;
+}
+
+static void warn_unknown(const struct config_fields *s)
+{
+    const char *field;
+    json_t *v;
+
+    json_object_foreach((json_t *)(uintptr_t)s->root, field, v) if (!is_known(field) && !is_harmless(v, 0))
+        log_warn("%s: %.60s: a field that ambit does not know, and takes no notice of", s->where, field);
+}
+
+static int get_kind(struct llama_config *c, const struct config_fields *s)
+{
+    const char *type = json_string_value(json_object_get(s->root, "model_type"));
+    const json_t *list = json_object_get(s->root, "architectures");
+    const char *architecture = json_string_value(json_array_get(list, 0));
+
+    for (int i = 0; type && i < ARRAY_LEN(kinds); i++)
+        if (!strcmp(type, kinds[i].type)) {
+            c->kind = (enum llama_kind)i;
+            if (architecture && strcmp(architecture, kinds[i].architecture))
+                return config_refuse(s, "architectures", kinds[i].architecture);
+            return 0;
+        }
+    return config_refuse(s, "model_type", "\"llama\", \"qwen2\" or \"qwen3\"");
+}
+
+static int get_sizes(struct llama_config *c, const struct config_fields *s)
+{
+    if (config_int(s, "vocab_size", 1, MAX_VOCAB, &c->vocab_size) ||
+        config_int(s, "hidden_size", 1, MAX_WIDTH, &c->hidden_size) ||
+        config_int(s, "intermediate_size", 1, MAX_WIDTH, &c->intermediate_size) ||
+        config_int(s, "num_hidden_layers", 1, MAX_LAYERS, &c->layers) ||
+        config_int(s, "num_attention_heads", 1, MAX_WIDTH, &c->heads))
+        return -1;
+    c->groups = c->heads;
+    c->head_dim = c->kind == QWEN3 ? 128 : c->hidden_size / c->heads;
+    c->max_positions = c->kind == LLAMA ? 2048 : 32768;
+    return config_maybe_int(s, "num_key_value_heads", 1, c->heads, &c->groups) ||
+                   config_maybe_int(s, "head_dim", 1, MAX_WIDTH, &c->head_dim) ||
+                   config_maybe_int(s, "max_position_embeddings", 1, MAX_POSITIONS, &c->max_positions)
+               ? -1
+               : 0;
+}
+
+static int check_heads(const struct llama_config *c, const struct config_fields *s)
+{
+    if (config_absent(s, "head_dim") && c->kind != QWEN3 && c->hidden_size % c->heads)
+        return error_set(s->err, EXIT_CODE_CHECKPOINT, "%s: hidden_size %d is not a multiple of num_attention_heads %d",
+                         s->where, c->hidden_size, c->heads);
+    if (c->heads % c->groups)
+        return error_set(s->err, EXIT_CODE_CHECKPOINT,
+                         "%s: num_attention_heads %d is not a multiple of num_key_value_heads %d", s->where, c->heads,
+                         c->groups);
+    if (c->head_dim % 8 || c->head_dim > 256)
+        return error_set(s->err, EXIT_CODE_CHECKPOINT, "%s: heads of %d channels, a multiple of 8 up to 256 wanted",
+                         s->where, c->head_dim);
+    return 0;
+}
+
+static int get_biases(struct llama_config *c, const struct config_fields *s)
+{
+    bool attention = false;
+
+    if (config_maybe_bool(s, "attention_bias", &attention) ||
+        (c->kind == LLAMA && config_maybe_bool(s, "mlp_bias", &c->mlp_bias)) ||
+        config_maybe_bool(s, "tie_word_embeddings", &c->tied))
+        return -1;
+    c->qkv_bias = c->kind == QWEN2 || attention;
+    c->out_bias = c->kind != QWEN2 && attention;
+    return 0;
+}
+
+static int check_layers(const struct config_fields *s)
+{
+    const json_t *types = json_object_get(s->root, "layer_types");
+    const char *act = json_string_value(json_object_get(s->root, "hidden_act"));
+
+    if (!config_absent(s, "hidden_act") && (!act || strcmp(act, "silu")))
+        return config_refuse(s, "hidden_act", "\"silu\"");
+    for (size_t i = 0; i < json_array_size(types); i++) {
+        const char *type = json_string_value(json_array_get(types, i));
+        if (!type || strcmp(type, "full_attention"))
+            return config_refuse(s, "layer_types", "\"full_attention\" for every layer");
+    }
+    return 0;
+}
+
+static int get_llama3(struct llama_rope *r, const struct config_fields *s)
+{
+    if (config_real(s, "low_freq_factor", 1e-3, 1e6, &r->low) ||
+        config_real(s, "high_freq_factor", 1e-3, 1e6, &r->high) ||
+        config_int(s, "original_max_position_embeddings", 1, MAX_POSITIONS, &r->original))
+        return -1;
+    if (r->high <= r->low)
+        return config_refuse(s, "high_freq_factor", "more than low_freq_factor");
+    return 0;
+}
+
+static int check_members(const struct config_fields *s)
+{
+    json_t *o = (json_t *)(uintptr_t)s->root;
+
+    for (void *at = json_object_iter(o); at; at = json_object_iter_next(o, at))
+        if (json_is_object(json_object_iter_value(at)))
+            return config_refuse(s, json_object_iter_key(at), "one set of rotary parameters for every layer");
+    return 0;
+}
+
+/* The object that says how positions turn; today's files have theta in it, older ones beside it. */
+static int get_scaling(struct llama_rope *r, const struct config_fields *s)
+{
+    const char *field = config_absent(s, "rope_type") ? "type" : "rope_type";
+    const char *type = json_string_value(json_object_get(s->root, field));
+
+    if (check_members(s) || config_maybe_real(s, "rope_theta", 1, 1e12, &r->theta))
+        return -1;
+    if (!is_harmless(json_object_get(s->root, "partial_rotary_factor"), 1))
+        return config_refuse(s, "partial_rotary_factor", "1");
+    if (config_absent(s, field) || (type && !strcmp(type, "default")))
+        return 0;
+    if (!type || (strcmp(type, "llama3") && strcmp(type, "linear")))
+        return config_refuse(s, field, "\"default\", \"linear\" or \"llama3\"");
+    r->kind = strcmp(type, "linear") ? ROPE_LLAMA3 : ROPE_LINEAR;
+    if (config_real(s, "factor", 1, 1e6, &r->factor))
+        return -1;
+    return r->kind == ROPE_LLAMA3 ? get_llama3(r, s) : 0;
+}
+
+/* Of two objects transformers takes the older name's. */
+static int get_rope(struct llama_config *c, const struct config_fields *s)
+{
+    const char *field = config_absent(s, "rope_scaling") ? "rope_parameters" : "rope_scaling";
+    const json_t *o = json_object_get(s->root, field);
+    char where[512];
+
+    c->rope = (struct llama_rope){ .theta = 10000 };
+    if (config_maybe_real(s, "rope_theta", 1, 1e12, &c->rope.theta))
+        return -1;
+    if (config_absent(s, field))
+        return 0;
+    if (!json_is_object(o))
+        return config_refuse(s, field, "an object");
+    snprintf(where, sizeof where, "%.400s: %s", s->where, field);
+    return get_scaling(&c->rope, &(struct config_fields){ o, where, s->err });
+}
+
+static int get_dtype(struct llama_config *c, const struct config_fields *s)
+{
+    const char *field = config_absent(s, "dtype") ? "torch_dtype" : "dtype";
+    const char *name = json_string_value(json_object_get(s->root, field));
+
+    if (config_absent(s, field))
+        return 0;
+    if (!name || (strcmp(name, "float32") && strcmp(name, "bfloat16") && strcmp(name, "float16")))
+        return config_refuse(s, field, "\"float32\", \"bfloat16\" or \"float16\"");
+    c->dtype = strcmp(name, "float32") ? BF16 : F32;
+    return 0;
+}
+
+static int add_stop(struct llama_config *c, const struct config_fields *s, const json_t *v)
+{
+    json_int_t id = json_integer_value(v);
+
+    if (!json_is_integer(v) || id < 0 || id >= c->vocab_size || c->n_stops == LLAMA_MAX_STOPS)
+        return config_refuse(s, "eos_token_id", "an id of the vocabulary, or up to 16 of them");
+    for (int i = 0; i < c->n_stops; i++)
+        if (c->stops[i] == id)
+            return 0;
+    c->stops[c->n_stops++] = (int)id;
+    return 0;
+}
+
+/* One id or a list of them. */
+static int get_stops(struct llama_config *c, const struct config_fields *s)
+{
+    const json_t *v = json_object_get(s->root, "eos_token_id");
+
+    if (config_absent(s, "eos_token_id"))
+        return 0;
+    if (!json_is_array(v))
+        return add_stop(c, s, v);
+    for (size_t i = 0; i < json_array_size(v); i++)
+        if (add_stop(c, s, json_array_get(v, i)))
+            return -1;
+    return 0;
+}
+
+int llama_config_parse(struct llama_config *c, const json_t *root, const char *where, struct error *err)
+{
+    struct config_fields s = { root, where, err };
+
+    *c = (struct llama_config){ .rms_norm_eps = 1e-6f, .initializer_range = 0.02f };
+    if (!json_is_object(root))
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: not a JSON object", where);
+    if (get_kind(c, &s) || check_foreign(&s) || get_sizes(c, &s) || check_heads(c, &s) || get_biases(c, &s) ||
+        check_layers(&s) || get_rope(c, &s) || get_dtype(c, &s) || get_stops(c, &s) ||
+        config_maybe_real(&s, "rms_norm_eps", 1e-30, 1, &c->rms_norm_eps) ||
+        config_maybe_real(&s, "initializer_range", 0, 1e3, &c->initializer_range))
+        return -1;
+    warn_unknown(&s);
+    return 0;
+}
+
+/* What ends a turn is often named in generation_config.json alone. */
+static int read_generation(struct llama_config *c, const char *dir, struct error *err)
+{
+    char path[4096];
+
+    snprintf(path, sizeof path, "%s/generation_config.json", dir);
+    if (access(path, F_OK))
+        return 0;
+    json_t *root = json_read_file(path, err);
+    struct config_fields s = { root, path, err };
+    int rc = root ? get_stops(c, &s) : -1;
+    if (!root && err)
+        err->code = EXIT_CODE_CHECKPOINT;
+    json_decref(root);
+    return rc;
+}
+
+int llama_config_read(struct llama_config *c, const char *dir, struct error *err)
+{
+    char *path;
+    json_t *root = config_open(dir, &path, err);
+    int rc = root ? llama_config_parse(c, root, path, err) : -1;
+
+    if (rc == 0)
+        rc = read_generation(c, dir, err);
+    json_decref(root);
+    free(path);
+    return rc;
+}
+
+static json_t *rope_to_json(const struct llama_rope *r)
+{
+    static const char *const names[] = { [ROPE_LINEAR] = "linear", [ROPE_LLAMA3] = "llama3" };
+
+    if (r->kind == ROPE_PLAIN)
+        return json_null();
+    json_t *o = json_pack("{s:s, s:o}", "rope_type", names[r->kind], "factor", config_short_real(r->factor));
+    if (r->kind == ROPE_LLAMA3) {
+        json_object_set_new(o, "low_freq_factor", config_short_real(r->low));
+        json_object_set_new(o, "high_freq_factor", config_short_real(r->high));
+        json_object_set_new(o, "original_max_position_embeddings", json_integer(r->original));
+    }
+    return o;
+}
+
+static void set_rest(json_t *o, const struct llama_config *c)
+{
+    json_t *stops = json_array();
+
+    for (int i = 0; i < c->n_stops; i++)
+        json_array_append_new(stops, json_integer(c->stops[i]));
+    json_object_set_new(o, "eos_token_id", stops);
+    json_object_set_new(o, "rms_norm_eps", config_short_real(c->rms_norm_eps));
+    json_object_set_new(o, "initializer_range", config_short_real(c->initializer_range));
+    json_object_set_new(o, "rope_theta", config_short_real(c->rope.theta));
+    json_object_set_new(o, "rope_scaling", rope_to_json(&c->rope));
+    if (c->kind != QWEN2)
+        json_object_set_new(o, "attention_bias", json_boolean(c->qkv_bias));
+    if (c->kind == LLAMA)
+        json_object_set_new(o, "mlp_bias", json_boolean(c->mlp_bias));
+}
+
+int llama_config_write(const struct llama_config *c, const char *dir, enum dtype stored, struct error *err)
+{
+    char *path = config_path(dir);
+    json_t *o = json_pack("{s:[s], s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:b, s:s}", "architectures",
+                          kinds[c->kind].architecture, "model_type", kinds[c->kind].type, "vocab_size", c->vocab_size,
+                          "hidden_size", c->hidden_size, "intermediate_size", c->intermediate_size, "num_hidden_layers",
+                          c->layers, "num_attention_heads", c->heads, "num_key_value_heads", c->groups, "head_dim",
+                          c->head_dim, "max_position_embeddings", c->max_positions, "hidden_act", "silu",
+                          "tie_word_embeddings", c->tied, "torch_dtype", stored == BF16 ? "bfloat16" : "float32");
+
+    set_rest(o, c);
+    int rc = json_write_file(path, o, err);
+    json_decref(o);
+    free(path);
+    return rc;
+}
+
+/* A slow frequency is divided by the factor, a fast one stays, those between are mixed (Llama 3.1's own rule). */
+static float stretch(const struct llama_rope *r, float freq)
+{
+    float wavelength = 6.2831853071795864769f / freq, original = (float)r->original;
+
+    if (wavelength > original / r->low)
+        return freq / r->factor;
+    if (wavelength < original / r->high)
+        return freq;
+    float smooth = (original / wavelength - r->low) / (r->high - r->low);
+    return (1 - smooth) * freq / r->factor + smooth * freq;
+}
+
+void llama_rope_freqs(const struct llama_config *c, float *freqs)
+{
+    for (int j = 0; j < c->head_dim / 2; j++) {
+        float freq = 1.0f / powf(c->rope.theta, (float)(2 * j) / (float)c->head_dim);
+        if (c->rope.kind == ROPE_LLAMA3)
+            freq = stretch(&c->rope, freq);
+        freqs[j] = c->rope.kind == ROPE_LINEAR ? freq / c->rope.factor : freq;
+    }
+}

@@ -1,0 +1,47 @@
+/*
+ * llama_config.h - the config.json of LlamaForCausalLM, Qwen2ForCausalLM and Qwen3ForCausalLM, as transformers 4 and 5
+ * write it.
+ *
+ * Every field that changes the numbers is read and bounded; one that asks for something the network here does not
+ * compute (quantised weights, sliding windows, other rotary scalings) is refused by name and value, one that nobody
+ * here knows is named in a warning.  Errors have EXIT_CODE_CHECKPOINT.
+ */
+#ifndef MODELS_NET_LLAMA_CONFIG_H
+#define MODELS_NET_LLAMA_CONFIG_H
+
+#include "kernels/tensor.h"
+
+#include <jansson.h>
+
+enum llama_kind { LLAMA, QWEN2, QWEN3 };
+enum { LLAMA_MAX_STOPS = 16 };
+
+/* Rotary positions: base theta, and Llama 3.1's stretching of the slow frequencies (or of all: linear). */
+struct llama_rope {
+    enum { ROPE_PLAIN, ROPE_LINEAR, ROPE_LLAMA3 } kind;
+    float theta, factor, low, high;
+    int original; /* positions before stretching */
+};
+
+struct llama_config {
+    enum llama_kind kind;
+    int vocab_size, hidden_size, intermediate_size, layers, heads, groups, head_dim, max_positions;
+    float rms_norm_eps, initializer_range;
+    bool tied; /* the head is the embedding table */
+    bool qkv_bias, out_bias, mlp_bias;
+    struct llama_rope rope;
+    enum dtype dtype; /* what the weights are stored as; F32 unless the file says bfloat16 or float16 */
+    int stops[LLAMA_MAX_STOPS], n_stops; /* ids that end a generation */
+};
+
+/* dir/config.json, and the eos_token_id of generation_config.json where there is one. */
+int llama_config_read(struct llama_config *c, const char *dir, struct error *err);
+/* The parsed config.json; `where` opens the messages. */
+int llama_config_parse(struct llama_config *c, const json_t *root, const char *where, struct error *err);
+/* dir/config.json for weights stored as F32 or BF16, in a form that versions 4 and 5 read alike. */
+int llama_config_write(const struct llama_config *c, const char *dir, enum dtype stored, struct error *err);
+
+/* The head_dim / 2 frequencies of the rotary embedding, radians a position. */
+void llama_rope_freqs(const struct llama_config *c, float *freqs);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * bpe_train.h - a byte-level BPE vocabulary learnt from text, merge by merge as tokenizers' BpeTrainer learns it.
+ *
+ * Its kind says how text is cut into words and normalised, which special tokens conversations need, and whether a word
+ * that is a token wins over merging: Llama 3's ways or Qwen 2's.
+ */
+#ifndef MODELS_TOKENIZER_TRAIN_BPE_TRAIN_H
+#define MODELS_TOKENIZER_TRAIN_BPE_TRAIN_H
+
+#include "models/tokenizer/tokenizer.h"
+
+enum bpe_kind {
+    BPE_LLAMA3, /* digits in threes, whole words win; begin_of_text, end_of_text, start_header_id, end_header_id, eot_id
+                 */
+    BPE_QWEN2   /* digits one by one, NFC; endoftext, im_start, im_end */
+};
+
+struct bpe_plan {
+    enum bpe_kind kind;
+    int32_t vocab_size;
+    const char *const *specials; /* [n_specials], besides those of the kind */
+    int n_specials;
+};
+
+/*
+ * Learns from n texts a vocabulary of at most plan->vocab_size tokens: the kind's special tokens, the plan's, the 256
+ * bytes by their characters, and what merges make, in this order.  The most frequent pair of neighbours within words
+ * becomes a token, the one of lower ids among equals, until the vocabulary is full or no pair is left: the merges of
+ * BpeTrainer(vocab_size, special_tokens, initial_alphabet=ByteLevel.alphabet()) on the same texts, but that no token
+ * has more than VOCAB_MAX_TOKEN bytes.  NULL with EXIT_CODE_USAGE when the size is below 256 and the special tokens or
+ * above 1,000,000, or when a special token is empty, comes twice, holds a line break, or is what plain text could be (a
+ * word).
+ */
+struct tokenizer *tokenizer_from_bytes(const char *const *texts, int64_t n, const struct bpe_plan *plan,
+                                       struct error *err);
+
+#endif

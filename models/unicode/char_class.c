@@ -1,0 +1,114 @@
+#include "models/unicode/char_class.h"
+
+#include <utf8proc.h>
+
+static const struct char_range *find(const struct char_range *ranges, int n, uint32_t cp)
+{
+    while (n > 0) {
+        const struct char_range *middle = ranges + n / 2;
+        if (cp < middle->first) {
+            n /= 2;
+        } else if (cp > middle->last) {
+            n -= n / 2 + 1;
+            ranges = middle + 1;
+        } else {
+            return middle;
+        }
+    }
+    return NULL;
+}
+
+unsigned char_class(uint32_t cp)
+{
+    const struct char_range *r = find(char_classes, n_char_classes, cp);
+    return r ? r->bits : 0;
+}
+
+/* Scripts whose decompositions came after Unicode 9: Tulu-Tigalari, Dives Akuru, Todhri, Gurung Khema, Kirat Rai. */
+static bool decomposes_too_late(uint32_t cp)
+{
+    static const struct char_range late[] = { { 0x105C0, 0x105FF, 0 },
+                                              { 0x11380, 0x113FF, 0 },
+                                              { 0x11900, 0x1195F, 0 },
+                                              { 0x16100, 0x1613F, 0 },
+                                              { 0x16D40, 0x16D7F, 0 } };
+    return cp >= late[0].first && find(late, ARRAY_LEN(late), cp);
+}
+
+int char_decompose(uint32_t out[CHAR_MAX_DECOMPOSED], uint32_t cp)
+{
+    utf8proc_int32_t parts[CHAR_MAX_DECOMPOSED];
+    utf8proc_ssize_t n = 0;
+
+    if (!decomposes_too_late(cp))
+        n = utf8proc_decompose_char((utf8proc_int32_t)cp, parts, CHAR_MAX_DECOMPOSED, UTF8PROC_DECOMPOSE, NULL);
+    CHECK(n <= CHAR_MAX_DECOMPOSED, "U+%04X decomposes into %d code points", cp, (int)n);
+    for (int i = 0; i < n; i++)
+        out[i] = (uint32_t)parts[i];
+    if (n >= 1)
+        return (int)n;
+    out[0] = cp;
+    return 1;
+}
+
+int char_combining_class(uint32_t cp)
+{
+    return utf8proc_get_property((utf8proc_int32_t)cp)->combining_class;
+}
+
+uint32_t char_compose(uint32_t a, uint32_t b)
+{
+    utf8proc_int32_t pair[2] = { (utf8proc_int32_t)a, (utf8proc_int32_t)b };
+
+    if (b == 0x11A7) /* the place before the first final consonant of Korean, which utf8proc drops */
+        return 0;
+    if (utf8proc_normalize_utf32(pair, 2, UTF8PROC_COMPOSE | UTF8PROC_STABLE) != 1)
+        return 0;
+    return decomposes_too_late((uint32_t)pair[0]) ? 0 : (uint32_t)pair[0];
+}
+
+/* Case pairs of Unicode 15 to 17, which older utf8proc do not know.  bits holds the distance. */
+static const struct char_range late_capitals[] = {
+    { 0x1C89, 0x1C89, 1 },      { 0xA7CB, 0xA7CB, 0x264u - 0xA7CBu },
+    { 0xA7CC, 0xA7CC, 1 },      { 0xA7CE, 0xA7CE, 1 },
+    { 0xA7D2, 0xA7D2, 1 },      { 0xA7D4, 0xA7D4, 1 },
+    { 0xA7DA, 0xA7DA, 1 },      { 0xA7DC, 0xA7DC, 0x19Bu - 0xA7DCu },
+    { 0x10D50, 0x10D65, 0x20 }, { 0x16EA0, 0x16EB8, 0x1B },
+};
+
+int char_lower(uint32_t out[2], uint32_t cp)
+{
+    if (cp == 0x130) { /* capital dotted I: the one whose lower case is two code points */
+        out[0] = 'i';
+        out[1] = 0x307;
+        return 2;
+    }
+    const struct char_range *late =
+        cp >= late_capitals[0].first ? find(late_capitals, ARRAY_LEN(late_capitals), cp) : NULL;
+    out[0] = late ? cp + late->bits : (uint32_t)utf8proc_tolower((utf8proc_int32_t)cp);
+    return 1;
+}
+
+bool char_is_word(uint32_t cp)
+{
+    /* letters that Unicode files under symbols: circled and squared */
+    static const struct char_range symbols[] = {
+        { 0x24B6, 0x24E9, 0 }, { 0x1F130, 0x1F149, 0 }, { 0x1F150, 0x1F169, 0 }, { 0x1F170, 0x1F189, 0 }
+    };
+    switch (utf8proc_category((utf8proc_int32_t)cp)) {
+    case UTF8PROC_CATEGORY_LU:
+    case UTF8PROC_CATEGORY_LL:
+    case UTF8PROC_CATEGORY_LT:
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_LO:
+    case UTF8PROC_CATEGORY_MN:
+    case UTF8PROC_CATEGORY_MC:
+    case UTF8PROC_CATEGORY_ME:
+    case UTF8PROC_CATEGORY_ND:
+    case UTF8PROC_CATEGORY_NL:
+    case UTF8PROC_CATEGORY_PC:
+        return true;
+    default:
+        return cp == 0x200C || cp == 0x200D || find(symbols, ARRAY_LEN(symbols), cp);
+    }
+}

@@ -1,0 +1,182 @@
+#include "models/unicode/nfc.h"
+
+#include "models/unicode/char_class.h"
+#include "models/unicode/utf8.h"
+
+#include <stdlib.h>
+#include <utf8proc.h>
+
+/* A character of a segment: one that stands by itself, decomposed, and all behind it that may join it. */
+struct part {
+    uint32_t cp;
+    int class;
+    int64_t place; /* among the parts before they are put in order */
+    struct token_span from;
+};
+
+struct segment {
+    struct part *items;
+    int64_t count, cap;
+};
+
+static int class_of(uint32_t cp)
+{
+    return char_class(cp) & (CHAR_MARK | CHAR_ORDERED) ? char_combining_class(cp) : 0;
+}
+
+/* Is the character its own composed form? */
+static bool composes_back(uint32_t cp)
+{
+    uint32_t parts[CHAR_MAX_DECOMPOSED];
+    int n = char_decompose(parts, cp);
+
+    for (int i = 1; i < n && parts[0]; i++)
+        parts[0] = char_compose(parts[0], parts[i]);
+    return parts[0] == cp;
+}
+
+/* Its own composed form, and it joins nothing before it. */
+static bool stands_alone(uint32_t cp)
+{
+    if (cp < 0x300)
+        return true;
+    switch (utf8proc_category((utf8proc_int32_t)cp)) {
+    case UTF8PROC_CATEGORY_MN:
+    case UTF8PROC_CATEGORY_MC:
+    case UTF8PROC_CATEGORY_ME:
+        return false;
+    default:
+        return (cp < 0x1160 || cp > 0x11FF) && composes_back(cp); /* vowels and final consonants of Korean */
+    }
+}
+
+static void segment_add(struct segment *s, uint32_t cp, struct token_span from)
+{
+    uint32_t parts[CHAR_MAX_DECOMPOSED];
+    int n = char_decompose(parts, cp);
+
+    for (int i = 0; i < n; i++) {
+        GROW(s->items, s->count, s->cap);
+        s->items[s->count] = (struct part){ parts[i], class_of(parts[i]), s->count, from };
+        s->count++;
+    }
+}
+
+static int compare_parts(const void *a, const void *b)
+{
+    const struct part *x = a, *y = b;
+    return x->class != y->class ? x->class - y->class : (x->place > y->place) - (x->place < y->place);
+}
+
+/* Marks by rising class, those of one class in the order they came. */
+static void put_in_order(struct segment *s)
+{
+    for (int64_t i = 0, end; i < s->count; i = end) {
+        for (end = i + 1; s->items[i].class && end < s->count && s->items[end].class; end++)
+            ;
+        if (end - i > 1)
+            qsort(s->items + i, (size_t)(end - i), sizeof *s->items, compare_parts);
+    }
+}
+
+/* Joins part to the character at starter when they make one and nothing stands between; class is the last one between,
+ * 0 for none. */
+static bool join(struct part *starter, const struct part *part, int class)
+{
+    uint32_t cp = class == 0 || class < part->class ? char_compose(starter->cp, part->cp) : 0;
+    if (cp == 0)
+        return false;
+    starter->cp = cp;
+    starter->from.start = part->from.start < starter->from.start ? part->from.start : starter->from.start;
+    starter->from.end = part->from.end > starter->from.end ? part->from.end : starter->from.end;
+    return true;
+}
+
+static void compose(struct segment *s)
+{
+    struct part *starter = NULL;
+    int64_t kept = 0;
+    int class = 0;
+
+    for (int64_t i = 0; i < s->count; i++) {
+        const struct part *p = s->items + i;
+        if (starter && join(starter, p, class))
+            continue;
+        s->items[kept] = *p;
+        class = p->class;
+        if (class == 0)
+            starter = s->items + kept;
+        kept++;
+    }
+    s->count = kept;
+}
+
+static void segment_flush(struct segment *s, struct normal_text *out)
+{
+    put_in_order(s);
+    compose(s);
+    for (int64_t i = 0; i < s->count; i++)
+        normal_text_put(out, s->items[i].cp, s->items[i].from);
+    s->count = 0;
+}
+
+/* Where the run of characters that stay as they are ends; the last of them begins at *last (or -1). */
+static int64_t plain_run(bool composing, const char *text, int64_t at, int64_t end, int64_t *last)
+{
+    uint32_t cp;
+    bool valid;
+
+    for (*last = -1; at < end;) {
+        int bytes = 1;
+        if (text[at] & 0x80) {
+            bytes = utf8_read(text + at, end - at, &cp, &valid);
+            if (!valid || (composing && !stands_alone(cp)))
+                break;
+        }
+        *last = at;
+        at += bytes;
+    }
+    return at;
+}
+
+/* A character that stands alone and those that may join it, from at on; returns where the segment ends. */
+static int64_t read_segment(struct segment *s, const char *text, int64_t at, int64_t end)
+{
+    uint32_t cp;
+    bool valid;
+
+    while (at < end) {
+        int bytes = utf8_read(text + at, end - at, &cp, &valid);
+        if (!valid || (s->count > 0 && stands_alone(cp)))
+            break;
+        segment_add(s, cp, (struct token_span){ at, at + bytes });
+        at += bytes;
+    }
+    return at;
+}
+
+void nfc_normalize(bool composing, const char *text, int64_t start, int64_t end, struct normal_text *out)
+{
+    struct segment s = { 0 };
+    uint32_t cp;
+    bool valid = true;
+
+    out->length = 0;
+    for (int64_t at = start; at < end;) {
+        int64_t last, stop = plain_run(composing, text, at, end, &last);
+        int bytes = stop < end ? utf8_read(text + stop, end - stop, &cp, &valid) : 0;
+        bool joins = bytes > 0 && valid;
+        normal_text_copy(out, text, at, joins && last >= 0 ? last : stop);
+        at = joins && last >= 0 ? last : stop;
+        if (joins) {
+            at = read_segment(&s, text, at, end);
+            segment_flush(&s, out);
+        } else if (bytes > 0) {
+            normal_text_put(out, UTF8_REPLACEMENT, (struct token_span){ at, at + bytes });
+            at += bytes;
+        }
+    }
+    free(s.items);
+    normal_text_reserve(out, 1);
+    out->text[out->length] = '\0';
+}

@@ -1,0 +1,235 @@
+/* The arithmetic of questions: the numbers worked out by hand, and laws that hold for all. */
+#include "tests/support/beliefs.h"
+#include "tests/support/support.h"
+
+#include "data/clarify/strategy.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Four readings of "List employees in sales hired after 2020". */
+static const int output[] = { 0, 1, 0, 1 }, dept[] = { 0, 0, 0, 1 };
+static const struct split noisy[] = { { output, 2, 0.1, 1 }, { dept, 2, 0.1, 1 } };
+static double example_p[] = { 0.4, 0.2, 0.2, 0.2 };
+static const struct belief example_prior = { example_p, 4, 0 };
+
+/* H(S) - sum over answers of P(a) H(S | a), as it is defined. */
+static double gain_by_definition(const struct belief *b, const struct split *s)
+{
+    double gain = belief_entropy(b);
+    for (int k = 0; k < s->n_values; k++) {
+        double joint[50], mass = 0;
+        for (int i = 0; i < b->n; i++)
+            mass += joint[i] = b->p[i] * split_likelihood(s, s->value[i], k);
+        for (int i = 0; mass > 0 && i < b->n; i++)
+            joint[i] /= mass;
+        gain -= mass * entropy_of(joint, b->n);
+    }
+    return gain;
+}
+
+static void gain_is_the_entropy_of_the_answer(void **state)
+{
+    (void)state;
+    struct rng r = { .seed = 2 };
+    for (int round = 0; round < 10000; round++) {
+        double p[50], mass[50];
+        int value[50], n = 1 + (int)rng_below(&r, 50), m = 2 + (int)rng_below(&r, 7);
+        random_masses(p, n, &r);
+        for (int i = 0; i < n; i++)
+            value[i] = (int)rng_below(&r, (uint32_t)m);
+        struct belief b = { p, n, 0 };
+        struct split s = { value, m, 0, 1 };
+        belief_masses(mass, &b, &s);
+        assert_near(gain_by_definition(&b, &s), entropy_of(mass, m), 1e-12);
+        assert_near(belief_gain(&b, &s), entropy_of(mass, m), 1e-12);
+        s.noise = 0.4 * uniform(&r);
+        if (belief_masses(mass, &b, &s) > 1)
+            assert_near(belief_gain(&b, &s), gain_by_definition(&b, &s), 1e-12);
+    }
+}
+
+/* A root that parts the best candidate from a node with seven leaves. */
+static void the_best_question_is_off_the_path(void **state)
+{
+    (void)state;
+    double p[] = { 0.3, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1 };
+    const int root[] = { 0, 1, 1, 1, 1, 1, 1, 1 }, node[] = { 7, 0, 1, 2, 3, 4, 5, 6 };
+    const bool all[] = { 1, 1, 1, 1, 1, 1, 1, 1 }, right[] = { 0, 1, 1, 1, 1, 1, 1, 1 };
+    const struct split splits[] = { { root, 2, 0, 1 }, { node, 8, 0, 1 } };
+    struct belief b = { p, 8, 0 };
+    assert_int_equal(strategy_choose(STRATEGY_PATH, &b, splits, 2, NULL), 0);
+    assert_digits(strategy_node_score(&b, &splits[0], all), 0.881291);
+    assert_digits(strategy_node_score(&b, &splits[1], right), 1.965148);
+    assert_int_equal(strategy_choose(STRATEGY_EIG, &b, splits, 2, NULL), 1);
+    assert_digits(belief_gain(&b, &splits[1]), 2.846439);
+}
+
+static void the_path_counts_half(void **state)
+{
+    (void)state;
+    double p[] = { 0.26, 0.25, 0.25, 0.24 };
+    const int first[] = { 0, 0, 1, 1 }, second[] = { 0, 1, 0, 1 };
+    const bool through[] = { 1, 1, 0, 0 };
+    const struct split splits[] = { { first, 2, 0, 1 }, { second, 2, 0, 1 } };
+    struct belief b = { p, 4, 0 };
+    assert_digits(belief_gain(&b, &splits[1]), 0.999711);
+    assert_digits(strategy_node_score(&b, &splits[1], through), 0.509859);
+}
+
+/* What the shortcut misses when users off the branch answer all the same. */
+static void bounds_of_the_shortcut(void **state)
+{
+    (void)state;
+    const double on = 0.3, off = 0.4, answers[] = { on + off * 0.9, on + off * 0.1 }, law[] = { 0.9, 0.1 };
+    assert_digits(entropy_of(answers, 2) - off * entropy_of(law, 2), 0.737220);
+    const int apart[] = { 0, 1, 2 };
+    double p[] = { on, on, off };
+    struct belief b = { p, 3, 0 };
+    assert_digits(belief_gain(&b, &(struct split){ apart, 3, 0, 1 }), 1.570951);
+    const double one_left[] = { 0.3 / 0.7, 0.4 / 0.7 }, four[] = { 0.3, 0.3, 0.1, 0.1, 0.1, 0.1 };
+    const double four_left[] = { 0.3 / 0.7, 0.1 / 0.7, 0.1 / 0.7, 0.1 / 0.7, 0.1 / 0.7 };
+    assert_digits(entropy_of(p, 3) - entropy_of(one_left, 2), 0.585722);
+    assert_digits(entropy_of(four, 6) - entropy_of(four_left, 5), 0.242865);
+}
+
+static void slips(void **state)
+{
+    (void)state;
+    const double want[] = { 0.620690, 0.034483, 0.310345, 0.034483 };
+    double evidence = 0;
+    assert_digits(belief_gain(&example_prior, &noisy[0]), 0.512458);
+    assert_digits(belief_gain(&example_prior, &noisy[1]), 0.357751);
+    for (int i = 0; i < 4; i++)
+        evidence += example_p[i] * split_likelihood(&noisy[0], output[i], 0);
+    assert_near(evidence, 0.58, 1e-15);
+    struct belief b = belief_copy(&example_prior);
+    assert_int_equal(belief_update(&b, &noisy[0], (struct answer){ ANSWER_VALUE, 0 }), 0);
+    for (int i = 0; i < 4; i++)
+        assert_digits(b.p[i], want[i]);
+    assert_near(belief_entropy(&b), 1.285982, 5.1e-7);
+    belief_release(&b);
+}
+
+static void no_slips_is_a_filter(void **state)
+{
+    (void)state;
+    struct rng r = { .seed = 7 };
+    for (int round = 0; round < 1000; round++) {
+        double p[20], kept[20], total = 0;
+        int value[20], n = 2 + (int)rng_below(&r, 19);
+        random_masses(p, n, &r);
+        for (int i = 0; i < n; i++) {
+            value[i] = (int)rng_below(&r, 3);
+            kept[i] = value[i] == value[0] ? p[i] : 0;
+            total += kept[i];
+        }
+        for (int i = 0; i < n; i++)
+            kept[i] /= total;
+        struct belief b = { p, n, 0 };
+        assert_int_equal(
+            belief_update(&b, &(struct split){ value, 3, 0, 1 }, (struct answer){ ANSWER_VALUE, value[0] }), 0);
+        assert_memory_equal(p, kept, (size_t)n * sizeof *p);
+    }
+}
+
+static void greedy_is_not_optimal(void **state)
+{
+    (void)state;
+    double p[] = { 1 / 18.0, 1 / 18.0, 6 / 18.0, 6 / 18.0, 3 / 18.0, 1 / 18.0 };
+    static const int values[][6] = {
+        { 0, 1, 0, 0, 0, 1 }, { 1, 0, 0, 1, 0, 1 }, { 1, 0, 1, 0, 1, 0 }, { 0, 1, 1, 0, 0, 0 }, { 0, 0, 0, 0, 1, 1 },
+    };
+    struct split splits[5];
+    struct belief b = { p, 6, 0 };
+    for (int i = 0; i < 5; i++)
+        splits[i] = (struct split){ values[i], 2, 0, 1 };
+    assert_digits(strategy_questions(STRATEGY_EIG, &b, splits, 5), 2.777778);
+    assert_digits(strategy_questions(STRATEGY_OPTIMAL, &b, splits, 5), 2.333333);
+}
+
+/* Each strategy's own word, on splits where they differ. */
+static void strategies_differ(void **state)
+{
+    (void)state;
+    double p[] = { 0.5, 0.2, 0.1, 0.1, 0.1 };
+    static const int even[] = { 0, 1, 1, 1, 1 }, last[] = { 0, 0, 0, 0, 1 }, counts[] = { 0, 0, 1, 1, 2 },
+                     flat[] = { 0, 0, 0, 0, 0 };
+    struct split splits[] = { { flat, 1, 0, 1 }, { last, 2, 0, 1 }, { even, 2, 0, 1 }, { counts, 3, 0, 9 } };
+    struct belief b = { p, 5, 0 };
+    struct rng r = { .seed = 3 };
+    static const struct {
+        enum strategy strategy;
+        int choice;
+    } rows[] = {
+        { STRATEGY_MAX_PROBABILITY, 1 },
+        { STRATEGY_MIN_PROBABILITY, 1 },
+        { STRATEGY_INFO_GAIN, 3 },
+        { STRATEGY_EIG, 3 },
+        { STRATEGY_COST_WEIGHTED, 2 },
+        { STRATEGY_BEST_GAIN, 2 },
+        { STRATEGY_GINI, 2 },
+        { STRATEGY_PATH, 2 },
+        { STRATEGY_TWO_STEP, 3 },
+    };
+    for (int i = 0; i < ARRAY_LEN(rows); i++)
+        if (strategy_choose(rows[i].strategy, &b, splits, 4, NULL) != rows[i].choice)
+            fail_msg("%s asks %d, not %d", strategy_name(rows[i].strategy),
+                     strategy_choose(rows[i].strategy, &b, splits, 4, NULL), rows[i].choice);
+    int seen[4] = { 0 };
+    for (int i = 0; i < 3000; i++)
+        seen[strategy_choose(STRATEGY_RANDOM, &b, splits, 4, &r)]++;
+    assert_int_equal(seen[0], 0);
+    for (int i = 1; i < 4; i++)
+        assert_in_range(seen[i], 850, 1150);
+    for (int s = 0; s < STRATEGIES; s++) {
+        assert_int_equal(strategy_of_name(strategy_name((enum strategy)s)), s);
+        assert_int_equal(strategy_choose((enum strategy)s, &b, splits, 1, &r), -1);
+    }
+    assert_int_equal(strategy_of_name("best"), STRATEGIES);
+}
+
+/* For any question: sum over answers of P(a) H(S | a) <= H(S), with slips and a reserve too. */
+static void entropy_falls_in_expectation(void **state)
+{
+    (void)state;
+    struct rng r = { .seed = 12 };
+    for (int round = 0; round < 2000; round++) {
+        struct world w;
+        random_world(&w, &r, 0.3 * uniform(&r));
+        w.prior.reserve = 0.4 * uniform(&r);
+        for (int i = 0; i < CANDIDATES; i++)
+            w.p[i] *= 1 - w.prior.reserve;
+        double left = 0, total = w.prior.reserve / 4;
+        for (int k = 0; k < 3; k++) {
+            struct belief b = belief_copy(&w.prior);
+            double p = w.prior.reserve / 4;
+            for (int i = 0; i < CANDIDATES; i++)
+                p += w.p[i] * split_likelihood(&w.splits[0], w.value[0][i], k);
+            assert_int_equal(belief_update(&b, &w.splits[0], (struct answer){ ANSWER_VALUE, k }), 0);
+            left += p * belief_entropy(&b);
+            total += p;
+            belief_release(&b);
+        }
+        assert_near(total, 1, 1e-12);
+        assert_near(belief_entropy(&w.prior) - left, belief_gain(&w.prior, &w.splits[0]), 1e-12);
+        assert_true(left <= belief_entropy(&w.prior) + 1e-12);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gain_is_the_entropy_of_the_answer),
+        cmocka_unit_test(the_best_question_is_off_the_path),
+        cmocka_unit_test(the_path_counts_half),
+        cmocka_unit_test(bounds_of_the_shortcut),
+        cmocka_unit_test(slips),
+        cmocka_unit_test(no_slips_is_a_filter),
+        cmocka_unit_test(greedy_is_not_optimal),
+        cmocka_unit_test(strategies_differ),
+        cmocka_unit_test(entropy_falls_in_expectation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,370 @@
+/* Dialogues: what is asked, when it stops, what an answer leaves, and that every strategy gets there. */
+#include "tests/support/beliefs.h"
+#include "tests/support/support.h"
+
+#include "data/clarify/dialogue.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Four readings of "List employees in sales hired after 2020". */
+static const int output[] = { 0, 1, 0, 1 }, date[] = { 0, 0, 1, 1 }, dept[] = { 0, 0, 0, 1 };
+static const struct split example[] = { { output, 2, 0, 1 }, { date, 2, 0, 1 }, { dept, 2, 0, 1 } };
+static const struct split noisy[] = { { output, 2, 0.1, 1 }, { date, 2, 0.1, 1 }, { dept, 2, 0.1, 1 } };
+static double example_p[] = { 0.4, 0.2, 0.2, 0.2 };
+static const struct belief example_prior = { example_p, 4, 0 };
+
+static const struct dialogue_rules patient = { .strategy = STRATEGY_EIG, .tau = 2, .max_turns = 99 };
+
+static void worked_example(void **state)
+{
+    (void)state;
+    struct dialogue d;
+    struct view view;
+    dialogue_init(&d, &patient, example, 3, &example_prior);
+    assert_digits(belief_entropy(&d.now), 1.921928);
+    assert_digits(belief_gain(&d.now, &example[0]), 0.970951);
+    assert_digits(belief_gain(&d.now, &example[1]), 0.970951);
+    assert_digits(belief_gain(&d.now, &example[2]), 0.721928);
+    assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
+    assert_int_equal(view.variable, 0); /* the tie goes to the first clause */
+    assert_int_equal(dialogue_answer(&d, &view, (struct answer){ ANSWER_VALUE, view_option(&view, 0) }), 0);
+    assert_near(d.now.p[0], 0.6667, 5e-5);
+    assert_near(d.now.p[2], 0.3333, 5e-5);
+    assert_true(d.now.p[1] == 0 && d.now.p[3] == 0);
+    assert_digits(belief_entropy(&d.now), 0.918296);
+    assert_false(dialogue_view(&d, 2, &view));
+    assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
+    assert_int_equal(view.variable, 1);
+    dialogue_release(&d);
+}
+
+static void what_was_asked_is_not_asked_again(void **state)
+{
+    (void)state;
+    static const enum answer_kind kinds[] = { ANSWER_UNKNOWN, ANSWER_EITHER, ANSWER_VALUE };
+    for (int k = 0; k < ARRAY_LEN(kinds); k++) {
+        bool asked[3] = { false };
+        struct dialogue d;
+        struct view view;
+        dialogue_init(&d, &patient, noisy, 3, &example_prior);
+        while (dialogue_next(&d, &view) == STOP_NOT) {
+            assert_false(asked[view.variable]);
+            asked[view.variable] = true;
+            assert_int_equal(dialogue_answer(&d, &view, (struct answer){ kinds[k], 0 }), 0);
+            if (kinds[k] != ANSWER_VALUE)
+                assert_memory_equal(d.now.p, example_p, sizeof example_p);
+        }
+        assert_true(asked[0] && asked[1] && asked[2]);
+        assert_int_equal(d.free_choice, kinds[k] == ANSWER_EITHER);
+        dialogue_release(&d);
+    }
+}
+
+/* Asks at most `limit` questions of a truthful user who means candidate gold; how many were asked. */
+static int talk(struct dialogue *d, const struct world *w, enum strategy strategy, int gold, int limit)
+{
+    struct dialogue_rules rules = { .strategy = strategy, .tau = 2, .max_turns = limit, .seed = 5 };
+    struct view view;
+    dialogue_init(d, &rules, w->splits, VARIABLES, &w->prior);
+    while (dialogue_next(d, &view) == STOP_NOT) {
+        int option = view_option(&view, w->value[view.variable][gold]);
+        assert_int_equal(dialogue_answer(d, &view, (struct answer){ ANSWER_VALUE, option }), 0);
+    }
+    return d->n_turns;
+}
+
+static bool same_block(const struct world *w, int a, int b)
+{
+    for (int v = 0; v < VARIABLES; v++)
+        if (w->value[v][a] != w->value[v][b])
+            return false;
+    return true;
+}
+
+static void sessions_end_in_the_block_of_gold(void **state)
+{
+    (void)state;
+    struct rng r = { .seed = 11 };
+    for (int round = 0; round < 200; round++) {
+        struct world w;
+        random_world(&w, &r, 0);
+        for (int s = 0; s < STRATEGIES; s++) {
+            struct dialogue d;
+            int gold = (int)rng_below(&r, CANDIDATES), limit = 1 + (int)rng_below(&r, 7);
+            assert_in_range(talk(&d, &w, (enum strategy)s, gold, limit), 0, limit < VARIABLES ? limit : VARIABLES);
+            dialogue_release(&d);
+            assert_in_range(talk(&d, &w, (enum strategy)s, gold, 99), 0, VARIABLES);
+            assert_true(same_block(&w, gold, belief_best(&d.now)));
+            for (int i = 0; i < CANDIDATES; i++)
+                assert_int_equal(d.now.p[i] > 0, same_block(&w, gold, i));
+            dialogue_release(&d);
+        }
+    }
+}
+
+/* Weighted by how likely each is meant, which is what the numbers claim. */
+static void accuracy_never_falls(void **state)
+{
+    (void)state;
+    for (int s = 0; s < STRATEGIES; s++) {
+        struct rng r = { .seed = 13 };
+        double accuracy[VARIABLES + 1] = { 0 };
+        for (int round = 0; round < 60; round++) {
+            struct world w;
+            random_world(&w, &r, 0);
+            for (int limit = 0; limit <= VARIABLES; limit++)
+                for (int gold = 0; gold < CANDIDATES; gold++) {
+                    struct dialogue d;
+                    talk(&d, &w, (enum strategy)s, gold, limit);
+                    accuracy[limit] += w.p[gold] * same_block(&w, gold, belief_best(&d.now));
+                    dialogue_release(&d);
+                }
+        }
+        for (int limit = 0; limit < VARIABLES; limit++)
+            if (accuracy[limit + 1] < accuracy[limit] - 1e-9)
+                fail_msg("%s: %g after %d questions, %g after one more", strategy_name((enum strategy)s),
+                         accuracy[limit], limit, accuracy[limit + 1]);
+    }
+}
+
+static void none_of_these_hands_over(void **state)
+{
+    (void)state;
+    static const double noises[] = { 0, 0.05, 0.2 }, reserves[] = { 0, 0.1 };
+    for (int k = 0; k < 6; k++) {
+        double p[4];
+        struct split splits[3];
+        struct dialogue d;
+        struct view view;
+        for (int i = 0; i < 4; i++)
+            p[i] = example_p[i] * (1 - reserves[k % 2]);
+        for (int i = 0; i < 3; i++)
+            splits[i] = (struct split){ example[i].value, 2, noises[k / 2], 1 };
+        dialogue_init(&d, &patient, splits, 3, &(struct belief){ p, 4, reserves[k % 2] });
+        assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
+        double before = d.now.reserve;
+        assert_int_equal(dialogue_answer(&d, &view, (struct answer){ .kind = ANSWER_NONE }), 0);
+        assert_true(d.now.reserve > before && d.now.reserve > d.now.p[belief_best(&d.now)]);
+        assert_int_equal(dialogue_next(&d, &view), STOP_HAND_OVER);
+        dialogue_release(&d);
+    }
+}
+
+static void contradictions_and_undo(void **state)
+{
+    (void)state;
+    struct dialogue d;
+    struct view first, second;
+    double before[4];
+    dialogue_init(&d, &patient, example, 3, &example_prior);
+    assert_false(dialogue_undo(&d));
+    dialogue_next(&d, &first);
+    dialogue_answer(&d, &first, (struct answer){ ANSWER_VALUE, 0 });
+    memcpy(before, d.now.p, sizeof before);
+    /* only the fourth reading has the second value of dept, and that one is out */
+    struct view bad = { .variable = 2, .n_shown = 2, .split = example[2] };
+    assert_int_equal(dialogue_answer(&d, &bad, (struct answer){ ANSWER_VALUE, 1 }), -1);
+    assert_memory_equal(d.now.p, before, sizeof before);
+    assert_int_equal(d.n_turns, 1);
+    dialogue_next(&d, &second);
+    dialogue_answer(&d, &second, (struct answer){ .kind = ANSWER_NONE });
+    assert_true(dialogue_undo(&d));
+    assert_memory_equal(d.now.p, before, sizeof before);
+    assert_true(dialogue_undo(&d));
+    assert_memory_equal(d.now.p, example_p, sizeof before);
+    assert_int_equal(dialogue_next(&d, &second), STOP_NOT);
+    assert_int_equal(second.variable, first.variable);
+    dialogue_release(&d);
+}
+
+static enum stop_reason stops(struct dialogue_rules rules, double reserve)
+{
+    double p[4];
+    struct dialogue d;
+    struct view view;
+    for (int i = 0; i < 4; i++)
+        p[i] = example_p[i] * (1 - reserve);
+    dialogue_init(&d, &rules, example, 3, &(struct belief){ p, 4, reserve });
+    enum stop_reason why = dialogue_next(&d, &view);
+    dialogue_release(&d);
+    return why;
+}
+
+/* Gain of the first question .970951, rise of the best candidate .2, cost a second. */
+static void every_stop_rule(void **state)
+{
+    (void)state;
+    struct dialogue_rules rules = patient;
+    assert_int_equal(stops(rules, 0), STOP_NOT);
+    rules.tau = 0.4;
+    assert_int_equal(stops(rules, 0), STOP_CONFIDENT);
+    rules.tau = 0.41;
+    rules.min_bits = 0.97;
+    assert_int_equal(stops(rules, 0), STOP_NOT);
+    rules.min_bits = 0.98;
+    assert_int_equal(stops(rules, 0), STOP_GAIN);
+    rules = patient;
+    rules.worth = 1;
+    rules.second = 0.19;
+    assert_int_equal(stops(rules, 0), STOP_NOT);
+    rules.second = 0.21;
+    assert_int_equal(stops(rules, 0), STOP_UTILITY);
+    rules.max_turns = 0;
+    assert_int_equal(stops(rules, 0), STOP_TURNS);
+    assert_int_equal(stops(patient, 0.3), STOP_NOT); /* nobody said so yet */
+    assert_int_equal(stops(patient, 0.6), STOP_HAND_OVER);
+    struct dialogue d;
+    struct view view;
+    dialogue_init(&d, &patient, example, 0, &example_prior);
+    assert_int_equal(dialogue_next(&d, &view), STOP_SETTLED);
+    dialogue_release(&d);
+}
+
+/* The same answer twice, which slips make worth something: only without memory. */
+static void without_memory_a_question_may_come_again(void **state)
+{
+    (void)state;
+    for (int forget = 0; forget < 2; forget++) {
+        static const int value[] = { 0, 1 };
+        double p[] = { 0.5, 0.5 };
+        struct split one = { value, 2, 0.2, 1 };
+        struct dialogue_rules rules = patient;
+        struct dialogue d;
+        struct view view;
+        rules.forget = forget;
+        dialogue_init(&d, &rules, &one, 1, &(struct belief){ p, 2, 0 });
+        assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
+        assert_int_equal(dialogue_answer(&d, &view, (struct answer){ ANSWER_VALUE, 0 }), 0);
+        assert_int_equal(dialogue_next(&d, &view), forget ? STOP_NOT : STOP_SETTLED);
+        if (forget) {
+            assert_int_equal(dialogue_answer(&d, &view, (struct answer){ ANSWER_VALUE, 0 }), 0);
+            assert_true(fabs(d.now.p[0] - 0.64 / 0.68) < 1e-12);
+        }
+        dialogue_release(&d);
+    }
+}
+
+/* With slips all candidates stay, but nobody is asked twice what one answer has said; "I don't know" says nothing. */
+static void the_last_resort_repeats_nothing(void **state)
+{
+    (void)state;
+    static const int halves[] = { 0, 0, 1 }, each[] = { 0, 1, 2 }, again[] = { 2, 0, 1 };
+    const struct {
+        const int *first;
+        enum answer_kind kind;
+        enum stop_reason then;
+    } rows[] = { { again, ANSWER_VALUE, STOP_SETTLED },
+                 { again, ANSWER_EITHER, STOP_SETTLED },
+                 { again, ANSWER_UNKNOWN, STOP_NOT },
+                 { halves, ANSWER_VALUE, STOP_NOT } };
+    for (int i = 0; i < ARRAY_LEN(rows); i++) {
+        double p[] = { 0.4, 0.3, 0.3 };
+        struct split splits[] = { { rows[i].first, 3, 0.1, 1 }, { each, 3, 0.1, 1 } };
+        struct dialogue_rules rules = patient;
+        struct dialogue d;
+        struct view view;
+        rules.last_resort = true;
+        dialogue_init(&d, &rules, splits, 2, &(struct belief){ p, 3, 0 });
+        assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
+        assert_int_equal(view.variable, 0);
+        assert_int_equal(dialogue_answer(&d, &view, (struct answer){ rows[i].kind, 0 }), 0);
+        assert_int_equal(dialogue_next(&d, &view), rows[i].then);
+        dialogue_release(&d);
+    }
+}
+
+/* Thirteen values of one candidate each: five are shown, then five of the others, then the rest. */
+/* Two answers together may have said it all, unless what they say is not what is most probable all the same. */
+static void the_last_resort_settles_what_answers_leave_open(void **state)
+{
+    (void)state;
+    static const int first[] = { 0, 0, 1, 1 }, second[] = { 0, 1, 0, 1 }, each[] = { 0, 1, 2, 3 };
+    const struct {
+        double meant; /* the chance of what both answers say */
+        enum stop_reason then;
+    } rows[] = { { 0.3, STOP_SETTLED }, { 1e-3, STOP_NOT } };
+    for (int i = 0; i < ARRAY_LEN(rows); i++) {
+        double rest = 1 - rows[i].meant, p[] = { rest * 0.2, rest * 0.4, rest * 0.4, rows[i].meant };
+        struct split splits[] = { { first, 2, 0.1, 1 }, { second, 2, 0.1, 1 }, { each, 4, 0.1, 1 } };
+        struct dialogue_rules rules = patient;
+        struct dialogue d;
+        struct view view;
+        rules.last_resort = true;
+        dialogue_init(&d, &rules, splits, 3, &(struct belief){ p, 4, 0 });
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
+            assert_true(view.variable < 2);
+            assert_int_equal(dialogue_answer(&d, &view, (struct answer){ ANSWER_VALUE, view_option(&view, 1) }), 0);
+        }
+        assert_int_equal(dialogue_next(&d, &view), rows[i].then);
+        dialogue_release(&d);
+    }
+}
+
+/* Nor do those come again that a slip alone would keep. */
+static void assert_pieces(double noise)
+{
+    double p[13];
+    int value[13];
+    struct split one = { value, 13, noise, 1 };
+    struct dialogue d;
+    struct view view;
+    for (int i = 0; i < 13; i++) {
+        p[i] = (20 - i) / 182.0;
+        value[i] = i;
+    }
+    dialogue_init(&d, &patient, &one, 1, &(struct belief){ p, 13, 0 });
+    for (int piece = 0; piece < 2; piece++) {
+        assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
+        assert_int_equal(view.n_shown, 5);
+        assert_true(view.other);
+        assert_int_equal(view.shown[0], 5 * piece);
+        assert_int_equal(dialogue_answer(&d, &view, (struct answer){ ANSWER_VALUE, 5 }), 0);
+    }
+    assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
+    assert_int_equal(view.n_shown, 3);
+    assert_int_equal(view.other, noise > 0);
+    assert_int_equal(dialogue_answer(&d, &view, (struct answer){ ANSWER_VALUE, view_option(&view, 12) }), 0);
+    assert_int_equal(dialogue_next(&d, &view), STOP_SETTLED);
+    assert_near(d.now.p[12], 1, 2 * noise);
+    dialogue_release(&d);
+}
+
+static void long_lists_come_in_pieces(void **state)
+{
+    (void)state;
+    assert_pieces(0);
+    assert_pieces(0.05);
+}
+
+static void tau_from_a_target(void **state)
+{
+    (void)state;
+    const double confidence[] = { 0.5, 0.9, 0.9, 0.7, 0.6, 0.8 };
+    const bool right[] = { false, true, true, true, false, false };
+    assert_near(dialogue_fit_tau(confidence, right, 6, 0), 0.9, 0);
+    assert_near(dialogue_fit_tau(confidence, right, 6, 0.25), 0.7, 0);
+    assert_near(dialogue_fit_tau(confidence, right, 6, 0.5), 0.5, 0);
+    assert_near(dialogue_fit_tau(confidence, right, 1, 0), 2, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(worked_example),
+        cmocka_unit_test(what_was_asked_is_not_asked_again),
+        cmocka_unit_test(sessions_end_in_the_block_of_gold),
+        cmocka_unit_test(accuracy_never_falls),
+        cmocka_unit_test(none_of_these_hands_over),
+        cmocka_unit_test(contradictions_and_undo),
+        cmocka_unit_test(every_stop_rule),
+        cmocka_unit_test(without_memory_a_question_may_come_again),
+        cmocka_unit_test(the_last_resort_repeats_nothing),
+        cmocka_unit_test(the_last_resort_settles_what_answers_leave_open),
+        cmocka_unit_test(long_lists_come_in_pieces),
+        cmocka_unit_test(tau_from_a_target),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,108 @@
+#include "data/prompt/model_output.h"
+#include "tests/support/support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef void parse(struct text_items *out, const char *answer, bool published);
+
+struct parse_case {
+    const char *answer;
+    const char *ours, *published; /* items with | between; NULL: none */
+};
+
+static void check(parse *function, const char *answer, bool published, const char *wanted)
+{
+    struct text_items found = { 0 };
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+
+    function(&found, answer, published);
+    for (int i = 0; i < found.n; i++)
+        fprintf(f, "%s%s", i ? "|" : "", found.items[i]);
+    fclose(f);
+    if (strcmp(text, wanted ? wanted : "") != 0 || (found.n == 0) != (wanted == NULL))
+        fail_msg("%s\n(%s): %d items: %s\nwanted: %s", answer, published ? "published" : "ours", found.n, text,
+                 wanted ? wanted : "none");
+    text_items_release(&found);
+    free(text);
+}
+
+static void check_all(parse *function, const struct parse_case *cases, int n)
+{
+    for (int i = 0; i < n; i++) {
+        check(function, cases[i].answer, false, cases[i].ours);
+        check(function, cases[i].answer, true, cases[i].published);
+    }
+}
+
+static void test_readings(void **state)
+{
+    static const struct parse_case cases[] = {
+        { "", NULL, NULL },
+        { "\n \n", NULL, NULL },
+        { "one", "one", "one" },
+        { "Here are the readings:\n1. one\n2. two\n\n3. one\n", "one|two", "Here are the readings:|one|two" },
+        { "- one\n\xe2\x80\xa2 two\n12.three", "one|two|three", "one|two|three" },
+        { "* one\n2) two", "one|two", "* one|2) two" },
+        { "1990 was a year\n-", "1990 was a year", "1990 was a year|" },
+        { "assistant: Here are the interpretations:\n\none\r\ntwo", "one|two", "one|two" },
+        { "ASSISTANT:one\nsystem: two", "one|system: two", "one|system: two" },
+        { "Some:\n```\n1. one\n```\nand\n```text\ntwo\n```\nend", "one|two", "one|two" },
+        { "```one\ntwo```", "two", "two" },
+        { "```one two```", "one two", "one two" },
+        { "``` ```\nleft", NULL, NULL },
+        { "``` never closed\none", "``` never closed|one", "``` never closed|one" },
+    };
+    (void)state;
+    check_all(output_readings, cases, ARRAY_LEN(cases));
+}
+
+static void test_infilled(void **state)
+{
+    static const struct parse_case cases[] = {
+        { "All possible interpretations are covered", NULL, NULL },
+        { "All possible interpretations are covered.\n", NULL, "" },
+        { "\"ALL POSSIBLE INTERPRETATIONS ARE COVERED.\"", NULL, "\"ALL POSSIBLE INTERPRETATIONS ARE COVERED.\"" },
+        { "", NULL, "" },
+        { "one\n\ntwo", "one|two", "one||two" },
+        { " one \n1. one\nMissing ones:\ntwo", "one|two", " one |1. one|Missing ones:|two" },
+        { "one\nall possible interpretations are covered, then", "one", "one" },
+    };
+    (void)state;
+    check_all(output_infilled, cases, ARRAY_LEN(cases));
+}
+
+static void test_sql(void **state)
+{
+    static const struct parse_case cases[] = {
+        { "", NULL, NULL },
+        { "I cannot say.", NULL, NULL },
+        { "SELECT a FROM t", "SELECT a FROM t", "SELECT a FROM t" },
+        { "SQL query(s): assistant\n\nselect 1;", "select 1", "select 1" },
+        { "SELECT a\nFROM t;\nSELECT b\nFROM t", "SELECT a\nFROM t|SELECT b\nFROM t",
+          "SELECT a\nFROM t|SELECT b\nFROM t" },
+        { "SELECT a FROM t\n\nSELECT b FROM t\n\nSELECT a FROM t", "SELECT a FROM t|SELECT b FROM t",
+          "SELECT a FROM t|SELECT b FROM t" },
+        { "WITH x AS (SELECT 1) SELECT * FROM x;", "WITH x AS (SELECT 1) SELECT * FROM x", NULL },
+        { "SELECT a FROM t WHERE b = 'x;y\\z';", "SELECT a FROM t WHERE b = 'x;y\\z'", "SELECT a FROM t WHERE b = 'x" },
+        { "Sure:\n```sql\nSELECT a\n```\nor\n```sqlite SELECT b```", "SELECT a|SELECT b", "SELECT a\n|SELECT b" },
+        { "```SELECT a FROM t```", "SELECT a FROM t", NULL },
+        { "The answer:\n\nSELECT a FROM t;\n\nIt counts.", "SELECT a FROM t", "SELECT a FROM t" },
+        { "DELETE FROM t;", NULL, NULL },
+    };
+    (void)state;
+    check_all(output_sql, cases, ARRAY_LEN(cases));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_readings),
+        cmocka_unit_test(test_infilled),
+        cmocka_unit_test(test_sql),
+    };
+    return cmocka_run_group_tests_name("model_output", tests, NULL, NULL);
+}

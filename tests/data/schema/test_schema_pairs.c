@@ -1,0 +1,375 @@
+#include "tests/support/support.h"
+
+#include "data/ambiguate/alter.h"
+#include "data/schema/element_name.h"
+#include "data/schema/schema_build.h"
+#include "data/schema/schema_pairs.h"
+#include "data/util/log.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The candidates of one schema, and the schema. */
+struct fixture {
+    struct schema schema;
+    struct schema_pair *pairs;
+    int n;
+};
+
+static void columns(struct schema_build *b, int table, const char *numbers, const char *texts)
+{
+    char list[256], *rest = list;
+
+    snprintf(list, sizeof list, "%s", numbers);
+    for (char *name; (name = strsep(&rest, " ")) != NULL && *name;)
+        schema_build_column(b, table, name, NULL, COLUMN_NUMBER);
+    snprintf(list, sizeof list, "%s", texts);
+    rest = list;
+    for (char *name; (name = strsep(&rest, " ")) != NULL && *name;)
+        schema_build_column(b, table, name, NULL, COLUMN_TEXT);
+}
+
+static void open_pairs(struct fixture *f, struct schema_build *b)
+{
+    schema_build_finish(b, &f->schema);
+    schema_build_release(b);
+    f->pairs = schema_pairs(&f->schema, &f->n);
+}
+
+static void close_pairs(struct fixture *f)
+{
+    free(f->pairs);
+    schema_release(&f->schema);
+}
+
+/* "table" or "table.column" -> its number */
+static int element(const struct fixture *f, const char *name)
+{
+    char table[64];
+    const char *dot = strchr(name, '.');
+
+    snprintf(table, sizeof table, "%.*s", dot ? (int)(dot - name) : (int)strlen(name), name);
+    int t = schema_table_find(&f->schema, table);
+    assert_true(t >= 0);
+    int c = dot ? schema_column_find(&f->schema, t, dot + 1) : -1;
+    assert_true(!dot || c >= 0);
+    return dot ? f->schema.n_tables + c : t;
+}
+
+static const struct schema_pair *find(const struct fixture *f, const char *u, const char *v)
+{
+    int a = element(f, u), b = element(f, v);
+
+    for (int i = 0; i < f->n; i++)
+        if (f->pairs[i].u == a && f->pairs[i].v == b)
+            return &f->pairs[i];
+    return NULL;
+}
+
+static int count(const struct fixture *f, enum sia_kind kind)
+{
+    int n = 0;
+    for (int i = 0; i < f->n; i++)
+        n += f->pairs[i].kind == kind;
+    return n;
+}
+
+#define HAS(f, u, v, k)                                                                                                \
+    do {                                                                                                               \
+        assert_non_null(find((f), (u), (v)));                                                                          \
+        assert_int_equal(find((f), (u), (v))->kind, (k));                                                              \
+    } while (0)
+#define NEAR(got, wanted) assert_true(fabs((double)(got) - (double)(wanted)) < 1e-6)
+
+/* One table whose city of birth stands twice. */
+static void test_columns(void **state)
+{
+    struct schema_build b;
+    struct fixture f;
+
+    (void)state;
+    schema_build_init(&b, "c");
+    int head = schema_build_table(&b, "head", NULL);
+    columns(&b, head, "head_id age", "hometown birthplace name");
+    schema_build_primary(&b, 0);
+    open_pairs(&f, &b);
+    assert_int_equal(count(&f, SIA_COLUMN), 3); /* head_id is a key, age is none: not these two */
+    assert_int_equal(f.n, 3);
+    HAS(&f, "head.hometown", "head.birthplace", SIA_COLUMN);
+    assert_null(find(&f, "head.birthplace", "head.hometown"));
+    const float *x = find(&f, "head.hometown", "head.birthplace")->features;
+    NEAR(x[PAIR_IS_COLUMN] + x[PAIR_IS_TABLE] + x[PAIR_IS_JOIN] + x[PAIR_IS_AGGREGATE], 1);
+    NEAR(x[PAIR_IS_COLUMN], 1);
+    NEAR(x[PAIR_SAME_TYPE] * x[PAIR_TEXT], 1);
+    NEAR(x[PAIR_WORDS], 0);
+    NEAR(x[PAIR_LENGTHS], 0.8);
+    NEAR(x[PAIR_COLUMNS_JACCARD], 0);
+    NEAR(x[PAIR_COLUMNS_U], log2(6) / 8);
+    NEAR(x[PAIR_RIVALS], log2(3) / 8); /* each also pairs with name */
+    NEAR(x[PAIR_WORDS_U], 0.25);
+    NEAR(x[PAIR_LETTERS_V], 10.0 / 24);
+    NEAR(x[PAIR_FAMILY_U], 0);
+    close_pairs(&f);
+}
+
+static void test_tables(void **state)
+{
+    struct schema_build b;
+    struct fixture f;
+
+    (void)state;
+    schema_build_init(&b, "t");
+    columns(&b, schema_build_table(&b, "admin", NULL), "head_id age", "name");
+    columns(&b, schema_build_table(&b, "supervisor", NULL), "age head_id", "name");
+    columns(&b, schema_build_table(&b, "department", NULL), "head_id budget creation", "title");
+    open_pairs(&f, &b);
+    assert_int_equal(count(&f, SIA_TABLE), 1);
+    HAS(&f, "admin", "supervisor", SIA_TABLE);
+    const float *x = find(&f, "admin", "supervisor")->features;
+    NEAR(x[PAIR_COLUMNS_EQUAL], 1);
+    NEAR(x[PAIR_COLUMNS_JACCARD], 1);
+    NEAR(x[PAIR_TABLE_EXTENDED], 0);
+    assert_int_equal(count(&f, SIA_JOIN), 0);
+    close_pairs(&f);
+}
+
+static void test_joins(void **state)
+{
+    struct schema_build b;
+    struct fixture f;
+
+    (void)state;
+    schema_build_init(&b, "j");
+    columns(&b, schema_build_table(&b, "Head_Name", NULL), "head_id", "Name");
+    schema_build_primary(&b, 0);
+    columns(&b, schema_build_table(&b, "head", NULL), "head_id age", "name born_state");
+    schema_build_primary(&b, 2);
+    columns(&b, schema_build_table(&b, "department", NULL), "department_id", "name");
+    open_pairs(&f, &b);
+    assert_int_equal(count(&f, SIA_JOIN), 1); /* u is the original, wherever it stands */
+    HAS(&f, "head.name", "Head_Name.Name", SIA_JOIN);
+    const float *x = find(&f, "head.name", "Head_Name.Name")->features;
+    NEAR(x[PAIR_EQUAL], 1);
+    NEAR(x[PAIR_TABLE_EXTENDED], 1);
+    NEAR(x[PAIR_TABLE_BEGINS], 1);
+    NEAR(x[PAIR_KEY_SHARED], 1);
+    NEAR(x[PAIR_COLUMNS_CONTAINED], 1);
+    NEAR(x[PAIR_NAMESAKES_U], log2(3) / 4);
+    close_pairs(&f);
+}
+
+static void test_aggregates(void **state)
+{
+    struct schema_build b;
+    struct fixture f;
+
+    (void)state;
+    schema_build_init(&b, "p");
+    columns(&b, schema_build_table(&b, "department", NULL), "department_id budget", "name");
+    columns(&b, schema_build_table(&b, "department_budget", NULL), "department_id max_budget min_budget budget_count",
+            "name");
+    columns(&b, schema_build_table(&b, "staff", NULL), "max_age", "");
+    open_pairs(&f, &b);
+    assert_int_equal(count(&f, SIA_AGGREGATE), 3);
+    HAS(&f, "department.budget", "department_budget.max_budget", SIA_AGGREGATE);
+    HAS(&f, "department.budget", "department_budget.budget_count", SIA_AGGREGATE);
+    const float *x = find(&f, "department.budget", "department_budget.max_budget")->features;
+    NEAR(x[PAIR_AGGREGATE_OF], 1);
+    NEAR(x[PAIR_AGGREGATE_SIBLINGS], 0.75);
+    NEAR(x[PAIR_FAMILY_U], 0);
+    NEAR(x[PAIR_FAMILY_V], 0.5); /* two of the other four have "budget" too */
+    NEAR(x[PAIR_AGGREGATE_WORD], 0.5);
+    NEAR(x[PAIR_TABLE_EXTENDED], 1);
+    NEAR(x[PAIR_CONTAINS], 1);
+    NEAR(x[PAIR_HEAD], 1);
+    close_pairs(&f);
+}
+
+/* Order of tables and columns says nothing: twins stand side by side in altered schemas. */
+static void test_order_does_not_matter(void **state)
+{
+    struct schema_build b;
+    struct fixture f, g;
+
+    (void)state;
+    schema_build_init(&b, "a");
+    columns(&b, schema_build_table(&b, "shop", NULL), "opened size", "name city town");
+    open_pairs(&f, &b);
+    schema_build_init(&b, "b");
+    columns(&b, schema_build_table(&b, "shop", NULL), "size opened", "town name city");
+    open_pairs(&g, &b);
+    assert_int_equal(f.n, g.n);
+    assert_memory_equal(find(&f, "shop.name", "shop.city")->features, find(&g, "shop.name", "shop.city")->features,
+                        sizeof f.pairs->features);
+    close_pairs(&f);
+    close_pairs(&g);
+}
+
+static void test_wide(void **state)
+{
+    struct schema_build b;
+    struct fixture f;
+    char name[64];
+
+    (void)state;
+    schema_build_init(&b, "wide");
+    for (int t = 0; t < 5; t++) {
+        snprintf(name, sizeof name, "table_%d", t);
+        int table = schema_build_table(&b, name, NULL);
+        for (int c = 0; c < 400; c++) {
+            snprintf(name, sizeof name, "%s_%d", c % 3 ? "amount" : "total_amount", c / 3 + 200 * t);
+            schema_build_column(&b, table, name, NULL, COLUMN_NUMBER);
+        }
+    }
+    double start = now_seconds();
+    open_pairs(&f, &b);
+    assert_true(now_seconds() - start < 2);
+    assert_true(f.n > 2000 && f.n <= SCHEMA_PAIRS_MAX);
+    assert_true(count(&f, SIA_COLUMN) <= 2000 * 8);
+    for (int i = 0; i < f.n; i++)
+        for (int k = 0; k < SCHEMA_PAIR_FEATURES; k++)
+            assert_true(f.pairs[i].features[k] >= 0 && f.pairs[i].features[k] <= 4);
+    close_pairs(&f);
+}
+
+static void test_empty(void **state)
+{
+    struct schema_build b;
+    struct fixture f;
+
+    (void)state;
+    schema_build_init(&b, "none");
+    open_pairs(&f, &b);
+    assert_int_equal(f.n, 0);
+    close_pairs(&f);
+    schema_build_init(&b, "bare");
+    schema_build_table(&b, "a", NULL);
+    schema_build_table(&b, "b", NULL);
+    open_pairs(&f, &b);
+    assert_int_equal(f.n, 0);
+    close_pairs(&f);
+}
+
+static void compare(const char *a, const char *b, struct name_similarity *s)
+{
+    struct element_name x, y;
+
+    element_name_read(&x, a);
+    element_name_read(&y, b);
+    *s = element_name_compare(&x, &y);
+}
+
+static void test_names(void **state)
+{
+    struct name_similarity s;
+
+    (void)state;
+    compare("Birth Dates", "birth_date", &s);
+    NEAR(s.equal, 1);
+    NEAR(s.edit, 1 - 1.0 / 10);
+    compare("date of birth", "birth date", &s);
+    NEAR(s.equal, 0);
+    NEAR(s.words, 2.0 / 3);
+    NEAR(s.contains, 1);
+    NEAR(s.head, 0);
+    compare("cat", "cut", &s);
+    NEAR(s.edit, 2.0 / 3);
+    NEAR(s.prefix, 1.0 / 3);
+    NEAR(s.suffix, 1.0 / 3);
+    NEAR(s.trigrams, 2.0 / 8); /* ..c and t.. of five each */
+    compare("", "name", &s);
+    NEAR(s.equal + s.words + s.trigrams + s.edit + s.contains, 0);
+    compare("stra\xc3\x9f"
+            "e",
+            "stra\xc3\x9f"
+            "e",
+            &s);
+    NEAR(s.equal, 1);
+    compare("a_very_long_name_a_very_long_name_a_very_long_name_a_very_long_name_a_very_long_name", "a", &s);
+    NEAR(s.contains, 1);
+}
+
+/* Over real schemas with one element doubled: is the doubled pair among the candidates, and how many are there? */
+struct recall {
+    int n, found, pairs;
+};
+
+static void look_up(struct recall *r, const struct schema *altered, const struct schema *s, const struct alteration *a)
+{
+    struct strings text = { 0 };
+    int n, element[2];
+
+    for (int k = 0; k < 2; k++) {
+        int table, column;
+        assert_int_equal(example_element(altered, alter_name(&text, s, a, k, 0), &table, &column), 0);
+        element[k] = column < 0 ? table : altered->n_tables + column;
+    }
+    struct schema_pair *pairs = schema_pairs(altered, &n);
+    r->n++;
+    r->pairs += n;
+    for (int i = 0; i < n; i++)
+        if (pairs[i].kind == a->kind &&
+            ((pairs[i].u == element[0] && pairs[i].v == element[1]) ||
+             (a->kind <= SIA_TABLE && pairs[i].u == element[1] && pairs[i].v == element[0])))
+            r->found++;
+    free(pairs);
+    strings_release(&text);
+}
+
+static struct recall recall_of(const struct schema_set *set, enum sia_kind kind, const char *dir)
+{
+    struct ambiqt_corpus corpus = { 0 };
+    struct rng rng = { .seed = 1 };
+    struct recall r = { 0 };
+    struct error err;
+
+    assert_int_equal(ambiqt_read_train(&corpus, kind, dir, &err), 0);
+    for (int i = 0; i < corpus.n; i += 5) {
+        const struct schema *s = schema_find(set, corpus.items[i].db_id);
+        struct schema altered;
+        struct alteration a;
+        if (!s || alteration_find(&a, s, &corpus.items[i]) ||
+            alter_schema(&altered, s, &a, ALTER_BOTH, "altered", &rng))
+            continue;
+        look_up(&r, &altered, s, &a);
+        schema_release(&altered);
+    }
+    ambiqt_release(&corpus);
+    return r;
+}
+
+static void test_recall(void **state)
+{
+    struct schema_set set = { 0 };
+    struct error err;
+    char dir[4096];
+
+    (void)state;
+    if (!test_shared("data/ambiqt/tbl-agg.train.jsonl"))
+        skip();
+    assert_int_equal(schema_set_open(&set, test_shared("data/spider/tables.json"), &err), 0);
+    snprintf(dir, sizeof dir, "%s", test_shared("data/ambiqt"));
+    for (enum sia_kind kind = SIA_COLUMN; kind < SIA_KINDS; kind++) {
+        struct recall r = recall_of(&set, kind, dir);
+        print_message("%s: %d of %d doubled pairs found, %.1f candidates a schema\n", sia_kind_letter(kind), r.found,
+                      r.n, (double)r.pairs / r.n);
+        assert_true(r.n >= 70);
+        assert_true(r.found >= 0.99 * r.n);
+        assert_true(r.pairs < 150 * r.n);
+    }
+    schema_set_close(&set);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_columns), cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_joins),   cmocka_unit_test(test_aggregates),
+        cmocka_unit_test(test_wide),    cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_names),   cmocka_unit_test(test_order_does_not_matter),
+        cmocka_unit_test(test_recall),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

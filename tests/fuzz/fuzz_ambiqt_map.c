@@ -1,0 +1,54 @@
+/* A gold query, a newline, a prediction: mapped for every kind, as published and as ours. */
+#include "tests/support/fuzz.h"
+
+#include "data/score/ambiqt_map.h"
+
+#include <stdlib.h>
+
+static struct schema schema;
+
+static struct ambiqt_record records[SIA_KINDS] = {
+    { .kind = SIA_COLUMN, .db_id = "db", .table = "a", .column = "x", .names = { "s", "lift-off" } },
+    { .kind = SIA_TABLE, .db_id = "db", .table = "a", .names = { "s", "T" } },
+    { .kind = SIA_JOIN, .db_id = "db", .table = "a", .column = "x", .key = "id", .new_table = "a_x" },
+    { .kind = SIA_AGGREGATE,
+      .db_id = "db",
+      .table = "a",
+      .column = "x",
+      .new_table = "a_x",
+      .new_columns = { "y", "number", "sum_x", "avg_x" },
+      .n_new_columns = 4 },
+};
+
+static void set_up(void)
+{
+    static const char *const tables[][3] = { { "a", "id", "x" }, { "b", "id", "x" } };
+    struct schema_build b;
+
+    fuzz_tables(&b, tables, ARRAY_LEN(tables));
+    schema_build_finish(&b, &schema);
+}
+
+static void check(struct ambiqt_record *r, const char *gold, const char *prediction)
+{
+    r->original = gold;
+    struct ambiqt_readings published = ambiqt_map_published(r, prediction), ours = ambiqt_map(r, &schema, prediction);
+
+    CHECK(published.sql[0] && published.sql[1], "kind %d has no reading: %s", r->kind, prediction);
+    CHECK(r->kind == SIA_COLUMN || r->kind == SIA_TABLE || !ours.sql[0] || !ours.sql[1], "kind %d is both readings: %s",
+          r->kind, prediction);
+    ambiqt_readings_release(&published);
+    ambiqt_readings_release(&ours);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = fuzz_text(data, size), *prediction = fuzz_next_line(text);
+
+    if (!schema.tables)
+        set_up();
+    for (int k = 0; k < SIA_KINDS; k++)
+        check(&records[k], text, prediction ? prediction : text);
+    free(text);
+    return 0;
+}

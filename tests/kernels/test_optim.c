@@ -1,0 +1,397 @@
+/* Parameters' first values, and ten steps of AdamW beside torch's. */
+#include "tests/support/support.h"
+
+#include "data/util/json.h"
+#include "kernels/optim.h"
+#include "tests/support/step.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MODEL_BYTES = 1 << 22 };
+
+/* A model of a few parameters on a device. */
+struct model {
+    struct test_step step;
+    struct arena data;
+    struct params params;
+    struct param_arenas arenas;
+};
+
+static void open_model(struct model *m, bool training)
+{
+    struct error err;
+
+    *m = (struct model){ 0 };
+    test_step_open(&m->step);
+    assert_int_equal(device_arena(&m->step.device, &m->data, MODEL_BYTES, &err), 0);
+    m->arenas = (struct param_arenas){ .host = &m->step.host, .data = &m->data, .training = training };
+}
+
+static void close_model(struct model *m)
+{
+    params_release(&m->params);
+    device_arena_release(&m->step.device, &m->data);
+    test_step_close(&m->step);
+}
+
+static struct param *declare(struct model *m, const char *name, int64_t n, float init_std, unsigned flags,
+                             enum dtype dtype)
+{
+    param_new(&m->params, &m->arenas, dtype, 1, &n, init_std, flags, "%s", name);
+    return &m->params.list[m->params.n - 1];
+}
+
+static float *values_of(struct model *m, const char *name)
+{
+    struct param *p = params_find(&m->params, name);
+    float *out = xmalloc((size_t)tensor_size(p->t) * sizeof *out);
+    param_download(p, &m->step.device, out);
+    return out;
+}
+
+static void test_first_values(void **state)
+{
+    enum { N = 20000 };
+    struct model m, other;
+    double sum = 0, square = 0;
+
+    (void)state;
+    open_model(&m, true);
+    declare(&m, "layer.0.weight", N, 0.02f, PARAM_DECAY, F32);
+    declare(&m, "layer.0.norm", 5, -1, 0, F32);
+    declare(&m, "layer.0.bias", 5, 0, 0, F32);
+    params_init(&m.params, &m.step.device, 9);
+    float *w = values_of(&m, "layer.0.weight"), *norm = values_of(&m, "layer.0.norm"),
+          *bias = values_of(&m, "layer.0.bias");
+    for (int i = 0; i < N; i++) {
+        assert_true(fabsf(w[i]) <= 0.04f);
+        sum += (double)w[i];
+        square += (double)w[i] * (double)w[i];
+    }
+    assert_true(fabs(sum / N) < 5 * 0.0176 / sqrt(N));
+    assert_true(fabs(sqrt(square / N) / 0.02 - 0.8796) < 0.02); /* a normal cut at two deviations */
+    for (int i = 0; i < 5; i++)
+        assert_true(norm[i] == 1.0f && bias[i] == 0.0f);
+
+    /* the numbers hang on name and seed alone: not on order, neighbours or element type */
+    open_model(&other, false);
+    declare(&other, "another", 7, 0.02f, 0, F32);
+    declare(&other, "layer.0.weight", 100, 0.02f, 0, F32);
+    declare(&other, "layer.1.weight", 100, 0.02f, 0, F32);
+    params_init(&other.params, &other.step.device, 9);
+    float *same = values_of(&other, "layer.0.weight"), *differs = values_of(&other, "layer.1.weight");
+    assert_memory_equal(w, same, 100 * sizeof *w);
+    assert_memory_not_equal(w, differs, 100 * sizeof *w);
+    params_init(&other.params, &other.step.device, 10);
+    float *reseeded = values_of(&other, "layer.0.weight");
+    assert_memory_not_equal(w, reseeded, 100 * sizeof *w);
+    free(w), free(norm), free(bias), free(same), free(differs), free(reseeded);
+    close_model(&m);
+    close_model(&other);
+}
+
+static void test_what_a_parameter_owns(void **state)
+{
+    struct model m;
+
+    (void)state;
+    open_model(&m, true);
+    const struct param *p = declare(&m, "f32", 3, 0.02f, PARAM_DECAY, F32);
+    assert_true(p->t->needs_grad && p->t->is_param && !p->t->frozen && p->t->grad && p->m && p->v && !p->master);
+    p = declare(&m, "bf16", 3, 0.02f, PARAM_DECAY, BF16);
+    assert_true(p->master && p->master->dtype == F32 && p->t->grad->dtype == F32);
+    p = declare(&m, "frozen", 3, 0.02f, PARAM_FROZEN, F32);
+    assert_true(!p->t->needs_grad && p->t->frozen && !p->t->grad && !p->m && !p->v);
+    assert_null(params_find(&m.params, "f3"));
+    close_model(&m);
+    open_model(&m, false);
+    p = declare(&m, "bf16", 3, 0.02f, PARAM_DECAY, BF16);
+    assert_true(!p->t->needs_grad && p->t->frozen && !p->t->grad && !p->master);
+    close_model(&m);
+}
+
+static void test_bf16_values(void **state)
+{
+    const float values[3] = { 1.00390625f, -3.14159274f, 1e-3f };
+    float back[3];
+    struct model m;
+
+    (void)state;
+    open_model(&m, true);
+    struct param *p = declare(&m, "w", 3, 0, 0, BF16);
+    param_upload(p, &m.step.device, values);
+    param_download(p, &m.step.device, back);
+    assert_memory_equal(back, values, sizeof back); /* the master keeps what bf16 would lose */
+    uint16_t half[3];
+    device_download(&m.step.device, half, p->t);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(half[i], bf16_from_f32(values[i]));
+    close_model(&m);
+}
+
+/* The gold file. */
+
+static void read_numbers(float *out, const json_t *list, int64_t n)
+{
+    assert_int_equal(json_array_size(list), n);
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (float)json_number_value(json_array_get(list, (size_t)i));
+}
+
+static double field(const json_t *o, const char *name)
+{
+    assert_true(json_is_number(json_object_get(o, name)));
+    return json_number_value(json_object_get(o, name));
+}
+
+static void check_close(double got, double want, const char *what, size_t step)
+{
+    if (fabs(got - want) > 2e-6 * (fabs(want) + 1e-3))
+        fail_msg("%s after step %zu is %.9g, wanted %.9g", what, step + 1, got, want);
+}
+
+/* Ten updates add at most a few units of roundoff to numbers of size 1; none of it may come from elsewhere. */
+static void check_values(struct model *m, int i, const json_t *want, size_t step)
+{
+    struct param *p = &m->params.list[i];
+    int64_t n = tensor_size(p->t);
+    float *got = xmalloc((size_t)n * sizeof *got), *gold = xmalloc((size_t)n * sizeof *gold);
+
+    read_numbers(gold, want, n);
+    param_download(p, &m->step.device, got);
+    for (int64_t k = 0; k < n; k++)
+        check_close((double)got[k], (double)gold[k], p->name, step);
+    if (p->t->dtype == BF16) {
+        uint16_t *half = xmalloc((size_t)n * sizeof *half);
+        device_download(&m->step.device, half, p->t);
+        for (int64_t k = 0; k < n; k++)
+            assert_int_equal(half[k], bf16_from_f32(got[k]));
+        free(half);
+    }
+    free(got);
+    free(gold);
+}
+
+static void upload_gradient(struct model *m, int i, const json_t *values)
+{
+    struct tensor *g = m->params.list[i].t->grad;
+    float *x = xmalloc(tensor_bytes(g));
+
+    read_numbers(x, values, tensor_size(g));
+    device_upload(&m->step.device, g, x);
+    free(x);
+}
+
+static float first_number(struct model *m, const struct tensor *t)
+{
+    float *x = test_values(&m->step, t), first = x[0];
+    free(x);
+    return first;
+}
+
+static void check_step(struct model *m, struct optim *o, const json_t *want, size_t step)
+{
+    for (int i = 0; i < 2; i++)
+        upload_gradient(m, i, json_array_get(json_object_get(want, "gradients"), (size_t)i));
+    optim_step(&m->step.ctx, o, &m->params);
+    check_close(sqrt((double)first_number(m, o->norm)), field(want, "norm"), "norm", step);
+    check_close((double)first_number(m, o->lr), field(want, "rate"), "rate", step);
+    for (int i = 0; i < 2; i++) {
+        check_values(m, i, json_array_get(json_object_get(want, "values"), (size_t)i), step);
+        assert_true(first_number(m, m->params.list[i].t->grad) == 0.0f);
+    }
+}
+
+static void check_case(const json_t *gold, enum dtype dtype)
+{
+    struct model m;
+    float start[37];
+
+    open_model(&m, true);
+    declare(&m, "decayed", 37, 0, PARAM_DECAY, dtype);
+    declare(&m, "plain", 5, 0, 0, dtype);
+    params_init(&m.params, &m.step.device, 0); /* zeroes gradients and moments */
+    m.params.list[1].lr_scale = 2;
+    for (int i = 0; i < 2; i++) {
+        read_numbers(start, json_array_get(json_object_get(gold, "start"), (size_t)i), i ? 5 : 37);
+        param_upload(&m.params.list[i], &m.step.device, start);
+    }
+    struct optim o = { .schedule = { .lr = 0.01f,
+                                     .warmup = (int64_t)field(gold, "warmup"),
+                                     .total = (int64_t)field(gold, "total"),
+                                     .cosine = json_is_true(json_object_get(gold, "cosine")) },
+                       .adamw = { .beta1 = 0.9f,
+                                  .beta2 = 0.98f,
+                                  .eps = 1e-6f,
+                                  .decay = 0.1f,
+                                  .lr_scale = 1,
+                                  .clip = (float)field(gold, "clip") } };
+    optim_init(&o, &m.arenas);
+    const json_t *steps = json_object_get(gold, "steps");
+    assert_int_equal(json_array_size(steps), 10);
+    for (size_t s = 0; s < json_array_size(steps); s++)
+        check_step(&m, &o, json_array_get(steps, s), s);
+    close_model(&m);
+}
+
+static void test_gold(void **state)
+{
+    struct error err;
+    json_t *cases = json_read_file("tests/gold/optim.json", &err);
+
+    (void)state;
+    assert_int_equal(json_array_size(cases), 2);
+    for (size_t i = 0; i < 2; i++)
+        for (enum dtype dtype = F32; dtype <= BF16; dtype++)
+            check_case(json_array_get(cases, i), dtype);
+    json_decref(cases);
+}
+
+/* The rate at its corners. */
+static void test_schedule(void **state)
+{
+    static const struct {
+        struct schedule s;
+        int32_t step;
+        double rate;
+    } cases[] = {
+        { { 2, 4, 8, false }, 0, 0 }, { { 2, 4, 8, false }, 2, 1 },
+        { { 2, 4, 8, false }, 4, 2 }, { { 2, 4, 8, false }, 6, 1 },
+        { { 2, 4, 8, false }, 8, 0 }, { { 2, 4, 8, false }, 900, 0 },
+        { { 2, 0, 8, false }, 0, 2 }, { { 2, 4, 8, true }, 5, 1.7071067811865475 },
+        { { 2, 0, 0, false }, 0, 0 }, { { 2, 4, 4, true }, 4, 0 },
+    };
+    struct test_step s;
+
+    (void)state;
+    test_step_open(&s);
+    struct ctx *c = &s.ctx;
+    struct tensor *lr = tensor_new1(c, F32, 1);
+    for (int i = 0; i < ARRAY_LEN(cases); i++) {
+        int32_t rng[4] = { 1, 2, cases[i].step, 0 };
+        const struct schedule *schedule = &cases[i].s;
+        device_upload(&s.device, c->rng, rng);
+        struct tensor *counter = c->rng;
+        RUN(c, schedule, lr, counter, schedule);
+        float *rate = test_values(&s, lr);
+        assert_true(fabs((double)*rate - cases[i].rate) < 1e-6);
+        device_download(&s.device, rng, c->rng);
+        assert_int_equal(rng[2], cases[i].step + 1);
+        free(rate);
+    }
+    test_step_close(&s);
+}
+
+/* sum_squares adds to what is there; odd sizes, and many enough to be split among threads. */
+static void test_sum_squares(void **state)
+{
+    static const int64_t sizes[] = { 0, 1, 31, 33, 127, 1025, 70001 };
+    struct test_step s;
+
+    (void)state;
+    test_step_open(&s);
+    struct ctx *c = &s.ctx;
+    for (int k = 0; k < ARRAY_LEN(sizes); k++) {
+        int64_t n = sizes[k];
+        float *x = xmalloc((size_t)n * sizeof *x);
+        double want = 3;
+        for (int64_t i = 0; i < n; i++) {
+            x[i] = (float)(i % 17) / 8 - 1;
+            want += (double)x[i] * (double)x[i];
+        }
+        struct tensor *t = batch_f32(c, x, 1, n, F32), *y = tensor_new1(c, F32, 1);
+        RUN(c, fill, y, 3.0f);
+        RUN(c, sum_squares, y, t);
+        float *got = test_values(&s, y);
+        assert_true(fabs((double)*got / want - 1) < 2e-7);
+        free(got);
+        free(x);
+    }
+    test_step_close(&s);
+}
+
+/* Odd sizes of both types, in an arena whose every other byte is known. */
+static const int64_t odd_sizes[] = { 1, 31, 33, 127, 1025 };
+enum { ODD_PARAMS = 2 * ARRAY_LEN(odd_sizes), FREE_BYTE = 0xa5 };
+
+static void fill_arena(struct model *m)
+{
+    unsigned char *bytes = xmalloc(MODEL_BYTES);
+    memset(bytes, FREE_BYTE, MODEL_BYTES);
+    m->step.device.driver->upload(&m->step.device, m->data.base, bytes, MODEL_BYTES);
+    free(bytes);
+}
+
+/* All of the arena after three steps of the optimizer; the caller frees. */
+static unsigned char *run_odd_sizes(struct model *m, struct optim *o)
+{
+    unsigned char *bytes = xmalloc(MODEL_BYTES);
+    float gradient[1025];
+    char name[16];
+
+    open_model(m, true);
+    fill_arena(m);
+    for (int i = 0; i < ODD_PARAMS; i++) {
+        snprintf(name, sizeof name, "p%d", i);
+        declare(m, name, odd_sizes[i / 2], 0.02f, i % 3 ? PARAM_DECAY : 0, i % 2 ? BF16 : F32);
+    }
+    *o = (struct optim){ .schedule = { .lr = 0.1f, .total = 10 },
+                         .adamw = { 0.9f, 0.98f, 1e-6f, 0.1f, .lr_scale = 1, .clip = 1 } };
+    optim_init(o, &m->arenas);
+    params_init(&m->params, &m->step.device, 4);
+    for (int step = 0; step < 3; step++) {
+        for (int i = 0; i < ODD_PARAMS; i++) {
+            for (int k = 0; k < 1025; k++)
+                gradient[k] = (float)((k + step + i) % 19) / 8 - 1;
+            device_upload(&m->step.device, m->params.list[i].t->grad, gradient);
+        }
+        optim_step(&m->step.ctx, o, &m->params);
+    }
+    m->step.device.driver->download(&m->step.device, bytes, m->data.base, MODEL_BYTES);
+    return bytes;
+}
+
+static void forget(unsigned char *bytes, const struct model *m, const struct tensor *t)
+{
+    if (t)
+        memset(bytes + ((unsigned char *)t->data - (unsigned char *)m->data.base), FREE_BYTE, tensor_bytes(t));
+}
+
+/* The same bits twice, and nothing written outside of what the parameters own. */
+static void test_odd_sizes(void **state)
+{
+    struct model m, again;
+    struct optim o, other;
+    unsigned char *bytes = run_odd_sizes(&m, &o), *same = run_odd_sizes(&again, &other);
+
+    (void)state;
+    assert_memory_equal(bytes, same, MODEL_BYTES);
+    for (int i = 0; i < ODD_PARAMS; i++) {
+        const struct param *p = &m.params.list[i];
+        const struct tensor *owned[] = { p->t, p->t->grad, p->m, p->v, p->master };
+        for (int k = 0; k < ARRAY_LEN(owned); k++)
+            forget(bytes, &m, owned[k]);
+    }
+    forget(bytes, &m, o.lr);
+    forget(bytes, &m, o.norm);
+    for (int i = 0; i < MODEL_BYTES; i++)
+        if (bytes[i] != FREE_BYTE)
+            fail_msg("byte %d is %d, and belongs to no parameter", i, bytes[i]);
+    free(bytes);
+    free(same);
+    close_model(&m);
+    close_model(&again);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_first_values), cmocka_unit_test(test_what_a_parameter_owns),
+        cmocka_unit_test(test_bf16_values),  cmocka_unit_test(test_gold),
+        cmocka_unit_test(test_schedule),     cmocka_unit_test(test_sum_squares),
+        cmocka_unit_test(test_odd_sizes),
+    };
+    return test_devices(tests, ARRAY_LEN(tests));
+}

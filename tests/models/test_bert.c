@@ -1,0 +1,295 @@
+/* The encoder beside transformers' (gold/make_bert.py), its short last layer beside the whole one, layers run twice. */
+#include "tests/support/support.h"
+
+#include "kernels/tape.h"
+#include "kernels/workspace.h"
+#include "models/net/bert.h"
+#include "tests/support/digest.h"
+#include "tests/support/step.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VOCAB = 61, POSITIONS = 130, TYPES = 2, SEQUENCES = 4, TOKENS = 31 + 1 + 127 + 33, HOST_BYTES = 4 << 20 };
+static const int32_t lengths[SEQUENCES] = { 31, 1, 127, 33 };
+
+struct size {
+    const char *tag;
+    int layers, hidden, heads, intermediate;
+};
+static const struct size sizes[] = { { "h32", 2, 64, 2, 96 }, { "h64", 3, 64, 1, 160 }, { "h128", 2, 128, 1, 64 } };
+
+static bool ends_with(const char *s, const char *end)
+{
+    size_t n = strlen(s), m = strlen(end);
+    return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+static float weight(const char *name, int64_t i)
+{
+    float x = formula_value(name, i);
+    if (ends_with(name, "LayerNorm.weight"))
+        return 1 + x / 4;
+    return ends_with(name, "bias") || strstr(name, "embeddings") ? x / 4 : x / 8;
+}
+
+/* A model in memory with its input on the host. */
+struct model {
+    struct device device;
+    struct arena host, data;
+    struct params params;
+    struct bert bert;
+    struct workspace work;
+    int32_t ids[3][TOKENS];
+};
+
+static void fill(struct model *m)
+{
+    for (int i = 0; i < m->params.n; i++) {
+        struct param *p = &m->params.list[i];
+        int64_t n = tensor_size(p->t);
+        float *x = xmalloc((size_t)n * sizeof *x);
+        for (int64_t k = 0; k < n; k++)
+            x[k] = weight(p->name, k);
+        param_upload(p, &m->device, x);
+        free(x);
+    }
+}
+
+static void open_model(struct model *m, const struct size *s, enum dtype dtype)
+{
+    struct bert_config g = { .vocab_size = VOCAB,
+                             .hidden_size = s->hidden,
+                             .layers = s->layers,
+                             .heads = s->heads,
+                             .intermediate_size = s->intermediate,
+                             .max_positions = POSITIONS,
+                             .type_vocab_size = TYPES,
+                             .activation = ACT_GELU,
+                             .layer_norm_eps = 1e-12f };
+    struct param_arenas arenas = { &m->host, &m->data, true };
+    struct error err;
+
+    *m = (struct model){ 0 };
+    test_device_open(&m->device);
+    assert_int_equal(arena_init(&m->host, HOST_BYTES, &err), 0);
+    assert_int_equal(device_arena(&m->device, &m->data, 8 << 20, &err), 0);
+    assert_int_equal(workspace_init(&m->work, &m->device, HOST_BYTES, &err), 0);
+    bert_init(&m->bert, &g, "bert.", dtype, &m->params, &arenas);
+    params_init(&m->params, &m->device, 0);
+    fill(m);
+    for (int s0 = 0, t = 0; s0 < SEQUENCES; s0++)
+        for (int i = 0; i < lengths[s0]; i++, t++) {
+            m->ids[0][t] = (int32_t)(formula_word("ids", t) % VOCAB);
+            m->ids[1][t] = i;
+            m->ids[2][t] = i >= lengths[s0] / 2;
+        }
+}
+
+static void close_model(struct model *m)
+{
+    workspace_release(&m->work);
+    params_release(&m->params);
+    device_arena_release(&m->device, &m->data);
+    arena_release(&m->host);
+    device_close(&m->device);
+}
+
+static void zero_gradients(struct model *m)
+{
+    for (int i = 0; i < m->params.n; i++)
+        m->device.driver->kernels->fill(&m->work.ctx, m->params.list[i].t->grad, 0.0f);
+}
+
+/* One forward, and the backward of the script's loss. */
+struct pass {
+    struct model *m;
+    bool first_rows; /* only the first row of each sequence is wanted */
+    bool gather;     /* the same rows, but taken from a whole last layer */
+    bool backward;
+    struct tensor *y;
+};
+
+static struct tensor *loss_gradient(struct ctx *c, const struct tensor *y)
+{
+    int64_t n = tensor_size(y);
+    float *x = xmalloc((size_t)n * sizeof *x);
+
+    for (int64_t i = 0; i < n; i++)
+        x[i] = formula_value("loss", i);
+    struct tensor *t = batch_f32(c, x, y->shape[0], y->shape[1], y->dtype);
+    free(x);
+    return t;
+}
+
+static void run(struct ctx *c, void *arg)
+{
+    static const int32_t one[SEQUENCES] = { 1, 1, 1, 1 };
+    static const int bounds[3] = { VOCAB, POSITIONS, TYPES };
+    struct pass *p = arg;
+    int32_t firsts[SEQUENCES] = { 0 };
+    struct bert_input in = { .seqs = batch_seqs(c, lengths, SEQUENCES) };
+
+    for (int i = 0; i < 3; i++)
+        in.tokens[i] = batch_index(c, p->m->ids[i], TOKENS, bounds[i]);
+    for (int i = 1; i < SEQUENCES; i++)
+        firsts[i] = firsts[i - 1] + lengths[i - 1];
+    struct index rows = batch_index(c, firsts, SEQUENCES, TOKENS);
+    if (p->first_rows) {
+        in.rows = &rows;
+        in.row_seqs = batch_seqs(c, one, SEQUENCES);
+    }
+    p->y = bert_forward(c, &p->m->bert, &in);
+    if (p->gather)
+        p->y = op_gather(c, p->y, &rows);
+    if (p->backward)
+        tape_backward_from(c, p->y, loss_gradient(c, p->y));
+}
+
+static void run_pass(struct pass *p)
+{
+    struct error err;
+
+    zero_gradients(p->m);
+    p->m->work.ctx.recording = p->backward;
+    p->m->work.ctx.training = p->backward;
+    assert_int_equal(workspace_run(&p->m->work, run, p, &err), 0);
+}
+
+static void check_gold(const struct size *size, enum dtype dtype, double bound)
+{
+    struct safetensors s;
+    struct error err;
+    struct model m;
+    const char *where = "";
+    char key[256];
+    double most = 0;
+
+    assert_int_equal(safetensors_open(&s, "tests/gold/bert.safetensors", &err), 0);
+    open_model(&m, size, dtype);
+    struct pass p = { .m = &m, .backward = true };
+    run_pass(&p);
+    int64_t n = TOKENS * (int64_t)size->hidden;
+    snprintf(key, sizeof key, "%s/hidden", size->tag);
+    float *got = tensor_floats(&m.device, p.y), *want = gold_numbers(&s, key, n);
+    double states = largest_difference(got, want, n) / largest(want, n);
+    for (int i = 0; i < m.params.n; i++) {
+        const struct param *q = &m.params.list[i];
+        snprintf(key, sizeof key, "%s/%s", size->tag, q->name);
+        double error = gold_error(&s, key, q->name, &m.device, q->t->grad);
+        if (error > most || isnan(error)) {
+            most = error;
+            where = q->name;
+        }
+    }
+    print_message("%s %s: states %.2e, gradients %.2e (%s)\n", size->tag, dtype_name(dtype), states, most, where);
+    assert_true(states <= bound && most <= bound);
+    free(got);
+    free(want);
+    close_model(&m);
+    safetensors_close(&s);
+}
+
+static void test_gold_f32(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ARRAY_LEN(sizes); i++)
+        check_gold(&sizes[i], F32, 1e-4);
+}
+
+static void test_gold_bf16(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ARRAY_LEN(sizes); i++)
+        check_gold(&sizes[i], BF16, 2e-2);
+}
+
+/* Gradients of all parameters behind the output, as one array. */
+static float *everything(struct model *m, const struct pass *p, int64_t *n)
+{
+    float *all = NULL;
+
+    *n = 0;
+    for (int i = -1; i < m->params.n; i++) {
+        const struct tensor *t = i < 0 ? p->y : m->params.list[i].t->grad;
+        float *x = tensor_floats(&m->device, t);
+        int64_t k = tensor_size(t);
+        all = xrealloc(all, (size_t)(*n + k) * sizeof *all);
+        memcpy(all + *n, x, (size_t)k * sizeof *all);
+        *n += k;
+        free(x);
+    }
+    return all;
+}
+
+/* The same sums over the same numbers, in products of other sizes: units in the last place of f32 at most. */
+static void test_first_rows(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ARRAY_LEN(sizes); i++) {
+        struct model m;
+        int64_t n, also;
+        open_model(&m, &sizes[i], F32);
+        struct pass whole = { .m = &m, .gather = true, .backward = true },
+                    rows = { .m = &m, .first_rows = true, .backward = true };
+        run_pass(&whole);
+        float *want = everything(&m, &whole, &n);
+        run_pass(&rows);
+        float *got = everything(&m, &rows, &also);
+        assert_int_equal(n, also);
+        double error = largest_difference(got, want, n) / largest(want, n);
+        print_message("%s: first rows alone against the whole layer: %.2e\n", sizes[i].tag, error);
+        assert_true(error <= 1e-5);
+        free(want);
+        free(got);
+        close_model(&m);
+    }
+}
+
+/* Layers that run twice give the same bits from less memory; so does everything a second time. */
+static void check_checkpointed(enum dtype dtype)
+{
+    struct model m;
+    int64_t n, also;
+
+    open_model(&m, &sizes[1], dtype);
+    m.bert.config.hidden_dropout = m.bert.config.attention_dropout = 0.2f;
+    struct pass p = { .m = &m, .backward = true };
+    run_pass(&p);
+    size_t plain = m.work.step.peak;
+    float *want = everything(&m, &p, &n);
+    assert_int_equal(plain, workspace_measure(&m.work, run, &p));
+    for (int i = 0; i < 2; i++) {
+        m.bert.checkpointed = i == 1;
+        run_pass(&p);
+        float *got = everything(&m, &p, &also);
+        assert_int_equal(n, also);
+        assert_memory_equal(got, want, (size_t)n * sizeof *got);
+        free(got);
+    }
+    size_t twice = workspace_measure(&m.work, run, &p);
+    print_message("%s: %zu kB a step, %zu kB checkpointed\n", dtype_name(dtype), plain >> 10, twice >> 10);
+    assert_true(twice < plain);
+    free(want);
+    close_model(&m);
+}
+
+static void test_checkpointed(void **state)
+{
+    (void)state;
+    check_checkpointed(F32);
+    check_checkpointed(BF16);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gold_f32),
+        cmocka_unit_test(test_gold_bf16),
+        cmocka_unit_test(test_first_rows),
+        cmocka_unit_test(test_checkpointed),
+    };
+    return test_devices(tests, ARRAY_LEN(tests));
+}

@@ -1,0 +1,197 @@
+#include "data/util/json.h"
+#include "models/chat/chat.h"
+#include "models/tokenizer/vocab.h"
+#include "models/tokenizer_train/bpe_train.h"
+#include "tests/support/tokens.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_TEXTS = 64 };
+
+static int strings_of(const json_t *list, const char *out[MAX_TEXTS])
+{
+    int n = (int)json_array_size(list);
+
+    assert_true(n <= MAX_TEXTS);
+    for (int i = 0; i < n; i++)
+        out[i] = json_string_value(json_array_get(list, (size_t)i));
+    return n;
+}
+
+static struct tokenizer *learn(const json_t *record)
+{
+    const char *texts[MAX_TEXTS], *specials[MAX_TEXTS];
+    int n = strings_of(json_object_get(record, "texts"), texts);
+    bool qwen = strcmp(json_string_value(json_object_get(record, "kind")), "qwen") == 0;
+    struct bpe_plan plan = { .kind = qwen ? BPE_QWEN2 : BPE_LLAMA3,
+                             .vocab_size = (int32_t)json_integer_value(json_object_get(record, "vocab_size")),
+                             .specials = specials,
+                             .n_specials = strings_of(json_object_get(record, "specials"), specials) };
+    struct error err = { 0 };
+    struct tokenizer *t = tokenizer_from_bytes(texts, n, &plan, &err);
+
+    if (!t)
+        fail_msg("%s", err.text);
+    return t;
+}
+
+static void check_ids(const struct tokenizer *t, const json_t *record, const char *where)
+{
+    const char *probe = json_string_value(json_object_get(record, "probe"));
+    struct ids ids = { 0 };
+
+    tokenizer_encode(t, probe, strlen(probe), 0, &ids, NULL);
+    test_ids(&ids, json_object_get(record, "ids"), where);
+    ids_release(&ids);
+}
+
+static void check_merges(const char *dir, const json_t *record, const char *where)
+{
+    struct error err = { 0 };
+    json_t *file = json_read_file(test_file(dir, "tokenizer.json", NULL), &err);
+    json_t *merges = json_object_get(json_object_get(file, "model"), "merges"),
+           *wanted = json_object_get(record, "merges");
+
+    if (!file)
+        fail_msg("%s", err.text);
+    assert_true(json_array_size(wanted) > 0);
+    for (size_t i = 0; i < json_array_size(wanted); i++)
+        if (!json_equal(json_array_get(merges, i), json_array_get(wanted, i)))
+            fail_msg("%s: merge %zu differs", where, i);
+    assert_int_equal(json_array_size(merges), json_array_size(wanted));
+    json_decref(file);
+}
+
+/* Learnt, saved and opened again, each is the tokenizer that tokenizers learns. */
+static void test_gold(void **state)
+{
+    struct error err = { 0 };
+    struct json_reader *in = json_reader_open("tests/gold/bpe_train.jsonl", &err);
+    json_t *record;
+    int n = 0;
+    (void)state;
+
+    assert_non_null(in);
+    for (; json_reader_next(in, &record, &err) > 0; json_decref(record), n++) {
+        char *dir = test_dir_new();
+        if (n == 0) { /* who made the file */
+            test_dir_remove(dir);
+            continue;
+        }
+        struct tokenizer *t = learn(record);
+        assert_int_equal(tokenizer_save(t, dir, &err), 0);
+        check_merges(dir, record, json_reader_where(in));
+        check_ids(t, record, json_reader_where(in));
+        tokenizer_close(t);
+        t = tokenizer_open(dir, &err);
+        if (!t)
+            fail_msg("%s", err.text);
+        check_ids(t, record, json_reader_where(in));
+        tokenizer_close(t);
+        test_dir_remove(dir);
+    }
+    assert_true(n > 9);
+    json_reader_close(in);
+}
+
+/* The special tokens come first, and the folder says which of them ends what. */
+static void test_specials(void **state)
+{
+    static const char *const texts[] = { "aa aa" }, *const more[] = { "<|pad|>" };
+    static const struct {
+        enum bpe_kind kind;
+        const char *template, *bos, *eos, *first, *last;
+    } kinds[] = {
+        { BPE_LLAMA3, "llama3-bare", "<|begin_of_text|>", "<|eot_id|>", "<|begin_of_text|>", "<|eot_id|>" },
+        { BPE_QWEN2, "chatml-bare", NULL, "<|im_end|>", "<|endoftext|>", "<|im_end|>" },
+    };
+    (void)state;
+
+    for (int i = 0; i < ARRAY_LEN(kinds); i++) {
+        struct bpe_plan plan = { .kind = kinds[i].kind, .vocab_size = 300, .specials = more, .n_specials = 1 };
+        struct error err = { 0 };
+        struct chat chat;
+        char *dir = test_dir_new();
+        struct tokenizer *learnt = tokenizer_from_bytes(texts, 1, &plan, &err);
+        assert_int_equal(tokenizer_save(learnt, dir, &err), 0);
+        assert_int_equal(chat_write(dir, kinds[i].template, &err), 0);
+        struct tokenizer *t = tokenizer_open(dir, &err);
+        if (!t || chat_open(&chat, dir, NULL, t, &err))
+            fail_msg("%s", err.text);
+        assert_string_equal(chat_name(&chat), kinds[i].template);
+        assert_string_equal(tokenizer_token(t, 0), kinds[i].first);
+        assert_int_equal(tokenizer_id(t, "<|pad|>"), tokenizer_id(t, kinds[i].last) + 1);
+        assert_int_equal(tokenizer_id(t, "!"), tokenizer_id(t, "<|pad|>") + 1);
+        assert_int_equal(tokenizer_special(t, SPECIAL_EOS), tokenizer_id(t, kinds[i].eos));
+        assert_int_equal(tokenizer_special(t, SPECIAL_BOS), kinds[i].bos ? tokenizer_id(t, kinds[i].bos) : -1);
+        assert_int_equal(tokenizer_vocab_size(t), tokenizer_id(t, "<|pad|>") + 1 + 256 + 2); /* aa, and with a blank */
+        tokenizer_close(learnt);
+        tokenizer_close(t);
+        test_dir_remove(dir);
+    }
+}
+
+/* A run of one letter ends in tokens that fit. */
+static void test_long_tokens(void **state)
+{
+    enum { LONG = 5000 };
+    char *text = xcalloc(LONG + 1, 1);
+    const char *texts[] = { text };
+    struct bpe_plan plan = { .kind = BPE_LLAMA3, .vocab_size = 400 };
+    struct error err = { 0 };
+    struct ids ids = { 0 };
+    (void)state;
+
+    memset(text, 'a', LONG);
+    struct tokenizer *t = tokenizer_from_bytes(texts, 1, &plan, &err);
+    if (!t)
+        fail_msg("%s", err.text);
+    assert_true(tokenizer_encode(t, text, LONG, 0, &ids, NULL) <= 10);
+    for (int64_t i = 0; i < ids.count; i++)
+        assert_true(strlen(tokenizer_token(t, ids.items[i])) <= VOCAB_MAX_TOKEN);
+    ids_release(&ids);
+    tokenizer_close(t);
+    free(text);
+}
+
+static void test_bad_plans(void **state)
+{
+    static char long_one[VOCAB_MAX_TOKEN + 2];
+    const struct {
+        const char *special;
+        int32_t size;
+        const char *words[3];
+    } cases[] = {
+        { NULL, 260, { "260 tokens", "261 to 1000000" } },
+        { "<|x|>", 261, { "261 tokens", "262 to 1000000" } },
+        { NULL, 1000001, { "1000001 tokens" } },
+        { "", 300, { "\"\"", "empty" } },
+        { "<|eot_id|>", 300, { "<|eot_id|>", "twice" } },
+        { "PAD", 300, { "\"PAD\"", "plain text" } },
+        { " the", 300, { "\" the\"", "plain text" } },
+        { "a<\n>", 300, { "line break" } },
+        { long_one, 300, { "too long" } },
+    };
+    (void)state;
+
+    memset(long_one, '|', sizeof long_one - 1);
+    for (int i = 0; i < ARRAY_LEN(cases); i++) {
+        struct bpe_plan plan = { BPE_LLAMA3, cases[i].size, &cases[i].special, cases[i].special != NULL };
+        struct error err = { 0 };
+        assert_null(tokenizer_from_bytes(NULL, 0, &plan, &err));
+        test_error(&err, __FILE__, __LINE__, cases[i].words);
+        assert_int_equal(err.code, EXIT_CODE_USAGE);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gold),
+        cmocka_unit_test(test_specials),
+        cmocka_unit_test(test_long_tokens),
+        cmocka_unit_test(test_bad_plans),
+    };
+    return cmocka_run_group_tests_name("bpe_train", tests, NULL, NULL);
+}

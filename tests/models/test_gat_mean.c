@@ -1,0 +1,124 @@
+/* The thesis' classifier beside torch_geometric's layers (gold/make_gat_mean.py): logits and every gradient. */
+#include "tests/support/support.h"
+
+#include "kernels/tape.h"
+#include "models/net/gatekeeper.h"
+#include "tests/support/digest.h"
+#include "tests/support/step.h"
+
+#include <stdlib.h>
+
+enum { WIDE = 32, GRAPHS = 3, NODES = 20, MAX_EDGES = 200, BYTES = 4 << 20 };
+
+static const int32_t nodes[GRAPHS] = { 1, 12, 7 };
+
+static void fill(struct params *p, struct device *d)
+{
+    params_init(p, d, 0);
+    for (int i = 0; i < p->n; i++) {
+        int64_t n = tensor_size(p->list[i].t);
+        float *x = xmalloc((size_t)n * sizeof *x);
+        for (int64_t k = 0; k < n; k++)
+            x[k] = formula_value(p->list[i].name, k) / 4;
+        param_upload(&p->list[i], d, x);
+        free(x);
+    }
+}
+
+/* The file's edges and the loops that torch_geometric adds itself. */
+static struct graph gold_graph(struct ctx *c, const struct safetensors *s)
+{
+    const struct safetensors_entry *e = safetensors_find(s, "edges");
+    struct edge edges[MAX_EDGES];
+
+    assert_true(e && e->size / 2 + NODES <= MAX_EDGES);
+    int n = (int)(e->size / 2);
+    float *ends = gold_numbers(s, "edges", e->size);
+    for (int i = 0; i < n; i++)
+        edges[i] = (struct edge){ (int32_t)ends[2 * i], (int32_t)ends[2 * i + 1], 0 };
+    for (int i = 0; i < NODES; i++)
+        edges[n + i] = (struct edge){ i, i, 0 };
+    free(ends);
+    return batch_graph(c, edges, n + NODES, NODES);
+}
+
+static void check_near(const char *what, double error, double limit)
+{
+    if (!(error <= limit))
+        fail_msg("%s: off by %g, %g allowed", what, error, limit);
+}
+
+static void compare(enum dtype dtype, double limit)
+{
+    struct gatekeeper_config g = { .bert = { .vocab_size = 8,
+                                             .hidden_size = WIDE,
+                                             .heads = 1,
+                                             .intermediate_size = 8,
+                                             .max_positions = 8,
+                                             .type_vocab_size = 2 },
+                                   .classifier = CLASSIFIER_GAT_MEAN,
+                                   .pool = GATE_POOL_MEAN,
+                                   .gat_hidden = 16,
+                                   .gat_layers = 2,
+                                   .gat_heads = 4,
+                                   .edge_types = 1 };
+    struct test_step step;
+    struct safetensors s;
+    struct arena host, data;
+    struct params params = { 0 };
+    struct gatekeeper net;
+    struct error err;
+
+    assert_int_equal(safetensors_open(&s, "tests/gold/gat_mean.safetensors", &err), 0);
+    test_step_open(&step);
+    assert_int_equal(arena_init(&host, BYTES, &err), 0);
+    assert_int_equal(device_arena(&step.device, &data, BYTES, &err), 0);
+    struct param_arenas arenas = { &host, &data, true };
+    gatekeeper_init(&net, &g, dtype, &params, &arenas);
+    fill(&params, &step.device);
+
+    struct ctx *c = &step.ctx;
+    struct gate_graph graph = { .graph = gold_graph(c, &s), .nodes = batch_seqs(c, nodes, GRAPHS) };
+    struct tensor *x = formula_tensor(&step, "states", NODES, WIDE, false);
+    struct tensor *y = gatekeeper_classify(c, &net, x, &graph).score;
+    tape_backward_from(c, y, formula_tensor(&step, "loss", GRAPHS, 1, false));
+
+    float *got = tensor_floats(&step.device, y), *want = gold_numbers(&s, "logits", GRAPHS);
+    check_near("logits", largest_difference(got, want, GRAPHS) / largest(want, GRAPHS), limit);
+    check_near("states", gold_error(&s, "states", "states", &step.device, x->grad), limit);
+    int checked = 0;
+    for (int i = 0; i < params.n; i++) {
+        const struct param *p = &params.list[i];
+        if (!safetensors_find(&s, p->name))
+            continue;
+        check_near(p->name, gold_error(&s, p->name, p->name, &step.device, p->t->grad), limit);
+        checked++;
+    }
+    assert_int_equal(checked, s.n - 3);
+    free(got);
+    free(want);
+    params_release(&params);
+    device_arena_release(&step.device, &data);
+    arena_release(&host);
+    test_step_close(&step);
+    safetensors_close(&s);
+}
+
+static void test_gold(void **state)
+{
+    (void)state;
+    compare(F32, 1e-5);
+}
+
+/* Every number between the layers is rounded to 8 bits, and the gradients of a_dst are sums that nearly cancel. */
+static void test_gold_bf16(void **state)
+{
+    (void)state;
+    compare(BF16, 8.0 / 256);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_gold), cmocka_unit_test(test_gold_bf16) };
+    return test_devices(tests, ARRAY_LEN(tests));
+}

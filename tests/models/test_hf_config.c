@@ -1,0 +1,192 @@
+/* config.json of BERT: what is read, what is refused by name, and that what is written reads back. */
+#include "data/util/json.h"
+#include "models/hf/hf_config.h"
+#include "tests/support/support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SIZES                                                                                                          \
+    "\"model_type\":\"bert\",\"vocab_size\":100,\"hidden_size\":12,\"num_hidden_layers\":2,"                           \
+    "\"num_attention_heads\":3,\"intermediate_size\":48"
+
+static int parse(struct hf_config *c, const char *text, struct error *err)
+{
+    json_t *root = json_loads(text, 0, NULL);
+    assert_non_null(root);
+    int rc = hf_config_parse(c, root, "config.json", err);
+    json_decref(root);
+    return rc;
+}
+
+/* As version 4.8 wrote it for a MiniLM. */
+static void test_version_4(void **state)
+{
+    const char *text =
+        "{\"_name_or_path\":\"nreimers/MiniLM-L6-H384-uncased\",\"architectures\":[\"BertModel\"],"
+        "\"attention_probs_dropout_prob\":0.2,\"gradient_checkpointing\":false,\"hidden_act\":\"gelu\","
+        "\"hidden_dropout_prob\":0.3,\"hidden_size\":384,\"initializer_range\":0.02,\"intermediate_size\":1536,"
+        "\"layer_norm_eps\":1e-12,\"max_position_embeddings\":256,\"model_type\":\"bert\",\"num_attention_heads\":12,"
+        "\"num_hidden_layers\":6,\"pad_token_id\":0,\"position_embedding_type\":\"absolute\","
+        "\"transformers_version\":\"4.8.2\",\"type_vocab_size\":3,\"use_cache\":true,\"vocab_size\":30522}";
+    struct hf_config c;
+    struct error err = { 0 };
+    (void)state;
+
+    if (parse(&c, text, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(c.bert.vocab_size, 30522);
+    assert_int_equal(c.bert.hidden_size, 384);
+    assert_int_equal(c.bert.layers, 6);
+    assert_int_equal(c.bert.heads, 12);
+    assert_int_equal(c.bert.intermediate_size, 1536);
+    assert_int_equal(c.bert.max_positions, 256);
+    assert_int_equal(c.bert.type_vocab_size, 3);
+    assert_int_equal(c.bert.activation, ACT_GELU);
+    assert_true(c.bert.layer_norm_eps == 1e-12f);
+    assert_true(c.bert.attention_dropout == 0.2f && c.bert.hidden_dropout == 0.3f && c.classifier_dropout == 0.3f);
+    assert_int_equal(c.n_labels, 2);
+    assert_string_equal(c.architecture, "BertModel");
+}
+
+/* Version 5 drops position_embedding_type and renames torch_dtype; defaults as the library has them. */
+static void test_version_5_and_defaults(void **state)
+{
+    struct hf_config c;
+    struct error err = { 0 };
+    (void)state;
+
+    if (parse(&c,
+              "{" SIZES ",\"dtype\":\"float32\",\"architectures\":[\"BertForSequenceClassification\"],"
+              "\"hidden_act\":\"gelu_new\",\"classifier_dropout\":0.25,\"is_decoder\":false,\"add_cross_attention\":"
+              "false,"
+              "\"id2label\":{\"0\":\"a\",\"1\":\"b\",\"2\":\"c\"},\"problem_type\":\"regression\",\"pad_token_id\":9}",
+              &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(c.bert.activation, ACT_GELU_TANH);
+    assert_int_equal(c.n_labels, 3);
+    assert_int_equal(c.pad_token_id, 9);
+    assert_string_equal(c.problem_type, "regression");
+    assert_true(c.classifier_dropout == 0.25f && c.bert.hidden_dropout == 0.1f);
+    assert_int_equal(parse(&c, "{" SIZES ",\"position_embedding_type\":null,\"num_labels\":1}", &err), 0);
+    assert_int_equal(c.bert.max_positions, 512);
+    assert_int_equal(c.bert.type_vocab_size, 2);
+    assert_true(c.bert.layer_norm_eps == 1e-12f);
+    assert_int_equal(c.bert.activation, ACT_GELU);
+    assert_int_equal(c.n_labels, 1);
+    assert_string_equal(c.architecture, "");
+}
+
+static void test_refused(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
+        { "[]", "not a JSON object" },
+        { "{}", "model_type" },
+        { "{\"model_type\":\"roberta\"}", "model_type: \"roberta\", wanted \"bert\"" },
+        { "{\"model_type\":\"bert\"}", "vocab_size" },
+        { "{\"model_type\":\"bert\",\"vocab_size\":100,\"hidden_size\":12}", "num_hidden_layers" },
+        { "{\"model_type\":\"bert\",\"vocab_size\":0}", "vocab_size" },
+        { "{\"model_type\":\"bert\",\"vocab_size\":1e9}", "vocab_size" },
+        { "{\"model_type\":\"bert\",\"vocab_size\":99999999999}", "vocab_size" },
+        { "{\"model_type\":\"bert\",\"vocab_size\":\"100\"}", "vocab_size" },
+        { "{\"model_type\":\"bert\",\"vocab_size\":100,\"hidden_size\":13,\"num_hidden_layers\":2,"
+          "\"num_attention_heads\":3,\"intermediate_size\":48}",
+          "hidden_size 13 is not a multiple of num_attention_heads 3" },
+        { "{" SIZES ",\"position_embedding_type\":\"relative_key\"}",
+          "position_embedding_type: \"relative_key\", wanted \"absolute\"" },
+        { "{" SIZES ",\"position_embedding_type\":7}", "position_embedding_type: 7" },
+        { "{" SIZES ",\"hidden_act\":\"swish\"}", "hidden_act: \"swish\"" },
+        { "{" SIZES ",\"hidden_act\":[]}", "hidden_act" },
+        { "{" SIZES ",\"is_decoder\":true}", "is_decoder: true" },
+        { "{" SIZES ",\"add_cross_attention\":true}", "add_cross_attention" },
+        { "{" SIZES ",\"quantization_config\":{\"bits\":4}}", "quantization_config" },
+        { "{" SIZES ",\"pruned_heads\":{\"0\":[1]}}", "pruned_heads" },
+        { "{" SIZES ",\"layer_norm_eps\":-1}", "layer_norm_eps" },
+        { "{" SIZES ",\"layer_norm_eps\":\"x\"}", "layer_norm_eps" },
+        { "{" SIZES ",\"hidden_dropout_prob\":1.5}", "hidden_dropout_prob" },
+        { "{" SIZES ",\"max_position_embeddings\":0}", "max_position_embeddings" },
+        { "{" SIZES ",\"type_vocab_size\":0}", "type_vocab_size" },
+        { "{" SIZES ",\"pad_token_id\":100}", "pad_token_id" },
+        { "{" SIZES ",\"id2label\":{}}", "id2label" },
+        { "{" SIZES ",\"num_labels\":0}", "num_labels" },
+        { "{" SIZES ",\"problem_type\":5}", "problem_type" },
+        { "{" SIZES ",\"architectures\":[\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"]}",
+          "architectures" },
+    };
+    (void)state;
+    for (int i = 0; i < ARRAY_LEN(bad); i++) {
+        struct hf_config c;
+        struct error err = { 0 };
+        if (parse(&c, bad[i].text, &err) == 0)
+            fail_msg("accepted: %s", bad[i].text);
+        if (!strstr(err.text, bad[i].says) || strncmp(err.text, "config.json: ", 13))
+            fail_msg("\"%s\" does not say \"%s\"", err.text, bad[i].says);
+        assert_int_equal(err.code, EXIT_CODE_CHECKPOINT);
+    }
+}
+
+static void test_round_trip(void **state)
+{
+    char dir[] = "/tmp/ambit-hf-config-XXXXXX", path[64];
+    struct hf_config a = { .bert = { .vocab_size = 50,
+                                     .hidden_size = 32,
+                                     .layers = 3,
+                                     .heads = 4,
+                                     .intermediate_size = 64,
+                                     .max_positions = 128,
+                                     .type_vocab_size = 1,
+                                     .activation = ACT_GELU_TANH,
+                                     .layer_norm_eps = 1e-12f,
+                                     .hidden_dropout = 0.1f,
+                                     .attention_dropout = 0 },
+                           .classifier_dropout = 0.3f,
+                           .pad_token_id = 7,
+                           .n_labels = 1,
+                           .architecture = "BertForSequenceClassification",
+                           .problem_type = "multi_label_classification" };
+    struct hf_config b;
+    struct error err = { 0 };
+    (void)state;
+
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(hf_config_read(&b, dir, &err), -1);
+    assert_int_equal(err.code, EXIT_CODE_CHECKPOINT);
+    if (hf_config_write(&a, dir, F32, &err) || hf_config_read(&b, dir, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(a.bert.vocab_size, b.bert.vocab_size);
+    assert_int_equal(a.bert.hidden_size, b.bert.hidden_size);
+    assert_int_equal(a.bert.layers, b.bert.layers);
+    assert_int_equal(a.bert.heads, b.bert.heads);
+    assert_int_equal(a.bert.intermediate_size, b.bert.intermediate_size);
+    assert_int_equal(a.bert.max_positions, b.bert.max_positions);
+    assert_int_equal(a.bert.type_vocab_size, b.bert.type_vocab_size);
+    assert_int_equal(a.bert.activation, b.bert.activation);
+    assert_true(a.bert.layer_norm_eps == b.bert.layer_norm_eps);
+    assert_true(a.bert.hidden_dropout == b.bert.hidden_dropout);
+    assert_true(b.bert.attention_dropout == 0 && b.classifier_dropout == 0.3f);
+    assert_int_equal(b.pad_token_id, 7);
+    assert_int_equal(b.n_labels, 1);
+    assert_string_equal(a.architecture, b.architecture);
+    assert_string_equal(a.problem_type, b.problem_type);
+    snprintf(path, sizeof path, "%s/config.json", dir);
+    json_t *root = json_read_file(path, &err);
+    assert_string_equal(json_string_value(json_object_get(root, "torch_dtype")), "float32");
+    json_decref(root);
+    unlink(path);
+    rmdir(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_version_4),
+        cmocka_unit_test(test_version_5_and_defaults),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_round_trip),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

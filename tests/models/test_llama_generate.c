@@ -1,0 +1,195 @@
+/* Answers of small language models: the tokens that transformers says (gold/make_llama.py), whoever else is in the
+ * batch, and where they end. */
+#include "tests/support/support.h"
+
+#include "models/lm/llama_generate.h"
+#include "tests/support/lm_gold.h"
+#include "tests/support/step.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROMPTS = 3, MAX_PROMPT = 64, NEW = 50 };
+
+static const char *const tags[] = { "llama", "bias", "qwen2", "tied", "qwen3" };
+
+struct asked {
+    int32_t prompt[PROMPTS][MAX_PROMPT], answer[PROMPTS][NEW];
+    struct generation list[PROMPTS];
+};
+
+static int64_t read_ids(int32_t *out, const json_t *list, int64_t most)
+{
+    int64_t n = (int64_t)json_array_size(list);
+
+    assert_true(n <= most);
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (int32_t)json_integer_value(json_array_get(list, (size_t)i));
+    return n;
+}
+
+static void read_asked(struct asked *a, const json_t *record, const char *field)
+{
+    const json_t *list = json_object_get(record, field);
+
+    *a = (struct asked){ 0 };
+    assert_int_equal(json_array_size(list), PROMPTS);
+    for (int i = 0; i < PROMPTS; i++) {
+        const json_t *one = json_array_get(list, (size_t)i);
+        int64_t n = read_ids(a->prompt[i], json_object_get(one, "prompt"), MAX_PROMPT);
+        assert_int_equal(read_ids(a->answer[i], json_object_get(one, "answer"), NEW), NEW);
+        a->list[i] = (struct generation){ .prompt = a->prompt[i], .n_prompt = n, .key = (uint64_t)i };
+    }
+}
+
+static void answer(struct lm_gold *g, struct asked *a, const struct generate_settings *set)
+{
+    struct generator generator;
+    struct error err;
+
+    for (int i = 0; i < PROMPTS; i++)
+        ids_release(&a->list[i].out);
+    generator_init(&generator, &g->model, &g->work, set);
+    assert_int_equal(generator_run(&generator, a->list, PROMPTS, NULL, NULL, &err), 0);
+    assert_int_equal(generator.done, PROMPTS);
+    generator_release(&generator);
+}
+
+static void release(struct asked *a)
+{
+    for (int i = 0; i < PROMPTS; i++)
+        ids_release(&a->list[i].out);
+}
+
+static void check(const struct asked *a, int i, int64_t n, enum generation_end end)
+{
+    assert_int_equal(a->list[i].out.count, n);
+    assert_int_equal(a->list[i].end, end);
+    if (n)
+        assert_memory_equal(a->list[i].out.items, a->answer[i], (size_t)n * sizeof(int32_t));
+}
+
+/* All at once, one after another, and two at a time with the third joining when one has ended. */
+static void check_greedy(const json_t *record, enum lm_part part)
+{
+    static const struct generate_settings sets[] = { { .max_new = NEW, .top_p = 1, .batch = 3, .step_tokens = 4096 },
+                                                     { .max_new = NEW, .top_p = 1, .batch = 2, .step_tokens = 8 },
+                                                     { .max_new = NEW, .top_p = 1, .batch = 1, .step_tokens = 1 } };
+    struct lm_gold g;
+    struct asked a;
+
+    lm_gold_open(&g, record, part, F32);
+    read_asked(&a, record, part == LM_ADAPTER ? "adapter_greedy" : "greedy");
+    for (int s = 0; s < ARRAY_LEN(sets); s++) {
+        answer(&g, &a, &sets[s]);
+        for (int i = 0; i < PROMPTS; i++)
+            check(&a, i, NEW, GENERATION_LENGTH);
+    }
+    release(&a);
+    lm_gold_close(&g);
+}
+
+static void test_greedy(void **state)
+{
+    json_t *gold = lm_gold_read();
+
+    (void)state;
+    for (int i = 0; i < (strcmp(test_device_name(), "simt") ? ARRAY_LEN(tags) : 1); i++) {
+        check_greedy(lm_gold_case(gold, tags[i]), LM_FROZEN);
+        check_greedy(lm_gold_case(gold, tags[i]), LM_ADAPTER);
+    }
+    json_decref(gold);
+}
+
+/* A token that stops ends its sequence alone and is not part of the answer. */
+static void test_stops(void **state)
+{
+    struct generate_settings set = { .max_new = NEW, .top_p = 1, .batch = 3, .step_tokens = 4096 };
+    json_t *gold = lm_gold_read();
+    const json_t *record = lm_gold_case(gold, "llama");
+    struct lm_gold g;
+    struct asked a;
+
+    (void)state;
+    lm_gold_open(&g, record, LM_FROZEN, F32);
+    read_asked(&a, record, "greedy");
+    g.model.net.config.stops[0] = a.answer[0][0];
+    g.model.net.config.stops[1] = a.answer[1][7];
+    g.model.net.config.n_stops = 2;
+    answer(&g, &a, &set);
+    for (int i = 0; i < PROMPTS; i++) {
+        int n = 0;
+        while (n < NEW && a.answer[i][n] != a.answer[0][0] && a.answer[i][n] != a.answer[1][7])
+            n++;
+        check(&a, i, n, n < NEW ? GENERATION_STOP : GENERATION_LENGTH);
+    }
+    release(&a);
+    lm_gold_close(&g);
+    json_decref(gold);
+}
+
+/* What max_new or the model's positions leave room for. */
+static void test_room(void **state)
+{
+    struct generate_settings set = { .max_new = 3, .top_p = 1, .batch = 3, .step_tokens = 4096 };
+    json_t *gold = lm_gold_read();
+    const json_t *record = lm_gold_case(gold, "qwen3");
+    struct lm_gold g;
+    struct asked a;
+
+    (void)state;
+    lm_gold_open(&g, record, LM_FROZEN, F32);
+    read_asked(&a, record, "greedy");
+    answer(&g, &a, &set);
+    for (int i = 0; i < PROMPTS; i++)
+        check(&a, i, 3, GENERATION_LENGTH);
+    g.model.net.config.max_positions = (int)a.list[2].n_prompt + 1;
+    set.max_new = NEW;
+    answer(&g, &a, &set);
+    for (int i = 0; i < PROMPTS; i++)
+        check(&a, i, a.list[2].n_prompt + 1 - a.list[i].n_prompt, GENERATION_LENGTH);
+    release(&a);
+    lm_gold_close(&g);
+    json_decref(gold);
+}
+
+/* Drawn answers depend on the seed and the record's key, not on the company. */
+static void test_drawn(void **state)
+{
+    struct generate_settings set = {
+        .max_new = 20, .temperature = 0.8, .top_p = 0.9, .seed = 5, .batch = 3, .step_tokens = 4096
+    };
+    json_t *gold = lm_gold_read();
+    const json_t *record = lm_gold_case(gold, "llama");
+    struct lm_gold g;
+    struct asked a, alone;
+    int differ = 0;
+
+    (void)state;
+    lm_gold_open(&g, record, LM_FROZEN, F32);
+    read_asked(&a, record, "greedy");
+    read_asked(&alone, record, "greedy");
+    answer(&g, &a, &set);
+    set.batch = 1;
+    answer(&g, &alone, &set);
+    for (int i = 0; i < PROMPTS; i++) {
+        assert_int_equal(a.list[i].out.count, alone.list[i].out.count);
+        assert_memory_equal(a.list[i].out.items, alone.list[i].out.items, 20 * sizeof(int32_t));
+        differ += memcmp(a.list[i].out.items, a.answer[i], 20 * sizeof(int32_t)) != 0;
+    }
+    assert_int_equal(differ, PROMPTS);
+    set.seed = 6;
+    answer(&g, &alone, &set);
+    assert_true(memcmp(a.list[0].out.items, alone.list[0].out.items, 20 * sizeof(int32_t)) != 0);
+    release(&a);
+    release(&alone);
+    lm_gold_close(&g);
+    json_decref(gold);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_greedy), cmocka_unit_test(test_stops),
+                                        cmocka_unit_test(test_room), cmocka_unit_test(test_drawn) };
+    return test_devices(tests, ARRAY_LEN(tests));
+}

@@ -1,0 +1,116 @@
+/* Records as training examples: the schemas they stand on in every wording, and what is labelled there. */
+#include "tests/support/support.h"
+
+#include "data/contrast/practice.h"
+#include "models/tokenizer/tokenizer.h"
+#include "train/gate/gate_data.h"
+
+#include <string.h>
+
+struct world {
+    struct dataset records;
+    struct tokenizer *tokenizer;
+    struct gate_glue glue;
+    struct gate_data data;
+};
+
+static struct world w;
+
+static int set_up(void **state)
+{
+    static const char *const words[] = { "the names of all tables and columns" };
+    struct error err;
+
+    (void)state;
+    assert_int_equal(practice_build(&w.records, 1, &err), 0);
+    w.tokenizer = tokenizer_from_words(words, 1, 400, &err);
+    assert_non_null(w.tokenizer);
+    assert_int_equal(gate_glue_init(&w.glue, w.tokenizer, 1024, &err), 0);
+    struct gate_data_settings s = { .tokenizer = w.tokenizer, .glue = &w.glue, .input = { .pairs = true } };
+    assert_int_equal(gate_data_init(&w.data, &w.records, &s, &err), 0);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    gate_data_release(&w.data);
+    tokenizer_close(w.tokenizer);
+    dataset_release(&w.records);
+    return 0;
+}
+
+static int count_twins(const struct gate_example *e, const struct schema_input *in)
+{
+    int n = 0;
+    for (int i = 0; i < in->n_pairs; i++)
+        n += gate_data_twins(e, in->pairs[i].u, in->pairs[i].v);
+    return n;
+}
+
+/* Whether or not the question asks for it, a crossed example's schema has a doubled element; others have none. */
+static void doubled_elements_are_twins(void **state)
+{
+    int asked = 0, not_asked = 0;
+
+    (void)state;
+    for (int f = 0; f < FOLDS; f++)
+        for (int i = 0; i < w.data.folds[f].n; i++) {
+            const struct gate_example *e = &w.data.folds[f].list[i];
+            bool crossed = e->record->slice == EXAMPLE_CROSSED;
+            for (int k = 0; k < e->n_forms; k++)
+                assert_int_equal(count_twins(e, e->forms[k].schema) > 0, crossed);
+            asked += crossed && e->record->ambiguous;
+            not_asked += crossed && !e->record->ambiguous;
+        }
+    assert_true(asked > 500 && asked == not_asked);
+}
+
+/* In every wording the alternatives are the same two elements, and twins. */
+static void labels_hold_for_renamed_schemas(void **state)
+{
+    int forms = 0;
+
+    (void)state;
+    for (int i = 0; i < w.data.folds[FOLD_TRAIN].n; i++) {
+        const struct gate_example *e = &w.data.folds[FOLD_TRAIN].list[i];
+        assert_int_equal(e->forms[0].pair, e->pair);
+        assert_ptr_equal(e->forms[0].schema, e->item.schema);
+        for (int k = 0; k < e->n_forms; k++) {
+            const struct gate_form *form = &e->forms[k];
+            assert_int_equal(form->pair >= 0, e->record->ambiguous);
+            if (form->pair < 0)
+                continue;
+            const struct schema_pair *p = &form->schema->pairs[form->pair], *own = &e->item.schema->pairs[e->pair];
+            assert_int_equal(p->u + p->v, own->u + own->v);
+            assert_true(gate_data_twins(e, p->u, p->v));
+            assert_int_equal(p->kind, e->record->kind);
+            forms += k > 0;
+        }
+    }
+    assert_true(forms > 500);
+}
+
+/* Both readings of an ambiguous question touch their alternative, so both are relevant. */
+static void alternatives_are_relevant(void **state)
+{
+    (void)state;
+    for (int f = 0; f < FOLDS; f++)
+        for (int i = 0; i < w.data.folds[f].n; i++) {
+            const struct gate_example *e = &w.data.folds[f].list[i];
+            if (e->pair < 0)
+                continue;
+            const struct schema_pair *p = &e->item.schema->pairs[e->pair];
+            assert_true(e->relevant[p->u] && e->relevant[p->v]);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(doubled_elements_are_twins),
+        cmocka_unit_test(labels_hold_for_renamed_schemas),
+        cmocka_unit_test(alternatives_are_relevant),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

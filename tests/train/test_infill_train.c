@@ -1,0 +1,246 @@
+/* Ten training steps beside torch and peft (gold/make_llama.py), with the batch cut into 1, 2, 4 and 8 micro-batches
+ * and its texts in other orders; and the memory that is measured beforehand. */
+#include "tests/support/support.h"
+
+#include "data/util/json.h"
+#include "tests/support/lm_gold.h"
+#include "tests/support/step.h"
+#include "train/lm/infill_trainer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { STEPS = 10, RECORDS = 8 };
+
+static char *work, *base; /* base: the folder of transformers with a tokenizer in it */
+
+static void link_into(const char *dir, const char *file)
+{
+    char *from = realpath(file, NULL), to[4096];
+
+    assert_non_null(from);
+    snprintf(to, sizeof to, "%s/%s", dir, strrchr(file, '/') + 1);
+    assert_int_equal(symlink(from, to), 0);
+    free(from);
+}
+
+static int set_up(void **state)
+{
+    static const char *const files[] = {
+        "tests/gold/bpe/llama/tokenizer.json",
+        "tests/gold/llama/base/config.json",
+        "tests/gold/llama/base/generation_config.json",
+        "tests/gold/llama/base/model.safetensors.index.json",
+        "tests/gold/llama/base/model-00001-of-00003.safetensors",
+        "tests/gold/llama/base/model-00002-of-00003.safetensors",
+        "tests/gold/llama/base/model-00003-of-00003.safetensors",
+    };
+
+    (void)state;
+    work = test_dir_new();
+    base = test_dir_new();
+    for (int i = 0; i < ARRAY_LEN(files); i++)
+        link_into(base, files[i]);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    test_dir_remove(work);
+    test_dir_remove(base);
+    return 0;
+}
+
+/* The gold's records, turned round by `first`, as a file. */
+static const char *write_records(const json_t *gold, int first)
+{
+    const json_t *list = json_object_get(json_object_get(gold, "training"), "records");
+    const char *path = test_file(work, "data.jsonl", NULL);
+    struct out_file out;
+    struct error err;
+
+    assert_int_equal(out_file_open(&out, path, &err), 0);
+    assert_int_equal(json_array_size(list), RECORDS);
+    for (int i = 0; i < RECORDS; i++)
+        assert_int_equal(json_write_line(&out, json_array_get(list, (size_t)((i + first) % RECORDS)), &err), 0);
+    assert_int_equal(out_file_commit(&out, &err), 0);
+    return path;
+}
+
+static struct infill_request request(const char *data, bool full, int64_t tokens)
+{
+    struct infill_request q = infill_request_defaults;
+    struct infill_settings *s = &q.settings;
+
+    q.base = base;
+    q.data = data;
+    q.out = work;
+    q.device = test_device_name();
+    s->method = full ? "full" : "lora";
+    s->head = full ? "none" : "lora";
+    s->compute = "f32";
+    s->rank = 4;
+    s->alpha = 6;
+    s->epochs = STEPS;
+    s->batch = RECORDS;
+    s->lr = 0.002;
+    s->warmup = 0.2;
+    s->decay = 0.01;
+    s->clip = 0.5;
+    s->tokens = tokens;
+    return q;
+}
+
+/* Adapters as the script starts them. */
+static void start(struct infill_trainer *t)
+{
+    struct lm_gold g = { .device = t->device, .model = t->model };
+
+    lm_gold_fill(&g, &g.model.adapters);
+}
+
+static void train(double losses[STEPS], const struct infill_request *q)
+{
+    struct infill_trainer t;
+    struct error err;
+
+    if (infill_open(&t, q, &err))
+        fail_msg("%s", err.text);
+    if (!strcmp(t.set->method, "lora"))
+        start(&t);
+    for (; t.state.step < STEPS; t.state.step++, t.state.epoch++) {
+        float total;
+        assert_int_equal(infill_batches(&t), 1);
+        device_upload(&t.device, t.loss_total, &(float){ 0 });
+        if (infill_step(&t, &err))
+            fail_msg("%s", err.text);
+        device_download(&t.device, &total, t.loss_total);
+        losses[t.state.step] = (double)total;
+    }
+    if (t.set->tokens >= t.train.tokens) /* every step has the same shapes */
+        assert_int_equal(t.work.step.size, t.step_bytes);
+    infill_close(&t);
+}
+
+/* Largest difference as a share. */
+static double worst(const double *a, const double *b)
+{
+    double most = 0;
+
+    for (int i = 0; i < STEPS; i++)
+        most = fmax(most, fabs(a[i] - b[i]) / b[i]);
+    return most;
+}
+
+/* Tokens at which the eight texts fall into 1, 2, 4 (about) and 8 micro-batches. */
+static const int64_t budgets[] = { 4096, 160, 80, 1 };
+
+static void check_losses(bool full)
+{
+    json_t *gold = lm_gold_read();
+    const json_t *list = json_object_get(json_object_get(gold, "training"), full ? "full" : "lora");
+    double want[STEPS], whole[STEPS] = { 0 }, got[STEPS];
+    int budget_count = strcmp(test_device_name(), "simt") ? ARRAY_LEN(budgets) : 1;
+
+    for (int i = 0; i < STEPS; i++)
+        want[i] = json_real_value(json_array_get(list, (size_t)i));
+    for (int i = 0; i < budget_count; i++) {
+        struct infill_request q = request(write_records(gold, 3 * i), full, budgets[i]);
+        train(got, &q);
+        if (i == 0)
+            memcpy(whole, got, sizeof got);
+        print_message("%s, %lld tokens a micro-batch: %.1e from torch, %.1e from one micro-batch\n", q.settings.method,
+                      (long long)budgets[i], worst(got, want), worst(got, whole));
+        assert_true(worst(got, want) <= 1e-4);
+        assert_true(worst(got, whole) <= 2e-5);
+    }
+    json_decref(gold);
+}
+
+static void test_lora(void **state)
+{
+    (void)state;
+    check_losses(false);
+}
+
+static void test_full(void **state)
+{
+    (void)state;
+    check_losses(true);
+}
+
+/* Texts of all lengths with answers of all lengths, of which a longer one seldom has more of both. */
+static const char *write_uneven(int n)
+{
+    const char *path = test_file(work, "uneven.jsonl", NULL);
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    for (int i = 0; i < n; i++)
+        fprintf(f,
+                "{\"id\":%d,\"prompt\":\"Which of the singers and of their concerts, by the year of birth, are not "
+                "there%*s?\",\"completion\":\" %0*d\"}\n",
+                i, i * 29 % 61, "", 1 + i * 17 % 53, i);
+    assert_int_equal(fclose(f), 0);
+    return path;
+}
+
+/* The bytes that are said to be needed, and those of the largest step when all are made. */
+static size_t measure(const struct infill_request *q, size_t *real)
+{
+    struct infill_trainer t;
+    struct error err;
+
+    if (infill_open(&t, q, &err))
+        fail_msg("%s", err.text);
+    size_t said = infill_measure(&t);
+    for (t.state.epoch = 0; real && t.state.epoch < q->settings.epochs; t.state.epoch++)
+        for (t.state.batch = 0; t.state.batch < infill_batches(&t); t.state.batch++)
+            if (infill_step(&t, &err))
+                fail_msg("%s", err.text);
+    if (real)
+        *real = t.work.peak;
+    infill_close(&t);
+    return said;
+}
+
+/* Every epoch packs texts in another way: what is said beforehand is to the byte what the largest step takes, also when
+ * that comes late. */
+static void check_memory(bool shared)
+{
+    struct infill_request q = request(write_uneven(21), false, 120);
+    struct infill_settings *s = &q.settings;
+    size_t real;
+
+    s->batch = 4;
+    s->group_by_length = false;
+    s->share_prefix = shared;
+    s->epochs = 1;
+    size_t first = measure(&q, NULL);
+    s->epochs = 6;
+    size_t all = measure(&q, &real);
+    print_message("%zu bytes in the first epoch, %zu in all, %zu taken\n", first, all, real);
+    assert_true(shared ? first <= all : first < all);
+    assert_int_equal(all, real);
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    check_memory(false);
+    check_memory(true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_lora, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_full, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_memory, set_up, tear_down),
+    };
+    return test_devices(tests, ARRAY_LEN(tests));
+}

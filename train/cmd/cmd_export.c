@@ -1,0 +1,106 @@
+#include "data/util/json.h"
+#include "data/util/log.h"
+#include "models/gate/gate_model.h"
+#include "models/hf/hf_config.h"
+#include "models/hf/hf_weights.h"
+#include "train/cmd/commands.h"
+#include "train/lm/infill_export.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct infill_export_request defaults = { .format = "hf" };
+
+#define AT(field) offsetof(struct infill_export_request, field)
+
+static const struct option table[] = {
+    { "format", 0, OPTION_CHOICE, AT(format), "FORMAT", "what to write", "hf|peft|merged|gguf-adapter", 0, 0, false },
+    { "out", 'o', OPTION_STRING, AT(out), "OUT", "the folder to make, or the file of gguf-adapter", NULL, 0, 0, true },
+    { "base", 0, OPTION_STRING, AT(base), "HF_DIR", "the adapter's base, where it is not where the run had it", NULL, 0,
+      0, false },
+    { "verify", 0, OPTION_FLAG, AT(verify), NULL, "load what was written and compare logits", NULL, 0, 0, false },
+    { 0 },
+};
+
+/* Encoder and relevance head as BertForSequenceClassification with one label, whose logit goes through a sigmoid. */
+static int write_folder(const struct gate_model *m, const char *dir, struct error *err)
+{
+    struct hf_config config = { .bert = m->net.config.bert,
+                                .classifier_dropout = m->net.config.bert.hidden_dropout,
+                                .pad_token_id = tokenizer_special(m->tokenizer, SPECIAL_PAD),
+                                .n_labels = 1 };
+
+    snprintf(config.architecture, sizeof config.architecture, "BertForSequenceClassification");
+    snprintf(config.problem_type, sizeof config.problem_type, "multi_label_classification");
+    return make_dirs(dir, err) || hf_weights_save(&m->params, m->device, dir, &hf_bert_rules, F32, err) ||
+                   tokenizer_save(m->tokenizer, dir, err) || hf_config_write(&config, dir, F32, err)
+               ? -1
+               : 0;
+}
+
+static int export_gatekeeper(const struct infill_export_request *q, const char *dir, struct error *err)
+{
+    struct gate_model model = { 0 };
+    struct device device;
+
+    if (strcmp(q->format, "hf") || q->base || q->verify)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "%s: a model of ambit-train gatekeeper: --format hf wanted, without --base and --verify", dir);
+    if (device_open(&device, "cpu", err))
+        return -1;
+    int rc = gate_model_open(&model, &device, dir, err);
+    if (rc == 0)
+        rc = write_folder(&model, q->out, err);
+    if (rc == 0)
+        log_info("%s: encoder and relevance head, for transformers' BertForSequenceClassification", q->out);
+    gate_model_release(&model);
+    device_close(&device);
+    return rc;
+}
+
+static int export_kind(const struct infill_export_request *q, const char *dir, struct error *err)
+{
+    struct hdf5_reader file;
+    int rc = -1;
+
+    if (checkpoint_open(&file, dir, err))
+        return -1;
+    json_t *meta = checkpoint_meta(&file, err);
+    const char *kind = meta ? json_get_string(meta, "kind", file.path, err) : NULL;
+    if (kind && !strcmp(kind, "infill"))
+        rc = infill_export(q, &file, meta, err);
+    else if (kind && !strcmp(kind, "gatekeeper"))
+        rc = export_gatekeeper(q, dir, err);
+    else if (kind)
+        error_set(err, EXIT_CODE_CHECKPOINT, "%s: kind \"%s\": gatekeeper or infill wanted", file.path, kind);
+    json_decref(meta);
+    hdf5_close(&file);
+    return rc;
+}
+
+static enum exit_code run(const void *options, char *const *operands, int n_operands, struct error *err)
+{
+    (void)n_operands;
+    return export_kind(options, operands[0], err) ? err->code : EXIT_CODE_OK;
+}
+
+const struct command command_export = {
+    .name = "export",
+    .summary = "writes a trained model in a form that other tools load",
+    .operands = "DIR",
+    .min_operands = 1,
+    .max_operands = 1,
+    .options = table,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .details =
+        "DIR is what ambit-train gatekeeper or infill left; of a run under way its newest checkpoint is taken.\n\n"
+        "A gatekeeper has --format hf: the encoder and its relevance head become a Hugging Face folder that "
+        "transformers opens as BertForSequenceClassification: the sigmoid of its one logit for (question, element "
+        "text) is the relevance that ambit-infer detect reports for a model with --encode element.\n\n"
+        "What infill left has peft (an adapter's two files, for PEFT and vLLM), merged (a whole Hugging Face folder, "
+        "base and adapter added in f32 and rounded once) and gguf-adapter (a file for llama.cpp).  A base whose "
+        "weights are not those of the run is refused.  --verify loads the folder and compares its logits on fixed "
+        "texts with those of the trained model.",
+    .run = run,
+};

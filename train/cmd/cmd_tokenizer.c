@@ -1,0 +1,97 @@
+#include "data/util/log.h"
+#include "models/chat/chat.h"
+#include "models/tokenizer_train/bpe_train.h"
+#include "train/cmd/commands.h"
+#include "train/run/text_list.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_FILES = 10000, MAX_SPECIALS = 256 };
+
+struct tokenizer_options {
+    const char *split, *special, *out;
+    int64_t vocab;
+};
+
+static const struct tokenizer_options defaults = { .split = "llama3" };
+
+#define AT(field) offsetof(struct tokenizer_options, field)
+
+static const struct option table[] = {
+    { "vocab", 0, OPTION_INT, AT(vocab), "N", "tokens, special ones included", NULL, 1, 1000000, true },
+    { "split", 0, OPTION_CHOICE, AT(split), "KIND", "whose regular expression and chat tokens", "llama3|qwen2", 0, 0,
+      false },
+    { "special", 0, OPTION_STRING, AT(special), "TOKENS", "more special tokens, with commas between", NULL, 0, 0,
+      false },
+    { "out", 'o', OPTION_STRING, AT(out), "DIR", "the folder to make", NULL, 0, 0, true },
+    { 0 },
+};
+
+/* The parts of list between commas, which are cut out of it. */
+static int split_list(char *list, const char *parts[MAX_SPECIALS], struct error *err)
+{
+    int n = 0;
+
+    for (char *part; list && (part = strsep(&list, ",")); n++) {
+        if (n == MAX_SPECIALS)
+            return error_set(err, EXIT_CODE_USAGE, "--special: more than %d tokens", MAX_SPECIALS);
+        parts[n] = part;
+    }
+    return n;
+}
+
+static int learn(const struct tokenizer_options *o, const struct text_list *texts, struct error *err)
+{
+    const char *specials[MAX_SPECIALS];
+    bool qwen2 = strcmp(o->split, "qwen2") == 0;
+    char *list = o->special ? xstrdup(o->special) : NULL;
+    struct bpe_plan plan = { .kind = qwen2 ? BPE_QWEN2 : BPE_LLAMA3,
+                             .vocab_size = (int32_t)o->vocab,
+                             .specials = specials,
+                             .n_specials = split_list(list, specials, err) };
+    struct tokenizer *t =
+        plan.n_specials < 0 ? NULL : tokenizer_from_bytes((const char *const *)texts->items, texts->n, &plan, err);
+    int rc =
+        t && tokenizer_save(t, o->out, err) == 0 ? chat_write(o->out, qwen2 ? "chatml-bare" : "llama3-bare", err) : -1;
+
+    if (rc == 0)
+        log_info("%s: %d tokens, from %lld texts", o->out, (int)tokenizer_vocab_size(t), (long long)texts->n);
+    tokenizer_close(t);
+    free(list);
+    return rc;
+}
+
+static enum exit_code run(const void *options, char *const *operands, int n_operands, struct error *err)
+{
+    struct text_list texts = { 0 };
+    int rc = 0;
+
+    for (int i = 0; i < n_operands && rc == 0; i++)
+        rc = text_list_read(&texts, operands[i], err);
+    if (rc == 0)
+        rc = learn(options, &texts, err);
+    text_list_release(&texts);
+    return rc ? err->code : EXIT_CODE_OK;
+}
+
+const struct command command_tokenizer = {
+    .name = "tokenizer",
+    .summary = "learns a byte-level BPE vocabulary from text, for a language model trained from scratch",
+    .operands = "FILE...",
+    .min_operands = 1,
+    .max_operands = MAX_FILES,
+    .options = table,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .details =
+        "A FILE that ends in .jsonl or .json (or that with .xz behind it) holds records: what messages say, and the "
+        "fields text, prompt and completion, are learnt from. Of any other file every line is a text. The merges are "
+        "those of tokenizers' BpeTrainer with the whole byte alphabet.\n\n"
+        "The special tokens that conversations need come first, then those of --special, which must hold more than "
+        "plain text could be one of: <|pad|>, but not PAD. --split llama3 cuts digits in threes and makes the bare "
+        "Llama 3 chat template (no dates), --split qwen2 cuts digits one by one, composes characters (NFC) and makes "
+        "the bare ChatML one. DIR then has tokenizer.json, tokenizer_config.json, special_tokens_map.json and "
+        "chat_template.jinja, and transformers opens it with the same ids.",
+    .run = run,
+};

@@ -1,0 +1,12 @@
+#include "train/cmd/commands.h"
+
+static const struct command *const commands[] = {
+    &command_gatekeeper, &command_infill, &command_tokenizer, &command_export, &command_doctor, &command_inspect, NULL,
+};
+
+const struct program train_program = {
+    .name = "ambit-train",
+    .summary = "trains the models of ambit and looks into their folders",
+    .commands = commands,
+    .n_commands = ARRAY_LEN(commands) - 1, /* without the NULL that ends the list */
+};

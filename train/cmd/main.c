@@ -1,0 +1,6 @@
+#include "train/cmd/commands.h"
+
+int main(int argc, char **argv)
+{
+    return program_main(&train_program, argc, argv);
+}

@@ -1,0 +1,242 @@
+#include "train/gate/gate_data.h"
+
+#include "data/sql/sql.h"
+#include "data/util/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SQL_ARENA = 64 << 20 };
+
+/* What turning records into examples needs at hand. */
+struct builder {
+    struct gate_data *data;
+    const struct gate_data_settings *settings;
+    struct arena sql;
+    struct ids ids;
+};
+
+static const struct schema_input *prepare(struct builder *b, const char *db_id, struct error *err)
+{
+    const struct schema_set *set = &b->data->records->schemas;
+    const struct schema *s = schema_find(set, db_id);
+    struct schema_input *in = &b->data->inputs[s - set->schemas];
+
+    if (!in->schema && schema_input_init(in, s, b->settings->tokenizer, &b->settings->input, err))
+        return NULL;
+    return in;
+}
+
+static int mark_sql(struct builder *b, const char *text, const struct schema *s, uint8_t *relevant, struct error *err)
+{
+    struct sql_uses uses;
+
+    arena_reset(&b->sql, 0);
+    struct sql_query *q = sql_parse(&b->sql, text, err);
+    if (!q || sql_resolve(&b->sql, q, s, &uses, err))
+        return -1;
+    for (int i = 0; i < uses.n; i++) {
+        const struct sql_use *u = &uses.list[i];
+        relevant[u->table] = 1;
+        if (u->column >= 0)
+            relevant[s->n_tables + u->column] = 1;
+    }
+    return 0;
+}
+
+static int mark_relevant(struct builder *b, struct gate_example *e, struct error *err)
+{
+    e->relevant = xcalloc((size_t)e->item.schema->n_nodes, 1);
+    for (int i = 0; i < e->record->n_sql; i++)
+        if (mark_sql(b, e->record->sql[i], e->item.schema->schema, e->relevant, err))
+            return -1;
+    return 0;
+}
+
+static int alternative_node(const struct gate_example *e, int which)
+{
+    const struct schema *s = e->item.schema->schema;
+    int table, column;
+
+    CHECK(example_element(s, e->record->alternatives[which], &table, &column) == 0, "%s: alternative %s", e->record->id,
+          e->record->alternatives[which]);
+    return column < 0 ? table : s->n_tables + column;
+}
+
+bool gate_data_twins(const struct gate_example *e, int u, int v)
+{
+    for (int i = 0; i < e->twins->n; i++) {
+        const struct node_pair *p = &e->twins->list[i];
+        if ((p->u == u && p->v == v) || (p->u == v && p->v == u))
+            return true;
+    }
+    return false;
+}
+
+static void add_twins(struct builder *b, struct gate_example *e)
+{
+    struct twins *t = &b->data->twins[e->item.schema - b->data->inputs];
+
+    e->twins = t;
+    if (!e->record->alternatives[0])
+        return;
+    int u = alternative_node(e, 0), v = alternative_node(e, 1);
+    if (gate_data_twins(e, u, v))
+        return;
+    GROW(t->list, t->n, t->cap);
+    t->list[t->n++] = (struct node_pair){ u, v };
+}
+
+static int true_pair(const struct gate_example *e, const struct schema_input *in)
+{
+    if (!e->record->alternatives[0])
+        return -1;
+    int a = alternative_node(e, 0), b = alternative_node(e, 1);
+    for (int i = 0; i < in->n_pairs; i++)
+        if ((in->pairs[i].u == a && in->pairs[i].v == b) || (in->pairs[i].u == b && in->pairs[i].v == a))
+            return i;
+    return -1;
+}
+
+/* Renamed schemas whose candidates lack the true pair teach nothing of it and are left out. */
+static int add_forms(struct builder *b, struct gate_example *e, struct error *err)
+{
+    e->pair = true_pair(e, e->item.schema);
+    e->forms[e->n_forms++] = (struct gate_form){ e->item.schema, e->pair };
+    for (int i = 0; i < e->record->n_renamed; i++) {
+        struct gate_form f = { prepare(b, e->record->renamed[i], err), -1 };
+        if (!f.schema)
+            return -1;
+        f.pair = true_pair(e, f.schema);
+        if (f.pair >= 0 || e->pair < 0)
+            e->forms[e->n_forms++] = f;
+    }
+    return 0;
+}
+
+static int tokenise(struct builder *b, struct gate_example *e, struct error *err)
+{
+    const char *text = e->record->question;
+
+    b->ids.count = 0;
+    int64_t n = tokenizer_encode(b->settings->tokenizer, text, strlen(text), 0, &b->ids, NULL);
+    if (n > b->settings->glue->max_question)
+        return error_set(err, EXIT_CODE_DATA, "record %s: question: %lld tokens, at most %d wanted", e->record->id,
+                         (long long)n, b->settings->glue->max_question);
+    int32_t *ids = xmalloc((size_t)n * sizeof *ids);
+    memcpy(ids, b->ids.items, (size_t)n * sizeof *ids);
+    e->item.text = text;
+    e->item.question = ids;
+    e->item.n_question = (int)n;
+    return 0;
+}
+
+static void example_clear(struct gate_example *e)
+{
+    free((void *)(uintptr_t)e->item.question);
+    free(e->relevant);
+}
+
+static void hash(struct gate_data *d, const void *p, size_t n)
+{
+    d->hash = hash_bytes(d->hash, p, n);
+}
+
+/* Of an example all that training sees; candidate pairs are a function of the rest. */
+static void add_hash(struct gate_data *d, const struct gate_example *e)
+{
+    const struct schema_input *in = e->item.schema;
+    const int32_t numbers[] = {
+        e->record->ambiguous, (int32_t)e->record->slice, e->pair, e->item.n_question, in->n_nodes, e->n_forms
+    };
+
+    hash(d, e->record->id, strlen(e->record->id) + 1);
+    hash(d, numbers, sizeof numbers);
+    hash(d, e->item.question, (size_t)e->item.n_question * sizeof *e->item.question);
+    hash(d, e->relevant, (size_t)in->n_nodes);
+    for (int i = 0; i < e->n_forms; i++) {
+        const struct token_table *texts = &e->forms[i].schema->element;
+        hash(d, texts->ids, (size_t)texts->start[in->n_nodes] * sizeof *texts->ids);
+    }
+    hash(d, in->graph.edges, (size_t)in->graph.n_edges * sizeof *in->graph.edges);
+}
+
+/* A record whose gold SQL does not resolve teaches nothing: it is counted and left out. */
+static int add_example(struct builder *b, struct gate_fold *fold, const struct example *record, struct error *err)
+{
+    struct gate_example e = { .record = record };
+    struct error sql = { 0 };
+
+    e.item.schema = prepare(b, record->db_id, err);
+    if (!e.item.schema || tokenise(b, &e, err))
+        return -1;
+    if (mark_relevant(b, &e, &sql)) {
+        log_debug("record %s left out: %s", record->id, sql.text);
+        example_clear(&e);
+        fold->unresolved++;
+        return 0;
+    }
+    add_twins(b, &e);
+    if (add_forms(b, &e, err)) {
+        example_clear(&e);
+        return -1;
+    }
+    fold->lost_pairs += record->alternatives[0] && e.pair < 0;
+    add_hash(b->data, &e);
+    fold->list[fold->n++] = e;
+    return 0;
+}
+
+static int build_fold(struct builder *b, enum fold f, struct error *err)
+{
+    const struct example_list *records = &b->data->records->folds[f];
+    struct gate_fold *fold = &b->data->folds[f];
+
+    fold->list = xcalloc((size_t)records->n, sizeof *fold->list);
+    b->data->hash = hash_bytes(b->data->hash, &f, sizeof f);
+    for (int i = 0; i < records->n; i++)
+        if (add_example(b, fold, &records->items[i], err))
+            return error_prefix(err, "%s.jsonl", fold_name(f));
+    if (fold->unresolved)
+        log_warn("%s: %d records left out, their SQL does not resolve (AMBIT_LOG=debug names them)", fold_name(f),
+                 fold->unresolved);
+    return 0;
+}
+
+int gate_data_init(struct gate_data *d, struct dataset *records, const struct gate_data_settings *s, struct error *err)
+{
+    struct builder b = { .data = d, .settings = s };
+    int rc = 0;
+
+    *d = (struct gate_data){ .records = records, .hash = HASH_START };
+    d->inputs = xcalloc((size_t)records->schemas.n, sizeof *d->inputs);
+    d->twins = xcalloc((size_t)records->schemas.n, sizeof *d->twins);
+    if (arena_init(&b.sql, SQL_ARENA, err))
+        rc = -1;
+    for (int f = 0; rc == 0 && f < FOLDS; f++)
+        rc = build_fold(&b, (enum fold)f, err);
+    if (rc == 0 && (!d->folds[FOLD_TRAIN].n || !d->folds[FOLD_VALID].n))
+        rc = error_set(err, EXIT_CODE_DATA, "%d training and %d validation records, at least one of each wanted",
+                       d->folds[FOLD_TRAIN].n, d->folds[FOLD_VALID].n);
+    arena_release(&b.sql);
+    ids_release(&b.ids);
+    if (rc)
+        gate_data_release(d);
+    return rc;
+}
+
+void gate_data_release(struct gate_data *d)
+{
+    for (int f = 0; f < FOLDS; f++) {
+        for (int i = 0; i < d->folds[f].n; i++)
+            example_clear(&d->folds[f].list[i]);
+        free(d->folds[f].list);
+    }
+    for (int i = 0; d->inputs && i < d->records->schemas.n; i++) {
+        schema_input_release(&d->inputs[i]);
+        free(d->twins[i].list);
+    }
+    free(d->inputs);
+    free(d->twins);
+    *d = (struct gate_data){ 0 };
+}

@@ -1,0 +1,32 @@
+/*
+ * gate_eval.h - what a model says of a fold, and how good that is.
+ */
+#ifndef TRAIN_GATE_GATE_EVAL_H
+#define TRAIN_GATE_GATE_EVAL_H
+
+#include "data/util/stats.h"
+#include "train/gate/trainer.h"
+
+/* Answers to the examples of one slice of a fold; all arrays [n]. */
+struct gate_answers {
+    double *logit;
+    uint8_t *label, *named; /* named: the likeliest pair is the one that the two golds read */
+    uint8_t *kind;          /* enum sia_kind */
+    int *group;             /* number of the source database */
+    int n, n_groups;
+    double *relevance; /* logits of every element of every question, and */
+    uint8_t *relevant; /* whether some gold SQL touches it; [n_elements] */
+    int64_t n_elements;
+};
+
+/* Scores the fold's examples that are (presence) or are not (!presence) of the presence slice. */
+int gate_eval(struct trainer *t, enum fold fold, bool presence, struct gate_answers *a, struct error *err);
+void gate_answers_release(struct gate_answers *a);
+
+struct scored gate_answers_scored(const struct gate_answers *a);
+struct scored gate_answers_relevance(const struct gate_answers *a);
+
+/* Threshold and temperature from validation answers, into the model. */
+void gate_calibrate(struct gate_model *m, const struct gate_answers *a);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * gate_settings.h - every setting of `ambit-train gatekeeper`, with defaults, in one table.
+ */
+#ifndef TRAIN_GATE_GATE_SETTINGS_H
+#define TRAIN_GATE_GATE_SETTINGS_H
+
+#include "data/cli/options.h"
+#include "models/net/gatekeeper.h"
+
+struct gate_settings {
+    /* the network */
+    const char *encode, *classifier, *pool, *graph, *compute;
+    int64_t gat_hidden, gat_layers, gat_heads, pair_hidden;
+    double dropout;
+    /* an encoder from scratch, when no Hugging Face folder is given */
+    int64_t encoder_hidden, encoder_layers, encoder_heads, encoder_intermediate, encoder_vocabulary, encoder_positions;
+    double encoder_dropout;
+    /* relevance stage of the element encoding: (question, element) pairs */
+    int64_t relevance_epochs, relevance_batch, negatives;
+    double relevance_lr;
+    /* graph stage: questions */
+    const char *embedder; /* element encoding: stock (frozen as it came), linker (frozen after relevance) or joint */
+    int64_t epochs, batch, patience;
+    double lr, head_lr, warmup, decay, clip;
+    const char *schedule;
+    double pair_weight, twins_weight, relevance_weight, pos_weight;
+    bool shuffle_schema;
+    double presence;   /* share of the presence slice that is trained on */
+    double renamed;    /* share of the training questions that are read on a renamed schema */
+    int64_t max_train; /* questions of one epoch, 0 for all */
+    /* running */
+    int64_t eval_every; /* steps between validations, 0: once an epoch */
+    int64_t save_every; /* steps between checkpoints, 0: at validations only */
+    int64_t tokens;     /* most tokens encoded at once outside training */
+};
+
+/* A whole command line: what to train on, where to, and how. */
+struct gate_request {
+    const char *data, *encoder, *out, *device, *config;
+    int64_t seed;
+    bool resume, dry_run;
+    struct gate_settings settings; /* last: what stands before it does not change the result */
+};
+
+extern const struct gate_request gate_request_defaults;
+extern const struct option gate_request_table[];
+
+#endif

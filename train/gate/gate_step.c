@@ -1,0 +1,227 @@
+#include "train/gate/gate_step.h"
+
+#include "train/gate/state_cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Random choices of a batch depend on the seed and on where the batch stands, never on what ran before. */
+static struct rng batch_rng(const struct trainer *t)
+{
+    uint64_t key[4] = { t->seed, (uint64_t)t->state.stage, (uint64_t)t->state.epoch, (uint64_t)t->state.batch };
+    return (struct rng){ .seed = hash_bytes(HASH_START, key, sizeof key) };
+}
+
+/* The schema that the question is read on this time: its own, or now and then a renamed one.  Cached states are of the
+ * former. */
+static const struct gate_form *choose_form(const struct train_step *s, const struct gate_example *e, struct rng *rng)
+{
+    bool renamed = rng_uniform(rng) < (float)s->trainer->set->renamed;
+    bool own = !renamed || e->n_forms == 1 || s->stage == STAGE_FROZEN;
+    return &e->forms[own ? 0 : 1 + rng_below(rng, (uint32_t)e->n_forms - 1)];
+}
+
+/* A neighbour by name or table when it is `hard`, else any element that no gold SQL touches; -1 when there is none. */
+static int draw_negative(const struct gate_example *e, int positive, bool hard, struct rng *rng)
+{
+    const struct schema_input *in = e->item.schema;
+    int table = schema_input_table(in, positive), chosen = -1;
+    uint32_t seen = 0;
+
+    for (int node = 0; node < in->n_nodes; node++) {
+        if (e->relevant[node])
+            continue;
+        if (hard && schema_input_table(in, node) != table && !schema_input_similar(in, node, positive))
+            continue;
+        if (rng_below(rng, ++seen) == 0) /* reservoir of one */
+            chosen = node;
+    }
+    return chosen < 0 && hard ? draw_negative(e, positive, false, rng) : chosen;
+}
+
+static void add_pair(struct train_step *s, const struct gate_item *item, int node, float target)
+{
+    text_add_element(&s->trainer->text, item, node);
+    s->target[s->n_target++] = target;
+}
+
+static void init_relevance(struct train_step *s, const int *slots, int n)
+{
+    struct trainer *t = s->trainer;
+    struct rng rng = batch_rng(t);
+    int negatives = (int)t->set->negatives;
+
+    s->target = xmalloc((size_t)(n * (1 + negatives)) * sizeof *s->target);
+    for (int i = 0; i < n; i++) {
+        const struct relevant_slot *slot = &t->slots[slots[i]];
+        const struct gate_example *e = &t->data.folds[FOLD_TRAIN].list[slot->example];
+        struct gate_item item = e->item;
+        item.schema = choose_form(s, e, &rng)->schema;
+        add_pair(s, &item, slot->node, 1);
+        for (int k = 0; k < negatives; k++) {
+            int node = draw_negative(e, slot->node, rng_u32(&rng) & 1, &rng);
+            if (node >= 0)
+                add_pair(s, &item, node, 0);
+        }
+    }
+}
+
+static void add_question(struct train_step *s, const struct gate_example *e, const struct gate_form *form)
+{
+    s->items[s->n_items] = e->item;
+    s->items[s->n_items++].schema = form->schema;
+    s->forms[s->n_target] = form;
+    s->target[s->n_target++] = e->record->ambiguous;
+    for (int i = 0; i < form->schema->n_nodes; i++)
+        s->relevance_target[s->n_nodes++] = e->relevant[i];
+}
+
+static void add_pair_targets(struct train_step *s, const int *batch)
+{
+    const struct gate_fold *fold = &s->trainer->data.folds[FOLD_TRAIN];
+    size_t n = 0;
+
+    for (int i = 0; i < s->n_items; i++)
+        n += (size_t)s->items[i].schema->n_pairs;
+    s->pair_target = xmalloc(n * sizeof *s->pair_target);
+    s->twins_target = xmalloc(n * sizeof *s->twins_target);
+    for (int i = 0; i < s->n_items; i++) {
+        const struct schema_input *in = s->items[i].schema;
+        for (int p = 0; p < in->n_pairs; p++) {
+            s->pair_target[s->n_pairs] = s->target[i] > 0 && p == s->forms[i]->pair;
+            s->twins_target[s->n_pairs++] = gate_data_twins(&fold->list[batch[i]], in->pairs[p].u, in->pairs[p].v);
+        }
+    }
+}
+
+static void init_questions(struct train_step *s, const int *batch, int n)
+{
+    struct trainer *t = s->trainer;
+    struct rng rng = batch_rng(t);
+    size_t nodes = 0;
+
+    for (int i = 0; i < n; i++)
+        nodes += (size_t)t->data.folds[FOLD_TRAIN].list[batch[i]].item.schema->n_nodes;
+    s->items = xmalloc((size_t)n * sizeof *s->items);
+    s->target = xmalloc((size_t)n * sizeof *s->target);
+    s->forms = xmalloc((size_t)n * sizeof *s->forms);
+    s->relevance_target = xmalloc(nodes * sizeof *s->relevance_target);
+    for (int i = 0; i < n; i++) {
+        const struct gate_example *e = &t->data.folds[FOLD_TRAIN].list[batch[i]];
+        add_question(s, e, choose_form(s, e, &rng));
+    }
+    add_pair_targets(s, batch);
+    if (s->stage == STAGE_FROZEN) {
+        s->states = state_cache_gather(t->cache, batch, n);
+        return;
+    }
+    bool whole = t->model.net.config.encode == ENCODE_SCHEMA;
+    for (int i = 0; i < n; i++)
+        for (int node = 0; node < (whole ? 1 : s->items[i].schema->n_nodes); node++)
+            if (whole)
+                text_add_schema(&t->text, &s->items[i], t->set->shuffle_schema ? &rng : NULL);
+            else
+                text_add_element(&t->text, &s->items[i], node);
+}
+
+void train_step_init(struct train_step *s, struct trainer *t, enum train_stage stage, const int *batch, int n)
+{
+    *s = (struct train_step){ .trainer = t, .stage = stage, .update = true };
+    text_builder_reset(&t->text, &t->model.glue);
+    if (stage == STAGE_RELEVANCE)
+        init_relevance(s, batch, n);
+    else
+        init_questions(s, batch, n);
+}
+
+void train_step_release(struct train_step *s)
+{
+    free(s->items);
+    free(s->forms);
+    free(s->target);
+    free(s->pair_target);
+    free(s->twins_target);
+    free(s->relevance_target);
+    *s = (struct train_step){ 0 };
+}
+
+static struct tensor *loss_of(struct ctx *c, struct tensor *logits, const float *target, int n, float pos_weight,
+                              float scale)
+{
+    struct tensor *t = batch_f32(c, target, 1, n, F32);
+    return op_bce(c, logits, op_reshape(c, t, 1, (int64_t[]){ n }), NULL, pos_weight, scale);
+}
+
+static struct tensor *add_loss(struct ctx *c, struct tensor *sum, struct tensor *loss)
+{
+    return sum ? op_add(c, sum, loss) : loss;
+}
+
+static struct tensor *relevance_loss(struct ctx *c, const struct train_step *s)
+{
+    const struct gatekeeper *g = &s->trainer->model.net;
+    struct gate_text text;
+
+    gate_text_build(c, &s->trainer->text, &g->config.bert, &text);
+    struct tensor *logits = gatekeeper_relevance(c, g, gatekeeper_states(c, g, &text));
+    return loss_of(c, logits, s->target, s->n_target, 1, 1.0f / (float)s->n_target);
+}
+
+/* In the compute type, as they left the encoder. */
+static struct tensor *cached_states(struct ctx *c, const struct train_step *s)
+{
+    const struct gatekeeper *g = &s->trainer->model.net;
+    return batch_f32(c, s->states, s->n_nodes, g->config.bert.hidden_size, g->relevance_w->dtype);
+}
+
+static struct tensor *encoded_states(struct ctx *c, const struct train_step *s)
+{
+    const struct gatekeeper *g = &s->trainer->model.net;
+    struct gate_text text;
+
+    gate_text_build(c, &s->trainer->text, &g->config.bert, &text);
+    return gatekeeper_states(c, g, &text);
+}
+
+/* Of the pairs: which of them makes its question ambiguous, and which could mean the same. */
+static struct tensor *pair_loss(struct ctx *c, const struct train_step *s, const struct gate_scores *scores)
+{
+    const struct gate_settings *set = s->trainer->set;
+    float scale = (float)set->pair_weight / (float)s->n_items, twins = (float)set->twins_weight / (float)s->n_items;
+    struct tensor *loss = loss_of(c, scores->pair, s->pair_target, s->n_pairs, 1, scale);
+
+    return op_add(c, loss, loss_of(c, scores->twins, s->twins_target, s->n_pairs, 1, twins));
+}
+
+/* Means over questions of sums: over elements for the relevance, over candidate pairs for theirs. */
+static struct tensor *question_loss(struct ctx *c, const struct train_step *s)
+{
+    const struct gate_settings *set = s->trainer->set;
+    const struct gatekeeper *g = &s->trainer->model.net;
+    bool frozen = s->stage == STAGE_FROZEN;
+    struct tensor *loss = NULL, *x = frozen ? cached_states(c, s) : encoded_states(c, s);
+    struct gate_graph graph;
+
+    if (set->relevance_weight > 0 && (!frozen || s->trainer->stock))
+        loss = loss_of(c, gatekeeper_relevance(c, g, x), s->relevance_target, s->n_nodes, 1,
+                       (float)set->relevance_weight / (float)s->n_items);
+    gate_graph_build(c, s->items, s->n_items, &g->config, &graph);
+    struct gate_scores scores = gatekeeper_classify(c, g, x, &graph);
+    loss = add_loss(c, loss,
+                    loss_of(c, scores.score, s->target, s->n_target, (float)set->pos_weight, 1.0f / (float)s->n_items));
+    return scores.pair ? op_add(c, loss, pair_loss(c, s, &scores)) : loss;
+}
+
+void train_step_run(struct ctx *c, void *step)
+{
+    struct train_step *s = step;
+    struct trainer *t = s->trainer;
+    struct tensor *loss = s->stage == STAGE_RELEVANCE ? relevance_loss(c, s) : question_loss(c, s);
+    struct grad total = { t->loss_total, true };
+
+    RUN(c, accumulate, total, loss);
+    if (!s->update)
+        return;
+    tape_backward(c, loss);
+    optim_step(c, &t->optim, &t->model.params);
+}

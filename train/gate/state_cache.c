@@ -1,0 +1,205 @@
+#include "train/gate/state_cache.h"
+
+#include "data/util/build.h"
+#include "data/util/log.h"
+#include "data/util/stop.h"
+#include "models/checkpoint/cache.h"
+#include "models/checkpoint/checksum.h"
+#include "models/checkpoint/half.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Examples that are encoded, and kept, as one: what was computed together is found together, so that a state never
+ * depends on where an earlier run was stopped. */
+enum { GROUP = 64 };
+
+struct state_cache {
+    const struct gate_fold *fold;
+    int *list, n;   /* the examples, ascending */
+    int *position;  /* [fold->n] where each stands in the list */
+    int64_t *start; /* first row of each */
+    struct row_cache *disk;
+    const uint16_t **rows; /* half floats of each group, lying in disk */
+    float *gathered;       /* what state_cache_gather returned last */
+    int64_t cap;           /* rows of it */
+    int64_t width;
+};
+
+/* Whatever the states of given tokens depend on. */
+static uint64_t encoder_hash(const struct gate_scorer *scorer)
+{
+    const struct gate_model *m = scorer->model;
+    const int32_t settings[] = { (int32_t)m->net.config.encode, (int32_t)m->dtype, scorer->max_tokens };
+    struct checksum sum;
+
+    checksum_init(&sum);
+    checksum_update(&sum, build_version(), strlen(build_version()));
+    checksum_update(&sum, build_commit(), strlen(build_commit()));
+    checksum_update(&sum, m->device->driver->name, strlen(m->device->driver->name));
+    checksum_update(&sum, settings, sizeof settings);
+    checksum_update(&sum, &m->glue, sizeof m->glue);
+    checksum_update(&sum, &m->net.config.bert, sizeof m->net.config.bert);
+    for (int i = 0; i < m->params.n; i++) {
+        const struct param *p = &m->params.list[i];
+        if (strncmp(p->name, "bert.", 5) != 0)
+            continue;
+        size_t bytes = (size_t)tensor_size(p->t) * sizeof(float);
+        float *values = xmalloc(bytes);
+        param_download(p, m->device, values);
+        checksum_update(&sum, values, bytes);
+        free(values);
+    }
+    return checksum_final(&sum);
+}
+
+static void add_table(struct checksum *sum, const struct token_table *t)
+{
+    checksum_update(sum, t->start, (size_t)(t->n + 1) * sizeof *t->start);
+    checksum_update(sum, t->ids, (size_t)t->start[t->n] * sizeof *t->ids);
+}
+
+/* Of all tokens that a group's questions and schemas consist of. */
+static uint64_t text_hash(const struct gate_item *items, int n)
+{
+    struct checksum sum;
+
+    checksum_init(&sum);
+    for (int i = 0; i < n; i++) {
+        const struct schema_input *in = items[i].schema;
+        const int32_t sizes[] = { items[i].n_question, in->n_nodes, in->schema->n_tables };
+        checksum_update(&sum, sizes, sizeof sizes);
+        checksum_update(&sum, items[i].question, (size_t)items[i].n_question * sizeof *items[i].question);
+        for (int t = 0; t < in->schema->n_tables; t++)
+            checksum_update(&sum, &in->schema->tables[t].n_columns, sizeof in->schema->tables[t].n_columns);
+        add_table(&sum, &in->element);
+        add_table(&sum, &in->name);
+    }
+    return checksum_final(&sum);
+}
+
+/* One group, found or computed; buffers hold the largest. */
+static int fill_group(struct state_cache *k, struct gate_scorer *scorer, int first, int n, float *states,
+                      float *relevance, struct error *err)
+{
+    struct gate_item items[GROUP];
+    int64_t rows = k->start[first + n] - k->start[first];
+    const uint16_t **found = &k->rows[first / GROUP];
+
+    for (int i = 0; i < n; i++)
+        items[i] = k->fold->list[k->list[first + i]].item;
+    uint64_t hash = text_hash(items, n);
+    if ((*found = row_cache_find(k->disk, hash, rows)) != NULL)
+        return 0;
+    if (gate_encode(scorer, items, n, states, relevance, err) || row_cache_add(k->disk, hash, states, rows, err))
+        return -1;
+    *found = row_cache_find(k->disk, hash, rows);
+    return 0;
+}
+
+static int64_t largest_group(const struct state_cache *k)
+{
+    int64_t most = 0;
+    for (int i = 0; i < k->n; i += GROUP) {
+        int end = i + GROUP < k->n ? i + GROUP : k->n;
+        int64_t rows = k->start[end] - k->start[i];
+        most = rows > most ? rows : most;
+    }
+    return most;
+}
+
+static int fill(struct state_cache *k, struct gate_scorer *scorer, struct error *err)
+{
+    int64_t most = largest_group(k);
+    float *states = xmalloc((size_t)(most * k->width) * sizeof *states);
+    float *relevance = xmalloc((size_t)most * sizeof *relevance);
+    struct progress progress;
+    int rc = 0;
+
+    progress_start(&progress, "encoding", "questions", k->n);
+    for (int i = 0; rc == 0 && i < k->n && !stop_requested(); i += GROUP) {
+        int n = k->n - i < GROUP ? k->n - i : GROUP;
+        rc = fill_group(k, scorer, i, n, states, relevance, err);
+        progress_update(&progress, i + n, (double)(i + n), NULL);
+    }
+    progress_end(&progress);
+    free(states);
+    free(relevance);
+    return rc ? rc : row_cache_flush(k->disk, err);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+static void index_examples(struct state_cache *k, int *examples, int n)
+{
+    qsort(examples, (size_t)n, sizeof *examples, by_number);
+    k->n = n;
+    k->list = xmalloc((size_t)n * sizeof *k->list);
+    k->position = xcalloc((size_t)k->fold->n, sizeof *k->position);
+    k->start = xcalloc((size_t)n + 1, sizeof *k->start);
+    for (int i = 0; i < n; i++) {
+        k->list[i] = examples[i];
+        k->position[examples[i]] = i;
+        k->start[i + 1] = k->start[i] + k->fold->list[examples[i]].item.schema->n_nodes;
+    }
+    k->rows = xcalloc((size_t)n / GROUP + 1, sizeof *k->rows);
+}
+
+struct state_cache *state_cache_open(const char *dir, struct gate_scorer *scorer, const struct gate_fold *fold,
+                                     int *examples, int n, struct error *err)
+{
+    struct state_cache *k = xcalloc(1, sizeof *k);
+
+    k->fold = fold;
+    k->width = scorer->model->net.config.bert.hidden_size;
+    index_examples(k, examples, n);
+    k->disk = row_cache_open(dir, encoder_hash(scorer), k->width, err);
+    if (k->disk && fill(k, scorer, err) == 0)
+        return k;
+    state_cache_close(k);
+    return NULL;
+}
+
+void state_cache_close(struct state_cache *k)
+{
+    if (!k)
+        return;
+    row_cache_close(k->disk);
+    free(k->list);
+    free(k->position);
+    free(k->start);
+    free(k->rows);
+    free(k->gathered);
+    free(k);
+}
+
+static int64_t rows_of(const struct state_cache *k, int example)
+{
+    int at = k->position[example];
+    return k->start[at + 1] - k->start[at];
+}
+
+const float *state_cache_gather(struct state_cache *k, const int *examples, int n)
+{
+    int64_t rows = 0, at = 0;
+
+    for (int i = 0; i < n; i++)
+        rows += rows_of(k, examples[i]);
+    if (rows > k->cap) {
+        k->cap = rows;
+        k->gathered = xrealloc(k->gathered, (size_t)(rows * k->width) * sizeof *k->gathered);
+    }
+    for (int i = 0; i < n; i++) {
+        int place = k->position[examples[i]], group = place / GROUP;
+        const uint16_t *from = k->rows[group] + (k->start[place] - k->start[group * GROUP]) * k->width;
+        int64_t count = rows_of(k, examples[i]) * k->width;
+        for (int64_t j = 0; j < count; j++)
+            k->gathered[at + j] = f32_from_f16(from[j]);
+        at += count;
+    }
+    return k->gathered;
+}

@@ -1,0 +1,150 @@
+#include "train/lm/infill_data.h"
+
+#include "data/util/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BEGINNING = 192 /* tokens: beyond the prompt's own words, into the schema */ };
+
+static int64_t count_targets(const struct lm_text *p)
+{
+    int64_t n = 0;
+    for (int64_t k = 1; k < p->answer.count; k++)
+        n += p->answer.items[k];
+    return n;
+}
+
+static void note(struct infill_data *d, int i)
+{
+    const struct lm_text *p = &d->items[i].text;
+    size_t head = (size_t)(p->ids.count < BEGINNING ? p->ids.count : BEGINNING);
+
+    d->lengths[i] = p->ids.count;
+    d->beginnings[i] = (int64_t)(hash_bytes(HASH_START, p->ids.items, head * sizeof *p->ids.items) >> 1);
+    d->tokens += p->ids.count;
+    d->targets += d->items[i].targets;
+    d->longest = p->ids.count > d->longest ? p->ids.count : d->longest;
+    d->hash = hash_bytes(d->hash, p->ids.items, (size_t)p->ids.count * sizeof *p->ids.items);
+    d->hash = hash_bytes(d->hash, p->answer.items, (size_t)p->ids.count);
+}
+
+static void count_all(struct infill_data *d)
+{
+    d->tokens = d->targets = d->longest = 0;
+    d->hash = HASH_START;
+    d->lengths = xrealloc(d->lengths, (size_t)d->n * sizeof *d->lengths);
+    d->beginnings = xrealloc(d->beginnings, (size_t)d->n * sizeof *d->beginnings);
+    for (int i = 0; i < d->n; i++)
+        note(d, i);
+}
+
+static int add(struct infill_data *d, json_t *record, const struct llama_model *m, int64_t length, bool keep,
+               const char *where, struct error *err)
+{
+    struct infill_example e = { 0 };
+
+    lm_text_read(&e.text, m, record, LM_ALL_ANSWERS, where);
+    if (e.text.error) {
+        error_set(err, EXIT_CODE_DATA, "%s", e.text.error);
+        lm_text_release(&e.text);
+        return -1;
+    }
+    e.targets = count_targets(&e.text);
+    if (e.text.ids.count > length || e.targets == 0) {
+        d->dropped += e.text.ids.count > length;
+        lm_text_release(&e.text);
+        return e.targets ? 0 : error_set(err, EXIT_CODE_DATA, "%s: the answer has no tokens", where);
+    }
+    if (keep)
+        e.record = json_incref(record);
+    GROW(d->items, d->n, d->cap);
+    d->items[d->n++] = e;
+    return 0;
+}
+
+static int read_all(struct infill_data *d, struct json_reader *in, const struct llama_model *m, int64_t length,
+                    bool keep, struct error *err)
+{
+    json_t *record = NULL;
+    int rc;
+
+    while ((rc = json_reader_next(in, &record, err)) > 0) {
+        rc = add(d, record, m, length, keep, json_reader_where(in), err);
+        json_decref(record);
+        if (rc)
+            return -1;
+    }
+    return rc;
+}
+
+int infill_data_read(struct infill_data *d, const char *path, const struct llama_model *m, int64_t length, bool keep,
+                     struct error *err)
+{
+    struct json_reader *in = json_reader_open(path, err);
+
+    *d = (struct infill_data){ 0 };
+    if (!in)
+        return -1;
+    int rc = read_all(d, in, m, length, keep, err);
+    json_reader_close(in);
+    if (rc == 0 && d->n == 0)
+        rc = error_set(err, EXIT_CODE_DATA, "%s: no conversation of at most %lld tokens", path, (long long)length);
+    if (rc == 0)
+        count_all(d);
+    if (rc == 0 && d->dropped)
+        log_warn("%s: %d conversations longer than %lld tokens are left out", path, d->dropped, (long long)length);
+    return rc;
+}
+
+static void release_from(struct infill_data *d, int from)
+{
+    for (int i = from; i < d->n; i++) {
+        lm_text_release(&d->items[i].text);
+        json_decref(d->items[i].record);
+    }
+}
+
+void infill_data_cut(struct infill_data *d, int64_t n)
+{
+    if (n >= d->n)
+        return;
+    release_from(d, (int)n);
+    d->n = (int)n;
+    count_all(d);
+}
+
+void infill_data_release(struct infill_data *d)
+{
+    release_from(d, 0);
+    free(d->items);
+    free(d->lengths);
+    free(d->beginnings);
+    *d = (struct infill_data){ 0 };
+}
+
+static void show_token(const struct tokenizer *t, int32_t id, bool target)
+{
+    char *text = tokenizer_decode(t, &id, 1, 0, NULL);
+    json_t *quoted = json_string(text);
+    char *line = quoted ? json_dumps(quoted, JSON_ENCODE_ANY) : NULL;
+
+    printf("%8d %c %s\n", id, target ? '*' : ' ', line ? line : "?");
+    free(line);
+    json_decref(quoted);
+    free(text);
+}
+
+void infill_data_show(const struct infill_data *d, const struct tokenizer *t, int64_t n)
+{
+    for (int64_t i = 0; i < n && i < d->n; i++) {
+        const struct lm_text *p = &d->items[i].text;
+        char *id = json_dumps(p->id, JSON_ENCODE_ANY | JSON_COMPACT);
+        printf("id %s: %lld tokens, %lld to predict (*)\n", id, (long long)p->ids.count,
+               (long long)d->items[i].targets);
+        for (int64_t k = 0; k < p->ids.count; k++)
+            show_token(t, p->ids.items[k], k > 0 && p->answer.items[k]);
+        free(id);
+    }
+}

@@ -1,0 +1,246 @@
+#include "train/lm/infill_export.h"
+
+#include "data/util/json.h"
+#include "data/util/log.h"
+#include "models/checkpoint/safetensors.h"
+#include "models/hf/base_hash.h"
+#include "models/hf/hf_weights.h"
+#include "models/lm/gguf_adapter.h"
+#include "models/lm/hf_folder.h"
+#include "train/lm/infill_adapter.h"
+#include "train/lm/infill_verify.h"
+#include "train/run/run_meta.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HEAD "lm_head.weight"
+#define EMBEDDING "model.embed_tokens.weight"
+
+static bool wants(const struct infill_export *e, const char *format)
+{
+    return !strcmp(e->request->format, format);
+}
+
+/* The folder that holds a file, when a config.json lies there too: what a run of every weight leaves at its end. */
+static char *whole_folder_of(const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    char path[4096];
+    int n = slash ? (int)(slash - file) : 1;
+
+    snprintf(path, sizeof path, "%.*s/config.json", n, slash ? file : ".");
+    if (access(path, F_OK) != 0)
+        return NULL;
+    path[n] = '\0';
+    return xstrdup(path);
+}
+
+/* The run's own base, or a copy of it. */
+static int check_base(const struct infill_export *e, const char *base, struct error *err)
+{
+    const char *wanted = json_get_string(e->meta, "base_hash", e->file->path, err);
+    uint64_t hash;
+    char found[20];
+
+    if (!wanted)
+        return -1;
+    if (access(e->base, F_OK) != 0)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: the run's base is not there; --base tells where it is",
+                         e->base);
+    if (base_hash(e->base, &hash, err))
+        return -1;
+    snprintf(found, sizeof found, "%016" PRIx64, hash);
+    if (strcmp(found, wanted))
+        return error_set(err, EXIT_CODE_CHECKPOINT,
+                         "%s: its weights have the hash %s; %s was trained on %s, whose weights have %s", e->base,
+                         found, e->file->path, base, wanted);
+    return 0;
+}
+
+/* Where config, tokenizer and, for an adapter, weights are taken from. */
+static int find_base(struct infill_export *e, struct error *err)
+{
+    const char *base = json_get_string(e->meta, "base", e->file->path, err), *given = e->request->base;
+
+    if (!base)
+        return -1;
+    bool scratch = !strcmp(base, "from scratch");
+    if (e->full && !given && (e->base = whole_folder_of(e->file->path)) != NULL)
+        return 0;
+    if (scratch && !given)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "%s: a model from scratch has no config.json before its run is finished; --base, a folder "
+                         "with its config and tokenizer, wanted",
+                         e->file->path);
+    e->base = xstrdup(given ? given : base);
+    return scratch ? 0 : check_base(e, base, err);
+}
+
+/* A base that is read while it is written over would be lost. */
+static int check_out(const struct infill_export *e, struct error *err)
+{
+    if (!same_path(e->request->out, e->base))
+        return 0;
+    return error_set(err, EXIT_CODE_USAGE, "out: %s is the folder that is read; another one wanted", e->request->out);
+}
+
+static int check_format(const struct infill_export *e, struct error *err)
+{
+    if (wants(e, "hf"))
+        return error_set(err, EXIT_CODE_USAGE, "format: hf, %s is of ambit-train infill: %s wanted", e->file->path,
+                         e->full ? "merged" : "peft, merged or gguf-adapter");
+    if (e->full && !wants(e, "merged"))
+        return error_set(err, EXIT_CODE_USAGE, "format: %s, %s has every weight trained and no adapter: merged wanted",
+                         e->request->format, e->file->path);
+    if (e->request->verify && wants(e, "gguf-adapter"))
+        return error_set(err, EXIT_CODE_USAGE, "verify: a GGUF file is not run here; peft or merged wanted");
+    return 0;
+}
+
+/* The base's weights.  A head that became a matrix of its own starts as the embedding table. */
+static int load_base(struct llama_model *m, const struct infill_export *e, bool own_head, struct error *err)
+{
+    if (!own_head)
+        return llama_model_load(m, e->base, err);
+    struct params stored = params_without_moments(&m->params);
+    struct param *head = params_find(&stored, HEAD);
+    *head = stored.list[--stored.n];
+    int rc = hf_weights_load(&stored, m->device, e->base, &hf_llama_rules, HF_WHOLE, NULL, err);
+    params_release(&stored);
+    if (rc)
+        return -1;
+    float *words = xmalloc((size_t)tensor_size(m->net.word) * sizeof *words);
+    param_download(params_find(&m->params, EMBEDDING), m->device, words);
+    param_upload(params_find(&m->params, HEAD), m->device, words);
+    free(words);
+    return 0;
+}
+
+/* In F32, which is what was trained. */
+static int load_adapter(struct llama_model *m, const struct infill_export *e, struct error *err)
+{
+    struct adapter_plan plan = { .config = &m->lora, .merge = true };
+    struct checkpoint c = { .params = &m->adapters, .device = m->device };
+
+    return infill_lora_config(&m->lora, &e->run.settings, e->base, err) || llama_model_add_adapter(m, &plan, err)
+               ? -1
+               : checkpoint_load(e->file, &c, err);
+}
+
+int infill_export_open(struct llama_model *m, const struct infill_export *e, const char *dtype, bool own_head,
+                       struct error *err)
+{
+    const struct llama_request r = { .dir = e->base, .dtype = dtype };
+    struct llama_config config;
+
+    *m = (struct llama_model){ 0 };
+    if (llama_config_read(&config, e->base, err))
+        return -1;
+    config.tied = config.tied && !own_head;
+    if (llama_model_init(m, e->device, &config, llama_request_dtype(&r, &config), false, 0, err))
+        return -1;
+    struct checkpoint all = { .params = &m->params, .device = m->device };
+    if (e->full)
+        return checkpoint_load(e->file, &all, err);
+    return load_base(m, e, own_head, err) || load_adapter(m, e, err) ? -1 : 0;
+}
+
+/* The copied config.json of a model whose head no longer is the embedding table. */
+static int untie_config(const char *dir, struct error *err)
+{
+    char path[4096];
+
+    snprintf(path, sizeof path, "%s/config.json", dir);
+    json_t *config = json_read_file(path, err);
+    if (!config)
+        return -1;
+    json_object_set_new(config, "tie_word_embeddings", json_false());
+    int rc = json_write_file(path, config, err);
+    json_decref(config);
+    return rc;
+}
+
+static int write_merged(struct llama_model *m, const struct infill_export *e, bool own_head, struct error *err)
+{
+    const char *out = e->request->out;
+
+    if (!e->full && llama_model_merge(m, e->file->path, err))
+        return -1;
+    if (llama_folder_save(m, e->base, true, out, err))
+        return -1;
+    return own_head ? untie_config(out, err) : 0;
+}
+
+/* What a merged model is written in: its own type, but F32 for a base in F16, which bf16 would round once more. */
+static int merged_type(const struct infill_export *e, const char **dtype, struct error *err)
+{
+    struct safetensors s;
+
+    *dtype = e->full ? e->run.settings.compute : "auto";
+    if (e->full)
+        return 0;
+    if (safetensors_open(&s, e->base, err))
+        return -1;
+    for (int i = 0; i < s.n; i++)
+        if (s.entries[i].dtype == ST_F16)
+            *dtype = "f32";
+    safetensors_close(&s);
+    return 0;
+}
+
+static int export_merged(const struct infill_export *e, struct error *err)
+{
+    struct llama_config config;
+    struct llama_model m = { 0 };
+    const char *dtype;
+
+    if (llama_config_read(&config, e->base, err) || merged_type(e, &dtype, err))
+        return -1;
+    bool own_head = config.tied && !e->full && !strcmp(e->run.settings.head, "lora");
+    int rc = infill_export_open(&m, e, dtype, own_head, err) || write_merged(&m, e, own_head, err) ? -1 : 0;
+    llama_model_release(&m);
+    return rc;
+}
+
+static int export_adapter(const struct infill_export *e, struct error *err)
+{
+    struct llama_model m;
+    int rc = infill_export_open(&m, e, "auto", false, err);
+
+    if (rc == 0)
+        rc = wants(e, "peft") ? lora_save(&m.adapters, m.device, &m.lora, e->request->out, F32, err)
+                              : gguf_adapter_save(&m, e->request->out, err);
+    llama_model_release(&m);
+    return rc;
+}
+
+static int write_form(const struct infill_export *e, struct error *err)
+{
+    return wants(e, "merged") ? export_merged(e, err) : export_adapter(e, err);
+}
+
+int infill_export(const struct infill_export_request *q, const struct hdf5_reader *file, const json_t *meta,
+                  struct error *err)
+{
+    struct infill_export e = { .request = q, .file = file, .meta = meta, .run = infill_request_defaults };
+    struct device device;
+
+    if (run_meta_settings(meta, infill_request_table, &e.run, offsetof(struct infill_request, settings), file->path,
+                          err) ||
+        device_open(&device, "cpu", err))
+        return -1;
+    e.device = &device;
+    e.full = !strcmp(e.run.settings.method, "full");
+    int rc = check_format(&e, err) || find_base(&e, err) || check_out(&e, err) || write_form(&e, err) ? -1 : 0;
+    if (rc == 0)
+        log_info("%s: %s", q->out, e.full ? "every weight, as trained" : q->format);
+    if (rc == 0 && q->verify)
+        rc = infill_verify(&e, err);
+    free(e.base);
+    device_close(&device);
+    return rc;
+}

@@ -1,0 +1,96 @@
+#include "train/lm/infill_trainer.h"
+
+#include "data/prompt/model_output.h"
+#include "models/lm/llama_generate.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH = 64 };
+
+/* Words in small letters with one space between: readings that differ in capitals or punctuation are the same. */
+static void normalise(char *text)
+{
+    size_t n = 0;
+
+    for (const char *c = text; *c; c++) {
+        bool word = isalnum((unsigned char)*c) || (unsigned char)*c >= 128;
+        if (word)
+            text[n++] = (char)tolower((unsigned char)*c);
+        else if (n && text[n - 1] != ' ')
+            text[n++] = ' ';
+    }
+    text[n - (n && text[n - 1] == ' ')] = '\0';
+}
+
+static bool holds(const struct text_items *list, const char *text)
+{
+    for (int i = 0; i < list->n; i++)
+        if (!strcmp(list->items[i], text))
+            return true;
+    return false;
+}
+
+/* Readings of an answer; the sentence that all are covered is none. */
+static struct text_items readings_of(const struct tokenizer *t, const int32_t *ids, int64_t n)
+{
+    struct text_items list = { 0 };
+    char *text = tokenizer_decode(t, ids, n, TOKENIZER_SKIP_SPECIALS, NULL);
+
+    output_infilled(&list, text, false);
+    for (int i = 0; i < list.n; i++)
+        normalise(list.items[i]);
+    free(text);
+    return list;
+}
+
+/* Share of the wanted readings that were written; -1 where none is wanted. */
+static double recall_of(const struct infill_trainer *t, const struct lm_text *p, const struct generation *g)
+{
+    int64_t at = lm_text_prompt_length(p);
+    struct text_items wanted = readings_of(t->model.tokenizer, p->ids.items + at, p->ids.count - at);
+    struct text_items written = readings_of(t->model.tokenizer, g->out.items, g->out.count);
+    int found = 0;
+
+    for (int i = 0; i < wanted.n; i++)
+        found += holds(&written, wanted.items[i]);
+    double recall = wanted.n ? (double)found / wanted.n : -1;
+    text_items_release(&wanted);
+    text_items_release(&written);
+    return recall;
+}
+
+static double mean_recall(const struct infill_trainer *t, const struct generation *list)
+{
+    double sum = 0;
+    int n = 0;
+
+    for (int i = 0; i < t->valid.n; i++) {
+        double recall = recall_of(t, &t->valid.items[i].text, &list[i]);
+        n += recall >= 0;
+        sum += recall >= 0 ? recall : 0;
+    }
+    return n ? sum / n : 0;
+}
+
+int infill_valid_recall(struct infill_trainer *t, double *recall, struct error *err)
+{
+    struct generation *list = xcalloc((size_t)t->valid.n, sizeof *list);
+    struct generate_settings set = { .max_new = t->set->max_new, .batch = BATCH, .step_tokens = t->set->tokens };
+    struct generator g;
+
+    for (int i = 0; i < t->valid.n; i++) {
+        const struct lm_text *p = &t->valid.items[i].text;
+        list[i] = (struct generation){ .prompt = p->ids.items, .n_prompt = lm_text_prompt_length(p) };
+    }
+    generator_init(&g, &t->model, &t->work, &set);
+    int rc = generator_run(&g, list, t->valid.n, NULL, NULL, err);
+    generator_release(&g);
+    if (rc == 0)
+        *recall = mean_recall(t, list);
+    for (int i = 0; i < t->valid.n; i++)
+        ids_release(&list[i].out);
+    free(list);
+    return rc;
+}

@@ -1,0 +1,46 @@
+/*
+ * infill_settings.h - every setting of `ambit-train infill`, with defaults and presets, in one table.
+ */
+#ifndef TRAIN_LM_INFILL_SETTINGS_H
+#define TRAIN_LM_INFILL_SETTINGS_H
+
+#include "data/cli/options.h"
+#include "models/lm/llama_model.h"
+
+struct infill_settings {
+    /* what is trained */
+    const char *method;  /* lora, or full: every weight */
+    const char *targets; /* of LoRA: q,k,v,o,gate,up,down */
+    const char *head;    /* of LoRA: none, lora (a pair) or full (the whole matrix) */
+    int64_t rank;
+    double alpha, lora_dropout;
+    bool rslora;
+    double neftune; /* alpha of the noise on embeddings */
+    const char *compute;
+    /* a model from scratch, when no folder is given */
+    int64_t hidden, layers, heads, groups, intermediate, positions;
+    /* how */
+    int64_t epochs, batch, length, max_valid, patience;
+    double lr, warmup, decay, clip;
+    const char *schedule;
+    const char *select; /* loss or recall: what the best checkpoint is best in */
+    int64_t max_new;    /* recall: tokens of an answer */
+    bool group_by_length, share_prefix;
+    /* running */
+    int64_t tokens;     /* most tokens of a micro-batch */
+    int64_t save_every; /* steps between checkpoints, 0: at validations only */
+};
+
+/* A whole command line: what to train on, where to, and how. */
+struct infill_request {
+    const char *base, *tokenizer, *data, *valid, *out, *device, *config, *preset, *chat_template;
+    int64_t seed, show_samples;
+    bool resume, dry_run;
+    struct infill_settings settings; /* last: what stands before it does not change the result */
+};
+
+extern const struct infill_request infill_request_defaults;
+extern const struct option infill_request_table[];
+extern const struct preset infill_presets[];
+
+#endif

@@ -1,0 +1,145 @@
+#include "train/lm/infill_verify.h"
+
+#include "data/util/log.h"
+#include "kernels/workspace.h"
+#include "models/lm/llama_batch.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HOST_BYTES = 64 << 20, LINEAR_MAPS = 7 /* of a block */ };
+
+static const char *const texts[] = {
+    "How many singers are there in each concert?",
+    "SELECT name FROM singer WHERE age > 30 ORDER BY age DESC",
+    "1. The names of all singers and of all concerts.\n2. The names of all singers.",
+};
+
+/* Logits of the texts: a step_fn's argument, then a copy in host memory. */
+struct logits {
+    const struct llama_model *m;
+    struct llama_batch batch;
+    struct tensor *found;
+    float *x;
+    int64_t n;
+};
+
+static void run(struct ctx *c, void *arg)
+{
+    struct logits *l = arg;
+    l->found = llama_batch_logits(c, &l->m->net, &l->batch);
+}
+
+static void add_texts(struct logits *l)
+{
+    uint8_t *all = NULL;
+
+    for (int i = 0; i < ARRAY_LEN(texts); i++) {
+        struct ids ids = { 0 };
+        tokenizer_encode(l->m->tokenizer, texts[i], strlen(texts[i]), 0, &ids, NULL);
+        all = xrealloc(all, (size_t)ids.count);
+        memset(all, 1, (size_t)ids.count);
+        llama_batch_add(&l->batch, ids.items, all, ids.count);
+        ids_release(&ids);
+    }
+    free(all);
+}
+
+static int compute(struct logits *l, const struct llama_model *m, struct error *err)
+{
+    struct workspace w;
+
+    *l = (struct logits){ .m = m };
+    if (workspace_init(&w, m->device, HOST_BYTES, err))
+        return -1;
+    add_texts(l);
+    int rc = workspace_run(&w, run, l, err);
+    if (rc == 0) {
+        l->n = tensor_size(l->found);
+        l->x = xmalloc(tensor_bytes(l->found));
+        device_download(m->device, l->x, l->found);
+    }
+    workspace_release(&w);
+    llama_batch_release(&l->batch);
+    return rc;
+}
+
+static int trained_logits(struct logits *l, const struct infill_export *e, struct error *err)
+{
+    const struct llama_request text = { .dir = e->base };
+    struct llama_model m;
+    int rc = infill_export_open(&m, e, "f32", false, err);
+
+    if (rc == 0)
+        rc = llama_model_open_text(&m, &text, err) || compute(l, &m, err) ? -1 : 0;
+    llama_model_release(&m);
+    return rc;
+}
+
+static int written_logits(struct logits *l, const struct infill_export *e, struct error *err)
+{
+    bool merged = !strcmp(e->request->format, "merged");
+    const struct llama_request q = { .dir = merged ? e->request->out : e->base,
+                                     .adapter = merged ? NULL : e->request->out,
+                                     .dtype = "f32" };
+    struct llama_model m;
+
+    if (llama_model_open(&m, e->device, &q, err))
+        return -1;
+    int rc = compute(l, &m, err);
+    llama_model_release(&m);
+    return rc;
+}
+
+/* Share of the largest logit.  A weight in bf16 is off by 2^-10 in the mean of squares, and the errors of a network's
+ * maps add up as random ones do; four deviations. */
+static int allowed(const struct infill_export *e, double *share, struct error *err)
+{
+    struct llama_config c;
+
+    *share = 1e-4;
+    if (strcmp(e->request->format, "merged"))
+        return 0;
+    if (llama_config_read(&c, e->request->out, err))
+        return -1;
+    if (c.dtype == BF16)
+        *share = 0x1p-8 * sqrt(LINEAR_MAPS * c.layers);
+    return 0;
+}
+
+static int compare(const struct infill_export *e, const struct logits *a, const struct logits *b, struct error *err)
+{
+    double largest = 0, most = 0, share;
+
+    if (allowed(e, &share, err))
+        return -1;
+    CHECK(a->n == b->n, "%lld and %lld logits", (long long)a->n, (long long)b->n);
+    for (int64_t i = 0; i < a->n; i++) {
+        double d = fabs((double)a->x[i] - (double)b->x[i]);
+        largest = d <= largest ? largest : isnan(d) ? HUGE_VAL : d;
+        most = fmax(most, fabs((double)a->x[i]));
+    }
+    if (!(largest <= share * most))
+        return error_set(err, EXIT_CODE_FAILURE,
+                         "%s: its logits differ from the trained model's by %.3g, at most %.3g "
+                         "wanted",
+                         e->request->out, largest, share * most);
+    log_info("%s: verified, %lld logits of up to %.3g, largest difference %.3g", e->request->out, (long long)a->n, most,
+             largest);
+    return 0;
+}
+
+int infill_verify(const struct infill_export *e, struct error *err)
+{
+    struct logits trained = { 0 }, written = { 0 };
+    int rc = trained_logits(&trained, e, err);
+
+    if (rc == 0)
+        rc = written_logits(&written, e, err);
+    if (rc == 0)
+        rc = compare(e, &trained, &written, err);
+    free(trained.x);
+    free(written.x);
+    return rc;
+}

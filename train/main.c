@@ -1,6 +1,0 @@
-#include "train/commands.h"
-
-int main(int argc, char **argv)
-{
-    return program_main(&train_program, argc, argv);
-}

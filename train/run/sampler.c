@@ -1,0 +1,97 @@
+#include "train/run/sampler.h"
+
+#include "kernels/rng.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WINDOW = 50 /* batches */ };
+
+void sampler_init(struct sampler *s, uint64_t seed, const int *pool, int n, int batch)
+{
+    *s = (struct sampler){ .seed = seed, .n = n, .batch = batch, .epoch = -1 };
+    s->pool = xmalloc((size_t)n * sizeof *pool);
+    s->order = xmalloc((size_t)n * sizeof *pool);
+    memcpy(s->pool, pool, (size_t)n * sizeof *pool);
+}
+
+void sampler_release(struct sampler *s)
+{
+    free(s->pool);
+    free(s->order);
+    *s = (struct sampler){ 0 };
+}
+
+int64_t sampler_batches(const struct sampler *s)
+{
+    return (s->n + s->batch - 1) / s->batch;
+}
+
+static void swap(int *a, int *b)
+{
+    int keep = *a;
+    *a = *b;
+    *b = keep;
+}
+
+struct placed {
+    int64_t length;
+    int example, place;
+};
+
+static int longest_first(const void *x, const void *y)
+{
+    const struct placed *a = x, *b = y;
+    if (a->length != b->length)
+        return a->length > b->length ? -1 : 1;
+    return a->place - b->place;
+}
+
+static void sort_window(const struct sampler *s, int *order, int n)
+{
+    struct placed *list = xmalloc((size_t)n * sizeof *list);
+
+    for (int i = 0; i < n; i++)
+        list[i] = (struct placed){ s->length[order[i]], order[i], i };
+    qsort(list, (size_t)n, sizeof *list, longest_first);
+    for (int i = 0; i < n; i++)
+        order[i] = list[i].example;
+    free(list);
+}
+
+static void group(struct sampler *s, struct rng *rng)
+{
+    int window = WINDOW * s->batch, full = s->n / s->batch;
+
+    for (int at = 0; at < s->n; at += window)
+        sort_window(s, s->order + at, s->n - at < window ? s->n - at : window);
+    for (int i = full - 1; i > 0; i--) {
+        int j = (int)rng_below(rng, (uint32_t)i + 1);
+        for (int k = 0; k < s->batch; k++)
+            swap(&s->order[i * s->batch + k], &s->order[j * s->batch + k]);
+    }
+}
+
+static void shuffle(struct sampler *s, int64_t epoch)
+{
+    struct rng rng = { .seed = s->seed ^ ((uint64_t)epoch + 1) * UINT64_C(0x9E3779B97F4A7C15) };
+
+    memcpy(s->order, s->pool, (size_t)s->n * sizeof *s->order);
+    for (int i = s->n - 1; i > 0; i--) {
+        int j = (int)rng_below(&rng, (uint32_t)i + 1);
+        swap(&s->order[i], &s->order[j]);
+    }
+    if (s->length)
+        group(s, &rng);
+    s->epoch = epoch;
+}
+
+int sampler_batch(struct sampler *s, int64_t epoch, int64_t batch, const int **examples)
+{
+    if (s->epoch != epoch)
+        shuffle(s, epoch);
+    int64_t first = batch * s->batch;
+    CHECK(first >= 0 && first < s->n, "batch %lld of %lld", (long long)batch, (long long)sampler_batches(s));
+    *examples = s->order + first;
+    return (int)(s->n - first < s->batch ? s->n - first : s->batch);
+}

@@ -1,0 +1,27 @@
+/*
+ * sampler.h - which examples make up which batch: a pure function of (seed, epoch), so that a cursor is all a resume
+ * needs.
+ */
+#ifndef TRAIN_RUN_SAMPLER_H
+#define TRAIN_RUN_SAMPLER_H
+
+#include "kernels/base.h"
+
+struct sampler {
+    uint64_t seed;
+    const int64_t *length; /* [every example], for batches of like length; NULL: any */
+    int *pool;             /* the examples to draw from */
+    int *order;            /* this epoch's order */
+    int n, batch;
+    int64_t epoch; /* that order is of, -1: none yet */
+};
+
+/* Copies pool.  length may be set afterwards; it is borrowed: then examples are sorted within every 50 batches of the
+ * shuffled order, longest first, and full batches shuffled. */
+void sampler_init(struct sampler *s, uint64_t seed, const int *pool, int n, int batch);
+void sampler_release(struct sampler *s);
+int64_t sampler_batches(const struct sampler *s);
+/* The examples of one batch; returns how many, the last batch of an epoch may be short. */
+int sampler_batch(struct sampler *s, int64_t epoch, int64_t batch, const int **examples);
+
+#endif
