@@ -73,7 +73,7 @@ for program in ambit-data ambit-train ambit-infer; do
         [ ! -s "$work/said" ] || fail "$program man: $(head -n 3 "$work/said")"
     fi
     run completion "$bin/$program" completion bash
-    for source in "${program#ambit-}"/cmd_*.c; do
+    for source in "${program#ambit-}"/cmd/cmd_*.c; do
         name=$(basename "$source" .c)
         name=${name#cmd_}
         has commands "$name"
