@@ -1,6 +1,7 @@
 #include "infer/clarify/clarify_case.h"
 
 #include "data/clarify/candidate_list.h"
+#include "infer/clarify/clarify_case_impl.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -60,12 +60,6 @@ void clarify_case_release(struct clarify_case *c);
 json_t *clarify_six(double x);
 /* A question in words, which belong to the case. */
 void clarify_question_write(struct question *q, struct clarify_case *c, const struct view *view);
-/* Candidates of one form add up, under the text of the most probable. */
-void clarify_merge_forms(struct clarify_case *c);
-/* The same of candidates that give the same rows on the database and on copies of it; only the first CLARIFY_COMPARED
- * are looked at. */
-enum { CLARIFY_COMPARED = 64 };
-void clarify_merge_results(struct clarify_case *c, struct exec_db *db, uint64_t seed);
 /* Whether the statement says in what order its rows come. */
 bool clarify_is_ordered(const struct form *form);
 

@@ -1,4 +1,4 @@
-/* What is known of a case, as JSON. */
+/* Part of clarify_case.h: what is known of a case, as JSON. */
 #include "infer/clarify/clarify_case.h"
 
 #include <math.h>

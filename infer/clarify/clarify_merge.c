@@ -1,8 +1,10 @@
-/* Candidates that say or give the same become one. */
-#include "infer/clarify/clarify_case.h"
+/* Part of clarify_case.h: candidates that say or give the same become one. */
+#include "infer/clarify/clarify_case_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { COMPARED = 64 };
 
 /* One that is left, and where it stood. */
 struct kept {
@@ -94,7 +96,7 @@ void clarify_merge_results(struct clarify_case *c, struct exec_db *db, uint64_t 
     int group[BELIEF_MAX] = { 0 }, n = c->prior.n;
     struct error why = { 0 };
 
-    int compared = n < CLARIFY_COMPARED ? n : CLARIFY_COMPARED;
+    int compared = n < COMPARED ? n : COMPARED;
     if (witness_open(&c->witness, db, c->schema, c->sql, compared, seed, &why)) {
         c->not_compared = xstrdup(why.text);
         witness_release(&c->witness);

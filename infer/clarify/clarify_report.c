@@ -1,4 +1,4 @@
-/* report.html of simulated dialogues: what the last lines say, drawn, and some transcripts. */
+/* Part of clarify_simulate.h: report.html, which draws what the last lines say and shows some transcripts. */
 #include "data/report/report.h"
 #include "infer/clarify/clarify_simulate.h"
 

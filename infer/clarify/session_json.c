@@ -1,4 +1,4 @@
-/* What one who drives a session is told after each turn. */
+/* Part of session.h: what one who drives a session is told after each turn. */
 #include "infer/clarify/session.h"
 
 static json_t *ask_json(struct session *s)

@@ -1,4 +1,4 @@
-/* How good simulated dialogues were. */
+/* Part of simulate.h: how good dialogues were. */
 #include "infer/clarify/simulate.h"
 
 #include <math.h>

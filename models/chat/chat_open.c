@@ -1,3 +1,4 @@
+/* Part of chat.h: the templates, found by name or by what a model folder says, and the messages of a record. */
 #include "data/util/json.h"
 #include "models/chat/chat_impl.h"
 

@@ -1,3 +1,4 @@
+/* Part of checkpoint.h: folders of checkpoints. */
 #include "data/util/json.h"
 #include "models/checkpoint/checkpoint.h"
 #include "models/checkpoint/durable.h"

@@ -1,3 +1,4 @@
+/* Part of safetensors.h: writing. */
 #include "kernels/tensor.h"
 #include "models/checkpoint/durable.h"
 #include "models/checkpoint/safetensors.h"

@@ -1,3 +1,4 @@
+/* Part of gate_model.h: the model's settings as JSON. */
 #include "models/gate/gate_model.h"
 
 #include "data/util/json.h"

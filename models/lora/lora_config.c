@@ -1,3 +1,4 @@
+/* Part of lora.h: adapter_config.json as PEFT writes it. */
 #include "models/lora/lora.h"
 
 #include "data/util/json.h"

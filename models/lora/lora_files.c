@@ -1,3 +1,4 @@
+/* Part of lora.h: an adapter's folder, read and written. */
 #include "models/lora/lora.h"
 
 #include "data/util/json.h"

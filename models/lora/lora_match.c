@@ -1,4 +1,4 @@
-/* Which modules an adapter sits on, and how strong it is there: PEFT's rules. */
+/* Part of lora.h: which modules an adapter sits on, and how strong it is there: PEFT's rules. */
 #include "models/lora/lora.h"
 #include "models/lora/name_pattern.h"
 

@@ -1,5 +1,5 @@
-/* A byte-level tokenizer.json: Split by a regular expression, then BPE over bytes.  Its post_processor only adds
- * special tokens, which callers do themselves, and is not read. */
+/* Part of tokenizer.h: a byte-level tokenizer.json, which is Split by a regular expression, then BPE over bytes.  Its
+ * post_processor only adds special tokens, which callers do themselves, and is not read. */
 #include "data/util/log.h"
 #include "models/tokenizer/tokenizer_read.h"
 

@@ -1,4 +1,4 @@
-/* A byte-level tokenizer.json as tokenizers writes it. */
+/* Part of tokenizer.h: a byte-level tokenizer.json as tokenizers writes it. */
 #include "models/tokenizer/tokenizer_impl.h"
 
 static json_t *model_json(const struct tokenizer *t)

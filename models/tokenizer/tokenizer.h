@@ -58,11 +58,6 @@ struct tokenizer *tokenizer_open(const char *dir, struct error *err);
 struct tokenizer *tokenizer_open_encoder(const char *dir, int rows, struct error *err);
 void tokenizer_close(struct tokenizer *t);
 
-/* Learns an uncased WordPiece vocabulary of at most vocab_size tokens from n texts.  The same texts in the same order
- * give the same vocabulary on every machine.  ASCII letters, digits and punctuation are always in it, so that no plain
- * word is unknown.  NULL with EXIT_CODE_USAGE unless 256 <= vocab_size <= 1,000,000. */
-struct tokenizer *tokenizer_from_words(const char *const *texts, int64_t n, int32_t vocab_size, struct error *err);
-
 /* Appends the ids of text to out and, unless spans is NULL, where each came from to spans: tokenizers' offsets, but in
  * bytes, and true to the text where canonical order moved a mark.  No special tokens are added.  Returns how many ids
  * were appended; cannot fail. */

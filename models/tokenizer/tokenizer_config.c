@@ -1,3 +1,4 @@
+/* Part of tokenizer.h: what the files beside tokenizer.json or vocab.txt say. */
 #include "models/tokenizer/tokenizer_read.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Part of tokenizer.h: ids back into text. */
 #include "models/tokenizer/tokenizer_impl.h"
 #include "models/unicode/utf8.h"
 

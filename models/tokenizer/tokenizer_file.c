@@ -1,3 +1,4 @@
+/* Part of tokenizer.h: model folders. */
 #include "models/tokenizer/tokenizer_read.h"
 #include "models/unicode/utf8.h"
 

@@ -1,3 +1,4 @@
+/* Part of tokenizer.h: tokenizer.json, of WordPiece to its end and of any kind in what they share. */
 #include "data/util/log.h"
 #include "models/tokenizer/tokenizer_read.h"
 

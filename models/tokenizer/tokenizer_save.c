@@ -1,3 +1,4 @@
+/* Part of tokenizer.h: writing model folders. */
 #include "data/util/json.h"
 #include "models/tokenizer/tokenizer_impl.h"
 

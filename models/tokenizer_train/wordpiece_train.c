@@ -1,14 +1,11 @@
+#include "models/tokenizer_train/wordpiece_train.h"
+
 #include "models/tokenizer/tokenizer_impl.h"
 #include "models/tokenizer_train/piece_corpus.h"
 #include "models/unicode/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/*
- * The vocabulary is the alphabet and what grows out of it: the pair of neighbouring pieces that stands most often in
- * the corpus becomes one piece, again and again, until the vocabulary is full or no pair stands twice.
- */
 
 enum { MIN_VOCAB = 256, MAX_VOCAB = 1000000, MIN_COUNT = 2 };
 

@@ -1,4 +1,4 @@
-/* Made by tests/gold/make_char_class.py from tokenizers 0.23.3; do not edit. */
+/* Part of char_class.h: made by tests/gold/make_char_class.py from tokenizers 0.23.3; do not edit. */
 #include "models/unicode/char_class.h"
 
 const struct char_range char_classes[] = {

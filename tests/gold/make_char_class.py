@@ -52,7 +52,7 @@ def table():
             ranges[-1][1] = c
         elif b:
             ranges.append([c, c, b])
-    print(f"/* Made by tests/gold/make_char_class.py from tokenizers {__version__}; do not edit. */")
+    print(f"/* Part of char_class.h: made by tests/gold/make_char_class.py from tokenizers {__version__}; do not edit. */")
     print('#include "models/unicode/char_class.h"\n')
     print("const struct char_range char_classes[] = {")
     rows = ("{ 0x%X, 0x%X, %s }" % (r[0], r[1], " | ".join(n for b, n in names.items() if r[2] & b)) for r in ranges)

@@ -3,6 +3,7 @@
 
 #include "data/contrast/practice.h"
 #include "models/tokenizer/tokenizer.h"
+#include "models/tokenizer_train/wordpiece_train.h"
 #include "train/gate/gate_data.h"
 
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "data/util/log.h"
 #include "models/hf/hf_config.h"
 #include "models/hf/hf_weights.h"
+#include "models/tokenizer_train/wordpiece_train.h"
 #include "train/gate/state_cache.h"
 
 #include <stdlib.h>
