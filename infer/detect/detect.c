@@ -1,17 +1,19 @@
 #include "infer/detect/detect.h"
 
+#include "data/util/json.h"
 #include "data/util/log.h"
 #include "data/util/stop.h"
+#include "infer/detect/finding.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { GROUP = 64, HOST_BYTES = 64 << 20 };
 
-struct record {
+struct detect_record {
     json_t *json;
     char *error; /* NULL when the record can be scored */
-    const char *id, *question;
+    const char *question;
     struct ids ids;
     int item; /* number among the group's items */
 };
@@ -24,7 +26,7 @@ struct detector {
     struct schema_set schemas;
     struct schema_input *inputs; /* one per schema, prepared on first use */
     bool one_schema;             /* from --db: records need no db_id */
-    struct record group[GROUP];
+    struct detect_record group[GROUP];
     int n;
     struct detect_counts *counts;
     bool text; /* lines for people rather than JSONL */
@@ -84,58 +86,46 @@ static const struct schema_input *find_schema(struct detector *d, const json_t *
 }
 
 /* Turns a record into an item; -1 says why it cannot be scored. */
-static int read_item(struct detector *d, struct record *r, struct gate_item *item, const char *where, struct error *err)
+static int read_item(struct detector *d, struct detect_record *r, struct gate_item *item, const char *where,
+                     struct error *err)
 {
-    r->id = json_get_string(r->json, "id", where, err);
-    r->question = r->id ? json_get_string(r->json, "question", where, err) : NULL;
-    if (!r->question)
+    if (!json_get_string(r->json, "id", where, err) ||
+        !(r->question = json_get_string(r->json, "question", where, err)))
         return -1;
     item->schema = find_schema(d, r->json, where, err);
     if (!item->schema)
         return -1;
-    int64_t n = tokenizer_encode(d->model.tokenizer, r->question, strlen(r->question), 0, &r->ids, NULL);
-    if (n == 0 || n > d->model.glue.max_question)
-        return error_set(err, EXIT_CODE_DATA, "%s: question: %lld tokens, 1 to %d wanted", where, (long long)n,
-                         d->model.glue.max_question);
+    if (gate_question_tokens(&r->ids, &d->model.glue, d->model.tokenizer, r->question, where, err))
+        return -1;
     item->text = r->question;
     item->question = r->ids.items;
-    item->n_question = (int)n;
+    item->n_question = (int)r->ids.count;
     return 0;
 }
 
 static void add_record(struct detector *d, json_t *json, struct gate_item *items, int *n_items, const char *where)
 {
-    struct record *r = &d->group[d->n++];
+    struct detect_record *r = &d->group[d->n++];
     struct error why = { 0 };
 
-    *r = (struct record){ .json = json, .item = *n_items };
+    *r = (struct detect_record){ .json = json, .item = *n_items };
     if (read_item(d, r, &items[*n_items], where, &why))
         r->error = xstrdup(why.text);
     else
         (*n_items)++;
 }
 
-static int write_record(struct detector *d, struct record *r, const struct finding *f, struct out_file *out,
-                        struct error *err)
+static int write_finding(struct detector *d, const struct finding *f, struct out_file *out, struct error *err)
 {
-    json_t *o;
-
     d->counts->records++;
-    if (r->error) {
-        json_t *id = json_object_get(r->json, "id");
-        d->counts->failed++;
-        o = json_pack("{s:O?, s:o}", "id", id, "error", json_message(r->error));
-    } else {
-        o = finding_to_json(&d->model, f);
-        d->counts->ambiguous += json_is_true(json_object_get(o, "ambiguous"));
+    d->counts->failed += f->error != NULL;
+    d->counts->ambiguous += f->ambiguous;
+    if (d->text) {
+        finding_print(out->f, f);
+        return 0;
     }
-    int rc = 0;
-    if (!o)
-        rc = error_set(err, EXIT_CODE_DATA, "record cannot be written as JSON");
-    else if (d->text)
-        finding_print(out->f, o);
-    else
-        rc = json_write_line(out, o, err);
+    json_t *o = finding_json(f);
+    int rc = o ? json_write_line(out, o, err) : error_set(err, EXIT_CODE_DATA, "record cannot be written as JSON");
     json_decref(o);
     return rc;
 }
@@ -146,11 +136,14 @@ static int write_group(struct detector *d, const struct gate_item *items, const 
     int rc = 0;
 
     for (int i = 0; rc == 0 && i < d->n; i++) {
-        struct record *r = &d->group[i];
-        struct finding f = { r->id, r->question, &items[r->item], &results[r->item], relevance };
-        rc = write_record(d, r, &f, out, err);
-        if (!r->error)
-            relevance += f.item->schema->n_nodes;
+        const struct detect_record *r = &d->group[i];
+        struct finding f = { .id = json_object_get(r->json, "id"), .error = r->error, .question = r->question };
+        if (!r->error) {
+            finding_fill(&f, &d->model, &items[r->item], &results[r->item], relevance);
+            relevance += f.n_elements;
+        }
+        rc = write_finding(d, &f, out, err);
+        finding_release(&f);
     }
     return rc;
 }
@@ -196,7 +189,7 @@ static int run_group(struct detector *d, struct json_reader *in, struct out_file
             add_record(d, json, items, &n, json_reader_where(in));
             continue;
         }
-        d->group[d->n++] = (struct record){ .error = xstrdup(bad.text) };
+        d->group[d->n++] = (struct detect_record){ .error = xstrdup(bad.text) };
     }
     int failed = score_group(d, items, n, out, err);
     clear_group(d);

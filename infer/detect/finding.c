@@ -1,12 +1,11 @@
-#include "infer/detect/detect.h"
+#include "infer/detect/finding.h"
 
-#include "kernels/tensor.h"
+#include "data/util/json.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-/* Kinds as the field writes them, and in a sentence. */
+/* Kinds as a sentence has them. */
 static const char *const readings[] = {
     [SIA_COLUMN] = "the column",
     [SIA_TABLE] = "the table",
@@ -14,87 +13,100 @@ static const char *const readings[] = {
     [SIA_AGGREGATE] = "the aggregate computed now or the one stored,",
 };
 
-static const char *table_name(const struct schema *s, int node)
+static struct finding_element element_of(const struct gate_model *m, const struct schema_input *in, int node,
+                                         float logit)
 {
-    return s->tables[node < s->n_tables ? node : s->columns[node - s->n_tables].table].name;
-}
-
-/* "table" or "table.column". */
-static json_t *element_name(const struct schema *s, int node)
-{
-    if (node < s->n_tables)
-        return json_string(s->tables[node].name);
-    return json_sprintf("%s.%s", table_name(s, node), s->columns[node - s->n_tables].name);
-}
-
-static json_t *relevance_of(const struct gate_model *m, const struct finding *f)
-{
-    const struct schema_input *in = f->item->schema;
     const struct schema *s = in->schema;
+    const struct schema_column *c = node < s->n_tables ? NULL : &s->columns[node - s->n_tables];
+    const struct schema_table *t = &s->tables[c ? c->table : node];
+    const char *name = c ? c->text : t->text;
+
+    return (struct finding_element){ .table = t->name,
+                                     .column = c ? c->name : NULL,
+                                     .text = m->net.config.encode == ENCODE_ELEMENT ? in->texts[node] : name,
+                                     .relevance = 1 / (1 + exp(-(double)logit)) };
+}
+
+static const char *alternative_of(struct finding *f, int node)
+{
+    const struct finding_element *e = &f->elements[node];
+    return e->column ? strings_printf(&f->names, "%s.%s", e->table, e->column) : e->table;
+}
+
+void finding_fill(struct finding *f, const struct gate_model *m, const struct gate_item *item,
+                  const struct gate_result *result, const float *relevance)
+{
+    const struct schema_input *in = item->schema;
+
+    f->db_id = in->schema->db_id;
+    f->score = gate_probability(m, (double)result->score);
+    f->ambiguous = f->score >= m->threshold;
+    f->n_elements = in->n_nodes;
+    f->elements = xcalloc((size_t)in->n_nodes, sizeof *f->elements);
+    for (int i = 0; i < in->n_nodes; i++)
+        f->elements[i] = element_of(m, in, i, relevance[i]);
+    f->named = f->ambiguous && result->pair >= 0;
+    if (!f->named)
+        return;
+    const struct schema_pair *pair = &in->pairs[result->pair];
+    f->kind = pair->kind;
+    f->alternatives[0] = alternative_of(f, pair->u);
+    f->alternatives[1] = alternative_of(f, pair->v);
+}
+
+void finding_release(struct finding *f)
+{
+    strings_release(&f->names);
+    free(f->elements);
+    *f = (struct finding){ 0 };
+}
+
+static const char *sentence_of(const struct finding *f, struct strings *text)
+{
+    if (!f->ambiguous)
+        return strings_printf(text, "No ambiguity found: the chance of one is %.0f %%.", 100 * f->score);
+    if (!f->named)
+        return strings_printf(text, "This question is ambiguous for this schema (%.0f %%).", 100 * f->score);
+    return strings_printf(text, "This question may mean %s %s or %s (%.0f %%).", readings[f->kind], f->alternatives[0],
+                          f->alternatives[1], 100 * f->score);
+}
+
+static json_t *elements_json(const struct finding *f)
+{
     json_t *list = json_array();
 
-    for (int node = 0; node < in->n_nodes; node++) {
-        bool table = node < s->n_tables;
-        const struct schema_column *column = table ? NULL : &s->columns[node - s->n_tables];
-        const char *text = m->net.config.encode == ENCODE_ELEMENT ? in->texts[node]
-                           : table                                ? s->tables[node].text
-                                                                  : column->text;
-        json_array_append_new(list, json_pack("{s:s, s:s?, s:s, s:f}", "table", table_name(s, node), "column",
-                                              table ? NULL : column->name, "text", text, "relevance",
-                                              1 / (1 + exp(-(double)f->relevance[node]))));
+    for (int i = 0; i < f->n_elements; i++) {
+        const struct finding_element *e = &f->elements[i];
+        json_array_append_new(list, json_pack("{s:s, s:s?, s:s, s:f}", "table", e->table, "column", e->column, "text",
+                                              e->text, "relevance", e->relevance));
     }
     return list;
 }
 
-static json_t *sentence_of(const struct finding *f, bool ambiguous, double p)
+json_t *finding_json(const struct finding *f)
 {
-    if (!ambiguous)
-        return json_sprintf("No ambiguity found: the chance of one is %.0f %%.", 100 * p);
-    if (f->result->pair < 0)
-        return json_sprintf("This question is ambiguous for this schema (%.0f %%).", 100 * p);
-    const struct schema_pair *pair = &f->item->schema->pairs[f->result->pair];
-    json_t *u = element_name(f->item->schema->schema, pair->u), *v = element_name(f->item->schema->schema, pair->v);
-    json_t *text = json_sprintf("This question may mean %s %s or %s (%.0f %%).", readings[pair->kind],
-                                json_string_value(u), json_string_value(v), 100 * p);
-    json_decref(u);
-    json_decref(v);
-    return text;
+    if (f->error)
+        return json_pack("{s:O?, s:o}", "id", f->id, "error", json_message(f->error));
+    struct strings text = { 0 };
+    const char *sentence = sentence_of(f, &text);
+    json_t *alternatives = f->named ? json_pack("[s, s]", f->alternatives[0], f->alternatives[1]) : json_array();
+    json_t *o = json_pack("{s:O, s:s, s:s, s:f, s:b, s:s?, s:o, s:s, s:o}", "id", f->id, "db_id", f->db_id, "question",
+                          f->question, "score", f->score, "ambiguous", f->ambiguous, "kind",
+                          f->named ? sia_kind_letter(f->kind) : NULL, "alternatives", alternatives, "sentence",
+                          sentence, "relevance", elements_json(f));
+    strings_release(&text);
+    return o;
 }
 
-static json_t *alternatives_of(const struct finding *f, bool ambiguous)
+void finding_print(FILE *out, const struct finding *f)
 {
-    json_t *list = json_array();
-
-    if (!ambiguous || f->result->pair < 0)
-        return list;
-    const struct schema_pair *pair = &f->item->schema->pairs[f->result->pair];
-    json_array_append_new(list, element_name(f->item->schema->schema, pair->u));
-    json_array_append_new(list, element_name(f->item->schema->schema, pair->v));
-    return list;
-}
-
-json_t *finding_to_json(const struct gate_model *m, const struct finding *f)
-{
-    double p = gate_probability(m, (double)f->result->score);
-    bool ambiguous = p >= m->threshold;
-    const char *kind =
-        ambiguous && f->result->pair >= 0 ? sia_kind_letter(f->item->schema->pairs[f->result->pair].kind) : NULL;
-
-    return json_pack("{s:s, s:s, s:s, s:f, s:b, s:s?, s:o, s:o, s:o}", "id", f->id, "db_id",
-                     f->item->schema->schema->db_id, "question", f->question, "score", p, "ambiguous", ambiguous,
-                     "kind", kind, "alternatives", alternatives_of(f, ambiguous), "sentence",
-                     sentence_of(f, ambiguous, p), "relevance", relevance_of(m, f));
-}
-
-void finding_print(FILE *f, const json_t *finding)
-{
-    const char *error = json_string_value(json_object_get(finding, "error"));
-
-    if (error) {
-        fprintf(f, "error: %s\n\n", error);
+    if (f->error) {
+        json_t *message = json_message(f->error); /* which may have been cut within a letter */
+        fprintf(out, "error: %s\n\n", json_string_value(message));
+        json_decref(message);
         return;
     }
-    fprintf(f, "%s\n    [%s] %s\n\n", json_string_value(json_object_get(finding, "question")),
-            json_string_value(json_object_get(finding, "db_id")),
-            json_string_value(json_object_get(finding, "sentence")));
+    struct strings text = { 0 };
+    fprintf(out, "%s\n    [%s] %s\n\n", f->question, f->db_id, sentence_of(f, &text));
+    strings_release(&text);
 }

@@ -9,6 +9,17 @@ static void push(struct int_list *l, int32_t x)
     l->v[l->n++] = x;
 }
 
+int gate_question_tokens(struct ids *ids, const struct gate_glue *glue, const struct tokenizer *t, const char *text,
+                         const char *where, struct error *err)
+{
+    ids->count = 0;
+    int64_t n = tokenizer_encode(t, text, strlen(text), 0, ids, NULL);
+    if (n >= 1 && n <= glue->max_question)
+        return 0;
+    return error_set(err, EXIT_CODE_DATA, "%s: question: expected 1 to %d tokens, got %lld", where, glue->max_question,
+                     (long long)n);
+}
+
 void text_builder_reset(struct text_builder *b, const struct gate_glue *glue)
 {
     struct int_list *lists[] = { &b->tokens,     &b->positions, &b->segments,     &b->lengths,

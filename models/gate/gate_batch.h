@@ -30,10 +30,15 @@ struct gate_item {
 struct gate_glue {
     int32_t cls, sep, colon, comma, semicolon;
     int max_positions;
-    int max_question; /* longer questions are refused when they are read */
+    int max_question; /* longer questions are refused */
     int max_name;     /* longer names are cut, so that a table's and a column's fit beside any question */
 };
 int gate_glue_init(struct gate_glue *glue, const struct tokenizer *t, int max_positions, struct error *err);
+
+/* Replaces ids with those of a question's text, which are 1 to glue->max_question.  -1 with EXIT_CODE_DATA when they
+ * are not; `where` names the record. */
+int gate_question_tokens(struct ids *ids, const struct gate_glue *glue, const struct tokenizer *t, const char *text,
+                         const char *where, struct error *err);
 
 struct int_list {
     int32_t *v;

@@ -17,7 +17,7 @@ struct gate_scorer {
     int max_tokens; /* of one encoder call; a single longer sequence still goes through */
 };
 
-/* What is known of one question; arrays are the caller's slices, in node order. */
+/* What the classifier says of one question. */
 struct gate_result {
     float score; /* logit: of the likeliest pair, else the classifier's */
     int pair;    /* the likeliest candidate pair, -1 when there is none */

@@ -203,7 +203,10 @@ rm bad/test.jsonl
 expect 3 "bad/test.jsonl: No such file" data probe --data bad
 folder good bad
 sed -i "3s/\"question\":\"/&$(repeat 'word ' 10000)/" bad/valid.jsonl
-expect 3 "valid.jsonl: record .*: question: [0-9]+ tokens, at most" gatekeeper --data bad
+expect 3 "valid.jsonl: record .*: question: expected 1 to [0-9]+ tokens, got [0-9]+" gatekeeper --data bad
+folder good bad
+sed -i -E '3s/"question":"[^"]*"/"question":""/' bad/valid.jsonl
+expect 3 "valid.jsonl: record .*: question: expected 1 to [0-9]+ tokens, got 0" gatekeeper --data bad
 expect 3 "nowhere" data contrast --ambiqt nowhere --spider nowhere -o new
 folder good bad && echo 'not xz' >bad/train.jsonl.xz
 expect 3 "bad" data contrast --ambiqt bad --spider bad -o new
@@ -211,8 +214,8 @@ expect 3 "bad" data contrast --ambiqt bad --spider bad -o new
 # --- questions to detect, one of them good
 ask() { { cat in.jsonl && cat; } >asked.jsonl; }
 one() { failing 1 "$1" detect --schema good/tables.json asked.jsonl; }
-question "$(repeat 'word ' 10000)" | ask && one "line 2: question: [0-9]+ tokens, 1 to"
-question "" | ask && one "line 2: question: 0 tokens"
+question "$(repeat 'word ' 10000)" | ask && one "line 2: question: expected 1 to [0-9]+ tokens, got [0-9]{3}"
+question "" | ask && one "line 2: question: expected 1 to [0-9]+ tokens, got 0"
 question 'a\u0000b' | ask && one "line 2.*u0000"
 printf '{"id":"q","question":"\xff"}\n' | ask && one "line 2.*decode byte"
 printf '{"id":"q"\n' | ask && one "line 2"

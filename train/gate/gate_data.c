@@ -117,14 +117,14 @@ static int add_forms(struct builder *b, struct gate_example *e, struct error *er
 static int tokenise(struct builder *b, struct gate_example *e, struct error *err)
 {
     const char *text = e->record->question;
+    char where[256];
 
-    b->ids.count = 0;
-    int64_t n = tokenizer_encode(b->settings->tokenizer, text, strlen(text), 0, &b->ids, NULL);
-    if (n > b->settings->glue->max_question)
-        return error_set(err, EXIT_CODE_DATA, "record %s: question: %lld tokens, at most %d wanted", e->record->id,
-                         (long long)n, b->settings->glue->max_question);
-    int32_t *ids = xmalloc((size_t)n * sizeof *ids);
-    memcpy(ids, b->ids.items, (size_t)n * sizeof *ids);
+    snprintf(where, sizeof where, "record %s", e->record->id);
+    if (gate_question_tokens(&b->ids, b->settings->glue, b->settings->tokenizer, text, where, err))
+        return -1;
+    size_t n = (size_t)b->ids.count;
+    int32_t *ids = xmalloc(n * sizeof *ids);
+    memcpy(ids, b->ids.items, n * sizeof *ids);
     e->item.text = text;
     e->item.question = ids;
     e->item.n_question = (int)n;
