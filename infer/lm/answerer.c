@@ -1,6 +1,7 @@
 #include "infer/lm/answerer.h"
 
 #include "data/util/log.h"
+#include "data/util/stop.h"
 #include "data/util/sums.h"
 #include "models/lm/lm_text.h"
 
@@ -78,9 +79,10 @@ static void show(void *arg)
     progress_update(&r->progress, r->generator.done, (double)r->generator.tokens, NULL);
 }
 
-static int run(struct answering *r, const struct generate_settings *set, char **texts, struct error *err)
+static int run(struct answering *r, struct generate_settings set, char **texts, struct error *err)
 {
-    generator_init(&r->generator, &r->in->model, &r->in->work, set);
+    set.stop = stop_requested;
+    generator_init(&r->generator, &r->in->model, &r->in->work, &set);
     progress_start(&r->progress, "answering", "tokens", r->n_answers);
     int rc = r->n_answers ? generator_run(&r->generator, r->answers, r->n_answers, show, r, err) : 0;
     progress_end(&r->progress);
@@ -103,7 +105,7 @@ int answerer_generate(void *self, json_t *const *prompts, int64_t n, char **text
     r.prompts = xcalloc((size_t)n + 1, sizeof *r.prompts);
     r.answers = xcalloc((size_t)n + 1, sizeof *r.answers);
     read_prompts(&r, prompts);
-    int rc = run(&r, &a->set, texts, err);
+    int rc = run(&r, a->set, texts, err);
     for (int64_t i = 0; i < n; i++) {
         lm_text_release(&r.prompts[i]);
         ids_release(&r.answers[i].out);

@@ -264,7 +264,8 @@ static int complete(struct completion *r, const char *input, int (*window)(struc
                                      .top_p = q->top_p,
                                      .seed = (uint64_t)q->seed,
                                      .batch = q->batch,
-                                     .step_tokens = q->tokens };
+                                     .step_tokens = q->tokens,
+                                     .stop = stop_requested };
     int rc = -1;
 
     stop_install();

@@ -1,6 +1,5 @@
 #include "models/lm/llama_generate.h"
 
-#include "data/util/stop.h"
 #include "kernels/batch.h"
 #include "kernels/rng.h"
 #include "models/lm/sample.h"
@@ -322,7 +321,7 @@ int generator_run(struct generator *g, struct generation *list, int64_t n, void 
         rc = step(g, err);
         if (rc == 0 && told)
             told(arg);
-        if (rc == 0 && stop_requested())
+        if (rc == 0 && g->set.stop && g->set.stop())
             rc = 1;
     }
     return rc;

@@ -18,6 +18,7 @@ struct generate_settings {
     uint64_t seed;
     int64_t batch;       /* sequences at once */
     int64_t step_tokens; /* prompts join while a step has no more tokens than this */
+    int (*stop)(void);   /* asked after every step: not 0 ends the run; NULL: it goes to its end */
 };
 
 enum generation_end { GENERATION_STOP, GENERATION_LENGTH };
@@ -48,7 +49,7 @@ void generator_release(struct generator *g);
 
 /*
  * Fills out and end of all n.  A prompt has 1 to max_positions - 1 tokens.  `told`, when not NULL, is called after
- * every step.  1 when a signal asked to stop, with some answers unfinished.
+ * every step.  1 when it was stopped, with some answers unfinished.
  */
 int generator_run(struct generator *g, struct generation *list, int64_t n, void (*told)(void *arg), void *arg,
                   struct error *err);

@@ -187,9 +187,43 @@ static void test_drawn(void **state)
     json_decref(gold);
 }
 
+static int steps_left;
+
+static int no_steps_left(void)
+{
+    return --steps_left == 0;
+}
+
+/* A run that is asked to stop ends with what there is by then. */
+static void test_stopped(void **state)
+{
+    struct generate_settings set = {
+        .max_new = NEW, .top_p = 1, .batch = 3, .step_tokens = 4096, .stop = no_steps_left
+    };
+    json_t *gold = lm_gold_read();
+    struct generator generator;
+    struct error err;
+    struct lm_gold g;
+    struct asked a;
+
+    (void)state;
+    lm_gold_open(&g, lm_gold_case(gold, "llama"), LM_FROZEN, F32);
+    read_asked(&a, lm_gold_case(gold, "llama"), "greedy");
+    generator_init(&generator, &g.model, &g.work, &set);
+    steps_left = 5;
+    assert_int_equal(generator_run(&generator, a.list, PROMPTS, NULL, NULL, &err), 1);
+    for (int i = 0; i < PROMPTS; i++)
+        check(&a, i, 5, GENERATION_LENGTH);
+    generator_release(&generator);
+    release(&a);
+    lm_gold_close(&g);
+    json_decref(gold);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_greedy), cmocka_unit_test(test_stops),
-                                        cmocka_unit_test(test_room), cmocka_unit_test(test_drawn) };
+                                        cmocka_unit_test(test_room), cmocka_unit_test(test_drawn),
+                                        cmocka_unit_test(test_stopped) };
     return test_devices(tests, ARRAY_LEN(tests));
 }

@@ -1,6 +1,7 @@
 #include "train/lm/infill_trainer.h"
 
 #include "data/prompt/model_output.h"
+#include "data/util/stop.h"
 #include "models/lm/llama_generate.h"
 
 #include <ctype.h>
@@ -77,7 +78,9 @@ static double mean_recall(const struct infill_trainer *t, const struct generatio
 int infill_valid_recall(struct infill_trainer *t, double *recall, struct error *err)
 {
     struct generation *list = xcalloc((size_t)t->valid.n, sizeof *list);
-    struct generate_settings set = { .max_new = t->set->max_new, .batch = BATCH, .step_tokens = t->set->tokens };
+    struct generate_settings set = {
+        .max_new = t->set->max_new, .batch = BATCH, .step_tokens = t->set->tokens, .stop = stop_requested
+    };
     struct generator g;
 
     for (int i = 0; i < t->valid.n; i++) {
