@@ -77,9 +77,8 @@ static void usage_line(const struct program *p, const struct command *c, FILE *f
 }
 
 static const char exit_codes[] =
-    "Exit codes: 0 done, 1 failure, 2 command line or configuration, 3 input data, 4 device, 5 out of memory, "
-    "6 checkpoint or model folder corrupt or incompatible, 7 some records failed, 130 and 143 interrupted after "
-    "saving.";
+    "Exit codes: 0 done, 1 failure, 2 command line or configuration, 3 input data, 4 device, 5 out of memory, 6 "
+    "checkpoint or model folder corrupt or incompatible, 7 some records failed, 130 and 143 interrupted after saving.";
 
 void help_program(const struct program *p, FILE *f)
 {
@@ -164,8 +163,7 @@ void man_program(const struct program *p, FILE *f)
     fputs(".SH EXIT STATUS\n", f);
     roff(f, exit_codes);
     fputs(".SH ENVIRONMENT\n.TP\n.B AMBIT_LOG\nWhat is told on standard error: error, warn, info (the default) or "
-          "debug.\n"
-          ".TP\n.B NO_COLOR\nNo colours when set.\n",
+          "debug.\n.TP\n.B NO_COLOR\nNo colours when set.\n",
           f);
 }
 
@@ -209,7 +207,7 @@ void completion_bash(const struct program *p, FILE *f)
     for (int i = 0; i < p->n_commands; i++)
         complete_choices(p->commands[i], f);
     fprintf(f,
-            "        esac\n    fi\n    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n}\n"
-            "complete -o default -F %s %s\n",
+            "        esac\n    fi\n    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n}\ncomplete -o "
+            "default -F %s %s\n",
             name, p->name);
 }

@@ -89,8 +89,8 @@ const struct command command_candidates = {
     .defaults = &defaults,
     .size = sizeof defaults,
     .details =
-        "plain: records {\"id\", \"db_id\", \"question\", \"candidates\": [{\"sql\", \"logprob\" or \"p\"}], "
-        "\"gold\": [SQL, ...]}, whatever made them.\n\n"
+        "plain: records {\"id\", \"db_id\", \"question\", \"candidates\": [{\"sql\", \"logprob\" or \"p\"}], \"gold\": "
+        "[SQL, ...]}, whatever made them.\n\n"
         "ambiqt-output: a published prediction file of AmbiQT; each record brings its altered \"schema\" along, both "
         "readings are gold, and with --tables a candidate's \"gold\" says which of them it is by AmbiQT's exact set "
         "match, values aside, once it is mapped to the schema it was made from.\n\n"

@@ -108,8 +108,8 @@ const struct command command_contrast = {
     .size = sizeof defaults,
     .details =
         "Two AmbiQT records of one database and kind, each about an element that the other's SQL does not touch, give "
-        "four examples: each question on its own doubled element (ambiguous) and on the other's (not). Splits share "
-        "no database and no question. The presence slice holds the same questions where at most one alternative "
+        "four examples: each question on its own doubled element (ambiguous) and on the other's (not). Splits share no "
+        "database and no question. The presence slice holds the same questions where at most one alternative "
         "stands.\n\n"
         "--labels thesis reproduces the labels of the GATekeeper thesis, which say nothing about the schema.",
     .run = run,

@@ -38,10 +38,10 @@ const struct command command_prompts = {
     .defaults = &defaults,
     .size = sizeof defaults,
     .details =
-        "def.txt asks for all readings of a question, fill.txt for those that are missing, sql.txt for the SQL of "
-        "a reading, rewrite.txt for a question with another name in it, e2e.txt for the SQL of all readings, "
-        "gold.txt for all readings as the authors of \"Disambiguate First, Parse Later\" asked models trained "
-        "on gold. Every {} is a slot: the database, the question, the readings that exist. A folder given with "
-        "--prompt-dir may have some of the files; the others stay as they are.",
+        "def.txt asks for all readings of a question, fill.txt for those that are missing, sql.txt for the SQL of a "
+        "reading, rewrite.txt for a question with another name in it, e2e.txt for the SQL of all readings, gold.txt "
+        "for all readings as the authors of \"Disambiguate First, Parse Later\" asked models trained on gold. Every {} "
+        "is a slot: the database, the question, the readings that exist. A folder given with --prompt-dir may have "
+        "some of the files; the others stay as they are.",
     .run = run,
 };

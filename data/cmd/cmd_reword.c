@@ -341,8 +341,8 @@ const struct command command_reword = {
         "IN.jsonl has records of ambit-data ambiguate --materialise, or rows of AMBROSIA, whose golds have texts. The "
         "output is what ambit-data annotate reads: golds with text and sql, and as readings some of the golds. Of "
         "several golds none exist (15 %), all (15 %), or some. An altered name is put into the question in place of "
-        "the old one, or behind it; every second altered database also gets a question that is not ambiguous on "
-        "it. Records whose readings give the same rows are left out, and questions that their database had before.\n\n"
+        "the old one, or behind it; every second altered database also gets a question that is not ambiguous on it. "
+        "Records whose readings give the same rows are left out, and questions that their database had before.\n\n"
         "Recall of a model that infills such records says how well it finds the missing alternative in the schema: a "
         "reading counts when it has a gold's words, and its SQL is then executed.",
     .run = run,

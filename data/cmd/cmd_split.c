@@ -189,8 +189,8 @@ const struct command command_split = {
     .defaults = &defaults,
     .size = sizeof defaults,
     .details =
-        "All records of one database go to one file: of one source_db, where records have that field, which says "
-        "what altered copies were made from, else of one db_id. Shares are shares of the databases, rounded up. "
-        "Records keep their order; those with an error are left out.",
+        "All records of one database go to one file: of one source_db, where records have that field, which says what "
+        "altered copies were made from, else of one db_id. Shares are shares of the databases, rounded up. Records "
+        "keep their order; those with an error are left out.",
     .run = run,
 };

@@ -160,10 +160,9 @@ const struct command command_substitute = {
     .size = sizeof defaults,
     .details =
         "IN.jsonl has what ambit-data annotate writes: messages with a prompt and an answer. In each copy every word "
-        "but "
-        "the commonest becomes another word of the file, the same one throughout the record; capitals and plurals "
+        "but the commonest becomes another word of the file, the same one throughout the record; capitals and plurals "
         "stay. What copies still have in common with their record is the form: which part of the prompt the answer "
-        "repeats and which it replaces. A model trained from scratch on few databases learns those by heart "
-        "otherwise. The output has an id and messages and is no longer true of any database: for training only.",
+        "repeats and which it replaces. A model trained from scratch on few databases learns those by heart otherwise. "
+        "The output has an id and messages and is no longer true of any database: for training only.",
     .run = run,
 };

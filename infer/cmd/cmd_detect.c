@@ -55,8 +55,7 @@ const struct command command_detect = {
     .defaults = &defaults,
     .size = sizeof defaults,
     .details = "IN.jsonl holds records {\"id\", \"db_id\", \"question\"}; - is standard input.  Each line of the "
-               "output has the "
-               "score (a calibrated probability), the decision at the stored threshold, kind (C, T, J or P), the "
-               "alternatives, one sentence, and the relevance of every table and column.",
+               "output has the score (a calibrated probability), the decision at the stored threshold, kind (C, T, J "
+               "or P), the alternatives, one sentence, and the relevance of every table and column.",
     .run = run,
 };

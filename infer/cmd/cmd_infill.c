@@ -198,9 +198,9 @@ const struct command command_infill = {
         "without --adapter for those that are missing, --sql-model for SQL. Of several models only one is in memory at "
         "a time.\n\n"
         "Each line of the output has the readings that are left, with their SQL, how many rows it returns and the "
-        "first ten, whether a reading is from the defaults or infilled, and what was dropped and why: of readings "
-        "with the same result the first stays, default ones before infilled ones. ambit-data score --rule dfpl scores "
-        "it. Lines are kept in OUT.jsonl.part until all are there; --resume takes those whose record, files, "
-        "databases, models and settings are what they were.",
+        "first ten, whether a reading is from the defaults or infilled, and what was dropped and why: of readings with "
+        "the same result the first stays, default ones before infilled ones. ambit-data score --rule dfpl scores it. "
+        "Lines are kept in OUT.jsonl.part until all are there; --resume takes those whose record, files, databases, "
+        "models and settings are what they were.",
     .run = run,
 };

@@ -19,7 +19,7 @@ const struct command command_gatekeeper = {
     .size = sizeof(struct gate_request),
     .details =
         "Reads tables.json, train.jsonl, valid.jsonl and test.jsonl of --data.  Leaves in --out the finished model "
-        "(ambit.h5 and the tokenizer), config.yaml, metrics.jsonl, test.json and report.html.  A run that was "
-        "stopped, in whatever way, goes on with --resume and ends with the same weights, bit for bit.",
+        "(ambit.h5 and the tokenizer), config.yaml, metrics.jsonl, test.json and report.html.  A run that was stopped, "
+        "in whatever way, goes on with --resume and ends with the same weights, bit for bit.",
     .run = run,
 };

@@ -157,7 +157,7 @@ const struct command command_inspect = {
     .max_operands = 1,
     .options = options,
     .details = "Prints every tensor's name, type, shape and XXH64, and a checkpoint's meta data.  A folder may hold "
-               "ambit.h5, checkpoint-N folders, model.safetensors or its index, adapter_model.safetensors.  Every "
-               "byte is read: a damaged or incomplete file ends with exit code 6.",
+               "ambit.h5, checkpoint-N folders, model.safetensors or its index, adapter_model.safetensors.  Every byte "
+               "is read: a damaged or incomplete file ends with exit code 6.",
     .run = run,
 };
