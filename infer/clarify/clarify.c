@@ -14,12 +14,12 @@ struct clarifier {
     struct clarify_settings settings;
     struct arena scratch;
     struct clarify_counts *counts;
-    struct clarify_case *at_hand;
+    struct clarify_case *current;
     const struct clarify_request *request;
-    struct simulating simulating;
+    struct simulator simulator;
 };
 
-void clarify_settle(struct clarify_settings *s, const struct clarify_request *q)
+void clarify_settings_init(struct clarify_settings *s, const struct clarify_request *q)
 {
     *s = (struct clarify_settings){ dialogue_rules_default, q->noise, NULL };
     s->rules.strategy = strategy_of_name(q->strategy);
@@ -34,9 +34,9 @@ void clarify_settle(struct clarify_settings *s, const struct clarify_request *q)
 
 static int simulate_record(struct clarifier *c, const json_t *record, json_t *out, const char *where, struct error *err)
 {
-    const struct simulation *own = &c->simulating.by[c->settings.rules.strategy];
+    const struct simulation *own = &c->simulator.by[c->settings.rules.strategy];
     int n = own->n,
-        rc = simulating_record(&c->simulating, c->at_hand, record, c->counts->records, &c->scratch, out, where, err);
+        rc = simulator_record(&c->simulator, c->current, record, c->counts->records, &c->scratch, out, where, err);
 
     for (; n < own->n; n++)
         c->counts->asked += own->list[n].turns;
@@ -52,16 +52,16 @@ static int read_record(struct clarifier *c, const json_t *record, json_t *out, c
     const struct schema *schema = question ? schema_shelf_of(&c->schemas, record, where, err) : NULL;
 
     if (!schema || schema_shelf_connect(&c->settings.db, &c->schemas, db_id, err) ||
-        clarify_case_read(c->at_hand, record, schema, &c->settings, &c->scratch, where, err))
+        clarify_case_read(c->current, record, schema, &c->settings, &c->scratch, where, err))
         return -1;
-    c->at_hand->hints.samples = schema_shelf_samples(&c->schemas, db_id);
+    c->current->hints.samples = schema_shelf_samples(&c->schemas, db_id);
     json_object_set_new(out, "id", json_string(id));
     json_object_set_new(out, "db_id", json_string(db_id));
     json_object_set_new(out, "question", json_string(question));
-    if (c->request->simulate ? simulate_record(c, record, out, where, err) : clarify_case_json(c->at_hand, out, err))
+    if (c->request->simulate ? simulate_record(c, record, out, where, err) : clarify_case_json(c->current, out, err))
         return -1;
     c->counts->asked += json_is_object(json_object_get(out, "ask"));
-    c->counts->left_out += (int64_t)json_array_size(c->at_hand->left_out);
+    c->counts->left_out += (int64_t)json_array_size(c->current->left_out);
     return 0;
 }
 
@@ -79,7 +79,7 @@ static int write_record(struct clarifier *c, const json_t *json, const char *whe
         o = json_pack("{s:O?, s:o}", "id", json_object_get(json, "id"), "error", json_message(err->text));
         *err = (struct error){ 0 };
     }
-    clarify_case_release(c->at_hand);
+    clarify_case_release(c->current);
     rc = json_write_line(out, o, err);
     json_decref(o);
     return rc;
@@ -109,30 +109,30 @@ static int write_all(struct clarifier *c, struct json_reader *in, struct out_fil
 
 int clarify(const struct clarify_request *q, struct clarify_counts *counts, struct error *err)
 {
-    struct clarifier c = { .counts = counts, .request = q, .at_hand = xcalloc(1, sizeof *c.at_hand) };
+    struct clarifier c = { .counts = counts, .request = q, .current = xcalloc(1, sizeof *c.current) };
     struct out_file out = { 0 };
     struct json_reader *in = NULL;
     int rc = -1;
 
     stop_install();
-    clarify_settle(&c.settings, q);
-    c.simulating = (struct simulating){ .request = q, .settings = &c.settings, .transcripts = json_array() };
-    c.simulating.rng.seed = (uint64_t)q->seed;
+    clarify_settings_init(&c.settings, q);
+    c.simulator = (struct simulator){ .request = q, .settings = &c.settings, .transcripts = json_array() };
+    c.simulator.rng.seed = (uint64_t)q->seed;
     if (arena_init(&c.scratch, ARENA_BYTES, err) || schema_shelf_open(&c.schemas, q->schema, q->db, err) ||
         !(in = json_reader_open(q->candidates, err)) || out_file_open(&out, q->out, err))
         goto out;
     rc = write_all(&c, in, &out, err);
     if (rc == 0 && q->simulate)
-        rc = simulating_finish(&c.simulating, &out, err);
+        rc = simulator_finish(&c.simulator, &out, err);
     if (rc == 0)
         rc = out_file_commit(&out, err);
 out:
     out_file_abort(&out);
     if (in)
         json_reader_close(in);
-    simulating_release(&c.simulating);
+    simulator_release(&c.simulator);
     schema_shelf_close(&c.schemas);
     arena_release(&c.scratch);
-    free(c.at_hand);
+    free(c.current);
     return rc;
 }

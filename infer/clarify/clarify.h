@@ -27,7 +27,7 @@ struct clarify_counts {
 };
 
 /* What the request says of questions and of when to stop. */
-void clarify_settle(struct clarify_settings *s, const struct clarify_request *q);
+void clarify_settings_init(struct clarify_settings *s, const struct clarify_request *q);
 
 int clarify(const struct clarify_request *q, struct clarify_counts *counts, struct error *err);
 

@@ -67,9 +67,9 @@ static int read_list(struct clarify_case *c, const json_t *record, struct arena 
         c->forms[i] = list[i].form;
         c->sql[i] = list[i].sql;
         c->p[i] = list[i].p;
-        c->said[i] = (struct clarify_said){ list[i].form, list[i].number, i };
+        c->candidates[i] = (struct clarify_candidate){ list[i].form, list[i].number, i };
     }
-    c->n_said = n;
+    c->n_candidates = n;
     c->prior = (struct belief){ c->p, n, fmin(1, c->prior.reserve) };
     return 0;
 }

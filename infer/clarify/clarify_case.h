@@ -16,7 +16,7 @@
 #include "data/util/json.h"
 
 /* A candidate of the record that can be read, and which of those that are left it belongs to. */
-struct clarify_said {
+struct clarify_candidate {
     const struct form *form;
     int number, owner;
 };
@@ -34,8 +34,8 @@ struct clarify_case {
     json_t *left_out;   /* [{"candidate", "sql", "error"}] */
     char *not_compared; /* why results were not compared although there is a database; NULL else */
     struct witness witness;
-    struct clarify_said said[BELIEF_MAX];
-    int n_said;
+    struct clarify_candidate candidates[BELIEF_MAX];
+    int n_candidates;
     struct slots slots;
     struct variables variables;
     struct dialogue dialogue;
@@ -57,7 +57,7 @@ int clarify_case_read(struct clarify_case *c, const json_t *record, const struct
 void clarify_case_release(struct clarify_case *c);
 
 /* A number of bits or a probability, to six digits. */
-json_t *clarify_six(double x);
+json_t *clarify_rounded(double x);
 /* A question in words, which belong to the case. */
 void clarify_question_write(struct question *q, struct clarify_case *c, const struct view *view);
 /* Whether the statement says in what order its rows come. */

@@ -5,7 +5,7 @@
 
 enum { AHEAD_MAX = 64 }; /* candidates for which the questions to come are counted */
 
-json_t *clarify_six(double x)
+json_t *clarify_rounded(double x)
 {
     return json_real(round(x * 1e6) / 1e6);
 }
@@ -17,8 +17,8 @@ static json_t *options_json(const struct clarify_case *c, const struct question 
     for (int i = 0; i < q->n; i++) {
         const char *sql = q->statement[i] >= 0 ? c->sql[q->statement[i]] : NULL;
         double mass = i < view->split.n_values ? view->mass[i] : 0;
-        json_array_append_new(list, json_pack("{s:s, s:o, s:s?, s:s*}", "text", q->options[i], "p", clarify_six(mass),
-                                              "sql", sql, "found", q->found[i]));
+        json_array_append_new(list, json_pack("{s:s, s:o, s:s?, s:s*}", "text", q->options[i], "p",
+                                              clarify_rounded(mass), "sql", sql, "found", q->found[i]));
     }
     return list;
 }
@@ -45,7 +45,7 @@ static json_t *variable_json(struct clarify_case *c, const struct view *view)
 
     clarify_question_write(&q, c, view);
     return json_pack("{s:s, s:s, s:o, s:o}", "name", v->name, "face", face_name(v->face), "eig",
-                     clarify_six(view->gain), "options", options_json(c, &q, view));
+                     clarify_rounded(view->gain), "options", options_json(c, &q, view));
 }
 
 /* Of all that may be asked about; the last resort stands apart. */
@@ -74,7 +74,8 @@ static json_t *questions_ahead(const struct clarify_case *c)
 
     if (now->n > AHEAD_MAX)
         return json_null();
-    return clarify_six(strategy_questions(c->dialogue.rules.strategy, now, c->variables.splits, c->variables.n - 1));
+    return clarify_rounded(
+        strategy_questions(c->dialogue.rules.strategy, now, c->variables.splits, c->variables.n - 1));
 }
 
 int clarify_case_json(struct clarify_case *c, json_t *out, struct error *err)
@@ -84,13 +85,13 @@ int clarify_case_json(struct clarify_case *c, json_t *out, struct error *err)
     enum stop_reason why = dialogue_next(&c->dialogue, &view);
     const char *stop = why == STOP_NOT ? NULL : stop_reason_name(why);
     json_t *ask = why == STOP_NOT ? clarify_question_json(c, &view) : json_null();
-    json_t *more =
-        json_pack("{s:o, s:o, s:i, s:i, s:i, s:s*, s:O, s:s, s:o, s:o, s:s?, s:o, s:o}", "entropy",
-                  clarify_six(belief_entropy(&c->dialogue.now)), "reserve", clarify_six(c->dialogue.now.reserve),
-                  "candidates", c->prior.n, "merged", c->merged, "same_results", c->same_results, "not_compared",
-                  c->not_compared, "left_out", c->left_out, "best", c->sql[belief_best(&c->dialogue.now)], "confidence",
-                  clarify_six(c->dialogue.now.p[belief_best(&c->dialogue.now)]), "ask", ask, "stop", stop,
-                  "expected_questions", questions_ahead(c), "variables", variables);
+    json_t *more = json_pack("{s:o, s:o, s:i, s:i, s:i, s:s*, s:O, s:s, s:o, s:o, s:s?, s:o, s:o}", "entropy",
+                             clarify_rounded(belief_entropy(&c->dialogue.now)), "reserve",
+                             clarify_rounded(c->dialogue.now.reserve), "candidates", c->prior.n, "merged", c->merged,
+                             "same_results", c->same_results, "not_compared", c->not_compared, "left_out", c->left_out,
+                             "best", c->sql[belief_best(&c->dialogue.now)], "confidence",
+                             clarify_rounded(c->dialogue.now.p[belief_best(&c->dialogue.now)]), "ask", ask, "stop",
+                             stop, "expected_questions", questions_ahead(c), "variables", variables);
 
     if (!more || (last_resort && json_object_set_new(more, "last_resort", last_resort)) ||
         json_object_update(out, more)) {

@@ -7,7 +7,7 @@
 enum { COMPARED = 64 };
 
 /* One that is left, and where it stood. */
-struct kept {
+struct kept_candidate {
     const struct form *form;
     const char *sql;
     double p;
@@ -17,7 +17,7 @@ struct kept {
 
 static int compare_kept(const void *a, const void *b)
 {
-    const struct kept *x = a, *y = b;
+    const struct kept_candidate *x = a, *y = b;
 
     if (x->p != y->p)
         return x->p > y->p ? -1 : 1;
@@ -34,13 +34,13 @@ static void drop(struct testimony *t)
 /* Candidate i joins candidate group[i], which is itself or one before it. */
 static void regroup(struct clarify_case *c, const int *group)
 {
-    struct kept list[BELIEF_MAX] = { 0 };
+    struct kept_candidate list[BELIEF_MAX] = { 0 };
     int place[BELIEF_MAX] = { 0 }, n = 0;
 
     for (int i = 0; i < c->prior.n; i++) {
         if (group[i] == i) {
             place[i] = n;
-            list[n++] = (struct kept){ c->forms[i], c->sql[i], c->p[i], c->testimony[i], i };
+            list[n++] = (struct kept_candidate){ c->forms[i], c->sql[i], c->p[i], c->testimony[i], i };
         } else {
             list[place[group[i]]].p += c->p[i];
             drop(c->testimony[i]);
@@ -55,8 +55,8 @@ static void regroup(struct clarify_case *c, const int *group)
         c->p[i] = list[i].p;
         c->testimony[i] = list[i].testimony;
     }
-    for (int i = 0; i < c->n_said; i++)
-        c->said[i].owner = place[group[c->said[i].owner]];
+    for (int i = 0; i < c->n_candidates; i++)
+        c->candidates[i].owner = place[group[c->candidates[i].owner]];
     c->prior.n = n;
 }
 

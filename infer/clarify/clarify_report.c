@@ -25,19 +25,19 @@ static const char *strategy_of(const json_t *line)
 }
 
 /* Cells of a table, which strings keeps. */
-struct cells {
+struct report_cells {
     struct strings text;
     const char **list;
     int n, cap;
 };
 
-static void add_text(struct cells *c, const char *text)
+static void add_text(struct report_cells *c, const char *text)
 {
     GROW(c->list, c->n, c->cap);
     c->list[c->n++] = strings_keep(&c->text, text);
 }
 
-static void add_number(struct cells *c, double x)
+static void add_number(struct report_cells *c, double x)
 {
     char text[64] = "-";
 
@@ -46,13 +46,13 @@ static void add_number(struct cells *c, double x)
     add_text(c, text);
 }
 
-static void add_count(struct cells *c, const json_t *count)
+static void add_count(struct report_cells *c, const json_t *count)
 {
     add_text(c, json_is_integer(count) ? strings_printf(&c->text, "%lld", (long long)json_integer_value(count)) : "-");
 }
 
 /* "0.7500 [0.7100, 0.7900]" */
-static void add_interval(struct cells *c, const json_t *interval)
+static void add_interval(struct report_cells *c, const json_t *interval)
 {
     char text[128] = "-";
 
@@ -62,7 +62,8 @@ static void add_interval(struct cells *c, const json_t *interval)
     add_text(c, text);
 }
 
-static void write_table(struct report *r, const char *title, struct cells *c, const char *const *columns, int n_columns)
+static void write_table(struct report *r, const char *title, struct report_cells *c, const char *const *columns,
+                        int n_columns)
 {
     report_table(r, title, columns, n_columns, c->list, c->n / n_columns);
     strings_release(&c->text);
@@ -117,7 +118,7 @@ static void write_accuracy(struct report *r, const json_t *lines, const char *me
     enum { SHOWN = 8 };
     static const char *const columns[SHOWN + 1] = { "strategy", "0 questions", "1", "2", "3", "4", "5", "6", "7" };
     size_t points = json_array_size(metric(json_array_get(lines, 0), measure)), i;
-    struct cells c = { 0 };
+    struct report_cells c = { 0 };
     json_t *line;
 
     points = points < SHOWN ? points : SHOWN;
@@ -142,7 +143,7 @@ static void write_measures(struct report *r, const json_t *lines)
                                            "regret, questions",
                                            "handed over",
                                            "ECE" };
-    struct cells c = { 0 };
+    struct report_cells c = { 0 };
     json_t *line;
     size_t i;
 
@@ -166,7 +167,7 @@ static void write_measures(struct report *r, const json_t *lines)
 static void write_differences(struct report *r, const json_t *lines)
 {
     static const char *const columns[] = { "strategy", "area", "accuracy after 1 question", "questions" };
-    struct cells c = { 0 };
+    struct report_cells c = { 0 };
     char title[128];
     json_t *line;
     size_t i;
@@ -189,14 +190,14 @@ static void write_transcript(struct report *r, const json_t *t)
 {
     static const char *const columns[] = { "question", "options", "answer", "bits" };
     const json_t *dialogue = json_object_get(t, "dialogue"), *turns = json_object_get(dialogue, "turns"), *turn;
-    struct cells c = { 0 };
+    struct report_cells c = { 0 };
     size_t i, k;
     json_t *option;
     char title[640];
 
     json_array_foreach(turns, i, turn)
     {
-        struct cells words = { 0 };
+        struct report_cells words = { 0 };
         const char *chosen = json_string_value(json_object_get(turn, "chosen"));
         add_text(&c, json_string_value(json_object_get(turn, "text")));
         add_text(&words, "");
@@ -223,7 +224,7 @@ static void write_transcript(struct report *r, const json_t *t)
     strings_release(&text);
 }
 
-static void write_parts(struct report *r, const struct simulating *s, const json_t *lines)
+static void write_parts(struct report *r, const struct simulator *s, const json_t *lines)
 {
     const json_t *own = json_array_get(lines, 0), *t;
     struct reliability bins = simulation_reliability(&s->by[s->settings->rules.strategy]);
@@ -256,7 +257,7 @@ static void write_parts(struct report *r, const struct simulating *s, const json
     strings_release(&text);
 }
 
-int simulating_report(const struct simulating *s, const json_t *lines, struct error *err)
+int simulator_report(const struct simulator *s, const json_t *lines, struct error *err)
 {
     struct report r;
 

@@ -10,7 +10,7 @@ static struct user user_of(const struct clarify_request *q, int64_t record, size
 }
 
 /* One dialogue; its turns are told when `turns` is not NULL. */
-static struct outcome talk(struct simulating *s, struct clarify_case *k, enum strategy strategy, const struct truth *t,
+static struct outcome talk(struct simulator *s, struct clarify_case *k, enum strategy strategy, const struct truth *t,
                            const struct user *user, json_t *turns)
 {
     struct dialogue_rules rules = s->settings->rules;
@@ -25,7 +25,7 @@ static struct outcome talk(struct simulating *s, struct clarify_case *k, enum st
     return o;
 }
 
-static void keep(struct simulating *s, enum strategy strategy, struct outcome o, int64_t record, bool unambiguous)
+static void keep(struct simulator *s, enum strategy strategy, struct outcome o, int64_t record, bool unambiguous)
 {
     struct simulation *list = &s->by[strategy];
 
@@ -36,7 +36,7 @@ static void keep(struct simulating *s, enum strategy strategy, struct outcome o,
 }
 
 /* Every dialogue that asked something is kept as likely as any other. */
-static void remember(struct simulating *s, const json_t *record, size_t gold, json_t *dialogue)
+static void remember(struct simulator *s, const json_t *record, size_t gold, json_t *dialogue)
 {
     if (json_array_size(json_object_get(dialogue, "turns")) == 0)
         return;
@@ -53,7 +53,7 @@ static void remember(struct simulating *s, const json_t *record, size_t gold, js
 }
 
 /* The request's strategy last, whose dialogue is then the case's. */
-static json_t *talk_all(struct simulating *s, struct clarify_case *k, const json_t *record, int64_t number, size_t gold,
+static json_t *talk_all(struct simulator *s, struct clarify_case *k, const json_t *record, int64_t number, size_t gold,
                         const struct truth *t)
 {
     const struct user user = user_of(s->request, number, gold);
@@ -76,8 +76,8 @@ static json_t *talk_all(struct simulating *s, struct clarify_case *k, const json
     return dialogue;
 }
 
-int simulating_record(struct simulating *s, struct clarify_case *k, const json_t *record, int64_t number,
-                      struct arena *scratch, json_t *out, const char *where, struct error *err)
+int simulator_record(struct simulator *s, struct clarify_case *k, const json_t *record, int64_t number,
+                     struct arena *scratch, json_t *out, const char *where, struct error *err)
 {
     const json_t *golds = json_get_array(record, "gold", where, err);
     json_t *list = json_array();
@@ -98,7 +98,7 @@ int simulating_record(struct simulating *s, struct clarify_case *k, const json_t
     return golds ? 0 : -1;
 }
 
-static json_t *metrics_json(const struct simulating *s, enum strategy strategy)
+static json_t *metrics_json(const struct simulator *s, enum strategy strategy)
 {
     const struct clarify_request *q = s->request;
     enum strategy own = s->settings->rules.strategy;
@@ -114,7 +114,7 @@ static json_t *metrics_json(const struct simulating *s, enum strategy strategy)
     return o;
 }
 
-int simulating_finish(struct simulating *s, struct out_file *out, struct error *err)
+int simulator_finish(struct simulator *s, struct out_file *out, struct error *err)
 {
     enum strategy own = s->settings->rules.strategy;
     json_t *lines = json_pack("[o]", metrics_json(s, own)), *line;
@@ -130,12 +130,12 @@ int simulating_finish(struct simulating *s, struct out_file *out, struct error *
             rc = json_write_line(out, line, err);
     }
     if (rc == 0 && s->request->report)
-        rc = simulating_report(s, lines, err);
+        rc = simulator_report(s, lines, err);
     json_decref(lines);
     return rc;
 }
 
-void simulating_release(struct simulating *s)
+void simulator_release(struct simulator *s)
 {
     for (int i = 0; i < STRATEGIES; i++)
         simulation_release(&s->by[i]);

@@ -9,7 +9,7 @@
 
 enum { TRANSCRIPTS = 5 };
 
-struct simulating {
+struct simulator {
     const struct clarify_request *request;
     const struct clarify_settings *settings;
     struct simulation by[STRATEGIES]; /* the request's own, and with a report all others */
@@ -20,13 +20,13 @@ struct simulating {
 
 /* A dialogue about each gold statement of the record, which is k's; appends them to *out.  One that cannot be read is
  * an error and no dialogue.  -1 with EXIT_CODE_DATA. */
-int simulating_record(struct simulating *s, struct clarify_case *k, const json_t *record, int64_t number,
-                      struct arena *scratch, json_t *out, const char *where, struct error *err);
+int simulator_record(struct simulator *s, struct clarify_case *k, const json_t *record, int64_t number,
+                     struct arena *scratch, json_t *out, const char *where, struct error *err);
 /* The measures as the last lines, the request's strategy first, and the report if one is wanted. */
-int simulating_finish(struct simulating *s, struct out_file *out, struct error *err);
-void simulating_release(struct simulating *s);
+int simulator_finish(struct simulator *s, struct out_file *out, struct error *err);
+void simulator_release(struct simulator *s);
 
-/* Writes report.html: lines as simulating_finish writes them. */
-int simulating_report(const struct simulating *s, const json_t *lines, struct error *err);
+/* Writes report.html: lines as simulator_finish writes them. */
+int simulator_report(const struct simulator *s, const json_t *lines, struct error *err);
 
 #endif

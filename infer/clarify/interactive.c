@@ -25,9 +25,9 @@ static void show_question(const struct talk *t)
     const struct session *s = t->session;
     char head[32];
 
-    snprintf(head, sizeof head, "%d. ", s->at_hand.dialogue.n_turns + 1);
+    snprintf(head, sizeof head, "%d. ", s->current.dialogue.n_turns + 1);
     fputc('\n', t->screen.out);
-    if (s->at_hand.dialogue.n_turns && session_plausible(s) == 1)
+    if (s->current.dialogue.n_turns && session_plausible(s) == 1)
         screen_say(&t->screen, "To be sure:");
     screen_print(&t->screen, head, "   ", s->question.text);
     for (int i = 0; i < s->question.n; i++) {
@@ -44,7 +44,7 @@ static void show_statements(const struct talk *t)
     for (int i = 0; i < s->question.n; i++) {
         int statement = s->question.statement[i];
         snprintf(head, sizeof head, "   %d  ", i + 1);
-        screen_print(&t->screen, head, "      ", statement < 0 ? "(none yet)" : s->at_hand.sql[statement]);
+        screen_print(&t->screen, head, "      ", statement < 0 ? "(none yet)" : s->current.sql[statement]);
     }
 }
 
@@ -69,7 +69,7 @@ static void show_help(const struct talk *t)
 
 static void show_opening(const struct talk *t)
 {
-    const struct clarify_case *c = &t->session->at_hand;
+    const struct clarify_case *c = &t->session->current;
     const json_t *record = json_object_get(t->session->value, "record");
     size_t unread = json_array_size(c->left_out);
 
@@ -97,8 +97,8 @@ static void show_effect(const struct talk *t, struct answer a)
     const char *kind = answer_kind_name(a.kind);
 
     screen_print(&t->screen, "   -> ", "      ", a.kind == ANSWER_VALUE ? s->question.names[a.value] : in_words(kind));
-    if (s->set_aside > 0 && s->at_hand.dialogue.now.reserve < 0.5)
-        screen_print(&t->screen, "      ", "      ", strings_printf(&s->at_hand.words, "(%d set aside)", s->set_aside));
+    if (s->set_aside > 0 && s->current.dialogue.now.reserve < 0.5)
+        screen_print(&t->screen, "      ", "      ", strings_printf(&s->current.words, "(%d set aside)", s->set_aside));
 }
 
 static void show_turns(const struct talk *t)
@@ -133,7 +133,7 @@ static const char *why_it_ends(enum stop_reason why)
 static void show_result(const struct talk *t)
 {
     struct session *s = t->session;
-    const struct belief *now = &s->at_hand.dialogue.now;
+    const struct belief *now = &s->current.dialogue.now;
     int best = belief_best(now);
 
     fputc('\n', t->screen.out);
@@ -144,10 +144,10 @@ static void show_result(const struct talk *t)
         return;
     }
     screen_print(&t->screen, "Result: ", "        ", session_best_words(s));
-    screen_print(&t->screen, "SQL:    ", "        ", s->at_hand.sql[best]);
+    screen_print(&t->screen, "SQL:    ", "        ", s->current.sql[best]);
     screen_print(
         &t->screen, "        ", "        ",
-        strings_printf(&s->at_hand.words, "%d %% sure; %s.", (int)(100 * now->p[best] + 1e-6), why_it_ends(s->why)));
+        strings_printf(&s->current.words, "%d %% sure; %s.", (int)(100 * now->p[best] + 1e-6), why_it_ends(s->why)));
 }
 
 static int save(const struct talk *t, struct error *err)
@@ -229,7 +229,7 @@ static int converse(struct talk *t, struct error *err)
     bool shown = false;
 
     while (!t->ended) {
-        int turns = s->at_hand.dialogue.n_turns;
+        int turns = s->current.dialogue.n_turns;
         enum stop_reason why = s->why;
         if (!shown && why == STOP_NOT)
             show_question(t);
@@ -241,7 +241,7 @@ static int converse(struct talk *t, struct error *err)
             t->ended = stop_requested() ? "interrupted" : "end of input";
         else
             take_line(t, line);
-        shown = turns == s->at_hand.dialogue.n_turns && why == s->why;
+        shown = turns == s->current.dialogue.n_turns && why == s->why;
         if (!shown && save(t, err))
             return -1;
     }
@@ -285,7 +285,7 @@ static json_t *find_record(struct json_reader *in, const struct clarify_request 
     return NULL;
 }
 
-static int begin(struct talk *t, struct session_desk *d, struct error *err)
+static int begin(struct talk *t, struct session_context *d, struct error *err)
 {
     struct json_reader *in = json_reader_open(t->request->candidates, err);
     json_t *record = in ? find_record(in, t->request, err) : NULL;
@@ -299,7 +299,7 @@ static int begin(struct talk *t, struct session_desk *d, struct error *err)
 }
 
 /* The recorded turns as they were, then on from there. */
-static int replay(struct talk *t, struct session_desk *d, struct error *err)
+static int replay(struct talk *t, struct session_context *d, struct error *err)
 {
     struct session *s = t->session;
     const char *path = t->request->replay;
@@ -325,14 +325,14 @@ static int replay(struct talk *t, struct session_desk *d, struct error *err)
 
 int interact(const struct clarify_request *q, struct error *err)
 {
-    struct session_desk desk;
+    struct session_context context;
     struct session *s = xcalloc(1, sizeof *s);
     struct talk t = { q, s, screen_open(), NULL };
-    int rc = session_desk_open(&desk, q, err);
+    int rc = session_context_open(&context, q, err);
 
     stop_install_waiting();
     if (rc == 0)
-        rc = q->replay ? replay(&t, &desk, err) : begin(&t, &desk, err);
+        rc = q->replay ? replay(&t, &context, err) : begin(&t, &context, err);
     if (rc == 0)
         rc = converse(&t, err);
     if (rc == 0)
@@ -343,7 +343,7 @@ int interact(const struct clarify_request *q, struct error *err)
         rc = 1;
     }
     session_release(s);
-    session_desk_close(&desk);
+    session_context_close(&context);
     free(s);
     return rc;
 }

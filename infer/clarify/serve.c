@@ -10,7 +10,7 @@
 
 /* One request on its way to a reply. */
 struct exchange {
-    struct session_desk *desk;
+    struct session_context *context;
     struct session *session;
     const json_t *request;
     const char *where;
@@ -25,7 +25,7 @@ static int start(struct exchange *x)
     if (!record)
         return -1;
     x->kind = "record";
-    return session_start(x->session, x->desk, record, json_object_get(x->request, "rules"), x->where, x->err);
+    return session_start(x->session, x->context, record, json_object_get(x->request, "rules"), x->where, x->err);
 }
 
 static int resume(struct exchange *x)
@@ -35,7 +35,7 @@ static int resume(struct exchange *x)
     if (!value)
         return -1;
     x->kind = "session";
-    return session_resume(x->session, x->desk, value, x->where, x->err);
+    return session_resume(x->session, x->context, value, x->where, x->err);
 }
 
 static int undo(struct exchange *x)
@@ -115,11 +115,11 @@ static json_t *error_json(const char *kind, const char *text)
 }
 
 /* request is NULL when the line could not be read, as err says. */
-static json_t *reply_to(struct session_desk *desk, const json_t *request, const char *where, struct error *err,
+static json_t *reply_to(struct session_context *context, const json_t *request, const char *where, struct error *err,
                         struct serve_counts *counts)
 {
     struct session *s = xcalloc(1, sizeof *s);
-    struct exchange x = { desk, s, request, where, "request", err };
+    struct exchange x = { context, s, request, where, "request", err };
     int rc = request ? handle(&x) : -1;
     json_t *reply = rc ? error_json(x.kind, err->text) : session_json(s);
 
@@ -135,7 +135,7 @@ static json_t *reply_to(struct session_desk *desk, const json_t *request, const 
     return reply;
 }
 
-static int serve_lines(struct session_desk *desk, struct json_reader *in, struct serve_counts *counts,
+static int serve_lines(struct session_context *context, struct json_reader *in, struct serve_counts *counts,
                        struct error *err)
 {
     struct out_file out = { .f = stdout };
@@ -147,7 +147,7 @@ static int serve_lines(struct session_desk *desk, struct json_reader *in, struct
             return 0;
         if (stop_requested())
             break;
-        json_t *reply = reply_to(desk, request, json_reader_where(in), err, counts);
+        json_t *reply = reply_to(context, request, json_reader_where(in), err, counts);
         rc = json_write_line(&out, reply, err);
         json_decref(reply);
         json_decref(request);
@@ -159,14 +159,14 @@ static int serve_lines(struct session_desk *desk, struct json_reader *in, struct
 
 int serve(const struct clarify_request *q, struct serve_counts *counts, struct error *err)
 {
-    struct session_desk desk;
+    struct session_context context;
     struct json_reader *in = NULL;
-    int rc = session_desk_open(&desk, q, err);
+    int rc = session_context_open(&context, q, err);
 
     stop_install_waiting();
     if (rc == 0)
-        rc = (in = json_reader_open_lines("-", SERVE_MAX_LINE, err)) ? serve_lines(&desk, in, counts, err) : -1;
+        rc = (in = json_reader_open_lines("-", SERVE_MAX_LINE, err)) ? serve_lines(&context, in, counts, err) : -1;
     json_reader_close(in);
-    session_desk_close(&desk);
+    session_context_close(&context);
     return rc;
 }

@@ -9,16 +9,16 @@ enum { ARENA_BYTES = 64 << 20 };
 static const char *const record_fields[] = { "id",        "db_id",        "question", "candidates", "reserve",
                                              "ambiguous", "alternatives", "kind",     "spans",      "schema" };
 
-int session_desk_open(struct session_desk *d, const struct clarify_request *q, struct error *err)
+int session_context_open(struct session_context *d, const struct clarify_request *q, struct error *err)
 {
-    *d = (struct session_desk){ 0 };
-    clarify_settle(&d->settings, q);
+    *d = (struct session_context){ 0 };
+    clarify_settings_init(&d->settings, q);
     if (arena_init(&d->scratch, ARENA_BYTES, err))
         return -1;
     return schema_shelf_open(&d->schemas, q->schema, q->db, err);
 }
 
-void session_desk_close(struct session_desk *d)
+void session_context_close(struct session_context *d)
 {
     schema_shelf_close(&d->schemas);
     arena_release(&d->scratch);
@@ -83,7 +83,7 @@ static const char *fingerprint(struct clarify_case *c)
 }
 
 /* compare: candidates that give the same on the database, if there is one, become one. */
-static int read_record(struct session *s, struct session_desk *d, bool compare, const char *where, struct error *err)
+static int read_record(struct session *s, struct session_context *d, bool compare, const char *where, struct error *err)
 {
     const json_t *record = json_get_object(s->value, "record", where, err);
     const char *db_id = record ? json_get_string(record, "db_id", where, err) : NULL;
@@ -93,15 +93,15 @@ static int read_record(struct session *s, struct session_desk *d, bool compare, 
 
     if (!schema || read_rules(&settings, s->value, where, err) ||
         (compare && schema_shelf_connect(&settings.db, &d->schemas, db_id, err)) ||
-        clarify_case_read(&s->at_hand, record, schema, &settings, &d->scratch, where, err))
+        clarify_case_read(&s->current, record, schema, &settings, &d->scratch, where, err))
         return -1;
-    s->at_hand.hints.samples = schema_shelf_samples(&d->schemas, db_id);
+    s->current.hints.samples = schema_shelf_samples(&d->schemas, db_id);
     if (!compare)
-        json_array_extend(s->at_hand.left_out, json_object_get(record, "left_out"));
+        json_array_extend(s->current.left_out, json_object_get(record, "left_out"));
     return 0;
 }
 
-/* Rules in the place of the desk's. */
+/* Rules in the place of the context's. */
 static int replace_rules(json_t *all, const json_t *rules, const char *where, struct error *err)
 {
     const char *name;
@@ -142,7 +142,7 @@ static void condense(json_t *record, const struct clarify_case *c)
     json_object_set(record, "left_out", c->left_out);
 }
 
-int session_start(struct session *s, struct session_desk *d, const json_t *record, const json_t *rules,
+int session_start(struct session *s, struct session_context *d, const json_t *record, const json_t *rules,
                   const char *where, struct error *err)
 {
     json_t *own = json_object(), *all = rules_json(&d->settings);
@@ -156,12 +156,12 @@ int session_start(struct session *s, struct session_desk *d, const json_t *recor
                          "variables", "turns");
     if (rc || read_record(s, d, true, where, err))
         return -1;
-    condense(own, &s->at_hand);
-    clarify_case_release(&s->at_hand);
+    condense(own, &s->current);
+    clarify_case_release(&s->current);
     s->value = through_text(s->value);
     if (read_record(s, d, false, where, err))
         return -1;
-    json_object_set_new(s->value, "variables", json_string(fingerprint(&s->at_hand)));
+    json_object_set_new(s->value, "variables", json_string(fingerprint(&s->current)));
     session_next(s);
     return 0;
 }
@@ -178,7 +178,8 @@ static int check_version(const json_t *value, const char *where, struct error *e
                            where, (long long)version, SESSION_VERSION);
 }
 
-int session_read(struct session *s, struct session_desk *d, const json_t *value, const char *where, struct error *err)
+int session_read(struct session *s, struct session_context *d, const json_t *value, const char *where,
+                 struct error *err)
 {
     const char *said, *found;
     json_t *turns;
@@ -195,7 +196,7 @@ int session_read(struct session *s, struct session_desk *d, const json_t *value,
     json_object_set_new(s->value, "turns", json_array());
     if (read_record(s, d, false, where, err))
         return -1;
-    found = fingerprint(&s->at_hand);
+    found = fingerprint(&s->current);
     return strcmp(said, found) == 0
                ? 0
                : error_set(err, EXIT_CODE_DATA,
@@ -214,7 +215,7 @@ static int find_variable(const struct clarify_case *c, const char *name)
 
 static void put_into_words(struct session *s)
 {
-    clarify_question_write(&s->question, &s->at_hand, &s->view);
+    clarify_question_write(&s->question, &s->current, &s->view);
 }
 
 int session_recall(struct session *s, int k, const char *where, struct error *err)
@@ -223,10 +224,10 @@ int session_recall(struct session *s, int k, const char *where, struct error *er
 
     snprintf(place, sizeof place, "%s: turns[%d]", where, k);
     const char *name = json_get_string(json_array_get(s->recorded, (size_t)k), "variable", place, err);
-    int v = name ? find_variable(&s->at_hand, name) : -1;
+    int v = name ? find_variable(&s->current, name) : -1;
     if (!name)
         return -1;
-    if (v < 0 || !dialogue_view(&s->at_hand.dialogue, v, &s->view))
+    if (v < 0 || !dialogue_view(&s->current.dialogue, v, &s->view))
         return error_set(err, EXIT_CODE_DATA, "%s: field \"variable\" is \"%s\", which is no question then", place,
                          name);
     s->why = STOP_NOT;
@@ -268,7 +269,8 @@ int session_repeat(struct session *s, int k, const char *where, struct error *er
     return session_answer(s, a) ? error_set(err, EXIT_CODE_DATA, "%s: contradicts the turns before it", place) : 0;
 }
 
-int session_resume(struct session *s, struct session_desk *d, const json_t *value, const char *where, struct error *err)
+int session_resume(struct session *s, struct session_context *d, const json_t *value, const char *where,
+                   struct error *err)
 {
     if (session_read(s, d, value, where, err))
         return -1;
@@ -281,7 +283,7 @@ int session_resume(struct session *s, struct session_desk *d, const json_t *valu
 
 void session_release(struct session *s)
 {
-    clarify_case_release(&s->at_hand);
+    clarify_case_release(&s->current);
     json_decref(s->value);
     json_decref(s->recorded);
     s->value = s->recorded = NULL;
@@ -289,14 +291,14 @@ void session_release(struct session *s)
 
 void session_next(struct session *s)
 {
-    s->why = dialogue_next(&s->at_hand.dialogue, &s->view);
+    s->why = dialogue_next(&s->current.dialogue, &s->view);
     if (s->why == STOP_NOT)
         put_into_words(s);
 }
 
 int session_plausible(const struct session *s)
 {
-    const struct belief *now = &s->at_hand.dialogue.now;
+    const struct belief *now = &s->current.dialogue.now;
     int n = 0;
 
     for (int i = 0; i < now->n; i++)
@@ -308,7 +310,7 @@ static json_t *turn_json(const struct session *s, struct answer a, struct answer
 {
     const struct question *q = &s->question;
     bool option = a.kind == ANSWER_VALUE;
-    json_t *o = json_pack("{s:s, s:s, s:s}", "variable", s->at_hand.variables.list[s->view.variable].name, "answer",
+    json_t *o = json_pack("{s:s, s:s, s:s}", "variable", s->current.variables.list[s->view.variable].name, "answer",
                           answer_kind_name(taken.kind), "text", q->text);
 
     if (option) {
@@ -330,7 +332,7 @@ int session_answer(struct session *s, struct answer a)
           "no question is open, or it has no option %d", a.value);
     json_t *turn = turn_json(s, a, taken);
     int before = session_plausible(s);
-    if (dialogue_answer(&s->at_hand.dialogue, &s->view, taken)) {
+    if (dialogue_answer(&s->current.dialogue, &s->view, taken)) {
         json_decref(turn);
         return -1;
     }
@@ -344,7 +346,7 @@ bool session_undo(struct session *s)
 {
     json_t *turns = json_object_get(s->value, "turns");
 
-    if (!dialogue_undo(&s->at_hand.dialogue))
+    if (!dialogue_undo(&s->current.dialogue))
         return false;
     json_array_remove(turns, json_array_size(turns) - 1);
     session_next(s);
@@ -353,6 +355,6 @@ bool session_undo(struct session *s)
 
 const char *session_best_words(struct session *s)
 {
-    struct phrasing p = { s->at_hand.schema, &s->at_hand.words, 0 };
-    return phrase_query(&p, s->at_hand.forms[belief_best(&s->at_hand.dialogue.now)]);
+    struct phrasing p = { s->current.schema, &s->current.words, 0 };
+    return phrase_query(&p, s->current.forms[belief_best(&s->current.dialogue.now)]);
 }

@@ -16,18 +16,18 @@
 enum { SESSION_VERSION = 1 };
 
 /* What all sessions of a program share. */
-struct session_desk {
+struct session_context {
     struct schema_shelf schemas;
     struct arena scratch;
     struct clarify_settings settings; /* of sessions that start; all others bring theirs */
 };
-int session_desk_open(struct session_desk *d, const struct clarify_request *q, struct error *err);
-void session_desk_close(struct session_desk *d);
+int session_context_open(struct session_context *d, const struct clarify_request *q, struct error *err);
+void session_context_close(struct session_context *d);
 
 struct session {
     json_t *value;    /* owned */
     json_t *recorded; /* turns that were in the value and are to be repeated */
-    struct clarify_case at_hand;
+    struct clarify_case current;
     enum stop_reason why; /* STOP_NOT: a question is open */
     struct view view;
     struct question question;
@@ -35,17 +35,18 @@ struct session {
     int set_aside; /* by the newest answer: readings that are no longer plausible */
 };
 
-/* A new one about a record; rules may be NULL, or have some of the fields that replace the desk's.  -1 with
+/* A new one about a record; rules may be NULL, or have some of the fields that replace the context's.  -1 with
  * EXIT_CODE_DATA; session_release in any case. */
-int session_start(struct session *s, struct session_desk *d, const json_t *record, const json_t *rules,
+int session_start(struct session *s, struct session_context *d, const json_t *record, const json_t *rules,
                   const char *where, struct error *err);
 /* Reads a value and its record, and repeats no turn yet.  Likewise. */
-int session_read(struct session *s, struct session_desk *d, const json_t *value, const char *where, struct error *err);
+int session_read(struct session *s, struct session_context *d, const json_t *value, const char *where,
+                 struct error *err);
 /* The question of recorded turn k, as it was asked; then its answer.  -1 with EXIT_CODE_DATA when it cannot be. */
 int session_recall(struct session *s, int k, const char *where, struct error *err);
 int session_repeat(struct session *s, int k, const char *where, struct error *err);
 /* Reads a value and repeats its turns. */
-int session_resume(struct session *s, struct session_desk *d, const json_t *value, const char *where,
+int session_resume(struct session *s, struct session_context *d, const json_t *value, const char *where,
                    struct error *err);
 void session_release(struct session *s);
 

@@ -47,13 +47,13 @@ static int first_of(const bool *is, int n)
 static void find_by_text(struct truth *t, const struct clarify_case *c, const json_t *record, size_t gold,
                          const struct form *form)
 {
-    for (int i = 0; i < c->n_said; i++)
-        if (strcmp(c->said[i].form->text, form->text) == 0)
-            t->same[c->said[i].owner] = true;
+    for (int i = 0; i < c->n_candidates; i++)
+        if (strcmp(c->candidates[i].form->text, form->text) == 0)
+            t->same[c->candidates[i].owner] = true;
     t->candidate = first_of(t->same, c->prior.n);
-    for (int i = 0; i < c->n_said; i++)
-        if (candidate_is_marked(record, c->said[i].number, gold))
-            t->same[c->said[i].owner] = true;
+    for (int i = 0; i < c->n_candidates; i++)
+        if (candidate_is_marked(record, c->candidates[i].number, gold))
+            t->same[c->candidates[i].owner] = true;
     if (t->candidate < 0)
         t->candidate = first_of(t->same, c->prior.n);
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct infilling {
+struct infill_run {
     const struct infill_request *q;
     struct infill_counts *counts;
     struct infill_stages stages;
@@ -40,7 +40,7 @@ static json_t *provenance_json(const struct infill_request *q)
 }
 
 /* Of the options, the files of the stages and the models. */
-static uint64_t run_key(const struct infilling *f)
+static uint64_t run_key(const struct infill_run *f)
 {
     const struct infill_request *q = f->q;
     const char *files[] = { q->defaults, q->sqls, q->infilled, q->e2e };
@@ -62,7 +62,7 @@ static uint64_t run_key(const struct infilling *f)
     return h;
 }
 
-static uint64_t hash_database(struct infilling *f, const char *path)
+static uint64_t hash_database(struct infill_run *f, const char *path)
 {
     int n = f->paths.n, i = strings_add(&f->paths, path);
 
@@ -74,7 +74,7 @@ static uint64_t hash_database(struct infilling *f, const char *path)
 }
 
 /* Everything that the case's line is made from. */
-static uint64_t key_of(struct infilling *f, const struct infill_case *c)
+static uint64_t key_of(struct infill_run *f, const struct infill_case *c)
 {
     char *text = c->record ? json_dumps(c->record, JSON_COMPACT) : NULL;
     uint64_t h = sum_text(sum_text(f->key, text), c->error);
@@ -85,7 +85,7 @@ static uint64_t key_of(struct infilling *f, const struct infill_case *c)
 }
 
 /* The next records; 0 when there are none. */
-static int64_t read_window(struct infilling *f)
+static int64_t read_window(struct infill_run *f)
 {
     struct infill_stages *s = &f->stages;
 
@@ -121,7 +121,7 @@ static void count(struct infill_counts *counts, const struct line_note *n)
 /* Counts the lines that an earlier run has of the window, from its first.  What they say was drawn is drawn again only
  * when none is missing: the window is worked on as a whole, so that its lines are those of a run that nobody stopped.
  */
-static int64_t count_lines(struct infilling *f)
+static int64_t count_lines(struct infill_run *f)
 {
     struct infill_stages *s = &f->stages;
     struct line_note note = { 0 };
@@ -149,7 +149,7 @@ static struct line_note note_of(const struct infill_case *c)
     return n;
 }
 
-static int write_case(struct infilling *f, struct infill_case *c, struct error *err)
+static int write_case(struct infill_run *f, struct infill_case *c, struct error *err)
 {
     struct exec_db *db = infill_stages_database(&f->stages, c);
     struct line_note note = note_of(c);
@@ -171,7 +171,7 @@ static int write_case(struct infilling *f, struct infill_case *c, struct error *
 }
 
 /* What the window's cases became; `from`: those before it have their lines. */
-static int write_window(struct infilling *f, int64_t from, struct error *err)
+static int write_window(struct infill_run *f, int64_t from, struct error *err)
 {
     struct infill_stages *s = &f->stages;
     int rc = 0;
@@ -182,7 +182,7 @@ static int write_window(struct infilling *f, int64_t from, struct error *err)
 }
 
 /* The same where prompts are written: they are there already. */
-static void count_window(struct infilling *f)
+static void count_window(struct infill_run *f)
 {
     struct infill_stages *s = &f->stages;
 
@@ -195,7 +195,7 @@ static void count_window(struct infilling *f)
     }
 }
 
-static int run_window(struct infilling *f, struct error *err)
+static int run_window(struct infill_run *f, struct error *err)
 {
     int64_t from = f->q->write ? 0 : count_lines(f);
     int rc = from < f->stages.n ? infill_stages_run(&f->stages, err) : 0;
@@ -208,7 +208,7 @@ static int run_window(struct infilling *f, struct error *err)
     return rc;
 }
 
-static int run_windows(struct infilling *f, struct error *err)
+static int run_windows(struct infill_run *f, struct error *err)
 {
     int rc = 0;
 
@@ -223,7 +223,7 @@ static int run_windows(struct infilling *f, struct error *err)
     return f->q->write ? out_file_commit(&f->stages.prompts, err) : part_commit(&f->part, f->q->out, err);
 }
 
-static int open_all(struct infilling *f, struct error *err)
+static int open_all(struct infill_run *f, struct error *err)
 {
     const struct infill_request *q = f->q;
 
@@ -236,7 +236,7 @@ static int open_all(struct infilling *f, struct error *err)
 
 int infill(const struct infill_request *q, struct infill_counts *counts, struct error *err)
 {
-    struct infilling f = { .q = q, .counts = counts };
+    struct infill_run f = { .q = q, .counts = counts };
 
     stop_install();
     int rc = open_all(&f, err) ? -1 : run_windows(&f, err);

@@ -8,7 +8,7 @@
 enum { ASK_BYTES = 256 << 20 }; /* of prompts that a model gets at once */
 
 /* Prompts to be answered, and whose they are. */
-struct asking {
+struct prompt_queue {
     enum prompt_kind kind;
     const struct infill_generator *model;
     json_t **prompts;
@@ -69,7 +69,7 @@ static void use_answer(struct infill_stages *f, struct infill_case *c, int64_t r
 }
 
 /* Asks the model all that has come together, and gives each case its answers. */
-static int answer_all(struct infill_stages *f, struct asking *a, struct error *err)
+static int answer_all(struct infill_stages *f, struct prompt_queue *a, struct error *err)
 {
     char **texts = xcalloc((size_t)a->n + 1, sizeof *texts);
     int rc = a->n ? a->model->generate(a->model->self, a->prompts, a->n, texts, err) : 0;
@@ -90,7 +90,7 @@ static int answer_all(struct infill_stages *f, struct asking *a, struct error *e
     return rc;
 }
 
-static void put_off(struct asking *a, json_t *prompt, int64_t owner, int64_t reading)
+static void put_off(struct prompt_queue *a, json_t *prompt, int64_t owner, int64_t reading)
 {
     if (a->n == a->cap) {
         a->cap = a->cap ? 2 * a->cap : 64;
@@ -104,8 +104,8 @@ static void put_off(struct asking *a, json_t *prompt, int64_t owner, int64_t rea
     a->bytes += bytes_of(prompt);
 }
 
-/* About the i-th case, or about one of its readings; the answer comes with asking_end at the latest. */
-static int ask(struct infill_stages *f, struct asking *a, int64_t i, int64_t reading, struct error *err)
+/* About the i-th case, or about one of its readings; the answer comes with prompt_queue_end at the latest. */
+static int ask(struct infill_stages *f, struct prompt_queue *a, int64_t i, int64_t reading, struct error *err)
 {
     struct infill_case *c = &f->cases[i];
     struct error bad = { 0 };
@@ -125,7 +125,7 @@ static int ask(struct infill_stages *f, struct asking *a, int64_t i, int64_t rea
 }
 
 /* What is left is asked unless the stage has failed already. */
-static int asking_end(struct infill_stages *f, struct asking *a, int rc, struct error *err)
+static int prompt_queue_end(struct infill_stages *f, struct prompt_queue *a, int rc, struct error *err)
 {
     if (rc == 0)
         rc = answer_all(f, a, err);
@@ -141,13 +141,13 @@ static int asking_end(struct infill_stages *f, struct asking *a, int rc, struct 
 static int ask_cases(struct infill_stages *f, enum prompt_kind kind, const struct infill_generator *model,
                      struct error *err)
 {
-    struct asking a = { .kind = kind, .model = model };
+    struct prompt_queue a = { .kind = kind, .model = model };
     int rc = 0;
 
     for (int64_t i = 0; i < f->n && rc == 0; i++)
         if (!f->cases[i].error)
             rc = ask(f, &a, i, -1, err);
-    return asking_end(f, &a, rc, err);
+    return prompt_queue_end(f, &a, rc, err);
 }
 
 /* Readings of a stage's file, or what a model answered there. */
@@ -186,7 +186,7 @@ static int get_readings(struct infill_stages *f, bool added, struct error *err)
 /* The SQL of readings that have none yet: the file's, or else the model's. */
 static int get_sql(struct infill_stages *f, bool added, struct error *err)
 {
-    struct asking a = { .kind = PROMPT_SQL, .model = &f->q->sql };
+    struct prompt_queue a = { .kind = PROMPT_SQL, .model = &f->q->sql };
     bool asks = f->writes == PROMPT_SQL || f->q->sql.generate;
     int rc = 0;
 
@@ -204,7 +204,7 @@ static int get_sql(struct infill_stages *f, bool added, struct error *err)
                 rc = ask(f, &a, i, k, err);
         }
     }
-    return asking_end(f, &a, rc, err);
+    return prompt_queue_end(f, &a, rc, err);
 }
 
 struct exec_db *infill_stages_database(struct infill_stages *f, struct infill_case *c)

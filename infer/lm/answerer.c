@@ -18,7 +18,7 @@ struct answerer_model {
 };
 
 /* One call: the conversations as tokens, and their answers. */
-struct answering {
+struct answer_batch {
     struct answerer_model *in;
     struct lm_text *prompts;
     struct generation *answers; /* of the prompts without error, in order */
@@ -57,7 +57,7 @@ static int open_model(const struct answerer *a, struct error *err)
     return 0;
 }
 
-static void read_prompts(struct answering *r, json_t *const *prompts)
+static void read_prompts(struct answer_batch *r, json_t *const *prompts)
 {
     char where[64];
 
@@ -75,11 +75,11 @@ static void read_prompts(struct answering *r, json_t *const *prompts)
 
 static void show(void *arg)
 {
-    struct answering *r = arg;
+    struct answer_batch *r = arg;
     progress_update(&r->progress, r->generator.done, (double)r->generator.tokens, NULL);
 }
 
-static int run(struct answering *r, struct generate_settings set, char **texts, struct error *err)
+static int run(struct answer_batch *r, struct generate_settings set, char **texts, struct error *err)
 {
     set.stop = stop_requested;
     generator_init(&r->generator, &r->in->model, &r->in->work, &set);
@@ -97,7 +97,7 @@ static int run(struct answering *r, struct generate_settings set, char **texts, 
 int answerer_generate(void *self, json_t *const *prompts, int64_t n, char **texts, struct error *err)
 {
     const struct answerer *a = self;
-    struct answering r = { .n = n };
+    struct answer_batch r = { .n = n };
 
     if (open_model(a, err))
         return -1;

@@ -16,37 +16,37 @@
 enum { PART_BYTES = 32 << 20 }; /* a part is written when it holds this much */
 
 /* One text of a part; `text` is the hash. */
-struct item {
+struct cache_item {
     int64_t text, first, rows;
 };
 
 /* Rows of one part in memory; `rows` never moves, so that what was found stays where it is. */
-struct part {
+struct cache_part {
     uint16_t *rows;
-    struct item *items;
+    struct cache_item *items;
     int64_t n_rows, cap_rows;
     int n_items, cap_items;
 };
 
 /* Where a text is: part and item, item -1 for an empty place. */
-struct place {
+struct cache_place {
     int part, item;
 };
 
 struct row_cache {
     char *dir;
     uint64_t model;
-    int64_t width, next; /* next: number of the next part file */
-    struct part *parts;  /* the last may be open: not on disk yet */
+    int64_t width, next;      /* next: number of the next part file */
+    struct cache_part *parts; /* the last may be open: not on disk yet */
     int n_parts, cap_parts;
     bool open;
-    struct place *table; /* open addressing, a power of two of places, at most half full */
+    struct cache_place *table; /* open addressing, a power of two of places, at most half full */
     int64_t n_places, used;
 };
 
 /* ---- texts in memory ---- */
 
-static const struct item *item_at(const struct row_cache *c, struct place p)
+static const struct cache_item *item_at(const struct row_cache *c, struct cache_place p)
 {
     return &c->parts[p.part].items[p.item];
 }
@@ -64,7 +64,7 @@ static int64_t slot_of(const struct row_cache *c, int64_t text)
 
 static void resize_table(struct row_cache *c, int64_t n_places)
 {
-    struct place *old = c->table;
+    struct cache_place *old = c->table;
     int64_t n_old = c->n_places;
 
     c->table = xmalloc((size_t)n_places * sizeof *c->table);
@@ -79,7 +79,7 @@ static void resize_table(struct row_cache *c, int64_t n_places)
 
 static void enter(struct row_cache *c, int part, int item)
 {
-    struct place p = { part, item };
+    struct cache_place p = { part, item };
 
     if (2 * (c->used + 1) > c->n_places)
         resize_table(c, c->n_places ? 2 * c->n_places : 1024);
@@ -88,14 +88,14 @@ static void enter(struct row_cache *c, int part, int item)
     c->table[slot] = p;
 }
 
-static struct part *new_part(struct row_cache *c)
+static struct cache_part *new_part(struct row_cache *c)
 {
     GROW(c->parts, c->n_parts, c->cap_parts);
-    c->parts[c->n_parts] = (struct part){ 0 };
+    c->parts[c->n_parts] = (struct cache_part){ 0 };
     return &c->parts[c->n_parts++];
 }
 
-static void part_release(struct part *p)
+static void part_release(struct cache_part *p)
 {
     free(p->rows);
     free(p->items);
@@ -126,10 +126,10 @@ static int64_t part_number(const char *name, const char *ending)
 }
 
 /* Every item lies inside the rows. */
-static int check_items(const struct part *p, const char *path, struct error *err)
+static int check_items(const struct cache_part *p, const char *path, struct error *err)
 {
     for (int i = 0; i < p->n_items; i++) {
-        const struct item *t = &p->items[i];
+        const struct cache_item *t = &p->items[i];
         if (t->first < 0 || t->rows < 0 || t->rows > p->n_rows - t->first)
             return error_set(err, EXIT_CODE_CHECKPOINT, "%s: item %d: rows %" PRId64 " + %" PRId64 " of %" PRId64, path,
                              i, t->first, t->rows, p->n_rows);
@@ -137,7 +137,7 @@ static int check_items(const struct part *p, const char *path, struct error *err
     return 0;
 }
 
-static int fill_part(const struct row_cache *c, const struct hdf5_reader *r, struct part *p, struct error *err)
+static int fill_part(const struct row_cache *c, const struct hdf5_reader *r, struct cache_part *p, struct error *err)
 {
     const struct hdf5_tensor *model = hdf5_find(r, model_name), *rows = hdf5_find(r, rows_name),
                              *items = hdf5_find(r, items_name);
@@ -165,7 +165,7 @@ static int fill_part(const struct row_cache *c, const struct hdf5_reader *r, str
 static int take_part(struct row_cache *c, int64_t number, struct error *err)
 {
     char *path = part_path(c, number);
-    struct part p = { 0 };
+    struct cache_part p = { 0 };
     struct hdf5_reader r;
     struct error why = { 0 };
     int rc = 0, read = hdf5_open(&r, path, &why);
@@ -188,7 +188,7 @@ static int take_part(struct row_cache *c, int64_t number, struct error *err)
     return rc;
 }
 
-static int write_part(struct row_cache *c, const struct part *p, struct error *err)
+static int write_part(struct row_cache *c, const struct cache_part *p, struct error *err)
 {
     const struct hdf5_tensor rows = { rows_name, HDF5_F16, 2, { p->n_rows, c->width } },
                              items = { items_name, HDF5_I64, 2, { p->n_items, 3 } },
@@ -271,7 +271,7 @@ struct row_cache *row_cache_open(const char *dir, uint64_t model, int64_t width,
 
 const uint16_t *row_cache_find(const struct row_cache *c, uint64_t text, int64_t n)
 {
-    struct place p = c->table[slot_of(c, (int64_t)text)];
+    struct cache_place p = c->table[slot_of(c, (int64_t)text)];
 
     if (p.item < 0 || item_at(c, p)->rows != n)
         return NULL;
@@ -280,7 +280,7 @@ const uint16_t *row_cache_find(const struct row_cache *c, uint64_t text, int64_t
 
 int row_cache_add(struct row_cache *c, uint64_t text, const float *rows, int64_t n, struct error *err)
 {
-    struct part *p = c->open ? &c->parts[c->n_parts - 1] : NULL;
+    struct cache_part *p = c->open ? &c->parts[c->n_parts - 1] : NULL;
 
     if (p && p->n_rows + n > p->cap_rows) {
         if (row_cache_flush(c, err))
@@ -297,7 +297,7 @@ int row_cache_add(struct row_cache *c, uint64_t text, const float *rows, int64_t
     for (int64_t i = 0; i < n * c->width; i++)
         p->rows[p->n_rows * c->width + i] = f16_from_f32(rows[i]);
     GROW(p->items, p->n_items, p->cap_items);
-    p->items[p->n_items++] = (struct item){ (int64_t)text, p->n_rows, n };
+    p->items[p->n_items++] = (struct cache_item){ (int64_t)text, p->n_rows, n };
     p->n_rows += n;
     enter(c, c->n_parts - 1, p->n_items - 1);
     return 0;

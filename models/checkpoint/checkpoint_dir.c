@@ -57,7 +57,7 @@ static int64_t step_of(const char *name, const char *ending)
     return strcmp(name, again) ? -1 : step;
 }
 
-struct steps {
+struct step_list {
     int64_t *v;
     int n, cap;
 };
@@ -69,11 +69,11 @@ static int descending(const void *a, const void *b)
 }
 
 /* Newest first; a folder that is not there has none. */
-static int list_steps(const char *out, const char *ending, struct steps *s, struct error *err)
+static int list_steps(const char *out, const char *ending, struct step_list *s, struct error *err)
 {
     DIR *d = opendir(out);
 
-    *s = (struct steps){ 0 };
+    *s = (struct step_list){ 0 };
     if (!d && errno == ENOENT)
         return 0;
     if (!d)
@@ -127,7 +127,7 @@ static int publish(const char *tmp, const char *path, struct error *err)
 int checkpoint_dir_commit(const char *out, int64_t step, int keep, struct error *err)
 {
     char *path = step_path(out, step, ""), *tmp = step_path(out, step, ".tmp");
-    struct steps s = { 0 };
+    struct step_list s = { 0 };
     int rc = -1;
 
     CHECK(keep >= 1, "keep %d checkpoints", keep);
@@ -150,7 +150,7 @@ out:
 
 int checkpoint_newest(const char *out, char **path, struct error *err)
 {
-    struct steps s;
+    struct step_list s;
 
     *path = NULL;
     if (list_steps(out, "", &s, err))
@@ -163,7 +163,7 @@ int checkpoint_newest(const char *out, char **path, struct error *err)
 
 int checkpoint_latest(const char *out, char **path, struct error *err)
 {
-    struct steps s;
+    struct step_list s;
     int rc = list_steps(out, ".tmp", &s, err);
 
     for (int i = 0; i < s.n && rc == 0; i++) {

@@ -313,7 +313,7 @@ static int add_tensor(struct hdf5_reader *r, const char *name, struct error *err
     return 0;
 }
 
-struct listing {
+struct hdf5_walk {
     struct hdf5_reader *r;
     const char *prefix;
     int depth, *visited;
@@ -326,17 +326,17 @@ static herr_t list_link(hid_t group, const char *name, const H5L_info_t *info, v
 /* Hard links can make circles and fans: depth and number of links are bounded. */
 static int list_group(struct hdf5_reader *r, const char *name, int depth, int *visited, struct error *err)
 {
-    struct listing listing = { r, name, depth, visited, false, err };
+    struct hdf5_walk walk = { r, name, depth, visited, false, err };
     hid_t group = depth <= MAX_DEPTH ? H5Gopen2(r->file, *name ? name : "/", H5P_DEFAULT) : -1;
-    herr_t rc = group < 0 ? -1 : H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, list_link, &listing);
+    herr_t rc = group < 0 ? -1 : H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, list_link, &walk);
 
     H5Gclose(group);
-    if (rc < 0 && !listing.refused)
+    if (rc < 0 && !walk.refused)
         refuse(r, *name ? name : "/", "cannot be listed", err);
     return rc < 0 ? -1 : 0;
 }
 
-static int list_object(struct listing *l, hid_t group, const char *name, const H5L_info_t *info)
+static int list_object(struct hdf5_walk *l, hid_t group, const char *name, const H5L_info_t *info)
 {
     char full[HDF5_MAX_NAME];
     H5O_info_t object;
@@ -355,7 +355,7 @@ static int list_object(struct listing *l, hid_t group, const char *name, const H
 
 static herr_t list_link(hid_t group, const char *name, const H5L_info_t *info, void *data)
 {
-    struct listing *l = data;
+    struct hdf5_walk *l = data;
     l->refused = list_object(l, group, name, info) != 0;
     return l->refused ? -1 : 0;
 }

@@ -9,24 +9,24 @@ static void push(struct int_list *l, int32_t x)
     l->v[l->n++] = x;
 }
 
-int gate_question_tokens(struct ids *ids, const struct gate_glue *glue, const struct tokenizer *t, const char *text,
+int gate_question_tokens(struct ids *ids, const struct gate_layout *layout, const struct tokenizer *t, const char *text,
                          const char *where, struct error *err)
 {
     ids->count = 0;
     int64_t n = tokenizer_encode(t, text, strlen(text), 0, ids, NULL);
-    if (n >= 1 && n <= glue->max_question)
+    if (n >= 1 && n <= layout->max_question)
         return 0;
-    return error_set(err, EXIT_CODE_DATA, "%s: question: expected 1 to %d tokens, got %lld", where, glue->max_question,
-                     (long long)n);
+    return error_set(err, EXIT_CODE_DATA, "%s: question: expected 1 to %d tokens, got %lld", where,
+                     layout->max_question, (long long)n);
 }
 
-void text_builder_reset(struct text_builder *b, const struct gate_glue *glue)
+void text_builder_reset(struct text_builder *b, const struct gate_layout *layout)
 {
     struct int_list *lists[] = { &b->tokens,     &b->positions, &b->segments,     &b->lengths,
                                  &b->row_counts, &b->rows,      &b->span_lengths, &b->span_nodes };
     for (int i = 0; i < ARRAY_LEN(lists); i++)
         lists[i]->n = 0;
-    b->glue = glue;
+    b->layout = layout;
     b->n_nodes = 0;
 }
 
@@ -50,18 +50,18 @@ static void put(struct text_builder *b, int32_t token, int segment)
 
 static void begin_sequence(struct text_builder *b, const struct gate_item *item)
 {
-    CHECK(item->n_question <= b->glue->max_question, "a question of %d tokens", item->n_question);
+    CHECK(item->n_question <= b->layout->max_question, "a question of %d tokens", item->n_question);
     push(&b->lengths, 0);
     push(&b->row_counts, 0);
-    put(b, b->glue->cls, 0);
+    put(b, b->layout->cls, 0);
     for (int i = 0; i < item->n_question; i++)
         put(b, item->question[i], 0);
-    put(b, b->glue->sep, 0);
+    put(b, b->layout->sep, 0);
 }
 
 static void end_sequence(struct text_builder *b)
 {
-    put(b, b->glue->sep, 1);
+    put(b, b->layout->sep, 1);
 }
 
 static void want_row(struct text_builder *b, int token)
@@ -73,7 +73,7 @@ static void want_row(struct text_builder *b, int token)
 void text_add_element(struct text_builder *b, const struct gate_item *item, int node)
 {
     const struct token_table *t = &item->schema->element;
-    int room = b->glue->max_positions - item->n_question - 3, cls = b->tokens.n;
+    int room = b->layout->max_positions - item->n_question - 3, cls = b->tokens.n;
     int n = t->start[node + 1] - t->start[node];
 
     begin_sequence(b, item);
@@ -87,7 +87,7 @@ void text_add_element(struct text_builder *b, const struct gate_item *item, int 
 static int name_length(const struct text_builder *b, const struct token_table *t, int name)
 {
     int n = t->start[name + 1] - t->start[name];
-    return n < b->glue->max_name ? n : b->glue->max_name;
+    return n < b->layout->max_name ? n : b->layout->max_name;
 }
 
 /* The tokens of a name; when node is not negative they are its span. */
@@ -108,7 +108,7 @@ static void put_name(struct text_builder *b, const struct token_table *t, int na
 
 static int room_left(const struct text_builder *b)
 {
-    return b->glue->max_positions - 1 - b->lengths.v[b->lengths.n - 1];
+    return b->layout->max_positions - 1 - b->lengths.v[b->lengths.n - 1];
 }
 
 /* A table that does not fit goes on in a sequence of its own, under its name again. */
@@ -123,17 +123,17 @@ static void put_table(struct text_builder *b, const struct gate_item *item, int 
         begin_sequence(b, item);
     }
     put_name(b, &in->name, table, first_node + table);
-    put(b, b->glue->colon, 1);
+    put(b, b->layout->colon, 1);
     for (int i = 0; i < t->n_columns; i++) {
         int node = n_tables + columns[i];
         if (room_left(b) < name_length(b, &in->name, node) + 2) {
             end_sequence(b);
             begin_sequence(b, item);
             put_name(b, &in->name, table, -1);
-            put(b, b->glue->colon, 1);
+            put(b, b->layout->colon, 1);
         }
         put_name(b, &in->name, node, first_node + node);
-        put(b, i + 1 < t->n_columns ? b->glue->comma : b->glue->semicolon, 1);
+        put(b, i + 1 < t->n_columns ? b->layout->comma : b->layout->semicolon, 1);
     }
 }
 
@@ -286,7 +286,7 @@ void gate_graph_build(struct ctx *c, const struct gate_item *items, int n, const
     lists_release(&l);
 }
 
-static int32_t glue_token(const struct tokenizer *t, const char *text)
+static int32_t separator_token(const struct tokenizer *t, const char *text)
 {
     struct ids ids = { 0 };
 
@@ -296,22 +296,22 @@ static int32_t glue_token(const struct tokenizer *t, const char *text)
     return id;
 }
 
-int gate_glue_init(struct gate_glue *glue, const struct tokenizer *t, int max_positions, struct error *err)
+int gate_layout_init(struct gate_layout *layout, const struct tokenizer *t, int max_positions, struct error *err)
 {
-    /* GLUE: [CLS], two [SEP], colon, and the mark that ends a column with one to spare */
-    enum { LEAST_POSITIONS = 64, QUESTION_SHARE = 4, GLUE = 6 };
+    /* SEPARATORS: [CLS], two [SEP], colon, and the mark that ends a column with one to spare */
+    enum { LEAST_POSITIONS = 64, QUESTION_SHARE = 4, SEPARATORS = 6 };
     int max_question = max_positions / QUESTION_SHARE;
 
     if (max_positions < LEAST_POSITIONS)
         return error_set(err, EXIT_CODE_CHECKPOINT, "encoder: %d positions, at least %d wanted", max_positions,
                          LEAST_POSITIONS);
-    *glue = (struct gate_glue){ .cls = tokenizer_special(t, SPECIAL_CLS),
-                                .sep = tokenizer_special(t, SPECIAL_SEP),
-                                .colon = glue_token(t, ":"),
-                                .comma = glue_token(t, ","),
-                                .semicolon = glue_token(t, ";"),
-                                .max_positions = max_positions,
-                                .max_question = max_question,
-                                .max_name = (max_positions - max_question - GLUE) / 2 };
+    *layout = (struct gate_layout){ .cls = tokenizer_special(t, SPECIAL_CLS),
+                                    .sep = tokenizer_special(t, SPECIAL_SEP),
+                                    .colon = separator_token(t, ":"),
+                                    .comma = separator_token(t, ","),
+                                    .semicolon = separator_token(t, ";"),
+                                    .max_positions = max_positions,
+                                    .max_question = max_question,
+                                    .max_name = (max_positions - max_question - SEPARATORS) / 2 };
     return 0;
 }

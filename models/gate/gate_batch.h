@@ -26,18 +26,18 @@ struct gate_item {
     int n_question;
 };
 
-/* The ids that sequences are glued with. */
-struct gate_glue {
+/* How sequences are laid out: the ids that part their texts, and how long these may be. */
+struct gate_layout {
     int32_t cls, sep, colon, comma, semicolon;
     int max_positions;
     int max_question; /* longer questions are refused */
     int max_name;     /* longer names are cut, so that a table's and a column's fit beside any question */
 };
-int gate_glue_init(struct gate_glue *glue, const struct tokenizer *t, int max_positions, struct error *err);
+int gate_layout_init(struct gate_layout *layout, const struct tokenizer *t, int max_positions, struct error *err);
 
-/* Replaces ids with those of a question's text, which are 1 to glue->max_question.  -1 with EXIT_CODE_DATA when they
+/* Replaces ids with those of a question's text, which are 1 to layout->max_question.  -1 with EXIT_CODE_DATA when they
  * are not; `where` names the record. */
-int gate_question_tokens(struct ids *ids, const struct gate_glue *glue, const struct tokenizer *t, const char *text,
+int gate_question_tokens(struct ids *ids, const struct gate_layout *layout, const struct tokenizer *t, const char *text,
                          const char *where, struct error *err);
 
 struct int_list {
@@ -46,7 +46,7 @@ struct int_list {
 };
 
 struct text_builder {
-    const struct gate_glue *glue;
+    const struct gate_layout *layout;
     struct int_list tokens, positions, segments; /* of every token */
     struct int_list lengths, row_counts;         /* of every sequence */
     struct int_list rows;                        /* wanted tokens */
@@ -56,7 +56,7 @@ struct text_builder {
     int n_nodes;
 };
 
-void text_builder_reset(struct text_builder *b, const struct gate_glue *glue);
+void text_builder_reset(struct text_builder *b, const struct gate_layout *layout);
 void text_builder_release(struct text_builder *b);
 /* One element of the item's schema as a sequence of its own. */
 void text_add_element(struct text_builder *b, const struct gate_item *item, int node);

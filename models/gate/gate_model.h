@@ -15,7 +15,7 @@ struct gate_model {
     enum dtype dtype;
     enum graph_mode graph;
     struct tokenizer *tokenizer;
-    struct gate_glue glue;
+    struct gate_layout layout;
     double threshold, temperature; /* yes is sigmoid(score / temperature) >= threshold */
 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* A field of the model's description: an integer or an enum, with what it may be. */
-struct field {
+struct spec_field {
     const char *name;
     size_t offset;
     const char *const *words; /* of an enum, else NULL */
@@ -23,7 +23,7 @@ static const char *const activations[] = { "none", "gelu", "gelu_tanh", "relu", 
 
 #define AT(member) offsetof(struct gate_model_spec, member)
 
-static const struct field fields[] = {
+static const struct spec_field fields[] = {
     { "encode", AT(config.encode), encodes, 0, 0 },
     { "classifier", AT(config.classifier), classifiers, 0, 0 },
     { "pool", AT(config.pool), pools, 0, 0 },
@@ -45,14 +45,14 @@ static const struct field fields[] = {
     { "pair_features", AT(config.pair_features), NULL, GATE_PAIR_FEATURES, GATE_PAIR_FEATURES },
 };
 
-struct real {
+struct spec_real {
     const char *name;
     size_t offset;
     bool is_double;
     double low, high;
 };
 
-static const struct real reals[] = {
+static const struct spec_real reals[] = {
     { "layer_norm_eps", AT(config.bert.layer_norm_eps), false, 0, 1 },
     { "hidden_dropout", AT(config.bert.hidden_dropout), false, 0, 0.999 },
     { "attention_dropout", AT(config.bert.attention_dropout), false, 0, 0.999 },
@@ -69,13 +69,13 @@ static int *int_at(struct gate_model_spec *s, size_t offset)
     return (int *)(void *)((char *)s + offset);
 }
 
-static double get_real(const struct gate_model_spec *s, const struct real *r)
+static double get_real(const struct gate_model_spec *s, const struct spec_real *r)
 {
     const char *at = (const char *)s + r->offset;
     return r->is_double ? *(const double *)(const void *)at : (double)*(const float *)(const void *)at;
 }
 
-static void set_real(struct gate_model_spec *s, const struct real *r, double x)
+static void set_real(struct gate_model_spec *s, const struct spec_real *r, double x)
 {
     void *at = (char *)s + r->offset;
     if (r->is_double)
@@ -98,7 +98,7 @@ json_t *gate_model_to_json(const struct gate_model *m)
     return o;
 }
 
-static int read_word(const json_t *o, const struct field *f, int *out, const char *where, struct error *err)
+static int read_word(const json_t *o, const struct spec_field *f, int *out, const char *where, struct error *err)
 {
     const char *word = json_get_string(o, f->name, where, err);
 

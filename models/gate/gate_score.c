@@ -81,7 +81,7 @@ int gate_encode(struct gate_scorer *s, const struct gate_item *items, int n, flo
     s->workspace->ctx.recording = s->workspace->ctx.training = false;
     while (more) {
         int before;
-        text_builder_reset(&s->text, &s->model->glue);
+        text_builder_reset(&s->text, &s->model->layout);
         do {
             before = s->text.tokens.n;
             more = add_next(s, items, n, &at);

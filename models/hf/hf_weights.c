@@ -90,7 +90,7 @@ static void part_shape(int64_t shape[TENSOR_MAX_DIMS], const struct tensor *t, i
 }
 
 /* One folder being matched against one list. */
-struct loading {
+struct hf_reader {
     struct safetensors s;
     const struct params *p;
     const struct hf_rules *rules;
@@ -101,13 +101,13 @@ struct loading {
     struct mismatch mismatch;
 };
 
-static bool wanted(const struct loading *l, const char *param)
+static bool wanted(const struct hf_reader *l, const char *param)
 {
     return listed(l->rules->owned, param) && (l->extent == HF_WHOLE || starts_with(param, l->rules->prefix));
 }
 
 /* The entry of a name in today's or the old spelling, with the prefix as the file has it. */
-static const struct safetensors_entry *find_entry(const struct loading *l, const char *name)
+static const struct safetensors_entry *find_entry(const struct hf_reader *l, const char *name)
 {
     char old[NAME];
 
@@ -124,7 +124,7 @@ static const struct safetensors_entry *find_entry(const struct loading *l, const
 }
 
 /* Whether a parameter will be read; anything else that is amiss goes into the lists. */
-static bool match_param(struct loading *l, const struct param *p)
+static bool match_param(struct hf_reader *l, const struct param *p)
 {
     int n = part_count(l->rules, p->name), found = 0;
     int64_t shape[TENSOR_MAX_DIMS];
@@ -147,7 +147,7 @@ static bool match_param(struct loading *l, const struct param *p)
 }
 
 /* A tensor that no parameter took and that is no surprise. */
-static bool passed_over(const struct loading *l, const char *name)
+static bool passed_over(const struct hf_reader *l, const char *name)
 {
     const char *own = starts_with(name, l->rules->prefix) ? name + strlen(l->rules->prefix) : name;
 
@@ -156,7 +156,7 @@ static bool passed_over(const struct loading *l, const char *name)
     return l->extent == HF_ENCODER && !l->bare && own == name;
 }
 
-static int match(struct loading *l, struct error *err)
+static int match(struct hf_reader *l, struct error *err)
 {
     l->bare = true;
     for (int i = 0; i < l->s.n; i++)
@@ -173,7 +173,7 @@ static int match(struct loading *l, struct error *err)
 }
 
 /* One part of a parameter, a piece at a time, so that large weights never lie in memory twice. */
-static int read_part(const struct loading *l, struct device *d, struct param *p, int64_t at,
+static int read_part(const struct hf_reader *l, struct device *d, struct param *p, int64_t at,
                      const struct safetensors_entry *e, float *buffer, struct error *err)
 {
     for (int64_t from = 0, n; from < e->size; from += n) {
@@ -186,7 +186,7 @@ static int read_part(const struct loading *l, struct device *d, struct param *p,
 }
 
 /* Leaves it as it is when the file lacks a part. */
-static int read_param(const struct loading *l, struct device *d, struct param *p, float *buffer, struct error *err)
+static int read_param(const struct hf_reader *l, struct device *d, struct param *p, float *buffer, struct error *err)
 {
     int n = part_count(l->rules, p->name);
     int64_t size = tensor_size(p->t) / n;
@@ -201,7 +201,7 @@ static int read_param(const struct loading *l, struct device *d, struct param *p
     return 0;
 }
 
-static int read_all(const struct loading *l, struct device *d, struct error *err)
+static int read_all(const struct hf_reader *l, struct device *d, struct error *err)
 {
     float *buffer = xmalloc(PIECE * sizeof *buffer);
     int rc = 0;
@@ -216,7 +216,7 @@ static int read_all(const struct loading *l, struct device *d, struct error *err
 int hf_weights_load(const struct params *p, struct device *d, const char *dir, const struct hf_rules *rules,
                     enum hf_extent extent, int *n_kept, struct error *err)
 {
-    struct loading l = { .p = p, .rules = rules, .extent = extent };
+    struct hf_reader l = { .p = p, .rules = rules, .extent = extent };
     int rc = -1;
 
     if (safetensors_open(&l.s, dir, err))

@@ -21,46 +21,46 @@ static const struct {
 };
 
 /* One file being written. */
-struct writing {
+struct gguf_writer {
     const struct llama_model *m;
     FILE *f;         /* whether writing failed is asked once, at the commit */
     int64_t at;      /* bytes written */
     uint64_t offset; /* in the data, of the next tensor to be announced */
 };
 
-static void put_int(struct writing *w, uint64_t value, int bytes)
+static void put_int(struct gguf_writer *w, uint64_t value, int bytes)
 {
     for (int i = 0; i < bytes; i++)
         putc((int)(value >> 8 * i & 255), w->f);
     w->at += bytes;
 }
 
-static void put_letters(struct writing *w, const char *s)
+static void put_letters(struct gguf_writer *w, const char *s)
 {
     fputs(s, w->f);
     w->at += (int64_t)strlen(s);
 }
 
-static void pad(struct writing *w)
+static void pad(struct gguf_writer *w)
 {
     while (w->at % ALIGN)
         put_int(w, 0, 1);
 }
 
-static void put_string(struct writing *w, const char *s)
+static void put_string(struct gguf_writer *w, const char *s)
 {
     put_int(w, strlen(s), 8);
     put_letters(w, s);
 }
 
-static void put_text(struct writing *w, const char *key, const char *value)
+static void put_text(struct gguf_writer *w, const char *key, const char *value)
 {
     put_string(w, key);
     put_int(w, VALUE_STRING, 4);
     put_string(w, value);
 }
 
-static void put_number(struct writing *w, const char *key, int type, uint32_t bits)
+static void put_number(struct gguf_writer *w, const char *key, int type, uint32_t bits)
 {
     put_string(w, key);
     put_int(w, (uint64_t)type, 4);
@@ -101,7 +101,7 @@ static const struct tensor *half_of(const struct lora_module *m, bool b)
     return b ? m->lora->b : m->lora->a;
 }
 
-static void put_info(struct writing *w, const struct lora_module *m, bool b)
+static void put_info(struct gguf_writer *w, const struct lora_module *m, bool b)
 {
     const struct tensor *t = half_of(m, b);
     char map[NAME], name[NAME + 8];
@@ -145,7 +145,7 @@ static void interleave(float *x, int64_t rows, int64_t cols, int heads)
     free(old);
 }
 
-static void put_data(struct writing *w, const struct lora_module *m, bool b)
+static void put_data(struct gguf_writer *w, const struct lora_module *m, bool b)
 {
     const struct tensor *t = half_of(m, b);
     char name[NAME * 2];
@@ -165,7 +165,7 @@ static void put_data(struct writing *w, const struct lora_module *m, bool b)
     free(x);
 }
 
-static int for_all(struct writing *w, void (*put)(struct writing *, const struct lora_module *, bool))
+static int for_all(struct gguf_writer *w, void (*put)(struct gguf_writer *, const struct lora_module *, bool))
 {
     int n = 0;
 
@@ -178,12 +178,12 @@ static int for_all(struct writing *w, void (*put)(struct writing *, const struct
     return n;
 }
 
-static void count_only(struct writing *w, const struct lora_module *m, bool b)
+static void count_only(struct gguf_writer *w, const struct lora_module *m, bool b)
 {
     (void)w, (void)m, (void)b;
 }
 
-static void put_head(struct writing *w)
+static void put_head(struct gguf_writer *w)
 {
     put_letters(w, "GGUF");
     put_int(w, VERSION, 4);
@@ -223,7 +223,7 @@ static int check(const struct llama_model *m, struct error *err)
 
 int gguf_adapter_save(const struct llama_model *m, const char *path, struct error *err)
 {
-    struct writing w = { .m = m };
+    struct gguf_writer w = { .m = m };
     struct out_file out = { 0 };
 
     if (check(m, err) || out_file_open(&out, path, err))

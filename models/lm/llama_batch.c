@@ -121,17 +121,17 @@ void llama_batch_add_shared(struct llama_batch *b, struct llama_text *texts, int
 }
 
 /* Where each sequence's keys and its prefix's lie, and which sequences go on from it. */
-struct spans {
+struct prefix_spans {
     int32_t *start, *prefix_start, *prefix_len, *last;
     bool shared;
     int64_t max_keys;
 };
 
-static struct spans spans_of(const struct llama_batch *b)
+static struct prefix_spans spans_of(const struct llama_batch *b)
 {
     size_t n = (size_t)b->n_seqs;
     int32_t *words = xmalloc(4 * n * sizeof *words);
-    struct spans s = { words, words + n, words + 2 * n, words + 3 * n, false, 0 };
+    struct prefix_spans s = { words, words + n, words + 2 * n, words + 3 * n, false, 0 };
 
     for (int64_t i = 0, at = 0; i < b->n_seqs; at += b->lengths[i++]) {
         int32_t owner = b->prefix[i];
@@ -151,7 +151,7 @@ static struct spans spans_of(const struct llama_batch *b)
 /* Sequences of one batch are their own keys. */
 static struct causal causal_of(struct ctx *c, const struct llama_batch *b)
 {
-    struct spans spans = spans_of(b);
+    struct prefix_spans spans = spans_of(b);
     struct causal s = { .qs = batch_seqs(c, b->lengths, b->n_seqs), .max_keys = spans.max_keys };
 
     s.key_start = batch_i32(c, spans.start, b->n_seqs);

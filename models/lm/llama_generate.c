@@ -10,7 +10,7 @@
 enum { HEADERS = 1 << 20 };
 
 /* A sequence that is in the batch. */
-struct active {
+struct active_sequence {
     struct generation *of;
     int64_t start, rows, held; /* its stretch of the cache, and how much of it is filled */
     int64_t room;              /* tokens it may still say */
@@ -110,7 +110,7 @@ static bool admit(struct generator *g, struct generation *s)
     if (g->n_active == g->set.batch || (start = find_gap(g, rows, &place)) < 0)
         return false;
     memmove(&g->active[place + 1], &g->active[place], (size_t)(g->n_active - place) * sizeof *g->active);
-    g->active[place] = (struct active){ .of = s, .start = start, .rows = rows, .room = room_of(g, s) };
+    g->active[place] = (struct active_sequence){ .of = s, .start = start, .rows = rows, .room = room_of(g, s) };
     g->n_active++;
     return true;
 }
@@ -124,7 +124,7 @@ struct generate_step {
 };
 
 /* Tokens of a sequence that the step reads: its prompt at first, then its newest one. */
-static int64_t reads(const struct active *a)
+static int64_t reads(const struct active_sequence *a)
 {
     return a->held ? 1 : a->of->n_prompt;
 }
@@ -134,7 +134,7 @@ static void lay_out(struct generate_step *s)
     int64_t at = 0;
 
     for (int i = 0; i < s->g->n_active; i++) {
-        const struct active *a = &s->g->active[i];
+        const struct active_sequence *a = &s->g->active[i];
         int64_t n = reads(a);
         for (int64_t k = 0; k < n; k++) {
             s->ids[at + k] = a->held ? a->last : a->of->prompt[k];
@@ -207,7 +207,7 @@ static bool stops(const struct generator *g, int32_t id)
 }
 
 /* Takes a sequence's next token; true when it has come to its end. */
-static bool take(struct generator *g, struct active *a, int32_t id)
+static bool take(struct generator *g, struct active_sequence *a, int32_t id)
 {
     a->held += reads(a);
     a->last = id;
@@ -309,7 +309,7 @@ int generator_measure(struct generator *g, struct generation *list, int64_t n, s
     return 0;
 }
 
-int generator_run(struct generator *g, struct generation *list, int64_t n, void (*told)(void *arg), void *arg,
+int generator_run(struct generator *g, struct generation *list, int64_t n, void (*after_step)(void *arg), void *arg,
                   struct error *err)
 {
     int64_t next = 0;
@@ -319,8 +319,8 @@ int generator_run(struct generator *g, struct generation *list, int64_t n, void 
     while (rc == 0 && (next < n || g->n_active)) {
         next = admit_next(g, list, next, n);
         rc = step(g, err);
-        if (rc == 0 && told)
-            told(arg);
+        if (rc == 0 && after_step)
+            after_step(arg);
         if (rc == 0 && g->set.stop && g->set.stop())
             rc = 1;
     }

@@ -37,7 +37,7 @@ struct generator {
     struct generate_settings set;
     struct llama_cache cache;
     struct arena cache_host, cache_data;
-    struct active *active;
+    struct active_sequence *active;
     int n_active;
     int64_t done, tokens; /* finished sequences and tokens generated since the start */
 };
@@ -48,10 +48,10 @@ void generator_init(struct generator *g, struct llama_model *model, struct works
 void generator_release(struct generator *g);
 
 /*
- * Fills out and end of all n.  A prompt has 1 to max_positions - 1 tokens.  `told`, when not NULL, is called after
- * every step.  1 when it was stopped, with some answers unfinished.
+ * Fills out and end of all n.  A prompt has 1 to max_positions - 1 tokens.  `after_step`, when not NULL, is called
+ * after every step.  1 when it was stopped, with some answers unfinished.
  */
-int generator_run(struct generator *g, struct generation *list, int64_t n, void (*told)(void *arg), void *arg,
+int generator_run(struct generator *g, struct generation *list, int64_t n, void (*after_step)(void *arg), void *arg,
                   struct error *err);
 
 /* What generator_run would take at first for the same texts: bytes of the cache, and of the first step.  The model may

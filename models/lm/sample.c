@@ -5,29 +5,29 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct choice {
+struct token_prob {
     double p;
     int32_t id;
 };
 
-static int by_chance(const void *x, const void *y)
+static int descending(const void *x, const void *y)
 {
-    const struct choice *a = x, *b = y;
+    const struct token_prob *a = x, *b = y;
     if (a->p != b->p)
         return a->p > b->p ? -1 : 1;
     return a->id < b->id ? -1 : 1;
 }
 
-/* A token whose logit is no number has none; infinities are as good as the largest. */
-static double chance(float logit, float top, double temperature)
+/* 0 for a logit that is no number; infinities are as good as the largest. */
+static double exp_logit(float logit, float top, double temperature)
 {
     if (isnan(logit))
         return 0;
     return logit == top ? 1 : exp(((double)logit - (double)top) / temperature);
 }
 
-/* Unnormalised chances; returns their sum. */
-static double chances(double *p, const float *logits, int64_t n, double temperature)
+/* The softmax before it is normalised; returns the sum. */
+static double exp_logits(double *p, const float *logits, int64_t n, double temperature)
 {
     float top = -INFINITY;
     double sum = 0;
@@ -35,41 +35,41 @@ static double chances(double *p, const float *logits, int64_t n, double temperat
     for (int64_t i = 0; i < n; i++)
         top = logits[i] > top ? logits[i] : top;
     for (int64_t i = 0; i < n; i++)
-        sum += p[i] = chance(logits[i], top, temperature);
+        sum += p[i] = exp_logit(logits[i], top, temperature);
     return sum;
 }
 
 /* Tokens below (1 - top_p) / n of the sum together hold less than 1 - top_p: the nucleus needs none of them. */
-static int64_t likely(struct choice *list, const double *p, int64_t n, double least)
+static int64_t candidates(struct token_prob *list, const double *p, int64_t n, double least)
 {
     int64_t count = 0;
 
     for (int64_t i = 0; i < n; i++)
         if (p[i] >= least)
-            list[count++] = (struct choice){ p[i], (int32_t)i };
-    qsort(list, (size_t)count, sizeof *list, by_chance);
+            list[count++] = (struct token_prob){ p[i], (int32_t)i };
+    qsort(list, (size_t)count, sizeof *list, descending);
     return count;
 }
 
-/* The mass of the first tokens that reach `wanted`; *count becomes how many they are. */
-static double cut(const struct choice *list, int64_t *count, double wanted)
+/* The mass of the nucleus, the first tokens that reach `least`; *count becomes how many they are. */
+static double take_nucleus(const struct token_prob *list, int64_t *count, double least)
 {
-    double held = 0;
+    double mass = 0;
 
     for (int64_t i = 0; i < *count; i++) {
-        held += list[i].p;
-        if (held >= wanted)
+        mass += list[i].p;
+        if (mass >= least)
             *count = i + 1;
     }
-    return held;
+    return mass;
 }
 
 int32_t sample_token(const float *logits, int64_t n, double temperature, double top_p, float u)
 {
-    double *p = xmalloc((size_t)n * sizeof *p), sum = chances(p, logits, n, temperature);
-    struct choice *list = xmalloc((size_t)n * sizeof *list);
-    int64_t count = likely(list, p, n, (1 - top_p) * sum / (double)n), i = 0;
-    double left = (double)u * cut(list, &count, top_p * sum);
+    double *p = xmalloc((size_t)n * sizeof *p), sum = exp_logits(p, logits, n, temperature);
+    struct token_prob *list = xmalloc((size_t)n * sizeof *list);
+    int64_t count = candidates(list, p, n, (1 - top_p) * sum / (double)n), i = 0;
+    double left = (double)u * take_nucleus(list, &count, top_p * sum);
 
     while (i < count - 1 && left >= list[i].p)
         left -= list[i++].p;

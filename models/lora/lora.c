@@ -72,22 +72,22 @@ int lora_declare(const struct lora_config *c, struct params *p, const struct par
 }
 
 /* A whole head starts as the base's matrix. */
-struct copying {
+struct head_copy {
     const struct tensor *from;
     struct param *to;
 };
 
 static void copy_step(struct ctx *c, void *arg)
 {
-    const struct copying *copy = arg;
+    const struct head_copy *copy = arg;
 
     RUN(c, cast, copy->to->t, copy->from);
     if (copy->to->master)
         RUN(c, cast, copy->to->master, copy->from);
 }
 
-int lora_start(struct params *p, struct device *d, const struct lora_module *modules, int n, uint64_t seed,
-               struct error *err)
+int lora_init_values(struct params *p, struct device *d, const struct lora_module *modules, int n, uint64_t seed,
+                     struct error *err)
 {
     const struct lora_module *head = head_of(modules, n);
     struct param *whole = params_find(p, "lm_head.weight");
@@ -99,13 +99,13 @@ int lora_start(struct params *p, struct device *d, const struct lora_module *mod
     CHECK(head && *head->w == whole->t, "a whole head that the network does not use");
     if (workspace_init(&w, d, HOST_BYTES, err))
         return -1;
-    int rc = workspace_run(&w, copy_step, &(struct copying){ head->base, whole }, err);
+    int rc = workspace_run(&w, copy_step, &(struct head_copy){ head->base, whole }, err);
     d->driver->sync(d);
     workspace_release(&w);
     return rc;
 }
 
-static const struct tensor *exact(const struct params *p, const char *module, const char *which)
+static const struct tensor *factor_of(const struct params *p, const char *module, const char *which)
 {
     char name[MAX_NAME];
 
@@ -115,14 +115,14 @@ static const struct tensor *exact(const struct params *p, const char *module, co
     return found->master ? found->master : found->t;
 }
 
-struct merging {
+struct lora_update {
     const struct lora_module *module;
     const struct tensor *a, *b;
 };
 
 static void merge_step(struct ctx *c, void *arg)
 {
-    const struct merging *m = arg;
+    const struct lora_update *m = arg;
     int64_t rows = m->module->out, cols = m->module->in, most = PIECE / cols < rows ? PIECE / cols : rows;
     struct tensor *room = tensor_new2(c, F32, most > 0 ? most : 1, cols);
     struct tensor a = tensor_view(m->a, 0, m->a->shape[0]);
@@ -151,7 +151,7 @@ static void tell_changed(struct device *d, const struct tensor *w)
 
 static int merge_module(struct workspace *w, const struct params *p, const struct lora_module *m, struct error *err)
 {
-    struct merging arg = { m, exact(p, m->name, "A"), exact(p, m->name, "B") };
+    struct lora_update arg = { m, factor_of(p, m->name, "A"), factor_of(p, m->name, "B") };
 
     if (workspace_run(w, merge_step, &arg, err))
         return -1;

@@ -78,8 +78,8 @@ int lora_declare(const struct lora_config *c, struct params *p, const struct par
                  const struct lora_module *modules, int n, struct error *err);
 /* Values to start training from: A uniform in +-1 / sqrt(in), B zero, so that nothing changes yet; a whole head is the
  * base's.  -1 when the device has no memory left. */
-int lora_start(struct params *p, struct device *d, const struct lora_module *modules, int n, uint64_t seed,
-               struct error *err);
+int lora_init_values(struct params *p, struct device *d, const struct lora_module *modules, int n, uint64_t seed,
+                     struct error *err);
 
 /* dir/adapter_model.safetensors into the declared parameters.  Nothing is changed unless all of it fits. */
 int lora_load(const struct params *p, struct device *d, const struct lora_module *modules, int n, const char *dir,

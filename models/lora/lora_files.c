@@ -33,7 +33,7 @@ static void file_name(char out[NAME], const char *name, const char *ending)
 }
 
 /* One file being read. */
-struct loading {
+struct lora_reader {
     struct safetensors s;
     const struct params *p;
     struct device *device;
@@ -42,7 +42,7 @@ struct loading {
     struct mismatch mismatch;
 };
 
-static const struct safetensors_entry *entry_of(const struct loading *l, const struct param *p)
+static const struct safetensors_entry *entry_of(const struct lora_reader *l, const struct param *p)
 {
     char name[NAME];
 
@@ -50,7 +50,7 @@ static const struct safetensors_entry *entry_of(const struct loading *l, const s
     return safetensors_find(&l->s, name);
 }
 
-static void match_param(struct loading *l, const struct param *p)
+static void match_param(struct lora_reader *l, const struct param *p)
 {
     const struct safetensors_entry *e = entry_of(l, p);
     char a[128], b[128];
@@ -66,7 +66,7 @@ static void match_param(struct loading *l, const struct param *p)
 }
 
 /* The file's numbers in l->room, of which none may be infinite or none at all. */
-static int read_entry(struct loading *l, const struct safetensors_entry *e, struct error *err)
+static int read_entry(struct lora_reader *l, const struct safetensors_entry *e, struct error *err)
 {
     l->room = xrealloc(l->room, (size_t)(e->size ? e->size : 1) * sizeof *l->room);
     if (safetensors_read_f32(&l->s, e, l->room, 0, e->size, err))
@@ -79,7 +79,7 @@ static int read_entry(struct loading *l, const struct safetensors_entry *e, stru
 }
 
 /* PEFT writes the base's own matrix beside a pair for lm_head.  One that is not the base's would have to replace it. */
-static int check_base(struct loading *l, const struct lora_module *m, struct error *err)
+static int check_base(struct lora_reader *l, const struct lora_module *m, struct error *err)
 {
     const struct tensor *w = m->base;
     char name[NAME];
@@ -104,7 +104,7 @@ static int check_base(struct loading *l, const struct lora_module *m, struct err
     return 0;
 }
 
-static int match(struct loading *l, const struct lora_module *modules, int n, struct error *err)
+static int match(struct lora_reader *l, const struct lora_module *modules, int n, struct error *err)
 {
     for (int i = 0; i < l->p->n; i++)
         match_param(l, &l->p->list[i]);
@@ -117,7 +117,7 @@ static int match(struct loading *l, const struct lora_module *modules, int n, st
     return mismatch_report(&l->mismatch, l->s.path, err);
 }
 
-static int read_params(struct loading *l, bool upload, struct error *err)
+static int read_params(struct lora_reader *l, bool upload, struct error *err)
 {
     for (int i = 0; i < l->p->n; i++) {
         if (read_entry(l, entry_of(l, &l->p->list[i]), err))
@@ -148,7 +148,7 @@ static int open_weights(struct safetensors *s, const char *dir, struct error *er
 int lora_load(const struct params *p, struct device *d, const struct lora_module *modules, int n, const char *dir,
               struct error *err)
 {
-    struct loading l = { .p = p, .device = d };
+    struct lora_reader l = { .p = p, .device = d };
     int rc = -1;
 
     if (open_weights(&l.s, dir, err))

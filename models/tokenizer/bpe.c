@@ -144,7 +144,7 @@ static void merge(const struct bpe *b, struct bpe_work *w, int64_t place, int32_
 static void put_piece(struct bpe_work *w, int32_t id, int64_t end)
 {
     GROW(w->pieces, w->count, w->cap_pieces);
-    w->pieces[w->count++] = (struct piece){ id, end };
+    w->pieces[w->count++] = (struct token_piece){ id, end };
 }
 
 static void merge_all(const struct bpe *b, struct bpe_work *w, const char *bytes, int64_t n)

@@ -37,7 +37,7 @@ struct bpe {
 
 /* Memory of one encoding; start it as { 0 }. */
 struct bpe_work {
-    struct piece *pieces; /* what the newest bpe_split found */
+    struct token_piece *pieces; /* what the newest bpe_split found */
     int64_t count, cap_pieces;
     struct bpe_symbol *symbols;
     int64_t cap_symbols;

@@ -178,7 +178,7 @@ static void push_normal(struct encoder *e, int32_t id, int64_t start, int64_t en
 
 static void encode_words(struct encoder *e, int64_t at, int64_t end)
 {
-    struct piece pieces[WORDPIECE_MAX_CHARS];
+    struct token_piece pieces[WORDPIECE_MAX_CHARS];
     const char *text = e->text.text;
 
     for (int64_t stop; bert_next_word(text, &at, end, &stop); at = stop) {

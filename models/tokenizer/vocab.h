@@ -22,7 +22,7 @@ struct vocab {
 };
 
 /* A token and the byte of the word it ends at. */
-struct piece {
+struct token_piece {
     int32_t id;
     int64_t end;
 };

@@ -48,7 +48,7 @@ static int32_t longest_match(const struct piece_table *t, const struct vocab *v,
 }
 
 int wordpiece_split(const struct wordpiece *w, const struct vocab *v, const char *word, int64_t length,
-                    struct piece out[WORDPIECE_MAX_CHARS])
+                    struct token_piece out[WORDPIECE_MAX_CHARS])
 {
     int n = 0;
 
@@ -59,11 +59,11 @@ int wordpiece_split(const struct wordpiece *w, const struct vocab *v, const char
             if (id < 0)
                 break;
             at += bytes;
-            out[n++] = (struct piece){ id, at };
+            out[n++] = (struct token_piece){ id, at };
         }
         if (n > 0 && out[n - 1].end == length)
             return n;
     }
-    out[0] = (struct piece){ w->unk, length };
+    out[0] = (struct token_piece){ w->unk, length };
     return 1;
 }

@@ -21,6 +21,6 @@ void wordpiece_release(struct wordpiece *w);
 
 /* Splits a word.  Returns how many pieces, at most WORDPIECE_MAX_CHARS; one unk when it cannot be split. */
 int wordpiece_split(const struct wordpiece *w, const struct vocab *v, const char *word, int64_t length,
-                    struct piece out[WORDPIECE_MAX_CHARS]);
+                    struct token_piece out[WORDPIECE_MAX_CHARS]);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* A character that waits until all of its neighbours are known, because their order depends on the combining class. */
-struct waiting {
+struct pending_char {
     uint32_t cp;
     int class;
     struct token_span from;
@@ -16,8 +16,8 @@ struct normalizer_run {
     const struct bert_normalizer *n;
     struct normal_text *out;
     struct token_span from; /* the character being worked on */
-    struct waiting *waiting;
-    int64_t n_waiting, cap_waiting;
+    struct pending_char *pending;
+    int64_t n_pending, cap_pending;
 };
 
 bool bert_normalizer_strips(const struct bert_normalizer *n)
@@ -45,20 +45,20 @@ static void put_lower(struct normalizer_run *r, uint32_t cp, struct token_span f
         normal_text_put(r->out, lower[i], from);
 }
 
-/* Puts the waiting characters by rising class, those of one class in the order they came. */
+/* Puts the pending characters by rising class, those of one class in the order they came. */
 static void flush(struct normalizer_run *r)
 {
-    for (int last = 0, next; r->n_waiting > 0 && last < 256; last = next) {
+    for (int last = 0, next; r->n_pending > 0 && last < 256; last = next) {
         next = 256;
-        for (int64_t i = 0; i < r->n_waiting; i++) {
-            const struct waiting *w = r->waiting + i;
+        for (int64_t i = 0; i < r->n_pending; i++) {
+            const struct pending_char *w = r->pending + i;
             if (w->class == last)
                 put_lower(r, w->cp, w->from);
             else if (w->class > last && w->class < next)
                 next = w->class;
         }
     }
-    r->n_waiting = 0;
+    r->n_pending = 0;
 }
 
 /* One character of a decomposition, in the order the text has them. */
@@ -75,8 +75,8 @@ static void put_decomposed(struct normalizer_run *r, uint32_t cp)
         put_lower(r, cp, r->from);
         return;
     }
-    GROW(r->waiting, r->n_waiting, r->cap_waiting);
-    r->waiting[r->n_waiting++] = (struct waiting){ cp, class, r->from };
+    GROW(r->pending, r->n_pending, r->cap_pending);
+    r->pending[r->n_pending++] = (struct pending_char){ cp, class, r->from };
 }
 
 /* A character outside ASCII, or a byte that is no text. */
@@ -146,7 +146,7 @@ void bert_normalize(const struct bert_normalizer *n, const char *text, int64_t s
         at += bytes;
     }
     flush(&r);
-    free(r.waiting);
+    free(r.pending);
     normal_text_reserve(out, 1);
     out->text[out->length] = '\0';
 }

@@ -7,15 +7,15 @@
 #include <utf8proc.h>
 
 /* A character of a segment: one that stands by itself, decomposed, and all behind it that may join it. */
-struct part {
+struct nfc_char {
     uint32_t cp;
     int class;
     int64_t place; /* among the parts before they are put in order */
     struct token_span from;
 };
 
-struct segment {
-    struct part *items;
+struct nfc_segment {
+    struct nfc_char *items;
     int64_t count, cap;
 };
 
@@ -50,26 +50,26 @@ static bool stands_alone(uint32_t cp)
     }
 }
 
-static void segment_add(struct segment *s, uint32_t cp, struct token_span from)
+static void segment_add(struct nfc_segment *s, uint32_t cp, struct token_span from)
 {
     uint32_t parts[CHAR_MAX_DECOMPOSED];
     int n = char_decompose(parts, cp);
 
     for (int i = 0; i < n; i++) {
         GROW(s->items, s->count, s->cap);
-        s->items[s->count] = (struct part){ parts[i], class_of(parts[i]), s->count, from };
+        s->items[s->count] = (struct nfc_char){ parts[i], class_of(parts[i]), s->count, from };
         s->count++;
     }
 }
 
 static int compare_parts(const void *a, const void *b)
 {
-    const struct part *x = a, *y = b;
+    const struct nfc_char *x = a, *y = b;
     return x->class != y->class ? x->class - y->class : (x->place > y->place) - (x->place < y->place);
 }
 
 /* Marks by rising class, those of one class in the order they came. */
-static void put_in_order(struct segment *s)
+static void put_in_order(struct nfc_segment *s)
 {
     for (int64_t i = 0, end; i < s->count; i = end) {
         for (end = i + 1; s->items[i].class && end < s->count && s->items[end].class; end++)
@@ -81,7 +81,7 @@ static void put_in_order(struct segment *s)
 
 /* Joins part to the character at starter when they make one and nothing stands between; class is the last one between,
  * 0 for none. */
-static bool join(struct part *starter, const struct part *part, int class)
+static bool join(struct nfc_char *starter, const struct nfc_char *part, int class)
 {
     uint32_t cp = class == 0 || class < part->class ? char_compose(starter->cp, part->cp) : 0;
     if (cp == 0)
@@ -92,14 +92,14 @@ static bool join(struct part *starter, const struct part *part, int class)
     return true;
 }
 
-static void compose(struct segment *s)
+static void compose(struct nfc_segment *s)
 {
-    struct part *starter = NULL;
+    struct nfc_char *starter = NULL;
     int64_t kept = 0;
     int class = 0;
 
     for (int64_t i = 0; i < s->count; i++) {
-        const struct part *p = s->items + i;
+        const struct nfc_char *p = s->items + i;
         if (starter && join(starter, p, class))
             continue;
         s->items[kept] = *p;
@@ -111,7 +111,7 @@ static void compose(struct segment *s)
     s->count = kept;
 }
 
-static void segment_flush(struct segment *s, struct normal_text *out)
+static void segment_flush(struct nfc_segment *s, struct normal_text *out)
 {
     put_in_order(s);
     compose(s);
@@ -140,7 +140,7 @@ static int64_t plain_run(bool composing, const char *text, int64_t at, int64_t e
 }
 
 /* A character that stands alone and those that may join it, from at on; returns where the segment ends. */
-static int64_t read_segment(struct segment *s, const char *text, int64_t at, int64_t end)
+static int64_t read_segment(struct nfc_segment *s, const char *text, int64_t at, int64_t end)
 {
     uint32_t cp;
     bool valid;
@@ -157,7 +157,7 @@ static int64_t read_segment(struct segment *s, const char *text, int64_t at, int
 
 void nfc_normalize(bool composing, const char *text, int64_t start, int64_t end, struct normal_text *out)
 {
-    struct segment s = { 0 };
+    struct nfc_segment s = { 0 };
     uint32_t cp;
     bool valid = true;
 

@@ -46,7 +46,7 @@ static void check_spans(const struct text_builder *b, const struct gate_item *it
         const struct token_table *names = &items[item].schema->name;
         const int32_t *ids = names->ids + names->start[node - first];
         int whole = names->start[node - first + 1] - names->start[node - first];
-        assert_int_equal(b->span_lengths.v[i], whole < b->glue->max_name ? whole : b->glue->max_name);
+        assert_int_equal(b->span_lengths.v[i], whole < b->layout->max_name ? whole : b->layout->max_name);
         assert_true(b->span_lengths.v[i] > 0);
         for (int k = 0; k < b->span_lengths.v[i]; k++)
             assert_int_equal(b->tokens.v[b->rows.v[row + k]], ids[k]);
@@ -57,14 +57,14 @@ static void check_spans(const struct text_builder *b, const struct gate_item *it
         assert_int_equal(seen[i], 1);
     row = 0;
     for (int i = 0; i < b->lengths.n; i++) {
-        assert_true(b->lengths.v[i] <= b->glue->max_positions);
+        assert_true(b->lengths.v[i] <= b->layout->max_positions);
         for (int k = 0; k < b->lengths.v[i]; k++)
             assert_int_equal(b->positions.v[token + k], k);
         for (int k = 0; k < b->row_counts.v[i]; k++, row++)
             assert_true(b->rows.v[row] > token && b->rows.v[row] < token + b->lengths.v[i] - 1);
-        assert_int_equal(b->tokens.v[token], b->glue->cls);
+        assert_int_equal(b->tokens.v[token], b->layout->cls);
         token += b->lengths.v[i];
-        assert_int_equal(b->tokens.v[token - 1], b->glue->sep);
+        assert_int_equal(b->tokens.v[token - 1], b->layout->sep);
     }
     assert_int_equal(token, b->tokens.n);
     assert_int_equal(row, b->rows.n);
@@ -102,7 +102,7 @@ static void test_spans(void **state)
         struct rng rng = { .seed = 5 };
         struct text_builder b = { 0 };
         for (int shuffled = 0; shuffled < 2; shuffled++) {
-            text_builder_reset(&b, &w.model.glue);
+            text_builder_reset(&b, &w.model.layout);
             for (int k = 0; k < 2; k++)
                 text_add_schema(&b, &items[k], shuffled ? &rng : NULL);
             check_spans(&b, items, 2);
@@ -127,7 +127,7 @@ static void test_long_elements(void **state)
     gate_world_open(&w, &(struct gate_world_settings){ ENCODE_ELEMENT, .max_positions = 64 });
     odd_schema(&s);
     gate_question_init(&q, &w, &s, 1);
-    text_builder_reset(&b, &w.model.glue);
+    text_builder_reset(&b, &w.model.layout);
     for (int node = 0; node < q.input.n_nodes; node++)
         text_add_element(&b, &q.item, node);
     assert_int_equal(b.lengths.n, q.input.n_nodes);
@@ -138,7 +138,7 @@ static void test_long_elements(void **state)
         assert_int_equal(b.rows.v[i], token);
         assert_memory_equal(&b.tokens.v[token + 1], q.ids.items, (size_t)q.ids.count * sizeof(int32_t));
         token += b.lengths.v[i];
-        assert_int_equal(b.tokens.v[token - 1], w.model.glue.sep);
+        assert_int_equal(b.tokens.v[token - 1], w.model.layout.sep);
     }
     assert_true(full > 0);
     text_builder_release(&b);

@@ -114,7 +114,7 @@ static void run_backward(struct ctx *c, void *arg)
     struct gate_text input;
     struct gate_graph graph;
 
-    text_builder_reset(text, &s->w.model.glue);
+    text_builder_reset(text, &s->w.model.layout);
     for (int i = 0; i < QUESTIONS; i++)
         for (int node = 0; node < (g->config.encode == ENCODE_SCHEMA ? 1 : s->items[i].schema->n_nodes); node++)
             if (g->config.encode == ENCODE_SCHEMA)

@@ -298,7 +298,7 @@ static float *train_world(const struct gate_world_settings *kind, int tables, bo
     struct train t = { .w = &w, .n = 4 };
 
     gate_world_open(&w, kind);
-    text_builder_reset(&t.text, &w.model.glue);
+    text_builder_reset(&t.text, &w.model.layout);
     for (int i = 0; i < 4; i++) {
         struct schema s;
         gate_world_schema(&s, tables + i, (uint64_t)i);
@@ -363,7 +363,7 @@ static void test_no_pairs(void **state)
     assert_true(a.results[0].score == -30);
     answers_release(&a);
     struct train t = { .w = &w, .n = 1, .items = { q.item } };
-    text_builder_reset(&t.text, &w.model.glue);
+    text_builder_reset(&t.text, &w.model.layout);
     text_add_schema(&t.text, &q.item, NULL);
     float *all = train_three(&w, &t, false, &n, &peak);
     for (int64_t i = 0; i < n; i++)

@@ -227,7 +227,7 @@ static void test_written_config(void **state)
     lora_config_init(&n.config, 4, 6, targets, 2);
     n.config.dropout = 0.1f;
     n.config.base = xstrdup("org/base");
-    must(declare(&n, F32, true, &err) || lora_start(&n.adapters, &n.device, n.modules, MODULES, 1, &err) ||
+    must(declare(&n, F32, true, &err) || lora_init_values(&n.adapters, &n.device, n.modules, MODULES, 1, &err) ||
              lora_save(&n.adapters, &n.device, &n.config, dir, BF16, &err),
          &err);
     json_t *o = json_read_file(test_file(dir, "adapter_config.json", NULL), &err);
@@ -257,7 +257,7 @@ static void test_start(void **state)
     net_open(&n, BF16);
     lora_config_init(&n.config, 8, 8, targets, 1);
     n.config.full_head = true;
-    must(declare(&n, BF16, true, &err) || lora_start(&n.adapters, &n.device, n.modules, MODULES, 3, &err), &err);
+    must(declare(&n, BF16, true, &err) || lora_init_values(&n.adapters, &n.device, n.modules, MODULES, 3, &err), &err);
     assert_int_equal(n.adapters.n, 2 * LAYERS + 1);
     for (int i = 0; i < n.adapters.n; i++) {
         struct param *p = &n.adapters.list[i];
@@ -307,7 +307,7 @@ static void assert_refused(const char *config, const char *weights, const char *
     net_open(&n, F32);
     snprintf(path, sizeof path, "%s/%s", GOLD, config);
     must(lora_config_read(&n.config, path, &err) || declare(&n, F32, false, &err) ||
-             lora_start(&n.adapters, &n.device, n.modules, MODULES, 1, &err),
+             lora_init_values(&n.adapters, &n.device, n.modules, MODULES, 1, &err),
          &err);
     float *before = tensor_floats(&n.device, n.adapters.list[0].t);
     assert_int_equal(load(&n, weights, &err), -1);

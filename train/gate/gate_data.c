@@ -120,7 +120,7 @@ static int tokenise(struct builder *b, struct gate_example *e, struct error *err
     char where[256];
 
     snprintf(where, sizeof where, "record %s", e->record->id);
-    if (gate_question_tokens(&b->ids, b->settings->glue, b->settings->tokenizer, text, where, err))
+    if (gate_question_tokens(&b->ids, b->settings->layout, b->settings->tokenizer, text, where, err))
         return -1;
     size_t n = (size_t)b->ids.count;
     int32_t *ids = xmalloc(n * sizeof *ids);

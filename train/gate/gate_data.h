@@ -50,7 +50,7 @@ struct gate_data {
 
 struct gate_data_settings {
     const struct tokenizer *tokenizer;
-    const struct gate_glue *glue;
+    const struct gate_layout *layout;
     struct schema_input_settings input;
 };
 

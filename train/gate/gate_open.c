@@ -157,7 +157,7 @@ static int init_model(struct trainer *t, struct error *err)
 static int read_examples(struct trainer *t, struct error *err)
 {
     struct gate_data_settings s = { .tokenizer = t->model.tokenizer,
-                                    .glue = &t->model.glue,
+                                    .layout = &t->model.layout,
                                     .input = { .graph = t->model.graph, .pairs = true } };
 
     if (gate_data_init(&t->data, &t->records, &s, err))

@@ -127,7 +127,7 @@ static void init_questions(struct train_step *s, const int *batch, int n)
 void train_step_init(struct train_step *s, struct trainer *t, enum train_stage stage, const int *batch, int n)
 {
     *s = (struct train_step){ .trainer = t, .stage = stage, .update = true };
-    text_builder_reset(&t->text, &t->model.glue);
+    text_builder_reset(&t->text, &t->model.layout);
     if (stage == STAGE_RELEVANCE)
         init_relevance(s, batch, n);
     else

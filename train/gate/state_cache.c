@@ -38,7 +38,7 @@ static uint64_t encoder_hash(const struct gate_scorer *scorer)
     checksum_update(&sum, build_commit(), strlen(build_commit()));
     checksum_update(&sum, m->device->driver->name, strlen(m->device->driver->name));
     checksum_update(&sum, settings, sizeof settings);
-    checksum_update(&sum, &m->glue, sizeof m->glue);
+    checksum_update(&sum, &m->layout, sizeof m->layout);
     checksum_update(&sum, &m->net.config.bert, sizeof m->net.config.bert);
     for (int i = 0; i < m->params.n; i++) {
         const struct param *p = &m->params.list[i];

@@ -185,7 +185,7 @@ static int fill_weights(struct infill_trainer *t, struct error *err)
         return -1;
     return is_full(t)
                ? 0
-               : lora_start(t->trained, &t->device, t->model.modules, t->model.n_modules, (uint64_t)q->seed, err);
+               : lora_init_values(t->trained, &t->device, t->model.modules, t->model.n_modules, (uint64_t)q->seed, err);
 }
 
 static void plan_steps(struct infill_trainer *t)
