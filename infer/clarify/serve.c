@@ -102,7 +102,7 @@ static int handle(struct exchange *x)
     if (strcmp(op, "start") == 0)
         return start(x);
     if (strcmp(op, "answer") != 0 && strcmp(op, "undo") != 0 && strcmp(op, "show") != 0)
-        return error_set(x->err, EXIT_CODE_DATA, "%s: field \"op\" is \"%s\", wanted start, answer, undo or show",
+        return error_set(x->err, EXIT_CODE_DATA, "%s: field \"op\": expected start, answer, undo or show, got \"%s\"",
                          x->where, op);
     if (resume(x))
         return -1;

@@ -40,8 +40,8 @@ static int read_strategy(struct dialogue_rules *r, const json_t *o, const char *
         return -1;
     r->strategy = strategy_of_name(name);
     return r->strategy < STRATEGIES ? 0
-                                    : error_set(err, EXIT_CODE_DATA, "%s: field \"strategy\" is \"%s\", wanted %s",
-                                                where, name, STRATEGY_NAMES);
+                                    : error_set(err, EXIT_CODE_DATA, "%s: field \"strategy\": expected %s, got \"%s\"",
+                                                where, STRATEGY_NAMES, name);
 }
 
 /* All of the rules must be there. */
@@ -189,8 +189,8 @@ int session_read(struct session *s, struct session_context *d, const json_t *val
         !(turns = json_get_array(value, "turns", where, err)))
         return -1;
     if (json_array_size(turns) > DIALOGUE_MAX_TURNS)
-        return error_set(err, EXIT_CODE_DATA, "%s: turns: %zu, at most %d wanted", where, json_array_size(turns),
-                         DIALOGUE_MAX_TURNS);
+        return error_set(err, EXIT_CODE_DATA, "%s: turns: expected at most %d, got %zu", where, DIALOGUE_MAX_TURNS,
+                         json_array_size(turns));
     s->recorded = json_incref(turns);
     s->value = json_copy((json_t *)value);
     json_object_set_new(s->value, "turns", json_array());
@@ -199,10 +199,11 @@ int session_read(struct session *s, struct session_context *d, const json_t *val
     found = fingerprint(&s->current);
     return strcmp(said, found) == 0
                ? 0
-               : error_set(err, EXIT_CODE_DATA,
-                           "%s: field \"variables\" is \"%s\", wanted %s: the session was made with another schema, "
-                           "another database or another program",
-                           where, said, found);
+               : error_set(
+                     err, EXIT_CODE_DATA,
+                     "%s: field \"variables\": expected %s, got \"%s\": the session was made with another schema, "
+                     "another database or another program",
+                     where, found, said);
 }
 
 static int find_variable(const struct clarify_case *c, const char *name)
@@ -248,8 +249,8 @@ static int read_answer(const struct session *s, struct answer *a, const json_t *
     if (!kind)
         return -1;
     if (a->kind == ANSWER_KINDS)
-        return error_set(err, EXIT_CODE_DATA, "%s: field \"answer\" is \"%s\", wanted value, unknown, either or none",
-                         where, kind);
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: field \"answer\": expected value, unknown, either or none, got \"%s\"", where, kind);
     if (a->kind != ANSWER_VALUE && !json_object_get(turn, "found"))
         return 0;
     if (json_get_int(turn, "option", 1, s->question.n, &option, where, err))

@@ -40,7 +40,8 @@ static const struct chat_template *by_name(const char *name, struct error *err)
         if (strcmp(templates[i].name, name) == 0)
             return templates + i;
     error_set(err, EXIT_CODE_USAGE,
-              "chat template \"%.80s\", wanted llama3, llama3-unsloth, llama3-bare, chatml or chatml-bare", name);
+              "chat template: expected llama3, llama3-unsloth, llama3-bare, chatml or chatml-bare, got \"%.80s\"",
+              name);
     return NULL;
 }
 
@@ -180,7 +181,7 @@ static int read_message(struct chat_messages *m, const json_t *o, const char *wh
         return -1;
     if (strcmp(message.role, "system") != 0 && strcmp(message.role, "user") != 0 &&
         strcmp(message.role, "assistant") != 0)
-        return error_set(err, EXIT_CODE_DATA, "%s: role is \"%.80s\", wanted system, user or assistant", where,
+        return error_set(err, EXIT_CODE_DATA, "%s: role: expected system, user or assistant, got \"%.80s\"", where,
                          message.role);
     GROW(m->items, m->count, m->cap);
     m->items[m->count++] = message;
@@ -201,6 +202,6 @@ int chat_read(struct chat_messages *m, const json_t *list, const char *where, st
             return -1;
     }
     if (m->count == 0)
-        return error_set(err, EXIT_CODE_DATA, "%s: messages: wanted a list of {\"role\", \"content\"}", where);
+        return error_set(err, EXIT_CODE_DATA, "%s: messages: expected a list of {\"role\", \"content\"}", where);
     return 0;
 }

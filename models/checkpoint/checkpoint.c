@@ -193,9 +193,9 @@ static void compare(const struct hdf5_reader *r, struct hdf5_tensor wanted, stru
     if (!found)
         name_list_add(&m->missing, "%s", wanted.name);
     else if (found->type != wanted.type || !shape_equal(found->ndim, found->shape, wanted.ndim, wanted.shape))
-        name_list_add(&m->wrong_shape, "%s is %s %s, wanted %s %s", wanted.name, hdf5_type_name(found->type),
-                      shape_text(a, found->ndim, found->shape), hdf5_type_name(wanted.type),
-                      shape_text(b, wanted.ndim, wanted.shape));
+        name_list_add(&m->wrong_shape, "%s: expected %s %s, got %s %s", wanted.name, hdf5_type_name(wanted.type),
+                      shape_text(b, wanted.ndim, wanted.shape), hdf5_type_name(found->type),
+                      shape_text(a, found->ndim, found->shape));
 }
 
 static void compare_wanted(const struct hdf5_reader *r, const struct checkpoint *c, struct mismatch *m)

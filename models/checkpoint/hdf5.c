@@ -430,8 +430,8 @@ int hdf5_get(const struct hdf5_reader *r, const struct hdf5_tensor *t, void *out
     else if (size && H5Dread(set, library_type(t->type), H5S_ALL, H5S_ALL, H5P_DEFAULT, out) < 0)
         refuse(r, t->name, "cannot be read: its data are damaged", err);
     else if ((found = checksum_of(out, (size_t)size * hdf5_type_size(t->type))) != stored)
-        error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s: checksum %016llx, wanted %016llx", r->path, t->name,
-                  (unsigned long long)found, (unsigned long long)stored);
+        error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s: checksum: expected %016llx, got %016llx", r->path, t->name,
+                  (unsigned long long)stored, (unsigned long long)found);
     else
         rc = 0;
     H5Dclose(set);

@@ -418,7 +418,7 @@ int safetensors_read_f32(const struct safetensors *s, const struct safetensors_e
     CHECK(from >= 0 && n >= 0 && n <= e->size - from, "%s: elements %lld + %lld of %lld", e->name, (long long)from,
           (long long)n, (long long)e->size);
     if (e->dtype == ST_OTHER)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: tensor \"%.200s\" is %s, wanted F32, BF16, F16 or F64",
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: tensor \"%.200s\": expected F32, BF16, F16 or F64, got %s",
                          safetensors_file_path(s, e), e->name, e->dtype_name);
     size_t width = e->size ? e->bytes / (size_t)e->size : 0;
     const unsigned char *p = e->data + (size_t)from * width;

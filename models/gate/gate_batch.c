@@ -303,8 +303,8 @@ int gate_layout_init(struct gate_layout *layout, const struct tokenizer *t, int 
     int max_question = max_positions / QUESTION_SHARE;
 
     if (max_positions < LEAST_POSITIONS)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "encoder: %d positions, at least %d wanted", max_positions,
-                         LEAST_POSITIONS);
+        return error_set(err, EXIT_CODE_CHECKPOINT, "encoder: expected at least %d positions, got %d", LEAST_POSITIONS,
+                         max_positions);
     *layout = (struct gate_layout){ .cls = tokenizer_special(t, SPECIAL_CLS),
                                     .sep = tokenizer_special(t, SPECIAL_SEP),
                                     .colon = separator_token(t, ":"),

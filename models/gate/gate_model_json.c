@@ -119,8 +119,9 @@ static int check_heads(const struct gate_model_spec *s, const char *where, struc
 
     if (b->heads * size == b->hidden_size && (size == 32 || size == 64 || size == 128))
         return 0;
-    return error_set(err, EXIT_CODE_CHECKPOINT, "%s: model: %d channels in %d heads, heads of 32, 64 or 128 wanted",
-                     where, b->hidden_size, b->heads);
+    return error_set(err, EXIT_CODE_CHECKPOINT,
+                     "%s: model: expected heads of 32, 64 or 128 channels, got %d channels in %d heads", where,
+                     b->hidden_size, b->heads);
 }
 
 int gate_model_from_json(const json_t *o, struct gate_model_spec *s, const char *where, struct error *err)

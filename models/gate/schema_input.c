@@ -64,7 +64,8 @@ int schema_input_init(struct schema_input *in, const struct schema *s, const str
 {
     *in = (struct schema_input){ .schema = s, .n_nodes = s->n_tables + s->n_columns };
     if (!s->n_tables || !s->n_columns)
-        return error_set(err, EXIT_CODE_DATA, "schema %s: %d tables and %d columns, at least one of each wanted",
+        return error_set(err, EXIT_CODE_DATA,
+                         "schema %s: expected at least one table and one column, got %d tables and %d columns",
                          s->db_id, s->n_tables, s->n_columns);
     tokenise(in, t);
     schema_graph_init(&in->graph, s, settings->graph);

@@ -70,7 +70,7 @@ static int check_kind(const struct config_fields *s)
     static const char *const false_ones[] = { "is_decoder", "add_cross_attention", "is_encoder_decoder" };
 
     if (!json_is_string(type))
-        return error_set(s->err, EXIT_CODE_CHECKPOINT, "%s: no string \"model_type\", wanted \"bert\"", s->where);
+        return error_set(s->err, EXIT_CODE_CHECKPOINT, "%s: no string \"model_type\", expected \"bert\"", s->where);
     if (strcmp(json_string_value(type), "bert"))
         return config_refuse(s, "model_type", "\"bert\"");
     if (!config_absent(s, "position_embedding_type") &&
@@ -80,7 +80,7 @@ static int check_kind(const struct config_fields *s)
         if (!config_absent(s, false_ones[i]) && !json_is_false(json_object_get(s->root, false_ones[i])))
             return config_refuse(s, false_ones[i], "false");
     if (!config_absent(s, "quantization_config"))
-        return config_refuse(s, "quantization_config", "none: quantised weights are not read");
+        return config_refuse(s, "quantization_config", "none (quantised weights are not read)");
     if (!config_absent(s, "pruned_heads") && json_object_size(json_object_get(s->root, "pruned_heads")))
         return config_refuse(s, "pruned_heads", "none");
     return 0;

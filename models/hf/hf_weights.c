@@ -138,8 +138,8 @@ static bool match_param(struct hf_reader *l, const struct param *p)
         if (e)
             l->used[e - l->s.entries] = true;
         if (e && (e->dtype == ST_OTHER || !shape_equal(e->ndim, e->shape, p->t->ndim, shape)))
-            name_list_add(&l->mismatch.wrong_shape, "%.100s is %s %s, wanted floats %s", name, e->dtype_name,
-                          shape_text(a, e->ndim, e->shape), shape_text(b, p->t->ndim, shape));
+            name_list_add(&l->mismatch.wrong_shape, "%.100s: expected floats %s, got %s %s", name,
+                          shape_text(b, p->t->ndim, shape), e->dtype_name, shape_text(a, e->ndim, e->shape));
         if (!e && (l->extent == HF_WHOLE || !listed(l->rules->may_lack, p->name)))
             name_list_add(&l->mismatch.missing, "%.100s", name);
     }

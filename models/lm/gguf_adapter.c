@@ -202,9 +202,9 @@ static int check(const struct llama_model *m, struct error *err)
     float alpha = shared_alpha(&m->lora);
 
     if (m->lora.full_head)
-        return error_set(err, EXIT_CODE_USAGE,
-                         "modules_to_save: lm_head is a whole matrix, a GGUF adapter holds pairs; "
-                         "a merged model wanted");
+        return error_set(
+            err, EXIT_CODE_USAGE,
+            "modules_to_save: lm_head is a whole matrix, a GGUF adapter holds pairs; expected a merged model");
     for (int i = 0; i < m->n_modules; i++) {
         const struct lora_module *module = &m->modules[i];
         if (!module->lora->a)
@@ -213,7 +213,7 @@ static int check(const struct llama_model *m, struct error *err)
         if (!strcmp(module->name, "lm_head") && m->net.config.tied)
             return error_set(err, EXIT_CODE_USAGE,
                              "lm_head: it is the embedding table in this model, which has no "
-                             "output.weight in GGUF; a merged model wanted");
+                             "output.weight in GGUF; expected a merged model");
         if (!(fabsf(own - alpha) <= 1e-5f * fabsf(alpha)))
             return error_set(err, EXIT_CODE_USAGE, "%s: alpha %g, elsewhere %g: a GGUF adapter has one", module->name,
                              (double)own, (double)alpha);

@@ -28,7 +28,7 @@ static int read_raw(struct lm_text *p, const struct llama_model *m, const json_t
     if (encode_field(p, m, record, "prompt", where, err))
         return -1;
     if (p->ids.count == 0)
-        return error_set(err, EXIT_CODE_DATA, "%s: prompt: no tokens, at least one wanted", where);
+        return error_set(err, EXIT_CODE_DATA, "%s: prompt: expected at least one token, got none", where);
     if (answer == LM_OPEN)
         return 0;
     push_mask(&p->answer, p->ids.count, 0);
@@ -55,8 +55,8 @@ static int check_roles(const struct chat_messages *list, enum lm_answer answer, 
     const char *last = list->count ? list->items[list->count - 1].role : "";
 
     if (answer != LM_OPEN && strcmp(last, "assistant"))
-        return error_set(err, EXIT_CODE_DATA, "%s: messages: the last is not the assistant's, whose loss is wanted",
-                         where);
+        return error_set(err, EXIT_CODE_DATA, "%s: messages: expected the assistant's as the last, got the %s's", where,
+                         last);
     if (answer == LM_OPEN && !strcmp(last, "assistant"))
         return error_set(err, EXIT_CODE_DATA, "%s: messages: the last is the assistant's already", where);
     return 0;
@@ -105,7 +105,7 @@ static int read_record(struct lm_text *p, const struct llama_model *m, const jso
     if (!json_object_get(record, "id"))
         return error_set(err, EXIT_CODE_DATA, "%s: no \"id\"", where);
     if (chat && json_object_get(record, "prompt"))
-        return error_set(err, EXIT_CODE_DATA, "%s: both \"prompt\" and \"messages\", one of them wanted", where);
+        return error_set(err, EXIT_CODE_DATA, "%s: expected \"prompt\" or \"messages\", got both", where);
     if ((chat ? read_chat : read_raw)(p, m, record, answer, where, err))
         return -1;
     return check_length(p, m, answer, where, err);

@@ -29,10 +29,11 @@ bool config_absent(const struct config_fields *s, const char *field)
     return !v || json_is_null(v);
 }
 
-int config_refuse(const struct config_fields *s, const char *field, const char *wanted)
+int config_refuse(const struct config_fields *s, const char *field, const char *expected)
 {
     char *value = json_dumps(json_object_get(s->root, field), JSON_ENCODE_ANY | JSON_COMPACT);
-    error_set(s->err, EXIT_CODE_CHECKPOINT, "%s: %s: %.100s, wanted %s", s->where, field, value ? value : "?", wanted);
+    error_set(s->err, EXIT_CODE_CHECKPOINT, "%s: %s: expected %s, got %.100s", s->where, field, expected,
+              value ? value : "?");
     free(value);
     return -1;
 }

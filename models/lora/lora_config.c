@@ -62,7 +62,7 @@ static int check_kind(const struct config_fields *s)
     json_object_foreach((json_t *)(uintptr_t)s->root, field,
                         v) if ((is_variant(field) || among(field, refused, ARRAY_LEN(refused))) &&
                                !is_empty(v)) return config_refuse(s, field,
-                                                                  "none: it changes what the adapter computes");
+                                                                  "none (it changes what the adapter computes)");
     if (!config_absent(s, "bias") && (!json_is_string(bias) || strcmp(json_string_value(bias), "none")))
         return config_refuse(s, "bias", "\"none\"");
     if (!config_absent(s, "init_lora_weights") && !json_is_boolean(start) &&
@@ -153,7 +153,7 @@ static int get_exceptions(struct lora_exceptions *e, const struct config_fields 
     {
         double x = json_number_value(value);
         if (!(whole ? json_is_integer(value) : json_is_number(value)) || !(x >= low && x <= high))
-            return error_set(s->err, EXIT_CODE_CHECKPOINT, "%s: %s: \"%.80s\": wanted %s from %g to %g", s->where,
+            return error_set(s->err, EXIT_CODE_CHECKPOINT, "%s: %s: \"%.80s\": expected %s from %g to %g", s->where,
                              field, key, whole ? "an integer" : "a number", low, high);
         struct name_pattern *p = open_pattern(s, field, "(.*\\.)?(", key, ")");
         if (!p)

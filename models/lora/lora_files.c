@@ -61,8 +61,8 @@ static void match_param(struct lora_reader *l, const struct param *p)
     }
     l->used[e - l->s.entries] = true;
     if (e->dtype == ST_OTHER || !shape_equal(e->ndim, e->shape, p->t->ndim, p->t->shape))
-        name_list_add(&l->mismatch.wrong_shape, "%.150s is %s %s, wanted floats %s", e->name, e->dtype_name,
-                      shape_text(a, e->ndim, e->shape), shape_text(b, p->t->ndim, p->t->shape));
+        name_list_add(&l->mismatch.wrong_shape, "%.150s: expected floats %s, got %s %s", e->name,
+                      shape_text(b, p->t->ndim, p->t->shape), e->dtype_name, shape_text(a, e->ndim, e->shape));
 }
 
 /* The file's numbers in l->room, of which none may be infinite or none at all. */

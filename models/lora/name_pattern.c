@@ -49,7 +49,8 @@ static int compile(struct name_pattern *p, const char *before, const char *after
 struct name_pattern *name_pattern_open(const char *before, const char *pattern, const char *after, struct error *err)
 {
     if (strlen(pattern) > MAX_PATTERN) {
-        error_set(err, EXIT_CODE_CHECKPOINT, "pattern of %zu bytes, wanted at most %d", strlen(pattern), MAX_PATTERN);
+        error_set(err, EXIT_CODE_CHECKPOINT, "pattern: expected at most %d bytes, got %zu", MAX_PATTERN,
+                  strlen(pattern));
         return NULL;
     }
     struct name_pattern *p = xcalloc(1, sizeof *p);

@@ -188,7 +188,7 @@ static int check_heads(const struct llama_config *c, const struct config_fields 
                          "%s: num_attention_heads %d is not a multiple of num_key_value_heads %d", s->where, c->heads,
                          c->groups);
     if (c->head_dim % 8 || c->head_dim > 256)
-        return error_set(s->err, EXIT_CODE_CHECKPOINT, "%s: heads of %d channels, a multiple of 8 up to 256 wanted",
+        return error_set(s->err, EXIT_CODE_CHECKPOINT, "%s: head_dim: expected a multiple of 8 up to 256, got %d",
                          s->where, c->head_dim);
     return 0;
 }

@@ -30,8 +30,8 @@ static int want_bool(const json_t *o, const char *field, bool wanted, const char
     if (json_get_bool(o, field, &found, where, err))
         return -1;
     if (found != wanted)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s is %s, wanted %s", where, field, found ? "true" : "false",
-                         wanted ? "true" : "false");
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s: expected %s, got %s", where, field,
+                         wanted ? "true" : "false", found ? "true" : "false");
     return 0;
 }
 
@@ -42,7 +42,8 @@ static int want_string(const json_t *o, const char *field, const char *wanted, c
     if (!found)
         return -1;
     if (strcmp(found, wanted) != 0)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s is \"%.80s\", wanted \"%s\"", where, field, found, wanted);
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s: expected \"%s\", got \"%.80s\"", where, field, wanted,
+                         found);
     return 0;
 }
 
@@ -98,7 +99,7 @@ static int read_pre_tokenizer(struct tokenizer *t, const json_t *root, const cha
     if (!o || !(list = json_get_array(o, "pretokenizers", inside, err)))
         return -1;
     if (json_array_size(list) != 2)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %zu pretokenizers, wanted Split and ByteLevel", inside,
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected Split and ByteLevel, got %zu pretokenizers", inside,
                          json_array_size(list));
     snprintf(first, sizeof first, "%s: pretokenizers[0]", inside);
     snprintf(second, sizeof second, "%s: pretokenizers[1]", inside);
@@ -115,7 +116,7 @@ static int read_merge(struct tokenizer *t, const json_t *o, struct error *err)
     if (left && json_is_string(o) && (blank = strchr(left, ' ')))
         right = blank + 1;
     if (!left || !right || strchr(right, ' ') || (json_is_array(o) && json_array_size(o) != 2))
-        return error_set(err, EXIT_CODE_CHECKPOINT, "wanted two tokens, \"a b\" or [\"a\", \"b\"]");
+        return error_set(err, EXIT_CODE_CHECKPOINT, "expected two tokens, \"a b\" or [\"a\", \"b\"]");
     return bpe_add_merge(&t->byte_level.bpe, &t->vocab, left, blank ? blank - left : (int64_t)strlen(left), right, err);
 }
 

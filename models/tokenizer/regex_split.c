@@ -112,8 +112,8 @@ static int compile(struct regex *r, struct error *err)
 struct regex *regex_open(const char *pattern, struct error *err)
 {
     if (strlen(pattern) > REGEX_MAX_PATTERN) {
-        error_set(err, EXIT_CODE_CHECKPOINT, "pattern of %zu bytes, wanted at most %d", strlen(pattern),
-                  REGEX_MAX_PATTERN);
+        error_set(err, EXIT_CODE_CHECKPOINT, "pattern: expected at most %d bytes, got %zu", REGEX_MAX_PATTERN,
+                  strlen(pattern));
         return NULL;
     }
     struct regex *r = xcalloc(1, sizeof *r);

@@ -82,9 +82,9 @@ int tokenizer_add_token(struct tokenizer *t, const char *text, const struct adde
     if (t->n_added == ADDED_MAX_TOKENS)
         return error_set(err, EXIT_CODE_CHECKPOINT, "more than %d added tokens", ADDED_MAX_TOKENS);
     if (known >= 0 ? token->id != known : token->id != t->vocab.count)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "added token \"%.80s\" has id %d, wanted %d, %s", text,
-                         (int)token->id, (int)(known >= 0 ? known : t->vocab.count),
-                         known >= 0 ? "its id in the vocabulary" : "the next free id");
+        return error_set(err, EXIT_CODE_CHECKPOINT, "added token \"%.80s\": expected id %d, %s, got %d", text,
+                         (int)(known >= 0 ? known : t->vocab.count),
+                         known >= 0 ? "which the vocabulary has" : "the next free one", (int)token->id);
     if (tokenizer_added(t, token->id))
         return error_set(err, EXIT_CODE_CHECKPOINT, "token %d \"%.80s\" is added twice", (int)token->id, text);
     if (known < 0 && vocab_add(&t->vocab, text, err))

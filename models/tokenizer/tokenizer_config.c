@@ -45,7 +45,7 @@ static int read_byte_level_config(const struct tokenizer_folder *f, struct error
     if (tokenizer_read_bool(f->config, "add_prefix_space", &prefix, f->config_file, err) < 0)
         return -1;
     if (prefix)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: add_prefix_space is true, wanted false", f->config_file);
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: add_prefix_space: expected false, got true", f->config_file);
     return 0;
 }
 
@@ -81,7 +81,7 @@ int tokenizer_read_decoder(struct tokenizer *t, const struct tokenizer_folder *f
         long id = strtol(key, &end, 10);
         snprintf(inside, sizeof inside, "%s: added_tokens_decoder \"%.20s\"", f->config_file, key);
         if (*key < '0' || *key > '9' || *end || id >= VOCAB_MAX_TOKENS)
-            return error_set(err, EXIT_CODE_CHECKPOINT, "%s: wanted a token id", inside);
+            return error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected a token id", inside);
         if (tokenizer_read_added(t, o, id, inside, err))
             return -1;
     }

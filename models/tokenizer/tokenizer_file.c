@@ -23,7 +23,7 @@ static int read_lines(struct tokenizer *t, const char *text, size_t length, cons
         at += n + 1;
         n -= n > 0 && line[n - 1] == '\r';
         if (n > VOCAB_MAX_TOKEN || memchr(line, '\0', n))
-            return error_set(err, EXIT_CODE_CHECKPOINT, "%s: line %d: wanted a token of at most %d bytes without NUL",
+            return error_set(err, EXIT_CODE_CHECKPOINT, "%s: line %d: expected a token of at most %d bytes without NUL",
                              file, number, VOCAB_MAX_TOKEN);
         for (size_t i = 0; i < n && valid;)
             i += (size_t)utf8_read(line + i, (int64_t)(n - i), &cp, &valid);
@@ -92,7 +92,7 @@ static int read_optional(json_t **out, const char *dir, const char *name, json_t
     if (!(*out = read(path, err)))
         return -1;
     if (!json_is_object(*out))
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: wanted an object", path);
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected an object", path);
     return 0;
 }
 

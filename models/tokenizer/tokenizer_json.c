@@ -17,7 +17,7 @@ json_t *tokenizer_read_typed(const json_t *root, const char *field, const char *
         return NULL;
     if (strcmp(found, type) == 0)
         return o;
-    error_set(err, EXIT_CODE_CHECKPOINT, "%s: type is \"%.80s\", wanted \"%s\"", inside, found, type);
+    error_set(err, EXIT_CODE_CHECKPOINT, "%s: type: expected \"%s\", got \"%.80s\"", inside, type, found);
     return NULL;
 }
 
@@ -56,10 +56,12 @@ static int order_vocab(const char **texts, json_t *vocab, int64_t n, const char 
     json_object_foreach(vocab, text, value)
     {
         int64_t id = json_integer_value(value);
-        if (!json_is_integer(value) || id < 0 || id >= n)
+        if (!json_is_integer(value))
+            return error_set(err, EXIT_CODE_CHECKPOINT, "%s: vocab: id of \"%.80s\": expected an integer", where, text);
+        if (id < 0 || id >= n)
             return error_set(err, EXIT_CODE_CHECKPOINT,
-                             "%s: vocab: id of \"%.80s\" is %s%lld, wanted an integer below %lld without holes", where,
-                             text, json_is_integer(value) ? "" : "not an integer: ", (long long)id, (long long)n);
+                             "%s: vocab: id of \"%.80s\": expected an integer below %lld without holes, got %lld",
+                             where, text, (long long)n, (long long)id);
         if (texts[id])
             return error_set(err, EXIT_CODE_CHECKPOINT, "%s: vocab: \"%.80s\" and \"%.80s\" both have id %lld", where,
                              texts[id], text, (long long)id);
@@ -76,8 +78,8 @@ int tokenizer_read_vocab(struct tokenizer *t, const json_t *model, const char *w
     if (!vocab)
         return -1;
     if (n > VOCAB_MAX_TOKENS)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: vocab: %lld tokens, wanted at most %d", where, (long long)n,
-                         VOCAB_MAX_TOKENS);
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: vocab: expected at most %d tokens, got %lld", where,
+                         VOCAB_MAX_TOKENS, (long long)n);
     const char **texts = xcalloc((size_t)n, sizeof *texts);
     int rc = order_vocab(texts, vocab, n, where, err);
     for (int64_t i = 0; i < n && rc == 0; i++)
@@ -101,8 +103,8 @@ static int read_model(struct tokenizer *t, const json_t *root, const char *where
         return -1;
     if (strlen(prefix) > WORDPIECE_MAX_PREFIX)
         return error_set(err, EXIT_CODE_CHECKPOINT,
-                         "%s: continuing_subword_prefix is \"%.80s\", wanted at most %d bytes", inside, prefix,
-                         WORDPIECE_MAX_PREFIX);
+                         "%s: continuing_subword_prefix: expected at most %d bytes, got \"%.80s\"", inside,
+                         WORDPIECE_MAX_PREFIX, prefix);
     memcpy(t->wordpiece.prefix, prefix, strlen(prefix) + 1);
     t->wordpiece.max_chars = (int32_t)max_chars;
     return tokenizer_end_model(t, unk, err) ? error_prefix(err, "%s", inside) : 0;
@@ -151,11 +153,12 @@ static int check_template(const struct tokenizer *t, const json_t *root, struct 
     }
     if (!cls || !sep || tokenizer_id(t, cls) != t->special[SPECIAL_CLS] ||
         tokenizer_id(t, sep) != t->special[SPECIAL_SEP])
-        return error_set(err, EXIT_CODE_CHECKPOINT,
-                         "post_processor of type \"%.80s\", wanted TemplateProcessing or BertProcessing that puts %s "
-                         "before and %s behind a sequence",
-                         type ? type : "?", tokenizer_token(t, t->special[SPECIAL_CLS]),
-                         tokenizer_token(t, t->special[SPECIAL_SEP]));
+        return error_set(
+            err, EXIT_CODE_CHECKPOINT,
+            "post_processor: type: expected TemplateProcessing or BertProcessing that puts %s before and %s "
+            "behind a sequence, got \"%.80s\"",
+            tokenizer_token(t, t->special[SPECIAL_CLS]), tokenizer_token(t, t->special[SPECIAL_SEP]),
+            type ? type : "?");
     return 0;
 }
 
@@ -175,7 +178,7 @@ static int read_kind(struct tokenizer *t, const json_t *root, const char *where,
         return tokenizer_read_byte_level(t, root, where, err);
     }
     if (type && strcmp(type, "WordPiece") != 0)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: model: type is \"%.80s\", wanted \"WordPiece\" or \"BPE\"",
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: model: type: expected \"WordPiece\" or \"BPE\", got \"%.80s\"",
                          where, type);
     return read_word_piece(t, root, where, err);
 }

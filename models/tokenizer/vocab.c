@@ -12,8 +12,8 @@ int vocab_add(struct vocab *v, const char *text, struct error *err)
     if (v->count == VOCAB_MAX_TOKENS)
         return error_set(err, EXIT_CODE_CHECKPOINT, "more than %d tokens", VOCAB_MAX_TOKENS);
     if (length > VOCAB_MAX_TOKEN)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "token %d is %zu bytes long, wanted at most %d", (int)v->count,
-                         length, VOCAB_MAX_TOKEN);
+        return error_set(err, EXIT_CODE_CHECKPOINT, "token %d: expected at most %d bytes, got %zu", (int)v->count,
+                         VOCAB_MAX_TOKEN, length);
     if (strpbrk(text, "\r\n"))
         return error_set(err, EXIT_CODE_CHECKPOINT, "token %d holds a line break", (int)v->count);
     GROW(v->starts, v->count, v->cap);

@@ -50,7 +50,7 @@ static int add_special(struct bpe_trainer *r, const char *text, struct error *er
     const char *why = !*text                                  ? "it is empty"
                       : strpbrk(text, "\r\n")                 ? "it holds a line break"
                       : strlen(text) > VOCAB_MAX_TOKEN        ? "it is too long"
-                      : is_word(r->t->byte_level.split, text) ? "plain text could be it; wanted the like of <|pad|>"
+                      : is_word(r->t->byte_level.split, text) ? "plain text could be it; expected the like of <|pad|>"
                       : strings_find(&r->pieces, text) >= 0   ? "it comes twice"
                                                               : NULL;
     if (why)
@@ -69,8 +69,8 @@ static int add_specials(struct bpe_trainer *r, const struct bpe_plan *p, struct 
         if (add_special(r, p->specials[i], err))
             return -1;
     if (p->vocab_size < BYTES + r->n_specials || p->vocab_size > MAX_VOCAB)
-        return error_set(err, EXIT_CODE_USAGE, "vocabulary of %d tokens, wanted %d to %d", (int)p->vocab_size,
-                         BYTES + r->n_specials, MAX_VOCAB);
+        return error_set(err, EXIT_CODE_USAGE, "vocabulary: expected %d to %d tokens, got %d", BYTES + r->n_specials,
+                         MAX_VOCAB, (int)p->vocab_size);
     return 0;
 }
 

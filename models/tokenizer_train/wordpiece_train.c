@@ -169,8 +169,8 @@ struct tokenizer *tokenizer_from_words(const char *const *texts, int64_t n, int3
     int32_t room = vocab_size - SPECIAL_COUNT;
 
     if (vocab_size < MIN_VOCAB || vocab_size > MAX_VOCAB) {
-        error_set(err, EXIT_CODE_USAGE, "vocabulary of %d tokens, wanted %d to %d", (int)vocab_size, MIN_VOCAB,
-                  MAX_VOCAB);
+        error_set(err, EXIT_CODE_USAGE, "vocabulary: expected %d to %d tokens, got %d", MIN_VOCAB, MAX_VOCAB,
+                  (int)vocab_size);
         return NULL;
     }
     r.t = tokenizer_new();

@@ -129,7 +129,7 @@ wrong request 'line 1, column 7: .* expected near' '"start"'
 wrong request 'line 1, column 5: .* expected near' 'start please'
 wrong request '\\"op\\" is missing' '{}'
 wrong request '\\"op\\" is an integer' '{"op":7}'
-wrong request '\\"op\\" is \\"resume\\", wanted start, answer, undo or show' '{"op":"resume"}'
+wrong request '\\"op\\": expected start, answer, undo or show, got \\"resume\\"' '{"op":"resume"}'
 wrong request 'duplicate' '{"op":"show","op":"show"}'
 wrong request '\\"record\\" is missing' '{"op":"start"}'
 wrong request '\\"session\\" is a string' '{"op":"show","session":"s1"}'
@@ -143,7 +143,7 @@ wrong record 'there is no rule \\"tua\\"' '{"op":"start","rules":{"tua":1},"reco
 wrong record '\\"tau\\" is a string' '{"op":"start","rules":{"tau":"1"},"record":'"$record"'}'
 wrong record '\\"noise\\" is 0.6, wanted 0 to 0.5' '{"op":"start","rules":{"noise":0.6},"record":'"$record"'}'
 wrong record '\\"max_turns\\" is 101, wanted 0 to 100' '{"op":"start","rules":{"max_turns":101},"record":'"$record"'}'
-wrong record '\\"strategy\\" is \\"best\\", wanted random|' '{"op":"start","rules":{"strategy":"best"},"record":'"$record"'}'
+wrong record '\\"strategy\\": expected random|.*, got \\"best\\"' '{"op":"start","rules":{"strategy":"best"},"record":'"$record"'}'
 wrong record '\\"rules\\" is no object' '{"op":"start","rules":[],"record":'"$record"'}'
 wrong record 'spans\[0\]: field \\"end\\" is 99' '{"op":"start","record":'"${record/\"end\":27/\"end\":99}"'}'
 show() { wrong session "$1" '{"op":"show","session":'"$2"'}'; }
@@ -156,10 +156,10 @@ show '\\"tau\\" is missing' "${s1/\"tau\"/\"tua\"}"
 show 'the session was made with another schema, another database or another program' "${s1/> 20/> 21}"
 show '\\"variables\\" is missing' "${s1/\"variables\"/\"other\"}"
 show '\\"turns\\" is an object' "$(sed 's/"turns":.*/"turns":{}}/' <<<"$s1")"
-show 'turns: 101, at most 100' "$(sed 's/"turns":.*/"turns":[/' <<<"$s1")$(yes '7,' | head -n 100 | tr -d '\n')7]}"
+show 'turns: expected at most 100, got 101' "$(sed 's/"turns":.*/"turns":[/' <<<"$s1")$(yes '7,' | head -n 100 | tr -d '\n')7]}"
 show 'turns\[0\]: is an integer' "$(sed 's/"turns":.*/"turns":[7]}/' <<<"$s1")"
 show 'turns\[0\]: field \\"variable\\" is \\"sel#9\\", which is no question then' "$(sed 's/"variable":"sel.arity"/"variable":"sel#9"/' <<<"$s1")"
-show 'turns\[0\]: field \\"answer\\" is \\"maybe\\"' "${s1/\"answer\":\"value\"/\"answer\":\"maybe\"}"
+show 'turns\[0\]: field \\"answer\\": expected .*, got \\"maybe\\"' "${s1/\"answer\":\"value\"/\"answer\":\"maybe\"}"
 show 'turns\[0\]: field \\"option\\" is 3, wanted 1 to 2' "${s1/\"option\":1/\"option\":3}"
 show 'turns\[0\]: field \\"option\\" is missing' "${s1/\"option\"/\"other\"}"
 reply() { wrong "$1" "$2" "$(answer "$3" "$4")"; }

@@ -77,7 +77,7 @@ train own-head --base own --targets q --head full
 expect 0 'whole-head: verified' own-head --format merged -o whole-head --verify
 cmp -s whole-head/model.safetensors own/model.safetensors && complain whole-head "is the base"
 expect 0 'head-and-pairs: verified, .* largest difference 0$' own-head --format peft -o head-and-pairs --verify
-expect 2 'whole matrix.*merged model wanted' own-head --format gguf-adapter -o new
+expect 2 'whole matrix.*expected a merged model' own-head --format gguf-adapter -o new
 
 # GGUF: its head, its values, and the rows of a query's B where llama.cpp wants them
 expect 0 'a.gguf: gguf-adapter' pairs --format gguf-adapter -o a.gguf
@@ -107,7 +107,7 @@ done
 expect 2 'hf, .*peft, merged or gguf-adapter wanted' pairs -o new
 expect 2 'format: peft, .*merged wanted' base --format peft -o new
 expect 2 'merged wanted' base --format gguf-adapter -o new
-expect 2 'embedding table.*merged model wanted' head --format gguf-adapter -o new
+expect 2 'embedding table.*expected a merged model' head --format gguf-adapter -o new
 expect 2 'GGUF file is not run' pairs --format gguf-adapter --verify -o new
 expect 2 'the folder that is read' pairs --format merged -o base
 expect 2 'config.json.*--base' base/checkpoint-2 --format merged -o new

@@ -157,7 +157,7 @@ expect "negative temperature" 2 "--temperature: must be from 0" generate --model
 expect "top-p of zero" 2 "--top-p: " generate --model model --temperature 1 --top-p 0 good.jsonl
 expect "no new tokens" 2 "--max-new: must be from 1" generate --model model --max-new 0 good.jsonl
 expect "no model" 2 "--model" generate good.jsonl
-expect "template unknown" 2 "chat template \"alpaca\", wanted llama3" generate --model model --chat-template alpaca talk.jsonl
+expect "template unknown" 2 "chat template: expected llama3, .*got \"alpaca\"" generate --model model --chat-template alpaca talk.jsonl
 expect "template of tokens the model lacks" 6 "chatml needs the token <.im_end.>" generate --model model --chat-template chatml talk.jsonl
 expect "device unknown" 2 "device .tpu." generate --model model --device tpu good.jsonl
 expect "no input" 3 "nowhere.jsonl: No such file" generate --model model nowhere.jsonl
@@ -165,9 +165,9 @@ expect "no input" 3 "nowhere.jsonl: No such file" generate --model model nowhere
 # --- records
 two() { printf '%s\n%s\n' "$1" "$good" >in.jsonl; }
 two '{"id":"a","prompt":""}'
-record "empty prompt" "in.jsonl: line 1: prompt: no tokens" generate --model model
+record "empty prompt" "in.jsonl: line 1: prompt: expected at least one token" generate --model model
 two '{"id":"a","prompt":"x","messages":[]}'
-record "prompt and messages" "line 1: both \\\\\"prompt\\\\\" and \\\\\"messages\\\\\"" generate --model model
+record "prompt and messages" "line 1: expected \\\\\"prompt\\\\\" or \\\\\"messages\\\\\", got both" generate --model model
 two '{"id":"a"}'
 record "neither prompt nor messages" "line 1: .*prompt" generate --model model
 two '{"prompt":"x"}'
@@ -189,7 +189,7 @@ record "a model without chat template" "line 1: messages: .*--chat-template" gen
 sed '1s/.*/{"id":"a","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"y"}]}/' -i in.jsonl
 record "last message is the assistant's" "line 1: messages: the last is the assistant's already" generate --model model --chat-template llama3
 two '{"id":"a","messages":[{"role":"user","content":"x"}]}'
-record "last message is not the assistant's" "line 1: messages: the last is not the assistant's" loss --model model --chat-template llama3
+record "last message is not the assistant's" "line 1: messages: expected the assistant's as the last, got the user's" loss --model model --chat-template llama3
 two '{"id":"a","messages":[]}'
 record "no messages" "line 1: messages" generate --model model --chat-template llama3
 two '{"id":"a","messages":[{"role":"judge","content":"x"}]}'

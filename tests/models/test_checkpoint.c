@@ -231,7 +231,8 @@ static void test_what_does_not_fit(void **state)
     fill(&copy, 5);
     save(&a, dir);
     expect_mismatch(
-        &wider, 2, (const char *[]){ "3 of the wrong shape", "param/a.weight is f32 [5, 3], wanted f32 [5, 4]", NULL });
+        &wider, 2,
+        (const char *[]){ "3 of the wrong shape", "param/a.weight: expected f32 [5, 4], got f32 [5, 3]", NULL });
     expect_mismatch(&more, 2, (const char *[]){ "3 missing", "param/d.bias, adam_m/d.bias, adam_v/d.bias", NULL });
     assert_models_equal(&more, &copy, true); /* nothing was filled */
     expect_mismatch(&a, 1, (const char *[]){ "1 unexpected (state/cursor)", NULL });

@@ -86,7 +86,7 @@ static void test_refused(void **state)
     } bad[] = {
         { "[]", "not a JSON object" },
         { "{}", "model_type" },
-        { "{\"model_type\":\"roberta\"}", "model_type: \"roberta\", wanted \"bert\"" },
+        { "{\"model_type\":\"roberta\"}", "model_type: expected \"bert\", got \"roberta\"" },
         { "{\"model_type\":\"bert\"}", "vocab_size" },
         { "{\"model_type\":\"bert\",\"vocab_size\":100,\"hidden_size\":12}", "num_hidden_layers" },
         { "{\"model_type\":\"bert\",\"vocab_size\":0}", "vocab_size" },
@@ -97,7 +97,7 @@ static void test_refused(void **state)
           "\"num_attention_heads\":3,\"intermediate_size\":48}",
           "hidden_size 13 is not a multiple of num_attention_heads 3" },
         { "{" SIZES ",\"position_embedding_type\":\"relative_key\"}",
-          "position_embedding_type: \"relative_key\", wanted \"absolute\"" },
+          "position_embedding_type: expected \"absolute\", got \"relative_key\"" },
         { "{" SIZES ",\"position_embedding_type\":7}", "position_embedding_type: 7" },
         { "{" SIZES ",\"hidden_act\":\"swish\"}", "hidden_act: \"swish\"" },
         { "{" SIZES ",\"hidden_act\":[]}", "hidden_act" },

@@ -237,7 +237,8 @@ static void test_encoder_of_a_classifier(void **state)
                  C * INNER);
     assert_int_equal(load(&m, HF_WHOLE, NULL, &err), -1);
     assert_non_null(strstr(err.text, "2 missing (bert.pooler.dense.weight, bert.pooler.dense.bias)"));
-    assert_non_null(strstr(err.text, "2 of the wrong shape (classifier.weight is BF16 [5, 4], wanted floats [1, 4]"));
+    assert_non_null(
+        strstr(err.text, "2 of the wrong shape (classifier.weight: expected floats [1, 4], got BF16 [5, 4]"));
     model_close(&m);
 }
 
@@ -259,9 +260,10 @@ static void test_three_lists(void **state)
     param_download(params_find(&m.params, name), &m.device, before);
     assert_int_equal(load(&m, HF_ENCODER, NULL, &err), -1);
     assert_int_equal(err.code, EXIT_CODE_CHECKPOINT);
-    assert_non_null(strstr(err.text, "model.safetensors: 1 missing (bert.embeddings.position_embeddings.weight); 1 "
-                                     "unexpected (bert.embeddings.place_embeddings.weight); 1 of the wrong shape "
-                                     "(bert.embeddings.word_embeddings.weight is F32 [11, 4], wanted floats [10, 4])"));
+    assert_non_null(strstr(err.text,
+                           "model.safetensors: 1 missing (bert.embeddings.position_embeddings.weight); 1 "
+                           "unexpected (bert.embeddings.place_embeddings.weight); 1 of the wrong shape "
+                           "(bert.embeddings.word_embeddings.weight: expected floats [10, 4], got F32 [11, 4])"));
     param_download(params_find(&m.params, name), &m.device, after);
     assert_memory_equal(before, after, sizeof before); /* nothing was changed */
     model_close(&m);

@@ -163,13 +163,14 @@ static const struct refusal {
     const char *field, *says;
 } refused[] = {
     /* other networks */
-    { "\"model_type\":\"mistral\"", "model_type: \"mistral\", wanted \"llama\", \"qwen2\" or \"qwen3\"" },
+    { "\"model_type\":\"mistral\"", "model_type: expected \"llama\", \"qwen2\" or \"qwen3\", got \"mistral\"" },
     { "\"model_type\":null", "model_type: null" },
     { "\"architectures\":[\"LlamaForSequenceClassification\"]", "architectures: " },
-    { "\"architectures\":[\"Qwen2ForCausalLM\"]", "architectures: [\"Qwen2ForCausalLM\"], wanted LlamaForCausalLM" },
-    { "\"hidden_act\":\"gelu\"", "hidden_act: \"gelu\", wanted \"silu\"" },
+    { "\"architectures\":[\"Qwen2ForCausalLM\"]",
+      "architectures: expected LlamaForCausalLM, got [\"Qwen2ForCausalLM\"]" },
+    { "\"hidden_act\":\"gelu\"", "hidden_act: expected \"silu\", got \"gelu\"" },
     { "\"hidden_act\":7", "hidden_act: 7" },
-    { "\"use_sliding_window\":true", "use_sliding_window: true, wanted none or false" },
+    { "\"use_sliding_window\":true", "use_sliding_window: expected none or false, got true" },
     { "\"layer_types\":[\"full_attention\",\"sliding_attention\"]", "layer_types: " },
     { "\"layer_types\":[4]", "layer_types: [4]" },
     { "\"quantization_config\":{\"bits\":4}", "quantization_config: {\"bits\":4}" },
@@ -177,8 +178,8 @@ static const struct refusal {
     { "\"num_experts\":8", "num_experts: 8" },
     { "\"num_local_experts\":8", "num_local_experts: 8" },
     { "\"kv_lora_rank\":512", "kv_lora_rank: 512" },
-    { "\"attention_multiplier\":0.5", "attention_multiplier: 0.5, wanted 1" },
-    { "\"embedding_multiplier\":12", "embedding_multiplier: 12, wanted 1" },
+    { "\"attention_multiplier\":0.5", "attention_multiplier: expected 1, got 0.5" },
+    { "\"embedding_multiplier\":12", "embedding_multiplier: expected 1, got 12" },
     { "\"residual_multiplier\":0.2", "residual_multiplier: 0.2" },
     { "\"logits_scaling\":8", "logits_scaling: 8" },
     { "\"logit_scale\":0.0625", "logit_scale: 0.0625" },
@@ -186,7 +187,7 @@ static const struct refusal {
     { "\"attn_logit_softcapping\":50", "attn_logit_softcapping: 50" },
     { "\"final_logit_softcapping\":30", "final_logit_softcapping: 30" },
     { "\"clip_qkv\":8", "clip_qkv: 8" },
-    { "\"partial_rotary_factor\":0.5", "partial_rotary_factor: 0.5, wanted 1" },
+    { "\"partial_rotary_factor\":0.5", "partial_rotary_factor: expected 1, got 0.5" },
     { "\"no_rope_layers\":[1,0]", "no_rope_layers: [1,0]" },
     { "\"attention_chunk_size\":8192", "attention_chunk_size: 8192" },
     { "\"is_encoder_decoder\":true", "is_encoder_decoder: true" },
@@ -205,7 +206,7 @@ static const struct refusal {
     { "\"hidden_size\":0", "field \"hidden_size\" is 0" },
     { "\"hidden_size\":1048577", "field \"hidden_size\" is 1048577" },
     { "\"hidden_size\":255", "hidden_size 255 is not a multiple of num_attention_heads 2" },
-    { "\"hidden_size\":20", "heads of 10 channels, a multiple of 8 up to 256 wanted" },
+    { "\"hidden_size\":20", "head_dim: expected a multiple of 8 up to 256, got 10" },
     { "\"hidden_size\":528", "heads of 264 channels" },
     { "\"head_dim\":0", "field \"head_dim\" is 0" },
     { "\"head_dim\":12", "heads of 12 channels" },
@@ -225,7 +226,8 @@ static const struct refusal {
     { "\"rms_norm_eps\":\"1e-5\"", "field \"rms_norm_eps\" is a string" },
     { "\"initializer_range\":-1", "field \"initializer_range\" is -1" },
     /* types and stops */
-    { "\"dtype\":\"float8_e4m3fn\"", "dtype: \"float8_e4m3fn\", wanted \"float32\"" },
+    { "\"dtype\":\"float8_e4m3fn\"",
+      "dtype: expected \"float32\", \"bfloat16\" or \"float16\", got \"float8_e4m3fn\"" },
     { "\"torch_dtype\":\"int8\"", "torch_dtype: \"int8\"" },
     { "\"torch_dtype\":16", "torch_dtype: 16" },
     { "\"eos_token_id\":100", "eos_token_id: 100" },
@@ -237,8 +239,8 @@ static const struct refusal {
     { "\"rope_theta\":0", "field \"rope_theta\" is 0" },
     { "\"rope_theta\":1e13", "field \"rope_theta\" is 1e+13" },
     { "\"rope_theta\":\"10000\"", "field \"rope_theta\" is a string" },
-    { "\"rope_scaling\":\"linear\"", "rope_scaling: \"linear\", wanted an object" },
-    { "\"rope_parameters\":[1]", "rope_parameters: [1], wanted an object" },
+    { "\"rope_scaling\":\"linear\"", "rope_scaling: expected an object, got \"linear\"" },
+    { "\"rope_parameters\":[1]", "rope_parameters: expected an object, got [1]" },
 };
 
 static void check_refusal(const char *fields, const char *where, const char *says)
@@ -267,7 +269,8 @@ static void test_refused(void **state)
 
 /* Members of the object of rotary parameters, of either name, and what the message says behind that name. */
 static const struct refusal bad_ropes[] = {
-    { "\"rope_type\":\"yarn\",\"factor\":4", "rope_type: \"yarn\", wanted \"default\", \"linear\" or \"llama3\"" },
+    { "\"rope_type\":\"yarn\",\"factor\":4",
+      "rope_type: expected \"default\", \"linear\" or \"llama3\", got \"yarn\"" },
     { "\"rope_type\":\"dynamic\",\"factor\":4", "rope_type: \"dynamic\"" },
     { "\"rope_type\":\"longrope\"", "rope_type: \"longrope\"" },
     { "\"rope_type\":\"proportional\"", "rope_type: \"proportional\"" },
@@ -288,11 +291,11 @@ static const struct refusal bad_ropes[] = {
       "field \"original_max_position_embeddings\" is 0" },
     { "\"rope_type\":\"llama3\",\"factor\":8,\"low_freq_factor\":4,\"high_freq_factor\":4,"
       "\"original_max_position_embeddings\":8192",
-      "high_freq_factor: 4, wanted more than low_freq_factor" },
+      "high_freq_factor: expected more than low_freq_factor, got 4" },
     { "\"rope_theta\":0.5", "field \"rope_theta\" is 0.5" },
-    { "\"partial_rotary_factor\":0.25", "partial_rotary_factor: 0.25, wanted 1" },
+    { "\"partial_rotary_factor\":0.25", "partial_rotary_factor: expected 1, got 0.25" },
     { "\"full_attention\":{\"rope_type\":\"default\",\"rope_theta\":1000000.0}",
-      "full_attention: {\"rope_type\":\"default\",\"rope_theta\":1000000.0}, wanted one set" },
+      "full_attention: expected one set of rotary parameters for every layer, got {\"rope_type\":\"default\",\"rope_theta\":1000000.0}" },
 };
 
 static void test_refused_rope(void **state)

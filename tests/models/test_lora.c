@@ -329,7 +329,7 @@ static void test_other_weights(void **state)
 
     (void)state;
     ASSERT_REFUSED("listed", GOLD "/regex", "missing", LAYER "0.self_attn.v_proj.lora_A.weight", "unexpected",
-                   LAYER "0.mlp.gate_proj.lora_A.weight", "is BF16 [3, 16], wanted floats [4, 16]");
+                   LAYER "0.mlp.gate_proj.lora_A.weight", ": expected floats [4, 16], got BF16 [3, 16]");
     ASSERT_REFUSED("regex", GOLD "/saved", "10 missing", "1 unexpected (base_model.model.lm_head.weight)");
     ASSERT_REFUSED("saved", GOLD "/head", "5 missing", "unexpected (base_model.model.lm_head.lora_A.weight");
     ASSERT_REFUSED("listed", dir, "adapter_model.safetensors", "No such file");

@@ -124,7 +124,7 @@ static const struct {
     { TARGET ",\"kasa_config\":{\"beta\":1}", "kasa_config" },
     { TARGET ",\"arrow_config\":{\"top_k\":3}", "arrow_config" },
     { TARGET ",\"monteclora_config\":{\"num_samples\":3}", "monteclora_config" },
-    { TARGET ",\"bias\":\"all\"", "bias: \"all\", wanted \"none\"" },
+    { TARGET ",\"bias\":\"all\"", "bias: expected \"none\", got \"all\"" },
     { TARGET ",\"bias\":true", "bias" },
     { TARGET ",\"lora_bias\":true", "lora_bias" },
     { TARGET ",\"layer_replication\":[[0,4],[2,5]]", "layer_replication" },
@@ -183,7 +183,8 @@ static void test_other_files(void **state)
         const char *text, *says;
     } files[] = {
         { "{\"target_modules\":[\"q_proj\"]}", "peft_type" },
-        { "{\"peft_type\":\"ADALORA\",\"target_modules\":[\"q_proj\"]}", "peft_type: \"ADALORA\", wanted \"LORA\"" },
+        { "{\"peft_type\":\"ADALORA\",\"target_modules\":[\"q_proj\"]}",
+          "peft_type: expected \"LORA\", got \"ADALORA\"" },
         { "[]", "not a JSON object" },
         { "{\"peft_type\":\"LORA\",\"lora_alpha\":NaN}", "adapter_config.json" },
         { "{\"peft_type\":\"LORA\",\"r\":8,\"r\":9}", "duplicate" },

@@ -116,8 +116,8 @@ static void test_bad_json(void **state)
         { "{\"type\":\"WordPiece\",\"prefix", "{\"type\":\"ByteLevel\",\"prefix", { "decoder", "ByteLevel" } },
         { "\"sep\":[\"[SEP]\",3]", "\"sep\":[\"a\",4]", { "post_processor", "[SEP]" } },
         { "\"BertProcessing\"", "\"RobertaProcessing\"", { "post_processor", "RobertaProcessing" } },
-        { "\"id\":7", "\"id\":8", { "added_tokens[1]", "<x>", "wanted 7" } },
-        { "\"id\":0", "\"id\":1", { "added_tokens[0]", "[PAD]", "wanted 0" } },
+        { "\"id\":7", "\"id\":8", { "added_tokens[1]", "<x>", "expected id 7, the next free one, got 8" } },
+        { "\"id\":0", "\"id\":1", { "added_tokens[0]", "[PAD]", "expected id 0, which the vocabulary has, got 1" } },
         { "\"content\":\"<x>\"", "\"content\":\"\"", { "added_tokens[1]", "empty" } },
         { "\"id\":7,\"content\":\"<x>\"", "\"id\":0,\"content\":\"[PAD]\"", { "added_tokens[1]", "twice" } },
         { "\"content\":\"<x>\"", "\"content\":\"\\u200b\",\"normalized\":true", { "token 7", "empty" } },
@@ -183,7 +183,7 @@ static void test_bad_lines(void **state)
         { "[PAD]\n[UNK]\n[CLS]\n[SEP]\n",
           "{\"added_tokens_decoder\":{\"9\":{\"content\":\"a\"}}}",
           NULL,
-          { "\"a\" has id 9", "wanted 4" } },
+          { "\"a\": expected id 4", "got 9" } },
     };
     (void)state;
 
