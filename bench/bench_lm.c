@@ -21,7 +21,7 @@
 #include "data/util/log.h"
 #include "models/lm/llama_batch.h"
 #include "models/lm/llama_generate.h"
-#include "train/lm/infill_trainer.h"
+#include "train/lm/lm_trainer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,12 +30,12 @@
 enum { HOST_BYTES = 256 << 20, MAX_BATCH = 4096, SHOWN = 8 };
 
 struct bench {
-    struct infill_request request;
-    struct infill_trainer trainer; /* open once a step or the trainer was asked for */
+    struct lm_request request;
+    struct lm_trainer trainer; /* open once a step or the trainer was asked for */
     struct device device;
     struct workspace work;
     struct llama_model model; /* open once decode was asked for, or something that either has but no trainer was open */
-    struct infill_data texts;
+    struct lm_data texts;
     struct generator generator;
     struct generation said[MAX_BATCH];
     char *adapter;
@@ -52,7 +52,7 @@ static void open_trainer(struct bench *b)
 {
     struct error err;
 
-    if (!b->trainer.request && infill_open(&b->trainer, &b->request, &err))
+    if (!b->trainer.request && lm_open(&b->trainer, &b->request, &err))
         die(&err);
 }
 
@@ -65,7 +65,7 @@ static void open_model(struct bench *b)
         return;
     if (device_open(&b->device, b->request.device, &err) || workspace_init(&b->work, &b->device, HOST_BYTES, &err) ||
         llama_model_open(&b->model, &b->device, &r, &err) ||
-        infill_data_read(&b->texts, b->request.data, &b->model, b->model.net.config.max_positions, false, &err))
+        lm_data_read(&b->texts, b->request.data, &b->model, b->model.net.config.max_positions, false, &err))
         die(&err);
     b->model.net.config.n_stops = 0; /* every answer has NEW tokens */
     if (b->texts.n < b->batch)
@@ -78,7 +78,7 @@ static void open_model(struct bench *b)
 struct view {
     struct llama_model *model;
     struct workspace *work;
-    const struct infill_data *texts;
+    const struct lm_data *texts;
 };
 
 static struct view view_of(struct bench *b)
@@ -128,15 +128,15 @@ static void train(struct bench *b, const char *rest)
 
     (void)rest;
     open_trainer(b);
-    struct infill_trainer *t = &b->trainer;
+    struct lm_trainer *t = &b->trainer;
     int64_t before = t->state.tokens;
     double start = now_seconds();
-    if (infill_step(t, &err))
+    if (lm_step(t, &err))
         die(&err);
     t->device.driver->sync(&t->device);
     printf("%.7f\n", now_seconds() - start);
     b->tokens = t->state.tokens - before;
-    t->state.batch = (t->state.batch + 1) % infill_batches(t);
+    t->state.batch = (t->state.batch + 1) % lm_batches(t);
 }
 
 static void decode(struct bench *b, const char *rest)
@@ -294,7 +294,7 @@ int main(int argc, char **argv)
         log_error("usage: bench_lm MODEL TEXTS DEVICE f32|bf16 BATCH NEW");
         return EXIT_CODE_USAGE;
     }
-    b.request = infill_request_defaults;
+    b.request = lm_request_defaults;
     b.request.base = argv[1];
     b.request.data = argv[2];
     b.request.device = argv[3];

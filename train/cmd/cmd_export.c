@@ -4,14 +4,14 @@
 #include "models/hf/hf_config.h"
 #include "models/hf/hf_weights.h"
 #include "train/cmd/commands.h"
-#include "train/lm/infill_export.h"
+#include "train/lm/lm_export.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const struct infill_export_request defaults = { .format = "hf" };
+static const struct lm_export_request defaults = { .format = "hf" };
 
-#define AT(field) offsetof(struct infill_export_request, field)
+#define AT(field) offsetof(struct lm_export_request, field)
 
 static const struct option table[] = {
     { "format", 0, OPTION_CHOICE, AT(format), "FORMAT", "what to write", "hf|peft|merged|gguf-adapter", 0, 0, false },
@@ -38,7 +38,7 @@ static int write_folder(const struct gate_model *m, const char *dir, struct erro
                : 0;
 }
 
-static int export_gatekeeper(const struct infill_export_request *q, const char *dir, struct error *err)
+static int export_gatekeeper(const struct lm_export_request *q, const char *dir, struct error *err)
 {
     struct gate_model model = { 0 };
     struct device device;
@@ -58,7 +58,7 @@ static int export_gatekeeper(const struct infill_export_request *q, const char *
     return rc;
 }
 
-static int export_kind(const struct infill_export_request *q, const char *dir, struct error *err)
+static int export_kind(const struct lm_export_request *q, const char *dir, struct error *err)
 {
     struct hdf5_reader file;
     int rc = -1;
@@ -68,7 +68,7 @@ static int export_kind(const struct infill_export_request *q, const char *dir, s
     json_t *meta = checkpoint_meta(&file, err);
     const char *kind = meta ? json_get_string(meta, "kind", file.path, err) : NULL;
     if (kind && !strcmp(kind, "infill"))
-        rc = infill_export(q, &file, meta, err);
+        rc = lm_export(q, &file, meta, err);
     else if (kind && !strcmp(kind, "gatekeeper"))
         rc = export_gatekeeper(q, dir, err);
     else if (kind)

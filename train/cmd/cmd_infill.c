@@ -1,12 +1,12 @@
 #include "data/util/stop.h"
 #include "train/cmd/commands.h"
-#include "train/lm/infill_run.h"
+#include "train/lm/lm_train.h"
 
 static enum exit_code run(const void *options, char *const *operands, int n_operands, struct error *err)
 {
     (void)operands;
     (void)n_operands;
-    int rc = infill_train(options, err);
+    int rc = lm_train(options, err);
 
     return rc < 0 ? err->code : rc > 0 ? stop_exit_code() : EXIT_CODE_OK;
 }
@@ -14,10 +14,10 @@ static enum exit_code run(const void *options, char *const *operands, int n_oper
 const struct command command_infill = {
     .name = "infill",
     .summary = "trains the language model that adds missing readings",
-    .options = infill_request_table,
-    .defaults = &infill_request_defaults,
-    .size = sizeof(struct infill_request),
-    .presets = infill_presets,
+    .options = lm_request_table,
+    .defaults = &lm_request_defaults,
+    .size = sizeof(struct lm_request),
+    .presets = lm_presets,
     .details =
         "--data holds conversations, {\"id\", \"messages\": [{\"role\", \"content\"}, ...]}, or {\"id\", \"prompt\", "
         "\"completion\"}; what the assistant says is learnt.  Leaves in --out the adapter as PEFT has it "

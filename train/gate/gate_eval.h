@@ -5,7 +5,7 @@
 #define TRAIN_GATE_GATE_EVAL_H
 
 #include "data/util/stats.h"
-#include "train/gate/trainer.h"
+#include "train/gate/gate_trainer.h"
 
 /* Answers to the examples of one slice of a fold; all arrays [n]. */
 struct gate_answers {

@@ -8,7 +8,7 @@
 #ifndef TRAIN_GATE_GATE_SAVE_H
 #define TRAIN_GATE_GATE_SAVE_H
 
-#include "train/gate/trainer.h"
+#include "train/gate/gate_trainer.h"
 
 int gate_save_checkpoint(struct trainer *t, struct error *err);
 /* 1 when OUT held a checkpoint, which now is what the trainer holds; 0 when it held none.  A checkpoint of other

@@ -4,7 +4,7 @@
 #ifndef TRAIN_GATE_GATE_STEP_H
 #define TRAIN_GATE_GATE_STEP_H
 
-#include "train/gate/trainer.h"
+#include "train/gate/gate_trainer.h"
 
 /* A step as workspace_run takes it. */
 struct train_step {

@@ -5,8 +5,8 @@
  * a function of the seed and of struct train_state, so a run that was killed goes on exactly where its checkpoint
  * stood.
  */
-#ifndef TRAIN_GATE_TRAINER_H
-#define TRAIN_GATE_TRAINER_H
+#ifndef TRAIN_GATE_GATE_TRAINER_H
+#define TRAIN_GATE_GATE_TRAINER_H
 
 #include "data/report/metrics_log.h"
 #include "kernels/optim.h"

@@ -1,4 +1,4 @@
-#include "train/lm/infill_trainer.h"
+#include "train/lm/lm_trainer.h"
 
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@ enum {
     SHARED_LEAST = 16 /* tokens that are worth a sequence of their own */
 };
 
-void infill_sampler(struct infill_trainer *t)
+void lm_sampler(struct lm_trainer *t)
 {
     int *all = xmalloc((size_t)t->train.n * sizeof *all);
 
@@ -21,14 +21,14 @@ void infill_sampler(struct infill_trainer *t)
     free(all);
 }
 
-int64_t infill_batches(const struct infill_trainer *t)
+int64_t lm_batches(const struct lm_trainer *t)
 {
     return sampler_batches(&t->sampler);
 }
 
 /* A step_fn's argument: one micro-batch. */
 struct micro {
-    struct infill_trainer *t;
+    struct lm_trainer *t;
     int number;
     float scale; /* 1 / target tokens of the whole batch */
     bool update; /* gradients too */
@@ -50,19 +50,18 @@ static void run_micro(struct ctx *c, void *arg)
 
 static void run_update(struct ctx *c, void *arg)
 {
-    struct infill_trainer *t = arg;
+    struct lm_trainer *t = arg;
     optim_step(c, &t->optim, t->trained);
 }
 
-static const struct infill_example *example_of(const struct infill_data *d, const int *examples, int i)
+static const struct lm_example *example_of(const struct lm_data *d, const int *examples, int i)
 {
     return &d->items[examples ? examples[i] : i];
 }
 
 /* Texts from `from` on that fit a micro-batch together; at least one.  Returns where the next begins.  examples NULL:
  * all of them in order. */
-static int end_of_micro(const struct infill_trainer *t, const struct infill_data *d, const int *examples, int from,
-                        int n)
+static int end_of_micro(const struct lm_trainer *t, const struct lm_data *d, const int *examples, int from, int n)
 {
     int64_t tokens = 0;
     int i = from;
@@ -75,7 +74,7 @@ static int end_of_micro(const struct infill_trainer *t, const struct infill_data
     return i;
 }
 
-static int fill_micro(struct infill_trainer *t, const struct infill_data *d, const int *examples, int from, int n)
+static int fill_micro(struct lm_trainer *t, const struct lm_data *d, const int *examples, int from, int n)
 {
     int end = end_of_micro(t, d, examples, from, n), count = end - from;
     struct llama_text *texts = xmalloc((size_t)count * sizeof *texts);
@@ -93,7 +92,7 @@ static int fill_micro(struct infill_trainer *t, const struct infill_data *d, con
     return end;
 }
 
-static int64_t batch_targets(const struct infill_data *d, const int *examples, int n)
+static int64_t batch_targets(const struct lm_data *d, const int *examples, int n)
 {
     int64_t sum = 0;
     for (int i = 0; i < n; i++)
@@ -101,7 +100,7 @@ static int64_t batch_targets(const struct infill_data *d, const int *examples, i
     return sum;
 }
 
-int infill_step(struct infill_trainer *t, struct error *err)
+int lm_step(struct lm_trainer *t, struct error *err)
 {
     const int *examples;
     int n = sampler_batch(&t->sampler, t->state.epoch, t->state.batch, &examples), at = 0;
@@ -145,7 +144,7 @@ struct measured {
     size_t most; /* bytes of the largest */
 };
 
-static void measure_micro(struct measured *seen, struct infill_trainer *t)
+static void measure_micro(struct measured *seen, struct lm_trainer *t)
 {
     struct micro m = { .t = t, .update = true };
     struct extent e = extent_of(&t->batch);
@@ -159,10 +158,10 @@ static void measure_micro(struct measured *seen, struct infill_trainer *t)
     seen->most = bytes > seen->most ? bytes : seen->most;
 }
 
-size_t infill_measure(struct infill_trainer *t)
+size_t lm_measure(struct lm_trainer *t)
 {
     struct measured seen = { 0 };
-    int64_t batches = infill_batches(t);
+    int64_t batches = lm_batches(t);
 
     t->work.ctx.recording = t->work.ctx.training = true;
     for (int64_t b = 0; b < batches * t->set->epochs; b++) {
@@ -178,7 +177,7 @@ size_t infill_measure(struct infill_trainer *t)
     return seen.most;
 }
 
-static void add_losses(struct infill_trainer *t, const struct tensor *nll, double *sum)
+static void add_losses(struct lm_trainer *t, const struct tensor *nll, double *sum)
 {
     int64_t n = tensor_size(nll);
     float *values = xmalloc((size_t)n * sizeof *values);
@@ -189,7 +188,7 @@ static void add_losses(struct infill_trainer *t, const struct tensor *nll, doubl
     free(values);
 }
 
-int infill_valid_loss(struct infill_trainer *t, double *loss, struct error *err)
+int lm_valid_loss(struct lm_trainer *t, double *loss, struct error *err)
 {
     struct micro m = { .t = t };
     double sum = 0;

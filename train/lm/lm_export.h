@@ -1,42 +1,41 @@
 /*
- * infill_export.h - what `ambit-train infill` left, in the forms that other tools load.
+ * lm_export.h - what `ambit-train infill` left, in the forms that other tools load.
  *
  *   peft          OUT/adapter_config.json and adapter_model.safetensors, as PEFT and vLLM load them
  *   merged        OUT/ is a whole Hugging Face folder: base and adapter added in f32 and rounded once
  *   gguf-adapter  OUT is a file that llama.cpp loads beside its own form of the base
  */
-#ifndef TRAIN_LM_INFILL_EXPORT_H
-#define TRAIN_LM_INFILL_EXPORT_H
+#ifndef TRAIN_LM_LM_EXPORT_H
+#define TRAIN_LM_LM_EXPORT_H
 
 #include "models/checkpoint/checkpoint.h"
 #include "models/lm/llama_model.h"
-#include "train/lm/infill_settings.h"
+#include "train/lm/lm_settings.h"
 
-struct infill_export_request {
+struct lm_export_request {
     const char *format, *out;
     const char *base; /* folder of the base, NULL: where the run had it */
     bool verify;      /* load what was written and compare the logits of a few texts */
 };
 
 /* A run's result while it is being exported.  What is pointed to is the caller's. */
-struct infill_export {
-    const struct infill_export_request *request;
+struct lm_export {
+    const struct lm_export_request *request;
     const struct hdf5_reader *file;
     const json_t *meta;
     struct device *device;
-    struct infill_request run; /* its settings; strings are meta's */
-    char *base;                /* folder of config, tokenizer and, but for a run that trained all of it, weights */
-    bool full;                 /* every weight was trained */
+    struct lm_request run; /* its settings; strings are meta's */
+    char *base;            /* folder of config, tokenizer and, but for a run that trained all of it, weights */
+    bool full;             /* every weight was trained */
 };
 
 /* Writes it.  -1 with EXIT_CODE_USAGE for what this run has no form of, EXIT_CODE_CHECKPOINT for another base than the
  * run's, EXIT_CODE_FAILURE when it cannot be written or does not load as what was trained. */
-int infill_export(const struct infill_export_request *q, const struct hdf5_reader *file, const json_t *meta,
-                  struct error *err);
+int lm_export(const struct lm_export_request *q, const struct hdf5_reader *file, const json_t *meta, struct error *err);
 
 /* The model as it was trained, base and adapter (in F32) beside each other, weights of type dtype as llama_request has
  * it.  own_head: a head that is the embedding table becomes a matrix of its own. */
-int infill_export_open(struct llama_model *m, const struct infill_export *e, const char *dtype, bool own_head,
-                       struct error *err);
+int lm_export_open(struct llama_model *m, const struct lm_export *e, const char *dtype, bool own_head,
+                   struct error *err);
 
 #endif

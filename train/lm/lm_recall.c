@@ -1,4 +1,4 @@
-#include "train/lm/infill_trainer.h"
+#include "train/lm/lm_trainer.h"
 
 #include "data/prompt/model_output.h"
 #include "data/util/stop.h"
@@ -47,7 +47,7 @@ static struct text_items readings_of(const struct tokenizer *t, const int32_t *i
 }
 
 /* Share of the wanted readings that were written; -1 where none is wanted. */
-static double recall_of(const struct infill_trainer *t, const struct lm_text *p, const struct generation *g)
+static double recall_of(const struct lm_trainer *t, const struct lm_text *p, const struct generation *g)
 {
     int64_t at = lm_text_prompt_length(p);
     struct text_items wanted = readings_of(t->model.tokenizer, p->ids.items + at, p->ids.count - at);
@@ -62,7 +62,7 @@ static double recall_of(const struct infill_trainer *t, const struct lm_text *p,
     return recall;
 }
 
-static double mean_recall(const struct infill_trainer *t, const struct generation *list)
+static double mean_recall(const struct lm_trainer *t, const struct generation *list)
 {
     double sum = 0;
     int n = 0;
@@ -75,7 +75,7 @@ static double mean_recall(const struct infill_trainer *t, const struct generatio
     return n ? sum / n : 0;
 }
 
-int infill_valid_recall(struct infill_trainer *t, double *recall, struct error *err)
+int lm_valid_recall(struct lm_trainer *t, double *recall, struct error *err)
 {
     struct generation *list = xcalloc((size_t)t->valid.n, sizeof *list);
     struct generate_settings set = {

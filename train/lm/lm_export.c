@@ -1,4 +1,4 @@
-#include "train/lm/infill_export.h"
+#include "train/lm/lm_export.h"
 
 #include "data/util/json.h"
 #include "data/util/log.h"
@@ -7,8 +7,8 @@
 #include "models/hf/hf_weights.h"
 #include "models/lm/gguf_adapter.h"
 #include "models/lm/hf_folder.h"
-#include "train/lm/infill_adapter.h"
-#include "train/lm/infill_verify.h"
+#include "train/lm/lm_adapter.h"
+#include "train/lm/lm_verify.h"
 #include "train/run/run_meta.h"
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@
 #define HEAD "lm_head.weight"
 #define EMBEDDING "model.embed_tokens.weight"
 
-static bool wants(const struct infill_export *e, const char *format)
+static bool wants(const struct lm_export *e, const char *format)
 {
     return !strcmp(e->request->format, format);
 }
@@ -40,7 +40,7 @@ static char *whole_folder_of(const char *file)
 }
 
 /* The run's own base, or a copy of it. */
-static int check_base(const struct infill_export *e, const char *base, struct error *err)
+static int check_base(const struct lm_export *e, const char *base, struct error *err)
 {
     const char *wanted = json_get_string(e->meta, "base_hash", e->file->path, err);
     uint64_t hash;
@@ -62,7 +62,7 @@ static int check_base(const struct infill_export *e, const char *base, struct er
 }
 
 /* Where config, tokenizer and, for an adapter, weights are taken from. */
-static int find_base(struct infill_export *e, struct error *err)
+static int find_base(struct lm_export *e, struct error *err)
 {
     const char *base = json_get_string(e->meta, "base", e->file->path, err), *given = e->request->base;
 
@@ -81,14 +81,14 @@ static int find_base(struct infill_export *e, struct error *err)
 }
 
 /* A base that is read while it is written over would be lost. */
-static int check_out(const struct infill_export *e, struct error *err)
+static int check_out(const struct lm_export *e, struct error *err)
 {
     if (!same_path(e->request->out, e->base))
         return 0;
     return error_set(err, EXIT_CODE_USAGE, "out: %s is the folder that is read; another one wanted", e->request->out);
 }
 
-static int check_format(const struct infill_export *e, struct error *err)
+static int check_format(const struct lm_export *e, struct error *err)
 {
     if (wants(e, "hf"))
         return error_set(err, EXIT_CODE_USAGE, "format: hf, %s is of ambit-train infill: %s wanted", e->file->path,
@@ -102,7 +102,7 @@ static int check_format(const struct infill_export *e, struct error *err)
 }
 
 /* The base's weights.  A head that became a matrix of its own starts as the embedding table. */
-static int load_base(struct llama_model *m, const struct infill_export *e, bool own_head, struct error *err)
+static int load_base(struct llama_model *m, const struct lm_export *e, bool own_head, struct error *err)
 {
     if (!own_head)
         return llama_model_load(m, e->base, err);
@@ -121,18 +121,18 @@ static int load_base(struct llama_model *m, const struct infill_export *e, bool 
 }
 
 /* In F32, which is what was trained. */
-static int load_adapter(struct llama_model *m, const struct infill_export *e, struct error *err)
+static int load_adapter(struct llama_model *m, const struct lm_export *e, struct error *err)
 {
     struct adapter_plan plan = { .config = &m->lora, .merge = true };
     struct checkpoint c = { .params = &m->adapters, .device = m->device };
 
-    return infill_lora_config(&m->lora, &e->run.settings, e->base, err) || llama_model_add_adapter(m, &plan, err)
+    return lm_lora_config(&m->lora, &e->run.settings, e->base, err) || llama_model_add_adapter(m, &plan, err)
                ? -1
                : checkpoint_load(e->file, &c, err);
 }
 
-int infill_export_open(struct llama_model *m, const struct infill_export *e, const char *dtype, bool own_head,
-                       struct error *err)
+int lm_export_open(struct llama_model *m, const struct lm_export *e, const char *dtype, bool own_head,
+                   struct error *err)
 {
     const struct llama_request r = { .dir = e->base, .dtype = dtype };
     struct llama_config config;
@@ -164,7 +164,7 @@ static int untie_config(const char *dir, struct error *err)
     return rc;
 }
 
-static int write_merged(struct llama_model *m, const struct infill_export *e, bool own_head, struct error *err)
+static int write_merged(struct llama_model *m, const struct lm_export *e, bool own_head, struct error *err)
 {
     const char *out = e->request->out;
 
@@ -176,7 +176,7 @@ static int write_merged(struct llama_model *m, const struct infill_export *e, bo
 }
 
 /* What a merged model is written in: its own type, but F32 for a base in F16, which bf16 would round once more. */
-static int merged_type(const struct infill_export *e, const char **dtype, struct error *err)
+static int merged_type(const struct lm_export *e, const char **dtype, struct error *err)
 {
     struct safetensors s;
 
@@ -192,7 +192,7 @@ static int merged_type(const struct infill_export *e, const char **dtype, struct
     return 0;
 }
 
-static int export_merged(const struct infill_export *e, struct error *err)
+static int export_merged(const struct lm_export *e, struct error *err)
 {
     struct llama_config config;
     struct llama_model m = { 0 };
@@ -201,15 +201,15 @@ static int export_merged(const struct infill_export *e, struct error *err)
     if (llama_config_read(&config, e->base, err) || merged_type(e, &dtype, err))
         return -1;
     bool own_head = config.tied && !e->full && !strcmp(e->run.settings.head, "lora");
-    int rc = infill_export_open(&m, e, dtype, own_head, err) || write_merged(&m, e, own_head, err) ? -1 : 0;
+    int rc = lm_export_open(&m, e, dtype, own_head, err) || write_merged(&m, e, own_head, err) ? -1 : 0;
     llama_model_release(&m);
     return rc;
 }
 
-static int export_adapter(const struct infill_export *e, struct error *err)
+static int export_adapter(const struct lm_export *e, struct error *err)
 {
     struct llama_model m;
-    int rc = infill_export_open(&m, e, "auto", false, err);
+    int rc = lm_export_open(&m, e, "auto", false, err);
 
     if (rc == 0)
         rc = wants(e, "peft") ? lora_save(&m.adapters, m.device, &m.lora, e->request->out, F32, err)
@@ -218,19 +218,17 @@ static int export_adapter(const struct infill_export *e, struct error *err)
     return rc;
 }
 
-static int write_form(const struct infill_export *e, struct error *err)
+static int write_form(const struct lm_export *e, struct error *err)
 {
     return wants(e, "merged") ? export_merged(e, err) : export_adapter(e, err);
 }
 
-int infill_export(const struct infill_export_request *q, const struct hdf5_reader *file, const json_t *meta,
-                  struct error *err)
+int lm_export(const struct lm_export_request *q, const struct hdf5_reader *file, const json_t *meta, struct error *err)
 {
-    struct infill_export e = { .request = q, .file = file, .meta = meta, .run = infill_request_defaults };
+    struct lm_export e = { .request = q, .file = file, .meta = meta, .run = lm_request_defaults };
     struct device device;
 
-    if (run_meta_settings(meta, infill_request_table, &e.run, offsetof(struct infill_request, settings), file->path,
-                          err) ||
+    if (run_meta_settings(meta, lm_request_table, &e.run, offsetof(struct lm_request, settings), file->path, err) ||
         device_open(&device, "cpu", err))
         return -1;
     e.device = &device;
@@ -239,7 +237,7 @@ int infill_export(const struct infill_export_request *q, const struct hdf5_reade
     if (rc == 0)
         log_info("%s: %s", q->out, e.full ? "every weight, as trained" : q->format);
     if (rc == 0 && q->verify)
-        rc = infill_verify(&e, err);
+        rc = lm_verify(&e, err);
     free(e.base);
     device_close(&device);
     return rc;

@@ -1,4 +1,4 @@
-#include "train/lm/infill_report.h"
+#include "train/lm/lm_report.h"
 
 #include "data/report/report.h"
 
@@ -6,9 +6,9 @@
 
 enum { ROWS = 6, COLUMNS = 2, CELL = 64 };
 
-static void fill_table(const struct infill_trainer *t, char cells[ROWS][COLUMNS][CELL])
+static void fill_table(const struct lm_trainer *t, char cells[ROWS][COLUMNS][CELL])
 {
-    const struct infill_data *d = &t->train;
+    const struct lm_data *d = &t->train;
     const struct {
         const char *name;
         long long value;
@@ -23,7 +23,7 @@ static void fill_table(const struct infill_trainer *t, char cells[ROWS][COLUMNS]
     }
 }
 
-static void add_table(struct report *r, const struct infill_trainer *t)
+static void add_table(struct report *r, const struct lm_trainer *t)
 {
     static const char *const columns[COLUMNS] = { "what", "number" };
     char cells[ROWS][COLUMNS][CELL];
@@ -46,7 +46,7 @@ static void add_curve(struct report *r, const char *metrics, const char *title, 
     series_release(&s);
 }
 
-int infill_report(const struct infill_trainer *t, struct error *err)
+int lm_report(const struct lm_trainer *t, struct error *err)
 {
     char path[4096], metrics[4096];
     struct report r;

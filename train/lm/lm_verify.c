@@ -1,4 +1,4 @@
-#include "train/lm/infill_verify.h"
+#include "train/lm/lm_verify.h"
 
 #include "data/util/log.h"
 #include "kernels/workspace.h"
@@ -65,11 +65,11 @@ static int compute(struct logits *l, const struct llama_model *m, struct error *
     return rc;
 }
 
-static int trained_logits(struct logits *l, const struct infill_export *e, struct error *err)
+static int trained_logits(struct logits *l, const struct lm_export *e, struct error *err)
 {
     const struct llama_request text = { .dir = e->base };
     struct llama_model m;
-    int rc = infill_export_open(&m, e, "f32", false, err);
+    int rc = lm_export_open(&m, e, "f32", false, err);
 
     if (rc == 0)
         rc = llama_model_open_text(&m, &text, err) || compute(l, &m, err) ? -1 : 0;
@@ -77,7 +77,7 @@ static int trained_logits(struct logits *l, const struct infill_export *e, struc
     return rc;
 }
 
-static int written_logits(struct logits *l, const struct infill_export *e, struct error *err)
+static int written_logits(struct logits *l, const struct lm_export *e, struct error *err)
 {
     bool merged = !strcmp(e->request->format, "merged");
     const struct llama_request q = { .dir = merged ? e->request->out : e->base,
@@ -94,7 +94,7 @@ static int written_logits(struct logits *l, const struct infill_export *e, struc
 
 /* Share of the largest logit.  A weight in bf16 is off by 2^-10 in the mean of squares, and the errors of a network's
  * maps add up as random ones do; four deviations. */
-static int allowed(const struct infill_export *e, double *share, struct error *err)
+static int allowed(const struct lm_export *e, double *share, struct error *err)
 {
     struct llama_config c;
 
@@ -108,7 +108,7 @@ static int allowed(const struct infill_export *e, double *share, struct error *e
     return 0;
 }
 
-static int compare(const struct infill_export *e, const struct logits *a, const struct logits *b, struct error *err)
+static int compare(const struct lm_export *e, const struct logits *a, const struct logits *b, struct error *err)
 {
     double largest = 0, most = 0, share;
 
@@ -130,7 +130,7 @@ static int compare(const struct infill_export *e, const struct logits *a, const 
     return 0;
 }
 
-int infill_verify(const struct infill_export *e, struct error *err)
+int lm_verify(const struct lm_export *e, struct error *err)
 {
     struct logits trained = { 0 }, written = { 0 };
     int rc = trained_logits(&trained, e, err);

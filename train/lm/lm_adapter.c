@@ -1,4 +1,4 @@
-#include "train/lm/infill_adapter.h"
+#include "train/lm/lm_adapter.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static int read_targets(const char *text, const char **modules, struct error *er
     return n;
 }
 
-int infill_lora_config(struct lora_config *c, const struct infill_settings *s, const char *base, struct error *err)
+int lm_lora_config(struct lora_config *c, const struct lm_settings *s, const char *base, struct error *err)
 {
     const char *modules[MAX_TARGETS];
     int n = read_targets(s->targets, modules, err);
@@ -60,11 +60,11 @@ int infill_lora_config(struct lora_config *c, const struct infill_settings *s, c
     return 0;
 }
 
-int infill_add_adapter(struct infill_trainer *t, size_t extra, struct error *err)
+int lm_add_adapter(struct lm_trainer *t, size_t extra, struct error *err)
 {
     struct llama_model *m = &t->model;
 
-    if (infill_lora_config(&m->lora, t->set, t->request->base, err))
+    if (lm_lora_config(&m->lora, t->set, t->request->base, err))
         return -1;
     if (m->lora.full_head && m->net.config.tied)
         return error_set(err, EXIT_CODE_USAGE,

@@ -1,19 +1,19 @@
 /*
- * infill_data.h - conversations as tokens: what `ambit-train infill` learns from.
+ * lm_data.h - conversations as tokens: what `ambit-train infill` learns from.
  */
-#ifndef TRAIN_LM_INFILL_DATA_H
-#define TRAIN_LM_INFILL_DATA_H
+#ifndef TRAIN_LM_LM_DATA_H
+#define TRAIN_LM_LM_DATA_H
 
 #include "models/lm/lm_text.h"
 
-struct infill_example {
+struct lm_example {
     struct lm_text text; /* its ids, and which of them are the answer's */
     json_t *record;      /* the record itself, when kept */
     int64_t targets;     /* tokens to predict */
 };
 
-struct infill_data {
-    struct infill_example *items;
+struct lm_data {
+    struct lm_example *items;
     int n, cap;
     int64_t tokens, targets, longest;
     int64_t *lengths;    /* [n] tokens of each */
@@ -24,13 +24,13 @@ struct infill_data {
 
 /* Reads conversations with all their answers; a bad record is an error.  Those longer than `length` tokens are left out
  * and counted; keep: records stay beside their tokens.  -1 with EXIT_CODE_DATA, also when nothing is left. */
-int infill_data_read(struct infill_data *d, const char *path, const struct llama_model *m, int64_t length, bool keep,
-                     struct error *err);
+int lm_data_read(struct lm_data *d, const char *path, const struct llama_model *m, int64_t length, bool keep,
+                 struct error *err);
 /* Leaves the first n. */
-void infill_data_cut(struct infill_data *d, int64_t n);
-void infill_data_release(struct infill_data *d);
+void lm_data_cut(struct lm_data *d, int64_t n);
+void lm_data_release(struct lm_data *d);
 
 /* The first n examples, a token a line: id, whether it is to be predicted, text. */
-void infill_data_show(const struct infill_data *d, const struct tokenizer *t, int64_t n);
+void lm_data_show(const struct lm_data *d, const struct tokenizer *t, int64_t n);
 
 #endif

@@ -1,12 +1,12 @@
-#include "train/lm/infill_run.h"
+#include "train/lm/lm_train.h"
 
 #include "data/cli/yaml.h"
 #include "data/util/json.h"
 #include "data/util/log.h"
 #include "data/util/stop.h"
 #include "models/checkpoint/checkpoint.h"
-#include "train/lm/infill_report.h"
-#include "train/lm/infill_save.h"
+#include "train/lm/lm_report.h"
+#include "train/lm/lm_save.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 enum { LOG_EVERY = 10 };
 
-static double mean_loss(struct infill_trainer *t)
+static double mean_loss(struct lm_trainer *t)
 {
     float total;
 
@@ -27,7 +27,7 @@ static double mean_loss(struct infill_trainer *t)
     return mean;
 }
 
-static int log_step(struct infill_trainer *t, struct progress *progress, struct error *err)
+static int log_step(struct lm_trainer *t, struct progress *progress, struct error *err)
 {
     float lr, norm;
     char note[64];
@@ -48,14 +48,14 @@ static int log_step(struct infill_trainer *t, struct progress *progress, struct 
 }
 
 /* The figure that chooses, larger is better.  1 when a signal asked to stop before it was known. */
-static int validate(struct infill_trainer *t, struct error *err)
+static int validate(struct lm_trainer *t, struct error *err)
 {
     double loss, recall = NAN;
     bool by_recall = !strcmp(t->set->select, "recall");
-    int rc = infill_valid_loss(t, &loss, err);
+    int rc = lm_valid_loss(t, &loss, err);
 
     if (rc == 0 && by_recall)
-        rc = infill_valid_recall(t, &recall, err);
+        rc = lm_valid_recall(t, &recall, err);
     t->state.unvalidated = rc > 0;
     if (rc)
         return rc;
@@ -72,25 +72,25 @@ static int validate(struct infill_trainer *t, struct error *err)
     t->state.best = (double)figure;
     t->state.best_step = t->state.step;
     t->state.worse = 0;
-    return infill_save_best(t, err);
+    return lm_save_best(t, err);
 }
 
-static bool is_over(const struct infill_trainer *t)
+static bool is_over(const struct lm_trainer *t)
 {
     return t->state.epoch == t->set->epochs || (t->set->patience && t->state.worse >= t->set->patience);
 }
 
-static int save(struct infill_trainer *t, struct error *err)
+static int save(struct lm_trainer *t, struct error *err)
 {
     if (t->saved_step == t->state.step)
         return 0;
     t->saved_step = t->state.step;
-    return infill_save_checkpoint(t, err);
+    return lm_save_checkpoint(t, err);
 }
 
 /* What is due after a step: validation at the end of an epoch, the loss of the last steps when no more will follow, a
  * checkpoint.  1 when a signal cut it short. */
-static int after_step(struct infill_trainer *t, struct progress *progress, struct error *err)
+static int after_step(struct lm_trainer *t, struct progress *progress, struct error *err)
 {
     bool epoch_over = t->state.batch == 0;
     bool due = t->set->save_every && t->state.step % t->set->save_every == 0;
@@ -101,17 +101,17 @@ static int after_step(struct infill_trainer *t, struct progress *progress, struc
     return rc == 0 && (epoch_over || due) ? save(t, err) : rc;
 }
 
-static void advance(struct infill_trainer *t)
+static void advance(struct lm_trainer *t)
 {
     t->state.step++;
-    if (++t->state.batch == infill_batches(t)) {
+    if (++t->state.batch == lm_batches(t)) {
         t->state.batch = 0;
         t->state.epoch++;
     }
 }
 
 /* The validation that a signal cut short, when this run goes on after it. */
-static int catch_up(struct infill_trainer *t, struct progress *progress, struct error *err)
+static int catch_up(struct lm_trainer *t, struct progress *progress, struct error *err)
 {
     if (!t->state.unvalidated)
         return 0;
@@ -120,14 +120,14 @@ static int catch_up(struct infill_trainer *t, struct progress *progress, struct 
 }
 
 /* Until all epochs are done, or a signal came: 1 when that cut a validation short. */
-static int run_steps(struct infill_trainer *t, struct error *err)
+static int run_steps(struct lm_trainer *t, struct error *err)
 {
     struct progress progress;
 
-    progress_start(&progress, "training", "tokens", infill_batches(t) * t->set->epochs);
+    progress_start(&progress, "training", "tokens", lm_batches(t) * t->set->epochs);
     int rc = catch_up(t, &progress, err);
     while (rc == 0 && !is_over(t) && !stop_requested()) {
-        if ((rc = infill_step(t, err)) != 0)
+        if ((rc = lm_step(t, err)) != 0)
             break;
         advance(t);
         if (t->state.step % LOG_EVERY == 0)
@@ -139,23 +139,23 @@ static int run_steps(struct infill_trainer *t, struct error *err)
     return rc;
 }
 
-static int finish(struct infill_trainer *t, struct error *err)
+static int finish(struct lm_trainer *t, struct error *err)
 {
-    if (infill_load_best(t, err) || infill_report(t, err) || infill_save_result(t, err))
+    if (lm_load_best(t, err) || lm_report(t, err) || lm_save_result(t, err))
         return -1;
     log_info("%s: finished", t->request->out);
     return 0;
 }
 
-static int write_config(const struct infill_request *q, struct error *err)
+static int write_config(const struct lm_request *q, struct error *err)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/config.yaml", q->out);
-    return yaml_write(path, infill_request_table, q, err);
+    return yaml_write(path, lm_request_table, q, err);
 }
 
 /* A folder that holds a run, or a result, is only touched to go on with it; the base never is. */
-static int check_out(const struct infill_request *q, struct error *err)
+static int check_out(const struct lm_request *q, struct error *err)
 {
     char *newest = NULL, path[4096];
 
@@ -172,10 +172,10 @@ static int check_out(const struct infill_request *q, struct error *err)
 
 /* At the checkpoint when resuming, else at the first step.  Nothing is touched before it is sure that the folder is
  * this run's. */
-static int begin(struct infill_trainer *t, struct error *err)
+static int begin(struct lm_trainer *t, struct error *err)
 {
-    const struct infill_request *q = t->request;
-    int found = make_dirs(q->out, err) == 0 ? (q->resume ? infill_load_checkpoint(t, err) : 0) : -1;
+    const struct lm_request *q = t->request;
+    int found = make_dirs(q->out, err) == 0 ? (q->resume ? lm_load_checkpoint(t, err) : 0) : -1;
 
     if (found < 0 || write_config(q, err) || metrics_log_open(&t->metrics, q->out, t->state.step, err))
         return -1;
@@ -183,18 +183,18 @@ static int begin(struct infill_trainer *t, struct error *err)
         log_info("going on after step %lld", (long long)t->state.step);
         t->saved_step = t->state.step;
     } else {
-        infill_forget_best(t);
+        lm_forget_best(t);
     }
     return 0;
 }
 
-int infill_train(const struct infill_request *q, struct error *err)
+int lm_train(const struct lm_request *q, struct error *err)
 {
-    struct infill_trainer t = { 0 };
+    struct lm_trainer t = { 0 };
     int rc = -1;
 
     stop_install();
-    if (check_out(q, err) || infill_open(&t, q, err))
+    if (check_out(q, err) || lm_open(&t, q, err))
         goto out;
     rc = q->dry_run ? 0 : begin(&t, err);
     if (rc || q->dry_run)
@@ -205,6 +205,6 @@ int infill_train(const struct infill_request *q, struct error *err)
     else if (rc >= 0)
         rc = t.state.step && save(&t, err) ? -1 : 1;
 out:
-    infill_close(&t);
+    lm_close(&t);
     return rc;
 }

@@ -1,4 +1,4 @@
-#include "train/lm/infill_save.h"
+#include "train/lm/lm_save.h"
 
 #include "data/util/json.h"
 #include "models/checkpoint/checkpoint.h"
@@ -27,9 +27,9 @@ static void describe(struct saved_state *s)
     s->extra[3] = (struct checkpoint_extra){ { "loss", HDF5_F32, 1, { 1 } }, s->loss };
 }
 
-static void pack(struct infill_trainer *t, struct saved_state *s)
+static void pack(struct lm_trainer *t, struct saved_state *s)
 {
-    const struct infill_state *x = &t->state;
+    const struct lm_state *x = &t->state;
     const int64_t cursor[] = { x->epoch, x->batch,      x->step,   x->best_step,
                                x->worse, t->loss_steps, x->tokens, x->unvalidated };
 
@@ -40,29 +40,29 @@ static void pack(struct infill_trainer *t, struct saved_state *s)
     workspace_rng(&t->work, s->rng);
 }
 
-static void unpack(struct infill_trainer *t, const struct saved_state *s)
+static void unpack(struct lm_trainer *t, const struct saved_state *s)
 {
-    t->state = (struct infill_state){ .epoch = s->cursor[0],
-                                      .batch = s->cursor[1],
-                                      .step = s->cursor[2],
-                                      .best = (double)s->best[0],
-                                      .best_step = s->cursor[3],
-                                      .worse = s->cursor[4],
-                                      .tokens = s->cursor[6],
-                                      .unvalidated = s->cursor[7] != 0 };
+    t->state = (struct lm_state){ .epoch = s->cursor[0],
+                                  .batch = s->cursor[1],
+                                  .step = s->cursor[2],
+                                  .best = (double)s->best[0],
+                                  .best_step = s->cursor[3],
+                                  .worse = s->cursor[4],
+                                  .tokens = s->cursor[6],
+                                  .unvalidated = s->cursor[7] != 0 };
     t->loss_steps = s->cursor[5];
     t->tokens_before = t->state.tokens;
     device_upload(&t->device, t->loss_total, s->loss);
     device_upload(&t->device, t->work.ctx.rng, s->rng);
 }
 
-static json_t *make_meta(const struct infill_trainer *t)
+static json_t *make_meta(const struct lm_trainer *t)
 {
-    const struct infill_request *q = t->request;
+    const struct lm_request *q = t->request;
     const uint64_t hashes[] = { t->train.hash, t->valid.hash };
     char hash[20];
-    json_t *o = run_meta("infill", q->seed, hash_bytes(HASH_START, hashes, sizeof hashes), infill_request_table, q,
-                         offsetof(struct infill_request, settings));
+    json_t *o = run_meta("infill", q->seed, hash_bytes(HASH_START, hashes, sizeof hashes), lm_request_table, q,
+                         offsetof(struct lm_request, settings));
 
     snprintf(hash, sizeof hash, "%016" PRIx64, t->base_hash);
     json_object_set_new(o, "base", json_string(q->base ? q->base : "from scratch"));
@@ -71,7 +71,7 @@ static json_t *make_meta(const struct infill_trainer *t)
     return o;
 }
 
-static int save_into(struct infill_trainer *t, const char *dir, const struct params *params,
+static int save_into(struct lm_trainer *t, const char *dir, const struct params *params,
                      const struct checkpoint_extra *extra, int n_extra, struct error *err)
 {
     struct checkpoint c = { .params = (struct params *)(uintptr_t)params,
@@ -85,7 +85,7 @@ static int save_into(struct infill_trainer *t, const char *dir, const struct par
     return rc ? -1 : 0;
 }
 
-int infill_save_checkpoint(struct infill_trainer *t, struct error *err)
+int lm_save_checkpoint(struct lm_trainer *t, struct error *err)
 {
     struct saved_state s;
     char *dir = checkpoint_dir_begin(t->request->out, t->state.step, err);
@@ -100,7 +100,7 @@ int infill_save_checkpoint(struct infill_trainer *t, struct error *err)
     return rc;
 }
 
-static int check_meta(const struct infill_trainer *t, const json_t *saved, const char *where, struct error *err)
+static int check_meta(const struct lm_trainer *t, const json_t *saved, const char *where, struct error *err)
 {
     /* a run may be resumed with another one of these and still ends with the same numbers */
     static const char *const may_differ[] = { "save-every", NULL };
@@ -112,7 +112,7 @@ static int check_meta(const struct infill_trainer *t, const json_t *saved, const
     return rc;
 }
 
-static int load_from(struct infill_trainer *t, const char *dir, struct error *err)
+static int load_from(struct lm_trainer *t, const char *dir, struct error *err)
 {
     struct saved_state s;
     struct hdf5_reader r;
@@ -135,7 +135,7 @@ static int load_from(struct infill_trainer *t, const char *dir, struct error *er
     return rc;
 }
 
-int infill_load_checkpoint(struct infill_trainer *t, struct error *err)
+int lm_load_checkpoint(struct lm_trainer *t, struct error *err)
 {
     char *dir = NULL;
 
@@ -148,7 +148,7 @@ int infill_load_checkpoint(struct infill_trainer *t, struct error *err)
     return rc ? -1 : 1;
 }
 
-static int save_weights(struct infill_trainer *t, const char *dir, struct error *err)
+static int save_weights(struct lm_trainer *t, const char *dir, struct error *err)
 {
     struct params weights = params_without_moments(t->trained);
     int rc = save_into(t, dir, &weights, NULL, 0, err);
@@ -157,12 +157,12 @@ static int save_weights(struct infill_trainer *t, const char *dir, struct error 
     return rc;
 }
 
-static void best_path(const struct infill_trainer *t, char path[4096], const char *name)
+static void best_path(const struct lm_trainer *t, char path[4096], const char *name)
 {
     snprintf(path, 4096, "%s/best%s", t->request->out, name);
 }
 
-int infill_save_best(struct infill_trainer *t, struct error *err)
+int lm_save_best(struct lm_trainer *t, struct error *err)
 {
     char dir[4096];
 
@@ -170,7 +170,7 @@ int infill_save_best(struct infill_trainer *t, struct error *err)
     return save_weights(t, dir, err);
 }
 
-void infill_forget_best(const struct infill_trainer *t)
+void lm_forget_best(const struct lm_trainer *t)
 {
     char path[4096];
 
@@ -178,7 +178,7 @@ void infill_forget_best(const struct infill_trainer *t)
     unlink(path); /* one that is not there is fine */
 }
 
-int infill_load_best(struct infill_trainer *t, struct error *err)
+int lm_load_best(struct lm_trainer *t, struct error *err)
 {
     char path[4096];
     struct hdf5_reader r;
@@ -197,16 +197,16 @@ int infill_load_best(struct infill_trainer *t, struct error *err)
 }
 
 /* The form that other tools load: weights in the type that was computed with. */
-static int save_folder(struct infill_trainer *t, const char *out, struct error *err)
+static int save_folder(struct lm_trainer *t, const char *out, struct error *err)
 {
-    const struct infill_request *q = t->request;
+    const struct lm_request *q = t->request;
 
     if (t->trained == &t->model.adapters)
         return lora_save(t->trained, &t->device, &t->model.lora, out, t->model.dtype, err);
     return llama_folder_save(&t->model, q->base ? q->base : q->tokenizer, q->base != NULL, out, err);
 }
 
-int infill_save_result(struct infill_trainer *t, struct error *err)
+int lm_save_result(struct lm_trainer *t, struct error *err)
 {
     const char *out = t->request->out;
     return save_folder(t, out, err) || save_weights(t, out, err) ? -1 : 0;

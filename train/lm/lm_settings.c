@@ -1,6 +1,6 @@
-#include "train/lm/infill_settings.h"
+#include "train/lm/lm_settings.h"
 
-const struct infill_request infill_request_defaults = {
+const struct lm_request lm_request_defaults = {
     .device = "auto",
     .seed = 42,
     .settings = {
@@ -46,12 +46,12 @@ static const char dfpl[] = "rank: 16\n"
                            "epochs: 15\n"
                            "length: 8192\n";
 
-const struct preset infill_presets[] = { { "dfpl", dfpl }, { 0 } };
+const struct preset lm_presets[] = { { "dfpl", dfpl }, { 0 } };
 
-#define AT(field) offsetof(struct infill_request, settings.field)
-#define HERE(field) offsetof(struct infill_request, field)
+#define AT(field) offsetof(struct lm_request, settings.field)
+#define HERE(field) offsetof(struct lm_request, field)
 
-const struct option infill_request_table[] = {
+const struct option lm_request_table[] = {
     { "base", 0, OPTION_STRING, HERE(base), "HF_DIR", "the language model to start from; without one, from scratch",
       NULL, 0, 0, false },
     { "tokenizer", 0, OPTION_STRING, HERE(tokenizer), "DIR", "from scratch: what ambit-train tokenizer left", NULL, 0,

@@ -1,13 +1,13 @@
 /*
- * infill_settings.h - every setting of `ambit-train infill`, with defaults and presets, in one table.
+ * lm_settings.h - every setting of `ambit-train infill`, with defaults and presets, in one table.
  */
-#ifndef TRAIN_LM_INFILL_SETTINGS_H
-#define TRAIN_LM_INFILL_SETTINGS_H
+#ifndef TRAIN_LM_LM_SETTINGS_H
+#define TRAIN_LM_LM_SETTINGS_H
 
 #include "data/cli/options.h"
 #include "models/lm/llama_model.h"
 
-struct infill_settings {
+struct lm_settings {
     /* what is trained */
     const char *method;  /* lora, or full: every weight */
     const char *targets; /* of LoRA: q,k,v,o,gate,up,down */
@@ -32,15 +32,15 @@ struct infill_settings {
 };
 
 /* A whole command line: what to train on, where to, and how. */
-struct infill_request {
+struct lm_request {
     const char *base, *tokenizer, *data, *valid, *out, *device, *config, *preset, *chat_template;
     int64_t seed, show_samples;
     bool resume, dry_run;
-    struct infill_settings settings; /* last: what stands before it does not change the result */
+    struct lm_settings settings; /* last: what stands before it does not change the result */
 };
 
-extern const struct infill_request infill_request_defaults;
-extern const struct option infill_request_table[];
-extern const struct preset infill_presets[];
+extern const struct lm_request lm_request_defaults;
+extern const struct option lm_request_table[];
+extern const struct preset lm_presets[];
 
 #endif

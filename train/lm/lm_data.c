@@ -1,4 +1,4 @@
-#include "train/lm/infill_data.h"
+#include "train/lm/lm_data.h"
 
 #include "data/util/log.h"
 
@@ -16,7 +16,7 @@ static int64_t count_targets(const struct lm_text *p)
     return n;
 }
 
-static void note(struct infill_data *d, int i)
+static void note(struct lm_data *d, int i)
 {
     const struct lm_text *p = &d->items[i].text;
     size_t head = (size_t)(p->ids.count < BEGINNING ? p->ids.count : BEGINNING);
@@ -30,7 +30,7 @@ static void note(struct infill_data *d, int i)
     d->hash = hash_bytes(d->hash, p->answer.items, (size_t)p->ids.count);
 }
 
-static void count_all(struct infill_data *d)
+static void count_all(struct lm_data *d)
 {
     d->tokens = d->targets = d->longest = 0;
     d->hash = HASH_START;
@@ -40,10 +40,10 @@ static void count_all(struct infill_data *d)
         note(d, i);
 }
 
-static int add(struct infill_data *d, json_t *record, const struct llama_model *m, int64_t length, bool keep,
+static int add(struct lm_data *d, json_t *record, const struct llama_model *m, int64_t length, bool keep,
                const char *where, struct error *err)
 {
-    struct infill_example e = { 0 };
+    struct lm_example e = { 0 };
 
     lm_text_read(&e.text, m, record, LM_ALL_ANSWERS, where);
     if (e.text.error) {
@@ -64,8 +64,8 @@ static int add(struct infill_data *d, json_t *record, const struct llama_model *
     return 0;
 }
 
-static int read_all(struct infill_data *d, struct json_reader *in, const struct llama_model *m, int64_t length,
-                    bool keep, struct error *err)
+static int read_all(struct lm_data *d, struct json_reader *in, const struct llama_model *m, int64_t length, bool keep,
+                    struct error *err)
 {
     json_t *record = NULL;
     int rc;
@@ -79,12 +79,12 @@ static int read_all(struct infill_data *d, struct json_reader *in, const struct 
     return rc;
 }
 
-int infill_data_read(struct infill_data *d, const char *path, const struct llama_model *m, int64_t length, bool keep,
-                     struct error *err)
+int lm_data_read(struct lm_data *d, const char *path, const struct llama_model *m, int64_t length, bool keep,
+                 struct error *err)
 {
     struct json_reader *in = json_reader_open(path, err);
 
-    *d = (struct infill_data){ 0 };
+    *d = (struct lm_data){ 0 };
     if (!in)
         return -1;
     int rc = read_all(d, in, m, length, keep, err);
@@ -98,7 +98,7 @@ int infill_data_read(struct infill_data *d, const char *path, const struct llama
     return rc;
 }
 
-static void release_from(struct infill_data *d, int from)
+static void release_from(struct lm_data *d, int from)
 {
     for (int i = from; i < d->n; i++) {
         lm_text_release(&d->items[i].text);
@@ -106,7 +106,7 @@ static void release_from(struct infill_data *d, int from)
     }
 }
 
-void infill_data_cut(struct infill_data *d, int64_t n)
+void lm_data_cut(struct lm_data *d, int64_t n)
 {
     if (n >= d->n)
         return;
@@ -115,13 +115,13 @@ void infill_data_cut(struct infill_data *d, int64_t n)
     count_all(d);
 }
 
-void infill_data_release(struct infill_data *d)
+void lm_data_release(struct lm_data *d)
 {
     release_from(d, 0);
     free(d->items);
     free(d->lengths);
     free(d->beginnings);
-    *d = (struct infill_data){ 0 };
+    *d = (struct lm_data){ 0 };
 }
 
 static void show_token(const struct tokenizer *t, int32_t id, bool target)
@@ -136,7 +136,7 @@ static void show_token(const struct tokenizer *t, int32_t id, bool target)
     free(text);
 }
 
-void infill_data_show(const struct infill_data *d, const struct tokenizer *t, int64_t n)
+void lm_data_show(const struct lm_data *d, const struct tokenizer *t, int64_t n)
 {
     for (int64_t i = 0; i < n && i < d->n; i++) {
         const struct lm_text *p = &d->items[i].text;

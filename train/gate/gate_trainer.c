@@ -1,4 +1,4 @@
-#include "train/gate/trainer.h"
+#include "train/gate/gate_trainer.h"
 
 #include "train/gate/gate_step.h"
 #include "train/gate/state_cache.h"

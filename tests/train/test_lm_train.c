@@ -5,7 +5,7 @@
 #include "data/util/json.h"
 #include "tests/support/lm_gold.h"
 #include "tests/support/step.h"
-#include "train/lm/infill_trainer.h"
+#include "train/lm/lm_trainer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -71,10 +71,10 @@ static const char *write_records(const json_t *gold, int first)
     return path;
 }
 
-static struct infill_request request(const char *data, bool full, int64_t tokens)
+static struct lm_request request(const char *data, bool full, int64_t tokens)
 {
-    struct infill_request q = infill_request_defaults;
-    struct infill_settings *s = &q.settings;
+    struct lm_request q = lm_request_defaults;
+    struct lm_settings *s = &q.settings;
 
     q.base = base;
     q.data = data;
@@ -96,34 +96,34 @@ static struct infill_request request(const char *data, bool full, int64_t tokens
 }
 
 /* Adapters as the script starts them. */
-static void start(struct infill_trainer *t)
+static void start(struct lm_trainer *t)
 {
     struct lm_gold g = { .device = t->device, .model = t->model };
 
     lm_gold_fill(&g, &g.model.adapters);
 }
 
-static void train(double losses[STEPS], const struct infill_request *q)
+static void train(double losses[STEPS], const struct lm_request *q)
 {
-    struct infill_trainer t;
+    struct lm_trainer t;
     struct error err;
 
-    if (infill_open(&t, q, &err))
+    if (lm_open(&t, q, &err))
         fail_msg("%s", err.text);
     if (!strcmp(t.set->method, "lora"))
         start(&t);
     for (; t.state.step < STEPS; t.state.step++, t.state.epoch++) {
         float total;
-        assert_int_equal(infill_batches(&t), 1);
+        assert_int_equal(lm_batches(&t), 1);
         device_upload(&t.device, t.loss_total, &(float){ 0 });
-        if (infill_step(&t, &err))
+        if (lm_step(&t, &err))
             fail_msg("%s", err.text);
         device_download(&t.device, &total, t.loss_total);
         losses[t.state.step] = (double)total;
     }
     if (t.set->tokens >= t.train.tokens) /* every step has the same shapes */
         assert_int_equal(t.work.step.size, t.step_bytes);
-    infill_close(&t);
+    lm_close(&t);
 }
 
 /* Largest difference as a share. */
@@ -149,7 +149,7 @@ static void check_losses(bool full)
     for (int i = 0; i < STEPS; i++)
         want[i] = json_real_value(json_array_get(list, (size_t)i));
     for (int i = 0; i < budget_count; i++) {
-        struct infill_request q = request(write_records(gold, 3 * i), full, budgets[i]);
+        struct lm_request q = request(write_records(gold, 3 * i), full, budgets[i]);
         train(got, &q);
         if (i == 0)
             memcpy(whole, got, sizeof got);
@@ -190,21 +190,21 @@ static const char *write_uneven(int n)
 }
 
 /* The bytes that are said to be needed, and those of the largest step when all are made. */
-static size_t measure(const struct infill_request *q, size_t *real)
+static size_t measure(const struct lm_request *q, size_t *real)
 {
-    struct infill_trainer t;
+    struct lm_trainer t;
     struct error err;
 
-    if (infill_open(&t, q, &err))
+    if (lm_open(&t, q, &err))
         fail_msg("%s", err.text);
-    size_t said = infill_measure(&t);
+    size_t said = lm_measure(&t);
     for (t.state.epoch = 0; real && t.state.epoch < q->settings.epochs; t.state.epoch++)
-        for (t.state.batch = 0; t.state.batch < infill_batches(&t); t.state.batch++)
-            if (infill_step(&t, &err))
+        for (t.state.batch = 0; t.state.batch < lm_batches(&t); t.state.batch++)
+            if (lm_step(&t, &err))
                 fail_msg("%s", err.text);
     if (real)
         *real = t.work.peak;
-    infill_close(&t);
+    lm_close(&t);
     return said;
 }
 
@@ -212,8 +212,8 @@ static size_t measure(const struct infill_request *q, size_t *real)
  * that comes late. */
 static void check_memory(bool shared)
 {
-    struct infill_request q = request(write_uneven(21), false, 120);
-    struct infill_settings *s = &q.settings;
+    struct lm_request q = request(write_uneven(21), false, 120);
+    struct lm_settings *s = &q.settings;
     size_t real;
 
     s->batch = 4;

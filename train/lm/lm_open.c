@@ -1,28 +1,28 @@
 #include "data/util/json.h"
 #include "data/util/log.h"
 #include "models/hf/base_hash.h"
-#include "train/lm/infill_adapter.h"
-#include "train/lm/infill_trainer.h"
+#include "train/lm/lm_adapter.h"
+#include "train/lm/lm_trainer.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { HOST_BYTES = 256 << 20, EXTRA = 4096 /* the training state that shares the adapter's memory */ };
 
-static bool is_full(const struct infill_trainer *t)
+static bool is_full(const struct lm_trainer *t)
 {
     return !strcmp(t->set->method, "full");
 }
 
 /* The folder whose tokenizer, and but for a model from scratch weights, the run starts with. */
-static const char *start_folder(const struct infill_request *q)
+static const char *start_folder(const struct lm_request *q)
 {
     return q->base ? q->base : q->tokenizer;
 }
 
-static int check_request(const struct infill_request *q, struct error *err)
+static int check_request(const struct lm_request *q, struct error *err)
 {
-    const struct infill_settings *s = &q->settings;
+    const struct lm_settings *s = &q->settings;
 
     if (!q->base == !q->tokenizer)
         return error_set(err, EXIT_CODE_USAGE,
@@ -41,9 +41,9 @@ static int check_request(const struct infill_request *q, struct error *err)
 }
 
 /* A Llama of the request's sizes over the tokenizer's vocabulary, embeddings and head tied. */
-static int scratch_config(struct llama_config *c, const struct infill_request *q, struct error *err)
+static int scratch_config(struct llama_config *c, const struct lm_request *q, struct error *err)
 {
-    const struct infill_settings *s = &q->settings;
+    const struct lm_settings *s = &q->settings;
     struct tokenizer *t = tokenizer_open(q->tokenizer, err);
 
     if (!t)
@@ -70,9 +70,9 @@ static int scratch_config(struct llama_config *c, const struct infill_request *q
 }
 
 /* The network and its adapter, their values undefined yet. */
-static int declare(struct infill_trainer *t, const struct llama_config *config, bool dry, struct error *err)
+static int declare(struct lm_trainer *t, const struct llama_config *config, bool dry, struct error *err)
 {
-    const struct infill_request *q = t->request;
+    const struct lm_request *q = t->request;
     struct llama_request r = { .dir = start_folder(q), .dtype = t->set->compute };
     enum dtype dtype = llama_request_dtype(&r, config);
     bool full = is_full(t);
@@ -82,30 +82,30 @@ static int declare(struct infill_trainer *t, const struct llama_config *config, 
         return -1;
     t->model.net.neftune = (float)t->set->neftune;
     t->trained = full ? &t->model.params : &t->model.adapters;
-    return full ? 0 : infill_add_adapter(t, EXTRA, err);
+    return full ? 0 : lm_add_adapter(t, EXTRA, err);
 }
 
-static int read_data(struct infill_trainer *t, struct error *err)
+static int read_data(struct lm_trainer *t, struct error *err)
 {
-    const struct infill_request *q = t->request;
+    const struct lm_request *q = t->request;
     int64_t positions = t->model.net.config.max_positions;
     int64_t length = t->set->length < positions ? t->set->length : positions;
 
-    if (infill_data_read(&t->train, q->data, &t->model, length, false, err) ||
-        (q->valid && infill_data_read(&t->valid, q->valid, &t->model, length, true, err)))
+    if (lm_data_read(&t->train, q->data, &t->model, length, false, err) ||
+        (q->valid && lm_data_read(&t->valid, q->valid, &t->model, length, true, err)))
         return -1;
     if (t->set->max_valid)
-        infill_data_cut(&t->valid, t->set->max_valid);
+        lm_data_cut(&t->valid, t->set->max_valid);
     log_info("%d conversations of %lld tokens, %lld of them to predict; %d to validate on", t->train.n,
              (long long)t->train.tokens, (long long)t->train.targets, t->valid.n);
-    infill_data_show(&t->train, t->model.tokenizer, q->show_samples);
-    infill_sampler(t);
+    lm_data_show(&t->train, t->model.tokenizer, q->show_samples);
+    lm_sampler(t);
     return 0;
 }
 
-static int refuse_memory(const struct infill_trainer *t, size_t need, struct error *err)
+static int refuse_memory(const struct lm_trainer *t, size_t need, struct error *err)
 {
-    const struct infill_data *d = &t->train;
+    const struct lm_data *d = &t->train;
 
     if (t->set->tokens > d->longest)
         return error_set(err, EXIT_CODE_MEMORY,
@@ -118,16 +118,16 @@ static int refuse_memory(const struct infill_trainer *t, size_t need, struct err
 
 /* Prints what is needed; where it is too much, blocks keep their output only and are computed again in the backward,
  * which changes no number; where even that is too much the run is refused. */
-static int fit(struct infill_trainer *t, struct error *err)
+static int fit(struct lm_trainer *t, struct error *err)
 {
     size_t packed = llama_model_packed(&t->model, true);
     size_t model = t->model.data.peak + t->model.adapter_data.peak + packed;
-    size_t total = t->device.free_memory, step = infill_measure(t);
+    size_t total = t->device.free_memory, step = lm_measure(t);
 
     if (total && model + step > total) {
         log_info("memory: %zu MiB for a micro-batch are too many, so blocks are computed twice", step >> 20);
         t->model.net.checkpointed = true;
-        step = infill_measure(t);
+        step = lm_measure(t);
     }
     log_info("memory: %zu MiB of weights, gradients and moments, %zu MiB for a micro-batch, %zu MiB in all, on %s",
              model >> 20, step >> 20, (model + step) >> 20, t->device.description);
@@ -141,9 +141,9 @@ static int fit(struct infill_trainer *t, struct error *err)
 }
 
 /* Once without taking memory, to read the data and to learn how much is needed. */
-static int open_dry(struct infill_trainer *t, const struct llama_config *config, struct error *err)
+static int open_dry(struct lm_trainer *t, const struct llama_config *config, struct error *err)
 {
-    const struct infill_request *q = t->request;
+    const struct lm_request *q = t->request;
     struct llama_request r = { .dir = start_folder(q), .chat_template = q->chat_template };
 
     if (declare(t, config, true, err) || llama_model_open_text(&t->model, &r, err) || read_data(t, err))
@@ -152,7 +152,7 @@ static int open_dry(struct infill_trainer *t, const struct llama_config *config,
 }
 
 /* The same with memory; the tokenizer moves over. */
-static int open_real(struct infill_trainer *t, const struct llama_config *config, struct error *err)
+static int open_real(struct lm_trainer *t, const struct llama_config *config, struct error *err)
 {
     struct llama_model dry = t->model;
     bool checkpointed = dry.net.checkpointed;
@@ -169,9 +169,9 @@ static int open_real(struct infill_trainer *t, const struct llama_config *config
     return rc;
 }
 
-static int fill_weights(struct infill_trainer *t, struct error *err)
+static int fill_weights(struct lm_trainer *t, struct error *err)
 {
-    const struct infill_request *q = t->request;
+    const struct lm_request *q = t->request;
     struct arena *data = is_full(t) ? &t->model.data : &t->model.adapter_data;
     struct param_arenas arenas = { &t->model.host, data, true };
 
@@ -188,10 +188,10 @@ static int fill_weights(struct infill_trainer *t, struct error *err)
                : lora_init_values(t->trained, &t->device, t->model.modules, t->model.n_modules, (uint64_t)q->seed, err);
 }
 
-static void plan_steps(struct infill_trainer *t)
+static void plan_steps(struct lm_trainer *t)
 {
-    const struct infill_settings *s = t->set;
-    int64_t total = infill_batches(t) * s->epochs;
+    const struct lm_settings *s = t->set;
+    int64_t total = lm_batches(t) * s->epochs;
 
     t->optim.schedule = (struct schedule){ .lr = (float)s->lr,
                                            .warmup = (int64_t)ceil(s->warmup * (double)total),
@@ -202,11 +202,11 @@ static void plan_steps(struct infill_trainer *t)
     };
 }
 
-int infill_open(struct infill_trainer *t, const struct infill_request *q, struct error *err)
+int lm_open(struct lm_trainer *t, const struct lm_request *q, struct error *err)
 {
     struct llama_config config;
 
-    *t = (struct infill_trainer){ .request = q, .set = &q->settings, .saved_step = -1 };
+    *t = (struct lm_trainer){ .request = q, .set = &q->settings, .saved_step = -1 };
     t->state.best = -HUGE_VAL;
     if (check_request(q, err) || device_open(&t->device, q->device, err) ||
         workspace_init(&t->work, &t->device, HOST_BYTES, err) ||
@@ -222,13 +222,13 @@ int infill_open(struct infill_trainer *t, const struct infill_request *q, struct
     return 0;
 }
 
-void infill_close(struct infill_trainer *t)
+void lm_close(struct lm_trainer *t)
 {
     metrics_log_close(&t->metrics);
     sampler_release(&t->sampler);
     llama_batch_release(&t->batch);
-    infill_data_release(&t->train);
-    infill_data_release(&t->valid);
+    lm_data_release(&t->train);
+    lm_data_release(&t->valid);
     llama_model_release(&t->model);
     if (t->work.device)
         workspace_release(&t->work);
