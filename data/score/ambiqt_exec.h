@@ -8,7 +8,7 @@
 #define DATA_SCORE_AMBIQT_EXEC_H
 
 #include "data/exec/sqlite_exec.h"
-#include "data/score/spider_match.h"
+#include "data/spider_eval/spider_match.h"
 
 /* Rows as a list when the gold orders, else as a set. */
 bool ambiqt_same_rows(const struct exec_result *a, const struct exec_result *b, bool ordered);

@@ -1,4 +1,4 @@
-#include "data/sql/sql_parse.h"
+#include "data/sql/sql_parse_impl.h"
 
 #include <string.h>
 #include <strings.h>

@@ -1,4 +1,4 @@
-#include "data/sql/sql_parse.h"
+#include "data/sql/sql_parse_impl.h"
 
 /* INDEXED BY name, NOT INDEXED, or nothing. */
 static int parse_indexed(struct sql_parser *p, struct sql_source *s)

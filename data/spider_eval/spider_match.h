@@ -3,8 +3,8 @@
  *
  * The schema comes from tables.json where the peer reads a SQLite file: the same names, lower-cased.
  */
-#ifndef DATA_SCORE_SPIDER_MATCH_H
-#define DATA_SCORE_SPIDER_MATCH_H
+#ifndef DATA_SPIDER_EVAL_SPIDER_MATCH_H
+#define DATA_SPIDER_EVAL_SPIDER_MATCH_H
 
 #include "data/schema/schema.h"
 

@@ -1,10 +1,10 @@
 /*
- * sql_parse.h - what the parts of the parser share.  Recursive descent; operators by climbing their levels.
+ * sql_parse_impl.h - what the parts of the parser share.  Recursive descent; operators by climbing their levels.
  *
  * Every parse_ function returns NULL (or -1) after it, or one it called, has set the error; nobody tries to go on.
  */
-#ifndef DATA_SQL_SQL_PARSE_H
-#define DATA_SQL_SQL_PARSE_H
+#ifndef DATA_SQL_SQL_PARSE_IMPL_H
+#define DATA_SQL_SQL_PARSE_IMPL_H
 
 #include "data/sql/sql_lex.h"
 #include "data/sql/sql_tree.h"

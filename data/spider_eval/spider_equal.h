@@ -1,10 +1,10 @@
 /*
  * spider_equal.h - when parts of two queries of spider_sql.h are the same.
  */
-#ifndef DATA_SCORE_SPIDER_EQUAL_H
-#define DATA_SCORE_SPIDER_EQUAL_H
+#ifndef DATA_SPIDER_EVAL_SPIDER_EQUAL_H
+#define DATA_SPIDER_EVAL_SPIDER_EQUAL_H
 
-#include "data/score/spider_sql.h"
+#include "data/spider_eval/spider_sql.h"
 
 bool spider_same_column(const struct spider_column *a, const struct spider_column *b);
 bool spider_same_unit(const struct spider_unit *a, const struct spider_unit *b);

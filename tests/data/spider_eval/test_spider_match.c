@@ -2,8 +2,8 @@
 #include "tests/support/support.h"
 
 #include "data/schema/schema_build.h"
-#include "data/score/spider_match.h"
-#include "data/score/spider_sql.h"
+#include "data/spider_eval/spider_match.h"
+#include "data/spider_eval/spider_sql.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "data/score/spider_sql.h"
+#include "data/spider_eval/spider_sql.h"
 #include "data/util/strings.h"
 
 #include <ctype.h>

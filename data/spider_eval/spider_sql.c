@@ -1,4 +1,4 @@
-#include "data/score/spider_sql.h"
+#include "data/spider_eval/spider_sql.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * This is not SQL: what the grammar does not know (outer joins, case, cast, aliases without "as", names for columns) is
  * not read at all, what stands behind the end is not looked at, and some mistakes are read without complaint.
  */
-#ifndef DATA_SCORE_SPIDER_SQL_H
-#define DATA_SCORE_SPIDER_SQL_H
+#ifndef DATA_SPIDER_EVAL_SPIDER_SQL_H
+#define DATA_SPIDER_EVAL_SPIDER_SQL_H
 
 #include "data/schema/schema.h"
 

@@ -1,4 +1,4 @@
-#include "data/score/spider_equal.h"
+#include "data/spider_eval/spider_equal.h"
 
 #include <string.h>
 

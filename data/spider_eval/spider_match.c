@@ -1,6 +1,6 @@
-#include "data/score/spider_match.h"
+#include "data/spider_eval/spider_match.h"
 
-#include "data/score/spider_equal.h"
+#include "data/spider_eval/spider_equal.h"
 
 #include <stdlib.h>
 #include <strings.h>
