@@ -3,16 +3,12 @@
 #include "data/util/stop.h"
 
 #include <math.h>
-#include <string.h>
 
-static const struct {
-    const char *name;
-    candidates_source *function;
-} sources[] = {
-    { "plain", candidates_of_records },
-    { "ambiqt-output", candidates_of_ambiqt },
-    { "dfpl", candidates_of_dfpl },
-    { "ambrosia", candidates_of_ambrosia },
+static candidates_source *const sources[] = {
+    [CANDIDATES_PLAIN] = candidates_of_records,
+    [CANDIDATES_AMBIQT] = candidates_of_ambiqt,
+    [CANDIDATES_DFPL] = candidates_of_dfpl,
+    [CANDIDATES_AMBROSIA] = candidates_of_ambrosia,
 };
 
 /* What a record must have beside its candidates. */
@@ -126,15 +122,6 @@ int candidates_of_records(struct candidates_sink *s, struct error *err)
     return rc;
 }
 
-static int run_source(struct candidates_sink *s, struct error *err)
-{
-    for (int i = 0; i < ARRAY_LEN(sources); i++)
-        if (strcmp(s->request->from, sources[i].name) == 0)
-            return sources[i].function(s, err);
-    CHECK(false, "no source %s", s->request->from);
-    return -1;
-}
-
 int candidates_write(const struct candidates_request *q, struct candidates_counts *counts, struct error *err)
 {
     struct candidates_sink s = { .request = q, .counts = counts };
@@ -143,7 +130,7 @@ int candidates_write(const struct candidates_request *q, struct candidates_count
         return -1;
     if (out_file_open(&s.out, q->out, err))
         return -1;
-    int rc = run_source(&s, err);
+    int rc = sources[q->from](&s, err);
     if (rc == 0)
         rc = out_file_commit(&s.out, err);
     out_file_abort(&s.out);

@@ -11,8 +11,12 @@
 #include "data/clarify/calibration.h"
 #include "data/util/json.h"
 
+#define CANDIDATES_FORMS "plain|ambiqt-output|dfpl|ambrosia"
+enum candidates_form { CANDIDATES_PLAIN, CANDIDATES_AMBIQT, CANDIDATES_DFPL, CANDIDATES_AMBROSIA };
+
 struct candidates_request {
-    const char *from, *file;
+    enum candidates_form from; /* what file is */
+    const char *file;
     const char *gold, *tables; /* of ambiqt-output; NULL when not given */
     const char *calibration;   /* file to apply, or NULL */
     const char *out;
@@ -42,7 +46,6 @@ int candidates_emit_error(struct candidates_sink *s, json_t *id, struct error *e
 typedef int candidates_source(struct candidates_sink *s, struct error *err);
 candidates_source candidates_of_records, candidates_of_ambiqt, candidates_of_dfpl, candidates_of_ambrosia;
 
-#define CANDIDATES_SOURCES "plain|ambiqt-output|dfpl|ambrosia"
 /* Writes request->out.  More than 0 after a signal: no file is left then. */
 int candidates_write(const struct candidates_request *q, struct candidates_counts *counts, struct error *err);
 

@@ -4,7 +4,10 @@
 #include "data/cli/yaml.h"
 #include "data/util/build.h"
 #include "data/util/log.h"
+#include "data/util/stop.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,7 +104,7 @@ static int check_complete(const struct command *c, const struct command_line *li
             return error_set(err, EXIT_CODE_USAGE, "%s is required", shown);
         }
     if (line->n_operands < c->min_operands)
-        return error_set(err, EXIT_CODE_USAGE, "wants %s", c->operands);
+        return error_set(err, EXIT_CODE_USAGE, "expected %s", c->operands);
     if (line->n_operands > c->max_operands)
         return error_set(err, EXIT_CODE_USAGE, "'%.200s' is one operand too many", line->argv[c->max_operands]);
     return 0;
@@ -156,7 +159,7 @@ static int run_command(const struct program *p, const struct command *c, int arg
     line.settings = xcalloc(1, c->size);
     line.seen = xcalloc((size_t)option_count(c->options), sizeof *line.seen);
     bool ready = read_settings(c, &line, &texts, &err) == 0;
-    rc = ready ? c->run(line.settings, line.argv, line.n_operands, &err) : err.code;
+    rc = ready ? c->run(&(struct call){ line.settings, line.argv, line.n_operands }, &err) : err.code;
     if (rc != EXIT_CODE_OK && rc != EXIT_CODE_RECORDS && *err.text)
         log_error("%s %s: %s", p->name, c->name, err.text);
     if (!ready)
@@ -174,6 +177,24 @@ static int finish(const struct program *p, int rc)
         return rc;
     log_error("%s: cannot write to standard output", p->name);
     return rc == EXIT_CODE_OK ? EXIT_CODE_FAILURE : rc;
+}
+
+enum exit_code usage_error(struct error *err, const char *fmt, ...)
+{
+    char text[512];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    error_set(err, EXIT_CODE_USAGE, "%s", text);
+    return EXIT_CODE_USAGE;
+}
+
+enum exit_code job_exit_code(int rc, int64_t failed, const struct error *err)
+{
+    if (rc)
+        return rc < 0 ? err->code : stop_exit_code();
+    return failed ? EXIT_CODE_RECORDS : EXIT_CODE_OK;
 }
 
 int program_main(const struct program *p, int argc, char **argv)

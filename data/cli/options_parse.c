@@ -75,22 +75,22 @@ const char *option_nearest(const struct option *table, const char *typed)
     return best.word;
 }
 
-static int wanted_range(const struct option *o, const char *text, struct error *err)
+static int range_error(const struct option *o, const char *text, struct error *err)
 {
     bool above = o->low == OPTION_ABOVE_ZERO;
     if (o->high == HUGE_VAL && above)
-        return error_set(err, EXIT_CODE_USAGE, "must be > 0, not %s", text);
+        return error_set(err, EXIT_CODE_USAGE, "expected > 0, got %s", text);
     if (o->high == HUGE_VAL)
-        return error_set(err, EXIT_CODE_USAGE, "must be at least %.15g, not %s", o->low, text);
+        return error_set(err, EXIT_CODE_USAGE, "expected at least %.15g, got %s", o->low, text);
     if (above)
-        return error_set(err, EXIT_CODE_USAGE, "must be > 0 and at most %.15g, not %s", o->high, text);
-    return error_set(err, EXIT_CODE_USAGE, "must be from %.15g to %.15g, not %s", o->low, o->high, text);
+        return error_set(err, EXIT_CODE_USAGE, "expected > 0 and at most %.15g, got %s", o->high, text);
+    return error_set(err, EXIT_CODE_USAGE, "expected %.15g to %.15g, got %s", o->low, o->high, text);
 }
 
 static int check_range(const struct option *o, double value, const char *text, struct error *err)
 {
     if (o->low < o->high && !(value >= o->low && value <= o->high))
-        return wanted_range(o, text, err);
+        return range_error(o, text, err);
     return 0;
 }
 
@@ -100,7 +100,7 @@ static int set_int(const struct option *o, int64_t *out, const char *text, struc
     errno = 0;
     long long n = strtoll(text, &end, 10);
     if (end == text || *end || errno)
-        return error_set(err, EXIT_CODE_USAGE, "must be an integer, not '%.100s'", text);
+        return error_set(err, EXIT_CODE_USAGE, "expected an integer, got '%.100s'", text);
     if (check_range(o, (double)n, text, err))
         return -1;
     *out = n;
@@ -112,7 +112,7 @@ static int set_real(const struct option *o, double *out, const char *text, struc
     char *end;
     double x = strtod(text, &end);
     if (end == text || *end || !isfinite(x))
-        return error_set(err, EXIT_CODE_USAGE, "must be a number, not '%.100s'", text);
+        return error_set(err, EXIT_CODE_USAGE, "expected a number, got '%.100s'", text);
     if (check_range(o, x, text, err))
         return -1;
     *out = x;
@@ -123,32 +123,49 @@ static int set_flag(bool *out, const char *text, struct error *err)
 {
     bool yes = !strcasecmp(text, "true") || !strcasecmp(text, "yes") || !strcasecmp(text, "on");
     if (!yes && strcasecmp(text, "false") && strcasecmp(text, "no") && strcasecmp(text, "off"))
-        return error_set(err, EXIT_CODE_USAGE, "must be true or false, not '%.100s'", text);
+        return error_set(err, EXIT_CODE_USAGE, "expected true or false, got '%.100s'", text);
     *out = yes;
     return 0;
 }
 
-static int set_choice(const struct option *o, const char **out, const char *text, struct error *err)
+/* Place of the word among the choices; -1 with the nearest one named. */
+static int find_choice(const struct option *o, const char *text, struct error *err)
 {
     struct nearest best = { 0 };
     char word[WORD_MAX + 1];
-    for (const char *c = o->choices; *c;) {
+    int place = 0;
+    for (const char *c = o->choices; *c; place++) {
         size_t n = strcspn(c, "|");
         CHECK(n <= WORD_MAX, "--%s: a choice is longer than %d", o->name, WORD_MAX);
         snprintf(word, sizeof word, "%.*s", (int)n, c);
-        if (strcmp(word, text) == 0) {
-            *out = text;
-            return 0;
-        }
+        if (strcmp(word, text) == 0)
+            return place;
         nearest_try(&best, text, word);
         if (best.word == word) /* word is about to change: keep the place in the table */
             best.word = c;
         c += n + (c[n] == '|');
     }
     if (best.word)
-        return error_set(err, EXIT_CODE_USAGE, "must be one of %s, not '%.100s' (did you mean '%.*s'?)", o->choices,
+        return error_set(err, EXIT_CODE_USAGE, "expected one of %s, got '%.100s' (did you mean '%.*s'?)", o->choices,
                          text, (int)strcspn(best.word, "|"), best.word);
-    return error_set(err, EXIT_CODE_USAGE, "must be one of %s, not '%.100s'", o->choices, text);
+    return error_set(err, EXIT_CODE_USAGE, "expected one of %s, got '%.100s'", o->choices, text);
+}
+
+static int set_choice(const struct option *o, int *out, const char *text, struct error *err)
+{
+    int place = find_choice(o, text, err);
+    if (place < 0)
+        return -1;
+    *out = place;
+    return 0;
+}
+
+static int set_word(const struct option *o, const char **out, const char *text, struct error *err)
+{
+    if (find_choice(o, text, err) < 0)
+        return -1;
+    *out = text;
+    return 0;
 }
 
 int option_set(const struct option *o, void *settings, const char *text, struct error *err)
@@ -162,8 +179,10 @@ int option_set(const struct option *o, void *settings, const char *text, struct 
     case OPTION_REAL:
         return set_real(o, field, text, err);
     case OPTION_CHOICE:
-    case OPTION_PRESET:
         return set_choice(o, field, text, err);
+    case OPTION_WORD:
+    case OPTION_PRESET:
+        return set_word(o, field, text, err);
     case OPTION_STRING:
     case OPTION_CONFIG:
         *(const char **)field = text;
@@ -180,6 +199,13 @@ static void show_real(double x, char *text, size_t size)
         snprintf(text, size, "%.17g", x);
 }
 
+static void show_choice(const char *choices, int place, char *text, size_t size)
+{
+    while (place-- > 0)
+        choices += strcspn(choices, "|") + 1;
+    snprintf(text, size, "%.*s", place < -1 ? 0 : (int)strcspn(choices, "|"), choices);
+}
+
 void option_show(const struct option *o, const void *settings, char *text, size_t size)
 {
     const void *field = (const char *)settings + o->offset;
@@ -194,8 +220,11 @@ void option_show(const struct option *o, const void *settings, char *text, size_
     case OPTION_REAL:
         show_real(*(const double *)field, text, size);
         return;
-    case OPTION_STRING:
     case OPTION_CHOICE:
+        show_choice(o->choices, *(const int *)field, text, size);
+        return;
+    case OPTION_STRING:
+    case OPTION_WORD:
     case OPTION_CONFIG:
     case OPTION_PRESET:
         s = *(const char *const *)field;
@@ -230,7 +259,7 @@ static int take(struct parse *p, int i, const char *value, const char *shown, st
 {
     const char *name = p->table[i].value;
     if (!value && ++p->at == p->line->argc)
-        return error_set(err, EXIT_CODE_USAGE, "%s wants a value: %s", shown, name ? name : "VALUE");
+        return error_set(err, EXIT_CODE_USAGE, "%s: expected a value: %s", shown, name ? name : "VALUE");
     return assign(p, i, value ? value : p->line->argv[p->at], shown, err);
 }
 

@@ -69,7 +69,7 @@ static int take_key(struct reading *r, const yaml_event_t *e)
     const char *key = scalar_text(e);
     size_t n = e->data.scalar.length;
     if (n == 0 || n >= sizeof r->group || strlen(key) != n)
-        return fail(r, e->start_mark, "a key must be a word of 1 to %zu bytes", sizeof r->group - 1);
+        return fail(r, e->start_mark, "expected a word of 1 to %zu bytes as key", sizeof r->group - 1);
     snprintf(name, sizeof name, "%s%s%s", r->group, *r->group ? "-" : "", key);
     int i = option_find(r->table, name, strlen(name));
     if (i >= 0 && !option_is_source(&r->table[i])) {
@@ -98,7 +98,7 @@ static int take_value(struct reading *r, const yaml_event_t *e)
         return fail(r, e->start_mark, "%s: holds a zero byte", o->name);
     if (plain && (!*text || strcmp(text, "~") == 0 || strcmp(text, "null") == 0))
         return fail(r, e->start_mark, "%s: has no value; leave the key out for the default", o->name);
-    if (o->type == OPTION_STRING || o->type == OPTION_CHOICE)
+    if (o->type == OPTION_STRING || o->type == OPTION_WORD)
         text = texts_add(r->texts, text);
     if (option_set(o, r->settings, text, &why))
         return fail(r, e->start_mark, "%s: %s", o->name, why.text);
@@ -114,11 +114,11 @@ static int take_scalar(struct reading *r, const yaml_event_t *e)
     if (e->data.scalar.anchor || e->data.scalar.tag)
         return fail(r, e->start_mark, "anchors and tags are not allowed");
     if (r->depth == 0)
-        return fail(r, e->start_mark, "wanted a mapping, \"name: value\" on each line");
+        return fail(r, e->start_mark, "expected a mapping, \"name: value\" on each line");
     if (r->option >= 0)
         return take_value(r, e);
     if (r->depth == 1 && *r->group)
-        return fail(r, e->start_mark, "%s: wanted a mapping below it", r->group);
+        return fail(r, e->start_mark, "%s: expected a mapping below it", r->group);
     return take_key(r, e);
 }
 
@@ -127,7 +127,7 @@ static int open_mapping(struct reading *r, const yaml_event_t *e)
     if (e->data.mapping_start.anchor || e->data.mapping_start.tag)
         return fail(r, e->start_mark, "anchors and tags are not allowed");
     if (r->option >= 0)
-        return fail(r, e->start_mark, "%s: wanted one value, not a mapping", r->table[r->option].name);
+        return fail(r, e->start_mark, "%s: expected one value, got a mapping", r->table[r->option].name);
     if (r->depth == 2 || (r->depth == 1 && !*r->group))
         return fail(r, e->start_mark, "a mapping may not stand here");
     r->depth++;
@@ -149,7 +149,7 @@ static int take_event(struct reading *r, const yaml_event_t *e, int *documents)
         return fail(r, e->start_mark, "aliases are not allowed");
     case YAML_SEQUENCE_START_EVENT:
         if (r->option >= 0)
-            return fail(r, e->start_mark, "%s: wanted one value, not a list", r->table[r->option].name);
+            return fail(r, e->start_mark, "%s: expected one value, got a list", r->table[r->option].name);
         return fail(r, e->start_mark, "a list may not stand here");
     case YAML_SCALAR_EVENT:
         return take_scalar(r, e);
@@ -242,11 +242,13 @@ static int write_option(FILE *f, const struct option *o, const void *settings, s
     char text[64];
     if (option_is_source(o))
         return 0;
-    if (o->type == OPTION_STRING || o->type == OPTION_CHOICE) {
+    if (o->type == OPTION_STRING || o->type == OPTION_WORD) {
         const char *s = *(const char *const *)((const char *)settings + o->offset);
         return s ? write_text(f, o, s, err) : 0;
     }
     option_show(o, settings, text, sizeof text);
+    if (o->type == OPTION_CHOICE)
+        return *text ? write_text(f, o, text, err) : 0;
     fprintf(f, "%s: %s\n", o->name, text);
     return 0;
 }

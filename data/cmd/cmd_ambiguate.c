@@ -1,4 +1,5 @@
 #include "data/ambiguate/ambiguate_write.h"
+#include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 
 #include <stdio.h>
@@ -6,86 +7,39 @@
 #include <string.h>
 
 struct ambiguate_arguments {
-    const char *kinds, *spider, *questions, *tables, *synonyms, *table_synonyms, *aggregates;
+    const char *kinds, *spider, *questions, *tables, *synonyms, *table_synonyms;
     const char *db, *schema_strings, *materialise, *out;
+    enum { AGGREGATES_BY_NAME = -1, AGGREGATES_VALIDATION, AGGREGATES_TRAIN } aggregates;
     int64_t seed;
     bool published_databases;
 };
 
-static const struct ambiguate_arguments defaults = { .kinds = "C,T,J,P" };
+static const struct ambiguate_arguments defaults = { .kinds = "C,T,J,P", .aggregates = AGGREGATES_BY_NAME };
 
-#define FIELD(name) offsetof(struct ambiguate_arguments, name)
+#define AT(field) offsetof(struct ambiguate_arguments, field)
+
 static const struct option options[] = {
-    { .name = "kinds",
-      .type = OPTION_STRING,
-      .offset = FIELD(kinds),
-      .value = "LIST",
-      .help = "C two columns, T two tables, J column split off too, P stored aggregate; D a column that the query uses "
-              "is deleted, R replaced by two; A questions that have several readings already" },
-    { .name = "spider",
-      .type = OPTION_STRING,
-      .offset = FIELD(spider),
-      .value = "DIR",
-      .help = "Spider: tables.json, and dev.json unless --questions says otherwise" },
-    { .name = "questions",
-      .type = OPTION_STRING,
-      .offset = FIELD(questions),
-      .value = "FILE",
-      .help = "questions with gold SQL, JSON or JSONL, of Spider, BIRD or AMBROSIA" },
-    { .name = "tables",
-      .type = OPTION_STRING,
-      .offset = FIELD(tables),
-      .value = "FILE",
-      .help = "their tables.json; read from the databases of --db without" },
-    { .name = "synonyms",
-      .type = OPTION_STRING,
-      .offset = FIELD(synonyms),
-      .value = "FILE",
-      .help = "two synonyms for each column; made from WordNet and the names without" },
-    { .name = "table-synonyms",
-      .type = OPTION_STRING,
-      .offset = FIELD(table_synonyms),
-      .value = "FILE",
-      .help = "the same for tables" },
-    { .name = "aggregates",
-      .type = OPTION_CHOICE,
-      .offset = FIELD(aggregates),
-      .choices = "validation|train",
-      .value = "FORM",
-      .help = "P as in AmbiQT's validation or training file; train for questions in a file called train*" },
-    { .name = "db",
-      .type = OPTION_STRING,
-      .offset = FIELD(db),
-      .value = "DIR",
-      .help = "databases, DIR/NAME.sqlite or DIR/NAME/NAME.sqlite, for schemas and sample values" },
-    { .name = "schema-strings",
-      .type = OPTION_STRING,
-      .offset = FIELD(schema_strings),
-      .value = "FILE",
-      .help = "published records whose schema strings are kept, byte for byte" },
-    { .name = "materialise",
-      .type = OPTION_STRING,
-      .offset = FIELD(materialise),
-      .value = "DIR",
-      .help = "write a database for each record, and run both readings on it (needs --db)" },
-    { .name = "published-databases",
-      .type = OPTION_FLAG,
-      .offset = FIELD(published_databases),
-      .help = "those databases as the infilling paper made them, and its filter" },
-    { .name = "seed",
-      .type = OPTION_INT,
-      .offset = FIELD(seed),
-      .value = "N",
-      .help = "same seed, same bytes",
-      .low = 0,
-      .high = 9e15 },
-    { .name = "out",
-      .letter = 'o',
-      .type = OPTION_STRING,
-      .offset = FIELD(out),
-      .value = "FILE",
-      .help = "JSONL to write",
-      .required = true },
+    STRING_OPTION(
+        "kinds", AT(kinds), "LIST",
+        "C two columns, T two tables, J column split off too, P stored aggregate; D a column that the query uses is deleted, R replaced by two; A questions that have several readings already"),
+    STRING_OPTION("spider", AT(spider), "DIR", "Spider: tables.json, and dev.json unless --questions says otherwise"),
+    STRING_OPTION("questions", AT(questions), "FILE",
+                  "questions with gold SQL, JSON or JSONL, of Spider, BIRD or AMBROSIA"),
+    STRING_OPTION("tables", AT(tables), "FILE", "their tables.json; read from the databases of --db without"),
+    STRING_OPTION("synonyms", AT(synonyms), "FILE",
+                  "two synonyms for each column; made from WordNet and the names without"),
+    STRING_OPTION("table-synonyms", AT(table_synonyms), "FILE", "the same for tables"),
+    CHOICE_OPTION("aggregates", AT(aggregates), "FORM", "validation|train",
+                  "P as in AmbiQT's validation or training file; train for questions in a file called train*"),
+    DB_OPTION(AT(db), ", for schemas and sample values"),
+    STRING_OPTION("schema-strings", AT(schema_strings), "FILE",
+                  "published records whose schema strings are kept, byte for byte"),
+    STRING_OPTION("materialise", AT(materialise), "DIR",
+                  "write a database for each record, and run both readings on it (needs --db)"),
+    FLAG_OPTION("published-databases", AT(published_databases),
+                "those databases as the infilling paper made them, and its filter"),
+    SEED_OPTION(AT(seed), "same seed, same bytes"),
+    OUT_OPTION(AT(out), "FILE", "JSONL to write", .required = true),
     { 0 },
 };
 
@@ -98,18 +52,18 @@ static int read_kinds(bool kinds[AMBIGUITY_KINDS], const char *list, struct erro
             k++;
         if (k == AMBIGUITY_KINDS || (p[1] && (p[1] != ',' || !p[2])))
             return error_set(err, EXIT_CODE_USAGE,
-                             "--kinds %s: wanted letters of C, T, J, P, D, R, A with commas between", list);
+                             "--kinds: expected letters of C, T, J, P, D, R, A with commas between, got '%s'", list);
         kinds[k] = true;
     }
     return 0;
 }
 
 /* Whether P takes the form of the training file. */
-static bool wants_one_table(const struct ambiguate_arguments *a, const char *questions)
+static bool takes_one_table(const struct ambiguate_arguments *a, const char *questions)
 {
     const char *slash = strrchr(questions, '/');
-    if (a->aggregates)
-        return strcmp(a->aggregates, "train") == 0;
+    if (a->aggregates != AGGREGATES_BY_NAME)
+        return a->aggregates == AGGREGATES_TRAIN;
     return strncmp(slash ? slash + 1 : questions, "train", 5) == 0;
 }
 
@@ -147,11 +101,11 @@ static int check(const struct ambiguate_arguments *a, struct error *err)
 {
     if (!a->spider && (!a->questions || !(a->tables || a->db)))
         return error_set(err, EXIT_CODE_USAGE,
-                         "wanted --spider DIR, or --questions FILE and --tables FILE or --db DIR");
+                         "expected --spider DIR, or --questions FILE and --tables FILE or --db DIR");
     if (a->materialise && !a->db)
-        return error_set(err, EXIT_CODE_USAGE, "--materialise: wanted --db DIR too, the databases to copy");
+        return error_set(err, EXIT_CODE_USAGE, "--materialise: expected --db DIR too, the databases to copy");
     if (a->published_databases && !a->materialise)
-        return error_set(err, EXIT_CODE_USAGE, "--published-databases: wanted --materialise DIR too");
+        return error_set(err, EXIT_CODE_USAGE, "--published-databases: expected --materialise DIR too");
     return 0;
 }
 
@@ -172,12 +126,12 @@ static enum exit_code make_records(const struct ambiguate_arguments *a, const st
         return err->code;
     for (int k = SIA_KINDS; k < AMBIGUITY_KINDS && a->published_databases; k++)
         if (o.kinds[k]) {
-            error_set(err, EXIT_CODE_USAGE, "--published-databases: only for kinds C, T, J, P, not %s",
+            error_set(err, EXIT_CODE_USAGE, "--published-databases: expected kinds C, T, J, P only, got %s",
                       ambiguity_letter(k));
             return err->code;
         }
     int rc = ambiguate_input_read(&in, files, err);
-    in.one_table = wants_one_table(a, files->questions);
+    in.one_table = takes_one_table(a, files->questions);
     if (rc == 0)
         rc = ambiguate_write(counts, &in, &o, err);
     if (rc == 0)
@@ -197,12 +151,10 @@ static char *path_of(const char *named, const char *folder, const char *name)
     return path;
 }
 
-static enum exit_code run(const void *arguments, char *const *operands, int n_operands, struct error *err)
+static enum exit_code run(const struct call *call, struct error *err)
 {
-    const struct ambiguate_arguments *a = arguments;
+    const struct ambiguate_arguments *a = call->options;
 
-    (void)operands;
-    (void)n_operands;
     if (check(a, err))
         return err->code;
     char *questions = path_of(a->questions, a->spider, "dev.json"),
@@ -217,9 +169,7 @@ static enum exit_code run(const void *arguments, char *const *operands, int n_op
 const struct command command_ambiguate = {
     .name = "ambiguate",
     .summary = "turns questions with gold SQL into ambiguous ones of AmbiQT's four kinds, or unanswerable ones",
-    .options = options,
-    .defaults = &defaults,
-    .size = sizeof defaults,
+    OPTIONS(options, defaults),
     .details =
         "Records have AmbiQT's published fields, beside them id, kind and synonym_source: file, wordnet or morphology. "
         "Spider's dev.json and train_spider.json with AmbiQT's two dictionaries give AmbiQT's own records.\n\n"

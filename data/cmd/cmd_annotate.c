@@ -1,3 +1,4 @@
+#include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/corpora/ambrosia.h"
 #include "data/exec/db_cache.h"
@@ -17,30 +18,15 @@ struct annotate_arguments {
 
 static const struct annotate_arguments defaults = { .out = "-", .prompt = PROMPTER_DEFAULTS };
 
-#define FIELD(name) offsetof(struct annotate_arguments, name)
+#define AT(field) offsetof(struct annotate_arguments, field)
+
 static const struct option options[] = {
-    { .name = "db",
-      .type = OPTION_STRING,
-      .offset = FIELD(db),
-      .value = "DIR",
-      .help = "databases, DIR/NAME.sqlite or DIR/NAME/NAME.sqlite",
-      .required = true },
-    { .name = "readings",
-      .type = OPTION_STRING,
-      .offset = FIELD(readings),
-      .value = "FILE",
-      .help = "a model's readings, for records that have none: JSONL, or a published prediction file" },
-    { .name = "out",
-      .letter = 'o',
-      .type = OPTION_STRING,
-      .offset = FIELD(out),
-      .value = "FILE",
-      .help = "where the JSONL goes; - is standard output" },
-    { .name = "published",
-      .type = OPTION_FLAG,
-      .offset = FIELD(published),
-      .help = "filter and cover as \"Disambiguate First, Parse Later\" does" },
-    PROMPTER_ROWS(FIELD(prompt.dir), FIELD(prompt.context), FIELD(prompt.rows)),
+    DB_OPTION(AT(db), "", .required = true),
+    STRING_OPTION("readings", AT(readings), "FILE",
+                  "a model's readings, for records that have none: JSONL, or a published prediction file"),
+    OUT_JSONL_OPTION(AT(out)),
+    FLAG_OPTION("published", AT(published), "filter and cover as \"Disambiguate First, Parse Later\" does"),
+    PROMPTER_OPTIONS(AT(prompt)),
     { 0 },
 };
 
@@ -187,15 +173,14 @@ static int annotate_file(struct annotating *run, const char *input, struct error
     return out_file_commit(&run->out, err);
 }
 
-static enum exit_code run(const void *arguments, char *const *operands, int n_operands, struct error *err)
+static enum exit_code run(const struct call *call, struct error *err)
 {
-    struct annotating run = { .a = arguments };
+    struct annotating run = { .a = call->options };
 
-    (void)n_operands;
     db_cache_init(&run.databases);
     run.databases.limits.python_text = run.a->published;
     python_random_seed(&run.random, ANNOTATE_SEED);
-    int rc = annotate_file(&run, operands[0], err);
+    int rc = annotate_file(&run, call->operands[0], err);
     out_file_abort(&run.out);
     json_reader_close(run.in);
     db_cache_release(&run.databases);
@@ -211,12 +196,8 @@ static enum exit_code run(const void *arguments, char *const *operands, int n_op
 const struct command command_annotate = {
     .name = "annotate",
     .summary = "finds by execution which gold readings a model's readings cover, and writes infilling examples",
-    .operands = "IN.jsonl",
-    .min_operands = 1,
-    .max_operands = 1,
-    .options = options,
-    .defaults = &defaults,
-    .size = sizeof defaults,
+    ONE_OPERAND("IN.jsonl"),
+    OPTIONS(options, defaults),
     .details =
         "A record is {\"id\", \"db_id\", \"question\", \"golds\": [{\"sql\", \"text\"}], \"readings\": [{\"text\", "
         "\"sql\"}]}; the sql of a reading is a string or a list of strings, and a single gold may go without a text. "

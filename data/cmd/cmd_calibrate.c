@@ -1,64 +1,41 @@
 #include "data/clarify/calibration.h"
+#include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/util/log.h"
 #include "data/util/stop.h"
 
 static const struct calibrate_request defaults = { .out = "-" };
 
-#define FIELD(name) offsetof(struct calibrate_request, name)
+#define AT(field) offsetof(struct calibrate_request, field)
+
 static const struct option options[] = {
-    { .name = "schema",
-      .type = OPTION_STRING,
-      .offset = FIELD(schema),
-      .value = "FILE",
-      .help = "tables.json, for records that bring no schema along" },
-    { .name = "db",
-      .type = OPTION_STRING,
-      .offset = FIELD(db),
-      .value = "DIR",
-      .help = "SQLite databases instead: DIR/ID.sqlite or DIR/ID/ID.sqlite" },
-    { .name = "out",
-      .letter = 'o',
-      .type = OPTION_STRING,
-      .offset = FIELD(out),
-      .value = "FILE",
-      .help = "the calibration, JSON; - is standard output" },
+    SCHEMA_OPTION(AT(schema), "tables.json, for records that bring no schema along"),
+    DB_OPTION(AT(db), ", in place of --schema"),
+    OUT_OPTION(AT(out), "FILE", "the calibration, JSON; - is standard output"),
     { 0 },
 };
 
-static enum exit_code run(const void *arguments, char *const *operands, int n_operands, struct error *err)
+static enum exit_code run(const struct call *call, struct error *err)
 {
-    struct calibrate_request q = *(const struct calibrate_request *)arguments;
+    struct calibrate_request q = *(const struct calibrate_request *)call->options;
     struct calibrate_counts counts = { 0 };
 
-    (void)n_operands;
-    q.candidates = operands[0];
-    if (q.schema && q.db) {
-        error_set(err, EXIT_CODE_USAGE, "--schema or --db is wanted, not both");
-        return err->code;
-    }
+    q.candidates = call->operands[0];
+    if (q.schema && q.db)
+        return usage_error(err, "expected --schema or --db, got both");
     stop_install();
     int rc = calibrate(&q, &counts, err);
-    if (rc)
-        return rc < 0 ? err->code : stop_exit_code();
-    log_info("%lld records, %lld gold statements, %lld of them among the candidates", (long long)counts.records,
-             (long long)counts.golds, (long long)counts.covered);
-    if (!counts.failed)
-        return EXIT_CODE_OK;
-    error_set(err, EXIT_CODE_RECORDS, "%lld of %lld records failed; \"failed\" says why", (long long)counts.failed,
-              (long long)counts.records);
-    return EXIT_CODE_RECORDS;
+    if (rc == 0)
+        log_info("%lld records, %lld gold statements, %lld of them among the candidates", (long long)counts.records,
+                 (long long)counts.golds, (long long)counts.covered);
+    return job_exit_code(rc, counts.failed, err);
 }
 
 const struct command command_calibrate = {
     .name = "calibrate",
     .summary = "fits the probabilities of candidate statements on a development file",
-    .operands = "CANDIDATES.jsonl",
-    .min_operands = 1,
-    .max_operands = 1,
-    .options = options,
-    .defaults = &defaults,
-    .size = sizeof defaults,
+    ONE_OPERAND("CANDIDATES.jsonl"),
+    OPTIONS(options, defaults),
     .details =
         "Records are those that candidates writes, with \"gold\": [SQL, ...].  Written are \"alpha\" and "
         "\"temperature\", with which p = softmax(logprob / tokens^alpha / temperature) makes the gold statements "

@@ -1,93 +1,49 @@
 #include "data/clarify/candidates.h"
+#include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/util/log.h"
 #include "data/util/stop.h"
 
-#include <string.h>
+static const struct candidates_request defaults = { .out = "-", .temperature = 1, .k = 1000 };
 
-static const struct candidates_request defaults = { .from = "plain", .out = "-", .temperature = 1, .k = 1000 };
+#define AT(field) offsetof(struct candidates_request, field)
 
-#define FIELD(name) offsetof(struct candidates_request, name)
 static const struct option options[] = {
-    { .name = "from",
-      .type = OPTION_CHOICE,
-      .offset = FIELD(from),
-      .choices = CANDIDATES_SOURCES,
-      .value = "FORM",
-      .help = "what FILE is" },
-    { .name = "gold",
-      .type = OPTION_STRING,
-      .offset = FIELD(gold),
-      .value = "FILE",
-      .help = "ambiqt-output: the benchmark's records; default: what the predictions' own say" },
-    { .name = "tables",
-      .type = OPTION_STRING,
-      .offset = FIELD(tables),
-      .value = "FILE",
-      .help = "ambiqt-output: Spider's tables.json, to mark candidates that are a gold reading by exact set match" },
-    { .name = "temperature",
-      .type = OPTION_REAL,
-      .offset = FIELD(temperature),
-      .value = "T",
-      .help = "ambiqt-output: the prediction of rank r, from 0, weighs exp(-r / T)",
-      .low = OPTION_ABOVE_ZERO,
-      .high = 1e6 },
-    { .name = "calibration",
-      .type = OPTION_STRING,
-      .offset = FIELD(calibration),
-      .value = "FILE",
-      .help = "what calibrate wrote: alpha, temperature, and the reserve that coverage leaves" },
-    { .name = "top",
-      .letter = 'k',
-      .type = OPTION_INT,
-      .offset = FIELD(k),
-      .value = "N",
-      .help = "candidates of a record that count",
-      .low = 1,
-      .high = 1000 },
-    { .name = "out",
-      .letter = 'o',
-      .type = OPTION_STRING,
-      .offset = FIELD(out),
-      .value = "OUT.jsonl",
-      .help = "records in input order; - is standard output" },
+    CHOICE_OPTION("from", AT(from), "FORM", CANDIDATES_FORMS, "what FILE is"),
+    STRING_OPTION("gold", AT(gold), "FILE",
+                  "ambiqt-output: the benchmark's records; default: what the predictions' own say"),
+    STRING_OPTION("tables", AT(tables), "FILE",
+                  "ambiqt-output: Spider's tables.json, to mark candidates that are a gold reading by exact set match"),
+    REAL_OPTION("temperature", AT(temperature), "T", OPTION_ABOVE_ZERO, 1e6,
+                "ambiqt-output: the prediction of rank r, from 0, weighs exp(-r / T)"),
+    STRING_OPTION("calibration", AT(calibration), "FILE",
+                  "what calibrate wrote: alpha, temperature, and the reserve that coverage leaves"),
+    INT_OPTION("top", AT(k), "N", 1, 1000, "candidates of a record that count", .letter = 'k'),
+    OUT_OPTION(AT(out), "OUT.jsonl", "records in input order; - is standard output"),
     { 0 },
 };
 
-static enum exit_code run(const void *arguments, char *const *operands, int n_operands, struct error *err)
+static enum exit_code run(const struct call *call, struct error *err)
 {
-    struct candidates_request q = *(const struct candidates_request *)arguments;
+    struct candidates_request q = *(const struct candidates_request *)call->options;
     struct candidates_counts counts = { 0 };
 
-    (void)n_operands;
-    q.file = operands[0];
-    if (strcmp(q.from, "ambiqt-output") != 0 && (q.gold || q.tables)) {
-        error_set(err, EXIT_CODE_USAGE, "--%s: only with --from ambiqt-output, not %s", q.gold ? "gold" : "tables",
-                  q.from);
-        return err->code;
-    }
+    q.file = call->operands[0];
+    if (q.from != CANDIDATES_AMBIQT && (q.gold || q.tables))
+        return usage_error(err, "--%s: expected --from ambiqt-output too", q.gold ? "gold" : "tables");
     stop_install();
     int rc = candidates_write(&q, &counts, err);
-    if (rc)
-        return rc < 0 ? err->code : stop_exit_code();
-    log_info("%lld records, %lld candidates, %lld records failed", (long long)counts.records,
-             (long long)counts.candidates, (long long)counts.failed);
-    if (!counts.failed)
-        return EXIT_CODE_OK;
-    error_set(err, EXIT_CODE_RECORDS, "%lld of %lld records failed; their \"error\" says why", (long long)counts.failed,
-              (long long)counts.records);
-    return EXIT_CODE_RECORDS;
+    if (rc == 0)
+        log_info("%lld records, %lld candidates, %lld records failed", (long long)counts.records,
+                 (long long)counts.candidates, (long long)counts.failed);
+    return job_exit_code(rc, counts.failed, err);
 }
 
 const struct command command_candidates = {
     .name = "candidates",
     .summary = "candidate statements with probabilities, from published files or from anywhere, for clarify",
-    .operands = "FILE",
-    .min_operands = 1,
-    .max_operands = 1,
-    .options = options,
-    .defaults = &defaults,
-    .size = sizeof defaults,
+    ONE_OPERAND("FILE"),
+    OPTIONS(options, defaults),
     .details =
         "plain: records {\"id\", \"db_id\", \"question\", \"candidates\": [{\"sql\", \"logprob\" or \"p\"}], \"gold\": "
         "[SQL, ...]}, whatever made them.\n\n"

@@ -1,64 +1,28 @@
+#include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/contrast/contrast.h"
 
 #include <stdio.h>
-#include <string.h>
 
 struct contrast_arguments {
-    const char *ambiqt, *spider, *out, *labels;
+    const char *ambiqt, *spider, *out;
+    enum { CONTRASTIVE, THESIS } labels;
     int64_t seed;
     double test_share, valid_share;
 };
 
-static const struct contrast_arguments defaults = { .labels = "contrastive", .test_share = 0.2, .valid_share = 0.1 };
+static const struct contrast_arguments defaults = { .test_share = 0.2, .valid_share = 0.1 };
+
+#define AT(field) offsetof(struct contrast_arguments, field)
 
 static const struct option options[] = {
-    { .name = "ambiqt",
-      .type = OPTION_STRING,
-      .offset = offsetof(struct contrast_arguments, ambiqt),
-      .value = "DIR",
-      .help = "AmbiQT records, .jsonl or .jsonl.xz, and synonyms",
-      .required = true },
-    { .name = "spider",
-      .type = OPTION_STRING,
-      .offset = offsetof(struct contrast_arguments, spider),
-      .value = "DIR",
-      .help = "Spider: tables.json, train_spider.json, dev.json",
-      .required = true },
-    { .name = "out",
-      .letter = 'o',
-      .type = OPTION_STRING,
-      .offset = offsetof(struct contrast_arguments, out),
-      .value = "DIR",
-      .help = "folder to write",
-      .required = true },
-    { .name = "seed",
-      .type = OPTION_INT,
-      .offset = offsetof(struct contrast_arguments, seed),
-      .value = "N",
-      .help = "same seed, same bytes",
-      .low = 0,
-      .high = 9e15 },
-    { .name = "labels",
-      .type = OPTION_CHOICE,
-      .offset = offsetof(struct contrast_arguments, labels),
-      .choices = "contrastive|thesis",
-      .value = "WHICH",
-      .help = "what ambiguous means" },
-    { .name = "test-share",
-      .type = OPTION_REAL,
-      .offset = offsetof(struct contrast_arguments, test_share),
-      .value = "X",
-      .help = "share of the databases held out for the test",
-      .low = 0.01,
-      .high = 0.8 },
-    { .name = "valid-share",
-      .type = OPTION_REAL,
-      .offset = offsetof(struct contrast_arguments, valid_share),
-      .value = "X",
-      .help = "share of the databases held out for validation",
-      .low = 0.01,
-      .high = 0.5 },
+    STRING_OPTION("ambiqt", AT(ambiqt), "DIR", "AmbiQT records, .jsonl or .jsonl.xz, and synonyms", .required = true),
+    STRING_OPTION("spider", AT(spider), "DIR", "Spider: tables.json, train_spider.json, dev.json", .required = true),
+    OUT_DIR_OPTION(AT(out)),
+    SEED_OPTION(AT(seed), "same seed, same bytes"),
+    CHOICE_OPTION("labels", AT(labels), "WHICH", "contrastive|thesis", "what ambiguous means"),
+    REAL_OPTION("test-share", AT(test_share), "X", 0.01, 0.8, "share of the databases held out for the test"),
+    REAL_OPTION("valid-share", AT(valid_share), "X", 0.01, 0.5, "share of the databases held out for validation"),
     { 0 },
 };
 
@@ -82,15 +46,13 @@ static int build_thesis(const struct contrast_arguments *a, const struct contras
     return 0;
 }
 
-static enum exit_code run(const void *arguments, char *const *operands, int n_operands, struct error *err)
+static enum exit_code run(const struct call *call, struct error *err)
 {
-    const struct contrast_arguments *a = arguments;
+    const struct contrast_arguments *a = call->options;
     const struct contrast_options o = { (uint64_t)a->seed, a->test_share, a->valid_share };
     struct dataset d = { 0 };
-    bool thesis = strcmp(a->labels, "thesis") == 0;
+    bool thesis = a->labels == THESIS;
 
-    (void)operands;
-    (void)n_operands;
     int rc = thesis ? build_thesis(a, &o, &d, err) : build_contrastive(a, &o, &d, err);
     if (rc == 0)
         rc = dataset_write(&d, a->out, err);
@@ -103,9 +65,7 @@ static enum exit_code run(const void *arguments, char *const *operands, int n_op
 const struct command command_contrast = {
     .name = "contrast",
     .summary = "builds examples in which neither question nor schema alone tells ambiguity",
-    .options = options,
-    .defaults = &defaults,
-    .size = sizeof defaults,
+    OPTIONS(options, defaults),
     .details =
         "Two AmbiQT records of one database and kind, each about an element that the other's SQL does not touch, give "
         "four examples: each question on its own doubled element (ambiguous) and on the other's (not). Splits share no "

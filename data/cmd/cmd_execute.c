@@ -1,3 +1,4 @@
+#include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/exec/exec_batch.h"
 #include "data/exec/exec_json.h"
@@ -21,41 +22,17 @@ struct execute_arguments {
 
 static const struct execute_arguments defaults = { .out = "-", .steps = 500000000, .seconds = 120 };
 
+#define AT(field) offsetof(struct execute_arguments, field)
+
 static const struct option options[] = {
-    { .name = "db",
-      .type = OPTION_STRING,
-      .offset = offsetof(struct execute_arguments, db),
-      .value = "DIR",
-      .help = "folder with NAME.sqlite or NAME/NAME.sqlite for every db_id",
-      .required = true },
-    { .name = "out",
-      .letter = 'o',
-      .type = OPTION_STRING,
-      .offset = offsetof(struct execute_arguments, out),
-      .value = "FILE",
-      .help = "where the JSONL goes; - is standard output" },
-    { .name = "python-text",
-      .type = OPTION_FLAG,
-      .offset = offsetof(struct execute_arguments, python_text),
-      .help = "fail a query whose result has text that is no UTF-8, as Python's sqlite3 does" },
-    { .name = "steps",
-      .type = OPTION_INT,
-      .offset = offsetof(struct execute_arguments, steps),
-      .value = "N",
-      .help = "steps of SQLite's machine for one query",
-      .low = 1,
-      .high = 1e15 },
-    { .name = "seconds",
-      .type = OPTION_REAL,
-      .offset = offsetof(struct execute_arguments, seconds),
-      .value = "X",
-      .help = "time for one query, should its steps take longer",
-      .low = OPTION_ABOVE_ZERO,
-      .high = 86400 },
-    { .name = "resume",
-      .type = OPTION_FLAG,
-      .offset = offsetof(struct execute_arguments, resume),
-      .help = "go on with what a run that was stopped left in FILE.part" },
+    DB_OPTION(AT(db), "", .required = true),
+    OUT_JSONL_OPTION(AT(out)),
+    FLAG_OPTION("python-text", AT(python_text),
+                "fail a query whose result has text that is no UTF-8, as Python's sqlite3 does"),
+    INT_OPTION("steps", AT(steps), "N", 1, 1e15, "steps of SQLite's machine for one query"),
+    REAL_OPTION("seconds", AT(seconds), "X", OPTION_ABOVE_ZERO, 86400,
+                "time for one query, should its steps take longer"),
+    RESUME_OPTION(AT(resume), "go on with what a run that was stopped left in FILE.part"),
     { 0 },
 };
 
@@ -110,7 +87,7 @@ static int add_query(struct executing *x, struct record *r, const json_t *sql, c
     int owners = x->n_queries;
 
     if (!json_is_string(sql))
-        return error_set(err, EXIT_CODE_DATA, "%s: field \"sql\" with a string or strings is wanted", where);
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"sql\": expected a string or strings", where);
     GROW(x->queries, x->n_queries, x->queries_cap);
     GROW(x->owners, owners, x->owners_cap);
     x->owners[x->n_queries] = (int)(r - x->group);
@@ -288,17 +265,14 @@ static int execute(struct executing *x, const char *input, struct error *err)
     return part_commit(&x->part, a->out, err);
 }
 
-static enum exit_code run(const void *arguments, char *const *operands, int n_operands, struct error *err)
+static enum exit_code run(const struct call *call, struct error *err)
 {
-    struct executing x = { .a = arguments };
+    struct executing x = { .a = call->options };
 
-    (void)n_operands;
-    if (x.a->resume && strcmp(x.a->out, "-") == 0) {
-        error_set(err, EXIT_CODE_USAGE, "--resume wants a file to go on with: --out FILE");
-        return err->code;
-    }
+    if (x.a->resume && strcmp(x.a->out, "-") == 0)
+        return usage_error(err, "--resume: expected --out FILE, a file to go on with");
     stop_install();
-    int rc = execute(&x, operands[0], err);
+    int rc = execute(&x, call->operands[0], err);
     part_close(&x.part, rc != 0, err);
     if (x.in)
         json_reader_close(x.in);
@@ -316,12 +290,8 @@ static enum exit_code run(const void *arguments, char *const *operands, int n_op
 const struct command command_execute = {
     .name = "execute",
     .summary = "runs each record's SQL on its database: read-only, bounded, over all cores",
-    .operands = "IN.jsonl",
-    .min_operands = 1,
-    .max_operands = 1,
-    .options = options,
-    .defaults = &defaults,
-    .size = sizeof defaults,
+    ONE_OPERAND("IN.jsonl"),
+    OPTIONS(options, defaults),
     .details =
         "IN.jsonl is JSONL or an array of records with id, db_id and sql, a string or a list of strings; - is standard "
         "input. Each line of the output has id, db_id, sqlite (the library's version), status (ok, refused, failed or "

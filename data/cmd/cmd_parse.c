@@ -1,3 +1,4 @@
+#include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/sql/sql.h"
 #include "data/util/json.h"
@@ -13,19 +14,11 @@ struct parse_arguments {
 
 static const struct parse_arguments defaults = { .out = "-" };
 
+#define AT(field) offsetof(struct parse_arguments, field)
+
 static const struct option options[] = {
-    { .name = "schema",
-      .type = OPTION_STRING,
-      .offset = offsetof(struct parse_arguments, schema),
-      .value = "FILE",
-      .help = "tables.json with the schema of every db_id",
-      .required = true },
-    { .name = "out",
-      .letter = 'o',
-      .type = OPTION_STRING,
-      .offset = offsetof(struct parse_arguments, out),
-      .value = "FILE",
-      .help = "where the JSONL goes; - is standard output" },
+    SCHEMA_OPTION(AT(schema), "tables.json with the schema of every db_id", .required = true),
+    OUT_JSONL_OPTION(AT(out)),
     { 0 },
 };
 
@@ -81,7 +74,7 @@ static int parse_all(struct parsing *p, const struct schema *s, const json_t *te
     for (size_t i = 0; i < n; i++) {
         const char *text = json_string_value(json_is_array(texts) ? json_array_get(texts, i) : texts);
         if (!text)
-            return error_set(err, EXIT_CODE_DATA, "%s: field \"query\" or \"sql\" with a string or strings is wanted",
+            return error_set(err, EXIT_CODE_DATA, "%s: field \"query\" or \"sql\": expected a string or strings",
                              where);
         if (parse_text(p, s, text, sql, uses, err))
             return error_prefix(err, "%s", where);
@@ -151,12 +144,11 @@ static int parse_file(struct parsing *p, const struct parse_arguments *a, const 
     return write_records(p, err) ? -1 : out_file_commit(&p->out, err);
 }
 
-static enum exit_code run(const void *arguments, char *const *operands, int n_operands, struct error *err)
+static enum exit_code run(const struct call *call, struct error *err)
 {
     struct parsing p = { 0 };
 
-    (void)n_operands;
-    int rc = parse_file(&p, arguments, operands[0], err);
+    int rc = parse_file(&p, call->options, call->operands[0], err);
     out_file_abort(&p.out);
     if (p.in)
         json_reader_close(p.in);
@@ -171,12 +163,8 @@ static enum exit_code run(const void *arguments, char *const *operands, int n_op
 const struct command command_parse = {
     .name = "parse",
     .summary = "writes each record's SQL in one canonical form, with every table and column it touches",
-    .operands = "IN.json",
-    .min_operands = 1,
-    .max_operands = 1,
-    .options = options,
-    .defaults = &defaults,
-    .size = sizeof defaults,
+    ONE_OPERAND("IN.json"),
+    OPTIONS(options, defaults),
     .details =
         "IN.json is JSONL or an array of records with db_id and query (or sql, a string or a list of strings); - is "
         "standard input. Each line of the output has id, db_id, sql, and uses: table, column (null for the table "

@@ -1,3 +1,4 @@
+#include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/contrast/practice.h"
 
@@ -10,31 +11,19 @@ struct practice_arguments {
 
 static const struct practice_arguments defaults = { .seed = 1 };
 
+#define AT(field) offsetof(struct practice_arguments, field)
+
 static const struct option options[] = {
-    { .name = "out",
-      .letter = 'o',
-      .type = OPTION_STRING,
-      .offset = offsetof(struct practice_arguments, out),
-      .value = "DIR",
-      .help = "folder to write",
-      .required = true },
-    { .name = "seed",
-      .type = OPTION_INT,
-      .offset = offsetof(struct practice_arguments, seed),
-      .value = "N",
-      .help = "same seed, same bytes",
-      .low = 0,
-      .high = 9e15 },
+    OUT_DIR_OPTION(AT(out)),
+    SEED_OPTION(AT(seed), "same seed, same bytes"),
     { 0 },
 };
 
-static enum exit_code run(const void *arguments, char *const *operands, int n_operands, struct error *err)
+static enum exit_code run(const struct call *call, struct error *err)
 {
-    const struct practice_arguments *a = arguments;
+    const struct practice_arguments *a = call->options;
     struct dataset d = { 0 };
 
-    (void)operands;
-    (void)n_operands;
     int rc = practice_build(&d, (uint64_t)a->seed, err);
     if (rc == 0)
         rc = practice_write_databases(a->out, err);
@@ -49,9 +38,7 @@ static enum exit_code run(const void *arguments, char *const *operands, int n_op
 const struct command command_practice = {
     .name = "practice",
     .summary = "writes practice data of our own making: small domains, questions, SQL, databases",
-    .options = options,
-    .defaults = &defaults,
-    .size = sizeof defaults,
+    OPTIONS(options, defaults),
     .details = "Some forty small domains with questions drawn from templates, in the same folder form and by the same "
                "crossed pairs as contrast: domains of the test fold are in no other. DIR/db holds each domain as a "
                "SQLite file with rows. For the demo, tests and first steps; it measures nothing.",

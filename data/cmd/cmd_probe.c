@@ -1,3 +1,4 @@
+#include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/contrast/probe.h"
 
@@ -9,13 +10,11 @@ struct probe_arguments {
 
 static const struct probe_arguments defaults = { 0 };
 
+#define AT(field) offsetof(struct probe_arguments, field)
+
 static const struct option options[] = {
-    { .name = "data",
-      .type = OPTION_STRING,
-      .offset = offsetof(struct probe_arguments, data),
-      .value = "DIR",
-      .help = "folder with tables.json, train.jsonl, valid.jsonl, test.jsonl",
-      .required = true },
+    STRING_OPTION("data", AT(data), "DIR", "folder with tables.json, train.jsonl, valid.jsonl, test.jsonl",
+                  .required = true),
     { 0 },
 };
 
@@ -35,13 +34,11 @@ static int probe_folder(const struct dataset *d, const char *dir, struct error *
     return n ? 0 : error_set(err, EXIT_CODE_DATA, "%s/test.jsonl: holds no examples", dir);
 }
 
-static enum exit_code run(const void *arguments, char *const *operands, int n_operands, struct error *err)
+static enum exit_code run(const struct call *call, struct error *err)
 {
-    const struct probe_arguments *a = arguments;
+    const struct probe_arguments *a = call->options;
     struct dataset d;
 
-    (void)operands;
-    (void)n_operands;
     int rc = dataset_read(&d, a->data, err);
     if (rc == 0)
         rc = probe_folder(&d, a->data, err);
@@ -52,9 +49,7 @@ static enum exit_code run(const void *arguments, char *const *operands, int n_op
 const struct command command_probe = {
     .name = "probe",
     .summary = "measures what question or schema alone give away of a data folder's labels",
-    .options = options,
-    .defaults = &defaults,
-    .size = sizeof defaults,
+    OPTIONS(options, defaults),
     .details = "Scorers that see too little to know, measured on the test fold: a logistic regression on the words of "
                "the question, one on the words of the schema, always yes, the rule \"the question has the word and or "
                "a comma\", and the similarity of names among likely elements. A folder whose crossed examples give "

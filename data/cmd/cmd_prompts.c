@@ -1,3 +1,4 @@
+#include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/prompt/prompt.h"
 #include "data/util/log.h"
@@ -8,23 +9,17 @@ struct prompts_arguments {
 
 static const struct prompts_arguments defaults = { 0 };
 
+#define AT(field) offsetof(struct prompts_arguments, field)
+
 static const struct option options[] = {
-    { .name = "out",
-      .letter = 'o',
-      .type = OPTION_STRING,
-      .offset = offsetof(struct prompts_arguments, out),
-      .value = "DIR",
-      .help = "the folder to make",
-      .required = true },
+    OUT_DIR_OPTION(AT(out)),
     { 0 },
 };
 
-static enum exit_code run(const void *arguments, char *const *operands, int n_operands, struct error *err)
+static enum exit_code run(const struct call *call, struct error *err)
 {
-    const struct prompts_arguments *a = arguments;
+    const struct prompts_arguments *a = call->options;
 
-    (void)operands;
-    (void)n_operands;
     if (prompts_write(a->out, err))
         return err->code;
     log_info("%s: six prompts, to be changed and given back with --prompt-dir", a->out);
@@ -34,9 +29,7 @@ static enum exit_code run(const void *arguments, char *const *operands, int n_op
 const struct command command_prompts = {
     .name = "prompts",
     .summary = "writes the built-in prompts as files that can be changed",
-    .options = options,
-    .defaults = &defaults,
-    .size = sizeof defaults,
+    OPTIONS(options, defaults),
     .details =
         "def.txt asks for all readings of a question, fill.txt for those that are missing, sql.txt for the SQL of a "
         "reading, rewrite.txt for a question with another name in it, e2e.txt for the SQL of all readings, gold.txt "

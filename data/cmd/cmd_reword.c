@@ -1,4 +1,5 @@
 #include "data/ambiguate/reword.h"
+#include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/corpora/ambrosia.h"
 #include "data/exec/db_cache.h"
@@ -19,26 +20,12 @@ struct reword_arguments {
 
 static const struct reword_arguments defaults = { .out = "-" };
 
-#define FIELD(name) offsetof(struct reword_arguments, name)
+#define AT(field) offsetof(struct reword_arguments, field)
+
 static const struct option options[] = {
-    { .name = "db",
-      .type = OPTION_STRING,
-      .offset = FIELD(db),
-      .value = "DIR",
-      .help = "the databases of ambiguate --materialise, or AMBROSIA's",
-      .required = true },
-    { .name = "seed",
-      .type = OPTION_INT,
-      .offset = FIELD(seed),
-      .value = "N",
-      .help = "same seed, same bytes",
-      .high = 1LL << 53 },
-    { .name = "out",
-      .letter = 'o',
-      .type = OPTION_STRING,
-      .offset = FIELD(out),
-      .value = "FILE",
-      .help = "where the JSONL goes; - is standard output" },
+    STRING_OPTION("db", AT(db), "DIR", "the databases of ambiguate --materialise, or AMBROSIA's", .required = true),
+    SEED_OPTION(AT(seed), "same seed, same bytes"),
+    OUT_JSONL_OPTION(AT(out)),
     { 0 },
 };
 
@@ -312,14 +299,13 @@ static void release(struct rewording *w)
     db_cache_release(&w->databases);
 }
 
-static enum exit_code run(const void *arguments, char *const *operands, int n_operands, struct error *err)
+static enum exit_code run(const struct call *call, struct error *err)
 {
-    struct rewording w = { .a = arguments };
+    struct rewording w = { .a = call->options };
 
-    (void)n_operands;
     w.rng.seed = (uint64_t)w.a->seed;
     db_cache_init(&w.databases);
-    int rc = reword(&w, operands[0], err);
+    int rc = reword(&w, call->operands[0], err);
     if (rc == 0)
         log_info("%d ambiguous records, %d others; left out: %d whose readings give the same rows, %d that do not run, "
                  "%d whose readings have the same words, %d that their database had before",
@@ -331,12 +317,8 @@ static enum exit_code run(const void *arguments, char *const *operands, int n_op
 const struct command command_reword = {
     .name = "reword",
     .summary = "puts the readings of ambiguous records into words without a model: some exist, the others are missing",
-    .operands = "IN.jsonl",
-    .min_operands = 1,
-    .max_operands = 1,
-    .options = options,
-    .defaults = &defaults,
-    .size = sizeof defaults,
+    ONE_OPERAND("IN.jsonl"),
+    OPTIONS(options, defaults),
     .details =
         "IN.jsonl has records of ambit-data ambiguate --materialise, or rows of AMBROSIA, whose golds have texts. The "
         "output is what ambit-data annotate reads: golds with text and sql, and as readings some of the golds. Of "

@@ -1,101 +1,53 @@
+#include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/score/score.h"
 
-#include <string.h>
+enum rule { RULE_STRICT, RULE_AMBIQT, RULE_DFPL };
+
+static score_rule *const rules[] = {
+    [RULE_STRICT] = score_strict,
+    [RULE_AMBIQT] = score_ambiqt,
+    [RULE_DFPL] = score_dfpl,
+};
 
 struct score_arguments {
-    const char *rule;
+    enum rule rule;
     struct score_request request;
 };
 
-static const struct {
-    const char *rule;
-    score_rule *function;
-} rules[] = {
-    { .rule = "strict", .function = score_strict },
-    { .rule = "ambiqt", .function = score_ambiqt },
-    { .rule = "dfpl", .function = score_dfpl },
-};
+static const struct score_arguments defaults = { .request = { .k = 5 } };
 
-static const struct score_arguments defaults = { .rule = "strict", .request = { .k = 5 } };
+#define AT(field) offsetof(struct score_arguments, request.field)
 
-#define FIELD(name) offsetof(struct score_arguments, request.name)
 static const struct option options[] = {
-    { .name = "rule",
-      .type = OPTION_CHOICE,
-      .offset = offsetof(struct score_arguments, rule),
-      .choices = "strict|ambiqt|dfpl",
-      .value = "RULE",
-      .help = "how predictions are compared with gold" },
-    { .name = "gold",
-      .type = OPTION_STRING,
-      .offset = FIELD(gold),
-      .value = "FILE",
-      .help = "records with gold SQL, JSONL or a JSON array; default: the prediction file's own" },
-    { .name = "pred",
-      .type = OPTION_STRING,
-      .offset = FIELD(pred),
-      .value = "FILE",
-      .help = "records with predictions, JSONL or a JSON array",
-      .required = true },
-    { .name = "tables",
-      .type = OPTION_STRING,
-      .offset = FIELD(tables),
-      .value = "FILE",
-      .help = "schemas, Spider's tables.json" },
-    { .name = "db",
-      .type = OPTION_STRING,
-      .offset = FIELD(db),
-      .value = "DIR",
-      .help = "databases, DIR/NAME.sqlite or DIR/NAME/NAME.sqlite" },
-    { .name = "top",
-      .letter = 'k',
-      .type = OPTION_INT,
-      .offset = FIELD(k),
-      .value = "N",
-      .help = "predictions of a record that count",
-      .low = 1,
-      .high = 1e6 },
-    { .name = "published",
-      .type = OPTION_FLAG,
-      .offset = FIELD(published),
-      .help = "as the published evaluator, its quirks included" },
-    { .name = "filter",
-      .type = OPTION_FLAG,
-      .offset = FIELD(filter),
-      .help = "rule dfpl: keep one reading of each result first, as its authors do" },
-    { .name = "json", .type = OPTION_FLAG, .offset = FIELD(json), .help = "print one JSON object" },
-    { .name = "per-example",
-      .type = OPTION_STRING,
-      .offset = FIELD(per_example),
-      .value = "FILE",
-      .help = "write what was found for every record, JSONL" },
+    CHOICE_OPTION("rule", offsetof(struct score_arguments, rule), "RULE", "strict|ambiqt|dfpl",
+                  "how predictions are compared with gold"),
+    STRING_OPTION("gold", AT(gold), "FILE",
+                  "records with gold SQL, JSONL or a JSON array; default: the prediction file's own"),
+    STRING_OPTION("pred", AT(pred), "FILE", "records with predictions, JSONL or a JSON array", .required = true),
+    STRING_OPTION("tables", AT(tables), "FILE", "schemas, Spider's tables.json"),
+    DB_OPTION(AT(db), ""),
+    INT_OPTION("top", AT(k), "N", 1, 1e6, "predictions of a record that count", .letter = 'k'),
+    FLAG_OPTION("published", AT(published), "as the published evaluator, its quirks included"),
+    FLAG_OPTION("filter", AT(filter), "rule dfpl: keep one reading of each result first, as its authors do"),
+    FLAG_OPTION("json", AT(json), "print one JSON object"),
+    STRING_OPTION("per-example", AT(per_example), "FILE", "write what was found for every record, JSONL"),
     { 0 },
 };
 
-static enum exit_code run(const void *arguments, char *const *operands, int n_operands, struct error *err)
+static enum exit_code run(const struct call *call, struct error *err)
 {
-    const struct score_arguments *a = arguments;
+    const struct score_arguments *a = call->options;
 
-    (void)operands;
-    (void)n_operands;
-    if (a->request.filter && strcmp(a->rule, "dfpl") != 0) {
-        error_set(err, EXIT_CODE_USAGE, "--filter: only with --rule dfpl, not %s", a->rule);
-        return err->code;
-    }
-    for (int i = 0; i < ARRAY_LEN(rules); i++)
-        if (strcmp(a->rule, rules[i].rule) == 0)
-            return rules[i].function(&a->request, err);
-    CHECK(false, "no rule %s", a->rule);
-    return EXIT_CODE_FAILURE;
+    if (a->request.filter && a->rule != RULE_DFPL)
+        return usage_error(err, "--filter: expected --rule dfpl too");
+    return rules[a->rule](&a->request, err);
 }
 
 const struct command command_score = {
     .name = "score",
     .summary = "scores predicted SQL against gold readings",
-    .options = options,
-    .defaults = &defaults,
-    .size = sizeof defaults,
+    OPTIONS(options, defaults),
     .details =
         "Rule strict, the default, runs --gold {\"id\", \"db_id\", \"sql\": [...]} and --pred {\"id\", \"sql\": [...]} "
         "on the databases of --db. A prediction has a gold's reading when both give the same rows: as many columns in "

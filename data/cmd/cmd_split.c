@@ -1,3 +1,4 @@
+#include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/util/json.h"
 #include "data/util/log.h"
@@ -16,35 +17,13 @@ struct split_arguments {
 
 static const struct split_arguments defaults = { .valid = .1, .test = .1 };
 
-#define FIELD(name) offsetof(struct split_arguments, name)
+#define AT(field) offsetof(struct split_arguments, field)
+
 static const struct option options[] = {
-    { .name = "valid",
-      .type = OPTION_REAL,
-      .offset = FIELD(valid),
-      .value = "SHARE",
-      .help = "of the databases that go to valid.jsonl",
-      .low = 0,
-      .high = 1 },
-    { .name = "test",
-      .type = OPTION_REAL,
-      .offset = FIELD(test),
-      .value = "SHARE",
-      .help = "of the databases that go to test.jsonl",
-      .low = 0,
-      .high = 1 },
-    { .name = "seed",
-      .type = OPTION_INT,
-      .offset = FIELD(seed),
-      .value = "N",
-      .help = "same seed, same databases",
-      .high = 1LL << 53 },
-    { .name = "out",
-      .letter = 'o',
-      .type = OPTION_STRING,
-      .offset = FIELD(out),
-      .value = "DIR",
-      .help = "the folder to make",
-      .required = true },
+    REAL_OPTION("valid", AT(valid), "SHARE", 0, 1, "of the databases that go to valid.jsonl"),
+    REAL_OPTION("test", AT(test), "SHARE", 0, 1, "of the databases that go to test.jsonl"),
+    SEED_OPTION(AT(seed), "same seed, same databases"),
+    OUT_DIR_OPTION(AT(out)),
     { 0 },
 };
 
@@ -152,8 +131,8 @@ static int write_fold(const struct splitting *s, int fold, struct error *err)
 static int split(struct splitting *s, const char *path, struct error *err)
 {
     if (s->a->valid + s->a->test > 1)
-        return error_set(err, EXIT_CODE_USAGE, "--valid and --test: %g and %g, wanted at most 1 together", s->a->valid,
-                         s->a->test);
+        return error_set(err, EXIT_CODE_USAGE, "--valid and --test: expected at most 1 together, got %g and %g",
+                         s->a->valid, s->a->test);
     if (read_records(s, path, err))
         return -1;
     choose_folds(s);
@@ -165,12 +144,11 @@ static int split(struct splitting *s, const char *path, struct error *err)
     return 0;
 }
 
-static enum exit_code run(const void *arguments, char *const *operands, int n_operands, struct error *err)
+static enum exit_code run(const struct call *call, struct error *err)
 {
-    struct splitting s = { .a = arguments };
+    struct splitting s = { .a = call->options };
 
-    (void)n_operands;
-    int rc = split(&s, operands[0], err);
+    int rc = split(&s, call->operands[0], err);
     for (int i = 0; i < s.n; i++)
         json_decref(s.records[i].json);
     free(s.records);
@@ -182,12 +160,8 @@ static enum exit_code run(const void *arguments, char *const *operands, int n_op
 const struct command command_split = {
     .name = "split",
     .summary = "splits records into train.jsonl, valid.jsonl and test.jsonl by database",
-    .operands = "IN.jsonl",
-    .min_operands = 1,
-    .max_operands = 1,
-    .options = options,
-    .defaults = &defaults,
-    .size = sizeof defaults,
+    ONE_OPERAND("IN.jsonl"),
+    OPTIONS(options, defaults),
     .details =
         "All records of one database go to one file: of one source_db, where records have that field, which says what "
         "altered copies were made from, else of one db_id. Shares are shares of the databases, rounded up. Records "

@@ -1,4 +1,5 @@
 #include "data/ambiguate/substitute.h"
+#include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/util/json.h"
 #include "data/util/log.h"
@@ -13,33 +14,13 @@ struct substitute_arguments {
 
 static const struct substitute_arguments defaults = { .out = "-", .copies = 1, .common = 100 };
 
-#define FIELD(name) offsetof(struct substitute_arguments, name)
+#define AT(field) offsetof(struct substitute_arguments, field)
+
 static const struct option options[] = {
-    { .name = "copies",
-      .type = OPTION_INT,
-      .offset = FIELD(copies),
-      .value = "N",
-      .help = "of each record, all different",
-      .low = 1,
-      .high = 1000 },
-    { .name = "common",
-      .type = OPTION_INT,
-      .offset = FIELD(common),
-      .value = "N",
-      .help = "words of the most records, which stay",
-      .high = 1 << 20 },
-    { .name = "seed",
-      .type = OPTION_INT,
-      .offset = FIELD(seed),
-      .value = "N",
-      .help = "same seed, same bytes",
-      .high = 1LL << 53 },
-    { .name = "out",
-      .letter = 'o',
-      .type = OPTION_STRING,
-      .offset = FIELD(out),
-      .value = "FILE",
-      .help = "where the JSONL goes; - is standard output" },
+    INT_OPTION("copies", AT(copies), "N", 1, 1000, "of each record, all different"),
+    INT_OPTION("common", AT(common), "N", 0, 1 << 20, "words of the most records, which stay"),
+    SEED_OPTION(AT(seed), "same seed, same bytes"),
+    OUT_JSONL_OPTION(AT(out)),
     { 0 },
 };
 
@@ -133,14 +114,14 @@ static int substitute_all(struct substituting *s, const char *path, struct error
     return out_file_commit(&s->out, err);
 }
 
-static enum exit_code run(const void *arguments, char *const *operands, int n_operands, struct error *err)
+static enum exit_code run(const struct call *call, struct error *err)
 {
-    struct substituting s = { .a = arguments };
+    struct substituting s = { .a = call->options };
 
-    (void)n_operands;
     s.rng.seed = (uint64_t)s.a->seed;
-    int rc = strcmp(operands[0], "-") ? substitute_all(&s, operands[0], err)
-                                      : error_set(err, EXIT_CODE_USAGE, "IN.jsonl: -, wanted a file: it is read twice");
+    int rc = strcmp(call->operands[0], "-")
+                 ? substitute_all(&s, call->operands[0], err)
+                 : error_set(err, EXIT_CODE_USAGE, "IN.jsonl: expected a file, which is read twice, got -");
     if (rc == 0)
         log_info("%d examples written; %d words, %d of them stay", s.written, s.lexicon.words.n, s.lexicon.n_common);
     out_file_abort(&s.out);
@@ -152,12 +133,8 @@ const struct command command_substitute = {
     .name = "substitute",
     .summary =
         "writes infilling examples with other words in them, so that a small model learns to look, not to recite",
-    .operands = "IN.jsonl",
-    .min_operands = 1,
-    .max_operands = 1,
-    .options = options,
-    .defaults = &defaults,
-    .size = sizeof defaults,
+    ONE_OPERAND("IN.jsonl"),
+    OPTIONS(options, defaults),
     .details =
         "IN.jsonl has what ambit-data annotate writes: messages with a prompt and an answer. In each copy every word "
         "but the commonest becomes another word of the file, the same one throughout the record; capitals and plurals "

@@ -4,6 +4,7 @@
 #ifndef DATA_PROMPT_PROMPTER_H
 #define DATA_PROMPT_PROMPTER_H
 
+#include "data/cli/option_rows.h"
 #include "data/prompt/db_text.h"
 #include "data/prompt/prompt.h"
 #include "data/util/strings.h"
@@ -22,25 +23,18 @@ struct prompter_options {
         .context = "dump", .rows = -1                                                                                  \
     }
 
-/* The rows of a command's table for prompter_options, whose offsets are given. */
-#define PROMPTER_ROWS(dir_at, context_at, rows_at)                                                                     \
-    { .name = "prompt-dir",                                                                                            \
-      .type = OPTION_STRING,                                                                                           \
-      .offset = (dir_at),                                                                                              \
-      .value = "DIR",                                                                                                  \
-      .help = "prompts in place of the built-in ones (ambit-data prompts writes those)" },                             \
-        { .name = "context",                                                                                           \
-          .type = OPTION_CHOICE,                                                                                       \
-          .offset = (context_at),                                                                                      \
-          .choices = PROMPTER_CONTEXTS,                                                                                \
-          .value = "FORM",                                                                                             \
-          .help = "databases in prompts: CREATE and INSERT; table: column, ... in words, for small models; as the "    \
-                  "authors told "                                                                                      \
-                  "AmbiQT's" },                                                                                        \
-    {                                                                                                                  \
-        .name = "rows", .type = OPTION_INT, .offset = (rows_at), .value = "N",                                         \
-        .help = "rows of each table in a dump; -1: all, in the form ambiqt five", .low = -1, .high = 1e9               \
-    }
+/* The rows of a command's table for its prompter_options: AT(prompt) is their offset. */
+/* clang-format off */
+#define PROMPTER_AT(at, field) ((at) + offsetof(struct prompter_options, field))
+#define PROMPTER_OPTIONS(at) \
+    STRING_OPTION("prompt-dir", PROMPTER_AT(at, dir), "DIR", \
+                  "prompts in place of the built-in ones (ambit-data prompts writes those)"), \
+    WORD_OPTION("context", PROMPTER_AT(at, context), "FORM", PROMPTER_CONTEXTS, \
+                "databases in prompts: CREATE and INSERT; table: column, ... in words, for small models; as the " \
+                "authors told AmbiQT's"), \
+    INT_OPTION("rows", PROMPTER_AT(at, rows), "N", -1, 1e9, \
+               "rows of each table in a dump; -1: all, in the form ambiqt five")
+/* clang-format on */
 
 struct prompter {
     struct prompts prompts;

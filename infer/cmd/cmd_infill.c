@@ -1,6 +1,8 @@
+#include "data/cli/option_rows.h"
 #include "data/util/log.h"
 #include "infer/cmd/commands.h"
 #include "infer/lm/answerer.h"
+#include "infer/lm/complete_options.h"
 
 #include <string.h>
 
@@ -24,46 +26,30 @@ static const struct infill_options defaults = { .request = { .out = "-", .window
 #define HERE(field) offsetof(struct infill_options, field)
 
 static const struct option table[] = {
-    { "db", 0, OPTION_STRING, AT(db), "DIR", "databases, DIR/ID.sqlite or DIR/ID/ID.sqlite", NULL, 0, 0, true },
-    { "defaults", 0, OPTION_STRING, AT(defaults), "FILE", "default readings, with or without their SQL", NULL, 0, 0,
-      false },
-    { "sqls", 0, OPTION_STRING, AT(sqls), "FILE", "SQL of readings that have none, by database and text", NULL, 0, 0,
-      false },
-    { "infilled", 0, OPTION_STRING, AT(infilled), "FILE", "readings that infilling adds; none without", NULL, 0, 0,
-      false },
-    { "e2e", 0, OPTION_STRING, AT(e2e), "FILE",
-      "answers with the SQL of all readings (e2e.txt), in place of --defaults", NULL, 0, 0, false },
-    { "write-prompts", 0, OPTION_CHOICE, AT(write), "STAGE",
-      "write the prompts of a stage, to be answered elsewhere, instead of records", "def|sql|fill|e2e|gold", 0, 0,
-      false },
-    { "published", 0, OPTION_FLAG, AT(published), NULL,
-      "parse and filter as \"Disambiguate First, Parse Later\" does; every reading added stays", NULL, 0, 0, false },
-    { "model", 'm', OPTION_STRING, HERE(model), "HF_DIR", "language model that infills, in place of --infilled", NULL,
-      0, 0, false },
-    { "adapter", 0, OPTION_STRING, HERE(adapter), "DIR", "its LoRA adapter as PEFT writes it", NULL, 0, 0, false },
-    { "default-model", 0, OPTION_STRING, HERE(default_model), "HF_DIR",
-      "model that writes default readings, in place of --defaults", NULL, 0, 0, false },
-    { "sql-model", 0, OPTION_STRING, HERE(sql_model), "HF_DIR", "model that writes the SQL that --sqls lacks", NULL, 0,
-      0, false },
-    { "chat-template", 0, OPTION_STRING, HERE(chat_template), "NAME",
-      "llama3, llama3-unsloth, llama3-bare, chatml or chatml-bare instead of the folders' own", NULL, 0, 0, false },
-    { "max-new", 0, OPTION_INT, HERE(max_new), "N", "most tokens of an answer", NULL, 1, 1 << 24, false },
-    { "temperature", 0, OPTION_REAL, HERE(temperature), "T", "0: the likeliest token, else draw", NULL, 0, 100, false },
-    { "top-p", 0, OPTION_REAL, HERE(top_p), "P", "draw from the likeliest tokens that hold this share", NULL,
-      OPTION_ABOVE_ZERO, 1, false },
-    { "seed", 0, OPTION_INT, HERE(seed), "N", "of the draws", NULL, 0, INT32_MAX, false },
-    { "batch", 0, OPTION_INT, HERE(batch), "N", "most answers written at once", NULL, 1, 4096, false },
-    { "tokens", 0, OPTION_INT, HERE(tokens), "N", "most prompt tokens read at once", NULL, 1, 1 << 20, false },
-    { "dtype", 0, OPTION_CHOICE, HERE(dtype), "TYPE", "of weights and activations", "auto|f32|bf16", 0, 0, false },
-    { "device", 'd', OPTION_STRING, HERE(device), "DEVICE", "auto, cpu, cuda, cuda:N or simt", NULL, 0, 0, false },
-    { "window", 0, OPTION_INT, AT(window), "N",
-      "records on their way at once: fewer take less memory, with more of them models take turns less often", NULL, 1,
-      1 << 24, false },
-    { "resume", 0, OPTION_FLAG, AT(resume), NULL, "go on with what a run that was stopped left in OUT.jsonl.part", NULL,
-      0, 0, false },
-    PROMPTER_ROWS(AT(prompt.dir), AT(prompt.context), AT(prompt.rows)),
-    { "out", 'o', OPTION_STRING, AT(out), "OUT.jsonl", "records in input order; - is standard output", NULL, 0, 0,
-      false },
+    DB_OPTION(AT(db), "", .required = true),
+    STRING_OPTION("defaults", AT(defaults), "FILE", "default readings, with or without their SQL"),
+    STRING_OPTION("sqls", AT(sqls), "FILE", "SQL of readings that have none, by database and text"),
+    STRING_OPTION("infilled", AT(infilled), "FILE", "readings that infilling adds; none without"),
+    STRING_OPTION("e2e", AT(e2e), "FILE", "answers with the SQL of all readings (e2e.txt), in place of --defaults"),
+    WORD_OPTION("write-prompts", AT(write), "STAGE", "def|sql|fill|e2e|gold",
+                "write the prompts of a stage, to be answered elsewhere, instead of records"),
+    FLAG_OPTION("published", AT(published),
+                "parse and filter as \"Disambiguate First, Parse Later\" does; every reading added stays"),
+    STRING_OPTION("model", HERE(model), "HF_DIR", "language model that infills, in place of --infilled", .letter = 'm'),
+    STRING_OPTION("adapter", HERE(adapter), "DIR", "its LoRA adapter as PEFT writes it"),
+    STRING_OPTION("default-model", HERE(default_model), "HF_DIR",
+                  "model that writes default readings, in place of --defaults"),
+    STRING_OPTION("sql-model", HERE(sql_model), "HF_DIR", "model that writes the SQL that --sqls lacks"),
+    CHAT_TEMPLATE_OPTION(HERE(chat_template)),
+    ANSWER_OPTIONS(HERE),
+    TOKENS_OPTION(HERE(tokens)),
+    DTYPE_OPTION(HERE(dtype)),
+    DEVICE_OPTION(HERE(device)),
+    INT_OPTION("window", AT(window), "N", 1, 1 << 24,
+               "records on their way at once: fewer take less memory, with more of them models take turns less often"),
+    RESUME_OPTION(AT(resume), "go on with what a run that was stopped left in OUT.jsonl.part"),
+    PROMPTER_OPTIONS(AT(prompt)),
+    OUT_OPTION(AT(out), "OUT.jsonl", "records in input order; - is standard output"),
     { 0 },
 };
 
@@ -116,17 +102,17 @@ static const char *misused(const struct infill_options *o)
     const char *const files[] = { q->defaults, q->sqls, q->infilled, q->e2e };
 
     if (!first && !q->defaults + !o->default_model + !q->e2e != 2)
-        return "one of --defaults, --default-model and --e2e is wanted";
+        return "expected one of --defaults, --default-model and --e2e";
     if (q->e2e && (q->sqls || o->sql_model || q->infilled || o->model || q->write))
         return "--e2e: the answers hold all readings and their SQL, no other stage goes with it";
     if (q->infilled && o->model)
-        return "both --infilled and --model, one of them wanted";
+        return "expected one of --infilled and --model, got both";
     if (o->adapter && !o->model)
-        return "--adapter wants --model";
+        return "--adapter: expected --model too";
     if (writes == PROMPT_SQL && o->sql_model)
         return "--write-prompts sql: --sql-model would answer them";
     if (q->resume && (q->write || strcmp(q->out, "-") == 0))
-        return "--resume wants a file of records to go on with: --out FILE, no --write-prompts";
+        return "--resume: expected --out FILE, a file of records to go on with, and no --write-prompts";
     for (int i = 0; i < ARRAY_LEN(files); i++)
         if (q->resume && files[i] && strcmp(files[i], "-") == 0)
             return "--resume: a stage that reads standard input cannot be told from another";
@@ -144,42 +130,30 @@ static void tell(const struct infill_request *q, const struct infill_counts *n)
                  (long long)n->resumed);
 }
 
-static enum exit_code run(const void *options, char *const *operands, int n_operands, struct error *err)
+static enum exit_code run(const struct call *call, struct error *err)
 {
-    const struct infill_options *o = options;
+    const struct infill_options *o = call->options;
     struct infill_request q = o->request;
     struct infill_counts counts = { 0 };
     struct models models = { 0 };
     const char *wrong = misused(o);
 
-    (void)n_operands;
-    if (wrong) {
-        error_set(err, EXIT_CODE_USAGE, "%s", wrong);
-        return EXIT_CODE_USAGE;
-    }
-    q.input = operands[0];
+    if (wrong)
+        return usage_error(err, "%s", wrong);
+    q.input = call->operands[0];
     add_models(&q, &models, o);
     int rc = infill(&q, &counts, err);
     answerer_close(&models.open);
-    if (rc)
-        return err->code;
-    tell(&q, &counts);
-    if (!counts.failed)
-        return EXIT_CODE_OK;
-    error_set(err, EXIT_CODE_RECORDS, "%lld of %lld records failed; %s", (long long)counts.failed,
-              (long long)counts.records, q.write ? "the warnings say why" : "their \"error\" says why");
-    return EXIT_CODE_RECORDS;
+    if (rc == 0)
+        tell(&q, &counts);
+    return job_exit_code(rc, counts.failed, err);
 }
 
 const struct command command_infill = {
     .name = "infill",
     .summary = "completes a model's default readings of questions by those that are missing, with SQL and results",
-    .operands = "IN.jsonl",
-    .min_operands = 1,
-    .max_operands = 1,
-    .options = table,
-    .defaults = &defaults,
-    .size = sizeof defaults,
+    ONE_OPERAND("IN.jsonl"),
+    OPTIONS(table, defaults),
     .details =
         "IN.jsonl holds records {\"id\", \"db_id\", \"question\"}, perhaps with \"golds\": [{\"sql\", \"text\"}], or "
         "rows of AMBROSIA; - is standard input.\n\n"

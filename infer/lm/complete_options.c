@@ -1,7 +1,6 @@
 #include "infer/lm/complete_options.h"
 
 #include "data/util/log.h"
-#include "data/util/stop.h"
 
 const struct complete_request complete_defaults = {
     .model = { .dtype = "auto" },
@@ -15,15 +14,8 @@ const struct complete_request complete_defaults = {
 
 enum exit_code complete_outcome(int rc, const struct complete_counts *counts, struct error *err)
 {
-    if (rc < 0)
-        return err->code;
-    if (rc > 0)
-        return stop_exit_code();
-    log_info("%lld records, %lld tokens, %lld failed", (long long)counts->records, (long long)counts->tokens,
-             (long long)counts->failed);
-    if (!counts->failed)
-        return EXIT_CODE_OK;
-    error_set(err, EXIT_CODE_RECORDS, "%lld of %lld records failed; their \"error\" says why",
-              (long long)counts->failed, (long long)counts->records);
-    return EXIT_CODE_RECORDS;
+    if (rc == 0)
+        log_info("%lld records, %lld tokens, %lld failed", (long long)counts->records, (long long)counts->tokens,
+                 (long long)counts->failed);
+    return job_exit_code(rc, counts->failed, err);
 }

@@ -1,10 +1,10 @@
 /*
- * complete_options.h - what the command lines of `generate` and `loss` share.
+ * complete_options.h - what the command lines of `generate`, `loss` and `infill` share.
  */
 #ifndef INFER_LM_COMPLETE_OPTIONS_H
 #define INFER_LM_COMPLETE_OPTIONS_H
 
-#include "data/cli/options.h"
+#include "data/cli/option_rows.h"
 #include "infer/lm/complete.h"
 
 extern const struct complete_request complete_defaults;
@@ -13,25 +13,32 @@ extern const struct complete_request complete_defaults;
 enum exit_code complete_outcome(int rc, const struct complete_counts *counts, struct error *err);
 
 /* clang-format off */
-#define COMPLETE_AT(field) offsetof(struct complete_request, field)
+/* What every command has that runs a language model. */
+#define CHAT_TEMPLATE_OPTION(at) \
+    STRING_OPTION("chat-template", at, "NAME", \
+                  "llama3, llama3-unsloth, llama3-bare, chatml or chatml-bare instead of the folder's own")
+#define DTYPE_OPTION(at) WORD_OPTION("dtype", at, "TYPE", "auto|f32|bf16", "of weights and activations")
+#define TOKENS_OPTION(at) INT_OPTION("tokens", at, "N", 1, 1 << 20, "most prompt tokens read at once")
 
-#define COMPLETE_OPTIONS                                                                                               \
-    { "model", 'm', OPTION_STRING, COMPLETE_AT(model.dir), "HF_DIR",                                                   \
-      "folder with config.json, safetensors, tokenizer.json", NULL, 0, 0, true },                                      \
-    { "adapter", 0, OPTION_STRING, COMPLETE_AT(model.adapter), "DIR",                                                  \
-      "LoRA adapter as PEFT writes it", NULL, 0, 0, false },                                                           \
-    { "merge", 0, OPTION_FLAG, COMPLETE_AT(model.merge), NULL,                                                         \
-      "add the adapter to the weights first", NULL, 0, 0, false },                                                     \
-    { "chat-template", 0, OPTION_STRING, COMPLETE_AT(model.chat_template), "NAME",                                     \
-      "llama3, llama3-unsloth, llama3-bare, chatml or chatml-bare instead of the folder's own", NULL, 0, 0, false },   \
-    { "out", 'o', OPTION_STRING, COMPLETE_AT(out), "OUT.jsonl",                                                        \
-      "results in input order; - is standard output", NULL, 0, 0, false },                                             \
-    { "dtype", 0, OPTION_CHOICE, COMPLETE_AT(model.dtype), "TYPE",                                                     \
-      "of weights and activations", "auto|f32|bf16", 0, 0, false },                                                    \
-    { "device", 'd', OPTION_STRING, COMPLETE_AT(device), "DEVICE",                                                     \
-      "auto, cpu, cuda, cuda:N or simt", NULL, 0, 0, false },                                                          \
-    { "tokens", 0, OPTION_INT, COMPLETE_AT(tokens), "N",                                                               \
-      "most prompt tokens read at once", NULL, 1, 1 << 20, false }
+/* How answers are drawn, of a struct that has the fields by these names. */
+#define ANSWER_OPTIONS(AT) \
+    INT_OPTION("max-new", AT(max_new), "N", 1, 1 << 24, "most tokens of an answer"), \
+    REAL_OPTION("temperature", AT(temperature), "T", 0, 100, "0: the likeliest token, else draw"), \
+    REAL_OPTION("top-p", AT(top_p), "P", OPTION_ABOVE_ZERO, 1, "draw from the likeliest tokens that hold this share"), \
+    SEED_OPTION(AT(seed), "of the draws"), \
+    INT_OPTION("batch", AT(batch), "N", 1, 4096, "most answers written at once")
+
+#define COMPLETE_AT(field) offsetof(struct complete_request, field)
+#define COMPLETE_OPTIONS \
+    STRING_OPTION("model", COMPLETE_AT(model.dir), "HF_DIR", "folder with config.json, safetensors, tokenizer.json", \
+                  .letter = 'm', .required = true), \
+    STRING_OPTION("adapter", COMPLETE_AT(model.adapter), "DIR", "LoRA adapter as PEFT writes it"), \
+    FLAG_OPTION("merge", COMPLETE_AT(model.merge), "add the adapter to the weights first"), \
+    CHAT_TEMPLATE_OPTION(COMPLETE_AT(model.chat_template)), \
+    OUT_OPTION(COMPLETE_AT(out), "OUT.jsonl", "results in input order; - is standard output"), \
+    DTYPE_OPTION(COMPLETE_AT(model.dtype)), \
+    DEVICE_OPTION(COMPLETE_AT(device)), \
+    TOKENS_OPTION(COMPLETE_AT(tokens))
 /* clang-format on */
 
 #endif

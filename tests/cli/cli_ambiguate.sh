@@ -100,8 +100,8 @@ change published.jsonl 's/"boat : name "/3/' && expect 3 'published.jsonl: line 
 change published.jsonl 's/.$//' && expect 3 'published.jsonl: line 1'
 
 # --- where it goes, and what is asked for
-expect 2 '--kinds X: wanted letters' --kinds X
-expect 2 '--materialise: wanted --db' --materialise new
+expect 2 '--kinds: expected letters' --kinds X
+expect 2 '--materialise: expected --db' --materialise new
 expect 1 'tables.json.*: cannot make the folder' --materialise tables.json --db .
 mkdir db && echo 'no database' >db/harbour.sqlite && expect 3 'db/harbour.sqlite: .*not a database' --db db
 

@@ -107,13 +107,13 @@ expect 2 "COMMAND" infer
 expect 2 "unknown option --modle, did you mean --model" infer detect --modle model in.jsonl
 expect 2 "unknown option --qqqqqqqq$" train gatekeeper --qqqqqqqq
 expect 2 "unknown option -z" data practice -z
-expect 2 "--seed wants a value" data practice -o new --seed
-expect 2 "--seed: must be an integer, not 'one'" data practice -o new --seed one
-expect 2 "--seed: must be from 0" data practice -o new --seed -1
+expect 2 "--seed: expected a value" data practice -o new --seed
+expect 2 "--seed: expected an integer, got 'one'" data practice -o new --seed one
+expect 2 "--seed: expected 0 to" data practice -o new --seed -1
 expect 2 "--out" data practice
-expect 2 "--labels: must be one of contrastive\|thesis.*did you mean 'thesis'" data contrast --labels theses
+expect 2 "--labels: expected one of contrastive\|thesis.*did you mean 'thesis'" data contrast --labels theses
 expect 2 "did you mean 'schema'" gatekeeper --data good --encode schemas
-expect 2 "--lr: must be a number, not 'nan'" gatekeeper --data good --lr nan
+expect 2 "--lr: expected a number, got 'nan'" gatekeeper --data good --lr nan
 expect 2 "either --schema or --db" detect in.jsonl
 expect 2 "either --schema or --db" detect --schema good/tables.json --db good.sqlite in.jsonl
 expect 2 "IN.jsonl" detect --schema good/tables.json

@@ -140,10 +140,10 @@ expect 3 'own.jsonl: line 1: field "schema"' calibrate own.jsonl
 expect 2 'not both' calibrate in.jsonl --schema hr.json --db .
 
 # --- command line and files
-expect 2 'from: must be one of' candidates --from csv in.jsonl
-expect 2 'only with --from ambiqt-output' candidates in.jsonl --gold gold.jsonl
-expect 2 'temperature: must be' candidates in.jsonl --temperature 0
-expect 2 'top: must be' candidates in.jsonl --top 0
+expect 2 'from: expected one of' candidates --from csv in.jsonl
+expect 2 'expected --from ambiqt-output' candidates in.jsonl --gold gold.jsonl
+expect 2 'temperature: expected' candidates in.jsonl --temperature 0
+expect 2 'top: expected' candidates in.jsonl --top 0
 expect 2 'FILE' candidates
 expect 2 'CANDIDATES' calibrate
 expect 3 'nowhere.jsonl' candidates nowhere.jsonl

@@ -130,14 +130,14 @@ expect 7 "13 different ones, the strategy optimal takes at most 12" --candidates
 expect 2 "either --schema or --db" --candidates good.jsonl
 expect 2 "either --schema or --db" --candidates good.jsonl --schema tables.json --db .
 expect 2 "candidates" --schema tables.json
-expect 2 "noise: must be" --candidates good.jsonl --schema tables.json --noise 0.6
-expect 2 "noise: must be a number, not 'nan'" --candidates good.jsonl --schema tables.json --noise nan
-expect 2 "strategy: must be one of" --candidates good.jsonl --schema tables.json --strategy best
-expect 2 "max-turns: must be" --candidates good.jsonl --schema tables.json --max-turns -1
-expect 2 "tau: must be" --candidates good.jsonl --schema tables.json --tau -1
-expect 2 "min-bits: must be" --candidates good.jsonl --schema tables.json --min-bits many
-expect 2 "second-cost: must be" --candidates good.jsonl --schema tables.json --second-cost inf
-expect 2 "memory: must be one of" --candidates good.jsonl --schema tables.json --memory maybe
+expect 2 "noise: expected" --candidates good.jsonl --schema tables.json --noise 0.6
+expect 2 "noise: expected a number, got 'nan'" --candidates good.jsonl --schema tables.json --noise nan
+expect 2 "strategy: expected one of" --candidates good.jsonl --schema tables.json --strategy best
+expect 2 "max-turns: expected" --candidates good.jsonl --schema tables.json --max-turns -1
+expect 2 "tau: expected" --candidates good.jsonl --schema tables.json --tau -1
+expect 2 "min-bits: expected" --candidates good.jsonl --schema tables.json --min-bits many
+expect 2 "second-cost: expected" --candidates good.jsonl --schema tables.json --second-cost inf
+expect 2 "memory: expected one of" --candidates good.jsonl --schema tables.json --memory maybe
 expect 2 "one operand too many" --candidates good.jsonl --schema tables.json good.jsonl
 expect 3 "nowhere.jsonl" --candidates nowhere.jsonl --schema tables.json
 expect 3 "nowhere.json" --candidates good.jsonl --schema nowhere.json

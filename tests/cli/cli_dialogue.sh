@@ -284,7 +284,7 @@ talk 2 'only one of' '' --serve-stdio
 more=(--serve-stdio)
 for option in --id --replay --transcript; do
     clarify $option x >said 2>&1 </dev/null
-    [ $? = 2 ] && grep -q "need --interactive" said || complain $option "was taken"
+    [ $? = 2 ] && grep -q "expected --interactive" said || complain $option "was taken"
 done
 clarify "${with[@]}" >said 2>&1 </dev/null
 [ $? = 2 ] && grep -q "takes no --candidates" said || complain "--candidates" "was taken"

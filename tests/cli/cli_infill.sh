@@ -135,10 +135,10 @@ expect 3 'no database gone' data reword bad.jsonl --db dbs -o new
 echo '{"db": "bakery", "question": "q", "gold_queries": ["SELECT 1", "SELECT 2"]}' >bad.jsonl
 expect 3 'line 1: gold 1 has no text' data reword bad.jsonl --db dbs -o new
 expect 2 '--db' data reword ambiguous.jsonl -o new
-expect 2 'wanted at most 1 together' data split more.jsonl --valid .6 --test .6 -o new
+expect 2 'expected at most 1 together' data split more.jsonl --valid .6 --test .6 -o new
 echo '{"question": "q"}' >questions.jsonl
 expect 3 'line 1: field .db_id. is missing' data split questions.jsonl -o new
-expect 2 'wanted a file: it is read twice' data substitute - -o new
+expect 2 'expected a file, which is read twice' data substitute - -o new
 expect 2 'copies.*0' data substitute infilling.jsonl --copies 0 -o new
 expect 3 'questions.jsonl: line 1: field .messages. is missing' data substitute questions.jsonl -o new
 echo '{"id":"a","messages":[{"role":"user"}]}' >bad.jsonl

@@ -152,10 +152,10 @@ expect "an adapter as a pickle" 6 "bad-lora/adapter_model.bin: pickles are not r
 expect "no adapter" 6 "nowhere/adapter_config.json" generate --model model --adapter nowhere good.jsonl
 
 # --- the command line
-expect "temperature that is no number" 2 "--temperature: must be a number, not 'nan'" generate --model model --temperature nan good.jsonl
-expect "negative temperature" 2 "--temperature: must be from 0" generate --model model --temperature -1 good.jsonl
+expect "temperature that is no number" 2 "--temperature: expected a number, got 'nan'" generate --model model --temperature nan good.jsonl
+expect "negative temperature" 2 "--temperature: expected 0 to" generate --model model --temperature -1 good.jsonl
 expect "top-p of zero" 2 "--top-p: " generate --model model --temperature 1 --top-p 0 good.jsonl
-expect "no new tokens" 2 "--max-new: must be from 1" generate --model model --max-new 0 good.jsonl
+expect "no new tokens" 2 "--max-new: expected 1 to" generate --model model --max-new 0 good.jsonl
 expect "no model" 2 "--model" generate good.jsonl
 expect "template unknown" 2 "chat template: expected llama3, .*got \"alpaca\"" generate --model model --chat-template alpaca talk.jsonl
 expect "template of tokens the model lacks" 6 "chatml needs the token <.im_end.>" generate --model model --chat-template chatml talk.jsonl
@@ -217,8 +217,8 @@ expect "all texts too long" 3 "good.jsonl: no conversation of at most 2 tokens" 
 expect "targets misspelt" 2 "targets: 'w'" infill --base model --data good.jsonl --targets q,w
 expect "targets twice" 2 "targets: 'q'" infill --base model --data good.jsonl --targets q,q
 expect "no targets and no head" 2 "targets" infill --base model --data good.jsonl --targets ''
-expect "preset unknown" 2 "--preset: must be one of dfpl" infill --base model --data good.jsonl --preset paper
-expect "lr that is no number" 2 "--lr: must be a number" infill --base model --data good.jsonl --lr inf
+expect "preset unknown" 2 "--preset: expected one of dfpl" infill --base model --data good.jsonl --preset paper
+expect "lr that is no number" 2 "--lr: expected a number" infill --base model --data good.jsonl --lr inf
 printf 'alpha: many\n' >bad.yaml
 expect "config of another kind" 2 "bad.yaml:1:8: .*many" infill --base model --data good.jsonl --config bad.yaml
 printf 'epoch: 3\n' >bad.yaml

@@ -149,7 +149,7 @@ changed 's/\["SELECT a FROM t WHERE b > 2"\]/"SELECT a FROM t"/' && expect 3 'ex
 head -c 700 published.json >changed.json && expect 3 'changed.json: line [0-9]+, column' dfpl changed.json
 expect 0 '"ambiguous":\{"n":1,"recall":0.5,"precision":1.0' dfpl published.json --published --filter --per-example evidence.jsonl
 grep -q '"kept":\[0\]' evidence.jsonl || complain evidence "$(head -n 1 evidence.jsonl)"
-expect 2 "--filter: only with --rule dfpl" strict --filter
+expect 2 "--filter: expected --rule dfpl" strict --filter
 expect 2 "--gold is not read" dfpl published.json --gold gold.jsonl
 expect 2 "--db is not read" dfpl published.json --db flat
 

@@ -1,3 +1,4 @@
+#include "data/cli/option_rows.h"
 #include "data/util/build.h"
 #include "data/util/log.h"
 #include "kernels/batch.h"
@@ -14,9 +15,10 @@ struct doctor_options {
 
 static const struct doctor_options defaults = { .device = "auto" };
 
+#define AT(field) offsetof(struct doctor_options, field)
+
 static const struct option table[] = {
-    { "device", 'd', OPTION_STRING, offsetof(struct doctor_options, device), "DEVICE",
-      "auto, cpu, cuda, cuda:N or simt", NULL, 0, 0, false },
+    DEVICE_OPTION(AT(device)),
     { 0 },
 };
 
@@ -76,13 +78,11 @@ static int test_device(struct device *d, struct error *err)
     return rc;
 }
 
-static enum exit_code run(const void *options, char *const *operands, int n_operands, struct error *err)
+static enum exit_code run(const struct call *call, struct error *err)
 {
-    const struct doctor_options *o = options;
+    const struct doctor_options *o = call->options;
     struct device d;
 
-    (void)operands;
-    (void)n_operands;
     printf("ambit %s (%s)\n%s\n", build_version(), build_commit(), build_summary());
     if (device_open(&d, o->device, err))
         return err->code;
@@ -96,8 +96,6 @@ static enum exit_code run(const void *options, char *const *operands, int n_oper
 const struct command command_doctor = {
     .name = "doctor",
     .summary = "says what this build and this machine can do, and tries it",
-    .options = table,
-    .defaults = &defaults,
-    .size = sizeof defaults,
+    OPTIONS(table, defaults),
     .run = run,
 };

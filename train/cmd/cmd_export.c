@@ -1,3 +1,4 @@
+#include "data/cli/option_rows.h"
 #include "data/util/json.h"
 #include "data/util/log.h"
 #include "models/gate/gate_model.h"
@@ -14,11 +15,10 @@ static const struct lm_export_request defaults = { .format = "hf" };
 #define AT(field) offsetof(struct lm_export_request, field)
 
 static const struct option table[] = {
-    { "format", 0, OPTION_CHOICE, AT(format), "FORMAT", "what to write", "hf|peft|merged|gguf-adapter", 0, 0, false },
-    { "out", 'o', OPTION_STRING, AT(out), "OUT", "the folder to make, or the file of gguf-adapter", NULL, 0, 0, true },
-    { "base", 0, OPTION_STRING, AT(base), "HF_DIR", "the adapter's base, where it is not where the run had it", NULL, 0,
-      0, false },
-    { "verify", 0, OPTION_FLAG, AT(verify), NULL, "load what was written and compare logits", NULL, 0, 0, false },
+    WORD_OPTION("format", AT(format), "FORMAT", "hf|peft|merged|gguf-adapter", "what to write"),
+    OUT_OPTION(AT(out), "OUT", "the folder to make, or the file of gguf-adapter", .required = true),
+    STRING_OPTION("base", AT(base), "HF_DIR", "the adapter's base, where it is not where the run had it"),
+    FLAG_OPTION("verify", AT(verify), "load what was written and compare logits"),
     { 0 },
 };
 
@@ -45,7 +45,8 @@ static int export_gatekeeper(const struct lm_export_request *q, const char *dir,
 
     if (strcmp(q->format, "hf") || q->base || q->verify)
         return error_set(err, EXIT_CODE_USAGE,
-                         "%s: a model of ambit-train gatekeeper: --format hf wanted, without --base and --verify", dir);
+                         "%s: a model of ambit-train gatekeeper: expected --format hf without --base and --verify",
+                         dir);
     if (device_open(&device, "cpu", err))
         return -1;
     int rc = gate_model_open(&model, &device, dir, err);
@@ -72,27 +73,22 @@ static int export_kind(const struct lm_export_request *q, const char *dir, struc
     else if (kind && !strcmp(kind, "gatekeeper"))
         rc = export_gatekeeper(q, dir, err);
     else if (kind)
-        error_set(err, EXIT_CODE_CHECKPOINT, "%s: kind \"%s\": gatekeeper or infill wanted", file.path, kind);
+        error_set(err, EXIT_CODE_CHECKPOINT, "%s: kind: expected gatekeeper or infill, got \"%s\"", file.path, kind);
     json_decref(meta);
     hdf5_close(&file);
     return rc;
 }
 
-static enum exit_code run(const void *options, char *const *operands, int n_operands, struct error *err)
+static enum exit_code run(const struct call *call, struct error *err)
 {
-    (void)n_operands;
-    return export_kind(options, operands[0], err) ? err->code : EXIT_CODE_OK;
+    return export_kind(call->options, call->operands[0], err) ? err->code : EXIT_CODE_OK;
 }
 
 const struct command command_export = {
     .name = "export",
     .summary = "writes a trained model in a form that other tools load",
-    .operands = "DIR",
-    .min_operands = 1,
-    .max_operands = 1,
-    .options = table,
-    .defaults = &defaults,
-    .size = sizeof defaults,
+    ONE_OPERAND("DIR"),
+    OPTIONS(table, defaults),
     .details =
         "DIR is what ambit-train gatekeeper or infill left; of a run under way its newest checkpoint is taken.\n\n"
         "A gatekeeper has --format hf: the encoder and its relevance head become a Hugging Face folder that "

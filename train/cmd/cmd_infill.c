@@ -1,22 +1,17 @@
-#include "data/util/stop.h"
 #include "train/cmd/commands.h"
 #include "train/lm/lm_train.h"
 
-static enum exit_code run(const void *options, char *const *operands, int n_operands, struct error *err)
+static enum exit_code run(const struct call *call, struct error *err)
 {
-    (void)operands;
-    (void)n_operands;
-    int rc = lm_train(options, err);
+    int rc = lm_train(call->options, err);
 
-    return rc < 0 ? err->code : rc > 0 ? stop_exit_code() : EXIT_CODE_OK;
+    return job_exit_code(rc, 0, err);
 }
 
 const struct command command_infill = {
     .name = "infill",
     .summary = "trains the language model that adds missing readings",
-    .options = lm_request_table,
-    .defaults = &lm_request_defaults,
-    .size = sizeof(struct lm_request),
+    OPTIONS(lm_request_table, lm_request_defaults),
     .presets = lm_presets,
     .details =
         "--data holds conversations, {\"id\", \"messages\": [{\"role\", \"content\"}, ...]}, or {\"id\", \"prompt\", "

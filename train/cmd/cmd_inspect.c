@@ -127,13 +127,12 @@ static int inspect_dir(const char *dir, struct error *err)
     return adapter ? inspect_adapter(dir, err) : 0;
 }
 
-static enum exit_code run(const void *given, char *const *operands, int n_operands, struct error *err)
+static enum exit_code run(const struct call *call, struct error *err)
 {
-    const char *path = operands[0];
+    const char *path = call->operands[0];
     struct stat st;
     int rc;
 
-    (void)given, (void)n_operands;
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         rc = inspect_dir(path, err);
     else if (ends_with(path, ".safetensors") || ends_with(path, ".json"))
@@ -152,9 +151,7 @@ static enum exit_code run(const void *given, char *const *operands, int n_operan
 const struct command command_inspect = {
     .name = "inspect",
     .summary = "shows what a checkpoint or a safetensors file holds, and whether it is whole",
-    .operands = "DIR|FILE",
-    .min_operands = 1,
-    .max_operands = 1,
+    ONE_OPERAND("DIR|FILE"),
     .options = options,
     .details = "Prints every tensor's name, type, shape and XXH64, and a checkpoint's meta data.  A folder may hold "
                "ambit.h5, checkpoint-N folders, model.safetensors or its index, adapter_model.safetensors.  Every byte "

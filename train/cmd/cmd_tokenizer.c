@@ -1,3 +1,4 @@
+#include "data/cli/option_rows.h"
 #include "data/util/log.h"
 #include "models/chat/chat.h"
 #include "models/tokenizer_train/bpe_train.h"
@@ -19,12 +20,10 @@ static const struct tokenizer_options defaults = { .split = "llama3" };
 #define AT(field) offsetof(struct tokenizer_options, field)
 
 static const struct option table[] = {
-    { "vocab", 0, OPTION_INT, AT(vocab), "N", "tokens, special ones included", NULL, 1, 1000000, true },
-    { "split", 0, OPTION_CHOICE, AT(split), "KIND", "whose regular expression and chat tokens", "llama3|qwen2", 0, 0,
-      false },
-    { "special", 0, OPTION_STRING, AT(special), "TOKENS", "more special tokens, with commas between", NULL, 0, 0,
-      false },
-    { "out", 'o', OPTION_STRING, AT(out), "DIR", "the folder to make", NULL, 0, 0, true },
+    INT_OPTION("vocab", AT(vocab), "N", 1, 1000000, "tokens, special ones included", .required = true),
+    WORD_OPTION("split", AT(split), "KIND", "llama3|qwen2", "whose regular expression and chat tokens"),
+    STRING_OPTION("special", AT(special), "TOKENS", "more special tokens, with commas between"),
+    OUT_DIR_OPTION(AT(out)),
     { 0 },
 };
 
@@ -62,15 +61,15 @@ static int learn(const struct tokenizer_options *o, const struct text_list *text
     return rc;
 }
 
-static enum exit_code run(const void *options, char *const *operands, int n_operands, struct error *err)
+static enum exit_code run(const struct call *call, struct error *err)
 {
     struct text_list texts = { 0 };
     int rc = 0;
 
-    for (int i = 0; i < n_operands && rc == 0; i++)
-        rc = text_list_read(&texts, operands[i], err);
+    for (int i = 0; i < call->n_operands && rc == 0; i++)
+        rc = text_list_read(&texts, call->operands[i], err);
     if (rc == 0)
-        rc = learn(options, &texts, err);
+        rc = learn(call->options, &texts, err);
     text_list_release(&texts);
     return rc ? err->code : EXIT_CODE_OK;
 }
@@ -81,9 +80,7 @@ const struct command command_tokenizer = {
     .operands = "FILE...",
     .min_operands = 1,
     .max_operands = MAX_FILES,
-    .options = table,
-    .defaults = &defaults,
-    .size = sizeof defaults,
+    OPTIONS(table, defaults),
     .details =
         "A FILE that ends in .jsonl or .json (or that with .xz behind it) holds records: what messages say, and the "
         "fields text, prompt and completion, are learnt from. Of any other file every line is a text. The merges are "

@@ -1,7 +1,7 @@
 /* The command line, from words to a filled struct, and the pages made from the same table. */
 #include "tests/support/support.h"
 
-#include "data/cli/options.h"
+#include "data/cli/option_rows.h"
 
 #include "data/cli/yaml.h"
 #include "data/util/stop.h"
@@ -16,92 +16,67 @@
 
 struct brew_options {
     bool quick;
-    const char *out, *kind, *config;
+    enum { BLACK, GREEN, MINT } kind;
+    const char *out, *cup, *config;
     int64_t cups;
     double strength, graph_lr;
 };
 
-static const struct brew_options brew_defaults = { .kind = "black", .cups = 2, .strength = 0.5, .graph_lr = 1e-4 };
+static const struct brew_options brew_defaults = { .cup = "glass", .cups = 2, .strength = 0.5, .graph_lr = 1e-4 };
 
-#define FIELD(f) .offset = offsetof(struct brew_options, f)
+#define AT(field) offsetof(struct brew_options, field)
+
 static const struct option brew_table[] = {
-    { .name = "out",
-      .letter = 'o',
-      .type = OPTION_STRING,
-      FIELD(out),
-      .value = "FILE",
-      .help = "where it goes",
-      .required = true },
-    { .name = "quick", .letter = 'q', .type = OPTION_FLAG, FIELD(quick), .help = "no waiting" },
-    { .name = "kind",
-      .letter = 'k',
-      .type = OPTION_CHOICE,
-      FIELD(kind),
-      .value = "KIND",
-      .help = "what is brewed",
-      .choices = "black|green|mint" },
-    { .name = "cups",
-      .letter = 'c',
-      .type = OPTION_INT,
-      FIELD(cups),
-      .value = "N",
-      .help = "how many",
-      .low = 1,
-      .high = 12 },
-    { .name = "strength",
-      .type = OPTION_REAL,
-      FIELD(strength),
-      .value = "X",
-      .help = "of the brew",
-      .low = OPTION_ABOVE_ZERO,
-      .high = HUGE_VAL },
-    { .name = "graph-lr",
-      .type = OPTION_REAL,
-      FIELD(graph_lr),
-      .value = "X",
-      .help = "of the graph",
-      .low = 0,
-      .high = 1 },
-    { .name = "config", .type = OPTION_CONFIG, FIELD(config), .value = "FILE", .help = "settings" },
-    { .name = NULL },
+    OUT_OPTION(AT(out), "FILE", "where it goes", .required = true),
+    FLAG_OPTION("quick", AT(quick), "no waiting", .letter = 'q'),
+    CHOICE_OPTION("kind", AT(kind), "KIND", "black|green|mint", "what is brewed", .letter = 'k'),
+    WORD_OPTION("cup", AT(cup), "CUP", "glass|china", "what it is drunk from"),
+    INT_OPTION("cups", AT(cups), "N", 1, 12, "how many", .letter = 'c'),
+    REAL_OPTION("strength", AT(strength), "X", OPTION_ABOVE_ZERO, HUGE_VAL, "of the brew"),
+    REAL_OPTION("graph-lr", AT(graph_lr), "X", 0, 1, "of the graph"),
+    OPTION_ROW(OPTION_CONFIG, "config", AT(config), .value = "FILE", .help = "settings"),
+    { 0 },
 };
 
 static struct brew_options got;
 static char operands_got[256];
 
-static enum exit_code brew(const void *options, char *const *operands, int n, struct error *err)
+static enum exit_code brew(const struct call *call, struct error *err)
 {
-    got = *(const struct brew_options *)options;
-    for (int i = 0, at = 0; i < n; i++)
-        at += snprintf(operands_got + at, sizeof operands_got - (size_t)at, "%s;", operands[i]);
-    printf("%s %s %lld %g %g %d [%s]\n", got.out, got.kind, (long long)got.cups, got.strength, got.graph_lr, got.quick,
-           operands_got);
+    static const char *const kinds[] = { "black", "green", "mint" };
+    got = *(const struct brew_options *)call->options;
+    for (int i = 0, at = 0; i < call->n_operands; i++)
+        at += snprintf(operands_got + at, sizeof operands_got - (size_t)at, "%s;", call->operands[i]);
+    printf("%s %s %s %lld %g %g %d [%s]\n", got.cup, got.out, kinds[got.kind], (long long)got.cups, got.strength,
+           got.graph_lr, got.quick, operands_got);
     return got.cups == 7 ? (error_set(err, EXIT_CODE_DATA, "seven is odd"), EXIT_CODE_DATA) : EXIT_CODE_OK;
 }
+
+static const struct file_note brew_files[] = { { "FILE.leaves", "what is left in the pot" }, { 0 } };
 
 static const struct command brew_command = {
     .name = "brew",
     .summary = "makes tea",
     .operands = "LEAF...",
     .max_operands = 3,
-    .options = brew_table,
-    .defaults = &brew_defaults,
-    .size = sizeof brew_defaults,
+    OPTIONS(brew_table, brew_defaults),
     .run = brew,
     .details = "First water.\n\nThen leaves.",
+    .examples = { "teapot brew -o cup", "teapot brew -o cup --kind mint mentha" },
+    .files = brew_files,
 };
 static const struct command serve_command = {
     .name = "serve",
     .summary = "pours it",
-    .operands = "CUP",
-    .min_operands = 1,
-    .max_operands = 1,
+    ONE_OPERAND("CUP"),
     .defaults = &brew_defaults,
     .size = sizeof brew_defaults,
     .run = brew,
+    .examples = { "teapot serve cup", "teapot serve mug" },
 };
 static const struct command *const commands[] = { &brew_command, &serve_command };
-static const struct program teapot = { "teapot", "tea for tests", commands, 2 };
+static const struct alias aliases[] = { { "pour", "serve" }, { 0 } };
+static const struct program teapot = { "teapot", "tea for tests", commands, 2, aliases };
 
 /* Runs main in a child with both outputs in one file.  The words are separated by single spaces. */
 static int run(const char *line, char **output)
@@ -159,7 +134,7 @@ static void operands_may_stand_anywhere(void **state)
     EXPECT("brew a -o x b --quick -", 0, "1 [a;b;-;]");
     EXPECT("brew -o x -- --quick -q", 0, "0 [--quick;-q;]");
     EXPECT("brew -o x a b c d", 2, "'d' is one operand too many");
-    EXPECT("serve", 2, "wants CUP");
+    EXPECT("serve", 2, "expected CUP");
     EXPECT("serve mug", 0, "[mug;]");
 }
 
@@ -172,16 +147,16 @@ static void mistakes_are_explained(void **state)
     EXPECT("brew -o x --zzzzzzzz", 2, "unknown option --zzzzzzzz\n");
     EXPECT("brew -o x --no-kind", 2, "unknown option --no-kind");
     EXPECT("brew -o x -qz", 2, "unknown option -z");
-    EXPECT("brew -o x --cups", 2, "--cups wants a value: N");
-    EXPECT("brew -o x --cups 13", 2, "--cups: must be from 1 to 12, not 13");
-    EXPECT("brew -o x --cups 3x", 2, "--cups: must be an integer, not '3x'");
-    EXPECT("brew -o x --cups 99999999999999999999", 2, "must be an integer");
-    EXPECT("brew -o x -c 0", 2, "-c: must be from 1 to 12");
-    EXPECT("brew -o x --strength 0", 2, "--strength: must be > 0, not 0");
-    EXPECT("brew -o x --strength nan", 2, "must be a number");
-    EXPECT("brew -o x --strength inf", 2, "must be a number");
-    EXPECT("brew -o x --kind gren", 2, "must be one of black|green|mint, not 'gren'", "did you mean 'green'?");
-    EXPECT("brew -o x --quick=perhaps", 2, "must be true or false");
+    EXPECT("brew -o x --cups", 2, "--cups: expected a value: N");
+    EXPECT("brew -o x --cups 13", 2, "--cups: expected 1 to 12, got 13");
+    EXPECT("brew -o x --cups 3x", 2, "--cups: expected an integer, got '3x'");
+    EXPECT("brew -o x --cups 99999999999999999999", 2, "expected an integer");
+    EXPECT("brew -o x -c 0", 2, "-c: expected 1 to 12");
+    EXPECT("brew -o x --strength 0", 2, "--strength: expected > 0, got 0");
+    EXPECT("brew -o x --strength nan", 2, "expected a number");
+    EXPECT("brew -o x --strength inf", 2, "expected a number");
+    EXPECT("brew -o x --kind gren", 2, "expected one of black|green|mint, got 'gren'", "did you mean 'green'?");
+    EXPECT("brew -o x --quick=perhaps", 2, "expected true or false");
     EXPECT("brww", 2, "unknown command 'brww', did you mean 'brew'?");
     EXPECT("--out x brew", 2, "the command comes first");
     EXPECT("", 2, "usage: teapot COMMAND");
@@ -195,7 +170,7 @@ static void long_words_do_no_harm(void **state)
     memset(line + strlen(line), 'y', 600);
     EXPECT(line, 2, "unknown option --yyyy");
     snprintf(line, sizeof line, "brew -o x --cups %0600d", 0);
-    EXPECT(line, 2, "must be from 1 to 12, not 0000");
+    EXPECT(line, 2, "expected 1 to 12, got 0000");
 }
 
 static void pages_tell_what_the_table_holds(void **state)
@@ -246,7 +221,7 @@ static void config_file_stands_between_defaults_and_words(void **state)
     EXPECT(line, 0, "word black 4 0.5 0.25 0 [leaf;]");
     path = test_file(dir, "bad.yaml", "out: x\ncups: many\n");
     snprintf(line, sizeof line, "brew --config %s", path);
-    EXPECT(line, 2, "bad.yaml:2:7: cups: must be an integer, not 'many'");
+    EXPECT(line, 2, "bad.yaml:2:7: cups: expected an integer, got 'many'");
     EXPECT("brew -o x --config /no/such.yaml", 2, "/no/such.yaml: No such file");
     test_dir_remove(dir);
 }

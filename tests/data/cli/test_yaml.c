@@ -12,17 +12,19 @@ struct settings {
     int64_t batch_size;
     double lr, graph_dropout, graph_lr;
     const char *config;
+    int pool;
 };
 
 #define FIELD(f) .offset = offsetof(struct settings, f)
 static const struct option table[] = {
     { .name = "encoder", .type = OPTION_STRING, FIELD(encoder) },
-    { .name = "mode", .type = OPTION_CHOICE, FIELD(mode), .choices = "joint|frozen" },
+    { .name = "mode", .type = OPTION_WORD, FIELD(mode), .choices = "joint|frozen" },
     { .name = "batch-size", .type = OPTION_INT, FIELD(batch_size), .low = 1, .high = 4096 },
     { .name = "lr", .type = OPTION_REAL, FIELD(lr), .low = OPTION_ABOVE_ZERO, .high = HUGE_VAL },
     { .name = "amp", .type = OPTION_FLAG, FIELD(amp) },
     { .name = "graph-dropout", .type = OPTION_REAL, FIELD(graph_dropout), .low = 0, .high = 1 },
     { .name = "graph-lr", .type = OPTION_REAL, FIELD(graph_lr) },
+    { .name = "pool", .type = OPTION_CHOICE, FIELD(pool), .choices = "mean|sum" },
     { .name = "config", .type = OPTION_CONFIG, FIELD(config) },
     { .name = NULL },
 };
@@ -33,9 +35,9 @@ static void values_by_declared_type(void **state)
     struct settings s = { .batch_size = 8, .graph_dropout = 0.5 };
     struct texts texts = { 0 };
     struct error err = { 0 };
-    bool seen[8] = { false };
+    bool seen[9] = { false };
     const char text[] = "# a comment\nlr: 1e-4\nencoder: no # a name, not false\nbatch_size: \"16\"\namp: on\n"
-                        "graph:\n  lr: 2\n  dropout: .1\nmode: frozen\n";
+                        "graph:\n  lr: 2\n  dropout: .1\nmode: frozen\npool: sum\n";
     int rc = yaml_read_text("t.yaml", text, strlen(text), table, &s, seen, &texts, &err);
     if (rc)
         fail_msg("%s", err.text);
@@ -43,8 +45,9 @@ static void values_by_declared_type(void **state)
     assert_string_equal(s.encoder, "no");
     assert_string_equal(s.mode, "frozen");
     assert_int_equal(s.batch_size, 16);
+    assert_int_equal(s.pool, 1);
     assert_null(s.config);
-    for (int i = 0; i < 7; i++)
+    for (int i = 0; i < 8; i++)
         assert_true(seen[i]);
     texts_release(&texts);
 }
@@ -67,12 +70,13 @@ static void mistakes_have_a_place(void **state)
 {
     (void)state;
     static const char *const cases[][3] = {
-        { "amp: true\nlr: -1\n", "t.yaml:2:5: lr: must be > 0, not -1", "" },
-        { "lr: fast\n", "t.yaml:1:5: lr: must be a number, not 'fast'", "" },
-        { "batch_size: 1.5\n", "t.yaml:1:13: batch-size: must be an integer, not '1.5'", "" },
-        { "batch-size: 5000\n", "must be from 1 to 4096, not 5000", "" },
-        { "mode: frosen\n", "must be one of joint|frozen", "did you mean 'frozen'?" },
-        { "amp: maybe\n", "must be true or false", "" },
+        { "amp: true\nlr: -1\n", "t.yaml:2:5: lr: expected > 0, got -1", "" },
+        { "lr: fast\n", "t.yaml:1:5: lr: expected a number, got 'fast'", "" },
+        { "batch_size: 1.5\n", "t.yaml:1:13: batch-size: expected an integer, got '1.5'", "" },
+        { "batch-size: 5000\n", "expected 1 to 4096, got 5000", "" },
+        { "mode: frosen\n", "expected one of joint|frozen", "did you mean 'frozen'?" },
+        { "pool: men\n", "pool: expected one of mean|sum, got 'men'", "did you mean 'mean'?" },
+        { "amp: maybe\n", "expected true or false", "" },
         { "bacth-size: 3\n", "t.yaml:1:1: unknown key 'bacth-size', did you mean 'batch-size'?", "" },
         { "graph:\n  lrr: 3\n", "t.yaml:2:3: unknown key 'graph-lrr', did you mean 'graph-lr'?", "" },
         { "config: other.yaml\n", "unknown key 'config'", "" },
@@ -80,13 +84,13 @@ static void mistakes_have_a_place(void **state)
         { "graph-lr: 1\ngraph: {lr: 2}\n", "graph-lr: is set twice", "" },
         { "lr:\n", "lr: has no value", "" },
         { "encoder: ~\n", "encoder: has no value", "" },
-        { "lr: [1, 2]\n", "t.yaml:1:5: lr: wanted one value, not a list", "" },
-        { "lr: {a: 1}\n", "lr: wanted one value, not a mapping", "" },
-        { "graph: 3\n", "graph: wanted a mapping below it", "" },
+        { "lr: [1, 2]\n", "t.yaml:1:5: lr: expected one value, got a list", "" },
+        { "lr: {a: 1}\n", "lr: expected one value, got a mapping", "" },
+        { "graph: 3\n", "graph: expected a mapping below it", "" },
         { "graph: {graph: {lr: 1}}\n", "unknown key 'graph-graph'", "" },
         { "? {a: 1}\n: 2\n", "a mapping may not stand here", "" },
         { "- lr\n", "a list may not stand here", "" },
-        { "just words\n", "wanted a mapping", "" },
+        { "just words\n", "expected a mapping", "" },
         { "lr: &a 1\ngraph: {lr: *a}\n", "t.yaml:1:5: anchors and tags are not allowed", "" },
         { "encoder: *a\n", "alias", "" },
         { "lr: !!float 1\n", "anchors and tags are not allowed", "" },
@@ -95,7 +99,7 @@ static void mistakes_have_a_place(void **state)
         { "encoder: 'open\n", "t.yaml:", "found unexpected end of stream" },
         { "lr: 1\n\tamp: true\n", "t.yaml:2", "" },
         { "lr: \xff\n", "byte", "UTF-8" },
-        { "? \"\"\n: 1\n", "a key must be a word", "" },
+        { "? \"\"\n: 1\n", "expected a word", "" },
     };
     for (int i = 0; i < ARRAY_LEN(cases); i++) {
         struct settings s = { 0 };
@@ -151,7 +155,9 @@ static void what_is_written_reads_back(void **state)
     (void)state;
     char *dir = test_dir_new();
     const char *path = test_file(dir, "saved.yaml", NULL);
-    struct settings a = { true, "caf\xc3\xa9: #1 \"quoted\"\n\xf0\x9f\x98\x80 no", NULL, 7, 1.0 / 3, 0.1, 5e-324, "x" };
+    struct settings a = {
+        true, "caf\xc3\xa9: #1 \"quoted\"\n\xf0\x9f\x98\x80 no", NULL, 7, 1.0 / 3, 0.1, 5e-324, "x", 1
+    };
     struct settings b = { 0 };
     struct texts texts = { 0 };
     struct error err = { 0 };
@@ -160,6 +166,7 @@ static void what_is_written_reads_back(void **state)
         fail_msg("%s", err.text);
     assert_string_equal(b.encoder, a.encoder);
     assert_null(b.mode);
+    assert_int_equal(b.pool, 1);
     assert_null(b.config);
     assert_true(b.amp && b.batch_size == 7 && b.lr == a.lr && b.graph_dropout == 0.1 && b.graph_lr == 5e-324);
     a.encoder = "\xff";
