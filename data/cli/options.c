@@ -13,9 +13,20 @@
 
 static const struct command *find_command(const struct program *p, const char *name)
 {
+    for (const struct alias *a = p->aliases; a && a->name; a++)
+        if (strcmp(a->name, name) == 0)
+            name = a->command;
     for (int i = 0; i < p->n_commands; i++)
         if (strcmp(p->commands[i]->name, name) == 0)
             return p->commands[i];
+    return NULL;
+}
+
+const char *command_alias(const struct program *p, const struct command *c)
+{
+    for (const struct alias *a = p->aliases; a && a->name; a++)
+        if (strcmp(a->command, c->name) == 0)
+            return a->name;
     return NULL;
 }
 
@@ -24,6 +35,8 @@ static int unknown_command(const struct program *p, const char *name)
     struct nearest best = { 0 };
     for (int i = 0; i < p->n_commands; i++)
         nearest_try(&best, name, p->commands[i]->name);
+    for (const struct alias *a = p->aliases; a && a->name; a++)
+        nearest_try(&best, name, a->name);
     if (best.word)
         log_error("%s: unknown command '%.100s', did you mean '%s'?", p->name, name, best.word);
     else
@@ -31,27 +44,33 @@ static int unknown_command(const struct program *p, const char *name)
     return EXIT_CODE_USAGE;
 }
 
-static int print_help(const struct program *p, const char *name)
+/* Prints the page of the program, or of the command that is named. */
+static int print_page(const struct program *p, const char *name, void (*whole)(const struct program *, FILE *),
+                      void (*one)(const struct program *, const struct command *, FILE *))
 {
-    if (!name) {
-        help_program(p, stdout);
-        return EXIT_CODE_OK;
-    }
-    const struct command *c = find_command(p, name);
-    if (!c)
+    const struct command *c = name ? find_command(p, name) : NULL;
+    if (name && !c)
         return unknown_command(p, name);
-    help_command(p, c, stdout);
+    if (c)
+        one(p, c, stdout);
+    else
+        whole(p, stdout);
     return EXIT_CODE_OK;
 }
 
 static int print_completion(const struct program *p, const char *shell)
 {
-    if (!shell || strcmp(shell, "bash") != 0) {
-        log_error("%s completion: wants the shell: bash", p->name);
-        return EXIT_CODE_USAGE;
-    }
-    completion_bash(p, stdout);
-    return EXIT_CODE_OK;
+    static const struct {
+        const char *name;
+        void (*write)(const struct program *, FILE *);
+    } shells[] = { { "bash", completion_bash }, { "zsh", completion_zsh }, { "fish", completion_fish } };
+    for (int i = 0; shell && i < ARRAY_LEN(shells); i++)
+        if (strcmp(shell, shells[i].name) == 0) {
+            shells[i].write(p, stdout);
+            return EXIT_CODE_OK;
+        }
+    log_error("%s completion: expected bash, zsh or fish, got '%.100s'", p->name, shell ? shell : "");
+    return EXIT_CODE_USAGE;
 }
 
 static int print_version(const struct program *p)
@@ -60,24 +79,18 @@ static int print_version(const struct program *p)
     return EXIT_CODE_OK;
 }
 
-static int print_man(const struct program *p)
-{
-    man_program(p, stdout);
-    return EXIT_CODE_OK;
-}
-
 /* The words every program knows. */
 static int builtin(const struct program *p, int argc, char **argv)
 {
     const char *word = argv[1], *next = argc > 2 ? argv[2] : NULL;
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
-        return print_help(p, NULL);
+        return print_page(p, NULL, help_program, help_command);
     if (strcmp(word, "help") == 0)
-        return print_help(p, next);
+        return print_page(p, next, help_program, help_command);
     if (strcmp(word, "--version") == 0)
         return print_version(p);
     if (strcmp(word, "man") == 0)
-        return print_man(p);
+        return print_page(p, next, man_program, man_command);
     if (strcmp(word, "completion") == 0)
         return print_completion(p, next);
     if (word[0] == '-') {
@@ -207,6 +220,6 @@ int program_main(const struct program *p, int argc, char **argv)
     if (!c)
         return finish(p, builtin(p, argc, argv));
     if (asks_help(argc - 2, argv + 2))
-        return finish(p, print_help(p, c->name));
+        return finish(p, print_page(p, c->name, help_program, help_command));
     return finish(p, run_command(p, c, argc - 2, argv + 2));
 }

@@ -40,13 +40,27 @@ struct command_line {
  */
 int options_parse(const struct option *table, struct command_line *line, bool only_config, struct error *err);
 
-/* Pages, written to f. */
+/* The other name of the command, or NULL. */
+const char *command_alias(const struct program *p, const struct command *c);
+
+/* Pages and scripts, written to f. */
 void help_program(const struct program *p, FILE *f);
 void help_command(const struct program *p, const struct command *c, FILE *f);
 void man_program(const struct program *p, FILE *f);
+void man_command(const struct program *p, const struct command *c, FILE *f);
 void completion_bash(const struct program *p, FILE *f);
+void completion_zsh(const struct program *p, FILE *f);
+void completion_fish(const struct program *p, FILE *f);
 
-/* "-o, --out FILE" */
+/* What the pages have in common.  "-o, --out FILE" */
 void option_usage(const struct option *o, char *text, size_t size);
+/* The help of the table, with choices and default. */
+void option_describe(const struct option *o, const void *defaults, char *text, size_t size);
+struct exit_meaning {
+    const char *code, *text;
+};
+extern const struct exit_meaning exit_meanings[]; /* ended by a NULL code */
+#define LOG_VARIABLE "AMBIT_LOG"
+#define LOG_MEANING "what is told on standard error: error, warn, info or debug"
 
 #endif

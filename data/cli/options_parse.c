@@ -1,3 +1,4 @@
+/* Part of options.h: from words to values, and to the nearest known word. */
 #include "data/cli/options_impl.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Part of commands.h: ambit-data ambiguate. */
 #include "data/ambiguate/ambiguate_write.h"
 #include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
@@ -19,9 +20,9 @@ static const struct ambiguate_arguments defaults = { .kinds = "C,T,J,P", .aggreg
 #define AT(field) offsetof(struct ambiguate_arguments, field)
 
 static const struct option options[] = {
-    STRING_OPTION(
-        "kinds", AT(kinds), "LIST",
-        "C two columns, T two tables, J column split off too, P stored aggregate; D a column that the query uses is deleted, R replaced by two; A questions that have several readings already"),
+    STRING_OPTION("kinds", AT(kinds), "LIST",
+                  "C two columns, T two tables, J column split off too, P stored aggregate; D a column that the query "
+                  "uses is deleted, R replaced by two; A questions that have several readings already"),
     STRING_OPTION("spider", AT(spider), "DIR", "Spider: tables.json, and dev.json unless --questions says otherwise"),
     STRING_OPTION("questions", AT(questions), "FILE",
                   "questions with gold SQL, JSON or JSONL, of Spider, BIRD or AMBROSIA"),
@@ -182,5 +183,7 @@ const struct command command_ambiguate = {
         "it by two that a modifier tells apart (\"extra_map\").\n\n"
         "--materialise writes real databases in which both readings run: db_file names a record's, coincide says that "
         "both give the same rows there, materialise_error what SQLite said of a reading that does not run.",
+    .examples = { "ambit-data ambiguate --questions questions.jsonl --db databases -o ambiguous.jsonl",
+                  "ambit-data ambiguate --spider spider --db databases --materialise altered -o made.jsonl" },
     .run = run,
 };

@@ -1,3 +1,4 @@
+/* Part of commands.h: ambit-data calibrate. */
 #include "data/clarify/calibration.h"
 #include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
@@ -41,5 +42,7 @@ const struct command command_calibrate = {
         "\"temperature\", with which p = softmax(logprob / tokens^alpha / temperature) makes the gold statements "
         "likeliest, and \"coverage\", the share of them that are among the candidates; \"coverage_at\" has it for the "
         "first n candidates with 95 % of 1000 resamples of records.  `candidates --calibration` applies all three.",
+    .examples = { "ambit-data calibrate dev.jsonl --schema tables.json -o calibration.json",
+                  "ambit-data calibrate dev.jsonl --db databases -o calibration.json" },
     .run = run,
 };

@@ -1,3 +1,4 @@
+/* Part of commands.h: ambit-data candidates. */
 #include "data/clarify/candidates.h"
 #include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
@@ -53,5 +54,7 @@ const struct command command_candidates = {
         "dfpl: a prediction file of \"Disambiguate First, Parse Later\"; all its queries are equally likely, and the "
         "databases are AMBROSIA's.  ambrosia: AMBROSIA's questions, whose gold readings are the candidates.\n\n"
         "Written are probabilities that sum to 1 with the \"reserve\".",
+    .examples = { "ambit-data candidates predictions.json --from ambiqt-output --gold ambiqt.jsonl -o candidates.jsonl",
+                  "ambit-data candidates raw.jsonl --calibration calibration.json -o candidates.jsonl" },
     .run = run,
 };

@@ -1,3 +1,4 @@
+/* Part of commands.h: ambit-data contrast. */
 #include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/contrast/contrast.h"
@@ -62,6 +63,12 @@ static enum exit_code run(const struct call *call, struct error *err)
     return rc ? err->code : EXIT_CODE_OK;
 }
 
+static const struct file_note files[] = {
+    { "DIR/tables.json", "the schemas" },
+    { "DIR/train.jsonl, DIR/valid.jsonl, DIR/test.jsonl", "examples of the three folds" },
+    { 0 },
+};
+
 const struct command command_contrast = {
     .name = "contrast",
     .summary = "builds examples in which neither question nor schema alone tells ambiguity",
@@ -72,5 +79,8 @@ const struct command command_contrast = {
         "database and no question. The presence slice holds the same questions where at most one alternative "
         "stands.\n\n"
         "--labels thesis reproduces the labels of the GATekeeper thesis, which say nothing about the schema.",
+    .examples = { "ambit-data contrast --ambiqt ambiqt --spider spider -o contrast --seed 1",
+                  "ambit-data contrast --ambiqt ambiqt --spider spider --labels thesis -o thesis" },
+    .files = files,
     .run = run,
 };

@@ -1,28 +1,14 @@
+/* Part of commands.h: ambit-data execute. */
 #include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
-#include "data/exec/exec_batch.h"
-#include "data/exec/exec_json.h"
-#include "data/util/log.h"
-#include "data/util/part_file.h"
+#include "data/exec/execute.h"
 #include "data/util/stop.h"
 
-#include <sqlite3.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { GROUP = 256 }; /* records at a time */
+static const struct execute_request defaults = { .out = "-", .steps = 500000000, .seconds = 120 };
 
-struct execute_arguments {
-    const char *db, *out;
-    bool python_text, resume;
-    int64_t steps;
-    double seconds;
-};
-
-static const struct execute_arguments defaults = { .out = "-", .steps = 500000000, .seconds = 120 };
-
-#define AT(field) offsetof(struct execute_arguments, field)
+#define AT(field) offsetof(struct execute_request, field)
 
 static const struct option options[] = {
     DB_OPTION(AT(db), "", .required = true),
@@ -36,256 +22,22 @@ static const struct option options[] = {
     { 0 },
 };
 
-static const char failed_note[] = "failed"; /* the note of such a line */
-
-/* One record of the input, on its way. */
-struct record {
-    json_t *json;    /* NULL: could not be read */
-    json_t *results; /* one for each query */
-    char *error, *path;
-    bool failed;
-    uint64_t key;
-    int n; /* queries */
-};
-
-struct executing {
-    const struct execute_arguments *a;
-    struct json_reader *in;
-    struct exec_batch *batch;
-    struct part_file part;
-    struct progress progress;
-    struct record group[GROUP];
-    int n_group, n_written;
-    struct exec_query *queries;
-    int *owners; /* record of each query */
-    int n_queries, queries_cap, owners_cap;
-    int64_t records, failed, resumed;
-};
-
-static char *find_file(const char *dir, const char *db_id, const char *where, struct error *err)
-{
-    static const char *const forms[] = { "%1$s/%2$s.sqlite", "%1$s/%2$s/%2$s.sqlite" };
-    char *path = NULL;
-
-    if (strchr(db_id, '/') || *db_id == '.' || !*db_id) {
-        error_set(err, EXIT_CODE_DATA, "%s: field \"db_id\": \"%.200s\" is no name of a database", where, db_id);
-        return NULL;
-    }
-    for (int i = 0; i < ARRAY_LEN(forms); i++) {
-        CHECK(asprintf(&path, forms[i], dir, db_id) >= 0, "no memory for a path");
-        if (access(path, F_OK) == 0)
-            return path;
-        free(path);
-    }
-    error_set(err, EXIT_CODE_DATA, "%s: field \"db_id\": neither %s/%s.sqlite nor %s/%s/%s.sqlite is there", where, dir,
-              db_id, dir, db_id, db_id);
-    return NULL;
-}
-
-static int add_query(struct executing *x, struct record *r, const json_t *sql, const char *where, struct error *err)
-{
-    int owners = x->n_queries;
-
-    if (!json_is_string(sql))
-        return error_set(err, EXIT_CODE_DATA, "%s: field \"sql\": expected a string or strings", where);
-    GROW(x->queries, x->n_queries, x->queries_cap);
-    GROW(x->owners, owners, x->owners_cap);
-    x->owners[x->n_queries] = (int)(r - x->group);
-    x->queries[x->n_queries++] = (struct exec_query){ r->path, json_string_value(sql) };
-    r->n++;
-    return 0;
-}
-
-static int add_queries(struct executing *x, struct record *r, const char *where, struct error *err)
-{
-    const json_t *sql = json_object_get(r->json, "sql");
-    const char *db_id = json_get_string(r->json, "db_id", where, err);
-
-    r->path = db_id ? find_file(x->a->db, db_id, where, err) : NULL;
-    if (!r->path)
-        return -1;
-    if (!json_is_array(sql))
-        return add_query(x, r, sql, where, err);
-    for (size_t i = 0; i < json_array_size(sql); i++)
-        if (add_query(x, r, json_array_get(sql, i), where, err))
-            return -1;
-    return 0;
-}
-
-/* Everything that the record's line is made from. */
-static uint64_t key_of(struct executing *x, const struct record *r)
-{
-    const struct execute_arguments *a = x->a;
-    char *text = r->json ? json_dumps(r->json, JSON_COMPACT) : NULL;
-    const char *parts[] = { text ? text : "", r->error ? r->error : "", sqlite3_libversion() };
-    uint64_t h = hash_bytes(HASH_START, &a->steps, sizeof a->steps);
-
-    h = hash_bytes(h, &a->seconds, sizeof a->seconds);
-    h = hash_bytes(h, &a->python_text, sizeof a->python_text);
-    for (int i = 0; i < ARRAY_LEN(parts); i++)
-        h = hash_bytes(h, parts[i], strlen(parts[i]) + 1);
-    uint64_t file = r->path ? exec_batch_hash(x->batch, r->path) : 0;
-    free(text);
-    return hash_bytes(h, &file, sizeof file);
-}
-
-static void record_release(struct record *r)
-{
-    json_decref(r->json);
-    json_decref(r->results);
-    free(r->error);
-    free(r->path);
-    *r = (struct record){ 0 };
-}
-
-/* Takes json, and bad when it is NULL. */
-static void add_record(struct executing *x, json_t *json, struct error *bad)
-{
-    struct record *r = &x->group[x->n_group];
-    int queries = x->n_queries;
-
-    *r = (struct record){ .json = json, .results = json_array() };
-    if (!json || add_queries(x, r, json_reader_where(x->in), bad)) {
-        r->error = xstrdup(bad->text);
-        r->n = 0;
-        x->n_queries = queries;
-    }
-    r->key = key_of(x, r);
-    x->records++;
-    const char *note = part_next(&x->part, r->key);
-    if (!note) {
-        x->n_group++;
-        return;
-    }
-    x->n_queries = queries;
-    x->resumed++;
-    x->failed += strcmp(note, failed_note) == 0;
-    record_release(r);
-}
-
-static int write_record(struct executing *x, struct record *r, struct error *err)
-{
-    json_t *o = json_object(), *id = json_object_get(r->json, "id"), *db_id = json_object_get(r->json, "db_id");
-    int64_t number = x->records - x->n_group + (r - x->group);
-
-    json_object_set_new(o, "id", id ? json_incref(id) : json_integer(number));
-    json_object_set_new(o, "db_id", db_id ? json_incref(db_id) : json_null());
-    json_object_set_new(o, "sqlite", json_string(sqlite3_libversion()));
-    if (r->error)
-        json_object_set_new(o, "error", json_message(r->error));
-    else if (json_is_array(json_object_get(r->json, "sql")))
-        json_object_set(o, "results", r->results);
-    else
-        json_object_update(o, json_array_get(r->results, 0));
-    r->failed = r->failed || r->error;
-    x->failed += r->failed;
-    int rc = part_write(&x->part, r->key, r->failed ? failed_note : "ok", o, err);
-    json_decref(o);
-    record_release(r);
-    x->n_written++;
-    return rc;
-}
-
-/* Writes the records that wait for no more queries. */
-static int write_ready(struct executing *x, struct error *err)
-{
-    while (x->n_written < x->n_group) {
-        struct record *r = &x->group[x->n_written];
-        if ((int)json_array_size(r->results) < r->n)
-            return 0;
-        if (write_record(x, r, err))
-            return -1;
-    }
-    return 0;
-}
-
-static int take_result(void *user, int64_t i, const struct exec_result *result, struct error *err)
-{
-    struct executing *x = user;
-    struct record *r = &x->group[x->owners[i]];
-    json_t *o = exec_result_json(result);
-
-    if (!o)
-        return error_set(err, EXIT_CODE_MEMORY, "out of memory for a result");
-    json_array_append_new(r->results, o);
-    r->failed = r->failed || result->status != EXEC_OK;
-    return write_ready(x, err);
-}
-
-static int run_group(struct executing *x, struct error *err)
-{
-    x->n_written = 0;
-    int64_t told = exec_batch_run(x->batch, x->queries, x->n_queries, take_result, x, err);
-    int rc = told < 0 || write_ready(x, err) ? -1 : 0;
-
-    if (rc == 0)
-        rc = part_flush(&x->part, err);
-    for (int i = 0; i < x->n_group; i++)
-        record_release(&x->group[i]);
-    x->n_group = x->n_queries = 0;
-    progress_update(&x->progress, x->records, (double)(x->records - x->resumed), NULL);
-    return rc;
-}
-
-static int run_records(struct executing *x, struct error *err)
-{
-    int more = 1;
-
-    while (more && !stop_requested()) {
-        while (x->n_group < GROUP && more) {
-            json_t *json = NULL;
-            struct error bad = { 0 };
-            more = json_reader_next(x->in, &json, &bad);
-            if (more)
-                add_record(x, json, &bad);
-        }
-        if (run_group(x, err))
-            return -1;
-    }
-    return 0;
-}
-
-static int execute(struct executing *x, const char *input, struct error *err)
-{
-    const struct execute_arguments *a = x->a;
-    struct exec_limits limits = exec_limits_default;
-
-    limits.steps = a->steps;
-    limits.seconds = a->seconds;
-    limits.python_text = a->python_text;
-    x->batch = exec_batch_open(&limits);
-    if (!(x->in = json_reader_open(input, err)) || part_open(&x->part, a->out, a->resume, err))
-        return -1;
-    progress_start(&x->progress, "executing", "records", 0);
-    if (run_records(x, err))
-        return -1;
-    progress_end(&x->progress);
-    if (stop_requested())
-        return error_set(err, stop_exit_code(), "interrupted");
-    return part_commit(&x->part, a->out, err);
-}
-
 static enum exit_code run(const struct call *call, struct error *err)
 {
-    struct executing x = { .a = call->options };
+    const struct execute_request *q = call->options;
+    int64_t failed;
 
-    if (x.a->resume && strcmp(x.a->out, "-") == 0)
+    if (q->resume && strcmp(q->out, "-") == 0)
         return usage_error(err, "--resume: expected --out FILE, a file to go on with");
     stop_install();
-    int rc = execute(&x, call->operands[0], err);
-    part_close(&x.part, rc != 0, err);
-    if (x.in)
-        json_reader_close(x.in);
-    if (rc == 0)
-        log_info("%lld records, %lld failed, %lld of an earlier run; %lld queries run", (long long)x.records,
-                 (long long)x.failed, (long long)x.resumed, (long long)exec_batch_runs(x.batch));
-    exec_batch_close(x.batch);
-    free(x.queries);
-    free(x.owners);
-    if (rc)
-        return err->code;
-    return x.failed ? EXIT_CODE_RECORDS : EXIT_CODE_OK;
+    int rc = execute(q, call->operands[0], &failed, err);
+    return job_exit_code(rc, failed, err);
 }
+
+static const struct file_note files[] = {
+    { "FILE.part", "lines of a run that was stopped, for --resume" },
+    { 0 },
+};
 
 const struct command command_execute = {
     .name = "execute",
@@ -302,5 +54,8 @@ const struct command command_execute = {
         "A query asked again, in whichever spelling, is run once, so random() is drawn once for both.\n\n"
         "Lines are kept in FILE.part until all are there. A record that fails has a message or an error, and the exit "
         "code is 7.",
+    .examples = { "ambit-data execute queries.jsonl --db databases -o rows.jsonl",
+                  "ambit-data execute queries.jsonl --db databases --seconds 10 -o rows.jsonl --resume" },
+    .files = files,
     .run = run,
 };

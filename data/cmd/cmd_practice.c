@@ -1,3 +1,4 @@
+/* Part of commands.h: ambit-data practice. */
 #include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/contrast/practice.h"
@@ -35,6 +36,13 @@ static enum exit_code run(const struct call *call, struct error *err)
     return rc ? err->code : EXIT_CODE_OK;
 }
 
+static const struct file_note files[] = {
+    { "DIR/tables.json", "the schemas" },
+    { "DIR/train.jsonl, DIR/valid.jsonl, DIR/test.jsonl", "examples of the three folds" },
+    { "DIR/db", "a SQLite database of each domain" },
+    { 0 },
+};
+
 const struct command command_practice = {
     .name = "practice",
     .summary = "writes practice data of our own making: small domains, questions, SQL, databases",
@@ -42,5 +50,7 @@ const struct command command_practice = {
     .details = "Some forty small domains with questions drawn from templates, in the same folder form and by the same "
                "crossed pairs as contrast: domains of the test fold are in no other. DIR/db holds each domain as a "
                "SQLite file with rows. For the demo, tests and first steps; it measures nothing.",
+    .examples = { "ambit-data practice -o practice", "ambit-data practice -o other-practice --seed 2" },
+    .files = files,
     .run = run,
 };

@@ -1,3 +1,4 @@
+/* Part of commands.h: ambit-data probe. */
 #include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/contrast/probe.h"
@@ -54,5 +55,6 @@ const struct command command_probe = {
                "the question, one on the words of the schema, always yes, the rule \"the question has the word and or "
                "a comma\", and the similarity of names among likely elements. A folder whose crossed examples give "
                "question or schema alone anything but chance is refused with exit code 3.",
+    .examples = { "ambit-data probe --data practice", "ambit-data probe --data contrast" },
     .run = run,
 };

@@ -1,3 +1,4 @@
+/* Part of commands.h: ambit-data prompts. */
 #include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/prompt/prompt.h"
@@ -26,6 +27,11 @@ static enum exit_code run(const struct call *call, struct error *err)
     return EXIT_CODE_OK;
 }
 
+static const struct file_note files[] = {
+    { "DIR/def.txt, DIR/fill.txt, DIR/sql.txt, DIR/rewrite.txt, DIR/e2e.txt, DIR/gold.txt", "the prompts" },
+    { 0 },
+};
+
 const struct command command_prompts = {
     .name = "prompts",
     .summary = "writes the built-in prompts as files that can be changed",
@@ -36,5 +42,7 @@ const struct command command_prompts = {
         "for all readings as the authors of \"Disambiguate First, Parse Later\" asked models trained on gold. Every {} "
         "is a slot: the database, the question, the readings that exist. A folder given with --prompt-dir may have "
         "some of the files; the others stay as they are.",
+    .examples = { "ambit-data prompts -o prompts", "ambit-data prompts --out prompts/changed" },
+    .files = files,
     .run = run,
 };

@@ -1,3 +1,4 @@
+/* Part of commands.h: ambit-data score. */
 #include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/score/score.h"
@@ -78,5 +79,7 @@ const struct command command_score = {
         "\"exm_orig\", \"exm_alt\", \"direct_orig\", \"direct_alt\"}, whether the first and whether the second gold "
         "was found (null without --db), of the others the measures, every query with its number of rows or its "
         "failure, and which of them cover each gold.",
+    .examples = { "ambit-data score --gold gold.jsonl --pred predictions.jsonl --db databases",
+                  "ambit-data score --rule dfpl --pred infilled.jsonl --db databases --json --per-example each.jsonl" },
     .run = run,
 };

@@ -2,13 +2,16 @@
 
 static const struct command *const commands[] = {
     &command_ambiguate, &command_annotate, &command_calibrate, &command_candidates, &command_contrast,
-    &command_execute,   &command_parse,    &command_practice,  &command_probe,      &command_prompts,
-    &command_reword,    &command_score,    &command_split,     &command_substitute, NULL,
+    &command_execute,   &command_practice, &command_probe,     &command_prompts,    &command_reword,
+    &command_score,     &command_split,    &command_sql,       &command_substitute, NULL,
 };
+
+static const struct alias aliases[] = { { "parse", "sql" }, { 0 } };
 
 const struct program data_program = {
     .name = "ambit-data",
     .summary = "makes, checks and measures text-to-SQL data: no tensors, no GPU",
     .commands = commands,
+    .aliases = aliases,
     .n_commands = ARRAY_LEN(commands) - 1, /* without the NULL that ends the list */
 };

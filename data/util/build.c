@@ -10,6 +10,11 @@ const char *build_commit(void)
     return AMBIT_COMMIT;
 }
 
+const char *build_date(void)
+{
+    return AMBIT_DATE;
+}
+
 const char *build_summary(void)
 {
     return AMBIT_BUILD;

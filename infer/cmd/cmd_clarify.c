@@ -1,3 +1,4 @@
+/* Part of commands.h: ambit-infer clarify. */
 #include "data/cli/option_rows.h"
 #include "data/util/log.h"
 #include "infer/clarify/clarify.h"
@@ -23,9 +24,9 @@ static const struct option table[] = {
     INT_OPTION("max-turns", AT(max_turns), "N", 0, DIALOGUE_MAX_TURNS, "most questions of one dialogue"),
     REAL_OPTION("tau", AT(tau), "P", 0, 2, "stop when a statement is this likely; above 1: never for that reason"),
     REAL_OPTION("min-bits", AT(min_bits), "BITS", 0, 100, "stop when the best question tells less"),
-    REAL_OPTION(
-        "second-cost", AT(second_cost), "C", 0, 1e6,
-        "stop when a question costs more than it is worth: C for each second that it takes to answer, where one more right answer is worth 1; 0: not weighed"),
+    REAL_OPTION("second-cost", AT(second_cost), "C", 0, 1e6,
+                "stop when a question costs more than it is worth: C for each second that it takes to answer, where "
+                "one more right answer is worth 1; 0: not weighed"),
     WORD_OPTION("memory", AT(memory), "on|off", "on|off", "off: what was asked before may be asked again"),
     FLAG_OPTION("simulate", AT(simulate), "whole dialogues about each record's gold statements"),
     STRING_OPTION("report", AT(report), "report.html", "simulate every strategy with the same users, and compare them"),
@@ -123,5 +124,7 @@ const struct command command_clarify = {
         "--serve-stdio answers {\"op\": \"start\", \"record\"} and {\"op\": \"answer\", \"session\", \"answer\"}, also "
         "undo and show, with the question to ask and the new session, which is all there is of it: the next request "
         "brings it back.  What is wrong is answered with {\"error\": {\"kind\", \"text\"}}.",
+    .examples = { "ambit-infer clarify --candidates candidates.jsonl --schema tables.json -o asked.jsonl",
+                  "ambit-infer clarify --candidates candidates.jsonl --db databases --interactive --id q7" },
     .run = run,
 };

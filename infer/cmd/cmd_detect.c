@@ -1,3 +1,4 @@
+/* Part of commands.h: ambit-infer detect. */
 #include "data/cli/option_rows.h"
 #include "data/util/log.h"
 #include "infer/cmd/commands.h"
@@ -41,5 +42,7 @@ const struct command command_detect = {
     .details = "IN.jsonl holds records {\"id\", \"db_id\", \"question\"}; - is standard input.  Each line of the "
                "output has the score (a calibrated probability), the decision at the stored threshold, kind (C, T, J "
                "or P), the alternatives, one sentence, and the relevance of every table and column.",
+    .examples = { "ambit-infer detect questions.jsonl --model runs/gate --schema tables.json -o findings.jsonl",
+                  "ambit-infer detect questions.jsonl --model runs/gate --db shop.sqlite --format text" },
     .run = run,
 };

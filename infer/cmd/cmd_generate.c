@@ -1,3 +1,4 @@
+/* Part of commands.h: ambit-infer generate. */
 #include "data/cli/option_rows.h"
 #include "infer/cmd/commands.h"
 #include "infer/lm/complete_options.h"
@@ -29,5 +30,7 @@ const struct command command_generate = {
                "[{\"role\", \"content\"}, ...]}, which the model's chat template renders; - is standard input.  Each "
                "line of the output has the text, its number of tokens, and why it ended: \"stop\" or \"length\".  The "
                "seed and a record's id determine what is drawn.",
+    .examples = { "ambit-infer generate prompts.jsonl --model llama -o answers.jsonl",
+                  "ambit-infer generate prompts.jsonl --model llama --adapter runs/infill --temperature 0.7 --seed 1" },
     .run = run,
 };

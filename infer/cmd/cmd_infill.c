@@ -1,3 +1,4 @@
+/* Part of commands.h: ambit-infer infill. */
 #include "data/cli/option_rows.h"
 #include "data/util/log.h"
 #include "infer/cmd/commands.h"
@@ -149,6 +150,11 @@ static enum exit_code run(const struct call *call, struct error *err)
     return job_exit_code(rc, counts.failed, err);
 }
 
+static const struct file_note files[] = {
+    { "OUT.jsonl.part", "lines of a run that was stopped, for --resume" },
+    { 0 },
+};
+
 const struct command command_infill = {
     .name = "infill",
     .summary = "completes a model's default readings of questions by those that are missing, with SQL and results",
@@ -176,5 +182,8 @@ const struct command command_infill = {
         "the same result the first stays, default ones before infilled ones. ambit-data score --rule dfpl scores it. "
         "Lines are kept in OUT.jsonl.part until all are there; --resume takes those whose record, files, databases, "
         "models and settings are what they were.",
+    .examples = { "ambit-infer infill questions.jsonl --db dbs --defaults read.jsonl --infilled more.jsonl -o all.jsonl",
+                  "ambit-infer infill questions.jsonl --db dbs --write-prompts def -o prompts.jsonl" },
+    .files = files,
     .run = run,
 };

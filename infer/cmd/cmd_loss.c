@@ -1,3 +1,4 @@
+/* Part of commands.h: ambit-infer loss. */
 #include "infer/cmd/commands.h"
 #include "infer/lm/complete_options.h"
 
@@ -21,5 +22,7 @@ const struct command command_loss = {
     .details = "IN.jsonl holds records {\"id\", \"prompt\", \"completion\"}, or {\"id\", \"messages\"} whose last "
                "message is the assistant's; - is standard input.  Each line of the output has the sum of the negative "
                "log probabilities (nats) of the answer's tokens, and their number.",
+    .examples = { "ambit-infer loss answers.jsonl --model llama -o losses.jsonl",
+                  "ambit-infer loss answers.jsonl --model llama --adapter runs/infill --merge --dtype f32" },
     .run = run,
 };

@@ -157,9 +157,9 @@ expect 3 "bad/tables.json: .*depth" data probe --data bad
 echo '[]' >bad/tables.json
 expect 3 "train.jsonl: .*db_id .* is not in tables.json" data probe --data bad
 echo '{}' >bad/tables.json
-expect 3 "bad/tables.json: wanted an array" data parse --schema bad/tables.json in.jsonl
+expect 3 "bad/tables.json: wanted an array" data sql --schema bad/tables.json in.jsonl
 : >bad/tables.json
-expect 3 "bad/tables.json" data parse --schema bad/tables.json in.jsonl
+expect 3 "bad/tables.json" data sql --schema bad/tables.json in.jsonl
 rm bad/tables.json
 expect 3 "bad/tables.json: No such file" gatekeeper --data bad
 expect 3 "nowhere/tables.json: No such file" gatekeeper --data nowhere
@@ -235,7 +235,7 @@ expect 3 "good: Is a directory" detect --schema good/tables.json good -o new.jso
 
 # --- SQL to parse
 sql() { printf '{"db_id":"%s","query":%s}\n' "$id" "$1" >asked.jsonl; }
-parsed() { failing 1 "asked.jsonl: line 1: .*$1" data parse --schema good/tables.json asked.jsonl; }
+parsed() { failing 1 "asked.jsonl: line 1: .*$1" data sql --schema good/tables.json asked.jsonl; }
 sql '"SELECT FROM"' && parsed "FROM"
 sql '"SELECT a FROM nowhere"' && parsed "nowhere"
 sql "\"SELECT 'a\"" && parsed ""
@@ -245,7 +245,7 @@ sql '[7]' && parsed 'field \\"query\\"'
 echo '{"query":"SELECT 1"}' >asked.jsonl && parsed "db_id"
 echo '{"db_id":"nobody","query":"SELECT 1"}' >asked.jsonl && parsed "no schema .*nobody"
 echo '[{"db_id":"a","query":"SELECT 1"},' >asked.jsonl
-expect 3 "asked.jsonl: line 2" data parse --schema good/tables.json asked.jsonl -o new.jsonl
+expect 3 "asked.jsonl: line 2" data sql --schema good/tables.json asked.jsonl -o new.jsonl
 rm asked.jsonl
 
 # --- databases
@@ -339,12 +339,12 @@ expect 1 "in.jsonl.*: cannot make the folder: Not a directory" data practice -o 
 expect 1 "in.jsonl: cannot make the folder: Not a directory" gatekeeper --data good --out in.jsonl
 expect 1 "in.jsonl: cannot make the folder: Not a directory" train export model -o in.jsonl
 expect 1 "/dev/full: cannot write: No space left" detect --schema good/tables.json in.jsonl -o /dev/full
-expect 1 "/dev/full: cannot write: No space left" data parse --schema good/tables.json good/test.jsonl -o /dev/full
+expect 1 "/dev/full: cannot write: No space left" data sql --schema good/tables.json good/test.jsonl -o /dev/full
 for command in "train --help" "data man" "infer completion bash" "train inspect model" "train doctor --device cpu"; do
     to_full() { $command >/dev/full; }
     expect 1 "standard output" to_full
 done
-expect 1 "new.jsonl: cannot write: File too large" small_file data parse --schema good/tables.json good/test.jsonl -o new.jsonl
+expect 1 "new.jsonl: cannot write: File too large" small_file data sql --schema good/tables.json good/test.jsonl -o new.jsonl
 cat in.jsonl in.jsonl in.jsonl in.jsonl >four.jsonl
 expect 1 "new.jsonl: cannot write: File too large" small_file infer detect --device cpu --model model \
     --schema good/tables.json four.jsonl -o new.jsonl

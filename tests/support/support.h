@@ -25,7 +25,7 @@ char *test_read(const char *path);
 /* "$AMBIT_SHARED/name" (../shared by default), or NULL when it is not there: the test then skips. */
 const char *test_shared(const char *name);
 
-/* Runs a program of this build through the shell ("ambit-data parse x.jsonl"), both outputs into *output (the caller
+/* Runs a program of this build through the shell ("ambit-data sql x.jsonl"), both outputs into *output (the caller
  * frees).  Returns its exit code. */
 int test_run(const char *command, char **output);
 

@@ -1,3 +1,4 @@
+/* Part of commands.h: ambit-train doctor. */
 #include "data/cli/option_rows.h"
 #include "data/util/build.h"
 #include "data/util/log.h"
@@ -97,5 +98,6 @@ const struct command command_doctor = {
     .name = "doctor",
     .summary = "says what this build and this machine can do, and tries it",
     OPTIONS(table, defaults),
+    .examples = { "ambit-train doctor", "ambit-train doctor --device cuda:0" },
     .run = run,
 };

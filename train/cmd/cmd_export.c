@@ -1,3 +1,4 @@
+/* Part of commands.h: ambit-train export. */
 #include "data/cli/option_rows.h"
 #include "data/util/json.h"
 #include "data/util/log.h"
@@ -98,5 +99,7 @@ const struct command command_export = {
         "base and adapter added in f32 and rounded once) and gguf-adapter (a file for llama.cpp).  A base whose "
         "weights are not those of the run is refused.  --verify loads the folder and compares its logits on fixed "
         "texts with those of the trained model.",
+    .examples = { "ambit-train export runs/gate --format hf -o gate-hf",
+                  "ambit-train export runs/infill --format merged --verify -o infill-hf" },
     .run = run,
 };

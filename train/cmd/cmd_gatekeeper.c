@@ -1,3 +1,4 @@
+/* Part of commands.h: ambit-train gatekeeper. */
 #include "train/cmd/commands.h"
 #include "train/gate/gate_run.h"
 
@@ -8,6 +9,16 @@ static enum exit_code run(const struct call *call, struct error *err)
     return job_exit_code(rc, 0, err);
 }
 
+static const struct file_note files[] = {
+    { "DIR/ambit.h5", "the finished model" },
+    { "DIR/checkpoint-N", "the newest and the best checkpoint of a run under way; --resume goes on from the newest" },
+    { "DIR/config.yaml", "every setting of the run, as --config reads it" },
+    { "DIR/metrics.jsonl", "loss, validations and speed, a line each" },
+    { "DIR/report.html", "the same as curves" },
+    { "DIR/test.json", "figures of the test fold" },
+    { 0 },
+};
+
 const struct command command_gatekeeper = {
     .name = "gatekeeper",
     .summary = "trains the detector of schema-induced ambiguity",
@@ -16,5 +27,8 @@ const struct command command_gatekeeper = {
         "Reads tables.json, train.jsonl, valid.jsonl and test.jsonl of --data.  Leaves in --out the finished model "
         "(ambit.h5 and the tokenizer), config.yaml, metrics.jsonl, test.json and report.html.  A run that was stopped, "
         "in whatever way, goes on with --resume and ends with the same weights, bit for bit.",
+    .examples = { "ambit-train gatekeeper --data practice --out runs/gate --epochs 4",
+                  "ambit-train gatekeeper --data contrast --encoder bert --config gate.yaml --out runs/gate --resume" },
+    .files = files,
     .run = run,
 };

@@ -1,3 +1,4 @@
+/* Part of commands.h: ambit-train infill. */
 #include "train/cmd/commands.h"
 #include "train/lm/lm_train.h"
 
@@ -7,6 +8,16 @@ static enum exit_code run(const struct call *call, struct error *err)
 
     return job_exit_code(rc, 0, err);
 }
+
+static const struct file_note files[] = {
+    { "DIR/adapter_config.json, DIR/adapter_model.safetensors", "the adapter, as PEFT has it" },
+    { "DIR/ambit.h5", "the finished model" },
+    { "DIR/checkpoint-N", "the newest and the best checkpoint of a run under way; --resume goes on from the newest" },
+    { "DIR/config.yaml", "every setting of the run, as --config reads it" },
+    { "DIR/metrics.jsonl", "loss, validations and speed, a line each" },
+    { "DIR/report.html", "the same as curves" },
+    { 0 },
+};
 
 const struct command command_infill = {
     .name = "infill",
@@ -19,5 +30,8 @@ const struct command command_infill = {
         "(adapter_config.json, adapter_model.safetensors; with --method full a Hugging Face folder), ambit.h5, "
         "config.yaml, metrics.jsonl and report.html.  A run that was stopped, in whatever way, goes on with --resume "
         "and ends with the same weights, bit for bit.",
+    .examples = { "ambit-train infill --base llama --data train.jsonl --valid valid.jsonl --out runs/infill",
+                  "ambit-train infill --base llama --data train.jsonl --preset dfpl --out runs/infill --dry-run" },
+    .files = files,
     .run = run,
 };

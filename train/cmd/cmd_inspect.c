@@ -1,3 +1,4 @@
+/* Part of commands.h: ambit-train inspect. */
 #include "models/checkpoint/checkpoint.h"
 #include "models/checkpoint/checksum.h"
 #include "models/checkpoint/mismatch.h"
@@ -156,5 +157,6 @@ const struct command command_inspect = {
     .details = "Prints every tensor's name, type, shape and XXH64, and a checkpoint's meta data.  A folder may hold "
                "ambit.h5, checkpoint-N folders, model.safetensors or its index, adapter_model.safetensors.  Every byte "
                "is read: a damaged or incomplete file ends with exit code 6.",
+    .examples = { "ambit-train inspect runs/gate", "ambit-train inspect llama/model.safetensors" },
     .run = run,
 };

@@ -1,3 +1,4 @@
+/* Part of commands.h: ambit-train tokenizer. */
 #include "data/cli/option_rows.h"
 #include "data/util/log.h"
 #include "models/chat/chat.h"
@@ -74,6 +75,13 @@ static enum exit_code run(const struct call *call, struct error *err)
     return rc ? err->code : EXIT_CODE_OK;
 }
 
+static const struct file_note files[] = {
+    { "DIR/tokenizer.json, DIR/tokenizer_config.json, DIR/special_tokens_map.json",
+      "the vocabulary, as transformers has it" },
+    { "DIR/chat_template.jinja", "the chat template" },
+    { 0 },
+};
+
 const struct command command_tokenizer = {
     .name = "tokenizer",
     .summary = "learns a byte-level BPE vocabulary from text, for a language model trained from scratch",
@@ -90,5 +98,8 @@ const struct command command_tokenizer = {
         "Llama 3 chat template (no dates), --split qwen2 cuts digits one by one, composes characters (NFC) and makes "
         "the bare ChatML one. DIR then has tokenizer.json, tokenizer_config.json, special_tokens_map.json and "
         "chat_template.jinja, and transformers opens it with the same ids.",
+    .examples = { "ambit-train tokenizer train.jsonl --vocab 8192 -o vocabulary",
+                  "ambit-train tokenizer notes.txt --vocab 4096 --split qwen2 --special '<|pad|>' -o vocabulary" },
+    .files = files,
     .run = run,
 };

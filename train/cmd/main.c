@@ -1,3 +1,4 @@
+/* Part of commands.h: the program ambit-train. */
 #include "train/cmd/commands.h"
 
 int main(int argc, char **argv)

@@ -1,4 +1,4 @@
-/* ambit-data parse from the outside: one line a record, good or bad, and the exit code. */
+/* ambit-data sql from the outside: one line a record, good or bad, and the exit code. */
 #include "tests/support/support.h"
 
 #include <jansson.h>
@@ -30,7 +30,7 @@ static json_t *run(const char *dir, const char *name, const char *input, int cod
     char command[2048];
     const char *in = test_file(dir, name, input), *out = test_file(dir, "out.jsonl", NULL);
 
-    snprintf(command, sizeof command, "ambit-data parse --schema %s %s -o %s", test_file(dir, "tables.json", NULL), in,
+    snprintf(command, sizeof command, "ambit-data sql --schema %s %s -o %s", test_file(dir, "tables.json", NULL), in,
              out);
     int rc = test_run(command, said);
     if (rc != code)
@@ -111,17 +111,17 @@ static void bad_calls(void **state)
     assert_null(run(*state, "none.json", NULL, EXIT_CODE_DATA, &said));
     assert_non_null(strstr(said, "none.json"));
     free(said);
-    assert_int_equal(test_run("ambit-data parse in.json", &said), EXIT_CODE_USAGE);
+    assert_int_equal(test_run("ambit-data sql in.json", &said), EXIT_CODE_USAGE);
     assert_non_null(strstr(said, "schema"));
     free(said);
     snprintf(command, sizeof command,
              "echo '{\"db_id\": \"d\", \"query\": \"select x from a\"}' | "
-             "ambit-data parse --schema %s -",
+             "ambit-data sql --schema %s -",
              test_file(*state, "tables.json", NULL));
     assert_int_equal(test_run(command, &said), 0);
     assert_non_null(strstr(said, "\"sql\":\"SELECT X FROM A\""));
     free(said);
-    snprintf(command, sizeof command, "ambit-data parse --schema %s - < /dev/null",
+    snprintf(command, sizeof command, "ambit-data sql --schema %s - < /dev/null",
              test_file(*state, "bad.json", "[1]"));
     assert_int_equal(test_run(command, &said), EXIT_CODE_DATA);
     assert_non_null(strstr(said, "bad.json: schema 0"));

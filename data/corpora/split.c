@@ -1,0 +1,126 @@
+#include "data/corpora/split.h"
+
+#include "data/util/log.h"
+#include "data/util/records.h"
+#include "data/util/strings.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const folds[] = { "train", "valid", "test" };
+
+struct split_record {
+    json_t *json;
+    int database;
+};
+
+/* A database, its place in a random order that its name and the seed make, and then its fold. */
+struct split_database {
+    uint64_t order;
+    int number, fold;
+};
+
+/* The whole input, and where it goes. */
+struct split_job {
+    const struct split_request *q;
+    struct split_record *records;
+    int n, cap;
+    struct strings names;
+    struct split_database *databases; /* [names.n] */
+};
+
+/* What a record's database was made from counts, so that copies of one database stay together. */
+static int add_record(void *job, json_t *json, const char *where, struct error *err)
+{
+    struct split_job *s = job;
+    const char *field = json_object_get(json, "source_db") ? "source_db" : "db_id";
+    const char *name = json_get_string(json, field, where, err);
+
+    GROW(s->records, s->n, s->cap);
+    s->records[s->n++] = (struct split_record){ json_incref(json), name ? strings_add(&s->names, name) : -1 };
+    return name ? 0 : -1;
+}
+
+static int by_order(const void *a, const void *b)
+{
+    const struct split_database *x = a, *y = b;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct split_database *x = a, *y = b;
+    return x->number - y->number;
+}
+
+static void choose_folds(struct split_job *s)
+{
+    int n = s->names.n, test = (int)ceil(n * s->q->test), valid = (int)ceil(n * s->q->valid);
+
+    s->databases = xcalloc((size_t)n + 1, sizeof *s->databases);
+    for (int i = 0; i < n; i++) {
+        uint64_t h = hash_bytes(HASH_START, &s->q->seed, sizeof s->q->seed);
+        h = hash_bytes(h, s->names.items[i], strlen(s->names.items[i]));
+        s->databases[i] = (struct split_database){ (h ^ h >> 32) * 0x9E3779B97F4A7C15u, i, 0 };
+    }
+    qsort(s->databases, (size_t)n, sizeof *s->databases, by_order);
+    for (int i = 0; i < n; i++)
+        s->databases[i].fold = i < test ? 2 : i < test + valid ? 1 : 0;
+    qsort(s->databases, (size_t)n, sizeof *s->databases, by_number);
+}
+
+/* Records that failed are left out. */
+static int write_fold(const struct split_job *s, int fold, struct error *err)
+{
+    char path[PATH_MAX];
+    struct out_file o;
+    int n = 0, lost = 0, databases = 0;
+
+    if (snprintf(path, sizeof path, "%s/%s.jsonl", s->q->out, folds[fold]) >= (int)sizeof path)
+        return error_set(err, EXIT_CODE_USAGE, "%.80s...: path too long", s->q->out);
+    if (out_file_open(&o, path, err))
+        return -1;
+    for (int i = 0; i < s->n; i++) {
+        if (s->databases[s->records[i].database].fold != fold)
+            continue;
+        bool failed = json_object_get(s->records[i].json, "error");
+        if (!failed && json_write_line(&o, s->records[i].json, err)) {
+            out_file_abort(&o);
+            return -1;
+        }
+        n += !failed;
+        lost += failed;
+    }
+    for (int i = 0; i < s->names.n; i++)
+        databases += s->databases[i].fold == fold;
+    log_info("%s: %d records of %d databases, %d that had failed left out", folds[fold], n, databases, lost);
+    return out_file_commit(&o, err);
+}
+
+static int split(struct split_job *s, const char *path, struct error *err)
+{
+    if (records_each(path, add_record, s, err))
+        return -1;
+    choose_folds(s);
+    if (make_dirs(s->q->out, err))
+        return -1;
+    for (int fold = 0; fold < ARRAY_LEN(folds); fold++)
+        if (write_fold(s, fold, err))
+            return -1;
+    return 0;
+}
+
+int split_records(const struct split_request *q, const char *path, struct error *err)
+{
+    struct split_job s = { .q = q };
+    int rc = split(&s, path, err);
+
+    for (int i = 0; i < s.n; i++)
+        json_decref(s.records[i].json);
+    free(s.records);
+    free(s.databases);
+    strings_release(&s.names);
+    return rc;
+}

@@ -1,0 +1,25 @@
+/*
+ * annotate_write.h - a file of records into a file of infilling examples (annotate.h has what an example is).
+ */
+#ifndef DATA_SCORE_ANNOTATE_WRITE_H
+#define DATA_SCORE_ANNOTATE_WRITE_H
+
+#include "data/prompt/prompter.h"
+#include "data/util/records.h"
+
+struct annotate_request {
+    const char *db, *readings, *out; /* readings: of records that have none, or NULL */
+    struct prompter_options prompt;
+    bool published;
+};
+
+struct annotate_counts {
+    struct record_counts all;
+    int64_t covered; /* records whose every gold a reading has */
+};
+
+/* -1 with err. */
+int annotate_write(const struct annotate_request *q, const char *input, struct annotate_counts *counts,
+                   struct error *err);
+
+#endif

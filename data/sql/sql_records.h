@@ -1,0 +1,16 @@
+/*
+ * sql_records.h - the SQL of records in its canonical form, with every table and column that it touches.
+ */
+#ifndef DATA_SQL_SQL_RECORDS_H
+#define DATA_SQL_SQL_RECORDS_H
+
+#include "data/util/records.h"
+
+struct sql_request {
+    const char *schema, *out; /* tables.json with the schema of every db_id */
+};
+
+/* {"id", "db_id", "sql", "uses"} for each record with "query" or "sql", a string or a list.  -1 with err. */
+int sql_records(const struct sql_request *q, const char *input, struct record_counts *counts, struct error *err);
+
+#endif
