@@ -90,7 +90,7 @@ static int train(const struct gate_request *q)
         int fd = open(said, O_WRONLY | O_CREAT | O_TRUNC, 0666);
         dup2(fd, 1);
         dup2(fd, 2);
-        int code = (int)command_gatekeeper.run(q, NULL, 0, &err);
+        int code = (int)command_gatekeeper.run(&(struct call){ .options = q }, &err);
         dprintf(2, "%s\n", err.text);
         _exit(code);
     }
