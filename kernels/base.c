@@ -73,6 +73,21 @@ char *xstrdup(const char *s)
     return memcpy(xmalloc(n), s, n);
 }
 
+char *path_in(const char *dir, const char *name)
+{
+    size_t n = strlen(dir) + strlen(name) + 2;
+    char *path = xmalloc(n);
+
+    snprintf(path, n, "%s/%s", dir, name);
+    return path;
+}
+
+bool text_ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
 uint64_t hash_bytes(uint64_t h, const void *p, size_t n)
 {
     for (const unsigned char *b = p, *end = b + n; b < end; b++)

@@ -52,6 +52,9 @@ void *xmalloc(size_t bytes) __attribute__((malloc));
 void *xcalloc(size_t count, size_t size) __attribute__((malloc));
 void *xrealloc(void *p, size_t bytes);
 char *xstrdup(const char *s) __attribute__((malloc));
+/* "dir/name"; the caller frees. */
+char *path_in(const char *dir, const char *name);
+bool text_ends_with(const char *text, const char *end);
 
 /* Makes room for one more element of a growing array: items points at the array, cap at its capacity. */
 #define GROW(items, count, cap)                                                                                        \

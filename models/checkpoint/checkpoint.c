@@ -12,14 +12,6 @@ enum { MAX_META = 64 << 20 };
 
 static const char meta_name[] = "meta";
 
-static char *join(const char *dir, const char *name)
-{
-    size_t n = strlen(dir) + strlen(name) + 2;
-    char *path = xmalloc(n);
-    snprintf(path, n, "%s/%s", dir, name);
-    return path;
-}
-
 /* A tensor's header as the file names it; the text lies in `name`. */
 static struct hdf5_tensor header(char name[HDF5_MAX_NAME], const char *group, const char *own, enum hdf5_type type,
                                  int ndim, const int64_t *shape)
@@ -118,7 +110,7 @@ static int save_meta(struct hdf5_writer *w, const json_t *meta, struct error *er
 
 int checkpoint_save(const char *dir, const struct checkpoint *c, struct error *err)
 {
-    char *path = join(dir, CHECKPOINT_FILE);
+    char *path = path_in(dir, CHECKPOINT_FILE);
     struct hdf5_writer *w = hdf5_create(path, err);
     int rc = -1;
 
@@ -144,7 +136,7 @@ int checkpoint_open(struct hdf5_reader *r, const char *path, struct error *err)
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s", path, strerror(errno));
     if (!S_ISDIR(st.st_mode))
         return hdf5_open(r, path, err);
-    file = join(path, CHECKPOINT_FILE);
+    file = path_in(path, CHECKPOINT_FILE);
     if (stat(file, &st) != 0) {
         if (checkpoint_newest(path, &newest, err))
             goto out;
@@ -153,7 +145,7 @@ int checkpoint_open(struct hdf5_reader *r, const char *path, struct error *err)
             goto out;
         }
         free(file);
-        file = join(newest, CHECKPOINT_FILE);
+        file = path_in(newest, CHECKPOINT_FILE);
     }
     rc = hdf5_open(r, file, err);
 out:

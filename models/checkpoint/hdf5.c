@@ -68,7 +68,9 @@ static hid_t library_type(enum hdf5_type type)
     return H5T_STD_U8LE;
 }
 
-void hdf5_start(void)
+/* Before anything of the library is used: it prints no messages of its own, and does not clean up at exit, where it
+ * crashes after a close that met a full disk (1.10.8).  May be called again. */
+static void start_library(void)
 {
     H5dont_atexit();
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
@@ -94,7 +96,7 @@ struct hdf5_writer *hdf5_create(const char *path, struct error *err)
     struct hdf5_writer *w = xcalloc(1, sizeof *w);
     size_t length = strlen(path) + sizeof ".tmp";
 
-    hdf5_start();
+    start_library();
     w->path = xstrdup(path);
     w->tmp = xmalloc(length);
     snprintf(w->tmp, length, "%s.tmp", path);
@@ -370,7 +372,7 @@ int hdf5_open(struct hdf5_reader *r, const char *path, struct error *err)
     *r = (struct hdf5_reader){ .file = -1, .path = xstrdup(path) };
     int visited = 0;
 
-    hdf5_start();
+    start_library();
     if (seal_check(path, &r->bytes, err))
         goto fail;
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);

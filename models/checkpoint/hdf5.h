@@ -28,10 +28,6 @@ const char *hdf5_type_name(enum hdf5_type type);
 /* Elements; shapes that overflow are a bug (reading refuses them first). */
 int64_t hdf5_tensor_size(const struct hdf5_tensor *t);
 
-/* Before anything of the library is used: it prints no messages of its own, and does not clean up at exit, where it
- * crashes after a close that met a full disk (1.10.8).  May be called again. */
-void hdf5_start(void);
-
 struct hdf5_writer;
 /* Starts NAME.tmp.  NULL with EXIT_CODE_FAILURE. */
 struct hdf5_writer *hdf5_create(const char *path, struct error *err);

@@ -347,12 +347,6 @@ static char *find_in_dir(const char *dir, struct error *err)
     return NULL;
 }
 
-static bool ends_with(const char *s, const char *end)
-{
-    size_t n = strlen(s), m = strlen(end);
-    return n >= m && !strcmp(s + n - m, end);
-}
-
 int safetensors_open(struct safetensors *s, const char *path, struct error *err)
 {
     struct stat st;
@@ -364,7 +358,7 @@ int safetensors_open(struct safetensors *s, const char *path, struct error *err)
     s->path = S_ISDIR(st.st_mode) ? find_in_dir(path, err) : xstrdup(path);
     if (!s->path)
         return -1;
-    if (ends_with(s->path, ".json"))
+    if (text_ends_with(s->path, ".json"))
         rc = open_index(s, err);
     else if ((rc = add_file(s, xstrdup(s->path), err)) == 0)
         rc = sort_entries(s, err);

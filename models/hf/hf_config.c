@@ -123,7 +123,7 @@ int hf_config_parse(struct hf_config *c, const json_t *root, const char *where, 
 int hf_config_read(struct hf_config *c, const char *dir, struct error *err)
 {
     char *path;
-    json_t *root = config_open(dir, &path, err);
+    json_t *root = config_open(dir, "config.json", &path, err);
     int rc = root ? hf_config_parse(c, root, path, err) : -1;
 
     json_decref(root);
@@ -157,7 +157,7 @@ static void set_labels(json_t *o, int n)
 int hf_config_write(const struct hf_config *c, const char *dir, enum dtype stored, struct error *err)
 {
     const struct bert_config *b = &c->bert;
-    char *path = config_path(dir);
+    char *path = path_in(dir, "config.json");
     json_t *o = json_pack("{s:[s], s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:i, s:s}", "architectures",
                           *c->architecture ? c->architecture : "BertModel", "model_type", "bert", "vocab_size",
                           b->vocab_size, "hidden_size", b->hidden_size, "num_hidden_layers", b->layers,

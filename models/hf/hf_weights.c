@@ -40,17 +40,11 @@ static bool starts_with(const char *name, const char *start)
     return strncmp(name, start, strlen(start)) == 0;
 }
 
-static bool ends_with(const char *name, const char *end)
-{
-    size_t n = strlen(name), k = strlen(end);
-    return n >= k && !strcmp(name + n - k, end);
-}
-
 static bool listed(const char *const *list, const char *name)
 {
     for (; *list; list++)
         if ((*list)[strlen(*list) - 1] == '.' ? starts_with(name, *list)
-            : **list == '.'                   ? ends_with(name, *list)
+            : **list == '.'                   ? text_ends_with(name, *list)
                                               : !strcmp(name, *list))
             return true;
     return false;
@@ -115,7 +109,7 @@ static const struct safetensors_entry *find_entry(const struct hf_reader *l, con
         name += strlen(l->rules->prefix);
     const struct safetensors_entry *e = safetensors_find(&l->s, name);
     for (const struct hf_spelling *a = l->rules->spellings; !e && a->now; a++) {
-        if (ends_with(name, a->now)) {
+        if (text_ends_with(name, a->now)) {
             snprintf(old, sizeof old, "%.*s%s", (int)(strlen(name) - strlen(a->now)), name, a->old);
             e = safetensors_find(&l->s, old);
         }
@@ -288,12 +282,10 @@ static int put_params(struct safetensors_writer *w, const struct params *p, stru
 int hf_weights_save(const struct params *p, struct device *d, const char *dir, const struct hf_rules *rules,
                     enum dtype stored, struct error *err)
 {
-    size_t length = strlen(dir) + sizeof "/model.safetensors";
-    char(*names)[NAME], *path = xmalloc(length);
+    char(*names)[NAME], *path = path_in(dir, "model.safetensors");
     int n, rc = -1;
     struct safetensors_spec *specs = make_specs(p, rules, &names, &n);
 
-    snprintf(path, length, "%s/model.safetensors", dir);
     struct safetensors_writer *w = safetensors_create(path, specs, n, stored == BF16 ? ST_BF16 : ST_F32, err);
     if (w && put_params(w, p, d, rules, err) == 0) {
         rc = safetensors_commit(w, err);

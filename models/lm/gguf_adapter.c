@@ -117,18 +117,12 @@ static void put_info(struct gguf_writer *w, const struct lora_module *m, bool b)
     w->offset += (uint64_t)(tensor_size(t) * 4 + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-static bool ends_with(const char *s, const char *end)
-{
-    size_t n = strlen(s), k = strlen(end);
-    return n >= k && !strcmp(s + n - k, end);
-}
-
 /* Heads whose rows are to be interleaved; 0 for a map whose rows stay. */
 static int heads_of(const struct llama_config *c, const char *module)
 {
     if (c->kind != LLAMA)
         return 0;
-    return ends_with(module, ".q_proj") ? c->heads : ends_with(module, ".k_proj") ? c->groups : 0;
+    return text_ends_with(module, ".q_proj") ? c->heads : text_ends_with(module, ".k_proj") ? c->groups : 0;
 }
 
 /* Row j of the first half of a head and row j of its second half become rows 2j and 2j + 1. */

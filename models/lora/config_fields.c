@@ -6,17 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *config_path(const char *dir)
+json_t *config_open(const char *dir, const char *name, char **path, struct error *err)
 {
-    size_t n = strlen(dir) + sizeof "/config.json";
-    char *path = xmalloc(n);
-    snprintf(path, n, "%s/config.json", dir);
-    return path;
-}
-
-json_t *config_open(const char *dir, char **path, struct error *err)
-{
-    json_t *root = json_read_file(*path = config_path(dir), err);
+    json_t *root = json_read_file(*path = path_in(dir, name), err);
 
     if (!root && err && err->code == EXIT_CODE_DATA)
         err->code = EXIT_CODE_CHECKPOINT;

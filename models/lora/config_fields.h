@@ -16,10 +16,8 @@ struct config_fields {
     struct error *err;
 };
 
-/* dir/config.json; the caller frees. */
-char *config_path(const char *dir);
-/* The parsed file; the caller owns it.  *path (free it) is its name. */
-json_t *config_open(const char *dir, char **path, struct error *err);
+/* The parsed file dir/name; the caller owns it.  *path (free it) is its name. */
+json_t *config_open(const char *dir, const char *name, char **path, struct error *err);
 
 /* Missing or null. */
 bool config_absent(const struct config_fields *s, const char *field);

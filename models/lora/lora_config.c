@@ -11,7 +11,6 @@
 
 enum { MAX_NAMES = 1 << 16, MAX_EXCEPTIONS = 4096, MAX_NAME = 256, MAX_LAYERS = 1 << 16 };
 
-#define ADAPTER_CONFIG "adapter_config.json"
 #define LAYER_NUMBER ")\\.(?P<idx>\\d+)\\..*"
 
 /* Settings of how an adapter was started, split or served, which leave alone what it computes. */
@@ -270,17 +269,11 @@ int lora_config_parse(struct lora_config *c, const json_t *root, const char *whe
 
 int lora_config_read(struct lora_config *c, const char *dir, struct error *err)
 {
-    size_t n = strlen(dir) + sizeof "/" ADAPTER_CONFIG;
-    char *path = xmalloc(n);
-    int rc = -1;
+    char *path;
+    json_t *root = config_open(dir, "adapter_config.json", &path, err);
 
-    snprintf(path, n, "%s/%s", dir, ADAPTER_CONFIG);
     *c = (struct lora_config){ 0 };
-    json_t *root = json_read_file(path, err);
-    if (root)
-        rc = lora_config_parse(c, root, path, err);
-    else if (err && err->code == EXIT_CODE_DATA)
-        err->code = EXIT_CODE_CHECKPOINT;
+    int rc = root ? lora_config_parse(c, root, path, err) : -1;
     json_decref(root);
     free(path);
     return rc;

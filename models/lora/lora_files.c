@@ -17,15 +17,6 @@ enum { NAME = 512 };
 #define PREFIX "base_model.model."
 #define WEIGHTS "adapter_model.safetensors"
 
-static char *path_in(const char *dir, const char *name)
-{
-    size_t n = strlen(dir) + strlen(name) + 2;
-    char *path = xmalloc(n);
-
-    snprintf(path, n, "%s/%s", dir, name);
-    return path;
-}
-
 static void file_name(char out[NAME], const char *name, const char *ending)
 {
     int n = snprintf(out, NAME, PREFIX "%s%s", name, ending);

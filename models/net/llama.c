@@ -227,10 +227,3 @@ void llama_cache_init(struct llama_cache *cache, const struct llama_config *g, e
         cache->v[i] = tensor_alloc(host, data, dtype, 2, shape);
     }
 }
-
-double llama_flops(const struct llama_config *g, double tokens, double mean_length, double rows)
-{
-    double C = g->hidden_size, D = g->head_dim, q = g->heads * D, kv = g->groups * D;
-    double block = 2 * (2 * C * q + 2 * C * kv + 3 * C * g->intermediate_size), attention = 2 * mean_length * q;
-    return g->layers * (block + attention) * tokens + 2 * C * g->vocab_size * rows;
-}

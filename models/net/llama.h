@@ -64,12 +64,10 @@ struct tensor *llama_forward(struct ctx *c, const struct llama *m, const struct 
  * many: 7 for each layer and 1. */
 int llama_modules(struct llama *m, struct arena *host, struct lora_module **modules);
 
-/* Memory of a cache for that many tokens, and a cache in it. */
+/* Bytes that a cache for that many tokens takes. */
 size_t llama_cache_bytes(const struct llama_config *config, enum dtype dtype, int64_t rows);
+/* Such a cache, its headers in host and its keys and values in data. */
 void llama_cache_init(struct llama_cache *cache, const struct llama_config *config, enum dtype dtype, int64_t rows,
                       struct arena *host, struct arena *data);
-
-/* Parameters in matrices of one block, of the head, and multiplications and additions of one forward: for estimates. */
-double llama_flops(const struct llama_config *config, double tokens, double mean_length, double rows);
 
 #endif

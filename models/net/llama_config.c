@@ -357,7 +357,7 @@ static int read_generation(struct llama_config *c, const char *dir, struct error
 int llama_config_read(struct llama_config *c, const char *dir, struct error *err)
 {
     char *path;
-    json_t *root = config_open(dir, &path, err);
+    json_t *root = config_open(dir, "config.json", &path, err);
     int rc = root ? llama_config_parse(c, root, path, err) : -1;
 
     if (rc == 0)
@@ -401,7 +401,7 @@ static void set_rest(json_t *o, const struct llama_config *c)
 
 int llama_config_write(const struct llama_config *c, const char *dir, enum dtype stored, struct error *err)
 {
-    char *path = config_path(dir);
+    char *path = path_in(dir, "config.json");
     json_t *o = json_pack("{s:[s], s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:b, s:s}", "architectures",
                           kinds[c->kind].architecture, "model_type", kinds[c->kind].type, "vocab_size", c->vocab_size,
                           "hidden_size", c->hidden_size, "intermediate_size", c->intermediate_size, "num_hidden_layers",

@@ -1,5 +1,5 @@
 /*
- * tokenizer_impl.h - what a struct tokenizer holds; for the files of this folder only.
+ * tokenizer_impl.h - what a struct tokenizer holds; for models/tokenizer and models/tokenizer_train only.
  */
 #ifndef MODELS_TOKENIZER_TOKENIZER_IMPL_H
 #define MODELS_TOKENIZER_TOKENIZER_IMPL_H

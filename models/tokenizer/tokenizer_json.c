@@ -110,7 +110,7 @@ static int read_model(struct tokenizer *t, const json_t *root, const char *where
     return tokenizer_end_model(t, unk, err) ? error_prefix(err, "%s", inside) : 0;
 }
 
-int tokenizer_read_added_list(struct tokenizer *t, const json_t *root, const char *where, struct error *err)
+static int read_added_list(struct tokenizer *t, const json_t *root, const char *where, struct error *err)
 {
     char inside[TOKENIZER_MAX_WHERE];
     const json_t *list = json_object_get(root, "added_tokens"), *o;
@@ -189,7 +189,7 @@ struct tokenizer *tokenizer_from_json(const json_t *root, const struct tokenizer
     char file[TOKENIZER_MAX_PATH];
 
     snprintf(file, sizeof file, "%s/tokenizer.json", f->dir);
-    int rc = read_kind(t, root, file, err) || tokenizer_read_added_list(t, root, file, err);
+    int rc = read_kind(t, root, file, err) || read_added_list(t, root, file, err);
     int changed = rc ? 0 : tokenizer_read_config(t, f, err);
     if (changed > 0)
         log_warn("%s: case, accents or Chinese characters are not those of tokenizer.json; obeyed", f->config_file);

@@ -28,9 +28,8 @@ int tokenizer_read_added(struct tokenizer *t, const json_t *o, int64_t id, const
 /* The object `field` of root, which must be of one type.  NULL on failure. */
 json_t *tokenizer_read_typed(const json_t *root, const char *field, const char *type, const char *where,
                              struct error *err);
-/* The vocabulary of a model, token by id; and the list added_tokens of the file. */
+/* The vocabulary of a model, token by id. */
 int tokenizer_read_vocab(struct tokenizer *t, const json_t *model, const char *where, struct error *err);
-int tokenizer_read_added_list(struct tokenizer *t, const json_t *root, const char *where, struct error *err);
 /* All that a byte-level tokenizer.json says but its added tokens. */
 int tokenizer_read_byte_level(struct tokenizer *t, const json_t *root, const char *where, struct error *err);
 

@@ -67,7 +67,7 @@ struct piece_table {
 /* Enters tokens [0, n) of v that start with prefix under what follows it.  Fails, EXIT_CODE_CHECKPOINT, when two tokens
  * are the same, or when so many collide that somebody must have chosen them to. */
 int piece_table_build(struct piece_table *t, const struct vocab *v, int32_t n, const char *prefix, struct error *err);
-/* The token whose key is these bytes, hash being their piece_hash; -1 when there is none. */
+/* The token whose key is these bytes, hash being their sum by piece_hash_add; -1 when there is none. */
 int32_t piece_table_find(const struct piece_table *t, const struct vocab *v, const char *key, int64_t length,
                          uint64_t hash);
 /* The same for a key of which no hash is known. */

@@ -20,7 +20,7 @@ struct normalizer_run {
     int64_t n_pending, cap_pending;
 };
 
-bool bert_normalizer_strips(const struct bert_normalizer *n)
+static bool strips_accents(const struct bert_normalizer *n)
 {
     return n->accents == ACCENTS_STRIP || (n->accents == ACCENTS_AS_CASE && n->lowercase);
 }
@@ -94,7 +94,7 @@ static void put_character(struct normalizer_run *r, uint32_t cp)
         flush(r);
         normal_text_put(r->out, ' ', r->from);
     }
-    if (bert_normalizer_strips(r->n)) {
+    if (strips_accents(r->n)) {
         int n = char_decompose(parts, cp);
         for (int i = 0; i < n; i++)
             put_decomposed(r, parts[i]);

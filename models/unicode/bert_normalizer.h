@@ -16,7 +16,6 @@ struct bert_normalizer {
 };
 
 void bert_normalizer_prepare(struct bert_normalizer *n);
-bool bert_normalizer_strips(const struct bert_normalizer *n);
 
 /* Replaces out with the normalised bytes [start, end) of text; origins count from the start of text. */
 void bert_normalize(const struct bert_normalizer *n, const char *text, int64_t start, int64_t end,

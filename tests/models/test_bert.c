@@ -21,18 +21,12 @@ struct size {
 };
 static const struct size sizes[] = { { "h32", 2, 64, 2, 96 }, { "h64", 3, 64, 1, 160 }, { "h128", 2, 128, 1, 64 } };
 
-static bool ends_with(const char *s, const char *end)
-{
-    size_t n = strlen(s), m = strlen(end);
-    return n >= m && strcmp(s + n - m, end) == 0;
-}
-
 static float weight(const char *name, int64_t i)
 {
     float x = formula_value(name, i);
-    if (ends_with(name, "LayerNorm.weight"))
+    if (text_ends_with(name, "LayerNorm.weight"))
         return 1 + x / 4;
-    return ends_with(name, "bias") || strstr(name, "embeddings") ? x / 4 : x / 8;
+    return text_ends_with(name, "bias") || strstr(name, "embeddings") ? x / 4 : x / 8;
 }
 
 /* A model in memory with its input on the host. */

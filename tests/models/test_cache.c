@@ -14,23 +14,21 @@
 
 enum { WIDTH = 6, MODEL = 77 };
 
-static char dir[64], where[80];
+static char *dir, where[80];
 
 static int setup(void **state)
 {
     (void)state;
-    snprintf(dir, sizeof dir, "/tmp/ambit-cache-XXXXXX");
-    snprintf(where, sizeof where, "%s/rows", mkdtemp(dir));
+    dir = test_dir_new();
+    snprintf(where, sizeof where, "%s/rows", dir);
     return 0;
 }
 
 static int teardown(void **state)
 {
-    char command[128];
     (void)state;
-    snprintf(command, sizeof command, "rm -rf '%s'", dir);
-    FILE *f = popen(command, "r");
-    return f ? pclose(f) : -1;
+    test_dir_remove(dir);
+    return 0;
 }
 
 /* Texts collide in their low and in their high bits. */

@@ -13,22 +13,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char dir[64];
+static char *dir;
 
 static int setup(void **state)
 {
     (void)state;
-    snprintf(dir, sizeof dir, "/tmp/ambit-checkpoint-XXXXXX");
-    return mkdtemp(dir) ? 0 : -1;
+    dir = test_dir_new();
+    return 0;
 }
 
 static int teardown(void **state)
 {
-    char command[128];
     (void)state;
-    snprintf(command, sizeof command, "rm -rf '%s'", dir);
-    FILE *f = popen(command, "r");
-    return f ? pclose(f) : -1;
+    test_dir_remove(dir);
+    return 0;
 }
 
 /* A small model: an f32 matrix, a bf16 matrix, a frozen vector. */

@@ -15,23 +15,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char dir[64], file[128];
+static char *dir, file[128];
 
 static int setup(void **state)
 {
     (void)state;
-    snprintf(dir, sizeof dir, "/tmp/ambit-hdf5-XXXXXX");
-    snprintf(file, sizeof file, "%s/ambit.h5", mkdtemp(dir));
+    dir = test_dir_new();
+    snprintf(file, sizeof file, "%s/ambit.h5", dir);
     return 0;
 }
 
 static int teardown(void **state)
 {
-    char command[128];
     (void)state;
-    snprintf(command, sizeof command, "rm -rf '%s'", dir);
-    FILE *f = popen(command, "r");
-    return f ? pclose(f) : -1;
+    test_dir_remove(dir);
+    return 0;
 }
 
 static char *read_bytes(const char *path, size_t *n)

@@ -131,7 +131,7 @@ static void test_refused(void **state)
 
 static void test_round_trip(void **state)
 {
-    char dir[] = "/tmp/ambit-hf-config-XXXXXX", path[64];
+    char *dir = test_dir_new(), path[128];
     struct hf_config a = { .bert = { .vocab_size = 50,
                                      .hidden_size = 32,
                                      .layers = 3,
@@ -152,7 +152,6 @@ static void test_round_trip(void **state)
     struct error err = { 0 };
     (void)state;
 
-    assert_non_null(mkdtemp(dir));
     assert_int_equal(hf_config_read(&b, dir, &err), -1);
     assert_int_equal(err.code, EXIT_CODE_CHECKPOINT);
     if (hf_config_write(&a, dir, F32, &err) || hf_config_read(&b, dir, &err))
@@ -176,8 +175,7 @@ static void test_round_trip(void **state)
     json_t *root = json_read_file(path, &err);
     assert_string_equal(json_string_value(json_object_get(root, "torch_dtype")), "float32");
     json_decref(root);
-    unlink(path);
-    rmdir(dir);
+    test_dir_remove(dir);
 }
 
 int main(void)

@@ -12,7 +12,7 @@
 
 enum { C = 4, INNER = 8, MAX_TENSORS = 64 };
 
-static char dir[64], file[128];
+static char *dir, file[128];
 
 struct model {
     struct device device;
@@ -62,16 +62,16 @@ static void model_close(struct model *m)
 static int setup(void **state)
 {
     (void)state;
-    snprintf(dir, sizeof dir, "/tmp/ambit-hf-weights-XXXXXX");
-    snprintf(file, sizeof file, "%s/model.safetensors", mkdtemp(dir));
+    dir = test_dir_new();
+    snprintf(file, sizeof file, "%s/model.safetensors", dir);
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    unlink(file);
-    return rmdir(dir);
+    test_dir_remove(dir);
+    return 0;
 }
 
 /* Element i of a tensor: exact in bf16, different between tensors. */

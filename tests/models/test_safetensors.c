@@ -13,25 +13,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char dir[64], file[128];
+static char *dir, file[128];
 
 static int setup(void **state)
 {
     (void)state;
-    snprintf(dir, sizeof dir, "/tmp/ambit-safetensors-XXXXXX");
-    if (!mkdtemp(dir))
-        return -1;
+    dir = test_dir_new();
     snprintf(file, sizeof file, "%s/model.safetensors", dir);
     return 0;
 }
 
 static int teardown(void **state)
 {
-    char command[128];
     (void)state;
-    snprintf(command, sizeof command, "rm -rf '%s'", dir);
-    FILE *f = popen(command, "r");
-    return f ? pclose(f) : -1;
+    test_dir_remove(dir);
+    return 0;
 }
 
 static void write_bytes(const char *path, const void *data, size_t n)

@@ -22,26 +22,16 @@ static void check_spans(const struct token_spans *spans, const json_t *wanted, c
 
 static void check_record(const struct tokenizer *t, const json_t *record, const char *where)
 {
-    struct ids ids = { 0 }, plain = { 0 };
+    struct ids ids = { 0 };
     struct token_spans spans = { 0 };
-    size_t length;
-    unsigned flags = json_is_true(json_object_get(record, "specials")) ? TOKENIZER_MATCH_SPECIALS : 0;
-    char *text = test_from_hex(json_string_value(json_object_get(record, "hex")), &length);
 
-    int64_t n = tokenizer_encode(t, text, length, flags, &ids, &spans);
-    assert_int_equal(n, ids.count);
-    tokenizer_encode(t, text, length, flags, &plain, NULL);
-    test_ids(&ids, json_object_get(record, "ids"), where);
-    test_ids(&plain, json_object_get(record, "ids"), where);
-    assert_int_equal(spans.count, ids.count);
+    test_encode(t, record, &ids, &spans, where);
     if (json_object_get(record, "spans"))
         check_spans(&spans, json_object_get(record, "spans"), where);
     char *decoded = tokenizer_decode(t, ids.items, ids.count, TOKENIZER_SKIP_SPECIALS, NULL);
     assert_string_equal(decoded, json_string_value(json_object_get(record, "decoded")));
     free(decoded);
-    free(text);
     ids_release(&ids);
-    ids_release(&plain);
     token_spans_release(&spans);
 }
 

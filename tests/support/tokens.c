@@ -39,6 +39,24 @@ void test_ids(const struct ids *ids, const json_t *wanted, const char *where)
                      (long long)json_integer_value(json_array_get(wanted, (size_t)i)));
 }
 
+size_t test_encode(const struct tokenizer *t, const json_t *record, struct ids *ids, struct token_spans *spans,
+                   const char *where)
+{
+    struct ids plain = { 0 };
+    size_t length;
+    unsigned flags = json_is_true(json_object_get(record, "specials")) ? TOKENIZER_MATCH_SPECIALS : 0;
+    char *text = test_from_hex(json_string_value(json_object_get(record, "hex")), &length);
+
+    assert_int_equal(tokenizer_encode(t, text, length, flags, ids, spans), ids->count);
+    assert_int_equal(spans->count, ids->count);
+    tokenizer_encode(t, text, length, flags, &plain, NULL);
+    test_ids(ids, json_object_get(record, "ids"), where);
+    test_ids(&plain, json_object_get(record, "ids"), where);
+    ids_release(&plain);
+    free(text);
+    return length;
+}
+
 int test_gold_records(const char *folder, const char *const models[2], test_record_fn *check)
 {
     struct tokenizer *tokenizers[2];

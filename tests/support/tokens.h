@@ -15,6 +15,9 @@ struct tokenizer *test_tokenizer(const char *name);
 char *test_from_hex(const char *hex, size_t *length);
 /* ids are those of a JSON list. */
 void test_ids(const struct ids *ids, const json_t *wanted, const char *where);
+/* The text of a gold record, its "hex", becomes its "ids", with spans and without.  Returns its bytes. */
+size_t test_encode(const struct tokenizer *t, const json_t *record, struct ids *ids, struct token_spans *spans,
+                   const char *where);
 /* Every record of tests/gold/<folder>.jsonl through the tokenizer of its model, tests/gold/<folder>/<model>, one of the
  * two; how many there were. */
 typedef void test_record_fn(const struct tokenizer *t, const json_t *record, const char *where);

@@ -93,12 +93,6 @@ static int inspect_safetensors(const char *path, struct error *err)
     return 0;
 }
 
-static bool ends_with(const char *s, const char *end)
-{
-    size_t n = strlen(s), m = strlen(end);
-    return n >= m && !strcmp(s + n - m, end);
-}
-
 static bool holds(const char *dir, const char *name)
 {
     char path[4096];
@@ -136,7 +130,7 @@ static enum exit_code run(const struct call *call, struct error *err)
 
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         rc = inspect_dir(path, err);
-    else if (ends_with(path, ".safetensors") || ends_with(path, ".json"))
+    else if (text_ends_with(path, ".safetensors") || text_ends_with(path, ".json"))
         rc = inspect_safetensors(path, err);
     else
         rc = inspect_checkpoint(path, err);
