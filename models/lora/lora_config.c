@@ -5,7 +5,6 @@
 #include "models/lora/config_fields.h"
 #include "models/lora/name_pattern.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

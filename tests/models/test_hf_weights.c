@@ -6,7 +6,6 @@
 #include "tests/support/support.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
