@@ -212,3 +212,13 @@ void param_download(const struct param *p, struct device *d, float *out)
         out[i] = f32_from_bf16(half[i]);
     free(half);
 }
+
+float *params_buffer(const struct params *p)
+{
+    int64_t most = 0;
+
+    for (int i = 0; i < p->n; i++)
+        if (tensor_size(p->list[i].t) > most)
+            most = tensor_size(p->list[i].t);
+    return xmalloc((size_t)most * sizeof(float));
+}

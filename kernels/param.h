@@ -52,6 +52,8 @@ void param_upload(struct param *p, struct device *d, const float *values);
 void param_upload_part(struct param *p, struct device *d, const float *values, int64_t from, int64_t n);
 /* The F32 values of a parameter (its master where it has one); out has tensor_size floats. */
 void param_download(const struct param *p, struct device *d, float *out);
+/* Host memory for the values of the largest; the caller frees. */
+float *params_buffer(const struct params *p);
 
 #ifdef __cplusplus
 }

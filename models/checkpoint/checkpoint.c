@@ -35,16 +35,6 @@ static struct hdf5_tensor extra_header(char name[HDF5_MAX_NAME], const struct ch
     return header(name, "state/", e->tensor.name, e->tensor.type, e->tensor.ndim, e->tensor.shape);
 }
 
-/* Host memory for the largest parameter. */
-static float *param_buffer(const struct params *p)
-{
-    int64_t most = 0;
-    for (int i = 0; i < p->n; i++)
-        if (tensor_size(p->list[i].t) > most)
-            most = tensor_size(p->list[i].t);
-    return xmalloc((size_t)most * sizeof(float));
-}
-
 /* ---- saving ---- */
 
 static int save_param(struct hdf5_writer *w, const struct param *p, struct device *d, float *buffer, struct error *err)
@@ -70,7 +60,7 @@ static int save_moment(struct hdf5_writer *w, const char *group, const struct pa
 
 static int save_params(struct hdf5_writer *w, const struct checkpoint *c, struct error *err)
 {
-    float *buffer = param_buffer(c->params);
+    float *buffer = params_buffer(c->params);
     int rc = 0;
 
     for (int i = 0; i < c->params->n && rc == 0; i++) {
@@ -262,7 +252,7 @@ int checkpoint_load(const struct hdf5_reader *r, const struct checkpoint *c, str
             name_list_add(&m.unexpected, "%s", r->tensors[i].name);
     if (mismatch_report(&m, r->path, err))
         return -1;
-    float *buffer = param_buffer(c->params);
+    float *buffer = params_buffer(c->params);
     for (int i = 0; i < c->params->n && rc == 0; i++)
         rc = load_param(r, &c->params->list[i], c->device, buffer, err);
     for (int i = 0; i < c->n_extra && rc == 0; i++)

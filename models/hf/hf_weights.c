@@ -251,19 +251,10 @@ static struct safetensors_spec *make_specs(const struct params *p, const struct 
     return specs;
 }
 
-static float *param_buffer(const struct params *p)
-{
-    int64_t most = 0;
-    for (int i = 0; i < p->n; i++)
-        if (tensor_size(p->list[i].t) > most)
-            most = tensor_size(p->list[i].t);
-    return xmalloc((size_t)most * sizeof(float));
-}
-
 static int put_params(struct safetensors_writer *w, const struct params *p, struct device *d,
                       const struct hf_rules *rules, struct error *err)
 {
-    float *buffer = param_buffer(p);
+    float *buffer = params_buffer(p);
     int spec = 0, rc = 0;
 
     for (int i = 0; i < p->n && rc == 0; i++) {
