@@ -196,14 +196,10 @@ static int write_part(struct row_cache *c, const struct cache_part *p, struct er
     int64_t hash = (int64_t)c->model;
     char *path = part_path(c, c->next);
     struct hdf5_writer *w = hdf5_create(path, err);
-    int rc = -1;
+    bool failed =
+        !w || hdf5_put(w, &model, &hash, err) || hdf5_put(w, &items, p->items, err) || hdf5_put(w, &rows, p->rows, err);
+    int rc = hdf5_finish(w, failed ? -1 : 0, err);
 
-    if (w && hdf5_put(w, &model, &hash, err) == 0 && hdf5_put(w, &items, p->items, err) == 0 &&
-        hdf5_put(w, &rows, p->rows, err) == 0) {
-        rc = hdf5_commit(w, err);
-        w = NULL;
-    }
-    hdf5_abort(w);
     free(path);
     if (rc == 0)
         c->next++;

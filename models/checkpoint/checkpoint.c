@@ -102,13 +102,9 @@ int checkpoint_save(const char *dir, const struct checkpoint *c, struct error *e
 {
     char *path = path_in(dir, CHECKPOINT_FILE);
     struct hdf5_writer *w = hdf5_create(path, err);
-    int rc = -1;
+    int rc = !w || save_meta(w, c->meta, err) || save_params(w, c, err) || save_extras(w, c, err) ? -1 : 0;
 
-    if (w && save_meta(w, c->meta, err) == 0 && save_params(w, c, err) == 0 && save_extras(w, c, err) == 0) {
-        rc = hdf5_commit(w, err);
-        w = NULL;
-    }
-    hdf5_abort(w);
+    rc = hdf5_finish(w, rc, err);
     free(path);
     return rc;
 }

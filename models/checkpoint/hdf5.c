@@ -111,7 +111,7 @@ struct hdf5_writer *hdf5_create(const char *path, struct error *err)
     if (w->file >= 0)
         return w;
     error_set(err, EXIT_CODE_FAILURE, "%s: %s", w->tmp, errno ? strerror(errno) : "the HDF5 library cannot create it");
-    hdf5_abort(w);
+    hdf5_finish(w, -1, err);
     return NULL;
 }
 
@@ -196,7 +196,7 @@ int hdf5_put(struct hdf5_writer *w, const struct hdf5_tensor *t, const void *dat
     return 0;
 }
 
-int hdf5_commit(struct hdf5_writer *w, struct error *err)
+static int commit(struct hdf5_writer *w, struct error *err)
 {
     int fd = -1, rc = -1;
 
@@ -212,20 +212,22 @@ int hdf5_commit(struct hdf5_writer *w, struct error *err)
         rc = durable_rename(fd, w->tmp, w->path, err);
     if (fd >= 0)
         close(fd);
-    hdf5_abort(w); /* after the rename there is nothing left to remove */
     return rc;
 }
 
-void hdf5_abort(struct hdf5_writer *w)
+int hdf5_finish(struct hdf5_writer *w, int rc, struct error *err)
 {
     if (!w)
-        return;
+        return rc;
+    if (rc == 0)
+        rc = commit(w, err);
     if (w->file >= 0)
         H5Fclose(w->file);
-    unlink(w->tmp);
+    unlink(w->tmp); /* after the rename there is nothing left to remove */
     free(w->path);
     free(w->tmp);
     free(w);
+    return rc;
 }
 
 /* ---- reading ---- */

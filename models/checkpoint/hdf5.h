@@ -33,10 +33,9 @@ struct hdf5_writer;
 struct hdf5_writer *hdf5_create(const char *path, struct error *err);
 /* Adds a tensor; data is contiguous, row-major. */
 int hdf5_put(struct hdf5_writer *w, const struct hdf5_tensor *t, const void *data, struct error *err);
-/* Seals, syncs and renames.  The writer is gone afterwards; on failure so is the temporary file. */
-int hdf5_commit(struct hdf5_writer *w, struct error *err);
-/* Gives the file up; NULL is allowed. */
-void hdf5_abort(struct hdf5_writer *w);
+/* Seals, syncs and renames when rc is 0, gives the file up otherwise; NULL is allowed.  Returns rc, or -1 when that
+ * failed.  The writer is gone afterwards, and the temporary file too. */
+int hdf5_finish(struct hdf5_writer *w, int rc, struct error *err);
 
 struct hdf5_reader {
     struct hdf5_tensor *tensors; /* by name */

@@ -3,7 +3,7 @@
  *
  * Files come from strangers: opening checks every number of the header against the file before anything is used, so
  * that an entry, once handed out, lies inside the mapping.  Reading is through the mapping; nothing is copied until
- * asked for.  Writing goes to NAME.tmp, which is synced and renamed at commit.  Errors have EXIT_CODE_CHECKPOINT.
+ * asked for.  Writing goes to NAME.tmp, which is synced and renamed at the end.  Errors have EXIT_CODE_CHECKPOINT.
  */
 #ifndef MODELS_CHECKPOINT_SAFETENSORS_H
 #define MODELS_CHECKPOINT_SAFETENSORS_H
@@ -61,9 +61,8 @@ struct safetensors_writer *safetensors_create(const char *path, const struct saf
 /* Elements [from, from + n) of specs[i], in any order; what is never put is zero. */
 int safetensors_put(struct safetensors_writer *w, int i, const float *values, int64_t from, int64_t n,
                     struct error *err);
-/* Syncs and renames.  The writer is gone afterwards, whatever the result; on failure so is the temporary file. */
-int safetensors_commit(struct safetensors_writer *w, struct error *err);
-/* Gives the file up; NULL is allowed. */
-void safetensors_abort(struct safetensors_writer *w);
+/* Syncs and renames when rc is 0, gives the file up otherwise; NULL is allowed.  Returns rc, or -1 when that failed.
+ * The writer is gone afterwards, and the temporary file too. */
+int safetensors_finish(struct safetensors_writer *w, int rc, struct error *err);
 
 #endif

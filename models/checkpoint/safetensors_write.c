@@ -110,7 +110,7 @@ struct safetensors_writer *safetensors_create(const char *path, const struct saf
     if (w->fd < 0)
         error_set(err, EXIT_CODE_FAILURE, "%s: %s", w->tmp, strerror(errno));
     if (w->fd < 0 || write_header(w, specs, err)) {
-        safetensors_abort(w);
+        safetensors_finish(w, -1, err);
         return NULL;
     }
     return w;
@@ -135,24 +135,20 @@ int safetensors_put(struct safetensors_writer *w, int i, const float *values, in
     return 0;
 }
 
-int safetensors_commit(struct safetensors_writer *w, struct error *err)
-{
-    int rc = durable_rename(w->fd, w->tmp, w->path, err);
-    safetensors_abort(w); /* after the rename there is nothing left to remove */
-    return rc;
-}
-
-void safetensors_abort(struct safetensors_writer *w)
+int safetensors_finish(struct safetensors_writer *w, int rc, struct error *err)
 {
     if (!w)
-        return;
+        return rc;
+    if (rc == 0)
+        rc = durable_rename(w->fd, w->tmp, w->path, err);
     if (w->fd >= 0) {
         close(w->fd);
-        unlink(w->tmp);
+        unlink(w->tmp); /* after the rename there is nothing left to remove */
     }
     free(w->path);
     free(w->tmp);
     free(w->begin);
     free(w->size);
     free(w);
+    return rc;
 }

@@ -274,15 +274,12 @@ int hf_weights_save(const struct params *p, struct device *d, const char *dir, c
                     enum dtype stored, struct error *err)
 {
     char(*names)[NAME], *path = path_in(dir, "model.safetensors");
-    int n, rc = -1;
+    int n;
     struct safetensors_spec *specs = make_specs(p, rules, &names, &n);
 
     struct safetensors_writer *w = safetensors_create(path, specs, n, stored == BF16 ? ST_BF16 : ST_F32, err);
-    if (w && put_params(w, p, d, rules, err) == 0) {
-        rc = safetensors_commit(w, err);
-        w = NULL;
-    }
-    safetensors_abort(w);
+    int rc = safetensors_finish(w, w ? put_params(w, p, d, rules, err) : -1, err);
+
     free(path);
     free(names);
     free(specs);

@@ -239,13 +239,8 @@ static int write_weights(const struct params *p, struct device *d, const char *d
     char(*names)[NAME] = xmalloc((size_t)p->n * sizeof *names), *path = path_in(dir, WEIGHTS);
     struct safetensors_spec *specs = make_specs(p, names);
     struct safetensors_writer *w = safetensors_create(path, specs, p->n, stored == BF16 ? ST_BF16 : ST_F32, err);
-    int rc = -1;
+    int rc = safetensors_finish(w, w ? put_params(w, p, d, err) : -1, err);
 
-    if (w && put_params(w, p, d, err) == 0) {
-        rc = safetensors_commit(w, err);
-        w = NULL;
-    }
-    safetensors_abort(w);
     free(path);
     free(names);
     free(specs);

@@ -87,10 +87,7 @@ static int write_file(const char *path, unsigned seed, int n, struct error *err)
         rc = hdf5_put(w, &tensors[i], p, err);
         free(p);
     }
-    if (rc == 0)
-        return hdf5_commit(w, err);
-    hdf5_abort(w);
-    return -1;
+    return hdf5_finish(w, rc, err);
 }
 
 static void check_file(const char *path, unsigned seed, int n)

@@ -155,7 +155,7 @@ static void write_wanted(const struct wanted_file *f, enum safetensors_dtype dty
             assert_int_equal(safetensors_put(w, i, &x, j, 1, &err), 0);
         }
     }
-    assert_int_equal(safetensors_commit(w, &err), 0);
+    assert_int_equal(safetensors_finish(w, 0, &err), 0);
 }
 
 static void check_values(struct model *m, const char *param, int64_t from, const char *tensor, int64_t n)

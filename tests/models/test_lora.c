@@ -369,7 +369,7 @@ static void write_changed(const char *path, const struct safetensors *s, const s
         must(safetensors_put(w, i, x, 0, e->size, &err), &err);
         free(x);
     }
-    must(safetensors_commit(w, &err), &err);
+    must(safetensors_finish(w, 0, &err), &err);
     free(specs);
 }
 

@@ -251,7 +251,7 @@ static void write_specs(enum safetensors_dtype dtype)
     assert_int_equal(safetensors_put(w, 0, values, 0, 10, &err), 0);
     assert_int_equal(safetensors_put(w, 2, values, 0, 4, &err), 0);
     assert_int_equal(safetensors_put(w, 3, values + 7, 0, 1, &err), 0);
-    assert_int_equal(safetensors_commit(w, &err), 0);
+    assert_int_equal(safetensors_finish(w, 0, &err), 0);
 }
 
 static void test_round_trip(void **state)
