@@ -1,6 +1,6 @@
 /*
  * config_fields.h - fields of a config.json, each bounded, with errors that name file, field, value and what was
- * wanted.  All errors have EXIT_CODE_CHECKPOINT.
+ * expected.  All errors have EXIT_CODE_CHECKPOINT.
  */
 #ifndef MODELS_LORA_CONFIG_FIELDS_H
 #define MODELS_LORA_CONFIG_FIELDS_H
@@ -22,7 +22,7 @@ json_t *config_open(const char *dir, const char *name, char **path, struct error
 /* Missing or null. */
 bool config_absent(const struct config_fields *s, const char *field);
 /* Always -1. */
-int config_refuse(const struct config_fields *s, const char *field, const char *wanted);
+int config_refuse(const struct config_fields *s, const char *field, const char *expected);
 int config_int(const struct config_fields *s, const char *field, int64_t low, int64_t high, int *out);
 int config_real(const struct config_fields *s, const char *field, double low, double high, float *out);
 /* These leave *out as it is when the file does not have the field. */
