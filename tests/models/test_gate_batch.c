@@ -5,7 +5,9 @@
 #include "tests/support/gate_world.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Names that are empty, endless, of other scripts, of no word at all. */
 static void odd_schema(struct schema *s)
@@ -146,8 +148,38 @@ static void test_long_elements(void **state)
     gate_world_close(&w);
 }
 
+/* 1 to max_question tokens; what is wrong with others names the record. */
+static void test_question_tokens(void **state)
+{
+    const struct gate_world_settings settings = { .max_positions = 64 };
+    struct gate_world w;
+    struct ids ids = { 0 };
+    struct error err = { 0 };
+    char text[64];
+    (void)state;
+
+    gate_world_open(&w, &settings);
+    const struct gate_layout *layout = &w.model.layout;
+    assert_int_equal(layout->max_question, 16);
+    for (int n = 0; n <= 17; n++) {
+        memset(text, '.', (size_t)n); /* punctuation: a token each */
+        text[n] = '\0';
+        int rc = gate_question_tokens(&ids, layout, w.model.tokenizer, text, "record q7", &err);
+        assert_int_equal(rc, n >= 1 && n <= 16 ? 0 : -1);
+        assert_int_equal(ids.count, n);
+        if (rc) {
+            assert_int_equal(err.code, EXIT_CODE_DATA);
+            snprintf(text, sizeof text, "record q7: question: expected 1 to 16 tokens, got %d", n);
+            assert_string_equal(err.text, text);
+        }
+    }
+    ids_release(&ids);
+    gate_world_close(&w);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_spans), cmocka_unit_test(test_long_elements) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_spans), cmocka_unit_test(test_long_elements),
+                                        cmocka_unit_test(test_question_tokens) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
