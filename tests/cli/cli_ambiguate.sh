@@ -1,19 +1,8 @@
 #!/usr/bin/env bash
 # Malformed files before ambit-data ambiguate: the exit code of kernels/base.h, a message that names file and place, and
 # no file left behind.
-set -u
-bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export LC_ALL=C.UTF-8
-cases=0 failed=0
-
-complain() {
-    echo "$1"
-    head -c 600 said
-    failed=1
-}
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
 
 good() {
     rm -rf ./*.json ./*.jsonl db
@@ -30,19 +19,12 @@ END
 
 ambiguate() {
     "$bin/ambit-data" ambiguate --questions questions.jsonl --tables tables.json --synonyms columns.json \
-        --table-synonyms tables_too.json --schema-strings published.jsonl "$@" -o new.jsonl >shown 2>said </dev/null
+        --table-synonyms tables_too.json --schema-strings published.jsonl "$@" -o new.jsonl
 }
 
-# expect CODE TEXT OPTION...: the exit code, a line of standard error with the text, and nothing more
+# expect CODE TEXT OPTION...: and all is good again
 expect() {
-    local code=$1 text=$2 got
-    shift 2
-    cases=$((cases + 1))
-    ambiguate "$@"
-    got=$?
-    [ $got = "$code" ] || complain "$text: exit code $got, wanted $code"
-    grep -qE -- "$text" said || complain "does not say \"$text\""
-    [ -z "$(find . -name 'new*')" ] || complain "$text: left $(find . -name 'new*')"
+    check "$2" "$1" "$2" ambiguate "${@:3}"
     good
 }
 
@@ -55,7 +37,7 @@ change() {
 }
 
 good
-ambiguate || complain "the good files fail"
+run 0 ambiguate
 grep -q '"query1":"select title from boat","query2":"select label from boat"' new.jsonl || complain "the good files give $(cat new.jsonl)"
 rm new.jsonl
 
@@ -105,5 +87,4 @@ expect 2 '--materialise: expected --db' --materialise new
 expect 1 'tables.json.*: cannot make the folder' --materialise tables.json --db .
 mkdir db && echo 'no database' >db/harbour.sqlite && expect 3 'db/harbour.sqlite: .*not a database' --db db
 
-echo "$cases cases"
-exit $failed
+finish

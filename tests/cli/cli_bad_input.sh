@@ -1,43 +1,12 @@
 #!/usr/bin/env bash
 # Bad input to the three programs: the exit code of kernels/base.h, a message that names file, line or field, and not a
 # file more or less than before.
-# shellcheck disable=SC2059,SC2086,SC2317 # formats that are built, words that are split, functions that are passed on
-set -u
+# shellcheck disable=SC2059,SC2086 # formats that are built, words that are split
 shopt -s lastpipe
-bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
-work=$(mktemp -d)
-trap 'umount "$work/full" 2>/dev/null; rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export OMP_NUM_THREADS=1 LC_ALL=C.UTF-8
-cases=0 failed=0
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
 
-data() { "$bin/ambit-data" "$@"; }
-train() { "$bin/ambit-train" "$@"; }
-infer() { "$bin/ambit-infer" "$@"; }
 small_file() (trap '' XFSZ; ulimit -f 1; "$@") # no file grows beyond 1 KiB: a disk that fills while it is written
-
-# Every file with its size, every folder.
-listing() { find . -path ./said -o -path ./shown -o -type f -printf '%p %s\n' -o -printf '%p\n' | sort; }
-
-complain() {
-    echo "$1: $2"
-    head -c 600 said
-    failed=1
-}
-
-# expect CODE TEXT COMMAND...: the exit code, and a line of standard error that holds the text (a regular expression)
-expect() {
-    local code=$1 text=$2 before got
-    shift 2
-    cases=$((cases + 1))
-    before=$(listing)
-    "$@" >shown 2>said </dev/null
-    got=$?
-    [ $got = "$code" ] || complain "$*" "exit code $got, wanted $code"
-    grep -qE -- "$text" said || complain "$*" "does not say \"$text\""
-    [ "$before" = "$(listing)" ] || complain "$*" "left behind: $(diff <(echo "$before") <(listing) | tr '\n' ' ')"
-    rm -rf new new.jsonl
-}
 
 # failing N TEXT COMMAND...: exit code 7, N lines of found.jsonl with an error, one that holds the text
 failing() {
@@ -391,5 +360,4 @@ else
     echo "a folder that may not be written to is not tried: $(cat said)"
 fi
 
-echo "$cases cases"
-exit $failed
+finish

@@ -1,33 +1,12 @@
 #!/usr/bin/env bash
 # ambit-data candidates and calibrate: what every source becomes, and bad input with its message and exit code.
-# shellcheck disable=SC2016,SC2317 # JSON with dollars, none of them the shell's; functions that are passed on
-set -u
-bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failed=0 cases=0
-
-complain() {
-    echo "$1: $2"
-    head -c 900 said
-    head -c 900 out.jsonl 2>/dev/null
-    failed=1
-}
-
-# expect CODE TEXT COMMAND ARGUMENTS...: the exit code, and a line of standard error or of the output with the text
-expect() {
-    local code=$1 text=$2 got
-    shift 2
-    cases=$((cases + 1))
-    rm -f out.jsonl
-    "$bin/ambit-data" "$@" -o out.jsonl 2>said </dev/null
-    got=$?
-    [ $got = "$code" ] || complain "$*" "exit code $got, wanted $code"
-    cat said out.jsonl 2>/dev/null | grep -qE -- "$text" || complain "$*" "nowhere says \"$text\""
-    [ "$code" = 0 ] || [ "$code" = 7 ] || [ ! -e out.jsonl ] || complain "$*" "left an output"
-    [ -z "$(find . -name '*.tmp')" ] || complain "$*" "left $(find . -name '*.tmp')"
-}
+# shellcheck disable=SC2016 # JSON with dollars, none of them the shell's
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+told=(said out.jsonl)
+out() { data "$@" -o out.jsonl; }
+# expect CODE TEXT COMMAND ARGUMENTS...: a line of standard error or of the output has the text
+expect() { check "${*:3}" "$1" "$2" out "${@:3}"; }
 shows() { grep -qE -- "$1" out.jsonl || complain "the output" "lacks $1"; }
 lacks() { grep -qE -- "$1" out.jsonl && complain "the output" "has $1"; }
 
@@ -149,5 +128,4 @@ expect 2 'CANDIDATES' calibrate
 expect 3 'nowhere.jsonl' candidates nowhere.jsonl
 expect 3 'nowhere.jsonl' calibrate nowhere.jsonl
 
-[ $failed = 0 ] && echo "candidates: $cases cases"
-exit $failed
+finish

@@ -1,34 +1,13 @@
 #!/usr/bin/env bash
 # ambit-infer clarify: the worked example to six digits, and bad input with its message and exit code.
-# shellcheck disable=SC2086,SC2317 # words that are split, functions that are passed on
-set -u
-bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failed=0 cases=0
+# shellcheck disable=SC2086 # words that are split
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+told=(said out.jsonl)
 
-clarify() { "$bin/ambit-infer" clarify --noise 0 -o out.jsonl "$@"; }
-
-complain() {
-    echo "$1: $2"
-    head -c 900 said
-    head -c 900 out.jsonl 2>/dev/null
-    failed=1
-}
-
-# expect CODE TEXT ARGUMENTS...: the exit code, and a line of standard error or of the output that holds the text
-expect() {
-    local code=$1 text=$2 got
-    shift 2
-    cases=$((cases + 1))
-    rm -f out.jsonl
-    clarify "$@" 2>said </dev/null
-    got=$?
-    [ $got = "$code" ] || complain "$*" "exit code $got, wanted $code"
-    cat said out.jsonl 2>/dev/null | grep -qE -- "$text" || complain "$*" "nowhere says \"$text\""
-    [ "$code" = 0 ] || [ "$code" = 7 ] || [ ! -e out.jsonl ] || complain "$*" "left an output"
-}
+clarify() { infer clarify --noise 0 -o out.jsonl "$@"; }
+# expect CODE TEXT ARGUMENTS...: a line of standard error or of the output has the text
+expect() { check "${*:3}" "$1" "$2" clarify "${@:3}"; }
 
 # record CODE TEXT JSON: the record between two good ones, which come out whole; a failed one does not end the run
 record() {
@@ -177,5 +156,4 @@ cmp -s out.jsonl first.jsonl || complain simulate "the second time is not like t
 simulate '"strategy":"optimal"' '["SELECT name FROM employees"]' --strategy optimal
 expect 7 "gold" --candidates good.jsonl --schema tables.json --simulate
 
-[ $failed = 0 ] && echo "clarify: $cases cases"
-exit $failed
+finish

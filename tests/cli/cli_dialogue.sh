@@ -1,19 +1,9 @@
 #!/usr/bin/env bash
 # Dialogues: ambit-infer clarify --serve-stdio as a chat program would drive it, killed between turns and gone on with;
 # and --interactive with answers from a pipe.
-# shellcheck disable=SC1112,SC2001,SC2015,SC2016,SC2059,SC2317 # what users type, sed on sessions, printf of \n, functions passed on
-set -u
-bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failed=0 cases=0
-
-complain() {
-    echo "$1: $2"
-    head -c 1500 said 2>/dev/null
-    failed=1
-}
+# shellcheck disable=SC1112,SC2001,SC2015,SC2016,SC2059 # what users type, sed on sessions, printf of \n
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
 
 "$bin/ambit-data" practice -o practice --seed 1 >said 2>&1 || complain practice "exit code $?"
 : >said
@@ -289,5 +279,4 @@ done
 clarify "${with[@]}" >said 2>&1 </dev/null
 [ $? = 2 ] && grep -q "takes no --candidates" said || complain "--candidates" "was taken"
 
-[ $failed = 0 ] && echo "dialogues: $cases cases"
-exit $failed
+finish

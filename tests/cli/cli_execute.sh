@@ -1,18 +1,8 @@
 #!/usr/bin/env bash
 # ambit-data execute: rows and statuses, order, both forms of a folder, bad records, a run that is killed and goes on.
-set -u
-bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
-work=$(mktemp -d)
-trap 'umount "$work/full" 2>/dev/null; rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive LC_ALL=C.UTF-8
-failed=0
-
-fail() {
-    echo "$*"
-    head -c 600 said
-    failed=1
-}
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+export OMP_NUM_THREADS=2
 
 # execute CODE ARGUMENTS...: the exit code; with FILES=N no file grows beyond N KiB, as on a disk that is full
 execute() {
@@ -23,11 +13,11 @@ execute() {
         exec "$bin/ambit-data" execute "$@"
     ) >shown 2>said
     got=$?
-    [ $got = "$code" ] || fail "execute $*: exit code $got, wanted $code"
+    [ $got = "$code" ] || complain "execute $*: exit code $got, wanted $code"
 }
 
 # line N TEXT: line N of out.jsonl holds the text
-line() { sed -n "$1p" out.jsonl | grep -qF -- "$2" || fail "line $1 is $(sed -n "$1p" out.jsonl), wanted $2"; }
+line() { sed -n "$1p" out.jsonl | grep -qF -- "$2" || complain "line $1 is $(sed -n "$1p" out.jsonl), wanted $2"; }
 
 "$bin/ambit-data" practice -o practice --seed 1 >shown 2>said || exit 1
 mkdir -p db/boats
@@ -48,10 +38,10 @@ line 1 '"status":"ok"'
 line 1 '"sqlite":"3.'
 line 2 '"results":[{"status":"ok","rows":[[2]]},{"status":"ok","rows":[]}]'
 line 3 '"results":[]'
-[ "$(wc -l <out.jsonl)" = 3 ] || fail "not 3 lines"
-[ ! -e out.jsonl.part ] || fail "out.jsonl.part is left"
+[ "$(wc -l <out.jsonl)" = 3 ] || complain "not 3 lines"
+[ ! -e out.jsonl.part ] || complain "out.jsonl.part is left"
 execute 0 --db db good.jsonl
-cmp -s shown out.jsonl || fail "standard output holds other lines"
+cmp -s shown out.jsonl || complain "standard output holds other lines"
 execute 7 --db db --python-text good.jsonl -o out.jsonl
 line 1 '"status":"failed","message":"Could not decode to UTF-8 column'
 
@@ -82,25 +72,25 @@ line 9 '"message":"db/empty.sqlite: holds no table"'
 line 10 '{"id":9,"db_id":"bakery"'
 line 10 '[{"status":"stopped","message":"more than 100000 steps"},{"status":"ok","rows":[[5]]}]'
 line 11 '"rows":[[1]]'
-grep -q '11 records, 10 failed' said || fail "does not say how many failed"
+grep -q '11 records, 10 failed' said || complain "does not say how many failed"
 execute 2 good.jsonl -o new.jsonl
 execute 2 --db db --steps 0 good.jsonl -o new.jsonl
 execute 2 --db db --resume good.jsonl
 execute 3 --db db nothing.jsonl -o new.jsonl
 execute 1 --db db good.jsonl -o nowhere/new.jsonl
 execute 1 --db db good.jsonl -o /dev/full
-[ -z "$(ls new* nowhere 2>/dev/null)" ] || fail "left behind: $(ls new*)"
+[ -z "$(ls new* nowhere 2>/dev/null)" ] || complain "left behind: $(ls new*)"
 
 # --- files that are none, and databases that are damaged
 for bad in '[3' "$(printf '%5000s' '' | tr ' ' '[')" '[{"db_id":"bakery","sql":"SELECT 1"},'; do
     echo "$bad" >bad.json
     execute 3 --db db bad.json -o new.jsonl
-    grep -qE 'bad.json: (line|record) [0-9]+' said || fail "does not say where: $bad"
+    grep -qE 'bad.json: (line|record) [0-9]+' said || complain "does not say where: $bad"
 done
 mkdir folder
 execute 3 --db db folder -o new.jsonl
-grep -q 'folder: Is a directory' said || fail "does not say that it is a folder"
-[ -z "$(ls new* 2>/dev/null)" ] || fail "left behind: $(ls new*)"
+grep -q 'folder: Is a directory' said || complain "does not say that it is a folder"
+[ -z "$(ls new* 2>/dev/null)" ] || complain "left behind: $(ls new*)"
 printf '{"id":1,"db_id":"bakery","sql":"SELECT \xff"}\n{"id":2,"db_id":"bakery","sql":"SELECT 2"}\n{"id":3' >bad.jsonl
 execute 7 --db db bad.jsonl -o out.jsonl
 line 1 'bad.jsonl: line 1, column 39: unable to decode byte 0xff'
@@ -123,10 +113,10 @@ for i in $(seq 1000); do
     echo "{\"id\": $i, \"db_id\": \"bakery\", \"sql\": [\"SELECT $i\", \"select   count(*) from sqlite_master\", \"SELECT $((i % 7))\"]}"
 done >many.jsonl
 execute 0 --db db many.jsonl -o many.out
-grep -q '1000 records, 0 failed, 0 of an earlier run; 100[0-9] queries run' said || fail "equal queries are run again"
+grep -q '1000 records, 0 failed, 0 of an earlier run; 100[0-9] queries run' said || complain "equal queries are run again"
 OMP_NUM_THREADS=1 execute 0 --db db many.jsonl -o one.out
-cmp many.out one.out || fail "one thread and two write other lines"
-sed -E 's/.*"id":([0-9]+).*/\1/' many.out | cmp -s - <(seq 1000) || fail "not in order"
+cmp many.out one.out || complain "one thread and two write other lines"
+sed -E 's/.*"id":([0-9]+).*/\1/' many.out | cmp -s - <(seq 1000) || complain "not in order"
 
 # --- a run that is killed goes on; what the earlier run did is not done again
 for i in $(seq 270); do # lines are written 256 at a time; the last take a second, enough to be killed in
@@ -140,16 +130,16 @@ for signal in KILL TERM; do
     kill -$signal $!
     wait $!
     code=$?
-    case $code in 0 | 137 | 143) ;; *) fail "SIG$signal: exit code $code" ;; esac
+    case $code in 0 | 137 | 143) ;; *) complain "SIG$signal: exit code $code" ;; esac
     [ $code = 0 ] && echo "the run was over before SIG$signal" && continue
-    [ ! -s slow.out.part ] && fail "SIG$signal: slow.out.part is not there"
-    [ -e slow.out ] && fail "SIG$signal: slow.out is there, although not whole"
+    [ ! -s slow.out.part ] && complain "SIG$signal: slow.out.part is not there"
+    [ -e slow.out ] && complain "SIG$signal: slow.out is there, although not whole"
     cp slow.out.part kept.part
     printf 'half a line' >>slow.out.part
     execute 0 --db db --resume slow.jsonl -o slow.out
-    grep -qE '270 records, 0 failed, [1-9][0-9]* of an earlier run' said || fail "SIG$signal: nothing is resumed"
-    cmp slow.out whole.out || fail "SIG$signal: the resumed run ends with other lines"
-    [ ! -e slow.out.part ] || fail "slow.out.part is left"
+    grep -qE '270 records, 0 failed, [1-9][0-9]* of an earlier run' said || complain "SIG$signal: nothing is resumed"
+    cmp slow.out whole.out || complain "SIG$signal: the resumed run ends with other lines"
+    [ ! -e slow.out.part ] || complain "slow.out.part is left"
 done
 
 # --- what an earlier run left counts only as far as input, options and databases are the same
@@ -158,7 +148,7 @@ resumed() { # N ARGUMENTS...: of what kept.part holds N lines are taken
     shift
     cp kept.part again.part
     execute 0 "$@" -o again --resume
-    grep -q " $n of an earlier run" said || fail "$*: wanted $n of an earlier run"
+    grep -q " $n of an earlier run" said || complain "$*: wanted $n of an earlier run"
 }
 if [ -e kept.part ]; then
     kept=$(wc -l <kept.part)
@@ -168,42 +158,42 @@ if [ -e kept.part ]; then
     resumed 99 --db db other.jsonl
     head -n 50 slow.jsonl >first.jsonl
     resumed 50 --db db first.jsonl
-    [ "$(wc -l <again)" = 50 ] || fail "lines beyond the input stay"
+    [ "$(wc -l <again)" = 50 ] || complain "lines beyond the input stay"
     sed -i '30s/"status":"ok"/"status":"OK"/' kept.part
     resumed 29 --db db slow.jsonl
-    cmp again whole.out || fail "a damaged line is taken"
+    cmp again whole.out || complain "a damaged line is taken"
 fi
 
 # --- a disk that is full: whole lines stay, the run says so and goes on when there is room; nothing stays of half a line
 left() { # OUT N: after the failure at hand, N lines are there to go on with, and nothing else
-    grep -qE "$1(.part)?: cannot write: (File too large|No space left on device); $1.part holds what is done: --resume goes on" said || fail "$1: does not say what failed"
-    [ "$(echo "$1"*)" = "$1.part" ] || fail "$1: $(echo "$1"*) left by a disk that is full"
-    [ -z "$(tail -c 1 "$1.part")" ] || fail "$1.part ends with half a line"
-    [ "$(wc -l <"$1.part")" = "$2" ] || fail "$1.part has $(wc -l <"$1.part") lines, wanted $2"
+    grep -qE "$1(.part)?: cannot write: (File too large|No space left on device); $1.part holds what is done: --resume goes on" said || complain "$1: does not say what failed"
+    [ "$(echo "$1"*)" = "$1.part" ] || complain "$1: $(echo "$1"*) left by a disk that is full"
+    [ -z "$(tail -c 1 "$1.part")" ] || complain "$1.part ends with half a line"
+    [ "$(wc -l <"$1.part")" = "$2" ] || complain "$1.part has $(wc -l <"$1.part") lines, wanted $2"
 }
 FILES=64 execute 1 --db db many.jsonl -o limited.out
 lines=$(wc -l <limited.out.part)
-[ "$lines" -gt 100 ] || fail "only $lines lines fit"
+[ "$lines" -gt 100 ] || complain "only $lines lines fit"
 left limited.out "$lines"
 execute 0 --db db --resume many.jsonl -o limited.out
-grep -q "1000 records, 0 failed, $lines of an earlier run" said || fail "not $lines lines are resumed"
-cmp limited.out many.out || fail "after a full disk the resumed run ends with other lines"
+grep -q "1000 records, 0 failed, $lines of an earlier run" said || complain "not $lines lines are resumed"
+cmp limited.out many.out || complain "after a full disk the resumed run ends with other lines"
 echo '{"id": 1, "db_id": "bakery", "sql": "SELECT printf('"'%0100000d'"', 7)"}' >long.jsonl
 FILES=64 execute 1 --db db long.jsonl -o long.out
-grep -q 'long.out.part: cannot write: File too large$' said || fail "half a line is to go on with"
-[ -z "$(ls long.out* 2>/dev/null)" ] || fail "left behind: $(ls long.out*)"
+grep -q 'long.out.part: cannot write: File too large$' said || complain "half a line is to go on with"
+[ -z "$(ls long.out* 2>/dev/null)" ] || complain "left behind: $(ls long.out*)"
 mkdir full
 if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=200k tmpfs full 2>/dev/null; then
     execute 1 --db db many.jsonl -o full/out # the lines fit, but not twice
     left full/out 1000
     mount -o remount,size=1m full
     execute 0 --db db --resume many.jsonl -o full/out
-    grep -q '1000 of an earlier run; 0 queries run' said || fail "what fitted is run again"
-    cmp full/out many.out || fail "after a full file system the resumed run ends with other lines"
+    grep -q '1000 of an earlier run; 0 queries run' said || complain "what fitted is run again"
+    cmp full/out many.out || complain "after a full file system the resumed run ends with other lines"
     umount full
 else
     echo "no small file system: a disk that is full is not tried"
 fi
 
-[ "$before" = "$(find db -type f -exec sha256sum {} + | sort)" ] || fail "the databases are not as they were"
-exit $failed
+[ "$before" = "$(find db -type f -exec sha256sum {} + | sort)" ] || complain "the databases are not as they were"
+finish

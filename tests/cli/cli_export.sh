@@ -1,36 +1,13 @@
 #!/usr/bin/env bash
 # ambit-train export of what ambit-train infill left: every form, checked against the trained model; and what is refused.
-set -u
-bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export LC_ALL=C OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive
-cases=0 failed=0
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
 
-complain() {
-    echo "$1: $2"
-    head -c 600 said
-    failed=1
-}
+# expect CODE TEXT ARGUMENTS...
+expect() { check "${*:3}" "$1" "$2" train export "${@:3}"; }
 
-# expect CODE TEXT ARGUMENTS...: the exit code, and a line of standard error that holds the text (a regular expression)
-expect() {
-    local code=$1 text=$2 got
-    shift 2
-    cases=$((cases + 1))
-    "$bin/ambit-train" export "$@" >shown 2>said </dev/null
-    got=$?
-    [ $got = "$code" ] || complain "$*" "exit code $got, wanted $code"
-    grep -qE -- "$text" said || complain "$*" "does not say \"$text\""
-    [ "$code" = 0 ] || [ ! -e new ] || complain "$*" "leaves something"
-}
-
-train() { # FOLDER ARGUMENTS...
-    local out=$1
-    shift
-    "$bin/ambit-train" infill --data data.jsonl --out "$out" --lr 0.05 --epochs 2 "$@" >shown 2>said ||
-        complain "infill $*" "failed"
+tuned() { # FOLDER ARGUMENTS...
+    run 0 train infill --data data.jsonl --out "$1" --lr 0.05 --epochs 2 "${@:2}"
 }
 
 same() { # FILE FILE
@@ -38,18 +15,18 @@ same() { # FILE FILE
 }
 
 yes 'How many singers are there in 12345 concerts?' | head -n 20 >lines.txt
-"$bin/ambit-train" tokenizer lines.txt --vocab 280 -o words 2>said || complain tokenizer failed
+run 0 train tokenizer lines.txt --vocab 280 -o words
 for i in 1 2 3 4; do
     echo '{"id": '$i', "messages": [{"role": "user", "content": "How many singers?"}, {"role": "assistant", "content": "All '$i'"}]}'
 done >data.jsonl
 small=(--tokenizer words --method full --hidden 32 --heads 4 --groups 2 --layers 2 --intermediate 48)
-train base "${small[@]}"
-train other "${small[@]}" --seed 7
-train half "${small[@]}" --compute bf16
+tuned base "${small[@]}"
+tuned other "${small[@]}" --seed 7
+tuned half "${small[@]}" --compute bf16
 echo '{"eos_token_id":  [1]}' >base/generation_config.json
-train pairs --base base --rank 4
-train head --base base --targets q,v --head lora --rslora
-train halves --base half
+tuned pairs --base base --rank 4
+tuned head --base base --targets q,v --head lora --rslora
+tuned halves --base half
 
 # PEFT: what was trained, to the bit
 expect 0 'peft: verified, .* largest difference 0$' pairs --format peft -o peft --verify
@@ -73,7 +50,7 @@ grep -q '"lm_head.weight"' own/model.safetensors || complain own "has no head of
 expect 0 'whole: verified, .* largest difference 0$' base --format merged -o whole --verify
 same whole/model.safetensors base/model.safetensors
 
-train own-head --base own --targets q --head full
+tuned own-head --base own --targets q --head full
 expect 0 'whole-head: verified' own-head --format merged -o whole-head --verify
 cmp -s whole-head/model.safetensors own/model.safetensors && complain whole-head "is the base"
 expect 0 'head-and-pairs: verified, .* largest difference 0$' own-head --format peft -o head-and-pairs --verify
@@ -123,17 +100,15 @@ expect 1 'lines.txt: cannot make the folder' pairs --base moved --format peft -o
 expect 2 'hf.peft.merged.gguf-adapter, not .onnx' pairs --format onnx -o new
 
 # the folders that are left are read by the other commands
-"$bin/ambit-train" inspect pairs >shown 2>said || complain "inspect pairs" "failed"
+run 0 train inspect pairs
 [ "$(grep -c 'q_proj.lora_A' shown)" = 4 ] || complain "inspect pairs" "does not show both forms"
-"$bin/ambit-train" inspect peft >shown 2>said || complain "inspect peft" "failed"
+run 0 train inspect peft
 echo '{"id": 1, "prompt": "How many"}' >prompt.jsonl
 for adapter in pairs peft; do
-    "$bin/ambit-infer" generate --model moved --adapter $adapter --max-new 8 prompt.jsonl -o $adapter.jsonl 2>said ||
-        complain "generate $adapter" "failed"
+    run 0 infer generate --model moved --adapter $adapter --max-new 8 prompt.jsonl -o $adapter.jsonl
 done
-"$bin/ambit-infer" generate --model merged --max-new 8 prompt.jsonl -o merged.jsonl 2>said || complain merged failed
+run 0 infer generate --model merged --max-new 8 prompt.jsonl -o merged.jsonl
 same pairs.jsonl peft.jsonl
 same pairs.jsonl merged.jsonl
 
-echo "$cases cases"
-exit $failed
+finish

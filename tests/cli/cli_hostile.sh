@@ -1,13 +1,8 @@
 #!/usr/bin/env bash
 # Hostile SQL before ambit-data execute: each statement gets the answer that is wanted within its time, and neither the
 # databases nor the folder are another than before.  The answers are printed as a table.
-set -u
-bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export OMP_NUM_THREADS=1 LC_ALL=C.UTF-8
-cases=0 failed=0
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
 
 "$bin/ambit-data" practice -o practice --seed 1 >shown 2>said || exit 1
 mkdir db
@@ -117,5 +112,4 @@ dump 'no such function' "CREATE TABLE t (a);\\nINSERT INTO t (a) VALUES (readfil
 dump 'bytes' "CREATE TABLE t (a);\\nINSERT INTO t (a) VALUES (zeroblob(2000000000));"
 dump 'reserved' "CREATE TABLE sqlite_master (name);\\nINSERT INTO sqlite_master (name) VALUES ('x');"
 
-echo "$cases cases"
-exit $failed
+finish

@@ -1,36 +1,9 @@
 #!/usr/bin/env bash
 # Infilling from the outside: records without a model, files in place of models, the score that closes the loop, and
 # what the commands say of bad input.
-# shellcheck disable=SC2317 # functions that are passed on
-set -u
-bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export LC_ALL=C.UTF-8
-cases=0 failed=0
-
-data() { "$bin/ambit-data" "$@"; }
-infer() { "$bin/ambit-infer" "$@"; }
-
-complain() {
-    echo "$1: $2"
-    head -c 600 said
-    failed=1
-}
-
-# expect CODE TEXT COMMAND...: the exit code, and a line of either output that holds the text (a regular expression)
-expect() {
-    local code=$1 text=$2 got
-    shift 2
-    cases=$((cases + 1))
-    "$@" >shown 2>said </dev/null
-    got=$?
-    [ $got = "$code" ] || complain "$*" "exit code $got, wanted $code"
-    cat shown said | grep -qE -- "$text" || complain "$*" "does not say \"$text\": $(head -c 600 shown)"
-    [ "$code" = 0 ] || [ "$code" = 7 ] || [ ! -e new ] || complain "$*" "leaves its output"
-    rm -rf new
-}
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+told=(shown said)
 
 # --- records from ambiguous questions: reword, annotate, split
 data practice -o all --seed 1 >/dev/null 2>&1 || exit 1
@@ -149,5 +122,4 @@ expect 2 '--out' data split more.jsonl
 expect 1 'more.jsonl: cannot make the folder' data split more.jsonl -o more.jsonl
 expect 1 'more.jsonl: cannot make the folder' data prompts -o more.jsonl
 
-echo "$cases cases"
-exit $failed
+finish

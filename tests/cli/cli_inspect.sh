@@ -1,24 +1,14 @@
 #!/usr/bin/env bash
 # ambit-train inspect: what it prints, and exit code 6 for every kind of damage.
 # shellcheck disable=SC2059 # formats that are built
-set -u
-inspect() { "${AMBIT_BIN:-build/release/bin}/ambit-train" inspect "$@"; }
-gold=tests/gold/checkpoint/ambit.h5
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failed=0
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+gold=$gold/checkpoint/ambit.h5
 
-# expect CODE TEXT ARGUMENTS...: the exit code, and a line of output or error that holds the text
+# expect CODE TEXT ARGUMENTS...: a line of either output holds the text as it stands
 expect() {
-    local code=$1 text=$2 got
-    shift 2
-    inspect "$@" >"$work/out" 2>&1
-    got=$?
-    if [ $got != "$code" ] || ! grep -qF -- "$text" "$work/out"; then
-        echo "inspect $*: exit code $got, wanted $code and \"$text\":"
-        head -n 5 "$work/out"
-        failed=1
-    fi
+    run "$1" train inspect "${@:3}"
+    cat shown said | grep -qF -- "$2" || complain "inspect ${*:3}" "does not say \"$2\": $(head -n 5 shown)"
 }
 
 u64() { # a number as 8 bytes, lowest first
@@ -32,35 +22,35 @@ tensors() { # FILE HEADER DATA
     { u64 ${#2}; printf '%s%s' "$2" "$3"; } >"$1"
 }
 
-expect 0 "every checksum holds" $gold
-expect 0 '"threshold": 0.625' tests/gold/checkpoint
-expect 0 "[33, 7]              ff58e091cb7e2769" $gold
+expect 0 "every checksum holds" "$gold"
+expect 0 '"threshold": 0.625' "${gold%/*}"
+expect 0 "[33, 7]              ff58e091cb7e2769" "$gold"
 
 for at in 3 17 20 100 512 600 5000 20000 32118; do
-    cp $gold "$work/flipped.h5"
-    byte=$(od -An -tu1 -j $at -N 1 $gold)
-    printf "\\x$(printf %x $((byte ^ 4)))" | dd of="$work/flipped.h5" bs=1 seek=$at conv=notrunc status=none
-    expect 6 "$work/flipped.h5" "$work/flipped.h5"
+    cp "$gold" flipped.h5
+    byte=$(od -An -tu1 -j $at -N 1 "$gold")
+    printf "\\x$(printf %x $((byte ^ 4)))" | dd of=flipped.h5 bs=1 seek=$at conv=notrunc status=none
+    expect 6 flipped.h5 flipped.h5
 done
 for length in 0 100 511 512 513 9000 32118; do
-    head -c $length $gold >"$work/cut.h5"
-    expect 6 "$work/cut.h5" "$work/cut.h5"
+    head -c $length "$gold" >cut.h5
+    expect 6 cut.h5 cut.h5
 done
-sed '1s/checkpoint 1/checkpoint 9/' $gold >"$work/newer.h5"
-expect 6 "format version 9, this program reads 1" "$work/newer.h5"
-expect 6 "No such file" "$work/nothing.h5"
-expect 6 "neither ambit.h5 nor" "$work"
+sed '1s/checkpoint 1/checkpoint 9/' "$gold" >newer.h5
+expect 6 "format version 9, this program reads 1" newer.h5
+expect 6 "No such file" nothing.h5
+expect 6 "neither ambit.h5 nor" .
 expect 2 "DIR|FILE"
 
 header='{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}'
-tensors "$work/model.safetensors" "$header" 12345678
-expect 0 "F32   [2]" "$work/model.safetensors"
-expect 0 "1 tensors, 8 bytes" "$work"
-tensors "$work/model.safetensors" "$header" 1234567
-expect 6 'tensor "a"' "$work"
-head -c 30 "$work/model.safetensors" >"$work/cut.safetensors"
-expect 6 "header of" "$work/cut.safetensors"
+tensors model.safetensors "$header" 12345678
+expect 0 "F32   [2]" model.safetensors
+expect 0 "1 tensors, 8 bytes" .
+tensors model.safetensors "$header" 1234567
+expect 6 'tensor "a"' .
+head -c 30 model.safetensors >cut.safetensors
+expect 6 "header of" cut.safetensors
 
-inspect $gold >/dev/full 2>"$work/out"
-[ $? = 1 ] || { echo "a full disk is not seen"; failed=1; }
-exit $failed
+train inspect "$gold" >/dev/full 2>said
+[ $? = 1 ] || complain "a full disk" "is not seen"
+finish

@@ -2,23 +2,12 @@
 # A training run that is killed at random moments, every other time while a file is being saved, and resumed each time
 # ends with the files of a run that nobody disturbed: checkpoint, model, figures and export, byte for byte.
 # usage: cli_kill.sh [KILLS [SEED]]
-set -u
-kills=${1:-6} seed=${2:-$(($(date +%s) % 32768))}
-bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
-support=$(realpath tests/support)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
+kills=${1:-6}
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
 # shellcheck source=tests/support/kill.sh
 . "$support/kill.sh"
-export OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive
-RANDOM=$seed
-
-fail() {
-    echo "$* (seed $seed)"
-    tail -n 5 log
-    exit 1
-}
+export OMP_NUM_THREADS=2
 
 # As many crossed questions of each fold as train within a second.
 small_data() {

@@ -3,26 +3,13 @@
 # resumed each time ends with the files of a run that nobody disturbed, byte for byte: weights, optimizer state, figures,
 # report.  Half the kills meet an adapter, half of them training of every weight.  SIGTERM saves.
 # usage: cli_kill_lm.sh [KILLS [SEED]]
-set -u
-kills=${1:-4} seed=${2:-$(($(date +%s) % 32768))}
-bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
-gold=$(realpath tests/gold)
-support=$(realpath tests/support)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
+kills=${1:-4}
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
 # shellcheck source=tests/support/kill.sh
 . "$support/kill.sh"
 # shellcheck source=tests/support/lm_records.sh
 . "$support/lm_records.sh"
-export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive LC_ALL=C.UTF-8
-RANDOM=$seed
-
-fail() {
-    echo "$* (seed $seed)"
-    tail -n 5 log
-    exit 1
-}
 
 train() {
     exec "$bin/ambit-train" infill --data train.jsonl --valid valid.jsonl --device cpu --base model --out "$1" --epochs 40 --batch 4 --neftune 5 --tokens 200 --save-every 7 --resume "${method[@]}"

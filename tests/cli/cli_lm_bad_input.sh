@@ -1,62 +1,35 @@
 #!/usr/bin/env bash
 # Bad input to the commands of the language model, generate, loss and infill: the exit code of kernels/base.h, a message
 # that names file, field or value, and not a file more or less than before.  AMBIT_CASES=FILE gets a table of the cases.
-# shellcheck disable=SC2059,SC2086,SC2317 # formats that are built, words that are split, functions that are passed on
-set -u
-bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
-gold=$(realpath tests/gold)
-work=$(mktemp -d)
+# shellcheck disable=SC2059,SC2086 # formats that are built, words that are split
 table=${AMBIT_CASES:+$(realpath -m "$AMBIT_CASES")}
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export OMP_NUM_THREADS=1 LC_ALL=C.UTF-8
-cases=0 failed=0
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
 
-infer() { "$bin/ambit-infer" "$@"; }
 generate() { infer generate --device cpu --max-new 2 "$@"; }
 loss() { infer loss --device cpu "$@"; }
-infill() { "$bin/ambit-train" infill --device cpu --epochs 1 --out new "$@"; }
-
-# Every file with its size, every folder.
-listing() { find . -path ./said -o -path ./shown -o -type f -printf '%p %s\n' -o -printf '%p\n' | sort; }
-
-complain() {
-    echo "$1: $2"
-    head -c 600 said
-    failed=1
-}
+infill() { train infill --device cpu --epochs 1 --out new "$@"; }
 
 # note CASE CODE: a line of the table
 note() {
-    cases=$((cases + 1))
     [ -z "$table" ] || printf '| %s | %s | %s |\n' "$1" "$(tail -n 1 said | cut -c 1-300 | sed 's/|/\\|/g')" "$2" >>"$table"
 }
 
-# expect CASE CODE TEXT COMMAND...: the exit code, and a line of standard error that holds the text (a regular expression)
+# expect CASE CODE TEXT COMMAND...
 expect() {
-    local case=$1 code=$2 text=$3 before got
-    shift 3
-    before=$(listing)
-    "$@" >shown 2>said </dev/null
-    got=$?
-    [ $got = "$code" ] || complain "$case" "exit code $got, wanted $code"
-    grep -qE -- "$text" said || complain "$case" "does not say \"$text\""
-    [ "$before" = "$(listing)" ] || complain "$case" "left behind: $(diff <(echo "$before") <(listing) | tr '\n' ' ')"
-    note "$case" $got
-    rm -rf new
+    check "$@"
+    note "$1" "$2"
 }
 
 # record CASE TEXT COMMAND... : in.jsonl's one record fails with the text, the one behind it does not
 record() {
-    local case=$1 text=$2 got
+    local case=$1 text=$2
     shift 2
-    "$@" in.jsonl -o out.jsonl >shown 2>said </dev/null
-    got=$?
-    [ $got = 7 ] || complain "$case" "exit code $got, wanted 7"
-    [ "$(grep -c '"error":' out.jsonl)" = 1 ] && [ "$(wc -l <out.jsonl)" = 2 ] || complain "$case" "not one error of two"
+    run 7 "$@" in.jsonl -o out.jsonl
+    [ "$(grep -c '"error":' out.jsonl) of $(wc -l <out.jsonl)" = "1 of 2" ] || complain "$case" "not one error of two"
     grep '"error":' out.jsonl >said
     grep -qE -- "$text" said || complain "$case" "does not say \"$text\""
-    note "$case" $got
+    note "$case" 7
     rm -f out.jsonl
 }
 
@@ -64,7 +37,7 @@ record() {
 fresh() { rm -rf bad bad-lora && cp -r model bad && cp -r adapter bad-lora; }
 spoil() {
     cp "$1" before && sed -i -E "$2" "$1"
-    ! cmp -s before "$1" || { echo "$2 changes nothing in $1" && failed=1; }
+    ! cmp -s before "$1" || complain "$2" "changes nothing in $1"
     rm -f before
 }
 config() { fresh && spoil bad/config.json "s/^\\{/{\n  $1,/"; }
@@ -87,7 +60,7 @@ fresh && spoil bad/model.safetensors.index.json 's|"model-00002-of|"../model/mod
 expect "index names a path outside" 6 "index.json.*\.\./model" generate --model bad good.jsonl
 fresh && spoil bad/model.safetensors.index.json 's|"model-00002-of|"/etc/model-00002-of|'
 expect "index names an absolute path" 6 "index.json.*/etc/" loss --model bad good.jsonl
-fresh && head -c 2000 bad/model-00001-of-00003.safetensors >cut && mv cut bad/model-00001-of-00003.safetensors
+fresh && head -c 2000 bad/model-00001-of-00003.safetensors >short && mv short bad/model-00001-of-00003.safetensors
 expect "truncated safetensors" 6 "model-00001-of-00003.safetensors: " generate --model bad good.jsonl
 fresh && : >bad/model-00003-of-00003.safetensors
 expect "empty safetensors" 6 "model-00003-of-00003.safetensors: " generate --model bad good.jsonl
@@ -233,5 +206,4 @@ expect "resumed with other data" 2 "data_hash differs" infill --base model --dat
 fresh && dd if=adapter/adapter_model.safetensors of=bad/model-00002-of-00003.safetensors bs=1 seek=64000 skip=30000 count=64 conv=notrunc 2>/dev/null
 expect "resumed on another base" 2 "base_hash differs" infill --base bad --data good.jsonl --out held --resume
 expect "resumed with another seed" 2 "seed differs" infill --base model --data good.jsonl --out held --resume --seed 7
-[ $failed = 0 ] && echo "$cases cases"
-exit $failed
+[ $failed = 0 ] && finish

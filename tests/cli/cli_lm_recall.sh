@@ -1,20 +1,10 @@
 #!/usr/bin/env bash
 # Validation by recall: a small model learns the infilling records of one database by heart, recall rises from nothing,
 # and what is kept is the model of the step with the best recall, though later ones have a lower loss.
-set -u
-bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive LC_ALL=C.UTF-8
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
 
-fail() {
-    echo "$*"
-    tail -n 5 log
-    exit 1
-}
-
-data() { "$bin/ambit-data" "$@" >>log 2>&1 || fail "ambit-data $*"; }
+made() { data "$@" >>log 2>&1 || fail "ambit-data $*"; }
 
 # --- records of one database
 cat >questions.json <<'END_OF_QUESTIONS'
@@ -25,10 +15,10 @@ cat >questions.json <<'END_OF_QUESTIONS'
  {"db_id": "bakery", "question": "Give the weight of every bread.", "query": "SELECT weight FROM bread"},
  {"db_id": "bakery", "question": "What does each bread cost?", "query": "SELECT price FROM bread"}]
 END_OF_QUESTIONS
-data practice -o all --seed 1
-data ambiguate --kinds C --questions questions.json --tables all/tables.json --db all/db --seed 1 --materialise dbs -o ambiguous.jsonl
-data reword ambiguous.jsonl --db dbs --seed 1 -o readings.jsonl
-data annotate readings.jsonl --db dbs --context compact -o records.jsonl
+made practice -o all --seed 1
+made ambiguate --kinds C --questions questions.json --tables all/tables.json --db all/db --seed 1 --materialise dbs -o ambiguous.jsonl
+made reword ambiguous.jsonl --db dbs --seed 1 -o readings.jsonl
+made annotate readings.jsonl --db dbs --context compact -o records.jsonl
 "$bin/ambit-train" tokenizer records.jsonl --vocab 500 -o words 2>>log || fail "tokenizer"
 
 # --- learnt by heart

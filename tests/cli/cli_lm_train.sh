@@ -1,22 +1,10 @@
 #!/usr/bin/env bash
 # Training of a small language model from the command line: the same numbers for any cut into micro-batches, a dry run
 # leaves nothing, presets and the command line.
-set -u
-bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
-gold=$(realpath tests/gold)
-support=$(realpath tests/support)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
 # shellcheck source=tests/support/lm_records.sh
 . "$support/lm_records.sh"
-export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive LC_ALL=C.UTF-8
-
-fail() {
-    echo "$*"
-    tail -n 5 log
-    exit 1
-}
 
 infill() { "$bin/ambit-train" infill --data train.jsonl --device cpu "$@" >>log 2>&1; }
 

@@ -1,32 +1,8 @@
 #!/usr/bin/env bash
 # score --rule strict, score --rule dfpl and annotate from the outside: what they print, and what they say of bad input.
-# shellcheck disable=SC2317 # functions that are passed on
-set -u
-bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export LC_ALL=C.UTF-8
-cases=0 failed=0
-
-data() { "$bin/ambit-data" "$@"; }
-
-complain() {
-    echo "$1: $2"
-    head -c 600 said
-    failed=1
-}
-
-# expect CODE TEXT COMMAND...: the exit code, and a line of either output that holds the text (a regular expression)
-expect() {
-    local code=$1 text=$2 got
-    shift 2
-    cases=$((cases + 1))
-    "$@" >shown 2>said </dev/null
-    got=$?
-    [ $got = "$code" ] || complain "$*" "exit code $got, wanted $code"
-    cat shown said | grep -qE -- "$text" || complain "$*" "does not say \"$text\": $(head -c 600 shown)"
-}
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+told=(shown said)
 
 # shown TEXT...: the output of the last command holds them too
 shown() {
@@ -205,5 +181,4 @@ expect 2 "--db" data annotate in.jsonl
 expect 3 "nowhere.jsonl: No such file" annotate nowhere.jsonl
 expect 1 "cannot write" annotate in.jsonl -o nowhere/out.jsonl
 
-echo "$cases cases"
-exit $failed
+finish

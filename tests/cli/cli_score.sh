@@ -2,32 +2,15 @@
 # Malformed files before `ambit-data score --rule ambiqt`: the exit code of kernels/base.h, a message that names file,
 # record and field, nothing on standard output, and no file left behind.
 # shellcheck disable=SC2016 # JSON with dollars, none of them the shell's
-set -u
-bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-cases=0 failed=0
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
 
-complain() {
-    echo "$1"
-    head -c 600 said
-    failed=1
-}
+score() { "$bin/ambit-data" score --rule ambiqt --pred pred.json --gold gold.jsonl --tables tables.json "$@"; }
 
-score() { "$bin/ambit-data" score --rule ambiqt --pred pred.json --gold gold.jsonl --tables tables.json "$@" >shown 2>said </dev/null; }
-
-# expect CODE TEXT OPTION...: the exit code, a line of standard error with the text, and nothing more
+# expect CODE TEXT OPTION...: and nothing on standard output; then all is good again
 expect() {
-    local code=$1 text=$2 got
-    shift 2
-    cases=$((cases + 1))
-    score --per-example new.jsonl "$@"
-    got=$?
-    [ $got = "$code" ] || complain "$text: exit code $got, wanted $code"
-    grep -qE -- "$text" said || complain "does not say \"$text\""
-    [ ! -s shown ] || complain "$text: printed $(head -c 200 shown)"
-    [ -z "$(find . -name 'new*')" ] || complain "$text: left $(find . -name 'new*')"
+    check "$2" "$1" "$2" score --per-example new.jsonl "${@:3}"
+    [ ! -s shown ] || complain "$2" "printed $(head -c 200 shown)"
     good
 }
 
@@ -35,9 +18,7 @@ expect() {
 skips() {
     local text=$1
     shift
-    cases=$((cases + 1))
-    score --json "$@"
-    [ $? = 7 ] || complain "$text: exit code is not 7"
+    run 7 score --json "$@"
     grep -qE -- "\"skipped\".*$text" shown || complain "does not list \"$text\": $(cat shown)"
     good
 }
@@ -58,7 +39,7 @@ pred() { sed -i -E "$1" pred.json; }
 gold() { sed -i -E "$1" gold.jsonl; }
 
 good
-score --json || complain "the good files fail"
+run 0 score --json
 grep -q '{"kind":{"J":{"rows":1,"em":{"either":1,"both":0}}},"interval":{"J":{"em":{"either":\[1.0,1.0\],"both":\[0.0,0.0\]}}}}' shown || complain "the good files score $(cat shown)"
 
 # --- files
@@ -119,5 +100,4 @@ done
 cmp told1 told4 || complain "another order with 4 threads"
 [ "$(grep -o 'row [0-9]*' told4 | uniq | wc -l)" = 40 ] || complain "not 40 rows in order: $(cat told4)"
 
-echo "$cases cases"
-exit $failed
+finish

@@ -2,36 +2,14 @@
 # The stages of infilling made elsewhere: prompts written, answered by another program or by ambit-infer generate, and
 # read back; baselines; runs that are killed and go on.
 # usage: cli_stages.sh [KILLS [SEED]]
-# shellcheck disable=SC2317 # functions that are passed on
-set -u
 kills=${1:-4} seed=${2:-$(($(date +%s) % 32768))}
-bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
-gold=$(realpath tests/gold)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive LC_ALL=C.UTF-8
-failed=0 RANDOM=$seed
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+RANDOM=$seed
 
-fail() {
-    echo "$* (seed $seed)"
-    head -c 600 said
-    failed=1
-}
-
-# run CODE COMMAND...: the exit code
-run() {
-    local code=$1 got
-    shift
-    "$@" >shown 2>said </dev/null
-    got=$?
-    [ $got = "$code" ] || fail "$*: exit code $got, wanted $code"
-}
-
-data() { "$bin/ambit-data" "$@"; }
 infill() { "$bin/ambit-infer" infill questions.jsonl --db dbs "$@"; }
 lines() { wc -l <"$1"; }
-says() { grep -qE -- "$1" said shown || fail "does not say \"$1\": $(head -c 600 shown)"; }
+says() { grep -qE -- "$1" said shown || complain "does not say \"$1\": $(head -c 600 shown)"; }
 
 # --- questions with golds, of which the file here keeps none of the readings
 data practice -o all --seed 1 >/dev/null 2>&1 || exit 1
@@ -43,8 +21,8 @@ END
 run 0 data ambiguate --kinds C --questions spider.json --tables all/tables.json --db all/db --seed 1 --materialise dbs -o ambiguous.jsonl
 run 0 data reword ambiguous.jsonl --db dbs --seed 1 -o readings.jsonl
 sed -E 's/"id":"C0-plain"(.*"question":")List/"id":7\1Please list/; s/,"readings":.*/}/' readings.jsonl >questions.jsonl
-[ "$(lines questions.jsonl)" = 3 ] || fail "not three questions"
-grep -q '"id":7,' questions.jsonl || fail "no id that is a number"
+[ "$(lines questions.jsonl)" = 3 ] || complain "not three questions"
+grep -q '"id":7,' questions.jsonl || complain "no id that is a number"
 
 # --- another program that knows the golds: an introduction and the first one, what is missing, their SQL
 sed -E 's/.*"question":"([^"]*)".*"golds":\[\{"sql":"([^"]*)","text":"([^"]*)"\}(,\{"sql":"([^"]*)","text":"([^"]*)"\})?.*/\1\t\3\t\2\t\6\t\5/' questions.jsonl >golds.tsv
@@ -70,18 +48,18 @@ answer() { # PROMPTS: ids come back as strings
 
 run 0 infill --write-prompts def -o def.prompts
 says '3 records, 3 prompts, 0 records failed'
-grep -q '"messages":\[{"role":"user","content":"You are tasked' def.prompts || fail "no prompt for default readings"
+grep -q '"messages":\[{"role":"user","content":"You are tasked' def.prompts || complain "no prompt for default readings"
 answer def.prompts >def.answers
 run 0 infill --defaults def.answers --write-prompts sql -o sql.prompts
-[ "$(lines sql.prompts)" = 3 ] || fail "not one prompt for the SQL of each reading"
+[ "$(lines sql.prompts)" = 3 ] || complain "not one prompt for the SQL of each reading"
 answer sql.prompts >sql.answers
 run 0 infill --defaults def.answers --sqls sql.answers --write-prompts sql
-[ -s shown ] && fail "asks again for SQL that is known"
+[ -s shown ] && complain "asks again for SQL that is known"
 run 0 infill --defaults def.answers --sqls sql.answers --write-prompts fill -o fill.prompts
-grep -qF "Existing interpretations:\\n\\n$(cut -f 2 golds.tsv | head -n 1)\\n\\nProvide" fill.prompts || fail "the prompt does not say what exists"
+grep -qF "Existing interpretations:\\n\\n$(cut -f 2 golds.tsv | head -n 1)\\n\\nProvide" fill.prompts || complain "the prompt does not say what exists"
 answer fill.prompts >fill.answers
 run 0 infill --defaults def.answers --sqls sql.answers --infilled fill.answers --write-prompts sql -o more.prompts
-[ "$(lines more.prompts)" = "$(grep -vc covered fill.answers)" ] || fail "not one prompt for the SQL of each reading that was added"
+[ "$(lines more.prompts)" = "$(grep -vc covered fill.answers)" ] || complain "not one prompt for the SQL of each reading that was added"
 answer more.prompts >>sql.answers
 run 0 infill --defaults def.answers --sqls sql.answers --infilled fill.answers -o final.jsonl
 says '3 records, 3 default readings, 2 added, 0 records failed'
@@ -92,7 +70,7 @@ says '"ambiguous":\{"n":2,"recall":1.0,.*"all_found":1.0'
 sed '1s/"text":.*/"error":"too long"}/' def.answers >some.answers
 run 7 infill --defaults some.answers --sqls sql.answers --infilled fill.answers
 says '"error":"some.answers has no readings of this question'
-[ "$(grep -c '"readings"' shown)" = 2 ] || fail "more than one record fails"
+[ "$(grep -c '"readings"' shown)" = 2 ] || complain "more than one record fails"
 sed '1s/"text":.*/"error":"too long"}/' sql.answers >some.answers
 run 0 infill --defaults def.answers --sqls some.answers
 says '"why":"it has no SQL"'
@@ -101,15 +79,15 @@ says 'def.answers: line 1: field "id": "C0" is of no prompt for SQL'
 cat questions.jsonl questions.jsonl >twice.jsonl
 run 7 "$bin/ambit-infer" infill twice.jsonl --db dbs --write-prompts def -o twice.prompts
 says 'the id "C0" came before'
-[ "$(lines twice.prompts)" = 3 ] || fail "prompts of one id"
+[ "$(lines twice.prompts)" = 3 ] || complain "prompts of one id"
 
 # --- baselines
 run 0 infill --write-prompts gold
-[ "$(grep -c '"content":"\\"Provide all possible interpretations' shown)" = 3 ] || fail "the gold prompt does not begin with its quote"
+[ "$(grep -c '"content":"\\"Provide all possible interpretations' shown)" = 3 ] || complain "the gold prompt does not begin with its quote"
 run 0 infill --write-prompts e2e -o e2e.prompts
-grep -q 'and can be ambiguous' e2e.prompts || fail "no prompt for all SQL at once"
+grep -q 'and can be ambiguous' e2e.prompts || complain "no prompt for all SQL at once"
 awk -F '\t' '{ printf "{\"id\":\"%s\",\"text\":\"%s\\n\\n%s\"}\n", NR == 1 ? "C0" : NR == 2 ? 7 : "C1", $3, $5 }' golds.tsv >e2e.answers
-sed -E 's/.*"id":"?([^",]*)"?,.*/\1/' questions.jsonl | cmp -s - <(sed -E 's/.*"id":"([^"]*)".*/\1/' e2e.answers) || fail "other ids: $(cat e2e.answers)"
+sed -E 's/.*"id":"?([^",]*)"?,.*/\1/' questions.jsonl | cmp -s - <(sed -E 's/.*"id":"([^"]*)".*/\1/' e2e.answers) || complain "other ids: $(cat e2e.answers)"
 for way in '' --published; do
     run 0 infill --e2e e2e.answers $way -o e2e.jsonl
     run 0 data score --rule dfpl --db dbs --json --pred e2e.jsonl $way
@@ -134,8 +112,8 @@ run 0 generate t.prompts -o t.answers
 cat s.answers t.answers >all.answers
 run 0 infill "${asked[@]}" --defaults d.answers --sqls all.answers --infilled f.answers -o apart.jsonl
 for file in direct apart; do sed -E 's/,"provenance":.*//; s/"sql_from":"[a-z]*"//g' $file.jsonl >$file.plain; done
-cmp -s direct.plain apart.plain || fail "models asked apart give other records: $(diff direct.plain apart.plain | head -c 600)"
-grep -q '"infilled_answer":"' direct.plain || fail "the model answers nothing"
+cmp -s direct.plain apart.plain || complain "models asked apart give other records: $(diff direct.plain apart.plain | head -c 600)"
+grep -q '"infilled_answer":"' direct.plain || complain "the model answers nothing"
 
 # --- what a model answered before a kill is not asked again, unless the model or its settings are others
 models=(questions.jsonl --db dbs "${asked[@]}" "${lm[@]}" --window 1 --default-model model --sql-model model --model model)
@@ -148,7 +126,7 @@ if [ -s killed.jsonl.part ]; then
     cp killed.jsonl.part kept
     run 0 "$bin/ambit-infer" infill "${models[@]}" --resume -o killed.jsonl
     says ' [123] of an earlier run'
-    cmp whole.jsonl killed.jsonl || fail "a resumed run with models ends with other lines"
+    cmp whole.jsonl killed.jsonl || complain "a resumed run with models ends with other lines"
     for other in '--max-new 11' '--seed 4' '--rows 3'; do
         cp kept killed.jsonl.part
         # shellcheck disable=SC2086
@@ -181,14 +159,14 @@ killed() {
         kill "-$1" $! 2>/dev/null
         wait $! 2>/dev/null
         code=$?
-        case $code in 137 | 143) killed=$((killed + 1)) ;; 7) cmp whole.jsonl killed.jsonl || fail "a resumed run ends with other lines"; break ;; *) fail "exit code $code"; break ;; esac
-        [ -e killed.jsonl ] && fail "the output is there, although not whole"
+        case $code in 137 | 143) killed=$((killed + 1)) ;; 7) cmp whole.jsonl killed.jsonl || complain "a resumed run ends with other lines"; break ;; *) complain "exit code $code"; break ;; esac
+        [ -e killed.jsonl ] && complain "the output is there, although not whole"
     done
     [ ! -e killed.jsonl.part ] || printf 'half a line' >>killed.jsonl.part
     run 7 infill --defaults slow.jsonl --resume -o killed.jsonl "${@:2}"
-    cmp whole.jsonl killed.jsonl || fail "SIG$*: after $killed kills the run ends with other lines"
+    cmp whole.jsonl killed.jsonl || complain "SIG$*: after $killed kills the run ends with other lines"
     says "200 records, $(sed -nE 's/.*200 records, ([0-9]+ default readings).*/\1/p' counted)"
-    [ ! -e killed.jsonl.part ] || fail "killed.jsonl.part is left"
+    [ ! -e killed.jsonl.part ] || complain "killed.jsonl.part is left"
 }
 for way in '' --published; do
     start=$(date +%s%N)
@@ -228,7 +206,7 @@ while IFS='|' read -r text arguments; do
     # shellcheck disable=SC2086
     run 2 infill $arguments
     says "$text"
-    [ -z "$(ls new* 2>/dev/null)" ] || fail "$arguments: leaves its output"
+    [ -z "$(ls new* 2>/dev/null)" ] || complain "$arguments: leaves its output"
 done <<'END'
 def.sql.fill.e2e.gold|--write-prompts rewrite -o new
 one of --defaults, --default-model and --e2e|-o new
@@ -243,4 +221,4 @@ standard input cannot be told|--defaults - --resume -o new
 END
 run 1 infill --write-prompts def -o nowhere/new
 says 'cannot write'
-exit $failed
+finish

@@ -1,30 +1,10 @@
 #!/usr/bin/env bash
 # ambit-train tokenizer from the outside: what it leaves, and what it says of bad input.
-set -u
-bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export LC_ALL=C.UTF-8
-cases=0 failed=0
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
 
-complain() {
-    echo "$1: $2"
-    head -c 600 said
-    failed=1
-}
-
-# expect CODE TEXT ARGUMENTS...: the exit code, and a line of standard error that holds the text (a regular expression)
-expect() {
-    local code=$1 text=$2 got
-    shift 2
-    cases=$((cases + 1))
-    "$bin/ambit-train" tokenizer "$@" >shown 2>said </dev/null
-    got=$?
-    [ $got = "$code" ] || complain "$*" "exit code $got, wanted $code"
-    grep -qE -- "$text" said || complain "$*" "does not say \"$text\""
-    [ "$code" = 0 ] || [ ! -e new ] || complain "$*" "leaves a folder"
-}
+# expect CODE TEXT ARGUMENTS...
+expect() { check "${*:3}" "$1" "$2" train tokenizer "${@:3}"; }
 
 yes 'How many singers are there in 12345 concerts?' | head -n 20 >lines.txt
 cat >records.jsonl <<'END'
@@ -62,5 +42,4 @@ bad '{"prompt": ["How many?"]}' 'line 1.*prompt'
 bad '{"text": "How' 'bad.jsonl: line 1'
 expect 1 'lines.txt: cannot make the folder' lines.txt --vocab 300 -o lines.txt
 
-echo "$cases cases"
-exit $failed
+finish

@@ -2,6 +2,8 @@
 # Sourced by cli_*.sh: runs that are killed at random moments, every other time while a file is being saved.
 # The caller has, in a folder of its own with a file log: fail MESSAGE...; train FOLDER, which becomes a run that goes on
 # from what FOLDER holds; same WHOLE FOLDER, which fails unless two finished runs left the same.
+seed=${2:-$(($(date +%s) % 32768))}
+RANDOM=$seed
 
 # Something half-written is in folder $1 that no earlier kill has left.
 saving() { [ -n "$(find "$1" -name '*.tmp' -newer started 2>/dev/null)" ]; }
