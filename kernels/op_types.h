@@ -33,7 +33,7 @@ struct seqs {
 /*
  * n row numbers and, sorted by row, who asks for each: the form in which a sum over askers is the same on every run.
  * All I32 on the device: ids[n]; uniq[n] distinct rows, ascending, -1 past the last; start[n+1] into order[n], whose
- * entries are the positions in ids, ascending for each row.  Made by index_new (batch side, host arrays).
+ * entries are the positions in ids, ascending for each row.  Made on the batch side, in host arrays.
  */
 struct index {
     struct tensor *ids, *uniq, *start, *order;

@@ -1,4 +1,4 @@
-#!/bin/bash
+#!/usr/bin/env bash
 # Formats every source in place.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,4 +1,4 @@
-#!/bin/bash
+#!/usr/bin/env bash
 # Format, layers, cppcheck, clang-tidy and shellcheck.  A tool that is not installed is named and left out.
 # usage: lint.sh [SOURCE...]   clang-tidy looks at these; without any, at the files changed since the last commit.
 set -uo pipefail

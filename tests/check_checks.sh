@@ -1,4 +1,4 @@
-#!/bin/bash
+#!/usr/bin/env bash
 # The checks themselves: each must find the violation that is put before it, and pass a tree without one.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -14,7 +14,7 @@ expect() {
     printf '%b' "$3" >"$root/$2"
     if output=$(bash "$here/$1.sh" "$root" 2>&1); then found=""; else found=$output; fi
     if [ -z "$4" ] && [ -n "$found" ] || [ -n "$4" ] && [[ "$found" != *"$4"* ]]; then
-        printf '%s on %s, wanted "%s":\n%s\n' "$1" "$2" "$4" "$output"
+        printf '%s on %s, expected "%s":\n%s\n' "$1" "$2" "$4" "$output"
         exit 1
     fi
 }
@@ -43,4 +43,15 @@ expect check_style scripts.sh 'true \n' "blanks"
 if [[ "$(clang-format --version 2>/dev/null)" == *"version 14."* ]]; then
     expect check_style data/a.c 'int  a;\n' "format.sh"
 fi
-echo "both checks find what they are for"
+
+expect check_names data/sql/sql.c 'struct a {\n    int b;\n};\n' ""
+expect check_names data/exec/a.c 'int b;\n' "no header of its own name"
+expect check_names data/sql/a.c '/* Part of sql.h: what b is. */\nint b;\n' ""
+expect check_names data/exec/a.c '/* Part of sql.h: what b is. */\nint b;\n' "which is not in its folder"
+expect check_names data/sql/sql.c 'struct a {\n    int b;\n};\nstruct a {\n    int c;\n};\n' "struct a is defined in"
+for name in not_there 'gone()' 'struct gone' sql/gone.h 'gone_*'; do
+    expect check_names data/sql/sql.c "/* It is as $name says. */\nint b;\n" "is nowhere"
+done
+expect check_names data/sql/sql.c 'const char *b = "in_text"; /* in_text, b(), sql/sql.h, in_* */\n' ""
+expect check_names data/sql/sql.c 'const char *b = "--seed: a number wanted";\n' "expected X, got Y"
+echo "each check finds what it is for"

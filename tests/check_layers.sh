@@ -1,4 +1,4 @@
-#!/bin/bash
+#!/usr/bin/env bash
 # Which room and which folder may include what: kernels <- data (base.h, arena.h, rng.h only) <- models <- train, infer;
 # inside a room a folder includes itself and those before it in the table below, and holds 40 files at most.
 # Includes are written from the root; train and infer never see each other; a library's header stays in its place.

@@ -1,4 +1,4 @@
-#!/bin/bash
+#!/usr/bin/env bash
 # What the style asks for and a script can see: format, sizes, banned calls, words that do not belong.
 # usage: check_style.sh [ROOT]
 set -uo pipefail

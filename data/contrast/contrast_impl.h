@@ -21,7 +21,7 @@ struct contrast_schema {
     struct schema schema; /* moves to the data set, but for its db_id */
     enum alter_form form;
     struct rng placed; /* as it was before what is new was placed: the same again places it in the same way */
-    const char *renamed[RENAMED_FORMS]; /* db_ids, NULL outside the training fold */
+    const char *renamed[RENAMED_FORMS]; /* names of databases, NULL outside the training fold */
 };
 
 /* An element that some record doubles. */

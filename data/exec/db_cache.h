@@ -21,7 +21,7 @@ struct db_cache {
     int64_t clock;
 };
 
-/* Limits other than these are set in the struct afterwards. */
+/* Other limits are set afterwards, in the struct. */
 void db_cache_init(struct db_cache *c);
 /* Good until the next call.  NULL with EXIT_CODE_DATA when the file cannot be opened or the dump not be rebuilt. */
 struct exec_db *db_cache_file(struct db_cache *c, const char *path, struct error *err);

@@ -10,7 +10,7 @@
 
 #ifdef __GNUC__
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wshadow" /* in C++ a function named as a struct hides its constructor */
+#pragma GCC diagnostic ignored "-Wshadow" /* in C++ a function of the same name hides the constructor of a struct */
 #endif
 #include "kernels/device.h"
 #ifdef __GNUC__

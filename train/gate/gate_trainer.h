@@ -1,5 +1,5 @@
 /*
- * trainer.h - one run of `ambit-train gatekeeper`: what it holds, its stages, its state.
+ * gate_trainer.h - one run of `ambit-train gatekeeper`: what it holds, its stages, its state.
  *
  * A run is a list of stages, each with its own sampler, schedule and optimizer moments.  Everything a stage will do is
  * a function of the seed and of struct train_state, so a run that was killed goes on exactly where its checkpoint
