@@ -54,7 +54,10 @@ check_command() {
 
 for program in ambit-data ambit-train ambit-infer; do
     prints version "$bin/$program" --version
-    has version "$program [0-9.]+ \(commit [0-9a-z]+\)" compiler sanitizers oneDNN CUDA jansson hdf5 sqlite OpenBLAS
+    module="not built"
+    [ -e "$bin/../lib/ambit/libambit_cuda.so" ] && module="built with nvcc [0-9.]+ for [0-9]"
+    has version "$program [0-9.]+ \(commit [0-9a-z]+\)" compiler sanitizers oneDNN "CUDA module $module" jansson hdf5 sqlite \
+        OpenBLAS
     prints help "$bin/$program" --help
     has help "usage: $program" man completion --version "Exit codes" AMBIT_LOG
     cp help commands
