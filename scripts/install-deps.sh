@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Installs what ambit needs to be built and tested on Debian 12, and nothing when all of it is there.
+# usage: install-deps.sh [--lint]   --lint: the linters too, and clang for its presets
 set -euo pipefail
 
 packages=(
@@ -16,6 +17,7 @@ packages=(
     libdnnl-dev      # oneDNN: faster products, bf16
     libcmocka-dev clang-format # tests and style checks
 )
+[ "${1:-}" = --lint ] && packages+=(clang clang-tidy cppcheck libomp-dev shellcheck)
 
 missing=()
 for package in "${packages[@]}"; do
