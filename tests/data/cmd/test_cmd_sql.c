@@ -121,8 +121,7 @@ static void bad_calls(void **state)
     assert_int_equal(test_run(command, &said), 0);
     assert_non_null(strstr(said, "\"sql\":\"SELECT X FROM A\""));
     free(said);
-    snprintf(command, sizeof command, "ambit-data sql --schema %s - < /dev/null",
-             test_file(*state, "bad.json", "[1]"));
+    snprintf(command, sizeof command, "ambit-data sql --schema %s - < /dev/null", test_file(*state, "bad.json", "[1]"));
     assert_int_equal(test_run(command, &said), EXIT_CODE_DATA);
     assert_non_null(strstr(said, "bad.json: schema 0"));
     free(said);
