@@ -22,6 +22,7 @@
 #include "models/lm/llama_batch.h"
 #include "models/lm/llama_generate.h"
 #include "train/lm/lm_trainer.h"
+#include "train/run/run_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +53,10 @@ static void open_trainer(struct bench *b)
 {
     struct error err;
 
-    if (!b->trainer.request && lm_open(&b->trainer, &b->request, &err))
+    if (b->trainer.request)
+        return;
+    lm_trainer_init(&b->trainer, &b->request);
+    if (run_open(&b->trainer.run, &err))
         die(&err);
 }
 
@@ -84,7 +88,7 @@ struct view {
 static struct view view_of(struct bench *b)
 {
     if (b->trainer.request)
-        return (struct view){ &b->trainer.model, &b->trainer.work, &b->trainer.train };
+        return (struct view){ &b->trainer.model, &b->trainer.run.work, &b->trainer.train };
     open_model(b);
     return (struct view){ &b->model, &b->work, &b->texts };
 }
@@ -128,15 +132,15 @@ static void train(struct bench *b, const char *rest)
 
     (void)rest;
     open_trainer(b);
-    struct lm_trainer *t = &b->trainer;
-    int64_t before = t->state.tokens;
+    struct run *r = &b->trainer.run;
+    int64_t before = r->state.units;
     double start = now_seconds();
-    if (lm_step(t, &err))
+    if (run_step(r, &err))
         die(&err);
-    t->device.driver->sync(&t->device);
+    r->device.driver->sync(&r->device);
     printf("%.7f\n", now_seconds() - start);
-    b->tokens = t->state.tokens - before;
-    t->state.batch = (t->state.batch + 1) % lm_batches(t);
+    b->tokens = r->state.units - before;
+    r->state.batch = (r->state.batch + 1) % run_batches(r);
 }
 
 static void decode(struct bench *b, const char *rest)

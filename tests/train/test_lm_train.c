@@ -6,6 +6,7 @@
 #include "tests/support/lm_gold.h"
 #include "tests/support/step.h"
 #include "train/lm/lm_trainer.h"
+#include "train/run/run_impl.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -98,32 +99,47 @@ static struct lm_request request(const char *data, bool full, int64_t tokens)
 /* Adapters as the script starts them. */
 static void start(struct lm_trainer *t)
 {
-    struct lm_gold g = { .device = t->device, .model = t->model };
+    struct lm_gold g = { .device = t->run.device, .model = t->model };
 
     lm_gold_fill(&g, &g.model.adapters);
+}
+
+static void open_run(struct lm_trainer *t, const struct lm_request *q)
+{
+    struct error err;
+
+    lm_trainer_init(t, q);
+    if (run_open(&t->run, &err))
+        fail_msg("%s", err.text);
+}
+
+static void take_step(struct run *r)
+{
+    struct error err;
+
+    if (run_step(r, &err))
+        fail_msg("%s", err.text);
 }
 
 static void train(double losses[STEPS], const struct lm_request *q)
 {
     struct lm_trainer t;
-    struct error err;
+    struct run *r = &t.run;
 
-    if (lm_open(&t, q, &err))
-        fail_msg("%s", err.text);
+    open_run(&t, q);
     if (!strcmp(t.set->method, "lora"))
         start(&t);
-    for (; t.state.step < STEPS; t.state.step++, t.state.epoch++) {
+    for (; r->state.step < STEPS; r->state.step++, r->state.epoch++) {
         float total;
-        assert_int_equal(lm_batches(&t), 1);
-        device_upload(&t.device, t.loss_total, &(float){ 0 });
-        if (lm_step(&t, &err))
-            fail_msg("%s", err.text);
-        device_download(&t.device, &total, t.loss_total);
-        losses[t.state.step] = (double)total;
+        assert_int_equal(run_batches(r), 1);
+        device_upload(&r->device, r->loss_total, &(float){ 0 });
+        take_step(r);
+        device_download(&r->device, &total, r->loss_total);
+        losses[r->state.step] = (double)total;
     }
     if (t.set->tokens >= t.train.tokens) /* every step has the same shapes */
-        assert_int_equal(t.work.step.size, t.step_bytes);
-    lm_close(&t);
+        assert_int_equal(r->work.step.size, r->step_bytes);
+    run_close(r);
 }
 
 /* Largest difference as a share. */
@@ -193,18 +209,18 @@ static const char *write_uneven(int n)
 static size_t measure(const struct lm_request *q, size_t *real)
 {
     struct lm_trainer t;
+    struct run *r = &t.run;
     struct error err;
+    size_t said;
 
-    if (lm_open(&t, q, &err))
-        fail_msg("%s", err.text);
-    size_t said = lm_measure(&t);
-    for (t.state.epoch = 0; real && t.state.epoch < q->settings.epochs; t.state.epoch++)
-        for (t.state.batch = 0; t.state.batch < lm_batches(&t); t.state.batch++)
-            if (lm_step(&t, &err))
-                fail_msg("%s", err.text);
+    open_run(&t, q);
+    assert_int_equal(run_measure(r, &said, &err), 0);
+    for (r->state.epoch = 0; real && r->state.epoch < q->settings.epochs; r->state.epoch++)
+        for (r->state.batch = 0; r->state.batch < run_batches(r); r->state.batch++)
+            take_step(r);
     if (real)
-        *real = t.work.peak;
-    lm_close(&t);
+        *real = r->work.peak;
+    run_close(r);
     return said;
 }
 

@@ -4,8 +4,8 @@
 #include "models/checkpoint/checkpoint.h"
 #include "tests/support/small_data.h"
 #include "train/cmd/commands.h"
-#include "train/gate/gate_run.h"
-#include "train/gate/gate_save.h"
+#include "train/gate/gate_eval.h"
+#include "train/run/run_impl.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -18,33 +18,44 @@
 
 /* What the child process, which trains, shares with the test: where to end, and what it did. */
 static struct shared {
-    int saves, steps;          /* counted */
+    int saves, steps, evals;   /* counted */
     int end_after, end_before; /* checkpoints after and before which the process ends, 0: none */
-    int signal_at;             /* step before which SIGTERM comes, 0: none */
+    int signal_step;           /* step and */
+    int signal_eval;           /* judgement of a fold before which SIGTERM comes, 0: none */
+    size_t said, taken;        /* bytes of a step */
 } * shared;
 
 enum { KILLED = 99 };
 
-int __real_gate_save_checkpoint(struct trainer *t, struct error *err);
-int __wrap_gate_save_checkpoint(struct trainer *t, struct error *err);
-int __real_trainer_step(struct trainer *t, struct error *err);
-int __wrap_trainer_step(struct trainer *t, struct error *err);
+int __real_run_save_checkpoint(struct run *r, struct error *err);
+int __wrap_run_save_checkpoint(struct run *r, struct error *err);
+int __real_run_step(struct run *r, struct error *err);
+int __wrap_run_step(struct run *r, struct error *err);
+int __real_gate_eval(struct gate_trainer *t, enum fold fold, bool presence, struct gate_answers *a, struct error *err);
+int __wrap_gate_eval(struct gate_trainer *t, enum fold fold, bool presence, struct gate_answers *a, struct error *err);
 
-int __wrap_gate_save_checkpoint(struct trainer *t, struct error *err)
+int __wrap_run_save_checkpoint(struct run *r, struct error *err)
 {
     if (++shared->saves == shared->end_before)
         _exit(KILLED);
-    int rc = __real_gate_save_checkpoint(t, err);
+    int rc = __real_run_save_checkpoint(r, err);
     if (shared->saves == shared->end_after)
         _exit(KILLED);
     return rc;
 }
 
-int __wrap_trainer_step(struct trainer *t, struct error *err)
+int __wrap_run_step(struct run *r, struct error *err)
 {
-    if (++shared->steps == shared->signal_at)
+    if (++shared->steps == shared->signal_step)
         raise(SIGTERM);
-    return __real_trainer_step(t, err);
+    return __real_run_step(r, err);
+}
+
+int __wrap_gate_eval(struct gate_trainer *t, enum fold fold, bool presence, struct gate_answers *a, struct error *err)
+{
+    if (++shared->evals == shared->signal_eval)
+        raise(SIGTERM);
+    return __real_gate_eval(t, fold, presence, a, err);
 }
 
 static char *data, *work, *whole, *stopped, *run; /* run folders: work/whole, ... */
@@ -83,7 +94,7 @@ static int train(const struct gate_request *q)
     int status;
 
     snprintf(said, sizeof said, "%s/said", work);
-    shared->saves = shared->steps = 0;
+    shared->saves = shared->steps = shared->evals = 0;
     pid_t pid = fork();
     if (pid == 0) {
         struct error err = { .text = "" };
@@ -255,16 +266,64 @@ static void test_signal(void **state)
     q.out = stopped;
     for (q.resume = true; at + 2 < steps; at += 2) {
         char name[64];
-        shared->signal_at = 2;
+        shared->signal_step = 2;
         assert_int_equal(train(&q), EXIT_CODE_SIGTERM);
         assert_int_equal(shared->steps, 2);
         snprintf(name, sizeof name, "stopped/checkpoint-%d", at + 2);
         assert_int_equal(access(test_file(work, name, NULL), F_OK), 0);
     }
-    shared->signal_at = 0;
+    shared->signal_step = 0;
     assert_int_equal(train(&q), 0);
     assert_int_equal(shared->steps, steps - at);
     assert_same_model("whole", "stopped");
+}
+
+/* A process that SIGTERM meets at its n-th judgement of a fold. */
+static void stop_at_eval(const struct gate_request *q, int n)
+{
+    shared->signal_eval = n;
+    assert_int_equal(train(q), EXIT_CODE_SIGTERM);
+    assert_int_equal(shared->evals, n);
+    assert_int_not_equal(access(path_of("stopped", CHECKPOINT_FILE), F_OK), 0);
+}
+
+/* SIGTERM in every validation, and in every judgement at the end: it stops there and later does all of that one. */
+static void check_signals_in_evals(struct gate_request q)
+{
+    enum { LAST = 3 }; /* validation once more, both slices of the test fold */
+
+    clean();
+    q.settings.save_every = 0;
+    q.out = whole;
+    assert_int_equal(train(&q), 0);
+    int steps = shared->steps, validations = shared->evals - LAST, done = 0;
+    assert_true(validations > 1);
+    q.out = stopped;
+    q.resume = true;
+    for (int i = 0; i < validations; i++) {
+        stop_at_eval(&q, i ? 2 : 1);
+        done += shared->steps;
+    }
+    assert_int_equal(done, steps);
+    for (int i = 0; i < LAST; i++) {
+        stop_at_eval(&q, i ? i + 1 : 2);
+        assert_int_equal(shared->steps, 0);
+    }
+    shared->signal_eval = 0;
+    assert_int_equal(train(&q), 0);
+    assert_same_model("whole", "stopped");
+}
+
+static void test_signals_in_evals(void **state)
+{
+    struct gate_request q = request(NULL);
+
+    (void)state;
+    check_signals_in_evals(q);
+    q.settings.encode = "schema";
+    q.settings.eval_every = 2;
+    q.settings.patience = 2;
+    check_signals_in_evals(q);
 }
 
 /* Nothing of the folder changes when a run cannot go on with it. */
@@ -323,7 +382,7 @@ static void test_refused(void **state)
     refuse(q, EXIT_CODE_CHECKPOINT, CHECKPOINT_FILE);
 }
 
-/* A dry run says what it would take and leaves nothing. */
+/* A dry run says what it would take and leaves nothing, also where a run is already. */
 static void test_dry_run(void **state)
 {
     struct gate_request q = request(NULL);
@@ -336,6 +395,83 @@ static void test_dry_run(void **state)
     assert_int_equal(shared->steps, 0);
     assert_said("MiB for a step");
     assert_int_not_equal(access(q.out, F_OK), 0);
+
+    q.dry_run = false;
+    assert_int_equal(train(&q), 0);
+    q.dry_run = true;
+    q.seed++;
+    refuse(q, 0, "MiB for a step");
+}
+
+/* Every step of every stage; the bytes that were said to be needed beforehand, and those of the largest. */
+static void take_all_steps(const struct gate_request *q)
+{
+    struct gate_trainer t;
+    struct run *r = &t.run;
+    struct error err;
+
+    gate_trainer_init(&t, q);
+    if (run_open(r, &err))
+        _exit(1);
+    for (; r->state.stage < r->n_stages; r->state.stage++) {
+        if (r->trainer->enter_stage(&t, true, &err))
+            _exit(1);
+        for (r->state.epoch = 0; r->state.epoch < r->stages[r->state.stage].epochs; r->state.epoch++)
+            for (r->state.batch = 0; r->state.batch < run_batches(r); r->state.batch++)
+                if (run_step(r, &err))
+                    _exit(1);
+    }
+    shared->said = r->step_bytes;
+    shared->taken = r->work.peak;
+    _exit(0);
+}
+
+/* In a process of its own: threads of the parent would be missed by later ones. */
+static void check_memory(const struct gate_request *q)
+{
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0)
+        take_all_steps(q);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    print_message("%zu bytes said, %zu taken\n", shared->said, shared->taken);
+    assert_int_equal(shared->said, shared->taken);
+}
+
+static void test_memory(void **state)
+{
+    struct gate_request q = request(NULL);
+
+    (void)state;
+    clean();
+    q.out = run;
+    q.settings.embedder = "joint";
+    q.settings.batch = 4;
+    check_memory(&q);
+    q.settings.encode = "schema";
+    q.settings.epochs = 4;
+    check_memory(&q);
+    q.settings.classifier = "gat-mean";
+    check_memory(&q);
+}
+
+/* The loss of fewer than ten steps is told once, at the end. */
+static void test_few_steps(void **state)
+{
+    struct gate_request q = request(NULL);
+
+    (void)state;
+    clean();
+    q.out = run;
+    q.settings.encode = "schema";
+    assert_int_equal(train(&q), 0);
+    assert_true(shared->steps < 10);
+    char *metrics = test_read(path_of("run", "metrics.jsonl")), *loss = strstr(metrics, "\"loss\"");
+    assert_non_null(loss);
+    assert_null(strstr(loss + 1, "\"loss\""));
+    free(metrics);
 }
 
 /* A first run that was killed before its first checkpoint leaves nothing that a second one could take for its own. */
@@ -386,9 +522,10 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_element), cmocka_unit_test(test_joint),   cmocka_unit_test(test_stock),
-        cmocka_unit_test(test_schema),  cmocka_unit_test(test_kills),   cmocka_unit_test(test_signal),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_dry_run), cmocka_unit_test(test_stale_best),
+        cmocka_unit_test(test_element),          cmocka_unit_test(test_joint),   cmocka_unit_test(test_stock),
+        cmocka_unit_test(test_schema),           cmocka_unit_test(test_kills),   cmocka_unit_test(test_signal),
+        cmocka_unit_test(test_refused),          cmocka_unit_test(test_dry_run), cmocka_unit_test(test_stale_best),
+        cmocka_unit_test(test_signals_in_evals), cmocka_unit_test(test_memory),  cmocka_unit_test(test_few_steps),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

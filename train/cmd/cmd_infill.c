@@ -1,6 +1,6 @@
 /* Part of commands.h: ambit-train infill. */
 #include "train/cmd/commands.h"
-#include "train/lm/lm_train.h"
+#include "train/lm/lm_trainer.h"
 
 static enum exit_code run(const struct call *call, struct error *err)
 {

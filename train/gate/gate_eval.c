@@ -1,6 +1,7 @@
 #include "train/gate/gate_eval.h"
 
 #include "data/util/log.h"
+#include "data/util/stop.h"
 #include "train/gate/state_cache.h"
 
 #include <math.h>
@@ -63,12 +64,12 @@ static void add_relevance(struct gate_answers *a, const struct gate_example *e, 
 }
 
 /* Consecutive examples of one source database share a group number; databases are few, so a list is enough. */
-struct groups {
+struct source_list {
     const char **names;
     int n, cap;
 };
 
-static int group_of(struct groups *g, const char *name)
+static int group_of(struct source_list *g, const char *name)
 {
     for (int i = g->n - 1; i >= 0; i--)
         if (!strcmp(g->names[i], name))
@@ -79,8 +80,8 @@ static int group_of(struct groups *g, const char *name)
 }
 
 /* While a frozen encoder's classifier is trained, validation states come from the cache, without relevance. */
-static int score_cached(struct trainer *t, const struct gate_example *const *list, const struct gate_item *items, int n,
-                        struct gate_result *results, struct error *err)
+static int score_cached(struct gate_trainer *t, const struct gate_example *const *list, const struct gate_item *items,
+                        int n, struct gate_result *results, struct error *err)
 {
     int numbers[EVAL_GROUP];
 
@@ -89,8 +90,8 @@ static int score_cached(struct trainer *t, const struct gate_example *const *lis
     return gate_classify(&t->scorer, items, n, state_cache_gather(t->valid_cache, numbers, n), results, err);
 }
 
-static int score_some(struct trainer *t, const struct gate_example *const *list, int n, bool cached,
-                      struct groups *groups, struct gate_answers *a, struct error *err)
+static int score_some(struct gate_trainer *t, const struct gate_example *const *list, int n, bool cached,
+                      struct source_list *groups, struct gate_answers *a, struct error *err)
 {
     struct gate_item items[EVAL_GROUP] = { 0 };
     struct gate_result results[EVAL_GROUP];
@@ -131,21 +132,20 @@ static const struct gate_example **choose(const struct gate_fold *fold, bool pre
     return list;
 }
 
-int gate_eval(struct trainer *t, enum fold fold, bool presence, struct gate_answers *a, struct error *err)
+int gate_eval(struct gate_trainer *t, enum fold fold, bool presence, struct gate_answers *a, struct error *err)
 {
     struct progress progress;
-    struct groups groups = { 0 };
+    struct source_list groups = { 0 };
     int64_t elements;
     int n, rc = 0;
     const struct gate_example **list = choose(&t->data.folds[fold], presence, &n, &elements);
-    bool training = t->state.stage < t->n_stages && t->stages[t->state.stage] == STAGE_FROZEN;
-    bool cached = training && fold == FOLD_VALID && !presence;
+    bool cached = gate_in_stage(t, STAGE_FROZEN) && fold == FOLD_VALID && !presence;
 
     answers_init(a, n, elements);
     progress_start(&progress, fold == FOLD_TEST ? "testing" : "validating", "questions", n);
     for (int i = 0; rc == 0 && i < n; i += EVAL_GROUP) {
         int some = n - i < EVAL_GROUP ? n - i : EVAL_GROUP;
-        rc = score_some(t, list + i, some, cached, &groups, a, err);
+        rc = stop_requested() ? 1 : score_some(t, list + i, some, cached, &groups, a, err);
         progress_update(&progress, i + some, i + some, NULL);
     }
     progress_end(&progress);

@@ -19,8 +19,9 @@ struct gate_answers {
     int64_t n_elements;
 };
 
-/* Scores the fold's examples that are (presence) or are not (!presence) of the presence slice. */
-int gate_eval(struct trainer *t, enum fold fold, bool presence, struct gate_answers *a, struct error *err);
+/* Scores the fold's examples that are (presence) or are not (!presence) of the presence slice.  1, and no answers, when
+ * a signal asked to stop. */
+int gate_eval(struct gate_trainer *t, enum fold fold, bool presence, struct gate_answers *a, struct error *err);
 void gate_answers_release(struct gate_answers *a);
 
 struct scored gate_answers_scored(const struct gate_answers *a);

@@ -1,4 +1,4 @@
-#include "train/gate/gate_report.h"
+#include "train/gate/gate_measure.h"
 
 #include <stdlib.h>
 

@@ -1,15 +1,14 @@
-#include "train/gate/gate_open.h"
-
+/* Part of gate_trainer.h: data, model and encoder, before the first step. */
 #include "data/util/log.h"
 #include "models/hf/hf_config.h"
 #include "models/hf/hf_weights.h"
 #include "models/tokenizer_train/wordpiece_train.h"
+#include "train/gate/gate_trainer_impl.h"
 #include "train/gate/state_cache.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { HOST_BYTES = 64 << 20, MEASURED_BATCHES = 8 };
 
 static int word_index(const char *word, const char *const *words)
 {
@@ -44,26 +43,26 @@ static struct tokenizer *learn_tokenizer(const struct dataset *d, int64_t size, 
 {
     const struct example_list *train = &d->folds[FOLD_TRAIN];
     const char **texts = NULL;
-    bool *wanted = xcalloc((size_t)d->schemas.n, sizeof *wanted);
+    bool *used = xcalloc((size_t)d->schemas.n, sizeof *used);
     int n = 0, cap = 0;
 
     for (int i = 0; i < train->n; i++) {
         GROW(texts, n, cap);
         texts[n++] = train->items[i].question;
-        wanted[schema_find(&d->schemas, train->items[i].db_id) - d->schemas.schemas] = true;
+        used[schema_find(&d->schemas, train->items[i].db_id) - d->schemas.schemas] = true;
         for (int k = 0; k < train->items[i].n_renamed; k++)
-            wanted[schema_find(&d->schemas, train->items[i].renamed[k]) - d->schemas.schemas] = true;
+            used[schema_find(&d->schemas, train->items[i].renamed[k]) - d->schemas.schemas] = true;
     }
     for (int i = 0; i < d->schemas.n; i++) {
         const struct schema *s = &d->schemas.schemas[i];
-        for (int k = 0; wanted[i] && k < s->n_tables + s->n_columns; k++) {
+        for (int k = 0; used[i] && k < s->n_tables + s->n_columns; k++) {
             GROW(texts, n, cap);
             texts[n++] = k < s->n_tables ? s->tables[k].text : s->columns[k - s->n_tables].text;
         }
     }
     struct tokenizer *t = tokenizer_from_words(texts, n, (int32_t)size, err);
     free(texts);
-    free(wanted);
+    free(used);
     return t;
 }
 
@@ -78,7 +77,7 @@ static int check_heads(const struct gate_settings *s, struct error *err)
                      (long long)s->encoder_heads, (long long)s->encoder_hidden);
 }
 
-static struct tokenizer *scratch_encoder(struct trainer *t, struct bert_config *bert, struct error *err)
+static struct tokenizer *scratch_encoder(struct gate_trainer *t, struct bert_config *bert, struct error *err)
 {
     const struct gate_settings *s = t->set;
 
@@ -116,20 +115,10 @@ static struct tokenizer *pretrained_encoder(const char *dir, struct bert_config 
     return tokenizer_open_encoder(dir, config.bert.vocab_size, err);
 }
 
-static void plan_stages(struct trainer *t)
-{
-    bool element = t->model.net.config.encode == ENCODE_ELEMENT;
-
-    t->stock = element && !strcmp(t->set->embedder, "stock");
-    if (element && !t->stock && t->set->relevance_epochs > 0)
-        t->stages[t->n_stages++] = STAGE_RELEVANCE;
-    if (t->set->epochs > 0)
-        t->stages[t->n_stages++] = element && strcmp(t->set->embedder, "joint") ? STAGE_FROZEN : STAGE_JOINT;
-}
-
-static int init_model(struct trainer *t, struct error *err)
+static int init_model(struct gate_trainer *t, struct error *err)
 {
     static const char *const graphs[] = { "typed", "paper", "mono", "bi", NULL };
+    struct run *r = &t->run;
     struct bert_config bert;
     struct tokenizer *tokenizer =
         t->encoder ? pretrained_encoder(t->encoder, &bert, err) : scratch_encoder(t, &bert, err);
@@ -139,22 +128,24 @@ static int init_model(struct trainer *t, struct error *err)
     struct gatekeeper_config config = network_of(t->set, &bert);
     enum dtype dtype = strcmp(t->set->compute, "bf16") ? F32 : BF16;
     size_t bytes = gate_model_bytes(&config, dtype, true);
-    if (t->device.free_memory && bytes > t->device.free_memory) {
+    if (r->device.free_memory && bytes > r->device.free_memory) {
         tokenizer_close(tokenizer);
         return error_set(err, EXIT_CODE_MEMORY, "the model with its optimizer needs %zu MiB, %s has %zu MiB free",
-                         bytes >> 20, t->device.description, t->device.free_memory >> 20);
+                         bytes >> 20, r->device.description, r->device.free_memory >> 20);
     }
     enum graph_mode graph = (enum graph_mode)word_index(t->set->graph, graphs);
-    if (gate_model_init(&t->model, &t->device, &config, dtype, graph, true, tokenizer, err))
+    if (gate_model_init(&t->model, &r->device, &config, dtype, graph, true, tokenizer, err))
         return -1;
     struct param_arenas arenas = { &t->model.host, &t->model.data, true };
-    optim_init(&t->optim, &arenas);
-    t->loss_total = tensor_alloc(&t->model.host, &t->model.data, F32, 1, (int64_t[]){ 1 });
-    device_upload(&t->device, t->loss_total, &(float){ 0 });
+    run_take(r, &arenas);
+    r->params = &t->model.params;
+    r->model_bytes = t->model.data.used;
+    r->recompute = &t->model.net.bert.checkpointed;
+    snprintf(r->hint, sizeof r->hint, "a smaller batch (now %lld) would fit", (long long)t->set->batch);
     return 0;
 }
 
-static int read_examples(struct trainer *t, struct error *err)
+static int read_examples(struct gate_trainer *t, struct error *err)
 {
     struct gate_data_settings s = { .tokenizer = t->model.tokenizer,
                                     .layout = &t->model.layout,
@@ -165,100 +156,56 @@ static int read_examples(struct trainer *t, struct error *err)
     for (int f = 0; f < FOLDS; f++)
         log_info("%s: %d questions, %d ambiguous ones whose alternatives are no candidate pair",
                  fold_name((enum fold)f), t->data.folds[f].n, t->data.folds[f].lost_pairs);
-    return 0;
-}
-
-/* Of the largest of the stages' first steps. */
-static int measure_steps(struct trainer *t, size_t *step, struct error *err)
-{
-    *step = 0;
-    for (t->state.stage = 0; t->state.stage < t->n_stages; t->state.stage++) {
-        if (t->stages[t->state.stage] == STAGE_FROZEN) /* small, and its states are not there yet */
-            continue;
-        if (trainer_enter_stage(t, false, err))
-            return -1;
-        size_t bytes = trainer_measure(t, MEASURED_BATCHES);
-        *step = bytes > *step ? bytes : *step;
-    }
-    t->state.stage = 0;
-    return 0;
-}
-
-/* Of parameters and steps.  Where it is too much for the device, layers are computed again in the backward, which
- * changes no number; where even that is too much the run is refused. */
-static int estimate_memory(struct trainer *t, struct error *err)
-{
-    size_t model = t->model.data.used, total = t->device.total_memory, step;
-
-    if (measure_steps(t, &step, err))
-        return -1;
-    if (total && model + step > total) {
-        log_info("memory: %zu MiB for a step are too many, so layers are computed twice", step >> 20);
-        t->model.net.bert.checkpointed = true;
-        if (measure_steps(t, &step, err))
-            return -1;
-    }
-    log_info("memory: %zu MiB of parameters, gradients and moments, %zu MiB for a step, on %s", model >> 20, step >> 20,
-             t->device.description);
-    if (total && model + step > total)
-        return error_set(err, EXIT_CODE_MEMORY,
-                         "%zu MiB are needed, %s has %zu MiB: a smaller batch (now %lld) would fit",
-                         (model + step) >> 20, t->device.description, total >> 20, (long long)t->set->batch);
+    t->run.data_hash = t->data.hash;
     return 0;
 }
 
 /* Among many candidate pairs hardly any is meant: at first the chance of all of them together is small. */
-static void set_pair_prior(struct trainer *t)
+static void set_pair_prior(struct gate_trainer *t)
 {
     struct param *bias = params_find(&t->model.params, "pair.twins.score.bias");
     const float prior = -5;
 
     if (bias)
-        param_upload(bias, &t->device, &prior);
+        param_upload(bias, &t->run.device, &prior);
 }
 
-static int load_encoder(struct trainer *t, struct error *err)
+static int load_encoder(struct gate_trainer *t, struct error *err)
 {
     int kept = 0;
 
-    params_init(&t->model.params, &t->device, t->seed);
+    params_init(&t->model.params, &t->run.device, t->run.set.seed);
     set_pair_prior(t);
     if (!t->encoder)
         return 0;
-    if (hf_weights_load(&t->model.params, &t->device, t->encoder, &hf_bert_rules, HF_ENCODER, &kept, err))
+    if (hf_weights_load(&t->model.params, &t->run.device, t->encoder, &hf_bert_rules, HF_ENCODER, &kept, err))
         return -1;
     log_info("encoder: %s, %d parameters of the relevance head start from random values", t->encoder, kept);
     return 0;
 }
 
-int trainer_open(struct trainer *t, const struct gate_request *q, struct error *err)
+int gate_open(void *trainer, struct error *err)
 {
-    *t = (struct trainer){ .set = &q->settings, .out = q->out, .encoder = q->encoder, .seed = (uint64_t)q->seed };
-    t->state.best = -1;
-    t->saved_step = -1;
-    if (device_open(&t->device, q->device, err) || workspace_init(&t->work, &t->device, HOST_BYTES, err) ||
-        dataset_read(&t->records, q->data, err) || dataset_check_folds(&t->records, err) || init_model(t, err) ||
+    struct gate_trainer *t = trainer;
+
+    if (dataset_read(&t->records, t->data_folder, err) || dataset_check_folds(&t->records, err) || init_model(t, err) ||
         read_examples(t, err))
         return -1;
-    gate_scorer_init(&t->scorer, &t->model, &t->work, (int)q->settings.tokens);
-    plan_stages(t);
-    return estimate_memory(t, err) || load_encoder(t, err) ? -1 : 0;
+    gate_scorer_init(&t->scorer, &t->model, &t->run.work, (int)t->set->tokens);
+    gate_plan_stages(t);
+    return load_encoder(t, err);
 }
 
-void trainer_close(struct trainer *t)
+void gate_close(void *trainer)
 {
-    metrics_log_close(&t->metrics);
+    struct gate_trainer *t = trainer;
+
     state_cache_close(t->cache);
     state_cache_close(t->valid_cache);
-    sampler_release(&t->sampler);
     free(t->slots);
     text_builder_release(&t->text);
     gate_scorer_release(&t->scorer);
     gate_data_release(&t->data);
     dataset_release(&t->records);
     gate_model_release(&t->model);
-    if (t->work.device)
-        workspace_release(&t->work);
-    if (t->device.driver)
-        device_close(&t->device);
 }

@@ -3,6 +3,7 @@
 #include "data/contrast/probe.h"
 #include "data/report/report.h"
 #include "data/util/json.h"
+#include "train/gate/gate_measure.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -94,7 +95,7 @@ static json_t *probes_to_json(const struct probe_report *p)
     return o;
 }
 
-static int write_json(const struct trainer *t, const struct findings *f, struct error *err)
+static int write_json(const struct gate_trainer *t, const struct findings *f, struct error *err)
 {
     char path[4096];
     json_t *kinds = json_object();
@@ -105,7 +106,7 @@ static int write_json(const struct trainer *t, const struct findings *f, struct 
                           kinds, "presence", measures_to_json(&f->presence), "probes", probes_to_json(&f->probes),
                           "relevance", "ap", real(f->relevance_ap), "auc", real(f->relevance_auc), "threshold",
                           t->model.threshold, "temperature", t->model.temperature);
-    snprintf(path, sizeof path, "%s/test.json", t->out);
+    snprintf(path, sizeof path, "%s/test.json", t->run.set.out);
     int rc = json_write_file(path, o, err);
     json_decref(o);
     return rc;
@@ -113,13 +114,13 @@ static int write_json(const struct trainer *t, const struct findings *f, struct 
 
 static void add_curves(struct report *r, const char *metrics, const char *title, const char *name)
 {
-    static const enum train_stage stages[] = { STAGE_RELEVANCE, STAGE_FROZEN, STAGE_JOINT };
+    static const enum gate_stage stages[] = { STAGE_RELEVANCE, STAGE_FROZEN, STAGE_JOINT };
     struct series series[ARRAY_LEN(stages)] = { 0 };
     struct curve curves[ARRAY_LEN(stages)];
     int n = 0;
 
     for (int i = 0; i < ARRAY_LEN(stages); i++) {
-        const char *stage = train_stage_name(stages[i]);
+        const char *stage = gate_stage_name(stages[i]);
         if (series_read(&series[i], metrics, stage, name, NULL) == 0 && series[i].n)
             curves[n++] = (struct curve){ stage, series[i].step, series[i].value, series[i].n, NULL, NULL };
     }
@@ -129,7 +130,7 @@ static void add_curves(struct report *r, const char *metrics, const char *title,
         series_release(&series[i]);
 }
 
-static int write_page(const struct trainer *t, const struct findings *f, struct error *err)
+static int write_page(const struct gate_trainer *t, const struct findings *f, struct error *err)
 {
     char path[4096], metrics[4096];
     const char *cells[ROWS * COLUMNS];
@@ -137,8 +138,8 @@ static int write_page(const struct trainer *t, const struct findings *f, struct 
 
     for (int i = 0; i < ROWS * COLUMNS; i++)
         cells[i] = f->cells[i / COLUMNS][i % COLUMNS];
-    snprintf(path, sizeof path, "%s/report.html", t->out);
-    snprintf(metrics, sizeof metrics, "%s/metrics.jsonl", t->out);
+    snprintf(path, sizeof path, "%s/report.html", t->run.set.out);
+    snprintf(metrics, sizeof metrics, "%s/metrics.jsonl", t->run.set.out);
     if (report_open(&r, path, "GATekeeper", err))
         return -1;
     report_heading(&r, "Test questions, crossed slice");
@@ -151,34 +152,36 @@ static int write_page(const struct trainer *t, const struct findings *f, struct 
     return report_close(&r, err);
 }
 
-static int find(struct trainer *t, struct findings *f, struct error *err)
+static int find(struct gate_trainer *t, struct findings *f, struct error *err)
 {
     struct gate_answers a;
+    int rc = gate_eval(t, FOLD_TEST, false, &a, err);
 
-    if (gate_eval(t, FOLD_TEST, false, &a, err))
-        return -1;
-    f->all = gate_measure(&t->model, &a, SIA_KINDS, t->seed);
+    if (rc)
+        return rc;
+    f->all = gate_measure(&t->model, &a, SIA_KINDS, t->run.set.seed);
     fill_row(f->cells[SIA_KINDS], "all", &f->all);
     for (int k = 0; k < SIA_KINDS; k++) {
-        f->kinds[k] = gate_measure(&t->model, &a, k, t->seed);
+        f->kinds[k] = gate_measure(&t->model, &a, k, t->run.set.seed);
         fill_row(f->cells[k], sia_kind_letter((enum sia_kind)k), &f->kinds[k]);
     }
     f->relevance_ap = stats_average_precision(gate_answers_relevance(&a));
     f->relevance_auc = stats_auc(gate_answers_relevance(&a));
     gate_answers_release(&a);
-    if (gate_eval(t, FOLD_TEST, true, &a, err))
-        return -1;
-    f->presence = gate_measure(&t->model, &a, SIA_KINDS, t->seed);
+    if ((rc = gate_eval(t, FOLD_TEST, true, &a, err)) != 0)
+        return rc;
+    f->presence = gate_measure(&t->model, &a, SIA_KINDS, t->run.set.seed);
     gate_answers_release(&a);
     return 0;
 }
 
-int gate_report(struct trainer *t, struct error *err)
+int gate_report(struct gate_trainer *t, struct error *err)
 {
     struct findings f = { 0 };
+    int rc = find(t, &f, err);
 
-    if (find(t, &f, err))
-        return -1;
+    if (rc)
+        return rc;
     probe_run(&f.probes, &t->records, PROBE_CROSSED);
     print_table(&f);
     return write_json(t, &f, err) || write_page(t, &f, err) ? -1 : 0;

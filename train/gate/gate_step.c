@@ -1,20 +1,38 @@
-#include "train/gate/gate_step.h"
-
+/* Part of gate_trainer.h: the batches of each stage and their losses. */
+#include "train/gate/gate_trainer_impl.h"
 #include "train/gate/state_cache.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* The argument of a step_fn. */
+struct gate_step {
+    struct gate_trainer *trainer;
+    enum gate_stage stage;
+    struct gate_item *items;        /* questions of the batch; relevance: none */
+    const struct gate_form **forms; /* the schema of each */
+    int n_items;
+    float *target; /* F32 [items] ambiguous, or [pairs] relevant in the relevance stage */
+    int n_target;
+    float *pair_target;      /* F32 [candidate pairs] */
+    float *twins_target;     /* likewise */
+    float *relevance_target; /* F32 [nodes] */
+    int n_pairs, n_nodes;
+    const float *states; /* frozen: [nodes, C] */
+};
+
 /* Random choices of a batch depend on the seed and on where the batch stands, never on what ran before. */
-static struct rng batch_rng(const struct trainer *t)
+static struct rng batch_rng(const struct gate_trainer *t)
 {
-    uint64_t key[4] = { t->seed, (uint64_t)t->state.stage, (uint64_t)t->state.epoch, (uint64_t)t->state.batch };
+    const struct run_state *x = &t->run.state;
+    uint64_t key[4] = { t->run.set.seed, (uint64_t)x->stage, (uint64_t)x->epoch, (uint64_t)x->batch };
+
     return (struct rng){ .seed = hash_bytes(HASH_START, key, sizeof key) };
 }
 
 /* The schema that the question is read on this time: its own, or now and then a renamed one.  Cached states are of the
  * former. */
-static const struct gate_form *choose_form(const struct train_step *s, const struct gate_example *e, struct rng *rng)
+static const struct gate_form *choose_form(const struct gate_step *s, const struct gate_example *e, struct rng *rng)
 {
     bool renamed = rng_uniform(rng) < (float)s->trainer->set->renamed;
     bool own = !renamed || e->n_forms == 1 || s->stage == STAGE_FROZEN;
@@ -39,15 +57,15 @@ static int draw_negative(const struct gate_example *e, int positive, bool hard, 
     return chosen < 0 && hard ? draw_negative(e, positive, false, rng) : chosen;
 }
 
-static void add_pair(struct train_step *s, const struct gate_item *item, int node, float target)
+static void add_pair(struct gate_step *s, const struct gate_item *item, int node, float target)
 {
     text_add_element(&s->trainer->text, item, node);
     s->target[s->n_target++] = target;
 }
 
-static void init_relevance(struct train_step *s, const int *slots, int n)
+static void init_relevance(struct gate_step *s, const int *slots, int n)
 {
-    struct trainer *t = s->trainer;
+    struct gate_trainer *t = s->trainer;
     struct rng rng = batch_rng(t);
     int negatives = (int)t->set->negatives;
 
@@ -66,7 +84,7 @@ static void init_relevance(struct train_step *s, const int *slots, int n)
     }
 }
 
-static void add_question(struct train_step *s, const struct gate_example *e, const struct gate_form *form)
+static void add_question(struct gate_step *s, const struct gate_example *e, const struct gate_form *form)
 {
     s->items[s->n_items] = e->item;
     s->items[s->n_items++].schema = form->schema;
@@ -76,7 +94,7 @@ static void add_question(struct train_step *s, const struct gate_example *e, con
         s->relevance_target[s->n_nodes++] = e->relevant[i];
 }
 
-static void add_pair_targets(struct train_step *s, const int *batch)
+static void add_pair_targets(struct gate_step *s, const int *batch)
 {
     const struct gate_fold *fold = &s->trainer->data.folds[FOLD_TRAIN];
     size_t n = 0;
@@ -94,9 +112,9 @@ static void add_pair_targets(struct train_step *s, const int *batch)
     }
 }
 
-static void init_questions(struct train_step *s, const int *batch, int n)
+static void init_questions(struct gate_step *s, const int *batch, int n)
 {
-    struct trainer *t = s->trainer;
+    struct gate_trainer *t = s->trainer;
     struct rng rng = batch_rng(t);
     size_t nodes = 0;
 
@@ -124,17 +142,7 @@ static void init_questions(struct train_step *s, const int *batch, int n)
                 text_add_element(&t->text, &s->items[i], node);
 }
 
-void train_step_init(struct train_step *s, struct trainer *t, enum train_stage stage, const int *batch, int n)
-{
-    *s = (struct train_step){ .trainer = t, .stage = stage, .update = true };
-    text_builder_reset(&t->text, &t->model.layout);
-    if (stage == STAGE_RELEVANCE)
-        init_relevance(s, batch, n);
-    else
-        init_questions(s, batch, n);
-}
-
-void train_step_release(struct train_step *s)
+static void release(struct gate_step *s)
 {
     free(s->items);
     free(s->forms);
@@ -142,7 +150,6 @@ void train_step_release(struct train_step *s)
     free(s->pair_target);
     free(s->twins_target);
     free(s->relevance_target);
-    *s = (struct train_step){ 0 };
 }
 
 static struct tensor *loss_of(struct ctx *c, struct tensor *logits, const float *target, int n, float pos_weight,
@@ -157,7 +164,7 @@ static struct tensor *add_loss(struct ctx *c, struct tensor *sum, struct tensor 
     return sum ? op_add(c, sum, loss) : loss;
 }
 
-static struct tensor *relevance_loss(struct ctx *c, const struct train_step *s)
+static struct tensor *relevance_loss(struct ctx *c, const struct gate_step *s)
 {
     const struct gatekeeper *g = &s->trainer->model.net;
     struct gate_text text;
@@ -168,13 +175,13 @@ static struct tensor *relevance_loss(struct ctx *c, const struct train_step *s)
 }
 
 /* In the compute type, as they left the encoder. */
-static struct tensor *cached_states(struct ctx *c, const struct train_step *s)
+static struct tensor *cached_states(struct ctx *c, const struct gate_step *s)
 {
     const struct gatekeeper *g = &s->trainer->model.net;
     return batch_f32(c, s->states, s->n_nodes, g->config.bert.hidden_size, g->relevance_w->dtype);
 }
 
-static struct tensor *encoded_states(struct ctx *c, const struct train_step *s)
+static struct tensor *encoded_states(struct ctx *c, const struct gate_step *s)
 {
     const struct gatekeeper *g = &s->trainer->model.net;
     struct gate_text text;
@@ -184,7 +191,7 @@ static struct tensor *encoded_states(struct ctx *c, const struct train_step *s)
 }
 
 /* Of the pairs: which of them makes its question ambiguous, and which could mean the same. */
-static struct tensor *pair_loss(struct ctx *c, const struct train_step *s, const struct gate_scores *scores)
+static struct tensor *pair_loss(struct ctx *c, const struct gate_step *s, const struct gate_scores *scores)
 {
     const struct gate_settings *set = s->trainer->set;
     float scale = (float)set->pair_weight / (float)s->n_items, twins = (float)set->twins_weight / (float)s->n_items;
@@ -194,7 +201,7 @@ static struct tensor *pair_loss(struct ctx *c, const struct train_step *s, const
 }
 
 /* Means over questions of sums: over elements for the relevance, over candidate pairs for theirs. */
-static struct tensor *question_loss(struct ctx *c, const struct train_step *s)
+static struct tensor *question_loss(struct ctx *c, const struct gate_step *s)
 {
     const struct gate_settings *set = s->trainer->set;
     const struct gatekeeper *g = &s->trainer->model.net;
@@ -212,16 +219,61 @@ static struct tensor *question_loss(struct ctx *c, const struct train_step *s)
     return scores.pair ? op_add(c, loss, pair_loss(c, s, &scores)) : loss;
 }
 
-void train_step_run(struct ctx *c, void *step)
+static void run_step_of(struct ctx *c, void *step)
 {
-    struct train_step *s = step;
-    struct trainer *t = s->trainer;
+    struct gate_step *s = step;
     struct tensor *loss = s->stage == STAGE_RELEVANCE ? relevance_loss(c, s) : question_loss(c, s);
-    struct grad total = { t->loss_total, true };
+    struct grad total = { s->trainer->run.loss_total, true };
 
     RUN(c, accumulate, total, loss);
-    if (!s->update)
-        return;
     tape_backward(c, loss);
-    optim_step(c, &t->optim, &t->model.params);
+}
+
+/* Fills the step, and the trainer's text builder, for the examples (or slots) of the batch at the cursor. */
+static void init(struct gate_step *s, struct gate_trainer *t)
+{
+    const int *batch;
+    int n = run_batch(&t->run, &batch);
+
+    *s = (struct gate_step){ .trainer = t, .stage = gate_stage(t) };
+    text_builder_reset(&t->text, &t->model.layout);
+    if (s->stage == STAGE_RELEVANCE)
+        init_relevance(s, batch, n);
+    else
+        init_questions(s, batch, n);
+}
+
+int gate_step(void *trainer, struct error *err)
+{
+    struct gate_trainer *t = trainer;
+    struct gate_step s;
+
+    init(&s, t);
+    int rc = workspace_run(&t->run.work, run_step_of, &s, err);
+    release(&s);
+    return rc;
+}
+
+static struct extent extent_of(const struct gate_step *s)
+{
+    const struct text_builder *text = &s->trainer->text;
+    struct extent e = { { text->tokens.n, text->lengths.n, text->rows.n, s->n_items, s->n_nodes, s->n_pairs } };
+
+    for (int i = 0; i < s->n_items; i++)
+        e.size[6] += s->items[i].schema->graph.n_edges;
+    return e;
+}
+
+/* The frozen stage is small beside any other, and its states are not there yet. */
+void gate_measure_step(void *trainer, struct measurement *m)
+{
+    struct gate_trainer *t = trainer;
+    struct gate_step s;
+
+    if (gate_in_stage(t, STAGE_FROZEN))
+        return;
+    init(&s, t);
+    struct extent e = extent_of(&s);
+    measurement_add(m, &e, run_step_of, &s);
+    release(&s);
 }

@@ -1,13 +1,14 @@
+/* Part of lm_trainer.h: model, adapter and data, before the first step. */
 #include "data/util/json.h"
 #include "data/util/log.h"
 #include "models/hf/base_hash.h"
 #include "train/lm/lm_adapter.h"
-#include "train/lm/lm_trainer.h"
+#include "train/lm/lm_trainer_impl.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
-enum { HOST_BYTES = 256 << 20, EXTRA = 4096 /* the training state that shares the adapter's memory */ };
 
 static bool is_full(const struct lm_trainer *t)
 {
@@ -20,10 +21,12 @@ static const char *start_folder(const struct lm_request *q)
     return q->base ? q->base : q->tokenizer;
 }
 
-static int check_request(const struct lm_request *q, struct error *err)
+int lm_check_request(const struct lm_request *q, struct error *err)
 {
     const struct lm_settings *s = &q->settings;
 
+    if (q->base && same_path(q->out, q->base))
+        return error_set(err, EXIT_CODE_USAGE, "--out: %s is the base, which is read; expected another folder", q->out);
     if (!q->base == !q->tokenizer)
         return error_set(err, EXIT_CODE_USAGE,
                          "either --base, a model to start from, or --tokenizer, for one from "
@@ -70,19 +73,20 @@ static int scratch_config(struct llama_config *c, const struct lm_request *q, st
 }
 
 /* The network and its adapter, their values undefined yet. */
-static int declare(struct lm_trainer *t, const struct llama_config *config, bool dry, struct error *err)
+static int declare(struct lm_trainer *t, bool dry, struct error *err)
 {
+    const struct llama_config *config = &t->config;
     const struct lm_request *q = t->request;
     struct llama_request r = { .dir = start_folder(q), .dtype = t->set->compute };
     enum dtype dtype = llama_request_dtype(&r, config);
     bool full = is_full(t);
 
-    if (dry ? llama_model_init_dry(&t->model, &t->device, config, dtype, full, err)
-            : llama_model_init(&t->model, &t->device, config, dtype, full, full ? EXTRA : 0, err))
+    if (dry ? llama_model_init_dry(&t->model, &t->run.device, config, dtype, full, err)
+            : llama_model_init(&t->model, &t->run.device, config, dtype, full, full ? RUN_BYTES : 0, err))
         return -1;
     t->model.net.neftune = (float)t->set->neftune;
-    t->trained = full ? &t->model.params : &t->model.adapters;
-    return full ? 0 : lm_add_adapter(t, EXTRA, err);
+    t->run.params = full ? &t->model.params : &t->model.adapters;
+    return full ? 0 : lm_add_adapter(t, RUN_BYTES, err);
 }
 
 static int read_data(struct lm_trainer *t, struct error *err)
@@ -99,66 +103,64 @@ static int read_data(struct lm_trainer *t, struct error *err)
     log_info("%d conversations of %lld tokens, %lld of them to predict; %d to validate on", t->train.n,
              (long long)t->train.tokens, (long long)t->train.targets, t->valid.n);
     lm_data_show(&t->train, t->model.tokenizer, q->show_samples);
-    lm_sampler(t);
     return 0;
 }
 
-static int refuse_memory(const struct lm_trainer *t, size_t need, struct error *err)
+/* The order of the training data, and all that makes up data_hash. */
+static void set_order(struct lm_trainer *t)
 {
-    const struct lm_data *d = &t->train;
+    const uint64_t hashes[] = { t->train.hash, t->valid.hash };
+    int *all = xmalloc((size_t)t->train.n * sizeof *all);
 
-    if (t->set->tokens > d->longest)
-        return error_set(err, EXIT_CODE_MEMORY,
-                         "%zu MiB are needed, %s has %zu MiB free: --tokens below %lld makes smaller micro-batches",
-                         need >> 20, t->device.description, t->device.free_memory >> 20, (long long)t->set->tokens);
-    return error_set(err, EXIT_CODE_MEMORY,
-                     "%zu MiB are needed, %s has %zu MiB free: --length below %lld leaves the longest texts out",
-                     need >> 20, t->device.description, t->device.free_memory >> 20, (long long)d->longest);
+    for (int i = 0; i < t->train.n; i++)
+        all[i] = i;
+    sampler_init(&t->run.sampler, (uint64_t)t->request->seed, all, t->train.n, (int)t->set->batch);
+    if (t->set->share_prefix)
+        t->run.sampler.length = t->train.beginnings;
+    else if (t->set->group_by_length)
+        t->run.sampler.length = t->train.lengths;
+    t->run.data_hash = hash_bytes(HASH_START, hashes, sizeof hashes);
+    free(all);
 }
 
-/* Prints what is needed; where it is too much, blocks keep their output only and are computed again in the backward,
- * which changes no number; where even that is too much the run is refused. */
-static int fit(struct lm_trainer *t, struct error *err)
+/* What the estimate needs beside the steps. */
+static void count_memory(struct lm_trainer *t)
 {
-    size_t packed = llama_model_packed(&t->model, true);
-    size_t model = t->model.data.peak + t->model.adapter_data.peak + packed;
-    size_t total = t->device.free_memory, step = lm_measure(t);
+    struct run *r = &t->run;
+    long long tokens = (long long)t->set->tokens, longest = (long long)t->train.longest;
 
-    if (total && model + step > total) {
-        log_info("memory: %zu MiB for a micro-batch are too many, so blocks are computed twice", step >> 20);
-        t->model.net.checkpointed = true;
-        step = lm_measure(t);
-    }
-    log_info("memory: %zu MiB of weights, gradients and moments, %zu MiB for a micro-batch, %zu MiB in all, on %s",
-             model >> 20, step >> 20, (model + step) >> 20, t->device.description);
-    if (packed)
-        log_info("memory: %zu MiB of these are copies of frozen weights in the layouts that products read",
-                 packed >> 20);
-    t->step_bytes = step;
-    if (!total || model + step <= total || t->request->dry_run)
-        return 0;
-    return refuse_memory(t, model + step, err);
+    r->copied_bytes = llama_model_packed(&t->model, true);
+    r->model_bytes = t->model.data.peak + t->model.adapter_data.peak + r->copied_bytes;
+    r->recompute = &t->model.net.checkpointed;
+    if (tokens > longest)
+        snprintf(r->hint, sizeof r->hint, "--tokens below %lld makes smaller micro-batches", tokens);
+    else
+        snprintf(r->hint, sizeof r->hint, "--length below %lld leaves the longest texts out", longest);
 }
 
-/* Once without taking memory, to read the data and to learn how much is needed. */
-static int open_dry(struct lm_trainer *t, const struct llama_config *config, struct error *err)
+/* Without taking memory: reads the data and learns how much is needed. */
+int lm_open(void *trainer, struct error *err)
 {
+    struct lm_trainer *t = trainer;
     const struct lm_request *q = t->request;
     struct llama_request r = { .dir = start_folder(q), .chat_template = q->chat_template };
 
-    if (declare(t, config, true, err) || llama_model_open_text(&t->model, &r, err) || read_data(t, err))
+    if ((q->base ? llama_config_read(&t->config, q->base, err) : scratch_config(&t->config, q, err)) ||
+        declare(t, true, err) || llama_model_open_text(&t->model, &r, err) || read_data(t, err))
         return -1;
-    return fit(t, err);
+    set_order(t);
+    count_memory(t);
+    return 0;
 }
 
-/* The same with memory; the tokenizer moves over. */
-static int open_real(struct lm_trainer *t, const struct llama_config *config, struct error *err)
+/* The model with memory; the tokenizer moves over. */
+static int declare_again(struct lm_trainer *t, struct error *err)
 {
     struct llama_model dry = t->model;
     bool checkpointed = dry.net.checkpointed;
 
     t->model = (struct llama_model){ 0 };
-    int rc = declare(t, config, false, err);
+    int rc = declare(t, false, err);
     if (rc == 0) {
         t->model.tokenizer = dry.tokenizer;
         t->model.chat = dry.chat;
@@ -175,63 +177,46 @@ static int fill_weights(struct lm_trainer *t, struct error *err)
     struct arena *data = is_full(t) ? &t->model.data : &t->model.adapter_data;
     struct param_arenas arenas = { &t->model.host, data, true };
 
-    optim_init(&t->optim, &arenas);
-    t->loss_total = tensor_alloc(&t->model.host, data, F32, 1, (int64_t[]){ 1 });
-    device_upload(&t->device, t->loss_total, &(float){ 0 });
-    params_init(t->trained, &t->device, (uint64_t)q->seed);
+    run_take(&t->run, &arenas);
+    params_init(t->run.params, &t->run.device, (uint64_t)q->seed);
     if (!q->base)
         return 0;
     if (llama_model_load(&t->model, q->base, err) || base_hash(q->base, &t->base_hash, err))
         return -1;
-    return is_full(t)
-               ? 0
-               : lora_init_values(t->trained, &t->device, t->model.modules, t->model.n_modules, (uint64_t)q->seed, err);
+    return is_full(t) ? 0
+                      : lora_init_values(t->run.params, &t->run.device, t->model.modules, t->model.n_modules,
+                                         (uint64_t)q->seed, err);
 }
 
 static void plan_steps(struct lm_trainer *t)
 {
     const struct lm_settings *s = t->set;
-    int64_t total = lm_batches(t) * s->epochs;
+    int64_t total = run_stage_steps(&t->run);
+    struct schedule schedule = { .lr = (float)s->lr,
+                                 .warmup = (int64_t)ceil(s->warmup * (double)total),
+                                 .total = total,
+                                 .cosine = !strcmp(s->schedule, "cosine") };
 
-    t->optim.schedule = (struct schedule){ .lr = (float)s->lr,
-                                           .warmup = (int64_t)ceil(s->warmup * (double)total),
-                                           .total = total,
-                                           .cosine = !strcmp(s->schedule, "cosine") };
-    t->optim.adamw = (struct adamw){
-        .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .decay = (float)s->decay, .lr_scale = 1, .clip = (float)s->clip
-    };
+    run_plan(&t->run, schedule, s->decay, s->clip);
 }
 
-int lm_open(struct lm_trainer *t, const struct lm_request *q, struct error *err)
+int lm_start(void *trainer, struct error *err)
 {
-    struct llama_config config;
+    struct lm_trainer *t = trainer;
 
-    *t = (struct lm_trainer){ .request = q, .set = &q->settings, .saved_step = -1 };
-    t->state.best = -HUGE_VAL;
-    if (check_request(q, err) || device_open(&t->device, q->device, err) ||
-        workspace_init(&t->work, &t->device, HOST_BYTES, err) ||
-        (q->base ? llama_config_read(&config, q->base, err) : scratch_config(&config, q, err)) ||
-        open_dry(t, &config, err))
+    if (declare_again(t, err) || fill_weights(t, err))
         return -1;
-    if (q->dry_run)
-        return 0;
-    if (open_real(t, &config, err) || fill_weights(t, err) || workspace_reserve(&t->work, t->step_bytes, err))
-        return -1;
-    workspace_seed(&t->work, (uint64_t)q->seed, 0);
+    workspace_seed(&t->run.work, t->run.set.seed, 0);
     plan_steps(t);
     return 0;
 }
 
-void lm_close(struct lm_trainer *t)
+void lm_close(void *trainer)
 {
-    metrics_log_close(&t->metrics);
-    sampler_release(&t->sampler);
+    struct lm_trainer *t = trainer;
+
     llama_batch_release(&t->batch);
     lm_data_release(&t->train);
     lm_data_release(&t->valid);
     llama_model_release(&t->model);
-    if (t->work.device)
-        workspace_release(&t->work);
-    if (t->device.driver)
-        device_close(&t->device);
 }

@@ -1,8 +1,8 @@
-#include "train/lm/lm_trainer.h"
-
+/* Part of lm_trainer.h: validation by what the model writes. */
 #include "data/prompt/model_output.h"
 #include "data/util/stop.h"
 #include "models/lm/llama_generate.h"
+#include "train/lm/lm_trainer_impl.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -46,18 +46,18 @@ static struct text_items readings_of(const struct tokenizer *t, const int32_t *i
     return list;
 }
 
-/* Share of the wanted readings that were written; -1 where none is wanted. */
+/* Share of the expected readings that were written; -1 where none is expected. */
 static double recall_of(const struct lm_trainer *t, const struct lm_text *p, const struct generation *g)
 {
     int64_t at = lm_text_prompt_length(p);
-    struct text_items wanted = readings_of(t->model.tokenizer, p->ids.items + at, p->ids.count - at);
+    struct text_items expected = readings_of(t->model.tokenizer, p->ids.items + at, p->ids.count - at);
     struct text_items written = readings_of(t->model.tokenizer, g->out.items, g->out.count);
     int found = 0;
 
-    for (int i = 0; i < wanted.n; i++)
-        found += holds(&written, wanted.items[i]);
-    double recall = wanted.n ? (double)found / wanted.n : -1;
-    text_items_release(&wanted);
+    for (int i = 0; i < expected.n; i++)
+        found += holds(&written, expected.items[i]);
+    double recall = expected.n ? (double)found / expected.n : -1;
+    text_items_release(&expected);
     text_items_release(&written);
     return recall;
 }
@@ -87,7 +87,7 @@ int lm_valid_recall(struct lm_trainer *t, double *recall, struct error *err)
         const struct lm_text *p = &t->valid.items[i].text;
         list[i] = (struct generation){ .prompt = p->ids.items, .n_prompt = lm_text_prompt_length(p) };
     }
-    generator_init(&g, &t->model, &t->work, &set);
+    generator_init(&g, &t->model, &t->run.work, &set);
     int rc = generator_run(&g, list, t->valid.n, NULL, NULL, err);
     generator_release(&g);
     if (rc == 0)

@@ -13,8 +13,8 @@ static void fill_table(const struct lm_trainer *t, char cells[ROWS][COLUMNS][CEL
         const char *name;
         long long value;
     } rows[ROWS] = {
-        { "conversations", d->n },        { "tokens", d->tokens },    { "tokens to predict", d->targets },
-        { "to validate on", t->valid.n }, { "steps", t->state.step }, { "best step", t->state.best_step },
+        { "conversations", d->n },        { "tokens", d->tokens },        { "tokens to predict", d->targets },
+        { "to validate on", t->valid.n }, { "steps", t->run.state.step }, { "best step", t->run.state.best_step },
     };
 
     for (int i = 0; i < ROWS; i++) {
@@ -51,8 +51,8 @@ int lm_report(const struct lm_trainer *t, struct error *err)
     char path[4096], metrics[4096];
     struct report r;
 
-    snprintf(path, sizeof path, "%s/report.html", t->request->out);
-    snprintf(metrics, sizeof metrics, "%s/metrics.jsonl", t->request->out);
+    snprintf(path, sizeof path, "%s/report.html", t->run.set.out);
+    snprintf(metrics, sizeof metrics, "%s/metrics.jsonl", t->run.set.out);
     if (report_open(&r, path, "infilling model", err))
         return -1;
     add_table(&r, t);

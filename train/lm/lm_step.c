@@ -1,4 +1,6 @@
-#include "train/lm/lm_trainer.h"
+/* Part of lm_trainer.h: micro-batches and their losses. */
+#include "data/util/stop.h"
+#include "train/lm/lm_trainer_impl.h"
 
 #include <stdlib.h>
 
@@ -6,25 +8,6 @@ enum {
     SITES = 1 << 12,  /* random ops of a micro-batch, so that each draws numbers of its own */
     SHARED_LEAST = 16 /* tokens that are worth a sequence of their own */
 };
-
-void lm_sampler(struct lm_trainer *t)
-{
-    int *all = xmalloc((size_t)t->train.n * sizeof *all);
-
-    for (int i = 0; i < t->train.n; i++)
-        all[i] = i;
-    sampler_init(&t->sampler, (uint64_t)t->request->seed, all, t->train.n, (int)t->set->batch);
-    if (t->set->share_prefix)
-        t->sampler.length = t->train.beginnings;
-    else if (t->set->group_by_length)
-        t->sampler.length = t->train.lengths;
-    free(all);
-}
-
-int64_t lm_batches(const struct lm_trainer *t)
-{
-    return sampler_batches(&t->sampler);
-}
 
 /* A step_fn's argument: one micro-batch. */
 struct micro {
@@ -45,13 +28,7 @@ static void run_micro(struct ctx *c, void *arg)
         return;
     struct tensor *loss = op_sum(c, m->nll, m->scale);
     tape_backward(c, loss);
-    RUN(c, accumulate, ((struct grad){ m->t->loss_total, true }), loss);
-}
-
-static void run_update(struct ctx *c, void *arg)
-{
-    struct lm_trainer *t = arg;
-    optim_step(c, &t->optim, t->trained);
+    RUN(c, accumulate, ((struct grad){ m->t->run.loss_total, true }), loss);
 }
 
 static const struct lm_example *example_of(const struct lm_data *d, const int *examples, int i)
@@ -100,81 +77,44 @@ static int64_t batch_targets(const struct lm_data *d, const int *examples, int n
     return sum;
 }
 
-int lm_step(struct lm_trainer *t, struct error *err)
+int lm_step(void *trainer, struct error *err)
 {
+    struct lm_trainer *t = trainer;
     const int *examples;
-    int n = sampler_batch(&t->sampler, t->state.epoch, t->state.batch, &examples), at = 0;
+    int n = run_batch(&t->run, &examples);
     struct micro m = { .t = t, .scale = 1.0f / (float)batch_targets(&t->train, examples, n), .update = true };
 
-    t->work.ctx.recording = t->work.ctx.training = true;
-    for (; at < n; m.number++) {
+    for (int at = 0; at < n; m.number++) {
         at = fill_micro(t, &t->train, examples, at, n);
-        if (workspace_run(&t->work, run_micro, &m, err))
+        if (workspace_run(&t->run.work, run_micro, &m, err))
             return -1;
-        t->state.tokens += t->batch.n_tokens;
+        t->run.state.units += t->batch.n_tokens;
     }
-    t->work.ctx.recording = t->work.ctx.training = false;
-    t->loss_steps++;
-    return workspace_run(&t->work, run_update, t, err);
+    return 0;
 }
 
-/* What the memory of a micro-batch grows with, each by itself. */
-struct extent {
-    int64_t tokens, rows, sequences, prefixes;
-};
-
+/* Tokens, rows of targets, sequences, and those that go on from another's. */
 static struct extent extent_of(const struct llama_batch *b)
 {
-    struct extent e = { b->n_tokens, b->n_rows, b->n_seqs, 0 };
+    struct extent e = { { b->n_tokens, b->n_rows, b->n_seqs } };
 
     for (int64_t i = 0; i < b->n_seqs; i++)
-        e.prefixes += b->prefix[i] >= 0;
+        e.size[3] += b->prefix[i] >= 0;
     return e;
 }
 
-static bool fits_in(const struct extent *a, const struct extent *b)
+void lm_measure(void *trainer, struct measurement *measured)
 {
-    return a->tokens <= b->tokens && a->rows <= b->rows && a->sequences <= b->sequences && a->prefixes <= b->prefixes;
-}
-
-/* Extents whose memory is known. */
-struct measured {
-    struct extent *list;
-    int n, cap;
-    size_t most; /* bytes of the largest */
-};
-
-static void measure_micro(struct measured *seen, struct lm_trainer *t)
-{
+    struct lm_trainer *t = trainer;
     struct micro m = { .t = t, .update = true };
-    struct extent e = extent_of(&t->batch);
+    const int *examples;
+    int n = run_batch(&t->run, &examples);
 
-    for (int i = 0; i < seen->n; i++)
-        if (fits_in(&e, &seen->list[i]))
-            return;
-    GROW(seen->list, seen->n, seen->cap);
-    seen->list[seen->n++] = e;
-    size_t bytes = workspace_measure(&t->work, run_micro, &m);
-    seen->most = bytes > seen->most ? bytes : seen->most;
-}
-
-size_t lm_measure(struct lm_trainer *t)
-{
-    struct measured seen = { 0 };
-    int64_t batches = lm_batches(t);
-
-    t->work.ctx.recording = t->work.ctx.training = true;
-    for (int64_t b = 0; b < batches * t->set->epochs; b++) {
-        const int *examples;
-        int n = sampler_batch(&t->sampler, b / batches, b % batches, &examples);
-        for (int at = 0; at < n;) {
-            at = fill_micro(t, &t->train, examples, at, n);
-            measure_micro(&seen, t);
-        }
+    for (int at = 0; at < n;) {
+        at = fill_micro(t, &t->train, examples, at, n);
+        struct extent e = extent_of(&t->batch);
+        measurement_add(measured, &e, run_micro, &m);
     }
-    t->work.ctx.recording = t->work.ctx.training = false;
-    free(seen.list);
-    return seen.most;
 }
 
 static void add_losses(struct lm_trainer *t, const struct tensor *nll, double *sum)
@@ -182,7 +122,7 @@ static void add_losses(struct lm_trainer *t, const struct tensor *nll, double *s
     int64_t n = tensor_size(nll);
     float *values = xmalloc((size_t)n * sizeof *values);
 
-    device_download(&t->device, values, nll);
+    device_download(&t->run.device, values, nll);
     for (int64_t i = 0; i < n; i++)
         *sum += (double)values[i];
     free(values);
@@ -195,7 +135,9 @@ int lm_valid_loss(struct lm_trainer *t, double *loss, struct error *err)
 
     for (int at = 0; at < t->valid.n;) {
         at = fill_micro(t, &t->valid, NULL, at, t->valid.n);
-        if (workspace_run(&t->work, run_micro, &m, err))
+        if (stop_requested())
+            return 1;
+        if (workspace_run(&t->run.work, run_micro, &m, err))
             return -1;
         add_losses(t, m.nll, &sum);
     }

@@ -34,14 +34,14 @@ static void swap(int *a, int *b)
     *b = keep;
 }
 
-struct placed {
+struct ranked {
     int64_t length;
     int example, place;
 };
 
 static int longest_first(const void *x, const void *y)
 {
-    const struct placed *a = x, *b = y;
+    const struct ranked *a = x, *b = y;
     if (a->length != b->length)
         return a->length > b->length ? -1 : 1;
     return a->place - b->place;
@@ -49,10 +49,10 @@ static int longest_first(const void *x, const void *y)
 
 static void sort_window(const struct sampler *s, int *order, int n)
 {
-    struct placed *list = xmalloc((size_t)n * sizeof *list);
+    struct ranked *list = xmalloc((size_t)n * sizeof *list);
 
     for (int i = 0; i < n; i++)
-        list[i] = (struct placed){ s->length[order[i]], order[i], i };
+        list[i] = (struct ranked){ s->length[order[i]], order[i], i };
     qsort(list, (size_t)n, sizeof *list, longest_first);
     for (int i = 0; i < n; i++)
         order[i] = list[i].example;

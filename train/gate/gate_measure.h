@@ -1,0 +1,23 @@
+/*
+ * gate_measure.h - how good answers are, with intervals over the databases that the questions come from.
+ */
+#ifndef TRAIN_GATE_GATE_MEASURE_H
+#define TRAIN_GATE_GATE_MEASURE_H
+
+#include "train/gate/gate_eval.h"
+
+/* Measures of one set of questions; NAN where undefined. */
+struct gate_measures {
+    int n;
+    double prevalence, ap, auc, named; /* named: share of the ambiguous whose two alternatives are both right */
+    struct interval ap_interval, auc_interval, f1_interval; /* over source databases */
+    struct confusion confusion;
+    struct decision decision, always_yes;
+    double brier;
+    struct reliability reliability;
+};
+
+/* Of the answers of one kind, or of all when kind is SIA_KINDS. */
+struct gate_measures gate_measure(const struct gate_model *m, const struct gate_answers *a, int kind, uint64_t seed);
+
+#endif

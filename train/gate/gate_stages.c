@@ -1,0 +1,199 @@
+/* Part of gate_trainer.h: what a stage trains on, in which order, how fast. */
+#include "train/gate/gate_trainer_impl.h"
+#include "train/gate/state_cache.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *gate_stage_name(enum gate_stage s)
+{
+    static const char *const names[] = { "relevance", "classifier", "joint" };
+    return names[s];
+}
+
+bool gate_in_stage(const struct gate_trainer *t, enum gate_stage s)
+{
+    return t->run.state.stage < t->run.n_stages && t->kinds[t->run.state.stage] == s;
+}
+
+enum gate_stage gate_stage(const struct gate_trainer *t)
+{
+    return t->kinds[t->run.state.stage];
+}
+
+static void add_stage(struct gate_trainer *t, enum gate_stage kind, int64_t epochs)
+{
+    const char *name = gate_stage_name(kind);
+
+    t->kinds[t->run.n_stages] = kind;
+    t->stages[t->run.n_stages++] = (struct stage){ name, name, epochs };
+}
+
+void gate_plan_stages(struct gate_trainer *t)
+{
+    const struct gate_settings *set = t->set;
+    bool element = t->model.net.config.encode == ENCODE_ELEMENT;
+
+    t->run.stages = t->stages;
+    t->stock = element && !strcmp(set->embedder, "stock");
+    if (element && !t->stock && set->relevance_epochs > 0)
+        add_stage(t, STAGE_RELEVANCE, set->relevance_epochs);
+    if (set->epochs > 0)
+        add_stage(t, element && strcmp(set->embedder, "joint") ? STAGE_FROZEN : STAGE_JOINT, set->epochs);
+}
+
+/* Every relevant element of every training question. */
+static void collect_slots(struct gate_trainer *t, const int *examples, int n)
+{
+    int cap = 0;
+
+    t->n_slots = 0;
+    for (int i = 0; i < n; i++) {
+        const struct gate_example *e = &t->data.folds[FOLD_TRAIN].list[examples[i]];
+        for (int node = 0; node < e->item.schema->n_nodes; node++) {
+            if (!e->relevant[node])
+                continue;
+            GROW(t->slots, t->n_slots, cap);
+            t->slots[t->n_slots++] = (struct relevant_slot){ examples[i], node };
+        }
+    }
+}
+
+/* Crossed questions, the chosen share of the presence slice, cut to max_train after a seeded shuffle. */
+static int choose_examples(const struct gate_trainer *t, int *out)
+{
+    struct rng rng = { .seed = t->run.set.seed ^ UINT64_C(0x73616d706c65) };
+    int n = 0;
+
+    for (int i = 0; i < t->data.folds[FOLD_TRAIN].n; i++)
+        if (t->data.folds[FOLD_TRAIN].list[i].record->slice != EXAMPLE_PRESENCE ||
+            rng_uniform(&rng) < (float)t->set->presence)
+            out[n++] = i;
+    for (int i = n - 1; i > 0; i--) {
+        int j = (int)rng_below(&rng, (uint32_t)i + 1), keep = out[i];
+        out[i] = out[j];
+        out[j] = keep;
+    }
+    return t->set->max_train && t->set->max_train < n ? (int)t->set->max_train : n;
+}
+
+/* -1 when there is nothing to draw from. */
+static int make_sampler(struct gate_trainer *t, enum gate_stage stage, struct error *err)
+{
+    int *pool = xmalloc((size_t)t->data.folds[FOLD_TRAIN].n * sizeof *pool), n = choose_examples(t, pool);
+    uint64_t seed = t->run.set.seed + UINT64_C(0x10001) * (uint64_t)(t->run.state.stage + 1);
+
+    sampler_release(&t->run.sampler);
+    if (!n) {
+        free(pool);
+        return error_set(err, EXIT_CODE_DATA,
+                         "no record to train on: all are of the presence slice, and presence is 0");
+    }
+    if (stage != STAGE_RELEVANCE) {
+        sampler_init(&t->run.sampler, seed, pool, n, (int)t->set->batch);
+    } else {
+        collect_slots(t, pool, n);
+        pool = xrealloc(pool, (size_t)t->n_slots * sizeof *pool);
+        for (int i = 0; i < t->n_slots; i++)
+            pool[i] = i;
+        int pairs = (int)(t->set->relevance_batch / (1 + t->set->negatives));
+        sampler_init(&t->run.sampler, seed, pool, t->n_slots, pairs > 0 ? pairs : 1);
+    }
+    free(pool);
+    return t->run.sampler.n ? 0 : error_set(err, EXIT_CODE_DATA, "no training record's SQL touches any table");
+}
+
+static bool in_encoder(const struct param *p)
+{
+    return strncmp(p->name, "bert.", 5) == 0;
+}
+
+static bool in_relevance(const struct param *p)
+{
+    return strncmp(p->name, "bert.pooler.", 12) == 0 || strcmp(p->name, "classifier.weight") == 0 ||
+           strcmp(p->name, "classifier.bias") == 0;
+}
+
+/* Which parameters a stage trains, and how fast beside the schedule's rate. */
+static void choose_params(struct gate_trainer *t, enum gate_stage stage)
+{
+    const struct gate_settings *set = t->set;
+
+    for (int i = 0; i < t->model.params.n; i++) {
+        struct param *p = &t->model.params.list[i];
+        bool reader = in_encoder(p) || in_relevance(p), head = t->stock && in_relevance(p);
+        p->t->needs_grad = stage == STAGE_JOINT || reader == (stage == STAGE_RELEVANCE) || head;
+        p->lr_scale = stage == STAGE_JOINT && !reader ? (float)(set->head_lr / set->lr) : 1.0f;
+    }
+}
+
+/* Gradients are zero between steps, whatever the memory held; a new stage starts without moments too. */
+static void zero_state(struct gate_trainer *t, bool moments)
+{
+    for (int i = 0; i < t->model.params.n; i++) {
+        struct param *p = &t->model.params.list[i];
+        struct tensor *all[] = { p->t->grad, p->m, p->v };
+        for (int k = 0; k < (moments ? ARRAY_LEN(all) : 1); k++)
+            t->run.device.driver->kernels->fill(&t->run.work.ctx, all[k], 0.0f);
+    }
+}
+
+static void set_schedule(struct gate_trainer *t, enum gate_stage stage)
+{
+    const struct gate_settings *set = t->set;
+    double lr = stage == STAGE_RELEVANCE ? set->relevance_lr : stage == STAGE_JOINT ? set->lr : set->head_lr;
+    int64_t total = run_stage_steps(&t->run);
+    struct schedule schedule = { .lr = (float)lr,
+                                 .warmup = (int64_t)(set->warmup * (double)total),
+                                 .total = total,
+                                 .cosine = !strcmp(set->schedule, "cosine") };
+
+    run_plan(&t->run, schedule, set->decay, set->clip);
+}
+
+int gate_enter_stage(void *trainer, bool fresh, struct error *err)
+{
+    struct gate_trainer *t = trainer;
+    enum gate_stage stage = gate_stage(t);
+
+    if (make_sampler(t, stage, err))
+        return -1;
+    choose_params(t, stage);
+    set_schedule(t, stage);
+    zero_state(t, fresh);
+    if (fresh)
+        workspace_seed(&t->run.work, t->run.set.seed + (uint64_t)t->run.state.stage, 0);
+    return 0;
+}
+
+/* What validations between two epochs score. */
+static int validation_examples(const struct gate_fold *valid, int *out)
+{
+    int n = 0;
+
+    for (int i = 0; i < valid->n; i++)
+        if (valid->list[i].record->slice != EXAMPLE_PRESENCE)
+            out[n++] = i;
+    return n;
+}
+
+int gate_prepare(void *trainer, struct error *err)
+{
+    struct gate_trainer *t = trainer;
+    const struct gate_fold *train = &t->data.folds[FOLD_TRAIN], *valid = &t->data.folds[FOLD_VALID];
+    char path[4096];
+
+    if (!gate_in_stage(t, STAGE_FROZEN))
+        return 0;
+    snprintf(path, sizeof path, "%s/states", t->run.set.out);
+    int *examples = xmalloc((size_t)(train->n > valid->n ? train->n : valid->n) * sizeof *examples);
+    state_cache_close(t->cache);
+    state_cache_close(t->valid_cache);
+    t->valid_cache = NULL;
+    t->cache = state_cache_open(path, &t->scorer, train, examples, choose_examples(t, examples), err);
+    if (t->cache)
+        t->valid_cache = state_cache_open(path, &t->scorer, valid, examples, validation_examples(valid, examples), err);
+    free(examples);
+    return t->valid_cache ? 0 : -1;
+}

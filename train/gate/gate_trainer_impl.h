@@ -1,0 +1,23 @@
+/*
+ * gate_trainer_impl.h - the parts of gate_trainer.h: the functions of its struct trainer, t being a gate_trainer.
+ */
+#ifndef TRAIN_GATE_GATE_TRAINER_IMPL_H
+#define TRAIN_GATE_GATE_TRAINER_IMPL_H
+
+#include "train/gate/gate_trainer.h"
+
+/* gate_open.c: data, model and encoder; weights are initial. */
+int gate_open(void *t, struct error *err);
+void gate_close(void *t);
+
+/* gate_stages.c */
+void gate_plan_stages(struct gate_trainer *t);
+int gate_enter_stage(void *t, bool fresh, struct error *err);
+/* The cached states of a frozen encoder; when a signal comes meanwhile it returns early, and no step may follow. */
+int gate_prepare(void *t, struct error *err);
+
+/* gate_step.c */
+int gate_step(void *t, struct error *err);
+void gate_measure_step(void *t, struct measurement *m);
+
+#endif

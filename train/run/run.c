@@ -1,0 +1,117 @@
+#include "train/run/run.h"
+
+#include "data/cli/yaml.h"
+#include "data/util/json.h"
+#include "data/util/log.h"
+#include "data/util/stop.h"
+#include "models/checkpoint/checkpoint.h"
+#include "train/run/run_impl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { HOST_BYTES = 256 << 20 };
+
+int run_open(struct run *r, struct error *err)
+{
+    r->state = (struct run_state){ .best = r->trainer->lowest };
+    r->saved_step = -1;
+    if (device_open(&r->device, r->set.device, err) || workspace_init(&r->work, &r->device, HOST_BYTES, err) ||
+        r->trainer->open(r->self, err) || run_fit(r, err))
+        return -1;
+    if (r->set.dry_run)
+        return 0;
+    if (r->trainer->start && r->trainer->start(r->self, err))
+        return -1;
+    return workspace_reserve(&r->work, r->step_bytes, err);
+}
+
+void run_close(struct run *r)
+{
+    metrics_log_close(&r->metrics);
+    sampler_release(&r->sampler);
+    r->trainer->close(r->self);
+    if (r->work.device)
+        workspace_release(&r->work);
+    if (r->device.driver)
+        device_close(&r->device);
+}
+
+/* A folder that holds a run, or a model, is only touched to go on with it. */
+static int check_out(const struct run_settings *s, struct error *err)
+{
+    char *newest = NULL, path[4096];
+
+    snprintf(path, sizeof path, "%s/" CHECKPOINT_FILE, s->out);
+    if (s->resume || s->dry_run || checkpoint_newest(s->out, &newest, NULL) || (!newest && access(path, F_OK) != 0))
+        return 0;
+    error_set(err, EXIT_CODE_USAGE, "%s: holds a run already; --resume goes on with it, another --out starts anew",
+              s->out);
+    free(newest);
+    return -1;
+}
+
+static int write_config(const struct run_settings *s, struct error *err)
+{
+    char path[4096];
+
+    snprintf(path, sizeof path, "%s/config.yaml", s->out);
+    return yaml_write(path, s->table, s->request, err);
+}
+
+/* Where to begin: at the checkpoint when resuming, else at the first step.  Nothing is touched before it is sure that
+ * the folder is this run's. */
+static int begin(struct run *r, struct error *err)
+{
+    const struct run_settings *s = &r->set;
+    int found = make_dirs(s->out, err) == 0 ? (s->resume ? run_load_checkpoint(r, err) : 0) : -1;
+
+    if (found < 0 || write_config(s, err) || metrics_log_open(&r->metrics, s->out, r->state.step, err))
+        return -1;
+    if (found) {
+        log_info("going on after step %lld", (long long)r->state.step);
+        r->saved_step = r->state.step;
+    } else {
+        run_forget_best(r);
+    }
+    if (!r->trainer->enter_stage || r->state.stage == r->n_stages)
+        return 0;
+    return r->trainer->enter_stage(r->self, !found, err);
+}
+
+static int finish(struct run *r, struct error *err)
+{
+    int rc = run_load_best(r, err);
+
+    if (rc == 0)
+        rc = r->trainer->finish(r->self, err);
+    if (rc == 0)
+        rc = run_save_result(r, err);
+    if (rc == 0)
+        log_info("%s: the model is finished", r->set.out);
+    return rc;
+}
+
+static int work(struct run *r, struct error *err)
+{
+    int rc = begin(r, err);
+
+    if (rc == 0)
+        rc = run_steps(r, err);
+    if (rc == 0 && !stop_requested())
+        return finish(r, err);
+    if (rc < 0)
+        return -1;
+    return r->state.step && run_save(r, err) ? -1 : 1;
+}
+
+int run_train(struct run *r, struct error *err)
+{
+    stop_install();
+    int rc = check_out(&r->set, err) || run_open(r, err) ? -1 : 0;
+    if (rc == 0 && !r->set.dry_run)
+        rc = work(r, err);
+    run_close(r);
+    return rc;
+}

@@ -1,0 +1,87 @@
+/*
+ * run.h - a training run from its command line to the finished model: the loop that every trainer shares.
+ *
+ * Everything a run will do is a function of its settings, its data and struct run_state, so a run that was stopped in
+ * whatever way goes on exactly where its checkpoint stood and ends with the same bits.  What is written goes through
+ * here alone, and run_batch alone says which examples a step is about.
+ *
+ *   OUT/config.yaml     the command line
+ *   OUT/metrics.jsonl   loss, learning rate and validations, step by step
+ *   OUT/checkpoint-N/   weights, moments, counters and cursor after step N; the newest one only
+ *   OUT/best/           weights of the best validation so far
+ *   OUT/ambit.h5        the finished model: the best weights, written last
+ */
+#ifndef TRAIN_RUN_RUN_H
+#define TRAIN_RUN_RUN_H
+
+#include "data/cli/options.h"
+#include "kernels/optim.h"
+#include "train/run/sampler.h"
+#include "train/run/trainer.h"
+
+/* What a command line says of the run itself. */
+struct run_settings {
+    const char *out, *device;
+    uint64_t seed;
+    bool resume, dry_run;
+    int64_t eval_every; /* steps between validations, 0: once an epoch */
+    int64_t save_every; /* steps between checkpoints, 0: at validations only */
+    int64_t patience;   /* validations without a better one before a stage ends, 0: any number */
+    const struct option *table;
+    const void *request; /* the struct that table fills; what lies at offset `from` or behind changes the result */
+    size_t from;
+};
+
+/* What a checkpoint must bring back besides weights, moments and random numbers. */
+struct run_state {
+    int stage;            /* n_stages when all are done */
+    int64_t epoch, batch; /* the next batch of this stage */
+    int64_t step;         /* of all stages */
+    double best;          /* best figure of this stage so far */
+    int64_t best_step;
+    int64_t worse;    /* validations since */
+    int64_t units;    /* of work done, where the trainer counts them */
+    bool unvalidated; /* a signal came before the validation that is due */
+};
+
+struct run {
+    const struct trainer *trainer;
+    void *self; /* the struct that the trainer's functions get */
+    struct run_settings set;
+    struct device device;
+    struct workspace work;
+    struct run_state state;
+
+    /* The trainer's to fill, in open but for what start or enter_stage has. */
+    const struct stage *stages;
+    int n_stages;
+    struct params *params;            /* what is trained and saved */
+    struct sampler sampler;           /* of the current stage */
+    uint64_t data_hash;               /* of everything that is learnt and chosen by */
+    size_t model_bytes, copied_bytes; /* beside a step; those of them that are copies for faster products */
+    bool *recompute;                  /* set where memory is short: layers again in the backward.  May be NULL */
+    char hint[96];                    /* how less memory would do */
+    struct optim optim;               /* memory by run_take */
+    struct tensor *loss_total;        /* F32 [1]: sum of the steps' losses since they were last logged */
+
+    /* The loop's own. */
+    int64_t loss_steps, saved_step, units_before;
+    size_t step_bytes;
+    struct metrics_log metrics;
+};
+
+/* 0 when the model is finished (or the run a dry one), 1 when a signal stopped it after saving, -1 on failure.  The
+ * caller has filled trainer, self and set of a zeroed run. */
+int run_train(struct run *r, struct error *err);
+
+/* For a trainer's functions.  The examples of the batch at the cursor; returns how many. */
+int run_batch(struct run *r, const int **examples);
+int64_t run_batches(const struct run *r); /* of an epoch */
+int64_t run_stage_steps(const struct run *r);
+/* Memory of optim and loss_total, beside the parameters; at most RUN_BYTES. */
+enum { RUN_BYTES = 4096 };
+void run_take(struct run *r, const struct param_arenas *a);
+/* AdamW with its usual momenta. */
+void run_plan(struct run *r, struct schedule schedule, double decay, double clip);
+
+#endif

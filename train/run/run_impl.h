@@ -1,0 +1,38 @@
+/*
+ * run_impl.h - the parts of run.h.
+ */
+#ifndef TRAIN_RUN_RUN_IMPL_H
+#define TRAIN_RUN_RUN_IMPL_H
+
+#include "train/run/run.h"
+
+/* run.c: everything before the first step, but for a checkpoint: device, trainer, estimate, memory. */
+int run_open(struct run *r, struct error *err);
+void run_close(struct run *r);
+
+/* run_memory.c: bytes of the largest step of all batches of all stages; then whether they and the model fit. */
+int run_measure(struct run *r, size_t *bytes, struct error *err);
+int run_fit(struct run *r, struct error *err);
+
+/* run_step.c: one optimizer step on the batch at the cursor, which does not move. */
+int run_step(struct run *r, struct error *err);
+
+/* run_loop.c: steps until all stages are over; 1 when a signal cut a validation short. */
+bool run_over(const struct run *r);
+int run_steps(struct run *r, struct error *err);
+/* A checkpoint, unless the newest is of this step. */
+int run_save(struct run *r, struct error *err);
+
+/* run_save.c */
+int run_save_checkpoint(struct run *r, struct error *err);
+/* 1 when the folder held a checkpoint, which now is what the run holds; 0 when it held none.  A checkpoint of other
+ * settings or other data is refused with EXIT_CODE_USAGE naming what differs. */
+int run_load_checkpoint(struct run *r, struct error *err);
+int run_save_best(struct run *r, struct error *err);
+/* Removes what an earlier run, killed before its first checkpoint, left as its best. */
+void run_forget_best(const struct run *r);
+/* The weights of OUT/best, if there are any. */
+int run_load_best(struct run *r, struct error *err);
+int run_save_result(struct run *r, struct error *err);
+
+#endif

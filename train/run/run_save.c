@@ -1,0 +1,220 @@
+/* Part of run.h: checkpoints and weights on the disk. */
+#include "data/util/json.h"
+#include "models/checkpoint/checkpoint.h"
+#include "train/run/run_impl.h"
+#include "train/run/run_meta.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    COUNTERS = 6, /* epoch to loss_steps; before them the stage, where a trainer has more than one */
+    MORE = 2,     /* units and unvalidated; left out where both are 0 */
+    MOST = 1 + COUNTERS + MORE
+};
+
+/* struct run_state and the random numbers in the form the file keeps them. */
+struct saved_state {
+    int64_t cursor[MOST];
+    float best[1], loss[1];
+    int32_t rng[4];
+    struct checkpoint_extra extra[4];
+};
+
+static void describe_state(struct saved_state *s, int counters)
+{
+    s->extra[0] = (struct checkpoint_extra){ { "cursor", HDF5_I64, 1, { counters } }, s->cursor };
+    s->extra[1] = (struct checkpoint_extra){ { "best", HDF5_F32, 1, { 1 } }, s->best };
+    s->extra[2] = (struct checkpoint_extra){ { "rng", HDF5_I32, 1, { 4 } }, s->rng };
+    s->extra[3] = (struct checkpoint_extra){ { "loss", HDF5_F32, 1, { 1 } }, s->loss };
+}
+
+static int staged(const struct run *r)
+{
+    return r->trainer->enter_stage != NULL;
+}
+
+static void pack(struct run *r, struct saved_state *s)
+{
+    const struct run_state *x = &r->state;
+    const int64_t all[MOST] = { x->stage, x->epoch,      x->batch, x->step,       x->best_step,
+                                x->worse, r->loss_steps, x->units, x->unvalidated };
+    int first = !staged(r), end = x->units || x->unvalidated ? MOST : MOST - MORE;
+
+    describe_state(s, end - first);
+    memcpy(s->cursor, all + first, (size_t)(end - first) * sizeof *all);
+    s->best[0] = (float)x->best;
+    device_download(&r->device, s->loss, r->loss_total);
+    workspace_rng(&r->work, s->rng);
+}
+
+static void unpack(struct run *r, const struct saved_state *s)
+{
+    int64_t all[MOST] = { 0 };
+    int first = !staged(r);
+
+    memcpy(all + first, s->cursor, (size_t)(MOST - first) * sizeof *all);
+    r->state = (struct run_state){ .stage = (int)all[0],
+                                   .epoch = all[1],
+                                   .batch = all[2],
+                                   .step = all[3],
+                                   .best = (double)s->best[0],
+                                   .best_step = all[4],
+                                   .worse = all[5],
+                                   .units = all[7],
+                                   .unvalidated = all[8] != 0 };
+    r->loss_steps = all[6];
+    device_upload(&r->device, r->loss_total, s->loss);
+    device_upload(&r->device, r->work.ctx.rng, s->rng);
+}
+
+static json_t *make_meta(const struct run *r)
+{
+    const struct run_settings *s = &r->set;
+    json_t *o = run_meta(r->trainer->kind, (int64_t)s->seed, r->data_hash, s->table, s->request, s->from);
+
+    r->trainer->describe(r->self, o);
+    return o;
+}
+
+static int save_into(struct run *r, const char *dir, struct params *params, const struct checkpoint_extra *extra,
+                     int n_extra, struct error *err)
+{
+    struct checkpoint c = {
+        .params = params, .device = &r->device, .extra = extra, .n_extra = n_extra, .meta = make_meta(r)
+    };
+    int rc = make_dirs(dir, err) || (r->trainer->save_beside && r->trainer->save_beside(r->self, dir, err)) ||
+             checkpoint_save(dir, &c, err);
+
+    json_decref(c.meta);
+    return rc ? -1 : 0;
+}
+
+int run_save_checkpoint(struct run *r, struct error *err)
+{
+    struct saved_state s;
+    char *dir = checkpoint_dir_begin(r->set.out, r->state.step, err);
+
+    if (!dir)
+        return -1;
+    pack(r, &s);
+    int rc = save_into(r, dir, r->params, s.extra, ARRAY_LEN(s.extra), err);
+    if (rc == 0)
+        rc = checkpoint_dir_commit(r->set.out, r->state.step, 1, err);
+    free(dir);
+    return rc;
+}
+
+static int check_meta(const struct run *r, const json_t *saved, const char *where, struct error *err)
+{
+    /* a run may be resumed with another one of these and still ends with the same numbers */
+    static const char *const may_differ[] = { "save-every", NULL };
+    static const char *const same[] = { "seed", "data_hash", NULL };
+    json_t *now = make_meta(r);
+    int rc = run_meta_check(now, saved, may_differ, same, where, err);
+
+    if (rc == 0)
+        rc = run_meta_check(now, saved, may_differ, r->trainer->same, where, err);
+    json_decref(now);
+    return rc;
+}
+
+/* How many counters a file has. */
+static int counters_of(const struct run *r, const struct hdf5_reader *file)
+{
+    const struct hdf5_tensor *cursor = hdf5_find(file, "state/cursor");
+    int few = staged(r) + COUNTERS;
+
+    return cursor && cursor->ndim == 1 && cursor->shape[0] == few + MORE ? few + MORE : few;
+}
+
+static int load_from(struct run *r, const char *dir, struct error *err)
+{
+    struct saved_state s = { 0 };
+    struct hdf5_reader file;
+
+    if (checkpoint_open(&file, dir, err))
+        return -1;
+    json_t *meta = checkpoint_meta(&file, err);
+    int rc = meta ? check_meta(r, meta, dir, err) : -1;
+    if (rc == 0) {
+        describe_state(&s, counters_of(r, &file));
+        struct checkpoint c = {
+            .params = r->params, .device = &r->device, .extra = s.extra, .n_extra = ARRAY_LEN(s.extra)
+        };
+        rc = checkpoint_load(&file, &c, err);
+    }
+    if (rc == 0)
+        unpack(r, &s);
+    json_decref(meta);
+    hdf5_close(&file);
+    return rc;
+}
+
+int run_load_checkpoint(struct run *r, struct error *err)
+{
+    char *dir = NULL;
+
+    if (checkpoint_latest(r->set.out, &dir, err))
+        return -1;
+    if (!dir)
+        return 0;
+    int rc = load_from(r, dir, err);
+    free(dir);
+    return rc ? -1 : 1;
+}
+
+static int save_weights(struct run *r, const char *dir, struct error *err)
+{
+    struct params weights = params_without_moments(r->params);
+    int rc = save_into(r, dir, &weights, NULL, 0, err);
+
+    params_release(&weights);
+    return rc;
+}
+
+static void best_path(const struct run *r, char path[4096], const char *name)
+{
+    snprintf(path, 4096, "%s/best%s", r->set.out, name);
+}
+
+int run_save_best(struct run *r, struct error *err)
+{
+    char dir[4096];
+
+    best_path(r, dir, "");
+    return save_weights(r, dir, err);
+}
+
+int run_save_result(struct run *r, struct error *err)
+{
+    return save_weights(r, r->set.out, err);
+}
+
+void run_forget_best(const struct run *r)
+{
+    char path[4096];
+
+    best_path(r, path, "/" CHECKPOINT_FILE);
+    unlink(path); /* one that is not there is fine */
+}
+
+int run_load_best(struct run *r, struct error *err)
+{
+    char path[4096];
+    struct hdf5_reader file;
+
+    best_path(r, path, "/" CHECKPOINT_FILE);
+    if (access(path, F_OK) != 0)
+        return 0;
+    if (checkpoint_open(&file, path, err))
+        return -1;
+    struct params weights = params_without_moments(r->params);
+    struct checkpoint c = { .params = &weights, .device = &r->device };
+    int rc = checkpoint_load(&file, &c, err);
+    params_release(&weights);
+    hdf5_close(&file);
+    return rc;
+}

@@ -1,0 +1,49 @@
+/* Part of run.h: one optimizer step. */
+#include "train/run/run_impl.h"
+
+int64_t run_batches(const struct run *r)
+{
+    return sampler_batches(&r->sampler);
+}
+
+int64_t run_stage_steps(const struct run *r)
+{
+    return run_batches(r) * r->stages[r->state.stage].epochs;
+}
+
+int run_batch(struct run *r, const int **examples)
+{
+    return sampler_batch(&r->sampler, r->state.epoch, r->state.batch, examples);
+}
+
+void run_take(struct run *r, const struct param_arenas *a)
+{
+    optim_init(&r->optim, a);
+    r->loss_total = tensor_alloc(a->host, a->data, F32, 1, (int64_t[]){ 1 });
+    device_upload(&r->device, r->loss_total, &(float){ 0 });
+}
+
+void run_plan(struct run *r, struct schedule schedule, double decay, double clip)
+{
+    r->optim.schedule = schedule;
+    r->optim.adamw = (struct adamw){
+        .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .decay = (float)decay, .lr_scale = 1, .clip = (float)clip
+    };
+}
+
+static void update(struct ctx *c, void *arg)
+{
+    struct run *r = arg;
+    optim_step(c, &r->optim, r->params);
+}
+
+int run_step(struct run *r, struct error *err)
+{
+    r->work.ctx.recording = r->work.ctx.training = true;
+    int rc = r->trainer->step(r->self, err);
+    r->work.ctx.recording = r->work.ctx.training = false;
+    if (rc)
+        return -1;
+    r->loss_steps++;
+    return workspace_run(&r->work, update, r, err);
+}
