@@ -29,11 +29,9 @@ static enum exit_code run(const struct call *call, struct error *err)
     if (rc == 0)
         rc = practice_write_databases(a->out, err);
     if (rc == 0)
-        rc = dataset_write(&d, a->out, err);
-    if (rc == 0)
-        dataset_print_counts(&d, stdout);
+        rc = dataset_deliver(&d, a->out, stdout, err);
     dataset_release(&d);
-    return rc ? err->code : EXIT_CODE_OK;
+    return job_exit_code(rc, 0, err);
 }
 
 static const struct file_note files[] = {

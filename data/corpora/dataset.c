@@ -185,10 +185,18 @@ static void print_slice(const struct example_list *l, enum fold f, enum example_
                     sia_kind_letter((enum sia_kind)k), counts[k][1], counts[k][0]);
 }
 
-void dataset_print_counts(const struct dataset *d, FILE *out)
+static void print_counts(const struct dataset *d, FILE *out)
 {
     fprintf(out, "%-6s %-9s %-4s %9s %14s\n", "fold", "slice", "kind", "ambiguous", "not ambiguous");
     for (int f = 0; f < FOLDS; f++)
         for (int s = 0; s < EXAMPLE_SLICES; s++)
             print_slice(&d->folds[f], (enum fold)f, (enum example_slice)s, out);
+}
+
+int dataset_deliver(const struct dataset *d, const char *dir, FILE *table, struct error *err)
+{
+    if (dataset_write(d, dir, err))
+        return -1;
+    print_counts(d, table);
+    return 0;
 }

@@ -28,7 +28,7 @@ int dataset_check_folds(const struct dataset *d, struct error *err);
 /* -1 naming a question or a schema whose crossed examples of one fold are not half ambiguous. */
 int dataset_check_balance(const struct dataset *d, struct error *err);
 
-/* A table of examples by fold, slice, kind and label. */
-void dataset_print_counts(const struct dataset *d, FILE *out);
+/* dataset_write, and a table of examples by fold, slice, kind and label. */
+int dataset_deliver(const struct dataset *d, const char *dir, FILE *table, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Help, manual pages and completion of the three programs, held against the tables in the sources: every cmd_NAME.c is a
-# command of its program, and every option of its table is told everywhere.
+# command of its program, every option of its table is told everywhere, and its examples are its own.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
@@ -21,37 +21,101 @@ has() {
     done
 }
 
-# completed WORDS...: what the completion offers behind the words, the last of which is being typed
+# clean PAGE: no complaint of the tools that are here
+clean() {
+    if command -v groff >/dev/null; then
+        groff -man -Tutf8 -ww "$1" >page 2>said || complain "groff refuses $1 of $program"
+        [ ! -s "said" ] || complain "$1 of $program: $(head -n 3 "said")"
+    fi
+    if command -v mandoc >/dev/null; then
+        mandoc -T lint -W warning "$1" >said || complain "$1 of $program: $(head -n 3 "said")"
+    fi
+}
+
+# completed SHELL WORDS...: what the shell is offered behind the words, the last of which is being typed; zsh's own
+# functions print what they are given
 completed() {
-    (
+    local shell=$1
+    shift
+    case $shell in
+    bash) (
         # shellcheck source=/dev/null
-        . ./completion
+        . ./bash
         COMP_WORDS=("$program" "$@") COMP_CWORD=$#
         "_${program//-/_}"
         printf '%s\n' "${COMPREPLY[@]}"
-    ) >completed
+    ) ;;
+    zsh) zsh -f -c "compdef() { :; }; _arguments() { print -rl -- \"\$@\"; }; compadd() { print -rl -- \"\$@\"; }
+        _describe() { print -rl -- \"\${(@P)4}\"; }
+        source '$work/zsh'; words=($program $*); CURRENT=$(($# + 1)); _${program//-/_}" ;;
+    fish) HOME=$work fish --no-config -c "source '$work/fish'; complete -C '$program $*'" ;;
+    esac >completed 2>&1
 }
 
-# The names in a command's table, whichever way its rows are written.
-table_of() { sed -nE 's/^    \{ (\.name = )?"([a-z-]+)",.*/\2/p' "$1"; }
+# The names in rows of option tables on standard input; rows that several commands have are named by their macro.
+names_of_rows() {
+    sed -E ':more; /_OPTION\($/{N; s/\n *//; b more}' | sed -nE '
+        s/^ +(FLAG|STRING|INT|REAL|CHOICE|WORD|PRESET)_OPTION\("([a-z0-9-]+)".*/\2/p; t
+        s/^ +(OUT)_(DIR|JSONL)_OPTION\(.*/\1/; s/^ +([A-Z_]+)_OPTION\(.*/\1/; /^[A-Z_]+$/{y/ABCDEFGHIJKLMNOPQRSTUVWXYZ_/abcdefghijklmnopqrstuvwxyz-/; p}'
+}
+
+# The names in a command's table, which is its own source's or that of its settings.
+table_of() {
+    local source=$1 macro table
+    table=$(sed -nE 's/.*OPTIONS\(([a-z]+_request_table),.*/\1/p' "$source")
+    [ -z "$table" ] || source=$(grep -rl --include='*.c' "^const struct option $table" "$root/train")
+    names_of_rows <"$source"
+    for macro in COMPLETE_OPTIONS ANSWER_OPTIONS PROMPTER_OPTIONS; do
+        grep -qE "^ +$macro" "$source" || continue
+        sed -n "/#define $macro/,/[^\\\\]\$/p" "$root"/{infer/lm/complete_options.h,data/prompt/prompter.h} | names_of_rows
+    done
+}
+
+# check_examples NAME: two command lines of this command, whose options the help has
+check_examples() {
+    local line option n=0
+    while read -r line; do
+        n=$((n + 1))
+        [[ "$line " == "$program $1 "* ]] || complain "$program $1: an example is '$line'"
+        while read -r option; do
+            grep -qE -- "^  (-[a-z], )?$option( |\$)|^  $option, " "help" || complain "$program $1: $option in '$line'"
+        done < <(grep -oE -- ' --?[a-z][a-z-]*' <<<"$line")
+    done < <(sed '1,/^examples:$/d' "help")
+    [ $n = 2 ] || complain "$program $1: $n examples"
+}
 
 check_command() {
-    local name=$1 source=$2 option
+    local name=$1 source=$2 option shell names
     prints help "$bin/$program" "$name" --help
     prints again "$bin/$program" help "$name"
-    cmp -s help again || complain "$program: help $name and $name --help differ"
+    cmp -s "help" "again" || complain "$program: help $name and $name --help differ"
+    prints again "$bin/$program" "$name" -h
+    cmp -s "help" "again" || complain "$program: $name -h and $name --help differ"
     has help "usage: $program $name" --help
-    grep -qE "^\.SS $program $name\$" man || complain "$program: $name is not in its manual page"
-    sed -n "/^\.SS $program $name\$/,/^\.S[SH] /{/^\.SS $program $name\$/p;/^\.S/!p}" man | sed 's/\\-/-/g' >section
-    completed "$name" --
-    for option in $(table_of "$source"); do
+    check_examples "$name"
+    prints roff "$bin/$program" man "$name"
+    has roff "\.SH (NAME|SYNOPSIS|OPTIONS|EXIT STATUS|EXAMPLES|SEE ALSO)"
+    clean roff
+    sed 's/\\-/-/g' "roff" >page
+    has page "\.TH ${program^^}-${name^^} 1" "$program-$name" "$program $name"
+    mapfile -t names < <(table_of "$source")
+    for shell in "${shells[@]}"; do
+        completed "$shell" "$name" --
+        for option in "${names[@]}"; do
+            has completed "--$option"
+        done
+    done
+    for option in "${names[@]}"; do
         has help "--$option"
-        has section "--$option"
-        has completed "--$option"
+        has page "--$option"
         cases=$((cases + 1))
     done
 }
 
+shells=(bash)
+for shell in zsh fish; do
+    command -v $shell >/dev/null && shells+=("$shell")
+done
 for program in ambit-data ambit-train ambit-infer; do
     prints version "$bin/$program" --version
     module="not built"
@@ -60,28 +124,44 @@ for program in ambit-data ambit-train ambit-infer; do
         OpenBLAS
     prints help "$bin/$program" --help
     has help "usage: $program" man completion --version "Exit codes" AMBIT_LOG
-    cp help commands
+    cp "help" "commands"
     prints man "$bin/$program" man
-    has man "\.TH $program 1" "\.SH NAME" "\.SH SYNOPSIS" "\.SH COMMANDS" "\.SH EXIT STATUS" "\.SH ENVIRONMENT"
-    if command -v groff >/dev/null; then
-        groff -man -Tutf8 -ww man >"page" 2>said || complain "groff refuses the page of $program"
-        [ ! -s said ] || complain "$program man: $(head -n 3 said)"
-    fi
-    prints completion "$bin/$program" completion bash
+    has man "\.TH ${program^^} 1" "\.SH (NAME|SYNOPSIS|COMMANDS|EXIT STATUS|ENVIRONMENT|SEE ALSO)"
+    clean man
+    for shell in bash zsh fish; do
+        prints $shell "$bin/$program" completion $shell
+        command -v $shell >/dev/null && { $shell -n "$shell" || complain "$program: $shell refuses its completion"; }
+    done
     for source in "$root/${program#ambit-}"/cmd/cmd_*.c; do
         name=$(basename "$source" .c)
         name=${name#cmd_}
         has commands "$name"
-        completed ""
-        has completed "$name"
-        [ "$name" = gatekeeper ] && source=$root/train/gate/gate_settings.c
+        has man "$program-$name"
+        for shell in "${shells[@]}"; do
+            completed "$shell" ""
+            has completed "$name"
+        done
         check_command "$name" "$source"
     done
 done
 
+# Choices stand behind their option, the former name of a command leads to it, and is not offered.
 program=ambit-train
-prints completion "$bin/$program" completion bash
-completed gatekeeper --encode sch
-[ "$(cat completed)" = schema ] || complain "the choices of --encode are not offered: $(cat completed)"
-[ $cases -gt 60 ] || complain "only $cases options were found in the tables"
+for shell in "${shells[@]}"; do
+    prints "$shell" "$bin/$program" completion "$shell"
+    completed "$shell" gatekeeper --encode sch
+    grep -q schema "completed" || complain "the choices of --encode are not offered: $(cat "completed")"
+done
+program=ambit-data
+for shell in "${shells[@]}"; do
+    prints "$shell" "$bin/$program" completion "$shell"
+    completed "$shell" parse --sch
+    grep -q -- --schema "completed" || complain "the options of parse are not offered: $(cat "completed")"
+    completed "$shell" p
+    grep -qw parse "completed" && complain "parse is offered: $(cat "completed")"
+done
+prints help "$bin/ambit-data" help sql
+prints again "$bin/ambit-data" parse --help
+cmp -s "help" "again" || complain "parse is not sql"
+[ $cases -gt 200 ] || complain "only $cases options were found in the tables"
 finish

@@ -30,7 +30,7 @@ static const struct option brew_table[] = {
     OUT_OPTION(AT(out), "FILE", "where it goes", .required = true),
     FLAG_OPTION("quick", AT(quick), "no waiting", .letter = 'q'),
     CHOICE_OPTION("kind", AT(kind), "KIND", "black|green|mint", "what is brewed", .letter = 'k'),
-    WORD_OPTION("cup", AT(cup), "CUP", "glass|china", "what it is drunk from"),
+    WORD_OPTION("vessel", AT(cup), "OF", "glass|china", "what it is drunk from"),
     INT_OPTION("cups", AT(cups), "N", 1, 12, "how many", .letter = 'c'),
     REAL_OPTION("strength", AT(strength), "X", OPTION_ABOVE_ZERO, HUGE_VAL, "of the brew"),
     REAL_OPTION("graph-lr", AT(graph_lr), "X", 0, 1, "of the graph"),
@@ -126,6 +126,7 @@ static void values_reach_their_fields(void **state)
     EXPECT("brew -o x --quick --no-quick", 0, " 0 []");
     EXPECT("brew -o x --quick=false", 0, " 0 []");
     EXPECT("brew -o a -o b", 0, "b black");
+    EXPECT("brew -o x --vessel china", 0, "china x black");
 }
 
 static void operands_may_stand_anywhere(void **state)
@@ -156,6 +157,7 @@ static void mistakes_are_explained(void **state)
     EXPECT("brew -o x --strength nan", 2, "expected a number");
     EXPECT("brew -o x --strength inf", 2, "expected a number");
     EXPECT("brew -o x --kind gren", 2, "expected one of black|green|mint, got 'gren'", "did you mean 'green'?");
+    EXPECT("brew -o x --vessel clay", 2, "--vessel: expected one of glass|china, got 'clay'");
     EXPECT("brew -o x --quick=perhaps", 2, "expected true or false");
     EXPECT("brww", 2, "unknown command 'brww', did you mean 'brew'?");
     EXPECT("--out x brew", 2, "the command comes first");
@@ -182,9 +184,28 @@ static void pages_tell_what_the_table_holds(void **state)
     EXPECT("brew -x --help", 0, "usage: teapot brew");
     EXPECT("help bruw", 2, "did you mean 'brew'?");
     EXPECT("--version", 0, "teapot 0.", "commit", "compiler", "jansson 2.");
-    EXPECT("man", 0, ".TH teapot 1", ".SS teapot brew", "\\-\\-cups", ".SH EXIT STATUS");
-    EXPECT("completion bash", 0, "complete -o default -F _teapot teapot");
-    EXPECT("completion fish", 2, "bash");
+    EXPECT("help brew", 0, "files:", "FILE.leaves",
+           "examples:\n  teapot brew -o cup\n  teapot brew -o cup --kind mint");
+    EXPECT("man", 0, ".TH TEAPOT 1", "teapot\\-serve", "also called pour", ".SH EXIT STATUS", ".BR teapot-brew (1)");
+    EXPECT("man brew", 0, ".TH TEAPOT-BREW 1", "\\-\\-cups", ".SH FILES", "FILE.leaves", ".SH EXAMPLES",
+           "Then leaves.");
+    EXPECT("man bruw", 2, "did you mean 'brew'?");
+    EXPECT("completion bash", 0, "complete -o default -F _teapot teapot", "serve|pour)");
+    EXPECT("completion zsh", 0, "#compdef teapot",
+           "'(-k --kind)'{-k,--kind}'[what is brewed]:KIND:(black green mint)'");
+    EXPECT("completion fish", 0, "__fish_seen_subcommand_from serve pour", "-l cups -x", "-l out -r -F");
+    EXPECT("completion tcsh", 2, "expected bash, zsh or fish, got 'tcsh'");
+    EXPECT("completion", 2, "expected bash, zsh or fish");
+}
+
+static void a_former_name_is_understood(void **state)
+{
+    (void)state;
+    EXPECT("pour mug", 0, "[mug;]");
+    EXPECT("pour", 2, "teapot serve: expected CUP", "see teapot help serve");
+    EXPECT("help pour", 0, "usage: teapot serve");
+    EXPECT("pous", 2, "did you mean 'pour'?");
+    EXPECT("--help", 0, "pours it (also: pour)");
 }
 
 static void completion_is_a_working_script(void **state)
@@ -275,6 +296,7 @@ int main(void)
         cmocka_unit_test(mistakes_are_explained),
         cmocka_unit_test(long_words_do_no_harm),
         cmocka_unit_test(pages_tell_what_the_table_holds),
+        cmocka_unit_test(a_former_name_is_understood),
         cmocka_unit_test(completion_is_a_working_script),
         cmocka_unit_test(config_file_stands_between_defaults_and_words),
         cmocka_unit_test(lost_output_is_a_failure),
