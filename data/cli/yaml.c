@@ -22,7 +22,7 @@ void texts_release(struct texts *t)
     *t = (struct texts){ 0 };
 }
 
-struct reading {
+struct yaml_reader {
     const char *name; /* of the file */
     const struct option *table;
     void *settings;
@@ -34,8 +34,9 @@ struct reading {
     struct error *err;
 };
 
-static int fail(const struct reading *r, yaml_mark_t at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static int fail(const struct reading *r, yaml_mark_t at, const char *fmt, ...)
+static int fail(const struct yaml_reader *r, yaml_mark_t at, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static int fail(const struct yaml_reader *r, yaml_mark_t at, const char *fmt, ...)
 {
     char text[512];
     va_list ap;
@@ -63,7 +64,7 @@ static bool is_group(const struct option *table, const char *key, size_t n)
 }
 
 /* The key of a value; at the outer level it may also open a group, which its next event tells. */
-static int take_key(struct reading *r, const yaml_event_t *e)
+static int take_key(struct yaml_reader *r, const yaml_event_t *e)
 {
     char name[160];
     const char *key = scalar_text(e);
@@ -88,7 +89,7 @@ static int take_key(struct reading *r, const yaml_event_t *e)
     return fail(r, e->start_mark, "unknown key '%s'", name);
 }
 
-static int take_value(struct reading *r, const yaml_event_t *e)
+static int take_value(struct yaml_reader *r, const yaml_event_t *e)
 {
     const struct option *o = &r->table[r->option];
     const char *text = scalar_text(e);
@@ -109,7 +110,7 @@ static int take_value(struct reading *r, const yaml_event_t *e)
     return 0;
 }
 
-static int take_scalar(struct reading *r, const yaml_event_t *e)
+static int take_scalar(struct yaml_reader *r, const yaml_event_t *e)
 {
     if (e->data.scalar.anchor || e->data.scalar.tag)
         return fail(r, e->start_mark, "anchors and tags are not allowed");
@@ -122,7 +123,7 @@ static int take_scalar(struct reading *r, const yaml_event_t *e)
     return take_key(r, e);
 }
 
-static int open_mapping(struct reading *r, const yaml_event_t *e)
+static int open_mapping(struct yaml_reader *r, const yaml_event_t *e)
 {
     if (e->data.mapping_start.anchor || e->data.mapping_start.tag)
         return fail(r, e->start_mark, "anchors and tags are not allowed");
@@ -134,13 +135,13 @@ static int open_mapping(struct reading *r, const yaml_event_t *e)
     return 0;
 }
 
-static void close_mapping(struct reading *r)
+static void close_mapping(struct yaml_reader *r)
 {
     r->group[0] = '\0';
     r->depth--;
 }
 
-static int take_event(struct reading *r, const yaml_event_t *e, int *documents)
+static int take_event(struct yaml_reader *r, const yaml_event_t *e, int *documents)
 {
     switch (e->type) {
     case YAML_DOCUMENT_START_EVENT:
@@ -163,7 +164,7 @@ static int take_event(struct reading *r, const yaml_event_t *e, int *documents)
     }
 }
 
-static int parser_error(const struct reading *r, const yaml_parser_t *p)
+static int parser_error(const struct yaml_reader *r, const yaml_parser_t *p)
 {
     if (p->error == YAML_MEMORY_ERROR)
         return error_set(r->err, EXIT_CODE_MEMORY, "%s: out of memory", r->name);
@@ -173,7 +174,7 @@ static int parser_error(const struct reading *r, const yaml_parser_t *p)
     return fail(r, p->problem_mark, "%s", p->problem ? p->problem : "not YAML");
 }
 
-static int read_events(struct reading *r, yaml_parser_t *p)
+static int read_events(struct yaml_reader *r, yaml_parser_t *p)
 {
     int rc = 0, documents = 0;
     for (bool end = false; !end && rc == 0;) {
@@ -190,7 +191,7 @@ static int read_events(struct reading *r, yaml_parser_t *p)
 int yaml_read_text(const char *name, const char *text, size_t size, const struct option *table, void *settings,
                    bool *seen, struct texts *texts, struct error *err)
 {
-    struct reading r = {
+    struct yaml_reader r = {
         .name = name, .table = table, .settings = settings, .seen = seen, .texts = texts, .option = -1, .err = err
     };
     yaml_parser_t p;

@@ -22,12 +22,12 @@ struct clarifier {
 void clarify_settings_init(struct clarify_settings *s, const struct clarify_request *q)
 {
     *s = (struct clarify_settings){ dialogue_rules_default, q->noise, NULL };
-    s->rules.strategy = strategy_of_name(q->strategy);
+    s->rules.strategy = q->strategy;
     s->rules.max_turns = (int)q->max_turns;
     s->rules.tau = q->tau;
     s->rules.min_bits = q->min_bits;
     s->rules.second = q->second_cost;
-    s->rules.forget = strcmp(q->memory, "off") == 0;
+    s->rules.forget = q->memory == MEMORY_OFF;
     s->rules.last_resort = true;
     s->rules.seed = (uint64_t)q->seed;
 }

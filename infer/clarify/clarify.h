@@ -9,11 +9,15 @@
 #include "data/exec/schema_shelf.h"
 #include "infer/clarify/simulate.h"
 
+/* Off: what was asked before may be asked again. */
+enum clarify_memory { MEMORY_ON, MEMORY_OFF };
+
 struct clarify_request {
-    const char *candidates, *schema, *db, *strategy, *out;
+    const char *candidates, *schema, *db, *out;
+    enum strategy strategy;
     double noise, tau, min_bits, second_cost;
     int64_t max_turns;
-    const char *memory; /* "on" or "off" */
+    enum clarify_memory memory;
     bool simulate;      /* whole dialogues about each record's "gold", with the measures as the last line */
     const char *report; /* report.html to write: simulate with every strategy; or NULL */
     double user_noise, user_unknown;

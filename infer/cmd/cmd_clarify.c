@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const struct clarify_request defaults = {
-    .out = "-", .strategy = "eig", .noise = 0.05, .tau = 2, .min_bits = 0.05, .max_turns = 3, .memory = "on", .seed = 1
+    .out = "-", .strategy = STRATEGY_EIG, .noise = 0.05, .tau = 2, .min_bits = 0.05, .max_turns = 3, .seed = 1
 };
 
 #define AT(field) offsetof(struct clarify_request, field)
@@ -19,7 +19,7 @@ static const struct option table[] = {
                   "candidate statements of each question; - is standard input"),
     SCHEMA_OPTION(AT(schema), "tables.json; records name their schema by db_id"),
     DB_OPTION(AT(db), ", in place of --schema"),
-    WORD_OPTION("strategy", AT(strategy), "NAME", STRATEGY_NAMES, "which question is asked"),
+    CHOICE_OPTION("strategy", AT(strategy), "NAME", STRATEGY_NAMES, "which question is asked"),
     REAL_OPTION("noise", AT(noise), "P", 0, 0.5, "how often a user slips"),
     INT_OPTION("max-turns", AT(max_turns), "N", 0, DIALOGUE_MAX_TURNS, "most questions of one dialogue"),
     REAL_OPTION("tau", AT(tau), "P", 0, 2, "stop when a statement is this likely; above 1: never for that reason"),
@@ -27,7 +27,7 @@ static const struct option table[] = {
     REAL_OPTION("second-cost", AT(second_cost), "C", 0, 1e6,
                 "stop when a question costs more than it is worth: C for each second that it takes to answer, where "
                 "one more right answer is worth 1; 0: not weighed"),
-    WORD_OPTION("memory", AT(memory), "on|off", "on|off", "off: what was asked before may be asked again"),
+    CHOICE_OPTION("memory", AT(memory), "on|off", "on|off", "off: what was asked before may be asked again"),
     FLAG_OPTION("simulate", AT(simulate), "whole dialogues about each record's gold statements"),
     STRING_OPTION("report", AT(report), "report.html", "simulate every strategy with the same users, and compare them"),
     FLAG_OPTION("interactive", AT(interactive), "a dialogue about one record, with a person at a terminal"),

@@ -4,7 +4,7 @@
 #include "infer/cmd/commands.h"
 #include "infer/detect/detect.h"
 
-static const struct detect_request defaults = { .out = "-", .device = "auto", .format = "jsonl", .tokens = 16384 };
+static const struct detect_request defaults = { .out = "-", .device = "auto", .tokens = 16384 };
 
 #define AT(field) offsetof(struct detect_request, field)
 
@@ -14,7 +14,7 @@ static const struct option table[] = {
     SCHEMA_OPTION(AT(schema), "tables.json; records name their schema by db_id"),
     STRING_OPTION("db", AT(db), "FILE", "a SQLite database instead; all records are about it"),
     OUT_OPTION(AT(out), "OUT.jsonl", "findings in input order; - is standard output"),
-    WORD_OPTION("format", AT(format), "FORM", "jsonl|text", "JSONL, or lines for people"),
+    CHOICE_OPTION("format", AT(format), "FORM", "jsonl|text", "JSONL, or lines for people"),
     DEVICE_OPTION(AT(device)),
     INT_OPTION("tokens", AT(tokens), "N", 512, 1 << 24, "most tokens encoded at once"),
     { 0 },

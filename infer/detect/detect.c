@@ -37,7 +37,7 @@ static int open_all(struct detector *d, const struct detect_request *q, struct e
     if (device_open(&d->device, q->device, err) || workspace_init(&d->work, &d->device, HOST_BYTES, err))
         return -1;
     d->one_schema = q->db != NULL;
-    d->text = !strcmp(q->format, "text");
+    d->text = q->format == FINDING_TEXT;
     if (q->db ? schema_set_open_sqlite(&d->schemas, q->db, err) : schema_set_open(&d->schemas, q->schema, err))
         return -1;
     d->inputs = xcalloc((size_t)d->schemas.n, sizeof *d->inputs);

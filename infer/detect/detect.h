@@ -8,9 +8,11 @@
 
 #include "kernels/base.h"
 
+enum finding_format { FINDING_JSONL, FINDING_TEXT };
+
 struct detect_request {
     const char *model, *schema, *db, *out, *device;
-    const char *format; /* jsonl or text */
+    enum finding_format format;
     int64_t tokens;
 };
 

@@ -214,8 +214,8 @@ one of --defaults, --default-model and --e2e|--write-prompts sql -o new
 one of --defaults, --default-model and --e2e|--defaults slow.jsonl --e2e e2e.answers -o new
 no other stage goes with it|--e2e e2e.answers --sqls sql.answers -o new
 --sql-model would answer them|--defaults slow.jsonl --write-prompts sql --sql-model model -o new
---resume wants a file|--defaults slow.jsonl --resume
---resume wants a file|--write-prompts def --resume -o new
+--resume: expected --out FILE|--defaults slow.jsonl --resume
+--resume: expected --out FILE|--write-prompts def --resume -o new
 standard input cannot be told|--defaults - --resume -o new
 --window|--defaults slow.jsonl --window 0 -o new
 END

@@ -12,17 +12,18 @@
 enum { MAX_FILES = 10000, MAX_SPECIALS = 256 };
 
 struct tokenizer_options {
-    const char *split, *special, *out;
+    enum { SPLIT_LLAMA3, SPLIT_QWEN2 } split;
+    const char *special, *out;
     int64_t vocab;
 };
 
-static const struct tokenizer_options defaults = { .split = "llama3" };
+static const struct tokenizer_options defaults = { .split = SPLIT_LLAMA3 };
 
 #define AT(field) offsetof(struct tokenizer_options, field)
 
 static const struct option table[] = {
     INT_OPTION("vocab", AT(vocab), "N", 1, 1000000, "tokens, special ones included", .required = true),
-    WORD_OPTION("split", AT(split), "KIND", "llama3|qwen2", "whose regular expression and chat tokens"),
+    CHOICE_OPTION("split", AT(split), "KIND", "llama3|qwen2", "whose regular expression and chat tokens"),
     STRING_OPTION("special", AT(special), "TOKENS", "more special tokens, with commas between"),
     OUT_DIR_OPTION(AT(out)),
     { 0 },
@@ -44,7 +45,7 @@ static int split_list(char *list, const char *parts[MAX_SPECIALS], struct error 
 static int learn(const struct tokenizer_options *o, const struct text_list *texts, struct error *err)
 {
     const char *specials[MAX_SPECIALS];
-    bool qwen2 = strcmp(o->split, "qwen2") == 0;
+    bool qwen2 = o->split == SPLIT_QWEN2;
     char *list = o->special ? xstrdup(o->special) : NULL;
     struct bpe_plan plan = { .kind = qwen2 ? BPE_QWEN2 : BPE_LLAMA3,
                              .vocab_size = (int32_t)o->vocab,
