@@ -1,4 +1,4 @@
-#include "data/ambiguate/ambiguate.h"
+#include "data/ambiguate/ambiguate_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>

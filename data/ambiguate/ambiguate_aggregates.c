@@ -1,5 +1,6 @@
-/* Kind P, in the form of the published validation file: what a query computes also stands in one new table. */
-#include "data/ambiguate/ambiguate.h"
+/* Part of ambiguate.h: kind P, in the form of the published validation file: what a query computes also stands in one
+ * new table. */
+#include "data/ambiguate/ambiguate_impl.h"
 
 #include <ctype.h>
 #include <stdlib.h>

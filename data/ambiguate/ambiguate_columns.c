@@ -1,5 +1,5 @@
-/* Kind C: a column that the outermost SELECT names stands twice, under two synonyms. */
-#include "data/ambiguate/ambiguate.h"
+/* Part of ambiguate.h: kind C: a column that the outermost SELECT names stands twice, under two synonyms. */
+#include "data/ambiguate/ambiguate_impl.h"
 
 #include <stdlib.h>
 #include <string.h>

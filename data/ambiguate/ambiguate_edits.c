@@ -1,6 +1,6 @@
-/* Kinds D, R and, of other corpora than Spider, C: a column that the query uses is deleted, or two others stand in its
- * place. */
-#include "data/ambiguate/ambiguate.h"
+/* Part of ambiguate.h: kinds D, R and, of other corpora than Spider, C: a column that the query uses is deleted, or two
+ * others stand in its place. */
+#include "data/ambiguate/ambiguate_impl.h"
 #include "data/schema/mention.h"
 #include "data/sql/sql.h"
 

@@ -1,5 +1,6 @@
-/* Kind J: one of several selected columns also stands in a table of its own, beside the primary key. */
-#include "data/ambiguate/ambiguate.h"
+/* Part of ambiguate.h: kind J: one of several selected columns also stands in a table of its own, beside the primary
+ * key. */
+#include "data/ambiguate/ambiguate_impl.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 #include "data/ambiguate/ambiguate_make.h"
 
+#include "data/ambiguate/ambiguate_impl.h"
+
 #include "data/corpora/question_source.h"
 #include "data/schema/schema_build.h"
 #include "data/score/score.h"

@@ -1,5 +1,6 @@
-/* Kind P, in the older form of the published training file: one table and one aggregated column a record. */
-#include "data/ambiguate/ambiguate.h"
+/* Part of ambiguate.h: kind P, in the older form of the published training file: one table and one aggregated column a
+ * record. */
+#include "data/ambiguate/ambiguate_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 #include "data/ambiguate/ambiguate_record.h"
+#include "data/ambiguate/ambiguate_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Kind T: a table that the query reads stands twice, under two synonyms. */
-#include "data/ambiguate/ambiguate.h"
+/* Part of ambiguate.h: kind T: a table that the query reads stands twice, under two synonyms. */
+#include "data/ambiguate/ambiguate_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>

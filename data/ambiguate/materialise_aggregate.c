@@ -1,6 +1,5 @@
-/*
- * What the new table of a P record holds: the aggregates for each value of the columns that the query groups or filters
- * by, as far as its second reading can say so.
+/* Part of materialise.h: what the new table of a P record holds: the aggregates for each value of the columns that the
+ * query groups or filters by, as far as its second reading can say so.
  */
 #include "data/ambiguate/materialise_impl.h"
 

@@ -1,4 +1,4 @@
-/* Makes the alternatives in a copy of a record's database. */
+/* Part of materialise.h: makes the alternatives in a copy of a record's database. */
 #include "data/ambiguate/materialise_impl.h"
 
 #include <stdio.h>

@@ -1,6 +1,5 @@
-/*
- * The databases of "Disambiguate First, Parse Later": names in lower case, no foreign keys, five rows of each table,
- * every value of the second alternative changed, the new tables of J and P empty.
+/* Part of materialise.h: the databases of "Disambiguate First, Parse Later": names in lower case, no foreign keys, five
+ * rows of each table, every value of the second alternative changed, the new tables of J and P empty.
  */
 #include "data/ambiguate/materialise_impl.h"
 #include "data/prompt/db_text.h"

@@ -1,3 +1,4 @@
+/* Part of materialise.h: statements on the database that is altered. */
 #include "data/ambiguate/materialise_impl.h"
 
 #include <stdarg.h>

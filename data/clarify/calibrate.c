@@ -1,5 +1,5 @@
-/* A file of candidates with golds, made a calibration. */
-#include "data/clarify/calibration.h"
+#include "data/clarify/calibrate.h"
+
 #include "data/exec/schema_shelf.h"
 #include "data/score/score.h"
 #include "data/sql/sql_form.h"

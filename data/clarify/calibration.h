@@ -34,14 +34,4 @@ enum { CALIBRATION_COOLEST = 50 }; /* temperatures from 1/50 to 50 */
 /* Alpha (0 or 1) and temperature that make it least; n > 0. */
 struct calibration calibration_fit(const struct observation *list, int n);
 
-struct calibrate_request {
-    const char *candidates, *schema, *db, *out;
-};
-struct calibrate_counts {
-    int64_t records, failed, golds, covered;
-};
-/* Reads records of candidates with golds and writes the calibration as JSON.  A record that fails is told in
- * "failed". */
-int calibrate(const struct calibrate_request *q, struct calibrate_counts *counts, struct error *err);
-
 #endif

@@ -1,4 +1,4 @@
-#include "data/clarify/candidates.h"
+#include "data/clarify/candidates_impl.h"
 
 #include "data/util/stop.h"
 

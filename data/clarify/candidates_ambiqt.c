@@ -1,5 +1,6 @@
-/* Published predictions on AmbiQT: candidates on the altered schema, which each record brings along. */
-#include "data/clarify/candidates.h"
+/* Part of candidates.h: published predictions on AmbiQT: candidates on the altered schema, which each record brings
+ * along. */
+#include "data/clarify/candidates_impl.h"
 #include "data/corpora/ambiqt_text.h"
 #include "data/schema/schema_build.h"
 #include "data/score/ambiqt_map.h"

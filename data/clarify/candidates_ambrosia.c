@@ -1,5 +1,6 @@
-/* Questions of AMBROSIA: their gold readings as candidates, or those that DFPL's published predictions hold. */
-#include "data/clarify/candidates.h"
+/* Part of candidates.h: questions of AMBROSIA: their gold readings as candidates, or those that DFPL's published
+ * predictions hold. */
+#include "data/clarify/candidates_impl.h"
 #include "data/corpora/ambrosia.h"
 #include "data/score/dfpl.h"
 #include "data/util/stop.h"

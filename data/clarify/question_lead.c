@@ -1,3 +1,4 @@
+/* Part of question.h: what stands before and behind it: the user's words, values of columns, what a detector found. */
 #include "data/clarify/question_impl.h"
 
 #include <stdio.h>

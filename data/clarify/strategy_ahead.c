@@ -1,4 +1,4 @@
-/* Strategies that look further than one question. */
+/* Part of strategy.h: strategies that look further than one question. */
 #include "data/clarify/strategy_impl.h"
 
 #include <math.h>

@@ -2,6 +2,7 @@
 #include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/contrast/contrast.h"
+#include "data/contrast/thesis.h"
 
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+/* Part of contrast.h: the questions and elements of records, the altered schemas, and what cannot be used. */
 #include "data/contrast/contrast_impl.h"
 
 #include "data/schema/schema_build.h"

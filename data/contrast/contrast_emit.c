@@ -1,3 +1,4 @@
+/* Part of contrast.h: crossed pairs, the folds, and their examples. */
 #include "data/contrast/contrast_impl.h"
 
 #include "data/schema/schema_build.h"

@@ -1,3 +1,4 @@
+/* Part of contrast.h: forms of a schema in which other elements have other names. */
 #include "data/contrast/contrast_impl.h"
 
 #include <stdlib.h>

@@ -12,18 +12,6 @@ enum { DRAWS = 2000 }; /* tries to find a question about one element */
 /* Questions about one element of each kind: tables are few and aggregates fewer. */
 static const int questions_of[SIA_KINDS] = { [SIA_COLUMN] = 2, [SIA_TABLE] = 5, [SIA_JOIN] = 1, [SIA_AGGREGATE] = 3 };
 
-const struct practice_domain *practice_domain(int i)
-{
-    static const struct practice_domain *const lists[] = { practice_domains_town, practice_domains_travel,
-                                                           practice_domains_nature, practice_domains_work };
-
-    for (int l = 0; l < ARRAY_LEN(lists); l++)
-        for (const struct practice_domain *d = lists[l]; d->name; d++)
-            if (i-- == 0)
-                return d;
-    return NULL;
-}
-
 static enum column_type type_of(enum practice_role role)
 {
     if (role & (PRACTICE_NAME | PRACTICE_CLASS))
@@ -31,7 +19,8 @@ static enum column_type type_of(enum practice_role role)
     return role == PRACTICE_TIME ? COLUMN_TIME : COLUMN_NUMBER;
 }
 
-void practice_schema(struct schema *out, const struct practice_domain *d)
+/* The domain's schema as questions know it. */
+static void make_schema(struct schema *out, const struct practice_domain *d)
 {
     int n = practice_n_tables(d), at[PRACTICE_TABLES][PRACTICE_COLUMNS];
     struct schema_build b;
@@ -129,7 +118,7 @@ static int ask_domain(struct making *m, const struct practice_domain *d, struct 
 {
     struct schema s;
 
-    practice_schema(&s, d);
+    make_schema(&s, d);
     for (int t = 0; t < practice_n_tables(d); t++) {
         ask(m, d, (struct practice_reading){ SIA_TABLE, t, -1, -1 });
         for (int i = 0; i < practice_n_columns(&d->tables[t]); i++)

@@ -9,14 +9,7 @@
 #ifndef DATA_CONTRAST_PRACTICE_H
 #define DATA_CONTRAST_PRACTICE_H
 
-#include "data/contrast/practice_domains.h"
 #include "data/corpora/dataset.h"
-
-/* The domains in a fixed order; NULL behind the last. */
-const struct practice_domain *practice_domain(int i);
-
-/* The domain's schema as questions know it; the caller ends it with schema_release. */
-void practice_schema(struct schema *out, const struct practice_domain *d);
 
 /* The caller releases out either way.  Same seed: the same bytes. */
 int practice_build(struct dataset *out, uint64_t seed, struct error *err);

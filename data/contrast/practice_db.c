@@ -1,7 +1,7 @@
-/* The domains as SQLite files. */
+/* Part of practice.h: the domains as SQLite files. */
 #include "data/contrast/practice.h"
 
-#include "data/contrast/practice_query.h"
+#include "data/contrast/practice_domains.h"
 #include "data/util/json.h"
 
 #include <sqlite3.h>

@@ -7,6 +7,10 @@
 #ifndef DATA_CONTRAST_PRACTICE_DOMAINS_H
 #define DATA_CONTRAST_PRACTICE_DOMAINS_H
 
+#include "kernels/base.h"
+
+#include <stdbool.h>
+
 enum { PRACTICE_TABLES = 5, PRACTICE_COLUMNS = 9 };
 
 /* What a column holds, hence what may be asked of it.  Bits, so that a template can take several. */
@@ -38,18 +42,17 @@ struct practice_domain {
     struct practice_table tables[PRACTICE_TABLES];
 };
 
-#define COLUMN(name, role, one, two, values, table)                                                                    \
-    {                                                                                                                  \
-        name, role, { one, two }, values, table                                                                        \
-    }
-#define KEY(name) COLUMN(name, PRACTICE_KEY, 0, 0, 0, 0)
-#define LINK(name, table) COLUMN(name, PRACTICE_LINK, 0, 0, 0, table)
-#define NAME(name, one, two, values) COLUMN(name, PRACTICE_NAME, one, two, values, 0)
-#define CLASS(name, one, two, values) COLUMN(name, PRACTICE_CLASS, one, two, values, 0)
-#define NUMBER(name, one, two, values) COLUMN(name, PRACTICE_NUMBER, one, two, values, 0)
-#define TIME(name, one, two, values) COLUMN(name, PRACTICE_TIME, one, two, values, 0)
+/* The domains in a fixed order; NULL behind the last. */
+const struct practice_domain *practice_domain(int i);
 
-extern const struct practice_domain practice_domains_town[], practice_domains_travel[], practice_domains_nature[],
-    practice_domains_work[];
+int practice_n_tables(const struct practice_domain *d);
+int practice_n_columns(const struct practice_table *t);
+/* The number of the table of that name. */
+int practice_table_find(const struct practice_domain *d, const char *name);
+int practice_n_values(const struct practice_column *c);
+/* Value i modulo their number. */
+void practice_value(char *out, size_t size, const struct practice_column *c, int i);
+/* Whether it stands in SQL without quotes. */
+bool practice_is_number(const char *value);
 
 #endif

@@ -1,5 +1,5 @@
-/* Land, water, sky and animals. */
-#include "data/contrast/practice_domains.h"
+/* Part of practice_domains.h: land, water, sky and animals. */
+#include "data/contrast/practice_domains_impl.h"
 
 const struct practice_domain practice_domains_nature[] = {
     { "observatory",

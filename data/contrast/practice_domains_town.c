@@ -1,5 +1,5 @@
-/* Places in a town. */
-#include "data/contrast/practice_domains.h"
+/* Part of practice_domains.h: places in a town. */
+#include "data/contrast/practice_domains_impl.h"
 
 const struct practice_domain practice_domains_town[] = {
     { "library",

@@ -1,5 +1,5 @@
-/* Ways to get about. */
-#include "data/contrast/practice_domains.h"
+/* Part of practice_domains.h: ways to get about. */
+#include "data/contrast/practice_domains_impl.h"
 
 const struct practice_domain practice_domains_travel[] = {
     { "ferry_line",

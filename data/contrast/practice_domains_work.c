@@ -1,5 +1,5 @@
-/* Trades, firms and pastimes. */
-#include "data/contrast/practice_domains.h"
+/* Part of practice_domains.h: trades, firms and pastimes. */
+#include "data/contrast/practice_domains_impl.h"
 
 const struct practice_domain practice_domains_work[] = {
     { "bank",

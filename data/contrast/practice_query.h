@@ -11,22 +11,6 @@
 #include "data/corpora/example.h"
 #include "kernels/rng.h"
 
-enum { PRACTICE_WORDINGS = 3 };
-
-/*
- * Words in braces are replaced.  In questions: t, ts, u, us (tables, singular and plural), a, b, x (columns), vb,
- * vx (a value of b, of x).  In SQL: t, u (sources), a, b, x, f (t's link), k (u's key), vb, vx (literals), max:b,
- * min:b, avg:b, total:b (aggregates of b), +t and +u (what the source needs joined to it).  Brackets hold what a query
- * of precomputed aggregates does without.
- */
-struct practice_template {
-    unsigned a, b, x; /* roles that the column may have; 0: none is wanted */
-    const char *questions[PRACTICE_WORDINGS];
-    const char *sql;
-};
-extern const struct practice_template practice_templates[];
-extern const int practice_n_templates;
-
 struct practice_query {
     const struct practice_domain *domain;
     const struct practice_template *of;
@@ -52,15 +36,5 @@ bool practice_asks(const struct practice_query *q, enum sia_kind kind, int table
 /* The caller frees both. */
 char *practice_question(const struct practice_query *q);
 char *practice_sql(const struct practice_query *q, const struct practice_reading *r);
-
-int practice_n_tables(const struct practice_domain *d);
-int practice_n_columns(const struct practice_table *t);
-/* The number of the table of that name. */
-int practice_table_find(const struct practice_domain *d, const char *name);
-int practice_n_values(const struct practice_column *c);
-/* Value i modulo their number. */
-void practice_value(char *out, size_t size, const struct practice_column *c, int i);
-/* Whether it stands in SQL without quotes. */
-bool practice_is_number(const char *value);
 
 #endif

@@ -1,5 +1,5 @@
-/* What is asked, and the SQL that answers it. */
-#include "data/contrast/practice_query.h"
+/* Part of practice_query.h: what is asked, and the SQL that answers it. */
+#include "data/contrast/practice_query_impl.h"
 
 #include "kernels/base.h"
 

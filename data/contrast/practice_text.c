@@ -1,5 +1,5 @@
-/* Templates filled in: the words of a question, the SQL of a reading. */
-#include "data/contrast/practice_query.h"
+/* Part of practice_query.h: templates filled in, the words of a question, the SQL of a reading. */
+#include "data/contrast/practice_query_impl.h"
 
 #include "kernels/base.h"
 

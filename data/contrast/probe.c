@@ -1,6 +1,7 @@
 #include "data/contrast/probe.h"
 
 #include "data/contrast/bag.h"
+#include "data/contrast/probe_names.h"
 #include "data/util/stats.h"
 
 #include <math.h>

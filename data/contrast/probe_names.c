@@ -1,4 +1,4 @@
-#include "data/contrast/probe.h"
+#include "data/contrast/probe_names.h"
 
 #include <ctype.h>
 #include <stdlib.h>

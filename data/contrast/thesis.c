@@ -1,4 +1,4 @@
-#include "data/contrast/contrast.h"
+#include "data/contrast/thesis.h"
 
 #include "data/contrast/thesis_columns.h"
 #include "data/corpora/spider.h"

@@ -3,13 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kind_letters[SIA_KINDS] = { "C", "T", "J", "P" };
 static const char *const slice_names[EXAMPLE_SLICES] = { "crossed", "presence", "thesis" };
-
-const char *sia_kind_letter(enum sia_kind k)
-{
-    return kind_letters[k];
-}
 
 const char *example_slice_name(enum example_slice s)
 {
@@ -74,7 +68,7 @@ static int get_strings(const json_t *o, const char *field, int low, int high, co
 static int parse_labels(struct example *e, const json_t *o, const char *where, struct error *err)
 {
     int slice = get_word(o, "slice", slice_names, EXAMPLE_SLICES, where, err);
-    int kind = slice < 0 ? -1 : get_word(o, "kind", kind_letters, SIA_KINDS, where, err);
+    int kind = slice < 0 ? -1 : get_word(o, "kind", sia_kind_letters, SIA_KINDS, where, err);
 
     if (kind < 0 || json_get_bool(o, "ambiguous", &e->ambiguous, where, err))
         return -1;

@@ -1,3 +1,4 @@
+/* Part of dump.h: the repaired script. */
 #include "data/exec/dump_impl.h"
 
 #include <stdlib.h>

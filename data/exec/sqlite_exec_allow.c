@@ -1,4 +1,4 @@
-/* What a statement may do: read, and call functions that only compute. */
+/* Part of sqlite_exec.h: what a statement may do: read, and call functions that only compute. */
 #include "data/exec/sqlite_exec_impl.h"
 
 #include <stdlib.h>

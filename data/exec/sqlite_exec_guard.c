@@ -1,4 +1,5 @@
-/*
+/* Part of sqlite_exec.h: functions that are weighed before they are called.
+ *
  * SQLite looks at its limits between steps, never inside a function.  These functions compare every part of one
  * argument with every part of another, or write as many characters as a number says: one call could take an hour.  So
  * ours are called first; they weigh the arguments and hand them on to SQLite's own, which a second connection still

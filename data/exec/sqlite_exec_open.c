@@ -1,4 +1,4 @@
-/* Connections: what they are told before a stranger's SQL comes. */
+/* Part of sqlite_exec.h: connections: what they are told before a stranger's SQL comes. */
 #include "data/exec/sqlite_exec_impl.h"
 #include "data/sql/sql.h"
 #include "data/util/json.h"

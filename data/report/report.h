@@ -8,6 +8,7 @@
 #define DATA_REPORT_REPORT_H
 
 #include "data/util/json.h"
+#include "data/util/out_file.h"
 #include "data/util/stats.h"
 
 struct report {

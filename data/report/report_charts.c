@@ -1,3 +1,4 @@
+/* Part of report.h: curves, bars and the reliability diagram. */
 #include "data/report/report.h"
 #include "data/report/report_impl.h"
 

@@ -1,3 +1,4 @@
+/* Part of schema.h: a schema as an entry of a tables.json. */
 #include "data/schema/schema.h"
 
 static json_t *pair(int table, const char *name)

@@ -1,3 +1,4 @@
+/* Part of schema_pairs.h: the features of a pair. */
 #include "data/schema/schema_pairs_impl.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Part of schema_pairs.h: names and keys of all elements, taken apart once. */
 #include "data/schema/schema_pairs_impl.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Reads a database's own description of itself; on a stranger's file only the pragmas asked for here may run. */
+/* Part of schema.h: reads a database's own description of itself; on a stranger's file only the pragmas asked for here
+ * may run. */
 #include "data/schema/schema_build.h"
 #include "data/util/sqlite_open.h"
 

@@ -8,6 +8,7 @@
  * a table of its own. */
 enum sia_kind { SIA_COLUMN, SIA_TABLE, SIA_JOIN, SIA_AGGREGATE, SIA_KINDS };
 /* "C", "T", "J", "P". */
+extern const char *const sia_kind_letters[SIA_KINDS];
 const char *sia_kind_letter(enum sia_kind k);
 
 #endif

@@ -1,4 +1,4 @@
-#include "data/score/ambiqt_map.h"
+#include "data/score/ambiqt_map_impl.h"
 
 #include "data/corpora/ambiqt_draft.h"
 #include "data/corpora/ambiqt_text.h"

@@ -41,8 +41,6 @@ const char *ambiqt_query_of(const struct ambiqt_record *r, const char *predictio
  * lacks from another of the query.  The mappings drop such prefixes altogether.  The caller frees.
  */
 char *ambiqt_qualify(const struct ambiqt_record *r, const struct schema *altered, const char *sql);
-/* Ours of kind P; NULL when the prediction is no second reading.  The caller frees. */
-char *ambiqt_map_aggregate(const struct ambiqt_record *r, const char *sql);
 void ambiqt_readings_release(struct ambiqt_readings *r);
 
 #endif

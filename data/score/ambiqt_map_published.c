@@ -1,3 +1,4 @@
+/* Part of ambiqt_map.h: the mapping as published. */
 #include "data/corpora/ambiqt_text.h"
 #include "data/score/ambiqt_map.h"
 

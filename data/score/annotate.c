@@ -1,4 +1,4 @@
-#include "data/score/annotate.h"
+#include "data/score/annotate_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -70,12 +70,5 @@ json_t *annotation_json(const struct annotation *a, struct error *err);
 
 /* The trial of all that a record has. */
 void annotate_trial(struct trial *t, const struct annotation *a, enum trial_rule rule, struct exec_db *db);
-/* Adds a reading to those that are kept. */
-void annotate_keep(struct annotation *a, int reading);
-
-/* Length of a text in characters. */
-int64_t annotate_length(const char *text);
-/* Whether the published filter drops a text for a word in it. */
-bool annotate_has_keyword(const char *text);
 
 #endif

@@ -1,4 +1,5 @@
-#include "data/score/annotate.h"
+/* Part of annotate.h: the filter by results. */
+#include "data/score/annotate_impl.h"
 
 #include <ctype.h>
 #include <stdlib.h>

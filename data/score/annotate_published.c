@@ -1,5 +1,6 @@
+/* Part of annotate.h: the filter as published. */
 #include "data/exec/result_match.h"
-#include "data/score/annotate.h"
+#include "data/score/annotate_impl.h"
 
 #include <stdlib.h>
 #include <string.h>

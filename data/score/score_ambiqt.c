@@ -1,3 +1,4 @@
+/* Part of score.h: rule ambiqt. */
 #include "data/score/ambiqt_score.h"
 #include "data/score/score.h"
 

@@ -1,5 +1,4 @@
-/*
- * The rule of "Disambiguate First, Parse Later" on its prediction files.
+/* Part of score.h: the rule of "Disambiguate First, Parse Later" on its prediction files.
  *
  * With `published` everything is as its authors' program has it: an example whose golds fail or coincide counts as
  * zeros, a prediction without rows matches nothing, "order by" anywhere in the gold's text makes the order count.

@@ -1,5 +1,4 @@
-/*
- * The strict rule, ours and the default.
+/* Part of score.h: the strict rule, ours and the default.
  *
  * A prediction has a gold's reading when both run on the record's database and give the same rows (match_rows): as many
  * columns in the same order, the rows as a multiset, in order only where the gold orders at its top level (rows that

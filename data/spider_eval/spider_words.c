@@ -1,3 +1,4 @@
+/* Part of spider_sql.h: the words of a query. */
 #include "data/spider_eval/spider_sql.h"
 #include "data/util/strings.h"
 

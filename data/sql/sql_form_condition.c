@@ -1,4 +1,4 @@
-/* Conditions in canonical form: NOT folded in, constants on the right, BETWEEN as two bounds. */
+/* Part of sql_form.h: conditions in canonical form: NOT folded in, constants on the right, BETWEEN as two bounds. */
 #include "data/sql/sql_form_impl.h"
 #include "data/sql/sql_print.h"
 

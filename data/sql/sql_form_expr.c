@@ -1,4 +1,4 @@
-/* Expressions in canonical text. */
+/* Part of sql_form.h: expressions in canonical text. */
 #include "data/sql/sql_form_impl.h"
 #include "data/sql/sql_print.h"
 

@@ -1,4 +1,4 @@
-/* FROM in canonical form: a set of tables, the edges between them, and outer joins. */
+/* Part of sql_form.h: FROM in canonical form: a set of tables, the edges between them, and outer joins. */
 #include "data/sql/sql_form_impl.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Part of sql.h: the parser, and what its parts take tokens with. */
 #include "data/sql/sql_parse_impl.h"
 
 #include <stdlib.h>

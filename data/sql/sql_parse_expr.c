@@ -1,3 +1,4 @@
+/* Part of sql.h: operators, by climbing their levels. */
 #include "data/sql/sql_parse_impl.h"
 
 #include <string.h>

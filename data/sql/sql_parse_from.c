@@ -1,3 +1,4 @@
+/* Part of sql.h: FROM clauses. */
 #include "data/sql/sql_parse_impl.h"
 
 /* INDEXED BY name, NOT INDEXED, or nothing. */

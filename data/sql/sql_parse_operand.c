@@ -1,3 +1,4 @@
+/* Part of sql.h: what stands between operators. */
 #include "data/sql/sql_parse_impl.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Part of sql.h: SELECT and its clauses. */
 #include "data/sql/sql_parse_impl.h"
 
 bool sql_at_select(const struct sql_parser *p)

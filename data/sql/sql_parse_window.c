@@ -1,3 +1,4 @@
+/* Part of sql.h: window definitions. */
 #include "data/sql/sql_parse_impl.h"
 
 bool sql_at_window_clause(const struct sql_parser *p)

@@ -1,3 +1,4 @@
+/* Part of sql_print.h: expressions. */
 #include "data/sql/sql_print.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* One SELECT of a compound: its results, and the clauses behind FROM. */
+/* Part of sql_resolve.h: one SELECT of a compound: its results, and the clauses behind FROM. */
 #include "data/sql/sql_print.h"
 #include "data/sql/sql_scope.h"
 

@@ -1,3 +1,4 @@
+/* Part of sql_resolve.h: names in expressions. */
 #include "data/sql/sql_print.h"
 #include "data/sql/sql_scope.h"
 

@@ -1,4 +1,4 @@
-/* FROM clauses: which table each name means, and what NATURAL and USING join. */
+/* Part of sql_resolve.h: FROM clauses: which table each name means, and what NATURAL and USING join. */
 #include "data/sql/sql_scope.h"
 
 #include <stdio.h>

@@ -1,13 +1,12 @@
 /*
  * json.h - jansson behind helpers that name file, line and field in every error; JSONL in and out.
  *
- * Readers bound what they take: a line is at most JSONL_MAX_LINE bytes, a file at most what memory holds.  Writers
- * write to NAME.tmp beside the target and rename at close, so that nothing half-written stays.
+ * Readers bound what they take: a line is at most JSONL_MAX_LINE bytes, a file at most what memory holds.
  */
 #ifndef DATA_UTIL_JSON_H
 #define DATA_UTIL_JSON_H
 
-#include "kernels/base.h"
+#include "data/util/out_file.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -44,25 +43,10 @@ int json_reader_next(struct json_reader *r, json_t **record, struct error *err);
 const char *json_reader_where(const struct json_reader *r);
 void json_reader_close(struct json_reader *r);
 
-/* A file that appears whole or not at all; "-" is standard output. */
-struct out_file {
-    FILE *f;
-    char *path, *tmp; /* NULL for standard output */
-};
-int out_file_open(struct out_file *o, const char *path, struct error *err);
-/* Flushes, syncs and renames; -1 (disk full, say) removes the temporary file. */
-int out_file_commit(struct out_file *o, struct error *err);
-/* Removes the temporary file; harmless after commit or on a zeroed struct. */
-void out_file_abort(struct out_file *o);
 /* What an error says as a string; one that was cut in the middle of a letter loses that letter. */
 json_t *json_message(const char *text);
 /* One value on one line, keys in the order they were set, floats with 9 digits. */
 int json_write_line(struct out_file *o, const json_t *value, struct error *err);
 /* A whole value, indented by 2, through an out_file. */
 int json_write_file(const char *path, const json_t *value, struct error *err);
-/* mkdir -p. */
-int make_dirs(const char *path, struct error *err);
-/* Whether both are there and are one folder or file, by whatever names. */
-bool same_path(const char *a, const char *b);
-
 #endif

@@ -1,4 +1,4 @@
-#include "data/util/json.h"
+#include "data/util/out_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -107,42 +107,6 @@ void out_file_abort(struct out_file *o)
     if (o->tmp)
         unlink(o->tmp);
     forget(o);
-}
-
-json_t *json_message(const char *text)
-{
-    size_t n = strlen(text);
-    json_t *message = json_stringn(text, n);
-    while (!message && n)
-        message = json_stringn(text, --n);
-    return message;
-}
-
-/* fwrite may succeed although the buffer that it filled could not be flushed: only ferror tells, while errno is new. */
-static bool dump(const json_t *value, FILE *f, size_t flags)
-{
-    flags |= JSON_ENCODE_ANY | JSON_REAL_PRECISION(9);
-    return json_dumpf(value, f, flags) == 0 && putc('\n', f) != EOF && !ferror(f);
-}
-
-int json_write_line(struct out_file *o, const json_t *value, struct error *err)
-{
-    if (!dump(value, o->f, JSON_COMPACT))
-        return cannot(err, "write", o->path ? o->path : "standard output");
-    return 0;
-}
-
-int json_write_file(const char *path, const json_t *value, struct error *err)
-{
-    struct out_file o;
-    if (out_file_open(&o, path, err))
-        return -1;
-    if (!dump(value, o.f, JSON_INDENT(2))) {
-        cannot(err, "write", path);
-        out_file_abort(&o);
-        return -1;
-    }
-    return out_file_commit(&o, err);
 }
 
 int make_dirs(const char *path, struct error *err)

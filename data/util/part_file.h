@@ -6,6 +6,7 @@
 #define DATA_UTIL_PART_FILE_H
 
 #include "data/util/json.h"
+#include "data/util/out_file.h"
 
 struct part_file {
     FILE *f;

@@ -1,3 +1,4 @@
+/* Part of stats.h: the bootstrap. */
 #include "data/util/stats.h"
 
 #include "kernels/rng.h"

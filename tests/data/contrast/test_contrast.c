@@ -1,4 +1,5 @@
 /* Contrastive data: crossed pairs, folds, thesis labels; on a hand-made corpus and on the real one. */
+#include "data/contrast/thesis.h"
 #include "tests/support/corpus.h"
 #include "tests/support/support.h"
 

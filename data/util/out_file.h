@@ -1,0 +1,30 @@
+/*
+ * out_file.h - files that appear whole or not at all, and the folders that they stand in.
+ *
+ * What is written goes to NAME.tmp beside the target, which is renamed at the end: nothing half-written stays.
+ */
+#ifndef DATA_UTIL_OUT_FILE_H
+#define DATA_UTIL_OUT_FILE_H
+
+#include "kernels/base.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* A file that appears whole or not at all; "-" is standard output. */
+struct out_file {
+    FILE *f;
+    char *path, *tmp; /* NULL for standard output */
+};
+int out_file_open(struct out_file *o, const char *path, struct error *err);
+/* Flushes, syncs and renames; -1 (disk full, say) removes the temporary file. */
+int out_file_commit(struct out_file *o, struct error *err);
+/* Removes the temporary file; harmless after commit or on a zeroed struct. */
+void out_file_abort(struct out_file *o);
+
+/* mkdir -p. */
+int make_dirs(const char *path, struct error *err);
+/* Whether both are there and are one folder or file, by whatever names. */
+bool same_path(const char *a, const char *b);
+
+#endif
