@@ -53,7 +53,7 @@ struct bench {
 static int run(struct bench *b, const json_t *record, const char *where, struct error *err)
 {
     const struct schema *s = schema_shelf_of(&b->schemas, record, where, err);
-    struct view view;
+    struct question_view view;
 
     if (!s)
         return -1;

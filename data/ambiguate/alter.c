@@ -18,7 +18,7 @@ struct copies {
     int n;
 };
 
-struct altering {
+struct alterer {
     const struct schema *s;
     const struct alteration *a;
     enum alter_form form;
@@ -72,12 +72,12 @@ static char *words(const char *name)
     return s;
 }
 
-static const char *new_name(const struct altering *w, int element)
+static const char *new_name(const struct alterer *w, int element)
 {
     return w->a->renamed ? w->a->renamed[element] : NULL;
 }
 
-static int add_table(struct altering *w, const char *name, const char *text)
+static int add_table(struct alterer *w, const char *name, const char *text)
 {
     char *low = lower(name), *plain = words(text);
     int t = schema_build_table(&w->build, low, plain);
@@ -87,7 +87,7 @@ static int add_table(struct altering *w, const char *name, const char *text)
 }
 
 /* A copy of column c of the schema under the given name, with its type; referenced: foreign keys may point at it. */
-static int add_copy(struct altering *w, int table, int c, const char *name, const char *text, bool referenced)
+static int add_copy(struct alterer *w, int table, int c, const char *name, const char *text, bool referenced)
 {
     struct copies *k = &w->copies[c];
     char *low = lower(name), *plain = words(text);
@@ -103,7 +103,7 @@ static int add_copy(struct altering *w, int table, int c, const char *name, cons
 }
 
 /* A copy under the column's own name, or the one it gets everywhere. */
-static int add_plain_copy(struct altering *w, int table, int c, bool referenced)
+static int add_plain_copy(struct alterer *w, int table, int c, bool referenced)
 {
     const char *name = new_name(w, w->s->n_tables + c);
     const struct schema_column *from = &w->s->columns[c];
@@ -111,12 +111,12 @@ static int add_plain_copy(struct altering *w, int table, int c, bool referenced)
 }
 
 /* Which name stands where the element stood. */
-static int first_name(struct altering *w)
+static int first_name(struct alterer *w)
 {
     return w->form == ALTER_BOTH ? (int)rng_below(w->rng, 2) : w->form == ALTER_SECOND;
 }
 
-static void add_named_column(struct altering *w, int table, int c, const char *name)
+static void add_named_column(struct alterer *w, int table, int c, const char *name)
 {
     int at = add_copy(w, table, c, name, name, true);
     if (w->s->columns[c].primary)
@@ -124,7 +124,7 @@ static void add_named_column(struct altering *w, int table, int c, const char *n
 }
 
 /* The columns of table t of the schema as the built table's. */
-static void add_columns(struct altering *w, int table, int t)
+static void add_columns(struct alterer *w, int table, int t)
 {
     const struct schema_table *from = &w->s->tables[t];
     const struct alteration *a = w->a;
@@ -150,7 +150,7 @@ static void add_columns(struct altering *w, int table, int t)
 }
 
 /* "max_c" in the words of c: "max" and c's text. */
-static void add_aggregate(struct altering *w, int table, const char *name)
+static void add_aggregate(struct alterer *w, int table, const char *name)
 {
     const char *under = strchr(name, '_'), *text = w->s->columns[w->a->column].text;
     char *plain = NULL, *low = lower(name);
@@ -165,7 +165,7 @@ static void add_aggregate(struct altering *w, int table, const char *name)
 }
 
 /* The split-off or precomputed table: the key (J) or the columns that queries need (P), then what it is for. */
-static void add_new_table(struct altering *w)
+static void add_new_table(struct alterer *w)
 {
     const struct schema_table *from = &w->s->tables[w->a->table];
     const struct alteration *a = w->a;
@@ -186,12 +186,12 @@ static void add_new_table(struct altering *w)
         add_aggregate(w, table, a->new_columns[i]);
 }
 
-static void add_named_table(struct altering *w, int t, const char *name, const char *text)
+static void add_named_table(struct alterer *w, int t, const char *name, const char *text)
 {
     add_columns(w, add_table(w, name, text), t);
 }
 
-static void add_tables(struct altering *w)
+static void add_tables(struct alterer *w)
 {
     const struct alteration *a = w->a;
     bool named = a->kind == SIA_TABLE && w->form != ALTER_NONE;
@@ -212,7 +212,7 @@ static void add_tables(struct altering *w)
 }
 
 /* Every copy of the referencing column refers to every copy of the referenced one, but a doubled table to itself. */
-static void carry_key(struct altering *w, int from, int to)
+static void carry_key(struct alterer *w, int from, int to)
 {
     const struct copies *f = &w->copies[from], *t = &w->copies[to];
     bool inside = w->a->kind == SIA_TABLE && w->s->columns[from].table == w->s->columns[to].table;
@@ -223,7 +223,7 @@ static void carry_key(struct altering *w, int from, int to)
                 schema_build_foreign_key(&w->build, f->at[i], t->at[j]);
 }
 
-static void carry_keys(struct altering *w)
+static void carry_keys(struct alterer *w)
 {
     const struct alteration *a = w->a;
 
@@ -276,7 +276,7 @@ static bool names_free(const struct schema *s, const struct alteration *a)
 int alter_schema(struct schema *out, const struct schema *s, const struct alteration *a, enum alter_form form,
                  const char *db_id, struct rng *rng)
 {
-    struct altering w = { .s = s, .a = a, .form = form, .rng = rng };
+    struct alterer w = { .s = s, .a = a, .form = form, .rng = rng };
 
     if (form != ALTER_NONE && !names_free(s, a))
         return -1;

@@ -20,13 +20,13 @@ void ambiguities_release(struct ambiguities *a)
 void ambiguate_question_init(struct ambiguate_question *q, const char *sql)
 {
     q->sql = ambiqt_normalize(sql);
-    words_split(&q->words, q->sql);
+    ambiqt_words_split(&q->words, q->sql);
 }
 
 void ambiguate_question_release(struct ambiguate_question *q)
 {
     free(q->sql);
-    words_release(&q->words);
+    ambiqt_words_release(&q->words);
 }
 
 struct ambiguity *ambiguity_add(struct ambiguities *out, const struct ambiguate_question *q, int kind)

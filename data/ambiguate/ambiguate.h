@@ -51,9 +51,9 @@ struct ambiguate_question {
     const struct schema *schema; /* every name in lower case */
     const char *db_id, *question;
     int number, schema_number;
-    bool thorough;      /* no record of Spider: what AmbiQT's generator overlooks is renamed too */
-    char *sql;          /* in normal form */
-    struct words words; /* of sql */
+    bool thorough;             /* no record of Spider: what AmbiQT's generator overlooks is renamed too */
+    char *sql;                 /* in normal form */
+    struct ambiqt_words words; /* of sql */
 };
 void ambiguate_question_init(struct ambiguate_question *q, const char *sql);
 void ambiguate_question_release(struct ambiguate_question *q);

@@ -15,7 +15,7 @@ struct uses {
 };
 
 /* What the alias before a word's dot stands for: the last definition counts, wherever in the query it is. */
-static const char *table_of_alias(const struct words *w, const char *word)
+static const char *table_of_alias(const struct ambiqt_words *w, const char *word)
 {
     for (int i = w->n - 2; i > 0; i--)
         if (strcmp(w->items[i], "as") == 0 && strncmp(w->items[i + 1], word, 2) == 0 && !w->items[i + 1][2])
@@ -70,7 +70,7 @@ static void add_use(struct uses *u, const char *column, const char *table)
 
 static void find_uses(struct uses *u, const struct ambiguate_question *q, int from)
 {
-    const struct words *w = &q->words;
+    const struct ambiqt_words *w = &q->words;
 
     for (int i = 0; i < from; i++) {
         const char *word = w->items[i], *column = ambiqt_without_alias(word);
@@ -87,7 +87,7 @@ static void find_uses(struct uses *u, const struct ambiguate_question *q, int fr
 static const char *rename_column(struct ambiguities *out, const struct ambiguate_question *q, int from,
                                  const struct use *use, const char *name)
 {
-    const struct words *w = &q->words;
+    const struct ambiqt_words *w = &q->words;
     const char **words = xmalloc((size_t)w->n * sizeof *words);
 
     memcpy(words, w->items, (size_t)w->n * sizeof *words);
@@ -107,7 +107,7 @@ static const char *rename_column(struct ambiguities *out, const struct ambiguate
 
 void ambiguate_columns(struct ambiguities *out, const struct ambiguate_question *q, struct synonym_finder *synonyms)
 {
-    int from = words_find(&q->words, "from");
+    int from = ambiqt_words_find(&q->words, "from");
     struct uses uses = { 0 };
 
     if (from < 0 || from + 1 >= q->words.n)

@@ -24,7 +24,7 @@ static const struct {
 };
 
 /* A question's query, understood. */
-struct editing {
+struct understood_query {
     struct ambiguities *out;
     const struct ambiguate_question *q;
     struct arena arena;
@@ -33,7 +33,7 @@ struct editing {
     bool *asked;     /* by column: used for more than a join */
 };
 
-static bool understand(struct editing *e)
+static bool understand(struct understood_query *e)
 {
     const struct schema *s = e->q->schema;
 
@@ -52,21 +52,21 @@ static bool understand(struct editing *e)
     return true;
 }
 
-static void editing_release(struct editing *e)
+static void editing_release(struct understood_query *e)
 {
     arena_release(&e->arena);
     free(e->mentions);
     free(e->asked);
 }
 
-static const float *mention_of(const struct editing *e, int c)
+static const float *mention_of(const struct understood_query *e, int c)
 {
     return e->mentions + (e->q->schema->n_tables + c) * ELEMENT_MENTIONS;
 }
 
 /* Where the name of the column stands in a use of it, behind an alias or within quotes; NULL when it is used by *, by
  * an alias of its own, or by a word that another column is meant by too. */
-static const char *name_in(const struct editing *e, const struct sql_use *u)
+static const char *name_in(const struct understood_query *e, const struct sql_use *u)
 {
     const char *name = e->q->schema->columns[u->column].name, *end = e->q->sql + u->end;
     size_t n = strlen(name);
@@ -78,7 +78,7 @@ static const char *name_in(const struct editing *e, const struct sql_use *u)
     return (size_t)(end - e->q->sql - u->begin) >= n && strncasecmp(end - n, name, n) == 0 ? end - n : NULL;
 }
 
-static bool by_name(const struct editing *e, int c)
+static bool by_name(const struct understood_query *e, int c)
 {
     bool good = true;
 
@@ -88,12 +88,12 @@ static bool by_name(const struct editing *e, int c)
 }
 
 /* The column is no key, the question says a word of its name, and every use is by its name. */
-static bool editable(const struct editing *e, int c)
+static bool editable(const struct understood_query *e, int c)
 {
     return e->asked[c] && mention_of(e, c)[ELEMENT_ANY] > 0 && !schema_column_is_key(e->q->schema, c) && by_name(e, c);
 }
 
-static struct ambiguity *add(struct editing *e, int kind, int c)
+static struct ambiguity *add(struct understood_query *e, int kind, int c)
 {
     const struct schema *s = e->q->schema;
     struct ambiguity *a = ambiguity_add(e->out, e->q, kind);
@@ -105,7 +105,7 @@ static struct ambiguity *add(struct editing *e, int kind, int c)
 
 void ambiguate_deleted(struct ambiguities *out, const struct ambiguate_question *q)
 {
-    struct editing e = { .out = out, .q = q };
+    struct understood_query e = { .out = out, .q = q };
 
     if (understand(&e))
         for (int c = 0; c < q->schema->n_columns; c++)
@@ -115,7 +115,7 @@ void ambiguate_deleted(struct ambiguities *out, const struct ambiguate_question 
 }
 
 /* The query with the column renamed; out keeps it. */
-static const char *rename_column(struct editing *e, int c, const char *name)
+static const char *rename_column(struct understood_query *e, int c, const char *name)
 {
     size_t n = strlen(e->q->schema->columns[c].name), size;
     const char *from = e->q->sql;
@@ -139,7 +139,7 @@ static const char *rename_column(struct editing *e, int c, const char *name)
 
 /* Two names for the column that its table does not have and of which the question does not say what tells them apart.
  */
-static bool find_names(struct editing *e, struct synonym_pair *pair, int c)
+static bool find_names(struct understood_query *e, struct synonym_pair *pair, int c)
 {
     const struct schema_column *column = &e->q->schema->columns[c];
     *pair = (struct synonym_pair){ .source = SYNONYM_MODIFIER };
@@ -161,7 +161,7 @@ static bool find_names(struct editing *e, struct synonym_pair *pair, int c)
     return false;
 }
 
-static void add_renamed(struct editing *e, int kind, int c, const struct synonym_pair *pair)
+static void add_renamed(struct understood_query *e, int kind, int c, const struct synonym_pair *pair)
 {
     struct ambiguity *a = add(e, kind, c);
 
@@ -174,7 +174,7 @@ static void add_renamed(struct editing *e, int kind, int c, const struct synonym
 
 void ambiguate_replaced(struct ambiguities *out, const struct ambiguate_question *q)
 {
-    struct editing e = { .out = out, .q = q };
+    struct understood_query e = { .out = out, .q = q };
     struct synonym_pair pair;
 
     if (understand(&e))
@@ -185,7 +185,7 @@ void ambiguate_replaced(struct ambiguities *out, const struct ambiguate_question
 }
 
 /* The outermost SELECT names the column. */
-static bool selected(const struct editing *e, int c)
+static bool selected(const struct understood_query *e, int c)
 {
     bool found = false;
 
@@ -198,7 +198,7 @@ static bool selected(const struct editing *e, int c)
 
 void ambiguate_selected(struct ambiguities *out, const struct ambiguate_question *q, struct synonym_finder *synonyms)
 {
-    struct editing e = { .out = out, .q = q };
+    struct understood_query e = { .out = out, .q = q };
     struct synonym_pair pair;
 
     if (understand(&e))

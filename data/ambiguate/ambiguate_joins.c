@@ -58,9 +58,9 @@ static void add_record(struct ambiguities *out, const struct ambiguate_question 
 
 void ambiguate_joins(struct ambiguities *out, const struct ambiguate_question *q)
 {
-    int from = words_find(&q->words, "from");
+    int from = ambiqt_words_find(&q->words, "from");
 
-    if (words_find(&q->words, "join") >= 0 || from < 0 || from + 1 >= q->words.n)
+    if (ambiqt_words_find(&q->words, "join") >= 0 || from < 0 || from + 1 >= q->words.n)
         return;
     int table = ambiguity_table(q->schema, q->words.items[from + 1]);
     const char *key = table < 0 ? NULL : ambiguity_key(q->schema, table);

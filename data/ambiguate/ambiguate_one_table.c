@@ -69,7 +69,7 @@ static bool has_aggregate(const char *sql, const char *from, const char *column)
 void ambiguate_one_table(struct ambiguities *out, const struct ambiguate_question *q)
 {
     const char *from = strstr(q->sql, " from ");
-    int at = words_find(&q->words, "from");
+    int at = ambiqt_words_find(&q->words, "from");
 
     if (!from || strstr(q->sql, " join ") || at < 0 || at + 1 >= q->words.n)
         return;

@@ -8,40 +8,40 @@
 enum { MAX_SAMPLES = 3, MAX_COUNT = 10 };
 
 /* Texts of columns or of tables, to be shuffled and joined. */
-struct texts {
+struct element_texts {
     char **items;
     int n, cap;
 };
 
-struct rendering {
+struct schema_renderer {
     const struct ambiguity *a;
     const struct schema *s;
     const struct column_values *values;
     struct rng *rng;
-    struct texts tables;
+    struct element_texts tables;
     char *sample; /* J: what the split column shows in its own table */
 };
 
-static void add(struct texts *t, char *text)
+static void add(struct element_texts *t, char *text)
 {
     GROW(t->items, t->n, t->cap);
     t->items[t->n++] = text;
 }
 
-static void add_copy(struct texts *t, const char *text)
+static void add_copy(struct element_texts *t, const char *text)
 {
     add(t, xstrdup(text));
 }
 
-static void release(struct texts *t)
+static void release(struct element_texts *t)
 {
     for (int i = 0; i < t->n; i++)
         free(t->items[i]);
     free(t->items);
-    *t = (struct texts){ 0 };
+    *t = (struct element_texts){ 0 };
 }
 
-static void shuffle(struct texts *t, struct rng *rng)
+static void shuffle(struct element_texts *t, struct rng *rng)
 {
     for (int i = t->n - 1; i > 0; i--) {
         int k = (int)rng_below(rng, (uint32_t)i + 1);
@@ -52,7 +52,7 @@ static void shuffle(struct texts *t, struct rng *rng)
 }
 
 /* The caller frees it. */
-static char *join(const struct texts *t, const char *between)
+static char *join(const struct element_texts *t, const char *between)
 {
     char *text = NULL;
     size_t size;
@@ -66,7 +66,7 @@ static char *join(const struct texts *t, const char *between)
 }
 
 /* All values of a column when they are three at most, else three drawn with replacement; the caller frees. */
-static char *sample(const struct rendering *r, int column)
+static char *sample(const struct schema_renderer *r, int column)
 {
     const char *shown[MAX_SAMPLES] = { "", "", "" };
     int have = r->values && column >= 0 ? r->values->counts[column] : 0, n = have < MAX_SAMPLES ? have : MAX_SAMPLES;
@@ -89,7 +89,7 @@ static char *column_text(const char *name, const char *values)
 }
 
 /* Takes the columns. */
-static void add_table(struct rendering *r, const char *name, struct texts *columns)
+static void add_table(struct schema_renderer *r, const char *name, struct element_texts *columns)
 {
     char *list = join(columns, ", "), *text = NULL;
     CHECK(asprintf(&text, "%s : %s", name, list) >= 0, "cannot format %s", name);
@@ -99,7 +99,7 @@ static void add_table(struct rendering *r, const char *name, struct texts *colum
 }
 
 /* Column c as it stands in the altered schema: C and R have both names with the same sample, D has none. */
-static void add_column(struct rendering *r, struct texts *columns, int c)
+static void add_column(struct schema_renderer *r, struct element_texts *columns, int c)
 {
     const struct ambiqt_record *record = &r->a->record;
     const struct schema_column *column = &r->s->columns[c];
@@ -121,10 +121,10 @@ static void add_column(struct rendering *r, struct texts *columns, int c)
 }
 
 /* J: the new table stands right behind its parent. */
-static void add_split_table(struct rendering *r, int table)
+static void add_split_table(struct schema_renderer *r, int table)
 {
     const struct ambiqt_record *record = &r->a->record;
-    struct texts columns = { 0 };
+    struct element_texts columns = { 0 };
     char *keys = sample(r, ambiguity_column(r->s, table, record->key));
 
     add(&columns, column_text(record->key, keys));
@@ -135,7 +135,7 @@ static void add_split_table(struct rendering *r, int table)
 }
 
 /* The column of that name in the first of the record's tables that has it, or -1. */
-static int source_column(const struct rendering *r, const char *name)
+static int source_column(const struct schema_renderer *r, const char *name)
 {
     for (int i = 0; i < r->a->n_tables; i++) {
         int c = ambiguity_column(r->s, ambiguity_table(r->s, r->a->tables[i]), name);
@@ -145,14 +145,14 @@ static int source_column(const struct rendering *r, const char *name)
     return -1;
 }
 
-static void add_aggregate(struct rendering *r, struct texts *columns, const char *name, const char *raw)
+static void add_aggregate(struct schema_renderer *r, struct element_texts *columns, const char *name, const char *raw)
 {
     char *values = sample(r, source_column(r, raw));
     add(columns, column_text(name, values));
     free(values);
 }
 
-static void add_number(struct rendering *r, struct texts *columns)
+static void add_number(struct schema_renderer *r, struct element_texts *columns)
 {
     char text[64];
     int n[3];
@@ -164,7 +164,7 @@ static void add_number(struct rendering *r, struct texts *columns)
 }
 
 /* P, older form: the table's other columns stand in the new one too. */
-static void add_other_columns(struct rendering *r, struct texts *columns)
+static void add_other_columns(struct schema_renderer *r, struct element_texts *columns)
 {
     int t = ambiguity_table(r->s, r->a->record.table);
     const struct schema_table *table = &r->s->tables[t];
@@ -179,10 +179,10 @@ static void add_other_columns(struct rendering *r, struct texts *columns)
     }
 }
 
-static void add_aggregate_table(struct rendering *r)
+static void add_aggregate_table(struct schema_renderer *r)
 {
     const struct ambiguity *a = r->a;
-    struct texts columns = { 0 };
+    struct element_texts columns = { 0 };
 
     if (a->one_table)
         add_other_columns(r, &columns);
@@ -200,28 +200,28 @@ static void add_aggregate_table(struct rendering *r)
 }
 
 /* T: both copies show the same, at the end; the table itself does not stand any more. */
-static void add_doubled_table(struct rendering *r, struct texts *columns)
+static void add_doubled_table(struct schema_renderer *r, struct element_texts *columns)
 {
     char *list = join(columns, ", ");
 
     release(columns);
     for (int k = 0; k < 2; k++) {
-        struct texts one = { 0 };
+        struct element_texts one = { 0 };
         add_copy(&one, list);
         add_table(r, r->a->record.names[k], &one);
     }
     free(list);
 }
 
-static void add_tables(struct rendering *r)
+static void add_tables(struct schema_renderer *r)
 {
     const struct ambiqt_record *record = &r->a->record;
-    struct texts doubled = { 0 };
+    struct element_texts doubled = { 0 };
 
     for (int t = 0; t < r->s->n_tables; t++) {
         const struct schema_table *table = &r->s->tables[t];
         bool here = record->table && strcmp(table->name, record->table) == 0;
-        struct texts columns = { 0 };
+        struct element_texts columns = { 0 };
         for (int i = 0; i < table->n_columns; i++)
             add_column(r, &columns, table->first_column + i);
         shuffle(&columns, r->rng);
@@ -268,7 +268,7 @@ static void strip(char *s)
 struct schema_texts ambiguate_schema_texts(const struct ambiguity *a, const struct schema *s,
                                            const struct column_values *values, struct rng *rng)
 {
-    struct rendering r = { .a = a, .s = s, .values = values, .rng = rng };
+    struct schema_renderer r = { .a = a, .s = s, .values = values, .rng = rng };
     struct schema_texts out;
 
     add_tables(&r);

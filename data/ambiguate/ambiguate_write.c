@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* All that one record after the other needs. */
-struct writing {
+struct record_writer {
     struct ambiguate_input *in;
     const struct ambiguate_options *o;
     struct column_values *values; /* by schema; read when first asked for */
@@ -17,7 +17,7 @@ struct writing {
     struct out_file out;
 };
 
-static int start(struct writing *w, struct error *err)
+static int start(struct record_writer *w, struct error *err)
 {
     const struct ambiguate_options *o = w->o;
     const struct materialise_options m = { o->db, o->materialise, o->seed, o->published_databases };
@@ -29,7 +29,7 @@ static int start(struct writing *w, struct error *err)
     return out_file_open(&w->out, o->out, err);
 }
 
-static void finish(struct writing *w)
+static void finish(struct record_writer *w)
 {
     for (int i = 0; i < w->in->schemas.n; i++)
         column_values_release(&w->values[i]);
@@ -41,7 +41,7 @@ static void finish(struct writing *w)
 
 /* The values of the record's database, NULL without databases or when this one is missing, which `missing` then says.
  */
-static int find_values(const struct column_values **values, struct error *missing, struct writing *w,
+static int find_values(const struct column_values **values, struct error *missing, struct record_writer *w,
                        const struct ambiguity *a, struct error *err)
 {
     struct column_values *v = &w->values[a->schema];
@@ -76,8 +76,8 @@ static void set_materialised(json_t *record, const struct materialised *m, bool 
         json_object_set_new(record, "coincide", json_boolean(m->state == MATERIALISED_COINCIDE));
 }
 
-static int add_database(struct writing *w, struct ambiguate_counts *counts, json_t *record, const struct ambiguity *a,
-                        struct error *err)
+static int add_database(struct record_writer *w, struct ambiguate_counts *counts, json_t *record,
+                        const struct ambiguity *a, struct error *err)
 {
     struct materialised m;
 
@@ -97,7 +97,7 @@ static int add_database(struct writing *w, struct ambiguate_counts *counts, json
     return 0;
 }
 
-static int write_record(struct writing *w, struct ambiguate_counts *counts, const struct ambiguity *a,
+static int write_record(struct record_writer *w, struct ambiguate_counts *counts, const struct ambiguity *a,
                         struct error *err)
 {
     const struct schema *s = ambiguate_lower(w->in, a->schema);
@@ -126,7 +126,7 @@ static int write_record(struct writing *w, struct ambiguate_counts *counts, cons
     return rc;
 }
 
-static int write_kind(struct writing *w, struct ambiguate_counts *counts, int kind, struct error *err)
+static int write_kind(struct record_writer *w, struct ambiguate_counts *counts, int kind, struct error *err)
 {
     struct ambiguities made = { 0 };
     int before = w->published.used, rc = ambiguate_make(&made, w->in, kind, err);
@@ -141,7 +141,7 @@ static int write_kind(struct writing *w, struct ambiguate_counts *counts, int ki
 int ambiguate_write(struct ambiguate_counts counts[AMBIGUITY_KINDS], struct ambiguate_input *in,
                     const struct ambiguate_options *o, struct error *err)
 {
-    struct writing w = { .in = in, .o = o };
+    struct record_writer w = { .in = in, .o = o };
     int rc = start(&w, err);
 
     memset(counts, 0, AMBIGUITY_KINDS * sizeof *counts);

@@ -44,7 +44,7 @@ void materialiser_close(struct materialiser *m)
 }
 
 /* A record's database while it is made. */
-struct making {
+struct record_database {
     const struct ambiguity *a;
     const struct schema *s;
     const char *schema_text, *source;
@@ -126,8 +126,8 @@ static int attach_source(struct target *t, const char *source, struct error *err
     return rc;
 }
 
-static int fill(const struct materialiser *m, const struct making *w, const char *path, enum second_values second,
-                struct error *err)
+static int fill(const struct materialiser *m, const struct record_database *w, const char *path,
+                enum second_values second, struct error *err)
 {
     struct target t;
     int rc;
@@ -164,7 +164,7 @@ static void remember_failure(struct materialiser *m, const char *file, const cha
 }
 
 /* The file, made unless an earlier record of this run had it made; -1 where it cannot be. */
-static int build(struct materialiser *m, const char *file, const struct making *w, enum second_values second,
+static int build(struct materialiser *m, const char *file, const struct record_database *w, enum second_values second,
                  struct error *err)
 {
     const char *why = earlier_failure(m, file);
@@ -226,8 +226,8 @@ static const char *told_apart_by(const struct ambiguity *a, bool published)
 }
 
 /* Builds the database in one way and runs both readings on it. */
-static int try_way(struct materialiser *m, struct materialised *out, const struct making *w, enum second_values second,
-                   struct error *err)
+static int try_way(struct materialiser *m, struct materialised *out, const struct record_database *w,
+                   enum second_values second, struct error *err)
 {
     static const char *const added[SECOND_WAYS] = { "", "-changed" };
     struct exec_limits limits = exec_limits_default;
@@ -263,7 +263,7 @@ int materialise(struct materialiser *m, struct materialised *out, const struct a
     char *source = score_db_path(m->options.db, a->record.db_id, err);
     if (!source)
         return -1;
-    const struct making w = { a, s, schema_text, source };
+    const struct record_database w = { a, s, schema_text, source };
     int rc = try_way(m, out, &w, SECOND_OF_OTHER_ROWS, err);
     bool good = out->state == MATERIALISED_DIFFER && !out->empty[0] && !out->empty[1];
     if (rc == 0 && choice && !good) {

@@ -12,17 +12,17 @@
 
 enum { MAX_GROUPS = 64 };
 
-struct grouping {
+struct aggregate_groups {
     struct target *t;
     const struct ambiguity *a;
     const struct schema *s;
-    struct words words; /* of the original query */
+    struct ambiqt_words words; /* of the original query */
     const char *names[MAX_GROUPS];
     int n;
 };
 
 /* A column as the original query writes it, with its alias where it has one there. */
-static const char *reference(const struct grouping *g, const char *name)
+static const char *reference(const struct aggregate_groups *g, const char *name)
 {
     for (int i = 0; i < g->words.n; i++)
         if (ambiqt_has_alias(g->words.items[i]) && strcasecmp(g->words.items[i] + 3, name) == 0)
@@ -33,7 +33,7 @@ static const char *reference(const struct grouping *g, const char *name)
     return kept;
 }
 
-static bool is_column(const struct grouping *g, const char *name)
+static bool is_column(const struct aggregate_groups *g, const char *name)
 {
     int t, n = g->a->one_table ? 1 : g->a->n_tables;
     for (int i = 0; i < n; i++) {
@@ -44,7 +44,7 @@ static bool is_column(const struct grouping *g, const char *name)
     return false;
 }
 
-static void add_group(struct grouping *g, const char *name)
+static void add_group(struct aggregate_groups *g, const char *name)
 {
     for (int i = 0; i < g->n; i++)
         if (strcasecmp(g->names[i], name) == 0)
@@ -54,7 +54,7 @@ static void add_group(struct grouping *g, const char *name)
 }
 
 /* Every column that a piece of SQL names outside quotes. */
-static void add_groups_of(struct grouping *g, const char *sql)
+static void add_groups_of(struct aggregate_groups *g, const char *sql)
 {
     int n = 0;
     struct sql_token *tokens = sql ? sql_lex(sql, &n) : NULL;
@@ -71,7 +71,7 @@ static void add_groups_of(struct grouping *g, const char *sql)
 }
 
 /* The text between the first FROM and the clause behind it. */
-static const char *from_clause(const struct grouping *g)
+static const char *from_clause(const struct aggregate_groups *g)
 {
     static const char *const clauses[] = { " where ", " group by ", " having ", " order by ", " limit " };
     const char *from = strstr(g->a->record.original, " from ") + strlen(" from "), *end = from + strlen(from);
@@ -86,14 +86,14 @@ static const char *from_clause(const struct grouping *g)
 
 static bool reading_names(const struct ambiguity *a, const char *name)
 {
-    struct words w;
-    words_split(&w, a->record.readings[1]);
-    bool found = words_find(&w, name) >= 0;
-    words_release(&w);
+    struct ambiqt_words w;
+    ambiqt_words_split(&w, a->record.readings[1]);
+    bool found = ambiqt_words_find(&w, name) >= 0;
+    ambiqt_words_release(&w);
     return found;
 }
 
-static const char *append(struct grouping *g, const char *list, const char *expression, const char *name)
+static const char *append(struct aggregate_groups *g, const char *list, const char *expression, const char *name)
 {
     char *one = sqlite3_mprintf("%s%s AS \"%w\"", *list ? ", " : "", expression, name);
     list = strings_printf(&g->t->text, "%s%s", list, one);
@@ -101,7 +101,7 @@ static const char *append(struct grouping *g, const char *list, const char *expr
     return list;
 }
 
-static const char *append_aggregates(struct grouping *g, const char *list, const char *column)
+static const char *append_aggregates(struct aggregate_groups *g, const char *list, const char *column)
 {
     static const char *const functions[] = { "sum", "avg", "min", "max", "count" };
     const char *from = reference(g, column);
@@ -115,7 +115,7 @@ static const char *append_aggregates(struct grouping *g, const char *list, const
 }
 
 /* All columns of the new table in the form of the validation file. */
-static const char *stored_columns(struct grouping *g)
+static const char *stored_columns(struct aggregate_groups *g)
 {
     const struct ambiguity *a = g->a;
     const char *list = "";
@@ -130,7 +130,7 @@ static const char *stored_columns(struct grouping *g)
 }
 
 /* And in that of the training file: the table's other columns, this one too where the reading has it, then the four. */
-static const char *one_table_columns(struct grouping *g)
+static const char *one_table_columns(struct aggregate_groups *g)
 {
     static const char *const functions[] = { "max", "min", "avg", "sum" };
     const struct ambiqt_record *r = &g->a->record;
@@ -147,10 +147,10 @@ static const char *one_table_columns(struct grouping *g)
 
 const char *materialise_aggregate(struct target *t, const struct ambiguity *a, const struct schema *s)
 {
-    struct grouping g = { .t = t, .a = a, .s = s };
+    struct aggregate_groups g = { .t = t, .a = a, .s = s };
     const char *original = a->record.original, *groups = "";
 
-    words_split(&g.words, original);
+    ambiqt_words_split(&g.words, original);
     for (int i = 0; i < a->n_plain; i++)
         add_group(&g, a->stored[i]);
     add_groups_of(&g, a->one_table ? strstr(original, " from ") : strstr(a->record.readings[1], " where "));
@@ -159,6 +159,6 @@ const char *materialise_aggregate(struct target *t, const struct ambiguity *a, c
         groups = strings_printf(&t->text, "%s%s%s", groups, i ? ", " : " GROUP BY ", reference(&g, g.names[i]));
     const char *list = a->one_table ? one_table_columns(&g) : stored_columns(&g);
     const char *sql = strings_printf(&t->text, "SELECT %s FROM %s%s", list, from_clause(&g), groups);
-    words_release(&g.words);
+    ambiqt_words_release(&g.words);
     return sql;
 }

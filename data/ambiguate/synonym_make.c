@@ -23,7 +23,7 @@ static const struct wordnet_noun column_words[] = {
 };
 
 /* Candidates are tried in turn until two are taken. */
-struct maker {
+struct synonym_search {
     const struct schema *schema;
     int table, column;
     struct strings *text;
@@ -49,14 +49,14 @@ static const char *look_up(const struct wordnet_noun *nouns, int n, const char *
     return NULL;
 }
 
-static bool is_taken(const struct maker *m, const char *name)
+static bool is_taken(const struct synonym_search *m, const char *name)
 {
     if (m->column < 0)
         return schema_table_find(m->schema, name) >= 0;
     return schema_column_find(m->schema, m->table, name) >= 0;
 }
 
-static void offer(struct maker *m, const char *name, bool wordnet)
+static void offer(struct synonym_search *m, const char *name, bool wordnet)
 {
     if (m->n == 2 || is_taken(m, name) || sql_word_use(name) != SQL_NOT_KEYWORD ||
         (m->n == 1 && strcmp(name, m->pair->names[0]) == 0))
@@ -97,7 +97,7 @@ static void make_plural(char *word)
 }
 
 /* Offers the name with words[at] replaced by each of some synonyms. */
-static void offer_each(struct maker *m, const char *synonyms, int at, bool plural, bool wordnet)
+static void offer_each(struct synonym_search *m, const char *synonyms, int at, bool plural, bool wordnet)
 {
     while (*synonyms) {
         char name[MAX_NAME * (MAX_WORDS + 1)] = "", word[MAX_NAME];
@@ -117,7 +117,7 @@ static void offer_each(struct maker *m, const char *synonyms, int at, bool plura
 }
 
 /* Replaces one word by its synonyms, or by what it is short for. */
-static void offer_word(struct maker *m, int at)
+static void offer_word(struct synonym_search *m, int at)
 {
     char one[MAX_NAME];
     const char *found = look_up(column_words, ARRAY_LEN(column_words), m->words[at]);
@@ -131,7 +131,7 @@ static void offer_word(struct maker *m, int at)
 }
 
 /* The whole name as WordNet writes nouns of several words. */
-static void offer_whole(struct maker *m)
+static void offer_whole(struct synonym_search *m)
 {
     const char *found = look_up(wordnet_nouns, wordnet_n_nouns, m->whole);
 
@@ -147,7 +147,7 @@ static void offer_whole(struct maker *m)
 }
 
 /* Names that say what the column is of, or what the table holds. */
-static void offer_qualified(struct maker *m)
+static void offer_qualified(struct synonym_search *m)
 {
     const char *table = m->schema->tables[m->table].name;
 
@@ -161,7 +161,7 @@ static void offer_qualified(struct maker *m)
 }
 
 /* The element's natural words; false when the name has other letters than SQL takes unquoted. */
-static bool split(struct maker *m, const char *text)
+static bool split(struct synonym_search *m, const char *text)
 {
     size_t n = 0, length = 0;
 
@@ -186,7 +186,7 @@ static bool split(struct maker *m, const char *text)
 
 bool synonym_make(struct strings *text, struct synonym_pair *pair, const struct schema *s, int table, int column)
 {
-    struct maker m = { .schema = s, .table = table, .column = column, .text = text, .pair = pair };
+    struct synonym_search m = { .schema = s, .table = table, .column = column, .text = text, .pair = pair };
 
     if (!split(&m, column < 0 ? s->tables[table].text : s->columns[column].text))
         return false;

@@ -12,16 +12,16 @@
 enum { ARENA_BYTES = 64 << 20 }; /* one statement's tree; only what is used is ever touched */
 
 /* What one gold of a record shows; rank is that of the first candidate that is the gold, -1 without. */
-struct seen {
+struct seen_gold {
     struct observation of;
     int record, rank;
 };
 
-struct calibrating {
+struct calibrator {
     struct schema_shelf schemas;
     struct arena scratch;
     struct calibrate_counts *counts;
-    struct seen *seen;
+    struct seen_gold *seen;
     int n, cap, longest;
     json_t *failed;
 };
@@ -37,7 +37,7 @@ static void read_forms(const struct form **forms, struct form_store *store, cons
 }
 
 /* Keeps what the list says under this gold; `right` becomes its own. */
-static void keep(struct calibrating *c, const struct candidate_list *l, bool *right)
+static void keep(struct calibrator *c, const struct candidate_list *l, bool *right)
 {
     double *raw = xmalloc((size_t)l->n * sizeof *raw);
     int *length = xmalloc((size_t)l->n * sizeof *length), rank = 0;
@@ -49,13 +49,14 @@ static void keep(struct calibrating *c, const struct candidate_list *l, bool *ri
     while (rank < l->n && !right[rank])
         rank++;
     GROW(c->seen, c->n, c->cap);
-    c->seen[c->n++] = (struct seen){ { raw, length, right, l->n }, (int)c->counts->records, rank < l->n ? rank : -1 };
+    c->seen[c->n++] =
+        (struct seen_gold){ { raw, length, right, l->n }, (int)c->counts->records, rank < l->n ? rank : -1 };
     c->counts->golds++;
     c->counts->covered += rank < l->n;
     c->longest = l->n > c->longest ? l->n : c->longest;
 }
 
-static int read_gold(struct calibrating *c, const json_t *record, size_t gold, const struct candidate_list *l,
+static int read_gold(struct calibrator *c, const json_t *record, size_t gold, const struct candidate_list *l,
                      const struct form *const *forms, struct form_store *store, const struct schema *s,
                      const char *where, struct error *err)
 {
@@ -72,7 +73,7 @@ static int read_gold(struct calibrating *c, const json_t *record, size_t gold, c
     return 0;
 }
 
-static int read_golds(struct calibrating *c, const json_t *record, const struct candidate_list *l, const char *where,
+static int read_golds(struct calibrator *c, const json_t *record, const struct candidate_list *l, const char *where,
                       struct error *err)
 {
     const json_t *golds = json_get_array(record, "gold", where, err);
@@ -91,7 +92,7 @@ static int read_golds(struct calibrating *c, const json_t *record, const struct 
 }
 
 /* A bad one is told in `failed`. */
-static void read_record(struct calibrating *c, const json_t *record, const char *where, struct error *err)
+static void read_record(struct calibrator *c, const json_t *record, const char *where, struct error *err)
 {
     struct candidate_list list = { 0 };
 
@@ -104,7 +105,7 @@ static void read_record(struct calibrating *c, const json_t *record, const char 
     c->counts->records++;
 }
 
-static int read_all(struct calibrating *c, const char *path, struct error *err)
+static int read_all(struct calibrator *c, const char *path, struct error *err)
 {
     struct json_reader *in = json_reader_open(path, err);
 
@@ -121,7 +122,7 @@ static int read_all(struct calibrating *c, const char *path, struct error *err)
 }
 
 /* The share of golds that are among the first n candidates, resampled by record. */
-static json_t *coverage_json(const struct calibrating *c, int n)
+static json_t *coverage_json(const struct calibrator *c, int n)
 {
     double *value = xmalloc((size_t)c->n * sizeof *value);
     int *group = xmalloc((size_t)c->n * sizeof *group), groups = 0;
@@ -137,7 +138,7 @@ static json_t *coverage_json(const struct calibrating *c, int n)
     return json_pack("{s:i, s:f, s:f, s:f}", "n", n, "mean", m.mean, "low", m.interval.low, "high", m.interval.high);
 }
 
-static json_t *calibration_json(const struct calibrating *c)
+static json_t *calibration_json(const struct calibrator *c)
 {
     struct observation *list = xmalloc((size_t)c->n * sizeof *list);
     json_t *coverage = json_array();
@@ -159,7 +160,7 @@ static json_t *calibration_json(const struct calibrating *c)
     return o;
 }
 
-static int write_calibration(const struct calibrating *c, const char *path, struct error *err)
+static int write_calibration(const struct calibrator *c, const char *path, struct error *err)
 {
     struct out_file out;
 
@@ -177,7 +178,7 @@ static int write_calibration(const struct calibrating *c, const char *path, stru
     return rc;
 }
 
-static void release(struct calibrating *c)
+static void release(struct calibrator *c)
 {
     for (int i = 0; i < c->n; i++) {
         free((void *)(uintptr_t)c->seen[i].of.raw);
@@ -192,7 +193,7 @@ static void release(struct calibrating *c)
 
 int calibrate(const struct calibrate_request *q, struct calibrate_counts *counts, struct error *err)
 {
-    struct calibrating c = { .counts = counts, .failed = json_array() };
+    struct calibrator c = { .counts = counts, .failed = json_array() };
     int rc = -1;
 
     if (arena_init(&c.scratch, ARENA_BYTES, err) == 0 && schema_shelf_open(&c.schemas, q->schema, q->db, err) == 0 &&

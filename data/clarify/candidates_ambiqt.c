@@ -14,7 +14,7 @@
 
 enum { ARENA_BYTES = 64 << 20 }; /* one statement's tree; only what is used is ever touched */
 
-struct converting {
+struct ambiqt_converter {
     struct candidates_sink *sink;
     struct ambiqt_cases cases;
     struct schema_set schemas; /* with --tables */
@@ -67,7 +67,7 @@ static int built_column(const struct schema *s, const char *name)
 }
 
 /* Whether a word of the reading is the name of a table with that column. */
-static bool table_has(const struct schema *s, const struct words *reading, const char *column)
+static bool table_has(const struct schema *s, const struct ambiqt_words *reading, const char *column)
 {
     for (int i = 0; i < reading->n; i++) {
         int t = schema_table_find(s, reading->items[i]);
@@ -83,11 +83,11 @@ static void add_needed(struct schema_build *b, const struct schema *s, const str
 {
     int old = schema_table_find(s, r->table), new = schema_table_find(s, r->new_table);
     struct strings added = { 0 };
-    struct words w;
+    struct ambiqt_words w;
 
     if (r->kind == SIA_JOIN && old >= 0 && schema_column_find(s, old, r->column) < 0)
         schema_build_column(b, old, r->column, NULL, COLUMN_TEXT);
-    words_split(&w, r->readings[1]);
+    ambiqt_words_split(&w, r->readings[1]);
     for (int i = 0; i < w.n && r->kind == SIA_AGGREGATE && new >= 0; i++) {
         const char *name = ambiqt_without_alias(w.items[i]);
         if (built_column(s, name) < 0 || table_has(s, &w, name) || strings_find(&added, name) >= 0)
@@ -96,7 +96,7 @@ static void add_needed(struct schema_build *b, const struct schema *s, const str
         schema_build_column(b, new, name, NULL, COLUMN_TEXT);
     }
     strings_release(&added);
-    words_release(&w);
+    ambiqt_words_release(&w);
 }
 
 static void build_schema(struct schema *s, const struct ambiqt_record *r, const struct schema *told)
@@ -125,7 +125,8 @@ static void read_schema(struct schema *s, const struct ambiqt_record *r)
 }
 
 /* Which readings prediction i is by AmbiQT's exact set match, as score finds it. */
-static json_t *marks_json(struct converting *c, const struct ambiqt_case *of, const struct spider_schema *s, int i)
+static json_t *marks_json(struct ambiqt_converter *c, const struct ambiqt_case *of, const struct spider_schema *s,
+                          int i)
 {
     const struct ambiqt_judge judge = { s, NULL, false };
     const struct ambiqt_case one = { of->record, of->row, { of->predictions.items + i, 1, 1 } };
@@ -138,7 +139,7 @@ static json_t *marks_json(struct converting *c, const struct ambiqt_case *of, co
     return golds;
 }
 
-static void mark(struct converting *c, const struct ambiqt_case *of, json_t *item, int i)
+static void mark(struct ambiqt_converter *c, const struct ambiqt_case *of, json_t *item, int i)
 {
     struct spider_schema s;
 
@@ -149,8 +150,8 @@ static void mark(struct converting *c, const struct ambiqt_case *of, json_t *ite
 
 /* The query as the schema takes it, its columns put under tables that have them where it must; NULL with an error.  The
  * caller frees. */
-static char *readable(struct converting *c, const struct ambiqt_record *r, const struct schema *s, const char *sql,
-                      struct error *why)
+static char *readable(struct ambiqt_converter *c, const struct ambiqt_record *r, const struct schema *s,
+                      const char *sql, struct error *why)
 {
     struct form_store store = { 0 };
     struct error again;
@@ -169,7 +170,7 @@ static char *readable(struct converting *c, const struct ambiqt_record *r, const
 }
 
 /* What SQL on that schema cannot be is left out, and told. */
-static json_t *candidates_json(struct converting *c, const struct ambiqt_case *of, const struct schema *s,
+static json_t *candidates_json(struct ambiqt_converter *c, const struct ambiqt_case *of, const struct schema *s,
                                json_t *left_out)
 {
     const struct ambiqt_record *r = &c->cases.corpus.items[of->record];
@@ -194,7 +195,7 @@ static json_t *candidates_json(struct converting *c, const struct ambiqt_case *o
     return list;
 }
 
-static json_t *record_json(struct converting *c, const struct ambiqt_case *of, json_t *id)
+static json_t *record_json(struct ambiqt_converter *c, const struct ambiqt_case *of, json_t *id)
 {
     const struct ambiqt_record *r = &c->cases.corpus.items[of->record];
     json_t *left_out = json_array();
@@ -211,7 +212,8 @@ static json_t *record_json(struct converting *c, const struct ambiqt_case *of, j
 }
 
 /* Why a record has no candidates, in err. */
-static void check_case(const struct converting *c, const struct ambiqt_case *of, const char *where, struct error *err)
+static void check_case(const struct ambiqt_converter *c, const struct ambiqt_case *of, const char *where,
+                       struct error *err)
 {
     const struct ambiqt_record *r = &c->cases.corpus.items[of->record];
     const char *tables = c->sink->request->tables;
@@ -224,7 +226,7 @@ static void check_case(const struct converting *c, const struct ambiqt_case *of,
         error_set(err, EXIT_CODE_DATA, "%s: no predictions", where);
 }
 
-static int emit_case(struct converting *c, const struct ambiqt_case *of, struct error *err)
+static int emit_case(struct ambiqt_converter *c, const struct ambiqt_case *of, struct error *err)
 {
     json_t *id = json_sprintf("%s-%d", sia_kind_letter(c->cases.corpus.items[of->record].kind), of->row);
     struct error why = { 0 };
@@ -239,7 +241,7 @@ static int emit_case(struct converting *c, const struct ambiqt_case *of, struct 
 
 int candidates_of_ambiqt(struct candidates_sink *s, struct error *err)
 {
-    struct converting c = { .sink = s };
+    struct ambiqt_converter c = { .sink = s };
     const struct candidates_request *q = s->request;
     int rc = ambiqt_cases_read(&c.cases, q->gold, q->file, q->k, err);
 

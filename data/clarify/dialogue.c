@@ -50,7 +50,7 @@ void dialogue_release(struct dialogue *d)
     *d = (struct dialogue){ 0 };
 }
 
-int view_option(const struct view *v, int value)
+int question_view_option(const struct question_view *v, int value)
 {
     for (int k = 0; k < v->n_shown; k++)
         if (v->shown[k] == value)
@@ -69,7 +69,7 @@ static int heaviest(const double *mass, int n)
 }
 
 /* The values of the most mass, the most first; of a question that comes again, only those that are not ruled out. */
-static void show(struct view *v, double *mass, int n, bool again)
+static void show(struct question_view *v, double *mass, int n, bool again)
 {
     double least = again ? mass[heaviest(mass, n)] / 10 : 0;
     int live = 0, shown = 0;
@@ -92,23 +92,23 @@ static void show(struct view *v, double *mass, int n, bool again)
 }
 
 /* Candidates without mass have no option of their own; any will do, since they weigh nothing. */
-static void number_options(struct dialogue *d, struct view *v)
+static void number_options(struct dialogue *d, struct question_view *v)
 {
     const struct split *full = &d->variables[v->variable];
     int *options = d->options + (size_t)v->variable * (size_t)d->now.n;
 
     for (int i = 0; i < d->now.n; i++) {
-        int option = view_option(v, full->value[i]);
+        int option = question_view_option(v, full->value[i]);
         options[i] = option >= 0 ? option : v->other ? v->n_shown : 0;
     }
     v->split = (struct split){ options, v->n_shown + v->other, full->noise, full->cost };
 }
 
-bool dialogue_view(struct dialogue *d, int variable, struct view *view)
+bool dialogue_view(struct dialogue *d, int variable, struct question_view *view)
 {
     double mass[BELIEF_MAX];
 
-    *view = (struct view){ .variable = variable };
+    *view = (struct question_view){ .variable = variable };
     if (belief_masses(mass, &d->now, &d->variables[variable]) < 2)
         return false;
     show(view, mass, d->variables[variable].n_values, d->asked[variable] > 0 && !d->rules.forget);
@@ -147,14 +147,14 @@ static enum stop_reason before_asking(const struct dialogue *d)
     return d->n_turns >= d->rules.max_turns ? STOP_TURNS : STOP_NOT;
 }
 
-static bool worth_asking(const struct dialogue *d, const struct view *v)
+static bool worth_asking(const struct dialogue *d, const struct question_view *v)
 {
     double cost = d->rules.second * v->split.cost;
     return cost <= 0 || d->rules.worth * belief_gain_of_best(&d->now, &v->split) > cost;
 }
 
 /* The best question among variables [from, to). */
-static enum stop_reason choose(struct dialogue *d, struct view *view, int from, int to)
+static enum stop_reason choose(struct dialogue *d, struct question_view *view, int from, int to)
 {
     struct split *splits = xcalloc((size_t)d->n_variables + 1, sizeof *splits);
     struct rng rng = turn_rng(d);
@@ -203,7 +203,7 @@ static bool said_already(const struct dialogue *d)
     return true;
 }
 
-enum stop_reason dialogue_next(struct dialogue *d, struct view *view)
+enum stop_reason dialogue_next(struct dialogue *d, struct question_view *view)
 {
     enum stop_reason why = before_asking(d);
     int own = d->n_variables - (d->rules.last_resort && d->n_variables > 0);
@@ -218,13 +218,13 @@ enum stop_reason dialogue_next(struct dialogue *d, struct view *view)
 }
 
 /* "Something else" leaves the rest of a long list to ask about, a limited number of times. */
-static bool may_ask_again(const struct dialogue *d, const struct view *v, struct answer a)
+static bool may_ask_again(const struct dialogue *d, const struct question_view *v, struct answer a)
 {
     bool other = a.kind == ANSWER_VALUE && v->other && a.value == v->n_shown;
     return other && d->asked[v->variable] * DIALOGUE_SHOWN < d->variables[v->variable].n_values - 1;
 }
 
-int dialogue_answer(struct dialogue *d, const struct view *view, struct answer a)
+int dialogue_answer(struct dialogue *d, const struct question_view *view, struct answer a)
 {
     CHECK(d->n_turns < DIALOGUE_MAX_TURNS, "%d turns", d->n_turns);
     if (belief_update(&d->now, &view->split, a))
@@ -245,7 +245,7 @@ bool dialogue_undo(struct dialogue *d)
         return false;
     start(d);
     for (int t = 0; t < keep; t++) {
-        struct view view;
+        struct question_view view;
         bool splits = dialogue_view(d, d->turns[t].variable, &view);
         CHECK(splits && dialogue_answer(d, &view, d->turns[t].answer) == 0, "turn %d cannot be replayed", t);
     }

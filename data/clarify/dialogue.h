@@ -40,7 +40,7 @@ struct dialogue_rules {
 extern const struct dialogue_rules dialogue_rules_default;
 
 /* A question as it is shown. */
-struct view {
+struct question_view {
     int variable;
     int shown[DIALOGUE_SHOWN]; /* the variable's values behind the options */
     int n_shown;
@@ -50,7 +50,7 @@ struct view {
     struct split split;              /* its values are options; refers to the dialogue's memory */
 };
 /* The option that shows a value of the variable; -1 when none does. */
-int view_option(const struct view *v, int value);
+int question_view_option(const struct question_view *v, int value);
 
 struct turn {
     int variable;
@@ -66,11 +66,11 @@ struct dialogue {
     struct belief prior, now;
     struct turn turns[DIALOGUE_MAX_TURNS];
     int n_turns;
-    int *asked;         /* [n_variables] how often */
-    bool *closed;       /* [n_variables] retired */
-    bool free_choice;   /* "either is fine" was said: the output is one of several right ones */
-    struct view *views; /* of all variables that may be asked; scratch */
-    int *options;       /* [n_variables * n] their values */
+    int *asked;                  /* [n_variables] how often */
+    bool *closed;                /* [n_variables] retired */
+    bool free_choice;            /* "either is fine" was said: the output is one of several right ones */
+    struct question_view *views; /* of all variables that may be asked; scratch */
+    int *options;                /* [n_variables * n] their values */
 };
 
 /* p and reserve are copied and sum to 1; the variables are borrowed. */
@@ -79,11 +79,11 @@ void dialogue_init(struct dialogue *d, const struct dialogue_rules *rules, const
 void dialogue_release(struct dialogue *d);
 
 /* The question to ask into *view, and STOP_NOT; or why there is none. */
-enum stop_reason dialogue_next(struct dialogue *d, struct view *view);
+enum stop_reason dialogue_next(struct dialogue *d, struct question_view *view);
 /* The view of any variable as things stand; false when it does not split what is left. */
-bool dialogue_view(struct dialogue *d, int variable, struct view *view);
+bool dialogue_view(struct dialogue *d, int variable, struct question_view *view);
 /* Takes the answer; -1 when it contradicts what was said before, and nothing has changed then. */
-int dialogue_answer(struct dialogue *d, const struct view *view, struct answer a);
+int dialogue_answer(struct dialogue *d, const struct question_view *view, struct answer a);
 /* Takes the last answer back; false when there is none. */
 bool dialogue_undo(struct dialogue *d);
 

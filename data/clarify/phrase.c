@@ -7,14 +7,14 @@
 
 enum { DEPTH_MAX = 2 }; /* sub-queries within sub-queries that are told */
 
-const char *phrase_column(const struct phrasing *p, int column)
+const char *phrase_column(const struct phrase_context *p, int column)
 {
     const struct schema_column *c = &p->schema->columns[column];
     return strings_printf(p->pool, "%s of %s", c->text, p->schema->tables[c->table].text);
 }
 
 /* The column that the canonical text names at its beginning, "table.column" or "table#2.column"; -1 for none. */
-static int named_column(const struct phrasing *p, const char *text, int length)
+static int named_column(const struct phrase_context *p, const char *text, int length)
 {
     int n = (int)strcspn(text, ".#"), table = -1, column = -1;
     const char *dot = n < length ? strchr(text, '.') : NULL;
@@ -31,7 +31,7 @@ static int named_column(const struct phrasing *p, const char *text, int length)
 }
 
 /* "first name of player and last name of player": the columns that an expression is made from; "" for none. */
-static const char *ingredients(const struct phrasing *p, const char *text)
+static const char *ingredients(const struct phrase_context *p, const char *text)
 {
     static const char stop[] = " ,()+-*/%|&<>=!~'\"";
     struct strings seen = { 0 };
@@ -51,16 +51,16 @@ static const char *ingredients(const struct phrasing *p, const char *text)
     return list;
 }
 
-static const char *computed(const struct phrasing *p, const char *text)
+static const char *computed(const struct phrase_context *p, const char *text)
 {
     const char *from = ingredients(p, text);
     return from[0] ? strings_printf(p->pool, "something worked out from %s", from) : "a fixed value";
 }
 
 /* What a sub-query gives. */
-static const char *answer_of(const struct phrasing *p, const struct form *form)
+static const char *answer_of(const struct phrase_context *p, const struct form *form)
 {
-    struct phrasing inner = { p->schema, p->pool, p->depth + 1 };
+    struct phrase_context inner = { p->schema, p->pool, p->depth + 1 };
     const char *text = p->depth < DEPTH_MAX ? phrase_query(&inner, form) + strlen("show ") : NULL;
 
     if (!text)
@@ -68,7 +68,7 @@ static const char *answer_of(const struct phrasing *p, const struct form *form)
     return strpbrk(text, ";,") ? strings_printf(p->pool, "(%s)", text) : text;
 }
 
-static const char *noun(const struct phrasing *p, const struct form_term *t)
+static const char *noun(const struct phrase_context *p, const struct form_term *t)
 {
     if (t->column >= 0)
         return phrase_column(p, t->column);
@@ -77,7 +77,7 @@ static const char *noun(const struct phrasing *p, const struct form_term *t)
     return t->sub ? answer_of(p, t->sub) : computed(p, t->head);
 }
 
-const char *phrase_operand(const struct phrasing *p, const struct form_term *t)
+const char *phrase_operand(const struct phrase_context *p, const struct form_term *t)
 {
     static const char *const functions[][2] = {
         { "", "%s" },
@@ -99,7 +99,7 @@ const char *phrase_operand(const struct phrasing *p, const struct form_term *t)
     return t->function[0] ? strings_printf(p->pool, "a summary of different values of %s", of) : of;
 }
 
-const char *phrase_value(const struct phrasing *p, const char *value)
+const char *phrase_value(const struct phrase_context *p, const char *value)
 {
     size_t n = strlen(value);
     char *text = xstrdup(value);
@@ -118,7 +118,7 @@ const char *phrase_value(const struct phrasing *p, const char *value)
 }
 
 /* Patterns of one kind of wildcard at the ends are words; other ones are shown as they are. */
-static const char *pattern(const struct phrasing *p, const char *value, bool inverse)
+static const char *pattern(const struct phrase_context *p, const char *value, bool inverse)
 {
     size_t n = strlen(value);
     bool head = n > 3 && value[1] == '%', tail = n > 3 && value[n - 2] == '%';
@@ -134,7 +134,7 @@ static const char *pattern(const struct phrasing *p, const char *value, bool inv
     return strings_printf(p->pool, "%.*ss%s '%s'", first, verb, verb + first, core);
 }
 
-static const char *right_side(const struct phrasing *p, const struct form_term *t)
+static const char *right_side(const struct phrase_context *p, const struct form_term *t)
 {
     if (t->constant)
         return phrase_value(p, t->value);
@@ -143,8 +143,8 @@ static const char *right_side(const struct phrasing *p, const struct form_term *
     return t->sub ? answer_of(p, t->sub) : computed(p, t->value);
 }
 
-static const char *relation(const struct phrasing *p, const struct form_term *t, const char *op, const char *value,
-                            bool boundary)
+static const char *relation(const struct phrase_context *p, const struct form_term *t, const char *op,
+                            const char *value, bool boundary)
 {
     static const struct {
         const char *op, *before, *behind;
@@ -186,7 +186,7 @@ static const char *mirrored(const char *op)
 }
 
 /* What is made of other conditions, or of a sub-query alone. */
-static const char *whole_condition(const struct phrasing *p, const struct form_term *t)
+static const char *whole_condition(const struct phrase_context *p, const struct form_term *t)
 {
     if (strstr(t->op, "exists"))
         return strings_printf(p->pool, "there is %s answer to %s", t->op[0] == 'n' ? "no" : "an",
@@ -198,7 +198,7 @@ static const char *whole_condition(const struct phrasing *p, const struct form_t
                           about[0] ? " on " : "", about);
 }
 
-const char *phrase_condition(const struct phrasing *p, const struct form_term *t, bool boundary)
+const char *phrase_condition(const struct phrase_context *p, const struct form_term *t, bool boundary)
 {
     if (!t->value[0] || strstr(t->op, "exists"))
         return whole_condition(p, t);
@@ -208,7 +208,7 @@ const char *phrase_condition(const struct phrasing *p, const struct form_term *t
     return strings_printf(p->pool, "%s %s", phrase_operand(p, t), relation(p, t, t->op, right_side(p, t), boundary));
 }
 
-const char *phrase_table(const struct phrasing *p, const char *pair, int which)
+const char *phrase_table(const struct phrase_context *p, const char *pair, int which)
 {
     const char *comma = strchr(pair, ','), *from = which && comma ? comma + 1 : pair;
     const char *name = strings_printf(p->pool, "%.*s", (int)strcspn(from, ",#"), from);
@@ -216,10 +216,11 @@ const char *phrase_table(const struct phrasing *p, const char *pair, int which)
     return table >= 0 ? p->schema->tables[table].text : "a list made for this";
 }
 
-typedef const char *term_fn(const struct phrasing *p, const struct form_term *t);
+typedef const char *term_fn(const struct phrase_context *p, const struct form_term *t);
 
 /* Terms parted by `between`; texts that come again are left out. */
-static const char *list_terms(const struct phrasing *p, const struct form_list *list, term_fn *fn, const char *between)
+static const char *list_terms(const struct phrase_context *p, const struct form_list *list, term_fn *fn,
+                              const char *between)
 {
     struct strings seen = { 0 };
     char *text = NULL;
@@ -241,40 +242,40 @@ static const char *list_terms(const struct phrasing *p, const struct form_list *
     return kept;
 }
 
-static const char *one_table(const struct phrasing *p, const struct form_term *t)
+static const char *one_table(const struct phrase_context *p, const struct form_term *t)
 {
     return t->table >= 0 ? p->schema->tables[t->table].text
            : t->sub      ? strings_printf(p->pool, "a list of %s", answer_of(p, t->sub))
                          : "a list made for this";
 }
 
-static const char *one_condition(const struct phrasing *p, const struct form_term *t)
+static const char *one_condition(const struct phrase_context *p, const struct form_term *t)
 {
     return phrase_condition(p, t, false);
 }
 
-static const char *one_order(const struct phrasing *p, const struct form_term *t)
+static const char *one_order(const struct phrase_context *p, const struct form_term *t)
 {
     return strings_printf(p->pool, "%s, the %s first", phrase_operand(p, t),
                           strncmp(t->op, "desc", 4) == 0 ? "largest" : "smallest");
 }
 
-const char *phrase_outputs(const struct phrasing *p, const struct form *form)
+const char *phrase_outputs(const struct phrase_context *p, const struct form *form)
 {
     return list_terms(p, &form->lists[FORM_SELECT], phrase_operand, ", ");
 }
 
-const char *phrase_tables(const struct phrasing *p, const struct form *form)
+const char *phrase_tables(const struct phrase_context *p, const struct form *form)
 {
     return list_terms(p, &form->lists[FORM_FROM], one_table, " with ");
 }
 
-const char *phrase_groups(const struct phrasing *p, const struct form *form)
+const char *phrase_groups(const struct phrase_context *p, const struct form *form)
 {
     return list_terms(p, &form->lists[FORM_GROUP], phrase_operand, " and ");
 }
 
-const char *phrase_limit(const struct phrasing *p, const char *limit)
+const char *phrase_limit(const struct phrase_context *p, const char *limit)
 {
     const char *after = strstr(limit, " after ");
     int n = (int)(after ? after - limit : (long)strlen(limit));
@@ -293,7 +294,7 @@ const char *phrase_set(enum sql_set_op op)
     return ways[op];
 }
 
-static const char *phrase_core(const struct phrasing *p, const struct form *form)
+static const char *phrase_core(const struct phrase_context *p, const struct form *form)
 {
     const struct form_list *where = &form->lists[FORM_WHERE], *having = &form->lists[FORM_HAVING];
     const char *text = strings_printf(p->pool, "show %s%s", phrase_outputs(p, form),
@@ -313,7 +314,7 @@ static const char *phrase_core(const struct phrasing *p, const struct form *form
     return form->limit ? strings_printf(p->pool, "%s; %s", text, phrase_limit(p, form->limit)) : text;
 }
 
-const char *phrase_query(const struct phrasing *p, const struct form *form)
+const char *phrase_query(const struct phrase_context *p, const struct form *form)
 {
     const char *text = phrase_core(p, form);
 

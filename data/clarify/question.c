@@ -4,17 +4,17 @@
 #include <string.h>
 
 /* The term of an option's statement at the slot; NULL when it is absent or no single term. */
-static const struct form_term *term_of(const struct writing *w, int statement)
+static const struct form_term *term_of(const struct question_writer *w, int statement)
 {
     return w->slot->terms[statement];
 }
 
-static const char *value_of(const struct writing *w, int statement)
+static const char *value_of(const struct question_writer *w, int statement)
 {
     return w->slot->values[statement];
 }
 
-static const struct form_term *any_term(const struct writing *w)
+static const struct form_term *any_term(const struct question_writer *w)
 {
     const struct form_term *found = NULL;
 
@@ -26,7 +26,7 @@ static const struct form_term *any_term(const struct writing *w)
 /* Options.  statement has the value that the option stands for. */
 
 /* Everything of one table is said as that. */
-static const char *option_output(const struct writing *w, int statement)
+static const char *option_output(const struct question_writer *w, int statement)
 {
     const struct form *form = w->slot->forms[statement];
     const struct form_list *list = &form->lists[FORM_SELECT];
@@ -41,14 +41,14 @@ static const char *option_output(const struct writing *w, int statement)
 }
 
 /* "Where should 'x' be looked for?" is answered by a column; of any other comparison all is said. */
-static const char *option_operand(const struct writing *w, int statement)
+static const char *option_operand(const struct question_writer *w, int statement)
 {
     const struct form_term *t = term_of(w, statement);
     bool compared = w->variable->clause != SQL_SELECT && t->value[0];
     return compared && strcmp(t->op, "=") != 0 ? phrase_condition(w->p, t, false) : phrase_operand(w->p, t);
 }
 
-static const char *option_condition(const struct writing *w, int statement)
+static const char *option_condition(const struct question_writer *w, int statement)
 {
     const struct form_term *t = term_of(w, statement);
     bool boundary = w->variable->face == FACE_OPERATOR;
@@ -57,14 +57,14 @@ static const char *option_condition(const struct writing *w, int statement)
     return w->variable->face == FACE_CONDITION ? strings_printf(w->p->pool, "only where %s", phrase) : phrase;
 }
 
-static const char *option_stored(const struct writing *w, int statement)
+static const char *option_stored(const struct question_writer *w, int statement)
 {
     const struct form_term *t = term_of(w, statement);
     return strings_printf(w->p->pool, t->function[0] ? "%s, worked out now" : "%s, as it is stored",
                           phrase_operand(w->p, t));
 }
 
-static const char *option_table(const struct writing *w, int statement)
+static const char *option_table(const struct question_writer *w, int statement)
 {
     const struct form_term *t = term_of(w, statement);
     const struct schema *s = w->p->schema;
@@ -72,12 +72,12 @@ static const char *option_table(const struct writing *w, int statement)
                                : phrase_tables(w->p, w->slot->forms[statement]);
 }
 
-static const char *option_logic(const struct writing *w, int statement)
+static const char *option_logic(const struct question_writer *w, int statement)
 {
     return strcmp(value_of(w, statement), "any") == 0 ? "one of them is enough" : "all of them must hold";
 }
 
-static const char *option_aggregate(const struct writing *w, int statement)
+static const char *option_aggregate(const struct question_writer *w, int statement)
 {
     const struct form_term *t = term_of(w, statement);
 
@@ -85,18 +85,18 @@ static const char *option_aggregate(const struct writing *w, int statement)
                           : strings_printf(w->p->pool, "%s as it is, one by one", phrase_operand(w->p, t));
 }
 
-static const char *option_distinct(const struct writing *w, int statement)
+static const char *option_distinct(const struct question_writer *w, int statement)
 {
     return strcmp(value_of(w, statement), "all") == 0 ? "every row, repeats included" : "each different row once";
 }
 
-static const char *option_group(const struct writing *w, int statement)
+static const char *option_group(const struct question_writer *w, int statement)
 {
     const char *groups = phrase_groups(w->p, w->slot->forms[statement]);
     return groups[0] ? strings_printf(w->p->pool, "each %s", groups) : "everything together, without groups";
 }
 
-static const char *option_join(const struct writing *w, int statement)
+static const char *option_join(const struct question_writer *w, int statement)
 {
     const struct form_term *t = term_of(w, statement);
 
@@ -111,7 +111,7 @@ static const char *option_join(const struct writing *w, int statement)
                           phrase_column(w->p, t->other));
 }
 
-static const char *which_first(const struct writing *w, const struct form_term *t)
+static const char *which_first(const struct question_writer *w, const struct form_term *t)
 {
     const char *size = strncmp(t->op, "desc", 4) == 0 ? "largest" : "smallest";
     const char *empty = strstr(t->op, "nulls first")  ? ", empty ones before all"
@@ -120,7 +120,7 @@ static const char *which_first(const struct writing *w, const struct form_term *
     return strings_printf(w->p->pool, "the %s first%s", size, empty);
 }
 
-static const char *option_sort(const struct writing *w, int statement)
+static const char *option_sort(const struct question_writer *w, int statement)
 {
     const struct form_term *t = term_of(w, statement);
 
@@ -129,31 +129,31 @@ static const char *option_sort(const struct writing *w, int statement)
     return whole ? strings_printf(w->p->pool, "%s, %s", by, which_first(w, t)) : by;
 }
 
-static const char *option_direction(const struct writing *w, int statement)
+static const char *option_direction(const struct question_writer *w, int statement)
 {
     return which_first(w, term_of(w, statement));
 }
 
-static const char *option_limit(const struct writing *w, int statement)
+static const char *option_limit(const struct question_writer *w, int statement)
 {
     const char *limit = value_of(w, statement);
     return limit[0] ? phrase_limit(w->p, limit) : "all of them";
 }
 
-static const char *option_set(const struct writing *w, int statement)
+static const char *option_set(const struct question_writer *w, int statement)
 {
     const struct form *form = w->slot->forms[statement];
     return phrase_set(form->next ? form->next->op : SQL_FIRST_CORE);
 }
 
-static const char *option_query(const struct writing *w, int statement)
+static const char *option_query(const struct question_writer *w, int statement)
 {
     return phrase_query(w->p, w->a->forms[statement]);
 }
 
 /* Questions */
 
-static const char *ask_column(const struct writing *w)
+static const char *ask_column(const struct question_writer *w)
 {
     const struct form_term *t = any_term(w);
 
@@ -164,7 +164,7 @@ static const char *ask_column(const struct writing *w)
     return "Which condition is meant?";
 }
 
-static const char *ask_operator(const struct writing *w)
+static const char *ask_operator(const struct question_writer *w)
 {
     const struct form_term *t = any_term(w);
     bool number = t && t->constant && strpbrk(t->op, "<>");
@@ -173,14 +173,14 @@ static const char *ask_operator(const struct writing *w)
                   : "Which condition is meant?";
 }
 
-static const char *ask_value(const struct writing *w)
+static const char *ask_value(const struct question_writer *w)
 {
     const struct form_term *t = any_term(w);
     return t && t->constant ? strings_printf(w->p->pool, "Which value of %s is meant?", phrase_operand(w->p, t))
                             : "Which condition is meant?";
 }
 
-static const char *ask_join(const struct writing *w)
+static const char *ask_join(const struct question_writer *w)
 {
     const struct form_term *t = any_term(w);
 
@@ -190,15 +190,15 @@ static const char *ask_join(const struct writing *w)
                           phrase_table(w->p, t->head, 1));
 }
 
-static const char *ask_direction(const struct writing *w)
+static const char *ask_direction(const struct question_writer *w)
 {
     const struct form_term *t = any_term(w);
     return t ? strings_printf(w->p->pool, "Sorted by %s, which should come first?", phrase_operand(w->p, t))
              : "Which should come first?";
 }
 
-typedef const char *option_fn(const struct writing *w, int statement);
-typedef const char *ask_fn(const struct writing *w);
+typedef const char *option_fn(const struct question_writer *w, int statement);
+typedef const char *ask_fn(const struct question_writer *w);
 static const struct wording {
     option_fn *option; /* of a statement that has something at the slot */
     ask_fn *ask;       /* or, when it is always the same: */
@@ -225,7 +225,7 @@ static const struct wording {
     [FACE_QUERY] = { option_query, NULL, "Which of these is meant?", NULL },
 };
 
-static bool reads_table(const struct writing *w, int statement, const char *pair, int which)
+static bool reads_table(const struct question_writer *w, int statement, const char *pair, int which)
 {
     const struct form *form = w->slot->forms[statement];
     const struct form_list *from = form ? &form->lists[FORM_FROM] : NULL;
@@ -238,7 +238,7 @@ static bool reads_table(const struct writing *w, int statement, const char *pair
 }
 
 /* Statements without the join all read the same one of the two, or it is not said which. */
-static const char *absent_join(const struct writing *w)
+static const char *absent_join(const struct question_writer *w)
 {
     const struct form_term *t = any_term(w);
     bool reads[2] = { false, false };
@@ -251,7 +251,7 @@ static const char *absent_join(const struct writing *w)
                                 : "they do not have to belong together";
 }
 
-static const char *slot_option(struct writing *w, const struct slot *slot, int statement)
+static const char *slot_option(struct question_writer *w, const struct slot *slot, int statement)
 {
     const struct wording *t = &templates[slot ? slot->face : FACE_QUERY];
 
@@ -269,7 +269,7 @@ static const char *slot_option(struct writing *w, const struct slot *slot, int s
                                               : "none of that";
 }
 
-static const char *option_text(struct writing *w, int statement)
+static const char *option_text(struct question_writer *w, int statement)
 {
     const struct variable *v = w->variable;
     const char *text = slot_option(w, v->slot, statement);
@@ -277,7 +277,7 @@ static const char *option_text(struct writing *w, int statement)
     return v->second ? strings_printf(w->p->pool, "%s; %s", text, slot_option(w, v->second, statement)) : text;
 }
 
-static int best_statement(const struct asking *a, const struct view *view, int option)
+static int best_statement(const struct question_context *a, const struct question_view *view, int option)
 {
     int best = -1;
 
@@ -296,7 +296,7 @@ static bool said_before(const struct question *q, int option)
 }
 
 /* Options that would read alike say more, and in the end carry a number. */
-static void make_distinct(struct question *q, const struct asking *a)
+static void make_distinct(struct question *q, const struct question_context *a)
 {
     for (int i = 0; i < q->n; i++) {
         if (!said_before(q, i))
@@ -309,7 +309,7 @@ static void make_distinct(struct question *q, const struct asking *a)
     }
 }
 
-static void write_options(struct writing *w, const struct view *view)
+static void write_options(struct question_writer *w, const struct question_view *view)
 {
     struct question *q = w->q;
 
@@ -317,12 +317,12 @@ static void write_options(struct writing *w, const struct view *view)
         q->options[i] = option_text(w, q->statement[i]);
     w->slot = w->variable->slot;
     if (!view->other)
-        writing_add_found(w);
+        question_add_found(w);
     make_distinct(q, w->a);
     for (int i = 0; i < q->n; i++) {
         q->names[i] = q->options[i];
         if (q->statement[i] >= 0)
-            q->options[i] = writing_with_samples(w, q->names[i], q->statement[i]);
+            q->options[i] = question_with_samples(w, q->names[i], q->statement[i]);
     }
     if (!view->other)
         return;
@@ -331,18 +331,18 @@ static void write_options(struct writing *w, const struct view *view)
     q->n++;
 }
 
-void question_write(struct question *q, const struct asking *a, const struct view *view)
+void question_write(struct question *q, const struct question_context *a, const struct question_view *view)
 {
     const struct variable *v = &a->variables->list[view->variable];
     const struct wording *t = &templates[v->face];
 
     *q = (struct question){ .n = view->n_shown };
-    struct writing w = { a, &a->phrasing, v, v->slot, q };
+    struct question_writer w = { a, &a->phrasing, v, v->slot, q };
     for (int i = 0; i < q->n; i++)
         q->statement[i] = best_statement(a, view, i);
     const char *text = v->second ? "Which of these is meant?" : t->ask ? t->ask(&w) : t->text;
-    const char *part = writing_part(&w);
-    q->text = strings_printf(a->phrasing.pool, "%s%s%c%s", writing_lead(&w), part,
+    const char *part = question_part(&w);
+    q->text = strings_printf(a->phrasing.pool, "%s%s%c%s", question_lead(&w), part,
                              part[0] ? tolower((unsigned char)text[0]) : text[0], text + 1);
     write_options(&w, view);
 }

@@ -19,8 +19,8 @@ struct question {
 };
 
 /* What questions are made from; all borrowed. */
-struct asking {
-    struct phrasing phrasing;
+struct question_context {
+    struct phrase_context phrasing;
     const struct variables *variables;
     const struct form *const *forms; /* of the candidates */
     const struct belief *now;
@@ -28,6 +28,6 @@ struct asking {
 };
 
 /* Texts belong to the phrasing's pool. */
-void question_write(struct question *q, const struct asking *a, const struct view *view);
+void question_write(struct question *q, const struct question_context *a, const struct question_view *view);
 
 #endif

@@ -4,24 +4,24 @@
 
 #include "data/clarify/question.h"
 
-struct writing {
-    const struct asking *a;
-    const struct phrasing *p;
+struct question_writer {
+    const struct question_context *a;
+    const struct phrase_context *p;
     const struct variable *variable;
     const struct slot *slot; /* of two asked together, the one at hand; NULL for the whole statement */
     struct question *q;
 };
 
 /* Whether what a statement has at the slot is about an element of the schema. */
-bool writing_touches(const struct writing *w, int statement, int element);
+bool question_touches(const struct question_writer *w, int statement, int element);
 
 /* "Two columns fit what you wrote: "scores"." - what the hints say of the question; "" when they say nothing. */
-const char *writing_lead(const struct writing *w);
+const char *question_lead(const struct question_writer *w);
 /* "For the part about song: " of what a sub-query says; "" else. */
-const char *writing_part(const struct writing *w);
+const char *question_part(const struct question_writer *w);
 /* Adds the alternatives that were found though no statement has them, as far as there is room. */
-void writing_add_found(struct writing *w);
+void question_add_found(struct question_writer *w);
 /* What an option says of a column, with a few of its values. */
-const char *writing_with_samples(const struct writing *w, const char *option, int statement);
+const char *question_with_samples(const struct question_writer *w, const char *option, int statement);
 
 #endif

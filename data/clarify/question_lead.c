@@ -23,7 +23,7 @@ static bool form_touches(const struct schema *s, const struct form *form, int el
     return false;
 }
 
-bool writing_touches(const struct writing *w, int statement, int element)
+bool question_touches(const struct question_writer *w, int statement, int element)
 {
     const struct schema *s = w->p->schema;
 
@@ -44,17 +44,17 @@ bool writing_touches(const struct writing *w, int statement, int element)
                         element);
 }
 
-static int count_touching(const struct writing *w, int element)
+static int count_touching(const struct question_writer *w, int element)
 {
     int n = 0;
 
     for (int i = 0; i < w->q->n; i++)
-        n += w->q->statement[i] >= 0 && writing_touches(w, w->q->statement[i], element);
+        n += w->q->statement[i] >= 0 && question_touches(w, w->q->statement[i], element);
     return n;
 }
 
 /* What was found is what is asked about: an option has one of the alternatives, and another one has not. */
-static bool asks_about_found(const struct writing *w)
+static bool asks_about_found(const struct question_writer *w)
 {
     const struct hints *h = w->a->hints;
 
@@ -76,7 +76,7 @@ static bool has_text(const char *text, const char *part, size_t n)
 }
 
 /* Whether the user's words hold a constant that an option compares with. */
-static bool says_value(const struct writing *w, const char *words)
+static bool says_value(const struct question_writer *w, const char *words)
 {
     for (int i = 0; w->slot && i < w->q->n; i++) {
         const struct form_term *t = w->q->statement[i] >= 0 ? w->slot->terms[w->q->statement[i]] : NULL;
@@ -90,7 +90,7 @@ static bool says_value(const struct writing *w, const char *words)
 }
 
 /* How well a span covers the question: what the tagger links to an option is best, then a value, then its words. */
-static double coverage(const struct writing *w, const struct span *p)
+static double coverage(const struct question_writer *w, const struct span *p)
 {
     const struct schema *s = w->p->schema;
     double most = 0;
@@ -110,7 +110,7 @@ static double coverage(const struct writing *w, const struct span *p)
     return most;
 }
 
-static const char *user_words(const struct writing *w)
+static const char *user_words(const struct question_writer *w)
 {
     const struct hints *h = w->a->hints;
     const char *words = NULL;
@@ -126,7 +126,7 @@ static const char *user_words(const struct writing *w)
     return words;
 }
 
-const char *writing_lead(const struct writing *w)
+const char *question_lead(const struct question_writer *w)
 {
     static const char *const found[SIA_KINDS][2] = {
         [SIA_COLUMN] = { "Two columns fit your question. ", "Two columns fit what you wrote, \"%s\". " },
@@ -151,7 +151,7 @@ static bool is_arm(const struct form *form, const struct form *of)
     return of != NULL;
 }
 
-const char *writing_part(const struct writing *w)
+const char *question_part(const struct question_writer *w)
 {
     const char *part = NULL;
 
@@ -171,7 +171,7 @@ const char *writing_part(const struct writing *w)
 }
 
 /* Only where an option is one column or one kind of records. */
-void writing_add_found(struct writing *w)
+void question_add_found(struct question_writer *w)
 {
     const struct hints *h = w->a->hints;
     const struct schema *s = w->p->schema;
@@ -203,7 +203,7 @@ static int telling_column(const struct schema *s, int table)
 }
 
 /* The column whose values tell the option from others; -1 when there is no single one. */
-static int sampled_column(const struct writing *w, int statement)
+static int sampled_column(const struct question_writer *w, int statement)
 {
     const struct form_term *t = w->slot ? w->slot->terms[statement] : NULL;
     const struct form *form = w->slot ? w->slot->forms[statement] : NULL;
@@ -231,7 +231,7 @@ static int sampled_column(const struct writing *w, int statement)
     }
 }
 
-const char *writing_with_samples(const struct writing *w, const char *option, int statement)
+const char *question_with_samples(const struct question_writer *w, const char *option, int statement)
 {
     struct column_samples *samples = w->a->hints ? w->a->hints->samples : NULL;
     int column = samples && !w->variable->second ? sampled_column(w, statement) : -1;

@@ -105,7 +105,7 @@ static double term_cost(const struct form_term *a, const struct form_term *b, co
     return like_columns(s, a->column, b->column) ? alike : unlike;
 }
 
-struct aligning {
+struct aligner {
     struct alignment *a;
     const struct schema *schema;
     int candidate;
@@ -114,7 +114,7 @@ struct aligning {
     bool *taken;   /* by place */
 };
 
-static double place_cost(const struct aligning *w, const struct form_term *t, int place)
+static double place_cost(const struct aligner *w, const struct form_term *t, int place)
 {
     const struct form_term *const *terms = w->a->terms + (size_t)place * (size_t)w->a->n;
     double least = INFINITY;
@@ -131,7 +131,7 @@ static double place_cost(const struct aligning *w, const struct form_term *t, in
 }
 
 /* No match costs less than an equal one, so those come first. */
-static void match_equal(struct aligning *w)
+static void match_equal(struct aligner *w)
 {
     for (int t = 0; t < w->list->n; t++)
         for (int k = 0; k < w->a->n_places && w->place_of[t] < 0; k++)
@@ -142,7 +142,7 @@ static void match_equal(struct aligning *w)
 }
 
 /* The terms and places left over; a term beyond the terms, or a place beyond the places, stands for "without". */
-static void match_rest(struct aligning *w, const int *terms, int n_terms, const int *places, int n_places)
+static void match_rest(struct aligner *w, const int *terms, int n_terms, const int *places, int n_places)
 {
     int n = n_terms + n_places, column_of[MATCH_MAX];
     double *cost = xcalloc((size_t)n * (size_t)n + 1, sizeof *cost);
@@ -159,7 +159,7 @@ static void match_rest(struct aligning *w, const int *terms, int n_terms, const 
     free(cost);
 }
 
-static void match_different(struct aligning *w)
+static void match_different(struct aligner *w)
 {
     int *terms = xmalloc((size_t)w->list->n * sizeof *terms + 1), n_terms = 0, n_places = 0;
     int *places = xmalloc((size_t)w->a->n_places * sizeof *places + 1);
@@ -179,7 +179,7 @@ static void match_different(struct aligning *w)
     free(places);
 }
 
-static void put_terms(struct aligning *w)
+static void put_terms(struct aligner *w)
 {
     struct alignment *a = w->a;
 
@@ -203,7 +203,7 @@ void align_terms(struct alignment *a, const struct form_list *const *lists, int 
     for (int i = 0; i < n; i++) {
         if (!lists[i] || lists[i]->n == 0)
             continue;
-        struct aligning w = { a, schema, i, lists[i], NULL, NULL };
+        struct aligner w = { a, schema, i, lists[i], NULL, NULL };
         w.place_of = xmalloc((size_t)lists[i]->n * sizeof *w.place_of);
         w.taken = xcalloc((size_t)a->n_places + 1, sizeof *w.taken);
         for (int t = 0; t < lists[i]->n; t++)

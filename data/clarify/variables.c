@@ -7,7 +7,7 @@ static const double telling = 0.5; /* bits that a variable should tell */
 /* Seconds: to read the question, to read an option, an option of two things, a whole statement. */
 static const double seconds = 4, per_option = 1.5, per_pair = 3, per_query = 6;
 
-struct building {
+struct variable_builder {
     struct variables *v;
     const struct slots *slots;
     const struct belief *prior;
@@ -16,12 +16,12 @@ struct building {
     int cap;
 };
 
-static int *values_at(const struct building *b, int i)
+static int *values_at(const struct variable_builder *b, int i)
 {
     return b->v->values + (size_t)i * (size_t)b->n;
 }
 
-static void make_room(struct building *b)
+static void make_room(struct variable_builder *b)
 {
     struct variables *v = b->v;
 
@@ -45,7 +45,7 @@ static int number_values(int *value, const struct slot *s, int n)
     return parts;
 }
 
-static int same_partition(const struct building *b, const int *value)
+static int same_partition(const struct variable_builder *b, const int *value)
 {
     for (int i = 0; i < b->v->n; i++)
         if (memcmp(values_at(b, i), value, (size_t)b->n * sizeof *value) == 0)
@@ -54,7 +54,7 @@ static int same_partition(const struct building *b, const int *value)
 }
 
 /* Columns of one name are told apart by their tables; a column here and an aggregate there is a stored aggregate. */
-static enum face natural_face(const struct building *b, const struct slot *s)
+static enum face natural_face(const struct variable_builder *b, const struct slot *s)
 {
     const struct schema_column *columns = b->slots->schema->columns;
     const struct form_term *first = s->terms[0];
@@ -73,7 +73,7 @@ static enum face natural_face(const struct building *b, const struct slot *s)
     return s->face == FACE_COLUMN && one_name ? FACE_TABLE : s->face;
 }
 
-static void add_slot(struct building *b, const struct slot *s)
+static void add_slot(struct variable_builder *b, const struct slot *s)
 {
     struct variables *v = b->v;
     enum face face = natural_face(b, s);
@@ -91,7 +91,7 @@ static void add_slot(struct building *b, const struct slot *s)
     v->n++;
 }
 
-static double bits(const struct building *b, int i)
+static double bits(const struct variable_builder *b, int i)
 {
     double mass[BELIEF_MAX];
     struct split s = b->v->splits[i];
@@ -105,7 +105,7 @@ static double bits(const struct building *b, int i)
 }
 
 /* The joint of two, when it tells enough and is not there yet. */
-static void add_pair(struct building *b, int x, int y)
+static void add_pair(struct variable_builder *b, int x, int y)
 {
     struct variables *v = b->v;
     int parts = 0, *first = xmalloc((size_t)b->n * sizeof *first);
@@ -130,7 +130,7 @@ static void add_pair(struct building *b, int x, int y)
     v->n++;
 }
 
-static void add_pairs(struct building *b)
+static void add_pairs(struct variable_builder *b)
 {
     int n = b->v->n;
 
@@ -143,7 +143,7 @@ static void add_pairs(struct building *b)
                 add_pair(b, i, j);
 }
 
-static void add_query(struct building *b)
+static void add_query(struct variable_builder *b)
 {
     struct variables *v = b->v;
 
@@ -155,14 +155,14 @@ static void add_query(struct building *b)
     v->n++;
 }
 
-struct placed {
+struct placed_variable {
     struct variable variable;
     struct split split;
 };
 
 static int compare_places(const void *a, const void *b)
 {
-    const struct placed *x = a, *y = b;
+    const struct placed_variable *x = a, *y = b;
     bool last_x = x->variable.face == FACE_QUERY, last_y = y->variable.face == FACE_QUERY;
 
     if (last_x != last_y)
@@ -173,13 +173,13 @@ static int compare_places(const void *a, const void *b)
 }
 
 /* By clause, then by name. */
-static void sort_variables(struct building *b)
+static void sort_variables(struct variable_builder *b)
 {
     struct variables *v = b->v;
-    struct placed *places = xmalloc((size_t)v->n * sizeof *places);
+    struct placed_variable *places = xmalloc((size_t)v->n * sizeof *places);
 
     for (int i = 0; i < v->n; i++) {
-        places[i] = (struct placed){ v->list[i], v->splits[i] };
+        places[i] = (struct placed_variable){ v->list[i], v->splits[i] };
         places[i].split.value = values_at(b, i);
     }
     qsort(places, (size_t)v->n, sizeof *places, compare_places);
@@ -192,7 +192,7 @@ static void sort_variables(struct building *b)
 
 void variables_build(struct variables *v, const struct slots *slots, const struct belief *prior, double noise)
 {
-    struct building b = { .v = v, .slots = slots, .prior = prior, .noise = noise, .n = prior->n };
+    struct variable_builder b = { .v = v, .slots = slots, .prior = prior, .noise = noise, .n = prior->n };
 
     *v = (struct variables){ 0 };
     for (int i = 0; i < slots->n; i++)

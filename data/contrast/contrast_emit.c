@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Records of one database and kind, in file order. */
-struct group {
+struct record_group {
     const struct contrast *c;
     int *records;
     int n, cap;
@@ -50,7 +50,7 @@ static bool stays_clear(const struct contrast *c, const struct contrast_record *
 
 static bool records_fit(const void *context, int i, int j)
 {
-    const struct group *g = context;
+    const struct record_group *g = context;
     const struct contrast_record *a = &g->c->records[g->records[i]], *b = &g->c->records[g->records[j]];
     return a->element != b->element && a->question != b->question && stays_clear(g->c, a, b) && stays_clear(g->c, b, a);
 }
@@ -169,7 +169,7 @@ static void emit_db(struct contrast *c, struct dataset *out, int db, const struc
     }
 }
 
-static void match_group(struct contrast *c, const struct group *g, struct db_pairs *out, int *clashes)
+static void match_group(struct contrast *c, const struct record_group *g, struct db_pairs *out, int *clashes)
 {
     struct pair *pairs = xmalloc(((size_t)g->n / 2 + 1) * sizeof *pairs);
     int n = pairing_match(pairs, g->n, records_fit, g, &c->rng);
@@ -190,13 +190,13 @@ static void match_group(struct contrast *c, const struct group *g, struct db_pai
 static void match_all(struct contrast *c, struct db_pairs *pairs)
 {
     int n_groups = c->in->schemas.n * SIA_KINDS, clashes = 0;
-    struct group *groups = xcalloc((size_t)n_groups, sizeof *groups);
+    struct record_group *groups = xcalloc((size_t)n_groups, sizeof *groups);
 
     for (int i = 0; i < c->in->ambiqt.n; i++) {
         const struct contrast_record *r = &c->records[i];
         if (!r->usable)
             continue;
-        struct group *g = &groups[c->questions[r->question].db * SIA_KINDS + (int)r->source->kind];
+        struct record_group *g = &groups[c->questions[r->question].db * SIA_KINDS + (int)r->source->kind];
         GROW(g->records, g->n, g->cap);
         g->records[g->n++] = i;
     }

@@ -8,7 +8,7 @@
 static const float SHARE = 0.5f; /* of the elements that have other names */
 
 /* Names that the elements of one schema get. */
-struct renaming {
+struct new_names {
     const struct schema *s;
     const struct alteration *a;
     const char **names; /* by element: tables, then columns; NULL: its own */
@@ -34,7 +34,7 @@ static bool is_invented(const struct alteration *a, const char *name)
 }
 
 /* Elements [first, first + n) do not have the name, neither from the start nor by renaming. */
-static bool is_free(const struct renaming *r, int first, int n, const char *name)
+static bool is_free(const struct new_names *r, int first, int n, const char *name)
 {
     for (int i = first; i < first + n; i++) {
         const char *own = i < r->s->n_tables ? r->s->tables[i].name : r->s->columns[i - r->s->n_tables].name;
@@ -44,7 +44,7 @@ static bool is_free(const struct renaming *r, int first, int n, const char *name
     return name[0] && !strchr(name, '.') && !is_invented(r->a, name);
 }
 
-static void rename_element(struct renaming *r, const struct alteration *known, struct rng *rng)
+static void rename_element(struct new_names *r, const struct alteration *known, struct rng *rng)
 {
     const struct schema_table *t = &r->s->tables[known->table];
     const char *name = known->names[rng_below(rng, 2)];
@@ -60,7 +60,7 @@ int contrast_rename(const struct contrast *c, struct schema *out, const struct c
                     const struct alteration *a, struct rng *rng)
 {
     const struct schema *s = &c->in->schemas.schemas[db];
-    struct renaming r = { s, a, xcalloc((size_t)s->n_tables + (size_t)s->n_columns, sizeof *r.names) };
+    struct new_names r = { s, a, xcalloc((size_t)s->n_tables + (size_t)s->n_columns, sizeof *r.names) };
     struct alteration renamed = *a;
     struct rng placed = of->placed;
 

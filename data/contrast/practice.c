@@ -41,7 +41,7 @@ static void make_schema(struct schema *out, const struct practice_domain *d)
     schema_build_finish(&b, out);
 }
 
-struct making {
+struct practice_corpus {
     struct contrast_corpora in;
     struct strings asked; /* kind and question: not twice */
     struct rng rng;
@@ -72,7 +72,7 @@ static void name_alternatives(struct ambiqt_record *r, struct strings *text, con
         r->new_columns[r->n_new_columns++] = strings_printf(text, "%s_%s", aggregates[i], r->column);
 }
 
-static void add_record(struct making *m, const struct practice_query *q, struct practice_reading element)
+static void add_record(struct practice_corpus *m, const struct practice_query *q, struct practice_reading element)
 {
     struct ambiqt_corpus *c = &m->in.ambiqt;
     struct ambiqt_record r = { .kind = element.kind, .db_id = q->domain->name };
@@ -90,7 +90,7 @@ static void add_record(struct making *m, const struct practice_query *q, struct 
     c->items[c->n++] = r;
 }
 
-static void ask(struct making *m, const struct practice_domain *d, struct practice_reading element)
+static void ask(struct practice_corpus *m, const struct practice_domain *d, struct practice_reading element)
 {
     struct practice_query q;
     int wanted = questions_of[element.kind];
@@ -102,7 +102,7 @@ static void ask(struct making *m, const struct practice_domain *d, struct practi
         }
 }
 
-static void ask_column(struct making *m, const struct practice_domain *d, int table, int column)
+static void ask_column(struct practice_corpus *m, const struct practice_domain *d, int table, int column)
 {
     enum practice_role role = d->tables[table].columns[column].role;
 
@@ -114,7 +114,7 @@ static void ask_column(struct making *m, const struct practice_domain *d, int ta
         ask(m, d, (struct practice_reading){ SIA_AGGREGATE, table, column, -1 });
 }
 
-static int ask_domain(struct making *m, const struct practice_domain *d, struct error *err)
+static int ask_domain(struct practice_corpus *m, const struct practice_domain *d, struct error *err)
 {
     struct schema s;
 
@@ -130,7 +130,7 @@ static int ask_domain(struct making *m, const struct practice_domain *d, struct 
 int practice_build(struct dataset *out, uint64_t seed, struct error *err)
 {
     const struct contrast_options options = { .seed = seed, .test_share = 0.2, .valid_share = 0.1 };
-    struct making m = { .rng = { .seed = seed } };
+    struct practice_corpus m = { .rng = { .seed = seed } };
     const struct practice_domain *d;
     int rc = 0;
 

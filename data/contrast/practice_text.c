@@ -7,25 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct filling {
+struct template_filler {
     FILE *f;
     const struct practice_query *q;
     const struct practice_reading *r; /* NULL in a question */
     char word[16];                    /* what the braces hold */
 };
 
-static bool is(const struct filling *w, const char *word)
+static bool is(const struct template_filler *w, const char *word)
 {
     return strcmp(w->word, word) == 0;
 }
 
-static const struct practice_table *table_of(const struct filling *w, char letter)
+static const struct practice_table *table_of(const struct template_filler *w, char letter)
 {
     return &w->q->domain->tables[letter == 'u' ? w->q->u : w->q->t];
 }
 
 /* The column that the letter stands for. */
-static const struct practice_column *column_of(const struct filling *w, char letter)
+static const struct practice_column *column_of(const struct template_filler *w, char letter)
 {
     const struct practice_query *q = w->q;
 
@@ -51,7 +51,7 @@ static void put_words(FILE *f, const char *name)
         putc(*name == '_' ? ' ' : *name, f);
 }
 
-static void put_question_word(struct filling *w)
+static void put_question_word(struct template_filler *w)
 {
     if (is(w, "t") || is(w, "u"))
         put_words(w->f, table_of(w, w->word[0])->name);
@@ -64,23 +64,23 @@ static void put_question_word(struct filling *w)
 }
 
 /* The element that is doubled stands in the table that the letter stands for. */
-static bool altered_here(const struct filling *w, char letter)
+static bool altered_here(const struct template_filler *w, char letter)
 {
     return w->r->which >= 0 && w->r->table == (letter == 'u' ? w->q->u : w->q->t);
 }
 
-static bool reads_new_table(const struct filling *w, enum sia_kind kind, char letter)
+static bool reads_new_table(const struct template_filler *w, enum sia_kind kind, char letter)
 {
     return altered_here(w, letter) && w->r->kind == kind && w->r->which == 1;
 }
 
-static const struct practice_column *altered_column(const struct filling *w)
+static const struct practice_column *altered_column(const struct template_filler *w)
 {
     return &w->q->domain->tables[w->r->table].columns[w->r->column];
 }
 
 /* Columns need their table named when the FROM clause has several. */
-static bool qualified(const struct filling *w)
+static bool qualified(const struct template_filler *w)
 {
     return w->q->u >= 0 || reads_new_table(w, SIA_JOIN, 't');
 }
@@ -90,7 +90,7 @@ static const char *alias_of(char table)
     return table == 'u' ? "T2" : "T1";
 }
 
-static void put_source(struct filling *w, char letter)
+static void put_source(struct template_filler *w, char letter)
 {
     const struct practice_table *t = table_of(w, letter);
 
@@ -104,7 +104,7 @@ static void put_source(struct filling *w, char letter)
 }
 
 /* What is joined to a source because its column stands in the split-off table. */
-static void put_joined(struct filling *w, char letter)
+static void put_joined(struct template_filler *w, char letter)
 {
     const struct practice_table *t = table_of(w, letter);
     const char *key = t->columns[0].name;
@@ -114,7 +114,7 @@ static void put_joined(struct filling *w, char letter)
                 key);
 }
 
-static void put_column(struct filling *w, char letter)
+static void put_column(struct template_filler *w, char letter)
 {
     const struct practice_column *c = column_of(w, letter);
     char table = letter == 'x' || letter == 'k' ? 'u' : 't';
@@ -126,7 +126,7 @@ static void put_column(struct filling *w, char letter)
 }
 
 /* "max:b" */
-static void put_aggregate(struct filling *w, size_t length)
+static void put_aggregate(struct template_filler *w, size_t length)
 {
     bool stored = reads_new_table(w, SIA_AGGREGATE, 't'), total = strncmp(w->word, "total", length) == 0;
 
@@ -136,13 +136,13 @@ static void put_aggregate(struct filling *w, size_t length)
         putc(')', w->f);
 }
 
-static void put_literal(struct filling *w, const char *value)
+static void put_literal(struct template_filler *w, const char *value)
 {
     CHECK(!strchr(value, '\''), "a quote in %s", value);
     fprintf(w->f, practice_is_number(value) ? "%s" : "'%s'", value);
 }
 
-static void put_sql_word(struct filling *w)
+static void put_sql_word(struct template_filler *w)
 {
     size_t colon = strcspn(w->word, ":");
 
@@ -159,7 +159,7 @@ static void put_sql_word(struct filling *w)
 }
 
 /* Copies the template, filling in what stands in braces. */
-static char *fill(struct filling *w, const char *from, void (*put)(struct filling *))
+static char *fill(struct template_filler *w, const char *from, void (*put)(struct template_filler *))
 {
     char *text = NULL;
     size_t size;
@@ -185,12 +185,12 @@ static char *fill(struct filling *w, const char *from, void (*put)(struct fillin
 
 char *practice_question(const struct practice_query *q)
 {
-    struct filling w = { .q = q };
+    struct template_filler w = { .q = q };
     return fill(&w, q->of->questions[q->wording], put_question_word);
 }
 
 char *practice_sql(const struct practice_query *q, const struct practice_reading *r)
 {
-    struct filling w = { .q = q, .r = r };
+    struct template_filler w = { .q = q, .r = r };
     return fill(&w, q->of->sql, put_sql_word);
 }

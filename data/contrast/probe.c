@@ -14,7 +14,7 @@ static const char *const set_names[PROBE_SETS] = { "crossed", "ambiguous and pre
 static const double CHANCE = 0.5, TOLERANCE = 0.01;
 
 /* Examples of one fold with their texts' numbers, labels and the scores of one probe. */
-struct sample {
+struct probe_sample {
     const struct example **list;
     int *texts;
     uint8_t *labels;
@@ -34,11 +34,11 @@ static bool belongs(const struct example *e, enum probe_set set)
     }
 }
 
-static void sample_init(struct sample *s, const struct example_list *l, enum probe_set set)
+static void sample_init(struct probe_sample *s, const struct example_list *l, enum probe_set set)
 {
     size_t size = (size_t)l->n;
 
-    *s = (struct sample){ .list = xcalloc(size, sizeof *s->list), .texts = xcalloc(size, sizeof *s->texts) };
+    *s = (struct probe_sample){ .list = xcalloc(size, sizeof *s->list), .texts = xcalloc(size, sizeof *s->texts) };
     s->labels = xcalloc(size, sizeof *s->labels);
     s->scores = xcalloc(size, sizeof *s->scores);
     for (int i = 0; i < l->n; i++)
@@ -48,7 +48,7 @@ static void sample_init(struct sample *s, const struct example_list *l, enum pro
         }
 }
 
-static void sample_release(struct sample *s)
+static void sample_release(struct probe_sample *s)
 {
     free(s->list);
     free(s->texts);
@@ -76,14 +76,14 @@ static char *schema_text(const struct schema *s)
     return text;
 }
 
-static void number_questions(struct bag_texts *t, struct sample *s)
+static void number_questions(struct bag_texts *t, struct probe_sample *s)
 {
     for (int i = 0; i < s->n; i++)
         s->texts[i] = bag_add(t, s->list[i]->question);
 }
 
 /* Each schema is cut into words once; number[] is 0 where it has not been yet. */
-static void number_schemas(struct bag_texts *t, struct sample *s, const struct schema_set *set, int *number)
+static void number_schemas(struct bag_texts *t, struct probe_sample *s, const struct schema_set *set, int *number)
 {
     for (int i = 0; i < s->n; i++) {
         const struct schema *schema = schema_find(set, s->list[i]->db_id);
@@ -97,14 +97,14 @@ static void number_schemas(struct bag_texts *t, struct sample *s, const struct s
     }
 }
 
-static void score_words(struct sample *train, struct sample *test, const struct schema_set *schemas)
+static void score_words(struct probe_sample *train, struct probe_sample *test, const struct schema_set *schemas)
 {
     struct bag_texts texts = { 0 };
     struct bag_model model;
     int *number = schemas ? xcalloc((size_t)schemas->n, sizeof *number) : NULL;
 
     for (int pass = 0; pass < 2; pass++) {
-        struct sample *s = pass ? test : train;
+        struct probe_sample *s = pass ? test : train;
         if (schemas)
             number_schemas(&texts, s, schemas, number);
         else
@@ -118,19 +118,19 @@ static void score_words(struct sample *train, struct sample *test, const struct 
     free(number);
 }
 
-static void score_names(struct sample *s, const struct schema_set *schemas)
+static void score_names(struct probe_sample *s, const struct schema_set *schemas)
 {
     for (int i = 0; i < s->n; i++)
         s->scores[i] = probe_name_similarity(s->list[i]->question, schema_find(schemas, s->list[i]->db_id));
 }
 
-static struct scored scored(const struct sample *s)
+static struct scored scored(const struct probe_sample *s)
 {
     return (struct scored){ s->scores, s->labels, s->n };
 }
 
 /* Scores the test sample; returns the threshold of yes. */
-static double score(struct sample *train, struct sample *test, const struct dataset *d, enum probe probe)
+static double score(struct probe_sample *train, struct probe_sample *test, const struct dataset *d, enum probe probe)
 {
     double f1, threshold = 0.5;
 
@@ -148,7 +148,7 @@ static double score(struct sample *train, struct sample *test, const struct data
 
 void probe_run(struct probe_report *r, const struct dataset *d, enum probe_set set)
 {
-    struct sample train, test;
+    struct probe_sample train, test;
 
     *r = (struct probe_report){ 0 };
     sample_init(&train, &d->folds[FOLD_TRAIN], set);

@@ -1,6 +1,7 @@
 #include "data/contrast/thesis.h"
 
 #include "data/contrast/thesis_columns.h"
+#include "data/corpora/ambiqt_text.h"
 #include "data/corpora/spider.h"
 #include "data/schema/schema_build.h"
 #include "kernels/rng.h"
@@ -41,7 +42,7 @@ static int read_schemas(void *to, const char *path, struct error *err)
 static void add_question(struct example_list *l, const struct spider_question *q, const struct synonyms *s)
 {
     struct thesis_column columns[MAX_COLUMNS];
-    char *sql = thesis_normalize(q->query);
+    char *sql = ambiqt_normalize(q->query);
     int n = thesis_columns(sql, &l->text, columns, MAX_COLUMNS);
     struct example e = { .db_id = q->db_id, .source_db = q->db_id, .question = q->question };
 

@@ -10,16 +10,12 @@
 
 #include "data/util/strings.h"
 
-/* Lower case outside quotes, one space between words, none before commas and inside parentheses, no semicolon at the
- * end.  The caller frees it. */
-char *thesis_normalize(const char *sql);
-
 struct thesis_column {
     const char *table, *column;
 };
 
-/* The distinct columns of a normalized query in order of appearance; text keeps the names.  At most max are written;
- * returns how many. */
+/* The distinct columns of a query in normal form (ambiqt_text.h) in order of appearance; text keeps the names.  At most
+ * max are written; returns how many. */
 int thesis_columns(const char *normalized, struct strings *text, struct thesis_column *out, int max);
 
 #endif

@@ -28,9 +28,9 @@ static int name_length(const char *p)
     return n;
 }
 
-static struct piece next_piece(struct draft *d, const char *p)
+static struct draft_piece next_piece(struct draft *d, const char *p)
 {
-    struct piece piece = { .s = p, .n = 1, .word = "" };
+    struct draft_piece piece = { .s = p, .n = 1, .word = "" };
 
     if (in_name(*p)) {
         piece.n = name_length(p);
@@ -75,7 +75,7 @@ char *draft_finish(const struct draft *d)
     FILE *f = open_memstream(&written, &n);
     CHECK(f, "no memory for a query");
     for (int i = 0; i < d->n; i++) {
-        const struct piece *piece = &d->pieces[i];
+        const struct draft_piece *piece = &d->pieces[i];
         fwrite(from, 1, (size_t)(piece->s - from), f);
         if (piece->as)
             fputs(piece->as, f);

@@ -7,7 +7,7 @@
 #include "data/util/strings.h"
 
 /* A name or number with the points in it, a quoted text, or one byte of something else. */
-struct piece {
+struct draft_piece {
     const char *s; /* in the draft's text; not terminated */
     int n;
     bool name;
@@ -17,7 +17,7 @@ struct piece {
 
 struct draft {
     char *sql; /* in AmbiQT's normal form */
-    struct piece *pieces;
+    struct draft_piece *pieces;
     int n, cap;
     struct strings text; /* owns words and what is written */
 };

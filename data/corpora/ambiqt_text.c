@@ -75,28 +75,28 @@ char *ambiqt_normalize(const char *sql)
     return s;
 }
 
-static void split(struct words *w, char *text)
+static void split(struct ambiqt_words *w, char *text)
 {
     char *state = NULL;
 
-    *w = (struct words){ .text = text };
+    *w = (struct ambiqt_words){ .text = text };
     for (char *p = strtok_r(text, " \t\n\r\v\f", &state); p; p = strtok_r(NULL, " \t\n\r\v\f", &state)) {
         GROW(w->items, w->n, w->cap);
         w->items[w->n++] = p;
     }
 }
 
-void words_split(struct words *w, const char *sql)
+void ambiqt_words_split(struct ambiqt_words *w, const char *sql)
 {
     split(w, replace(replace(text_replace(sql, ",", " , "), "(", " ( "), ")", " ) "));
 }
 
-void words_split_blanks(struct words *w, const char *sql)
+void ambiqt_words_split_blanks(struct ambiqt_words *w, const char *sql)
 {
     split(w, xstrdup(sql));
 }
 
-int words_find(const struct words *w, const char *s)
+int ambiqt_words_find(const struct ambiqt_words *w, const char *s)
 {
     for (int i = 0; i < w->n; i++)
         if (strcmp(w->items[i], s) == 0)
@@ -104,11 +104,11 @@ int words_find(const struct words *w, const char *s)
     return -1;
 }
 
-void words_release(struct words *w)
+void ambiqt_words_release(struct ambiqt_words *w)
 {
     free(w->items);
     free(w->text);
-    *w = (struct words){ 0 };
+    *w = (struct ambiqt_words){ 0 };
 }
 
 bool ambiqt_has_alias(const char *word)

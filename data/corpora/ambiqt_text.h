@@ -17,19 +17,19 @@ char *ambiqt_lower_outside_quotes(const char *sql);
  * parentheses, none between an aggregate and its parenthesis.  The caller frees it. */
 char *ambiqt_normalize(const char *sql);
 
-struct words {
+struct ambiqt_words {
     char **items;
     int n, cap;
     char *text; /* what they stand in */
 };
 
 /* Split with commas and parentheses as words of their own. */
-void words_split(struct words *w, const char *sql);
+void ambiqt_words_split(struct ambiqt_words *w, const char *sql);
 /* Split at blanks alone. */
-void words_split_blanks(struct words *w, const char *sql);
+void ambiqt_words_split_blanks(struct ambiqt_words *w, const char *sql);
 /* The number of the first word that is s, or -1. */
-int words_find(const struct words *w, const char *s);
-void words_release(struct words *w);
+int ambiqt_words_find(const struct ambiqt_words *w, const char *s);
+void ambiqt_words_release(struct ambiqt_words *w);
 
 /* "t1.x": two characters, a dot and more behind it.  No other alias counts. */
 bool ambiqt_has_alias(const char *word);

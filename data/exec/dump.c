@@ -8,7 +8,7 @@
 #include <strings.h>
 
 /* A part between commas: tokens first .. end. */
-struct part {
+struct token_range {
     int first, end;
 };
 
@@ -25,14 +25,14 @@ static int complain(struct dump *d, int token, const char *what)
     return error_set(d->err, EXIT_CODE_DATA, "dump, line %d: %s", line, what);
 }
 
-static struct sql_span span_of(const struct dump *d, struct part p)
+static struct sql_span span_of(const struct dump *d, struct token_range p)
 {
     return p.first < p.end ? (struct sql_span){ d->tokens[p.first].begin, d->tokens[p.end - 1].end }
                            : (struct sql_span){ 0 };
 }
 
 /* The text of a part as a name: without quotes when it is one quoted token. */
-static const char *name_of(struct dump *d, struct part p)
+static const char *name_of(struct dump *d, struct token_range p)
 {
     struct sql_span s = span_of(d, p);
     int n = s.end - s.begin;
@@ -60,9 +60,9 @@ static struct dump_table *find_table(struct dump *d, const char *name)
 }
 
 /* Takes the next part up to a comma or the right parenthesis of its own level, or the statement's end. */
-static struct part next_part(struct dump *d, int end)
+static struct token_range next_part(struct dump *d, int end)
 {
-    struct part p = { d->at, d->at };
+    struct token_range p = { d->at, d->at };
     int depth = 0;
 
     for (; p.end < end; p.end++) {
@@ -111,7 +111,7 @@ static bool ends_type(int k)
 }
 
 /* Words, and numbers in parentheses where these are closed: "DECIMAL (10, 2)".  Where they end. */
-static int type_end(const struct dump *d, struct part p)
+static int type_end(const struct dump *d, struct token_range p)
 {
     int i = p.first;
     while (i < p.end && is_word(kind(d, i)) && !ends_type(kind(d, i)))
@@ -124,10 +124,10 @@ static int type_end(const struct dump *d, struct part p)
     return i;
 }
 
-static void read_definition(struct dump *d, struct dump_table *t, struct part p)
+static void read_definition(struct dump *d, struct dump_table *t, struct token_range p)
 {
-    struct dump_column c = { .name = name_of(d, (struct part){ p.first, p.first + 1 }) };
-    struct part type = { p.first + 1, p.end };
+    struct dump_column c = { .name = name_of(d, (struct token_range){ p.first, p.first + 1 }) };
+    struct token_range type = { p.first + 1, p.end };
 
     type.end = type_end(d, type);
     c.type = span_of(d, type);
@@ -135,13 +135,13 @@ static void read_definition(struct dump *d, struct dump_table *t, struct part p)
         c.primary |= kind(d, i) == WORD_PRIMARY;
         c.unique |= kind(d, i) == WORD_UNIQUE;
         if (kind(d, i) == WORD_COLLATE && i + 1 < p.end && kind(d, i + 1) == TOKEN_NAME)
-            c.collation = span_of(d, (struct part){ i, i + 2 });
+            c.collation = span_of(d, (struct token_range){ i, i + 2 });
     }
     dump_add_column(t, c);
 }
 
 /* The columns in parentheses behind PRIMARY KEY and the like. */
-static void read_key(struct dump *d, struct dump_table *t, enum dump_key_kind which, struct part p)
+static void read_key(struct dump *d, struct dump_table *t, enum dump_key_kind which, struct token_range p)
 {
     struct dump_key key = { which, d->n_names, 0 };
     int after = d->at;
@@ -150,11 +150,11 @@ static void read_key(struct dump *d, struct dump_table *t, enum dump_key_kind wh
         d->at++;
     d->at++;
     do {
-        struct part name = next_part(d, p.end);
+        struct token_range name = next_part(d, p.end);
         if (name.first == name.end)
             break;
         GROW(d->names, d->n_names, d->names_cap);
-        d->names[d->n_names++] = name_of(d, (struct part){ name.first, name.first + 1 });
+        d->names[d->n_names++] = name_of(d, (struct token_range){ name.first, name.first + 1 });
         key.n++;
     } while (more_parts(d, p.end));
     d->at = after;
@@ -162,7 +162,7 @@ static void read_key(struct dump *d, struct dump_table *t, enum dump_key_kind wh
     t->keys[t->n_keys++] = key;
 }
 
-static void read_item(struct dump *d, struct dump_table *t, struct part p)
+static void read_item(struct dump *d, struct dump_table *t, struct token_range p)
 {
     if (p.first < p.end && kind(d, p.first) == WORD_CONSTRAINT)
         p.first += 2;
@@ -193,7 +193,7 @@ static const char *read_table_name(struct dump *d, int end)
     if (d->at >= end)
         return NULL;
     d->at++;
-    return name_of(d, (struct part){ d->at - 1, d->at });
+    return name_of(d, (struct token_range){ d->at - 1, d->at });
 }
 
 /* Behind TABLE. */
@@ -213,7 +213,7 @@ static int read_create(struct dump *d, int end)
 }
 
 /* Whether a value is an integer; NULL says nothing. */
-static void see_value(const struct dump *d, struct dump_column *c, struct part p)
+static void see_value(const struct dump *d, struct dump_column *c, struct token_range p)
 {
     if (p.first < p.end && kind(d, p.first) == TOKEN_MINUS)
         p.first++;
@@ -233,7 +233,7 @@ static void see_values(struct dump *d, struct dump_table *t, int end)
             continue;
         int i = 0;
         do {
-            struct part p = next_part(d, end);
+            struct token_range p = next_part(d, end);
             if (i < t->n)
                 see_value(d, &t->columns[i++], p);
         } while (more_parts(d, end));
@@ -279,7 +279,7 @@ static int read_insert(struct dump *d, int end)
     }
     if (d->at >= end || kind(d, d->at) != WORD_VALUES)
         return complain(d, start, "INSERT, wanted VALUES");
-    dump_put_span(d, span_of(d, (struct part){ d->at, end }));
+    dump_put_span(d, span_of(d, (struct token_range){ d->at, end }));
     fputs(";\n", d->out);
     see_values(d, t, end);
     return 0;

@@ -14,7 +14,7 @@ enum {
 };
 
 /* A distinct query; its number is that of its key. */
-struct entry {
+struct batch_query {
     struct exec_result result;
     int64_t first, last; /* queries of this run that ask for it */
     bool done, kept;
@@ -28,7 +28,7 @@ struct worker {
 struct exec_batch {
     struct exec_limits limits;
     struct exec_keys keys;
-    struct entry *entries;
+    struct batch_query *entries;
     int n, cap;
     struct worker *workers;
     int n_workers;
@@ -74,11 +74,11 @@ int64_t exec_batch_runs(const struct exec_batch *b)
     return b->runs;
 }
 
-static struct entry *entry_of(struct exec_batch *b, int key)
+static struct batch_query *entry_of(struct exec_batch *b, int key)
 {
     while (b->n <= key) {
         GROW(b->entries, b->n, b->cap);
-        b->entries[b->n++] = (struct entry){ 0 };
+        b->entries[b->n++] = (struct batch_query){ 0 };
     }
     return &b->entries[key];
 }
@@ -105,7 +105,7 @@ static struct exec_result run_query(struct exec_batch *b, struct worker *w, cons
     return (struct exec_result){ .status = EXEC_FAILED, .message = xstrdup(err.text) };
 }
 
-static void run_job(struct exec_batch *b, struct entry *e, const struct exec_query *q)
+static void run_job(struct exec_batch *b, struct batch_query *e, const struct exec_query *q)
 {
     e->result = run_query(b, &b->workers[omp_get_thread_num()], q);
     e->done = true;
@@ -136,7 +136,7 @@ static void run_some(struct exec_batch *b, const struct exec_query *queries, con
 }
 
 /* Nobody in this run asks for it any more: it is kept for the next one, or forgotten. */
-static void settle(struct exec_batch *b, struct entry *e)
+static void settle(struct exec_batch *b, struct batch_query *e)
 {
     if (!e->done || e->kept)
         return;
@@ -171,7 +171,7 @@ int64_t exec_batch_run(struct exec_batch *b, const struct exec_query *queries, i
 
     while (rc == 0 && next < n && !stop_requested()) {
         run_some(b, queries, keys, next, n);
-        for (struct entry *e; rc == 0 && next < n && (e = &b->entries[keys[next]])->done; next++) {
+        for (struct batch_query *e; rc == 0 && next < n && (e = &b->entries[keys[next]])->done; next++) {
             rc = fn(user, next, &e->result, err);
             if (e->last == next)
                 settle(b, e);

@@ -23,7 +23,7 @@ struct original {
     bool keyed;              /* it has a primary key, of whatever form */
 };
 
-struct perturbing {
+struct perturber {
     const struct perturb_source *source;
     struct original *tables;
     struct rng rng;
@@ -32,12 +32,12 @@ struct perturbing {
     int64_t fresh;
 };
 
-static bool chance(struct perturbing *p, double probability)
+static bool chance(struct perturber *p, double probability)
 {
     return (double)rng_uniform(&p->rng) < probability;
 }
 
-static int below(struct perturbing *p, int64_t n)
+static int below(struct perturber *p, int64_t n)
 {
     return (int)rng_below(&p->rng, (uint32_t)n);
 }
@@ -85,7 +85,7 @@ static int find_key(const struct schema *s, int table, bool *keyed)
     return n == 1 ? key : -1;
 }
 
-static int read_table(struct perturbing *p, int table, struct error *err)
+static int read_table(struct perturber *p, int table, struct error *err)
 {
     const struct schema *s = p->source->schema;
     struct original *o = &p->tables[table];
@@ -140,7 +140,7 @@ static void write_cell(FILE *f, const struct cell *c)
 }
 
 /* A literal of the statements for a column of numbers or of texts; false when there is none. */
-static bool write_literal(struct perturbing *p, bool number)
+static bool write_literal(struct perturber *p, bool number)
 {
     const struct strings *literals = p->source->literals;
     int first = literals->n ? below(p, literals->n) : 0;
@@ -176,7 +176,7 @@ static bool is_number(const struct schema_column *column, const struct cell *c)
 }
 
 /* The column that a column refers to, when that table's rows are there; -1 without. */
-static int referenced(const struct perturbing *p, int column)
+static int referenced(const struct perturber *p, int column)
 {
     const struct schema *s = p->source->schema;
 
@@ -189,7 +189,7 @@ static int referenced(const struct perturbing *p, int column)
 }
 
 /* A value of the referenced column in a row that is kept, or in any row when none of some is. */
-static const struct cell *reference(struct perturbing *p, int to)
+static const struct cell *reference(struct perturber *p, int to)
 {
     const struct schema *s = p->source->schema;
     const struct original *o = &p->tables[s->columns[to].table];
@@ -203,7 +203,7 @@ static const struct cell *reference(struct perturbing *p, int to)
     return &o->rows.cells[row * o->rows.columns + (to - s->tables[s->columns[to].table].first_column)];
 }
 
-static void write_invented(struct perturbing *p, const struct schema_column *column)
+static void write_invented(struct perturber *p, const struct schema_column *column)
 {
     static const char *const words[] = { "'a'", "'b'", "'c'", "'d'" };
     bool number = is_number(column, NULL);
@@ -219,7 +219,7 @@ static void write_invented(struct perturbing *p, const struct schema_column *col
 }
 
 /* A cell that changes; c is what it was. */
-static void write_other(struct perturbing *p, const struct original *o, const struct schema_column *column, int place,
+static void write_other(struct perturber *p, const struct original *o, const struct schema_column *column, int place,
                         const struct cell *c)
 {
     bool number = is_number(column, c);
@@ -238,7 +238,7 @@ static void write_other(struct perturbing *p, const struct original *o, const st
 enum manner { CHANGED, AGAIN, PLAIN };
 
 /* row -1 is an invented one. */
-static void write_value(struct perturbing *p, int table, int place, int64_t row, enum manner manner)
+static void write_value(struct perturber *p, int table, int place, int64_t row, enum manner manner)
 {
     const struct schema *s = p->source->schema;
     const struct original *o = &p->tables[table];
@@ -258,7 +258,7 @@ static void write_value(struct perturbing *p, int table, int place, int64_t row,
         write_cell(p->out, c);
 }
 
-static void write_row(struct perturbing *p, int table, int64_t row, enum manner manner)
+static void write_row(struct perturber *p, int table, int64_t row, enum manner manner)
 {
     fputs("INSERT OR IGNORE INTO ", p->out);
     write_name(p->out, p->source->schema->tables[table].name);
@@ -275,7 +275,7 @@ static void write_row(struct perturbing *p, int table, int64_t row, enum manner 
     fputs(");\n", p->out);
 }
 
-static void write_rows(struct perturbing *p, int table)
+static void write_rows(struct perturber *p, int table)
 {
     const struct original *o = &p->tables[table];
     int written = 0;
@@ -295,7 +295,7 @@ static void write_rows(struct perturbing *p, int table)
 }
 
 /* CREATE TABLE as the original has it. */
-static int write_definitions(struct perturbing *p, struct error *err)
+static int write_definitions(struct perturber *p, struct error *err)
 {
     struct exec_result r = exec_run(p->source->db, "SELECT name, sql FROM sqlite_schema WHERE type = 'table'");
     int rc = 0;
@@ -309,7 +309,7 @@ static int write_definitions(struct perturbing *p, struct error *err)
     return rc;
 }
 
-static int write_all(struct perturbing *p, struct error *err)
+static int write_all(struct perturber *p, struct error *err)
 {
     int n = p->source->schema->n_tables, rc = 0;
 
@@ -328,12 +328,12 @@ char *perturb_script(const struct perturb_source *source, uint64_t seed, int cop
 {
     char *script = NULL;
     size_t size;
-    struct perturbing p = { .source = source,
-                            .tables = xcalloc((size_t)source->schema->n_tables + 1, sizeof *p.tables),
-                            .rng = { seed, (uint64_t)copy << 40 },
-                            .strength = (copy + 1.0) / (copies + 1),
-                            .out = open_memstream(&script, &size),
-                            .fresh = FRESH_KEY };
+    struct perturber p = { .source = source,
+                           .tables = xcalloc((size_t)source->schema->n_tables + 1, sizeof *p.tables),
+                           .rng = { seed, (uint64_t)copy << 40 },
+                           .strength = (copy + 1.0) / (copies + 1),
+                           .out = open_memstream(&script, &size),
+                           .fresh = FRESH_KEY };
 
     CHECK(p.out, "cannot write to memory");
     int rc = write_all(&p, err);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Rows on their way into a result. */
-struct rows {
+struct row_buffer {
     struct exec_result *r;
     int64_t cap; /* rows that cells has room for */
 };
@@ -88,7 +88,7 @@ static int read_cell(struct exec_db *db, struct exec_result *r, struct cell *c, 
     }
 }
 
-static int read_row(struct exec_db *db, struct rows *to, sqlite3_stmt *row)
+static int read_row(struct exec_db *db, struct row_buffer *to, sqlite3_stmt *row)
 {
     struct exec_result *r = to->r;
 
@@ -110,7 +110,7 @@ static int read_row(struct exec_db *db, struct rows *to, sqlite3_stmt *row)
 
 static int read_rows(struct exec_db *db, struct exec_result *r, sqlite3_stmt *stmt)
 {
-    struct rows to = { .r = r };
+    struct row_buffer to = { .r = r };
     int rc;
 
     r->columns = sqlite3_column_count(stmt);

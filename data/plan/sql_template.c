@@ -174,16 +174,16 @@ char *sql_template(const struct template_names *n, const char *sql, enum sql_tem
 {
     bool training = use == SQL_TEMPLATE_TRAINING;
     struct output o = { 0 };
-    struct words w;
+    struct ambiqt_words w;
     char quote = 0;
 
     char *s = replace(training ? prepare(sql) : ambiqt_normalize(sql), "''", "\"");
-    words_split(&w, s);
+    ambiqt_words_split(&w, s);
     free(s);
     put_word(&o, "");
     for (int i = 0; i < w.n; i++)
         put_next(&o, n, w.items[i], &quote);
-    words_release(&w);
+    ambiqt_words_release(&w);
     char *low = lower(o.s, o.n);
     free(o.s);
     char *out = squeeze(low);
@@ -211,11 +211,12 @@ bool sql_template_match(const char *predicted, const char *reference)
 }
 
 /* Commas of the select list that stand in no parenthesis, and the items between them. */
-static int count_items(const struct words *w)
+static int count_items(const struct ambiqt_words *w)
 {
     int depth = 0, items = 0;
 
-    for (int i = words_find(w, "select") + 1; i > 0 && i < w->n && (depth || strcmp(w->items[i], "from") != 0); i++) {
+    for (int i = ambiqt_words_find(w, "select") + 1; i > 0 && i < w->n && (depth || strcmp(w->items[i], "from") != 0);
+         i++) {
         depth += strcmp(w->items[i], "(") == 0;
         depth -= strcmp(w->items[i], ")") == 0;
         items += (!items) + (!depth && strcmp(w->items[i], ",") == 0);
@@ -226,14 +227,14 @@ static int count_items(const struct words *w)
 struct sql_plan sql_plan_of(const char *sql)
 {
     struct sql_plan p = { 0 };
-    struct words w;
+    struct ambiqt_words w;
 
     char *s = ambiqt_normalize(sql);
-    words_split(&w, s);
+    ambiqt_words_split(&w, s);
     for (int i = 0; i < w.n; i++)
         p.joins += strcmp(w.items[i], "join") == 0;
     p.selects = count_items(&w);
-    words_release(&w);
+    ambiqt_words_release(&w);
     free(s);
     return p;
 }

@@ -6,7 +6,7 @@
 #include <strings.h>
 
 /* A stretch of the answer. */
-struct part {
+struct passage {
     const char *at;
     size_t n;
 };
@@ -27,7 +27,7 @@ void text_items_release(struct text_items *t)
     *t = (struct text_items){ 0 };
 }
 
-static void add_once(struct text_items *t, struct part p)
+static void add_once(struct text_items *t, struct passage p)
 {
     for (int i = 0; i < t->n; i++)
         if (strlen(t->items[i]) == p.n && memcmp(t->items[i], p.at, p.n) == 0)
@@ -35,12 +35,12 @@ static void add_once(struct text_items *t, struct part p)
     text_items_add(t, p.at, p.n);
 }
 
-static struct part whole(const char *text)
+static struct passage whole(const char *text)
 {
-    return (struct part){ text, strlen(text) };
+    return (struct passage){ text, strlen(text) };
 }
 
-static struct part strip(struct part p)
+static struct passage strip(struct passage p)
 {
     while (p.n && isspace((unsigned char)*p.at)) {
         p.at++;
@@ -51,19 +51,19 @@ static struct part strip(struct part p)
     return p;
 }
 
-static struct part skip(struct part p, size_t n)
+static struct passage skip(struct passage p, size_t n)
 {
-    return (struct part){ p.at + n, p.n - n };
+    return (struct passage){ p.at + n, p.n - n };
 }
 
-static bool starts(struct part p, const char *word)
+static bool starts(struct passage p, const char *word)
 {
     size_t n = strlen(word);
     return p.n >= n && strncasecmp(p.at, word, n) == 0;
 }
 
 /* The next line of *rest, or false at its end. */
-static bool next_line(struct part *rest, struct part *line)
+static bool next_line(struct passage *rest, struct passage *line)
 {
     if (rest->n == 0)
         return false;
@@ -77,7 +77,7 @@ static bool next_line(struct part *rest, struct part *line)
 /* The word right behind a fence and the blank that ends it: its bytes, 0 when it is none of that kind. */
 enum fence { FENCE_LINE, FENCE_SQL, FENCE_BLANK };
 
-static size_t fence_word(struct part in, enum fence kind)
+static size_t fence_word(struct passage in, enum fence kind)
 {
     size_t n = 0;
 
@@ -92,20 +92,20 @@ static size_t fence_word(struct part in, enum fence kind)
 /* Cuts what stands before and behind the next fenced block off *rest; false when there is none.  FENCE_LINE: the word
  * behind the opening fence is no part of it where it has the line to itself; FENCE_SQL: nor where it begins with sql;
  * FENCE_BLANK: any word is not, and what no blank follows is no fence. */
-static bool next_block(struct part *rest, struct part *block, enum fence kind)
+static bool next_block(struct passage *rest, struct passage *block, enum fence kind)
 {
     const char *open, *close;
 
-    for (struct part from = *rest; (open = memmem(from.at, from.n, "```", 3)); from = skip(from, 1)) {
+    for (struct passage from = *rest; (open = memmem(from.at, from.n, "```", 3)); from = skip(from, 1)) {
         from = skip(from, (size_t)(open - from.at));
-        struct part in = skip(from, 3);
+        struct passage in = skip(from, 3);
         size_t word = fence_word(in, kind);
         in = skip(in, word);
         if (kind == FENCE_BLANK && word == 0)
             continue;
         if (!(close = memmem(in.at, in.n, "```", 3)))
             return false;
-        *block = (struct part){ in.at, (size_t)(close - in.at) };
+        *block = (struct passage){ in.at, (size_t)(close - in.at) };
         *rest = skip(in, block->n + 3);
         return true;
     }
@@ -113,7 +113,7 @@ static bool next_block(struct part *rest, struct part *block, enum fence kind)
 }
 
 /* "12." or one of the marks, and blanks. */
-static struct part without_mark(struct part line, bool published)
+static struct passage without_mark(struct passage line, bool published)
 {
     static const char bullet[] = "\xe2\x80\xa2";
     size_t n = 0;
@@ -127,7 +127,7 @@ static struct part without_mark(struct part line, bool published)
     return starts(line, bullet) ? strip(skip(line, sizeof bullet - 1)) : line;
 }
 
-static void add_reading(struct text_items *out, struct part line, bool published)
+static void add_reading(struct text_items *out, struct passage line, bool published)
 {
     line = strip(line);
     if (line.n == 0)
@@ -137,16 +137,16 @@ static void add_reading(struct text_items *out, struct part line, bool published
         add_once(out, line);
 }
 
-static void add_lines(struct text_items *out, struct part text, bool published)
+static void add_lines(struct text_items *out, struct passage text, bool published)
 {
-    struct part line;
+    struct passage line;
 
     while (next_line(&text, &line))
         add_reading(out, line, published);
 }
 
 /* What comes before the list itself: "assistant: Here are the interpretations:". */
-static struct part without_role(struct part text)
+static struct passage without_role(struct passage text)
 {
     static const char *const roles[] = { "system:", "assistant:" };
 
@@ -161,7 +161,7 @@ static struct part without_role(struct part text)
 
 void output_readings(struct text_items *out, const char *answer, bool published)
 {
-    struct part text = without_role(whole(answer)), rest = text, block;
+    struct passage text = without_role(whole(answer)), rest = text, block;
     bool fenced = false;
 
     for (; next_block(&rest, &block, FENCE_LINE); fenced = true)
@@ -170,7 +170,7 @@ void output_readings(struct text_items *out, const char *answer, bool published)
         add_lines(out, text, published);
 }
 
-static bool says_covered(struct part line)
+static bool says_covered(struct passage line)
 {
     line = strip(line);
     if (line.n && *line.at == '"')
@@ -180,7 +180,7 @@ static bool says_covered(struct part line)
 
 void output_infilled(struct text_items *out, const char *answer, bool published)
 {
-    struct part rest = whole(answer), line;
+    struct passage rest = whole(answer), line;
 
     if (!published) {
         struct text_items lines = { 0 };
@@ -198,13 +198,13 @@ void output_infilled(struct text_items *out, const char *answer, bool published)
         text_items_add(out, "", 0);
 }
 
-static bool is_statement(struct part p)
+static bool is_statement(struct passage p)
 {
     return starts(p, "select") || starts(p, "with");
 }
 
 /* Bytes up to where a statement ends: a semicolon or an empty line, not in quotes unless the authors' way. */
-static size_t statement_length(struct part p, bool published)
+static size_t statement_length(struct passage p, bool published)
 {
     char quote = 0;
 
@@ -221,14 +221,14 @@ static size_t statement_length(struct part p, bool published)
 }
 
 /* The statements of a piece; false when it is to be taken as a whole. */
-static bool add_statements(struct text_items *out, struct part piece, bool published)
+static bool add_statements(struct text_items *out, struct passage piece, bool published)
 {
     bool cut = false;
     int before = out->n;
 
     while (piece.n) {
         size_t n = statement_length(piece, published);
-        struct part s = strip((struct part){ piece.at, n });
+        struct passage s = strip((struct passage){ piece.at, n });
         cut |= n < piece.n;
         if (is_statement(s))
             text_items_add(out, s.at, s.n);
@@ -248,7 +248,7 @@ static char *bare_answer(const char *answer)
 
     while ((at = strstr(text, label)))
         memmove(at, at + sizeof label - 1, strlen(at + sizeof label - 1) + 1);
-    struct part p = strip(whole(text));
+    struct passage p = strip(whole(text));
     if (starts(p, role))
         p = strip(skip(p, sizeof role - 1));
     memmove(text, p.at, p.n);
@@ -266,8 +266,8 @@ static void add_published(struct text_items *out, const char *statement)
         if (*c != '\\')
             text[n++] = *c;
     text[n] = '\0';
-    if (starts(strip((struct part){ text, n }), "select"))
-        add_once(out, (struct part){ text, n });
+    if (starts(strip((struct passage){ text, n }), "select"))
+        add_once(out, (struct passage){ text, n });
     free(text);
 }
 
@@ -275,7 +275,7 @@ void output_sql(struct text_items *out, const char *answer, bool published)
 {
     struct text_items pieces = { 0 }, statements = { 0 };
     char *text = bare_answer(answer);
-    struct part rest = whole(text), block;
+    struct passage rest = whole(text), block;
 
     for (; next_block(&rest, &block, published ? FENCE_BLANK : FENCE_SQL); text_items_add(&pieces, block.at, block.n))
         while (block.n && isspace((unsigned char)*block.at))

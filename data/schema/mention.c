@@ -8,13 +8,13 @@
 enum { QUESTION_MAX_WORDS = 128 };
 
 /* A question's words that count. */
-struct words {
+struct question_words {
     uint32_t list[QUESTION_MAX_WORDS];
     int n;
 };
 
 /* A name's words that count, and which of them the question has. */
-struct named {
+struct mentioned_name {
     uint32_t words[NAME_MAX_WORDS];
     bool said[NAME_MAX_WORDS];
     int n;
@@ -52,7 +52,7 @@ static bool contains_phrase(const uint32_t *words, int n, const uint32_t *phrase
     return false;
 }
 
-static void read_name(struct named *name, const char *text, const struct words *question)
+static void read_name(struct mentioned_name *name, const char *text, const struct question_words *question)
 {
     int kept = 0, n = drop_glue(name->words, words_read(text, name->words, NAME_MAX_WORDS));
 
@@ -66,9 +66,9 @@ static void read_name(struct named *name, const char *text, const struct words *
 }
 
 /* The caller frees. */
-static struct named *read_names(const struct schema *s, const char *question, struct words *w)
+static struct mentioned_name *read_names(const struct schema *s, const char *question, struct question_words *w)
 {
-    struct named *names = xcalloc((size_t)s->n_tables + (size_t)s->n_columns, sizeof *names);
+    struct mentioned_name *names = xcalloc((size_t)s->n_tables + (size_t)s->n_columns, sizeof *names);
 
     w->n = drop_glue(w->list, words_read(question, w->list, QUESTION_MAX_WORDS));
     for (int i = 0; i < s->n_tables; i++)
@@ -79,21 +79,22 @@ static struct named *read_names(const struct schema *s, const char *question, st
 }
 
 /* How many words, and how many of them the question has. */
-struct tally {
+struct word_count {
     int said, all;
 };
 
-static float share(struct tally t)
+static float share(struct word_count t)
 {
     return t.all ? (float)t.said / (float)t.all : 0;
 }
 
 /* Of a's words: those that b has too, and those that it has not. */
-static void compare(const struct named *a, const struct named *b, struct tally *shared, struct tally *own)
+static void compare(const struct mentioned_name *a, const struct mentioned_name *b, struct word_count *shared,
+                    struct word_count *own)
 {
-    *shared = *own = (struct tally){ 0 };
+    *shared = *own = (struct word_count){ 0 };
     for (int i = 0; i < a->n; i++) {
-        struct tally *t = among(b->words, b->n, a->words[i]) ? shared : own;
+        struct word_count *t = among(b->words, b->n, a->words[i]) ? shared : own;
         t->all++;
         t->said += a->said[i];
     }
@@ -105,9 +106,9 @@ static void put(float *out, int more, float a, float b)
     out[more + 1] = a > b ? b : a;
 }
 
-static float all_of(const struct named *a)
+static float all_of(const struct mentioned_name *a)
 {
-    struct tally all, none;
+    struct word_count all, none;
     compare(a, a, &all, &none);
     return share(all);
 }
@@ -117,15 +118,16 @@ static int owner(const struct schema *s, int node)
     return node < s->n_tables ? node : s->columns[node - s->n_tables].table;
 }
 
-static const struct named *table_of(const struct schema *s, const struct named *names, int node)
+static const struct mentioned_name *table_of(const struct schema *s, const struct mentioned_name *names, int node)
 {
     return &names[owner(s, node)];
 }
 
-static void describe(const struct schema *s, const struct named *names, const struct schema_pair *p, float *out)
+static void describe(const struct schema *s, const struct mentioned_name *names, const struct schema_pair *p,
+                     float *out)
 {
-    const struct named *u = &names[p->u], *v = &names[p->v];
-    struct tally shared, own_u, own_v;
+    const struct mentioned_name *u = &names[p->u], *v = &names[p->v];
+    struct word_count shared, own_u, own_v;
 
     compare(v, u, &shared, &own_v);
     compare(u, v, &shared, &own_u);
@@ -139,8 +141,8 @@ static void describe(const struct schema *s, const struct named *names, const st
 void mention_features(const struct schema *s, const char *question, const struct schema_pair *pairs, int n, float *out,
                       int stride)
 {
-    struct words words;
-    struct named *names = read_names(s, question, &words);
+    struct question_words words;
+    struct mentioned_name *names = read_names(s, question, &words);
 
     for (int i = 0; i < n; i++)
         describe(s, names, &pairs[i], out + (size_t)i * (size_t)stride);
@@ -148,12 +150,12 @@ void mention_features(const struct schema *s, const char *question, const struct
 }
 
 /* The greatest of some shares, whose it is, and the greatest of all the others'. */
-struct best {
+struct top_share {
     float first, second;
     int who;
 };
 
-static void best_add(struct best *b, float share, int who)
+static void best_add(struct top_share *b, float share, int who)
 {
     if (who == b->who) {
         b->first = share > b->first ? share : b->first;
@@ -166,7 +168,7 @@ static void best_add(struct best *b, float share, int who)
     }
 }
 
-static float best_but(const struct best *b, int who)
+static float best_but(const struct top_share *b, int who)
 {
     return b->who == who ? b->second : b->first;
 }
@@ -174,18 +176,19 @@ static float best_but(const struct best *b, int who)
 /* What stands around the elements of a schema: greatest shares among the columns of each table, and by table; and
  * which of the question's words more than one element has. */
 struct surroundings {
-    struct best *columns, by_table;
-    const struct words *question;
+    struct top_share *columns, by_table;
+    const struct question_words *question;
     int holders[QUESTION_MAX_WORDS];
 };
 
-static void count_holders(struct surroundings *a, const struct named *name)
+static void count_holders(struct surroundings *a, const struct mentioned_name *name)
 {
     for (int i = 0; i < a->question->n; i++)
         a->holders[i] += among(name->words, name->n, a->question->list[i]);
 }
 
-static void look_around(struct surroundings *a, const struct schema *s, const struct named *names, const float *share)
+static void look_around(struct surroundings *a, const struct schema *s, const struct mentioned_name *names,
+                        const float *share)
 {
     for (int i = 0; i < s->n_tables + s->n_columns; i++) {
         count_holders(a, &names[i]);
@@ -195,7 +198,7 @@ static void look_around(struct surroundings *a, const struct schema *s, const st
     }
 }
 
-static bool has_namesake(const struct surroundings *a, const struct named *name)
+static bool has_namesake(const struct surroundings *a, const struct mentioned_name *name)
 {
     for (int i = 0; i < a->question->n; i++)
         if (a->holders[i] > 1 && among(name->words, name->n, a->question->list[i]))
@@ -205,8 +208,8 @@ static bool has_namesake(const struct surroundings *a, const struct named *name)
 
 void mention_elements(const struct schema *s, const char *question, float *out)
 {
-    struct words words;
-    struct named *names = read_names(s, question, &words);
+    struct question_words words;
+    struct mentioned_name *names = read_names(s, question, &words);
     int n = s->n_tables + s->n_columns;
     float *share = xmalloc((size_t)n * sizeof *share);
     struct surroundings around = { .columns = xcalloc((size_t)s->n_tables, sizeof *around.columns),

@@ -101,7 +101,7 @@ bool schema_column_is_key(const struct schema *s, int column)
 }
 
 /* One entry of a tables.json while it is read; `where` opens its messages. */
-struct entry {
+struct tables_entry {
     struct schema_build build;
     const json_t *json;
     char where[512];
@@ -134,7 +134,7 @@ static bool texts_agree(const json_t *names, const json_t *texts)
 }
 
 /* Two lists of one length, the original names and the natural ones; -1 with an error. */
-static int get_lists(const struct entry *e, const char *kind, json_t **names, json_t **texts, struct error *err)
+static int get_lists(const struct tables_entry *e, const char *kind, json_t **names, json_t **texts, struct error *err)
 {
     char field[64];
 
@@ -150,7 +150,7 @@ static int get_lists(const struct entry *e, const char *kind, json_t **names, js
     return 0;
 }
 
-static int read_tables(struct entry *e, struct error *err)
+static int read_tables(struct tables_entry *e, struct error *err)
 {
     json_t *names, *texts;
 
@@ -166,7 +166,7 @@ static int read_tables(struct entry *e, struct error *err)
     return 0;
 }
 
-static int read_column(struct entry *e, size_t i, const json_t *names, const json_t *texts, const json_t *types,
+static int read_column(struct tables_entry *e, size_t i, const json_t *names, const json_t *texts, const json_t *types,
                        struct error *err)
 {
     json_int_t table = pair_table(names, i);
@@ -188,7 +188,7 @@ static int read_column(struct entry *e, size_t i, const json_t *names, const jso
     return 0;
 }
 
-static int read_elements(struct entry *e, struct error *err)
+static int read_elements(struct tables_entry *e, struct error *err)
 {
     json_t *names, *texts, *types;
 
@@ -211,7 +211,8 @@ static int read_elements(struct entry *e, struct error *err)
 }
 
 /* The built number of the column that an id of the file names; -1 with an error. */
-static int read_column_id(const struct entry *e, const json_t *id, const char *field, size_t i, struct error *err)
+static int read_column_id(const struct tables_entry *e, const json_t *id, const char *field, size_t i,
+                          struct error *err)
 {
     json_int_t n = json_is_integer(id) ? json_integer_value(id) : -1;
     if (n >= 0 && n < e->n_columns && e->columns[n] >= 0)
@@ -220,7 +221,7 @@ static int read_column_id(const struct entry *e, const json_t *id, const char *f
                      e->where, field, i, e->n_columns - 1);
 }
 
-static int read_primary_keys(struct entry *e, struct error *err)
+static int read_primary_keys(struct tables_entry *e, struct error *err)
 {
     json_t *keys = json_get_array(e->json, "primary_keys", e->where, err);
     if (!keys)
@@ -238,7 +239,7 @@ static int read_primary_keys(struct entry *e, struct error *err)
     return 0;
 }
 
-static int read_foreign_keys(struct entry *e, struct error *err)
+static int read_foreign_keys(struct tables_entry *e, struct error *err)
 {
     json_t *keys = json_get_array(e->json, "foreign_keys", e->where, err);
     if (!keys)
@@ -258,7 +259,7 @@ static int read_foreign_keys(struct entry *e, struct error *err)
 
 static int read_entry(struct schema_set *s, const json_t *json, size_t i, const char *path, struct error *err)
 {
-    struct entry e = { .json = json };
+    struct tables_entry e = { .json = json };
     struct schema built;
     int rc = -1;
 

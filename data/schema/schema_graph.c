@@ -8,27 +8,27 @@
 #include <strings.h>
 
 /* The edges while they are collected. */
-struct draft {
+struct edge_list {
     struct schema_edge *edges;
     int n, cap;
     const int32_t *node;
 };
 
-static void add(struct draft *d, int from, int to, enum schema_edge_type type)
+static void add(struct edge_list *d, int from, int to, enum schema_edge_type type)
 {
     GROW(d->edges, d->n, d->cap);
     d->edges[d->n++] = (struct schema_edge){ d->node[from], d->node[to], (int32_t)type };
 }
 
 /* type from -> to and, when both ways are wanted, its reverse, which is the next number. */
-static void add_ways(struct draft *d, int from, int to, enum schema_edge_type type, bool both)
+static void add_ways(struct edge_list *d, int from, int to, enum schema_edge_type type, bool both)
 {
     add(d, from, to, type);
     if (both)
         add(d, to, from, type + 1);
 }
 
-static void add_columns(struct draft *d, const struct schema *s, enum graph_mode mode)
+static void add_columns(struct edge_list *d, const struct schema *s, enum graph_mode mode)
 {
     bool both = mode != GRAPH_PAPER && mode != GRAPH_MONO;
 
@@ -43,7 +43,7 @@ static void add_columns(struct draft *d, const struct schema *s, enum graph_mode
     }
 }
 
-static void add_foreign_keys(struct draft *d, const struct schema *s, enum graph_mode mode)
+static void add_foreign_keys(struct edge_list *d, const struct schema *s, enum graph_mode mode)
 {
     bool both = mode != GRAPH_PAPER && mode != GRAPH_MONO;
 
@@ -55,7 +55,7 @@ static void add_foreign_keys(struct draft *d, const struct schema *s, enum graph
     }
 }
 
-static void add_similar(struct draft *d, const struct schema *s)
+static void add_similar(struct edge_list *d, const struct schema *s)
 {
     int n_elements = s->n_tables + s->n_columns, n = 0, cap = 0;
     struct element_name *names = xmalloc((size_t)n_elements * sizeof *names);
@@ -84,7 +84,7 @@ static int by_target(const void *x, const void *y)
 }
 
 /* Sorts, drops loops and repeats, and writes each edge `times` times with one loop per node. */
-static void finish(struct schema_graph *g, struct draft *d, int n_nodes, int times)
+static void finish(struct schema_graph *g, struct edge_list *d, int n_nodes, int times)
 {
     int n = 0;
 
@@ -105,14 +105,14 @@ static void finish(struct schema_graph *g, struct draft *d, int n_nodes, int tim
     free(d->edges);
 }
 
-struct named {
+struct named_element {
     const char *text;
     int element;
 };
 
 static int by_text(const void *x, const void *y)
 {
-    const struct named *a = x, *b = y;
+    const struct named_element *a = x, *b = y;
     int order = strcasecmp(a->text, b->text);
     return order ? order : (a->element > b->element) - (a->element < b->element);
 }
@@ -121,11 +121,12 @@ static int by_text(const void *x, const void *y)
 static int merge_by_name(int32_t *node, const struct schema *s)
 {
     int n = s->n_tables + s->n_columns, nodes = 0;
-    struct named *list = xmalloc((size_t)n * sizeof *list);
+    struct named_element *list = xmalloc((size_t)n * sizeof *list);
 
     for (int i = 0; i < n; i++)
-        list[i] = (struct named){ .text = i < s->n_tables ? s->tables[i].text : s->columns[i - s->n_tables].text,
-                                  .element = i };
+        list[i] =
+            (struct named_element){ .text = i < s->n_tables ? s->tables[i].text : s->columns[i - s->n_tables].text,
+                                    .element = i };
     if (n)
         qsort(list, (size_t)n, sizeof *list, by_text);
     for (int i = 0, first = 0; i < n; i++) {
@@ -148,7 +149,7 @@ void schema_graph_init(struct schema_graph *g, const struct schema *s, enum grap
         g->node[i] = i;
     if (mode == GRAPH_COMPAT)
         n_nodes = merge_by_name(g->node, s);
-    struct draft d = { .node = g->node };
+    struct edge_list d = { .node = g->node };
     add_columns(&d, s, mode);
     add_foreign_keys(&d, s, mode);
     if (mode == GRAPH_TYPED)
@@ -178,7 +179,7 @@ void schema_graph_init_random(struct schema_graph *g, int n, double mult, uint64
     double most = 0.5 * n * (n - 1.0), wanted = floor(mult * n) < most ? floor(mult * n) : most;
     struct rng rng = { .seed = seed };
     struct pair_set set = { .mask = 63 };
-    struct draft d = { 0 };
+    struct edge_list d = { 0 };
 
     *g = (struct schema_graph){ .n_elements = n, .node = xmalloc((size_t)n * sizeof *g->node) };
     for (int i = 0; i < n; i++)

@@ -16,26 +16,15 @@ struct counts {
     int *rivals[SIA_KINDS]; /* per element: candidates of the kind that touch it */
 };
 
-struct keyed {
-    uint64_t key;
-    int element;
-};
-
-static int by_key(const void *x, const void *y)
-{
-    const struct keyed *a = x, *b = y;
-    return (a->key > b->key) - (a->key < b->key);
-}
-
 static void count_namesakes(int *out, const struct pair_view *v, int from, int to)
 {
     int n = to - from;
-    struct keyed *list = xmalloc((size_t)n * sizeof *list);
+    struct element_key *list = xmalloc((size_t)n * sizeof *list);
 
     for (int i = 0; i < n; i++)
-        list[i] = (struct keyed){ v->keys[SPELLED_TEXT][from + i], from + i };
+        list[i] = (struct element_key){ v->keys[SPELLED_TEXT][from + i], from + i };
     if (n)
-        qsort(list, (size_t)n, sizeof *list, by_key);
+        qsort(list, (size_t)n, sizeof *list, element_key_compare);
     for (int i = 0, end; i < n; i = end) {
         for (end = i; end < n && list[end].key == list[i].key; end++)
             ;

@@ -10,6 +10,14 @@ static int by_value(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
+int element_key_compare(const void *x, const void *y)
+{
+    const struct element_key *a = x, *b = y;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    return (a->element > b->element) - (a->element < b->element);
+}
+
 static bool is_aggregate_word(uint32_t word)
 {
     static const char *const list[] = { "avg",     "average", "mean",  "max", "maximum", "highest", "min",

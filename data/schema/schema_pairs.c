@@ -21,40 +21,26 @@ struct drafts {
     int n, cap;
 };
 
-/* An element under a key; those of one key stand together once sorted. */
-struct keyed {
-    uint64_t key;
-    int element;
-};
-
 static void add(struct drafts *d, int u, int v, enum sia_kind kind)
 {
     GROW(d->list, d->n, d->cap);
     d->list[d->n++] = (struct draft_pair){ u, v, kind };
 }
 
-static int by_key(const void *x, const void *y)
-{
-    const struct keyed *a = x, *b = y;
-    if (a->key != b->key)
-        return a->key < b->key ? -1 : 1;
-    return (a->element > b->element) - (a->element < b->element);
-}
-
-static struct keyed *columns_by_key(const struct pair_view *v, enum spelling k)
+static struct element_key *columns_by_key(const struct pair_view *v, enum spelling k)
 {
     const struct schema *s = v->schema;
-    struct keyed *list = xmalloc((size_t)s->n_columns * sizeof *list);
+    struct element_key *list = xmalloc((size_t)s->n_columns * sizeof *list);
 
     for (int c = 0; c < s->n_columns; c++)
-        list[c] = (struct keyed){ v->keys[k][s->n_tables + c], s->n_tables + c };
+        list[c] = (struct element_key){ v->keys[k][s->n_tables + c], s->n_tables + c };
     if (s->n_columns)
-        qsort(list, (size_t)s->n_columns, sizeof *list, by_key);
+        qsort(list, (size_t)s->n_columns, sizeof *list, element_key_compare);
     return list;
 }
 
 /* The first position whose key is not below the given one. */
-static int find_key(const struct keyed *list, int n, uint64_t key)
+static int find_key(const struct element_key *list, int n, uint64_t key)
 {
     int low = 0;
 
@@ -87,7 +73,7 @@ static bool split_off(const struct pair_view *v, int a, int b)
 static void add_joins(struct drafts *d, const struct pair_view *v)
 {
     for (int k = 0; k < SPELLINGS; k++) {
-        struct keyed *list = columns_by_key(v, (enum spelling)k);
+        struct element_key *list = columns_by_key(v, (enum spelling)k);
         int n = v->schema->n_columns;
         for (int i = 0; i < n; i++)
             for (int j = i + 1; j < n && j <= i + PAIR_WIDE_TABLE && list[j].key == list[i].key; j++)
@@ -108,7 +94,7 @@ static bool related(const struct pair_view *v, int a, int b)
 static void add_aggregates(struct drafts *d, const struct pair_view *v)
 {
     for (int k = 0; k < SPELLINGS; k++) {
-        struct keyed *list = columns_by_key(v, (enum spelling)k);
+        struct element_key *list = columns_by_key(v, (enum spelling)k);
         int n = v->schema->n_columns;
         for (int b = v->schema->n_tables; b < v->n; b++) {
             uint64_t key = v->bases[k][b];

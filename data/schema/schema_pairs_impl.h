@@ -23,6 +23,14 @@ struct pair_view {
 void pair_view_open(struct pair_view *v, const struct schema *s);
 void pair_view_close(struct pair_view *v);
 
+/* An element under a key; those of one key stand together once sorted. */
+struct element_key {
+    uint64_t key;
+    int element;
+};
+/* For qsort: by key, then element. */
+int element_key_compare(const void *x, const void *y);
+
 /* The table itself, or the one that owns the column. */
 int owner_table(const struct schema *s, int element);
 bool same_name(const struct pair_view *v, int a, int b);

@@ -45,7 +45,7 @@ static int open_database(sqlite3 **db, const char *path, int *steps, struct erro
 }
 
 /* What the reading needs in every step. */
-struct reading {
+struct sqlite_schema_reader {
     sqlite3 *db;
     const char *path;
     struct schema_build build;
@@ -57,13 +57,13 @@ struct reading {
     int column_tables_cap;
 };
 
-static int sqlite_failed(const struct reading *r, const char *what, struct error *err)
+static int sqlite_failed(const struct sqlite_schema_reader *r, const char *what, struct error *err)
 {
     return error_set(err, EXIT_CODE_DATA, "%s: %s: %s", r->path, what, sqlite3_errmsg(r->db));
 }
 
 /* Column i of the row as text; NULL with an error when it is no UTF-8, which JSON could not hold. */
-static const char *row_text(const struct reading *r, sqlite3_stmt *row, int i, struct error *err)
+static const char *row_text(const struct sqlite_schema_reader *r, sqlite3_stmt *row, int i, struct error *err)
 {
     const char *text = (const char *)sqlite3_column_text(row, i);
     json_t *checked = text ? json_string(text) : NULL;
@@ -74,10 +74,11 @@ static const char *row_text(const struct reading *r, sqlite3_stmt *row, int i, s
     return checked ? text : NULL;
 }
 
-typedef int row_fn(struct reading *r, sqlite3_stmt *row, int table, struct error *err);
+typedef int row_fn(struct sqlite_schema_reader *r, sqlite3_stmt *row, int table, struct error *err);
 
 /* Runs one query, its parameter bound to name unless NULL, and gives every row to fn. */
-static int each_row(struct reading *r, const char *sql, const char *name, int table, row_fn *fn, struct error *err)
+static int each_row(struct sqlite_schema_reader *r, const char *sql, const char *name, int table, row_fn *fn,
+                    struct error *err)
 {
     sqlite3_stmt *stmt = NULL;
     const char *what = name ? name : "schema";
@@ -100,7 +101,7 @@ out:
     return rc;
 }
 
-static int add_table(struct reading *r, sqlite3_stmt *row, int unused, struct error *err)
+static int add_table(struct sqlite_schema_reader *r, sqlite3_stmt *row, int unused, struct error *err)
 {
     const char *name = row_text(r, row, 0, err);
 
@@ -113,7 +114,7 @@ static int add_table(struct reading *r, sqlite3_stmt *row, int unused, struct er
     return 0;
 }
 
-static int add_column(struct reading *r, sqlite3_stmt *row, int table, struct error *err)
+static int add_column(struct sqlite_schema_reader *r, sqlite3_stmt *row, int table, struct error *err)
 {
     const char *name = row_text(r, row, 0, err), *type = name ? row_text(r, row, 1, err) : NULL;
 
@@ -129,7 +130,7 @@ static int add_column(struct reading *r, sqlite3_stmt *row, int table, struct er
     return 0;
 }
 
-static int find_column(const struct reading *r, int table, const char *name)
+static int find_column(const struct sqlite_schema_reader *r, int table, const char *name)
 {
     for (int c = 0; c < r->build.n_columns; c++)
         if (r->column_tables[c] == table && strcasecmp(r->columns[c], name) == 0)
@@ -138,7 +139,7 @@ static int find_column(const struct reading *r, int table, const char *name)
 }
 
 /* A key to a table or column that does not exist is legal in SQLite and means nothing here. */
-static int add_foreign_key(struct reading *r, sqlite3_stmt *row, int table, struct error *err)
+static int add_foreign_key(struct sqlite_schema_reader *r, sqlite3_stmt *row, int table, struct error *err)
 {
     const char *parent = row_text(r, row, 0, err), *from = parent ? row_text(r, row, 1, err) : NULL;
     const char *to = (const char *)sqlite3_column_text(row, 2); /* NULL: the parent's primary key has no such part */
@@ -154,7 +155,7 @@ static int add_foreign_key(struct reading *r, sqlite3_stmt *row, int table, stru
     return 0;
 }
 
-static int read_database(struct reading *r, struct error *err)
+static int read_database(struct sqlite_schema_reader *r, struct error *err)
 {
     static const char tables[] = "SELECT s.name FROM sqlite_schema AS s JOIN pragma_table_list(s.name) AS l "
                                  "WHERE s.type = 'table' AND l.schema = 'main' AND l.type = 'table' "
@@ -176,7 +177,7 @@ static int read_database(struct reading *r, struct error *err)
     return 0;
 }
 
-static void reading_release(struct reading *r)
+static void reading_release(struct sqlite_schema_reader *r)
 {
     for (int t = 0; t < r->build.n_tables; t++)
         free(r->tables[t]);
@@ -199,7 +200,7 @@ static char *db_id_of(const char *path)
 
 int schema_set_open_sqlite(struct schema_set *s, const char *path, struct error *err)
 {
-    struct reading r = { .path = path };
+    struct sqlite_schema_reader r = { .path = path };
     struct schema built;
     char *db_id = db_id_of(path);
     int steps = MAX_STEPS;

@@ -8,7 +8,7 @@
 static const char *const prediction_fields[] = { "t2s_outs", "template_filled", "chatgpt_out", "flan_direct_outs" };
 
 /* Records of a file with the words that name each. */
-struct rows {
+struct file_rows {
     json_t **items;
     struct strings where;
     int *where_of;
@@ -16,7 +16,7 @@ struct rows {
     int n, cap;
 };
 
-static void rows_release(struct rows *rows)
+static void rows_release(struct file_rows *rows)
 {
     for (int i = 0; i < rows->n; i++)
         json_decref(rows->items[i]);
@@ -26,7 +26,7 @@ static void rows_release(struct rows *rows)
     strings_release(&rows->where);
 }
 
-static int rows_read(struct rows *rows, const char *path, struct error *err)
+static int rows_read(struct file_rows *rows, const char *path, struct error *err)
 {
     json_t *record;
     int rc, cap = 0;
@@ -47,7 +47,7 @@ static int rows_read(struct rows *rows, const char *path, struct error *err)
     return rc;
 }
 
-static const char *where(const struct rows *rows, int i)
+static const char *where(const struct file_rows *rows, int i)
 {
     return rows->where.items[rows->where_of[i]];
 }
@@ -124,7 +124,7 @@ static bool agree(const json_t *a, const json_t *b)
 }
 
 /* The gold record of prediction i, or -1. */
-static int find_gold(const struct rows *gold, const json_t *prediction, int i)
+static int find_gold(const struct file_rows *gold, const json_t *prediction, int i)
 {
     if (i < gold->n && !gold->used[i] && agree(gold->items[i], prediction))
         return i;
@@ -151,8 +151,8 @@ static int add_case(struct ambiqt_cases *c, const json_t *record, int row, const
 }
 
 /* gold may be NULL. */
-static int add_prediction(struct ambiqt_cases *c, struct rows *gold, const struct rows *pred, int i, int64_t k,
-                          struct error *err)
+static int add_prediction(struct ambiqt_cases *c, struct file_rows *gold, const struct file_rows *pred, int i,
+                          int64_t k, struct error *err)
 {
     const char *at = where(pred, i);
     int g = gold ? find_gold(gold, pred->items[i], i) : i;
@@ -172,7 +172,7 @@ static int add_prediction(struct ambiqt_cases *c, struct rows *gold, const struc
     return rc;
 }
 
-static int add_missing(struct ambiqt_cases *c, const struct rows *gold, struct error *err)
+static int add_missing(struct ambiqt_cases *c, const struct file_rows *gold, struct error *err)
 {
     for (int g = 0; g < gold->n; g++) {
         if (gold->used[g])
@@ -192,7 +192,7 @@ static int by_row(const void *a, const void *b)
 
 int ambiqt_cases_read(struct ambiqt_cases *c, const char *gold, const char *pred, int64_t k, struct error *err)
 {
-    struct rows g = { 0 }, p = { 0 };
+    struct file_rows g = { 0 }, p = { 0 };
 
     *c = (struct ambiqt_cases){ .skipped = json_array() };
     int rc = rows_read(&p, pred, err);

@@ -33,7 +33,7 @@ static const char *clause_text(struct draft *to, const struct draft *from, struc
     if (c.n <= skip)
         return "";
     const char *begin = from->pieces[c.first + skip].s;
-    const struct piece *last = &from->pieces[c.first + c.n - 1];
+    const struct draft_piece *last = &from->pieces[c.first + c.n - 1];
     return strings_printf(&to->text, "%.*s", (int)(last->s + last->n - begin), begin);
 }
 

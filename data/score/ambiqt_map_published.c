@@ -9,12 +9,12 @@
 
 /* Words of a query and what each is written as. */
 struct rewrite {
-    struct words words;
+    struct ambiqt_words words;
     const char **as;
     struct strings text; /* owns what is new */
 };
 
-static void rewrite_start(struct rewrite *r, const char *sql, void (*split)(struct words *w, const char *sql))
+static void rewrite_start(struct rewrite *r, const char *sql, void (*split)(struct ambiqt_words *w, const char *sql))
 {
     *r = (struct rewrite){ 0 };
     split(&r->words, sql);
@@ -36,7 +36,7 @@ static char *rewrite_finish(struct rewrite *r)
         to = mempcpy(to, r->as[i], strlen(r->as[i]));
     }
     *to = 0;
-    words_release(&r->words);
+    ambiqt_words_release(&r->words);
     strings_release(&r->text);
     free(r->as);
     return out;
@@ -125,7 +125,7 @@ static char *map_name(const char *sql, const char *old, const char *alternative,
     struct rewrite w;
 
     char *normal = ambiqt_normalize(sql);
-    rewrite_start(&w, normal, words_split);
+    rewrite_start(&w, normal, ambiqt_words_split);
     free(normal);
     for (int i = 0; i < w.words.n; i++)
         swap(&w, i, &s);
@@ -159,7 +159,7 @@ static char *map_join(const struct ambiqt_record *r, const char *sql)
     for (int j = 0; j < 2; j++)
         for (int o = 0; o < 2; o++)
             s = replace(s, strings_printf(&text, "%s%s", joins[j], on[o]), table);
-    rewrite_start(&w, s, words_split);
+    rewrite_start(&w, s, ambiqt_words_split);
     for (int i = 0; i < w.words.n; i++)
         w.as[i] = ambiqt_without_alias(w.words.items[i]);
     free(s);
@@ -225,7 +225,7 @@ static void mean_all(struct meanings *m, const char *gold, const char *new_table
     static const char *const ends[] = { " where ", " group by ", " having " };
     char *normal = ambiqt_normalize(gold), *s = text_replace(normal, ",", " , ");
     long end = -1;
-    struct words w;
+    struct ambiqt_words w;
 
     free(normal);
     for (int i = 0; i < ARRAY_LEN(ends) && end < 0; i++)
@@ -236,10 +236,10 @@ static void mean_all(struct meanings *m, const char *gold, const char *new_table
     mean(m, strings_keep(&m->text, new_table), from);
     if (strstr(s, " having "))
         mean(m, "where", "having");
-    words_split_blanks(&w, s);
+    ambiqt_words_split_blanks(&w, s);
     for (int i = 0; i < w.n; i++)
         mean_word(m, w.items[i]);
-    words_release(&w);
+    ambiqt_words_release(&w);
     free(s);
 }
 
@@ -294,7 +294,7 @@ static char *map_aggregate(const struct ambiqt_record *r, const char *sql)
     char *gold = ambiqt_normalize(r->original), *s = replace(ambiqt_normalize(sql), ",", " , ");
 
     mean_all(&m, gold, r->new_table);
-    rewrite_start(&w, s, words_split_blanks);
+    rewrite_start(&w, s, ambiqt_words_split_blanks);
     for (int i = 0; i < w.words.n; i++) {
         const char *other = meaning(&m, w.words.items[i]);
         w.as[i] = other ? other : w.words.items[i];

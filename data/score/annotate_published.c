@@ -74,29 +74,29 @@ static const char *judge_text(const char *reading, int64_t question_length)
 }
 
 /* Readings whose SQL has one result. */
-struct group {
+struct reading_group {
     int query; /* the first, whose result the others are compared with */
     bool empty;
     int *readings;
     int n, cap;
 };
 
-struct groups {
-    struct group *items;
+struct reading_groups {
+    struct reading_group *items;
     int n, cap;
 };
 
-static void join(struct group *g, int reading)
+static void join(struct reading_group *g, int reading)
 {
     GROW(g->readings, g->n, g->cap);
     g->readings[g->n++] = reading;
 }
 
-static struct group *find_group(const struct groups *all, const struct trial *t, int query)
+static struct reading_group *find_group(const struct reading_groups *all, const struct trial *t, int query)
 {
     const struct exec_result *r = &t->queries[query].result;
     for (int i = 0; i < all->n; i++) {
-        struct group *g = &all->items[i];
+        struct reading_group *g = &all->items[i];
         if (g->empty ? r->n == 0 : r->n && match_cells(r, &t->queries[g->query].result))
             return g;
     }
@@ -104,13 +104,13 @@ static struct group *find_group(const struct groups *all, const struct trial *t,
 }
 
 /* A group without rows keeps only the newest of its readings. */
-static void add_query(struct groups *all, const struct trial *t, int query, int reading)
+static void add_query(struct reading_groups *all, const struct trial *t, int query, int reading)
 {
-    struct group *g = find_group(all, t, query);
+    struct reading_group *g = find_group(all, t, query);
     if (!g) {
         GROW(all->items, all->n, all->cap);
         g = &all->items[all->n++];
-        *g = (struct group){ .query = query, .empty = t->queries[query].result.n == 0 };
+        *g = (struct reading_group){ .query = query, .empty = t->queries[query].result.n == 0 };
     }
     if (g->empty)
         g->n = 0;
@@ -128,7 +128,7 @@ static int owner(const struct annotation *a, const char *sql)
 }
 
 /* Queries in the order in which the readings that are left say them first. */
-static void group_queries(struct groups *all, const struct annotation *a, const struct trial *t)
+static void group_queries(struct reading_groups *all, const struct annotation *a, const struct trial *t)
 {
     uint8_t *seen = xcalloc((size_t)t->n_queries + 1, 1);
     for (int i = 0; i < a->n_readings; i++)
@@ -143,11 +143,11 @@ static void group_queries(struct groups *all, const struct annotation *a, const 
 
 static void choose(struct annotation *a, const struct trial *t, struct python_random *random)
 {
-    struct groups all = { 0 };
+    struct reading_groups all = { 0 };
 
     group_queries(&all, a, t);
     for (int i = 0; i < all.n; i++) {
-        const struct group *g = &all.items[i];
+        const struct reading_group *g = &all.items[i];
         annotate_keep(a, g->readings[python_random_choice(random, (uint32_t)g->n)]);
         free(g->readings);
     }

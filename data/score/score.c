@@ -19,7 +19,7 @@ struct score_mean score_mean(const double *value, int n, const int *group, int n
 {
     uint8_t *label = xcalloc((size_t)n + 1, 1);
     struct scored s = { value, label, n };
-    struct resampling how = { .group = group, .n_groups = n_groups, .rounds = 1000, .level = 0.95, .seed = 1 };
+    struct bootstrap how = { .group = group, .n_groups = n_groups, .rounds = 1000, .level = 0.95, .seed = 1 };
     struct score_mean m = { mean_of(s, NULL), stats_bootstrap(s, mean_of, NULL, &how) };
 
     free(label);

@@ -71,26 +71,26 @@ static void score_case(struct run *r, struct ambiqt_runner *runner, struct ambiq
 }
 
 /* Cases of one database that follow each other, for one thread. */
-struct part {
+struct case_batch {
     int first, n;
     json_t *skipped;
 };
 
 /* The caller frees. */
-static struct part *cut(const struct run *r, int *n)
+static struct case_batch *cut(const struct run *r, int *n)
 {
-    struct part *parts = xcalloc((size_t)r->cases.n + 1, sizeof *parts);
+    struct case_batch *parts = xcalloc((size_t)r->cases.n + 1, sizeof *parts);
 
     *n = 0;
     for (int i = 0; i < r->cases.n; i++) {
         if (i == 0 || strcmp(record_of(r, i)->db_id, record_of(r, i - 1)->db_id) != 0)
-            parts[(*n)++] = (struct part){ .first = i, .skipped = json_array() };
+            parts[(*n)++] = (struct case_batch){ .first = i, .skipped = json_array() };
         parts[*n - 1].n++;
     }
     return parts;
 }
 
-static void score_part(struct run *r, struct ambiqt_runner *runner, const struct part *part)
+static void score_part(struct run *r, struct ambiqt_runner *runner, const struct case_batch *part)
 {
     struct ambiqt_cases c = r->cases;
 
@@ -122,7 +122,7 @@ static int score_all(struct run *r, struct error *err)
 {
     const struct score_request *q = r->request;
     int n;
-    struct part *parts = cut(r, &n);
+    struct case_batch *parts = cut(r, &n);
 
 #pragma omp parallel
     {
@@ -144,14 +144,14 @@ static int score_all(struct run *r, struct error *err)
 }
 
 /* Records of a kind in which either, in which both readings were found. */
-struct tally {
+struct kind_tally {
     int rows, either, both;
     struct score_mean share[2]; /* of either, of both */
 };
 
-static struct tally count(struct run *r, enum sia_kind kind, enum ambiqt_measure m, bool intervals)
+static struct kind_tally count(struct run *r, enum sia_kind kind, enum ambiqt_measure m, bool intervals)
 {
-    struct tally t = { 0 };
+    struct kind_tally t = { 0 };
     double *value[2] = { xcalloc((size_t)r->cases.n + 1, sizeof(double)),
                          xcalloc((size_t)r->cases.n + 1, sizeof(double)) };
     int *group = xcalloc((size_t)r->cases.n + 1, sizeof *group);
@@ -191,7 +191,7 @@ static json_t *kind_json(struct run *r, enum sia_kind k, json_t *intervals)
 
     json_object_set_new(kind, "rows", json_integer(count(r, k, AMBIQT_EM, false).rows));
     for (int m = 0; m < n_measures(r); m++) {
-        struct tally t = count(r, k, (enum ambiqt_measure)m, true);
+        struct kind_tally t = count(r, k, (enum ambiqt_measure)m, true);
         const char *name = ambiqt_measure_name((enum ambiqt_measure)m);
         json_object_set_new(kind, name, json_pack("{s:i, s:i}", "either", t.either, "both", t.both));
         json_object_set_new(
@@ -232,7 +232,7 @@ static void print_table(struct run *r)
     printf("kind  measure  records  either of %-5lld                both\n", (long long)r->request->k);
     for (int k = 0; k < SIA_KINDS; k++)
         for (int m = 0; m < n_measures(r); m++) {
-            struct tally t = count(r, (enum sia_kind)k, (enum ambiqt_measure)m, true);
+            struct kind_tally t = count(r, (enum sia_kind)k, (enum ambiqt_measure)m, true);
             if (!t.rows)
                 continue;
             printf("%-4s  %-7s  %7d", sia_kind_letter((enum sia_kind)k), ambiqt_measure_name((enum ambiqt_measure)m),

@@ -29,7 +29,7 @@ struct parser {
 };
 
 /* The tables that a query's bare column names are looked up in. */
-struct tables {
+struct tables_in_scope {
     int *items, n, cap;
 };
 
@@ -102,7 +102,7 @@ static int find_qualified(const struct parser *p, const char *name, const char *
     return table < 0 ? -1 : schema_column_find(p->schema, table, point + 1);
 }
 
-static bool parse_column_name(struct parser *p, int *column, const struct tables *from)
+static bool parse_column_name(struct parser *p, int *column, const struct tables_in_scope *from)
 {
     const char *name = word(p), *point = name ? strchr(name, '.') : NULL;
 
@@ -120,7 +120,7 @@ static bool parse_column_name(struct parser *p, int *column, const struct tables
     return *column >= 0;
 }
 
-static bool parse_column(struct parser *p, struct spider_column *c, const struct tables *from)
+static bool parse_column(struct parser *p, struct spider_column *c, const struct tables_in_scope *from)
 {
     bool block = take(p, "(");
 
@@ -138,7 +138,7 @@ static bool parse_column(struct parser *p, struct spider_column *c, const struct
     return parse_column_name(p, &c->column, from) && (!block || take(p, ")"));
 }
 
-static bool parse_unit(struct parser *p, struct spider_unit *u, const struct tables *from)
+static bool parse_unit(struct parser *p, struct spider_unit *u, const struct tables_in_scope *from)
 {
     bool block = take(p, "(");
 
@@ -171,7 +171,7 @@ static bool parse_number(const char *s, double *out)
 
 /* A column as a value: words up to a comma, a parenthesis, "and", a clause or a join belong to it and are not looked
  * at.  An opening parenthesis before it is part of it, the closing one is not. */
-static bool parse_value_column(struct parser *p, int start, struct spider_value *v, const struct tables *from)
+static bool parse_value_column(struct parser *p, int start, struct spider_value *v, const struct tables_in_scope *from)
 {
     int n = p->n, end = p->at;
 
@@ -187,7 +187,7 @@ static bool parse_value_column(struct parser *p, int start, struct spider_value 
     return ok;
 }
 
-static bool parse_value(struct parser *p, struct spider_value *v, const struct tables *from)
+static bool parse_value(struct parser *p, struct spider_value *v, const struct tables_in_scope *from)
 {
     int start = p->at;
     bool block = take(p, "(");
@@ -211,7 +211,7 @@ static bool parse_value(struct parser *p, struct spider_value *v, const struct t
     return !block || take(p, ")");
 }
 
-static bool parse_condition(struct parser *p, struct spider_condition *c, const struct tables *from)
+static bool parse_condition(struct parser *p, struct spider_condition *c, const struct tables_in_scope *from)
 {
     *c = (struct spider_condition){ 0 };
     if (!parse_unit(p, &c->unit, from))
@@ -227,7 +227,7 @@ static bool parse_condition(struct parser *p, struct spider_condition *c, const 
 }
 
 /* Two conditions without a word between them are refused: the peer takes them and fails later. */
-static bool parse_conditions(struct parser *p, struct spider_conditions *list, const struct tables *from)
+static bool parse_conditions(struct parser *p, struct spider_conditions *list, const struct tables_in_scope *from)
 {
     bool first = true;
 
@@ -248,7 +248,7 @@ static bool parse_conditions(struct parser *p, struct spider_conditions *list, c
     return true;
 }
 
-static bool parse_select(struct parser *p, struct spider_sql *s, const struct tables *from)
+static bool parse_select(struct parser *p, struct spider_sql *s, const struct tables_in_scope *from)
 {
     if (!take(p, "select"))
         return false;
@@ -268,7 +268,7 @@ static bool parse_select(struct parser *p, struct spider_sql *s, const struct ta
     return true;
 }
 
-static bool parse_source(struct parser *p, struct spider_source *source, struct tables *from)
+static bool parse_source(struct parser *p, struct spider_source *source, struct tables_in_scope *from)
 {
     *source = (struct spider_source){ .table = -1 };
     if (is(p, "select")) {
@@ -287,7 +287,7 @@ static bool parse_source(struct parser *p, struct spider_source *source, struct 
     return true;
 }
 
-static bool parse_on(struct parser *p, struct spider_conditions *on, const struct tables *from)
+static bool parse_on(struct parser *p, struct spider_conditions *on, const struct tables_in_scope *from)
 {
     if (on->n) {
         if (on->items[on->n - 1].link != SPIDER_END)
@@ -297,7 +297,7 @@ static bool parse_on(struct parser *p, struct spider_conditions *on, const struc
     return parse_conditions(p, on, from);
 }
 
-static bool parse_from(struct parser *p, struct spider_sql *s, struct tables *from)
+static bool parse_from(struct parser *p, struct spider_sql *s, struct tables_in_scope *from)
 {
     while (p->at < p->n && !is(p, "from"))
         p->at++;
@@ -318,7 +318,7 @@ static bool parse_from(struct parser *p, struct spider_sql *s, struct tables *fr
     return true;
 }
 
-static bool parse_group(struct parser *p, struct spider_sql *s, const struct tables *from)
+static bool parse_group(struct parser *p, struct spider_sql *s, const struct tables_in_scope *from)
 {
     if (!take(p, "group"))
         return true;
@@ -337,7 +337,7 @@ static bool parse_group(struct parser *p, struct spider_sql *s, const struct tab
 }
 
 /* One direction for all items: the last one said. */
-static bool parse_order(struct parser *p, struct spider_sql *s, const struct tables *from)
+static bool parse_order(struct parser *p, struct spider_sql *s, const struct tables_in_scope *from)
 {
     if (!take(p, "order"))
         return true;
@@ -387,7 +387,7 @@ static bool parse_set(struct parser *p, struct spider_sql *s)
 
 /* The tables first, for column names are looked up in them; then the select list, then what stands behind the tables.
  */
-static bool parse_clauses(struct parser *p, struct spider_sql *s, struct tables *from)
+static bool parse_clauses(struct parser *p, struct spider_sql *s, struct tables_in_scope *from)
 {
     bool block = take(p, "(");
     int start = p->at;
@@ -417,7 +417,7 @@ static bool parse_clauses(struct parser *p, struct spider_sql *s, struct tables 
 static struct spider_sql *parse_query(struct parser *p)
 {
     struct spider_tree *t = p->tree;
-    struct tables from = { 0 };
+    struct tables_in_scope from = { 0 };
 
     if (p->depth == MAX_DEPTH)
         return NULL;

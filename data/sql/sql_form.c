@@ -23,7 +23,7 @@ static void sort_list(struct form_list *l)
     l->n = n;
 }
 
-static void add_output(struct forming *f, struct form *form, const char *name, struct form_term t)
+static void add_output(struct form_builder *f, struct form *form, const char *name, struct form_term t)
 {
     struct form_frame *frame = f->frame;
 
@@ -45,7 +45,7 @@ static bool joined_before(const struct sql_source *s, const char *column)
     return false;
 }
 
-static void add_columns(struct forming *f, struct form *form, const struct sql_source *s, bool all)
+static void add_columns(struct form_builder *f, struct form *form, const struct sql_source *s, bool all)
 {
     for (int i = 0; i < sql_source_size(&f->r, s) && !f->full; i++) {
         struct sql_output o = sql_source_output(&f->r, s, i);
@@ -57,7 +57,7 @@ static void add_columns(struct forming *f, struct form *form, const struct sql_s
 }
 
 /* * without a table's name, or t.*, of which there may be several. */
-static void add_star(struct forming *f, struct form *form, const struct sql_source *list, const char *table)
+static void add_star(struct form_builder *f, struct form *form, const struct sql_source *list, const char *table)
 {
     for (const struct sql_source *s = list; s && !f->full; s = s->next) {
         if (s->kind == SQL_SOURCE_GROUP)
@@ -67,7 +67,7 @@ static void add_star(struct forming *f, struct form *form, const struct sql_sour
     }
 }
 
-static void add_results(struct forming *f, struct form *form, const struct sql_core *core)
+static void add_results(struct form_builder *f, struct form *form, const struct sql_core *core)
 {
     for (const struct sql_result *r = core->results; r && !f->full; r = r->next) {
         if (!r->expr) {
@@ -82,7 +82,7 @@ static void add_results(struct forming *f, struct form *form, const struct sql_c
 }
 
 /* A number in GROUP BY or ORDER BY is that output. */
-static struct form_term read_term(struct forming *f, const struct form *form, const struct sql_expr *e)
+static struct form_term read_term(struct form_builder *f, const struct form *form, const struct sql_expr *e)
 {
     long n = sql_ordinal(e);
     const char *alias = e->kind == SQL_EXPR_COLUMN && !e->source ? form_expr(f, e) : NULL;
@@ -96,8 +96,8 @@ static struct form_term read_term(struct forming *f, const struct form *form, co
 }
 
 /* Those that join two sources go to the joins, the others to the list; *any when one of these is enough. */
-static void add_conditions(struct forming *f, struct form *form, struct form_conditions *c, enum form_clause clause,
-                           bool *any)
+static void add_conditions(struct form_builder *f, struct form *form, struct form_conditions *c,
+                           enum form_clause clause, bool *any)
 {
     struct form_list *list = &form->lists[clause];
 
@@ -123,7 +123,7 @@ static void add_conditions(struct forming *f, struct form *form, struct form_con
 }
 
 /* The output of a compound that ORDER BY means, by number or by the name that the first SELECT gives it. */
-static struct form_term read_output(struct forming *f, const struct form *form, const struct sql_core *first,
+static struct form_term read_output(struct form_builder *f, const struct form *form, const struct sql_core *first,
                                     const struct sql_expr *e)
 {
     const struct form_list *select = &form->lists[FORM_SELECT];
@@ -142,7 +142,8 @@ static struct form_term read_output(struct forming *f, const struct form *form, 
 }
 
 /* compound: the first SELECT of one, in the order of the text; NULL when there is but one. */
-static void add_tail(struct forming *f, struct form *form, const struct sql_tail *tail, const struct sql_core *compound)
+static void add_tail(struct form_builder *f, struct form *form, const struct sql_tail *tail,
+                     const struct sql_core *compound)
 {
     static const char *const nulls[] = { "", " nulls first", " nulls last" };
 
@@ -169,7 +170,7 @@ static struct form *new_form(struct form_store *store)
     return form;
 }
 
-static struct form *read_core(struct forming *f, const struct sql_core *core, const struct sql_tail *tail)
+static struct form *read_core(struct form_builder *f, const struct sql_core *core, const struct sql_tail *tail)
 {
     struct form_frame frame = { .core = core, .first_source = f->n_sources, .outer = f->frame };
     struct form *form = new_form(f->store);
@@ -204,7 +205,7 @@ static struct form *read_core(struct forming *f, const struct sql_core *core, co
     return form;
 }
 
-static const char *join_terms(struct forming *f, const struct form_list *list, const char *between)
+static const char *join_terms(struct form_builder *f, const struct form_list *list, const char *between)
 {
     const char **texts = xmalloc((size_t)list->n * sizeof *texts + 1);
 
@@ -215,7 +216,7 @@ static const char *join_terms(struct forming *f, const struct form_list *list, c
     return text;
 }
 
-static const char *tail_text(struct forming *f, const struct form *form)
+static const char *tail_text(struct form_builder *f, const struct form *form)
 {
     const struct form_list *order = &form->lists[FORM_ORDER];
     const char *text = order->n ? form_printf(f, " order %s", join_terms(f, order, ", ")) : "";
@@ -223,7 +224,7 @@ static const char *tail_text(struct forming *f, const struct form *form)
 }
 
 /* The text of one SELECT, without those behind it. */
-static const char *core_text(struct forming *f, const struct form *form)
+static const char *core_text(struct form_builder *f, const struct form *form)
 {
     static const char *const words[] = { "", " from ", " join ", " where ", " group ", " having " };
     const char *text = form->distinct ? "distinct " : "";
@@ -238,7 +239,7 @@ static const char *core_text(struct forming *f, const struct form *form)
 }
 
 /* The arms of UNION and of INTERSECT are a set; those of EXCEPT, and mixtures, stand in order. */
-static const char *compound_text(struct forming *f, struct form *const *arms, int n)
+static const char *compound_text(struct form_builder *f, struct form *const *arms, int n)
 {
     static const char *const ops[] = { "", " union ", " union all ", " except ", " intersect " };
     const char **texts = xmalloc((size_t)n * sizeof *texts), *text = "";
@@ -257,7 +258,7 @@ static const char *compound_text(struct forming *f, struct form *const *arms, in
 }
 
 /* Order and limit of the whole stand at the first arm. */
-static struct form *link_arms(struct forming *f, const struct sql_select *s, struct form **arms, int n)
+static struct form *link_arms(struct form_builder *f, const struct sql_select *s, struct form **arms, int n)
 {
     for (int i = 0; i < n; i++) {
         arms[i]->text = core_text(f, arms[i]);
@@ -271,7 +272,7 @@ static struct form *link_arms(struct forming *f, const struct sql_select *s, str
     return arms[0];
 }
 
-struct form *form_select(struct forming *f, const struct sql_select *s)
+struct form *form_select(struct form_builder *f, const struct sql_select *s)
 {
     struct form **arms = NULL;
     int n = 0, cap = 0;
@@ -291,7 +292,7 @@ struct form *form_select(struct forming *f, const struct sql_select *s)
 struct form *form_of_query(struct form_store *store, const struct sql_query *q, const struct schema *s,
                            struct error *err)
 {
-    struct forming *f = xcalloc(1, sizeof *f);
+    struct form_builder *f = xcalloc(1, sizeof *f);
 
     f->store = store;
     f->r.schema = s;

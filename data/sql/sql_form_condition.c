@@ -12,7 +12,7 @@ struct form_node {
     struct sql_expr expr;
 };
 
-struct sql_expr *form_copy(struct forming *f, const struct sql_expr *e)
+struct sql_expr *form_copy(struct form_builder *f, const struct sql_expr *e)
 {
     struct form_node *node = xmalloc(sizeof *node);
     *node = (struct form_node){ f->nodes, *e };
@@ -20,7 +20,7 @@ struct sql_expr *form_copy(struct forming *f, const struct sql_expr *e)
     return &node->expr;
 }
 
-void form_release_nodes(struct forming *f)
+void form_release_nodes(struct form_builder *f)
 {
     for (struct form_node *node = f->nodes, *next; node; node = next) {
         next = node->next;
@@ -104,7 +104,7 @@ static void push_bounds(struct form_conditions *c, const struct sql_expr *e)
     push(c, high);
 }
 
-void form_flatten(struct forming *f, struct form_conditions *c, const struct sql_expr *e, enum sql_op op)
+void form_flatten(struct form_builder *f, struct form_conditions *c, const struct sql_expr *e, enum sql_op op)
 {
     struct sql_expr folded = fold_not(e);
 
@@ -139,7 +139,7 @@ static const struct sql_expr *choice_subject(const struct sql_expr *e)
 }
 
 /* The constants of a choice before those of `list`. */
-static struct sql_expr *choice_constants(struct forming *f, const struct sql_expr *e, struct sql_expr *list)
+static struct sql_expr *choice_constants(struct form_builder *f, const struct sql_expr *e, struct sql_expr *list)
 {
     const struct sql_expr *first = e->kind == SQL_EXPR_IN ? e->list : e->left == choice_subject(e) ? e->right : e->left;
 
@@ -151,7 +151,7 @@ static struct sql_expr *choice_constants(struct forming *f, const struct sql_exp
     return list;
 }
 
-static void merge_into(struct forming *f, struct form_conditions *c, int into)
+static void merge_into(struct form_builder *f, struct form_conditions *c, int into)
 {
     struct sql_expr *e = &c->list[into], *subject = form_copy(f, choice_subject(e));
     const char *head = form_expr(f, subject);
@@ -172,14 +172,14 @@ static void merge_into(struct forming *f, struct form_conditions *c, int into)
         };
 }
 
-void form_merge_equalities(struct forming *f, struct form_conditions *c)
+void form_merge_equalities(struct form_builder *f, struct form_conditions *c)
 {
     for (int i = 0; i < c->n && !f->full; i++)
         if (is_choice(&c->list[i]))
             merge_into(f, c, i);
 }
 
-const char *form_logic(struct forming *f, const struct sql_expr *e, enum sql_op op)
+const char *form_logic(struct form_builder *f, const struct sql_expr *e, enum sql_op op)
 {
     struct form_conditions c = { 0 };
 
@@ -208,7 +208,7 @@ static bool is_aggregate(const struct sql_expr *e)
     return false;
 }
 
-struct form_term form_operand(struct forming *f, const struct sql_expr *e)
+struct form_term form_operand(struct form_builder *f, const struct sql_expr *e)
 {
     struct form_term t = { .function = "", .op = "", .value = "", .column = -1, .other = -1, .table = -1 };
 
@@ -230,7 +230,7 @@ struct form_term form_operand(struct forming *f, const struct sql_expr *e)
 }
 
 /* A constant as it compares with a column of that type. */
-static const char *compared(struct forming *f, const struct sql_expr *e, const struct sql_expr *with)
+static const char *compared(struct form_builder *f, const struct sql_expr *e, const struct sql_expr *with)
 {
     bool number = with->kind == SQL_EXPR_COLUMN && with->source && with->column >= 0 &&
                   f->r.schema->columns[with->column].type == COLUMN_NUMBER;
@@ -245,20 +245,20 @@ static const char *compared(struct forming *f, const struct sql_expr *e, const s
     return form_expr(f, e);
 }
 
-static bool is_own_column(const struct forming *f, const struct sql_expr *e)
+static bool is_own_column(const struct form_builder *f, const struct sql_expr *e)
 {
     const struct form_source *s = e->kind == SQL_EXPR_COLUMN && e->source ? form_find_source(f, e->source) : NULL;
     return s && f->frame && s - f->sources >= f->frame->first_source;
 }
 
 /* Between columns of two sources of one FROM. */
-static bool is_edge(const struct forming *f, const struct sql_expr *e)
+static bool is_edge(const struct form_builder *f, const struct sql_expr *e)
 {
     return e->op == SQL_EQUAL && is_own_column(f, e->left) && is_own_column(f, e->right) &&
            e->left->source != e->right->source;
 }
 
-static const char *edge_ends(struct forming *f, const struct form_term *t)
+static const char *edge_ends(struct form_builder *f, const struct form_term *t)
 {
     const char *ends[2];
     ends[0] = form_printf(f, "%.*s", (int)strcspn(t->head, "."), t->head);
@@ -266,7 +266,7 @@ static const char *edge_ends(struct forming *f, const struct form_term *t)
     return form_join(f, ends, 2, ",", true);
 }
 
-static struct form_term compare(struct forming *f, const struct sql_expr *e)
+static struct form_term compare(struct form_builder *f, const struct sql_expr *e)
 {
     const struct sql_expr *left = e->left, *right = e->right;
     struct form_term t = form_operand(f, left), other = form_operand(f, right);
@@ -296,7 +296,7 @@ static struct form_term compare(struct forming *f, const struct sql_expr *e)
     return t;
 }
 
-static const char *in_list(struct forming *f, const struct sql_expr *e, int *n)
+static const char *in_list(struct form_builder *f, const struct sql_expr *e, int *n)
 {
     const char **texts = NULL;
     int cap = 0, count = 0;
@@ -313,7 +313,7 @@ static const char *in_list(struct forming *f, const struct sql_expr *e, int *n)
     return text;
 }
 
-static struct form_term membership(struct forming *f, const struct sql_expr *e)
+static struct form_term membership(struct form_builder *f, const struct sql_expr *e)
 {
     struct form_term t = form_operand(f, e->left);
     int n = 0;
@@ -342,7 +342,7 @@ static struct form_term opaque(const char *text, const char *op)
     return (struct form_term){ text, text, "", op, "", -1, -1, -1, false, NULL };
 }
 
-static struct form_term existence(struct forming *f, const struct sql_expr *e, bool wanted)
+static struct form_term existence(struct form_builder *f, const struct sql_expr *e, bool wanted)
 {
     struct form_term t = opaque("", wanted ? "exists" : "not exists");
 
@@ -354,7 +354,7 @@ static struct form_term existence(struct forming *f, const struct sql_expr *e, b
 }
 
 /* Of any of several; what comes down to one is that one. */
-static struct form_term alternative(struct forming *f, const struct sql_expr *e)
+static struct form_term alternative(struct form_builder *f, const struct sql_expr *e)
 {
     struct form_conditions c = { 0 };
 
@@ -366,7 +366,7 @@ static struct form_term alternative(struct forming *f, const struct sql_expr *e)
     return t;
 }
 
-struct form_term form_condition(struct forming *f, const struct sql_expr *e)
+struct form_term form_condition(struct form_builder *f, const struct sql_expr *e)
 {
     struct sql_expr folded = fold_not(e);
     bool inverse = folded.kind == SQL_EXPR_UNARY && folded.op == SQL_NOT;

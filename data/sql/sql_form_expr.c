@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-const char *form_printf(struct forming *f, const char *fmt, ...)
+const char *form_printf(struct form_builder *f, const char *fmt, ...)
 {
     char *text = NULL;
     va_list args;
@@ -25,7 +25,7 @@ const char *form_printf(struct forming *f, const char *fmt, ...)
     return kept;
 }
 
-const char *form_lower(struct forming *f, const char *text)
+const char *form_lower(struct form_builder *f, const char *text)
 {
     char *copy = xstrdup(text);
     for (char *s = copy; *s; s++)
@@ -41,7 +41,7 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*x, *y);
 }
 
-const char *form_join(struct forming *f, const char **texts, int n, const char *between, bool set)
+const char *form_join(struct form_builder *f, const char **texts, int n, const char *between, bool set)
 {
     char *text = NULL;
     size_t size;
@@ -59,7 +59,7 @@ const char *form_join(struct forming *f, const char **texts, int n, const char *
     return kept;
 }
 
-static const char *join_exprs(struct forming *f, const struct sql_expr *list, bool set)
+static const char *join_exprs(struct form_builder *f, const struct sql_expr *list, bool set)
 {
     const char **texts = NULL;
     int n = 0, cap = 0;
@@ -73,7 +73,7 @@ static const char *join_exprs(struct forming *f, const struct sql_expr *list, bo
     return text;
 }
 
-const char *form_quoted(struct forming *f, const char *text)
+const char *form_quoted(struct form_builder *f, const char *text)
 {
     struct sql_printer p = { 0 };
 
@@ -83,7 +83,7 @@ const char *form_quoted(struct forming *f, const char *text)
     return kept;
 }
 
-const char *form_number(struct forming *f, const char *text, bool compared)
+const char *form_number(struct form_builder *f, const char *text, bool compared)
 {
     size_t digits = strspn(text, "0123456789");
     char shortest[40];
@@ -103,7 +103,7 @@ const char *form_number(struct forming *f, const char *text, bool compared)
     return form_printf(f, "%s%s", shortest, strpbrk(shortest, ".e") ? "" : ".0");
 }
 
-static const char *write_literal(struct forming *f, const struct sql_expr *e)
+static const char *write_literal(struct form_builder *f, const struct sql_expr *e)
 {
     if (strcasecmp(e->text, "true") == 0 || strcasecmp(e->text, "false") == 0)
         return tolower((unsigned char)*e->text) == 't' ? "1" : "0";
@@ -112,7 +112,7 @@ static const char *write_literal(struct forming *f, const struct sql_expr *e)
 }
 
 /* An alias, or a column out of a star: what it stands for. */
-static const char *output_text(const struct forming *f, const char *name)
+static const char *output_text(const struct form_builder *f, const char *name)
 {
     for (const struct form_frame *frame = f->frame; frame; frame = frame->outer)
         for (int i = 0; i < frame->n; i++)
@@ -129,7 +129,7 @@ static int output_number(const struct sql_source *s, const char *name)
     return i + 1;
 }
 
-static const char *write_column(struct forming *f, const struct sql_expr *e)
+static const char *write_column(struct form_builder *f, const struct sql_expr *e)
 {
     if (!e->source) {
         const char *text = output_text(f, e->name.text);
@@ -142,7 +142,7 @@ static const char *write_column(struct forming *f, const struct sql_expr *e)
     return form_printf(f, "%s.%d", name, output_number(e->source, e->name.text));
 }
 
-static const char *write_unary(struct forming *f, const struct sql_expr *e)
+static const char *write_unary(struct form_builder *f, const struct sql_expr *e)
 {
     if (e->op == SQL_NOT)
         return form_condition(f, e).text;
@@ -152,7 +152,7 @@ static const char *write_unary(struct forming *f, const struct sql_expr *e)
     return form_printf(f, "%s%s", sql_op_text(e->op), inner);
 }
 
-static const char *write_binary(struct forming *f, const struct sql_expr *e)
+static const char *write_binary(struct form_builder *f, const struct sql_expr *e)
 {
     if (e->op <= SQL_AND)
         return form_logic(f, e, e->op);
@@ -163,7 +163,7 @@ static const char *write_binary(struct forming *f, const struct sql_expr *e)
     return form_printf(f, "(%s %s %s)", swap ? right : left, sql_op_text(e->op), swap ? left : right);
 }
 
-static const char *write_case(struct forming *f, const struct sql_expr *e)
+static const char *write_case(struct form_builder *f, const struct sql_expr *e)
 {
     const char *text = form_printf(f, "case %s", e->left ? form_expr(f, e->left) : "");
 
@@ -172,7 +172,7 @@ static const char *write_case(struct forming *f, const struct sql_expr *e)
     return form_printf(f, "%s else %s end", text, e->third ? form_expr(f, e->third) : "null");
 }
 
-static const char *write_order(struct forming *f, const struct sql_order *list)
+static const char *write_order(struct form_builder *f, const struct sql_order *list)
 {
     const char *text = "";
 
@@ -181,13 +181,13 @@ static const char *write_order(struct forming *f, const struct sql_order *list)
     return text;
 }
 
-static const char *write_bound(struct forming *f, const struct sql_bound *b)
+static const char *write_bound(struct form_builder *f, const struct sql_bound *b)
 {
     return form_printf(f, "%d %s", b->kind, b->expr ? form_expr(f, b->expr) : "");
 }
 
 /* A window that it is based on is written out. */
-static const char *write_window(struct forming *f, const struct sql_window *w)
+static const char *write_window(struct form_builder *f, const struct sql_window *w)
 {
     const struct sql_window *base = w->base.text && f->frame ? f->frame->core->windows : NULL;
 
@@ -199,7 +199,7 @@ static const char *write_window(struct forming *f, const struct sql_window *w)
                        write_bound(f, &w->end), w->exclude);
 }
 
-static const char *write_call(struct forming *f, const struct sql_expr *e)
+static const char *write_call(struct form_builder *f, const struct sql_expr *e)
 {
     const char *name = form_lower(f, e->name.text), *list = e->star ? "*" : join_exprs(f, e->list, false);
 
@@ -211,12 +211,12 @@ static const char *write_call(struct forming *f, const struct sql_expr *e)
                        e->over ? write_window(f, e->over) : "");
 }
 
-static const char *write_select(struct forming *f, const struct sql_expr *e)
+static const char *write_select(struct form_builder *f, const struct sql_expr *e)
 {
     return form_printf(f, "%s(%s)", e->kind == SQL_EXPR_EXISTS ? "exists " : "", form_select(f, e->select)->text);
 }
 
-static const char *write_other(struct forming *f, const struct sql_expr *e)
+static const char *write_other(struct form_builder *f, const struct sql_expr *e)
 {
     switch (e->kind) {
     case SQL_EXPR_STRING:
@@ -232,19 +232,19 @@ static const char *write_other(struct forming *f, const struct sql_expr *e)
     }
 }
 
-static const char *write_condition(struct forming *f, const struct sql_expr *e)
+static const char *write_condition(struct form_builder *f, const struct sql_expr *e)
 {
     return form_condition(f, e).text;
 }
 
-static const char *write_between(struct forming *f, const struct sql_expr *e)
+static const char *write_between(struct form_builder *f, const struct sql_expr *e)
 {
     return form_logic(f, e, e->negated ? SQL_OR : SQL_AND);
 }
 
-const char *form_expr(struct forming *f, const struct sql_expr *e)
+const char *form_expr(struct form_builder *f, const struct sql_expr *e)
 {
-    typedef const char *write_fn(struct forming * f, const struct sql_expr *e);
+    typedef const char *write_fn(struct form_builder * f, const struct sql_expr *e);
     static write_fn *const writers[] = {
         [SQL_EXPR_LITERAL] = write_literal, [SQL_EXPR_STRING] = write_other,  [SQL_EXPR_PARAMETER] = write_other,
         [SQL_EXPR_COLUMN] = write_column,   [SQL_EXPR_UNARY] = write_unary,   [SQL_EXPR_BINARY] = write_binary,

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-const struct form_source *form_find_source(const struct forming *f, const struct sql_source *s)
+const struct form_source *form_find_source(const struct form_builder *f, const struct sql_source *s)
 {
     for (int i = f->n_sources - 1; i >= 0; i--)
         if (f->sources[i].source == s)
@@ -20,7 +20,7 @@ void form_add(struct form_list *l, struct form_term t)
 }
 
 /* The second source of one name is "name#2", that of a query around counted too. */
-static const char *distinct_name(struct forming *f, const char *name)
+static const char *distinct_name(struct form_builder *f, const char *name)
 {
     size_t n = strlen(name);
     int same = 1;
@@ -32,7 +32,7 @@ static const char *distinct_name(struct forming *f, const char *name)
     return same > 1 ? form_printf(f, "%s#%d", name, same) : name;
 }
 
-static bool is_open(const struct forming *f, const struct sql_cte *cte)
+static bool is_open(const struct form_builder *f, const struct sql_cte *cte)
 {
     for (int i = 0; i < f->n_open; i++)
         if (f->open[i] == cte)
@@ -41,7 +41,7 @@ static bool is_open(const struct forming *f, const struct sql_cte *cte)
 }
 
 /* The body of a common table expression is read wherever it is named; one that names itself stops there. */
-static struct form *derived(struct forming *f, const struct sql_source *s)
+static struct form *derived(struct form_builder *f, const struct sql_source *s)
 {
     if (!s->cte || is_open(f, s->cte) || f->n_open == FORM_MAX_DEPTH)
         return s->select ? form_select(f, s->select) : NULL;
@@ -52,7 +52,7 @@ static struct form *derived(struct forming *f, const struct sql_source *s)
 }
 
 /* What stands in FROM, without its number. */
-static const char *source_text(struct forming *f, const struct form_source *s)
+static const char *source_text(struct form_builder *f, const struct form_source *s)
 {
     if (s->sub)
         return form_printf(f, "(%s)", s->sub->text);
@@ -64,7 +64,7 @@ static const char *source_text(struct forming *f, const struct form_source *s)
     return text;
 }
 
-static void name_sources(struct forming *f, struct form *form, const struct sql_source *list)
+static void name_sources(struct form_builder *f, struct form *form, const struct sql_source *list)
 {
     for (const struct sql_source *s = list; s && !f->full; s = s->next) {
         if (s->kind == SQL_SOURCE_GROUP) {
@@ -96,7 +96,7 @@ static bool is_flat(const struct sql_source *list)
     return true;
 }
 
-static const struct sql_source *source_with(const struct forming *f, const struct sql_source *list,
+static const struct sql_source *source_with(const struct form_builder *f, const struct sql_source *list,
                                             const struct sql_source *end, const char *column)
 {
     for (const struct sql_source *s = list; s && s != end; s = s->next)
@@ -106,7 +106,7 @@ static const struct sql_source *source_with(const struct forming *f, const struc
     return NULL;
 }
 
-static struct sql_expr *column_of(struct forming *f, const struct sql_source *s, const char *name)
+static struct sql_expr *column_of(struct form_builder *f, const struct sql_source *s, const char *name)
 {
     struct sql_expr e = { .kind = SQL_EXPR_COLUMN, .column = -1, .name = { .text = name } };
 
@@ -124,7 +124,7 @@ static struct sql_expr *column_of(struct forming *f, const struct sql_source *s,
 }
 
 /* ON, USING and NATURAL as one list of conditions. */
-static void join_conditions(struct forming *f, struct form_conditions *c, const struct sql_source *list,
+static void join_conditions(struct form_builder *f, struct form_conditions *c, const struct sql_source *list,
                             const struct sql_source *s)
 {
     if (s->on)
@@ -140,7 +140,7 @@ static void join_conditions(struct forming *f, struct form_conditions *c, const 
     }
 }
 
-static struct form_term outer_join(struct forming *f, const struct sql_source *list, const struct sql_source *s,
+static struct form_term outer_join(struct form_builder *f, const struct sql_source *list, const struct sql_source *s,
                                    const char *op)
 {
     struct form_conditions c = { 0 };
@@ -163,7 +163,7 @@ static struct form_term outer_join(struct forming *f, const struct sql_source *l
 }
 
 /* In order of the text, as one term: what RIGHT and FULL joins mean depends on it. */
-static const char *chain_text(struct forming *f, const struct sql_source *list)
+static const char *chain_text(struct form_builder *f, const struct sql_source *list)
 {
     static const char *const joins[] = { "inner", "inner", "inner", "left", "right", "full" };
     const char *text = "";
@@ -176,7 +176,8 @@ static const char *chain_text(struct forming *f, const struct sql_source *list)
     return text;
 }
 
-static void flat_joins(struct forming *f, struct form *form, const struct sql_source *list, struct form_conditions *c)
+static void flat_joins(struct form_builder *f, struct form *form, const struct sql_source *list,
+                       struct form_conditions *c)
 {
     for (const struct sql_source *s = list; s && !f->full; s = s->next) {
         if (s->kind == SQL_SOURCE_GROUP)
@@ -188,7 +189,7 @@ static void flat_joins(struct forming *f, struct form *form, const struct sql_so
     }
 }
 
-void form_sources(struct forming *f, struct form *form, const struct sql_source *list, struct form_conditions *c)
+void form_sources(struct form_builder *f, struct form *form, const struct sql_source *list, struct form_conditions *c)
 {
     name_sources(f, form, list);
     if (is_flat(list)) {

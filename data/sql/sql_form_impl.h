@@ -24,7 +24,7 @@ struct form_source {
 
 struct form_node; /* a made expression */
 
-struct forming {
+struct form_builder {
     struct form_store *store;
     struct sql_resolver r; /* the schema, for sql_source_output */
     struct form_frame *frame;
@@ -39,19 +39,19 @@ struct forming {
 };
 
 /* Texts belong to the store's pool. */
-const char *form_printf(struct forming *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-const char *form_lower(struct forming *f, const char *text);
+const char *form_printf(struct form_builder *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+const char *form_lower(struct form_builder *f, const char *text);
 /* Texts joined; sorted first, and no text twice, when `set`. */
-const char *form_join(struct forming *f, const char **texts, int n, const char *between, bool set);
+const char *form_join(struct form_builder *f, const char **texts, int n, const char *between, bool set);
 
-const char *form_expr(struct forming *f, const struct sql_expr *e);
+const char *form_expr(struct form_builder *f, const struct sql_expr *e);
 /* A copy that lives as long as f. */
-struct sql_expr *form_copy(struct forming *f, const struct sql_expr *e);
-void form_release_nodes(struct forming *f);
+struct sql_expr *form_copy(struct form_builder *f, const struct sql_expr *e);
+void form_release_nodes(struct form_builder *f);
 /* Head, function and column. */
-struct form_term form_operand(struct forming *f, const struct sql_expr *e);
-const char *form_number(struct forming *f, const char *text, bool compared);
-const char *form_quoted(struct forming *f, const char *text);
+struct form_term form_operand(struct form_builder *f, const struct sql_expr *e);
+const char *form_number(struct form_builder *f, const char *text, bool compared);
+const char *form_quoted(struct form_builder *f, const char *text);
 bool form_is_constant(const struct sql_expr *e);
 
 struct form_conditions {
@@ -59,19 +59,19 @@ struct form_conditions {
     int n, cap;
 };
 /* Appends the operands of all AND (or all OR) in e. */
-void form_flatten(struct forming *f, struct form_conditions *c, const struct sql_expr *e, enum sql_op op);
+void form_flatten(struct form_builder *f, struct form_conditions *c, const struct sql_expr *e, enum sql_op op);
 /* x = 1 OR x = 2 becomes x IN (1, 2). */
-void form_merge_equalities(struct forming *f, struct form_conditions *c);
+void form_merge_equalities(struct form_builder *f, struct form_conditions *c);
 /* OR, and NOT BETWEEN. */
 bool form_is_or(const struct sql_expr *e);
-struct form_term form_condition(struct forming *f, const struct sql_expr *e);
+struct form_term form_condition(struct form_builder *f, const struct sql_expr *e);
 /* An expression that is true or false. */
-const char *form_logic(struct forming *f, const struct sql_expr *e, enum sql_op op);
+const char *form_logic(struct form_builder *f, const struct sql_expr *e, enum sql_op op);
 
-struct form *form_select(struct forming *f, const struct sql_select *s);
+struct form *form_select(struct form_builder *f, const struct sql_select *s);
 /* Puts FROM's sources in sight, its tables and outer joins into the form, inner conditions into c. */
-void form_sources(struct forming *f, struct form *form, const struct sql_source *list, struct form_conditions *c);
-const struct form_source *form_find_source(const struct forming *f, const struct sql_source *s);
+void form_sources(struct form_builder *f, struct form *form, const struct sql_source *list, struct form_conditions *c);
+const struct form_source *form_find_source(const struct form_builder *f, const struct sql_source *s);
 void form_add(struct form_list *l, struct form_term t);
 
 #endif

@@ -8,7 +8,7 @@
 #include <strings.h>
 
 /* The outputs of a SELECT while its results are resolved. */
-struct building {
+struct output_builder {
     struct sql_resolver *r;
     const struct sql_scope *scope;
     struct sql_result *result;
@@ -16,7 +16,7 @@ struct building {
     int n, cap;
 };
 
-static int add_output(struct building *b, struct sql_output output)
+static int add_output(struct output_builder *b, struct sql_output output)
 {
     if (b->n == SQL_MAX_OUTPUTS)
         return sql_fail(b->r, b->scope->core->span, "more than %d columns", SQL_MAX_OUTPUTS);
@@ -27,7 +27,7 @@ static int add_output(struct building *b, struct sql_output output)
 
 static int add_starred(void *context, struct sql_output column)
 {
-    struct building *b = context;
+    struct output_builder *b = context;
 
     column.named = true;
     return add_output(b, column) || sql_use_column(b->r, column.column, SQL_SELECT, b->scope->level, b->result->span)
@@ -36,7 +36,7 @@ static int add_starred(void *context, struct sql_output column)
 }
 
 /* t.* uses the table itself too. */
-static int use_starred_table(struct building *b, struct sql_source *list)
+static int use_starred_table(struct output_builder *b, struct sql_source *list)
 {
     const struct sql_span at = b->result->span;
     const char *name = b->result->table.text;
@@ -50,7 +50,7 @@ static int use_starred_table(struct building *b, struct sql_source *list)
     return 0;
 }
 
-static int resolve_star(struct building *b)
+static int resolve_star(struct output_builder *b)
 {
     struct sql_core *core = b->scope->core;
     char sources[400] = "";
@@ -107,7 +107,7 @@ static int name_output(struct sql_resolver *r, struct sql_result *result, struct
     return out->printed ? 0 : -1;
 }
 
-static int resolve_result(struct building *b, struct sql_scope *s)
+static int resolve_result(struct output_builder *b, struct sql_scope *s)
 {
     struct sql_result *result = b->result;
     struct sql_output output;
@@ -127,7 +127,7 @@ static int resolve_result(struct building *b, struct sql_scope *s)
     return rc;
 }
 
-static int resolve_rows(struct building *b, struct sql_scope *s)
+static int resolve_rows(struct output_builder *b, struct sql_scope *s)
 {
     int width = 0;
 
@@ -154,7 +154,7 @@ static int resolve_rows(struct building *b, struct sql_scope *s)
 
 static int resolve_outputs(struct sql_resolver *r, struct sql_scope *s, struct sql_outputs *out)
 {
-    struct building b = { .r = r, .scope = s };
+    struct output_builder b = { .r = r, .scope = s };
     int rc = s->core->rows ? resolve_rows(&b, s) : 0;
 
     for (b.result = s->core->results; b.result && rc == 0; b.result = b.result->next)

@@ -4,31 +4,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct pair {
+struct scored_example {
     double score;
     int label;
 };
 
 static int falling(const void *a, const void *b)
 {
-    double x = ((const struct pair *)a)->score, y = ((const struct pair *)b)->score;
+    double x = ((const struct scored_example *)a)->score, y = ((const struct scored_example *)b)->score;
     return (x < y) - (x > y);
 }
 
 /* The examples from the highest score down.  The caller frees. */
-static struct pair *sorted(struct scored s)
+static struct scored_example *sorted(struct scored s)
 {
-    struct pair *p = xmalloc((size_t)s.n * sizeof *p);
+    struct scored_example *p = xmalloc((size_t)s.n * sizeof *p);
     for (int i = 0; i < s.n; i++) {
         CHECK(!isnan(s.score[i]) && s.label[i] <= 1, "example %d: score %g, label %d", i, s.score[i], s.label[i]);
-        p[i] = (struct pair){ s.score[i], s.label[i] };
+        p[i] = (struct scored_example){ s.score[i], s.label[i] };
     }
     qsort(p, (size_t)s.n, sizeof *p, falling);
     return p;
 }
 
 /* Moves *i behind the examples that share its score; counts them by label. */
-static void take_ties(const struct pair *p, int n, int *i, int64_t *positives, int64_t *negatives)
+static void take_ties(const struct scored_example *p, int n, int *i, int64_t *positives, int64_t *negatives)
 {
     double score = p[*i].score;
     *positives = *negatives = 0;
@@ -52,7 +52,7 @@ double stats_average_precision(struct scored s)
     double area = 0;
     if (all == 0)
         return NAN;
-    struct pair *p = sorted(s);
+    struct scored_example *p = sorted(s);
     for (int i = 0; i < s.n;) {
         take_ties(p, s.n, &i, &more, &less);
         tp += more;
@@ -69,7 +69,7 @@ double stats_auc(struct scored s)
     double wins = 0;
     if (all == 0 || none == 0)
         return NAN;
-    struct pair *p = sorted(s);
+    struct scored_example *p = sorted(s);
     for (int i = 0; i < s.n;) {
         take_ties(p, s.n, &i, &more, &less);
         wins += (double)less * ((double)above + 0.5 * (double)more);
@@ -114,7 +114,7 @@ double stats_best_f1(struct scored s, double *f1)
 {
     int64_t tp = 0, fp = 0, more, less, all = positives_of(s);
     double threshold = 0, best = -1;
-    struct pair *p = sorted(s);
+    struct scored_example *p = sorted(s);
     for (int i = 0; i < s.n;) {
         double score = p[i].score;
         take_ties(p, s.n, &i, &more, &less);

@@ -61,14 +61,14 @@ struct interval {
  * Percentile bootstrap: the measure on `rounds` resamples of the examples.  group (may be NULL) numbers what is drawn
  * as a whole, 0 to n_groups - 1: examples of one database stay together.  Undefined resamples are left out.
  */
-struct resampling {
+struct bootstrap {
     const int *group;
     int n_groups, rounds;
     double level; /* 0.95 */
     uint64_t seed;
 };
 struct interval stats_bootstrap(struct scored s, double (*measure)(struct scored s, const void *arg), const void *arg,
-                                const struct resampling *how);
+                                const struct bootstrap *how);
 /* Measures in the form the bootstrap takes; arg of the second points at the threshold (a double). */
 double stats_measure_ap(struct scored s, const void *arg);
 double stats_measure_auc(struct scored s, const void *arg);

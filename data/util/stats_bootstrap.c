@@ -7,13 +7,13 @@
 #include <stdlib.h>
 
 /* Examples by group: those of group g are order[first[g]] to order[first[g + 1] - 1]. */
-struct groups {
+struct group_index {
     int *order, *first, n;
 };
 
-static struct groups gather(int n, const struct resampling *how)
+static struct group_index gather(int n, const struct bootstrap *how)
 {
-    struct groups g = { .n = how->group ? how->n_groups : n };
+    struct group_index g = { .n = how->group ? how->n_groups : n };
     g.order = xmalloc((size_t)n * sizeof *g.order);
     g.first = xcalloc((size_t)g.n + 1, sizeof *g.first);
     for (int i = 0; i < n; i++) {
@@ -33,13 +33,13 @@ static struct groups gather(int n, const struct resampling *how)
 }
 
 /* A resample grows: groups differ in size. */
-struct sample {
+struct resample {
     double *score;
     uint8_t *label;
     int n, cap;
 };
 
-static void add(struct sample *to, double score, uint8_t label)
+static void add(struct resample *to, double score, uint8_t label)
 {
     if (to->n == to->cap) {
         to->cap = to->cap ? 2 * to->cap : 1024;
@@ -50,7 +50,7 @@ static void add(struct sample *to, double score, uint8_t label)
     to->label[to->n++] = label;
 }
 
-static void draw(struct sample *to, struct scored from, const struct groups *g, struct rng *rng)
+static void draw(struct resample *to, struct scored from, const struct group_index *g, struct rng *rng)
 {
     to->n = 0;
     for (int k = 0; k < g->n; k++) {
@@ -75,16 +75,16 @@ static double quantile(const double *x, int n, double q)
 }
 
 struct interval stats_bootstrap(struct scored s, double (*measure)(struct scored s, const void *arg), const void *arg,
-                                const struct resampling *how)
+                                const struct bootstrap *how)
 {
     struct interval out = { NAN, NAN };
     struct rng rng = { .seed = how->seed };
-    struct sample sample = { 0 };
+    struct resample sample = { 0 };
     int n = 0;
 
     if (s.n == 0)
         return out;
-    struct groups g = gather(s.n, how);
+    struct group_index g = gather(s.n, how);
     double *value = xmalloc((size_t)how->rounds * sizeof *value);
     for (int i = 0; i < how->rounds; i++) {
         draw(&sample, s, &g, &rng);

@@ -59,12 +59,12 @@ void clarify_case_release(struct clarify_case *c);
 /* A number of bits or a probability, to six digits. */
 json_t *clarify_rounded(double x);
 /* A question in words, which belong to the case. */
-void clarify_question_write(struct question *q, struct clarify_case *c, const struct view *view);
+void clarify_question_write(struct question *q, struct clarify_case *c, const struct question_view *view);
 /* Whether the statement says in what order its rows come. */
 bool clarify_is_ordered(const struct form *form);
 
 /* A question as JSON: "text" and "options". */
-json_t *clarify_question_json(struct clarify_case *c, const struct view *view);
+json_t *clarify_question_json(struct clarify_case *c, const struct question_view *view);
 /* Everything there is to ask about, with what it tells, and what is asked. */
 int clarify_case_json(struct clarify_case *c, json_t *out, struct error *err);
 

@@ -10,7 +10,7 @@ json_t *clarify_rounded(double x)
     return json_real(round(x * 1e6) / 1e6);
 }
 
-static json_t *options_json(const struct clarify_case *c, const struct question *q, const struct view *view)
+static json_t *options_json(const struct clarify_case *c, const struct question *q, const struct question_view *view)
 {
     json_t *list = json_array();
 
@@ -23,13 +23,13 @@ static json_t *options_json(const struct clarify_case *c, const struct question 
     return list;
 }
 
-void clarify_question_write(struct question *q, struct clarify_case *c, const struct view *view)
+void clarify_question_write(struct question *q, struct clarify_case *c, const struct question_view *view)
 {
-    struct asking a = { { c->schema, &c->words, 0 }, &c->variables, c->forms, &c->dialogue.now, &c->hints };
+    struct question_context a = { { c->schema, &c->words, 0 }, &c->variables, c->forms, &c->dialogue.now, &c->hints };
     question_write(q, &a, view);
 }
 
-json_t *clarify_question_json(struct clarify_case *c, const struct view *view)
+json_t *clarify_question_json(struct clarify_case *c, const struct question_view *view)
 {
     struct question q;
 
@@ -38,7 +38,7 @@ json_t *clarify_question_json(struct clarify_case *c, const struct view *view)
                      options_json(c, &q, view));
 }
 
-static json_t *variable_json(struct clarify_case *c, const struct view *view)
+static json_t *variable_json(struct clarify_case *c, const struct question_view *view)
 {
     const struct variable *v = &c->variables.list[view->variable];
     struct question q;
@@ -55,7 +55,7 @@ static json_t *variables_json(struct clarify_case *c, json_t **last_resort)
 
     *last_resort = NULL;
     for (int i = 0; i < c->variables.n; i++) {
-        struct view view;
+        struct question_view view;
         if (!dialogue_view(&c->dialogue, i, &view))
             continue;
         json_t *one = variable_json(c, &view);
@@ -81,7 +81,7 @@ static json_t *questions_ahead(const struct clarify_case *c)
 int clarify_case_json(struct clarify_case *c, json_t *out, struct error *err)
 {
     json_t *last_resort, *variables = variables_json(c, &last_resort);
-    struct view view;
+    struct question_view view;
     enum stop_reason why = dialogue_next(&c->dialogue, &view);
     const char *stop = why == STOP_NOT ? NULL : stop_reason_name(why);
     json_t *ask = why == STOP_NOT ? clarify_question_json(c, &view) : json_null();

@@ -356,6 +356,6 @@ bool session_undo(struct session *s)
 
 const char *session_best_words(struct session *s)
 {
-    struct phrasing p = { s->current.schema, &s->current.words, 0 };
+    struct phrase_context p = { s->current.schema, &s->current.words, 0 };
     return phrase_query(&p, s->current.forms[belief_best(&s->current.dialogue.now)]);
 }

@@ -29,7 +29,7 @@ struct session {
     json_t *recorded; /* turns that were in the value and are to be repeated */
     struct clarify_case current;
     enum stop_reason why; /* STOP_NOT: a question is open */
-    struct view view;
+    struct question_view view;
     struct question question;
     struct answer newest;
     int set_aside; /* by the newest answer: readings that are no longer plausible */

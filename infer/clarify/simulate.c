@@ -126,9 +126,9 @@ void truth_release(struct truth *t)
 }
 
 /* The option that a user without slips takes; -1 for none of these. */
-static int honest_option(const struct view *view, const struct truth *t, const struct dialogue *d)
+static int honest_option(const struct question_view *view, const struct truth *t, const struct dialogue *d)
 {
-    int value = t->values[view->variable], option = value < 0 ? -1 : view_option(view, value);
+    int value = t->values[view->variable], option = value < 0 ? -1 : question_view_option(view, value);
     double mass[BELIEF_MAX];
 
     if (value < 0 || option >= 0 || !view->other)
@@ -137,7 +137,7 @@ static int honest_option(const struct view *view, const struct truth *t, const s
     return mass[value] > 0 ? view->n_shown : -1;
 }
 
-static struct answer answer_of(const struct user *u, struct rng *rng, const struct view *view, int honest)
+static struct answer answer_of(const struct user *u, struct rng *rng, const struct question_view *view, int honest)
 {
     int n = view->split.n_values;
 
@@ -149,7 +149,7 @@ static struct answer answer_of(const struct user *u, struct rng *rng, const stru
     return (struct answer){ ANSWER_VALUE, honest >= 0 && slip >= honest ? slip + 1 : slip };
 }
 
-static json_t *turn_json(struct clarify_case *c, const struct view *view, struct answer a)
+static json_t *turn_json(struct clarify_case *c, const struct question_view *view, struct answer a)
 {
     json_t *o = clarify_question_json(c, view);
     json_t *chosen = json_array_get(json_object_get(o, "options"), a.kind == ANSWER_VALUE ? (size_t)a.value : SIZE_MAX);
@@ -173,8 +173,8 @@ static void count_ahead(struct outcome *o, const struct clarify_case *c)
 }
 
 /* One question; false when the answer contradicts what was said. */
-static bool take_turn(struct outcome *o, struct clarify_case *c, const struct truth *t, const struct view *view,
-                      struct answer a)
+static bool take_turn(struct outcome *o, struct clarify_case *c, const struct truth *t,
+                      const struct question_view *view, struct answer a)
 {
     struct dialogue *d = &c->dialogue;
     int before = belief_best(&d->now);
@@ -195,7 +195,7 @@ void simulate(struct outcome *o, struct clarify_case *c, const struct truth *t, 
 {
     struct rng rng = { .seed = u->seed };
     struct dialogue *d = &c->dialogue;
-    struct view view;
+    struct question_view view;
     enum stop_reason why;
 
     *o = (struct outcome){ .covered = t->candidate >= 0, .executed = c->witness.dbs[0] };

@@ -115,7 +115,7 @@ static json_t *mean_json(const struct simulation *s, const struct simulation *ot
         group[n++] = groups - 1;
     }
     struct scored all = { values, labels, n };
-    struct resampling how = { group, groups, ROUNDS, 0.95, 1 };
+    struct bootstrap how = { group, groups, ROUNDS, 0.95, 1 };
     struct interval between = n ? stats_bootstrap(all, mean, NULL, &how) : (struct interval){ NAN, NAN };
     json_t *o = json_pack("{s:o, s:o, s:o, s:i}", "mean", number(mean(all, NULL)), "low", number(between.low), "high",
                           number(between.high), "n", n);

@@ -85,10 +85,10 @@ static void check_slots(const struct slots *s)
     }
 }
 
-static void check_question(struct world *w, const struct dialogue *d, const struct view *view)
+static void check_question(struct world *w, const struct dialogue *d, const struct question_view *view)
 {
     struct strings pool = { 0 };
-    struct asking a = { { &schema, &pool, 0 }, &w->variables, w->forms, &d->now, NULL };
+    struct question_context a = { { &schema, &pool, 0 }, &w->variables, w->forms, &d->now, NULL };
     struct question q;
 
     question_write(&q, &a, view);
@@ -103,7 +103,7 @@ static void check_question(struct world *w, const struct dialogue *d, const stru
 static void talk(struct world *w, const struct belief *prior)
 {
     struct dialogue d;
-    struct view view;
+    struct question_view view;
     int turns = 0;
 
     dialogue_init(&d, &dialogue_rules_default, w->variables.splits, w->variables.n, prior);

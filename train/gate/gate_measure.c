@@ -41,7 +41,7 @@ struct gate_measures gate_measure(const struct gate_model *m, const struct gate_
 {
     struct chosen c = choose(m, a, kind);
     struct scored s = { c.p, c.label, c.n };
-    struct resampling how = { c.group, a->n_groups, ROUNDS, LEVEL, seed };
+    struct bootstrap how = { c.group, a->n_groups, ROUNDS, LEVEL, seed };
     struct gate_measures r = { .n = c.n };
 
     r.prevalence = c.n ? (double)c.positives / c.n : 0;

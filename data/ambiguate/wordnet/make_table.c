@@ -28,12 +28,12 @@ static bool plain(const char *word)
     return strlen(word) >= 3 && strspn(word, "abcdefghijklmnopqrstuvwxyz_") == strlen(word);
 }
 
-struct synonyms {
+struct synonym_list {
     char words[MAX_SYNONYMS][64];
     int n;
 };
 
-static void add(struct synonyms *s, const char *noun, const char *word)
+static void add(struct synonym_list *s, const char *noun, const char *word)
 {
     if (s->n == MAX_SYNONYMS || strlen(word) >= sizeof *s->words || !plain(word) || strcmp(word, noun) == 0)
         return;
@@ -44,7 +44,7 @@ static void add(struct synonyms *s, const char *noun, const char *word)
 }
 
 /* The words of the synset at that byte: "offset file type count word id word id ...", the count in hexadecimal. */
-static void add_synset(struct synonyms *s, FILE *data, const char *noun, long offset, bool tagged)
+static void add_synset(struct synonym_list *s, FILE *data, const char *noun, long offset, bool tagged)
 {
     static char line[MAX_LINE];
     char *state = NULL;
@@ -63,7 +63,7 @@ static void add_synset(struct synonyms *s, FILE *data, const char *noun, long of
 }
 
 /* "lemma n synsets pointers pointer... senses tagged offset...": whether there is an entry to write. */
-static bool read_entry(struct synonyms *s, char *line, FILE *data, const char **noun)
+static bool read_entry(struct synonym_list *s, char *line, FILE *data, const char **noun)
 {
     char *state = NULL;
 
@@ -89,7 +89,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* The line of an entry; the caller frees it. */
-static char *format(const char *noun, const struct synonyms *s)
+static char *format(const char *noun, const struct synonym_list *s)
 {
     char *text = NULL;
     size_t size;
@@ -116,7 +116,7 @@ static char **grow(char **entries, size_t n)
 int main(int argc, char **argv)
 {
     static char line[MAX_LINE];
-    struct synonyms s;
+    struct synonym_list s;
     const char *noun;
     char **entries = NULL;
     size_t n = 0;

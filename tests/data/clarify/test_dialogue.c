@@ -21,7 +21,7 @@ static void worked_example(void **state)
 {
     (void)state;
     struct dialogue d;
-    struct view view;
+    struct question_view view;
     dialogue_init(&d, &patient, example, 3, &example_prior);
     assert_digits(belief_entropy(&d.now), 1.921928);
     assert_digits(belief_gain(&d.now, &example[0]), 0.970951);
@@ -29,7 +29,7 @@ static void worked_example(void **state)
     assert_digits(belief_gain(&d.now, &example[2]), 0.721928);
     assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
     assert_int_equal(view.variable, 0); /* the tie goes to the first clause */
-    assert_int_equal(dialogue_answer(&d, &view, (struct answer){ ANSWER_VALUE, view_option(&view, 0) }), 0);
+    assert_int_equal(dialogue_answer(&d, &view, (struct answer){ ANSWER_VALUE, question_view_option(&view, 0) }), 0);
     assert_near(d.now.p[0], 0.6667, 5e-5);
     assert_near(d.now.p[2], 0.3333, 5e-5);
     assert_true(d.now.p[1] == 0 && d.now.p[3] == 0);
@@ -47,7 +47,7 @@ static void what_was_asked_is_not_asked_again(void **state)
     for (int k = 0; k < ARRAY_LEN(kinds); k++) {
         bool asked[3] = { false };
         struct dialogue d;
-        struct view view;
+        struct question_view view;
         dialogue_init(&d, &patient, noisy, 3, &example_prior);
         while (dialogue_next(&d, &view) == STOP_NOT) {
             assert_false(asked[view.variable]);
@@ -66,10 +66,10 @@ static void what_was_asked_is_not_asked_again(void **state)
 static int talk(struct dialogue *d, const struct world *w, enum strategy strategy, int gold, int limit)
 {
     struct dialogue_rules rules = { .strategy = strategy, .tau = 2, .max_turns = limit, .seed = 5 };
-    struct view view;
+    struct question_view view;
     dialogue_init(d, &rules, w->splits, VARIABLES, &w->prior);
     while (dialogue_next(d, &view) == STOP_NOT) {
-        int option = view_option(&view, w->value[view.variable][gold]);
+        int option = question_view_option(&view, w->value[view.variable][gold]);
         assert_int_equal(dialogue_answer(d, &view, (struct answer){ ANSWER_VALUE, option }), 0);
     }
     return d->n_turns;
@@ -137,7 +137,7 @@ static void none_of_these_hands_over(void **state)
         double p[4];
         struct split splits[3];
         struct dialogue d;
-        struct view view;
+        struct question_view view;
         for (int i = 0; i < 4; i++)
             p[i] = example_p[i] * (1 - reserves[k % 2]);
         for (int i = 0; i < 3; i++)
@@ -156,7 +156,7 @@ static void contradictions_and_undo(void **state)
 {
     (void)state;
     struct dialogue d;
-    struct view first, second;
+    struct question_view first, second;
     double before[4];
     dialogue_init(&d, &patient, example, 3, &example_prior);
     assert_false(dialogue_undo(&d));
@@ -164,7 +164,7 @@ static void contradictions_and_undo(void **state)
     dialogue_answer(&d, &first, (struct answer){ ANSWER_VALUE, 0 });
     memcpy(before, d.now.p, sizeof before);
     /* only the fourth reading has the second value of dept, and that one is out */
-    struct view bad = { .variable = 2, .n_shown = 2, .split = example[2] };
+    struct question_view bad = { .variable = 2, .n_shown = 2, .split = example[2] };
     assert_int_equal(dialogue_answer(&d, &bad, (struct answer){ ANSWER_VALUE, 1 }), -1);
     assert_memory_equal(d.now.p, before, sizeof before);
     assert_int_equal(d.n_turns, 1);
@@ -183,7 +183,7 @@ static enum stop_reason stops(struct dialogue_rules rules, double reserve)
 {
     double p[4];
     struct dialogue d;
-    struct view view;
+    struct question_view view;
     for (int i = 0; i < 4; i++)
         p[i] = example_p[i] * (1 - reserve);
     dialogue_init(&d, &rules, example, 3, &(struct belief){ p, 4, reserve });
@@ -216,7 +216,7 @@ static void every_stop_rule(void **state)
     assert_int_equal(stops(patient, 0.3), STOP_NOT); /* nobody said so yet */
     assert_int_equal(stops(patient, 0.6), STOP_HAND_OVER);
     struct dialogue d;
-    struct view view;
+    struct question_view view;
     dialogue_init(&d, &patient, example, 0, &example_prior);
     assert_int_equal(dialogue_next(&d, &view), STOP_SETTLED);
     dialogue_release(&d);
@@ -232,7 +232,7 @@ static void without_memory_a_question_may_come_again(void **state)
         struct split one = { value, 2, 0.2, 1 };
         struct dialogue_rules rules = patient;
         struct dialogue d;
-        struct view view;
+        struct question_view view;
         rules.forget = forget;
         dialogue_init(&d, &rules, &one, 1, &(struct belief){ p, 2, 0 });
         assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
@@ -264,7 +264,7 @@ static void the_last_resort_repeats_nothing(void **state)
         struct split splits[] = { { rows[i].first, 3, 0.1, 1 }, { each, 3, 0.1, 1 } };
         struct dialogue_rules rules = patient;
         struct dialogue d;
-        struct view view;
+        struct question_view view;
         rules.last_resort = true;
         dialogue_init(&d, &rules, splits, 2, &(struct belief){ p, 3, 0 });
         assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
@@ -290,13 +290,14 @@ static void the_last_resort_settles_what_answers_leave_open(void **state)
         struct split splits[] = { { first, 2, 0.1, 1 }, { second, 2, 0.1, 1 }, { each, 4, 0.1, 1 } };
         struct dialogue_rules rules = patient;
         struct dialogue d;
-        struct view view;
+        struct question_view view;
         rules.last_resort = true;
         dialogue_init(&d, &rules, splits, 3, &(struct belief){ p, 4, 0 });
         for (int k = 0; k < 2; k++) {
             assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
             assert_true(view.variable < 2);
-            assert_int_equal(dialogue_answer(&d, &view, (struct answer){ ANSWER_VALUE, view_option(&view, 1) }), 0);
+            assert_int_equal(
+                dialogue_answer(&d, &view, (struct answer){ ANSWER_VALUE, question_view_option(&view, 1) }), 0);
         }
         assert_int_equal(dialogue_next(&d, &view), rows[i].then);
         dialogue_release(&d);
@@ -310,7 +311,7 @@ static void assert_pieces(double noise)
     int value[13];
     struct split one = { value, 13, noise, 1 };
     struct dialogue d;
-    struct view view;
+    struct question_view view;
     for (int i = 0; i < 13; i++) {
         p[i] = (20 - i) / 182.0;
         value[i] = i;
@@ -326,7 +327,7 @@ static void assert_pieces(double noise)
     assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
     assert_int_equal(view.n_shown, 3);
     assert_int_equal(view.other, noise > 0);
-    assert_int_equal(dialogue_answer(&d, &view, (struct answer){ ANSWER_VALUE, view_option(&view, 12) }), 0);
+    assert_int_equal(dialogue_answer(&d, &view, (struct answer){ ANSWER_VALUE, question_view_option(&view, 12) }), 0);
     assert_int_equal(dialogue_next(&d, &view), STOP_SETTLED);
     assert_near(d.now.p[12], 1, 2 * noise);
     dialogue_release(&d);

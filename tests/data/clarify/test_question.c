@@ -232,7 +232,7 @@ static void make(struct made *m, struct world *w, const struct hinted *hinted)
 {
     const struct row *row = &hinted->row;
     int n = 0, chosen = -1;
-    struct view view;
+    struct question_view view;
     *m = (struct made){ 0 };
     for (; n < CANDIDATES && row->sql[n]; n++)
         m->forms[n] = sql_world_form(&w->sql, &m->store, row->sql[n]);
@@ -248,7 +248,9 @@ static void make(struct made *m, struct world *w, const struct hinted *hinted)
     dialogue_init(&m->dialogue, &dialogue_rules_default, m->variables.splits, m->variables.n, &prior);
     assert_true(dialogue_view(&m->dialogue, chosen, &view));
     read_hints(&m->hints, w, hinted);
-    struct asking a = { { w->sql.schemas.schemas, &m->pool, 0 }, &m->variables, m->forms, &m->dialogue.now, &m->hints };
+    struct question_context a = {
+        { w->sql.schemas.schemas, &m->pool, 0 }, &m->variables, m->forms, &m->dialogue.now, &m->hints
+    };
     question_write(&m->question, &a, &view);
 }
 

@@ -1,5 +1,6 @@
 /* Contrastive data: crossed pairs, folds, thesis labels; on a hand-made corpus and on the real one. */
 #include "data/contrast/thesis.h"
+#include "data/corpora/ambiqt_text.h"
 #include "tests/support/corpus.h"
 #include "tests/support/support.h"
 
@@ -315,7 +316,7 @@ static void columns_as_the_generator_finds_them(void **state)
     for (int i = 0; i < ARRAY_LEN(wanted); i++) {
         struct strings text = { 0 };
         struct thesis_column columns[8];
-        char found[256] = "", *sql = thesis_normalize(wanted[i][0]);
+        char found[256] = "", *sql = ambiqt_normalize(wanted[i][0]);
         int n = thesis_columns(sql, &text, columns, 8);
         for (int k = 0; k < n; k++) {
             size_t at = strlen(found);
@@ -325,7 +326,7 @@ static void columns_as_the_generator_finds_them(void **state)
         free(sql);
         strings_release(&text);
     }
-    char *sql = thesis_normalize("SELECT  Count (*) ,  x  FROM t WHERE a = 'It  IS' ;");
+    char *sql = ambiqt_normalize("SELECT  Count (*) ,  x  FROM t WHERE a = 'It  IS' ;");
     assert_string_equal(sql, "select count(*), x from t where a = 'It IS'");
     free(sql);
 }

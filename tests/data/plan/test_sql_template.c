@@ -109,25 +109,25 @@ static void neighbours_of_plans(void **state)
 
 static void add(struct ambiqt_list *l, const char *words)
 {
-    struct words w;
+    struct ambiqt_words w;
 
-    words_split_blanks(&w, words);
+    ambiqt_words_split_blanks(&w, words);
     for (int i = 0; i < w.n; i++) {
         GROW(l->items, l->n, l->cap);
         l->items[l->n++] = xstrdup(w.items[i]);
     }
-    words_release(&w);
+    ambiqt_words_release(&w);
 }
 
 static void check_list(struct ambiqt_list *l, const char *words)
 {
-    struct words w;
+    struct ambiqt_words w;
 
-    words_split_blanks(&w, words);
+    ambiqt_words_split_blanks(&w, words);
     assert_int_equal(l->n, w.n);
     for (int i = 0; i < w.n; i++)
         assert_string_equal(l->items[i], w.items[i]);
-    words_release(&w);
+    ambiqt_words_release(&w);
     ambiqt_list_release(l);
 }
 

@@ -128,7 +128,7 @@ static void bootstrap_of_a_mean(void **state)
         pair[i] = i / 2;
     }
     struct scored s = { score, label, N };
-    struct resampling how = { .rounds = 2000, .level = 0.95, .seed = 3 };
+    struct bootstrap how = { .rounds = 2000, .level = 0.95, .seed = 3 };
     struct interval a = stats_bootstrap(s, mean_score, NULL, &how), b = stats_bootstrap(s, mean_score, NULL, &how);
     assert_near(a.low, 0.5 - 1.96 / 40, 0.006);
     assert_near(a.high, 0.5 + 1.96 / 40, 0.006);
@@ -148,7 +148,7 @@ static void bootstrap_follows_its_seed(void **state)
     uint8_t label[N] = { 0 };
     for (int i = 0; i < N; i++)
         score[i] = sqrt(i);
-    struct resampling how = { .rounds = 100, .level = 0.9, .seed = 3 }, other = how;
+    struct bootstrap how = { .rounds = 100, .level = 0.9, .seed = 3 }, other = how;
     other.seed = 4;
     struct interval a = stats_bootstrap((struct scored){ score, label, N }, mean_score, NULL, &how);
     struct interval b = stats_bootstrap((struct scored){ score, label, N }, mean_score, NULL, &other);
