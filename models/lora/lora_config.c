@@ -65,9 +65,9 @@ static int check_kind(const struct config_fields *s)
         return config_refuse(s, "bias", "\"none\"");
     if (!config_absent(s, "init_lora_weights") && !json_is_boolean(start) &&
         (!json_is_string(start) || !among(json_string_value(start), starts, ARRAY_LEN(starts))))
-        return config_refuse(s, "init_lora_weights",
-                             "true, false, \"gaussian\", \"eva\" or \"orthogonal\": others "
-                             "change the base's weights");
+        return config_refuse(
+            s, "init_lora_weights",
+            "true, false, \"gaussian\", \"eva\" or \"orthogonal\" (others change the base\'s weights)");
     return 0;
 }
 

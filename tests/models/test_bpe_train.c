@@ -163,9 +163,9 @@ static void test_bad_plans(void **state)
         int32_t size;
         const char *words[3];
     } cases[] = {
-        { NULL, 260, { "260 tokens", "261 to 1000000" } },
-        { "<|x|>", 261, { "261 tokens", "262 to 1000000" } },
-        { NULL, 1000001, { "1000001 tokens" } },
+        { NULL, 260, { "expected 261 to 1000000 tokens, got 260" } },
+        { "<|x|>", 261, { "expected 262 to 1000000 tokens, got 261" } },
+        { NULL, 1000001, { "got 1000001" } },
         { "", 300, { "\"\"", "empty" } },
         { "<|eot_id|>", 300, { "<|eot_id|>", "twice" } },
         { "PAD", 300, { "\"PAD\"", "plain text" } },

@@ -47,7 +47,8 @@ size_t test_encode(const struct tokenizer *t, const json_t *record, struct ids *
     unsigned flags = json_is_true(json_object_get(record, "specials")) ? TOKENIZER_MATCH_SPECIALS : 0;
     char *text = test_from_hex(json_string_value(json_object_get(record, "hex")), &length);
 
-    assert_int_equal(tokenizer_encode(t, text, length, flags, ids, spans), ids->count);
+    int64_t n = tokenizer_encode(t, text, length, flags, ids, spans);
+    assert_int_equal(n, ids->count);
     assert_int_equal(spans->count, ids->count);
     tokenizer_encode(t, text, length, flags, &plain, NULL);
     test_ids(ids, json_object_get(record, "ids"), where);
