@@ -57,17 +57,17 @@ static int check_kind(const struct config_fields *s)
 
     if (!type || strcmp(type, "LORA"))
         return config_refuse(s, "peft_type", "\"LORA\"");
-    json_object_foreach((json_t *)(uintptr_t)s->root, field,
-                        v) if ((is_variant(field) || among(field, refused, ARRAY_LEN(refused))) &&
-                               !is_empty(v)) return config_refuse(s, field,
-                                                                  "none (it changes what the adapter computes)");
+    json_object_foreach((json_t *)(uintptr_t)s->root, field, v)
+    {
+        if ((is_variant(field) || among(field, refused, ARRAY_LEN(refused))) && !is_empty(v))
+            return config_refuse(s, field, "none (it changes what the adapter computes)");
+    }
     if (!config_absent(s, "bias") && (!json_is_string(bias) || strcmp(json_string_value(bias), "none")))
         return config_refuse(s, "bias", "\"none\"");
     if (!config_absent(s, "init_lora_weights") && !json_is_boolean(start) &&
         (!json_is_string(start) || !among(json_string_value(start), starts, ARRAY_LEN(starts))))
-        return config_refuse(
-            s, "init_lora_weights",
-            "true, false, \"gaussian\", \"eva\" or \"orthogonal\" (others change the base\'s weights)");
+        return config_refuse(s, "init_lora_weights",
+                             "true, false, \"gaussian\", \"eva\" or \"orthogonal\" (others change the base's weights)");
     return 0;
 }
 
@@ -217,7 +217,11 @@ static int get_layers(struct lora_config *c, const struct config_fields *s)
         return config_refuse(s, "layers_to_transform", "numbers of layers");
     if (!json_is_array(v) && add_layer(c, s, v))
         return -1;
-    json_array_foreach((json_t *)(uintptr_t)v, i, item) if (add_layer(c, s, item)) return -1;
+    json_array_foreach((json_t *)(uintptr_t)v, i, item)
+    {
+        if (add_layer(c, s, item))
+            return -1;
+    }
     return get_layer_lists(c, s);
 }
 
