@@ -90,7 +90,7 @@ static int answer_all(struct infill_stages *f, struct prompt_queue *a, struct er
     return rc;
 }
 
-static void put_off(struct prompt_queue *a, json_t *prompt, int64_t owner, int64_t reading)
+static void queue_prompt(struct prompt_queue *a, json_t *prompt, int64_t owner, int64_t reading)
 {
     if (a->n == a->cap) {
         a->cap = a->cap ? 2 * a->cap : 64;
@@ -120,7 +120,7 @@ static int ask(struct infill_stages *f, struct prompt_queue *a, int64_t i, int64
         json_decref(prompt);
         return rc;
     }
-    put_off(a, prompt, i, reading);
+    queue_prompt(a, prompt, i, reading);
     return a->bytes > ASK_BYTES ? answer_all(f, a, err) : 0;
 }
 
