@@ -214,7 +214,7 @@ static const struct repeated {
     { { EXEC_REFUSED, "SELECT 1", "at most 1048576 are taken" }, " /* nothing */", 100000, "" },
 };
 
-/* One row each, of calls that are slow and few: between any two of them the clock is looked at. */
+/* One row each, of calls so slow and few that SQLite hardly looks at its limits between them. */
 static const struct repeated one_row[] = {
     { { EXEC_STOPPED, "SELECT 1", "seconds" },
       " + (" LONG_TEXT " || 1 LIKE '%' || substr(" LONG_TEXT ", 1, 100) || 'b')",
