@@ -1,4 +1,4 @@
-/* The simt device: host memory, kernels run where they are launched, or are recorded there and run at a replay. */
+/* Part of simt.h: the device; kernels run where they are launched, or are recorded there and run at a replay. */
 #include "kernels/cuda/cuda.cuh"
 #include "kernels/cuda/module.h"
 
