@@ -326,11 +326,12 @@ static json_t *turn_json(const struct session *s, struct answer a, struct answer
 /* What a detector found and no reading has is chosen: none of the readings then. */
 int session_answer(struct session *s, struct answer a)
 {
-    bool found = a.kind == ANSWER_VALUE && s->question.found[a.value];
-    struct answer taken = found ? (struct answer){ .kind = ANSWER_NONE } : a;
+    struct answer taken = a;
 
     CHECK(s->why == STOP_NOT && (a.kind != ANSWER_VALUE || (a.value >= 0 && a.value < s->question.n)),
           "no question is open, or it has no option %d", a.value);
+    if (a.kind == ANSWER_VALUE && s->question.found[a.value])
+        taken = (struct answer){ .kind = ANSWER_NONE };
     json_t *turn = turn_json(s, a, taken);
     int before = session_plausible(s);
     if (dialogue_answer(&s->current.dialogue, &s->view, taken)) {
