@@ -247,13 +247,13 @@ static void run_product(struct ctx *c, void *arg)
     struct tensor *a = tensor_new2(c, b->dtype, PEAK_SIDE, PEAK_SIDE), *w = tensor_like(c, a);
     struct tensor *row = batch_f32(c, x, 1, PEAK_SIDE, F32);
     struct tensor *noise = tensor_new2(c, F32, PEAK_SIDE, PEAK_SIDE);
-    struct grad out = { noise, false };
+    struct destination out = { noise, false };
     struct tensor *column = op_reshape(c, row, 2, (int64_t[]){ PEAK_SIDE, 1 });
     RUN(c, matmul, out, column, false, row, false);
     RUN(c, cast, a, noise);
     RUN(c, cast, w, noise);
     struct tensor *y = tensor_like(c, a);
-    struct grad product = { y, false };
+    struct destination product = { y, false };
     for (int i = 0; i < 3; i++) {
         double start = now_seconds();
         RUN(c, matmul, product, a, false, w, true);

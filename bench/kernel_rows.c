@@ -331,9 +331,9 @@ static struct tensor *run_noisy_or(struct ctx *c, struct bench *b)
     return op_noisy_or(c, b->in[0], &b->seqs);
 }
 
-static struct tensor *run_both(struct ctx *c, struct bench *b)
+static struct tensor *run_and_logits(struct ctx *c, struct bench *b)
 {
-    return op_both(c, b->in[0], b->in[1]);
+    return op_and_logits(c, b->in[0], b->in[1]);
 }
 
 static struct tensor *run_bce(struct ctx *c, struct bench *b)
@@ -435,7 +435,7 @@ const struct row kernel_rows[] = {
     { "attention_pool", 1408, 384, 22, make_pool, run_attention_pool, NULL, 0, false },
     { "pair_features", 1408, 384, 704, make_pairs, run_pairs, NULL, 0, false },
     { "noisy_or", 1408, 1, 22, make_logits, run_noisy_or, NULL, 0, true },
-    { "both", 1408, 1, 22, make_logits, run_both, NULL, 0, true },
+    { "and_logits", 1408, 1, 22, make_logits, run_and_logits, NULL, 0, true },
     { "bce", 1408, 1, 22, make_logits, run_bce, NULL, 0, true },
     { "cross_entropy", 1408, 1, 512, make_classes, run_cross_entropy, NULL, 0, false },
     { "rms_norm", 1024, 2048, 0, make_rms_norm, run_rms_norm, NULL, 0, false },

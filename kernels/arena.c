@@ -11,7 +11,7 @@ int arena_init(struct arena *a, size_t size, struct error *err)
 
     *a = (struct arena){ 0 };
     if (!base)
-        return error_set(err, EXIT_CODE_MEMORY, "not enough memory: %zu MiB wanted", size >> 20);
+        return error_set(err, EXIT_CODE_MEMORY, "not enough memory for %zu MiB", size >> 20);
     *a = (struct arena){ .base = base, .size = rounded, .owned = true };
     return 0;
 }
@@ -38,8 +38,8 @@ static void take(struct arena *a, size_t *offset, size_t bytes)
 {
     size_t rounded = (bytes + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN, used = a->used + a->used_end;
 
-    CHECK(rounded >= bytes && rounded <= a->size - used, "arena full: %zu bytes wanted, %zu of %zu used", bytes, used,
-          a->size);
+    CHECK(rounded >= bytes && rounded <= a->size - used, "arena full: no room for %zu bytes, %zu of %zu used", bytes,
+          used, a->size);
     *offset += rounded;
     if (used + rounded > a->peak)
         a->peak = used + rounded;

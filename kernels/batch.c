@@ -31,7 +31,7 @@ struct tensor *batch_f32(struct ctx *c, const float *x, int64_t rows, int64_t co
     struct tensor rounded = { .dtype = BF16, .ndim = 2, .shape = { rows, cols }, .data = xmalloc((size_t)n * 2) };
 #pragma omp parallel for schedule(static) if (n > PARALLEL_MIN)
     for (int64_t at = 0; at < n; at += ROW_BLOCK)
-        row_store((struct grad){ &rounded, false }, at, x + at, run_length(at, n));
+        row_store((struct destination){ &rounded, false }, at, x + at, run_length(at, n));
     struct tensor *t = put(c, dtype, 2, shape, rounded.data);
     free(rounded.data);
     return t;

@@ -93,7 +93,7 @@ static int device_number(const char *spec, const char *digits, int *number, stru
     long n = strtol(digits, &end, 10);
 
     if (*digits < '0' || *digits > '9' || *end || n > DEVICE_NUMBER_MAX)
-        return error_set(err, EXIT_CODE_USAGE, "device '%s': cuda:N wants a number from 0 to %d", spec,
+        return error_set(err, EXIT_CODE_USAGE, "device '%s': expected cuda:N with N from 0 to %d", spec,
                          DEVICE_NUMBER_MAX);
     *number = (int)n;
     return 0;
@@ -114,7 +114,7 @@ int device_open(struct device *d, const char *spec, struct error *err)
         return -1;
     if (!strncmp(spec, "cuda:", 5) || !strcmp(spec, "cuda"))
         return open_module_device(d, "cuda", number, err);
-    return error_set(err, EXIT_CODE_USAGE, "device '%s': one of auto, cpu, cuda, cuda:N, simt is wanted", spec);
+    return error_set(err, EXIT_CODE_USAGE, "expected a device (auto, cpu, cuda, cuda:N or simt), got '%s'", spec);
 }
 
 void device_close(struct device *d)

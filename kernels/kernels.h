@@ -3,11 +3,11 @@
  *
  * KERNEL_LIST is the only place a kernel is declared: it yields the slot, both prototypes and both table rows.
  *
- * Contract of every kernel.  Shapes were checked by the op.  Outputs come first.  A `struct grad` whose t is NULL is
- * not written; add means +=.  Element types follow tensor.h: x, y, w and activations' gradients share the compute type,
- * F32 or BF16, unless a line says otherwise; sums run in f32 at least.  Empty tensors are legal and do nothing. Results
- * are bitwise reproducible: no atomic additions of floats.  A kernel may take scratch from c->step above the current
- * mark and must give it back, with sizes that depend on shapes only.
+ * Contract of every kernel.  Shapes were checked by the op.  Outputs come first.  A `struct destination` whose t is
+ * NULL is not written; add means +=.  Element types follow tensor.h: x, y, w and activations' gradients share the
+ * compute type, F32 or BF16, unless a line says otherwise; sums run in f32 at least.  Empty tensors are legal and do
+ * nothing. Results are bitwise reproducible: no atomic additions of floats.  A kernel may take scratch from c->step
+ * above the current mark and must give it back, with sizes that depend on shapes only.
  */
 #ifndef KERNELS_KERNELS_H
 #define KERNELS_KERNELS_H
@@ -26,43 +26,45 @@ extern "C" {
     /* y = x, converting between F32 and BF16 */                                                                       \
     K(cast, (struct ctx *c, struct tensor *y, const struct tensor *x))                                                 \
     /* dx (+)= dy, converting */                                                                                       \
-    K(accumulate, (struct ctx *c, struct grad dx, const struct tensor *dy))                                            \
+    K(accumulate, (struct ctx *c, struct destination dx, const struct tensor *dy))                                     \
     /* y = a + b */                                                                                                    \
     K(add, (struct ctx *c, struct tensor *y, const struct tensor *a, const struct tensor *b))                          \
     /* y = alpha x */                                                                                                  \
-    K(scale, (struct ctx *c, struct grad y, const struct tensor *x, float alpha))                                      \
+    K(scale, (struct ctx *c, struct destination y, const struct tensor *x, float alpha))                               \
     /* y = act(x);  dx (+)= dy act'(x) */                                                                              \
     K(activation, (struct ctx *c, struct tensor *y, const struct tensor *x, enum activation act))                      \
-    K(activation_backward, (struct ctx *c, struct grad dx, const struct tensor *dy, const struct tensor *x,            \
+    K(activation_backward, (struct ctx *c, struct destination dx, const struct tensor *dy, const struct tensor *x,     \
                             enum activation act))                                                                      \
     /* y[T,N] = act(x[T,K] w[N,K]^T + b[N]); b NULL or F32; pre[T,N] (NULL: not wanted) = the argument of act */       \
     K(linear, (struct ctx *c, struct tensor *y, struct tensor *pre, const struct tensor *x, const struct tensor *w,    \
                const struct tensor *b, enum activation act))                                                           \
     /* y[M,N] (+)= op(a) op(b), op the transpose when ta or tb; y may be F32 while a and b are BF16 */                 \
-    K(matmul, (struct ctx *c, struct grad y, const struct tensor *a, bool ta, const struct tensor *b, bool tb))        \
+    K(matmul, (struct ctx *c, struct destination y, const struct tensor *a, bool ta, const struct tensor *b, bool tb)) \
     /* y[N] (+)= sum over rows of x[T,N]; y F32 */                                                                     \
-    K(sum_rows, (struct ctx *c, struct grad y, const struct tensor *x))                                                \
+    K(sum_rows, (struct ctx *c, struct destination y, const struct tensor *x))                                         \
     /* y[T,C] = sum_i table[i][ids[i][t], :], n tables */                                                              \
     K(embed, (struct ctx *c, struct tensor *y, struct tensor *const *table, struct tensor *const *ids, int n))         \
     /* y[T,C] = x[ids[t], :] */                                                                                        \
     K(gather, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct tensor *ids))                     \
     /* y[i.uniq[u], :] (+)= sum of x[i.order[s], :] for s in [i.start[u], i.start[u+1]); without add, rows that        \
        nothing points at become 0.  y may be F32 (a parameter's gradient) while x is BF16 */                           \
-    K(scatter, (struct ctx *c, struct grad y, const struct tensor *x, const struct index *i))                          \
+    K(scatter, (struct ctx *c, struct destination y, const struct tensor *x, const struct index *i))                   \
     /* z = x + res (res may be NULL), y = (z - mean) rstd w + b; mean, rstd [T] F32, w, b [C] F32 */                   \
     K(layer_norm, (struct ctx *c, struct tensor *y, struct tensor *mean, struct tensor *rstd, const struct tensor *x,  \
                    const struct tensor *res, const struct tensor *w, const struct tensor *b, float eps))               \
     /* the gradient of z goes to dx and, the same numbers, to dres */                                                  \
-    K(layer_norm_backward, (struct ctx *c, struct grad dx, struct grad dres, struct grad dw, struct grad db,           \
-                            const struct tensor *dy, const struct tensor *x, const struct tensor *res,                 \
-                            const struct tensor *w, const struct tensor *mean, const struct tensor *rstd))             \
+    K(layer_norm_backward, (struct ctx *c, struct destination dx, struct destination dres, struct destination dw,      \
+                            struct destination db, const struct tensor *dy, const struct tensor *x,                    \
+                            const struct tensor *res, const struct tensor *w, const struct tensor *mean,               \
+                            const struct tensor *rstd))                                                                \
     /* y[r,j] = word(site, r, j) < threshold(p) ? 0 : x[r,j] / (1 - p); its own backward (y = dx) */                   \
-    K(dropout, (struct ctx *c, struct grad y, const struct tensor *x, float p, uint32_t site))                         \
+    K(dropout, (struct ctx *c, struct destination y, const struct tensor *x, float p, uint32_t site))                  \
     /* packed bidirectional attention, see op_attention; lse [Tq, heads] F32 = log sum exp of the scaled scores */     \
-    K(attention, (struct ctx *c, struct tensor *y, struct tensor *lse, const struct tensor *q, const struct tensor *kv,\
-                  const struct seqs *qs, const struct seqs *ks, int heads, float p, uint32_t site))                    \
+    K(attention, (struct ctx *c, struct tensor *y, struct tensor *lse, const struct tensor *q,                         \
+                  const struct tensor *kv, const struct seqs *qs, const struct seqs *ks, int heads, float p,           \
+                  uint32_t site))                                                                                      \
     /* dq and dkv are laid out as q and kv; with fused input q == kv, only dq is given, and it is written once */      \
-    K(attention_backward, (struct ctx *c, struct grad dq, struct grad dkv, const struct tensor *dy,                    \
+    K(attention_backward, (struct ctx *c, struct destination dq, struct destination dkv, const struct tensor *dy,      \
                            const struct tensor *y, const struct tensor *lse, const struct tensor *q,                   \
                            const struct tensor *kv, const struct seqs *qs, const struct seqs *ks, int heads, float p,  \
                            uint32_t site))                                                                             \
@@ -70,25 +72,26 @@ extern "C" {
     K(causal_attention, (struct ctx *c, struct tensor *y, struct tensor *lse, const struct tensor *q,                  \
                          const struct tensor *k, const struct tensor *v, const struct causal *s, int heads,            \
                          int groups))                                                                                  \
-    K(causal_attention_backward, (struct ctx *c, struct grad dq, struct grad dk, struct grad dv,                       \
+    K(causal_attention_backward, (struct ctx *c, struct destination dq, struct destination dk, struct destination dv,  \
                                   const struct tensor *dy, const struct tensor *y, const struct tensor *lse,           \
                                   const struct tensor *q, const struct tensor *k, const struct tensor *v,              \
                                   const struct causal *s, int heads, int groups))                                      \
     /* one GAT layer's aggregation, see op_gat; alpha [E, heads] F32 keeps the coefficients before dropout */          \
     K(gat, (struct ctx *c, struct tensor *y, struct tensor *alpha, const struct tensor *z, const struct gat *g,        \
             uint32_t site))                                                                                            \
-    K(gat_backward, (struct ctx *c, struct grad dz, struct grad da_src, struct grad da_dst, struct grad dedge_bias,    \
-                     struct grad dbias, const struct tensor *dy, const struct tensor *alpha, const struct tensor *z,   \
-                     const struct gat *g, uint32_t site))                                                              \
+    K(gat_backward, (struct ctx *c, struct destination dz, struct destination da_src, struct destination da_dst,       \
+                     struct destination dedge_bias, struct destination dbias, const struct tensor *dy,                 \
+                     const struct tensor *alpha, const struct tensor *z, const struct gat *g, uint32_t site))          \
     /* y[s,:] = sum or mean of the rows of segment s, 0 when it is empty */                                            \
     K(segment_pool, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct seqs *s, enum pool pool))   \
-    K(segment_pool_backward, (struct ctx *c, struct grad dx, const struct tensor *dy, const struct seqs *s,            \
+    K(segment_pool_backward, (struct ctx *c, struct destination dx, const struct tensor *dy, const struct seqs *s,     \
                               enum pool pool))                                                                         \
     /* a = softmax of gate[T] F32 within each segment; y[s,:] = sum a[t] x[t,:]; a[T] F32 */                           \
     K(attention_pool, (struct ctx *c, struct tensor *y, struct tensor *a, const struct tensor *x,                      \
                        const struct tensor *gate, const struct seqs *s))                                               \
-    K(attention_pool_backward, (struct ctx *c, struct grad dx, struct grad dgate, const struct tensor *dy,             \
-                                const struct tensor *x, const struct tensor *a, const struct seqs *s))                 \
+    K(attention_pool_backward, (struct ctx *c, struct destination dx, struct destination dgate,                        \
+                                const struct tensor *dy, const struct tensor *x, const struct tensor *a,               \
+                                const struct seqs *s))                                                                 \
     /* y[p,:] = x[u[p]], x[v[p]], |x[u[p]] - x[v[p]]|, x[u[p]] * x[v[p]], extra[p] side by side; y [P, 4C + F] */      \
     K(pair_features, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct tensor *u,                 \
                       const struct tensor *v, const struct tensor *extra))                                             \
@@ -97,45 +100,46 @@ extern "C" {
                                const struct tensor *x, const struct tensor *u, const struct tensor *v))                \
     /* y[s] = logit of 1 - prod over segment s of (1 - sigmoid(x[t])), -30 at least; x, y F32; dx = dy sig(x)/sig(y) */\
     K(noisy_or, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct seqs *s))                       \
-    K(noisy_or_backward, (struct ctx *c, struct grad dx, const struct tensor *dy, const struct tensor *x,              \
+    K(noisy_or_backward, (struct ctx *c, struct destination dx, const struct tensor *dy, const struct tensor *x,       \
                           const struct tensor *y, const struct seqs *s))                                               \
     /* y = logit of sigmoid(a) sigmoid(b); all F32; dy/da = (1 + exp(b)) / (1 + exp(a) + exp(b)) */                    \
-    K(both, (struct ctx *c, struct tensor *y, const struct tensor *a, const struct tensor *b))                         \
-    K(both_backward, (struct ctx *c, struct grad da, const struct tensor *dy, const struct tensor *a,                  \
-                      const struct tensor *b))                                                                         \
+    K(and_logits, (struct ctx *c, struct tensor *y, const struct tensor *a, const struct tensor *b))                   \
+    K(and_logits_backward, (struct ctx *c, struct destination da, const struct tensor *dy, const struct tensor *a,     \
+                            const struct tensor *b))                                                                   \
     /* loss[1] = scale sum_i weight[i] bce(x[i], target[i]); all F32, weight may be NULL */                            \
     K(bce, (struct ctx *c, struct tensor *loss, const struct tensor *x, const struct tensor *target,                   \
             const struct tensor *weight, float pos_weight, float scale))                                               \
-    K(bce_backward, (struct ctx *c, struct grad dx, const struct tensor *dloss, const struct tensor *x,                \
+    K(bce_backward, (struct ctx *c, struct destination dx, const struct tensor *dloss, const struct tensor *x,         \
                      const struct tensor *target, const struct tensor *weight, float pos_weight, float scale))         \
     /* loss[1] = scale sum_t -log softmax(x[t])[target[t]], rows with target < 0 left out; lse [T] F32 */              \
     K(cross_entropy, (struct ctx *c, struct tensor *loss, struct tensor *lse, const struct tensor *x,                  \
                       const struct tensor *target, float scale))                                                       \
-    K(cross_entropy_backward, (struct ctx *c, struct grad dx, const struct tensor *dloss, const struct tensor *lse,    \
-                               const struct tensor *x, const struct tensor *target, float scale))                      \
+    K(cross_entropy_backward, (struct ctx *c, struct destination dx, const struct tensor *dloss,                       \
+                               const struct tensor *lse, const struct tensor *x, const struct tensor *target,          \
+                               float scale))                                                                           \
     /* y = x rstd w, rstd = 1 / sqrt(mean of x^2 + eps) of each group of D columns; w [D], rstd [T,n] F32 */           \
     K(rms_norm, (struct ctx *c, struct tensor *y, struct tensor *rstd, const struct tensor *x, const struct tensor *w, \
                  float eps))                                                                                           \
-    K(rms_norm_backward, (struct ctx *c, struct grad dx, struct grad dw, const struct tensor *dy,                      \
+    K(rms_norm_backward, (struct ctx *c, struct destination dx, struct destination dw, const struct tensor *dy,        \
                           const struct tensor *x, const struct tensor *w, const struct tensor *rstd))                  \
     /* y[t,:] = cos(positions[t] freqs), sin(positions[t] freqs); y, freqs F32 */                                      \
     K(rope_angles, (struct ctx *c, struct tensor *y, const struct tensor *positions, const struct tensor *freqs))      \
-    /* every head of x turned by angles[T,D] F32 as op_rope says, or back, which is the backward */                    \
-    K(rope, (struct ctx *c, struct grad y, const struct tensor *x, const struct tensor *angles, bool back))            \
+    /* every head of x rotated by angles[T,D] F32 as op_rope says, or back, which is the backward */                   \
+    K(rope, (struct ctx *c, struct destination y, const struct tensor *x, const struct tensor *angles, bool back))     \
     /* y = silu(gate) up */                                                                                            \
     K(swiglu, (struct ctx *c, struct tensor *y, const struct tensor *gate, const struct tensor *up))                   \
-    K(swiglu_backward, (struct ctx *c, struct grad dgate, struct grad dup, const struct tensor *dy,                    \
+    K(swiglu_backward, (struct ctx *c, struct destination dgate, struct destination dup, const struct tensor *dy,      \
                         const struct tensor *gate, const struct tensor *up))                                           \
     /* y = x + u alpha / sqrt(L C), u = (word(site, r, j) >> 8) 2^-23 - 1, L the length of row r's sequence */         \
     K(neftune, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct seqs *s, float alpha,            \
                 uint32_t site))                                                                                        \
     /* y[ids[t],:] = x[t,:], nothing for a negative id */                                                              \
-    K(put_rows, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct tensor *ids))                   \
+    K(index_copy, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct tensor *ids))                 \
     /* y[t] I32 = the first column where x[t,:] is largest; 0 where nothing is above -infinity */                      \
     K(argmax, (struct ctx *c, struct tensor *y, const struct tensor *x))                                               \
     /* y[1] = scale sum x;  dx (+)= scale dy[1]; all F32 */                                                            \
     K(sum, (struct ctx *c, struct tensor *y, const struct tensor *x, float scale))                                     \
-    K(sum_backward, (struct ctx *c, struct grad dx, const struct tensor *dy, float scale))                             \
+    K(sum_backward, (struct ctx *c, struct destination dx, const struct tensor *dy, float scale))                      \
     /* y[t] = -log softmax(z[t])[target[t]], 0 where target < 0; lse[t] = log sum exp(z[t]); all F32 */                \
     K(nll, (struct ctx *c, struct tensor *y, struct tensor *lse, const struct tensor *z, const struct tensor *target)) \
     /* dz[t,j] = dy[t] (exp(z[t,j] - lse[t]) - (j == target[t])), 0 where target < 0; dz any float type, may be z */   \

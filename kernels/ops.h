@@ -87,7 +87,7 @@ struct tensor *op_pair_features(struct ctx *c, struct tensor *x, const struct in
 /* y[S] = log(p / (1 - p)), p = 1 - prod (1 - sigmoid(x)); x F32 [T] */
 struct tensor *op_noisy_or(struct ctx *c, struct tensor *x, const struct seqs *s);
 /* y = log(p / (1 - p)), p = sigmoid(a) sigmoid(b); all F32 and of one size */
-struct tensor *op_both(struct ctx *c, struct tensor *a, struct tensor *b);
+struct tensor *op_and_logits(struct ctx *c, struct tensor *a, struct tensor *b);
 /* loss = scale sum_i weight_i (pos_weight t_i softplus(-x_i) + (1 - t_i) softplus(x_i)); all F32 [n] */
 struct tensor *op_bce(struct ctx *c, struct tensor *x, struct tensor *target, struct tensor *weight, float pos_weight,
                       float scale);
@@ -109,7 +109,7 @@ struct tensor *op_swiglu(struct ctx *c, struct tensor *gate, struct tensor *up);
  * x itself when not training or alpha is 0.  Draws words as op_dropout does (one site). */
 struct tensor *op_neftune(struct ctx *c, struct tensor *x, const struct seqs *s, float alpha);
 /* y[ids[t], :] = x[t, :] in place, ids I32 [T] all different, negative: left out; y is a cache: no gradient. */
-void op_put_rows(struct ctx *c, struct tensor *y, struct tensor *x, struct tensor *ids);
+void op_index_copy(struct ctx *c, struct tensor *y, struct tensor *x, struct tensor *ids);
 /* I32 [T]: the column of each row's largest number, the first of equals; a NaN is never the largest.  No gradient. */
 struct tensor *op_argmax(struct ctx *c, struct tensor *x);
 /* F32 [1] = scale sum x, x F32 */

@@ -4,16 +4,16 @@
 
 #include <string.h>
 
-struct grad grad_of(struct ctx *c, struct tensor *t)
+struct destination destination_of(struct ctx *c, struct tensor *t)
 {
     if (!t || !t->needs_grad)
-        return (struct grad){ 0 };
+        return (struct destination){ 0 };
     CHECK(t->grad || !t->is_param, "a parameter without a gradient tensor");
     bool add = t->grad && !t->grad->reserved;
     if (!t->grad)
         t->grad = tensor_like(c, t);
     t->grad->reserved = false;
-    return (struct grad){ t->grad, add };
+    return (struct destination){ t->grad, add };
 }
 
 /* Whether dy, taken earlier, lives at least as long as the place that a block reserved for t's gradient. */
@@ -22,13 +22,13 @@ static bool outlives(const struct tensor *dy, const struct tensor *place)
     return place->reserved && (uintptr_t)dy->data < (uintptr_t)place->data;
 }
 
-void tape_hand_over(struct ctx *c, struct tensor *t, struct tensor *dy)
+void tape_move_grad(struct ctx *c, struct tensor *t, struct tensor *dy)
 {
     if (t->needs_grad && !t->is_param && (!t->grad || outlives(dy, t->grad))) {
         t->grad = dy;
         return;
     }
-    struct grad dt = grad_of(c, t);
+    struct destination dt = destination_of(c, t);
     RUN(c, accumulate, dt, dy);
 }
 
@@ -37,7 +37,7 @@ bool tape_needs_(struct ctx *c, struct tensor *y, int n, struct tensor *const *i
     for (int i = 0; i < n; i++)
         if (in[i] && in[i]->needs_grad)
             y->needs_grad = true;
-    return c->recording && (y->needs_grad || y->brief);
+    return c->recording && (y->needs_grad || y->transient);
 }
 
 void tape_push(struct ctx *c, const void *rec, size_t size)
@@ -46,31 +46,31 @@ void tape_push(struct ctx *c, const void *rec, size_t size)
     memcpy(n, rec, size);
     n->prev = c->tape;
     c->tape = n;
-    if (n->out->brief)
-        n->out->maker = n;
+    if (n->out->transient)
+        n->out->record = n;
 }
 
-struct ctx *tape_brief(struct ctx *c)
+struct ctx *tape_transient(struct ctx *c)
 {
-    CHECK(!c->brief, "no tensor was made since the last tape_brief");
-    c->brief = c->recording;
+    CHECK(!c->transient, "no tensor was made since the last tape_transient");
+    c->transient = c->recording;
     return c;
 }
 
-void tape_again(struct ctx *c, struct tensor *t)
+void tape_recompute(struct ctx *c, struct tensor *t)
 {
     if (t->data)
         return;
-    CHECK(t->maker && t->maker->again, "a brief tensor that nobody can make again");
+    CHECK(t->record && t->record->recompute, "a transient tensor that nobody can make again");
     t->data = arena_alloc(c->step, tensor_bytes(t));
-    t->maker->again(c, t->maker);
+    t->record->recompute(c, t->record);
 }
 
-/* What is brief among the outputs of the newest records, back to `start`, loses its numbers. */
-static void give_up_brief(struct ctx *c, const struct node *start, size_t end)
+/* What is transient among the outputs of the newest records, back to `start`, loses its numbers. */
+static void drop_transient(struct ctx *c, const struct node *start, size_t end)
 {
     for (struct node *n = c->tape; n != start; n = n->prev)
-        if (n->out->brief)
+        if (n->out->transient)
             n->out->data = NULL;
     arena_reset_end(c->step, end);
 }
@@ -127,7 +127,7 @@ static struct room room_enter(struct ctx *c, struct tensor *const *in, int n_in)
     return r;
 }
 
-/* Where nobody wrote to any of the places, because gradients were handed over, they are given back too. */
+/* Where nobody wrote to any of the places, because gradients were moved, they are given back too. */
 static void room_leave(struct ctx *c, const struct room *r, struct tensor *const *in, int n_in)
 {
     bool used = false;
@@ -212,8 +212,8 @@ struct tensor *tape_block(struct ctx *c, block_fn *fn, const void *arg, struct t
 
     memcpy(b.in, in, (size_t)n_in * sizeof *in);
     b.node.out = fn(c, in, arg);
-    CHECK(!b.node.out->brief, "a block whose output is brief");
-    give_up_brief(c, b.start, end);
+    CHECK(!b.node.out->transient, "a block whose output is transient");
+    drop_transient(c, b.start, end);
     if (c->recording && b.node.out->needs_grad)
         tape_push(c, &b, sizeof b);
     return b.node.out;

@@ -20,22 +20,22 @@ struct node {
     struct node *prev;
     struct tensor *out;
     void (*backward)(struct ctx *c, struct node *n);
-    void (*again)(struct ctx *c, struct node *n); /* writes out's data once more, from what stays; NULL: cannot */
+    void (*recompute)(struct ctx *c, struct node *n); /* writes out's data once more, from what stays; NULL: cannot */
 };
 
 /* Where a backward kernel writes: t is NULL when nobody wants it; add says += rather than =. */
-struct grad {
+struct destination {
     struct tensor *t;
     bool add;
 };
 /* Call once per input of an op, each followed by its kernel when two inputs may be the same tensor. */
-struct grad grad_of(struct ctx *c, struct tensor *t);
+struct destination destination_of(struct ctx *c, struct tensor *t);
 
 /* Makes dy, which no one reads any more, the gradient of t where that has none yet, and else adds it: the last thing
  * that a backward does.  Of t's type and shape. */
-void tape_hand_over(struct ctx *c, struct tensor *t, struct tensor *dy);
+void tape_move_grad(struct ctx *c, struct tensor *t, struct tensor *dy);
 
-/* True, and marks y, when recording and any of the listed inputs (NULL allowed) needs a gradient, or y is brief. */
+/* True, and marks y, when recording and any of the listed inputs (NULL allowed) needs a gradient, or y is transient. */
 bool tape_needs_(struct ctx *c, struct tensor *y, int n, struct tensor *const *in);
 #define tape_needs(c, y, ...)                                                                                          \
     tape_needs_((c), (y), (int)(sizeof((struct tensor *[]){ __VA_ARGS__ }) / sizeof(void *)),                          \
@@ -63,20 +63,20 @@ struct tensor *tape_checkpoint(struct ctx *c, block_fn *fn, const void *arg, str
 /*
  * Runs fn(in) as it is, but what its backward needs beyond the gradients of in[] is given back when the block is done:
  * gradients of one block's inner tensors lie where those of the next will.  Not recording, it is fn(in).  fn may
- * return any shape, and keeps what it allocates, brief tensors aside; whatever needs a gradient and is not a parameter
- * must be in in[].
+ * return any shape, and keeps what it allocates, transient tensors aside; whatever needs a gradient and is not a
+ * parameter must be in in[].
  */
 struct tensor *tape_block(struct ctx *c, block_fn *fn, const void *arg, struct tensor **in, int n_in);
 
 /*
- * c, for the op called next, whose output (the first tensor that it makes) will be brief: its numbers are given up at
- * the end of the tape_block that it is made in.  It may be an input of ops whose backward asks for it by tape_again
- * (linear maps), if its own op can make it again (rms_norm, swiglu), and of ops whose backward does not read it (rope,
- * add).  It may not be the block's output.  Not recording, outputs are never brief.
+ * c, for the op called next, whose output (the first tensor that it makes) will be transient: its numbers are given up
+ * at the end of the tape_block that it is made in.  It may be an input of ops whose backward asks for it by
+ * tape_recompute (linear maps), if its own op can make it again (rms_norm, swiglu), and of ops whose backward does not
+ * read it (rope, add).  It may not be the block's output.  Not recording, outputs are never transient.
  */
-struct ctx *tape_brief(struct ctx *c);
+struct ctx *tape_transient(struct ctx *c);
 /* Has the numbers of an input there, in step memory if they were given up.  In a backward, before any mark. */
-void tape_again(struct ctx *c, struct tensor *t);
+void tape_recompute(struct ctx *c, struct tensor *t);
 
 #ifdef __cplusplus
 }

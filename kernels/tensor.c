@@ -78,9 +78,9 @@ struct tensor *tensor_new(struct ctx *c, enum dtype dtype, int ndim, const int64
 {
     struct tensor *t = header(c->host, dtype, ndim, shape);
 
-    t->brief = c->brief;
-    c->brief = false;
-    t->data = t->brief ? arena_alloc_end(c->step, tensor_bytes(t)) : arena_alloc(c->step, tensor_bytes(t));
+    t->transient = c->transient;
+    c->transient = false;
+    t->data = t->transient ? arena_alloc_end(c->step, tensor_bytes(t)) : arena_alloc(c->step, tensor_bytes(t));
     return noted(c, t);
 }
 

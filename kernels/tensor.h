@@ -26,11 +26,11 @@ struct tensor {
     int64_t shape[TENSOR_MAX_DIMS];
     struct tensor *grad; /* same shape; NULL until the first backward write, F32 and allocated once for a parameter */
     bool needs_grad;
-    bool is_param;      /* its gradient is F32, zeroed once per optimizer step and always added to */
-    bool frozen;        /* data never changes again: a device may keep a packed copy of it */
-    bool reserved;      /* of a gradient: it has its place but no numbers yet */
-    bool brief;         /* see tape_brief */
-    struct node *maker; /* of a brief tensor: its record */
+    bool is_param;       /* its gradient is F32, zeroed once per optimizer step and always added to */
+    bool frozen;         /* data never changes again: a device may keep a packed copy of it */
+    bool reserved;       /* of a gradient: it has its place but no numbers yet */
+    bool transient;      /* see tape_transient */
+    struct node *record; /* of a transient tensor */
 };
 
 struct kernels;
@@ -47,7 +47,7 @@ struct ctx {
     uint64_t shapes;     /* hash of all shapes of the step so far, on which its launches depend */
     struct node *tape;   /* newest record */
     bool recording;      /* ops push records */
-    bool brief;          /* the next tensor is: see tape_brief */
+    bool transient;      /* the next tensor is: see tape_transient */
     bool training;       /* dropout is on */
     struct tensor *rng;  /* I32 [4] on the device: seed low, seed high, step, 0 */
     uint32_t site;       /* counts the random ops of a step, so that each draws its own numbers */

@@ -119,7 +119,7 @@ void cpu_activation(struct ctx *c, struct tensor *y, const struct tensor *x, enu
 #pragma omp parallel for schedule(static) if (n > PARALLEL_MIN)
     for (int64_t at = 0; at < n; at += ROW_BLOCK) {
         float buf_x[ROW_BLOCK], buf_y[ROW_BLOCK];
-        struct grad out = { y, false };
+        struct destination out = { y, false };
         int64_t run = run_length(at, n);
         float *value = row_out(buf_y, out, at);
         activation_run(value, row_in(buf_x, x, at, run), run, act);
@@ -127,7 +127,7 @@ void cpu_activation(struct ctx *c, struct tensor *y, const struct tensor *x, enu
     }
 }
 
-void cpu_activation_backward(struct ctx *c, struct grad dx, const struct tensor *dy, const struct tensor *x,
+void cpu_activation_backward(struct ctx *c, struct destination dx, const struct tensor *dy, const struct tensor *x,
                              enum activation act)
 {
     (void)c;

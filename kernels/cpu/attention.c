@@ -5,7 +5,7 @@
  * dropout of a query run down a lane and never across one.  Queries are padded to whole vectors; nothing reads the
  * padding.
  */
-#include "kernels/cpu/keep.h"
+#include "kernels/cpu/dropout_mask.h"
 #include "kernels/cpu/tile.h"
 #include "kernels/cpu/vmath.h"
 
@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum { QUERY_BLOCK = 64 };
-_Static_assert((int)LANES == (int)KEEP_LANES, "dropout is drawn for the queries of a vector");
+_Static_assert((int)LANES == (int)DROPOUT_MASK_LANES, "dropout is drawn for the queries of a vector");
 
 /* Sixteen queries: s = softmax(scale s) down the keys, lse = log sum exp of the scaled scores. */
 static inline __attribute__((always_inline)) void softmax_lanes(float *restrict s, float *restrict lse, int64_t n_keys,
@@ -139,7 +139,7 @@ static void drop(const struct job *job, const struct head *a, float *x, float *a
         for (int64_t i = 0; i < width; i += LANES) {
             uint32_t first = (uint32_t)((a->q_from + from + i) * job->heads + a->h);
             float *other = also ? also + j * width + i : NULL;
-            keep_lanes(keep, job->rng, job->site, first, (uint32_t)job->heads, (uint32_t)(j / 4), job->p);
+            dropout_mask_lanes(keep, job->rng, job->site, first, (uint32_t)job->heads, (uint32_t)(j / 4), job->p);
             drop_tile(x + j * width + i, other, (const float(*)[LANES])keep, a->n_keys - j, width);
         }
 }
@@ -160,12 +160,12 @@ static void forward_block(const struct job *job, const struct head *a, struct te
 
     tile_load(q, dim, job->q, (a->q_from + from) * job->v.q_stride + a->h * dim, job->v.q_stride, n, dim);
     transpose(q_t, width, q, dim, n, dim);
-    product_run(&(struct product){ s, k, q_t, a->n_keys, width, dim, width, dim, 1, width });
+    tile_gemm_run(&(struct tile_gemm){ s, k, q_t, a->n_keys, width, dim, width, dim, 1, width });
     softmax(s, lses, a->n_keys, width, job->scale);
     drop(job, a, s, NULL, from, width);
-    product_run(&(struct product){ out, s, v, n, dim, a->n_keys, dim, 1, width, dim });
-    tile_store((struct grad){ y, false }, (a->q_from + from) * tensor_cols(y) + a->h * dim, tensor_cols(y), out, dim, n,
-               dim);
+    tile_gemm_run(&(struct tile_gemm){ out, s, v, n, dim, a->n_keys, dim, 1, width, dim });
+    tile_store((struct destination){ y, false }, (a->q_from + from) * tensor_cols(y) + a->h * dim, tensor_cols(y), out,
+               dim, n, dim);
     for (int64_t t = 0; t < n; t++)
         lse[(a->q_from + from + t) * job->heads + a->h] = lses[t];
 }
@@ -203,7 +203,7 @@ void cpu_attention(struct ctx *c, struct tensor *y, struct tensor *lse, const st
 }
 
 /* Scratch of the backward of one head: rows [n, dim], and [keys, queries] squares like the scores. */
-struct back {
+struct attention_back {
     float *q, *k, *v, *dy, *turned, *out; /* turned: q, then dy, transposed; out: dq, dk or dv before it is stored */
     float *weights, *dropped, *ds;        /* dropped is weights when there is no dropout */
     float *lse;
@@ -217,26 +217,26 @@ static int64_t back_scratch(const struct job *job)
     return BACK_ROWS * longest * job->v.head_dim + (BACK_SQUARES * job->longest_k + 1) * job->longest_q;
 }
 
-static struct back back_of(const struct job *job, float *scratch)
+static struct attention_back back_of(const struct job *job, float *scratch)
 {
     int64_t longest = job->longest_q > job->longest_k ? job->longest_q : job->longest_k;
     int64_t rows = longest * job->v.head_dim, square = job->longest_q * job->longest_k;
     float *squares = scratch + BACK_ROWS * rows;
-    struct back b = { .q = scratch,
-                      .k = scratch + rows,
-                      .v = scratch + 2 * rows,
-                      .dy = scratch + 3 * rows,
-                      .turned = scratch + 4 * rows,
-                      .out = scratch + 5 * rows,
-                      .weights = squares,
-                      .ds = squares + square,
-                      .lse = squares + BACK_SQUARES * square };
+    struct attention_back b = { .q = scratch,
+                                .k = scratch + rows,
+                                .v = scratch + 2 * rows,
+                                .dy = scratch + 3 * rows,
+                                .turned = scratch + 4 * rows,
+                                .out = scratch + 5 * rows,
+                                .weights = squares,
+                                .ds = squares + square,
+                                .lse = squares + BACK_SQUARES * square };
     b.dropped = job->p > 0 ? squares + 2 * square : b.weights;
     return b;
 }
 
-static void back_load(const struct job *job, const struct head *a, const struct back *b, const struct tensor *dy,
-                      const float *lse)
+static void back_load(const struct job *job, const struct head *a, const struct attention_back *b,
+                      const struct tensor *dy, const float *lse)
 {
     int64_t dim = a->dim, at = a->h * dim;
 
@@ -251,52 +251,52 @@ static void back_load(const struct job *job, const struct head *a, const struct 
 }
 
 /* The weights from the scores and lse, with and without dropout, and the gradient of the scores. */
-static void back_scores(const struct job *job, const struct head *a, const struct back *b)
+static void back_scores(const struct job *job, const struct head *a, const struct attention_back *b)
 {
     int64_t dim = a->dim, width = whole_lanes(a->n_queries), keys = a->n_keys;
 
     transpose(b->turned, width, b->q, dim, a->n_queries, dim);
-    product_run(&(struct product){ b->weights, b->k, b->turned, keys, width, dim, width, dim, 1, width });
+    tile_gemm_run(&(struct tile_gemm){ b->weights, b->k, b->turned, keys, width, dim, width, dim, 1, width });
     softmax_again(b->weights, b->lse, keys, width, job->scale);
     if (b->dropped != b->weights)
         memcpy(b->dropped, b->weights, (size_t)(keys * width) * sizeof *b->weights);
 
     transpose(b->turned, width, b->dy, dim, a->n_queries, dim);
-    product_run(&(struct product){ b->ds, b->v, b->turned, keys, width, dim, width, dim, 1, width });
+    tile_gemm_run(&(struct tile_gemm){ b->ds, b->v, b->turned, keys, width, dim, width, dim, 1, width });
     drop(job, a, b->dropped, b->ds, 0, width);
     softmax_back(b->ds, b->weights, b->lse, keys, width, job->scale); /* lse has served */
 }
 
-static void back_store(const struct job *job, const struct head *a, const struct back *b, struct grad dq,
-                       struct grad dkv)
+static void back_store(const struct job *job, const struct head *a, const struct attention_back *b,
+                       struct destination dq, struct destination dkv)
 {
     int64_t dim = a->dim, at = a->h * dim, n = a->n_queries, width = whole_lanes(n), keys = a->n_keys;
 
     if (dq.t) {
-        product_run(&(struct product){ b->out, b->ds, b->k, n, dim, keys, dim, 1, width, dim });
+        tile_gemm_run(&(struct tile_gemm){ b->out, b->ds, b->k, n, dim, keys, dim, 1, width, dim });
         tile_store(dq, a->q_from * job->v.q_stride + at, job->v.q_stride, b->out, dim, n, dim);
     }
     if (dkv.t) {
-        product_run(&(struct product){ b->out, b->ds, b->q, keys, dim, n, dim, width, 1, dim });
+        tile_gemm_run(&(struct tile_gemm){ b->out, b->ds, b->q, keys, dim, n, dim, width, 1, dim });
         tile_store(dkv, a->k_from * job->v.kv_stride + job->v.k_offset + at, job->v.kv_stride, b->out, dim, keys, dim);
-        product_run(&(struct product){ b->out, b->dropped, b->dy, keys, dim, n, dim, width, 1, dim });
+        tile_gemm_run(&(struct tile_gemm){ b->out, b->dropped, b->dy, keys, dim, n, dim, width, 1, dim });
         tile_store(dkv, a->k_from * job->v.kv_stride + job->v.v_offset + at, job->v.kv_stride, b->out, dim, keys, dim);
     }
 }
 
-void cpu_attention_backward(struct ctx *c, struct grad dq, struct grad dkv, const struct tensor *dy,
+void cpu_attention_backward(struct ctx *c, struct destination dq, struct destination dkv, const struct tensor *dy,
                             const struct tensor *y, const struct tensor *lse, const struct tensor *q,
                             const struct tensor *kv, const struct seqs *qs, const struct seqs *ks, int heads, float p,
                             uint32_t site)
 {
     (void)y; /* sum p dp is the same number as sum y dy, without the rounding of y */
     struct job job = job_of(c, q, kv, qs, ks, heads, p, site);
-    struct grad kv_grad = q == kv ? dq : dkv;
+    struct destination kv_grad = q == kv ? dq : dkv;
     int64_t tasks = qs->n * heads;
 #pragma omp parallel if (tensor_size(dy) > PARALLEL_MIN)
     {
         float *scratch = floats_new(back_scratch(&job));
-        struct back b = back_of(&job, scratch);
+        struct attention_back b = back_of(&job, scratch);
 #pragma omp for schedule(static, 4)
         for (int64_t i = 0; i < tasks; i++) {
             struct head a = head_of(&job, i);

@@ -34,15 +34,15 @@ void cpu_attention_pool(struct ctx *c, struct tensor *y, struct tensor *a, const
             memset(sum, 0, (size_t)cols * sizeof *sum);
             for (int64_t t = offsets[i]; t < offsets[i + 1]; t++)
                 row_add_scaled(sum, weight[t], row_in(buf, x, t * cols, cols), cols);
-            row_store((struct grad){ y, false }, i * cols, sum, cols);
+            row_store((struct destination){ y, false }, i * cols, sum, cols);
         }
         free(buf);
     }
 }
 
 /* One segment; room holds three rows.  dgate_t = a_t (dy . x_t - dy . y). */
-static void segment_backward(struct grad dx, struct grad dgate, const float *dy, const struct tensor *x, const float *a,
-                             int64_t from, int64_t to, int64_t cols, float *room)
+static void segment_backward(struct destination dx, struct destination dgate, const float *dy, const struct tensor *x,
+                             const float *a, int64_t from, int64_t to, int64_t cols, float *room)
 {
     float *buf = room, *out = room + cols, *dg = dgate.t ? dgate.t->data : NULL;
     float mean = 0;
@@ -62,8 +62,9 @@ static void segment_backward(struct grad dx, struct grad dgate, const float *dy,
     }
 }
 
-void cpu_attention_pool_backward(struct ctx *c, struct grad dx, struct grad dgate, const struct tensor *dy,
-                                 const struct tensor *x, const struct tensor *a, const struct seqs *s)
+void cpu_attention_pool_backward(struct ctx *c, struct destination dx, struct destination dgate,
+                                 const struct tensor *dy, const struct tensor *x, const struct tensor *a,
+                                 const struct seqs *s)
 {
     const int32_t *offsets = s->offsets->data;
     int64_t cols = tensor_cols(x);

@@ -6,7 +6,7 @@ static void fill_run(struct tensor *y, int64_t at, int64_t n, float value)
 
     for (int64_t i = 0; i < n; i++)
         run[i] = value;
-    row_store((struct grad){ y, false }, at, run, n);
+    row_store((struct destination){ y, false }, at, run, n);
 }
 
 void cpu_fill(struct ctx *c, struct tensor *y, float value)
@@ -18,7 +18,7 @@ void cpu_fill(struct ctx *c, struct tensor *y, float value)
         fill_run(y, at, run_length(at, n), value);
 }
 
-void cpu_accumulate(struct ctx *c, struct grad dx, const struct tensor *dy)
+void cpu_accumulate(struct ctx *c, struct destination dx, const struct tensor *dy)
 {
     (void)c;
     int64_t n = tensor_size(dy);
@@ -34,5 +34,5 @@ void cpu_accumulate(struct ctx *c, struct grad dx, const struct tensor *dy)
 
 void cpu_cast(struct ctx *c, struct tensor *y, const struct tensor *x)
 {
-    cpu_accumulate(c, (struct grad){ y, false }, x);
+    cpu_accumulate(c, (struct destination){ y, false }, x);
 }

@@ -84,8 +84,8 @@ void causal_load_rows(float *rows, const struct causal_job *job, const struct te
         times(rows, scale, n * job->each * job->pad);
 }
 
-void causal_store_rows(struct grad x, const struct causal_job *job, const float *rows, const struct causal_span *a,
-                       int64_t group, int64_t from, int64_t n)
+void causal_store_rows(struct destination x, const struct causal_job *job, const float *rows,
+                       const struct causal_span *a, int64_t group, int64_t from, int64_t n)
 {
     int64_t cols = tensor_cols(x.t), at = (a->q_from + from) * cols + group * job->each * job->dim;
 
@@ -180,10 +180,10 @@ static void forward_tile(const struct causal_job *job, const struct causal_span 
     const float *k = tile_in(job, job->k, tile, group, f->rows, &ld);
 
     transpose(f->turned, KEYS, k, ld, tile->n, pad);
-    product_run(&(struct product){ f->s, f->q, f->turned, rows, width, pad, KEYS, pad, 1, KEYS });
+    tile_gemm_run(&(struct tile_gemm){ f->s, f->q, f->turned, rows, width, pad, KEYS, pad, 1, KEYS });
     softmax_tile(f, a, tile, from, n, job->each, pad);
     const float *v = tile_in(job, job->v, tile, group, f->rows, &ld);
-    product_add(&(struct product){ f->out, f->s, v, rows, pad, tile->n, pad, KEYS, 1, ld });
+    tile_gemm_add(&(struct tile_gemm){ f->out, f->s, v, rows, pad, tile->n, pad, KEYS, 1, ld });
 }
 
 /* Queries [from, from + n) of one group. */
@@ -207,7 +207,7 @@ static void forward_block(const struct causal_job *job, const struct causal_span
         lse[((a->q_from + from + r / job->each) * job->groups + group) * job->each + r % job->each] =
             f->most[r] + vlog(f->sum[r]);
     }
-    causal_store_rows((struct grad){ y, false }, job, f->out, a, group, from, n);
+    causal_store_rows((struct destination){ y, false }, job, f->out, a, group, from, n);
 }
 
 void cpu_causal_attention(struct ctx *c, struct tensor *y, struct tensor *lse, const struct tensor *q,

@@ -56,7 +56,7 @@ static inline int64_t causal_seen(const struct causal_span *a, const struct caus
 void causal_load_rows(float *rows, const struct causal_job *job, const struct tensor *x, const struct causal_span *a,
                       int64_t group, int64_t from, int64_t n, float scale);
 /* x (+)= such rows. */
-void causal_store_rows(struct grad x, const struct causal_job *job, const float *rows, const struct causal_span *a,
-                       int64_t group, int64_t from, int64_t n);
+void causal_store_rows(struct destination x, const struct causal_job *job, const float *rows,
+                       const struct causal_span *a, int64_t group, int64_t from, int64_t n);
 
 #endif

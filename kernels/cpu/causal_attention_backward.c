@@ -12,7 +12,7 @@
 
 /* Where gradients come from and go. */
 struct gradients {
-    struct grad dq, dk, dv;
+    struct destination dq, dk, dv;
     const struct tensor *dy;
     const float *lse;
     const int32_t *last;
@@ -20,11 +20,11 @@ struct gradients {
 
 /* A thread's scratch.  Of every key tile: k, v, dk, dv [KEYS, pad], k and v turned [pad, KEYS], p and ds [rows, KEYS].
  * Of a block: q, dy, dq [rows, pad], lse, delta [rows]. */
-struct back {
+struct causal_back {
     float *k, *v, *dk, *dv, *k_turned, *v_turned, *p, *ds, *q, *dy, *dq, *lse, *delta;
 };
 
-static struct back back_new(const struct causal_job *job)
+static struct causal_back back_new(const struct causal_job *job)
 {
     int64_t tiles = causal_tiles(job->max_keys) + 1, rows = causal_block(job) * job->each; /* + 1: two parts are cut */
     int64_t keys = tiles * KEYS * job->pad, scores = tiles * rows * KEYS, block = rows * job->pad;
@@ -32,24 +32,24 @@ static struct back back_new(const struct causal_job *job)
     float *at = floats_new(total), *squares = at + 6 * keys, *blocks = squares + 2 * scores;
 
     memset(at, 0, (size_t)total * sizeof *at); /* what pads a head stays zero */
-    return (struct back){ .k = at,
-                          .v = at + keys,
-                          .dk = at + 2 * keys,
-                          .dv = at + 3 * keys,
-                          .k_turned = at + 4 * keys,
-                          .v_turned = at + 5 * keys,
-                          .p = squares,
-                          .ds = squares + scores,
-                          .q = blocks,
-                          .dy = blocks + block,
-                          .dq = blocks + 2 * block,
-                          .lse = blocks + 3 * block,
-                          .delta = blocks + 3 * block + rows };
+    return (struct causal_back){ .k = at,
+                                 .v = at + keys,
+                                 .dk = at + 2 * keys,
+                                 .dv = at + 3 * keys,
+                                 .k_turned = at + 4 * keys,
+                                 .v_turned = at + 5 * keys,
+                                 .p = squares,
+                                 .ds = squares + scores,
+                                 .q = blocks,
+                                 .dy = blocks + block,
+                                 .dq = blocks + 2 * block,
+                                 .lse = blocks + 3 * block,
+                                 .delta = blocks + 3 * block + rows };
 }
 
 /* Tiles [first, all tiles of the sequence): keys and values come in, their gradients become zero. */
-static void load_keys(const struct causal_job *job, const struct causal_span *a, const struct back *b, int64_t group,
-                      int64_t first)
+static void load_keys(const struct causal_job *job, const struct causal_span *a, const struct causal_back *b,
+                      int64_t group, int64_t first)
 {
     int64_t stride = tensor_cols(job->k), size = KEYS * job->pad, tiles = causal_tiles_seen(a, a->n_queries);
 
@@ -67,7 +67,7 @@ static void load_keys(const struct causal_job *job, const struct causal_span *a,
     }
 }
 
-static void store_keys(const struct causal_job *job, const struct causal_span *a, const struct back *b,
+static void store_keys(const struct causal_job *job, const struct causal_span *a, const struct causal_back *b,
                        const struct gradients *g, int64_t group, int64_t first)
 {
     int64_t stride = tensor_cols(job->k), size = KEYS * job->pad, tiles = causal_tiles_seen(a, a->n_queries);
@@ -97,7 +97,7 @@ static inline __attribute__((always_inline)) float weights_row(float *restrict p
     return sum_lanes(part);
 }
 
-CPU_CLONES static void weights(float *p, const float *dp, const struct back *b, const struct causal_span *a,
+CPU_CLONES static void weights(float *p, const float *dp, const struct causal_back *b, const struct causal_span *a,
                                const struct causal_tile *tile, int64_t from, int64_t n, int64_t each)
 {
     int64_t width = whole_lanes(tile->n);
@@ -116,7 +116,7 @@ CPU_CLONES static void score_slopes(float *restrict ds, const float *restrict p,
             ds[r * KEYS + j] = p[r * KEYS + j] * (ds[r * KEYS + j] - delta[r]);
 }
 
-static void load_block(const struct causal_job *job, const struct causal_span *a, const struct back *b,
+static void load_block(const struct causal_job *job, const struct causal_span *a, const struct causal_back *b,
                        const struct gradients *g, int64_t group, int64_t from, int64_t n)
 {
     causal_load_rows(b->q, job, job->q, a, group, from, n, job->scale);
@@ -128,7 +128,7 @@ static void load_block(const struct causal_job *job, const struct causal_span *a
 }
 
 /* What one tile of keys gives and gets; q is scaled already, so ds q is dk. */
-static void back_tile(const struct causal_job *job, const struct back *b, const struct gradients *g, int64_t i,
+static void back_tile(const struct causal_job *job, const struct causal_back *b, const struct gradients *g, int64_t i,
                       int64_t keys, int64_t rows)
 {
     int64_t pad = job->pad, size = KEYS * pad;
@@ -136,15 +136,15 @@ static void back_tile(const struct causal_job *job, const struct back *b, const 
 
     score_slopes(ds, p, b->delta, rows, whole_lanes(keys));
     if (g->dq.t)
-        product_add(&(struct product){ b->dq, ds, b->k + i * size, rows, pad, keys, pad, KEYS, 1, pad });
+        tile_gemm_add(&(struct tile_gemm){ b->dq, ds, b->k + i * size, rows, pad, keys, pad, KEYS, 1, pad });
     if (g->dk.t)
-        product_add(&(struct product){ b->dk + i * size, ds, b->q, keys, pad, rows, pad, 1, KEYS, pad });
+        tile_gemm_add(&(struct tile_gemm){ b->dk + i * size, ds, b->q, keys, pad, rows, pad, 1, KEYS, pad });
     if (g->dv.t)
-        product_add(&(struct product){ b->dv + i * size, p, b->dy, keys, pad, rows, pad, 1, KEYS, pad });
+        tile_gemm_add(&(struct tile_gemm){ b->dv + i * size, p, b->dy, keys, pad, rows, pad, 1, KEYS, pad });
 }
 
 /* Queries [from, from + n) of one group. */
-static void back_block(const struct causal_job *job, const struct causal_span *a, const struct back *b,
+static void back_block(const struct causal_job *job, const struct causal_span *a, const struct causal_back *b,
                        const struct gradients *g, int64_t group, int64_t from, int64_t n)
 {
     int64_t rows = n * job->each, pad = job->pad, size = KEYS * pad, tiles = causal_tiles_seen(a, from + n);
@@ -154,8 +154,8 @@ static void back_block(const struct causal_job *job, const struct causal_span *a
         struct causal_tile tile = causal_tile_of(a, i, from + n);
         float *p = b->p + i * rows * KEYS, *dp = b->ds + i * rows * KEYS;
         int64_t width = whole_lanes(tile.n);
-        product_run(&(struct product){ p, b->q, b->k_turned + i * size, rows, width, pad, KEYS, pad, 1, KEYS });
-        product_run(&(struct product){ dp, b->dy, b->v_turned + i * size, rows, width, pad, KEYS, pad, 1, KEYS });
+        tile_gemm_run(&(struct tile_gemm){ p, b->q, b->k_turned + i * size, rows, width, pad, KEYS, pad, 1, KEYS });
+        tile_gemm_run(&(struct tile_gemm){ dp, b->dy, b->v_turned + i * size, rows, width, pad, KEYS, pad, 1, KEYS });
         weights(p, dp, b, a, &tile, from, n, job->each);
     }
     memset(b->dq, 0, (size_t)(rows * pad) * sizeof *b->dq);
@@ -168,7 +168,7 @@ static void back_block(const struct causal_job *job, const struct causal_span *a
     }
 }
 
-static void back_span(const struct causal_job *job, const struct causal_span *a, const struct back *b,
+static void back_span(const struct causal_job *job, const struct causal_span *a, const struct causal_back *b,
                       const struct gradients *g, int64_t group)
 {
     int64_t block = causal_block(job);
@@ -178,8 +178,8 @@ static void back_span(const struct causal_job *job, const struct causal_span *a,
 }
 
 /* A group of a sequence without prefix, and of those it is the prefix of: its keys are their first tiles. */
-static void back_family(const struct causal_job *job, const struct back *b, const struct gradients *g, int64_t sequence,
-                        int64_t group)
+static void back_family(const struct causal_job *job, const struct causal_back *b, const struct gradients *g,
+                        int64_t sequence, int64_t group)
 {
     struct causal_span a = causal_span_of(job, sequence);
     int64_t last = a.n_keys && g->last ? g->last[sequence] : sequence, first = causal_tiles(a.n_keys);
@@ -197,7 +197,7 @@ static void back_family(const struct causal_job *job, const struct back *b, cons
     store_keys(job, &a, b, g, group, 0);
 }
 
-void cpu_causal_attention_backward(struct ctx *c, struct grad dq, struct grad dk, struct grad dv,
+void cpu_causal_attention_backward(struct ctx *c, struct destination dq, struct destination dk, struct destination dv,
                                    const struct tensor *dy, const struct tensor *y, const struct tensor *lse,
                                    const struct tensor *q, const struct tensor *k, const struct tensor *v,
                                    const struct causal *s, int heads, int groups)
@@ -208,7 +208,7 @@ void cpu_causal_attention_backward(struct ctx *c, struct grad dq, struct grad dk
     struct gradients g = { dq, dk, dv, dy, lse->data, job.prefix_len ? s->last->data : NULL };
 #pragma omp parallel if (causal_parallel(&job, tensor_size(dy)))
     {
-        struct back b = back_new(&job);
+        struct causal_back b = back_new(&job);
 #pragma omp for schedule(dynamic)
         for (int64_t i = 0; i < job.n * groups; i++)
             back_family(&job, &b, &g, i / groups, i % groups);

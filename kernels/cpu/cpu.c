@@ -77,7 +77,7 @@ static void *cpu_alloc(struct device *d, size_t bytes, struct error *err)
 
     (void)d;
     if (!p) {
-        error_set(err, EXIT_CODE_MEMORY, "not enough memory: %zu MiB wanted", bytes >> 20);
+        error_set(err, EXIT_CODE_MEMORY, "not enough memory for %zu MiB", bytes >> 20);
         return NULL;
     }
     memcpy(p, &bytes, sizeof bytes);

@@ -1,4 +1,4 @@
-#include "kernels/cpu/keep.h"
+#include "kernels/cpu/dropout_mask.h"
 #include "kernels/cpu/row.h"
 
 CPU_CLONES static void multiply_run(float *restrict y, const float *restrict a, const float *restrict b, int64_t n)
@@ -7,7 +7,7 @@ CPU_CLONES static void multiply_run(float *restrict y, const float *restrict a, 
         y[i] = a[i] * b[i];
 }
 
-void cpu_dropout(struct ctx *c, struct grad y, const struct tensor *x, float p, uint32_t site)
+void cpu_dropout(struct ctx *c, struct destination y, const struct tensor *x, float p, uint32_t site)
 {
     int64_t rows = tensor_rows(x), cols = tensor_cols(x);
     const int32_t *rng = c->rng->data;
@@ -20,7 +20,7 @@ void cpu_dropout(struct ctx *c, struct grad y, const struct tensor *x, float p, 
         for (int64_t j = 0; j < cols; j += ROW_BLOCK) {
             int64_t run = run_length(j, cols), at = r * cols + j;
             float *out = row_out(buf_y, y, at);
-            keep_run(keep, rng, site, (uint32_t)r, (uint32_t)(j / 4), run, p);
+            dropout_mask_run(keep, rng, site, (uint32_t)r, (uint32_t)(j / 4), run, p);
             multiply_run(out, row_in(buf_x, x, at, run), keep, run);
             row_store(y, at, out, run);
         }

@@ -27,7 +27,7 @@ void cpu_embed(struct ctx *c, struct tensor *y, struct tensor *const *table, str
 #pragma omp for schedule(static)
         for (int64_t t = 0; t < rows; t++) {
             embed_row(buf, buf + cols, table, ids, n, t);
-            row_store((struct grad){ y, false }, t * cols, buf, cols);
+            row_store((struct destination){ y, false }, t * cols, buf, cols);
         }
         free(buf);
     }

@@ -1,4 +1,4 @@
-#include "kernels/cpu/keep.h"
+#include "kernels/cpu/dropout_mask.h"
 #include "kernels/cpu/row.h"
 #include "kernels/cpu/vmath.h"
 
@@ -9,7 +9,7 @@
 enum { NODE_BLOCK = 16 }; /* nodes a thread takes at a time */
 
 /* Everything one aggregation reads, as plain arrays; z is widened once when it is BF16. */
-struct view {
+struct gat_call {
     const int32_t *offsets, *sources, *types, *targets, *out_offsets, *out_edges;
     const float *z, *a_src, *a_dst, *edge_bias;
     float *owned;                            /* z when widened */
@@ -31,12 +31,12 @@ static float *widen(const struct tensor *t)
     return out;
 }
 
-static int64_t block_end(const struct view *v, int64_t from)
+static int64_t block_end(const struct gat_call *v, int64_t from)
 {
     return from + NODE_BLOCK < v->nodes ? from + NODE_BLOCK : v->nodes;
 }
 
-CPU_CLONES static void score_block(const struct view *v, int64_t from, int64_t to)
+CPU_CLONES static void score_block(const struct gat_call *v, int64_t from, int64_t to)
 {
     for (int64_t i = from; i < to; i++)
         for (int64_t h = 0; h < v->heads; h++) {
@@ -46,21 +46,22 @@ CPU_CLONES static void score_block(const struct view *v, int64_t from, int64_t t
         }
 }
 
-/* keep[e, h] = 0 or share / (1 - p) for KEEP_LANES edges from `first` on: a block of random words serves four heads. */
-static void keep_edges(const struct view *v, const int32_t *rng, uint32_t site, int64_t first, float p, float share)
+/* keep[e, h] = 0 or share / (1 - p) for DROPOUT_MASK_LANES edges from `first` on: a block of random words serves four
+ * heads. */
+static void keep_edges(const struct gat_call *v, const int32_t *rng, uint32_t site, int64_t first, float p, float share)
 {
-    float lanes[4][KEEP_LANES];
-    int64_t n = v->edges - first < KEEP_LANES ? v->edges - first : KEEP_LANES;
+    float lanes[4][DROPOUT_MASK_LANES];
+    int64_t n = v->edges - first < DROPOUT_MASK_LANES ? v->edges - first : DROPOUT_MASK_LANES;
 
     for (int64_t h = 0; h < v->heads; h++) {
         if (h % 4 == 0)
-            keep_lanes(lanes, rng, site, (uint32_t)first, 1, (uint32_t)(h / 4), p);
+            dropout_mask_lanes(lanes, rng, site, (uint32_t)first, 1, (uint32_t)(h / 4), p);
         for (int64_t l = 0; l < n; l++)
             v->keep[(first + l) * v->heads + h] = share * lanes[h % 4][l];
     }
 }
 
-static void draw_keep(const struct view *v, const struct tensor *rng, uint32_t site, float p, float share)
+static void draw_keep(const struct gat_call *v, const struct tensor *rng, uint32_t site, float p, float share)
 {
     if (p <= 0) {
         for (int64_t k = 0; k < v->edges * v->heads; k++)
@@ -68,29 +69,29 @@ static void draw_keep(const struct view *v, const struct tensor *rng, uint32_t s
         return;
     }
 #pragma omp parallel for schedule(static) if (v->parallel)
-    for (int64_t e = 0; e < v->edges; e += KEEP_LANES)
+    for (int64_t e = 0; e < v->edges; e += DROPOUT_MASK_LANES)
         keep_edges(v, rng->data, site, e, p, share);
 }
 
-static struct view view_open(struct ctx *c, const struct tensor *z, const struct gat *g, uint32_t site)
+static struct gat_call view_open(struct ctx *c, const struct tensor *z, const struct gat *g, uint32_t site)
 {
     const struct graph *gr = g->graph;
-    struct view v = { .offsets = gr->offsets->data,
-                      .sources = gr->sources->data,
-                      .types = gr->types->data,
-                      .targets = gr->targets->data,
-                      .out_offsets = gr->out_offsets->data,
-                      .out_edges = gr->out_edges->data,
-                      .a_src = g->a_src->data,
-                      .a_dst = g->a_dst->data,
-                      .edge_bias = g->edge_bias ? g->edge_bias->data : NULL,
-                      .nodes = gr->nodes,
-                      .edges = gr->edges,
-                      .heads = g->heads,
-                      .width = tensor_cols(z),
-                      .dim = tensor_cols(z) / g->heads,
-                      .slope = g->slope,
-                      .parallel = tensor_size(z) > PARALLEL_MIN };
+    struct gat_call v = { .offsets = gr->offsets->data,
+                          .sources = gr->sources->data,
+                          .types = gr->types->data,
+                          .targets = gr->targets->data,
+                          .out_offsets = gr->out_offsets->data,
+                          .out_edges = gr->out_edges->data,
+                          .a_src = g->a_src->data,
+                          .a_dst = g->a_dst->data,
+                          .edge_bias = g->edge_bias ? g->edge_bias->data : NULL,
+                          .nodes = gr->nodes,
+                          .edges = gr->edges,
+                          .heads = g->heads,
+                          .width = tensor_cols(z),
+                          .dim = tensor_cols(z) / g->heads,
+                          .slope = g->slope,
+                          .parallel = tensor_size(z) > PARALLEL_MIN };
 
     v.owned = z->dtype == BF16 ? widen(z) : NULL;
     v.z = v.owned ? v.owned : z->data;
@@ -104,21 +105,21 @@ static struct view view_open(struct ctx *c, const struct tensor *z, const struct
     return v;
 }
 
-static void view_close(struct view *v)
+static void view_close(struct gat_call *v)
 {
     free(v->owned);
     free(v->src);
 }
 
 /* The argument of LeakyReLU for edge e into i. */
-static inline float score(const struct view *v, int64_t e, int64_t i, int64_t h)
+static inline float score(const struct gat_call *v, int64_t e, int64_t i, int64_t h)
 {
     float s = v->src[v->sources[e] * v->heads + h] + v->dst[i * v->heads + h];
     return v->edge_bias ? s + v->edge_bias[v->types[e] * v->heads + h] : s;
 }
 
 /* What the exponential of alpha[e, h] is taken of, for all edges into i. */
-static inline void exponents(float *alpha, const struct view *v, int64_t i, int64_t h)
+static inline void exponents(float *alpha, const struct gat_call *v, int64_t i, int64_t h)
 {
     float max = -INFINITY;
 
@@ -132,7 +133,7 @@ static inline void exponents(float *alpha, const struct view *v, int64_t i, int6
         alpha[e * v->heads + h] -= max;
 }
 
-static inline void normalise(float *alpha, const struct view *v, int64_t i, int64_t h)
+static inline void normalise(float *alpha, const struct gat_call *v, int64_t i, int64_t h)
 {
     float sum = 0;
 
@@ -143,7 +144,7 @@ static inline void normalise(float *alpha, const struct view *v, int64_t i, int6
 }
 
 /* alpha[e, h] for all edges into the nodes of a block, whose exponentials are taken in one run. */
-CPU_CLONES static void softmax_block(float *alpha, const struct view *v, int64_t from, int64_t to)
+CPU_CLONES static void softmax_block(float *alpha, const struct gat_call *v, int64_t from, int64_t to)
 {
     for (int64_t i = from; i < to; i++)
         for (int64_t h = 0; h < v->heads; h++)
@@ -156,7 +157,7 @@ CPU_CLONES static void softmax_block(float *alpha, const struct view *v, int64_t
 }
 
 /* Node i into out, head h at column h * step: += the weighted sum of its sources. */
-CPU_CLONES static void gather_node(float *out, const float *alpha, const struct view *v, int64_t i, int64_t step)
+CPU_CLONES static void gather_node(float *out, const float *alpha, const struct gat_call *v, int64_t i, int64_t step)
 {
     for (int64_t e = v->offsets[i]; e < v->offsets[i + 1]; e++)
         for (int64_t h = 0; h < v->heads; h++) {
@@ -168,7 +169,7 @@ CPU_CLONES static void gather_node(float *out, const float *alpha, const struct 
 void cpu_gat(struct ctx *c, struct tensor *y, struct tensor *alpha, const struct tensor *z, const struct gat *g,
              uint32_t site)
 {
-    struct view v = view_open(c, z, g, site);
+    struct gat_call v = view_open(c, z, g, site);
     int64_t cols = tensor_cols(y), step = g->mean ? 0 : v.dim;
 
 #pragma omp parallel if (v.parallel)
@@ -181,7 +182,7 @@ void cpu_gat(struct ctx *c, struct tensor *y, struct tensor *alpha, const struct
                 for (int64_t d = 0; d < cols; d++)
                     out[d] = g->bias ? ((const float *)g->bias->data)[d] : 0;
                 gather_node(out, alpha->data, &v, i, step);
-                row_store((struct grad){ y, false }, i * cols, out, cols);
+                row_store((struct destination){ y, false }, i * cols, out, cols);
             }
         }
         free(out);
@@ -190,14 +191,14 @@ void cpu_gat(struct ctx *c, struct tensor *y, struct tensor *alpha, const struct
 }
 
 /* Gradients that meet in one pass of the backward; dy is [N, cols], its head h at column h * step. */
-struct back {
+struct gat_back {
     const float *dy, *alpha;
     float *ds, *into, *out; /* [E, H]; [N, H] sums of ds by target and by source */
     int64_t cols, step;
 };
 
 /* ds[e, h], from the gradient of alpha to that of the argument of LeakyReLU for the edges into i; its sum by target. */
-static inline void softmax_gradient(struct back *b, const struct view *v, int64_t i, int64_t h)
+static inline void softmax_gradient(struct gat_back *b, const struct gat_call *v, int64_t i, int64_t h)
 {
     float mean = 0, sum = 0;
 
@@ -211,7 +212,7 @@ static inline void softmax_gradient(struct back *b, const struct view *v, int64_
 }
 
 /* ds[e, h] for the edges into the nodes of a block. */
-CPU_CLONES static void edge_gradients(struct back *b, const struct view *v, int64_t from, int64_t to)
+CPU_CLONES static void edge_gradients(struct gat_back *b, const struct gat_call *v, int64_t from, int64_t to)
 {
     for (int64_t e = v->offsets[from]; e < v->offsets[to]; e++)
         for (int64_t h = 0; h < v->heads; h++)
@@ -224,7 +225,8 @@ CPU_CLONES static void edge_gradients(struct back *b, const struct view *v, int6
 }
 
 /* What reaches head h of node j: as a source of messages, and through both of its scores. */
-CPU_CLONES static void node_gradient(float *restrict dz, const struct view *v, struct back *b, int64_t j, int64_t h)
+CPU_CLONES static void node_gradient(float *restrict dz, const struct gat_call *v, struct gat_back *b, int64_t j,
+                                     int64_t h)
 {
     const float *a_src = v->a_src + h * v->dim, *a_dst = v->a_dst + h * v->dim;
     float out = 0, into = b->into[j * v->heads + h];
@@ -242,7 +244,7 @@ CPU_CLONES static void node_gradient(float *restrict dz, const struct view *v, s
 }
 
 /* sum[d] = sum_j s[j, h] z[j, h, d] */
-CPU_CLONES static void weighted_nodes(float *sum, const float *s, const struct view *v, int64_t h)
+CPU_CLONES static void weighted_nodes(float *sum, const float *s, const struct gat_call *v, int64_t h)
 {
     memset(sum, 0, (size_t)v->dim * sizeof *sum);
     for (int64_t j = 0; j < v->nodes; j++)
@@ -250,7 +252,7 @@ CPU_CLONES static void weighted_nodes(float *sum, const float *s, const struct v
 }
 
 /* da[h, :] (+)= sum_j s[j, h] z_j */
-static void vector_gradient(struct grad da, const float *s, const struct view *v)
+static void vector_gradient(struct destination da, const float *s, const struct gat_call *v)
 {
     if (!da.t)
         return;
@@ -267,7 +269,8 @@ static void vector_gradient(struct grad da, const float *s, const struct view *v
 }
 
 /* Sums of ds by relation, and of dy by column. */
-static void bias_gradients(struct grad dedge_bias, struct grad dbias, const struct view *v, const struct back *b)
+static void bias_gradients(struct destination dedge_bias, struct destination dbias, const struct gat_call *v,
+                           const struct gat_back *b)
 {
     if (dedge_bias.t) {
         int64_t n = tensor_size(dedge_bias.t);
@@ -287,19 +290,19 @@ static void bias_gradients(struct grad dedge_bias, struct grad dbias, const stru
     }
 }
 
-void cpu_gat_backward(struct ctx *c, struct grad dz, struct grad da_src, struct grad da_dst, struct grad dedge_bias,
-                      struct grad dbias, const struct tensor *dy, const struct tensor *alpha, const struct tensor *z,
-                      const struct gat *g, uint32_t site)
+void cpu_gat_backward(struct ctx *c, struct destination dz, struct destination da_src, struct destination da_dst,
+                      struct destination dedge_bias, struct destination dbias, const struct tensor *dy,
+                      const struct tensor *alpha, const struct tensor *z, const struct gat *g, uint32_t site)
 {
-    struct view v = view_open(c, z, g, site);
+    struct gat_call v = view_open(c, z, g, site);
     float *owned = dy->dtype == BF16 ? widen(dy) : NULL, *room = floats_new((v.edges + 2 * v.nodes) * v.heads);
-    struct back b = { .dy = owned ? owned : dy->data,
-                      .alpha = alpha->data,
-                      .ds = room,
-                      .into = room + v.edges * v.heads,
-                      .out = room + (v.edges + v.nodes) * v.heads,
-                      .cols = tensor_cols(dy),
-                      .step = g->mean ? 0 : v.dim };
+    struct gat_back b = { .dy = owned ? owned : dy->data,
+                          .alpha = alpha->data,
+                          .ds = room,
+                          .into = room + v.edges * v.heads,
+                          .out = room + (v.edges + v.nodes) * v.heads,
+                          .cols = tensor_cols(dy),
+                          .step = g->mean ? 0 : v.dim };
 
 #pragma omp parallel if (v.parallel)
     {

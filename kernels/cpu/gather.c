@@ -17,7 +17,8 @@ void cpu_gather(struct ctx *c, struct tensor *y, const struct tensor *x, const s
 }
 
 /* The sum of the rows of x that ask for one row of y. */
-static void scatter_row(struct grad y, const struct tensor *x, const struct index *i, int64_t u, float *sum, float *buf)
+static void scatter_row(struct destination y, const struct tensor *x, const struct index *i, int64_t u, float *sum,
+                        float *buf)
 {
     int64_t cols = tensor_cols(x), row = ((const int32_t *)i->uniq->data)[u];
     const int32_t *start = i->start->data, *order = i->order->data;
@@ -31,7 +32,7 @@ static void scatter_row(struct grad y, const struct tensor *x, const struct inde
     row_store(y, row * cols, sum, cols);
 }
 
-void cpu_scatter(struct ctx *c, struct grad y, const struct tensor *x, const struct index *i)
+void cpu_scatter(struct ctx *c, struct destination y, const struct tensor *x, const struct index *i)
 {
     int64_t cols = tensor_cols(x), limit = y.t ? tensor_rows(y.t) : 0;
     const int32_t *uniq = i->uniq->data;

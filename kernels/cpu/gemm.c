@@ -38,7 +38,7 @@ static void finish(const struct gemm *g, float *product)
             row_add(row, g->bias, g->n);
         if (g->act)
             activation_run(row, row, g->n, g->act);
-        row_store((struct grad){ &y, g->add }, r * g->n, row, g->n);
+        row_store((struct destination){ &y, g->add }, r * g->n, row, g->n);
     }
 }
 

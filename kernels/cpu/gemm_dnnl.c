@@ -18,19 +18,19 @@ typedef const dnnl_memory_desc_t *const_desc;
 #define DESC_OF(d) (&(d))
 #endif
 
-enum { PRODUCTS_MAX = 1024, BUCKETS = 1024 };
+enum { GEMMS_MAX = 1024, BUCKETS = 1024 };
 
 /* What a compiled product depends on. */
-struct product_key {
+struct dnnl_gemm_key {
     int64_t m, n, k;
     int32_t dtype, y_dtype, act;
     uint8_t ta, tb, add, bias, frozen;
     uint8_t zero[7]; /* keys are hashed and compared as bytes */
 };
 
-struct product {
-    struct product *next;
-    struct product_key key;
+struct dnnl_gemm {
+    struct dnnl_gemm *next;
+    struct dnnl_gemm_key key;
     dnnl_primitive_t run; /* NULL: this machine cannot */
     dnnl_primitive_desc_t about;
     dnnl_memory_t a, b, y, bias;
@@ -49,8 +49,8 @@ struct packed {
 struct gemm_cache {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
-    struct product *products[BUCKETS];
-    int n_products;
+    struct dnnl_gemm *gemms[BUCKETS];
+    int n_gemms;
     struct packed *packed[BUCKETS];
 };
 
@@ -74,7 +74,7 @@ struct gemm_cache *gemm_cache_new(void)
     return cache;
 }
 
-static void product_free(struct product *p)
+static void dnnl_gemm_free(struct dnnl_gemm *p)
 {
     if (p->run) {
         dnnl_primitive_destroy(p->run);
@@ -88,15 +88,15 @@ static void product_free(struct product *p)
     free(p);
 }
 
-static void forget_products(struct gemm_cache *cache)
+static void forget_gemms(struct gemm_cache *cache)
 {
     for (int i = 0; i < BUCKETS; i++)
-        for (struct product *p = cache->products[i], *next; p; p = next) {
+        for (struct dnnl_gemm *p = cache->gemms[i], *next; p; p = next) {
             next = p->next;
-            product_free(p);
+            dnnl_gemm_free(p);
         }
-    memset(cache->products, 0, sizeof cache->products);
-    cache->n_products = 0;
+    memset(cache->gemms, 0, sizeof cache->gemms);
+    cache->n_gemms = 0;
 }
 
 void gemm_cache_forget(struct gemm_cache *cache, const void *from, size_t bytes)
@@ -119,7 +119,7 @@ void gemm_cache_forget(struct gemm_cache *cache, const void *from, size_t bytes)
 
 void gemm_cache_free(struct gemm_cache *cache)
 {
-    forget_products(cache);
+    forget_gemms(cache);
     gemm_cache_forget(cache, NULL, UINTPTR_MAX);
     dnnl_stream_destroy(cache->stream);
     dnnl_engine_destroy(cache->engine);
@@ -180,7 +180,7 @@ static void append_activation(dnnl_post_ops_t ops, enum activation act)
 #endif
 }
 
-static dnnl_primitive_attr_t product_attr(const struct product_key *key)
+static dnnl_primitive_attr_t dnnl_gemm_attr(const struct dnnl_gemm_key *key)
 {
     dnnl_primitive_attr_t attr;
     dnnl_post_ops_t ops;
@@ -212,7 +212,7 @@ static dnnl_status_t describe(dnnl_primitive_desc_t *about, dnnl_engine_t engine
 #endif
 }
 
-static const_desc weights_desc(const struct product *p)
+static const_desc weights_desc(const struct dnnl_gemm *p)
 {
     return dnnl_primitive_desc_query_md(p->about, dnnl_query_weights_md, 0);
 }
@@ -222,7 +222,7 @@ static const_desc weights_desc(const struct product *p)
  * and 31 are left over beside a left over block of rows or columns: it does not set its tiles anew (its f401ed24d2).
  * Seen at k = 63; longer k's are cut otherwise, but by a heuristic that looks at the threads and the caches.
  */
-static bool library_is_wrong(const struct product_key *key)
+static bool library_is_wrong(const struct dnnl_gemm_key *key)
 {
     bool old = DNNL_VERSION_MAJOR * 100 + DNNL_VERSION_MINOR < 301;
     bool amx = (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_amx) == dnnl_cpu_isa_avx512_core_amx;
@@ -231,13 +231,13 @@ static bool library_is_wrong(const struct product_key *key)
 }
 
 /* Compiles; leaves p->run NULL where this machine has no such product (bf16 before AVX-512), or a wrong one. */
-static void product_compile(struct gemm_cache *cache, struct product *p)
+static void dnnl_gemm_compile(struct gemm_cache *cache, struct dnnl_gemm *p)
 {
     if (library_is_wrong(&p->key))
         return;
-    const struct product_key *key = &p->key;
+    const struct dnnl_gemm_key *key = &p->key;
     enum dtype dtype = (enum dtype)key->dtype, y_dtype = (enum dtype)key->y_dtype;
-    dnnl_primitive_attr_t attr = product_attr(key);
+    dnnl_primitive_attr_t attr = dnnl_gemm_attr(key);
     desc a, b, y, bias;
 
     desc_matrix(&a, key->m, key->k, dtype, key->ta);
@@ -268,36 +268,36 @@ static size_t bucket_of(const void *key, size_t n)
     return (size_t)(hash_bytes(HASH_START, key, n) % BUCKETS);
 }
 
-static struct product *product_get(struct gemm_cache *cache, const struct gemm *g)
+static struct dnnl_gemm *dnnl_gemm_get(struct gemm_cache *cache, const struct gemm *g)
 {
-    struct product_key key = { .m = g->m,
-                               .n = g->n,
-                               .k = g->k,
-                               .dtype = (int32_t)g->dtype,
-                               .y_dtype = (int32_t)g->y_dtype,
-                               .act = (int32_t)g->act,
-                               .ta = g->ta,
-                               .tb = g->tb,
-                               .add = g->add,
-                               .bias = g->bias != NULL,
-                               .frozen = g->b_frozen };
+    struct dnnl_gemm_key key = { .m = g->m,
+                                 .n = g->n,
+                                 .k = g->k,
+                                 .dtype = (int32_t)g->dtype,
+                                 .y_dtype = (int32_t)g->y_dtype,
+                                 .act = (int32_t)g->act,
+                                 .ta = g->ta,
+                                 .tb = g->tb,
+                                 .add = g->add,
+                                 .bias = g->bias != NULL,
+                                 .frozen = g->b_frozen };
     size_t bucket = bucket_of(&key, sizeof key);
 
-    for (struct product *p = cache->products[bucket]; p; p = p->next)
+    for (struct dnnl_gemm *p = cache->gemms[bucket]; p; p = p->next)
         if (!memcmp(&p->key, &key, sizeof key))
             return p;
-    if (cache->n_products == PRODUCTS_MAX)
-        forget_products(cache);
-    struct product *p = xcalloc(1, sizeof *p);
+    if (cache->n_gemms == GEMMS_MAX)
+        forget_gemms(cache);
+    struct dnnl_gemm *p = xcalloc(1, sizeof *p);
     p->key = key;
-    product_compile(cache, p);
-    p->next = cache->products[bucket];
-    cache->products[bucket] = p;
-    cache->n_products++;
+    dnnl_gemm_compile(cache, p);
+    p->next = cache->gemms[bucket];
+    cache->gemms[bucket] = p;
+    cache->n_gemms++;
     return p;
 }
 
-static dnnl_memory_t pack(struct gemm_cache *cache, const struct product *p, const struct gemm *g)
+static dnnl_memory_t pack(struct gemm_cache *cache, const struct dnnl_gemm *p, const struct gemm *g)
 {
     size_t bytes = (size_t)(g->k * g->n) * dtype_size(g->dtype);
     struct packed **link = &cache->packed[bucket_of(&g->b, sizeof g->b)], *w = xcalloc(1, sizeof *w);
@@ -329,7 +329,7 @@ static dnnl_memory_t pack(struct gemm_cache *cache, const struct product *p, con
 }
 
 /* The packed copy of g->b in the layout p wants. */
-static dnnl_memory_t packed_get(struct gemm_cache *cache, const struct product *p, const struct gemm *g)
+static dnnl_memory_t packed_get(struct gemm_cache *cache, const struct dnnl_gemm *p, const struct gemm *g)
 {
     for (struct packed *w = cache->packed[bucket_of(&g->b, sizeof g->b)]; w; w = w->next) {
 #if DNNL_VERSION_MAJOR >= 3
@@ -350,7 +350,7 @@ bool gemm_packs(struct gemm_cache *cache, enum dtype dtype)
 {
     struct gemm g = { .m = 64, .n = 64, .k = 64, .dtype = dtype, .y_dtype = dtype, .tb = true, .b_frozen = true };
 
-    return product_get(cache, &g)->run != NULL;
+    return dnnl_gemm_get(cache, &g)->run != NULL;
 }
 
 static void *plain_pointer(const void *p)
@@ -360,7 +360,7 @@ static void *plain_pointer(const void *p)
 
 bool gemm_dnnl(struct gemm_cache *cache, const struct gemm *g)
 {
-    struct product *p = product_get(cache, g);
+    struct dnnl_gemm *p = dnnl_gemm_get(cache, g);
 
     if (!p->run)
         return false;

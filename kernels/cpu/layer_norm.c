@@ -44,7 +44,7 @@ void cpu_layer_norm(struct ctx *c, struct tensor *y, struct tensor *mean, struct
         for (int64_t r = 0; r < rows; r++) {
             residual_row(z, buf, x, res, r * cols, cols);
             norm_row(z, means + r, rstds + r, z, w->data, b->data, cols, eps);
-            row_store((struct grad){ y, false }, r * cols, z, cols);
+            row_store((struct destination){ y, false }, r * cols, z, cols);
         }
         free(z);
     }
@@ -76,13 +76,14 @@ CPU_CLONES static void norm_row_backward(float *restrict z, float *restrict g, f
         z[i] = rstd * (g[i] - sum - z[i] * dot);
 }
 
-struct norm_args {
-    struct grad dx, dres;
+struct layer_norm_args {
+    struct destination dx, dres;
     const struct tensor *dy, *x, *res;
     const float *w, *mean, *rstd;
 };
 
-static void norm_rows_backward(const struct norm_args *a, float *dw, float *db, float *buf, int64_t from, int64_t to)
+static void norm_rows_backward(const struct layer_norm_args *a, float *dw, float *db, float *buf, int64_t from,
+                               int64_t to)
 {
     int64_t cols = tensor_cols(a->x);
     float *z = buf, *g = z + cols, *tmp = g + cols;
@@ -97,13 +98,14 @@ static void norm_rows_backward(const struct norm_args *a, float *dw, float *db, 
     }
 }
 
-void cpu_layer_norm_backward(struct ctx *c, struct grad dx, struct grad dres, struct grad dw, struct grad db,
-                             const struct tensor *dy, const struct tensor *x, const struct tensor *res,
-                             const struct tensor *w, const struct tensor *mean, const struct tensor *rstd)
+void cpu_layer_norm_backward(struct ctx *c, struct destination dx, struct destination dres, struct destination dw,
+                             struct destination db, const struct tensor *dy, const struct tensor *x,
+                             const struct tensor *res, const struct tensor *w, const struct tensor *mean,
+                             const struct tensor *rstd)
 {
     (void)c;
     int64_t rows = tensor_rows(x), cols = tensor_cols(x), per = chunk_rows(rows), chunks = (rows + per - 1) / per;
-    struct norm_args a = { dx, dres, dy, x, res, w->data, mean->data, rstd->data };
+    struct layer_norm_args a = { dx, dres, dy, x, res, w->data, mean->data, rstd->data };
     float *partial = xcalloc((size_t)(chunks * 2 * cols), sizeof *partial);
 #pragma omp parallel if (rows * cols > PARALLEL_MIN)
     {

@@ -35,7 +35,7 @@ void cpu_bce(struct ctx *c, struct tensor *loss, const struct tensor *x, const s
     *(float *)loss->data = (float)(scale * sum);
 }
 
-void cpu_bce_backward(struct ctx *c, struct grad dx, const struct tensor *dloss, const struct tensor *x,
+void cpu_bce_backward(struct ctx *c, struct destination dx, const struct tensor *dloss, const struct tensor *x,
                       const struct tensor *target, const struct tensor *weight, float pos_weight, float scale)
 {
     struct labels l = labels_of(x, target, weight, pos_weight);
@@ -82,8 +82,9 @@ void cpu_cross_entropy(struct ctx *c, struct tensor *loss, struct tensor *lse, c
     free(buf);
 }
 
-void cpu_cross_entropy_backward(struct ctx *c, struct grad dx, const struct tensor *dloss, const struct tensor *lse,
-                                const struct tensor *x, const struct tensor *target, float scale)
+void cpu_cross_entropy_backward(struct ctx *c, struct destination dx, const struct tensor *dloss,
+                                const struct tensor *lse, const struct tensor *x, const struct tensor *target,
+                                float scale)
 {
     const int32_t *want = target->data;
     int64_t rows = dx.t ? x->shape[0] : 0, cols = x->shape[1];

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-void cpu_matmul(struct ctx *c, struct grad y, const struct tensor *a, bool ta, const struct tensor *b, bool tb)
+void cpu_matmul(struct ctx *c, struct destination y, const struct tensor *a, bool ta, const struct tensor *b, bool tb)
 {
     if (!y.t)
         return;
@@ -23,7 +23,7 @@ void cpu_matmul(struct ctx *c, struct grad y, const struct tensor *a, bool ta, c
     gemm(c->dev->state, &g);
 }
 
-void cpu_sum_rows(struct ctx *c, struct grad y, const struct tensor *x)
+void cpu_sum_rows(struct ctx *c, struct destination y, const struct tensor *x)
 {
     (void)c;
     int64_t rows = tensor_rows(x), cols = tensor_cols(x), per = chunk_rows(rows), chunks = (rows + per - 1) / per;

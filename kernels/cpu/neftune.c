@@ -1,4 +1,4 @@
-#include "kernels/cpu/keep.h"
+#include "kernels/cpu/dropout_mask.h"
 #include "kernels/cpu/row.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ void cpu_neftune(struct ctx *c, struct tensor *y, const struct tensor *x, const 
 {
     int64_t rows = tensor_rows(x), cols = tensor_cols(x);
     const int32_t *rng = c->rng->data, *offsets = s->offsets->data;
-    struct grad out = { y, false };
+    struct destination out = { y, false };
 #pragma omp parallel for schedule(static) if (rows * cols > PARALLEL_MIN)
     for (int64_t r = 0; r < rows; r++) {
         float buf_x[ROW_BLOCK], buf_y[ROW_BLOCK], u[ROW_BLOCK];

@@ -60,7 +60,7 @@ void cpu_nll_backward(struct ctx *c, struct tensor *dz, const struct tensor *dy,
     int64_t rows = z->shape[0], cols = z->shape[1];
     const int32_t *want = target->data;
     const float *norm = lse->data, *factor = dy->data;
-    struct grad to = { dz, false };
+    struct destination to = { dz, false };
 
     (void)c;
 #pragma omp parallel for schedule(static) if (rows * cols > PARALLEL_MIN)

@@ -26,7 +26,7 @@ void cpu_noisy_or(struct ctx *c, struct tensor *y, const struct tensor *x, const
 }
 
 /* dy/dx_t = sigmoid(x_t) / sigmoid(y): the share of the odds that x_t stands for. */
-void cpu_noisy_or_backward(struct ctx *c, struct grad dx, const struct tensor *dy, const struct tensor *x,
+void cpu_noisy_or_backward(struct ctx *c, struct destination dx, const struct tensor *dy, const struct tensor *x,
                            const struct tensor *y, const struct seqs *s)
 {
     const int32_t *offsets = s->offsets->data;

@@ -90,7 +90,7 @@ void cpu_adamw(struct ctx *c, struct tensor *w, struct tensor *master, struct te
 {
     struct update u = update_of(a, *(float *)norm->data, *(float *)lr->data, ((int32_t *)rng->data)[2]);
     float *weight = master ? master->data : w->data, *mean = m->data, *square = v->data, *grad = g->data;
-    struct grad half = { w, false };
+    struct destination half = { w, false };
     int64_t n = tensor_size(w);
 
     (void)c;

@@ -19,7 +19,7 @@ void cpu_pair_features(struct ctx *c, struct tensor *y, const struct tensor *x, 
 {
     const int32_t *iu = u->data, *iv = v->data;
     int64_t n = tensor_size(u), cols = tensor_cols(x), width = tensor_cols(y), more = width - 4 * cols;
-    struct grad to = { y, false };
+    struct destination to = { y, false };
 
     (void)c;
 #pragma omp parallel if (tensor_size(y) > PARALLEL_MIN)
@@ -64,8 +64,8 @@ void cpu_pair_features_backward(struct ctx *c, struct tensor *du, struct tensor 
             const float *a = row_in(room, x, iu[p] * cols, cols), *b = row_in(room + cols, x, iv[p] * cols, cols);
             const float *d = row_in(room + 2 * cols, dy, p * width, 4 * cols);
             split_run(ou, ov, d, a, b, cols);
-            row_store((struct grad){ du, false }, p * cols, ou, cols);
-            row_store((struct grad){ dv, false }, p * cols, ov, cols);
+            row_store((struct destination){ du, false }, p * cols, ou, cols);
+            row_store((struct destination){ dv, false }, p * cols, ov, cols);
         }
         free(room);
     }

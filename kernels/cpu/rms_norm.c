@@ -30,7 +30,7 @@ void cpu_rms_norm(struct ctx *c, struct tensor *y, struct tensor *rstd, const st
 {
     (void)c;
     int64_t groups = tensor_size(rstd), cols = tensor_size(w), per = groups_at_once(cols);
-    struct grad out = { y, false };
+    struct destination out = { y, false };
 #pragma omp parallel if (groups * cols > PARALLEL_MIN)
     {
         float *buf = floats_new(2 * per * cols);
@@ -77,15 +77,15 @@ CPU_CLONES static void slopes_groups(float *restrict dx, float *restrict dw, con
     }
 }
 
-struct norm_args {
-    struct grad dx;
+struct rms_norm_args {
+    struct destination dx;
     const struct tensor *dy, *x;
     const float *w, *rstd;
     int64_t cols, per;
 };
 
 /* buf holds three times what is worked at together; dw NULL: nobody wants it */
-static void chunk_backward(const struct norm_args *a, float *dw, float *buf, int64_t from, int64_t to)
+static void chunk_backward(const struct rms_norm_args *a, float *dw, float *buf, int64_t from, int64_t to)
 {
     int64_t cols = a->cols, block = a->per * cols;
 
@@ -100,13 +100,13 @@ static void chunk_backward(const struct norm_args *a, float *dw, float *buf, int
     }
 }
 
-void cpu_rms_norm_backward(struct ctx *c, struct grad dx, struct grad dw, const struct tensor *dy,
+void cpu_rms_norm_backward(struct ctx *c, struct destination dx, struct destination dw, const struct tensor *dy,
                            const struct tensor *x, const struct tensor *w, const struct tensor *rstd)
 {
     (void)c;
     int64_t groups = tensor_size(rstd), cols = tensor_size(w), per = chunk_rows(groups);
     int64_t chunks = (groups + per - 1) / per;
-    struct norm_args a = { dx, dy, x, w->data, rstd->data, cols, groups_at_once(cols) };
+    struct rms_norm_args a = { dx, dy, x, w->data, rstd->data, cols, groups_at_once(cols) };
     float *partial = dw.t ? xcalloc((size_t)(chunks * cols), sizeof *partial) : NULL;
 #pragma omp parallel if (groups * cols > PARALLEL_MIN)
     {

@@ -34,7 +34,7 @@ CPU_CLONES static void rotate_row(float *restrict y, const float *restrict x, co
         }
 }
 
-void cpu_rope(struct ctx *c, struct grad y, const struct tensor *x, const struct tensor *angles, bool back)
+void cpu_rope(struct ctx *c, struct destination y, const struct tensor *x, const struct tensor *angles, bool back)
 {
     (void)c;
     int64_t rows = tensor_rows(x), cols = tensor_cols(x), head = tensor_cols(angles);

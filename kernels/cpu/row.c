@@ -101,7 +101,7 @@ const float *row_in(float *buf, const struct tensor *x, int64_t at, int64_t n)
     return buf;
 }
 
-float *row_out(float *buf, struct grad y, int64_t at)
+float *row_out(float *buf, struct destination y, int64_t at)
 {
     return y.t->dtype == F32 && !y.add ? (float *)y.t->data + at : buf;
 }
@@ -118,7 +118,7 @@ static void add_narrow(uint16_t *dst, const float *src, int64_t n)
     }
 }
 
-void row_store(struct grad y, int64_t at, const float *src, int64_t n)
+void row_store(struct destination y, int64_t at, const float *src, int64_t n)
 {
     if (y.t->dtype == F32) {
         float *dst = (float *)y.t->data + at;
@@ -135,7 +135,7 @@ void row_store(struct grad y, int64_t at, const float *src, int64_t n)
         narrow(dst, src, n);
 }
 
-void sum_chunks(struct grad y, const float *partial, int64_t chunks, int64_t stride, int64_t n)
+void sum_chunks(struct destination y, const float *partial, int64_t chunks, int64_t stride, int64_t n)
 {
     float sum[ROW_BLOCK];
 

@@ -35,9 +35,9 @@ void row_load(float *dst, const struct tensor *x, int64_t at, int64_t n);
 /* The same elements to read: x's own memory when it is F32, else converted into buf. */
 const float *row_in(float *buf, const struct tensor *x, int64_t at, int64_t n);
 /* Where to compute elements of y from `at` on: y's own memory when that is F32 and to be overwritten, else buf. */
-float *row_out(float *buf, struct grad y, int64_t at);
+float *row_out(float *buf, struct destination y, int64_t at);
 /* y[at ..] (+)= src, rounding to y's type; nothing to do when src came from row_out as y's own memory. */
-void row_store(struct grad y, int64_t at, const float *src, int64_t n);
+void row_store(struct destination y, int64_t at, const float *src, int64_t n);
 
 /* Rows per partial sum for a reduction over rows. */
 static inline int64_t chunk_rows(int64_t rows)
@@ -46,7 +46,7 @@ static inline int64_t chunk_rows(int64_t rows)
     return per < 32 ? 32 : per;
 }
 /* y[n] (+)= sum of the n-element partial sums, in order. */
-void sum_chunks(struct grad y, const float *partial, int64_t chunks, int64_t stride, int64_t n);
+void sum_chunks(struct destination y, const float *partial, int64_t chunks, int64_t stride, int64_t n);
 /* acc += x, n elements */
 void row_add(float *acc, const float *x, int64_t n);
 /* acc += w x, n elements */

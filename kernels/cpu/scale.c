@@ -6,7 +6,7 @@ CPU_CLONES static void scale_run(float *y, const float *x, int64_t n, float alph
         y[i] = alpha * x[i];
 }
 
-void cpu_scale(struct ctx *c, struct grad y, const struct tensor *x, float alpha)
+void cpu_scale(struct ctx *c, struct destination y, const struct tensor *x, float alpha)
 {
     int64_t n = tensor_size(x);
 

@@ -26,13 +26,13 @@ void cpu_segment_pool(struct ctx *c, struct tensor *y, const struct tensor *x, c
                 row_add(sum, row_in(buf, x, t * cols, cols), cols);
             for (int64_t j = 0; j < cols; j++)
                 sum[j] *= factor;
-            row_store((struct grad){ y, false }, i * cols, sum, cols);
+            row_store((struct destination){ y, false }, i * cols, sum, cols);
         }
         free(buf);
     }
 }
 
-void cpu_segment_pool_backward(struct ctx *c, struct grad dx, const struct tensor *dy, const struct seqs *s,
+void cpu_segment_pool_backward(struct ctx *c, struct destination dx, const struct tensor *dy, const struct seqs *s,
                                enum pool pool)
 {
     const int32_t *offsets = s->offsets->data;

@@ -18,7 +18,7 @@ void cpu_sum(struct ctx *c, struct tensor *y, const struct tensor *x, float scal
     *(float *)y->data = (float)(scale * sum);
 }
 
-void cpu_sum_backward(struct ctx *c, struct grad dx, const struct tensor *dy, float scale)
+void cpu_sum_backward(struct ctx *c, struct destination dx, const struct tensor *dy, float scale)
 {
     float *out = dx.t ? dx.t->data : NULL, each = scale * *(const float *)dy->data;
     int64_t n = out ? tensor_size(dx.t) : 0;

@@ -22,7 +22,7 @@ void cpu_swiglu(struct ctx *c, struct tensor *y, const struct tensor *gate, cons
 {
     (void)c;
     int64_t n = tensor_size(y);
-    struct grad out = { y, false };
+    struct destination out = { y, false };
 #pragma omp parallel for schedule(static) if (n > PARALLEL_MIN)
     for (int64_t at = 0; at < n; at += ROW_BLOCK) {
         float buf_gate[ROW_BLOCK], buf_up[ROW_BLOCK], buf_y[ROW_BLOCK];
@@ -33,7 +33,7 @@ void cpu_swiglu(struct ctx *c, struct tensor *y, const struct tensor *gate, cons
     }
 }
 
-void cpu_swiglu_backward(struct ctx *c, struct grad dgate, struct grad dup, const struct tensor *dy,
+void cpu_swiglu_backward(struct ctx *c, struct destination dgate, struct destination dup, const struct tensor *dy,
                          const struct tensor *gate, const struct tensor *up)
 {
     (void)c;

@@ -5,8 +5,8 @@ enum { WIDE = 2 * LANES, TILE_ROWS = 4 };
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
 
 /* `rows` x `vectors` vectors of y from (i, j), held in registers */
-static inline __attribute__((always_inline)) void product_tile(const struct product *p, int64_t i, int64_t j, int rows,
-                                                               int vectors, bool add)
+static inline __attribute__((always_inline)) void gemm_tile(const struct tile_gemm *p, int64_t i, int64_t j, int rows,
+                                                            int vectors, bool add)
 {
     const float *a = p->a + i * p->row, *b = p->b + j;
     int64_t row = p->row, col = p->col, ldb = p->ldb;
@@ -24,53 +24,53 @@ static inline __attribute__((always_inline)) void product_tile(const struct prod
             *(lanes *)(p->y + (i + r) * p->ldy + j + v * LANES) = sum[r][v];
 }
 
-static inline __attribute__((always_inline)) void product_columns(const struct product *p, int64_t j, int vectors,
-                                                                  bool add)
+static inline __attribute__((always_inline)) void gemm_columns(const struct tile_gemm *p, int64_t j, int vectors,
+                                                               bool add)
 {
     int64_t i = 0;
 
     for (; i + TILE_ROWS <= p->m; i += TILE_ROWS)
-        product_tile(p, i, j, TILE_ROWS, vectors, add);
+        gemm_tile(p, i, j, TILE_ROWS, vectors, add);
     switch (p->m - i) {
     case 3:
-        product_tile(p, i, j, 3, vectors, add);
+        gemm_tile(p, i, j, 3, vectors, add);
         break;
     case 2:
-        product_tile(p, i, j, 2, vectors, add);
+        gemm_tile(p, i, j, 2, vectors, add);
         break;
     case 1:
-        product_tile(p, i, j, 1, vectors, add);
+        gemm_tile(p, i, j, 1, vectors, add);
     }
 }
 
-static inline __attribute__((always_inline)) void product_all(const struct product *p, bool add)
+static inline __attribute__((always_inline)) void gemm_all(const struct tile_gemm *p, bool add)
 {
     int64_t j = 0;
 
     for (; j + WIDE <= p->n; j += WIDE)
-        product_columns(p, j, 2, add);
+        gemm_columns(p, j, 2, add);
     if (j < p->n)
-        product_columns(p, j, 1, add);
+        gemm_columns(p, j, 1, add);
 }
 
-CPU_CLONES static void product_stored(const struct product *p)
+CPU_CLONES static void gemm_stored(const struct tile_gemm *p)
 {
-    product_all(p, false);
+    gemm_all(p, false);
 }
 
-CPU_CLONES static void product_added(const struct product *p)
+CPU_CLONES static void gemm_added(const struct tile_gemm *p)
 {
-    product_all(p, true);
+    gemm_all(p, true);
 }
 
-void product_run(const struct product *p)
+void tile_gemm_run(const struct tile_gemm *p)
 {
-    product_stored(p);
+    gemm_stored(p);
 }
 
-void product_add(const struct product *p)
+void tile_gemm_add(const struct tile_gemm *p)
 {
-    product_added(p);
+    gemm_added(p);
 }
 
 #define INTERLEAVE_LOW 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
@@ -120,7 +120,7 @@ void tile_load(float *dst, int64_t ld, const struct tensor *x, int64_t at, int64
     }
 }
 
-void tile_store(struct grad y, int64_t at, int64_t stride, const float *src, int64_t ld, int64_t n, int64_t dim)
+void tile_store(struct destination y, int64_t at, int64_t stride, const float *src, int64_t ld, int64_t n, int64_t dim)
 {
     for (int64_t t = 0; t < n; t++)
         row_store(y, at + t * stride, src + t * ld, dim);

@@ -14,15 +14,15 @@ static inline int64_t whole_lanes(int64_t n)
 }
 
 /* y[m,n] = a b with a(i, l) = a[i * row + l * col], b[k, ldb], n a multiple of LANES; a may so be read transposed. */
-struct product {
+struct tile_gemm {
     float *y;
     const float *a, *b;
     int64_t m, n, k, ldy, row, col, ldb;
 };
 /* A row's numbers do not depend on the rows beside it. */
-void product_run(const struct product *p);
+void tile_gemm_run(const struct tile_gemm *p);
 /* y += a b */
-void product_add(const struct product *p);
+void tile_gemm_add(const struct tile_gemm *p);
 
 /* y[dim, n] = x[n, dim]^T, rows ldy and ldx apart, dim a multiple of LANES, whole vectors of y with zeros from n on */
 void transpose(float *y, int64_t ldy, const float *x, int64_t ldx, int64_t n, int64_t dim);
@@ -31,6 +31,6 @@ void transpose(float *y, int64_t ldy, const float *x, int64_t ldx, int64_t n, in
  * for on the way, since it is the next head's. */
 void tile_load(float *dst, int64_t ld, const struct tensor *x, int64_t at, int64_t stride, int64_t n, int64_t dim);
 /* y (+)= n rows of src, laid out likewise. */
-void tile_store(struct grad y, int64_t at, int64_t stride, const float *src, int64_t ld, int64_t n, int64_t dim);
+void tile_store(struct destination y, int64_t at, int64_t stride, const float *src, int64_t ld, int64_t n, int64_t dim);
 
 #endif

@@ -6,7 +6,6 @@
  * Grid     one thread per PACK elements.
  * Memory   reads x, writes y, once each.
  * Numbers  in f32, one rounding.
- * Tuned    not yet.
  */
 constexpr int THREADS = 256;
 
@@ -29,7 +28,6 @@ __global__ void __launch_bounds__(THREADS) activation_kernel(T *y, const T *x, i
  * Grid     one thread per PACK elements.
  * Memory   reads dy and x once, dx once when adding, writes dx once.
  * Numbers  in f32, one rounding.
- * Tuned    not yet.
  */
 template <typename T, typename U>
 __global__ void __launch_bounds__(THREADS)
@@ -55,8 +53,8 @@ extern "C" void cuda_activation(struct ctx *c, struct tensor *y, const struct te
                                   data_of<T>(y), data_of<T>(x), n, (int)act));
 }
 
-extern "C" void cuda_activation_backward(struct ctx *c, struct grad dx, const struct tensor *dy, const struct tensor *x,
-                                         enum activation act)
+extern "C" void cuda_activation_backward(struct ctx *c, struct destination dx, const struct tensor *dy,
+                                         const struct tensor *x, enum activation act)
 {
     int64_t n = tensor_size(x);
     if (n == 0 || !dx.t)

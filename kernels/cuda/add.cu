@@ -6,7 +6,6 @@
  * Grid     one thread per PACK elements.
  * Memory   reads a and b, writes y, once each.
  * Numbers  in f32, one rounding.
- * Tuned    not yet.
  */
 constexpr int THREADS = 256;
 

@@ -2,21 +2,22 @@
 
 constexpr int THREADS = 1024;
 
-struct best {
+struct candidate_max {
     float value;
     int at;
 };
 
 /* The larger of two, the first of equals; never a NaN. */
-__device__ inline struct best better(struct best a, struct best b)
+__device__ inline struct candidate_max better(struct candidate_max a, struct candidate_max b)
 {
     return b.value > a.value || (b.value == a.value && b.at < a.at) ? b : a;
 }
 
-__device__ inline struct best warp_best(struct best b)
+__device__ inline struct candidate_max warp_best(struct candidate_max b)
 {
     for (int lane = WARP / 2; lane; lane /= 2) {
-        struct best other = { __shfl_xor_sync(ALL_LANES, b.value, lane), __shfl_xor_sync(ALL_LANES, b.at, lane) };
+        struct candidate_max other = { __shfl_xor_sync(ALL_LANES, b.value, lane),
+                                       __shfl_xor_sync(ALL_LANES, b.at, lane) };
         b = better(b, other);
     }
     return b;
@@ -28,13 +29,12 @@ __device__ inline struct best warp_best(struct best b)
  * Grid     one block per row: rows are as long as a vocabulary.
  * Memory   reads x once: bandwidth bound.
  * Numbers  exact.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(THREADS) argmax_kernel(int *__restrict__ y, const T *__restrict__ x, int64_t cols)
 {
-    __shared__ struct best of_warp[WARP];
-    struct best b = { -INFINITY, 0 };
+    __shared__ struct candidate_max of_warp[WARP];
+    struct candidate_max b = { -INFINITY, 0 };
     float v[PACK];
     x += block_id() * cols;
 

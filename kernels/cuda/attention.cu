@@ -6,7 +6,7 @@
  * Grid     one block per sequence, head and tile of queries; four neighbouring lanes per query.
  * Memory   q once, k and v once per query tile, through shared memory as f32.
  * Numbers  running maximum and sum in f32 (online softmax); dropout after the sum, as rng.h numbers it.
- * Tuned    not: serves f32.
+ * Serves   f32.
  */
 template <int D>
 __global__ void __launch_bounds__(4 * attention_tile(D))
@@ -119,7 +119,6 @@ __device__ inline void softmax_tile(float (&s)[KEYS / 8][4], float (&out)[D / 8]
  * Grid     one block per sequence, head and tile of 16 queries a warp; as few warps as the longest sequence needs.
  * Memory   q once into registers, k and v once per query tile through shared memory, v arriving while k is used.
  * Numbers  products of bf16, sums in f32; weights count as two bf16 each, some 16 bits.
- * Tuned    not yet.
  */
 template <int D>
 __global__ void __launch_bounds__(MMA_THREADS)

@@ -42,7 +42,7 @@ __device__ inline void query_weights(float (&p)[TILE / 4], float (&dp)[TILE / 4]
  * Memory   q and dy once, k and v twice per query tile, through shared memory as f32; scores are computed again.
  * Numbers  f32 sums in key order.  delta is summed first, not taken as dy . y: y was rounded, and where the terms of
  *          dq cancel that rounding would be all that is left.
- * Tuned    not: serves f32.
+ * Serves   f32.
  */
 template <int D>
 __global__ void __launch_bounds__(4 * attention_tile(D))
@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(4 * attention_tile(D))
  * Grid     one block per sequence, head and tile of keys; four neighbouring lanes per key.
  * Memory   k and v once, q and dy once per key tile, through shared memory as f32; scores are computed again.
  * Numbers  f32 sums in query order.
- * Tuned    not: serves f32.
+ * Serves   f32.
  */
 template <int D>
 __global__ void __launch_bounds__(4 * attention_tile(D))
@@ -214,7 +214,6 @@ __device__ inline void key_tile(float (&s)[QUERIES / 8][4], float (&dp)[QUERIES 
  * Grid     one block per sequence, head and tile of 16 queries a warp; as few warps as the longest sequence needs.
  * Memory   q and dy once into registers; k and v once per query tile and pass, or once when one tile holds all keys.
  * Numbers  products of bf16, sums in f32; ds counts as two bf16 each, some 16 bits.
- * Tuned    not yet.
  */
 template <int D>
 __global__ void __launch_bounds__(MMA_THREADS) attention_dq_mma_kernel(attention_grads<bf16> g, attention_args<bf16> a)
@@ -280,7 +279,6 @@ __global__ void __launch_bounds__(MMA_THREADS) attention_dq_mma_kernel(attention
  * Grid     one block per sequence, head and tile of 16 keys a warp; as few warps as the longest sequence needs.
  * Memory   k and v once into registers; q and dy once per key tile, through shared memory.
  * Numbers  products of bf16, sums in f32; weights and ds count as two bf16 each, some 16 bits.
- * Tuned    not yet.
  */
 template <int D>
 __global__ void __launch_bounds__(MMA_THREADS) attention_dkv_mma_kernel(attention_grads<bf16> g, attention_args<bf16> a)
@@ -358,11 +356,12 @@ static void attention_backward(struct ctx *c, const attention_grads<bf16> &g, at
 }
 
 template <typename T>
-static attention_grads<T> grads_of(struct ctx *c, struct grad dq, struct grad dkv, const struct tensor *dy,
-                                   const struct tensor *lse, const struct tensor *q, const struct tensor *kv, int heads)
+static attention_grads<T> grads_of(struct ctx *c, struct destination dq, struct destination dkv,
+                                   const struct tensor *dy, const struct tensor *lse, const struct tensor *q,
+                                   const struct tensor *kv, int heads)
 {
     struct attention_view view = attention_view(q, kv, heads);
-    struct grad to_kv = q == kv ? dq : dkv;
+    struct destination to_kv = q == kv ? dq : dkv;
     attention_grads<T> g = {};
     g.dy = data_of<T>(dy), g.lse = data_of<float>(lse);
     g.delta = (float *)cuda_scratch(c, tensor_bytes(lse));
@@ -374,10 +373,10 @@ static attention_grads<T> grads_of(struct ctx *c, struct grad dq, struct grad dk
     return g;
 }
 
-extern "C" void cuda_attention_backward(struct ctx *c, struct grad dq, struct grad dkv, const struct tensor *dy,
-                                        const struct tensor *y, const struct tensor *lse, const struct tensor *q,
-                                        const struct tensor *kv, const struct seqs *qs, const struct seqs *ks,
-                                        int heads, float p, uint32_t site)
+extern "C" void cuda_attention_backward(struct ctx *c, struct destination dq, struct destination dkv,
+                                        const struct tensor *dy, const struct tensor *y, const struct tensor *lse,
+                                        const struct tensor *q, const struct tensor *kv, const struct seqs *qs,
+                                        const struct seqs *ks, int heads, float p, uint32_t site)
 {
     int64_t dim = tensor_cols(y) / heads;
     if (qs->n == 0 || (!dq.t && !dkv.t))

@@ -8,7 +8,6 @@ constexpr int THREADS = 128;
  * Grid     one warp per segment.
  * Memory   reads gate three times (DRAM, then L1), writes a once.
  * Numbers  the largest gate is taken out first; f32 sums in a fixed order.
- * Tuned    not yet.
  */
 __global__ void __launch_bounds__(THREADS) segment_softmax_kernel(float *__restrict__ a, const float *__restrict__ gate,
                                                                   const int *__restrict__ offsets, int64_t segments)
@@ -34,7 +33,6 @@ __global__ void __launch_bounds__(THREADS) segment_softmax_kernel(float *__restr
  * Grid     one block per segment and COLUMN_TILE columns; warps take turns at the rows.
  * Memory   reads x and a once, writes y once; 8 KiB of shared memory.
  * Numbers  f32 sums in an order fixed by the offsets.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(COLUMN_THREADS)
@@ -59,7 +57,6 @@ __global__ void __launch_bounds__(COLUMN_THREADS)
  * Grid     one block per segment; warps take turns at the rows.
  * Memory   reads x once, writes dx once, dot goes through scratch.
  * Numbers  in f32; the sum runs in an order fixed by the offsets.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
@@ -105,8 +102,9 @@ extern "C" void cuda_attention_pool(struct ctx *c, struct tensor *y, struct tens
                                   data_of<int>(s->offsets), cols));
 }
 
-extern "C" void cuda_attention_pool_backward(struct ctx *c, struct grad dx, struct grad dgate, const struct tensor *dy,
-                                             const struct tensor *x, const struct tensor *a, const struct seqs *s)
+extern "C" void cuda_attention_pool_backward(struct ctx *c, struct destination dx, struct destination dgate,
+                                             const struct tensor *dy, const struct tensor *x, const struct tensor *a,
+                                             const struct seqs *s)
 {
     int64_t rows = tensor_rows(x), cols = tensor_cols(x);
     if (s->n == 0 || rows == 0)

@@ -8,7 +8,6 @@ constexpr int THREADS = 256, LOSS_THREADS = 1024;
  * Grid     one block: a batch has thousands of terms, not millions.
  * Memory   reads everything once.
  * Numbers  f32 sums in an order fixed by the shape.
- * Tuned    not yet.
  */
 __global__ void __launch_bounds__(LOSS_THREADS)
     bce_kernel(float *__restrict__ loss, const float *__restrict__ x, const float *__restrict__ target,
@@ -29,7 +28,6 @@ __global__ void __launch_bounds__(LOSS_THREADS)
  * Grid     one thread per term.
  * Memory   reads everything once, writes dx once.
  * Numbers  in f32.
- * Tuned    not yet.
  */
 __global__ void __launch_bounds__(THREADS)
     bce_backward_kernel(float *__restrict__ dx, const float *__restrict__ dloss, const float *__restrict__ x,
@@ -50,9 +48,9 @@ extern "C" void cuda_bce(struct ctx *c, struct tensor *loss, const struct tensor
            data_of<float>(target), data_of<float>(weight), tensor_size(x), pos_weight, scale);
 }
 
-extern "C" void cuda_bce_backward(struct ctx *c, struct grad dx, const struct tensor *dloss, const struct tensor *x,
-                                  const struct tensor *target, const struct tensor *weight, float pos_weight,
-                                  float scale)
+extern "C" void cuda_bce_backward(struct ctx *c, struct destination dx, const struct tensor *dloss,
+                                  const struct tensor *x, const struct tensor *target, const struct tensor *weight,
+                                  float pos_weight, float scale)
 {
     int64_t n = tensor_size(x);
     if (n && dx.t)

@@ -6,7 +6,6 @@
  * Grid     one thread per PACK elements.
  * Memory   reads x once, y once when adding, writes y once.
  * Numbers  in f32, one rounding.
- * Tuned    not yet.
  */
 constexpr int THREADS = 256;
 
@@ -39,13 +38,13 @@ extern "C" void cuda_cast(struct ctx *c, struct tensor *y, const struct tensor *
     cast_scaled(c, y, x, 1.0f, false);
 }
 
-extern "C" void cuda_accumulate(struct ctx *c, struct grad dx, const struct tensor *dy)
+extern "C" void cuda_accumulate(struct ctx *c, struct destination dx, const struct tensor *dy)
 {
     if (dx.t)
         cast_scaled(c, dx.t, dy, 1.0f, dx.add);
 }
 
-extern "C" void cuda_scale(struct ctx *c, struct grad y, const struct tensor *x, float alpha)
+extern "C" void cuda_scale(struct ctx *c, struct destination y, const struct tensor *x, float alpha)
 {
     if (y.t)
         cast_scaled(c, y.t, x, alpha, y.add);

@@ -6,14 +6,14 @@
  * Grid     one warp per head and query, the rows of a sequence in one run of blocks.
  * Memory   k and v once per row, mostly from cache; a lane reads a key of its own, then all lanes one value.
  * Numbers  running maximum and sum in f32 (online softmax).
- * Tuned    not: serves f32 and long heads.
+ * Serves   f32 and long heads.
  */
 template <typename T>
 __global__ void __launch_bounds__(ROW_WARPS *WARP)
     causal_attention_kernel(T *__restrict__ y, float *__restrict__ lse, causal_args<T> a)
 {
     __shared__ float queries[ROW_WARPS][ROW_PARTS * WARP], weights[ROW_WARPS][WARP];
-    struct causal_span s = causal_span_of(a, block_id() / a.tiles);
+    struct packed_span s = packed_span_of(a, block_id() / a.tiles);
     int64_t number = block_id() % a.tiles * ROW_WARPS + warp_id(), t = number / a.heads;
     int head = (int)(number % a.heads), group = head / a.each;
     if (t >= s.n_queries)
@@ -118,7 +118,7 @@ __device__ inline void causal_finish(const causal_out &o, const causal_args<bf16
  *          sequence needs, the tiles with most keys first.
  * Memory   q once into registers; k and v once per tile of rows, the next k arriving while v is used.
  * Numbers  products of bf16, sums in f32; weights rounded to bf16, or, for the last two tiles, as two bf16 each.
- * Tuned    not yet: laid out for the shared memory and registers of an A100.
+ * Laid out for the shared memory and registers of an A100.
  */
 template <int D>
 __global__ void __launch_bounds__(MMA_THREADS) causal_attention_mma_kernel(causal_out o, causal_args<bf16> a)
@@ -129,13 +129,13 @@ __global__ void __launch_bounds__(MMA_THREADS) causal_attention_mma_kernel(causa
     int part = (int)(block_id() % a.splits), height = block_threads() / WARP * MMA_ROWS;
     int64_t task = block_id() / a.splits, pair = task / a.tiles;
     int first = (int)(a.tiles - 1 - task % a.tiles) * height, group = (int)(pair % a.groups);
-    struct causal_span s = causal_span_of(a, pair / a.groups);
+    struct packed_span s = packed_span_of(a, pair / a.groups);
     int rows = (int)s.n_queries * a.each;
     if (first >= rows)
         return;
     int end = (first + height - 1) / a.each + 1;
     end = end < s.n_queries ? end : (int)s.n_queries;
-    int tiles = causal_tiles<KEYS>(s, end), per = (tiles + a.splits - 1) / a.splits;
+    int tiles = key_tiles<KEYS>(s, end), per = (tiles + a.splits - 1) / a.splits;
     int from = part * per, to = from + per < tiles ? from + per : tiles;
     int64_t row[2];
     unsigned q[D / 16][4];
@@ -145,10 +145,10 @@ __global__ void __launch_bounds__(MMA_THREADS) causal_attention_mma_kernel(causa
     load_rows_left<D>(q, a.q, row, a.dim);
 
     if (from < to)
-        copy_keys(k, a.k, a, causal_tile_of<KEYS>(s, from, end), group);
+        copy_keys(k, a.k, a, key_tile_of<KEYS>(s, from, end), group);
     copy_commit();
     for (int i = from; i < to; i++) {
-        struct causal_tile t = causal_tile_of<KEYS>(s, i, end);
+        struct key_tile t = key_tile_of<KEYS>(s, i, end);
         copy_wait<0>();
         __syncthreads(); /* k is there, the last v has been used */
         copy_keys(v, a.v, a, t, group);
@@ -158,7 +158,7 @@ __global__ void __launch_bounds__(MMA_THREADS) causal_attention_mma_kernel(causa
             times_transposed<D, KEYS>(weights, q, k, t.n);
         __syncthreads(); /* k has been used */
         if (i + 1 < to)
-            copy_keys(k, a.k, a, causal_tile_of<KEYS>(s, i + 1, end), group);
+            copy_keys(k, a.k, a, key_tile_of<KEYS>(s, i + 1, end), group);
         copy_commit();
         if (first < rows) {
             int seen[2];
@@ -186,7 +186,6 @@ __global__ void __launch_bounds__(MMA_THREADS) causal_attention_mma_kernel(causa
  * Grid     one warp per row.
  * Memory   every part once.
  * Numbers  f32, in the order of the parts.
- * Tuned    not: a few rows.
  */
 __global__ void __launch_bounds__(ROW_WARPS *WARP) causal_merge_kernel(causal_out o, int splits, int dim)
 {

@@ -38,14 +38,14 @@ static causal_args<T> causal_args_of(const struct tensor *q, const struct tensor
 }
 
 /* One sequence; its query t sees the prefix and ahead + t + 1 of its own keys. */
-struct causal_span {
+struct packed_span {
     int64_t q_from, n_queries, key_from, n_keys, prefix_from, n_prefix, ahead;
 };
 
 template <typename T>
-__device__ inline struct causal_span causal_span_of(const causal_args<T> &a, int64_t sequence)
+__device__ inline struct packed_span packed_span_of(const causal_args<T> &a, int64_t sequence)
 {
-    struct causal_span s;
+    struct packed_span s;
     s.q_from = a.offsets[sequence], s.n_queries = a.offsets[sequence + 1] - s.q_from;
     s.key_from = a.key_start[sequence], s.n_keys = a.key_len[sequence];
     s.prefix_from = a.prefix_len ? a.prefix_start[sequence] : 0;
@@ -55,14 +55,14 @@ __device__ inline struct causal_span causal_span_of(const causal_args<T> &a, int
 }
 
 /* The row of k and v that holds a sequence's key number j, prefix first. */
-__device__ inline int64_t causal_key(const struct causal_span &s, int64_t j)
+__device__ inline int64_t causal_key(const struct packed_span &s, int64_t j)
 {
     return j < s.n_prefix ? s.prefix_from + j : s.key_from + j - s.n_prefix;
 }
 
 /* The number in [Tq, heads] of a group's row r. */
 template <typename T>
-__device__ inline int64_t causal_row(const causal_args<T> &a, const struct causal_span &s, int group, int r)
+__device__ inline int64_t causal_row(const causal_args<T> &a, const struct packed_span &s, int group, int r)
 {
     return (s.q_from + r / a.each) * a.heads + group * a.each + r % a.each;
 }

@@ -18,13 +18,13 @@ struct causal_grads {
  * Grid     one warp per head and query, the rows of a sequence in one run of blocks.
  * Memory   k and v twice per row, mostly from cache.
  * Numbers  f32 sums in key order.  delta is summed first, not taken as dy . y, which was rounded.
- * Tuned    not: serves f32 and long heads.
+ * Serves   f32 and long heads.
  */
 template <typename T>
 __global__ void __launch_bounds__(ROW_WARPS *WARP) causal_dq_kernel(causal_grads<T> g, causal_args<T> a)
 {
     __shared__ float rows[2][ROW_WARPS][ROW_PARTS * WARP], weights[ROW_WARPS][WARP];
-    struct causal_span s = causal_span_of(a, block_id() / a.tiles);
+    struct packed_span s = packed_span_of(a, block_id() / a.tiles);
     int64_t number = block_id() % a.tiles * ROW_WARPS + warp_id(), t = number / a.heads;
     int head = (int)(number % a.heads), group = head / a.each;
     if (t >= s.n_queries)
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP) causal_dq_kernel(causal_grads
 /* What rows [from, end) of one sequence and group give a key: for 32 rows at a time a lane has one row's score. */
 template <typename T>
 __device__ inline void key_gets(float (&dk)[ROW_PARTS], float (&dv)[ROW_PARTS], const causal_grads<T> &g,
-                                const causal_args<T> &a, const struct causal_span &s, int group, int from,
+                                const causal_args<T> &a, const struct packed_span &s, int group, int from,
                                 const float *k, const float *v, float *p, float *ds)
 {
     int end = (int)s.n_queries * a.each;
@@ -93,7 +93,7 @@ __device__ inline void key_gets(float (&dk)[ROW_PARTS], float (&dv)[ROW_PARTS], 
  * Grid     one warp per group and key, the keys of a sequence in one run of blocks.
  * Memory   q and dy twice per key, mostly from cache.
  * Numbers  scores as above, bit for bit; f32 sums: the own queries, each one's heads in order, then the sequences that
- * have j in their prefix. Tuned    not: serves f32 and long heads.
+ * have j in their prefix. Serves f32 and long heads.
  */
 template <typename T>
 __global__ void __launch_bounds__(ROW_WARPS *WARP) causal_dkv_kernel(causal_grads<T> g, causal_args<T> a)
@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP) causal_dkv_kernel(causal_grad
     int64_t sequence = block_id() / a.tiles, number = block_id() % a.tiles * ROW_WARPS + warp_id();
     int64_t j = number / a.groups;
     int group = (int)(number % a.groups);
-    struct causal_span s = causal_span_of(a, sequence);
+    struct packed_span s = packed_span_of(a, sequence);
     if (j >= s.n_keys)
         return; /* the whole warp */
     int64_t at = ((s.key_from + j) * a.groups + group) * a.dim, last = g.last ? g.last[sequence] : sequence;
@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP) causal_dkv_kernel(causal_grad
 
     key_gets(dk, dv, g, a, s, group, j > s.ahead ? (int)(j - s.ahead) * a.each : 0, k, v, p, ds);
     for (int64_t other = sequence + 1; other <= last; other++)
-        key_gets(dk, dv, g, a, causal_span_of(a, other), group, 0, k, v, p, ds);
+        key_gets(dk, dv, g, a, packed_span_of(a, other), group, 0, k, v, p, ds);
     if (g.dk)
         put_row(g.dk + at, dk, a.scale, a.dim, g.dk_add);
     if (g.dv)
@@ -151,7 +151,7 @@ __device__ inline void causal_delta(float (&delta)[2], const unsigned (&dy)[D / 
  *          tiles with most keys first.
  * Memory   q and dy once into registers; k and v once per tile of rows, the next ones arriving while two are used.
  * Numbers  products of bf16, ds rounded to bf16 too; sums in f32.  delta is dy . y; a row that sees one key has ds 0.
- * Tuned    not yet: laid out for the shared memory and registers of an A100.
+ * Laid out for the shared memory and registers of an A100.
  */
 template <int D>
 __global__ void __launch_bounds__(MMA_THREADS) causal_dq_mma_kernel(causal_grads<bf16> g, causal_args<bf16> a)
@@ -162,13 +162,13 @@ __global__ void __launch_bounds__(MMA_THREADS) causal_dq_mma_kernel(causal_grads
     int64_t pair = block_id() / a.tiles;
     int height = block_threads() / WARP * MMA_ROWS, first = (int)(a.tiles - 1 - block_id() % a.tiles) * height;
     int group = (int)(pair % a.groups);
-    struct causal_span s = causal_span_of(a, pair / a.groups);
+    struct packed_span s = packed_span_of(a, pair / a.groups);
     int rows = (int)s.n_queries * a.each;
     if (first >= rows)
         return;
     int end = (first + height - 1) / a.each + 1;
     end = end < s.n_queries ? end : (int)s.n_queries;
-    int tiles = g.dq ? causal_tiles<KEYS>(s, end) : 0, sees[2];
+    int tiles = g.dq ? key_tiles<KEYS>(s, end) : 0, sees[2];
     int64_t row[2];
     unsigned q[D / 16][4], dy[D / 16][4];
     float dq[D / 8][4] = { { 0 } }, delta[2], lse[2];
@@ -186,15 +186,15 @@ __global__ void __launch_bounds__(MMA_THREADS) causal_dq_mma_kernel(causal_grads
     }
 
     if (tiles > 0) {
-        copy_keys(k[0], a.k, a, causal_tile_of<KEYS>(s, 0, end), group);
-        copy_keys(v[0], a.v, a, causal_tile_of<KEYS>(s, 0, end), group);
+        copy_keys(k[0], a.k, a, key_tile_of<KEYS>(s, 0, end), group);
+        copy_keys(v[0], a.v, a, key_tile_of<KEYS>(s, 0, end), group);
     }
     copy_commit();
     for (int i = 0; i < tiles; i++) {
-        struct causal_tile t = causal_tile_of<KEYS>(s, i, end);
+        struct key_tile t = key_tile_of<KEYS>(s, i, end);
         if (i + 1 < tiles) {
-            copy_keys(k[(i + 1) % 2], a.k, a, causal_tile_of<KEYS>(s, i + 1, end), group);
-            copy_keys(v[(i + 1) % 2], a.v, a, causal_tile_of<KEYS>(s, i + 1, end), group);
+            copy_keys(k[(i + 1) % 2], a.k, a, key_tile_of<KEYS>(s, i + 1, end), group);
+            copy_keys(v[(i + 1) % 2], a.v, a, key_tile_of<KEYS>(s, i + 1, end), group);
         }
         copy_commit();
         copy_wait<1>();
@@ -232,7 +232,7 @@ struct causal_rows_tile {
 /* Starts filling a tile with rows [first, ...) of a group, of which each sees the keys up to `ahead` + its query. */
 template <int D>
 __device__ inline void load_rows_tile(causal_rows_tile<D> &tile, const causal_grads<bf16> &g,
-                                      const causal_args<bf16> &a, const struct causal_span &s, int group, int first,
+                                      const causal_args<bf16> &a, const struct packed_span &s, int group, int first,
                                       int64_t ahead)
 {
     int rows = (int)s.n_queries * a.each;
@@ -254,7 +254,7 @@ __device__ inline void load_rows_tile(causal_rows_tile<D> &tile, const causal_gr
 template <int D>
 __device__ inline void keys_get(float (&dk)[D / 8][4], float (&dv)[D / 8][4], causal_rows_tile<D> (&tile)[2],
                                 const unsigned (&k)[D / 16][4], const unsigned (&v)[D / 16][4],
-                                const causal_grads<bf16> &g, const causal_args<bf16> &a, const struct causal_span &s,
+                                const causal_grads<bf16> &g, const causal_args<bf16> &a, const struct packed_span &s,
                                 int group, int from, int64_t ahead, int key, bool alone)
 {
     constexpr int ROWS = causal_back_tile(D) / 2;
@@ -292,7 +292,7 @@ __device__ inline void keys_get(float (&dk)[D / 8][4], float (&dv)[D / 8][4], ca
  * Grid     one block per sequence, group and tile of 16 keys a warp; as few warps as the longest sequence needs.
  * Memory   k and v once into registers; q and dy once per tile of keys, the next ones arriving while two are used.
  * Numbers  products of bf16, weights and ds rounded to bf16 too; sums in f32, in the order of causal_dkv_kernel.
- * Tuned    not yet: laid out for the shared memory and registers of an A100.
+ * Laid out for the shared memory and registers of an A100.
  */
 template <int D>
 __global__ void __launch_bounds__(MMA_THREADS) causal_dkv_mma_kernel(causal_grads<bf16> g, causal_args<bf16> a)
@@ -300,7 +300,7 @@ __global__ void __launch_bounds__(MMA_THREADS) causal_dkv_mma_kernel(causal_grad
     __shared__ causal_rows_tile<D> tile[2];
     int64_t pair = block_id() / a.tiles, sequence = pair / a.groups;
     int first = (int)(block_id() % a.tiles) * (block_threads() / WARP) * MMA_ROWS, group = (int)(pair % a.groups);
-    struct causal_span s = causal_span_of(a, sequence);
+    struct packed_span s = packed_span_of(a, sequence);
     if (first >= s.n_keys)
         return;
     int from = first > s.ahead ? (first - (int)s.ahead) * a.each : 0;
@@ -316,7 +316,7 @@ __global__ void __launch_bounds__(MMA_THREADS) causal_dkv_mma_kernel(causal_grad
 
     keys_get<D>(dk, dv, tile, k, v, g, a, s, group, from, s.ahead, key, s.n_prefix == 0);
     for (int64_t other = sequence + 1; other <= last; other++)
-        keys_get<D>(dk, dv, tile, k, v, g, a, causal_span_of(a, other), group, 0, s.n_keys, key, false);
+        keys_get<D>(dk, dv, tile, k, v, g, a, packed_span_of(a, other), group, 0, s.n_keys, key, false);
     const float factor[2] = { a.scale, a.scale }, one[2] = { 1, 1 };
     if (g.dk)
         put_rows<D>(g.dk, row, a.dim, dk, factor, g.dk_add);
@@ -362,9 +362,9 @@ static void causal_backward(struct ctx *c, const causal_grads<bf16> &g, causal_a
 }
 
 template <typename T>
-static causal_grads<T> causal_grads_of(struct ctx *c, struct grad dq, struct grad dk, struct grad dv,
-                                       const struct tensor *dy, const struct tensor *y, const struct tensor *lse,
-                                       const struct causal *s)
+static causal_grads<T> causal_grads_of(struct ctx *c, struct destination dq, struct destination dk,
+                                       struct destination dv, const struct tensor *dy, const struct tensor *y,
+                                       const struct tensor *lse, const struct causal *s)
 {
     causal_grads<T> g = {};
     g.dy = data_of<T>(dy), g.y = data_of<T>(y), g.lse = data_of<float>(lse);
@@ -375,8 +375,8 @@ static causal_grads<T> causal_grads_of(struct ctx *c, struct grad dq, struct gra
     return g;
 }
 
-extern "C" void cuda_causal_attention_backward(struct ctx *c, struct grad dq, struct grad dk, struct grad dv,
-                                               const struct tensor *dy, const struct tensor *y,
+extern "C" void cuda_causal_attention_backward(struct ctx *c, struct destination dq, struct destination dk,
+                                               struct destination dv, const struct tensor *dy, const struct tensor *y,
                                                const struct tensor *lse, const struct tensor *q, const struct tensor *k,
                                                const struct tensor *v, const struct causal *s, int heads, int groups)
 {

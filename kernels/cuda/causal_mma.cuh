@@ -24,23 +24,23 @@ constexpr int CAUSAL_MMA_DIM = 128; /* the longest head */
 
 /* Keys have positions: those of the prefix are negative, a sequence's own start at 0; query t sees all up to ahead + t.
  * A tile is of the prefix or of the own keys; `end` queries see some of it. */
-struct causal_tile {
+struct key_tile {
     int64_t row; /* the first in k */
     int n, at;   /* how many, and the position of the first */
 };
 
 template <int KEYS>
-__device__ inline int causal_tiles(const struct causal_span &s, int64_t end)
+__device__ inline int key_tiles(const struct packed_span &s, int64_t end)
 {
     return (int)((s.n_prefix + KEYS - 1) / KEYS + (s.ahead + end + KEYS - 1) / KEYS);
 }
 
 template <int KEYS>
-__device__ inline struct causal_tile causal_tile_of(const struct causal_span &s, int i, int64_t end)
+__device__ inline struct key_tile key_tile_of(const struct packed_span &s, int i, int64_t end)
 {
     int before = (int)((s.n_prefix + KEYS - 1) / KEYS), from = KEYS * (i < before ? i : i - before);
     int left = (int)(i < before ? s.n_prefix : s.ahead + end) - from;
-    struct causal_tile t;
+    struct key_tile t;
     t.row = (i < before ? s.prefix_from : s.key_from) + from;
     t.n = left < KEYS ? left : KEYS;
     t.at = i < before ? from - (int)s.n_prefix : from;
@@ -50,7 +50,7 @@ __device__ inline struct causal_tile causal_tile_of(const struct causal_span &s,
 /* Starts copying a tile of one group of k or v. */
 template <int KEYS, int WIDTH>
 __device__ inline void copy_keys(bf16 (&tile)[KEYS][WIDTH], const bf16 *x, const causal_args<bf16> &a,
-                                 const struct causal_tile &t, int group)
+                                 const struct key_tile &t, int group)
 {
     copy_tile(tile, x + (t.row * a.groups + group) * a.dim, (int64_t)a.groups * a.dim, t.n, a.dim);
 }
@@ -58,7 +58,7 @@ __device__ inline void copy_keys(bf16 (&tile)[KEYS][WIDTH], const bf16 *x, const
 /* Starts copying rows [first, first + ROWS) of a group of q or dy, zeros from `rows` on. */
 template <int ROWS, int WIDTH>
 __device__ inline void copy_rows(bf16 (&tile)[ROWS][WIDTH], const bf16 *x, const causal_args<bf16> &a,
-                                 const struct causal_span &s, int group, int first, int rows)
+                                 const struct packed_span &s, int group, int first, int rows)
 {
     constexpr int PIECES = (WIDTH - TILE_PAD) / 8; /* of 16 bytes */
     for (int t = thread_id(); t < ROWS * PIECES; t += block_threads()) {
@@ -69,7 +69,7 @@ __device__ inline void copy_rows(bf16 (&tile)[ROWS][WIDTH], const bf16 *x, const
 }
 
 /* This lane's two rows of the warp's 16 from `first` on: their numbers in [Tq, heads], -1 from `rows` on. */
-__device__ inline void lane_rows(int64_t (&row)[2], const causal_args<bf16> &a, const struct causal_span &s, int group,
+__device__ inline void lane_rows(int64_t (&row)[2], const causal_args<bf16> &a, const struct packed_span &s, int group,
                                  int first, int rows)
 {
     UNROLL

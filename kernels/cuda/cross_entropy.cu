@@ -8,7 +8,6 @@ constexpr int THREADS = 128, LOSS_THREADS = 1024;
  * Grid     one block per row.
  * Memory   reads x twice (DRAM, then L1 or L2).
  * Numbers  the largest element is taken out first; f32 sums in a fixed order.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
@@ -42,7 +41,6 @@ __global__ void __launch_bounds__(THREADS)
  * Grid     one block.
  * Memory   reads term once.
  * Numbers  f32 sums in an order fixed by the shape.
- * Tuned    not yet.
  */
 __global__ void __launch_bounds__(LOSS_THREADS)
     sum_terms_kernel(float *__restrict__ loss, const float *__restrict__ term, int64_t n, float scale)
@@ -61,7 +59,6 @@ __global__ void __launch_bounds__(LOSS_THREADS)
  * Grid     one thread per PACK columns of a row.
  * Memory   reads x once, writes dx once.
  * Numbers  in f32, one rounding.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
@@ -92,7 +89,7 @@ extern "C" void cuda_cross_entropy(struct ctx *c, struct tensor *loss, struct te
     LAUNCH(sum_terms_kernel, 1, LOSS_THREADS, 0, cuda_stream(c), data_of<float>(loss), term, rows, scale);
 }
 
-extern "C" void cuda_cross_entropy_backward(struct ctx *c, struct grad dx, const struct tensor *dloss,
+extern "C" void cuda_cross_entropy_backward(struct ctx *c, struct destination dx, const struct tensor *dloss,
                                             const struct tensor *lse, const struct tensor *x,
                                             const struct tensor *target, float scale)
 {

@@ -58,8 +58,8 @@ void *cuda_scratch(const struct ctx *c, size_t bytes);
 /* The most cuda_scratch gives. */
 constexpr size_t SCRATCH_BYTES = (size_t)64 << 20;
 /* y (+)= op(a) op(b) + bias (F32, or NULL) through cuBLASLt; false where it does not apply: small, odd, or on simt. */
-bool cuda_library_matmul(struct ctx *c, struct grad y, const struct tensor *a, bool ta, const struct tensor *b, bool tb,
-                         const struct tensor *bias);
+bool cuda_library_matmul(struct ctx *c, struct destination y, const struct tensor *a, bool ta, const struct tensor *b,
+                         bool tb, const struct tensor *bias);
 
 /* Runs the statement with T bound to the element type. */
 #define DTYPE_SWITCH(type, ...)                                                                                        \

@@ -113,7 +113,7 @@ static void *cuda_alloc(struct device *d, size_t bytes, struct error *err)
         return p;
     cudaGetLastError();
     cudaMemGetInfo(&free_bytes, &total);
-    error_set(err, EXIT_CODE_MEMORY, "not enough memory on the GPU: %zu MiB wanted, %zu of %zu MiB free", bytes >> 20,
+    error_set(err, EXIT_CODE_MEMORY, "not enough memory on the GPU for %zu MiB: %zu of %zu MiB free", bytes >> 20,
               free_bytes >> 20, total >> 20);
     return nullptr;
 }

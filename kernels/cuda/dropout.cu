@@ -6,7 +6,6 @@
  * Grid     one thread per PACK columns of a row.
  * Memory   reads x once, y once when adding, writes y once.
  * Numbers  in f32; the mask is rng.h's, the same on every device.
- * Tuned    not yet.
  */
 constexpr int THREADS = 256;
 
@@ -29,7 +28,7 @@ __global__ void __launch_bounds__(THREADS)
     put_pack(y + r * cols + j, v, left, add);
 }
 
-extern "C" void cuda_dropout(struct ctx *c, struct grad y, const struct tensor *x, float p, uint32_t site)
+extern "C" void cuda_dropout(struct ctx *c, struct destination y, const struct tensor *x, float p, uint32_t site)
 {
     int64_t rows = tensor_rows(x), cols = tensor_cols(x);
     if (tensor_size(x) == 0 || !y.t)

@@ -3,7 +3,7 @@
 constexpr int ROWS = 4, MAX_TABLES = 4;
 
 template <typename T>
-struct tables {
+struct embed_tables {
     const T *rows[MAX_TABLES];
     const int *ids[MAX_TABLES];
     int n;
@@ -15,11 +15,10 @@ struct tables {
  * Grid     one warp per row, ROWS rows per block.
  * Memory   reads n rows, writes one, 16 bytes a lane.
  * Numbers  f32 sums in table order, one rounding.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(ROWS *WARP)
-    embed_kernel(T *__restrict__ y, tables<T> table, int64_t rows, int64_t cols)
+    embed_kernel(T *__restrict__ y, embed_tables<T> table, int64_t rows, int64_t cols)
 {
     int64_t t = grid_warp();
     if (t >= rows)
@@ -38,7 +37,7 @@ __global__ void __launch_bounds__(ROWS *WARP)
 template <typename T>
 static void embed(struct ctx *c, struct tensor *y, struct tensor *const *table, struct tensor *const *ids, int n)
 {
-    tables<T> all = {};
+    embed_tables<T> all = {};
     int64_t rows = tensor_rows(y);
     for (int i = 0; i < n; i++) {
         all.rows[i] = data_of<T>(table[i]);

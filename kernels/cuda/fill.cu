@@ -6,7 +6,6 @@
  * Grid     one thread per PACK elements.
  * Memory   writes y once.
  * Numbers  exact.
- * Tuned    not yet.
  */
 constexpr int THREADS = 256;
 

@@ -42,7 +42,6 @@ __device__ inline float edge_share(const gat_view<T> &g, int64_t e, int h)
  * Grid     one warp per node and head.
  * Memory   reads z once: bandwidth bound.
  * Numbers  f32 sums in a fixed order.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(WARPS *WARP) gat_score_kernel(gat_view<T> g)
@@ -71,7 +70,6 @@ __global__ void __launch_bounds__(WARPS *WARP) gat_score_kernel(gat_view<T> g)
  * Grid     one warp per node and head, lanes over edges.
  * Memory   reads the scores three times (L1 after the first), writes alpha once.
  * Numbers  the largest score is taken out first; f32 sums in a fixed order.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(WARPS *WARP) gat_softmax_kernel(float *__restrict__ alpha, gat_view<T> g)
@@ -102,7 +100,6 @@ __global__ void __launch_bounds__(WARPS *WARP) gat_softmax_kernel(float *__restr
  * Grid     one warp per node and head, or per node when mean; lanes over the columns of a head.
  * Memory   reads a row of z per edge (L2: neighbours share sources), writes y once.
  * Numbers  f32 sums in edge order, then head order.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(WARPS *WARP)
@@ -134,7 +131,6 @@ __global__ void __launch_bounds__(WARPS *WARP)
  * Grid     one warp per node and head; lanes over the columns of a head, then over edges.
  * Memory   reads a row of z per edge, writes ds twice.
  * Numbers  f32 sums in a fixed order.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(WARPS *WARP)
@@ -177,7 +173,6 @@ __global__ void __launch_bounds__(WARPS *WARP)
  * Grid     one warp per node and head; lanes over the columns of a head.
  * Memory   reads a row of dy per edge, writes dz once.
  * Numbers  f32 sums in edge order.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(WARPS *WARP)
@@ -213,7 +208,6 @@ __global__ void __launch_bounds__(WARPS *WARP)
  * Grid     one block per part and COLUMN_TILE columns; warps take turns at the nodes.
  * Memory   reads z once; 8 KiB of shared memory.
  * Numbers  f32 sums in an order fixed by the shape; sum_finish_kernel adds the parts.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(COLUMN_THREADS)
@@ -245,7 +239,6 @@ __global__ void __launch_bounds__(COLUMN_THREADS)
  * Grid     one warp per part, type and head.
  * Memory   reads types and ds once per type, from L2: types are few.
  * Numbers  f32 sums in an order fixed by the shape.
- * Tuned    not yet.
  */
 __global__ void __launch_bounds__(WARPS *WARP)
     gat_type_part_kernel(float *__restrict__ part, const float *__restrict__ ds, const int *__restrict__ types,
@@ -316,7 +309,7 @@ struct gat_room {
 };
 constexpr int64_t TYPE_PER = 1024;
 
-static struct gat_room room_of(struct ctx *c, const struct gat *g, struct grad dedge_bias, int64_t width)
+static struct gat_room room_of(struct ctx *c, const struct gat *g, struct destination dedge_bias, int64_t width)
 {
     int64_t tasks = g->graph->nodes * g->heads, ds = g->graph->edges * g->heads;
     struct gat_room r = {};
@@ -334,7 +327,7 @@ static struct gat_room room_of(struct ctx *c, const struct gat *g, struct grad d
 }
 
 template <typename T>
-static void vector_gradients(struct ctx *c, struct grad da_src, struct grad da_dst, const gat_view<T> &v,
+static void vector_gradients(struct ctx *c, struct destination da_src, struct destination da_dst, const gat_view<T> &v,
                              const struct gat_room &r)
 {
     int64_t width = (int64_t)v.heads * v.dim;
@@ -349,7 +342,7 @@ static void vector_gradients(struct ctx *c, struct grad da_src, struct grad da_d
                              2 * width);
 }
 
-static void type_gradient(struct ctx *c, struct grad dedge_bias, const struct gat *g, const struct gat_room &r)
+static void type_gradient(struct ctx *c, struct destination dedge_bias, const struct gat *g, const struct gat_room &r)
 {
     int64_t tasks = r.type_parts * r.cells;
     if (tasks)
@@ -360,9 +353,9 @@ static void type_gradient(struct ctx *c, struct grad dedge_bias, const struct ga
 }
 
 template <typename T>
-static void gat_backward(struct ctx *c, struct grad dz, struct grad da_src, struct grad da_dst, struct grad dedge_bias,
-                         const struct tensor *dy, const struct tensor *alpha, const struct tensor *z,
-                         const struct gat *g, uint32_t site)
+static void gat_backward(struct ctx *c, struct destination dz, struct destination da_src, struct destination da_dst,
+                         struct destination dedge_bias, const struct tensor *dy, const struct tensor *alpha,
+                         const struct tensor *z, const struct gat *g, uint32_t site)
 {
     int64_t tasks = g->graph->nodes * g->heads;
     struct gat_room r = room_of(c, g, dedge_bias, tensor_cols(z));
@@ -375,16 +368,16 @@ static void gat_backward(struct ctx *c, struct grad dz, struct grad da_src, stru
     type_gradient(c, dedge_bias, g, r);
 }
 
-extern "C" void cuda_gat_backward(struct ctx *c, struct grad dz, struct grad da_src, struct grad da_dst,
-                                  struct grad dedge_bias, struct grad dbias, const struct tensor *dy,
-                                  const struct tensor *alpha, const struct tensor *z, const struct gat *g,
-                                  uint32_t site)
+extern "C" void cuda_gat_backward(struct ctx *c, struct destination dz, struct destination da_src,
+                                  struct destination da_dst, struct destination dedge_bias, struct destination dbias,
+                                  const struct tensor *dy, const struct tensor *alpha, const struct tensor *z,
+                                  const struct gat *g, uint32_t site)
 {
-    const struct grad vectors[] = { da_src, da_dst, dedge_bias };
+    const struct destination vectors[] = { da_src, da_dst, dedge_bias };
     if (tensor_size(z))
         DTYPE_SWITCH(z->dtype, gat_backward<T>(c, dz, da_src, da_dst, dedge_bias, dy, alpha, z, g, site));
     else
-        for (const struct grad &v : vectors)
+        for (const struct destination &v : vectors)
             if (v.t && !v.add)
                 cuda_fill(c, v.t, 0);
     if (dbias.t)

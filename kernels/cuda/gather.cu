@@ -6,7 +6,6 @@
  * Grid     one warp per row, ROWS rows per block.
  * Memory   reads and writes each row once, 16 bytes a lane.
  * Numbers  exact.
- * Tuned    not yet.
  */
 constexpr int ROWS = 4;
 
@@ -40,7 +39,6 @@ extern "C" void cuda_gather(struct ctx *c, struct tensor *y, const struct tensor
  *          position) may be asked for by all of them.
  * Memory   reads each row of x once, writes each row asked for once; 8 KiB of shared memory.
  * Numbers  f32 sums in an order fixed by the index; no atomics.
- * Tuned    not yet.
  */
 template <typename T, typename U>
 __global__ void __launch_bounds__(COLUMN_THREADS)
@@ -61,7 +59,7 @@ __global__ void __launch_bounds__(COLUMN_THREADS)
         put_pack(y + row * cols + j, sum, cols - j, add);
 }
 
-extern "C" void cuda_scatter(struct ctx *c, struct grad y, const struct tensor *x, const struct index *i)
+extern "C" void cuda_scatter(struct ctx *c, struct destination y, const struct tensor *x, const struct index *i)
 {
     int64_t cols = tensor_cols(x);
     if (!y.t)

@@ -21,7 +21,6 @@ __device__ inline void load_sum(float (&z)[PACK], const T *x, const T *res, int6
  * Grid     one warp per row, ROWS rows per block; no shared memory, no block barrier.
  * Memory   reads x and res three times (DRAM, then L1), writes y once: bandwidth bound.
  * Numbers  sums in f32, two passes: E[z^2] - E[z]^2 loses bits when |mean| >> deviation.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(ROWS *WARP)
@@ -69,7 +68,6 @@ __global__ void __launch_bounds__(ROWS *WARP)
  * Grid     one warp per row, ROWS rows per block.
  * Memory   reads dy, x and res twice (DRAM, then L1), writes dx and dres once: bandwidth bound.
  * Numbers  sums in f32.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(ROWS *WARP)
@@ -114,7 +112,6 @@ __global__ void __launch_bounds__(ROWS *WARP)
  * Grid     one block per part and COLUMN_TILE columns; warps take turns at the rows.
  * Memory   reads dy, x and res once; 8 KiB of shared memory.
  * Numbers  f32 sums in an order fixed by the shape; sum_finish_kernel adds the parts.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(COLUMN_THREADS)
@@ -154,7 +151,7 @@ extern "C" void cuda_layer_norm(struct ctx *c, struct tensor *y, struct tensor *
 }
 
 template <typename T>
-static void layer_norm_vectors(struct ctx *c, struct grad dw, struct grad db, const struct tensor *dy,
+static void layer_norm_vectors(struct ctx *c, struct destination dw, struct destination db, const struct tensor *dy,
                                const struct tensor *x, const struct tensor *res, const struct tensor *mean,
                                const struct tensor *rstd)
 {
@@ -170,10 +167,10 @@ static void layer_norm_vectors(struct ctx *c, struct grad dw, struct grad db, co
         column_sums_of_parts(c, data_of<float>(db.t), db.add, part + cols, parts, cols, 2 * cols);
 }
 
-extern "C" void cuda_layer_norm_backward(struct ctx *c, struct grad dx, struct grad dres, struct grad dw,
-                                         struct grad db, const struct tensor *dy, const struct tensor *x,
-                                         const struct tensor *res, const struct tensor *w, const struct tensor *mean,
-                                         const struct tensor *rstd)
+extern "C" void cuda_layer_norm_backward(struct ctx *c, struct destination dx, struct destination dres,
+                                         struct destination dw, struct destination db, const struct tensor *dy,
+                                         const struct tensor *x, const struct tensor *res, const struct tensor *w,
+                                         const struct tensor *mean, const struct tensor *rstd)
 {
     int64_t rows = tensor_rows(x), cols = tensor_cols(x);
     if (tensor_size(x) == 0) {

@@ -130,8 +130,8 @@ static struct plan *plan_of(struct cuda_state *s, const struct plan_key *key)
     return p;
 }
 
-bool cuda_library_matmul(struct ctx *c, struct grad y, const struct tensor *a, bool ta, const struct tensor *b, bool tb,
-                         const struct tensor *bias)
+bool cuda_library_matmul(struct ctx *c, struct destination y, const struct tensor *a, bool ta, const struct tensor *b,
+                         bool tb, const struct tensor *bias)
 {
     struct cuda_state *s = state_of(c->dev);
     struct plan_key key = {};

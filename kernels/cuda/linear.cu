@@ -9,7 +9,6 @@ constexpr int THREADS = 256;
  * Grid     one thread per PACK columns of a row.
  * Memory   reads x once, writes y and pre once: bandwidth bound, and mostly L2 after the product.
  * Numbers  in f32; x was rounded to the element type by the product, pre and y are rounded once more.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
@@ -44,7 +43,7 @@ static void bias_activation(struct ctx *c, struct tensor *y, struct tensor *pre,
 static bool library_linear(struct ctx *c, struct tensor *y, struct tensor *pre, const struct tensor *x,
                            const struct tensor *w, const struct tensor *b, enum activation act)
 {
-    struct grad product = { pre ? pre : y, false };
+    struct destination product = { pre ? pre : y, false };
     bool biased = b && cuda_library_matmul(c, product, x, false, w, true, b);
     if (!biased && !cuda_library_matmul(c, product, x, false, w, true, nullptr))
         return false;
@@ -60,9 +59,9 @@ extern "C" void cuda_linear(struct ctx *c, struct tensor *y, struct tensor *pre,
 {
     if (tensor_size(y) == 0 || library_linear(c, y, pre, x, w, b, act))
         return;
-    struct product p = {};
+    struct cuda_gemm p = {};
     p.y = y, p.pre = pre, p.a = x, p.b = w, p.bias = b;
     p.m = tensor_rows(y), p.n = tensor_cols(y), p.k = tensor_cols(x);
     p.tb = true, p.act = act;
-    tile_product(c, &p);
+    cuda_gemm_run(c, &p);
 }

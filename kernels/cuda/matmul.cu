@@ -6,7 +6,7 @@ constexpr int TILE = 64, DEEP = 16, EACH = 4, THREADS = TILE / EACH * (TILE / EA
 
 /* A product as its kernel sees it. */
 template <typename T, typename U>
-struct product_view {
+struct gemm_view {
     U *y, *pre;
     const T *a, *b;
     const float *bias;
@@ -36,10 +36,10 @@ __device__ inline void load_tile(float (&tile)[DEEP][TILE + 1], const T *x, bool
  * Grid     one block per TILE x TILE of y, n tiles going round fastest; a thread makes EACH x EACH of them.
  * Memory   reads a n / TILE times and b m / TILE times through 8 KiB of shared memory, writes y once.
  * Numbers  f32 products and sums, in the order of k.
- * Tuned    not: large products go to cuBLASLt; this one serves small and odd shapes and simt.
+ * Serves   small and odd shapes, and simt; large products go to cuBLASLt.
  */
 template <typename T, typename U>
-__global__ void __launch_bounds__(THREADS) product_kernel(product_view<T, U> p)
+__global__ void __launch_bounds__(THREADS) gemm_kernel(gemm_view<T, U> p)
 {
     __shared__ float a[DEEP][TILE + 1], b[DEEP][TILE + 1];
     int64_t tiles = (p.n + TILE - 1) / TILE, row = block_id() / tiles * TILE, col = block_id() % tiles * TILE;
@@ -68,39 +68,39 @@ __global__ void __launch_bounds__(THREADS) product_kernel(product_view<T, U> p)
 }
 
 template <typename T, typename U>
-static void launch_product(struct ctx *c, const struct product *p)
+static void launch_gemm(struct ctx *c, const struct cuda_gemm *p)
 {
-    product_view<T, U> v = { data_of<U>(p->y),
-                             data_of<U>(p->pre),
-                             data_of<T>(p->a),
-                             data_of<T>(p->b),
-                             data_of<float>(p->bias),
-                             p->m,
-                             p->n,
-                             p->k,
-                             (int)p->act,
-                             p->ta,
-                             p->tb,
-                             p->add };
+    gemm_view<T, U> v = { data_of<U>(p->y),
+                          data_of<U>(p->pre),
+                          data_of<T>(p->a),
+                          data_of<T>(p->b),
+                          data_of<float>(p->bias),
+                          p->m,
+                          p->n,
+                          p->k,
+                          (int)p->act,
+                          p->ta,
+                          p->tb,
+                          p->add };
     int64_t tiles = ((p->m + TILE - 1) / TILE) * ((p->n + TILE - 1) / TILE);
-    LAUNCH((product_kernel<T, U>), blocks_for(tiles, 1), THREADS, 0, cuda_stream(c), v);
+    LAUNCH((gemm_kernel<T, U>), blocks_for(tiles, 1), THREADS, 0, cuda_stream(c), v);
 }
 
-void tile_product(struct ctx *c, const struct product *p)
+void cuda_gemm_run(struct ctx *c, const struct cuda_gemm *p)
 {
     if (p->m == 0 || p->n == 0)
         return;
-    DTYPE_SWITCH_2(p->a->dtype, p->y->dtype, launch_product<T, U>(c, p));
+    DTYPE_SWITCH_2(p->a->dtype, p->y->dtype, launch_gemm<T, U>(c, p));
 }
 
-extern "C" void cuda_matmul(struct ctx *c, struct grad y, const struct tensor *a, bool ta, const struct tensor *b,
-                            bool tb)
+extern "C" void cuda_matmul(struct ctx *c, struct destination y, const struct tensor *a, bool ta,
+                            const struct tensor *b, bool tb)
 {
     if (!y.t || cuda_library_matmul(c, y, a, ta, b, tb, nullptr))
         return;
-    struct product p = {};
+    struct cuda_gemm p = {};
     p.y = y.t, p.a = a, p.b = b;
     p.m = y.t->shape[0], p.n = y.t->shape[1], p.k = a->shape[ta ? 0 : 1];
     p.ta = ta, p.tb = tb, p.add = y.add;
-    tile_product(c, &p);
+    cuda_gemm_run(c, &p);
 }

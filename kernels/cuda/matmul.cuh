@@ -7,13 +7,13 @@
 #include "kernels/cuda/cuda.cuh"
 
 /* y[m,n] (+)= act(op(a) op(b) + bias); a is [m,k], or [k,m] when ta, b is [k,n], or [n,k] when tb. */
-struct product {
+struct cuda_gemm {
     struct tensor *y, *pre; /* pre, when not NULL, receives the argument of act */
     const struct tensor *a, *b, *bias;
     int64_t m, n, k;
     bool ta, tb, add;
     enum activation act;
 };
-void tile_product(struct ctx *c, const struct product *p);
+void cuda_gemm_run(struct ctx *c, const struct cuda_gemm *p);
 
 #endif

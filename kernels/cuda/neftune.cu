@@ -22,7 +22,6 @@ __device__ inline int64_t length_at(const int *offsets, int64_t n, int64_t r)
  * Grid     one warp per row, ROWS rows per block.
  * Memory   reads x and writes y once; the offsets come from L1.
  * Numbers  in f32; the words are rng.h's, the same on every device.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(ROWS *WARP)

@@ -21,7 +21,6 @@ __device__ inline void take_pack(float *most, float *sum, const float (&v)[PACK]
  * Grid     one block per row.
  * Memory   reads z once: bandwidth bound.
  * Numbers  each thread rescales its f32 sum to the largest element so far; partial sums in a fixed order.
- * Tuned    not yet.
  */
 __global__ void __launch_bounds__(ROW_THREADS)
     nll_kernel(float *__restrict__ y, float *__restrict__ lse, const float *__restrict__ z,
@@ -50,7 +49,6 @@ __global__ void __launch_bounds__(ROW_THREADS)
  * Grid     one thread per PACK columns of a row.
  * Memory   reads z once, writes dz once: bandwidth bound.
  * Numbers  in f32, one rounding.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)

@@ -9,7 +9,6 @@ constexpr float LOGIT_OF_NONE = -30.0f;
  * Grid     one warp per segment.
  * Memory   reads x once, writes y once.
  * Numbers  f32; the two forms of the logarithm neither overflow nor cancel; not below -30.
- * Tuned    not yet.
  */
 __global__ void __launch_bounds__(THREADS) noisy_or_kernel(float *__restrict__ y, const float *__restrict__ x,
                                                            const int *__restrict__ offsets, int64_t segments)
@@ -32,7 +31,6 @@ __global__ void __launch_bounds__(THREADS) noisy_or_kernel(float *__restrict__ y
  * Grid     one warp per segment.
  * Memory   reads x once, writes dx once.
  * Numbers  the quotient is taken of logarithms, which cannot overflow.
- * Tuned    not yet.
  */
 __global__ void __launch_bounds__(THREADS)
     noisy_or_backward_kernel(float *__restrict__ dx, const float *__restrict__ dy, const float *__restrict__ x,
@@ -52,8 +50,8 @@ extern "C" void cuda_noisy_or(struct ctx *c, struct tensor *y, const struct tens
                data_of<float>(x), data_of<int>(s->offsets), s->n);
 }
 
-extern "C" void cuda_noisy_or_backward(struct ctx *c, struct grad dx, const struct tensor *dy, const struct tensor *x,
-                                       const struct tensor *y, const struct seqs *s)
+extern "C" void cuda_noisy_or_backward(struct ctx *c, struct destination dx, const struct tensor *dy,
+                                       const struct tensor *x, const struct tensor *y, const struct seqs *s)
 {
     if (s->n && dx.t)
         LAUNCH(noisy_or_backward_kernel, blocks_for(s->n, THREADS / WARP), THREADS, 0, cuda_stream(c),

@@ -9,7 +9,6 @@ constexpr int64_t SQUARE_PARTS = 1024;
  * Grid     at most SQUARE_PARTS blocks, each with a cut of its own.
  * Memory   reads x once: bandwidth bound.
  * Numbers  f32 sums in an order fixed by the shape.
- * Tuned    not yet.
  */
 __global__ void __launch_bounds__(THREADS)
     square_part_kernel(float *__restrict__ part, const float *__restrict__ x, int64_t n, int64_t per)
@@ -32,7 +31,6 @@ __global__ void __launch_bounds__(THREADS)
  * Grid     one block.
  * Memory   reads part once.
  * Numbers  f32 sums in a fixed order.
- * Tuned    not yet.
  */
 __global__ void __launch_bounds__(LAST_THREADS)
     square_finish_kernel(float *y, const float *__restrict__ part, int64_t n)
@@ -63,7 +61,6 @@ extern "C" void cuda_sum_squares(struct ctx *c, struct tensor *y, const struct t
  * Grid     one thread: the step count lives on the device, so that a captured step needs no host number.
  * Memory   none to speak of.
  * Numbers  in f64.
- * Tuned    not needed.
  */
 __global__ void schedule_kernel(float *lr, int *rng, struct schedule s)
 {
@@ -109,7 +106,6 @@ __device__ inline struct adamw_factors adamw_factors_of(const struct adamw &a, f
  * Grid     one thread per PACK elements; the first of each block works out the factors in f64.
  * Memory   reads and writes w (master and copy), m, v and g once: bandwidth bound.
  * Numbers  f32; a BF16 weight is rounded from its master.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)

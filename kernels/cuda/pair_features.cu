@@ -8,7 +8,6 @@ constexpr int ROWS = 4;
  * Grid     one warp per pair, ROWS pairs per block.
  * Memory   reads two rows and the extra one, writes 4 C + F elements.
  * Numbers  in f32, one rounding.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(ROWS *WARP)
@@ -43,7 +42,6 @@ __global__ void __launch_bounds__(ROWS *WARP)
  * Grid     one warp per pair, ROWS pairs per block.
  * Memory   reads six rows, writes two.
  * Numbers  in f32, one rounding; |0| has slope 0.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(ROWS *WARP)

@@ -92,7 +92,7 @@ __device__ inline void load_matrices(unsigned (&r)[4], const void *row)
                      : "r"(at)
                      : "memory");
 #else
-    CHECK(((uintptr_t)row & 15) == 0, "ldmatrix wants rows on 16 bytes");
+    CHECK(((uintptr_t)row & 15) == 0, "ldmatrix: expected a row aligned to 16 bytes");
     const unsigned char *slots = simt_exchange(row, 16, 0xffffffffu, { __FILE__, __LINE__ });
     int line = simt_current->lane / 4, first = 2 * (simt_current->lane % 4);
     for (int j = 0; j < 4; j++) {
@@ -117,7 +117,7 @@ __device__ inline void copy_async(void *shared, const void *global, int bytes)
                  : "r"((unsigned)__cvta_generic_to_shared(shared)), "l"(global), "r"(bytes)
                  : "memory");
 #else
-    CHECK((((uintptr_t)shared | (uintptr_t)global) & 15) == 0, "cp.async wants 16-byte alignment");
+    CHECK((((uintptr_t)shared | (uintptr_t)global) & 15) == 0, "cp.async: expected addresses aligned to 16 bytes");
     simt_copy_later(shared, global, bytes);
 #endif
 }

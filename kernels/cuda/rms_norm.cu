@@ -32,7 +32,6 @@ __device__ inline float share_sum(const struct share &s, float v)
  * Grid     one warp per group of columns, ROWS groups per block; one block per group of more than WIDE.
  * Memory   reads x twice (DRAM, then L1), writes y once: bandwidth bound.
  * Numbers  sums in f32.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
@@ -70,7 +69,6 @@ __global__ void __launch_bounds__(THREADS)
  * Grid     as rms_norm_kernel.
  * Memory   reads dy and x twice (DRAM, then L1), writes dx once: bandwidth bound.
  * Numbers  sums in f32.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
@@ -111,7 +109,6 @@ __global__ void __launch_bounds__(THREADS)
  * Grid     one block per part and COLUMN_TILE columns; warps take turns at the groups.
  * Memory   reads dy and x once; 8 KiB of shared memory.
  * Numbers  f32 sums in an order fixed by the shape; sum_finish_kernel adds the parts.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(COLUMN_THREADS)
@@ -144,7 +141,7 @@ extern "C" void cuda_rms_norm(struct ctx *c, struct tensor *y, struct tensor *rs
 }
 
 template <typename T>
-static void weight_gradient(struct ctx *c, struct grad dw, const struct tensor *dy, const struct tensor *x,
+static void weight_gradient(struct ctx *c, struct destination dw, const struct tensor *dy, const struct tensor *x,
                             const struct tensor *rstd)
 {
     int64_t groups = tensor_size(rstd), cols = tensor_size(dw.t);
@@ -155,8 +152,9 @@ static void weight_gradient(struct ctx *c, struct grad dw, const struct tensor *
     column_sums_of_parts(c, data_of<float>(dw.t), dw.add, part, parts, cols, cols);
 }
 
-extern "C" void cuda_rms_norm_backward(struct ctx *c, struct grad dx, struct grad dw, const struct tensor *dy,
-                                       const struct tensor *x, const struct tensor *w, const struct tensor *rstd)
+extern "C" void cuda_rms_norm_backward(struct ctx *c, struct destination dx, struct destination dw,
+                                       const struct tensor *dy, const struct tensor *x, const struct tensor *w,
+                                       const struct tensor *rstd)
 {
     int64_t groups = tensor_size(rstd), cols = tensor_size(w);
     if (groups == 0) {

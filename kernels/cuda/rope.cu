@@ -8,7 +8,6 @@ constexpr int THREADS = 256;
  * Grid     one thread per position and frequency.
  * Memory   writes y once; once per step.
  * Numbers  the product is rounded to f32 before its cosine and sine, which are good to 2 units at any position.
- * Tuned    not yet.
  */
 __global__ void __launch_bounds__(THREADS)
     rope_angles_kernel(float *__restrict__ y, const int *__restrict__ positions, const float *__restrict__ freqs,
@@ -29,7 +28,6 @@ __global__ void __launch_bounds__(THREADS)
  * Grid     one thread per PACK pairs of columns.
  * Memory   reads x once, y once when adding, writes y once; the angles of a row come from L1 for all heads but one.
  * Numbers  in f32, one rounding.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
@@ -63,7 +61,8 @@ extern "C" void cuda_rope_angles(struct ctx *c, struct tensor *y, const struct t
                data_of<int>(positions), data_of<float>(freqs), rows, half);
 }
 
-extern "C" void cuda_rope(struct ctx *c, struct grad y, const struct tensor *x, const struct tensor *angles, bool back)
+extern "C" void cuda_rope(struct ctx *c, struct destination y, const struct tensor *x, const struct tensor *angles,
+                          bool back)
 {
     int64_t rows = tensor_rows(x), half = tensor_cols(angles) / 2, heads = tensor_cols(x) / tensor_cols(angles);
     int64_t threads = rows * heads * ((half + PACK - 1) / PACK);

@@ -12,7 +12,6 @@ __device__ inline float pool_factor(int64_t rows, bool mean)
  * Grid     one block per segment and COLUMN_TILE columns; warps take turns at the rows.
  * Memory   reads x once, writes y once; 8 KiB of shared memory.
  * Numbers  f32 sums in an order fixed by the offsets.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(COLUMN_THREADS)
@@ -39,7 +38,6 @@ __global__ void __launch_bounds__(COLUMN_THREADS)
  * Grid     one block per segment and COLUMN_TILE columns; warps take turns at the rows.
  * Memory   reads dy once, writes dx once.
  * Numbers  in f32, one rounding.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(COLUMN_THREADS)
@@ -66,8 +64,8 @@ extern "C" void cuda_segment_pool(struct ctx *c, struct tensor *y, const struct 
                                   pool == POOL_MEAN));
 }
 
-extern "C" void cuda_segment_pool_backward(struct ctx *c, struct grad dx, const struct tensor *dy, const struct seqs *s,
-                                           enum pool pool)
+extern "C" void cuda_segment_pool_backward(struct ctx *c, struct destination dx, const struct tensor *dy,
+                                           const struct seqs *s, enum pool pool)
 {
     int64_t cols = tensor_cols(dy);
     if (s->n == 0 || cols == 0 || !dx.t)

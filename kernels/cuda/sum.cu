@@ -8,7 +8,6 @@ constexpr int THREADS = 256, SUM_THREADS = 1024;
  * Grid     one block: a batch has thousands of terms, not millions.
  * Memory   reads x once.
  * Numbers  f32 sums in an order fixed by the shape.
- * Tuned    not yet.
  */
 __global__ void __launch_bounds__(SUM_THREADS)
     sum_kernel(float *__restrict__ y, const float *__restrict__ x, int64_t n, float scale)
@@ -27,7 +26,6 @@ __global__ void __launch_bounds__(SUM_THREADS)
  * Grid     one thread per term.
  * Memory   reads dx once when adding, writes it once.
  * Numbers  in f32.
- * Tuned    not yet.
  */
 __global__ void __launch_bounds__(THREADS)
     sum_backward_kernel(float *__restrict__ dx, const float *__restrict__ dy, int64_t n, float scale, bool add)
@@ -42,7 +40,7 @@ extern "C" void cuda_sum(struct ctx *c, struct tensor *y, const struct tensor *x
     LAUNCH(sum_kernel, 1, SUM_THREADS, 0, cuda_stream(c), data_of<float>(y), data_of<float>(x), tensor_size(x), scale);
 }
 
-extern "C" void cuda_sum_backward(struct ctx *c, struct grad dx, const struct tensor *dy, float scale)
+extern "C" void cuda_sum_backward(struct ctx *c, struct destination dx, const struct tensor *dy, float scale)
 {
     int64_t n = dx.t ? tensor_size(dx.t) : 0;
     if (n)

@@ -6,7 +6,6 @@
  * Grid     one block per part and COLUMN_TILE columns; warps take turns at the rows.
  * Memory   reads x once; 8 KiB of shared memory; bandwidth bound.
  * Numbers  f32 sums in an order fixed by the shape.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(COLUMN_THREADS) sum_part_kernel(float *__restrict__ part, const T *__restrict__ x,
@@ -31,7 +30,6 @@ __global__ void __launch_bounds__(COLUMN_THREADS) sum_part_kernel(float *__restr
  * Grid     one thread per column.
  * Memory   reads x once, a warp 32 neighbours at a time.
  * Numbers  f32 sums in row order.
- * Tuned    not yet.
  */
 constexpr int FINISH_THREADS = 128;
 
@@ -66,7 +64,7 @@ void column_sums(struct ctx *c, float *y, bool add, const struct tensor *x, int6
         column_sums_of_parts(c, y, add, part, parts, cols, cols);
 }
 
-extern "C" void cuda_sum_rows(struct ctx *c, struct grad y, const struct tensor *x)
+extern "C" void cuda_sum_rows(struct ctx *c, struct destination y, const struct tensor *x)
 {
     if (y.t)
         column_sums(c, data_of<float>(y.t), y.add, x, tensor_rows(x), tensor_cols(x));

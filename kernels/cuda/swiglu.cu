@@ -8,7 +8,6 @@ constexpr int THREADS = 256;
  * Grid     one thread per PACK elements.
  * Memory   reads gate and up, writes y, once each.
  * Numbers  in f32, one rounding.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
@@ -31,7 +30,6 @@ __global__ void __launch_bounds__(THREADS)
  * Grid     one thread per PACK elements.
  * Memory   reads dy, gate and up once, what is added to once, writes both once.
  * Numbers  in f32, one rounding.
- * Tuned    not yet.
  */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
@@ -65,8 +63,8 @@ extern "C" void cuda_swiglu(struct ctx *c, struct tensor *y, const struct tensor
                                   data_of<T>(y), data_of<T>(gate), data_of<T>(up), n));
 }
 
-extern "C" void cuda_swiglu_backward(struct ctx *c, struct grad dgate, struct grad dup, const struct tensor *dy,
-                                     const struct tensor *gate, const struct tensor *up)
+extern "C" void cuda_swiglu_backward(struct ctx *c, struct destination dgate, struct destination dup,
+                                     const struct tensor *dy, const struct tensor *gate, const struct tensor *up)
 {
     int64_t n = tensor_size(dy);
     if (n == 0 || (!dgate.t && !dup.t))

@@ -9,7 +9,7 @@ struct activation_node {
 static void activation_backward(struct ctx *c, struct node *node)
 {
     struct activation_node *n = (struct activation_node *)node;
-    struct grad dx = grad_of(c, n->x);
+    struct destination dx = destination_of(c, n->x);
     RUN(c, activation_backward, dx, node->out->grad, n->x, n->act);
 }
 

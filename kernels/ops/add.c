@@ -10,9 +10,9 @@ static void add_backward(struct ctx *c, struct node *node)
     struct add_node *n = (struct add_node *)node;
     struct tensor *dy = node->out->grad;
 
-    struct grad db = grad_of(c, n->b);
+    struct destination db = destination_of(c, n->b);
     RUN(c, accumulate, db, dy);
-    tape_hand_over(c, n->a, dy);
+    tape_move_grad(c, n->a, dy);
 }
 
 struct tensor *op_add(struct ctx *c, struct tensor *a, struct tensor *b)

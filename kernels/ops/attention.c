@@ -12,11 +12,11 @@ struct attention_node {
 static void attention_backward(struct ctx *c, struct node *node)
 {
     struct attention_node *n = (struct attention_node *)node;
-    struct grad dq = grad_of(c, n->q), dkv = { 0 };
+    struct destination dq = destination_of(c, n->q), dkv = { 0 };
     const struct seqs *qs = &n->qs, *ks = &n->ks;
 
     if (n->kv != n->q)
-        dkv = grad_of(c, n->kv);
+        dkv = destination_of(c, n->kv);
     RUN(c, attention_backward, dq, dkv, node->out->grad, node->out, n->lse, n->q, n->kv, qs, ks, n->heads, n->p,
         n->site);
 }

@@ -9,7 +9,7 @@ struct attention_pool_node {
 static void attention_pool_backward(struct ctx *c, struct node *node)
 {
     struct attention_pool_node *n = (struct attention_pool_node *)node;
-    struct grad dx = grad_of(c, n->x), dgate = grad_of(c, n->gate);
+    struct destination dx = destination_of(c, n->x), dgate = destination_of(c, n->gate);
     const struct seqs *s = &n->segments;
     RUN(c, attention_pool_backward, dx, dgate, node->out->grad, n->x, n->a, s);
 }

@@ -9,7 +9,7 @@ struct bce_node {
 static void bce_backward(struct ctx *c, struct node *node)
 {
     struct bce_node *n = (struct bce_node *)node;
-    struct grad dx = grad_of(c, n->x);
+    struct destination dx = destination_of(c, n->x);
     RUN(c, bce_backward, dx, node->out->grad, n->x, n->target, n->weight, n->pos_weight, n->scale);
 }
 

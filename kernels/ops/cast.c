@@ -8,7 +8,7 @@ struct cast_node {
 static void cast_backward(struct ctx *c, struct node *node)
 {
     struct cast_node *n = (struct cast_node *)node;
-    struct grad dx = grad_of(c, n->x);
+    struct destination dx = destination_of(c, n->x);
     RUN(c, accumulate, dx, node->out->grad);
 }
 

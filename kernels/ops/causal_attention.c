@@ -10,7 +10,7 @@ struct causal_attention_node {
 static void causal_attention_backward(struct ctx *c, struct node *node)
 {
     struct causal_attention_node *n = (struct causal_attention_node *)node;
-    struct grad dq = grad_of(c, n->q), dk = grad_of(c, n->k), dv = grad_of(c, n->v);
+    struct destination dq = destination_of(c, n->q), dk = destination_of(c, n->k), dv = destination_of(c, n->v);
     const struct causal *s = &n->s;
 
     RUN(c, causal_attention_backward, dq, dk, dv, node->out->grad, node->out, n->lse, n->q, n->k, n->v, s, n->heads,

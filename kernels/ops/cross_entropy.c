@@ -9,7 +9,7 @@ struct cross_entropy_node {
 static void cross_entropy_backward(struct ctx *c, struct node *node)
 {
     struct cross_entropy_node *n = (struct cross_entropy_node *)node;
-    struct grad dx = grad_of(c, n->x);
+    struct destination dx = destination_of(c, n->x);
     RUN(c, cross_entropy_backward, dx, node->out->grad, n->lse, n->x, n->target, n->scale);
 }
 

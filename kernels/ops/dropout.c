@@ -10,7 +10,7 @@ struct dropout_node {
 static void dropout_backward(struct ctx *c, struct node *node)
 {
     struct dropout_node *n = (struct dropout_node *)node;
-    struct grad dx = grad_of(c, n->x);
+    struct destination dx = destination_of(c, n->x);
     RUN(c, dropout, dx, node->out->grad, n->p, n->site);
 }
 
@@ -21,7 +21,7 @@ struct tensor *op_dropout(struct ctx *c, struct tensor *x, float p)
         return x;
     uint32_t site = c->site++;
     struct tensor *y = tensor_like(c, x);
-    struct grad out = { y, false };
+    struct destination out = { y, false };
     RUN(c, dropout, out, x, p, site);
     if (tape_needs(c, y, x))
         TAPE_PUSH(c, dropout_node, y, dropout_backward, .x = x, .p = p, .site = site);

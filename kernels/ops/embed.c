@@ -16,7 +16,7 @@ static void embed_backward(struct ctx *c, struct node *node)
     struct embed_node *n = (struct embed_node *)node;
 
     for (int i = 0; i < n->n; i++) {
-        struct grad g = grad_of(c, n->table[i]);
+        struct destination g = destination_of(c, n->table[i]);
         const struct index *ids = &n->ids[i];
         RUN(c, scatter, g, node->out->grad, ids);
     }

@@ -13,8 +13,9 @@ static void gat_backward(struct ctx *c, struct node *node)
     struct gat_node *n = (struct gat_node *)node;
     struct gat gat = n->gat, *g = &gat;
     gat.graph = &n->graph;
-    struct grad dz = grad_of(c, n->z), da_src = grad_of(c, g->a_src), da_dst = grad_of(c, g->a_dst);
-    struct grad dedge_bias = grad_of(c, g->edge_bias), dbias = grad_of(c, g->bias);
+    struct destination dz = destination_of(c, n->z), da_src = destination_of(c, g->a_src),
+                       da_dst = destination_of(c, g->a_dst);
+    struct destination dedge_bias = destination_of(c, g->edge_bias), dbias = destination_of(c, g->bias);
     RUN(c, gat_backward, dz, da_src, da_dst, dedge_bias, dbias, node->out->grad, n->alpha, n->z, g, n->site);
 }
 

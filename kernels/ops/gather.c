@@ -9,7 +9,7 @@ struct gather_node {
 static void gather_backward(struct ctx *c, struct node *node)
 {
     struct gather_node *n = (struct gather_node *)node;
-    struct grad dx = grad_of(c, n->x);
+    struct destination dx = destination_of(c, n->x);
     const struct index *i = &n->i;
     RUN(c, scatter, dx, node->out->grad, i);
 }
@@ -28,7 +28,7 @@ struct tensor *op_gather(struct ctx *c, struct tensor *x, const struct index *i)
 static void scatter_backward(struct ctx *c, struct node *node)
 {
     struct gather_node *n = (struct gather_node *)node;
-    struct grad dx = grad_of(c, n->x);
+    struct destination dx = destination_of(c, n->x);
     struct tensor *ids = n->i.ids, *dy = node->out->grad;
 
     if (!dx.t)
@@ -45,7 +45,7 @@ struct tensor *op_scatter(struct ctx *c, struct tensor *x, const struct index *i
 {
     CHECK(x->ndim == 2 && x->shape[0] == i->n, "scatter: %lld rows, %lld ids", (long long)x->shape[0], (long long)i->n);
     struct tensor *y = tensor_new2(c, x->dtype, rows, x->shape[1]);
-    struct grad out = { y, false };
+    struct destination out = { y, false };
     RUN(c, scatter, out, x, i);
     if (tape_needs(c, y, x))
         TAPE_PUSH(c, gather_node, y, scatter_backward, .x = x, .i = *i);

@@ -8,16 +8,17 @@ struct layer_norm_node {
 static void layer_norm_backward(struct ctx *c, struct node *node)
 {
     struct layer_norm_node *n = (struct layer_norm_node *)node;
-    struct grad none = { 0 }, dw = grad_of(c, n->w), db = grad_of(c, n->b), dx = grad_of(c, n->x);
+    struct destination none = { 0 }, dw = destination_of(c, n->w), db = destination_of(c, n->b),
+                       dx = destination_of(c, n->x);
     struct tensor *dy = node->out->grad;
 
     if (n->res == n->x) { /* one kernel may not write the two gradients of one tensor */
         RUN(c, layer_norm_backward, dx, none, dw, db, dy, n->x, n->res, n->w, n->mean, n->rstd);
-        dx = grad_of(c, n->x);
+        dx = destination_of(c, n->x);
         RUN(c, layer_norm_backward, dx, none, none, none, dy, n->x, n->res, n->w, n->mean, n->rstd);
         return;
     }
-    struct grad dres = grad_of(c, n->res);
+    struct destination dres = destination_of(c, n->res);
     RUN(c, layer_norm_backward, dx, dres, dw, db, dy, n->x, n->res, n->w, n->mean, n->rstd);
 }
 

@@ -11,14 +11,14 @@ static void linear_backward(struct ctx *c, struct node *node)
     struct linear_node *n = (struct linear_node *)node;
 
     if (n->w->needs_grad)
-        tape_again(c, n->x);
-    struct grad dx = grad_of(c, n->x), dw = grad_of(c, n->w), db = grad_of(c, n->b);
+        tape_recompute(c, n->x);
+    struct destination dx = destination_of(c, n->x), dw = destination_of(c, n->w), db = destination_of(c, n->b);
     struct tensor *dpre = node->out->grad;
 
     size_t mark = arena_mark(c->step);
     if (n->pre) {
         dpre = tensor_like(c, n->pre);
-        struct grad g = { dpre, false };
+        struct destination g = { dpre, false };
         RUN(c, activation_backward, g, node->out->grad, n->pre, n->act);
     }
     if (dx.t)
@@ -35,8 +35,8 @@ struct tensor *op_linear(struct ctx *c, struct tensor *x, struct tensor *w, stru
     CHECK(x->ndim == 2 && w->ndim == 2 && x->shape[1] == w->shape[1] && x->dtype == w->dtype,
           "linear: x has %lld columns of %s, w [%lld, %lld] of %s", (long long)tensor_cols(x), dtype_name(x->dtype),
           (long long)w->shape[0], (long long)tensor_cols(w), dtype_name(w->dtype));
-    CHECK(!b || (tensor_size(b) == w->shape[0] && b->dtype == F32), "linear: bias of %lld, %lld wanted",
-          (long long)tensor_size(b), (long long)w->shape[0]);
+    CHECK(!b || (tensor_size(b) == w->shape[0] && b->dtype == F32), "linear: expected an f32 bias of %lld, got %lld",
+          (long long)w->shape[0], (long long)tensor_size(b));
 
     struct tensor *y = tensor_new2(c, x->dtype, x->shape[0], w->shape[0]), *pre = NULL;
     bool record = tape_needs(c, y, x, w, b);

@@ -10,7 +10,7 @@ struct linear_nll_node {
 
 /* Gradients to be written; each chunk adds to what the one before it left in w and B. */
 struct nll_grads {
-    struct grad x, w, b;
+    struct destination x, w, b;
     struct tensor *dy_b; /* [T, r] F32, or NULL */
 };
 
@@ -50,12 +50,12 @@ static void chunk_backward(struct ctx *c, const struct linear_nll_node *n, struc
     }
     if (g->dy_b) {
         out = tensor_view(g->dy_b, at, rows);
-        struct grad part = { &out, false };
+        struct destination part = { &out, false };
         RUN(c, matmul, part, dz, false, n->low.lora.b, false);
     }
     if (g->x.t) {
         out = tensor_view(g->x.t, at, rows);
-        struct grad part = { &out, g->x.add };
+        struct destination part = { &out, g->x.add };
         RUN(c, matmul, part, dz, false, n->w, false);
     }
     if (g->w.t)
@@ -85,7 +85,7 @@ static void chunks_backward(struct ctx *c, const struct linear_nll_node *n, stru
 static void linear_nll_backward(struct ctx *c, struct node *node)
 {
     struct linear_nll_node *n = (struct linear_nll_node *)node;
-    struct nll_grads g = { grad_of(c, n->x), grad_of(c, n->w), grad_of(c, n->low.lora.b), NULL };
+    struct nll_grads g = { destination_of(c, n->x), destination_of(c, n->w), destination_of(c, n->low.lora.b), NULL };
     size_t mark = arena_mark(c->step);
 
     if (low_rank_needs(&n->low, g.x))

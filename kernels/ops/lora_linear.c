@@ -7,16 +7,17 @@ struct lora_linear_node {
 };
 
 /* What the adapter gives to dx comes first, see low_rank.h. */
-static void adapter_backward(struct ctx *c, const struct lora_linear_node *n, struct grad *dx, const struct tensor *dy)
+static void adapter_backward(struct ctx *c, const struct lora_linear_node *n, struct destination *dx,
+                             const struct tensor *dy)
 {
-    struct grad db = grad_of(c, n->low.lora.b);
+    struct destination db = destination_of(c, n->low.lora.b);
 
     if (db.t)
         RUN(c, matmul, db, dy, true, n->low.h, false);
     if (!low_rank_needs(&n->low, *dx))
         return;
     size_t mark = arena_mark(c->step);
-    struct grad dy_b = { tensor_new(c, F32, 2, n->low.h->shape), false };
+    struct destination dy_b = { tensor_new(c, F32, 2, n->low.h->shape), false };
     RUN(c, matmul, dy_b, dy, false, n->low.lora.b, false);
     low_rank_backward(c, &n->low, *dx, n->x, dy_b.t);
     arena_reset(c->step, mark);
@@ -28,8 +29,8 @@ static void lora_linear_backward(struct ctx *c, struct node *node)
     struct lora_linear_node *n = (struct lora_linear_node *)node;
 
     if (n->w->needs_grad || (n->low.h && n->low.lora.a->needs_grad))
-        tape_again(c, n->x);
-    struct grad dx = grad_of(c, n->x), dw = grad_of(c, n->w), dbias = grad_of(c, n->bias);
+        tape_recompute(c, n->x);
+    struct destination dx = destination_of(c, n->x), dw = destination_of(c, n->w), dbias = destination_of(c, n->bias);
     const struct tensor *dy = node->out->grad;
 
     if (n->low.h)
@@ -44,8 +45,8 @@ static void lora_linear_backward(struct ctx *c, struct node *node)
 
 struct tensor *op_lora_linear(struct ctx *c, struct tensor *x, struct tensor *w, struct tensor *b, const struct lora *l)
 {
-    CHECK(!b || (tensor_size(b) == w->shape[0] && b->dtype == F32), "lora_linear: bias of %lld, %lld wanted",
-          (long long)tensor_size(b), (long long)w->shape[0]);
+    CHECK(!b || (tensor_size(b) == w->shape[0] && b->dtype == F32),
+          "lora_linear: expected an f32 bias of %lld, got %lld", (long long)w->shape[0], (long long)tensor_size(b));
     struct tensor *y = tensor_new2(c, x->dtype, x->shape[0], w->shape[0]);
     struct low_rank low = low_rank_enter(c, x, w, l);
 

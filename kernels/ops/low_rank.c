@@ -21,7 +21,7 @@ static const struct tensor *dropped(struct ctx *c, const struct low_rank *n, con
 {
     if (n->p == 0)
         return x;
-    struct grad out = { tensor_like(c, x), false };
+    struct destination out = { tensor_like(c, x), false };
     RUN(c, dropout, out, x, n->p, n->site);
     return out.t;
 }
@@ -41,7 +41,7 @@ struct low_rank low_rank_enter(struct ctx *c, struct tensor *x, const struct ten
     n.h = tensor_new2(c, x->dtype, x->shape[0], l->a->shape[0]);
     size_t mark = arena_mark(c->step);
     const struct tensor *in = dropped(c, &n, x);
-    struct grad sum = { tensor_new(c, F32, 2, n.h->shape), false }, h = { n.h, false };
+    struct destination sum = { tensor_new(c, F32, 2, n.h->shape), false }, h = { n.h, false };
     RUN(c, matmul, sum, in, false, l->a, true);
     RUN(c, scale, h, sum.t, l->scale);
     arena_reset(c->step, mark);
@@ -51,7 +51,7 @@ struct low_rank low_rank_enter(struct ctx *c, struct tensor *x, const struct ten
 void low_rank_leave(struct ctx *c, struct tensor *y, const struct tensor *x, const struct tensor *w,
                     const struct tensor *bias, const struct tensor *h, const struct tensor *b)
 {
-    struct grad out = { y, bias != NULL };
+    struct destination out = { y, bias != NULL };
 
     if (bias)
         RUN(c, linear, y, NULL, x, w, bias, ACT_NONE);
@@ -63,17 +63,17 @@ void low_rank_leave(struct ctx *c, struct tensor *y, const struct tensor *x, con
         RUN(c, matmul, out, x, false, w, true);
 }
 
-bool low_rank_needs(const struct low_rank *n, struct grad dx)
+bool low_rank_needs(const struct low_rank *n, struct destination dx)
 {
     return n->h && (dx.t || n->lora.a->needs_grad);
 }
 
-void low_rank_backward(struct ctx *c, const struct low_rank *n, struct grad dx, struct tensor *x,
+void low_rank_backward(struct ctx *c, const struct low_rank *n, struct destination dx, struct tensor *x,
                        const struct tensor *dy_b)
 {
-    struct grad da = grad_of(c, n->lora.a);
+    struct destination da = destination_of(c, n->lora.a);
     size_t mark = arena_mark(c->step);
-    struct grad dh = { tensor_like(c, n->h), false };
+    struct destination dh = { tensor_like(c, n->h), false };
 
     RUN(c, scale, dh, dy_b, n->lora.scale);
     if (da.t) {
@@ -81,7 +81,7 @@ void low_rank_backward(struct ctx *c, const struct low_rank *n, struct grad dx, 
         RUN(c, matmul, da, dh.t, true, in, false);
     }
     if (dx.t && n->p > 0) {
-        struct grad through = { tensor_like(c, x), false };
+        struct destination through = { tensor_like(c, x), false };
         RUN(c, matmul, through, dh.t, false, n->lora.a, false);
         RUN(c, dropout, dx, through.t, n->p, n->site);
     } else if (dx.t) {

@@ -23,9 +23,9 @@ struct low_rank low_rank_enter(struct ctx *c, struct tensor *x, const struct ten
 void low_rank_leave(struct ctx *c, struct tensor *y, const struct tensor *x, const struct tensor *w,
                     const struct tensor *bias, const struct tensor *h, const struct tensor *b);
 /* dA and dx from dy B [T, r], F32; dx (t NULL: not wanted) is written or added to as it says. */
-void low_rank_backward(struct ctx *c, const struct low_rank *n, struct grad dx, struct tensor *x,
+void low_rank_backward(struct ctx *c, const struct low_rank *n, struct destination dx, struct tensor *x,
                        const struct tensor *dy_b);
 /* Whether low_rank_backward has anything to do. */
-bool low_rank_needs(const struct low_rank *n, struct grad dx);
+bool low_rank_needs(const struct low_rank *n, struct destination dx);
 
 #endif

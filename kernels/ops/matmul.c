@@ -12,12 +12,12 @@ static void matmul_backward(struct ctx *c, struct node *node)
     struct matmul_node *n = (struct matmul_node *)node;
     struct tensor *dy = node->out->grad;
 
-    struct grad da = grad_of(c, n->a);
+    struct destination da = destination_of(c, n->a);
     if (da.t && n->ta)
         RUN(c, matmul, da, n->b, n->tb, dy, true);
     else if (da.t)
         RUN(c, matmul, da, dy, false, n->b, !n->tb);
-    struct grad db = grad_of(c, n->b);
+    struct destination db = destination_of(c, n->b);
     if (db.t && n->tb)
         RUN(c, matmul, db, dy, true, n->a, n->ta);
     else if (db.t)
@@ -31,7 +31,7 @@ struct tensor *op_matmul(struct ctx *c, struct tensor *a, bool ta, struct tensor
           ta ? "^T" : "", dtype_name(a->dtype), (long long)b->shape[0], (long long)tensor_cols(b), tb ? "^T" : "",
           dtype_name(b->dtype));
     struct tensor *y = tensor_new2(c, a->dtype, a->shape[ta ? 1 : 0], b->shape[tb ? 0 : 1]);
-    struct grad out = { y, false };
+    struct destination out = { y, false };
     RUN(c, matmul, out, a, ta, b, tb);
     if (tape_needs(c, y, a, b))
         TAPE_PUSH(c, matmul_node, y, matmul_backward, .a = a, .b = b, .ta = ta, .tb = tb);

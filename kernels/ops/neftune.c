@@ -8,7 +8,7 @@ struct neftune_node {
 static void neftune_backward(struct ctx *c, struct node *node)
 {
     struct neftune_node *n = (struct neftune_node *)node;
-    tape_hand_over(c, n->x, node->out->grad);
+    tape_move_grad(c, n->x, node->out->grad);
 }
 
 struct tensor *op_neftune(struct ctx *c, struct tensor *x, const struct seqs *s, float alpha)

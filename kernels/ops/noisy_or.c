@@ -9,7 +9,7 @@ struct noisy_or_node {
 static void noisy_or_backward(struct ctx *c, struct node *node)
 {
     struct noisy_or_node *n = (struct noisy_or_node *)node;
-    struct grad dx = grad_of(c, n->x);
+    struct destination dx = destination_of(c, n->x);
     const struct seqs *s = &n->segments;
     RUN(c, noisy_or_backward, dx, node->out->grad, n->x, node->out, s);
 }

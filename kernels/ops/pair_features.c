@@ -13,9 +13,9 @@ static void pair_features_backward(struct ctx *c, struct node *node)
     struct tensor *du = tensor_new2(c, n->x->dtype, u->n, tensor_cols(n->x)), *dv = tensor_like(c, du);
     RUN(c, pair_features_backward, du, dv, node->out->grad, n->x, u->ids, v->ids);
 
-    struct grad dx = grad_of(c, n->x);
+    struct destination dx = destination_of(c, n->x);
     RUN(c, scatter, dx, du, u);
-    dx = grad_of(c, n->x);
+    dx = destination_of(c, n->x);
     RUN(c, scatter, dx, dv, v);
 }
 

@@ -8,7 +8,7 @@ struct reshape_node {
 static void reshape_backward(struct ctx *c, struct node *node)
 {
     struct reshape_node *n = (struct reshape_node *)node;
-    struct grad dx = grad_of(c, n->x);
+    struct destination dx = destination_of(c, n->x);
     RUN(c, accumulate, dx, node->out->grad);
 }
 
@@ -16,7 +16,7 @@ struct tensor *op_reshape(struct ctx *c, struct tensor *x, int ndim, const int64
 {
     struct tensor *y = arena_alloc(c->host, sizeof *y);
 
-    CHECK(!x->brief, "reshape of a brief tensor");
+    CHECK(!x->transient, "reshape of a transient tensor");
     CHECK(ndim >= 0 && ndim <= TENSOR_MAX_DIMS, "reshape to %d dimensions", ndim);
     *y = (struct tensor){ .data = x->data, .dtype = x->dtype, .ndim = ndim };
     for (int i = 0; i < ndim; i++)

@@ -17,7 +17,7 @@ struct rope_node {
 static void rope_backward(struct ctx *c, struct node *node)
 {
     struct rope_node *n = (struct rope_node *)node;
-    struct grad dx = grad_of(c, n->x);
+    struct destination dx = destination_of(c, n->x);
     RUN(c, rope, dx, node->out->grad, n->angles, true);
 }
 
@@ -31,7 +31,7 @@ struct tensor *op_rope(struct ctx *c, struct tensor *x, struct tensor *angles)
           (long long)head);
 
     struct tensor *y = tensor_like(c, x);
-    struct grad out = { y, false };
+    struct destination out = { y, false };
     RUN(c, rope, out, x, angles, false);
     if (tape_needs(c, y, x))
         TAPE_PUSH(c, rope_node, y, rope_backward, .x = x, .angles = angles);

@@ -9,13 +9,13 @@ struct scale_node {
 static void scale_backward(struct ctx *c, struct node *node)
 {
     struct scale_node *n = (struct scale_node *)node;
-    struct grad dx = grad_of(c, n->x);
+    struct destination dx = destination_of(c, n->x);
     RUN(c, scale, dx, node->out->grad, n->alpha);
 }
 
 struct tensor *op_scale(struct ctx *c, struct tensor *x, float alpha)
 {
-    struct grad y = { tensor_like(c, x), false };
+    struct destination y = { tensor_like(c, x), false };
     RUN(c, scale, y, x, alpha);
     if (tape_needs(c, y.t, x))
         TAPE_PUSH(c, scale_node, y.t, scale_backward, .x = x, .alpha = alpha);

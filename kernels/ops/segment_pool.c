@@ -10,7 +10,7 @@ struct segment_pool_node {
 static void segment_pool_backward(struct ctx *c, struct node *node)
 {
     struct segment_pool_node *n = (struct segment_pool_node *)node;
-    struct grad dx = grad_of(c, n->x);
+    struct destination dx = destination_of(c, n->x);
     const struct seqs *s = &n->segments;
     RUN(c, segment_pool_backward, dx, node->out->grad, s, n->pool);
 }

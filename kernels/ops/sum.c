@@ -9,7 +9,7 @@ struct sum_node {
 static void sum_backward(struct ctx *c, struct node *node)
 {
     struct sum_node *n = (struct sum_node *)node;
-    struct grad dx = grad_of(c, n->x);
+    struct destination dx = destination_of(c, n->x);
     RUN(c, sum_backward, dx, node->out->grad, n->scale);
 }
 

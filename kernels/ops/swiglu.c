@@ -5,7 +5,7 @@ struct swiglu_node {
     struct tensor *gate, *up;
 };
 
-static void swiglu_again(struct ctx *c, struct node *node)
+static void swiglu_recompute(struct ctx *c, struct node *node)
 {
     struct swiglu_node *n = (struct swiglu_node *)node;
     RUN(c, swiglu, node->out, n->gate, n->up);
@@ -14,14 +14,14 @@ static void swiglu_again(struct ctx *c, struct node *node)
 static void swiglu_backward(struct ctx *c, struct node *node)
 {
     struct swiglu_node *n = (struct swiglu_node *)node;
-    struct grad none = { 0 }, dgate = grad_of(c, n->gate);
+    struct destination none = { 0 }, dgate = destination_of(c, n->gate);
     struct tensor *dy = node->out->grad;
 
     if (n->gate == n->up) { /* one kernel may not write the two gradients of one tensor */
         RUN(c, swiglu_backward, dgate, none, dy, n->gate, n->up);
         dgate = none;
     }
-    struct grad dup = grad_of(c, n->up);
+    struct destination dup = destination_of(c, n->up);
     RUN(c, swiglu_backward, dgate, dup, dy, n->gate, n->up);
 }
 
@@ -33,6 +33,6 @@ struct tensor *op_swiglu(struct ctx *c, struct tensor *gate, struct tensor *up)
     struct tensor *y = tensor_like(c, gate);
     RUN(c, swiglu, y, gate, up);
     if (tape_needs(c, y, gate, up))
-        TAPE_PUSH(c, swiglu_node, y, swiglu_backward, .node.again = swiglu_again, .gate = gate, .up = up);
+        TAPE_PUSH(c, swiglu_node, y, swiglu_backward, .node.recompute = swiglu_recompute, .gate = gate, .up = up);
     return y;
 }

@@ -13,14 +13,14 @@ struct scratch {
 };
 
 /* Launches with their arguments, and the scratch that they were given. */
-struct recording {
+struct simt_graph {
     std::vector<struct simt_call> calls;
     std::vector<struct scratch> scratch;
 };
 
 struct simt_state {
     struct scratch scratch; /* of the last kernel that asked */
-    struct recording *recording;
+    struct simt_graph *graph;
 };
 
 static struct simt_state *state_of(const struct device *d)
@@ -64,7 +64,7 @@ static void *simt_alloc(struct device *, size_t bytes, struct error *err)
 {
     void *p = nullptr;
     if (posix_memalign(&p, ARENA_ALIGN, bytes ? bytes : 1) != 0)
-        error_set(err, EXIT_CODE_MEMORY, "not enough memory: %zu MiB wanted", bytes >> 20);
+        error_set(err, EXIT_CODE_MEMORY, "not enough memory for %zu MiB", bytes >> 20);
     return p;
 }
 
@@ -75,7 +75,7 @@ static void simt_free(struct device *, void *p)
 
 static void simt_copy(struct device *d, void *dst, const void *src, size_t bytes)
 {
-    CHECK(!state_of(d)->recording, "a copy cannot be captured");
+    CHECK(!state_of(d)->graph, "a copy cannot be captured");
     if (bytes)
         memcpy(dst, src, bytes);
 }
@@ -86,21 +86,21 @@ static void simt_sync(struct device *)
 
 static void simt_capture_begin(struct device *d)
 {
-    state_of(d)->recording = new struct recording();
-    simt_record = &state_of(d)->recording->calls;
+    state_of(d)->graph = new struct simt_graph();
+    simt_record = &state_of(d)->graph->calls;
 }
 
 static void *simt_capture_end(struct device *d)
 {
-    void *captured = state_of(d)->recording;
-    state_of(d)->recording = nullptr;
+    void *captured = state_of(d)->graph;
+    state_of(d)->graph = nullptr;
     simt_record = nullptr;
     return captured;
 }
 
 static void simt_replay(struct device *, void *captured)
 {
-    const struct recording *r = (const struct recording *)captured;
+    const struct simt_graph *r = (const struct simt_graph *)captured;
     for (const struct scratch &s : r->scratch)
         memset(s.p, 0xff, s.bytes);
     for (const struct simt_call &call : r->calls)
@@ -109,7 +109,7 @@ static void simt_replay(struct device *, void *captured)
 
 static void simt_capture_free(struct device *, void *captured)
 {
-    struct recording *r = (struct recording *)captured;
+    struct simt_graph *r = (struct simt_graph *)captured;
     for (const struct scratch &s : r->scratch)
         free(s.p);
     delete r;
@@ -125,8 +125,8 @@ void *cuda_scratch(const struct ctx *c, size_t bytes)
     struct simt_state *s = state_of(c->dev);
     CHECK(bytes <= SCRATCH_BYTES, "%zu bytes of scratch", bytes);
     struct scratch scratch = scratch_new(bytes);
-    if (s->recording) {
-        s->recording->scratch.push_back(scratch);
+    if (s->graph) {
+        s->graph->scratch.push_back(scratch);
     } else {
         free(s->scratch.p);
         s->scratch = scratch;
@@ -134,7 +134,7 @@ void *cuda_scratch(const struct ctx *c, size_t bytes)
     return scratch.p;
 }
 
-bool cuda_library_matmul(struct ctx *, struct grad, const struct tensor *, bool, const struct tensor *, bool,
+bool cuda_library_matmul(struct ctx *, struct destination, const struct tensor *, bool, const struct tensor *, bool,
                          const struct tensor *)
 {
     return false;

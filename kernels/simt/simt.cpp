@@ -61,7 +61,7 @@ enum { ENTRY_WORD = 11, FRAME_WORDS = 20 };
 #include <ucontext.h>
 #endif
 
-struct copy {
+struct async_copy {
     void *dst;
     const void *src;
     int bytes, group;
@@ -77,7 +77,7 @@ struct simt_fiber {
     const void *stack; /* lowest address */
     size_t stack_size;
     void *fake_stack; /* AddressSanitizer's */
-    std::vector<struct copy> copies;
+    std::vector<struct async_copy> copies;
     int group;
     struct simt_site barrier;
 };

@@ -132,7 +132,7 @@ static void merge_step(struct ctx *c, void *arg)
         k = k < rows - at ? k : rows - at;
         struct tensor product = tensor_view(room, 0, k), b = tensor_view(m->b, at, k);
         struct tensor w = tensor_view(*m->module->w, at, k);
-        struct grad to = { &product, false }, sum = { &w, true };
+        struct destination to = { &product, false }, sum = { &w, true };
         RUN(c, matmul, to, &b, false, &a, false);
         RUN(c, scale, sum, &product, m->module->lora->scale);
     }

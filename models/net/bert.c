@@ -1,67 +1,47 @@
 #include "models/net/bert.h"
 
 #include "kernels/tape.h"
-
-#include <stdio.h>
-
-enum { NAME = 64 };
+#include "models/net/param_builder.h"
 
 /* weight std of the published initialisation */
 static const float INIT = 0.02f;
 
-struct maker {
-    struct params *p;
-    const struct param_arenas *a;
-    enum dtype dtype;
-    const char *prefix;
-    char part[NAME];
-};
-
-static struct tensor *matrix(const struct maker *m, int64_t rows, int64_t cols, const char *name)
-{
-    int64_t shape[2] = { rows, cols };
-    return param_new(m->p, m->a, m->dtype, 2, shape, INIT, PARAM_DECAY, "%s%s%s", m->prefix, m->part, name);
-}
-
-static struct tensor *vector(const struct maker *m, int64_t n, float init, const char *name)
-{
-    return param_new(m->p, m->a, F32, 1, &n, init, 0, "%s%s%s", m->prefix, m->part, name);
-}
-
-static void init_layer(struct bert_layer *l, const struct bert_config *g, struct maker *m, int number)
+static void init_layer(struct bert_layer *l, const struct bert_config *g, struct param_builder *p, const char *prefix,
+                       int number)
 {
     int64_t C = g->hidden_size, I = g->intermediate_size;
 
-    snprintf(m->part, sizeof m->part, "encoder.layer.%d.", number);
-    l->wqkv = matrix(m, 3 * C, C, "attention.self.qkv.weight");
-    l->bqkv = vector(m, 3 * C, 0, "attention.self.qkv.bias");
-    l->wo = matrix(m, C, C, "attention.output.dense.weight");
-    l->bo = vector(m, C, 0, "attention.output.dense.bias");
-    l->attention_norm_w = vector(m, C, -1, "attention.output.LayerNorm.weight");
-    l->attention_norm_b = vector(m, C, 0, "attention.output.LayerNorm.bias");
-    l->w1 = matrix(m, I, C, "intermediate.dense.weight");
-    l->b1 = vector(m, I, 0, "intermediate.dense.bias");
-    l->w2 = matrix(m, C, I, "output.dense.weight");
-    l->b2 = vector(m, C, 0, "output.dense.bias");
-    l->output_norm_w = vector(m, C, -1, "output.LayerNorm.weight");
-    l->output_norm_b = vector(m, C, 0, "output.LayerNorm.bias");
+    param_part(p, "%sencoder.layer.%d.", prefix, number);
+    l->wqkv = param_matrix(p, 3 * C, C, "attention.self.qkv.weight");
+    l->bqkv = param_vector(p, 3 * C, 0, "attention.self.qkv.bias");
+    l->wo = param_matrix(p, C, C, "attention.output.dense.weight");
+    l->bo = param_vector(p, C, 0, "attention.output.dense.bias");
+    l->attention_norm_w = param_vector(p, C, -1, "attention.output.LayerNorm.weight");
+    l->attention_norm_b = param_vector(p, C, 0, "attention.output.LayerNorm.bias");
+    l->w1 = param_matrix(p, I, C, "intermediate.dense.weight");
+    l->b1 = param_vector(p, I, 0, "intermediate.dense.bias");
+    l->w2 = param_matrix(p, C, I, "output.dense.weight");
+    l->b2 = param_vector(p, C, 0, "output.dense.bias");
+    l->output_norm_w = param_vector(p, C, -1, "output.LayerNorm.weight");
+    l->output_norm_b = param_vector(p, C, 0, "output.LayerNorm.bias");
 }
 
 void bert_init(struct bert *b, const struct bert_config *g, const char *prefix, enum dtype dtype, struct params *p,
                const struct param_arenas *a)
 {
-    struct maker m = { p, a, dtype, prefix, "embeddings." };
+    struct param_builder builder = { p, a, dtype, INIT, 0, "" };
     int64_t C = g->hidden_size;
 
+    param_part(&builder, "%sembeddings.", prefix);
     *b = (struct bert){ .config = *g };
-    b->word = matrix(&m, g->vocab_size, C, "word_embeddings.weight");
-    b->position = matrix(&m, g->max_positions, C, "position_embeddings.weight");
-    b->type = matrix(&m, g->type_vocab_size, C, "token_type_embeddings.weight");
-    b->norm_w = vector(&m, C, -1, "LayerNorm.weight");
-    b->norm_b = vector(&m, C, 0, "LayerNorm.bias");
+    b->word = param_matrix(&builder, g->vocab_size, C, "word_embeddings.weight");
+    b->position = param_matrix(&builder, g->max_positions, C, "position_embeddings.weight");
+    b->type = param_matrix(&builder, g->type_vocab_size, C, "token_type_embeddings.weight");
+    b->norm_w = param_vector(&builder, C, -1, "LayerNorm.weight");
+    b->norm_b = param_vector(&builder, C, 0, "LayerNorm.bias");
     b->layers = arena_alloc(a->host, (size_t)g->layers * sizeof *b->layers);
     for (int i = 0; i < g->layers; i++)
-        init_layer(&b->layers[i], g, &m, i);
+        init_layer(&b->layers[i], g, &builder, prefix, i);
 }
 
 /* What follows attention; x are the rows that attention was computed for. */

@@ -1,121 +1,101 @@
 #include "models/net/gatekeeper.h"
 
-#include <math.h>
-#include <stdio.h>
+#include "models/net/param_builder.h"
 
 enum { RELEVANCE_CHANNELS = 8 };
 static const float INIT = 0.02f;
+static const float GLOROT = -1;
 static const float SLOPE = 0.2f; /* of the GAT's LeakyReLU */
 
-struct maker {
-    struct params *p;
-    const struct param_arenas *a;
-};
-
-/* Glorot's deviation for a classifier matrix, BERT's for anything else. */
-static struct tensor *glorot_of(const struct maker *m, enum dtype dtype, int64_t rows, int64_t cols, const char *name,
-                                int layer)
-{
-    int64_t shape[2] = { rows, cols };
-    float std = sqrtf(2.0f / (float)(rows + cols));
-    return layer < 0 ? param_new(m->p, m->a, dtype, 2, shape, std, PARAM_DECAY, "%s", name)
-                     : param_new(m->p, m->a, dtype, 2, shape, std, PARAM_DECAY, "classifier.gat.%d.%s", layer, name);
-}
-
-static struct tensor *glorot(const struct maker *m, int64_t rows, int64_t cols, const char *name, int layer)
-{
-    return glorot_of(m, F32, rows, cols, name, layer);
-}
-
-static struct tensor *vector(const struct maker *m, int64_t n, float init, const char *name, int layer)
-{
-    return layer < 0 ? param_new(m->p, m->a, F32, 1, &n, init, 0, "%s", name)
-                     : param_new(m->p, m->a, F32, 1, &n, init, 0, "classifier.gat.%d.%s", layer, name);
-}
-
-static void init_gat(struct gat_layer *l, const struct gatekeeper_config *g, enum dtype dtype, const struct maker *m,
+static void init_gat(struct gat_layer *l, const struct gatekeeper_config *g, struct param_builder *p, enum dtype dtype,
                      int number)
 {
     bool thesis = g->classifier == CLASSIFIER_GAT_MEAN;
     int64_t D = g->gat_hidden, H = g->gat_heads, in = thesis && number == 0 ? g->bert.hidden_size : D;
 
-    *l = (struct gat_layer){ .w = glorot_of(m, thesis ? dtype : F32, H * D, in, "weight", number),
-                             .a_src = glorot(m, H, D, "a_src", number),
-                             .a_dst = glorot(m, H, D, "a_dst", number),
-                             .bias = vector(m, D, 0, "bias", number) };
+    param_part(p, "classifier.gat.%d.", number);
+    p->dtype = thesis ? dtype : F32;
+    *l = (struct gat_layer){ .w = param_matrix(p, H * D, in, "weight") };
+    p->dtype = F32;
+    l->a_src = param_matrix(p, H, D, "a_src");
+    l->a_dst = param_matrix(p, H, D, "a_dst");
+    l->bias = param_vector(p, D, 0, "bias");
     if (thesis)
         return;
-    l->edge_bias = glorot(m, g->edge_types, H, "edge_bias", number);
-    l->norm_w = vector(m, D, -1, "norm.weight", number);
-    l->norm_b = vector(m, D, 0, "norm.bias", number);
+    l->edge_bias = param_matrix(p, g->edge_types, H, "edge_bias");
+    l->norm_w = param_vector(p, D, -1, "norm.weight");
+    l->norm_b = param_vector(p, D, 0, "norm.bias");
 }
 
-static void init_relevance(struct gatekeeper *g, enum dtype dtype, const struct maker *m)
+static void init_relevance(struct gatekeeper *g, struct params *p, const struct param_arenas *a, enum dtype dtype)
 {
+    struct param_builder b = { p, a, dtype, INIT, 0, "" };
     int64_t C = g->config.bert.hidden_size;
 
-    g->pooler_w = param_new(m->p, m->a, dtype, 2, (int64_t[]){ C, C }, INIT, PARAM_DECAY, "bert.pooler.dense.weight");
-    g->pooler_b = param_new(m->p, m->a, F32, 1, &C, 0, 0, "bert.pooler.dense.bias");
-    g->relevance_w = param_new(m->p, m->a, dtype, 2, (int64_t[]){ 1, C }, INIT, PARAM_DECAY, "classifier.weight");
-    g->relevance_b = param_new(m->p, m->a, F32, 1, (int64_t[]){ 1 }, 0, 0, "classifier.bias");
+    g->pooler_w = param_matrix(&b, C, C, "bert.pooler.dense.weight");
+    g->pooler_b = param_vector(&b, C, 0, "bert.pooler.dense.bias");
+    g->relevance_w = param_matrix(&b, 1, C, "classifier.weight");
+    g->relevance_b = param_vector(&b, 1, 0, "classifier.bias");
     if (g->config.encode == ENCODE_SCHEMA)
-        g->mention_w = param_new(m->p, m->a, dtype, 2, (int64_t[]){ C, ELEMENT_MENTIONS }, INIT, 0, "mention.weight");
+        g->mention_w = param_new(p, a, dtype, 2, (int64_t[]){ C, ELEMENT_MENTIONS }, INIT, 0, "mention.weight");
 }
 
 /* `in` features of a pair to a logit. */
-static struct pair_head init_pair_head(const struct maker *m, int64_t in, int64_t hidden, const char *name)
+static struct pair_head init_pair_head(struct param_builder *p, int64_t in, int64_t hidden, const char *name)
 {
-    char at[4][64];
-    static const char *const parts[] = { "dense.weight", "dense.bias", "score.weight", "score.bias" };
+    struct pair_head h;
 
-    for (int i = 0; i < 4; i++)
-        snprintf(at[i], sizeof at[i], "%s.%s", name, parts[i]);
-    return (struct pair_head){ .w1 = glorot(m, hidden, in, at[0], -1),
-                               .b1 = vector(m, hidden, 0, at[1], -1),
-                               .w2 = glorot(m, 1, hidden, at[2], -1),
-                               .b2 = vector(m, 1, 0, at[3], -1) };
+    param_part(p, "%s.", name);
+    h.w1 = param_matrix(p, hidden, in, "dense.weight");
+    h.b1 = param_vector(p, hidden, 0, "dense.bias");
+    h.w2 = param_matrix(p, 1, hidden, "score.weight");
+    h.b2 = param_vector(p, 1, 0, "score.bias");
+    return h;
 }
 
-static void init_pair(struct gatekeeper *g, const struct maker *m)
+static void init_pair(struct gatekeeper *g, struct param_builder *p)
 {
     const struct gatekeeper_config *k = &g->config;
     int64_t D = k->gat_hidden;
 
-    g->project_w = glorot(m, D, k->bert.hidden_size, "pair.project.weight", -1);
-    g->project_b = vector(m, D, 0, "pair.project.bias", -1);
-    g->twins = init_pair_head(m, 4 * D + k->pair_features, k->pair_hidden, "pair.twins");
-    g->relevance_in_w = glorot(m, RELEVANCE_CHANNELS, 1, "pair.relevance.weight", -1);
-    g->relevance_in_b = vector(m, RELEVANCE_CHANNELS, 0, "pair.relevance.bias", -1);
-    g->asked = init_pair_head(m, 4 * RELEVANCE_CHANNELS + k->pair_features, k->pair_hidden, "pair.asked");
+    param_part(p, "pair.");
+    g->project_w = param_matrix(p, D, k->bert.hidden_size, "project.weight");
+    g->project_b = param_vector(p, D, 0, "project.bias");
+    g->twins = init_pair_head(p, 4 * D + k->pair_features, k->pair_hidden, "pair.twins");
+    param_part(p, "pair.");
+    g->relevance_in_w = param_matrix(p, RELEVANCE_CHANNELS, 1, "relevance.weight");
+    g->relevance_in_b = param_vector(p, RELEVANCE_CHANNELS, 0, "relevance.bias");
+    g->asked = init_pair_head(p, 4 * RELEVANCE_CHANNELS + k->pair_features, k->pair_hidden, "pair.asked");
 }
 
-static void init_gat_mean(struct gatekeeper *g, const struct maker *m)
+static void init_gat_mean(struct gatekeeper *g, struct param_builder *p)
 {
     const struct gatekeeper_config *k = &g->config;
 
-    g->score_w = glorot(m, 1, k->gat_hidden, "graph.score.weight", -1);
-    g->score_b = vector(m, 1, 0, "graph.score.bias", -1);
+    param_part(p, "graph.");
+    g->score_w = param_matrix(p, 1, k->gat_hidden, "score.weight");
+    g->score_b = param_vector(p, 1, 0, "score.bias");
     if (k->pool == GATE_POOL_ATTENTION) {
-        g->gate_w = glorot(m, 1, k->gat_hidden, "graph.gate.weight", -1);
-        g->gate_b = vector(m, 1, 0, "graph.gate.bias", -1);
+        g->gate_w = param_matrix(p, 1, k->gat_hidden, "gate.weight");
+        g->gate_b = param_vector(p, 1, 0, "gate.bias");
     }
 }
 
 void gatekeeper_init(struct gatekeeper *g, const struct gatekeeper_config *config, enum dtype dtype, struct params *p,
                      const struct param_arenas *a)
 {
-    struct maker m = { p, a };
+    struct param_builder classifier = { p, a, F32, GLOROT, 0, "" };
 
     *g = (struct gatekeeper){ .config = *config };
     bert_init(&g->bert, &config->bert, "bert.", dtype, p, a);
-    init_relevance(g, dtype, &m);
+    init_relevance(g, p, a, dtype);
     g->gat = arena_alloc(a->host, (size_t)config->gat_layers * sizeof *g->gat);
     for (int i = 0; i < config->gat_layers; i++)
-        init_gat(&g->gat[i], config, dtype, &m, i);
+        init_gat(&g->gat[i], config, &classifier, dtype, i);
     if (config->classifier == CLASSIFIER_PAIR)
-        init_pair(g, &m);
+        init_pair(g, &classifier);
     else
-        init_gat_mean(g, &m);
+        init_gat_mean(g, &classifier);
 }
 
 struct tensor *gatekeeper_states(struct ctx *c, const struct gatekeeper *g, const struct gate_text *text)
@@ -211,7 +191,7 @@ static struct gate_scores classify_pairs(struct ctx *c, const struct gatekeeper 
                                          const struct gate_graph *graph)
 {
     struct tensor *twins = judge_pairs(c, g, &g->twins, reason(c, g, x, &graph->graph), graph);
-    struct tensor *pair = op_both(c, twins, judge_pairs(c, g, &g->asked, relevance_channels(c, g, x), graph));
+    struct tensor *pair = op_and_logits(c, twins, judge_pairs(c, g, &g->asked, relevance_channels(c, g, x), graph));
     return (struct gate_scores){ .score = op_noisy_or(c, pair, &graph->pairs), .pair = pair, .twins = twins };
 }
 

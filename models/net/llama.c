@@ -1,81 +1,61 @@
 #include "models/net/llama.h"
 
+#include "models/net/param_builder.h"
+
 #include <stdio.h>
 
 enum { NAME = 96, LAYER_MODULES = 7 };
 
-/* What the declarations of one network share. */
-struct maker {
-    const struct llama_config *config;
-    struct params *p;
-    const struct param_arenas *a;
-    enum dtype dtype;
-    unsigned flags;
-    char part[NAME];
-};
-
-static struct tensor *matrix(const struct maker *m, int64_t rows, int64_t cols, const char *name)
+static struct llama_linear linear(const struct param_builder *p, int64_t out, int64_t in, bool bias, const char *name)
 {
-    int64_t shape[2] = { rows, cols };
-    return param_new(m->p, m->a, m->dtype, 2, shape, m->config->initializer_range, PARAM_DECAY | m->flags,
-                     "%s%s.weight", m->part, name);
-}
+    char full[NAME];
 
-static struct tensor *vector(const struct maker *m, int64_t n, float init, const char *name)
-{
-    return param_new(m->p, m->a, F32, 1, &n, init, m->flags, "%s%s", m->part, name);
-}
-
-static struct llama_linear linear(const struct maker *m, int64_t out, int64_t in, bool bias, const char *name)
-{
-    struct llama_linear l = { .w = matrix(m, out, in, name) };
-    char bias_name[NAME];
-
-    snprintf(bias_name, sizeof bias_name, "%s.bias", name);
+    snprintf(full, sizeof full, "%s.weight", name);
+    struct llama_linear l = { .w = param_matrix(p, out, in, full) };
+    snprintf(full, sizeof full, "%s.bias", name);
     if (bias)
-        l.b = vector(m, out, 0, bias_name);
+        l.b = param_vector(p, out, 0, full);
     return l;
 }
 
-static void init_layer(struct llama_layer *l, struct maker *m, int number)
+static void init_layer(struct llama_layer *l, const struct llama_config *g, struct param_builder *p, int number)
 {
-    const struct llama_config *g = m->config;
     int64_t C = g->hidden_size, I = g->intermediate_size, D = g->head_dim;
 
-    snprintf(m->part, sizeof m->part, "model.layers.%d.", number);
-    l->attention_norm = vector(m, C, -1, "input_layernorm.weight");
-    l->q = linear(m, g->heads * D, C, g->qkv_bias, "self_attn.q_proj");
-    l->k = linear(m, g->groups * D, C, g->qkv_bias, "self_attn.k_proj");
-    l->v = linear(m, g->groups * D, C, g->qkv_bias, "self_attn.v_proj");
-    l->o = linear(m, C, g->heads * D, g->out_bias, "self_attn.o_proj");
+    param_part(p, "model.layers.%d.", number);
+    l->attention_norm = param_vector(p, C, -1, "input_layernorm.weight");
+    l->q = linear(p, g->heads * D, C, g->qkv_bias, "self_attn.q_proj");
+    l->k = linear(p, g->groups * D, C, g->qkv_bias, "self_attn.k_proj");
+    l->v = linear(p, g->groups * D, C, g->qkv_bias, "self_attn.v_proj");
+    l->o = linear(p, C, g->heads * D, g->out_bias, "self_attn.o_proj");
     if (g->kind == QWEN3) {
-        l->q_norm = vector(m, D, -1, "self_attn.q_norm.weight");
-        l->k_norm = vector(m, D, -1, "self_attn.k_norm.weight");
+        l->q_norm = param_vector(p, D, -1, "self_attn.q_norm.weight");
+        l->k_norm = param_vector(p, D, -1, "self_attn.k_norm.weight");
     }
-    l->mlp_norm = vector(m, C, -1, "post_attention_layernorm.weight");
-    l->gate = linear(m, I, C, g->mlp_bias, "mlp.gate_proj");
-    l->up = linear(m, I, C, g->mlp_bias, "mlp.up_proj");
-    l->down = linear(m, C, I, g->mlp_bias, "mlp.down_proj");
+    l->mlp_norm = param_vector(p, C, -1, "post_attention_layernorm.weight");
+    l->gate = linear(p, I, C, g->mlp_bias, "mlp.gate_proj");
+    l->up = linear(p, I, C, g->mlp_bias, "mlp.up_proj");
+    l->down = linear(p, C, I, g->mlp_bias, "mlp.down_proj");
 }
 
 void llama_init(struct llama *m, const struct llama_config *g, enum dtype dtype, bool frozen, struct params *p,
                 const struct param_arenas *a)
 {
-    struct maker maker = { g, p, a, dtype, frozen ? PARAM_FROZEN : 0, "" };
+    struct param_builder builder = { p, a, dtype, g->initializer_range, frozen ? PARAM_FROZEN : 0, "" };
 
     *m = (struct llama){ .config = *g };
-    m->word = matrix(&maker, g->vocab_size, g->hidden_size, "model.embed_tokens");
+    m->word = param_matrix(&builder, g->vocab_size, g->hidden_size, "model.embed_tokens.weight");
     m->layers = arena_alloc(a->host, (size_t)g->layers * sizeof *m->layers);
     for (int i = 0; i < g->layers; i++) {
         m->layers[i] = (struct llama_layer){ 0 };
-        init_layer(&m->layers[i], &maker, i);
+        init_layer(&m->layers[i], g, &builder, i);
     }
-    maker.part[0] = '\0';
-    m->norm = vector(&maker, g->hidden_size, -1, "model.norm.weight");
+    param_part(&builder, "%s", "");
+    m->norm = param_vector(&builder, g->hidden_size, -1, "model.norm.weight");
     if (g->tied)
         m->head.w = m->word;
     else
-        m->head = linear(&maker, g->vocab_size, g->hidden_size, false, "lm_head");
+        m->head = linear(&builder, g->vocab_size, g->hidden_size, false, "lm_head");
     m->freqs = tensor_alloc(a->host, a->data, F32, 1, (int64_t[]){ g->head_dim / 2 });
 }
 
@@ -107,14 +87,14 @@ static struct tensor *apply(struct ctx *c, struct tensor *x, const struct llama_
     return op_lora_linear(c, x, l->w, l->b, &l->lora);
 }
 
-/* Queries or keys: normalised by w where the network does that, then turned. */
-static struct tensor *turned(struct ctx *c, const struct block *b, struct tensor *h, const struct llama_linear *l,
-                             struct tensor *w)
+/* Queries or keys: normalised by w where the network does that, then rotated by their positions. */
+static struct tensor *apply_rope(struct ctx *c, const struct block *b, struct tensor *h, const struct llama_linear *l,
+                                 struct tensor *w)
 {
     if (!w)
-        return op_rope(c, apply(tape_brief(c), h, l), b->angles);
+        return op_rope(c, apply(tape_transient(c), h, l), b->angles);
     struct tensor *x = apply(c, h, l);
-    x = op_rms_norm(tape_brief(c), x, w, b->m->config.rms_norm_eps);
+    x = op_rms_norm(tape_transient(c), x, w, b->m->config.rms_norm_eps);
     return op_rope(c, x, b->angles);
 }
 
@@ -123,14 +103,14 @@ static struct tensor *attend(struct ctx *c, const struct block *b, struct tensor
     const struct llama_config *g = &b->m->config;
     const struct llama_layer *l = &b->m->layers[b->number];
     const struct llama_cache *cache = b->in.cache;
-    struct tensor *h = op_rms_norm(tape_brief(c), x, l->attention_norm, g->rms_norm_eps);
-    struct tensor *q = turned(c, b, h, &l->q, l->q_norm), *k = turned(c, b, h, &l->k, l->k_norm);
+    struct tensor *h = op_rms_norm(tape_transient(c), x, l->attention_norm, g->rms_norm_eps);
+    struct tensor *q = apply_rope(c, b, h, &l->q, l->q_norm), *k = apply_rope(c, b, h, &l->k, l->k_norm);
     struct tensor *v = apply(c, h, &l->v);
 
     if (!cache)
         return op_causal_attention(c, q, k, v, &b->in.causal, g->heads, g->groups);
-    op_put_rows(c, cache->k[b->number], k, b->in.cache_rows);
-    op_put_rows(c, cache->v[b->number], v, b->in.cache_rows);
+    op_index_copy(c, cache->k[b->number], k, b->in.cache_rows);
+    op_index_copy(c, cache->v[b->number], v, b->in.cache_rows);
     return op_causal_attention(c, q, cache->k[b->number], cache->v[b->number], &b->in.causal, g->heads, g->groups);
 }
 
@@ -143,18 +123,18 @@ static struct tensor *add_attention(struct ctx *c, struct tensor **in, const voi
         attended = op_gather(c, attended, b->in.rows);
         x = op_gather(c, x, b->in.rows);
     }
-    return op_add(c, x, apply(tape_brief(c), attended, &b->m->layers[b->number].o));
+    return op_add(c, x, apply(tape_transient(c), attended, &b->m->layers[b->number].o));
 }
 
 static struct tensor *add_feed_forward(struct ctx *c, struct tensor **in, const void *arg)
 {
     const struct block *b = arg;
     const struct llama_layer *l = &b->m->layers[b->number];
-    struct tensor *h = op_rms_norm(tape_brief(c), in[0], l->mlp_norm, b->m->config.rms_norm_eps);
+    struct tensor *h = op_rms_norm(tape_transient(c), in[0], l->mlp_norm, b->m->config.rms_norm_eps);
     struct tensor *up = apply(c, h, &l->up), *gate = apply(c, h, &l->gate);
 
-    h = op_swiglu(tape_brief(c), gate, up);
-    return op_add(c, in[0], apply(tape_brief(c), h, &l->down));
+    h = op_swiglu(tape_transient(c), gate, up);
+    return op_add(c, in[0], apply(tape_transient(c), h, &l->down));
 }
 
 static struct tensor *run_block(struct ctx *c, struct tensor **in, const void *arg)

@@ -253,19 +253,19 @@ static void noisy_or(const struct op_test *t, double *const *x, double *y)
 }
 
 /* Variant 1: logits far from 0 on both sides. */
-static void both_setup(struct op_test *t)
+static void and_logits_setup(struct op_test *t)
 {
     double scale = t->variant ? 40 : 4;
     op_f32(t, t->rows, 0, scale);
     op_f32(t, t->rows, 0, scale);
 }
 
-static struct tensor *run_both(struct ctx *c, struct op_test *t)
+static struct tensor *run_and_logits(struct ctx *c, struct op_test *t)
 {
-    return op_both(c, t->x[0], t->x[1]);
+    return op_and_logits(c, t->x[0], t->x[1]);
 }
 
-static void both(const struct op_test *t, double *const *x, double *y)
+static void and_logits(const struct op_test *t, double *const *x, double *y)
 {
     for (int64_t i = 0; i < t->rows; i++) {
         double a = x[0][i], b = x[1][i], high = fmax(fmax(a, b), 0);
@@ -333,7 +333,7 @@ static const struct op_row rows[] = {
     { "attention_pool", attention_pool_setup, run_attention_pool, attention_pool, .variants = 1 },
     { "pair_features", pair_setup, run_pair_features, pair_features, .variants = 2 },
     { "noisy_or", noisy_or_setup, run_noisy_or, noisy_or, .variants = 2, .f32_only = true },
-    { "both", both_setup, run_both, both, .variants = 2, .f32_only = true, .same_twice = true },
+    { "and_logits", and_logits_setup, run_and_logits, and_logits, .variants = 2, .f32_only = true, .same_twice = true },
     { "bce", bce_setup, run_bce, bce, .variants = 2, .f32_only = true },
     { "cross_entropy", cross_entropy_setup, run_cross_entropy, cross_entropy, .variants = 1 },
 };

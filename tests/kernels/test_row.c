@@ -28,7 +28,7 @@ static void test_rounding(void **state)
             x[i] = float_of(i % 3 ? bits : (bits & 0xffff0000u) | 0x8000u); /* every third a tie */
             want[i] = bf16_from_f32(x[i]);
         }
-        row_store((struct grad){ &t, false }, 0, x, RUN);
+        row_store((struct destination){ &t, false }, 0, x, RUN);
         assert_memory_equal(y, want, sizeof y);
         row_load(back, &t, 0, RUN);
         for (int i = 0; i < RUN; i++)
@@ -48,7 +48,7 @@ static void test_adding(void **state)
         before[i] = y[i] = bf16_from_f32((float)i * 0.37f);
     for (int i = 0; i < RUN; i++)
         x[i] = 1.0f / (float)(i + 1);
-    row_store((struct grad){ &t, true }, 1, x, RUN);
+    row_store((struct destination){ &t, true }, 1, x, RUN);
     assert_int_equal(y[0], before[0]);
     assert_int_equal(y[RUN + 1], before[RUN + 1]);
     for (int i = 0; i < RUN; i++)
@@ -60,7 +60,7 @@ static void test_lending(void **state)
 {
     float y[4] = { 1, 2, 3, 4 }, buf[4];
     struct tensor t = { .data = y, .dtype = F32, .ndim = 1, .shape = { 4 } };
-    struct grad store = { &t, false }, add = { &t, true };
+    struct destination store = { &t, false }, add = { &t, true };
 
     (void)state;
     assert_ptr_equal(row_in(buf, &t, 1, 2), y + 1);

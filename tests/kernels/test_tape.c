@@ -18,7 +18,7 @@ static const struct {
 struct block {
     struct tensor *p[PARAMS];
     struct seqs seqs;
-    bool brief;
+    bool transient;
 };
 
 static struct tensor *block_forward(struct ctx *c, struct tensor **in, const void *arg)
@@ -34,10 +34,10 @@ static struct tensor *block_forward(struct ctx *c, struct tensor **in, const voi
     return op_layer_norm(c, f, x, b->p[6], b->p[7], 1e-5f);
 }
 
-/* The next op's output is brief if the block's are. */
+/* The next op's output is transient if the block's are. */
 static struct ctx *briefly(struct ctx *c, const struct block *b)
 {
-    return b->brief ? tape_brief(c) : c;
+    return b->transient ? tape_transient(c) : c;
 }
 
 /* x + f(x): a pre-norm block, whose output's gradient goes on as x's own. */
@@ -78,7 +78,7 @@ struct run {
     enum manner manner;
     bool frozen;           /* the parameters, not the input */
     block_fn *block, *odd; /* the blocks, by number */
-    bool brief;
+    bool transient;
     uint64_t bits;
     size_t peak; /* of the real run, when everything is there */
     int64_t records;
@@ -113,7 +113,7 @@ static void train_step(struct ctx *c, void *arg)
     static const int32_t lengths[] = { 12, 1, 0, 16 };
     struct run *r = arg;
     struct rng rng = { .seed = 5 };
-    struct block b = { .seqs = batch_seqs(c, lengths, ARRAY_LEN(lengths)), .brief = r->brief };
+    struct block b = { .seqs = batch_seqs(c, lengths, ARRAY_LEN(lengths)), .transient = r->transient };
 
     c->recording = c->training = true;
     struct tensor *in = noise(c, &rng, ROWS, WIDTH, r->dtype), *x = in, *dy = noise(c, &rng, ROWS, WIDTH, r->dtype);
@@ -158,21 +158,22 @@ static struct run run_step(struct device *d, enum dtype dtype, enum manner manne
     return measured((struct run){ d, dtype, manner, frozen, .block = block_forward, .odd = block_forward });
 }
 
-/* Brief tensors change no number, and less is there at once. */
+/* Transient tensors change no number, and less is there at once. */
 static void check_brief(struct device *d, enum dtype dtype, bool frozen)
 {
-    struct run plain = { d, dtype, PLAIN, frozen, .block = residual_forward, .odd = mapped_forward }, kept[3], brief[3];
+    struct run plain = { d, dtype, PLAIN, frozen, .block = residual_forward, .odd = mapped_forward }, kept[3],
+               transient[3];
 
     plain = measured(plain);
     for (enum manner m = PLAIN; m <= CHECKPOINT; m++) {
         struct run r = { d, dtype, m, frozen, .block = plain.block, .odd = plain.odd };
         kept[m] = measured(r);
-        r.brief = true;
-        brief[m] = measured(r);
+        r.transient = true;
+        transient[m] = measured(r);
         assert_int_equal(kept[m].bits, plain.bits);
-        assert_int_equal(brief[m].bits, plain.bits);
+        assert_int_equal(transient[m].bits, plain.bits);
     }
-    assert_true(brief[BLOCK].peak < kept[BLOCK].peak);
+    assert_true(transient[BLOCK].peak < kept[BLOCK].peak);
     assert_true(kept[BLOCK].peak < plain.peak && kept[CHECKPOINT].peak < plain.peak);
 }
 

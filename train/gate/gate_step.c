@@ -223,7 +223,7 @@ static void run_step_of(struct ctx *c, void *step)
 {
     struct gate_step *s = step;
     struct tensor *loss = s->stage == STAGE_RELEVANCE ? relevance_loss(c, s) : question_loss(c, s);
-    struct grad total = { s->trainer->run.loss_total, true };
+    struct destination total = { s->trainer->run.loss_total, true };
 
     RUN(c, accumulate, total, loss);
     tape_backward(c, loss);

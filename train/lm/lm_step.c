@@ -28,7 +28,7 @@ static void run_micro(struct ctx *c, void *arg)
         return;
     struct tensor *loss = op_sum(c, m->nll, m->scale);
     tape_backward(c, loss);
-    RUN(c, accumulate, ((struct grad){ m->t->run.loss_total, true }), loss);
+    RUN(c, accumulate, ((struct destination){ m->t->run.loss_total, true }), loss);
 }
 
 static const struct lm_example *example_of(const struct lm_data *d, const int *examples, int i)

@@ -6,13 +6,12 @@
  * Grid     one warp per row, ROWS rows per block.
  * Memory   reads and writes each row once, 16 bytes a lane.
  * Numbers  exact.
- * Tuned    not yet.
  */
 constexpr int ROWS = 4;
 
 template <typename T>
-__global__ void __launch_bounds__(ROWS *WARP)
-    put_rows_kernel(T *__restrict__ y, const T *__restrict__ x, const int *__restrict__ ids, int64_t rows, int64_t cols)
+__global__ void __launch_bounds__(ROWS *WARP) index_copy_kernel(T *__restrict__ y, const T *__restrict__ x,
+                                                                const int *__restrict__ ids, int64_t rows, int64_t cols)
 {
     int64_t t = grid_warp();
     if (t >= rows || ids[t] < 0)
@@ -24,11 +23,11 @@ __global__ void __launch_bounds__(ROWS *WARP)
     }
 }
 
-extern "C" void cuda_put_rows(struct ctx *c, struct tensor *y, const struct tensor *x, const struct tensor *ids)
+extern "C" void cuda_index_copy(struct ctx *c, struct tensor *y, const struct tensor *x, const struct tensor *ids)
 {
     int64_t rows = tensor_rows(x);
     if (tensor_size(x) == 0)
         return;
-    DTYPE_SWITCH(x->dtype, LAUNCH(put_rows_kernel<T>, blocks_for(rows, ROWS), ROWS * WARP, 0, cuda_stream(c),
+    DTYPE_SWITCH(x->dtype, LAUNCH(index_copy_kernel<T>, blocks_for(rows, ROWS), ROWS * WARP, 0, cuda_stream(c),
                                   data_of<T>(y), data_of<T>(x), data_of<int>(ids), rows, tensor_cols(x)));
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 
 /* low + high - log(1 + exp(low) + exp(high)) in the form that neither overflows nor cancels. */
-static float logit_of_both(float a, float b)
+static float and_logit(float a, float b)
 {
     float low = fminf(a, b), high = fmaxf(a, b);
 
@@ -13,7 +13,7 @@ static float logit_of_both(float a, float b)
     return low - log1pf(expf(-high) + expf(low - high));
 }
 
-void cpu_both(struct ctx *c, struct tensor *y, const struct tensor *a, const struct tensor *b)
+void cpu_and_logits(struct ctx *c, struct tensor *y, const struct tensor *a, const struct tensor *b)
 {
     const float *x = a->data, *z = b->data;
     float *out = y->data;
@@ -22,12 +22,12 @@ void cpu_both(struct ctx *c, struct tensor *y, const struct tensor *a, const str
     (void)c;
 #pragma omp parallel for schedule(static) if (n > PARALLEL_MIN)
     for (int64_t i = 0; i < n; i++)
-        out[i] = logit_of_both(x[i], z[i]);
+        out[i] = and_logit(x[i], z[i]);
 }
 
 /* dy/da = (1 + exp(b)) / (1 + exp(a) + exp(b)) */
-void cpu_both_backward(struct ctx *c, struct grad da, const struct tensor *dy, const struct tensor *a,
-                       const struct tensor *b)
+void cpu_and_logits_backward(struct ctx *c, struct destination da, const struct tensor *dy, const struct tensor *a,
+                             const struct tensor *b)
 {
     const float *x = a->data, *z = b->data, *up = dy->data;
     float *out = da.t ? da.t->data : NULL;

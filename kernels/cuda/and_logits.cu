@@ -8,9 +8,8 @@ constexpr int THREADS = 256;
  * Grid     one thread per element.
  * Memory   reads a and b, writes y, once each.
  * Numbers  f32; the two forms of the logarithm neither overflow nor cancel.
- * Tuned    not yet.
  */
-__global__ void __launch_bounds__(THREADS) both_kernel(float *y, const float *a, const float *b, int64_t n)
+__global__ void __launch_bounds__(THREADS) and_logits_kernel(float *y, const float *a, const float *b, int64_t n)
 {
     int64_t i = grid_thread();
     if (i >= n)
@@ -25,29 +24,28 @@ __global__ void __launch_bounds__(THREADS) both_kernel(float *y, const float *a,
  * Grid     one thread per element.
  * Memory   reads dy, a and b once, da once when adding, writes da once.
  * Numbers  the quotient is sigmoid(softplus(b) - a), which cannot overflow.
- * Tuned    not yet.
  */
 __global__ void __launch_bounds__(THREADS)
-    both_backward_kernel(float *da, const float *dy, const float *a, const float *b, int64_t n, bool add)
+    and_logits_backward_kernel(float *da, const float *dy, const float *a, const float *b, int64_t n, bool add)
 {
     int64_t i = grid_thread();
     if (i < n)
         put(da + i, dy[i] * expf(-softplus(a[i] - softplus(b[i]))), add);
 }
 
-extern "C" void cuda_both(struct ctx *c, struct tensor *y, const struct tensor *a, const struct tensor *b)
+extern "C" void cuda_and_logits(struct ctx *c, struct tensor *y, const struct tensor *a, const struct tensor *b)
 {
     int64_t n = tensor_size(y);
     if (n)
-        LAUNCH(both_kernel, blocks_for(n, THREADS), THREADS, 0, cuda_stream(c), data_of<float>(y), data_of<float>(a),
-               data_of<float>(b), n);
+        LAUNCH(and_logits_kernel, blocks_for(n, THREADS), THREADS, 0, cuda_stream(c), data_of<float>(y),
+               data_of<float>(a), data_of<float>(b), n);
 }
 
-extern "C" void cuda_both_backward(struct ctx *c, struct grad da, const struct tensor *dy, const struct tensor *a,
-                                   const struct tensor *b)
+extern "C" void cuda_and_logits_backward(struct ctx *c, struct destination da, const struct tensor *dy,
+                                         const struct tensor *a, const struct tensor *b)
 {
     int64_t n = tensor_size(a);
     if (n && da.t)
-        LAUNCH(both_backward_kernel, blocks_for(n, THREADS), THREADS, 0, cuda_stream(c), data_of<float>(da.t),
+        LAUNCH(and_logits_backward_kernel, blocks_for(n, THREADS), THREADS, 0, cuda_stream(c), data_of<float>(da.t),
                data_of<float>(dy), data_of<float>(a), data_of<float>(b), n, da.add);
 }

@@ -1,0 +1,29 @@
+#include "kernels/kernels.h"
+
+struct and_logits_node {
+    struct node node;
+    struct tensor *a, *b;
+};
+
+static void and_logits_backward(struct ctx *c, struct node *node)
+{
+    struct and_logits_node *n = (struct and_logits_node *)node;
+    struct tensor *dy = node->out->grad;
+
+    struct destination da = destination_of(c, n->a);
+    RUN(c, and_logits_backward, da, dy, n->a, n->b);
+    struct destination db = destination_of(c, n->b); /* after the first kernel: a and b may be the same tensor */
+    RUN(c, and_logits_backward, db, dy, n->b, n->a);
+}
+
+struct tensor *op_and_logits(struct ctx *c, struct tensor *a, struct tensor *b)
+{
+    CHECK(a->dtype == F32 && b->dtype == F32 && tensor_size(a) == tensor_size(b),
+          "and_logits: %lld and %lld logits of types %s and %s", (long long)tensor_size(a), (long long)tensor_size(b),
+          dtype_name(a->dtype), dtype_name(b->dtype));
+    struct tensor *y = tensor_like(c, a);
+    RUN(c, and_logits, y, a, b);
+    if (tape_needs(c, y, a, b))
+        TAPE_PUSH(c, and_logits_node, y, and_logits_backward, .a = a, .b = b);
+    return y;
+}

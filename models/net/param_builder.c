@@ -1,0 +1,28 @@
+#include "models/net/param_builder.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+void param_part(struct param_builder *b, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    int n = vsnprintf(b->part, sizeof b->part, fmt, ap);
+    va_end(ap);
+    CHECK(n >= 0 && (size_t)n < sizeof b->part, "a part's name of %d characters", n);
+}
+
+struct tensor *param_matrix(const struct param_builder *b, int64_t rows, int64_t cols, const char *name)
+{
+    int64_t shape[2] = { rows, cols };
+    float std = b->init_std >= 0 ? b->init_std : sqrtf(2.0f / (float)(rows + cols));
+
+    return param_new(b->p, b->a, b->dtype, 2, shape, std, PARAM_DECAY | b->flags, "%s%s", b->part, name);
+}
+
+struct tensor *param_vector(const struct param_builder *b, int64_t n, float init, const char *name)
+{
+    return param_new(b->p, b->a, F32, 1, &n, init, b->flags, "%s%s", b->part, name);
+}

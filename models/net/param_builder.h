@@ -1,0 +1,26 @@
+/*
+ * param_builder.h - what the declarations of one network share, so that each says a shape and a name.
+ *
+ * Matrices have the builder's type, are initialised by its rule and decay; vectors are F32 and do not.
+ */
+#ifndef MODELS_NET_PARAM_BUILDER_H
+#define MODELS_NET_PARAM_BUILDER_H
+
+#include "kernels/param.h"
+
+struct param_builder {
+    struct params *p;
+    const struct param_arenas *a;
+    enum dtype dtype; /* of matrices */
+    float init_std;   /* of matrices; negative: Glorot's, sqrt(2 / (rows + cols)) */
+    unsigned flags;   /* of every parameter */
+    char part[96];    /* stands before every name */
+};
+
+/* Names the part that the next parameters belong to; "" for none. */
+void param_part(struct param_builder *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+struct tensor *param_matrix(const struct param_builder *b, int64_t rows, int64_t cols, const char *name);
+/* init as in struct param: 0 for zeros, negative for ones. */
+struct tensor *param_vector(const struct param_builder *b, int64_t n, float init, const char *name);
+
+#endif
