@@ -5,18 +5,7 @@
 
 #ifdef AMBIT_DNNL
 
-#include <dnnl.h>
-
-/* oneDNN 2 describes memory by a struct, oneDNN 3 by a handle; the names below hide which. */
-#if DNNL_VERSION_MAJOR >= 3
-typedef dnnl_memory_desc_t desc;
-typedef const_dnnl_memory_desc_t const_desc;
-#define DESC_OF(d) (d)
-#else
-typedef dnnl_memory_desc_t desc;
-typedef const dnnl_memory_desc_t *const_desc;
-#define DESC_OF(d) (&(d))
-#endif
+#include "kernels/cpu/dnnl_compat.h"
 
 enum { GEMMS_MAX = 1024, BUCKETS = 1024 };
 
@@ -135,31 +124,14 @@ static dnnl_data_type_t type_of(enum dtype dtype)
 static void desc_matrix(desc *d, int64_t rows, int64_t cols, enum dtype dtype, bool transposed)
 {
     dnnl_dims_t dims = { rows, cols }, strides = { transposed ? 1 : cols, transposed ? rows : 1 };
-#if DNNL_VERSION_MAJOR >= 3
-    must(dnnl_memory_desc_create_with_strides(d, 2, dims, type_of(dtype), strides), "strides");
-#else
-    must(dnnl_memory_desc_init_by_strides(d, 2, dims, type_of(dtype), strides), "strides");
-#endif
+    must(desc_strided(d, 2, dims, type_of(dtype), strides), "strides");
 }
 
 /* The same in whatever layout the product likes best. */
 static void desc_any(desc *d, int64_t rows, int64_t cols, enum dtype dtype)
 {
     dnnl_dims_t dims = { rows, cols };
-#if DNNL_VERSION_MAJOR >= 3
-    must(dnnl_memory_desc_create_with_tag(d, 2, dims, type_of(dtype), dnnl_format_tag_any), "layout");
-#else
-    must(dnnl_memory_desc_init_by_tag(d, 2, dims, type_of(dtype), dnnl_format_tag_any), "layout");
-#endif
-}
-
-static void desc_free(desc *d)
-{
-#if DNNL_VERSION_MAJOR >= 3
-    dnnl_memory_desc_destroy(*d);
-#else
-    (void)d;
-#endif
+    must(desc_tagged(d, 2, dims, type_of(dtype), dnnl_format_tag_any), "layout");
 }
 
 static void append_activation(dnnl_post_ops_t ops, enum activation act)
@@ -173,11 +145,7 @@ static void append_activation(dnnl_post_ops_t ops, enum activation act)
         [ACT_ELU] = { dnnl_eltwise_elu, 1.0f },       [ACT_TANH] = { dnnl_eltwise_tanh, 0 },
         [ACT_SIGMOID] = { dnnl_eltwise_logistic, 0 },
     };
-#if DNNL_VERSION_MAJOR >= 3
-    must(dnnl_post_ops_append_eltwise(ops, algs[act].kind, algs[act].alpha, 0), "activation");
-#else
-    must(dnnl_post_ops_append_eltwise(ops, 1.0f, algs[act].kind, algs[act].alpha, 0), "activation");
-#endif
+    must(append_eltwise(ops, algs[act].kind, algs[act].alpha), "activation");
 }
 
 static dnnl_primitive_attr_t dnnl_gemm_attr(const struct dnnl_gemm_key *key)
@@ -188,28 +156,12 @@ static dnnl_primitive_attr_t dnnl_gemm_attr(const struct dnnl_gemm_key *key)
     must(dnnl_primitive_attr_create(&attr), "attributes");
     must(dnnl_post_ops_create(&ops), "post-ops");
     if (key->add)
-#if DNNL_VERSION_MAJOR >= 3
-        must(dnnl_post_ops_append_sum(ops, 1.0f, 0, dnnl_data_type_undef), "sum");
-#else
-        must(dnnl_post_ops_append_sum(ops, 1.0f), "sum");
-#endif
+        must(append_sum(ops), "sum");
     if (key->act)
         append_activation(ops, (enum activation)key->act);
     must(dnnl_primitive_attr_set_post_ops(attr, ops), "post-ops");
     dnnl_post_ops_destroy(ops);
     return attr;
-}
-
-static dnnl_status_t describe(dnnl_primitive_desc_t *about, dnnl_engine_t engine, desc *a, desc *b, desc *bias, desc *y,
-                              dnnl_primitive_attr_t attr)
-{
-#if DNNL_VERSION_MAJOR >= 3
-    return dnnl_matmul_primitive_desc_create(about, engine, *a, *b, bias ? *bias : NULL, *y, attr);
-#else
-    dnnl_matmul_desc_t matmul;
-    must(dnnl_matmul_desc_init(&matmul, a, b, bias, y), "product");
-    return dnnl_primitive_desc_create(about, &matmul, attr, engine, NULL);
-#endif
 }
 
 static const_desc weights_desc(const struct dnnl_gemm *p)
@@ -224,10 +176,9 @@ static const_desc weights_desc(const struct dnnl_gemm *p)
  */
 static bool library_is_wrong(const struct dnnl_gemm_key *key)
 {
-    bool old = DNNL_VERSION_MAJOR * 100 + DNNL_VERSION_MINOR < 301;
     bool amx = (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_amx) == dnnl_cpu_isa_avx512_core_amx;
 
-    return old && amx && key->dtype == BF16 && key->k > 32 && key->k % 32 == 31;
+    return DNNL_STALE_TILES && amx && key->dtype == BF16 && key->k > 32 && key->k % 32 == 31;
 }
 
 /* Compiles; leaves p->run NULL where this machine has no such product (bf16 before AVX-512), or a wrong one. */
@@ -247,7 +198,7 @@ static void dnnl_gemm_compile(struct gemm_cache *cache, struct dnnl_gemm *p)
         desc_any(&b, key->k, key->n, dtype);
     else
         desc_matrix(&b, key->k, key->n, dtype, key->tb);
-    dnnl_status_t status = describe(&p->about, cache->engine, &a, &b, key->bias ? &bias : NULL, &y, attr);
+    dnnl_status_t status = matmul_describe(&p->about, cache->engine, &a, &b, key->bias ? &bias : NULL, &y, attr);
     if (status == dnnl_success) {
         must(dnnl_primitive_create(&p->run, p->about), "compile");
         must(dnnl_memory_create(&p->a, DESC_OF(a), cache->engine, DNNL_MEMORY_NONE), "memory");
@@ -332,11 +283,7 @@ static dnnl_memory_t pack(struct gemm_cache *cache, const struct dnnl_gemm *p, c
 static dnnl_memory_t packed_get(struct gemm_cache *cache, const struct dnnl_gemm *p, const struct gemm *g)
 {
     for (struct packed *w = cache->packed[bucket_of(&g->b, sizeof g->b)]; w; w = w->next) {
-#if DNNL_VERSION_MAJOR >= 3
         const_desc have;
-#else
-        const dnnl_memory_desc_t *have;
-#endif
         if (w->source != g->b || w->tb != g->tb)
             continue;
         must(dnnl_memory_get_memory_desc(w->memory, &have), "layout");
@@ -383,10 +330,6 @@ bool gemm_dnnl(struct gemm_cache *cache, const struct gemm *g)
 
 #else
 
-struct gemm_cache {
-    char nothing;
-};
-
 const char *gemm_library(void)
 {
     return "OpenBLAS";
@@ -394,12 +337,12 @@ const char *gemm_library(void)
 
 struct gemm_cache *gemm_cache_new(void)
 {
-    return xcalloc(1, sizeof(struct gemm_cache));
+    return NULL; /* there is nothing to keep */
 }
 
 void gemm_cache_free(struct gemm_cache *cache)
 {
-    free(cache);
+    (void)cache;
 }
 
 void gemm_cache_forget(struct gemm_cache *cache, const void *from, size_t bytes)
