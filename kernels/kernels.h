@@ -14,6 +14,7 @@
 
 #include "kernels/ops.h"
 #include "kernels/tape.h"
+#include "kernels/trace.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -172,8 +173,13 @@ extern const struct kernels cpu_kernels;
 /* The one door every kernel passes through; its arguments are plain names, since a dry run skips them. */
 #define RUN(c, slot, ...)                                                                                              \
     do {                                                                                                               \
-        if ((c)->k)                                                                                                    \
-            (c)->k->slot((c), __VA_ARGS__);                                                                            \
+        if (!(c)->k)                                                                                                   \
+            break;                                                                                                     \
+        if (trace_wanted)                                                                                              \
+            trace_begin(c);                                                                                            \
+        (c)->k->slot((c), __VA_ARGS__);                                                                                \
+        if (trace_wanted)                                                                                              \
+            trace_end((c), __FILE__, __LINE__, #slot, (struct trace_arg[]){ TRACE_ARGS(__VA_ARGS__) });                \
     } while (0)
 
 /* Where q, k and v of op_attention lie: element (t, h, d) of each is base[t * stride + h * head_dim + d]. */

@@ -1,0 +1,63 @@
+/*
+ * trace.h - what RUN does around a kernel when AMBIT_TRACE or AMBIT_CHECK_NAN is set.
+ *
+ * RUN hands over its own arguments, each as a struct trace_arg by its type; their names, and which of them are written,
+ * come from the kernel's signature in KERNEL_LIST.  While a step is captured kernels do not run, and nothing is done.
+ */
+#ifndef KERNELS_TRACE_H
+#define KERNELS_TRACE_H
+
+#include "kernels/tape.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum trace_kind { TRACE_POINTER, TRACE_TENSOR, TRACE_NUMBER };
+
+/* An argument of a kernel; t is NULL where an optional tensor is not given, and for pointers to anything else. */
+struct trace_arg {
+    enum trace_kind kind;
+    const struct tensor *t;
+    double number;
+};
+
+/* False once the first kernel has found neither in the environment. */
+extern bool trace_wanted;
+
+/* Waits for the device and starts the clock. */
+void trace_begin(struct ctx *c);
+/* Waits for the kernel, prints its line, and aborts when it wrote a number that is not finite.  args: all but c. */
+void trace_end(struct ctx *c, const char *file, int line, const char *kernel, const struct trace_arg *args);
+
+struct trace_arg trace_tensor(const struct tensor *t);
+struct trace_arg trace_destination(struct destination d);
+struct trace_arg trace_number(double number);
+struct trace_arg trace_pointer(const void *p);
+
+#define TRACE_ARG(x)                                                                                                   \
+    _Generic((x), struct tensor * : trace_tensor, const struct tensor * : trace_tensor,                                \
+             struct destination : trace_destination, float : trace_number, double : trace_number, bool : trace_number, \
+             int : trace_number, unsigned : trace_number, default : trace_pointer)(x)
+#define TRACE_1(x) TRACE_ARG(x)
+#define TRACE_2(x, ...) TRACE_ARG(x), TRACE_1(__VA_ARGS__)
+#define TRACE_3(x, ...) TRACE_ARG(x), TRACE_2(__VA_ARGS__)
+#define TRACE_4(x, ...) TRACE_ARG(x), TRACE_3(__VA_ARGS__)
+#define TRACE_5(x, ...) TRACE_ARG(x), TRACE_4(__VA_ARGS__)
+#define TRACE_6(x, ...) TRACE_ARG(x), TRACE_5(__VA_ARGS__)
+#define TRACE_7(x, ...) TRACE_ARG(x), TRACE_6(__VA_ARGS__)
+#define TRACE_8(x, ...) TRACE_ARG(x), TRACE_7(__VA_ARGS__)
+#define TRACE_9(x, ...) TRACE_ARG(x), TRACE_8(__VA_ARGS__)
+#define TRACE_10(x, ...) TRACE_ARG(x), TRACE_9(__VA_ARGS__)
+#define TRACE_11(x, ...) TRACE_ARG(x), TRACE_10(__VA_ARGS__)
+#define TRACE_12(x, ...) TRACE_ARG(x), TRACE_11(__VA_ARGS__)
+#define TRACE_PICK(a, b, c, d, e, f, g, h, i, j, k, l, name, ...) name
+#define TRACE_ARGS(...)                                                                                                \
+    TRACE_PICK(__VA_ARGS__, TRACE_12, TRACE_11, TRACE_10, TRACE_9, TRACE_8, TRACE_7, TRACE_6, TRACE_5, TRACE_4,        \
+               TRACE_3, TRACE_2, TRACE_1, 0)                                                                           \
+    (__VA_ARGS__)
+
+#ifdef __cplusplus
+}
+#endif
+#endif
