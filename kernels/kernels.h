@@ -182,19 +182,6 @@ extern const struct kernels cpu_kernels;
             trace_end((c), __FILE__, __LINE__, #slot, (struct trace_arg[]){ TRACE_ARGS(__VA_ARGS__) });                \
     } while (0)
 
-/* Where q, k and v of op_attention lie: element (t, h, d) of each is base[t * stride + h * head_dim + d]. */
-struct attention_view {
-    int64_t head_dim, q_stride, kv_stride, k_offset, v_offset;
-};
-static inline struct attention_view attention_view(const struct tensor *q, const struct tensor *kv, int heads)
-{
-    bool fused = q == kv;
-    int64_t width = fused ? tensor_cols(q) / 3 : tensor_cols(q);
-    struct attention_view v = { width / heads, tensor_cols(q), tensor_cols(kv), fused ? width : 0,
-                                fused ? 2 * width : width };
-    return v;
-}
-
 #ifdef __cplusplus
 }
 #endif

@@ -5,6 +5,7 @@
  * dropout of a query run down a lane and never across one.  Queries are padded to whole vectors; nothing reads the
  * padding.
  */
+#include "kernels/attention_view.h"
 #include "kernels/cpu/dropout_mask.h"
 #include "kernels/cpu/tile.h"
 #include "kernels/cpu/vmath.h"

@@ -4,6 +4,7 @@
 #ifndef KERNELS_CUDA_ATTENTION_CUH
 #define KERNELS_CUDA_ATTENTION_CUH
 
+#include "kernels/attention_view.h"
 #include "kernels/cuda/cuda.cuh"
 
 /* One call: base pointers with the columns of q, k and v already added, strides in elements. */
