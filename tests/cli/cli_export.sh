@@ -81,11 +81,11 @@ for pair in 0:0 1:4 2:1 3:5 7:7 8:8 9:12 31:31; do # heads of 8 rows: the halves
 done
 
 # what there is no form of, and another base
-expect 2 'hf, .*peft, merged or gguf-adapter wanted' pairs -o new
-expect 2 'format: peft, .*merged wanted' base --format peft -o new
-expect 2 'merged wanted' base --format gguf-adapter -o new
+expect 2 'expected peft, merged or gguf-adapter, got hf' pairs -o new
+expect 2 'expected merged, got peft' base --format peft -o new
+expect 2 'expected merged, got gguf-adapter' base --format gguf-adapter -o new
 expect 2 'embedding table.*expected a merged model' head --format gguf-adapter -o new
-expect 2 'GGUF file is not run' pairs --format gguf-adapter --verify -o new
+expect 2 'got gguf-adapter, which is not run' pairs --format gguf-adapter --verify -o new
 expect 2 'the folder that is read' pairs --format merged -o base
 expect 2 'config.json.*--base' base/checkpoint-2 --format merged -o new
 expect 0 'again: verified' base/checkpoint-2 --base base --format merged -o again --verify

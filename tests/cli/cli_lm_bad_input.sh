@@ -173,8 +173,8 @@ record "a message without content" "line 1: .*content" generate --model model --
 # --- training
 expect "neither base nor tokenizer" 2 "either --base.*or --tokenizer" infill --data good.jsonl
 expect "both base and tokenizer" 2 "either --base.*or --tokenizer" infill --base model --tokenizer model --data good.jsonl
-expect "adapters from scratch" 2 "method: lora" infill --tokenizer model --data good.jsonl
-expect "heads that do not divide" 2 "heads: 3 of 64" infill --tokenizer model --method full --hidden 64 --heads 3 --data good.jsonl
+expect "adapters from scratch" 2 "method: expected full for a model from scratch, got lora" infill --tokenizer model --data good.jsonl
+expect "heads that do not divide" 2 "heads: expected .*, got 3 of 64" infill --tokenizer model --method full --hidden 64 --heads 3 --data good.jsonl
 : >empty.jsonl
 expect "empty training file" 3 "empty.jsonl: no conversation" infill --base model --data empty.jsonl
 echo '{"id":"a","prompt":"x","completion":""}' >none.jsonl
@@ -185,10 +185,10 @@ echo 'not JSON' >none.jsonl
 expect "training data that is not JSON" 3 "none.jsonl: line 1" infill --base model --data none.jsonl
 expect "texts without a template" 3 "talk.jsonl: line 1: messages: .*--chat-template" infill --base model --data talk.jsonl
 expect "valid file missing" 3 "nowhere.jsonl: No such file" infill --base model --data good.jsonl --valid nowhere.jsonl
-expect "recall without valid" 2 "select: recall wants --valid" infill --base model --data good.jsonl --select recall
+expect "recall without valid" 2 "select: recall: expected --valid" infill --base model --data good.jsonl --select recall
 expect "all texts too long" 3 "good.jsonl: no conversation of at most 2 tokens" infill --base model --data good.jsonl --length 2
-expect "targets misspelt" 2 "targets: 'w'" infill --base model --data good.jsonl --targets q,w
-expect "targets twice" 2 "targets: 'q'" infill --base model --data good.jsonl --targets q,q
+expect "targets misspelt" 2 "targets: expected .*, got 'w'" infill --base model --data good.jsonl --targets q,w
+expect "targets twice" 2 "targets: expected .*, got 'q'" infill --base model --data good.jsonl --targets q,q
 expect "no targets and no head" 2 "targets" infill --base model --data good.jsonl --targets ''
 expect "preset unknown" 2 "--preset: expected one of dfpl" infill --base model --data good.jsonl --preset paper
 expect "lr that is no number" 2 "--lr: expected a number" infill --base model --data good.jsonl --lr inf
@@ -199,7 +199,7 @@ expect "a setting misspelt" 2 "bad.yaml:1:1: .*did you mean 'epochs'" infill --b
 infill --tokenizer model --method full --hidden 16 --heads 2 --groups 1 --layers 1 --intermediate 16 --data good.jsonl --out tied >shown 2>said || complain scratch "a model from scratch"
 expect "whole head of a tied model" 2 "head: full, but" infill --base tied --data good.jsonl --head full
 infill --base model --data good.jsonl --out held >shown 2>said || complain held "a run"
-expect "out folder that is the base" 2 "--out: ./model/ is the base, which is read; another folder wanted" infill --base model --data good.jsonl --out ./model/
+expect "out folder that is the base" 2 "--out: expected another folder than the base, which is read, got ./model/" infill --base model --data good.jsonl --out ./model/
 expect "out folder that holds a run" 2 "held: holds a run already; --resume" infill --base model --data good.jsonl --out held
 expect "resumed with another setting" 2 "lr differs" infill --base model --data good.jsonl --out held --resume --lr 0.5
 expect "resumed with other data" 2 "data_hash differs" infill --base model --data <(sed 's/many/few/' good.jsonl) --out held --resume

@@ -33,7 +33,7 @@ expect 2 'more than 256' lines.txt --vocab 3000 --special "$(seq -s, 300)" -o ne
 expect 3 'nowhere.txt: No such file' nowhere.txt --vocab 300 -o new
 expect 3 'nowhere.jsonl: No such file' nowhere.jsonl --vocab 300 -o new
 expect 3 'Is a directory' llama --vocab 300 -o new
-printf 'a\nb\0c\n' >zero.txt && expect 3 'zero.txt: line 2 holds a zero byte' zero.txt --vocab 300 -o new
+printf 'a\nb\0c\n' >zero.txt && expect 3 'zero.txt: line 2: expected text, got a zero byte' zero.txt --vocab 300 -o new
 bad() { echo "$1" >bad.jsonl && expect 3 "$2" bad.jsonl --vocab 300 -o new; }
 bad '{"question": "How many?"}' 'bad.jsonl: line 1: no messages, text, prompt or completion'
 bad '{"messages": "How many?"}' 'line 1.*messages'

@@ -216,7 +216,7 @@ int gate_data_init(struct gate_data *d, struct dataset *records, const struct ga
     for (int f = 0; rc == 0 && f < FOLDS; f++)
         rc = build_fold(&b, (enum fold)f, err);
     if (rc == 0 && (!d->folds[FOLD_TRAIN].n || !d->folds[FOLD_VALID].n))
-        rc = error_set(err, EXIT_CODE_DATA, "%d training and %d validation records, at least one of each wanted",
+        rc = error_set(err, EXIT_CODE_DATA, "expected at least one training and one validation record, got %d and %d",
                        d->folds[FOLD_TRAIN].n, d->folds[FOLD_VALID].n);
     arena_release(&b.sql);
     ids_release(&b.ids);

@@ -137,7 +137,7 @@ int gate_eval(struct gate_trainer *t, enum fold fold, bool presence, struct gate
     struct progress progress;
     struct source_list groups = { 0 };
     int64_t elements;
-    int n, rc = 0;
+    int n, rc = stop_requested() ? 1 : 0;
     const struct gate_example **list = choose(&t->data.folds[fold], presence, &n, &elements);
     bool cached = gate_in_stage(t, STAGE_FROZEN) && fold == FOLD_VALID && !presence;
 
@@ -145,8 +145,10 @@ int gate_eval(struct gate_trainer *t, enum fold fold, bool presence, struct gate
     progress_start(&progress, fold == FOLD_TEST ? "testing" : "validating", "questions", n);
     for (int i = 0; rc == 0 && i < n; i += EVAL_GROUP) {
         int some = n - i < EVAL_GROUP ? n - i : EVAL_GROUP;
-        rc = stop_requested() ? 1 : score_some(t, list + i, some, cached, &groups, a, err);
+        rc = score_some(t, list + i, some, cached, &groups, a, err);
         progress_update(&progress, i + some, i + some, NULL);
+        if (rc == 0 && i + some < n && stop_requested())
+            rc = 1;
     }
     progress_end(&progress);
     a->n_groups = groups.n;

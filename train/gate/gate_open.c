@@ -72,9 +72,10 @@ static int check_heads(const struct gate_settings *s, struct error *err)
 
     if (size * s->encoder_heads == s->encoder_hidden && (size == 32 || size == 64 || size == 128))
         return 0;
-    return error_set(err, EXIT_CODE_USAGE,
-                     "encoder_heads: %lld heads of %lld channels, heads of 32, 64 or 128 channels wanted",
-                     (long long)s->encoder_heads, (long long)s->encoder_hidden);
+    return error_set(
+        err, EXIT_CODE_USAGE,
+        "encoder_heads: expected heads of 32, 64 or 128 channels, got %lld heads of %lld channels together",
+        (long long)s->encoder_heads, (long long)s->encoder_hidden);
 }
 
 static struct tokenizer *scratch_encoder(struct gate_trainer *t, struct bert_config *bert, struct error *err)
@@ -107,7 +108,7 @@ static struct tokenizer *pretrained_encoder(const char *dir, struct bert_config 
     if (hf_config_read(&config, dir, err))
         return NULL;
     if (config.bert.type_vocab_size < 2) {
-        error_set(err, EXIT_CODE_CHECKPOINT, "%s: type_vocab_size is %d, an encoder of two segments is wanted", dir,
+        error_set(err, EXIT_CODE_CHECKPOINT, "%s: type_vocab_size: expected at least 2, got %d", dir,
                   config.bert.type_vocab_size);
         return NULL;
     }

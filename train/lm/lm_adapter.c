@@ -32,7 +32,8 @@ static int read_targets(const char *text, const char **modules, struct error *er
             if (modules[i] == module)
                 module = NULL;
         if (!module)
-            return error_set(err, EXIT_CODE_USAGE, "targets: '%.*s', wanted q, k, v, o, gate, up, down, each once",
+            return error_set(err, EXIT_CODE_USAGE,
+                             "targets: expected q, k, v, o, gate, up, down, each once, got '%.*s'",
                              length > 40 ? 40 : (int)length, at);
         modules[n++] = module;
         at += length + (at[length] == ',');
@@ -68,7 +69,7 @@ int lm_add_adapter(struct lm_trainer *t, size_t extra, struct error *err)
         return -1;
     if (m->lora.full_head && m->net.config.tied)
         return error_set(err, EXIT_CODE_USAGE,
-                         "head: full, but this model's head is its embedding table; lora or none wanted");
+                         "head: this model's head is its embedding table, expected lora or none, got full");
     struct adapter_plan plan = { .config = &m->lora, .training = true, .extra = extra };
     return llama_model_add_adapter(m, &plan, err);
 }

@@ -73,8 +73,8 @@ static int find_base(struct lm_export *e, struct error *err)
         return 0;
     if (scratch && !given)
         return error_set(err, EXIT_CODE_USAGE,
-                         "%s: a model from scratch has no config.json before its run is finished; --base, a folder "
-                         "with its config and tokenizer, wanted",
+                         "%s: a model from scratch has no config.json before its run is finished, expected --base, a "
+                         "folder with its config and tokenizer",
                          e->file->path);
     e->base = xstrdup(given ? given : base);
     return scratch ? 0 : check_base(e, base, err);
@@ -85,19 +85,22 @@ static int check_out(const struct lm_export *e, struct error *err)
 {
     if (!same_path(e->request->out, e->base))
         return 0;
-    return error_set(err, EXIT_CODE_USAGE, "out: %s is the folder that is read; another one wanted", e->request->out);
+    return error_set(err, EXIT_CODE_USAGE, "out: expected another folder than the folder that is read, got %s",
+                     e->request->out);
 }
 
 static int check_format(const struct lm_export *e, struct error *err)
 {
     if (wants(e, "hf"))
-        return error_set(err, EXIT_CODE_USAGE, "format: hf, %s is of ambit-train infill: %s wanted", e->file->path,
-                         e->full ? "merged" : "peft, merged or gguf-adapter");
+        return error_set(err, EXIT_CODE_USAGE, "format: %s is of ambit-train infill: expected %s, got hf",
+                         e->file->path, e->full ? "merged" : "peft, merged or gguf-adapter");
     if (e->full && !wants(e, "merged"))
-        return error_set(err, EXIT_CODE_USAGE, "format: %s, %s has every weight trained and no adapter: merged wanted",
-                         e->request->format, e->file->path);
+        return error_set(err, EXIT_CODE_USAGE,
+                         "format: %s has every weight trained and no adapter: expected merged, got %s", e->file->path,
+                         e->request->format);
     if (e->request->verify && wants(e, "gguf-adapter"))
-        return error_set(err, EXIT_CODE_USAGE, "verify: a GGUF file is not run here; peft or merged wanted");
+        return error_set(err, EXIT_CODE_USAGE,
+                         "verify: expected peft or merged, got gguf-adapter, which is not run here");
     return 0;
 }
 

@@ -26,19 +26,19 @@ int lm_check_request(const struct lm_request *q, struct error *err)
     const struct lm_settings *s = &q->settings;
 
     if (q->base && same_path(q->out, q->base))
-        return error_set(err, EXIT_CODE_USAGE, "--out: %s is the base, which is read; expected another folder", q->out);
+        return error_set(err, EXIT_CODE_USAGE, "--out: expected another folder than the base, which is read, got %s",
+                         q->out);
     if (!q->base == !q->tokenizer)
         return error_set(err, EXIT_CODE_USAGE,
-                         "either --base, a model to start from, or --tokenizer, for one from "
-                         "scratch, is wanted");
+                         "expected either --base, a model to start from, or --tokenizer, for one from scratch");
     if (!q->base && strcmp(s->method, "full"))
-        return error_set(err, EXIT_CODE_USAGE, "method: %s, a model from scratch wants full", s->method);
+        return error_set(err, EXIT_CODE_USAGE, "method: expected full for a model from scratch, got %s", s->method);
     if (!strcmp(s->select, "recall") && !q->valid)
-        return error_set(err, EXIT_CODE_USAGE, "select: recall wants --valid");
+        return error_set(err, EXIT_CODE_USAGE, "select: recall: expected --valid");
     if (!q->base && (s->heads % s->groups || s->hidden % s->heads || s->hidden / s->heads % 8))
         return error_set(err, EXIT_CODE_USAGE,
-                         "heads: %lld of %lld channels in %lld groups, heads of a multiple of 8 channels and equal "
-                         "groups wanted",
+                         "heads: expected heads of a multiple of 8 channels in equal groups, got %lld of %lld channels "
+                         "together in %lld groups",
                          (long long)s->heads, (long long)s->hidden, (long long)s->groups);
     return 0;
 }

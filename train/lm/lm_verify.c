@@ -122,9 +122,8 @@ static int compare(const struct lm_export *e, const struct logits *a, const stru
     }
     if (!(largest <= share * most))
         return error_set(err, EXIT_CODE_FAILURE,
-                         "%s: its logits differ from the trained model's by %.3g, at most %.3g "
-                         "wanted",
-                         e->request->out, largest, share * most);
+                         "%s: logits beside the trained model's: expected differences of at most %.3g, got %.3g",
+                         e->request->out, share * most, largest);
     log_info("%s: verified, %lld logits of up to %.3g, largest difference %.3g", e->request->out, (long long)a->n, most,
              largest);
     return 0;

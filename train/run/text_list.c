@@ -73,7 +73,7 @@ static int read_lines(struct text_list *t, const char *path, struct error *err)
 
     while (rc == 0 && (n = getline(&line, &cap, f)) > 0) {
         if (memchr(line, '\0', (size_t)n))
-            rc = error_set(err, EXIT_CODE_DATA, "%s: line %lld holds a zero byte, wanted text", path,
+            rc = error_set(err, EXIT_CODE_DATA, "%s: line %lld: expected text, got a zero byte", path,
                            (long long)t->n + 1);
         else
             add(t, line);
