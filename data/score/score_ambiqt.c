@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* One run of the rule. */
-struct run {
+struct score_run {
     const struct score_request *request;
     struct ambiqt_cases cases;
     struct schema_set schemas;
@@ -17,12 +17,12 @@ struct run {
     struct out_file evidence;
 };
 
-static const struct ambiqt_record *record_of(const struct run *r, int i)
+static const struct ambiqt_record *record_of(const struct score_run *r, int i)
 {
     return &r->cases.corpus.items[r->cases.items[i].record];
 }
 
-static int open_all(struct run *r, struct error *err)
+static int open_all(struct score_run *r, struct error *err)
 {
     const struct score_request *q = r->request;
 
@@ -35,7 +35,7 @@ static int open_all(struct run *r, struct error *err)
     return q->per_example ? out_file_open(&r->evidence, q->per_example, err) : 0;
 }
 
-static void close_all(struct run *r)
+static void close_all(struct score_run *r)
 {
     out_file_abort(&r->evidence);
     strings_release(&r->databases);
@@ -47,7 +47,7 @@ static void close_all(struct run *r)
 }
 
 /* A schema or a database that is not there is the record's fault.  What is odd goes to the skipped records of c. */
-static void score_case(struct run *r, struct ambiqt_runner *runner, struct ambiqt_cases *c, int i)
+static void score_case(struct score_run *r, struct ambiqt_runner *runner, struct ambiqt_cases *c, int i)
 {
     const struct ambiqt_case *of = &c->items[i];
     const char *db_id = record_of(r, i)->db_id;
@@ -77,7 +77,7 @@ struct case_batch {
 };
 
 /* The caller frees. */
-static struct case_batch *cut(const struct run *r, int *n)
+static struct case_batch *cut(const struct score_run *r, int *n)
 {
     struct case_batch *parts = xcalloc((size_t)r->cases.n + 1, sizeof *parts);
 
@@ -90,7 +90,7 @@ static struct case_batch *cut(const struct run *r, int *n)
     return parts;
 }
 
-static void score_part(struct run *r, struct ambiqt_runner *runner, const struct case_batch *part)
+static void score_part(struct score_run *r, struct ambiqt_runner *runner, const struct case_batch *part)
 {
     struct ambiqt_cases c = r->cases;
 
@@ -99,7 +99,7 @@ static void score_part(struct run *r, struct ambiqt_runner *runner, const struct
         score_case(r, runner, &c, i);
 }
 
-static int write_evidence(struct run *r, int i, struct error *err)
+static int write_evidence(struct score_run *r, int i, struct error *err)
 {
     static const char *const readings[] = { "orig", "alt" };
     json_t *o = json_object();
@@ -118,7 +118,7 @@ static int write_evidence(struct run *r, int i, struct error *err)
     return rc;
 }
 
-static int score_all(struct run *r, struct error *err)
+static int score_all(struct score_run *r, struct error *err)
 {
     const struct score_request *q = r->request;
     int n;
@@ -149,7 +149,7 @@ struct kind_tally {
     struct score_mean share[2]; /* of either, of both */
 };
 
-static struct kind_tally count(struct run *r, enum sia_kind kind, enum ambiqt_measure m, bool intervals)
+static struct kind_tally count(struct score_run *r, enum sia_kind kind, enum ambiqt_measure m, bool intervals)
 {
     struct kind_tally t = { 0 };
     double *value[2] = { xcalloc((size_t)r->cases.n + 1, sizeof(double)),
@@ -174,7 +174,7 @@ static struct kind_tally count(struct run *r, enum sia_kind kind, enum ambiqt_me
     return t;
 }
 
-static int n_measures(const struct run *r)
+static int n_measures(const struct score_run *r)
 {
     return r->request->db ? AMBIQT_MEASURES : 1;
 }
@@ -185,7 +185,7 @@ static json_t *bounds(struct interval i)
 }
 
 /* Of one kind: rows and, by measure, counts; and the intervals of their shares. */
-static json_t *kind_json(struct run *r, enum sia_kind k, json_t *intervals)
+static json_t *kind_json(struct score_run *r, enum sia_kind k, json_t *intervals)
 {
     json_t *kind = json_object();
 
@@ -201,7 +201,7 @@ static json_t *kind_json(struct run *r, enum sia_kind k, json_t *intervals)
     return kind;
 }
 
-static int print_json(struct run *r, struct error *err)
+static int print_json(struct score_run *r, struct error *err)
 {
     json_t *o = json_object(), *kinds = json_object(), *intervals = json_object();
 
@@ -227,7 +227,7 @@ static void print_share(int count, struct score_mean share)
            100 * share.interval.high);
 }
 
-static void print_table(struct run *r)
+static void print_table(struct score_run *r)
 {
     printf("kind  measure  records  either of %-5lld                both\n", (long long)r->request->k);
     for (int k = 0; k < SIA_KINDS; k++)
@@ -247,7 +247,7 @@ static void print_table(struct run *r)
 
 enum exit_code score_ambiqt(const struct score_request *q, struct error *err)
 {
-    struct run r = { .request = q, .memory = PTHREAD_RWLOCK_INITIALIZER };
+    struct score_run r = { .request = q, .memory = PTHREAD_RWLOCK_INITIALIZER };
 
     int rc = open_all(&r, err);
     if (rc == 0)
