@@ -10,7 +10,7 @@
 struct attention_view {
     int64_t head_dim, q_stride, kv_stride, k_offset, v_offset;
 };
-static inline struct attention_view attention_view(const struct tensor *q, const struct tensor *kv, int heads)
+static inline struct attention_view attention_view_of(const struct tensor *q, const struct tensor *kv, int heads)
 {
     bool fused = q == kv;
     int64_t width = fused ? tensor_cols(q) / 3 : tensor_cols(q);

@@ -99,7 +99,7 @@ struct job {
 static struct job job_of(struct ctx *c, const struct tensor *q, const struct tensor *kv, const struct seqs *qs,
                          const struct seqs *ks, int heads, float p, uint32_t site)
 {
-    struct attention_view v = attention_view(q, kv, heads);
+    struct attention_view v = attention_view_of(q, kv, heads);
     struct job job = { q,
                        kv,
                        v,

@@ -25,7 +25,7 @@ static attention_args<T> attention_args_of(struct ctx *c, const struct tensor *q
                                            const struct seqs *qs, const struct seqs *ks, int heads, float p,
                                            uint32_t site)
 {
-    struct attention_view view = attention_view(q, kv, heads);
+    struct attention_view view = attention_view_of(q, kv, heads);
     attention_args<T> a = {};
     a.q = data_of<T>(q), a.k = data_of<T>(kv) + view.k_offset, a.v = data_of<T>(kv) + view.v_offset;
     a.q_offsets = data_of<int>(qs->offsets), a.k_offsets = data_of<int>(ks->offsets);

@@ -360,7 +360,7 @@ static attention_grads<T> grads_of(struct ctx *c, struct destination dq, struct 
                                    const struct tensor *dy, const struct tensor *lse, const struct tensor *q,
                                    const struct tensor *kv, int heads)
 {
-    struct attention_view view = attention_view(q, kv, heads);
+    struct attention_view view = attention_view_of(q, kv, heads);
     struct destination to_kv = q == kv ? dq : dkv;
     attention_grads<T> g = {};
     g.dy = data_of<T>(dy), g.lse = data_of<float>(lse);
