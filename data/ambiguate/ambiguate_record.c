@@ -142,7 +142,7 @@ static int add_published(struct published_texts *p, json_t *record, const char *
     if (!key || !json_get_string(record, "schema_without_content", where, err)) {
         free(key);
         return error_set(err, EXIT_CODE_DATA,
-                         "%s: wanted strings \"db_id\", \"question\", \"query1\", \"query2\" and "
+                         "%s: expected strings \"db_id\", \"question\", \"query1\", \"query2\" and "
                          "\"schema_without_content\"",
                          where);
     }

@@ -51,9 +51,10 @@ static int normalise(struct candidate_list *l, const char *where, struct error *
     for (int i = 0; i < l->n; i++)
         sum += l->raw[i];
     if (sum <= 0)
-        return error_set(err, EXIT_CODE_DATA, "%s: candidates: every \"p\" is 0, wanted one above", where);
+        return error_set(err, EXIT_CODE_DATA, "%s: candidates: every \"p\" is 0, expected one above", where);
     if (!(fabs(sum - share) <= rounding))
-        return error_set(err, EXIT_CODE_DATA, "%s: candidates: their \"p\" sum to %g, wanted %g", where, sum, share);
+        return error_set(err, EXIT_CODE_DATA, "%s: candidates: expected \"p\" that sum to %g, got %g", where, share,
+                         sum);
     for (int i = 0; i < l->n; i++) {
         l->p[i] = l->raw[i] * (share / sum);
         l->raw[i] = log(l->raw[i]);
@@ -67,7 +68,7 @@ static const json_t *check_count(const json_t *record, const char *where, struct
     size_t size = json_array_size(items);
 
     if (items && (size < 1 || size > BELIEF_MAX)) {
-        error_set(err, EXIT_CODE_DATA, "%s: candidates: %zu, 1 to %d wanted", where, size, BELIEF_MAX);
+        error_set(err, EXIT_CODE_DATA, "%s: candidates: expected 1 to %d, got %zu", where, BELIEF_MAX, size);
         return NULL;
     }
     return items;

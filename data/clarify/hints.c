@@ -53,7 +53,8 @@ static int read_label(struct span *p, const json_t *o, const char *where, struct
             p->label = (enum span_label)i;
             return 0;
         }
-    return error_set(err, EXIT_CODE_DATA, "%s: field \"label\" is \"%s\", wanted AMB, UNK, COL or VAL", where, label);
+    return error_set(err, EXIT_CODE_DATA, "%s: field \"label\": expected AMB, UNK, COL or VAL, got \"%s\"", where,
+                     label);
 }
 
 static int read_links(struct span *p, const json_t *o, const struct schema *s, const char *where, struct error *err)
@@ -62,8 +63,8 @@ static int read_links(struct span *p, const json_t *o, const struct schema *s, c
     size_t i;
 
     if (!list || json_array_size(list) > HINTS_MAX)
-        return list ? error_set(err, EXIT_CODE_DATA, "%s: alternatives: %zu, at most %d wanted", where,
-                                json_array_size(list), HINTS_MAX)
+        return list ? error_set(err, EXIT_CODE_DATA, "%s: alternatives: expected at most %d, got %zu", where, HINTS_MAX,
+                                json_array_size(list))
                     : -1;
     json_array_foreach(list, i, item)
     {
@@ -115,8 +116,8 @@ static int read_spans(struct hints *h, const json_t *record, const struct schema
     if (!question || !list)
         return -1;
     if (json_array_size(list) > HINTS_MAX)
-        return error_set(err, EXIT_CODE_DATA, "%s: spans: %zu, at most %d wanted", where, json_array_size(list),
-                         HINTS_MAX);
+        return error_set(err, EXIT_CODE_DATA, "%s: spans: expected at most %d, got %zu", where, HINTS_MAX,
+                         json_array_size(list));
     h->spans = xcalloc(json_array_size(list) + 1, sizeof *h->spans);
     json_array_foreach(list, i, item)
     {
@@ -156,8 +157,8 @@ static int read_found(struct hints *h, const json_t *record, const struct schema
     if (!list)
         return -1;
     if (json_array_size(list) > FOUND_MAX)
-        return error_set(err, EXIT_CODE_DATA, "%s: alternatives: %zu, at most %d wanted", where, json_array_size(list),
-                         FOUND_MAX);
+        return error_set(err, EXIT_CODE_DATA, "%s: alternatives: expected at most %d, got %zu", where, FOUND_MAX,
+                         json_array_size(list));
     json_array_foreach(list, i, item)
     {
         snprintf(place, sizeof place, "%s: alternatives[%zu]", where, i);

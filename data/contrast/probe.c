@@ -181,7 +181,7 @@ int probe_check(const struct probe_report *crossed, struct error *err)
         if (!(fabs(crossed->auc[p] - CHANCE) <= TOLERANCE))
             return error_set(
                 err, EXIT_CODE_DATA,
-                "leak: the probe \"%s\" has AUC %.3f on the crossed test examples, wanted %.2f within %.2f",
-                probe_names[p], crossed->auc[p], CHANCE, TOLERANCE);
+                "leak: the probe \"%s\" on the crossed test examples: expected an AUC of %.2f within %.2f, got %.3f",
+                probe_names[p], CHANCE, TOLERANCE, crossed->auc[p]);
     return 0;
 }

@@ -12,7 +12,7 @@ static const char *only_key(const json_t *o, const char *field, json_t **value, 
     json_t *v;
 
     if (json_object_size(o) != 1) {
-        error_set(err, EXIT_CODE_DATA, "%s: field \"%s\" wanted an object with one key, found %zu", where, field,
+        error_set(err, EXIT_CODE_DATA, "%s: field \"%s\": expected an object with one key, got %zu", where, field,
                   json_object_size(o));
         return NULL;
     }
@@ -30,7 +30,7 @@ static int set_names(struct ambiqt_record *r, const json_t *pair, const char *fi
     for (size_t i = 0; i < 2; i++)
         r->names[i] = json_string_value(json_array_get(pair, i));
     if (json_array_size(pair) != 2 || !r->names[0] || !r->names[1])
-        return error_set(err, EXIT_CODE_DATA, "%s: field \"%s\" wanted two names for %s", where, field, r->table);
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"%s\": expected two names for %s", where, field, r->table);
     return 0;
 }
 
@@ -74,7 +74,7 @@ static int read_join(struct ambiqt_record *r, const json_t *o, struct strings *t
     if (read_split_map(r, o, &column, where, err))
         return -1;
     if (!r->key || !json_is_string(column))
-        return error_set(err, EXIT_CODE_DATA, "%s: wanted a column in \"split_map\" and \"primary_key\" of %s", where,
+        return error_set(err, EXIT_CODE_DATA, "%s: expected a column in \"split_map\" and \"primary_key\" of %s", where,
                          r->table);
     r->column = json_string_value(column);
     r->new_table = strings_printf(text, "%s_%s", r->table, r->column);
@@ -87,8 +87,8 @@ static int set_columns(struct ambiqt_record *r, const json_t *names, const char 
 {
     size_t n = json_array_size(names);
     if (n < 1 || n > AMBIQT_MAX_COLUMNS)
-        return error_set(err, EXIT_CODE_DATA, "%s: field \"%s\" has %zu columns, wanted 1 to %d", where, field, n,
-                         AMBIQT_MAX_COLUMNS);
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"%s\": expected 1 to %d columns, got %zu", where, field,
+                         AMBIQT_MAX_COLUMNS, n);
     for (size_t i = 0; i < n; i++)
         if (!(r->new_columns[i] = json_string_value(json_array_get(names, i))))
             return error_set(err, EXIT_CODE_DATA, "%s: field \"%s\": element %zu is not a string", where, field, i);
@@ -108,8 +108,8 @@ static int read_aggregate_train(struct ambiqt_record *r, const json_t *o, struct
         const char *rest = strchr(r->new_columns[i], '_');
         if (!rest || !rest[1] || (r->column && strcmp(r->column, rest + 1) != 0))
             return error_set(err, EXIT_CODE_DATA,
-                             "%s: field \"split_map\": \"%s\" wanted max_, min_, avg_ or total_ "
-                             "before one column's name",
+                             "%s: field \"split_map\": expected max_, min_, avg_ or total_ "
+                             "before one column's name, got \"%s\"",
                              where, r->new_columns[i]);
         r->column = rest + 1;
     }
@@ -132,7 +132,7 @@ static int read_aggregate_validation(struct ambiqt_record *r, const json_t *o, c
     r->column = json_string_value(json_array_get(raw, 0));
     if (!r->table || !r->column)
         return error_set(err, EXIT_CODE_DATA,
-                         "%s: wanted a table in \"tables_with_pkeys\" and a column in "
+                         "%s: expected a table in \"tables_with_pkeys\" and a column in "
                          "\"all_raw_cols\"",
                          where);
     return set_columns(r, all, "all_cols", where, err);

@@ -42,8 +42,8 @@ static int get_word(const json_t *o, const char *field, const char *const *words
     for (int i = 0; i < n; i++)
         if (strcmp(word, words[i]) == 0)
             return i;
-    return error_set(err, EXIT_CODE_DATA, "%s: field \"%s\" is \"%s\", wanted one of %s, %s, %s%s%s", where, field,
-                     word, words[0], words[1], words[2], n > 3 ? ", " : "", n > 3 ? words[3] : "");
+    return error_set(err, EXIT_CODE_DATA, "%s: field \"%s\": expected one of %s, %s, %s%s%s, got \"%s\"", where, field,
+                     words[0], words[1], words[2], n > 3 ? ", " : "", n > 3 ? words[3] : "", word);
 }
 
 /* A list of low..high strings into out.  How many, or -1. */
@@ -55,8 +55,8 @@ static int get_strings(const json_t *o, const char *field, int low, int high, co
         return -1;
     size_t n = json_array_size(list);
     if (n < (size_t)low || n > (size_t)high)
-        return error_set(err, EXIT_CODE_DATA, "%s: field \"%s\" has %zu elements, wanted %d to %d", where, field, n,
-                         low, high);
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"%s\": expected %d to %d elements, got %zu", where, field,
+                         low, high, n);
     for (size_t i = 0; i < n; i++) {
         out[i] = json_string_value(json_array_get(list, i));
         if (!out[i])

@@ -60,6 +60,7 @@ json_t *question_from_row(json_t *row, int64_t number, const char *where, struct
     if (json_object_get(row, "SQL"))
         return from_bird(row, where, err);
     error_set(err, EXIT_CODE_DATA,
-              "%s: no gold SQL: field \"query\" (Spider), \"SQL\" (BIRD) or \"gold_queries\" (AMBROSIA) wanted", where);
+              "%s: no gold SQL: expected field \"query\" (Spider), \"SQL\" (BIRD) or \"gold_queries\" (AMBROSIA)",
+              where);
     return NULL;
 }

@@ -68,7 +68,7 @@ static int add_pair(struct synonyms *s, const char *db_id, const char *table, co
 {
     const char *names[2] = { json_string_value(json_array_get(pair, 0)), json_string_value(json_array_get(pair, 1)) };
     if (json_array_size(pair) != 2 || !names[0] || !names[1] || !names[0][0] || !names[1][0])
-        return error_set(err, EXIT_CODE_DATA, "%s: %s: %s%s%s: wanted an array of two words", path, db_id, table,
+        return error_set(err, EXIT_CODE_DATA, "%s: %s: %s%s%s: expected an array of two words", path, db_id, table,
                          column ? "." : "", column ? column : "");
     char *key = make_key(db_id, table, column);
     int i = strings_add(&s->keys, key);
@@ -97,7 +97,7 @@ static int add_table(struct synonyms *s, const char *db_id, const char *table, j
     if (json_is_array(value))
         return add_pair(s, db_id, table, NULL, value, path, err);
     if (!json_is_object(value))
-        return error_set(err, EXIT_CODE_DATA, "%s: %s: %s: wanted an object or an array", path, db_id, table);
+        return error_set(err, EXIT_CODE_DATA, "%s: %s: %s: expected an object or an array", path, db_id, table);
     json_object_foreach(value, column, pair) if (add_pair(s, db_id, table, column, pair, path, err)) return -1;
     return 0;
 }
@@ -113,11 +113,11 @@ int synonyms_read(struct synonyms *s, const char *path, struct error *err)
     if (!all)
         return -1;
     if (!json_is_object(all))
-        rc = error_set(err, EXIT_CODE_DATA, "%s: wanted an object of databases", path);
+        rc = error_set(err, EXIT_CODE_DATA, "%s: expected an object of databases", path);
     json_object_foreach(all, db_id, tables)
     {
         if (rc == 0 && !json_is_object(tables))
-            rc = error_set(err, EXIT_CODE_DATA, "%s: %s: wanted an object of tables", path, db_id);
+            rc = error_set(err, EXIT_CODE_DATA, "%s: %s: expected an object of tables", path, db_id);
         json_object_foreach(tables, table, value) rc = rc ? rc : add_table(s, db_id, table, value, path, err);
     }
     json_decref(all);

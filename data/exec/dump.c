@@ -204,7 +204,7 @@ static int read_create(struct dump *d, int end)
         d->at += 3; /* IF NOT EXISTS */
     const char *name = read_table_name(d, end);
     if (!name || d->at >= end || kind(d, d->at++) != TOKEN_LEFT_PAREN)
-        return complain(d, start, "CREATE TABLE, wanted a name and its columns in parentheses");
+        return complain(d, start, "CREATE TABLE, expected a name and its columns in parentheses");
     struct dump_table *t = find_table(d, name);
     do
         read_item(d, t, next_part(d, end));
@@ -268,7 +268,7 @@ static int read_insert(struct dump *d, int end)
         ;
     const char *name = read_table_name(d, end);
     if (!name || d->at >= end)
-        return complain(d, start, "INSERT, wanted INTO, a name and VALUES");
+        return complain(d, start, "INSERT, expected INTO, a name and VALUES");
     struct dump_table *t = find_table(d, name);
     fputs("INSERT INTO ", d->out);
     dump_put_name(d, name);
@@ -278,7 +278,7 @@ static int read_insert(struct dump *d, int end)
         t->rows = true;
     }
     if (d->at >= end || kind(d, d->at) != WORD_VALUES)
-        return complain(d, start, "INSERT, wanted VALUES");
+        return complain(d, start, "INSERT, expected VALUES");
     dump_put_span(d, span_of(d, (struct token_range){ d->at, end }));
     fputs(";\n", d->out);
     see_values(d, t, end);

@@ -252,7 +252,7 @@ int sql_plan_parse(struct sql_plan *p, const char *text, const char **rest, stru
 
     if (sscanf(text, " %9d joins @ %9d selects @ %n", &p->joins, &p->selects, &end) != 2 || end < 0 || p->joins < 0 ||
         p->selects < 1)
-        return error_set(err, EXIT_CODE_DATA, "plan: \"%.60s\", wanted \"N joins @ N selects @\"", text);
+        return error_set(err, EXIT_CODE_DATA, "plan: expected \"N joins @ N selects @\", got \"%.60s\"", text);
     if (rest)
         *rest = text + end;
     return 0;

@@ -113,7 +113,7 @@ static char *read_text(const char *path, struct error *err)
     size_t n = f ? fread(text, 1, MAX_TEMPLATE + 1, f) : 0;
     const char *why = !f || ferror(f)         ? strerror(errno)
                       : n > MAX_TEMPLATE      ? "too long for a prompt"
-                      : memchr(text, '\0', n) ? "holds a zero byte, wanted text"
+                      : memchr(text, '\0', n) ? "holds a zero byte, expected text"
                                               : NULL;
 
     if (f)
@@ -143,7 +143,7 @@ static int replace(struct prompts *p, enum prompt_kind kind, const char *dir, st
     p->text[kind] = text;
     int n = count_slots(text);
     if (n != builtin[kind].slots)
-        return error_set(err, EXIT_CODE_USAGE, "%s: %d slots {}, wanted %d", path, n, builtin[kind].slots);
+        return error_set(err, EXIT_CODE_USAGE, "%s: expected %d slots {}, got %d", path, builtin[kind].slots, n);
     return 1;
 }
 

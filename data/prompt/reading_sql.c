@@ -65,7 +65,7 @@ static int add(struct reading_sql *r, const char *db_id, const json_t *o, const 
     if (!text)
         return -1;
     if (!json_is_string(sql) && !json_is_array(sql))
-        return error_set(err, EXIT_CODE_DATA, "%s: field \"sql\", wanted a string or a list of strings", where);
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"sql\": expected a string or a list of strings", where);
     if (json_is_array(sql) && json_array_size(sql) == 0)
         return 0;
     keep(r, make_key(db_id, text), json_incref(sql));

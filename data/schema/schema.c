@@ -217,7 +217,7 @@ static int read_column_id(const struct tables_entry *e, const json_t *id, const 
     json_int_t n = json_is_integer(id) ? json_integer_value(id) : -1;
     if (n >= 0 && n < e->n_columns && e->columns[n] >= 0)
         return e->columns[n];
-    return error_set(err, EXIT_CODE_DATA, "%s: %s: entry %zu: wanted a column number from 0 to %d that is not \"*\"",
+    return error_set(err, EXIT_CODE_DATA, "%s: %s: entry %zu: expected a column number from 0 to %d that is not \"*\"",
                      e->where, field, i, e->n_columns - 1);
 }
 
@@ -247,7 +247,8 @@ static int read_foreign_keys(struct tables_entry *e, struct error *err)
     for (size_t i = 0; i < json_array_size(keys); i++) {
         const json_t *key = json_array_get(keys, i);
         if (json_array_size(key) != 2)
-            return error_set(err, EXIT_CODE_DATA, "%s: foreign_keys: entry %zu: wanted [column, column]", e->where, i);
+            return error_set(err, EXIT_CODE_DATA, "%s: foreign_keys: entry %zu: expected [column, column]", e->where,
+                             i);
         int from = read_column_id(e, json_array_get(key, 0), "foreign_keys", i, err);
         int to = from < 0 ? -1 : read_column_id(e, json_array_get(key, 1), "foreign_keys", i, err);
         if (to < 0)
@@ -284,7 +285,7 @@ int schema_set_from_json(struct schema_set *s, const json_t *tables, const char 
 {
     *s = (struct schema_set){ 0 };
     if (!json_is_array(tables))
-        return error_set(err, EXIT_CODE_DATA, "%s: wanted an array of schemas", path);
+        return error_set(err, EXIT_CODE_DATA, "%s: expected an array of schemas", path);
     for (size_t i = 0; i < json_array_size(tables); i++)
         if (read_entry(s, json_array_get(tables, i), i, path, err)) {
             schema_set_close(s);

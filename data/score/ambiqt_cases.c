@@ -96,8 +96,9 @@ static int read_predictions(struct ambiqt_list *out, const json_t *o, int64_t k,
         if (json_object_get(o, prediction_fields[i]))
             field = prediction_fields[i];
     if (!field)
-        return error_set(err, EXIT_CODE_DATA, "%s: holds no predictions: field \"%s\", \"%s\", \"%s\" or \"%s\" wanted",
-                         at, prediction_fields[0], prediction_fields[1], prediction_fields[2], prediction_fields[3]);
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: holds no predictions: expected field \"%s\", \"%s\", \"%s\" or \"%s\"", at,
+                         prediction_fields[0], prediction_fields[1], prediction_fields[2], prediction_fields[3]);
     const json_t *list = json_get_array(o, field, at, err);
     if (!list)
         return -1;
@@ -140,8 +141,8 @@ static int add_case(struct ambiqt_cases *c, const json_t *record, int row, const
 
     if (kind < 0)
         return error_set(err, EXIT_CODE_DATA,
-                         "%s: says no kind: field \"extra_map\", \"extra_table_map\", \"split_map\" or "
-                         "\"new_table_name\" wanted",
+                         "%s: says no kind: expected field \"extra_map\", \"extra_table_map\", \"split_map\" or "
+                         "\"new_table_name\"",
                          at);
     if (ambiqt_add(&c->corpus, (enum sia_kind)kind, record, at, err))
         return -1;

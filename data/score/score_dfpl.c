@@ -141,7 +141,7 @@ static int score_file(struct dfpl_run *run, struct error *err)
         return error_set(err, EXIT_CODE_USAGE, "--rule dfpl: --%s is not read, the predictions hold their %s",
                          run->q->gold ? "gold" : "db", run->q->gold ? "golds" : "databases");
     if (!run->held && !run->q->db)
-        return error_set(err, EXIT_CODE_USAGE, "--rule dfpl: --db is wanted, %s does not hold its databases",
+        return error_set(err, EXIT_CODE_USAGE, "--rule dfpl: expected --db, %s does not hold its databases",
                          run->q->pred);
     if (dfpl_read(&run->file, run->q->pred, err) || score_tally_init(&run->tally, run->q->per_example, err))
         return -1;

@@ -32,8 +32,8 @@ static const char *id_of(struct strings *pool, const json_t *record, const char 
         return strings_keep(pool, json_string_value(id));
     if (json_is_integer(id))
         return strings_printf(pool, "%lld", (long long)json_integer_value(id));
-    error_set(err, EXIT_CODE_DATA, "%s: field \"id\" is %s, wanted a string or an integer", where,
-              id ? "neither" : "missing");
+    error_set(err, EXIT_CODE_DATA, "%s: field \"id\"%s expected a string or an integer", where,
+              id ? ":" : " is missing,");
     return NULL;
 }
 
@@ -160,7 +160,7 @@ static int score_files(struct strict_run *run, struct error *err)
     const struct score_request *q = run->q;
 
     if (!q->gold || !q->db)
-        return error_set(err, EXIT_CODE_USAGE, "--rule strict: %s is wanted", q->gold ? "--db" : "--gold");
+        return error_set(err, EXIT_CODE_USAGE, "--rule strict: expected %s", q->gold ? "--db" : "--gold");
     if (q->published)
         return error_set(err, EXIT_CODE_USAGE, "--published: the strict rule is not a published one");
     if (score_tally_init(&run->tally, q->per_example, err) || each_record(run, q->pred, keep_prediction, err))

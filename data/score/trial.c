@@ -12,7 +12,7 @@ static int add_text(struct trial_texts *t, const json_t *value, const char *fiel
 {
     const char *text = json_string_value(value);
     if (!text)
-        return error_set(err, EXIT_CODE_DATA, "%s: field \"%s\", wanted a string or a list of strings", where, field);
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"%s\": expected a string or a list of strings", where, field);
     GROW(t->sql, t->n, t->cap);
     t->sql[t->n++] = text;
     return 0;

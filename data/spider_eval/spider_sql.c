@@ -15,7 +15,7 @@ static const char *const arithmetic[] = { "none", "-", "+", "*", "/", NULL };
 static const char *const aggregates[] = { "none", "max", "min", "count", "sum", "avg", NULL };
 static const char *const sets[] = { "intersect", "union", "except", NULL };
 
-struct alias {
+struct spider_alias {
     const char *name, *stands_for;
 };
 
@@ -24,7 +24,7 @@ struct parser {
     const struct schema *schema;
     char *const *words;
     int at, n, depth;
-    struct alias *aliases;
+    struct spider_alias *aliases;
     int n_aliases, cap_aliases;
 };
 
@@ -78,7 +78,7 @@ static bool scan_aliases(struct parser *p)
         if (i + 1 == p->n || schema_table_find(p->schema, p->words[i + 1]) >= 0)
             return false;
         GROW(p->aliases, p->n_aliases, p->cap_aliases);
-        p->aliases[p->n_aliases++] = (struct alias){ p->words[i + 1], i ? p->words[i - 1] : "" };
+        p->aliases[p->n_aliases++] = (struct spider_alias){ p->words[i + 1], i ? p->words[i - 1] : "" };
     }
     return true;
 }

@@ -14,8 +14,8 @@ enum { SQL_MAX_TEXT = 1 << 20 }; /* bytes of one statement */
 
 struct sql_query; /* the tree, declared in sql_tree.h for those who walk it */
 
-/* Parses exactly one statement (a trailing semicolon is allowed).  NULL with EXIT_CODE_DATA: position, what stood
- * there, what was wanted; with EXIT_CODE_MEMORY when the arena has less than about 800 bytes per token left. */
+/* Parses exactly one statement (a trailing semicolon is allowed).  NULL with EXIT_CODE_DATA: position, what was
+ * expected, what stood there; with EXIT_CODE_MEMORY when the arena has less than about 800 bytes per token left. */
 struct sql_query *sql_parse(struct arena *a, const char *text, struct error *err);
 
 /* Canonical text: one space between tokens, keywords upper case, names as written in the schema once resolved (quoted

@@ -50,23 +50,24 @@ int sql_complain(struct sql_parser *p, int begin, const char *what)
                      p->text + begin, what);
 }
 
-int sql_unexpected(struct sql_parser *p, const char *wanted)
+int sql_unexpected(struct sql_parser *p, const char *expected)
 {
     const struct sql_token *t = &p->tokens[p->at];
     int length = shown(p, t->begin, t->end - t->begin);
 
     if (t->kind == TOKEN_END)
-        return error_set(p->err, EXIT_CODE_DATA, "SQL at byte %d: the text ends where %s is wanted", t->begin, wanted);
+        return error_set(p->err, EXIT_CODE_DATA, "SQL at byte %d: expected %s, got the end of the text", t->begin,
+                         expected);
     if (t->kind == TOKEN_ILLEGAL)
-        return error_set(p->err, EXIT_CODE_DATA, "SQL at byte %d: \"%.*s\" is no SQL token; %s is wanted", t->begin,
-                         length, p->text + t->begin, wanted);
-    return error_set(p->err, EXIT_CODE_DATA, "SQL at byte %d: \"%.*s\" stands where %s is wanted", t->begin, length,
-                     p->text + t->begin, wanted);
+        return error_set(p->err, EXIT_CODE_DATA, "SQL at byte %d: expected %s, got \"%.*s\", which is no SQL token",
+                         t->begin, expected, length, p->text + t->begin);
+    return error_set(p->err, EXIT_CODE_DATA, "SQL at byte %d: expected %s, got \"%.*s\"", t->begin, expected, length,
+                     p->text + t->begin);
 }
 
-int sql_expect(struct sql_parser *p, int kind, const char *wanted)
+int sql_expect(struct sql_parser *p, int kind, const char *expected)
 {
-    return sql_accept(p, kind) ? 0 : sql_unexpected(p, wanted);
+    return sql_accept(p, kind) ? 0 : sql_unexpected(p, expected);
 }
 
 int sql_enter(struct sql_parser *p)
@@ -110,12 +111,12 @@ char *sql_unquote(struct sql_parser *p, const struct sql_token *t)
     return out;
 }
 
-int sql_parse_name(struct sql_parser *p, struct sql_name *out, const char *wanted)
+int sql_parse_name(struct sql_parser *p, struct sql_name *out, const char *expected)
 {
     const struct sql_token *t = &p->tokens[p->at];
 
     if (!sql_is_name(t->kind))
-        return sql_unexpected(p, wanted);
+        return sql_unexpected(p, expected);
     char first = p->text[t->begin];
     *out = (struct sql_name){ .text = sql_unquote(p, t), .span = { t->begin, t->end } };
     out->quote = (char)(sql_is_name_char((unsigned char)first) ? 0 : first);

@@ -32,9 +32,9 @@ void *sql_new_node(struct sql_parser *p, size_t bytes);
 int sql_peek(const struct sql_parser *p, int ahead);
 /* Takes the token when it is of that kind. */
 bool sql_accept(struct sql_parser *p, int kind);
-/* Takes it or sets the error: position, what stands there, wanted. */
-int sql_expect(struct sql_parser *p, int kind, const char *wanted);
-int sql_unexpected(struct sql_parser *p, const char *wanted);
+/* Takes it or sets the error: position, what was expected, what stands there. */
+int sql_expect(struct sql_parser *p, int kind, const char *expected);
+int sql_unexpected(struct sql_parser *p, const char *expected);
 /* An error of our own words about the text from `begin` on. */
 int sql_complain(struct sql_parser *p, int begin, const char *what);
 int sql_enter(struct sql_parser *p);
@@ -43,8 +43,8 @@ void sql_leave(struct sql_parser *p);
 int sql_begin(const struct sql_parser *p);                        /* of the next token */
 struct sql_span sql_since(const struct sql_parser *p, int begin); /* to the end of the last one */
 
-/* A name anywhere a name is wanted: plain, quoted, 'x', most keywords.  -1 with an error. */
-int sql_parse_name(struct sql_parser *p, struct sql_name *out, const char *wanted);
+/* A name anywhere a name is expected: plain, quoted, 'x', most keywords.  -1 with an error. */
+int sql_parse_name(struct sql_parser *p, struct sql_name *out, const char *expected);
 /* Whether the token could be a name; without AS neither joins nor INDEXED may be an alias. */
 bool sql_is_name(int kind);
 bool sql_is_bare_alias(int kind);

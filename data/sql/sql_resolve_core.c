@@ -183,7 +183,7 @@ int sql_use_ordinal(struct sql_resolver *r, const struct sql_scope *s, const str
     if (sql_work(r, outputs->n, e->span))
         return -1;
     if (n < 1 || n > outputs->n)
-        return sql_fail(r, e->span, "column %ld is wanted, the SELECT has %d", n, outputs->n);
+        return sql_fail(r, e->span, "expected a column from 1 to %d, got %ld", outputs->n, n);
     for (long left = n; result && left > result->n_outputs; result = result->next)
         left -= result->n_outputs;
     if (!result || !result->expr)

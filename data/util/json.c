@@ -108,17 +108,17 @@ static const char *type_name(const json_t *v)
     }
 }
 
-static json_t *get(const json_t *o, const char *field, bool (*fits)(const json_t *), const char *wanted,
+static json_t *get(const json_t *o, const char *field, bool (*fits)(const json_t *), const char *expected,
                    const char *where, struct error *err)
 {
     json_t *v = NULL;
     if (!json_is_object(o))
-        error_set(err, EXIT_CODE_DATA, "%s: is %s, wanted an object with the field \"%s\"", where,
-                  o ? type_name(o) : "missing", field);
+        error_set(err, EXIT_CODE_DATA, "%s: expected an object with the field \"%s\", got %s", where, field,
+                  o ? type_name(o) : "nothing");
     else if (!(v = json_object_get(o, field)))
-        error_set(err, EXIT_CODE_DATA, "%s: field \"%s\" is missing, wanted %s", where, field, wanted);
+        error_set(err, EXIT_CODE_DATA, "%s: field \"%s\" is missing, expected %s", where, field, expected);
     else if (!fits(v))
-        error_set(err, EXIT_CODE_DATA, "%s: field \"%s\" is %s, wanted %s", where, field, type_name(v), wanted);
+        error_set(err, EXIT_CODE_DATA, "%s: field \"%s\": expected %s, got %s", where, field, expected, type_name(v));
     else
         return v;
     return NULL;
@@ -177,8 +177,8 @@ int json_get_int(const json_t *o, const char *field, int64_t low, int64_t high, 
         return -1;
     int64_t n = json_integer_value(v);
     if (n < low || n > high)
-        return error_set(err, EXIT_CODE_DATA, "%s: field \"%s\" is %lld, wanted %lld to %lld", where, field,
-                         (long long)n, (long long)low, (long long)high);
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"%s\": expected %lld to %lld, got %lld", where, field,
+                         (long long)low, (long long)high, (long long)n);
     *out = n;
     return 0;
 }
@@ -191,8 +191,8 @@ int json_get_real(const json_t *o, const char *field, double low, double high, d
         return -1;
     double x = json_number_value(v);
     if (!(x >= low && x <= high))
-        return error_set(err, EXIT_CODE_DATA, "%s: field \"%s\" is %.9g, wanted %.9g to %.9g", where, field, x, low,
-                         high);
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"%s\": expected %.9g to %.9g, got %.9g", where, field, low,
+                         high, x);
     *out = x;
     return 0;
 }
@@ -218,7 +218,8 @@ static int reader_start(struct json_reader *r, struct error *err)
         return 0;
     if (c == 0x1f) /* which begins no JSON */
         return error_set(err, EXIT_CODE_DATA,
-                         "%s: is compressed as by gzip, wanted plain JSON, or xz in a file called .xz", shown(r->path));
+                         "%s: expected plain JSON, or xz in a file called .xz, got what gzip compressed",
+                         shown(r->path));
     ungetc(c, r->f);
     if (c != '[')
         return 0;
@@ -315,7 +316,7 @@ int json_reader_next(struct json_reader *r, json_t **record, struct error *err)
         return 0;
     int rc = r->array ? next_element(r, record) : next_line(r, record, err);
     if (rc > 0 && !json_is_object(*record)) {
-        rc = error_set(err, EXIT_CODE_DATA, "%s: is %s, wanted an object", r->where, type_name(*record));
+        rc = error_set(err, EXIT_CODE_DATA, "%s: expected an object, got %s", r->where, type_name(*record));
         json_decref(*record);
         *record = NULL;
     }

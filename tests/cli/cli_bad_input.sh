@@ -126,7 +126,7 @@ expect 3 "bad/tables.json: .*depth" data probe --data bad
 echo '[]' >bad/tables.json
 expect 3 "train.jsonl: .*db_id .* is not in tables.json" data probe --data bad
 echo '{}' >bad/tables.json
-expect 3 "bad/tables.json: wanted an array" data sql --schema bad/tables.json in.jsonl
+expect 3 "bad/tables.json: expected an array" data sql --schema bad/tables.json in.jsonl
 : >bad/tables.json
 expect 3 "bad/tables.json" data sql --schema bad/tables.json in.jsonl
 rm bad/tables.json
@@ -195,7 +195,7 @@ printf '{"id":"q","db_id":"%s","question":"why"}' "$(repeat é 3000)" | ask && o
 echo '{"id":"q","db_id":3,"question":"why"}' | ask && one "line 2.*db_id"
 echo '{"id":7,"question":"why"}' | ask && one "line 2.*id"
 echo '"why"' | ask && one "line 2.*expected"
-echo '["why"]' | ask && one "line 2: is an array, wanted an object"
+echo '["why"]' | ask && one "line 2: expected an object, got an array"
 { repeat '[' 100000 && echo; } | ask && one "line 2.*depth"
 { printf '{"id":"' && head -c 70000000 /dev/zero | tr '\0' a && echo '"}'; } | ask && one "line 2: longer than"
 rm asked.jsonl

@@ -26,9 +26,9 @@ bad() { # TEXT JSON: one bad record between two good ones
     expect 7 "\"error\":.*$1" candidates bad.jsonl
     [ "$(grep -c '"p":0.75' out.jsonl)" = 2 ] || complain "$2" "its neighbours suffered"
 }
-bad 'candidates: 0, 1 to 1000 wanted' "$(record '[]' '[]')"
+bad 'candidates: expected 1 to 1000, got 0' "$(record '[]' '[]')"
 bad 'candidates\[1\].*\\"p\\"' "$(record '[{"sql":"a","p":1},{"sql":"b"}]' '[]')"
-bad 'sum to 0.5, wanted 1' "$(record '[{"sql":"a","p":0.5}]' '[]')"
+bad 'sum to 1, got 0.5' "$(record '[{"sql":"a","p":0.5}]' '[]')"
 bad 'logprob' "$(record '[{"sql":"a","logprob":1e300}]' '[]')"
 bad 'gold\[1\] is not a string' "$(record "$good" '["a",7]')"
 bad 'gold' "$(record "$good" '"a"')"
@@ -64,7 +64,7 @@ ambiqt 3 'nowhere.json' --tables nowhere.json
 predictions '[]'
 ambiqt 7 'row 0: no predictions'
 predictions '["drop table boat"]'
-ambiqt 7 'candidates: 0, 1 to 1000 wanted'
+ambiqt 7 'candidates: expected 1 to 1000, got 0'
 predictions '[7]'
 ambiqt 3 'pred.json.*t2s_outs.*not a string'
 gold=${gold/,\"schema_without_content\"*/}

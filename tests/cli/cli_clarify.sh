@@ -74,7 +74,7 @@ record 0 '"entropy":0.811278' "$(candidates '[{"sql":"'"$a"'","logprob":-1},{"sq
 record 0 '"reserve":0.25,' "$(candidates "$(list "$a" 0.5 "$b" 0.25)" | sed 's/"id"/"reserve":0.25,"id"/')"
 
 # --- records that cannot be read
-record 7 "candidates: 0, 1 to 1000 wanted" "$(candidates '[]')"
+record 7 "candidates: expected 1 to 1000, got 0" "$(candidates '[]')"
 record 7 "candidates" '{"id":"r","db_id":"hr","question":"Who?"}'
 record 7 "candidates" "$(candidates '{"sql":"SELECT 1","p":1}')"
 record 7 "candidates\[0\]" "$(candidates '["SELECT 1"]')"
@@ -83,10 +83,10 @@ record 7 "candidates\[0\].*sql" "$(candidates '[{"sql":7,"p":1}]')"
 record 7 "candidates\[1\].*\"?p\"?" "$(candidates '[{"sql":"'"$a"'","p":1},{"sql":"'"$b"'"}]')"
 record 7 "candidates\[1\].*p.*-0.5" "$(candidates "$(list "$a" 0.5 "$b" -0.5)")"
 record 7 "candidates\[0\].*p.*1.5" "$(candidates "$(list "$a" 1.5)")"
-record 7 "sum to 0.7, wanted 1" "$(candidates "$(list "$a" 0.5 "$b" 0.2)")"
-record 7 "sum to 1.4, wanted 1" "$(candidates "$(list "$a" 0.7 "$b" 0.7)")"
-record 7 "sum to 1, wanted 0.5" "$(candidates "$(list "$a" 1)" | sed 's/"id"/"reserve":0.5,"id"/')"
-record 7 "every \\\\\"p\\\\\" is 0, wanted one above" "$(candidates "$(list "$a" 0 "$b" 0)" | sed 's/"id"/"reserve":1,"id"/')"
+record 7 "sum to 1, got 0.7" "$(candidates "$(list "$a" 0.5 "$b" 0.2)")"
+record 7 "sum to 1, got 1.4" "$(candidates "$(list "$a" 0.7 "$b" 0.7)")"
+record 7 "sum to 0.5, got 1" "$(candidates "$(list "$a" 1)" | sed 's/"id"/"reserve":0.5,"id"/')"
+record 7 "every \\\\\"p\\\\\" is 0, expected one above" "$(candidates "$(list "$a" 0 "$b" 0)" | sed 's/"id"/"reserve":1,"id"/')"
 record 7 "reserve.*1.5" "$(candidates "$(list "$a" 1)" | sed 's/"id"/"reserve":1.5,"id"/')"
 record 7 "line 2" "$(candidates "$(list "$a" NaN)")"
 record 7 "p" "$(candidates "$(list "$a" '"1"')")"
@@ -100,7 +100,7 @@ record 7 "question" "$(candidates "$(list "$a" 1)" | sed 's/"question":"Who?",//
 record 7 "expected" '{"id":'
 record 7 "duplicate" "$(candidates "$(list "$a" 1)" | sed 's/"id"/"db_id":"hr","id"/')"
 many() { for i in $(seq "$1"); do printf ',{"sql":"SELECT id FROM employees WHERE id = %d","p":%s}' "$i" "$2"; done | cut -c 2-; }
-record 7 "candidates: 10000, 1 to 1000 wanted" "$(candidates "[$(many 10000 0.0001)]")"
+record 7 "candidates: expected 1 to 1000, got 10000" "$(candidates "[$(many 10000 0.0001)]")"
 record 0 '"text":"something else","p":0.995' "$(candidates "[$(many 1000 0.001)]")"
 candidates "[$(many 13 0.076923077)]" >in.jsonl
 expect 7 "13 different ones, the strategy optimal takes at most 12" --candidates in.jsonl --schema tables.json --strategy optimal
@@ -121,7 +121,7 @@ expect 2 "one operand too many" --candidates good.jsonl --schema tables.json goo
 expect 3 "nowhere.jsonl" --candidates nowhere.jsonl --schema tables.json
 expect 3 "nowhere.json" --candidates good.jsonl --schema nowhere.json
 echo '{}' >bad.json
-expect 3 "bad.json: wanted an array" --candidates good.jsonl --schema bad.json
+expect 3 "bad.json: expected an array" --candidates good.jsonl --schema bad.json
 expect 3 "nowhere: no folder" --candidates good.jsonl --db nowhere
 mkdir dbs outside
 expect 7 "no database .*hr.* in dbs" --candidates good.jsonl --db dbs

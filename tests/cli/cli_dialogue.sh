@@ -114,7 +114,7 @@ wrong() {
     says "after ${3:0:300}" '^\{"ask":\{"variable":"sel.arity"' "$(tail -n 1 <<<"$replies")"
 }
 wrong request 'standard input: line 1, column 4' '{"op'
-wrong request 'line 1: is an array, wanted an object' '[]'
+wrong request 'line 1: expected an object, got an array' '[]'
 wrong request 'line 1, column 7: .* expected near' '"start"'
 wrong request 'line 1, column 5: .* expected near' 'start please'
 wrong request '\\"op\\" is missing' '{}'
@@ -126,16 +126,16 @@ wrong request '\\"session\\" is a string' '{"op":"show","session":"s1"}'
 wrong request '\\"session\\" is missing' '{"op":"answer","answer":1}'
 wrong request 'longer than 4194304 bytes' "$(head -c 4194400 /dev/zero | tr '\0' 'x')"
 wrong record 'candidates' '{"op":"start","record":{"id":"a","db_id":"music_label","question":"Who?"}}'
-wrong record 'candidates: 0, 1 to 1000 wanted' '{"op":"start","record":{"db_id":"music_label","question":"Who?","candidates":[]}}'
+wrong record 'candidates: expected 1 to 1000, got 0' '{"op":"start","record":{"db_id":"music_label","question":"Who?","candidates":[]}}'
 wrong record 'no database \\"../music_label\\"' '{"op":"start","record":'"${record/music_label/..\/music_label}"'}'
 wrong record 'sum to' '{"op":"start","record":'"${record/0.35/0.3}"'}'
 wrong record 'there is no rule \\"tua\\"' '{"op":"start","rules":{"tua":1},"record":'"$record"'}'
 wrong record '\\"tau\\" is a string' '{"op":"start","rules":{"tau":"1"},"record":'"$record"'}'
-wrong record '\\"noise\\" is 0.6, wanted 0 to 0.5' '{"op":"start","rules":{"noise":0.6},"record":'"$record"'}'
-wrong record '\\"max_turns\\" is 101, wanted 0 to 100' '{"op":"start","rules":{"max_turns":101},"record":'"$record"'}'
+wrong record '\\"noise\\": expected 0 to 0.5, got 0.6' '{"op":"start","rules":{"noise":0.6},"record":'"$record"'}'
+wrong record '\\"max_turns\\": expected 0 to 100, got 101' '{"op":"start","rules":{"max_turns":101},"record":'"$record"'}'
 wrong record '\\"strategy\\": expected random|.*, got \\"best\\"' '{"op":"start","rules":{"strategy":"best"},"record":'"$record"'}'
 wrong record '\\"rules\\" is no object' '{"op":"start","rules":[],"record":'"$record"'}'
-wrong record 'spans\[0\]: field \\"end\\" is 99' '{"op":"start","record":'"${record/\"end\":27/\"end\":99}"'}'
+wrong record 'spans\[0\]: field \\"end\\": expected .* got 99' '{"op":"start","record":'"${record/\"end\":27/\"end\":99}"'}'
 show() { wrong session "$1" '{"op":"show","session":'"$2"'}'; }
 show '\\"version\\" is 2, this program knows sessions of 1' "${s1/\"version\":1/\"version\":2}"
 show '\\"version\\" is a string' "${s1/\"version\":1/\"version\":\"1\"}"
@@ -150,11 +150,11 @@ show 'turns: expected at most 100, got 101' "$(sed 's/"turns":.*/"turns":[/' <<<
 show 'turns\[0\]: is an integer' "$(sed 's/"turns":.*/"turns":[7]}/' <<<"$s1")"
 show 'turns\[0\]: field \\"variable\\" is \\"sel#9\\", which is no question then' "$(sed 's/"variable":"sel.arity"/"variable":"sel#9"/' <<<"$s1")"
 show 'turns\[0\]: field \\"answer\\": expected .*, got \\"maybe\\"' "${s1/\"answer\":\"value\"/\"answer\":\"maybe\"}"
-show 'turns\[0\]: field \\"option\\" is 3, wanted 1 to 2' "${s1/\"option\":1/\"option\":3}"
+show 'turns\[0\]: field \\"option\\": expected 1 to 2, got 3' "${s1/\"option\":1/\"option\":3}"
 show 'turns\[0\]: field \\"option\\" is missing' "${s1/\"option\"/\"other\"}"
 reply() { wrong "$1" "$2" "$(answer "$3" "$4")"; }
-reply answer '\\"answer\\" is 0, wanted 1 to 2' "$s0" 0
-reply answer '\\"answer\\" is 3, wanted 1 to 2' "$s0" 3
+reply answer '\\"answer\\": expected 1 to 2, got 0' "$s0" 0
+reply answer '\\"answer\\": expected 1 to 2, got 3' "$s0" 3
 reply answer '\\"answer\\" is neither the number of an option nor words' "$s0" 1.5
 reply answer '\\"answer\\" is neither' "$s0" null
 wrong answer '\\"answer\\" is neither' '{"op":"answer","session":'"$s0"'}'
@@ -264,7 +264,7 @@ talk 3 'nowhere.json: No such file' '' --replay nowhere.json
 echo '{"version":3}' >other.json
 talk 3 'other.json: field "version" is 3, this program knows sessions of 1' '' --replay other.json
 sed 's/"p":0.35/"p":-0.35/' in.jsonl >bad.jsonl
-talk 3 'bad.jsonl: line 1: candidates\[0\]: field "p" is -0.35' '' --candidates bad.jsonl
+talk 3 'bad.jsonl: line 1: candidates\[0\]: field "p": expected .* got -0.35' '' --candidates bad.jsonl
 talk 1 'nowhere/t.json: cannot write' '1\n' "${with[@]}" --transcript nowhere/t.json
 talk 2 'either --candidates or --replay' '' "${with[@]}" --replay t.json
 talk 2 'either --candidates or --replay' ''

@@ -65,7 +65,7 @@ expect 3 'nowhere.jsonl: No such file' infer infill infilling.jsonl --db dbs --d
 expect 3 'nowhere.jsonl: No such file' infill --infilled nowhere.jsonl -o new
 expect 3 'nowhere.jsonl: No such file' infill --sqls nowhere.jsonl -o new
 expect 1 'cannot write' infill -o nowhere/new
-expect 2 '--db is wanted' data score --rule dfpl --pred without.jsonl
+expect 2 'rule dfpl: expected --db' data score --rule dfpl --pred without.jsonl
 expect 2 '--gold is not read' score without.jsonl --gold infilling.jsonl
 
 # --- records: each line fails alone

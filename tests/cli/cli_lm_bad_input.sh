@@ -101,7 +101,7 @@ expect "weights of another shape" 6 "\[1008, 32\].*\[1008, 40\]|\[1008, 40\].*\[
 fresh && spoil bad/config.json 's/"num_hidden_layers": 2/"num_hidden_layers": 3/'
 expect "weights of fewer layers" 6 "model.layers.2" generate --model bad good.jsonl
 fresh && spoil bad/config.json 's/"tie_word_embeddings": false/"tie_word_embeddings": "no"/'
-expect "a flag that is none" 6 "bad/config.json: .*tie_word_embeddings. is a string" generate --model bad good.jsonl
+expect "a flag that is none" 6 "bad/config.json: .*tie_word_embeddings.: expected true or false, got a string" generate --model bad good.jsonl
 fresh && spoil bad/config.json 's/"eos_token_id": 1/"eos_token_id": 2000/'
 expect "a stop beyond the vocabulary" 6 "bad/config.json: eos_token_id" generate --model bad good.jsonl
 

@@ -55,10 +55,10 @@ no database shop: neither|{"id": "d", "db_id": "shop", "sql": ["SELECT 1"]}
 .id..: 7 came before|{"id": "7", "db_id": "bakery", "sql": ["SELECT 1"]}
 .id.. is missing|{"db_id": "bakery", "sql": ["SELECT 1"]}
 .db_id.. is missing|{"id": "d", "sql": ["SELECT 1"]}
-.sql.., wanted a string or a list|{"id": "d", "db_id": "bakery", "sql": ["SELECT 1", 2]}
-.sql.., wanted a string or a list|{"id": "d", "db_id": "bakery"}
+.sql..: expected a string or a list|{"id": "d", "db_id": "bakery", "sql": ["SELECT 1", 2]}
+.sql..: expected a string or a list|{"id": "d", "db_id": "bakery"}
 line 4, column|{"id": "d",
-is an array, wanted an object|["d"]
+expected an object, got an array|["d"]
 END
 sed 's/"SELECT 3"\]/"SELECT nowhere"]/' gold.jsonl >more.jsonl
 expect 7 '"ambiguous":\{"n":1,.*"why":"gold 2 does not execute' more_gold
@@ -70,7 +70,7 @@ done <<'END'
 e|a prediction without a gold|{"id": "e", "sql": ["SELECT 1"]}
 more.jsonl: line 3|.id..: a came before|{"id": "a", "sql": ["SELECT 1"]}
 more.jsonl: line 3|.id.. is neither|{"id": 1.5, "sql": ["SELECT 1"]}
-more.jsonl: line 3|wanted a string or a list|{"id": "c", "sql": {"SELECT": 1}}
+more.jsonl: line 3|expected a string or a list|{"id": "c", "sql": {"SELECT": 1}}
 more.jsonl: line 3|line 3, column|{"id": "c", "sql": "SELECT
 END
 echo '{"id": "c", "db_id": "bakery", "sql": "SELECT nowhere"}' >only.jsonl
@@ -78,8 +78,8 @@ expect 3 "nothing could be scored: gold 1 does not execute" data score --gold on
 : >empty.jsonl
 expect 3 "nothing could be scored: no records" data score --gold empty.jsonl --pred empty.jsonl --db flat
 expect 3 "nowhere.jsonl: No such file" data score --gold nowhere.jsonl --pred pred.jsonl --db flat
-expect 2 "--gold is wanted" data score --pred pred.jsonl --db flat
-expect 2 "--db is wanted" data score --gold gold.jsonl --pred pred.jsonl
+expect 2 "rule strict: expected --gold" data score --pred pred.jsonl --db flat
+expect 2 "rule strict: expected --db" data score --gold gold.jsonl --pred pred.jsonl
 expect 2 "the strict rule is not a published one" strict --published
 expect 1 "cannot write" strict --per-example nowhere/evidence.jsonl
 head -c 100 flat/bakery.sqlite >nested/bakery/bakery.sqlite
@@ -116,12 +116,12 @@ grep -q '^{"record":"example 1",.*"error":"gold 2 does not execute.*"queries":' 
 changed "s/(a TEXT, b INT);/(a TEXT, b INT); SELECT 'x/" && expect 7 '"record":"example 2","why":"dump, line 2: holds what no SQL' dfpl changed.json
 changed 's/CREATE TABLE t (a TEXT, b INT);//' && expect 0 '"unambiguous":\{"n":1,"recall":1.0' dfpl changed.json
 changed 's/(a TEXT, b INT)/(a TEXT, b INT) WITHOUT/; s/VALUES (.x.,1),(.y.,2);",$/SELECT 1, 2;",/' &&
-    expect 3 'INSERT, wanted VALUES' dfpl changed.json
+    expect 3 'INSERT, expected VALUES' dfpl changed.json
 changed 's/"db_dump": "CREATE TABLE t (a/"dump": "CREATE TABLE t (a/' && expect 3 'example 2: field "db_dump" is missing' dfpl changed.json
-changed 's/"is_ambiguous": false/"is_ambiguous": "no"/' && expect 3 'example 2: field "is_ambiguous" is a string' dfpl changed.json
+changed 's/"is_ambiguous": false/"is_ambiguous": "no"/' && expect 3 'example 2: field "is_ambiguous": expected true or false, got a string' dfpl changed.json
 changed 's/"interpretation": "None at all", //' && expect 3 'example 2, interpretation 1: field "interpretation" is missing' dfpl changed.json
 changed 's/"results"/"records"/' && expect 3 'changed.json: field "results" is missing' dfpl changed.json
-changed 's/\["SELECT a FROM t WHERE b > 2"\]/"SELECT a FROM t"/' && expect 3 'example 2: field "gold_queries" is a string' dfpl changed.json
+changed 's/\["SELECT a FROM t WHERE b > 2"\]/"SELECT a FROM t"/' && expect 3 'example 2: field "gold_queries": expected an array, got a string' dfpl changed.json
 head -c 700 published.json >changed.json && expect 3 'changed.json: line [0-9]+, column' dfpl changed.json
 expect 0 '"ambiguous":\{"n":1,"recall":0.5,"precision":1.0' dfpl published.json --published --filter --per-example evidence.jsonl
 grep -q '"kept":\[0\]' evidence.jsonl || complain evidence "$(head -n 1 evidence.jsonl)"
@@ -154,7 +154,7 @@ expect 0 'six prompts' data prompts -o prompts
 printf 'D:{}\nQ:{}\nE:{}\nM:' >prompts/fill.txt
 expect 0 '.nQ:Which one\?.nE:The first one of all\?.nM:"' annotate in.jsonl --prompt-dir prompts
 printf '{} {}' >prompts/fill.txt
-expect 2 'fill.txt: 2 slots [{][}], wanted 3' annotate in.jsonl --prompt-dir prompts
+expect 2 'fill.txt: expected 3 slots [{][}], got 2' annotate in.jsonl --prompt-dir prompts
 expect 2 'flat: none of def.txt' annotate in.jsonl --prompt-dir flat
 expect 2 '--context' annotate in.jsonl --context long
 expect 2 '--rows' annotate in.jsonl --rows many

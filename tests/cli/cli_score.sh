@@ -51,22 +51,22 @@ rm pred.json && mkdir pred.json && expect 3 "pred.json: Is a directory"
 echo '[]' >gold.jsonl && expect 3 "gold.jsonl: holds no records"
 pred 's/.$//' && expect 3 "pred.json: line [0-9]+"
 head -c 5000 /dev/urandom >pred.json && expect 3 "pred.json: "
-printf '\x1f\x8b\x08\0' >pred.json && expect 3 "pred.json: is compressed as by gzip"
+printf '\x1f\x8b\x08\0' >pred.json && expect 3 "pred.json: expected plain JSON.*gzip"
 echo 'select name from boat' >pred.json && expect 3 "pred.json: line 1"
 printf '%100000s' '' | tr ' ' '[' >pred.json && expect 3 "pred.json: .*depth"
-echo '[3]' >pred.json && expect 3 "pred.json: record 1: is an integer, wanted an object"
+echo '[3]' >pred.json && expect 3 "pred.json: record 1: expected an object, got an integer"
 echo '"a"' >gold.jsonl && expect 3 "gold.jsonl: line 1"
 echo '{}' >tables.json && expect 3 "tables.json"
 
 # --- fields
 pred 's/"t2s_outs"/"outs"/' && expect 3 'pred.json: record 1: holds no predictions: field "t2s_outs", "template_filled"'
-pred 's/"t2s_outs":.*\]\}/"t2s_outs":"select"}/' && expect 3 'pred.json: record 1: field "t2s_outs" is a string, wanted an array'
+pred 's/"t2s_outs":.*\]\}/"t2s_outs":"select"}/' && expect 3 'pred.json: record 1: field "t2s_outs": expected an array, got a string'
 pred 's/"t2s_outs":\[/&3,/' && expect 3 'pred.json: record 1: field "t2s_outs": element 0 is not a string'
 pred 's/"t2s_outs":\[/&["a"],/' && expect 3 'pred.json: record 1: field "t2s_outs": element 1 is not a list'
 pred 's/"t2s_outs":\[/&["a",null],/' && expect 3 'pred.json: record 1: field "t2s_outs": element 1 is not a string'
-pred 's/"db_id":"harbour"/"db_id":7/' && expect 3 'pred.json: record 1: field "db_id" is an integer, wanted a string'
-pred 's/"split_map":\{[^}]*\}/"split_map":{}/' && expect 3 'pred.json: record 1: field "split_map" wanted an object with one key'
-pred 's/"primary_key":\{[^}]*\}/"primary_key":[]/' && expect 3 'pred.json: record 1: field "primary_key" is an array'
+pred 's/"db_id":"harbour"/"db_id":7/' && expect 3 'pred.json: record 1: field "db_id": expected a string, got an integer'
+pred 's/"split_map":\{[^}]*\}/"split_map":{}/' && expect 3 'pred.json: record 1: field "split_map": expected an object with one key'
+pred 's/"primary_key":\{[^}]*\}/"primary_key":[]/' && expect 3 'pred.json: record 1: field "primary_key": expected an object, got an array'
 gold 's/"(split_map|primary_key)":\{[^}]*\},?//g; s/,\}/}/' && pred 's/"(split_map|primary_key)":\{[^}]*\},?//g' && expect 3 'pred.json: record 1: says no kind: field "extra_map"'
 gold 's/"orig_query":"[^"]*",//' && pred 's/"orig_query":"[^"]*",//' && expect 3 'pred.json: record 1: field "orig_query" is missing'
 pred 's/"t2s_outs":\["/&\\u0000/' && expect 3 'pred.json: .*u0000'

@@ -1,6 +1,5 @@
-/*
- * make_table.c - writes wordnet_table.c from WordNet's index.noun and data.noun (formats: wndb(5WN)).  Same data, same
- * bytes. usage: make_table WORDNET_DIR OUT.c
+/* Part of wordnet.h: the program that writes wordnet_table.c from WordNet's index.noun and data.noun (formats:
+ * wndb(5WN)).  Same data, same bytes. usage: make_table WORDNET_DIR OUT.c
  */
 #include <ctype.h>
 #include <stdbool.h>

@@ -255,14 +255,14 @@ static void bad_input_is_refused(void **state)
         const char *says;
     } cases[] = {
         { "--questions $/dev.json", 2, "--spider DIR" },
-        { "--spider $ --kinds C,X", 2, "--kinds C,X: wanted letters of C, T, J, P, D, R, A" },
-        { "--spider $ --kinds C,", 2, "--kinds C,: wanted letters" },
-        { "--spider $ --materialise $/m", 2, "--materialise: wanted --db" },
+        { "--spider $ --kinds C,X", 2, "--kinds: expected letters of C, T, J, P, D, R, A" },
+        { "--spider $ --kinds C,", 2, "--kinds: expected letters" },
+        { "--spider $ --materialise $/m", 2, "--materialise: expected --db" },
         { "--spider $ --questions $/none.json", 3, "none.json" },
         { "--spider $ --questions $/stranger.json", 3, "stranger.json: record 1: field \"db_id\": no schema \"sea\"" },
-        { "--spider $ --questions $/half.json", 3, "record 1: no gold SQL: field \"query\"" },
-        { "--spider $ --synonyms $/half.json", 3, "half.json: wanted an object of databases" },
-        { "--spider $ --schema-strings $/half.json", 3, "half.json: record 1: wanted strings" },
+        { "--spider $ --questions $/half.json", 3, "record 1: no gold SQL: expected field \"query\"" },
+        { "--spider $ --synonyms $/half.json", 3, "half.json: expected an object of databases" },
+        { "--spider $ --schema-strings $/half.json", 3, "half.json: record 1: expected strings" },
     };
 
     test_file(*state, "stranger.json", "[{\"db_id\": \"sea\", \"question\": \"a\", \"query\": \"b\"}]");

@@ -104,9 +104,9 @@ static void what_is_no_question_is_refused(void **state)
 {
     static const char *const cases[][2] = {
         { "{\"db_id\": \"harbour_0\", \"question\": \"q\"}",
-          "q.jsonl: line 1: no gold SQL: field \"query\" (Spider), \"SQL\" (BIRD) or \"gold_queries\" (AMBROSIA)" },
+          "q.jsonl: line 1: no gold SQL: expected field \"query\" (Spider), \"SQL\" (BIRD) or \"gold_queries\" (AMBROSIA)" },
         { "{\"db_id\": \"harbour_0\", \"question\": \"q\", \"SQL\": 3}",
-          "field \"SQL\" is an integer, wanted a string" },
+          "field \"SQL\": expected a string, got an integer" },
         { "{\"db_id\": \"harbour_0\", \"SQL\": \"select 1\"}", "field \"question\" is missing" },
         { "{\"db\": \"harbour_0\", \"question\": \"q\", \"gold_queries\": []}", "field \"gold_queries\" is empty" },
         { "{\"db\": \"harbour_0\", \"question\": \"q\", \"gold_queries\": [1]}", "entry 1 is no string" },

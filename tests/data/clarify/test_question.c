@@ -416,22 +416,22 @@ static void what_others_know_is_told(void **state)
 static void bad_hints_are_refused(void **state)
 {
     static const char *const bad[][2] = {
-        { SPANS(SPAN(6, 6, "COL", "")), "spans[0]: field \"end\" is 6, wanted 7 to 35" },
-        { SPANS(SPAN(35, 36, "COL", "")), "spans[0]: field \"start\" is 35, wanted 0 to 34" },
-        { SPANS(SPAN(6, 10, "COL", "") "," SPAN(-1, 6, "COL", "")), "spans[1]: field \"start\" is -1" },
-        { SPANS(SPAN(6, 36, "COL", "")), "spans[0]: field \"end\" is 36" },
-        { SPANS(SPAN(6, 10, "B-COL", "")), "\"B-COL\", wanted AMB, UNK, COL or VAL" },
-        { SPANS(SPAN(6, 10, "COL", ",\"probability\":1.5")), "\"probability\" is 1.5" },
+        { SPANS(SPAN(6, 6, "COL", "")), "spans[0]: field \"end\": expected 7 to 35, got 6" },
+        { SPANS(SPAN(35, 36, "COL", "")), "spans[0]: field \"start\": expected 0 to 34, got 35" },
+        { SPANS(SPAN(6, 10, "COL", "") "," SPAN(-1, 6, "COL", "")), "spans[1]: field \"start\": expected" },
+        { SPANS(SPAN(6, 36, "COL", "")), "spans[0]: field \"end\": expected 7 to 35, got 36" },
+        { SPANS(SPAN(6, 10, "B-COL", "")), "expected AMB, UNK, COL or VAL, got \"B-COL\"" },
+        { SPANS(SPAN(6, 10, "COL", ",\"probability\":1.5")), "\"probability\": expected 0 to 1, got 1.5" },
         { SPANS(SPAN(6, 10, "COL", ",\"alternatives\":[{\"concept\":\"song.none\"}]")), "\"song.none\" is neither" },
         { SPANS(SPAN(6, 10, "COL", ",\"alternatives\":7")), "alternatives" },
-        { SPANS("7"), "spans[0]: is an integer" },
+        { SPANS("7"), "spans[0]: expected an object" },
         { "{" QUESTION ",\"spans\":{}}", "spans" },
         { "{\"spans\":[]}", "question" },
         { "{\"question\":\"\",\"spans\":[" SPAN(0, 1, "COL", "") "]}", "start" },
         { FOUND("X", "singer", "song"), "kind" },
         { FOUND("T", "singer", "nothing"), "alternatives[1]: \"nothing\" is neither" },
         { "{\"alternatives\":[7]}", "alternatives[0]: is no string" },
-        { "{\"alternatives\":[\"song\",\"song\",\"song\"]}", "alternatives: 3, at most 2" },
+        { "{\"alternatives\":[\"song\",\"song\",\"song\"]}", "alternatives: expected at most 2, got 3" },
     };
     struct world *w = *state;
     for (int i = 0; i < ARRAY_LEN(bad); i++) {

@@ -77,7 +77,7 @@ static void canonical_text_and_uses(void **state)
 
 static void bad_records_do_not_stop_it(void **state)
 {
-    static const char *const errors[][2] = { { "line 1: SQL at byte 14", "\"a\" stands" },
+    static const char *const errors[][2] = { { "line 1: SQL at byte 14", "got \"a\"" },
                                              { "line 2", "no schema \"e\"" },
                                              { "line 3", "db_id" },
                                              { "line 4", "in.jsonl" },

@@ -131,14 +131,14 @@ static void refused(void **state)
     static const char *const cases[][2] = {
         { "CREATE TABLE t (a);\nINSERT INTO t (a) VALUES ('x", "line 2: holds what no SQL has" },
         { "CREATE TABLE t (a);\nINSERT INTO t (a) VALUES (1 /*", "line 2: holds what no SQL has" },
-        { "CREATE TABLE", "CREATE TABLE, wanted a name" },
-        { "CREATE TABLE t", "CREATE TABLE, wanted a name" },
-        { "CREATE TABLE IF", "CREATE TABLE, wanted a name" },
-        { "CREATE TABLE t AS SELECT 1", "CREATE TABLE, wanted a name" },
-        { "\n\nINSERT INTO", "line 3: INSERT, wanted INTO" },
-        { "INSERT INTO t (a", "INSERT, wanted VALUES" },
-        { "INSERT INTO t (a) SELECT 1", "INSERT, wanted VALUES" },
-        { "INSERT", "INSERT, wanted INTO" },
+        { "CREATE TABLE", "CREATE TABLE, expected a name" },
+        { "CREATE TABLE t", "CREATE TABLE, expected a name" },
+        { "CREATE TABLE IF", "CREATE TABLE, expected a name" },
+        { "CREATE TABLE t AS SELECT 1", "CREATE TABLE, expected a name" },
+        { "\n\nINSERT INTO", "line 3: INSERT, expected INTO" },
+        { "INSERT INTO t (a", "INSERT, expected VALUES" },
+        { "INSERT INTO t (a) SELECT 1", "INSERT, expected VALUES" },
+        { "INSERT", "INSERT, expected INTO" },
     };
     (void)state;
     for (int i = 0; i < ARRAY_LEN(cases); i++) {

@@ -102,9 +102,9 @@ static void test_bad_folder(void **state)
 
     refused(dir, EXIT_CODE_USAGE, (const char *const[]){ "none of def.txt", NULL });
     test_file(dir, "sql.txt", "only {}");
-    refused(dir, EXIT_CODE_USAGE, (const char *const[]){ "sql.txt", "1 slots", "wanted 2", NULL });
+    refused(dir, EXIT_CODE_USAGE, (const char *const[]){ "sql.txt", "expected 2 slots", "got 1", NULL });
     test_file(dir, "sql.txt", "");
-    refused(dir, EXIT_CODE_USAGE, (const char *const[]){ "sql.txt", "0 slots", "wanted 2", NULL });
+    refused(dir, EXIT_CODE_USAGE, (const char *const[]){ "sql.txt", "expected 2 slots", "got 0", NULL });
     FILE *f = fopen(test_file(dir, "sql.txt", NULL), "we");
     fwrite("{} {}\0", 1, 6, f);
     fclose(f);

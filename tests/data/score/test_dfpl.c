@@ -116,15 +116,15 @@ static void stored_metrics_that_differ(void **state)
 static void bad_files(void **state)
 {
     static const char *const cases[][3] = {
-        { "[]", "is an array", "results" },
+        { "[]", "got an array", "results" },
         { "{\"results\": []}", "\"results\" is empty", "" },
-        { "{\"results\": [7]}", "example 1: is an integer", "db_file" },
-        { "{\"results\": [{\"db_file\": \"x\", \"db_dump\": 3}]}", "example 1: field \"db_dump\" is an integer", "" },
+        { "{\"results\": [7]}", "example 1: expected an object", "db_file" },
+        { "{\"results\": [{\"db_file\": \"x\", \"db_dump\": 3}]}", "example 1: field \"db_dump\": expected a string", "got an integer" },
         { "{\"results\": [{\"db_file\": \"x\", \"db_dump\": \"\", \"question\": \"q\", \"is_ambiguous\": 1}]}",
           "is_ambiguous", "true or false" },
         { "{\"results\": [{\"db_file\": \"x\", \"db_dump\": \"\", \"question\": \"q\", \"is_ambiguous\": true, "
           "\"gold_queries\": [null], \"interpretations\": []}]}",
-          "gold_queries", "wanted a string" },
+          "gold_queries", "expected a string" },
         { "{\"results\": [{\"db_file\": \"x\", \"db_dump\": \"\", \"question\": \"q\", \"is_ambiguous\": true, "
           "\"gold_queries\": [\"\"], \"interpretations\": [{\"interpretation\": \"a\", \"sql_queries\": {}}]}]}",
           "example 1, interpretation 1", "sql_queries" },

@@ -188,14 +188,14 @@ static void columns_named_by_their_text(void **state)
 /* What SQLite refuses too, and two words that the message must have. */
 static const char *const refused[][3] = {
     { "", "byte 0", "SELECT, VALUES or WITH" },
-    { "   -- nothing", "the text ends", "SELECT" },
+    { "   -- nothing", "the end of the text", "SELECT" },
     { "SELEC 1", "\"SELEC\"", "SELECT, VALUES or WITH" },
-    { "SELECT", "byte 6", "the text ends where an expression" },
+    { "SELECT", "byte 6", "expected an expression, got the end of the text" },
     { "SELECT 1,", "byte 9", "an expression" },
     { "SELECT 1 2", "\"2\"", "the end" },
     { "SELECT 1; SELECT 2", "byte 10", "the end" },
     { "SELECT FROM singer", "\"FROM\"", "an expression" },
-    { "SELECT (1", "the text ends", "\")\"" },
+    { "SELECT (1", "the end of the text", "\")\"" },
     { "SELECT 1)", "byte 8", "\")\"" },
     { "SELECT ()", "byte 8", "an expression" },
     { "SELECT 1 +", "byte 10", "an expression" },
@@ -208,27 +208,27 @@ static const char *const refused[][3] = {
     { "SELECT X'ab1'", "X'ab1'", "no SQL token" },
     { "SELECT 1 ! 2", "\"!\"", "no SQL token" },
     { "SELECT @", "\"@\"", "no SQL token" },
-    { "SELECT 1 WHERE", "the text ends", "an expression" },
-    { "SELECT 1 FROM", "the text ends", "a table or sub-query" },
-    { "SELECT 1 FROM (", "the text ends", "a table or sub-query" },
-    { "SELECT 1 FROM one JOIN", "the text ends", "a table or sub-query" },
+    { "SELECT 1 WHERE", "the end of the text", "an expression" },
+    { "SELECT 1 FROM", "the end of the text", "a table or sub-query" },
+    { "SELECT 1 FROM (", "the end of the text", "a table or sub-query" },
+    { "SELECT 1 FROM one JOIN", "the end of the text", "a table or sub-query" },
     { "SELECT 1 FROM one OUTER JOIN one b", "OUTER JOIN", "unknown kind of join" },
     { "SELECT 1 FROM one INNER LEFT JOIN one b", "INNER LEFT", "unknown kind of join" },
     { "SELECT 1 FROM one LEFT one b", "\"one\"", "JOIN" },
     { "SELECT 1 FROM one ON 1", "\"ON\"", "a JOIN before ON" },
     { "SELECT 1 FROM one JOIN one b USING x", "\"x\"", "\"(\"" },
-    { "SELECT 1 GROUP", "the text ends", "BY" },
+    { "SELECT 1 GROUP", "the end of the text", "BY" },
     { "SELECT 1 ORDER 1", "\"1\"", "BY" },
     { "SELECT 1 ORDER BY 1 NULLS 2", "\"2\"", "FIRST or LAST" },
     { "SELECT 1 LIMIT 1 LIMIT 2", "\"LIMIT\"", "the end" },
     { "VALUES (1) ORDER BY 1", "\"ORDER\"", "the end" },
     { "VALUES 1", "\"1\"", "\"(\"" },
-    { "SELECT CASE END", "the text ends", "WHEN" },
+    { "SELECT CASE END", "the end of the text", "WHEN" },
     { "SELECT CASE WHEN 1 END", "\"END\"", "THEN" },
     { "SELECT CAST(1 INTEGER)", "\"INTEGER\"", "AS" },
     { "SELECT CAST(1 AS varchar(x))", "\"x\"", "a number" },
     { "SELECT 1 NOT 2", "\"2\"", "LIKE" },
-    { "SELECT 1 BETWEEN 2", "the text ends", "AND of BETWEEN" },
+    { "SELECT 1 BETWEEN 2", "the end of the text", "AND of BETWEEN" },
     { "SELECT 1 BETWEEN 2 OR 3 AND 4", "\"OR\"", "AND of BETWEEN" },
     { "SELECT 1 IN 2", "\"2\"", "a table after IN" },
     { "SELECT 1 COLLATE 2", "\"2\"", "a collation" },
@@ -240,8 +240,8 @@ static const char *const refused[][3] = {
     { "WITH a AS SELECT 1 SELECT 2", "\"SELECT\"", "\"(\"" },
     { "WITH a (SELECT 1) SELECT 2", "\"SELECT\"", "a column name" },
     { "WITH a AS NOT (SELECT 1) SELECT 2", "\"(\"", "MATERIALIZED" },
-    { "SELECT 1 UNION", "the text ends", "SELECT or VALUES" },
-    { "SELECT 1 AS", "the text ends", "a name after AS" },
+    { "SELECT 1 UNION", "the end of the text", "SELECT or VALUES" },
+    { "SELECT 1 AS", "the end of the text", "a name after AS" },
     { "SELECT a. FROM one", "\"FROM\"", "a name after" },
     { "SELECT select FROM one", "\"select\"", "an expression" },
     { "INSERT INTO one VALUES (1)", "\"INSERT\"", "SELECT, VALUES or WITH" },
@@ -297,9 +297,9 @@ static void limit(struct sql_world *w, const char *before, const char *part, int
 
 static void hostile_sizes_are_errors(void **state)
 {
-    limit(*state, "SELECT ", "(", 100, "1", "the text ends");
+    limit(*state, "SELECT ", "(", 100, "1", "the end of the text");
     limit(*state, "SELECT ", "(", 5000, "1", "nested more than");
-    limit(*state, "SELECT ", "-", 100, "1", "the text ends"); /* a comment */
+    limit(*state, "SELECT ", "-", 100, "1", "the end of the text"); /* a comment */
     limit(*state, "SELECT ", "- ", 150, "1", NULL);
     limit(*state, "SELECT ", "- ", 5000, "1", "nested more than");
     limit(*state, "SELECT ", "NOT ", 5000, "1", "nested more than");
@@ -313,7 +313,7 @@ static void hostile_sizes_are_errors(void **state)
     limit(*state, "SELECT 1", ", 1", 10000, "", "more than 2000 columns");
     limit(*state, "SELECT 1 FROM one", ", one", 63, "", NULL);
     limit(*state, "SELECT 1 FROM one", ", one", 64, "", "more than 64 tables");
-    limit(*state, "SELECT * FROM (SELECT *, * FROM ", "(SELECT *, * FROM ", 30, "one", "the text ends");
+    limit(*state, "SELECT * FROM (SELECT *, * FROM ", "(SELECT *, * FROM ", 30, "one", "the end of the text");
     limit(*state, "SELECT 1", " UNION SELECT 1", 5000, "", NULL);
     limit(*state, "SELECT 1 IN (1", ", 1", 5000, ")", NULL);
     limit(*state, "SELECT 1 -- ", "x", 1 << 20, "", "bytes, at most");

@@ -67,13 +67,13 @@ static void fields_are_checked(void **state)
     assert_true(b);
 
     assert_null(json_get_string(o, "n", "dev.json: record 3", &err));
-    assert_error(err, "dev.json: record 3: ", "\"n\"", "an integer", "wanted a string");
+    assert_error(err, "dev.json: record 3: ", "\"n\"", "expected a string, got an integer");
     assert_null(json_get_array(o, "q", "w", &err));
     assert_error(err, "\"q\" is missing", "an array");
     assert_null(json_get_object(json_object_get(o, "a"), "q", "w", &err));
-    assert_error(err, "w: is an array", "\"q\"");
+    assert_error(err, "w: expected an object", "\"q\"", "got an array");
     assert_int_equal(json_get_int(o, "n", 6, 9, &n, "w", &err), -1);
-    assert_error(err, "is 5", "6 to 9");
+    assert_error(err, "6 to 9, got 5");
     assert_int_equal(json_get_int(o, "x", 0, 9, &n, "w", &err), -1);
     assert_error(err, "a real number");
     assert_int_equal(json_get_real(o, "x", 0.6, 1, &x, "w", &err), -1);
@@ -116,7 +116,7 @@ static void lines_go_on_after_a_bad_one(void **state)
     assert_int_equal(json_reader_next(r, &o, &err), -1);
     assert_error(err, "a.jsonl: line 4, column");
     assert_int_equal(json_reader_next(r, &o, &err), -1);
-    assert_error(err, "a.jsonl: line 5", "an array", "wanted an object");
+    assert_error(err, "a.jsonl: line 5", "expected an object, got an array");
     json_reader_close(r);
 }
 
