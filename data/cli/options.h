@@ -38,6 +38,11 @@ struct option {
     bool required;
 };
 
+/* The value of an option as text, "" for none, and back: for what is stored beside a model.  -1 with EXIT_CODE_USAGE
+ * and a text that starts with what was expected: the caller puts the option's name before it.  Strings are borrowed. */
+void option_show(const struct option *o, const void *settings, char *text, size_t size);
+int option_set(const struct option *o, void *settings, const char *text, struct error *err);
+
 struct preset {
     const char *name, *text; /* the text as yaml.h reads it */
 };

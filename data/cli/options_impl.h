@@ -21,12 +21,6 @@ int option_find(const struct option *table, const char *name, size_t n);
 int option_count(const struct option *table);
 const char *option_nearest(const struct option *table, const char *typed);
 
-/* Reads text as the option's type into settings.  Strings are borrowed.  -1 with EXIT_CODE_USAGE and a text that starts
- * with what was wanted: the caller puts the option's name before it. */
-int option_set(const struct option *o, void *settings, const char *text, struct error *err);
-/* The value as text, as option_set reads it; "" for an unset string. */
-void option_show(const struct option *o, const void *settings, char *text, size_t size);
-
 /* Whether its value says where others come from: a config file or a preset. */
 bool option_is_source(const struct option *o);
 

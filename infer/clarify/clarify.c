@@ -5,7 +5,6 @@
 #include "infer/clarify/clarify_simulate.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { ARENA_BYTES = 64 << 20 }; /* one statement's tree; only what is used is ever touched */
 

@@ -6,7 +6,6 @@
 #include "infer/detect/finding.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { GROUP = 64, HOST_BYTES = 64 << 20 };
 

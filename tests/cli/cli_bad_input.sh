@@ -87,7 +87,7 @@ expect 2 "either --schema or --db" detect in.jsonl
 expect 2 "either --schema or --db" detect --schema good/tables.json --db good.sqlite in.jsonl
 expect 2 "IN.jsonl" detect --schema good/tables.json
 expect 2 "'in.jsonl' is one operand too many" detect --schema good/tables.json in.jsonl in.jsonl
-expect 2 "bash" train completion fish
+expect 2 "expected bash, zsh or fish, got 'tcsh'" train completion tcsh
 
 # --- configuration
 echo "epoch: 3" >bad.yaml && expect 2 "bad.yaml:1:1: .*epoch.*did you mean 'epochs'" gatekeeper --data good -c bad.yaml

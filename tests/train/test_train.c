@@ -69,8 +69,8 @@ static struct gate_request request(const char *out)
     q.data = data;
     q.out = out;
     q.device = "cpu";
-    s->encode = "element";
-    s->compute = "f32";
+    s->encode = ENCODE_ELEMENT;
+    s->compute = GATE_F32;
     s->encoder_hidden = 32;
     s->encoder_heads = 1;
     s->encoder_layers = 1;
@@ -187,8 +187,8 @@ static void test_joint(void **state)
     struct gate_request q = request(NULL);
 
     (void)state;
-    q.settings.embedder = "joint";
-    q.settings.compute = "bf16";
+    q.settings.embedder = EMBEDDER_JOINT;
+    q.settings.compute = GATE_BF16;
     q.settings.relevance_epochs = 0;
     q.settings.eval_every = 2;
     q.settings.patience = 3;
@@ -201,7 +201,7 @@ static void test_stock(void **state)
     struct gate_request q = request(NULL);
 
     (void)state;
-    q.settings.embedder = "stock";
+    q.settings.embedder = EMBEDDER_STOCK;
     check_every_step(q);
     char *metrics = test_read(path_of("whole", "metrics.jsonl"));
     assert_non_null(strstr(metrics, "\"classifier\""));
@@ -214,8 +214,8 @@ static void test_schema(void **state)
     struct gate_request q = request(NULL);
 
     (void)state;
-    q.settings.encode = "schema";
-    q.settings.schedule = "cosine";
+    q.settings.encode = ENCODE_SCHEMA;
+    q.settings.schedule = GATE_COSINE;
     q.settings.presence = 0.5;
     q.settings.max_train = 40;
     check_every_step(q);
@@ -320,7 +320,7 @@ static void test_signals_in_evals(void **state)
 
     (void)state;
     check_signals_in_evals(q);
-    q.settings.encode = "schema";
+    q.settings.encode = ENCODE_SCHEMA;
     q.settings.eval_every = 2;
     q.settings.patience = 2;
     check_signals_in_evals(q);
@@ -363,7 +363,7 @@ static void test_refused(void **state)
     other.settings.head_lr *= 2;
     refuse(other, EXIT_CODE_USAGE, "head-lr differs");
     other = q;
-    other.settings.embedder = "joint";
+    other.settings.embedder = EMBEDDER_JOINT;
     refuse(other, EXIT_CODE_USAGE, "embedder differs");
     other = q;
     other.data = changed;
@@ -447,13 +447,13 @@ static void test_memory(void **state)
     (void)state;
     clean();
     q.out = run;
-    q.settings.embedder = "joint";
+    q.settings.embedder = EMBEDDER_JOINT;
     q.settings.batch = 4;
     check_memory(&q);
-    q.settings.encode = "schema";
+    q.settings.encode = ENCODE_SCHEMA;
     q.settings.epochs = 4;
     check_memory(&q);
-    q.settings.classifier = "gat-mean";
+    q.settings.classifier = CLASSIFIER_GAT_MEAN;
     check_memory(&q);
 }
 
@@ -465,7 +465,7 @@ static void test_few_steps(void **state)
     (void)state;
     clean();
     q.out = run;
-    q.settings.encode = "schema";
+    q.settings.encode = ENCODE_SCHEMA;
     assert_int_equal(train(&q), 0);
     assert_true(shared->steps < 10);
     char *metrics = test_read(path_of("run", "metrics.jsonl")), *loss = strstr(metrics, "\"loss\"");
@@ -483,7 +483,7 @@ static void test_stale_best(void **state)
     clean();
     q.settings.save_every = 0;
     q.settings.relevance_epochs = 0;
-    q.settings.embedder = "joint";
+    q.settings.embedder = EMBEDDER_JOINT;
     q.out = run;
     shared->end_before = 1;
     assert_int_equal(train(&q), KILLED);

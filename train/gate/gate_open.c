@@ -8,26 +8,14 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-static int word_index(const char *word, const char *const *words)
-{
-    for (int i = 0; words[i]; i++)
-        if (!strcmp(word, words[i]))
-            return i;
-    CHECK(false, "unknown word %s", word);
-    return -1;
-}
 
 static struct gatekeeper_config network_of(const struct gate_settings *s, const struct bert_config *bert)
 {
-    static const char *const pools[] = { "attention", "mean", "sum", NULL };
-
     return (struct gatekeeper_config){
         .bert = *bert,
-        .encode = strcmp(s->encode, "schema") ? ENCODE_ELEMENT : ENCODE_SCHEMA,
-        .classifier = strcmp(s->classifier, "pair") ? CLASSIFIER_GAT_MEAN : CLASSIFIER_PAIR,
-        .pool = (enum gate_pool)word_index(s->pool, pools),
+        .encode = s->encode,
+        .classifier = s->classifier,
+        .pool = s->pool,
         .gat_hidden = (int)s->gat_hidden,
         .gat_layers = (int)s->gat_layers,
         .gat_heads = (int)s->gat_heads,
@@ -118,7 +106,6 @@ static struct tokenizer *pretrained_encoder(const char *dir, struct bert_config 
 
 static int init_model(struct gate_trainer *t, struct error *err)
 {
-    static const char *const graphs[] = { "typed", "paper", "mono", "bi", NULL };
     struct run *r = &t->run;
     struct bert_config bert;
     struct tokenizer *tokenizer =
@@ -127,15 +114,14 @@ static int init_model(struct gate_trainer *t, struct error *err)
     if (!tokenizer)
         return -1;
     struct gatekeeper_config config = network_of(t->set, &bert);
-    enum dtype dtype = strcmp(t->set->compute, "bf16") ? F32 : BF16;
+    enum dtype dtype = t->set->compute == GATE_BF16 ? BF16 : F32;
     size_t bytes = gate_model_bytes(&config, dtype, true);
     if (r->device.free_memory && bytes > r->device.free_memory) {
         tokenizer_close(tokenizer);
         return error_set(err, EXIT_CODE_MEMORY, "the model with its optimizer needs %zu MiB, %s has %zu MiB free",
                          bytes >> 20, r->device.description, r->device.free_memory >> 20);
     }
-    enum graph_mode graph = (enum graph_mode)word_index(t->set->graph, graphs);
-    if (gate_model_init(&t->model, &r->device, &config, dtype, graph, true, tokenizer, err))
+    if (gate_model_init(&t->model, &r->device, &config, dtype, t->set->graph, true, tokenizer, err))
         return -1;
     struct param_arenas arenas = { &t->model.host, &t->model.data, true };
     run_take(r, &arenas);

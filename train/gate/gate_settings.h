@@ -5,11 +5,19 @@
 #define TRAIN_GATE_GATE_SETTINGS_H
 
 #include "data/cli/options.h"
+#include "data/schema/schema_graph.h"
 #include "models/net/gatekeeper.h"
+
+/* The encoder of the element encoding: frozen as it came, frozen after relevance training, or trained on. */
+enum gate_embedder { EMBEDDER_STOCK, EMBEDDER_LINKER, EMBEDDER_JOINT };
 
 struct gate_settings {
     /* the network */
-    const char *encode, *classifier, *pool, *graph, *compute;
+    enum gate_encode encode;
+    enum gate_classifier classifier;
+    enum gate_pool pool;
+    enum graph_mode graph;
+    enum { GATE_BF16, GATE_F32 } compute;
     int64_t gat_hidden, gat_layers, gat_heads, pair_hidden;
     double dropout;
     /* an encoder from scratch, when no Hugging Face folder is given */
@@ -19,10 +27,10 @@ struct gate_settings {
     int64_t relevance_epochs, relevance_batch, negatives;
     double relevance_lr;
     /* graph stage: questions */
-    const char *embedder; /* element encoding: stock (frozen as it came), linker (frozen after relevance) or joint */
+    enum gate_embedder embedder;
     int64_t epochs, batch, patience;
     double lr, head_lr, warmup, decay, clip;
-    const char *schedule;
+    enum { GATE_LINEAR, GATE_COSINE } schedule;
     double pair_weight, twins_weight, relevance_weight, pos_weight;
     bool shuffle_schema;
     double presence;   /* share of the presence slice that is trained on */

@@ -36,11 +36,11 @@ void gate_plan_stages(struct gate_trainer *t)
     bool element = t->model.net.config.encode == ENCODE_ELEMENT;
 
     t->run.stages = t->stages;
-    t->stock = element && !strcmp(set->embedder, "stock");
+    t->stock = element && set->embedder == EMBEDDER_STOCK;
     if (element && !t->stock && set->relevance_epochs > 0)
         add_stage(t, STAGE_RELEVANCE, set->relevance_epochs);
     if (set->epochs > 0)
-        add_stage(t, element && strcmp(set->embedder, "joint") ? STAGE_FROZEN : STAGE_JOINT, set->epochs);
+        add_stage(t, element && set->embedder != EMBEDDER_JOINT ? STAGE_FROZEN : STAGE_JOINT, set->epochs);
 }
 
 /* Every relevant element of every training question. */
@@ -147,7 +147,7 @@ static void set_schedule(struct gate_trainer *t, enum gate_stage stage)
     struct schedule schedule = { .lr = (float)lr,
                                  .warmup = (int64_t)(set->warmup * (double)total),
                                  .total = total,
-                                 .cosine = !strcmp(set->schedule, "cosine") };
+                                 .cosine = set->schedule == GATE_COSINE };
 
     run_plan(&t->run, schedule, set->decay, set->clip);
 }

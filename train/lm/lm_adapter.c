@@ -48,14 +48,14 @@ int lm_lora_config(struct lora_config *c, const struct lm_settings *s, const cha
 
     if (n < 0)
         return -1;
-    if (n == 0 && !strcmp(s->head, "none"))
+    if (n == 0 && s->head == HEAD_NONE)
         return error_set(err, EXIT_CODE_USAGE, "targets: none, and head: none; there is nothing to train");
-    if (!strcmp(s->head, "lora"))
+    if (s->head == HEAD_LORA)
         modules[n++] = "lm_head";
     lora_config_init(c, (int)s->rank, (float)s->alpha, modules, n);
     c->dropout = (float)s->lora_dropout;
     c->rslora = s->rslora;
-    c->full_head = !strcmp(s->head, "full");
+    c->full_head = s->head == HEAD_FULL;
     if (base)
         c->base = xstrdup(base);
     return 0;

@@ -203,7 +203,7 @@ static int export_merged(const struct lm_export *e, struct error *err)
 
     if (llama_config_read(&config, e->base, err) || merged_type(e, &dtype, err))
         return -1;
-    bool own_head = config.tied && !e->full && !strcmp(e->run.settings.head, "lora");
+    bool own_head = config.tied && !e->full && e->run.settings.head == HEAD_LORA;
     int rc = lm_export_open(&m, e, dtype, own_head, err) || write_merged(&m, e, own_head, err) ? -1 : 0;
     llama_model_release(&m);
     return rc;
@@ -235,7 +235,7 @@ int lm_export(const struct lm_export_request *q, const struct hdf5_reader *file,
         device_open(&device, "cpu", err))
         return -1;
     e.device = &device;
-    e.full = !strcmp(e.run.settings.method, "full");
+    e.full = e.run.settings.method == METHOD_FULL;
     int rc = check_format(&e, err) || find_base(&e, err) || check_out(&e, err) || write_form(&e, err) ? -1 : 0;
     if (rc == 0)
         log_info("%s: %s", q->out, e.full ? "every weight, as trained" : q->format);

@@ -8,11 +8,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static bool is_full(const struct lm_trainer *t)
 {
-    return !strcmp(t->set->method, "full");
+    return t->set->method == METHOD_FULL;
 }
 
 /* The folder whose tokenizer, and but for a model from scratch weights, the run starts with. */
@@ -31,9 +30,9 @@ int lm_check_request(const struct lm_request *q, struct error *err)
     if (!q->base == !q->tokenizer)
         return error_set(err, EXIT_CODE_USAGE,
                          "expected either --base, a model to start from, or --tokenizer, for one from scratch");
-    if (!q->base && strcmp(s->method, "full"))
-        return error_set(err, EXIT_CODE_USAGE, "method: expected full for a model from scratch, got %s", s->method);
-    if (!strcmp(s->select, "recall") && !q->valid)
+    if (!q->base && s->method != METHOD_FULL)
+        return error_set(err, EXIT_CODE_USAGE, "method: expected full for a model from scratch, got lora");
+    if (s->select == SELECT_RECALL && !q->valid)
         return error_set(err, EXIT_CODE_USAGE, "select: recall: expected --valid");
     if (!q->base && (s->heads % s->groups || s->hidden % s->heads || s->hidden / s->heads % 8))
         return error_set(err, EXIT_CODE_USAGE,
@@ -195,7 +194,7 @@ static void plan_steps(struct lm_trainer *t)
     struct schedule schedule = { .lr = (float)s->lr,
                                  .warmup = (int64_t)ceil(s->warmup * (double)total),
                                  .total = total,
-                                 .cosine = !strcmp(s->schedule, "cosine") };
+                                 .cosine = s->schedule == LM_COSINE };
 
     run_plan(&t->run, schedule, s->decay, s->clip);
 }

@@ -9,9 +9,9 @@
 
 struct lm_settings {
     /* what is trained */
-    const char *method;  /* lora, or full: every weight */
-    const char *targets; /* of LoRA: q,k,v,o,gate,up,down */
-    const char *head;    /* of LoRA: none, lora (a pair) or full (the whole matrix) */
+    enum { METHOD_LORA, METHOD_FULL } method;      /* full: every weight */
+    const char *targets;                           /* of LoRA: q,k,v,o,gate,up,down */
+    enum { HEAD_NONE, HEAD_LORA, HEAD_FULL } head; /* of LoRA: a pair, or the whole matrix */
     int64_t rank;
     double alpha, lora_dropout;
     bool rslora;
@@ -22,9 +22,9 @@ struct lm_settings {
     /* how */
     int64_t epochs, batch, length, max_valid, patience;
     double lr, warmup, decay, clip;
-    const char *schedule;
-    const char *select; /* loss or recall: what the best checkpoint is best in */
-    int64_t max_new;    /* recall: tokens of an answer */
+    enum { LM_COSINE, LM_LINEAR } schedule;
+    enum { SELECT_LOSS, SELECT_RECALL } select; /* what the best checkpoint is best in */
+    int64_t max_new;                            /* recall: tokens of an answer */
     bool group_by_length, share_prefix;
     /* running */
     int64_t tokens;     /* most tokens of a micro-batch */

@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 static int metrics(void *trainer, struct metric list[TRAINER_METRICS])
 {
@@ -24,7 +23,7 @@ static int metrics(void *trainer, struct metric list[TRAINER_METRICS])
 static int validate(void *trainer, struct validation *v, struct error *err)
 {
     struct lm_trainer *t = trainer;
-    bool by_recall = !strcmp(t->set->select, "recall");
+    bool by_recall = t->set->select == SELECT_RECALL;
     double loss, recall = NAN;
 
     if (!t->valid.n)

@@ -9,6 +9,7 @@
 static json_t *value_of(const struct option *o, const void *request)
 {
     const char *at = (const char *)request + o->offset;
+    char word[64];
 
     switch (o->type) {
     case OPTION_FLAG:
@@ -17,6 +18,9 @@ static json_t *value_of(const struct option *o, const void *request)
         return json_integer(*(const int64_t *)(const void *)at);
     case OPTION_REAL:
         return json_real(*(const double *)(const void *)at);
+    case OPTION_CHOICE:
+        option_show(o, request, word, sizeof word);
+        return json_string(word);
     default:
         return json_string(*(const char *const *)(const void *)at);
     }
@@ -50,6 +54,8 @@ static bool take_value(const struct option *o, void *request, const json_t *valu
     case OPTION_REAL:
         *(double *)(void *)at = json_number_value(value);
         return json_is_number(value);
+    case OPTION_CHOICE:
+        return json_is_string(value) && option_set(o, request, json_string_value(value), NULL) == 0;
     default:
         *(const char **)(void *)at = json_string_value(value);
         return json_is_string(value);

@@ -186,7 +186,7 @@ static void pages_tell_what_the_table_holds(void **state)
     EXPECT("--version", 0, "teapot 0.", "commit", "compiler", "jansson 2.");
     EXPECT("help brew", 0, "files:", "FILE.leaves",
            "examples:\n  teapot brew -o cup\n  teapot brew -o cup --kind mint");
-    EXPECT("man", 0, ".TH TEAPOT 1", "teapot\\-serve", "also called pour", ".SH EXIT STATUS", ".BR teapot-brew (1)");
+    EXPECT("man", 0, ".TH TEAPOT 1", "also called pour", ".SH EXIT STATUS", ".BR teapot-brew (1)");
     EXPECT("man brew", 0, ".TH TEAPOT-BREW 1", "\\-\\-cups", ".SH FILES", "FILE.leaves", ".SH EXAMPLES",
            "Then leaves.");
     EXPECT("man bruw", 2, "did you mean 'brew'?");
