@@ -97,7 +97,7 @@ expect 6 'base: the run.s base is not there' pairs --format peft -o new
 expect 0 'back: verified' pairs --base moved --format peft -o back --verify
 expect 6 'nothing: No such file' nothing --format peft -o new
 expect 1 'lines.txt: cannot make the folder' pairs --base moved --format peft -o lines.txt
-expect 2 'hf.peft.merged.gguf-adapter, not .onnx' pairs --format onnx -o new
+expect 2 'hf.peft.merged.gguf-adapter, got .onnx' pairs --format onnx -o new
 
 # the folders that are left are read by the other commands
 run 0 train inspect pairs

@@ -24,7 +24,7 @@ expect 2 '261 to 1000000' lines.txt --vocab 260 -o new
 expect 2 '--vocab' lines.txt -o new
 expect 2 '--vocab' lines.txt --vocab 2000000 -o new
 expect 2 '--out' lines.txt --vocab 300
-expect 2 'llama3.qwen2, not .gpt2' lines.txt --vocab 300 --split gpt2 -o new
+expect 2 'llama3.qwen2, got .gpt2' lines.txt --vocab 300 --split gpt2 -o new
 expect 2 'FILE' --vocab 300 -o new
 expect 2 'special token "PAD": plain text' lines.txt --vocab 300 --special PAD -o new
 expect 2 'special token "<.a.>": it comes twice' lines.txt --vocab 300 --special '<|a|>,<|a|>' -o new
