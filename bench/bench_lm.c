@@ -96,7 +96,7 @@ static struct view view_of(struct bench *b)
 static void use_head(struct bench *b, const char *rest)
 {
     (void)rest;
-    b->request.settings.head = "lora";
+    b->request.settings.head = HEAD_LORA;
     printf("head\n");
 }
 

@@ -63,8 +63,7 @@ static enum exit_code run(const struct call *call, struct error *err)
 }
 
 static const struct file_note files[] = {
-    { "DIR/tables.json", "the schemas" },
-    { "DIR/train.jsonl, DIR/valid.jsonl, DIR/test.jsonl", "examples of the three folds" },
+    DATASET_FILES,
     { 0 },
 };
 

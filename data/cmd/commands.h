@@ -10,6 +10,13 @@ extern const struct command command_ambiguate, command_annotate, command_calibra
     command_contrast, command_execute, command_practice, command_probe, command_prompts, command_reword, command_score,
     command_split, command_sql, command_substitute;
 
+/* What a dataset is, of struct file_note. */
+/* clang-format off */
+#define DATASET_FILES \
+    { "DIR/tables.json", "the schemas" }, \
+    { "DIR/train.jsonl, DIR/valid.jsonl, DIR/test.jsonl", "examples of the three folds" }
+/* clang-format on */
+
 extern const struct program data_program;
 
 #endif

@@ -11,12 +11,7 @@ static enum exit_code run(const struct call *call, struct error *err)
 
 static const struct file_note files[] = {
     { "DIR/adapter_config.json, DIR/adapter_model.safetensors", "the adapter, as PEFT has it" },
-    { "DIR/ambit.h5", "the finished model" },
-    { "DIR/checkpoint-N", "weights and state of a run under way, for --resume; the newest one only" },
-    { "DIR/best", "weights of the best validation so far" },
-    { "DIR/config.yaml", "every setting of the run, as --config reads it" },
-    { "DIR/metrics.jsonl", "loss, validations and speed, a line each" },
-    { "DIR/report.html", "the same as curves" },
+    RUN_FILES,
     { 0 },
 };
 

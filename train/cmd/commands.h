@@ -13,6 +13,17 @@ extern const struct command command_export;
 extern const struct command command_doctor;
 extern const struct command command_inspect;
 
+/* What a run of training leaves, of struct file_note. */
+/* clang-format off */
+#define RUN_FILES \
+    { "DIR/ambit.h5", "the finished model" }, \
+    { "DIR/checkpoint-N", "weights and state of a run under way, for --resume; the newest one only" }, \
+    { "DIR/best", "weights of the best validation so far" }, \
+    { "DIR/config.yaml", "every setting of the run, as --config reads it" }, \
+    { "DIR/metrics.jsonl", "loss, validations and speed, a line each" }, \
+    { "DIR/report.html", "the same as curves" }
+/* clang-format on */
+
 extern const struct program train_program;
 
 #endif
