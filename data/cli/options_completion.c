@@ -14,9 +14,11 @@ static enum expected expected_of(const struct option *o)
         return EXPECT_NOTHING;
     if (o->choices)
         return EXPECT_WORDS;
-    if (o->value && strstr(o->value, "DIR"))
+    if (!o->value)
+        return EXPECT_VALUE;
+    if (strstr(o->value, "DIR"))
         return EXPECT_FOLDER;
-    return o->value && strpbrk(o->value, ".FU") ? EXPECT_FILE : EXPECT_VALUE; /* FILE, OUT, report.html */
+    return strstr(o->value, "FILE") || strstr(o->value, "OUT") || strchr(o->value, '.') ? EXPECT_FILE : EXPECT_VALUE;
 }
 
 /* "ambit-data" as the name of a function. */
