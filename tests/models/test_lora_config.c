@@ -132,7 +132,7 @@ static const struct {
     { TARGET ",\"alora_invocation_tokens\":[1,2]", "alora_invocation_tokens" },
     { TARGET ",\"trainable_token_indices\":{\"embed_tokens\":[0]}", "trainable_token_indices" },
     { TARGET ",\"ensure_weight_tying\":true", "ensure_weight_tying" },
-    { TARGET ",\"init_lora_weights\":\"pissa_niter_16\"", "change the base\'s weights, got \"pissa_niter_16\"" },
+    { TARGET ",\"init_lora_weights\":\"pissa_niter_16\"", "change the base's weights), got \"pissa_niter_16\"" },
     { TARGET ",\"init_lora_weights\":7", "init_lora_weights" },
     { TARGET ",\"modules_to_save\":[\"embed_tokens\"]",
       "modules_to_save: expected [\"lm_head\"] or null, got [\"embed_tokens\"]" },
