@@ -75,7 +75,7 @@ struct tokenizer_stream {
     const struct tokenizer *t;
     unsigned flags;
     int64_t shown; /* tokens so far */
-    struct bytes {
+    struct byte_buffer {
         char *items;
         size_t count, cap;
     } held, text;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Room for n bytes more and a zero. */
-static char *reserve(struct bytes *b, size_t n)
+static char *reserve(struct byte_buffer *b, size_t n)
 {
     if (b->cap - b->count <= n) {
         b->cap = (b->cap + n) * 2 + 64;
@@ -15,7 +15,7 @@ static char *reserve(struct bytes *b, size_t n)
     return b->items + b->count;
 }
 
-static void append(struct bytes *b, const char *text, size_t length)
+static void append(struct byte_buffer *b, const char *text, size_t length)
 {
     memcpy(reserve(b, length), text, length);
     b->count += length;
@@ -33,7 +33,8 @@ static bool closes(const char *token)
 }
 
 /* A piece goes on with the word before it, anything else starts a new one; the first token stands as it is. */
-static void append_word_piece(struct bytes *b, const struct tokenizer *t, const char *token, size_t length, bool first)
+static void append_word_piece(struct byte_buffer *b, const struct tokenizer *t, const char *token, size_t length,
+                              bool first)
 {
     size_t skip = strlen(t->wordpiece.prefix);
 
@@ -47,7 +48,7 @@ static void append_word_piece(struct bytes *b, const struct tokenizer *t, const 
 }
 
 /* The bytes that a token stands for, or its own text when it is not written in their alphabet. */
-static void append_bytes(struct bytes *b, const struct tokenizer *t, const char *token, size_t length)
+static void append_bytes(struct byte_buffer *b, const struct tokenizer *t, const char *token, size_t length)
 {
     int64_t n = byte_alphabet_read(&t->byte_level.bpe.alphabet, reserve(b, length), token, (int64_t)length);
 
@@ -59,7 +60,7 @@ static void append_bytes(struct bytes *b, const struct tokenizer *t, const char 
     b->items[b->count] = '\0';
 }
 
-static void append_token(struct bytes *b, const struct tokenizer *t, const char *token, size_t length, bool first)
+static void append_token(struct byte_buffer *b, const struct tokenizer *t, const char *token, size_t length, bool first)
 {
     if (t->kind == TOKENIZER_BYTE_LEVEL)
         append_bytes(b, t, token, length);
