@@ -163,7 +163,7 @@ expect 3 "bad/train.jsonl: .*renamed schema \"nobody\" is not in" gatekeeper --d
 sed -i -E "3s/\"nobody\"/\"$(sed -nE '2s/.*"db_id":"([^"]*)".*/\1/p' good/tables.json)\"/" bad/train.jsonl
 expect 3 "bad/train.jsonl: .*has not as many tables" gatekeeper --data bad
 folder good bad && : >bad/train.jsonl
-expect 3 "0 training" gatekeeper --data bad
+expect 3 "expected at least one training and one validation record, got 0 and" gatekeeper --data bad
 folder good bad && cp bad/train.jsonl bad/valid.jsonl
 expect 3 "stands in both train and valid" gatekeeper --data bad
 folder good bad && : >bad/test.jsonl

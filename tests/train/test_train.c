@@ -22,7 +22,6 @@ static struct shared {
     int end_after, end_before; /* checkpoints after and before which the process ends, 0: none */
     int signal_step;           /* step and */
     int signal_eval;           /* judgement of a fold before which SIGTERM comes, 0: none */
-    size_t said, taken;        /* bytes of a step */
 } * shared;
 
 enum { KILLED = 99 };
@@ -134,7 +133,8 @@ static void assert_same(const char *a, const char *b)
 {
     char command[9000];
     snprintf(command, sizeof command, "cmp '%s' '%s'", a, b);
-    assert_int_equal(test_run(command, NULL), 0);
+    if (test_run(command, NULL) != 0)
+        fail_msg("%s and %s differ", a, b);
 }
 
 static void assert_same_model(const char *a, const char *b)
@@ -403,60 +403,6 @@ static void test_dry_run(void **state)
     refuse(q, 0, "MiB for a step");
 }
 
-/* Every step of every stage; the bytes that were said to be needed beforehand, and those of the largest. */
-static void take_all_steps(const struct gate_request *q)
-{
-    struct gate_trainer t;
-    struct run *r = &t.run;
-    struct error err;
-
-    gate_trainer_init(&t, q);
-    if (run_open(r, &err))
-        _exit(1);
-    for (; r->state.stage < r->n_stages; r->state.stage++) {
-        if (r->trainer->enter_stage(&t, true, &err))
-            _exit(1);
-        for (r->state.epoch = 0; r->state.epoch < r->stages[r->state.stage].epochs; r->state.epoch++)
-            for (r->state.batch = 0; r->state.batch < run_batches(r); r->state.batch++)
-                if (run_step(r, &err))
-                    _exit(1);
-    }
-    shared->said = r->step_bytes;
-    shared->taken = r->work.peak;
-    _exit(0);
-}
-
-/* In a process of its own: threads of the parent would be missed by later ones. */
-static void check_memory(const struct gate_request *q)
-{
-    int status;
-    pid_t pid = fork();
-
-    if (pid == 0)
-        take_all_steps(q);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    print_message("%zu bytes said, %zu taken\n", shared->said, shared->taken);
-    assert_int_equal(shared->said, shared->taken);
-}
-
-static void test_memory(void **state)
-{
-    struct gate_request q = request(NULL);
-
-    (void)state;
-    clean();
-    q.out = run;
-    q.settings.embedder = EMBEDDER_JOINT;
-    q.settings.batch = 4;
-    check_memory(&q);
-    q.settings.encode = ENCODE_SCHEMA;
-    q.settings.epochs = 4;
-    check_memory(&q);
-    q.settings.classifier = CLASSIFIER_GAT_MEAN;
-    check_memory(&q);
-}
-
 /* The loss of fewer than ten steps is told once, at the end. */
 static void test_few_steps(void **state)
 {
@@ -522,10 +468,10 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_element),          cmocka_unit_test(test_joint),   cmocka_unit_test(test_stock),
-        cmocka_unit_test(test_schema),           cmocka_unit_test(test_kills),   cmocka_unit_test(test_signal),
-        cmocka_unit_test(test_refused),          cmocka_unit_test(test_dry_run), cmocka_unit_test(test_stale_best),
-        cmocka_unit_test(test_signals_in_evals), cmocka_unit_test(test_memory),  cmocka_unit_test(test_few_steps),
+        cmocka_unit_test(test_element),          cmocka_unit_test(test_joint),     cmocka_unit_test(test_stock),
+        cmocka_unit_test(test_schema),           cmocka_unit_test(test_kills),     cmocka_unit_test(test_signal),
+        cmocka_unit_test(test_refused),          cmocka_unit_test(test_dry_run),   cmocka_unit_test(test_stale_best),
+        cmocka_unit_test(test_signals_in_evals), cmocka_unit_test(test_few_steps),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -18,17 +18,22 @@ enum {
 /* struct run_state and the random numbers in the form the file keeps them. */
 struct saved_state {
     int64_t cursor[MOST];
-    float best[1], loss[1];
+    float best[1], loss[1], lr[1], norm[1];
     int32_t rng[4];
-    struct checkpoint_extra extra[4];
+    struct checkpoint_extra extra[6];
+    int n_extra;
 };
 
-static void describe_state(struct saved_state *s, int counters)
+/* newest: what the newest step is still to be logged with, when that comes after a validation that was cut short. */
+static void describe_state(struct saved_state *s, int counters, bool newest)
 {
+    s->n_extra = newest ? ARRAY_LEN(s->extra) : ARRAY_LEN(s->extra) - 2;
     s->extra[0] = (struct checkpoint_extra){ { "cursor", HDF5_I64, 1, { counters } }, s->cursor };
     s->extra[1] = (struct checkpoint_extra){ { "best", HDF5_F32, 1, { 1 } }, s->best };
     s->extra[2] = (struct checkpoint_extra){ { "rng", HDF5_I32, 1, { 4 } }, s->rng };
     s->extra[3] = (struct checkpoint_extra){ { "loss", HDF5_F32, 1, { 1 } }, s->loss };
+    s->extra[4] = (struct checkpoint_extra){ { "learning_rate", HDF5_F32, 1, { 1 } }, s->lr };
+    s->extra[5] = (struct checkpoint_extra){ { "norm", HDF5_F32, 1, { 1 } }, s->norm };
 }
 
 static int staged(const struct run *r)
@@ -43,10 +48,12 @@ static void pack(struct run *r, struct saved_state *s)
                                 x->worse, r->loss_steps, x->units, x->unvalidated };
     int first = !staged(r), end = x->units || x->unvalidated ? MOST : MOST - MORE;
 
-    describe_state(s, end - first);
+    describe_state(s, end - first, x->unvalidated);
     memcpy(s->cursor, all + first, (size_t)(end - first) * sizeof *all);
     s->best[0] = (float)x->best;
     device_download(&r->device, s->loss, r->loss_total);
+    device_download(&r->device, s->lr, r->optim.lr);
+    device_download(&r->device, s->norm, r->optim.norm);
     workspace_rng(&r->work, s->rng);
 }
 
@@ -67,6 +74,8 @@ static void unpack(struct run *r, const struct saved_state *s)
                                    .unvalidated = all[8] != 0 };
     r->loss_steps = all[6];
     device_upload(&r->device, r->loss_total, s->loss);
+    device_upload(&r->device, r->optim.lr, s->lr);
+    device_upload(&r->device, r->optim.norm, s->norm);
     device_upload(&r->device, r->work.ctx.rng, s->rng);
 }
 
@@ -100,7 +109,7 @@ int run_save_checkpoint(struct run *r, struct error *err)
     if (!dir)
         return -1;
     pack(r, &s);
-    int rc = save_into(r, dir, r->params, s.extra, ARRAY_LEN(s.extra), err);
+    int rc = save_into(r, dir, r->params, s.extra, s.n_extra, err);
     if (rc == 0)
         rc = checkpoint_dir_commit(r->set.out, r->state.step, 1, err);
     free(dir);
@@ -140,10 +149,8 @@ static int load_from(struct run *r, const char *dir, struct error *err)
     json_t *meta = checkpoint_meta(&file, err);
     int rc = meta ? check_meta(r, meta, dir, err) : -1;
     if (rc == 0) {
-        describe_state(&s, counters_of(r, &file));
-        struct checkpoint c = {
-            .params = r->params, .device = &r->device, .extra = s.extra, .n_extra = ARRAY_LEN(s.extra)
-        };
+        describe_state(&s, counters_of(r, &file), hdf5_find(&file, "state/norm") != NULL);
+        struct checkpoint c = { .params = r->params, .device = &r->device, .extra = s.extra, .n_extra = s.n_extra };
         rc = checkpoint_load(&file, &c, err);
     }
     if (rc == 0)

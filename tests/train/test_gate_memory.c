@@ -1,0 +1,95 @@
+/* What is said beforehand is to the byte what the largest step of all stages and epochs takes. */
+#include "tests/support/support.h"
+
+#include "tests/support/small_data.h"
+#include "train/gate/gate_trainer.h"
+#include "train/run/run_impl.h"
+
+static char *data, *out;
+
+static struct gate_request request(enum gate_encode encode, enum gate_classifier classifier)
+{
+    struct gate_request q = gate_request_defaults;
+    struct gate_settings *s = &q.settings;
+
+    q.data = data;
+    q.out = out;
+    q.device = "cpu";
+    s->encode = encode;
+    s->classifier = classifier;
+    s->embedder = EMBEDDER_JOINT;
+    s->compute = GATE_F32;
+    s->encoder_hidden = s->encoder_intermediate = 32;
+    s->encoder_heads = s->encoder_layers = 1;
+    s->encoder_vocabulary = 400;
+    s->encoder_positions = 256;
+    s->relevance_epochs = 1;
+    s->epochs = 4;
+    s->batch = 4;
+    s->gat_hidden = s->pair_hidden = 8;
+    s->gat_heads = 2;
+    return q;
+}
+
+static void take_stage(struct run *r)
+{
+    struct error err;
+
+    assert_int_equal(r->trainer->enter_stage(r->self, true, &err), 0);
+    for (r->state.epoch = 0; r->state.epoch < r->stages[r->state.stage].epochs; r->state.epoch++)
+        for (r->state.batch = 0; r->state.batch < run_batches(r); r->state.batch++)
+            assert_int_equal(run_step(r, &err), 0);
+}
+
+static void check(enum gate_encode encode, enum gate_classifier classifier)
+{
+    struct gate_request q = request(encode, classifier);
+    struct gate_trainer t;
+    struct run *r = &t.run;
+    struct error err;
+
+    gate_trainer_init(&t, &q);
+    assert_int_equal(run_open(r, &err), 0);
+    assert_int_equal(r->work.step.size, r->step_bytes);
+    for (; r->state.stage < r->n_stages; r->state.stage++)
+        take_stage(r);
+    print_message("%zu bytes said, %zu taken\n", r->step_bytes, r->work.peak);
+    assert_int_equal(r->step_bytes, r->work.peak);
+    run_close(r);
+}
+
+static void test_element(void **state)
+{
+    (void)state;
+    check(ENCODE_ELEMENT, CLASSIFIER_PAIR);
+}
+
+static void test_schema(void **state)
+{
+    (void)state;
+    check(ENCODE_SCHEMA, CLASSIFIER_PAIR);
+    check(ENCODE_SCHEMA, CLASSIFIER_GAT_MEAN);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    data = test_dir_new();
+    out = test_dir_new();
+    small_data_write(data, 48, 12, 12);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    test_dir_remove(data);
+    test_dir_remove(out);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_element), cmocka_unit_test(test_schema) };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
