@@ -187,7 +187,7 @@ static void report_needs_a_simulation(void **state)
     snprintf(command, sizeof command, "ambit-infer clarify --candidates %s --db %s --report none.html",
              test_file(f->dir, "in.jsonl", "{}"), f->dir);
     assert_int_equal(test_run(command, &output), 2);
-    assert_non_null(strstr(output, "--report: only with --simulate"));
+    assert_non_null(strstr(output, "--report: expected --simulate too"));
     free(output);
 }
 

@@ -218,7 +218,7 @@ static const struct repeated {
 static const struct repeated one_row[] = {
     { { EXEC_STOPPED, "SELECT 1", "seconds" },
       " + (" LONG_TEXT " || 1 LIKE '%' || substr(" LONG_TEXT ", 1, 100) || 'b')",
-      80,
+      16,
       "" },
     { { EXEC_STOPPED, "SELECT 1", "seconds" }, " + length(hex(randomblob(500000)))", 160, "" },
 };
