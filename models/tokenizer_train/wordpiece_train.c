@@ -61,9 +61,9 @@ static void add_ascii(struct strings *pieces)
 {
     char piece[8], text[2] = { 0 };
 
-    for (char c = '!'; c <= '~'; c++) {
+    for (int c = '!'; c <= '~'; c++) {
         bool letter = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-        text[0] = c;
+        text[0] = (char)c;
         if (c >= 'A' && c <= 'Z')
             continue;
         for (int inside = 0; inside < (letter ? 2 : 1); inside++) {

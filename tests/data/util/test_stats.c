@@ -98,7 +98,8 @@ static void temperature_undoes_a_scale(void **state)
         /* at logit z the share of yes is sigmoid(z / 2.5), spread evenly */
         double z = (i % 40 - 19.5) / 4;
         logit[i] = z;
-        label[i] = (i / 40 + 0.5) / (N / 40.0) < 1 / (1 + exp(-z / 2.5));
+        int round = i / 40;
+        label[i] = (round + 0.5) / (N / 40.0) < 1 / (1 + exp(-z / 2.5));
     }
     struct scored s = { logit, label, N };
     double t = stats_fit_temperature(s);
