@@ -60,7 +60,7 @@ static char *joined(const char *dir, const char *db_id, const char *between)
 char *score_db_path(const char *dir, const char *db_id, struct error *err)
 {
     if (strchr(db_id, '/')) {
-        error_set(err, EXIT_CODE_DATA, "db_id \"%s\": has a slash, wanted the name of a database", db_id);
+        error_set(err, EXIT_CODE_DATA, "db_id \"%s\": has a slash, expected the name of a database", db_id);
         return NULL;
     }
     char *flat = joined(dir, db_id, NULL), *nested = joined(dir, db_id, "/");
