@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# A tiny language model learns, from nothing, to add the readings that are missing, and is scored by execution.  It learns
+# its few records by heart, which shows the way and measures nothing.
+set -euo pipefail
+if [ -n "${AMBIT_BIN:-}" ]; then PATH=$(realpath "$AMBIT_BIN"):$PATH; fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+export OMP_NUM_THREADS=1 # so small a model is fastest on one core
+
+# --- infilling records of one database (examples/03-make-data.sh says more)
+ambit-data practice -o practice
+cat >plain.jsonl <<'JSON'
+{"db_id": "bakery", "question": "What are the names of all bakers?", "query": "SELECT name FROM baker"}
+{"db_id": "bakery", "question": "List the shift of each baker.", "query": "SELECT shift FROM baker"}
+{"db_id": "bakery", "question": "In which year was each baker hired?", "query": "SELECT hire_year FROM baker"}
+{"db_id": "bakery", "question": "What is the flour of each bread?", "query": "SELECT flour FROM bread"}
+{"db_id": "bakery", "question": "Give the weight of every bread.", "query": "SELECT weight FROM bread"}
+{"db_id": "bakery", "question": "What does each bread cost?", "query": "SELECT price FROM bread"}
+JSON
+ambit-data ambiguate --kinds C --questions plain.jsonl --db practice/db --seed 1 --materialise databases -o ambiguous.jsonl
+ambit-data reword ambiguous.jsonl --db databases --seed 1 -o readings.jsonl
+ambit-data annotate readings.jsonl --db databases --context compact -o records.jsonl
+
+# --- a vocabulary and a model of its own
+ambit-train tokenizer records.jsonl --vocab 500 -o vocabulary
+cat >tiny.yaml <<'YAML'
+method: full
+hidden: 64
+heads: 2
+groups: 1
+layers: 2
+intermediate: 128
+epochs: 40
+batch: 2
+lr: 4e-3
+YAML
+ambit-train infill --tokenizer vocabulary --data records.jsonl --valid records.jsonl --config tiny.yaml --device cpu -o small
+
+# --- without infilling, and with it
+ambit-infer infill records.jsonl --db databases --defaults records.jsonl -o without.jsonl
+ambit-infer infill records.jsonl --db databases --defaults records.jsonl --sqls records.jsonl --model small --context compact --max-new 48 -o with.jsonl
+ambit-data score --rule dfpl --db databases --pred without.jsonl
+ambit-data score --rule dfpl --db databases --pred with.jsonl
+
+# --- the same in two steps: prompts are written, a model answers them wherever it runs, the answers are read back
+ambit-infer infill records.jsonl --db databases --defaults records.jsonl --context compact --write-prompts fill -o prompts.jsonl
+ambit-infer generate --model small prompts.jsonl --max-new 48 -o answers.jsonl
+ambit-infer infill records.jsonl --db databases --defaults records.jsonl --sqls records.jsonl --infilled answers.jsonl -o again.jsonl
+
+# --- how well a model predicts given answers
+ambit-infer loss --model small records.jsonl -o losses.jsonl
+head -n 1 losses.jsonl
