@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# From a SQLite file and questions of one's own to findings.  The detector is trained on practice data, or is the folder
+# that AMBIT_DETECTOR names; one that is not there yet is made and stays there for the next time.
+set -euo pipefail
+if [ -n "${AMBIT_BIN:-}" ]; then PATH=$(realpath "$AMBIT_BIN"):$PATH; fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+detector=$(realpath -m "${AMBIT_DETECTOR:-$work/detector}")
+cd "$work"
+export OMP_NUM_THREADS=1 # so small a model is fastest on one core
+
+# --- a small detector
+ambit-data practice -o practice
+cat >small.yaml <<'YAML'
+encode: element
+encoder-layers: 1
+encoder-intermediate: 256
+encoder-vocabulary: 2000
+encoder-positions: 256
+compute: f32
+relevance-epochs: 1
+relevance-lr: 5e-4
+epochs: 5
+head-lr: 2e-3
+gat-hidden: 64
+pair-hidden: 64
+YAML
+[ -e "$detector/report.html" ] ||
+    ambit-train gatekeeper --data practice --config small.yaml --device cpu --out "$detector" --resume
+
+# --- a database of our own, in which a column has two names
+cat >plain.jsonl <<'JSON'
+{"db_id": "gym", "question": "What is the fee of each trainer?", "query": "SELECT fee FROM trainer"}
+JSON
+ambit-data ambiguate --kinds C --questions plain.jsonl --db practice/db --seed 1 --materialise made -o made.jsonl
+cp made/gym_column_trainer_fee.sqlite gym.sqlite
+
+# --- questions of our own, for people and for programs
+cat >questions.jsonl <<'JSON'
+{"id": "q1", "db_id": "gym", "question": "What is the fee of each trainer?"}
+{"id": "q2", "db_id": "gym", "question": "Which machine burns the most calories?"}
+JSON
+ambit-infer detect --model "$detector" --db gym.sqlite --format text questions.jsonl
+ambit-infer detect --model "$detector" --db gym.sqlite questions.jsonl -o findings.jsonl
+grep -q '"id":"q1",.*"ambiguous":true,"kind":"C","alternatives":\["trainer.trainer_fee","trainer.fee_of_trainer"\]' findings.jsonl
+grep -q '"id":"q2",.*"ambiguous":false' findings.jsonl
+
+# --- many schemas: tables.json names them, db_id chooses; a record that fails says why and the others go on
+cat >mixed.jsonl <<'JSON'
+{"id": "m1", "db_id": "clinic", "question": "How many patients are there?"}
+{"id": "m2", "db_id": "nowhere", "question": "How many patients are there?"}
+JSON
+ambit-infer detect --model "$detector" --schema practice/tables.json mixed.jsonl -o mixed.findings.jsonl || [ $? = 7 ]
+grep -q '"id":"m2".*"error":' mixed.findings.jsonl
+
+# --- a pipe
+ambit-infer detect --model "$detector" --db gym.sqlite - <questions.jsonl | grep -c '"ambiguous":true'
+
+# --- a million questions overnight: in pieces, each of which appears whole or not at all; run it again after a failure
+ambit-data practice -o more --seed 2
+split --lines 500 --numeric-suffixes --suffix-length 4 --additional-suffix .jsonl more/test.jsonl piece-
+for piece in piece-*.jsonl; do
+    out=findings-${piece#piece-}
+    [ -e "$out" ] || ambit-infer detect --model "$detector" --schema more/tables.json "$piece" -o "$out" || [ $? = 7 ]
+done
+cat findings-*.jsonl | wc -l
