@@ -123,10 +123,26 @@ options() {
         done
     done < <(sed -E 's/[|;&]+/\n/g; s/ # .*//' <<<"$2")
 }
+# every: the help of all commands
+every() {
+    local program command
+    for program in "$bin"/ambit-{data,train,infer}; do
+        for command in $("$program" --help 2>/dev/null | awk '/^  [a-z]/ { print $1 }'); do
+            "$program" "$command" --help
+        done
+    done 2>/dev/null
+}
 if [ -n "$bin" ] && [ -x "$bin/ambit-data" ]; then
     while IFS=$'\t' read -r place text; do
         options "$place" "$text"
     done < <(of shell && of code)
+    every >"$work/every"
+    while IFS=$'\t' read -r place text; do
+        for word in $(set -f && grep -oE -- '(^| )--[a-z][a-z0-9-]*' <<<"$text"); do
+            grep -qE -- "(^|[ ,])$word( |\$)" "$work/every" || grep -qF -- "\"$word\"" bench/*.py 2>/dev/null ||
+                fail "$place: no command has the option $word"
+        done
+    done < <(of code | grep -P '\t--')
 fi
 
 [ "$bad" -eq 0 ] && echo "docs: ${#pages[@]} pages, $links links, $(of quote | wc -l) lines quoted from examples"

@@ -13,7 +13,7 @@ docs() {
     printf '# A\n\n[b](docs/guides/b.md#the-b)\n' | tee "$root/CONTRIBUTING.md" "$root/CHANGELOG.md" >"$root/README.md"
     printf '# The `b`\n' >"$root/docs/guides/b.md"
     printf 'ambit-data one --seed 1\n' >"$root/examples/01-b.sh"
-    printf '#!/bin/sh\n[ "$1" = one ] && echo "  --seed N"\n' >"$root/bin/ambit-data"
+    printf '#!/bin/sh\ncase $1 in one) echo "  --seed N" ;; --help) echo "  one  does it" ;; esac\n' >"$root/bin/ambit-data"
     chmod +x "$root/bin/ambit-data"
     printf '%b' "$2" >"$root/$1"
     if output=$(AMBIT_BIN=$root/bin bash "$here/check_docs.sh" "$root" 2>&1); then found=""; else found=$output; fi
@@ -35,5 +35,6 @@ docs $page '<!-- examples/02-gone.sh -->\n```sh\ntrue\n```\n' "examples/02-gone.
 docs $page '```sh\ntrue\n```\n' "a block of shell without"
 docs $page '<!-- not run -->\n```sh\ntrue | ambit-data one \\\n  --sed 2\n```\n' "has no option --sed"
 docs $page 'Say `ambit-data two --seed 1`.\n' "has no command two"
+docs $page 'The option `--seed` and `--sed N`.\n' "no command has the option --sed"
 docs README.md "$(printf 'a\\n%.0s' $(seq 151))" "151 lines"
 echo "check_docs finds what it is for"
