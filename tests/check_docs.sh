@@ -86,6 +86,7 @@ while IFS=$'\t' read -r place code; do
     for word in $(set -f && echo "${code%%[,;:]}"); do
         [[ $word =~ ^(kernels|data|models|train|infer|tests|docs|examples|scripts|bench|cmake|\.ci)/[^\<\>{}]*$ ]] || continue
         [[ $word == *[A-Z][A-Z]* && $word != *.md ]] && continue # NAME stands for a name
+        [[ $place == */adding-*.md:* ]] && [ ! -e "$word" ] && word=${word%/*} # a file to be made, in a folder that is there
         compgen -G "${word%/}" >/dev/null || fail "$place: \`$word\` is not there"
     done
 done < <(of code)

@@ -30,6 +30,8 @@ docs $page '[b](gone.md)\n' "leads nowhere"
 docs $page '[b](b.md#gone)\n' "has no heading #gone"
 docs $page '# C\n\n[c](#gone)\n' "has no heading #gone"
 docs $page 'See `kernels/gone.c`.\n' '`kernels/gone.c` is not there'
+docs docs/adding-a-c.md 'Make `kernels/new.c`.\n' ""
+docs docs/adding-a-c.md 'Make `kernels/gone/new.c`.\n' '`kernels/gone` is not there'
 docs $page "${quoted}ambit-data one --seed 2\n\`\`\`\n" "does not have the line"
 docs $page '<!-- examples/02-gone.sh -->\n```sh\ntrue\n```\n' "examples/02-gone.sh is not there"
 docs $page '```sh\ntrue\n```\n' "a block of shell without"
