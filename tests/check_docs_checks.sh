@@ -13,7 +13,7 @@ docs() {
     printf '# A\n\n[b](docs/guides/b.md#the-b)\n' | tee "$root/CONTRIBUTING.md" "$root/CHANGELOG.md" >"$root/README.md"
     printf '# The `b`\n' >"$root/docs/guides/b.md"
     printf 'ambit-data one --seed 1\n' >"$root/examples/01-b.sh"
-    printf '#!/bin/sh\ncase $1 in one) echo "  --seed N" ;; --help) echo "  one  does it" ;; esac\n' >"$root/bin/ambit-data"
+    printf '#!/bin/sh\ncase $1 in one) echo "  --seed N" ;; --help) printf "  one  does it\\n  man  the page\\n" ;; *) exit 2 ;; esac\n' >"$root/bin/ambit-data"
     chmod +x "$root/bin/ambit-data"
     printf '%b' "$2" >"$root/$1"
     if output=$(AMBIT_BIN=$root/bin bash "$here/check_docs.sh" "$root" 2>&1); then found=""; else found=$output; fi
