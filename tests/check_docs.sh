@@ -128,6 +128,7 @@ options() {
 every() {
     local program command
     for program in "$bin"/ambit-{data,train,infer}; do
+        [ -x "$program" ] || continue
         "$program" --help
         for command in $("$program" --help 2>/dev/null | awk '/^  [a-z]/ { print $1 }'); do
             "$program" "$command" --help || true # help, man and completion are words of another kind
