@@ -119,7 +119,8 @@ static void bad_files(void **state)
         { "[]", "got an array", "results" },
         { "{\"results\": []}", "\"results\" is empty", "" },
         { "{\"results\": [7]}", "example 1: expected an object", "db_file" },
-        { "{\"results\": [{\"db_file\": \"x\", \"db_dump\": 3}]}", "example 1: field \"db_dump\": expected a string", "got an integer" },
+        { "{\"results\": [{\"db_file\": \"x\", \"db_dump\": 3}]}", "example 1: field \"db_dump\": expected a string",
+          "got an integer" },
         { "{\"results\": [{\"db_file\": \"x\", \"db_dump\": \"\", \"question\": \"q\", \"is_ambiguous\": 1}]}",
           "is_ambiguous", "true or false" },
         { "{\"results\": [{\"db_file\": \"x\", \"db_dump\": \"\", \"question\": \"q\", \"is_ambiguous\": true, "
