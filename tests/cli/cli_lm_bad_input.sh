@@ -132,7 +132,7 @@ expect "no new tokens" 2 "--max-new: expected 1 to" generate --model model --max
 expect "no model" 2 "--model" generate good.jsonl
 expect "template unknown" 2 "chat template: expected llama3, .*got \"alpaca\"" generate --model model --chat-template alpaca talk.jsonl
 expect "template of tokens the model lacks" 6 "chatml needs the token <.im_end.>" generate --model model --chat-template chatml talk.jsonl
-expect "device unknown" 2 "device .tpu." generate --model model --device tpu good.jsonl
+expect "device unknown" 2 "expected a device .*, got .tpu." generate --model model --device tpu good.jsonl
 expect "no input" 3 "nowhere.jsonl: No such file" generate --model model nowhere.jsonl
 
 # --- records
