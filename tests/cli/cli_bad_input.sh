@@ -297,7 +297,7 @@ for name in cuda simt; do
     echo "no module" >modules/libambit_$name.so
     expect 4 "device $name: .*modules/libambit_$name.so" env AMBIT_MODULE_PATH=modules "$bin/ambit-train" doctor --device $name
 done
-expect 2 "device 'gpu'" train doctor --device gpu
+expect 2 "expected a device .*got 'gpu'" train doctor --device gpu
 expect 2 "device 'cuda:x'" gatekeeper --data good --device cuda:x
 expect 2 "device 'cuda:-1'" detect --device cuda:-1 --schema good/tables.json in.jsonl
 

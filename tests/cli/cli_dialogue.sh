@@ -118,11 +118,11 @@ wrong request 'line 1: expected an object, got an array' '[]'
 wrong request 'line 1, column 7: .* expected near' '"start"'
 wrong request 'line 1, column 5: .* expected near' 'start please'
 wrong request '\\"op\\" is missing' '{}'
-wrong request '\\"op\\" is an integer' '{"op":7}'
+wrong request '\\"op\\": expected .*, got an integer' '{"op":7}'
 wrong request '\\"op\\": expected start, answer, undo or show, got \\"resume\\"' '{"op":"resume"}'
 wrong request 'duplicate' '{"op":"show","op":"show"}'
 wrong request '\\"record\\" is missing' '{"op":"start"}'
-wrong request '\\"session\\" is a string' '{"op":"show","session":"s1"}'
+wrong request '\\"session\\": expected .*, got a string' '{"op":"show","session":"s1"}'
 wrong request '\\"session\\" is missing' '{"op":"answer","answer":1}'
 wrong request 'longer than 4194304 bytes' "$(head -c 4194400 /dev/zero | tr '\0' 'x')"
 wrong record 'candidates' '{"op":"start","record":{"id":"a","db_id":"music_label","question":"Who?"}}'
@@ -130,7 +130,7 @@ wrong record 'candidates: expected 1 to 1000, got 0' '{"op":"start","record":{"d
 wrong record 'no database \\"../music_label\\"' '{"op":"start","record":'"${record/music_label/..\/music_label}"'}'
 wrong record 'sum to' '{"op":"start","record":'"${record/0.35/0.3}"'}'
 wrong record 'there is no rule \\"tua\\"' '{"op":"start","rules":{"tua":1},"record":'"$record"'}'
-wrong record '\\"tau\\" is a string' '{"op":"start","rules":{"tau":"1"},"record":'"$record"'}'
+wrong record '\\"tau\\": expected .*, got a string' '{"op":"start","rules":{"tau":"1"},"record":'"$record"'}'
 wrong record '\\"noise\\": expected 0 to 0.5, got 0.6' '{"op":"start","rules":{"noise":0.6},"record":'"$record"'}'
 wrong record '\\"max_turns\\": expected 0 to 100, got 101' '{"op":"start","rules":{"max_turns":101},"record":'"$record"'}'
 wrong record '\\"strategy\\": expected random|.*, got \\"best\\"' '{"op":"start","rules":{"strategy":"best"},"record":'"$record"'}'
@@ -138,16 +138,16 @@ wrong record '\\"rules\\" is no object' '{"op":"start","rules":[],"record":'"$re
 wrong record 'spans\[0\]: field \\"end\\": expected .* got 99' '{"op":"start","record":'"${record/\"end\":27/\"end\":99}"'}'
 show() { wrong session "$1" '{"op":"show","session":'"$2"'}'; }
 show '\\"version\\" is 2, this program knows sessions of 1' "${s1/\"version\":1/\"version\":2}"
-show '\\"version\\" is a string' "${s1/\"version\":1/\"version\":\"1\"}"
+show '\\"version\\": expected .*, got a string' "${s1/\"version\":1/\"version\":\"1\"}"
 show '\\"version\\" is missing' '{}'
 show '\\"record\\" is missing' "${s1/\"record\"/\"other\"}"
 show '\\"rules\\" is missing' "${s1/\"rules\"/\"other\"}"
 show '\\"tau\\" is missing' "${s1/\"tau\"/\"tua\"}"
 show 'the session was made with another schema, another database or another program' "${s1/> 20/> 21}"
 show '\\"variables\\" is missing' "${s1/\"variables\"/\"other\"}"
-show '\\"turns\\" is an object' "$(sed 's/"turns":.*/"turns":{}}/' <<<"$s1")"
+show '\\"turns\\": expected .*, got an object' "$(sed 's/"turns":.*/"turns":{}}/' <<<"$s1")"
 show 'turns: expected at most 100, got 101' "$(sed 's/"turns":.*/"turns":[/' <<<"$s1")$(yes '7,' | head -n 100 | tr -d '\n')7]}"
-show 'turns\[0\]: is an integer' "$(sed 's/"turns":.*/"turns":[7]}/' <<<"$s1")"
+show 'turns\[0\]: expected .*, got an integer' "$(sed 's/"turns":.*/"turns":[7]}/' <<<"$s1")"
 show 'turns\[0\]: field \\"variable\\" is \\"sel#9\\", which is no question then' "$(sed 's/"variable":"sel.arity"/"variable":"sel#9"/' <<<"$s1")"
 show 'turns\[0\]: field \\"answer\\": expected .*, got \\"maybe\\"' "${s1/\"answer\":\"value\"/\"answer\":\"maybe\"}"
 show 'turns\[0\]: field \\"option\\": expected 1 to 2, got 3' "${s1/\"option\":1/\"option\":3}"

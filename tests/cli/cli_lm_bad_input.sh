@@ -95,7 +95,7 @@ expect "another network" 6 "bad/config.json: model_type.*gemma2" generate --mode
 fresh && spoil bad/config.json 's/"hidden_act": "silu"/"hidden_act": "gelu"/'
 expect "another activation" 6 "bad/config.json: hidden_act.*gelu" generate --model bad good.jsonl
 fresh && spoil bad/config.json 's/"num_key_value_heads": 1/"num_key_value_heads": 3/'
-expect "more groups than heads" 6 "bad/config.json: .*num_key_value_heads. is 3" generate --model bad good.jsonl
+expect "more groups than heads" 6 "bad/config.json: .*num_key_value_heads.: expected 1 to 2, got 3" generate --model bad good.jsonl
 fresh && spoil bad/config.json 's/"hidden_size": 32/"hidden_size": 40/'
 expect "weights of another shape" 6 "\[1008, 32\].*\[1008, 40\]|\[1008, 40\].*\[1008, 32\]" generate --model bad good.jsonl
 fresh && spoil bad/config.json 's/"num_hidden_layers": 2/"num_hidden_layers": 3/'
