@@ -3,6 +3,7 @@
 #include "data/ambiguate/ambiguate_impl.h"
 
 #include "data/corpora/question_source.h"
+#include "data/exec/db_path.h"
 #include "data/schema/schema_build.h"
 #include "data/score/score.h"
 
@@ -63,7 +64,7 @@ static int read_schemas(struct ambiguate_input *in, const char *db, struct error
         struct schema_set one = { 0 };
         if (schema_find(&in->schemas, db_id))
             continue;
-        char *path = score_db_path(db, db_id, err);
+        char *path = db_path(db, db_id, err);
         int rc = path ? schema_set_open_sqlite(&one, path, err) : -1;
         free(path);
         if (rc == 0) {

@@ -2,6 +2,7 @@
 
 #include "data/ambiguate/ambiguate_record.h"
 #include "data/ambiguate/materialise.h"
+#include "data/exec/db_path.h"
 #include "data/score/score.h"
 
 #include <stdlib.h>
@@ -49,7 +50,7 @@ static int find_values(const struct column_values **values, struct error *missin
     *values = w->o->db ? v : NULL;
     if (!w->o->db || v->columns)
         return 0;
-    char *path = score_db_path(w->o->db, a->record.db_id, missing);
+    char *path = db_path(w->o->db, a->record.db_id, missing);
     if (!path) {
         *values = NULL;
         return 0;

@@ -1,5 +1,6 @@
 #include "data/ambiguate/materialise_impl.h"
 
+#include "data/exec/db_path.h"
 #include "data/exec/result_match.h"
 #include "data/score/score.h"
 
@@ -260,7 +261,7 @@ int materialise(struct materialiser *m, struct materialised *out, const struct a
                   (a->record.kind == SIA_COLUMN || a->record.kind == SIA_TABLE);
     struct materialised other;
 
-    char *source = score_db_path(m->options.db, a->record.db_id, err);
+    char *source = db_path(m->options.db, a->record.db_id, err);
     if (!source)
         return -1;
     const struct record_database w = { a, s, schema_text, source };

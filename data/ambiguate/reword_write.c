@@ -3,6 +3,7 @@
 #include "data/ambiguate/reword.h"
 #include "data/corpora/ambrosia.h"
 #include "data/exec/db_cache.h"
+#include "data/exec/db_path.h"
 #include "data/schema/element_name.h"
 #include "data/score/score.h"
 #include "data/util/log.h"
@@ -135,7 +136,7 @@ static bool stays_plain(struct reword_job *w, const char *db_file, const struct 
 
     if (strcmp(name + strlen(name) - (strlen(name) > 7 ? 7 : 0), ".sqlite") == 0)
         name[strlen(name) - 7] = '\0';
-    char *path = score_db_path(w->q->db, name, err);
+    char *path = db_path(w->q->db, name, err);
     struct exec_db *db = path ? db_cache_file(&w->databases, path, err) : NULL;
     if (db && !says(other->original, element)) {
         struct exec_result r = exec_run(db, other->original);

@@ -1,5 +1,6 @@
 #include "data/exec/execute.h"
 
+#include "data/exec/db_path.h"
 #include "data/exec/exec_batch.h"
 #include "data/exec/exec_json.h"
 #include "data/util/log.h"
@@ -39,26 +40,6 @@ struct execute_job {
     int64_t records, failed, resumed;
 };
 
-static char *find_file(const char *dir, const char *db_id, const char *where, struct error *err)
-{
-    static const char *const forms[] = { "%1$s/%2$s.sqlite", "%1$s/%2$s/%2$s.sqlite" };
-    char *path = NULL;
-
-    if (strchr(db_id, '/') || *db_id == '.' || !*db_id) {
-        error_set(err, EXIT_CODE_DATA, "%s: field \"db_id\": \"%.200s\" is no name of a database", where, db_id);
-        return NULL;
-    }
-    for (int i = 0; i < ARRAY_LEN(forms); i++) {
-        CHECK(asprintf(&path, forms[i], dir, db_id) >= 0, "no memory for a path");
-        if (access(path, F_OK) == 0)
-            return path;
-        free(path);
-    }
-    error_set(err, EXIT_CODE_DATA, "%s: field \"db_id\": neither %s/%s.sqlite nor %s/%s/%s.sqlite is there", where, dir,
-              db_id, dir, db_id, db_id);
-    return NULL;
-}
-
 static int add_query(struct execute_job *x, struct execute_record *r, const json_t *sql, const char *where,
                      struct error *err)
 {
@@ -79,9 +60,11 @@ static int add_queries(struct execute_job *x, struct execute_record *r, const ch
     const json_t *sql = json_object_get(r->json, "sql");
     const char *db_id = json_get_string(r->json, "db_id", where, err);
 
-    r->path = db_id ? find_file(x->q->db, db_id, where, err) : NULL;
-    if (!r->path)
+    if (!db_id)
         return -1;
+    r->path = db_path(x->q->db, db_id, err);
+    if (!r->path)
+        return error_prefix(err, "%s: field \"db_id\"", where);
     if (!json_is_array(sql))
         return add_query(x, r, sql, where, err);
     for (size_t i = 0; i < json_array_size(sql); i++)

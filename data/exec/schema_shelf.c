@@ -1,5 +1,6 @@
 #include "data/exec/schema_shelf.h"
 
+#include "data/exec/db_path.h"
 #include "data/exec/witness.h"
 #include "data/util/json.h"
 
@@ -7,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 int schema_shelf_open(struct schema_shelf *s, const char *tables, const char *dir, struct error *err)
 {
@@ -23,31 +23,14 @@ int schema_shelf_open(struct schema_shelf *s, const char *tables, const char *di
     return 0;
 }
 
-/* A db_id names a file in the folder and nothing outside it. */
-static bool is_plain(const char *db_id)
-{
-    return db_id[0] && db_id[0] != '.' && !strchr(db_id, '/') && strlen(db_id) < 200;
-}
-
-static bool find_file(char *path, int size, const struct schema_shelf *s, const char *db_id)
-{
-    for (int layout = 0; is_plain(db_id) && layout < 2; layout++) {
-        int n = layout == 0 ? snprintf(path, (size_t)size, "%s/%s.sqlite", s->dir, db_id)
-                            : snprintf(path, (size_t)size, "%s/%s/%s.sqlite", s->dir, db_id, db_id);
-        if (n < size && access(path, F_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
 static int open_file(struct schema_shelf *s, struct schema_set *set, const char *db_id, const char *where,
                      struct error *err)
 {
-    char path[4096];
+    char *path = db_path(s->dir, db_id, err);
+    int rc = path ? schema_set_open_sqlite(set, path, err) : error_prefix(err, "%s: field \"db_id\"", where);
 
-    if (find_file(path, sizeof path, s, db_id))
-        return schema_set_open_sqlite(set, path, err);
-    return error_set(err, EXIT_CODE_DATA, "%s: db_id: no database \"%s\" in %s", where, db_id, s->dir);
+    free(path);
+    return rc;
 }
 
 const struct schema *schema_shelf_find(struct schema_shelf *s, const char *db_id, const char *where, struct error *err)
@@ -77,25 +60,25 @@ const struct schema *schema_shelf_find(struct schema_shelf *s, const char *db_id
 struct column_samples *schema_shelf_samples(struct schema_shelf *s, const char *db_id)
 {
     int k = s->dir ? strings_find(&s->ids, db_id) : -1;
-    char path[4096];
 
     if (k < 0)
         return NULL;
-    if (!s->samples[k].db && (!find_file(path, sizeof path, s, db_id) ||
-                              column_samples_open(&s->samples[k], s->sets[k].schemas, path, NULL)))
-        return NULL;
-    return &s->samples[k];
+    if (s->samples[k].db)
+        return &s->samples[k];
+    char *path = db_path(s->dir, db_id, NULL);
+    bool open = path && column_samples_open(&s->samples[k], s->sets[k].schemas, path, NULL) == 0;
+    free(path);
+    return open ? &s->samples[k] : NULL;
 }
 
 int schema_shelf_connect(struct exec_db **db, struct schema_shelf *s, const char *db_id, struct error *err)
 {
-    char path[4096];
+    char *path = s->dir ? db_path(s->dir, db_id, NULL) : NULL;
 
-    *db = NULL;
-    if (!s->dir || !find_file(path, sizeof path, s, db_id))
-        return 0;
-    *db = db_cache_file(&s->databases, path, err);
-    return *db ? 0 : -1;
+    *db = path ? db_cache_file(&s->databases, path, err) : NULL;
+    int rc = path && !*db ? -1 : 0;
+    free(path);
+    return rc;
 }
 
 const struct schema *schema_shelf_of(struct schema_shelf *s, const json_t *record, const char *where, struct error *err)

@@ -1,5 +1,6 @@
 #include "data/score/ambiqt_exec.h"
 
+#include "data/exec/db_path.h"
 #include "data/score/score.h"
 #include "data/util/strings.h"
 
@@ -185,7 +186,7 @@ int ambiqt_runner_use(struct ambiqt_runner *r, const char *db_id, struct error *
     if (r->db_id && strcmp(r->db_id, db_id) == 0 && r->bytes < MAX_BYTES)
         return 0;
     leave(r);
-    char *path = score_db_path(r->dir, db_id, err);
+    char *path = db_path(r->dir, db_id, err);
     pthread_rwlock_rdlock(r->memory);
     if (path && (r->db = exec_open(path, &r->limits, err)))
         r->db_id = xstrdup(db_id);

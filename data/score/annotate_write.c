@@ -2,6 +2,7 @@
 
 #include "data/corpora/ambrosia.h"
 #include "data/exec/db_cache.h"
+#include "data/exec/db_path.h"
 #include "data/score/annotate.h"
 #include "data/score/annotate_readings.h"
 #include "data/score/score.h"
@@ -54,7 +55,7 @@ static int add_messages(struct annotate_job *run, const struct annotation *a, co
 
 static json_t *annotate(struct annotate_job *run, struct annotation *a, const char *where, struct error *bad)
 {
-    char *path = score_db_path(run->q->db, a->db_id, bad);
+    char *path = db_path(run->q->db, a->db_id, bad);
     struct exec_db *db = path ? db_cache_file(&run->databases, path, bad) : NULL;
     int rc = -1;
 

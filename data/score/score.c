@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static double mean_of(struct scored s, const void *arg)
 {
@@ -46,34 +45,4 @@ int score_print_json(const json_t *o, struct error *err)
         return 0;
     out_file_abort(&out);
     return -1;
-}
-
-static char *joined(const char *dir, const char *db_id, const char *between)
-{
-    size_t size = strlen(dir) + 2 * strlen(db_id) + 16;
-    char *path = xmalloc(size);
-
-    snprintf(path, size, "%s/%s%s%s.sqlite", dir, between ? db_id : "", between ? between : "", db_id);
-    return path;
-}
-
-char *score_db_path(const char *dir, const char *db_id, struct error *err)
-{
-    if (strchr(db_id, '/')) {
-        error_set(err, EXIT_CODE_DATA, "db_id \"%s\": has a slash, expected the name of a database", db_id);
-        return NULL;
-    }
-    char *flat = joined(dir, db_id, NULL), *nested = joined(dir, db_id, "/");
-    if (access(flat, R_OK) == 0) {
-        free(nested);
-        return flat;
-    }
-    if (access(nested, R_OK) == 0) {
-        free(flat);
-        return nested;
-    }
-    error_set(err, EXIT_CODE_DATA, "%s: no database %s: neither %s nor %s", dir, db_id, flat, nested);
-    free(flat);
-    free(nested);
-    return NULL;
 }

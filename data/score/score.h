@@ -39,8 +39,4 @@ void score_print_skipped(const json_t *skipped);
 /* One object on standard output. */
 int score_print_json(const json_t *o, struct error *err);
 
-/* The path of a database below dir, in either layout; NULL with EXIT_CODE_DATA naming both when neither is there.  The
- * caller frees. */
-char *score_db_path(const char *dir, const char *db_id, struct error *err);
-
 #endif

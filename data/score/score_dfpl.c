@@ -6,6 +6,7 @@
  * top level, and golds of one text are one gold.  Either way SQL runs read-only and within limits.
  */
 #include "data/exec/db_cache.h"
+#include "data/exec/db_path.h"
 #include "data/score/annotate.h"
 #include "data/score/dfpl_stored.h"
 #include "data/score/score_tally.h"
@@ -99,7 +100,7 @@ static struct exec_db *open_database(struct dfpl_run *run, const struct dfpl_exa
 {
     if (e->dump)
         return db_cache_dump(&run->databases, e->dump, err);
-    char *path = score_db_path(run->q->db, e->db_file, err);
+    char *path = db_path(run->q->db, e->db_file, err);
     struct exec_db *db = path ? db_cache_file(&run->databases, path, err) : NULL;
     free(path);
     return db;

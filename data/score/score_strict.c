@@ -7,6 +7,7 @@
  * rows on its database, is skipped and told: it would show nothing.  A record without predictions counts as zeros.
  */
 #include "data/exec/db_cache.h"
+#include "data/exec/db_path.h"
 #include "data/score/score_tally.h"
 #include "data/util/log.h"
 
@@ -87,7 +88,7 @@ struct strict_record {
 
 static struct exec_db *open_database(struct strict_run *run, const char *db_id, struct error *bad)
 {
-    char *path = score_db_path(run->q->db, db_id, bad);
+    char *path = db_path(run->q->db, db_id, bad);
     struct exec_db *db = path ? db_cache_file(&run->databases, path, bad) : NULL;
     free(path);
     return db;

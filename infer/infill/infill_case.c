@@ -1,6 +1,7 @@
 #include "infer/infill/infill_case.h"
 
 #include "data/corpora/ambrosia.h"
+#include "data/exec/db_path.h"
 #include "data/exec/exec_json.h"
 #include "data/score/score.h"
 
@@ -26,7 +27,7 @@ static int read_case(struct infill_case *c, const char *dir, const char *where, 
         !(c->question = json_get_string(c->record, "question", where, err)) ||
         (json_object_get(c->record, "golds") && !json_get_array(c->record, "golds", where, err)))
         return -1;
-    c->path = score_db_path(dir, c->db_id, err);
+    c->path = db_path(dir, c->db_id, err);
     return c->path ? 0 : error_prefix(err, "%s", where);
 }
 

@@ -124,12 +124,12 @@ echo '{}' >bad.json
 expect 3 "bad.json: expected an array" --candidates good.jsonl --schema bad.json
 expect 3 "nowhere: no folder" --candidates good.jsonl --db nowhere
 mkdir dbs outside
-expect 7 "no database .*hr.* in dbs" --candidates good.jsonl --db dbs
+expect 7 "no database hr: neither dbs/hr.sqlite" --candidates good.jsonl --db dbs
 echo "not a database, and long enough that nobody takes it for an empty one" >dbs/hr.sqlite
 expect 7 "hr.sqlite" --candidates good.jsonl --db dbs
 mv dbs/hr.sqlite outside
 sed 's/"hr"/"..\/outside\/hr"/' good.jsonl >in.jsonl
-expect 7 "no database .*../outside/hr" --candidates in.jsonl --db dbs
+expect 7 "expected the name of a database, got .*../outside/hr" --candidates in.jsonl --db dbs
 
 # --- simulated dialogues: gold is the third candidate, in other words; then a statement that is not among them; then one
 # that cannot be read, which is an error and neither right nor wrong

@@ -60,8 +60,8 @@ no JSON
 {"id": 11, "db_id": "bakery", "sql": "SELECT 1"}
 END
 execute 7 --db db --steps 100000 bad.jsonl -o out.jsonl
-line 1 'bad.jsonl: line 1: field \"db_id\": neither db/nowhere.sqlite nor db/nowhere/nowhere.sqlite is there'
-line 2 'line 2: field \"db_id\": \"../db/bakery\" is no name of a database'
+line 1 'bad.jsonl: line 1: field \"db_id\": db: no database nowhere: neither db/nowhere.sqlite nor db/nowhere/nowhere.sqlite'
+line 2 'line 2: field \"db_id\": expected the name of a database, got \"../db/bakery\"'
 line 3 'line 3: field \"sql\"'
 line 4 'line 4: field \"sql\"'
 line 5 'line 5: field \"db_id\" is missing'

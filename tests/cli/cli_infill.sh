@@ -78,7 +78,7 @@ bad.jsonl: line 2: field .*id.* is missing|{"db_id": "bakery", "question": "Whic
 line 2: field .*db_id.* is missing|{"id": 1, "question": "Which?"}
 line 2: field .*question.* is missing|{"id": 1, "db_id": "bakery"}
 no database shop|{"id": 1, "db_id": "shop", "question": "Which?"}
-has a slash|{"id": 1, "db_id": "../bakery", "question": "Which?"}
+expected the name of a database|{"id": 1, "db_id": "../bakery", "question": "Which?"}
 golds|{"id": 1, "db_id": "bakery", "question": "Which?", "golds": "SELECT 1"}
 gold_queries|{"id": 1, "db": "bakery", "question": "Which?", "gold_queries": "SELECT 1"}
 line 2, column|{"id": 1,
