@@ -81,7 +81,7 @@ cat >dfpl.json <<'END'
 END
 expect 7 '"id":"1","db_id":"Deep_Sea__boats","question":"q","ambiguous":true,"kind":"scope"' candidates --from dfpl dfpl.json
 shows '"sql":"SELECT 1","p":0.333333333'
-shows '"id":"2","error":".*example 2: candidates: 0'
+shows '"id":"2","error":".*example 2: candidates: expected 1 to 1000, got 0'
 echo '{"db":"Sea__boats","question":"q","is_ambiguous":true,"ambig_type":"vague","gold_queries":["SELECT 1","SELECT 2"],
 "gold_interpretations":[{"questions":["a"]},{"questions":["b"]}]}' | tr -d '\n' >ambrosia.jsonl
 expect 0 '"candidates":\[\{"sql":"SELECT 1","p":0.5\},\{"sql":"SELECT 2","p":0.5\}\],"gold":\["SELECT 1","SELECT 2"\]' candidates --from ambrosia ambrosia.jsonl

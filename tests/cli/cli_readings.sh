@@ -69,7 +69,7 @@ while IFS='|' read -r record text line; do
 done <<'END'
 e|a prediction without a gold|{"id": "e", "sql": ["SELECT 1"]}
 more.jsonl: line 3|.id..: a came before|{"id": "a", "sql": ["SELECT 1"]}
-more.jsonl: line 3|.id.. is neither|{"id": 1.5, "sql": ["SELECT 1"]}
+more.jsonl: line 3|.id..: expected a string or an integer|{"id": 1.5, "sql": ["SELECT 1"]}
 more.jsonl: line 3|expected a string or a list|{"id": "c", "sql": {"SELECT": 1}}
 more.jsonl: line 3|line 3, column|{"id": "c", "sql": "SELECT
 END
@@ -170,7 +170,7 @@ no database shop|{"db_id": "shop", "question": "q", "golds": [{"sql": "SELECT 1"
 gold_interpretations 1|{"db": "bakery", "question": "q", "gold_queries": ["SELECT 1"], "gold_interpretations": [{"sql": "SELECT 1"}]}
 .db.. is missing|{"question": "q", "gold_queries": ["SELECT 1"]}
 reading 1: field .*text.* is missing|{"db_id": "bakery", "question": "q", "golds": [{"sql": "SELECT 1"}], "readings": [{"sql": "SELECT 1"}]}
-.readings.. is a string|{"db_id": "bakery", "question": "q", "golds": [{"sql": "SELECT 1"}], "readings": "none"}
+.readings..: expected an array, got a string|{"db_id": "bakery", "question": "q", "golds": [{"sql": "SELECT 1"}], "readings": "none"}
 column|{"db_id": "bakery"
 END
 cat readings.jsonl readings.jsonl >twice.jsonl

@@ -59,7 +59,7 @@ echo '"a"' >gold.jsonl && expect 3 "gold.jsonl: line 1"
 echo '{}' >tables.json && expect 3 "tables.json"
 
 # --- fields
-pred 's/"t2s_outs"/"outs"/' && expect 3 'pred.json: record 1: holds no predictions: field "t2s_outs", "template_filled"'
+pred 's/"t2s_outs"/"outs"/' && expect 3 'pred.json: record 1: holds no predictions: expected field "t2s_outs", "template_filled"'
 pred 's/"t2s_outs":.*\]\}/"t2s_outs":"select"}/' && expect 3 'pred.json: record 1: field "t2s_outs": expected an array, got a string'
 pred 's/"t2s_outs":\[/&3,/' && expect 3 'pred.json: record 1: field "t2s_outs": element 0 is not a string'
 pred 's/"t2s_outs":\[/&["a"],/' && expect 3 'pred.json: record 1: field "t2s_outs": element 1 is not a list'
