@@ -45,7 +45,7 @@ rm new.jsonl
 rm questions.jsonl && expect 3 'questions.jsonl: No such file'
 rm questions.jsonl && mkdir questions.jsonl && expect 3 'questions.jsonl: Is a directory'
 change questions.jsonl 's/"query".*//' && expect 3 'questions.jsonl: line 1'
-change questions.jsonl 's/,"query":"[^"]*"//' && expect 3 'questions.jsonl: line 1: no gold SQL: field "query"'
+change questions.jsonl 's/,"query":"[^"]*"//' && expect 3 'questions.jsonl: line 1: no gold SQL: expected field "query"'
 change questions.jsonl 's/"Which names\?"/7/' && expect 3 'questions.jsonl: line 1: field "question": expected a string, got an integer'
 change questions.jsonl 's/"harbour"/["harbour"]/' && expect 3 'questions.jsonl: line 1: field "db_id": expected a string, got an array'
 change questions.jsonl 's/harbour/sea/' && expect 3 'questions.jsonl: line 1: field "db_id": no schema "sea"'
