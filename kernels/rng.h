@@ -8,6 +8,7 @@
 #ifndef KERNELS_RNG_H
 #define KERNELS_RNG_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __CUDACC__
@@ -68,6 +69,20 @@ static inline uint32_t rng_below(struct rng *r, uint32_t n)
         x = rng_u32(r);
     while (x < low);
     return x % n;
+}
+
+/* The list's n items of `size` bytes in random order (Fisher and Yates). */
+static inline void rng_shuffle(struct rng *r, void *list, int64_t n, size_t size)
+{
+    for (int64_t i = n - 1; i > 0; i--) {
+        unsigned char *a = (unsigned char *)list + (size_t)i * size;
+        unsigned char *b = (unsigned char *)list + rng_below(r, (uint32_t)i + 1) * size;
+        for (size_t k = 0; k < size; k++) {
+            unsigned char swap = a[k];
+            a[k] = b[k];
+            b[k] = swap;
+        }
+    }
 }
 
 /* Uniform in [0, 1) with 24 bits. */

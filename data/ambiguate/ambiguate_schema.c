@@ -41,16 +41,6 @@ static void release(struct element_texts *t)
     *t = (struct element_texts){ 0 };
 }
 
-static void shuffle(struct element_texts *t, struct rng *rng)
-{
-    for (int i = t->n - 1; i > 0; i--) {
-        int k = (int)rng_below(rng, (uint32_t)i + 1);
-        char *swap = t->items[i];
-        t->items[i] = t->items[k];
-        t->items[k] = swap;
-    }
-}
-
 /* The caller frees it. */
 static char *join(const struct element_texts *t, const char *between)
 {
@@ -129,7 +119,7 @@ static void add_split_table(struct schema_renderer *r, int table)
 
     add(&columns, column_text(record->key, keys));
     add(&columns, column_text(record->column, r->sample ? r->sample : ""));
-    shuffle(&columns, r->rng);
+    rng_shuffle(r->rng, columns.items, columns.n, sizeof *columns.items);
     add_table(r, record->new_table, &columns);
     free(keys);
 }
@@ -195,7 +185,7 @@ static void add_aggregate_table(struct schema_renderer *r)
             int at = a->n_plain + a->number + 4 * (i - a->n_plain - a->number) + k;
             add_aggregate(r, &columns, a->record.new_columns[at], a->stored[i]);
         }
-    shuffle(&columns, r->rng);
+    rng_shuffle(r->rng, columns.items, columns.n, sizeof *columns.items);
     add_table(r, a->record.new_table, &columns);
 }
 
@@ -224,7 +214,7 @@ static void add_tables(struct schema_renderer *r)
         struct element_texts columns = { 0 };
         for (int i = 0; i < table->n_columns; i++)
             add_column(r, &columns, table->first_column + i);
-        shuffle(&columns, r->rng);
+        rng_shuffle(r->rng, columns.items, columns.n, sizeof *columns.items);
         if (here && record->kind == SIA_TABLE)
             doubled = columns;
         else
@@ -273,7 +263,7 @@ struct schema_texts ambiguate_schema_texts(const struct ambiguity *a, const stru
 
     add_tables(&r);
     if (a->record.kind == SIA_TABLE || a->record.kind == SIA_AGGREGATE)
-        shuffle(&r.tables, rng);
+        rng_shuffle(rng, r.tables.items, r.tables.n, sizeof *r.tables.items);
     out.with_content = join(&r.tables, " | ");
     out.without_content = without_parentheses(out.with_content);
     if (a->record.kind == SIA_COLUMN || a->record.kind == SIA_TABLE)

@@ -245,15 +245,6 @@ static double unevenness(const struct kind_counts *k, const int *order, int n, d
     return sum;
 }
 
-static void shuffle_ints(int *list, int n, struct rng *rng)
-{
-    for (int i = n - 1; i > 0; i--) {
-        int j = (int)rng_below(rng, (uint32_t)i + 1), x = list[i];
-        list[i] = list[j];
-        list[j] = x;
-    }
-}
-
 /* A fold for each database that has pairs.  Of many shuffles the one counts whose folds have their share of every kind:
  * with so few aggregates a plain shuffle often leaves the test fold almost none. */
 static void share_out(struct contrast *c, const struct db_pairs *pairs, enum fold *fold)
@@ -270,7 +261,7 @@ static void share_out(struct contrast *c, const struct db_pairs *pairs, enum fol
     test = test < n ? test : n;
     valid = valid < n - test ? valid : n - test;
     for (int try = 0; try < SHARE_TRIES; try++) {
-        shuffle_ints(order, n, &c->rng);
+        rng_shuffle(&c->rng, order, n, sizeof *order);
         double x = unevenness(&k, order, test, c->options->test_share) +
                    unevenness(&k, order + test, valid, c->options->valid_share);
         if (x < least) {
@@ -288,12 +279,7 @@ static void share_out(struct contrast *c, const struct db_pairs *pairs, enum fol
 /* Order and ids must not tell what belongs together. */
 static void shuffle(struct example_list *l, enum fold fold, struct rng *rng)
 {
-    for (int i = l->n - 1; i > 0; i--) {
-        int j = (int)rng_below(rng, (uint32_t)i + 1);
-        struct example e = l->items[i];
-        l->items[i] = l->items[j];
-        l->items[j] = e;
-    }
+    rng_shuffle(rng, l->items, l->n, sizeof *l->items);
     for (int i = 0; i < l->n; i++)
         l->items[i].id = strings_printf(&l->text, "%s-%06d", fold_name(fold), i + 1);
 }

@@ -137,15 +137,6 @@ static void put_table(struct text_builder *b, const struct gate_item *item, int 
     }
 }
 
-static void shuffle(int *x, int n, struct rng *rng)
-{
-    for (int i = n - 1; i > 0; i--) {
-        int j = (int)rng_below(rng, (uint32_t)i + 1), keep = x[i];
-        x[i] = x[j];
-        x[j] = keep;
-    }
-}
-
 static void add_mentions(struct text_builder *b, const struct gate_item *item)
 {
     while (b->n_nodes + item->schema->n_nodes > b->mentions_cap) {
@@ -165,9 +156,9 @@ void text_add_schema(struct text_builder *b, const struct gate_item *item, struc
     for (int i = 0; i < s->n_columns; i++)
         columns[i] = i;
     if (rng) {
-        shuffle(tables, s->n_tables, rng);
+        rng_shuffle(rng, tables, s->n_tables, sizeof *tables);
         for (int i = 0; i < s->n_tables; i++)
-            shuffle(columns + s->tables[i].first_column, s->tables[i].n_columns, rng);
+            rng_shuffle(rng, columns + s->tables[i].first_column, s->tables[i].n_columns, sizeof *columns);
     }
     begin_sequence(b, item);
     for (int i = 0; i < s->n_tables; i++)

@@ -27,13 +27,6 @@ int64_t sampler_batches(const struct sampler *s)
     return (s->n + s->batch - 1) / s->batch;
 }
 
-static void swap(int *a, int *b)
-{
-    int keep = *a;
-    *a = *b;
-    *b = keep;
-}
-
 struct ranked {
     int64_t length;
     int example, place;
@@ -65,11 +58,7 @@ static void group(struct sampler *s, struct rng *rng)
 
     for (int at = 0; at < s->n; at += window)
         sort_window(s, s->order + at, s->n - at < window ? s->n - at : window);
-    for (int i = full - 1; i > 0; i--) {
-        int j = (int)rng_below(rng, (uint32_t)i + 1);
-        for (int k = 0; k < s->batch; k++)
-            swap(&s->order[i * s->batch + k], &s->order[j * s->batch + k]);
-    }
+    rng_shuffle(rng, s->order, full, (size_t)s->batch * sizeof *s->order);
 }
 
 static void shuffle(struct sampler *s, int64_t epoch)
@@ -77,10 +66,7 @@ static void shuffle(struct sampler *s, int64_t epoch)
     struct rng rng = { .seed = s->seed ^ ((uint64_t)epoch + 1) * UINT64_C(0x9E3779B97F4A7C15) };
 
     memcpy(s->order, s->pool, (size_t)s->n * sizeof *s->order);
-    for (int i = s->n - 1; i > 0; i--) {
-        int j = (int)rng_below(&rng, (uint32_t)i + 1);
-        swap(&s->order[i], &s->order[j]);
-    }
+    rng_shuffle(&rng, s->order, s->n, sizeof *s->order);
     if (s->length)
         group(s, &rng);
     s->epoch = epoch;
