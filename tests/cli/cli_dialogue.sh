@@ -127,7 +127,7 @@ wrong request '\\"session\\" is missing' '{"op":"answer","answer":1}'
 wrong request 'longer than 4194304 bytes' "$(head -c 4194400 /dev/zero | tr '\0' 'x')"
 wrong record 'candidates' '{"op":"start","record":{"id":"a","db_id":"music_label","question":"Who?"}}'
 wrong record 'candidates: expected 1 to 1000, got 0' '{"op":"start","record":{"db_id":"music_label","question":"Who?","candidates":[]}}'
-wrong record 'no database \\"../music_label\\"' '{"op":"start","record":'"${record/music_label/..\/music_label}"'}'
+wrong record 'expected the name of a database, got \\"../music_label\\"' '{"op":"start","record":'"${record/music_label/..\/music_label}"'}'
 wrong record 'sum to' '{"op":"start","record":'"${record/0.35/0.3}"'}'
 wrong record 'there is no rule \\"tua\\"' '{"op":"start","rules":{"tua":1},"record":'"$record"'}'
 wrong record '\\"tau\\": expected .*, got a string' '{"op":"start","rules":{"tau":"1"},"record":'"$record"'}'
