@@ -1,11 +1,11 @@
 #include "data/ambiguate/ambiguate_make.h"
 
 #include "data/ambiguate/ambiguate_impl.h"
-
 #include "data/corpora/question_source.h"
 #include "data/exec/db_path.h"
 #include "data/schema/schema_build.h"
 #include "data/score/score.h"
+#include "data/util/records.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -78,45 +78,28 @@ static int read_schemas(struct ambiguate_input *in, const char *db, struct error
     return 0;
 }
 
-/* A question as a row has it.  Schemas that were read before must have its database's. */
-static json_t *read_question(const struct ambiguate_input *in, json_t *row, const char *where, struct error *err)
+/* A record_fn: a question as a row has it.  Schemas that were read before must have its database's. */
+static int read_question(void *input, json_t *row, const char *where, struct error *err)
 {
+    struct ambiguate_input *in = input;
     json_t *question = question_from_row(row, (int64_t)json_array_size(in->questions), where, err);
     const char *db_id = json_string_value(json_object_get(question, "db_id"));
 
-    if (!question || in->schemas.n == 0 || schema_find(&in->schemas, db_id))
-        return question;
-    error_set(err, EXIT_CODE_DATA, "%s: field \"db_id\": no schema \"%s\"", where, db_id);
-    json_decref(question);
-    return NULL;
-}
-
-static int read_questions(struct ambiguate_input *in, const char *path, struct error *err)
-{
-    json_t *record;
-    int rc;
-
-    struct json_reader *r = json_reader_open(path, err);
-    if (!r)
+    if (!question)
         return -1;
-    while ((rc = json_reader_next(r, &record, err)) > 0) {
-        json_t *question = read_question(in, record, json_reader_where(r), err);
-        json_decref(record);
-        if (!question) {
-            rc = -1;
-            break;
-        }
-        json_array_append_new(in->questions, question);
+    if (in->schemas.n && !schema_find(&in->schemas, db_id)) {
+        error_set(err, EXIT_CODE_DATA, "%s: field \"db_id\": no schema \"%s\"", where, db_id);
+        json_decref(question);
+        return -1;
     }
-    json_reader_close(r);
-    return rc;
+    return json_array_append_new(in->questions, question);
 }
 
 int ambiguate_input_read(struct ambiguate_input *in, const struct ambiguate_files *f, struct error *err)
 {
     *in = (struct ambiguate_input){ .questions = json_array() };
-    if ((f->tables && schema_set_open(&in->schemas, f->tables, err)) || read_questions(in, f->questions, err) ||
-        (!f->tables && read_schemas(in, f->db, err)) ||
+    if ((f->tables && schema_set_open(&in->schemas, f->tables, err)) ||
+        records_each(f->questions, read_question, in, err) || (!f->tables && read_schemas(in, f->db, err)) ||
         (f->column_synonyms && synonyms_read(&in->columns, f->column_synonyms, err)) ||
         (f->table_synonyms && synonyms_read(&in->tables, f->table_synonyms, err)))
         return -1;

@@ -1,5 +1,7 @@
 #include "data/ambiguate/ambiguate_record.h"
+
 #include "data/ambiguate/ambiguate_impl.h"
+#include "data/util/records.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,8 +137,10 @@ static char *key_of(const json_t *record)
     return key;
 }
 
-static int add_published(struct published_texts *p, json_t *record, const char *where, struct error *err)
+/* A record_fn. */
+static int add_published(void *texts, json_t *record, const char *where, struct error *err)
 {
+    struct published_texts *p = texts;
     char *key = key_of(record);
 
     if (!key || !json_get_string(record, "schema_without_content", where, err)) {
@@ -158,21 +162,8 @@ static int add_published(struct published_texts *p, json_t *record, const char *
 
 int published_texts_read(struct published_texts *p, const char *path, struct error *err)
 {
-    json_t *record;
-    int rc;
-
     *p = (struct published_texts){ .by_key = json_object() };
-    struct json_reader *r = json_reader_open(path, err);
-    if (!r)
-        return -1;
-    while ((rc = json_reader_next(r, &record, err)) > 0) {
-        rc = add_published(p, record, json_reader_where(r), err);
-        json_decref(record);
-        if (rc)
-            break;
-    }
-    json_reader_close(r);
-    return rc;
+    return records_each(path, add_published, p, err);
 }
 
 void published_texts_apply(struct published_texts *p, json_t *record)

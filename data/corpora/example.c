@@ -1,5 +1,7 @@
 #include "data/corpora/example.h"
 
+#include "data/util/records.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,26 +93,21 @@ static int parse(struct example *e, const json_t *o, const char *where, struct e
     return e->n_sql < 0 || e->n_renamed < 0 ? -1 : parse_labels(e, o, where, err);
 }
 
-int example_list_read(struct example_list *l, const char *path, struct error *err)
+/* A record_fn. */
+static int add_record(void *list, json_t *record, const char *where, struct error *err)
 {
     struct example e;
-    json_t *record;
-    int rc;
 
-    *l = (struct example_list){ 0 };
-    struct json_reader *r = json_reader_open(path, err);
-    if (!r)
+    if (parse(&e, record, where, err))
         return -1;
-    while ((rc = json_reader_next(r, &record, err)) > 0) {
-        rc = parse(&e, record, json_reader_where(r), err);
-        if (rc == 0)
-            example_list_add(l, &e);
-        json_decref(record);
-        if (rc)
-            break;
-    }
-    json_reader_close(r);
-    return rc;
+    example_list_add(list, &e);
+    return 0;
+}
+
+int example_list_read(struct example_list *l, const char *path, struct error *err)
+{
+    *l = (struct example_list){ 0 };
+    return records_each(path, add_record, l, err);
 }
 
 void example_list_release(struct example_list *l)

@@ -1,14 +1,17 @@
 #include "data/corpora/spider.h"
 
 #include "data/util/json.h"
+#include "data/util/records.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int read_question(struct spider_corpus *c, const json_t *record, const char *where, struct error *err)
+/* A record_fn. */
+static int read_question(void *corpus, json_t *record, const char *where, struct error *err)
 {
+    struct spider_corpus *c = corpus;
     const char *db_id = json_get_string(record, "db_id", where, err);
     const char *question = db_id ? json_get_string(record, "question", where, err) : NULL;
     const char *query = question ? json_get_string(record, "query", where, err) : NULL;
@@ -23,21 +26,8 @@ static int read_question(struct spider_corpus *c, const json_t *record, const ch
 
 int spider_read(struct spider_corpus *c, const char *path, struct error *err)
 {
-    json_t *record;
-    int rc;
-
     *c = (struct spider_corpus){ 0 };
-    struct json_reader *r = json_reader_open(path, err);
-    if (!r)
-        return -1;
-    while ((rc = json_reader_next(r, &record, err)) > 0) {
-        rc = read_question(c, record, json_reader_where(r), err);
-        json_decref(record);
-        if (rc)
-            break;
-    }
-    json_reader_close(r);
-    return rc;
+    return records_each(path, read_question, c, err);
 }
 
 void spider_release(struct spider_corpus *c)

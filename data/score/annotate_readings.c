@@ -1,6 +1,7 @@
 #include "data/score/annotate_readings.h"
 
 #include "data/score/dfpl.h"
+#include "data/util/records.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,8 +52,10 @@ static int add_answer(struct annotate_readings *r, const json_t *record, const c
     return 0;
 }
 
-static int add_record(struct annotate_readings *r, const json_t *record, const char *where, struct error *err)
+/* A record_fn. */
+static int add_record(void *readings, json_t *record, const char *where, struct error *err)
 {
+    struct annotate_readings *r = readings;
     const char *db = NULL, *question = NULL;
     json_t *list = NULL;
 
@@ -67,24 +70,6 @@ static int add_record(struct annotate_readings *r, const json_t *record, const c
     if (add(r, make_key(db, (int)strlen(db), question), json_incref(list)))
         return error_set(err, EXIT_CODE_DATA, "%s: readings of this database and question came before", where);
     return 0;
-}
-
-static int read_jsonl(struct annotate_readings *r, const char *path, struct error *err)
-{
-    struct json_reader *in = json_reader_open(path, err);
-    json_t *record;
-    int rc;
-
-    if (!in)
-        return -1;
-    while ((rc = json_reader_next(in, &record, err)) > 0) {
-        rc = add_record(r, record, json_reader_where(in), err);
-        json_decref(record);
-        if (rc)
-            break;
-    }
-    json_reader_close(in);
-    return rc;
 }
 
 static json_t *list_of(const struct dfpl_example *e)
@@ -118,7 +103,7 @@ static int read_published(struct annotate_readings *r, const char *path, struct 
 int annotate_readings_open(struct annotate_readings *r, const char *path, struct error *err)
 {
     *r = (struct annotate_readings){ 0 };
-    return dfpl_is_published(path) ? read_published(r, path, err) : read_jsonl(r, path, err);
+    return dfpl_is_published(path) ? read_published(r, path, err) : records_each(path, add_record, r, err);
 }
 
 json_t *annotate_readings_find(const struct annotate_readings *r, const char *db_id, const char *question)

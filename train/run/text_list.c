@@ -1,6 +1,7 @@
 #include "train/run/text_list.h"
 
 #include "data/util/json.h"
+#include "data/util/records.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,8 +25,10 @@ static int add_field(struct text_list *t, const json_t *o, const char *field, co
     return 1;
 }
 
-static int add_record(struct text_list *t, const json_t *record, const char *where, struct error *err)
+/* A record_fn. */
+static int add_record(void *list, json_t *record, const char *where, struct error *err)
 {
+    struct text_list *t = list;
     static const char *const fields[] = { "text", "prompt", "completion" };
     const json_t *messages = json_object_get(record, "messages"), *o;
     int found = 0, rc;
@@ -45,22 +48,6 @@ static int add_record(struct text_list *t, const json_t *record, const char *whe
         found += rc;
     }
     return found ? 0 : error_set(err, EXIT_CODE_DATA, "%s: no messages, text, prompt or completion in it", where);
-}
-
-static int read_records(struct text_list *t, const char *path, struct error *err)
-{
-    struct json_reader *in = json_reader_open(path, err);
-    json_t *record;
-    int rc = -1;
-
-    while (in && (rc = json_reader_next(in, &record, err)) > 0) {
-        rc = add_record(t, record, json_reader_where(in), err);
-        json_decref(record);
-        if (rc)
-            break;
-    }
-    json_reader_close(in);
-    return rc;
 }
 
 static int read_lines(struct text_list *t, const char *path, struct error *err)
@@ -101,7 +88,7 @@ static bool is_records(const char *path)
 
 int text_list_read(struct text_list *t, const char *path, struct error *err)
 {
-    return is_records(path) ? read_records(t, path, err) : read_lines(t, path, err);
+    return is_records(path) ? records_each(path, add_record, t, err) : read_lines(t, path, err);
 }
 
 void text_list_release(struct text_list *t)
