@@ -244,11 +244,7 @@ static void epoch(struct bench *b, int batch)
     if (!b->table)
         make_table(b);
     b->resident = true;
-    for (int i = b->n - 1; i > 0; i--) {
-        int j = (int)rng_below(&b->rng, (uint32_t)i + 1), keep = b->order[i];
-        b->order[i] = b->order[j];
-        b->order[j] = keep;
-    }
+    rng_shuffle(&b->rng, b->order, b->n, sizeof *b->order);
     for (b->first = 0; b->first < b->n; b->first = b->end) {
         b->end = b->first + batch < b->n ? b->first + batch : b->n;
         take_step(b);

@@ -79,14 +79,19 @@ static int print_version(const struct program *p)
     return EXIT_CODE_OK;
 }
 
+static bool is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
 /* The words every program knows. */
 static int builtin(const struct program *p, int argc, char **argv)
 {
     const char *word = argv[1], *next = argc > 2 ? argv[2] : NULL;
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+    if (is_help(word))
         return print_page(p, NULL, help_program, help_command);
     if (strcmp(word, "help") == 0)
-        return print_page(p, next, help_program, help_command);
+        return print_page(p, next && is_help(next) ? NULL : next, help_program, help_command);
     if (strcmp(word, "--version") == 0)
         return print_version(p);
     if (strcmp(word, "man") == 0)
@@ -103,7 +108,7 @@ static int builtin(const struct program *p, int argc, char **argv)
 static bool asks_help(int argc, char **argv)
 {
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+        if (is_help(argv[i]))
             return true;
     return false;
 }

@@ -94,11 +94,7 @@ void bag_fit(struct bag_model *m, const struct bag_texts *t, const int *texts, c
     for (int i = 0; i < n; i++)
         order[i] = i;
     for (int pass = 0; pass < PASSES; pass++) {
-        for (int i = n - 1; i > 0; i--) {
-            int j = (int)rng_below(&rng, (uint32_t)i + 1), k = order[i];
-            order[i] = order[j];
-            order[j] = k;
-        }
+        rng_shuffle(&rng, order, n, sizeof *order);
         for (int i = 0; i < n; i++)
             fit_one(m, seen, t, texts[order[i]], labels[order[i]]);
     }

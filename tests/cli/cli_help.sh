@@ -124,6 +124,8 @@ for program in ambit-data ambit-train ambit-infer; do
         OpenBLAS
     prints help "$bin/$program" --help
     has help "usage: $program" man completion --version "Exit codes" AMBIT_LOG
+    prints again "$bin/$program" help --help
+    cmp -s "help" "again" || complain "$program: help --help and --help differ"
     cp "help" "commands"
     prints man "$bin/$program" man
     has man "\.TH ${program^^} 1" "\.SH (NAME|SYNOPSIS|COMMANDS|EXIT STATUS|ENVIRONMENT|SEE ALSO)"

@@ -70,11 +70,7 @@ static int choose_examples(const struct gate_trainer *t, int *out)
         if (t->data.folds[FOLD_TRAIN].list[i].record->slice != EXAMPLE_PRESENCE ||
             rng_uniform(&rng) < (float)t->set->presence)
             out[n++] = i;
-    for (int i = n - 1; i > 0; i--) {
-        int j = (int)rng_below(&rng, (uint32_t)i + 1), keep = out[i];
-        out[i] = out[j];
-        out[j] = keep;
-    }
+    rng_shuffle(&rng, out, n, sizeof *out);
     return t->set->max_train && t->set->max_train < n ? (int)t->set->max_train : n;
 }
 
