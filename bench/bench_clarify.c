@@ -42,7 +42,7 @@ static void print(const char *what, struct times *t)
 }
 
 struct bench {
-    struct schema_shelf schemas;
+    struct schema_catalog schemas;
     struct arena scratch;
     struct clarify_settings settings;
     struct clarify_case at_hand;
@@ -52,7 +52,7 @@ struct bench {
 
 static int run(struct bench *b, const json_t *record, const char *where, struct error *err)
 {
-    const struct schema *s = schema_shelf_of(&b->schemas, record, where, err);
+    const struct schema *s = schema_catalog_of(&b->schemas, record, where, err);
     struct question_view view;
 
     if (!s)
@@ -100,7 +100,7 @@ int main(int argc, char **argv)
     }
     b->settings = (struct clarify_settings){ dialogue_rules_default, 0.05, NULL };
     b->settings.rules.last_resort = true;
-    if (arena_init(&b->scratch, ARENA_BYTES, &err) || schema_shelf_open(&b->schemas, argv[2], NULL, &err) ||
+    if (arena_init(&b->scratch, ARENA_BYTES, &err) || schema_catalog_open(&b->schemas, argv[2], NULL, &err) ||
         run_all(b, argv[1], &err)) {
         fprintf(stderr, "bench_clarify: %s\n", err.text);
         return (int)err.code;
@@ -110,7 +110,7 @@ int main(int argc, char **argv)
            (double)b->candidates / b->chosen.n, (double)b->variables / b->chosen.n);
     print("candidates to the chosen question", &b->chosen);
     print("its wording", &b->worded);
-    schema_shelf_close(&b->schemas);
+    schema_catalog_close(&b->schemas);
     arena_release(&b->scratch);
     free(b);
     return 0;

@@ -1,6 +1,6 @@
 #include "data/clarify/calibrate.h"
 
-#include "data/exec/schema_shelf.h"
+#include "data/exec/schema_catalog.h"
 #include "data/score/score.h"
 #include "data/sql/sql_form.h"
 #include "data/util/log.h"
@@ -18,7 +18,7 @@ struct seen_gold {
 };
 
 struct calibrator {
-    struct schema_shelf schemas;
+    struct schema_catalog schemas;
     struct arena scratch;
     struct calibrate_counts *counts;
     struct seen_gold *seen;
@@ -77,7 +77,7 @@ static int read_golds(struct calibrator *c, const json_t *record, const struct c
                       struct error *err)
 {
     const json_t *golds = json_get_array(record, "gold", where, err);
-    const struct schema *s = golds ? schema_shelf_of(&c->schemas, record, where, err) : NULL;
+    const struct schema *s = golds ? schema_catalog_of(&c->schemas, record, where, err) : NULL;
     struct form_store store = { 0 };
     const struct form **forms = xcalloc((size_t)l->n, sizeof *forms);
     int rc = s ? 0 : -1;
@@ -187,7 +187,7 @@ static void release(struct calibrator *c)
     }
     free(c->seen);
     json_decref(c->failed);
-    schema_shelf_close(&c->schemas);
+    schema_catalog_close(&c->schemas);
     arena_release(&c->scratch);
 }
 
@@ -196,7 +196,7 @@ int calibrate(const struct calibrate_request *q, struct calibrate_counts *counts
     struct calibrator c = { .counts = counts, .failed = json_array() };
     int rc = -1;
 
-    if (arena_init(&c.scratch, ARENA_BYTES, err) == 0 && schema_shelf_open(&c.schemas, q->schema, q->db, err) == 0 &&
+    if (arena_init(&c.scratch, ARENA_BYTES, err) == 0 && schema_catalog_open(&c.schemas, q->schema, q->db, err) == 0 &&
         read_all(&c, q->candidates, err) == 0)
         rc = stop_requested() ? 1 : write_calibration(&c, q->out, err);
     release(&c);

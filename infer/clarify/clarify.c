@@ -9,7 +9,7 @@
 enum { ARENA_BYTES = 64 << 20 }; /* one statement's tree; only what is used is ever touched */
 
 struct clarifier {
-    struct schema_shelf schemas;
+    struct schema_catalog schemas;
     struct clarify_settings settings;
     struct arena scratch;
     struct clarify_counts *counts;
@@ -48,12 +48,12 @@ static int read_record(struct clarifier *c, const json_t *record, json_t *out, c
     const char *id = json_get_string(record, "id", where, err);
     const char *db_id = id ? json_get_string(record, "db_id", where, err) : NULL;
     const char *question = db_id ? json_get_string(record, "question", where, err) : NULL;
-    const struct schema *schema = question ? schema_shelf_of(&c->schemas, record, where, err) : NULL;
+    const struct schema *schema = question ? schema_catalog_of(&c->schemas, record, where, err) : NULL;
 
-    if (!schema || schema_shelf_connect(&c->settings.db, &c->schemas, db_id, err) ||
+    if (!schema || schema_catalog_connect(&c->settings.db, &c->schemas, db_id, err) ||
         clarify_case_read(c->current, record, schema, &c->settings, &c->scratch, where, err))
         return -1;
-    c->current->hints.samples = schema_shelf_samples(&c->schemas, db_id);
+    c->current->hints.samples = schema_catalog_samples(&c->schemas, db_id);
     json_object_set_new(out, "id", json_string(id));
     json_object_set_new(out, "db_id", json_string(db_id));
     json_object_set_new(out, "question", json_string(question));
@@ -117,7 +117,7 @@ int clarify(const struct clarify_request *q, struct clarify_counts *counts, stru
     clarify_settings_init(&c.settings, q);
     c.simulator = (struct simulator){ .request = q, .settings = &c.settings, .transcripts = json_array() };
     c.simulator.rng.seed = (uint64_t)q->seed;
-    if (arena_init(&c.scratch, ARENA_BYTES, err) || schema_shelf_open(&c.schemas, q->schema, q->db, err) ||
+    if (arena_init(&c.scratch, ARENA_BYTES, err) || schema_catalog_open(&c.schemas, q->schema, q->db, err) ||
         !(in = json_reader_open(q->candidates, err)) || out_file_open(&out, q->out, err))
         goto out;
     rc = write_all(&c, in, &out, err);
@@ -130,7 +130,7 @@ out:
     if (in)
         json_reader_close(in);
     simulator_release(&c.simulator);
-    schema_shelf_close(&c.schemas);
+    schema_catalog_close(&c.schemas);
     arena_release(&c.scratch);
     free(c.current);
     return rc;

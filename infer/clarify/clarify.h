@@ -6,7 +6,7 @@
 #ifndef INFER_CLARIFY_CLARIFY_H
 #define INFER_CLARIFY_CLARIFY_H
 
-#include "data/exec/schema_shelf.h"
+#include "data/exec/schema_catalog.h"
 #include "infer/clarify/simulate.h"
 
 /* Off: what was asked before may be asked again. */

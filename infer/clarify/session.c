@@ -15,12 +15,12 @@ int session_context_open(struct session_context *d, const struct clarify_request
     clarify_settings_init(&d->settings, q);
     if (arena_init(&d->scratch, ARENA_BYTES, err))
         return -1;
-    return schema_shelf_open(&d->schemas, q->schema, q->db, err);
+    return schema_catalog_open(&d->schemas, q->schema, q->db, err);
 }
 
 void session_context_close(struct session_context *d)
 {
-    schema_shelf_close(&d->schemas);
+    schema_catalog_close(&d->schemas);
     arena_release(&d->scratch);
 }
 
@@ -88,14 +88,14 @@ static int read_record(struct session *s, struct session_context *d, bool compar
     const json_t *record = json_get_object(s->value, "record", where, err);
     const char *db_id = record ? json_get_string(record, "db_id", where, err) : NULL;
     const char *question = db_id ? json_get_string(record, "question", where, err) : NULL;
-    const struct schema *schema = question ? schema_shelf_of(&d->schemas, record, where, err) : NULL;
+    const struct schema *schema = question ? schema_catalog_of(&d->schemas, record, where, err) : NULL;
     struct clarify_settings settings;
 
     if (!schema || read_rules(&settings, s->value, where, err) ||
-        (compare && schema_shelf_connect(&settings.db, &d->schemas, db_id, err)) ||
+        (compare && schema_catalog_connect(&settings.db, &d->schemas, db_id, err)) ||
         clarify_case_read(&s->current, record, schema, &settings, &d->scratch, where, err))
         return -1;
-    s->current.hints.samples = schema_shelf_samples(&d->schemas, db_id);
+    s->current.hints.samples = schema_catalog_samples(&d->schemas, db_id);
     if (!compare)
         json_array_extend(s->current.left_out, json_object_get(record, "left_out"));
     return 0;

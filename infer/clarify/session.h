@@ -17,7 +17,7 @@ enum { SESSION_VERSION = 1 };
 
 /* What all sessions of a program share. */
 struct session_context {
-    struct schema_shelf schemas;
+    struct schema_catalog schemas;
     struct arena scratch;
     struct clarify_settings settings; /* of sessions that start; all others bring theirs */
 };

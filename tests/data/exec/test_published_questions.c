@@ -2,7 +2,7 @@
  * people read, but for those that are English words, and for names and values of the database. */
 #include "tests/support/support.h"
 
-#include "data/exec/schema_shelf.h"
+#include "data/exec/schema_catalog.h"
 #include "data/util/json.h"
 
 #include <ctype.h>
@@ -125,7 +125,7 @@ static void assert_file(const char *dir, const char *from, const char *path, con
     char command[3000], *said = NULL, *in = xstrdup(test_file(dir, "in.jsonl", NULL));
     const char *out = test_file(dir, "out.jsonl", NULL);
     struct json_reader *candidates = NULL, *questions = NULL;
-    struct schema_shelf shelf;
+    struct schema_catalog catalog;
     struct error err = { 0 };
     json_t *record, *answer;
     int asked = 0;
@@ -134,12 +134,13 @@ static void assert_file(const char *dir, const char *from, const char *path, con
              "ambit-data candidates --from %s '%s' -o '%s'; ambit-infer clarify --candidates '%s' %s -o '%s'", from,
              path, in, in, options, out);
     test_run(command, &said);
-    if (schema_shelf_open(&shelf, tables, db, &err) || !(candidates = json_reader_open(in, &err)) ||
+    if (schema_catalog_open(&catalog, tables, db, &err) || !(candidates = json_reader_open(in, &err)) ||
         !(questions = json_reader_open(out, &err)))
         fail_msg("%s\n%s", err.text, said);
     while (json_reader_next(candidates, &record, &err) == 1 && json_reader_next(questions, &answer, &err) == 1) {
         const char *where = json_reader_where(questions);
-        const struct schema *s = json_object_get(answer, "error") ? NULL : schema_shelf_of(&shelf, record, where, &err);
+        const struct schema *s =
+            json_object_get(answer, "error") ? NULL : schema_catalog_of(&catalog, record, where, &err);
         asked += s ? assert_record(answer, s, where) : 0;
         json_decref(record);
         json_decref(answer);
@@ -148,7 +149,7 @@ static void assert_file(const char *dir, const char *from, const char *path, con
         fail_msg("%s: %d questions, wanted %d\n%s", path, asked, wanted, said);
     json_reader_close(candidates);
     json_reader_close(questions);
-    schema_shelf_close(&shelf);
+    schema_catalog_close(&catalog);
     free(said);
     free(in);
 }

@@ -1,16 +1,16 @@
 /*
- * schema_shelf.h - schemas by db_id: of one tables.json, or of the SQLite files of a folder, each opened when it is
+ * schema_catalog.h - schemas by db_id: of one tables.json, or of the SQLite files of a folder, each opened when it is
  * first asked for: DIR/ID.sqlite or DIR/ID/ID.sqlite.
  */
-#ifndef DATA_EXEC_SCHEMA_SHELF_H
-#define DATA_EXEC_SCHEMA_SHELF_H
+#ifndef DATA_EXEC_SCHEMA_CATALOG_H
+#define DATA_EXEC_SCHEMA_CATALOG_H
 
 #include "data/exec/column_values.h"
 #include "data/exec/db_cache.h"
 #include "data/schema/schema.h"
 #include "data/util/strings.h"
 
-struct schema_shelf {
+struct schema_catalog {
     struct schema_set tables;       /* of tables.json */
     const char *dir;                /* borrowed; NULL with tables.json */
     struct schema_set *sets;        /* of each file */
@@ -21,20 +21,21 @@ struct schema_shelf {
 };
 
 /* One of the two, or neither: then only records that bring their schema along have one. */
-int schema_shelf_open(struct schema_shelf *s, const char *tables, const char *dir, struct error *err);
+int schema_catalog_open(struct schema_catalog *s, const char *tables, const char *dir, struct error *err);
 /* NULL with EXIT_CODE_DATA naming the db_id. */
-const struct schema *schema_shelf_find(struct schema_shelf *s, const char *db_id, const char *where, struct error *err);
+const struct schema *schema_catalog_find(struct schema_catalog *s, const char *db_id, const char *where,
+                                         struct error *err);
 /*
  * Of a record: what it brings along as "schema", an entry of a tables.json, good until the next call; else by its
  * db_id.  A folder of databases goes before what records bring.
  */
-const struct schema *schema_shelf_of(struct schema_shelf *s, const json_t *record, const char *where,
-                                     struct error *err);
+const struct schema *schema_catalog_of(struct schema_catalog *s, const json_t *record, const char *where,
+                                       struct error *err);
 /* A few values of each column; NULL without databases, or when the file is gone. */
-struct column_samples *schema_shelf_samples(struct schema_shelf *s, const char *db_id);
+struct column_samples *schema_catalog_samples(struct schema_catalog *s, const char *db_id);
 /* A connection to the file of a db_id that was found, within witness_limits, good until the next call; NULL in *db
  * without a folder.  -1 with EXIT_CODE_DATA. */
-int schema_shelf_connect(struct exec_db **db, struct schema_shelf *s, const char *db_id, struct error *err);
-void schema_shelf_close(struct schema_shelf *s);
+int schema_catalog_connect(struct exec_db **db, struct schema_catalog *s, const char *db_id, struct error *err);
+void schema_catalog_close(struct schema_catalog *s);
 
 #endif

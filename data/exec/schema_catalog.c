@@ -1,4 +1,4 @@
-#include "data/exec/schema_shelf.h"
+#include "data/exec/schema_catalog.h"
 
 #include "data/exec/db_path.h"
 #include "data/exec/witness.h"
@@ -9,11 +9,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-int schema_shelf_open(struct schema_shelf *s, const char *tables, const char *dir, struct error *err)
+int schema_catalog_open(struct schema_catalog *s, const char *tables, const char *dir, struct error *err)
 {
     struct stat st;
 
-    *s = (struct schema_shelf){ .dir = dir };
+    *s = (struct schema_catalog){ .dir = dir };
     db_cache_init(&s->databases);
     s->databases.limits = witness_limits;
     if (!dir)
@@ -23,7 +23,7 @@ int schema_shelf_open(struct schema_shelf *s, const char *tables, const char *di
     return 0;
 }
 
-static int open_file(struct schema_shelf *s, struct schema_set *set, const char *db_id, const char *where,
+static int open_file(struct schema_catalog *s, struct schema_set *set, const char *db_id, const char *where,
                      struct error *err)
 {
     char *path = db_path(s->dir, db_id, err);
@@ -33,7 +33,8 @@ static int open_file(struct schema_shelf *s, struct schema_set *set, const char 
     return rc;
 }
 
-const struct schema *schema_shelf_find(struct schema_shelf *s, const char *db_id, const char *where, struct error *err)
+const struct schema *schema_catalog_find(struct schema_catalog *s, const char *db_id, const char *where,
+                                         struct error *err)
 {
     if (!s->dir) {
         const struct schema *found = schema_find(&s->tables, db_id);
@@ -57,7 +58,7 @@ const struct schema *schema_shelf_find(struct schema_shelf *s, const char *db_id
     return s->sets[k].schemas;
 }
 
-struct column_samples *schema_shelf_samples(struct schema_shelf *s, const char *db_id)
+struct column_samples *schema_catalog_samples(struct schema_catalog *s, const char *db_id)
 {
     int k = s->dir ? strings_find(&s->ids, db_id) : -1;
 
@@ -71,7 +72,7 @@ struct column_samples *schema_shelf_samples(struct schema_shelf *s, const char *
     return open ? &s->samples[k] : NULL;
 }
 
-int schema_shelf_connect(struct exec_db **db, struct schema_shelf *s, const char *db_id, struct error *err)
+int schema_catalog_connect(struct exec_db **db, struct schema_catalog *s, const char *db_id, struct error *err)
 {
     char *path = s->dir ? db_path(s->dir, db_id, NULL) : NULL;
 
@@ -81,13 +82,14 @@ int schema_shelf_connect(struct exec_db **db, struct schema_shelf *s, const char
     return rc;
 }
 
-const struct schema *schema_shelf_of(struct schema_shelf *s, const json_t *record, const char *where, struct error *err)
+const struct schema *schema_catalog_of(struct schema_catalog *s, const json_t *record, const char *where,
+                                       struct error *err)
 {
     json_t *own = s->dir ? NULL : json_object_get(record, "schema");
 
     if (!own) {
         const char *db_id = json_get_string(record, "db_id", where, err);
-        return db_id ? schema_shelf_find(s, db_id, where, err) : NULL;
+        return db_id ? schema_catalog_find(s, db_id, where, err) : NULL;
     }
     char place[512];
     snprintf(place, sizeof place, "%.400s: field \"schema\"", where);
@@ -98,7 +100,7 @@ const struct schema *schema_shelf_of(struct schema_shelf *s, const json_t *recor
     return rc ? NULL : s->own.schemas;
 }
 
-void schema_shelf_close(struct schema_shelf *s)
+void schema_catalog_close(struct schema_catalog *s)
 {
     for (int i = 0; i < s->ids.n; i++) {
         column_samples_close(&s->samples[i]);
@@ -110,5 +112,5 @@ void schema_shelf_close(struct schema_shelf *s)
     schema_set_close(&s->own);
     schema_set_close(&s->tables);
     db_cache_release(&s->databases);
-    *s = (struct schema_shelf){ 0 };
+    *s = (struct schema_catalog){ 0 };
 }
