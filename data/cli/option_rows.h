@@ -35,7 +35,7 @@
     STRING_OPTION("db", at, "DIR", "databases, DIR/NAME.sqlite or DIR/NAME/NAME.sqlite" __VA_ARGS__)
 #define DEVICE_OPTION(at) STRING_OPTION("device", at, "DEVICE", "auto, cpu, cuda, cuda:N or simt", .letter = 'd')
 #define DRY_RUN_OPTION(at, ...) FLAG_OPTION("dry-run", at, __VA_ARGS__, .letter = 'n')
-#define OUT_OPTION(at, value_, ...) STRING_OPTION("out", at, value_, __VA_ARGS__, .letter = 'o')
+#define OUT_OPTION(at, value_, ...) STRING_OPTION("out", at, value_, __VA_ARGS__, .letter = 'o', .writes = true)
 #define OUT_DIR_OPTION(at) OUT_OPTION(at, "DIR", "the folder to make", .required = true)
 #define OUT_JSONL_OPTION(at) OUT_OPTION(at, "FILE", "where the JSONL goes; - is standard output")
 #define RESUME_OPTION(at, ...) FLAG_OPTION("resume", at, __VA_ARGS__)

@@ -164,7 +164,7 @@ static int read_settings(const struct command *c, struct command_line *line, str
         return -1;
     if (options_parse(c->options, line, false, err))
         return -1;
-    return check_complete(c, line, err);
+    return check_complete(c, line, err) ? -1 : options_check_outputs(c, line, err);
 }
 
 static int run_command(const struct program *p, const struct command *c, int argc, char **argv)

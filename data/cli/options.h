@@ -36,6 +36,8 @@ struct option {
     const char *choices;
     double low, high;
     bool required;
+    bool writes;           /* a file or folder that the command makes; every other path is read */
+    const char *continues; /* of one that is made: the option whose file it may replace, for it holds that and more */
 };
 
 /* The value of an option as text, "" for none, and back: for what is stored beside a model.  -1 with EXIT_CODE_USAGE

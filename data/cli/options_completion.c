@@ -5,22 +5,6 @@
 
 #define SHELLS "bash zsh fish"
 
-/* What stands behind an option. */
-enum expected { EXPECT_NOTHING, EXPECT_WORDS, EXPECT_FILE, EXPECT_FOLDER, EXPECT_VALUE };
-
-static enum expected expected_of(const struct option *o)
-{
-    if (o->type == OPTION_FLAG)
-        return EXPECT_NOTHING;
-    if (o->choices)
-        return EXPECT_WORDS;
-    if (!o->value)
-        return EXPECT_VALUE;
-    if (strstr(o->value, "DIR"))
-        return EXPECT_FOLDER;
-    return strstr(o->value, "FILE") || strstr(o->value, "OUT") || strchr(o->value, '.') ? EXPECT_FILE : EXPECT_VALUE;
-}
-
 /* "ambit-data" as the name of a function. */
 static void function_name(const struct program *p, char *name, size_t size)
 {
@@ -66,7 +50,7 @@ static void bash_choices(const struct command *c, FILE *f)
 {
     for (int i = 0; i < option_count(c->options); i++) {
         const struct option *o = &c->options[i];
-        if (expected_of(o) != EXPECT_WORDS)
+        if (option_expects(o) != EXPECT_WORDS)
             continue;
         fprintf(f, "        %s:--%s) words='", c->name, o->name);
         put_choices(o->choices, f);
@@ -118,7 +102,7 @@ static void zsh_option(const struct option *o, FILE *f)
         put_quoted(o->value ? o->value : "VALUE", ":\\", f);
         fputc(':', f);
     }
-    switch (expected_of(o)) {
+    switch (option_expects(o)) {
     case EXPECT_NOTHING:
         break;
     case EXPECT_WORDS:
@@ -187,7 +171,7 @@ static void fish_option(const struct program *p, const struct command *c, const 
                                         [EXPECT_FILE] = "-r -F",
                                         [EXPECT_FOLDER] = "-x",
                                         [EXPECT_VALUE] = "-x" };
-    enum expected e = expected_of(o);
+    enum expected e = option_expects(o);
 
     fprintf(f, "complete -c %s -n '__fish_seen_subcommand_from ", p->name);
     put_names(p, c, ' ', f);

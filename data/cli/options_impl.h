@@ -21,6 +21,10 @@ int option_find(const struct option *table, const char *name, size_t n);
 int option_count(const struct option *table);
 const char *option_nearest(const struct option *table, const char *typed);
 
+/* What stands behind an option; from EXPECT_FILE on a path. */
+enum expected { EXPECT_NOTHING, EXPECT_WORDS, EXPECT_VALUE, EXPECT_FILE, EXPECT_FOLDER };
+enum expected option_expects(const struct option *o);
+
 /* Whether its value says where others come from: a config file or a preset. */
 bool option_is_source(const struct option *o);
 
@@ -33,6 +37,9 @@ struct command_line {
 /* With only_config, values of such options are taken and all else is only looked at; without it the reverse.
  */
 int options_parse(const struct option *table, struct command_line *line, bool only_config, struct error *err);
+
+/* -1 with EXIT_CODE_USAGE where an output is what an operand or another option names, by whatever names. */
+int options_check_outputs(const struct command *c, const struct command_line *line, struct error *err);
 
 /* The other name of the command, or NULL. */
 const char *command_alias(const struct program *p, const struct command *c);

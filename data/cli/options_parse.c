@@ -241,6 +241,19 @@ struct parse {
     bool only_config;
 };
 
+enum expected option_expects(const struct option *o)
+{
+    if (o->type == OPTION_FLAG)
+        return EXPECT_NOTHING;
+    if (o->choices)
+        return EXPECT_WORDS;
+    if (!o->value)
+        return EXPECT_VALUE;
+    if (strstr(o->value, "DIR"))
+        return EXPECT_FOLDER;
+    return strstr(o->value, "FILE") || strstr(o->value, "OUT") || strchr(o->value, '.') ? EXPECT_FILE : EXPECT_VALUE;
+}
+
 bool option_is_source(const struct option *o)
 {
     return o->type == OPTION_CONFIG || o->type == OPTION_PRESET;

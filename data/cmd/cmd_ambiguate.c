@@ -36,7 +36,7 @@ static const struct option options[] = {
     STRING_OPTION("schema-strings", AT(schema_strings), "FILE",
                   "published records whose schema strings are kept, byte for byte"),
     STRING_OPTION("materialise", AT(materialise), "DIR",
-                  "write a database for each record, and run both readings on it (needs --db)"),
+                  "write a database for each record, and run both readings on it (needs --db)", .writes = true),
     FLAG_OPTION("published-databases", AT(published_databases),
                 "those databases as the infilling paper made them, and its filter"),
     SEED_OPTION(AT(seed), "same seed, same bytes"),

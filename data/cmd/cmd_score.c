@@ -32,7 +32,8 @@ static const struct option options[] = {
     FLAG_OPTION("published", AT(published), "as the published evaluator, its quirks included"),
     FLAG_OPTION("filter", AT(filter), "rule dfpl: keep one reading of each result first, as its authors do"),
     FLAG_OPTION("json", AT(json), "print one JSON object"),
-    STRING_OPTION("per-example", AT(per_example), "FILE", "write what was found for every record, JSONL"),
+    STRING_OPTION("per-example", AT(per_example), "FILE", "write what was found for every record, JSONL",
+                  .writes = true),
     { 0 },
 };
 

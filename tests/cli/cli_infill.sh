@@ -119,7 +119,6 @@ expect 3 'bad.jsonl: line 1: field .content. is missing' data substitute bad.jso
 echo '{"messages":[{"role":"user","content":"two words"}]}' >bad.jsonl
 expect 3 'bad.jsonl: line 1: field .id. is missing' data substitute bad.jsonl -o new
 expect 2 '--out' data split more.jsonl
-expect 1 'more.jsonl: cannot make the folder' data split more.jsonl -o more.jsonl
 expect 1 'more.jsonl: cannot make the folder' data prompts -o more.jsonl
 
 finish

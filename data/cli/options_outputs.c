@@ -1,0 +1,149 @@
+/* Part of options.h: no command writes over what it reads. */
+#include "data/cli/options_impl.h"
+
+#include <fts.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* A value of a command line that is about to be written, and what stands there. */
+struct written_path {
+    const struct option *option;
+    const char *path;
+    struct stat st;
+    int levels; /* of an input folder that may hold it too */
+};
+
+/* What a command writes and none finds in a folder: in the folder of a model or of databases it may be replaced. */
+static bool is_result(const char *name)
+{
+    static const char *const ends[] = { ".jsonl", ".html", ".gguf" };
+    size_t n = strlen(name);
+
+    for (int i = 0; i < ARRAY_LEN(ends); i++)
+        if (n > strlen(ends[i]) && strcmp(name + n - strlen(ends[i]), ends[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool is_file_of(const FTSENT *e, const struct stat *st)
+{
+    return e->fts_info == FTS_F && e->fts_statp->st_dev == st->st_dev && e->fts_statp->st_ino == st->st_ino;
+}
+
+/* Whether the folder has the output's file, under whatever name. */
+static bool folder_holds(const char *folder, const struct written_path *o)
+{
+    char *copy = xstrdup(folder), *paths[] = { copy, NULL };
+    FTS *walk = fts_open(paths, FTS_LOGICAL | FTS_NOCHDIR, NULL);
+    bool found = false;
+
+    for (FTSENT *e; walk && !found && (e = fts_read(walk));) {
+        found = is_file_of(e, &o->st) && (o->levels == 1 || !is_result(e->fts_name));
+        if (e->fts_level >= o->levels)
+            fts_set(walk, e, FTS_SKIP);
+    }
+    if (walk)
+        fts_close(walk);
+    free(copy);
+    return found;
+}
+
+static int check_input(const struct written_path *o, const char *input, const char *dashes, const char *name,
+                       struct error *err)
+{
+    struct stat st;
+
+    if (strcmp(input, "-") == 0 || stat(input, &st) || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+        return 0;
+    bool same = st.st_dev == o->st.st_dev && st.st_ino == o->st.st_ino;
+    if (!same && !(S_ISDIR(st.st_mode) && S_ISREG(o->st.st_mode) && folder_holds(input, o)))
+        return 0;
+    return error_set(err, EXIT_CODE_USAGE, "--%s: %s is read by this command (%s%s); expected another %s",
+                     o->option->name, o->path, dashes, name, S_ISDIR(o->st.st_mode) ? "folder" : "file");
+}
+
+static bool resumes(const struct command *c, const struct command_line *line)
+{
+    int i = option_find(c->options, "resume", strlen("resume"));
+
+    return i >= 0 && *(const bool *)((const char *)line->settings + c->options[i].offset);
+}
+
+/* The path that the option names for reading; NULL when it names none.  A run that goes on finds its settings in the
+ * folder that it writes to. */
+static const char *input_of(const struct command *c, const struct command_line *line, const struct option *in,
+                            const struct option *out)
+{
+    bool config = in->type == OPTION_CONFIG && !resumes(c, line);
+
+    if (in->writes || (out->continues && strcmp(out->continues, in->name) == 0))
+        return NULL;
+    if (config || (in->type == OPTION_STRING && option_expects(in) >= EXPECT_FILE))
+        return *(const char *const *)((const char *)line->settings + in->offset);
+    return NULL;
+}
+
+/* What is not there yet, and what is no file, such as a terminal, is written over by nobody. */
+static int check_output(const struct command *c, const struct command_line *line, struct written_path *o,
+                        struct error *err)
+{
+    if (stat(o->path, &o->st) || (!S_ISREG(o->st.st_mode) && !S_ISDIR(o->st.st_mode)))
+        return 0;
+    for (int i = 0; i < line->n_operands; i++)
+        if (check_input(o, line->argv[i], "", c->operands, err))
+            return -1;
+    for (int i = 0; i < option_count(c->options); i++) {
+        const char *input = input_of(c, line, &c->options[i], o->option);
+        if (input && check_input(o, input, "--", c->options[i].name, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* The files of the folder that the command's notes name: "DIR/a.json, DIR/b.json". */
+static int check_folder_files(const struct command *c, const struct command_line *line, const struct option *out,
+                              const char *folder, struct error *err)
+{
+    char path[PATH_MAX];
+    int rc = 0;
+
+    for (const struct file_note *note = c->files; note && note->name && rc == 0; note++)
+        for (const char *at = note->name; rc == 0 && (at = strstr(at, "DIR/"));) {
+            at += strlen("DIR/");
+            struct written_path o = { .option = out, .path = path, .levels = 1 };
+            if (snprintf(path, sizeof path, "%s/%.*s", folder, (int)strcspn(at, ","), at) < (int)sizeof path)
+                rc = check_output(c, line, &o, err);
+        }
+    return rc;
+}
+
+/* A file's own, and those that it is written to before it takes its name. */
+static int check_path(const struct command *c, const struct command_line *line, const struct option *out,
+                      const char *value, struct error *err)
+{
+    static const char *const ends[] = { "", ".tmp", ".part" };
+    char path[PATH_MAX];
+    char *real = realpath(value, NULL);
+    int rc = 0;
+
+    for (int i = 0; i < ARRAY_LEN(ends) && rc == 0; i++) {
+        struct written_path o = { .option = out, .path = path, .levels = INT_MAX };
+        if (snprintf(path, sizeof path, "%s%s", i && real ? real : value, ends[i]) < (int)sizeof path)
+            rc = check_output(c, line, &o, err);
+    }
+    free(real);
+    return rc ? rc : check_folder_files(c, line, out, value, err);
+}
+
+int options_check_outputs(const struct command *c, const struct command_line *line, struct error *err)
+{
+    for (int i = 0; i < option_count(c->options); i++) {
+        const struct option *out = &c->options[i];
+        const char *value = out->writes ? *(const char *const *)((const char *)line->settings + out->offset) : NULL;
+        if (value && strcmp(value, "-") != 0 && check_path(c, line, out, value, err))
+            return -1;
+    }
+    return 0;
+}

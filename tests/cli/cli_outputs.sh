@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# No command writes over what it reads, by whatever name: exit code 2, a message that names the option, and every input
+# is byte for byte what it was.  What a command wrote itself it may write again.
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+# names PATH: the path, relative and absolute, and what links to it
+names() {
+    ln -sfn "$PWD/$1" soft
+    echo "$1" "./new/../$1" "$PWD/$1" soft
+    [ -f "$1" ] && ln -f "$1" hard && echo hard
+}
+
+# kept_from OPTION READ PATH COMMAND...: the command does not write to the path, which it reads as READ
+kept_from() {
+    local option=$1 as=$2 path=$3 name
+    shift 3
+    for name in $(names "$path"); do
+        expect 2 "$option: $name is read by this command \($as\); expected another f" "$@" "$option" "$name"
+    done
+}
+
+# keeps OPTION COMMAND...: every word of the command that is a file, and every file of one that is a folder, is kept from
+# what the option names
+keeps() {
+    local option=$1 before='' as word path
+    shift
+    for word; do
+        as='[A-Z|a-z.]+'
+        [[ $before != --* ]] || as=$before
+        before=$word
+        [ ! -f "$word" ] || kept_from "$option" "$as" "$word" "$@"
+        [ -d "$word" ] || continue
+        kept_from "$option" "$as" "$word" "$@"
+        for path in "$word"/*; do
+            [ ! -f "$path" ] || kept_from "$option" "$as" "$path" "$@"
+        done
+    done
+}
+
+# keeps_folders OPTION COMMAND...: the same of folders alone
+keeps_folders() {
+    local option=$1 before='' word
+    shift
+    for word; do
+        [ ! -d "$word" ] || kept_from "$option" "$before" "$word" "$@"
+        before=$word
+    done
+}
+
+# --- what is read; most commands refuse before they look at what it holds
+data practice -o practice --seed 1 >/dev/null || exit 1
+mkdir new dbs model base first second adapter prompts spider ambiqt folds
+cp practice/db/bakery.sqlite dbs
+mkdir dbs/nested && cp practice/db/bakery.sqlite dbs/nested/nested.sqlite
+cp practice/tables.json tables.json
+echo '{"id":"q","db_id":"bakery","question":"How many?","sql":"SELECT 1","query":"SELECT 1"}' |
+    tee q.jsonl gold.jsonl pred.jsonl readings.jsonl more.jsonl train.jsonl strings.jsonl >sqls.jsonl
+echo '{"id":"q","db_id":"bakery","question":"How many?","candidates":[{"sql":"SELECT 1","p":1}]}' >candidates.jsonl
+echo '{}' | tee calibration.json synonyms.json table-synonyms.json >e2e.json
+echo 'epochs: 1' >run.yaml
+echo text >notes.txt
+for file in model/ambit.h5 base/config.json base/model.safetensors adapter/adapter_model.safetensors prompts/def.txt \
+    first/config.json second/config.json spider/tables.json spider/dev.json ambiqt/train.json folds/tables.json; do
+    echo "$file" >$file
+done
+sums() { find . -type f ! -name shown ! -name said ! -name hard ! -path './new/*' -exec cksum {} + | sort -k 3; }
+before=$(sums)
+
+# --- files
+keeps --out data sql q.jsonl --schema tables.json
+keeps --out data execute q.jsonl --db dbs
+keeps --out data annotate q.jsonl --readings readings.jsonl --db dbs --prompt-dir prompts
+keeps --out data reword q.jsonl --db dbs
+keeps --out data substitute q.jsonl
+keeps --out data candidates pred.jsonl --gold gold.jsonl --tables tables.json --calibration calibration.json
+keeps --out data calibrate candidates.jsonl
+keeps --per-example data score --gold gold.jsonl --pred pred.jsonl --tables tables.json --db dbs
+keeps --out data ambiguate --spider spider --questions q.jsonl --tables tables.json --synonyms synonyms.json \
+    --table-synonyms table-synonyms.json --db dbs --schema-strings strings.jsonl
+keeps --out infer detect q.jsonl --model model --schema tables.json
+keeps --out infer detect q.jsonl --model model --db dbs/bakery.sqlite
+keeps --out infer clarify --candidates candidates.jsonl --schema tables.json --db dbs
+keeps --report infer clarify --candidates candidates.jsonl --db dbs
+keeps --transcript infer clarify --interactive --candidates candidates.jsonl --db dbs
+keeps --out infer clarify --interactive --replay readings.jsonl --db dbs
+keeps --out infer infill q.jsonl --db dbs --defaults readings.jsonl --sqls sqls.jsonl --infilled more.jsonl \
+    --prompt-dir prompts
+keeps --out infer infill q.jsonl --db dbs --e2e e2e.json
+keeps --out infer infill q.jsonl --db dbs --default-model first --model base --adapter adapter --sql-model second
+keeps --out infer generate q.jsonl --model base --adapter adapter
+keeps --out infer loss q.jsonl --model base --adapter adapter
+keeps --out train export model --base first --format gguf-adapter
+
+# --- folders, and the files that a command makes in one
+keeps_folders --materialise data ambiguate --questions q.jsonl --db dbs --out new/made.jsonl
+keeps_folders --out data contrast --ambiqt ambiqt --spider spider
+keeps_folders --out train gatekeeper --data folds --encoder base
+keeps_folders --out train infill --data train.jsonl --base base
+keeps_folders --out train infill --data train.jsonl --tokenizer base
+read_in_here() { expect 2 "--out: $1 is read by this command \($2\); expected another file" "${@:3}"; }
+cp q.jsonl new/all.jsonl
+ln new/all.jsonl new/test.jsonl
+read_in_here ./train.jsonl IN.jsonl data split train.jsonl -o .
+read_in_here new/test.jsonl IN.jsonl data split new/all.jsonl -o new
+cp spider/tables.json new/tables.json
+ln -sf "$PWD/spider/tables.json" new/tables.json
+read_in_here new/tables.json --spider data contrast --ambiqt ambiqt --spider spider -o new
+echo text >new/tokenizer.json
+read_in_here new/tokenizer.json FILE... train tokenizer notes.txt new/tokenizer.json --vocab 300 -o new
+mkdir new/run && cp run.yaml new/run/config.yaml
+read_in_here new/run/config.yaml --config train gatekeeper --data folds --config new/run/config.yaml -o new/run
+expect 3 "folds/tables.json" train gatekeeper --data folds --config new/run/config.yaml -o new/run --resume
+
+# --- a name that the output has on its way
+cp q.jsonl new/out.jsonl.part
+read_in_here new/out.jsonl.part IN.jsonl data execute new/out.jsonl.part --db dbs -o new/out.jsonl
+cp q.jsonl new/out.jsonl.tmp
+read_in_here new/out.jsonl.tmp IN.jsonl data split new/out.jsonl.tmp -o new/out.jsonl
+rm new/out.jsonl.*
+
+[ "$before" = "$(sums)" ] || complain "inputs" "$(diff <(echo "$before") <(sums) | head -c 900)"
+
+# --- what a command wrote itself is written again, beside what it reads as well
+again() { expect 0 '' "$@" && expect 0 '' "$@"; }
+again data execute q.jsonl --db dbs -o new/found.jsonl
+again data execute q.jsonl --db dbs -o dbs/found.jsonl
+again data candidates candidates.jsonl -o new/sorted.jsonl --from plain
+finish
