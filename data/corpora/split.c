@@ -55,9 +55,36 @@ static int by_number(const void *a, const void *b)
     return x->number - y->number;
 }
 
+static int share_of(int n, double share)
+{
+    return (int)ceil(n * share);
+}
+
+/* Whether so many databases leave one for each fold that is asked for. */
+static bool fills_folds(const struct split_request *q, int n)
+{
+    int test = share_of(n, q->test), valid = share_of(n, q->valid);
+
+    return (valid == 0 || test < n) && (q->valid + q->test >= 1 || test + valid < n);
+}
+
+static int check_folds(const struct split_job *s, const char *path, struct error *err)
+{
+    int least = 1;
+
+    if (fills_folds(s->q, s->names.n))
+        return 0;
+    while (!fills_folds(s->q, least))
+        least++;
+    return error_set(err, EXIT_CODE_DATA,
+                     "%s: expected records of at least %d databases, one for each fold, got %d; --valid 0 and --test 0 "
+                     "leave a fold out",
+                     path, least, s->names.n);
+}
+
 static void choose_folds(struct split_job *s)
 {
-    int n = s->names.n, test = (int)ceil(n * s->q->test), valid = (int)ceil(n * s->q->valid);
+    int n = s->names.n, test = share_of(n, s->q->test), valid = share_of(n, s->q->valid);
 
     s->databases = xcalloc((size_t)n + 1, sizeof *s->databases);
     for (int i = 0; i < n; i++) {
@@ -101,7 +128,7 @@ static int write_fold(const struct split_job *s, int fold, struct error *err)
 
 static int split(struct split_job *s, const char *path, struct error *err)
 {
-    if (records_each(path, add_record, s, err))
+    if (records_each(path, add_record, s, err) || check_folds(s, path, err))
         return -1;
     choose_folds(s);
     if (make_dirs(s->q->out, err))

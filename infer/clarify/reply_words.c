@@ -114,6 +114,26 @@ static bool is_number(const char *text)
     return number_of(text) > 0 || (text[0] && strspn(text, "0") == strlen(text));
 }
 
+/* Whether a minus stands before digits, which simplify drops. */
+static bool is_negative(const char *text)
+{
+    for (const char *p = text; (p = strchr(p, '-')); p++)
+        if (isdigit((unsigned char)p[1]) && (p == text || isspace((unsigned char)p[-1])))
+            return true;
+    return false;
+}
+
+/* The option that reads like this, sign and all; -1 for none. */
+static int same_option(const char *text, const struct question *q)
+{
+    size_t start = strspn(text, " \t\r\n"), n = strcspn(text + start, " \t\r\n");
+
+    for (int i = 0; i < q->n; i++)
+        if (strlen(q->names[i]) == n && strncmp(q->names[i], text + start, n) == 0)
+            return i;
+    return -1;
+}
+
 /* Whether every word of `said` is a word of the option. */
 static bool holds_words(const char *option, const char *said)
 {
@@ -179,6 +199,17 @@ static struct reply read_option(const char *said, const struct question *q)
     return unclear("I did not understand that. Please type a number from 1 to %d, words of an option, or help.", q->n);
 }
 
+/* The option of a number from 1 on, or the one that is called so: a year, say. */
+static struct reply read_number(const char *text, const char *said, const struct question *q)
+{
+    long n = number_of(said);
+    bool negative = is_negative(text), counted = !negative && n >= 1 && n <= q->n;
+    int named = counted ? (int)n - 1 : negative ? same_option(text, q) : named_option(said, q);
+
+    return named >= 0 ? option_reply(named)
+                      : unclear("There is no option %ld: the numbers go from 1 to %d.", negative ? -n : n, q->n);
+}
+
 static bool has_control(const char *text)
 {
     for (; *text; text++)
@@ -196,12 +227,8 @@ struct reply reply_read(const char *text, const struct question *q)
         return unclear("Arrows and other special keys do nothing here: please type a number or words.");
     if (!said[0])
         return (struct reply){ .kind = strchr(text, '?') ? REPLY_HELP : REPLY_NOTHING };
-    if (q && is_number(said)) {
-        long n = number_of(said);
-        int named = n >= 1 && n <= q->n ? (int)n - 1 : named_option(said, q); /* a year, say */
-        return named >= 0 ? option_reply(named)
-                          : unclear("There is no option %ld: the numbers go from 1 to %d.", n, q->n);
-    }
+    if (q && is_number(said))
+        return read_number(text, said, q);
     for (int i = 0; i < ARRAY_LEN(sayings); i++)
         if (strcmp(said, sayings[i].text) == 0)
             return (struct reply){ sayings[i].kind, { sayings[i].answer, 0 }, "" };

@@ -160,6 +160,8 @@ reply answer '\\"answer\\" is neither' "$s0" null
 wrong answer '\\"answer\\" is neither' '{"op":"answer","session":'"$s0"'}'
 reply answer 'no option 7: the numbers go from 1 to 2' "$s0" '"7"'
 reply answer 'no option 999999999' "$s0" '"123456789012345678901234567890"'
+reply answer 'no option -1: the numbers go from 1 to 2' "$s0" '"-1"'
+reply answer 'no option -2: the numbers go from 1 to 2' "$s0" '" option -2 "'
 reply answer 'I did not understand that' "$s0" '"banana"'
 reply answer 'More than one option' "$s0" '"of"'
 reply answer 'is no answer to the question' "$s0" '"help"'
