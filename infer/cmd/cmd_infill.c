@@ -129,6 +129,10 @@ static void tell(const struct infill_request *q, const struct infill_counts *n)
         log_info("%lld records, %lld default readings, %lld added, %lld records failed, %lld of an earlier run",
                  (long long)n->records, (long long)n->defaults, (long long)n->added, (long long)n->failed,
                  (long long)n->resumed);
+    if (n->without_sql)
+        log_warn("%lld readings have no SQL and are dropped; expected it in --sqls, from --sql-model or beside their "
+                 "text",
+                 (long long)n->without_sql);
 }
 
 static enum exit_code run(const struct call *call, struct error *err)

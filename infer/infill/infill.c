@@ -164,6 +164,7 @@ static int write_case(struct infill_run *f, struct infill_case *c, struct error 
                          json_object_get(c->record, "db_id"), "error", json_message(c->error));
     }
     count(f->counts, &note);
+    f->counts->without_sql += c->error ? 0 : infill_case_without_sql(c);
     snprintf(text, sizeof text, "%d,%d,%d,%" PRId64, note.failed, note.defaults, note.added, note.drawn);
     int rc = part_write(&f->part, c->key, text, line, err);
     json_decref(line);

@@ -36,6 +36,7 @@ struct infill_request {
 struct infill_counts {
     int64_t records, failed, defaults, added; /* readings of the output */
     int64_t resumed, prompts;                 /* records of an earlier run; prompts written */
+    int64_t without_sql;                      /* readings dropped that never had SQL, of this run */
 };
 
 /*

@@ -177,11 +177,25 @@ void infill_case_filter(struct infill_case *c, struct exec_db *db, struct python
     annotation_release(&a);
 }
 
+static bool says_none_missing(const struct infill_reading *r)
+{
+    return strcasestr(r->text, OUTPUT_COVERED) || strcasestr(r->text, "no interpretation");
+}
+
+int infill_case_without_sql(const struct infill_case *c)
+{
+    int n = 0;
+
+    for (int i = 0; i < c->n; i++)
+        n += c->readings[i].dropped && !c->readings[i].sql_from && !says_none_missing(&c->readings[i]);
+    return n;
+}
+
 void infill_case_keep_added(struct infill_case *c)
 {
     for (int i = count_defaults(c); i < c->n; i++) {
         struct infill_reading *r = &c->readings[i];
-        if (strcasestr(r->text, OUTPUT_COVERED) || strcasestr(r->text, "no interpretation"))
+        if (says_none_missing(r))
             r->dropped = "it says that there are no more";
         else
             keep(c, i);

@@ -56,6 +56,8 @@ void infill_case_filter(struct infill_case *c, struct exec_db *db, struct python
 void infill_case_keep_added(struct infill_case *c);
 /* As published, of PROMPT_E2E. */
 void infill_case_keep_all(struct infill_case *c);
+/* How many readings are not kept and never had SQL. */
+int infill_case_without_sql(const struct infill_case *c);
 /* The texts that are kept, one per line, or ANNOTATE_NONE_EXIST; the caller frees. */
 char *infill_case_existing(const struct infill_case *c);
 

@@ -54,6 +54,8 @@ expect 0 '"published":true' infill --infilled answers.jsonl --sqls infilling.jso
 expect 0 '"recall"' score with.jsonl --published
 expect 0 '"added"|readings' infill --infilled answers.jsonl
 grep -q '"why":"it has no SQL"' shown || complain infill "does not drop what has no SQL"
+infill --infilled answers.jsonl --sqls infilling.jsonl 2>&1 >/dev/null | grep -q 'no SQL' && complain infill "readings with SQL have none"
+expect 0 'warn.*: [1-9][0-9]* readings have no SQL and are dropped; expected it in --sqls' infill --infilled answers.jsonl
 
 # --- bad input: the command line
 expect 2 '--defaults' infer infill infilling.jsonl --db dbs
