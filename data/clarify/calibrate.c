@@ -6,6 +6,7 @@
 #include "data/util/log.h"
 #include "data/util/stop.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,7 +136,9 @@ static json_t *coverage_json(const struct calibrator *c, int n)
     struct score_mean m = score_mean(value, c->n, group, groups);
     free(value);
     free(group);
-    return json_pack("{s:i, s:f, s:f, s:f}", "n", n, "mean", m.mean, "low", m.interval.low, "high", m.interval.high);
+    json_t *low = isnan(m.interval.low) ? json_null() : json_real(m.interval.low),
+           *high = isnan(m.interval.high) ? json_null() : json_real(m.interval.high);
+    return json_pack("{s:i, s:f, s:o, s:o}", "n", n, "mean", m.mean, "low", low, "high", high);
 }
 
 static json_t *calibration_json(const struct calibrator *c)

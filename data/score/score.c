@@ -25,6 +25,24 @@ struct score_mean score_mean(const double *value, int n, const int *group, int n
     return m;
 }
 
+json_t *score_interval_json(struct interval i)
+{
+    return isnan(i.low) ? json_null() : json_pack("[f, f]", i.low, i.high);
+}
+
+void score_print_interval(struct interval i, double scale, int width, int digits)
+{
+    if (isnan(i.low))
+        printf("%*s[-]", 2 * width + 1, "");
+    else
+        printf("[%*.*f, %*.*f]", width, digits, scale * i.low, width, digits, scale * i.high);
+}
+
+void score_print_one_database(void)
+{
+    puts("[-]: no interval can be had of records that are all of one database");
+}
+
 void score_print_skipped(const json_t *skipped)
 {
     if (json_array_size(skipped))

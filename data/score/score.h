@@ -29,9 +29,16 @@ score_rule score_ambiqt, score_dfpl, score_strict;
 /* A mean over records with what a bootstrap over databases makes of it; group and n_groups as in stats.h. */
 struct score_mean {
     double mean;
-    struct interval interval; /* 95 %, of 1000 resamples */
+    struct interval interval; /* 95 %, of 1000 resamples; NAN, NAN of one database */
 };
 struct score_mean score_mean(const double *value, int n, const int *group, int n_groups);
+
+/* [low, high], or null where there is none. */
+json_t *score_interval_json(struct interval i);
+/* "[0.25, 0.75]" of the interval times scale, or "[-]" in as many columns; a line says why when one of the means has
+ * none. */
+void score_print_interval(struct interval i, double scale, int width, int digits);
+void score_print_one_database(void);
 
 /* Prints skipped records, {"record", "why"} each, as lines of a table; nothing when there are none. */
 void score_print_skipped(const json_t *skipped);

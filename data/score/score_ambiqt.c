@@ -2,6 +2,7 @@
 #include "data/score/ambiqt_score.h"
 #include "data/score/score.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,11 +180,6 @@ static int n_measures(const struct score_run *r)
     return r->request->db ? AMBIQT_MEASURES : 1;
 }
 
-static json_t *bounds(struct interval i)
-{
-    return json_pack("[f, f]", i.low, i.high);
-}
-
 /* Of one kind: rows and, by measure, counts; and the intervals of their shares. */
 static json_t *kind_json(struct score_run *r, enum sia_kind k, json_t *intervals)
 {
@@ -194,9 +190,9 @@ static json_t *kind_json(struct score_run *r, enum sia_kind k, json_t *intervals
         struct kind_tally t = count(r, k, (enum ambiqt_measure)m, true);
         const char *name = ambiqt_measure_name((enum ambiqt_measure)m);
         json_object_set_new(kind, name, json_pack("{s:i, s:i}", "either", t.either, "both", t.both));
-        json_object_set_new(
-            intervals, name,
-            json_pack("{s:o, s:o}", "either", bounds(t.share[0].interval), "both", bounds(t.share[1].interval)));
+        json_object_set_new(intervals, name,
+                            json_pack("{s:o, s:o}", "either", score_interval_json(t.share[0].interval), "both",
+                                      score_interval_json(t.share[1].interval)));
     }
     return kind;
 }
@@ -223,18 +219,21 @@ static int print_json(struct score_run *r, struct error *err)
 
 static void print_share(int count, struct score_mean share)
 {
-    printf("  %5d %5.1f %% [%5.1f, %5.1f]", count, 100 * share.mean, 100 * share.interval.low,
-           100 * share.interval.high);
+    printf("  %5d %5.1f %% ", count, 100 * share.mean);
+    score_print_interval(share.interval, 100, 5, 1);
 }
 
 static void print_table(struct score_run *r)
 {
+    bool complete = true;
+
     printf("kind  measure  records  either of %-5lld                both\n", (long long)r->request->k);
     for (int k = 0; k < SIA_KINDS; k++)
         for (int m = 0; m < n_measures(r); m++) {
             struct kind_tally t = count(r, (enum sia_kind)k, (enum ambiqt_measure)m, true);
             if (!t.rows)
                 continue;
+            complete = complete && !isnan(t.share[0].interval.low);
             printf("%-4s  %-7s  %7d", sia_kind_letter((enum sia_kind)k), ambiqt_measure_name((enum ambiqt_measure)m),
                    t.rows);
             print_share(t.either, t.share[0]);
@@ -242,6 +241,8 @@ static void print_table(struct score_run *r)
             printf("\n");
         }
     printf("in brackets: 95 %% of 1000 resamples of whole databases\n");
+    if (!complete)
+        score_print_one_database();
     score_print_skipped(r->cases.skipped);
 }
 

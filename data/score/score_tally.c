@@ -1,5 +1,6 @@
 #include "data/score/score_tally.h"
 
+#include <math.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 
@@ -112,8 +113,7 @@ static json_t *class_json(const struct score_tally *t, const struct score_class 
         struct score_mean mean = c->n ? mean_of(t, c, m) : (struct score_mean){ 0 };
         json_object_set_new(o, measure_names[m], c->n ? json_real(mean.mean) : json_null());
         if (c->n)
-            json_object_set_new(intervals, measure_names[m],
-                                json_pack("[f, f]", mean.interval.low, mean.interval.high));
+            json_object_set_new(intervals, measure_names[m], score_interval_json(mean.interval));
     }
     json_object_set_new(o, "interval", intervals);
     return o;
@@ -134,16 +134,21 @@ static int print_json(const struct score_tally *t, json_t *more, struct error *e
     return rc;
 }
 
-static void print_class(const struct score_tally *t, int k)
+/* Whether all its means have intervals. */
+static bool print_class(const struct score_tally *t, int k)
 {
     const struct score_class *c = &t->classes[k];
+    bool complete = true;
+
     printf("%-12s%6d", class_names[k], c->n);
-    for (int m = 0; m < TALLY_MEASURES; m++) {
-        struct score_mean mean = c->n ? mean_of(t, c, m) : (struct score_mean){ 0 };
-        if (c->n)
-            printf("  %.4f [%.4f, %.4f]", mean.mean, mean.interval.low, mean.interval.high);
+    for (int m = 0; m < TALLY_MEASURES && c->n; m++) {
+        struct score_mean mean = mean_of(t, c, m);
+        printf("  %.4f ", mean.mean);
+        score_print_interval(mean.interval, 1, 6, 4);
+        complete = complete && !isnan(mean.interval.low);
     }
     putchar('\n');
+    return complete;
 }
 
 static int print_table(const struct score_tally *t, const json_t *more, struct error *err)
@@ -155,8 +160,9 @@ static int print_table(const struct score_tally *t, const json_t *more, struct e
     for (int m = 0; m < TALLY_MEASURES; m++)
         printf("  %-23s", measure_names[m]);
     putchar('\n');
-    for (int k = 1; k >= 0; k--)
-        print_class(t, k);
+    bool complete = print_class(t, 1);
+    if (!print_class(t, 0) || !complete)
+        score_print_one_database();
     printf("%d with a gold that has no rows; SQLite %s\n", t->empty_golds, sqlite3_libversion());
     json_object_foreach((json_t *)more, key, value)
     {

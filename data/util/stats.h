@@ -59,7 +59,8 @@ struct interval {
 };
 /*
  * Percentile bootstrap: the measure on `rounds` resamples of the examples.  group (may be NULL) numbers what is drawn
- * as a whole, 0 to n_groups - 1: examples of one database stay together.  Undefined resamples are left out.
+ * as a whole, 0 to n_groups - 1: examples of one database stay together.  Undefined resamples are left out.  NAN, NAN
+ * of a single group, whose resamples are all alike and tell nothing.
  */
 struct bootstrap {
     const int *group;

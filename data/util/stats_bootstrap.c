@@ -32,6 +32,16 @@ static struct group_index gather(int n, const struct bootstrap *how)
     return g;
 }
 
+/* How many groups have examples. */
+static int count_filled(const struct group_index *g)
+{
+    int filled = 0;
+
+    for (int k = 0; k < g->n; k++)
+        filled += g->first[k + 1] > g->first[k];
+    return filled;
+}
+
 /* A resample grows: groups differ in size. */
 struct resample {
     double *score;
@@ -86,7 +96,8 @@ struct interval stats_bootstrap(struct scored s, double (*measure)(struct scored
         return out;
     struct group_index g = gather(s.n, how);
     double *value = xmalloc((size_t)how->rounds * sizeof *value);
-    for (int i = 0; i < how->rounds; i++) {
+    int rounds = count_filled(&g) > 1 ? how->rounds : 0;
+    for (int i = 0; i < rounds; i++) {
         draw(&sample, s, &g, &rng);
         double v = measure((struct scored){ sample.score, sample.label, sample.n }, arg);
         if (!isnan(v))

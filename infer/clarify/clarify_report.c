@@ -56,7 +56,9 @@ static void add_interval(struct report_cells *c, const json_t *interval)
 {
     char text[128] = "-";
 
-    if (!isnan(part(interval, "mean")))
+    if (!isnan(part(interval, "mean")) && isnan(part(interval, "low")))
+        snprintf(text, sizeof text, "%.4f [-]", part(interval, "mean"));
+    else if (!isnan(part(interval, "mean")))
         snprintf(text, sizeof text, "%.4f [%.4f, %.4f]", part(interval, "mean"), part(interval, "low"),
                  part(interval, "high"));
     add_text(c, text);

@@ -30,6 +30,15 @@ static void number(char *cell, double x)
         snprintf(cell, CELL, "-");
 }
 
+/* Of questions about one database no interval can be had. */
+static void bounds(char *cell, struct interval x)
+{
+    if (isnan(x.low))
+        snprintf(cell, CELL, "[-]");
+    else
+        snprintf(cell, CELL, "[%.4f, %.4f]", x.low, x.high);
+}
+
 static void fill_row(char row[COLUMNS][CELL], const char *name, const struct gate_measures *m)
 {
     snprintf(row[0], CELL, "%s", name);
@@ -49,9 +58,11 @@ static void print_table(struct findings *f)
             printf("%-15s", f->cells[i][k]);
         printf("\n");
     }
-    printf("AP %.4f [%.4f, %.4f], AUC %.4f [%.4f, %.4f], 95 %% over databases; ECE %.4f\n", f->all.ap,
-           f->all.ap_interval.low, f->all.ap_interval.high, f->all.auc, f->all.auc_interval.low,
-           f->all.auc_interval.high, stats_ece(&f->all.reliability));
+    char ap[CELL], auc[CELL];
+    bounds(ap, f->all.ap_interval);
+    bounds(auc, f->all.auc_interval);
+    printf("AP %.4f %s, AUC %.4f %s, 95 %% over databases; ECE %.4f\n", f->all.ap, ap, f->all.auc, auc,
+           stats_ece(&f->all.reliability));
     printf("presence slice: %d questions, none ambiguous, %lld called so\n", f->presence.n,
            (long long)f->presence.confusion.fp);
     if (f->probes.n)

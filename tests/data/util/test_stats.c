@@ -139,6 +139,10 @@ static void bootstrap_of_a_mean(void **state)
     a = stats_bootstrap(s, mean_score, NULL, &how);
     assert_near(a.low, 0.5, 1e-15);
     assert_near(a.high, 0.5, 1e-15);
+    int one[N] = { 0 };
+    how = (struct bootstrap){ .group = one, .n_groups = 2, .rounds = 10, .level = 0.95 }; /* the other one is empty */
+    a = stats_bootstrap(s, mean_score, NULL, &how);
+    assert_true(isnan(a.low) && isnan(a.high));
 }
 
 static void bootstrap_follows_its_seed(void **state)
