@@ -176,7 +176,7 @@ static void commands_build_probe_and_refuse(void **state)
                      EXIT_CODE_USAGE);
     free(output);
     assert_int_equal(run(*state, "ambit-data contrast --ambiqt $ --spider $ -o $/tables.json", &output),
-                     EXIT_CODE_FAILURE);
+                     EXIT_CODE_USAGE);
     assert_non_null(strstr(output, "tables.json"));
     free(output);
 }
