@@ -37,6 +37,7 @@
 #define DRY_RUN_OPTION(at, ...) FLAG_OPTION("dry-run", at, __VA_ARGS__, .letter = 'n')
 #define OUT_OPTION(at, value_, ...) STRING_OPTION("out", at, value_, __VA_ARGS__, .letter = 'o', .writes = true)
 #define OUT_DIR_OPTION(at) OUT_OPTION(at, "DIR", "the folder to make", .required = true)
+#define FORCE_OPTION(at) FLAG_OPTION("force", at, "replace files of the folder that hold something else")
 #define OUT_JSONL_OPTION(at) OUT_OPTION(at, "FILE", "where the JSONL goes; - is standard output")
 #define RESUME_OPTION(at, ...) FLAG_OPTION("resume", at, __VA_ARGS__)
 #define SCHEMA_OPTION(at, ...) STRING_OPTION("schema", at, "FILE", __VA_ARGS__)

@@ -11,6 +11,7 @@ struct contrast_arguments {
     enum { CONTRASTIVE, THESIS } labels;
     int64_t seed;
     double test_share, valid_share;
+    bool force;
 };
 
 static const struct contrast_arguments defaults = { .test_share = 0.2, .valid_share = 0.1 };
@@ -21,6 +22,7 @@ static const struct option options[] = {
     STRING_OPTION("ambiqt", AT(ambiqt), "DIR", "AmbiQT records, .jsonl or .jsonl.xz, and synonyms", .required = true),
     STRING_OPTION("spider", AT(spider), "DIR", "Spider: tables.json, train_spider.json, dev.json", .required = true),
     OUT_DIR_OPTION(AT(out)),
+    FORCE_OPTION(AT(force)),
     SEED_OPTION(AT(seed), "same seed, same bytes"),
     CHOICE_OPTION("labels", AT(labels), "WHICH", "contrastive|thesis", "what ambiguous means"),
     REAL_OPTION("test-share", AT(test_share), "X", 0.01, 0.8, "share of the databases held out for the test"),
@@ -57,7 +59,7 @@ static enum exit_code run(const struct call *call, struct error *err)
 
     int rc = thesis ? build_thesis(a, &o, &d, err) : build_contrastive(a, &o, &d, err);
     if (rc == 0)
-        rc = dataset_deliver(&d, a->out, stdout, err);
+        rc = dataset_deliver(&d, a->out, a->force, stdout, err);
     dataset_release(&d);
     return job_exit_code(rc, 0, err);
 }

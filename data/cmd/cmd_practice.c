@@ -8,6 +8,7 @@
 struct practice_arguments {
     const char *out;
     int64_t seed;
+    bool force;
 };
 
 static const struct practice_arguments defaults = { .seed = 1 };
@@ -16,6 +17,7 @@ static const struct practice_arguments defaults = { .seed = 1 };
 
 static const struct option options[] = {
     OUT_DIR_OPTION(AT(out)),
+    FORCE_OPTION(AT(force)),
     SEED_OPTION(AT(seed), "same seed, same bytes"),
     { 0 },
 };
@@ -27,9 +29,9 @@ static enum exit_code run(const struct call *call, struct error *err)
 
     int rc = practice_build(&d, (uint64_t)a->seed, err);
     if (rc == 0)
-        rc = practice_write_databases(a->out, err);
+        rc = practice_write_databases(a->out, a->force, err);
     if (rc == 0)
-        rc = dataset_deliver(&d, a->out, stdout, err);
+        rc = dataset_deliver(&d, a->out, a->force, stdout, err);
     dataset_release(&d);
     return job_exit_code(rc, 0, err);
 }

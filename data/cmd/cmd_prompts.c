@@ -6,6 +6,7 @@
 
 struct prompts_arguments {
     const char *out;
+    bool force;
 };
 
 static const struct prompts_arguments defaults = { 0 };
@@ -14,6 +15,7 @@ static const struct prompts_arguments defaults = { 0 };
 
 static const struct option options[] = {
     OUT_DIR_OPTION(AT(out)),
+    FORCE_OPTION(AT(force)),
     { 0 },
 };
 
@@ -21,7 +23,7 @@ static enum exit_code run(const struct call *call, struct error *err)
 {
     const struct prompts_arguments *a = call->options;
 
-    if (prompts_write(a->out, err))
+    if (prompts_write(a->out, a->force, err))
         return err->code;
     log_info("%s: six prompts, to be changed and given back with --prompt-dir", a->out);
     return EXIT_CODE_OK;

@@ -12,6 +12,7 @@ static const struct option options[] = {
     REAL_OPTION("test", AT(test), "SHARE", 0, 1, "of the databases that go to test.jsonl"),
     SEED_OPTION(AT(seed), "same seed, same databases"),
     OUT_DIR_OPTION(AT(out)),
+    FORCE_OPTION(AT(force)),
     { 0 },
 };
 

@@ -15,6 +15,6 @@
 int practice_build(struct dataset *out, uint64_t seed, struct error *err);
 
 /* Writes DIR/db/NAME.sqlite for every domain: its schema and rows.  Each file appears whole or not at all. */
-int practice_write_databases(const char *dir, struct error *err);
+int practice_write_databases(const char *dir, bool force, struct error *err);
 
 #endif

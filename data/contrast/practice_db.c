@@ -93,7 +93,7 @@ static char *script_of(const struct practice_domain *d)
 }
 
 /* Made in memory, so that the file can be written at once. */
-static int write_database(const struct practice_domain *d, const char *path, struct error *err)
+static int write_database(const struct practice_domain *d, const char *path, bool force, struct error *err)
 {
     struct out_file o = { 0 };
     sqlite3_int64 size = 0;
@@ -109,7 +109,7 @@ static int write_database(const struct practice_domain *d, const char *path, str
         rc = error_set(err, EXIT_CODE_MEMORY, "no memory for the database %s", d->name);
     else if ((rc = out_file_open(&o, path, err)) == 0) {
         fwrite(bytes, 1, (size_t)size, o.f);
-        rc = out_file_commit(&o, err);
+        rc = out_files_commit(&o, 1, force, err);
     }
     out_file_abort(&o);
     sqlite3_free(bytes);
@@ -118,7 +118,7 @@ static int write_database(const struct practice_domain *d, const char *path, str
     return rc;
 }
 
-int practice_write_databases(const char *dir, struct error *err)
+int practice_write_databases(const char *dir, bool force, struct error *err)
 {
     const struct practice_domain *d;
     char *folder = NULL;
@@ -128,7 +128,7 @@ int practice_write_databases(const char *dir, struct error *err)
     for (int i = 0; (d = practice_domain(i)) && rc == 0; i++) {
         char *path = NULL;
         CHECK(asprintf(&path, "%s/%s.sqlite", folder, d->name) >= 0, "cannot format a path in %s", dir);
-        rc = write_database(d, path, err);
+        rc = write_database(d, path, force, err);
         free(path);
     }
     free(folder);

@@ -94,7 +94,7 @@ static int write_examples(const struct example_list *l, struct out_file *o, stru
     return 0;
 }
 
-int dataset_write(const struct dataset *d, const char *dir, struct error *err)
+int dataset_write(const struct dataset *d, const char *dir, bool force, struct error *err)
 {
     struct out_file files[FOLDS + 1] = { 0 };
     int rc = make_dirs(dir, err);
@@ -106,8 +106,8 @@ int dataset_write(const struct dataset *d, const char *dir, struct error *err)
         if (rc == 0)
             rc = i < FOLDS ? write_examples(&d->folds[i], &files[i], err) : write_schemas(&d->schemas, &files[i], err);
     }
-    for (int i = 0; i <= FOLDS && rc == 0; i++)
-        rc = out_file_commit(&files[i], err);
+    if (rc == 0)
+        rc = out_files_commit(files, FOLDS + 1, force, err);
     for (int i = 0; i <= FOLDS; i++)
         out_file_abort(&files[i]);
     return rc;
@@ -193,9 +193,9 @@ static void print_counts(const struct dataset *d, FILE *out)
             print_slice(&d->folds[f], (enum fold)f, (enum example_slice)s, out);
 }
 
-int dataset_deliver(const struct dataset *d, const char *dir, FILE *table, struct error *err)
+int dataset_deliver(const struct dataset *d, const char *dir, bool force, FILE *table, struct error *err)
 {
-    if (dataset_write(d, dir, err))
+    if (dataset_write(d, dir, force, err))
         return -1;
     print_counts(d, table);
     return 0;

@@ -18,8 +18,9 @@ struct dataset {
 /* Reads DIR/tables.json and the three JSONL files; every db_id and every alternative must stand in tables.json.  The
  * caller releases either way. */
 int dataset_read(struct dataset *d, const char *dir, struct error *err);
-/* Writes the four files, each appearing whole or not at all; makes the folder when it is not there. */
-int dataset_write(const struct dataset *d, const char *dir, struct error *err);
+/* Writes the four files, each appearing whole or not at all; makes the folder when it is not there.  force as
+ * in out_files_commit. */
+int dataset_write(const struct dataset *d, const char *dir, bool force, struct error *err);
 void dataset_release(struct dataset *d);
 
 /* Splits only by database and question: -1 with EXIT_CODE_DATA naming a source_db, or a question string, that stands in
@@ -29,6 +30,6 @@ int dataset_check_folds(const struct dataset *d, struct error *err);
 int dataset_check_balance(const struct dataset *d, struct error *err);
 
 /* dataset_write, and a table of examples by fold, slice, kind and label. */
-int dataset_deliver(const struct dataset *d, const char *dir, FILE *table, struct error *err);
+int dataset_deliver(const struct dataset *d, const char *dir, bool force, FILE *table, struct error *err);
 
 #endif

@@ -99,31 +99,42 @@ static void choose_folds(struct split_job *s)
 }
 
 /* Records that failed are left out. */
-static int write_fold(const struct split_job *s, int fold, struct error *err)
+static int write_fold(const struct split_job *s, int fold, struct out_file *o, struct error *err)
 {
     char path[PATH_MAX];
-    struct out_file o;
     int n = 0, lost = 0, databases = 0;
 
     if (snprintf(path, sizeof path, "%s/%s.jsonl", s->q->out, folds[fold]) >= (int)sizeof path)
         return error_set(err, EXIT_CODE_USAGE, "%.80s...: path too long", s->q->out);
-    if (out_file_open(&o, path, err))
+    if (out_file_open(o, path, err))
         return -1;
     for (int i = 0; i < s->n; i++) {
         if (s->databases[s->records[i].database].fold != fold)
             continue;
         bool failed = json_object_get(s->records[i].json, "error");
-        if (!failed && json_write_line(&o, s->records[i].json, err)) {
-            out_file_abort(&o);
+        if (!failed && json_write_line(o, s->records[i].json, err))
             return -1;
-        }
         n += !failed;
         lost += failed;
     }
     for (int i = 0; i < s->names.n; i++)
         databases += s->databases[i].fold == fold;
     log_info("%s: %d records of %d databases, %d that had failed left out", folds[fold], n, databases, lost);
-    return out_file_commit(&o, err);
+    return 0;
+}
+
+static int write_folds(const struct split_job *s, struct error *err)
+{
+    struct out_file files[ARRAY_LEN(folds)] = { 0 };
+    int rc = make_dirs(s->q->out, err);
+
+    for (int fold = 0; fold < ARRAY_LEN(folds) && rc == 0; fold++)
+        rc = write_fold(s, fold, &files[fold], err);
+    if (rc == 0)
+        rc = out_files_commit(files, ARRAY_LEN(folds), s->q->force, err);
+    for (int fold = 0; fold < ARRAY_LEN(folds); fold++)
+        out_file_abort(&files[fold]);
+    return rc;
 }
 
 static int split(struct split_job *s, const char *path, struct error *err)
@@ -131,12 +142,7 @@ static int split(struct split_job *s, const char *path, struct error *err)
     if (records_each(path, add_record, s, err) || check_folds(s, path, err))
         return -1;
     choose_folds(s);
-    if (make_dirs(s->q->out, err))
-        return -1;
-    for (int fold = 0; fold < ARRAY_LEN(folds); fold++)
-        if (write_fold(s, fold, err))
-            return -1;
-    return 0;
+    return write_folds(s, err);
 }
 
 int split_records(const struct split_request *q, const char *path, struct error *err)

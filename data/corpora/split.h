@@ -12,6 +12,7 @@ struct split_request {
     const char *out;    /* the folder, made when it is missing */
     double valid, test; /* shares of the databases, rounded up; at most 1 together */
     int64_t seed;
+    bool force; /* as in out_files_commit */
 };
 
 /* Tells on the log what each fold has.  -1 with err. */

@@ -198,21 +198,28 @@ char *prompt_fill(const struct prompts *p, enum prompt_kind kind, const char *co
     return text;
 }
 
-int prompts_write(const char *dir, struct error *err)
+static int write_prompt(enum prompt_kind kind, const char *dir, struct out_file *o, struct error *err)
 {
     char path[PATH_MAX];
-    struct out_file o;
 
-    if (make_dirs(dir, err))
+    if (snprintf(path, sizeof path, "%s/%s", dir, builtin[kind].file) >= (int)sizeof path)
+        return error_set(err, EXIT_CODE_USAGE, "%.80s...: path too long", dir);
+    if (out_file_open(o, path, err))
         return -1;
-    for (int i = 0; i < PROMPT_KINDS; i++) {
-        if (snprintf(path, sizeof path, "%s/%s", dir, builtin[i].file) >= (int)sizeof path)
-            return error_set(err, EXIT_CODE_USAGE, "%.80s...: path too long", dir);
-        if (out_file_open(&o, path, err))
-            return -1;
-        fputs(builtin[i].text, o.f);
-        if (out_file_commit(&o, err))
-            return -1;
-    }
+    fputs(builtin[kind].text, o->f);
     return 0;
+}
+
+int prompts_write(const char *dir, bool force, struct error *err)
+{
+    struct out_file files[PROMPT_KINDS] = { 0 };
+    int rc = make_dirs(dir, err);
+
+    for (int i = 0; i < PROMPT_KINDS && rc == 0; i++)
+        rc = write_prompt((enum prompt_kind)i, dir, &files[i], err);
+    if (rc == 0)
+        rc = out_files_commit(files, PROMPT_KINDS, force, err);
+    for (int i = 0; i < PROMPT_KINDS; i++)
+        out_file_abort(&files[i]);
+    return rc;
 }

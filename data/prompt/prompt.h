@@ -41,6 +41,6 @@ uint64_t prompts_hash(const struct prompts *p);
 char *prompt_fill(const struct prompts *p, enum prompt_kind kind, const char *const *slots);
 
 /* Writes the six built-in templates into dir, which is made when it is missing. */
-int prompts_write(const char *dir, struct error *err);
+int prompts_write(const char *dir, bool force, struct error *err);
 
 #endif

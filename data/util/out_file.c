@@ -100,6 +100,50 @@ int out_file_commit(struct out_file *o, struct error *err)
     return 0;
 }
 
+static bool same_bytes(FILE *a, FILE *b)
+{
+    char x[8192], y[8192];
+    size_t n;
+
+    do {
+        n = fread(x, 1, sizeof x, a);
+        if (fread(y, 1, sizeof y, b) != n || memcmp(x, y, n) != 0)
+            return false;
+    } while (n == sizeof x);
+    return !ferror(a) && !ferror(b);
+}
+
+/* Whether a file stands in the target's place whose bytes are others.  What cannot be written is for the commit to say,
+ * which finds why in errno. */
+static bool would_replace(const struct out_file *o)
+{
+    int before = errno;
+
+    if (!o->tmp || ferror(o->f) || fflush(o->f))
+        return false;
+    FILE *old = fopen(o->path, "rbe"), *made = old ? fopen(o->tmp, "rbe") : NULL;
+    bool other = old && (!made || !same_bytes(old, made));
+    if (old)
+        fclose(old);
+    if (made)
+        fclose(made);
+    errno = before;
+    return other;
+}
+
+int out_files_commit(struct out_file *files, int n, bool force, struct error *err)
+{
+    for (int i = 0; i < n && !force; i++)
+        if (files[i].f && would_replace(&files[i]))
+            return error_set(err, EXIT_CODE_USAGE,
+                             "%s: holds something else already; --force replaces it, another --out keeps it",
+                             files[i].path);
+    for (int i = 0; i < n; i++)
+        if (files[i].f && out_file_commit(&files[i], err))
+            return -1;
+    return 0;
+}
+
 void out_file_abort(struct out_file *o)
 {
     if (o->f && o->f != stdout)

@@ -19,6 +19,9 @@ struct out_file {
 int out_file_open(struct out_file *o, const char *path, struct error *err);
 /* Flushes, syncs and renames; -1 (disk full, say) removes the temporary file. */
 int out_file_commit(struct out_file *o, struct error *err);
+/* Commits all, or none: unless force, -1 with EXIT_CODE_USAGE where one would replace a file that holds something else,
+ * so that the same command may make its folder again.  Files that are not open are passed over; the caller aborts. */
+int out_files_commit(struct out_file *files, int n, bool force, struct error *err);
 /* Removes the temporary file; harmless after commit or on a zeroed struct. */
 void out_file_abort(struct out_file *o);
 

@@ -29,7 +29,7 @@ expect 0 'train: [1-9][0-9]* records of 1 databases' data split more.jsonl --val
 [ "$(cat folds/*.jsonl | wc -l)" = "$(wc -l <more.jsonl)" ] || complain split "records are lost"
 cmp -s folds/valid.jsonl /dev/null || complain split "valid.jsonl is missing or not empty"
 [ "$(grep -ho '"source_db":"[a-z]*"' folds/test.jsonl | sort -u | wc -l)" = 1 ] || complain split "a database in two files"
-expect 0 'train: 0 records' data split more.jsonl --valid .5 --test .5 -o folds
+expect 0 'train: 0 records' data split more.jsonl --valid .5 --test .5 -o folds --force
 
 # other words in the same records
 expect 0 '[1-9][0-9]* examples written; [1-9][0-9]* words, 9 of them stay' data substitute infilling.jsonl --copies 2 --common 9 --seed 1 -o words.jsonl

@@ -121,6 +121,25 @@ rm new/out.jsonl.*
 
 [ "$before" = "$(sums)" ] || complain "inputs" "$(diff <(echo "$before") <(sums) | head -c 900)"
 
+# --- what is in a folder: the same command may make it again, another one only with --force
+makes() { # FILE COMMAND...: the command makes the folder new/made with the file
+    local file=$1
+    shift
+    rm -rf new/made
+    expect 0 '' "$@" -o new/made && cp "$file" first.txt
+    expect 0 '' "$@" -o new/made
+    cmp -s "$file" first.txt || complain "$*" "not the same again"
+    echo edited >>"$file" && cp "$file" edited.txt
+    expect 2 "$file: holds something else already; --force replaces it, another --out keeps it" "$@" -o new/made
+    cmp -s "$file" edited.txt || complain "$*" "$file is another"
+    expect 0 '' "$@" -o new/made --force
+    cmp -s "$file" first.txt || complain "$*" "--force does not replace $file"
+}
+makes new/made/sql.txt data prompts
+makes new/made/valid.jsonl data practice --seed 1
+makes new/made/db/bakery.sqlite data practice --seed 1
+makes new/made/train.jsonl data split q.jsonl --valid 0 --test 0
+
 # --- what a command wrote itself is written again, beside what it reads as well
 again() { expect 0 '' "$@" && expect 0 '' "$@"; }
 again data execute q.jsonl --db dbs -o new/found.jsonl

@@ -23,6 +23,6 @@ void small_data_write(const char *dir, int train, int valid, int test)
     assert_int_equal(practice_build(&d, 1, &err), 0);
     for (int f = 0; f < FOLDS; f++)
         keep_crossed(&d.folds[f], counts[f]);
-    assert_int_equal(dataset_write(&d, dir, &err), 0);
+    assert_int_equal(dataset_write(&d, dir, true, &err), 0);
     dataset_release(&d);
 }

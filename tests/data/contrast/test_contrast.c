@@ -212,7 +212,7 @@ static char *build_bytes(const char *ambiqt, const char *spider, uint64_t seed, 
 
     o.seed = seed;
     assert_int_equal(contrast_build(&d, &o, ambiqt, spider, &err), 0);
-    assert_int_equal(dataset_write(&d, out, &err), 0);
+    assert_int_equal(dataset_write(&d, out, true, &err), 0);
     dataset_release(&d);
     return folder_bytes(out);
 }

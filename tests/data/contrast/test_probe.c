@@ -158,7 +158,7 @@ static void commands_build_probe_and_refuse(void **state)
     assert_int_equal(dataset_read(&d, test_file(*state, "out", NULL), &err), 0);
     free(output);
     make_leak(&d);
-    assert_int_equal(dataset_write(&d, test_file(*state, "leak", NULL), &err), 0);
+    assert_int_equal(dataset_write(&d, test_file(*state, "leak", NULL), false, &err), 0);
     dataset_release(&d);
     assert_int_equal(run(*state, "ambit-data probe --data $/leak", &output), EXIT_CODE_DATA);
     assert_non_null(strstr(output, "leak: the probe \"question only\""));

@@ -272,7 +272,7 @@ static void folders_come_back_as_written(void **state)
     const struct example *e = &d.folds[FOLD_TEST].items[0];
     assert_true(e->ambiguous && e->kind == SIA_COLUMN && e->slice == EXAMPLE_CROSSED && e->n_sql == 2);
     snprintf(copy, sizeof copy, "%s/copy/of", (const char *)*state);
-    assert_int_equal(dataset_write(&d, copy, &err), 0);
+    assert_int_equal(dataset_write(&d, copy, false, &err), 0);
     dataset_release(&d);
     assert_int_equal(dataset_read(&d, copy, &err), 0);
     assert_string_equal(d.folds[FOLD_VALID].items[0].alternatives[1], "boat.paint");

@@ -67,7 +67,7 @@ static void test_folder(void **state)
     (void)state;
 
     assert_int_equal(prompts_open(&built, NULL, &err), 0);
-    assert_int_equal(prompts_write(dir, &err), 0);
+    assert_int_equal(prompts_write(dir, false, &err), 0);
     assert_int_equal(prompts_open(&p, dir, &err), 0);
     for (int i = 0; i < PROMPT_KINDS; i++)
         assert_string_equal(p.text[i], built.text[i]);
