@@ -16,6 +16,7 @@
 struct schema_table {
     const char *name, *text;
     int first_column, n_columns;
+    bool without_rowid; /* known of a SQLite file alone */
 };
 
 enum column_type { COLUMN_TEXT, COLUMN_NUMBER, COLUMN_TIME, COLUMN_BOOLEAN, COLUMN_OTHERS };

@@ -110,7 +110,9 @@ static int add_table(struct sqlite_schema_reader *r, sqlite3_stmt *row, int unus
         return -1;
     GROW(r->tables, r->build.n_tables, r->tables_cap);
     r->tables[r->build.n_tables] = xstrdup(name);
-    schema_build_table(&r->build, name, NULL);
+    int t = schema_build_table(&r->build, name, NULL);
+    if (sqlite3_column_int(row, 1))
+        schema_build_without_rowid(&r->build, t);
     return 0;
 }
 
@@ -157,7 +159,7 @@ static int add_foreign_key(struct sqlite_schema_reader *r, sqlite3_stmt *row, in
 
 static int read_database(struct sqlite_schema_reader *r, struct error *err)
 {
-    static const char tables[] = "SELECT s.name FROM sqlite_schema AS s JOIN pragma_table_list(s.name) AS l "
+    static const char tables[] = "SELECT s.name, l.wr FROM sqlite_schema AS s JOIN pragma_table_list(s.name) AS l "
                                  "WHERE s.type = 'table' AND l.schema = 'main' AND l.type = 'table' "
                                  "AND s.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY s.rowid";
     static const char columns[] = "SELECT name, type, pk FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid";

@@ -107,6 +107,7 @@ struct sql_window {
     struct sql_bound start, end;
     enum sql_exclude exclude;
     struct sql_window *next;
+    bool used; /* while resolving: by an OVER, or by a window that is used */
 };
 
 #endif

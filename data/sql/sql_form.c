@@ -51,7 +51,7 @@ static void add_columns(struct form_builder *f, struct form *form, const struct 
         struct sql_output o = sql_source_output(&f->r, s, i);
         struct sql_expr e = { .kind = SQL_EXPR_COLUMN, .column = o.column, .name = { .text = o.name } };
         e.source = (struct sql_source *)(uintptr_t)s;
-        if (all || !joined_before(s, o.name))
+        if (!o.hidden && (all || !joined_before(s, o.name)))
             add_output(f, form, o.name, form_operand(f, &e));
     }
 }

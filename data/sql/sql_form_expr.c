@@ -121,6 +121,17 @@ static const char *output_text(const struct form_builder *f, const char *name)
     return NULL;
 }
 
+/* The same in ON, which is read before the results are. */
+static const char *alias_text(struct form_builder *f, const char *name)
+{
+    for (const struct form_frame *frame = f->frame; frame; frame = frame->outer) {
+        const struct sql_result *result = sql_find_alias(frame->core, name);
+        if (result && result->expr)
+            return form_expr(f, result->expr);
+    }
+    return NULL;
+}
+
 static int output_number(const struct sql_source *s, const char *name)
 {
     int i = 0;
@@ -133,6 +144,7 @@ static const char *write_column(struct form_builder *f, const struct sql_expr *e
 {
     if (!e->source) {
         const char *text = output_text(f, e->name.text);
+        text = text ? text : alias_text(f, e->name.text);
         return text ? text : form_lower(f, e->name.text);
     }
     const struct form_source *s = form_find_source(f, e->source);

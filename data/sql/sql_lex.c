@@ -1,6 +1,7 @@
 #include "data/sql/sql_lex.h"
 
 #include <ctype.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -49,11 +50,17 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r';
 }
 
+/* A vertical tab is one only behind another: text[i - 1] has then been passed over. */
+static bool is_space_at(const char *text, int i)
+{
+    return is_space(text[i]) || (text[i] == '\v' && i && (is_space(text[i - 1]) || text[i - 1] == '\v'));
+}
+
 /* Past blanks and comments; a comment that is never closed runs to the end, as in SQLite. */
 static int skip_space(const char *text, int i)
 {
     for (;;) {
-        if (is_space(text[i])) {
+        if (is_space_at(text, i)) {
             i++;
         } else if (strncmp(text + i, "\xef\xbb\xbf", 3) == 0) {
             i += 3;
@@ -93,21 +100,32 @@ static int skip_digits(const char *text, int i)
     return i;
 }
 
+/* 0x, hexadecimal digits.  SQLite of 3.46 and later takes them in groups, 0xFF_FF; older ones end the number at the
+ * first other letter, which begins an alias. */
+static int lex_hex(const char *text, int i, struct sql_token *t)
+{
+    bool groups = sqlite3_libversion_number() >= 3046000;
+
+    for (i += 3;
+         isxdigit((unsigned char)text[i]) || (groups && text[i] == '_' && isxdigit((unsigned char)text[i + 1]));)
+        i++;
+    if (groups && sql_is_name_char((unsigned char)text[i]))
+        t->kind = TOKEN_ILLEGAL;
+    return i;
+}
+
 /* A number that runs into letters is no token at all. */
 static int lex_number(const char *text, int i, struct sql_token *t)
 {
     t->kind = TOKEN_NUMBER;
-    if (text[i] == '0' && (text[i + 1] | 32) == 'x' && isxdigit((unsigned char)text[i + 2])) {
-        for (i += 3; isxdigit((unsigned char)text[i]);)
-            i++;
-    } else {
-        i = skip_digits(text, i);
-        if (text[i] == '.')
-            i = skip_digits(text, i + 1);
-        int sign = text[i] && (text[i + 1] == '+' || text[i + 1] == '-');
-        if ((text[i] | 32) == 'e' && isdigit((unsigned char)text[i + 1 + sign]))
-            i = skip_digits(text, i + 1 + sign);
-    }
+    if (text[i] == '0' && (text[i + 1] | 32) == 'x' && isxdigit((unsigned char)text[i + 2]))
+        return lex_hex(text, i, t);
+    i = skip_digits(text, i);
+    if (text[i] == '.')
+        i = skip_digits(text, i + 1);
+    int sign = text[i] && (text[i + 1] == '+' || text[i + 1] == '-');
+    if ((text[i] | 32) == 'e' && isdigit((unsigned char)text[i + 1 + sign]))
+        i = skip_digits(text, i + 1 + sign);
     while (sql_is_name_char((unsigned char)text[i])) {
         t->kind = TOKEN_ILLEGAL;
         i++;
@@ -145,7 +163,7 @@ static int lex_parameter(const char *text, int i, struct sql_token *t)
     }
     if (text[i] == '(' && n) {
         int close = i + 1;
-        while (text[close] && text[close] != ')' && !is_space(text[close]))
+        while (text[close] && text[close] != ')' && text[close] != '\v' && !is_space(text[close]))
             close++;
         if (text[close] == ')')
             return close + 1;

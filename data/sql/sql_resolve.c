@@ -79,6 +79,19 @@ int sql_use_again(struct sql_resolver *r, const struct sql_result *result, enum 
     return 0;
 }
 
+/* Whether a column is its table's rowid, by one of its own names or as the only primary key, a number. */
+static bool is_row_number(const struct sql_resolver *r, const struct sql_expr *e)
+{
+    if (e->column < 0)
+        return sql_is_rowid(e->name.text);
+    const struct schema_column *own = &r->schema->columns[e->column];
+    const struct schema_table *t = &r->schema->tables[own->table];
+    int keys = 0;
+    for (int c = t->first_column; c < t->first_column + t->n_columns; c++)
+        keys += r->schema->columns[c].primary;
+    return own->primary && keys == 1 && own->type == COLUMN_NUMBER;
+}
+
 /* Where an ORDER BY term of a set operation stands among one core's results, counted from 1; 0 when nowhere. */
 static long find_in_core(struct sql_resolver *r, const struct sql_scope *s, const struct sql_outputs *outputs,
                          const struct sql_expr *e)
@@ -90,11 +103,14 @@ static long find_in_core(struct sql_resolver *r, const struct sql_scope *s, cons
         if (strcasecmp(outputs->list[o].name, e->name.text) == 0)
             return o + 1;
     sql_find_column(r, s->core->from, e->schema, e->table, e->name.text, &m);
-    for (const struct sql_result *result = s->core->results; m.count == 1 && result && result->expr; i++) {
+    const struct sql_source *rows = m.count ? NULL : sql_find_rowid(r, s, e);
+    for (const struct sql_result *result = s->core->results; result && result->expr; result = result->next, i++) {
         const struct sql_expr *x = result->expr;
-        if (x->kind == SQL_EXPR_COLUMN && x->source == m.source && strcasecmp(x->name.text, m.column.name) == 0)
+        if (x->kind != SQL_EXPR_COLUMN || !x->source)
+            continue;
+        if (rows ? x->source == rows && is_row_number(r, x)
+                 : m.count == 1 && x->source == m.source && strcasecmp(x->name.text, m.column.name) == 0)
             return i;
-        result = result->next;
     }
     return 0;
 }
@@ -208,23 +224,28 @@ static int resolve_cores(struct sql_resolver *r, struct sql_select *select, cons
     return resolve_tail(&c, &select->tail);
 }
 
-/* SQLite looks at a common table expression when something reads it and not before, so one in which nothing makes sense
- * may stand unused.  Those that make sense are resolved for the sake of their canonical names. */
-static void resolve_unused(struct sql_resolver *r, const struct sql_with *with)
+void sql_attempt(struct sql_resolver *r, sql_attempt_fn *fn, void *context)
 {
-    struct error *err = r->err, ignored;
-    int depth = r->depth, n_uses = r->n_uses, rc = 0;
+    struct error *err = r->err, ignored = { 0 };
+    int depth = r->depth, n_uses = r->n_uses;
 
     r->err = &ignored;
-    for (struct sql_cte *c = with->ctes; c && rc == 0; c = c->next) {
-        n_uses = r->n_uses;
-        rc = sql_resolve_cte(r, with, c);
-    }
-    if (rc) {
+    if (fn(r, context)) {
         r->depth = depth;
         r->n_uses = n_uses;
     }
     r->err = err;
+}
+
+struct unused {
+    const struct sql_with *with;
+    struct sql_cte *cte;
+};
+
+static int resolve_unused(struct sql_resolver *r, void *context)
+{
+    const struct unused *u = context;
+    return sql_resolve_cte(r, u->with, u->cte);
 }
 
 int sql_resolve_select(struct sql_resolver *r, struct sql_select *select, struct sql_scope *outer,
@@ -237,7 +258,10 @@ int sql_resolve_select(struct sql_resolver *r, struct sql_select *select, struct
         return -1;
     if (resolve_cores(r, select, &model, cte, outputs))
         return -1;
-    resolve_unused(r, &own);
+    /* SQLite looks at a common table expression when something reads it and not before, so one in which nothing makes
+     * sense may stand unused.  Those that make sense are resolved for the sake of their canonical names. */
+    for (struct sql_cte *c = select->ctes; c; c = c->next)
+        sql_attempt(r, resolve_unused, &(struct unused){ &own, c });
     r->depth -= SQL_SELECT_DEPTH;
     return 0;
 }

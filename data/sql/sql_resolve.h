@@ -64,7 +64,17 @@ int sql_use_again(struct sql_resolver *r, const struct sql_result *result, enum 
 /* Resolves names in an expression, or in a list of them. */
 int sql_resolve_expr(struct sql_resolver *r, struct sql_scope *s, struct sql_expr *e, enum sql_clause clause);
 int sql_resolve_list(struct sql_resolver *r, struct sql_scope *s, struct sql_expr *list, enum sql_clause clause);
-int sql_resolve_window(struct sql_resolver *r, struct sql_scope *s, struct sql_window *w, enum sql_clause clause);
+/* OVER, and the windows it is based on. */
+int sql_resolve_over(struct sql_resolver *r, struct sql_scope *s, struct sql_window *w, enum sql_clause clause);
+/* The WINDOW clause, once the uses of its windows in all but ORDER BY are known. */
+int sql_resolve_windows(struct sql_resolver *r, struct sql_scope *s);
+/* Runs what may fail without harm, in which case it leaves no trace but names made canonical. */
+typedef int sql_attempt_fn(struct sql_resolver *r, void *context);
+void sql_attempt(struct sql_resolver *r, sql_attempt_fn *fn, void *context);
+/* rowid, oid or _rowid_. */
+bool sql_is_rowid(const char *name);
+/* They belong to the only table of the scope that they could, or to none. */
+struct sql_source *sql_find_rowid(const struct sql_resolver *r, const struct sql_scope *s, const struct sql_expr *e);
 /* Once resolved, a name is quoted only because it must be. */
 void sql_settle_name(struct sql_name *n, const char *text);
 /* The first result whose alias that is, or NULL. */
@@ -90,8 +100,10 @@ long sql_ordinal(const struct sql_expr *e);
 /* Makes a common table expression's outputs known, under the names of its column list. */
 int sql_publish_cte(struct sql_resolver *r, struct sql_cte *c, const struct sql_outputs *outputs);
 int sql_resolve_cte(struct sql_resolver *r, const struct sql_with *with, struct sql_cte *c);
-/* The scope's FROM clause: tables, sub-queries, ON, USING and NATURAL. */
-int sql_resolve_sources(struct sql_resolver *r, struct sql_scope *s);
+/* The scope's FROM clause: tables, sub-queries, USING and NATURAL; then ON and the arguments of functions, where
+ * aliases of results can be named. */
+int sql_resolve_tables(struct sql_resolver *r, struct sql_scope *s);
+int sql_resolve_conditions(struct sql_resolver *r, struct sql_scope *s);
 /* The tables alone; also of x IN table. */
 int sql_resolve_source(struct sql_resolver *r, struct sql_scope *s, struct sql_source *source, enum sql_clause clause,
                        int level);

@@ -146,7 +146,7 @@ static int resolve_rows(struct output_builder *b, struct sql_scope *s)
         if (!name)
             return -1;
         snprintf(name, 24, "column%d", i + 1);
-        if (add_output(b, (struct sql_output){ name, name, -1, false }))
+        if (add_output(b, (struct sql_output){ .name = name, .printed = name, .column = -1 }))
             return -1;
     }
     return 0;
@@ -249,14 +249,11 @@ int sql_resolve_core(struct sql_resolver *r, struct sql_scope *s, struct sql_out
 {
     struct sql_core *core = s->core;
 
-    if (sql_resolve_sources(r, s) || resolve_outputs(r, s, out))
+    if (sql_resolve_tables(r, s) || resolve_outputs(r, s, out))
         return -1;
     s->aliases = true;
-    if ((core->where && sql_resolve_expr(r, s, core->where, SQL_WHERE)) || resolve_group_by(r, s, out) ||
-        (core->having && sql_resolve_expr(r, s, core->having, SQL_HAVING)))
+    if (sql_resolve_conditions(r, s) || (core->where && sql_resolve_expr(r, s, core->where, SQL_WHERE)) ||
+        resolve_group_by(r, s, out) || (core->having && sql_resolve_expr(r, s, core->having, SQL_HAVING)))
         return -1;
-    for (struct sql_window *w = core->windows; w; w = w->next)
-        if (sql_resolve_window(r, s, w, SQL_SELECT))
-            return -1;
-    return 0;
+    return sql_resolve_windows(r, s);
 }

@@ -6,21 +6,22 @@
 #include <string.h>
 #include <strings.h>
 
-static bool is_rowid(const char *name)
+bool sql_is_rowid(const char *name)
 {
     return strcasecmp(name, "rowid") == 0 || strcasecmp(name, "oid") == 0 || strcasecmp(name, "_rowid_") == 0;
 }
 
 struct rowid_search {
+    const struct sql_resolver *r;
     const struct sql_name *table;
     struct sql_source *found;
     int n;
 };
 
-/* A common table expression has none, nor has a group unless it is asked for by its alias. */
-static bool may_have_rowid(const struct sql_source *s, const struct sql_name *table)
+/* A common table expression has none, nor a table WITHOUT ROWID, nor a group unless it is asked for by its alias. */
+static bool may_have_rowid(const struct sql_resolver *r, const struct sql_source *s, const struct sql_name *table)
 {
-    if (s->cte)
+    if (s->cte || (s->table >= 0 && r->schema->tables[s->table].without_rowid))
         return false;
     return table ? strcasecmp(sql_source_name(s), table->text) == 0 : s->kind != SQL_SOURCE_GROUP;
 }
@@ -28,24 +29,31 @@ static bool may_have_rowid(const struct sql_source *s, const struct sql_name *ta
 static void count_rowids(struct rowid_search *search, struct sql_source *list)
 {
     for (struct sql_source *s = list; s; s = s->next)
-        if (may_have_rowid(s, search->table)) {
+        if (may_have_rowid(search->r, s, search->table)) {
             search->n++;
             search->found = s;
         }
 }
 
-/* rowid, oid and _rowid_ belong to the only table they could; SQLite lets even sub-queries have them. */
-static bool find_rowid(const struct sql_scope *s, const struct sql_expr *e, struct sql_match *m)
+/* SQLite lets even sub-queries have them. */
+struct sql_source *sql_find_rowid(const struct sql_resolver *r, const struct sql_scope *s, const struct sql_expr *e)
 {
-    struct rowid_search search = { .table = e->table };
+    struct rowid_search search = { .r = r, .table = e->table };
 
-    if (!is_rowid(e->name.text))
-        return false;
+    if (!sql_is_rowid(e->name.text))
+        return NULL;
     count_rowids(&search, s->core->from);
-    if (search.n != 1)
-        return false;
-    *m = (struct sql_match){ .source = search.found, .column = { e->name.text, e->name.text, -1, false }, .count = 1 };
-    return true;
+    return search.n == 1 ? search.found : NULL;
+}
+
+static bool find_rowid(const struct sql_resolver *r, const struct sql_scope *s, const struct sql_expr *e,
+                       struct sql_match *m)
+{
+    const char *name = e->name.text;
+    struct sql_source *source = sql_find_rowid(r, s, e);
+
+    *m = (struct sql_match){ .source = source, .column = { .name = name, .printed = name, .column = -1 }, .count = 1 };
+    return source;
 }
 
 struct sql_result *sql_find_alias(const struct sql_core *core, const char *name)
@@ -134,7 +142,7 @@ static int resolve_column(struct sql_resolver *r, struct sql_scope *scope, struc
             return -1;
         if (m.count > 1)
             return ambiguous(r, e, &m);
-        if (m.count == 1 || find_rowid(s, e, &m))
+        if (m.count == 1 || find_rowid(r, s, e, &m))
             return settle_column(r, scope, e, &m, clause);
         struct sql_result *alias = s->aliases && !e->table ? sql_find_alias(s->core, e->name.text) : NULL;
         if (alias) {
@@ -151,27 +159,6 @@ int sql_resolve_list(struct sql_resolver *r, struct sql_scope *s, struct sql_exp
         if (sql_resolve_expr(r, s, e, clause))
             return -1;
     return 0;
-}
-
-static int resolve_bound(struct sql_resolver *r, struct sql_scope *s, struct sql_bound *b, enum sql_clause clause)
-{
-    return b->expr ? sql_resolve_expr(r, s, b->expr, clause) : 0;
-}
-
-int sql_resolve_window(struct sql_resolver *r, struct sql_scope *s, struct sql_window *w, enum sql_clause clause)
-{
-    const struct sql_window *base = s->core->windows;
-
-    while (w->base.text && base && strcasecmp(base->name.text, w->base.text) != 0)
-        base = base->next;
-    if (w->base.text && !base)
-        return sql_fail(r, w->base.span, "no window %s", w->base.text);
-    if (sql_resolve_list(r, s, w->partition, clause))
-        return -1;
-    for (struct sql_order *o = w->order; o; o = o->next)
-        if (sql_resolve_expr(r, s, o->expr, clause))
-            return -1;
-    return resolve_bound(r, s, &w->start, clause) || resolve_bound(r, s, &w->end, clause) ? -1 : 0;
 }
 
 struct single_column {
@@ -206,7 +193,7 @@ static int resolve_parts(struct sql_resolver *r, struct sql_scope *s, struct sql
         (e->third && sql_resolve_expr(r, s, e->third, clause)) || sql_resolve_list(r, s, e->list, clause))
         return -1;
     if ((e->filter && sql_resolve_expr(r, s, e->filter, clause)) ||
-        (e->over && sql_resolve_window(r, s, e->over, clause)))
+        (e->over && sql_resolve_over(r, s, e->over, clause)))
         return -1;
     if (e->kind == SQL_EXPR_IN && e->source)
         return resolve_in_table(r, s, e->source);

@@ -21,7 +21,7 @@ struct sql_output sql_source_output(const struct sql_resolver *r, const struct s
         return s->outputs[i];
     int column = r->schema->tables[s->table].first_column + i;
     const char *name = r->schema->columns[column].name;
-    return (struct sql_output){ name, name, column, false };
+    return (struct sql_output){ .name = name, .printed = name, .column = column };
 }
 
 static bool has_name(const struct sql_name *names, const char *name)
@@ -109,7 +109,7 @@ static int each_of(struct sql_resolver *r, const struct sql_source *s, bool all,
     r->work += n;
     for (int i = 0; i < n; i++) {
         struct sql_output column = sql_source_output(r, s, i);
-        if ((all || !has_name(s->joined, column.name)) && fn(context, column))
+        if (!column.hidden && (all || !has_name(s->joined, column.name)) && fn(context, column))
             return -1;
     }
     return 0;

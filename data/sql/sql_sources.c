@@ -5,18 +5,22 @@
 #include <string.h>
 #include <strings.h>
 
+#define JSON_COLUMNS "key", "value", "type", "atom", "id", "parent", "fullkey", "path", "json", "root"
+
 /* Tables and table-valued functions that every SQLite database has. */
 static const struct builtin {
     const char *name;
     bool function;
-    const char *columns[9];
+    int visible; /* columns that * gives; those behind them are the function's arguments */
+    const char *columns[11];
 } builtins[] = {
-    { "json_each", true, { "key", "value", "type", "atom", "id", "parent", "fullkey", "path" } },
-    { "json_tree", true, { "key", "value", "type", "atom", "id", "parent", "fullkey", "path" } },
-    { "generate_series", true, { "value", "start", "stop", "step" } },
-    { "sqlite_schema", false, { "type", "name", "tbl_name", "rootpage", "sql" } },
-    { "sqlite_master", false, { "type", "name", "tbl_name", "rootpage", "sql" } },
-    { "sqlite_sequence", false, { "name", "seq" } },
+    { "json_each", true, 8, { JSON_COLUMNS } },
+    { "json_tree", true, 8, { JSON_COLUMNS } },
+    { "generate_series", true, 1, { "value", "start", "stop", "step" } },
+    { "sqlite_schema", false, 5, { "type", "name", "tbl_name", "rootpage", "sql" } },
+    { "sqlite_master", false, 5, { "type", "name", "tbl_name", "rootpage", "sql" } },
+    { "sqlite_sequence", false, 2, { "name", "seq" } },
+    { "sqlite_stat1", false, 3, { "tbl", "idx", "stat" } },
 };
 
 static int use_builtin(struct sql_resolver *r, struct sql_source *s, const struct builtin *b)
@@ -29,7 +33,7 @@ static int use_builtin(struct sql_resolver *r, struct sql_source *s, const struc
     if (!s->outputs)
         return -1;
     for (int i = 0; i < n; i++)
-        s->outputs[i] = (struct sql_output){ b->columns[i], b->columns[i], -1, false };
+        s->outputs[i] = (struct sql_output){ b->columns[i], b->columns[i], -1, false, i >= b->visible };
     s->n_outputs = n;
     return 0;
 }
@@ -223,7 +227,7 @@ static int natural_columns(struct sql_resolver *r, struct sql_source *before, st
     for (int i = 0; i < own.n; i++) {
         struct sql_match m;
         sql_find_column(r, before, NULL, NULL, own.list[i].name, &m);
-        if (m.count == 0)
+        if (m.count == 0 || m.column.hidden)
             continue;
         *end = sql_take(r, 1, sizeof **end);
         if (!*end)
@@ -279,7 +283,7 @@ static int resolve_joins(struct sql_resolver *r, const struct sql_scope *scope, 
     return rc;
 }
 
-static int resolve_tables(struct sql_resolver *r, struct sql_scope *scope, struct sql_source *list)
+static int resolve_list(struct sql_resolver *r, struct sql_scope *scope, struct sql_source *list)
 {
     int n = 0;
 
@@ -308,7 +312,7 @@ static int resolve_group(struct sql_resolver *r, struct sql_scope *s, struct sql
     struct sql_core core = { .from = group->group };
     struct sql_scope inner = { .core = &core, .outer = s->outer, .with = s->with, .level = s->level };
 
-    if (sql_deeper(r, SQL_SELECT_DEPTH, group->span) || resolve_tables(r, &inner, group->group) ||
+    if (sql_deeper(r, SQL_SELECT_DEPTH, group->span) || resolve_list(r, &inner, group->group) ||
         resolve_conditions(r, &inner, group->group))
         return -1;
     r->depth -= SQL_SELECT_DEPTH;
@@ -319,11 +323,12 @@ static int resolve_group(struct sql_resolver *r, struct sql_scope *s, struct sql
     return 0;
 }
 
-int sql_resolve_sources(struct sql_resolver *r, struct sql_scope *s)
+int sql_resolve_tables(struct sql_resolver *r, struct sql_scope *s)
 {
-    if (!s->core->from)
-        return 0;
-    if (resolve_tables(r, s, s->core->from))
-        return -1;
+    return s->core->from ? resolve_list(r, s, s->core->from) : 0;
+}
+
+int sql_resolve_conditions(struct sql_resolver *r, struct sql_scope *s)
+{
     return resolve_conditions(r, s, s->core->from);
 }

@@ -20,6 +20,7 @@ struct sql_output {
     const char *printed; /* the same once the text is canonical: an expression without alias is named by its text */
     int column;          /* the schema's column that it only passes on, or -1 */
     bool named;          /* by an alias, or out of a * : ORDER BY looks for these first */
+    bool hidden;         /* a function's own, which * leaves out */
 };
 
 struct sql_source {

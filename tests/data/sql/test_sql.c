@@ -138,6 +138,7 @@ static const char *const canonical[][2] = {
     { "SELECT name FROM sqlite_master WHERE type = 'table'", NULL },
     { "SELECT 1 end, 2 \"from\", 3 'x y', 4 AS left, 5 AS window, 6 over, 7 key",
       "SELECT 1 AS \"end\", 2 AS \"from\", 3 AS \"x y\", 4 AS \"left\", 5 AS \"window\", 6 AS \"over\", 7 AS key" },
+    { "SELECT \v1\n\v\v+\t\v2 \v", "SELECT 1 + 2" },
 };
 
 static char *print(struct sql_world *w, const char *text, bool resolved)
@@ -175,6 +176,17 @@ static void every_part_of_the_grammar(void **state)
     }
 }
 
+/* Of a version of SQLite that has groups of digits, and of one that has an alias there. */
+static void hexadecimal_numbers_end_where_they_do_in_sqlite(void **state)
+{
+    struct sql_world *w = *state;
+    const char *text = "SELECT 0xFF_FF", *printed = print(w, text, true);
+    bool groups = sqlite3_libversion_number() >= 3046000;
+
+    assert_string_equal(printed, groups ? text : "SELECT 0xFF AS _FF");
+    same_program(w, text, printed);
+}
+
 /* An expression without alias is called by its text, which the canonical form changes on both sides. */
 static void columns_named_by_their_text(void **state)
 {
@@ -205,6 +217,7 @@ static const char *const refused[][3] = {
     { "SELECT [abc", "[abc", "no SQL token" },
     { "SELECT 12ab", "12ab", "no SQL token" },
     { "SELECT 1e", "\"1e\"", "no SQL token" },
+    { "SELECT\v1", "byte 6", "no SQL token" },
     { "SELECT X'ab1'", "X'ab1'", "no SQL token" },
     { "SELECT 1 ! 2", "\"!\"", "no SQL token" },
     { "SELECT @", "\"@\"", "no SQL token" },
@@ -414,6 +427,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_part_of_the_grammar),
         cmocka_unit_test(columns_named_by_their_text),
+        cmocka_unit_test(hexadecimal_numbers_end_where_they_do_in_sqlite),
         cmocka_unit_test(bad_text_is_explained),
         cmocka_unit_test(hostile_sizes_are_errors),
         cmocka_unit_test(printed_forms_are_no_deeper),

@@ -75,9 +75,13 @@ static const char *const equal[][2] = {
       "SELECT name FROM dept UNION ALL SELECT name FROM emp ORDER BY 1" },
     { "SELECT name FROM emp WHERE NOT EXISTS (SELECT 1 FROM task WHERE emp_id = emp.id)",
       "SELECT e.name FROM emp e WHERE NOT (EXISTS (SELECT 1 FROM task t WHERE e.id = t.emp_id))" },
+    { "SELECT e.salary AS s FROM emp e LEFT JOIN task t ON t.hours = s",
+      "SELECT emp.salary FROM emp LEFT JOIN task ON hours = emp.salary" },
 };
 
 static const char *const different[][2] = {
+    { "SELECT e.id AS s, e.boss, t.title FROM emp e LEFT JOIN task t ON t.hours = s",
+      "SELECT e.id, e.boss AS s, t.title FROM emp e LEFT JOIN task t ON t.hours = s" },
     { "SELECT name FROM emp", "SELECT name FROM dept" },
     { "SELECT name, id FROM emp", "SELECT id, name FROM emp" },
     { "SELECT name FROM emp", "SELECT DISTINCT name FROM emp" },

@@ -10,7 +10,9 @@
 
 static const char script[] = "CREATE TABLE a (id INTEGER PRIMARY KEY, x INT, y INT);"
                              "CREATE TABLE b (id INT, x INT, z INT);"
-                             "CREATE TABLE c (z INT, \"odd name\" TEXT); CREATE TABLE d (w INT);";
+                             "CREATE TABLE c (z INT, \"odd name\" TEXT); CREATE TABLE d (w INT);"
+                             "CREATE TABLE e (k TEXT PRIMARY KEY, q INT) WITHOUT ROWID;"
+                             "CREATE INDEX bx ON b (x); INSERT INTO b VALUES (1, 2, 3); ANALYZE;";
 
 static int set_up(void **state)
 {
@@ -73,6 +75,32 @@ static const char *const uses[][2] = {
     { "SELECT value FROM a, json_each(a.x)", "f0 a, f0 a.x" },
     { "SELECT name FROM sqlite_schema", "" },
     { "SELECT a.x FROM a UNION SELECT b.x FROM b UNION SELECT 1 FROM c", "s0 a.x, f0 a, s0 b.x, f0 b, f0 c" },
+    /* an alias in ON */
+    { "SELECT y + 1 AS s FROM a JOIN b ON s = z", "s0 a.y, f0 a, f0 b, o0 a.y, o0 b.z" },
+    { "SELECT y AS s FROM a LEFT JOIN b ON b.x = s", "s0 a.y, f0 a, f0 b, o0 b.x, o0 a.y" },
+    { "SELECT x AS s FROM a, json_each(s)", "s0 a.x, f0 a, f0 a.x" },
+    { "SELECT x AS s FROM a WHERE EXISTS (SELECT 1 FROM b JOIN c ON s = b.x)",
+      "s0 a.x, f0 a, f1 b, f1 c, o1 a.x, o1 b.x" },
+    /* columns that * leaves out */
+    { "SELECT root, t.json FROM json_tree('[1]') AS t", "" },
+    { "SELECT * FROM json_each WHERE json = '[1, 2]'", "" },
+    { "SELECT * FROM json_each('[1]') JOIN (SELECT '[1]' AS json) USING (json)", "" },
+    { "SELECT * FROM json_each('[1]') NATURAL JOIN (SELECT x AS root FROM a)", "s0 a.x, s1 a.x, f1 a" },
+    { "SELECT tbl, idx, stat FROM sqlite_stat1", "" },
+    /* rowid of the only table that has one; in a set operation */
+    { "SELECT rowid FROM a, e", "s0 a, f0 a, f0 e" },
+    { "SELECT rowid FROM a UNION SELECT z FROM b ORDER BY rowid", "s0 a, f0 a, s0 b.z, f0 b, r0 a, r0 b.z" },
+    { "SELECT oid, x FROM a UNION SELECT z, x FROM b ORDER BY a._rowid_",
+      "s0 a, s0 a.x, f0 a, s0 b.z, s0 b.x, f0 b, r0 a, r0 b.z" },
+    { "SELECT id FROM a UNION SELECT z FROM b ORDER BY rowid", "s0 a.id, f0 a, s0 b.z, f0 b, r0 a.id, r0 b.z" },
+    { "SELECT x FROM a UNION SELECT rowid AS k FROM b ORDER BY b.rowid", "s0 a.x, f0 a, s0 b, f0 b, r0 a.x, r0 b" },
+    /* windows that nothing uses, and what the first one is based on */
+    { "SELECT x FROM a WINDOW w AS (ORDER BY nosuch)", "s0 a.x, f0 a" },
+    { "SELECT x FROM a WINDOW w AS (ORDER BY y)", "s0 a.x, f0 a, s0 a.y" },
+    { "SELECT x FROM a WINDOW w AS (v)", "s0 a.x, f0 a" },
+    { "SELECT sum(x) OVER w FROM a WINDOW w AS (nosuch ORDER BY y)", "s0 a.x, f0 a, s0 a.y" },
+    { "SELECT sum(x) OVER (w) FROM a WINDOW v AS (ORDER BY y), w AS (v), u AS (ORDER BY nosuch)",
+      "s0 a.x, f0 a, s0 a.y" },
 };
 
 static char *list_uses(const struct schema *s, const struct sql_uses *u)
@@ -106,8 +134,12 @@ static void uses_by_clause(void **state)
             fail_msg("%s\n  %s\nis not\n  %s", uses[i][0], text, uses[i][1]);
         if (!good)
             fail_msg("SQLite refuses %s: %s", uses[i][0], program);
+        char *printed = explain(w->db, sql_print(&w->arena, q), &good);
+        if (!good || strcmp(program, printed) != 0)
+            fail_msg("%s is printed as %s: %s", uses[i][0], sql_print(&w->arena, q), printed);
         free(text);
         free(program);
+        free(printed);
     }
 }
 
@@ -165,6 +197,15 @@ static const char *const refused[][3] = {
     { "WITH t AS (SELECT * FROM t) SELECT * FROM t", "byte 5", "circle" },
     { "WITH t AS (SELECT * FROM u), u AS (SELECT * FROM t) SELECT * FROM t", "circle", "byte" },
     { "SELECT rowid FROM a, b", "no column rowid", "a, b" },
+    { "SELECT rowid FROM e", "no column rowid", "e" },
+    { "SELECT e.rowid FROM a, e", "e has no column rowid", "k, q" },
+    { "SELECT x FROM a UNION SELECT z FROM b ORDER BY rowid", "byte 47", "rowid is no column of the set operation" },
+    { "SELECT json FROM json_each('[1]'), (SELECT 1 AS json)", "ambiguous", "json_each.json" },
+    { "SELECT t.json FROM (SELECT * FROM json_each('[1]')) AS t", "no column json", "path" },
+    { "SELECT 1 AS s FROM a, (SELECT 1 FROM b JOIN c ON s = b.x)", "no column s", "b, c" },
+    { "SELECT sum(x) OVER w FROM a WINDOW w AS (ORDER BY nosuch)", "byte 50", "no column nosuch" },
+    { "SELECT sum(x) OVER (w) FROM a WINDOW v AS (ORDER BY nosuch), w AS (v)", "byte 52", "no column nosuch" },
+    { "SELECT x FROM a WINDOW v AS (ORDER BY x), w AS (nosuch)", "byte 48", "no window nosuch" },
     { "SELECT t.q FROM (SELECT 1 AS k) AS t, a", "t has no column q", "k" },
     { "SELECT x FROM a, json_each(q)", "no column q", "a, json_each" },
     { "SELECT x FROM a WHERE x IN q", "no table q", "a, b, c, d" },
