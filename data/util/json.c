@@ -49,6 +49,9 @@ static int parse_error(struct error *err, const char *path, int64_t line, const 
         return error_set(err, EXIT_CODE_MEMORY, "%s: out of memory", shown(path));
     if (e->line < 1)
         return error_set(err, EXIT_CODE_DATA, "%s: %s", shown(path), e->text);
+    if (json_error_code(e) == json_error_null_character)
+        return error_set(err, EXIT_CODE_DATA, "%s: line %lld, column %d: expected text, got \\u0000 in a string",
+                         shown(path), (long long)(line + e->line), e->column);
     return error_set(err, EXIT_CODE_DATA, "%s: line %lld, column %d: %s", shown(path), (long long)(line + e->line),
                      e->column, e->text);
 }
@@ -223,7 +226,7 @@ static int reader_start(struct json_reader *r, struct error *err)
     ungetc(c, r->f);
     if (c != '[')
         return 0;
-    r->array = load_stream(r->f, r->path, 0, err);
+    r->array = load_stream(r->f, r->path, JSON_ALLOW_NUL, err); /* a record that has one fails alone */
     return r->array ? 0 : -1;
 }
 
@@ -300,12 +303,28 @@ static int next_line(struct json_reader *r, json_t **record, struct error *err)
     return *record ? 1 : parse_error(err, r->path, r->line - 1, &e);
 }
 
-static int next_element(struct json_reader *r, json_t **record)
+static bool holds_nul(json_t *v)
 {
-    if (r->next == json_array_size(r->array))
+    const char *key;
+    json_t *part;
+    size_t i;
+
+    if (json_is_string(v))
+        return memchr(json_string_value(v), 0, json_string_length(v));
+    json_array_foreach(v, i, part) if (holds_nul(part)) return true;
+    json_object_foreach(v, key, part) if (holds_nul(part)) return true;
+    return false;
+}
+
+static int next_element(struct json_reader *r, json_t **record, struct error *err)
+{
+    json_t *element = json_array_get(r->array, r->next);
+    if (!element)
         return 0;
-    *record = json_incref(json_array_get(r->array, r->next++));
-    snprintf(r->where, r->where_size, "%s: record %zu", shown(r->path), r->next);
+    snprintf(r->where, r->where_size, "%s: record %zu", shown(r->path), ++r->next);
+    if (holds_nul(element))
+        return error_set(err, EXIT_CODE_DATA, "%s: expected text, got \\u0000 in a string", r->where);
+    *record = json_incref(element);
     return 1;
 }
 
@@ -314,7 +333,7 @@ int json_reader_next(struct json_reader *r, json_t **record, struct error *err)
     *record = NULL;
     if (r->failed)
         return 0;
-    int rc = r->array ? next_element(r, record) : next_line(r, record, err);
+    int rc = r->array ? next_element(r, record, err) : next_line(r, record, err);
     if (rc > 0 && !json_is_object(*record)) {
         rc = error_set(err, EXIT_CODE_DATA, "%s: expected an object, got %s", r->where, type_name(*record));
         json_decref(*record);

@@ -143,6 +143,22 @@ static void arrays_and_empty_files(void **state)
     assert_int_equal(err.code, EXIT_CODE_DATA);
 }
 
+static void a_record_with_nul_fails_alone(void **state)
+{
+    struct error err = { 0 };
+    char seen[64];
+    read_all(test_file(*state, "nul.json", "[{\"n\":1}, {\"n\":2,\"q\":[{\"s\":\"a\\u0000b\"}]},\n {\"n\":3}]"), seen,
+             sizeof seen, &err);
+    assert_string_equal(seen, "1:-1:3:");
+    assert_error(err, "nul.json: record 2", "expected text", "\\u0000");
+    read_all(test_file(*state, "nul.jsonl", "{\"n\":1}\n{\"q\":\"a\\u0000\"}\n{\"n\":3}\n"), seen, sizeof seen, &err);
+    assert_string_equal(seen, "1:-1:3:");
+    assert_error(err, "nul.jsonl: line 2, column", "expected text", "\\u0000");
+    assert_null(strstr(err.text, "NUL"));
+    assert_null(json_read_file(test_file(*state, "whole.json", "[\"\\u0000\"]"), &err));
+    assert_error(err, "whole.json: line 1, column", "expected text");
+}
+
 static void a_line_without_end_is_bounded(void **state)
 {
     struct error err = { 0 };
@@ -341,6 +357,7 @@ int main(void)
         cmocka_unit_test(lines_go_on_after_a_bad_one),
         cmocka_unit_test(what_a_line_lacks_is_missed_on_that_line),
         cmocka_unit_test(arrays_and_empty_files),
+        cmocka_unit_test(a_record_with_nul_fails_alone),
         cmocka_unit_test(a_line_without_end_is_bounded),
         cmocka_unit_test(zero_bytes_are_refused),
         cmocka_unit_test(what_is_written_reads_back),
