@@ -1,10 +1,12 @@
 #include "data/util/sqlite_open.h"
 
+#include "data/util/whole_file.h"
+
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 /* The URI of a path: everything but plain characters escaped.  The caller frees it. */
 static char *file_uri(const char *path)
@@ -38,11 +40,13 @@ static int open_uri(sqlite3 **db, const char *uri, const char *path, int flags, 
 
 int sqlite_open_file(sqlite3 **db, const char *path, int max_bytes, struct error *err)
 {
-    struct stat st;
-
     *db = NULL;
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* opening a pipe would wait for its writer */
-        return error_set(err, EXIT_CODE_DATA, "%s: is not a file", path);
+    if (access(path, F_OK) == 0) { /* what is not there SQLite has words for */
+        FILE *f = whole_file_open(path, DATABASE_MAX_BYTES, err);
+        if (!f)
+            return -1;
+        fclose(f);
+    }
     char *uri = file_uri(path);
     int rc = open_uri(db, uri, path, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, max_bytes, err);
     free(uri);

@@ -1,5 +1,7 @@
 #include "data/util/sums.h"
 
+#include "data/util/whole_file.h"
+
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
@@ -14,7 +16,7 @@ uint64_t sum_text(uint64_t h, const char *text)
 
 uint64_t sum_file(const char *path)
 {
-    FILE *f = fopen(path, "rbe");
+    FILE *f = whole_file_open(path, DATABASE_MAX_BYTES, NULL);
     uint64_t h = HASH_START;
     char bytes[1 << 15];
     size_t n;

@@ -1,5 +1,7 @@
 #include "data/util/xz.h"
 
+#include "data/util/whole_file.h"
+
 #include <errno.h>
 #include <lzma.h>
 #include <string.h>
@@ -62,10 +64,12 @@ bool xz_is_name(const char *path)
 FILE *xz_open(const char *path, struct error *err)
 {
     lzma_stream z = LZMA_STREAM_INIT;
-    FILE *in = fopen(path, "rbe"), *out = in ? tmpfile() : NULL;
+    FILE *in = whole_file_open(path, XZ_MAX_BYTES, err), *out = in ? tmpfile() : NULL;
     lzma_ret ret = LZMA_PROG_ERROR;
     struct buffers b;
 
+    if (!in)
+        return NULL;
     if (out && (ret = lzma_stream_decoder(&z, 256u << 20, LZMA_CONCATENATED)) == LZMA_OK)
         ret = decode(&z, &b, in, out);
     if (ret == LZMA_PROG_ERROR || (ret == LZMA_STREAM_END && fflush(out)))
@@ -76,8 +80,7 @@ FILE *xz_open(const char *path, struct error *err)
         error_set(err, EXIT_CODE_DATA, "%s: %s", path, reason(ret));
     bool ok = ret == LZMA_STREAM_END && !ferror(out);
     lzma_end(&z);
-    if (in)
-        fclose(in);
+    fclose(in);
     if (ok) {
         rewind(out);
         return out;

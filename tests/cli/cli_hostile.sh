@@ -42,6 +42,31 @@ dump() {
     row 3 "$1" "$2" "no database" "$(sed -n '/^error/,$p' said | tr '\n' ' ' | sed 's/.*could be scored: //')" $got
 }
 
+# odd TEXT COMMAND...: a file that is no plain one is refused with the text, at once
+odd() {
+    local text=$1
+    shift
+    cases=$((cases + 1))
+    timeout -s KILL 10 "$bin/ambit-data" "$@" </dev/null >shown 2>said
+    cat shown said odd/rows.jsonl 2>/dev/null | grep -q "$text" || { echo "$* ($?) does not say \"$text\": $(head -c 300 said)" && failed=1; }
+}
+
+mkdir odd
+mkfifo odd/pipe
+truncate -s 1T odd/sparse
+ln -s /dev/zero odd/zero
+printf '{"id": 1, "db_id": "x", "sql": "SELECT 1"}\n' >odd/in.json
+for file in pipe:'is not a file' zero:'is not a file' sparse:'expected at most'; do
+    ln -sf "${file%%:*}" odd/x.sqlite
+    ln -sf "${file%%:*}" odd/x.xz
+    odd "${file#*:}" execute --db odd odd/in.json
+    odd "${file#*:}" execute --db odd odd/in.json -o odd/rows.jsonl
+    odd "${file#*:}" sql --schema "odd/${file%%:*}" odd/in.json
+    odd "${file#*:}" sql --schema odd/x.xz odd/in.json
+    rm -f odd/rows.jsonl*
+done
+rm -r odd
+
 echo '| statement | status | message | exit code |'
 echo '|---|---|---|---|'
 while IFS='^' read -r status text sql; do
