@@ -237,14 +237,14 @@ void sql_attempt(struct sql_resolver *r, sql_attempt_fn *fn, void *context)
     r->err = err;
 }
 
-struct unused {
+struct unused_cte {
     const struct sql_with *with;
     struct sql_cte *cte;
 };
 
 static int resolve_unused(struct sql_resolver *r, void *context)
 {
-    const struct unused *u = context;
+    const struct unused_cte *u = context;
     return sql_resolve_cte(r, u->with, u->cte);
 }
 
@@ -261,7 +261,7 @@ int sql_resolve_select(struct sql_resolver *r, struct sql_select *select, struct
     /* SQLite looks at a common table expression when something reads it and not before, so one in which nothing makes
      * sense may stand unused.  Those that make sense are resolved for the sake of their canonical names. */
     for (struct sql_cte *c = select->ctes; c; c = c->next)
-        sql_attempt(r, resolve_unused, &(struct unused){ &own, c });
+        sql_attempt(r, resolve_unused, &(struct unused_cte){ &own, c });
     r->depth -= SQL_SELECT_DEPTH;
     return 0;
 }

@@ -58,14 +58,14 @@ int sql_resolve_over(struct sql_resolver *r, struct sql_scope *s, struct sql_win
     return (w->base.text && !base) || use_window(r, s, base) ? -1 : resolve_parts(r, s, w, clause);
 }
 
-struct unused {
+struct unused_window {
     struct sql_scope *scope;
     struct sql_window *window;
 };
 
 static int resolve_unused(struct sql_resolver *r, void *context)
 {
-    const struct unused *u = context;
+    const struct unused_window *u = context;
     return resolve_parts(r, u->scope, u->window, SQL_SELECT);
 }
 
@@ -76,7 +76,7 @@ int sql_resolve_windows(struct sql_resolver *r, struct sql_scope *s)
         if (has_base(s, w) && !find_base(r, s, w, w))
             return -1;
         if (!w->used)
-            sql_attempt(r, resolve_unused, &(struct unused){ s, w });
+            sql_attempt(r, resolve_unused, &(struct unused_window){ s, w });
     }
     return 0;
 }
