@@ -1,6 +1,5 @@
 #include "data/util/json.h"
 
-#include "data/util/whole_file.h"
 #include "data/util/xz.h"
 
 #include <errno.h>
@@ -73,8 +72,7 @@ static json_t *load_stream(FILE *f, const char *path, size_t flags, struct error
 
 static json_t *read_file(const char *path, size_t flags, struct error *err)
 {
-    bool plain = strcmp(path, "-") != 0 && !xz_is_name(path);
-    FILE *f = plain ? whole_file_open(path, JSON_MAX_BYTES, err) : open_input(path, err);
+    FILE *f = open_input(path, err);
     if (!f)
         return NULL;
     json_t *value = load_stream(f, path, flags, err);

@@ -1,8 +1,7 @@
 /*
  * json.h - jansson behind helpers that name file, line and field in every error; JSONL in and out.
  *
- * Readers bound what they take: a line is at most JSONL_MAX_LINE bytes, a file that is one value at most
- * JSON_MAX_BYTES.
+ * Readers bound what they take: a line is at most JSONL_MAX_LINE bytes, a file at most what memory holds.
  */
 #ifndef DATA_UTIL_JSON_H
 #define DATA_UTIL_JSON_H
@@ -12,10 +11,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-enum {
-    JSONL_MAX_LINE = 64 << 20,
-    JSON_MAX_BYTES = 1 << 30 /* of a file that is read as one value */
-};
+enum { JSONL_MAX_LINE = 64 << 20 };
 
 /* A whole file as one value, duplicate keys refused.  The caller owns the reference.  NULL with EXIT_CODE_DATA. */
 json_t *json_read_file(const char *path, struct error *err);

@@ -1,9 +1,8 @@
 /*
- * whole_file.h - files that are read to their end, or by a library that goes where it likes: databases, JSON values,
- * archives.
+ * whole_file.h - files that are read to their end, or by a library that goes where it likes: databases, archives.
  *
  * Only a regular file of bounded size is opened.  A pipe would wait for its writer, a device or a sparse file for ever
- * be read; records that are read one by one may come from anywhere (json.h).
+ * be read; JSON, which ends where it is no JSON any more, may come from anywhere (json.h).
  */
 #ifndef DATA_UTIL_WHOLE_FILE_H
 #define DATA_UTIL_WHOLE_FILE_H

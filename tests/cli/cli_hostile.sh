@@ -61,7 +61,6 @@ for file in pipe:'is not a file' zero:'is not a file' sparse:'expected at most';
     ln -sf "${file%%:*}" odd/x.xz
     odd "${file#*:}" execute --db odd odd/in.json
     odd "${file#*:}" execute --db odd odd/in.json -o odd/rows.jsonl
-    odd "${file#*:}" sql --schema "odd/${file%%:*}" odd/in.json
     odd "${file#*:}" sql --schema odd/x.xz odd/in.json
     rm -f odd/rows.jsonl*
 done
