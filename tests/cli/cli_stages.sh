@@ -160,7 +160,9 @@ killed() {
         wait $! 2>/dev/null
         code=$?
         case $code in 137 | 143) killed=$((killed + 1)) ;; 7) cmp whole.jsonl killed.jsonl || complain "a resumed run ends with other lines"; break ;; *) complain "exit code $code"; break ;; esac
-        [ -e killed.jsonl ] && complain "the output is there, although not whole"
+        [ -e killed.jsonl ] || continue # else it was hit after its work, on its way out
+        cmp -s whole.jsonl killed.jsonl || complain "the output is there, although not whole"
+        break
     done
     [ ! -e killed.jsonl.part ] || printf 'half a line' >>killed.jsonl.part
     run 7 infill --defaults slow.jsonl --resume -o killed.jsonl "${@:2}"
