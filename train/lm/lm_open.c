@@ -24,9 +24,6 @@ int lm_check_request(const struct lm_request *q, struct error *err)
 {
     const struct lm_settings *s = &q->settings;
 
-    if (q->base && same_path(q->out, q->base))
-        return error_set(err, EXIT_CODE_USAGE, "--out: expected another folder than the base, which is read, got %s",
-                         q->out);
     if (!q->base == !q->tokenizer)
         return error_set(err, EXIT_CODE_USAGE,
                          "expected either --base, a model to start from, or --tokenizer, for one from scratch");
