@@ -1,7 +1,9 @@
 /* Part of commands.h: the program ambit-data. */
 #include "data/cmd/commands.h"
+#include "data/util/threads.h"
 
 int main(int argc, char **argv)
 {
+    threads_start(argv);
     return program_main(&data_program, argc, argv);
 }

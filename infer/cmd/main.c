@@ -1,7 +1,9 @@
 /* Part of commands.h: the program ambit-infer. */
+#include "data/util/threads.h"
 #include "infer/cmd/commands.h"
 
 int main(int argc, char **argv)
 {
+    threads_start(argv);
     return program_main(&infer_program, argc, argv);
 }

@@ -1,0 +1,28 @@
+/*
+ * threads.h - as many threads as there are processors for us, and none that spins while it waits.
+ *
+ * libgomp and OpenBLAS let idle threads spin for milliseconds: fast on an idle machine, a disaster on a shared one,
+ * where programs then wait for each other's waiting.  For how long, and how many threads there are, is read from the
+ * environment when the libraries are loaded, so a program that was started without it starts itself once more with it.
+ */
+#ifndef DATA_UTIL_THREADS_H
+#define DATA_UTIL_THREADS_H
+
+/*
+ * First in main.  Without OMP_WAIT_POLICY in the environment it is set, as are GOMP_SPINCOUNT, OPENBLAS_THREAD_TIMEOUT
+ * and OMP_NUM_THREADS where they are missing, and the program starts again.  Returns where that is not needed, or
+ * fails.
+ */
+void threads_start(char **argv);
+
+/* Processors that this process may use: its affinity within the quotas of its control groups, rounded up. */
+int threads_available(void);
+
+/*
+ * The least quota of a control group and those above it, in processors, HUGE_VAL where none is set.  root: where the
+ * hierarchy is mounted; group: the path below it.  Reads cpu.max (cgroup v2) or cpu.cfs_quota_us and cpu.cfs_period_us
+ * (v1), Documentation/admin-guide/cgroup-v2.rst and scheduler/sched-bwc.rst of Linux.
+ */
+double threads_quota(const char *root, const char *group);
+
+#endif
