@@ -11,7 +11,8 @@ packages=(
     libyaml-dev      # configuration files
     libutf8proc-dev  # Unicode decomposition for tokenizers
     libpcre2-dev     # the regular expressions of byte-level tokenizers
-    liblzma-dev      # corpora that come as .xz
+    liblzma-dev zlib1g-dev # records that come as .xz and .gz
+    libzstd-dev      # and as .zst
     wordnet-base     # nouns and their synonyms, compiled in
     libopenblas-dev  # products on any CPU
     libdnnl-dev      # oneDNN: faster products, bf16

@@ -9,6 +9,7 @@
 #define DATA_CLI_OPTION_ROWS_H
 
 #include "data/cli/options.h"
+#include "data/util/record_reader.h"
 
 /* clang-format off */
 #define OPTION_ROW(type_, name_, at, ...) { .name = (name_), .type = (type_), .offset = (at), __VA_ARGS__ }
@@ -37,6 +38,8 @@
 #define DRY_RUN_OPTION(at, ...) FLAG_OPTION("dry-run", at, __VA_ARGS__, .letter = 'n')
 #define OUT_OPTION(at, value_, ...) STRING_OPTION("out", at, value_, __VA_ARGS__, .letter = 'o', .writes = true)
 #define OUT_DIR_OPTION(at) OUT_OPTION(at, "DIR", "the folder to make", .required = true)
+#define FORMAT_IN_OPTION(at) \
+    CHOICE_OPTION("format-in", at, "FORM", RECORD_FORMS, "what holds the records; auto goes by name and first line")
 #define FORCE_OPTION(at) FLAG_OPTION("force", at, "replace files of the folder that hold something else")
 #define OUT_JSONL_OPTION(at) OUT_OPTION(at, "FILE", "where the JSONL goes; - is standard output")
 #define RESUME_OPTION(at, ...) FLAG_OPTION("resume", at, __VA_ARGS__)

@@ -197,6 +197,10 @@ static int run_records(struct execute_job *x, struct error *err)
             json_t *json = NULL;
             struct error bad = { 0 };
             more = json_reader_next(x->in, &json, &bad);
+            if (more < 0 && json_reader_failed(x->in)) {
+                *err = bad;
+                return -1;
+            }
             if (more)
                 add_record(x, json, &bad);
         }

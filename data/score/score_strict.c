@@ -73,12 +73,17 @@ static int each_record(struct strict_run *run, const char *path,
         struct error bad = { 0 };
         rc = json_reader_next(r, &record, &bad);
         const char *where = json_reader_where(r);
+        if (rc < 0 && json_reader_failed(r)) {
+            *err = bad;
+            break;
+        }
         if (rc && (rc < 0 || use(run, record, where, &bad)))
             score_tally_skip(&run->tally, where, bad.text);
         json_decref(record);
     } while (rc);
+    rc = rc < 0 ? -1 : 0;
     json_reader_close(r);
-    return 0;
+    return rc;
 }
 
 struct strict_record {

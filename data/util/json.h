@@ -1,17 +1,19 @@
 /*
  * json.h - jansson behind helpers that name file, line and field in every error; JSONL in and out.
  *
- * Readers bound what they take: a line is at most JSONL_MAX_LINE bytes, a file at most what memory holds.
+ * Readers bound what they take: a line, or an element of an array, is at most JSONL_MAX_LINE bytes, a file that is one
+ * value JSON_MAX_FILE.  All may be compressed (text_decoder.h).
  */
 #ifndef DATA_UTIL_JSON_H
 #define DATA_UTIL_JSON_H
 
 #include "data/util/out_file.h"
+#include "data/util/text_stream.h"
 
 #include <jansson.h>
 #include <stdio.h>
 
-enum { JSONL_MAX_LINE = 64 << 20 };
+enum { JSONL_MAX_LINE = TEXT_MAX_UNIT, JSON_MAX_FILE = 1 << 30 };
 
 /* A whole file as one value, duplicate keys refused.  The caller owns the reference.  NULL with EXIT_CODE_DATA. */
 json_t *json_read_file(const char *path, struct error *err);
@@ -30,17 +32,27 @@ int json_get_real(const json_t *o, const char *field, double low, double high, d
                   struct error *err);
 int json_get_bool(const json_t *o, const char *field, bool *out, const char *where, struct error *err);
 
-/* JSONL, or a JSON array of objects (told apart by the first byte), record by record; "-" is standard input, and what
- * ends in .xz is decoded. */
+/* "an object", "a string" ... */
+const char *json_type_name(const json_t *v);
+
+/* JSONL, or a JSON array of objects (told apart by the first byte), record by record; "-" is standard input.  What
+ * people hand in goes through record_reader.h. */
 struct json_reader;
 struct json_reader *json_reader_open(const char *path, struct error *err);
 /* Lines alone, each of at most max_line bytes: for a program that answers each before the next one comes. */
 struct json_reader *json_reader_open_lines(const char *path, size_t max_line, struct error *err);
+/* Takes the stream, whose first byte that is not white space is the array's when array is true. */
+struct json_reader *json_reader_of(struct text_stream *stream, bool array, size_t max_line);
 /* 1 and *record (owned by the caller), 0 at the end, -1 on a bad record with EXIT_CODE_DATA; reading may go on after
  * it. */
 int json_reader_next(struct json_reader *r, json_t **record, struct error *err);
-/* "file: line 12" (or "file: record 12" for an array) of the newest record. */
+/* "file: line 12" (or "file: record 12" for an array) of the newest record, and that number. */
 const char *json_reader_where(const struct json_reader *r);
+int64_t json_reader_number(const struct json_reader *r);
+/* After -1: whether nothing more can be read, although this is not the end. */
+bool json_reader_failed(const struct json_reader *r);
+/* Whether the next record, or the end, is at hand without waiting. */
+bool json_reader_ready(const struct json_reader *r);
 void json_reader_close(struct json_reader *r);
 
 /* What an error says as a string; one that was cut in the middle of a letter loses that letter. */

@@ -1,5 +1,10 @@
 #include "data/util/records.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
 int records_each(const char *path, record_fn *each, void *user, struct error *err)
 {
     struct json_reader *in = json_reader_open(path, err);
@@ -50,6 +55,10 @@ static int write_lines(struct line_job *j, struct error *err)
         json_t *record = NULL;
         struct error bad = { 0 };
         more = json_reader_next(j->in, &record, &bad);
+        if (more < 0 && json_reader_failed(j->in)) {
+            *err = bad;
+            return -1;
+        }
         int rc = more ? write_line(j, record, &bad, err) : 0;
         json_decref(record);
         if (rc)
@@ -67,4 +76,76 @@ int records_to_lines(const char *in, const char *out, record_line_fn *each, void
     out_file_abort(&j.out);
     json_reader_close(j.in);
     return rc;
+}
+
+const char *record_id_text(const json_t *record, char buffer[RECORD_ID_TEXT])
+{
+    const json_t *id = json_object_get(record, "id");
+    if (json_is_string(id))
+        return json_string_value(id);
+    *buffer = '\0';
+    if (json_is_integer(id))
+        snprintf(buffer, RECORD_ID_TEXT, "%lld", (long long)json_integer_value(id));
+    return buffer;
+}
+
+/* The field as the number that its string spells, or NULL: then it is not such a string. */
+static json_t *number_of_string(const json_t *record, const char *field)
+{
+    const char *text = json_string_value(json_object_get(record, field));
+    char *end;
+    if (!text || !*text || strspn(text, "0123456789+-.eE") != strlen(text))
+        return NULL;
+    errno = 0;
+    long long n = strtoll(text, &end, 10);
+    if (!*end && errno == 0)
+        return json_integer(n);
+    double x = strtod(text, &end);
+    return *end ? NULL : json_real(x);
+}
+
+/* An object with that number under the field, or the record itself; the caller's reference. */
+static json_t *with_number(const json_t *record, const char *field)
+{
+    json_t *number = number_of_string(record, field);
+    return number ? json_pack("{s:o}", field, number) : json_incref((json_t *)(uintptr_t)record);
+}
+
+int record_get_real(const json_t *record, const char *field, double low, double high, double *out, const char *where,
+                    struct error *err)
+{
+    json_t *o = with_number(record, field);
+    int rc = json_get_real(o, field, low, high, out, where, err);
+    json_decref(o);
+    return rc;
+}
+
+int record_get_int(const json_t *record, const char *field, int64_t low, int64_t high, int64_t *out, const char *where,
+                   struct error *err)
+{
+    json_t *o = with_number(record, field);
+    int rc = json_get_int(o, field, low, high, out, where, err);
+    json_decref(o);
+    return rc;
+}
+
+int record_get_bool(const json_t *record, const char *field, bool *out, const char *where, struct error *err)
+{
+    static const char *const words[] = { "no", "yes", "false", "true", "0", "1" };
+    const json_t *v = json_object_get(record, field);
+    const char *text = json_string_value(v);
+
+    for (int i = 0; text && i < ARRAY_LEN(words); i++)
+        if (strcasecmp(text, words[i]) == 0) {
+            *out = i % 2;
+            return 0;
+        }
+    if (text)
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"%s\": expected yes or no, got \"%.100s\"", where, field,
+                         text);
+    if (json_is_integer(v) && (json_integer_value(v) & ~1) == 0) {
+        *out = json_integer_value(v) == 1;
+        return 0;
+    }
+    return json_get_bool(record, field, out, where, err);
 }

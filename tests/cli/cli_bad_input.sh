@@ -214,7 +214,7 @@ sql '[7]' && parsed 'field \\"query\\"'
 echo '{"query":"SELECT 1"}' >asked.jsonl && parsed "db_id"
 echo '{"db_id":"nobody","query":"SELECT 1"}' >asked.jsonl && parsed "no schema .*nobody"
 echo '[{"db_id":"a","query":"SELECT 1"},' >asked.jsonl
-expect 3 "asked.jsonl: line 2" data sql --schema good/tables.json asked.jsonl -o new.jsonl
+expect 3 "asked.jsonl: record 2: line 1: expected" data sql --schema good/tables.json asked.jsonl -o new.jsonl
 rm asked.jsonl
 
 # --- databases

@@ -1,0 +1,39 @@
+/*
+ * record_reader.h - what people hand in, one record after the other: JSONL, a JSON array, CSV, TSV or plain text,
+ * compressed or not, from a file or standard input.
+ *
+ * Left to itself (RECORDS_AUTO) it goes by the name without .gz, .xz or .zst: .csv, .tsv and .txt are what they say.
+ * Elsewhere the text does: '[' begins an array, '{' JSONL; a first line with the name of a field of ours is the header
+ * of a TSV if it has a tab, else of a CSV; anything else is text, one question a line (in .json and .jsonl: bad JSON).
+ * Deciding waits for the first line only.
+ *
+ * Every record has an "id": its own, a string or an integer, or else its number as an integer, which is told once.
+ */
+#ifndef DATA_UTIL_RECORD_READER_H
+#define DATA_UTIL_RECORD_READER_H
+
+#include "kernels/base.h"
+
+#include <jansson.h>
+
+enum record_form { RECORDS_AUTO, RECORDS_JSONL, RECORDS_JSON, RECORDS_CSV, RECORDS_TSV, RECORDS_TEXT };
+#define RECORD_FORMS "auto|jsonl|json|csv|tsv|text"
+
+struct record_reader;
+/* "-" is standard input.  NULL with EXIT_CODE_DATA. */
+struct record_reader *record_reader_open(const char *path, enum record_form form, struct error *err);
+/* One record: {"id": 1, "question": question}.  NULL with EXIT_CODE_USAGE. */
+struct record_reader *record_reader_open_question(const char *question, struct error *err);
+/* 1 and *record (an object owned by the caller), 0 at the end, -1 on a bad record with EXIT_CODE_DATA; reading may go
+ * on after it. */
+int record_reader_next(struct record_reader *r, json_t **record, struct error *err);
+/* "file: line 12" (or "file: record 12" of an array) of the newest record, and that number. */
+const char *record_reader_where(const struct record_reader *r);
+int64_t record_reader_number(const struct record_reader *r);
+/* After -1: whether nothing more can be read, although this is not the end. */
+bool record_reader_failed(const struct record_reader *r);
+/* Whether the next record, or the end, is at hand without waiting for input. */
+bool record_reader_ready(const struct record_reader *r);
+void record_reader_close(struct record_reader *r);
+
+#endif
