@@ -17,6 +17,7 @@ packages=(
     libopenblas-dev  # products on any CPU
     libdnnl-dev      # oneDNN: faster products, bf16
     libcmocka-dev clang-format # tests and style checks
+    sqlite3          # the shell that makes databases for tests and examples
 )
 [ "${1:-}" = --lint ] && packages+=(clang clang-tidy cppcheck libomp-dev shellcheck)
 

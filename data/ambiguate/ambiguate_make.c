@@ -1,6 +1,7 @@
 #include "data/ambiguate/ambiguate_make.h"
 
 #include "data/ambiguate/ambiguate_impl.h"
+#include "data/corpora/ambrosia.h"
 #include "data/corpora/question_source.h"
 #include "data/exec/db_path.h"
 #include "data/schema/schema_build.h"
@@ -53,7 +54,7 @@ const struct schema *ambiguate_lower(struct ambiguate_input *in, int number)
 }
 
 /* One schema for each database that a question is about. */
-static int read_schemas(struct ambiguate_input *in, const char *db, struct error *err)
+static int read_schemas(struct ambiguate_input *in, struct error *err)
 {
     json_t *record;
     size_t i;
@@ -64,7 +65,7 @@ static int read_schemas(struct ambiguate_input *in, const char *db, struct error
         struct schema_set one = { 0 };
         if (schema_find(&in->schemas, db_id))
             continue;
-        char *path = db_path(db, db_id, err);
+        char *path = db_path(in->db, db_id, err);
         int rc = path ? schema_set_open_sqlite(&one, path, err) : -1;
         free(path);
         if (rc == 0) {
@@ -82,6 +83,9 @@ static int read_schemas(struct ambiguate_input *in, const char *db, struct error
 static int read_question(void *input, json_t *row, const char *where, struct error *err)
 {
     struct ambiguate_input *in = input;
+
+    if (!ambrosia_is_row(row))
+        db_path_name(in->db, row);
     json_t *question = question_from_row(row, (int64_t)json_array_size(in->questions), where, err);
     const char *db_id = json_string_value(json_object_get(question, "db_id"));
 
@@ -97,9 +101,9 @@ static int read_question(void *input, json_t *row, const char *where, struct err
 
 int ambiguate_input_read(struct ambiguate_input *in, const struct ambiguate_files *f, struct error *err)
 {
-    *in = (struct ambiguate_input){ .questions = json_array() };
-    if ((f->tables && schema_set_open(&in->schemas, f->tables, err)) ||
-        records_each(f->questions, read_question, in, err) || (!f->tables && read_schemas(in, f->db, err)) ||
+    *in = (struct ambiguate_input){ .db = f->db, .questions = json_array() };
+    if (db_path_check(f->db, err) || (f->tables && schema_set_open(&in->schemas, f->tables, err)) ||
+        records_each(f->questions, read_question, in, err) || (!f->tables && read_schemas(in, err)) ||
         (f->column_synonyms && synonyms_read(&in->columns, f->column_synonyms, err)) ||
         (f->table_synonyms && synonyms_read(&in->tables, f->table_synonyms, err)))
         return -1;

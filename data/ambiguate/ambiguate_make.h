@@ -8,6 +8,7 @@
 
 /* What records are made of. */
 struct ambiguate_input {
+    const char *db;    /* borrowed: as in db_path.h; NULL: no databases */
     json_t *questions; /* array of what question_from_row gives */
     struct schema_set schemas;
     struct schema *lower; /* the same schemas with every name in lower case, made when first asked for */
@@ -17,8 +18,8 @@ struct ambiguate_input {
 };
 
 /* questions: a file of Spider, BIRD or AMBROSIA (question_source.h), JSONL or an array.  tables NULL: schemas are those
- * of the databases in folder db.  The synonym files may be NULL: names are then made.  -1 with EXIT_CODE_DATA; either
- * way the caller releases. */
+ * of the databases of db (db_path.h).  The synonym files may be NULL: names are then made.  -1 with EXIT_CODE_DATA;
+ * either way the caller releases. */
 struct ambiguate_files {
     const char *questions, *tables, *db, *column_synonyms, *table_synonyms;
 };

@@ -20,7 +20,7 @@
 #include "data/util/json.h"
 
 struct materialise_options {
-    const char *db;  /* DIR/NAME.sqlite or DIR/NAME/NAME.sqlite */
+    const char *db;  /* as in db_path.h */
     const char *out; /* folder to write, one file for each altered database: records share them */
     uint64_t seed;
     /* The databases of the infilling paper instead: five rows of each table, the second alternative's values all

@@ -84,11 +84,13 @@ static void group_records(struct reword_job *w)
     }
 }
 
-/* The name of a database without folders and ending, as db_id. */
 static json_t *database_json(const char *file)
 {
-    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file, *dot = strrchr(name, '.');
-    return json_stringn(name, dot ? (size_t)(dot - name) : strlen(name));
+    char *db_id = schema_db_id(file);
+    json_t *o = json_string(db_id);
+
+    free(db_id);
+    return o;
 }
 
 static json_t *gold_json(const char *text, const char *sql)
@@ -131,12 +133,9 @@ static bool stays_plain(struct reword_job *w, const char *db_file, const struct 
                         const struct ambiqt_record *other, struct error *err)
 {
     const char *element = altered->column ? altered->column : altered->table;
-    char *name = xstrdup(db_file);
+    char *name = schema_db_id(db_file), *path = db_path(w->q->db, name, err);
     bool ok = false;
 
-    if (strcmp(name + strlen(name) - (strlen(name) > 7 ? 7 : 0), ".sqlite") == 0)
-        name[strlen(name) - 7] = '\0';
-    char *path = db_path(w->q->db, name, err);
     struct exec_db *db = path ? db_cache_file(&w->databases, path, err) : NULL;
     if (db && !says(other->original, element)) {
         struct exec_result r = exec_run(db, other->original);
@@ -242,7 +241,7 @@ static int write_row(struct reword_job *w, int i, struct error *err)
 
 static int reword(struct reword_job *w, const char *path, struct error *err)
 {
-    if (records_each(path, read_source, w, err))
+    if (db_path_check(w->q->db, err) || records_each(path, read_source, w, err))
         return -1;
     group_records(w);
     if (out_file_open(&w->out, w->q->out, err))

@@ -1,5 +1,6 @@
 #include "data/clarify/calibrate.h"
 
+#include "data/exec/db_path.h"
 #include "data/exec/schema_catalog.h"
 #include "data/score/score.h"
 #include "data/sql/sql_form.h"
@@ -114,6 +115,7 @@ static int read_all(struct calibrator *c, const char *path, struct error *err)
         json_t *record = NULL;
         if (json_reader_next(in, &record, err) == 0)
             break;
+        db_path_name(c->schemas.db, record);
         read_record(c, record, json_reader_where(in), err);
         json_decref(record);
     }

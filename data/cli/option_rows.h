@@ -33,7 +33,7 @@
     OPTION_ROW(OPTION_CONFIG, "config", at, .value = "F.yaml", .help = "settings; the command line overrides them", \
                .letter = 'c')
 #define DB_OPTION(at, ...) \
-    STRING_OPTION("db", at, "DIR", "databases, DIR/NAME.sqlite or DIR/NAME/NAME.sqlite" __VA_ARGS__)
+    STRING_OPTION("db", at, "FILE|DIR", "a SQLite file, or a folder with NAME.sqlite, .db or .sqlite3" __VA_ARGS__)
 #define DEVICE_OPTION(at) STRING_OPTION("device", at, "DEVICE", "auto, cpu, cuda, cuda:N or simt", .letter = 'd')
 #define DRY_RUN_OPTION(at, ...) FLAG_OPTION("dry-run", at, __VA_ARGS__, .letter = 'n')
 #define OUT_OPTION(at, value_, ...) STRING_OPTION("out", at, value_, __VA_ARGS__, .letter = 'o', .writes = true)

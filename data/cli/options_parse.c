@@ -249,7 +249,7 @@ enum expected option_expects(const struct option *o)
         return EXPECT_WORDS;
     if (!o->value)
         return EXPECT_VALUE;
-    if (strstr(o->value, "DIR"))
+    if (strstr(o->value, "DIR") && !strstr(o->value, "FILE"))
         return EXPECT_FOLDER;
     return strstr(o->value, "FILE") || strstr(o->value, "OUT") || strchr(o->value, '.') ? EXPECT_FILE : EXPECT_VALUE;
 }

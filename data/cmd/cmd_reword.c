@@ -8,7 +8,7 @@ static const struct reword_request defaults = { .out = "-" };
 #define AT(field) offsetof(struct reword_request, field)
 
 static const struct option options[] = {
-    STRING_OPTION("db", AT(db), "DIR", "the databases of ambiguate --materialise, or AMBROSIA's", .required = true),
+    DB_OPTION(AT(db), ": ambiguate --materialise's, or AMBROSIA's", .required = true),
     SEED_OPTION(AT(seed), "same seed, same bytes"),
     OUT_JSONL_OPTION(AT(out)),
     { 0 },

@@ -1,31 +1,105 @@
 #include "data/exec/db_path.h"
 
+#include "data/schema/schema.h"
+#include "data/util/whole_file.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+bool db_path_is_folder(const char *db)
+{
+    struct stat st;
+    return stat(db, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+int db_path_check(const char *db, struct error *err)
+{
+    static const char magic[16] = "SQLite format 3";
+    char head[sizeof magic];
+
+    if (!db || db_path_is_folder(db))
+        return 0;
+    FILE *f = whole_file_open(db, DATABASE_MAX_BYTES, err);
+    if (!f)
+        return -1;
+    size_t n = fread(head, 1, sizeof head, f);
+    fclose(f);
+    if (n && (n < sizeof head || memcmp(head, magic, sizeof head) != 0)) /* no bytes are a database without a table */
+        return error_set(err, EXIT_CODE_DATA, "%s: file is not a database; expected a SQLite file or a folder of them",
+                         db);
+    return 0;
+}
+
+void db_path_name(const char *db, json_t *record)
+{
+    if (!db || !json_is_object(record) || json_object_get(record, "db_id") || db_path_is_folder(db))
+        return;
+    char *db_id = schema_db_id(db);
+    json_object_set_new(record, "db_id", json_string(db_id));
+    free(db_id);
+}
 
 static bool is_name(const char *db_id)
 {
     return *db_id && *db_id != '.' && !strchr(db_id, '/');
 }
 
-char *db_path(const char *dir, const char *db_id, struct error *err)
+/* The one file; any other name than its own would be answered about the wrong database. */
+static char *path_of_file(const char *db, const char *db_id, struct error *err)
 {
-    static const char *const layouts[] = { "%1$s/%2$s.sqlite", "%1$s/%2$s/%2$s.sqlite" };
+    char *own = schema_db_id(db);
+    bool same = strcmp(own, db_id) == 0;
 
+    if (!same)
+        error_set(err, EXIT_CODE_DATA, "%s is the database \"%s\"; expected that db_id or none, got \"%.200s\"", db,
+                  own, db_id);
+    free(own);
+    return same ? xstrdup(db) : NULL;
+}
+
+/* Takes both; the newer one where they are links to one file. */
+static char *only_one(char *before, char *path, const char *db_id, struct error *err)
+{
+    struct stat a, b;
+    bool same = stat(before, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+
+    if (!same)
+        error_set(err, EXIT_CODE_DATA, "two databases %s: %s and %s; expected one", db_id, before, path);
+    free(before);
+    if (same)
+        return path;
+    free(path);
+    return NULL;
+}
+
+char *db_path(const char *db, const char *db_id, struct error *err)
+{
+    static const char *const layouts[] = { "%1$s/%2$s.%3$s", "%1$s/%2$s/%2$s.%3$s" };
+    static const char *const ends[] = { "sqlite", "db", "sqlite3" };
+    char *found = NULL, *path;
+
+    if (!db_path_is_folder(db))
+        return path_of_file(db, db_id, err);
     if (!is_name(db_id)) {
         error_set(err, EXIT_CODE_DATA, "expected the name of a database, got \"%.200s\"", db_id);
         return NULL;
     }
-    for (int i = 0; i < ARRAY_LEN(layouts); i++) {
-        char *path = NULL;
-        CHECK(asprintf(&path, layouts[i], dir, db_id) >= 0, "no memory for a path");
-        if (access(path, F_OK) == 0)
-            return path;
-        free(path);
+    for (int i = 0; i < ARRAY_LEN(layouts) * ARRAY_LEN(ends); i++) {
+        CHECK(asprintf(&path, layouts[i / ARRAY_LEN(ends)], db, db_id, ends[i % ARRAY_LEN(ends)]) >= 0,
+              "no memory for a path");
+        if (access(path, F_OK) || db_path_is_folder(path))
+            free(path);
+        else if (!found)
+            found = path;
+        else if (!(found = only_one(found, path, db_id, err)))
+            return NULL;
     }
-    error_set(err, EXIT_CODE_DATA, "%s: no database %s: neither %s/%s.sqlite nor %s/%s/%s.sqlite", dir, db_id, dir,
-              db_id, dir, db_id, db_id);
-    return NULL;
+    if (!found)
+        error_set(err, EXIT_CODE_DATA,
+                  "%s: no database %s: neither %s/%s.sqlite nor %s/%s/%s.sqlite, nor with .db or .sqlite3", db, db_id,
+                  db, db_id, db, db_id, db_id);
+    return found;
 }

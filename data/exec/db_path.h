@@ -1,15 +1,22 @@
 /*
- * db_path.h - where the database of a db_id stands: DIR/ID.sqlite or DIR/ID/ID.sqlite.
+ * db_path.h - the databases that --db names: one SQLite file, or a folder of them.
  *
- * A db_id names a file in the folder and nothing outside it: it has no slash and does not begin with a dot.
+ * In a folder the database of a db_id is DB/ID.EXT or DB/ID/ID.EXT, where EXT is sqlite, db or sqlite3.  A db_id names
+ * a file there and nothing outside: it has no slash and does not begin with a dot.  A file is the one database of that
+ * base name, whatever its ending: records that name none are about it, and those that name another are errors.
  */
 #ifndef DATA_EXEC_DB_PATH_H
 #define DATA_EXEC_DB_PATH_H
 
-#include "kernels/base.h"
+#include "data/util/json.h"
 
-/* The caller frees.  NULL with EXIT_CODE_DATA when the db_id is no name of a database, or naming both paths when
- * neither is there. */
-char *db_path(const char *dir, const char *db_id, struct error *err);
+/* To be called before records are read: -1 with EXIT_CODE_DATA when there is neither a folder nor a SQLite file; NULL
+ * is no database at all. */
+int db_path_check(const char *db, struct error *err);
+bool db_path_is_folder(const char *db);
+/* Gives a record without db_id that of the one file; does nothing with a folder or NULL. */
+void db_path_name(const char *db, json_t *record);
+/* The file of a db_id; the caller frees.  NULL with EXIT_CODE_DATA when there is none, or more than one. */
+char *db_path(const char *db, const char *db_id, struct error *err);
 
 #endif

@@ -105,6 +105,7 @@ static void add_record(struct execute_job *x, json_t *json, struct error *bad)
     struct execute_record *r = &x->group[x->n_group];
     int queries = x->n_queries;
 
+    db_path_name(x->q->db, json);
     *r = (struct execute_record){ .json = json, .results = json_array() };
     if (!json || add_queries(x, r, json_reader_where(x->in), bad)) {
         r->error = xstrdup(bad->text);
@@ -219,7 +220,8 @@ static int run_file(struct execute_job *x, const char *input, struct error *err)
     limits.seconds = q->seconds;
     limits.python_text = q->python_text;
     x->batch = exec_batch_open(&limits);
-    if (!(x->in = json_reader_open(input, err)) || part_open(&x->part, q->out, q->resume, err))
+    if (db_path_check(q->db, err) || !(x->in = json_reader_open(input, err)) ||
+        part_open(&x->part, q->out, q->resume, err))
         return -1;
     progress_start(&x->progress, "executing", "records", 0);
     if (run_records(x, err))

@@ -7,26 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-int schema_catalog_open(struct schema_catalog *s, const char *tables, const char *dir, struct error *err)
-{
-    struct stat st;
-
-    *s = (struct schema_catalog){ .dir = dir };
-    db_cache_init(&s->databases);
-    s->databases.limits = witness_limits;
-    if (!dir)
-        return tables ? schema_set_open(&s->tables, tables, err) : 0;
-    if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
-        return error_set(err, EXIT_CODE_DATA, "%s: no folder of databases", dir);
-    return 0;
-}
 
 static int open_file(struct schema_catalog *s, struct schema_set *set, const char *db_id, const char *where,
                      struct error *err)
 {
-    char *path = db_path(s->dir, db_id, err);
+    char *path = db_path(s->db, db_id, err);
     int rc = path ? schema_set_open_sqlite(set, path, err) : error_prefix(err, "%s: field \"db_id\"", where);
 
     free(path);
@@ -36,7 +21,7 @@ static int open_file(struct schema_catalog *s, struct schema_set *set, const cha
 const struct schema *schema_catalog_find(struct schema_catalog *s, const char *db_id, const char *where,
                                          struct error *err)
 {
-    if (!s->dir) {
+    if (!s->db) {
         const struct schema *found = schema_find(&s->tables, db_id);
         if (!found)
             error_set(err, EXIT_CODE_DATA, "%s: db_id: no schema \"%s\"", where, db_id);
@@ -58,15 +43,36 @@ const struct schema *schema_catalog_find(struct schema_catalog *s, const char *d
     return s->sets[k].schemas;
 }
 
+/* One file is read at once: where it is no good, no record is. */
+static int open_only(struct schema_catalog *s, struct error *err)
+{
+    if (!s->db || db_path_is_folder(s->db))
+        return 0;
+    char *db_id = schema_db_id(s->db);
+    int rc = schema_catalog_find(s, db_id, s->db, err) ? 0 : -1;
+    free(db_id);
+    return rc;
+}
+
+int schema_catalog_open(struct schema_catalog *s, const char *tables, const char *db, struct error *err)
+{
+    *s = (struct schema_catalog){ .db = db };
+    db_cache_init(&s->databases);
+    s->databases.limits = witness_limits;
+    if (!db && tables)
+        return schema_set_open(&s->tables, tables, err);
+    return db_path_check(db, err) || open_only(s, err) ? -1 : 0;
+}
+
 struct column_samples *schema_catalog_samples(struct schema_catalog *s, const char *db_id)
 {
-    int k = s->dir ? strings_find(&s->ids, db_id) : -1;
+    int k = s->db ? strings_find(&s->ids, db_id) : -1;
 
     if (k < 0)
         return NULL;
     if (s->samples[k].db)
         return &s->samples[k];
-    char *path = db_path(s->dir, db_id, NULL);
+    char *path = db_path(s->db, db_id, NULL);
     bool open = path && column_samples_open(&s->samples[k], s->sets[k].schemas, path, NULL) == 0;
     free(path);
     return open ? &s->samples[k] : NULL;
@@ -74,7 +80,7 @@ struct column_samples *schema_catalog_samples(struct schema_catalog *s, const ch
 
 int schema_catalog_connect(struct exec_db **db, struct schema_catalog *s, const char *db_id, struct error *err)
 {
-    char *path = s->dir ? db_path(s->dir, db_id, NULL) : NULL;
+    char *path = s->db ? db_path(s->db, db_id, NULL) : NULL;
 
     *db = path ? db_cache_file(&s->databases, path, err) : NULL;
     int rc = path && !*db ? -1 : 0;
@@ -85,7 +91,7 @@ int schema_catalog_connect(struct exec_db **db, struct schema_catalog *s, const 
 const struct schema *schema_catalog_of(struct schema_catalog *s, const json_t *record, const char *where,
                                        struct error *err)
 {
-    json_t *own = s->dir ? NULL : json_object_get(record, "schema");
+    json_t *own = s->db ? NULL : json_object_get(record, "schema");
 
     if (!own) {
         const char *db_id = json_get_string(record, "db_id", where, err);

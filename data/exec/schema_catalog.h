@@ -1,6 +1,6 @@
 /*
- * schema_catalog.h - schemas by db_id: of one tables.json, or of the SQLite files of a folder, each opened when it is
- * first asked for: DIR/ID.sqlite or DIR/ID/ID.sqlite.
+ * schema_catalog.h - schemas by db_id: of one tables.json, or of the databases that --db names (db_path.h), each opened
+ * when it is first asked for.
  */
 #ifndef DATA_EXEC_SCHEMA_CATALOG_H
 #define DATA_EXEC_SCHEMA_CATALOG_H
@@ -12,8 +12,8 @@
 
 struct schema_catalog {
     struct schema_set tables;       /* of tables.json */
-    const char *dir;                /* borrowed; NULL with tables.json */
-    struct schema_set *sets;        /* of each file */
+    const char *db;                 /* borrowed; NULL with tables.json */
+    struct schema_set *sets;        /* of each file that was asked for */
     struct strings ids;             /* their numbers are those of the sets */
     struct column_samples *samples; /* of each set, opened when first asked for */
     struct schema_set own;          /* what the newest record brought along */
@@ -21,20 +21,20 @@ struct schema_catalog {
 };
 
 /* One of the two, or neither: then only records that bring their schema along have one. */
-int schema_catalog_open(struct schema_catalog *s, const char *tables, const char *dir, struct error *err);
+int schema_catalog_open(struct schema_catalog *s, const char *tables, const char *db, struct error *err);
 /* NULL with EXIT_CODE_DATA naming the db_id. */
 const struct schema *schema_catalog_find(struct schema_catalog *s, const char *db_id, const char *where,
                                          struct error *err);
 /*
  * Of a record: what it brings along as "schema", an entry of a tables.json, good until the next call; else by its
- * db_id.  A folder of databases goes before what records bring.
+ * db_id (db_path_name).  Databases go before what records bring.
  */
 const struct schema *schema_catalog_of(struct schema_catalog *s, const json_t *record, const char *where,
                                        struct error *err);
 /* A few values of each column; NULL without databases, or when the file is gone. */
 struct column_samples *schema_catalog_samples(struct schema_catalog *s, const char *db_id);
 /* A connection to the file of a db_id that was found, within witness_limits, good until the next call; NULL in *db
- * without a folder.  -1 with EXIT_CODE_DATA. */
+ * without databases.  -1 with EXIT_CODE_DATA. */
 int schema_catalog_connect(struct exec_db **db, struct schema_catalog *s, const char *db_id, struct error *err);
 void schema_catalog_close(struct schema_catalog *s);
 

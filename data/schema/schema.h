@@ -54,9 +54,11 @@ const char *column_type_name(enum column_type type);
 int schema_set_open(struct schema_set *s, const char *path, struct error *err);
 /* The same from a value already read; `path` opens the messages. */
 int schema_set_from_json(struct schema_set *s, const json_t *tables, const char *path, struct error *err);
-/* Reads the schema of one SQLite file (opened read-only and immutable); db_id is the file's base name without its
- * extension.  Views and virtual tables are left out, and foreign keys to tables that do not exist. */
+/* Reads the schema of one SQLite file (opened read-only and immutable), named by schema_db_id.  Views and virtual
+ * tables are left out, and foreign keys to tables that do not exist. */
 int schema_set_open_sqlite(struct schema_set *s, const char *path, struct error *err);
+/* The db_id of a SQLite file: its base name without its last extension.  The caller frees it. */
+char *schema_db_id(const char *path);
 void schema_set_close(struct schema_set *s);
 /* NULL when there is no such db_id. */
 const struct schema *schema_find(const struct schema_set *s, const char *db_id);

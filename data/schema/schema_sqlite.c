@@ -190,8 +190,7 @@ static void reading_release(struct sqlite_schema_reader *r)
     free(r->column_tables);
 }
 
-/* The file's base name without its last extension.  The caller frees it. */
-static char *db_id_of(const char *path)
+char *schema_db_id(const char *path)
 {
     const char *slash = strrchr(path, '/');
     char *id = xstrdup(slash ? slash + 1 : path), *dot = strrchr(id, '.');
@@ -204,7 +203,7 @@ int schema_set_open_sqlite(struct schema_set *s, const char *path, struct error 
 {
     struct sqlite_schema_reader r = { .path = path };
     struct schema built;
-    char *db_id = db_id_of(path);
+    char *db_id = schema_db_id(path);
     int steps = MAX_STEPS;
 
     *s = (struct schema_set){ 0 };

@@ -137,7 +137,7 @@ bool ambiqt_same_columns(const struct exec_result *a, const struct spider_query 
 enum { MAX_BYTES = 256 << 20 }; /* of results that are kept */
 
 struct ambiqt_runner {
-    const char *dir;
+    const char *databases; /* as in db_path.h */
     struct exec_limits limits;
     pthread_rwlock_t *memory;
     char *db_id;
@@ -148,10 +148,10 @@ struct ambiqt_runner {
     int64_t bytes;
 };
 
-struct ambiqt_runner *ambiqt_runner_new(const char *dir, bool python_text, pthread_rwlock_t *memory)
+struct ambiqt_runner *ambiqt_runner_new(const char *db, bool python_text, pthread_rwlock_t *memory)
 {
     struct ambiqt_runner *r = xcalloc(1, sizeof *r);
-    r->dir = dir;
+    r->databases = db;
     r->memory = memory;
     r->limits = exec_limits_default;
     r->limits.python_text = python_text;
@@ -186,7 +186,7 @@ int ambiqt_runner_use(struct ambiqt_runner *r, const char *db_id, struct error *
     if (r->db_id && strcmp(r->db_id, db_id) == 0 && r->bytes < MAX_BYTES)
         return 0;
     leave(r);
-    char *path = db_path(r->dir, db_id, err);
+    char *path = db_path(r->databases, db_id, err);
     pthread_rwlock_rdlock(r->memory);
     if (path && (r->db = exec_open(path, &r->limits, err)))
         r->db_id = xstrdup(db_id);

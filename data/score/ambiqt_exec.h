@@ -23,7 +23,7 @@ bool ambiqt_same_columns(const struct exec_result *a, const struct spider_query 
 
 /* Results of one database, each SQL run once.  Threads have a runner each, and one lock for all. */
 struct ambiqt_runner;
-struct ambiqt_runner *ambiqt_runner_new(const char *dir, bool python_text, pthread_rwlock_t *memory);
+struct ambiqt_runner *ambiqt_runner_new(const char *db, bool python_text, pthread_rwlock_t *memory);
 void ambiqt_runner_free(struct ambiqt_runner *r);
 /* Turns to a database; -1 with EXIT_CODE_DATA when there is none. */
 int ambiqt_runner_use(struct ambiqt_runner *r, const char *db_id, struct error *err);

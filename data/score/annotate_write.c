@@ -26,6 +26,7 @@ static json_t *prepare(struct annotate_job *run, json_t *record, const char *whe
 {
     json_t *own = ambrosia_is_row(record) ? ambrosia_record(record, run->counts->all.records, where, bad)
                                           : json_deep_copy(record);
+    db_path_name(run->q->db, own);
     if (!own || !run->q->readings || json_object_get(own, "readings"))
         return own;
     const char *db_id = json_get_string(own, "db_id", where, bad);
@@ -127,7 +128,7 @@ static int write_line(void *job, json_t *record, json_t *line, const char *where
 
 static int annotate_file(struct annotate_job *run, const char *input, struct error *err)
 {
-    if (prompter_open(&run->prompter, &run->q->prompt, err) ||
+    if (db_path_check(run->q->db, err) || prompter_open(&run->prompter, &run->q->prompt, err) ||
         (run->q->readings && annotate_readings_open(&run->readings, run->q->readings, err)))
         return -1;
     progress_start(&run->progress, "annotating", "records", 0);

@@ -12,7 +12,7 @@
 
 struct score_request {
     const char *gold, *pred; /* records and predictions; a rule whose predictions hold their gold needs no gold */
-    const char *tables, *db; /* tables.json; DIR/NAME.sqlite or DIR/NAME/NAME.sqlite; NULL when not given */
+    const char *tables, *db; /* tables.json; as in db_path.h; NULL when not given */
     int64_t k;               /* predictions of a record that count */
     bool published;          /* as the published evaluator does, its quirks included */
     bool filter;             /* of dfpl: one reading of each result, as the authors choose it */

@@ -1,4 +1,5 @@
 /* Part of score.h: rule ambiqt. */
+#include "data/exec/db_path.h"
 #include "data/score/ambiqt_score.h"
 #include "data/score/score.h"
 
@@ -29,7 +30,8 @@ static int open_all(struct score_run *r, struct error *err)
 
     if (!q->tables)
         return error_set(err, EXIT_CODE_USAGE, "--rule ambiqt wants --tables tables.json");
-    if (ambiqt_cases_read(&r->cases, q->gold, q->pred, q->k, err) || schema_set_open(&r->schemas, q->tables, err))
+    if (db_path_check(q->db, err) || ambiqt_cases_read(&r->cases, q->gold, q->pred, q->k, err) ||
+        schema_set_open(&r->schemas, q->tables, err))
         return -1;
     r->found = xcalloc((size_t)r->cases.n + 1, sizeof *r->found);
     r->scored = xcalloc((size_t)r->cases.n + 1, sizeof *r->scored);

@@ -144,7 +144,8 @@ static int score_file(struct dfpl_run *run, struct error *err)
     if (!run->held && !run->q->db)
         return error_set(err, EXIT_CODE_USAGE, "--rule dfpl: expected --db, %s does not hold its databases",
                          run->q->pred);
-    if (dfpl_read(&run->file, run->q->pred, err) || score_tally_init(&run->tally, run->q->per_example, err))
+    if (db_path_check(run->q->db, err) || dfpl_read(&run->file, run->q->pred, err) ||
+        score_tally_init(&run->tally, run->q->per_example, err))
         return -1;
     run->databases.limits.python_text = run->q->published;
     progress_start(&p, "scoring", "examples", run->file.n);

@@ -143,6 +143,8 @@ static int read_gold(struct strict_run *run, struct strict_record *r, const json
 static int use_gold(struct strict_run *run, json_t *record, const char *where, struct error *bad)
 {
     struct strict_record r = { 0 };
+
+    db_path_name(run->q->db, record);
     int rc = read_gold(run, &r, record, where, bad);
     struct exec_db *db = rc ? NULL : open_database(run, r.db_id, bad);
 
@@ -169,7 +171,8 @@ static int score_files(struct strict_run *run, struct error *err)
         return error_set(err, EXIT_CODE_USAGE, "--rule strict: expected %s", q->gold ? "--db" : "--gold");
     if (q->published)
         return error_set(err, EXIT_CODE_USAGE, "--published: the strict rule is not a published one");
-    if (score_tally_init(&run->tally, q->per_example, err) || each_record(run, q->pred, keep_prediction, err))
+    if (db_path_check(q->db, err) || score_tally_init(&run->tally, q->per_example, err) ||
+        each_record(run, q->pred, keep_prediction, err))
         return -1;
     progress_start(&run->progress, "scoring", "records", 0);
     if (each_record(run, q->gold, use_gold, err))

@@ -1,5 +1,6 @@
 #include "infer/clarify/clarify.h"
 
+#include "data/exec/db_path.h"
 #include "data/util/log.h"
 #include "data/util/stop.h"
 #include "infer/clarify/clarify_simulate.h"
@@ -65,13 +66,13 @@ static int read_record(struct clarifier *c, const json_t *record, json_t *out, c
 }
 
 /* json is NULL when the line could not be read, as err says. */
-static int write_record(struct clarifier *c, const json_t *json, const char *where, struct out_file *out,
-                        struct error *err)
+static int write_record(struct clarifier *c, json_t *json, const char *where, struct out_file *out, struct error *err)
 {
     json_t *o = json_object();
     int rc = 0;
 
     c->counts->records++;
+    db_path_name(c->request->db, json);
     if (!json || read_record(c, json, o, where, err)) {
         c->counts->failed++;
         json_decref(o);

@@ -1,5 +1,7 @@
 #include "infer/clarify/session.h"
 
+#include "data/exec/db_path.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +87,9 @@ static const char *fingerprint(struct clarify_case *c)
 /* compare: candidates that give the same on the database, if there is one, become one. */
 static int read_record(struct session *s, struct session_context *d, bool compare, const char *where, struct error *err)
 {
-    const json_t *record = json_get_object(s->value, "record", where, err);
+    json_t *record = json_get_object(s->value, "record", where, err);
+
+    db_path_name(d->schemas.db, record);
     const char *db_id = record ? json_get_string(record, "db_id", where, err) : NULL;
     const char *question = db_id ? json_get_string(record, "question", where, err) : NULL;
     const struct schema *schema = question ? schema_catalog_of(&d->schemas, record, where, err) : NULL;

@@ -12,7 +12,7 @@ static const struct option table[] = {
     STRING_OPTION("model", AT(model), "DIR", "folder that ambit-train gatekeeper left", .letter = 'm',
                   .required = true),
     SCHEMA_OPTION(AT(schema), "tables.json; records name their schema by db_id"),
-    STRING_OPTION("db", AT(db), "FILE", "a SQLite database instead; all records are about it"),
+    DB_OPTION(AT(db), ", in place of --schema"),
     OUT_OPTION(AT(out), "OUT.jsonl", "findings in input order; - is standard output"),
     CHOICE_OPTION("format", AT(format), "FORM", "jsonl|text", "JSONL, or lines for people"),
     DEVICE_OPTION(AT(device)),

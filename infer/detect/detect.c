@@ -1,6 +1,7 @@
 #include "infer/detect/detect.h"
 
-#include "data/util/json.h"
+#include "data/exec/db_path.h"
+#include "data/exec/schema_catalog.h"
 #include "data/util/log.h"
 #include "data/util/stop.h"
 #include "infer/detect/finding.h"
@@ -22,9 +23,9 @@ struct detector {
     struct workspace work;
     struct gate_model model;
     struct gate_scorer scorer;
-    struct schema_set schemas;
-    struct schema_input *inputs; /* one per schema, prepared on first use */
-    bool one_schema;             /* from --db: records need no db_id */
+    struct schema_catalog schemas;
+    struct schema_input **inputs; /* of every schema that was asked for */
+    int n_inputs, inputs_cap;
     struct detect_record group[GROUP];
     int n;
     struct detect_counts *counts;
@@ -35,12 +36,9 @@ static int open_all(struct detector *d, const struct detect_request *q, struct e
 {
     if (device_open(&d->device, q->device, err) || workspace_init(&d->work, &d->device, HOST_BYTES, err))
         return -1;
-    d->one_schema = q->db != NULL;
     d->text = q->format == FINDING_TEXT;
-    if (q->db ? schema_set_open_sqlite(&d->schemas, q->db, err) : schema_set_open(&d->schemas, q->schema, err))
-        return -1;
-    d->inputs = xcalloc((size_t)d->schemas.n, sizeof *d->inputs);
-    if (gate_model_open(&d->model, &d->device, q->model, err))
+    if (schema_catalog_open(&d->schemas, q->schema, q->db, err) ||
+        gate_model_open(&d->model, &d->device, q->model, err))
         return -1;
     gate_scorer_init(&d->scorer, &d->model, &d->work, (int)q->tokens);
     return 0;
@@ -49,10 +47,12 @@ static int open_all(struct detector *d, const struct detect_request *q, struct e
 static void close_all(struct detector *d)
 {
     gate_scorer_release(&d->scorer);
-    for (int i = 0; d->inputs && i < d->schemas.n; i++)
-        schema_input_release(&d->inputs[i]);
+    for (int i = 0; i < d->n_inputs; i++) {
+        schema_input_release(d->inputs[i]);
+        free(d->inputs[i]);
+    }
     free(d->inputs);
-    schema_set_close(&d->schemas);
+    schema_catalog_close(&d->schemas);
     gate_model_release(&d->model);
     if (d->work.device)
         workspace_release(&d->work);
@@ -60,28 +60,33 @@ static void close_all(struct detector *d)
         device_close(&d->device);
 }
 
+static const struct schema_input *prepare_schema(struct detector *d, const struct schema *s, struct error *err)
+{
+    struct schema_input_settings settings = { .graph = d->model.graph,
+                                              .pairs = d->model.net.config.classifier == CLASSIFIER_PAIR };
+    struct schema_input *in = xcalloc(1, sizeof *in);
+
+    if (schema_input_init(in, s, d->model.tokenizer, &settings, err)) {
+        schema_input_release(in);
+        free(in);
+        return NULL;
+    }
+    GROW(d->inputs, d->n_inputs, d->inputs_cap);
+    return d->inputs[d->n_inputs++] = in;
+}
+
 static const struct schema_input *find_schema(struct detector *d, const json_t *record, const char *where,
                                               struct error *err)
 {
-    const struct schema *s = d->schemas.schemas;
+    const char *db_id = json_get_string(record, "db_id", where, err);
+    const struct schema *s = db_id ? schema_catalog_find(&d->schemas, db_id, where, err) : NULL;
+    int i = 0;
 
-    if (!d->one_schema) {
-        const char *db_id = json_get_string(record, "db_id", where, err);
-        s = db_id ? schema_find(&d->schemas, db_id) : NULL;
-        if (!s) {
-            if (db_id)
-                error_set(err, EXIT_CODE_DATA, "%s: db_id: no schema \"%s\"", where, db_id);
-            return NULL;
-        }
-    }
-    struct schema_input_settings settings = { .graph = d->model.graph,
-                                              .pairs = d->model.net.config.classifier == CLASSIFIER_PAIR };
-    struct schema_input *in = &d->inputs[s - d->schemas.schemas];
-    if (!in->schema && schema_input_init(in, s, d->model.tokenizer, &settings, err)) {
-        schema_input_release(in);
+    if (!s)
         return NULL;
-    }
-    return in;
+    while (i < d->n_inputs && d->inputs[i]->schema != s)
+        i++;
+    return i < d->n_inputs ? d->inputs[i] : prepare_schema(d, s, err);
 }
 
 /* Turns a record into an item; -1 says why it cannot be scored. */
@@ -107,6 +112,7 @@ static void add_record(struct detector *d, json_t *json, struct gate_item *items
     struct detect_record *r = &d->group[d->n++];
     struct error why = { 0 };
 
+    db_path_name(d->schemas.db, json);
     *r = (struct detect_record){ .json = json, .item = *n_items };
     if (read_item(d, r, &items[*n_items], where, &why))
         r->error = xstrdup(why.text);

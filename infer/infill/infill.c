@@ -1,5 +1,6 @@
 #include "infer/infill/infill.h"
 
+#include "data/exec/db_path.h"
 #include "data/util/log.h"
 #include "data/util/part_file.h"
 #include "data/util/stop.h"
@@ -228,7 +229,8 @@ static int open_all(struct infill_run *f, struct error *err)
 {
     const struct infill_request *q = f->q;
 
-    if (infill_stages_open(&f->stages, q, err) || !(f->in = json_reader_open(q->input, err)))
+    if (db_path_check(q->db, err) || infill_stages_open(&f->stages, q, err) ||
+        !(f->in = json_reader_open(q->input, err)))
         return -1;
     f->provenance = provenance_json(q);
     f->key = run_key(f);

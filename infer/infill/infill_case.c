@@ -17,7 +17,7 @@ void infill_case_fail(struct infill_case *c, const struct error *err)
         c->error = xstrdup(err->text);
 }
 
-static int read_case(struct infill_case *c, const char *dir, const char *where, struct error *err)
+static int read_case(struct infill_case *c, const char *db, const char *where, struct error *err)
 {
     const json_t *id = json_object_get(c->record, "id");
 
@@ -27,11 +27,11 @@ static int read_case(struct infill_case *c, const char *dir, const char *where, 
         !(c->question = json_get_string(c->record, "question", where, err)) ||
         (json_object_get(c->record, "golds") && !json_get_array(c->record, "golds", where, err)))
         return -1;
-    c->path = db_path(dir, c->db_id, err);
+    c->path = db_path(db, c->db_id, err);
     return c->path ? 0 : error_prefix(err, "%s", where);
 }
 
-void infill_case_read(struct infill_case *c, json_t *record, int64_t number, const char *dir, const char *where,
+void infill_case_read(struct infill_case *c, json_t *record, int64_t number, const char *db, const char *where,
                       const struct error *bad)
 {
     struct error err = *bad;
@@ -41,7 +41,8 @@ void infill_case_read(struct infill_case *c, json_t *record, int64_t number, con
         c->record = ambrosia_record(record, number, where, &err);
         json_decref(record);
     }
-    if (!c->record || read_case(c, dir, where, &err))
+    db_path_name(db, c->record);
+    if (!c->record || read_case(c, db, where, &err))
         infill_case_fail(c, &err);
 }
 

@@ -31,8 +31,8 @@ struct infill_case {
 };
 
 /* Takes the record; one that cannot be used, and NULL for one that could not be read, is kept with its error.  `bad`
- * says why in the latter case.  dir holds the databases. */
-void infill_case_read(struct infill_case *c, json_t *record, int64_t number, const char *dir, const char *where,
+ * says why in the latter case.  db as in db_path.h. */
+void infill_case_read(struct infill_case *c, json_t *record, int64_t number, const char *db, const char *where,
                       const struct error *bad);
 void infill_case_release(struct infill_case *c);
 /* Ends it with what err says. */

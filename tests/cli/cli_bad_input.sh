@@ -223,7 +223,7 @@ head -c 5000 good.sqlite >bad.sqlite && expect 3 "bad.sqlite: " detect --db bad.
 : >bad.sqlite && expect 3 "bad.sqlite: .*holds no table" detect --db bad.sqlite in.jsonl
 expect 3 "in.jsonl: .*not a database" detect --db in.jsonl in.jsonl
 expect 3 "nowhere.sqlite: " detect --db nowhere.sqlite in.jsonl
-expect 3 "good: " detect --db good in.jsonl
+expect_record "good: no database insurance__23: neither good/insurance__23.sqlite" detect --db good in.jsonl
 rm bad.sqlite
 
 # --- a model's folder

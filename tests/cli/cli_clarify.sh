@@ -122,7 +122,7 @@ expect 3 "nowhere.jsonl" --candidates nowhere.jsonl --schema tables.json
 expect 3 "nowhere.json" --candidates good.jsonl --schema nowhere.json
 echo '{}' >bad.json
 expect 3 "bad.json: expected an array" --candidates good.jsonl --schema bad.json
-expect 3 "nowhere: no folder" --candidates good.jsonl --db nowhere
+expect 3 "nowhere: No such file" --candidates good.jsonl --db nowhere
 mkdir dbs outside
 expect 7 "no database hr: neither dbs/hr.sqlite" --candidates good.jsonl --db dbs
 echo "not a database, and long enough that nobody takes it for an empty one" >dbs/hr.sqlite

@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# --db takes a file or a folder, in every command and by every ending, with the same outcome; what is no database, and
+# which database is meant.
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+told=(said shown out.jsonl)
+
+# --- a database of our own, questions about it, and a small model
+sqlite3 shop.sqlite <<'END' || exit 1
+CREATE TABLE customers(id INTEGER PRIMARY KEY, name TEXT, full_name TEXT, city TEXT);
+CREATE TABLE orders(id INTEGER PRIMARY KEY, customer_id INT REFERENCES customers(id), total REAL, paid REAL);
+INSERT INTO customers VALUES(1, 'ann', 'Ann Low', 'a'), (2, 'bob', 'Bob Ray', 'b'), (3, 'cy', 'Cy Orr', 'a');
+INSERT INTO orders VALUES(1, 1, 60, 0), (2, 1, 20, 20), (3, 3, 80, 70);
+END
+data practice -o all --seed 1 >/dev/null || exit 1
+mkdir good
+for fold in train valid test; do
+    grep '"slice":"crossed"' all/$fold.jsonl | head -n 40 >good/$fold.jsonl
+done
+cp all/tables.json good
+cat >small.yaml <<'END'
+encode: schema
+encoder-hidden: 32
+encoder-layers: 1
+encoder-heads: 1
+encoder-intermediate: 32
+encoder-vocabulary: 400
+gat-hidden: 8
+gat-layers: 1
+gat-heads: 1
+pair-hidden: 8
+epochs: 1
+batch: 16
+END
+train gatekeeper --data good --config small.yaml --out model --device cpu >shown 2>said || { cat said && exit 1; }
+
+cat >q.jsonl <<'END'
+{"id":"a","db_id":"shop","question":"What is the name of each customer?","query":"SELECT name FROM customers","sql":"SELECT name FROM customers","golds":[{"sql":"SELECT name FROM customers","text":"The short names."},{"sql":"SELECT full_name FROM customers","text":"The full names."}],"gold":["SELECT name FROM customers"],"candidates":[{"sql":"SELECT name FROM customers","p":0.5},{"sql":"SELECT full_name FROM customers","p":0.5}],"readings":[{"text":"The short names.","sql":"SELECT name FROM customers"}]}
+END
+sed 's/"db_id":"shop",//' q.jsonl >unnamed.jsonl
+sed 's/"db_id":"shop"/"db_id":"bay"/' q.jsonl >stranger.jsonl
+
+# with COMMAND DB RECORDS: what comes out stands in out.jsonl
+commands=(execute annotate ambiguate calibrate score clarify infill detect)
+with() {
+    case $1 in
+    detect) infer detect "$3" --db "$2" --model model --device cpu -o out.jsonl ;;
+    infill) infer infill "$3" --db "$2" --defaults q.jsonl -o out.jsonl ;;
+    clarify) infer clarify --candidates "$3" --db "$2" -o out.jsonl ;;
+    score) data score --gold "$3" --pred q.jsonl --db "$2" --json --per-example out.jsonl ;;
+    ambiguate) data ambiguate --kinds C,T --questions "$3" --db "$2" --materialise made -o out.jsonl ;;
+    *) data "$1" "$3" --db "$2" -o out.jsonl ;;
+    esac
+}
+
+# --- a folder with shop.sqlite is what all else is compared with
+mkdir flat && cp shop.sqlite flat
+for command in "${commands[@]}"; do
+    run 0 with "$command" flat q.jsonl && mv out.jsonl "$command.jsonl"
+done
+same() { # DB RECORDS
+    local command
+    for command in "${commands[@]}"; do
+        rm -rf made
+        run 0 with "$command" "$@"
+        cmp -s out.jsonl "$command.jsonl" || complain "$command --db $1 $2" "$(diff out.jsonl "$command.jsonl" | head -c 900)"
+    done
+}
+mkdir -p nested/shop
+for end in sqlite db sqlite3; do
+    rm -f flat/* nested/shop/* && cp shop.sqlite "flat/shop.$end" && cp shop.sqlite "nested/shop/shop.$end"
+    same flat q.jsonl
+    same nested/ q.jsonl
+    same "flat/shop.$end" q.jsonl
+    same "flat/shop.$end" unnamed.jsonl
+done
+cp shop.sqlite flat/shop && same flat/shop unnamed.jsonl && rm flat/shop
+cp shop.sqlite flat/shop.bin && same "$PWD/flat/shop.bin" q.jsonl
+ln -s shop.sqlite3 flat/shop.db && same flat q.jsonl && rm flat/shop.*
+rm -rf made && run 0 with ambiguate shop.sqlite q.jsonl
+made=$(sed -nE '1s/.*"db_file":"([^"]*)".*/\1/p' out.jsonl) && head -n 1 out.jsonl >made.jsonl && mkdir moved
+cp "made/$made" "moved/${made%.sqlite}.db" && run 0 data reword made.jsonl --db made -o reworded.jsonl
+for db in moved "made/$made" "moved/${made%.sqlite}.db"; do
+    expect 0 '1 ambiguous records' data reword made.jsonl --db "$db" -o out.jsonl
+    cmp -s out.jsonl reworded.jsonl || complain "reword --db $db" "other records"
+done
+
+# --- which database is meant: by a record that names none in a folder, by one that names another than the file, by two
+# files of one name, by a path
+cp shop.sqlite flat
+for command in "${commands[@]}"; do
+    code=7
+    case $command in ambiguate | calibrate | score) code=3 ;; esac # one record, and nothing is left
+    fails() { rm -rf made && expect $code "$1" with "$command" "${@:2}"; }
+    fails 'field ..?db_id..? is missing' flat unnamed.jsonl
+    fails 'shop.sqlite is the database ..?shop..?; expected that db_id or none, got ..?bay' shop.sqlite stranger.jsonl
+    fails 'no database bay: neither flat/bay.sqlite nor flat/bay/bay.sqlite, nor with .db or .sqlite3' flat stranger.jsonl
+    cp shop.sqlite flat/shop.db
+    fails 'two databases shop: flat/shop.sqlite and flat/shop.db; expected one' flat q.jsonl
+    rm flat/shop.db && mkdir flat/shop && cp shop.sqlite flat/shop/shop.sqlite3
+    fails 'two databases shop: flat/shop.sqlite and flat/shop/shop.sqlite3; expected one' flat q.jsonl
+    rm -r flat/shop
+    for name in ../shop ./shop .shop flat/shop ''; do
+        sed "s,\"db_id\":\"shop\",\"db_id\":\"$name\"," q.jsonl >bad.jsonl
+        fails "expected the name of a database, got ..?$name" flat bad.jsonl
+    done
+done
+
+# --- what is no database is one error before anything is read
+head -c 9000 /dev/urandom >noise.db
+echo 'id,name' >short.csv
+mkfifo pipe.db
+for command in "${commands[@]}"; do
+    expect 3 'noise.db: file is not a database; expected a SQLite file or a folder of them' with "$command" noise.db q.jsonl
+    expect 3 'short.csv: file is not a database' with "$command" short.csv q.jsonl
+    expect 3 'nowhere.db: No such file' with "$command" nowhere.db q.jsonl
+    expect 3 'pipe.db: is not a file' with "$command" pipe.db q.jsonl
+done
+finish
