@@ -99,7 +99,7 @@ static int read_item(struct detector *d, struct detect_record *r, struct gate_it
     item->schema = find_schema(d, r->json, where, err);
     if (!item->schema)
         return -1;
-    if (gate_question_tokens(&r->ids, &d->model.layout, d->model.tokenizer, r->question, where, err))
+    if (gate_question_tokens(&r->ids, d->model.tokenizer, r->question, where, err))
         return -1;
     item->text = r->question;
     item->question = r->ids.items;

@@ -9,15 +9,33 @@ static void push(struct int_list *l, int32_t x)
     l->v[l->n++] = x;
 }
 
-int gate_question_tokens(struct ids *ids, const struct gate_layout *layout, const struct tokenizer *t, const char *text,
-                         const char *where, struct error *err)
+/* SEPARATORS: [CLS], two [SEP], colon, and the mark that ends a column with one to spare */
+enum { LEAST_POSITIONS = 64, QUESTION_SHARE = 4, SEPARATORS = 6, ELEMENT_SEPARATORS = 3 };
+
+int gate_question_tokens(struct ids *ids, const struct tokenizer *t, const char *text, const char *where,
+                         struct error *err)
 {
     ids->count = 0;
-    int64_t n = tokenizer_encode(t, text, strlen(text), 0, ids, NULL);
-    if (n >= 1 && n <= layout->max_question)
+    if (tokenizer_encode(t, text, strlen(text), 0, ids, NULL) > 0)
         return 0;
-    return error_set(err, EXIT_CODE_DATA, "%s: question: expected 1 to %d tokens, got %lld", where,
-                     layout->max_question, (long long)n);
+    return error_set(err, EXIT_CODE_DATA, "%s: question: expected at least one token, got none", where);
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+int gate_question_kept(const struct gate_layout *layout, const struct gate_item *item)
+{
+    const struct schema_input *in = item->schema;
+    bool whole = layout->encode == ENCODE_SCHEMA;
+    int room = layout->max_positions - (whole ? SEPARATORS : ELEMENT_SEPARATORS);
+    int texts =
+        whole ? least(in->longest_names, 2 * layout->max_name) : least(in->longest_element, room - layout->least_room);
+    int kept = least(item->n_question, room - texts);
+
+    return layout->max_question ? least(kept, layout->max_question) : kept;
 }
 
 void text_builder_reset(struct text_builder *b, const struct gate_layout *layout)
@@ -48,13 +66,20 @@ static void put(struct text_builder *b, int32_t token, int segment)
     push(&b->segments, segment);
 }
 
+/* Of the sequence, before its last token. */
+static int room_left(const struct text_builder *b)
+{
+    return b->layout->max_positions - 1 - b->lengths.v[b->lengths.n - 1];
+}
+
 static void begin_sequence(struct text_builder *b, const struct gate_item *item)
 {
-    CHECK(item->n_question <= b->layout->max_question, "a question of %d tokens", item->n_question);
+    int n = gate_question_kept(b->layout, item);
+
     push(&b->lengths, 0);
     push(&b->row_counts, 0);
     put(b, b->layout->cls, 0);
-    for (int i = 0; i < item->n_question; i++)
+    for (int i = 0; i < n; i++)
         put(b, item->question[i], 0);
     put(b, b->layout->sep, 0);
 }
@@ -73,12 +98,12 @@ static void want_row(struct text_builder *b, int token)
 void text_add_element(struct text_builder *b, const struct gate_item *item, int node)
 {
     const struct token_table *t = &item->schema->element;
-    int room = b->layout->max_positions - item->n_question - 3, cls = b->tokens.n;
-    int n = t->start[node + 1] - t->start[node];
+    int n = t->start[node + 1] - t->start[node], cls = b->tokens.n;
 
     begin_sequence(b, item);
     want_row(b, cls);
-    for (int i = 0; i < n && i < room; i++)
+    n = least(n, room_left(b));
+    for (int i = 0; i < n; i++)
         put(b, t->ids[t->start[node] + i], 1);
     end_sequence(b);
     b->n_nodes++;
@@ -86,8 +111,7 @@ void text_add_element(struct text_builder *b, const struct gate_item *item, int 
 
 static int name_length(const struct text_builder *b, const struct token_table *t, int name)
 {
-    int n = t->start[name + 1] - t->start[name];
-    return n < b->layout->max_name ? n : b->layout->max_name;
+    return least(t->start[name + 1] - t->start[name], b->layout->max_name);
 }
 
 /* The tokens of a name; when node is not negative they are its span. */
@@ -104,11 +128,6 @@ static void put_name(struct text_builder *b, const struct token_table *t, int na
             want_row(b, b->tokens.n);
         put(b, t->ids[t->start[name] + i], 1);
     }
-}
-
-static int room_left(const struct text_builder *b)
-{
-    return b->layout->max_positions - 1 - b->lengths.v[b->lengths.n - 1];
 }
 
 /* A table that does not fit goes on in a sequence of its own, under its name again. */
@@ -287,22 +306,22 @@ static int32_t separator_token(const struct tokenizer *t, const char *text)
     return id;
 }
 
-int gate_layout_init(struct gate_layout *layout, const struct tokenizer *t, int max_positions, struct error *err)
+int gate_layout_init(struct gate_layout *layout, const struct tokenizer *t, int max_positions, enum gate_encode encode,
+                     struct error *err)
 {
-    /* SEPARATORS: [CLS], two [SEP], colon, and the mark that ends a column with one to spare */
-    enum { LEAST_POSITIONS = 64, QUESTION_SHARE = 4, SEPARATORS = 6 };
-    int max_question = max_positions / QUESTION_SHARE;
+    int least_room = max_positions / QUESTION_SHARE;
 
     if (max_positions < LEAST_POSITIONS)
         return error_set(err, EXIT_CODE_CHECKPOINT, "encoder: expected at least %d positions, got %d", LEAST_POSITIONS,
                          max_positions);
-    *layout = (struct gate_layout){ .cls = tokenizer_special(t, SPECIAL_CLS),
+    *layout = (struct gate_layout){ .encode = encode,
+                                    .cls = tokenizer_special(t, SPECIAL_CLS),
                                     .sep = tokenizer_special(t, SPECIAL_SEP),
                                     .colon = separator_token(t, ":"),
                                     .comma = separator_token(t, ","),
                                     .semicolon = separator_token(t, ";"),
                                     .max_positions = max_positions,
-                                    .max_question = max_question,
-                                    .max_name = (max_positions - max_question - SEPARATORS) / 2 };
+                                    .least_room = least_room,
+                                    .max_name = (max_positions - least_room - SEPARATORS) / 2 };
     return 0;
 }

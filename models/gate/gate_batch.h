@@ -18,7 +18,7 @@
 /* What is said of a candidate pair: its schema features, then how the question mentions it. */
 enum { GATE_PAIR_FEATURES = SCHEMA_PAIR_FEATURES + MENTION_FEATURES };
 
-/* One question on one schema; borrows everything. */
+/* One question on one schema; borrows everything.  Of its tokens as many are read as gate_question_kept says. */
 struct gate_item {
     const struct schema_input *schema;
     const char *text;
@@ -28,17 +28,23 @@ struct gate_item {
 
 /* How sequences are laid out: the ids that part their texts, and how long these may be. */
 struct gate_layout {
+    enum gate_encode encode;
     int32_t cls, sep, colon, comma, semicolon;
     int max_positions;
-    int max_question; /* longer questions are refused */
-    int max_name;     /* longer names are cut, so that a table's and a column's fit beside any question */
+    int max_question; /* longer questions are cut; 0: those that do not fit beside the schema's names */
+    int least_room;   /* for a question: longer texts of elements are cut so that it is left */
+    int max_name;     /* longer names are cut, so that a table's and a column's fit beside that */
 };
-int gate_layout_init(struct gate_layout *layout, const struct tokenizer *t, int max_positions, struct error *err);
+int gate_layout_init(struct gate_layout *layout, const struct tokenizer *t, int max_positions, enum gate_encode encode,
+                     struct error *err);
 
-/* Replaces ids with those of a question's text, which are 1 to layout->max_question.  -1 with EXIT_CODE_DATA when they
- * are not; `where` names the record. */
-int gate_question_tokens(struct ids *ids, const struct gate_layout *layout, const struct tokenizer *t, const char *text,
-                         const char *where, struct error *err);
+/* Replaces ids with those of a question's text.  -1 with EXIT_CODE_DATA when there are none; `where` names the record.
+ */
+int gate_question_tokens(struct ids *ids, const struct tokenizer *t, const char *text, const char *where,
+                         struct error *err);
+/* How many of the question's tokens stand before each text of the schema: as many as fit beside the longest of them, or
+ * the layout's most. */
+int gate_question_kept(const struct gate_layout *layout, const struct gate_item *item);
 
 struct int_list {
     int32_t *v;

@@ -36,7 +36,7 @@ int gate_model_init(struct gate_model *m, struct device *device, const struct ga
         .device = device, .dtype = dtype, .graph = graph, .tokenizer = tokenizer, .threshold = 0.5, .temperature = 1
     };
     if (arena_init(&m->host, HOST_BYTES, err) || device_arena(device, &m->data, bytes, err) ||
-        gate_layout_init(&m->layout, tokenizer, config->bert.max_positions, err)) {
+        gate_layout_init(&m->layout, tokenizer, config->bert.max_positions, config->encode, err)) {
         gate_model_release(m);
         return -1;
     }

@@ -59,6 +59,22 @@ static void tokenise(struct schema_input *in, const struct tokenizer *t)
     in->name.ids = name.items;
 }
 
+static int text_length(const struct token_table *t, int i)
+{
+    return t->start[i + 1] - t->start[i];
+}
+
+static void measure(struct schema_input *in)
+{
+    for (int i = 0; i < in->n_nodes; i++) {
+        int names = text_length(&in->name, i), element = text_length(&in->element, i);
+        if (i >= in->schema->n_tables)
+            names += text_length(&in->name, schema_input_table(in, i));
+        in->longest_names = names > in->longest_names ? names : in->longest_names;
+        in->longest_element = element > in->longest_element ? element : in->longest_element;
+    }
+}
+
 int schema_input_init(struct schema_input *in, const struct schema *s, const struct tokenizer *t,
                       const struct schema_input_settings *settings, struct error *err)
 {
@@ -68,6 +84,7 @@ int schema_input_init(struct schema_input *in, const struct schema *s, const str
                          "schema %s: expected at least one table and one column, got %d tables and %d columns",
                          s->db_id, s->n_tables, s->n_columns);
     tokenise(in, t);
+    measure(in);
     schema_graph_init(&in->graph, s, settings->graph);
     if (settings->pairs)
         in->pairs = schema_pairs(s, &in->n_pairs);

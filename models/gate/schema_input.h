@@ -24,6 +24,8 @@ struct schema_input {
     char **texts;               /* what the cross-encoder reads: "table", or "table : column : type" */
     struct token_table element; /* tokens of texts */
     struct token_table name;    /* tokens of the bare names, for the whole-schema encoding */
+    int longest_element;        /* tokens of the longest text */
+    int longest_names;          /* tokens of the longest column's name and its table's */
     struct schema_graph graph;
     struct schema_pair *pairs;
     int n_pairs;

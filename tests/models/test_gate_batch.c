@@ -148,38 +148,99 @@ static void test_long_elements(void **state)
     gate_world_close(&w);
 }
 
-/* 1 to max_question tokens; what is wrong with others names the record. */
+/* Any number of tokens but none; what is wrong names the record. */
 static void test_question_tokens(void **state)
 {
-    const struct gate_world_settings settings = { .max_positions = 64 };
     struct gate_world w;
     struct ids ids = { 0 };
     struct error err = { 0 };
-    char text[64];
+    char text[512];
     (void)state;
 
-    gate_world_open(&w, &settings);
-    const struct gate_layout *layout = &w.model.layout;
-    assert_int_equal(layout->max_question, 16);
-    for (int n = 0; n <= 17; n++) {
-        memset(text, '.', (size_t)n); /* punctuation: a token each */
-        text[n] = '\0';
-        int rc = gate_question_tokens(&ids, layout, w.model.tokenizer, text, "record q7", &err);
-        assert_int_equal(rc, n >= 1 && n <= 16 ? 0 : -1);
-        assert_int_equal(ids.count, n);
-        if (rc) {
-            assert_int_equal(err.code, EXIT_CODE_DATA);
-            snprintf(text, sizeof text, "record q7: question: expected 1 to 16 tokens, got %d", n);
-            assert_string_equal(err.text, text);
-        }
-    }
+    gate_world_open(&w, &(struct gate_world_settings){ .max_positions = 64 });
+    memset(text, '.', 500); /* punctuation: a token each */
+    text[500] = '\0';
+    assert_int_equal(gate_question_tokens(&ids, w.model.tokenizer, text, "record q7", &err), 0);
+    assert_int_equal(ids.count, 500);
+    assert_int_equal(gate_question_tokens(&ids, w.model.tokenizer, " ", "record q7", &err), -1);
+    assert_int_equal(err.code, EXIT_CODE_DATA);
+    assert_string_equal(err.text, "record q7: question: expected at least one token, got none");
     ids_release(&ids);
     gate_world_close(&w);
+}
+
+/* Lays the item out and says how long its longest sequence is; all of them begin with what is kept of the question. */
+static int lay_out(struct text_builder *b, const struct gate_world *w, const struct gate_item *item)
+{
+    int kept = gate_question_kept(&w->model.layout, item), longest = 0, token = 0;
+
+    text_builder_reset(b, &w->model.layout);
+    if (w->model.net.config.encode == ENCODE_SCHEMA) {
+        text_add_schema(b, item, NULL);
+        check_spans(b, item, 1);
+    } else {
+        for (int node = 0; node < item->schema->n_nodes; node++)
+            text_add_element(b, item, node);
+    }
+    for (int i = 0; i < b->lengths.n; i++) {
+        assert_memory_equal(&b->tokens.v[token + 1], item->question, (size_t)kept * sizeof(int32_t));
+        assert_int_equal(b->tokens.v[token + 1 + kept], w->model.layout.sep);
+        longest = b->lengths.v[i] > longest ? b->lengths.v[i] : longest;
+        token += b->lengths.v[i];
+    }
+    return longest;
+}
+
+/* A question has a quarter of the positions at least, and beside short names all that these leave. */
+static void check_room(enum gate_encode encode, int positions, bool odd)
+{
+    struct gate_world w;
+    struct gate_question q;
+    struct schema s;
+    struct text_builder b = { 0 };
+    int32_t tokens[1024];
+
+    gate_world_open(&w, &(struct gate_world_settings){ encode, .max_positions = positions });
+    if (odd)
+        odd_schema(&s);
+    else
+        gate_world_schema(&s, 5, 3);
+    gate_question_init(&q, &w, &s, 1);
+    for (int i = 0; i < ARRAY_LEN(tokens); i++)
+        tokens[i] = w.model.layout.colon;
+    struct gate_item item = { &q.input, q.text, tokens, ARRAY_LEN(tokens) };
+    int room = gate_question_kept(&w.model.layout, &item);
+    assert_true(room >= positions / 4);
+    assert_true(odd || room > positions / 2);
+    for (item.n_question = 1; item.n_question <= room + 1; item.n_question++) {
+        int kept = item.n_question <= room ? item.n_question : room;
+        assert_int_equal(gate_question_kept(&w.model.layout, &item), kept);
+        assert_true(lay_out(&b, &w, &item) <= positions);
+    }
+    /* one token more would take one from a name; in a whole schema there is one to spare */
+    assert_true(lay_out(&b, &w, &item) >= positions - (encode == ENCODE_SCHEMA ? 2 : 0));
+    w.model.layout.max_question = 3;
+    assert_int_equal(gate_question_kept(&w.model.layout, &item), 3);
+    text_builder_release(&b);
+    gate_question_release(&q);
+    gate_world_close(&w);
+}
+
+static void test_question_room(void **state)
+{
+    static const int positions[] = { 64, 67, 100, 256, 512 };
+
+    (void)state;
+    for (int i = 0; i < ARRAY_LEN(positions); i++)
+        for (int odd = 0; odd < 2; odd++) {
+            check_room(ENCODE_ELEMENT, positions[i], odd);
+            check_room(ENCODE_SCHEMA, positions[i], odd);
+        }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_spans), cmocka_unit_test(test_long_elements),
-                                        cmocka_unit_test(test_question_tokens) };
+                                        cmocka_unit_test(test_question_tokens), cmocka_unit_test(test_question_room) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,7 +120,7 @@ static int tokenise(struct builder *b, struct gate_example *e, struct error *err
     char where[256];
 
     snprintf(where, sizeof where, "record %s", e->record->id);
-    if (gate_question_tokens(&b->ids, b->settings->layout, b->settings->tokenizer, text, where, err))
+    if (gate_question_tokens(&b->ids, b->settings->tokenizer, text, where, err))
         return -1;
     size_t n = (size_t)b->ids.count;
     int32_t *ids = xmalloc(n * sizeof *ids);
@@ -181,6 +181,7 @@ static int add_example(struct builder *b, struct gate_fold *fold, const struct e
         example_clear(&e);
         return -1;
     }
+    b->data->cut += gate_question_kept(b->settings->layout, &e.item) < e.item.n_question;
     fold->lost_pairs += record->alternatives[0] && e.pair < 0;
     add_hash(b->data, &e);
     fold->list[fold->n++] = e;
@@ -215,6 +216,9 @@ int gate_data_init(struct gate_data *d, struct dataset *records, const struct ga
         rc = -1;
     for (int f = 0; rc == 0 && f < FOLDS; f++)
         rc = build_fold(&b, (enum fold)f, err);
+    if (d->cut)
+        log_warn("%d questions are longer than fits beside their schema in the encoder's %d positions and are cut",
+                 d->cut, s->layout->max_positions);
     if (rc == 0 && (!d->folds[FOLD_TRAIN].n || !d->folds[FOLD_VALID].n))
         rc = error_set(err, EXIT_CODE_DATA, "expected at least one training and one validation record, got %d and %d",
                        d->folds[FOLD_TRAIN].n, d->folds[FOLD_VALID].n);

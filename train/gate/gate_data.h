@@ -45,6 +45,7 @@ struct gate_data {
     struct schema_input *inputs; /* one per schema, prepared on first use */
     struct twins *twins;         /* one per schema */
     struct gate_fold folds[FOLDS];
+    int cut;       /* questions that are longer than fits beside their schema */
     uint64_t hash; /* of every record: id, fold, question, labels, names of its schema */
 };
 
