@@ -176,7 +176,7 @@ static int run_command(const struct program *p, const struct command *c, int arg
 
     line.settings = xcalloc(1, c->size);
     line.seen = xcalloc((size_t)option_count(c->options), sizeof *line.seen);
-    bool ready = read_settings(c, &line, &texts, &err) == 0;
+    bool ready = read_settings(c, &line, &texts, &err) == 0 && common_obey(c, line.settings, &err) == 0;
     rc = ready ? c->run(&(struct call){ line.settings, line.argv, line.n_operands }, &err) : err.code;
     if (rc != EXIT_CODE_OK && rc != EXIT_CODE_RECORDS && *err.text)
         log_error("%s %s: %s", p->name, c->name, err.text);
@@ -215,16 +215,30 @@ enum exit_code job_exit_code(int rc, int64_t failed, const struct error *err)
     return failed ? EXIT_CODE_RECORDS : EXIT_CODE_OK;
 }
 
-int program_main(const struct program *p, int argc, char **argv)
+static int run_program(const struct program *p, int argc, char **argv)
 {
+    struct error err;
+
     if (argc < 2) {
         help_program(p, stderr);
         return EXIT_CODE_USAGE;
     }
     const struct command *c = find_command(p, argv[1]);
     if (!c)
-        return finish(p, builtin(p, argc, argv));
+        return builtin(p, argc, argv);
     if (asks_help(argc - 2, argv + 2))
-        return finish(p, print_page(p, c->name, help_program, help_command));
-    return finish(p, run_command(p, c, argc - 2, argv + 2));
+        return print_page(p, c->name, help_program, help_command);
+    if (log_check_environment(&err) == 0)
+        return run_command(p, c, argc - 2, argv + 2);
+    log_error("%s", err.text);
+    return EXIT_CODE_USAGE;
+}
+
+int program_main(const struct program *p, int argc, char **argv)
+{
+    struct program whole = program_extend(p);
+    int rc = run_program(&whole, argc, argv);
+
+    program_release(&whole);
+    return finish(p, rc);
 }

@@ -94,8 +94,9 @@ struct program {
 
 /*
  * The whole of main(): `PROGRAM COMMAND [options] [operands]`, also --help, --version, `help COMMAND`, `completion
- * SHELL` and `man [COMMAND]`.  Long options take "--name value" and "--name=value"; "--" ends them; options and
- * operands may be mixed.  --no-NAME switches a flag off that a config file switched on.
+ * SHELL` and `man [COMMAND]`.  Every command has --quiet and --verbose.  Long options take "--name value" and
+ * "--name=value"; "--" ends them; options and operands may be mixed.  --no-NAME switches a flag off that a config file
+ * switched on.
  */
 int program_main(const struct program *p, int argc, char **argv);
 

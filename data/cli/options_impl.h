@@ -41,6 +41,12 @@ int options_parse(const struct option *table, struct command_line *line, bool on
 /* -1 with EXIT_CODE_USAGE where an output is what an operand or another option names, by whatever names. */
 int options_check_outputs(const struct command *c, const struct command_line *line, struct error *err);
 
+/* The program whose commands have in their tables what all have too; program_release frees it. */
+struct program program_extend(const struct program *p);
+void program_release(struct program *p);
+/* Does what the settings of an extended command say of these. */
+int common_obey(const struct command *c, const void *settings, struct error *err);
+
 /* The other name of the command, or NULL. */
 const char *command_alias(const struct program *p, const struct command *c);
 

@@ -8,18 +8,39 @@
 #include <time.h>
 #include <unistd.h>
 
-enum level { LEVEL_ERROR, LEVEL_WARN, LEVEL_INFO, LEVEL_DEBUG };
+static bool bar_shown;  /* the cursor stands behind a progress bar */
+static int chosen = -1; /* the level that log_set_level was given */
 
-static bool bar_shown; /* the cursor stands behind a progress bar */
-
-static enum level level(void)
+/* The level of AMBIT_LOG: info when it is not set or empty, -1 when it names none. */
+static int environment_level(void)
 {
     static const char *const names[] = { "error", "warn", "info", "debug" };
     const char *wanted = getenv("AMBIT_LOG");
     for (int i = 0; wanted && i < ARRAY_LEN(names); i++)
         if (strcmp(wanted, names[i]) == 0)
-            return (enum level)i;
-    return LEVEL_INFO;
+            return i;
+    return wanted && *wanted ? -1 : LOG_INFO;
+}
+
+static enum log_level level(void)
+{
+    int named = environment_level();
+    if (chosen >= 0)
+        return (enum log_level)chosen;
+    return named < 0 ? LOG_INFO : (enum log_level)named;
+}
+
+void log_set_level(enum log_level level)
+{
+    chosen = (int)level;
+}
+
+int log_check_environment(struct error *err)
+{
+    if (environment_level() >= 0)
+        return 0;
+    return error_set(err, EXIT_CODE_USAGE, "AMBIT_LOG: expected error, warn, info or debug, got '%.100s'",
+                     getenv("AMBIT_LOG"));
 }
 
 static bool coloured(void)
@@ -29,7 +50,7 @@ static bool coloured(void)
 }
 
 static void __attribute__((format(printf, 4, 0)))
-say(enum level l, const char *label, const char *colour, const char *fmt, va_list ap)
+say(enum log_level l, const char *label, const char *colour, const char *fmt, va_list ap)
 {
     if (l > level())
         return;
@@ -51,10 +72,10 @@ say(enum level l, const char *label, const char *colour, const char *fmt, va_lis
         va_end(ap);                                                                                                    \
     }
 
-LOG_FUNCTION(log_error, LEVEL_ERROR, "error: ", "\033[1;31m")
-LOG_FUNCTION(log_warn, LEVEL_WARN, "warning: ", "\033[1;33m")
-LOG_FUNCTION(log_info, LEVEL_INFO, "", "")
-LOG_FUNCTION(log_debug, LEVEL_DEBUG, "debug: ", "\033[2m")
+LOG_FUNCTION(log_error, LOG_ERROR, "error: ", "\033[1;31m")
+LOG_FUNCTION(log_warn, LOG_WARN, "warning: ", "\033[1;33m")
+LOG_FUNCTION(log_info, LOG_INFO, "", "")
+LOG_FUNCTION(log_debug, LOG_DEBUG, "debug: ", "\033[2m")
 
 double now_seconds(void)
 {
@@ -117,7 +138,7 @@ void progress_update(struct progress *p, int64_t done, double units, const char 
     double now = now_seconds();
     p->done = done;
     p->units = units;
-    if (now - p->shown < (bar ? 0.1 : 10.0) || level() < LEVEL_INFO)
+    if (now - p->shown < (bar ? 0.1 : 10.0) || level() < LOG_INFO)
         return;
     p->shown = now;
     show(p, now, note, bar);

@@ -1,11 +1,18 @@
 /*
  * log.h - what a person sees on standard error: messages and progress.  Data never goes there, and logs never go to
- * standard output.  AMBIT_LOG=error|warn|info|debug sets the level (info by default); NO_COLOR is obeyed.
+ * standard output.  AMBIT_LOG=error|warn|info|debug sets the level (info by default), log_set_level overrides it;
+ * NO_COLOR is obeyed.
  */
 #ifndef DATA_UTIL_LOG_H
 #define DATA_UTIL_LOG_H
 
 #include "kernels/base.h"
+
+enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+
+void log_set_level(enum log_level level);
+/* -1 with EXIT_CODE_USAGE when AMBIT_LOG names no level. */
+int log_check_environment(struct error *err);
 
 void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -4,6 +4,7 @@
 #include "data/cli/option_rows.h"
 
 #include "data/cli/yaml.h"
+#include "data/util/log.h"
 #include "data/util/stop.h"
 
 #include <fcntl.h>
@@ -45,6 +46,8 @@ static enum exit_code brew(const struct call *call, struct error *err)
 {
     static const char *const kinds[] = { "black", "green", "mint" };
     got = *(const struct brew_options *)call->options;
+    log_info("told at info");
+    log_debug("told at debug");
     for (int i = 0, at = 0; i < call->n_operands; i++)
         at += snprintf(operands_got + at, sizeof operands_got - (size_t)at, "%s;", call->operands[i]);
     printf("%s %s %s %lld %g %g %d [%s]\n", got.cup, got.out, kinds[got.kind], (long long)got.cups, got.strength,
@@ -115,6 +118,38 @@ static void expect(const char *line, int code, const char *const *words)
     free(output);
 }
 #define EXPECT(line, code, ...) expect(line, code, (const char *const[]){ __VA_ARGS__, NULL })
+
+/* serve has no table of its own. */
+static void every_command_has_the_common_options(void **state)
+{
+    static const char *const commands[] = { "brew -o x", "serve cup" };
+    char line[256];
+
+    (void)state;
+    for (int i = 0; i < ARRAY_LEN(commands); i++) {
+        snprintf(line, sizeof line, "%s --quiet --verbose", commands[i]);
+        EXPECT(line, 2, "expected one of --quiet and --verbose, got both");
+        snprintf(line, sizeof line, "%s --quite", commands[i]);
+        EXPECT(line, 2, "unknown option --quite, did you mean --quiet?");
+    }
+    EXPECT("help serve", 0, "--quiet", "--verbose");
+    EXPECT("brew -o x --verbose", 0, "told at debug", "told at info");
+    EXPECT("brew -o x", 0, "told at info");
+    EXPECT("brew -o x --quiet --cups 7", 3, "teapot brew: seven is odd");
+    EXPECT("serve --quiet cup", 0, "[cup;]");
+    setenv("AMBIT_LOG", "loud", 1);
+    EXPECT("brew -o x", 2, "AMBIT_LOG: expected error, warn, info or debug, got 'loud'");
+    EXPECT("help brew", 0, "--verbose");
+    setenv("AMBIT_LOG", "error", 1);
+    EXPECT("brew -o x --verbose", 0, "told at debug");
+    setenv("AMBIT_LOG", "", 1);
+    EXPECT("brew -o x", 0, "told at info");
+    unsetenv("AMBIT_LOG");
+    char *output;
+    assert_int_equal(run("brew -o x --quiet", &output), 0);
+    assert_null(strstr(output, "told"));
+    free(output);
+}
 
 static void values_reach_their_fields(void **state)
 {
@@ -291,6 +326,7 @@ static void one_signal_asks_and_two_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_command_has_the_common_options),
         cmocka_unit_test(values_reach_their_fields),
         cmocka_unit_test(operands_may_stand_anywhere),
         cmocka_unit_test(mistakes_are_explained),
