@@ -2,8 +2,8 @@
 #include "data/contrast/contrast_impl.h"
 
 #include "data/schema/schema_build.h"
+#include "data/stats/pairing.h"
 #include "data/util/log.h"
-#include "data/util/pairing.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 
 #include "data/contrast/bag.h"
 #include "data/contrast/probe_names.h"
-#include "data/util/stats.h"
+#include "data/stats/stats.h"
 
 #include <math.h>
 #include <stdlib.h>

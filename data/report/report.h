@@ -7,9 +7,9 @@
 #ifndef DATA_REPORT_REPORT_H
 #define DATA_REPORT_REPORT_H
 
+#include "data/stats/stats.h"
 #include "data/util/json.h"
 #include "data/util/out_file.h"
-#include "data/util/stats.h"
 
 struct report {
     struct out_file out;

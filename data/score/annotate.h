@@ -17,8 +17,8 @@
 #define DATA_SCORE_ANNOTATE_H
 
 #include "data/score/trial.h"
+#include "data/stats/python_random.h"
 #include "data/util/json.h"
-#include "data/util/python_random.h"
 
 enum { ANNOTATE_SEED = 42 }; /* of the published filter, once for a file */
 

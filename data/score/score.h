@@ -7,8 +7,8 @@
 #ifndef DATA_SCORE_SCORE_H
 #define DATA_SCORE_SCORE_H
 
+#include "data/stats/stats.h"
 #include "data/util/json.h"
-#include "data/util/stats.h"
 
 struct score_request {
     const char *gold, *pred; /* records and predictions; a rule whose predictions hold their gold needs no gold */

@@ -11,7 +11,7 @@
 
 #include "infer/clarify/clarify_case.h"
 
-#include "data/util/stats.h"
+#include "data/stats/stats.h"
 
 struct user {
     double noise, unknown; /* how often an answer slips, how often it is "I don't know" */

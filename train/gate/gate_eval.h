@@ -4,7 +4,7 @@
 #ifndef TRAIN_GATE_GATE_EVAL_H
 #define TRAIN_GATE_GATE_EVAL_H
 
-#include "data/util/stats.h"
+#include "data/stats/stats.h"
 #include "train/gate/gate_trainer.h"
 
 /* Answers to the examples of one slice of a fold; all arrays [n]. */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define FILES "--tables $/tables.json --synonyms $/two_col_synonyms.json --table-synonyms $/tables_synonyms.json "
 
@@ -278,9 +279,11 @@ static void bad_input_is_refused(void **state)
 
 static void records_without_a_database_say_so(void **state)
 {
-    char *said;
+    char *said, *empty = path_in(*state, "empty");
 
-    ambiguate_run(*state, "--spider $ --kinds J --db $/nowhere --materialise $/made", 7, &said);
+    assert_int_equal(mkdir(empty, 0700), 0);
+    free(empty);
+    ambiguate_run(*state, "--spider $ --kinds J --db $/empty --materialise $/made", 7, &said);
     assert_non_null(strstr(said, "J: 4 records, 4 without a database"));
     json_t *r = ambiguate_read(test_file(*state, "out.jsonl", NULL));
     assert_int_equal(json_array_size(r), 4);

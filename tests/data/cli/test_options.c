@@ -122,14 +122,14 @@ static void expect(const char *line, int code, const char *const *words)
 /* serve has no table of its own. */
 static void every_command_has_the_common_options(void **state)
 {
-    static const char *const commands[] = { "brew -o x", "serve cup" };
+    static const char *const lines[] = { "brew -o x", "serve cup" };
     char line[256];
 
     (void)state;
-    for (int i = 0; i < ARRAY_LEN(commands); i++) {
-        snprintf(line, sizeof line, "%s --quiet --verbose", commands[i]);
+    for (int i = 0; i < ARRAY_LEN(lines); i++) {
+        snprintf(line, sizeof line, "%s --quiet --verbose", lines[i]);
         EXPECT(line, 2, "expected one of --quiet and --verbose, got both");
-        snprintf(line, sizeof line, "%s --quite", commands[i]);
+        snprintf(line, sizeof line, "%s --quite", lines[i]);
         EXPECT(line, 2, "unknown option --quite, did you mean --quiet?");
     }
     EXPECT("help serve", 0, "--quiet", "--verbose");

@@ -1,8 +1,8 @@
 /*
  * pairing.h - matches things two by two, as many as may be, each at most once.
  */
-#ifndef DATA_UTIL_PAIRING_H
-#define DATA_UTIL_PAIRING_H
+#ifndef DATA_STATS_PAIRING_H
+#define DATA_STATS_PAIRING_H
 
 #include "kernels/rng.h"
 

@@ -1,4 +1,4 @@
-#include "data/util/stats.h"
+#include "data/stats/stats.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Part of stats.h: the bootstrap. */
-#include "data/util/stats.h"
+#include "data/stats/stats.h"
 
 #include "kernels/rng.h"
 

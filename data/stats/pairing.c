@@ -1,4 +1,4 @@
-#include "data/util/pairing.h"
+#include "data/stats/pairing.h"
 
 #include "kernels/base.h"
 

@@ -5,8 +5,8 @@
  * examples of one score enter a curve together.  A measure that is not defined (no positives, say) is NAN; a score that
  * is NAN is a bug.
  */
-#ifndef DATA_UTIL_STATS_H
-#define DATA_UTIL_STATS_H
+#ifndef DATA_STATS_STATS_H
+#define DATA_STATS_STATS_H
 
 #include "kernels/base.h"
 

@@ -1,8 +1,8 @@
 /* Measures against hand-counted cases and against scikit-learn (gold/stats.json, made by gold/stats.py). */
 #include "tests/support/support.h"
 
+#include "data/stats/stats.h"
 #include "data/util/json.h"
-#include "data/util/stats.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  *
  * The generator is MT19937 (Matsumoto and Nishimura, "Mersenne Twister", 1998), seeded by an array as CPython does it.
  */
-#ifndef DATA_UTIL_PYTHON_RANDOM_H
-#define DATA_UTIL_PYTHON_RANDOM_H
+#ifndef DATA_STATS_PYTHON_RANDOM_H
+#define DATA_STATS_PYTHON_RANDOM_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* Matching two by two: against the best there is on small graphs, and at size. */
 #include "tests/support/support.h"
 
-#include "data/util/pairing.h"
+#include "data/stats/pairing.h"
 
 #include <stdlib.h>
 #include <string.h>

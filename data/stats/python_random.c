@@ -1,4 +1,4 @@
-#include "data/util/python_random.h"
+#include "data/stats/python_random.h"
 
 enum { N = PYTHON_RANDOM_WORDS, M = 397 };
 
