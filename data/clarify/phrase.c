@@ -1,11 +1,10 @@
-#include "data/clarify/phrase.h"
+#include "data/clarify/phrase_impl.h"
+#include "data/sql/sql_print.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { DEPTH_MAX = 2 }; /* sub-queries within sub-queries that are told */
 
 const char *phrase_column(const struct phrase_context *p, int column)
 {
@@ -13,90 +12,36 @@ const char *phrase_column(const struct phrase_context *p, int column)
     return strings_printf(p->pool, "%s of %s", c->text, p->schema->tables[c->table].text);
 }
 
-/* The column that the canonical text names at its beginning, "table.column" or "table#2.column"; -1 for none. */
-static int named_column(const struct phrase_context *p, const char *text, int length)
+/* The words of one term, its SELECT in sight. */
+static struct phrase_words told(const struct phrase_context *p, const struct sql_core *core, const struct sql_expr *e,
+                                bool condition, bool boundary)
 {
-    int n = (int)strcspn(text, ".#"), table = -1, column = -1;
-    const char *dot = n < length ? strchr(text, '.') : NULL;
+    struct phrase_scope scope = { core, p->scope };
+    struct phrase_context in = *p;
+    int left = PHRASE_STEPS;
 
-    if (!dot || dot - text >= length)
-        return -1;
-    char *name = strndup(text, (size_t)n), *rest = strndup(dot + 1, (size_t)(length - (int)(dot - text) - 1));
-    table = schema_table_find(p->schema, name);
-    if (table >= 0)
-        column = schema_column_find(p->schema, table, rest);
-    free(name);
-    free(rest);
-    return column;
-}
-
-/* "first name of player and last name of player": the columns that an expression is made from; "" for none. */
-static const char *ingredients(const struct phrase_context *p, const char *text)
-{
-    static const char stop[] = " ,()+-*/%|&<>=!~'\"";
-    struct strings seen = { 0 };
-    const char *list = "";
-
-    for (int n; *text; text += n + (text[n] != 0)) {
-        n = (int)strcspn(text, stop);
-        if (n == 0 && *text == '\'') /* a constant */
-            for (n = 1; text[n] && text[n] != '\''; n++)
-                ;
-        int column = *text == '\'' ? -1 : named_column(p, text, n);
-        const char *one = column < 0 ? NULL : phrase_column(p, column);
-        if (one && strings_find(&seen, one) < 0)
-            list = strings_printf(p->pool, "%s%s%s", list, strings_add(&seen, one) ? " and " : "", one);
-    }
-    strings_release(&seen);
-    return list;
-}
-
-static const char *computed(const struct phrase_context *p, const char *text)
-{
-    const char *from = ingredients(p, text);
-    return from[0] ? strings_printf(p->pool, "something worked out from %s", from) : "a fixed value";
-}
-
-/* What a sub-query gives. */
-static const char *answer_of(const struct phrase_context *p, const struct form *form)
-{
-    struct phrase_context inner = { p->schema, p->pool, p->depth + 1 };
-    const char *text = p->depth < DEPTH_MAX ? phrase_query(&inner, form) + strlen("show ") : NULL;
-
-    if (!text)
-        return "the answer to another question";
-    return strpbrk(text, ";,") ? strings_printf(p->pool, "(%s)", text) : text;
-}
-
-static const char *noun(const struct phrase_context *p, const struct form_term *t)
-{
-    if (t->column >= 0)
-        return phrase_column(p, t->column);
-    if (strcmp(t->head, "*") == 0)
-        return "rows";
-    return t->sub ? answer_of(p, t->sub) : computed(p, t->head);
+    if (!p->scope || p->scope->core != core)
+        in.scope = &scope;
+    in.left = p->left ? p->left : &left;
+    if (!condition)
+        return phrase_expr(&in, e);
+    struct phrase_words w = phrase_truth(&in, e, boundary);
+    return w.text && (p->exact || strlen(w.text) <= PHRASE_BYTES) ? w : phrase_fragment(p, e);
 }
 
 const char *phrase_operand(const struct phrase_context *p, const struct form_term *t)
 {
-    static const char *const functions[][2] = {
-        { "", "%s" },
-        { "count", "the number of %s" },
-        { "count distinct", "the number of different values of %s" },
-        { "sum", "the sum of %s" },
-        { "total", "the sum of %s" },
-        { "avg", "the average of %s" },
-        { "min", "the smallest %s" },
-        { "max", "the largest %s" },
-    };
-    const char *of = noun(p, t);
+    return told(p, t->core, t->expr, false, false).text;
+}
 
-    for (int i = 1; i < ARRAY_LEN(functions); i++)
-        if (strcmp(t->function, functions[i][0]) == 0) {
-            int before = (int)(strlen(functions[i][1]) - 2);
-            return strings_printf(p->pool, "%.*s%s", before, functions[i][1], of);
-        }
-    return t->function[0] ? strings_printf(p->pool, "a summary of different values of %s", of) : of;
+const char *phrase_condition(const struct phrase_context *p, const struct form_term *t, bool boundary)
+{
+    return told(p, t->core, t->expr, true, boundary).text;
+}
+
+const char *phrase_subject(const struct phrase_context *p, const struct form_term *t)
+{
+    return told(p, t->core, t->expr->left ? t->expr->left : t->expr, false, false).text;
 }
 
 const char *phrase_value(const struct phrase_context *p, const char *value)
@@ -117,97 +62,6 @@ const char *phrase_value(const struct phrase_context *p, const char *value)
     return kept;
 }
 
-/* Patterns of one kind of wildcard at the ends are words; other ones are shown as they are. */
-static const char *pattern(const struct phrase_context *p, const char *value, bool inverse)
-{
-    size_t n = strlen(value);
-    bool head = n > 3 && value[1] == '%', tail = n > 3 && value[n - 2] == '%';
-    const char *verb = head && tail ? "contain" : tail ? "start with" : head ? "end with" : "look like";
-    int length = (int)(n - 2 - (size_t)head - (size_t)tail);
-
-    if (n < 2 || value[0] != '\'')
-        return inverse ? "does not look like a given pattern" : "looks like a given pattern";
-    const char *core = strings_printf(p->pool, "%.*s", length, value + 1 + head);
-    if (inverse)
-        return strings_printf(p->pool, "does not %s '%s'", verb, core);
-    int first = (int)strcspn(verb, " ");
-    return strings_printf(p->pool, "%.*ss%s '%s'", first, verb, verb + first, core);
-}
-
-static const char *right_side(const struct phrase_context *p, const struct form_term *t)
-{
-    if (t->constant)
-        return phrase_value(p, t->value);
-    if (t->other >= 0)
-        return phrase_column(p, t->other);
-    return t->sub ? answer_of(p, t->sub) : computed(p, t->value);
-}
-
-static const char *relation(const struct phrase_context *p, const struct form_term *t, const char *op,
-                            const char *value, bool boundary)
-{
-    static const struct {
-        const char *op, *before, *behind;
-        int included; /* 1 the value counts, 0 it does not, -1 there is no boundary */
-    } relations[] = {
-        { "=", "is ", "", -1 },          { "!=", "is not ", "", -1 },         { ">", "is more than ", "", 0 },
-        { "<", "is less than ", "", 0 }, { ">=", "is ", " or more", 1 },      { "<=", "is ", " or less", 1 },
-        { "in", "is one of ", "", -1 },  { "not in", "is none of ", "", -1 },
-    };
-    bool null = strcmp(t->value, "null") == 0;
-
-    if (strcmp(t->op, "is") == 0 || strcmp(t->op, "is not") == 0) {
-        bool other = t->op[2];
-        return null ? other ? "is filled in" : "is not filled in"
-                    : strings_printf(p->pool, "is %s%s", other ? "not " : "", value);
-    }
-    if (strstr(t->op, "like") || strstr(t->op, "glob"))
-        return pattern(p, t->value, strncmp(t->op, "not ", 4) == 0);
-    for (int i = 0; i < ARRAY_LEN(relations); i++)
-        if (strcmp(op, relations[i].op) == 0) {
-            const char *mark = !boundary || relations[i].included < 0 ? NULL
-                               : relations[i].included                ? "included"
-                                                                      : "not included";
-            const char *text = strings_printf(p->pool, "%s%s%s", relations[i].before, value, relations[i].behind);
-            return mark ? strings_printf(p->pool, "%s (%s %s)", text, value, mark) : text;
-        }
-    return strings_printf(p->pool, "is compared with %s", value);
-}
-
-/* The other way round. */
-static const char *mirrored(const char *op)
-{
-    static const char *const pairs[][2] = { { "<", ">" }, { "<=", ">=" }, { ">", "<" }, { ">=", "<=" } };
-
-    for (int i = 0; i < ARRAY_LEN(pairs); i++)
-        if (strcmp(op, pairs[i][0]) == 0)
-            return pairs[i][1];
-    return op;
-}
-
-/* What is made of other conditions, or of a sub-query alone. */
-static const char *whole_condition(const struct phrase_context *p, const struct form_term *t)
-{
-    if (strstr(t->op, "exists"))
-        return strings_printf(p->pool, "there is %s answer to %s", t->op[0] == 'n' ? "no" : "an",
-                              t->sub ? answer_of(p, t->sub) : "another question");
-    const char *about = ingredients(p, t->text);
-    return strings_printf(p->pool,
-                          strcmp(t->op, "or") == 0 ? "one of several conditions%s%s holds"
-                                                   : "several conditions%s%s hold together",
-                          about[0] ? " on " : "", about);
-}
-
-const char *phrase_condition(const struct phrase_context *p, const struct form_term *t, bool boundary)
-{
-    if (!t->value[0] || strstr(t->op, "exists"))
-        return whole_condition(p, t);
-    if (t->column < 0 && t->sub && t->other >= 0 && !t->function[0])
-        return strings_printf(p->pool, "%s %s", phrase_column(p, t->other),
-                              relation(p, t, mirrored(t->op), answer_of(p, t->sub), boundary));
-    return strings_printf(p->pool, "%s %s", phrase_operand(p, t), relation(p, t, t->op, right_side(p, t), boundary));
-}
-
 const char *phrase_table(const struct phrase_context *p, const char *pair, int which)
 {
     const char *comma = strchr(pair, ','), *from = which && comma ? comma + 1 : pair;
@@ -216,76 +70,209 @@ const char *phrase_table(const struct phrase_context *p, const char *pair, int w
     return table >= 0 ? p->schema->tables[table].text : "a list made for this";
 }
 
-typedef const char *term_fn(const struct phrase_context *p, const struct form_term *t);
-
-/* Terms parted by `between`; texts that come again are left out. */
-static const char *list_terms(const struct phrase_context *p, const struct form_list *list, term_fn *fn,
-                              const char *between)
+const char *phrase_records(const struct phrase_context *p, const struct form_term *t)
 {
-    struct strings seen = { 0 };
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    const struct sql_expr *e = t->expr;
+    struct phrase_scope scope = { t->core, p->scope };
+    struct phrase_context in = *p;
 
-    CHECK(out, "out of memory");
-    for (int i = 0; i < list->n; i++) {
-        const char *one = fn(p, &list->items[i]);
-        if (strings_find(&seen, one) >= 0)
-            continue;
-        fprintf(out, "%s%s", seen.n ? between : "", one);
-        strings_add(&seen, one);
-    }
-    fclose(out);
-    const char *kept = strings_keep(p->pool, text);
-    strings_release(&seen);
-    free(text);
+    in.scope = &scope;
+    while (e && e->kind != SQL_EXPR_COLUMN)
+        e = e->left ? e->left : e->list;
+    bool own = e && e->source && e->source->table >= 0 && !e->source->cte;
+    return own ? phrase_source(&in, e->source) : p->schema->tables[p->schema->columns[t->column].table].text;
+}
+
+static const char *quoted(const struct phrase_context *p, struct sql_printer *out)
+{
+    const char *text = strings_printf(p->pool, "\"%.*s\"", (int)out->n, out->text);
+    free(out->text);
+    return text;
+}
+
+const char *phrase_matching(const struct phrase_context *p, const struct form *form, const struct form_term *t)
+{
+    struct sql_printer out = { 0 };
+
+    if (strcmp(t->op, "chain") != 0)
+        return t->expr ? told(p, t->core, t->expr, true, false).text : "";
+    sql_print_sources(&out, form->core->from);
+    return quoted(p, &out);
+}
+
+const char *phrase_answer(const struct phrase_context *p, const struct sql_select *select)
+{
+    const struct form *form = form_find(p->store, select);
+    struct phrase_context in = *p;
+
+    if (!form || p->depth == PHRASE_DEPTH)
+        return NULL;
+    in.depth++;
+    in.brief = false;
+    const char *text = phrase_query(&in, form) + strlen("show ");
+    return strpbrk(text, ";,") ? strings_printf(p->pool, "(%s)", text) : text;
+}
+
+typedef const char *term_fn(const struct phrase_context *p, const struct form *form, const struct form_term *t);
+
+/* Texts in a row; those that come again are left out, and so is what is behind the first ones of a long list. */
+struct term_list {
+    char *text;
+    size_t size;
+    FILE *out;
+    struct strings seen;
+    int most, hidden;
+};
+
+static void list_start(struct term_list *l, const struct phrase_context *p, int n)
+{
+    *l = (struct term_list){ .most = n > PHRASE_LISTED && !p->exact ? PHRASE_SHOWN : n };
+    l->out = open_memstream(&l->text, &l->size);
+    CHECK(l->out, "out of memory");
+}
+
+static void list_add(struct term_list *l, const char *between, const char *one)
+{
+    if (strings_find(&l->seen, one) >= 0)
+        return;
+    if (l->seen.n < l->most)
+        fprintf(l->out, "%s%s", l->seen.n ? between : "", one);
+    else
+        l->hidden++;
+    strings_add(&l->seen, one);
+}
+
+static const char *list_end(struct term_list *l, const struct phrase_context *p)
+{
+    if (l->hidden)
+        fprintf(l->out, " and %d more", l->hidden);
+    fclose(l->out);
+    const char *kept = strings_keep(p->pool, l->text);
+    strings_release(&l->seen);
+    free(l->text);
     return kept;
 }
 
-static const char *one_table(const struct phrase_context *p, const struct form_term *t)
+static const char *list_terms(const struct phrase_context *p, const struct form *form, enum form_clause clause,
+                              term_fn *fn, const char *between)
 {
+    const struct form_list *list = &form->lists[clause];
+    struct term_list l;
+
+    list_start(&l, p, list->n);
+    for (int i = 0; i < list->n; i++)
+        list_add(&l, between, fn(p, form, &list->items[i]));
+    return list_end(&l, p);
+}
+
+static const char *one_table(const struct phrase_context *p, const struct form *form, const struct form_term *t)
+{
+    (void)form;
+    const char *answer = t->sub ? phrase_answer(p, t->sub->select) : NULL;
     return t->table >= 0 ? p->schema->tables[t->table].text
-           : t->sub      ? strings_printf(p->pool, "a list of %s", answer_of(p, t->sub))
+           : answer      ? strings_printf(p->pool, "a list of %s", answer)
                          : "a list made for this";
 }
 
-static const char *one_condition(const struct phrase_context *p, const struct form_term *t)
+/* In a row of several, what hangs together loosely stands in parentheses. */
+static const char *one_operand(const struct phrase_context *p, const struct form *form, const struct form_term *t)
 {
-    return phrase_condition(p, t, false);
+    struct phrase_words w = told(p, form->core, t->expr, false, false);
+    return w.level == PHRASE_LOOSE && strpbrk(w.text, ",") ? strings_printf(p->pool, "(%s)", w.text) : w.text;
 }
 
-static const char *one_order(const struct phrase_context *p, const struct form_term *t)
+static const char *one_condition(const struct phrase_context *p, const struct form *form, const struct form_term *t)
 {
-    return strings_printf(p->pool, "%s, the %s first", phrase_operand(p, t),
+    const char *text = told(p, form->core, t->expr, true, false).text;
+    bool logic = t->expr->kind == SQL_EXPR_BINARY && (t->expr->op == SQL_AND || t->expr->op == SQL_OR);
+    return logic ? strings_printf(p->pool, "(%s)", text) : text;
+}
+
+/* Of a compound, an output of all its SELECTs. */
+static const char *one_order(const struct phrase_context *p, const struct form *form, const struct form_term *t)
+{
+    int n, left = PHRASE_STEPS;
+    struct phrase_context in = *p;
+
+    in.left = p->left ? p->left : &left;
+    bool output = form->next && sscanf(t->text, "output %d", &n) == 1;
+    return strings_printf(p->pool, "%s, the %s first",
+                          output ? phrase_output(&in, form, n - 1).text : one_operand(p, form, t),
                           strncmp(t->op, "desc", 4) == 0 ? "largest" : "smallest");
+}
+
+/* How many of the outputs from i on are a whole table, column after column; 0 when they are not. */
+static int whole_table(const struct phrase_context *p, const struct form_list *list, int i)
+{
+    int column = list->items[i].function[0] ? -1 : list->items[i].column;
+    const struct schema_table *t = column < 0 ? NULL : &p->schema->tables[p->schema->columns[column].table];
+
+    if (!t || column != t->first_column || t->n_columns > list->n - i)
+        return 0;
+    for (int k = 0; k < t->n_columns; k++)
+        if (list->items[i + k].column != column + k || list->items[i + k].function[0])
+            return 0;
+    return t->n_columns;
+}
+
+/* "all 300 columns of t: a, b, c and 297 more" */
+static const char *all_columns(const struct phrase_context *p, int first, int n)
+{
+    const struct schema_column *c = &p->schema->columns[first];
+    const char *text = strings_printf(p->pool, "all %d columns of %s:", n, p->schema->tables[c->table].text);
+    int shown = n < PHRASE_SHOWN ? n : PHRASE_SHOWN;
+
+    for (int k = 0; k < shown; k++)
+        text = strings_printf(p->pool, "%s%s %s", text, k ? "," : "", c[k].text);
+    return n > shown ? strings_printf(p->pool, "%s and %d more", text, n - shown) : text;
 }
 
 const char *phrase_outputs(const struct phrase_context *p, const struct form *form)
 {
-    return list_terms(p, &form->lists[FORM_SELECT], phrase_operand, ", ");
+    const struct form_list *list = &form->lists[FORM_SELECT];
+    bool cut = list->n > PHRASE_LISTED && !p->exact;
+    struct term_list l;
+    int n = 0, size;
+
+    for (int i = 0; i < list->n; i += size ? size : 1, n++)
+        size = cut ? whole_table(p, list, i) : 0;
+    list_start(&l, p, n);
+    for (int i = 0; i < list->n; i += size ? size : 1) {
+        size = cut ? whole_table(p, list, i) : 0;
+        const char *one =
+            size ? all_columns(p, list->items[i].column, size) : one_operand(p, form, &list->items[i]);
+        list_add(&l, ", ", size && n > 1 ? strings_printf(p->pool, "(%s)", one) : one);
+    }
+    return list_end(&l, p);
 }
 
 const char *phrase_tables(const struct phrase_context *p, const struct form *form)
 {
-    return list_terms(p, &form->lists[FORM_FROM], one_table, " with ");
+    return list_terms(p, form, FORM_FROM, one_table, " with ");
 }
 
 const char *phrase_groups(const struct phrase_context *p, const struct form *form)
 {
-    return list_terms(p, &form->lists[FORM_GROUP], phrase_operand, " and ");
+    return list_terms(p, form, FORM_GROUP, one_operand, " and ");
 }
 
 const char *phrase_limit(const struct phrase_context *p, const char *limit)
 {
-    const char *after = strstr(limit, " after ");
+    const char *after = strstr(limit, " after "), *behind = after ? after + strlen(" after ") : "";
     int n = (int)(after ? after - limit : (long)strlen(limit));
 
+    if (strspn(limit, "-0123456789") != (size_t)n || behind[strspn(behind, "0123456789")])
+        return strings_printf(p->pool, "only the first \"%s\"", limit);
+    if (after && limit[0] == '-')
+        return strings_printf(p->pool, "all but the first %s", behind);
     if (after)
-        return strings_printf(p->pool, "%.*s, leaving out the first %s", n, limit, after + strlen(" after "));
-    return strcmp(limit, "1") == 0 ? "only the first one" : strings_printf(p->pool, "only the first %s", limit);
+        return strings_printf(p->pool, "%.*s, leaving out the first %s", n, limit, behind);
+    return strcmp(limit, "0") == 0   ? "none at all"
+           : strcmp(limit, "1") == 0 ? "only the first one"
+                                     : strings_printf(p->pool, "only the first %s", limit);
 }
 
-const char *phrase_set(enum sql_set_op op)
+static const char *set_words(enum sql_set_op op)
 {
     static const char *const ways[] = { "only the first result", "rows that are in either result, each once",
                                         "all rows of both results, repeats included",
@@ -294,32 +281,90 @@ const char *phrase_set(enum sql_set_op op)
     return ways[op];
 }
 
+const char *phrase_sets(const struct phrase_context *p, const struct form *form)
+{
+    const char *text = NULL;
+
+    for (const struct form *arm = form->next; arm; arm = arm->next)
+        text = text ? strings_printf(p->pool, "%s; then, with the next result: %s", text, set_words(arm->op))
+                    : set_words(arm->op);
+    return text ? text : set_words(SQL_FIRST_CORE);
+}
+
+/* Lists made for this that narrow down what is read. */
+static const char *narrowed(const struct phrase_context *p, const struct form *form)
+{
+    const struct form_list *from = &form->lists[FORM_FROM];
+    const char *text = "";
+
+    for (int i = 0; i < from->n; i++) {
+        const struct form *sub = from->items[i].sub;
+        bool narrow = sub && (sub->lists[FORM_WHERE].n || sub->lists[FORM_HAVING].n || sub->limit || sub->next ||
+                              sub->distinct);
+        const char *answer = narrow ? phrase_answer(p, sub->select) : NULL;
+        if (answer)
+            text = strings_printf(p->pool, "%s; taken from a list of %s", text, answer);
+    }
+    return text;
+}
+
 static const char *phrase_core(const struct phrase_context *p, const struct form *form)
 {
     const struct form_list *where = &form->lists[FORM_WHERE], *having = &form->lists[FORM_HAVING];
-    const char *text = strings_printf(p->pool, "show %s%s", phrase_outputs(p, form),
-                                      form->distinct ? ", each different row once" : "");
+    const char *text = strings_printf(p->pool, "show %s%s%s", phrase_outputs(p, form),
+                                      form->distinct ? ", each different row once" : "", narrowed(p, form));
 
     if (where->n)
         text = strings_printf(p->pool, "%s; only where %s", text,
-                              list_terms(p, where, one_condition, form->any_where ? " or " : " and "));
+                              list_terms(p, form, FORM_WHERE, one_condition, form->any_where ? " or " : " and "));
     if (form->lists[FORM_GROUP].n)
         text = strings_printf(p->pool, "%s; one row for each %s", text, phrase_groups(p, form));
     if (having->n)
         text = strings_printf(p->pool, "%s; only if %s", text,
-                              list_terms(p, having, one_condition, form->any_having ? " or " : " and "));
-    if (form->lists[FORM_ORDER].n)
-        text = strings_printf(p->pool, "%s; sorted by %s", text,
-                              list_terms(p, &form->lists[FORM_ORDER], one_order, ", then "));
-    return form->limit ? strings_printf(p->pool, "%s; %s", text, phrase_limit(p, form->limit)) : text;
+                              list_terms(p, form, FORM_HAVING, one_condition, form->any_having ? " or " : " and "));
+    return text;
 }
 
 const char *phrase_query(const struct phrase_context *p, const struct form *form)
 {
-    const char *text = phrase_core(p, form);
+    struct phrase_scope scope = { form->core, p->scope };
+    struct phrase_context in = *p;
 
-    for (const struct form *arm = form->next; arm; arm = arm->next)
-        text = strings_printf(p->pool, "%s; put together with: %s; keep %s", text, phrase_core(p, arm),
-                              phrase_set(arm->op));
+    in.scope = &scope;
+    const char *text = phrase_core(&in, form);
+    for (const struct form *arm = form->next; arm; arm = arm->next) {
+        scope.core = arm->core;
+        text = strings_printf(p->pool, "%s; put together with: %s; keep %s", text, phrase_core(&in, arm),
+                              set_words(arm->op));
+    }
+    scope.core = form->core;
+    if (form->lists[FORM_ORDER].n)
+        text = strings_printf(p->pool, "%s; sorted by %s", text,
+                              list_terms(&in, form, FORM_ORDER, one_order, ", then "));
+    return form->limit ? strings_printf(p->pool, "%s; %s", text, phrase_limit(p, form->limit)) : text;
+}
+
+const char *phrase_difference(const struct phrase_context *p, const char *a, const char *b)
+{
+    enum { SHOWN = 60 };
+    size_t at = 0;
+
+    while (a[at] && a[at] == b[at])
+        at++;
+    while (at > 0 && (a[at - 1] != ' ' || (a[at] == ' ')))
+        at--;
+    size_t n = strlen(a + at), shown = n > SHOWN ? SHOWN : n;
+    while (shown > 0 && shown < n && ((unsigned char)a[at + shown] & 0xc0) == 0x80)
+        shown--; /* no half letters */
+    return strings_printf(p->pool, "%s%.*s%s", at ? "... " : "", (int)shown, a + at, shown < n ? " ..." : "");
+}
+
+const char *phrase_sql(const struct phrase_context *p, const struct form *form)
+{
+    struct sql_printer out = { 0 };
+
+    sql_print_select(&out, form->select);
+    const char *text = strings_printf(p->pool, "%.*s", (int)out.n, out.text);
+    free(out.text);
     return text;
 }

@@ -37,15 +37,23 @@ static const char *option_output(const struct question_writer *w, int statement)
     for (int i = 0; i < list->n && all; i++)
         all = list->items[i].column == s->tables[table].first_column + i && !list->items[i].function[0];
     const char *outputs = phrase_outputs(w->p, form);
-    return all ? strings_printf(w->p->pool, "everything about %s: %s", s->tables[table].text, outputs) : outputs;
+    return all && strncmp(outputs, "all ", 4) != 0 ? strings_printf(w->p->pool, "everything about %s: %s", s->tables[table].text, outputs) : outputs;
+}
+
+static bool is_constant(const struct form_term *t)
+{
+    return t->expr->kind == SQL_EXPR_LITERAL || t->expr->kind == SQL_EXPR_STRING;
 }
 
 /* "Where should 'x' be looked for?" is answered by a column; of any other comparison all is said. */
 static const char *option_operand(const struct question_writer *w, int statement)
 {
     const struct form_term *t = term_of(w, statement);
-    bool compared = w->variable->clause != SQL_SELECT && t->value[0];
-    return compared && strcmp(t->op, "=") != 0 ? phrase_condition(w->p, t, false) : phrase_operand(w->p, t);
+
+    if (w->slot->clause != SQL_SELECT && t->value[0])
+        return strcmp(t->op, "=") == 0 ? phrase_subject(w->p, t) : phrase_condition(w->p, t, false);
+    return is_constant(t) ? strings_printf(w->p->pool, "the fixed value %s", phrase_operand(w->p, t))
+                          : phrase_operand(w->p, t);
 }
 
 static const char *option_condition(const struct question_writer *w, int statement)
@@ -60,16 +68,14 @@ static const char *option_condition(const struct question_writer *w, int stateme
 static const char *option_stored(const struct question_writer *w, int statement)
 {
     const struct form_term *t = term_of(w, statement);
-    return strings_printf(w->p->pool, t->function[0] ? "%s, worked out now" : "%s, as it is stored",
+    return strings_printf(w->p->pool, t->column < 0 || t->function[0] ? "%s, worked out now" : "%s, as it is stored",
                           phrase_operand(w->p, t));
 }
 
 static const char *option_table(const struct question_writer *w, int statement)
 {
     const struct form_term *t = term_of(w, statement);
-    const struct schema *s = w->p->schema;
-    return t && t->column >= 0 ? s->tables[s->columns[t->column].table].text
-                               : phrase_tables(w->p, w->slot->forms[statement]);
+    return t && t->column >= 0 ? phrase_records(w->p, t) : phrase_tables(w->p, w->slot->forms[statement]);
 }
 
 static const char *option_logic(const struct question_writer *w, int statement)
@@ -81,8 +87,11 @@ static const char *option_aggregate(const struct question_writer *w, int stateme
 {
     const struct form_term *t = term_of(w, statement);
 
-    return t->function[0] ? phrase_operand(w->p, t)
-                          : strings_printf(w->p->pool, "%s as it is, one by one", phrase_operand(w->p, t));
+    if (t->value[0])
+        return phrase_condition(w->p, t, false);
+    return t->function[0] || t->column < 0
+               ? phrase_operand(w->p, t)
+               : strings_printf(w->p->pool, "%s as it is, one by one", phrase_operand(w->p, t));
 }
 
 static const char *option_distinct(const struct question_writer *w, int statement)
@@ -100,15 +109,13 @@ static const char *option_join(const struct question_writer *w, int statement)
 {
     const struct form_term *t = term_of(w, statement);
 
+    const char *how = phrase_matching(w->p, w->slot->forms[statement], t);
     if (strcmp(t->op, "left") == 0)
-        return strings_printf(w->p->pool, "also what has no %s",
-                              t->table >= 0 ? w->p->schema->tables[t->table].text : "partner");
-    if (strcmp(t->op, "inner") != 0)
-        return "also what has no partner, on either side";
-    if (t->column < 0 || t->other < 0)
-        return "only what has a partner";
-    return strings_printf(w->p->pool, "only what belongs together: %s is %s", phrase_column(w->p, t->column),
-                          phrase_column(w->p, t->other));
+        return strings_printf(w->p->pool, w->p->exact && how[0] ? "also what has no %s (matched where %s)"
+                                                                : "also what has no %s",
+                              t->table >= 0 ? w->p->schema->tables[t->table].text : "partner", how);
+    return strings_printf(w->p->pool,
+                          strcmp(t->op, "inner") == 0 ? "only what belongs together: %s" : "put together as %s", how);
 }
 
 static const char *which_first(const struct question_writer *w, const struct form_term *t)
@@ -142,8 +149,7 @@ static const char *option_limit(const struct question_writer *w, int statement)
 
 static const char *option_set(const struct question_writer *w, int statement)
 {
-    const struct form *form = w->slot->forms[statement];
-    return phrase_set(form->next ? form->next->op : SQL_FIRST_CORE);
+    return phrase_sets(w->p, w->slot->forms[statement]);
 }
 
 static const char *option_query(const struct question_writer *w, int statement)
@@ -168,7 +174,7 @@ static const char *ask_operator(const struct question_writer *w)
 {
     const struct form_term *t = any_term(w);
     bool number = t && t->constant && strpbrk(t->op, "<>");
-    return number ? strings_printf(w->p->pool, "How should %s be compared with %s?", phrase_operand(w->p, t),
+    return number ? strings_printf(w->p->pool, "How should %s be compared with %s?", phrase_subject(w->p, t),
                                    phrase_value(w->p, t->value))
                   : "Which condition is meant?";
 }
@@ -176,7 +182,7 @@ static const char *ask_operator(const struct question_writer *w)
 static const char *ask_value(const struct question_writer *w)
 {
     const struct form_term *t = any_term(w);
-    return t && t->constant ? strings_printf(w->p->pool, "Which value of %s is meant?", phrase_operand(w->p, t))
+    return t && t->constant ? strings_printf(w->p->pool, "Which value of %s is meant?", phrase_subject(w->p, t))
                             : "Which condition is meant?";
 }
 
@@ -287,38 +293,16 @@ static int best_statement(const struct question_context *a, const struct questio
     return best;
 }
 
-static bool said_before(const struct question *q, int option)
-{
-    for (int i = 0; i < option; i++)
-        if (strcmp(q->options[i], q->options[option]) == 0)
-            return true;
-    return false;
-}
-
-/* Options that would read alike say more, and in the end carry a number. */
-static void make_distinct(struct question *q, const struct question_context *a)
-{
-    for (int i = 0; i < q->n; i++) {
-        if (!said_before(q, i))
-            continue;
-        if (q->statement[i] >= 0)
-            q->options[i] = strings_printf(a->phrasing.pool, "%s (%s)", q->options[i],
-                                           phrase_query(&a->phrasing, a->forms[q->statement[i]]));
-        if (said_before(q, i))
-            q->options[i] = strings_printf(a->phrasing.pool, "%s (reading %d)", q->options[i], i + 1);
-    }
-}
-
 static void write_options(struct question_writer *w, const struct question_view *view)
 {
     struct question *q = w->q;
 
     for (int i = 0; i < q->n; i++)
         q->options[i] = option_text(w, q->statement[i]);
+    question_make_distinct(w, option_text);
     w->slot = w->variable->slot;
     if (!view->other)
         question_add_found(w);
-    make_distinct(q, w->a);
     for (int i = 0; i < q->n; i++) {
         q->names[i] = q->options[i];
         if (q->statement[i] >= 0)

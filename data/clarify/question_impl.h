@@ -21,6 +21,10 @@ const char *question_lead(const struct question_writer *w);
 const char *question_part(const struct question_writer *w);
 /* Adds the alternatives that were found though no statement has them, as far as there is room. */
 void question_add_found(struct question_writer *w);
+/* Options that would read alike say more: with all tables and to the end of every list, then in what the statements
+ * differ, in words and in SQL; in the end they carry a number. */
+typedef const char *question_option_fn(struct question_writer *w, int statement);
+void question_make_distinct(struct question_writer *w, question_option_fn *option);
 /* What an option says of a column, with a few of its values. */
 const char *question_with_samples(const struct question_writer *w, const char *option, int statement);
 

@@ -1,5 +1,7 @@
 #include "data/clarify/variables.h"
 
+#include "data/clarify/phrase_impl.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,22 +55,25 @@ static int same_partition(const struct variable_builder *b, const int *value)
     return -1;
 }
 
-/* Columns of one name are told apart by their tables; a column here and an aggregate there is a stored aggregate. */
+/* Columns of one name are told apart by their tables; columns here and aggregates there, and nothing else, are a
+ * stored aggregate. */
 static enum face natural_face(const struct variable_builder *b, const struct slot *s)
 {
     const struct schema_column *columns = b->slots->schema->columns;
     const struct form_term *first = s->terms[0];
-    bool one_name = first && first->column >= 0, plain = false, aggregate = false;
+    bool one_name = first && first->column >= 0, plain = false, aggregate = false, other = false;
 
     for (int i = 0; i < b->n; i++) {
         const struct form_term *t = s->terms[i];
         if (!t)
             return s->face;
         one_name = one_name && t->column >= 0 && strcmp(columns[t->column].text, columns[first->column].text) == 0;
-        plain = plain || !t->function[0];
-        aggregate = aggregate || t->function[0];
+        bool aggregated = t->function[0] || phrase_is_aggregated(t->expr);
+        plain = plain || (t->column >= 0 && !aggregated);
+        aggregate = aggregate || aggregated;
+        other = other || (t->column < 0 && !aggregated);
     }
-    if (s->face == FACE_COLUMN && s->clause == SQL_SELECT && plain && aggregate)
+    if (s->face == FACE_COLUMN && s->clause == SQL_SELECT && plain && aggregate && !other)
         return FACE_STORED;
     return s->face == FACE_COLUMN && one_name ? FACE_TABLE : s->face;
 }

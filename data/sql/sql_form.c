@@ -52,7 +52,7 @@ static void add_columns(struct form_builder *f, struct form *form, const struct 
         struct sql_expr e = { .kind = SQL_EXPR_COLUMN, .column = o.column, .name = { .text = o.name } };
         e.source = (struct sql_source *)(uintptr_t)s;
         if (!o.hidden && (all || !joined_before(s, o.name)))
-            add_output(f, form, o.name, form_operand(f, &e));
+            add_output(f, form, o.name, form_operand(f, form_copy(f, &e)));
     }
 }
 
@@ -95,6 +95,12 @@ static struct form_term read_term(struct form_builder *f, const struct form *for
     return form_operand(f, e);
 }
 
+static void add_condition(struct form_builder *f, struct form_list *list, struct form_term t)
+{
+    t.core = f->frame->core;
+    form_add(list, t);
+}
+
 /* Those that join two sources go to the joins, the others to the list; *any when one of these is enough. */
 static void add_conditions(struct form_builder *f, struct form *form, struct form_conditions *c,
                            enum form_clause clause, bool *any)
@@ -104,7 +110,7 @@ static void add_conditions(struct form_builder *f, struct form *form, struct for
     for (int i = 0; i < c->n && !f->full; i++) {
         struct form_term t = form_condition(f, &c->list[i]);
         bool edge = clause == FORM_WHERE && strcmp(t.op, "inner") == 0;
-        form_add(edge ? &form->lists[FORM_JOIN] : list, t);
+        add_condition(f, edge ? &form->lists[FORM_JOIN] : list, t);
     }
     sort_list(list);
     if (list->n != 1 || strcmp(list->items[0].op, "or") != 0)
@@ -117,7 +123,7 @@ static void add_conditions(struct form_builder *f, struct form *form, struct for
     *any = either.n > 0;
     list->n = *any ? 0 : 1;
     for (int i = 0; i < either.n && !f->full; i++)
-        form_add(list, form_condition(f, &either.list[i]));
+        add_condition(f, list, form_condition(f, &either.list[i]));
     sort_list(list);
     free(either.list);
 }
@@ -170,13 +176,15 @@ static struct form *new_form(struct form_store *store)
     return form;
 }
 
-static struct form *read_core(struct form_builder *f, const struct sql_core *core, const struct sql_tail *tail)
+static struct form *read_core(struct form_builder *f, const struct sql_select *s, const struct sql_core *core)
 {
     struct form_frame frame = { .core = core, .first_source = f->n_sources, .outer = f->frame };
     struct form *form = new_form(f->store);
     struct form_conditions c = { 0 }, having = { 0 };
 
     f->frame = &frame;
+    form->core = core;
+    form->select = s;
     form->op = core->op;
     form->distinct = core->distinct;
     form_sources(f, form, core->from, &c);
@@ -190,8 +198,8 @@ static struct form *read_core(struct form_builder *f, const struct sql_core *cor
         form_flatten(f, &having, core->having, SQL_AND);
     add_conditions(f, form, &having, FORM_HAVING, &form->any_having);
     add_tail(f, form, &core->tail, NULL);
-    if (tail)
-        add_tail(f, form, tail, NULL);
+    if (!s->cores->next)
+        add_tail(f, form, &s->tail, NULL);
     sort_list(&form->lists[FORM_JOIN]);
     sort_list(&form->lists[FORM_GROUP]);
     if (form->lists[FORM_FROM].n) /* the same table may stand in it twice */
@@ -280,8 +288,7 @@ struct form *form_select(struct form_builder *f, const struct sql_select *s)
     f->full = f->full || ++f->depth > FORM_MAX_DEPTH;
     for (const struct sql_core *core = s->cores; core && !f->full; core = core->next) {
         GROW(arms, n, cap);
-        bool alone = core == s->cores && !core->next;
-        arms[n++] = read_core(f, core, alone ? &s->tail : NULL);
+        arms[n++] = read_core(f, s, core);
     }
     struct form *form = f->full ? new_form(f->store) : link_arms(f, s, arms, n);
     free(arms);
@@ -289,8 +296,8 @@ struct form *form_select(struct form_builder *f, const struct sql_select *s)
     return form;
 }
 
-struct form *form_of_query(struct form_store *store, const struct sql_query *q, const struct schema *s,
-                           struct error *err)
+static struct form *form_of_query(struct form_store *store, const struct sql_query *q, const struct schema *s,
+                                  struct error *err)
 {
     struct form_builder *f = xcalloc(1, sizeof *f);
 
@@ -298,7 +305,6 @@ struct form *form_of_query(struct form_store *store, const struct sql_query *q, 
     f->r.schema = s;
     struct form *form = form_select(f, q->select);
     bool full = f->full;
-    form_release_nodes(f);
     free(f->sources);
     free(f);
     if (!full)
@@ -307,14 +313,27 @@ struct form *form_of_query(struct form_store *store, const struct sql_query *q, 
     return NULL;
 }
 
-struct form *form_of_text(struct form_store *store, const char *sql, const struct schema *s, struct arena *scratch,
+struct form *form_of_text(struct form_store *store, const char *sql, const struct schema *s, struct arena *trees,
                           struct error *err)
 {
     struct sql_uses uses;
 
-    arena_reset(scratch, 0);
-    struct sql_query *q = sql_parse(scratch, sql, err);
-    return q && sql_resolve(scratch, q, s, &uses, err) == 0 ? form_of_query(store, q, s, err) : NULL;
+    if (!store->newest)
+        arena_reset(trees, 0);
+    size_t mark = arena_mark(trees);
+    struct sql_query *q = sql_parse(trees, sql, err);
+    if (q && sql_resolve(trees, q, s, &uses, err) == 0)
+        return form_of_query(store, q, s, err);
+    arena_reset(trees, mark);
+    return NULL;
+}
+
+const struct form *form_find(const struct form_store *store, const struct sql_select *select)
+{
+    for (const struct form *form = store->newest; form; form = form->older)
+        if (form->select == select && form->core == select->cores)
+            return form;
+    return NULL;
 }
 
 void form_store_release(struct form_store *s)
@@ -325,6 +344,7 @@ void form_store_release(struct form_store *s)
             free(form->lists[clause].items);
         free(form);
     }
+    form_release_nodes(s);
     strings_release(&s->pool);
     *s = (struct form_store){ 0 };
 }

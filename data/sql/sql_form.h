@@ -4,7 +4,8 @@
  * Aliases, letter case, quotes, the order of conditions, of tables and of IN lists, join syntax, BETWEEN, parentheses
  * and the side on which a constant stands do not count; * stands for its columns.  Two statements of one form mean the
  * same, and the terms of two forms can be compared one by one.  Texts of terms are no SQL: a column is "table.column",
- * the second source of one table "table#2", an output of a derived table a number.
+ * the second source of one table "table#2", an output of a derived table a number.  Beside its text each term has the
+ * expression that it came from, for those who put it into words.
  */
 #ifndef DATA_SQL_SQL_FORM_H
 #define DATA_SQL_SQL_FORM_H
@@ -26,6 +27,9 @@ struct form_term {
     int table;            /* of FROM and of an outer join: the schema's table, or -1 */
     bool constant;        /* value is made of constants */
     struct form *sub;     /* the SELECT inside, or NULL */
+    /* What it is made of: the expression; the condition, turned and folded as the text is; the ON of an outer join. */
+    const struct sql_expr *expr;
+    const struct sql_core *core; /* the SELECT whose names it has */
 };
 
 struct form_list {
@@ -45,20 +49,26 @@ struct form {
     struct form *next;
     const char *text;   /* canonical: of the first one the whole, of the others themselves */
     struct form *older; /* in the store */
+    const struct sql_core *core;
+    const struct sql_select *select; /* that the core is of */
 };
+
+struct form_node; /* an expression that is in no text as it is */
 
 /* Owns forms and their texts.  A zeroed struct is ready. */
 struct form_store {
     struct strings pool;
     struct form *newest;
+    struct form_node *nodes;
 };
 void form_store_release(struct form_store *s);
 
-/* The form of a resolved statement, which belongs to the store; NULL with EXIT_CODE_DATA when it is too large. */
-struct form *form_of_query(struct form_store *store, const struct sql_query *q, const struct schema *s,
-                           struct error *err);
-/* The same of a text that is parsed and resolved first; scratch is reset.  NULL with EXIT_CODE_DATA. */
-struct form *form_of_text(struct form_store *store, const char *sql, const struct schema *s, struct arena *scratch,
+/* The form of a statement, which belongs to the store; NULL with EXIT_CODE_DATA when it cannot be read or is too large,
+ * with EXIT_CODE_MEMORY when the arena is full.  The arena keeps the trees of all forms of one store, and is emptied for
+ * the first of them. */
+struct form *form_of_text(struct form_store *store, const char *sql, const struct schema *s, struct arena *trees,
                           struct error *err);
+/* Of a SELECT inside one of them, a common table expression's too; NULL when there is none. */
+const struct form *form_find(const struct form_store *store, const struct sql_select *select);
 
 #endif

@@ -15,18 +15,18 @@ struct form_node {
 struct sql_expr *form_copy(struct form_builder *f, const struct sql_expr *e)
 {
     struct form_node *node = xmalloc(sizeof *node);
-    *node = (struct form_node){ f->nodes, *e };
-    f->nodes = node;
+    *node = (struct form_node){ f->store->nodes, *e };
+    f->store->nodes = node;
     return &node->expr;
 }
 
-void form_release_nodes(struct form_builder *f)
+void form_release_nodes(struct form_store *s)
 {
-    for (struct form_node *node = f->nodes, *next; node; node = next) {
+    for (struct form_node *node = s->nodes, *next; node; node = next) {
         next = node->next;
         free(node);
     }
-    f->nodes = NULL;
+    s->nodes = NULL;
 }
 
 bool form_is_constant(const struct sql_expr *e)
@@ -210,8 +210,9 @@ static bool is_aggregate(const struct sql_expr *e)
 
 struct form_term form_operand(struct form_builder *f, const struct sql_expr *e)
 {
-    struct form_term t = { .function = "", .op = "", .value = "", .column = -1, .other = -1, .table = -1 };
+    struct form_term t = { .function = "", .op = "", .value = "", .column = -1, .other = -1, .table = -1, .expr = e };
 
+    t.core = f->frame ? f->frame->core : NULL;
     if (e->kind == SQL_EXPR_SELECT) {
         t.sub = form_select(f, e->select);
         t.text = t.head = form_printf(f, "(%s)", t.sub->text);
@@ -268,7 +269,7 @@ static const char *edge_ends(struct form_builder *f, const struct form_term *t)
 
 static struct form_term compare(struct form_builder *f, const struct sql_expr *e)
 {
-    const struct sql_expr *left = e->left, *right = e->right;
+    struct sql_expr *left = e->left, *right = e->right;
     struct form_term t = form_operand(f, left), other = form_operand(f, right);
     enum sql_op op = e->op;
     bool constant = form_is_constant(left), both = constant == form_is_constant(right);
@@ -281,6 +282,11 @@ static struct form_term compare(struct form_builder *f, const struct sql_expr *e
         right = e->left;
         op = (enum sql_op)mirrored(op);
     }
+    struct sql_expr *turned = form_copy(f, e);
+    turned->op = op;
+    turned->left = left;
+    turned->right = right;
+    t.expr = turned;
     t.constant = form_is_constant(right);
     t.value = t.constant ? compared(f, right, left) : other.text;
     t.other = other.column;
@@ -329,6 +335,7 @@ static struct form_term membership(struct form_builder *f, const struct sql_expr
     }
     t.op = n == 1 ? e->negated ? "!=" : "=" : e->negated ? "not in" : "in";
     t.text = form_printf(f, n == 1 ? "%s %s %s" : "%s %s (%s)", t.text, t.op, t.value);
+    t.expr = form_copy(f, e);
     return t;
 }
 
@@ -337,14 +344,14 @@ bool form_is_or(const struct sql_expr *e)
     return (e->kind == SQL_EXPR_BINARY && e->op == SQL_OR) || (e->kind == SQL_EXPR_BETWEEN && e->negated);
 }
 
-static struct form_term opaque(const char *text, const char *op)
+static struct form_term opaque(const char *text, const char *op, const struct sql_expr *e)
 {
-    return (struct form_term){ text, text, "", op, "", -1, -1, -1, false, NULL };
+    return (struct form_term){ text, text, "", op, "", -1, -1, -1, false, NULL, e, NULL };
 }
 
 static struct form_term existence(struct form_builder *f, const struct sql_expr *e, bool wanted)
 {
-    struct form_term t = opaque("", wanted ? "exists" : "not exists");
+    struct form_term t = opaque("", wanted ? "exists" : "not exists", NULL);
 
     t.sub = form_select(f, e->select);
     t.head = "";
@@ -361,7 +368,7 @@ static struct form_term alternative(struct form_builder *f, const struct sql_exp
     form_flatten(f, &c, e, SQL_OR);
     form_merge_equalities(f, &c);
     bool one = c.n == 1 && !form_is_or(&c.list[0]);
-    struct form_term t = one ? form_condition(f, &c.list[0]) : opaque(form_logic(f, e, SQL_OR), "or");
+    struct form_term t = one ? form_condition(f, &c.list[0]) : opaque(form_logic(f, e, SQL_OR), "or", form_copy(f, e));
     free(c.list);
     return t;
 }
@@ -373,15 +380,19 @@ struct form_term form_condition(struct form_builder *f, const struct sql_expr *e
 
     if (f->full || f->depth >= FORM_MAX_DEPTH) {
         f->full = true;
-        return opaque("", "");
+        return opaque("", "", NULL);
     }
     if (folded.kind == SQL_EXPR_BINARY && folded.op >= SQL_EQUAL && folded.op <= SQL_GREATER_EQUAL)
         return compare(f, &folded);
     if (folded.kind == SQL_EXPR_IN)
         return membership(f, &folded);
-    if (folded.kind == SQL_EXPR_EXISTS || (inverse && folded.left->kind == SQL_EXPR_EXISTS))
-        return existence(f, inverse ? folded.left : &folded, !inverse);
-    if (inverse)
-        return opaque(form_printf(f, "not %s", form_expr(f, folded.left)), "not");
-    return form_is_or(&folded) ? alternative(f, &folded) : opaque(form_expr(f, &folded), "is");
+    if (folded.kind == SQL_EXPR_EXISTS || (inverse && folded.left->kind == SQL_EXPR_EXISTS)) {
+        struct form_term t = existence(f, inverse ? folded.left : &folded, !inverse);
+        t.expr = form_copy(f, &folded);
+        return t;
+    }
+    if (form_is_or(&folded))
+        return alternative(f, &folded);
+    return inverse ? opaque(form_printf(f, "not %s", form_expr(f, folded.left)), "not", form_copy(f, &folded))
+                   : opaque(form_expr(f, &folded), "is", form_copy(f, &folded));
 }

@@ -79,7 +79,7 @@ static void name_sources(struct form_builder *f, struct form *form, const struct
         f->n_sources++;
         const char *text = source_text(f, &f->sources[f->n_sources - 1]);
         form_add(&form->lists[FORM_FROM],
-                 (struct form_term){ text, text, "", "", "", -1, -1, s->cte ? -1 : s->table, false, sub });
+                 (struct form_term){ text, text, "", "", "", -1, -1, s->cte ? -1 : s->table, false, sub, NULL, NULL });
     }
 }
 
@@ -140,6 +140,19 @@ static void join_conditions(struct form_builder *f, struct form_conditions *c, c
     }
 }
 
+/* The conditions as one expression; NULL for none. */
+static const struct sql_expr *conjunction(struct form_builder *f, const struct form_conditions *c)
+{
+    struct sql_expr *all = NULL;
+
+    for (int i = 0; i < c->n; i++) {
+        struct sql_expr *one = form_copy(f, &c->list[i]);
+        struct sql_expr both = { .kind = SQL_EXPR_BINARY, .op = SQL_AND, .left = all, .right = one, .column = -1 };
+        all = all ? form_copy(f, &both) : one;
+    }
+    return all;
+}
+
 static struct form_term outer_join(struct form_builder *f, const struct sql_source *list, const struct sql_source *s,
                                    const char *op)
 {
@@ -157,6 +170,8 @@ static struct form_term outer_join(struct form_builder *f, const struct sql_sour
     }
     t.value = form_join(f, texts, c.n, " and ", true);
     t.text = form_printf(f, "%s %s on %s", op, name, t.value);
+    t.expr = conjunction(f, &c);
+    t.core = f->frame->core;
     free(texts);
     free(c.list);
     return t;

@@ -22,8 +22,6 @@ struct form_source {
     struct form *sub; /* of a derived table or CTE */
 };
 
-struct form_node; /* a made expression */
-
 struct form_builder {
     struct form_store *store;
     struct sql_resolver r; /* the schema, for sql_source_output */
@@ -32,7 +30,6 @@ struct form_builder {
     int n_sources, sources_cap;
     const struct sql_cte *open[FORM_MAX_DEPTH]; /* whose bodies are being read */
     int n_open;
-    struct form_node *nodes;
     int depth;
     size_t written;
     bool full; /* too large: whatever comes now does not matter */
@@ -45,9 +42,9 @@ const char *form_lower(struct form_builder *f, const char *text);
 const char *form_join(struct form_builder *f, const char **texts, int n, const char *between, bool set);
 
 const char *form_expr(struct form_builder *f, const struct sql_expr *e);
-/* A copy that lives as long as f. */
+/* A copy that lives as long as the store. */
 struct sql_expr *form_copy(struct form_builder *f, const struct sql_expr *e);
-void form_release_nodes(struct form_builder *f);
+void form_release_nodes(struct form_store *s);
 /* Head, function and column. */
 struct form_term form_operand(struct form_builder *f, const struct sql_expr *e);
 const char *form_number(struct form_builder *f, const char *text, bool compared);

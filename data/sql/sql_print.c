@@ -126,8 +126,6 @@ void sql_print_source_name(struct sql_printer *p, const struct sql_source *s)
     }
 }
 
-static void print_sources(struct sql_printer *p, const struct sql_source *sources);
-
 static void print_source(struct sql_printer *p, const struct sql_source *s)
 {
     if (s->kind == SQL_SOURCE_SELECT || s->kind == SQL_SOURCE_GROUP) {
@@ -135,7 +133,7 @@ static void print_source(struct sql_printer *p, const struct sql_source *s)
         if (s->select)
             sql_print_select(p, s->select);
         else
-            print_sources(p, s->group);
+            sql_print_sources(p, s->group);
         sql_put(p, ")");
     } else {
         sql_print_source_name(p, s);
@@ -157,7 +155,7 @@ static void print_source(struct sql_printer *p, const struct sql_source *s)
     }
 }
 
-static void print_sources(struct sql_printer *p, const struct sql_source *sources)
+void sql_print_sources(struct sql_printer *p, const struct sql_source *sources)
 {
     static const char *const joins[] = { ", ", " JOIN ", " CROSS JOIN ", " LEFT JOIN ", " RIGHT JOIN ", " FULL JOIN " };
 
@@ -273,7 +271,7 @@ static void print_core(struct sql_printer *p, const struct sql_core *c)
     print_results(p, c->results);
     if (c->from) {
         sql_put(p, " FROM ");
-        print_sources(p, c->from);
+        sql_print_sources(p, c->from);
     }
     print_clause(p, " WHERE ", c->where);
     print_clause(p, " GROUP BY ", c->group);

@@ -24,6 +24,8 @@ void sql_print_expr(struct sql_printer *p, const struct sql_expr *e);
 void sql_print_list(struct sql_printer *p, const struct sql_expr *list);
 void sql_print_order(struct sql_printer *p, const struct sql_order *o);
 void sql_print_select(struct sql_printer *p, const struct sql_select *s);
+/* A FROM clause without the word. */
+void sql_print_sources(struct sql_printer *p, const struct sql_source *sources);
 void sql_print_source_name(struct sql_printer *p, const struct sql_source *s);
 void sql_print_over(struct sql_printer *p, const struct sql_window *w);
 /* The definition between the parentheses, with them. */

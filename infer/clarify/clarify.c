@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { ARENA_BYTES = 64 << 20 }; /* one statement's tree; only what is used is ever touched */
+enum { ARENA_BYTES = 256 << 20 }; /* the trees of a record's statements; only what is used is ever touched */
 
 struct clarifier {
     struct schema_catalog schemas;

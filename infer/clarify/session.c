@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARENA_BYTES = 64 << 20 };
+enum { ARENA_BYTES = 256 << 20 }; /* as in clarify.c */
 
 static const char *const record_fields[] = { "id",        "db_id",        "question", "candidates", "reserve",
                                              "ambiguous", "alternatives", "kind",     "spans",      "schema" };
@@ -361,6 +361,6 @@ bool session_undo(struct session *s)
 
 const char *session_best_words(struct session *s)
 {
-    struct phrase_context p = { s->current.schema, &s->current.words, 0 };
+    struct phrase_context p = { .schema = s->current.schema, .pool = &s->current.words, .store = &s->current.store };
     return phrase_query(&p, s->current.forms[belief_best(&s->current.dialogue.now)]);
 }

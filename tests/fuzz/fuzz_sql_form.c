@@ -11,7 +11,7 @@
 enum { CANDIDATES = 6 };
 
 static struct schema schema;
-static struct arena arena;
+static struct arena arena, trees; /* of a statement that is printed; of all forms */
 
 struct world {
     struct form_store store;
@@ -29,22 +29,27 @@ static void set_up(void)
 
     fuzz_tables(&b, tables, ARRAY_LEN(tables));
     schema_build_finish(&b, &schema);
-    CHECK(arena_init(&arena, 64 << 20, NULL) == 0, "no memory");
+    CHECK(arena_init(&arena, 64 << 20, NULL) == 0 && arena_init(&trees, 256 << 20, NULL) == 0, "no memory");
 }
 
-/* NULL when the text is no statement, or too large a one; its canonical text in *printed. */
-static const struct form *read_form(struct world *w, const char *text, const char **printed)
+/* NULL when the text is no statement, or too large a one. */
+static const struct form *read_form(struct world *w, const char *text)
 {
     struct error err = { 0 };
-    struct sql_uses uses;
-    struct sql_query *q = sql_parse(&arena, text, &err);
+    const struct form *form = form_of_text(&w->store, text, &schema, &trees, &err);
 
-    if (!q || sql_resolve(&arena, q, &schema, &uses, &err))
-        return NULL;
-    *printed = sql_print(&arena, q);
-    const struct form *form = form_of_query(&w->store, q, &schema, &err);
-    CHECK(form || (err.code == EXIT_CODE_DATA && err.text[0]), "refused without a word: %s", text);
+    CHECK(form || err.text[0], "refused without a word: %s", text);
     return form;
+}
+
+/* Its canonical text, or NULL. */
+static const char *print(const char *text)
+{
+    struct sql_uses uses;
+
+    arena_reset(&arena, 0);
+    struct sql_query *q = sql_parse(&arena, text, NULL);
+    return q && sql_resolve(&arena, q, &schema, &uses, NULL) == 0 ? sql_print(&arena, q) : NULL;
 }
 
 static bool known(const struct world *w, const struct form *form)
@@ -58,13 +63,12 @@ static bool known(const struct world *w, const struct form *form)
 
 static void add_candidate(struct world *w, const char *text)
 {
-    const char *printed, *again;
+    const struct form *form = read_form(w, text);
+    const char *printed = form ? print(text) : NULL;
 
-    arena_reset(&arena, 0);
-    const struct form *form = read_form(w, text, &printed);
-    if (!form || !printed || arena.used > arena.size / 2)
+    if (!printed || arena.used > arena.size / 2 || trees.used > trees.size / 2)
         return;
-    const struct form *same = read_form(w, printed, &again);
+    const struct form *same = read_form(w, printed);
     CHECK(same && strcmp(form->text, same->text) == 0, "%s\nis\n%s\nbut as\n%s\nit is\n%s", text, form->text, printed,
           same ? same->text : "none");
     if (!known(w, form))
@@ -88,7 +92,7 @@ static void check_slots(const struct slots *s)
 static void check_question(struct world *w, const struct dialogue *d, const struct question_view *view)
 {
     struct strings pool = { 0 };
-    struct question_context a = { { &schema, &pool, 0 }, &w->variables, w->forms, &d->now, NULL };
+    struct question_context a = { { .schema = &schema, .pool = &pool, .store = &w->store }, &w->variables, w->forms, &d->now, NULL };
     struct question q;
 
     question_write(&q, &a, view);

@@ -2,8 +2,6 @@
 
 #include "tests/support/support.h"
 
-#include "data/sql/sql.h"
-
 #include <stdlib.h>
 
 int sql_world_set_up(void **state, size_t size, const char *script)
@@ -32,13 +30,7 @@ int sql_world_tear_down(void **state)
 const struct form *sql_world_form(struct sql_world *w, struct form_store *store, const char *sql)
 {
     struct error err = { 0 };
-    struct sql_uses uses;
-
-    arena_reset(&w->arena, 0);
-    struct sql_query *q = sql_parse(&w->arena, sql, &err);
-    if (!q || sql_resolve(&w->arena, q, w->schemas.schemas, &uses, &err))
-        fail_msg("%s: %s", sql, err.text);
-    const struct form *form = form_of_query(store, q, w->schemas.schemas, &err);
+    const struct form *form = form_of_text(store, sql, w->schemas.schemas, &w->arena, &err);
     if (!form)
         fail_msg("%s: %s", sql, err.text);
     return form;

@@ -18,7 +18,7 @@ struct sql_world {
 int sql_world_set_up(void **state, size_t size, const char *script);
 int sql_world_tear_down(void **state);
 
-/* Parsed and resolved, in place of what the arena held, with its form in store; the test fails when it is refused. */
+/* Its form in store, its tree in the arena; the test fails when it is refused. */
 const struct form *sql_world_form(struct sql_world *w, struct form_store *store, const char *sql);
 
 #endif

@@ -164,8 +164,8 @@ static const struct row {
       "where sales of song is more than 3)" },
     { FACE_CONDITION,
       { "SELECT id FROM singer", "SELECT id FROM singer WHERE age = 1 OR (age = 2 AND name = 'x')" },
-      "Should the result be narrowed down? | no such condition | only where several conditions on age of singer and "
-      "name of singer hold together" },
+      "Should the result be narrowed down? | no such condition | only where age of singer is 2 and name of "
+      "singer is 'x'" },
     { FACE_CONDITION,
       { "SELECT id FROM singer WHERE id IN (SELECT singer_id FROM song)",
         "SELECT id FROM singer WHERE id IN (SELECT singer_id FROM song WHERE sales > 3)" },
@@ -173,8 +173,7 @@ static const struct row {
       "more than 3" },
     { FACE_COLUMN,
       { "SELECT age + total_sales FROM singer", "SELECT 'x' FROM singer" },
-      "What should the result show? | something worked out from age of singer and total sales of singer | a fixed "
-      "value" },
+      "What should the result show? | age plus total sales | the fixed value 'x'" },
     { FACE_TABLE,
       { "SELECT n FROM (SELECT name AS n FROM singer)", "SELECT n FROM (SELECT name AS n FROM artist WHERE age > 3)" },
       "Which records are meant? | singer | artist" },
@@ -249,7 +248,11 @@ static void make(struct made *m, struct world *w, const struct hinted *hinted)
     assert_true(dialogue_view(&m->dialogue, chosen, &view));
     read_hints(&m->hints, w, hinted);
     struct question_context a = {
-        { w->sql.schemas.schemas, &m->pool, 0 }, &m->variables, m->forms, &m->dialogue.now, &m->hints
+        { .schema = w->sql.schemas.schemas, .pool = &m->pool, .store = &m->store },
+        &m->variables,
+        m->forms,
+        &m->dialogue.now,
+        &m->hints
     };
     question_write(&m->question, &a, &view);
 }
