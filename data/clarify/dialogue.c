@@ -117,13 +117,42 @@ bool dialogue_view(struct dialogue *d, int variable, struct question_view *view)
     return true;
 }
 
+static bool same_parts(const struct belief *b, const int *x, const int *y)
+{
+    int y_of[BELIEF_MAX], x_of[BELIEF_MAX];
+
+    for (int i = 0; i < b->n; i++)
+        y_of[x[i]] = x_of[y[i]] = -1;
+    for (int i = 0; i < b->n; i++) {
+        if (b->p[i] <= 0)
+            continue;
+        if ((y_of[x[i]] >= 0 && y_of[x[i]] != y[i]) || (x_of[y[i]] >= 0 && x_of[y[i]] != x[i]))
+            return false;
+        y_of[x[i]] = y[i];
+        x_of[y[i]] = x[i];
+    }
+    return true;
+}
+
+/* The user could not say, or did not mind, what it asks. */
+static bool is_idle(const struct dialogue *d, int variable)
+{
+    for (int t = 0; t < d->n_turns; t++) {
+        enum answer_kind kind = d->turns[t].answer.kind;
+        bool passed = kind == ANSWER_UNKNOWN || kind == ANSWER_EITHER;
+        if (passed && same_parts(&d->now, d->variables[variable].value, d->variables[d->turns[t].variable].value))
+            return true;
+    }
+    return false;
+}
+
 /* The views of what may be asked, and their splits. */
 static int open_views(struct dialogue *d, struct split *splits, int from, int to)
 {
     int n = 0;
 
     for (int v = from; v < to; v++)
-        if (!d->closed[v] && dialogue_view(d, v, &d->views[n])) {
+        if (!d->closed[v] && !is_idle(d, v) && dialogue_view(d, v, &d->views[n])) {
             splits[n] = d->views[n].split;
             n++;
         }

@@ -79,8 +79,11 @@ const char *phrase_records(const struct phrase_context *p, const struct form_ter
     in.scope = &scope;
     while (e && e->kind != SQL_EXPR_COLUMN)
         e = e->left ? e->left : e->list;
-    bool own = e && e->source && e->source->table >= 0 && !e->source->cte;
-    return own ? phrase_source(&in, e->source) : p->schema->tables[p->schema->columns[t->column].table].text;
+    const struct sql_source *s = e ? e->source : NULL;
+    if (s && s->table >= 0 && !s->cte)
+        return phrase_source(&in, s);
+    const struct sql_select *made = !s ? NULL : s->cte ? s->cte->select : s->select;
+    return made && made->cores->next ? NULL : p->schema->tables[p->schema->columns[t->column].table].text;
 }
 
 static const char *quoted(const struct phrase_context *p, struct sql_printer *out)
@@ -188,6 +191,53 @@ static const char *one_condition(const struct phrase_context *p, const struct fo
     return logic ? strings_printf(p->pool, "(%s)", text) : text;
 }
 
+static const char *conditions(const struct phrase_context *p, const struct form *form, enum form_clause clause,
+                              bool any)
+{
+    return list_terms(p, form, clause, one_condition, any ? " or " : " and ");
+}
+
+static bool any_aggregated(const struct form *form)
+{
+    const struct form_list *select = &form->lists[FORM_SELECT];
+
+    for (int i = 0; i < select->n; i++)
+        if (phrase_is_aggregated(select->items[i].expr))
+            return true;
+    return false;
+}
+
+const char *phrase_rows(const struct phrase_context *p, const struct sql_select *select)
+{
+    const struct form *form = form_find(p->store, select);
+    struct phrase_scope scope = { select->cores, p->scope };
+    struct phrase_context in = *p;
+
+    if (!form || p->depth == PHRASE_DEPTH || form->next || form->limit || form->lists[FORM_GROUP].n ||
+        !form->lists[FORM_FROM].n || form->lists[FORM_HAVING].n || any_aggregated(form))
+        return NULL;
+    in.depth++;
+    in.brief = false;
+    in.scope = &scope;
+    const char *where = form->lists[FORM_WHERE].n ? conditions(&in, form, FORM_WHERE, form->any_where) : "";
+    return strings_printf(p->pool, "row of %s%s%s", phrase_tables(&in, form), where[0] ? " where " : "", where);
+}
+
+/* "each the month" is "each month". */
+static const char *one_group(const struct phrase_context *p, const struct form *form, const struct form_term *t)
+{
+    const char *text = one_operand(p, form, t);
+    return text + (strncmp(text, "the ", 4) == 0 ? 4 : 0);
+}
+
+const char *phrase_direction(const struct phrase_context *p, const struct form_term *t)
+{
+    const char *empty = strstr(t->op, "nulls first")  ? ", empty ones before all"
+                        : strstr(t->op, "nulls last") ? ", empty ones behind all"
+                                                      : "";
+    return strings_printf(p->pool, "the %s first%s", strncmp(t->op, "desc", 4) == 0 ? "largest" : "smallest", empty);
+}
+
 /* Of a compound, an output of all its SELECTs. */
 static const char *one_order(const struct phrase_context *p, const struct form *form, const struct form_term *t)
 {
@@ -196,9 +246,9 @@ static const char *one_order(const struct phrase_context *p, const struct form *
 
     in.left = p->left ? p->left : &left;
     bool output = form->next && sscanf(t->text, "output %d", &n) == 1;
-    return strings_printf(p->pool, "%s, the %s first",
+    return strings_printf(p->pool, "%s, %s",
                           output ? phrase_output(&in, form, n - 1).text : one_operand(p, form, t),
-                          strncmp(t->op, "desc", 4) == 0 ? "largest" : "smallest");
+                          phrase_direction(p, t));
 }
 
 /* How many of the outputs from i on are a whole table, column after column; 0 when they are not. */
@@ -253,7 +303,7 @@ const char *phrase_tables(const struct phrase_context *p, const struct form *for
 
 const char *phrase_groups(const struct phrase_context *p, const struct form *form)
 {
-    return list_terms(p, form, FORM_GROUP, one_operand, " and ");
+    return list_terms(p, form, FORM_GROUP, one_group, " and ");
 }
 
 const char *phrase_limit(const struct phrase_context *p, const char *limit)
@@ -299,7 +349,7 @@ static const char *narrowed(const struct phrase_context *p, const struct form *f
 
     for (int i = 0; i < from->n; i++) {
         const struct form *sub = from->items[i].sub;
-        bool narrow = sub && (sub->lists[FORM_WHERE].n || sub->lists[FORM_HAVING].n || sub->limit || sub->next ||
+        bool narrow = sub && (sub->lists[FORM_WHERE].n || sub->lists[FORM_GROUP].n || sub->limit || sub->next ||
                               sub->distinct);
         const char *answer = narrow ? phrase_answer(p, sub->select) : NULL;
         if (answer)
@@ -308,21 +358,44 @@ static const char *narrowed(const struct phrase_context *p, const struct form *f
     return text;
 }
 
-static const char *phrase_core(const struct phrase_context *p, const struct form *form)
+/* "; read from song": tables that nothing said has named. */
+static const char *unnamed(const struct phrase_context *p, const struct form *form, const char *said)
+{
+    const struct form_list *from = &form->lists[FORM_FROM];
+    const char *text = "";
+
+    for (int i = 0; i < from->n; i++) {
+        const char *table = from->items[i].table < 0 ? NULL : p->schema->tables[from->items[i].table].text;
+        if (table && !strstr(said, table) && !strstr(text, table))
+            text = strings_printf(p->pool, "%s%s%s", text, text[0] ? " with " : "; read from ", table);
+    }
+    return text;
+}
+
+static const char *narrowing(const struct phrase_context *p, const struct form *form)
 {
     const struct form_list *where = &form->lists[FORM_WHERE], *having = &form->lists[FORM_HAVING];
-    const char *text = strings_printf(p->pool, "show %s%s%s", phrase_outputs(p, form),
-                                      form->distinct ? ", each different row once" : "", narrowed(p, form));
+    const char *text = "";
 
     if (where->n)
-        text = strings_printf(p->pool, "%s; only where %s", text,
-                              list_terms(p, form, FORM_WHERE, one_condition, form->any_where ? " or " : " and "));
+        text =
+            strings_printf(p->pool, "%s; only where %s", text, conditions(p, form, FORM_WHERE, form->any_where));
     if (form->lists[FORM_GROUP].n)
         text = strings_printf(p->pool, "%s; one row for each %s", text, phrase_groups(p, form));
     if (having->n)
-        text = strings_printf(p->pool, "%s; only if %s", text,
-                              list_terms(p, form, FORM_HAVING, one_condition, form->any_having ? " or " : " and "));
+        text =
+            strings_printf(p->pool, "%s; only if %s", text, conditions(p, form, FORM_HAVING, form->any_having));
     return text;
+}
+
+static const char *phrase_core(const struct phrase_context *p, const struct form *form)
+{
+    const char *head = strings_printf(p->pool, "show %s%s%s", phrase_outputs(p, form),
+                                      form->distinct ? ", each different row once" : "", narrowed(p, form));
+    const char *rest = narrowing(p, form);
+
+    return strings_printf(p->pool, "%s%s%s", head,
+                          unnamed(p, form, strings_printf(p->pool, "%s%s", head, rest)), rest);
 }
 
 const char *phrase_query(const struct phrase_context *p, const struct form *form)

@@ -35,7 +35,8 @@ const char *phrase_subject(const struct phrase_context *p, const struct form_ter
 const char *phrase_value(const struct phrase_context *p, const char *value);
 /* "singer" and "song" of "singer,song"; which is 0 or 1. */
 const char *phrase_table(const struct phrase_context *p, const char *pair, int which);
-/* The records that a column is of: "singer", and "the first singer" where there are two. */
+/* The records that a column is of: "singer", and "the first singer" where there are two; NULL for a list made of
+ * several. */
 const char *phrase_records(const struct phrase_context *p, const struct form_term *t);
 /* How an outer join matches, or the whole of a FROM that is a chain of joins. */
 const char *phrase_matching(const struct phrase_context *p, const struct form *form, const struct form_term *t);
@@ -44,6 +45,8 @@ const char *phrase_outputs(const struct phrase_context *p, const struct form *fo
 const char *phrase_tables(const struct phrase_context *p, const struct form *form);
 /* "country of singer"; "" without. */
 const char *phrase_groups(const struct phrase_context *p, const struct form *form);
+/* "largest first, empty ones before all" */
+const char *phrase_direction(const struct phrase_context *p, const struct form_term *t);
 /* "the first 3" */
 const char *phrase_limit(const struct phrase_context *p, const char *limit);
 /* How results become one; "" for a statement that is no compound. */

@@ -71,6 +71,17 @@ static const struct sql_expr *nth(const struct sql_expr *list, int n)
     return list;
 }
 
+/* Of functions of time 'now' is a word. */
+static const char *moment(const struct phrase_context *p, const struct sql_expr *e)
+{
+    return e->kind == SQL_EXPR_STRING && strcasecmp(e->text, "now") == 0 ? "now" : phrase_tight(p, e, PHRASE_OF);
+}
+
+static bool tells_time(const struct sql_expr *e)
+{
+    return is_called(e, "date") || is_called(e, "time") || is_called(e, "datetime") || is_called(e, "julianday");
+}
+
 static struct phrase_words tell_known(const struct phrase_context *p, const struct sql_expr *e)
 {
     const struct known_call *c = known_calls;
@@ -85,7 +96,10 @@ static struct phrase_words tell_known(const struct phrase_context *p, const stru
         end = s + strcspn(s, "%");
         const struct sql_expr *arg = *end ? nth(e->list, end[1] - '1') : NULL;
         bool condition = arg && strncmp(s, " if ", 4) == 0;
-        const char *words = !arg ? "" : condition ? phrase_expr(p, arg).text : phrase_tight(p, arg, c->needs);
+        const char *words = !arg        ? ""
+                            : condition ? phrase_expr(p, arg).text
+                            : tells_time(e) ? moment(p, arg)
+                                            : phrase_tight(p, arg, c->needs);
         text = strings_printf(p->pool, "%s%.*s%s", text, (int)(end - s), s, words);
     }
     return (struct phrase_words){ text, c->level };
@@ -152,7 +166,7 @@ static struct phrase_words tell_date_part(const struct phrase_context *p, const 
     for (int i = 0; i < ARRAY_LEN(parts) && count_list(e->list) == 2; i++)
         if (e->list->kind == SQL_EXPR_STRING && strcmp(e->list->text, parts[i][0]) == 0)
             return (struct phrase_words){ strings_printf(p->pool, "%s of %s", parts[i][1],
-                                                         phrase_tight(p, e->list->next, PHRASE_OF)),
+                                                         moment(p, e->list->next)),
                                           PHRASE_OF };
     return unknown;
 }
@@ -224,11 +238,19 @@ static bool is_literal(const struct sql_expr *e, const char *text)
     return e && e->kind == SQL_EXPR_LITERAL && strcasecmp(e->text, text) == 0;
 }
 
+static bool is_comparison(const struct sql_expr *e)
+{
+    return e->kind == SQL_EXPR_BETWEEN || e->kind == SQL_EXPR_IN ||
+           (e->kind == SQL_EXPR_BINARY && e->op <= SQL_GREATER_EQUAL);
+}
+
 /* The condition of what is 1 where it holds and, as `otherwise` says, nothing or 0 where it does not; else NULL. */
 static const struct sql_expr *counted(const struct sql_expr *e, const char *otherwise)
 {
     const struct sql_expr *when = NULL, *then = NULL, *rest = NULL;
 
+    if (is_comparison(e))
+        return strcmp(otherwise, "0") == 0 ? e : NULL;
     if (e->kind == SQL_EXPR_CASE && !e->left && !e->list->next->next) {
         when = e->list;
         then = when->next;
@@ -315,7 +337,8 @@ static struct phrase_words tell_window(const struct phrase_context *p, const str
         return unknown;
     const char *text = what.text;
     if (w->partition)
-        text = strings_printf(p->pool, "%s within each %s", text, phrase_list(p, w->partition, " and "));
+        text = strings_printf(p->pool, "%s among those of the same %s", text,
+                              phrase_list(p, w->partition, " and "));
     else if (!w->order)
         text = strings_printf(p->pool, "%s over all rows", text);
     if (w->order)

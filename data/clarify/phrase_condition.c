@@ -149,7 +149,10 @@ static struct phrase_words tell_in(const struct phrase_context *p, const struct 
 
 static struct phrase_words tell_existence(const struct phrase_context *p, const struct sql_expr *e, bool wanted)
 {
-    const char *answer = phrase_answer(p, e->select);
+    const char *rows = phrase_rows(p, e->select), *answer = rows ? NULL : phrase_answer(p, e->select);
+
+    if (rows)
+        return loose(strings_printf(p->pool, "there is %s %s", wanted ? "a" : "no", rows));
     return answer ? loose(strings_printf(p->pool, "there is %s answer to %s", wanted ? "an" : "no", answer)) : unknown;
 }
 

@@ -53,6 +53,8 @@ struct phrase_words phrase_truth(const struct phrase_context *p, const struct sq
 const char *phrase_source(const struct phrase_context *p, const struct sql_source *s);
 /* What a sub-query gives; NULL when it is too deep. */
 const char *phrase_answer(const struct phrase_context *p, const struct sql_select *select);
+/* "row of song where sales of song is more than 3"; NULL when it is too deep, or no matter of single rows. */
+const char *phrase_rows(const struct phrase_context *p, const struct sql_select *select);
 /* Texts joined as "a, b and c" would be; what is long is cut, what hangs loosely stands in parentheses. */
 const char *phrase_list(const struct phrase_context *p, const struct sql_expr *list, const char *last);
 bool phrase_is_aggregated(const struct sql_expr *e);

@@ -151,7 +151,7 @@ static struct phrase_words tell_derived(const struct phrase_context *p, const st
 
 static struct phrase_words tell_column(const struct phrase_context *p, const struct sql_expr *e)
 {
-    const char *name = e->column >= 0 ? p->schema->columns[e->column].text : "row number";
+    const char *name = e->column >= 0 ? p->schema->columns[e->column].text : "internal row id";
     bool hidden;
 
     if (p->brief && find_twins(p, e->source, &hidden).n == 1 && !hidden)

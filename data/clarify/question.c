@@ -42,7 +42,21 @@ static const char *option_output(const struct question_writer *w, int statement)
 
 static bool is_constant(const struct form_term *t)
 {
-    return t->expr->kind == SQL_EXPR_LITERAL || t->expr->kind == SQL_EXPR_STRING;
+    return t->expr->kind == SQL_EXPR_STRING ||
+           (t->expr->kind == SQL_EXPR_LITERAL && isdigit((unsigned char)*t->expr->text));
+}
+
+/* The constant that all options compare with for equality; NULL when they do not. */
+static const char *looked_for(const struct question_writer *w)
+{
+    const struct form_term *first = any_term(w);
+
+    for (int i = 0; first && i < w->q->n; i++) {
+        const struct form_term *t = w->q->statement[i] >= 0 ? term_of(w, w->q->statement[i]) : NULL;
+        if (t && (!t->constant || strcmp(t->op, "=") != 0 || strcmp(t->value, first->value) != 0))
+            return NULL;
+    }
+    return first ? first->value : NULL;
 }
 
 /* "Where should 'x' be looked for?" is answered by a column; of any other comparison all is said. */
@@ -51,7 +65,7 @@ static const char *option_operand(const struct question_writer *w, int statement
     const struct form_term *t = term_of(w, statement);
 
     if (w->slot->clause != SQL_SELECT && t->value[0])
-        return strcmp(t->op, "=") == 0 ? phrase_subject(w->p, t) : phrase_condition(w->p, t, false);
+        return looked_for(w) ? phrase_subject(w->p, t) : phrase_condition(w->p, t, false);
     return is_constant(t) ? strings_printf(w->p->pool, "the fixed value %s", phrase_operand(w->p, t))
                           : phrase_operand(w->p, t);
 }
@@ -75,7 +89,8 @@ static const char *option_stored(const struct question_writer *w, int statement)
 static const char *option_table(const struct question_writer *w, int statement)
 {
     const struct form_term *t = term_of(w, statement);
-    return t && t->column >= 0 ? phrase_records(w->p, t) : phrase_tables(w->p, w->slot->forms[statement]);
+    const char *records = t && t->column >= 0 ? phrase_records(w->p, t) : NULL;
+    return records ? records : phrase_tables(w->p, w->slot->forms[statement]);
 }
 
 static const char *option_logic(const struct question_writer *w, int statement)
@@ -118,27 +133,18 @@ static const char *option_join(const struct question_writer *w, int statement)
                           strcmp(t->op, "inner") == 0 ? "only what belongs together: %s" : "put together as %s", how);
 }
 
-static const char *which_first(const struct question_writer *w, const struct form_term *t)
-{
-    const char *size = strncmp(t->op, "desc", 4) == 0 ? "largest" : "smallest";
-    const char *empty = strstr(t->op, "nulls first")  ? ", empty ones before all"
-                        : strstr(t->op, "nulls last") ? ", empty ones behind all"
-                                                      : "";
-    return strings_printf(w->p->pool, "the %s first%s", size, empty);
-}
-
 static const char *option_sort(const struct question_writer *w, int statement)
 {
     const struct form_term *t = term_of(w, statement);
 
     const char *by = phrase_operand(w->p, t);
     bool whole = strcmp(value_of(w, statement), t->text) == 0; /* where some do not sort at all */
-    return whole ? strings_printf(w->p->pool, "%s, %s", by, which_first(w, t)) : by;
+    return whole ? strings_printf(w->p->pool, "%s, %s", by, phrase_direction(w->p, t)) : by;
 }
 
 static const char *option_direction(const struct question_writer *w, int statement)
 {
-    return which_first(w, term_of(w, statement));
+    return phrase_direction(w->p, term_of(w, statement));
 }
 
 static const char *option_limit(const struct question_writer *w, int statement)
@@ -161,13 +167,12 @@ static const char *option_query(const struct question_writer *w, int statement)
 
 static const char *ask_column(const struct question_writer *w)
 {
-    const struct form_term *t = any_term(w);
+    const char *value = w->variable->clause == SQL_SELECT ? NULL : looked_for(w);
 
     if (w->variable->clause == SQL_SELECT)
         return "What should the result show?";
-    if (t && t->constant && strcmp(t->op, "=") == 0)
-        return strings_printf(w->p->pool, "Where should %s be looked for?", phrase_value(w->p, t->value));
-    return "Which condition is meant?";
+    return value ? strings_printf(w->p->pool, "Where should %s be looked for?", phrase_value(w->p, value))
+                 : "Which condition is meant?";
 }
 
 static const char *ask_operator(const struct question_writer *w)

@@ -68,7 +68,7 @@ static enum face natural_face(const struct variable_builder *b, const struct slo
         if (!t)
             return s->face;
         one_name = one_name && t->column >= 0 && strcmp(columns[t->column].text, columns[first->column].text) == 0;
-        bool aggregated = t->function[0] || phrase_is_aggregated(t->expr);
+        bool aggregated = t->function[0] || (s->face == FACE_COLUMN && phrase_is_aggregated(t->expr));
         plain = plain || (t->column >= 0 && !aggregated);
         aggregate = aggregate || aggregated;
         other = other || (t->column < 0 && !aggregated);

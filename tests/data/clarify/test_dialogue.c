@@ -246,7 +246,35 @@ static void without_memory_a_question_may_come_again(void **state)
     }
 }
 
-/* With slips all candidates stay, but nobody is asked twice what one answer has said; "I don't know" says nothing. */
+/* Whatever the rules say of memory, and however the same parts are numbered. */
+static void what_is_not_known_does_not_come_back(void **state)
+{
+    (void)state;
+    static const int same[] = { 1, 0, 0 }, halves[] = { 0, 1, 1 }, other[] = { 0, 0, 1 };
+    static const enum answer_kind kinds[] = { ANSWER_UNKNOWN, ANSWER_EITHER };
+    for (int k = 0; k < 4; k++) {
+        double p[] = { 0.5, 0.3, 0.2 };
+        struct split splits[] = { { halves, 2, 0.1, 1 }, { same, 2, 0.1, 1 }, { other, 2, 0.1, 1 } };
+        struct dialogue_rules rules = patient;
+        struct dialogue d;
+        struct question_view view;
+        rules.forget = k / 2;
+        dialogue_init(&d, &rules, splits, 3, &(struct belief){ p, 3, 0 });
+        assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
+        assert_int_equal(view.variable, 0);
+        assert_int_equal(dialogue_answer(&d, &view, (struct answer){ kinds[k % 2], 0 }), 0);
+        assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
+        assert_int_equal(view.variable, 2);
+        assert_int_equal(dialogue_answer(&d, &view, (struct answer){ kinds[k % 2], 0 }), 0);
+        assert_int_equal(dialogue_next(&d, &view), STOP_SETTLED);
+        assert_true(dialogue_undo(&d));
+        assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
+        assert_int_equal(view.variable, 2);
+        dialogue_release(&d);
+    }
+}
+
+/* With slips all candidates stay, but nobody is asked twice what one answer has said, nor what they could not say. */
 static void the_last_resort_repeats_nothing(void **state)
 {
     (void)state;
@@ -257,7 +285,8 @@ static void the_last_resort_repeats_nothing(void **state)
         enum stop_reason then;
     } rows[] = { { again, ANSWER_VALUE, STOP_SETTLED },
                  { again, ANSWER_EITHER, STOP_SETTLED },
-                 { again, ANSWER_UNKNOWN, STOP_NOT },
+                 { again, ANSWER_UNKNOWN, STOP_SETTLED },
+                 { halves, ANSWER_UNKNOWN, STOP_NOT },
                  { halves, ANSWER_VALUE, STOP_NOT } };
     for (int i = 0; i < ARRAY_LEN(rows); i++) {
         double p[] = { 0.4, 0.3, 0.3 };
@@ -362,6 +391,7 @@ int main(void)
         cmocka_unit_test(contradictions_and_undo),
         cmocka_unit_test(every_stop_rule),
         cmocka_unit_test(without_memory_a_question_may_come_again),
+        cmocka_unit_test(what_is_not_known_does_not_come_back),
         cmocka_unit_test(the_last_resort_repeats_nothing),
         cmocka_unit_test(the_last_resort_settles_what_answers_leave_open),
         cmocka_unit_test(long_lists_come_in_pieces),

@@ -160,8 +160,8 @@ static const struct row {
       "largest sales of song" },
     { FACE_CONDITION,
       { "SELECT id FROM singer", "SELECT id FROM singer WHERE NOT EXISTS (SELECT id FROM song WHERE sales > 3)" },
-      "Should the result be narrowed down? | no such condition | only where there is no answer to (id of song; only "
-      "where sales of song is more than 3)" },
+      "Should the result be narrowed down? | no such condition | only where there is no row of song where sales of song is "
+      "more than 3" },
     { FACE_CONDITION,
       { "SELECT id FROM singer", "SELECT id FROM singer WHERE age = 1 OR (age = 2 AND name = 'x')" },
       "Should the result be narrowed down? | no such condition | only where age of singer is 2 and name of "
