@@ -191,6 +191,11 @@ static const char *one_condition(const struct phrase_context *p, const struct fo
     return logic ? strings_printf(p->pool, "(%s)", text) : text;
 }
 
+static const char *one_join(const struct phrase_context *p, const struct form *form, const struct form_term *t)
+{
+    return phrase_matching(p, form, t);
+}
+
 static const char *conditions(const struct phrase_context *p, const struct form *form, enum form_clause clause,
                               bool any)
 {
@@ -246,8 +251,7 @@ static const char *one_order(const struct phrase_context *p, const struct form *
 
     in.left = p->left ? p->left : &left;
     bool output = form->next && sscanf(t->text, "output %d", &n) == 1;
-    return strings_printf(p->pool, "%s, %s",
-                          output ? phrase_output(&in, form, n - 1).text : one_operand(p, form, t),
+    return strings_printf(p->pool, "%s, %s", output ? phrase_output(&in, form, n - 1).text : one_operand(p, form, t),
                           phrase_direction(p, t));
 }
 
@@ -289,8 +293,7 @@ const char *phrase_outputs(const struct phrase_context *p, const struct form *fo
     list_start(&l, p, n);
     for (int i = 0; i < list->n; i += size ? size : 1) {
         size = cut ? whole_table(p, list, i) : 0;
-        const char *one =
-            size ? all_columns(p, list->items[i].column, size) : one_operand(p, form, &list->items[i]);
+        const char *one = size ? all_columns(p, list->items[i].column, size) : one_operand(p, form, &list->items[i]);
         list_add(&l, ", ", size && n > 1 ? strings_printf(p->pool, "(%s)", one) : one);
     }
     return list_end(&l, p);
@@ -349,8 +352,8 @@ static const char *narrowed(const struct phrase_context *p, const struct form *f
 
     for (int i = 0; i < from->n; i++) {
         const struct form *sub = from->items[i].sub;
-        bool narrow = sub && (sub->lists[FORM_WHERE].n || sub->lists[FORM_GROUP].n || sub->limit || sub->next ||
-                              sub->distinct);
+        bool narrow =
+            sub && (sub->lists[FORM_WHERE].n || sub->lists[FORM_GROUP].n || sub->limit || sub->next || sub->distinct);
         const char *answer = narrow ? phrase_answer(p, sub->select) : NULL;
         if (answer)
             text = strings_printf(p->pool, "%s; taken from a list of %s", text, answer);
@@ -377,14 +380,14 @@ static const char *narrowing(const struct phrase_context *p, const struct form *
     const struct form_list *where = &form->lists[FORM_WHERE], *having = &form->lists[FORM_HAVING];
     const char *text = "";
 
+    if (p->exact && form->lists[FORM_JOIN].n)
+        text = strings_printf(p->pool, "; matched where %s", list_terms(p, form, FORM_JOIN, one_join, " and "));
     if (where->n)
-        text =
-            strings_printf(p->pool, "%s; only where %s", text, conditions(p, form, FORM_WHERE, form->any_where));
+        text = strings_printf(p->pool, "%s; only where %s", text, conditions(p, form, FORM_WHERE, form->any_where));
     if (form->lists[FORM_GROUP].n)
         text = strings_printf(p->pool, "%s; one row for each %s", text, phrase_groups(p, form));
     if (having->n)
-        text =
-            strings_printf(p->pool, "%s; only if %s", text, conditions(p, form, FORM_HAVING, form->any_having));
+        text = strings_printf(p->pool, "%s; only if %s", text, conditions(p, form, FORM_HAVING, form->any_having));
     return text;
 }
 
@@ -394,8 +397,7 @@ static const char *phrase_core(const struct phrase_context *p, const struct form
                                       form->distinct ? ", each different row once" : "", narrowed(p, form));
     const char *rest = narrowing(p, form);
 
-    return strings_printf(p->pool, "%s%s%s", head,
-                          unnamed(p, form, strings_printf(p->pool, "%s%s", head, rest)), rest);
+    return strings_printf(p->pool, "%s%s%s", head, unnamed(p, form, strings_printf(p->pool, "%s%s", head, rest)), rest);
 }
 
 const char *phrase_query(const struct phrase_context *p, const struct form *form)
@@ -412,9 +414,22 @@ const char *phrase_query(const struct phrase_context *p, const struct form *form
     }
     scope.core = form->core;
     if (form->lists[FORM_ORDER].n)
-        text = strings_printf(p->pool, "%s; sorted by %s", text,
-                              list_terms(&in, form, FORM_ORDER, one_order, ", then "));
+        text =
+            strings_printf(p->pool, "%s; sorted by %s", text, list_terms(&in, form, FORM_ORDER, one_order, ", then "));
     return form->limit ? strings_printf(p->pool, "%s; %s", text, phrase_limit(p, form->limit)) : text;
+}
+
+/* Where the item of a list that `at` stands in begins; of one that began long ago, the word. */
+static size_t item_start(const char *text, size_t at)
+{
+    size_t word = at;
+
+    while (word > 0 && text[word - 1] != ' ')
+        word--;
+    for (size_t i = word; i > 1 && at - i < 80; i--)
+        if (text[i - 1] == ' ' && strchr(",;", text[i - 2]))
+            return i;
+    return at < 80 ? 0 : word;
 }
 
 const char *phrase_difference(const struct phrase_context *p, const char *a, const char *b)
@@ -424,11 +439,8 @@ const char *phrase_difference(const struct phrase_context *p, const char *a, con
 
     while (a[at] && a[at] == b[at])
         at++;
-    while (at > 0 && (a[at - 1] != ' ' || (a[at] == ' ')))
-        at--;
-    size_t n = strlen(a + at), shown = n > SHOWN ? SHOWN : n;
-    while (shown > 0 && shown < n && ((unsigned char)a[at + shown] & 0xc0) == 0x80)
-        shown--; /* no half letters */
+    at = item_start(a, at);
+    size_t n = strlen(a + at), shown = n < SHOWN ? n : SHOWN + strcspn(a + at + SHOWN, ",;");
     return strings_printf(p->pool, "%s%.*s%s", at ? "... " : "", (int)shown, a + at, shown < n ? " ..." : "");
 }
 

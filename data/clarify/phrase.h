@@ -15,7 +15,7 @@ struct phrase_context {
     const struct schema *schema;
     struct strings *pool;           /* owns what comes back */
     const struct form_store *store; /* of the forms */
-    bool exact;                     /* every column with its table, every list to its end */
+    bool exact;                     /* every column with its table, every list to its end, how tables are matched */
     /* While a phrase is made, zero to begin with. */
     int depth, nesting; /* of the sub-query at hand, of the expression */
     bool brief;         /* columns without their table, since there is but one */
@@ -53,7 +53,7 @@ const char *phrase_limit(const struct phrase_context *p, const char *limit);
 const char *phrase_sets(const struct phrase_context *p, const struct form *form);
 /* The whole of it, clauses parted by semicolons. */
 const char *phrase_query(const struct phrase_context *p, const struct form *form);
-/* The part of a that b does not have, from a boundary of words on; "" when a is nothing but the beginning of b. */
+/* Where a begins to differ from b, from the start of the item on; they differ. */
 const char *phrase_difference(const struct phrase_context *p, const char *a, const char *b);
 /* The statement itself. */
 const char *phrase_sql(const struct phrase_context *p, const struct form *form);

@@ -96,8 +96,8 @@ static struct phrase_words tell_known(const struct phrase_context *p, const stru
         end = s + strcspn(s, "%");
         const struct sql_expr *arg = *end ? nth(e->list, end[1] - '1') : NULL;
         bool condition = arg && strncmp(s, " if ", 4) == 0;
-        const char *words = !arg        ? ""
-                            : condition ? phrase_expr(p, arg).text
+        const char *words = !arg            ? ""
+                            : condition     ? phrase_expr(p, arg).text
                             : tells_time(e) ? moment(p, arg)
                                             : phrase_tight(p, arg, c->needs);
         text = strings_printf(p->pool, "%s%.*s%s", text, (int)(end - s), s, words);
@@ -114,7 +114,7 @@ static bool read_number(const struct sql_expr *e, int *n)
     if (!number || number->kind != SQL_EXPR_LITERAL || strspn(number->text, "0123456789") != strlen(number->text) ||
         strlen(number->text) > 3)
         return false;
-    *n = atoi(number->text) * (minus ? -1 : 1);
+    *n = (int)strtol(number->text, NULL, 10) * (minus ? -1 : 1);
     return true;
 }
 
@@ -157,16 +157,23 @@ static struct phrase_words tell_substr(const struct phrase_context *p, const str
 static struct phrase_words tell_date_part(const struct phrase_context *p, const struct sql_expr *e)
 {
     static const char *const parts[][2] = {
-        { "%Y", "the year" },           { "%m", "the month" },           { "%d", "the day of the month" },
-        { "%H", "the hour" },           { "%M", "the minute" },          { "%w", "the day of the week" },
-        { "%j", "the day of the year" }, { "%Y-%m", "the year and month" }, { "%Y-%m-%d", "the date" },
-        { "%m-%d", "the month and day" }, { "%S", "the second" }, { "%J", "the day number" },
+        { "%Y", "the year" },
+        { "%m", "the month" },
+        { "%d", "the day of the month" },
+        { "%H", "the hour" },
+        { "%M", "the minute" },
+        { "%w", "the day of the week" },
+        { "%j", "the day of the year" },
+        { "%Y-%m", "the year and month" },
+        { "%Y-%m-%d", "the date" },
+        { "%m-%d", "the month and day" },
+        { "%S", "the second" },
+        { "%J", "the day number" },
     };
 
     for (int i = 0; i < ARRAY_LEN(parts) && count_list(e->list) == 2; i++)
         if (e->list->kind == SQL_EXPR_STRING && strcmp(e->list->text, parts[i][0]) == 0)
-            return (struct phrase_words){ strings_printf(p->pool, "%s of %s", parts[i][1],
-                                                         moment(p, e->list->next)),
+            return (struct phrase_words){ strings_printf(p->pool, "%s of %s", parts[i][1], moment(p, e->list->next)),
                                           PHRASE_OF };
     return unknown;
 }
@@ -282,9 +289,9 @@ static const char *aggregate_words(const struct phrase_context *p, const struct 
     if (when)
         return strings_printf(p->pool, "the number of rows where %s", phrase_expr(p, when).text);
     const char *of = phrase_tight(p, e->list, PHRASE_OF), *words = aggregates[row][1 + e->distinct];
-    const char *value = e->list->kind != SQL_EXPR_COLUMN && strncmp(words + 4, "smallest", 4) == 0   ? "value of "
+    const char *value = e->list->kind != SQL_EXPR_COLUMN && strncmp(words + 4, "smallest", 4) == 0  ? "value of "
                         : e->list->kind != SQL_EXPR_COLUMN && strncmp(words + 4, "largest", 4) == 0 ? "value of "
-                                                                                                     : "";
+                                                                                                    : "";
     int before = (int)strcspn(words, "%");
     return strings_printf(p->pool, "%.*s%s%s%s", before, words, value, of, words + before + 2);
 }
@@ -298,7 +305,7 @@ static struct phrase_words tell_aggregate(const struct phrase_context *p, const 
     const char *text = aggregate_words(p, e, row);
     bool loose = e->filter || strchr(aggregates[row][1], '%')[2] || rows_counted(e);
     if (e->filter)
-        text = strings_printf(p->pool, "%s%s where %s", text, e->star ? "" : " over rows",
+        text = strings_printf(p->pool, "%s%s where %s", text, e->star ? "" : " among rows",
                               phrase_expr(p, e->filter).text);
     return (struct phrase_words){ text, loose ? PHRASE_LOOSE : PHRASE_OF };
 }
@@ -337,13 +344,12 @@ static struct phrase_words tell_window(const struct phrase_context *p, const str
         return unknown;
     const char *text = what.text;
     if (w->partition)
-        text = strings_printf(p->pool, "%s among those of the same %s", text,
-                              phrase_list(p, w->partition, " and "));
+        text = strings_printf(p->pool, "%s among those of the same %s", text, phrase_list(p, w->partition, " and "));
     else if (!w->order)
-        text = strings_printf(p->pool, "%s over all rows", text);
+        text = strings_printf(p->pool, "%s among all rows", text);
     if (w->order)
-        text = strings_printf(p->pool, "%s%s in order of %s", text, running ? " up to each row" : "",
-                              orders(p, w->order));
+        text =
+            strings_printf(p->pool, "%s%s in order of %s", text, running ? " up to each row" : "", orders(p, w->order));
     return (struct phrase_words){ text, PHRASE_LOOSE };
 }
 

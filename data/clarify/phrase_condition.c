@@ -18,10 +18,7 @@ static const char *pattern(const struct phrase_context *p, const char *value, co
     bool head = n > 1 && value[0] == wild[0], tail = n > 1 && value[n - 1] == wild[0];
     const char *core = strings_printf(p->pool, "%.*s", (int)(n - (size_t)head - (size_t)tail), value + head);
     bool plain = (head || tail) && core[0] && !strpbrk(core, wild);
-    const char *verb = !plain         ? "look like"
-                       : head && tail ? "contain"
-                       : tail         ? "start with"
-                                      : "end with";
+    const char *verb = !plain ? "look like" : head && tail ? "contain" : tail ? "start with" : "end with";
     int first = (int)strcspn(verb, " ");
 
     core = phrase_string(p, plain ? core : value);

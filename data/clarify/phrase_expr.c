@@ -39,7 +39,10 @@ const char *phrase_list(const struct phrase_context *p, const struct sql_expr *l
         n++;
     bool cut = n > PHRASE_LISTED && !p->exact;
     for (const struct sql_expr *e = list; e && (!cut || k < PHRASE_SHOWN); e = e->next, k++)
-        text = strings_printf(p->pool, "%s%s%s", text, k == 0 ? "" : k + 1 == n ? last : ", ",
+        text = strings_printf(p->pool, "%s%s%s", text,
+                              k == 0       ? ""
+                              : k + 1 == n ? last
+                                           : ", ",
                               phrase_tight(p, e, PHRASE_SUM));
     return cut ? strings_printf(p->pool, "%s and %d more", text, n - k) : text;
 }
@@ -86,9 +89,8 @@ static struct phrase_words tell_unary(const struct phrase_context *p, const stru
     if (e->op != SQL_MINUS)
         return unknown;
     bool number = e->left->kind == SQL_EXPR_LITERAL && isdigit((unsigned char)*e->left->text);
-    return (struct phrase_words){ number
-                                      ? strings_printf(p->pool, "-%s", e->left->text)
-                                      : strings_printf(p->pool, "minus %s", phrase_tight(p, e->left, PHRASE_OF)),
+    return (struct phrase_words){ number ? strings_printf(p->pool, "-%s", e->left->text)
+                                         : strings_printf(p->pool, "minus %s", phrase_tight(p, e->left, PHRASE_OF)),
                                   number ? PHRASE_ATOM : PHRASE_PRODUCT };
 }
 
@@ -97,8 +99,10 @@ static const struct arithmetic {
     enum phrase_level level;
     const char *words;
 } arithmetics[] = {
-    { SQL_ADD, PHRASE_SUM, "plus" },         { SQL_SUBTRACT, PHRASE_SUM, "minus" },
-    { SQL_MULTIPLY, PHRASE_PRODUCT, "times" }, { SQL_DIVIDE, PHRASE_PRODUCT, "divided by" },
+    { SQL_ADD, PHRASE_SUM, "plus" },
+    { SQL_SUBTRACT, PHRASE_SUM, "minus" },
+    { SQL_MULTIPLY, PHRASE_PRODUCT, "times" },
+    { SQL_DIVIDE, PHRASE_PRODUCT, "divided by" },
     { SQL_CONCAT, PHRASE_LOOSE, "followed by" },
 };
 
@@ -128,10 +132,10 @@ static struct phrase_words tell_binary(const struct phrase_context *p, const str
     bool chain = left && left->level == a->level;
     const char *right = phrase_tight(&in, e->right, PHRASE_OF);
     in.nesting -= chain; /* which is not deep */
-    return (struct phrase_words){ strings_printf(p->pool, "%s %s %s",
-                                                 phrase_tight(&in, e->left, chain ? a->level : PHRASE_OF), a->words,
-                                                 right),
-                                  a->level };
+    return (struct phrase_words){
+        strings_printf(p->pool, "%s %s %s", phrase_tight(&in, e->left, chain ? a->level : PHRASE_OF), a->words, right),
+        a->level
+    };
 }
 
 static const char *case_condition(const struct phrase_context *p, const struct sql_expr *e, const struct sql_expr *when)
@@ -150,18 +154,24 @@ static struct phrase_words tell_case(const struct phrase_context *p, const struc
     for (const struct sql_expr *when = e->list; when; when = when->next->next)
         text = strings_printf(p->pool, "%s%s if %s, ", text, phrase_tight(&in, when->next, PHRASE_SUM),
                               case_condition(&in, e, when));
-    text = strings_printf(p->pool, "%sotherwise %s", text,
-                          e->third ? phrase_tight(&in, e->third, PHRASE_SUM) : "nothing");
+    text =
+        strings_printf(p->pool, "%sotherwise %s", text, e->third ? phrase_tight(&in, e->third, PHRASE_SUM) : "nothing");
     return (struct phrase_words){ text, PHRASE_LOOSE };
 }
 
 static struct phrase_words tell_cast(const struct phrase_context *p, const struct sql_expr *e)
 {
-    static const char *const types[][2] = { { "int", "a whole number" }, { "integer", "a whole number" },
-                                            { "bigint", "a whole number" }, { "real", "a number" },
-                                            { "float", "a number" }, { "double", "a number" },
-                                            { "numeric", "a number" }, { "decimal", "a number" },
-                                            { "text", "text" }, { "char", "text" }, { "varchar", "text" } };
+    static const char *const types[][2] = { { "int", "a whole number" },
+                                            { "integer", "a whole number" },
+                                            { "bigint", "a whole number" },
+                                            { "real", "a number" },
+                                            { "float", "a number" },
+                                            { "double", "a number" },
+                                            { "numeric", "a number" },
+                                            { "decimal", "a number" },
+                                            { "text", "text" },
+                                            { "char", "text" },
+                                            { "varchar", "text" } };
     size_t n = strcspn(e->text, " (");
 
     for (int i = 0; i < ARRAY_LEN(types); i++)
@@ -176,9 +186,9 @@ static struct phrase_words tell_collate(const struct phrase_context *p, const st
 {
     if (strcasecmp(e->name.text, "nocase") != 0)
         return unknown;
-    return (struct phrase_words){ strings_printf(p->pool, "%s in any letter case",
-                                                 phrase_tight(p, e->left, PHRASE_ATOM)),
-                                  PHRASE_LOOSE };
+    return (struct phrase_words){
+        strings_printf(p->pool, "%s in any letter case", phrase_tight(p, e->left, PHRASE_ATOM)), PHRASE_LOOSE
+    };
 }
 
 static struct phrase_words tell_row(const struct phrase_context *p, const struct sql_expr *e)
@@ -207,11 +217,11 @@ struct phrase_words phrase_expr(const struct phrase_context *p, const struct sql
 {
     typedef struct phrase_words tell_fn(const struct phrase_context *p, const struct sql_expr *e);
     static tell_fn *const tellers[] = {
-        [SQL_EXPR_LITERAL] = tell_literal, [SQL_EXPR_STRING] = tell_literal,   [SQL_EXPR_PARAMETER] = tell_nothing,
-        [SQL_EXPR_COLUMN] = phrase_name,   [SQL_EXPR_UNARY] = tell_unary,      [SQL_EXPR_BINARY] = tell_binary,
-        [SQL_EXPR_BETWEEN] = tell_truth,   [SQL_EXPR_IN] = tell_truth,         [SQL_EXPR_CASE] = tell_case,
-        [SQL_EXPR_CAST] = tell_cast,       [SQL_EXPR_COLLATE] = tell_collate,  [SQL_EXPR_CALL] = phrase_call,
-        [SQL_EXPR_EXISTS] = tell_truth,    [SQL_EXPR_SELECT] = tell_select,    [SQL_EXPR_ROW] = tell_row,
+        [SQL_EXPR_LITERAL] = tell_literal, [SQL_EXPR_STRING] = tell_literal,  [SQL_EXPR_PARAMETER] = tell_nothing,
+        [SQL_EXPR_COLUMN] = phrase_name,   [SQL_EXPR_UNARY] = tell_unary,     [SQL_EXPR_BINARY] = tell_binary,
+        [SQL_EXPR_BETWEEN] = tell_truth,   [SQL_EXPR_IN] = tell_truth,        [SQL_EXPR_CASE] = tell_case,
+        [SQL_EXPR_CAST] = tell_cast,       [SQL_EXPR_COLLATE] = tell_collate, [SQL_EXPR_CALL] = phrase_call,
+        [SQL_EXPR_EXISTS] = tell_truth,    [SQL_EXPR_SELECT] = tell_select,   [SQL_EXPR_ROW] = tell_row,
     };
     struct phrase_context in = *p;
     struct phrase_words w = unknown;

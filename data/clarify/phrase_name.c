@@ -8,7 +8,7 @@
 static const struct phrase_words unknown = { NULL, PHRASE_ATOM };
 
 /* The sources of one FROM that a name could mean as well as the one at hand. */
-struct twins {
+struct source_twins {
     const struct sql_source *of;
     int n, place; /* place counts from 1; 0 when it is not in that FROM */
 };
@@ -20,7 +20,7 @@ static bool is_twin(const struct sql_source *a, const struct sql_source *b)
     return a == b || (a->table >= 0 && a->table == b->table);
 }
 
-static void count_twins(struct twins *t, const struct sql_source *list)
+static void count_twins(struct source_twins *t, const struct sql_source *list)
 {
     for (const struct sql_source *s = list; s; s = s->next) {
         if (s->kind == SQL_SOURCE_GROUP) {
@@ -40,13 +40,13 @@ static const char *numbered(const struct phrase_context *p, int place, const cha
 }
 
 /* Among those in sight, the innermost first; *hidden: an inner SELECT reads the same. */
-static struct twins find_twins(const struct phrase_context *p, const struct sql_source *s, bool *hidden)
+static struct source_twins find_twins(const struct phrase_context *p, const struct sql_source *s, bool *hidden)
 {
-    struct twins t = { s, 0, 0 };
+    struct source_twins t = { s, 0, 0 };
 
     *hidden = false;
     for (const struct phrase_scope *scope = p->scope; scope; scope = scope->outer) {
-        t = (struct twins){ s, 0, 0 };
+        t = (struct source_twins){ s, 0, 0 };
         count_twins(&t, scope->core->from);
         if (t.place)
             return t;
@@ -59,7 +59,7 @@ const char *phrase_source(const struct phrase_context *p, const struct sql_sourc
 {
     const char *what = s->table >= 0 && !s->cte ? p->schema->tables[s->table].text : "list";
     bool hidden;
-    struct twins t = find_twins(p, s, &hidden);
+    struct source_twins t = find_twins(p, s, &hidden);
 
     if (hidden)
         return strings_printf(p->pool, "the %s in question", what);

@@ -37,7 +37,9 @@ static const char *option_output(const struct question_writer *w, int statement)
     for (int i = 0; i < list->n && all; i++)
         all = list->items[i].column == s->tables[table].first_column + i && !list->items[i].function[0];
     const char *outputs = phrase_outputs(w->p, form);
-    return all && strncmp(outputs, "all ", 4) != 0 ? strings_printf(w->p->pool, "everything about %s: %s", s->tables[table].text, outputs) : outputs;
+    return all && strncmp(outputs, "all ", 4) != 0
+               ? strings_printf(w->p->pool, "everything about %s: %s", s->tables[table].text, outputs)
+               : outputs;
 }
 
 static bool is_constant(const struct form_term *t)
@@ -126,8 +128,8 @@ static const char *option_join(const struct question_writer *w, int statement)
 
     const char *how = phrase_matching(w->p, w->slot->forms[statement], t);
     if (strcmp(t->op, "left") == 0)
-        return strings_printf(w->p->pool, w->p->exact && how[0] ? "also what has no %s (matched where %s)"
-                                                                : "also what has no %s",
+        return strings_printf(w->p->pool,
+                              w->p->exact && how[0] ? "also what has no %s (matched where %s)" : "also what has no %s",
                               t->table >= 0 ? w->p->schema->tables[t->table].text : "partner", how);
     return strings_printf(w->p->pool,
                           strcmp(t->op, "inner") == 0 ? "only what belongs together: %s" : "put together as %s", how);

@@ -37,10 +37,8 @@ static void add_difference(struct question_writer *w, question_option_fn *longer
         if (twin < 0)
             continue;
         const char *own = longer(w, q->statement[i]), *other = longer(w, q->statement[twin]);
-        bool alone = strcmp(own, other) == 0;
-        const char *more = alone ? "" : phrase_difference(w->p, own, other);
-        if (more[0])
-            q->options[i] = strings_printf(w->p->pool, format, was[i], more);
+        if (strcmp(own, other) != 0)
+            q->options[i] = strings_printf(w->p->pool, format, was[i], phrase_difference(w->p, own, other));
     }
 }
 

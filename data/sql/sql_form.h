@@ -64,8 +64,8 @@ struct form_store {
 void form_store_release(struct form_store *s);
 
 /* The form of a statement, which belongs to the store; NULL with EXIT_CODE_DATA when it cannot be read or is too large,
- * with EXIT_CODE_MEMORY when the arena is full.  The arena keeps the trees of all forms of one store, and is emptied for
- * the first of them. */
+ * with EXIT_CODE_MEMORY when the arena is full.  The arena keeps the trees of all forms of one store, and is emptied
+ * for the first of them. */
 struct form *form_of_text(struct form_store *store, const char *sql, const struct schema *s, struct arena *trees,
                           struct error *err);
 /* Of a SELECT inside one of them, a common table expression's too; NULL when there is none. */

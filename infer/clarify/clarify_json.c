@@ -26,7 +26,10 @@ static json_t *options_json(const struct clarify_case *c, const struct question 
 void clarify_question_write(struct question *q, struct clarify_case *c, const struct question_view *view)
 {
     struct question_context a = { { .schema = c->schema, .pool = &c->words, .store = &c->store },
-                                  &c->variables, c->forms, &c->dialogue.now, &c->hints };
+                                  &c->variables,
+                                  c->forms,
+                                  &c->dialogue.now,
+                                  &c->hints };
     question_write(q, &a, view);
 }
 

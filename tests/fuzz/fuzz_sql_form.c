@@ -92,7 +92,9 @@ static void check_slots(const struct slots *s)
 static void check_question(struct world *w, const struct dialogue *d, const struct question_view *view)
 {
     struct strings pool = { 0 };
-    struct question_context a = { { .schema = &schema, .pool = &pool, .store = &w->store }, &w->variables, w->forms, &d->now, NULL };
+    struct question_context a = {
+        { .schema = &schema, .pool = &pool, .store = &w->store }, &w->variables, w->forms, &d->now, NULL
+    };
     struct question q;
 
     question_write(&q, &a, view);

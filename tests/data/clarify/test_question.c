@@ -247,13 +247,11 @@ static void make(struct made *m, struct world *w, const struct hinted *hinted)
     dialogue_init(&m->dialogue, &dialogue_rules_default, m->variables.splits, m->variables.n, &prior);
     assert_true(dialogue_view(&m->dialogue, chosen, &view));
     read_hints(&m->hints, w, hinted);
-    struct question_context a = {
-        { .schema = w->sql.schemas.schemas, .pool = &m->pool, .store = &m->store },
-        &m->variables,
-        m->forms,
-        &m->dialogue.now,
-        &m->hints
-    };
+    struct question_context a = { { .schema = w->sql.schemas.schemas, .pool = &m->pool, .store = &m->store },
+                                  &m->variables,
+                                  m->forms,
+                                  &m->dialogue.now,
+                                  &m->hints };
     question_write(&m->question, &a, &view);
 }
 

@@ -38,6 +38,26 @@ static void blank_out(char *text, const char *name)
     }
 }
 
+/* Options, and those that stand, all or in part, as SQL in quotes. */
+static int told, with_sql;
+
+/* "SQL", where there are no words. */
+static bool blank_sql(char *text)
+{
+    bool any = false;
+
+    for (char *p = text; (p = strchr(p, '"')); p++) {
+        char *end = p + 1;
+        if (p != text && !strchr(" (", p[-1]))
+            continue;
+        while (*end && !(*end == '"' && (!end[1] || strchr(" ,;)", end[1]))))
+            end++;
+        memset(p, '#', (size_t)(end - p) + (*end != 0));
+        any = true;
+    }
+    return any;
+}
+
 /* 'a value', which may have quotes in it. */
 static void blank_values(char *text)
 {
@@ -70,6 +90,8 @@ static void assert_plain(const char *said, const struct schema *s, const char *w
     char *text = xstrdup(said), word[64];
 
     blank_values(text);
+    with_sql += blank_sql(text);
+    told++;
     blank_names(text, s);
     for (const char *p = text; *p;) {
         int n = (int)strspn(p, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_");
@@ -147,6 +169,8 @@ static void assert_file(const char *dir, const char *from, const char *path, con
     }
     if (asked < wanted)
         fail_msg("%s: %d questions, wanted %d\n%s", path, asked, wanted, said);
+    if (with_sql * 20 > told)
+        fail_msg("%s: %d of %d texts have SQL in quotes", path, with_sql, told);
     json_reader_close(candidates);
     json_reader_close(questions);
     schema_catalog_close(&catalog);
