@@ -1,60 +1,29 @@
 #include "kernels/device.h"
 
+#include "kernels/module_path.h"
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { PATH_BYTES = 4096, DEVICE_NUMBER_MAX = 1023 };
-
-/* ../lib/ambit beside the folder of the program: the layout of a build folder and of an installation. */
-static bool program_module_dir(char *out, size_t size)
-{
-    char exe[PATH_BYTES];
-    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-
-    if (n <= 0)
-        return false;
-    exe[n] = '\0';
-    for (int up = 0; up < 2; up++) {
-        char *slash = strrchr(exe, '/');
-        if (!slash)
-            return false;
-        *slash = '\0';
-    }
-    int length = snprintf(out, size, "%s/lib/ambit", exe);
-    return length > 0 && (size_t)length < size;
-}
-
-/* Looks for the module in one folder.  1: opened, 0: not there, -1: there but unusable. */
-static int module_try(void **module, const char *dir, const char *name, struct error *err)
-{
-    char path[PATH_BYTES + 64];
-    int n = snprintf(path, sizeof path, "%s/libambit_%s.so", dir, name);
-
-    if (n < 0 || (size_t)n >= sizeof path || access(path, F_OK))
-        return 0;
-    *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!*module)
-        return error_set(err, EXIT_CODE_DEVICE, "device %s: %s", name, dlerror());
-    return 1;
-}
+enum { DEVICE_NUMBER_MAX = 1023 };
 
 static int module_open(void **module, const char *name, struct error *err)
 {
-    char beside[PATH_BYTES];
-    const char *given = getenv("AMBIT_MODULE_PATH");
-    const char *dirs[] = { given, program_module_dir(beside, sizeof beside) ? beside : NULL, AMBIT_MODULE_DIR };
+    char *file = NULL, *looked = NULL, *path;
 
-    for (int i = 0; i < ARRAY_LEN(dirs); i++) {
-        int rc = dirs[i] && *dirs[i] ? module_try(module, dirs[i], name, err) : 0;
-        if (rc)
-            return rc < 0 ? -1 : 0;
-    }
-    return error_set(err, EXIT_CODE_DEVICE,
-                     "device %s: no libambit_%s.so in %s or %s (or the folder AMBIT_MODULE_PATH)", name, name,
-                     dirs[1] ? dirs[1] : "../lib/ambit", AMBIT_MODULE_DIR);
+    CHECK(asprintf(&file, "libambit_%s.so", name) >= 0, "no memory for a path");
+    path = module_path(file, &looked);
+    *module = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (!path)
+        error_set(err, EXIT_CODE_DEVICE, "device %s: no %s in %s", name, file, looked);
+    else if (!*module)
+        error_set(err, EXIT_CODE_DEVICE, "device %s: %s", name, dlerror());
+    free(file);
+    free(looked);
+    free(path);
+    return *module ? 0 : -1;
 }
 
 static int driver_open(struct device *d, const struct driver *driver, int number, struct error *err)

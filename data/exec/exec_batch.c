@@ -4,7 +4,6 @@
 #include "data/util/stop.h"
 
 #include <omp.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +19,7 @@ struct batch_query {
     bool done, kept;
 };
 
-struct worker {
+struct batch_thread {
     struct exec_db *db;
     char *path; /* of db */
 };
@@ -30,9 +29,8 @@ struct exec_batch {
     struct exec_keys keys;
     struct batch_query *entries;
     int n, cap;
-    struct worker *workers;
-    int n_workers;
-    pthread_rwlock_t memory; /* SQLite's, which all share: who lacked it holds this alone */
+    struct batch_thread *threads;
+    int n_threads;
     int64_t held, kept, runs;
 };
 
@@ -41,9 +39,8 @@ struct exec_batch *exec_batch_open(const struct exec_limits *limits)
     struct exec_batch *b = xcalloc(1, sizeof *b);
 
     b->limits = *limits;
-    b->n_workers = omp_get_max_threads();
-    b->workers = xcalloc((size_t)b->n_workers, sizeof *b->workers);
-    CHECK(pthread_rwlock_init(&b->memory, NULL) == 0, "no lock to be had");
+    b->n_threads = omp_get_max_threads();
+    b->threads = xcalloc((size_t)b->n_threads, sizeof *b->threads);
     return b;
 }
 
@@ -51,15 +48,14 @@ void exec_batch_close(struct exec_batch *b)
 {
     if (!b)
         return;
-    for (int i = 0; i < b->n_workers; i++) {
-        exec_close(b->workers[i].db);
-        free(b->workers[i].path);
+    for (int i = 0; i < b->n_threads; i++) {
+        exec_close(b->threads[i].db);
+        free(b->threads[i].path);
     }
     for (int i = 0; i < b->n; i++)
         exec_result_release(&b->entries[i].result);
     exec_keys_release(&b->keys);
-    pthread_rwlock_destroy(&b->memory);
-    free(b->workers);
+    free(b->threads);
     free(b->entries);
     free(b);
 }
@@ -83,7 +79,7 @@ static struct batch_query *entry_of(struct exec_batch *b, int key)
     return &b->entries[key];
 }
 
-static void connect(struct worker *w, const char *path, const struct exec_limits *limits, struct error *err)
+static void connect(struct batch_thread *w, const char *path, const struct exec_limits *limits, struct error *err)
 {
     if (w->db && strcmp(w->path, path) == 0)
         return;
@@ -93,21 +89,19 @@ static void connect(struct worker *w, const char *path, const struct exec_limits
     w->db = exec_open(path, limits, err);
 }
 
-static struct exec_result run_query(struct exec_batch *b, struct worker *w, const struct exec_query *q)
+static struct exec_result run_query(struct exec_batch *b, struct batch_thread *w, const struct exec_query *q)
 {
     struct error err = { 0 };
 
-    pthread_rwlock_rdlock(&b->memory);
     connect(w, q->path, &b->limits, &err);
-    pthread_rwlock_unlock(&b->memory);
     if (w->db)
-        return exec_run_among(w->db, q->sql, &b->memory);
+        return exec_run(w->db, q->sql);
     return (struct exec_result){ .status = EXEC_FAILED, .message = xstrdup(err.text) };
 }
 
 static void run_job(struct exec_batch *b, struct batch_query *e, const struct exec_query *q)
 {
-    e->result = run_query(b, &b->workers[omp_get_thread_num()], q);
+    e->result = run_query(b, &b->threads[omp_get_thread_num()], q);
     e->done = true;
 #pragma omp atomic
     b->held += e->result.bytes;

@@ -1,199 +1,211 @@
-/* One statement: looked at, prepared, run, its rows kept. */
-#include "data/exec/sqlite_exec_impl.h"
+#include "data/exec/sqlite_exec.h"
 
-#include "data/sql/sql.h"
+#include "data/exec/sql_worker.h"
 
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows on their way into a result. */
-struct row_buffer {
-    struct exec_result *r;
-    int64_t cap; /* rows that cells has room for */
+/* A database that is open in a worker, with what it takes to open it in another one. */
+struct exec_db {
+    struct sql_worker *worker;
+    int number;
+    int64_t age; /* of the worker that has it open */
+    enum wire_op how;
+    char *text; /* path or script */
+    struct exec_limits limits;
 };
 
-/* Bytes of a result never move: they stand in chunks, each pointing at the one before. */
-struct chunk {
-    struct chunk *before;
-    size_t used, size;
-    char bytes[];
+const struct exec_limits exec_limits_default = {
+    .steps = 500000000, .rows = 1000000, .bytes = 256 << 20, .seconds = 120
 };
 
-static char *keep(struct exec_result *r, const void *bytes, size_t n)
+const char *exec_status_name(enum exec_status s)
 {
-    enum { FIRST = 1 << 10, CHUNK = 1 << 15 };
-    struct chunk *c = r->block;
-
-    if (!c || c->size - c->used < n + 1) {
-        size_t size = r->block ? CHUNK : FIRST;
-        size = n + 1 > size ? n + 1 : size;
-        c = xmalloc(sizeof *c + size);
-        *c = (struct chunk){ .before = r->block, .size = size };
-        r->block = c;
-    }
-    char *kept = c->bytes + c->used;
-    if (n)
-        memcpy(kept, bytes, n);
-    kept[n] = '\0';
-    c->used += n + 1;
-    r->bytes += (int64_t)n + 1;
-    return kept;
+    static const char *const names[] = { "ok", "refused", "failed", "stopped" };
+    return names[s];
 }
 
-static int keep_bytes(struct exec_db *db, struct exec_result *r, struct cell *c, const void *bytes, int n)
+const char *exec_sqlite_version(void)
 {
-    if (!bytes && n)
-        return exec_end_sqlite(db, SQLITE_NOMEM);
-    if (r->bytes + n > db->limits.bytes)
-        return exec_end(db, EXEC_STOPPED, "a result of more than %lld bytes", (long long)db->limits.bytes);
-    c->n = n;
-    c->bytes = keep(r, bytes, (size_t)n);
-    return 0;
+    return sqlite3_libversion();
 }
 
-static int read_text(struct exec_db *db, struct exec_result *r, struct cell *c, sqlite3_stmt *row, int i)
+/* Names stand at the beginning of the heap. */
+static bool find_names(struct exec_result *r, size_t heap)
 {
-    const char *text = (const char *)sqlite3_column_text(row, i);
-    int n = sqlite3_column_bytes(row, i);
+    char *at = r->block, *end = at + heap;
 
-    if (!text)
-        return exec_end_sqlite(db, SQLITE_NOMEM);
-    if (db->limits.python_text && !exec_is_utf8(text, (size_t)n))
-        return exec_end(db, EXEC_FAILED, "Could not decode to UTF-8 column '%s' of row %lld", r->names[i],
-                        (long long)r->n + 1);
-    return keep_bytes(db, r, c, text, n);
-}
-
-static int read_cell(struct exec_db *db, struct exec_result *r, struct cell *c, sqlite3_stmt *row, int i)
-{
-    *c = (struct cell){ 0 };
-    switch (sqlite3_column_type(row, i)) {
-    case SQLITE_INTEGER:
-        c->type = CELL_INTEGER;
-        c->integer = sqlite3_column_int64(row, i);
-        return 0;
-    case SQLITE_FLOAT:
-        c->type = CELL_REAL;
-        c->real = sqlite3_column_double(row, i);
-        return 0;
-    case SQLITE_TEXT:
-        c->type = CELL_TEXT;
-        return read_text(db, r, c, row, i);
-    case SQLITE_BLOB:
-        c->type = CELL_BLOB;
-        const void *bytes = sqlite3_column_blob(row, i);
-        return keep_bytes(db, r, c, bytes, sqlite3_column_bytes(row, i));
-    default:
-        return 0;
-    }
-}
-
-static int read_row(struct exec_db *db, struct row_buffer *to, sqlite3_stmt *row)
-{
-    struct exec_result *r = to->r;
-
-    if (r->n == db->limits.rows)
-        return exec_end(db, EXEC_STOPPED, "more than %lld rows", (long long)db->limits.rows);
-    if (r->n == to->cap) {
-        to->cap = to->cap ? 2 * to->cap : 8;
-        r->cells = xrealloc(r->cells, (size_t)to->cap * (size_t)r->columns * sizeof *r->cells);
-    }
-    r->bytes += r->columns * (int64_t)sizeof *r->cells;
-    if (r->bytes > db->limits.bytes)
-        return exec_end(db, EXEC_STOPPED, "a result of more than %lld bytes", (long long)db->limits.bytes);
-    for (int i = 0; i < r->columns; i++)
-        if (read_cell(db, r, &r->cells[r->n * r->columns + i], row, i))
-            return -1;
-    r->n++;
-    return 0;
-}
-
-static int read_rows(struct exec_db *db, struct exec_result *r, sqlite3_stmt *stmt)
-{
-    struct row_buffer to = { .r = r };
-    int rc;
-
-    r->columns = sqlite3_column_count(stmt);
-    r->names = xcalloc((size_t)r->columns, sizeof *r->names);
     for (int i = 0; i < r->columns; i++) {
-        const char *name = sqlite3_column_name(stmt, i);
-        if (!name)
-            return exec_end_sqlite(db, SQLITE_NOMEM);
-        r->names[i] = keep(r, name, strlen(name));
+        char *nul = memchr(at, '\0', (size_t)(end - at));
+        if (!nul)
+            return false;
+        r->names[i] = at;
+        at = nul + 1;
     }
-    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
-        if (read_row(db, &to, stmt))
+    return true;
+}
+
+/* Turns places in the heap into pointers. */
+static bool find_bytes(struct exec_result *r, size_t heap)
+{
+    const char *block = r->block;
+
+    for (int64_t i = 0; i < r->n * r->columns; i++) {
+        struct cell *c = &r->cells[i];
+        uint64_t at = (uint64_t)c->integer;
+        if ((unsigned)c->type > CELL_BLOB)
+            return false;
+        if (c->type != CELL_TEXT && c->type != CELL_BLOB)
+            continue;
+        if (c->n < 0 || at >= heap || (uint64_t)c->n >= heap - at || block[at + (uint64_t)c->n])
+            return false;
+        c->bytes = block + at;
+    }
+    return true;
+}
+
+static bool can_be(const struct exec_limits *limits, const struct wire_answer *a)
+{
+    int64_t row = a->columns * (int64_t)sizeof(struct cell);
+
+    if (a->status != EXEC_OK)
+        return a->status > EXEC_OK && a->status <= EXEC_STOPPED && a->rows == 0 && a->columns == 0 && a->heap > 0 &&
+               a->heap <= WIRE_MAX_MESSAGE;
+    return a->columns >= 0 && a->columns <= WIRE_MAX_COLUMNS && a->rows >= 0 && a->rows <= limits->rows &&
+           (a->rows == 0 || (row > 0 && a->rows <= limits->bytes / row)) &&
+           a->heap <= (size_t)limits->bytes + WIRE_MAX_NAMES;
+}
+
+static enum sql_worker_end take_rows(struct exec_db *db, struct exec_result *r, size_t heap, struct error *err)
+{
+    size_t cells = (size_t)r->n * (size_t)r->columns * sizeof *r->cells;
+
+    r->cells = xmalloc(cells + 1);
+    r->names = xcalloc((size_t)r->columns, sizeof *r->names);
+    r->block = xmalloc(heap + 1);
+    enum sql_worker_end end = sql_worker_take(db->worker, r->cells, cells, err);
+    if (end == WORKER_ANSWERS)
+        end = sql_worker_take(db->worker, r->block, heap, err);
+    if (end == WORKER_ANSWERS && !(find_names(r, heap) && find_bytes(r, heap)))
+        end = sql_worker_refuse(db->worker, err);
+    r->bytes = (int64_t)(cells + heap);
+    return end;
+}
+
+static enum sql_worker_end take_message(struct exec_db *db, struct exec_result *r, size_t heap, struct error *err)
+{
+    r->message = xcalloc(heap + 1, 1);
+    return sql_worker_take(db->worker, r->message, heap, err);
+}
+
+/* Sends the request and takes the answer into r; the error's code is the worker's for what it could not open. */
+static enum sql_worker_end exchange(struct exec_db *db, enum wire_op op, const char *text, size_t n,
+                                    struct exec_result *r, struct error *err)
+{
+    struct wire_request q;
+    struct wire_answer a;
+
+    memset(&q, 0, sizeof q); /* its padding travels too */
+    q = (struct wire_request){ .op = op, .db = db->number, .limits = db->limits, .n = n };
+    enum sql_worker_end end = sql_worker_ask(db->worker, &q, text, err);
+    if (end == WORKER_ANSWERS)
+        end = sql_worker_take(db->worker, &a, sizeof a, err);
+    if (end != WORKER_ANSWERS)
+        return end;
+    if (!can_be(&db->limits, &a))
+        return sql_worker_refuse(db->worker, err);
+    *r = (struct exec_result){ .status = a.status, .columns = a.columns, .n = a.rows };
+    if (a.status == EXEC_OK)
+        return take_rows(db, r, a.heap, err);
+    end = take_message(db, r, a.heap, err);
+    if (end == WORKER_ANSWERS && op != WIRE_RUN)
+        error_set(err, a.code, "%s", r->message);
+    return end;
+}
+
+/* Opens it in the worker, which may have died since it was started; -1 with an error. */
+static int open_there(struct exec_db *db, struct error *err)
+{
+    enum sql_worker_end end = WORKER_GONE;
+    struct exec_result r = { 0 };
+
+    for (int tries = 0; tries < 2 && end == WORKER_GONE; tries++) {
+        db->age = sql_worker_age(db->worker, err);
+        if (!db->age)
             return -1;
-    return rc == SQLITE_DONE ? 0 : exec_end_sqlite(db, rc);
-}
-
-/* Past blanks, semicolons and comments. */
-static const char *skip_nothing(const char *sql)
-{
-    for (;;) {
-        sql += strspn(sql, " \t\r\n\f;");
-        bool block = strncmp(sql, "/*", 2) == 0;
-        if (!block && strncmp(sql, "--", 2) != 0)
-            return sql;
-        const char *end = strstr(sql + 2, block ? "*/" : "\n");
-        if (!end)
-            return sql + strlen(sql);
-        sql = end + (block ? 2 : 1);
+        end = exchange(db, db->how, db->text, strlen(db->text), &r, err);
     }
+    bool open = end == WORKER_ANSWERS && r.status == EXEC_OK;
+    exec_result_release(&r);
+    if (!open)
+        db->age = 0;
+    if (end != WORKER_ANSWERS)
+        error_prefix(err, "%s", db->how == WIRE_OPEN_SCRIPT ? "a database in memory" : db->text);
+    return open ? 0 : -1;
 }
 
-static int check_text(struct exec_db *db, const char *sql, size_t n)
+static struct exec_db *open_db(enum wire_op how, const char *text, const struct exec_limits *limits, struct error *err)
 {
-    if (n > SQL_MAX_TEXT)
-        return exec_end(db, EXEC_REFUSED, "SQL of %zu bytes, at most %d are taken", n, SQL_MAX_TEXT);
-    if (memchr(sql, '\0', n))
-        return exec_end(db, EXEC_REFUSED, "a NUL in the SQL, at byte %zu", strlen(sql));
-    if (!exec_is_utf8(sql, n))
-        return exec_end(db, EXEC_REFUSED, "the SQL is no UTF-8");
-    return *skip_nothing(sql) ? 0 : exec_end(db, EXEC_REFUSED, "no statement");
+    struct exec_db *db = xcalloc(1, sizeof *db);
+
+    db->how = how;
+    db->text = xstrdup(text);
+    db->limits = *limits;
+    db->worker = sql_worker_join(&db->number);
+    sql_worker_lock(db->worker);
+    int rc = open_there(db, err);
+    sql_worker_unlock(db->worker);
+    if (rc == 0)
+        return db;
+    exec_close(db);
+    return NULL;
 }
 
-/* One SELECT and nothing behind it. */
-static int check_statement(struct exec_db *db, sqlite3_stmt *stmt, const char *rest)
+struct exec_db *exec_open(const char *path, const struct exec_limits *limits, struct error *err)
 {
-    if (*skip_nothing(rest))
-        return exec_end(db, EXEC_REFUSED, "more than one statement");
-    if (sqlite3_stmt_isexplain(stmt))
-        return exec_end(db, EXEC_REFUSED, "EXPLAIN is not allowed");
-    if (!sqlite3_stmt_readonly(stmt) || !sqlite3_column_count(stmt))
-        return exec_end(db, EXEC_REFUSED, "no SELECT");
-    if (sqlite3_bind_parameter_count(stmt))
-        return exec_end(db, EXEC_FAILED, "%d parameters without a value", sqlite3_bind_parameter_count(stmt));
-    return 0;
+    return open_db(WIRE_OPEN_FILE, path, limits, err);
 }
 
-static void run_text(struct exec_db *db, struct exec_result *r, const char *sql, size_t n)
+struct exec_db *exec_open_script(const char *script, const struct exec_limits *limits, struct error *err)
 {
-    sqlite3_stmt *stmt = NULL;
-    const char *rest;
+    return open_db(WIRE_OPEN_SCRIPT, script, limits, err);
+}
 
-    if (check_text(db, sql, n))
+void exec_close(struct exec_db *db)
+{
+    if (!db)
         return;
-    int rc = sqlite3_prepare_v2(db->db, skip_nothing(sql), -1, &stmt, &rest);
-    if (rc != SQLITE_OK)
-        exec_end_sqlite(db, rc);
-    else if (check_statement(db, stmt, rest) == 0)
-        read_rows(db, r, stmt);
-    r->crowded = db->status == EXEC_STOPPED && sqlite3_errcode(db->db) == SQLITE_NOMEM;
-    sqlite3_finalize(stmt);
+    sql_worker_leave(db->worker, db->number, db->age);
+    free(db->text);
+    free(db);
+}
+
+static struct exec_result run(struct exec_db *db, const char *sql, size_t n)
+{
+    enum sql_worker_end end = WORKER_GONE;
+    struct exec_result r = { 0 };
+    struct error err;
+
+    for (int tries = 0; tries < 2 && end == WORKER_GONE; tries++) {
+        int64_t age = sql_worker_age(db->worker, &err);
+        if (!age || (age != db->age && open_there(db, &err)))
+            break;
+        end = exchange(db, WIRE_RUN, sql, n, &r, &err);
+    }
+    if (end == WORKER_ANSWERS)
+        return r;
+    exec_result_release(&r);
+    return (struct exec_result){ .status = end == WORKER_STOPPED ? EXEC_STOPPED : EXEC_FAILED,
+                                 .message = xstrdup(err.text) };
 }
 
 struct exec_result exec_run_bytes(struct exec_db *db, const char *sql, size_t n)
 {
-    struct exec_result r = { 0 };
-
-    exec_begin(db);
-    run_text(db, &r, sql, n);
-    if (db->status == EXEC_OK)
-        return r;
-    struct exec_result bad = { .status = db->status, .message = xstrdup(db->why), .crowded = r.crowded };
-    exec_result_release(&r);
-    return bad;
+    sql_worker_lock(db->worker);
+    struct exec_result r = run(db, sql, n);
+    sql_worker_unlock(db->worker);
+    return r;
 }
 
 struct exec_result exec_run(struct exec_db *db, const char *sql)
@@ -201,36 +213,11 @@ struct exec_result exec_run(struct exec_db *db, const char *sql)
     return exec_run_bytes(db, sql, strlen(sql));
 }
 
-struct exec_result exec_run_among(struct exec_db *db, const char *sql, pthread_rwlock_t *memory)
-{
-    pthread_rwlock_rdlock(memory);
-    struct exec_result r = exec_run(db, sql);
-    pthread_rwlock_unlock(memory);
-    if (!r.crowded)
-        return r;
-    exec_result_release(&r);
-    pthread_rwlock_wrlock(memory);
-    r = exec_run(db, sql);
-    pthread_rwlock_unlock(memory);
-    return r;
-}
-
 void exec_result_release(struct exec_result *r)
 {
-    struct chunk *c = r->block;
-
-    while (c) {
-        struct chunk *before = c->before;
-        free(c);
-        c = before;
-    }
     free(r->cells);
     free(r->names);
+    free(r->block);
     free(r->message);
     *r = (struct exec_result){ 0 };
-}
-
-const char *exec_sqlite_version(void)
-{
-    return sqlite3_libversion();
 }

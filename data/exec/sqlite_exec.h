@@ -1,19 +1,19 @@
 /*
  * sqlite_exec.h - runs SQL of strangers on SQLite databases: it reads, it ends, and it does nothing else.
  *
- * A connection is read-only and immutable (or a private database in memory made from a dump), has an authorizer that
- * lets only SELECT and harmless functions through, and limits on everything: steps of SQLite's virtual machine first,
- * which are the same on every machine, wall clock second, rows and bytes of the result, memory.  A connection belongs
- * to one thread.  Where SQLite looks at no limit (in one call of a function, in one sort) the work is bounded by the
- * size of what it works on, so that a statement ends at most seconds after its time.  What random() and the current
- * date give is another thing each time; everything else is the same each time.
+ * It runs in a worker process (sql_worker.h): a statement that crashes the library, hangs or eats memory ends as one
+ * result that says so, and what comes next finds its databases open as before.  There a connection is read-only and
+ * immutable (or a private database in memory made from a dump), has an authorizer that lets only SELECT and harmless
+ * functions through, and limits on everything: steps of SQLite's virtual machine first, which are the same on every
+ * machine, wall clock second, rows and bytes of the result, memory.  A connection is used by one thread at a time;
+ * those that a thread opens share a worker and its memory.  What random() and the current date give is another thing
+ * each time; everything else is the same each time.
  */
 #ifndef DATA_EXEC_SQLITE_EXEC_H
 #define DATA_EXEC_SQLITE_EXEC_H
 
 #include "kernels/base.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -32,7 +32,7 @@ struct cell {
 enum exec_status {
     EXEC_OK,
     EXEC_REFUSED, /* no single SELECT: another statement, a forbidden function, more than one statement, no text */
-    EXEC_FAILED,  /* SQLite does not take it, or fails while running it */
+    EXEC_FAILED,  /* SQLite does not take it, or fails or crashes while running it */
     EXEC_STOPPED, /* out of steps, time, rows, bytes or memory */
 };
 const char *exec_status_name(enum exec_status s); /* "ok", "refused", "failed", "stopped" */
@@ -46,7 +46,6 @@ struct exec_result {
     char **names;       /* [columns] */
     void *block;        /* owns bytes and names */
     int64_t bytes;      /* of all the above */
-    bool crowded;       /* it lacked memory, which all connections of the program share: alone it may succeed */
 };
 
 struct exec_limits {
@@ -58,7 +57,7 @@ extern const struct exec_limits exec_limits_default;
 
 struct exec_db; /* one connection */
 
-/* The file at path; NULL with EXIT_CODE_DATA.  exec_close frees. */
+/* The file at path; NULL with EXIT_CODE_DATA, or EXIT_CODE_FAILURE when there is no worker.  exec_close frees. */
 struct exec_db *exec_open(const char *path, const struct exec_limits *limits, struct error *err);
 /* A private database in memory, filled by a script of CREATE TABLE and INSERT statements (CREATE INDEX, BEGIN and
  * COMMIT may be among them), then closed to writing.  Anything else in the script is EXIT_CODE_DATA with the
@@ -71,8 +70,6 @@ void exec_close(struct exec_db *db);
 struct exec_result exec_run(struct exec_db *db, const char *sql);
 /* The same of n bytes, which a NUL follows; one among them is refused. */
 struct exec_result exec_run_bytes(struct exec_db *db, const char *sql, size_t n);
-/* exec_run where other threads run queries too, all with the same lock: what lacks memory runs once more, alone. */
-struct exec_result exec_run_among(struct exec_db *db, const char *sql, pthread_rwlock_t *memory);
 void exec_result_release(struct exec_result *r);
 
 /* Of the library, which results may depend on. */

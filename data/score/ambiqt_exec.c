@@ -139,7 +139,6 @@ enum { MAX_BYTES = 256 << 20 }; /* of results that are kept */
 struct ambiqt_runner {
     const char *databases; /* as in db_path.h */
     struct exec_limits limits;
-    pthread_rwlock_t *memory;
     char *db_id;
     struct exec_db *db;
     struct strings sql;
@@ -148,11 +147,10 @@ struct ambiqt_runner {
     int64_t bytes;
 };
 
-struct ambiqt_runner *ambiqt_runner_new(const char *db, bool python_text, pthread_rwlock_t *memory)
+struct ambiqt_runner *ambiqt_runner_new(const char *db, bool python_text)
 {
     struct ambiqt_runner *r = xcalloc(1, sizeof *r);
     r->databases = db;
-    r->memory = memory;
     r->limits = exec_limits_default;
     r->limits.python_text = python_text;
     return r;
@@ -187,10 +185,8 @@ int ambiqt_runner_use(struct ambiqt_runner *r, const char *db_id, struct error *
         return 0;
     leave(r);
     char *path = db_path(r->databases, db_id, err);
-    pthread_rwlock_rdlock(r->memory);
     if (path && (r->db = exec_open(path, &r->limits, err)))
         r->db_id = xstrdup(db_id);
-    pthread_rwlock_unlock(r->memory);
     free(path);
     return r->db ? 0 : -1;
 }
@@ -202,7 +198,7 @@ const struct exec_result *ambiqt_run(struct ambiqt_runner *r, const char *sql)
         return r->results[known];
     GROW(r->results, r->sql.n, r->cap);
     struct exec_result *result = xmalloc(sizeof *result);
-    *result = exec_run_among(r->db, sql, r->memory);
+    *result = exec_run(r->db, sql);
     r->bytes += result->bytes;
     return r->results[strings_add(&r->sql, sql)] = result;
 }

@@ -21,9 +21,9 @@ bool ambiqt_same_rows(const struct exec_result *a, const struct exec_result *b, 
 bool ambiqt_same_columns(const struct exec_result *a, const struct spider_query *a_query, const struct exec_result *b,
                          const struct spider_query *b_query);
 
-/* Results of one database, each SQL run once.  Threads have a runner each, and one lock for all. */
+/* Results of one database, each SQL run once.  Threads have a runner each. */
 struct ambiqt_runner;
-struct ambiqt_runner *ambiqt_runner_new(const char *db, bool python_text, pthread_rwlock_t *memory);
+struct ambiqt_runner *ambiqt_runner_new(const char *db, bool python_text);
 void ambiqt_runner_free(struct ambiqt_runner *r);
 /* Turns to a database; -1 with EXIT_CODE_DATA when there is none. */
 int ambiqt_runner_use(struct ambiqt_runner *r, const char *db_id, struct error *err);

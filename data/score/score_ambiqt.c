@@ -12,7 +12,6 @@ struct score_run {
     const struct score_request *request;
     struct ambiqt_cases cases;
     struct schema_set schemas;
-    pthread_rwlock_t memory;    /* SQLite's, which all threads share */
     struct ambiqt_found *found; /* [cases.n] */
     bool *scored;               /* false: the record was skipped */
     struct strings databases;
@@ -129,7 +128,7 @@ static int score_all(struct score_run *r, struct error *err)
 
 #pragma omp parallel
     {
-        struct ambiqt_runner *runner = q->db ? ambiqt_runner_new(q->db, q->published, &r->memory) : NULL;
+        struct ambiqt_runner *runner = q->db ? ambiqt_runner_new(q->db, q->published) : NULL;
 #pragma omp for schedule(dynamic, 1)
         for (int p = 0; p < n; p++)
             score_part(r, runner, &parts[p]);
@@ -250,7 +249,7 @@ static void print_table(struct score_run *r)
 
 enum exit_code score_ambiqt(const struct score_request *q, struct error *err)
 {
-    struct score_run r = { .request = q, .memory = PTHREAD_RWLOCK_INITIALIZER };
+    struct score_run r = { .request = q };
 
     int rc = open_all(&r, err);
     if (rc == 0)

@@ -1,11 +1,11 @@
-/* Part of sqlite_exec.h: what a statement may do: read, and call functions that only compute. */
-#include "data/exec/sqlite_exec_impl.h"
+/* Part of connection.h: what a statement may do: read, and call functions that only compute. */
+#include "data/worker/connection_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-/* More than any question asks; each may work on EXEC_MAX_VALUE bytes before SQLite next looks at the limits. */
+/* More than any question asks; each may work on CONNECTION_MAX_VALUE bytes before SQLite next looks at the limits. */
 enum { MAX_CALLS = 500 };
 
 /* Sorted. */
@@ -134,12 +134,12 @@ static int compare(const void *name, const void *item)
     return strcasecmp(name, *(const char *const *)item);
 }
 
-static int allow_function(struct exec_db *db, const char *name)
+static int allow_function(struct connection *db, const char *name)
 {
     if (++db->calls > MAX_CALLS)
-        exec_end(db, EXEC_STOPPED, "more than %d calls of functions", MAX_CALLS);
+        connection_end(db, EXEC_STOPPED, "more than %d calls of functions", MAX_CALLS);
     else if (!bsearch(name, functions, sizeof functions / sizeof *functions, sizeof *functions, compare))
-        exec_end(db, EXEC_REFUSED, "the function %s is not allowed", name);
+        connection_end(db, EXEC_REFUSED, "the function %s is not allowed", name);
     else
         return SQLITE_OK;
     return SQLITE_DENY;
@@ -186,12 +186,22 @@ static bool fills(int action)
            action == SQLITE_INSERT || action == SQLITE_TRANSACTION;
 }
 
-int exec_authorize(void *of, int action, const char *a, const char *b, const char *schema, const char *inner)
+static bool tells_of_tables(const char *pragma)
 {
-    struct exec_db *db = of;
+    static const char *const names[] = { "table_list", "table_xinfo", "foreign_key_list" };
+
+    for (int i = 0; i < ARRAY_LEN(names); i++)
+        if (strcasecmp(pragma, names[i]) == 0)
+            return true;
+    return false;
+}
+
+int connection_authorize(void *of, int action, const char *a, const char *b, const char *schema, const char *inner)
+{
+    struct connection *db = of;
 
     (void)schema, (void)inner;
-    if (!exec_charge(db, 1)) /* names are looked up without a step of the machine, and views may multiply them */
+    if (!connection_charge(db, 1)) /* names are looked up without a step of the machine, and views may multiply them */
         return SQLITE_DENY;
     if (action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_RECURSIVE)
         return SQLITE_OK;
@@ -200,8 +210,10 @@ int exec_authorize(void *of, int action, const char *a, const char *b, const cha
     /* SQLite asks this when it sets up a virtual table or a table; direct writes to the schema are shut off */
     if (action == SQLITE_UPDATE && strcmp(a, "sqlite_master") == 0)
         return SQLITE_OK;
+    if (db->schema && action == SQLITE_PRAGMA && tells_of_tables(a))
+        return SQLITE_OK;
     if (db->filling && fills(action))
         return SQLITE_OK;
-    exec_end(db, EXEC_REFUSED, "%s is not allowed", action_name(action));
+    connection_end(db, EXEC_REFUSED, "%s is not allowed", action_name(action));
     return SQLITE_DENY;
 }

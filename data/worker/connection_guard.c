@@ -1,12 +1,12 @@
-/* Part of sqlite_exec.h: functions that are weighed before they are called.
+/* Part of connection.h: functions that are weighed before they are called.
  *
  * SQLite looks at its limits between steps, never inside a function.  These functions compare every part of one
  * argument with every part of another, or write as many characters as a number says: one call could take an hour.  So
  * ours are called first; they weigh the arguments and hand them on to SQLite's own, which a second connection still
  * has.
  */
-#include "data/exec/sqlite_exec_impl.h"
 #include "data/util/sqlite_open.h"
+#include "data/worker/connection_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,24 +53,24 @@ static const struct guarded {
     { "trim", 2, weigh_pairs },
 };
 
-struct exec_guard {
-    struct exec_db *db;
+struct guard {
+    struct connection *db;
     const struct guarded *function;
     sqlite3_stmt *call; /* of SQLite's own; made when it is first needed, */
     int arguments;      /* with so many arguments */
 };
 
-static bool affordable(const struct exec_guard *g, int n, sqlite3_value **v)
+static bool affordable(const struct guard *g, int n, sqlite3_value **v)
 {
     double work = g->function->weigh(n, v);
 
     if (work > MAX_WORK)
-        exec_end(g->db, EXEC_STOPPED, "one call of %s() asks for too much work", g->function->name);
-    return work <= MAX_WORK && exec_charge(g->db, (int64_t)work / WORK_PER_STEP);
+        connection_end(g->db, EXEC_STOPPED, "one call of %s() asks for too much work", g->function->name);
+    return work <= MAX_WORK && connection_charge(g->db, (int64_t)work / WORK_PER_STEP);
 }
 
 /* SELECT name(?,?,...), unless that is what there is. */
-static int prepare_call(struct exec_guard *g, int n)
+static int prepare_call(struct guard *g, int n)
 {
     if (g->call && g->arguments == n)
         return SQLITE_OK;
@@ -88,7 +88,7 @@ static int prepare_call(struct exec_guard *g, int n)
     return rc;
 }
 
-static void call_plain(sqlite3_context *c, const struct exec_guard *g, int n, sqlite3_value **v)
+static void call_plain(sqlite3_context *c, const struct guard *g, int n, sqlite3_value **v)
 {
     for (int i = 0; i < n; i++)
         sqlite3_bind_value(g->call, i + 1, v[i]);
@@ -104,7 +104,7 @@ static void call_plain(sqlite3_context *c, const struct exec_guard *g, int n, sq
 
 static void call_guarded(sqlite3_context *c, int n, sqlite3_value **v)
 {
-    struct exec_guard *g = sqlite3_user_data(c);
+    struct guard *g = sqlite3_user_data(c);
 
     if (!affordable(g, n, v))
         sqlite3_result_error_code(c, SQLITE_INTERRUPT);
@@ -114,23 +114,23 @@ static void call_guarded(sqlite3_context *c, int n, sqlite3_value **v)
         call_plain(c, g, n, v);
 }
 
-int exec_guard_functions(struct exec_db *db)
+int connection_guard(struct connection *db)
 {
     enum { FLAGS = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS };
 
-    if (sqlite_open_memory(&db->plain, EXEC_MAX_VALUE, NULL))
+    if (sqlite_open_memory(&db->plain, CONNECTION_MAX_VALUE, NULL))
         return -1;
     db->guards = xcalloc(ARRAY_LEN(guarded), sizeof *db->guards);
     for (int i = 0; i < ARRAY_LEN(guarded); i++) {
         const struct guarded *f = &guarded[i];
-        db->guards[i] = (struct exec_guard){ .db = db, .function = f };
+        db->guards[i] = (struct guard){ .db = db, .function = f };
         if (sqlite3_create_function(db->db, f->name, f->arguments, FLAGS, &db->guards[i], call_guarded, NULL, NULL))
             return -1;
     }
     return 0;
 }
 
-void exec_guard_release(struct exec_db *db)
+void connection_unguard(struct connection *db)
 {
     for (int i = 0; db->guards && i < ARRAY_LEN(guarded); i++)
         sqlite3_finalize(db->guards[i].call);

@@ -1,0 +1,301 @@
+#include "data/exec/sql_worker.h"
+
+#include "data/util/log.h"
+#include "kernels/module_path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A worker sees to its time itself, unless it is in the middle of something: then it is killed a little later. */
+static const double GRACE = 0.5, SENDING = 30;
+
+struct sql_worker {
+    struct sql_worker *next;
+    pthread_mutex_t lock;
+    pthread_t owner; /* the thread that opens databases in it */
+    bool *numbers;   /* which stand for a connection */
+    int n_numbers, n_connections;
+    /* the process */
+    pid_t pid; /* 0: none */
+    int fd;
+    int64_t age;
+    /* the exchange */
+    enum wire_op op;
+    double seconds, deadline;
+    bool answering;
+    size_t begin, end; /* of what was received and not taken */
+    char received[1 << 16];
+};
+
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct sql_worker *pool;
+
+static struct sql_worker *new_worker(void)
+{
+    struct sql_worker *w = xcalloc(1, sizeof *w);
+
+    CHECK(pthread_mutex_init(&w->lock, NULL) == 0, "no lock to be had");
+    w->next = pool;
+    return pool = w;
+}
+
+/* The thread's own, or one that nobody uses. */
+static struct sql_worker *find_worker(void)
+{
+    struct sql_worker *unused = NULL;
+
+    for (struct sql_worker *w = pool; w; w = w->next) {
+        if (pthread_equal(w->owner, pthread_self()))
+            return w;
+        if (!w->n_connections)
+            unused = w;
+    }
+    return unused ? unused : new_worker();
+}
+
+static int take_number(struct sql_worker *w)
+{
+    int i = 0;
+
+    while (i < w->n_numbers && w->numbers[i])
+        i++;
+    if (i == w->n_numbers)
+        w->numbers = xrealloc(w->numbers, (size_t)++w->n_numbers * sizeof *w->numbers);
+    w->numbers[i] = true;
+    w->n_connections++;
+    return i;
+}
+
+struct sql_worker *sql_worker_join(int *db)
+{
+    pthread_mutex_lock(&pool_lock);
+    struct sql_worker *w = find_worker();
+    w->owner = pthread_self();
+    *db = take_number(w);
+    pthread_mutex_unlock(&pool_lock);
+    return w;
+}
+
+void sql_worker_lock(struct sql_worker *w)
+{
+    pthread_mutex_lock(&w->lock);
+}
+
+void sql_worker_unlock(struct sql_worker *w)
+{
+    pthread_mutex_unlock(&w->lock);
+}
+
+void sql_worker_leave(struct sql_worker *w, int db, int64_t age)
+{
+    struct wire_request close = { .op = WIRE_CLOSE, .db = db };
+
+    sql_worker_lock(w);
+    if (w->pid && w->age == age)
+        sql_worker_ask(w, &close, "", NULL);
+    sql_worker_unlock(w);
+    pthread_mutex_lock(&pool_lock);
+    w->numbers[db] = false;
+    w->n_connections--;
+    pthread_mutex_unlock(&pool_lock);
+}
+
+/* The process with the socket as its standard input; it closes what else it inherits. */
+static int spawn(struct sql_worker *w, char *path, int theirs, struct error *err)
+{
+    char version[] = WIRE_VERSION, *argv[] = { path, version, NULL };
+    posix_spawn_file_actions_t actions;
+
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, theirs, WIRE_SOCKET);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    int failed = posix_spawn(&w->pid, path, &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (!failed)
+        return 0;
+    w->pid = 0;
+    return error_set(err, EXIT_CODE_FAILURE, "cannot start %s: %s", path, strerror(failed));
+}
+
+static int start_at(struct sql_worker *w, char *path, struct error *err)
+{
+    int ends[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+        return error_set(err, EXIT_CODE_FAILURE, "no socket for %s: %s", path, strerror(errno));
+    int rc = spawn(w, path, ends[1], err);
+    close(ends[1]);
+    if (rc) {
+        close(ends[0]);
+        return -1;
+    }
+    w->fd = ends[0];
+    w->age++;
+    w->begin = w->end = 0;
+    return 0;
+}
+
+int64_t sql_worker_age(struct sql_worker *w, struct error *err)
+{
+    char *looked = NULL, *path = w->pid ? NULL : module_path("ambit-sql-worker", &looked);
+    int rc = 0;
+
+    if (path)
+        rc = start_at(w, path, err);
+    else if (!w->pid)
+        rc = error_set(err, EXIT_CODE_FAILURE, "no ambit-sql-worker in %s", looked);
+    free(looked);
+    free(path);
+    return rc ? 0 : w->age;
+}
+
+/* Ends the process, if it has not, and gives what waitpid says of it: 0 when that cannot be told. */
+static int bury(struct sql_worker *w)
+{
+    int status = 0;
+
+    kill(w->pid, SIGKILL);
+    while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    close(w->fd);
+    w->pid = 0;
+    return status;
+}
+
+static const char *on_what(const struct sql_worker *w)
+{
+    return w->op == WIRE_RUN ? " on this statement" : "";
+}
+
+static enum sql_worker_end late(struct sql_worker *w, struct error *err)
+{
+    bury(w);
+    error_set(err, EXIT_CODE_DATA, "more than %g seconds", w->seconds);
+    return WORKER_STOPPED;
+}
+
+enum sql_worker_end sql_worker_refuse(struct sql_worker *w, struct error *err)
+{
+    bury(w);
+    error_set(err, EXIT_CODE_DATA, "the SQL library broke down%s: its answer is none", on_what(w));
+    return WORKER_CRASHED;
+}
+
+/* It has closed its end. */
+static enum sql_worker_end ended(struct sql_worker *w, struct error *err)
+{
+    int status = bury(w), signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+    if (signal == SIGKILL)
+        error_set(err, EXIT_CODE_DATA, "the SQL library was killed%s (signal %d)", on_what(w), signal);
+    else if (signal)
+        error_set(err, EXIT_CODE_DATA, "the SQL library crashed%s (signal %d)", on_what(w), signal);
+    else
+        error_set(err, EXIT_CODE_DATA, "the SQL library crashed%s (exit code %d)", on_what(w), WEXITSTATUS(status));
+    return signal == SIGKILL ? WORKER_STOPPED : WORKER_CRASHED;
+}
+
+/* Until the socket can be read or written; false when the time is over. */
+static bool await(const struct sql_worker *w, short events)
+{
+    struct pollfd p = { .fd = w->fd, .events = events };
+
+    for (;;) {
+        double left = w->deadline - now_seconds();
+        int n = poll(&p, 1, left > 0 ? (int)(left < 1e6 ? left * 1e3 + 1 : 1e9) : 0);
+        if (n > 0)
+            return true;
+        if ((n == 0 && left <= 0) || (n < 0 && errno != EINTR))
+            return false;
+    }
+}
+
+static void skip_sent(struct msghdr *m, size_t n)
+{
+    for (; m->msg_iovlen && n >= m->msg_iov->iov_len; m->msg_iovlen--)
+        n -= m->msg_iov++->iov_len;
+    if (m->msg_iovlen) {
+        m->msg_iov->iov_base = (char *)m->msg_iov->iov_base + n;
+        m->msg_iov->iov_len -= n;
+    }
+}
+
+enum sql_worker_end sql_worker_ask(struct sql_worker *w, const struct wire_request *q, const char *text,
+                                   struct error *err)
+{
+    struct iovec parts[] = { { (void *)(uintptr_t)q, sizeof *q }, { (void *)(uintptr_t)text, q->n + 1 } };
+    struct msghdr m = { .msg_iov = parts, .msg_iovlen = 2 };
+    bool begun = false;
+
+    w->op = q->op;
+    w->seconds = q->limits.seconds;
+    w->deadline = now_seconds() + w->seconds + GRACE;
+    w->answering = false;
+    while (m.msg_iovlen) {
+        ssize_t n = sendmsg(w->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n >= 0) {
+            skip_sent(&m, (size_t)n);
+            begun = true;
+        } else if (errno == EAGAIN || errno == EINTR) {
+            if (!await(w, POLLOUT))
+                return late(w, err);
+        } else {
+            enum sql_worker_end end = ended(w, err);
+            return begun ? end : WORKER_GONE;
+        }
+    }
+    return WORKER_ANSWERS;
+}
+
+/* Receives at most n bytes, which is more than none. */
+static enum sql_worker_end receive(struct sql_worker *w, void *to, size_t n, size_t *got, struct error *err)
+{
+    ssize_t k = 0;
+
+    do {
+        if (!await(w, POLLIN))
+            return late(w, err);
+        k = recv(w->fd, to, n, 0);
+    } while (k < 0 && errno == EINTR);
+    if (k <= 0)
+        return ended(w, err);
+    if (!w->answering)
+        w->deadline = now_seconds() + SENDING;
+    w->answering = true;
+    *got = (size_t)k;
+    return WORKER_ANSWERS;
+}
+
+/* What is long goes to its place at once. */
+enum sql_worker_end sql_worker_take(struct sql_worker *w, void *to, size_t n, struct error *err)
+{
+    while (n) {
+        size_t got = w->end - w->begin;
+        enum sql_worker_end end = WORKER_ANSWERS;
+        if (got) {
+            got = got < n ? got : n;
+            memcpy(to, w->received + w->begin, got);
+            w->begin += got;
+        } else if (n >= sizeof w->received) {
+            end = receive(w, to, n, &got, err);
+        } else {
+            w->begin = w->end = 0;
+            end = receive(w, w->received, sizeof w->received, &w->end, err);
+        }
+        if (end != WORKER_ANSWERS)
+            return end;
+        to = (char *)to + got;
+        n -= got;
+    }
+    return WORKER_ANSWERS;
+}

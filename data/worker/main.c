@@ -1,0 +1,167 @@
+/*
+ * ambit-sql-worker: runs the SQL of strangers for the programs, which start it; sql_wire.h says what is said.
+ *
+ * It ends with the program, when it is killed for its time, or when a statement crashes it: nothing needs cleaning up.
+ */
+#include "data/util/log.h"
+#include "data/worker/connection.h"
+#include "data/worker/jail.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+struct service {
+    struct connection **dbs;
+    int n;
+    char *text; /* of the request */
+    size_t cap;
+    struct rows rows;
+};
+
+/* The end of the socket is the end of the program. */
+static void take(void *to, size_t n)
+{
+    while (n) {
+        ssize_t got = recv(WIRE_SOCKET, to, n, MSG_WAITALL);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            _exit(EXIT_CODE_OK);
+        to = (char *)to + got;
+        n -= (size_t)got;
+    }
+}
+
+static void give(struct iovec *parts, size_t n)
+{
+    struct msghdr m = { .msg_iov = parts, .msg_iovlen = n };
+
+    while (m.msg_iovlen) {
+        ssize_t sent = sendmsg(WIRE_SOCKET, &m, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent < 0)
+            _exit(EXIT_CODE_OK);
+        for (; m.msg_iovlen && (size_t)sent >= m.msg_iov->iov_len; m.msg_iovlen--)
+            sent -= (ssize_t)m.msg_iov++->iov_len;
+        if (m.msg_iovlen) {
+            m.msg_iov->iov_base = (char *)m.msg_iov->iov_base + sent;
+            m.msg_iov->iov_len -= (size_t)sent;
+        }
+    }
+}
+
+static void give_message(enum exec_status status, enum exit_code code, const char *text)
+{
+    char message[WIRE_MAX_MESSAGE];
+
+    snprintf(message, sizeof message, "%s", text);
+    struct wire_answer a = { .status = status, .code = code, .heap = strlen(message) + 1 };
+    give((struct iovec[]){ { &a, sizeof a }, { message, a.heap } }, 2);
+}
+
+static void give_rows(const struct rows *r)
+{
+    struct wire_answer a = { .columns = r->columns, .rows = r->n, .heap = r->used };
+    size_t cells = (size_t)r->n * (size_t)r->columns * sizeof *r->cells;
+
+    give((struct iovec[]){ { &a, sizeof a }, { r->cells, cells }, { r->heap, r->used } }, 3);
+}
+
+/* Room for small ones stays. */
+static void forget_rows(struct rows *r)
+{
+    enum { KEPT = 1 << 20 };
+
+    if (r->size > KEPT || r->cap > KEPT / (int64_t)sizeof *r->cells)
+        rows_release(r);
+}
+
+static void run(struct service *s, struct connection *db, const struct wire_request *q)
+{
+    const char *why;
+    enum exec_status status = connection_run(db, &s->rows, s->text, q->n, &why);
+
+    if (status == EXEC_OK)
+        give_rows(&s->rows);
+    else
+        give_message(status, EXIT_CODE_DATA, why);
+    forget_rows(&s->rows);
+}
+
+static struct connection *open_db(struct service *s, const struct wire_request *q)
+{
+    static const struct rows none;
+    struct error err = { 0 };
+    struct connection *db = q->op == WIRE_OPEN_SCRIPT   ? connection_open_script(s->text, &q->limits, &err)
+                            : q->op == WIRE_OPEN_SCHEMA ? connection_open_schema(s->text, &q->limits, &err)
+                                                        : connection_open(s->text, &q->limits, &err);
+
+    if (db)
+        give_rows(&none);
+    else
+        give_message(EXEC_FAILED, err.code, err.text);
+    return db;
+}
+
+static void close_db(struct connection **at)
+{
+    connection_close(*at);
+    *at = NULL;
+}
+
+static struct connection **place(struct service *s, int db)
+{
+    for (; s->n <= db; s->n++) {
+        s->dbs = xrealloc(s->dbs, (size_t)(s->n + 1) * sizeof *s->dbs);
+        s->dbs[s->n] = NULL;
+    }
+    CHECK(s->dbs, "no connection %d", db);
+    return &s->dbs[db];
+}
+
+/* For a text of n bytes; room for short ones stays. */
+static void make_room(struct service *s, size_t n)
+{
+    enum { KEPT = 1 << 20 };
+
+    if (n <= s->cap && s->cap <= KEPT)
+        return;
+    free(s->text);
+    s->cap = n;
+    s->text = xmalloc(n);
+}
+
+static void serve(struct service *s)
+{
+    struct wire_request q;
+
+    take(&q, sizeof q);
+    struct connection **at = place(s, q.db);
+    make_room(s, q.n + 1);
+    take(s->text, q.n + 1);
+    if (q.op == WIRE_RUN)
+        run(s, *at, &q);
+    else if (q.op == WIRE_CLOSE)
+        close_db(at);
+    else
+        *at = open_db(s, &q);
+}
+
+int main(int argc, char **argv)
+{
+    struct service s = { 0 };
+
+    if (argc != 2 || strcmp(argv[1], WIRE_VERSION) != 0) {
+        log_error("ambit-sql-worker is for ambit's programs to start, and of another build than this one");
+        return EXIT_CODE_USAGE;
+    }
+    jail_enter();
+    for (;;)
+        serve(&s);
+}
