@@ -167,6 +167,11 @@ struct exec_db *exec_open(const char *path, const struct exec_limits *limits, st
     return open_db(WIRE_OPEN_FILE, path, limits, err);
 }
 
+struct exec_db *exec_open_schema(const char *path, const struct exec_limits *limits, struct error *err)
+{
+    return open_db(WIRE_OPEN_SCHEMA, path, limits, err);
+}
+
 struct exec_db *exec_open_script(const char *script, const struct exec_limits *limits, struct error *err)
 {
     return open_db(WIRE_OPEN_SCRIPT, script, limits, err);

@@ -1,4 +1,5 @@
 /* Part of connection.h: what a statement may do: read, and call functions that only compute. */
+#include "data/util/strings.h"
 #include "data/worker/connection_impl.h"
 
 #include <stdlib.h>
@@ -134,11 +135,44 @@ static int compare(const void *name, const void *item)
     return strcasecmp(name, *(const char *const *)item);
 }
 
+static bool is_harmless(const char *name)
+{
+    return bsearch(name, functions, sizeof functions / sizeof *functions, sizeof *functions, compare) != NULL;
+}
+
+/* Functions that SQLite has beside the harmless ones. */
+static struct strings others;
+
+static int add_other(void *unused, int n, char **name, char **column)
+{
+    (void)unused, (void)n, (void)column;
+    if (!is_harmless(*name))
+        strings_add(&others, *name);
+    return 0;
+}
+
+static void refuse(sqlite3_context *c, int n, sqlite3_value **v)
+{
+    (void)n, (void)v;
+    sqlite3_result_error(c, "not allowed", -1);
+}
+
+int connection_hide_functions(struct connection *db)
+{
+    enum { FLAGS = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY };
+    int rc =
+        others.n ? SQLITE_OK : sqlite3_exec(db->plain, "SELECT name FROM pragma_function_list", add_other, NULL, NULL);
+
+    for (int i = 0; i < others.n && rc == SQLITE_OK; i++)
+        rc = sqlite3_create_function(db->db, others.items[i], -1, FLAGS, NULL, refuse, NULL, NULL);
+    return rc == SQLITE_OK ? sqlite3_db_config(db->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 1, NULL) : rc;
+}
+
 static int allow_function(struct connection *db, const char *name)
 {
     if (++db->calls > MAX_CALLS)
         connection_end(db, EXEC_STOPPED, "more than %d calls of functions", MAX_CALLS);
-    else if (!bsearch(name, functions, sizeof functions / sizeof *functions, sizeof *functions, compare))
+    else if (!is_harmless(name))
         connection_end(db, EXEC_REFUSED, "the function %s is not allowed", name);
     else
         return SQLITE_OK;

@@ -40,6 +40,10 @@ bool connection_charge(struct connection *db, int64_t steps);
 
 /* SQLite's authorizer for a connection; of is the connection. */
 int connection_authorize(void *of, int action, const char *a, const char *b, const char *schema, const char *inner);
+/* A schema's own expressions (of indexes, columns and views) are resolved without asking the authorizer.  Functions
+ * that are not harmless are hidden from them first; then a schema may use the others, which SQLite keeps from one that
+ * is not trusted: those on JSON.  Gives SQLite's code. */
+int connection_hide_functions(struct connection *db);
 /* Puts ours in front of the functions whose work can be the product of their arguments' sizes; -1 without memory. */
 int connection_guard(struct connection *db);
 void connection_unguard(struct connection *db);

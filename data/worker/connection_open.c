@@ -107,7 +107,7 @@ static int set_up(struct connection *db, struct error *err)
     sqlite3_limit(db->db, SQLITE_LIMIT_VDBE_OP, MAX_PROGRAM);
     sqlite3_limit(db->db, SQLITE_LIMIT_SQL_LENGTH, SQL_MAX_TEXT);
     sqlite3_exec(db->db, "PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON", NULL, NULL, NULL);
-    if (connection_guard(db))
+    if (connection_guard(db) || connection_hide_functions(db))
         return error_set(err, EXIT_CODE_MEMORY, "SQLite: %s", sqlite3_errmsg(db->db));
     sqlite3_set_authorizer(db->db, connection_authorize, db);
     sqlite3_progress_handler(db->db, STEPS_PER_CHECK, on_steps, db);

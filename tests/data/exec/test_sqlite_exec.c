@@ -122,7 +122,7 @@ static const struct hostile statements[] = {
     { EXEC_FAILED, "SELECT * FROM loads", "unsafe use of load_extension" },
     { EXEC_FAILED, "SELECT * FROM reads", "no such function: readfile" },
     { EXEC_FAILED, "SELECT * FROM tokens", "unsafe use of fts3_tokenizer" },
-    { EXEC_FAILED, "SELECT * FROM asks", "unsafe use of virtual table" },
+    { EXEC_REFUSED, "SELECT * FROM asks", "PRAGMA is not allowed" },
     { EXEC_FAILED, "SELECT * FROM ring", "circularly defined" },
     /* too large */
     { EXEC_STOPPED, "SELECT randomblob(900000000)", "more than 1048576 bytes" },

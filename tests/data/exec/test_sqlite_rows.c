@@ -269,6 +269,47 @@ static void views_that_double(void **state)
     exec_close(db);
 }
 
+/* SQLite 3.40 takes functions on JSON for dangerous in a schema; those that are stay out. */
+static void expressions_in_schemas(void **state)
+{
+    static const char *const refused[][2] = {
+        { "CREATE VIEW v AS SELECT rtreecheck('t') AS x", "unsafe use of rtreecheck()" },
+        { "CREATE VIEW v AS SELECT load_extension('x.so') AS x", "unsafe use of load_extension()" },
+        { "CREATE VIEW v AS SELECT fts3_tokenizer('simple') AS x", "unsafe use of fts3_tokenizer()" },
+    };
+    const char *dir = ((struct fixture *)*state)->dir;
+    struct exec_db *db = exec_open(
+        write_db(dir,
+                 "CREATE TABLE t (id INTEGER PRIMARY KEY, j TEXT CHECK (json_valid(j)), g AS (json_extract(j, '$.a')), "
+                 "u TEXT DEFAULT (json_array(1)));"
+                 "CREATE INDEX on_function ON t (json_extract(j, '$.b'));"
+                 "CREATE INDEX on_operator ON t (j ->> 'c') WHERE length(u) > 0;"
+                 "CREATE INDEX on_guarded ON t (replace(u, 'a', 'b'));"
+                 "CREATE VIEW v AS SELECT j ->> '$.c' AS c, json_object('a', json(j)) AS o FROM t;"
+                 "INSERT INTO t (j, u) VALUES ('{\"a\":1,\"b\":2,\"c\":\"x\"}', 'abc')"),
+        &limits, NULL);
+
+    assert_non_null(db);
+    struct exec_result r =
+        exec_run(db, "SELECT g, json_extract(j, '$.b'), u, c FROM t, v WHERE json_extract(j, '$.b') = 2 "
+                     "AND j ->> 'c' = 'x' AND length(u) > 0 AND replace(u, 'a', 'b') = 'bbc'");
+    assert_int_equal(cell(&r, 0, 0)->integer, 1);
+    assert_int_equal(cell(&r, 0, 1)->integer, 2);
+    assert_bytes(cell(&r, 0, 3), CELL_TEXT, "x", 1);
+    exec_result_release(&r);
+    r = exec_run(db, "SELECT o FROM v");
+    assert_bytes(cell(&r, 0, 0), CELL_TEXT, "{\"a\":{\"a\":1,\"b\":2,\"c\":\"x\"}}", 27);
+    exec_result_release(&r);
+    exec_close(db);
+    for (int i = 0; i < ARRAY_LEN(refused); i++) {
+        db = exec_open(write_db(dir, refused[i][0]), &limits, NULL);
+        assert_non_null(db);
+        check(db, EXEC_FAILED, "SELECT x FROM v", refused[i][1]);
+        exec_close(db);
+    }
+    refuse(write_db(dir, "CREATE TABLE t (a, g AS (sqlite_log(1, a)))"), "unsafe use of sqlite_log()");
+}
+
 /* Cut, or with bytes changed: some answer comes, and the file stays as it is. */
 static void damaged_files(void **state)
 {
@@ -385,6 +426,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(files_that_are_no_database, set_up, tear_down),
         cmocka_unit_test_setup_teardown(chains_of_views, set_up, tear_down),
         cmocka_unit_test_setup_teardown(views_that_double, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(expressions_in_schemas, set_up, tear_down),
         cmocka_unit_test_setup_teardown(damaged_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(scripts_only_fill, set_up, tear_down),
         cmocka_unit_test(shared_databases),

@@ -1,0 +1,456 @@
+/*
+ * Statements that crash the SQL library, hang or are killed, and workers that talk nonsense: each is one result, and
+ * what comes next runs as ever.
+ */
+#include "data/exec/sql_wire.h"
+#include "data/util/log.h"
+#include "tests/support/support.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct exec_limits limits = { .steps = INT64_MAX, .rows = 5000, .bytes = 4 << 20, .seconds = 0.5 };
+#ifdef __SANITIZE_ADDRESS__
+static const double bound = 20;
+#else
+static const double bound = 3;
+#endif
+
+static const char world[] = "CREATE TABLE t1(a INT, b INT); CREATE INDEX t1a ON t1(a); CREATE TABLE t2(x INT);"
+                            "INSERT INTO t1 VALUES (1, 2); INSERT INTO t2 VALUES (3);";
+
+/* A window over an outer column, which libsqlite3 3.40.1 follows into nowhere. */
+static const char crash[] =
+    "SELECT c, (SELECT c + sum(1) OVER ()) AS res FROM t2 LEFT JOIN (SELECT +a AS c FROM t1) AS v1 "
+    "ON true GROUP BY c ORDER BY c";
+/* One call of a function that compares all with all: nothing looks at the clock. */
+static const char hang[] =
+    "SELECT length(json_patch(json_group_object(n, n), json_group_object(n || 'x', n))) FROM (WITH RECURSIVE c(n) AS "
+    "(SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 70000) SELECT n FROM c)";
+
+static struct exec_db *open_world(void)
+{
+    struct error err = { 0 };
+    struct exec_db *db = exec_open_script(world, &limits, &err);
+
+    if (!db)
+        fail_msg("%s", err.text);
+    return db;
+}
+
+static void check(struct exec_db *db, enum exec_status status, const char *sql, const char *message)
+{
+    struct exec_result r = exec_run(db, sql);
+
+    if (r.status != status || !strstr(r.message ? r.message : "", message))
+        fail_msg("%.60s: %s, %s", sql, exec_status_name(r.status), r.message);
+    exec_result_release(&r);
+}
+
+static void check_number(struct exec_db *db, const char *sql, int64_t n)
+{
+    struct exec_result r = exec_run(db, sql);
+
+    if (r.status != EXEC_OK)
+        fail_msg("%s: %s", sql, r.message);
+    assert_int_equal(r.n, 1);
+    assert_int_equal(r.cells[0].integer, n);
+    exec_result_release(&r);
+}
+
+/* A library that has no such mistake answers; then there is no crash to be seen. */
+static bool crashes(struct exec_db *db)
+{
+    struct exec_result r = exec_run(db, crash);
+    bool crashed = r.status == EXEC_FAILED && strstr(r.message, "the SQL library crashed on this statement (");
+
+    if (!crashed && r.status != EXEC_OK)
+        fail_msg("%s", r.message);
+    exec_result_release(&r);
+    return crashed;
+}
+
+/* Children of this process, or those of them that are zombies; the newest in *pid. */
+static int children(bool zombies, pid_t *pid)
+{
+    int n = 0;
+    DIR *d = opendir("/proc");
+
+    for (struct dirent *e; (e = readdir(d));) {
+        char path[300], line[512] = "", state = 0;
+        int parent = 0;
+        snprintf(path, sizeof path, "/proc/%s/stat", e->d_name);
+        FILE *f = *e->d_name >= '0' && *e->d_name <= '9' ? fopen(path, "r") : NULL;
+        if (f && fgets(line, sizeof line, f) && strrchr(line, ')'))
+            sscanf(strrchr(line, ')') + 1, " %c %d", &state, &parent);
+        if (f)
+            fclose(f);
+        if (parent != getpid() || (zombies && state != 'Z'))
+            continue;
+        *pid = (pid_t)strtol(e->d_name, NULL, 10);
+        n++;
+    }
+    closedir(d);
+    return n;
+}
+
+/* The one of this thread, before others have any. */
+static void kill_worker(void)
+{
+    pid_t pid = 0;
+
+    assert_int_equal(children(false, &pid), 1);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    while (!children(true, &pid))
+        usleep(1000);
+}
+
+static int descriptors(pid_t pid)
+{
+    char path[64];
+    int n = 0;
+
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    DIR *d = opendir(path);
+    assert_non_null(d);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n - 2;
+}
+
+static void a_crash_is_one_result(void **state)
+{
+    struct exec_db *db = open_world(), *other = open_world();
+    pid_t pid;
+    (void)state;
+
+    if (!crashes(db)) {
+        exec_close(db);
+        exec_close(other);
+        skip();
+    }
+    int before = descriptors(getpid());
+    for (int i = 0; i < 10; i++) {
+        check_number(db, "SELECT a FROM t1", 1);
+        check_number(other, "SELECT x FROM t2", 3);
+        assert_true(crashes(i % 2 ? db : other));
+        assert_int_equal(children(false, &pid), 0);
+    }
+    check_number(db, "SELECT b FROM t1", 2);
+    assert_int_equal(children(false, &pid), 1);
+    assert_int_equal(children(true, &pid), 0);
+    assert_in_range(descriptors(getpid()), before - 1, before + 1);
+    exec_close(db);
+    exec_close(other);
+    db = open_world();
+    assert_int_equal(children(false, &pid), 1);
+    exec_close(db);
+}
+
+static void what_hangs_is_killed(void **state)
+{
+    struct exec_db *db = open_world();
+    double start = now_seconds();
+    (void)state;
+
+    check(db, EXEC_STOPPED, hang, "more than 0.5 seconds");
+    assert_true(now_seconds() - start < bound);
+    check_number(db, "SELECT a FROM t1", 1);
+    exec_close(db);
+}
+
+static void write_db(const char *path, const char *script)
+{
+    sqlite3 *db;
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, script, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+/* What follows the last of them takes 2^40 looks. */
+static void views_that_double_do_not_open_for_ever(void **state)
+{
+    const char *dir = *state, *path = test_file(dir, "views.sqlite", NULL);
+    struct error err = { 0 };
+    char script[8192] = "CREATE TABLE t(a); CREATE VIEW v0 AS SELECT a FROM t;";
+    double start = now_seconds();
+
+    for (int i = 1; i <= 40; i++) {
+        size_t n = strlen(script);
+        snprintf(script + n, sizeof script - n, "CREATE VIEW v%d AS SELECT x.a FROM v%d x, v%d y;", i, i - 1, i - 1);
+    }
+    write_db(path, script);
+    struct exec_db *db = exec_open_schema(path, &limits, &err);
+    assert_non_null(db);
+    check(db, EXEC_OK, "SELECT name FROM pragma_table_xinfo('v3')", "");
+    check(db, EXEC_STOPPED, "SELECT count(*) FROM pragma_table_list", "more than 0.5 seconds");
+    assert_true(now_seconds() - start < bound);
+    exec_close(db);
+    db = exec_open(path, &limits, &err);
+    assert_non_null(db);
+    check(db, EXEC_REFUSED, "SELECT name FROM pragma_table_xinfo('v3')", "PRAGMA is not allowed");
+    check(db, EXEC_OK, "SELECT a FROM v3", "");
+    exec_close(db);
+}
+
+/* Kills the worker when a statement has been running for a while. */
+static void *kill_soon(void *unused)
+{
+    pid_t pid = 0;
+
+    (void)unused;
+    usleep(200000);
+    if (children(false, &pid) == 1)
+        kill(pid, SIGKILL);
+    return NULL;
+}
+
+static void killed_from_outside(void **state)
+{
+    struct exec_db *db = open_world();
+    pid_t pid = 0;
+    pthread_t killer;
+    (void)state;
+
+    kill_worker();
+    check_number(db, "SELECT a FROM t1", 1); /* as if nothing had been */
+    assert_int_equal(pthread_create(&killer, NULL, kill_soon, NULL), 0);
+    check(db, EXEC_STOPPED, "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n FROM c) SELECT count(*) FROM c",
+          "the SQL library was killed on this statement (signal 9)");
+    pthread_join(killer, NULL);
+    check_number(db, "SELECT a FROM t1", 1);
+    assert_int_equal(children(true, &pid), 0);
+    exec_close(db);
+}
+
+/* What this process has open is none of the worker's business, nor what a terminal sends. */
+static void the_worker_is_apart(void **state)
+{
+    int leak = open("/dev/null", O_RDONLY); /* without O_CLOEXEC */
+    struct exec_db *db = open_world();
+    pid_t pid = 0;
+    (void)state;
+
+    kill_worker();
+    check_number(db, "SELECT a FROM t1", 1);
+    assert_int_equal(children(false, &pid), 1);
+    assert_int_equal(descriptors(pid), 3);
+    kill(pid, SIGINT);
+    kill(pid, SIGTERM);
+    kill(pid, SIGHUP);
+    usleep(20000);
+    check_number(db, "SELECT a FROM t1", 1);
+    pid_t same = 0;
+    assert_int_equal(children(false, &same), 1);
+    assert_int_equal(same, pid);
+    exec_close(db);
+    close(leak);
+}
+
+/* A folder with a worker that sends these bytes, whatever it is asked. */
+static void make_liar(const char *dir, const void *bytes, size_t n, const char *then)
+{
+    char script[600];
+    const char *said = test_file(dir, "said", NULL);
+    FILE *f = fopen(said, "wb");
+
+    assert_int_equal(fwrite(bytes, 1, n, f), n);
+    fclose(f);
+    snprintf(script, sizeof script, "#!/bin/sh\ncat '%s' >&0\n%s\n", said, then);
+    assert_int_equal(chmod(test_file(dir, "ambit-sql-worker", script), 0700), 0);
+    setenv("AMBIT_MODULE_PATH", dir, 1);
+}
+
+struct lie {
+    struct wire_answer answer;
+    struct cell cells[2];
+    char heap[8];
+};
+
+static void refuse_lie(const char *dir, const struct lie *lie, const char *then, const char *message)
+{
+    struct wire_answer opened = { .status = EXEC_OK };
+    struct exec_db *db = open_world();
+    char bytes[sizeof opened + sizeof *lie];
+
+    kill_worker();
+    memcpy(bytes, &opened, sizeof opened);
+    memcpy(bytes + sizeof opened, &lie->answer, sizeof lie->answer);
+    size_t n = sizeof opened + sizeof lie->answer;
+    memcpy(bytes + n, lie->cells, sizeof lie->cells);
+    memcpy(bytes + n + sizeof lie->cells, lie->heap, sizeof lie->heap);
+    make_liar(dir, bytes, n + sizeof lie->cells + sizeof lie->heap, then);
+    struct exec_result r = exec_run(db, "SELECT 1");
+    if (r.status == EXEC_OK || !strstr(r.message, message))
+        fail_msg("%s: %s; wanted %s", exec_status_name(r.status), r.message, message);
+    exec_result_release(&r);
+    unsetenv("AMBIT_MODULE_PATH");
+    check(db, EXEC_OK, "SELECT 1", "");
+    exec_close(db);
+}
+
+#define ANSWER(a, b, c, d)                                                                                             \
+    {                                                                                                                  \
+        .status = (a), .columns = (b), .rows = (c), .heap = (d)                                                        \
+    }
+#define TEXT(length, at)                                                                                               \
+    {                                                                                                                  \
+        .type = CELL_TEXT, .n = (length), .integer = (at)                                                              \
+    }
+#define NAMED "c\0text\0"
+#define NONE "its answer is none"
+
+static void lies_are_refused(void **state)
+{
+    static const struct lie lies[] = {
+        { ANSWER(9, 1, 2, 8), { TEXT(4, 2), TEXT(4, 2) }, NAMED },
+        { ANSWER(EXEC_OK, -1, 2, 8), { TEXT(4, 2), TEXT(4, 2) }, NAMED },
+        { ANSWER(EXEC_OK, 40000, 2, 8), { TEXT(4, 2), TEXT(4, 2) }, NAMED },
+        { ANSWER(EXEC_OK, 0, 2, 8), { TEXT(4, 2), TEXT(4, 2) }, NAMED },
+        { ANSWER(EXEC_OK, 1, -2, 8), { TEXT(4, 2), TEXT(4, 2) }, NAMED },
+        { ANSWER(EXEC_OK, 1, INT64_MAX, 8), { TEXT(4, 2), TEXT(4, 2) }, NAMED },
+        { ANSWER(EXEC_OK, 1, 5001, 8), { TEXT(4, 2), TEXT(4, 2) }, NAMED },
+        { ANSWER(EXEC_OK, 30000, 5000, 8), { TEXT(4, 2), TEXT(4, 2) }, NAMED },
+        { ANSWER(EXEC_OK, 1, 2, SIZE_MAX), { TEXT(4, 2), TEXT(4, 2) }, NAMED },
+        { ANSWER(EXEC_FAILED, 1, 2, 8), { TEXT(4, 2), TEXT(4, 2) }, NAMED },
+        { { .status = EXEC_FAILED, .heap = 5000 }, { TEXT(4, 2), TEXT(4, 2) }, NAMED },
+        { { .status = EXEC_FAILED }, { TEXT(4, 2), TEXT(4, 2) }, NAMED },
+        { ANSWER(EXEC_OK, 1, 2, 8), { { .type = 77 }, TEXT(4, 2) }, NAMED },
+        { ANSWER(EXEC_OK, 1, 2, 8), { TEXT(4, 2), TEXT(-1, 2) }, NAMED },
+        { ANSWER(EXEC_OK, 1, 2, 8), { TEXT(4, 2), TEXT(4, 8) }, NAMED },
+        { ANSWER(EXEC_OK, 1, 2, 8), { TEXT(4, 2), TEXT(4, -2) }, NAMED },
+        { ANSWER(EXEC_OK, 1, 2, 8), { TEXT(4, 2), TEXT(INT32_MAX, 2) }, NAMED },
+        { ANSWER(EXEC_OK, 1, 2, 8), { TEXT(4, 2), TEXT(6, 2) }, NAMED },
+        { ANSWER(EXEC_OK, 1, 2, 8), { TEXT(4, 2), TEXT(3, 2) }, NAMED },
+        { ANSWER(EXEC_OK, 1, 2, 8), { TEXT(0, 7), TEXT(0, 7) }, "no NUL!!" },
+    };
+
+    for (int i = 0; i < ARRAY_LEN(lies); i++)
+        refuse_lie(*state, &lies[i], "exec sleep 100", NONE);
+}
+
+static void other_bad_workers(void **state)
+{
+    static const struct lie good = { ANSWER(EXEC_OK, 1, 2, 8), { TEXT(4, 2), TEXT(4, 2) }, NAMED },
+                            longer = { ANSWER(EXEC_OK, 1, 2, 1 << 20), { TEXT(4, 2), TEXT(4, 2) }, NAMED };
+    const char *dir = *state;
+    struct error err = { 0 };
+
+    refuse_lie(dir, &longer, "exit 3", "the SQL library crashed on this statement (exit code 3)");
+    refuse_lie(dir, &longer, "kill -11 $$", "the SQL library crashed on this statement (signal 11)");
+    struct exec_db *db = open_world();
+    kill_worker();
+    make_liar(dir, &good, 0, "exec sleep 100");
+    double start = now_seconds();
+    check(db, EXEC_FAILED, "SELECT 1", "a database in memory: more than 0.5 seconds");
+    assert_true(now_seconds() - start < bound);
+    assert_int_equal(chmod(test_file(dir, "ambit-sql-worker", "no program"), 0600), 0);
+    check(db, EXEC_FAILED, "SELECT 1", "cannot start");
+    assert_null(exec_open_script(world, &limits, &err));
+    assert_int_equal(err.code, EXIT_CODE_FAILURE);
+    assert_error(err, dir, "Permission denied");
+    unsetenv("AMBIT_MODULE_PATH");
+    check_number(db, "SELECT a FROM t1", 1);
+    exec_close(db);
+}
+
+static void *run_many(void *seed)
+{
+    struct exec_db *db = open_world();
+    char sql[64];
+
+    for (int i = 0; i < 200; i++) {
+        snprintf(sql, sizeof sql, "SELECT a + %d FROM t1", i + *(int *)seed);
+        check_number(db, sql, 1 + i + *(int *)seed);
+    }
+    return db;
+}
+
+/* Each has its own process, and a connection goes on where it is used. */
+static void threads_have_workers(void **state)
+{
+    enum { THREADS = 3 };
+    pthread_t threads[THREADS];
+    struct exec_db *dbs[THREADS];
+    int seeds[THREADS] = { 0, 1000, 2000 };
+    pid_t pid;
+    (void)state;
+
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, run_many, &seeds[i]), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], (void **)&dbs[i]);
+    for (int i = 0; i < THREADS; i++)
+        check_number(dbs[i], "SELECT b FROM t1", 2);
+    assert_in_range(children(false, &pid), 1, THREADS + 1);
+    for (int i = 0; i < THREADS; i++)
+        exec_close(dbs[i]);
+}
+
+/* More than a socket holds at once. */
+static void large_results(void **state)
+{
+    struct exec_db *db = open_world();
+    (void)state;
+
+    for (int rows = 1; rows <= 5000; rows = 3 * rows + 1) {
+        char sql[256];
+        snprintf(sql, sizeof sql,
+                 "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < %d) SELECT n, "
+                 "printf('%%0*d', 1 + n %% 1000, n) AS text, x'00ff', NULL, n / 2.0 FROM c",
+                 rows);
+        struct exec_result r = exec_run(db, sql);
+        assert_int_equal(r.status, EXEC_OK);
+        assert_int_equal(r.n, rows);
+        assert_string_equal(r.names[1], "text");
+        for (int i = 0; i < rows; i++) {
+            const struct cell *c = &r.cells[5 * i];
+            assert_int_equal(c[0].integer, i + 1);
+            assert_int_equal(c[1].n, strlen(c[1].bytes));
+            assert_int_equal(strtol(c[1].bytes, NULL, 10), i + 1);
+            assert_memory_equal(c[2].bytes, "\0\xff", 3);
+            assert_int_equal(c[3].type, CELL_NULL);
+            assert_true(c[4].real == (i + 1) / 2.0);
+        }
+        exec_result_release(&r);
+    }
+    exec_close(db);
+}
+
+static int set_up(void **state)
+{
+    *state = test_dir_new();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    test_dir_remove(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_crash_is_one_result),
+        cmocka_unit_test(what_hangs_is_killed),
+        cmocka_unit_test_setup_teardown(views_that_double_do_not_open_for_ever, set_up, tear_down),
+        cmocka_unit_test(killed_from_outside),
+        cmocka_unit_test(the_worker_is_apart),
+        cmocka_unit_test_setup_teardown(lies_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(other_bad_workers, set_up, tear_down),
+        cmocka_unit_test(threads_have_workers),
+        cmocka_unit_test(large_results),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
