@@ -29,7 +29,7 @@ static void make_lower(struct schema *out, const struct schema *s)
     schema_build_init(&b, s->db_id);
     for (int t = 0; t < s->n_tables; t++) {
         char *name = lower(s->tables[t].name);
-        schema_build_table(&b, name, s->tables[t].text);
+        schema_build_form(&b, schema_build_table(&b, name, s->tables[t].text), s->tables[t].form);
         free(name);
     }
     for (int c = 0; c < s->n_columns; c++) {
@@ -126,6 +126,20 @@ void ambiguate_input_release(struct ambiguate_input *in)
     *in = (struct ambiguate_input){ 0 };
 }
 
+/* Leaves out those whose element is of a view or a virtual table, of which none can stand twice. */
+static void keep_stored(struct ambiguities *out, int from, const struct schema *s)
+{
+    int n = from;
+
+    for (int i = from; i < out->n; i++) {
+        const char *table = out->items[i].record.table;
+        int t = table ? schema_table_find(s, table) : -1;
+        if (t < 0 || schema_table_is_stored(s, t))
+            out->items[n++] = out->items[i];
+    }
+    out->n = n;
+}
+
 static void make_one(struct ambiguities *out, struct ambiguate_input *in, const struct ambiguate_question *q, int kind)
 {
     switch (kind) {
@@ -173,7 +187,9 @@ int ambiguate_make(struct ambiguities *out, struct ambiguate_input *in, int kind
                                         .schema_number = (int)(s - in->schemas.schemas) };
         q.schema = ambiguate_lower(in, q.schema_number);
         ambiguate_question_init(&q, query ? query : "");
+        int before = out->n;
         make_one(out, in, &q, kind);
+        keep_stored(out, before, q.schema);
         ambiguate_question_release(&q);
     }
     return 0;

@@ -91,7 +91,7 @@ static int read_table(struct perturber *p, int table, struct error *err)
     struct original *o = &p->tables[table];
 
     o->key = find_key(s, table, &o->keyed);
-    if (!p->source->wanted[table])
+    if (!p->source->wanted[table] || !schema_table_is_stored(s, table))
         return 0;
     char *sql = select_sql(s, table);
     o->rows = exec_run(p->source->db, sql);
@@ -290,7 +290,8 @@ static void write_rows(struct perturber *p, int table)
         if ((o->key >= 0 || !o->keyed) && chance(p, 0.15))
             write_row(p, table, row, AGAIN);
     }
-    for (; p->source->wanted[table] && written < FEW_ROWS; written++)
+    for (; p->source->wanted[table] && schema_table_is_stored(p->source->schema, table) && written < FEW_ROWS;
+         written++)
         write_row(p, table, -1, CHANGED);
 }
 
@@ -302,9 +303,11 @@ static int write_definitions(struct perturber *p, struct error *err)
 
     if (r.status != EXEC_OK)
         rc = error_set(err, EXIT_CODE_DATA, "its tables: %s", r.message);
-    for (int64_t i = 0; i < r.n && rc == 0; i++)
-        if (r.cells[2 * i + 1].type == CELL_TEXT && schema_table_find(p->source->schema, r.cells[2 * i].bytes) >= 0)
+    for (int64_t i = 0; i < r.n && rc == 0; i++) {
+        int t = r.cells[2 * i].type == CELL_TEXT ? schema_table_find(p->source->schema, r.cells[2 * i].bytes) : -1;
+        if (t >= 0 && schema_table_is_stored(p->source->schema, t) && r.cells[2 * i + 1].type == CELL_TEXT)
             fprintf(p->out, "%s;\n", r.cells[2 * i + 1].bytes);
+    }
     exec_result_release(&r);
     return rc;
 }

@@ -91,6 +91,11 @@ int schema_column_find(const struct schema *s, int table, const char *name)
     return -1;
 }
 
+bool schema_table_is_stored(const struct schema *s, int table)
+{
+    return s->tables[table].form < TABLE_VIEW;
+}
+
 bool schema_column_is_key(const struct schema *s, int column)
 {
     bool key = s->columns[column].primary;

@@ -13,10 +13,13 @@
 
 #include <jansson.h>
 
+/* Known of a SQLite file alone: in a tables.json all are TABLE_PLAIN. */
+enum table_form { TABLE_PLAIN, TABLE_WITHOUT_ROWID, TABLE_VIEW, TABLE_VIRTUAL };
+
 struct schema_table {
     const char *name, *text;
     int first_column, n_columns;
-    bool without_rowid; /* known of a SQLite file alone */
+    enum table_form form;
 };
 
 enum column_type { COLUMN_TEXT, COLUMN_NUMBER, COLUMN_TIME, COLUMN_BOOLEAN, COLUMN_OTHERS };
@@ -55,7 +58,8 @@ int schema_set_open(struct schema_set *s, const char *path, struct error *err);
 /* The same from a value already read; `path` opens the messages. */
 int schema_set_from_json(struct schema_set *s, const json_t *tables, const char *path, struct error *err);
 /* Reads the schema of one SQLite file (opened read-only and immutable), named by schema_db_id.  Views and virtual
- * tables are left out, and foreign keys to tables that do not exist. */
+ * tables are tables like others; those that SQLite cannot resolve are left out, which the log tells.  Foreign keys to
+ * tables that do not exist are left out. */
 int schema_set_open_sqlite(struct schema_set *s, const char *path, struct error *err);
 /* The db_id of a SQLite file: its base name without its last extension.  The caller frees it. */
 char *schema_db_id(const char *path);
@@ -66,6 +70,8 @@ const struct schema *schema_find(const struct schema_set *s, const char *db_id);
 /* Case-insensitive, as SQLite compares names; -1 when absent. */
 int schema_table_find(const struct schema *s, const char *name);
 int schema_column_find(const struct schema *s, int table, const char *name);
+/* Holds rows of its own that can be copied and changed: neither a view nor a virtual table. */
+bool schema_table_is_stored(const struct schema *s, int table);
 /* Part of a primary key, or of a foreign key at either end. */
 bool schema_column_is_key(const struct schema *s, int column);
 

@@ -7,7 +7,7 @@
 
 struct built_table {
     size_t name, text; /* offsets into schema_build.text */
-    bool without_rowid;
+    enum table_form form;
 };
 
 struct built_column {
@@ -79,16 +79,16 @@ int schema_build_table(struct schema_build *b, const char *name, const char *tex
 {
     GROW(b->tables, b->n_tables, b->tables_cap);
     struct built_table *t = &b->tables[b->n_tables];
-    t->without_rowid = false;
+    t->form = TABLE_PLAIN;
     t->name = add_text(b, name, strlen(name));
     t->text = text ? add_text(b, text, strlen(text)) : add_words(b, name);
     return b->n_tables++;
 }
 
-void schema_build_without_rowid(struct schema_build *b, int table)
+void schema_build_form(struct schema_build *b, int table, enum table_form form)
 {
     CHECK(table >= 0 && table < b->n_tables, "table %d, there are %d", table, b->n_tables);
-    b->tables[table].without_rowid = true;
+    b->tables[table].form = form;
 }
 
 int schema_build_column(struct schema_build *b, int table, const char *name, const char *text, enum column_type type)
@@ -151,7 +151,7 @@ void schema_build_finish(struct schema_build *b, struct schema *out)
     for (int t = 0; t < b->n_tables; t++) {
         out->tables[t].name = text + b->tables[t].name;
         out->tables[t].text = text + b->tables[t].text;
-        out->tables[t].without_rowid = b->tables[t].without_rowid;
+        out->tables[t].form = b->tables[t].form;
     }
     int *place = place_columns(b, out->tables);
     for (int i = 0; i < b->n_columns; i++) {

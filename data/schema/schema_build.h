@@ -27,7 +27,7 @@ void schema_build_release(struct schema_build *b);
 
 /* Each returns the new element's number.  text may be NULL: it is then derived from the name. */
 int schema_build_table(struct schema_build *b, const char *name, const char *text);
-void schema_build_without_rowid(struct schema_build *b, int table);
+void schema_build_form(struct schema_build *b, int table, enum table_form form);
 int schema_build_column(struct schema_build *b, int table, const char *name, const char *text, enum column_type type);
 /* Column numbers are those schema_build_column returned. */
 void schema_build_primary(struct schema_build *b, int column);

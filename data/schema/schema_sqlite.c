@@ -1,6 +1,7 @@
 /* Part of schema.h: reads a database's own description of itself; on a stranger's file only the pragmas asked for here
  * may run. */
 #include "data/schema/schema_build.h"
+#include "data/util/log.h"
 #include "data/util/sqlite_open.h"
 
 #include <sqlite3.h>
@@ -101,18 +102,37 @@ out:
     return rc;
 }
 
+static int look(struct sqlite_schema_reader *r, sqlite3_stmt *row, int table, struct error *err)
+{
+    (void)r, (void)row, (void)table, (void)err;
+    return 0;
+}
+
+/* Whether SQLite knows what columns it has: a view may name what is not there, a virtual table a missing module. */
+static bool resolves(struct sqlite_schema_reader *r, const char *name, struct error *why)
+{
+    return each_row(r, "SELECT name FROM pragma_table_xinfo(?)", name, 0, look, why) == 0;
+}
+
 static int add_table(struct sqlite_schema_reader *r, sqlite3_stmt *row, int unused, struct error *err)
 {
-    const char *name = row_text(r, row, 0, err);
+    const char *name = row_text(r, row, 0, err), *type = (const char *)sqlite3_column_text(row, 2);
+    enum table_form form = strcmp(type, "view") == 0      ? TABLE_VIEW
+                           : strcmp(type, "virtual") == 0 ? TABLE_VIRTUAL
+                           : sqlite3_column_int(row, 1)   ? TABLE_WITHOUT_ROWID
+                                                          : TABLE_PLAIN;
+    struct error why = { 0 };
 
     (void)unused;
     if (!name)
         return -1;
+    if (form >= TABLE_VIEW && !resolves(r, name, &why)) {
+        log_warn("%s; it is left out", why.text);
+        return 0;
+    }
     GROW(r->tables, r->build.n_tables, r->tables_cap);
     r->tables[r->build.n_tables] = xstrdup(name);
-    int t = schema_build_table(&r->build, name, NULL);
-    if (sqlite3_column_int(row, 1))
-        schema_build_without_rowid(&r->build, t);
+    schema_build_form(&r->build, schema_build_table(&r->build, name, NULL), form);
     return 0;
 }
 
@@ -159,9 +179,10 @@ static int add_foreign_key(struct sqlite_schema_reader *r, sqlite3_stmt *row, in
 
 static int read_database(struct sqlite_schema_reader *r, struct error *err)
 {
-    static const char tables[] = "SELECT s.name, l.wr FROM sqlite_schema AS s JOIN pragma_table_list(s.name) AS l "
-                                 "WHERE s.type = 'table' AND l.schema = 'main' AND l.type = 'table' "
-                                 "AND s.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY s.rowid";
+    static const char tables[] =
+        "SELECT s.name, l.wr, l.type FROM sqlite_schema AS s JOIN pragma_table_list(s.name) AS l "
+        "WHERE s.type IN ('table', 'view') AND l.schema = 'main' AND l.type <> 'shadow' "
+        "AND s.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY s.rowid";
     static const char columns[] = "SELECT name, type, pk FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid";
     /* a reference without columns means the parent's primary key, part by part */
     static const char keys[] =

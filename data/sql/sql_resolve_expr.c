@@ -21,7 +21,7 @@ struct rowid_search {
 /* A common table expression has none, nor a table WITHOUT ROWID, nor a group unless it is asked for by its alias. */
 static bool may_have_rowid(const struct sql_resolver *r, const struct sql_source *s, const struct sql_name *table)
 {
-    if (s->cte || (s->table >= 0 && r->schema->tables[s->table].without_rowid))
+    if (s->cte || (s->table >= 0 && r->schema->tables[s->table].form == TABLE_WITHOUT_ROWID))
         return false;
     return table ? strcasecmp(sql_source_name(s), table->text) == 0 : s->kind != SQL_SOURCE_GROUP;
 }

@@ -193,8 +193,7 @@ static void sqlite_file(void **state)
         "FOREIGN KEY (day) REFERENCES gone (day));"
         "CREATE TABLE note (Town INT, day TEXT, k INTEGER PRIMARY KEY AUTOINCREMENT, "
         "FOREIGN KEY (Town, day) REFERENCES stay);"
-        "CREATE VIEW seen AS SELECT no_such_column FROM no_such_table;"
-        "CREATE VIRTUAL TABLE words USING fts4 (w); INSERT INTO note VALUES (1, 'a', NULL);");
+        "CREATE VIEW seen AS SELECT no_such_column FROM no_such_table; INSERT INTO note VALUES (1, 'a', NULL);");
     struct schema_set set;
     explain_schema(&set, db, *state);
     const struct schema *s = schema_find(&set, "db");
@@ -220,6 +219,53 @@ static void sqlite_file(void **state)
     static const struct schema_foreign_key keys[] = { { 4, 0 }, { 10, 4 }, { 11, 5 } };
     assert_int_equal(s->n_foreign_keys, ARRAY_LEN(keys));
     assert_memory_equal(s->foreign_keys, keys, sizeof keys);
+    schema_set_close(&set);
+    sqlite3_close(db);
+}
+
+/* Whatever SQLite selects from is a table; its own tables and those in which a virtual one keeps its rows are not. */
+static void tables_of_every_form(void **state)
+{
+    static const struct {
+        const char *name, *columns;
+        enum table_form form;
+    } tables[] = {
+        { "item", "id:number+ name:text price:number twice:number half:number", TABLE_PLAIN },
+        { "key", "k:text+ v:number", TABLE_WITHOUT_ROWID },
+        { "docs_extra", "n:number", TABLE_PLAIN },
+        { "without rowid", "n:number", TABLE_PLAIN },
+        { "cheap", "name:text price:number", TABLE_VIEW },
+        { "per \"name\"", "name:text n:text", TABLE_VIEW },
+        { "over", "name:text", TABLE_VIEW },
+        { "words", "w:text", TABLE_VIRTUAL },
+    };
+    sqlite3 *db = explain_open(
+        NULL, "CREATE TABLE item (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT, price REAL, "
+              "twice INT AS (price * 2), half REAL AS (price / 2) STORED) STRICT;"
+              "CREATE VIEW cheap AS SELECT name, price FROM item WHERE price < 5;"
+              "CREATE VIEW \"per \"\"name\"\"\" (name, n) AS SELECT name, count(*) FROM item GROUP BY name;"
+              "CREATE VIEW over AS SELECT name FROM cheap AS c WHERE EXISTS (SELECT 1 FROM item);"
+              "CREATE TABLE key (k TEXT PRIMARY KEY, v INT) STRICT, WITHOUT ROWID;"
+              "CREATE VIRTUAL TABLE words USING fts4 (w);"
+              "CREATE TABLE docs_extra (n INT);"
+              "CREATE TABLE \"without rowid\" (n INT DEFAULT 'without rowid' /* ) WITHOUT ROWID */);"
+              "INSERT INTO item (name, price) VALUES ('a', 1); CREATE INDEX by_price ON item (price); ANALYZE;");
+    struct schema_set set;
+    explain_schema(&set, db, *state);
+    const struct schema *s = set.schemas;
+    assert_int_equal(s->n_tables, ARRAY_LEN(tables));
+    for (int t = 0; t < s->n_tables; t++) {
+        char columns[256] = "";
+        for (int c = s->tables[t].first_column; c < s->tables[t].first_column + s->tables[t].n_columns; c++) {
+            size_t n = strlen(columns);
+            snprintf(columns + n, sizeof columns - n, "%s%s:%s%s", n ? " " : "", s->columns[c].name,
+                     column_type_name(s->columns[c].type), s->columns[c].primary ? "+" : "");
+        }
+        assert_string_equal(s->tables[t].name, tables[t].name);
+        assert_string_equal(columns, tables[t].columns);
+        assert_int_equal(s->tables[t].form, tables[t].form);
+        assert_int_equal(schema_table_is_stored(s, t), tables[t].form < TABLE_VIEW);
+    }
     schema_set_close(&set);
     sqlite3_close(db);
 }
@@ -325,6 +371,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(bad_files_are_named, set_up, tear_down),
         cmocka_unit_test(many_are_found),
         cmocka_unit_test_setup_teardown(sqlite_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(tables_of_every_form, set_up, tear_down),
         cmocka_unit_test_setup_teardown(odd_sqlite_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(oddly_named_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(damaged_sqlite_files, set_up, tear_down),
