@@ -4,6 +4,7 @@
 #include "data/corpora/ambrosia.h"
 #include "data/corpora/question_source.h"
 #include "data/exec/db_path.h"
+#include "data/exec/schema_sqlite.h"
 #include "data/schema/schema_build.h"
 #include "data/score/score.h"
 #include "data/util/records.h"
@@ -66,7 +67,7 @@ static int read_schemas(struct ambiguate_input *in, struct error *err)
         if (schema_find(&in->schemas, db_id))
             continue;
         char *path = db_path(in->db, db_id, err);
-        int rc = path ? schema_set_open_sqlite(&one, path, err) : -1;
+        int rc = path ? schema_set_open_sqlite(&one, path, true, err) : -1;
         free(path);
         if (rc == 0) {
             rc = schema_set_add(&in->schemas, one.schemas, err);

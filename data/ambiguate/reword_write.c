@@ -4,6 +4,7 @@
 #include "data/corpora/ambrosia.h"
 #include "data/exec/db_cache.h"
 #include "data/exec/db_path.h"
+#include "data/exec/schema_sqlite.h"
 #include "data/schema/element_name.h"
 #include "data/score/score.h"
 #include "data/util/log.h"

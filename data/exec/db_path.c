@@ -1,6 +1,6 @@
 #include "data/exec/db_path.h"
 
-#include "data/schema/schema.h"
+#include "data/exec/schema_sqlite.h"
 #include "data/util/whole_file.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 #include "data/exec/schema_catalog.h"
 
 #include "data/exec/db_path.h"
+#include "data/exec/schema_sqlite.h"
 #include "data/exec/witness.h"
 #include "data/util/json.h"
 
@@ -12,7 +13,7 @@ static int open_file(struct schema_catalog *s, struct schema_set *set, const cha
                      struct error *err)
 {
     char *path = db_path(s->db, db_id, err);
-    int rc = path ? schema_set_open_sqlite(set, path, err) : error_prefix(err, "%s: field \"db_id\"", where);
+    int rc = path ? schema_set_open_sqlite(set, path, true, err) : error_prefix(err, "%s: field \"db_id\"", where);
 
     free(path);
     return rc;

@@ -1,5 +1,6 @@
 /*
- * schema.h - a database's tables, columns and keys, from Spider's tables.json or from a SQLite file.
+ * schema.h - a database's tables, columns and keys, from Spider's tables.json or from a SQLite file
+ * (data/exec/schema_sqlite.h).
  *
  * Every table and column has two names: `name` as SQL writes it, `text` in natural words (Spider's table_names and
  * column_names; derived from `name` for a SQLite file, and where Spider's two lists are in different orders, as those
@@ -57,12 +58,6 @@ const char *column_type_name(enum column_type type);
 int schema_set_open(struct schema_set *s, const char *path, struct error *err);
 /* The same from a value already read; `path` opens the messages. */
 int schema_set_from_json(struct schema_set *s, const json_t *tables, const char *path, struct error *err);
-/* Reads the schema of one SQLite file (opened read-only and immutable), named by schema_db_id.  Views and virtual
- * tables are tables like others; those that SQLite cannot resolve are left out, which the log tells.  Foreign keys to
- * tables that do not exist are left out. */
-int schema_set_open_sqlite(struct schema_set *s, const char *path, struct error *err);
-/* The db_id of a SQLite file: its base name without its last extension.  The caller frees it. */
-char *schema_db_id(const char *path);
 void schema_set_close(struct schema_set *s);
 /* NULL when there is no such db_id. */
 const struct schema *schema_find(const struct schema_set *s, const char *db_id);

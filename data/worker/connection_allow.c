@@ -22,6 +22,7 @@ static const char *const functions[] = {
     "atan2",
     "atanh",
     "avg",
+    "bm25",
     "ceil",
     "ceiling",
     "changes",
@@ -47,6 +48,7 @@ static const char *const functions[] = {
     "glob",
     "group_concat",
     "hex",
+    "highlight",
     "if",
     "ifnull",
     "iif",
@@ -81,6 +83,8 @@ static const char *const functions[] = {
     "log2",
     "lower",
     "ltrim",
+    "match",
+    "matchinfo",
     "max",
     "min",
     "mod",
@@ -88,6 +92,7 @@ static const char *const functions[] = {
     "ntile",
     "nullif",
     "octet_length",
+    "offsets",
     "percent_rank",
     "pi",
     "pow",
@@ -105,6 +110,7 @@ static const char *const functions[] = {
     "sign",
     "sin",
     "sinh",
+    "snippet",
     "soundex",
     "sqlite_version",
     "sqrt",
@@ -220,14 +226,32 @@ static bool fills(int action)
            action == SQLITE_INSERT || action == SQLITE_TRANSACTION;
 }
 
-static bool tells_of_tables(const char *pragma)
+static bool is_among(const char *name, const char *const *names, int n)
 {
-    static const char *const names[] = { "table_list", "table_xinfo", "foreign_key_list" };
-
-    for (int i = 0; i < ARRAY_LEN(names); i++)
-        if (strcasecmp(pragma, names[i]) == 0)
+    for (int i = 0; i < n; i++)
+        if (strcasecmp(name, names[i]) == 0)
             return true;
     return false;
+}
+
+/* What a table's columns are; and what virtual tables ask when they are opened. */
+static bool allow_pragma(const struct connection *db, const char *name)
+{
+    static const char *const schema[] = { "table_xinfo", "foreign_key_list" }, *const own[] = { "data_version",
+                                                                                                "page_size" };
+
+    return is_among(name, own, ARRAY_LEN(own)) || (db->schema && is_among(name, schema, ARRAY_LEN(schema)));
+}
+
+/* An R-tree that is opened prepares how it would write, too; a statement of somebody else's that writes is refused
+ * when it is prepared. */
+static bool is_of_rtree(int action, const char *table)
+{
+    static const char *const ends[] = { "_node", "_rowid", "_parent" };
+    bool writes = action == SQLITE_INSERT || action == SQLITE_UPDATE || action == SQLITE_DELETE;
+    const char *end = writes ? strrchr(table, '_') : NULL;
+
+    return end && is_among(end, ends, ARRAY_LEN(ends));
 }
 
 int connection_authorize(void *of, int action, const char *a, const char *b, const char *schema, const char *inner)
@@ -244,7 +268,7 @@ int connection_authorize(void *of, int action, const char *a, const char *b, con
     /* SQLite asks this when it sets up a virtual table or a table; direct writes to the schema are shut off */
     if (action == SQLITE_UPDATE && strcmp(a, "sqlite_master") == 0)
         return SQLITE_OK;
-    if (db->schema && action == SQLITE_PRAGMA && tells_of_tables(a))
+    if ((action == SQLITE_PRAGMA && allow_pragma(db, a)) || is_of_rtree(action, a))
         return SQLITE_OK;
     if (db->filling && fills(action))
         return SQLITE_OK;

@@ -98,17 +98,36 @@ static struct connection *new_connection(const struct exec_limits *limits)
     return db;
 }
 
+/* In place of a collation that only the owner's program has: SQL that does not compare by it runs. */
+static int compare_by_none(void *of, int a_size, const void *a, int b_size, const void *b)
+{
+    (void)a_size, (void)a, (void)b_size, (void)b;
+    connection_end(of, EXEC_FAILED, "it compares by a collation that is missing");
+    sqlite3_interrupt(((struct connection *)of)->db);
+    return 0;
+}
+
+static void add_collation(void *of, sqlite3 *db, int encoding, const char *name)
+{
+    (void)encoding;
+    sqlite3_create_collation(db, name, SQLITE_UTF8, of, compare_by_none);
+}
+
 static int set_up(struct connection *db, struct error *err)
 {
-    static const char *const no_modules[] = { "json_each", "json_tree", NULL };
+    /* none of them reads more than the database */
+    static const char *const modules[] = {
+        "json_each", "json_tree", "fts3", "fts4", "fts5", "rtree", "rtree_i32", NULL
+    };
 
     sqlite3_db_config(db->db, SQLITE_DBCONFIG_DQS_DML, 1, NULL); /* "English" is a string in Spider */
-    sqlite3_drop_modules(db->db, (const char **)no_modules);
+    sqlite3_drop_modules(db->db, (const char **)modules);
     sqlite3_limit(db->db, SQLITE_LIMIT_VDBE_OP, MAX_PROGRAM);
     sqlite3_limit(db->db, SQLITE_LIMIT_SQL_LENGTH, SQL_MAX_TEXT);
     sqlite3_exec(db->db, "PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON", NULL, NULL, NULL);
     if (connection_guard(db) || connection_hide_functions(db))
         return error_set(err, EXIT_CODE_MEMORY, "SQLite: %s", sqlite3_errmsg(db->db));
+    sqlite3_collation_needed(db->db, db, add_collation);
     sqlite3_set_authorizer(db->db, connection_authorize, db);
     sqlite3_progress_handler(db->db, STEPS_PER_CHECK, on_steps, db);
     return 0;

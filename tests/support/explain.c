@@ -1,5 +1,6 @@
 #include "tests/support/explain.h"
 
+#include "data/exec/schema_sqlite.h"
 #include "tests/support/support.h"
 
 #include <stdio.h>
@@ -50,6 +51,6 @@ void explain_schema(struct schema_set *s, sqlite3 *db, const char *dir)
 
     assert_int_equal(sqlite3_exec(db, copy, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_free(copy);
-    if (schema_set_open_sqlite(s, path, &err))
+    if (schema_set_open_sqlite(s, path, false, &err))
         fail_msg("%s", err.text);
 }

@@ -2,6 +2,7 @@
 #include "tests/support/support.h"
 
 #include "data/exec/perturb.h"
+#include "data/exec/schema_sqlite.h"
 #include "data/exec/sqlite_exec.h"
 #include "data/exec/witness.h"
 #include "data/schema/schema.h"
@@ -37,7 +38,7 @@ static int setup(void **state)
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, harbour, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
-    assert_int_equal(schema_set_open_sqlite(&f->set, path, &err), 0);
+    assert_int_equal(schema_set_open_sqlite(&f->set, path, false, &err), 0);
     f->db = exec_open(path, &witness_limits, &err);
     assert_non_null(f->db);
     *state = f;
