@@ -163,7 +163,7 @@ static int add_published(void *texts, json_t *record, const char *where, struct 
 int published_texts_read(struct published_texts *p, const char *path, struct error *err)
 {
     *p = (struct published_texts){ .by_key = json_object() };
-    return records_each(path, add_published, p, err);
+    return records_each_as_is(path, RECORDS_AUTO, add_published, p, err);
 }
 
 void published_texts_apply(struct published_texts *p, json_t *record)

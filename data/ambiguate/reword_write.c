@@ -171,9 +171,10 @@ static json_t *companion(struct reword_job *w, int i, struct error *err)
             continue;
         if (!stays_plain(w, db_file, r, o, err) || !is_new(w, db_file, o->question))
             continue;
+        char id[RECORD_ID_TEXT];
         return json_pack("{s:o, s:o, s:s, s:s, s:[o]}", "id",
-                         json_sprintf("%s-plain", json_string_value(json_object_get(w->sources[i].json, "id"))),
-                         "db_id", database_json(db_file), "source_db", r->db_id, "question", o->question, "golds",
+                         json_sprintf("%s-plain", record_id_text(w->sources[i].json, id)), "db_id",
+                         database_json(db_file), "source_db", r->db_id, "question", o->question, "golds",
                          gold_json(o->question, o->original));
     }
     return NULL;
@@ -242,7 +243,7 @@ static int write_row(struct reword_job *w, int i, struct error *err)
 
 static int reword(struct reword_job *w, const char *path, struct error *err)
 {
-    if (db_path_check(w->q->db, err) || records_each(path, read_source, w, err))
+    if (db_path_check(w->q->db, err) || records_each_as_is(path, w->q->form, read_source, w, err))
         return -1;
     group_records(w);
     if (out_file_open(&w->out, w->q->out, err))

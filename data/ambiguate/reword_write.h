@@ -5,10 +5,11 @@
 #ifndef DATA_AMBIGUATE_REWORD_WRITE_H
 #define DATA_AMBIGUATE_REWORD_WRITE_H
 
-#include "kernels/base.h"
+#include "data/util/record_reader.h"
 
 struct reword_request {
     const char *db, *out;
+    enum record_form form;
     int64_t seed;
 };
 

@@ -54,14 +54,13 @@ static int write_copy(void *job, json_t *record, const char *where, struct error
 {
     struct substitute_job *s = job;
     struct substitution words = { &s->lexicon, &s->rng, { 0 }, { 0 } };
-    const char *id;
+    char id[RECORD_ID_TEXT];
 
+    (void)where;
     if (json_object_get(record, "error"))
         return 0;
-    if (!(id = json_get_string(record, "id", where, err)))
-        return -1;
-    json_t *copy = json_pack("{s:o, s:o}", "id", json_sprintf("%s-words%d", id, s->copy + 1), "messages",
-                             messages_with(&words, json_object_get(record, "messages")));
+    json_t *copy = json_pack("{s:o, s:o}", "id", json_sprintf("%s-words%d", record_id_text(record, id), s->copy + 1),
+                             "messages", messages_with(&words, json_object_get(record, "messages")));
     int rc = json_write_line(&s->out, copy, err);
     s->written++;
     json_decref(copy);
@@ -71,13 +70,13 @@ static int write_copy(void *job, json_t *record, const char *where, struct error
 
 static int substitute_all(struct substitute_job *s, const char *path, struct error *err)
 {
-    if (records_each(path, count_words, s, err))
+    if (records_each_as_is(path, s->q->form, count_words, s, err))
         return -1;
     lexicon_close(&s->lexicon, (int)s->q->common);
     if (out_file_open(&s->out, s->q->out, err))
         return -1;
     for (s->copy = 0; s->copy < s->q->copies; s->copy++)
-        if (records_each(path, write_copy, s, err))
+        if (records_each(path, s->q->form, write_copy, s, err))
             return -1;
     return out_file_commit(&s->out, err);
 }

@@ -4,10 +4,11 @@
 #ifndef DATA_AMBIGUATE_SUBSTITUTE_WRITE_H
 #define DATA_AMBIGUATE_SUBSTITUTE_WRITE_H
 
-#include "kernels/base.h"
+#include "data/util/record_reader.h"
 
 struct substitute_request {
     const char *out;
+    enum record_form form;
     int64_t copies; /* of each record */
     int64_t common; /* words of the most records, which stay */
     int64_t seed;

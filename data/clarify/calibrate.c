@@ -107,21 +107,26 @@ static void read_record(struct calibrator *c, const json_t *record, const char *
     c->counts->records++;
 }
 
-static int read_all(struct calibrator *c, const char *path, struct error *err)
+static int read_all(struct calibrator *c, const char *path, enum record_form form, struct error *err)
 {
-    struct json_reader *in = json_reader_open(path, err);
+    struct record_reader *in = record_reader_open(path, form, err);
 
-    while (in && !stop_requested()) {
+    int rc = in ? 0 : -1;
+    while (in && rc == 0 && !stop_requested()) {
         json_t *record = NULL;
-        if (json_reader_next(in, &record, err) == 0)
+        int got = record_reader_next(in, &record, err);
+        if (got == 0)
             break;
+        if (got < 0 && record_reader_failed(in)) {
+            rc = -1;
+            break;
+        }
         db_path_name(c->schemas.db, record);
-        read_record(c, record, json_reader_where(in), err);
+        read_record(c, record, record_reader_where(in), err);
         json_decref(record);
     }
-    if (in)
-        json_reader_close(in);
-    return in ? 0 : -1;
+    record_reader_close(in);
+    return rc;
 }
 
 /* The share of golds that are among the first n candidates, resampled by record. */
@@ -202,7 +207,7 @@ int calibrate(const struct calibrate_request *q, struct calibrate_counts *counts
     int rc = -1;
 
     if (arena_init(&c.scratch, ARENA_BYTES, err) == 0 && schema_catalog_open(&c.schemas, q->schema, q->db, err) == 0 &&
-        read_all(&c, q->candidates, err) == 0)
+        read_all(&c, q->candidates, q->form, err) == 0)
         rc = stop_requested() ? 1 : write_calibration(&c, q->out, err);
     release(&c);
     return rc;

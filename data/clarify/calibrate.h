@@ -5,9 +5,11 @@
 #define DATA_CLARIFY_CALIBRATE_H
 
 #include "data/clarify/calibration.h"
+#include "data/util/record_reader.h"
 
 struct calibrate_request {
     const char *candidates, *schema, *db, *out;
+    enum record_form form;
 };
 struct calibrate_counts {
     int64_t records, failed, golds, covered;

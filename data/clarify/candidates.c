@@ -17,8 +17,7 @@ static int check(const json_t *record, const char *where, struct error *err)
     const json_t *golds = json_object_get(record, "gold"), *gold;
     size_t i;
 
-    if (!json_get_string(record, "id", where, err) || !json_get_string(record, "db_id", where, err) ||
-        !json_get_string(record, "question", where, err))
+    if (!json_get_string(record, "db_id", where, err) || !json_get_string(record, "question", where, err))
         return -1;
     if (golds && !json_get_array(record, "gold", where, err))
         return -1;
@@ -104,21 +103,26 @@ int candidates_emit(struct candidates_sink *s, json_t *record, const char *where
 
 int candidates_of_records(struct candidates_sink *s, struct error *err)
 {
-    struct json_reader *in = json_reader_open(s->request->file, err);
+    struct record_reader *in = record_reader_open(s->request->file, s->request->form, err);
     int rc = in ? 1 : -1;
 
     while (rc > 0 && !stop_requested()) {
         json_t *record = NULL;
-        int got = json_reader_next(in, &record, err);
+        int got = record_reader_next(in, &record, err);
         if (got == 0) {
             rc = 0;
             break;
         }
-        if (got < 0 ? candidates_emit_error(s, NULL, err) : candidates_emit(s, record, json_reader_where(in), err))
+        if (got < 0 && record_reader_failed(in)) {
+            rc = -1;
+            break;
+        }
+        if (got < 0 ? candidates_emit_error(s, json_integer(record_reader_number(in)), err)
+                    : candidates_emit(s, record, record_reader_where(in), err))
             rc = -1;
     }
     if (in)
-        json_reader_close(in);
+        record_reader_close(in);
     return rc;
 }
 

@@ -8,7 +8,7 @@
 #ifndef DATA_CLARIFY_CANDIDATES_H
 #define DATA_CLARIFY_CANDIDATES_H
 
-#include "kernels/base.h"
+#include "data/util/record_reader.h"
 
 #define CANDIDATES_FORMS "plain|ambiqt-output|dfpl|ambrosia"
 enum candidates_form { CANDIDATES_PLAIN, CANDIDATES_AMBIQT, CANDIDATES_DFPL, CANDIDATES_AMBROSIA };
@@ -19,6 +19,7 @@ struct candidates_request {
     const char *gold, *tables; /* of ambiqt-output; NULL when not given */
     const char *calibration;   /* file to apply, or NULL */
     const char *out;
+    enum record_form form;
     double temperature; /* of ambiqt-output: a prediction of rank r, from 0, weighs exp(-r / temperature) */
     int64_t k;          /* candidates of a record that count */
 };

@@ -102,23 +102,29 @@ static int emit_row(struct candidates_sink *s, const json_t *row, int number, co
 
 int candidates_of_ambrosia(struct candidates_sink *s, struct error *err)
 {
-    struct json_reader *in = json_reader_open(s->request->file, err);
+    struct record_reader *in = record_reader_open(s->request->file, s->request->form, err);
     int rc = in ? 1 : -1, number = 0;
 
+    if (in)
+        record_reader_leave_ids(in);
     while (rc > 0 && !stop_requested()) {
         json_t *row = NULL;
-        int got = json_reader_next(in, &row, err);
+        int got = record_reader_next(in, &row, err);
         if (got == 0) {
             rc = 0;
             break;
         }
+        if (got < 0 && record_reader_failed(in)) {
+            rc = -1;
+            break;
+        }
         number++;
         if (got < 0 ? candidates_emit_error(s, json_sprintf("%d", number), err)
-                    : emit_row(s, row, number, json_reader_where(in), err))
+                    : emit_row(s, row, number, record_reader_where(in), err))
             rc = -1;
         json_decref(row);
     }
     if (in)
-        json_reader_close(in);
+        record_reader_close(in);
     return rc;
 }

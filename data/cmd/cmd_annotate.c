@@ -16,6 +16,7 @@ static const struct option options[] = {
     OUT_JSONL_OPTION(AT(out)),
     FLAG_OPTION("published", AT(published), "filter and cover as \"Disambiguate First, Parse Later\" does"),
     PROMPTER_OPTIONS(AT(prompt)),
+    FORMAT_IN_OPTION(AT(form)),
     { 0 },
 };
 

@@ -13,6 +13,7 @@ static const struct option options[] = {
     SCHEMA_OPTION(AT(schema), "tables.json, for records that bring no schema along"),
     DB_OPTION(AT(db), ", in place of --schema"),
     OUT_OPTION(AT(out), "FILE", "the calibration, JSON; - is standard output"),
+    FORMAT_IN_OPTION(AT(form)),
     { 0 },
 };
 

@@ -21,6 +21,7 @@ static const struct option options[] = {
                   "what calibrate wrote: alpha, temperature, and the reserve that coverage leaves"),
     INT_OPTION("top", AT(k), "N", 1, 1000, "candidates of a record that count", .letter = 'k'),
     OUT_OPTION(AT(out), "OUT.jsonl", "records in input order; - is standard output"),
+    FORMAT_IN_OPTION(AT(form)),
     { 0 },
 };
 

@@ -19,6 +19,7 @@ static const struct option options[] = {
     REAL_OPTION("seconds", AT(seconds), "X", OPTION_ABOVE_ZERO, 86400,
                 "time for one query, should its steps take longer"),
     RESUME_OPTION(AT(resume), "go on with what a run that was stopped left in FILE.part"),
+    FORMAT_IN_OPTION(AT(form)),
     { 0 },
 };
 

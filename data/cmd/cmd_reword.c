@@ -11,6 +11,7 @@ static const struct option options[] = {
     DB_OPTION(AT(db), ": ambiguate --materialise's, or AMBROSIA's", .required = true),
     SEED_OPTION(AT(seed), "same seed, same bytes"),
     OUT_JSONL_OPTION(AT(out)),
+    FORMAT_IN_OPTION(AT(form)),
     { 0 },
 };
 

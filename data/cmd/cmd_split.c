@@ -13,6 +13,7 @@ static const struct option options[] = {
     SEED_OPTION(AT(seed), "same seed, same databases"),
     OUT_DIR_OPTION(AT(out)),
     FORCE_OPTION(AT(force)),
+    FORMAT_IN_OPTION(AT(form)),
     { 0 },
 };
 

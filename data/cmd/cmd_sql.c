@@ -11,6 +11,7 @@ static const struct sql_request defaults = { .out = "-" };
 static const struct option options[] = {
     SCHEMA_OPTION(AT(schema), "tables.json with the schema of every db_id", .required = true),
     OUT_JSONL_OPTION(AT(out)),
+    FORMAT_IN_OPTION(AT(form)),
     { 0 },
 };
 

@@ -14,6 +14,7 @@ static const struct option options[] = {
     INT_OPTION("common", AT(common), "N", 0, 1 << 20, "words of the most records, which stay"),
     SEED_OPTION(AT(seed), "same seed, same bytes"),
     OUT_JSONL_OPTION(AT(out)),
+    FORMAT_IN_OPTION(AT(form)),
     { 0 },
 };
 

@@ -107,7 +107,7 @@ static int add_record(void *list, json_t *record, const char *where, struct erro
 int example_list_read(struct example_list *l, const char *path, struct error *err)
 {
     *l = (struct example_list){ 0 };
-    return records_each(path, add_record, l, err);
+    return records_each(path, RECORDS_AUTO, add_record, l, err);
 }
 
 void example_list_release(struct example_list *l)

@@ -27,7 +27,7 @@ static int read_question(void *corpus, json_t *record, const char *where, struct
 int spider_read(struct spider_corpus *c, const char *path, struct error *err)
 {
     *c = (struct spider_corpus){ 0 };
-    return records_each(path, read_question, c, err);
+    return records_each_as_is(path, RECORDS_AUTO, read_question, c, err);
 }
 
 void spider_release(struct spider_corpus *c)

@@ -139,7 +139,7 @@ static int write_folds(const struct split_job *s, struct error *err)
 
 static int split(struct split_job *s, const char *path, struct error *err)
 {
-    if (records_each(path, add_record, s, err) || check_folds(s, path, err))
+    if (records_each_as_is(path, s->q->form, add_record, s, err) || check_folds(s, path, err))
         return -1;
     choose_folds(s);
     return write_folds(s, err);

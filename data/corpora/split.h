@@ -6,10 +6,11 @@
 #ifndef DATA_CORPORA_SPLIT_H
 #define DATA_CORPORA_SPLIT_H
 
-#include "kernels/base.h"
+#include "data/util/record_reader.h"
 
 struct split_request {
-    const char *out;    /* the folder, made when it is missing */
+    const char *out; /* the folder, made when it is missing */
+    enum record_form form;
     double valid, test; /* shares of the databases, rounded up; at most 1 together */
     int64_t seed;
     bool force; /* as in out_files_commit */

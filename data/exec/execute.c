@@ -18,6 +18,7 @@ static const char failed_note[] = "failed"; /* the note of such a line */
 
 /* One record of the input, on its way. */
 struct execute_record {
+    int64_t number;  /* of the line, say */
     json_t *json;    /* NULL: could not be read */
     json_t *results; /* one for each query */
     char *error, *path;
@@ -28,7 +29,7 @@ struct execute_record {
 
 struct execute_job {
     const struct execute_request *q;
-    struct json_reader *in;
+    struct record_reader *in;
     struct exec_batch *batch;
     struct part_file part;
     struct progress progress;
@@ -106,8 +107,8 @@ static void add_record(struct execute_job *x, json_t *json, struct error *bad)
     int queries = x->n_queries;
 
     db_path_name(x->q->db, json);
-    *r = (struct execute_record){ .json = json, .results = json_array() };
-    if (!json || add_queries(x, r, json_reader_where(x->in), bad)) {
+    *r = (struct execute_record){ .json = json, .number = record_reader_number(x->in), .results = json_array() };
+    if (!json || add_queries(x, r, record_reader_where(x->in), bad)) {
         r->error = xstrdup(bad->text);
         r->n = 0;
         x->n_queries = queries;
@@ -128,9 +129,8 @@ static void add_record(struct execute_job *x, json_t *json, struct error *bad)
 static int write_record(struct execute_job *x, struct execute_record *r, struct error *err)
 {
     json_t *o = json_object(), *id = json_object_get(r->json, "id"), *db_id = json_object_get(r->json, "db_id");
-    int64_t number = x->records - x->n_group + (r - x->group);
 
-    json_object_set_new(o, "id", id ? json_incref(id) : json_integer(number));
+    json_object_set_new(o, "id", id ? json_incref(id) : json_integer(r->number));
     json_object_set_new(o, "db_id", db_id ? json_incref(db_id) : json_null());
     json_object_set_new(o, "sqlite", json_string(sqlite3_libversion()));
     if (r->error)
@@ -197,8 +197,8 @@ static int run_records(struct execute_job *x, struct error *err)
         while (x->n_group < GROUP && more) {
             json_t *json = NULL;
             struct error bad = { 0 };
-            more = json_reader_next(x->in, &json, &bad);
-            if (more < 0 && json_reader_failed(x->in)) {
+            more = record_reader_next(x->in, &json, &bad);
+            if (more < 0 && record_reader_failed(x->in)) {
                 *err = bad;
                 return -1;
             }
@@ -220,9 +220,10 @@ static int run_file(struct execute_job *x, const char *input, struct error *err)
     limits.seconds = q->seconds;
     limits.python_text = q->python_text;
     x->batch = exec_batch_open(&limits);
-    if (db_path_check(q->db, err) || !(x->in = json_reader_open(input, err)) ||
+    if (db_path_check(q->db, err) || !(x->in = record_reader_open(input, q->form, err)) ||
         part_open(&x->part, q->out, q->resume, err))
         return -1;
+    record_reader_from_0(x->in);
     progress_start(&x->progress, "executing", "records", 0);
     if (run_records(x, err))
         return -1;
@@ -238,7 +239,7 @@ int execute(const struct execute_request *q, const char *input, int64_t *failed,
     int rc = run_file(&x, input, err);
 
     part_close(&x.part, rc != 0, err);
-    json_reader_close(x.in);
+    record_reader_close(x.in);
     if (rc == 0)
         log_info("%lld records, %lld failed, %lld of an earlier run; %lld queries run", (long long)x.records,
                  (long long)x.failed, (long long)x.resumed, (long long)exec_batch_runs(x.batch));

@@ -6,13 +6,14 @@
 #ifndef DATA_EXEC_EXECUTE_H
 #define DATA_EXEC_EXECUTE_H
 
-#include "kernels/base.h"
+#include "data/util/record_reader.h"
 
 struct execute_request {
     const char *db, *out;
     bool python_text, resume; /* fail a text that is no UTF-8; go on with what OUT.part holds */
-    int64_t steps;            /* of SQLite's machine for one query */
-    double seconds;           /* likewise */
+    enum record_form form;
+    int64_t steps;  /* of SQLite's machine for one query */
+    double seconds; /* likewise */
 };
 
 /* Tells on the log how many records there were.  -1 with err, the signal's code when one stopped it. */

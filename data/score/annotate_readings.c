@@ -103,7 +103,8 @@ static int read_published(struct annotate_readings *r, const char *path, struct 
 int annotate_readings_open(struct annotate_readings *r, const char *path, struct error *err)
 {
     *r = (struct annotate_readings){ 0 };
-    return dfpl_is_published(path) ? read_published(r, path, err) : records_each(path, add_record, r, err);
+    return dfpl_is_published(path) ? read_published(r, path, err)
+                                   : records_each_as_is(path, RECORDS_AUTO, add_record, r, err);
 }
 
 json_t *annotate_readings_find(const struct annotate_readings *r, const char *db_id, const char *question)

@@ -132,7 +132,7 @@ static int annotate_file(struct annotate_job *run, const char *input, struct err
         (run->q->readings && annotate_readings_open(&run->readings, run->q->readings, err)))
         return -1;
     progress_start(&run->progress, "annotating", "records", 0);
-    if (records_to_lines(input, run->q->out, write_line, run, &run->counts->all, err))
+    if (records_to_lines(input, run->q->form, run->q->out, write_line, run, &run->counts->all, err))
         return -1;
     progress_end(&run->progress);
     return 0;

@@ -9,6 +9,7 @@
 
 struct annotate_request {
     const char *db, *readings, *out; /* readings: of records that have none, or NULL */
+    enum record_form form;
     struct prompter_options prompt;
     bool published;
 };

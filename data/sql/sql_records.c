@@ -92,7 +92,7 @@ int sql_records(const struct sql_request *q, const char *input, struct record_co
     int rc = -1;
 
     if (schema_set_open(&p.schemas, q->schema, err) == 0 && arena_init(&p.arena, ARENA_BYTES, err) == 0)
-        rc = records_to_lines(input, q->out, parse_record, &p, counts, err);
+        rc = records_to_lines(input, q->form, q->out, parse_record, &p, counts, err);
     arena_release(&p.arena);
     schema_set_close(&p.schemas);
     return rc;

@@ -8,6 +8,7 @@
 
 struct sql_request {
     const char *schema, *out; /* tables.json with the schema of every db_id */
+    enum record_form form;
 };
 
 /* {"id", "db_id", "sql", "uses"} for each record with "query" or "sql", a string or a list.  -1 with err. */

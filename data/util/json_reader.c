@@ -153,6 +153,11 @@ int json_reader_next(struct json_reader *r, json_t **record, struct error *err)
     return rc;
 }
 
+bool json_reader_is_array(const struct json_reader *r)
+{
+    return r->array;
+}
+
 const char *json_reader_where(const struct json_reader *r)
 {
     return r->where;

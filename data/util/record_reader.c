@@ -15,7 +15,8 @@ struct record_reader {
     json_t *question;
     char *name, *where;
     size_t where_size;
-    int64_t number;
+    int64_t number, before; /* of the newest record's line, say; records before it */
+    bool leave_ids, from_0;
     bool told; /* of records without an id */
 };
 
@@ -108,6 +109,7 @@ static struct record_reader *reader_new(const char *name)
     struct record_reader *r = xcalloc(1, sizeof *r);
     r->name = xstrdup(name);
     r->where_size = strlen(name) + 64;
+    r->before = -1;
     r->where = xcalloc(1, r->where_size);
     return r;
 }
@@ -180,28 +182,45 @@ static int next(struct record_reader *r, json_t **record, struct error *err)
     return *record ? 1 : 0;
 }
 
-static int see_to_id(struct record_reader *r, json_t *record, struct error *err)
+void record_reader_leave_ids(struct record_reader *r)
 {
-    const json_t *id = json_object_get(record, "id");
+    r->leave_ids = true;
+}
+
+void record_reader_from_0(struct record_reader *r)
+{
+    r->from_0 = true;
+}
+
+static const char *numbered_by(const struct record_reader *r)
+{
+    if (r->from_0)
+        return "numbered from 0";
+    return r->json && json_reader_is_array(r->json) ? "numbered by their place" : "numbered by line";
+}
+
+static int see_to_id(struct record_reader *r, json_t *o, struct error *err)
+{
+    const json_t *id = json_object_get(o, "id");
     if (json_is_string(id) || json_is_integer(id))
         return 0;
     if (id && !json_is_null(id))
         return error_set(err, EXIT_CODE_DATA, "%s: field \"id\": expected a string or an integer, got %s",
                          record_reader_where(r), json_type_name(id));
     if (!r->told)
-        log_info("%s: no \"id\": such records are numbered by %s", record_reader_where(r),
-                 strstr(record_reader_where(r) + strlen(r->name), "record") ? "their place" : "line");
+        log_info("%s: no \"id\": such records are %s", record_reader_where(r), numbered_by(r));
     r->told = true;
-    return json_object_set_new(record, "id", json_integer(r->number));
+    return json_object_set_new(o, "id", json_integer(record_reader_number(r)));
 }
 
 int record_reader_next(struct record_reader *r, json_t **record, struct error *err)
 {
     *record = NULL;
     int rc = next(r, record, err);
+    r->before++;
     if (!r->json)
         snprintf(r->where, r->where_size, "%s: line %lld", r->name, (long long)r->number);
-    if (rc <= 0 || see_to_id(r, *record, err) == 0)
+    if (rc <= 0 || r->leave_ids || see_to_id(r, *record, err) == 0)
         return rc;
     json_decref(*record);
     *record = NULL;
@@ -215,7 +234,7 @@ const char *record_reader_where(const struct record_reader *r)
 
 int64_t record_reader_number(const struct record_reader *r)
 {
-    return r->number;
+    return r->from_0 ? r->before : r->number;
 }
 
 bool record_reader_failed(const struct record_reader *r)

@@ -27,11 +27,15 @@ struct record_reader *record_reader_open_question(const char *question, struct e
 /* 1 and *record (an object owned by the caller), 0 at the end, -1 on a bad record with EXIT_CODE_DATA; reading may go
  * on after it. */
 int record_reader_next(struct record_reader *r, json_t **record, struct error *err);
-/* "file: line 12" (or "file: record 12" of an array) of the newest record, and that number. */
+/* "file: line 12" (or "file: record 12" of an array) of the newest record; and its number, which is that one. */
 const char *record_reader_where(const struct record_reader *r);
 int64_t record_reader_number(const struct record_reader *r);
 /* After -1: whether nothing more can be read, although this is not the end. */
 bool record_reader_failed(const struct record_reader *r);
+/* Records come as they are from here on: for what is copied, or has a numbering of its own. */
+void record_reader_leave_ids(struct record_reader *r);
+/* Numbers count the records from 0, as Spider's and AMBROSIA's files are counted. */
+void record_reader_from_0(struct record_reader *r);
 /* Whether the next record, or the end, is at hand without waiting for input. */
 bool record_reader_ready(const struct record_reader *r);
 void record_reader_close(struct record_reader *r);

@@ -5,25 +5,37 @@
 #include <string.h>
 #include <strings.h>
 
-int records_each(const char *path, record_fn *each, void *user, struct error *err)
+static int give_each(struct record_reader *in, record_fn *each, void *user, struct error *err)
 {
-    struct json_reader *in = json_reader_open(path, err);
     json_t *record;
     int rc = -1;
 
-    while (in && (rc = json_reader_next(in, &record, err)) > 0) {
-        rc = each(user, record, json_reader_where(in), err);
+    while (in && (rc = record_reader_next(in, &record, err)) > 0) {
+        rc = each(user, record, record_reader_where(in), err);
         json_decref(record);
         if (rc)
             break;
     }
-    json_reader_close(in);
+    record_reader_close(in);
     return rc;
+}
+
+int records_each(const char *path, enum record_form form, record_fn *each, void *user, struct error *err)
+{
+    return give_each(record_reader_open(path, form, err), each, user, err);
+}
+
+int records_each_as_is(const char *path, enum record_form form, record_fn *each, void *user, struct error *err)
+{
+    struct record_reader *in = record_reader_open(path, form, err);
+    if (in)
+        record_reader_leave_ids(in);
+    return give_each(in, each, user, err);
 }
 
 /* A run from records to lines. */
 struct line_job {
-    struct json_reader *in;
+    struct record_reader *in;
     struct out_file out;
     record_line_fn *each;
     void *user;
@@ -35,9 +47,9 @@ static int write_line(struct line_job *j, json_t *record, struct error *bad, str
 {
     json_t *line = json_object(), *id = json_object_get(record, "id"), *db_id = json_object_get(record, "db_id");
 
-    json_object_set_new(line, "id", id ? json_incref(id) : json_integer(j->counts->records));
+    json_object_set_new(line, "id", id ? json_incref(id) : json_integer(record_reader_number(j->in)));
     json_object_set_new(line, "db_id", db_id ? json_incref(db_id) : json_null());
-    if (!record || j->each(j->user, record, line, json_reader_where(j->in), bad)) {
+    if (!record || j->each(j->user, record, line, record_reader_where(j->in), bad)) {
         json_object_set_new(line, "error", json_message(bad->text));
         j->counts->failed++;
     }
@@ -54,8 +66,8 @@ static int write_lines(struct line_job *j, struct error *err)
     do {
         json_t *record = NULL;
         struct error bad = { 0 };
-        more = json_reader_next(j->in, &record, &bad);
-        if (more < 0 && json_reader_failed(j->in)) {
+        more = record_reader_next(j->in, &record, &bad);
+        if (more < 0 && record_reader_failed(j->in)) {
             *err = bad;
             return -1;
         }
@@ -67,14 +79,18 @@ static int write_lines(struct line_job *j, struct error *err)
     return out_file_commit(&j->out, err);
 }
 
-int records_to_lines(const char *in, const char *out, record_line_fn *each, void *user, struct record_counts *counts,
-                     struct error *err)
+int records_to_lines(const char *in, enum record_form form, const char *out, record_line_fn *each, void *user,
+                     struct record_counts *counts, struct error *err)
 {
-    struct line_job j = { .in = json_reader_open(in, err), .each = each, .user = user, .counts = counts };
-    int rc = j.in && out_file_open(&j.out, out, err) == 0 ? write_lines(&j, err) : -1;
+    struct line_job j = { .in = record_reader_open(in, form, err), .each = each, .user = user, .counts = counts };
+    int rc = -1;
 
+    if (j.in && out_file_open(&j.out, out, err) == 0) {
+        record_reader_from_0(j.in);
+        rc = write_lines(&j, err);
+    }
     out_file_abort(&j.out);
-    json_reader_close(j.in);
+    record_reader_close(j.in);
     return rc;
 }
 

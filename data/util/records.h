@@ -11,20 +11,23 @@
 /* What is done with a record, which is borrowed; where is "FILE: line N".  -1 with err ends the run. */
 typedef int record_fn(void *user, json_t *record, const char *where, struct error *err);
 /* Gives each record of the file ("-": standard input) to the function. */
-int records_each(const char *path, record_fn *each, void *user, struct error *err);
+int records_each(const char *path, enum record_form form, record_fn *each, void *user, struct error *err);
+/* The same with the ids that they have, of whatever type, or none. */
+int records_each_as_is(const char *path, enum record_form form, record_fn *each, void *user, struct error *err);
 
 struct record_counts {
     int64_t records, failed;
 };
 
 /*
- * A line of `out` for each record of `in`: its id, or its number where it has none, its db_id or null, and what
- * `each` adds to the line.  Where that fails, or the record cannot be read, the line says why under "error" and the run
- * goes on; a file that ends too early ends it.  counts tells what came so far, to `each` too.
+ * A line of `out` for each record of `in`: its id, or its number from 0 where it has none, its db_id or null, and
+ * what `each` adds to the line.  Where that fails, or the record cannot be read, the line
+ * says why under "error" and the run goes on; a file that ends too early ends it.  counts tells what came so far, to
+ * `each` too.
  */
 typedef int record_line_fn(void *user, json_t *record, json_t *line, const char *where, struct error *bad);
-int records_to_lines(const char *in, const char *out, record_line_fn *each, void *user, struct record_counts *counts,
-                     struct error *err);
+int records_to_lines(const char *in, enum record_form form, const char *out, record_line_fn *each, void *user,
+                     struct record_counts *counts, struct error *err);
 
 /* A record's id as text, for keys and log lines: its string, or its integer written into buffer; "" where none is. */
 enum { RECORD_ID_TEXT = 24 };

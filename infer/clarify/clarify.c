@@ -46,8 +46,7 @@ static int simulate_record(struct clarifier *c, const json_t *record, json_t *ou
 
 static int read_record(struct clarifier *c, const json_t *record, json_t *out, const char *where, struct error *err)
 {
-    const char *id = json_get_string(record, "id", where, err);
-    const char *db_id = id ? json_get_string(record, "db_id", where, err) : NULL;
+    const char *db_id = json_get_string(record, "db_id", where, err);
     const char *question = db_id ? json_get_string(record, "question", where, err) : NULL;
     const struct schema *schema = question ? schema_catalog_of(&c->schemas, record, where, err) : NULL;
 
@@ -55,7 +54,7 @@ static int read_record(struct clarifier *c, const json_t *record, json_t *out, c
         clarify_case_read(c->current, record, schema, &c->settings, &c->scratch, where, err))
         return -1;
     c->current->hints.samples = schema_catalog_samples(&c->schemas, db_id);
-    json_object_set_new(out, "id", json_string(id));
+    json_object_set(out, "id", json_object_get(record, "id"));
     json_object_set_new(out, "db_id", json_string(db_id));
     json_object_set_new(out, "question", json_string(question));
     if (c->request->simulate ? simulate_record(c, record, out, where, err) : clarify_case_json(c->current, out, err))
@@ -65,18 +64,20 @@ static int read_record(struct clarifier *c, const json_t *record, json_t *out, c
     return 0;
 }
 
-/* json is NULL when the line could not be read, as err says. */
-static int write_record(struct clarifier *c, json_t *json, const char *where, struct out_file *out, struct error *err)
+/* json is NULL when the record could not be read, as err says. */
+static int write_record(struct clarifier *c, json_t *json, const struct record_reader *in, struct out_file *out,
+                        struct error *err)
 {
-    json_t *o = json_object();
+    json_t *o = json_object(), *id = json_object_get(json, "id");
     int rc = 0;
 
     c->counts->records++;
     db_path_name(c->request->db, json);
-    if (!json || read_record(c, json, o, where, err)) {
+    if (!json || read_record(c, json, o, record_reader_where(in), err)) {
         c->counts->failed++;
         json_decref(o);
-        o = json_pack("{s:O?, s:o}", "id", json_object_get(json, "id"), "error", json_message(err->text));
+        o = json_pack("{s:o, s:o}", "id", id ? json_incref(id) : json_integer(record_reader_number(in)), "error",
+                      json_message(err->text));
         *err = (struct error){ 0 };
     }
     clarify_case_release(c->current);
@@ -85,7 +86,7 @@ static int write_record(struct clarifier *c, json_t *json, const char *where, st
     return rc;
 }
 
-static int write_all(struct clarifier *c, struct json_reader *in, struct out_file *out, struct error *err)
+static int write_all(struct clarifier *c, struct record_reader *in, struct out_file *out, struct error *err)
 {
     struct progress progress;
     int rc = 1;
@@ -93,10 +94,10 @@ static int write_all(struct clarifier *c, struct json_reader *in, struct out_fil
     progress_start(&progress, "clarifying", "records", 0);
     while (!stop_requested()) {
         json_t *json = NULL;
-        rc = json_reader_next(in, &json, err);
-        if (rc == 0)
+        rc = record_reader_next(in, &json, err);
+        if (rc == 0 || (rc < 0 && record_reader_failed(in)))
             break;
-        rc = write_record(c, json, json_reader_where(in), out, err);
+        rc = write_record(c, json, in, out, err);
         json_decref(json);
         if (rc)
             break;
@@ -111,7 +112,7 @@ int clarify(const struct clarify_request *q, struct clarify_counts *counts, stru
 {
     struct clarifier c = { .counts = counts, .request = q, .current = xcalloc(1, sizeof *c.current) };
     struct out_file out = { 0 };
-    struct json_reader *in = NULL;
+    struct record_reader *in = NULL;
     int rc = -1;
 
     stop_install();
@@ -119,7 +120,7 @@ int clarify(const struct clarify_request *q, struct clarify_counts *counts, stru
     c.simulator = (struct simulator){ .request = q, .settings = &c.settings, .transcripts = json_array() };
     c.simulator.rng.seed = (uint64_t)q->seed;
     if (arena_init(&c.scratch, ARENA_BYTES, err) || schema_catalog_open(&c.schemas, q->schema, q->db, err) ||
-        !(in = json_reader_open(q->candidates, err)) || out_file_open(&out, q->out, err))
+        !(in = record_reader_open(q->candidates, q->form, err)) || out_file_open(&out, q->out, err))
         goto out;
     rc = write_all(&c, in, &out, err);
     if (rc == 0 && q->simulate)
@@ -129,7 +130,7 @@ int clarify(const struct clarify_request *q, struct clarify_counts *counts, stru
 out:
     out_file_abort(&out);
     if (in)
-        json_reader_close(in);
+        record_reader_close(in);
     simulator_release(&c.simulator);
     schema_catalog_close(&c.schemas);
     arena_release(&c.scratch);

@@ -7,6 +7,7 @@
 #define INFER_CLARIFY_CLARIFY_H
 
 #include "data/exec/schema_catalog.h"
+#include "data/util/record_reader.h"
 #include "infer/clarify/simulate.h"
 
 /* Off: what was asked before may be asked again. */
@@ -14,6 +15,7 @@ enum clarify_memory { MEMORY_ON, MEMORY_OFF };
 
 struct clarify_request {
     const char *candidates, *schema, *db, *out;
+    enum record_form form; /* of candidates */
     enum strategy strategy;
     double noise, tau, min_bits, second_cost;
     int64_t max_turns;

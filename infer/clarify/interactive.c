@@ -1,5 +1,6 @@
 #include "infer/clarify/interactive.h"
 
+#include "data/util/records.h"
 #include "data/util/stop.h"
 #include "infer/clarify/reply_words.h"
 #include "infer/clarify/screen.h"
@@ -268,14 +269,14 @@ static int write_outcome(const struct talk *t, struct error *err)
 }
 
 /* The record with the id; a new reference. */
-static json_t *find_record(struct json_reader *in, const struct clarify_request *q, struct error *err)
+static json_t *find_record(struct record_reader *in, const struct clarify_request *q, struct error *err)
 {
+    char id[RECORD_ID_TEXT];
     json_t *record = NULL;
     int rc;
 
-    while ((rc = json_reader_next(in, &record, err)) > 0) {
-        const char *id = json_string_value(json_object_get(record, "id"));
-        if (!q->id || (id && strcmp(id, q->id) == 0))
+    while ((rc = record_reader_next(in, &record, err)) > 0) {
+        if (!q->id || strcmp(record_id_text(record, id), q->id) == 0)
             return record;
         json_decref(record);
     }
@@ -287,14 +288,14 @@ static json_t *find_record(struct json_reader *in, const struct clarify_request 
 
 static int begin(struct talk *t, struct session_context *d, struct error *err)
 {
-    struct json_reader *in = json_reader_open(t->request->candidates, err);
+    struct record_reader *in = record_reader_open(t->request->candidates, t->request->form, err);
     json_t *record = in ? find_record(in, t->request, err) : NULL;
-    int rc = record ? session_start(t->session, d, record, NULL, json_reader_where(in), err) : -1;
+    int rc = record ? session_start(t->session, d, record, NULL, record_reader_where(in), err) : -1;
 
     if (rc == 0)
         show_opening(t);
     json_decref(record);
-    json_reader_close(in);
+    record_reader_close(in);
     return rc;
 }
 

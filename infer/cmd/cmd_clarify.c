@@ -17,6 +17,7 @@ static const struct clarify_request defaults = {
 static const struct option table[] = {
     STRING_OPTION("candidates", AT(candidates), "FILE.jsonl",
                   "candidate statements of each question; - is standard input"),
+    FORMAT_IN_OPTION(AT(form)),
     SCHEMA_OPTION(AT(schema), "tables.json; records name their schema by db_id"),
     DB_OPTION(AT(db), ", in place of --schema"),
     CHOICE_OPTION("strategy", AT(strategy), "NAME", STRATEGY_NAMES, "which question is asked"),

@@ -13,6 +13,7 @@ static const struct option table[] = {
                   .required = true),
     SCHEMA_OPTION(AT(schema), "tables.json; records name their schema by db_id"),
     DB_OPTION(AT(db), ", in place of --schema"),
+    FORMAT_IN_OPTION(AT(form)),
     OUT_OPTION(AT(out), "OUT.jsonl", "findings in input order; - is standard output"),
     CHOICE_OPTION("format", AT(format), "FORM", "jsonl|text", "JSONL, or lines for people"),
     DEVICE_OPTION(AT(device)),

@@ -51,6 +51,7 @@ static const struct option table[] = {
     RESUME_OPTION(AT(resume), "go on with what a run that was stopped left in OUT.jsonl.part"),
     PROMPTER_OPTIONS(AT(prompt)),
     OUT_OPTION(AT(out), "OUT.jsonl", "records in input order; - is standard output"),
+    FORMAT_IN_OPTION(AT(form)),
     { 0 },
 };
 

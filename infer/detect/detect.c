@@ -93,8 +93,7 @@ static const struct schema_input *find_schema(struct detector *d, const json_t *
 static int read_item(struct detector *d, struct detect_record *r, struct gate_item *item, const char *where,
                      struct error *err)
 {
-    if (!json_get_string(r->json, "id", where, err) ||
-        !(r->question = json_get_string(r->json, "question", where, err)))
+    if (!(r->question = json_get_string(r->json, "question", where, err)))
         return -1;
     item->schema = find_schema(d, r->json, where, err);
     if (!item->schema)
@@ -179,7 +178,7 @@ static void clear_group(struct detector *d)
 }
 
 /* 1 while there may be more. */
-static int run_group(struct detector *d, struct json_reader *in, struct out_file *out, struct error *err)
+static int run_group(struct detector *d, struct record_reader *in, struct out_file *out, struct error *err)
 {
     struct gate_item items[GROUP];
     int n = 0, rc = 1;
@@ -187,14 +186,19 @@ static int run_group(struct detector *d, struct json_reader *in, struct out_file
     while (d->n < GROUP) {
         json_t *json = NULL;
         struct error bad = { 0 };
-        rc = json_reader_next(in, &json, &bad);
+        rc = record_reader_next(in, &json, &bad);
         if (rc == 0)
             break;
         if (rc > 0) {
-            add_record(d, json, items, &n, json_reader_where(in));
+            add_record(d, json, items, &n, record_reader_where(in));
             continue;
         }
-        d->group[d->n++] = (struct detect_record){ .error = xstrdup(bad.text) };
+        if (record_reader_failed(in)) {
+            *err = bad;
+            return -1;
+        }
+        d->group[d->n++] = (struct detect_record){ .json = json_pack("{s:I}", "id", record_reader_number(in)),
+                                                   .error = xstrdup(bad.text) };
     }
     int failed = score_group(d, items, n, out, err);
     clear_group(d);
@@ -205,13 +209,13 @@ int detect(const struct detect_request *q, const char *input, struct detect_coun
 {
     struct detector *d = xcalloc(1, sizeof *d);
     struct out_file out = { 0 };
-    struct json_reader *in = NULL;
+    struct record_reader *in = NULL;
     struct progress progress;
     int rc = -1;
 
     stop_install();
     d->counts = counts;
-    if (open_all(d, q, err) || !(in = json_reader_open(input, err)) || out_file_open(&out, q->out, err))
+    if (open_all(d, q, err) || !(in = record_reader_open(input, q->form, err)) || out_file_open(&out, q->out, err))
         goto out;
     progress_start(&progress, "detecting", "questions", 0);
     do {
@@ -224,7 +228,8 @@ int detect(const struct detect_request *q, const char *input, struct detect_coun
 out:
     out_file_abort(&out);
     if (in)
-        json_reader_close(in);
+        record_reader_close(in);
+    clear_group(d);
     close_all(d);
     free(d);
     return rc;

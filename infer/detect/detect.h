@@ -6,12 +6,13 @@
 #ifndef INFER_DETECT_DETECT_H
 #define INFER_DETECT_DETECT_H
 
-#include "kernels/base.h"
+#include "data/util/record_reader.h"
 
 enum finding_format { FINDING_JSONL, FINDING_TEXT };
 
 struct detect_request {
     const char *model, *schema, *db, *out, *device;
+    enum record_form form;
     enum finding_format format;
     int64_t tokens;
 };

@@ -15,7 +15,7 @@ struct infill_run {
     const struct infill_request *q;
     struct infill_counts *counts;
     struct infill_stages stages;
-    struct json_reader *in;
+    struct record_reader *in;
     struct part_file part;
     json_t *provenance;
     uint64_t key; /* of what all lines are made from */
@@ -85,8 +85,8 @@ static uint64_t key_of(struct infill_run *f, const struct infill_case *c)
     return hash_bytes(h, &file, sizeof file);
 }
 
-/* The next records; 0 when there are none. */
-static int64_t read_window(struct infill_run *f)
+/* The next records: how many, or -1 where the input ends too early. */
+static int64_t read_window(struct infill_run *f, struct error *err)
 {
     struct infill_stages *s = &f->stages;
 
@@ -95,10 +95,15 @@ static int64_t read_window(struct infill_run *f)
     while (s->n < f->q->window) {
         json_t *record = NULL;
         struct error bad = { 0 };
-        if (json_reader_next(f->in, &record, &bad) == 0)
+        int rc = record_reader_next(f->in, &record, &bad);
+        if (rc == 0)
             break;
+        if (rc < 0 && record_reader_failed(f->in)) {
+            *err = bad;
+            return -1;
+        }
         GROW(s->cases, s->n, s->cap);
-        infill_case_read(&s->cases[s->n], record, f->number + s->n, f->q->db, json_reader_where(f->in), &bad);
+        infill_case_read(&s->cases[s->n], record, f->number + s->n, f->q->db, record_reader_where(f->in), &bad);
         s->cases[s->n].key = key_of(f, &s->cases[s->n]);
         s->n++;
     }
@@ -212,11 +217,13 @@ static int run_window(struct infill_run *f, struct error *err)
 
 static int run_windows(struct infill_run *f, struct error *err)
 {
+    int64_t n = 0;
     int rc = 0;
 
     progress_start(&f->progress, f->q->write ? "writing prompts" : "infilling", "records", 0);
-    while (rc == 0 && !stop_requested() && read_window(f))
+    while (rc == 0 && !stop_requested() && (n = read_window(f, err)) > 0)
         rc = run_window(f, err);
+    rc = n < 0 ? -1 : rc;
     progress_end(&f->progress);
     if (rc >= 0 && stop_requested())
         return error_set(err, stop_exit_code(), "interrupted");
@@ -230,8 +237,9 @@ static int open_all(struct infill_run *f, struct error *err)
     const struct infill_request *q = f->q;
 
     if (db_path_check(q->db, err) || infill_stages_open(&f->stages, q, err) ||
-        !(f->in = json_reader_open(q->input, err)))
+        !(f->in = record_reader_open(q->input, q->form, err)))
         return -1;
+    record_reader_from_0(f->in);
     f->provenance = provenance_json(q);
     f->key = run_key(f);
     return q->write ? 0 : part_open(&f->part, q->out, q->resume, err);
@@ -245,7 +253,7 @@ int infill(const struct infill_request *q, struct infill_counts *counts, struct 
     int rc = open_all(&f, err) ? -1 : run_windows(&f, err);
     part_close(&f.part, rc != 0, err);
     infill_stages_release(&f.stages);
-    json_reader_close(f.in);
+    record_reader_close(f.in);
     json_decref(f.provenance);
     strings_release(&f.paths);
     free(f.files);

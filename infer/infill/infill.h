@@ -23,6 +23,7 @@ struct infill_generator {
 
 struct infill_request {
     const char *input, *db, *out;
+    enum record_form form;                  /* of input */
     const char *defaults, *sqls, *infilled; /* files of the stages, or NULL */
     const char *e2e;                        /* answers to PROMPT_E2E in place of defaults, or NULL */
     const char *write;                      /* def, sql, fill, e2e or gold: prompts instead of records; or NULL */

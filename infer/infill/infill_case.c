@@ -19,10 +19,6 @@ void infill_case_fail(struct infill_case *c, const struct error *err)
 
 static int read_case(struct infill_case *c, const char *db, const char *where, struct error *err)
 {
-    const json_t *id = json_object_get(c->record, "id");
-
-    if (!json_is_string(id) && !json_is_integer(id))
-        return error_set(err, EXIT_CODE_DATA, "%s: field \"id\" is missing or no string or integer", where);
     if (!(c->db_id = json_get_string(c->record, "db_id", where, err)) ||
         !(c->question = json_get_string(c->record, "question", where, err)) ||
         (json_object_get(c->record, "golds") && !json_get_array(c->record, "golds", where, err)))

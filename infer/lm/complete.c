@@ -16,7 +16,7 @@ struct completion {
     struct device device;
     struct workspace work;
     struct llama_model model;
-    struct json_reader *in;
+    struct record_reader *in;
     struct out_file out;
     struct lm_text *window;
     int n;
@@ -34,7 +34,7 @@ static int open_all(struct completion *r, const char *input, struct error *err)
     if (device_open(&r->device, q->device, err) || workspace_init(&r->work, &r->device, HOST_BYTES, err) ||
         llama_model_open(&r->model, &r->device, &q->model, err))
         return -1;
-    r->in = json_reader_open(input, err);
+    r->in = record_reader_open(input, q->form, err);
     return !r->in ? -1 : q->model.dry ? 0 : out_file_open(&r->out, q->out, err);
 }
 
@@ -42,7 +42,7 @@ static void close_all(struct completion *r)
 {
     out_file_abort(&r->out);
     if (r->in)
-        json_reader_close(r->in);
+        record_reader_close(r->in);
     llama_model_release(&r->model);
     if (r->work.device)
         workspace_release(&r->work);
@@ -51,21 +51,25 @@ static void close_all(struct completion *r)
     free(r->window);
 }
 
-/* The next records; 0 when there are none. */
-static int read_window(struct completion *r)
+/* The next records: how many, or -1 where the input ends too early. */
+static int read_window(struct completion *r, struct error *err)
 {
     r->n = 0;
     while (r->n < WINDOW) {
         json_t *json = NULL;
         struct error bad = { 0 };
-        int rc = json_reader_next(r->in, &json, &bad);
+        int rc = record_reader_next(r->in, &json, &bad);
         if (rc == 0)
             break;
+        if (rc < 0 && record_reader_failed(r->in)) {
+            *err = bad;
+            return -1;
+        }
         struct lm_text *p = &r->window[r->n++];
         if (rc > 0)
-            lm_text_read(p, &r->model, json, r->with_answer ? LM_LAST_ANSWER : LM_OPEN, json_reader_where(r->in));
+            lm_text_read(p, &r->model, json, r->with_answer ? LM_LAST_ANSWER : LM_OPEN, record_reader_where(r->in));
         else
-            *p = (struct lm_text){ .error = xstrdup(bad.text) };
+            *p = (struct lm_text){ .id = json_integer(record_reader_number(r->in)), .error = xstrdup(bad.text) };
         json_decref(json);
     }
     return r->n;
@@ -228,7 +232,11 @@ static int measure_window(struct completion *r, struct error *err)
     size_t cache = 0, step = 0;
     int n = 0;
 
-    read_window(r);
+    if (read_window(r, err) < 0) {
+        free(list);
+        release_window(r);
+        return -1;
+    }
     for (int i = 0; i < r->n; i++)
         if (!r->window[i].error)
             list[n++] = (struct generation){ .prompt = r->window[i].ids.items, .n_prompt = r->window[i].ids.count };
@@ -244,13 +252,14 @@ static int measure_window(struct completion *r, struct error *err)
 
 static int run_windows(struct completion *r, int (*window)(struct completion *, struct error *), struct error *err)
 {
-    int rc = 0;
+    int n = 0, rc = 0;
 
     progress_start(&r->progress, r->with_answer ? "scoring" : "generating", "tokens", 0);
-    while (rc == 0 && read_window(r)) {
+    while (rc == 0 && (n = read_window(r, err)) > 0) {
         rc = window(r, err);
         release_window(r);
     }
+    rc = n < 0 ? -1 : rc;
     progress_end(&r->progress);
     return rc == 0 ? out_file_commit(&r->out, err) : rc;
 }

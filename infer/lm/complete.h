@@ -5,12 +5,14 @@
 #ifndef INFER_LM_COMPLETE_H
 #define INFER_LM_COMPLETE_H
 
+#include "data/util/record_reader.h"
 #include "kernels/workspace.h"
 #include "models/lm/lm_text.h"
 
 struct complete_request {
     struct llama_request model;
     const char *out, *device;
+    enum record_form form;
     int64_t max_new, seed, batch, tokens;
     double temperature, top_p;
 };

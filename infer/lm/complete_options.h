@@ -35,6 +35,7 @@ enum exit_code complete_outcome(int rc, const struct complete_counts *counts, st
     STRING_OPTION("adapter", COMPLETE_AT(model.adapter), "DIR", "LoRA adapter as PEFT writes it"), \
     FLAG_OPTION("merge", COMPLETE_AT(model.merge), "add the adapter to the weights first"), \
     CHAT_TEMPLATE_OPTION(COMPLETE_AT(model.chat_template)), \
+    FORMAT_IN_OPTION(COMPLETE_AT(form)), \
     OUT_OPTION(COMPLETE_AT(out), "OUT.jsonl", "results in input order; - is standard output"), \
     DTYPE_OPTION(COMPLETE_AT(model.dtype)), \
     DEVICE_OPTION(COMPLETE_AT(device)), \

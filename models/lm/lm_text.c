@@ -102,8 +102,6 @@ static int read_record(struct lm_text *p, const struct llama_model *m, const jso
 {
     bool chat = json_object_get(record, "messages") != NULL;
 
-    if (!json_object_get(record, "id"))
-        return error_set(err, EXIT_CODE_DATA, "%s: no \"id\"", where);
     if (chat && json_object_get(record, "prompt"))
         return error_set(err, EXIT_CODE_DATA, "%s: expected \"prompt\" or \"messages\", got both", where);
     if ((chat ? read_chat : read_raw)(p, m, record, answer, where, err))

@@ -76,7 +76,7 @@ while IFS='|' read -r text line; do
     expect 7 "\"error\":\"[^}]*$text" infer infill bad.jsonl --db dbs --defaults infilling.jsonl
     [ "$(wc -l <shown)" = 2 ] || complain "$line" "not a line for each record"
 done <<'END'
-bad.jsonl: line 2: field .*id.* is missing|{"db_id": "bakery", "question": "Which?"}
+bad.jsonl: line 2: field .*id.*: expected a string or an integer|{"id": [], "db_id": "bakery", "question": "Which?"}
 line 2: field .*db_id.* is missing|{"id": 1, "question": "Which?"}
 line 2: field .*question.* is missing|{"id": 1, "db_id": "bakery"}
 no database shop|{"id": 1, "db_id": "shop", "question": "Which?"}
@@ -121,8 +121,8 @@ expect 2 'copies.*0' data substitute infilling.jsonl --copies 0 -o new
 expect 3 'questions.jsonl: line 1: field .messages. is missing' data substitute questions.jsonl -o new
 echo '{"id":"a","messages":[{"role":"user"}]}' >bad.jsonl
 expect 3 'bad.jsonl: line 1: field .content. is missing' data substitute bad.jsonl -o new
-echo '{"messages":[{"role":"user","content":"two words"}]}' >bad.jsonl
-expect 3 'bad.jsonl: line 1: field .id. is missing' data substitute bad.jsonl -o new
+echo '{"id":{},"messages":[{"role":"user","content":"two words"}]}' >bad.jsonl
+expect 3 'bad.jsonl: line 1: field .id.: expected a string or an integer' data substitute bad.jsonl -o new
 expect 2 '--out' data split more.jsonl
 expect 1 'more.jsonl: cannot make the folder' data prompts -o more.jsonl
 

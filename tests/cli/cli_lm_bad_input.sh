@@ -143,8 +143,8 @@ two '{"id":"a","prompt":"x","messages":[]}'
 record "prompt and messages" "line 1: expected \\\\\"prompt\\\\\" or \\\\\"messages\\\\\", got both" generate --model model
 two '{"id":"a"}'
 record "neither prompt nor messages" "line 1: .*prompt" generate --model model
-two '{"prompt":"x"}'
-record "no id" "line 1: no \\\\\"id\\\\\"" generate --model model
+two '{"id":[1],"prompt":"x"}'
+record "no id" "line 1: field \\\\\"id\\\\\": expected a string or an integer" generate --model model
 two '{"id":"a","id":"b","prompt":"x"}'
 record "a field twice" "line 1.*duplicate" generate --model model
 two 'not JSON'

@@ -1,6 +1,7 @@
 #include "train/lm/lm_data.h"
 
 #include "data/util/log.h"
+#include "data/util/record_reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,14 +65,14 @@ static int add(struct lm_data *d, json_t *record, const struct llama_model *m, i
     return 0;
 }
 
-static int read_all(struct lm_data *d, struct json_reader *in, const struct llama_model *m, int64_t length, bool keep,
+static int read_all(struct lm_data *d, struct record_reader *in, const struct llama_model *m, int64_t length, bool keep,
                     struct error *err)
 {
     json_t *record = NULL;
     int rc;
 
-    while ((rc = json_reader_next(in, &record, err)) > 0) {
-        rc = add(d, record, m, length, keep, json_reader_where(in), err);
+    while ((rc = record_reader_next(in, &record, err)) > 0) {
+        rc = add(d, record, m, length, keep, record_reader_where(in), err);
         json_decref(record);
         if (rc)
             return -1;
@@ -82,13 +83,13 @@ static int read_all(struct lm_data *d, struct json_reader *in, const struct llam
 int lm_data_read(struct lm_data *d, const char *path, const struct llama_model *m, int64_t length, bool keep,
                  struct error *err)
 {
-    struct json_reader *in = json_reader_open(path, err);
+    struct record_reader *in = record_reader_open(path, RECORDS_AUTO, err);
 
     *d = (struct lm_data){ 0 };
     if (!in)
         return -1;
     int rc = read_all(d, in, m, length, keep, err);
-    json_reader_close(in);
+    record_reader_close(in);
     if (rc == 0 && d->n == 0)
         rc = error_set(err, EXIT_CODE_DATA, "%s: no conversation of at most %lld tokens", path, (long long)length);
     if (rc == 0)

@@ -88,7 +88,7 @@ static bool is_records(const char *path)
 
 int text_list_read(struct text_list *t, const char *path, struct error *err)
 {
-    return is_records(path) ? records_each(path, add_record, t, err) : read_lines(t, path, err);
+    return is_records(path) ? records_each_as_is(path, RECORDS_AUTO, add_record, t, err) : read_lines(t, path, err);
 }
 
 void text_list_release(struct text_list *t)

@@ -22,13 +22,13 @@ static void each_record_in_order_until_one_fails(void **state)
     const char *path = test_file(dir, "in.jsonl", "{\"n\": 1}\n{\"n\": 20}\n{\"n\": \"x\"}\n{\"n\": 300}\n");
     struct error err = { 0 };
     int64_t sum = 0;
-    assert_int_equal(records_each(path, add_number, &sum, &err), -1);
+    assert_int_equal(records_each(path, RECORDS_AUTO, add_number, &sum, &err), -1);
     assert_int_equal(sum, 21);
     assert_non_null(strstr(err.text, "in.jsonl: line 3: field \"n\""));
     path = test_file(dir, "array.json", "[{\"n\": 4}, {\"n\": 5}]");
-    assert_int_equal(records_each(path, add_number, &sum, &err), 0);
+    assert_int_equal(records_each(path, RECORDS_AUTO, add_number, &sum, &err), 0);
     assert_int_equal(sum, 30);
-    assert_int_equal(records_each(test_file(dir, "none", NULL), add_number, &sum, &err), -1);
+    assert_int_equal(records_each(test_file(dir, "none", NULL), RECORDS_AUTO, add_number, &sum, &err), -1);
     test_dir_remove(dir);
 }
 
@@ -53,7 +53,7 @@ static void a_line_for_each_record(void **state)
     struct record_counts counts = { 0 };
     struct error err = { 0 };
     int64_t sum = 0;
-    assert_int_equal(records_to_lines(in, out, add_twice, &sum, &counts, &err), 0);
+    assert_int_equal(records_to_lines(in, RECORDS_AUTO, out, add_twice, &sum, &counts, &err), 0);
     assert_true(sum == 3 && counts.records == 4 && counts.failed == 2);
     static const char good[] = "{\"id\":\"a\",\"db_id\":null,\"twice\":2}\n{\"id\":1,\"db_id\":\"d\",\"twice\":4}\n";
     char *text = test_read(out), *third = strstr(text, "{\"id\":2,\"db_id\":null,\"error\":");
@@ -61,7 +61,7 @@ static void a_line_for_each_record(void **state)
     assert_non_null(third);
     assert_non_null(strstr(third, "{\"id\":7,\"db_id\":null,\"error\":\""));
     free(text);
-    assert_int_equal(records_to_lines(in, dir, add_twice, &sum, &counts, &err), -1);
+    assert_int_equal(records_to_lines(in, RECORDS_AUTO, dir, add_twice, &sum, &counts, &err), -1);
     test_dir_remove(dir);
 }
 
