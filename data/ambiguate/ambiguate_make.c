@@ -104,7 +104,8 @@ int ambiguate_input_read(struct ambiguate_input *in, const struct ambiguate_file
 {
     *in = (struct ambiguate_input){ .db = f->db, .questions = json_array() };
     if (db_path_check(f->db, err) || (f->tables && schema_set_open(&in->schemas, f->tables, err)) ||
-        records_each_as_is(f->questions, RECORDS_AUTO, read_question, in, err) || (!f->tables && read_schemas(in, err)) ||
+        records_each_as_is(f->questions, RECORDS_AUTO, read_question, in, err) ||
+        (!f->tables && read_schemas(in, err)) ||
         (f->column_synonyms && synonyms_read(&in->columns, f->column_synonyms, err)) ||
         (f->table_synonyms && synonyms_read(&in->tables, f->table_synonyms, err)))
         return -1;
