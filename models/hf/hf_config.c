@@ -29,10 +29,22 @@ static int get_sizes(struct bert_config *b, const struct config_fields *s)
         config_maybe_int(s, "max_position_embeddings", 1, MAX_WIDTH, &b->max_positions) ||
         config_maybe_int(s, "type_vocab_size", 1, MAX_WIDTH, &b->type_vocab_size))
         return -1;
+    return 0;
+}
+
+/* Attention is built for a few widths of a head. */
+static int check_heads(const struct bert_config *b, const struct config_fields *s)
+{
+    int width = b->hidden_size / b->heads;
+
     if (b->hidden_size % b->heads)
         return error_set(s->err, EXIT_CODE_CHECKPOINT, "%s: hidden_size %d is not a multiple of num_attention_heads %d",
                          s->where, b->hidden_size, b->heads);
-    return 0;
+    if (width == 32 || width == 64 || width == 128)
+        return 0;
+    return error_set(s->err, EXIT_CODE_CHECKPOINT,
+                     "%s: expected heads of 32, 64 or 128 channels, got %d (hidden_size %d, num_attention_heads %d)",
+                     s->where, width, b->hidden_size, b->heads);
 }
 
 static int get_activation(struct bert_config *b, const struct config_fields *s)
@@ -109,7 +121,7 @@ int hf_config_parse(struct hf_config *c, const json_t *root, const char *where, 
     *c = (struct hf_config){ 0 };
     if (!json_is_object(root))
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: not a JSON object", where);
-    if (check_kind(&s) || get_sizes(&c->bert, &s) || get_activation(&c->bert, &s) || get_reals(c, &s) ||
+    if (check_kind(&s) || get_sizes(&c->bert, &s) || check_heads(&c->bert, &s) || get_activation(&c->bert, &s) || get_reals(c, &s) ||
         get_labels(c, &s) || config_maybe_int(&s, "pad_token_id", 0, c->bert.vocab_size - 1, &c->pad_token_id))
         return -1;
     return config_text(&s, "architectures", json_array_get(architectures, 0), c->architecture,

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define SIZES                                                                                                          \
-    "\"model_type\":\"bert\",\"vocab_size\":100,\"hidden_size\":12,\"num_hidden_layers\":2,"                           \
+    "\"model_type\":\"bert\",\"vocab_size\":100,\"hidden_size\":96,\"num_hidden_layers\":2,"                           \
     "\"num_attention_heads\":3,\"intermediate_size\":48"
 
 static int parse(struct hf_config *c, const char *text, struct error *err)
@@ -95,6 +95,10 @@ static void test_refused(void **state)
         { "{\"model_type\":\"bert\",\"vocab_size\":100,\"hidden_size\":13,\"num_hidden_layers\":2,"
           "\"num_attention_heads\":3,\"intermediate_size\":48}",
           "hidden_size 13 is not a multiple of num_attention_heads 3" },
+        { "{\"model_type\":\"bert\",\"vocab_size\":100,\"hidden_size\":312,\"num_hidden_layers\":4,"
+          "\"num_attention_heads\":12,\"intermediate_size\":1200}",
+          "expected heads of 32, 64 or 128 channels, got 26 (hidden_size 312, num_attention_heads 12)" },
+        { "{\"model_type\":\"modernbert\"}", "model_type: expected \"bert\", got \"modernbert\"" },
         { "{" SIZES ",\"position_embedding_type\":\"relative_key\"}",
           "position_embedding_type: expected \"absolute\", got \"relative_key\"" },
         { "{" SIZES ",\"position_embedding_type\":7}", "position_embedding_type: expected \"absolute\", got 7" },
@@ -133,7 +137,7 @@ static void test_round_trip(void **state)
 {
     char *dir = test_dir_new(), path[128];
     struct hf_config a = { .bert = { .vocab_size = 50,
-                                     .hidden_size = 32,
+                                     .hidden_size = 128,
                                      .layers = 3,
                                      .heads = 4,
                                      .intermediate_size = 64,
