@@ -113,11 +113,17 @@ static bool asks_help(int argc, char **argv)
     return false;
 }
 
+/* Of a run that goes on all but its folder. */
+static bool may_be_kept(const struct command *c, const struct command_line *line, const struct option *o)
+{
+    return c->keeps_settings && !o->writes && options_resume(c, line);
+}
+
 static int check_complete(const struct command *c, const struct command_line *line, struct error *err)
 {
     char shown[128];
     for (int i = 0; i < option_count(c->options); i++)
-        if (c->options[i].required && !line->seen[i]) {
+        if (c->options[i].required && !line->seen[i] && !may_be_kept(c, line, &c->options[i])) {
             option_usage(&c->options[i], shown, sizeof shown);
             return error_set(err, EXIT_CODE_USAGE, "%s is required", shown);
         }
@@ -177,7 +183,7 @@ static int run_command(const struct program *p, const struct command *c, int arg
     line.settings = xcalloc(1, c->size);
     line.seen = xcalloc((size_t)option_count(c->options), sizeof *line.seen);
     bool ready = read_settings(c, &line, &texts, &err) == 0 && common_obey(c, line.settings, &err) == 0;
-    rc = ready ? c->run(&(struct call){ line.settings, line.argv, line.n_operands }, &err) : err.code;
+    rc = ready ? c->run(&(struct call){ line.settings, line.seen, line.argv, line.n_operands }, &err) : err.code;
     if (rc != EXIT_CODE_OK && rc != EXIT_CODE_RECORDS && *err.text)
         log_error("%s %s: %s", p->name, c->name, err.text);
     if (!ready)

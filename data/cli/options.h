@@ -44,6 +44,8 @@ struct option {
  * and a text that starts with what was expected: the caller puts the option's name before it.  Strings are borrowed. */
 void option_show(const struct option *o, const void *settings, char *text, size_t size);
 int option_set(const struct option *o, void *settings, const char *text, struct error *err);
+/* Whether its value is the path of a file or a folder that is read; a config file is none of them. */
+bool option_reads(const struct option *o);
 
 struct preset {
     const char *name, *text; /* the text as yaml.h reads it */
@@ -57,6 +59,7 @@ struct file_note {
 /* One use of a command. */
 struct call {
     const void *options;   /* the struct that they fill */
+    const bool *seen;      /* [options] those that were given, here or in a config file; NULL: all */
     char *const *operands; /* [n_operands] */
     int n_operands;
 };
@@ -71,6 +74,7 @@ struct command {
     const char *details;           /* paragraphs for --help and the manual page, or NULL */
     const char *examples[2];       /* command lines */
     const struct file_note *files; /* ended by a NULL name; or NULL */
+    bool keeps_settings;           /* in --out: with --resume, what is required may be left out */
     const struct preset *presets;  /* of its OPTION_PRESET, ended by a NULL name; or NULL */
     /* Returns an exit code; on anything but OK and RECORDS err says why and the program prints it. */
     enum exit_code (*run)(const struct call *call, struct error *err);

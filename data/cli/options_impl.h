@@ -38,6 +38,8 @@ struct command_line {
  */
 int options_parse(const struct option *table, struct command_line *line, bool only_config, struct error *err);
 
+/* Whether --resume was given. */
+bool options_resume(const struct command *c, const struct command_line *line);
 /* -1 with EXIT_CODE_USAGE where an output is what an operand or another option names, by whatever names. */
 int options_check_outputs(const struct command *c, const struct command_line *line, struct error *err);
 

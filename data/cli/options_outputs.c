@@ -64,11 +64,16 @@ static int check_input(const struct written_path *o, const char *input, const ch
                      o->option->name, o->path, dashes, name, S_ISDIR(o->st.st_mode) ? "folder" : "file");
 }
 
-static bool resumes(const struct command *c, const struct command_line *line)
+bool options_resume(const struct command *c, const struct command_line *line)
 {
     int i = option_find(c->options, "resume", strlen("resume"));
 
     return i >= 0 && *(const bool *)((const char *)line->settings + c->options[i].offset);
+}
+
+bool option_reads(const struct option *o)
+{
+    return o->type == OPTION_STRING && !o->writes && option_expects(o) >= EXPECT_FILE;
 }
 
 /* The path that the option names for reading; NULL when it names none.  A run that goes on finds its settings in the
@@ -76,11 +81,11 @@ static bool resumes(const struct command *c, const struct command_line *line)
 static const char *input_of(const struct command *c, const struct command_line *line, const struct option *in,
                             const struct option *out)
 {
-    bool config = in->type == OPTION_CONFIG && !resumes(c, line);
+    bool config = in->type == OPTION_CONFIG && !options_resume(c, line);
 
-    if (in->writes || (out->continues && strcmp(out->continues, in->name) == 0))
+    if (out->continues && strcmp(out->continues, in->name) == 0)
         return NULL;
-    if (config || (in->type == OPTION_STRING && option_expects(in) >= EXPECT_FILE))
+    if (config || option_reads(in))
         return *(const char *const *)((const char *)line->settings + in->offset);
     return NULL;
 }

@@ -121,8 +121,9 @@ int hf_config_parse(struct hf_config *c, const json_t *root, const char *where, 
     *c = (struct hf_config){ 0 };
     if (!json_is_object(root))
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: not a JSON object", where);
-    if (check_kind(&s) || get_sizes(&c->bert, &s) || check_heads(&c->bert, &s) || get_activation(&c->bert, &s) || get_reals(c, &s) ||
-        get_labels(c, &s) || config_maybe_int(&s, "pad_token_id", 0, c->bert.vocab_size - 1, &c->pad_token_id))
+    if (check_kind(&s) || get_sizes(&c->bert, &s) || check_heads(&c->bert, &s) || get_activation(&c->bert, &s) ||
+        get_reals(c, &s) || get_labels(c, &s) ||
+        config_maybe_int(&s, "pad_token_id", 0, c->bert.vocab_size - 1, &c->pad_token_id))
         return -1;
     return config_text(&s, "architectures", json_array_get(architectures, 0), c->architecture,
                        sizeof c->architecture) ||

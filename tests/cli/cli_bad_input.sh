@@ -279,11 +279,12 @@ expect 6 "nowhere" gatekeeper --data good --encoder nowhere
 # --- going on with a run
 resume() { train gatekeeper --data good --config good.yaml --device cpu --out run --resume "$@"; }
 folder model run
-expect 2 "run.*epochs differs" resume --epochs 2
-expect 2 "run.*seed differs" resume --seed 2
+expect 2 "run.*: epochs: the run to resume has 1, got 0" resume --epochs 0
+expect 2 "run.*: seed: the run to resume has 1, got 2" resume --seed 2
+expect 2 "run.*: lr: the run to resume has 0.0002, got 0.1" resume --lr 0.1
 expect 2 "run: holds a run already; --resume" gatekeeper --data good --out run
 folder good bad && sed -i 1d bad/train.jsonl
-expect 2 "run.*data_hash differs" resume --data bad
+expect 2 "run.*: the data of the run to resume were others than those of .*/bad now" resume --data bad
 checkpoint=$(echo run/checkpoint-*)
 flip "$checkpoint/ambit.h5" 20000
 expect 6 "$checkpoint/ambit.h5: " resume

@@ -201,9 +201,9 @@ expect "whole head of a tied model" 2 "head: .*expected lora or none, got full" 
 infill --base model --data good.jsonl --out held >shown 2>said || complain held "a run"
 expect "out folder that is the base" 2 "--out: ./model/ is read by this command \(--base\); expected another folder" infill --base model --data good.jsonl --out ./model/
 expect "out folder that holds a run" 2 "held: holds a run already; --resume" infill --base model --data good.jsonl --out held
-expect "resumed with another setting" 2 "lr differs" infill --base model --data good.jsonl --out held --resume --lr 0.5
-expect "resumed with other data" 2 "data_hash differs" infill --base model --data <(sed 's/many/few/' good.jsonl) --out held --resume
+expect "resumed with another setting" 2 "lr: the run to resume has .*, got 0.5;" infill --base model --data good.jsonl --out held --resume --lr 0.5
+expect "resumed with other data" 2 "the data of the run to resume were others than those of /.* now" infill --base model --data <(sed 's/many/few/' good.jsonl) --out held --resume
 fresh && dd if=adapter/adapter_model.safetensors of=bad/model-00002-of-00003.safetensors bs=1 seek=64000 skip=30000 count=64 conv=notrunc 2>/dev/null
-expect "resumed on another base" 2 "base_hash differs" infill --base bad --data good.jsonl --out held --resume
-expect "resumed with another seed" 2 "seed differs" infill --base model --data good.jsonl --out held --resume --seed 7
+expect "resumed on another base" 2 "base_hash: the run to resume has .*, got " infill --base bad --data good.jsonl --out held --resume
+expect "resumed with another seed" 2 "seed: the run to resume has 42, got 7" infill --base model --data good.jsonl --out held --resume --seed 7
 [ $failed = 0 ] && finish

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -358,28 +359,103 @@ static void test_refused(void **state)
     q.resume = true;
     other = q;
     other.seed++;
-    refuse(other, EXIT_CODE_USAGE, "seed differs");
+    refuse(other, EXIT_CODE_USAGE, "seed: the run to resume has 1, got 2");
     other = q;
     other.settings.head_lr *= 2;
-    refuse(other, EXIT_CODE_USAGE, "head-lr differs");
+    refuse(other, EXIT_CODE_USAGE, "head-lr: the run to resume has 0.001, got 0.002");
     other = q;
     other.settings.embedder = EMBEDDER_JOINT;
-    refuse(other, EXIT_CODE_USAGE, "embedder differs");
+    refuse(other, EXIT_CODE_USAGE, "embedder: the run to resume has \"linker\", got \"joint\"");
+    other = q;
+    other.settings.epochs--;
+    refuse(other, EXIT_CODE_USAGE, "epochs: the run to resume has 2, got 1");
     other = q;
     other.data = changed;
     static const char *const edits[] = { "5s/\"question\":\"/&Please, /' train.jsonl", "2d' valid.jsonl" };
     for (int i = 0; i < ARRAY_LEN(edits); i++) {
         snprintf(command, sizeof command, "cd '%s' && cp '%s'/* . && sed -i '%s", changed, data, edits[i]);
         assert_int_equal(test_run(command, NULL), 0);
-        refuse(other, EXIT_CODE_USAGE, "data_hash differs");
+        refuse(other, EXIT_CODE_USAGE, "the data of the run to resume were others");
     }
     test_dir_remove(changed);
     shared->end_after = 0;
-    q.settings.save_every = 7; /* how often is the only thing that may change */
+    q.settings.save_every = 7; /* how often may change, and more epochs may come */
     assert_int_equal(train(&q), 0);
     snprintf(command, sizeof command, "truncate -s -1 '%s'/checkpoint-*/" CHECKPOINT_FILE, q.out);
     assert_int_equal(test_run(command, NULL), 0);
     refuse(q, EXIT_CODE_CHECKPOINT, CHECKPOINT_FILE);
+}
+
+/* More epochs: the run goes on where it ended, or stood, at the rates of its longer schedule, and may be killed there.
+ */
+static void test_more_epochs(void **state)
+{
+    struct gate_request q = request(NULL), more;
+
+    (void)state;
+    clean();
+    q.resume = true;
+    more = q;
+    more.settings.epochs = 2 * q.settings.epochs;
+    q.out = more.out = whole;
+    assert_int_equal(train(&q), 0);
+    int saves = shared->saves;
+    assert_int_equal(train(&more), 0);
+    int more_saves = shared->saves;
+    assert_int_equal(shared->steps, (int)q.settings.epochs * (48 / 16));
+    q.out = more.out = stopped;
+    for (int i = 0; i < saves + more_saves; i++) {
+        shared->end_after = 1;
+        assert_int_equal(train(i < saves ? &q : &more), KILLED);
+    }
+    shared->end_after = 0;
+    assert_int_equal(train(&more), 0);
+    assert_int_equal(shared->steps, 0);
+    assert_same_model("whole", "stopped");
+}
+
+/* A run that patience has ended has no more steps. */
+static void test_patience_and_more_epochs(void **state)
+{
+    struct gate_request q = request(NULL);
+
+    (void)state;
+    clean();
+    q.out = run;
+    q.resume = true;
+    q.settings.relevance_epochs = 0;
+    q.settings.patience = 1;
+    q.settings.epochs = 20;
+    q.settings.head_lr = 1e-9;
+    assert_int_equal(train(&q), 0);
+    assert_true(shared->steps < 20 * 3);
+    q.settings.epochs = 30;
+    assert_int_equal(train(&q), 0);
+    assert_int_equal(shared->steps, 0);
+    assert_said("no more steps: 1 validations without a better one have ended the run");
+}
+
+/* Files that no run made are not written among, unless force. */
+static void test_foreign_folder(void **state)
+{
+    struct gate_request q = request(NULL);
+    static const char *const spoil[] = { "echo hello >'%s/notes.txt'", "echo 'lr: no rate' >'%s/config.yaml'" };
+    char command[9000];
+
+    (void)state;
+    q.out = run;
+    q.settings.epochs = 1;
+    for (int i = 0; i < ARRAY_LEN(spoil); i++) {
+        clean();
+        assert_int_equal(mkdir(run, 0777), 0);
+        snprintf(command, sizeof command, spoil[i], run);
+        assert_int_equal(test_run(command, NULL), 0);
+        q.force = false;
+        assert_int_equal(train(&q), EXIT_CODE_USAGE);
+        assert_said(i ? "run: holds something else (config.yaml)" : "run: holds something else (notes.txt)");
+        q.force = true;
+        assert_int_equal(train(&q), 0);
+    }
 }
 
 /* A dry run says what it would take and leaves nothing, also where a run is already. */
@@ -468,10 +544,20 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_element),          cmocka_unit_test(test_joint),     cmocka_unit_test(test_stock),
-        cmocka_unit_test(test_schema),           cmocka_unit_test(test_kills),     cmocka_unit_test(test_signal),
-        cmocka_unit_test(test_refused),          cmocka_unit_test(test_dry_run),   cmocka_unit_test(test_stale_best),
-        cmocka_unit_test(test_signals_in_evals), cmocka_unit_test(test_few_steps),
+        cmocka_unit_test(test_element),
+        cmocka_unit_test(test_joint),
+        cmocka_unit_test(test_stock),
+        cmocka_unit_test(test_schema),
+        cmocka_unit_test(test_kills),
+        cmocka_unit_test(test_signal),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_more_epochs),
+        cmocka_unit_test(test_patience_and_more_epochs),
+        cmocka_unit_test(test_foreign_folder),
+        cmocka_unit_test(test_dry_run),
+        cmocka_unit_test(test_stale_best),
+        cmocka_unit_test(test_signals_in_evals),
+        cmocka_unit_test(test_few_steps),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,11 +1,16 @@
 /* Part of commands.h: ambit-train gatekeeper. */
 #include "train/cmd/commands.h"
 #include "train/gate/gate_trainer.h"
+#include "train/run/run_request.h"
 
 static enum exit_code run(const struct call *call, struct error *err)
 {
-    int rc = gate_train(call->options, err);
+    struct run_request r;
+    int rc = run_request_init(&r, &command_gatekeeper, call, err);
 
+    if (rc == 0)
+        rc = gate_train(r.settings, err);
+    run_request_release(&r);
     return job_exit_code(rc, 0, err);
 }
 
@@ -26,5 +31,6 @@ const struct command command_gatekeeper = {
     .examples = { "ambit-train gatekeeper --data practice --out runs/gate --epochs 4",
                   "ambit-train gatekeeper --data contrast --encoder bert --config gate.yaml --out runs/gate --resume" },
     .files = files,
+    .keeps_settings = true,
     .run = run,
 };

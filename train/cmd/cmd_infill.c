@@ -1,11 +1,16 @@
 /* Part of commands.h: ambit-train infill. */
 #include "train/cmd/commands.h"
 #include "train/lm/lm_trainer.h"
+#include "train/run/run_request.h"
 
 static enum exit_code run(const struct call *call, struct error *err)
 {
-    int rc = lm_train(call->options, err);
+    struct run_request r;
+    int rc = run_request_init(&r, &command_infill, call, err);
 
+    if (rc == 0)
+        rc = lm_train(r.settings, err);
+    run_request_release(&r);
     return job_exit_code(rc, 0, err);
 }
 
@@ -29,5 +34,6 @@ const struct command command_infill = {
     .examples = { "ambit-train infill --base llama --data train.jsonl --valid valid.jsonl --out runs/infill",
                   "ambit-train infill --base llama --data train.jsonl --preset dfpl --out runs/infill --dry-run" },
     .files = files,
+    .keeps_settings = true,
     .run = run,
 };

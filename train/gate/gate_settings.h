@@ -46,7 +46,7 @@ struct gate_settings {
 struct gate_request {
     const char *data, *encoder, *out, *device, *config;
     int64_t seed;
-    bool resume, dry_run;
+    bool resume, dry_run, force;
     struct gate_settings settings; /* last: what stands before it does not change the result */
 };
 

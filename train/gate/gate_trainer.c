@@ -95,12 +95,15 @@ void gate_trainer_init(struct gate_trainer *t, const struct gate_request *q)
                                         .seed = (uint64_t)q->seed,
                                         .resume = q->resume,
                                         .dry_run = q->dry_run,
+                                        .force = q->force,
+                                        .data = q->data,
                                         .eval_every = q->settings.eval_every,
                                         .save_every = q->settings.save_every,
                                         .patience = q->settings.patience,
                                         .table = gate_request_table,
                                         .request = q,
-                                        .from = offsetof(struct gate_request, settings) };
+                                        .from = offsetof(struct gate_request, settings),
+                                        .size = sizeof *q };
 }
 
 int gate_train(const struct gate_request *q, struct error *err)

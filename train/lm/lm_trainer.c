@@ -96,11 +96,14 @@ void lm_trainer_init(struct lm_trainer *t, const struct lm_request *q)
                                         .seed = (uint64_t)q->seed,
                                         .resume = q->resume,
                                         .dry_run = q->dry_run,
+                                        .force = q->force,
+                                        .data = q->data,
                                         .save_every = q->settings.save_every,
                                         .patience = q->settings.patience,
                                         .table = lm_request_table,
                                         .request = q,
-                                        .from = offsetof(struct lm_request, settings) };
+                                        .from = offsetof(struct lm_request, settings),
+                                        .size = sizeof *q };
 }
 
 int lm_train(const struct lm_request *q, struct error *err)

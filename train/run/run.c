@@ -4,12 +4,10 @@
 #include "data/util/json.h"
 #include "data/util/log.h"
 #include "data/util/stop.h"
-#include "models/checkpoint/checkpoint.h"
 #include "train/run/run_impl.h"
+#include "train/run/run_request.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 enum { HOST_BYTES = 256 << 20 };
 
@@ -38,26 +36,21 @@ void run_close(struct run *r)
         device_close(&r->device);
 }
 
-/* A folder that holds a run, or a model, is only touched to go on with it. */
-static int check_out(const struct run_settings *s, struct error *err)
-{
-    char *newest = NULL, path[4096];
-
-    snprintf(path, sizeof path, "%s/" CHECKPOINT_FILE, s->out);
-    if (s->resume || s->dry_run || checkpoint_newest(s->out, &newest, NULL) || (!newest && access(path, F_OK) != 0))
-        return 0;
-    error_set(err, EXIT_CODE_USAGE, "%s: holds a run already; --resume goes on with it, another --out starts anew",
-              s->out);
-    free(newest);
-    return -1;
-}
-
 static int write_config(const struct run_settings *s, struct error *err)
 {
     char path[4096];
 
-    snprintf(path, sizeof path, "%s/config.yaml", s->out);
+    snprintf(path, sizeof path, "%s/" RUN_CONFIG, s->out);
     return yaml_write(path, s->table, s->request, err);
+}
+
+/* More epochs do nothing for a run that patience has ended. */
+static void tell_patience(const struct run *r)
+{
+    int last = r->n_stages - 1;
+
+    if (run_over(r) && last >= 0 && r->state.epoch < r->stages[last].epochs)
+        log_info("no more steps: %lld validations without a better one have ended the run", (long long)r->set.patience);
 }
 
 /* Where to begin: at the checkpoint when resuming, else at the first step.  Nothing is touched before it is sure that
@@ -72,6 +65,7 @@ static int begin(struct run *r, struct error *err)
     if (found) {
         log_info("going on after step %lld", (long long)r->state.step);
         r->saved_step = r->state.step;
+        tell_patience(r);
     } else {
         run_forget_best(r);
     }
@@ -109,9 +103,11 @@ static int work(struct run *r, struct error *err)
 int run_train(struct run *r, struct error *err)
 {
     stop_install();
-    int rc = check_out(&r->set, err) || run_open(r, err) ? -1 : 0;
+    int rc = run_check_folder(&r->set, err) || run_open(r, err) ? -1 : 0;
     if (rc == 0 && !r->set.dry_run)
         rc = work(r, err);
+    if (rc > 0)
+        run_tell_resume(r);
     run_close(r);
     return rc;
 }

@@ -23,13 +23,14 @@
 struct run_settings {
     const char *out, *device;
     uint64_t seed;
-    bool resume, dry_run;
+    bool resume, dry_run, force;
     int64_t eval_every; /* steps between validations, 0: once an epoch */
     int64_t save_every; /* steps between checkpoints, 0: at validations only */
     int64_t patience;   /* validations without a better one before a stage ends, 0: any number */
     const struct option *table;
     const void *request; /* the struct that table fills; what lies at offset `from` or behind changes the result */
-    size_t from;
+    size_t from, size;
+    const char *data; /* what data_hash is of, in messages */
 };
 
 /* What a checkpoint must bring back besides weights, moments and random numbers. */

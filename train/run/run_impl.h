@@ -10,6 +10,12 @@
 int run_open(struct run *r, struct error *err);
 void run_close(struct run *r);
 
+/* run_folder.c: a folder that holds a run, or a model, is only touched to go on with it; one that holds something else
+ * with force alone.  -1 with EXIT_CODE_USAGE. */
+int run_check_folder(const struct run_settings *s, struct error *err);
+/* How a run that a signal has stopped goes on. */
+void run_tell_resume(const struct run *r);
+
 /* run_memory.c: bytes of the largest step of all batches of all stages; then whether they and the model fit. */
 int run_measure(struct run *r, size_t *bytes, struct error *err);
 int run_fit(struct run *r, struct error *err);

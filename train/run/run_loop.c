@@ -90,14 +90,17 @@ bool run_over(const struct run *r)
     return r->state.stage == r->n_stages || (!r->trainer->enter_stage && stage_over(r));
 }
 
+/* Behind the last stage its state stays, for a run that is gone on with for more epochs. */
 static int next_stage(struct run *r, struct error *err)
 {
     if (!r->trainer->enter_stage)
         return 0;
+    if (++r->state.stage == r->n_stages)
+        return 0;
     r->state = (struct run_state){
-        .stage = r->state.stage + 1, .step = r->state.step, .units = r->state.units, .best = r->trainer->lowest
+        .stage = r->state.stage, .step = r->state.step, .units = r->state.units, .best = r->trainer->lowest
     };
-    return r->state.stage < r->n_stages ? r->trainer->enter_stage(r->self, true, err) : 0;
+    return r->trainer->enter_stage(r->self, true, err);
 }
 
 int run_save(struct run *r, struct error *err)

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static json_t *value_of(const struct option *o, const void *request)
@@ -82,6 +83,19 @@ static bool listed(const char *const *list, const char *name)
     return *list != NULL;
 }
 
+enum { FORM = JSON_ENCODE_ANY | JSON_REAL_PRECISION(9) };
+
+static int refuse(const char *name, const json_t *now, const json_t *old, const char *where, struct error *err)
+{
+    char *given = json_dumps(now, FORM), *began = old ? json_dumps(old, FORM) : NULL;
+
+    error_set(err, EXIT_CODE_USAGE, "%s: %s: the run to resume has %.200s, got %.200s; another --out starts anew",
+              where, name, began ? began : "none", given ? given : "none");
+    free(given);
+    free(began);
+    return -1;
+}
+
 int run_meta_check(const json_t *now, const json_t *saved, const char *const *free, const char *const *same,
                    const char *where, struct error *err)
 {
@@ -93,12 +107,19 @@ int run_meta_check(const json_t *now, const json_t *saved, const char *const *fr
     /* clang-format off */
     json_object_foreach(json_object_get(now, "settings"), name, value)
         if (rc == 0 && !listed(free, name) && !json_equal(value, json_object_get(old, name)))
-            rc = error_set(err, EXIT_CODE_USAGE,
-                           "%s: %s differs from the run to resume; give the same configuration, or another --out",
-                           where, name);
+            rc = refuse(name, value, json_object_get(old, name), where, err);
     /* clang-format on */
     for (; rc == 0 && *same; same++)
         if (!json_equal(json_object_get(now, *same), json_object_get(saved, *same)))
-            rc = error_set(err, EXIT_CODE_USAGE, "%s: %s differs from the run to resume", where, *same);
+            rc = refuse(*same, json_object_get(now, *same), json_object_get(saved, *same), where, err);
     return rc;
+}
+
+int run_meta_check_epochs(const json_t *now, const json_t *saved, const char *where, struct error *err)
+{
+    const json_t *wanted = json_object_get(json_object_get(now, "settings"), "epochs");
+    const json_t *old = json_object_get(json_object_get(saved, "settings"), "epochs");
+    json_int_t n = json_integer_value(wanted), began = json_integer_value(old);
+
+    return n == began || (began && n > began) ? 0 : refuse("epochs", wanted, old, where, err);
 }

@@ -19,8 +19,11 @@ json_t *run_meta(const char *kind, int64_t seed, uint64_t data_hash, const struc
 int run_meta_settings(const json_t *meta, const struct option *table, void *request, size_t from, const char *where,
                       struct error *err);
 
+/* -1 with EXIT_CODE_USAGE when a run is to have fewer epochs than it began with: its last steps are taken already. */
+int run_meta_check_epochs(const json_t *now, const json_t *saved, const char *where, struct error *err);
+
 /* Whether settings but those listed in `free`, and the fields listed in `same`, are equal; both lists end with NULL.
- * -1 with EXIT_CODE_USAGE names what differs. */
+ * -1 with EXIT_CODE_USAGE names what differs and both values. */
 int run_meta_check(const json_t *now, const json_t *saved, const char *const *free, const char *const *same,
                    const char *where, struct error *err);
 

@@ -119,11 +119,16 @@ int run_save_checkpoint(struct run *r, struct error *err)
 static int check_meta(const struct run *r, const json_t *saved, const char *where, struct error *err)
 {
     /* a run may be resumed with another one of these and still ends with the same numbers */
-    static const char *const may_differ[] = { "save-every", NULL };
-    static const char *const same[] = { "seed", "data_hash", NULL };
+    static const char *const may_differ[] = { "save-every", "epochs", NULL };
+    static const char *const same[] = { "seed", NULL };
     json_t *now = make_meta(r);
     int rc = run_meta_check(now, saved, may_differ, same, where, err);
 
+    if (rc == 0)
+        rc = run_meta_check_epochs(now, saved, where, err);
+    if (rc == 0 && !json_equal(json_object_get(now, "data_hash"), json_object_get(saved, "data_hash")))
+        rc = error_set(err, EXIT_CODE_USAGE, "%s: the data of the run to resume were others than those of %s now",
+                       where, r->set.data);
     if (rc == 0)
         rc = run_meta_check(now, saved, may_differ, r->trainer->same, where, err);
     json_decref(now);
@@ -160,6 +165,17 @@ static int load_from(struct run *r, const char *dir, struct error *err)
     return rc;
 }
 
+/* The last stage of a run that was over goes on when it has more epochs now, unless patience ended it. */
+static void reopen(struct run *r)
+{
+    struct run_state *x = &r->state;
+    int last = r->n_stages - 1;
+    bool patience = r->set.patience && x->worse >= r->set.patience;
+
+    if (x->stage > 0 && x->stage == r->n_stages && x->epoch > 0 && x->epoch < r->stages[last].epochs && !patience)
+        x->stage = last;
+}
+
 int run_load_checkpoint(struct run *r, struct error *err)
 {
     char *dir = NULL;
@@ -170,6 +186,8 @@ int run_load_checkpoint(struct run *r, struct error *err)
         return 0;
     int rc = load_from(r, dir, err);
     free(dir);
+    if (rc == 0)
+        reopen(r);
     return rc ? -1 : 1;
 }
 
