@@ -32,7 +32,7 @@ ambit-train infill --base base --data train.jsonl --epochs 20 --rank 4 --save-ev
 until compgen -G "adapter/checkpoint-*[0-9]" >/dev/null; do sleep 0.1; done
 kill -KILL $! || true # a fast machine may be done
 wait || true
-ambit-train infill --base base --data train.jsonl --epochs 20 --rank 4 --save-every 10 --device cpu -o adapter --resume
+ambit-train infill --resume -o adapter
 ambit-train infill --base base --data train.jsonl --epochs 20 --rank 4 --device cpu -o whole-run
 cmp adapter/adapter_model.safetensors whole-run/adapter_model.safetensors
 

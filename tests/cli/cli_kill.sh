@@ -37,7 +37,10 @@ eval-every: 4
 save-every: 3
 END
 
+# All that a run needs to go on stands in its folder.
 train() {
+    local folder=$PWD/$1
+    [ ! -e "$folder/config.yaml" ] || { cd / && exec "$bin/ambit-train" gatekeeper --resume --out "$folder"; }
     exec "$bin/ambit-train" gatekeeper --data data --config small.yaml --out "$1" --seed 5 --device cpu --resume
 }
 

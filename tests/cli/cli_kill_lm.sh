@@ -11,7 +11,10 @@ kills=${1:-4}
 # shellcheck source=tests/support/lm_records.sh
 . "$support/lm_records.sh"
 
+# All that a run needs to go on stands in its folder.
 train() {
+    local folder=$PWD/$1
+    [ ! -e "$folder/config.yaml" ] || { cd / && exec "$bin/ambit-train" infill --resume --out "$folder"; }
     exec "$bin/ambit-train" infill --data train.jsonl --valid valid.jsonl --device cpu --base model --out "$1" --epochs 40 --batch 4 --neftune 5 --tokens 200 --save-every 7 --resume "${method[@]}"
 }
 
@@ -33,8 +36,8 @@ kill_and_resume whole every-weight $((kills / 2))
 method=(--head full --lora-dropout 0.1) weights=adapter_model.safetensors
 kill_and_resume whole-adapter adapter $(((kills + 1) / 2))
 
-# --- SIGTERM: what was done is saved, the rest follows
-train stopped >>log 2>&1 &
+# --- SIGTERM: what was done is saved, and said how the rest follows
+train stopped >>log 2>stopped.said &
 sleep "$(awk -v s="$span" 'BEGIN { print s / 3 }')"
 kill -TERM $!
 wait $!
@@ -42,6 +45,7 @@ code=$?
 [ $code = 143 ] || fail "exit code $code after SIGTERM"
 [ -n "$(find stopped -name 'checkpoint-*')" ] || fail "SIGTERM saved nothing"
 [ ! -e stopped/adapter_model.safetensors ] || fail "SIGTERM left a finished adapter"
-(train stopped) >>log 2>&1 || fail "the run after SIGTERM"
+command=$(sed -nE 's/.*to go on: (ambit-train .*)/\1/p' stopped.said)
+PATH=$bin:$PATH bash -c "$command" >>log 2>&1 || fail "the run after SIGTERM: $command"
 same whole-adapter stopped
 echo "SIGTERM saved, and the run ended the same (seed $seed)"
