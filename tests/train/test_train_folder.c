@@ -1,0 +1,193 @@
+/* What a run may go on with, and where it may write. */
+#include "tests/train/train_runs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Nothing of the folder changes when a run cannot go on with it. */
+static void refuse(struct gate_request q, int code, const char *word)
+{
+    char *config = test_read(path_of("run", "config.yaml")), *metrics = test_read(path_of("run", "metrics.jsonl"));
+
+    assert_int_equal(train(&q), code);
+    assert_int_equal(shared->steps, 0);
+    assert_said(word);
+    char *after = test_read(path_of("run", "config.yaml"));
+    assert_string_equal(after, config);
+    free(after);
+    after = test_read(path_of("run", "metrics.jsonl"));
+    assert_string_equal(after, metrics);
+    free(after);
+    free(config);
+    free(metrics);
+}
+
+static void test_refused(void **state)
+{
+    struct gate_request q = request(NULL), other;
+    char *changed = test_dir_new(), command[9000];
+
+    (void)state;
+    clean();
+    q.out = run;
+    shared->end_after = 3;
+    assert_int_equal(train(&q), KILLED);
+    refuse(q, EXIT_CODE_USAGE, "--resume");
+    q.resume = true;
+    other = q;
+    other.seed++;
+    refuse(other, EXIT_CODE_USAGE, "seed: the run to resume has 1, got 2");
+    other = q;
+    other.settings.head_lr *= 2;
+    refuse(other, EXIT_CODE_USAGE, "head-lr: the run to resume has 0.001, got 0.002");
+    other = q;
+    other.settings.embedder = EMBEDDER_JOINT;
+    refuse(other, EXIT_CODE_USAGE, "embedder: the run to resume has \"linker\", got \"joint\"");
+    other = q;
+    other.settings.epochs--;
+    refuse(other, EXIT_CODE_USAGE, "epochs: the run to resume has 2, got 1");
+    other = q;
+    other.data = changed;
+    static const char *const edits[] = { "5s/\"question\":\"/&Please, /' train.jsonl", "2d' valid.jsonl" };
+    for (int i = 0; i < ARRAY_LEN(edits); i++) {
+        snprintf(command, sizeof command, "cd '%s' && cp '%s'/* . && sed -i '%s", changed, data, edits[i]);
+        assert_int_equal(test_run(command, NULL), 0);
+        refuse(other, EXIT_CODE_USAGE, "the data of the run to resume were others");
+    }
+    test_dir_remove(changed);
+    shared->end_after = 0;
+    q.settings.save_every = 7; /* how often may change, and more epochs may come */
+    assert_int_equal(train(&q), 0);
+    snprintf(command, sizeof command, "truncate -s -1 '%s'/checkpoint-*/" CHECKPOINT_FILE, q.out);
+    assert_int_equal(test_run(command, NULL), 0);
+    refuse(q, EXIT_CODE_CHECKPOINT, CHECKPOINT_FILE);
+}
+
+/* More epochs: the run goes on where it ended, or stood, at the rates of its longer schedule, and may be killed there.
+ */
+static void test_more_epochs(void **state)
+{
+    struct gate_request q = request(NULL), more;
+
+    (void)state;
+    clean();
+    q.resume = true;
+    more = q;
+    more.settings.epochs = 2 * q.settings.epochs;
+    q.out = more.out = whole;
+    assert_int_equal(train(&q), 0);
+    int saves = shared->saves;
+    assert_int_equal(train(&more), 0);
+    int more_saves = shared->saves;
+    assert_int_equal(shared->steps, (int)q.settings.epochs * (48 / 16));
+    q.out = more.out = stopped;
+    for (int i = 0; i < saves + more_saves; i++) {
+        shared->end_after = 1;
+        assert_int_equal(train(i < saves ? &q : &more), KILLED);
+    }
+    shared->end_after = 0;
+    assert_int_equal(train(&more), 0);
+    assert_int_equal(shared->steps, 0);
+    assert_same_model("whole", "stopped");
+}
+
+/* A run that patience has ended has no more steps. */
+static void test_patience_and_more_epochs(void **state)
+{
+    struct gate_request q = request(NULL);
+
+    (void)state;
+    clean();
+    q.out = run;
+    q.resume = true;
+    q.settings.relevance_epochs = 0;
+    q.settings.patience = 1;
+    q.settings.epochs = 20;
+    q.settings.head_lr = 1e-9;
+    assert_int_equal(train(&q), 0);
+    assert_true(shared->steps < 20 * 3);
+    q.settings.epochs = 30;
+    assert_int_equal(train(&q), 0);
+    assert_int_equal(shared->steps, 0);
+    assert_said("no more steps: 1 validations without a better one have ended the run");
+}
+
+/* Files that no run made are not written among, unless force. */
+static void test_foreign_folder(void **state)
+{
+    struct gate_request q = request(NULL);
+    static const char *const spoil[] = { "echo hello >'%s/notes.txt'", "echo 'lr: no rate' >'%s/config.yaml'" };
+    char command[9000];
+
+    (void)state;
+    q.out = run;
+    q.settings.epochs = 1;
+    for (int i = 0; i < ARRAY_LEN(spoil); i++) {
+        clean();
+        assert_int_equal(mkdir(run, 0777), 0);
+        snprintf(command, sizeof command, spoil[i], run);
+        assert_int_equal(test_run(command, NULL), 0);
+        q.force = false;
+        assert_int_equal(train(&q), EXIT_CODE_USAGE);
+        assert_said(i ? "run: holds something else (config.yaml)" : "run: holds something else (notes.txt)");
+        q.force = true;
+        assert_int_equal(train(&q), 0);
+    }
+}
+
+/* A dry run says what it would take and leaves nothing, also where a run is already. */
+static void test_dry_run(void **state)
+{
+    struct gate_request q = request(NULL);
+
+    (void)state;
+    clean();
+    q.out = run;
+    q.dry_run = true;
+    assert_int_equal(train(&q), 0);
+    assert_int_equal(shared->steps, 0);
+    assert_said("MiB for a step");
+    assert_int_not_equal(access(q.out, F_OK), 0);
+
+    q.dry_run = false;
+    assert_int_equal(train(&q), 0);
+    q.dry_run = true;
+    q.seed++;
+    refuse(q, 0, "MiB for a step");
+}
+
+/* A first run that was killed before its first checkpoint leaves nothing that a second one could take for its own. */
+static void test_stale_best(void **state)
+{
+    struct gate_request q = request(NULL);
+
+    (void)state;
+    clean();
+    q.settings.save_every = 0;
+    q.settings.relevance_epochs = 0;
+    q.settings.embedder = EMBEDDER_JOINT;
+    q.out = run;
+    shared->end_before = 1;
+    assert_int_equal(train(&q), KILLED);
+    assert_int_equal(access(path_of("run", "best/" CHECKPOINT_FILE), F_OK), 0);
+    shared->end_before = 0;
+    q.settings.epochs = 0;
+    assert_int_equal(train(&q), 0);
+    assert_int_not_equal(access(path_of("run", "best/" CHECKPOINT_FILE), F_OK), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_more_epochs),
+        cmocka_unit_test(test_patience_and_more_epochs),
+        cmocka_unit_test(test_foreign_folder),
+        cmocka_unit_test(test_dry_run),
+        cmocka_unit_test(test_stale_best),
+    };
+    return cmocka_run_group_tests(tests, train_runs_set_up, train_runs_tear_down);
+}
