@@ -25,9 +25,9 @@ char *shape_text(char out[128], int ndim, const int64_t *shape)
 {
     int n = snprintf(out, 128, "[");
 
-    for (int d = 0; d < ndim && n < 100; d++)
+    for (int d = 0; d < ndim && d < SHAPE_MAX_DIMS && n < 100; d++)
         n += snprintf(out + n, 128 - (size_t)n, "%s%" PRId64, d ? ", " : "", shape[d]);
-    snprintf(out + n, 128 - (size_t)n, "]");
+    snprintf(out + n, 128 - (size_t)n, ndim > SHAPE_MAX_DIMS ? ", ...]" : "]");
     return out;
 }
 

@@ -18,6 +18,7 @@ struct mismatch {
 
 void name_list_add(struct name_list *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* "[3, 4]" into out, which is returned. */
+enum { SHAPE_MAX_DIMS = 8 }; /* more are not looked at, and need not be there */
 char *shape_text(char out[128], int ndim, const int64_t *shape);
 bool shape_equal(int ndim, const int64_t *shape, int other_ndim, const int64_t *other);
 /* 0 when all lists are empty, else -1 with EXIT_CODE_CHECKPOINT, the file and the lists. */

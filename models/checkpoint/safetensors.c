@@ -85,9 +85,12 @@ static int parse_header(struct safetensors_file *f, struct error *err)
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: header of %llu bytes in a file of %zu (at most %d allowed)",
                          f->path, (unsigned long long)n, f->size, MAX_HEADER);
     const char *text = (const char *)f->map + 8;
-    if (n == 0 || text[0] != '{')
+    uint64_t blank = 0;
+    while (blank < n && strchr(" \t\r\n", text[blank]) && text[blank])
+        blank++;
+    if (blank == n || text[blank] != '{')
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: the header does not begin with {", f->path);
-    f->header = json_loadb(text, (size_t)n, JSON_REJECT_DUPLICATES, &e);
+    f->header = json_loadb(text, (size_t)n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &e);
     if (!f->header)
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: header: byte %d: %s", f->path, e.position, e.text);
     f->data = 8 + (size_t)n;
@@ -99,6 +102,8 @@ static int check_metadata(const struct safetensors_file *f, json_t *metadata, st
     const char *key;
     json_t *value;
 
+    if (json_is_null(metadata))
+        return 0;
     if (!json_is_object(metadata))
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: __metadata__ is not an object", f->path);
     json_object_foreach(metadata, key, value) if (!json_is_string(value)) return error_set(
@@ -111,16 +116,16 @@ static int parse_shape(struct safetensors_entry *e, const json_t *shape, const c
 {
     if (!json_is_array(shape))
         return refuse(err, path, e->name, "no array \"shape\"");
-    if (json_array_size(shape) > SAFETENSORS_MAX_DIMS)
-        return refuse(err, path, e->name, "more than 8 dimensions");
     e->ndim = (int)json_array_size(shape);
     e->size = 1;
     for (int d = 0; d < e->ndim; d++) {
         const json_t *v = json_array_get(shape, (size_t)d);
         if (!json_is_integer(v) || json_integer_value(v) < 0)
             return refuse(err, path, e->name, "\"shape\" holds something other than whole numbers");
-        e->shape[d] = json_integer_value(v);
-        if (__builtin_mul_overflow(e->size, e->shape[d], &e->size))
+        int64_t n = json_integer_value(v);
+        if (d < SAFETENSORS_MAX_DIMS)
+            e->shape[d] = n;
+        if (__builtin_mul_overflow(e->size, n, &e->size))
             return refuse(err, path, e->name, "the shape overflows");
     }
     return 0;
@@ -132,7 +137,7 @@ static int parse_dtype(struct safetensors_entry *e, const json_t *dtype, int *bi
         return refuse(err, path, e->name, "no string \"dtype\"");
     e->dtype_name = json_string_value(dtype);
     for (int i = 0; i < ARRAY_LEN(dtypes); i++)
-        if (!strcmp(dtypes[i].name, e->dtype_name)) {
+        if (!strcmp(dtypes[i].name, e->dtype_name) && strlen(e->dtype_name) == json_string_length(dtype)) {
             e->dtype = dtypes[i].dtype;
             *bits = dtypes[i].bits;
             return 0;

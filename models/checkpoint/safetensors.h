@@ -18,10 +18,10 @@ struct safetensors_entry {
     const char *name;
     const char *dtype_name; /* as in the file */
     enum safetensors_dtype dtype;
-    int ndim; /* 0 for a scalar */
-    int64_t shape[SAFETENSORS_MAX_DIMS];
-    int64_t size;              /* elements */
-    const unsigned char *data; /* not aligned */
+    int ndim;                            /* 0 for a scalar */
+    int64_t shape[SAFETENSORS_MAX_DIMS]; /* the first ones of more: no tensor of ours has so many */
+    int64_t size;                        /* elements */
+    const unsigned char *data;           /* not aligned */
     size_t bytes;
     int file; /* index into files */
 };
