@@ -70,16 +70,47 @@ static void write_tokens(const char *path, const struct tokenizer *t, const stru
     token_spans_release(&spans);
 }
 
+static void write_text(FILE *f, const struct tokenizer *t, const struct ids *ids, unsigned flags)
+{
+    size_t n;
+    char *text = tokenizer_decode(t, ids->items, ids->count, flags, &n);
+    uint32_t length = (uint32_t)n;
+
+    fwrite(&length, sizeof length, 1, f);
+    fwrite(text, 1, n, f);
+    free(text);
+}
+
+/* Each text as its tokens give it, with special tokens and without: records as they are read. */
+static void write_texts(const char *path, const struct tokenizer *t, const struct records *r, unsigned flags)
+{
+    struct ids ids = { 0 };
+    FILE *f = fopen(path, "wb");
+
+    CHECK(f, "cannot write %s", path);
+    for (int64_t i = 0; i < r->count; i++) {
+        int64_t from = r->starts[i] + 4;
+        ids.count = 0;
+        tokenizer_encode(t, r->bytes + from, (size_t)(r->starts[i + 1] - from), flags, &ids, NULL);
+        write_text(f, t, &ids, 0);
+        write_text(f, t, &ids, TOKENIZER_SKIP_SPECIALS);
+    }
+    CHECK(fclose(f) == 0, "cannot write %s", path);
+    ids_release(&ids);
+}
+
 int main(int argc, char **argv)
 {
     struct error err;
     struct records r = { 0 };
     struct ids ids = { 0 };
-    unsigned flags = argc > 4 ? TOKENIZER_MATCH_SPECIALS : 0;
+    bool specials = argc > 3 && strcmp(argv[argc - 1], "match-specials") == 0;
+    unsigned flags = specials ? TOKENIZER_MATCH_SPECIALS : 0;
     double best = 1e9;
 
+    argc -= specials;
     if (argc < 3 || argc > 5) {
-        fprintf(stderr, "usage: bench_tokenizer MODEL_DIR RECORDS [TOKENS_OUT [match-specials]]\n");
+        fprintf(stderr, "usage: bench_tokenizer MODEL_DIR RECORDS [TOKENS_OUT [TEXTS_OUT]] [match-specials]\n");
         return EXIT_CODE_USAGE;
     }
     struct tokenizer *t = tokenizer_open(argv[1], &err);
@@ -94,6 +125,8 @@ int main(int argc, char **argv)
     }
     if (argc > 3)
         write_tokens(argv[3], t, &r, flags);
+    if (argc > 4)
+        write_texts(argv[4], t, &r, flags);
     double bytes = (double)(r.starts[r.count] - 4 * r.count);
     printf("%lld texts, %.1f MB, %lld tokens: %.1f MB/s, %.2f million tokens/s\n", (long long)r.count, bytes / 1e6,
            (long long)ids.count, bytes / best / 1e6, (double)ids.count / best / 1e6);

@@ -94,12 +94,12 @@ static bool alone(const char *text, int64_t begin, int64_t end, const struct add
     uint32_t cp;
     bool valid;
 
-    if (m->start > begin && char_is_word(char_before(text, begin, m->start, &start)))
+    if (m->start > begin && char_word_class(char_before(text, begin, m->start, &start)) & CHAR_WORD)
         return false;
     if (m->end == end)
         return true;
     utf8_read(text + m->end, end - m->end, &cp, &valid);
-    return !char_is_word(cp);
+    return !(char_word_class(cp) & CHAR_WORD);
 }
 
 /* Takes in the white space before, as far as nothing else took it already, and behind. */

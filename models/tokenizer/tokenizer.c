@@ -1,5 +1,4 @@
 #include "models/tokenizer/tokenizer_impl.h"
-#include "models/unicode/nfc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,10 +28,9 @@ void token_spans_release(struct token_spans *spans)
 struct tokenizer *tokenizer_new(void)
 {
     struct tokenizer *t = xcalloc(1, sizeof *t);
-    t->normalizer = (struct bert_normalizer){ .clean_text = true, .chinese = true, .lowercase = true };
     t->wordpiece.max_chars = 100;
     memcpy(t->wordpiece.prefix, "##", sizeof "##");
-    t->cleanup = true;
+    t->bpe.unk = -1;
     for (int i = 0; i < SPECIAL_COUNT; i++)
         t->special[i] = -1;
     return t;
@@ -44,13 +42,56 @@ void tokenizer_close(struct tokenizer *t)
         return;
     vocab_release(&t->vocab);
     wordpiece_release(&t->wordpiece);
-    bpe_release(&t->byte_level.bpe);
-    regex_close(t->byte_level.split);
+    bpe_release(&t->bpe);
+    normalizer_release(&t->normalizer);
+    pre_tokenizer_release(&t->pre_tokenizer);
+    decoder_release(&t->decoder);
+    json_decref(t->parts);
     added_set_release(&t->raw);
     added_set_release(&t->normalized);
     free(t->added);
     free(t->added_of);
     free(t);
+}
+
+int tokenizer_read_parts(struct tokenizer *t, const json_t *root, const char *where, struct error *err)
+{
+    static const char *const names[] = { "normalizer", "pre_tokenizer", "decoder" };
+
+    t->parts = json_object();
+    for (int i = 0; i < ARRAY_LEN(names); i++) {
+        json_t *part = json_object_get(root, names[i]);
+        json_object_set_new(t->parts, names[i], part ? json_incref(part) : json_null());
+    }
+    return normalizer_read(&t->normalizer, root, where, err) ||
+                   pre_tokenizer_read(&t->pre_tokenizer, root, where, err) ||
+                   decoder_read(&t->decoder, root, where, err)
+               ? -1
+               : 0;
+}
+
+void tokenizer_bert_parts(struct tokenizer *t)
+{
+    struct error err;
+    json_t *root =
+        json_pack("{s:{s:s, s:b, s:b, s:n, s:b}, s:{s:s}, s:{s:s, s:s, s:b}}", "normalizer", "type", "BertNormalizer",
+                  "clean_text", 1, "handle_chinese_chars", 1, "strip_accents", "lowercase", 1, "pre_tokenizer", "type",
+                  "BertPreTokenizer", "decoder", "type", "WordPiece", "prefix", t->wordpiece.prefix, "cleanup", 1);
+
+    CHECK(root && tokenizer_read_parts(t, root, "BERT", &err) == 0, "%s", root ? err.text : "out of memory");
+    json_decref(root);
+}
+
+static int end_bpe(struct tokenizer *t, const char *unk, struct error *err)
+{
+    struct bpe *b = &t->bpe;
+
+    if (bpe_tokens(b, &t->vocab, t->model_tokens, err))
+        return -1;
+    b->unk = unk ? tokenizer_id(t, unk) : -1;
+    if (unk && b->unk < 0 && !(b->bytes && bpe_missing_bytes(b) == 0))
+        return error_set(err, EXIT_CODE_CHECKPOINT, "unk_token \"%.80s\" is not in the vocabulary", unk);
+    return 0;
 }
 
 int tokenizer_end_model(struct tokenizer *t, const char *unk, struct error *err)
@@ -63,8 +104,8 @@ int tokenizer_end_model(struct tokenizer *t, const char *unk, struct error *err)
     t->added_of = xmalloc((size_t)slots * sizeof *t->added_of);
     for (int32_t i = 0; i < slots; i++)
         t->added_of[i] = -1;
-    if (t->kind == TOKENIZER_BYTE_LEVEL)
-        return bpe_tokens(&t->byte_level.bpe, &t->vocab, n, err);
+    if (t->kind == TOKENIZER_BPE)
+        return end_bpe(t, unk, err);
     if (wordpiece_prepare(&t->wordpiece, &t->vocab, n, err))
         return -1;
     t->wordpiece.unk = tokenizer_id(t, unk);
@@ -100,17 +141,8 @@ const struct added_token *tokenizer_added(const struct tokenizer *t, int32_t id)
     return t->added_of[id] >= 0 ? t->added + t->added_of[id] : NULL;
 }
 
-void tokenizer_normalize(const struct tokenizer *t, const char *text, int64_t start, int64_t end,
-                         struct normal_text *out)
-{
-    if (t->kind == TOKENIZER_BYTE_LEVEL)
-        nfc_normalize(t->byte_level.nfc, text, start, end, out);
-    else
-        bert_normalize(&t->normalizer, text, start, end, out);
-}
-
 /* A token that is matched against normalised text is matched by its own normalised text. */
-static int enter_added(struct tokenizer *t, struct normal_text *buffer, const struct added_token *a, struct error *err)
+static int enter_added(struct tokenizer *t, struct normalizer_work *w, const struct added_token *a, struct error *err)
 {
     const char *text = vocab_text(&t->vocab, a->id);
     int64_t length = vocab_length(&t->vocab, a->id);
@@ -119,139 +151,24 @@ static int enter_added(struct tokenizer *t, struct normal_text *buffer, const st
         added_set_add(&t->raw, text, length, a);
         return 0;
     }
-    tokenizer_normalize(t, text, 0, length, buffer);
-    if (buffer->length == 0)
+    normalizer_run(&t->normalizer, text, 0, length, w);
+    if (w->out.length == 0)
         return error_set(err, EXIT_CODE_CHECKPOINT, "added token %d \"%s\" is empty when normalized", (int)a->id, text);
-    added_set_add(&t->normalized, buffer->text, buffer->length, a);
+    added_set_add(&t->normalized, w->out.text, w->out.length, a);
     return 0;
 }
 
 int tokenizer_prepare(struct tokenizer *t, struct error *err)
 {
-    struct normal_text buffer = { 0 };
+    struct normalizer_work w = { 0 };
     int rc = 0;
 
-    bert_normalizer_prepare(&t->normalizer);
     for (int32_t i = 0; i < t->n_added && rc == 0; i++)
-        rc = enter_added(t, &buffer, t->added + i, err);
-    normal_text_release(&buffer);
+        rc = enter_added(t, &w, t->added + i, err);
+    normalizer_work_release(&w);
     added_set_prepare(&t->raw);
     added_set_prepare(&t->normalized);
     return rc;
-}
-
-struct encoder {
-    const struct tokenizer *t;
-    bool specials;
-    struct normal_text text; /* of the piece being worked on */
-    struct bpe_work work;
-    struct ids *out;
-    struct token_spans *spans;
-};
-
-static void push(struct encoder *e, int32_t id, int64_t start, int64_t end)
-{
-    ids_push(e->out, id);
-    if (!e->spans)
-        return;
-    GROW(e->spans->items, e->spans->count, e->spans->cap);
-    e->spans->items[e->spans->count++] = (struct token_span){ start, end };
-}
-
-/* A token over bytes [start, end) of the normalised text.  Marks may have changed places, so its first byte need not
- * come from the first of the raw text. */
-static void push_normal(struct encoder *e, int32_t id, int64_t start, int64_t end)
-{
-    const struct token_span *origin = e->text.origin;
-
-    if (!e->spans) {
-        ids_push(e->out, id);
-        return;
-    }
-    struct token_span whole = origin[start];
-    for (int64_t i = start + 1; i < end; i++) {
-        whole.start = origin[i].start < whole.start ? origin[i].start : whole.start;
-        whole.end = origin[i].end > whole.end ? origin[i].end : whole.end;
-    }
-    push(e, id, whole.start, whole.end);
-}
-
-static void encode_words(struct encoder *e, int64_t at, int64_t end)
-{
-    struct token_piece pieces[WORDPIECE_MAX_CHARS];
-    const char *text = e->text.text;
-
-    for (int64_t stop; bert_next_word(text, &at, end, &stop); at = stop) {
-        int n = wordpiece_split(&e->t->wordpiece, &e->t->vocab, text + at, stop - at, pieces);
-        for (int64_t i = 0, from = 0; i < n; from = pieces[i++].end)
-            push_normal(e, pieces[i].id, at + from, at + pieces[i].end);
-    }
-}
-
-static void encode_bytes(struct encoder *e, int64_t at, int64_t end)
-{
-    const struct byte_level *b = &e->t->byte_level;
-    struct bpe_work *w = &e->work;
-    struct regex_walk walk;
-
-    regex_walk_start(&walk, b->split, e->text.text, at, end);
-    for (int64_t start, stop; regex_walk_next(&walk, &start, &stop);) {
-        bpe_split(&b->bpe, &e->t->vocab, w, e->text.text + start, stop - start);
-        for (int64_t i = 0, from = 0; i < w->count; from = w->pieces[i++].end)
-            push_normal(e, w->pieces[i].id, start + from, start + w->pieces[i].end);
-    }
-    regex_walk_end(&walk);
-}
-
-static void encode_text(struct encoder *e, int64_t at, int64_t end)
-{
-    if (e->t->kind == TOKENIZER_BYTE_LEVEL)
-        encode_bytes(e, at, end);
-    else
-        encode_words(e, at, end);
-}
-
-/* The next added token that is looked for at all. */
-static bool find_added(const struct encoder *e, const struct added_set *s, const char *text, int64_t from, int64_t end,
-                       struct added_match *m)
-{
-    if (e->t->kind == TOKENIZER_BYTE_LEVEL && !e->specials)
-        return false;
-    return added_set_find(s, text, 0, from, end, e->specials, m);
-}
-
-/* Normalises bytes [start, end) of the raw text and encodes them. */
-static void encode_piece(struct encoder *e, const char *raw, int64_t start, int64_t end)
-{
-    struct added_match m;
-    int64_t at = 0;
-
-    tokenizer_normalize(e->t, raw, start, end, &e->text);
-    while (find_added(e, &e->t->normalized, e->text.text, at, e->text.length, &m)) {
-        encode_text(e, at, m.start);
-        push_normal(e, m.id, m.start, m.end);
-        at = m.end;
-    }
-    encode_text(e, at, e->text.length);
-}
-
-int64_t tokenizer_encode(const struct tokenizer *t, const char *text, size_t length, unsigned flags, struct ids *out,
-                         struct token_spans *spans)
-{
-    struct encoder e = { .t = t, .specials = flags & TOKENIZER_MATCH_SPECIALS, .out = out, .spans = spans };
-    int64_t at = 0, before = out->count, end = (int64_t)length;
-    struct added_match m;
-
-    e.text.track = spans != NULL;
-    while (find_added(&e, &t->raw, text, at, end, &m)) {
-        encode_piece(&e, text, at, m.start);
-        push(&e, m.id, m.start, m.end);
-        at = m.end;
-    }
-    encode_piece(&e, text, at, end);
-    normal_text_release(&e.text);
-    bpe_work_release(&e.work);
-    return out->count - before;
 }
 
 int32_t tokenizer_vocab_size(const struct tokenizer *t)
@@ -266,8 +183,7 @@ const char *tokenizer_token(const struct tokenizer *t, int32_t id)
 
 int32_t tokenizer_id(const struct tokenizer *t, const char *token)
 {
-    const struct piece_table *tokens =
-        t->kind == TOKENIZER_BYTE_LEVEL ? &t->byte_level.bpe.tokens : &t->wordpiece.first;
+    const struct piece_table *tokens = t->kind == TOKENIZER_BPE ? &t->bpe.tokens : &t->wordpiece.first;
     int32_t id = piece_table_find_text(tokens, &t->vocab, token, (int64_t)strlen(token));
     for (int32_t i = t->model_tokens; id < 0 && i < t->vocab.count; i++)
         if (strcmp(vocab_text(&t->vocab, i), token) == 0)

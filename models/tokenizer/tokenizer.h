@@ -1,12 +1,12 @@
 /*
  * tokenizer.h - text into token ids and back, exactly as Hugging Face's tokenizers do it.
  *
- * One opaque handle per vocabulary; what kind of model it holds, WordPiece (BERT) or byte-level BPE (Llama 3, Qwen 2
- * and 3), is the handle's own business.  A handle never changes after it was opened, so any number of threads may
- * encode with it at once.  The text of a question is a stranger's: names of special tokens in it ("[SEP]") stay text
- * unless TOKENIZER_MATCH_SPECIALS asks for Hugging Face's behaviour; with byte-level BPE, whose added tokens all steer
- * the model ("<tool_call>"), that goes for added tokens which are not called special too.  The special tokens around a
- * sequence are the caller's to add, by id.
+ * One opaque handle per vocabulary; what it does to a text, what kind of model it holds, WordPiece (BERT) or BPE
+ * (GPT-2, Llama, Qwen, DeepSeek), and how it joins tokens is the handle's own business.  A handle never changes after
+ * it was opened, so any number of threads may encode with it at once.  The text of a question is a stranger's: names of
+ * special tokens in it ("[SEP]") stay text unless TOKENIZER_MATCH_SPECIALS asks for Hugging Face's behaviour; with BPE,
+ * whose added tokens all steer the model ("<tool_call>"), that goes for added tokens which are not called special too.
+ * The special tokens around a sequence are the caller's to add, by id.
  *
  * Text is UTF-8.  Bytes that are not valid UTF-8 become U+FFFD, one for each longest invalid part (Python's
  * errors="replace"); a normaliser that cleans text, as BERT's does, then drops them.
@@ -14,6 +14,7 @@
 #ifndef MODELS_TOKENIZER_TOKENIZER_H
 #define MODELS_TOKENIZER_TOKENIZER_H
 
+#include "models/pipeline/byte_buffer.h"
 #include "models/unicode/token_span.h"
 
 /* Growing arrays; start them as { 0 }.  count may be set back to 0 to use one again. */
@@ -69,16 +70,13 @@ int64_t tokenizer_encode(const struct tokenizer *t, const char *text, size_t len
  * counts those within.  The caller frees. */
 char *tokenizer_decode(const struct tokenizer *t, const int32_t *ids, int64_t n, unsigned flags, size_t *length);
 
-/* Decoding id by id, as a model makes them: the parts one after the other are what tokenizer_decode gives.  A character
- * whose bytes have not all come is held back. */
+/* Decoding id by id, as a model makes them: the parts one after the other are what tokenizer_decode gives.  What later
+ * ids may change is held back: a character whose bytes have not all come, or more where the decoder asks for it. */
 struct tokenizer_stream {
     const struct tokenizer *t;
     unsigned flags;
-    int64_t shown; /* tokens so far */
-    struct byte_buffer {
-        char *items;
-        size_t count, cap;
-    } held, text;
+    struct decoder_run *run;
+    struct byte_buffer text;
 };
 void tokenizer_stream_start(struct tokenizer_stream *s, const struct tokenizer *t, unsigned flags);
 /* The text that id makes known, *length bytes and a zero behind them, good until the next call. */
@@ -93,12 +91,13 @@ int32_t tokenizer_vocab_size(const struct tokenizer *t);
 const char *tokenizer_token(const struct tokenizer *t, int32_t id);
 /* -1 when there is no such token. */
 int32_t tokenizer_id(const struct tokenizer *t, const char *token);
-/* -1 when there is none.  WordPiece always has CLS, SEP, PAD and UNK; byte-level BPE has what the folder names. */
+/* -1 when there is none.  WordPiece has UNK and, as far as its vocabulary does, CLS, SEP, PAD and MASK; BPE has what
+ * the folder names. */
 int32_t tokenizer_special(const struct tokenizer *t, enum special_token which);
 
 /* Writes tokenizer.json, tokenizer_config.json, special_tokens_map.json and for WordPiece vocab.txt into dir, which is
- * made when it is missing; transformers opens the folder with identical results.  What a byte-level tokenizer.json said
- * of special tokens around a text is not kept. */
+ * made when it is missing; transformers opens the folder with identical results.  What the tokenizer.json of a BPE
+ * said of special tokens around a text is not kept. */
 int tokenizer_save(const struct tokenizer *t, const char *dir, struct error *err);
 
 #endif

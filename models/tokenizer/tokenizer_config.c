@@ -1,4 +1,5 @@
 /* Part of tokenizer.h: what the files beside tokenizer.json or vocab.txt say. */
+#include "data/util/log.h"
 #include "models/tokenizer/tokenizer_read.h"
 
 #include <stdlib.h>
@@ -37,31 +38,38 @@ int tokenizer_read_added(struct tokenizer *t, const json_t *o, int64_t id, const
     return tokenizer_add_token(t, text, &a, err) ? error_prefix(err, "%s", where) : 0;
 }
 
-/* The one setting of tokenizer_config.json that changes what a byte-level tokenizer does. */
-static int read_byte_level_config(const struct tokenizer_folder *f, struct error *err)
+/* The one setting of tokenizer_config.json that is about the parts of another tokenizer than BERT's. */
+static int check_prefix_space(const struct tokenizer *t, const struct tokenizer_folder *f, struct error *err)
 {
     bool prefix = false;
+    int there = tokenizer_read_bool(f->config, "add_prefix_space", &prefix, f->config_file, err);
+    const struct pre_tokenizer *p = &t->pre_tokenizer;
 
-    if (tokenizer_read_bool(f->config, "add_prefix_space", &prefix, f->config_file, err) < 0)
+    if (there < 0)
         return -1;
-    if (prefix)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: add_prefix_space: expected false, got true", f->config_file);
+    if (prefix && !p->adds_blank && p->only_bytes)
+        return error_set(err, EXIT_CODE_CHECKPOINT,
+                         "%s: add_prefix_space: expected false, as in tokenizer.json, got true", f->config_file);
+    if (there && !prefix && (p->adds_blank || normalizer_prepends(&t->normalizer)))
+        log_warn("%s: add_prefix_space is false, but tokenizer.json puts one; that is obeyed", f->config_file);
     return 0;
 }
 
 int tokenizer_read_config(struct tokenizer *t, const struct tokenizer_folder *f, struct error *err)
 {
-    struct bert_normalizer old = t->normalizer, *n = &t->normalizer;
+    struct bert_normalizer old, *n = normalizer_bert(&t->normalizer);
     const char *where = f->config_file;
 
     if (!f->config)
         return 0;
-    if (t->kind == TOKENIZER_BYTE_LEVEL)
-        return read_byte_level_config(f, err);
+    if (t->kind != TOKENIZER_WORDPIECE || !n)
+        return check_prefix_space(t, f, err);
+    old = *n;
     if (tokenizer_read_bool(f->config, "do_lower_case", &n->lowercase, where, err) < 0 ||
         tokenizer_read_bool(f->config, "tokenize_chinese_chars", &n->chinese, where, err) < 0 ||
         (json_object_get(f->config, "strip_accents") && tokenizer_read_accents(f->config, &n->accents, where, err)))
         return -1;
+    bert_normalizer_prepare(n);
     return n->lowercase != old.lowercase || n->chinese != old.chinese || n->accents != old.accents;
 }
 
@@ -112,26 +120,35 @@ int tokenizer_special_text(const struct tokenizer_folder *f, enum special_token 
     return *text ? 0 : text_of(f->specials, field, f->specials_file, text, err);
 }
 
-int tokenizer_find_specials(struct tokenizer *t, const struct tokenizer_folder *f, struct error *err)
+/* Looks up one of them: by its name in the folder, or else BERT's for a WordPiece. */
+static int find_special(struct tokenizer *t, const struct tokenizer_folder *f, enum special_token which, bool required,
+                        struct error *err)
 {
     bool wordpiece = t->kind == TOKENIZER_WORDPIECE;
+    const char *text;
 
-    for (int i = 0; i < (wordpiece ? SPECIAL_BOS : SPECIAL_COUNT); i++) {
-        const char *text;
-        if (tokenizer_special_text(f, (enum special_token)i, &text, err))
+    if (tokenizer_special_text(f, which, &text, err))
+        return -1;
+    required = text ? which != SPECIAL_MASK || !wordpiece : required && which != SPECIAL_MASK;
+    if (!text && !wordpiece)
+        return 0;
+    if (!text)
+        text = which == SPECIAL_UNK ? tokenizer_token(t, t->wordpiece.unk) : special_token_texts[which];
+    int32_t id = t->special[which] = tokenizer_id(t, text);
+    struct added_token added = { .id = id, .special = true };
+    if (id < 0 && required)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s \"%.80s\" is not in the vocabulary", f->dir,
+                         special_token_fields[which], text);
+    if (id >= 0 && !tokenizer_added(t, id) && tokenizer_add_token(t, text, &added, err))
+        return error_prefix(err, "%s", f->dir);
+    return 0;
+}
+
+int tokenizer_find_specials(struct tokenizer *t, const struct tokenizer_folder *f, bool required, struct error *err)
+{
+    for (int i = 0; i < (t->kind == TOKENIZER_WORDPIECE ? SPECIAL_BOS : SPECIAL_COUNT); i++)
+        if (find_special(t, f, (enum special_token)i, required, err))
             return -1;
-        if (!text && !wordpiece)
-            continue;
-        if (!text)
-            text = i == SPECIAL_UNK ? tokenizer_token(t, t->wordpiece.unk) : special_token_texts[i];
-        int32_t id = t->special[i] = tokenizer_id(t, text);
-        struct added_token added = { .id = id, .special = true };
-        if (id < 0 && (i != SPECIAL_MASK || !wordpiece))
-            return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s \"%.80s\" is not in the vocabulary", f->dir,
-                             special_token_fields[i], text);
-        if (id >= 0 && !tokenizer_added(t, id) && tokenizer_add_token(t, text, &added, err))
-            return error_prefix(err, "%s", f->dir);
-    }
     return 0;
 }
 

@@ -5,132 +5,83 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for n bytes more and a zero. */
-static char *reserve(struct byte_buffer *b, size_t n)
+/* An added token that is normalised is shown as it is matched; and it is no special token then, to tokenizers, when
+ * that is another text than its own. */
+static void put_normalized(const struct tokenizer_stream *s, const struct added_token *added, const char *token,
+                           size_t length)
 {
-    if (b->cap - b->count <= n) {
-        b->cap = (b->cap + n) * 2 + 64;
-        b->items = xrealloc(b->items, b->cap);
-    }
-    return b->items + b->count;
+    struct normalizer_work w = { 0 };
+
+    normalizer_run(&s->t->normalizer, token, 0, (int64_t)length, &w);
+    bool same = w.out.length == (int64_t)length && memcmp(w.out.text, token, length) == 0;
+    if (!(s->flags & TOKENIZER_SKIP_SPECIALS && added->special && same))
+        decoder_put(s->run, w.out.text, (size_t)w.out.length);
+    normalizer_work_release(&w);
 }
 
-static void append(struct byte_buffer *b, const char *text, size_t length)
+static void put(const struct tokenizer_stream *s, int32_t id)
 {
-    memcpy(reserve(b, length), text, length);
-    b->count += length;
-    b->items[b->count] = '\0';
+    const struct tokenizer *t = s->t;
+    const char *token = tokenizer_token(t, id);
+    const struct added_token *added = token ? tokenizer_added(t, id) : NULL;
+    size_t length = token ? (size_t)vocab_length(&t->vocab, id) : 0;
+
+    if (added && added->normalized)
+        put_normalized(s, added, token, length);
+    else if (token && !(s->flags & TOKENIZER_SKIP_SPECIALS && added && added->special))
+        decoder_put(s->run, token, length);
 }
 
-/* Tokens that the cleanup of tokenizers' decoder moves up to the word before. */
-static bool closes(const char *token)
-{
-    static const char *const starts[] = { ".", "?", "!", ",", "n't", "'m", "'s", "'ve", "'re" };
-    for (int i = 0; i < ARRAY_LEN(starts); i++)
-        if (strncmp(token, starts[i], strlen(starts[i])) == 0)
-            return true;
-    return false;
-}
-
-/* A piece goes on with the word before it, anything else starts a new one; the first token stands as it is. */
-static void append_word_piece(struct byte_buffer *b, const struct tokenizer *t, const char *token, size_t length,
-                              bool first)
-{
-    size_t skip = strlen(t->wordpiece.prefix);
-
-    if (!first && strncmp(token, t->wordpiece.prefix, skip) == 0) {
-        token += skip;
-        length -= skip;
-    } else if (!first && (!t->cleanup || !closes(token))) {
-        append(b, " ", 1);
-    }
-    append(b, token, length);
-}
-
-/* The bytes that a token stands for, or its own text when it is not written in their alphabet. */
-static void append_bytes(struct byte_buffer *b, const struct tokenizer *t, const char *token, size_t length)
-{
-    int64_t n = byte_alphabet_read(&t->byte_level.bpe.alphabet, reserve(b, length), token, (int64_t)length);
-
-    if (n < 0) {
-        append(b, token, length);
-        return;
-    }
-    b->count += (size_t)n;
-    b->items[b->count] = '\0';
-}
-
-static void append_token(struct byte_buffer *b, const struct tokenizer *t, const char *token, size_t length, bool first)
-{
-    if (t->kind == TOKENIZER_BYTE_LEVEL)
-        append_bytes(b, t, token, length);
-    else
-        append_word_piece(b, t, token, length, first);
-}
-
-static void hold(struct tokenizer_stream *s, int32_t id)
-{
-    const char *token = tokenizer_token(s->t, id);
-    const struct added_token *added = token ? tokenizer_added(s->t, id) : NULL;
-
-    if (!token || (s->flags & TOKENIZER_SKIP_SPECIALS && added && added->special))
-        return;
-    if (added && added->normalized) { /* shown as it is matched */
-        struct normal_text normal = { 0 };
-        tokenizer_normalize(s->t, token, 0, (int64_t)strlen(token), &normal);
-        append_token(&s->held, s->t, normal.text, (size_t)normal.length, s->shown == 0);
-        normal_text_release(&normal);
-    } else {
-        append_token(&s->held, s->t, token, strlen(token), s->shown == 0);
-    }
-    s->shown++;
-}
-
-/* Hands out what is held, but for the start of a character when more is to come. */
+/* Hands out what the decoder has made, but for the start of a character when more is to come. */
 static const char *hand_out(struct tokenizer_stream *s, bool more, size_t *length)
 {
-    int64_t n = (int64_t)s->held.count, at = 0;
+    struct byte_buffer *made = &s->run->out;
+    int64_t n = (int64_t)made->count, at = 0;
     uint32_t cp;
     bool valid;
 
     s->text.count = 0;
-    append(&s->text, "", 0);
+    byte_buffer_add(&s->text, "", 0);
     if (s->flags & TOKENIZER_EXACT_BYTES) {
-        append(&s->text, s->held.items ? s->held.items : "", s->held.count);
+        byte_buffer_add(&s->text, made->items, made->count);
         at = n;
     }
-    while (at < n && !(more && utf8_is_cut(s->held.items + at, n - at))) {
-        int bytes = utf8_read(s->held.items + at, n - at, &cp, &valid);
-        append(&s->text, valid ? s->held.items + at : "\xef\xbf\xbd", valid ? (size_t)bytes : 3);
+    while (at < n && !(more && utf8_is_cut(made->items + at, n - at))) {
+        int bytes = utf8_read(made->items + at, n - at, &cp, &valid);
+        byte_buffer_add(&s->text, valid ? made->items + at : "\xef\xbf\xbd", valid ? (size_t)bytes : 3);
         at += bytes;
     }
     if (at < n)
-        memmove(s->held.items, s->held.items + at, (size_t)(n - at));
-    s->held.count = (size_t)(n - at);
+        memmove(made->items, made->items + at, (size_t)(n - at));
+    made->count = (size_t)(n - at);
     *length = s->text.count;
     return s->text.items;
 }
 
 void tokenizer_stream_start(struct tokenizer_stream *s, const struct tokenizer *t, unsigned flags)
 {
-    *s = (struct tokenizer_stream){ .t = t, .flags = flags };
+    *s = (struct tokenizer_stream){ .t = t, .flags = flags, .run = xmalloc(sizeof *s->run) };
+    decoder_start(s->run, &t->decoder, flags & TOKENIZER_EXACT_BYTES);
 }
 
 const char *tokenizer_stream_next(struct tokenizer_stream *s, int32_t id, size_t *length)
 {
-    hold(s, id);
+    put(s, id);
     return hand_out(s, true, length);
 }
 
 const char *tokenizer_stream_end(struct tokenizer_stream *s, size_t *length)
 {
+    decoder_end(s->run);
     return hand_out(s, false, length);
 }
 
 void tokenizer_stream_release(struct tokenizer_stream *s)
 {
-    free(s->held.items);
-    free(s->text.items);
+    if (s->run)
+        decoder_run_release(s->run);
+    free(s->run);
+    byte_buffer_release(&s->text);
     *s = (struct tokenizer_stream){ 0 };
 }
 
@@ -141,8 +92,10 @@ char *tokenizer_decode(const struct tokenizer *t, const int32_t *ids, int64_t n,
 
     tokenizer_stream_start(&s, t, flags);
     for (int64_t i = 0; i < n; i++)
-        hold(&s, ids[i]);
-    hand_out(&s, false, length ? length : &total);
-    free(s.held.items);
-    return s.text.items;
+        put(&s, ids[i]);
+    tokenizer_stream_end(&s, length ? length : &total);
+    char *text = s.text.items;
+    s.text = (struct byte_buffer){ 0 };
+    tokenizer_stream_release(&s);
+    return text;
 }

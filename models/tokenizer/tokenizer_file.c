@@ -44,6 +44,7 @@ struct tokenizer *tokenizer_from_lines(const char *text, size_t length, const st
     char file[TOKENIZER_MAX_PATH];
     const char *unk = NULL;
 
+    tokenizer_bert_parts(t);
     snprintf(file, sizeof file, "%s/vocab.txt", f->dir);
     if (read_lines(t, text, length, file, err) || tokenizer_read_config(t, f, err) < 0 ||
         tokenizer_special_text(f, SPECIAL_UNK, &unk, err))
@@ -52,7 +53,7 @@ struct tokenizer *tokenizer_from_lines(const char *text, size_t length, const st
         error_prefix(err, "%s", file);
         return tokenizer_opened(t, -1, err);
     }
-    int rc = tokenizer_read_decoder(t, f, err) || tokenizer_find_specials(t, f, err);
+    int rc = tokenizer_read_decoder(t, f, err) || tokenizer_find_specials(t, f, true, err);
     if (rc == 0 && tokenizer_prepare(t, err))
         rc = error_prefix(err, "%s", file);
     return tokenizer_opened(t, rc, err);

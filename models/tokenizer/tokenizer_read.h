@@ -25,16 +25,13 @@ int tokenizer_read_accents(const json_t *o, enum accents *out, const char *where
 /* One added token.  In tokenizer_config.json its id is the key of the object; give -1 where it is a field. */
 int tokenizer_read_added(struct tokenizer *t, const json_t *o, int64_t id, const char *where, struct error *err);
 
-/* The object `field` of root, which must be of one type.  NULL on failure. */
-json_t *tokenizer_read_typed(const json_t *root, const char *field, const char *type, const char *where,
-                             struct error *err);
 /* The vocabulary of a model, token by id. */
 int tokenizer_read_vocab(struct tokenizer *t, const json_t *model, const char *where, struct error *err);
-/* All that a byte-level tokenizer.json says but its added tokens. */
-int tokenizer_read_byte_level(struct tokenizer *t, const json_t *root, const char *where, struct error *err);
+/* A BPE model, once the pre-tokenizer is read. */
+int tokenizer_read_bpe(struct tokenizer *t, const json_t *model, const char *where, struct error *err);
 
 /* What tokenizer_config.json says of case, accents and Chinese characters.  Returns 1 when that changes t, 0, or -1.
- * Of a byte-level tokenizer it may only say what is so anyway. */
+ * Of another tokenizer than BERT's it may only say what is so anyway. */
 int tokenizer_read_config(struct tokenizer *t, const struct tokenizer_folder *f, struct error *err);
 /* added_tokens_decoder of tokenizer_config.json, the only place a folder without tokenizer.json has for added tokens.
  */
@@ -43,9 +40,9 @@ int tokenizer_read_decoder(struct tokenizer *t, const struct tokenizer_folder *f
  * neither does. */
 int tokenizer_special_text(const struct tokenizer_folder *f, enum special_token which, const char **text,
                            struct error *err);
-/* Looks up the special tokens and makes them added tokens; those of WordPiece but mask, and all that are named, must be
- * in the vocabulary. */
-int tokenizer_find_specials(struct tokenizer *t, const struct tokenizer_folder *f, struct error *err);
+/* Looks up the special tokens and makes them added tokens; all that are named must be in the vocabulary, and when
+ * `required` those of BERT but mask. */
+int tokenizer_find_specials(struct tokenizer *t, const struct tokenizer_folder *f, bool required, struct error *err);
 
 /* Ends an opening: t when rc is 0, else NULL, t closed and the exit code that of a bad model folder. */
 struct tokenizer *tokenizer_opened(struct tokenizer *t, int rc, struct error *err);

@@ -12,10 +12,9 @@ static const char *special_text(const struct tokenizer *t, enum special_token wh
 }
 
 /* null, true or false */
-static json_t *accents_json(const struct tokenizer *t)
+static json_t *accents_json(const struct bert_normalizer *n)
 {
-    return t->normalizer.accents == ACCENTS_AS_CASE ? json_null()
-                                                    : json_boolean(t->normalizer.accents == ACCENTS_STRIP);
+    return n->accents == ACCENTS_AS_CASE ? json_null() : json_boolean(n->accents == ACCENTS_STRIP);
 }
 
 static json_t *added_token_json(const struct tokenizer *t, const struct added_token *a)
@@ -92,31 +91,28 @@ static json_t *template_json(const struct tokenizer *t)
                      "special_tokens", ids);
 }
 
-/* All but the version and the added tokens. */
-static json_t *wordpiece_json(const struct tokenizer *t)
+/* BERT's normalizer as its settings now are, or what was read. */
+static json_t *normalizer_json(const struct tokenizer *t)
 {
-    const struct bert_normalizer *n = &t->normalizer;
-    json_t *normalizer = json_pack("{s:s, s:b, s:b, s:o, s:b}", "type", "BertNormalizer", "clean_text",
-                                   (int)n->clean_text, "handle_chinese_chars", (int)n->chinese, "strip_accents",
-                                   accents_json(t), "lowercase", (int)n->lowercase);
-    json_t *decoder =
-        json_pack("{s:s, s:s, s:b}", "type", "WordPiece", "prefix", t->wordpiece.prefix, "cleanup", (int)t->cleanup);
+    const struct bert_normalizer *n = normalizer_bert(&t->normalizer);
 
-    return json_pack("{s:o, s:{s:s}, s:o, s:o, s:o}", "normalizer", normalizer, "pre_tokenizer", "type",
-                     "BertPreTokenizer", "post_processor", template_json(t), "decoder", decoder, "model",
-                     model_json(t));
+    if (!n)
+        return json_incref(json_object_get(t->parts, "normalizer"));
+    return json_pack("{s:s, s:b, s:b, s:o, s:b}", "type", "BertNormalizer", "clean_text", (int)n->clean_text,
+                     "handle_chinese_chars", (int)n->chinese, "strip_accents", accents_json(n), "lowercase",
+                     (int)n->lowercase);
 }
 
 static json_t *tokenizer_json(const struct tokenizer *t)
 {
-    json_t *o = json_pack("{s:s, s:n, s:n, s:o}", "version", "1.0", "truncation", "padding", "added_tokens",
-                          added_list_json(t));
-    json_t *rest = t->kind == TOKENIZER_BYTE_LEVEL ? tokenizer_byte_level_json(t) : wordpiece_json(t);
+    bool wordpiece = t->kind == TOKENIZER_WORDPIECE;
+    bool pair = wordpiece && t->special[SPECIAL_CLS] >= 0 && t->special[SPECIAL_SEP] >= 0;
 
-    if (o && rest)
-        json_object_update(o, rest);
-    json_decref(rest);
-    return o;
+    return json_pack("{s:s, s:n, s:n, s:o, s:o, s:O, s:o, s:O, s:o}", "version", "1.0", "truncation", "padding",
+                     "added_tokens", added_list_json(t), "normalizer", normalizer_json(t), "pre_tokenizer",
+                     json_object_get(t->parts, "pre_tokenizer"), "post_processor",
+                     pair ? template_json(t) : json_null(), "decoder", json_object_get(t->parts, "decoder"), "model",
+                     wordpiece ? model_json(t) : tokenizer_bpe_json(t));
 }
 
 static json_t *specials_json(const struct tokenizer *t)
@@ -133,25 +129,30 @@ static json_t *specials_json(const struct tokenizer *t)
  * add, tokenizer.json has to be taken as it is. */
 static bool is_plain_bert(const struct tokenizer *t)
 {
-    return t->kind == TOKENIZER_WORDPIECE && t->normalizer.clean_text && t->wordpiece.max_chars == 100 &&
+    const struct bert_normalizer *n = normalizer_bert(&t->normalizer);
+    const struct pre_tokenizer *p = &t->pre_tokenizer;
+
+    return t->kind == TOKENIZER_WORDPIECE && n && n->clean_text && p->count == 1 &&
+           p->steps[0].run == pre_tokenize_bert && t->wordpiece.max_chars == 100 &&
            strcmp(t->wordpiece.prefix, "##") == 0 && t->special[SPECIAL_MASK] >= 0;
 }
 
 static json_t *config_json(const struct tokenizer *t)
 {
+    const struct bert_normalizer *n = normalizer_bert(&t->normalizer);
     json_t *o = specials_json(t);
 
     json_object_set_new(o, "added_tokens_decoder", added_decoder_json(t));
     json_object_set_new(o, "tokenizer_class",
                         json_string(is_plain_bert(t) ? "BertTokenizer" : "PreTrainedTokenizerFast"));
-    if (t->kind == TOKENIZER_BYTE_LEVEL) {
-        json_object_set_new(o, "add_prefix_space", json_false());
+    if (t->kind == TOKENIZER_BPE || !n) {
+        json_object_set_new(o, "add_prefix_space", json_boolean(t->pre_tokenizer.adds_blank));
         json_object_set_new(o, "clean_up_tokenization_spaces", json_false());
         return o;
     }
-    json_object_set_new(o, "do_lower_case", json_boolean(t->normalizer.lowercase));
-    json_object_set_new(o, "tokenize_chinese_chars", json_boolean(t->normalizer.chinese));
-    json_object_set_new(o, "strip_accents", accents_json(t));
+    json_object_set_new(o, "do_lower_case", json_boolean(n->lowercase));
+    json_object_set_new(o, "tokenize_chinese_chars", json_boolean(n->chinese));
+    json_object_set_new(o, "strip_accents", accents_json(n));
     return o;
 }
 
@@ -189,9 +190,18 @@ static int write_lines(const struct tokenizer *t, const char *dir, struct error 
     return error_set(err, EXIT_CODE_FAILURE, "%s: cannot write: %s", path, strerror(errno));
 }
 
+/* vocab.txt has a line for each token of a WordPiece, and none for a token of two lines. */
+static bool has_lines(const struct tokenizer *t)
+{
+    for (int32_t id = 0; id < t->model_tokens; id++)
+        if (strpbrk(tokenizer_token(t, id), "\r\n"))
+            return false;
+    return t->kind == TOKENIZER_WORDPIECE;
+}
+
 int tokenizer_save(const struct tokenizer *t, const char *dir, struct error *err)
 {
-    if (make_dirs(dir, err) || (t->kind == TOKENIZER_WORDPIECE && write_lines(t, dir, err)) ||
+    if (make_dirs(dir, err) || (has_lines(t) && write_lines(t, dir, err)) ||
         write_json(dir, "special_tokens_map.json", specials_json(t), err) ||
         write_json(dir, "tokenizer_config.json", config_json(t), err))
         return -1;

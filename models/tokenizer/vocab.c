@@ -14,8 +14,6 @@ int vocab_add(struct vocab *v, const char *text, struct error *err)
     if (length > VOCAB_MAX_TOKEN)
         return error_set(err, EXIT_CODE_CHECKPOINT, "token %d: expected at most %d bytes, got %zu", (int)v->count,
                          VOCAB_MAX_TOKEN, length);
-    if (strpbrk(text, "\r\n"))
-        return error_set(err, EXIT_CODE_CHECKPOINT, "token %d holds a line break", (int)v->count);
     GROW(v->starts, v->count, v->cap);
     if (v->cap_texts - v->used <= length) {
         v->cap_texts = (v->cap_texts + length) * 2 + 4096;

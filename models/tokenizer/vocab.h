@@ -21,14 +21,13 @@ struct vocab {
     size_t used, cap_texts;
 };
 
-/* A token and the byte of the word it ends at. */
+/* A token and the bytes [start, end) of the word it stands for. */
 struct token_piece {
     int32_t id;
-    int64_t end;
+    int64_t start, end;
 };
 
-/* Appends a token.  -1 with EXIT_CODE_CHECKPOINT when it is too long or holds a line break, or when the
- * vocabulary is full. */
+/* Appends a token.  -1 with EXIT_CODE_CHECKPOINT when it is too long or when the vocabulary is full. */
 int vocab_add(struct vocab *v, const char *text, struct error *err);
 void vocab_release(struct vocab *v);
 

@@ -58,12 +58,12 @@ int wordpiece_split(const struct wordpiece *w, const struct vocab *v, const char
             int32_t id = longest_match(at ? &w->next : &w->first, v, word + at, &bytes);
             if (id < 0)
                 break;
+            out[n++] = (struct token_piece){ id, at, at + bytes };
             at += bytes;
-            out[n++] = (struct token_piece){ id, at };
         }
         if (n > 0 && out[n - 1].end == length)
             return n;
     }
-    out[0] = (struct token_piece){ w->unk, length };
+    out[0] = (struct token_piece){ w->unk, 0, length };
     return 1;
 }

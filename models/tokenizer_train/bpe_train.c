@@ -33,26 +33,31 @@ struct bpe_trainer {
     int32_t n_merges, cap_merges;
 };
 
-/* Whether the regular expression leaves the text in one piece, so that merges could make it. */
-static bool is_word(const struct regex *split, const char *text)
+static void count_piece(void *to, const struct normal_text *text, int64_t start, int64_t stop)
 {
-    struct regex_walk w;
-    int64_t start = 0, stop = 0, length = (int64_t)strlen(text);
+    (void)text;
+    (void)start;
+    (void)stop;
+    ++*(int *)to;
+}
 
-    regex_walk_start(&w, split, text, 0, length);
-    bool whole = regex_walk_next(&w, &start, &stop) && stop - start == length;
-    regex_walk_end(&w);
-    return whole;
+/* Whether the regular expression leaves the text in one piece, so that merges could make it. */
+static bool is_word(const struct tokenizer *t, const char *text)
+{
+    int pieces = 0;
+
+    tokenizer_pieces(t, text, (int64_t)strlen(text), count_piece, &pieces);
+    return pieces == 1;
 }
 
 static int add_special(struct bpe_trainer *r, const char *text, struct error *err)
 {
-    const char *why = !*text                                  ? "it is empty"
-                      : strpbrk(text, "\r\n")                 ? "it holds a line break"
-                      : strlen(text) > VOCAB_MAX_TOKEN        ? "it is too long"
-                      : is_word(r->t->byte_level.split, text) ? "plain text could be it; expected the like of <|pad|>"
-                      : strings_find(&r->pieces, text) >= 0   ? "it comes twice"
-                                                              : NULL;
+    const char *why = !*text                                ? "it is empty"
+                      : strpbrk(text, "\r\n")               ? "it holds a line break"
+                      : strlen(text) > VOCAB_MAX_TOKEN      ? "it is too long"
+                      : is_word(r->t, text)                 ? "plain text could be it; expected the like of <|pad|>"
+                      : strings_find(&r->pieces, text) >= 0 ? "it comes twice"
+                                                            : NULL;
     if (why)
         return error_set(err, EXIT_CODE_USAGE, "special token \"%.80s\": %s", text, why);
     strings_add(&r->pieces, text);
@@ -87,19 +92,9 @@ static void add_bytes(struct bpe_trainer *r, const struct byte_alphabet *a)
         }
 }
 
-static void count_words(struct bpe_trainer *r, const char *const *texts, int64_t n)
+static void count_word(void *to, const struct normal_text *text, int64_t start, int64_t stop)
 {
-    struct normal_text normal = { 0 };
-    struct regex_walk w;
-
-    for (int64_t i = 0; i < n; i++) {
-        tokenizer_normalize(r->t, texts[i], 0, (int64_t)strlen(texts[i]), &normal);
-        regex_walk_start(&w, r->t->byte_level.split, normal.text, 0, normal.length);
-        for (int64_t start, stop; regex_walk_next(&w, &start, &stop);)
-            piece_corpus_count(&r->words, normal.text + start, stop - start);
-        regex_walk_end(&w);
-    }
-    normal_text_release(&normal);
+    piece_corpus_count(&((struct bpe_trainer *)to)->words, text->text + start, stop - start);
 }
 
 static void spell_words(struct bpe_trainer *r, const struct byte_alphabet *a)
@@ -158,10 +153,10 @@ static int fill_vocab(struct bpe_trainer *r, struct error *err)
         return -1;
     for (int32_t i = 0; i < r->n_merges; i++) {
         const char *left = r->pieces.items[r->merges[i].left], *right = r->pieces.items[r->merges[i].right];
-        if (bpe_add_merge(&t->byte_level.bpe, &t->vocab, left, (int64_t)strlen(left), right, err))
+        if (bpe_add_merge(&t->bpe, &t->vocab, left, (int64_t)strlen(left), right, err))
             return -1;
     }
-    if (bpe_prepare(&t->byte_level.bpe, &t->vocab, t->model_tokens, err))
+    if (bpe_prepare(&t->bpe, &t->vocab, t->model_tokens, err))
         return -1;
     for (int i = 0; i < r->n_specials; i++) {
         struct added_token added = { .id = i, .special = true };
@@ -171,14 +166,35 @@ static int fill_vocab(struct bpe_trainer *r, struct error *err)
     return tokenizer_prepare(t, err);
 }
 
-static struct tokenizer *empty_tokenizer(enum bpe_kind kind, struct error *err)
+static json_t *byte_level_json(bool blank, bool regex)
+{
+    return json_pack("{s:s, s:b, s:b, s:b}", "type", "ByteLevel", "add_prefix_space", (int)blank, "trim_offsets", 1,
+                     "use_regex", (int)regex);
+}
+
+/* The parts around the model of a tokenizer.json. */
+static json_t *parts_json(enum bpe_kind kind)
+{
+    json_t *split = json_pack("{s:s, s:{s:s}, s:s, s:b}", "type", "Split", "pattern", "Regex", kinds[kind].pattern,
+                              "behavior", "Isolated", "invert", 0);
+    json_t *normalizer = kinds[kind].nfc ? json_pack("{s:s}", "type", "NFC") : json_null();
+
+    return json_pack("{s:o, s:{s:s, s:[o, o]}, s:o}", "normalizer", normalizer, "pre_tokenizer", "type", "Sequence",
+                     "pretokenizers", split, byte_level_json(false, false), "decoder", byte_level_json(true, true));
+}
+
+static struct tokenizer *empty_tokenizer(enum bpe_kind kind)
 {
     struct tokenizer *t = tokenizer_new();
+    json_t *parts = parts_json(kind);
+    struct error err;
 
-    t->kind = TOKENIZER_BYTE_LEVEL;
-    t->byte_level.nfc = kinds[kind].nfc;
-    t->byte_level.bpe.ignore_merges = kinds[kind].ignore_merges;
-    t->byte_level.split = regex_open(kinds[kind].pattern, err);
+    CHECK(parts && tokenizer_read_parts(t, parts, "a new tokenizer", &err) == 0, "the parts of a new tokenizer");
+    json_decref(parts);
+    t->kind = TOKENIZER_BPE;
+    pre_tokenizer_leave_bytes(&t->pre_tokenizer);
+    t->bpe.bytes = t->pre_tokenizer.bytes;
+    t->bpe.ignore_merges = kinds[kind].ignore_merges;
     t->special[SPECIAL_BOS] = kinds[kind].bos;
     t->special[SPECIAL_EOS] = kinds[kind].eos;
     t->special[SPECIAL_PAD] = kinds[kind].pad;
@@ -188,14 +204,15 @@ static struct tokenizer *empty_tokenizer(enum bpe_kind kind, struct error *err)
 struct tokenizer *tokenizer_from_bytes(const char *const *texts, int64_t n, const struct bpe_plan *plan,
                                        struct error *err)
 {
-    struct bpe_trainer r = { .t = empty_tokenizer(plan->kind, err) };
+    struct bpe_trainer r = { .t = empty_tokenizer(plan->kind) };
     struct byte_alphabet alphabet;
-    int rc = r.t->byte_level.split ? add_specials(&r, plan, err) : -1;
+    int rc = add_specials(&r, plan, err);
 
     if (rc == 0) {
         byte_alphabet_init(&alphabet);
         add_bytes(&r, &alphabet);
-        count_words(&r, texts, n);
+        for (int64_t i = 0; i < n; i++)
+            tokenizer_pieces(r.t, texts[i], (int64_t)strlen(texts[i]), count_word, &r);
         spell_words(&r, &alphabet);
         learn(&r, plan->vocab_size);
         rc = fill_vocab(&r, err);

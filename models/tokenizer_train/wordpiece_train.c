@@ -29,17 +29,12 @@ static int char_piece(char out[8], const char *text, bool inside)
     return n;
 }
 
-static void count_words(struct wordpiece_trainer *r, const char *const *texts, int64_t n)
+static void count_word(void *to, const struct normal_text *text, int64_t start, int64_t stop)
 {
-    struct normal_text normal = { 0 };
+    struct wordpiece_trainer *r = to;
 
-    for (int64_t i = 0; i < n; i++) {
-        bert_normalize(&r->t->normalizer, texts[i], 0, (int64_t)strlen(texts[i]), &normal);
-        for (int64_t at = 0, stop; bert_next_word(normal.text, &at, normal.length, &stop); at = stop)
-            if (stop - at <= r->t->wordpiece.max_chars) /* in bytes: what is longer is no word to learn from */
-                piece_corpus_count(&r->words, normal.text + at, stop - at);
-    }
-    normal_text_release(&normal);
+    if (stop - start <= r->t->wordpiece.max_chars) /* in bytes: what is longer is no word to learn from */
+        piece_corpus_count(&r->words, text->text + start, stop - start);
 }
 
 /* A character in one of its two forms, and how often it stands in the corpus. */
@@ -174,8 +169,9 @@ struct tokenizer *tokenizer_from_words(const char *const *texts, int64_t n, int3
         return NULL;
     }
     r.t = tokenizer_new();
-    bert_normalizer_prepare(&r.t->normalizer);
-    count_words(&r, texts, n);
+    tokenizer_bert_parts(r.t);
+    for (int64_t i = 0; i < n; i++)
+        tokenizer_pieces(r.t, texts[i], (int64_t)strlen(texts[i]), count_word, &r);
     add_alphabet(&r, room);
     spell_words(&r);
     piece_corpus_start(&r.words);

@@ -35,20 +35,37 @@ static bool decomposes_too_late(uint32_t cp)
     return cp >= late[0].first && find(late, ARRAY_LEN(late), cp);
 }
 
-int char_decompose(uint32_t out[CHAR_MAX_DECOMPOSED], uint32_t cp)
+static int decompose(uint32_t *out, int cap, uint32_t cp, utf8proc_option_t options)
 {
-    utf8proc_int32_t parts[CHAR_MAX_DECOMPOSED];
-    utf8proc_ssize_t n = 0;
+    utf8proc_int32_t parts[CHAR_MAX_COMPATIBLE];
+    utf8proc_ssize_t n = utf8proc_decompose_char((utf8proc_int32_t)cp, parts, cap, options, NULL);
 
-    if (!decomposes_too_late(cp))
-        n = utf8proc_decompose_char((utf8proc_int32_t)cp, parts, CHAR_MAX_DECOMPOSED, UTF8PROC_DECOMPOSE, NULL);
-    CHECK(n <= CHAR_MAX_DECOMPOSED, "U+%04X decomposes into %d code points", cp, (int)n);
+    CHECK(n <= cap, "U+%04X decomposes into %d code points", cp, (int)n);
     for (int i = 0; i < n; i++)
         out[i] = (uint32_t)parts[i];
     if (n >= 1)
         return (int)n;
     out[0] = cp;
     return 1;
+}
+
+int char_decompose(uint32_t out[CHAR_MAX_DECOMPOSED], uint32_t cp)
+{
+    out[0] = cp;
+    return decomposes_too_late(cp) ? 1 : decompose(out, CHAR_MAX_DECOMPOSED, cp, UTF8PROC_DECOMPOSE);
+}
+
+int char_decompose_compatible(uint32_t out[CHAR_MAX_COMPATIBLE], uint32_t cp)
+{
+    /* mappings of Unicode 10 to 17 */
+    static const struct char_range late[] = { { 0x32FF, 0x32FF, 0 },   { 0xA7F1, 0xA7F4, 0 },   { 0xAB69, 0xAB69, 0 },
+                                              { 0x10781, 0x107BA, 0 }, { 0x1CCD6, 0x1CCF9, 0 }, { 0x1E030, 0x1E06D, 0 },
+                                              { 0x1F16C, 0x1F16C, 0 }, { 0x1FBF0, 0x1FBF9, 0 } };
+
+    out[0] = cp;
+    if (decomposes_too_late(cp) || find(late, ARRAY_LEN(late), cp))
+        return 1;
+    return decompose(out, CHAR_MAX_COMPATIBLE, cp, UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT);
 }
 
 int char_combining_class(uint32_t cp)
@@ -89,26 +106,12 @@ int char_lower(uint32_t out[2], uint32_t cp)
     return 1;
 }
 
-bool char_is_word(uint32_t cp)
+unsigned char_word_class(uint32_t cp)
 {
-    /* letters that Unicode files under symbols: circled and squared */
-    static const struct char_range symbols[] = {
-        { 0x24B6, 0x24E9, 0 }, { 0x1F130, 0x1F149, 0 }, { 0x1F150, 0x1F169, 0 }, { 0x1F170, 0x1F189, 0 }
-    };
-    switch (utf8proc_category((utf8proc_int32_t)cp)) {
-    case UTF8PROC_CATEGORY_LU:
-    case UTF8PROC_CATEGORY_LL:
-    case UTF8PROC_CATEGORY_LT:
-    case UTF8PROC_CATEGORY_LM:
-    case UTF8PROC_CATEGORY_LO:
-    case UTF8PROC_CATEGORY_MN:
-    case UTF8PROC_CATEGORY_MC:
-    case UTF8PROC_CATEGORY_ME:
-    case UTF8PROC_CATEGORY_ND:
-    case UTF8PROC_CATEGORY_NL:
-    case UTF8PROC_CATEGORY_PC:
-        return true;
-    default:
-        return cp == 0x200C || cp == 0x200D || find(symbols, ARRAY_LEN(symbols), cp);
-    }
+    if (cp >= '0' && cp <= '9')
+        return CHAR_WORD | CHAR_NUMERIC;
+    if (cp < 128)
+        return (cp | 0x20) - 'a' < 26 || cp == '_' ? CHAR_WORD : 0;
+    const struct char_range *r = find(word_classes, n_word_classes, cp);
+    return r ? r->bits : 0;
 }

@@ -32,9 +32,11 @@ extern const int n_char_classes;
 /* Bits of enum char_class; 0 is a letter, a digit, a symbol or unassigned. */
 unsigned char_class(uint32_t cp);
 
-enum { CHAR_MAX_DECOMPOSED = 4 };
+enum { CHAR_MAX_DECOMPOSED = 4, CHAR_MAX_COMPATIBLE = 32 };
 /* Canonical decomposition (NFD) of one code point.  Returns how many came out, 1 or more. */
 int char_decompose(uint32_t out[CHAR_MAX_DECOMPOSED], uint32_t cp);
+/* Compatibility decomposition (NFKD). */
+int char_decompose_compatible(uint32_t out[CHAR_MAX_COMPATIBLE], uint32_t cp);
 int char_combining_class(uint32_t cp);
 /* Canonical composition of two code points; 0 when they have none. */
 uint32_t char_compose(uint32_t a, uint32_t b);
@@ -42,7 +44,16 @@ uint32_t char_compose(uint32_t a, uint32_t b);
 /* Lower case, without regard to context.  Returns how many code points came out, 1 or 2. */
 int char_lower(uint32_t out[2], uint32_t cp);
 
-/* A letter, digit, mark or joiner: \w of a regular expression. */
-bool char_is_word(uint32_t cp);
+/* Classes of another table, word_class_table.c. */
+enum word_class {
+    CHAR_WORD = 1,      /* \w of Rust's regular expressions: a letter, digit, mark or joiner */
+    CHAR_COMBINING = 2, /* dropped by StripAccents: every mark, CHAR_MARK or not */
+    CHAR_NUMERIC = 4    /* a digit, or a number of any other kind */
+};
+extern const struct char_range word_classes[];
+extern const int n_word_classes;
+
+/* Bits of enum word_class. */
+unsigned char_word_class(uint32_t cp);
 
 #endif

@@ -2,14 +2,19 @@
 """Asks the tokenizers package about every code point.
 
     make_char_class.py table > models/unicode/char_class_table.c      (then clang-format)
+    make_char_class.py words > models/unicode/word_class_table.c        (then clang-format)
+    make_char_class.py late > models/pipeline/late_chars.c              (then clang-format)
     make_char_class.py blocks > tests/gold/char_blocks.txt              (what test_tokenizer compares with)
 
 Categories come from BertNormalizer and BertPreTokenizer one option at a time; the blocks are one FNV-1a hash per 256
-code points of what the whole pipeline, cased and uncased, makes of "a<code point>b".
+code points of what the whole pipeline, cased and uncased, makes of "a<code point>b".  Words come from Whitespace, combining
+marks from StripAccents, numbers from Digits.  Late characters are those whose category Oniguruma, which tokenizers matches
+with, knows and Python's Unicode 14 does not.
 """
 import sys
+import unicodedata
 
-from tokenizers import __version__, normalizers, pre_tokenizers
+from tokenizers import Regex, __version__, normalizers, pre_tokenizers
 
 CONTROL, WHITE, PUNCTUATION, CHINESE, MARK, ORDERED = 1, 2, 4, 8, 16, 32
 
@@ -40,6 +45,44 @@ def bits(c):
     if not b and NFD.normalize_str(ch) == ch and moved:
         b = ORDERED
     return b
+
+
+def in_ranges(points):
+    """(code point, value) in order, as [first, last, value]."""
+    ranges = []
+    for c, v in points:
+        if ranges and ranges[-1][1] == c - 1 and ranges[-1][2] == v:
+            ranges[-1][1] = c
+        else:
+            ranges.append([c, c, v])
+    return ranges
+
+
+def words():
+    white, accents, digits = pre_tokenizers.Whitespace(), normalizers.StripAccents(), pre_tokenizers.Digits(True)
+
+    def word_bits(c):
+        text = "a" + chr(c) + "a"
+        return ((len(white.pre_tokenize_str(text)) == 1) + 2 * (accents.normalize_str(text) == "aa")
+                + 4 * (len(digits.pre_tokenize_str(text)) == 3))
+
+    print(f"/* Part of char_class.h: made by tests/gold/make_char_class.py from tokenizers {__version__}; do not edit. */")
+    print('#include "models/unicode/char_class.h"\n\nconst struct char_range word_classes[] = {')
+    rows = in_ranges((c, b) for c, b in ((c, word_bits(c)) for c in code_points()) if b)
+    print(", ".join("{ 0x%X, 0x%X, %d }" % tuple(r) for r in rows) + "\n};")
+    print("const int n_word_classes = ARRAY_LEN(word_classes);")
+
+
+def late():
+    new = [chr(c) for c in code_points() if unicodedata.category(chr(c)) == "Cn"]
+    text, of = "".join(new), {}
+    for category in "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Co".split():
+        found = pre_tokenizers.Split(Regex(r"\p{%s}" % category), "removed", invert=True).pre_tokenize_str(text)
+        of.update((ord(c), category) for piece, _ in found for c in piece)
+    print(f"/* Part of regex_spell.h: made by tests/gold/make_char_class.py from tokenizers {__version__}; do not edit. */")
+    print('#include "models/pipeline/regex_spell.h"\n\nconst struct late_chars late_chars[] = {')
+    print(", ".join('{ 0x%X, 0x%X, "%s" }' % tuple(r) for r in in_ranges(sorted(of.items()))) + "\n};")
+    print("const int n_late_chars = ARRAY_LEN(late_chars);")
 
 
 def table():
@@ -79,4 +122,4 @@ def blocks():
         print("%X %016x" % (block, h))
 
 
-{"table": table, "blocks": blocks}[sys.argv[1]]()
+{"table": table, "words": words, "late": late, "blocks": blocks}[sys.argv[1]]()

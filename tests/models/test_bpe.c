@@ -1,4 +1,3 @@
-#include "models/tokenizer/regex_split.h"
 #include "tests/support/tokens.h"
 
 #include <stdlib.h>
@@ -63,7 +62,7 @@ static void check_record(const struct tokenizer *t, const json_t *record, const 
 static void test_gold(void **state)
 {
     (void)state;
-    assert_true(test_gold_records("bpe", (const char *const[]){ "llama", "qwen" }, check_record) > 700);
+    assert_true(test_gold_records("bpe", check_record) > 700);
 }
 
 /* Names of added tokens in a stranger's text are text, of all kinds of them. */
@@ -205,64 +204,12 @@ static void test_hostile_text(void **state)
     tokenizer_close(t);
 }
 
-static void check_pieces(const char *pattern, const char *text, const char *wanted)
-{
-    struct error err = { 0 };
-    struct regex *r = regex_open(pattern, &err);
-    struct regex_walk w;
-    char found[128] = "";
-    int64_t start, stop;
-
-    if (!r)
-        fail_msg("%s", err.text);
-    regex_walk_start(&w, r, text, 0, (int64_t)strlen(text));
-    while (regex_walk_next(&w, &start, &stop))
-        snprintf(found + strlen(found), sizeof found - strlen(found), "%.*s|", (int)(stop - start), text + start);
-    regex_walk_end(&w);
-    assert_string_equal(found, wanted);
-    assert_string_equal(regex_pattern(r), pattern);
-    regex_close(r);
-}
-
-static void test_regex(void **state)
-{
-    struct error err = { 0 };
-    char *longer = xcalloc(1, REGEX_MAX_PATTERN + 2);
-    (void)state;
-
-    check_pieces("b+", "abba", "a|bb|a|");
-    check_pieces("\\s+", "a \xe1\xa0\x8e b", "a| |\xe1\xa0\x8e| |b|"); /* U+180E is no white space */
-    check_pieces("[^\\s]+", "a\xe1\xa0\x8e b", "a\xe1\xa0\x8e| |b|");
-    check_pieces("\\S+", "a\xe1\xa0\x8e b", "a\xe1\xa0\x8e| |b|");
-    check_pieces("[\\S]+",
-                 "a\xe1\xa0\x8e\xe3\x80\x80"
-                 "b",
-                 "a\xe1\xa0\x8e|\xe3\x80\x80|b|");
-    check_pieces("[]x]+", "a]x[", "a|]x|[|");
-    check_pieces("[^]\\s]+", "a] b", "a|] |b|");
-    check_pieces("\\\\s", "a\\s s", "a|\\s| s|");
-    check_pieces("\\p{L}+",
-                 "1\xf0\xb1\x8d\x90"
-                 "a",
-                 "1|\xf0\xb1\x8d\x90"
-                 "a|"); /* a letter of Unicode 15 */
-    check_pieces("(a|b)(c)", "xacbc", "x|ac|bc|");
-    assert_null(regex_open("a*", &err));
-    assert_error(err, "a*", "empty");
-    assert_null(regex_open("(a", &err));
-    assert_error(err, "(a", "parenthesis");
-    memset(longer, 'a', REGEX_MAX_PATTERN + 1);
-    assert_null(regex_open(longer, &err));
-    assert_error(err, "4097", "4096");
-    free(longer);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gold),        cmocka_unit_test(test_added_stay_text), cmocka_unit_test(test_vocabulary),
         cmocka_unit_test(test_exact_bytes), cmocka_unit_test(test_stream),          cmocka_unit_test(test_hostile_text),
-        cmocka_unit_test(test_regex),       cmocka_unit_test(test_composed),
+        cmocka_unit_test(test_composed),
     };
     return cmocka_run_group_tests_name("bpe", tests, NULL, NULL);
 }

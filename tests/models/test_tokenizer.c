@@ -38,7 +38,7 @@ static void check_record(const struct tokenizer *t, const json_t *record, const 
 static void test_gold(void **state)
 {
     (void)state;
-    assert_true(test_gold_records("wordpiece", (const char *const[]){ "cased", "uncased" }, check_record) > 700);
+    assert_true(test_gold_records("wordpiece", check_record) > 700);
 }
 
 static uint64_t fnv(uint64_t h, const char *bytes, int64_t n)

@@ -18,10 +18,10 @@ void test_ids(const struct ids *ids, const json_t *wanted, const char *where);
 /* The text of a gold record, its "hex", becomes its "ids", with spans and without.  Returns its bytes. */
 size_t test_encode(const struct tokenizer *t, const json_t *record, struct ids *ids, struct token_spans *spans,
                    const char *where);
-/* Every record of tests/gold/<folder>.jsonl through the tokenizer of its model, tests/gold/<folder>/<model>, one of the
- * two; how many there were. */
+/* Every record of tests/gold/<folder>.jsonl through the tokenizer of its model, tests/gold/<folder>/<model>; the
+ * records of a model stand together.  How many there were. */
 typedef void test_record_fn(const struct tokenizer *t, const json_t *record, const char *where);
-int test_gold_records(const char *folder, const char *const models[2], test_record_fn *check);
+int test_gold_records(const char *folder, test_record_fn *check);
 /* The text with the first `from` in it replaced; the caller frees. */
 char *test_replaced(const char *text, const char *from, const char *to);
 /* The tokenizer in dir is refused with EXIT_CODE_CHECKPOINT and a message that holds all of the words. */

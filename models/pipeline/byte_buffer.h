@@ -1,0 +1,41 @@
+/*
+ * byte_buffer.h - bytes that become more, with a zero behind them.
+ */
+#ifndef MODELS_PIPELINE_BYTE_BUFFER_H
+#define MODELS_PIPELINE_BYTE_BUFFER_H
+
+#include "kernels/base.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Start it as { 0 }. */
+struct byte_buffer {
+    char *items;
+    size_t count, cap;
+};
+
+/* Room for n bytes more and a zero. */
+static inline char *byte_buffer_reserve(struct byte_buffer *b, size_t n)
+{
+    if (b->cap - b->count <= n) {
+        b->cap = (b->cap + n) * 2 + 64;
+        b->items = (char *)xrealloc(b->items, b->cap);
+    }
+    return b->items + b->count;
+}
+
+static inline void byte_buffer_add(struct byte_buffer *b, const char *bytes, size_t n)
+{
+    memcpy(byte_buffer_reserve(b, n), bytes, n);
+    b->count += n;
+    b->items[b->count] = '\0';
+}
+
+static inline void byte_buffer_release(struct byte_buffer *b)
+{
+    free(b->items);
+    *b = (struct byte_buffer){ 0 };
+}
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * text_pattern.h - what a step looks for in a text, and how a text is cut where it is found.
+ *
+ * A pattern is a regular expression, a plain text or a kind of characters.  Segments are its matches and what lies
+ * between; a cut makes pieces of them in one of the five ways of tokenizers.
+ */
+#ifndef MODELS_PIPELINE_TEXT_PATTERN_H
+#define MODELS_PIPELINE_TEXT_PATTERN_H
+
+#include "models/pipeline/regex.h"
+
+#include <jansson.h>
+
+typedef bool char_test(uint32_t cp);
+
+struct text_pattern {
+    struct regex *regex; /* or else */
+    char *text;          /* of length > 0, or else */
+    int64_t length;
+    char_test *is; /* single characters */
+};
+
+/* {"Regex": ...} or {"String": ...}.  EXIT_CODE_CHECKPOINT or EXIT_CODE_DATA on failure. */
+int text_pattern_read(struct text_pattern *p, const json_t *o, const char *where, struct error *err);
+/* A plain text, which may be empty: found between any two characters. */
+void text_pattern_set(struct text_pattern *p, const char *text);
+void text_pattern_release(struct text_pattern *p);
+
+/* A walk from match to match through a text of valid UTF-8, which is all that the pattern sees. */
+struct pattern_walk {
+    const struct text_pattern *pattern;
+    struct regex_search search; /* text, at and end for every kind of pattern */
+};
+/* A walk may be started again and again, and ended once; start with { 0 }. */
+void pattern_walk_start(struct pattern_walk *w, const struct text_pattern *p, const char *text, int64_t length);
+bool pattern_walk_next(struct pattern_walk *w, int64_t *start, int64_t *stop);
+void pattern_walk_end(struct pattern_walk *w);
+
+enum cut_behavior { CUT_REMOVED, CUT_ISOLATED, CUT_MERGED_WITH_PREVIOUS, CUT_MERGED_WITH_NEXT, CUT_CONTIGUOUS };
+
+/* "Removed" ..., tokenizers' names */
+int cut_behavior_read(enum cut_behavior *out, const char *name, const char *where, struct error *err);
+
+struct segment {
+    int64_t start, stop;
+    bool match;
+};
+
+struct cut {
+    struct pattern_walk walk;
+    enum cut_behavior behavior;
+    bool invert; /* what lies between is the match */
+    int64_t at;  /* segments up to here are known */
+    struct segment found, held;
+    bool has_found, has_held, last_match;
+};
+/* As with walks. */
+void cut_start(struct cut *c, const struct text_pattern *p, enum cut_behavior behavior, bool invert, const char *text,
+               int64_t length);
+/* The next piece, never empty. */
+bool cut_next(struct cut *c, int64_t *start, int64_t *stop);
+void cut_end(struct cut *c);
+
+#endif

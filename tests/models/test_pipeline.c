@@ -1,0 +1,357 @@
+/* The parts of a tokenizer around its model: gold of tokenizers, what is refused, and that nothing grows without end.
+ */
+#include "models/pipeline/text_pattern.h"
+#include "tests/support/tokens.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Decoded id by id, the parts make the whole. */
+static void check_decoded(const struct tokenizer *t, const struct ids *ids, const json_t *record, const char *where)
+{
+    struct tokenizer_stream s;
+    size_t wanted_length, length, at = 0, n;
+    char *wanted = test_from_hex(json_string_value(json_object_get(record, "decoded")), &wanted_length);
+    char *text = tokenizer_decode(t, ids->items, ids->count, TOKENIZER_SKIP_SPECIALS, &length);
+
+    if (length != wanted_length || memcmp(text, wanted, length) != 0)
+        fail_msg("%s: decoded \"%s\", wanted \"%s\"", where, text, wanted);
+    tokenizer_stream_start(&s, t, TOKENIZER_SKIP_SPECIALS);
+    for (int64_t i = 0; i <= ids->count; i++, at += n) {
+        const char *part = i < ids->count ? tokenizer_stream_next(&s, ids->items[i], &n) : tokenizer_stream_end(&s, &n);
+        assert_true(at + n <= length);
+        assert_memory_equal(part, wanted + at, n);
+    }
+    assert_int_equal(at, length);
+    tokenizer_stream_release(&s);
+    free(wanted);
+    free(text);
+}
+
+static void check_record(const struct tokenizer *t, const json_t *record, const char *where)
+{
+    struct ids ids = { 0 };
+    struct token_spans spans = { 0 };
+    size_t length = test_encode(t, record, &ids, &spans, where);
+
+    check_decoded(t, &ids, record, where);
+    for (int64_t i = 0; i < spans.count; i++)
+        if (spans.items[i].start >= spans.items[i].end || spans.items[i].end > (int64_t)length)
+            fail_msg("%s: span %lld", where, (long long)i);
+    ids_release(&ids);
+    token_spans_release(&spans);
+}
+
+static void test_gold(void **state)
+{
+    (void)state;
+    assert_int_equal(test_gold_records("pipelines", check_record), 18 * 20);
+}
+
+static struct tokenizer *open_json(const char *dir, const char *json, struct error *err)
+{
+    test_file(dir, "tokenizer.json", json);
+    return tokenizer_open(dir, err);
+}
+
+#define BPE(settings)                                                                                                  \
+    "\"model\":{\"type\":\"BPE\"," settings "\"vocab\":{\"a\":0,\"b\":1,\"ab\":2},\"merges\":[\"a b\"]}"
+
+static void test_refused_parts(void **state)
+{
+    static const struct {
+        const char *parts, *words[4];
+    } cases[] = {
+        { "\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"\"}",
+          { "normalizer", "SentencePiece" } },
+        { "\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"},{\"type\":\"Prepend\"}]}",
+          { "normalizers[1]", "prepend" } },
+        { "\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"(?~a)\"},\"content\":\"\"}",
+          { "normalizer", "pattern", "(?~" } },
+        { "\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"\\\\p{Elvish}\"},\"content\":\"\"}",
+          { "normalizer", "\\p{Elvish}" } },
+        { "\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"ByteLevel\"},{\"type\":\"NFKC\"},{\"type\":"
+          "\"NFKD\"},{\"type\":\"NFKC\"},{\"type\":\"NFKC\"},{\"type\":\"NFKC\"}]}",
+          { "normalizer", "16384 times as long" } },
+        { "\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"__\"}",
+          { "pre_tokenizer", "replacement", "one character" } },
+        { "\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"last\"}",
+          { "prepend_scheme", "always, first or never" } },
+        { "\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"_\",\"add_prefix_space\":false}",
+          { "add_prefix_space", "never" } },
+        { "\"pre_tokenizer\":{\"type\":\"Digits\"}", { "pre_tokenizer", "individual_digits" } },
+        { "\"pre_tokenizer\":{\"type\":\"UnicodeScripts\"}", { "\"UnicodeScripts\" is not read", "WhitespaceSplit" } },
+        { "\"decoder\":{\"type\":\"CTC\"}", { "\"CTC\" is not read", "ByteFallback" } },
+        { "\"decoder\":{\"type\":\"Strip\",\"content\":\" \",\"start\":-1,\"stop\":0}", { "decoder", "start" } },
+        { "\"decoder\":{\"type\":\"BPEDecoder\",\"suffix\":\"\"}", { "decoder", "suffix is empty" } },
+    };
+    char *dir = test_dir_new(), json[1024];
+    (void)state;
+
+    for (int i = 0; i < ARRAY_LEN(cases); i++) {
+        snprintf(json, sizeof json, "{%s," BPE("") "}", cases[i].parts);
+        test_file(dir, "tokenizer.json", json);
+        test_refused(dir, cases[i].parts, cases[i].words);
+    }
+    test_dir_remove(dir);
+}
+
+/* A file whose normalizer is `before` n times, then `behind` n times. */
+static void check_many(const char *before, const char *behind, int n, const char *says)
+{
+    char *dir = test_dir_new(), *json = NULL;
+    const char *const words[] = { says, NULL };
+    size_t size;
+    FILE *out = open_memstream(&json, &size);
+
+    fputs("{\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"}", out);
+    for (int i = 0; i < n; i++)
+        fputs(before, out);
+    for (int i = 0; i < n; i++)
+        fputs(behind, out);
+    fputs("]}," BPE("") "}", out);
+    fclose(out);
+    test_file(dir, "tokenizer.json", json);
+    test_refused(dir, before, words);
+    free(json);
+    test_dir_remove(dir);
+}
+
+/* Sequences in Sequences, and lists, have an end. */
+static void test_refused_depth(void **state)
+{
+    (void)state;
+    check_many(",{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"}", "]}", 8, "deep");
+    check_many(",{\"type\":\"NFC\"}", "", 32, "33 parts");
+    check_many(",{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Nmt\"},{\"type\":\"Nmt\"}]}", "", 31, "32 steps");
+}
+
+static void check_ids(const char *json, const char *text, int n, const int32_t *wanted)
+{
+    char *dir = test_dir_new();
+    struct error err = { 0 };
+    struct ids ids = { 0 };
+    struct tokenizer *t = open_json(dir, json, &err);
+
+    if (!t)
+        fail_msg("%s", err.text);
+    tokenizer_encode(t, text, strlen(text), 0, &ids, NULL);
+    assert_int_equal(ids.count, n);
+    for (int i = 0; i < n; i++)
+        assert_int_equal(ids.items[i], wanted[i]);
+    ids_release(&ids);
+    tokenizer_close(t);
+    test_dir_remove(dir);
+}
+
+/* The kind of a model that does not say its own, and what becomes of characters that have no token. */
+static void test_models(void **state)
+{
+    (void)state;
+    check_ids("{\"model\":{\"vocab\":{\"a\":0,\"b\":1,\"ab\":2},\"merges\":[\"a b\"]}}", "abb?a", 3,
+              (int32_t[]){ 2, 1, 0 });
+    check_ids("{" BPE("\"unk_token\":\"b\",") "}", "a??", 2, (int32_t[]){ 2, 1 }); /* the unknown token merges too */
+    check_ids("{" BPE("\"unk_token\":\"b\",\"fuse_unk\":true,") "}", "a??", 1, (int32_t[]){ 2 });
+    check_ids("{\"model\":{\"vocab\":{\"\\u00e9\":0,\"<0xC3>\":1,\"<0xA8>\":2},\"merges\":[],\"byte_fallback\":true}}",
+              "\xc3\xa9\xc3\xa8", 3, (int32_t[]){ 0, 1, 2 });
+    check_ids("{\"model\":{\"unk_token\":\"u\",\"continuing_subword_prefix\":\"##\",\"max_input_chars_per_word\":9,"
+              "\"vocab\":{\"u\":0,\"a\":1,\"##b\":2}}}",
+              "abb", 3, (int32_t[]){ 1, 2, 2 });
+    check_ids("{\"model\":{\"vocab\":{\"a</w>\":0,\"b\":1,\"ba</w>\":2,\"a\":3},\"merges\":[\"b a</w>\"],"
+              "\"end_of_word_suffix\":\"</w>\"}}",
+              "aba", 2, (int32_t[]){ 3, 2 });
+}
+
+/* A line of a megabyte that nothing cuts takes time in proportion, and gives it back. */
+static void test_long_line(void **state)
+{
+    static const char *const parts[] = { "a", "the quick ", " ", "\xe6\x97\xa5", "e\xcc\x81", "\xf0\x9f\x98\x80", "1" };
+    enum { N = 1 << 20 };
+    struct tokenizer *t = test_tokenizer("pipelines/llama2");
+    char *text = xmalloc(N);
+    struct ids ids = { 0 };
+    struct token_spans spans = { 0 };
+    time_t start = time(NULL);
+    (void)state;
+
+    for (int i = 0; i < ARRAY_LEN(parts); i++) {
+        size_t n = strlen(parts[i]), length = N / n * n;
+        for (size_t at = 0; at < length; at += n)
+            memcpy(text + at, parts[i], n);
+        ids.count = spans.count = 0;
+        assert_true(tokenizer_encode(t, text, length, 0, &ids, &spans) > 0);
+        char *back = tokenizer_decode(t, ids.items, ids.count, 0, &n);
+        assert_int_equal(n, length);
+        assert_memory_equal(back, text, length);
+        free(back);
+    }
+    assert_true(time(NULL) - start < 60);
+    free(text);
+    ids_release(&ids);
+    token_spans_release(&spans);
+    tokenizer_close(t);
+}
+
+/* Bytes of a character that is not whole stay bytes when they are asked for. */
+static void test_exact_bytes(void **state)
+{
+    struct tokenizer *t = test_tokenizer("pipelines/llama2");
+    int32_t ids[] = { tokenizer_id(t, "a"), tokenizer_id(t, "<0xF0>"), tokenizer_id(t, "<0x9F>") };
+    char *exact = tokenizer_decode(t, ids, 3, TOKENIZER_EXACT_BYTES, NULL),
+         *text = tokenizer_decode(t, ids, 3, 0, NULL);
+    (void)state;
+
+    assert_string_equal(exact, "a\xf0\x9f");
+    assert_string_equal(text, "a\xef\xbf\xbd\xef\xbf\xbd");
+    free(exact);
+    free(text);
+    tokenizer_close(t);
+}
+
+/* What is saved opens again as the same. */
+static void test_saved(void **state)
+{
+    static const char *const names[] = { "bart", "deepseek", "llama2", "clip", "bert", "pieces", "words" };
+    static const char text[] = "  Hello, it's 2,500.75 \xe6\x97\xa5 caf\xc3\xa9\n";
+    (void)state;
+
+    for (int i = 0; i < ARRAY_LEN(names); i++) {
+        char path[64], *dir = test_dir_new();
+        struct error err = { 0 };
+        struct ids a = { 0 }, b = { 0 };
+        snprintf(path, sizeof path, "pipelines/%s", names[i]);
+        struct tokenizer *t = test_tokenizer(path);
+        assert_int_equal(tokenizer_save(t, dir, &err), 0);
+        struct tokenizer *again = tokenizer_open(dir, &err);
+        if (!again)
+            fail_msg("%s: %s", names[i], err.text);
+        tokenizer_encode(t, text, strlen(text), TOKENIZER_MATCH_SPECIALS, &a, NULL);
+        tokenizer_encode(again, text, strlen(text), TOKENIZER_MATCH_SPECIALS, &b, NULL);
+        assert_int_equal(a.count, b.count);
+        assert_memory_equal(a.items, b.items, (size_t)a.count * sizeof *a.items);
+        char *first = tokenizer_decode(t, a.items, a.count, 0, NULL);
+        char *second = tokenizer_decode(again, a.items, a.count, 0, NULL);
+        assert_string_equal(first, second);
+        free(first);
+        free(second);
+        ids_release(&a);
+        ids_release(&b);
+        tokenizer_close(t);
+        tokenizer_close(again);
+        test_dir_remove(dir);
+    }
+}
+
+static void check_cut(const char *pattern, enum cut_behavior behavior, const char *text, const char *wanted)
+{
+    struct error err = { 0 };
+    struct text_pattern p = { .regex = regex_open(pattern, &err) };
+    struct cut c = { 0 };
+    char found[128] = "";
+
+    if (!p.regex)
+        fail_msg("%s", err.text);
+    cut_start(&c, &p, behavior, false, text, (int64_t)strlen(text));
+    for (int64_t start, stop; cut_next(&c, &start, &stop);)
+        snprintf(found + strlen(found), sizeof found - strlen(found), "%.*s|", (int)(stop - start), text + start);
+    cut_end(&c);
+    assert_string_equal(found, wanted);
+    text_pattern_release(&p);
+}
+
+static void test_regex(void **state)
+{
+    static const struct {
+        const char *pattern, *text, *wanted;
+    } cases[] = {
+        { "b+", "abba", "a|bb|a|" },
+        { "\\s+", "a \xe1\xa0\x8e b", "a| |\xe1\xa0\x8e| |b|" }, /* U+180E is no white space */
+        { "[^\\s]+", "a\xe1\xa0\x8e b", "a\xe1\xa0\x8e| |b|" },
+        { "\\S+", "a\xe1\xa0\x8e b", "a\xe1\xa0\x8e| |b|" },
+        { "[\\S]+", "a\xe1\xa0\x8e\xe3\x80\x80!", "a\xe1\xa0\x8e|\xe3\x80\x80|!|" },
+        { "[]x]+", "a]x[", "a|]x|[|" },
+        { "[^]\\s]+", "a] b", "a|] |b|" },
+        { "\\\\s", "a\\s s", "a|\\s| s|" },
+        { "\\p{L}+", "1\xf0\xb1\x8d\x90z", "1|\xf0\xb1\x8d\x90z|" }, /* a letter of Unicode 15 */
+        { "(a|b)(c)", "xacbc", "x|ac|bc|" },
+        { "x*", "axb", "a|x|b|" },                  /* nothing is found too, and cuts */
+        { "a$", "a\na", "a|\n|a|" },                /* the end of every line */
+        { "^", "a\nb", "a\n|b|" },                  /* and the beginning */
+        { "(?m:a.b)", "a\nb", "a\nb|" },            /* m is what s is elsewhere */
+        { "\\h+", "g0fF!", "g|0fF|!|" },            /* hexadecimal digits */
+        { "\\w+", "a_\xc2\xb2-", "a_\xc2\xb2|-|" }, /* with superscripts */
+        { "[a-c[x-z]]+", "abxq", "abx|q|" },        /* sets in sets */
+        { " ?[^(\\s|[.,])]+", "a (b|c.d", "a| (|b|||c|.|d|" },
+        { "[^\\W\\d]+", "a1_b", "a|1|_b|" },
+        { "[\\W1]+", "a1!b", "a|1!|b|" },
+        { "\\d{1,3}+", "12345", "12345|" }, /* a repetition of repetitions, not a possessive one */
+        { "\\bb", "b ab b", "b| ab |b|" },
+        { "\\p{Han}+", "a\xe6\x97\xa5\xe3\x81\x82", "a|\xe6\x97\xa5|\xe3\x81\x82|" },
+    };
+    static const char *const refused[][2] = {
+        { "(a", "parenthesis" },
+        { "[a", "missing ]" },
+        { "[a&&b]", "&&" },
+        { "\\p{Elvish}", "Elvish" },
+        { "\\X", "\\X" },
+        { "[[:alpha:]]", "[:" },
+        { "a(?i)b", "(?i)" },
+        { "(?~a)", "(?~" },
+        { "a{2,3}+", "{2,3}+" },
+        { "a{,3}", "{," },
+        { "[a\\Q]", "\\Q" },
+        { "(*UTF)a", "(*" },
+        { "[a[^b\\W]]", "complement" },
+        { "\\p{L", "\\p" },
+    };
+    struct error err = { 0 };
+    (void)state;
+
+    for (int i = 0; i < ARRAY_LEN(cases); i++)
+        check_cut(cases[i].pattern, CUT_ISOLATED, cases[i].text, cases[i].wanted);
+    for (int i = 0; i < ARRAY_LEN(refused); i++) {
+        assert_null(regex_open(refused[i][0], &err));
+        assert_error(err, "pattern", refused[i][1]);
+        assert_int_equal(err.code, EXIT_CODE_CHECKPOINT);
+    }
+}
+
+static void test_longest_pattern(void **state)
+{
+    char *longer = xcalloc(1, REGEX_MAX_PATTERN + 2);
+    struct error err = { 0 };
+    (void)state;
+
+    memset(longer, 'a', REGEX_MAX_PATTERN + 1);
+    assert_null(regex_open(longer, &err));
+    assert_error(err, "4097", "4096");
+    free(longer);
+}
+
+/* tokenizers' own example. */
+static void test_behaviors(void **state)
+{
+    static const char text[] = "the-final--countdown";
+    (void)state;
+
+    check_cut("-", CUT_REMOVED, text, "the|final|countdown|");
+    check_cut("-", CUT_ISOLATED, text, "the|-|final|-|-|countdown|");
+    check_cut("-", CUT_MERGED_WITH_PREVIOUS, text, "the-|final-|-|countdown|");
+    check_cut("-", CUT_MERGED_WITH_NEXT, text, "the|-final|-|-countdown|");
+    check_cut("-", CUT_CONTIGUOUS, text, "the|-|final|--|countdown|");
+    check_cut("-", CUT_MERGED_WITH_NEXT, "-", "-|");
+    check_cut("-", CUT_REMOVED, "--", "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gold),          cmocka_unit_test(test_refused_parts),
+        cmocka_unit_test(test_refused_depth), cmocka_unit_test(test_models),
+        cmocka_unit_test(test_long_line),     cmocka_unit_test(test_exact_bytes),
+        cmocka_unit_test(test_saved),         cmocka_unit_test(test_regex),
+        cmocka_unit_test(test_behaviors),     cmocka_unit_test(test_longest_pattern),
+    };
+    return cmocka_run_group_tests_name("pipeline", tests, NULL, NULL);
+}
