@@ -16,7 +16,7 @@ enum option_type {
     OPTION_FLAG,   /* bool */
     OPTION_STRING, /* const char *, borrowed from argv */
     OPTION_INT,    /* int64_t, checked against low..high when low < high */
-    OPTION_REAL,   /* double, likewise */
+    OPTION_REAL,   /* double, likewise; NAN: none */
     OPTION_CHOICE, /* an enum or int: the place of the word in `choices`, separated by |; -1: none */
     OPTION_WORD,   /* const char *, one of the words in `choices` */
     OPTION_CONFIG, /* const char *, a YAML file (yaml.h) whose keys are the other options, which override it */

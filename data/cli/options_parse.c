@@ -192,9 +192,12 @@ int option_set(const struct option *o, void *settings, const char *text, struct 
     CHECK(false, "option --%s has type %d", o->name, (int)o->type);
 }
 
-/* The shortest of the two forms that reads back as the same number. */
+/* The shortest of the two forms that reads back as the same number; NAN is none. */
 static void show_real(double x, char *text, size_t size)
 {
+    *text = '\0';
+    if (isnan(x))
+        return;
     snprintf(text, size, "%.15g", x);
     if (strtod(text, NULL) != x)
         snprintf(text, size, "%.17g", x);

@@ -250,7 +250,8 @@ static int write_option(FILE *f, const struct option *o, const void *settings, s
     option_show(o, settings, text, sizeof text);
     if (o->type == OPTION_CHOICE)
         return *text ? write_text(f, o, text, err) : 0;
-    fprintf(f, "%s: %s\n", o->name, text);
+    if (*text)
+        fprintf(f, "%s: %s\n", o->name, text);
     return 0;
 }
 

@@ -12,8 +12,7 @@ enum { HEAD = 34 }; /* "key sum ", before the note, a blank and the record */
 
 static int cannot(const struct part_file *p, const char *what, struct error *err)
 {
-    return error_set(err, EXIT_CODE_FAILURE, "%s: cannot %s: %s", p->path ? p->path : "the output", what,
-                     strerror(errno));
+    return error_set(err, EXIT_CODE_FAILURE, "%s: cannot %s: %s", p->path ? p->path : p->name, what, strerror(errno));
 }
 
 /* Lines go where they belong at once when that is no file. */
@@ -27,8 +26,10 @@ int part_open(struct part_file *p, const char *out, bool resume, struct error *e
 {
     struct stat st;
 
-    *p = (struct part_file){ .f = stdout };
-    if (strcmp(out, "-") == 0)
+    bool is_stdout = strcmp(out, "-") == 0;
+
+    *p = (struct part_file){ .f = stdout, .name = is_stdout ? "standard output" : out, .digits = 17 };
+    if (is_stdout)
         return 0;
     if (stat(out, &st) == 0 && !S_ISREG(st.st_mode))
         return open_special(p, out, err);
@@ -74,7 +75,11 @@ const char *part_next(struct part_file *p, uint64_t key)
 
 int part_write(struct part_file *p, uint64_t key, const char *note, const json_t *record, struct error *err)
 {
-    char *text = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    if (!p->path && p->print) {
+        p->print(p->f, record);
+        return ferror(p->f) ? cannot(p, "write", err) : 0;
+    }
+    char *text = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION((size_t)p->digits));
     size_t n = strlen(note);
 
     if (!text)
@@ -94,16 +99,27 @@ int part_flush(struct part_file *p, struct error *err)
     return fflush(p->f) ? cannot(p, "write", err) : 0;
 }
 
+/* The record's line, with its end, in the form that is wanted. */
+static void copy_record(const struct part_file *p, const char *line, size_t size, FILE *out)
+{
+    json_t *record = p->print ? json_loadb(line, size, 0, NULL) : NULL;
+
+    if (p->print)
+        p->print(out, record);
+    else
+        fwrite(line, 1, size, out);
+    json_decref(record);
+}
+
 static int copy_records(struct part_file *p, struct out_file *o, struct error *err)
 {
     ssize_t n;
 
     rewind(p->f);
-    while ((n = getline(&p->line, &p->cap, p->f)) > HEAD) {
+    while (!ferror(o->f) && (n = getline(&p->line, &p->cap, p->f)) > HEAD) {
         const char *record = record_of(p->line, n);
-        size_t size = record ? (size_t)(p->line + n - record) : 0;
-        if (fwrite(record ? record : "", 1, size, o->f) != size)
-            break; /* out_file_commit says so */
+        if (record)
+            copy_record(p, record, (size_t)(p->line + n - record), o->f);
     }
     return ferror(p->f) ? cannot(p, "read", err) : out_file_commit(o, err);
 }

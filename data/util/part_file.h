@@ -8,12 +8,18 @@
 #include "data/util/json.h"
 #include "data/util/out_file.h"
 
+/* Writes a record in another form than as its line. */
+typedef void part_print_fn(FILE *out, const json_t *record);
+
 struct part_file {
     FILE *f;
-    char *path;   /* NULL for standard output, a device or a pipe, which keep nothing */
-    bool reading; /* lines of an earlier run may follow */
+    char *path;       /* NULL for standard output, a device or a pipe, which keep nothing */
+    const char *name; /* of out, which is borrowed, in messages */
+    bool reading;     /* lines of an earlier run may follow */
     char *line;
     size_t cap;
+    int digits;           /* of a real number: 17 unless set behind part_open */
+    part_print_fn *print; /* how out has the records: as they are unless set behind part_open */
 };
 
 /* For out, whose results go on when resume is true; "-" is standard output. */

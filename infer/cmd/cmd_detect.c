@@ -4,7 +4,11 @@
 #include "infer/cmd/commands.h"
 #include "infer/detect/detect.h"
 
-static const struct detect_request defaults = { .out = "-", .device = "auto", .tokens = 16384 };
+#include <string.h>
+
+static const struct detect_request defaults = {
+    .out = "-", .device = "auto", .relevance = RELEVANCE_ALL, .tokens = 16384, .threshold = NAN
+};
 
 #define AT(field) offsetof(struct detect_request, field)
 
@@ -13,9 +17,17 @@ static const struct option table[] = {
                   .required = true),
     SCHEMA_OPTION(AT(schema), "tables.json; records name their schema by db_id"),
     DB_OPTION(AT(db), ", in place of --schema"),
+    STRING_OPTION("question", AT(question), "TEXT", "one question, in place of IN.jsonl"),
     FORMAT_IN_OPTION(AT(form)),
     OUT_OPTION(AT(out), "OUT.jsonl", "findings in input order; - is standard output"),
     CHOICE_OPTION("format", AT(format), "FORM", "jsonl|text", "JSONL, or lines for people"),
+    CHOICE_OPTION("relevance", AT(relevance), "WHICH", "none|all",
+                  "the tables and columns that a line of JSONL tells of"),
+    REAL_OPTION("threshold", AT(threshold), "X", 0, 1,
+                "what is as likely is called ambiguous; without, the model's own"),
+    INT_OPTION("max-question", AT(max_question), "N", 0, 1 << 24,
+               "most tokens of a question that are read; 0: as many as fit beside the schema's names"),
+    RESUME_OPTION(AT(resume), "go on with what a run that was stopped left in OUT.jsonl.part"),
     DEVICE_OPTION(AT(device)),
     INT_OPTION("tokens", AT(tokens), "N", 512, 1 << 24, "most tokens encoded at once"),
     { 0 },
@@ -28,22 +40,36 @@ static enum exit_code run(const struct call *call, struct error *err)
 
     if (!q->schema == !q->db)
         return usage_error(err, "expected either --schema or --db");
-    int rc = detect(q, call->operands[0], &counts, err);
+    if (!q->question == !call->n_operands)
+        return usage_error(err, "expected either IN.jsonl or --question");
+    if (q->resume && strcmp(q->out, "-") == 0)
+        return usage_error(err, "--resume: expected --out FILE, a file to go on with");
+    int rc = detect(q, q->question ? NULL : call->operands[0], &counts, err);
     if (rc == 0)
-        log_info("%lld questions, %lld ambiguous, %lld failed", (long long)counts.records, (long long)counts.ambiguous,
-                 (long long)counts.failed);
+        log_info("%lld questions, %lld ambiguous, %lld failed, %lld of an earlier run", (long long)counts.records,
+                 (long long)counts.ambiguous, (long long)counts.failed, (long long)counts.resumed);
     return job_exit_code(rc, counts.failed, err);
 }
+
+static const struct file_note files[] = {
+    { "OUT.jsonl.part", "lines of a run that was stopped, for --resume" },
+    { 0 },
+};
 
 const struct command command_detect = {
     .name = "detect",
     .summary = "says which questions are ambiguous for their schema, of which kind, and between what",
-    ONE_OPERAND("IN.jsonl"),
+    .operands = "IN.jsonl",
+    .max_operands = 1,
     OPTIONS(table, defaults),
     .details = "IN.jsonl holds records {\"id\", \"db_id\", \"question\"}; - is standard input.  Each line of the "
                "output has the score (a calibrated probability), the decision at the stored threshold, kind (C, T, J "
-               "or P), the alternatives, one sentence, and the relevance of every table and column.",
+               "or P), the alternatives, one sentence, and the relevance of every table and column.  A question of "
+               "more tokens than fit beside the schema's names is cut, and question_cut says where.\n\n"
+               "Lines are kept in OUT.jsonl.part until all are there; --resume takes those whose record, schema, model "
+               "and settings are what they were.",
     .examples = { "ambit-infer detect questions.jsonl --model runs/gate --schema tables.json -o findings.jsonl",
                   "ambit-infer detect questions.jsonl --model runs/gate --db shop.sqlite --format text" },
+    .files = files,
     .run = run,
 };

@@ -14,11 +14,7 @@ static const struct option table[] = {
 
 static enum exit_code run(const struct call *call, struct error *err)
 {
-    struct complete_counts counts = { 0 };
-
-    const struct complete_request *q = call->options;
-    int rc = complete_generate(q, call->operands[0], &counts, err);
-    return rc == 0 && q->model.dry ? EXIT_CODE_OK : complete_outcome(rc, &counts, err);
+    return complete_run(call, complete_generate, err);
 }
 
 const struct command command_generate = {
@@ -29,8 +25,10 @@ const struct command command_generate = {
     .details = "IN.jsonl holds records {\"id\", \"prompt\"}, raw text to go on with, or {\"id\", \"messages\": "
                "[{\"role\", \"content\"}, ...]}, which the model's chat template renders; - is standard input.  Each "
                "line of the output has the text, its number of tokens, and why it ended: \"stop\" or \"length\".  The "
-               "seed and a record's id determine what is drawn.",
+               "seed and a record's id determine what is drawn.  Lines are kept in OUT.jsonl.part until all are there; "
+               "--resume takes those whose record, model and settings are what they were.",
     .examples = { "ambit-infer generate prompts.jsonl --model llama -o answers.jsonl",
                   "ambit-infer generate prompts.jsonl --model llama --adapter runs/infill --temperature 0.7 --seed 1" },
+    .files = complete_files,
     .run = run,
 };

@@ -9,9 +9,7 @@ static const struct option table[] = {
 
 static enum exit_code run(const struct call *call, struct error *err)
 {
-    struct complete_counts counts = { 0 };
-
-    return complete_outcome(complete_loss(call->options, call->operands[0], &counts, err), &counts, err);
+    return complete_run(call, complete_loss, err);
 }
 
 const struct command command_loss = {
@@ -21,8 +19,10 @@ const struct command command_loss = {
     OPTIONS(table, complete_defaults),
     .details = "IN.jsonl holds records {\"id\", \"prompt\", \"completion\"}, or {\"id\", \"messages\"} whose last "
                "message is the assistant's; - is standard input.  Each line of the output has the sum of the negative "
-               "log probabilities (nats) of the answer's tokens, and their number.",
+               "log probabilities (nats) of the answer's tokens, and their number.  Lines are kept in OUT.jsonl.part "
+               "until all are there; --resume takes those whose record, model and settings are what they were.",
     .examples = { "ambit-infer loss answers.jsonl --model llama -o losses.jsonl",
                   "ambit-infer loss answers.jsonl --model llama --adapter runs/infill --merge --dtype f32" },
+    .files = complete_files,
     .run = run,
 };

@@ -2,44 +2,95 @@
 
 #include "data/exec/db_path.h"
 #include "data/exec/schema_catalog.h"
+#include "data/util/build.h"
+#include "data/util/json.h"
 #include "data/util/log.h"
+#include "data/util/part_file.h"
+#include "data/util/record_reader.h"
 #include "data/util/stop.h"
+#include "data/util/sums.h"
 #include "infer/detect/finding.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { GROUP = 64, HOST_BYTES = 64 << 20 };
+/* A group is full with so many records, or elements of their schemas. */
+enum { GROUP = 64, GROUP_NODES = 1 << 15, HOST_BYTES = 64 << 20 };
+
+/* What a line adds to the counts. */
+enum line_note { LINE_CLEAR, LINE_AMBIGUOUS, LINE_FAILED };
+static const char *const notes[] = { "clear", "ambiguous", "failed" };
 
 struct detect_record {
     json_t *json;
     char *error; /* NULL when the record can be scored */
     const char *question;
     struct ids ids;
-    int item; /* number among the group's items */
+    int item;     /* number among the group's items */
+    uint64_t key; /* of all that its line is made from */
+};
+
+/* A schema, once for all its questions. */
+struct prepared_schema {
+    struct schema_input input;
+    uint64_t sum;
 };
 
 struct detector {
+    const struct detect_request *q;
     struct device device;
     struct workspace work;
     struct gate_model model;
     struct gate_scorer scorer;
     struct schema_catalog schemas;
-    struct schema_input **inputs; /* of every schema that was asked for */
-    int n_inputs, inputs_cap;
+    struct strings db_ids;             /* of the schemas that were asked for */
+    struct prepared_schema **prepared; /* [db_ids.n] */
+    int prepared_cap;
+    struct record_reader *in;
+    struct part_file part;
+    struct progress progress;
+    uint64_t key; /* of what all lines are made from */
     struct detect_record group[GROUP];
-    int n;
+    struct gate_item items[GROUP]; /* of the records that can be scored */
+    int n, n_items;
     struct detect_counts *counts;
-    bool text; /* lines for people rather than JSONL */
 };
 
-static int open_all(struct detector *d, const struct detect_request *q, struct error *err)
+/* Of the program, the device, the model and the options. */
+static uint64_t run_key(const struct detector *d)
 {
+    const struct detect_request *q = d->q;
+    const double threshold = d->model.threshold;
+    const int64_t numbers[] = { q->tokens, q->max_question, q->relevance, q->format };
+    uint64_t h = sum_text(sum_text(HASH_START, build_version()), d->device.driver->name);
+
+    h = hash_bytes(hash_bytes(h, numbers, sizeof numbers), &threshold, sizeof threshold);
+    return hash_bytes(h, &d->model.sum, sizeof d->model.sum);
+}
+
+static int open_out(struct detector *d, struct error *err)
+{
+    if (part_open(&d->part, d->q->out, d->q->resume, err))
+        return -1;
+    d->part.digits = 9;
+    d->part.print = d->q->format == FINDING_TEXT ? finding_print : NULL;
+    return 0;
+}
+
+static int open_all(struct detector *d, struct error *err)
+{
+    const struct detect_request *q = d->q;
+
     if (device_open(&d->device, q->device, err) || workspace_init(&d->work, &d->device, HOST_BYTES, err))
         return -1;
-    d->text = q->format == FINDING_TEXT;
     if (schema_catalog_open(&d->schemas, q->schema, q->db, err) ||
         gate_model_open(&d->model, &d->device, q->model, err))
         return -1;
+    d->model.layout.max_question = (int)q->max_question;
+    if (!isnan(q->threshold))
+        d->model.threshold = q->threshold;
+    d->key = run_key(d);
     gate_scorer_init(&d->scorer, &d->model, &d->work, (int)q->tokens);
     return 0;
 }
@@ -47,11 +98,13 @@ static int open_all(struct detector *d, const struct detect_request *q, struct e
 static void close_all(struct detector *d)
 {
     gate_scorer_release(&d->scorer);
-    for (int i = 0; i < d->n_inputs; i++) {
-        schema_input_release(d->inputs[i]);
-        free(d->inputs[i]);
+    record_reader_close(d->in);
+    for (int i = 0; i < d->db_ids.n; i++) {
+        schema_input_release(&d->prepared[i]->input);
+        free(d->prepared[i]);
     }
-    free(d->inputs);
+    free(d->prepared);
+    strings_release(&d->db_ids);
     schema_catalog_close(&d->schemas);
     gate_model_release(&d->model);
     if (d->work.device)
@@ -60,82 +113,121 @@ static void close_all(struct detector *d)
         device_close(&d->device);
 }
 
-static const struct schema_input *prepare_schema(struct detector *d, const struct schema *s, struct error *err)
+static uint64_t schema_sum(const struct schema *s)
+{
+    json_t *whole = schema_to_json(s);
+    char *text = json_dumps(whole, JSON_COMPACT);
+    uint64_t sum = sum_text(HASH_START, text);
+
+    free(text);
+    json_decref(whole);
+    return sum;
+}
+
+static const struct prepared_schema *prepare(struct detector *d, const char *db_id, const struct schema *s,
+                                             struct error *err)
 {
     struct schema_input_settings settings = { .graph = d->model.graph,
                                               .pairs = d->model.net.config.classifier == CLASSIFIER_PAIR };
-    struct schema_input *in = xcalloc(1, sizeof *in);
+    struct prepared_schema *p = xcalloc(1, sizeof *p);
 
-    if (schema_input_init(in, s, d->model.tokenizer, &settings, err)) {
-        schema_input_release(in);
-        free(in);
+    if (schema_input_init(&p->input, s, d->model.tokenizer, &settings, err)) {
+        schema_input_release(&p->input);
+        free(p);
         return NULL;
     }
-    GROW(d->inputs, d->n_inputs, d->inputs_cap);
-    return d->inputs[d->n_inputs++] = in;
+    p->sum = schema_sum(s);
+    GROW(d->prepared, d->db_ids.n, d->prepared_cap);
+    return d->prepared[strings_add(&d->db_ids, db_id)] = p;
 }
 
-static const struct schema_input *find_schema(struct detector *d, const json_t *record, const char *where,
-                                              struct error *err)
+static const struct prepared_schema *find_schema(struct detector *d, const json_t *record, const char *where,
+                                                 struct error *err)
 {
     const char *db_id = json_get_string(record, "db_id", where, err);
-    const struct schema *s = db_id ? schema_catalog_find(&d->schemas, db_id, where, err) : NULL;
-    int i = 0;
+    int i = db_id ? strings_find(&d->db_ids, db_id) : -1;
 
-    if (!s)
-        return NULL;
-    while (i < d->n_inputs && d->inputs[i]->schema != s)
-        i++;
-    return i < d->n_inputs ? d->inputs[i] : prepare_schema(d, s, err);
+    if (i >= 0)
+        return d->prepared[i];
+    const struct schema *s = db_id ? schema_catalog_find(&d->schemas, db_id, where, err) : NULL;
+    return s ? prepare(d, db_id, s, err) : NULL;
 }
 
 /* Turns a record into an item; -1 says why it cannot be scored. */
 static int read_item(struct detector *d, struct detect_record *r, struct gate_item *item, const char *where,
                      struct error *err)
 {
-    if (!(r->question = json_get_string(r->json, "question", where, err)))
+    r->question = json_get_string(r->json, "question", where, err);
+    if (!r->question)
         return -1;
-    item->schema = find_schema(d, r->json, where, err);
-    if (!item->schema)
+    const struct prepared_schema *p = find_schema(d, r->json, where, err);
+    if (!p || gate_question_tokens(&r->ids, d->model.tokenizer, r->question, where, err))
         return -1;
-    if (gate_question_tokens(&r->ids, d->model.tokenizer, r->question, where, err))
-        return -1;
-    item->text = r->question;
-    item->question = r->ids.items;
-    item->n_question = (int)r->ids.count;
+    *item = (struct gate_item){ &p->input, r->question, r->ids.items, (int)r->ids.count };
+    r->key = p->sum;
     return 0;
 }
 
-static void add_record(struct detector *d, json_t *json, struct gate_item *items, int *n_items, const char *where)
+/* Of the record, or why it has none, its schema and the run. */
+static uint64_t key_of(const struct detector *d, const struct detect_record *r)
 {
-    struct detect_record *r = &d->group[d->n++];
-    struct error why = { 0 };
+    char *text = r->json ? json_dumps(r->json, JSON_COMPACT) : NULL;
+    uint64_t h = hash_bytes(d->key, &r->key, sizeof r->key);
 
-    db_path_name(d->schemas.db, json);
-    *r = (struct detect_record){ .json = json, .item = *n_items };
-    if (read_item(d, r, &items[*n_items], where, &why))
-        r->error = xstrdup(why.text);
-    else
-        (*n_items)++;
+    h = sum_text(sum_text(h, text), r->error);
+    free(text);
+    return h;
 }
 
-static int write_finding(struct detector *d, const struct finding *f, struct out_file *out, struct error *err)
+/* Takes json; where it could not be read it is NULL, and bad says why. */
+static void add_record(struct detector *d, json_t *json, struct error *bad)
 {
-    d->counts->records++;
-    d->counts->failed += f->error != NULL;
-    d->counts->ambiguous += f->ambiguous;
-    if (d->text) {
-        finding_print(out->f, f);
-        return 0;
-    }
-    json_t *o = finding_json(f);
-    int rc = o ? json_write_line(out, o, err) : error_set(err, EXIT_CODE_DATA, "record cannot be written as JSON");
-    json_decref(o);
+    struct detect_record *r = &d->group[d->n++];
+    bool good = json != NULL;
+
+    db_path_name(d->q->db, json);
+    if (!good)
+        json = json_pack("{s:I}", "id", record_reader_number(d->in));
+    *r = (struct detect_record){ .json = json, .item = d->n_items };
+    if (!good || read_item(d, r, &d->items[d->n_items], record_reader_where(d->in), bad))
+        r->error = xstrdup(bad->text);
+    else
+        d->n_items++;
+    r->key = key_of(d, r);
+}
+
+static void count(struct detect_counts *counts, enum line_note note)
+{
+    counts->records++;
+    counts->failed += note == LINE_FAILED;
+    counts->ambiguous += note == LINE_AMBIGUOUS;
+}
+
+static enum line_note note_of(const char *text)
+{
+    for (int i = 0; i < ARRAY_LEN(notes); i++)
+        if (strcmp(notes[i], text) == 0)
+            return (enum line_note)i;
+    return LINE_FAILED;
+}
+
+static int write_line(struct detector *d, const struct detect_record *r, const struct finding *f, struct error *err)
+{
+    enum line_note note = f->error ? LINE_FAILED : f->ambiguous ? LINE_AMBIGUOUS : LINE_CLEAR;
+    json_t *line = finding_json(f, d->q->relevance == RELEVANCE_ALL && d->q->format == FINDING_JSONL);
+
+    if (!line)
+        return error_set(err, EXIT_CODE_DATA, "record %lld cannot be written as JSON",
+                         (long long)d->counts->records + 1);
+    count(d->counts, note);
+    int rc = part_write(&d->part, r->key, notes[note], line, err);
+    json_decref(line);
     return rc;
 }
 
-static int write_group(struct detector *d, const struct gate_item *items, const struct gate_result *results,
-                       const float *relevance, struct out_file *out, struct error *err)
+/* Lines of the group, from the first that an earlier run has not. */
+static int write_group(struct detector *d, const struct gate_result *results, const float *relevance, int from,
+                       struct error *err)
 {
     int rc = 0;
 
@@ -143,28 +235,41 @@ static int write_group(struct detector *d, const struct gate_item *items, const 
         const struct detect_record *r = &d->group[i];
         struct finding f = { .id = json_object_get(r->json, "id"), .error = r->error, .question = r->question };
         if (!r->error) {
-            finding_fill(&f, &d->model, &items[r->item], &results[r->item], relevance);
+            finding_fill(&f, &d->model, &d->items[r->item], &results[r->item], relevance);
             relevance += f.n_elements;
         }
-        rc = write_finding(d, &f, out, err);
+        if (i >= from)
+            rc = write_line(d, r, &f, err);
         finding_release(&f);
     }
-    return rc;
+    return rc ? -1 : part_flush(&d->part, err);
 }
 
-static int score_group(struct detector *d, const struct gate_item *items, int n, struct out_file *out,
-                       struct error *err)
+static int score_group(struct detector *d, int from, struct error *err)
 {
     struct gate_result results[GROUP];
-    size_t nodes = (size_t)gate_nodes(items, n), width = (size_t)d->model.net.config.bert.hidden_size;
+    size_t nodes = (size_t)gate_nodes(d->items, d->n_items), width = (size_t)d->model.net.config.bert.hidden_size;
     float *relevance = xmalloc(nodes * sizeof *relevance), *states = xmalloc(nodes * width * sizeof *states);
-    int rc = gate_encode(&d->scorer, items, n, states, relevance, err) ||
-             gate_classify(&d->scorer, items, n, states, results, err) ||
-             write_group(d, items, results, relevance, out, err);
+    int rc = gate_encode(&d->scorer, d->items, d->n_items, states, relevance, err) ||
+             gate_classify(&d->scorer, d->items, d->n_items, states, results, err) ||
+             write_group(d, results, relevance, from, err);
 
     free(relevance);
     free(states);
     return rc ? -1 : 0;
+}
+
+/* Counts the lines that an earlier run has of the group, from its first.  Where one is missing the group is scored as a
+ * whole, so that its lines are those of a run that nobody stopped. */
+static int count_lines(struct detector *d)
+{
+    const char *text;
+    int n = 0;
+
+    for (; n < d->n && (text = part_next(&d->part, d->group[n].key)); n++)
+        count(d->counts, note_of(text));
+    d->counts->resumed += n;
+    return n;
 }
 
 static void clear_group(struct detector *d)
@@ -174,62 +279,74 @@ static void clear_group(struct detector *d)
         ids_release(&d->group[i].ids);
         free(d->group[i].error);
     }
-    d->n = 0;
+    d->n = d->n_items = 0;
 }
 
-/* 1 while there may be more. */
-static int run_group(struct detector *d, struct record_reader *in, struct out_file *out, struct error *err)
+static bool is_full(const struct detector *d)
 {
-    struct gate_item items[GROUP];
-    int n = 0, rc = 1;
+    return d->n == GROUP || gate_nodes(d->items, d->n_items) >= GROUP_NODES;
+}
 
-    while (d->n < GROUP) {
+/* Until the group is full or the input pauses.  1 while there may be more. */
+static int read_group(struct detector *d, struct error *err)
+{
+    int rc = 1;
+
+    while (rc && !is_full(d) && (!d->n || record_reader_ready(d->in))) {
         json_t *json = NULL;
         struct error bad = { 0 };
-        rc = record_reader_next(in, &json, &bad);
-        if (rc == 0)
-            break;
-        if (rc > 0) {
-            add_record(d, json, items, &n, record_reader_where(in));
-            continue;
-        }
-        if (record_reader_failed(in)) {
+        rc = record_reader_next(d->in, &json, &bad);
+        if (rc < 0 && record_reader_failed(d->in)) {
             *err = bad;
             return -1;
         }
-        d->group[d->n++] = (struct detect_record){ .json = json_pack("{s:I}", "id", record_reader_number(in)),
-                                                   .error = xstrdup(bad.text) };
+        if (rc)
+            add_record(d, json, &bad);
     }
-    int failed = score_group(d, items, n, out, err);
-    clear_group(d);
-    return failed ? -1 : rc != 0;
+    return rc != 0;
+}
+
+static int run_groups(struct detector *d, struct error *err)
+{
+    int more = 1, rc = 0;
+
+    while (rc == 0 && more > 0 && !stop_requested()) {
+        more = read_group(d, err);
+        int from = count_lines(d);
+        if (from < d->n)
+            rc = score_group(d, from, err);
+        clear_group(d);
+        progress_update(&d->progress, d->counts->records, (double)(d->counts->records - d->counts->resumed), NULL);
+    }
+    return more < 0 ? -1 : rc;
+}
+
+static struct record_reader *open_in(const struct detect_request *q, const char *input, struct error *err)
+{
+    return q->question ? record_reader_open_question(q->question, err) : record_reader_open(input, q->form, err);
+}
+
+static int run(struct detector *d, const char *input, struct error *err)
+{
+    if (!(d->in = open_in(d->q, input, err)) || open_out(d, err))
+        return -1;
+    progress_start(&d->progress, "detecting", "questions", 0);
+    int rc = run_groups(d, err);
+    progress_end(&d->progress);
+    return rc || stop_requested() ? -1 : part_commit(&d->part, d->q->out, err);
 }
 
 int detect(const struct detect_request *q, const char *input, struct detect_counts *counts, struct error *err)
 {
     struct detector *d = xcalloc(1, sizeof *d);
-    struct out_file out = { 0 };
-    struct record_reader *in = NULL;
-    struct progress progress;
-    int rc = -1;
 
-    stop_install();
+    stop_install_waiting();
+    d->q = q;
     d->counts = counts;
-    if (open_all(d, q, err) || !(in = record_reader_open(input, q->form, err)) || out_file_open(&out, q->out, err))
-        goto out;
-    progress_start(&progress, "detecting", "questions", 0);
-    do {
-        rc = run_group(d, in, &out, err);
-        progress_update(&progress, counts->records, (double)counts->records, NULL);
-    } while (rc == 1 && !stop_requested());
-    progress_end(&progress);
-    if (rc == 0)
-        rc = out_file_commit(&out, err);
-out:
-    out_file_abort(&out);
-    if (in)
-        record_reader_close(in);
-    clear_group(d);
+    int rc = open_all(d, err) ? -1 : run(d, input, err);
+    if (rc && stop_requested())
+        error_set(err, stop_exit_code(), "interrupted");
+    part_close(&d->part, rc != 0, err);
     close_all(d);
     free(d);
     return rc;

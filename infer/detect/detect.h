@@ -1,7 +1,9 @@
 /*
  * detect.h - questions in, findings out: reads records in groups, scores a group at once, writes in input order.
  *
- * A record that cannot be scored carries "error" instead of a finding and the run goes on.
+ * A group ends when it is full or the input pauses, so that a question in a pipe is answered before the next one comes.
+ * A record that cannot be scored carries "error" instead of a finding and the run goes on.  Lines are kept in OUT.part
+ * until all are there.
  */
 #ifndef INFER_DETECT_DETECT_H
 #define INFER_DETECT_DETECT_H
@@ -9,18 +11,24 @@
 #include "data/util/record_reader.h"
 
 enum finding_format { FINDING_JSONL, FINDING_TEXT };
+enum finding_relevance { RELEVANCE_NONE, RELEVANCE_ALL };
 
 struct detect_request {
     const char *model, *schema, *db, *out, *device;
+    const char *question; /* alone, in place of the input; or NULL */
     enum record_form form;
     enum finding_format format;
-    int64_t tokens;
+    enum finding_relevance relevance; /* which elements a line tells of */
+    int64_t tokens, max_question;     /* 0: as much of a question as fits beside the schema's names */
+    double threshold;                 /* NAN: the model's own */
+    bool resume;                      /* go on with what OUT.part holds */
 };
 
 struct detect_counts {
-    int64_t records, failed, ambiguous;
+    int64_t records, failed, ambiguous, resumed; /* resumed: those of an earlier run */
 };
 
+/* input is NULL where the request has the question.  0, or -1 with the signal's code when one stopped it. */
 int detect(const struct detect_request *q, const char *input, struct detect_counts *counts, struct error *err);
 
 #endif

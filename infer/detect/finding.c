@@ -39,6 +39,8 @@ void finding_fill(struct finding *f, const struct gate_model *m, const struct ga
     const struct schema_input *in = item->schema;
 
     f->db_id = in->schema->db_id;
+    f->n_question = item->n_question;
+    f->n_read = gate_question_kept(&m->layout, item);
     f->score = gate_probability(m, (double)result->score);
     f->ambiguous = f->score >= m->threshold;
     f->n_elements = in->n_nodes;
@@ -83,30 +85,40 @@ static json_t *elements_json(const struct finding *f)
     return list;
 }
 
-json_t *finding_json(const struct finding *f)
+json_t *finding_json(const struct finding *f, bool relevance)
 {
     if (f->error)
         return json_pack("{s:O?, s:o}", "id", f->id, "error", json_message(f->error));
     struct strings text = { 0 };
     const char *sentence = sentence_of(f, &text);
     json_t *alternatives = f->named ? json_pack("[s, s]", f->alternatives[0], f->alternatives[1]) : json_array();
-    json_t *o = json_pack("{s:O, s:s, s:s, s:f, s:b, s:s?, s:o, s:s, s:o}", "id", f->id, "db_id", f->db_id, "question",
-                          f->question, "score", f->score, "ambiguous", f->ambiguous, "kind",
-                          f->named ? sia_kind_letter(f->kind) : NULL, "alternatives", alternatives, "sentence",
-                          sentence, "relevance", elements_json(f));
+    json_t *cut = f->n_read < f->n_question ? json_pack("{s:i, s:i}", "kept", f->n_read, "of", f->n_question) : NULL;
+    json_t *o = json_pack("{s:O, s:s, s:s, s:o*, s:f, s:b, s:s?, s:o, s:s, s:o*}", "id", f->id, "db_id", f->db_id,
+                          "question", f->question, "question_cut", cut, "score", f->score, "ambiguous", f->ambiguous,
+                          "kind", f->named ? sia_kind_letter(f->kind) : NULL, "alternatives", alternatives, "sentence",
+                          sentence, "relevance", relevance ? elements_json(f) : NULL);
     strings_release(&text);
     return o;
 }
 
-void finding_print(FILE *out, const struct finding *f)
+static const char *text_of(const json_t *line, const char *field)
 {
-    if (f->error) {
-        json_t *message = json_message(f->error); /* which may have been cut within a letter */
-        fprintf(out, "error: %s\n\n", json_string_value(message));
-        json_decref(message);
+    return json_string_value(json_object_get(line, field));
+}
+
+void finding_print(FILE *out, const json_t *line)
+{
+    const char *error = text_of(line, "error");
+    const json_t *cut = json_object_get(line, "question_cut");
+
+    if (error) {
+        fprintf(out, "error: %s\n\n", error);
         return;
     }
-    struct strings text = { 0 };
-    fprintf(out, "%s\n    [%s] %s\n\n", f->question, f->db_id, sentence_of(f, &text));
-    strings_release(&text);
+    fprintf(out, "%s\n    [%s] %s\n", text_of(line, "question"), text_of(line, "db_id"), text_of(line, "sentence"));
+    if (cut)
+        fprintf(out, "    The first %lld of the question's %lld tokens were read.\n",
+                (long long)json_integer_value(json_object_get(cut, "kept")),
+                (long long)json_integer_value(json_object_get(cut, "of")));
+    fputc('\n', out);
 }

@@ -20,9 +20,10 @@ struct finding {
     const json_t *id;  /* the record's own; NULL: it has none */
     const char *error; /* why there is no finding, and nothing below; NULL: there is one */
     const char *db_id, *question;
-    double score;   /* probability that the question is ambiguous */
-    bool ambiguous; /* the score reaches the model's threshold */
-    bool named;     /* it is ambiguous between two elements that the model names: */
+    int n_question, n_read; /* tokens of the question, and those of them that the model read */
+    double score;           /* probability that the question is ambiguous */
+    bool ambiguous;         /* the score reaches the threshold */
+    bool named;             /* it is ambiguous between two elements that the model names: */
     enum sia_kind kind;
     const char *alternatives[2]; /* "table" or "table.column" */
     struct finding_element *elements;
@@ -35,9 +36,10 @@ void finding_fill(struct finding *f, const struct gate_model *m, const struct ga
                   const struct gate_result *result, const float *relevance);
 void finding_release(struct finding *f);
 
-/* A line of the output, or {"id", "error"}; a new reference, NULL when a name of the schema is not UTF-8. */
-json_t *finding_json(const struct finding *f);
-/* A few lines for people: question, schema and a sentence. */
-void finding_print(FILE *out, const struct finding *f);
+/* A line of the output, with or without the elements' relevance, or {"id", "error"}; a new reference, NULL when a name
+ * of the schema is not UTF-8. */
+json_t *finding_json(const struct finding *f, bool relevance);
+/* Of such a line a few for people: question, schema and a sentence. */
+void finding_print(FILE *out, const json_t *line);
 
 #endif

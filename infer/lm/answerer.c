@@ -118,7 +118,7 @@ int answerer_generate(void *self, json_t *const *prompts, int64_t n, char **text
 uint64_t answerer_key(const struct answerer *a)
 {
     const struct generate_settings *s = &a->set;
-    const int64_t whole[] = { s->max_new, (int64_t)s->seed, s->batch, s->step_tokens };
+    const int64_t whole[] = { s->max_new, (int64_t)s->seed, s->batch, s->step_tokens, a->model.merge };
     const double real[] = { s->temperature, s->top_p };
     const char *text[] = { a->model.dir, a->model.adapter, a->model.chat_template, a->model.dtype, a->device };
     uint64_t h = hash_bytes(hash_bytes(HASH_START, whole, sizeof whole), real, sizeof real);

@@ -1,14 +1,21 @@
 #include "infer/lm/complete.h"
 
+#include "data/util/build.h"
 #include "data/util/log.h"
+#include "data/util/part_file.h"
+#include "data/util/record_reader.h"
 #include "data/util/stop.h"
+#include "data/util/sums.h"
+#include "infer/lm/answerer.h"
 #include "models/lm/llama_batch.h"
 #include "models/lm/llama_generate.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WINDOW = 1024, HOST_BYTES = 256 << 20 };
+/* Records on their way at once: of losses so many, of answers so many for each of a batch. */
+enum { LOSS_WINDOW = 1024, ANSWER_ROUNDS = 8, HOST_BYTES = 256 << 20 };
 
 /* One run of either command. */
 struct completion {
@@ -17,45 +24,66 @@ struct completion {
     struct workspace work;
     struct llama_model model;
     struct record_reader *in;
-    struct out_file out;
+    struct part_file part;
     struct lm_text *window;
-    int n;
+    uint64_t *keys; /* of all that each line of the window is made from */
+    uint64_t key;   /* of what all lines are made from */
+    int n, cap;
     bool with_answer;
     struct complete_counts *counts;
     struct progress progress;
     struct generator generator;
 };
 
+static int open_out(struct completion *r, struct error *err)
+{
+    if (part_open(&r->part, r->request->out, r->request->resume, err))
+        return -1;
+    r->part.digits = 9;
+    return 0;
+}
+
 static int open_all(struct completion *r, const char *input, struct error *err)
 {
     const struct complete_request *q = r->request;
 
-    r->window = xcalloc(WINDOW, sizeof *r->window);
+    r->cap = r->with_answer ? LOSS_WINDOW : ANSWER_ROUNDS * (int)q->batch;
+    r->window = xcalloc((size_t)r->cap, sizeof *r->window);
+    r->keys = xcalloc((size_t)r->cap, sizeof *r->keys);
     if (device_open(&r->device, q->device, err) || workspace_init(&r->work, &r->device, HOST_BYTES, err) ||
         llama_model_open(&r->model, &r->device, &q->model, err))
         return -1;
     r->in = record_reader_open(input, q->form, err);
-    return !r->in ? -1 : q->model.dry ? 0 : out_file_open(&r->out, q->out, err);
+    return !r->in ? -1 : q->model.dry ? 0 : open_out(r, err);
 }
 
 static void close_all(struct completion *r)
 {
-    out_file_abort(&r->out);
-    if (r->in)
-        record_reader_close(r->in);
+    record_reader_close(r->in);
     llama_model_release(&r->model);
     if (r->work.device)
         workspace_release(&r->work);
     if (r->device.driver)
         device_close(&r->device);
     free(r->window);
+    free(r->keys);
 }
 
-/* The next records: how many, or -1 where the input ends too early. */
+/* Of the record, or why it could not be read. */
+static uint64_t key_of(const struct completion *r, const json_t *record, const char *error)
+{
+    char *text = record ? json_dumps(record, JSON_COMPACT) : NULL;
+    uint64_t h = sum_text(sum_text(r->key, text), error);
+
+    free(text);
+    return h;
+}
+
+/* The next records, until the window is full or the input pauses.  How many, or -1. */
 static int read_window(struct completion *r, struct error *err)
 {
     r->n = 0;
-    while (r->n < WINDOW) {
+    while (r->n < r->cap && (!r->n || record_reader_ready(r->in))) {
         json_t *json = NULL;
         struct error bad = { 0 };
         int rc = record_reader_next(r->in, &json, &bad);
@@ -65,11 +93,12 @@ static int read_window(struct completion *r, struct error *err)
             *err = bad;
             return -1;
         }
-        struct lm_text *p = &r->window[r->n++];
+        struct lm_text *p = &r->window[r->n];
         if (rc > 0)
             lm_text_read(p, &r->model, json, r->with_answer ? LM_LAST_ANSWER : LM_OPEN, record_reader_where(r->in));
         else
             *p = (struct lm_text){ .id = json_integer(record_reader_number(r->in)), .error = xstrdup(bad.text) };
+        r->keys[r->n++] = key_of(r, json, p->error);
         json_decref(json);
     }
     return r->n;
@@ -81,14 +110,50 @@ static void release_window(struct completion *r)
         lm_text_release(&r->window[i]);
 }
 
-static int write_json(struct completion *r, json_t *o, bool failed, struct error *err)
+/* What a line adds to the counts. */
+struct line_note {
+    int failed;
+    int64_t tokens;
+};
+
+static void count(struct complete_counts *counts, struct line_note n)
 {
-    r->counts->records++;
-    r->counts->failed += failed;
-    int rc = o ? json_write_line(&r->out, o, err)
+    counts->records++;
+    counts->failed += n.failed;
+    counts->tokens += n.tokens;
+}
+
+/* How many lines, from record `from` of the window, an earlier run has of those before `to`. */
+static int count_lines(struct completion *r, int from, int to)
+{
+    struct line_note note = { 0 };
+    const char *text;
+    int n = from;
+
+    for (; n < to && (text = part_next(&r->part, r->keys[n])); n++) {
+        sscanf(text, "%d,%" SCNd64, &note.failed, &note.tokens);
+        count(r->counts, note);
+    }
+    r->counts->resumed += n - from;
+    return n - from;
+}
+
+/* The line of record i of the window; takes o. */
+static int write_json(struct completion *r, int i, json_t *o, struct line_note note, struct error *err)
+{
+    char text[64];
+
+    count(r->counts, note);
+    snprintf(text, sizeof text, "%d,%" PRId64, note.failed, note.tokens);
+    int rc = o ? part_write(&r->part, r->keys[i], text, o, err)
                : error_set(err, EXIT_CODE_DATA, "record %lld cannot be written as JSON", (long long)r->counts->records);
     json_decref(o);
     return rc;
+}
+
+static int write_error(struct completion *r, int i, struct error *err)
+{
+    return write_json(r, i, lm_text_error(&r->window[i]), (struct line_note){ .failed = 1 }, err);
 }
 
 static json_t *answer_json(const struct completion *r, const struct lm_text *p, const struct generation *g)
@@ -101,15 +166,20 @@ static json_t *answer_json(const struct completion *r, const struct lm_text *p, 
     return o;
 }
 
-static int write_answers(struct completion *r, const struct generation *list, struct error *err)
+/* Of the window, from record `from`. */
+static int write_answers(struct completion *r, const struct generation *list, int from, struct error *err)
 {
     int rc = 0;
 
     for (int i = 0, k = 0; i < r->n && rc == 0; i++) {
         const struct lm_text *p = &r->window[i];
-        rc = write_json(r, p->error ? lm_text_error(p) : answer_json(r, p, &list[k++]), p->error != NULL, err);
+        const struct generation *g = p->error ? NULL : &list[k++];
+        if (i < from)
+            continue;
+        rc = g ? write_json(r, i, answer_json(r, p, g), (struct line_note){ .tokens = g->out.count }, err)
+               : write_error(r, i, err);
     }
-    return rc;
+    return rc ? rc : part_flush(&r->part, err);
 }
 
 static void show_generation(void *arg)
@@ -117,16 +187,19 @@ static void show_generation(void *arg)
     struct completion *r = arg;
     char note[64];
 
-    r->counts->tokens = r->generator.tokens;
     snprintf(note, sizeof note, "%lld answers", (long long)r->generator.done);
     progress_update(&r->progress, r->generator.done, (double)r->generator.tokens, note);
 }
 
+/* Where a line is missing the window is worked on as a whole, so that its lines are those of a run that nobody stopped.
+ */
 static int generate_window(struct completion *r, struct error *err)
 {
-    struct generation *list = xcalloc((size_t)r->n, sizeof *list);
-    int n = 0;
+    int from = count_lines(r, 0, r->n), n = 0;
 
+    if (from == r->n)
+        return 0;
+    struct generation *list = xcalloc((size_t)r->n, sizeof *list);
     for (int i = 0; i < r->n; i++) {
         const struct lm_text *p = &r->window[i];
         if (!p->error)
@@ -134,7 +207,7 @@ static int generate_window(struct completion *r, struct error *err)
     }
     int rc = n ? generator_run(&r->generator, list, n, show_generation, r, err) : 0;
     if (rc == 0)
-        rc = write_answers(r, list, err);
+        rc = write_answers(r, list, from, err);
     for (int i = 0; i < n; i++)
         ids_release(&list[i].out);
     free(list);
@@ -154,34 +227,39 @@ static void run_loss(struct ctx *c, void *arg)
     s->nll = llama_batch_nll(c, &s->r->model.net, &s->batch);
 }
 
-static int write_losses(struct completion *r, int from, int to, const float *nll, const int32_t *counts,
+/* Records of the window that one step reads, of which the first `done` have their lines. */
+struct pack {
+    int from, to, done;
+};
+
+static int write_losses(struct completion *r, const struct pack *pack, const float *nll, const int32_t *counts,
                         struct error *err)
 {
     int rc = 0;
 
-    for (int i = from; i < to && rc == 0; i++) {
+    for (int i = pack->from; i < pack->to && rc == 0; i++) {
         const struct lm_text *p = &r->window[i];
+        struct line_note note = { .failed = p->error != NULL, .tokens = p->error ? 0 : *counts++ };
         double sum = 0;
-        if (p->error) {
-            rc = write_json(r, lm_text_error(p), true, err);
-            continue;
-        }
-        for (int32_t k = 0; k < *counts; k++)
+        for (int64_t k = 0; k < note.tokens; k++)
             sum += (double)*nll++;
-        rc = write_json(r, json_pack("{s:O, s:f, s:i}", "id", p->id, "nll", sum, "tokens", *counts), false, err);
-        r->counts->tokens += *counts++;
+        if (i < pack->from + pack->done)
+            continue;
+        rc = p->error ? write_error(r, i, err)
+                      : write_json(r, i, json_pack("{s:O, s:f, s:I}", "id", p->id, "nll", sum, "tokens", note.tokens),
+                                   note, err);
     }
-    return rc;
+    return rc ? rc : part_flush(&r->part, err);
 }
 
-/* As many prompts as fit the tokens of a step, at least one; *to is where the next pack begins. */
-static void fill_pack(struct loss_step *s, int from, int *to)
+/* As many prompts as fit the tokens of a step, at least one. */
+static void fill_pack(struct loss_step *s, struct pack *pack)
 {
     const struct completion *r = s->r;
 
     llama_batch_clear(&s->batch);
-    for (*to = from; *to < r->n; ++*to) {
-        const struct lm_text *p = &r->window[*to];
+    for (pack->to = pack->from; pack->to < r->n; pack->to++) {
+        const struct lm_text *p = &r->window[pack->to];
         if (p->error)
             continue;
         if (s->batch.n_seqs && s->batch.n_tokens + p->ids.count > r->request->tokens)
@@ -190,7 +268,7 @@ static void fill_pack(struct loss_step *s, int from, int *to)
     }
 }
 
-static int score_pack(struct loss_step *s, int from, int to, struct error *err)
+static int score_pack(struct loss_step *s, const struct pack *pack, struct error *err)
 {
     struct completion *r = s->r;
     float *nll = NULL;
@@ -203,7 +281,7 @@ static int score_pack(struct loss_step *s, int from, int to, struct error *err)
             device_download(&r->device, nll, s->nll);
     }
     if (rc == 0)
-        rc = write_losses(r, from, to, nll, s->batch.row_counts, err);
+        rc = write_losses(r, pack, nll, s->batch.row_counts, err);
     free(nll);
     return rc;
 }
@@ -213,12 +291,12 @@ static int loss_window(struct completion *r, struct error *err)
     struct loss_step s = { .r = r };
     int rc = 0;
 
-    for (int from = 0, to = 0; rc == 0 && from < r->n; from = to) {
-        fill_pack(&s, from, &to);
-        rc = score_pack(&s, from, to, err);
+    for (struct pack p = { 0 }; rc == 0 && p.from < r->n && !stop_requested(); p.from = p.to) {
+        fill_pack(&s, &p);
+        p.done = count_lines(r, p.from, p.to);
+        if (p.from + p.done < p.to)
+            rc = score_pack(&s, &p, err);
         progress_update(&r->progress, r->counts->records, (double)r->counts->tokens, NULL);
-        if (rc == 0 && stop_requested())
-            rc = 1;
     }
     llama_batch_release(&s.batch);
     return rc;
@@ -227,21 +305,18 @@ static int loss_window(struct completion *r, struct error *err)
 /* What the first prompts need, and nothing else. */
 static int measure_window(struct completion *r, struct error *err)
 {
-    struct generation *list = xcalloc(WINDOW, sizeof *list);
+    struct generation *list = xcalloc((size_t)r->cap, sizeof *list);
     size_t weights = r->model.data.peak + r->model.adapter_data.peak + llama_model_packed(&r->model, false);
     size_t cache = 0, step = 0;
     int n = 0;
 
-    if (read_window(r, err) < 0) {
-        free(list);
-        release_window(r);
-        return -1;
-    }
+    int rc = read_window(r, err) < 0 ? -1 : 0;
     for (int i = 0; i < r->n; i++)
         if (!r->window[i].error)
             list[n++] = (struct generation){ .prompt = r->window[i].ids.items, .n_prompt = r->window[i].ids.count };
-    int rc = n ? generator_measure(&r->generator, list, n, &cache, &step, err)
-               : error_set(err, EXIT_CODE_DATA, "no prompt that can be run among the first %d", WINDOW);
+    if (rc == 0)
+        rc = n ? generator_measure(&r->generator, list, n, &cache, &step, err)
+               : error_set(err, EXIT_CODE_DATA, "no prompt that can be run among the first %d", r->cap);
     if (rc == 0)
         log_info("memory: %zu MiB of weights, %zu MiB of keys and values, %zu MiB for a step, %zu MiB in all, on %s",
                  weights >> 20, cache >> 20, step >> 20, (weights + cache + step) >> 20, r->device.description);
@@ -252,16 +327,23 @@ static int measure_window(struct completion *r, struct error *err)
 
 static int run_windows(struct completion *r, int (*window)(struct completion *, struct error *), struct error *err)
 {
-    int n = 0, rc = 0;
+    int rc = 0, n = 1;
 
     progress_start(&r->progress, r->with_answer ? "scoring" : "generating", "tokens", 0);
-    while (rc == 0 && (n = read_window(r, err)) > 0) {
-        rc = window(r, err);
+    while (rc == 0 && n > 0 && !stop_requested()) {
+        n = read_window(r, err);
+        rc = n > 0 ? window(r, err) : n;
         release_window(r);
     }
-    rc = n < 0 ? -1 : rc;
     progress_end(&r->progress);
-    return rc == 0 ? out_file_commit(&r->out, err) : rc;
+    return rc || stop_requested() ? -1 : part_commit(&r->part, r->request->out, err);
+}
+
+/* Of the program, the options and the folders' files. */
+static uint64_t run_key(const struct complete_request *q, const struct generate_settings *set)
+{
+    const struct answerer a = { .model = q->model, .device = q->device, .set = *set };
+    return sum_text(answerer_key(&a), build_version());
 }
 
 static int complete(struct completion *r, const char *input, int (*window)(struct completion *, struct error *),
@@ -277,12 +359,16 @@ static int complete(struct completion *r, const char *input, int (*window)(struc
                                      .stop = stop_requested };
     int rc = -1;
 
-    stop_install();
+    stop_install_waiting();
+    r->key = run_key(q, &set);
     if (open_all(r, input, err) == 0) {
         generator_init(&r->generator, &r->model, &r->work, &set);
         rc = q->model.dry ? measure_window(r, err) : run_windows(r, window, err);
         generator_release(&r->generator);
     }
+    if (rc && stop_requested())
+        error_set(err, stop_exit_code(), "interrupted");
+    part_close(&r->part, rc != 0, err);
     close_all(r);
     return rc;
 }

@@ -1,6 +1,7 @@
 /*
  * complete.h - what `ambit-infer generate` and `ambit-infer loss` do: records in, answers or their losses out, in
- * input order.  A record that cannot be run carries "error" and the run goes on.
+ * input order.  A record that cannot be run carries "error" and the run goes on.  Lines are kept in OUT.part until all
+ * are there.  Both return 0, or -1 with the signal's code when one stopped them.
  */
 #ifndef INFER_LM_COMPLETE_H
 #define INFER_LM_COMPLETE_H
@@ -15,10 +16,11 @@ struct complete_request {
     enum record_form form;
     int64_t max_new, seed, batch, tokens;
     double temperature, top_p;
+    bool resume; /* go on with what OUT.part holds */
 };
 
 struct complete_counts {
-    int64_t records, failed, tokens;
+    int64_t records, failed, tokens, resumed; /* resumed: those of an earlier run */
 };
 
 /* {"id", "text", "tokens", "finish"}: the answer, its tokens without the one that ended it, "stop" or "length". */

@@ -2,6 +2,8 @@
 
 #include "data/util/log.h"
 
+#include <string.h>
+
 const struct complete_request complete_defaults = {
     .model = { .dtype = "auto" },
     .out = "-",
@@ -12,10 +14,21 @@ const struct complete_request complete_defaults = {
     .top_p = 1,
 };
 
-enum exit_code complete_outcome(int rc, const struct complete_counts *counts, struct error *err)
+const struct file_note complete_files[] = {
+    { "OUT.jsonl.part", "lines of a run that was stopped, for --resume" },
+    { 0 },
+};
+
+enum exit_code complete_run(const struct call *call, complete_fn *complete, struct error *err)
 {
-    if (rc == 0)
-        log_info("%lld records, %lld tokens, %lld failed", (long long)counts->records, (long long)counts->tokens,
-                 (long long)counts->failed);
-    return job_exit_code(rc, counts->failed, err);
+    const struct complete_request *q = call->options;
+    struct complete_counts n = { 0 };
+
+    if (q->resume && strcmp(q->out, "-") == 0)
+        return usage_error(err, "--resume: expected --out FILE, a file to go on with");
+    int rc = complete(q, call->operands[0], &n, err);
+    if (rc == 0 && !q->model.dry)
+        log_info("%lld records, %lld tokens, %lld failed, %lld of an earlier run", (long long)n.records,
+                 (long long)n.tokens, (long long)n.failed, (long long)n.resumed);
+    return job_exit_code(rc, n.failed, err);
 }

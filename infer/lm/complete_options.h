@@ -9,8 +9,12 @@
 
 extern const struct complete_request complete_defaults;
 
-/* The exit code of what complete_generate or complete_loss returned; tells the counts. */
-enum exit_code complete_outcome(int rc, const struct complete_counts *counts, struct error *err);
+/* Runs complete_generate or complete_loss for a command line; tells the counts. */
+typedef int complete_fn(const struct complete_request *q, const char *input, struct complete_counts *counts,
+                        struct error *err);
+enum exit_code complete_run(const struct call *call, complete_fn *complete, struct error *err);
+/* What both leave. */
+extern const struct file_note complete_files[];
 
 /* clang-format off */
 /* What every command has that runs a language model. */
@@ -37,6 +41,7 @@ enum exit_code complete_outcome(int rc, const struct complete_counts *counts, st
     CHAT_TEMPLATE_OPTION(COMPLETE_AT(model.chat_template)), \
     FORMAT_IN_OPTION(COMPLETE_AT(form)), \
     OUT_OPTION(COMPLETE_AT(out), "OUT.jsonl", "results in input order; - is standard output"), \
+    RESUME_OPTION(COMPLETE_AT(resume), "go on with what a run that was stopped left in OUT.jsonl.part"), \
     DTYPE_OPTION(COMPLETE_AT(model.dtype)), \
     DEVICE_OPTION(COMPLETE_AT(device)), \
     TOKENS_OPTION(COMPLETE_AT(tokens))

@@ -1,6 +1,7 @@
 #include "models/gate/gate_model.h"
 
 #include "data/util/json.h"
+#include "data/util/sums.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -84,6 +85,7 @@ static int load(struct gate_model *m, const struct hdf5_reader *r, struct device
     struct tokenizer *tokenizer = tokenizer_open_encoder(dir, spec.config.bert.vocab_size, err);
     if (!tokenizer || gate_model_init(m, device, &spec.config, spec.dtype, spec.graph, false, tokenizer, err))
         goto out;
+    m->sum = sum_folder(HASH_START, dir);
     m->threshold = spec.threshold;
     m->temperature = spec.temperature;
     struct checkpoint c = { .params = &m->params, .device = device };

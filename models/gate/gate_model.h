@@ -16,6 +16,7 @@ struct gate_model {
     enum graph_mode graph;
     struct tokenizer *tokenizer;
     struct gate_layout layout;
+    uint64_t sum;                  /* of names, sizes and times of the files that it was read from */
     double threshold, temperature; /* yes is sigmoid(score / temperature) >= threshold */
 };
 

@@ -171,11 +171,8 @@ expect 3 "bad/test.jsonl: holds no examples" data probe --data bad
 rm bad/test.jsonl
 expect 3 "bad/test.jsonl: No such file" data probe --data bad
 folder good bad
-sed -i "3s/\"question\":\"/&$(repeat 'word ' 10000)/" bad/valid.jsonl
-expect 3 "valid.jsonl: record .*: question: expected 1 to [0-9]+ tokens, got [0-9]+" gatekeeper --data bad
-folder good bad
 sed -i -E '3s/"question":"[^"]*"/"question":""/' bad/valid.jsonl
-expect 3 "valid.jsonl: record .*: question: expected 1 to [0-9]+ tokens, got 0" gatekeeper --data bad
+expect 3 "valid.jsonl: record .*: question: expected at least one token, got none" gatekeeper --data bad
 expect 3 "nowhere" data contrast --ambiqt nowhere --spider nowhere -o new
 folder good bad && echo 'not xz' >bad/train.jsonl.xz
 expect 3 "bad" data contrast --ambiqt bad --spider bad -o new
@@ -183,8 +180,7 @@ expect 3 "bad" data contrast --ambiqt bad --spider bad -o new
 # --- questions to detect, one of them good
 ask() { { cat in.jsonl && cat; } >asked.jsonl; }
 one() { failing 1 "$1" detect --schema good/tables.json asked.jsonl; }
-question "$(repeat 'word ' 10000)" | ask && one "line 2: question: expected 1 to [0-9]+ tokens, got [0-9]{3}"
-question "" | ask && one "line 2: question: expected 1 to [0-9]+ tokens, got 0"
+question "" | ask && one "line 2: question: expected at least one token, got none"
 question 'a\u0000b' | ask && one "line 2.*u0000"
 printf '{"id":"q","question":"\xff"}\n' | ask && one "line 2.*decode byte"
 printf '{"id":"q"\n' | ask && one "line 2"
@@ -309,7 +305,7 @@ expect 2 "device 'cuda:-1'" detect --device cuda:-1 --schema good/tables.json in
 
 # --- where the output goes
 expect 1 "good: cannot write: Is a directory" detect --schema good/tables.json in.jsonl -o good
-expect 1 "nowhere/new.jsonl: cannot write: No such file" detect --schema good/tables.json in.jsonl -o nowhere/new.jsonl
+expect 1 "nowhere/new.jsonl.part: cannot write: No such file" detect --schema good/tables.json in.jsonl -o nowhere/new.jsonl
 expect 1 "in.jsonl.*: cannot make the folder: Not a directory" data practice -o in.jsonl
 expect 1 "in.jsonl: cannot make the folder: Not a directory" gatekeeper --data good --out in.jsonl
 expect 1 "in.jsonl: cannot make the folder: Not a directory" train export model -o in.jsonl
@@ -321,7 +317,7 @@ for command in "train --help" "data man" "infer completion bash" "train inspect 
 done
 expect 1 "new.jsonl: cannot write: File too large" small_file data sql --schema good/tables.json good/test.jsonl -o new.jsonl
 cat in.jsonl in.jsonl in.jsonl in.jsonl >four.jsonl
-expect 1 "new.jsonl: cannot write: File too large" small_file infer detect --device cpu --model model \
+expect 1 "new.jsonl.part: cannot write: File too large" small_file infer detect --device cpu --model model \
     --schema good/tables.json four.jsonl -o new.jsonl
 
 # half COMMAND...: a folder that the command fills fails as the disk does, and holds no file of half its length
@@ -360,7 +356,7 @@ if "${other[@]}" programs/ambit-data --version >shown 2>said; then
     expect 1 "locked/new.*: Permission denied" "${other[@]}" programs/ambit-train export model -o locked/new
     expect 1 "locked/new.*: Permission denied" "${other[@]}" programs/ambit-train gatekeeper --data good --config good.yaml \
         --device cpu --out locked/new
-    expect 1 "locked/new.jsonl: cannot write: Permission denied" "${other[@]}" programs/ambit-infer detect --device cpu \
+    expect 1 "locked/new.jsonl.part: cannot write: Permission denied" "${other[@]}" programs/ambit-infer detect --device cpu \
         --model model --schema good/tables.json in.jsonl -o locked/new.jsonl
 else
     echo "a folder that may not be written to is not tried: $(cat said)"

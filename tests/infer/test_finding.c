@@ -12,10 +12,10 @@ static void check(const struct finding *f, const char *line, const char *text)
     char *printed = NULL;
     size_t size;
     FILE *out = open_memstream(&printed, &size);
-    json_t *o = finding_json(f);
+    json_t *o = finding_json(f, true);
     char *dumped = json_dumps(o, JSON_COMPACT);
 
-    finding_print(out, f);
+    finding_print(out, o);
     fclose(out);
     assert_string_equal(dumped, line);
     assert_string_equal(printed, text);

@@ -1,0 +1,202 @@
+#!/usr/bin/env bash
+# ambit-infer detect: long questions, what is told of each, answers in a pipe before the next question comes, and runs
+# that are killed at random moments and end with the bytes of one that nobody disturbed.
+# usage: cli_detect.sh [KILLS [SEED]]
+kills=${1:-6}
+seed=${2:-$(($(date +%s) % 32768))}
+RANDOM=$seed
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+# line N FILE TEXT: line N of the file holds the text
+line() { sed -n "$1p" "$2" | grep -qF -- "$3" || complain "line $1 of $2 is $(sed -n "$1p" "$2" | head -c 400), wanted $3"; }
+
+detect() { infer detect --device cpu --model model "$@"; }
+
+data practice -o all --seed 1 >shown 2>said || fail "ambit-data practice"
+mkdir small
+for fold in train valid test; do
+    grep '"slice":"crossed"' all/$fold.jsonl | head -n 40 >small/$fold.jsonl
+done
+cp all/tables.json small
+cat >small.yaml <<'END'
+encode: schema
+encoder-hidden: 32
+encoder-layers: 1
+encoder-heads: 1
+encoder-intermediate: 32
+encoder-vocabulary: 400
+encoder-positions: 256
+gat-hidden: 8
+gat-layers: 1
+gat-heads: 1
+pair-hidden: 8
+epochs: 1
+END
+gatekeeper() { run 0 train gatekeeper --config small.yaml --device cpu --seed 1 "$@"; }
+gatekeeper --data small --out model
+grep -q 'longer than fits' said && complain "no question of the practice data is cut"
+[ "$failed" = 0 ] || fail "no model"
+
+# --- questions that are longer than fits: cut, and told so
+many=$(printf 'word %.0s' $(seq 600))
+cp -r small long
+sed -i "3s/\"question\":\"/&$many/" long/valid.jsonl
+sed -i "5s/\"question\":\"/&$many/" long/train.jsonl
+gatekeeper --data long --out longer --encode element
+grep -q "warning: 2 questions are longer than fits beside their schema in the encoder's 256 positions and are cut" said ||
+    complain "two long questions are not counted"
+[ "$(grep -c 'longer than fits' said)" = 1 ] || complain "long questions are told of more than once"
+for model in model longer; do
+    echo "{\"id\":\"long\",\"question\":\"$many\"}" >long.jsonl
+    run 0 infer detect --device cpu --model $model --db all/db/bakery.sqlite long.jsonl -o out.jsonl
+    kept=$(sed -nE 's/.*"question_cut":\{"kept":([0-9]+),"of":[0-9]+\}.*"score":0\.[0-9]+.*/\1/p' out.jsonl)
+    [ "${kept:-0}" -gt 128 ] || complain "$model: half of the positions are not for the question: $(head -c 300 out.jsonl | tail -c 200)"
+    run 0 infer detect --device cpu --model $model --db all/db/bakery.sqlite --max-question 9 long.jsonl -o out.jsonl
+    line 1 out.jsonl '"question_cut":{"kept":9,"of":'
+done
+run 0 detect --db all/db/bakery.sqlite --max-question 9 --format text long.jsonl -o out.txt
+grep -q "^    The first 9 of the question's [0-9]* tokens were read.$" out.txt || complain "a cut is not told to people"
+head -n 200 all/test.jsonl >asked.jsonl
+run 0 detect --schema all/tables.json asked.jsonl -o whole.jsonl
+grep -q question_cut whole.jsonl && complain "a question that fits is cut"
+run 0 detect --schema all/tables.json --max-question 200 asked.jsonl -o out.jsonl
+cmp out.jsonl whole.jsonl || complain "the limit changes a question that keeps it"
+
+# --- what is told of each
+run 0 detect --schema all/tables.json --relevance none asked.jsonl -o out.jsonl
+cmp out.jsonl <(sed 's/,"relevance":\[.*\]}$/}/' whole.jsonl) || complain "--relevance none changes more than it should"
+run 0 detect --schema all/tables.json --threshold 0 asked.jsonl -o out.jsonl
+grep -q '"ambiguous":false' out.jsonl && complain "--threshold 0: some are not ambiguous"
+run 0 detect --schema all/tables.json --threshold 1 asked.jsonl -o out.jsonl
+grep -q '"ambiguous":true' out.jsonl && complain "--threshold 1: some are ambiguous"
+scores() { sed -E 's/.*"score":([0-9.e-]+).*/\1/' "$1"; }
+cmp <(scores out.jsonl) <(scores whole.jsonl) || complain "the threshold changes scores"
+expect 2 "expected 0 to 1, got 1.1" detect --schema all/tables.json --threshold 1.1 asked.jsonl
+run 0 detect --schema all/tables.json --quiet asked.jsonl -o out.jsonl
+[ ! -s said ] || complain "--quiet tells of more than errors"
+expect 3 "nowhere.jsonl: No such file" detect --schema all/tables.json --quiet nowhere.jsonl
+AMBIT_LOG=loud expect 2 "AMBIT_LOG: expected error, warn, info or debug, got 'loud'" detect --schema all/tables.json asked.jsonl
+printf '{"id":%s,"question":"How many breads are there?"}\n' 7 '"7"' -12345678901 >ids.jsonl
+run 0 detect --db all/db/bakery.sqlite ids.jsonl -o out.jsonl
+line 1 out.jsonl '{"id":7,'
+line 2 out.jsonl '{"id":"7",'
+line 3 out.jsonl '{"id":-12345678901,'
+
+# --- killed at random moments: what was done is kept, and the run that goes on ends with the same bytes
+awk '{ sub(/"id":"[^"]*"/, "\"id\":" NR); print }' all/train.jsonl | head -n 2000 >much.jsonl
+echo '{"id":"last","question":' >>much.jsonl
+start=$(date +%s%N)
+run 7 detect --schema all/tables.json much.jsonl -o whole.jsonl
+span=$(($(date +%s%N) - start))
+run 7 detect --schema all/tables.json --format text much.jsonl -o whole.txt
+sed '$d' whole.jsonl | sed -E 's/^\{"id":([0-9]+),.*/\1/' | cmp - <(seq 2000) || complain "not in input order"
+signals=(KILL TERM INT)
+resumed=0
+for ((i = 0; i < kills; i++)); do
+    form=jsonl name=whole.jsonl
+    ((i % 2)) && form=text name=whole.txt
+    signal=${signals[i % 3]}
+    rm -f out out.part
+    while :; do
+        (exec "$bin/ambit-infer" detect --device cpu --model model --schema all/tables.json --format $form much.jsonl -o out --resume) >shown 2>said &
+        sleep "$(awk -v n="$span" -v r="$RANDOM" 'BEGIN { print n / 1e9 * r / 32768 }')"
+        kill -"$signal" $! 2>/dev/null
+        wait $! 2>/dev/null
+        code=$?
+        [ $code = 7 ] || [ -e out ] && break # a kill may come behind the end
+        case $signal:$code in
+        KILL:137) ;;
+        TERM:143 | INT:130)
+            [ ! -e out.part ] || [ ! -s said ] || grep -q 'interrupted; out.part holds what is done: --resume goes on with it' said ||
+                complain "SIG$signal: does not say how to go on"
+            ;;
+        *) complain "SIG$signal: exit code $code" && break ;;
+        esac
+        [ -e out.part ] && kept=$(wc -l <out.part) && [ "$kept" -gt 0 ] && resumed=$((resumed + 1))
+    done
+    cmp out "$name" || complain "SIG$signal: the resumed run ends with other bytes"
+    [ $code != 7 ] || [ ! -e out.part ] || complain "out.part is left"
+done
+[ $resumed -gt 0 ] || complain "no run went on with anything"
+
+# --- what an earlier run left counts as far as record, schema, model and options are the same
+rm -f out out.part
+FILES=2000
+(trap '' XFSZ && ulimit -f $FILES && exec "$bin/ambit-infer" detect --device cpu --model model --schema all/tables.json much.jsonl -o kept) >shown 2>said
+[ $? = 1 ] || complain "the file grows beyond its limit"
+grep -q 'kept.part: cannot write: File too large; kept.part holds what is done: --resume goes on with it' said || complain "a full disk: does not say how to go on"
+kept=$(wc -l <kept.part)
+[ "$kept" -gt 500 ] || complain "only $kept lines are kept"
+taken() { # N ARGUMENTS...: of what kept.part holds N lines are taken
+    local n=$1
+    shift
+    cp kept.part again.part
+    run 7 infer detect --device cpu "$@" -o again --resume
+    grep -q " $n of an earlier run" said || complain "$*" "wanted $n of an earlier run"
+}
+taken "$kept" --model model --schema all/tables.json much.jsonl
+cmp again whole.jsonl || complain "the run that goes on after a full disk ends with other bytes"
+taken "$kept" --model model --schema all/tables.json <(cat much.jsonl)
+for option in '--threshold 0.3' '--relevance none' '--max-question 7' '--tokens 1024'; do
+    # shellcheck disable=SC2086 # an option and its value
+    taken 0 --model model --schema all/tables.json $option much.jsonl
+done
+cp -r model other && echo >>other/vocab.txt
+taken 0 --model other --schema all/tables.json much.jsonl
+sed '300s/What/what/; 300s/\?"/ ?"/' much.jsonl >other.jsonl
+taken 299 --model model --schema all/tables.json other.jsonl
+db_id=$(sed -nE '200s/.*"db_id":"([^"]*)".*/\1/p' much.jsonl)
+first=$(grep -nF "\"db_id\":\"$db_id\"" much.jsonl | head -n 1 | cut -d : -f 1)
+sed -E "/\"db_id\": ?\"$db_id\"/s/\"number\"/\"text\"/" all/tables.json >other.json
+taken $((first - 1)) --model model --schema other.json much.jsonl
+expect 2 "expected --out FILE, a file to go on with" detect --schema all/tables.json --resume much.jsonl
+
+# --- in a pipe each question is answered before the next one comes
+mkfifo questions answers
+ask() { sed -n "$1p" asked.jsonl >&7; }
+answer() { # N: the next answer is that of line N, without its relevance
+    local got
+    cases=$((cases + 1))
+    read -r -t 60 -u 8 got || complain "question $1 is not answered while the pipe is open"
+    [ "$got" = "$(sed -n "$1s/,\"relevance\":\[.*\]}\$/}/p" first.jsonl)" ] || complain "question $1 has the answer $got"
+}
+run 0 detect --schema all/tables.json asked.jsonl -o first.jsonl
+start_pipe() {
+    (exec "$bin/ambit-infer" detect --device cpu --model model --schema all/tables.json --relevance none -) <questions >answers 2>said &
+    exec 7>questions 8<answers
+}
+start_pipe
+ask 1 && answer 1
+ask 2 && answer 2
+sed -n 3,99p asked.jsonl >&7
+for ((i = 3; i < 100; i++)); do answer $i; done
+printf '%s' "$(sed -n 100p asked.jsonl)" >&7 # a line that is not at its end waits for that
+read -r -t 1 -u 8 && complain "half a line is answered"
+echo >&7 && answer 100
+exec 7>&-
+wait $! || complain "exit code $? after the pipe's end"
+read -r -t 60 -u 8 && complain "more answers than questions"
+start_pipe
+ask 1 && answer 1
+kill -INT $!
+for ((i = 0; i < 100; i++)); do
+    kill -0 $! 2>/dev/null || break
+    sleep 0.1
+done
+kill -0 $! 2>/dev/null && complain "Ctrl-C does not end a run that waits"
+wait $!
+code=$?
+[ $code = 130 ] || complain "exit code $code of Ctrl-C while it waits"
+exec 7>&- 8<&-
+yes "$(cat asked.jsonl)" 2>/dev/null | detect --schema all/tables.json - 2>said | head -n 300 >shown
+code=${PIPESTATUS[1]}
+[ "$code" = 141 ] || complain "exit code $code when nobody reads on"
+[ "$(wc -l <shown)" = 300 ] || complain "not as many answers as are read"
+
+# --- a question on the command line
+run 0 detect --db all/db/bakery.sqlite --relevance none --question 'How many "breads" are there?'
+grep -q '^{"id":1,"db_id":"bakery","question":"How many \\"breads\\" are there?","score":' shown || complain "--question: $(cat shown)"
+expect 2 "expected either IN.jsonl or --question" detect --db all/db/bakery.sqlite --question why asked.jsonl
+expect 2 "expected either IN.jsonl or --question" detect --db all/db/bakery.sqlite
+finish

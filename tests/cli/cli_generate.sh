@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# ambit-infer generate and loss: runs that are killed at random moments end with the bytes of one that nobody disturbed,
+# and a prompt in a pipe is answered before the next one comes.
+# usage: cli_generate.sh [KILLS [SEED]]
+kills=${1:-4}
+seed=${2:-$(($(date +%s) % 32768))}
+RANDOM=$seed
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+# shellcheck source=tests/support/lm_records.sh
+. "$support/lm_records.sh"
+
+cp -r "$gold/llama/base" model && cp "$gold/bpe/llama/tokenizer.json" model
+records 0 400 >records.jsonl
+awk 'NR % 50 == 7 { print "no record" } { sub(/"id":"[0-9]*"/, "\"id\":" NR); print }' records.jsonl >input.jsonl
+lines=$(wc -l <input.jsonl)
+
+# go COMMAND OUT: one run of it, which goes on
+go() {
+    local command=$1 out=$2 options=()
+    [ "$command" = generate ] && options=(--temperature 0.8 --seed 3 --max-new 24 --batch 8)
+    exec "$bin/ambit-infer" "$command" --device cpu --model model --tokens 512 "${options[@]}" input.jsonl -o "$out" --resume
+}
+
+signals=(KILL TERM INT)
+for command in generate loss; do
+    start=$(date +%s%N)
+    (go $command $command.whole) >shown 2>said
+    [ $? = 7 ] || fail "$command: $(cat said)"
+    span=$(($(date +%s%N) - start))
+    [ "$(wc -l <$command.whole)" = "$lines" ] || complain "$command: not a line for each record"
+    grep -v '"error"' $command.whole | sed -E 's/^\{"id":([0-9]+),.*/\1/' | cmp - <(seq 400) || complain "$command: not in input order"
+    resumed=0
+    for ((i = 0; i < kills; i++)); do
+        signal=${signals[i % 3]}
+        rm -f out out.part
+        while :; do
+            (go $command out) >shown 2>said &
+            sleep "$(awk -v n="$span" -v r="$RANDOM" 'BEGIN { print n / 1e9 * r / 32768 }')"
+            kill -"$signal" $! 2>/dev/null
+            wait $! 2>/dev/null
+            code=$?
+            [ $code = 7 ] || [ -e out ] && break # a kill may come behind the end
+            case $signal:$code in
+            KILL:137) ;;
+            TERM:143 | INT:130)
+                [ ! -e out.part ] || [ ! -s said ] || grep -q 'interrupted; out.part holds what is done: --resume goes on with it' said ||
+                    complain "$command, SIG$signal: does not say how to go on"
+                ;;
+            *) complain "$command, SIG$signal: exit code $code" && break ;;
+            esac
+            [ -e out.part ] && kept=$(wc -l <out.part) && [ "$kept" -gt 0 ] && resumed=$((resumed + 1))
+        done
+        cmp out $command.whole || complain "$command, SIG$signal: the resumed run ends with other bytes"
+        cases=$((cases + 1))
+    done
+    [ $resumed -gt 0 ] || complain "$command: no run went on with anything"
+done
+
+# --- what an earlier run left counts as far as record, model and options are the same
+(trap '' XFSZ && ulimit -f 16 && go generate kept) >shown 2>said
+grep -q 'kept.part: cannot write: File too large; kept.part holds what is done: --resume goes on with it' said ||
+    complain "a full disk: does not say how to go on"
+kept=$(wc -l <kept.part)
+[ "$kept" -gt 50 ] || complain "only $kept lines are kept"
+taken() { # N ARGUMENTS...: of what kept.part holds N lines are taken
+    local n=$1
+    shift
+    cp kept.part again.part
+    run 7 infer generate --device cpu --tokens 512 --temperature 0.8 --max-new 24 --batch 8 "$@" -o again --resume
+    grep -q " $n of an earlier run" said || complain "$*" "wanted $n of an earlier run"
+}
+taken "$kept" --model model --seed 3 input.jsonl
+cmp again generate.whole || complain "the run that goes on after a full disk ends with other bytes"
+taken 0 --model model --seed 4 input.jsonl
+taken 0 --model model --seed 3 --max-new 23 input.jsonl
+cp -r model other
+taken 0 --model other --seed 3 input.jsonl
+sed -i '33s/Question/question/' input.jsonl
+taken 32 --model model --seed 3 input.jsonl
+expect 2 "expected --out FILE, a file to go on with" infer generate --model model --resume input.jsonl
+expect 2 "expected --out FILE, a file to go on with" infer loss --model model --resume input.jsonl
+
+# --- in a pipe each prompt is answered before the next one comes
+mkfifo prompts answers
+for command in generate loss; do
+    "$bin/ambit-infer" $command --device cpu --model model - <prompts >answers 2>said &
+    exec 7>prompts 8<answers
+    for i in 1 2; do
+        sed -n "${i}p" records.jsonl >&7
+        read -r -t 60 -u 8 got || complain "$command: prompt $i is not answered while the pipe is open"
+        [[ "$got" == "{\"id\":\"$((i - 1))\","*"\"tokens\":"* ]] || complain "$command: prompt $i has the answer $got"
+    done
+    exec 7>&-
+    wait $! || complain "$command: exit code $? after the pipe's end"
+    exec 8<&-
+done
+finish
