@@ -44,6 +44,9 @@ ambit-infer detect --model "$detector" --db gym.sqlite --format text questions.j
 ambit-infer detect --model "$detector" --db gym.sqlite questions.jsonl -o findings.jsonl
 grep -q '"id":"q1",.*"ambiguous":true,"kind":"C","alternatives":\["trainer.trainer_fee","trainer.fee_of_trainer"\]' findings.jsonl
 grep -q '"id":"q2",.*"ambiguous":false' findings.jsonl
+ambit-infer detect --model "$detector" --db gym.sqlite --format text --question "What is the fee of each trainer?"
+ambit-infer detect --model "$detector" --db gym.sqlite --relevance none --threshold 0.3 questions.jsonl -o short.jsonl
+grep -q '"id":"q1",.*"ambiguous":true.*"sentence":"[^"]*"}$' short.jsonl
 
 # --- many schemas: tables.json names them, db_id chooses; a record that fails says why and the others go on
 cat >mixed.jsonl <<'JSON'
@@ -56,11 +59,22 @@ grep -q '"id":"m2".*"error":' mixed.findings.jsonl
 # --- a pipe
 ambit-infer detect --model "$detector" --db gym.sqlite - <questions.jsonl | grep -c '"ambiguous":true'
 
-# --- a million questions overnight: in pieces, each of which appears whole or not at all; run it again after a failure
+# --- a detector beside a program: a question in, its finding out, then the next
+coproc asked { ambit-infer detect --model "$detector" --db gym.sqlite --relevance none --quiet -; }
+echo '{"id": 1, "question": "What is the fee of each trainer?"}' >&"${asked[1]}"
+read -r finding <&"${asked[0]}"
+grep -q '^{"id":1,"db_id":"gym",.*"ambiguous":true' <<<"$finding"
+eval "exec ${asked[1]}>&-" # which ends it
+
+# --- a million questions overnight: run it again after a failure
 ambit-data practice -o more --seed 2
+ambit-infer detect --model "$detector" --schema more/tables.json more/test.jsonl -o all.jsonl --resume
+
+# --- on several machines: in pieces, each of which appears whole or not at all
 split --lines 500 --numeric-suffixes --suffix-length 4 --additional-suffix .jsonl more/test.jsonl piece-
 for piece in piece-*.jsonl; do
     out=findings-${piece#piece-}
     [ -e "$out" ] || ambit-infer detect --model "$detector" --schema more/tables.json "$piece" -o "$out" || [ $? = 7 ]
 done
 cat findings-*.jsonl | wc -l
+cat findings-*.jsonl | cmp - all.jsonl
