@@ -21,6 +21,7 @@ struct text_stream {
     unsigned char raw[RAW_BYTES]; /* as it came */
     size_t raw_at, n_raw;
     bool raw_ended;
+    struct error late;            /* of reading ahead, for who asks for more */
     struct text_decoder *decoder; /* NULL: raw is the text */
     char *text;                   /* decoded; [at, n) is still to be taken */
     size_t at, n, cap;
@@ -199,6 +200,11 @@ static int start(struct text_stream *s, struct error *err)
 static int fill(struct text_stream *s, struct error *err)
 {
     size_t before = s->n - s->at;
+    if (s->late.code) {
+        *err = s->late;
+        s->late.code = EXIT_CODE_OK;
+        return -1;
+    }
     if (s->failed || s->ended)
         return 0;
     int rc = s->started ? 0 : start(s, err);
@@ -316,16 +322,26 @@ ptrdiff_t text_stream_read(struct text_stream *s, char *to, size_t n, struct err
     return (ptrdiff_t)n;
 }
 
-bool text_stream_ready(const struct text_stream *s, const struct text_scan *start)
+bool text_stream_ready(struct text_stream *s, const struct text_scan *start)
 {
     struct text_scan scan = *start;
     struct pollfd input = { .fd = s->fd, .events = POLLIN };
-    size_t at = s->at;
-    while (at < s->n && text_is_blank(s->text + at, 1)) /* after which a unit must follow */
-        at++;
-    if (s->ended || s->failed || (at < s->n && scan.end(&scan, s->text + at, 0, s->n - at)))
-        return true;
-    return s->raw_at < s->n_raw || s->raw_ended || poll(&input, 1, 0) > 0;
+    struct error err = { 0 };
+    size_t blanks = 0, seen = 0;
+
+    while (!s->ended && !s->failed && seen < TEXT_MAX_UNIT) { /* half a unit is none: the rest may be far */
+        while (!seen && s->at + blanks < s->n && text_is_blank(s->text + s->at + blanks, 1))
+            blanks++; /* after which a unit must follow */
+        size_t n = s->n - s->at - blanks;
+        if (n > seen && scan.end(&scan, s->text + s->at + blanks, seen, n))
+            return true;
+        seen = n;
+        if (s->raw_at == s->n_raw && !s->raw_ended && poll(&input, 1, 0) <= 0)
+            return false;
+        if (fill(s, &err) < 0)
+            s->late = err;
+    }
+    return true;
 }
 
 bool text_is_blank(const char *text, size_t length)

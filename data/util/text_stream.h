@@ -59,7 +59,7 @@ void text_stream_take(struct text_stream *s, size_t n);
 /* Some bytes, at most n; 0 at the end, -1 with EXIT_CODE_DATA. */
 ptrdiff_t text_stream_read(struct text_stream *s, char *to, size_t n, struct error *err);
 /* Whether the next unit, or the end, is at hand without waiting. */
-bool text_stream_ready(const struct text_stream *s, const struct text_scan *start);
+bool text_stream_ready(struct text_stream *s, const struct text_scan *start);
 
 /* Whether a text holds nothing but white space. */
 bool text_is_blank(const char *text, size_t length);
