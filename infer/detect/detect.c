@@ -19,7 +19,7 @@
 enum { GROUP = 64, GROUP_NODES = 1 << 15, HOST_BYTES = 64 << 20 };
 
 /* What a line adds to the counts. */
-enum line_note { LINE_CLEAR, LINE_AMBIGUOUS, LINE_FAILED };
+enum finding_note { FINDING_CLEAR, FINDING_AMBIGUOUS, FINDING_FAILED };
 static const char *const notes[] = { "clear", "ambiguous", "failed" };
 
 struct detect_record {
@@ -196,24 +196,24 @@ static void add_record(struct detector *d, json_t *json, struct error *bad)
     r->key = key_of(d, r);
 }
 
-static void count(struct detect_counts *counts, enum line_note note)
+static void count(struct detect_counts *counts, enum finding_note note)
 {
     counts->records++;
-    counts->failed += note == LINE_FAILED;
-    counts->ambiguous += note == LINE_AMBIGUOUS;
+    counts->failed += note == FINDING_FAILED;
+    counts->ambiguous += note == FINDING_AMBIGUOUS;
 }
 
-static enum line_note note_of(const char *text)
+static enum finding_note note_of(const char *text)
 {
     for (int i = 0; i < ARRAY_LEN(notes); i++)
         if (strcmp(notes[i], text) == 0)
-            return (enum line_note)i;
-    return LINE_FAILED;
+            return (enum finding_note)i;
+    return FINDING_FAILED;
 }
 
 static int write_line(struct detector *d, const struct detect_record *r, const struct finding *f, struct error *err)
 {
-    enum line_note note = f->error ? LINE_FAILED : f->ambiguous ? LINE_AMBIGUOUS : LINE_CLEAR;
+    enum finding_note note = f->error ? FINDING_FAILED : f->ambiguous ? FINDING_AMBIGUOUS : FINDING_CLEAR;
     json_t *line = finding_json(f, d->q->relevance == RELEVANCE_ALL && d->q->format == FINDING_JSONL);
 
     if (!line)

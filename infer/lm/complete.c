@@ -111,12 +111,12 @@ static void release_window(struct completion *r)
 }
 
 /* What a line adds to the counts. */
-struct line_note {
+struct completion_note {
     int failed;
     int64_t tokens;
 };
 
-static void count(struct complete_counts *counts, struct line_note n)
+static void count(struct complete_counts *counts, struct completion_note n)
 {
     counts->records++;
     counts->failed += n.failed;
@@ -126,7 +126,7 @@ static void count(struct complete_counts *counts, struct line_note n)
 /* How many lines, from record `from` of the window, an earlier run has of those before `to`. */
 static int count_lines(struct completion *r, int from, int to)
 {
-    struct line_note note = { 0 };
+    struct completion_note note = { 0 };
     const char *text;
     int n = from;
 
@@ -139,7 +139,7 @@ static int count_lines(struct completion *r, int from, int to)
 }
 
 /* The line of record i of the window; takes o. */
-static int write_json(struct completion *r, int i, json_t *o, struct line_note note, struct error *err)
+static int write_json(struct completion *r, int i, json_t *o, struct completion_note note, struct error *err)
 {
     char text[64];
 
@@ -153,7 +153,7 @@ static int write_json(struct completion *r, int i, json_t *o, struct line_note n
 
 static int write_error(struct completion *r, int i, struct error *err)
 {
-    return write_json(r, i, lm_text_error(&r->window[i]), (struct line_note){ .failed = 1 }, err);
+    return write_json(r, i, lm_text_error(&r->window[i]), (struct completion_note){ .failed = 1 }, err);
 }
 
 static json_t *answer_json(const struct completion *r, const struct lm_text *p, const struct generation *g)
@@ -176,7 +176,7 @@ static int write_answers(struct completion *r, const struct generation *list, in
         const struct generation *g = p->error ? NULL : &list[k++];
         if (i < from)
             continue;
-        rc = g ? write_json(r, i, answer_json(r, p, g), (struct line_note){ .tokens = g->out.count }, err)
+        rc = g ? write_json(r, i, answer_json(r, p, g), (struct completion_note){ .tokens = g->out.count }, err)
                : write_error(r, i, err);
     }
     return rc ? rc : part_flush(&r->part, err);
@@ -239,7 +239,7 @@ static int write_losses(struct completion *r, const struct pack *pack, const flo
 
     for (int i = pack->from; i < pack->to && rc == 0; i++) {
         const struct lm_text *p = &r->window[i];
-        struct line_note note = { .failed = p->error != NULL, .tokens = p->error ? 0 : *counts++ };
+        struct completion_note note = { .failed = p->error != NULL, .tokens = p->error ? 0 : *counts++ };
         double sum = 0;
         for (int64_t k = 0; k < note.tokens; k++)
             sum += (double)*nll++;

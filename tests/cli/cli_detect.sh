@@ -116,7 +116,7 @@ for ((i = 0; i < kills; i++)); do
         [ -e out.part ] && kept=$(wc -l <out.part) && [ "$kept" -gt 0 ] && resumed=$((resumed + 1))
     done
     cmp out "$name" || complain "SIG$signal: the resumed run ends with other bytes"
-    [ $code != 7 ] || [ ! -e out.part ] || complain "out.part is left"
+    [ "$code" != 7 ] || [ ! -e out.part ] || complain "out.part is left"
 done
 [ $resumed -gt 0 ] || complain "no run went on with anything"
 
