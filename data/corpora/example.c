@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const slice_names[EXAMPLE_SLICES] = { "crossed", "presence", "thesis" };
+static const char *const slice_names[EXAMPLE_SLICES] = { "crossed", "presence", "thesis", "own" };
 
 const char *example_slice_name(enum example_slice s)
 {
@@ -69,7 +69,7 @@ static int get_strings(const json_t *o, const char *field, int low, int high, co
 
 static int parse_labels(struct example *e, const json_t *o, const char *where, struct error *err)
 {
-    int slice = get_word(o, "slice", slice_names, EXAMPLE_SLICES, where, err);
+    int slice = get_word(o, "slice", slice_names, EXAMPLE_OWN, where, err);
     int kind = slice < 0 ? -1 : get_word(o, "kind", sia_kind_letters, SIA_KINDS, where, err);
 
     if (kind < 0 || json_get_bool(o, "ambiguous", &e->ambiguous, where, err))

@@ -2,6 +2,7 @@
  * example.h - a labelled question of a data folder (tables.json beside train.jsonl, valid.jsonl and test.jsonl).
  *
  * Such folders are written by `ambit-data contrast` and `ambit-data practice` and read by the trainer and the probes.
+ * Labels of people (labels.h) become examples too, of which less may be known.
  */
 #ifndef DATA_CORPORA_EXAMPLE_H
 #define DATA_CORPORA_EXAMPLE_H
@@ -14,25 +15,25 @@
 /*
  * EXAMPLE_CROSSED: label balanced for every question and for every schema.  EXAMPLE_PRESENCE: never ambiguous, on a
  * schema where at most one of the alternatives stands.  EXAMPLE_THESIS: labelled by the thesis' rule, for reproduction
- * only.
+ * only.  EXAMPLE_OWN: labelled by people; never in a data folder.
  */
-enum example_slice { EXAMPLE_CROSSED, EXAMPLE_PRESENCE, EXAMPLE_THESIS, EXAMPLE_SLICES };
+enum example_slice { EXAMPLE_CROSSED, EXAMPLE_PRESENCE, EXAMPLE_THESIS, EXAMPLE_OWN, EXAMPLE_SLICES };
 const char *example_slice_name(enum example_slice s);
 
 enum { EXAMPLE_MAX_SQL = 4, EXAMPLE_MAX_RENAMED = 4 };
 
 struct example {
     const char *id, *db_id, *source_db, *question;
-    const char *sql[EXAMPLE_MAX_SQL]; /* gold readings, valid on schema db_id: two when ambiguous, else one */
+    const char *sql[EXAMPLE_MAX_SQL]; /* gold readings, valid on schema db_id: two when ambiguous, else one; own: any */
     int n_sql;
     enum example_slice slice;
-    enum sia_kind kind; /* of the element that the schema doubles */
+    enum sia_kind kind; /* of the element that the schema doubles; own: SIA_KINDS where it is not known */
     bool ambiguous;
     /*
-     * NULL when not ambiguous, else two elements of schema db_id, the k-th being the one that sql[k] reads:
-     *   C  "table.column" and "table.column" of the same table     T  "table" and "table"
-     *   J  "table.column" and "table_column.column"                P  "table.column" and "table_column.max_column"
-     * example_element finds them.
+     * NULL when not ambiguous, or own and not known; else two elements of schema db_id, the k-th being the one that
+     * sql[k] reads: C  "table.column" and "table.column" of the same table     T  "table" and "table" J  "table.column"
+     * and "table_column.column"                P  "table.column" and "table_column.max_column" example_element finds
+     * them.
      */
     const char *alternatives[2];
     /* Training only: schemas with the elements of db_id in the same order, some under other names that mean the same.

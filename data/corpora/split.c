@@ -16,10 +16,10 @@ struct split_record {
     int database;
 };
 
-/* A database, its place in a random order that its name and the seed make, and then its fold. */
-struct split_database {
+/* A name's place in a random order. */
+struct placed_name {
     uint64_t order;
-    int number, fold;
+    int number;
 };
 
 /* The whole input, and where it goes. */
@@ -28,7 +28,7 @@ struct split_job {
     struct split_record *records;
     int n, cap;
     struct strings names;
-    struct split_database *databases; /* [names.n] */
+    int *fold; /* [names.n] of each database */
 };
 
 /* What a record's database was made from counts, so that copies of one database stay together. */
@@ -45,14 +45,8 @@ static int add_record(void *job, json_t *json, const char *where, struct error *
 
 static int by_order(const void *a, const void *b)
 {
-    const struct split_database *x = a, *y = b;
+    const struct placed_name *x = a, *y = b;
     return x->order < y->order ? -1 : x->order > y->order;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    const struct split_database *x = a, *y = b;
-    return x->number - y->number;
 }
 
 static int share_of(int n, double share)
@@ -61,41 +55,49 @@ static int share_of(int n, double share)
 }
 
 /* Whether so many databases leave one for each fold that is asked for. */
-static bool fills_folds(const struct split_request *q, int n)
+static bool fills_folds(int n, double valid_share, double test_share)
 {
-    int test = share_of(n, q->test), valid = share_of(n, q->valid);
+    int test = share_of(n, test_share), valid = share_of(n, valid_share);
 
-    return (valid == 0 || test < n) && (q->valid + q->test >= 1 || test + valid < n);
+    return (valid == 0 || test < n) && (valid_share + test_share >= 1 || test + valid < n);
 }
 
-static int check_folds(const struct split_job *s, const char *path, struct error *err)
+uint64_t split_order(const char *name, int64_t seed)
+{
+    uint64_t h = hash_bytes(HASH_START, &seed, sizeof seed);
+
+    h = hash_bytes(h, name, strlen(name));
+    return (h ^ h >> 32) * 0x9E3779B97F4A7C15u;
+}
+
+bool split_names(const char *const *names, int n, double valid, double test, int64_t seed, int *fold)
+{
+    int n_test = share_of(n, test), n_valid = share_of(n, valid);
+
+    if (!fills_folds(n, valid, test))
+        return false;
+    struct placed_name *list = xcalloc((size_t)n + 1, sizeof *list);
+    for (int i = 0; i < n; i++)
+        list[i] = (struct placed_name){ split_order(names[i], seed), i };
+    qsort(list, (size_t)n, sizeof *list, by_order);
+    for (int i = 0; i < n; i++)
+        fold[list[i].number] = i < n_test ? 2 : i < n_test + n_valid ? 1 : 0;
+    free(list);
+    return true;
+}
+
+static int choose_folds(const struct split_job *s, const char *path, struct error *err)
 {
     int least = 1;
 
-    if (fills_folds(s->q, s->names.n))
+    if (split_names((const char *const *)s->names.items, s->names.n, s->q->valid, s->q->test, s->q->seed, s->fold))
         return 0;
-    while (!fills_folds(s->q, least))
+    while (!fills_folds(least, s->q->valid, s->q->test))
         least++;
     return error_set(err, EXIT_CODE_DATA,
                      "%s: expected records of at least %d databases, one for each fold, got %d; --valid 0 and --test 0 "
                      "leave a fold out",
                      path, least, s->names.n);
-}
-
-static void choose_folds(struct split_job *s)
-{
-    int n = s->names.n, test = share_of(n, s->q->test), valid = share_of(n, s->q->valid);
-
-    s->databases = xcalloc((size_t)n + 1, sizeof *s->databases);
-    for (int i = 0; i < n; i++) {
-        uint64_t h = hash_bytes(HASH_START, &s->q->seed, sizeof s->q->seed);
-        h = hash_bytes(h, s->names.items[i], strlen(s->names.items[i]));
-        s->databases[i] = (struct split_database){ (h ^ h >> 32) * 0x9E3779B97F4A7C15u, i, 0 };
-    }
-    qsort(s->databases, (size_t)n, sizeof *s->databases, by_order);
-    for (int i = 0; i < n; i++)
-        s->databases[i].fold = i < test ? 2 : i < test + valid ? 1 : 0;
-    qsort(s->databases, (size_t)n, sizeof *s->databases, by_number);
 }
 
 /* Records that failed are left out. */
@@ -109,7 +111,7 @@ static int write_fold(const struct split_job *s, int fold, struct out_file *o, s
     if (out_file_open(o, path, err))
         return -1;
     for (int i = 0; i < s->n; i++) {
-        if (s->databases[s->records[i].database].fold != fold)
+        if (s->fold[s->records[i].database] != fold)
             continue;
         bool failed = json_object_get(s->records[i].json, "error");
         if (!failed && json_write_line(o, s->records[i].json, err))
@@ -118,7 +120,7 @@ static int write_fold(const struct split_job *s, int fold, struct out_file *o, s
         lost += failed;
     }
     for (int i = 0; i < s->names.n; i++)
-        databases += s->databases[i].fold == fold;
+        databases += s->fold[i] == fold;
     log_info("%s: %d records of %d databases, %d that had failed left out", folds[fold], n, databases, lost);
     return 0;
 }
@@ -139,10 +141,10 @@ static int write_folds(const struct split_job *s, struct error *err)
 
 static int split(struct split_job *s, const char *path, struct error *err)
 {
-    if (records_each_as_is(path, s->q->form, add_record, s, err) || check_folds(s, path, err))
+    if (records_each_as_is(path, s->q->form, add_record, s, err))
         return -1;
-    choose_folds(s);
-    return write_folds(s, err);
+    s->fold = xcalloc((size_t)s->names.n + 1, sizeof *s->fold);
+    return choose_folds(s, path, err) || write_folds(s, err) ? -1 : 0;
 }
 
 int split_records(const struct split_request *q, const char *path, struct error *err)
@@ -153,7 +155,7 @@ int split_records(const struct split_request *q, const char *path, struct error 
     for (int i = 0; i < s.n; i++)
         json_decref(s.records[i].json);
     free(s.records);
-    free(s.databases);
+    free(s.fold);
     strings_release(&s.names);
     return rc;
 }

@@ -16,6 +16,12 @@ struct split_request {
     bool force; /* as in out_files_commit */
 };
 
+/* The place of a name in the order that names and a seed make. */
+uint64_t split_order(const char *name, int64_t seed);
+/* The fold of each of n distinct names: 0 train, 1 valid, 2 test.  false, and no folds, when they are too few to leave
+ * one for each fold that has a share. */
+bool split_names(const char *const *names, int n, double valid, double test, int64_t seed, int *fold);
+
 /* Tells on the log what each fold has.  -1 with err. */
 int split_records(const struct split_request *q, const char *path, struct error *err);
 

@@ -91,6 +91,8 @@ static int open_all(struct detector *d, struct error *err)
     if (!isnan(q->threshold))
         d->model.threshold = q->threshold;
     d->key = run_key(d);
+    if (*d->model.note)
+        log_info("%s: %s", q->model, d->model.note);
     gate_scorer_init(&d->scorer, &d->model, &d->work, (int)q->tokens);
     return 0;
 }

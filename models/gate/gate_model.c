@@ -88,6 +88,8 @@ static int load(struct gate_model *m, const struct hdf5_reader *r, struct device
     m->sum = sum_folder(HASH_START, dir);
     m->threshold = spec.threshold;
     m->temperature = spec.temperature;
+    const char *note = json_string_value(json_object_get(meta, "note"));
+    snprintf(m->note, sizeof m->note, "%s", note ? note : "");
     struct checkpoint c = { .params = &m->params, .device = device };
     rc = checkpoint_load(r, &c, err);
     if (rc)

@@ -18,6 +18,7 @@ struct gate_model {
     struct gate_layout layout;
     uint64_t sum;                  /* of names, sizes and times of the files that it was read from */
     double threshold, temperature; /* yes is sigmoid(score / temperature) >= threshold */
+    char note[256];                /* of a model from a file: what it says of itself, "" for nothing */
 };
 
 /* The training state that shares the model's memory: how many more bytes of it are wanted. */

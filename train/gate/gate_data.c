@@ -182,6 +182,9 @@ static int add_example(struct builder *b, struct gate_fold *fold, const struct e
         return -1;
     }
     b->data->cut += gate_question_kept(b->settings->layout, &e.item) < e.item.n_question;
+    e.knows_relevance = record->n_sql > 0;
+    e.knows_pairs = record->slice != EXAMPLE_OWN || e.pair >= 0;
+    fold->partial |= record->slice == EXAMPLE_OWN;
     fold->lost_pairs += record->alternatives[0] && e.pair < 0;
     add_hash(b->data, &e);
     fold->list[fold->n++] = e;
@@ -197,7 +200,7 @@ static int build_fold(struct builder *b, enum fold f, struct error *err)
     b->data->hash = hash_bytes(b->data->hash, &f, sizeof f);
     for (int i = 0; i < records->n; i++)
         if (add_example(b, fold, &records->items[i], err))
-            return error_prefix(err, "%s.jsonl", fold_name(f));
+            return error_prefix(err, "%s", fold_name(f));
     if (fold->unresolved)
         log_warn("%s: %d records left out, their SQL does not resolve (AMBIT_LOG=debug names them)", fold_name(f),
                  fold->unresolved);

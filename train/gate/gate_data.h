@@ -31,12 +31,15 @@ struct gate_example {
     int n_forms;
     const struct twins *twins; /* of its schema */
     uint8_t *relevant;         /* [n_nodes] 1 where some gold SQL touches the element */
+    bool knows_relevance;      /* it has gold SQL */
+    bool knows_pairs;          /* which candidate pairs are meant; a question that people labelled may not say */
 };
 
 struct gate_fold {
     struct gate_example *list;
     int n;
     int unresolved; /* records left out because their SQL does not parse or resolve */
+    bool partial;   /* some of them do not know all of their labels */
     int lost_pairs; /* those whose alternatives are not among the candidates */
 };
 

@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EVAL_GROUP = 64 }; /* questions scored at once */
+enum {
+    EVAL_GROUP = 64,    /* questions scored at once */
+    LEAST_OF_LABEL = 3, /* to calibrate by */
+};
 
 static void answers_init(struct gate_answers *a, int n, int64_t elements)
 {
@@ -57,7 +60,7 @@ static void add_answer(struct gate_answers *a, const struct gate_example *e, con
 
 static void add_relevance(struct gate_answers *a, const struct gate_example *e, const float *relevance)
 {
-    for (int i = 0; i < e->item.schema->n_nodes; i++) {
+    for (int i = 0; e->knows_relevance && i < e->item.schema->n_nodes; i++) {
         a->relevance[a->n_elements] = (double)relevance[i];
         a->relevant[a->n_elements++] = e->relevant[i];
     }
@@ -127,7 +130,7 @@ static const struct gate_example **choose(const struct gate_fold *fold, bool pre
     for (int i = 0; i < fold->n; i++)
         if ((fold->list[i].record->slice == EXAMPLE_PRESENCE) == presence) {
             list[(*n)++] = &fold->list[i];
-            *elements += fold->list[i].item.schema->n_nodes;
+            *elements += fold->list[i].knows_relevance ? fold->list[i].item.schema->n_nodes : 0;
         }
     return list;
 }
@@ -159,9 +162,25 @@ int gate_eval(struct gate_trainer *t, enum fold fold, bool presence, struct gate
     return rc;
 }
 
+/* How many questions of its rarer label the answers have. */
+static int rarer_label(const struct gate_answers *a)
+{
+    int ambiguous = 0;
+
+    for (int i = 0; i < a->n; i++)
+        ambiguous += a->label[i];
+    return ambiguous < a->n - ambiguous ? ambiguous : a->n - ambiguous;
+}
+
 void gate_calibrate(struct gate_model *m, const struct gate_answers *a)
 {
     struct scored s = gate_answers_scored(a);
+
+    if (rarer_label(a) < LEAST_OF_LABEL) {
+        log_warn("%d validation questions, %d of the rarer label, are too few to choose a threshold by: it is %g", a->n,
+                 rarer_label(a), m->threshold);
+        return;
+    }
     double f1, threshold = stats_best_f1(s, &f1);
 
     m->temperature = stats_fit_temperature(s);

@@ -27,7 +27,8 @@ void gate_answers_release(struct gate_answers *a);
 struct scored gate_answers_scored(const struct gate_answers *a);
 struct scored gate_answers_relevance(const struct gate_answers *a);
 
-/* Threshold and temperature from validation answers, into the model. */
+/* Threshold and temperature from validation answers, into the model; too few of them leave it as it is, which the log
+ * tells. */
 void gate_calibrate(struct gate_model *m, const struct gate_answers *a);
 
 #endif

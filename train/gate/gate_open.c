@@ -1,4 +1,5 @@
 /* Part of gate_trainer.h: data, model and encoder, before the first step. */
+#include "data/corpora/labels.h"
 #include "data/util/log.h"
 #include "models/hf/hf_config.h"
 #include "models/hf/hf_weights.h"
@@ -8,6 +9,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 static struct gatekeeper_config network_of(const struct gate_settings *s, const struct bert_config *bert)
 {
@@ -171,12 +173,25 @@ static int load_encoder(struct gate_trainer *t, struct error *err)
     return 0;
 }
 
+static int read_records(struct gate_trainer *t, struct error *err)
+{
+    struct labels_request labels = { .path = t->data_folder, .db = t->db, .seed = (int64_t)t->run.set.seed };
+    struct stat st;
+
+    if (t->db)
+        return labels_read(&t->records, &labels, err);
+    if (stat(t->data_folder, &st) == 0 && !S_ISDIR(st.st_mode))
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--data %s is no folder of ambit-data contrast or practice; own labels need --db",
+                         t->data_folder);
+    return dataset_read(&t->records, t->data_folder, err) || dataset_check_folds(&t->records, err) ? -1 : 0;
+}
+
 int gate_open(void *trainer, struct error *err)
 {
     struct gate_trainer *t = trainer;
 
-    if (dataset_read(&t->records, t->data_folder, err) || dataset_check_folds(&t->records, err) || init_model(t, err) ||
-        read_examples(t, err))
+    if (read_records(t, err) || init_model(t, err) || read_examples(t, err))
         return -1;
     gate_scorer_init(&t->scorer, &t->model, &t->run.work, (int)t->set->tokens);
     gate_plan_stages(t);

@@ -54,6 +54,8 @@ static void print_table(struct findings *f)
         printf("%-15s", columns[k]);
     printf("\n");
     for (int i = 0; i < ROWS; i++) {
+        if (i < SIA_KINDS && !f->kinds[i].n)
+            continue;
         for (int k = 0; k < COLUMNS; k++)
             printf("%-15s", f->cells[i][k]);
         printf("\n");
@@ -63,11 +65,13 @@ static void print_table(struct findings *f)
     bounds(auc, f->all.auc_interval);
     printf("AP %.4f %s, AUC %.4f %s, 95 %% over databases; ECE %.4f\n", f->all.ap, ap, f->all.auc, auc,
            stats_ece(&f->all.reliability));
-    printf("presence slice: %d questions, none ambiguous, %lld called so\n", f->presence.n,
-           (long long)f->presence.confusion.fp);
+    if (f->presence.n)
+        printf("presence slice: %d questions, none ambiguous, %lld called so\n", f->presence.n,
+               (long long)f->presence.confusion.fp);
     if (f->probes.n)
         probe_print(&f->probes, PROBE_CROSSED, stdout);
-    printf("relevance of elements: AP %.4f, AUC %.4f\n", f->relevance_ap, f->relevance_auc);
+    if (isfinite(f->relevance_ap))
+        printf("relevance of elements: AP %.4f, AUC %.4f\n", f->relevance_ap, f->relevance_auc);
 }
 
 /* Names of the probes in the order of enum probe. */

@@ -55,7 +55,9 @@ const struct gate_request gate_request_defaults = {
 #define HERE(field) offsetof(struct gate_request, field)
 
 const struct option gate_request_table[] = {
-    STRING_OPTION("data", HERE(data), "DIR", "folder of ambit-data contrast or practice", .required = true),
+    STRING_OPTION("data", HERE(data), "DIR|FILE", "folder of ambit-data contrast or practice; with --db own labels",
+                  .required = true),
+    DB_OPTION(HERE(db), ": own labels are about these"),
     STRING_OPTION("encoder", HERE(encoder), "HF_DIR", "pretrained BERT folder; without one, an encoder from scratch"),
     OUT_OPTION(HERE(out), "DIR", "where checkpoints and the model go", .required = true),
     CONFIG_OPTION(HERE(config)),

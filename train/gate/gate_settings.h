@@ -44,7 +44,7 @@ struct gate_settings {
 
 /* A whole command line: what to train on, where to, and how. */
 struct gate_request {
-    const char *data, *encoder, *out, *device, *config;
+    const char *data, *db, *encoder, *out, *device, *config;
     int64_t seed;
     bool resume, dry_run, force;
     struct gate_settings settings; /* last: what stands before it does not change the result */

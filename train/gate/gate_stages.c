@@ -1,4 +1,5 @@
 /* Part of gate_trainer.h: what a stage trains on, in which order, how fast. */
+#include "data/util/log.h"
 #include "train/gate/gate_trainer_impl.h"
 #include "train/gate/state_cache.h"
 
@@ -30,17 +31,31 @@ static void add_stage(struct gate_trainer *t, enum gate_stage kind, int64_t epoc
     t->stages[t->run.n_stages++] = (struct stage){ name, name, epochs };
 }
 
+static bool teaches_relevance(const struct gate_fold *train)
+{
+    for (int i = 0; i < train->n; i++)
+        if (train->list[i].knows_relevance)
+            return true;
+    return false;
+}
+
+/* Without SQL nobody can tell an encoder what is relevant: it learns from the answers themselves, not before them. */
 void gate_plan_stages(struct gate_trainer *t)
 {
     const struct gate_settings *set = t->set;
     bool element = t->model.net.config.encode == ENCODE_ELEMENT;
+    bool relevance = teaches_relevance(&t->data.folds[FOLD_TRAIN]);
+    bool joint = !element || set->embedder == EMBEDDER_JOINT || (set->embedder == EMBEDDER_LINKER && !relevance);
 
     t->run.stages = t->stages;
     t->stock = element && set->embedder == EMBEDDER_STOCK;
-    if (element && !t->stock && set->relevance_epochs > 0)
+    if (!relevance)
+        log_info("no training question has SQL: the relevance of elements is not taught%s",
+                 element && joint ? ", and the encoder learns beside the classifier" : "");
+    else if (element && !t->stock && set->relevance_epochs > 0)
         add_stage(t, STAGE_RELEVANCE, set->relevance_epochs);
     if (set->epochs > 0)
-        add_stage(t, element && set->embedder != EMBEDDER_JOINT ? STAGE_FROZEN : STAGE_JOINT, set->epochs);
+        add_stage(t, joint ? STAGE_JOINT : STAGE_FROZEN, set->epochs);
 }
 
 /* Every relevant element of every training question. */

@@ -17,6 +17,8 @@ struct gate_step {
     float *pair_target;      /* F32 [candidate pairs] */
     float *twins_target;     /* likewise */
     float *relevance_target; /* F32 [nodes] */
+    /* Which of these targets are known, 1 or 0, likewise; NULL: all. */
+    float *pair_known, *twins_known, *relevance_known;
     int n_pairs, n_nodes;
     const float *states; /* frozen: [nodes, C] */
 };
@@ -90,8 +92,25 @@ static void add_question(struct gate_step *s, const struct gate_example *e, cons
     s->items[s->n_items++].schema = form->schema;
     s->forms[s->n_target] = form;
     s->target[s->n_target++] = e->record->ambiguous;
-    for (int i = 0; i < form->schema->n_nodes; i++)
+    for (int i = 0; i < form->schema->n_nodes; i++) {
+        if (s->relevance_known)
+            s->relevance_known[s->n_nodes] = e->knows_relevance;
         s->relevance_target[s->n_nodes++] = e->relevant[i];
+    }
+}
+
+/* People who name two elements do not say of all others that they are no twins. */
+static void add_pair_target(struct gate_step *s, const struct gate_example *e, int item, int p)
+{
+    const struct schema_pair *pair = &s->items[item].schema->pairs[p];
+    bool twins = gate_data_twins(e, pair->u, pair->v);
+
+    if (s->pair_known) {
+        s->pair_known[s->n_pairs] = e->knows_pairs;
+        s->twins_known[s->n_pairs] = twins || e->record->slice != EXAMPLE_OWN;
+    }
+    s->pair_target[s->n_pairs] = s->target[item] > 0 && p == s->forms[item]->pair;
+    s->twins_target[s->n_pairs++] = twins;
 }
 
 static void add_pair_targets(struct gate_step *s, const int *batch)
@@ -103,13 +122,11 @@ static void add_pair_targets(struct gate_step *s, const int *batch)
         n += (size_t)s->items[i].schema->n_pairs;
     s->pair_target = xmalloc(n * sizeof *s->pair_target);
     s->twins_target = xmalloc(n * sizeof *s->twins_target);
-    for (int i = 0; i < s->n_items; i++) {
-        const struct schema_input *in = s->items[i].schema;
-        for (int p = 0; p < in->n_pairs; p++) {
-            s->pair_target[s->n_pairs] = s->target[i] > 0 && p == s->forms[i]->pair;
-            s->twins_target[s->n_pairs++] = gate_data_twins(&fold->list[batch[i]], in->pairs[p].u, in->pairs[p].v);
-        }
-    }
+    s->pair_known = fold->partial ? xmalloc(n * sizeof *s->pair_known) : NULL;
+    s->twins_known = fold->partial ? xmalloc(n * sizeof *s->twins_known) : NULL;
+    for (int i = 0; i < s->n_items; i++)
+        for (int p = 0; p < s->items[i].schema->n_pairs; p++)
+            add_pair_target(s, &fold->list[batch[i]], i, p);
 }
 
 static void init_questions(struct gate_step *s, const int *batch, int n)
@@ -124,6 +141,7 @@ static void init_questions(struct gate_step *s, const int *batch, int n)
     s->target = xmalloc((size_t)n * sizeof *s->target);
     s->forms = xmalloc((size_t)n * sizeof *s->forms);
     s->relevance_target = xmalloc(nodes * sizeof *s->relevance_target);
+    s->relevance_known = t->data.folds[FOLD_TRAIN].partial ? xmalloc(nodes * sizeof *s->relevance_known) : NULL;
     for (int i = 0; i < n; i++) {
         const struct gate_example *e = &t->data.folds[FOLD_TRAIN].list[batch[i]];
         add_question(s, e, choose_form(s, e, &rng));
@@ -150,13 +168,22 @@ static void release(struct gate_step *s)
     free(s->pair_target);
     free(s->twins_target);
     free(s->relevance_target);
+    free(s->pair_known);
+    free(s->twins_known);
+    free(s->relevance_known);
 }
 
-static struct tensor *loss_of(struct ctx *c, struct tensor *logits, const float *target, int n, float pos_weight,
-                              float scale)
+static struct tensor *vector(struct ctx *c, const float *values, int n)
 {
-    struct tensor *t = batch_f32(c, target, 1, n, F32);
-    return op_bce(c, logits, op_reshape(c, t, 1, (int64_t[]){ n }), NULL, pos_weight, scale);
+    return op_reshape(c, batch_f32(c, values, 1, n, F32), 1, (int64_t[]){ n });
+}
+
+/* known: NULL where all targets are. */
+static struct tensor *loss_of(struct ctx *c, struct tensor *logits, const float *target, const float *known, int n,
+                              float pos_weight, float scale)
+{
+    struct tensor *t = vector(c, target, n);
+    return op_bce(c, logits, t, known ? vector(c, known, n) : NULL, pos_weight, scale);
 }
 
 static struct tensor *add_loss(struct ctx *c, struct tensor *sum, struct tensor *loss)
@@ -171,7 +198,7 @@ static struct tensor *relevance_loss(struct ctx *c, const struct gate_step *s)
 
     gate_text_build(c, &s->trainer->text, &g->config.bert, &text);
     struct tensor *logits = gatekeeper_relevance(c, g, gatekeeper_states(c, g, &text));
-    return loss_of(c, logits, s->target, s->n_target, 1, 1.0f / (float)s->n_target);
+    return loss_of(c, logits, s->target, NULL, s->n_target, 1, 1.0f / (float)s->n_target);
 }
 
 /* In the compute type, as they left the encoder. */
@@ -195,9 +222,9 @@ static struct tensor *pair_loss(struct ctx *c, const struct gate_step *s, const 
 {
     const struct gate_settings *set = s->trainer->set;
     float scale = (float)set->pair_weight / (float)s->n_items, twins = (float)set->twins_weight / (float)s->n_items;
-    struct tensor *loss = loss_of(c, scores->pair, s->pair_target, s->n_pairs, 1, scale);
+    struct tensor *loss = loss_of(c, scores->pair, s->pair_target, s->pair_known, s->n_pairs, 1, scale);
 
-    return op_add(c, loss, loss_of(c, scores->twins, s->twins_target, s->n_pairs, 1, twins));
+    return op_add(c, loss, loss_of(c, scores->twins, s->twins_target, s->twins_known, s->n_pairs, 1, twins));
 }
 
 /* Means over questions of sums: over elements for the relevance, over candidate pairs for theirs. */
@@ -210,12 +237,13 @@ static struct tensor *question_loss(struct ctx *c, const struct gate_step *s)
     struct gate_graph graph;
 
     if (set->relevance_weight > 0 && (!frozen || s->trainer->stock))
-        loss = loss_of(c, gatekeeper_relevance(c, g, x), s->relevance_target, s->n_nodes, 1,
+        loss = loss_of(c, gatekeeper_relevance(c, g, x), s->relevance_target, s->relevance_known, s->n_nodes, 1,
                        (float)set->relevance_weight / (float)s->n_items);
     gate_graph_build(c, s->items, s->n_items, &g->config, &graph);
     struct gate_scores scores = gatekeeper_classify(c, g, x, &graph);
-    loss = add_loss(c, loss,
-                    loss_of(c, scores.score, s->target, s->n_target, (float)set->pos_weight, 1.0f / (float)s->n_items));
+    loss = add_loss(
+        c, loss,
+        loss_of(c, scores.score, s->target, NULL, s->n_target, (float)set->pos_weight, 1.0f / (float)s->n_items));
     return scores.pair ? op_add(c, loss, pair_loss(c, s, &scores)) : loss;
 }
 

@@ -1,12 +1,15 @@
 #include "train/gate/gate_trainer.h"
 
 #include "train/gate/gate_eval.h"
+#include "train/gate/gate_note.h"
 #include "train/gate/gate_report.h"
 #include "train/gate/gate_trainer_impl.h"
 
+#include <math.h>
 #include <stdio.h>
 
-/* What the stage is judged by: average precision of the score, or of relevance while that is all there is. */
+/* What the stage is judged by: average precision of the score, or of relevance while that is all there is.  Of
+ * questions that are all ambiguous, or none, there is no precision: then by the mean likelihood of their labels. */
 static int validate(void *trainer, struct validation *v, struct error *err)
 {
     struct gate_trainer *t = trainer;
@@ -17,22 +20,28 @@ static int validate(void *trainer, struct validation *v, struct error *err)
     if (rc)
         return rc;
     double relevance = stats_average_precision(gate_answers_relevance(&a));
-    double score = stats_average_precision(gate_answers_scored(&a));
+    double auc = stats_auc(gate_answers_scored(&a)), nll = stats_nll(gate_answers_scored(&a), 1);
+    double score = isfinite(auc) ? stats_average_precision(gate_answers_scored(&a)) : exp(-nll);
     gate_answers_release(&a);
-    if (stage != STAGE_FROZEN)
+    if (stage != STAGE_FROZEN && isfinite(relevance))
         v->list[v->n++] = (struct metric){ "valid_relevance_ap", relevance };
     if (stage != STAGE_RELEVANCE)
-        v->list[v->n++] = (struct metric){ "valid_ap", score };
+        v->list[v->n++] = (struct metric){ isfinite(auc) ? "valid_ap" : "valid_likelihood", score };
     v->final = stage != STAGE_RELEVANCE;
     v->figure = v->final ? score : relevance;
-    snprintf(v->text, sizeof v->text, "AP %.4f%s", v->figure, v->final ? "" : " of relevance");
+    snprintf(v->text, sizeof v->text, "%s %.4f%s", isfinite(auc) || !v->final ? "AP" : "likelihood", v->figure,
+             v->final ? "" : " of relevance");
     return 0;
 }
 
 static void describe(const void *trainer, json_t *meta)
 {
     const struct gate_trainer *t = trainer;
+    char note[GATE_NOTE];
 
+    gate_note(&t->data.folds[FOLD_TRAIN], note);
+    if (*note)
+        json_object_set_new(meta, "note", json_string(note));
     json_object_set_new(meta, "encoder", json_string(t->encoder ? t->encoder : "from scratch"));
     json_object_set_new(meta, "model", gate_model_to_json(&t->model));
 }
@@ -88,7 +97,7 @@ static const struct trainer gatekeeper = {
 
 void gate_trainer_init(struct gate_trainer *t, const struct gate_request *q)
 {
-    *t = (struct gate_trainer){ .set = &q->settings, .data_folder = q->data, .encoder = q->encoder };
+    *t = (struct gate_trainer){ .set = &q->settings, .data_folder = q->data, .db = q->db, .encoder = q->encoder };
     t->run = (struct run){ .trainer = &gatekeeper, .self = t };
     t->run.set = (struct run_settings){ .out = q->out,
                                         .device = q->device,

@@ -25,7 +25,7 @@ struct relevant_slot {
 struct gate_trainer {
     struct run run;
     const struct gate_settings *set;
-    const char *data_folder, *encoder; /* encoder: Hugging Face folder, NULL: from scratch */
+    const char *data_folder, *db, *encoder; /* db: of own labels, else NULL; encoder: folder, NULL: from scratch */
     struct gate_model model;
     struct dataset records;
     struct gate_data data;

@@ -1,0 +1,261 @@
+#include "data/corpora/labels.h"
+
+#include "data/corpora/labels_split.h"
+#include "data/exec/db_path.h"
+#include "data/schema/schema_build.h"
+#include "data/sql/sql.h"
+#include "data/util/log.h"
+#include "data/util/records.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SQL_ARENA = 64 << 20, SHOWN_FAULTS = 20 };
+
+struct label_reader {
+    struct dataset *data;
+    const char *db;
+    struct arena sql;
+    struct strings text;     /* of the newest record */
+    int64_t records, faults; /* of the newest file */
+};
+
+/* NULL where a field is not there, or as a table leaves it empty. */
+static const json_t *given(const json_t *o, const char *field)
+{
+    const json_t *v = json_object_get(o, field);
+    bool empty =
+        json_is_null(v) || (json_is_string(v) && !*json_string_value(v)) || (json_is_array(v) && !json_array_size(v));
+
+    return empty ? NULL : v;
+}
+
+/* The schema of a database that is named for the first time is read. */
+static const struct schema *find_schema(struct label_reader *r, const char *db_id, struct error *err)
+{
+    const struct schema *known = schema_find(&r->data->schemas, db_id);
+    struct schema_set one = { 0 };
+
+    if (known)
+        return known;
+    char *path = db_path(r->db, db_id, err);
+    int rc = path ? schema_set_open_sqlite(&one, path, err) : -1;
+    if (rc == 0) {
+        one.n = 0;
+        rc = schema_set_add(&r->data->schemas, &one.schemas[0], err);
+    }
+    schema_set_close(&one);
+    free(path);
+    return rc ? NULL : schema_find(&r->data->schemas, db_id);
+}
+
+static int take_question(struct example *e, const json_t *o, const char *where, struct error *err)
+{
+    const char *c = e->question = json_get_string(o, "question", where, err);
+
+    if (!c)
+        return -1;
+    while (isspace((unsigned char)*c))
+        c++;
+    return *c ? 0 : error_set(err, EXIT_CODE_DATA, "%s: field \"question\": expected a question, got nothing", where);
+}
+
+static int take_kind(struct example *e, const json_t *o, const char *where, struct error *err)
+{
+    const json_t *v = given(o, "kind");
+    const char *word = json_string_value(v);
+
+    e->kind = SIA_KINDS;
+    for (int k = 0; word && k < SIA_KINDS; k++)
+        if (strcmp(word, sia_kind_letters[k]) == 0)
+            e->kind = (enum sia_kind)k;
+    if (!v || e->kind != SIA_KINDS)
+        return 0;
+    return error_set(err, EXIT_CODE_DATA, "%s: field \"kind\": expected C, T, J or P, got \"%.60s\"", where,
+                     word ? word : "no text");
+}
+
+/* The strings of a list, or of one text that a table has, cut at each `cut`, into out.  How many, or -1. */
+static int take_list(struct label_reader *r, const json_t *o, const char *field, char cut, int most, const char **out,
+                     const char *where, struct error *err)
+{
+    const json_t *v = given(o, field);
+    const char *text = json_string_value(v);
+    int n = 0;
+
+    for (size_t i = 0; i < json_array_size(v); i++, n++)
+        if (n < most && !(out[n] = json_string_value(json_array_get(v, i))))
+            return error_set(err, EXIT_CODE_DATA, "%s: field \"%s\": element %zu is not a string", where, field, i);
+    while (text && *text) {
+        size_t length = cut && strchr(text, cut) ? (size_t)(strchr(text, cut) - text) : strlen(text), skip = length;
+        while (length && isspace((unsigned char)*text))
+            text++, length--, skip--;
+        while (length && isspace((unsigned char)text[length - 1]))
+            length--;
+        if (n < most)
+            out[n] = strings_printf(&r->text, "%.*s", (int)length, text);
+        n++;
+        text += skip + (text[skip] != 0);
+    }
+    if (v && !json_is_array(v) && !json_is_string(v))
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"%s\": expected a text or a list of texts", where, field);
+    if (n > most)
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"%s\": expected at most %d, got %d", where, field, most, n);
+    return n;
+}
+
+static int take_alternatives(struct label_reader *r, struct example *e, const struct schema *s, const json_t *o,
+                             const char *where, struct error *err)
+{
+    const char *text = json_string_value(json_object_get(o, "alternatives"));
+    int table, column,
+        n = take_list(r, o, "alternatives", text && strchr(text, '|') ? '|' : ',', 2, e->alternatives, where, err);
+
+    if (n < 0)
+        return -1;
+    if (n == 1 || (n && !e->ambiguous))
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"alternatives\": expected %s, got %d", where,
+                         e->ambiguous ? "two elements" : "none of a question that is not ambiguous", n);
+    for (int i = 0; i < n; i++)
+        if (example_element(s, e->alternatives[i], &table, &column))
+            return error_set(err, EXIT_CODE_DATA,
+                             "%s: field \"alternatives\": database %s has no table or table.column \"%.100s\"", where,
+                             s->db_id, e->alternatives[i]);
+    return 0;
+}
+
+static int check_sql(struct label_reader *r, const char *text, const struct schema *s, struct error *err)
+{
+    struct sql_uses uses;
+
+    arena_reset(&r->sql, 0);
+    struct sql_query *q = sql_parse(&r->sql, text, err);
+    return q ? sql_resolve(&r->sql, q, s, &uses, err) : -1;
+}
+
+static int take_sql(struct label_reader *r, struct example *e, const struct schema *s, const json_t *o,
+                    const char *where, struct error *err)
+{
+    e->n_sql = take_list(r, o, "sql", 0, EXAMPLE_MAX_SQL, e->sql, where, err);
+    for (int i = 0; i < e->n_sql; i++)
+        if (check_sql(r, e->sql[i], s, err))
+            return error_prefix(err, "%s: field \"sql\"", where);
+    return e->n_sql < 0 ? -1 : 0;
+}
+
+static int parse(struct label_reader *r, struct example *e, const json_t *o, const char *where, struct error *err)
+{
+    const struct schema *s;
+    char id[RECORD_ID_TEXT];
+
+    *e = (struct example){ .slice = EXAMPLE_OWN };
+    if (take_question(e, o, where, err) || record_get_bool(o, "ambiguous", &e->ambiguous, where, err) ||
+        !(e->db_id = json_get_string(o, "db_id", where, err)))
+        return -1;
+    if (!(s = find_schema(r, e->db_id, err)))
+        return error_prefix(err, "%s: field \"db_id\"", where);
+    e->source_db = e->db_id;
+    e->id = strings_keep(&r->text, record_id_text(o, id));
+    return take_kind(e, o, where, err) || take_alternatives(r, e, s, o, where, err) || take_sql(r, e, s, o, where, err)
+               ? -1
+               : 0;
+}
+
+static void add_fault(struct label_reader *r, const struct error *fault)
+{
+    if (++r->faults <= SHOWN_FAULTS)
+        log_error("%s", fault->text);
+    else if (r->faults == SHOWN_FAULTS + 1)
+        log_error("and more");
+}
+
+static int read_file(struct label_reader *r, struct example_list *list, const char *path, struct error *err)
+{
+    struct record_reader *in = record_reader_open(path, RECORDS_AUTO, err);
+    struct error fault;
+    json_t *record;
+    int rc;
+
+    if (!in)
+        return -1;
+    r->records = r->faults = 0;
+    while ((rc = record_reader_next(in, &record, &fault)) != 0) {
+        struct example e;
+        r->records++;
+        if (rc > 0) {
+            db_path_name(r->db, record);
+            rc = parse(r, &e, record, record_reader_where(in), &fault);
+            if (rc == 0)
+                example_list_add(list, &e);
+            json_decref(record);
+        }
+        if (rc < 0)
+            add_fault(r, &fault);
+        strings_release(&r->text);
+    }
+    record_reader_close(in);
+    if (r->faults)
+        return error_set(err, EXIT_CODE_DATA, "%s: %lld of %lld records are wrong; nothing was trained", path,
+                         (long long)r->faults, (long long)r->records);
+    return 0;
+}
+
+/* Both labels are needed to learn from. */
+static int check_labels(const struct example_list *list, const char *path, struct error *err)
+{
+    int ambiguous = 0;
+
+    for (int i = 0; i < list->n; i++)
+        ambiguous += list->items[i].ambiguous;
+    if (ambiguous && ambiguous < list->n)
+        return 0;
+    return error_set(err, EXIT_CODE_DATA,
+                     "%s: expected questions that are ambiguous and questions that are not, got %d and %d", path,
+                     ambiguous, list->n - ambiguous);
+}
+
+static int read_one(struct label_reader *r, const struct labels_request *q, struct error *err)
+{
+    struct example_list all = { 0 };
+    int rc = read_file(r, &all, q->path, err) || check_labels(&all, q->path, err) ? -1 : 0;
+
+    if (rc == 0)
+        labels_split(r->data, &all, q->seed, q->path);
+    example_list_release(&all);
+    return rc;
+}
+
+static int read_folds(struct label_reader *r, const struct labels_request *q, struct error *err)
+{
+    char path[PATH_MAX];
+
+    for (int f = 0; f < FOLDS; f++) {
+        if (snprintf(path, sizeof path, "%s/%s.jsonl", q->path, fold_name((enum fold)f)) >= (int)sizeof path)
+            return error_set(err, EXIT_CODE_USAGE, "%.80s...: path too long", q->path);
+        if (f == FOLD_TEST && access(path, F_OK) != 0)
+            continue;
+        if (read_file(r, &r->data->folds[f], path, err) ||
+            (f == FOLD_TRAIN && check_labels(&r->data->folds[f], path, err)))
+            return -1;
+    }
+    return 0;
+}
+
+int labels_read(struct dataset *d, const struct labels_request *q, struct error *err)
+{
+    struct label_reader r = { .data = d, .db = q->db };
+    struct stat st;
+
+    *d = (struct dataset){ 0 };
+    bool folder = stat(q->path, &st) == 0 && S_ISDIR(st.st_mode);
+    int rc = db_path_check(q->db, err) || arena_init(&r.sql, SQL_ARENA, err) ? -1 : 0;
+    if (rc == 0)
+        rc = folder ? read_folds(&r, q, err) : read_one(&r, q, err);
+    arena_release(&r.sql);
+    strings_release(&r.text);
+    return rc;
+}

@@ -1,0 +1,26 @@
+/*
+ * labels.h - questions that people have labelled themselves, about databases of their own, as a data set.
+ *
+ * A record needs a question and whether it is ambiguous; kind, alternatives and SQL are used where they stand.  All
+ * records are read before any is refused, so that one look tells everything that is wrong.
+ */
+#ifndef DATA_CORPORA_LABELS_H
+#define DATA_CORPORA_LABELS_H
+
+#include "data/corpora/dataset.h"
+
+struct labels_request {
+    const char *path; /* a file, or a folder with train.jsonl, valid.jsonl and, if there, test.jsonl */
+    const char *db;   /* as in db_path.h */
+    int64_t seed;     /* of the split of a file */
+};
+
+/*
+ * Examples are of EXAMPLE_OWN.  Those of one file are split: by database where there are enough of them, else so that
+ * one question's text stands in one fold and each fold has both labels as far as they go; the log tells which.  -1 with
+ * EXIT_CODE_DATA, after a line on the log for each wrong record, up to a number of them.  The caller releases either
+ * way.
+ */
+int labels_read(struct dataset *d, const struct labels_request *q, struct error *err);
+
+#endif
