@@ -26,6 +26,7 @@ static int add_text(struct strings *texts, const char *question)
             *to++ = (char)tolower((unsigned char)*c);
         else if (to > text && to[-1] != ' ')
             *to++ = ' ';
+    to -= to > text && to[-1] == ' ';
     *to = 0;
     int number = strings_add(texts, text);
     free(text);

@@ -134,6 +134,20 @@ static int init_model(struct gate_trainer *t, struct error *err)
     return 0;
 }
 
+/* The pair head can only say yes of a pair. */
+static void warn_of_pairless(const struct gate_trainer *t)
+{
+    const struct gate_fold *train = &t->data.folds[FOLD_TRAIN];
+    int n = 0;
+
+    for (int i = 0; i < train->n; i++)
+        n += train->list[i].record->ambiguous && !train->list[i].item.schema->n_pairs;
+    if (n && t->set->classifier == CLASSIFIER_PAIR)
+        log_warn("%d ambiguous training questions are about databases without two elements that are alike: of them "
+                 "--classifier pair learns nothing, gat-mean does",
+                 n);
+}
+
 static int read_examples(struct gate_trainer *t, struct error *err)
 {
     struct gate_data_settings s = { .tokenizer = t->model.tokenizer,
@@ -145,6 +159,7 @@ static int read_examples(struct gate_trainer *t, struct error *err)
     for (int f = 0; f < FOLDS; f++)
         log_info("%s: %d questions, %d ambiguous ones whose alternatives are no candidate pair",
                  fold_name((enum fold)f), t->data.folds[f].n, t->data.folds[f].lost_pairs);
+    warn_of_pairless(t);
     t->run.data_hash = t->data.hash;
     return 0;
 }

@@ -1,0 +1,167 @@
+/* Labels of people: which fold each question goes to, and what is read of a record. */
+#include "tests/support/support.h"
+
+#include "data/corpora/labels.h"
+#include "data/corpora/labels_split.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct made {
+    struct example_list all;
+    struct dataset split;
+};
+
+static void add(struct made *m, const char *question, const char *db, bool ambiguous)
+{
+    struct example e = { .id = "1",
+                         .question = question,
+                         .db_id = db,
+                         .source_db = db,
+                         .ambiguous = ambiguous,
+                         .slice = EXAMPLE_OWN,
+                         .kind = SIA_KINDS };
+    example_list_add(&m->all, &e);
+}
+
+static void release(struct made *m)
+{
+    example_list_release(&m->all);
+    dataset_release(&m->split);
+}
+
+/* n questions; each third is ambiguous; `copies` of each, in other letters and spaces. */
+static struct made make(int n, int databases, int copies, int64_t seed)
+{
+    struct made m = { 0 };
+    char text[64], db[16];
+
+    for (int c = 0; c < copies; c++)
+        for (int i = 0; i < n; i++) {
+            snprintf(text, sizeof text, c ? "  what IS  %d? " : "What is %d?", i);
+            snprintf(db, sizeof db, "db%d", i % databases);
+            add(&m, text, db, i % 3 == 0);
+        }
+    labels_split(&m.split, &m.all, seed, "labels.csv");
+    return m;
+}
+
+static int ambiguous(const struct example_list *l)
+{
+    int n = 0;
+    for (int i = 0; i < l->n; i++)
+        n += l->items[i].ambiguous;
+    return n;
+}
+
+/* A fifth, a fifth and the rest of either label; all of few. */
+static void each_fold_has_both_labels(void **state)
+{
+    static const struct {
+        int n, ambiguous[FOLDS], others[FOLDS];
+    } cases[] = { { 60, { 12, 4, 4 }, { 24, 8, 8 } },
+                  { 15, { 3, 1, 1 }, { 6, 2, 2 } },
+                  { 6, { 1, 1, 0 }, { 2, 1, 1 } },
+                  { 3, { 1, 0, 0 }, { 1, 1, 0 } } };
+    (void)state;
+    for (int i = 0; i < ARRAY_LEN(cases); i++) {
+        struct made m = make(cases[i].n, 1, 1, 1);
+        for (int f = 0; f < FOLDS; f++) {
+            assert_int_equal(ambiguous(&m.split.folds[f]), cases[i].ambiguous[f]);
+            assert_int_equal(m.split.folds[f].n - ambiguous(&m.split.folds[f]), cases[i].others[f]);
+        }
+        release(&m);
+    }
+}
+
+static bool asks(const struct example_list *l, int number)
+{
+    char end[16];
+
+    snprintf(end, sizeof end, " %d?", number);
+    for (int i = 0; i < l->n; i++)
+        if (strstr(l->items[i].question, end))
+            return true;
+    return false;
+}
+
+static void one_text_stands_in_one_fold(void **state)
+{
+    (void)state;
+    for (int64_t seed = 1; seed <= 3; seed++) {
+        struct made m = make(40, 1, 3, seed);
+        for (int k = 0; k < 40; k++) {
+            int folds = 0;
+            for (int f = 0; f < FOLDS; f++)
+                folds += asks(&m.split.folds[f], k);
+            assert_int_equal(folds, 1);
+        }
+        release(&m);
+    }
+}
+
+static void a_seed_is_a_split(void **state)
+{
+    struct made a = make(60, 1, 1, 1), b = make(60, 1, 1, 1), c = make(60, 1, 1, 2);
+    int same = 0;
+
+    (void)state;
+    for (int i = 0; i < a.split.folds[FOLD_TEST].n; i++) {
+        assert_string_equal(a.split.folds[FOLD_TEST].items[i].question, b.split.folds[FOLD_TEST].items[i].question);
+        same += strcmp(a.split.folds[FOLD_TEST].items[i].question, c.split.folds[FOLD_TEST].items[i].question) == 0;
+    }
+    assert_true(same < a.split.folds[FOLD_TEST].n);
+    release(&a);
+    release(&b);
+    release(&c);
+}
+
+/* Of five databases three are trained on; two are too few for three folds. */
+static void databases_stay_together_where_they_can(void **state)
+{
+    (void)state;
+    struct made five = make(60, 5, 1, 1), two = make(60, 2, 1, 1);
+    int folds = 0;
+
+    assert_int_equal(five.split.folds[FOLD_TRAIN].n, 36);
+    for (int f = 0; f < FOLDS; f++)
+        for (int i = 0; i < five.split.folds[f].n && f != FOLD_TRAIN; i++)
+            assert_string_equal(five.split.folds[f].items[i].db_id, five.split.folds[f].items[0].db_id);
+    for (int f = 0; f < FOLDS; f++)
+        for (int i = 0; i < two.split.folds[f].n; i++)
+            if (strcmp(two.split.folds[f].items[i].db_id, "db0") == 0) {
+                folds++;
+                break;
+            }
+    assert_int_equal(folds, FOLDS);
+    release(&five);
+    release(&two);
+}
+
+/* Databases of one label alone cannot be what is trained on. */
+static void training_has_both_labels(void **state)
+{
+    struct made m = { 0 };
+    char text[32], db[8];
+
+    (void)state;
+    for (int i = 0; i < 30; i++) {
+        snprintf(text, sizeof text, "What is %d?", i);
+        snprintf(db, sizeof db, "db%d", i % 3);
+        add(&m, text, db, i % 3 == 0);
+    }
+    labels_split(&m.split, &m.all, 1, "labels.csv");
+    for (int f = 0; f < FOLDS; f++)
+        assert_true(ambiguous(&m.split.folds[f]) > 0 && ambiguous(&m.split.folds[f]) < m.split.folds[f].n);
+    release(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_fold_has_both_labels), cmocka_unit_test(one_text_stands_in_one_fold),
+        cmocka_unit_test(a_seed_is_a_split),         cmocka_unit_test(databases_stay_together_where_they_can),
+        cmocka_unit_test(training_has_both_labels),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
