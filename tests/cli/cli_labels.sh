@@ -98,7 +98,7 @@ cat >bad.jsonl <<'END'
 {"question":"What is the name?","ambiguous":false}
 END
 while IFS='|' read -r line text; do
-    refused "bad.jsonl: line $line[:,] .*$text"
+    refused "bad.jsonl: line ${line}[:,] .*$text"
 done <<'END'
 1|field "ambiguous": expected yes or no, got "maybe"
 2|field "question": expected a question, got nothing
