@@ -59,7 +59,8 @@ struct exec_db; /* one connection */
 
 /* The file at path; NULL with EXIT_CODE_DATA, or EXIT_CODE_FAILURE when there is no worker.  exec_close frees. */
 struct exec_db *exec_open(const char *path, const struct exec_limits *limits, struct error *err);
-/* The same, for who reads what its tables are: pragma_table_xinfo and pragma_foreign_key_list may be selected from. */
+/* The same, for who reads what its tables are: pragma_table_list, pragma_table_xinfo and
+ * pragma_foreign_key_list may be selected from. */
 struct exec_db *exec_open_schema(const char *path, const struct exec_limits *limits, struct error *err);
 /* A private database in memory, filled by a script of CREATE TABLE and INSERT statements (CREATE INDEX, BEGIN and
  * COMMIT may be among them), then closed to writing.  Anything else in the script is EXIT_CODE_DATA with the

@@ -237,8 +237,8 @@ static bool is_among(const char *name, const char *const *names, int n)
 /* What a table's columns are; and what virtual tables ask when they are opened. */
 static bool allow_pragma(const struct connection *db, const char *name)
 {
-    static const char *const schema[] = { "table_xinfo", "foreign_key_list" }, *const own[] = { "data_version",
-                                                                                                "page_size" };
+    static const char *const own[] = { "data_version", "page_size" };
+    static const char *const schema[] = { "table_list", "table_xinfo", "foreign_key_list" };
 
     return is_among(name, own, ARRAY_LEN(own)) || (db->schema && is_among(name, schema, ARRAY_LEN(schema)));
 }
