@@ -1,34 +1,60 @@
 #include "data/clarify/candidate_list.h"
 
 #include "data/clarify/belief.h"
+#include "data/util/log.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const double rounding = 1e-3; /* how far written probabilities may be from a sum of 1 */
+static const double rounding = 1e-3; /* how far written probabilities are from a sum of 1 without a word */
 
-static int read_number(const json_t *item, const char *field, double *out, const char *where, struct error *err)
+static bool is_given(const json_t *item, const char *field)
 {
-    bool p = strcmp(field, "p") == 0;
-    return json_get_real(item, field, p ? 0 : -1e6, p ? 1 : 1e6, out, where, err);
+    const json_t *v = json_object_get(item, field);
+    return v && !json_is_null(v);
 }
 
-/* All have the same of the two fields. */
-static int read_items(struct candidate_list *l, const json_t *items, const char *field, const char *where,
-                      struct error *err)
+/* "logprob", "p" or NULL: what one of them has, and so all must have. */
+static const char *given_field(const json_t *items)
 {
+    const char *field = NULL;
     size_t i;
     json_t *item;
 
     json_array_foreach(items, i, item)
     {
-        char place[300];
-        snprintf(place, sizeof place, "%s: candidates[%zu]", where, i);
-        l->sql[i] = json_get_string(item, "sql", place, err);
-        if (!l->sql[i] || read_number(item, field, &l->raw[i], place, err))
-            return -1;
+        if (is_given(item, "logprob"))
+            return "logprob";
+        if (is_given(item, "p"))
+            field = "p";
     }
+    return field;
+}
+
+/* A candidate without a probability is its SQL alone, or an object that has it. */
+static int read_item(struct candidate_list *l, int i, const json_t *item, const char *field, const char *where,
+                     struct error *err)
+{
+    double most = field && strcmp(field, "p") == 0 ? 1 : 1e6, least = most == 1 ? 0 : -most;
+    char place[300];
+
+    snprintf(place, sizeof place, "%s: candidates[%d]", where, i);
+    l->sql[i] = json_is_string(item) ? json_string_value(item) : json_get_string(item, "sql", place, err);
+    if (!l->sql[i])
+        return -1;
+    if (field && !is_given(item, field))
+        return error_set(err, EXIT_CODE_DATA, "%s: no \"%s\", which other candidates have: expected it in all or none",
+                         place, field);
+    return field ? json_get_real(item, field, least, most, &l->raw[i], place, err) : 0;
+}
+
+static int read_items(struct candidate_list *l, const json_t *items, const char *field, const char *where,
+                      struct error *err)
+{
+    for (int i = 0; i < l->n; i++)
+        if (read_item(l, i, json_array_get(items, (size_t)i), field, where, err))
+            return -1;
     return 0;
 }
 
@@ -52,14 +78,32 @@ static int normalise(struct candidate_list *l, const char *where, struct error *
         sum += l->raw[i];
     if (sum <= 0)
         return error_set(err, EXIT_CODE_DATA, "%s: candidates: every \"p\" is 0, expected one above", where);
-    if (!(fabs(sum - share) <= rounding))
-        return error_set(err, EXIT_CODE_DATA, "%s: candidates: expected \"p\" that sum to %g, got %g", where, share,
-                         sum);
+    if (!(fabs(sum - share) <= rounding)) {
+        log_warn("%s: candidates: \"p\" sum to %g, made to sum to %g", where, sum, share);
+        l->weights = WEIGHTS_NORMALISED;
+    }
     for (int i = 0; i < l->n; i++) {
         l->p[i] = l->raw[i] * (share / sum);
         l->raw[i] = log(l->raw[i]);
     }
     return 0;
+}
+
+/* Each the same share. */
+static void share_equally(struct candidate_list *l, const char *where)
+{
+    static bool told; /* of all the records of a run the first is enough */
+
+    if (!told)
+        log_info("%s: candidates without \"p\" or \"logprob\": taken as equally likely, as are such candidates of "
+                 "other records",
+                 where);
+    told = true;
+    l->weights = WEIGHTS_EQUAL;
+    for (int i = 0; i < l->n; i++) {
+        l->p[i] = (1 - l->reserve) / l->n;
+        l->raw[i] = -log(l->n);
+    }
 }
 
 static const json_t *check_count(const json_t *record, const char *where, struct error *err)
@@ -77,7 +121,7 @@ static const json_t *check_count(const json_t *record, const char *where, struct
 int candidate_list_read(struct candidate_list *l, const json_t *record, const char *where, struct error *err)
 {
     const json_t *items = check_count(record, where, err);
-    bool logprob = json_object_get(json_array_get(items, 0), "logprob");
+    const char *field = given_field(items);
 
     *l = (struct candidate_list){ 0 };
     if (!items ||
@@ -87,12 +131,20 @@ int candidate_list_read(struct candidate_list *l, const json_t *record, const ch
     l->sql = xcalloc((size_t)l->n, sizeof *l->sql);
     l->p = xcalloc((size_t)l->n, sizeof *l->p);
     l->raw = xcalloc((size_t)l->n, sizeof *l->raw);
-    if (read_items(l, items, logprob ? "logprob" : "p", where, err))
+    if (read_items(l, items, field, where, err))
         return -1;
-    if (!logprob)
+    if (field && strcmp(field, "p") == 0)
         return normalise(l, where, err);
-    shares_of_logs(l->p, l->raw, l->n, 1 - l->reserve);
+    if (field)
+        shares_of_logs(l->p, l->raw, l->n, 1 - l->reserve);
+    else
+        share_equally(l, where);
     return 0;
+}
+
+const char *candidate_weights_name(enum candidate_weights w)
+{
+    return w == WEIGHTS_EQUAL ? "equal" : w == WEIGHTS_NORMALISED ? "normalised" : NULL;
 }
 
 void candidate_list_release(struct candidate_list *l)

@@ -64,7 +64,11 @@ static int weigh(struct candidates_sink *s, json_t *record, const char *where, s
     if (rc == 0 && s->request->calibration)
         calibration_apply(&s->calibration, &list);
     for (int i = 0; i < list.n && rc == 0; i++) {
-        json_t *item = json_array_get(json_object_get(record, "candidates"), (size_t)i);
+        json_t *items = json_object_get(record, "candidates"), *item = json_array_get(items, (size_t)i);
+        if (json_is_string(item)) {
+            json_array_set_new(items, (size_t)i, json_pack("{s:O}", "sql", item));
+            item = json_array_get(items, (size_t)i);
+        }
         json_object_del(item, "logprob");
         json_object_set_new(item, "p", json_real(list.p[i]));
     }

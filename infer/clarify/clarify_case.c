@@ -57,6 +57,7 @@ static int read_list(struct clarify_case *c, const json_t *record, struct arena 
     for (int i = 0; i < n; i++)
         list[i] = (struct candidate){ .sql = read.sql[i], .p = read.p[i], .number = i };
     c->prior.reserve = read.reserve;
+    c->weights = read.weights;
     candidate_list_release(&read);
     if (n < 0)
         return -1;

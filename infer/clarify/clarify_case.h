@@ -9,6 +9,7 @@
 #ifndef INFER_CLARIFY_CLARIFY_CASE_H
 #define INFER_CLARIFY_CLARIFY_CASE_H
 
+#include "data/clarify/candidate_list.h"
 #include "data/clarify/dialogue.h"
 #include "data/clarify/question.h"
 #include "data/clarify/variables.h"
@@ -29,6 +30,7 @@ struct clarify_case {
     double p[BELIEF_MAX];
     struct testimony *testimony[BELIEF_MAX]; /* what each gives on the database and copies; NULL when not asked */
     struct belief prior;                     /* over p */
+    enum candidate_weights weights;          /* where p comes from */
     int merged;         /* candidates that are no longer there because they say what another one does */
     int same_results;   /* likewise, because they give what another one gives */
     json_t *left_out;   /* [{"candidate", "sql", "error"}] */

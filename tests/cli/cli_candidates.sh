@@ -21,6 +21,13 @@ expect 0 '"candidates":\[\{"sql":"SELECT name FROM staff","p":1.0\}\]' candidate
 record '[{"sql":"a","p":0.5},{"sql":"b","p":0.25},{"sql":"c","p":0.25}]' '[]' >p.jsonl
 expect 0 '"p":0.666666667.*"p":0.333333333' candidates --from plain p.jsonl -k 2
 expect 0 '1 records, 3 candidates, 0 records failed' candidates p.jsonl
+lacks 'sum to'
+record '[{"sql":"a","p":0.6},{"sql":"b","p":0.2}]' '[]' >p.jsonl
+expect 0 '"p":0.75\},\{"sql":"b","p":0.25\}' candidates p.jsonl
+grep -q 'p.jsonl: line 1: candidates: "p" sum to 0.8, made to sum to 1' said || complain candidates "no warning of the sum"
+record '["a",{"sql":"b"}]' '[]' >p.jsonl
+expect 0 '"candidates":\[\{"sql":"a","p":0.5\},\{"sql":"b","p":0.5\}\]' candidates p.jsonl
+grep -q 'p.jsonl: line 1: candidates without "p" .*equally likely' said || complain candidates "not told of equal ones"
 bad() { # TEXT JSON: one bad record between two good ones
     { record "$good" '[]' && echo "$2" && record "$good" '[]'; } >bad.jsonl
     expect 7 "\"error\":.*$1" candidates bad.jsonl
@@ -28,7 +35,6 @@ bad() { # TEXT JSON: one bad record between two good ones
 }
 bad 'candidates: expected 1 to 1000, got 0' "$(record '[]' '[]')"
 bad 'candidates\[1\].*\\"p\\"' "$(record '[{"sql":"a","p":1},{"sql":"b"}]' '[]')"
-bad 'sum to 1, got 0.5' "$(record '[{"sql":"a","p":0.5}]' '[]')"
 bad 'logprob' "$(record '[{"sql":"a","logprob":1e300}]' '[]')"
 bad 'gold\[1\] is not a string' "$(record "$good" '["a",7]')"
 bad 'gold' "$(record "$good" '"a"')"
