@@ -3,6 +3,7 @@
 #include "data/exec/db_path.h"
 #include "data/exec/result_match.h"
 #include "data/score/score.h"
+#include "data/util/whole_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -97,15 +98,16 @@ static int copy_file(const char *from, const char *to, struct error *err)
 {
     char buffer[1 << 16];
     size_t n;
-    FILE *in = fopen(from, "rb"), *out = in ? fopen(to, "wb") : NULL;
+    FILE *in = whole_file_open(from, DATABASE_MAX_BYTES, err), *out = in ? fopen(to, "wbe") : NULL;
     bool good = in && out;
 
     while (good && (n = fread(buffer, 1, sizeof buffer, in)) > 0)
         good = fwrite(buffer, 1, n, out) == n;
     good = good && !ferror(in);
     int why = errno;
-    if (in)
-        fclose(in);
+    if (!in)
+        return -1;
+    fclose(in);
     if (out && fclose(out))
         good = false;
     return good ? 0 : error_set(err, EXIT_CODE_FAILURE, "%s: cannot copy to %s: %s", from, to, strerror(why));

@@ -2,8 +2,8 @@
 
 #include "data/cli/options_impl.h"
 #include "data/util/json.h"
+#include "data/util/whole_file.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
@@ -208,20 +208,13 @@ int yaml_read_text(const char *name, const char *text, size_t size, const struct
 int yaml_read(const char *path, const struct option *table, void *settings, bool *seen, struct texts *texts,
               struct error *err)
 {
-    FILE *f = fopen(path, "rbe");
-    if (!f)
-        return error_set(err, EXIT_CODE_USAGE, "%s: %s", path, strerror(errno));
-    char *text = xmalloc(YAML_MAX_BYTES + 1);
-    size_t size = fread(text, 1, YAML_MAX_BYTES + 1, f);
-    int rc;
-    if (ferror(f))
-        rc = error_set(err, EXIT_CODE_USAGE, "%s: cannot read: %s", path, strerror(errno));
-    else if (size > YAML_MAX_BYTES)
-        rc = error_set(err, EXIT_CODE_USAGE, "%s: longer than %d bytes", path, YAML_MAX_BYTES);
-    else
-        rc = yaml_read_text(path, text, size, table, settings, seen, texts, err);
+    size_t size;
+    char *text = whole_file_read(path, YAML_MAX_BYTES, &size, err);
+
+    if (!text && err)
+        err->code = EXIT_CODE_USAGE;
+    int rc = text ? yaml_read_text(path, text, size, table, settings, seen, texts, err) : -1;
     free(text);
-    fclose(f);
     return rc;
 }
 

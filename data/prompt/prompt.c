@@ -1,8 +1,8 @@
 #include "data/prompt/prompt.h"
 
 #include "data/util/json.h"
+#include "data/util/whole_file.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,26 +105,17 @@ static int count_slots(const char *text)
     return n;
 }
 
-/* A whole file with a zero byte behind; NULL with EXIT_CODE_DATA.  The caller frees. */
+/* NULL with EXIT_CODE_DATA.  The caller frees. */
 static char *read_text(const char *path, struct error *err)
 {
-    FILE *f = fopen(path, "rbe");
-    char *text = f ? xmalloc(MAX_TEMPLATE + 1) : NULL;
-    size_t n = f ? fread(text, 1, MAX_TEMPLATE + 1, f) : 0;
-    const char *why = !f || ferror(f)         ? strerror(errno)
-                      : n > MAX_TEMPLATE      ? "too long for a prompt"
-                      : memchr(text, '\0', n) ? "holds a zero byte, expected text"
-                                              : NULL;
+    size_t n;
+    char *text = whole_file_read(path, MAX_TEMPLATE, &n, err);
 
-    if (f)
-        fclose(f);
-    if (why) {
-        error_set(err, EXIT_CODE_DATA, "%s: %s", path, why);
-        free(text);
-        return NULL;
-    }
-    text[n] = '\0';
-    return text;
+    if (!text || !memchr(text, '\0', n))
+        return text;
+    error_set(err, EXIT_CODE_DATA, "%s: holds a zero byte, expected text", path);
+    free(text);
+    return NULL;
 }
 
 /* 1 when dir has the file, 0 when not, -1. */

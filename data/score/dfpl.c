@@ -1,5 +1,7 @@
 #include "data/score/dfpl.h"
 
+#include "data/util/whole_file.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +127,7 @@ bool dfpl_is_published(const char *path)
 {
     static const char blanks[] = " \t\r\n";
     char head[64] = "";
-    FILE *f = fopen(path, "rbe");
+    FILE *f = whole_file_open(path, INT64_MAX, NULL); /* of a pipe no byte is taken */
     if (f) {
         head[fread(head, 1, sizeof head - 1, f)] = '\0';
         fclose(f);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,4 +33,31 @@ FILE *whole_file_open(const char *path, int64_t max_bytes, struct error *err)
     if (!f && fd >= 0)
         close(fd);
     return f;
+}
+
+/* The bytes that are there now, should it have grown since it was looked at. */
+static char *read_all(FILE *f, const char *path, int64_t size, size_t *n, struct error *err)
+{
+    char *text = xmalloc((size_t)size + 1);
+
+    *n = fread(text, 1, (size_t)size, f);
+    text[*n] = '\0';
+    if (!ferror(f))
+        return text;
+    error_set(err, EXIT_CODE_DATA, "%s: cannot read: %s", path, strerror(errno));
+    free(text);
+    return NULL;
+}
+
+char *whole_file_read(const char *path, int64_t max_bytes, size_t *n, struct error *err)
+{
+    FILE *f = whole_file_open(path, max_bytes, err);
+    struct stat st;
+
+    if (!f)
+        return NULL;
+    CHECK(fstat(fileno(f), &st) == 0, "%s is open", path);
+    char *text = read_all(f, path, st.st_size < max_bytes ? st.st_size : max_bytes, n, err);
+    fclose(f);
+    return text;
 }

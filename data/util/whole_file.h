@@ -1,5 +1,6 @@
 /*
- * whole_file.h - files that are read to their end, or by a library that goes where it likes: databases, archives.
+ * whole_file.h - files that are read to their end, or by a library that goes where it likes: databases,
+ * archives, settings.
  *
  * Only a regular file of bounded size is opened.  A pipe would wait for its writer, a device or a sparse file for ever
  * be read; JSON, which ends where it is no JSON any more, may come from anywhere (json.h).
@@ -16,5 +17,7 @@
 
 /* NULL with EXIT_CODE_DATA, nothing having been read; the caller closes it. */
 FILE *whole_file_open(const char *path, int64_t max_bytes, struct error *err);
+/* All of it, *n bytes with a zero byte behind; NULL with EXIT_CODE_DATA.  The caller frees. */
+char *whole_file_read(const char *path, int64_t max_bytes, size_t *n, struct error *err);
 
 #endif

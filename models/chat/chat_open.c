@@ -1,5 +1,6 @@
 /* Part of chat.h: the templates, found by name or by what a model folder says, and the messages of a record. */
 #include "data/util/json.h"
+#include "data/util/whole_file.h"
 #include "models/chat/chat_impl.h"
 
 #include <errno.h>
@@ -102,18 +103,12 @@ static const struct chat_template *from_config(const char *dir, struct error *er
     return found;
 }
 
-static const struct chat_template *from_jinja(FILE *f, const char *path, struct error *err)
+static const struct chat_template *from_jinja(const char *path, struct error *err)
 {
-    char *text = xmalloc(MAX_TEMPLATE + 1);
-    size_t n = fread(text, 1, MAX_TEMPLATE + 1, f);
-    const struct chat_template *found = NULL;
+    size_t n;
+    char *text = whole_file_read(path, MAX_TEMPLATE, &n, err);
+    const struct chat_template *found = text ? by_text(text, path, err) : NULL;
 
-    if (ferror(f) || n > MAX_TEMPLATE) {
-        error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s", path, ferror(f) ? strerror(errno) : "too long for a template");
-    } else {
-        text[n] = '\0';
-        found = by_text(text, path, err);
-    }
     free(text);
     return found;
 }
@@ -127,12 +122,7 @@ static const struct chat_template *from_folder(const char *dir, struct error *er
         return NULL;
     }
     snprintf(path, sizeof path, "%s/chat_template.jinja", dir);
-    FILE *f = fopen(path, "rbe");
-    if (!f)
-        return from_config(dir, err);
-    const struct chat_template *found = from_jinja(f, path, err);
-    fclose(f);
-    return found;
+    return access(path, F_OK) ? from_config(dir, err) : from_jinja(path, err);
 }
 
 int chat_open(struct chat *c, const char *dir, const char *name, const struct tokenizer *t, struct error *err)

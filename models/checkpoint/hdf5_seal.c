@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { BUFFER = 1 << 20 };
@@ -81,10 +82,24 @@ static int seal_version(const char *text)
     return *end == '\n' && version > 0 && version < 1000000 ? (int)version : -1;
 }
 
+/* Whether the file is as long as its seal says; one that is not would be read to its end for nothing. */
+static bool seal_length_holds(const char *text, int64_t length)
+{
+    char wanted[64];
+
+    snprintf(wanted, sizeof wanted, "\nbytes %" PRId64 "\n", length);
+    const char *line = strchr(text, '\n');
+    return line && strncmp(line, wanted, strlen(wanted)) == 0;
+}
+
 static int check_open_file(int fd, const char *path, int64_t *bytes, struct error *err)
 {
     char text[SEAL_BYTES + 1] = { 0 }, wanted[SEAL_BYTES];
+    struct stat st;
     uint64_t sum;
+
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: is not a file", path);
     ssize_t n = read_at(fd, text, SEAL_BYTES, 0);
     int version = n == SEAL_BYTES ? seal_version(text) : -1;
 
@@ -96,6 +111,9 @@ static int check_open_file(int fd, const char *path, int64_t *bytes, struct erro
     if (version != HDF5_VERSION)
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: format version %d, this program reads %d", path, version,
                          HDF5_VERSION);
+    if (!seal_length_holds(text, st.st_size))
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: damaged or cut off: %" PRId64 " bytes, its seal says %.60s",
+                         path, (int64_t)st.st_size, strchr(text, '\n') + 1);
     if (sum_body(fd, bytes, &sum))
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s", path, strerror(errno));
     seal_text(wanted, *bytes, sum);
@@ -108,7 +126,7 @@ static int check_open_file(int fd, const char *path, int64_t *bytes, struct erro
 
 int seal_check(const char *path, int64_t *bytes, struct error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* of a pipe it returns at once */
 
     if (fd < 0)
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s", path, strerror(errno));

@@ -1,11 +1,15 @@
 #include "models/lm/hf_folder.h"
 
 #include "data/util/json.h"
+#include "data/util/whole_file.h"
 #include "models/hf/hf_weights.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#define MAX_TEXT_FILE (INT64_C(1) << 30) /* bytes of what is copied */
 
 static const char *const text_files[] = { "tokenizer.json",          "tokenizer_config.json", "vocab.json",
                                           "special_tokens_map.json", "chat_template.jinja",   "merges.txt",
@@ -31,9 +35,14 @@ static int copy_file(const char *from, const char *to, const char *name, struct 
 
     snprintf(source, sizeof source, "%s/%s", from, name);
     snprintf(target, sizeof target, "%s/%s", to, name);
-    FILE *in = fopen(source, "rbe");
-    if (!in)
-        return errno == ENOENT ? 0 : error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s", source, strerror(errno));
+    if (access(source, F_OK) && errno == ENOENT)
+        return 0;
+    FILE *in = whole_file_open(source, MAX_TEXT_FILE, err);
+    if (!in) {
+        if (err)
+            err->code = EXIT_CODE_CHECKPOINT;
+        return -1;
+    }
     int rc = out_file_open(&out, target, err);
     if (rc == 0 && (rc = copy_bytes(in, &out, source, err)) == 0)
         rc = out_file_commit(&out, err);
