@@ -48,7 +48,7 @@ static int refuse(struct error *err, const char *path, const char *name, const c
 static int map_file(struct safetensors_file *f, struct error *err)
 {
     struct stat st;
-    int rc = -1, fd = open(f->path, O_RDONLY | O_CLOEXEC);
+    int rc = -1, fd = open(f->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* of a pipe it returns at once */
 
     if (fd < 0 || fstat(fd, &st) != 0) {
         error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s", f->path, strerror(errno));

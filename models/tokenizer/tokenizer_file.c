@@ -1,4 +1,5 @@
 /* Part of tokenizer.h: model folders. */
+#include "data/util/whole_file.h"
 #include "models/tokenizer/tokenizer_read.h"
 #include "models/unicode/utf8.h"
 
@@ -59,27 +60,6 @@ struct tokenizer *tokenizer_from_lines(const char *text, size_t length, const st
     return tokenizer_opened(t, rc, err);
 }
 
-/* The bytes of a file of at most MAX_VOCAB_FILE; the caller frees.  NULL on failure. */
-static char *read_file(const char *path, size_t *length, struct error *err)
-{
-    FILE *f = fopen(path, "rbe");
-    char *text = f ? xmalloc(MAX_VOCAB_FILE + 1) : NULL;
-
-    *length = f ? fread(text, 1, MAX_VOCAB_FILE + 1, f) : 0;
-    if (!f || ferror(f))
-        error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s", path, strerror(errno));
-    else if (*length > MAX_VOCAB_FILE)
-        error_set(err, EXIT_CODE_CHECKPOINT, "%s: longer than %d bytes", path, MAX_VOCAB_FILE);
-    if (f && !ferror(f) && *length <= MAX_VOCAB_FILE) {
-        fclose(f);
-        return text;
-    }
-    if (f)
-        fclose(f);
-    free(text);
-    return NULL;
-}
-
 /* A file that may be missing: 0 and *out NULL then.  It must hold an object. */
 static int read_optional(json_t **out, const char *dir, const char *name, json_t *(*read)(const char *, struct error *),
                          struct error *err)
@@ -107,7 +87,9 @@ static struct tokenizer *open_lines(const struct tokenizer_folder *f, struct err
         error_set(err, EXIT_CODE_CHECKPOINT, "%s: neither tokenizer.json nor vocab.txt: %s", f->dir, strerror(errno));
         return NULL;
     }
-    char *text = read_file(path, &length, err);
+    char *text = whole_file_read(path, MAX_VOCAB_FILE, &length, err);
+    if (!text && err)
+        err->code = EXIT_CODE_CHECKPOINT;
     struct tokenizer *t = text ? tokenizer_from_lines(text, length, f, err) : NULL;
     free(text);
     return t;
