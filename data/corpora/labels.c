@@ -2,6 +2,7 @@
 
 #include "data/corpora/labels_split.h"
 #include "data/exec/db_path.h"
+#include "data/exec/schema_sqlite.h"
 #include "data/schema/schema_build.h"
 #include "data/sql/sql.h"
 #include "data/util/log.h"
@@ -43,7 +44,7 @@ static const struct schema *find_schema(struct label_reader *r, const char *db_i
     if (known)
         return known;
     char *path = db_path(r->db, db_id, err);
-    int rc = path ? schema_set_open_sqlite(&one, path, err) : -1;
+    int rc = path ? schema_set_open_sqlite(&one, path, true, err) : -1;
     if (rc == 0) {
         one.n = 0;
         rc = schema_set_add(&r->data->schemas, &one.schemas[0], err);
