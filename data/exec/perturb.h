@@ -1,27 +1,28 @@
 /*
  * perturb.h - copies of a database with other rows in it, to see whether two statements always say the same.
  *
- * A copy has the tables of the original with a sample of their rows: some left out, some twice, cells changed for those
- * of other rows, for constants that the statements compare with and their neighbours, for NULL where that may stand.
- * References keep pointing at rows that are there, and a table with few rows gets invented ones.  Copies of one seed
- * and number are the same every time.
+ * A copy has the tables and views of the original that the statements can see, and what is declared of them holds:
+ * types, NOT NULL, CHECK, generated columns, primary and unique keys, references (those that the original keeps).
+ * Within these bounds each copy changes one thing on purpose (perturb_copy_name): NULLs are filled or put in, ties
+ * made, rows doubled or left without a partner, tables emptied, values moved to both sides of what the statements
+ * compare with.  Copies of one seed and number are the same every time.
  */
 #ifndef DATA_EXEC_PERTURB_H
 #define DATA_EXEC_PERTURB_H
 
 #include "data/exec/sqlite_exec.h"
-#include "data/schema/schema.h"
-#include "data/util/strings.h"
 
-struct perturb_source {
-    struct exec_db *db; /* borrowed */
-    const struct schema *schema;
-    const bool *wanted;             /* [n_tables]: the others stay empty */
-    const struct strings *literals; /* SQL: numbers and quoted texts */
-};
+enum { PERTURB_COPIES = 20 };
 
-/* Copy number `copy` of `copies`, which change more and more, as a script of CREATE TABLE and INSERT statements that
- * the caller frees.  NULL with EXIT_CODE_DATA when a table cannot be read. */
-char *perturb_script(const struct perturb_source *source, uint64_t seed, int copy, int copies, struct error *err);
+struct perturb;
+
+/* Reads what copies are made of: definitions, a sample of the rows, what the n statements compare.  The database is
+ * borrowed, the statements are not needed afterwards.  NULL with EXIT_CODE_DATA when a table cannot be read. */
+struct perturb *perturb_open(struct exec_db *db, const char *const *sql, int n, uint64_t seed, struct error *err);
+/* A copy as a script for exec_open_script, which the caller frees. */
+char *perturb_script(struct perturb *p, int copy);
+/* What was done to it: "ties", "no rows". */
+const char *perturb_copy_name(int copy);
+void perturb_close(struct perturb *p);
 
 #endif

@@ -62,9 +62,9 @@ struct exec_db *exec_open(const char *path, const struct exec_limits *limits, st
 /* The same, for who reads what its tables are: pragma_table_list, pragma_table_xinfo and
  * pragma_foreign_key_list may be selected from. */
 struct exec_db *exec_open_schema(const char *path, const struct exec_limits *limits, struct error *err);
-/* A private database in memory, filled by a script of CREATE TABLE and INSERT statements (CREATE INDEX, BEGIN and
- * COMMIT may be among them), then closed to writing.  Anything else in the script is EXIT_CODE_DATA with the
- * statement's beginning and SQLite's words.  The limits hold for the script too. */
+/* A private database in memory, filled by a script of CREATE TABLE and INSERT statements (CREATE INDEX, CREATE VIEW,
+ * DELETE, BEGIN and COMMIT may be among them), then closed to writing.  Anything else in the script is EXIT_CODE_DATA
+ * with the statement's beginning and SQLite's words.  The limits hold for the script too. */
 struct exec_db *exec_open_script(const char *script, const struct exec_limits *limits, struct error *err);
 void exec_close(struct exec_db *db);
 

@@ -222,8 +222,9 @@ static const char *action_name(int action)
 /* What the statements of a script do besides reading. */
 static bool fills(int action)
 {
-    return action == SQLITE_CREATE_TABLE || action == SQLITE_CREATE_INDEX || action == SQLITE_REINDEX ||
-           action == SQLITE_INSERT || action == SQLITE_TRANSACTION;
+    return action == SQLITE_CREATE_TABLE || action == SQLITE_CREATE_INDEX || action == SQLITE_CREATE_VIEW ||
+           action == SQLITE_REINDEX || action == SQLITE_INSERT || action == SQLITE_DELETE ||
+           action == SQLITE_TRANSACTION;
 }
 
 static bool is_among(const char *name, const char *const *names, int n)

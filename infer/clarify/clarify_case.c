@@ -82,6 +82,7 @@ int clarify_case_read(struct clarify_case *c, const json_t *record, const struct
     memset(c, 0, sizeof *c);
     c->schema = schema;
     c->left_out = json_array();
+    c->told_apart = json_array();
     if (read_list(c, record, scratch, where, err))
         return -1;
     clarify_merge_forms(c);
@@ -111,15 +112,11 @@ void clarify_case_release(struct clarify_case *c)
     form_store_release(&c->store);
     hints_release(&c->hints);
     strings_release(&c->words);
-    for (int i = 0; i < c->prior.n; i++)
-        if (c->testimony[i]) {
-            testimony_release(c->testimony[i]);
-            free(c->testimony[i]);
-        }
-    witness_release(&c->witness);
+    clarify_forget_results(c);
     free(c->not_compared);
     json_decref(c->left_out);
-    c->left_out = NULL;
+    json_decref(c->told_apart);
+    c->left_out = c->told_apart = NULL;
     c->not_compared = NULL;
     c->prior.n = 0;
 }

@@ -31,9 +31,11 @@ struct clarify_case {
     struct testimony *testimony[BELIEF_MAX]; /* what each gives on the database and copies; NULL when not asked */
     struct belief prior;                     /* over p */
     enum candidate_weights weights;          /* where p comes from */
-    int merged;         /* candidates that are no longer there because they say what another one does */
-    int same_results;   /* likewise, because they give what another one gives */
-    json_t *left_out;   /* [{"candidate", "sql", "error"}] */
+    int merged;       /* candidates that are no longer there because they say what another one does */
+    int same_results; /* likewise, because they give what another one gives */
+    json_t *left_out; /* [{"candidate", "sql", "error"}] */
+    json_t
+        *told_apart; /* [{"candidates", "copy"}]: that give the same rows on the database, and which copy parts them */
     char *not_compared; /* why results were not compared although there is a database; NULL else */
     struct witness witness;
     struct clarify_candidate candidates[BELIEF_MAX];
@@ -57,6 +59,9 @@ int clarify_case_read(struct clarify_case *c, const json_t *record, const struct
                       const struct clarify_settings *settings, struct arena *scratch, const char *where,
                       struct error *err);
 void clarify_case_release(struct clarify_case *c);
+
+/* Results are known no longer; what was made of them stays. */
+void clarify_forget_results(struct clarify_case *c);
 
 /* A number of bits or a probability, to six digits. */
 json_t *clarify_rounded(double x);

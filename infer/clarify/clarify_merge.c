@@ -82,26 +82,53 @@ bool clarify_is_ordered(const struct form *form)
     return form->lists[FORM_ORDER].n > 0;
 }
 
-/* The first candidate that gives what candidate i does, or itself. */
-static int same_as(const struct clarify_case *c, const int *group, int i)
+/* The place in the record of what candidate i is known by. */
+static int number_of(const struct clarify_case *c, int i)
 {
-    for (int k = 0; k < i && c->testimony[i]; k++)
-        if (group[k] == k && c->testimony[k] && testimony_same(c->testimony[k], c->testimony[i]))
+    for (int k = 0; k < c->n_candidates; k++)
+        if (c->candidates[k].owner == i)
+            return c->candidates[k].number;
+    return -1;
+}
+
+/* Copies speak for themselves; of a pair that nothing could part none does. */
+static void tell(struct clarify_case *c, int a, int b, enum verdict verdict, int copy)
+{
+    json_array_append_new(c->told_apart,
+                          json_pack("{s:[i, i], s:s?}", "candidates", number_of(c, a), number_of(c, b), "copy",
+                                    verdict == VERDICT_TOLD_APART ? perturb_copy_name(copy) : NULL));
+}
+
+/* The first candidate that gives what candidate i does, or itself. */
+static int same_as(struct clarify_case *c, const int *group, int i)
+{
+    int first = -1, first_copy = 0;
+    enum verdict first_verdict = VERDICT_DIFFERENT;
+
+    for (int k = 0; k < i && c->testimony[i]; k++) {
+        int copy = 0;
+        if (group[k] != k || !c->testimony[k])
+            continue;
+        enum verdict verdict = witness_compare(&c->witness, c->testimony[k], c->testimony[i], &copy);
+        if (verdict == VERDICT_SAME)
             return k;
+        if (first < 0 && verdict != VERDICT_DIFFERENT) {
+            first = k;
+            first_verdict = verdict;
+            first_copy = copy;
+        }
+    }
+    if (first >= 0 && !c->witness.broken)
+        tell(c, first, i, first_verdict, first_copy);
     return i;
 }
 
 void clarify_merge_results(struct clarify_case *c, struct exec_db *db, uint64_t seed)
 {
     int group[BELIEF_MAX] = { 0 }, n = c->prior.n;
-    struct error why = { 0 };
-
     int compared = n < COMPARED ? n : COMPARED;
-    if (witness_open(&c->witness, db, c->schema, c->sql, compared, seed, &why)) {
-        c->not_compared = xstrdup(why.text);
-        witness_release(&c->witness);
-        return;
-    }
+
+    witness_open(&c->witness, db, c->sql, compared, seed);
     for (int i = 0; i < n; i++) {
         if (i < compared) {
             c->testimony[i] = xcalloc(1, sizeof *c->testimony[i]);
@@ -111,4 +138,15 @@ void clarify_merge_results(struct clarify_case *c, struct exec_db *db, uint64_t 
     }
     regroup(c, group);
     c->same_results = n - c->prior.n;
+    if (c->witness.broken)
+        c->not_compared = xstrdup(c->witness.broken);
+}
+
+void clarify_forget_results(struct clarify_case *c)
+{
+    for (int i = 0; i < c->prior.n; i++) {
+        drop(c->testimony[i]);
+        c->testimony[i] = NULL;
+    }
+    witness_release(&c->witness);
 }

@@ -99,6 +99,7 @@ static int read_record(struct session *s, struct session_context *d, bool compar
         (compare && schema_catalog_connect(&settings.db, &d->schemas, db_id, err)) ||
         clarify_case_read(&s->current, record, schema, &settings, &d->scratch, where, err))
         return -1;
+    clarify_forget_results(&s->current);
     s->current.hints.samples = schema_catalog_samples(&d->schemas, db_id);
     if (!compare)
         json_array_extend(s->current.left_out, json_object_get(record, "left_out"));

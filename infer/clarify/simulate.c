@@ -58,18 +58,18 @@ static void find_by_text(struct truth *t, const struct clarify_case *c, const js
         t->candidate = first_of(t->same, c->prior.n);
 }
 
-static int find_by_results(struct truth *t, const struct clarify_case *c, const char *sql, const struct form *form,
+static int find_by_results(struct truth *t, struct clarify_case *c, const char *sql, const struct form *form,
                            struct error *err)
 {
     struct testimony gold;
-    int rc = 0;
+    int rc = 0, copy;
 
     witness_ask(&gold, &c->witness, sql, clarify_is_ordered(form));
-    if (gold.results[0].status != EXEC_OK)
-        rc = error_set(err, EXIT_CODE_DATA, "does not run: %s", gold.results[0].message);
+    if (gold.result.status != EXEC_OK)
+        rc = error_set(err, EXIT_CODE_DATA, "does not run: %s", gold.result.message);
     for (int i = 0; i < c->prior.n && rc == 0; i++)
         if (c->testimony[i]) {
-            t->same[i] = t->same[i] || testimony_same(c->testimony[i], &gold);
+            t->same[i] = t->same[i] || witness_compare(&c->witness, c->testimony[i], &gold, &copy) == VERDICT_SAME;
             t->gives[i] = testimony_gives(c->testimony[i], &gold);
         }
     if (t->candidate < 0)
@@ -108,7 +108,7 @@ int truth_read(struct truth *t, struct clarify_case *c, const json_t *record, si
     t->gives = xcalloc((size_t)c->prior.n, sizeof *t->gives);
     t->values = xcalloc((size_t)c->variables.n, sizeof *t->values);
     find_by_text(t, c, record, gold, form);
-    if (c->witness.dbs[0] && find_by_results(t, c, sql, form, err))
+    if (c->witness.db && find_by_results(t, c, sql, form, err))
         return -1;
     for (int v = 0; v < c->variables.n && t->candidate >= 0; v++)
         t->values[v] = c->variables.splits[v].value[t->candidate];
@@ -198,7 +198,7 @@ void simulate(struct outcome *o, struct clarify_case *c, const struct truth *t, 
     struct question_view view;
     enum stop_reason why;
 
-    *o = (struct outcome){ .covered = t->candidate >= 0, .executed = c->witness.dbs[0] };
+    *o = (struct outcome){ .covered = t->candidate >= 0, .executed = c->witness.db };
     o->reachable = first_of(t->gives, c->prior.n) >= 0;
     count_ahead(o, c);
     o->right[0] = t->same[belief_best(&d->now)];

@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char harbour[] = "CREATE TABLE boat(id INTEGER PRIMARY KEY, name TEXT, length REAL, crew INT);"
-                              "INSERT INTO boat VALUES (1, 'Ann', 12.5, 3), (2, 'Bob', 20, 5), (3, 'Cal', 30.5, 5);"
-                              "CREATE TABLE broken(id INTEGER PRIMARY KEY, twice INT AS (id * 2));";
+static const char harbour[] =
+    "CREATE TABLE boat(id INTEGER PRIMARY KEY, name TEXT, length REAL, crew INT);"
+    "INSERT INTO boat VALUES (1, 'Ann', 12.5, 3), (2, 'Bob', 20, 5), (3, 'Cal', 30.5, 5);"
+    "CREATE TABLE broken(id INTEGER PRIMARY KEY, a INT CHECK (a < length(sqlite_source_id())));";
 
 struct fixture {
     char *dir;
@@ -87,14 +88,18 @@ static void same_results_are_one_candidate(void **state)
     assert_int_equal(json_integer_value(field(line, "same_results")), 1);
     assert_int_equal(json_integer_value(field(line, "candidates")), 2);
     assert_string_equal(json_string_value(field(line, "best")), "SELECT name FROM boat WHERE crew = 5");
+    const json_t *apart = json_array_get(field(line, "told_apart"), 0);
+    assert_int_equal(json_integer_value(json_array_get(field(apart, "candidates"), 0)), 1);
+    assert_int_equal(json_integer_value(json_array_get(field(apart, "candidates"), 1)), 0);
+    assert_string_equal(json_string_value(field(apart, "copy")), "values near the constants");
     assert_float_equal(json_real_value(field(line, "confidence")), 0.6, 1e-9);
     json_decref(lines);
 }
 
 static void what_cannot_be_copied_is_told_and_kept(void **state)
 {
-    json_t *lines = clarify(
-        *state, RECORD(SQL("SELECT id FROM broken", "0.5") "," SQL("SELECT twice FROM broken", "0.5"), ""), "", 0);
+    json_t *lines =
+        clarify(*state, RECORD(SQL("SELECT id FROM broken", "0.5") "," SQL("SELECT a FROM broken", "0.5"), ""), "", 0);
     const json_t *line = json_array_get(lines, 0);
     assert_non_null(strstr(json_string_value(field(line, "not_compared")), "no perturbed copy can be made"));
     assert_int_equal(json_integer_value(field(line, "candidates")), 2);
