@@ -84,6 +84,8 @@ static void read_statements(struct perturb *p, const char *const *sql, int n)
         table->checked = !table->view && strcasestr(table->sql, "CHECK");
         if (table->wanted && (table->view || table->checked))
             perturb_read_statement(p, table->sql);
+        if (table->checked)
+            perturb_read_checks(p, table);
     }
 }
 

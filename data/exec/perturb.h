@@ -12,7 +12,7 @@
 
 #include "data/exec/sqlite_exec.h"
 
-enum { PERTURB_COPIES = 20 };
+enum { PERTURB_COPIES = 21 };
 
 struct perturb;
 

@@ -10,85 +10,49 @@ struct recipe {
     int rows; /* of a table, about */
     double changed, nulls, constants, ties, again;
     int few;           /* values that ties are among */
+    double odd;        /* of a text that is written in another way */
     double alone;      /* of a row without a partner */
     bool filled, even; /* NULLs are filled; partners have the same number of rows */
     int emptied;       /* of each two tables, the first or the second */
     int shared;        /* rows for each of a table that others refer to */
 };
 
+/* clang-format off */
 static const struct recipe recipes[] = {
-    { .name = "values near the constants", .rows = 30, .changed = 0.7, .constants = 0.8, .nulls = 0.03, .shared = 3 },
+    { .name = "values near the constants", .odd = 0.15, .rows = 30, .changed = 0.7, .constants = 0.8,
+      .nulls = 0.03, .shared = 3 },
     { .name = "nulls filled", .rows = 30, .filled = true, .changed = 0.1, .constants = 0.1, .shared = 2 },
-    { .name = "ties", .rows = 33, .changed = 0.6, .constants = 0.3, .ties = 1, .few = 3, .even = true, .shared = 3 },
+    { .name = "ties", .rows = 33, .changed = 0.6, .constants = 0.3, .ties = 1, .few = 3, .even = true,
+      .shared = 3 },
     { .name = "no rows" },
     { .name = "all values different", .rows = 30, .changed = 1, .shared = 3 },
     { .name = "nulls put in", .rows = 30, .changed = 0.3, .nulls = 0.35, .constants = 0.4, .shared = 1 },
-    { .name = "rows doubled", .rows = 20, .changed = 0.2, .constants = 0.3, .nulls = 0.05, .again = 0.8, .shared = 3 },
-    { .name = "rows without partners",
-      .rows = 30,
-      .changed = 0.4,
-      .constants = 0.3,
-      .nulls = 0.1,
-      .alone = 0.6,
-      .shared = 1 },
+    { .name = "rows doubled", .rows = 20, .changed = 0.2, .constants = 0.3, .nulls = 0.05, .again = 0.8,
+      .shared = 3 },
+    { .name = "rows without partners", .rows = 30, .changed = 0.4, .constants = 0.3, .nulls = 0.1,
+      .alone = 0.6, .shared = 1 },
     { .name = "one row", .rows = 1, .constants = 0.6, .shared = 1 },
     { .name = "some tables empty", .rows = 20, .changed = 0.3, .constants = 0.4, .emptied = 1, .shared = 2 },
     { .name = "other tables empty", .rows = 20, .changed = 0.3, .constants = 0.4, .emptied = 2, .shared = 2 },
     { .name = "rows left out", .rows = 12, .constants = 0.1, .nulls = 0.05, .shared = 1 },
-    { .name = "some values changed",
-      .rows = 40,
-      .changed = 0.25,
-      .constants = 0.3,
-      .nulls = 0.05,
-      .again = 0.1,
-      .shared = 4 },
-    { .name = "most values changed",
-      .rows = 40,
-      .changed = 0.7,
-      .constants = 0.4,
-      .nulls = 0.1,
-      .alone = 0.2,
-      .shared = 1 },
-    { .name = "ties and nulls",
-      .rows = 30,
-      .changed = 0.6,
-      .nulls = 0.25,
-      .constants = 0.3,
-      .ties = 0.9,
-      .few = 4,
-      .shared = 2 },
-    { .name = "rows alike",
-      .rows = 12,
-      .changed = 0.5,
-      .constants = 0.7,
-      .ties = 1,
-      .few = 1,
-      .even = true,
+    { .name = "some values changed", .rows = 40, .changed = 0.25, .constants = 0.3, .nulls = 0.05,
+      .again = 0.1, .shared = 4 },
+    { .name = "most values changed", .odd = 0.15, .rows = 40, .changed = 0.7, .constants = 0.4, .nulls = 0.1,
+      .alone = 0.2, .shared = 1 },
+    { .name = "ties and nulls", .rows = 30, .changed = 0.6, .nulls = 0.25, .constants = 0.3, .ties = 0.9,
+      .few = 4, .shared = 2 },
+    { .name = "rows alike", .rows = 12, .changed = 0.5, .constants = 0.7, .ties = 1, .few = 1, .even = true,
       .shared = 3 },
-    { .name = "values near the constants, with ties",
-      .rows = 40,
-      .changed = 0.8,
-      .constants = 0.7,
-      .ties = 0.5,
-      .few = 5,
-      .again = 0.1,
-      .shared = 2 },
-    { .name = "values near the constants, filled",
-      .rows = 40,
-      .changed = 0.4,
-      .constants = 0.6,
-      .filled = true,
-      .shared = 4 },
-    { .name = "many nulls",
-      .rows = 16,
-      .changed = 0.6,
-      .nulls = 0.6,
-      .constants = 0.5,
-      .ties = 0.2,
-      .few = 3,
+    { .name = "values near the constants, with ties", .odd = 0.15, .rows = 40, .changed = 0.8,
+      .constants = 0.7, .ties = 0.5, .few = 5, .again = 0.1, .shared = 2 },
+    { .name = "values near the constants, filled", .odd = 0.15, .rows = 40, .changed = 0.4, .constants = 0.6,
+      .filled = true, .shared = 4 },
+    { .name = "many nulls", .rows = 16, .changed = 0.6, .nulls = 0.6, .constants = 0.5, .ties = 0.2, .few = 3,
       .shared = 1 },
+    { .name = "texts in other letters", .rows = 30, .changed = 0.2, .constants = 0.3, .odd = 0.7, .shared = 2 },
     { .name = "more rows than limits", .rows = 25, .changed = 0.9, .constants = 0.15, .nulls = 0.03, .shared = 2 },
 };
+/* clang-format on */
 _Static_assert(sizeof recipes / sizeof *recipes == PERTURB_COPIES, "one recipe for each copy");
 
 enum { MOST_ROWS = 240, TURNS = 11 /* of constants in a copy, about */ };
@@ -203,7 +167,9 @@ static const char *proposal(struct copier *k, const struct perturb_table *t, int
         value = own;
     if (!value && !c->unique && chance(k, 0.5) && !(r->filled && own == k->null))
         value = neighbour(k, t, column);
-    return value ? value : perturb_fresh(k->p, &k->rng, c);
+    if (!value)
+        value = perturb_fresh(k->p, &k->rng, c);
+    return c->family == FAMILY_TEXT && chance(k, r->odd) ? perturb_odd(k->p, &k->rng, value) : value;
 }
 
 static const char *choose(struct copier *k, const struct perturb_table *t, int column, int row)
@@ -233,7 +199,7 @@ static int choose_parent(struct copier *k, const struct perturb_reference *r, in
     if (n == 0)
         return -1;
     if (k->recipe->even)
-        return child_row % n;
+        return (child_row + (int)(r - k->p->references)) % n;
     if (k->recipe->alone)
         return below(k, n / 3 + 1);
     int a = below(k, n), b = below(k, n); /* some have many, some none */
@@ -300,10 +266,14 @@ static void make_row(struct copier *k, int table, int original, int number)
         if (k->p->references[r].child == table)
             refer(k, &k->p->references[r], row, number);
     write_row(k, table, row);
+    if (t->checked && original >= 0) { /* stays out by its key, unless a CHECK kept the other one out */
+        for (int c = 0; c < t->n_columns; c++)
+            if (k->p->columns[t->first_column + c].checked)
+                row[c] = t->rows[original * t->n_columns + c];
+        write_row(k, table, row);
+    }
     if (chance(k, k->recipe->again))
         write_again(k, table, row);
-    if (t->checked && original >= 0) /* stays out by its key, unless a CHECK kept the changed one out */
-        write_row(k, table, &t->rows[original * t->n_columns]);
     free(row);
 }
 
@@ -330,15 +300,38 @@ static int row_count(const struct copier *k, int table)
     return k->p->tables[table].checked ? 2 * n : n;
 }
 
+/* Whether a statement asks for what stands in this row of the original. */
+static bool is_asked_for(const struct copier *k, const struct perturb_table *t, int row)
+{
+    for (int c = 0; c < t->n_columns; c++)
+        if (has(&k->p->columns[t->first_column + c].constants, t->rows[row * t->n_columns + c]))
+            return true;
+    return false;
+}
+
+/* Numbers of the original's rows, in random order but for some that are asked for, which come first. */
+static int *shuffled(struct copier *k, const struct perturb_table *t, int most_first)
+{
+    int *rows = xcalloc((size_t)t->n_rows + 1, sizeof *rows), first = 0;
+
+    for (int i = 0; i < t->n_rows; i++)
+        rows[i] = i;
+    rng_shuffle(&k->rng, rows, t->n_rows, sizeof *rows);
+    for (int i = 0; i < t->n_rows && first < most_first; i++)
+        if (is_asked_for(k, t, rows[i])) {
+            int row = rows[i];
+            rows[i] = rows[first];
+            rows[first++] = row;
+        }
+    return rows;
+}
+
 static void make_rows(struct copier *k, int table)
 {
     const struct perturb_table *t = &k->p->tables[table];
-    int n = row_count(k, table), *originals = xcalloc((size_t)t->n_rows + 1, sizeof *originals);
+    int n = row_count(k, table), *originals = shuffled(k, t, n / 3);
     const char *comma = "";
 
-    for (int i = 0; i < t->n_rows; i++)
-        originals[i] = i;
-    rng_shuffle(&k->rng, originals, t->n_rows, sizeof *originals);
     fprintf(k->out, "INSERT OR IGNORE INTO %s (", perturb_quoted(k->p, t->name));
     for (int c = t->first_column; c < t->first_column + t->n_columns; c++) {
         if (k->p->columns[c].generated)

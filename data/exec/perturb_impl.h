@@ -35,6 +35,7 @@ struct perturb_column {
     bool required;  /* never NULL */
     bool unique;    /* by itself */
     bool generated; /* from others: never written */
+    bool checked;   /* by a CHECK */
     enum family family;
     int domain;                    /* a column that it is compared with, or itself: see perturb_domain */
     struct value_list constants;   /* what statements compare it with */
@@ -89,12 +90,15 @@ int perturb_read_rules(struct perturb *p, struct error *err);
 /* perturb_statement.c: marks the tables that a statement can see; then what it compares, once columns are known. */
 void perturb_want(struct perturb *p, const char *sql);
 void perturb_read_statement(struct perturb *p, const char *sql);
+void perturb_read_checks(struct perturb *p, const struct perturb_table *table);
 /* perturb_rows.c: a sample of the rows, families, which references hold; then the neighbours of constants. */
 int perturb_read_rows(struct perturb *p, struct error *err);
 void perturb_find_neighbours(struct perturb *p);
 
 /* perturb_values.c: a value that a column of this family may hold, hardly ever the same twice. */
 const char *perturb_fresh(struct perturb *p, struct rng *rng, const struct perturb_column *column);
+/* A text in other letters or with a blank at an end; another value as it is. */
+const char *perturb_odd(struct perturb *p, struct rng *rng, const char *value);
 /* As SQL writes it. */
 const char *perturb_cell_text(struct perturb *p, const struct cell *c);
 

@@ -12,7 +12,7 @@
 
 enum { FAR = 200, MOST_CONSTANTS = 16, MOST_ALIASES = 32, LONGEST_PATTERN = 128, MOST_LIMIT = 1000 };
 
-struct alias {
+struct statement_alias {
     const char *name;
     int table;
 };
@@ -23,7 +23,7 @@ struct statement {
     struct sql_token *tokens;
     const char **names; /* of each token, without quotes; NULL for what is no name */
     int n;
-    struct alias aliases[MOST_ALIASES];
+    struct statement_alias aliases[MOST_ALIASES];
     int n_aliases;
 };
 
@@ -98,7 +98,7 @@ static void read_aliases(struct statement *s)
         int table = name_at(s, i) ? perturb_find_table(s->p, s->names[i]) : -1;
         const char *alias = name_at(s, i + 1 + (kind_at(s, i + 1) == WORD_AS));
         if (table >= 0 && alias)
-            s->aliases[s->n_aliases++] = (struct alias){ alias, table };
+            s->aliases[s->n_aliases++] = (struct statement_alias){ alias, table };
     }
 }
 
@@ -156,9 +156,12 @@ static const char *constant_text(struct statement *s, int i)
 {
     const struct sql_token *t = &s->tokens[i];
     const char *at = s->text + t->begin;
+    int left = kind_at(s, i - 2);
+    bool operand = left == TOKEN_NUMBER || left == TOKEN_RIGHT_PAREN || name_at(s, i - 2);
+    bool negative = t->kind == TOKEN_NUMBER && kind_at(s, i - 1) == TOKEN_MINUS && !operand;
 
     if (t->kind != TOKEN_NAME)
-        return strings_printf(&s->p->pool, "%.*s", t->end - t->begin, at);
+        return strings_printf(&s->p->pool, "%s%.*s", negative ? "-" : "", t->end - t->begin, at);
     struct cell c = { .type = CELL_TEXT, .bytes = s->names[i], .n = (int)strlen(s->names[i]) };
     return perturb_cell_text(s->p, &c);
 }
@@ -285,6 +288,24 @@ static void read_sets(struct statement *s)
                     if (strcasecmp(s->p->columns[a].name, s->p->columns[b].name) == 0)
                         perturb_join_domains(s->p, a, b);
     }
+}
+
+/* Marks the columns that a CHECK of the table looks at. */
+void perturb_read_checks(struct perturb *p, const struct perturb_table *table)
+{
+    struct statement s;
+    int depth = 0;
+
+    statement_open(&s, p, table->sql);
+    for (int i = 0; i < s.n; i++) {
+        bool opens = kind_at(&s, i) == TOKEN_LEFT_PAREN && (depth || kind_at(&s, i - 1) == WORD_CHECK);
+        depth += opens;
+        depth -= depth && kind_at(&s, i) == TOKEN_RIGHT_PAREN;
+        for (int c = table->first_column; depth && s.names[i] && c < table->first_column + table->n_columns; c++)
+            if (strcasecmp(p->columns[c].name, s.names[i]) == 0)
+                p->columns[c].checked = true;
+    }
+    statement_close(&s);
 }
 
 void perturb_read_statement(struct perturb *p, const char *sql)

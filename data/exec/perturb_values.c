@@ -92,6 +92,22 @@ static const char *fresh_text(struct perturb *p, struct rng *rng)
     return strings_printf(&p->pool, "'%s%s%s'", form == 6 ? " " : "", text, form == 7 ? " " : "");
 }
 
+const char *perturb_odd(struct perturb *p, struct rng *rng, const char *value)
+{
+    int blanks = below(rng, 4), letters = below(rng, 4);
+
+    if (*value != '\'')
+        return value;
+    char *text = xstrdup(value);
+    for (char *at = text; *at; at++)
+        if (letters == 0 ? *at >= 'a' && *at <= 'z' : letters == 1 && *at >= 'A' && *at <= 'Z')
+            *at ^= 0x20;
+    const char *kept = strings_printf(&p->pool, "'%s%.*s%s'", blanks == 0 ? " " : "", (int)strlen(text) - 2, text + 1,
+                                      blanks == 1 || blanks == 2 ? " " : "");
+    free(text);
+    return kept;
+}
+
 static const char *fresh_time(struct perturb *p, struct rng *rng, enum family family)
 {
     int year = 1985 + below(rng, 45), month = 1 + below(rng, 12), day = 1 + below(rng, 28), hour = below(rng, 24),
