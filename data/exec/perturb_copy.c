@@ -160,7 +160,8 @@ static const char *proposal(struct copier *k, const struct perturb_table *t, int
         return k->null;
     if (!c->unique && c->used.n >= r->few && chance(k, r->ties))
         return any_of(k, &c->used);
-    value = partner(k, column);
+    bool asked = c->constants.n && chance(k, r->constants / 2); /* even of a column that has partners */
+    value = asked ? constant(k, c) : partner(k, column);
     if (!value && chance(k, r->constants))
         value = constant(k, c);
     if (!value && own && !(own == k->null && (r->filled || c->required)) && !chance(k, r->changed))
