@@ -82,17 +82,25 @@ static int each_field(struct table_reader *t, const struct text_unit *row, field
     }
 }
 
+/* NULL unless the field is text; the caller's. */
+static json_t *field_text(const struct table_reader *t, size_t length)
+{
+    return memchr(t->field, 0, length) ? NULL : json_stringn(t->field, length);
+}
+
 static int add_name(struct table_reader *t, int place, size_t length, void *user, const char *where, struct error *err)
 {
     (void)user;
-    char *name = xcalloc(length + 1, 1);
-    memcpy(name, t->field, length);
+    json_t *text = field_text(t, length);
+    const char *name = json_string_value(text);
     int rc = 0;
-    if (text_is_blank(name, length))
+    if (!name)
+        rc = error_set(err, EXIT_CODE_DATA, "%s: the header's field %d is no text in UTF-8", where, place + 1);
+    else if (text_is_blank(name, length))
         rc = error_set(err, EXIT_CODE_DATA, "%s: the header's field %d has no name", where, place + 1);
     else if (strings_add(&t->header, name) != place)
         rc = error_set(err, EXIT_CODE_DATA, "%s: the header names \"%.100s\" twice", where, name);
-    free(name);
+    json_decref(text);
     return rc;
 }
 
@@ -100,12 +108,10 @@ static int add_value(struct table_reader *t, int place, size_t length, void *use
 {
     if (length == 0 || place >= t->header.n) /* too many are told when all are counted */
         return 0;
-    json_t *value = json_stringn(t->field, length);
-    if (!value || memchr(t->field, 0, length)) {
-        json_decref(value);
+    json_t *value = field_text(t, length);
+    if (!value)
         return error_set(err, EXIT_CODE_DATA, "%s: field \"%s\": expected text in UTF-8", where,
                          t->header.items[place]);
-    }
     return json_object_set_new(user, t->header.items[place], value);
 }
 

@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# People's records: every form, with ids of each kind or none, in the commands that read them; pipes, endless input, and
+# memory that does not grow with the file.
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+told=(said shown out.jsonl)
+
+"$bin/ambit-data" practice -o practice --seed 1 >shown 2>said || { cat said && exit 1; }
+mkdir db
+cp practice/db/bakery.sqlite db
+q1='What is the name, and the city, of each baker?' q2='How many "breads" are there?'
+
+# the same two questions with SQL in each form; forms: name, id of the first, id of the second
+lines() { printf '{"id":%s,"db_id":"bakery","question":"%s","sql":"SELECT 1","prompt":"x"}%s' "$1" "${2//\"/\\\"}" "$3"; }
+{ lines 7 "$q1" $'\n' && lines 8 "$q2" $'\n'; } >integer.jsonl
+{ lines '"a"' "$q1" $'\n' && lines '"b"' "$q2" ''; } >string.jsonl
+{ printf '\xef\xbb\xbf' && lines 7 "$q1" $'\r\n' && lines null "$q2" $'\r\n'; } >bom.jsonl
+sed 's/"id":[78],//' integer.jsonl >none.jsonl
+{ echo '[' && lines 7 "$q1" ',' && lines '"b"' "$q2" ']'; } >array.json
+printf 'id,question,db_id,sql\n7,"%s",bakery,SELECT 1\n,"%s",bakery,"SELECT\n1"\n' "$q1" "${q2//\"/\"\"}" >table.csv
+printf 'id\tquestion\tdb_id\tsql\r\n7\t%s\tbakery\tSELECT 1\r\nb\t%s\tbakery\tSELECT 1\r\n' "$q1" "$q2" >table.tsv
+gzip -c integer.jsonl >integer.jsonl.gz
+xz -c string.jsonl >string.jsonl.xz
+cp string.jsonl.xz unnamed
+zstd -q -c table.csv >table.csv.zst 2>/dev/null || cp table.csv table.csv.zst
+
+# ids FILE FIRST SECOND COMMAND...: the command answers both records of the file under these ids
+ids() {
+    local file=$1 want="$2 $3" got
+    shift 3
+    cases=$((cases + 1))
+    rm -f out.jsonl
+    "$bin/ambit-$1" "${@:2}" "$file" -o out.jsonl >shown 2>said || complain "$* $file" "exit code $?"
+    got=$(sed -E 's/^\{"id":("[^"]*"|[0-9]+),.*/\1/' out.jsonl 2>/dev/null | tr '\n' ' ')
+    [ "$got" = "$want " ] || complain "$* $file" "has the ids $got, wanted $want"
+    grep -q '"error"' out.jsonl && complain "$* $file" "has an error"
+}
+
+# all COMMAND...: every form
+all() {
+    ids integer.jsonl 7 8 "$@"
+    ids string.jsonl '"a"' '"b"' "$@"
+    ids bom.jsonl 7 "$second" "$@"
+    ids none.jsonl "$first" "$second" "$@"
+    grep -q 'none.jsonl: line 1: no "id": such records are numbered' said || complain "$*" "does not say that it numbers"
+    ids array.json 7 '"b"' "$@"
+    ids integer.jsonl.gz 7 8 "$@"
+    ids string.jsonl.xz '"a"' '"b"' "$@"
+    ids unnamed '"a"' '"b"' "$@"
+}
+tables() {
+    ids table.csv '"7"' "$third" "$@"
+    ids table.tsv '"7"' '"b"' "$@"
+    cmp -s table.csv table.csv.zst || ids table.csv.zst '"7"' "$third" "$@"
+}
+# --- a small detector and a small language model
+mkdir small
+for fold in train valid test; do
+    grep '"slice":"crossed"' practice/$fold.jsonl | head -n 40 >small/$fold.jsonl
+done
+cp practice/tables.json small
+train gatekeeper --data small --encode schema --encoder-hidden 32 --encoder-layers 1 --encoder-heads 1 \
+    --encoder-intermediate 32 --encoder-vocabulary 400 --gat-hidden 8 --gat-layers 1 --gat-heads 1 --pair-hidden 8 \
+    --epochs 1 --batch 16 --device cpu --out detector >shown 2>said || { cat said && exit 1; }
+cp -r "$gold/llama/base" model && cp "$gold/bpe/llama/tokenizer.json" model
+
+# a record without an id: its line, its place in an array; execute, sql, annotate and infill count from 0
+first=1 second=2 third=3
+all infer detect --db db/bakery.sqlite --model detector --device cpu
+tables infer detect --db db/bakery.sqlite --model detector --device cpu
+printf '%s\n' "$q1" "$q2" >plain.txt
+ids plain.txt 1 2 infer detect --db db/bakery.sqlite --model detector --device cpu
+all infer generate --model model --device cpu --max-new 1
+first=0 second=1 third=1
+all data execute --db db
+tables data execute --db db
+all data sql --schema practice/tables.json
+tables data sql --schema practice/tables.json
+for q in "$q1" "$q2"; do
+    printf '{"db_id":"bakery","question":"%s","readings":[{"text":"All.","sql":"SELECT 1"}]}\n' "${q//\"/\\\"}"
+done >readings.jsonl
+all infer infill --db db --defaults readings.jsonl
+tables infer infill --db db --defaults readings.jsonl
+
+# --- what comes on standard input has no name
+printf 'question,id\n%s,x\n' 'Which?' | infer detect --db db/bakery.sqlite --model detector --device cpu - >shown 2>said
+grep -q '^{"id":"x",.*"question":"Which?"' shown || complain "CSV on standard input"
+gzip -c string.jsonl | data execute --db db - >shown 2>said
+grep -q '^{"id":"b",.*"rows":\[\[1\]\]' shown || complain "gzip on standard input"
+cp string.jsonl strings.csv
+expect 0 '"id":"b"' data execute --db db --format-in jsonl strings.csv
+expect 3 'strings.csv: line 1: field 2: text behind a closing quote' data execute --db db strings.csv
+
+# --- candidates: nested lists, in JSON only; ids and strings of SQL as they come, also in a dialogue
+for id in '"a"' 7; do
+    printf '{"id":%s,"db_id":"bakery","question":"Who?","candidates":["SELECT name FROM baker","SELECT baker_id FROM baker"]}\n' \
+        "$id" >candidates.jsonl
+    expect 0 "^\\{\"id\":$id,.*\"weights\":\"equal\".*\"ask\":\\{" infer clarify --candidates candidates.jsonl --db db
+    expect 0 "^\\{\"id\":$id,.*\"p\":0.5" data candidates candidates.jsonl
+    printf '1\n\n' | infer clarify --candidates candidates.jsonl --db db --interactive --id "${id//\"/}" >shown 2>said ||
+        complain "interactive --id $id"
+    grep -q 'Result:' shown || complain "interactive --id $id" "no result"
+    printf '{"op":"start","id":1,"record":%s}\n' "$(cat candidates.jsonl)" | infer clarify --db db --serve-stdio >shown 2>said
+    grep -q "\"ask\":{.*\"id\":$id," shown || complain "serve, id $id"
+done
+sed 's/"id":7,//' candidates.jsonl >none.jsonl
+expect 0 '^{"id":1,.*"ask":\{' infer clarify --candidates none.jsonl --db db
+expect 7 'table.csv: line 2: field \\"candidates\\" is missing' infer clarify --candidates table.csv --db db
+
+# --- ids that are none, files that end too early
+echo '{"id":1.5,"db_id":"bakery","sql":"SELECT 1"}' >bad.jsonl
+expect 7 'bad.jsonl: line 1: field \\"id\\": expected a string or an integer, got a real number' data execute --db db bad.jsonl
+head -c 60 integer.jsonl.gz >cut.jsonl.gz
+expect 3 'cut.jsonl.gz: the file is truncated' data execute --db db cut.jsonl.gz
+expect 3 'cut.jsonl.gz: the file is truncated' infer detect --db db/bakery.sqlite --model detector --device cpu cut.jsonl.gz -o new
+sed '$s/.$//' array.json >cut.json
+expect 3 "cut.json: record 2: line 2: expected ']' at the end of the array" infer infill --db db --defaults readings.jsonl cut.json -o new
+for form in auto jsonl json csv tsv text; do
+    expect 3 '/dev/zero: ' data execute --db db --format-in $form /dev/zero -o new
+done
+head -c 300000000 /dev/zero | gzip -1 >zeros.gz
+expect 3 'zeros.gz: line 1: longer than 67108864 bytes' data execute --db db zeros.gz -o new
+
+# --- memory is that of a record, not of the file
+awk 'BEGIN { for (i = 0; i < 300000; i++) printf "{\"id\":%d,\"db_id\":\"bakery\",\"query\":\"SELECT name FROM baker WHERE baker_id = %d\"}\n", i, i }' >many.jsonl
+{ echo '[' && sed '$!s/$/,/' many.jsonl && echo ']'; } >many.json
+{ echo 'id,db_id,query' && sed -E 's/.*:([0-9]*),.*(SELECT.*)".*/\1,bakery,\2/' many.jsonl; } >many.csv
+gzip -1 many.csv
+for file in many.json many.csv.gz; do
+    cases=$((cases + 1))
+    (ulimit -v 200000 && exec "$bin/ambit-data" sql --schema practice/tables.json "$file" -o out.jsonl) >shown 2>said ||
+        complain "$file in 200 MB" "exit code $?"
+    [ "$(wc -l <out.jsonl)" = 300000 ] || complain "$file" "not a line for each record"
+done
+finish
