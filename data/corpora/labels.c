@@ -20,6 +20,7 @@ enum { SQL_ARENA = 64 << 20, SHOWN_FAULTS = 20 };
 struct label_reader {
     struct dataset *data;
     const char *db;
+    enum record_form form;
     struct arena sql;
     struct strings text;     /* of the newest record */
     int64_t records, faults; /* of the newest file */
@@ -176,7 +177,7 @@ static void add_fault(struct label_reader *r, const struct error *fault)
 
 static int read_file(struct label_reader *r, struct example_list *list, const char *path, struct error *err)
 {
-    struct record_reader *in = record_reader_open(path, RECORDS_AUTO, err);
+    struct record_reader *in = record_reader_open(path, r->form, err);
     struct error fault;
     json_t *record;
     int rc;
@@ -248,7 +249,7 @@ static int read_folds(struct label_reader *r, const struct labels_request *q, st
 
 int labels_read(struct dataset *d, const struct labels_request *q, struct error *err)
 {
-    struct label_reader r = { .data = d, .db = q->db };
+    struct label_reader r = { .data = d, .db = q->db, .form = q->form };
     struct stat st;
 
     *d = (struct dataset){ 0 };

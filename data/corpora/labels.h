@@ -8,11 +8,13 @@
 #define DATA_CORPORA_LABELS_H
 
 #include "data/corpora/dataset.h"
+#include "data/util/record_reader.h"
 
 struct labels_request {
     const char *path; /* a file, or a folder with train.jsonl, valid.jsonl and, if there, test.jsonl */
     const char *db;   /* as in db_path.h */
-    int64_t seed;     /* of the split of a file */
+    enum record_form form;
+    int64_t seed; /* of the split of a file */
 };
 
 /*

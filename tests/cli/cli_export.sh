@@ -89,7 +89,7 @@ expect 2 'got gguf-adapter, which is not run' pairs --format gguf-adapter --veri
 expect 2 'the folder that is read' pairs --format merged -o base
 expect 2 'config.json.*--base' base/checkpoint-2 --format merged -o new
 expect 0 'again: verified' base/checkpoint-2 --base base --format merged -o again --verify
-expect 6 'other: .*hash [0-9a-f]{16}; pairs/ambit.h5 was trained on .*base, .* have [0-9a-f]{16}' \
+expect 6 'other: .*hash [0-9a-f]{16}; pairs/ambit.h5 was trained on [^ ]*base, .* have [0-9a-f]{16}' \
     pairs --base other --format peft -o new
 expect 6 'nowhere: the run.s base is not there; --base' pairs --base nowhere --format merged -o new
 mv base moved

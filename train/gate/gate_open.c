@@ -190,7 +190,9 @@ static int load_encoder(struct gate_trainer *t, struct error *err)
 
 static int read_records(struct gate_trainer *t, struct error *err)
 {
-    struct labels_request labels = { .path = t->data_folder, .db = t->db, .seed = (int64_t)t->run.set.seed };
+    struct labels_request labels = {
+        .path = t->data_folder, .db = t->db, .form = t->form, .seed = (int64_t)t->run.set.seed
+    };
     struct stat st;
 
     if (t->db)

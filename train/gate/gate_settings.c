@@ -58,6 +58,7 @@ const struct option gate_request_table[] = {
     STRING_OPTION("data", HERE(data), "DIR|FILE", "folder of ambit-data contrast or practice; with --db own labels",
                   .required = true),
     DB_OPTION(HERE(db), ": own labels are about these"),
+    FORMAT_IN_OPTION(HERE(form)),
     STRING_OPTION("encoder", HERE(encoder), "HF_DIR", "pretrained BERT folder; without one, an encoder from scratch"),
     OUT_OPTION(HERE(out), "DIR", "where checkpoints and the model go", .required = true),
     CONFIG_OPTION(HERE(config)),

@@ -6,6 +6,7 @@
 
 #include "data/cli/options.h"
 #include "data/schema/schema_graph.h"
+#include "data/util/record_reader.h"
 #include "models/net/gatekeeper.h"
 
 /* The encoder of the element encoding: frozen as it came, frozen after relevance training, or trained on. */
@@ -46,6 +47,7 @@ struct gate_settings {
 struct gate_request {
     const char *data, *db, *encoder, *out, *device, *config;
     int64_t seed;
+    enum record_form form; /* of own labels */
     bool resume, dry_run, force;
     struct gate_settings settings; /* last: what stands before it does not change the result */
 };

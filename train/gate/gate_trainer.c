@@ -97,7 +97,9 @@ static const struct trainer gatekeeper = {
 
 void gate_trainer_init(struct gate_trainer *t, const struct gate_request *q)
 {
-    *t = (struct gate_trainer){ .set = &q->settings, .data_folder = q->data, .db = q->db, .encoder = q->encoder };
+    *t = (struct gate_trainer){
+        .set = &q->settings, .data_folder = q->data, .db = q->db, .form = q->form, .encoder = q->encoder
+    };
     t->run = (struct run){ .trainer = &gatekeeper, .self = t };
     t->run.set = (struct run_settings){ .out = q->out,
                                         .device = q->device,

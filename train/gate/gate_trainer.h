@@ -25,6 +25,7 @@ struct relevant_slot {
 struct gate_trainer {
     struct run run;
     const struct gate_settings *set;
+    enum record_form form;                  /* of own labels */
     const char *data_folder, *db, *encoder; /* db: of own labels, else NULL; encoder: folder, NULL: from scratch */
     struct gate_model model;
     struct dataset records;
