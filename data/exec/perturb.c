@@ -128,6 +128,7 @@ void perturb_close(struct perturb *p)
     free(p->columns);
     free(p->references);
     free(p->indexes.items);
+    free(p->indexed.items);
     free(p->texts.items);
     free(p->numbers.items);
     free(p->order);

@@ -380,10 +380,10 @@ static void delete_all_orphans(struct copier *k)
                     delete_orphans(k, &p->references[r]);
 }
 
-static void define(struct copier *k, bool views)
+static void define_views(struct copier *k)
 {
     for (int t = 0; t < k->p->n_tables; t++)
-        if (k->p->tables[t].wanted && k->p->tables[t].view == views)
+        if (k->p->tables[t].wanted && k->p->tables[t].view)
             fprintf(k->out, "%s;\n", k->p->tables[t].sql);
 }
 
@@ -393,9 +393,7 @@ static void make_all(struct copier *k)
     int number = 0;
 
     fputs("BEGIN;\n", k->out);
-    define(k, false);
-    for (int i = 0; i < p->indexes.n; i++)
-        fprintf(k->out, "%s;\n", p->indexes.items[i]);
+    perturb_define(p, k->out);
     for (int i = 0; i < p->n_tables; i++) {
         bool emptied = k->recipe->emptied && number % 2 == k->recipe->emptied - 1;
         if (!p->tables[p->order[i]].n_columns)
@@ -405,7 +403,7 @@ static void make_all(struct copier *k)
             make_rows(k, p->order[i]);
     }
     delete_all_orphans(k);
-    define(k, true);
+    define_views(k);
     fputs("COMMIT;\n", k->out);
 }
 

@@ -69,11 +69,11 @@ struct perturb {
     struct perturb_column *columns;
     struct perturb_reference *references;
     int n_tables, n_columns, n_references, tables_cap, columns_cap, references_cap;
-    struct value_list indexes;        /* CREATE UNIQUE INDEX of wanted tables */
-    struct value_list texts, numbers; /* constants that stand beside no column */
-    int most_rows;                    /* that a LIMIT asks for */
-    int *order;                       /* [n_tables]: those that others refer to first */
-    int *place;                       /* [n_tables]: in that order */
+    struct value_list indexes, indexed; /* CREATE UNIQUE INDEX, and the table of each */
+    struct value_list texts, numbers;   /* constants that stand beside no column */
+    int most_rows;                      /* that a LIMIT asks for */
+    int *order;                         /* [n_tables]: those that others refer to first */
+    int *place;                         /* [n_tables]: in that order */
 };
 
 void value_list_add(struct value_list *list, const char *value);
@@ -87,6 +87,8 @@ void perturb_join_domains(struct perturb *p, int a, int b);
 /* perturb_rules.c: tables and views by their definitions; then, of the wanted ones, columns, keys and references. */
 int perturb_read_definitions(struct perturb *p, struct error *err);
 int perturb_read_rules(struct perturb *p, struct error *err);
+/* CREATE TABLE and CREATE UNIQUE INDEX of the wanted ones. */
+void perturb_define(const struct perturb *p, FILE *out);
 /* perturb_statement.c: marks the tables that a statement can see; then what it compares, once columns are known. */
 void perturb_want(struct perturb *p, const char *sql);
 void perturb_read_statement(struct perturb *p, const char *sql);

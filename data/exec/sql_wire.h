@@ -10,7 +10,7 @@
 #include "data/exec/sqlite_exec.h"
 
 /* The worker's only argument: one of another build ends at once. */
-#define WIRE_VERSION "1"
+#define WIRE_VERSION "2"
 
 enum {
     WIRE_SOCKET = 0,          /* the worker's descriptor */
@@ -20,11 +20,12 @@ enum {
 };
 
 enum wire_op {
-    WIRE_OPEN_FILE,   /* text: its path */
-    WIRE_OPEN_SCHEMA, /* the same, to be asked for what its tables are */
-    WIRE_OPEN_SCRIPT, /* text: the script */
-    WIRE_RUN,         /* text: one SELECT */
-    WIRE_CLOSE        /* has no answer */
+    WIRE_OPEN_FILE,          /* text: its path */
+    WIRE_OPEN_SCHEMA,        /* the same, to be asked for what its tables are */
+    WIRE_OPEN_SCRIPT,        /* text: the script */
+    WIRE_OPEN_SCRIPT_SCHEMA, /* the same, to be asked for what its tables are */
+    WIRE_RUN,                /* text: one SELECT */
+    WIRE_CLOSE               /* has no answer */
 };
 
 /* Text of n bytes follows, and a NUL. */

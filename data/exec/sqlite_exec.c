@@ -141,7 +141,9 @@ static int open_there(struct exec_db *db, struct error *err)
     if (!open)
         db->age = 0;
     if (end != WORKER_ANSWERS)
-        error_prefix(err, "%s", db->how == WIRE_OPEN_SCRIPT ? "a database in memory" : db->text);
+        error_prefix(err, "%s",
+                     db->how == WIRE_OPEN_SCRIPT || db->how == WIRE_OPEN_SCRIPT_SCHEMA ? "a database in memory"
+                                                                                       : db->text);
     return open ? 0 : -1;
 }
 
@@ -175,6 +177,11 @@ struct exec_db *exec_open_schema(const char *path, const struct exec_limits *lim
 struct exec_db *exec_open_script(const char *script, const struct exec_limits *limits, struct error *err)
 {
     return open_db(WIRE_OPEN_SCRIPT, script, limits, err);
+}
+
+struct exec_db *exec_open_script_schema(const char *script, const struct exec_limits *limits, struct error *err)
+{
+    return open_db(WIRE_OPEN_SCRIPT_SCHEMA, script, limits, err);
 }
 
 void exec_close(struct exec_db *db)

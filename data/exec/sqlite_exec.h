@@ -59,13 +59,14 @@ struct exec_db; /* one connection */
 
 /* The file at path; NULL with EXIT_CODE_DATA, or EXIT_CODE_FAILURE when there is no worker.  exec_close frees. */
 struct exec_db *exec_open(const char *path, const struct exec_limits *limits, struct error *err);
-/* The same, for who reads what its tables are: pragma_table_list, pragma_table_xinfo and
- * pragma_foreign_key_list may be selected from. */
+/* The same, for who reads what its tables are: pragma_table_list, pragma_table_xinfo, pragma_foreign_key_list,
+ * pragma_index_list and pragma_index_info may be selected from. */
 struct exec_db *exec_open_schema(const char *path, const struct exec_limits *limits, struct error *err);
 /* A private database in memory, filled by a script of CREATE TABLE and INSERT statements (CREATE INDEX, CREATE VIEW,
  * DELETE, BEGIN and COMMIT may be among them), then closed to writing.  Anything else in the script is EXIT_CODE_DATA
  * with the statement's beginning and SQLite's words.  The limits hold for the script too. */
 struct exec_db *exec_open_script(const char *script, const struct exec_limits *limits, struct error *err);
+struct exec_db *exec_open_script_schema(const char *script, const struct exec_limits *limits, struct error *err);
 void exec_close(struct exec_db *db);
 
 /* Runs one SELECT.  What goes wrong with the SQL is the result's status, never an error of the program.  Always

@@ -12,11 +12,11 @@
 
 struct connection;
 
-/* A file, or a script's private database.  NULL with an error. */
-struct connection *connection_open(const char *path, const struct exec_limits *limits, struct error *err);
-/* The same for a file that may be asked what its tables are, by the pragmas that tell. */
-struct connection *connection_open_schema(const char *path, const struct exec_limits *limits, struct error *err);
-struct connection *connection_open_script(const char *script, const struct exec_limits *limits, struct error *err);
+/* A file, or a script's private database; `schema`: it may be asked what its tables are, by the pragmas that tell.
+ * NULL with an error. */
+struct connection *connection_open(const char *path, bool schema, const struct exec_limits *limits, struct error *err);
+struct connection *connection_open_script(const char *script, bool schema, const struct exec_limits *limits,
+                                          struct error *err);
 void connection_close(struct connection *c);
 
 /* What a statement gives, as sql_wire.h sends it. */

@@ -239,7 +239,7 @@ static bool is_among(const char *name, const char *const *names, int n)
 static bool allow_pragma(const struct connection *db, const char *name)
 {
     static const char *const own[] = { "data_version", "page_size" };
-    static const char *const schema[] = { "table_list", "table_xinfo", "foreign_key_list" };
+    static const char *const schema[] = { "table_list", "table_xinfo", "foreign_key_list", "index_list", "index_info" };
 
     return is_among(name, own, ARRAY_LEN(own)) || (db->schema && is_among(name, schema, ARRAY_LEN(schema)));
 }

@@ -152,7 +152,7 @@ static int check_schema(struct connection *db, const char *path, struct error *e
     return rc;
 }
 
-static struct connection *open_file(const char *path, bool schema, const struct exec_limits *limits, struct error *err)
+struct connection *connection_open(const char *path, bool schema, const struct exec_limits *limits, struct error *err)
 {
     struct connection *db = new_connection(limits);
 
@@ -162,16 +162,6 @@ static struct connection *open_file(const char *path, bool schema, const struct 
         return db;
     connection_close(db);
     return NULL;
-}
-
-struct connection *connection_open(const char *path, const struct exec_limits *limits, struct error *err)
-{
-    return open_file(path, false, limits, err);
-}
-
-struct connection *connection_open_schema(const char *path, const struct exec_limits *limits, struct error *err)
-{
-    return open_file(path, true, limits, err);
 }
 
 static int script_error(struct connection *db, const char *statement, int rc, struct error *err)
@@ -213,10 +203,12 @@ static int run_script(struct connection *db, const char *script, struct error *e
     return 0;
 }
 
-struct connection *connection_open_script(const char *script, const struct exec_limits *limits, struct error *err)
+struct connection *connection_open_script(const char *script, bool schema, const struct exec_limits *limits,
+                                          struct error *err)
 {
     struct connection *db = new_connection(limits);
 
+    db->schema = schema;
     if (sqlite_open_memory(&db->db, CONNECTION_MAX_VALUE, err) == 0 && set_up(db, err) == 0 &&
         run_script(db, script, err) == 0)
         return db;

@@ -98,9 +98,10 @@ static struct connection *open_db(struct service *s, const struct wire_request *
 {
     static const struct rows none;
     struct error err = { 0 };
-    struct connection *db = q->op == WIRE_OPEN_SCRIPT   ? connection_open_script(s->text, &q->limits, &err)
-                            : q->op == WIRE_OPEN_SCHEMA ? connection_open_schema(s->text, &q->limits, &err)
-                                                        : connection_open(s->text, &q->limits, &err);
+    bool script = q->op == WIRE_OPEN_SCRIPT || q->op == WIRE_OPEN_SCRIPT_SCHEMA;
+    bool schema = q->op == WIRE_OPEN_SCHEMA || q->op == WIRE_OPEN_SCRIPT_SCHEMA;
+    struct connection *db = script ? connection_open_script(s->text, schema, &q->limits, &err)
+                                   : connection_open(s->text, schema, &q->limits, &err);
 
     if (db)
         give_rows(&none);

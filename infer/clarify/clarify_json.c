@@ -89,12 +89,12 @@ int clarify_case_json(struct clarify_case *c, json_t *out, struct error *err)
     enum stop_reason why = dialogue_next(&c->dialogue, &view);
     const char *stop = why == STOP_NOT ? NULL : stop_reason_name(why);
     json_t *ask = why == STOP_NOT ? clarify_question_json(c, &view) : json_null();
-    json_t *more = json_pack("{s:o, s:o, s:i, s:s*, s:i, s:i, s:O, s:s*, s:O, s:s, s:o, s:o, s:s?, s:o, s:o}", "entropy",
-                             clarify_rounded(belief_entropy(&c->dialogue.now)), "reserve",
+    json_t *more = json_pack("{s:o, s:o, s:i, s:s*, s:i, s:i, s:O, s:s*, s:O, s:s, s:o, s:o, s:s?, s:o, s:o}",
+                             "entropy", clarify_rounded(belief_entropy(&c->dialogue.now)), "reserve",
                              clarify_rounded(c->dialogue.now.reserve), "candidates", c->prior.n, "weights",
                              candidate_weights_name(c->weights), "merged", c->merged, "same_results", c->same_results,
-                             "told_apart", c->told_apart, "not_compared", c->not_compared, "left_out", c->left_out, "best",
-                             c->sql[belief_best(&c->dialogue.now)], "confidence",
+                             "told_apart", c->told_apart, "not_compared", c->not_compared, "left_out", c->left_out,
+                             "best", c->sql[belief_best(&c->dialogue.now)], "confidence",
                              clarify_rounded(c->dialogue.now.p[belief_best(&c->dialogue.now)]), "ask", ask, "stop",
                              stop, "expected_questions", questions_ahead(c), "variables", variables);
 
