@@ -2,6 +2,8 @@
 
 #include <ctype.h>
 #include <sqlite3.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -258,4 +260,20 @@ struct sql_token *sql_lex(const char *text, int *n)
             break;
     }
     return tokens;
+}
+
+int sql_error(struct error *err, const char *text, int begin, const char *fmt, ...)
+{
+    char what[900];
+    int line = 1, column = 1;
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(what, sizeof what, fmt, ap);
+    va_end(ap);
+    for (int i = 0; i < begin && text[i]; i++) {
+        line += text[i] == '\n';
+        column = text[i] == '\n' ? 1 : column + (((unsigned char)text[i] & 0xc0) != 0x80);
+    }
+    return error_set(err, EXIT_CODE_DATA, "SQL at line %d, column %d%s", line, column, what);
 }

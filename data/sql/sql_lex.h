@@ -66,6 +66,10 @@ struct sql_token {
 /* The last is TOKEN_END or TOKEN_ILLEGAL.  The caller frees them. */
 struct sql_token *sql_lex(const char *text, int *n);
 
+/* "SQL at line 2, column 7" and what it says, with EXIT_CODE_DATA; columns count letters from 1. */
+int sql_error(struct error *err, const char *text, int begin, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
 /* What a word is to the grammar. */
 enum sql_keyword_use sql_keyword_use(int token_kind);
 /* Likewise, by its letters. */

@@ -46,8 +46,7 @@ static int shown(const struct sql_parser *p, int begin, int length)
 
 int sql_complain(struct sql_parser *p, int begin, const char *what)
 {
-    return error_set(p->err, EXIT_CODE_DATA, "SQL at byte %d, near \"%.*s\": %s", begin, shown(p, begin, 41),
-                     p->text + begin, what);
+    return sql_error(p->err, p->text, begin, ", near \"%.*s\": %s", shown(p, begin, 41), p->text + begin, what);
 }
 
 int sql_unexpected(struct sql_parser *p, const char *expected)
@@ -56,13 +55,11 @@ int sql_unexpected(struct sql_parser *p, const char *expected)
     int length = shown(p, t->begin, t->end - t->begin);
 
     if (t->kind == TOKEN_END)
-        return error_set(p->err, EXIT_CODE_DATA, "SQL at byte %d: expected %s, got the end of the text", t->begin,
-                         expected);
+        return sql_error(p->err, p->text, t->begin, ": expected %s, got the end of the text", expected);
     if (t->kind == TOKEN_ILLEGAL)
-        return error_set(p->err, EXIT_CODE_DATA, "SQL at byte %d: expected %s, got \"%.*s\", which is no SQL token",
-                         t->begin, expected, length, p->text + t->begin);
-    return error_set(p->err, EXIT_CODE_DATA, "SQL at byte %d: expected %s, got \"%.*s\"", t->begin, expected, length,
-                     p->text + t->begin);
+        return sql_error(p->err, p->text, t->begin, ": expected %s, got \"%.*s\", which is no SQL token", expected,
+                         length, p->text + t->begin);
+    return sql_error(p->err, p->text, t->begin, ": expected %s, got \"%.*s\"", expected, length, p->text + t->begin);
 }
 
 int sql_expect(struct sql_parser *p, int kind, const char *expected)
@@ -73,8 +70,7 @@ int sql_expect(struct sql_parser *p, int kind, const char *expected)
 int sql_enter(struct sql_parser *p)
 {
     if (p->nesting == SQL_MAX_NESTING)
-        return error_set(p->err, EXIT_CODE_DATA, "SQL at byte %d: nested more than %d deep", sql_begin(p),
-                         SQL_MAX_NESTING);
+        return sql_error(p->err, p->text, sql_begin(p), ": nested more than %d deep", SQL_MAX_NESTING);
     p->nesting++;
     return 0;
 }

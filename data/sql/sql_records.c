@@ -1,6 +1,7 @@
 #include "data/sql/sql_records.h"
 
 #include "data/sql/sql.h"
+#include "data/sql/sql_check.h"
 #include "data/util/log.h"
 
 #include <string.h>
@@ -28,7 +29,7 @@ static int parse_text(struct sql_job *p, const struct schema *s, const char *tex
 
     arena_reset(&p->arena, 0);
     struct sql_query *q = sql_parse(&p->arena, text, err);
-    if (!q || sql_resolve(&p->arena, q, s, &found, err))
+    if (!q || sql_resolve(&p->arena, q, s, &found, err) || sql_check(q, s, err))
         return -1;
     const char *canonical = sql_print(&p->arena, q);
     if (!canonical)

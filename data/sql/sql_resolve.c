@@ -1,3 +1,4 @@
+#include "data/sql/sql_lex.h"
 #include "data/sql/sql_scope.h"
 
 #include <stdarg.h>
@@ -31,7 +32,7 @@ int sql_fail(struct sql_resolver *r, struct sql_span at, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(what, sizeof what, fmt, ap);
     va_end(ap);
-    return error_set(r->err, EXIT_CODE_DATA, "SQL at byte %d: %s", at.begin, what);
+    return sql_error(r->err, r->text, at.begin, ": %s", what);
 }
 
 int sql_deeper(struct sql_resolver *r, int by, struct sql_span at)
@@ -49,8 +50,7 @@ int sql_work(struct sql_resolver *r, int n, struct sql_span at)
 int sql_use_add(struct sql_resolver *r, struct sql_use use)
 {
     if (r->n_uses == SQL_MAX_USES)
-        return error_set(r->err, EXIT_CODE_DATA, "SQL at byte %d: more than %d uses of tables and columns", use.begin,
-                         SQL_MAX_USES);
+        return sql_error(r->err, r->text, use.begin, ": more than %d uses of tables and columns", SQL_MAX_USES);
     GROW(r->uses, r->n_uses, r->uses_cap);
     r->uses[r->n_uses++] = use;
     return 0;

@@ -77,12 +77,12 @@ static void canonical_text_and_uses(void **state)
 
 static void bad_records_do_not_stop_it(void **state)
 {
-    static const char *const errors[][2] = { { "line 1: SQL at byte 14", "got \"a\"" },
+    static const char *const errors[][2] = { { "line 1: SQL at line 1, column 15", "got \"a\"" },
                                              { "line 2", "no schema \"e\"" },
                                              { "line 3", "db_id" },
                                              { "line 4", "in.jsonl" },
                                              { "line 5", "\"query\" or \"sql\"" },
-                                             { "line 6: SQL at byte 7", "no column" } };
+                                             { "line 6: SQL at line 1, column 8", "no column" } };
     char *said;
     json_t *lines =
         run(*state, "in.jsonl",

@@ -271,7 +271,7 @@ static void bad_text_is_explained(void **state)
         if (sql_parse(&w->arena, refused[i][0], &err))
             fail_msg("read: %s", refused[i][0]);
         assert_int_equal(err.code, EXIT_CODE_DATA);
-        assert_error(err, "SQL at byte", refused[i][1], refused[i][2]);
+        assert_error(err, "SQL at line", refused[i][1], refused[i][2]);
         char *text = explain(w->db, refused[i][0], &good);
         /* EXPLAIN of nothing is nothing; and other statements than SELECT are SQLite's, not ours */
         if (good && *text && strncmp(refused[i][0], "INSERT", 6) != 0 && strncmp(refused[i][0], "DROP", 4) != 0 &&

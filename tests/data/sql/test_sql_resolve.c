@@ -225,7 +225,7 @@ static void unknown_names_are_explained(void **state)
         if (sql_resolve(&w->arena, q, w->schemas.schemas, &u, &err) == 0)
             fail_msg("resolved: %s", refused[i][0]);
         assert_int_equal(err.code, EXIT_CODE_DATA);
-        assert_error(err, "SQL at byte", refused[i][1], refused[i][2]);
+        assert_error(err, "SQL at line", refused[i][1], refused[i][2]);
         free(explain(w->db, refused[i][0], &good));
         if (good)
             fail_msg("SQLite takes %s", refused[i][0]);
