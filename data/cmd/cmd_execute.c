@@ -48,8 +48,8 @@ const struct command command_execute = {
     .details =
         "IN.jsonl is JSONL or an array of records with id, db_id and sql, a string or a list of strings; - is standard "
         "input. Each line of the output has id, db_id, sqlite (the library's version), status (ok, refused, failed or "
-        "stopped) and rows or a message; for a list of SQL these two stand in results, one for each. A row is a list "
-        "of JSON values; a blob is {\"blob\": hex}, a text that is no UTF-8 {\"text\": hex}, an infinite number "
+        "stopped) and columns, their names, with rows, or a message; for a list of SQL these stand in results, one for "
+        "each. A row is a list of JSON values; a blob is {\"blob\": hex}, a text that is no UTF-8 {\"text\": hex}, an infinite number "
         "{\"real\": text}.\n\n"
         "Only one SELECT is run, on a read-only database, with harmless functions, at most a million rows and 256 MiB. "
         "A query asked again, in whichever spelling, is run once, so random() is drawn once for both.\n\n"

@@ -1,7 +1,7 @@
 /* Part of commands.h: ambit-data sql. */
 #include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
-#include "data/sql/sql_records.h"
+#include "data/exec/sql_records.h"
 #include "data/util/log.h"
 
 static const struct sql_request defaults = { .out = "-" };
@@ -9,7 +9,8 @@ static const struct sql_request defaults = { .out = "-" };
 #define AT(field) offsetof(struct sql_request, field)
 
 static const struct option options[] = {
-    SCHEMA_OPTION(AT(schema), "tables.json with the schema of every db_id", .required = true),
+    SCHEMA_OPTION(AT(schema), "tables.json with the schema of every db_id"),
+    DB_OPTION(AT(db), ", in place of --schema"),
     OUT_JSONL_OPTION(AT(out)),
     FORMAT_IN_OPTION(AT(form)),
     { 0 },
@@ -17,8 +18,12 @@ static const struct option options[] = {
 
 static enum exit_code run(const struct call *call, struct error *err)
 {
+    const struct sql_request *q = call->options;
     struct record_counts counts = { 0 };
-    int rc = sql_records(call->options, call->operands[0], &counts, err);
+
+    if (!q->schema == !q->db)
+        return usage_error(err, "expected either --schema or --db");
+    int rc = sql_records(q, call->operands[0], &counts, err);
 
     if (rc == 0)
         log_info("%lld records, %lld failed", (long long)counts.records, (long long)counts.failed);
@@ -37,6 +42,6 @@ const struct command command_sql = {
         "stands in the record's text, in bytes. The SQL is SQLite's.\n\n"
         "A record that fails has an error instead, and the exit code is 7.",
     .examples = { "ambit-data sql queries.jsonl --schema tables.json -o canonical.jsonl",
-                  "ambit-data sql dev.json --schema tables.json" },
+                  "ambit-data sql queries.jsonl --db shop.sqlite" },
     .run = run,
 };

@@ -50,11 +50,20 @@ static json_t *rows_json(const struct exec_result *r)
     return rows;
 }
 
+static json_t *names_json(const struct exec_result *r)
+{
+    json_t *names = json_array();
+
+    for (int c = 0; c < r->columns; c++)
+        json_array_append_new(names, json_message(r->names[c]));
+    return names;
+}
+
 json_t *exec_result_json(const struct exec_result *r)
 {
     const char *status = exec_status_name(r->status);
 
     if (r->status == EXEC_OK)
-        return json_pack("{s:s, s:o}", "status", status, "rows", rows_json(r));
+        return json_pack("{s:s, s:o, s:o}", "status", status, "columns", names_json(r), "rows", rows_json(r));
     return json_pack("{s:s, s:o}", "status", status, "message", json_message(r->message));
 }

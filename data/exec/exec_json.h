@@ -1,4 +1,5 @@
-/* exec_json.h - a result as JSON: {"status": "ok", "rows": [[...], ...]}, or a status and a message. */
+/* exec_json.h - a result as JSON: {"status": "ok", "columns": [name, ...], "rows": [[...], ...]}, or a status and a
+ * message. */
 #ifndef DATA_EXEC_EXEC_JSON_H
 #define DATA_EXEC_EXEC_JSON_H
 

@@ -14,6 +14,7 @@
 
 enum { GROUP = 256 }; /* records at a time */
 
+static const char line_form[] = "columns";  /* another word where what a line holds changes */
 static const char failed_note[] = "failed"; /* the note of such a line */
 
 /* One record of the input, on its way. */
@@ -79,7 +80,7 @@ static uint64_t key_of(struct execute_job *x, const struct execute_record *r)
 {
     const struct execute_request *q = x->q;
     char *text = r->json ? json_dumps(r->json, JSON_COMPACT) : NULL;
-    const char *parts[] = { text ? text : "", r->error ? r->error : "", sqlite3_libversion() };
+    const char *parts[] = { text ? text : "", r->error ? r->error : "", sqlite3_libversion(), line_form };
     uint64_t h = hash_bytes(HASH_START, &q->steps, sizeof q->steps);
 
     h = hash_bytes(h, &q->seconds, sizeof q->seconds);

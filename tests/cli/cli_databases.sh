@@ -41,7 +41,7 @@ sed 's/"db_id":"shop",//' q.jsonl >unnamed.jsonl
 sed 's/"db_id":"shop"/"db_id":"bay"/' q.jsonl >stranger.jsonl
 
 # with COMMAND DB RECORDS: what comes out stands in out.jsonl
-commands=(execute annotate ambiguate calibrate score clarify infill detect)
+commands=(sql execute annotate ambiguate calibrate score clarify infill detect)
 with() {
     case $1 in
     detect) infer detect "$3" --db "$2" --model model --device cpu -o out.jsonl ;;

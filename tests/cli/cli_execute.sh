@@ -36,7 +36,8 @@ execute 0 --db db good.jsonl -o out.jsonl
 line 1 '"rows":[[1,0.10000000000000001,"x",null,{"blob":"00ff"},{"text":"ff"},{"real":"inf"},"English"]]'
 line 1 '"status":"ok"'
 line 1 '"sqlite":"3.'
-line 2 '"results":[{"status":"ok","rows":[[2]]},{"status":"ok","rows":[]}]'
+line 1 '"columns":["1","0.1",'
+line 2 '"results":[{"status":"ok","columns":["2"],"rows":[[2]]},{"status":"ok","columns":["3"],"rows":[]}]'
 line 3 '"results":[]'
 [ "$(wc -l <out.jsonl)" = 3 ] || complain "not 3 lines"
 [ ! -e out.jsonl.part ] || complain "out.jsonl.part is left"
@@ -70,7 +71,7 @@ line 7 '{"id":6,"db_id":null,'
 line 8 'line 8: field \"sql\"'
 line 9 '"message":"db/empty.sqlite: holds no table"'
 line 10 '{"id":9,"db_id":"bakery"'
-line 10 '[{"status":"stopped","message":"more than 100000 steps"},{"status":"ok","rows":[[5]]}]'
+line 10 '[{"status":"stopped","message":"more than 100000 steps"},{"status":"ok","columns":["5"],"rows":[[5]]}]'
 line 11 '"rows":[[1]]'
 grep -q '11 records, 10 failed' said || complain "does not say how many failed"
 execute 2 good.jsonl -o new.jsonl
@@ -183,7 +184,7 @@ FILES=64 execute 1 --db db long.jsonl -o long.out
 grep -q 'long.out.part: cannot write: File too large$' said || complain "half a line is to go on with"
 [ -z "$(ls long.out* 2>/dev/null)" ] || complain "left behind: $(ls long.out*)"
 mkdir full
-if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=200k tmpfs full 2>/dev/null; then
+if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=300k tmpfs full 2>/dev/null; then
     execute 1 --db db many.jsonl -o full/out # the lines fit, but not twice
     left full/out 1000
     mount -o remount,size=1m full

@@ -1,5 +1,7 @@
-#include "data/sql/sql_records.h"
+#include "data/exec/sql_records.h"
 
+#include "data/exec/db_path.h"
+#include "data/exec/schema_catalog.h"
 #include "data/sql/sql.h"
 #include "data/sql/sql_check.h"
 #include "data/util/log.h"
@@ -10,7 +12,7 @@ enum { ARENA_BYTES = 64 << 20 }; /* one record's trees: some 80,000 tokens; only
 
 /* What the whole run needs. */
 struct sql_job {
-    struct schema_set schemas;
+    struct schema_catalog schemas;
     struct arena arena;
 };
 
@@ -70,12 +72,14 @@ static int parse_record(void *job, json_t *record, json_t *line, const char *whe
 {
     struct sql_job *p = job;
     json_t *sql = json_array(), *uses = json_array(), *texts = find_sql(record);
+
+    db_path_name(p->schemas.db, record);
     const char *db_id = json_get_string(record, "db_id", where, err);
-    const struct schema *s = db_id ? schema_find(&p->schemas, db_id) : NULL;
+    const struct schema *s = db_id ? schema_catalog_find(&p->schemas, db_id, where, err) : NULL;
     int rc = -1;
 
-    if (db_id && !s)
-        error_set(err, EXIT_CODE_DATA, "%s: field \"db_id\": no schema \"%s\"", where, db_id);
+    if (db_id)
+        json_object_set_new(line, "db_id", json_string(db_id));
     if (s && parse_all(p, s, texts, sql, uses, where, err) == 0) {
         bool list = json_is_array(texts);
         json_object_set(line, "sql", list ? sql : json_array_get(sql, 0));
@@ -92,9 +96,9 @@ int sql_records(const struct sql_request *q, const char *input, struct record_co
     struct sql_job p = { 0 };
     int rc = -1;
 
-    if (schema_set_open(&p.schemas, q->schema, err) == 0 && arena_init(&p.arena, ARENA_BYTES, err) == 0)
+    if (schema_catalog_open(&p.schemas, q->schema, q->db, err) == 0 && arena_init(&p.arena, ARENA_BYTES, err) == 0)
         rc = records_to_lines(input, q->form, q->out, parse_record, &p, counts, err);
     arena_release(&p.arena);
-    schema_set_close(&p.schemas);
+    schema_catalog_close(&p.schemas);
     return rc;
 }

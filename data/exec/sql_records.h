@@ -1,13 +1,14 @@
 /*
  * sql_records.h - the SQL of records in its canonical form, with every table and column that it touches.
  */
-#ifndef DATA_SQL_SQL_RECORDS_H
-#define DATA_SQL_SQL_RECORDS_H
+#ifndef DATA_EXEC_SQL_RECORDS_H
+#define DATA_EXEC_SQL_RECORDS_H
 
 #include "data/util/records.h"
 
 struct sql_request {
-    const char *schema, *out; /* tables.json with the schema of every db_id */
+    const char *schema, *db; /* one of the two: tables.json with the schema of every db_id; as in db_path.h */
+    const char *out;
     enum record_form form;
 };
 
