@@ -30,7 +30,8 @@ const struct command command_infill = {
         "\"completion\"}; what the assistant says is learnt.  Leaves in --out the adapter as PEFT has it "
         "(adapter_config.json, adapter_model.safetensors; with --method full a Hugging Face folder), ambit.h5, "
         "config.yaml, metrics.jsonl and report.html.  A run that was stopped, in whatever way, goes on with --resume "
-        "and ends with the same weights, bit for bit.",
+        "and ends with the same weights, bit for bit; --out is all that it needs then, and more --epochs may be asked "
+        "for.",
     .examples = { "ambit-train infill --base llama --data train.jsonl --valid valid.jsonl --out runs/infill",
                   "ambit-train infill --base llama --data train.jsonl --preset dfpl --out runs/infill --dry-run" },
     .files = files,
