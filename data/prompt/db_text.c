@@ -1,6 +1,6 @@
 #include "data/prompt/db_text.h"
 
-#include "data/util/sqlite_open.h"
+#include "data/exec/sqlite_exec.h"
 
 #include <ctype.h>
 #include <sqlite3.h>
@@ -8,17 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CELL = 1 << 20, MAX_STEPS = 50000000, STEPS_PER_CHECK = 1000 };
+static const struct exec_limits limits = { .steps = 50000000, .rows = INT64_MAX, .bytes = 256 << 20, .seconds = 120 };
 
 struct writer {
-    sqlite3 *db;
+    struct exec_db *db;
     const char *path;
     enum db_text_form form;
-    int64_t rows; /* of each table, all when negative */
+    int64_t rows; /* of each table */
     FILE *out;
     char *text;
     size_t size;
-    int steps; /* left */
 };
 
 /* What stands between names and values of an INSERT. */
@@ -26,38 +25,20 @@ static const struct {
     const char *comma, *open;
 } marks[] = { [DB_TEXT_DUMP] = { ",", "(" }, [DB_TEXT_AMBIQT] = { ", ", " (" } };
 
-/* Only reading, what columns a table has, and the function that writes values as SQL. */
-static int authorize(void *unused, int action, const char *a, const char *b, const char *db, const char *trigger)
+/* Runs what a printf of SQLite's makes; -1 with an error.  The result is released either way. */
+static int run(struct writer *w, struct exec_result *r, char *sql, struct error *err)
 {
-    (void)unused, (void)db, (void)trigger;
-    if (action == SQLITE_PRAGMA)
-        return strcmp(a, "table_info") == 0 ? SQLITE_OK : SQLITE_DENY;
-    if (action == SQLITE_FUNCTION)
-        return strcmp(b, "quote") == 0 ? SQLITE_OK : SQLITE_DENY;
-    return action == SQLITE_SELECT || action == SQLITE_READ ? SQLITE_OK : SQLITE_DENY;
-}
-
-static int count_steps(void *left)
-{
-    *(int *)left -= STEPS_PER_CHECK;
-    return *(int *)left <= 0;
-}
-
-static int failed(const struct writer *w, struct error *err)
-{
-    return error_set(err, EXIT_CODE_DATA, "%s: %s", w->path, sqlite3_errmsg(w->db));
-}
-
-/* Prepares what a printf of SQLite's makes; NULL with an error. */
-static sqlite3_stmt *prepare(const struct writer *w, char *sql, struct error *err)
-{
-    sqlite3_stmt *s = NULL;
-
     CHECK(sql, "out of memory");
-    if (sqlite3_prepare_v2(w->db, sql, -1, &s, NULL) != SQLITE_OK)
-        failed(w, err);
+    *r = exec_run(w->db, sql);
     sqlite3_free(sql);
-    return s;
+    return r->status == EXEC_OK ? 0 : error_set(err, EXIT_CODE_DATA, "%s: %s", w->path, r->message);
+}
+
+/* A text, NULL where there is none. */
+static const char *text_at(const struct exec_result *r, int64_t row, int column)
+{
+    const struct cell *c = &r->cells[row * r->columns + column];
+    return c->type == CELL_TEXT ? c->bytes : NULL;
 }
 
 static int too_long(const struct writer *w, struct error *err)
@@ -75,27 +56,22 @@ static void put_cell(const struct writer *w, const char *cell)
         putc(*p == '\n' && w->form == DB_TEXT_AMBIQT ? ' ' : *p, w->out);
 }
 
-/* "(1,'x'),(2,'y')" of the statement's rows; the statement selects quoted cells. */
-static int put_rows(struct writer *w, const char *head, sqlite3_stmt *s, struct error *err)
+/* "(1,'x'),(2,'y')" of quoted cells. */
+static int put_rows(struct writer *w, const char *head, const struct exec_result *r, struct error *err)
 {
-    int rc, n = 0;
-
-    for (; (rc = sqlite3_step(s)) == SQLITE_ROW; n++) {
-        fputs(n ? "," : head, w->out);
-        for (int i = 0; i < sqlite3_column_count(s); i++) {
-            const char *cell = (const char *)sqlite3_column_text(s, i);
-            if (!cell)
-                return failed(w, err);
+    for (int64_t row = 0; row < r->n; row++) {
+        fputs(row ? "," : head, w->out);
+        for (int i = 0; i < r->columns; i++) {
             fputs(i ? marks[w->form].comma : marks[w->form].open, w->out);
-            put_cell(w, cell);
+            put_cell(w, text_at(r, row, i));
         }
         putc(')', w->out);
         if (too_long(w, err))
             return -1;
     }
-    if (n)
+    if (r->n)
         fputs(";\n", w->out);
-    return rc == SQLITE_DONE ? 0 : failed(w, err);
+    return 0;
 }
 
 char *db_text_ambiqt_name(const char *name)
@@ -125,12 +101,12 @@ static char *name_of(const struct writer *w, const char *name)
 }
 
 /* The names of a table's columns; sqlite3_free. */
-static char *column_names(const struct writer *w, const sqlite3_stmt *all, const char *comma)
+static char *column_names(const struct writer *w, const struct exec_result *all, const char *comma)
 {
     sqlite3_str *list = sqlite3_str_new(NULL);
 
-    for (int i = 0; i < sqlite3_column_count((sqlite3_stmt *)all); i++) {
-        char *name = name_of(w, sqlite3_column_name((sqlite3_stmt *)all, i));
+    for (int i = 0; i < all->columns; i++) {
+        char *name = name_of(w, all->names[i]);
         sqlite3_str_appendf(list, "%s%s", i ? comma : "", name);
         free(name);
     }
@@ -140,19 +116,19 @@ static char *column_names(const struct writer *w, const sqlite3_stmt *all, const
 }
 
 /* What selects all of a table's cells, quoted; sqlite3_free. */
-static char *quoted_cells(const sqlite3_stmt *all)
+static char *quoted_cells(const struct exec_result *all)
 {
     sqlite3_str *list = sqlite3_str_new(NULL);
 
-    for (int i = 0; i < sqlite3_column_count((sqlite3_stmt *)all); i++)
-        sqlite3_str_appendf(list, "%squote(\"%w\")", i ? ", " : "", sqlite3_column_name((sqlite3_stmt *)all, i));
+    for (int i = 0; i < all->columns; i++)
+        sqlite3_str_appendf(list, "%squote(\"%w\")", i ? ", " : "", all->names[i]);
     char *text = sqlite3_str_finish(list);
     CHECK(text, "out of memory");
     return text;
 }
 
 /* "INSERT INTO table (columns) VALUES "; sqlite3_free. */
-static char *insert_head(const struct writer *w, const char *table, const sqlite3_stmt *all)
+static char *insert_head(const struct writer *w, const char *table, const struct exec_result *all)
 {
     char *names = column_names(w, all, marks[w->form].comma), *name = name_of(w, table);
     char *head = sqlite3_mprintf(
@@ -164,55 +140,55 @@ static char *insert_head(const struct writer *w, const char *table, const sqlite
     return head;
 }
 
-static int put_inserts(struct writer *w, const char *table, const sqlite3_stmt *all, struct error *err)
+static int put_inserts(struct writer *w, const char *table, const struct exec_result *all, struct error *err)
 {
     char *cells = quoted_cells(all), *head = insert_head(w, table, all);
-    sqlite3_stmt *s =
-        prepare(w, sqlite3_mprintf("SELECT %s FROM \"%w\" LIMIT %lld", cells, table, (long long)w->rows), err);
-    int rc = s ? put_rows(w, head, s, err) : -1;
+    struct exec_result r;
+    int rc = run(w, &r, sqlite3_mprintf("SELECT %s FROM \"%w\" LIMIT %lld", cells, table, (long long)w->rows), err);
 
-    sqlite3_finalize(s);
+    if (rc == 0)
+        rc = put_rows(w, head, &r, err);
+    exec_result_release(&r);
     sqlite3_free(head);
     sqlite3_free(cells);
     return rc;
 }
 
-/* One column of a definition; what stands before it; whether the key has it. */
-static bool put_column(const struct writer *w, sqlite3_stmt *s, const char *before)
+/* One column of a definition, a row of pragma_table_xinfo. */
+static void put_column(const struct writer *w, const struct exec_result *r, int64_t row)
 {
-    enum { NAME = 1, TYPE, NOT_NULL, STANDARD, KEY };
-    char *name = db_text_ambiqt_name((const char *)sqlite3_column_text(s, NAME));
-    const char *standard = (const char *)sqlite3_column_text(s, STANDARD);
+    char *name = db_text_ambiqt_name(text_at(r, row, 0));
+    const char *type = text_at(r, row, 1), *standard = text_at(r, row, 3);
 
-    fprintf(w->out, "%s    %s %s%s%s%s", before, name, (const char *)sqlite3_column_text(s, TYPE),
-            sqlite3_column_int(s, NOT_NULL) ? " NOT NULL" : "", standard ? " DEFAULT " : "", standard ? standard : "");
+    fprintf(w->out, "%s    %s %s%s%s%s", row ? ",\n" : "", name, type ? type : "",
+            r->cells[row * r->columns + 2].integer ? " NOT NULL" : "", standard ? " DEFAULT " : "",
+            standard ? standard : "");
     free(name);
-    return sqlite3_column_int(s, KEY);
 }
 
 /* CREATE TABLE as AMBIQT has it. */
-static int put_definition(const struct writer *w, const char *table, struct error *err)
+static int put_definition(struct writer *w, const char *table, struct error *err)
 {
-    sqlite3_stmt *s = prepare(w, sqlite3_mprintf("PRAGMA table_info(\"%w\")", table), err);
-    sqlite3_str *key = sqlite3_str_new(NULL);
+    struct exec_result r;
     char *name = db_text_ambiqt_name(table);
-    int rc = SQLITE_DONE;
+    int keys = 0, rc = run(w, &r,
+                           sqlite3_mprintf("SELECT name, type, \"notnull\", dflt_value, pk FROM pragma_table_xinfo(%Q) "
+                                           "WHERE hidden = 0 ORDER BY cid",
+                                           table),
+                           err);
 
     fprintf(w->out, "CREATE TABLE %s (\n", name);
     free(name);
-    for (int n = 0; s && (rc = sqlite3_step(s)) == SQLITE_ROW; n++) {
-        if (!put_column(w, s, n ? ",\n" : ""))
-            continue;
-        name = db_text_ambiqt_name((const char *)sqlite3_column_text(s, 1));
-        sqlite3_str_appendf(key, "%s%s", sqlite3_str_length(key) ? ", " : "", name);
-        free(name);
-    }
-    if (sqlite3_str_length(key))
-        fprintf(w->out, ",\n    PRIMARY KEY (%s)", sqlite3_str_value(key));
-    fputs("\n);\n", w->out);
-    sqlite3_free(sqlite3_str_finish(key));
-    rc = !s ? -1 : rc == SQLITE_DONE ? 0 : failed(w, err);
-    sqlite3_finalize(s);
+    for (int64_t row = 0; row < r.n; row++)
+        put_column(w, &r, row);
+    for (int64_t row = 0; row < r.n; row++)
+        if (r.cells[row * r.columns + 4].integer) {
+            name = db_text_ambiqt_name(text_at(&r, row, 0));
+            fprintf(w->out, "%s%s", keys++ ? ", " : ",\n    PRIMARY KEY (", name);
+            free(name);
+        }
+    fputs(keys ? ")\n);\n" : "\n);\n", w->out);
+    exec_result_release(&r);
     return rc;
 }
 
@@ -223,60 +199,62 @@ static void put_words(FILE *out, const char *name)
         putc(*name == '_' ? ' ' : tolower((unsigned char)*name), out);
 }
 
-static void put_compact(struct writer *w, const char *table, const sqlite3_stmt *all)
+static void put_compact(struct writer *w, const char *table, const struct exec_result *all)
 {
     if (ftello(w->out))
         putc('\n', w->out);
     put_words(w->out, table);
-    for (int i = 0; i < sqlite3_column_count((sqlite3_stmt *)all); i++) {
+    for (int i = 0; i < all->columns; i++) {
         fputs(i ? ", " : ": ", w->out);
-        put_words(w->out, sqlite3_column_name((sqlite3_stmt *)all, i));
+        put_words(w->out, all->names[i]);
     }
 }
 
 /* What stands for one table: in a dump, its rows. */
 static int put_table(struct writer *w, const char *table, struct error *err)
 {
-    sqlite3_stmt *all = prepare(w, sqlite3_mprintf("SELECT * FROM \"%w\"", table), err);
-    int rc = all ? 0 : -1;
+    struct exec_result all;
+    int rc = run(w, &all, sqlite3_mprintf("SELECT * FROM \"%w\" LIMIT 0", table), err);
 
-    if (all && w->form == DB_TEXT_COMPACT)
-        put_compact(w, table, all);
-    else if (all)
-        rc = put_inserts(w, table, all, err);
-    sqlite3_finalize(all);
+    if (rc == 0 && w->form == DB_TEXT_COMPACT)
+        put_compact(w, table, &all);
+    else if (rc == 0)
+        rc = put_inserts(w, table, &all, err);
+    exec_result_release(&all);
     return rc ? rc : too_long(w, err);
 }
 
-/* Steps through the tables; definitions: writes those instead. */
+/* One of the tables, whose name and text stand in the row; definitions: writes that instead. */
+static int put_one(struct writer *w, const struct exec_result *tables, int64_t row, bool definitions, struct error *err)
+{
+    const char *name = text_at(tables, row, 0), *sql = text_at(tables, row, 1);
+
+    if (!name || !sql)
+        return error_set(err, EXIT_CODE_DATA, "%s: a table without a name or a text", w->path);
+    if (!definitions)
+        return put_table(w, name, err);
+    if (w->form == DB_TEXT_AMBIQT)
+        return put_definition(w, name, err);
+    fprintf(w->out, "%s;\n", sql);
+    return 0;
+}
+
 static int put_tables(struct writer *w, bool definitions, struct error *err)
 {
-    bool ambiqt = w->form == DB_TEXT_AMBIQT;
     const char *order = w->form == DB_TEXT_DUMP ? "name" : "rowid";
-    sqlite3_stmt *s = prepare(w,
-                              sqlite3_mprintf("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql NOT "
-                                              "NULL ORDER BY %s",
-                                              order),
-                              err);
-    int rc = s ? 0 : -1, step = SQLITE_DONE, n = 0;
+    struct exec_result r;
+    int rc =
+        run(w, &r,
+            sqlite3_mprintf("SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND sql NOT NULL AND name NOT "
+                            "LIKE 'sqlite\\_%%' ESCAPE '\\' ORDER BY %s",
+                            order),
+            err);
 
-    while (rc == 0 && (step = sqlite3_step(s)) == SQLITE_ROW) {
-        const char *name = (const char *)sqlite3_column_text(s, 0);
-        if (strncmp(name, "sqlite_", 7) == 0) /* SQLite's own */
-            continue;
-        if (!definitions)
-            rc = put_table(w, name, err);
-        else if (ambiqt)
-            rc = put_definition(w, name, err);
-        else
-            fprintf(w->out, "%s;\n", (const char *)sqlite3_column_text(s, 1));
-        n++;
-    }
-    if (rc == 0 && step != SQLITE_DONE)
-        rc = failed(w, err);
-    if (rc == 0 && n == 0)
+    if (rc == 0 && r.n == 0)
         rc = error_set(err, EXIT_CODE_DATA, "%s: no tables in it", w->path);
-    sqlite3_finalize(s);
+    for (int64_t row = 0; rc == 0 && row < r.n; row++)
+        rc = put_one(w, &r, row, definitions, err);
+    exec_result_release(&r);
     return rc;
 }
 
@@ -318,19 +296,18 @@ static void drop_stray_bytes(char *text)
 
 char *db_text(const char *path, enum db_text_form form, int64_t rows, struct error *err)
 {
-    bool few = form == DB_TEXT_AMBIQT && rows < 0;
-    struct writer w = { .path = path, .form = form, .rows = few ? DB_TEXT_AMBIQT_ROWS : rows, .steps = MAX_STEPS };
-    int rc = sqlite_open_file(&w.db, path, MAX_CELL, err);
+    enum { ROW = 4 }; /* characters of the shortest, so that more of them would be too long */
+    bool few = form == DB_TEXT_AMBIQT && rows < 0, all = rows < 0 || rows > DB_TEXT_MAX_BYTES / ROW;
+    struct writer w = { .db = exec_open_schema(path, &limits, err), .path = path, .form = form };
 
+    if (!w.db)
+        return NULL;
+    w.rows = few ? DB_TEXT_AMBIQT_ROWS : all ? DB_TEXT_MAX_BYTES / ROW + 1 : rows;
     w.out = open_memstream(&w.text, &w.size);
     CHECK(w.out, "out of memory");
-    if (rc == 0) {
-        sqlite3_set_authorizer(w.db, authorize, NULL);
-        sqlite3_progress_handler(w.db, STEPS_PER_CHECK, count_steps, &w.steps);
-        rc = put_database(&w, err);
-    }
+    int rc = put_database(&w, err);
     CHECK(fclose(w.out) == 0, "out of memory");
-    sqlite3_close(w.db);
+    exec_close(w.db);
     if (rc) {
         free(w.text);
         return NULL;

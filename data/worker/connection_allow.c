@@ -6,8 +6,9 @@
 #include <string.h>
 #include <strings.h>
 
-/* More than any question asks; each may work on CONNECTION_MAX_VALUE bytes before SQLite next looks at the limits. */
-enum { MAX_CALLS = 500 };
+/* More than any question asks, one for each column that a table may have; each may work on CONNECTION_MAX_VALUE bytes
+ * before SQLite next looks at the limits. */
+enum { MAX_CALLS = 2000 };
 
 /* Sorted. */
 static const char *const functions[] = {

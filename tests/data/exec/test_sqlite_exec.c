@@ -211,7 +211,7 @@ static const struct repeated {
     { { EXEC_FAILED, "SELECT ", "parser stack overflow" }, "(", 100000, "1" },
     { { EXEC_FAILED, "SELECT * FROM numbers", "max: 200" }, ", numbers", 1000, "" },
     { { EXEC_STOPPED, "SELECT count(*) FROM numbers", STEPS_OUT }, ", (SELECT n FROM numbers)", 60, "" },
-    { { EXEC_STOPPED, "SELECT 1", "more than 500 calls" }, " + abs(1)", 600, "" },
+    { { EXEC_STOPPED, "SELECT 1", "more than 2000 calls" }, ", abs(abs(1))", 1100, "" },
     { { EXEC_STOPPED, "SELECT n IN (", "instructions" }, "n || n,", 100000, "1) FROM numbers" },
     { { EXEC_REFUSED, "SELECT 1", "at most 1048576 are taken" }, " /* nothing */", 100000, "" },
 };
