@@ -86,7 +86,8 @@ static int check_sources(struct sql_checker *c, const struct sql_source *list, c
             return -1;
         if (sql_check_values(c, s->arguments, at) || (s->on && sql_check_value(c, s->on, at)))
             return -1;
-        if (s->kind == SQL_SOURCE_FUNCTION && sql_count_list(s->arguments) > 2 && strncasecmp(s->name.text, "json_", 5) == 0)
+        if (s->kind == SQL_SOURCE_FUNCTION && sql_count_list(s->arguments) > 2 &&
+            strncasecmp(s->name.text, "json_", 5) == 0)
             return sql_refuse(c, s->span, "%s: expected at most 2 arguments, got %d", s->name.text,
                               sql_count_list(s->arguments));
         if (s->natural && (s->on || s->columns))
@@ -192,7 +193,8 @@ static int check_place_of_tail(struct sql_checker *c, const struct sql_core *cor
 
     if (t->order)
         return sql_refuse_always(c, t->order->expr->span, "expected ORDER BY behind the set operation, not before it");
-    return t->limit ? sql_refuse_always(c, t->limit->span, "expected LIMIT behind the set operation, not before it") : 0;
+    return t->limit ? sql_refuse_always(c, t->limit->span, "expected LIMIT behind the set operation, not before it")
+                    : 0;
 }
 
 static bool same_text(const char *a, const char *b)

@@ -57,8 +57,7 @@ int sql_check_alias(struct sql_checker *c, const struct sql_expr *e, const struc
     if (!r || !r->expr)
         return 0;
     if (!at->windows && sql_has_window(r->expr))
-        return sql_refuse(c, e->span, "%s: expected no window function, which %s stands for", at->clause,
-                          e->name.text);
+        return sql_refuse(c, e->span, "%s: expected no window function, which %s stands for", at->clause, e->name.text);
     if (!at->aggregates && sql_has_aggregate(r->expr, false))
         return sql_refuse(c, e->span, "%s: expected no aggregate, which %s stands for", at->clause, e->name.text);
     return 0;

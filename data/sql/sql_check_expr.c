@@ -43,8 +43,8 @@ int sql_check_values(struct sql_checker *c, const struct sql_expr *list, const s
 /* Comparisons compare rows too. */
 static int check_binary(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at)
 {
-    bool compares = (e->op >= SQL_EQUAL && e->op <= SQL_IS_NOT_DISTINCT) ||
-                    (e->op >= SQL_LESS && e->op <= SQL_GREATER_EQUAL);
+    bool compares =
+        (e->op >= SQL_EQUAL && e->op <= SQL_IS_NOT_DISTINCT) || (e->op >= SQL_LESS && e->op <= SQL_GREATER_EQUAL);
     int n = compares ? width(e->left) : 1;
 
     if (e->op == SQL_REGEXP)
