@@ -10,6 +10,7 @@
 #include "data/exec/db_path.h"
 #include "data/score/score_tally.h"
 #include "data/util/log.h"
+#include "data/util/records.h"
 
 #include <stdlib.h>
 
@@ -25,25 +26,12 @@ struct strict_run {
     struct strings golds; /* ids of gold records */
 };
 
-/* The id as text, so that 7 and "7" are one record; NULL with an error. */
-static const char *id_of(struct strings *pool, const json_t *record, const char *where, struct error *err)
-{
-    const json_t *id = json_object_get(record, "id");
-    if (json_is_string(id))
-        return strings_keep(pool, json_string_value(id));
-    if (json_is_integer(id))
-        return strings_printf(pool, "%lld", (long long)json_integer_value(id));
-    error_set(err, EXIT_CODE_DATA, "%s: field \"id\"%s expected a string or an integer", where,
-              id ? ":" : " is missing,");
-    return NULL;
-}
-
 static int keep_prediction(struct strict_run *run, json_t *record, const char *where, struct error *err)
 {
-    struct strings pool = { 0 };
+    char text[RECORD_ID_TEXT];
     struct trial_texts sql = { 0 };
-    const char *id = id_of(&pool, record, where, err);
-    int rc = id ? trial_texts_add(&sql, json_object_get(record, "sql"), "sql", where, err) : -1;
+    const char *id = record_id_text(record, text); /* 7 and "7" are one record */
+    int rc = trial_texts_add(&sql, json_object_get(record, "sql"), "sql", where, err);
 
     if (rc == 0 && strings_find(&run->ids, id) >= 0)
         rc = error_set(err, EXIT_CODE_DATA, "%s: field \"id\": %s came before", where, id);
@@ -53,7 +41,6 @@ static int keep_prediction(struct strict_run *run, json_t *record, const char *w
         run->records[i] = json_incref(record);
     }
     free(sql.sql);
-    strings_release(&pool);
     return rc;
 }
 
@@ -63,17 +50,18 @@ static int each_record(struct strict_run *run, const char *path,
                        int (*use)(struct strict_run *run, json_t *record, const char *where, struct error *bad),
                        struct error *err)
 {
-    struct json_reader *r = json_reader_open(path, err);
+    struct record_reader *r = record_reader_open(path, RECORDS_AUTO, err);
     json_t *record;
     int rc;
 
     if (!r)
         return -1;
+    record_reader_from_0(r); /* so that records without ids meet by their places, whatever the forms of the files */
     do {
         struct error bad = { 0 };
-        rc = json_reader_next(r, &record, &bad);
-        const char *where = json_reader_where(r);
-        if (rc < 0 && json_reader_failed(r)) {
+        rc = record_reader_next(r, &record, &bad);
+        const char *where = record_reader_where(r);
+        if (rc < 0 && record_reader_failed(r)) {
             *err = bad;
             break;
         }
@@ -82,12 +70,13 @@ static int each_record(struct strict_run *run, const char *path,
         json_decref(record);
     } while (rc);
     rc = rc < 0 ? -1 : 0;
-    json_reader_close(r);
+    record_reader_close(r);
     return rc;
 }
 
 struct strict_record {
     const char *id, *db_id;
+    json_t *own_id; /* as the gold record has it */
     struct trial_texts golds, sql;
 };
 
@@ -108,7 +97,7 @@ static int score_record(struct strict_run *run, const struct strict_record *r, s
     trial_run(&t, TRIAL_STRICT, db, trial_texts_part(&r->golds, 0, r->golds.n), sql);
     bool ambiguous = t.n_golds > 1;
     struct trial_score s = trial_score_paired(&t, sql);
-    json_t *o = json_pack("{s:s, s:s, s:b}", "id", r->id, "db_id", r->db_id, "ambiguous", ambiguous);
+    json_t *o = json_pack("{s:O, s:s, s:b}", "id", r->own_id, "db_id", r->db_id, "ambiguous", ambiguous);
     int rc = 0;
     if (t.why) {
         rc = error_set(bad, EXIT_CODE_DATA, "%s", t.why);
@@ -128,8 +117,10 @@ static int read_gold(struct strict_run *run, struct strict_record *r, const json
                      struct error *bad)
 {
     int before = run->golds.n;
-    if (!(r->id = id_of(&run->golds, record, where, bad)))
-        return -1;
+    char text[RECORD_ID_TEXT];
+
+    r->own_id = json_object_get(record, "id");
+    r->id = strings_keep(&run->golds, record_id_text(record, text));
     if (run->golds.n == before)
         return error_set(bad, EXIT_CODE_DATA, "%s: field \"id\": %s came before", where, r->id);
     if (!(r->db_id = json_get_string(record, "db_id", where, bad)) ||

@@ -20,7 +20,7 @@ struct record_reader {
     bool told; /* of records without an id */
 };
 
-static bool has_ending(const char *path, const char *ending)
+bool record_file_ends(const char *path, const char *ending)
 {
     const char *compressed = coding_ending(coding_of_name(path));
     size_t n = strlen(path) - strlen(compressed), e = strlen(ending);
@@ -30,10 +30,10 @@ static bool has_ending(const char *path, const char *ending)
 /* RECORDS_AUTO where the name leaves it to the text. */
 static enum record_form form_of_name(const char *path)
 {
-    return has_ending(path, ".csv")   ? RECORDS_CSV
-           : has_ending(path, ".tsv") ? RECORDS_TSV
-           : has_ending(path, ".txt") ? RECORDS_TEXT
-                                      : RECORDS_AUTO;
+    return record_file_ends(path, ".csv")   ? RECORDS_CSV
+           : record_file_ends(path, ".tsv") ? RECORDS_TSV
+           : record_file_ends(path, ".txt") ? RECORDS_TEXT
+                                            : RECORDS_AUTO;
 }
 
 /* -1 with err where the first line is no text at all. */
@@ -61,7 +61,8 @@ static int decide(struct text_stream *in, const char *path, enum record_form *fo
         return 0;
     int first = text_stream_first(in, err);
     *form = first == '[' ? RECORDS_JSON : RECORDS_JSONL;
-    if (first < 0 || first == '[' || first == '{' || has_ending(path, ".jsonl") || has_ending(path, ".json"))
+    if (first < 0 || first == '[' || first == '{' || record_file_ends(path, ".jsonl") ||
+        record_file_ends(path, ".json"))
         return first == -2 ? -1 : 0;
     return form_of_line(in, form, err);
 }

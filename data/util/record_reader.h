@@ -19,6 +19,9 @@
 enum record_form { RECORDS_AUTO, RECORDS_JSONL, RECORDS_JSON, RECORDS_CSV, RECORDS_TSV, RECORDS_TEXT };
 #define RECORD_FORMS "auto|jsonl|json|csv|tsv|text"
 
+/* Whether a name, without .gz, .xz or .zst, ends so. */
+bool record_file_ends(const char *path, const char *ending);
+
 struct record_reader;
 /* "-" is standard input.  NULL with EXIT_CODE_DATA. */
 struct record_reader *record_reader_open(const char *path, enum record_form form, struct error *err);

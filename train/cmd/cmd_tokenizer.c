@@ -91,7 +91,7 @@ const struct command command_tokenizer = {
     .max_operands = MAX_FILES,
     OPTIONS(table, defaults),
     .details =
-        "A FILE that ends in .jsonl or .json (or that with .xz behind it) holds records: what messages say, and the "
+        "A FILE that ends in .jsonl or .json (or that with .gz, .xz or .zst behind it) holds records: what messages say, and the "
         "fields text, prompt and completion, are learnt from. Of any other file every line is a text. The merges are "
         "those of tokenizers' BpeTrainer with the whole byte alphabet.\n\n"
         "The special tokens that conversations need come first, then those of --special, which must hold more than "

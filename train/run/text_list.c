@@ -75,15 +75,7 @@ static int read_lines(struct text_list *t, const char *path, struct error *err)
 
 static bool is_records(const char *path)
 {
-    static const char *const endings[] = { ".jsonl", ".json", ".jsonl.xz", ".json.xz" };
-    size_t n = strlen(path);
-
-    for (int i = 0; i < ARRAY_LEN(endings); i++) {
-        size_t k = strlen(endings[i]);
-        if (n >= k && strcmp(path + n - k, endings[i]) == 0)
-            return true;
-    }
-    return false;
+    return record_file_ends(path, ".jsonl") || record_file_ends(path, ".json");
 }
 
 int text_list_read(struct text_list *t, const char *path, struct error *err)
