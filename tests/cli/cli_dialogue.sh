@@ -50,7 +50,7 @@ s1=$(session "$second")
 
 # what gives the same rows is one from the start and stays one; what was left out goes on being told
 twice='{"id":"t","db_id":"music_label","question":"Which bands?","candidates":[{"sql":"SELECT name FROM band","p":0.4},
- {"sql":"SELECT name FROM band WHERE band_id > 0","p":0.2},{"sql":"SELECT style FROM band","p":0.3},{"sql":"SELECT x","p":0.1}]}'
+ {"sql":"SELECT name FROM band WHERE band_id = band_id","p":0.2},{"sql":"SELECT style FROM band","p":0.3},{"sql":"SELECT x","p":0.1}]}'
 reply=$(ask '{"op":"start","record":'"${twice//$'\n'/}"'}')
 once='"record":\{[^[]*"candidates":\[\{"sql":"SELECT name FROM band","p":0.6\},\{"sql":"SELECT style FROM band","p":0.3\}\],"reserve":0.1,'
 says "the same rows" "$once" "$reply"
@@ -128,7 +128,7 @@ wrong request 'longer than 4194304 bytes' "$(head -c 4194400 /dev/zero | tr '\0'
 wrong record 'candidates' '{"op":"start","record":{"id":"a","db_id":"music_label","question":"Who?"}}'
 wrong record 'candidates: expected 1 to 1000, got 0' '{"op":"start","record":{"db_id":"music_label","question":"Who?","candidates":[]}}'
 wrong record 'expected the name of a database, got \\"../music_label\\"' '{"op":"start","record":'"${record/music_label/..\/music_label}"'}'
-wrong record 'sum to' '{"op":"start","record":'"${record/0.35/0.3}"'}'
+wrong record 'candidates\[0\]: field \\"p\\": expected 0 to 1, got -0.3' '{"op":"start","record":'"${record/0.35/-0.3}"'}'
 wrong record 'there is no rule \\"tua\\"' '{"op":"start","rules":{"tua":1},"record":'"$record"'}'
 wrong record '\\"tau\\": expected .*, got a string' '{"op":"start","rules":{"tau":"1"},"record":'"$record"'}'
 wrong record '\\"noise\\": expected 0 to 0.5, got 0.6' '{"op":"start","rules":{"noise":0.6},"record":'"$record"'}'
