@@ -1,6 +1,7 @@
 #include "data/prompt/reading_sql.h"
 
 #include "data/prompt/model_output.h"
+#include "data/util/record_reader.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -136,18 +137,20 @@ static int add_record(struct reading_sql *r, const json_t *record, bool publishe
 
 int reading_sql_open(struct reading_sql *r, const char *path, bool published, struct error *err)
 {
-    struct json_reader *in = json_reader_open(path, err);
+    struct record_reader *in = record_reader_open(path, RECORDS_AUTO, err);
     json_t *record;
     int rc = -1;
 
     *r = (struct reading_sql){ 0 };
-    while (in && (rc = json_reader_next(in, &record, err)) > 0) {
-        rc = add_record(r, record, published, json_reader_where(in), err);
+    if (in)
+        record_reader_leave_ids(in);
+    while (in && (rc = record_reader_next(in, &record, err)) > 0) {
+        rc = add_record(r, record, published, record_reader_where(in), err);
         json_decref(record);
         if (rc)
             break;
     }
-    json_reader_close(in);
+    record_reader_close(in);
     return rc;
 }
 

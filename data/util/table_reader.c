@@ -130,6 +130,16 @@ static void set_where(char *where, size_t n, const struct table_reader *t, const
     snprintf(where, n, "%.800s: line %lld", text_stream_name(t->in), (long long)row->line);
 }
 
+/* One field with another separator in it: no record would have a field that anybody asks for. */
+static int check_separator(const struct table_reader *t, const char *where, struct error *err)
+{
+    const char *name = t->header.items[0];
+    if (t->header.n > 1 || !strpbrk(name, ",;\t"))
+        return 0;
+    return error_set(err, EXIT_CODE_DATA, "%s: the header is one field, \"%.100s\": expected fields apart by %s", where,
+                     name, t->scan.separator == '\t' ? "tabs" : "commas");
+}
+
 struct table_reader *table_reader_of(struct text_stream *in, char separator, struct error *err)
 {
     struct table_reader *t = xcalloc(1, sizeof *t);
@@ -142,7 +152,7 @@ struct table_reader *table_reader_of(struct text_stream *in, char separator, str
     if (rc == 0)
         error_set(err, EXIT_CODE_DATA, "%s: is empty, expected a header", text_stream_name(in));
     set_where(where, sizeof where, t, &row);
-    if (rc > 0 && each_field(t, &row, add_name, NULL, where, err) > 0)
+    if (rc > 0 && each_field(t, &row, add_name, NULL, where, err) > 0 && check_separator(t, where, err) == 0)
         return t;
     table_reader_close(t);
     return NULL;

@@ -107,11 +107,14 @@ static void fields_of_tables(void **state)
 
 static void bad_tables_are_named(void **state)
 {
-    static const char *const headers[][2] = { { "", "is empty, expected a header" },
-                                              { "id,,q\n", "line 1: the header's field 2 has no name" },
-                                              { "\nid,q,id\n", "line 2: the header names \"id\" twice" },
-                                              { "id,caf\xe9\n", "line 1: the header's field 2 is no text" },
-                                              { "id,\"q\n1,2\n", "line 1: field 2: a quote that is not closed" } };
+    static const char *const headers[][2] = {
+        { "", "is empty, expected a header" },
+        { "id,,q\n", "line 1: the header's field 2 has no name" },
+        { "id;q\n1;a\n", "line 1: the header is one field, \"id;q\": expected fields apart by commas" },
+        { "\nid,q,id\n", "line 2: the header names \"id\" twice" },
+        { "id,caf\xe9\n", "line 1: the header's field 2 is no text" },
+        { "id,\"q\n1,2\n", "line 1: field 2: a quote that is not closed" }
+    };
     static const char *const rows[][3] = {
         { "id,q\n1\n2,b\n", "-;{\"id\":\"2\",\"q\":\"b\"};", "line 2: expected 2 fields, as in the header, got 1" },
         { "id,q\n1,a\n2,b,c\n", "{\"id\":\"1\",\"q\":\"a\"};-;", "line 3: expected 2 fields, as in the header, got 3" },
