@@ -21,7 +21,7 @@ struct record_writer {
 static int start(struct record_writer *w, struct error *err)
 {
     const struct ambiguate_options *o = w->o;
-    const struct materialise_options m = { o->db, o->materialise, o->seed, o->published_databases };
+    const struct materialise_options m = { o->db, o->materialise, o->seed, o->published_databases, o->force };
 
     w->values = xcalloc((size_t)w->in->schemas.n + 1, sizeof *w->values);
     if ((o->schema_strings && published_texts_read(&w->published, o->schema_strings, err)) ||

@@ -13,6 +13,7 @@ struct ambiguate_options {
     const char *db;             /* databases that values and copies come from, or NULL */
     const char *schema_strings; /* a published file whose schema texts stay, or NULL */
     const char *materialise;    /* folder of databases to write, or NULL; needs db */
+    bool force;                 /* replace those that hold something else */
     bool published_databases;   /* in the form of the infilling paper */
     uint64_t seed;
     const char *out;

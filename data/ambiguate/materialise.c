@@ -166,6 +166,15 @@ static void remember_failure(struct materialiser *m, const char *file, const cha
     m->failures[m->n_failures++] = (struct failure){ file, strings_keep(&m->text, why) };
 }
 
+static int deliver(const struct materialiser *m, const char *made, const char *path, struct error *err)
+{
+    if (!m->options.force && out_file_may_replace(made, path, err))
+        return -1;
+    if (rename(made, path))
+        return error_set(err, EXIT_CODE_FAILURE, "%s: cannot write: %s", path, strerror(errno));
+    return 0;
+}
+
 /* The file, made unless an earlier record of this run had it made; -1 where it cannot be. */
 static int build(struct materialiser *m, const char *file, const struct record_database *w, enum second_values second,
                  struct error *err)
@@ -177,14 +186,15 @@ static int build(struct materialiser *m, const char *file, const struct record_d
     if (strings_find(&m->written, file) >= 0)
         return 0;
     const char *path = strings_printf(&m->text, "%s/%s", m->options.out, file);
-    unlink(path);
-    if (fill(m, w, path, second, err)) {
-        unlink(path);
+    const char *made = strings_printf(&m->text, "%s.tmp", path);
+    unlink(made);
+    int rc = fill(m, w, made, second, err);
+    if (rc == 0 && (rc = deliver(m, made, path, err)) == 0)
+        strings_add(&m->written, file);
+    else
         remember_failure(m, file, err->text);
-        return -1;
-    }
-    strings_add(&m->written, file);
-    return 0;
+    unlink(made);
+    return rc;
 }
 
 static void run_both(struct materialised *out, struct exec_db *db, const struct ambiqt_record *r)

@@ -26,6 +26,7 @@ struct materialise_options {
     /* The databases of the infilling paper instead: five rows of each table, the second alternative's values all
      * changed, the new tables of J and P empty. */
     bool published;
+    bool force; /* replace files that hold something else */
 };
 
 enum materialised_state { MATERIALISED_DIFFER, MATERIALISED_COINCIDE, MATERIALISED_FAILED };

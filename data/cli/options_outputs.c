@@ -3,6 +3,7 @@
 
 #include <fts.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -142,12 +143,50 @@ static int check_path(const struct command *c, const struct command_line *line, 
     return rc ? rc : check_folder_files(c, line, out, value, err);
 }
 
+/* The value of an option that writes; NULL of others. */
+static const char *output_of(const struct command_line *line, const struct option *o)
+{
+    return o->writes ? *(const char *const *)((const char *)line->settings + o->offset) : NULL;
+}
+
+/* The file's or folder's own path, or where it would be made; the caller frees. */
+static char *own_path(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char *folder = strndup(slash ? path : ".", slash ? (size_t)(name - path) : 1);
+    char *real = realpath(path, NULL), *above = real ? NULL : realpath(folder, NULL);
+
+    if (above)
+        CHECK(asprintf(&real, "%s/%s", above, name) >= 0, "no memory for a path");
+    free(folder);
+    free(above);
+    return real ? real : xstrdup(path);
+}
+
+/* That none before option i has the same. */
+static int check_others(const struct command *c, const struct command_line *line, int i, struct error *err)
+{
+    char *own = own_path(output_of(line, &c->options[i]));
+    int rc = 0;
+
+    for (int k = 0; k < i && rc == 0; k++) {
+        const char *other = output_of(line, &c->options[k]);
+        char *path = other ? own_path(other) : NULL;
+        if (path && strcmp(path, own) == 0)
+            rc = error_set(err, EXIT_CODE_USAGE, "--%s: %s is what --%s writes; expected another name",
+                           c->options[i].name, output_of(line, &c->options[i]), c->options[k].name);
+        free(path);
+    }
+    free(own);
+    return rc;
+}
+
 int options_check_outputs(const struct command *c, const struct command_line *line, struct error *err)
 {
     for (int i = 0; i < option_count(c->options); i++) {
-        const struct option *out = &c->options[i];
-        const char *value = out->writes ? *(const char *const *)((const char *)line->settings + out->offset) : NULL;
-        if (value && strcmp(value, "-") != 0 && check_path(c, line, out, value, err))
+        const char *value = output_of(line, &c->options[i]);
+        if (value && (check_others(c, line, i, err) ||
+                      (strcmp(value, "-") != 0 && check_path(c, line, &c->options[i], value, err))))
             return -1;
     }
     return 0;

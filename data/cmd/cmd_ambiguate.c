@@ -12,7 +12,7 @@ struct ambiguate_arguments {
     const char *db, *schema_strings, *materialise, *out;
     enum { AGGREGATES_BY_NAME = -1, AGGREGATES_VALIDATION, AGGREGATES_TRAIN } aggregates;
     int64_t seed;
-    bool published_databases;
+    bool published_databases, force;
 };
 
 static const struct ambiguate_arguments defaults = { .kinds = "C,T,J,P", .aggregates = AGGREGATES_BY_NAME };
@@ -39,6 +39,7 @@ static const struct option options[] = {
                   "write a database for each record, and run both readings on it (needs --db)", .writes = true),
     FLAG_OPTION("published-databases", AT(published_databases),
                 "those databases as the infilling paper made them, and its filter"),
+    FORCE_OPTION(AT(force)),
     SEED_OPTION(AT(seed), "same seed, same bytes"),
     OUT_OPTION(AT(out), "FILE", "JSONL to write", .required = true),
     { 0 },
@@ -117,6 +118,7 @@ static enum exit_code make_records(const struct ambiguate_arguments *a, const st
                                    .schema_strings = a->schema_strings,
                                    .materialise = a->materialise,
                                    .published_databases = a->published_databases,
+                                   .force = a->force,
                                    .seed = (uint64_t)a->seed,
                                    .out = a->out };
     struct ambiguate_counts counts[AMBIGUITY_KINDS];

@@ -113,31 +113,38 @@ static bool same_bytes(FILE *a, FILE *b)
     return !ferror(a) && !ferror(b);
 }
 
-/* Whether a file stands in the target's place whose bytes are others.  What cannot be written is for the commit to say,
- * which finds why in errno. */
-static bool would_replace(const struct out_file *o)
+int out_file_may_replace(const char *made, const char *path, struct error *err)
+{
+    FILE *old = fopen(path, "rbe"), *new = old ? fopen(made, "rbe") : NULL;
+    bool other = old && (!new || !same_bytes(old, new));
+
+    if (old)
+        fclose(old);
+    if (new)
+        fclose(new);
+    if (!other)
+        return 0;
+    return error_set(err, EXIT_CODE_USAGE,
+                     "%s: holds something else already; --force replaces it, another --out keeps it", path);
+}
+
+/* What cannot be written is for the commit to say, which finds why in errno. */
+static int check_target(const struct out_file *o, struct error *err)
 {
     int before = errno;
 
     if (!o->tmp || ferror(o->f) || fflush(o->f))
-        return false;
-    FILE *old = fopen(o->path, "rbe"), *made = old ? fopen(o->tmp, "rbe") : NULL;
-    bool other = old && (!made || !same_bytes(old, made));
-    if (old)
-        fclose(old);
-    if (made)
-        fclose(made);
+        return 0;
+    int rc = out_file_may_replace(o->tmp, o->path, err);
     errno = before;
-    return other;
+    return rc;
 }
 
 int out_files_commit(struct out_file *files, int n, bool force, struct error *err)
 {
     for (int i = 0; i < n && !force; i++)
-        if (files[i].f && would_replace(&files[i]))
-            return error_set(err, EXIT_CODE_USAGE,
-                             "%s: holds something else already; --force replaces it, another --out keeps it",
-                             files[i].path);
+        if (files[i].f && check_target(&files[i], err))
+            return -1;
     for (int i = 0; i < n; i++)
         if (files[i].f && out_file_commit(&files[i], err))
             return -1;

@@ -22,6 +22,8 @@ int out_file_commit(struct out_file *o, struct error *err);
 /* Commits all, or none: unless force, -1 with EXIT_CODE_USAGE where one would replace a file that holds something else,
  * so that the same command may make its folder again.  Files that are not open are passed over; the caller aborts. */
 int out_files_commit(struct out_file *files, int n, bool force, struct error *err);
+/* For a file that was made under another name: -1 with EXIT_CODE_USAGE when path holds something else. */
+int out_file_may_replace(const char *made, const char *path, struct error *err);
 /* Removes the temporary file; harmless after commit or on a zeroed struct. */
 void out_file_abort(struct out_file *o);
 

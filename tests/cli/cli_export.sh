@@ -99,6 +99,22 @@ expect 6 'nothing: No such file' nothing --format peft -o new
 expect 1 'lines.txt: cannot make the folder' pairs --base moved --format peft -o lines.txt
 expect 2 'hf.peft.merged.gguf-adapter, got .onnx' pairs --format onnx -o new
 
+# a folder that holds something else is left alone, --force replaces what has the same name and nothing else
+expect 0 'again: verified' pairs --base moved --format peft -o again --verify
+expect 0 'again: verified' pairs --base moved --format peft -o again --verify
+cp again/adapter_config.json whole.json
+echo '{}' >again/adapter_config.json && echo mine >again/notes.txt && cp again/adapter_config.json edited.json
+expect 2 'again/adapter_config.json: holds something else already; --force replaces it' pairs --base moved --format peft -o again
+same again/adapter_config.json edited.json
+same again/adapter_model.safetensors pairs/adapter_model.safetensors
+mkdir full && echo mine >full/model.safetensors && cp full/model.safetensors mine
+expect 2 'full/model.safetensors: holds something else' moved --format merged -o full
+same full/model.safetensors mine
+expect 0 'again: peft' pairs --base moved --format peft -o again --force
+same again/adapter_config.json whole.json
+[ "$(cat again/notes.txt)" = mine ] || complain again/notes.txt "is gone"
+rm again/notes.txt
+
 # the folders that are left are read by the other commands
 run 0 train inspect pairs
 [ "$(grep -c 'q_proj.lora_A' shown)" = 4 ] || complain "inspect pairs" "does not show both forms"

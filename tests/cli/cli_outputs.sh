@@ -139,6 +139,23 @@ makes new/made/sql.txt data prompts
 makes new/made/valid.jsonl data practice --seed 1
 makes new/made/db/bakery.sqlite data practice --seed 1
 makes new/made/train.jsonl data split q.jsonl --valid 0 --test 0
+makes new/made/tokenizer.json train tokenizer notes.txt --vocab 300
+makes new/made/chat_template.jinja train tokenizer notes.txt --vocab 300
+echo '{"db_id":"bakery","question":"What are the names of all bakers?","query":"SELECT name FROM baker"}' >plain.jsonl
+altered() { data ambiguate --kinds C --questions plain.jsonl --db dbs --materialise "$2" -o altered.jsonl "${@:3}" >&2; }
+makes new/made/bakery_column_baker_name.sqlite altered
+
+# --- two outputs of one name, however it is written
+echo x >new/taken
+for name in new/both ./new/both new/../new/both "$PWD/new/both"; do
+    expect 2 "--out: $name is what --materialise writes; expected another name" data ambiguate --kinds C \
+        --questions plain.jsonl --db dbs --materialise new/both -o "$name"
+done
+ln -s "$PWD/new/taken" new/link
+expect 2 "--out: new/link is what --transcript writes; expected another name" infer clarify --interactive \
+    --candidates candidates.jsonl --db dbs --transcript new/taken -o new/link
+expect 2 "--out: - is what --report writes" infer clarify --simulate --candidates candidates.jsonl --db dbs --report -
+[ "$(cat new/taken)" = x ] || complain new/taken "is written to"
 
 # --- what a command wrote itself is written again, beside what it reads as well
 again() { expect 0 '' "$@" && expect 0 '' "$@"; }

@@ -2,6 +2,7 @@
 #include "data/cli/option_rows.h"
 #include "data/util/json.h"
 #include "data/util/log.h"
+#include "data/util/out_folder.h"
 #include "models/gate/gate_model.h"
 #include "models/hf/hf_config.h"
 #include "models/hf/hf_weights.h"
@@ -19,6 +20,7 @@ static const struct option table[] = {
     WORD_OPTION("format", AT(format), "FORMAT", "hf|peft|merged|gguf-adapter", "what to write"),
     OUT_OPTION(AT(out), "OUT", "the folder to make, or the file of gguf-adapter", .required = true),
     STRING_OPTION("base", AT(base), "HF_DIR", "the adapter's base, where it is not where the run had it"),
+    FORCE_OPTION(AT(force)),
     FLAG_OPTION("verify", AT(verify), "load what was written and compare logits"),
     { 0 },
 };
@@ -33,7 +35,7 @@ static int write_folder(const struct gate_model *m, const char *dir, struct erro
 
     snprintf(config.architecture, sizeof config.architecture, "BertForSequenceClassification");
     snprintf(config.problem_type, sizeof config.problem_type, "multi_label_classification");
-    return make_dirs(dir, err) || hf_weights_save(&m->params, m->device, dir, &hf_bert_rules, F32, err) ||
+    return hf_weights_save(&m->params, m->device, dir, &hf_bert_rules, F32, err) ||
                    tokenizer_save(m->tokenizer, dir, err) || hf_config_write(&config, dir, F32, err)
                ? -1
                : 0;
@@ -52,7 +54,7 @@ static int export_gatekeeper(const struct lm_export_request *q, const char *dir,
         return -1;
     int rc = gate_model_open(&model, &device, dir, err);
     if (rc == 0)
-        rc = write_folder(&model, q->out, err);
+        rc = write_folder(&model, q->to, err);
     if (rc == 0)
         log_info("%s: encoder and relevance head, for transformers' BertForSequenceClassification", q->out);
     gate_model_release(&model);
@@ -82,7 +84,18 @@ static int export_kind(const struct lm_export_request *q, const char *dir, struc
 
 static enum exit_code run(const struct call *call, struct error *err)
 {
-    return export_kind(call->options, call->operands[0], err) ? err->code : EXIT_CODE_OK;
+    struct lm_export_request q = *(const struct lm_export_request *)call->options;
+    struct out_folder folder = { 0 };
+    bool file = strcmp(q.format, "gguf-adapter") == 0;
+    int rc = file ? 0 : out_folder_open(&folder, q.out, err);
+
+    q.to = file ? q.out : folder.tmp;
+    if (rc == 0)
+        rc = export_kind(&q, call->operands[0], err);
+    if (rc == 0 && !file)
+        rc = out_folder_commit(&folder, q.force, err);
+    out_folder_abort(&folder);
+    return rc ? err->code : EXIT_CODE_OK;
 }
 
 const struct command command_export = {

@@ -1,6 +1,7 @@
 /* Part of commands.h: ambit-train tokenizer. */
 #include "data/cli/option_rows.h"
 #include "data/util/log.h"
+#include "data/util/out_folder.h"
 #include "models/chat/chat.h"
 #include "models/tokenizer_train/bpe_train.h"
 #include "train/cmd/commands.h"
@@ -15,6 +16,7 @@ struct tokenizer_options {
     enum { SPLIT_LLAMA3, SPLIT_QWEN2 } split;
     const char *special, *out;
     int64_t vocab;
+    bool force;
 };
 
 static const struct tokenizer_options defaults = { .split = SPLIT_LLAMA3 };
@@ -26,6 +28,7 @@ static const struct option table[] = {
     CHOICE_OPTION("split", AT(split), "KIND", "llama3|qwen2", "whose regular expression and chat tokens"),
     STRING_OPTION("special", AT(special), "TOKENS", "more special tokens, with commas between"),
     OUT_DIR_OPTION(AT(out)),
+    FORCE_OPTION(AT(force)),
     { 0 },
 };
 
@@ -42,7 +45,7 @@ static int split_list(char *list, const char *parts[MAX_SPECIALS], struct error 
     return n;
 }
 
-static int learn(const struct tokenizer_options *o, const struct text_list *texts, struct error *err)
+static int learn(const struct tokenizer_options *o, const struct text_list *texts, const char *dir, struct error *err)
 {
     const char *specials[MAX_SPECIALS];
     bool qwen2 = o->split == SPLIT_QWEN2;
@@ -53,8 +56,7 @@ static int learn(const struct tokenizer_options *o, const struct text_list *text
                              .n_specials = split_list(list, specials, err) };
     struct tokenizer *t =
         plan.n_specials < 0 ? NULL : tokenizer_from_bytes((const char *const *)texts->items, texts->n, &plan, err);
-    int rc =
-        t && tokenizer_save(t, o->out, err) == 0 ? chat_write(o->out, qwen2 ? "chatml-bare" : "llama3-bare", err) : -1;
+    int rc = t && tokenizer_save(t, dir, err) == 0 ? chat_write(dir, qwen2 ? "chatml-bare" : "llama3-bare", err) : -1;
 
     if (rc == 0)
         log_info("%s: %d tokens, from %lld texts", o->out, (int)tokenizer_vocab_size(t), (long long)texts->n);
@@ -65,13 +67,18 @@ static int learn(const struct tokenizer_options *o, const struct text_list *text
 
 static enum exit_code run(const struct call *call, struct error *err)
 {
+    const struct tokenizer_options *o = call->options;
     struct text_list texts = { 0 };
+    struct out_folder out = { 0 };
     int rc = 0;
 
     for (int i = 0; i < call->n_operands && rc == 0; i++)
         rc = text_list_read(&texts, call->operands[i], err);
     if (rc == 0)
-        rc = learn(call->options, &texts, err);
+        rc = out_folder_open(&out, o->out, err) || learn(o, &texts, out.tmp, err) ? -1 : 0;
+    if (rc == 0)
+        rc = out_folder_commit(&out, o->force, err);
+    out_folder_abort(&out);
     text_list_release(&texts);
     return rc ? err->code : EXIT_CODE_OK;
 }

@@ -169,7 +169,7 @@ static int untie_config(const char *dir, struct error *err)
 
 static int write_merged(struct llama_model *m, const struct lm_export *e, bool own_head, struct error *err)
 {
-    const char *out = e->request->out;
+    const char *out = e->request->to;
 
     if (!e->full && llama_model_merge(m, e->file->path, err))
         return -1;
@@ -215,8 +215,8 @@ static int export_adapter(const struct lm_export *e, struct error *err)
     int rc = lm_export_open(&m, e, "auto", false, err);
 
     if (rc == 0)
-        rc = wants(e, "peft") ? lora_save(&m.adapters, m.device, &m.lora, e->request->out, F32, err)
-                              : gguf_adapter_save(&m, e->request->out, err);
+        rc = wants(e, "peft") ? lora_save(&m.adapters, m.device, &m.lora, e->request->to, F32, err)
+                              : gguf_adapter_save(&m, e->request->to, err);
     llama_model_release(&m);
     return rc;
 }

@@ -14,8 +14,10 @@
 
 struct lm_export_request {
     const char *format, *out;
+    const char *to;   /* where it is written: out itself, or the folder that becomes it */
     const char *base; /* folder of the base, NULL: where the run had it */
     bool verify;      /* load what was written and compare the logits of a few texts */
+    bool force;       /* as in out_files_commit */
 };
 
 /* A run's result while it is being exported.  What is pointed to is the caller's. */

@@ -80,8 +80,8 @@ static int trained_logits(struct logits *l, const struct lm_export *e, struct er
 static int written_logits(struct logits *l, const struct lm_export *e, struct error *err)
 {
     bool merged = !strcmp(e->request->format, "merged");
-    const struct llama_request q = { .dir = merged ? e->request->out : e->base,
-                                     .adapter = merged ? NULL : e->request->out,
+    const struct llama_request q = { .dir = merged ? e->request->to : e->base,
+                                     .adapter = merged ? NULL : e->request->to,
                                      .dtype = "f32" };
     struct llama_model m;
 
@@ -101,7 +101,7 @@ static int allowed(const struct lm_export *e, double *share, struct error *err)
     *share = 1e-4;
     if (strcmp(e->request->format, "merged"))
         return 0;
-    if (llama_config_read(&c, e->request->out, err))
+    if (llama_config_read(&c, e->request->to, err))
         return -1;
     if (c.dtype == BF16)
         *share = 0x1p-8 * sqrt(LINEAR_MAPS * c.layers);
