@@ -1,7 +1,7 @@
 /* Part of commands.h: ambit-data sql. */
 #include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
-#include "data/exec/sql_records.h"
+#include "data/plan/sql_records.h"
 #include "data/util/log.h"
 
 static const struct sql_request defaults = { .out = "-" };

@@ -1,8 +1,8 @@
 /*
  * sql_records.h - the SQL of records in its canonical form, with every table and column that it touches.
  */
-#ifndef DATA_EXEC_SQL_RECORDS_H
-#define DATA_EXEC_SQL_RECORDS_H
+#ifndef DATA_PLAN_SQL_RECORDS_H
+#define DATA_PLAN_SQL_RECORDS_H
 
 #include "data/util/records.h"
 

@@ -1,4 +1,4 @@
-#include "data/exec/sql_records.h"
+#include "data/plan/sql_records.h"
 
 #include "data/exec/db_path.h"
 #include "data/exec/schema_catalog.h"
