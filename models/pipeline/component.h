@@ -12,7 +12,7 @@ enum {
     COMPONENT_MAX_STEPS = 32,
     COMPONENT_MAX_WHERE = 8192,
     COMPONENT_MAX_TEXT = 1000,
-    COMPONENT_MAX_GROWTH = 1 << 14 /* times that a pipeline may make a text as long */
+    COMPONENT_MAX_GROWTH = 256 /* times that a pipeline may make a text as long */
 };
 
 struct component {

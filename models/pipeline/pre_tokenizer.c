@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_GROWTH = 16 }; /* times that the steps may make a text as long: a Metaspace and two ByteLevels */
+
 static const char known[] = "BertPreTokenizer, ByteLevel, Digits, Metaspace, Punctuation, Split, Whitespace, "
                             "WhitespaceSplit and CharDelimiterSplit";
 
@@ -187,12 +189,12 @@ int pre_tokenizer_read(struct pre_tokenizer *p, const json_t *root, const char *
     byte_alphabet_init(&p->alphabet);
     if (components_read(root, "pre_tokenizer", "pretokenizers", read_step, known, p, where, err))
         return -1;
-    for (int i = 0; i < p->count && growth <= COMPONENT_MAX_GROWTH; i++)
+    for (int i = 0; i < p->count && growth <= MAX_GROWTH; i++)
         growth *= p->steps[i].run == pre_tokenize_metaspace ? 4 : p->steps[i].run == pre_tokenize_bytes ? 2 : 1;
-    if (growth > COMPONENT_MAX_GROWTH)
+    if (growth > MAX_GROWTH)
         return error_set(err, EXIT_CODE_CHECKPOINT,
                          "%s: pre_tokenizer: may make a text more than %d times as long, which is not supported", where,
-                         COMPONENT_MAX_GROWTH);
+                         MAX_GROWTH);
     return 0;
 }
 

@@ -48,6 +48,7 @@ typedef void pre_tokenizer_emit_fn(void *to, const struct normal_text *text, int
 /* What may change with a run.  Threads may cut with one pre-tokenizer at once, each with a run of its own. */
 struct pre_tokenizer_run {
     const struct pre_tokenizer *p;
+    bool track;
     pre_tokenizer_emit_fn *emit;
     void *to;
     struct cut *cuts;          /* [steps] */

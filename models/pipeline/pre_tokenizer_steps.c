@@ -30,10 +30,31 @@ static void hand_on(struct pre_tokenizer_run *r, int k, const struct normal_text
         r->p->steps[k + 1].run(r, k + 1, text, start, stop);
 }
 
+/* What a step needs is made when it first runs: most texts are short. */
+static struct cut *cut_of(struct pre_tokenizer_run *r, int k)
+{
+    if (!r->cuts)
+        r->cuts = xcalloc((size_t)r->p->count, sizeof *r->cuts);
+    return r->cuts + k;
+}
+
+static struct normal_text *text_of(struct pre_tokenizer_run *r, int k)
+{
+    if (!r->texts)
+        r->texts = xcalloc((size_t)r->p->count, sizeof *r->texts);
+    r->texts[k].track = r->track;
+    return r->texts + k;
+}
+
 void pre_tokenize_bert(struct pre_tokenizer_run *r, int k, const struct normal_text *text, int64_t start, int64_t stop)
 {
+    bool last = k + 1 == r->p->count;
+
     for (int64_t at = start, end; bert_next_word(text->text, &at, stop, &end); at = end)
-        hand_on(r, k, text, at, end);
+        if (last)
+            r->emit(r->to, text, at, end);
+        else
+            hand_on(r, k, text, at, end);
 }
 
 /* Runs of word characters and runs of what is neither word nor white. */
@@ -60,7 +81,7 @@ void pre_tokenize_words(struct pre_tokenizer_run *r, int k, const struct normal_
 void pre_tokenize_cut(struct pre_tokenizer_run *r, int k, const struct normal_text *text, int64_t start, int64_t stop)
 {
     const struct pre_tokenizer_step *s = r->p->steps + k;
-    struct cut *c = r->cuts + k;
+    struct cut *c = cut_of(r, k);
 
     cut_start(c, &s->pattern, s->behavior, s->invert, text->text + start, stop - start);
     for (int64_t from, to; cut_next(c, &from, &to);)
@@ -96,7 +117,7 @@ static void put_range(struct normal_text *out, const struct normal_text *text, i
 /* A blank before what does not begin with one. */
 void pre_tokenize_blank(struct pre_tokenizer_run *r, int k, const struct normal_text *text, int64_t start, int64_t stop)
 {
-    struct normal_text *out = r->texts + k;
+    struct normal_text *out = text_of(r, k);
 
     if (text->text[start] == ' ') {
         hand_on(r, k, text, start, stop);
@@ -122,7 +143,7 @@ void pre_tokenize_metaspace(struct pre_tokenizer_run *r, int k, const struct nor
                             int64_t stop)
 {
     const struct pre_tokenizer_step *s = r->p->steps + k;
-    struct normal_text *out = r->texts + k;
+    struct normal_text *out = text_of(r, k);
     int64_t n = (int64_t)strlen(s->blank);
 
     out->length = 0;
@@ -141,7 +162,7 @@ void pre_tokenize_metaspace(struct pre_tokenizer_run *r, int k, const struct nor
 
 void pre_tokenize_bytes(struct pre_tokenizer_run *r, int k, const struct normal_text *text, int64_t start, int64_t stop)
 {
-    struct normal_text *out = r->texts + k;
+    struct normal_text *out = text_of(r, k);
     char written[2];
 
     out->length = 0;
@@ -155,13 +176,7 @@ void pre_tokenize_bytes(struct pre_tokenizer_run *r, int k, const struct normal_
 void pre_tokenizer_start(struct pre_tokenizer_run *r, const struct pre_tokenizer *p, bool track,
                          pre_tokenizer_emit_fn *emit, void *to)
 {
-    *r = (struct pre_tokenizer_run){ .p = p, .emit = emit, .to = to };
-    if (p->count == 0)
-        return;
-    r->cuts = xcalloc((size_t)p->count, sizeof *r->cuts);
-    r->texts = xcalloc((size_t)p->count, sizeof *r->texts);
-    for (int i = 0; i < p->count; i++)
-        r->texts[i].track = track;
+    *r = (struct pre_tokenizer_run){ .p = p, .track = track, .emit = emit, .to = to };
 }
 
 void pre_tokenizer_cut(struct pre_tokenizer_run *r, const struct normal_text *text, int64_t start, int64_t stop)
@@ -172,10 +187,10 @@ void pre_tokenizer_cut(struct pre_tokenizer_run *r, const struct normal_text *te
 
 void pre_tokenizer_end(struct pre_tokenizer_run *r)
 {
-    for (int i = 0; i < r->p->count; i++) {
+    for (int i = 0; r->cuts && i < r->p->count; i++)
         cut_end(r->cuts + i);
+    for (int i = 0; r->texts && i < r->p->count; i++)
         normal_text_release(r->texts + i);
-    }
     free(r->cuts);
     free(r->texts);
 }

@@ -20,6 +20,7 @@ const char regex_gpt2[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\
 
 struct regex {
     pcre2_code *code;
+    uint32_t empty; /* may match nothing */
     pcre2_match_context *limits;
 };
 
@@ -44,6 +45,7 @@ static int compile(struct regex *r, const char *pattern, struct error *err)
     free(text);
     if (!r->code)
         return error_prefix(err, "pattern \"%.80s\"", pattern);
+    pcre2_pattern_info(r->code, PCRE2_INFO_MATCHEMPTY, &r->empty);
     r->limits = pcre2_match_context_create(NULL);
     CHECK(r->limits, "out of memory");
     pcre2_set_heap_limit(r->limits, MAX_HEAP_KIB);
@@ -104,6 +106,11 @@ bool regex_search_next(struct regex_search *s, const struct regex *r, int64_t *s
     uint32_t cp;
     bool valid;
 
+    if (!r->empty) {
+        bool found = s->at < s->end && find(s, r, start, stop) && *stop > *start;
+        s->at = found ? *stop : s->end;
+        return found;
+    }
     while (s->at <= s->end && find(s, r, start, stop)) {
         bool again = *start == *stop && *stop == s->last;
         s->at = *stop;

@@ -159,14 +159,29 @@ static bool joins(const struct cut *c, const struct segment *s)
     }
 }
 
+/* Each segment is a piece, unless matches are none. */
+static bool next_single(struct cut *c, int64_t *start, int64_t *stop)
+{
+    struct segment s;
+
+    while (next_segment(c, &s)) {
+        *start = s.start;
+        *stop = s.stop;
+        if (s.stop > s.start && !(s.match && c->behavior == CUT_REMOVED))
+            return true;
+    }
+    return false;
+}
+
 bool cut_next(struct cut *c, int64_t *start, int64_t *stop)
 {
     struct segment s = { 0 }, out;
 
+    if (c->behavior == CUT_REMOVED || c->behavior == CUT_ISOLATED)
+        return next_single(c, start, stop);
+
     for (bool more = true; more;) {
         more = next_segment(c, &s);
-        if (more && c->behavior == CUT_REMOVED && s.match)
-            continue;
         if (more && c->has_held && joins(c, &s)) {
             c->held.stop = s.stop;
             c->last_match = s.match;

@@ -21,19 +21,11 @@ int bpe_tokens(struct bpe *b, const struct vocab *v, int32_t n, struct error *er
         else
             text[0] = byte;
         b->singles[i] = b->bytes || i < 128 ? piece_table_find_text(&b->tokens, v, text, length) : -1;
+        b->missing += b->singles[i] < 0;
         snprintf(text, sizeof text, "<0x%02X>", (unsigned)i);
         b->fallback[i] = piece_table_find_text(&b->tokens, v, text, 6);
     }
     return 0;
-}
-
-int bpe_missing_bytes(const struct bpe *b)
-{
-    int n = 0;
-
-    for (int i = 0; i < 256; i++)
-        n += b->singles[i] < 0;
-    return n;
 }
 
 /* The token of a text that a merge names. */
@@ -68,17 +60,11 @@ int bpe_add_merge(struct bpe *b, const struct vocab *v, const char *left, int64_
     return 0;
 }
 
-static uint64_t hash_pair(int32_t left, int32_t right)
-{
-    uint64_t h = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) * 0x9E3779B97F4A7C15u;
-    return h ^ h >> 32;
-}
-
 /* A pair that is listed twice has the later rank, as in tokenizers. */
 static int enter(struct bpe *b, int32_t rank, struct error *err)
 {
     const struct bpe_merge *m = b->merges + rank;
-    uint64_t h = hash_pair(m->left, m->right);
+    uint64_t h = bpe_hash(m->left, m->right);
 
     for (int probe = 0; probe < MAX_PROBES; probe++) {
         struct bpe_slot *s = b->slots + ((h + (uint64_t)probe) & b->mask);
@@ -88,15 +74,6 @@ static int enter(struct bpe *b, int32_t rank, struct error *err)
         }
     }
     return error_set(err, EXIT_CODE_CHECKPOINT, "merge %d collides with %d others", (int)rank, MAX_PROBES);
-}
-
-int32_t bpe_rank(const struct bpe *b, int32_t left, int32_t right)
-{
-    for (uint64_t at = hash_pair(left, right) & b->mask;; at = (at + 1) & b->mask) {
-        const struct bpe_slot *s = b->slots + at;
-        if (s->rank < 0 || (s->left == left && s->right == right))
-            return s->rank;
-    }
 }
 
 /* Is the token what merging its own text ends in? */

@@ -33,6 +33,7 @@ struct bpe {
     struct byte_alphabet alphabet;
     struct piece_table tokens; /* every token by its text */
     int32_t singles[256];      /* the token of each byte, or of each ASCII character; -1 */
+    int missing;               /* how many of these are -1 */
     int32_t fallback[256];     /* <0xNN> of each byte, -1 */
     struct bpe_merge *merges;  /* by rank */
     int32_t n_merges, cap_merges;
@@ -46,7 +47,7 @@ struct bpe_work {
     struct token_piece *pieces; /* what the newest bpe_split found */
     int64_t count, cap_pieces;
     struct bpe_symbol *symbols;
-    int64_t n_symbols, cap_symbols;
+    int32_t n_symbols, cap_symbols;
     bool has_unknown; /* a run of characters without a token waits for its end */
     int64_t unknown_start, unknown_end;
     uint64_t *heap; /* merges that may be due, rank and place in one number */
@@ -58,8 +59,6 @@ struct bpe_work {
 /* Enters the tokens [0, n) of v; the settings up to suffix are there.  -1 with EXIT_CODE_CHECKPOINT when two are the
  * same. */
 int bpe_tokens(struct bpe *b, const struct vocab *v, int32_t n, struct error *err);
-/* How many bytes have no token. */
-int bpe_missing_bytes(const struct bpe *b);
 /* Appends the merge of the next rank, its tokens given by their texts.  -1 with EXIT_CODE_CHECKPOINT when one of them,
  * or what they make, is no token, or when there are too many. */
 int bpe_add_merge(struct bpe *b, const struct vocab *v, const char *left, int64_t n_left, const char *right,
@@ -72,8 +71,22 @@ void bpe_release(struct bpe *b);
 void bpe_split(const struct bpe *b, const struct vocab *v, struct bpe_work *w, const char *piece, int64_t n);
 /* The same by merges alone. */
 void bpe_merge_all(const struct bpe *b, const struct vocab *v, struct bpe_work *w, const char *piece, int64_t n);
-/* The rank of a pair's merge, -1 when it has none. */
-int32_t bpe_rank(const struct bpe *b, int32_t left, int32_t right);
 void bpe_work_release(struct bpe_work *w);
+
+static inline uint64_t bpe_hash(int32_t left, int32_t right)
+{
+    uint64_t h = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) * 0x9E3779B97F4A7C15u;
+    return h ^ h >> 32;
+}
+
+/* The rank of a pair's merge, -1 when it has none. */
+static inline int32_t bpe_rank(const struct bpe *b, int32_t left, int32_t right)
+{
+    for (uint64_t at = bpe_hash(left, right) & b->mask;; at = (at + 1) & b->mask) {
+        const struct bpe_slot *s = b->slots + at;
+        if (s->rank < 0 || (s->left == left && s->right == right))
+            return s->rank;
+    }
+}
 
 #endif

@@ -96,8 +96,8 @@ int tokenizer_read_bpe(struct tokenizer *t, const json_t *model, const char *whe
         return -1;
     if (tokenizer_end_model(t, text, err))
         return error_prefix(err, "%s: vocab", where);
-    if (b->bytes && !text && !b->byte_fallback && bpe_missing_bytes(b) > 0)
+    if (b->bytes && !text && !b->byte_fallback && b->missing > 0)
         log_warn("%s: %d bytes have no token and there is no unk_token: they are left out of a text", where,
-                 bpe_missing_bytes(b));
+                 b->missing);
     return read_merges(t, model, where, err);
 }

@@ -5,19 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLACE_BITS = 42 }; /* of a heap key; the rank is above them */
+enum {
+    PLACE_BITS = 32,    /* of a heap key; the rank is above them */
+    MAX_PIECE = 1 << 25 /* bytes; of a longer one each part is merged by itself */
+};
 
 struct bpe_symbol {
     int32_t id;         /* -1: merged into another */
-    int64_t prev, next; /* places, -1 at the ends */
-    int64_t start, end;
+    int32_t prev, next; /* places, -1 at the ends */
+    int32_t start, end;
 };
 
 static void add_symbol(struct bpe_work *w, int32_t id, int64_t start, int64_t end)
 {
     GROW(w->symbols, w->n_symbols, w->cap_symbols);
-    w->symbols[w->n_symbols] = (struct bpe_symbol){ id, w->n_symbols - 1, w->n_symbols + 1, start, end };
-    w->n_symbols++;
+    int32_t n = w->n_symbols++;
+    w->symbols[n] = (struct bpe_symbol){ id, n - 1, n + 1, (int32_t)start, (int32_t)end };
 }
 
 static void end_unknown(const struct bpe *b, struct bpe_work *w)
@@ -61,6 +64,22 @@ static void add_known(const struct bpe *b, struct bpe_work *w, int32_t id, int64
 {
     end_unknown(b, w);
     add_symbol(w, id, start, end);
+}
+
+static void reserve_symbols(struct bpe_work *w, int32_t n)
+{
+    if (n <= w->cap_symbols)
+        return;
+    w->cap_symbols = 2 * n;
+    w->symbols = xrealloc(w->symbols, (size_t)w->cap_symbols * sizeof *w->symbols);
+}
+
+/* Of a vocabulary that has them all. */
+static void start_all_bytes(const struct bpe *b, struct bpe_work *w, const char *piece, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++)
+        w->symbols[i] = (struct bpe_symbol){ b->singles[(unsigned char)piece[i]], i - 1, i + 1, i, i + 1 };
+    w->n_symbols = n;
 }
 
 static void start_bytes(const struct bpe *b, struct bpe_work *w, const char *piece, int64_t n)
@@ -110,9 +129,9 @@ static void start_chars(const struct bpe *b, const struct vocab *v, struct bpe_w
     }
 }
 
-static void push(const struct bpe *b, struct bpe_work *w, int64_t place)
+static void push(const struct bpe *b, struct bpe_work *w, int32_t place)
 {
-    int64_t next = w->symbols[place].next;
+    int32_t next = w->symbols[place].next;
     int32_t rank = next < 0 ? -1 : bpe_rank(b, w->symbols[place].id, w->symbols[next].id);
 
     if (rank < 0)
@@ -153,7 +172,7 @@ static bool still_due(const struct bpe *b, const struct bpe_symbol *left, const 
 }
 
 /* Joins the symbol at place and its next one when they are still due. */
-static void merge(const struct bpe *b, struct bpe_work *w, int64_t place, int32_t rank)
+static void merge(const struct bpe *b, struct bpe_work *w, int32_t place, int32_t rank)
 {
     struct bpe_symbol *left = w->symbols + place, *right = left->next < 0 ? NULL : w->symbols + left->next;
 
@@ -177,10 +196,16 @@ static void put_piece(struct bpe_work *w, int32_t id, int64_t start, int64_t end
     w->pieces[w->count++] = (struct token_piece){ id, start, end };
 }
 
-void bpe_merge_all(const struct bpe *b, const struct vocab *v, struct bpe_work *w, const char *piece, int64_t n)
+/* Merges a piece that begins at byte `from` of a longer one. */
+static void merge_part(const struct bpe *b, const struct vocab *v, struct bpe_work *w, const char *piece, int64_t n,
+                       int64_t from)
 {
-    w->n_symbols = w->n_heap = w->count = 0;
-    if (b->bytes)
+    w->n_symbols = 0;
+    w->n_heap = 0;
+    reserve_symbols(w, (int32_t)n);
+    if (b->bytes && b->missing == 0)
+        start_all_bytes(b, w, piece, (int32_t)n);
+    else if (b->bytes)
         start_bytes(b, w, piece, n);
     else
         start_chars(b, v, w, piece, n);
@@ -188,14 +213,48 @@ void bpe_merge_all(const struct bpe *b, const struct vocab *v, struct bpe_work *
     if (w->n_symbols == 0)
         return;
     w->symbols[w->n_symbols - 1].next = -1;
-    for (int64_t i = 0; i < w->n_symbols; i++)
+    for (int32_t i = 0; i + 1 < w->n_symbols; i++)
         push(b, w, i);
     while (w->n_heap > 0) {
         uint64_t key = pop(w);
-        merge(b, w, (int64_t)(key & ((UINT64_C(1) << PLACE_BITS) - 1)), (int32_t)(key >> PLACE_BITS));
+        merge(b, w, (int32_t)(key & ((UINT64_C(1) << PLACE_BITS) - 1)), (int32_t)(key >> PLACE_BITS));
     }
-    for (int64_t i = 0; i >= 0; i = w->symbols[i].next)
-        put_piece(w, w->symbols[i].id, w->symbols[i].start, w->symbols[i].end);
+    for (int32_t i = 0; i >= 0; i = w->symbols[i].next)
+        put_piece(w, w->symbols[i].id, from + w->symbols[i].start, from + w->symbols[i].end);
+}
+
+void bpe_merge_all(const struct bpe *b, const struct vocab *v, struct bpe_work *w, const char *piece, int64_t n)
+{
+    w->count = 0;
+    for (int64_t at = 0, end; at < n; at = end) {
+        end = n - at > MAX_PIECE ? at + MAX_PIECE : n;
+        while (end < n && utf8_continues(piece[end]))
+            end--;
+        merge_part(b, v, w, piece + at, end - at, at);
+    }
+}
+
+/* The token of a piece of bytes as a whole, -1: written in the alphabet and hashed at once. */
+static int32_t whole_bytes(const struct bpe *b, const struct vocab *v, struct bpe_work *w, const char *piece, int64_t n)
+{
+    uint64_t hash = piece_hash_start();
+    int64_t length = 0;
+
+    if (w->cap_text < 2 * n) {
+        w->cap_text = 2 * b->tokens.longest;
+        w->text = xrealloc(w->text, (size_t)w->cap_text);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        unsigned c = b->alphabet.chars[(unsigned char)piece[i]];
+        if (c >= 0x80) {
+            w->text[length] = (char)(0xC0 | c >> 6);
+            hash = piece_hash_add(hash, w->text[length++]);
+            c = 0x80 | (c & 0x3F);
+        }
+        w->text[length] = (char)c;
+        hash = piece_hash_add(hash, w->text[length++]);
+    }
+    return piece_table_find(&b->tokens, v, w->text, length, hash);
 }
 
 /* The token whose text a piece is when merging would end in it, else -1. */
@@ -203,15 +262,7 @@ static int32_t whole_piece(const struct bpe *b, const struct vocab *v, struct bp
 {
     if (n > b->tokens.longest)
         return -1;
-    if (b->bytes) {
-        if (w->cap_text < 2 * n) {
-            w->cap_text = 2 * b->tokens.longest;
-            w->text = xrealloc(w->text, (size_t)w->cap_text);
-        }
-        n = byte_alphabet_write(&b->alphabet, w->text, piece, n);
-        piece = w->text;
-    }
-    int32_t id = piece_table_find_text(&b->tokens, v, piece, n);
+    int32_t id = b->bytes ? whole_bytes(b, v, w, piece, n) : piece_table_find_text(&b->tokens, v, piece, n);
     return id >= 0 && b->whole[id] ? id : -1;
 }
 

@@ -89,7 +89,7 @@ static int end_bpe(struct tokenizer *t, const char *unk, struct error *err)
     if (bpe_tokens(b, &t->vocab, t->model_tokens, err))
         return -1;
     b->unk = unk ? tokenizer_id(t, unk) : -1;
-    if (unk && b->unk < 0 && !(b->bytes && bpe_missing_bytes(b) == 0))
+    if (unk && b->unk < 0 && !(b->bytes && b->missing == 0))
         return error_set(err, EXIT_CODE_CHECKPOINT, "unk_token \"%.80s\" is not in the vocabulary", unk);
     return 0;
 }

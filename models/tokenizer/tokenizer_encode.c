@@ -25,17 +25,31 @@ static void push(struct encoder *e, int32_t id, int64_t start, int64_t end)
 static void push_normal(struct encoder *e, int32_t id, const struct normal_text *text, int64_t start, int64_t end)
 {
     const struct token_span *origin = text->origin;
-
-    if (!e->spans) {
-        ids_push(e->out, id);
-        return;
-    }
     struct token_span whole = origin[start];
     for (int64_t i = start + 1; i < end; i++) {
         whole.start = origin[i].start < whole.start ? origin[i].start : whole.start;
         whole.end = origin[i].end > whole.end ? origin[i].end : whole.end;
     }
     push(e, id, whole.start, whole.end);
+}
+
+static void push_pieces(struct encoder *e, const struct token_piece *pieces, int64_t n, const struct normal_text *text,
+                        int64_t start)
+{
+    struct ids *out = e->out;
+
+    for (int64_t i = 0; i < n && e->spans; i++)
+        push_normal(e, pieces[i].id, text, start + pieces[i].start, start + pieces[i].end);
+    if (e->spans)
+        return;
+    if (out->cap - out->count < n) {
+        out->cap = 2 * (out->cap + n);
+        out->items = xrealloc(out->items, (size_t)out->cap * sizeof *out->items);
+    }
+    int32_t *at = out->items + out->count;
+    for (int64_t i = 0; i < n; i++)
+        at[i] = pieces[i].id;
+    out->count += n;
 }
 
 static void encode_word(void *to, const struct normal_text *text, int64_t start, int64_t stop)
@@ -45,8 +59,7 @@ static void encode_word(void *to, const struct normal_text *text, int64_t start,
     struct token_piece pieces[WORDPIECE_MAX_CHARS];
     int n = wordpiece_split(&t->wordpiece, &t->vocab, text->text + start, stop - start, pieces);
 
-    for (int i = 0; i < n; i++)
-        push_normal(e, pieces[i].id, text, start + pieces[i].start, start + pieces[i].end);
+    push_pieces(e, pieces, n, text, start);
 }
 
 static void encode_bpe(void *to, const struct normal_text *text, int64_t start, int64_t stop)
@@ -55,8 +68,7 @@ static void encode_bpe(void *to, const struct normal_text *text, int64_t start, 
     struct bpe_work *w = &e->work;
 
     bpe_split(&e->t->bpe, &e->t->vocab, w, text->text + start, stop - start);
-    for (int64_t i = 0; i < w->count; i++)
-        push_normal(e, w->pieces[i].id, text, start + w->pieces[i].start, start + w->pieces[i].end);
+    push_pieces(e, w->pieces, w->count, text, start);
 }
 
 /* The next added token that is looked for at all. */
@@ -80,7 +92,7 @@ static void encode_part(struct encoder *e, const char *raw, int64_t start, int64
     normalizer_run(&e->t->normalizer, raw, start, end, &e->normal);
     while (find_added(e, &e->t->normalized, text->text, at, text->length, &m)) {
         pre_tokenizer_cut(&e->run, text, at, m.start);
-        push_normal(e, m.id, text, m.start, m.end);
+        push_pieces(e, &(struct token_piece){ m.id, m.start, m.end }, 1, text, 0);
         at = m.end;
     }
     pre_tokenizer_cut(&e->run, text, at, text->length);
