@@ -45,16 +45,20 @@ static void test_forms(void **state)
           "\"relevance\":[{\"table\":\"singer\",\"column\":null,\"text\":\"singer\",\"relevance\":0.5},"
           "{\"table\":\"singer\",\"column\":\"name\",\"text\":\"name\",\"relevance\":0.25}]}",
           "Whose \"name\"?\n    [music] This question is ambiguous for this schema (75 %).\n\n");
+    f.n_read = 189;
+    f.n_question = 240;
     f.named = true;
     f.kind = SIA_TABLE;
     f.alternatives[0] = "singer";
     f.alternatives[1] = "band";
     f.n_elements = 0;
     check(&f,
-          "{\"id\":\"q1\",\"db_id\":\"music\",\"question\":\"Whose \\\"name\\\"?\",\"score\":0.75,\"ambiguous\":true,"
+          "{\"id\":\"q1\",\"db_id\":\"music\",\"question\":\"Whose \\\"name\\\"?\","
+          "\"question_cut\":{\"kept\":189,\"of\":240},\"score\":0.75,\"ambiguous\":true,"
           "\"kind\":\"T\",\"alternatives\":[\"singer\",\"band\"],"
           "\"sentence\":\"This question may mean the table singer or band (75 %).\",\"relevance\":[]}",
-          "Whose \"name\"?\n    [music] This question may mean the table singer or band (75 %).\n\n");
+          "Whose \"name\"?\n    [music] This question may mean the table singer or band (75 %).\n"
+          "    The first 189 of the question's 240 tokens were read.\n\n");
     json_decref(id);
 }
 
