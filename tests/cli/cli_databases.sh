@@ -116,4 +116,35 @@ for command in "${commands[@]}"; do
     expect 3 'nowhere.db: No such file' with "$command" nowhere.db q.jsonl
     expect 3 'pipe.db: is not a file' with "$command" pipe.db q.jsonl
 done
+
+# --- views and virtual tables are tables everywhere; what does not resolve is told once and in nobody's way
+sqlite3 seen.db <<'END' || exit 1
+CREATE TABLE orders(id INTEGER PRIMARY KEY, total REAL, paid REAL, due AS (total - paid));
+INSERT INTO orders(total, paid) VALUES(60, 0), (20, 20), (80, 70);
+CREATE VIEW big_orders AS SELECT id, total, paid, due FROM orders WHERE total > 50;
+CREATE VIEW lost AS SELECT x FROM gone;
+CREATE VIRTUAL TABLE notes USING fts5(title, body);
+INSERT INTO notes VALUES('a', 'late again');
+END
+cat >seen.jsonl <<'END'
+{"id":"v","question":"How many big orders?","sql":"SELECT count(*) FROM big_orders","query":"SELECT total FROM big_orders","candidates":[{"sql":"SELECT count(*) FROM big_orders","p":0.5},{"sql":"SELECT count(*) FROM orders","p":0.5}]}
+{"id":"n","question":"What are the titles of notes?","sql":"SELECT title FROM notes","query":"SELECT title FROM notes","candidates":[{"sql":"SELECT title FROM notes","p":0.5},{"sql":"SELECT body FROM notes","p":0.5}]}
+{"id":"g","question":"What is due?","sql":"SELECT due FROM big_orders","query":"SELECT due FROM orders","candidates":[{"sql":"SELECT due FROM big_orders","p":0.5},{"sql":"SELECT due FROM orders","p":0.5}]}
+END
+out() { # TEXT...: a line of out.jsonl holds each
+    local text
+    for text; do grep -qE -- "$text" out.jsonl || complain "out.jsonl" "does not hold $text: $(head -c 900 out.jsonl)"; done
+}
+run 0 with sql seen.db seen.jsonl
+[ "$(grep -c 'warning: seen.db: lost is left out: no such table: main.gone' said)" = 1 ] || complain sql "does not tell once of lost"
+out '"table":"big_orders","column":"total"' '"table":"notes","column":"title"'
+run 0 with execute seen.db seen.jsonl
+out '"columns":\["count\(\*\)"\],"rows":\[\[2\]\]' '"rows":\[\["a"\]\]' '"columns":\["due"\],"rows":\[\[60.0\],\[10.0\]\]'
+run 0 with clarify seen.db seen.jsonl
+[ "$(grep -c '"ask":{' out.jsonl)" = 3 ] || complain clarify "does not ask three times: $(head -c 900 out.jsonl)"
+run 0 with detect seen.db seen.jsonl
+out '"table":"big_orders","column":"total"' '"table":"notes","column":"body"'
+grep -q notes_ out.jsonl && complain detect "reads the tables in which notes keeps its rows"
+rm -rf made && run 0 with ambiguate seen.db seen.jsonl
+grep -E '"(column|table)":"(big_orders|notes)"' out.jsonl && complain ambiguate "doubles what cannot stand twice"
 finish
