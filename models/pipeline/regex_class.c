@@ -12,10 +12,10 @@ enum { MAX_DEPTH = 8, MAX_COMPLEMENTS = 8 };
     "\\x{0}-\\x{8}\\x{E}-\\x{1F}!-\\x{84}\\x{86}-\\x{9F}\\x{A1}-\\x{167F}\\x{1681}-\\x{1FFF}\\x{200B}-\\x{2027}"       \
     "\\x{202A}-\\x{202E}\\x{2030}-\\x{205E}\\x{2060}-\\x{2FFF}\\x{3001}-\\x{10FFFF}"
 
-/* Circled and squared letters and the superscripts and fractions of Latin-1 are words to Oniguruma. */
-#define OTHER_WORDS                                                                                                    \
-    "\\x{B2}\\x{B3}\\x{B9}\\x{BC}-\\x{BE}\\x{24B6}-\\x{24E9}\\x{1F130}-\\x{1F149}\\x{1F150}-\\x{1F169}"                \
-    "\\x{1F170}-\\x{1F189}"
+/* Circled and squared letters are words to Oniguruma; so are, but not within brackets, the superscripts and fractions
+ * of Latin-1. */
+#define CIRCLED "\\x{24B6}-\\x{24E9}\\x{1F130}-\\x{1F149}\\x{1F150}-\\x{1F169}\\x{1F170}-\\x{1F189}"
+#define SUPERSCRIPTS "\\x{B2}\\x{B3}\\x{B9}\\x{BC}-\\x{BE}"
 
 static void put_range(FILE *out, uint32_t first, uint32_t last)
 {
@@ -42,12 +42,12 @@ static void put_category(FILE *out, const char *category)
     put_late(out, category);
 }
 
-static void put_word(FILE *out)
+static void put_word(FILE *out, bool brackets)
 {
     static const char *const categories[] = { "L", "M", "Nd", "Nl", "Pc" };
     for (int i = 0; i < ARRAY_LEN(categories); i++)
         put_category(out, categories[i]);
-    fputs(OTHER_WORDS, out);
+    fputs(brackets ? CIRCLED : CIRCLED SUPERSCRIPTS, out);
 }
 
 /* Scripts that did not grow after Unicode 14, but for Han. */
@@ -102,7 +102,7 @@ static int put_braces(struct speller *s, FILE *out, bool *negated)
     return 1;
 }
 
-int regex_spell_class(struct speller *s, FILE *out, bool *negated)
+int regex_spell_class(struct speller *s, FILE *out, bool brackets, bool *negated)
 {
     char c = s->at[1];
 
@@ -114,7 +114,7 @@ int regex_spell_class(struct speller *s, FILE *out, bool *negated)
     else if (c == 'S')
         fputs(NOT_WHITE, out);
     else if (c == 'w' || c == 'W')
-        put_word(out);
+        put_word(out, brackets);
     else if (c == 'd' || c == 'D')
         put_category(out, "Nd");
     else if (c == 'h' || c == 'H')
@@ -154,7 +154,7 @@ static int read_escape(struct speller *s, struct set *set)
     FILE *out = open_memstream(&text, &size);
 
     CHECK(out, "out of memory");
-    int rc = regex_spell_class(s, out, &negated);
+    int rc = regex_spell_class(s, out, true, &negated);
     CHECK(fclose(out) == 0, "out of memory");
     if (rc > 0 && negated)
         return add_complement(s, set, text);

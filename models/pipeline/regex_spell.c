@@ -26,7 +26,7 @@ static void put_boundary(struct speller *s)
     struct speller inner = { .at = "\\w" };
 
     CHECK(out, "out of memory");
-    regex_spell_class(&inner, out, &negated);
+    regex_spell_class(&inner, out, false, &negated);
     CHECK(fclose(out) == 0, "out of memory");
     for (const char *p = forms[s->at[1] == 'B']; *p; p++) {
         if (*p == 'W')
@@ -63,7 +63,7 @@ static int put_escape(struct speller *s)
     FILE *out = open_memstream(&items, &size);
 
     CHECK(out, "out of memory");
-    int rc = regex_spell_class(s, out, &negated);
+    int rc = regex_spell_class(s, out, false, &negated);
     CHECK(fclose(out) == 0, "out of memory");
     if (rc > 0)
         fprintf(s->out, "[%s%s]", negated ? "^" : "", items);

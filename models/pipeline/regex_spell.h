@@ -30,9 +30,10 @@ struct speller {
     FILE *out;
     struct error *err;
 };
-/* Writes the class that s->at, a backslash, begins, between brackets, and *negated when what was written is its
- * complement.  1 and s->at moved behind it; 0 when it is no class; -1 when it is one that is not known. */
-int regex_spell_class(struct speller *s, FILE *out, bool *negated);
+/* Writes the items of the class that s->at, a backslash, begins, which stood in brackets or not, and *negated when what
+ * was written is its complement.  1 and s->at moved behind it; 0 when it is no class; -1 when it is one that is not
+ * known. */
+int regex_spell_class(struct speller *s, FILE *out, bool brackets, bool *negated);
 /* Writes the set in brackets that s->at begins. */
 int regex_spell_set(struct speller *s);
 

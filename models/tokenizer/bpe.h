@@ -49,7 +49,7 @@ struct bpe_work {
     struct bpe_symbol *symbols;
     int32_t n_symbols, cap_symbols;
     bool has_unknown; /* a run of characters without a token waits for its end */
-    int64_t unknown_start, unknown_end;
+    int64_t unknown_end;
     uint64_t *heap; /* merges that may be due, rank and place in one number */
     int64_t n_heap, cap_heap;
     char *text; /* a piece in the byte alphabet */

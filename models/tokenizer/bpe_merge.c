@@ -13,20 +13,20 @@ enum {
 struct bpe_symbol {
     int32_t id;         /* -1: merged into another */
     int32_t prev, next; /* places, -1 at the ends */
-    int32_t start, end;
+    int32_t end;        /* the byte behind it; it starts where the one before ends */
 };
 
-static void add_symbol(struct bpe_work *w, int32_t id, int64_t start, int64_t end)
+static void add_symbol(struct bpe_work *w, int32_t id, int64_t end)
 {
     GROW(w->symbols, w->n_symbols, w->cap_symbols);
     int32_t n = w->n_symbols++;
-    w->symbols[n] = (struct bpe_symbol){ id, n - 1, n + 1, (int32_t)start, (int32_t)end };
+    w->symbols[n] = (struct bpe_symbol){ id, n - 1, n + 1, (int32_t)end };
 }
 
 static void end_unknown(const struct bpe *b, struct bpe_work *w)
 {
     if (w->has_unknown)
-        add_symbol(w, b->unk, w->unknown_start, w->unknown_end);
+        add_symbol(w, b->unk, w->unknown_end);
     w->has_unknown = false;
 }
 
@@ -39,7 +39,7 @@ static bool fall_back(const struct bpe *b, struct bpe_work *w, const char *text,
             return false;
     for (int64_t i = 0; i < n; i++) {
         bool same = end - start == n; /* byte by byte, then */
-        add_symbol(w, b->fallback[(unsigned char)text[i]], same ? start + i : start, same ? start + i + 1 : end);
+        add_symbol(w, b->fallback[(unsigned char)text[i]], same ? start + i + 1 : end);
     }
     return true;
 }
@@ -56,14 +56,13 @@ static void add_unknown(const struct bpe *b, struct bpe_work *w, const char *tex
     }
     end_unknown(b, w);
     w->has_unknown = true;
-    w->unknown_start = start;
     w->unknown_end = end;
 }
 
-static void add_known(const struct bpe *b, struct bpe_work *w, int32_t id, int64_t start, int64_t end)
+static void add_known(const struct bpe *b, struct bpe_work *w, int32_t id, int64_t end)
 {
     end_unknown(b, w);
-    add_symbol(w, id, start, end);
+    add_symbol(w, id, end);
 }
 
 static void reserve_symbols(struct bpe_work *w, int32_t n)
@@ -78,7 +77,7 @@ static void reserve_symbols(struct bpe_work *w, int32_t n)
 static void start_all_bytes(const struct bpe *b, struct bpe_work *w, const char *piece, int32_t n)
 {
     for (int32_t i = 0; i < n; i++)
-        w->symbols[i] = (struct bpe_symbol){ b->singles[(unsigned char)piece[i]], i - 1, i + 1, i, i + 1 };
+        w->symbols[i] = (struct bpe_symbol){ b->singles[(unsigned char)piece[i]], i - 1, i + 1, i + 1 };
     w->n_symbols = n;
 }
 
@@ -89,7 +88,7 @@ static void start_bytes(const struct bpe *b, struct bpe_work *w, const char *pie
     for (int64_t i = 0; i < n; i++) {
         int32_t id = b->singles[(unsigned char)piece[i]];
         if (id >= 0)
-            add_known(b, w, id, i, i + 1);
+            add_known(b, w, id, i + 1);
         else
             add_unknown(b, w, text, byte_alphabet_write(&b->alphabet, text, piece + i, 1), i, i + 1);
     }
@@ -123,7 +122,7 @@ static void start_chars(const struct bpe *b, const struct vocab *v, struct bpe_w
         }
         int32_t id = plain && cp < 128 ? b->singles[cp] : piece_table_find_text(&b->tokens, v, text, length);
         if (id >= 0)
-            add_known(b, w, id, at, end);
+            add_known(b, w, id, end);
         else
             add_unknown(b, w, text, length, at, end);
     }
@@ -179,8 +178,7 @@ static void merge(const struct bpe *b, struct bpe_work *w, int32_t place, int32_
     if (!right || !still_due(b, left, right, rank))
         return;
     left->id = b->merges[rank].result;
-    left->start = left->start < right->start ? left->start : right->start;
-    left->end = left->end > right->end ? left->end : right->end;
+    left->end = right->end;
     left->next = right->next;
     right->id = -1;
     if (left->next >= 0)
@@ -219,8 +217,11 @@ static void merge_part(const struct bpe *b, const struct vocab *v, struct bpe_wo
         uint64_t key = pop(w);
         merge(b, w, (int32_t)(key & ((UINT64_C(1) << PLACE_BITS) - 1)), (int32_t)(key >> PLACE_BITS));
     }
-    for (int32_t i = 0; i >= 0; i = w->symbols[i].next)
-        put_piece(w, w->symbols[i].id, from + w->symbols[i].start, from + w->symbols[i].end);
+    for (int32_t i = 0, last = 0; i >= 0; i = w->symbols[i].next) {
+        int32_t end = w->symbols[i].end; /* two tokens may stand for one byte, and one come before its turn */
+        put_piece(w, w->symbols[i].id, from + (last < end ? last : end - 1), from + end);
+        last = end;
+    }
 }
 
 void bpe_merge_all(const struct bpe *b, const struct vocab *v, struct bpe_work *w, const char *piece, int64_t n)

@@ -33,8 +33,8 @@ static void push_normal(struct encoder *e, int32_t id, const struct normal_text 
     push(e, id, whole.start, whole.end);
 }
 
-static void push_pieces(struct encoder *e, const struct token_piece *pieces, int64_t n, const struct normal_text *text,
-                        int64_t start)
+static inline void push_pieces(struct encoder *e, const struct token_piece *pieces, int64_t n,
+                               const struct normal_text *text, int64_t start)
 {
     struct ids *out = e->out;
 

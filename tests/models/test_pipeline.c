@@ -283,6 +283,7 @@ static void test_regex(void **state)
         { "\\w+", "a_\xc2\xb2-", "a_\xc2\xb2|-|" }, /* with superscripts */
         { "[a-c[x-z]]+", "abxq", "abx|q|" },        /* sets in sets */
         { " ?[^(\\s|[.,])]+", "a (b|c.d", "a| (|b|||c|.|d|" },
+        { "[\\w]+", "a\xc2\xb2", "a|\xc2\xb2|" }, /* which brackets keep out */
         { "[^\\W\\d]+", "a1_b", "a|1|_b|" },
         { "[\\W1]+", "a1!b", "a|1!|b|" },
         { "\\d{1,3}+", "12345", "12345|" }, /* a repetition of repetitions, not a possessive one */
