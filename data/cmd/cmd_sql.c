@@ -39,7 +39,7 @@ const struct command command_sql = {
         "IN.json is JSONL or an array of records with db_id and query (or sql, a string or a list of strings); - is "
         "standard input. Each line of the output has id, db_id, sql, and uses: table, column (null for the table "
         "itself), clause (select, from, on, where, group, having, order or limit), depth (0 outermost), and where it "
-        "stands in the record's text, in bytes. The SQL is SQLite's; what\n"
+        "stands in the record's text, in bytes. The SQL is SQLite's; what "
         "SQLite refuses is refused, with line and column.\n\n"
         "A record that fails has an error instead, and the exit code is 7.",
     .examples = { "ambit-data sql queries.jsonl --schema tables.json -o canonical.jsonl",
