@@ -55,7 +55,7 @@ static const struct recipe recipes[] = {
 /* clang-format on */
 _Static_assert(sizeof recipes / sizeof *recipes == PERTURB_COPIES, "one recipe for each copy");
 
-enum { MOST_ROWS = 240, TURNS = 11 /* of constants in a copy, about */ };
+enum { MOST_ROWS = 1100, TURNS = 11 /* of constants in a copy, about */ };
 
 struct copier {
     struct perturb *p;

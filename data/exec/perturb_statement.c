@@ -193,7 +193,7 @@ static void read_limit(struct perturb *p, const char *number)
 {
     long rows = strtol(number, NULL, 10);
 
-    if (rows > 0 && rows < MOST_LIMIT)
+    if (rows > 0 && rows <= MOST_LIMIT)
         p->most_rows += (int)rows;
 }
 
@@ -311,7 +311,9 @@ void perturb_read_checks(struct perturb *p, const struct perturb_table *table)
 void perturb_read_statement(struct perturb *p, const char *sql)
 {
     struct statement s;
+    int most = p->most_rows; /* of other statements; a limit and an offset of one add up */
 
+    p->most_rows = 0;
     statement_open(&s, p, sql);
     read_aliases(&s);
     for (int i = 0; i < s.n; i++) {
@@ -322,5 +324,7 @@ void perturb_read_statement(struct perturb *p, const char *sql)
         read_comparison(&s, i);
     }
     read_sets(&s);
+    if (p->most_rows < most)
+        p->most_rows = most;
     statement_close(&s);
 }

@@ -59,8 +59,7 @@ struct exec_db; /* one connection */
 
 /* The file at path; NULL with EXIT_CODE_DATA, or EXIT_CODE_FAILURE when there is no worker.  exec_close frees. */
 struct exec_db *exec_open(const char *path, const struct exec_limits *limits, struct error *err);
-/* The same, for who reads what its tables are: pragma_table_xinfo, pragma_foreign_key_list,
- * pragma_index_list and pragma_index_info may be selected from. */
+/* The same, for who reads what its tables are: pragma_table_xinfo and others that only tell may be selected from. */
 struct exec_db *exec_open_schema(const char *path, const struct exec_limits *limits, struct error *err);
 /* A private database in memory, filled by a script of CREATE TABLE and INSERT statements (CREATE INDEX, CREATE VIEW,
  * DELETE, BEGIN and COMMIT may be among them), then closed to writing.  Anything else in the script is EXIT_CODE_DATA
