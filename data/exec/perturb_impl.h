@@ -97,7 +97,7 @@ void perturb_read_checks(struct perturb *p, const struct perturb_table *table);
 int perturb_read_rows(struct perturb *p, struct error *err);
 void perturb_find_neighbours(struct perturb *p);
 
-/* perturb_values.c: a value that a column of this family may hold, hardly ever the same twice. */
+/* A value that a column of this family may hold, hardly ever the same twice. */
 const char *perturb_fresh(struct perturb *p, struct rng *rng, const struct perturb_column *column);
 /* A text in other letters or with a blank at an end; another value as it is. */
 const char *perturb_odd(struct perturb *p, struct rng *rng, const char *value);
