@@ -36,7 +36,7 @@ static const char *given_field(const json_t *items)
 static int read_item(struct candidate_list *l, int i, const json_t *item, const char *field, const char *where,
                      struct error *err)
 {
-    double most = field && strcmp(field, "p") == 0 ? 1 : 1e6, least = most == 1 ? 0 : -most;
+    double most = 1e6, least = field && strcmp(field, "p") == 0 ? 0 : -most; /* of "p": votes will do */
     char place[300];
 
     snprintf(place, sizeof place, "%s: candidates[%d]", where, i);

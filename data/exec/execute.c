@@ -224,7 +224,6 @@ static int run_file(struct execute_job *x, const char *input, struct error *err)
     if (db_path_check(q->db, err) || !(x->in = record_reader_open(input, q->form, err)) ||
         part_open(&x->part, q->out, q->resume, err))
         return -1;
-    record_reader_from_0(x->in);
     progress_start(&x->progress, "executing", "records", 0);
     if (run_records(x, err))
         return -1;

@@ -56,7 +56,7 @@ static int each_record(struct strict_run *run, const char *path,
 
     if (!r)
         return -1;
-    record_reader_from_0(r); /* so that records without ids meet by their places, whatever the forms of the files */
+    record_reader_by_place(r); /* so that records without ids meet by their places, whatever the forms of the files */
     do {
         struct error bad = { 0 };
         rc = record_reader_next(r, &record, &bad);

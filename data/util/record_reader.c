@@ -15,8 +15,8 @@ struct record_reader {
     json_t *question;
     char *name, *where;
     size_t where_size;
-    int64_t number, before; /* of the newest record's line, say; records before it */
-    bool leave_ids, from_0;
+    int64_t number, count; /* of the newest record's line, say; records with it */
+    bool leave_ids, by_place;
     bool told; /* of records without an id */
 };
 
@@ -110,7 +110,6 @@ static struct record_reader *reader_new(const char *name)
     struct record_reader *r = xcalloc(1, sizeof *r);
     r->name = xstrdup(name);
     r->where_size = strlen(name) + 64;
-    r->before = -1;
     r->where = xcalloc(1, r->where_size);
     return r;
 }
@@ -188,16 +187,14 @@ void record_reader_leave_ids(struct record_reader *r)
     r->leave_ids = true;
 }
 
-void record_reader_from_0(struct record_reader *r)
+void record_reader_by_place(struct record_reader *r)
 {
-    r->from_0 = true;
+    r->by_place = true;
 }
 
 static const char *numbered_by(const struct record_reader *r)
 {
-    if (r->from_0)
-        return "numbered from 0";
-    return r->json && json_reader_is_array(r->json) ? "numbered by their place" : "numbered by line";
+    return r->by_place || (r->json && json_reader_is_array(r->json)) ? "numbered by their place" : "numbered by line";
 }
 
 static int see_to_id(struct record_reader *r, json_t *o, struct error *err)
@@ -218,7 +215,7 @@ int record_reader_next(struct record_reader *r, json_t **record, struct error *e
 {
     *record = NULL;
     int rc = next(r, record, err);
-    r->before++;
+    r->count++;
     if (!r->json)
         snprintf(r->where, r->where_size, "%s: line %lld", r->name, (long long)r->number);
     if (rc <= 0 || r->leave_ids || see_to_id(r, *record, err) == 0)
@@ -235,7 +232,7 @@ const char *record_reader_where(const struct record_reader *r)
 
 int64_t record_reader_number(const struct record_reader *r)
 {
-    return r->from_0 ? r->before : r->number;
+    return r->by_place ? r->count : r->number;
 }
 
 bool record_reader_failed(const struct record_reader *r)

@@ -37,8 +37,8 @@ int64_t record_reader_number(const struct record_reader *r);
 bool record_reader_failed(const struct record_reader *r);
 /* Records come as they are from here on: for what is copied, or has a numbering of its own. */
 void record_reader_leave_ids(struct record_reader *r);
-/* Numbers count the records from 0, as Spider's and AMBROSIA's files are counted. */
-void record_reader_from_0(struct record_reader *r);
+/* Numbers are places from 1, whatever the form: for files that meet record by record. */
+void record_reader_by_place(struct record_reader *r);
 /* Whether the next record, or the end, is at hand without waiting for input. */
 bool record_reader_ready(const struct record_reader *r);
 void record_reader_close(struct record_reader *r);

@@ -85,10 +85,8 @@ int records_to_lines(const char *in, enum record_form form, const char *out, rec
     struct line_job j = { .in = record_reader_open(in, form, err), .each = each, .user = user, .counts = counts };
     int rc = -1;
 
-    if (j.in && out_file_open(&j.out, out, err) == 0) {
-        record_reader_from_0(j.in);
+    if (j.in && out_file_open(&j.out, out, err) == 0)
         rc = write_lines(&j, err);
-    }
     out_file_abort(&j.out);
     record_reader_close(j.in);
     return rc;

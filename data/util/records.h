@@ -20,7 +20,7 @@ struct record_counts {
 };
 
 /*
- * A line of `out` for each record of `in`: its id, or its number from 0 where it has none, its db_id or null, and
+ * A line of `out` for each record of `in`: its id, or its line where it has none, its db_id or null, and
  * what `each` adds to the line.  Where that fails, or the record cannot be read, the line
  * says why under "error" and the run goes on; a file that ends too early ends it.  counts tells what came so far, to
  * `each` too.

@@ -239,7 +239,6 @@ static int open_all(struct infill_run *f, struct error *err)
     if (db_path_check(q->db, err) || infill_stages_open(&f->stages, q, err) ||
         !(f->in = record_reader_open(q->input, q->form, err)))
         return -1;
-    record_reader_from_0(f->in);
     f->provenance = provenance_json(q);
     f->key = run_key(f);
     return q->write ? 0 : part_open(&f->part, q->out, q->resume, err);

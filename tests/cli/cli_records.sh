@@ -64,14 +64,13 @@ train gatekeeper --data small --encode schema --encoder-hidden 32 --encoder-laye
     --epochs 1 --batch 16 --device cpu --out detector >shown 2>said || { cat said && exit 1; }
 cp -r "$gold/llama/base" model && cp "$gold/bpe/llama/tokenizer.json" model
 
-# a record without an id: its line, its place in an array; execute, sql, annotate and infill count from 0
+# a record without an id: its line, its place in an array
 first=1 second=2 third=3
 all infer detect --db db/bakery.sqlite --model detector --device cpu
 tables infer detect --db db/bakery.sqlite --model detector --device cpu
 printf '%s\n' "$q1" "$q2" >plain.txt
 ids plain.txt 1 2 infer detect --db db/bakery.sqlite --model detector --device cpu
 all infer generate --model model --device cpu --max-new 1
-first=0 second=1 third=1
 all data execute --db db
 tables data execute --db db
 all data sql --schema practice/tables.json
