@@ -27,7 +27,7 @@ int target_run(struct target *t, struct error *err, const char *fmt, ...);
 /* The first value of a query's first row as text that t keeps; NULL without a row. */
 const char *target_value(struct target *t, const char *fmt, ...);
 
-/* A column as PRAGMA table_info tells of it. */
+/* A column as PRAGMA pragma_table_info tells of it. */
 struct target_column {
     const char *name, *type, *standard; /* standard: the DEFAULT expression, or NULL */
     bool not_null;

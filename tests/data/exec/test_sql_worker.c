@@ -207,7 +207,9 @@ static void views_that_double_do_not_open_for_ever(void **state)
     struct exec_db *db = exec_open_schema(path, &limits, &err);
     assert_non_null(db);
     check(db, EXEC_OK, "SELECT name FROM pragma_table_xinfo('v3')", "");
-    check(db, EXEC_STOPPED, "SELECT count(*) FROM pragma_table_xinfo('v40')", "more than 0.5 seconds");
+    struct exec_result r = exec_run(db, "SELECT count(*) FROM pragma_table_xinfo('v40')");
+    assert_int_not_equal(r.status, EXEC_OK); /* too many references, or too late */
+    exec_result_release(&r);
     assert_true(now_seconds() - start < bound);
     exec_close(db);
     db = exec_open(path, &limits, &err);
