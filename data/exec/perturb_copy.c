@@ -55,7 +55,7 @@ static const struct recipe recipes[] = {
 /* clang-format on */
 _Static_assert(sizeof recipes / sizeof *recipes == PERTURB_COPIES, "one recipe for each copy");
 
-enum { MOST_ROWS = 1100, TURNS = 11 /* of constants in a copy, about */ };
+enum { MOST_ROWS = 1400, TURNS = 11 /* of constants in a copy, about */ };
 
 struct copier {
     struct perturb *p;
@@ -292,12 +292,12 @@ static bool is_referred_to(const struct perturb *p, int table)
 /* Those that others refer to have fewer, so that these share them. */
 static int row_count(const struct copier *k, int table)
 {
-    int n = k->recipe->rows, most = k->p->most_rows;
+    int n = k->recipe->rows, most = k->p->most_rows + k->p->most_rows / 3 + 3; /* some will be kept out */
 
     if (n > 1 && is_referred_to(k->p, table))
         n = n / k->recipe->shared + 1;
-    if (k->recipe == &recipes[PERTURB_COPIES - 1] && n < most + 3)
-        n = most + 3 < MOST_ROWS ? most + 3 : MOST_ROWS;
+    if (k->recipe == &recipes[PERTURB_COPIES - 1] && n < most)
+        n = most < MOST_ROWS ? most : MOST_ROWS;
     return k->p->tables[table].checked ? 2 * n : n;
 }
 
