@@ -180,8 +180,8 @@ static const char *choose(struct copier *k, const struct perturb_table *t, int c
 
     if (c->generated)
         return k->null;
-    for (int tries = 0; tries < 8; tries++) {
-        value = proposal(k, t, column, tries < 4 ? row : -1);
+    for (int tries = 0; tries < 12; tries++) {
+        value = tries < 6 ? proposal(k, t, column, tries < 3 ? row : -1) : perturb_fresh(k->p, &k->rng, c);
         if (!c->unique || value == k->null || !has(&c->used, value))
             break;
     }
