@@ -144,8 +144,8 @@ annotate() { data annotate --db flat "$@"; }
 sed 's/five/six/' readings.jsonl >other.jsonl
 expect 7 'other.jsonl has no readings of this question of bakery' annotate in.jsonl --readings other.jsonl
 expect 0 '"id":"q1",.*"existing":\["The first one of all\?"\].*"target":"The second\?".*"same_as":0' annotate in.jsonl --readings readings.jsonl
-shown '"id":1,"db_id":"bakery",.*"target":"All possible interpretations are covered"'
-expect 0 '"id":1,.*"existing":\[\],"existing_text":"No existing interpretations available".*"target":"Say five\."' annotate in.jsonl
+shown '"id":2,"db_id":"bakery",.*"target":"All possible interpretations are covered"'
+expect 0 '"id":2,.*"existing":\[\],"existing_text":"No existing interpretations available".*"target":"Say five\."' annotate in.jsonl
 expect 0 '"existing":\["(The first one of all|Number one)\?"\],.*"target":"The second' annotate in.jsonl --published
 # the examples that infilling learns from
 expect 0 '"messages":\[\{"role":"user","content":"The task is to review[^"]*\\"All' annotate in.jsonl --readings readings.jsonl

@@ -60,7 +60,7 @@ static void canonical_text_and_uses(void **state)
             "{\"id\": \"q2\", \"db_id\": \"d\", \"sql\": [\"select 1\", \"select count(*) from a where x=1\"]}]",
             0, &said);
     json_t *wanted = json_loads(
-        "[{\"id\": 0, \"db_id\": \"d\", \"sql\": \"SELECT X FROM A\", \"uses\": [{\"table\": \"A\", \"column\": \"X\", "
+        "[{\"id\": 1, \"db_id\": \"d\", \"sql\": \"SELECT X FROM A\", \"uses\": [{\"table\": \"A\", \"column\": \"X\", "
         "\"clause\": \"select\", \"depth\": 0, \"begin\": 7, \"end\": 8}, {\"table\": \"A\", \"column\": null, "
         "\"clause\": \"from\", \"depth\": 0, \"begin\": 14, \"end\": 15}]}, {\"id\": \"q2\", \"db_id\": \"d\", "
         "\"sql\": "

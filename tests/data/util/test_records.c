@@ -55,8 +55,8 @@ static void a_line_for_each_record(void **state)
     int64_t sum = 0;
     assert_int_equal(records_to_lines(in, RECORDS_AUTO, out, add_twice, &sum, &counts, &err), 0);
     assert_true(sum == 3 && counts.records == 4 && counts.failed == 2);
-    static const char good[] = "{\"id\":\"a\",\"db_id\":null,\"twice\":2}\n{\"id\":1,\"db_id\":\"d\",\"twice\":4}\n";
-    char *text = test_read(out), *third = strstr(text, "{\"id\":2,\"db_id\":null,\"error\":");
+    static const char good[] = "{\"id\":\"a\",\"db_id\":null,\"twice\":2}\n{\"id\":2,\"db_id\":\"d\",\"twice\":4}\n";
+    char *text = test_read(out), *third = strstr(text, "{\"id\":3,\"db_id\":null,\"error\":");
     assert_memory_equal(text, good, sizeof good - 1);
     assert_non_null(third);
     assert_non_null(strstr(third, "{\"id\":7,\"db_id\":null,\"error\":\""));
