@@ -1,5 +1,6 @@
 #include "data/prompt/db_text.h"
 
+#include "data/exec/schema_sqlite.h"
 #include "data/exec/sqlite_exec.h"
 
 #include <ctype.h>
@@ -13,6 +14,7 @@ static const struct exec_limits limits = { .steps = 50000000, .rows = INT64_MAX,
 struct writer {
     struct exec_db *db;
     const char *path;
+    struct schema_set set; /* what of the database is told */
     enum db_text_form form;
     int64_t rows; /* of each table */
     FILE *out;
@@ -210,12 +212,14 @@ static void put_compact(struct writer *w, const char *table, const struct exec_r
     }
 }
 
-/* What stands for one table: in a dump, its rows. */
-static int put_table(struct writer *w, const char *table, struct error *err)
+/* What stands for one table: in a dump, its rows; none of a view, into which nothing can be inserted. */
+static int put_table(struct writer *w, const char *table, bool view, struct error *err)
 {
     struct exec_result all;
-    int rc = run(w, &all, sqlite3_mprintf("SELECT * FROM \"%w\" LIMIT 0", table), err);
 
+    if (view && w->form != DB_TEXT_COMPACT)
+        return 0;
+    int rc = run(w, &all, sqlite3_mprintf("SELECT * FROM \"%w\" LIMIT 0", table), err);
     if (rc == 0 && w->form == DB_TEXT_COMPACT)
         put_compact(w, table, &all);
     else if (rc == 0)
@@ -224,16 +228,19 @@ static int put_table(struct writer *w, const char *table, struct error *err)
     return rc ? rc : too_long(w, err);
 }
 
-/* One of the tables, whose name and text stand in the row; definitions: writes that instead. */
+/* A table or view, whose name and text stand in the row; definitions: writes that instead. */
 static int put_one(struct writer *w, const struct exec_result *tables, int64_t row, bool definitions, struct error *err)
 {
     const char *name = text_at(tables, row, 0), *sql = text_at(tables, row, 1);
+    const struct schema *s = w->set.schemas;
+    int table = name && sql ? schema_table_find(s, name) : -1;
 
-    if (!name || !sql)
-        return error_set(err, EXIT_CODE_DATA, "%s: a table without a name or a text", w->path);
+    if (table < 0)
+        return 0;
+    bool view = s->tables[table].form == TABLE_VIEW;
     if (!definitions)
-        return put_table(w, name, err);
-    if (w->form == DB_TEXT_AMBIQT)
+        return put_table(w, name, view, err);
+    if (w->form == DB_TEXT_AMBIQT && !view)
         return put_definition(w, name, err);
     fprintf(w->out, "%s;\n", sql);
     return 0;
@@ -241,17 +248,12 @@ static int put_one(struct writer *w, const struct exec_result *tables, int64_t r
 
 static int put_tables(struct writer *w, bool definitions, struct error *err)
 {
-    const char *order = w->form == DB_TEXT_DUMP ? "name" : "rowid";
+    const char *order = w->form == DB_TEXT_DUMP ? "type, name" : "rowid";
     struct exec_result r;
-    int rc =
-        run(w, &r,
-            sqlite3_mprintf("SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND sql NOT NULL AND name NOT "
-                            "LIKE 'sqlite\\_%%' ESCAPE '\\' ORDER BY %s",
-                            order),
-            err);
+    int rc = run(
+        w, &r,
+        sqlite3_mprintf("SELECT name, sql FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY %s", order), err);
 
-    if (rc == 0 && r.n == 0)
-        rc = error_set(err, EXIT_CODE_DATA, "%s: no tables in it", w->path);
     for (int64_t row = 0; rc == 0 && row < r.n; row++)
         rc = put_one(w, &r, row, definitions, err);
     exec_result_release(&r);
@@ -260,6 +262,8 @@ static int put_tables(struct writer *w, bool definitions, struct error *err)
 
 static int put_database(struct writer *w, struct error *err)
 {
+    if (schema_set_open_sqlite(&w->set, w->path, false, err))
+        return -1;
     if (w->form != DB_TEXT_COMPACT) {
         if (put_tables(w, true, err))
             return -1;
@@ -307,6 +311,7 @@ char *db_text(const char *path, enum db_text_form form, int64_t rows, struct err
     CHECK(w.out, "out of memory");
     int rc = put_database(&w, err);
     CHECK(fclose(w.out) == 0, "out of memory");
+    schema_set_close(&w.set);
     exec_close(w.db);
     if (rc) {
         free(w.text);

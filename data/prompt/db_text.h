@@ -15,9 +15,10 @@ enum db_text_form {
 
 enum { DB_TEXT_MAX_BYTES = 4 << 20 };
 
-/* Tables in the order they were made in, in DUMP by their names; of each at most `rows` rows, all when rows is negative
- * (AMBIQT: five); bytes that are not UTF-8 are left out.  NULL with EXIT_CODE_DATA: a file that SQLite does not take,
- * one without tables, a text of more than DB_TEXT_MAX_BYTES.  The caller frees. */
+/* The tables of the schema (schema_sqlite.h) in the order they were made in, in DUMP by their names and views last; of
+ * each at most `rows` rows, all when rows is negative (AMBIQT: five).  Of a view its columns in COMPACT, else its
+ * CREATE VIEW as the database keeps it.  Bytes of values that are not UTF-8 are left out.  NULL with EXIT_CODE_DATA: a
+ * file that SQLite does not take, one without tables, a text of more than DB_TEXT_MAX_BYTES.  The caller frees. */
 char *db_text(const char *path, enum db_text_form form, int64_t rows, struct error *err);
 
 enum { DB_TEXT_AMBIQT_ROWS = 5 };

@@ -139,7 +139,6 @@ static void test_db_text(void **state)
     char *dir = test_dir_new();
     const char *path = make_db(dir, "CREATE TABLE b (\n  \"order\" INTEGER PRIMARY KEY AUTOINCREMENT, \"a\"\"b\" TEXT);"
                                     "CREATE TABLE A (Born_State REAL);"
-                                    "CREATE VIEW v AS SELECT 1;"
                                     "INSERT INTO b VALUES (1, 'it''s'), (7, NULL), (8, x'00ff');"
                                     "INSERT INTO A VALUES (1.5);");
     (void)state;
@@ -180,15 +179,39 @@ static void test_db_text(void **state)
     test_dir_remove(dir);
 }
 
+/* What the schema has is told: no view that does not resolve, no table in which a virtual one keeps its rows. */
+static void views_and_virtual_tables(void **state)
+{
+    char *dir = test_dir_new();
+    const char *path = make_db(dir, "CREATE TABLE item (Name TEXT, price REAL); INSERT INTO item VALUES ('nut', 1.5);"
+                                    "CREATE VIEW Cheap_Ones AS\n  SELECT Name FROM item;"
+                                    "CREATE VIEW lost AS SELECT x FROM gone;"
+                                    "CREATE VIRTUAL TABLE docs USING fts5 (body); INSERT INTO docs VALUES ('a');"
+                                    "CREATE TABLE docs_extra (n INT)");
+    (void)state;
+
+    check_text(path, DB_TEXT_COMPACT, -1, "item: name, price\ncheap ones: name\ndocs: body\ndocs extra: n");
+    check_text(path, DB_TEXT_DUMP, -1,
+               "CREATE VIRTUAL TABLE docs USING fts5 (body);\nCREATE TABLE docs_extra (n INT);\n"
+               "CREATE TABLE item (Name TEXT, price REAL);\nCREATE VIEW Cheap_Ones AS\n  SELECT Name FROM item;\n\n"
+               "INSERT INTO \"docs\" (body) VALUES ('a');\nINSERT INTO \"item\" (Name,price) VALUES ('nut',1.5);\n");
+    check_text(path, DB_TEXT_AMBIQT, -1,
+               "CREATE TABLE item (\n    name TEXT,\n    price REAL\n);\n"
+               "CREATE VIEW Cheap_Ones AS\n  SELECT Name FROM item;\nCREATE TABLE docs (\n    body \n);\n"
+               "CREATE TABLE docs_extra (\n    n INT\n);\n\n"
+               "INSERT INTO item (name, price) VALUES  ('nut', 1.5);\nINSERT INTO docs (body) VALUES  ('a');\n");
+    test_dir_remove(dir);
+}
+
 static void test_bad_db(void **state)
 {
     char *dir = test_dir_new();
     struct error err = { 0 };
     (void)state;
 
-    const char *path = make_db(dir, "CREATE VIEW v AS SELECT 1;");
+    const char *path = make_db(dir, "CREATE VIEW v AS SELECT x FROM gone;");
     assert_null(db_text(path, DB_TEXT_DUMP, -1, &err));
-    assert_error(err, "x.sqlite", "no tables");
+    assert_error(err, "x.sqlite", "holds no table");
     assert_null(
         db_text(test_file(dir, "y.sqlite", "this is no database, whatever its name is"), DB_TEXT_DUMP, -1, &err));
     assert_error(err, "y.sqlite", "not a database");
@@ -245,8 +268,13 @@ static void test_published_dumps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bytes),           cmocka_unit_test(test_fill),    cmocka_unit_test(test_folder),
-        cmocka_unit_test(test_bad_folder),      cmocka_unit_test(test_db_text), cmocka_unit_test(test_bad_db),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_folder),
+        cmocka_unit_test(test_bad_folder),
+        cmocka_unit_test(test_db_text),
+        cmocka_unit_test(test_bad_db),
+        cmocka_unit_test(views_and_virtual_tables),
         cmocka_unit_test(test_published_dumps),
     };
     return cmocka_run_group_tests_name("prompt", tests, NULL, NULL);
