@@ -195,7 +195,7 @@ static const char *const refused[][3] = {
     { "SELECT sum(x) OVER w FROM a", "line 1, column 20:", "no window w" },
     { "WITH t(p, q) AS (SELECT x FROM a) SELECT p FROM t", "t has 2 columns", "1 in its SELECT" },
     { "WITH t AS (SELECT * FROM t) SELECT * FROM t", "line 1, column 6:", "circle" },
-    { "WITH t AS (SELECT * FROM u), u AS (SELECT * FROM t) SELECT * FROM t", "circle", "byte" },
+    { "WITH t AS (SELECT * FROM u), u AS (SELECT * FROM t) SELECT * FROM t", "circle", "line 1, column" },
     { "SELECT rowid FROM a, b", "no column rowid", "a, b" },
     { "SELECT rowid FROM e", "no column rowid", "e" },
     { "SELECT e.rowid FROM a, e", "e has no column rowid", "k, q" },
