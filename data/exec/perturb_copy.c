@@ -143,7 +143,7 @@ static const char *partner(struct copier *k, int column)
 
     if (root->alike.n == c->used.n)
         return NULL; /* nothing else is compared with it, so far */
-    if (chance(k, k->recipe->alone ? k->recipe->alone : 0.15))
+    if (chance(k, k->recipe->alone > 0 ? k->recipe->alone : 0.15))
         return NULL;
     const char *value = any_of(k, &root->alike);
     return value && fits(c, value) ? value : NULL;
@@ -201,7 +201,7 @@ static int choose_parent(struct copier *k, const struct perturb_reference *r, in
         return -1;
     if (k->recipe->even)
         return (child_row + (int)(r - k->p->references)) % n;
-    if (k->recipe->alone)
+    if (k->recipe->alone > 0)
         return below(k, n / 3 + 1);
     int a = below(k, n), b = below(k, n); /* some have many, some none */
     return a < b ? a : b;
@@ -213,7 +213,7 @@ static void refer(struct copier *k, const struct perturb_reference *r, const cha
     const struct perturb *p = k->p;
     const struct perturb_table *child = &p->tables[r->child], *parent = &p->tables[r->parent];
     int at = choose_parent(k, r, number);
-    double nulls = k->recipe->alone ? 0.3 : k->recipe->nulls;
+    double nulls = k->recipe->alone > 0 ? 0.3 : k->recipe->nulls;
 
     for (int i = 0; i < r->n; i++) {
         int from = r->from[i] - child->first_column, to = r->to[i] - parent->first_column;

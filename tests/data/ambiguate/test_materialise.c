@@ -154,7 +154,8 @@ static void source_databases_stay_as_they_are(void **state)
     snprintf(command, sizeof command, "cksum < %s", path);
     assert_int_equal(test_run(command, &before), 0);
     json_decref(ask(*state, "C,T,J,P", "SELECT colour, max(length) FROM Boat WHERE age > 1", ""));
-    json_decref(ask(*state, "C,T,J,P", "SELECT colour, max(length) FROM Boat WHERE age > 1", "--published-databases --force"));
+    json_decref(
+        ask(*state, "C,T,J,P", "SELECT colour, max(length) FROM Boat WHERE age > 1", "--published-databases --force"));
     assert_int_equal(test_run(command, &sum), 0);
     assert_string_equal(sum, before);
     free(sum);
