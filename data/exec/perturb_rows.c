@@ -45,7 +45,7 @@ static bool shaped(const struct cell *c, const char *shape)
 {
     int i = 0;
 
-    for (; shape[i] && i < c->n; i++)
+    for (; i < c->n && shape[i]; i++)
         if (shape[i] == 'd' ? !isdigit((unsigned char)c->bytes[i]) : shape[i] != c->bytes[i])
             return false;
     return !shape[i] && i == c->n;
