@@ -1,6 +1,8 @@
 /* Part of materialise.h: makes the alternatives in a copy of a record's database. */
 #include "data/ambiguate/materialise_impl.h"
 
+#include "data/sql/sql_create.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,36 +20,81 @@ static const char *changed(struct target *t, const char *column)
     return kept;
 }
 
+/* Rows that have a rowid, as SQL: where they stand, and the rowid of the row of the altered table itself. */
+struct row_source {
+    const char *from, *self;
+};
+
+/* A copy with rowids of a table WITHOUT ROWID, in the order of its primary key. */
+static int copy_rows(struct target *t, const char *table, struct row_source *rows, struct error *err)
+{
+    struct target_column columns[TARGET_MAX_COLUMNS];
+    int n = target_columns(t, columns, TARGET_MAX_COLUMNS, "main", table);
+    const char *key = "", *same = "";
+
+    for (int i = 0; i < n; i++)
+        if (columns[i].primary) {
+            char *name = sqlite3_mprintf("\"%w\"", columns[i].name);
+            char *equal = sqlite3_mprintf("k.%s = main.\"%w\".%s", name, table, name);
+            key = strings_printf(&t->text, "%s%s%s", key, *key ? ", " : "", name);
+            same = strings_printf(&t->text, "%s%s%s", same, *same ? " AND " : "", equal);
+            sqlite3_free(equal);
+            sqlite3_free(name);
+        }
+    rows->from = "temp.keyed";
+    rows->self = strings_printf(&t->text, "(SELECT k.rowid FROM temp.keyed AS k WHERE %s)", same);
+    return target_run(t, err,
+                      "DROP TABLE IF EXISTS temp.keyed; CREATE TEMP TABLE keyed AS SELECT * FROM main.\"%w\" "
+                      "ORDER BY %s; CREATE UNIQUE INDEX temp.by_key ON keyed(%s)",
+                      table, key, key);
+}
+
+static int find_rows(struct target *t, const char *table, struct row_source *rows, struct error *err)
+{
+    char module[SQL_CREATE_MODULE], *name = sqlite3_mprintf("main.\"%w\"", table);
+    const char *sql =
+        target_value(t, "SELECT sql FROM main.sqlite_schema WHERE type = 'table' AND name = %Q COLLATE NOCASE", table);
+
+    rows->from = strings_keep(&t->text, name);
+    rows->self = strings_printf(&t->text, "%s.rowid", name);
+    sqlite3_free(name);
+    return sql && sql_create_form(sql, module) == TABLE_WITHOUT_ROWID ? copy_rows(t, table, rows, err) : 0;
+}
+
 /* Numbers the rows of a table from 0, and gives each a partner in the temporary table "partner": two neighbours have
  * the same, so that half of the rows are a partner and counts of distinct values change too. */
-static int number_rows(struct target *t, const char *table, struct error *err)
+static int number_rows(struct target *t, const char *table, struct row_source *rows, struct error *err)
 {
     const char *count = target_value(t, "SELECT count(*) FROM \"%w\"", table);
     long long n = count ? strtoll(count, NULL, 10) : 0;
     long long shift = n > 1 ? 1 + (long long)(t->seed % (uint64_t)(n - 1)) : 0;
 
+    if (find_rows(t, table, rows, err))
+        return -1;
     return target_run(t, err,
                       "DROP TABLE IF EXISTS temp.numbered; DROP TABLE IF EXISTS temp.partner;"
                       "CREATE TEMP TABLE numbered AS SELECT rowid AS id, row_number() OVER (ORDER BY rowid) - 1 AS i "
-                      "FROM main.\"%w\";"
+                      "FROM %s;"
                       "CREATE UNIQUE INDEX temp.by_i ON numbered(i);"
                       "CREATE TEMP TABLE partner(id INTEGER PRIMARY KEY, i INTEGER, other INTEGER);"
                       "INSERT INTO partner SELECT a.id, a.i, b.id FROM numbered AS a JOIN numbered AS b "
                       "ON b.i = (a.i / 2 + %lld) %% max(%lld, 1)",
-                      table, shift, n);
+                      rows->from, shift, n);
 }
 
 static int fill_second_column(struct target *t, const struct ambiqt_record *r, enum second_values second,
                               struct error *err)
 {
+    struct row_source rows;
+
     if (second == SECOND_CHANGED)
         return target_run(t, err, "UPDATE \"%w\" SET \"%w\" = %s", r->table, r->names[1], changed(t, r->names[0]));
-    if (number_rows(t, r->table, err))
+    if (number_rows(t, r->table, &rows, err))
         return -1;
     return target_run(t, err,
-                      "UPDATE main.\"%w\" SET \"%w\" = (SELECT o.\"%w\" FROM partner AS p JOIN main.\"%w\" AS o "
-                      "ON o.rowid = p.other WHERE p.id = main.\"%w\".rowid)",
-                      r->table, r->names[1], r->names[0], r->table, r->table);
+                      "UPDATE main.\"%w\" SET \"%w\" = (SELECT o.\"%w\" FROM partner AS p JOIN %s AS o "
+                      "ON o.rowid = p.other WHERE p.id = %s)",
+                      r->table, r->names[1], r->names[0], rows.from, rows.self);
 }
 
 static int double_column(struct target *t, const struct ambiqt_record *r, enum second_values second, struct error *err)
@@ -120,12 +167,13 @@ static int double_table(struct target *t, const struct ambiqt_record *r, const s
         return -1;
     if (second == SECOND_CHANGED)
         return target_run(t, err, "INSERT INTO \"%w\" SELECT %s FROM \"%w\"", r->names[1], list, r->names[0]);
-    if (number_rows(t, r->names[0], err))
+    struct row_source rows;
+    if (number_rows(t, r->names[0], &rows, err))
         return -1;
     return target_run(t, err,
-                      "INSERT INTO main.\"%w\" SELECT %s FROM partner JOIN main.\"%w\" AS o ON o.rowid = partner.id "
-                      "JOIN main.\"%w\" AS p ON p.rowid = partner.other WHERE (partner.i + %d) %% 3 != 0",
-                      r->names[1], list, r->names[0], r->names[0], (int)(t->seed % 3));
+                      "INSERT INTO main.\"%w\" SELECT %s FROM partner JOIN %s AS o ON o.rowid = partner.id "
+                      "JOIN %s AS p ON p.rowid = partner.other WHERE (partner.i + %d) %% 3 != 0",
+                      r->names[1], list, rows.from, rows.from, (int)(t->seed % 3));
 }
 
 static int split_table(struct target *t, const struct ambiqt_record *r, struct error *err)
