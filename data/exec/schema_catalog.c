@@ -9,14 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int open_file(struct schema_catalog *s, struct schema_set *set, const char *db_id, const char *where,
-                     struct error *err)
+/* The entry's number, what is wrong with the file kept in it; -1 when there is no file. */
+static int open_file(struct schema_catalog *s, const char *db_id, const char *where, struct error *err)
 {
+    struct catalog_entry e = { 0 };
+    struct error wrong = { 0 };
     char *path = db_path(s->db, db_id, err);
-    int rc = path ? schema_set_open_sqlite(set, path, true, err) : error_prefix(err, "%s: field \"db_id\"", where);
 
+    if (!path)
+        return error_prefix(err, "%s: field \"db_id\"", where);
+    if (schema_set_open_sqlite(&e.set, path, true, &wrong)) {
+        schema_set_close(&e.set);
+        e.wrong = xmalloc(sizeof wrong);
+        *e.wrong = wrong;
+    }
     free(path);
-    return rc;
+    int k = strings_add(&s->ids, db_id);
+    s->entries = xrealloc(s->entries, (size_t)s->ids.n * sizeof *s->entries);
+    s->entries[k] = e;
+    return k;
 }
 
 const struct schema *schema_catalog_find(struct schema_catalog *s, const char *db_id, const char *where,
@@ -29,19 +40,11 @@ const struct schema *schema_catalog_find(struct schema_catalog *s, const char *d
         return found;
     }
     int k = strings_find(&s->ids, db_id);
-    if (k >= 0)
-        return s->sets[k].schemas;
-    struct schema_set set = { 0 };
-    if (open_file(s, &set, db_id, where, err)) {
-        schema_set_close(&set);
-        return NULL;
-    }
-    k = strings_add(&s->ids, db_id);
-    s->sets = xrealloc(s->sets, (size_t)s->ids.n * sizeof *s->sets);
-    s->sets[k] = set;
-    s->samples = xrealloc(s->samples, (size_t)s->ids.n * sizeof *s->samples);
-    s->samples[k] = (struct column_samples){ 0 };
-    return s->sets[k].schemas;
+    if (k < 0)
+        k = open_file(s, db_id, where, err);
+    if (k >= 0 && s->entries[k].wrong && err)
+        *err = *s->entries[k].wrong;
+    return k < 0 || s->entries[k].wrong ? NULL : s->entries[k].set.schemas;
 }
 
 /* One file is read at once: where it is no good, no record is. */
@@ -71,12 +74,13 @@ struct column_samples *schema_catalog_samples(struct schema_catalog *s, const ch
 
     if (k < 0)
         return NULL;
-    if (s->samples[k].db)
-        return &s->samples[k];
+    struct catalog_entry *e = &s->entries[k];
+    if (e->wrong || e->samples.db)
+        return e->wrong ? NULL : &e->samples;
     char *path = db_path(s->db, db_id, NULL);
-    bool open = path && column_samples_open(&s->samples[k], s->sets[k].schemas, path, NULL) == 0;
+    bool open = path && column_samples_open(&e->samples, e->set.schemas, path, NULL) == 0;
     free(path);
-    return open ? &s->samples[k] : NULL;
+    return open ? &e->samples : NULL;
 }
 
 int schema_catalog_connect(struct exec_db **db, struct schema_catalog *s, const char *db_id, struct error *err)
@@ -110,11 +114,11 @@ const struct schema *schema_catalog_of(struct schema_catalog *s, const json_t *r
 void schema_catalog_close(struct schema_catalog *s)
 {
     for (int i = 0; i < s->ids.n; i++) {
-        column_samples_close(&s->samples[i]);
-        schema_set_close(&s->sets[i]);
+        column_samples_close(&s->entries[i].samples);
+        schema_set_close(&s->entries[i].set);
+        free(s->entries[i].wrong);
     }
-    free(s->samples);
-    free(s->sets);
+    free(s->entries);
     strings_release(&s->ids);
     schema_set_close(&s->own);
     schema_set_close(&s->tables);

@@ -1,6 +1,6 @@
 /*
  * schema_catalog.h - schemas by db_id: of one tables.json, or of the databases that --db names (db_path.h), each opened
- * when it is first asked for.
+ * when it is first asked for, once: what is wrong with it then is said again of each record that names it.
  */
 #ifndef DATA_EXEC_SCHEMA_CATALOG_H
 #define DATA_EXEC_SCHEMA_CATALOG_H
@@ -10,13 +10,18 @@
 #include "data/schema/schema.h"
 #include "data/util/strings.h"
 
+struct catalog_entry {
+    struct schema_set set;         /* empty when the file is no good */
+    struct error *wrong;           /* what is wrong with it; else NULL */
+    struct column_samples samples; /* opened when first asked for */
+};
+
 struct schema_catalog {
-    struct schema_set tables;       /* of tables.json */
-    const char *db;                 /* borrowed; NULL with tables.json */
-    struct schema_set *sets;        /* of each file that was asked for */
-    struct strings ids;             /* their numbers are those of the sets */
-    struct column_samples *samples; /* of each set, opened when first asked for */
-    struct schema_set own;          /* what the newest record brought along */
+    struct schema_set tables;      /* of tables.json */
+    const char *db;                /* borrowed; NULL with tables.json */
+    struct catalog_entry *entries; /* of each database that was asked for */
+    struct strings ids;            /* their numbers are those of the entries */
+    struct schema_set own;         /* what the newest record brought along */
     struct db_cache databases;
 };
 
