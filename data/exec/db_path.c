@@ -15,6 +15,17 @@ bool db_path_is_folder(const char *db)
     return stat(db, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* A db_id stands in JSON. */
+static int check_name(const char *db, struct error *err)
+{
+    char *db_id = schema_db_id(db);
+    json_t *text = json_string(db_id);
+
+    free(db_id);
+    json_decref(text);
+    return text ? 0 : error_set(err, EXIT_CODE_DATA, "%s: expected a file name in UTF-8, which is its db_id", db);
+}
+
 int db_path_check(const char *db, struct error *err)
 {
     static const char magic[16] = "SQLite format 3";
@@ -30,7 +41,7 @@ int db_path_check(const char *db, struct error *err)
     if (n && (n < sizeof head || memcmp(head, magic, sizeof head) != 0)) /* no bytes are a database without a table */
         return error_set(err, EXIT_CODE_DATA, "%s: file is not a database; expected a SQLite file or a folder of them",
                          db);
-    return 0;
+    return check_name(db, err);
 }
 
 void db_path_name(const char *db, json_t *record)

@@ -147,4 +147,37 @@ out '"table":"big_orders","column":"total"' '"table":"notes","column":"body"'
 grep -q notes_ out.jsonl && complain detect "reads the tables in which notes keeps its rows"
 rm -rf made && run 0 with ambiguate seen.db seen.jsonl
 grep -E '"(column|table)":"(big_orders|notes)"' out.jsonl && complain ambiguate "doubles what cannot stand twice"
+
+# --- a name that no record could say is refused, names of no letters are read, a missing collation is told once of each
+latin=$(printf 'caf\351.db') && cp shop.sqlite "$latin"
+for command in "${commands[@]}"; do
+    expect 3 '.db: expected a file name in UTF-8, which is its db_id' with "$command" "$latin" unnamed.jsonl
+done
+sqlite3 blank.db <<'END' || exit 1
+CREATE TABLE "" (id INTEGER PRIMARY KEY, "" TEXT, name TEXT);
+INSERT INTO "" VALUES(1, 'x', 'y');
+END
+cat >blank.jsonl <<'END'
+{"id":"e","question":"What is the name?","sql":"SELECT \"\" FROM \"\"","candidates":[{"sql":"SELECT \"\" FROM \"\"","p":0.5},{"sql":"SELECT name FROM \"\"","p":0.5}]}
+END
+run 0 with sql blank.db blank.jsonl && out '"table":"","column":""'
+run 0 with execute blank.db blank.jsonl && out '"rows":\[\["x"\]\]'
+run 0 with clarify blank.db blank.jsonl && out '"ask":\{'
+run 0 with detect blank.db blank.jsonl && out '"table":"","column":"","text"'
+cp shop.sqlite sorted.db && sqlite3 sorted.db >/dev/null <<'END' || exit 1
+.dbconfig defensive off
+PRAGMA writable_schema = ON;
+UPDATE sqlite_schema SET sql = 'CREATE TABLE customers(id INTEGER PRIMARY KEY, name TEXT COLLATE german, full_name TEXT COLLATE [by sound], city TEXT COLLATE nocase)' WHERE name = 'customers';
+END
+sed 's/"shop"/"sorted"/' q.jsonl q.jsonl >sorted.jsonl
+for command in sql detect; do
+    run 0 with $command sorted.db sorted.jsonl
+    for name in german 'by sound'; do
+        [ "$(grep -c "warning: sorted.db: the collation $name is missing: SQL that compares or sorts by it fails" said)" = 1 ] ||
+            complain $command "does not tell once of the collation $name: $(cat said)"
+    done
+    grep -q 'collation nocase' said && complain $command "misses a collation that SQLite has"
+done
+echo '{"id":"o","sql":"SELECT name FROM customers ORDER BY name"}' >order.jsonl
+run 7 with execute sorted.db order.jsonl && out 'it compares by a collation that is missing'
 finish
