@@ -2,7 +2,6 @@
 
 #include "data/exec/db_path.h"
 #include "data/exec/schema_sqlite.h"
-#include "data/exec/witness.h"
 #include "data/util/json.h"
 
 #include <stdio.h>
@@ -62,7 +61,7 @@ int schema_catalog_open(struct schema_catalog *s, const char *tables, const char
 {
     *s = (struct schema_catalog){ .db = db };
     db_cache_init(&s->databases);
-    s->databases.limits = witness_limits;
+    s->databases.limits = exec_limits_preview;
     if (!db && tables)
         return schema_set_open(&s->tables, tables, err);
     return db_path_check(db, err) || open_only(s, err) ? -1 : 0;

@@ -38,7 +38,7 @@ const struct schema *schema_catalog_of(struct schema_catalog *s, const json_t *r
                                        struct error *err);
 /* A few values of each column; NULL without databases, or when the file is gone. */
 struct column_samples *schema_catalog_samples(struct schema_catalog *s, const char *db_id);
-/* A connection to the file of a db_id that was found, within witness_limits, good until the next call; NULL in *db
+/* A connection to the file of a db_id that was found, within exec_limits_preview, good until the next call; NULL in *db
  * without databases.  -1 with EXIT_CODE_DATA. */
 int schema_catalog_connect(struct exec_db **db, struct schema_catalog *s, const char *db_id, struct error *err);
 void schema_catalog_close(struct schema_catalog *s);

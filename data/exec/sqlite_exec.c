@@ -19,6 +19,7 @@ struct exec_db {
 const struct exec_limits exec_limits_default = {
     .steps = 500000000, .rows = 1000000, .bytes = 256 << 20, .seconds = 120
 };
+const struct exec_limits exec_limits_preview = { .steps = 20000000, .rows = 20000, .bytes = 1 << 20, .seconds = 5 };
 
 const char *exec_status_name(enum exec_status s)
 {

@@ -54,6 +54,8 @@ struct exec_limits {
     bool python_text; /* text that is no valid UTF-8 fails the query, as it does in the published evaluators */
 };
 extern const struct exec_limits exec_limits_default;
+/* For a look at a database while something else waits. */
+extern const struct exec_limits exec_limits_preview;
 
 struct exec_db; /* one connection */
 

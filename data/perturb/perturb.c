@@ -1,4 +1,4 @@
-#include "data/exec/perturb_impl.h"
+#include "data/perturb/perturb_impl.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
  * made, rows doubled or left without a partner, tables emptied, values moved to both sides of what the statements
  * compare with.  Copies of one seed and number are the same every time.
  */
-#ifndef DATA_EXEC_PERTURB_H
-#define DATA_EXEC_PERTURB_H
+#ifndef DATA_PERTURB_PERTURB_H
+#define DATA_PERTURB_PERTURB_H
 
 #include "data/exec/sqlite_exec.h"
 

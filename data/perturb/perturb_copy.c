@@ -1,5 +1,5 @@
 /* Part of perturb.h: one copy: which rows it has, and what stands in them. */
-#include "data/exec/perturb_impl.h"
+#include "data/perturb/perturb_impl.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,10 +3,10 @@
  *
  * A value is the SQL text of a constant, kept in one pool, so that equal texts are one pointer.
  */
-#ifndef DATA_EXEC_PERTURB_IMPL_H
-#define DATA_EXEC_PERTURB_IMPL_H
+#ifndef DATA_PERTURB_PERTURB_IMPL_H
+#define DATA_PERTURB_PERTURB_IMPL_H
 
-#include "data/exec/perturb.h"
+#include "data/perturb/perturb.h"
 #include "data/util/strings.h"
 #include "kernels/rng.h"
 

@@ -1,5 +1,5 @@
 /* Part of perturb.h: the rows of the original, what its columns hold, and what is near the constants of statements. */
-#include "data/exec/perturb_impl.h"
+#include "data/perturb/perturb_impl.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Part of perturb.h: tables by their definitions, which a database in memory without rows tells the rules of. */
-#include "data/exec/perturb_impl.h"
+#include "data/perturb/perturb_impl.h"
 
 #include <stdlib.h>
 #include <string.h>

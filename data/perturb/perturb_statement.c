@@ -3,7 +3,7 @@
  * No parser is asked, so that definitions and views can be read in the same way.  A wrong guess costs little: a column
  * gets a value that nobody compares it with.
  */
-#include "data/exec/perturb_impl.h"
+#include "data/perturb/perturb_impl.h"
 #include "data/sql/sql_lex.h"
 
 #include <stdlib.h>

@@ -1,11 +1,9 @@
-#include "data/exec/witness.h"
+#include "data/perturb/witness.h"
 
 #include "data/exec/result_match.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-const struct exec_limits witness_limits = { .steps = 20000000, .rows = 20000, .bytes = 1 << 20, .seconds = 5 };
 
 void witness_open(struct witness *w, struct exec_db *db, const char *const *sql, int n, uint64_t seed)
 {
@@ -34,7 +32,7 @@ static struct exec_db *copy_of(struct witness *w, int k)
         w->perturb = perturb_open(w->db, w->sql, w->n, w->seed, &why);
     if (w->perturb) {
         char *script = perturb_script(w->perturb, k);
-        w->copies[k] = exec_open_script(script, &witness_limits, &why);
+        w->copies[k] = exec_open_script(script, &exec_limits_preview, &why);
         free(script);
     }
     if (!w->copies[k]) {

@@ -6,10 +6,10 @@
  * Copies are made, and statements run on them, when a comparison first needs them: statements that differ on the
  * database itself never do.
  */
-#ifndef DATA_EXEC_WITNESS_H
-#define DATA_EXEC_WITNESS_H
+#ifndef DATA_PERTURB_WITNESS_H
+#define DATA_PERTURB_WITNESS_H
 
-#include "data/exec/perturb.h"
+#include "data/perturb/perturb.h"
 
 struct witness {
     struct exec_db *db; /* borrowed */
@@ -25,9 +25,6 @@ struct witness {
 void witness_open(struct witness *w, struct exec_db *db, const char *const *sql, int n, uint64_t seed);
 /* Takes a zeroed one too. */
 void witness_release(struct witness *w);
-
-/* The limits for a database that is looked at so. */
-extern const struct exec_limits witness_limits;
 
 /* Results of one statement; `ordered`: it says in what order. */
 struct testimony {

@@ -13,7 +13,7 @@
 #include "data/clarify/dialogue.h"
 #include "data/clarify/question.h"
 #include "data/clarify/variables.h"
-#include "data/exec/witness.h"
+#include "data/perturb/witness.h"
 #include "data/util/json.h"
 
 /* A candidate of the record that can be read, and which of those that are left it belongs to. */

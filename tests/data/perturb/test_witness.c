@@ -1,9 +1,9 @@
 /* Perturbed copies: statements that agree on a database and differ in meaning are told apart, equal ones are not. */
 #include "tests/support/support.h"
 
-#include "data/exec/perturb.h"
 #include "data/exec/sqlite_exec.h"
-#include "data/exec/witness.h"
+#include "data/perturb/perturb.h"
+#include "data/perturb/witness.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static int setup(void **state)
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, harbour, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
-    f->db = exec_open(path, &witness_limits, &err);
+    f->db = exec_open(path, &exec_limits_preview, &err);
     assert_non_null(f->db);
     *state = f;
     return 0;
@@ -185,7 +185,7 @@ static void copies_are_sound(void **state)
     int64_t rows = 0;
     for (uint64_t seed = 0; seed < SEEDS * PERTURB_COPIES; seed++) {
         char *text = script(*state, sql, seed / PERTURB_COPIES, (int)(seed % PERTURB_COPIES));
-        struct exec_db *db = exec_open_script(text, &witness_limits, &err);
+        struct exec_db *db = exec_open_script(text, &exec_limits_preview, &err);
         if (!db)
             fail_msg("%s: %s", err.text, text);
         free(text);
@@ -235,7 +235,7 @@ static void copies_do_what_they_say(void **state)
     for (int i = 0; i < ARRAY_LEN(rows); i++)
         for (uint64_t seed = 0; seed < SEEDS; seed++) {
             char *text = script(*state, sql, seed, copy_named(rows[i].copy));
-            struct exec_db *db = exec_open_script(text, &witness_limits, &err);
+            struct exec_db *db = exec_open_script(text, &exec_limits_preview, &err);
             assert_non_null(db);
             int64_t n = count(db, rows[i].sql);
             if (n < rows[i].low || n > rows[i].high)
