@@ -5,7 +5,6 @@
 #include "data/exec/schema_catalog.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static void failures_are_remembered(void **state)
@@ -21,7 +20,7 @@ static void failures_are_remembered(void **state)
     assert_null(schema_catalog_find(&catalog, "db", "q.jsonl: line 1", &err));
     assert_error(err, path, "not a database");
     assert_int_equal(err.code, EXIT_CODE_DATA);
-    strcpy(first, err.text);
+    snprintf(first, sizeof first, "%s", err.text);
     assert_null(schema_catalog_find(&catalog, "late", "q.jsonl: line 2", &err));
     assert_error(err, "q.jsonl: line 2: field \"db_id\"", "no database late");
 
