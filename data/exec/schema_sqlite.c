@@ -125,7 +125,7 @@ static bool keeps_rows_in(const struct listed_table *t, const char *name)
     size_t n = strlen(t->name);
     char word[32];
 
-    if (t->form != TABLE_VIRTUAL || strncasecmp(name, t->name, n) != 0 || name[n] != '_')
+    if (t->form < TABLE_VIRTUAL || strncasecmp(name, t->name, n) != 0 || name[n] != '_')
         return false;
     snprintf(word, sizeof word, " %.16s ", name + n + 1);
     for (int i = 0; i < ARRAY_LEN(shadows); i++)

@@ -96,6 +96,17 @@ bool schema_table_is_stored(const struct schema *s, int table)
     return s->tables[table].form < TABLE_VIEW;
 }
 
+const char *schema_hidden_column(const struct schema *s, int table, const char *name)
+{
+    const struct schema_table *t = &s->tables[table];
+    const char *const names[2][3] = { { t->name, "docid", "__langid" }, { t->name, "rank", NULL } };
+
+    for (int i = 0; t->form >= TABLE_FTS4 && i < 3 && names[t->form - TABLE_FTS4][i]; i++)
+        if (strcasecmp(names[t->form - TABLE_FTS4][i], name) == 0)
+            return names[t->form - TABLE_FTS4][i];
+    return NULL;
+}
+
 bool schema_column_is_key(const struct schema *s, int column)
 {
     bool key = s->columns[column].primary;

@@ -14,8 +14,9 @@
 
 #include <jansson.h>
 
-/* Known of a SQLite file alone: in a tables.json all are TABLE_PLAIN. */
-enum table_form { TABLE_PLAIN, TABLE_WITHOUT_ROWID, TABLE_VIEW, TABLE_VIRTUAL };
+/* Known of a SQLite file alone: in a tables.json all are TABLE_PLAIN.  Full-text tables, the last ones, are virtual
+ * too. */
+enum table_form { TABLE_PLAIN, TABLE_WITHOUT_ROWID, TABLE_VIEW, TABLE_VIRTUAL, TABLE_FTS4, TABLE_FTS5 };
 
 struct schema_table {
     const char *name, *text;
@@ -67,6 +68,8 @@ int schema_table_find(const struct schema *s, const char *name);
 int schema_column_find(const struct schema *s, int table, const char *name);
 /* Holds rows of its own that can be copied and changed: neither a view nor a virtual table. */
 bool schema_table_is_stored(const struct schema *s, int table);
+/* A column that * does not give, those of full-text tables: the name as it is declared, NULL when there is none. */
+const char *schema_hidden_column(const struct schema *s, int table, const char *name);
 /* Part of a primary key, or of a foreign key at either end. */
 bool schema_column_is_key(const struct schema *s, int column);
 

@@ -22,6 +22,13 @@ static void name_of(char *name, size_t size, const struct sql_token *t, const ch
     snprintf(name, size, "%.*s", n < size ? (int)n : 0, sql + t->begin + quoted);
 }
 
+static enum table_form form_of_module(const char *module)
+{
+    if (strcasecmp(module, "fts5") == 0)
+        return TABLE_FTS5;
+    return strcasecmp(module, "fts4") == 0 || strcasecmp(module, "fts3") == 0 ? TABLE_FTS4 : TABLE_VIRTUAL;
+}
+
 enum table_form sql_create_form(const char *sql, char module[SQL_CREATE_MODULE])
 {
     enum table_form form = TABLE_PLAIN;
@@ -39,7 +46,7 @@ enum table_form sql_create_form(const char *sql, char module[SQL_CREATE_MODULE])
             form = TABLE_WITHOUT_ROWID;
     }
     free(t);
-    return form;
+    return form == TABLE_VIRTUAL ? form_of_module(module) : form;
 }
 
 void sql_create_collations(struct strings *names, const char *sql)

@@ -55,6 +55,9 @@ static void find_in_source(struct sql_resolver *r, struct sql_source *s, const s
             return;
         }
     }
+    const char *hidden = s->table >= 0 ? schema_hidden_column(r->schema, s->table, name) : NULL;
+    if (hidden)
+        *m = (struct sql_match){ s, { hidden, hidden, .column = -1, .hidden = true }, 1, NULL };
 }
 
 /* The tables of a group can be named, and its alias too when they lead nowhere. */

@@ -55,7 +55,9 @@ static int resolve_base_table(struct sql_resolver *r, struct sql_source *s, enum
 
     if (s->schema.text && strcasecmp(s->schema.text, "main") != 0)
         return sql_fail(r, s->schema.span, "no database %s; there is main", s->schema.text);
-    s->table = function ? -1 : schema_table_find(r->schema, s->name.text);
+    s->table = schema_table_find(r->schema, s->name.text);
+    if (function && s->table >= 0 && r->schema->tables[s->table].form < TABLE_FTS4)
+        s->table = -1; /* only a table with hidden columns takes arguments: what they are to be */
     if (s->table >= 0) {
         s->name.text = r->schema->tables[s->table].name;
         struct sql_span at = s->name.span;

@@ -148,6 +148,34 @@ grep -q notes_ out.jsonl && complain detect "reads the tables in which notes kee
 rm -rf made && run 0 with ambiguate seen.db seen.jsonl
 grep -E '"(column|table)":"(big_orders|notes)"' out.jsonl && complain ambiguate "doubles what cannot stand twice"
 
+# --- full-text tables: the columns that * does not give
+sqlite3 text.db <<'END' || exit 1
+CREATE VIRTUAL TABLE docs USING fts5(title, body);
+INSERT INTO docs VALUES('a', 'late again'), ('b', 'in time');
+CREATE VIRTUAL TABLE notes USING fts4(note);
+INSERT INTO notes VALUES('late'), ('soon');
+END
+cat >text.jsonl <<'END'
+{"id":1,"question":"?","sql":"SELECT title FROM docs WHERE docs MATCH 'late' ORDER BY rank"}
+{"id":2,"question":"?","sql":"SELECT d.title FROM docs AS d WHERE d.Docs MATCH 'time' AND d.rank < 0"}
+{"id":3,"question":"?","sql":"SELECT docid, note FROM notes WHERE notes MATCH 'soon'"}
+{"id":4,"question":"?","sql":"SELECT title FROM docs('again')"}
+END
+run 0 with execute text.db text.jsonl
+out '"rows":\[\["a"\]\]' '"rows":\[\["b"\]\]' '"rows":\[\[2,"soon"\]\]'
+run 0 with sql text.db text.jsonl
+out '"table":"docs","column":"title"' '"table":"notes","column":"note"'
+grep -E '"column":"(rank|docs|docid)"' out.jsonl && complain sql "lists columns that the schema does not have"
+cat >wrong.jsonl <<'END'
+{"id":1,"sql":"SELECT rank FROM notes"}
+{"id":2,"sql":"SELECT docid FROM docs"}
+{"id":3,"sql":"SELECT d FROM docs AS d"}
+END
+run 7 with sql text.db wrong.jsonl
+[ "$(grep -c '"error":"wrong.jsonl.*no column' out.jsonl)" = 3 ] || complain sql "takes hidden columns of others: $(cat out.jsonl)"
+sed -n 1p text.jsonl | sed "s/\"sql\":.*/\"candidates\":[{\"sql\":\"SELECT title FROM docs WHERE docs MATCH 'late'\",\"p\":0.5},{\"sql\":\"SELECT body FROM docs WHERE docs MATCH 'late'\",\"p\":0.5}]}/" >ask.jsonl
+run 0 with clarify text.db ask.jsonl && out '"ask":\{'
+
 # --- a name that no record could say is refused, names of no letters are read, a missing collation is told once of each
 latin=$(printf 'caf\351.db') && cp shop.sqlite "$latin"
 for command in "${commands[@]}"; do

@@ -75,8 +75,8 @@ static void tables_of_every_form(void **state)
         { "cheap", "name:text price:number", TABLE_VIEW },
         { "per \"name\"", "name:text n:number", TABLE_VIEW },
         { "over", "name:text", TABLE_VIEW },
-        { "words", "w:text", TABLE_VIRTUAL },
-        { "docs", "title:text body:text", TABLE_VIRTUAL },
+        { "words", "w:text", TABLE_FTS4 },
+        { "docs", "title:text body:text", TABLE_FTS5 },
         { "box", "id:number x0:number x1:number", TABLE_VIRTUAL },
     };
     sqlite3 *db = explain_open(
