@@ -73,6 +73,22 @@ out:
     return rc;
 }
 
+/* Does valid JSON hold a -0, which is a whole number to Jansson and none to the official reader? */
+static bool has_minus_zero(const char *text, uint64_t n)
+{
+    bool quoted = false;
+
+    for (uint64_t i = 0; i + 2 < n; i++) {
+        if (quoted && text[i] == '\\')
+            i++;
+        else if (text[i] == '"')
+            quoted = !quoted;
+        else if (!quoted && text[i] == '-' && text[i + 1] == '0' && strchr(" \t\r\n,]}", text[i + 2]))
+            return true;
+    }
+    return false;
+}
+
 /* Length, then that many bytes of JSON. */
 static int parse_header(struct safetensors_file *f, struct error *err)
 {
@@ -93,6 +109,8 @@ static int parse_header(struct safetensors_file *f, struct error *err)
     f->header = json_loadb(text, (size_t)n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &e);
     if (!f->header)
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: header: byte %d: %s", f->path, e.position, e.text);
+    if (has_minus_zero(text, n))
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: header: expected whole numbers, got -0", f->path);
     f->data = 8 + (size_t)n;
     return 0;
 }

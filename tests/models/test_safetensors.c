@@ -118,6 +118,8 @@ static void test_bad_headers(void **state)
         { "{\"__metadata__\":[]}", 0, "__metadata__" },
         { "{\"__metadata__\":{\"a\":1}}", 0, "\"a\" is not a string" },
         { "{\"__metadata__\":{\"a\":null}}", 0, "\"a\" is not a string" },
+        { "{\"a\":" T("F32", "[-0]", 0, 0) "}", 0, "expected whole numbers, got -0" },
+        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[ -0 ,4]}}", 4, "got -0" },
     };
     (void)state;
     for (int i = 0; i < ARRAY_LEN(bad); i++) {
