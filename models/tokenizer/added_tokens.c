@@ -74,12 +74,12 @@ static const struct added_pattern *longest_at(const struct added_set *s, const c
     return best;
 }
 
-/* The character before at; text starts at begin. */
-static uint32_t char_before(const char *text, int64_t begin, int64_t at, int64_t *start)
+/* The character before at. */
+static uint32_t char_before(const char *text, int64_t at, int64_t *start)
 {
     uint32_t cp;
     bool valid;
-    for (*start = at - 1; *start > begin && at - *start < 4 && utf8_continues(text[*start]); --*start)
+    for (*start = at - 1; *start > 0 && at - *start < 4 && utf8_continues(text[*start]); --*start)
         ;
     if (utf8_read(text + *start, at - *start, &cp, &valid) != at - *start) {
         *start = at - 1;
@@ -88,13 +88,13 @@ static uint32_t char_before(const char *text, int64_t begin, int64_t at, int64_t
     return cp;
 }
 
-static bool alone(const char *text, int64_t begin, int64_t end, const struct added_match *m)
+static bool alone(const char *text, int64_t end, const struct added_match *m)
 {
     int64_t start;
     uint32_t cp;
     bool valid;
 
-    if (m->start > begin && char_word_class(char_before(text, begin, m->start, &start)) & CHAR_WORD)
+    if (m->start > 0 && char_word_class(char_before(text, m->start, &start)) & CHAR_WORD)
         return false;
     if (m->end == end)
         return true;
@@ -102,14 +102,16 @@ static bool alone(const char *text, int64_t begin, int64_t end, const struct add
     return !(char_word_class(cp) & CHAR_WORD);
 }
 
-/* Takes in the white space before, as far as nothing else took it already, and behind. */
-static void widen(const char *text, int64_t from, int64_t end, const struct added_token *t, struct added_match *m)
+/* Takes in the white space before, as far as no match took it already, and behind. */
+static void widen(const char *text, int64_t taken, int64_t end, const struct added_token *t, struct added_match *m)
 {
     int64_t start;
     uint32_t cp;
     bool valid;
 
-    while (t->lstrip && m->start > from && char_class(char_before(text, from, m->start, &start)) & CHAR_WHITE)
+    if (t->lstrip && m->start < taken && taken < m->end)
+        m->start = taken;
+    while (t->lstrip && m->start > taken && char_class(char_before(text, m->start, &start)) & CHAR_WHITE)
         m->start = start;
     while (t->rstrip && m->end < end) {
         int bytes = utf8_read(text + m->end, end - m->end, &cp, &valid);
@@ -119,21 +121,22 @@ static void widen(const char *text, int64_t from, int64_t end, const struct adde
     }
 }
 
-bool added_set_find(const struct added_set *s, const char *text, int64_t begin, int64_t from, int64_t end,
-                    bool specials, struct added_match *match)
+bool added_set_find(const struct added_set *s, const char *text, int64_t end, bool specials, struct added_match *match)
 {
+    int64_t taken = match->end;
+
     if (s->count == 0)
         return false;
-    for (int64_t at = from; at < end; at++) {
+    for (int64_t at = match->next; at < end; at++) {
         const struct added_pattern *p = s->starts[(unsigned char)text[at]] ? longest_at(s, text + at, end - at) : NULL;
         if (!p)
             continue;
-        *match = (struct added_match){ at, at + p->length, p->token.id };
-        if ((p->token.special && !specials) || (p->token.single_word && !alone(text, begin, end, match))) {
-            at = match->end - 1;
+        *match = (struct added_match){ at, at + p->length, at + p->length, p->token.id };
+        if ((p->token.special && !specials) || (p->token.single_word && !alone(text, end, match))) {
+            at = match->next - 1;
             continue;
         }
-        widen(text, from, end, &p->token, match);
+        widen(text, taken, end, &p->token, match);
         return true;
     }
     return false;

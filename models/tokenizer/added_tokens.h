@@ -36,13 +36,12 @@ void added_set_prepare(struct added_set *s);
 void added_set_release(struct added_set *s);
 
 struct added_match {
-    int64_t start, end;
+    int64_t start, end, next; /* the search goes on at next, amid the white space that rstrip took */
     int32_t id;
 };
 
-/* The first match at or after `from` in text [from, end); begin is where the text as a whole starts (from moves behind
- * each match).  Special tokens are passed over unless specials.  False when there is none. */
-bool added_set_find(const struct added_set *s, const char *text, int64_t begin, int64_t from, int64_t end,
-                    bool specials, struct added_match *match);
+/* The match behind *match, which starts as { 0 }; it may begin before the end of the last one.  Special tokens are
+ * passed over unless specials.  False when there is none. */
+bool added_set_find(const struct added_set *s, const char *text, int64_t end, bool specials, struct added_match *match);
 
 #endif

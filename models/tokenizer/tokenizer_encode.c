@@ -72,25 +72,25 @@ static void encode_bpe(void *to, const struct normal_text *text, int64_t start, 
 }
 
 /* The next added token that is looked for at all. */
-static bool find_added(const struct encoder *e, const struct added_set *s, const char *text, int64_t from, int64_t end,
+static bool find_added(const struct encoder *e, const struct added_set *s, const char *text, int64_t end,
                        struct added_match *m)
 {
     if (e->t->kind == TOKENIZER_BPE && !e->specials)
         return false;
-    return added_set_find(s, text, 0, from, end, e->specials, m);
+    return added_set_find(s, text, end, e->specials, m);
 }
 
 /* Normalises bytes [start, end) of the raw text and encodes them. */
 static void encode_part(struct encoder *e, const char *raw, int64_t start, int64_t end)
 {
     const struct normal_text *text = &e->normal.out;
-    struct added_match m;
+    struct added_match m = { 0 };
     int64_t at = 0;
 
-    if (start == end)
+    if (start >= end)
         return;
     normalizer_run(&e->t->normalizer, raw, start, end, &e->normal);
-    while (find_added(e, &e->t->normalized, text->text, at, text->length, &m)) {
+    while (find_added(e, &e->t->normalized, text->text, text->length, &m)) {
         pre_tokenizer_cut(&e->run, text, at, m.start);
         push_pieces(e, &(struct token_piece){ m.id, m.start, m.end }, 1, text, 0);
         at = m.end;
@@ -103,12 +103,12 @@ int64_t tokenizer_encode(const struct tokenizer *t, const char *text, size_t len
 {
     struct encoder e = { .t = t, .specials = flags & TOKENIZER_MATCH_SPECIALS, .out = out, .spans = spans };
     int64_t at = 0, before = out->count, end = (int64_t)length;
-    struct added_match m;
+    struct added_match m = { 0 };
 
     e.normal.out.track = spans || t->pre_tokenizer.needs_origin;
     pre_tokenizer_start(&e.run, &t->pre_tokenizer, e.normal.out.track,
                         t->kind == TOKENIZER_BPE ? encode_bpe : encode_word, &e);
-    while (find_added(&e, &t->raw, text, at, end, &m)) {
+    while (find_added(&e, &t->raw, text, end, &m)) {
         encode_part(&e, text, at, m.start);
         push(&e, m.id, m.start, m.end);
         at = m.end;

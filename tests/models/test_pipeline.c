@@ -209,6 +209,36 @@ static void test_exact_bytes(void **state)
     tokenizer_close(t);
 }
 
+/* What rstrip takes may hold the beginning of the next added token. */
+static void test_added_tokens_that_overlap(void **state)
+{
+    static const char json[] =
+        "{\"added_tokens\":[{\"id\":2,\"content\":\"<x>\",\"rstrip\":true},{\"id\":3,\"content\":\" a\"},"
+        "{\"id\":4,\"content\":\" b\",\"lstrip\":true}],"
+        "\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1},\"merges\":[]}}";
+    static const char text[] = "a<x>  a<x> ba<x> ";
+    static const int32_t wanted[] = { 0, 2, 3, 2, 4, 0, 2 };
+    static const struct token_span places[] = { { 0, 1 },   { 1, 6 },   { 5, 7 },  { 7, 11 },
+                                                { 11, 12 }, { 12, 13 }, { 13, 17 } };
+    char *dir = test_dir_new();
+    struct error err = { 0 };
+    struct ids ids = { 0 };
+    struct token_spans spans = { 0 };
+    struct tokenizer *t = open_json(dir, json, &err);
+    (void)state;
+
+    if (!t)
+        fail_msg("%s", err.text);
+    tokenizer_encode(t, text, strlen(text), TOKENIZER_MATCH_SPECIALS, &ids, &spans);
+    assert_int_equal(ids.count, ARRAY_LEN(wanted));
+    assert_memory_equal(ids.items, wanted, sizeof wanted);
+    assert_memory_equal(spans.items, places, sizeof places);
+    ids_release(&ids);
+    free(spans.items);
+    tokenizer_close(t);
+    test_dir_remove(dir);
+}
+
 /* What is saved opens again as the same. */
 static void test_saved(void **state)
 {
@@ -348,11 +378,17 @@ static void test_behaviors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gold),          cmocka_unit_test(test_refused_parts),
-        cmocka_unit_test(test_refused_depth), cmocka_unit_test(test_models),
-        cmocka_unit_test(test_long_line),     cmocka_unit_test(test_exact_bytes),
-        cmocka_unit_test(test_saved),         cmocka_unit_test(test_regex),
-        cmocka_unit_test(test_behaviors),     cmocka_unit_test(test_longest_pattern),
+        cmocka_unit_test(test_gold),
+        cmocka_unit_test(test_refused_parts),
+        cmocka_unit_test(test_refused_depth),
+        cmocka_unit_test(test_models),
+        cmocka_unit_test(test_long_line),
+        cmocka_unit_test(test_exact_bytes),
+        cmocka_unit_test(test_added_tokens_that_overlap),
+        cmocka_unit_test(test_saved),
+        cmocka_unit_test(test_regex),
+        cmocka_unit_test(test_behaviors),
+        cmocka_unit_test(test_longest_pattern),
     };
     return cmocka_run_group_tests_name("pipeline", tests, NULL, NULL);
 }
