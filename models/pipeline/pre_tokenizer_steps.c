@@ -78,11 +78,34 @@ void pre_tokenize_words(struct pre_tokenizer_run *r, int k, const struct normal_
         hand_on(r, k, text, from, stop);
 }
 
+/* Matches and what lies between, each by itself, unless one of the two is removed. */
+static void cut_single(struct pre_tokenizer_run *r, int k, const struct normal_text *text, int64_t start, int64_t stop)
+{
+    const struct pre_tokenizer_step *s = r->p->steps + k;
+    bool matches = s->behavior == CUT_ISOLATED || s->invert, between = s->behavior == CUT_ISOLATED || !s->invert;
+    struct pattern_walk *w = &cut_of(r, k)->walk;
+    int64_t at = start;
+
+    pattern_walk_start(w, &s->pattern, text->text + start, stop - start);
+    for (int64_t from, to; pattern_walk_next(w, &from, &to); at = start + to) {
+        if (between && start + from > at)
+            hand_on(r, k, text, at, start + from);
+        if (matches && to > from)
+            hand_on(r, k, text, start + from, start + to);
+    }
+    if (between && at < stop)
+        hand_on(r, k, text, at, stop);
+}
+
 void pre_tokenize_cut(struct pre_tokenizer_run *r, int k, const struct normal_text *text, int64_t start, int64_t stop)
 {
     const struct pre_tokenizer_step *s = r->p->steps + k;
     struct cut *c = cut_of(r, k);
 
+    if (s->behavior == CUT_REMOVED || s->behavior == CUT_ISOLATED) {
+        cut_single(r, k, text, start, stop);
+        return;
+    }
     cut_start(c, &s->pattern, s->behavior, s->invert, text->text + start, stop - start);
     for (int64_t from, to; cut_next(c, &from, &to);)
         hand_on(r, k, text, start + from, start + to);
@@ -164,11 +187,14 @@ void pre_tokenize_bytes(struct pre_tokenizer_run *r, int k, const struct normal_
 {
     struct normal_text *out = text_of(r, k);
     char written[2];
+    int64_t whole = 0; /* where the character of the byte came from */
 
     out->length = 0;
     for (int64_t at = start; at < stop; at++) {
         int64_t n = byte_alphabet_write(&r->p->alphabet, written, text->text + at, 1);
-        put_bytes(out, written, n, first_origin(text, at));
+        struct token_span from = first_origin(text, at);
+        whole = utf8_continues(text->text[at]) ? whole : from.start;
+        put_bytes(out, written, n, (struct token_span){ whole, from.end });
     }
     hand_on(r, k, out, 0, out->length);
 }

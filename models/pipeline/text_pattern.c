@@ -72,13 +72,11 @@ static bool next_char(struct regex_search *s, char_test *is, int64_t *start, int
     return false;
 }
 
-bool pattern_walk_next(struct pattern_walk *w, int64_t *start, int64_t *stop)
+bool pattern_walk_plain(struct pattern_walk *w, int64_t *start, int64_t *stop)
 {
     const struct text_pattern *p = w->pattern;
     struct regex_search *s = &w->search;
 
-    if (p->regex)
-        return regex_search_next(s, p->regex, start, stop);
     if (!p->text)
         return next_char(s, p->is, start, stop);
     const char *found = memmem(s->text + s->at, (size_t)(s->end - s->at), p->text, (size_t)p->length);
@@ -159,26 +157,9 @@ static bool joins(const struct cut *c, const struct segment *s)
     }
 }
 
-/* Each segment is a piece, unless matches are none. */
-static bool next_single(struct cut *c, int64_t *start, int64_t *stop)
-{
-    struct segment s;
-
-    while (next_segment(c, &s)) {
-        *start = s.start;
-        *stop = s.stop;
-        if (s.stop > s.start && !(s.match && c->behavior == CUT_REMOVED))
-            return true;
-    }
-    return false;
-}
-
 bool cut_next(struct cut *c, int64_t *start, int64_t *stop)
 {
     struct segment s = { 0 }, out;
-
-    if (c->behavior == CUT_REMOVED || c->behavior == CUT_ISOLATED)
-        return next_single(c, start, stop);
 
     for (bool more = true; more;) {
         more = next_segment(c, &s);
@@ -192,7 +173,7 @@ bool cut_next(struct cut *c, int64_t *start, int64_t *stop)
         c->held = s;
         c->has_held = more;
         c->last_match = s.match;
-        if (whole && out.stop > out.start) {
+        if (whole && out.stop > out.start && !(out.match && c->behavior == CUT_REMOVED)) {
             *start = out.start;
             *stop = out.stop;
             return true;

@@ -33,7 +33,12 @@ struct pattern_walk {
 };
 /* A walk may be started again and again, and ended once; start with { 0 }. */
 void pattern_walk_start(struct pattern_walk *w, const struct text_pattern *p, const char *text, int64_t length);
-bool pattern_walk_next(struct pattern_walk *w, int64_t *start, int64_t *stop);
+bool pattern_walk_plain(struct pattern_walk *w, int64_t *start, int64_t *stop); /* without a regular expression */
+static inline bool pattern_walk_next(struct pattern_walk *w, int64_t *start, int64_t *stop)
+{
+    const struct regex *r = w->pattern->regex;
+    return r ? regex_search_next(&w->search, r, start, stop) : pattern_walk_plain(w, start, stop);
+}
 void pattern_walk_end(struct pattern_walk *w);
 
 enum cut_behavior { CUT_REMOVED, CUT_ISOLATED, CUT_MERGED_WITH_PREVIOUS, CUT_MERGED_WITH_NEXT, CUT_CONTIGUOUS };

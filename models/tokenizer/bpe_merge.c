@@ -73,6 +73,15 @@ static void reserve_symbols(struct bpe_work *w, int32_t n)
     w->symbols = xrealloc(w->symbols, (size_t)w->cap_symbols * sizeof *w->symbols);
 }
 
+/* A merge takes one from the heap, brings two in at most and leaves one symbol less. */
+static void reserve_heap(struct bpe_work *w)
+{
+    if (w->cap_heap >= 2 * (int64_t)w->n_symbols)
+        return;
+    w->cap_heap = 4 * (int64_t)w->n_symbols;
+    w->heap = xrealloc(w->heap, (size_t)w->cap_heap * sizeof *w->heap);
+}
+
 /* Of a vocabulary that has them all. */
 static void start_all_bytes(const struct bpe *b, struct bpe_work *w, const char *piece, int32_t n)
 {
@@ -136,7 +145,6 @@ static void push(const struct bpe *b, struct bpe_work *w, int32_t place)
     if (rank < 0)
         return;
     uint64_t key = (uint64_t)rank << PLACE_BITS | (uint64_t)place;
-    GROW(w->heap, w->n_heap, w->cap_heap);
     int64_t at = w->n_heap++;
     for (; at > 0 && w->heap[(at - 1) / 2] > key; at = (at - 1) / 2)
         w->heap[at] = w->heap[(at - 1) / 2];
@@ -188,10 +196,27 @@ static void merge(const struct bpe *b, struct bpe_work *w, int32_t place, int32_
     push(b, w, place);
 }
 
-static void put_piece(struct bpe_work *w, int32_t id, int64_t start, int64_t end)
+static void reserve_pieces(struct bpe_work *w, int64_t more)
 {
-    GROW(w->pieces, w->count, w->cap_pieces);
-    w->pieces[w->count++] = (struct token_piece){ id, start, end };
+    if (w->count + more <= w->cap_pieces)
+        return;
+    w->cap_pieces = 2 * (w->count + more);
+    w->pieces = xrealloc(w->pieces, (size_t)w->cap_pieces * sizeof *w->pieces);
+}
+
+/* What is left of the symbols, which begin at byte `from` of the piece. */
+static void put_symbols(struct bpe_work *w, int64_t from)
+{
+    struct token_piece *p;
+
+    reserve_pieces(w, w->n_symbols);
+    p = w->pieces + w->count;
+    for (int32_t i = 0, last = 0; i >= 0; i = w->symbols[i].next) {
+        int32_t end = w->symbols[i].end; /* two tokens may stand for one byte, and one come before its turn */
+        *p++ = (struct token_piece){ w->symbols[i].id, from + (last < end ? last : end - 1), from + end };
+        last = end;
+    }
+    w->count = p - w->pieces;
 }
 
 /* Merges a piece that begins at byte `from` of a longer one. */
@@ -211,17 +236,14 @@ static void merge_part(const struct bpe *b, const struct vocab *v, struct bpe_wo
     if (w->n_symbols == 0)
         return;
     w->symbols[w->n_symbols - 1].next = -1;
+    reserve_heap(w);
     for (int32_t i = 0; i + 1 < w->n_symbols; i++)
         push(b, w, i);
     while (w->n_heap > 0) {
         uint64_t key = pop(w);
         merge(b, w, (int32_t)(key & ((UINT64_C(1) << PLACE_BITS) - 1)), (int32_t)(key >> PLACE_BITS));
     }
-    for (int32_t i = 0, last = 0; i >= 0; i = w->symbols[i].next) {
-        int32_t end = w->symbols[i].end; /* two tokens may stand for one byte, and one come before its turn */
-        put_piece(w, w->symbols[i].id, from + (last < end ? last : end - 1), from + end);
-        last = end;
-    }
+    put_symbols(w, from);
 }
 
 void bpe_merge_all(const struct bpe *b, const struct vocab *v, struct bpe_work *w, const char *piece, int64_t n)
@@ -276,7 +298,8 @@ void bpe_split(const struct bpe *b, const struct vocab *v, struct bpe_work *w, c
         return;
     }
     w->count = 0;
-    put_piece(w, id, 0, n);
+    reserve_pieces(w, 1);
+    w->pieces[w->count++] = (struct token_piece){ id, 0, n };
 }
 
 void bpe_work_release(struct bpe_work *w)
