@@ -11,7 +11,10 @@
 #include <string.h>
 #include <strings.h>
 
-enum { VIEW_SECONDS = 5 }; /* for all views of a database: one may stand on two others, each on two others */
+enum {
+    VIEW_SECONDS = 5, /* for all views of a database: one may stand on two others, each on two others */
+    SHOWN_LEFT_OUT = 20
+};
 
 static const struct exec_limits limits = { .steps = 50000000, .rows = 1000000, .bytes = 64 << 20, .seconds = 10 };
 /* To look at the values of a view. */
@@ -35,6 +38,7 @@ struct sqlite_schema_reader {
     struct exec_db *db, *look; /* the latter is opened when it is needed */
     const char *path;
     bool tell;
+    int n_left_out;
     double start;
     struct schema_build build;
     struct listed_table *tables;
@@ -142,9 +146,10 @@ static bool is_shadow(const struct sqlite_schema_reader *r, const char *name)
     return false;
 }
 
-static void leave_out(const struct sqlite_schema_reader *r, const char *name, const char *why)
+/* The first few are named, all are counted. */
+static void leave_out(struct sqlite_schema_reader *r, const char *name, const char *why)
 {
-    if (r->tell)
+    if (r->tell && r->n_left_out++ < SHOWN_LEFT_OUT)
         log_warn("%s: %s is left out: %s", r->path, name, why);
 }
 
@@ -303,6 +308,8 @@ static int read_database(struct sqlite_schema_reader *r, struct error *err)
             return -1;
     if (!r->build.n_tables)
         return error_set(err, EXIT_CODE_DATA, "%s: holds no table", r->path);
+    if (r->n_left_out > SHOWN_LEFT_OUT)
+        log_warn("%s: %d more are left out", r->path, r->n_left_out - SHOWN_LEFT_OUT);
     if (r->tell)
         tell_collations(r);
     return read_keys(r, err);

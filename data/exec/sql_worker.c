@@ -127,10 +127,38 @@ static int spawn(struct sql_worker *w, char *path, int theirs, struct error *err
     return error_set(err, EXIT_CODE_FAILURE, "cannot start %s: %s", path, strerror(failed));
 }
 
+/* Ends the process, if it has not, and gives what waitpid says of it: 0 when that cannot be told. */
+static int bury(struct sql_worker *w)
+{
+    int status = 0;
+
+    kill(w->pid, SIGKILL);
+    while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    close(w->fd);
+    w->pid = 0;
+    return status;
+}
+
+/* No worker outlives the program by even a moment. */
+static void bury_all(void)
+{
+    for (struct sql_worker *w = pool; w; w = w->next)
+        if (w->pid)
+            bury(w);
+}
+
+static void end_with_program(void)
+{
+    CHECK(atexit(bury_all) == 0, "no room for what is done at the end");
+}
+
 static int start_at(struct sql_worker *w, char *path, struct error *err)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     int ends[2];
 
+    pthread_once(&once, end_with_program);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
         return error_set(err, EXIT_CODE_FAILURE, "no socket for %s: %s", path, strerror(errno));
     int rc = spawn(w, path, ends[1], err);
@@ -157,19 +185,6 @@ int64_t sql_worker_age(struct sql_worker *w, struct error *err)
     free(looked);
     free(path);
     return rc ? 0 : w->age;
-}
-
-/* Ends the process, if it has not, and gives what waitpid says of it: 0 when that cannot be told. */
-static int bury(struct sql_worker *w)
-{
-    int status = 0;
-
-    kill(w->pid, SIGKILL);
-    while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
-        continue;
-    close(w->fd);
-    w->pid = 0;
-    return status;
 }
 
 static const char *on_what(const struct sql_worker *w)

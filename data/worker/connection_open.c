@@ -13,7 +13,7 @@ enum {
     STEPS_PER_CHECK = 100,
     STEPS_PER_LOOK = 1000, /* at the clock, at the most, since that may take as long as a hundred steps */
     MAX_PROGRAM = 100000,  /* instructions of one statement: they can stand in a row, without a check */
-    MAX_VIEWS = 500        /* in one database: each may stand on another, and SQLite follows them by recursion */
+    MAX_VIEWS = 5000       /* in one database: SQLite follows those that stand on others by recursion */
 };
 
 void connection_begin(struct connection *db)
