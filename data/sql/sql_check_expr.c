@@ -3,6 +3,7 @@
 #include "data/sql/sql_function.h"
 
 #include <string.h>
+#include <strings.h>
 
 static int width(const struct sql_expr *e)
 {
@@ -111,9 +112,23 @@ static int check_exists(struct sql_checker *c, const struct sql_expr *e, const s
     return sql_check_select(c, e->select, &around);
 }
 
+/* A hexadecimal number has 64 bits. */
+static int check_literal(const struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at)
+{
+    const char *digits = e->text;
+
+    if (at->idle || strncasecmp(digits, "0x", 2) != 0)
+        return 0;
+    digits += 2 + strspn(digits + 2, "0_");
+    size_t n = strspn(digits, "0123456789abcdefABCDEF");
+    return n > 16 ? sql_refuse(c, e->span, "expected at most 16 hexadecimal digits, got %zu", n) : 0;
+}
+
 static int check_parts(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at)
 {
     switch (e->kind) {
+    case SQL_EXPR_LITERAL:
+        return check_literal(c, e, at);
     case SQL_EXPR_COLUMN:
         return e->source ? 0 : sql_check_alias(c, e, at);
     case SQL_EXPR_UNARY:

@@ -45,6 +45,10 @@ static bool hold_against_sqlite(struct sql_world *w, const char *sql)
 
 static const char *const statements[] = {
     "SELECT random(*)",
+    "SELECT 0x10000000000000000",
+    "SELECT a FROM t WHERE a < 0XFFFFFFFFFFFFFFFFF",
+    "SELECT 0x0000000000000000ff",
+    "SELECT 0xFFFFFFFFFFFFFFFF",
     "SELECT abs(DISTINCT a) FROM t",
     "SELECT a FROM t ORDER BY sum(b)",
     "SELECT a FROM t ORDER BY sum(b)+a LIMIT 1",
