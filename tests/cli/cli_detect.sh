@@ -7,6 +7,8 @@ seed=${2:-$(($(date +%s) % 32768))}
 RANDOM=$seed
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
+# shellcheck source=tests/support/part_kill.sh
+. "$support/part_kill.sh"
 
 # line N FILE TEXT: line N of the file holds the text
 line() { sed -n "$1p" "$2" | grep -qF -- "$3" || complain "line $1 of $2 is $(sed -n "$1p" "$2" | head -c 400), wanted $3"; }
@@ -91,34 +93,8 @@ run 7 detect --schema all/tables.json much.jsonl -o whole.jsonl
 span=$(($(date +%s%N) - start))
 run 7 detect --schema all/tables.json --format text much.jsonl -o whole.txt
 sed '$d' whole.jsonl | sed -E 's/^\{"id":([0-9]+),.*/\1/' | cmp - <(seq 2000) || complain "not in input order"
-signals=(KILL TERM INT)
-resumed=0
-for ((i = 0; i < kills || (resumed == 0 && i < 50); i++)); do # an early end leaves nothing
-    form=jsonl name=whole.jsonl
-    ((i % 2)) && form=text name=whole.txt
-    signal=${signals[i % 3]}
-    rm -f out out.part
-    while :; do
-        (exec "$bin/ambit-infer" detect --device cpu --model model --schema all/tables.json --format $form much.jsonl -o out --resume) >shown 2>said &
-        sleep "$(awk -v n="$span" -v r="$RANDOM" 'BEGIN { print n / 1e9 * r / 32768 }')"
-        kill -"$signal" $! 2>/dev/null
-        wait $! 2>/dev/null
-        code=$?
-        [ $code = 7 ] || [ -e out ] && break # a kill may come behind the end
-        case $signal:$code in
-        KILL:137) ;;
-        TERM:143 | INT:130)
-            [ ! -e out.part ] || [ ! -s said ] || grep -q 'interrupted; out.part holds what is done: --resume goes on with it' said ||
-                complain "SIG$signal: does not say how to go on"
-            ;;
-        *) complain "SIG$signal: exit code $code" && break ;;
-        esac
-        [ -e out.part ] && kept=$(wc -l <out.part) && [ "$kept" -gt 0 ] && resumed=$((resumed + 1))
-    done
-    cmp out "$name" || complain "SIG$signal: the resumed run ends with other bytes"
-    [ "$code" != 7 ] || [ ! -e out.part ] || complain "out.part is left"
-done
-[ $resumed -gt 0 ] || complain "no run went on with anything"
+go() { exec "$bin/ambit-infer" detect --device cpu --model model --schema all/tables.json --format "$1" much.jsonl -o "$2" --resume; }
+stop_and_resume jsonl whole.jsonl text whole.txt
 
 # --- what an earlier run left counts as far as record, schema, model and options are the same
 rm -f out out.part

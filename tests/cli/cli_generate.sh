@@ -9,6 +9,8 @@ RANDOM=$seed
 . "$(dirname "$0")/../support/cli.sh"
 # shellcheck source=tests/support/lm_records.sh
 . "$support/lm_records.sh"
+# shellcheck source=tests/support/part_kill.sh
+. "$support/part_kill.sh"
 
 cp -r "$gold/llama/base" model && cp "$gold/bpe/llama/tokenizer.json" model
 records 0 400 >records.jsonl
@@ -22,7 +24,6 @@ go() {
     exec "$bin/ambit-infer" "$command" --device cpu --model model --tokens 512 "${options[@]}" input.jsonl -o "$out" --resume
 }
 
-signals=(KILL TERM INT)
 for command in generate loss; do
     start=$(date +%s%N)
     (go $command $command.whole) >shown 2>said
@@ -30,31 +31,7 @@ for command in generate loss; do
     span=$(($(date +%s%N) - start))
     [ "$(wc -l <$command.whole)" = "$lines" ] || complain "$command: not a line for each record"
     grep -v '"error"' $command.whole | sed -E 's/^\{"id":([0-9]+),.*/\1/' | cmp - <(seq 400) || complain "$command: not in input order"
-    resumed=0
-    for ((i = 0; i < kills || (resumed == 0 && i < 50); i++)); do # an early end leaves nothing
-        signal=${signals[i % 3]}
-        rm -f out out.part
-        while :; do
-            (go $command out) >shown 2>said &
-            sleep "$(awk -v n="$span" -v r="$RANDOM" 'BEGIN { print n / 1e9 * r / 32768 }')"
-            kill -"$signal" $! 2>/dev/null
-            wait $! 2>/dev/null
-            code=$?
-            [ $code = 7 ] || [ -e out ] && break # a kill may come behind the end
-            case $signal:$code in
-            KILL:137) ;;
-            TERM:143 | INT:130)
-                [ ! -e out.part ] || [ ! -s said ] || grep -q 'interrupted; out.part holds what is done: --resume goes on with it' said ||
-                    complain "$command, SIG$signal: does not say how to go on"
-                ;;
-            *) complain "$command, SIG$signal: exit code $code" && break ;;
-            esac
-            [ -e out.part ] && kept=$(wc -l <out.part) && [ "$kept" -gt 0 ] && resumed=$((resumed + 1))
-        done
-        cmp out $command.whole || complain "$command, SIG$signal: the resumed run ends with other bytes"
-        cases=$((cases + 1))
-    done
-    [ $resumed -gt 0 ] || complain "$command: no run went on with anything"
+    stop_and_resume $command $command.whole
 done
 
 # --- what an earlier run left counts as far as record, model and options are the same
