@@ -65,6 +65,18 @@ struct causal {
     int64_t max_keys; /* key_len + prefix_len of any sequence is no larger; for ctx_note, as qs.max_len is */
 };
 
+/*
+ * How scores become weights: softmax_j(scale q_i . k_j + bias[h, clip(p_j - p_i, -R, R) + R]), p the places of keys and
+ * queries in their sequence (a prefix counts).  R is the distance from which on T5's buckets are all one (Raffel et al.
+ * 2020), so its relative positions are such a table.
+ */
+struct attention_form {
+    int heads, groups;   /* groups: heads that keys and values have, a divisor of heads; 0: as many */
+    float scale;         /* 0: 1 / sqrt(D) */
+    struct tensor *bias; /* F32 [heads, 2 R + 1], gets a gradient; NULL: none */
+    float p;             /* dropout on the weights when training; bidirectional attention only */
+};
+
 /* One GAT aggregation (Velickovic et al. 2018, eq. 1-6; gatekeeper's relation bias added to the score). */
 struct gat {
     const struct graph *graph;
