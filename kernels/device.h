@@ -35,6 +35,16 @@ struct driver {
     void (*capture_free)(struct device *d, void *captured);
 };
 
+/*
+ * What a device was asked to do since it was opened.  A replay is one, whatever it launches, and what is captured is
+ * counted when it is replayed.  The cpu counts nothing.
+ */
+struct device_counts {
+    int64_t launches, replays;
+    int64_t uploads, upload_bytes, downloads, download_bytes;
+    int64_t syncs; /* times the host waited for the device, as each download does */
+};
+
 struct device {
     const struct driver *driver;
     void *state;  /* the driver's */
@@ -43,6 +53,7 @@ struct device {
     size_t total_memory, free_memory;
     bool packs[2]; /* F32, BF16: products keep a copy of a frozen matrix in a layout of their own, for each way (as it
                       is, transposed) that they read it */
+    struct device_counts counts;
 };
 
 extern const struct driver cpu_driver;

@@ -51,7 +51,7 @@
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/threads.cuh"
 
-/* The stream of the ctx's device (NULL on simt). */
+/* The stream of the ctx's device (NULL on simt), for one launch, which is counted: ask again for the next. */
 cudaStream_t cuda_stream(const struct ctx *c);
 /* Device memory for one kernel call, valid until the next call asks; 64-byte aligned. */
 void *cuda_scratch(const struct ctx *c, size_t bytes);

@@ -125,12 +125,13 @@ static void cuda_free(struct device *d, void *p)
 }
 
 /* Room in a stage for as much of `bytes` as fits; waits when the GPU has not read the stage's last content. */
-static char *stage_room(struct cuda_state *s, size_t *bytes)
+static char *stage_room(struct cuda_state *s, size_t *bytes, struct device_counts *counts)
 {
     if (s->stage_used == STAGE_BYTES) {
         CUDA_CHECK(cudaEventRecord(s->stage_read[s->stage_now], s->stream));
         s->stage_now = (s->stage_now + 1) % STAGES;
         s->stage_used = 0;
+        counts->syncs++;
         CUDA_CHECK(cudaEventSynchronize(s->stage_read[s->stage_now]));
     }
     char *p = s->stage[s->stage_now] + s->stage_used;
@@ -145,9 +146,11 @@ static void cuda_upload(struct device *d, void *dst, const void *src, size_t byt
     struct cuda_state *s = state_of(d);
     CHECK(!s->capturing, "an upload cannot be captured: replay would copy whatever the stage holds then");
     CUDA_CHECK(cudaSetDevice(s->number));
+    d->counts.uploads++;
+    d->counts.upload_bytes += (int64_t)bytes;
     for (size_t done = 0, part; done < bytes; done += part) {
         part = bytes - done;
-        char *room = stage_room(s, &part);
+        char *room = stage_room(s, &part, &d->counts);
         memcpy(room, (const char *)src + done, part);
         CUDA_CHECK(cudaMemcpyAsync((char *)dst + done, room, part, cudaMemcpyHostToDevice, s->stream));
     }
@@ -155,6 +158,7 @@ static void cuda_upload(struct device *d, void *dst, const void *src, size_t byt
 
 static void cuda_sync(struct device *d)
 {
+    d->counts.syncs++;
     CUDA_CHECK(cudaStreamSynchronize(state_of(d)->stream));
 }
 
@@ -166,7 +170,9 @@ static void cuda_download(struct device *d, void *dst, const void *src, size_t b
         return;
     CUDA_CHECK(cudaSetDevice(s->number));
     CUDA_CHECK(cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToHost, s->stream));
-    CUDA_CHECK(cudaStreamSynchronize(s->stream));
+    d->counts.downloads++;
+    d->counts.download_bytes += (int64_t)bytes;
+    cuda_sync(d);
 }
 
 static void cuda_capture_begin(struct device *d)
@@ -191,6 +197,7 @@ static void *cuda_capture_end(struct device *d)
 
 static void cuda_replay(struct device *d, void *captured)
 {
+    d->counts.replays++;
     CUDA_CHECK(cudaGraphLaunch((cudaGraphExec_t)captured, state_of(d)->stream));
 }
 
@@ -202,7 +209,9 @@ static void cuda_capture_free(struct device *, void *captured)
 
 cudaStream_t cuda_stream(const struct ctx *c)
 {
-    return state_of(c->dev)->stream;
+    struct cuda_state *s = state_of(c->dev);
+    c->dev->counts.launches += !s->capturing;
+    return s->stream;
 }
 
 void *cuda_scratch(const struct ctx *c, size_t bytes)

@@ -150,7 +150,7 @@ bool cuda_library_matmul(struct ctx *c, struct destination y, const struct tenso
                                                 sizeof bias->data));
     float alpha = 1, beta = y.add ? 1.0f : 0.0f;
     LT_CHECK(cublasLtMatmul(s->lt, p->operation, &alpha, b->data, p->b, a->data, p->a, &beta, y.t->data, p->y,
-                            y.t->data, p->y, &p->algorithm, s->lt_workspace, LT_WORKSPACE_BYTES, s->stream));
+                            y.t->data, p->y, &p->algorithm, s->lt_workspace, LT_WORKSPACE_BYTES, cuda_stream(c)));
     return true;
 }
 

@@ -80,8 +80,24 @@ static void simt_copy(struct device *d, void *dst, const void *src, size_t bytes
         memcpy(dst, src, bytes);
 }
 
-static void simt_sync(struct device *)
+static void simt_upload(struct device *d, void *dst, const void *src, size_t bytes)
 {
+    simt_copy(d, dst, src, bytes);
+    d->counts.uploads++;
+    d->counts.upload_bytes += (int64_t)bytes;
+}
+
+static void simt_sync(struct device *d)
+{
+    d->counts.syncs++;
+}
+
+static void simt_download(struct device *d, void *dst, const void *src, size_t bytes)
+{
+    simt_copy(d, dst, src, bytes);
+    d->counts.downloads++;
+    d->counts.download_bytes += (int64_t)bytes;
+    simt_sync(d);
 }
 
 static void simt_capture_begin(struct device *d)
@@ -98,8 +114,9 @@ static void *simt_capture_end(struct device *d)
     return captured;
 }
 
-static void simt_replay(struct device *, void *captured)
+static void simt_replay(struct device *d, void *captured)
 {
+    d->counts.replays++;
     const struct simt_graph *r = (const struct simt_graph *)captured;
     for (const struct scratch &s : r->scratch)
         memset(s.p, 0xff, s.bytes);
@@ -115,8 +132,9 @@ static void simt_capture_free(struct device *, void *captured)
     delete r;
 }
 
-cudaStream_t cuda_stream(const struct ctx *)
+cudaStream_t cuda_stream(const struct ctx *c)
 {
+    c->dev->counts.launches += !state_of(c->dev)->graph;
     return nullptr;
 }
 
@@ -141,6 +159,6 @@ bool cuda_library_matmul(struct ctx *, struct destination, const struct tensor *
 }
 
 extern "C" const struct driver ambit_driver = {
-    "simt",    &cuda_kernels, simt_open,          simt_close,       simt_alloc,  simt_free,         simt_copy,
-    simt_copy, simt_sync,     simt_capture_begin, simt_capture_end, simt_replay, simt_capture_free,
+    "simt",        &cuda_kernels, simt_open,          simt_close,       simt_alloc,  simt_free,         simt_upload,
+    simt_download, simt_sync,     simt_capture_begin, simt_capture_end, simt_replay, simt_capture_free,
 };
