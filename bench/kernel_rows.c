@@ -405,6 +405,23 @@ static struct tensor *run_argmax(struct ctx *c, struct bench *b)
     return op_argmax(c, b->in[0]);
 }
 
+static void make_crf(struct ctx *c, struct bench *b)
+{
+    input(c, b, b->row->t, b->row->c, F32);
+    param(c, b, b->row->c + 2, b->row->c, F32);
+    b->seqs = equal_seqs(c, b->row->t, b->row->n);
+}
+
+static struct tensor *run_crf_log_z(struct ctx *c, struct bench *b)
+{
+    return op_crf_log_z(c, b->in[0], NULL, &b->seqs, &(struct crf){ .weights = b->in[1] });
+}
+
+static struct tensor *run_viterbi(struct ctx *c, struct bench *b)
+{
+    return op_viterbi(c, b->in[0], NULL, &b->seqs, &(struct crf){ .weights = b->in[1] });
+}
+
 const struct row kernel_rows[] = {
     { "linear", 1408, 768, 2304, make_linear, run_linear, linear_flops, 2, false },
     { "linear", 1408, 768, 768, make_linear, run_linear, linear_flops, 2, false },
@@ -443,6 +460,8 @@ const struct row kernel_rows[] = {
     { "rope", 1024, 64, 32, make_rope, run_rope, NULL, 0, false },
     { "swiglu", 1024, 8192, 0, make_add, run_swiglu, NULL, 0, false },
     { "neftune", 1024, 2048, 128, make_noisy, run_neftune, NULL, 0, false },
+    { "crf_log_z", 2560, 10, 40, make_crf, run_crf_log_z, NULL, 0, true },
+    { "viterbi", 2560, 10, 40, make_crf, run_viterbi, NULL, 0, true },
     { "argmax", 16, 128256, 0, make_matrix, run_argmax, NULL, 0, false },
 };
 

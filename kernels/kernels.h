@@ -118,6 +118,17 @@ extern "C" {
     K(cross_entropy_backward, (struct ctx *c, struct destination dx, const struct tensor *dloss,                       \
                                const struct tensor *lse, const struct tensor *x, const struct tensor *target,          \
                                float scale))                                                                           \
+    /* see op_crf_log_z; alpha [T,K] F32 = how likely each tag is, given what stands up to its token */                \
+    K(crf_log_z, (struct ctx *c, struct tensor *y, struct tensor *alpha, const struct tensor *e,                       \
+                  const struct tensor *allowed, const struct seqs *s, const struct crf *m))                            \
+    /* de[t,j] (+)= dy[s] P(y_t = j); sums [S, (K+2) K] F32 (NULL: not wanted) = each sequence's part in the gradient  \
+       of the weights */                                                                                               \
+    K(crf_log_z_backward, (struct ctx *c, struct destination de, struct tensor *sums, const struct tensor *dy,         \
+                           const struct tensor *alpha, const struct tensor *e, const struct tensor *allowed,           \
+                           const struct seqs *s, const struct crf *m))                                                 \
+    /* see op_viterbi; back [T,K] I32 is scratch */                                                                    \
+    K(viterbi, (struct ctx *c, struct tensor *y, struct tensor *back, const struct tensor *e,                          \
+                const struct tensor *allowed, const struct seqs *s, const struct crf *m))                              \
     /* y = x rstd w, rstd = 1 / sqrt(mean of x^2 + eps) of each group of D columns; w [D], rstd [T,n] F32 */           \
     K(rms_norm, (struct ctx *c, struct tensor *y, struct tensor *rstd, const struct tensor *x, const struct tensor *w, \
                  float eps))                                                                                           \

@@ -10,6 +10,7 @@
 #ifndef KERNELS_OPS_H
 #define KERNELS_OPS_H
 
+#include "kernels/crf.h"
 #include "kernels/op_types.h"
 
 #ifdef __cplusplus
@@ -93,6 +94,20 @@ struct tensor *op_bce(struct ctx *c, struct tensor *x, struct tensor *target, st
                       float scale);
 /* loss = scale sum_t -log softmax(x[t])[target[t]]; x [T,V], target I32 [T], negative: left out */
 struct tensor *op_cross_entropy(struct ctx *c, struct tensor *x, struct tensor *target, float scale);
+
+/*
+ * y[s] = log of the sum of exp(score) over the taggings of sequence s that give each token t a tag whose bit allowed[t]
+ * (I32 [T], NULL: any) has; e F32 [T, K].  0 for an empty sequence, -INFINITY, without gradient, where there is none.
+ */
+struct tensor *op_crf_log_z(struct ctx *c, struct tensor *e, struct tensor *allowed, const struct seqs *s,
+                            const struct crf *m);
+/* y[s] = -log of the probability that sequence s has a tagging within allowed: one bit a token for a known tag. */
+struct tensor *op_crf_nll(struct ctx *c, struct tensor *e, struct tensor *allowed, const struct seqs *s,
+                          const struct crf *m);
+/* I32 [T]: the tagging within allowed that scores highest, of equals the one with the lower tag, from the last token on
+ * (Viterbi 1967); 0s where there is none.  No gradient. */
+struct tensor *op_viterbi(struct ctx *c, struct tensor *e, struct tensor *allowed, const struct seqs *s,
+                          const struct crf *m);
 
 /* y = x / sqrt(mean(x^2) + eps) w over every group of D = size of w columns of x [T, n D]; w F32 [D] (Zhang & Sennrich
  * 2019).  n > 1 normalises each head apart, as Qwen3 does with q and k.  Backward keeps rstd F32 [T, n] only. */

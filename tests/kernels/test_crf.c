@@ -1,0 +1,197 @@
+/* The chain by hand: published numbers (pytorch-crf 0.7.2 in double), every tagging counted one by one, Viterbi. */
+#include "kernels/rng.h"
+#include "tests/support/step.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TAGS = 3, TOKENS = 7, MOST = 6 };
+static const float emissions[TOKENS * TAGS] = { .5f, -1,  .3f, .2f, .9f, -.6f, -.3f, .4f,  1.1f, .7f, -.2f,
+                                                .1f, .5f, -1,  .3f, .2f, .9f,  -.6f, -.3f, .4f,  1.1f };
+static const float chain[(TAGS + 2) * TAGS] = { .2f,  -.4f, .1f,  0,   .3f,  -.2f, -.1f, .25f,
+                                                .15f, .1f,  -.2f, .3f, .05f, 0,    -.15f };
+static const int32_t lengths[] = { 4, 0, 3 }, gold[TOKENS] = { 0, 1, 1, 2, 0, 1, 1 };
+
+struct given {
+    struct test_step s;
+    struct tensor *e, *allowed;
+    struct seqs seqs;
+    struct crf m;
+};
+
+static struct given *given_new(const float *e, int64_t tokens, const float *weights, int64_t tags,
+                               const int32_t *sequence_lengths, int64_t n)
+{
+    struct given *g = xcalloc(1, sizeof *g);
+
+    test_step_open(&g->s);
+    g->e = test_input(&g->s, e, tokens, tags, false);
+    g->m.weights = test_input(&g->s, weights, tags + 2, tags, true);
+    g->seqs = batch_seqs(&g->s.ctx, sequence_lengths, n);
+    return g;
+}
+
+static void given_free(struct given *g)
+{
+    test_step_close(&g->s);
+    free(g);
+}
+
+static void only(struct given *g, const int32_t *tags, int64_t n)
+{
+    int32_t bits[TOKENS];
+    for (int64_t i = 0; i < n; i++)
+        bits[i] = (int32_t)(1u << tags[i]);
+    g->allowed = batch_i32(&g->s.ctx, bits, n);
+}
+
+static void near(const float *got, const double *wanted, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!(fabs((double)got[i] - wanted[i]) <= 4e-6))
+            fail_msg("number %lld: expected %.15g, got %.9g", (long long)i, wanted[i], (double)got[i]);
+}
+
+static void published(void **state)
+{
+    (void)state;
+    struct given *g = given_new(emissions, TOKENS, chain, TAGS, lengths, 3);
+    float *z = test_values(&g->s, op_crf_log_z(&g->s.ctx, g->e, NULL, &g->seqs, &g->m));
+    only(g, gold, TOKENS);
+    float *score = test_values(&g->s, op_crf_log_z(&g->s.ctx, g->e, g->allowed, &g->seqs, &g->m));
+    float *nll = test_values(&g->s, op_crf_nll(&g->s.ctx, g->e, g->allowed, &g->seqs, &g->m));
+    int32_t best[TOKENS];
+    device_download(&g->s.device, best, op_viterbi(&g->s.ctx, g->e, NULL, &g->seqs, &g->m));
+
+    near(z, (double[]){ 5.925831635762814, 0, 4.453739968072259 }, 3);
+    near(score, (double[]){ 1.55, 0, 1.8 }, 3);
+    near(nll, (double[]){ 4.375831635762813, 0, 2.653739968072259 }, 3);
+    assert_memory_equal(best, ((int32_t[]){ 2, 1, 2, 0, 2, 1, 2 }), sizeof best);
+    free(z);
+    free(score);
+    free(nll);
+    given_free(g);
+}
+
+/* One sequence of random numbers, and all its taggings within what is allowed and not barred. */
+struct trial {
+    int64_t n, tags;
+    float e[MOST * TAGS], w[(TAGS + 2) * TAGS];
+    int32_t allowed[MOST], barred[TAGS + 2], best[MOST];
+    double z, most;
+};
+
+static bool may(const struct trial *t, int64_t row, int64_t tag)
+{
+    return !((uint32_t)t->barred[row] >> tag & 1);
+}
+
+/* -INFINITY when it is impossible. */
+static double score_of(const struct trial *t, const int32_t *y)
+{
+    double score = 0;
+
+    for (int64_t i = 0; i < t->n; i++) {
+        int64_t row = i ? y[i - 1] : t->tags;
+        if (!may(t, row, y[i]) || !((uint32_t)t->allowed[i] >> y[i] & 1))
+            return -INFINITY;
+        score += (double)t->e[i * t->tags + y[i]] + (double)t->w[row * t->tags + y[i]];
+    }
+    int32_t last = y[t->n - 1];
+    return may(t, t->tags + 1, last) ? score + (double)t->w[(t->tags + 1) * t->tags + last] : -INFINITY;
+}
+
+static void count_all(struct trial *t)
+{
+    int32_t y[MOST];
+    int64_t all = 1;
+
+    for (int64_t i = 0; i < t->n; i++)
+        all *= t->tags;
+    t->z = 0;
+    t->most = -INFINITY;
+    for (int64_t k = 0; k < all; k++) {
+        int64_t rest = k;
+        for (int64_t i = 0; i < t->n; i++, rest /= t->tags)
+            y[i] = (int32_t)(rest % t->tags);
+        double score = score_of(t, y);
+        t->z += exp(score);
+        if (score > t->most) {
+            t->most = score;
+            memcpy(t->best, y, sizeof y);
+        }
+    }
+    if (t->most == -INFINITY)
+        memset(t->best, 0, sizeof t->best);
+}
+
+static void draw_trial(struct trial *t, struct rng *r)
+{
+    t->n = 1 + (int64_t)rng_below(r, MOST);
+    t->tags = 1 + (int64_t)rng_below(r, TAGS);
+    for (int64_t i = 0; i < ARRAY_LEN(t->e); i++)
+        t->e[i] = 4 * rng_uniform(r) - 2;
+    for (int64_t i = 0; i < ARRAY_LEN(t->w); i++)
+        t->w[i] = 4 * rng_uniform(r) - 2;
+    for (int i = 0; i < MOST; i++)
+        t->allowed[i] = rng_below(r, 4) ? -1 : (int32_t)rng_below(r, 8);
+    for (int i = 0; i < TAGS + 2; i++)
+        t->barred[i] = (int32_t)(rng_below(r, 8) & rng_below(r, 8));
+}
+
+static void check_trial(const struct trial *t)
+{
+    int32_t length = (int32_t)t->n, best[MOST];
+    struct given *g = given_new(t->e, t->n, t->w, t->tags, &length, 1);
+    struct ctx *c = &g->s.ctx;
+
+    g->allowed = batch_i32(c, t->allowed, t->n);
+    g->m.forbidden = batch_i32(c, t->barred, t->tags + 2);
+    struct tensor *y = op_crf_log_z(c, g->e, g->allowed, &g->seqs, &g->m);
+    float *z = test_values(&g->s, y);
+    device_download(&g->s.device, best, op_viterbi(c, g->e, g->allowed, &g->seqs, &g->m));
+    if (t->most > -INFINITY)
+        near(z, (double[]){ log(t->z) }, 1);
+    else
+        assert_true(*z == -INFINITY);
+    assert_memory_equal(best, t->best, (size_t)t->n * sizeof *best);
+    tape_backward(c, y);
+    float *de = test_values(&g->s, g->e->grad), *dw = test_values(&g->s, g->m.weights->grad);
+    double sum = 0, transitions = 0;
+    for (int64_t i = 0; i < t->n * t->tags; i++)
+        sum += (double)de[i];
+    for (int64_t i = 0; i < t->tags * t->tags; i++)
+        transitions += (double)dw[i];
+    near((float[]){ (float)sum, (float)transitions },
+         t->most > -INFINITY ? (double[]){ (double)t->n, (double)t->n - 1 } : (double[]){ 0, 0 }, 2);
+    free(z);
+    free(de);
+    free(dw);
+    given_free(g);
+}
+
+static void one_by_one(void **state)
+{
+    struct rng r = { 11, 0 };
+    struct trial t;
+    int impossible = 0;
+
+    (void)state;
+    for (int k = 0; k < 400; k++) {
+        draw_trial(&t, &r);
+        count_all(&t);
+        check_trial(&t);
+        impossible += t.most == -INFINITY;
+    }
+    assert_in_range(impossible, 5, 200);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(published),
+        cmocka_unit_test(one_by_one),
+    };
+    return test_devices(tests, ARRAY_LEN(tests));
+}
