@@ -1,5 +1,6 @@
 #include "models/lm/llama_generate.h"
 
+#include "data/util/log.h"
 #include "kernels/batch.h"
 #include "kernels/rng.h"
 #include "models/lm/sample.h"
@@ -52,23 +53,36 @@ static int64_t rows_of(const struct generator *g, const struct generation *s)
     return s->n_prompt + room_of(g, s) - 1;
 }
 
-/* Enough for the longest sequence and, up to a half of what the device has free, for the `batch` longest together. */
+/* Enough for the longest sequence `batch` times, or for all. */
 static int64_t rows_wanted(const struct generator *g, const struct generation *list, int64_t n)
 {
-    const struct llama_model *m = g->model;
-    size_t each = llama_cache_bytes(&m->net.config, m->dtype, 1);
-    int64_t longest = 1, sum = 0, most = m->device->free_memory ? (int64_t)(m->device->free_memory / 2 / each) : 0;
+    int64_t longest = 1, sum = 0;
 
     for (int64_t i = 0; i < n; i++) {
         int64_t rows = rows_of(g, &list[i]);
         longest = rows > longest ? rows : longest;
         sum += rows;
     }
-    if (sum > longest * g->set.batch)
-        sum = longest * g->set.batch;
-    if (most && sum > most)
-        sum = most;
-    return sum > longest ? sum : longest;
+    return sum > longest * g->set.batch ? longest * g->set.batch : sum;
+}
+
+/*
+ * Half of what the device has free is for the cache; a batch that needs more is halved.  That is told, and happens to
+ * no other batch, because bf16 rounds in another way in other company: free memory must not choose the words unseen.
+ */
+static int64_t rows_that_fit(struct generator *g, const struct generation *list, int64_t n)
+{
+    const struct llama_model *m = g->model;
+    size_t each = llama_cache_bytes(&m->net.config, m->dtype, 1), most = m->device->free_memory / 2 / each;
+    int64_t rows = rows_wanted(g, list, n), asked = g->set.batch, wanted = rows;
+
+    for (; most && (size_t)rows > most && g->set.batch > 1; rows = rows_wanted(g, list, n))
+        g->set.batch /= 2;
+    if (g->set.batch < asked)
+        log_warn("keys and values of %lld texts at once need %zu MiB, %s has %zu MiB free: %lld at once",
+                 (long long)asked, (size_t)wanted * each >> 20, m->device->description, m->device->free_memory >> 20,
+                 (long long)g->set.batch);
+    return rows;
 }
 
 static int reserve_cache(struct generator *g, int64_t rows, struct error *err)
@@ -290,7 +304,7 @@ int generator_measure(struct generator *g, struct generation *list, int64_t n, s
                       struct error *err)
 {
     const struct llama_model *m = g->model;
-    int64_t rows = rows_wanted(g, list, n);
+    int64_t rows = rows_that_fit(g, list, n);
     struct generate_step s;
     struct arena data;
 
@@ -313,7 +327,7 @@ int generator_run(struct generator *g, struct generation *list, int64_t n, void 
                   struct error *err)
 {
     int64_t next = 0;
-    int rc = reserve_cache(g, rows_wanted(g, list, n), err);
+    int rc = reserve_cache(g, rows_that_fit(g, list, n), err);
 
     g->n_active = 0;
     while (rc == 0 && (next < n || g->n_active)) {

@@ -16,7 +16,7 @@ struct generate_settings {
     double temperature; /* 0: the likeliest token */
     double top_p;       /* draw from the fewest tokens that hold this much probability; 1: all */
     uint64_t seed;
-    int64_t batch;       /* sequences at once */
+    int64_t batch;       /* sequences at once; halved, with a warning, where their cache does not fit */
     int64_t step_tokens; /* prompts join while a step has no more tokens than this */
     int (*stop)(void);   /* asked after every step: not 0 ends the run; NULL: it goes to its end */
 };

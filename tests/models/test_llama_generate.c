@@ -187,6 +187,39 @@ static void test_drawn(void **state)
     json_decref(gold);
 }
 
+/* Free memory changes nothing as long as the batch's cache fits; then the batch is halved, and the answers stay. */
+static void test_free_memory(void **state)
+{
+    const struct generate_settings set = { .max_new = NEW, .top_p = 1, .batch = 3, .step_tokens = 4096 };
+    json_t *gold = lm_gold_read();
+    struct generator generator;
+    struct error err;
+    struct lm_gold g;
+    struct asked a;
+    size_t bytes = 0, none;
+
+    (void)state;
+    lm_gold_open(&g, lm_gold_case(gold, "llama"), LM_FROZEN, F32);
+    read_asked(&a, lm_gold_case(gold, "llama"), "greedy");
+    generator_init(&generator, &g.model, &g.work, &set);
+    g.device.free_memory = 0; /* not known */
+    assert_int_equal(generator_measure(&generator, a.list, PROMPTS, &bytes, &none, &err), 0);
+    for (int less = 0; less < 2; less++) {
+        size_t cache = 0;
+        g.device.free_memory = 2 * bytes - (size_t)less;
+        assert_int_equal(generator_measure(&generator, a.list, PROMPTS, &cache, &none, &err), 0);
+        assert_int_equal(generator.set.batch, less ? 1 : 3);
+        assert_int_equal(cache < bytes, less);
+    }
+    assert_int_equal(generator_run(&generator, a.list, PROMPTS, NULL, NULL, &err), 0);
+    for (int i = 0; i < PROMPTS; i++)
+        check(&a, i, NEW, GENERATION_LENGTH);
+    generator_release(&generator);
+    release(&a);
+    lm_gold_close(&g);
+    json_decref(gold);
+}
+
 static int steps_left;
 
 static int no_steps_left(void)
@@ -222,8 +255,8 @@ static void test_stopped(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_greedy), cmocka_unit_test(test_stops),
-                                        cmocka_unit_test(test_room), cmocka_unit_test(test_drawn),
-                                        cmocka_unit_test(test_stopped) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_greedy),      cmocka_unit_test(test_stops),
+                                        cmocka_unit_test(test_room),        cmocka_unit_test(test_drawn),
+                                        cmocka_unit_test(test_free_memory), cmocka_unit_test(test_stopped) };
     return test_devices(tests, ARRAY_LEN(tests));
 }
