@@ -145,8 +145,11 @@ extern "C" {
     /* y = x + u alpha / sqrt(L C), u = (word(site, r, j) >> 8) 2^-23 - 1, L the length of row r's sequence */         \
     K(neftune, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct seqs *s, float alpha,            \
                 uint32_t site))                                                                                        \
-    /* y[ids[t],:] = x[t,:], nothing for a negative id */                                                              \
-    K(index_copy, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct tensor *ids))                 \
+    /* the products of few rows as decoder_types.h says; how a row's sums are ordered depends on K alone */            \
+    K(linear_group, (struct ctx *c, const struct linear_group *g))                                                     \
+    /* q and k (with a cache: that) = every head normed and rotated as op_rope_cache says; v goes to the cache alone */\
+    K(rope_cache, (struct ctx *c, struct tensor *q, struct tensor *k, const struct tensor *v,                          \
+                   const struct rope_cache *r))                                                                        \
     /* y[t] I32 = the first column where x[t,:] is largest; 0 where nothing is above -infinity */                      \
     K(argmax, (struct ctx *c, struct tensor *y, const struct tensor *x))                                               \
     /* y[1] = scale sum x;  dx (+)= scale dy[1]; all F32 */                                                            \

@@ -11,7 +11,7 @@
 #define KERNELS_OPS_H
 
 #include "kernels/crf.h"
-#include "kernels/op_types.h"
+#include "kernels/decoder_types.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -123,8 +123,24 @@ struct tensor *op_swiglu(struct ctx *c, struct tensor *gate, struct tensor *up);
 /* y = x + u alpha / sqrt(L C), u uniform in [-1, 1), L the length of the row's sequence (NEFTune, Jain et al. 2023);
  * x itself when not training or alpha is 0.  Draws words as op_dropout does (one site). */
 struct tensor *op_neftune(struct ctx *c, struct tensor *x, const struct seqs *s, float alpha);
-/* y[ids[t], :] = x[t, :] in place, ids I32 [T] all different, negative: left out; y is a cache: no gradient. */
-void op_index_copy(struct ctx *c, struct tensor *y, struct tensor *x, struct tensor *ids);
+/*
+ * The three below are a decoder's block without a backward.  Of up to GROUP_ROWS rows each is one launch, and one more
+ * where there are adapters; of more rows, the products that op_lora_linear makes.  norm.w NULL: x as it is.
+ *
+ * y[i] [T, N_i] = what n <= 3 maps make of norm(x)
+ */
+void op_linear_group(struct ctx *c, struct tensor **y, struct tensor *x, struct rms_norm norm,
+                     const struct linear_map *const *maps, int n);
+/* y [T, N] += what the map makes of x, in place */
+void op_linear_add(struct ctx *c, struct tensor *y, struct tensor *x, const struct linear_map *map);
+/* y [T, I] = silu(gate(norm(x))) up(norm(x)) */
+struct tensor *op_linear_swiglu(struct ctx *c, struct tensor *x, struct rms_norm norm, const struct linear_map *gate,
+                                const struct linear_map *up);
+/*
+ * q [T, H D] and k [T, G D], each head normed by r's weights where it has any, are rotated in place as op_rope does;
+ * with a cache, k and v [T, G D] go to its rows r.ids instead.  No gradient.
+ */
+void op_rope_cache(struct ctx *c, struct tensor *q, struct tensor *k, struct tensor *v, const struct rope_cache *r);
 /* I32 [T]: the column of each row's largest number, the first of equals; a NaN is never the largest.  No gradient. */
 struct tensor *op_argmax(struct ctx *c, struct tensor *x);
 /* F32 [1] = scale sum x, x F32 */

@@ -1,3 +1,5 @@
+#include "kernels/cpu/rms_norm.h"
+
 #include "kernels/cpu/row.h"
 
 #include <math.h>
@@ -23,6 +25,11 @@ CPU_CLONES static void norm_groups(float *restrict y, float *restrict rstd, cons
             y[i] = x[i] * s * w[i];
         rstd[g] = s;
     }
+}
+
+void rms_norm_groups(float *y, float *rstd, const float *x, const float *w, int64_t groups, int64_t n, float eps)
+{
+    norm_groups(y, rstd, x, w, groups, n, eps);
 }
 
 void cpu_rms_norm(struct ctx *c, struct tensor *y, struct tensor *rstd, const struct tensor *x, const struct tensor *w,

@@ -25,6 +25,8 @@
 
 /* Before a loop over registers: an index that is not constant would move them to memory. */
 #define UNROLL _Pragma("unroll")
+/* A struct of parameters that is indexed where it lies, not copied into local memory. */
+#define GRID_CONSTANT __grid_constant__
 #define CUDA_CHECK(call)                                                                                               \
     do {                                                                                                               \
         cudaError_t e_ = (call);                                                                                       \
@@ -43,6 +45,7 @@
 #include "kernels/simt/cuda_names.h"
 
 #define UNROLL
+#define GRID_CONSTANT
 #define LAUNCH(kernel, grid, block, smem, stream, ...)                                                                 \
     ((void)(stream), simt_launch(#kernel, kernel, dim3(grid), dim3(block), (smem), __VA_ARGS__))
 #define DYNAMIC_SHARED(type, name) type *name = (type *)simt_dynamic_shared

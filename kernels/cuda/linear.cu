@@ -57,7 +57,9 @@ static bool library_linear(struct ctx *c, struct tensor *y, struct tensor *pre, 
 extern "C" void cuda_linear(struct ctx *c, struct tensor *y, struct tensor *pre, const struct tensor *x,
                             const struct tensor *w, const struct tensor *b, enum activation act)
 {
-    if (tensor_size(y) == 0 || library_linear(c, y, pre, x, w, b, act))
+    bool plain = !pre && act == ACT_NONE;
+    if (tensor_size(y) == 0 || (plain && cuda_few_rows(c, { y, false }, x, w, b)) ||
+        library_linear(c, y, pre, x, w, b, act))
         return;
     struct cuda_gemm p = {};
     p.y = y, p.pre = pre, p.a = x, p.b = w, p.bias = b;

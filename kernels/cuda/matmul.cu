@@ -93,10 +93,23 @@ void cuda_gemm_run(struct ctx *c, const struct cuda_gemm *p)
     DTYPE_SWITCH_2(p->a->dtype, p->y->dtype, launch_gemm<T, U>(c, p));
 }
 
+bool cuda_few_rows(struct ctx *c, struct destination y, const struct tensor *x, const struct tensor *w,
+                   const struct tensor *bias)
+{
+    if (tensor_rows(y.t) > GROUP_ROWS || tensor_size(y.t) == 0)
+        return false;
+    struct linear_group g = {};
+    g.n = 1;
+    g.product[0] = { x, w, bias, nullptr, 1, y };
+    cuda_linear_group(c, &g);
+    return true;
+}
+
 extern "C" void cuda_matmul(struct ctx *c, struct destination y, const struct tensor *a, bool ta,
                             const struct tensor *b, bool tb)
 {
-    if (!y.t || cuda_library_matmul(c, y, a, ta, b, tb, nullptr))
+    if (!y.t || (!ta && tb && cuda_few_rows(c, y, a, b, nullptr)) ||
+        cuda_library_matmul(c, y, a, ta, b, tb, nullptr))
         return;
     struct cuda_gemm p = {};
     p.y = y.t, p.a = a, p.b = b;

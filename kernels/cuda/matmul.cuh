@@ -1,5 +1,5 @@
 /*
- * matmul.cuh - the hand-written product, shared by matmul and linear.
+ * matmul.cuh - the hand-written products, shared by matmul and linear.
  */
 #ifndef KERNELS_CUDA_MATMUL_CUH
 #define KERNELS_CUDA_MATMUL_CUH
@@ -15,5 +15,8 @@ struct cuda_gemm {
     enum activation act;
 };
 void cuda_gemm_run(struct ctx *c, const struct cuda_gemm *p);
+/* y (+)= x w^T + bias as linear_group has it; false, and nothing done, where the rows are many or y is empty. */
+bool cuda_few_rows(struct ctx *c, struct destination y, const struct tensor *x, const struct tensor *w,
+                   const struct tensor *bias);
 
 #endif

@@ -72,3 +72,104 @@ extern "C" void cuda_rope(struct ctx *c, struct destination y, const struct tens
                  LAUNCH(rope_kernel<T>, blocks_for(threads, THREADS), THREADS, 0, cuda_stream(c), data_of<T>(y.t),
                         data_of<T>(x), data_of<float>(angles), rows, heads, half, back ? -1.0f : 1.0f, y.add));
 }
+
+/* Queries, keys and values of one call; the last two go to rows ids of the cache where there is one (ids not NULL). */
+template <typename T>
+struct rope_cache_view {
+    T *q, *k;
+    const T *v;
+    const float *angles, *q_norm, *k_norm;
+    T *k_cache, *v_cache;
+    const int *ids;
+    int64_t rows, heads, groups, half; /* half of a head's columns */
+    float eps;
+};
+
+/* Columns j and j + half of a head go through norm and rotation, PACK pairs a lane; y may be x. */
+template <typename T>
+__device__ inline void rotate_head(T *y, const T *x, const float *angles, const float *norm, int64_t half, float eps)
+{
+    int64_t j = lane_id() * PACK, left = half - j;
+    float a[PACK], b[PACK], cosine[PACK], sine[PACK], square = 0;
+    load_pack(a, x + j, left);
+    load_pack(b, x + half + j, left);
+    load_pack(cosine, angles + j, left);
+    load_pack(sine, angles + half + j, left);
+    if (norm) {
+        for (int i = 0; i < PACK; i++)
+            square += a[i] * a[i] + b[i] * b[i];
+        float factor = rsqrtf(warp_sum(square) / (float)(2 * half) + eps), wa[PACK], wb[PACK];
+        load_pack(wa, norm + j, left);
+        load_pack(wb, norm + half + j, left);
+        for (int i = 0; i < PACK; i++) {
+            a[i] *= factor * wa[i];
+            b[i] *= factor * wb[i];
+        }
+    }
+    for (int i = 0; i < PACK; i++) {
+        float low = a[i] * cosine[i] - b[i] * sine[i];
+        b[i] = b[i] * cosine[i] + a[i] * sine[i];
+        a[i] = low;
+    }
+    store_pack(y + j, a, left);
+    store_pack(y + half + j, b, left);
+}
+
+/*
+ * q and k = every head normed (where there are weights) and rotated;  cache[ids[t],:] = that k[t,:], and v[t,:]
+ *
+ * Grid     one warp per row and head, first of q, then of k, then of v.
+ * Memory   reads and writes each head once, 16 bytes a lane.
+ * Numbers  in f32, one rounding.
+ */
+template <typename T>
+__global__ void __launch_bounds__(THREADS) rope_cache_kernel(rope_cache_view<T> a)
+{
+    int64_t each = a.heads + a.groups * (a.ids ? 2 : 1), t = grid_warp() / each, head = grid_warp() % each;
+    int64_t size = 2 * a.half;
+    if (t >= a.rows)
+        return; /* the whole warp */
+    const float *angles = a.angles + t * size;
+    int64_t row = a.ids ? a.ids[t] : t;
+    if (head < a.heads) {
+        T *q = a.q + (t * a.heads + head) * size;
+        rotate_head(q, q, angles, a.q_norm, a.half, a.eps);
+        return;
+    }
+    if (row < 0)
+        return;
+    int64_t group = (head - a.heads) % a.groups, from = (t * a.groups + group) * size;
+    int64_t to = (row * a.groups + group) * size;
+    if (head < a.heads + a.groups) {
+        rotate_head((a.ids ? a.k_cache : a.k) + to, a.k + from, angles, a.k_norm, a.half, a.eps);
+        return;
+    }
+    for (int64_t j = lane_id() * PACK; j < size; j += WARP * PACK) {
+        float v[PACK];
+        load_pack(v, a.v + from + j, size - j);
+        store_pack(a.v_cache + to + j, v, size - j);
+    }
+}
+
+template <typename T>
+static void launch_rope_cache(struct ctx *c, struct tensor *q, struct tensor *k, const struct tensor *v,
+                              const struct rope_cache *r)
+{
+    rope_cache_view<T> a = {};
+    int64_t size = tensor_cols(r->angles);
+    a.q = data_of<T>(q), a.k = data_of<T>(k), a.v = data_of<T>(v);
+    a.angles = data_of<float>(r->angles), a.q_norm = data_of<float>(r->q_norm), a.k_norm = data_of<float>(r->k_norm);
+    if (r->k)
+        a.k_cache = data_of<T>(r->k), a.v_cache = data_of<T>(r->v), a.ids = data_of<int>(r->ids);
+    a.rows = tensor_rows(q), a.heads = tensor_cols(q) / size, a.groups = tensor_cols(k) / size;
+    a.half = size / 2, a.eps = r->eps;
+    int64_t warps = a.rows * (a.heads + a.groups * (a.ids ? 2 : 1));
+    if (warps > 0)
+        LAUNCH(rope_cache_kernel<T>, blocks_for(warps * WARP, THREADS), THREADS, 0, cuda_stream(c), a);
+}
+
+extern "C" void cuda_rope_cache(struct ctx *c, struct tensor *q, struct tensor *k, const struct tensor *v,
+                                const struct rope_cache *r)
+{
+    DTYPE_SWITCH(q->dtype, launch_rope_cache<T>(c, q, k, v, r));
+}

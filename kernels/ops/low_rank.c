@@ -1,6 +1,6 @@
 #include "kernels/ops/low_rank.h"
 
-static void check_shapes(const struct tensor *x, const struct tensor *w, const struct lora *l)
+void low_rank_check(const struct tensor *x, const struct tensor *w, const struct lora *l)
 {
     CHECK(x->ndim == 2 && w->ndim == 2 && x->shape[1] == w->shape[1] && x->dtype == w->dtype,
           "lora: x has %lld columns of %s, w [%lld, %lld] of %s", (long long)tensor_cols(x), dtype_name(x->dtype),
@@ -30,7 +30,7 @@ struct low_rank low_rank_enter(struct ctx *c, struct tensor *x, const struct ten
 {
     struct low_rank n = { 0 };
 
-    check_shapes(x, w, l);
+    low_rank_check(x, w, l);
     if (!l || !l->a)
         return n;
     n.lora = *l;

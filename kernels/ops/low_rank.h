@@ -17,7 +17,9 @@ struct low_rank {
     uint32_t site;
 };
 
-/* Checks shapes and types of x [T, K], w [N, K] and the adapter (NULL: none), and computes h. */
+/* Shapes and types of x [T, K], w [N, K] and the adapter (NULL: none). */
+void low_rank_check(const struct tensor *x, const struct tensor *w, const struct lora *l);
+/* Checks them and computes h. */
 struct low_rank low_rank_enter(struct ctx *c, struct tensor *x, const struct tensor *w, const struct lora *l);
 /* y = x w^T + bias + h B^T, over the same rows of x, h and y; bias and h may be NULL; y may be F32 without bias. */
 void low_rank_leave(struct ctx *c, struct tensor *y, const struct tensor *x, const struct tensor *w,

@@ -6,12 +6,12 @@
 
 enum { NAME = 96, LAYER_MODULES = 7 };
 
-static struct llama_linear linear(const struct param_builder *p, int64_t out, int64_t in, bool bias, const char *name)
+static struct linear_map linear(const struct param_builder *p, int64_t out, int64_t in, bool bias, const char *name)
 {
     char full[NAME];
 
     snprintf(full, sizeof full, "%s.weight", name);
-    struct llama_linear l = { .w = param_matrix(p, out, in, full) };
+    struct linear_map l = { .w = param_matrix(p, out, in, full) };
     snprintf(full, sizeof full, "%s.bias", name);
     if (bias)
         l.b = param_vector(p, out, 0, full);
@@ -82,13 +82,13 @@ static bool is_cut(const struct block *b)
     return b->in.rows && b->number == b->m->config.layers - 1;
 }
 
-static struct tensor *apply(struct ctx *c, struct tensor *x, const struct llama_linear *l)
+static struct tensor *apply(struct ctx *c, struct tensor *x, const struct linear_map *l)
 {
     return op_lora_linear(c, x, l->w, l->b, &l->lora);
 }
 
 /* Queries or keys: normalised by w where the network does that, then rotated by their positions. */
-static struct tensor *apply_rope(struct ctx *c, const struct block *b, struct tensor *h, const struct llama_linear *l,
+static struct tensor *apply_rope(struct ctx *c, const struct block *b, struct tensor *h, const struct linear_map *l,
                                  struct tensor *w)
 {
     if (!w)
@@ -102,16 +102,11 @@ static struct tensor *attend(struct ctx *c, const struct block *b, struct tensor
 {
     const struct llama_config *g = &b->m->config;
     const struct llama_layer *l = &b->m->layers[b->number];
-    const struct llama_cache *cache = b->in.cache;
     struct tensor *h = op_rms_norm(tape_transient(c), x, l->attention_norm, g->rms_norm_eps);
     struct tensor *q = apply_rope(c, b, h, &l->q, l->q_norm), *k = apply_rope(c, b, h, &l->k, l->k_norm);
     struct tensor *v = apply(c, h, &l->v);
 
-    if (!cache)
-        return op_causal_attention(c, q, k, v, &b->in.causal, g->heads, g->groups);
-    op_index_copy(c, cache->k[b->number], k, b->in.cache_rows);
-    op_index_copy(c, cache->v[b->number], v, b->in.cache_rows);
-    return op_causal_attention(c, q, cache->k[b->number], cache->v[b->number], &b->in.causal, g->heads, g->groups);
+    return op_causal_attention(c, q, k, v, &b->in.causal, g->heads, g->groups);
 }
 
 static struct tensor *add_attention(struct ctx *c, struct tensor **in, const void *arg)
@@ -146,9 +141,50 @@ static struct tensor *run_block(struct ctx *c, struct tensor **in, const void *a
 
 static struct tensor *layer(struct ctx *c, const struct block *b, struct tensor *x)
 {
-    if (is_cut(b) || (c->recording && !b->m->checkpointed))
+    if (is_cut(b) || !b->m->checkpointed)
         return run_block(c, &x, b);
     return tape_checkpoint(c, run_block, b, &x, 1);
+}
+
+/* Without a backward: attention of the normed x, over the cache where there is one. */
+static struct tensor *attend_once(struct ctx *c, const struct block *b, struct tensor *x)
+{
+    const struct llama_config *g = &b->m->config;
+    const struct llama_layer *l = &b->m->layers[b->number];
+    const struct llama_cache *cache = b->in.cache;
+    struct rope_cache r = { b->angles, l->q_norm, l->k_norm, g->rms_norm_eps, NULL, NULL, b->in.cache_rows };
+    struct tensor *y[3];
+
+    op_linear_group(c, y, x, (struct rms_norm){ l->attention_norm, g->rms_norm_eps },
+                    (const struct linear_map *const[]){ &l->q, &l->k, &l->v }, 3);
+    struct tensor *q = y[0], *k = y[1], *v = y[2];
+    if (cache) {
+        r.k = cache->k[b->number];
+        r.v = cache->v[b->number];
+    }
+    op_rope_cache(c, q, k, v, &r);
+    return op_causal_attention(c, q, cache ? r.k : k, cache ? r.v : v, &b->in.causal, g->heads, g->groups);
+}
+
+/* Without a backward x changes in place, and what a block takes besides is given back. */
+static struct tensor *layer_once(struct ctx *c, const struct block *b, struct tensor *x)
+{
+    const struct llama_layer *l = &b->m->layers[b->number];
+    size_t mark = arena_mark(c->step), host = arena_mark(c->host);
+    struct tensor *h = attend_once(c, b, x);
+
+    if (is_cut(b)) {
+        h = op_gather(c, h, b->in.rows);
+        x = op_gather(c, x, b->in.rows);
+    }
+    op_linear_add(c, x, h, &l->o);
+    h = op_linear_swiglu(c, x, (struct rms_norm){ l->mlp_norm, b->m->config.rms_norm_eps }, &l->gate, &l->up);
+    op_linear_add(c, x, h, &l->down);
+    if (!is_cut(b)) {
+        arena_reset(c->host, host);
+        arena_reset(c->step, mark);
+    }
+    return x;
 }
 
 struct tensor *llama_forward(struct ctx *c, const struct llama *m, const struct llama_input *in)
@@ -159,12 +195,12 @@ struct tensor *llama_forward(struct ctx *c, const struct llama *m, const struct 
     for (int i = 0; i < m->config.layers; i++) {
         struct block *b = arena_alloc(c->host, sizeof *b); /* the backward reads it */
         *b = (struct block){ m, i, *in, angles };
-        x = layer(c, b, x);
+        x = c->recording ? layer(c, b, x) : layer_once(c, b, x);
     }
     return op_rms_norm(c, x, m->norm, m->config.rms_norm_eps);
 }
 
-static struct lora_module module_of(struct llama_linear *l, char *name)
+static struct lora_module module_of(struct linear_map *l, char *name)
 {
     return (struct lora_module){ name, l->w->shape[0], l->w->shape[1], &l->lora, &l->w, l->w };
 }
@@ -179,7 +215,7 @@ int llama_modules(struct llama *m, struct arena *host, struct lora_module **modu
 
     for (int i = 0; i < m->config.layers; i++) {
         struct llama_layer *l = &m->layers[i];
-        struct llama_linear *maps[LAYER_MODULES] = { &l->q, &l->k, &l->v, &l->o, &l->gate, &l->up, &l->down };
+        struct linear_map *maps[LAYER_MODULES] = { &l->q, &l->k, &l->v, &l->o, &l->gate, &l->up, &l->down };
         for (int k = 0; k < LAYER_MODULES; k++)
             list[n++] = module_of(maps[k], arena_printf(host, "model.layers.%d.%s", i, names[k]));
     }

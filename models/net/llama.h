@@ -13,15 +13,10 @@
 #include "models/lora/lora.h"
 #include "models/net/llama_config.h"
 
-struct llama_linear {
-    struct tensor *w, *b; /* [out, in]; F32 [out] or NULL */
-    struct lora lora;     /* a is NULL: no adapter */
-};
-
 struct llama_layer {
     struct tensor *attention_norm, *mlp_norm; /* F32 [C] */
     struct tensor *q_norm, *k_norm;           /* F32 [head_dim], NULL but in Qwen 3 */
-    struct llama_linear q, k, v, o, gate, up, down;
+    struct linear_map q, k, v, o, gate, up, down;
 };
 
 struct llama {
@@ -29,7 +24,7 @@ struct llama {
     struct tensor *word;      /* [vocab, C] */
     struct tensor *norm;      /* F32 [C] */
     struct tensor *freqs;     /* F32 [head_dim / 2], a constant */
-    struct llama_linear head; /* [vocab, C]; its w is word when the two are tied */
+    struct linear_map head; /* [vocab, C]; its w is word when the two are tied */
     struct llama_layer *layers;
     bool checkpointed; /* the caller's to set: a block keeps its output only and is computed again in the backward */
     float neftune;     /* alpha of the noise on the embeddings in training, 0 for none */

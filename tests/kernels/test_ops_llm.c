@@ -153,32 +153,6 @@ static void neftune(const struct op_test *t, double *const *x, double *y)
             }
 }
 
-/* Into a cache of three rows more, from its end; every fifth row is left out. */
-static void index_copy_setup(struct op_test *t)
-{
-    op_matrix(t, t->rows + 3, t->cols, 1);
-    op_constant(t);
-    op_matrix(t, t->rows, t->cols, 1);
-    op_constant(t);
-    int32_t *ids = op_ints(t, t->rows, 0, 1);
-    for (int32_t r = 0; r < t->rows; r++)
-        ids[r] = r % 5 == 2 ? -1 - r : (int32_t)t->rows + 1 - r;
-}
-
-static struct tensor *run_index_copy(struct ctx *c, struct op_test *t)
-{
-    op_index_copy(c, t->x[0], t->x[1], batch_i32(c, t->ints[0], t->rows));
-    return op_scale(c, t->x[0], 1);
-}
-
-static void index_copy(const struct op_test *t, double *const *x, double *y)
-{
-    memcpy(y, x[0], (size_t)t->in[0].n * sizeof *y);
-    for (int64_t r = 0; r < t->rows; r++)
-        if (t->ints[0][r] >= 0)
-            memcpy(y + t->ints[0][r] * t->cols, x[1] + r * t->cols, (size_t)t->cols * sizeof *y);
-}
-
 /* Few different numbers, so that the largest is there more than once.  Variant 1: no numbers among them, and rows where
  * nothing is above -infinity.  What is found asks for rows of a table, since answers of a test are not integers. */
 static void argmax_setup(struct op_test *t)
@@ -237,7 +211,6 @@ static const struct op_row rows[] = {
     { "rope", rope_setup, run_rope, rope, .variants = 2 },
     { "swiglu", swiglu_setup, run_swiglu, swiglu, .variants = 1, .same_twice = true },
     { "neftune", neftune_setup, run_neftune, neftune, .variants = 1 },
-    { "index_copy", index_copy_setup, run_index_copy, index_copy, .variants = 1 },
     { "argmax", argmax_setup, run_argmax, argmax, .variants = 2 },
     { "sum", sum_setup, run_sum, sum, .variants = 1, .f32_only = true },
 };

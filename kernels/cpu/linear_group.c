@@ -1,0 +1,104 @@
+#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/row.h"
+#include "kernels/device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A tensor in memory of the C library, which free_matrix gives back. */
+static struct tensor matrix_new(enum dtype dtype, int64_t rows, int64_t cols)
+{
+    struct tensor t = { .dtype = dtype, .ndim = 2, .shape = { rows, cols } };
+
+    t.data = floats_new(rows * cols);
+    return t;
+}
+
+static void free_matrix(struct tensor *t)
+{
+    free(t->data);
+}
+
+static void multiply(struct ctx *c, struct destination y, const struct tensor *x, const struct linear_product *p)
+{
+    struct gemm g = { .m = x->shape[0],
+                      .n = p->w->shape[0],
+                      .k = p->w->shape[1],
+                      .a = x->data,
+                      .b = p->w->data,
+                      .dtype = x->dtype,
+                      .tb = true,
+                      .b_frozen = p->w->frozen,
+                      .y = y.t->data,
+                      .y_dtype = y.t->dtype,
+                      .add = y.add,
+                      .bias = y.add || !p->bias ? NULL : p->bias->data };
+
+    gemm(c->dev->state, &g);
+}
+
+/* y F32 = x w^T + bias, or + addend, times scale */
+static void sum_up(struct ctx *c, struct tensor *y, const struct tensor *x, const struct linear_product *p)
+{
+    struct destination sum = { y, p->addend != NULL };
+    float *value = y->data;
+
+    if (p->addend)
+        memcpy(value, p->addend->data, tensor_bytes(y));
+    if (p->w)
+        multiply(c, sum, x, p);
+    for (int64_t i = 0; i < tensor_size(y) && p->scale != 1.0f; i++)
+        value[i] *= p->scale;
+}
+
+static void run_product(struct ctx *c, const struct tensor *x, const struct linear_product *p)
+{
+    int64_t rows = p->y.t->shape[0], cols = p->y.t->shape[1];
+
+    if (p->w && p->scale == 1.0f && !p->addend && !(p->bias && p->y.add)) {
+        multiply(c, p->y, x, p);
+        return;
+    }
+    struct tensor sum = matrix_new(F32, rows, cols);
+    sum_up(c, &sum, x, p);
+    for (int64_t r = 0; r < rows; r++)
+        row_store(p->y, r * cols, (float *)sum.data + r * cols, cols);
+    free_matrix(&sum);
+}
+
+static void run_swiglu(struct ctx *c, const struct tensor *x, const struct linear_group *g)
+{
+    struct tensor *y = g->product[0].y.t, half[2];
+
+    for (int i = 0; i < 2; i++) {
+        const struct linear_product *p = &g->product[i];
+        half[i] = matrix_new(y->dtype, y->shape[0], y->shape[1]);
+        struct linear_product to = *p;
+        to.y = (struct destination){ &half[i], false };
+        run_product(c, x ? x : p->x, &to);
+    }
+    cpu_swiglu(c, y, &half[0], &half[1]);
+    free_matrix(&half[0]);
+    free_matrix(&half[1]);
+}
+
+void cpu_linear_group(struct ctx *c, const struct linear_group *g)
+{
+    const struct tensor *x = g->product[0].x;
+    struct tensor normed, rstd;
+
+    if (g->norm.w) {
+        normed = matrix_new(x->dtype, x->shape[0], x->shape[1]);
+        rstd = matrix_new(F32, x->shape[0], 1);
+        cpu_rms_norm(c, &normed, &rstd, x, g->norm.w, g->norm.eps);
+    }
+    x = g->norm.w ? &normed : NULL;
+    if (g->swiglu)
+        run_swiglu(c, x, g);
+    for (int i = 0; i < g->n && !g->swiglu; i++)
+        run_product(c, x ? x : g->product[i].x, &g->product[i]);
+    if (g->norm.w) {
+        free_matrix(&normed);
+        free_matrix(&rstd);
+    }
+}

@@ -1,0 +1,61 @@
+/*
+ * decoder_types.h - what the ops of a decoder that runs without a backward are told: linear maps that read the same
+ * rows, and where rotated keys go.
+ *
+ * A weight that few rows read costs its bytes and a launch, whatever is computed; so what surrounds a product (the norm
+ * before it, the sum or SwiGLU behind it, the products beside it) goes along in its launch.
+ */
+#ifndef KERNELS_DECODER_TYPES_H
+#define KERNELS_DECODER_TYPES_H
+
+#include "kernels/op_types.h"
+#include "kernels/tape.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* x w^T + b + what the adapter adds. */
+struct linear_map {
+    struct tensor *w, *b; /* [N, K]; F32 [N] or NULL */
+    struct lora lora;     /* a is NULL: no adapter */
+};
+
+/* The norm that rows pass before a linear map, see op_rms_norm. */
+struct rms_norm {
+    struct tensor *w; /* F32 [K]; NULL: none */
+    float eps;
+};
+
+enum { GROUP_ROWS = 32, GROUP_PRODUCTS = 6 };
+
+/* y (+)= scale n(x) w^T, or n(x) w^T + bias, or n(x) w^T + addend, n the group's norm. */
+struct linear_product {
+    const struct tensor *x, *w;  /* [T, K] and [N, K]; NULL: the addend alone */
+    const struct tensor *bias;   /* F32 [N] or NULL */
+    const struct tensor *addend; /* F32 [T, N] or NULL */
+    float scale;
+    struct destination y; /* of w's type, or F32 */
+};
+
+/* Products of T <= GROUP_ROWS rows in one launch.  swiglu: of the two, silu(first) second goes to the first one's y. */
+struct linear_group {
+    struct linear_product product[GROUP_PRODUCTS];
+    int n;
+    struct rms_norm norm;
+    bool swiglu;
+};
+
+/* How queries and keys are normed and rotated, and where keys and values then go. */
+struct rope_cache {
+    struct tensor *angles;          /* F32 [T, D] of op_rope_angles */
+    struct tensor *q_norm, *k_norm; /* F32 [D], both or neither */
+    float eps;
+    struct tensor *k, *v; /* [rows, G D]; NULL: there is no cache, keys stay where they are */
+    struct tensor *ids;   /* I32 [T], all different: their rows in the cache, negative: left out */
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif
