@@ -342,13 +342,14 @@ static void open_model(struct bench *b, const char *dir)
     struct param_arenas dry = { &b->host, &measure, b->train };
     gatekeeper_init(&b->net, &g, b->dtype, &b->params, &dry);
     params_release(&b->params);
-    if (device_arena(&b->device, &b->data, measure.peak + (1 << 12), &err))
+    if (device_arena(&b->device, &b->data, measure.peak, &err))
         die(&err);
     struct param_arenas real = { &b->host, &b->data, b->train };
     gatekeeper_init(&b->net, &g, b->dtype, &b->params, &real);
-    optim_init(&b->optim, &real);
+    if (optim_init(&b->optim, &b->device, &b->params, &err))
+        die(&err);
     b->optim.schedule = (struct schedule){ .lr = 1e-5f, .total = 1 << 30 };
-    b->optim.adamw = (struct adamw){ .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .lr_scale = 1, .clip = 1 };
+    b->optim.adamw = (struct adamw){ .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .clip = 1 };
     params_init(&b->params, &b->device, 1);
     if (has_weights(dir) && hf_weights_load(&b->params, &b->device, dir, &hf_bert_rules, HF_WHOLE, NULL, &err))
         die(&err);

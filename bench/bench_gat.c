@@ -190,9 +190,10 @@ static void open_model(struct bench *b)
         die(&err);
     struct param_arenas arenas = { &b->host, &b->data, true };
     gatekeeper_init(&b->net, &g, b->dtype, &b->params, &arenas);
-    optim_init(&b->optim, &arenas);
+    if (optim_init(&b->optim, &b->device, &b->params, &err))
+        die(&err);
     b->optim.schedule = (struct schedule){ .lr = 1e-3f, .total = 1 << 30 };
-    b->optim.adamw = (struct adamw){ .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .lr_scale = 1 };
+    b->optim.adamw = (struct adamw){ .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f };
     params_init(&b->params, &b->device, 1);
     for (int i = 0; i < b->params.n; i++) /* the encoder is no part of the step */
         if (!strncmp(b->params.list[i].name, "bert.", 5) || !strncmp(b->params.list[i].name, "classifier.w", 12) ||

@@ -15,6 +15,7 @@
 #include "kernels/ops.h"
 #include "kernels/tape.h"
 #include "kernels/trace.h"
+#include "kernels/update.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -160,14 +161,10 @@ extern "C" {
     /* dz[t,j] = dy[t] (exp(z[t,j] - lse[t]) - (j == target[t])), 0 where target < 0; dz any float type, may be z */   \
     K(nll_backward, (struct ctx *c, struct tensor *dz, const struct tensor *dy, const struct tensor *lse,              \
                      const struct tensor *z, const struct tensor *target))                                             \
-    /* y[1] F32 += sum of x^2, x F32 */                                                                                \
-    K(sum_squares, (struct ctx *c, struct tensor *y, const struct tensor *x))                                          \
-    /* lr[1] = the schedule at step rng[2]; then rng[2] += 1 */                                                        \
-    K(schedule, (struct ctx *c, struct tensor *lr, struct tensor *rng, const struct schedule *s))                      \
-    /* one AdamW update, see optim.h: w (F32 or BF16), master (NULL when w is F32), m, v, gradient; then g = 0 */      \
-    K(adamw, (struct ctx *c, struct tensor *w, struct tensor *master, struct tensor *m, struct tensor *v,              \
-              struct tensor *g, const struct tensor *norm, const struct tensor *lr, const struct tensor *rng,          \
-              const struct adamw *a))
+    /* an update of every row of the table, see update.h: norm[1] = sum of g^2, lr[1] = the schedule at step rng[2],   \
+       rng[2] += 1, then w, m and v; g = 0 */                                                                          \
+    K(adamw, (struct ctx *c, struct tensor *norm, struct tensor *lr, struct tensor *rng,                               \
+              const struct update_table *t))
 /* clang-format on */
 
 struct kernels {

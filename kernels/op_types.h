@@ -1,5 +1,5 @@
 /*
- * op_types.h - what ops are told besides tensors: activations, packed sequences, indexes, graphs, adapters, schedules.
+ * op_types.h - what ops are told besides tensors: activations, packed sequences, indexes, graphs, adapters.
  *
  * Letters are those of ops.h.
  */
@@ -94,22 +94,6 @@ struct lora {
     struct tensor *a, *b;
     float scale;   /* alpha / r, or alpha / sqrt(r) */
     float dropout; /* on what A reads, when training */
-};
-
-/* Rate at step s = 0, 1, ...: lr s / warmup while s < warmup, then with u = (s - warmup) / (total - warmup):
- * lr (1 - u), or lr (1 + cos(pi u)) / 2; nothing from total on.  transformers has the same two schedules. */
-struct schedule {
-    float lr;
-    int64_t warmup, total; /* steps; linear rise, then a fall to zero at total */
-    bool cosine;           /* half a cosine rather than a line */
-};
-
-/* lr is the schedule's times lr_scale; t = rng[2], already raised by schedule, so the first update has t = 1:
- * g *= min(1, clip / sqrt(norm)); m, v the running means of g and g^2;
- * w -= lr decay w;  w -= lr (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps) */
-struct adamw {
-    float beta1, beta2, eps, decay, lr_scale;
-    float clip; /* largest global norm, 0 for none; norm[0] is the square of the norm */
 };
 
 #ifdef __cplusplus

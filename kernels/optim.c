@@ -1,39 +1,123 @@
 #include "kernels/optim.h"
 
-#include "kernels/kernels.h"
+#include <string.h>
 
-void optim_init(struct optim *o, const struct param_arenas *a)
+/* The table of n rows that starts at `block`, and the bytes that it takes. */
+static struct update_table table_at(void *block, int n)
 {
-    o->lr = tensor_alloc(a->host, a->data, F32, 1, (int64_t[]){ 1 });
-    o->norm = tensor_alloc(a->host, a->data, F32, 1, (int64_t[]){ 1 });
+    struct update_table t = { .rules = block };
+
+    t.rows = (struct update_row *)(void *)((char *)block + ARENA_ALIGN);
+    t.first = (int32_t *)(void *)(t.rows + n);
+    return t;
 }
 
-static void gradient_norm(struct ctx *c, struct tensor *norm, const struct params *p)
+static size_t table_bytes(int n)
 {
-    RUN(c, fill, norm, 0.0f);
+    _Static_assert(sizeof(struct update_rules) <= ARENA_ALIGN, "rows begin behind the rules");
+    return ARENA_ALIGN + (size_t)n * sizeof(struct update_row) + (size_t)(n + 1) * sizeof(int32_t);
+}
+
+int optim_init(struct optim *o, struct device *d, const struct params *p, struct error *err)
+{
+    enum { HEADERS = 1024 };
+    int n = 0;
+
     for (int i = 0; i < p->n; i++)
-        if (p->list[i].t->needs_grad)
-            RUN(c, sum_squares, norm, p->list[i].t->grad);
+        n += p->list[i].t->grad != NULL;
+    size_t bytes = table_bytes(n);
+    if (arena_init(&o->host, HEADERS + bytes, err) || device_arena(d, &o->data, HEADERS + bytes, err)) {
+        arena_release(&o->host);
+        return -1;
+    }
+    o->lr = tensor_alloc(&o->host, &o->data, F32, 1, (int64_t[]){ 1 });
+    o->norm = tensor_alloc(&o->host, &o->data, F32, 1, (int64_t[]){ 1 });
+    o->rows = n;
+    o->table = table_at(arena_alloc(&o->data, bytes), n);
+    o->uploaded = table_at(memset(arena_alloc(&o->host, bytes), 0, bytes), n);
+    return 0;
 }
 
-static void update(struct ctx *c, const struct optim *o, const struct param *p)
+void optim_release(struct optim *o, struct device *d)
 {
-    struct adamw a = o->adamw;
+    arena_release(&o->host);
+    device_arena_release(d, &o->data);
+}
 
-    a.lr_scale *= p->lr_scale;
-    if (!(p->flags & PARAM_DECAY))
-        a.decay = 0;
-    RUN(c, adamw, p->t, p->master, p->m, p->v, p->t->grad, o->norm, o->lr, c->rng, &a);
+static struct update_row row_of(const struct optim *o, const struct param *p)
+{
+    const struct tensor *w = p->master ? p->master : p->t;
+
+    return (struct update_row){ .w = w->data,
+                                .m = p->m->data,
+                                .v = p->v->data,
+                                .g = p->t->grad->data,
+                                .half = p->master ? p->t->data : NULL,
+                                .n = tensor_size(w),
+                                .decay = p->flags & PARAM_DECAY ? o->adamw.decay : 0,
+                                .lr_scale = p->lr_scale };
+}
+
+/* Field by field: there is room between them. */
+static bool same_rules(const struct update_rules *a, const struct update_rules *b)
+{
+    const struct schedule *s = &a->schedule, *t = &b->schedule;
+
+    return s->lr == t->lr && s->warmup == t->warmup && s->total == t->total && s->cosine == t->cosine &&
+           !memcmp(&a->adamw, &b->adamw, sizeof a->adamw);
+}
+
+/* Brings the host's table up to date; false when it was. */
+static bool fill_table(struct optim *o, const struct params *p)
+{
+    struct update_table *t = &o->uploaded;
+    const struct update_rules rules = { o->schedule, o->adamw };
+    bool changed = !same_rules(t->rules, &rules) || t->n != o->table.n;
+    int n = 0;
+
+    *t->rules = rules;
+    for (int i = 0; i < p->n; i++) {
+        if (!p->list[i].t->needs_grad)
+            continue;
+        struct update_row row = row_of(o, &p->list[i]);
+        changed |= memcmp(&t->rows[n], &row, sizeof row) != 0;
+        t->rows[n] = row;
+        t->first[n + 1] = t->first[n] + (int32_t)((row.n + UPDATE_CHUNK - 1) / UPDATE_CHUNK);
+        n++;
+    }
+    t->n = n;
+    return changed;
+}
+
+/* How much there is to do, on which the launches depend. */
+static void count_work(struct ctx *c, struct optim *o, const struct params *p)
+{
+    struct update_table *t = &o->table;
+
+    t->n = 0;
+    t->chunks = t->elements = 0;
+    for (int i = 0; i < p->n; i++) {
+        int64_t n = tensor_size(p->list[i].t);
+        if (!p->list[i].t->needs_grad)
+            continue;
+        ctx_note(c, i);
+        t->n++;
+        t->elements += n;
+        t->chunks += (n + UPDATE_CHUNK - 1) / UPDATE_CHUNK;
+    }
+    CHECK(t->chunks <= INT32_MAX, "%lld chunks", (long long)t->chunks);
 }
 
 void optim_step(struct ctx *c, struct optim *o, const struct params *p)
 {
     struct tensor *rng = c->rng;
-    const struct schedule *s = &o->schedule;
+    const struct update_table *t = &o->table;
 
-    gradient_norm(c, o->norm, p);
-    RUN(c, schedule, o->lr, rng, s);
-    for (int i = 0; i < p->n; i++)
-        if (p->list[i].t->needs_grad)
-            update(c, o, &p->list[i]);
+    count_work(c, o, p);
+    if (ctx_uploads(c)) {
+        CHECK(t->n <= o->rows, "%d parameters are trained, there is room for %d", t->n, o->rows);
+        if (fill_table(o, p))
+            c->dev->driver->upload(c->dev, t->rules, o->uploaded.rules, table_bytes(o->rows));
+    }
+    RUN(c, adamw, o->norm, o->lr, rng, t);
 }

@@ -1,11 +1,13 @@
 /*
  * optim.h - AdamW with decoupled decay (Loshchilov & Hutter 2019, algorithm 2), global-norm clip, schedules.
  *
- * Step count and learning rate live on the device (ctx->rng[2], lr), so a captured step needs no host number.
+ * Step count and learning rate live on the device (ctx->rng[2], lr), and so does the table of what is trained and how:
+ * a captured step needs no host number.
  */
 #ifndef KERNELS_OPTIM_H
 #define KERNELS_OPTIM_H
 
+#include "kernels/device.h"
 #include "kernels/param.h"
 
 #ifdef __cplusplus
@@ -15,11 +17,18 @@ extern "C" {
 struct optim {
     struct schedule schedule;
     struct adamw adamw;
-    struct tensor *lr, *norm; /* F32 [1] each: this step's rate, the squared gradient norm before clipping */
+    struct tensor *lr, *norm;            /* F32 [1] each: this step's rate, the squared gradient norm before clipping */
+    struct arena host, data;             /* all of its memory */
+    struct update_table table, uploaded; /* on the device; the same on the host */
+    int rows;                            /* that there is room for */
 };
 
-void optim_init(struct optim *o, const struct param_arenas *a);
-/* norm = sum of squares of all gradients; every trainable parameter is updated and its gradient zeroed; step += 1. */
+/* Memory for the parameters of p that have a gradient.  schedule and adamw are left as they are.  -1 with
+ * EXIT_CODE_MEMORY. */
+int optim_init(struct optim *o, struct device *d, const struct params *p, struct error *err);
+void optim_release(struct optim *o, struct device *d);
+/* norm = sum of squares of all gradients; every parameter of p that needs a gradient now is updated and its gradient
+ * zeroed; step += 1.  p is the list that optim_init saw. */
 void optim_step(struct ctx *c, struct optim *o, const struct params *p);
 
 #ifdef __cplusplus

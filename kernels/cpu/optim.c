@@ -1,6 +1,7 @@
 #include "kernels/cpu/row.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* Partial sums are cut by position, never by thread, so that the result is the same on any number of threads. */
 enum { PARTS = 64 };
@@ -18,21 +19,35 @@ CPU_CLONES static double squares_run(const float *x, int64_t n)
     return lane[0] + lane[4] + lane[1] + lane[5] + lane[2] + lane[6] + lane[3] + lane[7];
 }
 
-void cpu_sum_squares(struct ctx *c, struct tensor *y, const struct tensor *x)
+/* sums[i * PARTS + p]: the p-th part of row i.  Threads take turns at the parts of all rows without waiting. */
+static void square_parts(double *sums, const struct update_table *t)
 {
-    const float *in = x->data;
-    int64_t n = tensor_size(x), part = (n + PARTS - 1) / PARTS;
-    double sums[PARTS], total = 0;
-
-    (void)c;
-#pragma omp parallel for schedule(static) if (n > PARALLEL_MIN)
-    for (int p = 0; p < PARTS; p++) {
-        int64_t from = p * part, left = n - from < part ? n - from : part;
-        sums[p] = left > 0 ? squares_run(in + from, left) : 0;
+#pragma omp parallel if (t->elements > PARALLEL_MIN)
+    for (int i = 0; i < t->n; i++) {
+        const struct update_row *r = &t->rows[i];
+        int64_t part = (r->n + PARTS - 1) / PARTS;
+#pragma omp for schedule(static) nowait
+        for (int p = 0; p < PARTS; p++) {
+            int64_t from = p * part, left = r->n - from < part ? r->n - from : part;
+            sums[i * PARTS + p] = left > 0 ? squares_run(r->g + from, left) : 0;
+        }
     }
-    for (int p = 0; p < PARTS; p++)
-        total += sums[p];
-    *(float *)y->data += (float)total;
+}
+
+static float gradient_norm(const struct update_table *t)
+{
+    double *sums = xmalloc((size_t)t->n * PARTS * sizeof *sums);
+    float norm = 0;
+
+    square_parts(sums, t);
+    for (int i = 0; i < t->n; i++) {
+        double total = 0;
+        for (int p = 0; p < PARTS; p++)
+            total += sums[i * PARTS + p];
+        norm += (float)total;
+    }
+    free(sums);
+    return norm;
 }
 
 static double rate_at(const struct schedule *s, int64_t step)
@@ -43,15 +58,6 @@ static double rate_at(const struct schedule *s, int64_t step)
         return 0;
     double u = (double)(step - s->warmup) / (double)(s->total - s->warmup);
     return s->lr * (s->cosine ? 0.5 * (1 + cos(3.141592653589793 * u)) : 1 - u);
-}
-
-void cpu_schedule(struct ctx *c, struct tensor *lr, struct tensor *rng, const struct schedule *s)
-{
-    int32_t *state = rng->data;
-
-    (void)c;
-    *(float *)lr->data = (float)rate_at(s, state[2]);
-    state[2]++;
 }
 
 /* What all elements of one update share. */
@@ -71,34 +77,48 @@ CPU_CLONES static void adamw_run(float *restrict w, float *restrict m, float *re
     }
 }
 
-static struct update update_of(const struct adamw *a, float norm, float lr, int step)
+static struct update update_of(const struct adamw *a, const struct update_row *r, float norm, float lr, int step)
 {
-    double rate = (double)lr * a->lr_scale, size = sqrt(norm);
+    double rate = (double)lr * r->lr_scale, size = sqrt(norm);
 
     return (struct update){ .beta1 = a->beta1,
                             .beta2 = a->beta2,
                             .eps = a->eps,
                             .scale = a->clip > 0 && size > a->clip ? (float)(a->clip / size) : 1,
-                            .keep = (float)(1 - rate * a->decay),
+                            .keep = (float)(1 - rate * r->decay),
                             .rate = (float)(rate / (1 - pow(a->beta1, step))),
                             .root = (float)(1 / sqrt(1 - pow(a->beta2, step))) };
 }
 
-void cpu_adamw(struct ctx *c, struct tensor *w, struct tensor *master, struct tensor *m, struct tensor *v,
-               struct tensor *g, const struct tensor *norm, const struct tensor *lr, const struct tensor *rng,
-               const struct adamw *a)
+/* Threads take turns at the blocks of all rows without waiting. */
+static void update_rows(const struct update_table *t, const struct update *updates)
 {
-    struct update u = update_of(a, *(float *)norm->data, *(float *)lr->data, ((int32_t *)rng->data)[2]);
-    float *weight = master ? master->data : w->data, *mean = m->data, *square = v->data, *grad = g->data;
-    struct destination half = { w, false };
-    int64_t n = tensor_size(w);
+#pragma omp parallel if (t->elements > PARALLEL_MIN)
+    for (int i = 0; i < t->n; i++) {
+        const struct update_row *r = &t->rows[i];
+        struct tensor half = { .dtype = BF16, .ndim = 1, .shape = { r->n }, .data = r->half };
+#pragma omp for schedule(static) nowait
+        for (int64_t at = 0; at < r->n; at += ROW_BLOCK) {
+            int64_t run = run_length(at, r->n);
+            adamw_run(r->w + at, r->m + at, r->v + at, r->g + at, run, &updates[i]);
+            if (r->half)
+                row_store((struct destination){ &half, false }, at, r->w + at, run);
+        }
+    }
+}
+
+void cpu_adamw(struct ctx *c, struct tensor *norm, struct tensor *lr, struct tensor *rng, const struct update_table *t)
+{
+    struct update *updates = xmalloc((size_t)t->n * sizeof *updates);
+    float size = gradient_norm(t), *rate = lr->data;
+    int32_t *state = rng->data;
 
     (void)c;
-#pragma omp parallel for schedule(static) if (n > PARALLEL_MIN)
-    for (int64_t at = 0; at < n; at += ROW_BLOCK) {
-        int64_t run = run_length(at, n);
-        adamw_run(weight + at, mean + at, square + at, grad + at, run, &u);
-        if (master)
-            row_store(half, at, weight + at, run);
-    }
+    *(float *)norm->data = size;
+    *rate = (float)rate_at(&t->rules->schedule, state[2]);
+    state[2]++;
+    for (int i = 0; i < t->n; i++)
+        updates[i] = update_of(&t->rules->adamw, &t->rows[i], size, *rate, state[2]);
+    update_rows(t, updates);
+    free(updates);
 }

@@ -17,6 +17,7 @@ struct model {
     struct arena data;
     struct params params;
     struct param_arenas arenas;
+    struct optim optim;
 };
 
 static void open_model(struct model *m, bool training)
@@ -31,6 +32,7 @@ static void open_model(struct model *m, bool training)
 
 static void close_model(struct model *m)
 {
+    optim_release(&m->optim, &m->step.device);
     params_release(&m->params);
     device_arena_release(&m->step.device, &m->data);
     test_step_close(&m->step);
@@ -184,6 +186,18 @@ static void upload_gradient(struct model *m, int i, const json_t *values)
     free(x);
 }
 
+static const struct adamw usual = { .beta1 = 0.9f, .beta2 = 0.98f, .eps = 1e-6f, .decay = 0.1f };
+
+static void plan(struct model *m, struct schedule schedule, float clip)
+{
+    struct error err;
+
+    m->optim.schedule = schedule;
+    m->optim.adamw = usual;
+    m->optim.adamw.clip = clip;
+    assert_int_equal(optim_init(&m->optim, &m->step.device, &m->params, &err), 0);
+}
+
 static float first_number(struct model *m, const struct tensor *t)
 {
     float *x = test_values(&m->step, t), first = x[0];
@@ -191,11 +205,13 @@ static float first_number(struct model *m, const struct tensor *t)
     return first;
 }
 
-static void check_step(struct model *m, struct optim *o, const json_t *want, size_t step)
+static void check_step(struct model *m, const json_t *want, size_t step)
 {
+    const struct optim *o = &m->optim;
+
     for (int i = 0; i < 2; i++)
         upload_gradient(m, i, json_array_get(json_object_get(want, "gradients"), (size_t)i));
-    optim_step(&m->step.ctx, o, &m->params);
+    optim_step(&m->step.ctx, &m->optim, &m->params);
     check_close(sqrt((double)first_number(m, o->norm)), field(want, "norm"), "norm", step);
     check_close((double)first_number(m, o->lr), field(want, "rate"), "rate", step);
     for (int i = 0; i < 2; i++) {
@@ -218,21 +234,15 @@ static void check_case(const json_t *gold, enum dtype dtype)
         read_numbers(start, json_array_get(json_object_get(gold, "start"), (size_t)i), i ? 5 : 37);
         param_upload(&m.params.list[i], &m.step.device, start);
     }
-    struct optim o = { .schedule = { .lr = 0.01f,
-                                     .warmup = (int64_t)field(gold, "warmup"),
-                                     .total = (int64_t)field(gold, "total"),
-                                     .cosine = json_is_true(json_object_get(gold, "cosine")) },
-                       .adamw = { .beta1 = 0.9f,
-                                  .beta2 = 0.98f,
-                                  .eps = 1e-6f,
-                                  .decay = 0.1f,
-                                  .lr_scale = 1,
-                                  .clip = (float)field(gold, "clip") } };
-    optim_init(&o, &m.arenas);
+    struct schedule schedule = { .lr = 0.01f,
+                                 .warmup = (int64_t)field(gold, "warmup"),
+                                 .total = (int64_t)field(gold, "total"),
+                                 .cosine = json_is_true(json_object_get(gold, "cosine")) };
+    plan(&m, schedule, (float)field(gold, "clip"));
     const json_t *steps = json_object_get(gold, "steps");
     assert_int_equal(json_array_size(steps), 10);
     for (size_t s = 0; s < json_array_size(steps); s++)
-        check_step(&m, &o, json_array_get(steps, s), s);
+        check_step(&m, json_array_get(steps, s), s);
     close_model(&m);
 }
 
@@ -263,53 +273,89 @@ static void test_schedule(void **state)
         { { 2, 0, 8, false }, 0, 2 }, { { 2, 4, 8, true }, 5, 1.7071067811865475 },
         { { 2, 0, 0, false }, 0, 0 }, { { 2, 4, 4, true }, 4, 0 },
     };
-    struct test_step s;
+    struct model m;
 
     (void)state;
-    test_step_open(&s);
-    struct ctx *c = &s.ctx;
-    struct tensor *lr = tensor_new1(c, F32, 1);
+    open_model(&m, true);
+    plan(&m, cases[0].s, 0); /* of no parameters */
     for (int i = 0; i < ARRAY_LEN(cases); i++) {
         int32_t rng[4] = { 1, 2, cases[i].step, 0 };
-        const struct schedule *schedule = &cases[i].s;
-        device_upload(&s.device, c->rng, rng);
-        struct tensor *counter = c->rng;
-        RUN(c, schedule, lr, counter, schedule);
-        float *rate = test_values(&s, lr);
-        assert_true(fabs((double)*rate - cases[i].rate) < 1e-6);
-        device_download(&s.device, rng, c->rng);
+        m.optim.schedule = cases[i].s;
+        device_upload(&m.step.device, m.step.ctx.rng, rng);
+        optim_step(&m.step.ctx, &m.optim, &m.params);
+        assert_true(fabs((double)first_number(&m, m.optim.lr) - cases[i].rate) < 1e-6);
+        assert_true(first_number(&m, m.optim.norm) == 0.0f);
+        device_download(&m.step.device, rng, m.step.ctx.rng);
         assert_int_equal(rng[2], cases[i].step + 1);
-        free(rate);
     }
-    test_step_close(&s);
+    close_model(&m);
 }
 
-/* sum_squares adds to what is there; odd sizes, and many enough to be split among threads. */
-static void test_sum_squares(void **state)
+static void upload_formula(struct model *m, const struct param *p, int shift, double *squares)
 {
-    static const int64_t sizes[] = { 0, 1, 31, 33, 127, 1025, 70001 };
-    struct test_step s;
+    int64_t n = tensor_size(p->t);
+    float *x = xmalloc((size_t)n * sizeof *x);
+
+    for (int64_t k = 0; k < n; k++) {
+        x[k] = (float)((k + shift) % 19) / 8 - 1;
+        *squares += (double)x[k] * (double)x[k];
+    }
+    device_upload(&m->step.device, p->t->grad, x);
+    free(x);
+}
+
+/* Rows of no, one and many chunks and parts, cut anywhere. */
+static void test_norm(void **state)
+{
+    static const int64_t sizes[] = { 1, 0, 31, UPDATE_CHUNK, 70001, 33, 127, UPDATE_CHUNK + 1, 1025 };
+    struct model m;
+    char name[16];
+    double want = 0;
 
     (void)state;
-    test_step_open(&s);
-    struct ctx *c = &s.ctx;
-    for (int k = 0; k < ARRAY_LEN(sizes); k++) {
-        int64_t n = sizes[k];
-        float *x = xmalloc((size_t)n * sizeof *x);
-        double want = 3;
-        for (int64_t i = 0; i < n; i++) {
-            x[i] = (float)(i % 17) / 8 - 1;
-            want += (double)x[i] * (double)x[i];
-        }
-        struct tensor *t = batch_f32(c, x, 1, n, F32), *y = tensor_new1(c, F32, 1);
-        RUN(c, fill, y, 3.0f);
-        RUN(c, sum_squares, y, t);
-        float *got = test_values(&s, y);
-        assert_true(fabs((double)*got / want - 1) < 2e-7);
-        free(got);
-        free(x);
+    open_model(&m, true);
+    for (int i = 0; i < ARRAY_LEN(sizes); i++) {
+        snprintf(name, sizeof name, "p%d", i);
+        upload_formula(&m, declare(&m, name, sizes[i], 0, 0, F32), i, &want);
     }
-    test_step_close(&s);
+    plan(&m, (struct schedule){ .lr = 1, .total = 4 }, 0);
+    optim_step(&m.step.ctx, &m.optim, &m.params);
+    assert_true(fabs((double)first_number(&m, m.optim.norm) / want - 1) < 2e-7);
+    close_model(&m);
+}
+
+/* The first number of a parameter that starts at 1 after its first update, the step'th of all, by a gradient of -1. */
+static double first_update(double rate, double decay, int step)
+{
+    double mean = -0.1 / (1 - pow(0.9, step)), square = (1 - 0.98) / (1 - pow(0.98, step));
+    return 1 - rate * decay - rate * mean / (sqrt(square) + 1e-6);
+}
+
+/* A parameter that rests keeps its numbers and its gradient; it joins in later, with a rate of its own. */
+static void test_what_is_trained_changes(void **state)
+{
+    struct model m;
+    double squares = 0;
+
+    (void)state;
+    open_model(&m, true);
+    declare(&m, "always", 5000, -1, PARAM_DECAY, F32);
+    declare(&m, "later", 9000, -1, 0, BF16);
+    params_init(&m.params, &m.step.device, 0);
+    for (int i = 0; i < 2; i++)
+        upload_formula(&m, &m.params.list[i], 0, &squares);
+    struct param *always = &m.params.list[0], *later = &m.params.list[1];
+    plan(&m, (struct schedule){ .lr = 0.01f, .total = 1 << 30 }, 0);
+    later->t->needs_grad = false;
+    optim_step(&m.step.ctx, &m.optim, &m.params);
+    check_close((double)first_number(&m, always->t), first_update(0.01, 0.1, 1), "always", 0);
+    assert_true(first_number(&m, later->master) == 1.0f && first_number(&m, later->t->grad) == -1.0f);
+    later->t->needs_grad = true;
+    later->lr_scale = 3;
+    optim_step(&m.step.ctx, &m.optim, &m.params);
+    check_close((double)first_number(&m, later->master), first_update(0.03, 0, 2), "later", 1);
+    assert_true(first_number(&m, later->t->grad) == 0.0f);
+    close_model(&m);
 }
 
 /* Odd sizes of both types, in an arena whose every other byte is known. */
@@ -325,10 +371,10 @@ static void fill_arena(struct model *m)
 }
 
 /* All of the arena after three steps of the optimizer; the caller frees. */
-static unsigned char *run_odd_sizes(struct model *m, struct optim *o)
+static unsigned char *run_odd_sizes(struct model *m)
 {
     unsigned char *bytes = xmalloc(MODEL_BYTES);
-    float gradient[1025];
+    double squares = 0;
     char name[16];
 
     open_model(m, true);
@@ -337,17 +383,12 @@ static unsigned char *run_odd_sizes(struct model *m, struct optim *o)
         snprintf(name, sizeof name, "p%d", i);
         declare(m, name, odd_sizes[i / 2], 0.02f, i % 3 ? PARAM_DECAY : 0, i % 2 ? BF16 : F32);
     }
-    *o = (struct optim){ .schedule = { .lr = 0.1f, .total = 10 },
-                         .adamw = { 0.9f, 0.98f, 1e-6f, 0.1f, .lr_scale = 1, .clip = 1 } };
-    optim_init(o, &m->arenas);
+    plan(m, (struct schedule){ .lr = 0.1f, .total = 10 }, 1);
     params_init(&m->params, &m->step.device, 4);
     for (int step = 0; step < 3; step++) {
-        for (int i = 0; i < ODD_PARAMS; i++) {
-            for (int k = 0; k < 1025; k++)
-                gradient[k] = (float)((k + step + i) % 19) / 8 - 1;
-            device_upload(&m->step.device, m->params.list[i].t->grad, gradient);
-        }
-        optim_step(&m->step.ctx, o, &m->params);
+        for (int i = 0; i < ODD_PARAMS; i++)
+            upload_formula(m, &m->params.list[i], step + i, &squares);
+        optim_step(&m->step.ctx, &m->optim, &m->params);
     }
     m->step.device.driver->download(&m->step.device, bytes, m->data.base, MODEL_BYTES);
     return bytes;
@@ -363,8 +404,7 @@ static void forget(unsigned char *bytes, const struct model *m, const struct ten
 static void test_odd_sizes(void **state)
 {
     struct model m, again;
-    struct optim o, other;
-    unsigned char *bytes = run_odd_sizes(&m, &o), *same = run_odd_sizes(&again, &other);
+    unsigned char *bytes = run_odd_sizes(&m), *same = run_odd_sizes(&again);
 
     (void)state;
     assert_memory_equal(bytes, same, MODEL_BYTES);
@@ -374,8 +414,6 @@ static void test_odd_sizes(void **state)
         for (int k = 0; k < ARRAY_LEN(owned); k++)
             forget(bytes, &m, owned[k]);
     }
-    forget(bytes, &m, o.lr);
-    forget(bytes, &m, o.norm);
     for (int i = 0; i < MODEL_BYTES; i++)
         if (bytes[i] != FREE_BYTE)
             fail_msg("byte %d is %d, and belongs to no parameter", i, bytes[i]);
@@ -390,8 +428,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_first_values), cmocka_unit_test(test_what_a_parameter_owns),
         cmocka_unit_test(test_bf16_values),  cmocka_unit_test(test_gold),
-        cmocka_unit_test(test_schedule),     cmocka_unit_test(test_sum_squares),
-        cmocka_unit_test(test_odd_sizes),
+        cmocka_unit_test(test_schedule),     cmocka_unit_test(test_norm),
+        cmocka_unit_test(test_odd_sizes),    cmocka_unit_test(test_what_is_trained_changes),
     };
     return test_devices(tests, ARRAY_LEN(tests));
 }

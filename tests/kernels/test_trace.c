@@ -85,7 +85,7 @@ static void test_captured(void **state)
 
     (void)state;
     assert_int_equal(run_with("AMBIT_TRACE=1 AMBIT_CHECK_NAN=1", "test_capture", &output), 0);
-    check_says(output, true, " ms  adamw  w ");
+    check_says(output, true, " ms  adamw  norm ");
     free(output);
 }
 

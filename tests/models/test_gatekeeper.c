@@ -268,8 +268,7 @@ static float *train_three(struct gate_world *w, struct train *t, bool checkpoint
     float *all = xmalloc(3 * sizeof *all);
 
     w->optim.schedule = (struct schedule){ .lr = 1e-3f, .total = 100 };
-    w->optim.adamw =
-        (struct adamw){ .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .decay = 0.01f, .lr_scale = 1, .clip = 1 };
+    w->optim.adamw = (struct adamw){ .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .decay = 0.01f, .clip = 1 };
     w->model.net.bert.checkpointed = checkpointed;
     w->work.ctx.recording = w->work.ctx.training = true;
     for (int i = 0; i < 3; i++) {

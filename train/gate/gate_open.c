@@ -126,12 +126,11 @@ static int init_model(struct gate_trainer *t, struct error *err)
     if (gate_model_init(&t->model, &r->device, &config, dtype, t->set->graph, true, tokenizer, err))
         return -1;
     struct param_arenas arenas = { &t->model.host, &t->model.data, true };
-    run_take(r, &arenas);
     r->params = &t->model.params;
     r->model_bytes = t->model.data.used;
     r->recompute = &t->model.net.bert.checkpointed;
     snprintf(r->hint, sizeof r->hint, "a smaller batch (now %lld) would fit", (long long)t->set->batch);
-    return 0;
+    return run_take(r, &arenas, err);
 }
 
 /* The pair head can only say yes of a pair. */

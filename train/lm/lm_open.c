@@ -173,7 +173,8 @@ static int fill_weights(struct lm_trainer *t, struct error *err)
     struct arena *data = is_full(t) ? &t->model.data : &t->model.adapter_data;
     struct param_arenas arenas = { &t->model.host, data, true };
 
-    run_take(&t->run, &arenas);
+    if (run_take(&t->run, &arenas, err))
+        return -1;
     params_init(t->run.params, &t->run.device, (uint64_t)q->seed);
     if (!q->base)
         return 0;

@@ -32,8 +32,10 @@ void run_close(struct run *r)
     r->trainer->close(r->self);
     if (r->work.device)
         workspace_release(&r->work);
-    if (r->device.driver)
-        device_close(&r->device);
+    if (!r->device.driver)
+        return;
+    optim_release(&r->optim, &r->device);
+    device_close(&r->device);
 }
 
 static int write_config(const struct run_settings *s, struct error *err)

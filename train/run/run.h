@@ -79,9 +79,9 @@ int run_train(struct run *r, struct error *err);
 int run_batch(struct run *r, const int **examples);
 int64_t run_batches(const struct run *r); /* of an epoch */
 int64_t run_stage_steps(const struct run *r);
-/* Memory of optim and loss_total, beside the parameters; at most RUN_BYTES. */
+/* Memory of optim, and, beside the parameters, that of loss_total: at most RUN_BYTES.  params are set. */
 enum { RUN_BYTES = 4096 };
-void run_take(struct run *r, const struct param_arenas *a);
+int run_take(struct run *r, const struct param_arenas *a, struct error *err);
 /* AdamW with its usual momenta. */
 void run_plan(struct run *r, struct schedule schedule, double decay, double clip);
 

@@ -16,19 +16,18 @@ int run_batch(struct run *r, const int **examples)
     return sampler_batch(&r->sampler, r->state.epoch, r->state.batch, examples);
 }
 
-void run_take(struct run *r, const struct param_arenas *a)
+int run_take(struct run *r, const struct param_arenas *a, struct error *err)
 {
-    optim_init(&r->optim, a);
     r->loss_total = tensor_alloc(a->host, a->data, F32, 1, (int64_t[]){ 1 });
     device_upload(&r->device, r->loss_total, &(float){ 0 });
+    return optim_init(&r->optim, &r->device, r->params, err);
 }
 
 void run_plan(struct run *r, struct schedule schedule, double decay, double clip)
 {
     r->optim.schedule = schedule;
-    r->optim.adamw = (struct adamw){
-        .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .decay = (float)decay, .lr_scale = 1, .clip = (float)clip
-    };
+    r->optim.adamw =
+        (struct adamw){ .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .decay = (float)decay, .clip = (float)clip };
 }
 
 static void update(struct ctx *c, void *arg)
