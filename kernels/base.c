@@ -34,6 +34,19 @@ int error_prefix(struct error *err, const char *fmt, ...)
     return -1;
 }
 
+static void __attribute__((format(printf, 1, 2))) warn_on_stderr(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    fputs("warning: ", stderr);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+}
+
+void (*base_warn)(const char *fmt, ...) = warn_on_stderr;
+
 void check_failed(const char *file, int line, const char *expr, const char *fmt, ...)
 {
     va_list ap;

@@ -41,6 +41,9 @@ int error_set(struct error *err, enum exit_code code, const char *fmt, ...) __at
 /* Puts "<formatted>: " before the text that is already there; the code stays.  Returns -1. */
 int error_prefix(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Tells the user in one line what works, but not as it could: on stderr, or where the program's log has it sent. */
+extern void (*base_warn)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 /* Prints file:line, condition and message, then aborts.  Reached only through CHECK. */
 void check_failed(const char *file, int line, const char *expr, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 4, 5)));

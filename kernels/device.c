@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { DEVICE_NUMBER_MAX = 1023 };
 
@@ -29,30 +30,53 @@ static int module_open(void **module, const char *name, struct error *err)
 static int driver_open(struct device *d, const struct driver *driver, int number, struct error *err)
 {
     d->driver = driver;
-    if (driver->open(d, number, err) == 0)
-        return 0;
-    d->driver = NULL;
-    return -1;
+    d->warn = base_warn;
+    int rc = driver->open(d, number, err);
+    if (rc)
+        d->driver = NULL;
+    return rc;
 }
 
+/* -1 when the module's driver fails, 1 when there is nothing to open. */
 static int open_module_device(struct device *d, const char *name, int number, struct error *err)
 {
     void *module = NULL;
+    int rc = 1;
 
     if (module_open(&module, name, err))
-        return -1;
+        return rc;
     const struct driver *driver = dlsym(module, "ambit_driver");
     if (!driver) {
         error_set(err, EXIT_CODE_DEVICE, "device %s: %s", name, dlerror());
         goto out;
     }
-    if (driver_open(d, driver, number, err))
+    if ((rc = driver_open(d, driver, number, err)))
         goto out;
     d->module = module;
     return 0;
 out:
     dlclose(module);
-    return -1;
+    return rc;
+}
+
+/* An NVIDIA driver serves this machine, and nobody has hidden its GPUs. */
+static bool gpu_expected(void)
+{
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+
+    return (!visible || *visible) && (!access("/dev/nvidiactl", F_OK) || !access("/dev/dxg", F_OK));
+}
+
+static int open_best(struct device *d, struct error *err)
+{
+    struct error why;
+    int rc = open_module_device(d, "cuda", 0, &why);
+
+    if (rc == 0)
+        return 0;
+    if (rc < 0 || gpu_expected())
+        base_warn("the GPU is not used, the CPU computes: %s", why.text);
+    return driver_open(d, &cpu_driver, 0, err);
 }
 
 /* The N of cuda:N */
@@ -74,15 +98,15 @@ int device_open(struct device *d, const char *spec, struct error *err)
 
     *d = (struct device){ 0 };
     if (!strcmp(spec, "auto"))
-        return open_module_device(d, "cuda", 0, NULL) ? driver_open(d, &cpu_driver, 0, err) : 0;
+        return open_best(d, err);
     if (!strcmp(spec, "cpu"))
         return driver_open(d, &cpu_driver, 0, err);
     if (!strcmp(spec, "simt"))
-        return open_module_device(d, "simt", 0, err);
+        return open_module_device(d, "simt", 0, err) ? -1 : 0;
     if (!strncmp(spec, "cuda:", 5) && device_number(spec, spec + 5, &number, err))
         return -1;
     if (!strncmp(spec, "cuda:", 5) || !strcmp(spec, "cuda"))
-        return open_module_device(d, "cuda", number, err);
+        return open_module_device(d, "cuda", number, err) ? -1 : 0;
     return error_set(err, EXIT_CODE_USAGE, "expected a device (auto, cpu, cuda, cuda:N or simt), got '%s'", spec);
 }
 

@@ -17,7 +17,8 @@ extern "C" {
 struct driver {
     const char *name;
     const struct kernels *kernels;
-    /* Fills d->state, d->description, d->total_memory and d->free_memory. */
+    /* Fills d->state, d->description, d->total_memory and d->free_memory.  -1; 1 where this machine has no such device,
+     * which auto passes over without a word. */
     int (*open)(struct device *d, int number, struct error *err);
     void (*close)(struct device *d);
     /* Device memory aligned to ARENA_ALIGN.  Returns NULL with EXIT_CODE_MEMORY. */
@@ -54,11 +55,13 @@ struct device {
     bool packs[2]; /* F32, BF16: products keep a copy of a frozen matrix in a layout of their own, for each way (as it
                       is, transposed) that they read it */
     struct device_counts counts;
+    void (*warn)(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* the program's base_warn, for modules */
 };
 
 extern const struct driver cpu_driver;
 
-/* spec: auto | cpu | cuda | cuda:N | simt.  auto takes cuda where it opens, else the cpu.  -1 with EXIT_CODE_DEVICE. */
+/* spec: auto | cpu | cuda | cuda:N | simt.  auto takes cuda where it opens, else the cpu,
+ * and warns when there is a GPU that does not open.  -1 with EXIT_CODE_DEVICE. */
 int device_open(struct device *d, const char *spec, struct error *err);
 void device_close(struct device *d);
 

@@ -234,6 +234,7 @@ static int run_program(const struct program *p, int argc, char **argv)
         return builtin(p, argc, argv);
     if (asks_help(argc - 2, argv + 2))
         return print_page(p, c->name, help_program, help_command);
+    base_warn = log_warn;
     if (log_check_environment(&err) == 0)
         return run_command(p, c, argc - 2, argv + 2);
     log_error("%s", err.text);

@@ -20,6 +20,12 @@
 
 #include <math.h>
 
+#define CUDA_CHECK(call)                                                                                               \
+    do {                                                                                                               \
+        cudaError_t e_ = (call);                                                                                       \
+        CHECK(e_ == cudaSuccess, "%s: %s", cudaGetErrorName(e_), cudaGetErrorString(e_));                              \
+    } while (0)
+
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
 
@@ -27,11 +33,6 @@
 #define UNROLL _Pragma("unroll")
 /* A struct of parameters that is indexed where it lies, not copied into local memory. */
 #define GRID_CONSTANT __grid_constant__
-#define CUDA_CHECK(call)                                                                                               \
-    do {                                                                                                               \
-        cudaError_t e_ = (call);                                                                                       \
-        CHECK(e_ == cudaSuccess, "%s: %s", cudaGetErrorName(e_), cudaGetErrorString(e_));                              \
-    } while (0)
 #define LAUNCH(kernel, grid, block, smem, stream, ...)                                                                 \
     do {                                                                                                               \
         kernel<<<(grid), (block), (smem), (stream)>>>(__VA_ARGS__);                                                    \
@@ -47,7 +48,7 @@
 #define UNROLL
 #define GRID_CONSTANT
 #define LAUNCH(kernel, grid, block, smem, stream, ...)                                                                 \
-    ((void)(stream), simt_launch(#kernel, kernel, dim3(grid), dim3(block), (smem), __VA_ARGS__))
+    (simt_stream = (stream), simt_launch(#kernel, kernel, dim3(grid), dim3(block), (smem), __VA_ARGS__))
 #define DYNAMIC_SHARED(type, name) type *name = (type *)simt_dynamic_shared
 #endif
 

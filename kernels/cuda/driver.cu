@@ -6,6 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+static thread_local int current_device = -1; /* CUDA keeps one a thread */
+
+void use_device(const struct cuda_state *s)
+{
+    if (current_device == s->number)
+        return;
+    CUDA_CHECK(cudaSetDevice(s->number));
+    current_device = s->number;
+}
+
 /* The kernel module's version, such as 580.65.06; the runtime knows only the CUDA version it supports. */
 static void driver_version(char *out, size_t size)
 {
@@ -21,6 +31,25 @@ static void driver_version(char *out, size_t size)
         snprintf(out, size, "for CUDA %d.%d", version / 1000, version % 1000 / 10);
 }
 
+/* Why a device does not open; 1 when there is none. */
+static int refuse(int number, cudaError_t e, struct error *err)
+{
+    char version[64];
+    int cuda = 0;
+    cudaGetLastError(); /* reported here, so the next launch must not meet it */
+    cudaDriverGetVersion(&cuda);
+    if (e == cudaErrorNoDevice || (e == cudaErrorInsufficientDriver && cuda == 0)) {
+        error_set(err, EXIT_CODE_DEVICE, "cuda:%d: this machine has no NVIDIA GPU, or no driver for it", number);
+        return 1;
+    }
+    driver_version(version, sizeof version);
+    if (e == cudaErrorInsufficientDriver)
+        return error_set(err, EXIT_CODE_DEVICE, "cuda:%d: driver %s is too old, CUDA %d.%d needs %s or newer", number,
+                         version, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10, AMBIT_LEAST_DRIVER);
+    return error_set(err, e == cudaErrorMemoryAllocation ? EXIT_CODE_MEMORY : EXIT_CODE_DEVICE, "cuda:%d: %s", number,
+                     cudaGetErrorString(e));
+}
+
 static int describe(struct device *d, int number, struct error *err)
 {
     struct cudaDeviceProp p;
@@ -30,16 +59,15 @@ static int describe(struct device *d, int number, struct error *err)
     if (e == cudaSuccess && number >= count)
         return error_set(err, EXIT_CODE_DEVICE, "cuda:%d: this machine has %d CUDA device%s", number, count,
                          count == 1 ? "" : "s");
+    current_device = -1;
     if (e == cudaSuccess)
         e = cudaSetDevice(number);
     if (e == cudaSuccess)
         e = cudaGetDeviceProperties(&p, number);
     if (e == cudaSuccess)
         e = cudaMemGetInfo(&d->free_memory, &d->total_memory);
-    if (e != cudaSuccess) {
-        cudaGetLastError(); /* reported here, so the next launch must not meet it */
-        return error_set(err, EXIT_CODE_DEVICE, "cuda:%d: %s", number, cudaGetErrorString(e));
-    }
+    if (e != cudaSuccess)
+        return refuse(number, e, err);
     if (p.major < 8)
         return error_set(err, EXIT_CODE_DEVICE, "cuda:%d: %s has compute capability %d.%d, 8.0 is the least", number,
                          p.name, p.major, p.minor);
@@ -53,6 +81,7 @@ static void cuda_close(struct device *d)
     struct cuda_state *s = state_of(d);
     if (!s)
         return;
+    use_device(s);
     plans_release(s);
     if (s->lt)
         cublasLtDestroy(s->lt);
@@ -85,30 +114,27 @@ static cudaError_t take_buffers(struct cuda_state *s)
 
 static int cuda_open(struct device *d, int number, struct error *err)
 {
-    if (describe(d, number, err))
-        return -1;
+    int rc = describe(d, number, err);
+    if (rc)
+        return rc;
     struct cuda_state *s = (struct cuda_state *)xcalloc(1, sizeof *s);
     s->number = number;
     d->state = s;
     cudaError_t e = take_buffers(s);
-    if (e != cudaSuccess) {
-        cudaGetLastError();
-        error_set(err, e == cudaErrorMemoryAllocation ? EXIT_CODE_MEMORY : EXIT_CODE_DEVICE, "cuda:%d: %s", number,
-                  cudaGetErrorString(e));
-    } else if (cublasLtCreate(&s->lt) != CUBLAS_STATUS_SUCCESS) {
-        error_set(err, EXIT_CODE_DEVICE, "cuda:%d: cuBLASLt does not start", number);
-        e = cudaErrorUnknown;
-    }
     if (e != cudaSuccess)
+        rc = refuse(number, e, err);
+    else if (cublasLtCreate(&s->lt) != CUBLAS_STATUS_SUCCESS)
+        rc = error_set(err, EXIT_CODE_DEVICE, "cuda:%d: cuBLASLt does not start", number);
+    if (rc)
         cuda_close(d);
-    return e == cudaSuccess ? 0 : -1;
+    return rc;
 }
 
 static void *cuda_alloc(struct device *d, size_t bytes, struct error *err)
 {
     void *p = nullptr;
     size_t free_bytes = 0, total = 0;
-    CUDA_CHECK(cudaSetDevice(state_of(d)->number));
+    use_device(state_of(d));
     if (cudaMalloc(&p, bytes ? bytes : 1) == cudaSuccess)
         return p;
     cudaGetLastError();
@@ -120,7 +146,7 @@ static void *cuda_alloc(struct device *d, size_t bytes, struct error *err)
 
 static void cuda_free(struct device *d, void *p)
 {
-    CUDA_CHECK(cudaSetDevice(state_of(d)->number));
+    use_device(state_of(d));
     CUDA_CHECK(cudaFree(p));
 }
 
@@ -145,7 +171,7 @@ static void cuda_upload(struct device *d, void *dst, const void *src, size_t byt
 {
     struct cuda_state *s = state_of(d);
     CHECK(!s->capturing, "an upload cannot be captured: replay would copy whatever the stage holds then");
-    CUDA_CHECK(cudaSetDevice(s->number));
+    use_device(s);
     d->counts.uploads++;
     d->counts.upload_bytes += (int64_t)bytes;
     for (size_t done = 0, part; done < bytes; done += part) {
@@ -159,6 +185,7 @@ static void cuda_upload(struct device *d, void *dst, const void *src, size_t byt
 static void cuda_sync(struct device *d)
 {
     d->counts.syncs++;
+    use_device(state_of(d));
     CUDA_CHECK(cudaStreamSynchronize(state_of(d)->stream));
 }
 
@@ -168,7 +195,7 @@ static void cuda_download(struct device *d, void *dst, const void *src, size_t b
     CHECK(!s->capturing, "a download cannot be captured");
     if (bytes == 0)
         return;
-    CUDA_CHECK(cudaSetDevice(s->number));
+    use_device(s);
     CUDA_CHECK(cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToHost, s->stream));
     d->counts.downloads++;
     d->counts.download_bytes += (int64_t)bytes;
@@ -178,7 +205,7 @@ static void cuda_download(struct device *d, void *dst, const void *src, size_t b
 static void cuda_capture_begin(struct device *d)
 {
     struct cuda_state *s = state_of(d);
-    CUDA_CHECK(cudaSetDevice(s->number));
+    use_device(s);
     CUDA_CHECK(cudaStreamBeginCapture(s->stream, cudaStreamCaptureModeThreadLocal));
     s->capturing = true;
 }
@@ -198,6 +225,7 @@ static void *cuda_capture_end(struct device *d)
 static void cuda_replay(struct device *d, void *captured)
 {
     d->counts.replays++;
+    use_device(state_of(d));
     CUDA_CHECK(cudaGraphLaunch((cudaGraphExec_t)captured, state_of(d)->stream));
 }
 
@@ -211,6 +239,7 @@ cudaStream_t cuda_stream(const struct ctx *c)
 {
     struct cuda_state *s = state_of(c->dev);
     c->dev->counts.launches += !s->capturing;
+    use_device(s);
     return s->stream;
 }
 

@@ -18,7 +18,7 @@ static bool same_key(const struct plan_key *a, const struct plan_key *b)
 {
     return a->m == b->m && a->n == b->n && a->k == b->k && a->dtype == b->dtype && a->y_dtype == b->y_dtype &&
            a->align_a == b->align_a && a->align_b == b->align_b && a->align_y == b->align_y && a->ta == b->ta &&
-           a->tb == b->tb && a->bias == b->bias;
+           a->tb == b->tb && a->align_bias == b->align_bias;
 }
 
 static uint64_t hash_of(const struct plan_key *key)
@@ -27,8 +27,8 @@ static uint64_t hash_of(const struct plan_key *key)
                               key->n,
                               key->k,
                               key->dtype + 4 * key->y_dtype,
-                              key->align_a + 32 * key->align_b + 1024 * key->align_y,
-                              key->ta + 2 * key->tb + 4 * key->bias };
+                              key->align_a + 32 * key->align_b + 1024 * key->align_y + 32768 * key->align_bias,
+                              key->ta + 2 * key->tb };
     uint64_t h = 14695981039346656037u;
     for (int64_t word : words) {
         h = (h ^ (uint64_t)word) * 1099511628211u;
@@ -63,71 +63,116 @@ static cudaDataType_t library_type(int dtype)
     return dtype == BF16 ? CUDA_R_16BF : CUDA_R_32F;
 }
 
-/*
- * cuBLASLt counts down columns, so it computes y^T [n,m] = op(b)^T op(a)^T: its first matrix is b, its second a.
- */
-static void describe(struct plan *p)
+template <typename T>
+static bool set(cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t which, const T &value)
+{
+    return cublasLtMatmulDescSetAttribute(operation, which, &value, sizeof value) == CUBLAS_STATUS_SUCCESS;
+}
+
+/* The library derives from the pointer how the bias is aligned, so it must know one before it chooses. */
+static bool describe_bias(struct plan *p, const struct tensor *bias)
+{
+    return set(p->operation, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS) &&
+           set(p->operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, CUDA_R_32F) &&
+           set(p->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias->data);
+}
+
+/* A row-major matrix is its transpose to a library that counts down columns. */
+static bool layout(cublasLtMatrixLayout_t *out, int dtype, int64_t rows, int64_t cols)
+{
+    return cublasLtMatrixLayoutCreate(out, library_type(dtype), (uint64_t)cols, (uint64_t)rows, cols) ==
+           CUBLAS_STATUS_SUCCESS;
+}
+
+/* The library computes y^T [n,m] = op(b)^T op(a)^T: its first matrix is b, its second a. */
+static bool describe(struct plan *p, const struct tensor *bias)
 {
     const struct plan_key *key = &p->key;
     cublasOperation_t op_b = key->tb ? CUBLAS_OP_T : CUBLAS_OP_N, op_a = key->ta ? CUBLAS_OP_T : CUBLAS_OP_N;
-    uint64_t rows_b = (uint64_t)(key->tb ? key->k : key->n), cols_b = (uint64_t)(key->tb ? key->n : key->k);
-    uint64_t rows_a = (uint64_t)(key->ta ? key->m : key->k), cols_a = (uint64_t)(key->ta ? key->k : key->m);
 
-    LT_CHECK(cublasLtMatmulDescCreate(&p->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
-    LT_CHECK(cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_TRANSA, &op_b, sizeof op_b));
-    LT_CHECK(cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_TRANSB, &op_a, sizeof op_a));
-    if (key->bias) {
-        cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
-        cudaDataType_t type = CUDA_R_32F;
-        LT_CHECK(
-            cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue));
-        LT_CHECK(cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &type, sizeof type));
-    }
-    LT_CHECK(cublasLtMatrixLayoutCreate(&p->b, library_type(key->dtype), rows_b, cols_b, (int64_t)rows_b));
-    LT_CHECK(cublasLtMatrixLayoutCreate(&p->a, library_type(key->dtype), rows_a, cols_a, (int64_t)rows_a));
-    LT_CHECK(cublasLtMatrixLayoutCreate(&p->y, library_type(key->y_dtype), (uint64_t)key->n, (uint64_t)key->m, key->n));
+    return cublasLtMatmulDescCreate(&p->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F) == CUBLAS_STATUS_SUCCESS &&
+           set(p->operation, CUBLASLT_MATMUL_DESC_TRANSA, op_b) &&
+           set(p->operation, CUBLASLT_MATMUL_DESC_TRANSB, op_a) && (!bias || describe_bias(p, bias)) &&
+           layout(&p->a, key->dtype, key->ta ? key->k : key->m, key->ta ? key->m : key->k) &&
+           layout(&p->b, key->dtype, key->tb ? key->n : key->k, key->tb ? key->k : key->n) &&
+           layout(&p->y, key->y_dtype, key->m, key->n);
 }
 
-static void set_alignment(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttributes_t which, int bytes)
+static bool set_alignment(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttributes_t which, int bytes)
 {
     uint32_t value = (uint32_t)bytes;
-    LT_CHECK(cublasLtMatmulPreferenceSetAttribute(preference, which, &value, sizeof value));
+    return cublasLtMatmulPreferenceSetAttribute(preference, which, &value, sizeof value) == CUBLAS_STATUS_SUCCESS;
 }
 
-static void find_algorithm(struct cuda_state *s, struct plan *p)
+static bool set_limits(cublasLtMatmulPreference_t preference, const struct plan_key *key)
+{
+    size_t workspace = LT_WORKSPACE_BYTES;
+    return cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
+                                                sizeof workspace) == CUBLAS_STATUS_SUCCESS &&
+           set_alignment(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, key->align_b) &&
+           set_alignment(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, key->align_a) &&
+           set_alignment(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, key->align_y) &&
+           set_alignment(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, key->align_y);
+}
+
+static bool find_algorithm(struct cuda_state *s, struct plan *p)
 {
     cublasLtMatmulPreference_t preference;
     cublasLtMatmulHeuristicResult_t best;
-    size_t workspace = LT_WORKSPACE_BYTES;
     int found = 0;
 
-    LT_CHECK(cublasLtMatmulPreferenceCreate(&preference));
-    LT_CHECK(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
-                                                  sizeof workspace));
-    set_alignment(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, p->key.align_b);
-    set_alignment(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, p->key.align_a);
-    set_alignment(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, p->key.align_y);
-    set_alignment(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, p->key.align_y);
-    cublasStatus_t status =
-        cublasLtMatmulAlgoGetHeuristic(s->lt, p->operation, p->b, p->a, p->y, p->y, preference, 1, &best, &found);
-    p->usable = status == CUBLAS_STATUS_SUCCESS && found == 1 && best.state == CUBLAS_STATUS_SUCCESS;
-    if (p->usable)
+    if (cublasLtMatmulPreferenceCreate(&preference) != CUBLAS_STATUS_SUCCESS)
+        return false;
+    bool usable = set_limits(preference, &p->key) &&
+                  cublasLtMatmulAlgoGetHeuristic(s->lt, p->operation, p->b, p->a, p->y, p->y, preference, 1, &best,
+                                                 &found) == CUBLAS_STATUS_SUCCESS &&
+                  found == 1 && best.state == CUBLAS_STATUS_SUCCESS;
+    if (usable)
         p->algorithm = best.algo;
-    LT_CHECK(cublasLtMatmulPreferenceDestroy(preference));
+    cublasLtMatmulPreferenceDestroy(preference);
+    return usable;
 }
 
-static struct plan *plan_of(struct cuda_state *s, const struct plan_key *key)
+/* The library is not asked again.  Told once for each kind of product: a step makes the same ones hundreds of times. */
+static void give_up(struct device *d, struct plan *p, const char *what)
 {
+    const struct plan_key *key = &p->key;
+    unsigned kind = 1u << ((key->dtype == BF16) + 2 * (key->y_dtype == BF16) + 4 * (key->align_bias > 0));
+    struct cuda_state *s = state_of(d);
+
+    p->usable = false;
+    if (!(s->told & kind))
+        d->warn("cuBLASLt %s products of %s into %s%s (%lld x %lld x %lld); kernels of ambit's own do it", what,
+                dtype_name((enum dtype)key->dtype), dtype_name((enum dtype)key->y_dtype),
+                key->align_bias ? " with a bias" : "", (long long)key->m, (long long)key->n, (long long)key->k);
+    s->told |= kind;
+}
+
+static struct plan *plan_of(struct device *d, const struct plan_key *key, const struct tensor *bias)
+{
+    struct cuda_state *s = state_of(d);
     if (2 * (s->plan_count + 1) > s->plan_cap)
         grow(s);
     struct plan *p = slot_of(s->plans, s->plan_cap, key);
     if (!p->key.m) {
         p->key = *key;
         s->plan_count++;
-        describe(p);
-        find_algorithm(s, p);
+        p->usable = describe(p, bias) && find_algorithm(s, p);
+        if (!p->usable)
+            give_up(d, p, "has no");
     }
     return p;
+}
+
+/* False, with nothing launched, when the library fails. */
+static bool run_plan(struct ctx *c, struct plan *p, struct destination y, const struct tensor *a,
+                     const struct tensor *b, const struct tensor *bias)
+{
+    struct cuda_state *s = state_of(c->dev);
+    float alpha = 1, beta = y.add ? 1.0f : 0.0f;
+    return (!bias || set(p->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias->data)) &&
+           cublasLtMatmul(s->lt, p->operation, &alpha, b->data, p->b, a->data, p->a, &beta, y.t->data, p->y, y.t->data,
+                          p->y, &p->algorithm, s->lt_workspace, LT_WORKSPACE_BYTES, s->stream) == CUBLAS_STATUS_SUCCESS;
 }
 
 bool cuda_library_matmul(struct ctx *c, struct destination y, const struct tensor *a, bool ta, const struct tensor *b,
@@ -141,28 +186,33 @@ bool cuda_library_matmul(struct ctx *c, struct destination y, const struct tenso
         return false;
     key.dtype = a->dtype, key.y_dtype = y.t->dtype;
     key.align_a = alignment_of(a->data), key.align_b = alignment_of(b->data), key.align_y = alignment_of(y.t->data);
-    key.ta = ta, key.tb = tb, key.bias = bias != nullptr;
-    struct plan *p = plan_of(s, &key);
+    key.align_bias = bias ? alignment_of(bias->data) : 0;
+    key.ta = ta, key.tb = tb;
+    use_device(s);
+    struct plan *p = plan_of(c->dev, &key, bias);
     if (!p->usable)
         return false;
-    if (bias)
-        LT_CHECK(cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias->data,
-                                                sizeof bias->data));
-    float alpha = 1, beta = y.add ? 1.0f : 0.0f;
-    LT_CHECK(cublasLtMatmul(s->lt, p->operation, &alpha, b->data, p->b, a->data, p->a, &beta, y.t->data, p->y,
-                            y.t->data, p->y, &p->algorithm, s->lt_workspace, LT_WORKSPACE_BYTES, cuda_stream(c)));
-    return true;
+    if (run_plan(c, p, y, a, b, bias))
+        c->dev->counts.launches += !s->capturing;
+    else
+        give_up(c->dev, p, "fails at");
+    return p->usable;
+}
+
+/* Also one whose description failed halfway. */
+static void plan_release(struct plan *p)
+{
+    for (cublasLtMatrixLayout_t layout : { p->a, p->b, p->y })
+        if (layout)
+            cublasLtMatrixLayoutDestroy(layout);
+    if (p->operation)
+        cublasLtMatmulDescDestroy(p->operation);
 }
 
 void plans_release(struct cuda_state *s)
 {
     for (int64_t i = 0; i < s->plan_cap; i++)
-        if (s->plans[i].key.m) {
-            cublasLtMatrixLayoutDestroy(s->plans[i].a);
-            cublasLtMatrixLayoutDestroy(s->plans[i].b);
-            cublasLtMatrixLayoutDestroy(s->plans[i].y);
-            cublasLtMatmulDescDestroy(s->plans[i].operation);
-        }
+        plan_release(&s->plans[i]);
     free(s->plans);
     s->plans = nullptr;
     s->plan_cap = s->plan_count = 0;

@@ -7,12 +7,7 @@
 #include "kernels/cuda/cuda.cuh"
 
 #include <cublasLt.h>
-
-#define LT_CHECK(call)                                                                                                 \
-    do {                                                                                                               \
-        cublasStatus_t s_ = (call);                                                                                    \
-        CHECK(s_ == CUBLAS_STATUS_SUCCESS, "%s", cublasLtGetStatusString(s_));                                         \
-    } while (0)
+#include <cuda_runtime.h>
 
 constexpr size_t LT_WORKSPACE_BYTES = (size_t)32 << 20, STAGE_BYTES = (size_t)4 << 20;
 constexpr int STAGES = 2;
@@ -20,8 +15,9 @@ constexpr int STAGES = 2;
 /* All that decides which algorithm a product takes. */
 struct plan_key {
     int64_t m, n, k;
-    int dtype, y_dtype, align_a, align_b, align_y; /* alignments in bytes, up to 16 */
-    bool ta, tb, bias;
+    int dtype, y_dtype;
+    int align_a, align_b, align_y, align_bias; /* in bytes, up to 16; align_bias 0: no bias */
+    bool ta, tb;
 };
 
 struct plan {
@@ -47,7 +43,11 @@ struct cuda_state {
     void *lt_workspace;
     struct plan *plans; /* open addressing, a power of two, at most half full */
     int64_t plan_count, plan_cap;
+    unsigned told; /* a bit for each kind of product that the library was found not to have */
 };
+
+/* Makes it the calling thread's device, which whoever launches, copies or plans needs. */
+void use_device(const struct cuda_state *s);
 
 void plans_release(struct cuda_state *s);
 

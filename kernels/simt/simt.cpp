@@ -30,6 +30,7 @@ struct simt_thread *simt_current;
 dim3 simt_block_index, simt_block_size, simt_grid_size;
 unsigned char *simt_dynamic_shared;
 std::vector<struct simt_call> *simt_record;
+void *simt_stream;
 
 /*
  * simt_switch(save, to): pushes the registers a callee must keep, stores the stack pointer in *save, takes `to` as

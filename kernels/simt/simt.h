@@ -64,6 +64,7 @@ struct simt_call {
     dim3 grid, block;
     size_t shared;
     std::function<void()> body;
+    void *stream; /* that it was launched on */
 };
 
 /* Calls the body once for each thread. */
@@ -71,11 +72,13 @@ void simt_run(const struct simt_call &call);
 
 /* Where launches go instead of running, when it is not NULL. */
 extern std::vector<struct simt_call> *simt_record;
+/* The stream of the next launch, on which it does not depend. */
+extern void *simt_stream;
 
 template <typename K, typename... A>
 void simt_launch(const char *name, K kernel, dim3 grid, dim3 block, size_t shared, A... args)
 {
-    struct simt_call call = { name, grid, block, shared, [=] { kernel(args...); } };
+    struct simt_call call = { name, grid, block, shared, [=] { kernel(args...); }, simt_stream };
     if (simt_record)
         simt_record->push_back(call);
     else
