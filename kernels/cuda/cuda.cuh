@@ -61,7 +61,8 @@ cudaStream_t cuda_stream(const struct ctx *c);
 void *cuda_scratch(const struct ctx *c, size_t bytes);
 /* The most cuda_scratch gives. */
 constexpr size_t SCRATCH_BYTES = (size_t)64 << 20;
-/* y (+)= op(a) op(b) + bias (F32, or NULL) through cuBLASLt; false where it does not apply: small, odd, or on simt. */
+/* y (+)= op(a) op(b) + bias (F32, or NULL; rounded first to the type of y) through cuBLASLt; false where it does not
+ * apply: small, not in the library, or on simt.  May use cuda_scratch. */
 bool cuda_library_matmul(struct ctx *c, struct destination y, const struct tensor *a, bool ta, const struct tensor *b,
                          bool tb, const struct tensor *bias);
 

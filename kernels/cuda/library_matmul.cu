@@ -73,7 +73,7 @@ static bool set(cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t w
 static bool describe_bias(struct plan *p, const struct tensor *bias)
 {
     return set(p->operation, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS) &&
-           set(p->operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, CUDA_R_32F) &&
+           set(p->operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, library_type(bias->dtype)) &&
            set(p->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias->data);
 }
 
@@ -175,6 +175,16 @@ static bool run_plan(struct ctx *c, struct plan *p, struct destination y, const 
                           p->y, &p->algorithm, s->lt_workspace, LT_WORKSPACE_BYTES, s->stream) == CUBLAS_STATUS_SUCCESS;
 }
 
+/* The library wants a bias in the product's own type: where that is not F32, scratch for a copy. */
+static struct tensor bias_as(const struct ctx *c, const struct tensor *bias, enum dtype dtype)
+{
+    struct tensor given = *bias;
+    given.dtype = dtype;
+    if (dtype != bias->dtype)
+        given.data = cuda_scratch(c, tensor_bytes(&given));
+    return given;
+}
+
 bool cuda_library_matmul(struct ctx *c, struct destination y, const struct tensor *a, bool ta, const struct tensor *b,
                          bool tb, const struct tensor *bias)
 {
@@ -186,13 +196,16 @@ bool cuda_library_matmul(struct ctx *c, struct destination y, const struct tenso
         return false;
     key.dtype = a->dtype, key.y_dtype = y.t->dtype;
     key.align_a = alignment_of(a->data), key.align_b = alignment_of(b->data), key.align_y = alignment_of(y.t->data);
-    key.align_bias = bias ? alignment_of(bias->data) : 0;
+    struct tensor given = bias ? bias_as(c, bias, y.t->dtype) : tensor();
+    key.align_bias = bias ? alignment_of(given.data) : 0;
     key.ta = ta, key.tb = tb;
     use_device(s);
-    struct plan *p = plan_of(c->dev, &key, bias);
+    struct plan *p = plan_of(c->dev, &key, bias ? &given : nullptr);
     if (!p->usable)
         return false;
-    if (run_plan(c, p, y, a, b, bias))
+    if (bias && given.data != bias->data)
+        cuda_cast(c, &given, bias);
+    if (run_plan(c, p, y, a, b, bias ? &given : nullptr))
         c->dev->counts.launches += !s->capturing;
     else
         give_up(c->dev, p, "fails at");

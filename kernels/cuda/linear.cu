@@ -39,16 +39,15 @@ static void bias_activation(struct ctx *c, struct tensor *y, struct tensor *pre,
                                   data_of<float>(b), rows, cols, (int)act));
 }
 
-/* The product goes to pre where that is wanted; the library adds the bias where it can. */
+/* The product goes to pre where that is wanted; the library adds the bias where nothing else is left to do. */
 static bool library_linear(struct ctx *c, struct tensor *y, struct tensor *pre, const struct tensor *x,
                            const struct tensor *w, const struct tensor *b, enum activation act)
 {
     struct destination product = { pre ? pre : y, false };
-    bool biased = b && cuda_library_matmul(c, product, x, false, w, true, b);
-    if (!biased && !cuda_library_matmul(c, product, x, false, w, true, nullptr))
+    if (b && !pre && act == ACT_NONE && cuda_library_matmul(c, product, x, false, w, true, b))
+        return true;
+    if (!cuda_library_matmul(c, product, x, false, w, true, nullptr))
         return false;
-    if (biased)
-        b = nullptr;
     if (b || pre || act != ACT_NONE)
         bias_activation(c, y, b ? pre : nullptr, product.t, b, act);
     return true;
