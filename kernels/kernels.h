@@ -156,7 +156,8 @@ extern "C" {
     /* y[1] = scale sum x;  dx (+)= scale dy[1]; all F32 */                                                            \
     K(sum, (struct ctx *c, struct tensor *y, const struct tensor *x, float scale))                                     \
     K(sum_backward, (struct ctx *c, struct destination dx, const struct tensor *dy, float scale))                      \
-    /* y[t] = -log softmax(z[t])[target[t]], 0 where target < 0; lse[t] = log sum exp(z[t]); all F32 */                \
+    /* y[t] = -log softmax(z[t])[target[t]], 0 where target < 0; lse[t] = log sum exp(z[t]), NaN where all of z[t] is   \
+       -infinity (of cross_entropy too); all F32 */                                                                    \
     K(nll, (struct ctx *c, struct tensor *y, struct tensor *lse, const struct tensor *z, const struct tensor *target)) \
     /* dz[t,j] = dy[t] (exp(z[t,j] - lse[t]) - (j == target[t])), 0 where target < 0; dz any float type, may be z */   \
     K(nll_backward, (struct ctx *c, struct tensor *dz, const struct tensor *dy, const struct tensor *lse,              \

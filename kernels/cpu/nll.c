@@ -2,6 +2,7 @@
 #include "kernels/cpu/vmath.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { LANES = 16 };
 
@@ -68,7 +69,10 @@ void cpu_nll_backward(struct ctx *c, struct tensor *dz, const struct tensor *dy,
         for (int64_t j = 0; j < cols; j += ROW_BLOCK) {
             float buf[ROW_BLOCK], *out = row_out(buf, to, t * cols + j);
             int64_t run = run_length(j, cols), at = want[t] - j;
-            probability_run(out, (const float *)z->data + t * cols + j, run, norm[t], want[t] < 0 ? 0 : factor[t]);
+            if (want[t] >= 0)
+                probability_run(out, (const float *)z->data + t * cols + j, run, norm[t], factor[t]);
+            else /* lse may be no number, and 0 times it none either */
+                memset(out, 0, (size_t)run * sizeof *out);
             if (at >= 0 && at < run)
                 out[at] -= factor[t];
             row_store(to, t * cols + j, out, run);

@@ -8,6 +8,8 @@ __device__ inline void take_pack(float *most, float *sum, const float (&v)[PACK]
     float high = *most;
     for (int k = 0; k < PACK; k++)
         high = fmaxf(high, v[k]);
+    if (high == -INFINITY) /* nothing yet that a difference could be taken from */
+        return;
     float add = 0;
     for (int k = 0; k < PACK; k++)
         add += expf(v[k] - high);
@@ -63,7 +65,7 @@ __global__ void __launch_bounds__(THREADS)
     float factor = want >= 0 ? dy[t] : 0.0f;
     load_pack(v, z + t * cols + j, cols - j);
     for (int k = 0; k < PACK; k++)
-        v[k] = factor * (expf(v[k] - lse[t]) - (j + k == want ? 1.0f : 0.0f));
+        v[k] = want >= 0 ? factor * (expf(v[k] - lse[t]) - (j + k == want ? 1.0f : 0.0f)) : 0.0f;
     store_pack(dz + t * cols + j, v, cols - j);
 }
 
