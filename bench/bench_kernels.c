@@ -1,5 +1,6 @@
 /*
  * bench_kernels [--quick] [--peaks SIDE] [DEVICE [OP]]: every op forward and backward at the sizes the models use.
+ * bench_kernels --floors: the least time that each could take on two GPUs, by what must move and what must be computed.
  *
  * Columns: best and median time of the repeats; GFLOP/s and their share of the device's best product of the same type
  * (4096 x 4096 x 4096, or SIDE, measured first), or GB/s and their share of what a copy of as many bytes reaches. Bytes
@@ -163,6 +164,47 @@ static void measure_peaks(struct workspace *w, struct bench *b)
            b->product_peak[BF16] * 1e-9, b->copy_bytes / 2e6, b->copy_bytes / b->copy_seconds * 1e-9);
 }
 
+/* What products and copies reach there at best. */
+static const struct gpu {
+    const char *name;
+    double product[2], copy; /* FLOP/s by type; bytes a second */
+} gpus[] = { { "A100", { 19.5e12, 312e12 }, 2.0e12 }, { "H200", { 67e12, 790e12 }, 4.3e12 } };
+
+static void print_floor(const struct bench *b, bool backward)
+{
+    const struct row *row = b->row;
+    double bytes = backward ? b->bytes_backward : b->bytes_forward;
+    double flops = row->flops ? row->flops(row) * (backward ? row->flops_back : 1) : 0;
+    char shape[64];
+
+    snprintf(shape, sizeof shape, "%lld x %lld, %lld", (long long)row->t, (long long)row->c, (long long)row->n);
+    printf("%-16s %-5s %-18s %-8s %9.3f %9.3f", row->op, dtype_name(b->dtype), shape, backward ? "backward" : "forward",
+           bytes * 1e-6, flops * 1e-9);
+    for (int i = 0; i < ARRAY_LEN(gpus); i++) {
+        double copy = bytes / gpus[i].copy, product = flops / gpus[i].product[b->dtype];
+        printf("  %8.2f %s", 1e6 * (copy > product ? copy : product), copy > product ? "bytes" : "flops");
+    }
+    printf("\n");
+}
+
+/* In walks that run nothing. */
+static void print_floors(struct workspace *w, struct bench *b)
+{
+    printf("%-16s %-5s %-18s %-8s %9s %9s", "op", "type", "rows x cols, n", "", "MB", "GFLOP");
+    for (int i = 0; i < ARRAY_LEN(gpus); i++)
+        printf("  %5s us bound", gpus[i].name);
+    printf("\n");
+    for (int i = 0; i < kernel_rows_count; i++)
+        for (enum dtype dtype = F32; dtype <= (kernel_rows[i].f32_only ? F32 : BF16); dtype++) {
+            b->row = &kernel_rows[i];
+            b->dtype = dtype;
+            workspace_measure(w, row_step, b);
+            print_floor(b, false);
+            if (b->has_backward)
+                print_floor(b, true);
+        }
+}
+
 static void bench_row(struct workspace *w, struct bench *b, const struct row *full)
 {
     struct row row = *full;
@@ -188,6 +230,11 @@ static void bench_device(struct bench *b, const char *wanted)
         fprintf(stderr, "bench_kernels: %s\n", err.text);
         exit((int)err.code);
     }
+    if (b->floors) {
+        print_floors(&w, b);
+        workspace_release(&w);
+        return;
+    }
     printf("%s: %s\n", b->device->driver->name, b->device->description);
     measure_peaks(&w, b);
     if (!b->side) {
@@ -209,6 +256,10 @@ int main(int argc, char **argv)
         b.quick = true;
         b.repeats = 1;
         argc--, argv++;
+    }
+    if (argc > 1 && !strcmp(argv[1], "--floors")) {
+        b.floors = true;
+        argv[1] = "cpu"; /* any device will do */
     }
     if (argc > 2 && !strcmp(argv[1], "--peaks")) {
         b.side = strtol(argv[2], NULL, 10);

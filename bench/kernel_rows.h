@@ -13,6 +13,7 @@ struct bench {
     enum dtype dtype;
     struct device *device;
     bool quick;
+    bool floors;  /* nothing is measured */
     int repeats;  /* at most REPEATS */
     int64_t side; /* peaks alone, of this size; 0: peaks of the usual size, then the rows */
     int n_in;

@@ -1,6 +1,8 @@
 #include "kernels/cuda/columns.cuh"
 
 constexpr int WARPS = 4;
+constexpr int BLOCKS =
+    8; /* that a multiprocessor can hold: left alone, ptxas makes room for twice as many and spills */
 
 /* One aggregation as the kernels see it. */
 template <typename T>
@@ -44,7 +46,7 @@ __device__ inline float edge_share(const gat_view<T> &g, int64_t e, int h)
  * Numbers  f32 sums in a fixed order.
  */
 template <typename T>
-__global__ void __launch_bounds__(WARPS *WARP) gat_score_kernel(gat_view<T> g)
+__global__ void __launch_bounds__(WARPS *WARP, BLOCKS) gat_score_kernel(gat_view<T> g)
 {
     int64_t task = grid_warp();
     if (task >= g.nodes * g.heads)
@@ -72,7 +74,7 @@ __global__ void __launch_bounds__(WARPS *WARP) gat_score_kernel(gat_view<T> g)
  * Numbers  the largest score is taken out first; f32 sums in a fixed order.
  */
 template <typename T>
-__global__ void __launch_bounds__(WARPS *WARP) gat_softmax_kernel(float *__restrict__ alpha, gat_view<T> g)
+__global__ void __launch_bounds__(WARPS *WARP, BLOCKS) gat_softmax_kernel(float *__restrict__ alpha, gat_view<T> g)
 {
     int64_t task = grid_warp();
     if (task >= g.nodes * g.heads)
@@ -102,7 +104,7 @@ __global__ void __launch_bounds__(WARPS *WARP) gat_softmax_kernel(float *__restr
  * Numbers  f32 sums in edge order, then head order.
  */
 template <typename T>
-__global__ void __launch_bounds__(WARPS *WARP)
+__global__ void __launch_bounds__(WARPS *WARP, BLOCKS)
     gat_gather_kernel(T *__restrict__ y, const float *__restrict__ alpha, const float *__restrict__ bias, gat_view<T> g,
                       bool mean)
 {
@@ -133,7 +135,7 @@ __global__ void __launch_bounds__(WARPS *WARP)
  * Numbers  f32 sums in a fixed order.
  */
 template <typename T>
-__global__ void __launch_bounds__(WARPS *WARP)
+__global__ void __launch_bounds__(WARPS *WARP, BLOCKS)
     gat_edge_backward_kernel(float *__restrict__ ds, float *__restrict__ into, const T *__restrict__ dy,
                              const float *__restrict__ alpha, gat_view<T> g, bool mean)
 {
@@ -175,7 +177,7 @@ __global__ void __launch_bounds__(WARPS *WARP)
  * Numbers  f32 sums in edge order.
  */
 template <typename T>
-__global__ void __launch_bounds__(WARPS *WARP)
+__global__ void __launch_bounds__(WARPS *WARP, BLOCKS)
     gat_node_backward_kernel(T *__restrict__ dz, bool add, float *__restrict__ out, const float *__restrict__ ds,
                              const float *__restrict__ into, const T *__restrict__ dy, const float *__restrict__ alpha,
                              gat_view<T> g, bool mean)
