@@ -99,14 +99,14 @@ __device__ inline void multiply_chunk(float (&sum)[TILES][4], const chunk &v)
     UNROLL
     for (int d = 0; d < DEPTH; d++)
         UNROLL
-        for (int i = 0; i < 4; i += 2) {
-            const unsigned x[4] = { v.x[d][0][i], v.x[d][1][i], v.x[d][0][i + 1], v.x[d][1][i + 1] };
-            UNROLL
-            for (int t = 0; t < TILES; t++) {
-                const unsigned w[2] = { v.w[d][t][i], v.w[d][t][i + 1] };
-                mma_bf16(sum[t], x, w);
-            }
+    for (int i = 0; i < 4; i += 2) {
+        const unsigned x[4] = { v.x[d][0][i], v.x[d][1][i], v.x[d][0][i + 1], v.x[d][1][i + 1] };
+        UNROLL
+        for (int t = 0; t < TILES; t++) {
+            const unsigned w[2] = { v.w[d][t][i], v.w[d][t][i + 1] };
+            mma_bf16(sum[t], x, w);
         }
+    }
 }
 
 /* The warp's part of the sums, on tensor cores; the next chunk is on its way while one is used. */
@@ -216,7 +216,7 @@ __device__ inline float finished(const group_view<T> &a, const product_view<T> &
 }
 
 /*
- * y_i (+)= scale_i n(x_i) w_i^T + bias_i + addend_i;  swiglu: y_0 (+)= silu(first) second
+ * y_i (+)= scale_i n(x_i) w_i^T + bias_i + addend_i;  swiglu: the first y (+)= silu(first) second
  *
  * Grid     one block per product, COLS of its columns and ROWS of its rows, rows going round fastest.
  * Memory   reads every w once (rows beyond ROWS find it in L2), 16 bytes a lane; x from L1 and L2; bandwidth bound.

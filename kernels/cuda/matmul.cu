@@ -46,8 +46,8 @@ __device__ inline void load_tile(float (&tile)[DEEP][TILE + 1], const T *x, bool
 /*
  * y[m,n] (+)= act(op(a) op(b) + bias)
  *
- * Grid     one block per TILE x TILE of y and part of k, n tiles going round fastest; a thread makes EACH x EACH of them.
- * Memory   reads a n / TILE times and b m / TILE times through 8 KiB of shared memory, writes y or its part once.
+ * Grid     one block per TILE x TILE of y and part of k, n tiles going round fastest; a thread makes EACH x EACH of
+ * them. Memory   reads a n / TILE times and b m / TILE times through 8 KiB of shared memory, writes y or its part once.
  * Numbers  f32 products and sums, in the order of k; parts are cut by shape alone.
  * Serves   small and odd shapes, and simt; large products go to cuBLASLt.
  */
@@ -66,24 +66,24 @@ __global__ void __launch_bounds__(THREADS) gemm_kernel(gemm_view<T, U> p)
         __syncthreads();
         for (int d = 0; d < DEEP; d++)
             UNROLL
-            for (int i = 0; i < EACH; i++)
-                UNROLL
-                for (int j = 0; j < EACH; j++)
-                    sum[i][j] += a[d][i0 + i * (TILE / EACH)] * b[d][j0 + j * (TILE / EACH)];
+        for (int i = 0; i < EACH; i++)
+            UNROLL
+        for (int j = 0; j < EACH; j++)
+            sum[i][j] += a[d][i0 + i * (TILE / EACH)] * b[d][j0 + j * (TILE / EACH)];
         __syncthreads();
     }
     UNROLL
     for (int i = 0; i < EACH; i++)
         UNROLL
-        for (int j = 0; j < EACH; j++) {
-            int64_t r = row + i0 + i * (TILE / EACH), s = col + j0 + j * (TILE / EACH);
-            if (r >= p.m || s >= p.n)
-                continue;
-            if (p.part)
-                p.part[(part * p.m + r) * p.n + s] = sum[i][j];
-            else
-                finish(p, r, s, sum[i][j]);
-        }
+    for (int j = 0; j < EACH; j++) {
+        int64_t r = row + i0 + i * (TILE / EACH), s = col + j0 + j * (TILE / EACH);
+        if (r >= p.m || s >= p.n)
+            continue;
+        if (p.part)
+            p.part[(part * p.m + r) * p.n + s] = sum[i][j];
+        else
+            finish(p, r, s, sum[i][j]);
+    }
 }
 
 /*
@@ -155,8 +155,7 @@ bool cuda_few_rows(struct ctx *c, struct destination y, const struct tensor *x, 
 extern "C" void cuda_matmul(struct ctx *c, struct destination y, const struct tensor *a, bool ta,
                             const struct tensor *b, bool tb)
 {
-    if (!y.t || (!ta && tb && cuda_few_rows(c, y, a, b, nullptr)) ||
-        cuda_library_matmul(c, y, a, ta, b, tb, nullptr))
+    if (!y.t || (!ta && tb && cuda_few_rows(c, y, a, b, nullptr)) || cuda_library_matmul(c, y, a, ta, b, tb, nullptr))
         return;
     struct cuda_gemm p = {};
     p.y = y.t, p.a = a, p.b = b;

@@ -3,15 +3,15 @@
 constexpr int THREADS = 256, LAST_THREADS = 512;
 
 /* Where in which row a block works. */
-struct share {
+struct row_part {
     int row;
     int64_t first, end;
 };
 
 /* Each thread looks at some of the rows, and one of them finds the block's chunk.  All threads call it, once. */
-__device__ inline struct share share_of(const struct update_table &t)
+__device__ inline struct row_part row_part_of(const struct update_table &t)
 {
-    __shared__ struct share s;
+    __shared__ struct row_part s;
     for (int i = thread_id(); i < t.n; i += THREADS)
         if (t.first[i] <= block_id() && block_id() < t.first[i + 1]) {
             int64_t first = (block_id() - t.first[i]) * UPDATE_CHUNK, end = first + UPDATE_CHUNK, n = t.rows[i].n;
@@ -30,7 +30,7 @@ __device__ inline struct share share_of(const struct update_table &t)
  */
 __global__ void __launch_bounds__(THREADS) square_part_kernel(float *__restrict__ part, struct update_table t)
 {
-    struct share s = share_of(t);
+    struct row_part s = row_part_of(t);
     const float *g = t.rows[s.row].g;
     float sum = 0, v[PACK];
     for (int64_t i = s.first + thread_id() * PACK; i < s.end; i += THREADS * PACK) {
@@ -135,7 +135,7 @@ __device__ inline void update_pack(const struct update_row &r, int64_t i, int64_
 __global__ void __launch_bounds__(THREADS)
     adamw_kernel(struct update_table t, const struct row_factors *__restrict__ factors)
 {
-    struct share s = share_of(t);
+    struct row_part s = row_part_of(t);
     const struct update_row r = t.rows[s.row];
     const struct row_factors f = factors[s.row];
     const struct adamw a = t.rules->adamw;

@@ -23,8 +23,8 @@ void op_rope_cache(struct ctx *c, struct tensor *q, struct tensor *k, struct ten
     int64_t head = tensor_cols(r->angles);
 
     CHECK(!c->recording, "rope_cache has no backward; op_rope has");
-    CHECK(q->dtype != I32 && q->dtype == k->dtype && r->angles->dtype == F32 &&
-              tensor_rows(q) == tensor_rows(k) && tensor_rows(r->angles) == tensor_rows(q),
+    CHECK(q->dtype != I32 && q->dtype == k->dtype && r->angles->dtype == F32 && tensor_rows(q) == tensor_rows(k) &&
+              tensor_rows(r->angles) == tensor_rows(q),
           "rope_cache: %lld rows of %s and %lld of %s, angles [%lld] of %s", (long long)tensor_rows(q),
           dtype_name(q->dtype), (long long)tensor_rows(k), dtype_name(k->dtype), (long long)tensor_rows(r->angles),
           dtype_name(r->angles->dtype));

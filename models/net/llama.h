@@ -21,9 +21,9 @@ struct llama_layer {
 
 struct llama {
     struct llama_config config;
-    struct tensor *word;      /* [vocab, C] */
-    struct tensor *norm;      /* F32 [C] */
-    struct tensor *freqs;     /* F32 [head_dim / 2], a constant */
+    struct tensor *word;    /* [vocab, C] */
+    struct tensor *norm;    /* F32 [C] */
+    struct tensor *freqs;   /* F32 [head_dim / 2], a constant */
     struct linear_map head; /* [vocab, C]; its w is word when the two are tied */
     struct llama_layer *layers;
     bool checkpointed; /* the caller's to set: a block keeps its output only and is computed again in the backward */
