@@ -55,8 +55,9 @@ __device__ inline void mma_bf16(float (&d)[4], const unsigned (&a)[4], const uns
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 #else
     const unsigned mine[6] = { a[0], a[1], a[2], a[3], b[0], b[1] };
-    const unsigned char *slots = simt_exchange(mine, sizeof mine, 0xffffffffu, { __FILE__, __LINE__ });
     int group = simt_current->lane / 4, within = simt_current->lane % 4;
+    const unsigned char *slots =
+        simt_exchange(mine, sizeof mine, 0xffffffffu, { __FILE__, __LINE__ }, 0xfu << 4 * group | 0xffu << 8 * within);
     float rows[2][16], columns[2][16];
     for (int k = 0; k < 16; k += 2) /* the registers that hold elements k and k + 1 */
         for (int i = 0; i < 2; i++) {
@@ -93,8 +94,11 @@ __device__ inline void load_matrices(unsigned (&r)[4], const void *row)
                      : "memory");
 #else
     CHECK(((uintptr_t)row & 15) == 0, "ldmatrix: expected a row aligned to 16 bytes");
-    const unsigned char *slots = simt_exchange(row, 16, 0xffffffffu, { __FILE__, __LINE__ });
     int line = simt_current->lane / 4, first = 2 * (simt_current->lane % 4);
+    unsigned mine[4], from = TRANSPOSED ? 3u << first : 1u << line; /* of the 8 lanes with a matrix's rows */
+    memcpy(mine, row, sizeof mine);
+    const unsigned char *slots = simt_exchange(mine, sizeof mine, 0xffffffffu, { __FILE__, __LINE__ },
+                                               from | from << 8 | from << 16 | from << 24);
     for (int j = 0; j < 4; j++) {
         uint16_t pair[2];
         for (int i = 0; i < 2; i++) {
@@ -118,7 +122,7 @@ __device__ inline void copy_async(void *shared, const void *global, int bytes)
                  : "memory");
 #else
     CHECK((((uintptr_t)shared | (uintptr_t)global) & 15) == 0, "cp.async: expected addresses aligned to 16 bytes");
-    simt_copy_later(shared, global, bytes);
+    simt_copy_start(shared, global, bytes);
 #endif
 }
 

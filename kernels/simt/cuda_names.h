@@ -36,19 +36,19 @@ typedef void *cudaStream_t;
 
 static inline void __syncthreads(SIMT_HERE)
 {
-    simt_barrier({ file, line });
+    simt_sync_block({ file, line });
 }
 
 static inline void __syncwarp(unsigned mask = 0xffffffffu, SIMT_HERE)
 {
-    simt_exchange(nullptr, 0, mask, { file, line });
+    simt_sync_warp(mask, { file, line });
 }
 
 template <typename T>
 static inline T __shfl_sync(unsigned mask, T value, int source, SIMT_HERE)
 {
     T theirs;
-    const unsigned char *slots = simt_exchange(&value, sizeof value, mask, { file, line });
+    const unsigned char *slots = simt_exchange(&value, sizeof value, mask, { file, line }, 1u << (source & 31));
     memcpy(&theirs, slots + (source & 31) * SIMT_SLOT, sizeof theirs);
     return theirs;
 }
@@ -69,9 +69,7 @@ static inline T __shfl_down_sync(unsigned mask, T value, int by, SIMT_HERE)
 /* Only integers: a sum of floats by atomics depends on the order of threads. */
 static inline int atomicAdd(int *p, int value)
 {
-    int old = *p;
-    *p += value;
-    return old;
+    return __atomic_fetch_add(p, value, __ATOMIC_RELAXED);
 }
 
 static inline float rsqrtf(float x)

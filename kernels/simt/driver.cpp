@@ -1,9 +1,11 @@
 /* Part of simt.h: the device; kernels run where they are launched, or are recorded there and run at a replay. */
 #include "kernels/cuda/cuda.cuh"
 #include "kernels/cuda/module.h"
+#include "kernels/simt/poison.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 /* One kernel's scratch, exactly as large as it asked: AddressSanitizer sees its end. */
@@ -32,7 +34,7 @@ static struct scratch scratch_new(size_t bytes)
 {
     struct scratch s = { nullptr, bytes };
     CHECK(posix_memalign(&s.p, ARENA_ALIGN, bytes ? bytes : 1) == 0, "no memory for %zu bytes of scratch", bytes);
-    memset(s.p, 0xff, bytes); /* NaN, whoever reads before writing */
+    poison(s.p, bytes);
     return s;
 }
 
@@ -41,12 +43,28 @@ static size_t memory_bytes(int pages)
     return (size_t)sysconf(pages) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
+/* AMBIT_SIMT_SEED, or any; -1 when it is not a number. */
+static long seed_wanted(void)
+{
+    const char *text = getenv("AMBIT_SIMT_SEED");
+    char *end;
+    if (!text)
+        return time(nullptr) % 100000;
+    long seed = strtol(text, &end, 10);
+    return *text >= '0' && *text <= '9' && !*end ? seed : -1;
+}
+
 static int simt_open(struct device *d, int number, struct error *err)
 {
     if (number != 0)
         return error_set(err, EXIT_CODE_DEVICE, "simt:%d: there is one simt device, simt", number);
+    long seed = seed_wanted();
+    if (seed < 0)
+        return error_set(err, EXIT_CODE_USAGE, "AMBIT_SIMT_SEED: expected a number, got '%s'",
+                         getenv("AMBIT_SIMT_SEED"));
+    simt_seed((uint64_t)seed);
     d->state = xcalloc(1, sizeof(struct simt_state));
-    snprintf(d->description, sizeof d->description, "CUDA kernels on the CPU, one thread, for checking");
+    snprintf(d->description, sizeof d->description, "CUDA kernels on the CPU, for checking, AMBIT_SIMT_SEED=%ld", seed);
     d->total_memory = memory_bytes(_SC_PHYS_PAGES);
     d->free_memory = memory_bytes(_SC_AVPHYS_PAGES);
     return 0;
@@ -65,6 +83,8 @@ static void *simt_alloc(struct device *, size_t bytes, struct error *err)
     void *p = nullptr;
     if (posix_memalign(&p, ARENA_ALIGN, bytes ? bytes : 1) != 0)
         error_set(err, EXIT_CODE_MEMORY, "not enough memory for %zu MiB", bytes >> 20);
+    else
+        poison(p, bytes);
     return p;
 }
 
@@ -119,7 +139,7 @@ static void simt_replay(struct device *d, void *captured)
     d->counts.replays++;
     const struct simt_graph *r = (const struct simt_graph *)captured;
     for (const struct scratch &s : r->scratch)
-        memset(s.p, 0xff, s.bytes);
+        poison(s.p, s.bytes);
     for (const struct simt_call &call : r->calls)
         simt_run(call);
 }

@@ -1,30 +1,25 @@
 #include "kernels/simt/simt.h"
 
 #include "kernels/base.h"
+#include "kernels/simt/draws.h"
+#include "kernels/simt/fiber.h"
+#include "kernels/simt/poison.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include <mutex>
 #include <vector>
 
-#ifdef __SANITIZE_ADDRESS__
-#define SIMT_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SIMT_ASAN 1
+#ifdef SIMT_TSAN
+extern "C" void __tsan_read_range(const void *p, unsigned long bytes);
+extern "C" void __tsan_write_range(void *p, unsigned long bytes);
 #endif
-#endif
-#ifdef SIMT_ASAN
-#include <sanitizer/common_interface_defs.h>
-constexpr size_t STACK = 256 << 10; /* red zones take room */
-#else
-constexpr size_t STACK = 64 << 10;
-#endif
-constexpr size_t GUARD = 4 << 10;
+
 constexpr unsigned MAX_THREADS = 1024, MAX_WARPS = MAX_THREADS / SIMT_WARP;
+constexpr unsigned AHEAD = 4;  /* collectives of a warp under way at once */
+constexpr int COPY_GROUPS = 8; /* of a thread under way at once, for ThreadSanitizer */
 
 struct simt_thread *simt_current;
 dim3 simt_block_index, simt_block_size, simt_grid_size;
@@ -32,62 +27,37 @@ unsigned char *simt_dynamic_shared;
 std::vector<struct simt_call> *simt_record;
 void *simt_stream;
 
-/*
- * simt_switch(save, to): pushes the registers a callee must keep, stores the stack pointer in *save, takes `to` as
- * stack pointer and pops.  swapcontext would do, but asks the kernel about signals every time.
- */
-#if defined(__x86_64__)
-#define SIMT_ASSEMBLY 1
-extern "C" void simt_switch(void **save, void *to) __attribute__((visibility("hidden")));
-__asm__(".text\n.p2align 4\n.globl simt_switch\n.hidden simt_switch\n.type simt_switch,@function\nsimt_switch:\n"
-        "pushq %rbp\n pushq %rbx\n pushq %r12\n pushq %r13\n pushq %r14\n pushq %r15\n"
-        "movq %rsp, (%rdi)\n movq %rsi, %rsp\n"
-        "popq %r15\n popq %r14\n popq %r13\n popq %r12\n popq %rbx\n popq %rbp\n ret\n"
-        ".size simt_switch, .-simt_switch\n");
-enum { SAVED_WORDS = 6, ENTRY_WORD = 6, FRAME_WORDS = 8 };
-#elif defined(__aarch64__)
-#define SIMT_ASSEMBLY 1
-extern "C" void simt_switch(void **save, void *to) __attribute__((visibility("hidden")));
-__asm__(".text\n.p2align 4\n.globl simt_switch\n.hidden simt_switch\n.type simt_switch,@function\nsimt_switch:\n"
-        "sub sp, sp, #160\n stp x19, x20, [sp]\n stp x21, x22, [sp, #16]\n stp x23, x24, [sp, #32]\n"
-        "stp x25, x26, [sp, #48]\n stp x27, x28, [sp, #64]\n stp x29, x30, [sp, #80]\n"
-        "stp d8, d9, [sp, #96]\n stp d10, d11, [sp, #112]\n stp d12, d13, [sp, #128]\n stp d14, d15, [sp, #144]\n"
-        "mov x9, sp\n str x9, [x0]\n mov sp, x1\n"
-        "ldp x19, x20, [sp]\n ldp x21, x22, [sp, #16]\n ldp x23, x24, [sp, #32]\n"
-        "ldp x25, x26, [sp, #48]\n ldp x27, x28, [sp, #64]\n ldp x29, x30, [sp, #80]\n"
-        "ldp d8, d9, [sp, #96]\n ldp d10, d11, [sp, #112]\n ldp d12, d13, [sp, #128]\n ldp d14, d15, [sp, #144]\n"
-        "add sp, sp, #160\n ret\n.size simt_switch, .-simt_switch\n");
-enum { ENTRY_WORD = 11, FRAME_WORDS = 20 };
-#else
-#include <ucontext.h>
-#endif
-
 struct async_copy {
     void *dst;
     const void *src;
     int bytes, group;
+    bool late; /* not before its wait */
 };
 
 struct simt_fiber {
     struct simt_thread thread;
-#ifdef SIMT_ASSEMBLY
-    void *sp;
-#else
-    ucontext_t context;
-#endif
-    const void *stack; /* lowest address */
-    size_t stack_size;
-    void *fake_stack; /* AddressSanitizer's */
+    struct fiber fiber;
+    struct simt_site site;                /* of the last collective */
+    unsigned round, warp_syncs, barriers; /* collectives of the warp, and of these and of the block's what orders */
     std::vector<struct async_copy> copies;
-    int group;
-    struct simt_site barrier;
+    int group, waited; /* of copies: the one that gathers now, the first not waited for */
+    struct agent copier;
+    char issued, arrived[COPY_GROUPS]; /* addresses for fiber.h's orders */
 };
 
-/* Lanes as bits: those that may run, wait for the warp, wait for the block, have left the kernel. */
-struct warp {
-    unsigned all, ready, waiting, at_barrier, left;
+/* One collective of a warp: who has come, with what, and who waits for whom. */
+struct meeting {
+    unsigned round, came;
     struct simt_site site;
-    alignas(16) unsigned char slots[2][SIMT_WARP][SIMT_SLOT];
+    unsigned wants[SIMT_WARP], waits_for[SIMT_WARP]; /* of a waiting lane: whom it needs; of any: who waits for it */
+    alignas(16) unsigned char slots[SIMT_WARP][SIMT_SLOT];
+};
+
+/* Lanes as bits: those that may run, wait for the block, have left the kernel. */
+struct warp {
+    unsigned all, ready, at_barrier, left;
+    struct meeting meetings[AHEAD];
+    char order[2];
 };
 
 /* One for each thread of the largest block so far; they never end, only wait for the next block. */
@@ -96,7 +66,7 @@ struct fibers {
     ~fibers()
     {
         for (struct simt_fiber *f : list) {
-            munmap((unsigned char *)f->stack - GUARD, GUARD + STACK);
+            fiber_release(&f->fiber);
             delete f;
         }
     }
@@ -104,36 +74,30 @@ struct fibers {
 
 static struct {
     const struct simt_call *call;
-    int threads, warps;
-    bool backwards;
+    int threads, warps, warp_now;
+    unsigned ready; /* warps with a lane that may run */
     struct warp warp[MAX_WARPS];
     struct fibers fibers;
-    struct simt_fiber scheduler, *previous; /* whoever switched last */
-} simt;
+    struct fiber host;
+    uint64_t seed, launches;
+    struct draws draws;
+    unsigned patience; /* one in this and one times a thread gives way where it need not */
+    int early_copies;
+    char begin, end, barrier[2]; /* addresses for fiber.h's orders */
+} simt = {};
 
-/* Runs on the stack that was switched to: AddressSanitizer wants to know, and tells where the old stack lies. */
-static void arrived(struct simt_fiber *now)
+/* The order. */
+
+void simt_seed(uint64_t seed)
 {
-#ifdef SIMT_ASAN
-    __sanitizer_finish_switch_fiber(now->fake_stack, &simt.previous->stack, &simt.previous->stack_size);
-#else
-    (void)now;
-#endif
+    simt.seed = seed;
+    simt.launches = 0;
+    poison_choose((unsigned)seed);
 }
 
-static void switch_fiber(struct simt_fiber *from, struct simt_fiber *to)
+static unsigned bit(int lane)
 {
-    simt.previous = from;
-    simt_current = to == &simt.scheduler ? nullptr : &to->thread;
-#ifdef SIMT_ASAN
-    __sanitizer_start_switch_fiber(&from->fake_stack, to->stack, to->stack_size);
-#endif
-#ifdef SIMT_ASSEMBLY
-    simt_switch(&from->sp, to->sp);
-#else
-    swapcontext(&from->context, &to->context);
-#endif
-    arrived(from);
+    return 1u << lane;
 }
 
 static struct simt_fiber *fiber_of(int thread)
@@ -146,113 +110,192 @@ static struct warp *warp_of(const struct simt_thread *t)
     return &simt.warp[t->number / SIMT_WARP];
 }
 
-/* Gives the processor to another lane of the warp that may run, else to the scheduler. */
-static void wait_turn(struct simt_thread *t)
+static void set_ready(struct warp *w, unsigned ready)
 {
-    unsigned ready = warp_of(t)->ready;
-    if (!ready) {
-        switch_fiber(t->fiber, &simt.scheduler);
+    unsigned mine = bit((int)(w - simt.warp));
+    w->ready = ready;
+    simt.ready = ready ? simt.ready | mine : simt.ready & ~mine;
+}
+
+/* Words one by one: ThreadSanitizer shall not see a memcpy. */
+static void copy_words(void *to, const void *from, size_t bytes)
+{
+    for (size_t i = 0; i < bytes / 4; i++)
+        ((volatile unsigned *)to)[i] = ((const unsigned *)from)[i];
+}
+
+static void arrive(const struct async_copy *c)
+{
+    const unsigned zeros[4] = { 0 };
+    copy_words(c->dst, zeros, 16);
+    copy_words(c->dst, c->src, (size_t)c->bytes);
+}
+
+/* One of the copies that may arrive at any time does, or not. */
+static void arrive_some(void)
+{
+    struct simt_fiber *f = fiber_of((int)draw_below(&simt.draws, (unsigned)simt.threads));
+    if (f->copies.empty())
         return;
-    }
-    int lane = simt.backwards ? 31 - __builtin_clz(ready) : __builtin_ctz(ready);
-    switch_fiber(t->fiber, fiber_of(t->number - t->lane + lane));
-}
-
-static unsigned bit(int lane)
-{
-    return 1u << lane;
-}
-
-static void fiber_main(void)
-{
-    struct simt_fiber *f = simt_current->fiber;
-    arrived(f);
-    for (;;) {
-        simt.call->body();
-        simt_copy_wait(0);
-        struct warp *w = warp_of(&f->thread);
-        w->ready &= ~bit(f->thread.lane);
-        w->left |= bit(f->thread.lane);
-        wait_turn(&f->thread);
+    struct async_copy *c = &f->copies[draw_below(&simt.draws, (unsigned)f->copies.size())];
+    if (!c->late) {
+        arrive(c);
+        c->late = true; /* the second time it changes nothing */
+        simt.early_copies--;
     }
 }
 
-static struct simt_fiber *fiber_new(int number)
+/* Gives the processor to any thread that may run, else to the host. */
+static void give_way(struct fiber *from)
 {
-    struct simt_fiber *f = new simt_fiber();
-    unsigned char *stack =
-        (unsigned char *)mmap(nullptr, GUARD + STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    CHECK(stack != MAP_FAILED, "no memory for a stack of %zu bytes", STACK);
-    CHECK(mprotect(stack, GUARD, PROT_NONE) == 0, "cannot guard a stack");
-    f->stack = stack + GUARD;
-    f->stack_size = STACK;
-    f->thread.number = number;
-    f->thread.lane = number % SIMT_WARP;
-    f->thread.fiber = f;
-#ifdef SIMT_ASSEMBLY
-    void **frame = (void **)(stack + GUARD + STACK) - FRAME_WORDS; /* registers and frame pointer are zero */
-    frame[ENTRY_WORD] = (void *)fiber_main;
-    f->sp = frame;
-#else
-    getcontext(&f->context);
-    f->context.uc_stack.ss_sp = stack + GUARD;
-    f->context.uc_stack.ss_size = STACK;
-    makecontext(&f->context, fiber_main, 0);
-#endif
-    return f;
+    struct fiber *to = &simt.host;
+    simt_current = nullptr;
+    if (simt.early_copies)
+        arrive_some();
+    if (simt.ready) {
+        if (!(simt.ready & bit(simt.warp_now)) || !(draw(&simt.draws) & simt.patience))
+            simt.warp_now = draw_bit(&simt.draws, simt.ready);
+        struct simt_fiber *f =
+            fiber_of(simt.warp_now * SIMT_WARP + draw_bit(&simt.draws, simt.warp[simt.warp_now].ready));
+        simt_current = &f->thread;
+        to = &f->fiber;
+    }
+    if (to != from)
+        fiber_switch(from, to);
 }
+
+/* Where a thread may lose the processor. */
+static void pause(struct simt_thread *t)
+{
+    if (!(draw(&simt.draws) & simt.patience))
+        give_way(&t->fiber->fiber);
+}
+
+/* Collectives. */
 
 static const char *place(void)
 {
     static char text[256];
-    snprintf(text, sizeof text, "%s, block (%u, %u, %u)", simt.call->kernel, simt_block_index.x, simt_block_index.y,
-             simt_block_index.z);
+    snprintf(text, sizeof text, "%s, block (%u, %u, %u), seed %llu", simt.call->name, simt_block_index.x,
+             simt_block_index.y, simt_block_index.z, (unsigned long long)simt.seed);
     return text;
 }
 
-void simt_barrier(struct simt_site site)
+void simt_sync_block(struct simt_site site)
 {
     struct simt_thread *t = simt_current;
     struct warp *w = warp_of(t);
+    char *order = &simt.barrier[t->fiber->barriers++ % 2];
 
-    t->fiber->barrier = site;
-    w->ready &= ~bit(t->lane);
+    order_before(order);
+    t->fiber->site = site;
     w->at_barrier |= bit(t->lane);
-    wait_turn(t);
+    set_ready(w, w->ready & ~bit(t->lane));
+    give_way(&t->fiber->fiber);
+    order_after(order);
 }
 
-const unsigned char *simt_exchange(const void *mine, size_t size, unsigned mask, struct simt_site site)
+/* The lane waits for the first it wants that has not come, or may run. */
+static void wait_or_run(struct warp *w, struct meeting *m, int lane)
+{
+    unsigned missing = m->wants[lane] & ~m->came;
+    if (missing)
+        m->waits_for[__builtin_ctz(missing)] |= bit(lane);
+    set_ready(w, missing ? w->ready & ~bit(lane) : w->ready | bit(lane));
+}
+
+static void wait_for(struct simt_thread *t, struct meeting *m, unsigned lanes)
+{
+    if (!(lanes & ~m->came))
+        return;
+    m->wants[t->lane] = lanes;
+    wait_or_run(warp_of(t), m, t->lane);
+    give_way(&t->fiber->fiber);
+}
+
+static void come(struct simt_thread *t, struct meeting *m)
+{
+    unsigned waiting = m->waits_for[t->lane];
+    m->waits_for[t->lane] = 0;
+    m->came |= bit(t->lane);
+    for (; waiting; waiting &= waiting - 1)
+        wait_or_run(warp_of(t), m, __builtin_ctz(waiting));
+}
+
+static bool same(struct simt_site a, struct simt_site b)
+{
+    return a.line == b.line && (a.file == b.file || strcmp(a.file, b.file) == 0);
+}
+
+/* The meeting of this lane's next collective; its slots are free once all have come to the one after their last use. */
+static struct meeting *next_meeting(struct simt_thread *t, struct simt_site site)
+{
+    struct warp *w = warp_of(t);
+    unsigned round = ++t->fiber->round;
+    struct meeting *m = &w->meetings[round % AHEAD], *after = &w->meetings[(round + 1) % AHEAD];
+
+    t->fiber->site = site;
+    if (after->round && after->round < round) /* else others are at the one after mine already */
+        wait_for(t, after, w->all);
+    if (m->round != round) {
+        m->round = round;
+        m->came = 0;
+        m->site = site;
+    }
+    CHECK(same(m->site, site), "%s: the lanes of a warp part: thread %d at %s:%d, others at %s:%d", place(), t->number,
+          site.file, site.line, m->site.file, m->site.line);
+    return m;
+}
+
+const unsigned char *simt_exchange(const void *mine, size_t size, unsigned mask, struct simt_site site, unsigned from)
 {
     struct simt_thread *t = simt_current;
-    struct warp *w = warp_of(t);
 
-    CHECK(size <= SIMT_SLOT, "%s: %zu bytes in one exchange", place(), size);
-    CHECK(mask == 0xffffffffu && w->all == mask,
+    CHECK(size <= SIMT_SLOT && size % 4 == 0, "%s: %zu bytes in one exchange", place(), size);
+    CHECK(mask == 0xffffffffu && warp_of(t)->all == mask,
           "%s, thread %d: %s:%d: mask %08x over lanes %08x; collectives take whole warps", place(), t->number,
-          site.file, site.line, mask, w->all);
-    if (!w->waiting)
-        w->site = site;
-    CHECK(w->site.line == site.line && strcmp(w->site.file, site.file) == 0,
-          "%s: the lanes of a warp part: thread %d at %s:%d, others at %s:%d", place(), t->number, site.file, site.line,
-          w->site.file, w->site.line);
-    unsigned char(*slots)[SIMT_SLOT] = w->slots[t->round++ & 1];
-    if (size)
-        memcpy(slots[t->lane], mine, size);
-    w->waiting |= bit(t->lane);
-    w->ready &= ~bit(t->lane);
-    if (w->waiting == w->all) {
-        w->ready = w->all;
-        w->waiting = 0;
-    } else {
-        wait_turn(t);
-    }
-    return slots[0];
+          site.file, site.line, mask, warp_of(t)->all);
+    struct meeting *m = next_meeting(t, site);
+    copy_words(m->slots[t->lane], mine, size);
+    come(t, m);
+    pause(t);
+    wait_for(t, m, from);
+    return m->slots[0];
 }
 
-void simt_copy_later(void *dst, const void *src, int bytes)
+void simt_sync_warp(unsigned mask, struct simt_site site)
+{
+    struct simt_thread *t = simt_current;
+    char *order = &warp_of(t)->order[t->fiber->warp_syncs++ % 2];
+    order_before(order);
+    simt_exchange(nullptr, 0, mask, site);
+    order_after(order);
+}
+
+/* Asynchronous copies. */
+
+void simt_copy_start(void *dst, const void *src, int bytes)
 {
     struct simt_fiber *f = simt_current->fiber;
-    f->copies.push_back({ dst, src, bytes, f->group });
+    struct async_copy c = { dst, src, bytes, f->group, draw(&simt.draws) % 4 < 2 };
+
+#ifdef SIMT_TSAN
+    order_before(&f->issued);
+    struct agent me = agent_switch(f->copier);
+    order_after(&f->issued);
+    __tsan_read_range(src, (unsigned long)bytes);
+    __tsan_write_range(dst, 16);
+    order_before(&f->arrived[f->group % COPY_GROUPS]);
+    agent_switch(me);
+#endif
+    if (!c.late && draw(&simt.draws) % 2) {
+        arrive(&c);
+    } else {
+        poison(dst, 16);
+        f->copies.push_back(c);
+        simt.early_copies += !c.late;
+    }
+    pause(simt_current);
 }
 
 void simt_copy_commit(void)
@@ -266,41 +309,91 @@ void simt_copy_wait(int pending)
     size_t done = 0;
 
     for (; done < f->copies.size() && f->copies[done].group < f->group - pending; done++) {
-        memset(f->copies[done].dst, 0, 16);
-        memcpy(f->copies[done].dst, f->copies[done].src, (size_t)f->copies[done].bytes);
+        arrive(&f->copies[done]);
+        simt.early_copies -= !f->copies[done].late;
     }
     f->copies.erase(f->copies.begin(), f->copies.begin() + (ptrdiff_t)done);
+    for (; f->waited < f->group - pending; f->waited++)
+        order_after(&f->arrived[f->waited % COPY_GROUPS]);
+    pause(simt_current);
+}
+
+/* Threads. */
+
+static void fiber_main(void)
+{
+    struct simt_fiber *f = simt_current->fiber;
+    fiber_arrived(&f->fiber);
+    for (;;) {
+        order_after(&simt.begin);
+        simt.call->body();
+        simt_copy_commit();
+        simt_copy_wait(0);
+        order_before(&simt.end);
+        struct warp *w = warp_of(&f->thread);
+        w->left |= bit(f->thread.lane);
+        set_ready(w, w->ready & ~bit(f->thread.lane));
+        give_way(&f->fiber);
+    }
+}
+
+static struct simt_fiber *thread_new(int number)
+{
+    struct simt_fiber *f = new simt_fiber();
+    fiber_init(&f->fiber, fiber_main);
+    f->thread.number = number;
+    f->thread.lane = number % SIMT_WARP;
+    f->thread.fiber = f;
+    f->copier = agent_new();
+    return f;
+}
+
+static void prepare_threads(dim3 block)
+{
+    simt.threads = (int)(block.x * block.y * block.z);
+    simt.warps = (simt.threads + SIMT_WARP - 1) / SIMT_WARP;
+    for (int i = (int)simt.fibers.list.size(); i < simt.threads; i++)
+        simt.fibers.list.push_back(thread_new(i));
+    for (unsigned i = 0; i < (unsigned)simt.threads; i++)
+        fiber_of((int)i)->thread.index = dim3(i % block.x, i / block.x % block.y, i / block.x / block.y);
+}
+
+/* Blocks. */
+
+/* All lanes of a warp have passed the same collectives. */
+static void check_rounds(void)
+{
+    for (int i = 0; i < simt.threads; i++) {
+        const struct simt_fiber *f = fiber_of(i), *other = fiber_of(i / SIMT_WARP * SIMT_WARP);
+        const struct simt_fiber *ahead = f->round > other->round ? f : other, *behind = ahead == f ? other : f;
+        CHECK(f->round == other->round, "%s: thread %d was at %s:%d, where thread %d never came", place(),
+              ahead->thread.number, ahead->site.file, ahead->site.line, behind->thread.number);
+    }
 }
 
 /* All threads wait: for the same barrier, or for ever. */
 static void release_barrier(void)
 {
-    const struct simt_fiber *first = nullptr;
+    const struct simt_fiber *first = fiber_of(0);
 
     for (int i = 0; i < simt.threads; i++) {
-        struct simt_fiber *f = fiber_of(i);
-        struct warp *w = warp_of(&f->thread);
-        CHECK(!(w->waiting & bit(f->thread.lane)), "%s: thread %d waits at %s:%d for lanes that never come", place(), i,
-              w->site.file, w->site.line);
-        CHECK(!(w->left & bit(f->thread.lane)), "%s: thread %d has left while others wait at a __syncthreads", place(),
-              i);
-        first = first ? first : f;
-        CHECK(f->barrier.line == first->barrier.line && strcmp(f->barrier.file, first->barrier.file) == 0,
-              "%s: thread %d waits at the __syncthreads of %s:%d, thread %d at that of %s:%d", place(), i,
-              f->barrier.file, f->barrier.line, first->thread.number, first->barrier.file, first->barrier.line);
+        const struct simt_fiber *f = fiber_of(i);
+        const struct warp *w = warp_of(&f->thread);
+        CHECK((w->at_barrier | w->left) & bit(f->thread.lane), "%s: thread %d waits at %s:%d for lanes that never come",
+              place(), i, f->site.file, f->site.line);
     }
+    for (int i = 0; i < simt.threads; i++) {
+        const struct simt_fiber *f = fiber_of(i);
+        CHECK(!(warp_of(&f->thread)->left & bit(f->thread.lane)),
+              "%s: thread %d has left while others wait at a __syncthreads", place(), i);
+        CHECK(same(f->site, first->site),
+              "%s: thread %d waits at the __syncthreads of %s:%d, thread %d at that of %s:%d", place(), i, f->site.file,
+              f->site.line, first->thread.number, first->site.file, first->site.line);
+    }
+    check_rounds();
     for (int i = 0; i < simt.warps; i++) {
-        simt.warp[i].ready = simt.warp[i].all;
         simt.warp[i].at_barrier = 0;
-    }
-}
-
-static void run_warp(int number)
-{
-    struct warp *w = &simt.warp[number];
-    while (w->ready) {
-        int lane = simt.backwards ? 31 - __builtin_clz(w->ready) : __builtin_ctz(w->ready);
-        switch_fiber(&simt.scheduler, fiber_of(number * SIMT_WARP + lane));
+        set_ready(&simt.warp[i], simt.warp[i].all);
     }
 }
 
@@ -312,36 +405,40 @@ static bool all_left(void)
     return true;
 }
 
-static void run_block(void)
+static void prepare_block(void)
 {
-    unsigned linear = simt_block_index.x + simt_block_index.y + simt_block_index.z;
-    simt.backwards = linear % 2 != 0;
+    static const unsigned patience[] = { 7, 63, 1023, 0xffffffffu };
+    simt.patience = patience[draw(&simt.draws) % 4];
+    simt.warp_now = 0;
     for (int i = 0; i < simt.warps; i++) {
+        struct warp *w = &simt.warp[i];
         int lanes = simt.threads - i * SIMT_WARP < SIMT_WARP ? simt.threads - i * SIMT_WARP : SIMT_WARP;
-        unsigned all = lanes == SIMT_WARP ? 0xffffffffu : bit(lanes) - 1;
-        simt.warp[i].all = simt.warp[i].ready = all;
-        simt.warp[i].waiting = simt.warp[i].at_barrier = simt.warp[i].left = 0;
+        w->all = lanes == SIMT_WARP ? 0xffffffffu : bit(lanes) - 1;
+        w->at_barrier = w->left = 0;
+        for (struct meeting &m : w->meetings)
+            m.round = 0;
+        set_ready(w, w->all);
     }
-    for (;;) {
-        for (int i = 0; i < simt.warps; i++)
-            run_warp(simt.backwards ? simt.warps - 1 - i : i);
-        if (all_left())
-            return;
-        release_barrier();
-    }
+    for (int i = 0; i < simt.threads; i++)
+        fiber_of(i)->round = 0;
 }
 
-static void prepare_threads(dim3 block)
+static void run_block(void)
 {
-    simt.threads = (int)(block.x * block.y * block.z);
-    simt.warps = (simt.threads + SIMT_WARP - 1) / SIMT_WARP;
-    for (int i = (int)simt.fibers.list.size(); i < simt.threads; i++)
-        simt.fibers.list.push_back(fiber_new(i));
-    for (unsigned i = 0; i < (unsigned)simt.threads; i++) {
-        struct simt_thread *t = &fiber_of((int)i)->thread;
-        t->index = dim3(i % block.x, i / block.x % block.y, i / block.x / block.y);
-        t->round = 0;
+    simt_dynamic_shared = (unsigned char *)xmalloc(simt.call->shared);
+    poison(simt_dynamic_shared, simt.call->shared);
+    prepare_block();
+    order_before(&simt.begin);
+    for (;;) {
+        give_way(&simt.host);
+        if (all_left())
+            break;
+        release_barrier();
     }
+    check_rounds();
+    order_after(&simt.end);
+    poison_shared(simt.call->kernel);
+    free(simt_dynamic_shared);
 }
 
 static void check_sizes(const char *kernel, dim3 grid, dim3 block)
@@ -353,22 +450,37 @@ static void check_sizes(const char *kernel, dim3 grid, dim3 block)
           "%s: a block of %u x %u x %u threads", kernel, block.x, block.y, block.z);
 }
 
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+    return b ? common_divisor(b, a % b) : a;
+}
+
+/* All blocks, in steps that have no divisor in common with their number. */
+static void run_blocks(dim3 grid)
+{
+    uint64_t n = (uint64_t)grid.x * grid.y * grid.z, by = draw(&simt.draws) % n, at = draw(&simt.draws) % n;
+    while (common_divisor(by, n) != 1)
+        by = draw(&simt.draws) % n + 1;
+    for (uint64_t i = 0; i < n; i++, at = (at + by) % n) {
+        simt_block_index =
+            dim3((unsigned)(at % grid.x), (unsigned)(at / grid.x % grid.y), (unsigned)(at / grid.x / grid.y));
+        run_block();
+    }
+}
+
 void simt_run(const struct simt_call &call)
 {
     static std::mutex one_at_a_time;
     std::lock_guard<std::mutex> lock(one_at_a_time);
 
-    check_sizes(call.kernel, call.grid, call.block);
+    check_sizes(call.name, call.grid, call.block);
+    if (!simt.launches && !simt.seed)
+        simt_seed(1);
     simt.call = &call;
     simt_grid_size = call.grid;
     simt_block_size = call.block;
+    fiber_adopt(&simt.host);
     prepare_threads(call.block);
-    for (simt_block_index.z = 0; simt_block_index.z < call.grid.z; simt_block_index.z++)
-        for (simt_block_index.y = 0; simt_block_index.y < call.grid.y; simt_block_index.y++)
-            for (simt_block_index.x = 0; simt_block_index.x < call.grid.x; simt_block_index.x++) {
-                simt_dynamic_shared = (unsigned char *)xmalloc(call.shared);
-                memset(simt_dynamic_shared, 0xff, call.shared); /* NaN, whoever reads before writing */
-                run_block();
-                free(simt_dynamic_shared);
-            }
+    simt.draws = draws_begin(simt.seed, simt.launches++);
+    run_blocks(call.grid);
 }

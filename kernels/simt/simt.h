@@ -1,12 +1,14 @@
 /*
  * simt.h - blocks, warps, shared memory and collectives on the CPU; cuda_names.h spells them as CUDA C++ does.
  *
- * A launch runs its blocks one after another; the threads of a block are fibers that switch only inside collectives.
- * So every access is checked by AddressSanitizer and every run is the same.  It is also stricter than a GPU: a
- * collective that some thread of its block or lane of its warp does not reach, reaches elsewhere, or has left the
- * kernel before, aborts with the place; odd blocks run their threads in the opposite order, so that a missing barrier
- * changes numbers; asynchronous copies happen as late as their wait allows.  One launch at a time in a process.
- * Launches may be recorded, with copies of their arguments, to be run later.
+ * A launch runs its blocks one after another, in any order; the threads of a block are fibers that switch inside
+ * collectives and copies only, to any other that may run.  A seed draws the order, so every run can be repeated, and
+ * every access is checked by AddressSanitizer.  It is stricter than a GPU: a collective that some thread of its block
+ * or lane of its warp does not reach, reaches elsewhere, or has left the kernel before, aborts with the place.  And it
+ * promises as little as a GPU does: a shuffle waits for the lane it takes from and for no other, an asynchronous copy
+ * arrives at any time between its issue and its wait, and shared memory holds nothing of use when a block begins.
+ * Under ThreadSanitizer only __syncthreads, __syncwarp, launches and waits for copies order anything.
+ * One launch at a time in a process.  Launches may be recorded, with copies of their arguments, to be run later.
  */
 #ifndef KERNELS_SIMT_SIMT_H
 #define KERNELS_SIMT_SIMT_H
@@ -28,7 +30,6 @@ struct simt_fiber;
 struct simt_thread {
     dim3 index;
     int number, lane;
-    unsigned round; /* collectives of the warp so far; its last bit picks the buffer */
     struct simt_fiber *fiber;
 };
 
@@ -42,25 +43,32 @@ struct simt_site {
     int line;
 };
 
-/* Waits for all threads of the block. */
-void simt_barrier(struct simt_site site);
+/* Draws another order from the next launch on; before that it is seed 1's. */
+void simt_seed(uint64_t seed);
+
+/* Waits for all threads of the block, or for all lanes of the warp: what they did before is done. */
+void simt_sync_block(struct simt_site site);
+void simt_sync_warp(unsigned mask, struct simt_site site);
 
 /*
- * Gives size <= SIMT_SLOT bytes to the other lanes and waits for all of them; returns the 32 slots, SIMT_SLOT bytes
- * apart, which stay valid until this lane's next exchange but one.
+ * Gives size <= SIMT_SLOT bytes, a multiple of 4, to the other lanes, and waits until the lanes `from` have given
+ * theirs; nothing else that they did is done.  Returns the 32 slots, SIMT_SLOT bytes apart, of which those of `from`
+ * are valid until this lane's next exchange.
  */
 enum { SIMT_WARP = 32, SIMT_SLOT = 64 };
-const unsigned char *simt_exchange(const void *mine, size_t size, unsigned mask, struct simt_site site);
+const unsigned char *simt_exchange(const void *mine, size_t size, unsigned mask, struct simt_site site,
+                                   unsigned from = 0xffffffffu);
 
-/* Remembers a 16-byte copy; bytes < 16 are followed by zeros. */
-void simt_copy_later(void *dst, const void *src, int bytes);
+/* Starts a 16-byte copy; bytes < 16, a multiple of 4, are followed by zeros. */
+void simt_copy_start(void *dst, const void *src, int bytes);
 void simt_copy_commit(void);
-/* Does all remembered copies but those of the newest `pending` groups. */
+/* Ends all copies but those of the newest `pending` groups. */
 void simt_copy_wait(int pending);
 
 /* A launch with what its threads call. */
 struct simt_call {
-    const char *kernel;
+    const char *name;
+    const void *kernel;
     dim3 grid, block;
     size_t shared;
     std::function<void()> body;
@@ -78,7 +86,7 @@ extern void *simt_stream;
 template <typename K, typename... A>
 void simt_launch(const char *name, K kernel, dim3 grid, dim3 block, size_t shared, A... args)
 {
-    struct simt_call call = { name, grid, block, shared, [=] { kernel(args...); }, simt_stream };
+    struct simt_call call = { name, (const void *)kernel, grid, block, shared, [=] { kernel(args...); }, simt_stream };
     if (simt_record)
         simt_record->push_back(call);
     else

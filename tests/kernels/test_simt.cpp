@@ -90,33 +90,36 @@ static void test_early_exit(void **)
         assert_int_equal(out[i], i < 70);
 }
 
-/* A copy is not there before its group was waited for, and then it is. */
+/* A copy arrives at any time before its group was waited for; then it is there. */
 __global__ void copy_kernel(const int *in, int *before, int *after)
 {
     alignas(16) __shared__ int tile[4];
     for (int i = 0; i < 4; i++)
         tile[i] = -1;
-    simt_copy_later(tile, in, 8);
+    simt_copy_start(tile, in, 8);
     simt_copy_commit();
     simt_copy_wait(1);
-    *before = tile[0];
+    before[blockIdx.x] = tile[0];
     simt_copy_wait(0);
     for (int i = 0; i < 4; i++)
-        after[i] = tile[i];
+        after[4 * blockIdx.x + (unsigned)i] = tile[i];
 }
 
-static void test_copies_arrive_when_waited_for(void **)
+static void test_copies_arrive_at_any_time(void **)
 {
-    int in[4] = { 7, 8, 9, 10 }, before, after[4];
-    LAUNCH(copy_kernel, 1, 1, 0, in, &before, after);
-    assert_int_equal(before, -1);
-    assert_int_equal(after[0], 7);
-    assert_int_equal(after[1], 8);
-    assert_int_equal(after[2], 0);
-    assert_int_equal(after[3], 0);
+    int in[4] = { 7, 8, 9, 10 }, before[64], after[4 * 64], early = 0;
+    LAUNCH(copy_kernel, 64, 1, 0, in, before, after);
+    for (int i = 0; i < 64; i++) {
+        early += before[i] == 7;
+        assert_int_equal(after[4 * i], 7);
+        assert_int_equal(after[4 * i + 1], 8);
+        assert_int_equal(after[4 * i + 2], 0);
+        assert_int_equal(after[4 * i + 3], 0);
+    }
+    assert_in_range(early, 1, 63);
 }
 
-/* Without its barrier this kernel gives one answer on even blocks and another on odd ones. */
+/* Without a barrier before the write this kernel gives some blocks another answer than others. */
 __global__ void race_kernel(int *out)
 {
     __shared__ int last;
@@ -126,12 +129,93 @@ __global__ void race_kernel(int *out)
         out[blockIdx.x] = last;
 }
 
-static void test_order_shows_races(void **)
+static void test_order_is_drawn_from_the_seed(void **)
 {
-    int out[2];
-    LAUNCH(race_kernel, 2, 64, 0, out);
-    assert_int_equal(out[0], 63);
-    assert_int_equal(out[1], 0);
+    int out[3][32], differ = 0;
+    for (int i = 0; i < 3; i++) {
+        simt_seed(i == 1 ? 2 : 3);
+        LAUNCH(race_kernel, 32, 64, 0, out[i]);
+    }
+    for (int i = 1; i < 32; i++)
+        differ += out[0][i] != out[0][0];
+    assert_true(differ > 0);
+    assert_memory_equal(out[0], out[2], sizeof out[0]);
+    assert_memory_not_equal(out[0], out[1], sizeof out[0]);
+}
+
+/* Blocks and warps take the numbers of a counter in the order in which they run. */
+__global__ void order_kernel(int *out, int *counter, int turns)
+{
+    for (int turn = 0; turn < turns; turn++) {
+        int mine = atomicAdd(counter, 1);
+        if (threadIdx.x % 32 == 0)
+            out[turn * 4 + (int)global_thread() / 32] = mine;
+        __syncwarp();
+    }
+}
+
+static void test_blocks_come_in_any_order(void **)
+{
+    int out[4], counter = 0, turned = 0;
+    for (int i = 0; i < 16; i++) {
+        LAUNCH(order_kernel, 4, 32, 0, out, &counter, 1);
+        turned += out[0] > out[1] || out[1] > out[2] || out[2] > out[3];
+    }
+    assert_in_range(turned, 1, 16);
+}
+
+static void test_warps_take_turns(void **)
+{
+    int out[100 * 4], counter = 0, mixed = 0;
+    for (int i = 0; i < 16; i++) {
+        LAUNCH(order_kernel, 1, 4 * 32, 0, out, &counter, 100);
+        mixed += out[0] < out[99 * 4 + 1] && out[1] < out[99 * 4];
+    }
+    assert_in_range(mixed, 1, 16);
+}
+
+/* What a lane wrote before a shuffle others may not see after it; after a __syncwarp they do. */
+__global__ void shuffle_is_no_barrier_kernel(int *shuffled, int *synced)
+{
+    __shared__ int seen[32];
+    int me = (int)threadIdx.x, i = (int)global_thread();
+    seen[me] = me;
+    int neighbour = __shfl_xor_sync(0xffffffffu, me, 1);
+    shuffled[i] = seen[(neighbour + 16) % 32];
+    __syncwarp();
+    synced[i] = seen[(neighbour + 16) % 32];
+}
+
+static void test_a_shuffle_is_no_barrier(void **)
+{
+    int shuffled[32 * 32], synced[32 * 32], unseen = 0;
+    LAUNCH(shuffle_is_no_barrier_kernel, 32, 32, 0, shuffled, synced);
+    for (int i = 0; i < 32 * 32; i++) {
+        int wanted = ((i % 32 ^ 1) + 16) % 32;
+        unseen += shuffled[i] != wanted;
+        assert_int_equal(synced[i], wanted);
+    }
+    assert_true(unseen > 0);
+}
+
+__global__ void stale_kernel(int *out)
+{
+    __shared__ int fixed[32];
+    int *dynamic = (int *)simt_dynamic_shared, me = (int)threadIdx.x;
+    out[2 * global_thread()] = fixed[me];
+    out[2 * global_thread() + 1] = dynamic[me];
+    fixed[me] = dynamic[me] = me;
+}
+
+static void test_blocks_find_no_values_of_the_last(void **)
+{
+    int out[2 * 32 * 8];
+    for (uint64_t seed = 1; seed < 3; seed++) {
+        simt_seed(seed);
+        LAUNCH(stale_kernel, 8, 32, 32 * sizeof(int), out);
+        for (int i = 0; i < 2 * 32 * 8; i++)
+            assert_int_equal(out[i], seed == 1 ? -1 : 0x7e7e7e7e);
+    }
 }
 
 __global__ void barrier_in_half_kernel(int half)
@@ -160,6 +244,12 @@ __global__ void lanes_left_kernel(int lanes)
 {
     if ((int)threadIdx.x < lanes)
         __syncwarp();
+}
+
+__global__ void shuffles_missing_kernel(int lanes)
+{
+    if ((int)threadIdx.x < lanes)
+        __shfl_sync(0xffffffffu, 1, 0);
 }
 
 __global__ void two_shuffles_kernel(int lanes)
@@ -208,6 +298,7 @@ static void test_divergence_aborts(void **)
     assert_aborts([] { LAUNCH(two_barriers_kernel, 1, 64, 0, 32); }, "at that of");
     assert_aborts([] { LAUNCH(lanes_missing_kernel, 1, 64, 0, 7); }, "for lanes that never come");
     assert_aborts([] { LAUNCH(lanes_left_kernel, 1, 32, 0, 7); }, "for lanes that never come");
+    assert_aborts([] { LAUNCH(shuffles_missing_kernel, 1, 32, 0, 7); }, "never came");
     assert_aborts([] { LAUNCH(two_shuffles_kernel, 1, 32, 0, 7); }, "the lanes of a warp part");
     assert_aborts([] { LAUNCH(part_mask_kernel, 1, 32, 0, 0); }, "collectives take whole warps");
     assert_aborts([] { LAUNCH(lanes_left_kernel, 1, 40, 0, 64); }, "collectives take whole warps");
@@ -241,8 +332,12 @@ int main(void)
         cmocka_unit_test(test_shuffles),
         cmocka_unit_test(test_barriers),
         cmocka_unit_test(test_early_exit),
-        cmocka_unit_test(test_copies_arrive_when_waited_for),
-        cmocka_unit_test(test_order_shows_races),
+        cmocka_unit_test(test_copies_arrive_at_any_time),
+        cmocka_unit_test(test_order_is_drawn_from_the_seed),
+        cmocka_unit_test(test_blocks_come_in_any_order),
+        cmocka_unit_test(test_warps_take_turns),
+        cmocka_unit_test(test_a_shuffle_is_no_barrier),
+        cmocka_unit_test(test_blocks_find_no_values_of_the_last),
         cmocka_unit_test(test_divergence_aborts),
         cmocka_unit_test(test_stack_overflow_is_caught),
     };

@@ -79,6 +79,7 @@ int test_devices(const struct CMUnitTest *tests, size_t n)
             failed += only != NULL;
             continue;
         }
+        printf("%s: %s\n", device_name, d.description);
         device_close(&d);
         failed += _cmocka_run_group_tests(device_name, tests, n, NULL, NULL);
     }

@@ -1,0 +1,81 @@
+#include "kernels/simt/poison.h"
+
+#include <stdint.h>
+
+#include <map>
+#include <vector>
+
+extern "C" {
+extern unsigned char simt_shared_begin[] __attribute__((weak, visibility("hidden")));
+extern unsigned char simt_shared_end[] __attribute__((weak, visibility("hidden")));
+}
+
+constexpr size_t LINE = 64;
+static unsigned char value = 0xff;
+
+struct span {
+    unsigned char *begin, *end;
+};
+
+/* What a kernel has been seen to use. */
+struct use {
+    std::vector<struct span> spans;
+    unsigned blocks;
+};
+
+#define UNSEEN __attribute__((no_sanitize_address))
+
+UNSEEN static void fill(volatile unsigned char *p, size_t bytes)
+{
+    uint64_t word = 0x0101010101010101u * value;
+    for (; bytes && (uintptr_t)p % sizeof word; bytes--)
+        *p++ = value;
+    for (; bytes >= sizeof word; bytes -= sizeof word, p += sizeof word)
+        *(volatile uint64_t *)p = word;
+    for (; bytes; bytes--)
+        *p++ = value;
+}
+
+UNSEEN static bool poisoned(const unsigned char *line)
+{
+    uint64_t word = 0x0101010101010101u * value, other = 0;
+    for (size_t i = 0; i < LINE; i += sizeof word)
+        other |= *(const uint64_t *)(line + i) ^ word;
+    return other == 0;
+}
+
+void poison_choose(unsigned number)
+{
+    value = number % 2 ? 0xff : 0x7e;
+    fill(simt_shared_begin, (size_t)(simt_shared_end - simt_shared_begin));
+}
+
+void poison(void *p, size_t bytes)
+{
+    fill((unsigned char *)p, bytes);
+}
+
+static void learn(struct use &u)
+{
+    for (unsigned char *line = simt_shared_begin; line < simt_shared_end; line += LINE) {
+        if (poisoned(line))
+            continue;
+        if (!u.spans.empty() && u.spans.back().end == line)
+            u.spans.back().end += LINE;
+        else
+            u.spans.push_back({ line, line + LINE });
+        fill(line, LINE);
+    }
+}
+
+void poison_shared(const void *kernel)
+{
+    static std::map<const void *, struct use> uses;
+    struct use &u = uses[kernel];
+
+    for (const struct span &s : u.spans)
+        fill(s.begin, (size_t)(s.end - s.begin));
+    u.blocks++;
+    if ((u.blocks & (u.blocks - 1)) == 0)
+        learn(u);
+}
