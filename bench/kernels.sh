@@ -49,7 +49,7 @@ for name in "${names[@]}"; do
             shared = match($0, /[0-9]+ bytes smem/) ? substr($0, RSTART, RLENGTH) + 0 : 0
             print "sass", kernel, name, arch, registers, spill[arch " " kernel] + 0, shared
         }' "$out/$name.log"
-done | c++filt -p >"$out/kernels"
+done | c++filt -p >"$out/table"
 
 awk '
     # Blocks that a multiprocessor holds: by threads, by registers (a warp takes them by 256, warps come by 4) and by
@@ -90,7 +90,7 @@ awk '
                 row[order[i], "sm_80"], row[order[i], "sm_90a"]
         printf "%d kernels, for two architectures: %d spill, %d are below 25 %%\n", n, spilled, low
         exit failed || spilled > 0
-    }' <(sed -E 's/ (void )?([a-z_0-9]+(<[^>]*>)?)\([^)]*\)/ \2/; s/, /,/g' "$out/kernels") && rc=0 || rc=$?
+    }' <(sed -E 's/ (void )?([a-z_0-9]+(<[^>]*>)?)\([^)]*\)/ \2/; s/, /,/g' "$out/table") && rc=0 || rc=$?
 read -r wall user system <"$out/time"
 printf 'compiled in %s s, %s s of processors\n' "$wall" "$(awk -v a="$user" -v b="$system" 'BEGIN { print a + b }')"
 if [ $# = 0 ]; then

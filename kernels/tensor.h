@@ -28,6 +28,7 @@ struct tensor {
     bool needs_grad;
     bool is_param;       /* its gradient is F32, zeroed once per optimizer step and always added to */
     bool frozen;         /* data never changes again: a device may keep a packed copy of it */
+    bool tf32;           /* F32 products with it may round their factors to TF32, where a device has it */
     bool reserved;       /* of a gradient: it has its place but no numbers yet */
     bool transient;      /* see tape_transient */
     struct node *record; /* of a transient tensor */

@@ -18,7 +18,7 @@ static bool same_key(const struct plan_key *a, const struct plan_key *b)
 {
     return a->m == b->m && a->n == b->n && a->k == b->k && a->dtype == b->dtype && a->y_dtype == b->y_dtype &&
            a->align_a == b->align_a && a->align_b == b->align_b && a->align_y == b->align_y && a->ta == b->ta &&
-           a->tb == b->tb && a->align_bias == b->align_bias;
+           a->tb == b->tb && a->tf32 == b->tf32 && a->align_bias == b->align_bias;
 }
 
 static uint64_t hash_of(const struct plan_key *key)
@@ -28,7 +28,7 @@ static uint64_t hash_of(const struct plan_key *key)
                               key->k,
                               key->dtype + 4 * key->y_dtype,
                               key->align_a + 32 * key->align_b + 1024 * key->align_y + 32768 * key->align_bias,
-                              key->ta + 2 * key->tb };
+                              key->ta + 2 * key->tb + 4 * key->tf32 };
     uint64_t h = 14695981039346656037u;
     for (int64_t word : words) {
         h = (h ^ (uint64_t)word) * 1099511628211u;
@@ -89,8 +89,9 @@ static bool describe(struct plan *p, const struct tensor *bias)
 {
     const struct plan_key *key = &p->key;
     cublasOperation_t op_b = key->tb ? CUBLAS_OP_T : CUBLAS_OP_N, op_a = key->ta ? CUBLAS_OP_T : CUBLAS_OP_N;
+    cublasComputeType_t compute = key->tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
 
-    return cublasLtMatmulDescCreate(&p->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F) == CUBLAS_STATUS_SUCCESS &&
+    return cublasLtMatmulDescCreate(&p->operation, compute, CUDA_R_32F) == CUBLAS_STATUS_SUCCESS &&
            set(p->operation, CUBLASLT_MATMUL_DESC_TRANSA, op_b) &&
            set(p->operation, CUBLASLT_MATMUL_DESC_TRANSB, op_a) && (!bias || describe_bias(p, bias)) &&
            layout(&p->a, key->dtype, key->ta ? key->k : key->m, key->ta ? key->m : key->k) &&
@@ -199,6 +200,7 @@ bool cuda_library_matmul(struct ctx *c, struct destination y, const struct tenso
     struct tensor given = bias ? bias_as(c, bias, y.t->dtype) : tensor();
     key.align_bias = bias ? alignment_of(given.data) : 0;
     key.ta = ta, key.tb = tb;
+    key.tf32 = key.dtype == F32 && (a->tf32 || b->tf32 || y.t->tf32);
     use_device(s);
     struct plan *p = plan_of(c->dev, &key, bias ? &given : nullptr);
     if (!p->usable)

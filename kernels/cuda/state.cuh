@@ -18,6 +18,7 @@ struct plan_key {
     int dtype, y_dtype;
     int align_a, align_b, align_y, align_bias; /* in bytes, up to 16; align_bias 0: no bias */
     bool ta, tb;
+    bool tf32;
 };
 
 struct plan {

@@ -11,6 +11,7 @@ struct spec_field {
     size_t offset;
     const char *const *words; /* of an enum, else NULL */
     int64_t low, high;
+    bool optional; /* where it is missing, the first word is meant */
 };
 
 static const char *const encodes[] = { "element", "schema", NULL };
@@ -18,31 +19,33 @@ static const char *const classifiers[] = { "pair", "gat-mean", NULL };
 static const char *const pools[] = { "attention", "mean", "sum", NULL };
 static const char *const graphs[] = { "typed", "paper", "mono", "bi", NULL };
 static const char *const dtypes[] = { "f32", "bf16", NULL };
+static const char *const precisions[] = { "f32", "tf32", "bf16", NULL };
 static const char *const activations[] = { "none", "gelu", "gelu_tanh", "relu", "leaky_relu",
                                            "elu",  "tanh", "sigmoid",   NULL };
 
 #define AT(member) offsetof(struct gate_model_spec, member)
 
 static const struct spec_field fields[] = {
-    { "encode", AT(config.encode), encodes, 0, 0 },
-    { "classifier", AT(config.classifier), classifiers, 0, 0 },
-    { "pool", AT(config.pool), pools, 0, 0 },
-    { "graph", AT(graph), graphs, 0, 0 },
-    { "compute", AT(dtype), dtypes, 0, 0 },
-    { "activation", AT(config.bert.activation), activations, 0, 0 },
-    { "vocab_size", AT(config.bert.vocab_size), NULL, 1, 1 << 24 },
-    { "hidden_size", AT(config.bert.hidden_size), NULL, 1, 1 << 16 },
-    { "layers", AT(config.bert.layers), NULL, 1, 128 },
-    { "heads", AT(config.bert.heads), NULL, 1, 1024 },
-    { "intermediate_size", AT(config.bert.intermediate_size), NULL, 1, 1 << 20 },
-    { "max_positions", AT(config.bert.max_positions), NULL, 16, 1 << 20 },
-    { "type_vocab_size", AT(config.bert.type_vocab_size), NULL, 2, 1 << 10 },
-    { "gat_hidden", AT(config.gat_hidden), NULL, 1, 1 << 16 },
-    { "gat_layers", AT(config.gat_layers), NULL, 0, 16 },
-    { "gat_heads", AT(config.gat_heads), NULL, 1, 1024 },
-    { "edge_types", AT(config.edge_types), NULL, SCHEMA_EDGE_TYPES, SCHEMA_EDGE_TYPES },
-    { "pair_hidden", AT(config.pair_hidden), NULL, 1, 1 << 20 },
-    { "pair_features", AT(config.pair_features), NULL, GATE_PAIR_FEATURES, GATE_PAIR_FEATURES },
+    { "encode", AT(config.encode), encodes, 0, 0, false },
+    { "classifier", AT(config.classifier), classifiers, 0, 0, false },
+    { "pool", AT(config.pool), pools, 0, 0, false },
+    { "graph", AT(graph), graphs, 0, 0, false },
+    { "compute", AT(dtype), dtypes, 0, 0, false },
+    { "gat_precision", AT(config.gat_precision), precisions, 0, 0, true },
+    { "activation", AT(config.bert.activation), activations, 0, 0, false },
+    { "vocab_size", AT(config.bert.vocab_size), NULL, 1, 1 << 24, false },
+    { "hidden_size", AT(config.bert.hidden_size), NULL, 1, 1 << 16, false },
+    { "layers", AT(config.bert.layers), NULL, 1, 128, false },
+    { "heads", AT(config.bert.heads), NULL, 1, 1024, false },
+    { "intermediate_size", AT(config.bert.intermediate_size), NULL, 1, 1 << 20, false },
+    { "max_positions", AT(config.bert.max_positions), NULL, 16, 1 << 20, false },
+    { "type_vocab_size", AT(config.bert.type_vocab_size), NULL, 2, 1 << 10, false },
+    { "gat_hidden", AT(config.gat_hidden), NULL, 1, 1 << 16, false },
+    { "gat_layers", AT(config.gat_layers), NULL, 0, 16, false },
+    { "gat_heads", AT(config.gat_heads), NULL, 1, 1024, false },
+    { "edge_types", AT(config.edge_types), NULL, SCHEMA_EDGE_TYPES, SCHEMA_EDGE_TYPES, false },
+    { "pair_hidden", AT(config.pair_hidden), NULL, 1, 1 << 20, false },
+    { "pair_features", AT(config.pair_features), NULL, GATE_PAIR_FEATURES, GATE_PAIR_FEATURES, false },
 };
 
 struct spec_real {
@@ -100,9 +103,9 @@ json_t *gate_model_to_json(const struct gate_model *m)
 
 static int read_word(const json_t *o, const struct spec_field *f, int *out, const char *where, struct error *err)
 {
-    const char *word = json_get_string(o, f->name, where, err);
+    const char *word = f->words[0];
 
-    if (!word)
+    if ((!f->optional || json_object_get(o, f->name)) && !(word = json_get_string(o, f->name, where, err)))
         return -1;
     for (int i = 0; f->words[i]; i++)
         if (!strcmp(f->words[i], word)) {

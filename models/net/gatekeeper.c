@@ -16,6 +16,9 @@ static void init_gat(struct gat_layer *l, const struct gatekeeper_config *g, str
     param_part(p, "classifier.gat.%d.", number);
     p->dtype = thesis ? dtype : F32;
     *l = (struct gat_layer){ .w = param_matrix(p, H * D, in, "weight") };
+    l->w->tf32 = g->gat_precision == GAT_TF32;
+    if (l->w->grad)
+        l->w->grad->tf32 = l->w->tf32;
     p->dtype = F32;
     l->a_src = param_matrix(p, H, D, "a_src");
     l->a_dst = param_matrix(p, H, D, "a_dst");
@@ -127,6 +130,15 @@ static struct tensor *as_dtype(struct ctx *c, struct tensor *x, enum dtype dtype
     return x->dtype == dtype ? x : op_cast(c, x, dtype);
 }
 
+/* The states that a GAT layer's edges carry on: x w^T, in the type of w. */
+static struct tensor *project(struct ctx *c, const struct gatekeeper *g, struct tensor *x, struct tensor *w)
+{
+    if (w->dtype == BF16 || g->config.gat_precision != GAT_BF16)
+        return op_linear(c, as_dtype(c, x, w->dtype), w, NULL, ACT_NONE);
+    struct tensor *rounded = op_cast(c, w, BF16);
+    return op_cast(c, op_linear(c, as_dtype(c, x, BF16), rounded, NULL, ACT_NONE), F32);
+}
+
 static struct tensor *attend(struct ctx *c, const struct gatekeeper *g, const struct gat_layer *l, struct tensor *x,
                              const struct graph *graph)
 {
@@ -139,7 +151,7 @@ static struct tensor *attend(struct ctx *c, const struct gatekeeper *g, const st
                        .mean = true,
                        .slope = SLOPE,
                        .p = g->config.dropout };
-    return op_gat(c, op_linear(c, as_dtype(c, x, l->w->dtype), l->w, NULL, ACT_NONE), &gat);
+    return op_gat(c, project(c, g, x, l->w), &gat);
 }
 
 /* The thesis: ELU and dropout after every layer, pool, dropout, linear. */

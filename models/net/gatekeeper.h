@@ -23,6 +23,8 @@
 enum gate_encode { ENCODE_ELEMENT, ENCODE_SCHEMA };
 enum gate_classifier { CLASSIFIER_PAIR, CLASSIFIER_GAT_MEAN };
 enum gate_pool { GATE_POOL_ATTENTION, GATE_POOL_MEAN, GATE_POOL_SUM };
+/* What factors of a GAT's projections, all of them F32, are rounded to before they are multiplied. */
+enum gat_precision { GAT_F32, GAT_TF32, GAT_BF16 };
 
 struct gatekeeper_config {
     struct bert_config bert;
@@ -30,7 +32,8 @@ struct gatekeeper_config {
     enum gate_classifier classifier;
     enum gate_pool pool; /* of gat-mean; the thesis pools by mean */
     int gat_hidden, gat_layers, gat_heads;
-    int edge_types; /* number of relations of the schema graph */
+    enum gat_precision gat_precision; /* where w is F32; TF32 on tensor cores alone, elsewhere it is F32 */
+    int edge_types;                   /* number of relations of the schema graph */
     int pair_hidden, pair_features;
     float dropout; /* of the classifier */
 };

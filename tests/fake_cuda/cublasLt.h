@@ -14,7 +14,7 @@ enum cublasStatus_t {
     CUBLAS_STATUS_EXECUTION_FAILED,
     CUBLAS_STATUS_NOT_SUPPORTED
 };
-enum cublasComputeType_t { CUBLAS_COMPUTE_32F };
+enum cublasComputeType_t { CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_32F_FAST_TF32 };
 enum cudaDataType_t { CUDA_R_32F, CUDA_R_16BF };
 enum cublasOperation_t { CUBLAS_OP_N, CUBLAS_OP_T };
 enum cublasLtEpilogue_t { CUBLASLT_EPILOGUE_DEFAULT = 1, CUBLASLT_EPILOGUE_BIAS = 4 };

@@ -14,6 +14,7 @@ struct fake_library {
 };
 
 struct fake_product {
+    cublasComputeType_t compute;
     int transpose_a, transpose_b, epilogue, bias_type; /* bias_type -1: that of D */
     const void *bias;
 };
@@ -69,10 +70,10 @@ cublasStatus_t cublasLtDestroy(cublasLtHandle_t lt)
     return destroy(lt);
 }
 
-cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *desc, cublasComputeType_t, cudaDataType_t)
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *desc, cublasComputeType_t compute, cudaDataType_t)
 {
     BEGIN();
-    return create(desc, { CUBLAS_OP_N, CUBLAS_OP_N, CUBLASLT_EPILOGUE_DEFAULT, -1, nullptr });
+    return create(desc, { compute, CUBLAS_OP_N, CUBLAS_OP_N, CUBLASLT_EPILOGUE_DEFAULT, -1, nullptr });
 }
 
 cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t desc)
@@ -161,6 +162,8 @@ static void check_shapes(const struct fake_product *p, const struct fake_layout 
                     (long long)d->cols);
     if (a->type != b->type || c->type != d->type)
         fake_misuse("A and B, or C and D, are of two types");
+    if (p->compute == CUBLAS_COMPUTE_32F_FAST_TF32 && (a->type != CUDA_R_32F || d->type != CUDA_R_32F))
+        fake_misuse("TF32 is asked for, and not all matrices are F32");
 }
 
 static uint64_t alignment_of(const void *p)
@@ -173,7 +176,8 @@ static uint64_t alignment_of(const void *p)
 static void describe_choice(uint64_t out[8], const struct fake_product *p, const struct fake_layout *a,
                             const struct fake_layout *b, const struct fake_layout *d)
 {
-    out[0] = (uint64_t)(p->transpose_a + 2 * p->transpose_b + 4 * p->epilogue + 64 * a->type + 128 * d->type);
+    out[0] = (uint64_t)(p->transpose_a + 2 * p->transpose_b + 4 * p->epilogue + 64 * a->type + 128 * d->type) +
+             ((uint64_t)p->compute << 32);
     out[1] = (uint64_t)d->rows ^ (uint64_t)d->cols << 20 ^ (uint64_t)(p->transpose_a ? a->rows : a->cols) << 40;
     out[2] = (uint64_t)a->ld ^ (uint64_t)b->ld << 20 ^ (uint64_t)d->ld << 40;
 }
@@ -281,8 +285,18 @@ static void to_type(void *p, int type, int64_t i, float x)
         ((uint16_t *)p)[i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16); /* to the nearest, ties to even */
 }
 
-/* op(o), row after row */
-static std::vector<float> dense(const struct operand *o, bool transposed)
+/* To ten bits behind the point, and the nearest. */
+static float tf32(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits = (bits + 0x1000) & ~0x1fffu;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* op(o) as it is multiplied, row after row */
+static std::vector<float> dense(const struct operand *o, bool transposed, cublasComputeType_t compute)
 {
     const struct fake_layout *l = &o->layout;
     int64_t rows = transposed ? l->cols : l->rows, cols = transposed ? l->rows : l->cols;
@@ -290,6 +304,9 @@ static std::vector<float> dense(const struct operand *o, bool transposed)
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < cols; j++)
             x[(size_t)(i * cols + j)] = from_type(o->data, l->type, transposed ? i * l->ld + j : j * l->ld + i);
+    if (compute == CUBLAS_COMPUTE_32F_FAST_TF32)
+        for (float &value : x)
+            value = tf32(value);
     return x;
 }
 
@@ -302,7 +319,9 @@ struct fake_matmul {
 static void run(const struct fake_matmul *p)
 {
     const struct fake_layout *l = &p->d.layout;
-    std::vector<float> a = dense(&p->a, p->product.transpose_a), b = dense(&p->b, !p->product.transpose_b);
+    cublasComputeType_t compute = p->product.compute;
+    std::vector<float> a = dense(&p->a, p->product.transpose_a, compute);
+    std::vector<float> b = dense(&p->b, !p->product.transpose_b, compute);
     int64_t depth = (int64_t)a.size() / l->rows;
     for (int64_t j = 0; j < l->cols; j++)
         for (int64_t i = 0; i < l->rows; i++) {

@@ -18,6 +18,7 @@ static struct gatekeeper_config network_of(const struct gate_settings *s, const 
         .encode = s->encode,
         .classifier = s->classifier,
         .pool = s->pool,
+        .gat_precision = s->gat_precision,
         .gat_hidden = (int)s->gat_hidden,
         .gat_layers = (int)s->gat_layers,
         .gat_heads = (int)s->gat_heads,

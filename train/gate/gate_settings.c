@@ -74,6 +74,7 @@ const struct option gate_request_table[] = {
     CHOICE_OPTION("pool", AT(pool), "HOW", "attention|mean|sum", "pooling of gat-mean"),
     CHOICE_OPTION("graph", AT(graph), "MODE", "typed|paper|mono|bi", "edges of the schema graph"),
     CHOICE_OPTION("compute", AT(compute), "TYPE", "bf16|f32", "type of the encoder's products"),
+    CHOICE_OPTION("gat-precision", AT(gat_precision), "TYPE", "f32|tf32|bf16", "products of the GAT with F32 weights"),
     INT_OPTION("gat-hidden", AT(gat_hidden), "N", 1, 1024, "channels of a GAT head"),
     INT_OPTION("gat-layers", AT(gat_layers), "N", 0, 16, "GAT layers"),
     INT_OPTION("gat-heads", AT(gat_heads), "N", 1, 32, "heads of a GAT layer"),

@@ -19,6 +19,7 @@ struct gate_settings {
     enum gate_pool pool;
     enum graph_mode graph;
     enum { GATE_BF16, GATE_F32 } compute;
+    enum gat_precision gat_precision;
     int64_t gat_hidden, gat_layers, gat_heads, pair_hidden;
     double dropout;
     /* an encoder from scratch, when no Hugging Face folder is given */
