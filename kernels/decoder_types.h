@@ -1,6 +1,6 @@
 /*
- * decoder_types.h - what the ops of a decoder that runs without a backward are told: linear maps that read the same
- * rows, and where rotated keys go.
+ * decoder_types.h - what the ops of a decoder's block are told: linear maps that read the same rows, and, without a
+ * backward, where rotated keys go.
  *
  * A weight that few rows read costs its bytes and a launch, whatever is computed; so what surrounds a product (the norm
  * before it, the sum or SwiGLU behind it, the products beside it) goes along in its launch.
@@ -26,6 +26,8 @@ struct rms_norm {
     struct tensor *w; /* F32 [K]; NULL: none */
     float eps;
 };
+
+enum { LORA_STACK = 3 }; /* maps whose adapters read the same x */
 
 enum { GROUP_ROWS = 32, GROUP_PRODUCTS = 6 };
 

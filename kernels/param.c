@@ -30,27 +30,77 @@ static void add_training_state(struct param *p, const struct param_arenas *a)
         p->master = tensor_alloc(a->host, a->data, F32, t->ndim, t->shape);
 }
 
-struct tensor *param_new(struct params *p, const struct param_arenas *a, enum dtype dtype, int ndim,
-                         const int64_t *shape, float init_std, unsigned flags, const char *name_fmt, ...)
+/* The memory of a parameter that has no name yet. */
+static struct param param_alloc(const struct param_arenas *a, enum dtype dtype, int ndim, const int64_t *shape,
+                                unsigned flags)
 {
-    va_list ap;
+    struct param new = { .flags = flags, .lr_scale = 1 };
 
     CHECK(dtype == F32 || dtype == BF16, "a parameter of type %s", dtype_name(dtype));
-    va_start(ap, name_fmt);
-    const char *name = format_name(a->host, name_fmt, ap);
-    va_end(ap);
-    CHECK(!params_find(p, name), "parameter %s declared twice", name);
-
-    struct param new = { .name = name, .flags = flags, .lr_scale = 1, .init_std = init_std };
     new.t = tensor_alloc(a->host, a->data, dtype, ndim, shape);
     new.t->is_param = true;
     if (a->training && !(flags & PARAM_FROZEN))
         add_training_state(&new, a);
     else
         new.t->frozen = true;
+    return new;
+}
+
+static struct tensor *add_param(struct params *p, const struct param_arenas *a, struct param new, const char *fmt,
+                                va_list ap)
+{
+    new.name = format_name(a->host, fmt, ap);
+    CHECK(!params_find(p, new.name), "parameter %s declared twice", new.name);
     GROW(p->list, p->n, p->cap);
     p->list[p->n++] = new;
     return new.t;
+}
+
+struct tensor *param_new(struct params *p, const struct param_arenas *a, enum dtype dtype, int ndim,
+                         const int64_t *shape, float init_std, unsigned flags, const char *name_fmt, ...)
+{
+    struct param new = param_alloc(a, dtype, ndim, shape, flags);
+    va_list ap;
+
+    new.init_std = init_std;
+    va_start(ap, name_fmt);
+    struct tensor *t = add_param(p, a, new, name_fmt, ap);
+    va_end(ap);
+    return t;
+}
+
+struct param_stack param_stack_new(const struct param_arenas *a, enum dtype dtype, int64_t rows, int64_t cols,
+                                   unsigned flags)
+{
+    return (struct param_stack){ param_alloc(a, dtype, 2, (int64_t[]){ rows, cols }, flags), 0 };
+}
+
+/* Rows [from, from + n) of a matrix that may be NULL. */
+static struct tensor *rows_of(struct arena *host, const struct tensor *t, int64_t from, int64_t n)
+{
+    if (!t)
+        return NULL;
+    struct tensor *rows = arena_alloc(host, sizeof *rows);
+    *rows = tensor_view(t, from, n);
+    return rows;
+}
+
+struct tensor *param_new_stacked(struct params *p, const struct param_arenas *a, struct param_stack *s, int64_t rows,
+                                 const char *name_fmt, ...)
+{
+    struct param new = s->whole;
+    va_list ap;
+
+    new.t = rows_of(a->host, s->whole.t, s->used, rows);
+    new.t->grad = rows_of(a->host, s->whole.t->grad, s->used, rows);
+    new.master = rows_of(a->host, s->whole.master, s->used, rows);
+    new.m = rows_of(a->host, s->whole.m, s->used, rows);
+    new.v = rows_of(a->host, s->whole.v, s->used, rows);
+    s->used += rows;
+    va_start(ap, name_fmt);
+    struct tensor *t = add_param(p, a, new, name_fmt, ap);
+    va_end(ap);
+    return t;
 }
 
 struct param *params_find(const struct params *p, const char *name)

@@ -38,6 +38,16 @@ struct param_arenas {
 struct tensor *param_new(struct params *p, const struct param_arenas *a, enum dtype dtype, int ndim,
                          const int64_t *shape, float init_std, unsigned flags, const char *name_fmt, ...)
     __attribute__((format(printf, 8, 9)));
+/* Memory for parameters that lie below one another, so that they are one matrix too; they are declared one by one, top
+ * down, each with its rows of the stack. */
+struct param_stack {
+    struct param whole;
+    int64_t used; /* rows */
+};
+struct param_stack param_stack_new(const struct param_arenas *a, enum dtype dtype, int64_t rows, int64_t cols,
+                                   unsigned flags);
+struct tensor *param_new_stacked(struct params *p, const struct param_arenas *a, struct param_stack *s, int64_t rows,
+                                 const char *name_fmt, ...) __attribute__((format(printf, 5, 6)));
 struct param *params_find(const struct params *p, const char *name);
 void params_release(struct params *p);
 /* The same parameters without moments: what a model to run consists of.  The caller releases the list. */

@@ -72,7 +72,7 @@ static void run_swiglu(struct ctx *c, const struct tensor *x, const struct linea
 
     for (int i = 0; i < 2; i++) {
         const struct linear_product *p = &g->product[i];
-        half[i] = matrix_new(y->dtype, y->shape[0], y->shape[1]);
+        half[i] = matrix_new(F32, y->shape[0], y->shape[1]);
         struct linear_product to = *p;
         to.y = (struct destination){ &half[i], false };
         run_product(c, x ? x : p->x, &to);

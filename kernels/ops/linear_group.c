@@ -81,14 +81,27 @@ static struct tensor *normed(struct ctx *c, struct tensor *x, struct rms_norm no
     return y;
 }
 
-/* y = the map of x, many rows */
-static void map_rows(struct ctx *c, struct tensor *y, struct tensor *x, const struct linear_map *m)
+/* y = the map of x, many rows; h: what op_lora_enter made of them, or NULL */
+static void map_rows(struct ctx *c, struct tensor *y, struct tensor *x, struct tensor *h, const struct linear_map *m)
 {
     size_t mark = arena_mark(c->step);
-    struct low_rank low = low_rank_enter(c, x, m->w, &m->lora);
 
-    low_rank_leave(c, y, x, m->w, m->b, low.h, low.lora.b);
+    if (!h)
+        h = low_rank_enter(c, x, m->w, &m->lora).h;
+    low_rank_leave(c, y, x, m->w, m->b, h, m->lora.b);
     arena_reset(c->step, mark);
+}
+
+/* y[i] = maps[i] of the normed x, many rows */
+static void maps_rows(struct ctx *c, struct tensor *const *y, struct tensor *x, struct rms_norm norm,
+                      const struct linear_map *const *maps, int n)
+{
+    struct tensor *h[LORA_STACK];
+
+    x = normed(c, x, norm);
+    op_lora_enter(c, h, x, maps, n);
+    for (int i = 0; i < n; i++)
+        map_rows(c, y[i], x, h[i], maps[i]);
 }
 
 void op_linear_group(struct ctx *c, struct tensor **y, struct tensor *x, struct rms_norm norm,
@@ -105,9 +118,7 @@ void op_linear_group(struct ctx *c, struct tensor **y, struct tensor *x, struct 
             add_map(c, &l, whole(y[i]), maps[i], false);
         launch(c, &l);
     } else {
-        x = normed(c, x, norm);
-        for (int i = 0; i < n; i++)
-            map_rows(c, y[i], x, maps[i]);
+        maps_rows(c, y, x, norm, maps, n);
     }
     arena_reset(c->step, mark);
 }
@@ -121,7 +132,7 @@ static void add_rows(struct ctx *c, struct tensor *y, struct tensor *x, const st
         return;
     }
     struct tensor *addend = tensor_like(c, y);
-    map_rows(c, addend, x, m);
+    map_rows(c, addend, x, NULL, m);
     RUN(c, accumulate, sum, addend);
 }
 
@@ -158,11 +169,9 @@ static void swiglu_few(struct ctx *c, struct tensor *y, struct tensor *x, struct
 static void swiglu_many(struct ctx *c, struct tensor *y, struct tensor *x, struct rms_norm norm,
                         const struct linear_map *const maps[2])
 {
-    struct tensor *gate = tensor_like(c, y), *up = tensor_like(c, y);
+    struct tensor *half[2] = { tensor_like(c, y), tensor_like(c, y) }, *gate = half[0], *up = half[1];
 
-    x = normed(c, x, norm);
-    map_rows(c, gate, x, maps[0]);
-    map_rows(c, up, x, maps[1]);
+    maps_rows(c, half, x, norm, maps, 2);
     RUN(c, swiglu, y, gate, up);
 }
 
@@ -197,7 +206,7 @@ struct tensor *op_linear_logits(struct ctx *c, struct tensor *x, struct tensor *
         add_map(c, &launches, whole(y), &m, false);
         launch(c, &launches);
     } else {
-        map_rows(c, y, x, &m);
+        map_rows(c, y, x, NULL, &m);
     }
     arena_reset(c->step, mark);
     return y;

@@ -37,12 +37,23 @@ static int find_ranks(const struct lora_config *c, const struct lora_module *mod
     return found;
 }
 
-static void declare_pair(struct params *p, const struct param_arenas *a, enum dtype dtype, const struct lora_module *m,
-                         int rank)
+/* The A of all modules that read the same as the i-th, which is the first of them. */
+static struct param_stack stack_new(const struct param_arenas *a, enum dtype dtype, const struct lora_module *modules,
+                                    int n, const int *rank, int i)
 {
-    int64_t in[2] = { rank, m->in }, out[2] = { m->out, rank };
+    int64_t rows = rank[i];
 
-    m->lora->a = param_new(p, a, dtype, 2, in, 0, PARAM_DECAY, "%s.lora_A.weight", m->name);
+    for (int k = i + 1; k < n && modules[k].beside; k++)
+        rows += rank[k];
+    return param_stack_new(a, dtype, rows, modules[i].in, PARAM_DECAY);
+}
+
+static void declare_pair(struct params *p, const struct param_arenas *a, struct param_stack *stack, enum dtype dtype,
+                         const struct lora_module *m, int rank)
+{
+    int64_t out[2] = { m->out, rank };
+
+    m->lora->a = param_new_stacked(p, a, stack, rank, "%s.lora_A.weight", m->name);
     p->list[p->n - 1].init_bound = 1 / sqrtf((float)m->in); /* what torch calls kaiming_uniform with a = sqrt(5) */
     m->lora->b = param_new(p, a, dtype, 2, out, 0, PARAM_DECAY, "%s.lora_B.weight", m->name);
 }
@@ -52,12 +63,15 @@ int lora_declare(const struct lora_config *c, struct params *p, const struct par
 {
     int *rank = xcalloc((size_t)n, sizeof *rank), found;
     float *scale = xcalloc((size_t)n, sizeof *scale);
+    struct param_stack stack = { 0 };
 
     found = find_ranks(c, modules, n, rank, scale, err);
     for (int i = 0; i < n && found >= 0; i++) {
+        if (i == 0 || !modules[i].beside)
+            stack = stack_new(a, dtype, modules, n, rank, i);
         if (!rank[i])
             continue;
-        declare_pair(p, a, dtype, &modules[i], rank[i]);
+        declare_pair(p, a, &stack, dtype, &modules[i], rank[i]);
         modules[i].lora->scale = scale[i];
         modules[i].lora->dropout = c->dropout;
     }

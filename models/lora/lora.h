@@ -22,6 +22,7 @@ struct lora_module {
     struct lora *lora;   /* where the network keeps the map's adapter; a == NULL: none */
     struct tensor **w;   /* where it keeps the matrix [out, in]; a whole head is put in its place */
     struct tensor *base; /* the matrix itself, as the network loaded it */
+    bool beside;         /* it reads what the module before it reads: their A are declared as one matrix */
 };
 
 /* Names that a list means by themselves or by their ending, or that a pattern matches whole. */

@@ -87,13 +87,14 @@ static struct tensor *apply(struct ctx *c, struct tensor *x, const struct linear
     return op_lora_linear(c, x, l->w, l->b, &l->lora);
 }
 
-/* Queries or keys: normalised by w where the network does that, then rotated by their positions. */
-static struct tensor *apply_rope(struct ctx *c, const struct block *b, struct tensor *h, const struct linear_map *l,
-                                 struct tensor *w)
+/* Queries or keys, of which the adapter has made `low` (op_lora_enter): normalised by w where the network does that,
+ * then rotated by their positions. */
+static struct tensor *apply_rope(struct ctx *c, const struct block *b, struct tensor *h, struct tensor *low,
+                                 const struct linear_map *l, struct tensor *w)
 {
     if (!w)
-        return op_rope(c, apply(tape_transient(c), h, l), b->angles);
-    struct tensor *x = apply(c, h, l);
+        return op_rope(c, op_lora_leave(tape_transient(c), h, low, l), b->angles);
+    struct tensor *x = op_lora_leave(c, h, low, l);
     x = op_rms_norm(tape_transient(c), x, w, b->m->config.rms_norm_eps);
     return op_rope(c, x, b->angles);
 }
@@ -103,9 +104,11 @@ static struct tensor *attend(struct ctx *c, const struct block *b, struct tensor
     const struct llama_config *g = &b->m->config;
     const struct llama_layer *l = &b->m->layers[b->number];
     struct tensor *h = op_rms_norm(tape_transient(c), x, l->attention_norm, g->rms_norm_eps);
-    struct tensor *q = apply_rope(c, b, h, &l->q, l->q_norm), *k = apply_rope(c, b, h, &l->k, l->k_norm);
-    struct tensor *v = apply(c, h, &l->v);
+    struct tensor *low[3];
 
+    op_lora_enter(c, low, h, (const struct linear_map *const[]){ &l->q, &l->k, &l->v }, 3);
+    struct tensor *q = apply_rope(c, b, h, low[0], &l->q, l->q_norm);
+    struct tensor *k = apply_rope(c, b, h, low[1], &l->k, l->k_norm), *v = op_lora_leave(c, h, low[2], &l->v);
     return op_causal_attention(c, q, k, v, &b->in.causal, g->heads, g->groups);
 }
 
@@ -126,8 +129,10 @@ static struct tensor *add_feed_forward(struct ctx *c, struct tensor **in, const 
     const struct block *b = arg;
     const struct llama_layer *l = &b->m->layers[b->number];
     struct tensor *h = op_rms_norm(tape_transient(c), in[0], l->mlp_norm, b->m->config.rms_norm_eps);
-    struct tensor *up = apply(c, h, &l->up), *gate = apply(c, h, &l->gate);
+    struct tensor *low[2];
 
+    op_lora_enter(c, low, h, (const struct linear_map *const[]){ &l->gate, &l->up }, 2);
+    struct tensor *up = op_lora_leave(c, h, low[1], &l->up), *gate = op_lora_leave(c, h, low[0], &l->gate);
     h = op_swiglu(tape_transient(c), gate, up);
     return op_add(c, in[0], apply(tape_transient(c), h, &l->down));
 }
@@ -200,9 +205,9 @@ struct tensor *llama_forward(struct ctx *c, const struct llama *m, const struct 
     return op_rms_norm(c, x, m->norm, m->config.rms_norm_eps);
 }
 
-static struct lora_module module_of(struct linear_map *l, char *name)
+static struct lora_module module_of(struct linear_map *l, char *name, bool beside)
 {
-    return (struct lora_module){ name, l->w->shape[0], l->w->shape[1], &l->lora, &l->w, l->w };
+    return (struct lora_module){ name, l->w->shape[0], l->w->shape[1], &l->lora, &l->w, l->w, beside };
 }
 
 int llama_modules(struct llama *m, struct arena *host, struct lora_module **modules)
@@ -216,10 +221,12 @@ int llama_modules(struct llama *m, struct arena *host, struct lora_module **modu
     for (int i = 0; i < m->config.layers; i++) {
         struct llama_layer *l = &m->layers[i];
         struct linear_map *maps[LAYER_MODULES] = { &l->q, &l->k, &l->v, &l->o, &l->gate, &l->up, &l->down };
-        for (int k = 0; k < LAYER_MODULES; k++)
-            list[n++] = module_of(maps[k], arena_printf(host, "model.layers.%d.%s", i, names[k]));
+        for (int k = 0; k < LAYER_MODULES; k++) {
+            bool beside = maps[k] == &l->k || maps[k] == &l->v || maps[k] == &l->up;
+            list[n++] = module_of(maps[k], arena_printf(host, "model.layers.%d.%s", i, names[k]), beside);
+        }
     }
-    list[n++] = module_of(&m->head, arena_printf(host, "lm_head"));
+    list[n++] = module_of(&m->head, arena_printf(host, "lm_head"), false);
     *modules = list;
     return n;
 }

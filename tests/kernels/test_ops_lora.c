@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SCALE 0.75f
 #define DROPOUT 0.3f
@@ -150,7 +151,101 @@ static void nll(const struct op_test *t, double *const *x, double *y)
     free(z);
 }
 
+/* Three maps of one x, the matrices of each kind below one another, and the sum of what they make: all with adapters;
+ * with biases, and without an adapter in the middle.  The second and third are smaller, so that y is not rounded more
+ * often than it is long. */
+enum { STACK_X, STACK_W, STACK_A, STACK_B, STACK_BIAS, STACK_MAPS = 3, STACK_N = 16, STACK_RANK = 5 };
+enum { STACK_ALL, STACK_SOME, STACK_VARIANTS };
+
+static bool stack_adapted(const struct op_test *t, int map)
+{
+    return t->variant == STACK_ALL || map != 1;
+}
+
+static int stack_adapters(const struct op_test *t)
+{
+    return t->variant == STACK_ALL ? STACK_MAPS : STACK_MAPS - 1;
+}
+
+static void shrink(struct op_test *t, int input)
+{
+    struct op_input *in = &t->in[input];
+    int64_t row = in->n / in->shape[0];
+
+    for (int64_t i = STACK_N * row; i < in->n; i++)
+        in->value[i] /= 8;
+}
+
+static void stack_setup(struct op_test *t)
+{
+    op_matrix(t, t->rows, t->cols, 1);
+    op_param(t, STACK_MAPS * STACK_N, t->cols, matrix_scale(t->cols));
+    op_constant(t);
+    op_param(t, stack_adapters(t) * STACK_RANK, t->cols, matrix_scale(t->cols));
+    op_param(t, STACK_MAPS * STACK_N, STACK_RANK, 0.5);
+    shrink(t, STACK_W);
+    shrink(t, STACK_B);
+    if (t->variant == STACK_SOME) {
+        op_vector(t, STACK_MAPS * STACK_N, 1);
+        shrink(t, STACK_BIAS);
+    }
+}
+
+/* The map's matrices as slices of the inputs. */
+static struct linear_map stack_map(struct ctx *c, const struct op_test *t, int map, int adapter)
+{
+    struct linear_map m = { .w = tensor_slice(c, t->x[STACK_W], map * STACK_N, STACK_N) };
+
+    if (t->variant == STACK_SOME)
+        m.b = tensor_slice(c, t->x[STACK_BIAS], map * STACK_N, STACK_N);
+    if (stack_adapted(t, map))
+        m.lora = (struct lora){ .a = tensor_slice(c, t->x[STACK_A], adapter * STACK_RANK, STACK_RANK),
+                                .b = tensor_slice(c, t->x[STACK_B], map * STACK_N, STACK_N),
+                                .scale = SCALE * (float)(1 + map) };
+    return m;
+}
+
+static struct tensor *run_stack(struct ctx *c, struct op_test *t)
+{
+    struct linear_map maps[STACK_MAPS];
+    struct tensor *h[STACK_MAPS], *y = NULL;
+
+    for (int i = 0, adapter = 0; i < STACK_MAPS; i++) {
+        maps[i] = stack_map(c, t, i, adapter);
+        adapter += stack_adapted(t, i);
+    }
+    op_lora_enter(c, h, t->x[STACK_X], (const struct linear_map *const[]){ &maps[0], &maps[1], &maps[2] }, STACK_MAPS);
+    for (int i = 0; i < STACK_MAPS; i++) {
+        assert_int_equal(h[i] != NULL, stack_adapted(t, i));
+        struct tensor *one = op_lora_leave(c, t->x[STACK_X], h[i], &maps[i]);
+        y = y ? op_add(c, y, one) : one;
+    }
+    return y;
+}
+
+static void stack(const struct op_test *t, double *const *x, double *y)
+{
+    int64_t rows = t->rows, cols = t->cols;
+    double *h = xmalloc((size_t)(rows * STACK_RANK + 1) * sizeof *h);
+
+    for (int i = 0, adapter = 0; i < STACK_MAPS; i++) {
+        reference_matmul(y, x[STACK_X], false, x[STACK_W] + i * STACK_N * cols, true, rows, STACK_N, cols);
+        for (int64_t k = 0; k < rows * STACK_N && t->variant == STACK_SOME; k++)
+            y[k] += x[STACK_BIAS][i * STACK_N + k % STACK_N];
+        if (!stack_adapted(t, i))
+            continue;
+        memset(h, 0, (size_t)(rows * STACK_RANK) * sizeof *h);
+        const double *a = x[STACK_A] + adapter++ * STACK_RANK * cols;
+        reference_matmul(h, x[STACK_X], false, a, true, rows, STACK_RANK, cols);
+        for (int64_t k = 0; k < rows * STACK_RANK; k++)
+            h[k] *= (double)SCALE * (1 + i);
+        reference_matmul(y, h, false, x[STACK_B] + i * STACK_N * STACK_RANK, true, rows, STACK_N, STACK_RANK);
+    }
+    free(h);
+}
+
 static const struct op_row rows[] = {
+    { "lora_stack", stack_setup, run_stack, stack, .variants = STACK_VARIANTS },
     { "lora_linear", lora_setup, run_lora, lora, .variants = LORA_VARIANTS },
     { "linear_nll", nll_setup, run_nll, nll, .variants = NLL_VARIANTS },
 };

@@ -42,7 +42,7 @@ static void add_module(struct net *n, int i, const char *name, int64_t out, int6
 
     n->w[i] = tensor_alloc(&n->host, &n->data, dtype, 2, (int64_t[]){ out, in });
     n->w[i]->frozen = n->w[i]->is_param = true;
-    n->modules[i] = (struct lora_module){ name, out, in, &n->lora[i], &n->w[i], n->w[i] };
+    n->modules[i] = (struct lora_module){ name, out, in, &n->lora[i], &n->w[i], n->w[i], false };
     snprintf(full, sizeof full, "%s.weight", name);
     float *x = xmalloc((size_t)(out * in) * sizeof *x);
     for (int64_t k = 0; k < out * in; k++)
