@@ -389,6 +389,73 @@ static struct tensor *run_swiglu(struct ctx *c, struct bench *b)
     return op_swiglu(c, b->in[0], b->in[1]);
 }
 
+/* A decoder's few rows: queries, keys and values of n, n / 4 and n / 4 columns, or two maps of n. */
+static void make_maps(struct ctx *c, struct bench *b)
+{
+    input(c, b, b->row->t, b->row->c, b->dtype);
+    for (int i = 0; i < 3; i++)
+        param(c, b, i ? b->row->n / 4 : b->row->n, b->row->c, b->dtype);
+    param(c, b, b->row->c, 1, F32);
+}
+
+static void make_halves(struct ctx *c, struct bench *b)
+{
+    input(c, b, b->row->t, b->row->c, b->dtype);
+    param(c, b, b->row->n, b->row->c, b->dtype);
+    param(c, b, b->row->n, b->row->c, b->dtype);
+    param(c, b, b->row->c, 1, F32);
+}
+
+/* Runs without a record, as these ops do. */
+static struct tensor *run_once(struct ctx *c, struct bench *b, struct tensor *(*run)(struct ctx *c, struct bench *b))
+{
+    bool recording = c->recording, training = c->training;
+
+    c->recording = c->training = false;
+    struct tensor *y = run(c, b);
+    c->recording = recording;
+    c->training = training;
+    return y;
+}
+
+static struct tensor *group_once(struct ctx *c, struct bench *b)
+{
+    struct linear_map maps[3] = { { .w = b->in[1] }, { .w = b->in[2] }, { .w = b->in[3] } };
+    struct tensor *y[3];
+
+    op_linear_group(c, y, b->in[0], (struct rms_norm){ b->in[4], 1e-5f },
+                    (const struct linear_map *const[]){ &maps[0], &maps[1], &maps[2] }, 3);
+    return y[0];
+}
+
+static struct tensor *run_linear_group(struct ctx *c, struct bench *b)
+{
+    return run_once(c, b, group_once);
+}
+
+static struct tensor *swiglu_once(struct ctx *c, struct bench *b)
+{
+    struct linear_map gate = { .w = b->in[1] }, up = { .w = b->in[2] };
+
+    return op_linear_swiglu(c, b->in[0], (struct rms_norm){ b->in[3], 1e-5f }, &gate, &up);
+}
+
+static struct tensor *run_linear_swiglu(struct ctx *c, struct bench *b)
+{
+    return run_once(c, b, swiglu_once);
+}
+
+static struct tensor *logits_once(struct ctx *c, struct bench *b)
+{
+    struct lora l = adapter(b);
+    return op_linear_logits(c, b->in[0], b->in[1], &l);
+}
+
+static struct tensor *run_linear_logits(struct ctx *c, struct bench *b)
+{
+    return run_once(c, b, logits_once);
+}
+
 static void make_noisy(struct ctx *c, struct bench *b)
 {
     make_matrix(c, b);
@@ -432,6 +499,10 @@ const struct row kernel_rows[] = {
     { "lora_linear", 1408, 4096, 4096, make_lora, run_lora_linear, linear_flops, 1, false },
     { "lora_linear", 1408, 1024, 4096, make_lora, run_lora_linear, linear_flops, 1, false },
     { "linear_nll", 352, 1024, 32000, make_lora, run_linear_nll, linear_flops, 2, false },
+    { "linear_group", 1, 2048, 2048, make_maps, run_linear_group, NULL, 0, false },
+    { "linear_group", 16, 2048, 2048, make_maps, run_linear_group, NULL, 0, false },
+    { "linear_swiglu", 1, 2048, 8192, make_halves, run_linear_swiglu, NULL, 0, false },
+    { "linear_logits", 1, 2048, 32000, make_lora, run_linear_logits, NULL, 0, false },
     { "linear", 64, 768, 1, make_linear, run_linear, linear_flops, 2, false },
     { "attention", 1408, 64, 12, make_attention, run_attention, attention_flops, 2.5, false },
     { "attention", 1408, 32, 12, make_attention, run_attention, attention_flops, 2.5, false },
