@@ -176,6 +176,8 @@ __device__ inline void warp_parts(block_parts &parts, const product_view<float> 
     }
     UNROLL
     for (int r = 0; r < ROWS; r++) {
+        if (r >= at.rows)
+            continue; /* what nobody stores is not added up */
         float all = norm ? sum_of_four(square[r]) : 0.0f;
         if (lane_id() == 0)
             parts.square[warp_id()][r] = all;
