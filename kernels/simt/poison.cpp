@@ -13,13 +13,13 @@ extern unsigned char simt_shared_end[] __attribute__((weak, visibility("hidden")
 constexpr size_t LINE = 64;
 static unsigned char value = 0xff;
 
-struct span {
+struct memory_range {
     unsigned char *begin, *end;
 };
 
 /* What a kernel has been seen to use. */
-struct use {
-    std::vector<struct span> spans;
+struct kernel_memory {
+    std::vector<struct memory_range> spans;
     unsigned blocks;
 };
 
@@ -55,7 +55,7 @@ void poison(void *p, size_t bytes)
     fill((unsigned char *)p, bytes);
 }
 
-static void learn(struct use &u)
+static void learn(struct kernel_memory &u)
 {
     for (unsigned char *line = simt_shared_begin; line < simt_shared_end; line += LINE) {
         if (poisoned(line))
@@ -70,10 +70,10 @@ static void learn(struct use &u)
 
 void poison_shared(const void *kernel)
 {
-    static std::map<const void *, struct use> uses;
-    struct use &u = uses[kernel];
+    static std::map<const void *, struct kernel_memory> uses;
+    struct kernel_memory &u = uses[kernel];
 
-    for (const struct span &s : u.spans)
+    for (const struct memory_range &s : u.spans)
         fill(s.begin, (size_t)(s.end - s.begin));
     u.blocks++;
     if ((u.blocks & (u.blocks - 1)) == 0)
