@@ -48,7 +48,8 @@ static void check_near(const char *what, double error, double limit)
         fail_msg("%s: off by %g, %g allowed", what, error, limit);
 }
 
-static void compare(enum dtype dtype, double limit)
+/* Returns how far the logits are off. */
+static double compare(enum dtype dtype, enum gat_precision precision, double limit)
 {
     struct gatekeeper_config g = { .bert = { .vocab_size = 8,
                                              .hidden_size = WIDE,
@@ -61,6 +62,7 @@ static void compare(enum dtype dtype, double limit)
                                    .gat_hidden = 16,
                                    .gat_layers = 2,
                                    .gat_heads = 4,
+                                   .gat_precision = precision,
                                    .edge_types = 1 };
     struct test_step step;
     struct safetensors s;
@@ -84,7 +86,8 @@ static void compare(enum dtype dtype, double limit)
     tape_backward_from(c, y, formula_tensor(&step, "loss", GRAPHS, 1, false));
 
     float *got = tensor_floats(&step.device, y), *want = gold_numbers(&s, "logits", GRAPHS);
-    check_near("logits", largest_difference(got, want, GRAPHS) / largest(want, GRAPHS), limit);
+    double off = largest_difference(got, want, GRAPHS) / largest(want, GRAPHS);
+    check_near("logits", off, limit);
     check_near("states", gold_error(&s, "states", "states", &step.device, x->grad), limit);
     int checked = 0;
     for (int i = 0; i < params.n; i++) {
@@ -102,23 +105,34 @@ static void compare(enum dtype dtype, double limit)
     arena_release(&host);
     test_step_close(&step);
     safetensors_close(&s);
+    return off;
 }
 
 static void test_gold(void **state)
 {
     (void)state;
-    compare(F32, 1e-5);
+    compare(F32, GAT_F32, 1e-5);
 }
 
 /* Every number between the layers is rounded to 8 bits, and the gradients of a_dst are sums that nearly cancel. */
 static void test_gold_bf16(void **state)
 {
     (void)state;
-    compare(BF16, 8.0 / 256);
+    compare(BF16, GAT_F32, 8.0 / 256);
+}
+
+/* Products of rounded factors, and nothing else rounded.  These products are too small for tensor cores. */
+static void test_precision(void **state)
+{
+    (void)state;
+    double off = compare(F32, GAT_BF16, 8.0 / 256);
+    assert_true(off > 1e-4);
+    assert_true(compare(F32, GAT_TF32, 1e-5) == compare(F32, GAT_F32, 1e-5));
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_gold), cmocka_unit_test(test_gold_bf16) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_gold), cmocka_unit_test(test_gold_bf16),
+                                        cmocka_unit_test(test_precision) };
     return test_devices(tests, ARRAY_LEN(tests));
 }

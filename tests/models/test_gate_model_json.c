@@ -1,0 +1,82 @@
+/* What a checkpoint says of a model, and what is read back. */
+#include "tests/support/gate_world.h"
+
+#include "data/util/json.h"
+
+#include <string.h>
+
+static json_t *description(enum gat_precision precision)
+{
+    const struct gate_world_settings s = { .classifier = CLASSIFIER_PAIR, .encode = ENCODE_SCHEMA };
+    struct gate_world w;
+
+    gate_world_open(&w, &s);
+    w.model.net.config.gat_precision = precision;
+    json_t *o = gate_model_to_json(&w.model);
+    gate_world_close(&w);
+    return o;
+}
+
+static enum gat_precision read_back(const json_t *o)
+{
+    struct gate_model_spec spec;
+    struct error err;
+
+    assert_int_equal(gate_model_from_json(o, &spec, "there", &err), 0);
+    return spec.config.gat_precision;
+}
+
+static void test_precision(void **state)
+{
+    (void)state;
+    for (enum gat_precision p = GAT_F32; p <= GAT_BF16; p++) {
+        json_t *o = description(p);
+        assert_int_equal(read_back(o), p);
+        json_decref(o);
+    }
+}
+
+/* Models of before know nothing of it, and were F32. */
+static void test_no_precision(void **state)
+{
+    json_t *o = description(GAT_BF16);
+
+    (void)state;
+    json_object_del(o, "gat_precision");
+    assert_int_equal(read_back(o), GAT_F32);
+    json_decref(o);
+}
+
+static void check_refused(json_t *o, const char *field, json_t *value, const char *says)
+{
+    struct gate_model_spec spec;
+    struct error err;
+
+    if (value)
+        json_object_set_new(o, field, value);
+    else
+        json_object_del(o, field);
+    assert_int_equal(gate_model_from_json(o, &spec, "there", &err), -1);
+    if (!strstr(err.text, says))
+        fail_msg("'%s' in: %s", says, err.text);
+    json_decref(o);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    check_refused(description(GAT_F32), "gat_precision", json_string("f8"), "gat_precision: unknown value \"f8\"");
+    check_refused(description(GAT_F32), "gat_precision", json_integer(1), "gat_precision");
+    check_refused(description(GAT_F32), "pool", NULL, "pool");
+    check_refused(description(GAT_F32), "heads", json_integer(0), "heads");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_precision),
+        cmocka_unit_test(test_no_precision),
+        cmocka_unit_test(test_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
