@@ -27,7 +27,11 @@ struct rms_norm {
     float eps;
 };
 
-enum { LORA_STACK = 3 }; /* maps whose adapters read the same x */
+/*
+ * Maps whose adapters read the same x, at most.  split_columns: y[i][t,:] = scale[i] x[t,:], the y[i] being n parts of x
+ * side by side; join_columns the other way round.
+ */
+enum { LORA_STACK = 3 };
 
 enum { GROUP_ROWS = 32, GROUP_PRODUCTS = 6 };
 
@@ -48,7 +52,7 @@ struct linear_group {
     bool swiglu;
 };
 
-/* How queries and keys are normed and rotated, and where keys and values then go. */
+/* How queries and keys are normed and rotated, and where keys and values then go: k stays as it was with a cache. */
 struct rope_cache {
     struct tensor *angles;          /* F32 [T, D] of op_rope_angles */
     struct tensor *q_norm, *k_norm; /* F32 [D], both or neither */

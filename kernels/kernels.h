@@ -13,7 +13,6 @@
 #define KERNELS_KERNELS_H
 
 #include "kernels/ops.h"
-#include "kernels/tape.h"
 #include "kernels/trace.h"
 #include "kernels/update.h"
 
@@ -146,12 +145,10 @@ extern "C" {
     /* y = x + u alpha / sqrt(L C), u = (word(site, r, j) >> 8) 2^-23 - 1, L the length of row r's sequence */         \
     K(neftune, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct seqs *s, float alpha,            \
                 uint32_t site))                                                                                        \
-    /* y[i][t,:] = scale[i] x[t,:], of which the y[i] are n <= LORA_STACK parts side by side, and the other way round */\
+    /* those of decoder_types.h; how a row's sums in linear_group are ordered depends on K alone */                    \
     K(split_columns, (struct ctx *c, struct tensor *const *y, const struct tensor *x, const float *scale, int n))      \
     K(join_columns, (struct ctx *c, struct tensor *y, struct tensor *const *x, const float *scale, int n))             \
-    /* the products of few rows as decoder_types.h says; how a row's sums are ordered depends on K alone */            \
     K(linear_group, (struct ctx *c, const struct linear_group *g))                                                     \
-    /* q and k (with a cache: that) = every head normed and rotated as op_rope_cache says; v goes to the cache alone */\
     K(rope_cache, (struct ctx *c, struct tensor *q, struct tensor *k, const struct tensor *v,                          \
                    const struct rope_cache *r))                                                                        \
     /* y[t] I32 = the first column where x[t,:] is largest; 0 where nothing is above -infinity */                      \

@@ -153,7 +153,6 @@ struct tensor *op_lora_leave(struct ctx *c, struct tensor *x, struct tensor *h, 
     struct tensor *y = tensor_new2(c, x->dtype, x->shape[0], m->w->shape[0]);
     low_rank_leave(c, y, x, m->w, m->b, h, m->lora.b);
     if (tape_needs(c, y, x, m->w, m->b, h, m->lora.b))
-        TAPE_PUSH(c, lora_leave_node, y, lora_leave_backward, .x = x, .h = h, .w = m->w, .bias = m->b,
-                  .b = m->lora.b);
+        TAPE_PUSH(c, lora_leave_node, y, lora_leave_backward, .x = x, .h = h, .w = m->w, .bias = m->b, .b = m->lora.b);
     return y;
 }
