@@ -1,5 +1,5 @@
 /* The inputs of each op, one call of it, and the sizes the models use. */
-#include "bench/kernel_rows.h"
+#include "bench/kernel_rows_impl.h"
 
 #include "kernels/batch.h"
 #include "kernels/kernels.h"
@@ -22,7 +22,7 @@ static struct tensor *noise(struct ctx *c, int64_t rows, int64_t cols, enum dtyp
     return t;
 }
 
-static struct tensor *input(struct ctx *c, struct bench *b, int64_t rows, int64_t cols, enum dtype dtype)
+struct tensor *bench_input(struct ctx *c, struct bench *b, int64_t rows, int64_t cols, enum dtype dtype)
 {
     struct tensor *t = b->in[b->n_in++] = noise(c, rows, cols, dtype);
 
@@ -30,9 +30,9 @@ static struct tensor *input(struct ctx *c, struct bench *b, int64_t rows, int64_
     return t;
 }
 
-static void param(struct ctx *c, struct bench *b, int64_t rows, int64_t cols, enum dtype dtype)
+void bench_param(struct ctx *c, struct bench *b, int64_t rows, int64_t cols, enum dtype dtype)
 {
-    struct tensor *t = input(c, b, rows, cols, dtype);
+    struct tensor *t = bench_input(c, b, rows, cols, dtype);
 
     t->frozen = !t->needs_grad;
     t->is_param = t->needs_grad;
@@ -70,9 +70,9 @@ static struct seqs equal_seqs(struct ctx *c, int64_t t, int64_t length)
 
 static void make_linear(struct ctx *c, struct bench *b)
 {
-    input(c, b, b->row->t, b->row->c, b->dtype);
-    param(c, b, b->row->n, b->row->c, b->dtype);
-    param(c, b, b->row->n, 1, F32);
+    bench_input(c, b, b->row->t, b->row->c, b->dtype);
+    bench_param(c, b, b->row->n, b->row->c, b->dtype);
+    bench_param(c, b, b->row->n, 1, F32);
 }
 
 static struct tensor *run_linear(struct ctx *c, struct bench *b)
@@ -86,31 +86,31 @@ static struct tensor *run_linear_gelu(struct ctx *c, struct bench *b)
 }
 
 /* A frozen weight and an adapter of rank 16; for a language model's head, as many classes as there are outputs. */
-static void make_lora(struct ctx *c, struct bench *b)
+void make_lora(struct ctx *c, struct bench *b)
 {
-    input(c, b, b->row->t, b->row->c, b->dtype);
-    struct tensor *w = input(c, b, b->row->n, b->row->c, b->dtype);
+    bench_input(c, b, b->row->t, b->row->c, b->dtype);
+    struct tensor *w = bench_input(c, b, b->row->n, b->row->c, b->dtype);
     w->needs_grad = false;
     w->frozen = true;
-    param(c, b, LORA_RANK, b->row->c, b->dtype);
-    param(c, b, b->row->n, LORA_RANK, b->dtype);
+    bench_param(c, b, LORA_RANK, b->row->c, b->dtype);
+    bench_param(c, b, b->row->n, LORA_RANK, b->dtype);
     b->index = random_index(c, b->row->t, b->row->n);
 }
 
-static struct lora adapter(const struct bench *b)
+struct lora bench_adapter(const struct bench *b)
 {
     return (struct lora){ .a = b->in[2], .b = b->in[3], .scale = 1 };
 }
 
 static struct tensor *run_lora_linear(struct ctx *c, struct bench *b)
 {
-    struct lora l = adapter(b);
+    struct lora l = bench_adapter(b);
     return op_lora_linear(c, b->in[0], b->in[1], NULL, &l);
 }
 
 static struct tensor *run_linear_nll(struct ctx *c, struct bench *b)
 {
-    struct lora l = adapter(b);
+    struct lora l = bench_adapter(b);
     return op_linear_nll(c, b->in[0], b->in[1], &l, b->index.ids);
 }
 
@@ -121,7 +121,7 @@ static double linear_flops(const struct row *row)
 
 static void make_matrix(struct ctx *c, struct bench *b)
 {
-    input(c, b, b->row->t, b->row->c, b->dtype);
+    bench_input(c, b, b->row->t, b->row->c, b->dtype);
 }
 
 static struct tensor *run_gelu(struct ctx *c, struct bench *b)
@@ -141,8 +141,8 @@ static struct tensor *run_dropout(struct ctx *c, struct bench *b)
 
 static void make_add(struct ctx *c, struct bench *b)
 {
-    input(c, b, b->row->t, b->row->c, b->dtype);
-    input(c, b, b->row->t, b->row->c, b->dtype);
+    bench_input(c, b, b->row->t, b->row->c, b->dtype);
+    bench_input(c, b, b->row->t, b->row->c, b->dtype);
 }
 
 static struct tensor *run_add(struct ctx *c, struct bench *b)
@@ -153,8 +153,8 @@ static struct tensor *run_add(struct ctx *c, struct bench *b)
 static void make_layer_norm(struct ctx *c, struct bench *b)
 {
     make_add(c, b);
-    param(c, b, b->row->c, 1, F32);
-    param(c, b, b->row->c, 1, F32);
+    bench_param(c, b, b->row->c, 1, F32);
+    bench_param(c, b, b->row->c, 1, F32);
 }
 
 static struct tensor *run_layer_norm(struct ctx *c, struct bench *b)
@@ -165,7 +165,7 @@ static struct tensor *run_layer_norm(struct ctx *c, struct bench *b)
 /* n: rows of the table */
 static void make_embed(struct ctx *c, struct bench *b)
 {
-    param(c, b, b->row->n, b->row->c, b->dtype);
+    bench_param(c, b, b->row->n, b->row->c, b->dtype);
     b->index = random_index(c, b->row->t, b->row->n);
 }
 
@@ -176,7 +176,7 @@ static struct tensor *run_embed(struct ctx *c, struct bench *b)
 
 static void make_gather(struct ctx *c, struct bench *b)
 {
-    input(c, b, b->row->n, b->row->c, b->dtype);
+    bench_input(c, b, b->row->n, b->row->c, b->dtype);
     b->index = random_index(c, b->row->t, b->row->n);
 }
 
@@ -190,7 +190,7 @@ enum { SEQUENCE = 22 }; /* tokens of a question with a schema element, on averag
 /* n: heads */
 static void make_attention(struct ctx *c, struct bench *b)
 {
-    input(c, b, b->row->t, 3 * b->row->c * b->row->n, b->dtype);
+    bench_input(c, b, b->row->t, 3 * b->row->c * b->row->n, b->dtype);
     b->seqs = equal_seqs(c, b->row->t, b->row->t % SEQUENCE ? 128 : SEQUENCE);
 }
 
@@ -221,9 +221,9 @@ static void make_causal(struct ctx *c, struct bench *b, int64_t n, int64_t keys,
                                  .key_len = batch_i32(c, length, n),
                                  .max_keys = keys };
     free(start);
-    input(c, b, n * queries, width, b->dtype);
-    input(c, b, n * keys, width / CAUSAL_SHARED, b->dtype);
-    input(c, b, n * keys, width / CAUSAL_SHARED, b->dtype);
+    bench_input(c, b, n * queries, width, b->dtype);
+    bench_input(c, b, n * keys, width / CAUSAL_SHARED, b->dtype);
+    bench_input(c, b, n * keys, width / CAUSAL_SHARED, b->dtype);
 }
 
 static int64_t causal_keys(const struct row *row)
@@ -259,8 +259,8 @@ static double causal_flops(const struct row *row)
 
 static void make_pool(struct ctx *c, struct bench *b)
 {
-    input(c, b, b->row->t, b->row->c, b->dtype);
-    input(c, b, b->row->t, 1, F32);
+    bench_input(c, b, b->row->t, b->row->c, b->dtype);
+    bench_input(c, b, b->row->t, 1, F32);
     b->seqs = equal_seqs(c, b->row->t, b->row->n);
 }
 
@@ -285,11 +285,11 @@ static void make_gat(struct ctx *c, struct bench *b)
             (struct edge){ (int32_t)rng_below(&rng, (uint32_t)b->row->t), (int32_t)(i / b->row->n), (int32_t)(i % 8) };
     b->graph = batch_graph(c, edges, n, b->row->t);
     free(edges);
-    input(c, b, b->row->t, 4 * b->row->c, b->dtype);
-    param(c, b, 4, b->row->c, F32);
-    param(c, b, 4, b->row->c, F32);
-    param(c, b, 8, 4, F32);
-    param(c, b, 4 * b->row->c, 1, F32);
+    bench_input(c, b, b->row->t, 4 * b->row->c, b->dtype);
+    bench_param(c, b, 4, b->row->c, F32);
+    bench_param(c, b, 4, b->row->c, F32);
+    bench_param(c, b, 8, 4, F32);
+    bench_param(c, b, 4 * b->row->c, 1, F32);
 }
 
 static struct tensor *run_gat(struct ctx *c, struct bench *b)
@@ -306,7 +306,7 @@ static struct tensor *run_gat(struct ctx *c, struct bench *b)
 
 static void make_pairs(struct ctx *c, struct bench *b)
 {
-    input(c, b, b->row->n, b->row->c, b->dtype);
+    bench_input(c, b, b->row->n, b->row->c, b->dtype);
     b->index = random_index(c, b->row->t, b->row->n);
     b->other = random_index(c, b->row->t, b->row->n);
 }
@@ -320,7 +320,7 @@ static void make_logits(struct ctx *c, struct bench *b)
 {
     struct tensor *target;
 
-    input(c, b, b->row->t, 1, F32);
+    bench_input(c, b, b->row->t, 1, F32);
     target = b->in[b->n_in++] = noise(c, b->row->t, 1, F32);
     target->needs_grad = false;
     b->seqs = equal_seqs(c, b->row->t, b->row->n);
@@ -343,7 +343,7 @@ static struct tensor *run_bce(struct ctx *c, struct bench *b)
 
 static void make_classes(struct ctx *c, struct bench *b)
 {
-    input(c, b, b->row->t, b->row->n, b->dtype);
+    bench_input(c, b, b->row->t, b->row->n, b->dtype);
     b->index = random_index(c, b->row->t, b->row->n);
 }
 
@@ -355,14 +355,14 @@ static struct tensor *run_cross_entropy(struct ctx *c, struct bench *b)
 static void make_rms_norm(struct ctx *c, struct bench *b)
 {
     make_matrix(c, b);
-    param(c, b, b->row->c, 1, F32);
+    bench_param(c, b, b->row->c, 1, F32);
 }
 
 /* n: heads, each of c columns with one weight */
 static void make_head_norm(struct ctx *c, struct bench *b)
 {
-    input(c, b, b->row->t, b->row->c * b->row->n, b->dtype);
-    param(c, b, b->row->c, 1, F32);
+    bench_input(c, b, b->row->t, b->row->c * b->row->n, b->dtype);
+    bench_param(c, b, b->row->c, 1, F32);
 }
 
 static struct tensor *run_rms_norm(struct ctx *c, struct bench *b)
@@ -373,7 +373,7 @@ static struct tensor *run_rms_norm(struct ctx *c, struct bench *b)
 /* n: heads */
 static void make_rope(struct ctx *c, struct bench *b)
 {
-    input(c, b, b->row->t, b->row->c * b->row->n, b->dtype);
+    bench_input(c, b, b->row->t, b->row->c * b->row->n, b->dtype);
     b->index = random_index(c, b->row->t, b->row->t);
     struct tensor *angles = b->in[b->n_in++] = op_rope_angles(c, b->index.ids, noise(c, 1, b->row->c / 2, F32));
     angles->needs_grad = false;
@@ -387,73 +387,6 @@ static struct tensor *run_rope(struct ctx *c, struct bench *b)
 static struct tensor *run_swiglu(struct ctx *c, struct bench *b)
 {
     return op_swiglu(c, b->in[0], b->in[1]);
-}
-
-/* A decoder's few rows: queries, keys and values of n, n / 4 and n / 4 columns, or two maps of n. */
-static void make_maps(struct ctx *c, struct bench *b)
-{
-    input(c, b, b->row->t, b->row->c, b->dtype);
-    for (int i = 0; i < 3; i++)
-        param(c, b, i ? b->row->n / 4 : b->row->n, b->row->c, b->dtype);
-    param(c, b, b->row->c, 1, F32);
-}
-
-static void make_halves(struct ctx *c, struct bench *b)
-{
-    input(c, b, b->row->t, b->row->c, b->dtype);
-    param(c, b, b->row->n, b->row->c, b->dtype);
-    param(c, b, b->row->n, b->row->c, b->dtype);
-    param(c, b, b->row->c, 1, F32);
-}
-
-/* Runs without a record, as these ops do. */
-static struct tensor *run_once(struct ctx *c, struct bench *b, struct tensor *(*run)(struct ctx *c, struct bench *b))
-{
-    bool recording = c->recording, training = c->training;
-
-    c->recording = c->training = false;
-    struct tensor *y = run(c, b);
-    c->recording = recording;
-    c->training = training;
-    return y;
-}
-
-static struct tensor *group_once(struct ctx *c, struct bench *b)
-{
-    struct linear_map maps[3] = { { .w = b->in[1] }, { .w = b->in[2] }, { .w = b->in[3] } };
-    struct tensor *y[3];
-
-    op_linear_group(c, y, b->in[0], (struct rms_norm){ b->in[4], 1e-5f },
-                    (const struct linear_map *const[]){ &maps[0], &maps[1], &maps[2] }, 3);
-    return y[0];
-}
-
-static struct tensor *run_linear_group(struct ctx *c, struct bench *b)
-{
-    return run_once(c, b, group_once);
-}
-
-static struct tensor *swiglu_once(struct ctx *c, struct bench *b)
-{
-    struct linear_map gate = { .w = b->in[1] }, up = { .w = b->in[2] };
-
-    return op_linear_swiglu(c, b->in[0], (struct rms_norm){ b->in[3], 1e-5f }, &gate, &up);
-}
-
-static struct tensor *run_linear_swiglu(struct ctx *c, struct bench *b)
-{
-    return run_once(c, b, swiglu_once);
-}
-
-static struct tensor *logits_once(struct ctx *c, struct bench *b)
-{
-    struct lora l = adapter(b);
-    return op_linear_logits(c, b->in[0], b->in[1], &l);
-}
-
-static struct tensor *run_linear_logits(struct ctx *c, struct bench *b)
-{
-    return run_once(c, b, logits_once);
 }
 
 static void make_noisy(struct ctx *c, struct bench *b)
@@ -474,8 +407,8 @@ static struct tensor *run_argmax(struct ctx *c, struct bench *b)
 
 static void make_crf(struct ctx *c, struct bench *b)
 {
-    input(c, b, b->row->t, b->row->c, F32);
-    param(c, b, b->row->c + 2, b->row->c, F32);
+    bench_input(c, b, b->row->t, b->row->c, F32);
+    bench_param(c, b, b->row->c + 2, b->row->c, F32);
     b->seqs = equal_seqs(c, b->row->t, b->row->n);
 }
 

@@ -28,8 +28,8 @@ struct rms_norm {
 };
 
 /*
- * Maps whose adapters read the same x, at most.  split_columns: y[i][t,:] = scale[i] x[t,:], the y[i] being n parts of x
- * side by side; join_columns the other way round.
+ * Maps whose adapters read the same x, at most.  split_columns: y[i][t,:] = scale[i] x[t,:], the y[i] being n parts of
+ * x side by side; join_columns the other way round.
  */
 enum { LORA_STACK = 3 };
 
@@ -44,7 +44,8 @@ struct linear_product {
     struct destination y; /* of w's type, or F32 */
 };
 
-/* Products of T <= GROUP_ROWS rows in one launch.  swiglu: of the two, silu(first) second goes to the first one's y. */
+/* Products of T <= GROUP_ROWS rows in one launch; the kernel is handed one of the y by itself.  swiglu: of the two,
+ * silu(first) second goes to the first one's y. */
 struct linear_group {
     struct linear_product product[GROUP_PRODUCTS];
     int n;

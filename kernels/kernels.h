@@ -148,7 +148,7 @@ extern "C" {
     /* those of decoder_types.h; how a row's sums in linear_group are ordered depends on K alone */                    \
     K(split_columns, (struct ctx *c, struct tensor *const *y, const struct tensor *x, const float *scale, int n))      \
     K(join_columns, (struct ctx *c, struct tensor *y, struct tensor *const *x, const float *scale, int n))             \
-    K(linear_group, (struct ctx *c, const struct linear_group *g))                                                     \
+    K(linear_group, (struct ctx *c, struct tensor *y, const struct linear_group *g))                                   \
     K(rope_cache, (struct ctx *c, struct tensor *q, struct tensor *k, const struct tensor *v,                          \
                    const struct rope_cache *r))                                                                        \
     /* y[t] I32 = the first column where x[t,:] is largest; 0 where nothing is above -infinity */                      \

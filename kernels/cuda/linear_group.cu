@@ -260,12 +260,12 @@ static product_view<T> view_of(const struct linear_product *p)
 }
 
 template <typename T>
-static void launch_group(struct ctx *c, const struct linear_group *g)
+static void launch_group(struct ctx *c, const struct tensor *y, const struct linear_group *g)
 {
     group_view<T> a = {};
     int64_t blocks = 0;
     a.norm = data_of<float>(g->norm.w), a.eps = g->norm.eps;
-    a.rows = tensor_rows(g->product[0].y.t), a.n = g->n, a.swiglu = g->swiglu;
+    a.rows = y->shape[0], a.n = g->n, a.swiglu = g->swiglu;
     for (int i = 0; i < g->n; i++) {
         a.product[i] = view_of<T>(&g->product[i]);
         a.product[i].first = blocks;
@@ -276,8 +276,8 @@ static void launch_group(struct ctx *c, const struct linear_group *g)
         LAUNCH(linear_group_kernel<T>, blocks_for(blocks, 1), THREADS, 0, cuda_stream(c), a);
 }
 
-extern "C" void cuda_linear_group(struct ctx *c, const struct linear_group *g)
+extern "C" void cuda_linear_group(struct ctx *c, struct tensor *y, const struct linear_group *g)
 {
     const struct linear_product *p = &g->product[0];
-    DTYPE_SWITCH(p->w ? p->w->dtype : g->product[1].w->dtype, launch_group<T>(c, g));
+    DTYPE_SWITCH(p->w ? p->w->dtype : g->product[1].w->dtype, launch_group<T>(c, y, g));
 }

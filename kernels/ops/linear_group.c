@@ -51,9 +51,13 @@ static void launch(struct ctx *c, const struct launches *l)
 {
     const struct linear_group *first = &l->first, *second = &l->second;
 
-    RUN(c, linear_group, first);
-    if (second->n)
-        RUN(c, linear_group, second);
+    struct tensor *y = first->product[first->swiglu ? 0 : first->n - 1].y.t;
+
+    RUN(c, linear_group, y, first);
+    if (!second->n)
+        return;
+    y = second->product[second->swiglu ? 0 : second->n - 1].y.t;
+    RUN(c, linear_group, y, second);
 }
 
 static bool few_rows(const struct tensor *x)

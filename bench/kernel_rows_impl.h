@@ -1,0 +1,23 @@
+/*
+ * kernel_rows_impl.h - what the parts of kernel_rows.h share.
+ */
+#ifndef BENCH_KERNEL_ROWS_IMPL_H
+#define BENCH_KERNEL_ROWS_IMPL_H
+
+#include "bench/kernel_rows.h"
+
+/* The row's next input, of random numbers, and one that is a parameter, frozen where nothing is recorded. */
+struct tensor *bench_input(struct ctx *c, struct bench *b, int64_t rows, int64_t cols, enum dtype dtype);
+void bench_param(struct ctx *c, struct bench *b, int64_t rows, int64_t cols, enum dtype dtype);
+/* Inputs x, a frozen w and A, B; the adapter of the last two. */
+void make_lora(struct ctx *c, struct bench *b);
+struct lora bench_adapter(const struct bench *b);
+
+/* Of few rows. */
+void make_maps(struct ctx *c, struct bench *b);
+void make_halves(struct ctx *c, struct bench *b);
+struct tensor *run_linear_group(struct ctx *c, struct bench *b);
+struct tensor *run_linear_swiglu(struct ctx *c, struct bench *b);
+struct tensor *run_linear_logits(struct ctx *c, struct bench *b);
+
+#endif
