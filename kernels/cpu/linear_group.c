@@ -66,13 +66,14 @@ static void run_product(struct ctx *c, const struct tensor *x, const struct line
     free_matrix(&sum);
 }
 
+/* The halves are rounded where swiglu's own op would round them, so that a row comes out the same with few and many. */
 static void run_swiglu(struct ctx *c, const struct tensor *x, const struct linear_group *g)
 {
     struct tensor *y = g->product[0].y.t, half[2];
 
     for (int i = 0; i < 2; i++) {
         const struct linear_product *p = &g->product[i];
-        half[i] = matrix_new(F32, y->shape[0], y->shape[1]);
+        half[i] = matrix_new(p->addend ? F32 : y->dtype, y->shape[0], y->shape[1]);
         struct linear_product to = *p;
         to.y = (struct destination){ &half[i], false };
         run_product(c, x ? x : p->x, &to);
