@@ -215,9 +215,7 @@ static void run_training(struct bench *b)
 
     b->first = 0;
     b->end = b->n < TRAIN_PAIRS ? b->n : TRAIN_PAIRS;
-    if (workspace_feed(&b->work))
-        workspace_replay(&b->work);
-    else if (workspace_capture(&b->work, step, b, &err))
+    if (workspace_step(&b->work, step, b, &err))
         die(&err);
     device_download(&b->device, b->logits, b->out);
 }

@@ -5,7 +5,7 @@
  * GRAPHS holds one JSON object a line, {"nodes": n, "edges": [[source, target], ...]}; features are random, WIDTH wide.
  * Commands on standard input, each answered by one line:
  *   run        one step (forward, backward, AdamW) on all graphs, uploaded for it; answers with seconds
- *   replay N   N steps on all graphs, captured where the device can, inputs staying where they are; seconds of all
+ *   replay N   N steps on all graphs, captured where the device can; their features are on the device; seconds of all
  *   epoch B    one pass over the graphs in a new order, B at a time; their features are on the device; seconds
  *   flops, bytes   operations of a step on all graphs, and bytes it must move: features twice, parameters and moments
  * The scripts of bench/ let it and torch_geometric take turns.
@@ -42,10 +42,10 @@ struct bench {
     struct place *graphs; /* [n + 1] */
     int n, n_edges, n_nodes;
     float *features;
-    struct tensor *table; /* the features on the device; NULL before the first epoch */
-    bool resident;        /* steps take their features from the table, else upload them */
-    int *order;           /* a permutation of the graphs */
-    int first, end;       /* the step's part of it */
+    struct tensor *table;                       /* the features on the device; NULL before the first epoch */
+    enum { UPLOADED, GATHERED, IN_ORDER } from; /* where a step's features come from; IN_ORDER: the whole table */
+    int *order;                                 /* a permutation of the graphs */
+    int first, end;                             /* the step's part of it */
 };
 
 static void die(const struct error *err)
@@ -148,8 +148,10 @@ static void batch_release(struct batch *t)
 
 static struct tensor *batch_features(struct ctx *c, const struct bench *b, const struct batch *t)
 {
-    if (!b->resident) /* all graphs in their order */
+    if (b->from == UPLOADED) /* all graphs in their order */
         return batch_f32(c, b->features, t->n_nodes, WIDTH, b->dtype);
+    if (b->from == IN_ORDER)
+        return b->table;
     struct index rows = { .ids = batch_i32(c, t->rows, t->n_nodes), .n = t->n_nodes };
     return op_gather(c, b->table, &rows);
 }
@@ -215,19 +217,7 @@ static void all_graphs(struct bench *b)
         b->order[i] = i;
     b->first = 0;
     b->end = b->n;
-    b->resident = false;
-}
-
-/* The first call also takes the step that captures. */
-static void replay(struct bench *b, long steps)
-{
-    struct error err;
-
-    all_graphs(b);
-    if (!b->work.captured.fn && workspace_capture(&b->work, step, b, &err))
-        die(&err);
-    for (long i = 0; i < steps; i++)
-        workspace_replay(&b->work);
+    b->from = UPLOADED;
 }
 
 static void make_table(struct bench *b)
@@ -240,11 +230,24 @@ static void make_table(struct bench *b)
     device_upload(&b->device, b->table, b->features);
 }
 
+static void replay(struct bench *b, long steps)
+{
+    struct error err;
+
+    if (!b->table)
+        make_table(b);
+    all_graphs(b);
+    b->from = IN_ORDER;
+    for (long i = 0; i < steps; i++)
+        if (workspace_step(&b->work, step, b, &err))
+            die(&err);
+}
+
 static void epoch(struct bench *b, int batch)
 {
     if (!b->table)
         make_table(b);
-    b->resident = true;
+    b->from = GATHERED;
     rng_shuffle(&b->rng, b->order, b->n, sizeof *b->order);
     for (b->first = 0; b->first < b->n; b->first = b->end) {
         b->end = b->first + batch < b->n ? b->first + batch : b->n;

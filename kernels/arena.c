@@ -23,7 +23,14 @@ void arena_wrap(struct arena *a, void *base, size_t size)
 
 void arena_measure(struct arena *a)
 {
-    arena_wrap(a, (void *)(uintptr_t)ARENA_ALIGN, SIZE_MAX / 2 / ARENA_ALIGN * ARENA_ALIGN);
+    arena_wrap(a, (void *)(uintptr_t)ARENA_ALIGN, SIZE_MAX / 4 / ARENA_ALIGN * ARENA_ALIGN);
+}
+
+void arena_measure_like(struct arena *a, const struct arena *real)
+{
+    arena_measure(a);
+    if (real->base)
+        a->base = real->base;
 }
 
 void arena_release(struct arena *a)

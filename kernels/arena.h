@@ -30,6 +30,8 @@ int arena_init(struct arena *a, size_t size, struct error *err);
 void arena_wrap(struct arena *a, void *base, size_t size);
 /* Hands out addresses without memory, to learn the peak. */
 void arena_measure(struct arena *a);
+/* The same, with the addresses that `real` hands out at its beginning as far as it goes. */
+void arena_measure_like(struct arena *a, const struct arena *real);
 void arena_release(struct arena *a);
 
 /* A block of at least bytes bytes; a full arena is a bug (the dry run told the size). Contents are undefined. */

@@ -153,10 +153,11 @@ extern "C" {
                    const struct rope_cache *r))                                                                        \
     /* y[t] I32 = the first column where x[t,:] is largest; 0 where nothing is above -infinity */                      \
     K(argmax, (struct ctx *c, struct tensor *y, const struct tensor *x))                                               \
-    /* y[1] = scale sum x;  dx (+)= scale dy[1]; all F32 */                                                            \
-    K(sum, (struct ctx *c, struct tensor *y, const struct tensor *x, float scale))                                     \
-    K(sum_backward, (struct ctx *c, struct destination dx, const struct tensor *dy, float scale))                      \
-    /* y[t] = -log softmax(z[t])[target[t]], 0 where target < 0; lse[t] = log sum exp(z[t]), NaN where all of z[t] is   \
+    /* rng[3] = site[1], both I32;  y[1] = scale[1] sum x;  dx (+)= scale[1] dy[1]; all F32 */                         \
+    K(set_site, (struct ctx *c, struct tensor *rng, const struct tensor *site))                                        \
+    K(sum, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct tensor *scale))                      \
+    K(sum_backward, (struct ctx *c, struct destination dx, const struct tensor *dy, const struct tensor *scale))       \
+    /* y[t] = -log softmax(z[t])[target[t]], 0 where target < 0; lse[t] = log sum exp(z[t]), NaN where all of it is    \
        -infinity (of cross_entropy too); all F32 */                                                                    \
     K(nll, (struct ctx *c, struct tensor *y, struct tensor *lse, const struct tensor *z, const struct tensor *target)) \
     /* dz[t,j] = dy[t] (exp(z[t,j] - lse[t]) - (j == target[t])), 0 where target < 0; dz any float type, may be z */   \

@@ -32,8 +32,9 @@ struct seqs {
 
 /*
  * n row numbers and, sorted by row, who asks for each: the form in which a sum over askers is the same on every run.
- * All I32 on the device: ids[n]; uniq[n] distinct rows, ascending, -1 past the last; start[n+1] into order[n], whose
- * entries are the positions in ids, ascending for each row.  Made on the batch side, in host arrays.
+ * All I32 on the device, the latter three for backwards alone: ids[n]; uniq[n] distinct rows, ascending, -1 past the
+ * last; start[n+1] into order[n], whose entries are the positions in ids, ascending for each row.  Made on the batch
+ * side, in host arrays.
  */
 struct index {
     struct tensor *ids, *uniq, *start, *order;
@@ -48,7 +49,6 @@ struct index {
 struct graph {
     struct tensor *offsets, *sources, *types, *targets, *out_offsets, *out_edges;
     int64_t nodes, edges;
-    int64_t max_degree;
 };
 
 /*
@@ -62,7 +62,7 @@ struct graph {
 struct causal {
     struct seqs qs;
     struct tensor *key_start, *key_len, *prefix_start, *prefix_len, *last;
-    int64_t max_keys; /* key_len + prefix_len of any sequence is no larger; for ctx_note, as qs.max_len is */
+    int64_t max_keys; /* key_len + prefix_len of any sequence is no larger; for batch_bound, as qs.max_len is */
 };
 
 /*

@@ -151,8 +151,8 @@ struct tensor *op_linear_swiglu(struct ctx *c, struct tensor *x, struct rms_norm
 void op_rope_cache(struct ctx *c, struct tensor *q, struct tensor *k, struct tensor *v, const struct rope_cache *r);
 /* I32 [T]: the column of each row's largest number, the first of equals; a NaN is never the largest.  No gradient. */
 struct tensor *op_argmax(struct ctx *c, struct tensor *x);
-/* F32 [1] = scale sum x, x F32 */
-struct tensor *op_sum(struct ctx *c, struct tensor *x, float scale);
+/* F32 [1] = scale sum x; all F32, scale of one number */
+struct tensor *op_sum(struct ctx *c, struct tensor *x, struct tensor *scale);
 
 #ifdef __cplusplus
 }

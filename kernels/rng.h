@@ -2,8 +2,8 @@
  * rng.h - Philox 4x32-10 counters (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
  *
  * A random number is a pure function of (seed, step, site, row, column), so it is the same on every device, in any
- * order, and after a resume.  Seed and step live in a device tensor (ctx->rng); `site` numbers the random ops of a
- * step.
+ * order, and after a resume.  Seed, step and the first site live in a device tensor (ctx->rng); `site` numbers the
+ * random ops of a step from there.
  */
 #ifndef KERNELS_RNG_H
 #define KERNELS_RNG_H
@@ -37,7 +37,7 @@ RNG_INLINE struct philox philox_block(struct philox counter, uint32_t key0, uint
 /* The four words for columns 4*quad .. 4*quad+3 of a row; rng is the content of ctx->rng. */
 RNG_INLINE struct philox rng_quad(const int32_t *rng, uint32_t site, uint32_t row, uint32_t quad)
 {
-    struct philox counter = { { quad, row, site, (uint32_t)rng[2] } };
+    struct philox counter = { { quad, row, site + (uint32_t)rng[3], (uint32_t)rng[2] } };
     return philox_block(counter, (uint32_t)rng[0], (uint32_t)rng[1]);
 }
 

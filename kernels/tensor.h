@@ -37,27 +37,36 @@ struct tensor {
 struct kernels;
 struct device;
 
+/* The host's copy of an input arena, byte for byte, so that one upload does for all. */
+struct feed {
+    char *bytes;
+    size_t size;
+};
+
 /* Everything a step needs; passed first to every op and kernel. */
 struct ctx {
     const struct kernels *k; /* NULL: dry run, allocate and record only */
     struct device *dev;
     struct arena *host;  /* tensor headers and records of this step */
     struct arena *step;  /* tensor data of this step */
-    struct arena *input; /* what is uploaded, where it must not lie in step (workspace_capture); else NULL */
-    bool apart;          /* kernels and uploads have walks of their own: see ctx_uploads */
+    struct arena *input; /* what is uploaded; NULL beside a workspace: step, and at once */
+    struct feed *feed;   /* where a workspace collects the step's inputs; NULL in walks that do not */
+    bool capturing;      /* kernels are recorded: they neither run nor may be waited for */
+    bool buckets;        /* batches of like size shall have the same shapes: see batch_bucket */
     uint64_t shapes;     /* hash of all shapes of the step so far, on which its launches depend */
     struct node *tape;   /* newest record */
     bool recording;      /* ops push records */
     bool transient;      /* the next tensor is: see tape_transient */
     bool training;       /* dropout is on */
-    struct tensor *rng;  /* I32 [4] on the device: seed low, seed high, step, 0 */
+    struct tensor *rng;  /* I32 [4] on the device: seed low, seed high, step, first site */
     uint32_t site;       /* counts the random ops of a step, so that each draws its own numbers */
 };
 
-/* Whether this walk through the step uploads: the one that runs kernels, or, apart, the one that does not. */
+/* Whether this walk through the step brings what is of the host to the device: not where it only plans, nor, in a
+ * workspace, where kernels run, whose inputs are there by then. */
 static inline bool ctx_uploads(const struct ctx *c)
 {
-    return (c->k != NULL) != c->apart;
+    return c->feed || (c->k && !c->input);
 }
 /* A number of the host's that launches depend on joins the hash. */
 void ctx_note(struct ctx *c, int64_t number);

@@ -69,7 +69,6 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* c->apart with kernels: they are being captured, and neither run nor may be waited for. */
 void trace_begin(struct ctx *c)
 {
     if (!state.read) {
@@ -78,7 +77,7 @@ void trace_begin(struct ctx *c)
         state.check = is_set("AMBIT_CHECK_NAN");
         trace_wanted = state.print || state.check;
     }
-    if (!trace_wanted || c->apart)
+    if (!trace_wanted || c->capturing)
         return;
     c->dev->driver->sync(c->dev);
     state.start = now();
@@ -196,7 +195,7 @@ static void check_outputs(const struct ctx *c, const char *file, int line, const
 
 void trace_end(struct ctx *c, const char *file, int line, const char *kernel, const struct trace_arg *args)
 {
-    if (c->apart)
+    if (c->capturing)
         return;
     c->dev->driver->sync(c->dev);
     if (state.print)

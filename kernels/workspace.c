@@ -1,5 +1,7 @@
 #include "kernels/workspace.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { FIXED_BYTES = 4096 };
@@ -11,7 +13,11 @@ int workspace_init(struct workspace *w, struct device *device, size_t host_bytes
         workspace_release(w);
         return -1;
     }
-    w->ctx = (struct ctx){ .dev = device, .host = &w->host, .step = &w->step };
+    w->ctx = (struct ctx){ .dev = device,
+                           .host = &w->host,
+                           .step = &w->step,
+                           .input = &w->input,
+                           .buckets = device->driver->capture_begin != NULL };
     struct tensor *rng = xcalloc(1, sizeof *rng);
     *rng = (struct tensor){ .dtype = I32, .ndim = 1, .shape = { 4 }, .data = arena_alloc(&w->fixed, 16) };
     w->ctx.rng = rng;
@@ -19,18 +25,18 @@ int workspace_init(struct workspace *w, struct device *device, size_t host_bytes
     return 0;
 }
 
-/* Ends the capture, whose addresses are about to be given back. */
-static void forget(struct workspace *w)
+void workspace_forget(struct workspace *w)
 {
-    if (w->captured.graph)
-        w->device->driver->capture_free(w->device, w->captured.graph);
-    w->captured = (struct captured){ 0 };
+    for (int i = 0; i < w->n_captured; i++)
+        w->device->driver->capture_free(w->device, w->captured[i].graph);
+    w->n_captured = 0;
 }
 
 void workspace_release(struct workspace *w)
 {
-    forget(w);
+    workspace_forget(w);
     free(w->ctx.rng);
+    free(w->feed.bytes);
     arena_release(&w->host);
     device_arena_release(w->device, &w->step);
     device_arena_release(w->device, &w->input);
@@ -55,8 +61,7 @@ static void walk(struct ctx *c, step_fn *fn, void *arg)
     arena_reset(c->host, 0);
     arena_reset(c->step, 0);
     arena_reset_end(c->step, 0);
-    if (c->input)
-        arena_reset(c->input, 0);
+    arena_reset(c->input, 0);
     c->tape = NULL;
     c->site = 0;
     c->shapes = 0;
@@ -64,114 +69,138 @@ static void walk(struct ctx *c, step_fn *fn, void *arg)
     fn(c, arg);
 }
 
-/* Dry; input NULL: inputs count as part of the step.  Returns the hash of the shapes. */
-static uint64_t measure(struct workspace *w, struct arena *step, struct arena *input, step_fn *fn, void *arg)
+/* What a walk without kernels tells. */
+struct plan {
+    struct workspace_bytes need;
+    uint64_t shapes;
+};
+
+/* Headers point to where a real step's would in the memory that there is, so that they hold for a replay. */
+static struct plan plan_step(struct workspace *w, struct feed *feed, step_fn *fn, void *arg)
 {
     struct ctx dry = w->ctx;
+    struct arena step, input;
 
+    arena_measure_like(&step, &w->step);
+    arena_measure_like(&input, &w->input);
     dry.k = NULL;
-    dry.step = step;
-    dry.input = input;
-    arena_measure(step);
-    if (input)
-        arena_measure(input);
+    dry.step = &step;
+    dry.input = &input;
+    dry.feed = feed;
     walk(&dry, fn, arg);
-    return dry.shapes;
+    return (struct plan){ { step.peak, input.peak }, dry.shapes };
 }
 
-size_t workspace_measure(struct workspace *w, step_fn *fn, void *arg)
+struct workspace_bytes workspace_measure(struct workspace *w, step_fn *fn, void *arg)
 {
-    struct arena step;
-
-    measure(w, &step, NULL, fn, arg);
-    return step.peak;
+    return plan_step(w, NULL, fn, arg).need;
 }
 
 /* Exactly what is needed at first; one that grows takes an eighth more, so that slowly growing batches do not
- * reallocate every time. */
+ * reallocate every time.  What is captured holds addresses. */
 static int reserve(struct workspace *w, struct arena *a, size_t need, struct error *err)
 {
     size_t more = a->size ? need / 8 : 0;
 
     if (need <= a->size)
         return 0;
-    forget(w);
+    workspace_forget(w);
     device_arena_release(w->device, a);
     if (device_arena(w->device, a, need + more, err) == 0)
         return 0;
     return device_arena(w->device, a, need, err);
 }
 
-int workspace_reserve(struct workspace *w, size_t bytes, struct error *err)
+int workspace_reserve(struct workspace *w, struct workspace_bytes bytes, struct error *err)
 {
-    return reserve(w, &w->step, bytes, err);
+    return reserve(w, &w->step, bytes.step, err) || reserve(w, &w->input, bytes.input, err) ? -1 : 0;
 }
 
-static void note_peak(struct workspace *w, size_t need)
+/* Memory for the step, and its inputs in it. */
+static int enter(struct workspace *w, const struct plan *p, struct error *err)
 {
-    if (need > w->peak)
-        w->peak = need;
+    workspace_raise(&w->peak, p->need);
+    if (workspace_reserve(w, p->need, err))
+        return -1;
+    if (p->need.input)
+        w->device->driver->upload(w->device, w->input.base, w->feed.bytes, p->need.input);
+    return 0;
+}
+
+static void walk_kernels(struct workspace *w, bool capturing, step_fn *fn, void *arg)
+{
+    w->ctx.k = w->device->driver->kernels;
+    w->ctx.capturing = capturing;
+    walk(&w->ctx, fn, arg);
 }
 
 int workspace_run(struct workspace *w, step_fn *fn, void *arg, struct error *err)
 {
-    size_t need = workspace_measure(w, fn, arg);
+    struct plan p = plan_step(w, &w->feed, fn, arg);
 
-    note_peak(w, need);
-    if (reserve(w, &w->step, need, err))
+    if (enter(w, &p, err))
         return -1;
-    w->ctx.k = w->device->driver->kernels;
-    walk(&w->ctx, fn, arg);
+    walk_kernels(w, false, fn, arg);
     return 0;
 }
 
-/* The captured step as it runs eagerly, or with kernels or uploads alone. */
-static void walk_captured(struct workspace *w, bool kernels, bool uploads)
+/* A free place, or that of the one that has not run for longest. */
+static struct captured *place_for_capture(struct workspace *w)
 {
-    struct ctx c = w->ctx;
+    struct captured *oldest = w->captured;
 
-    c.k = kernels ? w->device->driver->kernels : NULL;
-    c.input = &w->input;
-    c.apart = kernels != uploads;
-    walk(&c, w->captured.fn, w->captured.arg);
+    if (w->n_captured < CAPTURED_MAX)
+        return &w->captured[w->n_captured++];
+    for (int i = 1; i < w->n_captured; i++)
+        if (w->captured[i].used < oldest->used)
+            oldest = &w->captured[i];
+    w->device->driver->capture_free(w->device, oldest->graph);
+    return oldest;
 }
 
-int workspace_capture(struct workspace *w, step_fn *fn, void *arg, struct error *err)
+/* A step that has just run: its kernels are loaded and its products planned, which a capture may not do.  Traced
+ * kernels are to be seen one by one. */
+static void capture(struct workspace *w, uint64_t shapes, step_fn *fn, void *arg)
 {
     const struct driver *driver = w->device->driver;
-    struct arena step, input;
-    uint64_t shapes = measure(w, &step, &input, fn, arg);
 
-    forget(w);
-    note_peak(w, step.peak + input.peak);
-    if (reserve(w, &w->step, step.peak, err) || reserve(w, &w->input, input.peak, err))
-        return -1;
-    w->captured = (struct captured){ .fn = fn, .arg = arg, .shapes = shapes };
-    walk_captured(w, true, true); /* loads kernels and plans products, which a capture may not */
-    if (!driver->capture_begin)
-        return 0;
+    if (w->eager || trace_wanted || !driver->capture_begin)
+        return;
     driver->capture_begin(w->device);
-    walk_captured(w, true, false);
-    w->captured.graph = driver->capture_end(w->device);
+    walk_kernels(w, true, fn, arg);
+    *place_for_capture(w) = (struct captured){ fn, shapes, driver->capture_end(w->device), w->counts.steps };
+}
+
+static struct captured *find(struct workspace *w, uint64_t shapes, step_fn *fn)
+{
+    for (int i = 0; i < w->n_captured; i++)
+        if (w->captured[i].shapes == shapes && w->captured[i].fn == fn)
+            return &w->captured[i];
+    return NULL;
+}
+
+int workspace_step(struct workspace *w, step_fn *fn, void *arg, struct error *err)
+{
+    struct plan p = plan_step(w, &w->feed, fn, arg);
+
+    if (enter(w, &p, err))
+        return -1;
+    w->counts.steps++;
+    struct captured *known = find(w, p.shapes, fn);
+    if (known) {
+        known->used = w->counts.steps;
+        w->counts.replayed++;
+        w->device->driver->replay(w->device, known->graph);
+        return 0;
+    }
+    walk_kernels(w, false, fn, arg);
+    capture(w, p.shapes, fn, arg);
     return 0;
 }
 
-bool workspace_feed(struct workspace *w)
+bool workspace_tell(const struct workspace *w, char text[STEP_COUNTS])
 {
-    struct arena step, input;
-
-    if (!w->captured.fn || measure(w, &step, &input, w->captured.fn, w->captured.arg) != w->captured.shapes)
-        return false;
-    if (w->captured.graph)
-        walk_captured(w, false, true);
-    return true;
-}
-
-void workspace_replay(struct workspace *w)
-{
-    CHECK(w->captured.fn, "no step is captured");
-    if (w->captured.graph)
-        w->device->driver->replay(w->device, w->captured.graph);
-    else
-        walk_captured(w, true, true);
+    snprintf(text, STEP_COUNTS, "%" PRId64 " of %" PRId64 " steps were replayed as a whole", w->counts.replayed,
+             w->counts.steps);
+    return w->device->driver->capture_begin && !w->eager;
 }

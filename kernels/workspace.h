@@ -1,14 +1,13 @@
 /*
  * workspace.h - runs one step (a training step, a batch of inference) in memory that exactly fits.
  *
- * A step is a function that builds tensors in the ctx it is given.  It is called twice: dry, where it only allocates
- * and so tells its peak, then for real in an arena grown to that peak.  What it returned in its argument stays valid
- * until the next run.
+ * A step is a function that builds tensors in the ctx it is given.  It is called first without kernels: that tells the
+ * memory it needs, hashes its shapes, and collects its inputs, which then go to the device in one upload.  Called for
+ * real it runs; where the device can, it is called once more to be captured (a CUDA graph), and when a step of the same
+ * shapes comes again all its kernels are launched as one and the function is called for its inputs alone.
  *
- * A step whose shapes stay can be captured: its kernels are then launched as one (a CUDA graph), and the step function
- * is called to upload new inputs only.  Same shapes give the same addresses; learning rate, step count and random
- * numbers live on the device already; inputs lie in an arena of their own, since they are uploaded before any kernel
- * runs, while memory of the step may serve twice.
+ * Same shapes give the same addresses; learning rate, step count and random numbers live on the device; inputs lie in
+ * an arena of their own, since they are there before any kernel runs, while memory of the step may serve twice.
  */
 #ifndef KERNELS_WORKSPACE_H
 #define KERNELS_WORKSPACE_H
@@ -22,17 +21,42 @@ extern "C" {
 /* c->k is NULL in walks that run no kernels: download nothing then, and upload through batch.h. */
 typedef void step_fn(struct ctx *c, void *arg);
 
+struct workspace_bytes {
+    size_t step, input;
+};
+static inline size_t workspace_total(struct workspace_bytes b)
+{
+    return b.step + b.input;
+}
+/* Each becomes no less than that of b. */
+static inline void workspace_raise(struct workspace_bytes *a, struct workspace_bytes b)
+{
+    a->step = b.step > a->step ? b.step : a->step;
+    a->input = b.input > a->input ? b.input : a->input;
+}
+
+/* How many steps ran, and how many of them as a captured whole. */
+struct step_counts {
+    int64_t steps, replayed;
+};
+
+enum { CAPTURED_MAX = 128 };
+
 struct workspace {
     struct device *device;
     struct arena host, step, input, fixed;
-    struct ctx ctx; /* recording and training are the caller's to set between runs */
-    size_t peak;    /* bytes of the largest step so far */
+    struct feed feed;
+    struct ctx ctx;              /* recording and training are the caller's to set between runs */
+    struct workspace_bytes peak; /* of the largest steps so far */
+    bool eager;                  /* the caller's to set: nothing is captured */
+    struct step_counts counts;
     struct captured {
-        step_fn *fn; /* NULL: no step is captured */
-        void *arg;
-        void *graph; /* the driver's; NULL where steps run eagerly */
+        step_fn *fn;
         uint64_t shapes;
-    } captured;
+        void *graph;  /* the driver's */
+        int64_t used; /* counts.steps when it ran last */
+    } captured[CAPTURED_MAX];
+    int n_captured;
 };
 
 /* host_bytes bounds headers and records of a step. */
@@ -44,21 +68,25 @@ void workspace_seed(struct workspace *w, uint64_t seed, int32_t step);
 void workspace_rng(const struct workspace *w, int32_t rng[4]);
 
 /* Bytes that fn would need. */
-size_t workspace_measure(struct workspace *w, step_fn *fn, void *arg);
-/* Takes that many bytes for steps, so that those that need no more take none.  -1 with EXIT_CODE_MEMORY. */
-int workspace_reserve(struct workspace *w, size_t bytes, struct error *err);
-/* -1 with EXIT_CODE_MEMORY when the device cannot hold the step. */
+struct workspace_bytes workspace_measure(struct workspace *w, step_fn *fn, void *arg);
+/* Takes that many bytes, so that steps that need no more take none.  -1 with EXIT_CODE_MEMORY. */
+int workspace_reserve(struct workspace *w, struct workspace_bytes bytes, struct error *err);
+
+/* Runs a step that will not come again.  What it returned in arg stays valid until the next.  -1 with EXIT_CODE_MEMORY
+ * when the device cannot hold it. */
 int workspace_run(struct workspace *w, step_fn *fn, void *arg, struct error *err);
 
 /*
- * Runs the step as workspace_run does, and captures it for the next two calls.  fn and arg are kept; whatever fn hands
- * to ops besides tensors must depend on shapes alone.  A larger step in between ends the capture.
+ * The same for a step that comes again and again, with the same numbers: replayed where one of its shapes is captured.
+ * What it hands to ops besides tensors, and where tensors lie that are not its own, must follow from shapes, from
+ * numbers given to ctx_note, and from what stays until workspace_forget.
  */
-int workspace_capture(struct workspace *w, step_fn *fn, void *arg, struct error *err);
-/* Calls fn for its new inputs.  False, with nothing uploaded, when their shapes are not those of the captured step. */
-bool workspace_feed(struct workspace *w);
-/* Runs the captured step on what was fed last. */
-void workspace_replay(struct workspace *w);
+int workspace_step(struct workspace *w, step_fn *fn, void *arg, struct error *err);
+enum { STEP_COUNTS = 96 };
+/* "N of M steps were replayed as a whole"; false, and nothing, where steps always run kernel by kernel. */
+bool workspace_tell(const struct workspace *w, char text[STEP_COUNTS]);
+/* Ends all captures: the trained parameters, or the settings of the optimizer, become others. */
+void workspace_forget(struct workspace *w);
 
 #ifdef __cplusplus
 }

@@ -35,6 +35,7 @@
 #define DB_OPTION(at, ...) \
     STRING_OPTION("db", at, "FILE|DIR", "a SQLite file, or a folder with NAME.sqlite, .db or .sqlite3" __VA_ARGS__)
 #define DEVICE_OPTION(at) STRING_OPTION("device", at, "DEVICE", "auto, cpu, cuda, cuda:N or simt", .letter = 'd')
+#define NO_GRAPH_OPTION(at) FLAG_OPTION("no-graph", at, "launch every kernel by itself; the same numbers, slower")
 #define DRY_RUN_OPTION(at, ...) FLAG_OPTION("dry-run", at, __VA_ARGS__, .letter = 'n')
 #define OUT_OPTION(at, value_, ...) STRING_OPTION("out", at, value_, __VA_ARGS__, .letter = 'o', .writes = true)
 #define OUT_DIR_OPTION(at) OUT_OPTION(at, "DIR", "the folder to make", .required = true)

@@ -29,6 +29,7 @@ static const struct option table[] = {
                "most tokens of a question that are read; 0: as many as fit beside the schema's names"),
     RESUME_OPTION(AT(resume), "go on with what a run that was stopped left in OUT.jsonl.part"),
     DEVICE_OPTION(AT(device)),
+    NO_GRAPH_OPTION(AT(no_graph)),
     INT_OPTION("tokens", AT(tokens), "N", 512, 1 << 24, "most tokens encoded at once"),
     { 0 },
 };

@@ -13,6 +13,7 @@ struct infill_options {
     const char *model, *adapter, *default_model, *sql_model, *chat_template, *dtype, *device;
     int64_t max_new, seed, batch, tokens;
     double temperature, top_p;
+    bool no_graph;
 };
 
 static const struct infill_options defaults = { .request = { .out = "-", .window = 4096, .prompt = PROMPTER_DEFAULTS },
@@ -46,6 +47,7 @@ static const struct option table[] = {
     TOKENS_OPTION(HERE(tokens)),
     DTYPE_OPTION(HERE(dtype)),
     DEVICE_OPTION(HERE(device)),
+    NO_GRAPH_OPTION(HERE(no_graph)),
     INT_OPTION("window", AT(window), "N", 1, 1 << 24,
                "records on their way at once: fewer take less memory, with more of them models take turns less often"),
     RESUME_OPTION(AT(resume), "go on with what a run that was stopped left in OUT.jsonl.part"),
@@ -67,6 +69,7 @@ static struct answerer answerer_of(const struct infill_options *o, const char *d
     return (struct answerer){
         .model = { .dir = dir, .adapter = adapter, .chat_template = o->chat_template, .dtype = o->dtype },
         .device = o->device,
+        .no_graph = o->no_graph,
         .set = { .max_new = o->max_new,
                  .temperature = o->temperature,
                  .top_p = o->top_p,

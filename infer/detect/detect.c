@@ -84,6 +84,7 @@ static int open_all(struct detector *d, struct error *err)
 
     if (device_open(&d->device, q->device, err) || workspace_init(&d->work, &d->device, HOST_BYTES, err))
         return -1;
+    d->work.eager = q->no_graph;
     if (schema_catalog_open(&d->schemas, q->schema, q->db, err) ||
         gate_model_open(&d->model, &d->device, q->model, err))
         return -1;
@@ -330,11 +331,15 @@ static struct record_reader *open_in(const struct detect_request *q, const char 
 
 static int run(struct detector *d, const char *input, struct error *err)
 {
+    char text[STEP_COUNTS];
+
     if (!(d->in = open_in(d->q, input, err)) || open_out(d, err))
         return -1;
     progress_start(&d->progress, "detecting", "questions", 0);
     int rc = run_groups(d, err);
     progress_end(&d->progress);
+    if (workspace_tell(&d->work, text))
+        log_info("%s", text);
     return rc || stop_requested() ? -1 : part_commit(&d->part, d->q->out, err);
 }
 

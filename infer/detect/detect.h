@@ -22,6 +22,7 @@ struct detect_request {
     int64_t tokens, max_question;     /* 0: as much of a question as fits beside the schema's names */
     double threshold;                 /* NAN: the model's own */
     bool resume;                      /* go on with what OUT.part holds */
+    bool no_graph;
 };
 
 struct detect_counts {

@@ -49,12 +49,14 @@ static int open_model(const struct answerer *a, struct error *err)
     answerer_close(a->open);
     struct answerer_model *in = *a->open = xcalloc(1, sizeof *in);
     in->of = a;
-    if (device_open(&in->device, a->device, err) || workspace_init(&in->work, &in->device, HOST_BYTES, err) ||
-        llama_model_open(&in->model, &in->device, &a->model, err)) {
+    int rc =
+        device_open(&in->device, a->device, err) || workspace_init(&in->work, &in->device, HOST_BYTES, err) ? -1 : 0;
+    in->work.eager = a->no_graph;
+    if (rc == 0)
+        rc = llama_model_open(&in->model, &in->device, &a->model, err);
+    if (rc)
         answerer_close(a->open);
-        return -1;
-    }
-    return 0;
+    return rc;
 }
 
 static void read_prompts(struct answer_batch *r, json_t *const *prompts)

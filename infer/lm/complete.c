@@ -50,8 +50,10 @@ static int open_all(struct completion *r, const char *input, struct error *err)
     r->cap = r->with_answer ? LOSS_WINDOW : ANSWER_ROUNDS * (int)q->batch;
     r->window = xcalloc((size_t)r->cap, sizeof *r->window);
     r->keys = xcalloc((size_t)r->cap, sizeof *r->keys);
-    if (device_open(&r->device, q->device, err) || workspace_init(&r->work, &r->device, HOST_BYTES, err) ||
-        llama_model_open(&r->model, &r->device, &q->model, err))
+    if (device_open(&r->device, q->device, err) || workspace_init(&r->work, &r->device, HOST_BYTES, err))
+        return -1;
+    r->work.eager = q->no_graph;
+    if (llama_model_open(&r->model, &r->device, &q->model, err))
         return -1;
     r->in = record_reader_open(input, q->form, err);
     return !r->in ? -1 : q->model.dry ? 0 : open_out(r, err);
@@ -266,6 +268,8 @@ static void fill_pack(struct loss_step *s, struct pack *pack)
             break;
         llama_batch_add(&s->batch, p->ids.items, p->answer.items, p->ids.count);
     }
+    if (r->work.ctx.buckets)
+        llama_batch_pad(&s->batch);
 }
 
 static int score_pack(struct loss_step *s, const struct pack *pack, struct error *err)
@@ -275,7 +279,7 @@ static int score_pack(struct loss_step *s, const struct pack *pack, struct error
     int rc = 0;
 
     if (s->batch.n_rows) {
-        rc = workspace_run(&r->work, run_loss, s, err);
+        rc = workspace_step(&r->work, run_loss, s, err);
         nll = xmalloc((size_t)s->batch.n_rows * sizeof *nll);
         if (rc == 0)
             device_download(&r->device, nll, s->nll);
@@ -327,6 +331,7 @@ static int measure_window(struct completion *r, struct error *err)
 
 static int run_windows(struct completion *r, int (*window)(struct completion *, struct error *), struct error *err)
 {
+    char text[STEP_COUNTS];
     int rc = 0, n = 1;
 
     progress_start(&r->progress, r->with_answer ? "scoring" : "generating", "tokens", 0);
@@ -336,6 +341,8 @@ static int run_windows(struct completion *r, int (*window)(struct completion *, 
         release_window(r);
     }
     progress_end(&r->progress);
+    if (workspace_tell(&r->work, text))
+        log_info("%s", text);
     return rc || stop_requested() ? -1 : part_commit(&r->part, r->request->out, err);
 }
 

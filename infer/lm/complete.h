@@ -17,6 +17,7 @@ struct complete_request {
     int64_t max_new, seed, batch, tokens;
     double temperature, top_p;
     bool resume; /* go on with what OUT.part holds */
+    bool no_graph;
 };
 
 struct complete_counts {

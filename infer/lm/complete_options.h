@@ -44,6 +44,7 @@ extern const struct file_note complete_files[];
     RESUME_OPTION(COMPLETE_AT(resume), "go on with what a run that was stopped left in OUT.jsonl.part"), \
     DTYPE_OPTION(COMPLETE_AT(model.dtype)), \
     DEVICE_OPTION(COMPLETE_AT(device)), \
+    NO_GRAPH_OPTION(COMPLETE_AT(no_graph)), \
     TOKENS_OPTION(COMPLETE_AT(tokens))
 /* clang-format on */
 

@@ -29,7 +29,7 @@ static inline void row_words(uint32_t word[4][DROPOUT_MASK_LANES], const int32_t
     for (uint32_t l = 0; l < DROPOUT_MASK_LANES; l++) {
         word[0][l] = quad + l;
         word[1][l] = row;
-        word[2][l] = site;
+        word[2][l] = site + (uint32_t)rng[3];
         word[3][l] = (uint32_t)rng[2];
     }
     philox_lanes(word, (uint32_t)rng[0], (uint32_t)rng[1]);
@@ -78,7 +78,7 @@ CPU_CLONES static void lanes(float keep[4][DROPOUT_MASK_LANES], const int32_t *r
     for (uint32_t l = 0; l < DROPOUT_MASK_LANES; l++) {
         word[0][l] = quad;
         word[1][l] = first + l * step;
-        word[2][l] = site;
+        word[2][l] = site + (uint32_t)rng[3];
         word[3][l] = (uint32_t)rng[2];
     }
     philox_lanes(word, (uint32_t)rng[0], (uint32_t)rng[1]);

@@ -2,8 +2,7 @@
 
 struct sum_node {
     struct node node;
-    struct tensor *x;
-    float scale;
+    struct tensor *x, *scale;
 };
 
 static void sum_backward(struct ctx *c, struct node *node)
@@ -13,9 +12,10 @@ static void sum_backward(struct ctx *c, struct node *node)
     RUN(c, sum_backward, dx, node->out->grad, n->scale);
 }
 
-struct tensor *op_sum(struct ctx *c, struct tensor *x, float scale)
+struct tensor *op_sum(struct ctx *c, struct tensor *x, struct tensor *scale)
 {
-    CHECK(x->dtype == F32, "sum of %s", dtype_name(x->dtype));
+    CHECK(x->dtype == F32 && scale->dtype == F32 && tensor_size(scale) == 1, "sum of %s, scaled by %lld of %s",
+          dtype_name(x->dtype), (long long)tensor_size(scale), dtype_name(scale->dtype));
     struct tensor *y = tensor_new1(c, F32, 1);
     RUN(c, sum, y, x, scale);
     if (tape_needs(c, y, x))

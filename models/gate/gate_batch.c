@@ -12,6 +12,12 @@ static void push(struct int_list *l, int32_t x)
 /* SEPARATORS: [CLS], two [SEP], colon, and the mark that ends a column with one to spare */
 enum { LEAST_POSITIONS = 64, QUESTION_SHARE = 4, SEPARATORS = 6, ELEMENT_SEPARATORS = 3 };
 
+/* Sizes for each power of two: of what every layer computes, of what one does, of what costs next to nothing. */
+enum { TOKEN_STEPS = 8, ROW_STEPS = 2, NODE_STEPS = 2, EDGE_STEPS = 1, PAIR_STEPS = 1, SEQUENCE_STEPS = 1 };
+
+/* Added edges of an added node, so that none is a hub. */
+enum { ADDED_DEGREE = 16 };
+
 int gate_question_tokens(struct ids *ids, const struct tokenizer *t, const char *text, const char *where,
                          struct error *err)
 {
@@ -156,13 +162,14 @@ static void put_table(struct text_builder *b, const struct gate_item *item, int 
     }
 }
 
-static void add_mentions(struct text_builder *b, const struct gate_item *item)
+/* Room for those of n more elements. */
+static float *more_mentions(struct text_builder *b, int n)
 {
-    while (b->n_nodes + item->schema->n_nodes > b->mentions_cap) {
+    while (b->n_nodes + n > b->mentions_cap) {
         b->mentions_cap = b->mentions_cap ? 2 * b->mentions_cap : 256;
         b->mentions = xrealloc(b->mentions, (size_t)b->mentions_cap * ELEMENT_MENTIONS * sizeof *b->mentions);
     }
-    mention_elements(item->schema->schema, item->text, b->mentions + (size_t)b->n_nodes * ELEMENT_MENTIONS);
+    return b->mentions + (size_t)b->n_nodes * ELEMENT_MENTIONS;
 }
 
 void text_add_schema(struct text_builder *b, const struct gate_item *item, struct rng *rng)
@@ -183,9 +190,70 @@ void text_add_schema(struct text_builder *b, const struct gate_item *item, struc
     for (int i = 0; i < s->n_tables; i++)
         put_table(b, item, tables[i], columns + s->tables[tables[i]].first_column);
     end_sequence(b);
-    add_mentions(b, item);
+    mention_elements(item->schema->schema, item->text, more_mentions(b, item->schema->n_nodes));
     b->n_nodes += item->schema->n_nodes;
     free(tables);
+}
+
+static int longest(const struct int_list *l)
+{
+    int most = 1;
+    for (int i = 0; i < l->n; i++)
+        most = l->v[i] > most ? l->v[i] : most;
+    return most;
+}
+
+static int share_of(int n, int parts, int part)
+{
+    return (int)((int64_t)n * (part + 1) / parts - (int64_t)n * part / parts);
+}
+
+static void add_dummy_sequence(struct text_builder *b, int tokens, int rows)
+{
+    int first = b->tokens.n;
+
+    push(&b->lengths, 0);
+    push(&b->row_counts, 0);
+    for (int i = 0; i < tokens; i++)
+        put(b, b->layout->cls, 0);
+    for (int i = 0; i < rows; i++)
+        want_row(b, first);
+}
+
+/* Sequences with rows have tokens, and none has more of either than another sequence already. */
+static void pad_sequences(struct text_builder *b, int rows)
+{
+    int length = longest(&b->lengths), counts = longest(&b->row_counts), with_rows = (rows + counts - 1) / counts;
+    int tokens = (int)batch_bucket(b->tokens.n + with_rows, TOKEN_STEPS) - b->tokens.n;
+    int n = (tokens + length - 1) / length;
+
+    n = n > with_rows ? n : with_rows;
+    for (int i = 0; i < n; i++)
+        add_dummy_sequence(b, share_of(tokens, n, i), share_of(rows, n, i));
+    for (int seqs = (int)batch_bucket(b->lengths.n, SEQUENCE_STEPS); b->lengths.n < seqs;)
+        add_dummy_sequence(b, 0, 0);
+}
+
+/* Elements take what rows there are for them. */
+static void pad_spans(struct text_builder *b, int nodes, int rows)
+{
+    memset(more_mentions(b, nodes), 0, (size_t)nodes * ELEMENT_MENTIONS * sizeof *b->mentions);
+    for (int i = 0; i < nodes; i++) {
+        push(&b->span_lengths, share_of(rows, nodes, i));
+        push(&b->span_nodes, b->n_nodes + i);
+    }
+}
+
+void text_builder_pad(struct text_builder *b, int nodes)
+{
+    int more = nodes - b->n_nodes, rows = more;
+
+    if (b->span_nodes.n) {
+        rows = (int)batch_bucket(b->rows.n, ROW_STEPS) - b->rows.n;
+        pad_spans(b, more, rows);
+    }
+    pad_sequences(b, rows);
+    b->n_nodes = nodes;
 }
 
 /* place[node] = number of its span */
@@ -216,9 +284,43 @@ void gate_text_build(struct ctx *c, const struct text_builder *b, const struct b
     text->bert.rows = &text->rows;
     if (!b->span_nodes.n)
         return;
-    text->spans = batch_seqs(c, b->span_lengths.v, b->span_lengths.n);
+    text->spans = batch_segments(c, b->span_lengths.v, b->span_lengths.n);
     text->place = build_place(c, b);
     text->mentions = batch_f32(c, b->mentions, b->n_nodes, ELEMENT_MENTIONS, F32);
+}
+
+int gate_nodes(const struct gate_item *items, int n)
+{
+    int nodes = 0;
+    for (int i = 0; i < n; i++)
+        nodes += items[i].schema->n_nodes;
+    return nodes;
+}
+
+struct gate_sizes gate_sizes_of(const struct gate_item *items, int n)
+{
+    struct gate_sizes s = { .items = n, .nodes = gate_nodes(items, n) };
+
+    for (int i = 0; i < n; i++) {
+        s.edges += items[i].schema->graph.n_edges;
+        s.pairs += items[i].schema->n_pairs;
+    }
+    return s;
+}
+
+int gate_nodes_padded(int nodes)
+{
+    return (int)batch_bucket(nodes + 1, NODE_STEPS);
+}
+
+struct gate_sizes gate_sizes_padded(struct gate_sizes s)
+{
+    struct gate_sizes p = { .items = (int)batch_bucket(s.items + 1, SEQUENCE_STEPS),
+                            .edges = (int)batch_bucket(s.edges, EDGE_STEPS),
+                            .pairs = (int)batch_bucket(s.pairs, PAIR_STEPS) };
+
+    p.nodes = (int)batch_bucket(s.nodes + 1 + (p.edges - s.edges) / ADDED_DEGREE, NODE_STEPS);
+    return p;
 }
 
 struct graph_lists {
@@ -228,20 +330,16 @@ struct graph_lists {
     int n_edges, n_nodes, n_pairs;
 };
 
-static void lists_init(struct graph_lists *l, const struct gate_item *items, int n)
+static void lists_init(struct graph_lists *l, const struct gate_sizes *s)
 {
-    size_t edges = 0, pairs = 0;
+    size_t items = (size_t)s->items, pairs = (size_t)s->pairs;
 
-    for (int i = 0; i < n; i++) {
-        edges += (size_t)items[i].schema->graph.n_edges;
-        pairs += (size_t)items[i].schema->n_pairs;
-    }
-    *l = (struct graph_lists){ .edges = xmalloc(edges * sizeof *l->edges),
-                               .nodes = xmalloc((size_t)n * sizeof *l->nodes),
-                               .pairs = xmalloc((size_t)n * sizeof *l->pairs),
+    *l = (struct graph_lists){ .edges = xmalloc((size_t)s->edges * sizeof *l->edges),
+                               .nodes = xcalloc(items, sizeof *l->nodes),
+                               .pairs = xcalloc(items, sizeof *l->pairs),
                                .u = xmalloc(pairs * sizeof *l->u),
                                .v = xmalloc(pairs * sizeof *l->v),
-                               .features = xmalloc(pairs * GATE_PAIR_FEATURES * sizeof *l->features) };
+                               .features = xcalloc(pairs * GATE_PAIR_FEATURES, sizeof *l->features) };
 }
 
 static void lists_add(struct graph_lists *l, const struct gate_item *of, int item)
@@ -266,6 +364,22 @@ static void lists_add(struct graph_lists *l, const struct gate_item *of, int ite
     l->n_nodes += in->n_nodes;
 }
 
+/* What is still missing of the sizes, spread evenly. */
+static void lists_pad(struct graph_lists *l, const struct gate_sizes *s, int items)
+{
+    int first = l->n_nodes, nodes = s->nodes - first;
+
+    for (int i = 0; l->n_nodes < s->nodes; i++, l->n_nodes++)
+        l->nodes[items + i % (s->items - items)]++;
+    for (int i = 0; l->n_edges < s->edges; i++)
+        l->edges[l->n_edges++] = (struct edge){ first + i % nodes, first + i % nodes, 0 };
+    for (int i = 0; l->n_pairs < s->pairs; i++) {
+        l->pairs[items + i % (s->items - items)]++;
+        l->u[l->n_pairs] = l->v[l->n_pairs] = first + i % nodes;
+        l->n_pairs++;
+    }
+}
+
 static void lists_release(struct graph_lists *l)
 {
     free(l->edges);
@@ -279,19 +393,23 @@ static void lists_release(struct graph_lists *l)
 void gate_graph_build(struct ctx *c, const struct gate_item *items, int n, const struct gatekeeper_config *config,
                       struct gate_graph *graph)
 {
+    struct gate_sizes s = gate_sizes_of(items, n);
     struct graph_lists l;
 
+    if (c->buckets)
+        s = gate_sizes_padded(s);
     *graph = (struct gate_graph){ 0 };
-    lists_init(&l, items, n);
+    lists_init(&l, &s);
     for (int i = 0; i < n; i++)
         lists_add(&l, &items[i], i);
-    graph->graph = batch_graph(c, l.edges, l.n_edges, l.n_nodes);
-    graph->nodes = batch_seqs(c, l.nodes, n);
+    lists_pad(&l, &s, n);
+    graph->graph = batch_graph(c, l.edges, s.edges, s.nodes);
+    graph->nodes = batch_segments(c, l.nodes, s.items);
     if (config->classifier == CLASSIFIER_PAIR) {
-        graph->u = batch_index(c, l.u, l.n_pairs, l.n_nodes);
-        graph->v = batch_index(c, l.v, l.n_pairs, l.n_nodes);
-        graph->features = batch_f32(c, l.features, l.n_pairs, GATE_PAIR_FEATURES, F32);
-        graph->pairs = batch_seqs(c, l.pairs, n);
+        graph->u = batch_index(c, l.u, s.pairs, s.nodes);
+        graph->v = batch_index(c, l.v, s.pairs, s.nodes);
+        graph->features = batch_f32(c, l.features, s.pairs, GATE_PAIR_FEATURES, F32);
+        graph->pairs = batch_segments(c, l.pairs, s.items);
     }
     lists_release(&l);
 }

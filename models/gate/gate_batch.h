@@ -62,6 +62,18 @@ struct text_builder {
     int n_nodes;
 };
 
+/* Nodes of all items together. */
+int gate_nodes(const struct gate_item *items, int n);
+
+/* Graphs of a batch.  Padded: up to sizes that come again (batch_bucket) with questions, nodes, edges and pairs that
+ * are nobody's and lie behind the others; the added edges join added nodes with themselves. */
+struct gate_sizes {
+    int items, nodes, edges, pairs;
+};
+struct gate_sizes gate_sizes_of(const struct gate_item *items, int n);
+struct gate_sizes gate_sizes_padded(struct gate_sizes s);
+int gate_nodes_padded(int nodes); /* of texts alone */
+
 void text_builder_reset(struct text_builder *b, const struct gate_layout *layout);
 void text_builder_release(struct text_builder *b);
 /* One element of the item's schema as a sequence of its own. */
@@ -69,11 +81,15 @@ void text_add_element(struct text_builder *b, const struct gate_item *item, int 
 /* The whole schema.  rng (may be NULL) shuffles tables, and columns within their table. */
 void text_add_schema(struct text_builder *b, const struct gate_item *item, struct rng *rng);
 
+/* Adds, behind all sequences, tokens, rows and sequences that weigh nothing, up to sizes that come again, and elements
+ * up to `nodes`, at least one. */
+void text_builder_pad(struct text_builder *b, int nodes);
+
 /* Vocabulary sizes bound the ids.  In a dry run only the room is taken. */
 void gate_text_build(struct ctx *c, const struct text_builder *b, const struct bert_config *config,
                      struct gate_text *text);
 
-/* Graphs and candidate pairs of n items; pairs are left out for gat-mean. */
+/* Graphs and candidate pairs of n items, padded where ctx.buckets; pairs are left out for gat-mean. */
 void gate_graph_build(struct ctx *c, const struct gate_item *items, int n, const struct gatekeeper_config *config,
                       struct gate_graph *graph);
 

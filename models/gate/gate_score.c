@@ -16,14 +16,6 @@ void gate_scorer_release(struct gate_scorer *s)
     *s = (struct gate_scorer){ 0 };
 }
 
-int gate_nodes(const struct gate_item *items, int n)
-{
-    int nodes = 0;
-    for (int i = 0; i < n; i++)
-        nodes += items[i].schema->n_nodes;
-    return nodes;
-}
-
 /* The next sequences to encode: whole items (schema), or one element after another (element). */
 struct cursor {
     int item, node;
@@ -70,6 +62,13 @@ static void run_encode(struct ctx *c, void *arg)
     e->states = e->want_states ? op_cast(c, x, F32) : NULL;
 }
 
+/* What is not padding. */
+static void download_first(const struct gate_scorer *s, float *dst, const struct tensor *t, int64_t n)
+{
+    struct tensor first = tensor_view(t, 0, n);
+    device_download(s->model->device, dst, &first);
+}
+
 int gate_encode(struct gate_scorer *s, const struct gate_item *items, int n, float *states, float *relevance,
                 struct error *err)
 {
@@ -86,15 +85,18 @@ int gate_encode(struct gate_scorer *s, const struct gate_item *items, int n, flo
             before = s->text.tokens.n;
             more = add_next(s, items, n, &at);
         } while (more && !full(s, before));
-        if (!s->text.n_nodes)
+        int nodes = s->text.n_nodes;
+        if (!nodes)
             continue;
-        if (workspace_run(s->workspace, run_encode, &e, err))
+        if (s->workspace->ctx.buckets)
+            text_builder_pad(&s->text, gate_nodes_padded(nodes));
+        if (workspace_step(s->workspace, run_encode, &e, err))
             return -1;
-        device_download(s->model->device, relevance, e.relevance);
-        relevance += s->text.n_nodes;
+        download_first(s, relevance, e.relevance, nodes);
+        relevance += nodes;
         if (states) {
-            device_download(s->model->device, states, e.states);
-            states += s->text.n_nodes * C;
+            download_first(s, states, e.states, nodes);
+            states += nodes * C;
         }
     }
     return 0;
@@ -115,7 +117,7 @@ static void run_classify(struct ctx *c, void *arg)
     struct gate_graph graph;
 
     gate_graph_build(c, k->items, k->n, &g->config, &graph);
-    struct tensor *x = batch_f32(c, k->states, k->n_nodes, g->config.bert.hidden_size, F32);
+    struct tensor *x = batch_f32_padded(c, k->states, k->n_nodes, graph.graph.nodes, g->config.bert.hidden_size, F32);
     k->scores = gatekeeper_classify(c, g, x, &graph);
 }
 
@@ -131,13 +133,13 @@ static void take_likeliest_pair(const float *pairs, int n, struct gate_result *r
 
 static int classify_some(struct gate_scorer *s, struct classify_step *k, struct gate_result *results, struct error *err)
 {
-    if (workspace_run(s->workspace, run_classify, k, err))
+    if (workspace_step(s->workspace, run_classify, k, err))
         return -1;
-    int64_t n_pairs = k->scores.pair ? tensor_size(k->scores.pair) : 0;
+    int64_t n_pairs = k->scores.pair ? gate_sizes_of(k->items, k->n).pairs : 0;
     float *scores = xmalloc((size_t)(k->n + n_pairs) * sizeof *scores), *pairs = scores + k->n;
-    device_download(s->model->device, scores, k->scores.score);
+    download_first(s, scores, k->scores.score, k->n);
     if (n_pairs)
-        device_download(s->model->device, pairs, k->scores.pair);
+        download_first(s, pairs, k->scores.pair, n_pairs);
     int rc = 0;
     for (int i = 0; i < k->n && rc == 0; i++) {
         results[i] = (struct gate_result){ .score = scores[i], .pair = -1 };

@@ -26,9 +26,6 @@ struct gate_result {
 void gate_scorer_init(struct gate_scorer *s, const struct gate_model *m, struct workspace *w, int max_tokens);
 void gate_scorer_release(struct gate_scorer *s);
 
-/* Nodes of all items together. */
-int gate_nodes(const struct gate_item *items, int n);
-
 /* states [nodes, C] (may be NULL) and relevance logits [nodes] of n items, in item and node order. */
 int gate_encode(struct gate_scorer *s, const struct gate_item *items, int n, float *states, float *relevance,
                 struct error *err);

@@ -4,6 +4,9 @@
 
 #include <stdlib.h>
 
+/* Sizes for each power of two: of what every layer computes, of what the output matrix does, of what costs nothing. */
+enum { TOKEN_STEPS = 8, ROW_STEPS = 4, KEY_STEPS = 1, SEQUENCE_STEPS = 1 };
+
 void llama_batch_clear(struct llama_batch *b)
 {
     b->n_tokens = b->n_seqs = b->n_rows = 0;
@@ -37,23 +40,30 @@ static void add_row(struct llama_batch *b, int64_t row, int32_t target)
     b->targets[b->n_rows++] = target;
 }
 
+/* Without tokens yet. */
+static void begin_sequence(struct llama_batch *b, int64_t prefix)
+{
+    GROW(b->lengths, b->n_seqs, b->cap_lengths);
+    GROW(b->row_counts, b->n_seqs, b->cap_row_counts);
+    GROW(b->prefix, b->n_seqs, b->cap_prefix);
+    b->lengths[b->n_seqs] = b->row_counts[b->n_seqs] = 0;
+    b->prefix[b->n_seqs++] = (int32_t)prefix;
+}
+
 /* Tokens from `from` on, as a sequence of its own that goes on from the sequence `prefix` (-1: from nothing).  The row
  * before the first of them is not this sequence's. */
 static void add_sequence(struct llama_batch *b, const struct llama_text *t, int64_t from, int64_t to, int64_t prefix)
 {
     int64_t rows = b->n_rows;
 
+    begin_sequence(b, prefix);
     for (int64_t k = from; k < to; k++) {
         add_token(b, t->ids[k], k);
         if (k > from && t->answer[k])
             add_row(b, b->n_tokens - 2, t->ids[k]);
     }
-    GROW(b->lengths, b->n_seqs, b->cap_lengths);
-    GROW(b->row_counts, b->n_seqs, b->cap_row_counts);
-    GROW(b->prefix, b->n_seqs, b->cap_prefix);
-    b->lengths[b->n_seqs] = (int32_t)(to - from);
-    b->prefix[b->n_seqs] = (int32_t)prefix;
-    b->row_counts[b->n_seqs++] = (int32_t)(b->n_rows - rows);
+    b->lengths[b->n_seqs - 1] = (int32_t)(to - from);
+    b->row_counts[b->n_seqs - 1] = (int32_t)(b->n_rows - rows);
 }
 
 void llama_batch_add(struct llama_batch *b, const int32_t *ids, const uint8_t *answer, int64_t n)
@@ -120,6 +130,31 @@ void llama_batch_add_shared(struct llama_batch *b, struct llama_text *texts, int
     }
 }
 
+/* Sequences no longer than the others. */
+static void pad_tokens(struct llama_batch *b, int64_t tokens)
+{
+    int64_t longest = 1;
+
+    for (int64_t i = 0; i < b->n_seqs; i++)
+        longest = b->lengths[i] > longest ? b->lengths[i] : longest;
+    while (b->n_tokens < tokens) {
+        begin_sequence(b, -1);
+        for (; b->lengths[b->n_seqs - 1] < longest && b->n_tokens < tokens; b->lengths[b->n_seqs - 1]++)
+            add_token(b, 0, b->lengths[b->n_seqs - 1]);
+    }
+}
+
+void llama_batch_pad(struct llama_batch *b)
+{
+    int64_t rows = batch_bucket(b->n_rows, ROW_STEPS);
+
+    pad_tokens(b, batch_bucket(b->n_tokens, TOKEN_STEPS));
+    while (b->n_rows < rows)
+        add_row(b, b->n_tokens - (rows - b->n_rows), -1);
+    for (int64_t seqs = batch_bucket(b->n_seqs, SEQUENCE_STEPS); b->n_seqs < seqs;)
+        begin_sequence(b, -1);
+}
+
 /* Where each sequence's keys and its prefix's lie, and which sequences go on from it. */
 struct prefix_spans {
     int32_t *start, *prefix_start, *prefix_len, *last;
@@ -152,7 +187,8 @@ static struct prefix_spans spans_of(const struct llama_batch *b)
 static struct causal causal_of(struct ctx *c, const struct llama_batch *b)
 {
     struct prefix_spans spans = spans_of(b);
-    struct causal s = { .qs = batch_seqs(c, b->lengths, b->n_seqs), .max_keys = spans.max_keys };
+    struct causal s = { .qs = batch_seqs(c, b->lengths, b->n_seqs),
+                        .max_keys = batch_bound(c, spans.max_keys, KEY_STEPS) };
 
     s.key_start = batch_i32(c, spans.start, b->n_seqs);
     s.key_len = batch_i32(c, b->lengths, b->n_seqs);
@@ -161,7 +197,6 @@ static struct causal causal_of(struct ctx *c, const struct llama_batch *b)
         s.prefix_len = batch_i32(c, spans.prefix_len, b->n_seqs);
         s.last = batch_i32(c, spans.last, b->n_seqs);
     }
-    ctx_note(c, s.max_keys);
     ctx_note(c, spans.shared);
     free(spans.start);
     return s;

@@ -33,9 +33,13 @@ void llama_batch_add(struct llama_batch *b, const int32_t *ids, const uint8_t *a
  * one by one but for rounding, and for noise on the embeddings, which is then shared too. */
 void llama_batch_add_shared(struct llama_batch *b, struct llama_text *texts, int64_t n, int64_t least);
 
+/* Adds, behind all texts, tokens, rows and sequences that weigh nothing, up to sizes that come again (batch_bucket);
+ * the rows' targets are -1. */
+void llama_batch_pad(struct llama_batch *b);
+
 /* Logits at every row, F32 [n_rows, vocab], in the order of the batch. */
 struct tensor *llama_batch_logits(struct ctx *c, const struct llama *net, const struct llama_batch *b);
-/* -log p of every target, F32 [n_rows], in the order of the batch. */
+/* -log p of every target, 0 where it is -1, F32 [n_rows], in the order of the batch. */
 struct tensor *llama_batch_nll(struct ctx *c, const struct llama *net, const struct llama_batch *b);
 
 #endif

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEADERS = 1 << 20 };
+/* STEPS: sizes of a batch for each power of two, see batch_bucket. */
+enum { HEADERS = 1 << 20, TOKEN_STEPS = 8, KEY_STEPS = 4 };
 
 /* A sequence that is in the batch. */
 struct active_sequence {
@@ -129,10 +130,10 @@ static bool admit(struct generator *g, struct generation *s)
     return true;
 }
 
-/* What one step reads, and what it finds. */
+/* What one step reads, and what it finds; sizes with what it is padded by. */
 struct generate_step {
     struct generator *g;
-    int64_t tokens;
+    int64_t tokens, n; /* n: sequences */
     int32_t *ids, *positions, *rows, *length, *key_start, *key_len, *last;
     struct tensor *found;
 };
@@ -143,7 +144,7 @@ static int64_t reads(const struct active_sequence *a)
     return a->held ? 1 : a->of->n_prompt;
 }
 
-static void lay_out(struct generate_step *s)
+static int64_t lay_out(struct generate_step *s)
 {
     int64_t at = 0;
 
@@ -161,6 +162,36 @@ static void lay_out(struct generate_step *s)
         at += n;
         s->last[i] = (int32_t)(at - 1);
     }
+    return at;
+}
+
+/* The sequence that reads most. */
+static int longest_read(const struct generator *g)
+{
+    int most = 0;
+
+    for (int i = 1; i < g->n_active; i++)
+        if (reads(&g->active[i]) > reads(&g->active[most]))
+            most = i;
+    return most;
+}
+
+/* Tokens behind all others that leave nothing in the cache and see the first keys of the longest read; sequences that
+ * none is left for are empty. */
+static void lay_out_padding(struct generate_step *s, int64_t at)
+{
+    int host = longest_read(s->g);
+
+    for (int64_t i = s->g->n_active; i < s->n; i++) {
+        int64_t left = s->tokens - at, n = left < s->length[host] ? left : s->length[host];
+        for (int64_t k = 0; k < n; k++, at++) {
+            s->ids[at] = s->positions[at] = 0;
+            s->rows[at] = -1;
+        }
+        s->length[i] = s->key_len[i] = (int32_t)n;
+        s->key_start[i] = s->key_start[host];
+        s->last[i] = (int32_t)(s->tokens - 1);
+    }
 }
 
 static int64_t longest_keys(const struct generate_step *s)
@@ -177,19 +208,19 @@ static void run_step(struct ctx *c, void *arg)
     struct generate_step *s = arg;
     struct generator *g = s->g;
     const struct llama *net = &g->model->net;
-    int64_t n = g->n_active;
+    int64_t n = s->n;
     struct llama_input in = { .tokens = batch_index(c, s->ids, s->tokens, net->config.vocab_size),
                               .positions = batch_i32(c, s->positions, s->tokens),
                               .causal = { .qs = batch_seqs(c, s->length, n),
                                           .key_start = batch_i32(c, s->key_start, n),
                                           .key_len = batch_i32(c, s->key_len, n),
-                                          .max_keys = longest_keys(s) },
+                                          .max_keys = batch_bound(c, longest_keys(s), KEY_STEPS) },
                               .cache = &g->cache,
                               .cache_rows = batch_i32(c, s->rows, s->tokens) };
     struct index last = batch_index(c, s->last, n, s->tokens);
 
     in.rows = &last;
-    ctx_note(c, in.causal.max_keys);
+    ctx_note(c, (int64_t)(intptr_t)g->cache_data.base);
     struct tensor *logits = op_linear_logits(c, llama_forward(c, net, &in), net->head.w, &net->head.lora);
     s->found = g->set.temperature > 0 ? logits : op_argmax(c, logits);
 }
@@ -198,9 +229,10 @@ static void draw(struct generate_step *s, int32_t *next)
 {
     struct generator *g = s->g;
     int64_t vocab = tensor_cols(s->found);
-    float *logits = xmalloc(tensor_bytes(s->found));
+    struct tensor active = tensor_view(s->found, 0, g->n_active);
+    float *logits = xmalloc(tensor_bytes(&active));
 
-    device_download(g->model->device, logits, s->found);
+    device_download(g->model->device, logits, &active);
 #pragma omp parallel for schedule(dynamic)
     for (int i = 0; i < g->n_active; i++) {
         const struct generation *of = g->active[i].of;
@@ -256,21 +288,34 @@ static int64_t step_tokens(const struct generator *g)
     return n;
 }
 
+/* How large the step is. */
+static void size_step(struct generate_step *s)
+{
+    int64_t n = s->g->n_active, tokens = step_tokens(s->g), longest = reads(&s->g->active[longest_read(s->g)]);
+
+    s->tokens = tokens;
+    s->n = n;
+    if (!s->g->work->ctx.buckets)
+        return;
+    s->tokens = batch_bucket(tokens, TOKEN_STEPS);
+    s->n = batch_bucket(n + (s->tokens - tokens + longest - 1) / longest, TOKEN_STEPS);
+}
+
 /* The words of a step over what is active; the caller frees s->ids, in whose memory all of them lie, behind them room
  * for a word a sequence. */
 static void prepare(struct generate_step *s, struct generator *g)
 {
-    size_t n = (size_t)g->n_active, tokens = (size_t)step_tokens(g);
-    int32_t *words = xmalloc((3 * tokens + 5 * n) * sizeof *words);
-
-    *s = (struct generate_step){ .g = g, .tokens = (int64_t)tokens, .ids = words };
-    s->positions = words + tokens;
-    s->rows = words + 2 * tokens;
-    s->length = words + 3 * tokens;
-    s->key_start = s->length + n;
-    s->key_len = s->length + 2 * n;
-    s->last = s->length + 3 * n;
-    lay_out(s);
+    *s = (struct generate_step){ .g = g };
+    size_step(s);
+    int32_t *words = xmalloc((size_t)(3 * s->tokens + 5 * s->n) * sizeof *words);
+    s->ids = words;
+    s->positions = words + s->tokens;
+    s->rows = words + 2 * s->tokens;
+    s->length = words + 3 * s->tokens;
+    s->key_start = s->length + s->n;
+    s->key_len = s->length + 2 * s->n;
+    s->last = s->length + 3 * s->n;
+    lay_out_padding(s, lay_out(s));
 }
 
 static int step(struct generator *g, struct error *err)
@@ -278,8 +323,8 @@ static int step(struct generator *g, struct error *err)
     struct generate_step s;
 
     prepare(&s, g);
-    int32_t *next = s.last + g->n_active;
-    int rc = workspace_run(g->work, run_step, &s, err);
+    int32_t *next = s.last + s.n;
+    int rc = workspace_step(g->work, run_step, &s, err);
     if (rc == 0) {
         if (g->set.temperature > 0)
             draw(&s, next);
@@ -316,7 +361,7 @@ int generator_measure(struct generator *g, struct generation *list, int64_t n, s
     admit_next(g, list, 0, n);
     prepare(&s, g);
     *cache = llama_cache_bytes(&m->net.config, m->dtype, rows);
-    *bytes = workspace_measure(g->work, run_step, &s);
+    *bytes = workspace_total(workspace_measure(g->work, run_step, &s));
     free(s.ids);
     g->n_active = 0;
     release_cache(g);

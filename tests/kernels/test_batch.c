@@ -25,12 +25,16 @@ static void seqs_step(struct ctx *c, void *arg)
     assert_int_equal(s.max_len, 5);
     assert_ints(c, s.offsets, INTS(0, 3, 3, 8, 9));
     assert_int_equal(none.max_len, 0);
+    assert_int_equal(batch_segments(c, (int32_t[]){ 3, 0, 5, 1 }, 4).max_len, 9);
     assert_ints(c, none.offsets, INTS(0));
 }
 
 static void index_step(struct ctx *c, void *arg)
 {
     (void)arg;
+    struct index forward = batch_index(c, (int32_t[]){ 4, 0 }, 2, 6);
+    assert_null(forward.uniq);
+    c->recording = true;
     struct index i = batch_index(c, (int32_t[]){ 4, 0, 4, 2, 4 }, 5, 6), none = batch_index(c, NULL, 0, 3);
     assert_int_equal(i.n, 5);
     assert_ints(c, i.ids, INTS(4, 0, 4, 2, 4));
@@ -49,14 +53,12 @@ static void graph_step(struct ctx *c, void *arg)
     struct graph g = batch_graph(c, edges, 4, 4), none = batch_graph(c, NULL, 0, 2);
     assert_int_equal(g.nodes, 4);
     assert_int_equal(g.edges, 4);
-    assert_int_equal(g.max_degree, 3);
     assert_ints(c, g.offsets, INTS(0, 3, 3, 3, 4));
     assert_ints(c, g.sources, INTS(3, 1, 3, 1));
     assert_ints(c, g.types, INTS(5, 6, 4, 7));
     assert_ints(c, g.targets, INTS(0, 0, 0, 3));
     assert_ints(c, g.out_offsets, INTS(0, 0, 2, 2, 4));
     assert_ints(c, g.out_edges, INTS(1, 3, 0, 2));
-    assert_int_equal(none.max_degree, 0);
     assert_ints(c, none.offsets, INTS(0, 0, 0));
 }
 
@@ -72,6 +74,25 @@ static void float_step(struct ctx *c, void *arg)
         assert_memory_equal(full->data, x, sizeof x);
         assert_memory_equal(half->data, halves, sizeof halves);
     }
+}
+
+/* At most an eighth more, of few sizes; on a device that captures, bounds are powers of two. */
+static void bucket_step(struct ctx *c, void *arg)
+{
+    int64_t last = 0, sizes = 0;
+
+    (void)arg;
+    for (int64_t n = 0; n <= 1 << 16; n++) {
+        int64_t size = batch_bucket(n, 8);
+        assert_true(size >= n && size >= last && 8 * size <= 9 * n + 8);
+        sizes += size != last;
+        last = size;
+    }
+    assert_int_equal(sizes, 16 + 8 * 12);
+    assert_int_equal(batch_bound(c, 37, 1), 37);
+    c->buckets = true;
+    assert_int_equal(batch_seqs(c, (int32_t[]){ 3, 0, 5, 1 }, 4).max_len, 8);
+    c->buckets = false;
 }
 
 /* Each step asserts in the dry run (sizes) and in the real one (contents). */
@@ -90,12 +111,11 @@ static void run_step(void **state)
 
 int main(void)
 {
-    static step_fn *steps[] = { seqs_step, index_step, graph_step, float_step };
+    static step_fn *steps[] = { seqs_step, index_step, graph_step, float_step, bucket_step };
     const struct CMUnitTest tests[] = {
-        { "seqs", run_step, NULL, NULL, &steps[0] },
-        { "index", run_step, NULL, NULL, &steps[1] },
-        { "graph", run_step, NULL, NULL, &steps[2] },
-        { "floats", run_step, NULL, NULL, &steps[3] },
+        { "seqs", run_step, NULL, NULL, &steps[0] },    { "index", run_step, NULL, NULL, &steps[1] },
+        { "graph", run_step, NULL, NULL, &steps[2] },   { "floats", run_step, NULL, NULL, &steps[3] },
+        { "buckets", run_step, NULL, NULL, &steps[4] },
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

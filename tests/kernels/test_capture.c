@@ -140,20 +140,18 @@ static float *train_eagerly(struct model *m, size_t *bytes)
 
 static float *train_captured(struct model *m, size_t *bytes)
 {
+    const bool captures = m->device.driver->capture_begin != NULL;
     float losses[STEPS];
     struct error err;
 
-    assert_false(workspace_feed(&m->work)); /* nothing is captured */
     for (m->step = 0; m->step < STEPS; m->step++) {
-        if (m->step == 0) {
-            assert_int_equal(workspace_capture(&m->work, step, m, &err), 0);
-        } else {
-            assert_true(workspace_feed(&m->work));
-            workspace_replay(&m->work);
-        }
+        int64_t uploads = m->device.counts.uploads;
+        assert_int_equal(workspace_step(&m->work, step, m, &err), 0);
+        assert_int_equal(m->device.counts.uploads - uploads, captures); /* the cpu counts nothing */
+        assert_int_equal(m->work.counts.replayed, captures ? m->step : 0);
         device_download(&m->device, &losses[m->step], m->loss);
     }
-    assert_int_equal(m->work.captured.graph != NULL, m->device.driver->capture_begin != NULL);
+    assert_int_equal(m->work.n_captured, captures);
     return outcome(m, losses, bytes);
 }
 
@@ -183,60 +181,94 @@ static void test_captured_is_eager(void **state)
     check_captured(F32, true);
 }
 
+/* Steps that were replayed when one more is made. */
+static int64_t replayed(struct model *m, step_fn *fn, void *arg)
+{
+    int64_t before = m->work.counts.replayed;
+    struct error err;
+
+    assert_int_equal(workspace_step(&m->work, fn, arg, &err), 0);
+    return m->work.counts.replayed - before;
+}
+
 /* As many tokens in sequences of other lengths would run with grids of the wrong size, and what is trained is no longer
  * the same. */
 static void test_other_shapes(void **state)
 {
     struct model m;
-    struct error err;
 
     (void)state;
     open_model(&m, F32, false);
-    assert_int_equal(workspace_capture(&m.work, step, &m, &err), 0);
-    assert_true(workspace_feed(&m.work));
+    int64_t yes = m.device.driver->capture_begin != NULL;
+    assert_int_equal(replayed(&m, step, &m), 0);
+    assert_int_equal(replayed(&m, step, &m), yes);
     m.lengths = other_lengths;
-    assert_false(workspace_feed(&m.work));
+    assert_int_equal(replayed(&m, step, &m), 0);
     m.lengths = lengths;
     m.work.ctx.training = false;
-    assert_false(workspace_feed(&m.work));
+    assert_int_equal(replayed(&m, step, &m), 0);
     m.work.ctx.training = true;
-    assert_true(workspace_feed(&m.work));
+    assert_int_equal(replayed(&m, step, &m), yes);
     m.params.list[0].t->needs_grad = false;
-    assert_false(workspace_feed(&m.work));
+    assert_int_equal(replayed(&m, step, &m), 0);
+    m.params.list[0].t->needs_grad = true;
+    workspace_forget(&m.work);
+    assert_int_equal(replayed(&m, step, &m), 0);
+    m.work.eager = true;
+    m.lengths = other_lengths;
+    assert_int_equal(replayed(&m, step, &m), 0);
+    assert_int_equal(replayed(&m, step, &m), 0);
     close_model(&m);
 }
 
-/* Another step in between: the inputs stay, unless it needs more memory than there is. */
+/* A step whose shape is its size. */
 static void other_step(struct ctx *c, void *size)
 {
     struct tensor *y = tensor_new1(c, F32, *(int64_t *)size);
     RUN(c, fill, y, 7.0f);
 }
 
+/* Another step in between changes nothing, unless it needs more memory than there is. */
 static void test_steps_between(void **state)
 {
     struct model m, alone;
-    struct error err;
     float loss, want;
     int64_t small = 1000;
 
     (void)state;
     open_model(&m, F32, false);
     open_model(&alone, F32, false);
-    assert_int_equal(workspace_capture(&m.work, step, &m, &err), 0);
-    assert_int_equal(workspace_capture(&alone.work, step, &alone, &err), 0);
-    struct tensor at = *m.loss;
+    int64_t yes = m.device.driver->capture_begin != NULL;
+    assert_int_equal(replayed(&m, step, &m) + replayed(&alone, step, &alone), 0);
     int64_t large = (int64_t)m.work.step.size;
-    assert_int_equal(workspace_run(&m.work, other_step, &small, &err), 0);
-    workspace_replay(&m.work);
-    workspace_replay(&alone.work);
-    device_download(&m.device, &loss, &at);
+    assert_int_equal(replayed(&m, other_step, &small), 0);
+    assert_int_equal(replayed(&m, step, &m), yes);
+    assert_int_equal(replayed(&alone, step, &alone), yes);
+    device_download(&m.device, &loss, m.loss);
     device_download(&alone.device, &want, alone.loss);
     assert_memory_equal(&loss, &want, sizeof loss);
-    assert_int_equal(workspace_run(&m.work, other_step, &large, &err), 0);
-    assert_false(workspace_feed(&m.work));
+    assert_int_equal(replayed(&m, other_step, &large), 0);
+    assert_int_equal(replayed(&m, step, &m), 0);
     close_model(&m);
     close_model(&alone);
+}
+
+/* Of more shapes than are kept the one that ran longest ago is forgotten. */
+static void test_many_shapes(void **state)
+{
+    struct model m;
+
+    (void)state;
+    open_model(&m, F32, false);
+    int64_t yes = m.device.driver->capture_begin != NULL, first = CAPTURED_MAX + 1, second = first - 1;
+    replayed(&m, other_step, &first);
+    for (int64_t size = second; size > 1; size--)
+        assert_int_equal(replayed(&m, other_step, &size), 0);
+    assert_int_equal(replayed(&m, other_step, &first), yes);
+    assert_int_equal(replayed(&m, other_step, &(int64_t){ 1 }), 0);
+    assert_int_equal(replayed(&m, other_step, &first), yes);
+    assert_int_equal(replayed(&m, other_step, &second), 0);
+    close_model(&m);
 }
 
 int main(void)
@@ -245,6 +277,7 @@ int main(void)
         cmocka_unit_test(test_captured_is_eager),
         cmocka_unit_test(test_other_shapes),
         cmocka_unit_test(test_steps_between),
+        cmocka_unit_test(test_many_shapes),
     };
     return test_devices(tests, ARRAY_LEN(tests));
 }

@@ -196,7 +196,7 @@ static void sum_setup(struct op_test *t)
 
 static struct tensor *run_sum(struct ctx *c, struct op_test *t)
 {
-    return op_sum(c, t->x[0], -0.375f);
+    return op_sum(c, t->x[0], batch_f32(c, &(float){ -0.375f }, 1, 1, F32));
 }
 
 static void sum(const struct op_test *t, double *const *x, double *y)

@@ -146,7 +146,7 @@ static struct run measured(struct run r)
 
     assert_int_equal(workspace_init(&w, r.d, 1 << 20, &err), 0);
     workspace_seed(&w, 11, 3);
-    size_t dry = workspace_measure(&w, train_step, &r);
+    size_t dry = workspace_measure(&w, train_step, &r).step;
     assert_int_equal(workspace_run(&w, train_step, &r, &err), 0);
     assert_int_equal(r.peak, dry);
     workspace_release(&w);

@@ -94,16 +94,20 @@ static void test_scores(void **state)
     }
 }
 
-static struct tensor *loss_of(struct ctx *c, struct tensor *logits, const char *name)
+/* Over n logits: those that a device is given beyond them weigh nothing. */
+static struct tensor *loss_of(struct ctx *c, struct tensor *logits, int64_t n, const char *name)
 {
-    int64_t n = tensor_size(logits);
-    float *target = xmalloc((size_t)n * sizeof *target);
+    int64_t all = tensor_size(logits);
+    float *target = xmalloc((size_t)(2 * n) * sizeof *target), *weight = target + n;
 
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         target[i] = (float)(formula_word(name, i) & 1);
-    struct tensor *t = op_reshape(c, batch_f32(c, target, 1, n, F32), 1, &n);
+        weight[i] = 1.0f / (float)n;
+    }
+    struct tensor *t = op_reshape(c, batch_f32_padded(c, target, n, all, 1, F32), 1, &all);
+    struct tensor *w = op_reshape(c, batch_f32_padded(c, weight, n, all, 1, F32), 1, &all);
     free(target);
-    return op_bce(c, logits, t, NULL, 2, 1.0f / (float)n);
+    return op_bce(c, logits, t, w, 2, 1);
 }
 
 static void run_backward(struct ctx *c, void *arg)
@@ -121,11 +125,14 @@ static void run_backward(struct ctx *c, void *arg)
                 text_add_schema(text, &s->items[i], NULL);
             else
                 text_add_element(text, &s->items[i], node);
+    int nodes = text->n_nodes;
+    if (c->buckets)
+        text_builder_pad(text, gate_sizes_padded(gate_sizes_of(s->items, QUESTIONS)).nodes);
     gate_text_build(c, text, &g->config.bert, &input);
     gate_graph_build(c, s->items, QUESTIONS, &g->config, &graph);
     struct tensor *x = gatekeeper_states(c, g, &input);
-    struct tensor *loss = loss_of(c, gatekeeper_relevance(c, g, x), "relevance");
-    loss = op_add(c, loss, loss_of(c, gatekeeper_classify(c, g, x, &graph).score, "score"));
+    struct tensor *loss = loss_of(c, gatekeeper_relevance(c, g, x), nodes, "relevance");
+    loss = op_add(c, loss, loss_of(c, gatekeeper_classify(c, g, x, &graph).score, QUESTIONS, "score"));
     tape_backward(c, loss);
 }
 

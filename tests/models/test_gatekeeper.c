@@ -193,7 +193,7 @@ static size_t score_wide(const struct gate_world_settings *kind, int columns, in
     *seconds = now_seconds() - start;
     assert_int_equal(a.nodes, columns + tables);
     assert_true(isfinite(a.results[0].score));
-    size_t peak = w.work.peak;
+    size_t peak = workspace_total(w.work.peak);
     answers_release(&a);
     gate_question_release(&q);
     gate_world_close(&w);
@@ -272,7 +272,7 @@ static float *train_three(struct gate_world *w, struct train *t, bool checkpoint
     w->model.net.bert.checkpointed = checkpointed;
     w->work.ctx.recording = w->work.ctx.training = true;
     for (int i = 0; i < 3; i++) {
-        size_t measured = workspace_measure(&w->work, run_train, t);
+        size_t measured = workspace_measure(&w->work, run_train, t).step;
         assert_int_equal(workspace_run(&w->work, run_train, t, &err), 0);
         assert_int_equal(measured, w->work.step.peak);
         device_download(&w->device, &all[i], t->loss);

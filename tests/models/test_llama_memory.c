@@ -1,4 +1,5 @@
 /* What a training step of Llama-3.1-8B with adapters would take, by dry runs: nothing is computed. */
+#include "kernels/batch.h"
 #include "kernels/workspace.h"
 #include "models/lm/llama_batch.h"
 #include "models/lm/llama_model.h"
@@ -57,7 +58,9 @@ static void train_step(struct ctx *c, void *arg)
 {
     struct dry *d = arg;
 
-    tape_backward(c, op_sum(c, llama_batch_nll(c, &d->model.net, &d->batch), 1));
+    struct tensor *nll = llama_batch_nll(c, &d->model.net, &d->batch);
+
+    tape_backward(c, op_sum(c, nll, batch_f32(c, &(float){ 1 }, 1, 1, F32)));
 }
 
 static void dry_open(struct dry *d, int layers)
@@ -90,7 +93,7 @@ static size_t step_bytes(int layers, int texts, int length, bool checkpointed)
     d.model.net.checkpointed = checkpointed;
     d.model.net.neftune = 5;
     d.work.ctx.recording = d.work.ctx.training = true;
-    size_t bytes = workspace_measure(&d.work, train_step, &d);
+    size_t bytes = workspace_total(workspace_measure(&d.work, train_step, &d));
     dry_close(&d);
     return bytes;
 }

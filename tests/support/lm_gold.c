@@ -145,7 +145,9 @@ static void run(struct ctx *c, void *arg)
 {
     struct pass *p = arg;
 
-    p->loss = op_sum(c, llama_batch_nll(c, &p->g->model.net, p->b), 1.0f / (float)p->b->n_rows);
+    struct tensor *mean = batch_f32(c, &(float){ 1.0f / (float)p->b->n_rows }, 1, 1, F32);
+
+    p->loss = op_sum(c, llama_batch_nll(c, &p->g->model.net, p->b), mean);
     tape_backward(c, p->loss);
 }
 

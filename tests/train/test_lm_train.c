@@ -138,7 +138,7 @@ static void train(double losses[STEPS], const struct lm_request *q)
         losses[r->state.step] = (double)total;
     }
     if (t.set->tokens >= t.train.tokens) /* every step has the same shapes */
-        assert_int_equal(r->work.step.size, r->step_bytes);
+        assert_int_equal(r->work.step.size, r->step_bytes.step);
     run_close(r);
 }
 
@@ -211,7 +211,7 @@ static size_t measure(const struct lm_request *q, size_t *real)
     struct lm_trainer t;
     struct run *r = &t.run;
     struct error err;
-    size_t said;
+    struct workspace_bytes said;
 
     open_run(&t, q);
     assert_int_equal(run_measure(r, &said, &err), 0);
@@ -219,9 +219,9 @@ static size_t measure(const struct lm_request *q, size_t *real)
         for (r->state.batch = 0; r->state.batch < run_batches(r); r->state.batch++)
             take_step(r);
     if (real)
-        *real = r->work.peak;
+        *real = workspace_total(r->work.peak);
     run_close(r);
-    return said;
+    return workspace_total(said);
 }
 
 /* Every epoch packs texts in another way: what is said beforehand is to the byte what the largest step takes, also when
@@ -240,7 +240,8 @@ static void check_memory(bool shared)
     s->epochs = 6;
     size_t all = measure(&q, &real);
     print_message("%zu bytes in the first epoch, %zu in all, %zu taken\n", first, all, real);
-    assert_true(shared ? first <= all : first < all);
+    bool exact = !strcmp(test_device_name(), "cpu"); /* elsewhere sizes are rounded up */
+    assert_true(shared || !exact ? first <= all : first < all);
     assert_int_equal(all, real);
 }
 

@@ -39,7 +39,6 @@ struct gate_fold {
     struct gate_example *list;
     int n;
     int unresolved; /* records left out because their SQL does not parse or resolve */
-    bool partial;   /* some of them do not know all of their labels */
     int lost_pairs; /* those whose alternatives are not among the candidates */
 };
 

@@ -63,6 +63,7 @@ const struct option gate_request_table[] = {
     OUT_OPTION(HERE(out), "DIR", "where checkpoints and the model go", .required = true),
     CONFIG_OPTION(HERE(config)),
     DEVICE_OPTION(HERE(device)),
+    NO_GRAPH_OPTION(HERE(no_graph)),
     RESUME_OPTION(HERE(resume),
                   "go on from the newest checkpoint in --out, if there is one; all other settings are there too"),
     SEED_OPTION(HERE(seed), "of initial weights, order and dropout"),

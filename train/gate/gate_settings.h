@@ -49,7 +49,7 @@ struct gate_request {
     const char *data, *db, *encoder, *out, *device, *config;
     int64_t seed;
     enum record_form form; /* of own labels */
-    bool resume, dry_run, force;
+    bool resume, dry_run, force, no_graph;
     struct gate_settings settings; /* last: what stands before it does not change the result */
 };
 

@@ -11,16 +11,17 @@ struct gate_step {
     enum gate_stage stage;
     struct gate_item *items;        /* questions of the batch; relevance: none */
     const struct gate_form **forms; /* the schema of each */
-    int n_items;
-    float *target; /* F32 [items] ambiguous, or [pairs] relevant in the relevance stage */
+    int n_items, n_questions;       /* so far; in all */
+    float *target;                  /* F32 [items] ambiguous, or [pairs] relevant in the relevance stage */
     int n_target;
     float *pair_target;      /* F32 [candidate pairs] */
     float *twins_target;     /* likewise */
     float *relevance_target; /* F32 [nodes] */
-    /* Which of these targets are known, 1 or 0, likewise; NULL: all. */
-    float *pair_known, *twins_known, *relevance_known;
+    /* What each of these weighs, likewise; 0 where it is not known. */
+    float *weight, *pair_weight, *twins_weight, *relevance_weight;
     int n_pairs, n_nodes;
-    const float *states; /* frozen: [nodes, C] */
+    const float *states;     /* frozen: [nodes, C] */
+    struct gate_sizes sizes; /* as they are built */
 };
 
 /* Random choices of a batch depend on the seed and on where the batch stands, never on what ran before. */
@@ -65,6 +66,12 @@ static void add_pair(struct gate_step *s, const struct gate_item *item, int node
     s->target[s->n_target++] = target;
 }
 
+static void fill(float *x, int n, float value)
+{
+    for (int i = 0; i < n; i++)
+        x[i] = value;
+}
+
 static void init_relevance(struct gate_step *s, const int *slots, int n)
 {
     struct gate_trainer *t = s->trainer;
@@ -72,6 +79,7 @@ static void init_relevance(struct gate_step *s, const int *slots, int n)
     int negatives = (int)t->set->negatives;
 
     s->target = xmalloc((size_t)(n * (1 + negatives)) * sizeof *s->target);
+    s->weight = xmalloc((size_t)(n * (1 + negatives)) * sizeof *s->weight);
     for (int i = 0; i < n; i++) {
         const struct relevant_slot *slot = &t->slots[slots[i]];
         const struct gate_example *e = &t->data.folds[FOLD_TRAIN].list[slot->example];
@@ -84,6 +92,13 @@ static void init_relevance(struct gate_step *s, const int *slots, int n)
                 add_pair(s, &item, node, 0);
         }
     }
+    fill(s->weight, s->n_target, 1.0f / (float)s->n_target);
+}
+
+/* Losses are means over questions. */
+static float weight_of(const struct gate_step *s, double weight)
+{
+    return (float)weight / (float)s->n_questions;
 }
 
 static void add_question(struct gate_step *s, const struct gate_example *e, const struct gate_form *form)
@@ -91,10 +106,10 @@ static void add_question(struct gate_step *s, const struct gate_example *e, cons
     s->items[s->n_items] = e->item;
     s->items[s->n_items++].schema = form->schema;
     s->forms[s->n_target] = form;
+    s->weight[s->n_target] = weight_of(s, 1);
     s->target[s->n_target++] = e->record->ambiguous;
     for (int i = 0; i < form->schema->n_nodes; i++) {
-        if (s->relevance_known)
-            s->relevance_known[s->n_nodes] = e->knows_relevance;
+        s->relevance_weight[s->n_nodes] = e->knows_relevance ? weight_of(s, s->trainer->set->relevance_weight) : 0;
         s->relevance_target[s->n_nodes++] = e->relevant[i];
     }
 }
@@ -105,10 +120,9 @@ static void add_pair_target(struct gate_step *s, const struct gate_example *e, i
     const struct schema_pair *pair = &s->items[item].schema->pairs[p];
     bool twins = gate_data_twins(e, pair->u, pair->v);
 
-    if (s->pair_known) {
-        s->pair_known[s->n_pairs] = e->knows_pairs;
-        s->twins_known[s->n_pairs] = twins || e->record->slice != EXAMPLE_OWN;
-    }
+    bool knows_twins = twins || e->record->slice != EXAMPLE_OWN;
+    s->pair_weight[s->n_pairs] = e->knows_pairs ? weight_of(s, s->trainer->set->pair_weight) : 0;
+    s->twins_weight[s->n_pairs] = knows_twins ? weight_of(s, s->trainer->set->twins_weight) : 0;
     s->pair_target[s->n_pairs] = s->target[item] > 0 && p == s->forms[item]->pair;
     s->twins_target[s->n_pairs++] = twins;
 }
@@ -122,8 +136,8 @@ static void add_pair_targets(struct gate_step *s, const int *batch)
         n += (size_t)s->items[i].schema->n_pairs;
     s->pair_target = xmalloc(n * sizeof *s->pair_target);
     s->twins_target = xmalloc(n * sizeof *s->twins_target);
-    s->pair_known = fold->partial ? xmalloc(n * sizeof *s->pair_known) : NULL;
-    s->twins_known = fold->partial ? xmalloc(n * sizeof *s->twins_known) : NULL;
+    s->pair_weight = xmalloc(n * sizeof *s->pair_weight);
+    s->twins_weight = xmalloc(n * sizeof *s->twins_weight);
     for (int i = 0; i < s->n_items; i++)
         for (int p = 0; p < s->items[i].schema->n_pairs; p++)
             add_pair_target(s, &fold->list[batch[i]], i, p);
@@ -137,11 +151,13 @@ static void init_questions(struct gate_step *s, const int *batch, int n)
 
     for (int i = 0; i < n; i++)
         nodes += (size_t)t->data.folds[FOLD_TRAIN].list[batch[i]].item.schema->n_nodes;
+    s->n_questions = n;
     s->items = xmalloc((size_t)n * sizeof *s->items);
     s->target = xmalloc((size_t)n * sizeof *s->target);
+    s->weight = xmalloc((size_t)n * sizeof *s->weight);
     s->forms = xmalloc((size_t)n * sizeof *s->forms);
     s->relevance_target = xmalloc(nodes * sizeof *s->relevance_target);
-    s->relevance_known = t->data.folds[FOLD_TRAIN].partial ? xmalloc(nodes * sizeof *s->relevance_known) : NULL;
+    s->relevance_weight = xmalloc(nodes * sizeof *s->relevance_weight);
     for (int i = 0; i < n; i++) {
         const struct gate_example *e = &t->data.folds[FOLD_TRAIN].list[batch[i]];
         add_question(s, e, choose_form(s, e, &rng));
@@ -168,22 +184,24 @@ static void release(struct gate_step *s)
     free(s->pair_target);
     free(s->twins_target);
     free(s->relevance_target);
-    free(s->pair_known);
-    free(s->twins_known);
-    free(s->relevance_known);
+    free(s->weight);
+    free(s->pair_weight);
+    free(s->twins_weight);
+    free(s->relevance_weight);
 }
 
-static struct tensor *vector(struct ctx *c, const float *values, int n)
+/* n numbers, and zeros for the logits of what is padded. */
+static struct tensor *vector(struct ctx *c, const float *values, int n, const struct tensor *logits)
 {
-    return op_reshape(c, batch_f32(c, values, 1, n, F32), 1, (int64_t[]){ n });
+    int64_t padded = tensor_size(logits);
+    return op_reshape(c, batch_f32_padded(c, values, n, padded, 1, F32), 1, &padded);
 }
 
-/* known: NULL where all targets are. */
-static struct tensor *loss_of(struct ctx *c, struct tensor *logits, const float *target, const float *known, int n,
-                              float pos_weight, float scale)
+static struct tensor *loss_of(struct ctx *c, struct tensor *logits, const float *target, const float *weight, int n,
+                              float pos_weight)
 {
-    struct tensor *t = vector(c, target, n);
-    return op_bce(c, logits, t, known ? vector(c, known, n) : NULL, pos_weight, scale);
+    struct tensor *t = vector(c, target, n, logits);
+    return op_bce(c, logits, t, vector(c, weight, n, logits), pos_weight, 1);
 }
 
 static struct tensor *add_loss(struct ctx *c, struct tensor *sum, struct tensor *loss)
@@ -198,14 +216,14 @@ static struct tensor *relevance_loss(struct ctx *c, const struct gate_step *s)
 
     gate_text_build(c, &s->trainer->text, &g->config.bert, &text);
     struct tensor *logits = gatekeeper_relevance(c, g, gatekeeper_states(c, g, &text));
-    return loss_of(c, logits, s->target, NULL, s->n_target, 1, 1.0f / (float)s->n_target);
+    return loss_of(c, logits, s->target, s->weight, s->n_target, 1);
 }
 
 /* In the compute type, as they left the encoder. */
-static struct tensor *cached_states(struct ctx *c, const struct gate_step *s)
+static struct tensor *cached_states(struct ctx *c, const struct gate_step *s, int64_t nodes)
 {
     const struct gatekeeper *g = &s->trainer->model.net;
-    return batch_f32(c, s->states, s->n_nodes, g->config.bert.hidden_size, g->relevance_w->dtype);
+    return batch_f32_padded(c, s->states, s->n_nodes, nodes, g->config.bert.hidden_size, g->relevance_w->dtype);
 }
 
 static struct tensor *encoded_states(struct ctx *c, const struct gate_step *s)
@@ -220,11 +238,9 @@ static struct tensor *encoded_states(struct ctx *c, const struct gate_step *s)
 /* Of the pairs: which of them makes its question ambiguous, and which could mean the same. */
 static struct tensor *pair_loss(struct ctx *c, const struct gate_step *s, const struct gate_scores *scores)
 {
-    const struct gate_settings *set = s->trainer->set;
-    float scale = (float)set->pair_weight / (float)s->n_items, twins = (float)set->twins_weight / (float)s->n_items;
-    struct tensor *loss = loss_of(c, scores->pair, s->pair_target, s->pair_known, s->n_pairs, 1, scale);
+    struct tensor *loss = loss_of(c, scores->pair, s->pair_target, s->pair_weight, s->n_pairs, 1);
 
-    return op_add(c, loss, loss_of(c, scores->twins, s->twins_target, s->twins_known, s->n_pairs, 1, twins));
+    return op_add(c, loss, loss_of(c, scores->twins, s->twins_target, s->twins_weight, s->n_pairs, 1));
 }
 
 /* Means over questions of sums: over elements for the relevance, over candidate pairs for theirs. */
@@ -233,17 +249,15 @@ static struct tensor *question_loss(struct ctx *c, const struct gate_step *s)
     const struct gate_settings *set = s->trainer->set;
     const struct gatekeeper *g = &s->trainer->model.net;
     bool frozen = s->stage == STAGE_FROZEN;
-    struct tensor *loss = NULL, *x = frozen ? cached_states(c, s) : encoded_states(c, s);
+    struct tensor *loss = NULL;
     struct gate_graph graph;
 
-    if (set->relevance_weight > 0 && (!frozen || s->trainer->stock))
-        loss = loss_of(c, gatekeeper_relevance(c, g, x), s->relevance_target, s->relevance_known, s->n_nodes, 1,
-                       (float)set->relevance_weight / (float)s->n_items);
     gate_graph_build(c, s->items, s->n_items, &g->config, &graph);
+    struct tensor *x = frozen ? cached_states(c, s, graph.graph.nodes) : encoded_states(c, s);
+    if (set->relevance_weight > 0 && (!frozen || s->trainer->stock))
+        loss = loss_of(c, gatekeeper_relevance(c, g, x), s->relevance_target, s->relevance_weight, s->n_nodes, 1);
     struct gate_scores scores = gatekeeper_classify(c, g, x, &graph);
-    loss = add_loss(
-        c, loss,
-        loss_of(c, scores.score, s->target, NULL, s->n_target, (float)set->pos_weight, 1.0f / (float)s->n_items));
+    loss = add_loss(c, loss, loss_of(c, scores.score, s->target, s->weight, s->n_target, (float)set->pos_weight));
     return scores.pair ? op_add(c, loss, pair_loss(c, s, &scores)) : loss;
 }
 
@@ -269,6 +283,12 @@ static void init(struct gate_step *s, struct gate_trainer *t)
         init_relevance(s, batch, n);
     else
         init_questions(s, batch, n);
+    s->sizes = gate_sizes_of(s->items, s->n_items);
+    if (!t->run.work.ctx.buckets)
+        return;
+    s->sizes = gate_sizes_padded(s->sizes);
+    if (t->text.n_nodes)
+        text_builder_pad(&t->text, s->items ? s->sizes.nodes : gate_nodes_padded(t->text.n_nodes));
 }
 
 int gate_step(void *trainer, struct error *err)
@@ -277,7 +297,7 @@ int gate_step(void *trainer, struct error *err)
     struct gate_step s;
 
     init(&s, t);
-    int rc = workspace_run(&t->run.work, run_step_of, &s, err);
+    int rc = workspace_step(&t->run.work, run_step_of, &s, err);
     release(&s);
     return rc;
 }
@@ -285,11 +305,9 @@ int gate_step(void *trainer, struct error *err)
 static struct extent extent_of(const struct gate_step *s)
 {
     const struct text_builder *text = &s->trainer->text;
-    struct extent e = { { text->tokens.n, text->lengths.n, text->rows.n, s->n_items, s->n_nodes, s->n_pairs } };
+    const struct gate_sizes *n = &s->sizes;
 
-    for (int i = 0; i < s->n_items; i++)
-        e.size[6] += s->items[i].schema->graph.n_edges;
-    return e;
+    return (struct extent){ { text->tokens.n, text->lengths.n, text->rows.n, n->items, n->nodes, n->pairs, n->edges } };
 }
 
 /* The frozen stage is small beside any other, and its states are not there yet. */

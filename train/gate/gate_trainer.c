@@ -107,6 +107,7 @@ void gate_trainer_init(struct gate_trainer *t, const struct gate_request *q)
                                         .resume = q->resume,
                                         .dry_run = q->dry_run,
                                         .force = q->force,
+                                        .no_graph = q->no_graph,
                                         .data = q->data,
                                         .eval_every = q->settings.eval_every,
                                         .save_every = q->settings.save_every,

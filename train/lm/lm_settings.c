@@ -64,6 +64,7 @@ const struct option lm_request_table[] = {
     STRING_OPTION("chat-template", HERE(chat_template), "NAME",
                   "llama3, llama3-unsloth, chatml or chatml-bare instead of the folder's own"),
     DEVICE_OPTION(HERE(device)),
+    NO_GRAPH_OPTION(HERE(no_graph)),
     RESUME_OPTION(HERE(resume),
                   "go on from the newest checkpoint in --out, if there is one; all other settings are there too"),
     SEED_OPTION(HERE(seed), "of initial weights, order, noise and dropout"),

@@ -35,7 +35,7 @@ struct lm_settings {
 struct lm_request {
     const char *base, *tokenizer, *data, *valid, *out, *device, *config, *preset, *chat_template;
     int64_t seed, show_samples;
-    bool resume, dry_run, force;
+    bool resume, dry_run, force, no_graph;
     struct lm_settings settings; /* last: what stands before it does not change the result */
 };
 

@@ -1,5 +1,6 @@
 /* Part of lm_trainer.h: micro-batches and their losses. */
 #include "data/util/stop.h"
+#include "kernels/batch.h"
 #include "train/lm/lm_trainer_impl.h"
 
 #include <stdlib.h>
@@ -22,11 +23,14 @@ static void run_micro(struct ctx *c, void *arg)
 {
     struct micro *m = arg;
 
-    c->site = (uint32_t)(m->number * SITES);
+    if (m->update) { /* on the device: no launch may depend on which micro-batch it is */
+        struct tensor *site = batch_i32(c, &(int32_t){ m->number * SITES }, 1);
+        RUN(c, set_site, c->rng, site);
+    }
     m->nll = llama_batch_nll(c, &m->t->model.net, &m->t->batch);
     if (!m->update)
         return;
-    struct tensor *loss = op_sum(c, m->nll, m->scale);
+    struct tensor *loss = op_sum(c, m->nll, batch_f32(c, &m->scale, 1, 1, F32));
     tape_backward(c, loss);
     RUN(c, accumulate, ((struct destination){ m->t->run.loss_total, true }), loss);
 }
@@ -66,6 +70,9 @@ static int fill_micro(struct lm_trainer *t, const struct lm_data *d, const int *
     if (t->set->share_prefix)
         llama_batch_add_shared(&t->batch, texts, count, SHARED_LEAST);
     free(texts);
+    t->micro_tokens = t->batch.n_tokens;
+    if (t->run.work.ctx.buckets)
+        llama_batch_pad(&t->batch);
     return end;
 }
 
@@ -86,9 +93,9 @@ int lm_step(void *trainer, struct error *err)
 
     for (int at = 0; at < n; m.number++) {
         at = fill_micro(t, &t->train, examples, at, n);
-        if (workspace_run(&t->run.work, run_micro, &m, err))
+        if (workspace_step(&t->run.work, run_micro, &m, err))
             return -1;
-        t->run.state.units += t->batch.n_tokens;
+        t->run.state.units += t->micro_tokens;
     }
     return 0;
 }
@@ -137,7 +144,7 @@ int lm_valid_loss(struct lm_trainer *t, double *loss, struct error *err)
         at = fill_micro(t, &t->valid, NULL, at, t->valid.n);
         if (stop_requested())
             return 1;
-        if (workspace_run(&t->run.work, run_micro, &m, err))
+        if (workspace_step(&t->run.work, run_micro, &m, err))
             return -1;
         add_losses(t, m.nll, &sum);
     }

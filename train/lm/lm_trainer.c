@@ -97,6 +97,7 @@ void lm_trainer_init(struct lm_trainer *t, const struct lm_request *q)
                                         .resume = q->resume,
                                         .dry_run = q->dry_run,
                                         .force = q->force,
+                                        .no_graph = q->no_graph,
                                         .data = q->data,
                                         .save_every = q->settings.save_every,
                                         .patience = q->settings.patience,

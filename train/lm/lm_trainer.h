@@ -23,6 +23,7 @@ struct lm_trainer {
     struct stage stage;
     struct lm_data train, valid;
     struct llama_batch batch; /* of the micro-batch under way */
+    int64_t micro_tokens;     /* its texts' own */
     uint64_t base_hash;       /* of the weights it started from; 0 from scratch */
 };
 

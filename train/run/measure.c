@@ -17,8 +17,7 @@ void measurement_add(struct measurement *m, const struct extent *e, step_fn *fn,
             return;
     GROW(m->known, m->n, m->cap);
     m->known[m->n++] = *e;
-    size_t bytes = workspace_measure(m->work, fn, arg);
-    m->most = bytes > m->most ? bytes : m->most;
+    workspace_raise(&m->most, workspace_measure(m->work, fn, arg));
 }
 
 void measurement_release(struct measurement *m)

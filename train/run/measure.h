@@ -21,7 +21,7 @@ struct measurement {
     struct workspace *work;
     struct extent *known;
     int n, cap;
-    size_t most; /* bytes of the largest */
+    struct workspace_bytes most; /* of the largest */
 };
 
 void measurement_add(struct measurement *m, const struct extent *e, step_fn *fn, void *arg);

@@ -15,8 +15,10 @@ int run_open(struct run *r, struct error *err)
 {
     r->state = (struct run_state){ .best = r->trainer->lowest };
     r->saved_step = -1;
-    if (device_open(&r->device, r->set.device, err) || workspace_init(&r->work, &r->device, HOST_BYTES, err) ||
-        r->trainer->open(r->self, err) || run_fit(r, err))
+    if (device_open(&r->device, r->set.device, err) || workspace_init(&r->work, &r->device, HOST_BYTES, err))
+        return -1;
+    r->work.eager = r->set.no_graph;
+    if (r->trainer->open(r->self, err) || run_fit(r, err))
         return -1;
     if (r->set.dry_run)
         return 0;
@@ -76,14 +78,24 @@ static int begin(struct run *r, struct error *err)
     return r->trainer->enter_stage(r->self, !found, err);
 }
 
+static void tell_steps(const struct run *r)
+{
+    char text[STEP_COUNTS];
+
+    if (workspace_tell(&r->work, text))
+        log_info("%s", text);
+}
+
 static int finish(struct run *r, struct error *err)
 {
     int rc = run_load_best(r, err);
 
+    workspace_forget(&r->work); /* the trainer may set its weights fast */
     if (rc == 0)
         rc = r->trainer->finish(r->self, err);
     if (rc == 0)
         rc = run_save_result(r, err);
+    tell_steps(r);
     if (rc == 0)
         log_info("%s: the model is finished", r->set.out);
     return rc;

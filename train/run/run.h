@@ -23,7 +23,7 @@
 struct run_settings {
     const char *out, *device;
     uint64_t seed;
-    bool resume, dry_run, force;
+    bool resume, dry_run, force, no_graph;
     int64_t eval_every; /* steps between validations, 0: once an epoch */
     int64_t save_every; /* steps between checkpoints, 0: at validations only */
     int64_t patience;   /* validations without a better one before a stage ends, 0: any number */
@@ -67,7 +67,7 @@ struct run {
 
     /* The loop's own. */
     int64_t loss_steps, saved_step, units_before;
-    size_t step_bytes;
+    struct workspace_bytes step_bytes;
     struct metrics_log metrics;
 };
 

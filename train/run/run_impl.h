@@ -17,7 +17,7 @@ int run_check_folder(const struct run_settings *s, struct error *err);
 void run_tell_resume(const struct run *r);
 
 /* run_memory.c: bytes of the largest step of all batches of all stages; then whether they and the model fit. */
-int run_measure(struct run *r, size_t *bytes, struct error *err);
+int run_measure(struct run *r, struct workspace_bytes *bytes, struct error *err);
 int run_fit(struct run *r, struct error *err);
 
 /* run_step.c: one optimizer step on the batch at the cursor, which does not move. */

@@ -97,6 +97,7 @@ static int next_stage(struct run *r, struct error *err)
         return 0;
     if (++r->state.stage == r->n_stages)
         return 0;
+    workspace_forget(&r->work);
     r->state = (struct run_state){
         .stage = r->state.stage, .step = r->state.step, .units = r->state.units, .best = r->trainer->lowest
     };

@@ -44,5 +44,5 @@ int run_step(struct run *r, struct error *err)
     if (rc)
         return -1;
     r->loss_steps++;
-    return workspace_run(&r->work, update, r, err);
+    return workspace_step(&r->work, update, r, err);
 }

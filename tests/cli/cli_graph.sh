@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Steps replayed as a whole and steps launched kernel by kernel (--no-graph) give the same bits, on simt: both trainers,
+# a run that is stopped and goes on, answers greedy and drawn, losses, findings.
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+# shellcheck source=tests/support/lm_records.sh
+. "$support/lm_records.sh"
+
+# both SHARE FILES COMMAND...: with and without; the same bytes in each of the FILES of what it leaves, which stays in
+# `graph`, and of a hundred steps at least SHARE replayed
+both() {
+    local share=$1 files=$2 got
+    shift 2
+    rm -rf graph eager
+    run 0 "$@" --device simt --out eager --no-graph
+    grep -q 'steps were replayed' said && complain "$*" "replays with --no-graph"
+    run 0 "$@" --device simt --out graph
+    got=$(sed -nE 's/.*\b([0-9]+) of ([0-9]+) steps were replayed.*/\1 \2/p' said | awk '{ print int(100 * $1 / $2) }')
+    [ "${got:-0}" -ge "$share" ] || complain "$*" "${got:-no} of a hundred steps are replayed, not $share"
+    for file in $files; do
+        cmp "eager${file%/}" "graph${file%/}" || complain "$*" "other bytes in $file"
+    done
+}
+
+cp -r "$gold/llama/base" model && cp "$gold/bpe/llama/tokenizer.json" model
+records 0 12 >train.jsonl
+records 12 14 >valid.jsonl
+infill=(train infill --base model --data train.jsonl --valid valid.jsonl --compute f32 --lr 5e-3 --batch 4 --epochs 3)
+both 25 "/ambit.h5 /metrics.jsonl" "${infill[@]}" --tokens 100 --lora-dropout 0.1 --neftune 5
+both 25 "/ambit.h5 /metrics.jsonl" "${infill[@]}" --share-prefix --head lora
+
+# --- stopped after some step, and gone on with: what was captured is captured anew
+go() { exec "$bin/ambit-train" infill --base model --data train.jsonl --compute f32 --batch 4 --epochs 2 --lora-dropout 0.1 --save-every 1 --device simt --resume --out "$1"; }
+(go whole) >log 2>&1 || fail "whole run"
+(go part) >log 2>&1 &
+job=$!
+until compgen -G 'part/checkpoint-*/ambit.h5' >shown || ! kill -0 $job 2>/dev/null; do sleep 0.02; done
+kill -9 $job 2>/dev/null
+wait $job 2>/dev/null
+[ -e part/ambit.h5 ] && complain "the run is over before it is killed"
+(go part) >log 2>&1 || fail "gone on with"
+cmp whole/ambit.h5 part/ambit.h5 || complain "a run that goes on ends with other weights"
+
+records 0 12 | sed -E 's/,"completion":.*/}/' >prompts.jsonl
+answers=(infer generate --model model --batch 4 --max-new 16)
+both 80 / "${answers[@]}" prompts.jsonl
+both 80 / "${answers[@]}" --temperature 0.9 --seed 3 prompts.jsonl
+cat train.jsonl train.jsonl >twice.jsonl
+both 30 / infer loss --model model --tokens 1 twice.jsonl
+
+data practice --seed 1 -o practice >log 2>&1 || fail "practice"
+for fold in train=48 valid=4 test=12; do
+    awk -v n="${fold#*=}" 'NR % 5 == 1 && k++ < n' "practice/${fold%=*}.jsonl" >some.jsonl && mv some.jsonl "practice/${fold%=*}.jsonl"
+done
+cat >small.yaml <<'END'
+encoder-hidden: 32
+encoder-layers: 2
+encoder-heads: 1
+encoder-intermediate: 32
+encoder-vocabulary: 300
+encoder-positions: 96
+gat-hidden: 8
+gat-heads: 2
+pair-hidden: 8
+compute: f32
+relevance-epochs: 1
+relevance-batch: 16
+batch: 8
+epochs: 2
+END
+for how in "element --embedder linker" "element --embedder joint --relevance-epochs 0" "schema --classifier gat-mean"; do
+    # shellcheck disable=SC2086 # words
+    both 40 "/ambit.h5 /metrics.jsonl" train gatekeeper --data practice -c small.yaml --encode $how
+done
+mv graph detector
+for _ in $(seq 10); do head -n 4 practice/test.jsonl; done >questions.jsonl
+both 10 / infer detect --model detector --tokens 512 --schema practice/tables.json questions.jsonl
+[ $failed = 0 ] && echo "$cases cases"
+exit $failed
