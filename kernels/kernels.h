@@ -157,8 +157,7 @@ extern "C" {
     K(set_site, (struct ctx *c, struct tensor *rng, const struct tensor *site))                                        \
     K(sum, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct tensor *scale))                      \
     K(sum_backward, (struct ctx *c, struct destination dx, const struct tensor *dy, const struct tensor *scale))       \
-    /* y[t] = -log softmax(z[t])[target[t]], 0 where target < 0; lse[t] = log sum exp(z[t]), NaN where all of it is    \
-       -infinity (of cross_entropy too); all F32 */                                                                    \
+    /* y[t] = -log softmax(z[t])[target[t]], 0 where target < 0; lse[t] = log sum exp(z[t]), NaN if all -inf; F32 */   \
     K(nll, (struct ctx *c, struct tensor *y, struct tensor *lse, const struct tensor *z, const struct tensor *target)) \
     /* dz[t,j] = dy[t] (exp(z[t,j] - lse[t]) - (j == target[t])), 0 where target < 0; dz any float type, may be z */   \
     K(nll_backward, (struct ctx *c, struct tensor *dz, const struct tensor *dy, const struct tensor *lse,              \
