@@ -70,13 +70,13 @@ static void walk(struct ctx *c, step_fn *fn, void *arg)
 }
 
 /* What a walk without kernels tells. */
-struct plan {
+struct step_plan {
     struct workspace_bytes need;
     uint64_t shapes;
 };
 
 /* Headers point to where a real step's would in the memory that there is, so that they hold for a replay. */
-static struct plan plan_step(struct workspace *w, struct feed *feed, step_fn *fn, void *arg)
+static struct step_plan plan_step(struct workspace *w, struct feed *feed, step_fn *fn, void *arg)
 {
     struct ctx dry = w->ctx;
     struct arena step, input;
@@ -88,7 +88,7 @@ static struct plan plan_step(struct workspace *w, struct feed *feed, step_fn *fn
     dry.input = &input;
     dry.feed = feed;
     walk(&dry, fn, arg);
-    return (struct plan){ { step.peak, input.peak }, dry.shapes };
+    return (struct step_plan){ { step.peak, input.peak }, dry.shapes };
 }
 
 struct workspace_bytes workspace_measure(struct workspace *w, step_fn *fn, void *arg)
@@ -117,7 +117,7 @@ int workspace_reserve(struct workspace *w, struct workspace_bytes bytes, struct 
 }
 
 /* Memory for the step, and its inputs in it. */
-static int enter(struct workspace *w, const struct plan *p, struct error *err)
+static int enter(struct workspace *w, const struct step_plan *p, struct error *err)
 {
     workspace_raise(&w->peak, p->need);
     if (workspace_reserve(w, p->need, err))
@@ -136,7 +136,7 @@ static void walk_kernels(struct workspace *w, bool capturing, step_fn *fn, void 
 
 int workspace_run(struct workspace *w, step_fn *fn, void *arg, struct error *err)
 {
-    struct plan p = plan_step(w, &w->feed, fn, arg);
+    struct step_plan p = plan_step(w, &w->feed, fn, arg);
 
     if (enter(w, &p, err))
         return -1;
@@ -181,7 +181,7 @@ static struct captured *find(struct workspace *w, uint64_t shapes, step_fn *fn)
 
 int workspace_step(struct workspace *w, step_fn *fn, void *arg, struct error *err)
 {
-    struct plan p = plan_step(w, &w->feed, fn, arg);
+    struct step_plan p = plan_step(w, &w->feed, fn, arg);
 
     if (enter(w, &p, err))
         return -1;
