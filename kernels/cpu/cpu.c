@@ -1,6 +1,7 @@
 #include "kernels/cpu/gemm.h"
 #include "kernels/device.h"
 
+#include <cblas.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +48,20 @@ static void cpu_model(char *out, size_t size)
         fclose(f);
 }
 
+/*
+ * oneDNN cuts a product for the threads that OpenMP promises and leaves out the shares of those that do not come: so
+ * their number is kept (OMP_DYNAMIC would lower it) and within OMP_THREAD_LIMIT.  OpenBLAS has threads of its own: as
+ * many, unless its user said how many.
+ */
+static void fix_threads(void)
+{
+    omp_set_dynamic(0);
+    if (omp_get_max_threads() > omp_get_thread_limit())
+        omp_set_num_threads(omp_get_thread_limit());
+    if (!getenv("OPENBLAS_NUM_THREADS") && !getenv("GOTO_NUM_THREADS"))
+        openblas_set_num_threads(omp_get_max_threads());
+}
+
 static int cpu_open(struct device *d, int number, struct error *err)
 {
     char model[64];
@@ -55,6 +70,7 @@ static int cpu_open(struct device *d, int number, struct error *err)
     (void)number;
     (void)err;
     cpu_model(model, sizeof model);
+    fix_threads();
     snprintf(d->description, sizeof d->description, "%s, %d threads, %s", model, omp_get_max_threads(), gemm_library());
     d->total_memory = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
     d->free_memory = free_kib >= 0 ? (size_t)free_kib << 10 : d->total_memory;
