@@ -2,12 +2,14 @@
 #include "data/cli/option_rows.h"
 #include "data/cli/options_impl.h"
 #include "data/util/log.h"
+#include "data/util/threads.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct common_settings {
     bool quiet, verbose;
+    int64_t threads; /* 0: not given */
 };
 
 #define AT(field) offsetof(struct common_settings, field)
@@ -15,6 +17,7 @@ struct common_settings {
 static const struct option table[] = {
     FLAG_OPTION("quiet", AT(quiet), "tell of errors only"),
     FLAG_OPTION("verbose", AT(verbose), "tell of details too"),
+    INT_OPTION("threads", AT(threads), "N", 1, THREADS_MAX, "CPU threads, before OMP_NUM_THREADS"),
 };
 
 /* Takes the place of c; its settings end with the common ones. */
@@ -22,20 +25,21 @@ static struct command *extend(const struct command *c)
 {
     struct command *made = xmalloc(sizeof *made);
     size_t own = (size_t)option_count(c->options);
+    size_t at = (c->size + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t);
     struct option *options = xcalloc(own + ARRAY_LEN(table) + 1, sizeof *options);
-    char *defaults = xcalloc(1, c->size + sizeof(struct common_settings));
+    char *defaults = xcalloc(1, at + sizeof(struct common_settings));
 
     if (own)
         memcpy(options, c->options, own * sizeof *options);
     memcpy(options + own, table, sizeof table);
     for (size_t i = own; i < own + ARRAY_LEN(table); i++)
-        options[i].offset += c->size;
+        options[i].offset += at;
     if (c->defaults)
         memcpy(defaults, c->defaults, c->size);
     *made = *c;
     made->options = options;
     made->defaults = defaults;
-    made->size = c->size + sizeof(struct common_settings);
+    made->size = at + sizeof(struct common_settings);
     return made;
 }
 
@@ -74,5 +78,7 @@ int common_obey(const struct command *c, const void *settings, struct error *err
         return error_set(err, EXIT_CODE_USAGE, "expected one of --quiet and --verbose, got both");
     if (s.quiet || s.verbose)
         log_set_level(s.quiet ? LOG_ERROR : LOG_DEBUG);
+    if (s.threads)
+        threads_set((int)s.threads);
     return 0;
 }

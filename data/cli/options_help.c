@@ -48,10 +48,17 @@ static void entry(FILE *f, const char *left, const char *text)
     wrap(f, text, INDENT, INDENT);
 }
 
+/* Below its least value an integer stands for none. */
+static bool is_none(const struct option *o, const void *defaults)
+{
+    return o->type == OPTION_INT && o->low < o->high &&
+           (double)*(const int64_t *)((const char *)defaults + o->offset) < o->low;
+}
+
 void option_describe(const struct option *o, const void *defaults, char *text, size_t size)
 {
     char value[256] = "";
-    if (defaults && o->type != OPTION_FLAG)
+    if (defaults && o->type != OPTION_FLAG && !is_none(o, defaults))
         option_show(o, defaults, value, sizeof value);
     int n = snprintf(text, size, "%s", o->help ? o->help : "");
     if (o->choices)

@@ -3,11 +3,16 @@
 #include "kernels/base.h"
 
 #include <math.h>
+#include <omp.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { SPIN_NS = 20000, SAMPLES = 8, SAMPLE = 128 };
 
 /* The number a file in the folder begins with, and the one after it; how many there were. */
 static int read_numbers(const char *folder, const char *name, double numbers[2])
@@ -81,28 +86,111 @@ static double own_quota(void)
     return quota;
 }
 
+/* Adds the processors of one of OpenMP's places. */
+static void add_place(cpu_set_t *set, int place)
+{
+    int n = omp_get_place_num_procs(place), *ids = xmalloc((size_t)n * sizeof *ids);
+
+    omp_get_place_proc_ids(place, ids);
+    for (int i = 0; i < n; i++)
+        CPU_SET((size_t)ids[i], set);
+    free(ids);
+}
+
+/* Those that this process may use: where OpenMP binds threads, it has bound this one to the first place already. */
+static int own_processors(cpu_set_t *set)
+{
+    CPU_ZERO(set);
+    for (int i = 0; i < omp_get_num_places(); i++)
+        add_place(set, i);
+    return omp_get_num_places() ? 0 : sched_getaffinity(0, sizeof *set, set);
+}
+
 int threads_available(void)
 {
     cpu_set_t set;
-    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
+    int n = own_processors(&set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
     double quota = own_quota();
 
     return n > 1 && quota < n ? (int)fmax(1, ceil(quota)) : n > 1 ? n : 1;
 }
 
+void threads_set(int n)
+{
+    omp_set_num_threads(n);
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * (int64_t)1000000000 + t.tv_nsec;
+}
+
+/* As libgomp looks at a word while it waits. */
+static void look(int times)
+{
+    static volatile int word;
+
+    for (int i = 0; i < times && !word; i++)
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#else
+        __asm__ volatile("" : : : "memory");
+#endif
+}
+
+/* Looks that take SPIN_NS: between a thousand and some ten thousand, as processors' pauses last 5 to 50 ns. */
+static int spin_count(void)
+{
+    int64_t least = INT64_MAX;
+
+    for (int i = 0; i < SAMPLES; i++) {
+        int64_t start = now_ns();
+        look(SAMPLE);
+        int64_t took = now_ns() - start;
+        least = took < least ? took : least;
+    }
+    return (int)((int64_t)SPIN_NS * SAMPLE / (least > SAMPLE ? least : SAMPLE));
+}
+
+/* The path of this program, for execv.  False where starting it again would start something else: valgrind would be
+ * left, and a program that was handed to the dynamic loader (which the kernel then gave no interpreter) has its path.
+ */
+static bool find_self(char *path, size_t size)
+{
+    const char *preload = getenv("LD_PRELOAD");
+    ssize_t n = readlink("/proc/self/exe", path, size - 1);
+
+    if (n <= 0 || !getauxval(AT_BASE) || (preload && strstr(preload, "vgpreload")))
+        return false;
+    path[n] = '\0';
+    return true;
+}
+
+/* Returns only where that fails. */
+static void restart(char **argv)
+{
+    char number[16], self[4096];
+    cpu_set_t set;
+
+    if (!find_self(self, sizeof self) || setenv("OMP_WAIT_POLICY", "passive", 0))
+        return;
+    snprintf(number, sizeof number, "%d", omp_get_max_threads());
+    setenv("OMP_NUM_THREADS", number, 0);
+    snprintf(number, sizeof number, "%d", spin_count());
+    setenv("GOMP_SPINCOUNT", number, 0);
+    setenv("OPENBLAS_THREAD_TIMEOUT", "14", 0); /* 2^14 cycles */
+    if (own_processors(&set) == 0)
+        sched_setaffinity(0, sizeof set, &set);
+    execv(self, argv);
+}
+
 void threads_start(char **argv)
 {
-    char threads[16], self[4096];
-    ssize_t n = getenv("OMP_WAIT_POLICY") ? -1 : readlink("/proc/self/exe", self, sizeof self - 1);
-
-    if (n <= 0 || setenv("OMP_WAIT_POLICY", "passive", 0))
-        return;
-    self[n] = '\0';
-    snprintf(threads, sizeof threads, "%d", threads_available());
-    setenv("OMP_NUM_THREADS", threads, 0);
-    /* 1,000 pauses are some 40 microseconds, about what it costs to fall asleep and be woken: so a wait never takes
-     * more than twice the best that is possible.  OpenBLAS waits 2^n cycles. */
-    setenv("GOMP_SPINCOUNT", "1000", 0);
-    setenv("OPENBLAS_THREAD_TIMEOUT", "14", 0);
-    execv(self, argv);
+    if (!getenv("OMP_NUM_THREADS"))
+        threads_set(threads_available());
+    if (!getenv("OMP_WAIT_POLICY"))
+        restart(argv);
 }

@@ -9,11 +9,17 @@
 #define DATA_UTIL_THREADS_H
 
 /*
- * First in main.  Without OMP_WAIT_POLICY in the environment it is set, as are GOMP_SPINCOUNT, OPENBLAS_THREAD_TIMEOUT
- * and OMP_NUM_THREADS where they are missing, and the program starts again.  Returns where that is not needed, or
- * fails.
+ * First in main.  Without OMP_NUM_THREADS there are as many threads as processors for us.  Without OMP_WAIT_POLICY that
+ * is set to passive, with GOMP_SPINCOUNT, OPENBLAS_THREAD_TIMEOUT and OMP_NUM_THREADS where they are missing, and the
+ * program starts again: once, since it then has it.  Returns where that is not needed, fails, or would start something
+ * else.
  */
 void threads_start(char **argv);
+
+enum { THREADS_MAX = 1024 };
+
+/* From now on n threads of OpenMP and of what runs through it; a device that is opened later has as many. */
+void threads_set(int n);
 
 /* Processors that this process may use: its affinity within the quotas of its control groups, rounded up. */
 int threads_available(void);

@@ -132,7 +132,7 @@ static void every_command_has_the_common_options(void **state)
         snprintf(line, sizeof line, "%s --quite", lines[i]);
         EXPECT(line, 2, "unknown option --quite, did you mean --quiet?");
     }
-    EXPECT("help serve", 0, "--quiet", "--verbose");
+    EXPECT("help serve", 0, "--quiet", "--verbose", "--threads N");
     EXPECT("brew -o x --verbose", 0, "told at debug", "told at info");
     EXPECT("brew -o x", 0, "told at info");
     EXPECT("brew -o x --quiet --cups 7", 3, "teapot brew: seven is odd");
