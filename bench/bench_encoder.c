@@ -8,9 +8,11 @@
  *   tokens N    the most tokens of a batch from here on
  *   write FILE  writes the logits, one a line
  *   peak        FLOP/s of a large product of the same type
+ *   counts      what the device did since the last counts, see device_counts.h
  *   flops       operations of one run;  length: mean tokens of a pair
  * The scripts of bench/ let it and its peers take turns.
  */
+#include "bench/device_counts.h"
 #include "data/util/json.h"
 #include "data/util/log.h"
 #include "kernels/batch.h"
@@ -55,6 +57,7 @@ struct bench {
     int first, end; /* pairs of the current step */
     struct tensor *out;
     double peak; /* FLOP/s of the newest product */
+    struct device_counts counted;
 };
 
 static void die(const struct error *err)
@@ -296,6 +299,8 @@ static void answer(struct bench *b, char *line)
         double start = now_seconds();
         run(b);
         printf("%.6f\n", now_seconds() - start);
+    } else if (!strcmp(line, "counts")) {
+        print_counts(&b->device, &b->counted);
     } else if (!strcmp(line, "peak")) {
         printf("%.6g\n", product_peak(b));
     } else if (!strcmp(line, "flops")) {

@@ -7,9 +7,11 @@
  *   run        one step (forward, backward, AdamW) on all graphs, uploaded for it; answers with seconds
  *   replay N   N steps on all graphs, captured where the device can; their features are on the device; seconds of all
  *   epoch B    one pass over the graphs in a new order, B at a time; their features are on the device; seconds
+ *   counts     what the device did since the last counts, see device_counts.h
  *   flops, bytes   operations of a step on all graphs, and bytes it must move: features twice, parameters and moments
  * The scripts of bench/ let it and torch_geometric take turns.
  */
+#include "bench/device_counts.h"
 #include "data/util/json.h"
 #include "data/util/log.h"
 #include "kernels/batch.h"
@@ -46,6 +48,7 @@ struct bench {
     enum { UPLOADED, GATHERED, IN_ORDER } from; /* where a step's features come from; IN_ORDER: the whole table */
     int *order;                                 /* a permutation of the graphs */
     int first, end;                             /* the step's part of it */
+    struct device_counts counted;
 };
 
 static void die(const struct error *err)
@@ -277,7 +280,9 @@ static void answer(struct bench *b, const char *line)
 {
     double start = now_seconds();
 
-    if (!strcmp(line, "flops\n")) {
+    if (!strcmp(line, "counts\n")) {
+        print_counts(&b->device, &b->counted);
+    } else if (!strcmp(line, "flops\n")) {
         printf("%.6g\n", step_flops(b));
     } else if (!strcmp(line, "bytes\n")) {
         printf("%.6g\n", step_bytes(b));

@@ -15,9 +15,11 @@
  *   said         the first tokens that decode found, of each prompt
  *   loss         mean -log p of the answers of the first BATCH texts
  *   write FILE   writes the logits after each of the first BATCH prompts, one a line
+ *   counts       what the device did since the last counts, see device_counts.h
  *   memory       bytes that weights, keys and values, and steps hold
  *   rest         gives the memory of steps back until the next
  */
+#include "bench/device_counts.h"
 #include "data/util/log.h"
 #include "models/lm/llama_batch.h"
 #include "models/lm/llama_generate.h"
@@ -41,6 +43,7 @@ struct bench {
     struct generation said[MAX_BATCH];
     char *adapter;
     int64_t batch, new, tokens;
+    struct device_counts counted;
 };
 
 static void die(const struct error *err)
@@ -255,6 +258,12 @@ static void show_memory(struct bench *b, const char *rest)
     printf("%zu\n", v.model->data.size + v.model->adapter_data.size + v.work->step.size + cache);
 }
 
+static void show_counts(struct bench *b, const char *rest)
+{
+    (void)rest;
+    print_counts(view_of(b).model->device, &b->counted);
+}
+
 static void give_back(struct bench *b, const char *rest)
 {
     struct workspace *w = view_of(b).work;
@@ -268,10 +277,10 @@ static const struct {
     const char *word;
     void (*run)(struct bench *b, const char *rest);
 } commands[] = {
-    { "head", use_head },       { "micro", use_micro }, { "adapter", use_adapter }, { "trainer", start_trainer },
-    { "recompute", recompute }, { "train", train },     { "decode", decode },       { "tokens", show_tokens },
-    { "said", show_said },      { "loss", show_loss },  { "write", write_logits },  { "memory", show_memory },
-    { "rest", give_back },
+    { "head", use_head },       { "micro", use_micro },    { "adapter", use_adapter }, { "trainer", start_trainer },
+    { "recompute", recompute }, { "train", train },        { "decode", decode },       { "tokens", show_tokens },
+    { "said", show_said },      { "loss", show_loss },     { "write", write_logits },  { "memory", show_memory },
+    { "rest", give_back },      { "counts", show_counts },
 };
 
 static void answer(struct bench *b, char *line)
