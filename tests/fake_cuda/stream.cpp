@@ -75,15 +75,15 @@ static void queue(struct stream *s, work w)
 
 static void take(const struct simt_call &call)
 {
-    struct stream *s = stream_of(call.stream, call.kernel);
+    struct stream *s = stream_of(call.stream, call.name);
     if (last_error != cudaSuccess)
-        fake_misuse("%s is launched after an error that nobody has read: %s", call.kernel,
+        fake_misuse("%s is launched after an error that nobody has read: %s", call.name,
                     cudaGetErrorName(last_error));
     if (s->device != current_device)
-        fake_misuse("%s is launched on a stream of device %d while the thread's device is %d", call.kernel, s->device,
+        fake_misuse("%s is launched on a stream of device %d while the thread's device is %d", call.name, s->device,
                     current_device);
-    if (loaded.insert(std::string(call.kernel) + call.body.target_type().name()).second && s->capture)
-        fake_misuse("%s is launched for the first time, and so loaded, inside a capture", call.kernel);
+    if (loaded.insert(std::string(call.name) + call.body.target_type().name()).second && s->capture)
+        fake_misuse("%s is launched for the first time, and so loaded, inside a capture", call.name);
     queue(s, [call] { simt_run(call); });
 }
 
