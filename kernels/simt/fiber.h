@@ -40,16 +40,12 @@ struct agent {
     void *known;
 };
 
+#ifdef SIMT_TSAN
 static inline struct agent agent_new(void)
 {
-#ifdef SIMT_TSAN
     return { __tsan_create_fiber(0) };
-#else
-    return { nullptr };
-#endif
 }
 
-#ifdef SIMT_TSAN
 /* What comes now is done by this one; returns who acted so far. */
 static inline struct agent agent_switch(struct agent to)
 {

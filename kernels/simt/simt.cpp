@@ -280,6 +280,8 @@ void simt_copy_start(void *dst, const void *src, int bytes)
     struct async_copy c = { dst, src, bytes, f->group, draw(&simt.draws) % 4 < 2 };
 
 #ifdef SIMT_TSAN
+    if (!f->copier.known)
+        f->copier = agent_new();
     order_before(&f->issued);
     struct agent me = agent_switch(f->copier);
     order_after(&f->issued);
@@ -344,7 +346,6 @@ static struct simt_fiber *thread_new(int number)
     f->thread.number = number;
     f->thread.lane = number % SIMT_WARP;
     f->thread.fiber = f;
-    f->copier = agent_new();
     return f;
 }
 

@@ -250,7 +250,7 @@ static void self_attention_setup(struct op_test *t)
     struct reference_attention a = attention_of(t, true);
 
     op_matrix(t, t->rows, 3 * a.heads * a.dim, 1);
-    op_lengths(t, t->rows, at_least(t->cols, 40));
+    op_lengths(t, t->rows, at_least(t->cols, t->rows > 1000 ? 150 : 40));
 }
 
 static struct tensor *run_self_attention(struct ctx *c, struct op_test *t)
@@ -267,15 +267,17 @@ static void self_attention(const struct op_test *t, double *const *x, double *y)
     reference_attention(y, &a);
 }
 
-/* Every second key sequence is longer than its queries, the others may be empty. */
+/* Every second key sequence is longer than its queries, the others may be empty; of many some end at edges of tiles. */
 static void cross_attention_setup(struct op_test *t)
 {
+    static const int32_t edges[] = { 63, 1025, 65, 130, 64, 1 };
     struct reference_attention a = attention_of(t, false);
-    int32_t *queries = op_lengths(t, t->rows, 20), *keys = op_ints(t, t->n_ints[0], 0, 40);
+    bool many = t->rows > 1000;
+    int32_t *queries = op_lengths(t, t->rows, many ? 150 : 20), *keys = op_ints(t, t->n_ints[0], 0, 40);
     int64_t total = 0;
 
     for (int64_t i = 0; i < t->n_ints[0]; i++) {
-        keys[i] = i % 2 ? queries[i] + 1 : keys[i] / 2;
+        keys[i] = many && i < ARRAY_LEN(edges) ? edges[i] : i % 2 ? queries[i] + 1 : keys[i] / 2;
         total += keys[i];
     }
     op_matrix(t, t->rows, a.heads * a.dim, 1);

@@ -159,7 +159,8 @@ static void cache_setup(struct op_test *t)
     int64_t queries = 0;
 
     for (int32_t s = n - 1; s >= 0; s--) {
-        int32_t *a = fields + s * FIELDS, prefix = a[PREFIX_LEN], more = (int32_t)(op_uniform(t) * (double)longest(t));
+        int32_t *a = fields + s * FIELDS, prefix = a[PREFIX_LEN],
+                more = (int32_t)((s ? op_uniform(t) : 1) * (double)longest(t));
         a[QUERIES] = s % 3 ? 1 : a[QUERIES];
         a[KEY_START] = end;
         a[KEY_LEN] = a[QUERIES] + more;

@@ -73,7 +73,8 @@ void op_f32(struct op_test *t, int64_t n, int64_t cols, double scale);
 void op_constant(struct op_test *t);
 /* n integers, uniform in [low, high); the array may be written to before setup returns. */
 int32_t *op_ints(struct op_test *t, int64_t n, int32_t low, int32_t high);
-/* Lengths of sequences that add up to `total` rows: some empty, some single, the longest at most `longest`. */
+/* Lengths of sequences that add up to `total` rows: some empty, some single, the longest at most `longest`; of many
+ * rows, and where that may be, some beside the edges of tiles. */
 int32_t *op_lengths(struct op_test *t, int64_t total, int64_t longest);
 /* Uniform in [0, 1), the same on every run. */
 double op_uniform(struct op_test *t);
