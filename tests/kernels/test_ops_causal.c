@@ -152,20 +152,20 @@ static void prefixed_setup(struct op_test *t)
     }
 }
 
-/* Caches: a few queries over the ends of runs of keys, in any order and with others between; nothing is recorded. */
+/* Caches: a few queries over the ends of runs of keys, in any order and with others between, the first of the longest;
+ * nothing is recorded. */
 static void cache_setup(struct op_test *t)
 {
     int32_t n = (int32_t)(t->rows < 64 ? t->rows : 64), *fields = op_ints(t, (n + 1) * FIELDS, 0, 4), end = 5;
     int64_t queries = 0;
 
     for (int32_t s = n - 1; s >= 0; s--) {
-        int32_t *a = fields + s * FIELDS, prefix = a[PREFIX_LEN],
-                more = (int32_t)((s ? op_uniform(t) : 1) * (double)longest(t));
+        int32_t *a = fields + s * FIELDS, prefix = a[PREFIX_LEN], more = (int32_t)(op_uniform(t) * (double)longest(t));
         a[QUERIES] = s % 3 ? 1 : a[QUERIES];
         a[KEY_START] = end;
-        a[KEY_LEN] = a[QUERIES] + more;
+        a[KEY_LEN] = s ? a[QUERIES] + more : (int32_t)longest(t);
         a[PREFIX_START] = s % 2 ? 0 : end;
-        a[PREFIX_LEN] = prefix * a[KEY_LEN] / 4;
+        a[PREFIX_LEN] = s ? prefix * a[KEY_LEN] / 4 : 0;
         end += a[KEY_LEN] + 2;
         queries += a[QUERIES];
     }
