@@ -24,9 +24,9 @@ sources_of() {
     case $1 in
     *.cu) echo "$1" ;;
     threads.cuh) echo cross_entropy.cu ;;
-    columns.cuh) echo layer_norm.cu ;;
-    attention.cuh | attention_mma.cuh) echo attention.cu attention_backward.cu ;;
-    causal_*.cuh) echo causal_attention.cu causal_attention_backward.cu ;;
+    columns.cuh | element.cuh) echo layer_norm.cu ;;
+    attention*.cuh) (cd kernels/cuda && echo attention*.cu) ;;
+    causal_*.cuh) (cd kernels/cuda && echo causal_*.cu) ;;
     *) (cd kernels/cuda && grep -l "cuda/$1" ./*.cu | sed 's/^\.\///' | head -n 2) ;;
     esac
 }
@@ -36,7 +36,8 @@ tests_of() {
     local op=${1%.cu*}
     op=${op%_backward}
     case $op in
-    attention | attention_mma) printf '%s\n' 'test_ops simt attention' ;;
+    attention_pool) printf '%s\n' 'test_ops_graph simt attention_pool' ;;
+    attention*) printf '%s\n' 'test_ops simt attention' ;;
     causal*) printf '%s\n' 'test_ops_causal simt' ;;
     optim) printf '%s\n' test_optim ;;
     threads) printf '%s\n' 'test_ops_graph simt cross_entropy' ;;
@@ -44,6 +45,7 @@ tests_of() {
     sum_rows) printf '%s\n' 'test_ops simt linear' 'test_ops_graph simt gat' ;;
     nll) printf '%s\n' test_linear_nll 'test_ops_lora simt linear_nll' ;;
     fill | cuda) printf '%s\n' 'test_ops simt embed' ;;
+    split_columns) printf '%s\n' 'test_ops_decoder simt' ;;
     linear) printf '%s\n' 'test_ops simt linear' 'test_ops_lora simt lora' ;;
     *) (cd tests/kernels && grep -lE "\{ \"[a-z_]*$op" test_ops*.c | sed "s/\.c$/ simt $op/") ;;
     esac
