@@ -249,7 +249,8 @@ static void make_decode(struct ctx *c, struct bench *b)
 static struct tensor *run_causal_attention(struct ctx *c, struct bench *b)
 {
     int heads = (int)b->row->n;
-    return op_causal_attention(c, b->in[0], b->in[1], b->in[2], &b->causal, heads, heads / CAUSAL_SHARED);
+    struct attention_form form = { .heads = heads, .groups = heads / CAUSAL_SHARED };
+    return op_causal_attention(c, b->in[0], b->in[1], b->in[2], &b->causal, &form);
 }
 
 static double causal_flops(const struct row *row)

@@ -7,9 +7,9 @@
 #include <string.h>
 
 struct causal_job causal_job_of(const struct tensor *q, const struct tensor *k, const struct tensor *v,
-                                const struct causal *s, int heads, int groups)
+                                const struct causal *s, const struct attention_form *form)
 {
-    int64_t dim = tensor_cols(q) / heads;
+    int64_t dim = tensor_cols(q) / form->heads;
 
     return (struct causal_job){ .q = q,
                                 .k = k,
@@ -24,9 +24,11 @@ struct causal_job causal_job_of(const struct tensor *q, const struct tensor *k, 
                                 .n = s->qs.n,
                                 .max_len = s->qs.max_len,
                                 .max_keys = s->max_keys,
-                                .groups = groups,
-                                .each = heads / groups,
-                                .scale = 1.0f / sqrtf((float)dim) };
+                                .groups = form->groups,
+                                .each = form->heads / form->groups,
+                                .scale = form->scale,
+                                .bias = form->bias ? form->bias->data : NULL,
+                                .reach = form->bias ? tensor_cols(form->bias) / 2 : 0 };
 }
 
 int64_t causal_block(const struct causal_job *job)
@@ -41,7 +43,8 @@ bool causal_parallel(const struct causal_job *job, int64_t numbers)
 
 struct causal_span causal_span_of(const struct causal_job *job, int64_t sequence)
 {
-    struct causal_span a = { .q_from = job->offsets[sequence],
+    struct causal_span a = { .number = sequence,
+                             .q_from = job->offsets[sequence],
                              .key_from = job->key_start[sequence],
                              .n_keys = job->key_len[sequence],
                              .prefix_from = job->prefix_len ? job->prefix_start[sequence] : 0,
@@ -65,6 +68,21 @@ struct causal_tile causal_tile_of(const struct causal_span *a, int64_t i, int64_
     return (struct causal_tile){ .row = (i < before ? a->prefix_from : a->key_from) + from,
                                  .n = left < KEYS ? left : KEYS,
                                  .at = i < before ? from - a->n_prefix : from };
+}
+
+void causal_add_bias(float *scores, const struct causal_job *job, const struct causal_span *a,
+                     const struct causal_tile *tile, int64_t group, int64_t from, int64_t n)
+{
+    int64_t reach = job->reach;
+
+    for (int64_t r = 0; r < n * job->each; r++) {
+        const float *table = job->bias + (group * job->each + r % job->each) * (2 * reach + 1) + reach;
+        int64_t first = tile->at - (a->ahead + from + r / job->each); /* how far the tile's first key is */
+        for (int64_t j = 0; j < tile->n; j++) {
+            int64_t far = first + j;
+            scores[r * KEYS + j] += table[far < -reach ? -reach : far > reach ? reach : far];
+        }
+    }
 }
 
 CPU_CLONES static void times(float *restrict x, float factor, int64_t n)
@@ -181,6 +199,8 @@ static void forward_tile(const struct causal_job *job, const struct causal_span 
 
     transpose(f->turned, KEYS, k, ld, tile->n, pad);
     tile_gemm_run(&(struct tile_gemm){ f->s, f->q, f->turned, rows, width, pad, KEYS, pad, 1, KEYS });
+    if (job->bias)
+        causal_add_bias(f->s, job, a, tile, group, from, n);
     softmax_tile(f, a, tile, from, n, job->each, pad);
     const float *v = tile_in(job, job->v, tile, group, f->rows, &ld);
     tile_gemm_add(&(struct tile_gemm){ f->out, f->s, v, rows, pad, tile->n, pad, KEYS, 1, ld });
@@ -211,11 +231,13 @@ static void forward_block(const struct causal_job *job, const struct causal_span
 }
 
 void cpu_causal_attention(struct ctx *c, struct tensor *y, struct tensor *lse, const struct tensor *q,
-                          const struct tensor *k, const struct tensor *v, const struct causal *s, int heads, int groups)
+                          const struct tensor *k, const struct tensor *v, const struct causal *s,
+                          const struct attention_form *form)
 {
     (void)c;
-    struct causal_job job = causal_job_of(q, k, v, s, heads, groups);
-    int64_t block = causal_block(&job), blocks = (job.max_len + block - 1) / block, tasks = job.n * groups * blocks;
+    struct causal_job job = causal_job_of(q, k, v, s, form);
+    int64_t block = causal_block(&job), blocks = (job.max_len + block - 1) / block, groups = job.groups;
+    int64_t tasks = job.n * groups * blocks;
 #pragma omp parallel if (causal_parallel(&job, tensor_size(y)))
     {
         struct forward f = forward_new(&job);

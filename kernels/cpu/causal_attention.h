@@ -21,9 +21,11 @@ struct causal_job {
     int64_t n, max_len, max_keys;
     int groups, each; /* heads of a group */
     float scale;
+    const float *bias; /* [heads, 2 reach + 1], NULL: none */
+    int64_t reach;
 };
 struct causal_job causal_job_of(const struct tensor *q, const struct tensor *k, const struct tensor *v,
-                                const struct causal *s, int heads, int groups);
+                                const struct causal *s, const struct attention_form *form);
 /* Queries of a block. */
 int64_t causal_block(const struct causal_job *job);
 /* Worth waking threads for, when so many numbers are made of all keys. */
@@ -31,7 +33,7 @@ bool causal_parallel(const struct causal_job *job, int64_t numbers);
 
 /* One sequence. */
 struct causal_span {
-    int64_t q_from, n_queries, key_from, n_keys, prefix_from, n_prefix, ahead;
+    int64_t number, q_from, n_queries, key_from, n_keys, prefix_from, n_prefix, ahead;
 };
 struct causal_span causal_span_of(const struct causal_job *job, int64_t sequence);
 
@@ -51,6 +53,10 @@ static inline int64_t causal_seen(const struct causal_span *a, const struct caus
     int64_t seen = a->ahead + t + 1 - tile->at;
     return seen < 0 ? 0 : seen < tile->n ? seen : tile->n;
 }
+
+/* Scores [n * each, KEYS] of queries [from, from + n) of one group and a tile of keys += their biases. */
+void causal_add_bias(float *scores, const struct causal_job *job, const struct causal_span *a,
+                     const struct causal_tile *tile, int64_t group, int64_t from, int64_t n);
 
 /* The rows of queries [from, from + n) of one group: rows [n * each, pad] of x [T, H D], times scale. */
 void causal_load_rows(float *rows, const struct causal_job *job, const struct tensor *x, const struct causal_span *a,

@@ -16,6 +16,8 @@ struct gradients {
     const struct tensor *dy;
     const float *lse;
     const int32_t *last;
+    float *dbias; /* [sequences, heads, reach + 1], of distances 0 .. reach to keys before; NULL: not wanted */
+    int64_t reach;
 };
 
 /* A thread's scratch.  Of every key tile: k, v, dk, dv [KEYS, pad], k and v turned [pad, KEYS], p and ds [rows, KEYS].
@@ -116,6 +118,36 @@ CPU_CLONES static void score_slopes(float *restrict ds, const float *restrict p,
             ds[r * KEYS + j] = p[r * KEYS + j] * (ds[r * KEYS + j] - delta[r]);
 }
 
+/* The slopes of scores as those of their biases. */
+static void bias_slopes(const struct causal_job *job, const struct gradients *g, const float *ds,
+                        const struct causal_span *a, const struct causal_tile *tile, int64_t head, int64_t from,
+                        int64_t n)
+{
+    for (int64_t r = 0; r < n * job->each; r++) {
+        float *table = g->dbias + (head + r % job->each) * (g->reach + 1);
+        int64_t t = from + r / job->each, seen = causal_seen(a, tile, t), first = a->ahead + t - tile->at;
+        for (int64_t j = 0; j < seen; j++)
+            table[first - j < g->reach ? first - j : g->reach] += ds[r * KEYS + j];
+    }
+}
+
+/* dbias (+)= the sequences' shares in order; keys behind a query are never seen. */
+static void store_bias_slopes(struct destination dbias, const struct causal_job *job, const struct gradients *g)
+{
+    int64_t heads = job->groups * job->each, cells = g->reach + 1, middle = job->reach;
+    float *out = dbias.t->data;
+
+    if (!dbias.add)
+        memset(out, 0, tensor_bytes(dbias.t));
+    for (int64_t h = 0; h < heads; h++)
+        for (int64_t d = 0; d < cells; d++) {
+            float sum = 0;
+            for (int64_t s = 0; s < job->n; s++)
+                sum += g->dbias[(s * heads + h) * cells + d];
+            out[h * (2 * middle + 1) + middle - d] += sum;
+        }
+}
+
 static void load_block(const struct causal_job *job, const struct causal_span *a, const struct causal_back *b,
                        const struct gradients *g, int64_t group, int64_t from, int64_t n)
 {
@@ -156,11 +188,18 @@ static void back_block(const struct causal_job *job, const struct causal_span *a
         int64_t width = whole_lanes(tile.n);
         tile_gemm_run(&(struct tile_gemm){ p, b->q, b->k_turned + i * size, rows, width, pad, KEYS, pad, 1, KEYS });
         tile_gemm_run(&(struct tile_gemm){ dp, b->dy, b->v_turned + i * size, rows, width, pad, KEYS, pad, 1, KEYS });
+        if (job->bias)
+            causal_add_bias(p, job, a, &tile, group, from, n);
         weights(p, dp, b, a, &tile, from, n, job->each);
     }
     memset(b->dq, 0, (size_t)(rows * pad) * sizeof *b->dq);
-    for (int64_t i = 0; i < tiles; i++)
-        back_tile(job, b, g, i, causal_tile_of(a, i, from + n).n, rows);
+    for (int64_t i = 0; i < tiles; i++) {
+        struct causal_tile tile = causal_tile_of(a, i, from + n);
+        back_tile(job, b, g, i, tile.n, rows);
+        if (g->dbias)
+            bias_slopes(job, g, b->ds + i * rows * KEYS, a, &tile, (a->number * job->groups + group) * job->each, from,
+                        n);
+    }
     if (g->dq.t) {
         for (int64_t r = 0; r < rows * pad; r++)
             b->dq[r] *= job->scale;
@@ -198,14 +237,19 @@ static void back_family(const struct causal_job *job, const struct causal_back *
 }
 
 void cpu_causal_attention_backward(struct ctx *c, struct destination dq, struct destination dk, struct destination dv,
-                                   const struct tensor *dy, const struct tensor *y, const struct tensor *lse,
-                                   const struct tensor *q, const struct tensor *k, const struct tensor *v,
-                                   const struct causal *s, int heads, int groups)
+                                   struct destination dbias, const struct tensor *dy, const struct tensor *y,
+                                   const struct tensor *lse, const struct tensor *q, const struct tensor *k,
+                                   const struct tensor *v, const struct causal *s, const struct attention_form *form)
 {
     (void)c;
     (void)y; /* sum p dp is the same number as sum y dy, without the rounding of y */
-    struct causal_job job = causal_job_of(q, k, v, s, heads, groups);
-    struct gradients g = { dq, dk, dv, dy, lse->data, job.prefix_len ? s->last->data : NULL };
+    struct causal_job job = causal_job_of(q, k, v, s, form);
+    struct gradients g = { dq, dk, dv, dy, lse->data, job.prefix_len ? s->last->data : NULL, NULL, 0 };
+    int64_t groups = job.groups;
+
+    g.reach = job.reach < job.max_keys ? job.reach : job.max_keys;
+    if (dbias.t)
+        g.dbias = xcalloc((size_t)(job.n * form->heads * (g.reach + 1) + 1), sizeof *g.dbias);
 #pragma omp parallel if (causal_parallel(&job, tensor_size(dy)))
     {
         struct causal_back b = back_new(&job);
@@ -214,4 +258,7 @@ void cpu_causal_attention_backward(struct ctx *c, struct destination dq, struct 
             back_family(&job, &b, &g, i / groups, i % groups);
         free(b.k);
     }
+    if (dbias.t)
+        store_bias_slopes(dbias, &job, &g);
+    free(g.dbias);
 }

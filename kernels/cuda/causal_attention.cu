@@ -1,21 +1,23 @@
 #include "kernels/cuda/causal_mma.cuh"
+#include "kernels/cuda/causal_rows.cuh"
 
 /*
- * y_i = sum_j softmax_j(scale q_i . k_j) v_j;  lse_i = log sum_j exp(scale q_i . k_j), over the keys that i sees
+ * s_ij = scale q_i . k_j + bias;  y_i = sum_j softmax_j(s_ij) v_j;  lse_i = log sum_j exp(s_ij), over the keys that i
+ * sees
  *
  * Grid     one warp per head and query, the rows of a sequence in one run of blocks.
  * Memory   k and v once per row, mostly from cache; a lane reads a key of its own, then all lanes one value.
  * Numbers  running maximum and sum in f32 (online softmax).
- * Serves   f32 and long heads.
+ * Serves   f32.
  */
 template <typename T>
-__global__ void __launch_bounds__(ROW_WARPS *WARP)
+__global__ void __launch_bounds__(ROW_WARPS *WARP, 4)
     causal_attention_kernel(T *__restrict__ y, float *__restrict__ lse, causal_args<T> a)
 {
     __shared__ float queries[ROW_WARPS][ROW_PARTS * WARP], weights[ROW_WARPS][WARP];
-    struct packed_span s = packed_span_of(a, block_id() / a.tiles);
-    int64_t number = block_id() % a.tiles * ROW_WARPS + warp_id(), t = number / a.heads;
-    int head = (int)(number % a.heads), group = head / a.each;
+    struct packed_span s = packed_span_of(a, (int)block_id() / a.tiles);
+    int number = (int)block_id() % a.tiles * ROW_WARPS + warp_id(), t = number / a.heads;
+    int head = number % a.heads, group = head / a.all;
     if (t >= s.n_queries)
         return; /* the whole warp */
     int64_t row = (s.q_from + t) * a.heads + head, keys = s.n_prefix + s.ahead + t + 1;
@@ -28,7 +30,8 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP)
         int64_t j = j0 + lane_id();
         float score = -INFINITY;
         if (j < keys)
-            score = a.scale * dot_row(q, a.k + (causal_key(s, j) * a.groups + group) * a.dim, a.dim);
+            score = a.scale * dot_row(q, a.k + (causal_key(s, j) * a.groups + group) * a.dim, a.dim) +
+                    causal_bias(a, head, keys - 1 - j);
         float top = fmaxf(most, warp_max(score)), shrink = expf(most - top), p = expf(score - top);
         sum = sum * shrink + warp_sum(p);
         most = top;
@@ -46,186 +49,303 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP)
         lse[row] = most + logf(sum);
 }
 
-/* Where the forward writes: y and lse, or, when the keys are cut into parts, each part's own y and lse one after the
- * other. */
+/* How a launch cuts the work: M times 16 rows a warp, tiles of KEYS keys, heads up to D. */
+template <int D_, int M_, int KEYS_>
+struct causal_shape {
+    static constexpr int D = D_, M = M_, KEYS = KEYS_, WARP_ROWS = MMA_ROWS * M_, ROWS = MMA_WARPS * WARP_ROWS;
+    static constexpr int PART_TILES = 128 / KEYS_; /* the least that a part of the keys has */
+    static constexpr bool CUT = M_ == 1;           /* whether keys may be cut into parts */
+};
+
+/* Where the forward writes: y and lse, or, where keys are cut into parts, each part's own y and lse one after the
+ * other, of this launch's rows. */
 struct causal_out {
     bf16 *y;
     float *lse, *part_y, *part_lse;
-    int64_t rows; /* of all sequences and heads */
+    int *arrived;            /* for each tile of rows the parts that are there, 0 before and after */
+    int64_t first, rows;     /* the launch's first sequence; rows that a part has place for */
+    int height, splits, cut; /* rows of a tile; parts in the grid and the most there may be, 1: not cut */
 };
+
+/* A block's part of the work: rows [first, end) of a group, tiles [from, to) of the keys that they see. */
+struct causal_task {
+    struct packed_span s;
+    int slot; /* of the group's rows in the launch */
+    int group, first, rows, end, from, to, part, parts;
+};
+
+/* False where there is nothing to do.  The parts of a sequence's keys depend on these alone. */
+template <class S>
+__device__ inline bool causal_task_of(struct causal_task &t, const causal_out &o, const causal_args<bf16> &a)
+{
+    int task = (int)block_id() / o.splits, pair = task / a.tiles;
+    t.part = (int)block_id() % o.splits, t.slot = task;
+    t.first = (a.tiles - 1 - task % a.tiles) * o.height; /* those with most keys first */
+    t.group = pair % a.groups;
+    t.s = packed_span_of(a, o.first + pair / a.groups);
+    t.rows = (int)t.s.n_queries * a.each;
+    t.end = (t.first + o.height - 1) / a.each + 1;
+    t.end = t.end < t.s.n_queries ? t.end : (int)t.s.n_queries;
+    if (t.first >= t.rows)
+        return false;
+    int tiles = key_tiles<S::KEYS>(t.s, t.end), per = (tiles + o.cut - 1) / o.cut;
+    per = per > S::PART_TILES ? per : S::PART_TILES;
+    per = o.cut > 1 ? per : tiles;
+    t.parts = (tiles + per - 1) / per;
+    t.from = t.part * per, t.to = t.from + per < tiles ? t.from + per : tiles;
+    return t.part < t.parts;
+}
+
+/* The warp's rows: their numbers in [Tq, heads], -1 for none, and how far each one sees. */
+template <int M>
+struct warp_rows {
+    int row[M][2];
+    int sees[M][2]; /* the position of the first key that it does not see */
+};
+
+template <int M>
+__device__ inline void warp_rows_of(struct warp_rows<M> &w, const causal_args<bf16> &a, const struct causal_task &t,
+                                    int first)
+{
+    UNROLL
+    for (int m = 0; m < M; m++) {
+        UNROLL
+        for (int half = 0; half < 2; half++) {
+            int r = first + 16 * m + lane_id() / 4 + 8 * half;
+            w.row[m][half] = r < t.rows ? (int)causal_row(a, t.s, t.group, r) : -1;
+            w.sees[m][half] = (int)t.s.ahead + r / a.each + 1;
+        }
+    }
+}
+
+/* Scores += what the biases are before scaling. */
+template <int M, int KEYS>
+__device__ inline void add_bias(float (&s)[M][KEYS / 8][4], const causal_args<bf16> &a, const struct warp_rows<M> &w,
+                                int at)
+{
+    float unscaled = 1.0f / a.scale;
+    UNROLL
+    for (int m = 0; m < M; m++) {
+        UNROLL
+        for (int i = 0; i < KEYS / 2; i++) {
+            int half = i % 4 / 2, behind = w.sees[m][half] - 1 - at - (8 * (i / 4) + lane_id() % 4 * 2 + i % 2);
+            if (w.row[m][half] >= 0 && behind >= 0)
+                s[m][i / 4][i % 4] += unscaled * causal_bias(a, w.row[m][half] % a.heads, behind);
+        }
+    }
+}
+
+/* Keys of a tile that a row does not see go. */
+template <int M, int KEYS>
+__device__ inline void hide_keys(float (&s)[M][KEYS / 8][4], const struct warp_rows<M> &w, const struct key_tile &t)
+{
+    UNROLL
+    for (int m = 0; m < M; m++) {
+        UNROLL
+        for (int i = 0; i < KEYS / 2; i++) {
+            int key = 8 * (i / 4) + lane_id() % 4 * 2 + i % 2;
+            if (key >= t.n || t.at + key >= w.sees[m][i % 4 / 2])
+                s[m][i / 4][i % 4] = -INFINITY;
+        }
+    }
+}
 
 /*
  * Scores of one tile become weights: the running maximum (in powers of two) and this lane's part of the sum go on, what
- * was summed up so far shrinks to the new maximum.  seen: keys of the tile that the lane's two rows see.
+ * was summed up so far shrinks to the new maximum.
  */
-template <int D, int KEYS>
-__device__ inline void causal_softmax(float (&s)[KEYS / 8][4], float (&out)[D / 8][4], float (&most)[2],
-                                      float (&sum)[2], const int (&seen)[2], float scale)
+template <int D, int M, int KEYS>
+__device__ inline void causal_softmax(float (&s)[M][KEYS / 8][4], float (&out)[M][D / 8][4], float (&most)[M][2],
+                                      float (&sum)[M][2], float scale)
 {
     UNROLL
-    for (int half = 0; half < 2; half++) {
+    for (int row = 0; row < 2 * M; row++) {
+        int m = row / 2, half = row % 2;
         float top = -INFINITY;
         UNROLL
         for (int n = 0; n < KEYS / 8; n++)
-            for (int m = 0; m < 2; m++) {
-                float &x = s[n][2 * half + m];
-                x = 8 * n + lane_id() % 4 * 2 + m < seen[half] ? x : -INFINITY;
-                top = fmaxf(top, x);
-            }
-        top = fmaxf(most[half], scale * quad_max(top));
+            top = fmaxf(top, fmaxf(s[m][n][2 * half], s[m][n][2 * half + 1]));
+        top = fmaxf(most[m][half], scale * quad_max(top));
         float base = top > -INFINITY ? top : 0.0f; /* a part of the keys may begin with ones that a row does not see */
-        float shrink = exp2f(most[half] - base);
-        most[half] = top;
-        sum[half] *= shrink;
+        float shrink = exp2f(most[m][half] - base);
+        most[m][half] = top;
+        sum[m][half] *= shrink;
         UNROLL
         for (int n = 0; n < D / 8; n++) {
-            out[n][2 * half] *= shrink;
-            out[n][2 * half + 1] *= shrink;
+            out[m][n][2 * half] *= shrink;
+            out[m][n][2 * half + 1] *= shrink;
         }
         UNROLL
         for (int n = 0; n < KEYS / 8; n++)
-            for (int m = 0; m < 2; m++) {
-                float &x = s[n][2 * half + m];
+            for (int i = 0; i < 2; i++) {
+                float &x = s[m][n][2 * half + i];
                 x = exp2f(scale * x - base);
-                sum[half] += x;
+                sum[m][half] += x;
             }
     }
 }
 
-/* Sums become y and lse, of the whole or of a part. */
-template <int D>
-__device__ inline void causal_finish(const causal_out &o, const causal_args<bf16> &a, const int64_t (&row)[2], int part,
-                                     const float (&out)[D / 8][4], const float (&most)[2], const float (&sum)[2])
+/* Sums become y and lse, of the whole or, where keys are cut, of a part.  y goes through the warp's rows of q. */
+template <class S>
+__device__ inline void causal_finish(const causal_out &o, const causal_args<bf16> &a, const struct causal_task &t,
+                                     const struct warp_rows<S::M> &w, bf16 (&tile)[S::ROWS][S::D + TILE_GAP],
+                                     const float (&out)[S::M][S::D / 8][4], const float (&most)[S::M][2],
+                                     const float (&sum)[S::M][2])
 {
-    float factor[2];
+    bool whole = !S::CUT || t.parts == 1;
+    int64_t before = whole ? 0 : a.offsets[o.first] * (int64_t)a.heads - t.part * o.rows;
+    int first = warp_id() * S::WARP_ROWS;
+    __syncwarp(); /* q has been used */
     UNROLL
-    for (int half = 0; half < 2; half++) {
-        float total = quad_sum(sum[half]);
-        factor[half] = total > 0 ? 1.0f / total : 0.0f;
-        if (row[half] >= 0 && lane_id() % 4 == 0)
-            (a.splits > 1 ? o.part_lse + part * o.rows : o.lse)[row[half]] = LN_2 * (most[half] + log2f(total));
+    for (int row = 0; row < 2 * S::M; row++) {
+        int m = row / 2, half = row % 2, number = w.row[m][half];
+        float total = quad_sum(sum[m][half]), factor = total > 0 ? 1.0f / total : 0.0f;
+        if (number >= 0 && lane_id() % 4 == 0)
+            (whole ? o.lse : o.part_lse)[number - before] = LN_2 * (most[m][half] + log2f(total));
+        UNROLL
+        for (int n = 0; n < S::D / 8; n++) {
+            int d = 8 * n + lane_id() % 4 * 2;
+            float low = factor * out[m][n][2 * half], high = factor * out[m][n][2 * half + 1];
+            if (whole)
+                store_pair(&tile[first + 16 * m + lane_id() / 4 + 8 * half][d], low, high);
+            else if (number >= 0)
+                put_two(o.part_y + (number - before) * a.dim + d, low, high, a.dim - d);
+        }
     }
-    if (a.splits > 1)
-        put_rows<D>(o.part_y + part * o.rows * a.dim, row, a.dim, out, factor, false);
-    else
-        put_rows<D>(o.y, row, a.dim, out, factor, false);
+    __syncwarp();
+    if (whole)
+        store_group_rows<S::WARP_ROWS>(o.y, tile, first, a, t.s, t.group, t.first + first, t.rows);
+}
+
+/* True in the block that is the last to come here of those that hold a tile's parts: it sees what the others wrote. */
+__device__ inline bool last_to_arrive(int *arrived, int parts)
+{
+    __shared__ int before;
+    __threadfence();
+    __syncthreads();
+    if (thread_id() == 0) {
+        before = atomicAdd(arrived, 1);
+        if (before == parts - 1)
+            *arrived = 0;
+    }
+    __syncthreads();
+    __threadfence();
+    return before == parts - 1;
+}
+
+/* lse = log sum_part exp(lse_part);  y = sum_part exp(lse_part - lse) y_part;  in the order of the parts, whichever of
+ * the blocks does it.  One warp per row. */
+template <int D>
+__device__ inline void merge_parts(const causal_out &o, const causal_args<bf16> &a, const struct causal_task &t)
+{
+    int end = t.first + o.height < t.rows ? t.first + o.height : t.rows;
+    for (int r = t.first + warp_id(); r < end; r += MMA_WARPS) {
+        int64_t row = causal_row(a, t.s, t.group, r), at = row - a.offsets[o.first] * (int64_t)a.heads;
+        float mine = lane_id() < t.parts ? o.part_lse[lane_id() * o.rows + at] : -INFINITY;
+        float most = warp_max(mine), lse = most + logf(warp_sum(expf(mine - most))), sum[D / WARP] = { 0 };
+        UNROLL_4
+        for (int part = 0; part < t.parts; part++) {
+            float w = expf(__shfl_sync(ALL_LANES, mine, part) - lse);
+            const float *y = o.part_y + (part * o.rows + at) * a.dim;
+            UNROLL
+            for (int i = 0; i < D / WARP; i++)
+                sum[i] += lane_id() + i * WARP < a.dim ? w * y[lane_id() + i * WARP] : 0.0f;
+        }
+        UNROLL
+        for (int i = 0; i < D / WARP; i++)
+            if (lane_id() + i * WARP < a.dim)
+                o.y[row * a.dim + lane_id() + i * WARP] = bf16(sum[i]);
+        if (lane_id() == 0)
+            o.lse[row] = lse;
+    }
+}
+
+/* What a block has in shared memory: two stages of keys and values; behind them its rows of q. */
+template <class S>
+struct causal_tiles {
+    alignas(16) bf16 k[2][S::KEYS][S::D + TILE_GAP];
+    alignas(16) bf16 v[2][S::KEYS][S::D + TILE_GAP];
+    alignas(16) bf16 q[S::ROWS][S::D + TILE_GAP];
+};
+
+/* One tile of keys for the rows of a warp. */
+template <class S>
+__device__ inline void causal_step(float (&out)[S::M][S::D / 8][4], float (&most)[S::M][2], float (&sum)[S::M][2],
+                                   const causal_tiles<S> &tiles, int stage, const causal_args<bf16> &a,
+                                   const struct warp_rows<S::M> &w, const struct key_tile &t, int all_see,
+                                   const bool (&exact)[S::M])
+{
+    float s[S::M][S::KEYS / 8][4];
+    zero(s);
+    add_scores(s, tiles.q, warp_id() * S::WARP_ROWS, tiles.k[stage], t.n);
+    if (a.bias)
+        add_bias<S::M, S::KEYS>(s, a, w, t.at);
+    if (t.n < S::KEYS || t.at + S::KEYS > all_see)
+        hide_keys<S::M, S::KEYS>(s, w, t);
+    causal_softmax<S::D, S::M, S::KEYS>(s, out, most, sum, LOG2_E * a.scale);
+    add_weighted<S::D>(out, s, tiles.v[stage], t.n, exact);
 }
 
 /*
  * The same for bf16 on tensor cores.
  *
- * Grid     one block per sequence, group, tile of 16 rows a warp and part of the keys; as few warps as the longest
- *          sequence needs, the tiles with most keys first.
- * Memory   q once into registers; k and v once per tile of rows, the next k arriving while v is used.
- * Numbers  products of bf16, sums in f32; weights rounded to bf16, or, for the last two tiles, as two bf16 each.
- * Laid out for the shared memory and registers of an A100.
+ * Grid     one block per sequence, group, tile of rows and part of the keys.  Where one tile holds all rows of a
+ *          sequence, as in decoding, its keys are cut into at most 32 parts of 128 keys or more, and the last block to
+ *          come of a tile's merges them.
+ * Memory   q once into shared memory; k and v once per tile of rows, in two stages: the next tile arrives while one is
+ *          used, and one barrier serves both.  Tiles that no row of a warp sees cost it nothing.
+ * Numbers  products of bf16, sums in f32; weights rounded to bf16, or, for rows that see few keys, as two bf16 each.
+ *          A row's bits depend on its own sequence alone, and on whether keys are cut.
+ * Laid out for the shared memory and registers of an A100; 32 rows a warp as soon as there are more than 64.
  */
-template <int D>
+template <class S>
 __global__ void __launch_bounds__(MMA_THREADS) causal_attention_mma_kernel(causal_out o, causal_args<bf16> a)
 {
-    constexpr int KEYS = 64;
-    alignas(16) __shared__ bf16 k[KEYS][D + TILE_PAD];
-    alignas(16) __shared__ bf16 v[KEYS][D + TILE_PAD];
-    int part = (int)(block_id() % a.splits), height = block_threads() / WARP * MMA_ROWS;
-    int64_t task = block_id() / a.splits, pair = task / a.tiles;
-    int first = (int)(a.tiles - 1 - task % a.tiles) * height, group = (int)(pair % a.groups);
-    struct packed_span s = packed_span_of(a, pair / a.groups);
-    int rows = (int)s.n_queries * a.each;
-    if (first >= rows)
+    constexpr int D = S::D, M = S::M, KEYS = S::KEYS, FEW_KEYS = 128;
+    DYNAMIC_SHARED(causal_tiles<S>, tiles);
+    struct causal_task t;
+    if (!causal_task_of<S>(t, o, a))
         return;
-    int end = (first + height - 1) / a.each + 1;
-    end = end < s.n_queries ? end : (int)s.n_queries;
-    int tiles = key_tiles<KEYS>(s, end), per = (tiles + a.splits - 1) / a.splits;
-    int from = part * per, to = from + per < tiles ? from + per : tiles;
-    int64_t row[2];
-    unsigned q[D / 16][4];
-    float out[D / 8][4] = { { 0 } }, most[2] = { -INFINITY, -INFINITY }, sum[2] = { 0, 0 };
-    first += warp_id() * MMA_ROWS; /* from rows on: the warp only helps to copy */
-    lane_rows(row, a, s, group, first, rows);
-    load_rows_left<D>(q, a.q, row, a.dim);
-
-    if (from < to)
-        copy_keys(k, a.k, a, key_tile_of<KEYS>(s, from, end), group);
-    copy_commit();
-    for (int i = from; i < to; i++) {
-        struct key_tile t = key_tile_of<KEYS>(s, i, end);
-        copy_wait<0>();
-        __syncthreads(); /* k is there, the last v has been used */
-        copy_keys(v, a.v, a, t, group);
-        copy_commit();
-        float weights[KEYS / 8][4];
-        if (first < rows)
-            times_transposed<D, KEYS>(weights, q, k, t.n);
-        __syncthreads(); /* k has been used */
-        if (i + 1 < to)
-            copy_keys(k, a.k, a, key_tile_of<KEYS>(s, i + 1, end), group);
-        copy_commit();
-        if (first < rows) {
-            int seen[2];
-            UNROLL
-            for (int half = 0; half < 2; half++) {
-                int sees = (int)s.ahead + (first + lane_id() / 4 + 8 * half) / a.each + 1 - t.at;
-                seen[half] = sees < t.n ? sees : t.n;
-            }
-            causal_softmax<D, KEYS>(weights, out, most, sum, seen, LOG2_E * a.scale);
-        }
-        copy_wait<1>();
-        __syncthreads(); /* v is there */
-        if (first < rows && i + 2 < tiles)
-            add_times<D, KEYS, false>(out, weights, v, t.n);
-        else if (first < rows) /* the rows that see few keys see them here */
-            add_times<D, KEYS>(out, weights, v, t.n);
-    }
-    if (first < rows)
-        causal_finish<D>(o, a, row, part, out, most, sum);
-}
-
-/*
- * lse = log sum_part exp(lse_part);  y = sum_part exp(lse_part - lse) y_part
- *
- * Grid     one warp per row.
- * Memory   every part once.
- * Numbers  f32, in the order of the parts.
- */
-__global__ void __launch_bounds__(ROW_WARPS *WARP) causal_merge_kernel(causal_out o, int splits, int dim)
-{
-    int64_t row = grid_warp();
-    if (row >= o.rows)
-        return; /* the whole warp */
-    float mine = lane_id() < splits ? o.part_lse[lane_id() * o.rows + row] : -INFINITY;
-    float most = warp_max(mine), lse = most + logf(warp_sum(expf(mine - most))), sum[CAUSAL_MMA_DIM / WARP] = { 0 };
-
-    for (int part = 0; part < splits; part++) {
-        float w = expf(__shfl_sync(ALL_LANES, mine, part) - lse);
-        UNROLL
-        for (int i = 0; i < CAUSAL_MMA_DIM / WARP; i++)
-            if (lane_id() + i * WARP < dim)
-                sum[i] += w * o.part_y[(part * o.rows + row) * dim + lane_id() + i * WARP];
-    }
+    int first = t.first + warp_id() * S::WARP_ROWS; /* from rows on: the warp only helps to copy */
+    bool busy = first < t.rows && warp_id() * S::WARP_ROWS < o.height, exact[M];
+    int all_see = (int)t.s.ahead + first / a.each + 1,
+        some_see = (int)t.s.ahead + (first + S::WARP_ROWS - 1) / a.each + 1;
+    float out[M][D / 8][4], most[M][2], sum[M][2];
+    struct warp_rows<M> w;
+    warp_rows_of(w, a, t, first);
+    zero(out);
     UNROLL
-    for (int i = 0; i < CAUSAL_MMA_DIM / WARP; i++)
-        if (lane_id() + i * WARP < dim)
-            o.y[row * dim + lane_id() + i * WARP] = bf16(sum[i]);
-    if (lane_id() == 0)
-        o.lse[row] = lse;
-}
+    for (int m = 0; m < M; m++) {
+        exact[m] = t.s.n_prefix + t.s.ahead + (first + 16 * m) / a.each < FEW_KEYS;
+        most[m][0] = most[m][1] = -INFINITY;
+        sum[m][0] = sum[m][1] = 0;
+    }
 
-/* Parts to cut the keys into: so many that an A100 has four blocks on each of its multiprocessors, each of a few tiles;
- * of shapes alone, and within the scratch. */
-static int causal_splits(int64_t blocks, int64_t max_keys, int64_t rows, int dim)
-{
-    constexpr int64_t BLOCKS = 432, MIN_KEYS = 128;
-    int64_t splits = BLOCKS / blocks, room = (int64_t)SCRATCH_BYTES / (rows * (dim + 1) * (int64_t)sizeof(float));
-    splits = splits < max_keys / MIN_KEYS ? splits : max_keys / MIN_KEYS;
-    splits = splits < room ? splits : room;
-    splits = splits < WARP ? splits : WARP;
-    return splits > 1 ? (int)splits : 1;
+    copy_rows(tiles->q, a.q, a, t.s, t.group, t.first, o.height, t.rows);
+    for (int i = t.from - 1; i < t.to; i++) {
+        int stage = (i - t.from) & 1;
+        copy_wait<0>();
+        __syncthreads(); /* tile i is there, the one before has been used */
+        if (i + 1 < t.to) {
+            struct key_tile next = key_tile_of<KEYS>(t.s, i + 1, t.end);
+            copy_keys(tiles->k[1 - stage], a.k, a, next.row, next.n, t.group);
+            copy_keys(tiles->v[1 - stage], a.v, a, next.row, next.n, t.group);
+        }
+        copy_commit();
+        struct key_tile now = key_tile_of<KEYS>(t.s, i, t.end);
+        if (i >= t.from && busy && now.at < some_see)
+            causal_step<S>(out, most, sum, *tiles, stage, a, w, now, all_see, exact);
+    }
+    if (busy)
+        causal_finish<S>(o, a, t, w, tiles->q, out, most, sum);
+    if (S::CUT && t.parts > 1 && last_to_arrive(o.arrived + t.slot, t.parts))
+        merge_parts<D>(o, a, t);
 }
 
 template <typename T>
 static void causal_rows(struct ctx *c, struct tensor *y, struct tensor *lse, causal_args<T> a, const struct causal *s)
 {
-    a.tiles = (s->qs.max_len * a.heads + ROW_WARPS - 1) / ROW_WARPS;
+    a.tiles = (int)((s->qs.max_len * a.heads + ROW_WARPS - 1) / ROW_WARPS);
     LAUNCH(causal_attention_kernel<T>, blocks_for(s->qs.n * a.tiles, 1), ROW_WARPS * WARP, 0, cuda_stream(c),
            data_of<T>(y), data_of<float>(lse), a);
 }
@@ -236,33 +356,67 @@ static void causal_attention(struct ctx *c, struct tensor *y, struct tensor *lse
     causal_rows(c, y, lse, a, s);
 }
 
+#ifdef __CUDACC__
+constexpr int64_t PART_BYTES = (int64_t)SCRATCH_BYTES;
+#else
+constexpr int64_t PART_BYTES = 1 << 16; /* so that tests of a few sequences need several launches */
+#endif
+
+/* Cuts keys where one tile has all rows of a sequence, and as many sequences a launch as there is scratch for. */
+template <class S>
+static void causal_launch(struct ctx *c, causal_out o, causal_args<bf16> a, const struct causal *s)
+{
+    int64_t rows = s->qs.max_len * a.each, warps = (rows + S::WARP_ROWS - 1) / S::WARP_ROWS, at_once = s->qs.n;
+    int64_t part_bytes = s->qs.max_len * a.heads * (a.dim + 1) * (int64_t)sizeof(float);
+    o.height = (warps < MMA_WARPS ? (int)warps : MMA_WARPS) * S::WARP_ROWS;
+    a.tiles = (int)((rows + o.height - 1) / o.height);
+    o.cut = o.splits = 1;
+    if (S::CUT && a.tiles == 1) {
+        int64_t room = PART_BYTES / part_bytes, tiles = s->max_keys / S::KEYS + 2;
+        int64_t splits = (tiles + S::PART_TILES - 1) / S::PART_TILES;
+        o.cut = (int)(room < 1 ? 1 : room < WARP ? room : WARP);
+        o.splits = (int)(splits < o.cut ? splits : o.cut);
+    }
+    if (o.splits > 1) {
+        int64_t room = PART_BYTES / (part_bytes * o.splits), counters = COUNTERS / a.groups;
+        at_once = at_once < room ? at_once : room;
+        at_once = at_once < counters ? at_once : counters;
+        o.arrived = cuda_counters(c);
+        o.rows = at_once * s->qs.max_len * a.heads;
+        o.part_lse = (float *)cuda_scratch(c, (size_t)(at_once * o.splits * part_bytes));
+        o.part_y = o.part_lse + o.splits * o.rows;
+    }
+    size_t bytes = sizeof(causal_tiles<S>) - (size_t)(S::ROWS - o.height) * (S::D + TILE_GAP) * sizeof(bf16);
+    for (o.first = 0; o.first < s->qs.n; o.first += at_once) {
+        int64_t n = s->qs.n - o.first < at_once ? s->qs.n - o.first : at_once;
+        LAUNCH_WIDE(causal_attention_mma_kernel<S>, blocks_for(n * a.groups * a.tiles * o.splits, 1), MMA_THREADS,
+                    bytes, cuda_stream(c), o, a);
+    }
+}
+
 static void causal_attention(struct ctx *c, struct tensor *y, struct tensor *lse, causal_args<bf16> a,
                              const struct causal *s)
 {
-    if (a.dim > CAUSAL_MMA_DIM) {
-        causal_rows(c, y, lse, a, s);
-        return;
-    }
-    int warps = mma_warps(s->qs.max_len * a.each);
-    causal_out o = { data_of<bf16>(y), data_of<float>(lse), nullptr, nullptr, tensor_size(lse) };
-    a.tiles = (s->qs.max_len * a.each + warps * MMA_ROWS - 1) / (warps * MMA_ROWS);
-    a.splits = causal_splits(s->qs.n * a.groups * a.tiles, s->max_keys, o.rows, a.dim);
-    if (a.splits > 1) {
-        o.part_lse = (float *)cuda_scratch(c, (size_t)(a.splits * o.rows * (a.dim + 1)) * sizeof(float));
-        o.part_y = o.part_lse + a.splits * o.rows;
-    }
-    CAUSAL_SWITCH(a.dim, LAUNCH(causal_attention_mma_kernel<D>, blocks_for(s->qs.n * a.groups * a.tiles * a.splits, 1),
-                                (unsigned)(warps * WARP), 0, cuda_stream(c), o, a));
-    if (a.splits > 1)
-        LAUNCH(causal_merge_kernel, blocks_for(o.rows, ROW_WARPS), ROW_WARPS * WARP, 0, cuda_stream(c), o, a.splits,
-               a.dim);
+    causal_out o = {};
+    o.y = data_of<bf16>(y), o.lse = data_of<float>(lse);
+    bool tall = s->qs.max_len * a.each > MMA_THREADS / 2;
+    if (a.dim <= 64 && tall)
+        causal_launch<causal_shape<64, 2, 64>>(c, o, a, s);
+    else if (a.dim <= 64)
+        causal_launch<causal_shape<64, 1, 64>>(c, o, a, s);
+    else if (a.dim <= 128 && tall)
+        causal_launch<causal_shape<128, 2, 32>>(c, o, a, s);
+    else if (a.dim <= 128)
+        causal_launch<causal_shape<128, 1, 32>>(c, o, a, s);
+    else
+        causal_launch<causal_shape<256, 1, 16>>(c, o, a, s);
 }
 
 extern "C" void cuda_causal_attention(struct ctx *c, struct tensor *y, struct tensor *lse, const struct tensor *q,
-                                      const struct tensor *k, const struct tensor *v, const struct causal *s, int heads,
-                                      int groups)
+                                      const struct tensor *k, const struct tensor *v, const struct causal *s,
+                                      const struct attention_form *form)
 {
     if (tensor_size(y) == 0 || s->qs.max_len == 0)
         return;
-    DTYPE_SWITCH(q->dtype, causal_attention(c, y, lse, causal_args_of<T>(q, k, v, s, heads, groups), s));
+    DTYPE_SWITCH(q->dtype, causal_attention(c, y, lse, causal_args_of<T>(q, k, v, s, form), s));
 }

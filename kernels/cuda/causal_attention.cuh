@@ -1,30 +1,29 @@
 /*
  * causal_attention.cuh - what causal attention and its backward share: where things lie, and who sees what.
  *
- * A row is one head of one query: row r of a group is head r % each of query r / each, so that a group's heads read its
- * k and v together.
+ * A row is one head of one query: row r of a group is its head from + r % each of query r / each, so that a group's
+ * heads read its k and v together.
  */
 #ifndef KERNELS_CUDA_CAUSAL_ATTENTION_CUH
 #define KERNELS_CUDA_CAUSAL_ATTENTION_CUH
 
 #include "kernels/cuda/cuda.cuh"
 
-constexpr int ROW_WARPS = 4, ROW_PARTS = 8; /* a lane has at most so many numbers of a head */
-
 /* One call. */
 template <typename T>
 struct causal_args {
     const T *q, *k, *v;
     const int *offsets, *key_start, *key_len, *prefix_start, *prefix_len; /* prefix_*: null without prefixes */
-    int64_t tiles;                /* of the side the grid is cut by, in the longest sequence */
-    int splits;                   /* parts that the keys of a tile of rows are cut into */
-    int heads, groups, each, dim; /* each: heads of a group */
+    const float *bias;                                                    /* [heads, 2 reach + 1], null: none */
+    int tiles;                               /* of the side the grid is cut by, in the longest sequence */
+    int heads, groups, all, from, each, dim; /* of the all heads of a group a launch takes each, from one on */
+    int reach;
     float scale;
 };
 
 template <typename T>
 static causal_args<T> causal_args_of(const struct tensor *q, const struct tensor *k, const struct tensor *v,
-                                     const struct causal *s, int heads, int groups)
+                                     const struct causal *s, const struct attention_form *form)
 {
     causal_args<T> a = {};
     a.q = data_of<T>(q), a.k = data_of<T>(k), a.v = data_of<T>(v);
@@ -32,8 +31,9 @@ static causal_args<T> causal_args_of(const struct tensor *q, const struct tensor
     a.key_start = data_of<int>(s->key_start), a.key_len = data_of<int>(s->key_len);
     if (s->prefix_len)
         a.prefix_start = data_of<int>(s->prefix_start), a.prefix_len = data_of<int>(s->prefix_len);
-    a.heads = heads, a.groups = groups, a.each = heads / groups, a.dim = (int)(tensor_cols(q) / heads);
-    a.scale = 1.0f / sqrtf((float)a.dim);
+    a.bias = data_of<float>(form->bias), a.reach = form->bias ? (int)(tensor_cols(form->bias) / 2) : 0;
+    a.heads = form->heads, a.groups = form->groups, a.all = a.each = a.heads / a.groups;
+    a.dim = (int)(tensor_cols(q) / a.heads), a.scale = form->scale;
     return a;
 }
 
@@ -64,49 +64,14 @@ __device__ inline int64_t causal_key(const struct packed_span &s, int64_t j)
 template <typename T>
 __device__ inline int64_t causal_row(const causal_args<T> &a, const struct packed_span &s, int group, int r)
 {
-    return (s.q_from + r / a.each) * a.heads + group * a.each + r % a.each;
+    return (s.q_from + r / a.each) * a.heads + group * a.all + a.from + r % a.each;
 }
 
-/* x . y over a head, y anywhere. */
+/* The bias of a key `behind` places before a head's query, 0 without biases. */
 template <typename T>
-__device__ inline float dot_row(const float *x, const T *y, int dim)
+__device__ inline float causal_bias(const causal_args<T> &a, int head, int64_t behind)
 {
-    float sum = 0;
-    for (int d = 0; d < dim; d += PACK) {
-        float v[PACK];
-        load_pack(v, y + d, PACK);
-        for (int i = 0; i < PACK; i++)
-            sum += x[d + i] * v[i];
-    }
-    return sum;
-}
-
-/* The warp's numbers x[0 .. dim) = y. */
-template <typename T>
-__device__ inline void load_row(float *x, const T *y, int dim)
-{
-    for (int d = lane_id(); d < dim; d += WARP)
-        x[d] = (float)y[d];
-}
-
-/* The warp's numbers y[0 .. dim) (+)= factor x, lane by lane. */
-template <typename T>
-__device__ inline void put_row(T *y, const float (&x)[ROW_PARTS], float factor, int dim, bool add)
-{
-    UNROLL
-    for (int i = 0; i < ROW_PARTS; i++)
-        if (lane_id() + i * WARP < dim)
-            put(y + lane_id() + i * WARP, factor * x[i], add);
-}
-
-/* x += w y, lane by lane. */
-template <typename T>
-__device__ inline void add_row(float (&x)[ROW_PARTS], float w, const T *y, int dim)
-{
-    UNROLL
-    for (int i = 0; i < ROW_PARTS; i++)
-        if (lane_id() + i * WARP < dim)
-            x[i] += w * (float)y[lane_id() + i * WARP];
+    return a.bias ? a.bias[(int64_t)head * (2 * a.reach + 1) + a.reach - (behind < a.reach ? behind : a.reach)] : 0.0f;
 }
 
 #endif

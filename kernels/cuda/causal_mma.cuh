@@ -1,26 +1,13 @@
 /*
- * causal_mma.cuh - tiles of causal attention on tensor cores: a warp holds 16 rows of a group, a tile of keys or rows
- * lies in shared memory.  Heads are as long as the tile, the rest zeros, so any length up to D works.
+ * causal_mma.cuh - tiles of causal attention on tensor cores: a warp holds 16 or 32 rows of a group, tiles of keys or
+ * rows lie in shared memory.  Heads are as long as the tile, the rest zeros, so any length up to D works.
  */
 #ifndef KERNELS_CUDA_CAUSAL_MMA_CUH
 #define KERNELS_CUDA_CAUSAL_MMA_CUH
 
 #include "kernels/cuda/attention_mma.cuh"
 #include "kernels/cuda/causal_attention.cuh"
-
-constexpr int CAUSAL_MMA_DIM = 128; /* the longest head */
-
-/* Runs the statement with D bound to the length of the tiles. */
-#define CAUSAL_SWITCH(dim, ...)                                                                                        \
-    do {                                                                                                               \
-        if ((dim) <= 64) {                                                                                             \
-            constexpr int D = 64;                                                                                      \
-            __VA_ARGS__;                                                                                               \
-        } else {                                                                                                       \
-            constexpr int D = CAUSAL_MMA_DIM;                                                                          \
-            __VA_ARGS__;                                                                                               \
-        }                                                                                                              \
-    } while (0)
+#include "kernels/cuda/mma_tile.cuh"
 
 /* Keys have positions: those of the prefix are negative, a sequence's own start at 0; query t sees all up to ahead + t.
  * A tile is of the prefix or of the own keys; `end` queries see some of it. */
@@ -47,80 +34,108 @@ __device__ inline struct key_tile key_tile_of(const struct packed_span &s, int i
     return t;
 }
 
-/* Starts copying a tile of one group of k or v. */
+/* Starts copying n keys of one group of k or v. */
 template <int KEYS, int WIDTH>
-__device__ inline void copy_keys(bf16 (&tile)[KEYS][WIDTH], const bf16 *x, const causal_args<bf16> &a,
-                                 const struct key_tile &t, int group)
+__device__ inline void copy_keys(bf16 (&tile)[KEYS][WIDTH], const bf16 *x, const causal_args<bf16> &a, int64_t row,
+                                 int64_t n, int group)
 {
-    copy_tile(tile, x + (t.row * a.groups + group) * a.dim, (int64_t)a.groups * a.dim, t.n, a.dim);
+    fetch_tile(tile, x + (row * a.groups + group) * a.dim, (int64_t)a.groups * a.dim, n, a.dim);
 }
 
-/* Starts copying rows [first, first + ROWS) of a group of q or dy, zeros from `rows` on. */
+/* Starts copying `n` rows of a group of q or dy from `first` on, zeros from `rows` on. */
 template <int ROWS, int WIDTH>
 __device__ inline void copy_rows(bf16 (&tile)[ROWS][WIDTH], const bf16 *x, const causal_args<bf16> &a,
-                                 const struct packed_span &s, int group, int first, int rows)
+                                 const struct packed_span &s, int group, int first, int n, int rows)
 {
-    constexpr int PIECES = (WIDTH - TILE_PAD) / 8; /* of 16 bytes */
-    for (int t = thread_id(); t < ROWS * PIECES; t += block_threads()) {
-        int i = t / PIECES, d = t % PIECES * 8;
-        bool there = first + i < rows && d < a.dim;
-        copy_async(&tile[i][d], there ? x + causal_row(a, s, group, first + i) * a.dim + d : x, there ? 16 : 0);
+    constexpr int PIECES = (WIDTH - TILE_GAP) / PACK;
+    for (int t = thread_id(); t < n * PIECES; t += block_threads()) {
+        int i = t / PIECES, d = t % PIECES * PACK, left = first + i < rows ? a.dim - d : 0;
+        fetch_piece(&tile[i][d], left > 0 ? x + causal_row(a, s, group, first + i) * a.dim + d : x, left, a.dim);
     }
 }
 
-/* This lane's two rows of the warp's 16 from `first` on: their numbers in [Tq, heads], -1 from `rows` on. */
-__device__ inline void lane_rows(int64_t (&row)[2], const causal_args<bf16> &a, const struct packed_span &s, int group,
-                                 int first, int rows)
+__device__ inline void store_pair(bf16 *x, float low, float high)
 {
-    UNROLL
-    for (int half = 0; half < 2; half++) {
-        int r = first + lane_id() / 4 + 8 * half;
-        row[half] = r < rows ? causal_row(a, s, group, r) : -1;
-    }
-}
-
-/* The rows as the left factor of a product. */
-template <int D>
-__device__ inline void load_rows_left(unsigned (&left)[D / 16][4], const bf16 *x, const int64_t (&row)[2], int dim)
-{
-    UNROLL
-    for (int k = 0; k < 4 * (D / 16); k++) {
-        int d = 16 * (k / 4) + lane_id() % 4 * 2 + k % 4 / 2 * 8;
-        int64_t at = k % 2 ? row[1] : row[0];
-        left[k / 4][k % 4] = at >= 0 && d < dim ? *(const unsigned *)(x + at * dim + d) : 0u;
-    }
-}
-
-__device__ inline void put_pair(bf16 *p, float low, float high, bool add)
-{
-    unsigned *both = (unsigned *)p;
-    if (add) {
-        low += f32_bits(*both << 16);
-        high += f32_bits(*both & 0xffff0000u);
-    }
+    unsigned *both = (unsigned *)x;
     *both = bf16_pair(low, high);
 }
 
-__device__ inline void put_pair(float *p, float low, float high, bool add)
+__device__ inline void put_two(float *x, float low, float high, int left)
 {
-    put(p, low, add);
-    put(p + 1, high, add);
+    if (left > 0)
+        x[0] = low;
+    if (left > 1)
+        x[1] = high;
 }
 
-/* x[row] (+)= factor[half] out; rows below 0 stay. */
-template <int D, typename T>
-__device__ inline void put_rows(T *x, const int64_t (&row)[2], int dim, const float (&out)[D / 8][4],
-                                const float (&factor)[2], bool add)
+/* The warp's rows of a group from `first` on, below `rows`, = those of the tile from `row` on. */
+template <int N, int ROWS, int WIDTH>
+__device__ inline void store_group_rows(bf16 *x, const bf16 (&tile)[ROWS][WIDTH], int row, const causal_args<bf16> &a,
+                                        const struct packed_span &s, int group, int first, int rows)
+{
+    constexpr int PIECES = (WIDTH - TILE_GAP) / PACK;
+    for (int t = lane_id(); t < N * PIECES; t += WARP) {
+        int i = t / PIECES, d = t % PIECES * PACK;
+        if (first + i < rows && d < a.dim)
+            store_piece(x + causal_row(a, s, group, first + i) * a.dim + d, &tile[row + i][d], a.dim - d, a.dim);
+    }
+}
+
+/* out += a tile over 16 rows of the tile from `row`, D of its columns from `column`. */
+template <int D, int M, int ROWS, int WIDTH>
+__device__ inline void add_times_left(float (&out)[M][D / 8][4], const unsigned (&a)[M][4],
+                                      const bf16 (&tile)[ROWS][WIDTH], int row, int column)
 {
     UNROLL
-    for (int half = 0; half < 2; half++) {
-        if (row[half] < 0)
-            continue;
+    for (int n = 0; n < D / 16; n++) {
+        unsigned b[4];
+        load_matrices<true>(b, &tile[row + lane_id() % 16][column + 16 * n + lane_id() / 16 * 8]);
+        const unsigned left[2] = { b[0], b[1] }, right[2] = { b[2], b[3] };
         UNROLL
-        for (int n = 0; n < D / 8; n++)
-            if (8 * n < dim)
-                put_pair(x + row[half] * dim + 8 * n + lane_id() % 4 * 2, factor[half] * out[n][2 * half],
-                         factor[half] * out[n][2 * half + 1], add);
+        for (int m = 0; m < M; m++) {
+            mma_bf16(out[m][2 * n], a[m], left);
+            mma_bf16(out[m][2 * n + 1], a[m], right);
+        }
+    }
+}
+
+/* out += a tile over the first `n` rows of the tile, a rounded to bf16; then, for the 16 rows where `exact` says so,
+ * what that left of it: where few large terms cancel, one rounding of them would be most of the sum. */
+template <int D, int M, int ROWS, int WIDTH>
+__device__ inline void add_weighted(float (&out)[M][D / 8][4], const float (&a)[M][ROWS / 8][4],
+                                    const bf16 (&tile)[ROWS][WIDTH], int n, const bool (&exact)[M])
+{
+    bool again = exact[0] || exact[M - 1];
+    for (int pass = 0; pass < 1 + again; pass++) {
+        UNROLL
+        for (int k = 0; k < ROWS / 16; k++) {
+            if (16 * k >= n)
+                continue;
+            unsigned left[M][4];
+            UNROLL
+            for (int i = 0; i < 4 * M; i++) {
+                const float *x = &a[i / 4][2 * k + i % 4 / 2][i % 2 * 2];
+                unsigned pair = bf16_pair(x[0], x[1]);
+                if (pass)
+                    pair =
+                        exact[i / 4] ? bf16_pair(x[0] - f32_bits(pair << 16), x[1] - f32_bits(pair & 0xffff0000u)) : 0u;
+                left[i / 4][i % 4] = pair;
+            }
+            add_times_left<D>(out, left, tile, 16 * k, 0);
+        }
+    }
+}
+
+/* s += a tile^T, a rows `row` of another tile, for the first n rows of this one. */
+template <int M, int ROWS, int TALL, int WIDTH>
+__device__ inline void add_scores(float (&s)[M][ROWS / 8][4], const bf16 (&a)[TALL][WIDTH], int row,
+                                  const bf16 (&tile)[ROWS][WIDTH], int n)
+{
+    UNROLL
+    for (int k = 0; k < (WIDTH - TILE_GAP) / 16; k++) {
+        unsigned left[M][4];
+        take_left(left, a, row, 16 * k);
+        add_times_transposed(s, left, tile, 16 * k, n);
     }
 }
 

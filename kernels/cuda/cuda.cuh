@@ -31,12 +31,22 @@
 
 /* Before a loop over registers: an index that is not constant would move them to memory. */
 #define UNROLL _Pragma("unroll")
+/* Before a loop whose turns should not be in registers at once. */
+#define ROLLED _Pragma("unroll 1")
+/* Before a loop over memory: four rounds' loads are under way at once. */
+#define UNROLL_4 _Pragma("unroll 4")
 /* A struct of parameters that is indexed where it lies, not copied into local memory. */
 #define GRID_CONSTANT __grid_constant__
 #define LAUNCH(kernel, grid, block, smem, stream, ...)                                                                 \
     do {                                                                                                               \
         kernel<<<(grid), (block), (smem), (stream)>>>(__VA_ARGS__);                                                    \
         CUDA_CHECK(cudaGetLastError());                                                                                \
+    } while (0)
+/* A launch that may take more than 48 KiB of dynamic shared memory. */
+#define LAUNCH_WIDE(kernel, grid, block, smem, stream, ...)                                                            \
+    do {                                                                                                               \
+        CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)(smem)));            \
+        LAUNCH(kernel, grid, block, smem, stream, __VA_ARGS__);                                                        \
     } while (0)
 /* name: the dynamic shared memory of the launch, as an array of type */
 #define DYNAMIC_SHARED(type, name)                                                                                     \
@@ -46,9 +56,12 @@
 #include "kernels/simt/cuda_names.h"
 
 #define UNROLL
+#define ROLLED
+#define UNROLL_4
 #define GRID_CONSTANT
 #define LAUNCH(kernel, grid, block, smem, stream, ...)                                                                 \
     (simt_stream = (stream), simt_launch(#kernel, kernel, dim3(grid), dim3(block), (smem), __VA_ARGS__))
+#define LAUNCH_WIDE LAUNCH
 #define DYNAMIC_SHARED(type, name) type *name = (type *)simt_dynamic_shared
 #endif
 
@@ -61,6 +74,9 @@ cudaStream_t cuda_stream(const struct ctx *c);
 void *cuda_scratch(const struct ctx *c, size_t bytes);
 /* The most cuda_scratch gives. */
 constexpr size_t SCRATCH_BYTES = (size_t)64 << 20;
+/* Integers that are 0 when a kernel starts: who counts in them leaves them so. */
+int *cuda_counters(const struct ctx *c);
+constexpr int COUNTERS = 1 << 14;
 /* y (+)= op(a) op(b) + bias (F32, or NULL; rounded first to the type of y) through cuBLASLt; false where it does not
  * apply: small, not in the library, or on simt.  May use cuda_scratch. */
 bool cuda_library_matmul(struct ctx *c, struct destination y, const struct tensor *a, bool ta, const struct tensor *b,

@@ -108,7 +108,9 @@ static cudaError_t take_buffers(struct cuda_state *s)
             e = cudaEventCreateWithFlags(&s->stage_read[i], cudaEventDisableTiming);
     }
     if (e == cudaSuccess)
-        e = cudaMalloc(&s->scratch, SCRATCH_BYTES);
+        e = cudaMalloc(&s->scratch, SCRATCH_BYTES + COUNTERS * sizeof(int));
+    if (e == cudaSuccess)
+        e = cudaMemsetAsync((char *)s->scratch + SCRATCH_BYTES, 0, COUNTERS * sizeof(int), s->stream);
     return e == cudaSuccess ? cudaMalloc(&s->lt_workspace, LT_WORKSPACE_BYTES) : e;
 }
 
@@ -247,6 +249,11 @@ void *cuda_scratch(const struct ctx *c, size_t bytes)
 {
     CHECK(bytes <= SCRATCH_BYTES, "%zu bytes of scratch", bytes);
     return state_of(c->dev)->scratch;
+}
+
+int *cuda_counters(const struct ctx *c)
+{
+    return (int *)((char *)state_of(c->dev)->scratch + SCRATCH_BYTES);
 }
 
 extern "C" const struct driver ambit_driver = {

@@ -32,7 +32,7 @@ struct plan {
 struct cuda_state {
     int number;
     cudaStream_t stream;
-    void *scratch;
+    void *scratch; /* then the counters */
     bool capturing;
 
     char *stage[STAGES]; /* pinned; filled one after the other by uploads */

@@ -72,6 +72,11 @@ static inline int atomicAdd(int *p, int value)
     return __atomic_fetch_add(p, value, __ATOMIC_RELAXED);
 }
 
+/* Blocks run one after another. */
+static inline void __threadfence(void)
+{
+}
+
 static inline float rsqrtf(float x)
 {
     return 1.0f / sqrtf(x);

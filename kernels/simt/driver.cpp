@@ -23,6 +23,7 @@ struct simt_graph {
 struct simt_state {
     struct scratch scratch; /* of the last kernel that asked */
     struct simt_graph *graph;
+    int counters[COUNTERS];
 };
 
 static struct simt_state *state_of(const struct device *d)
@@ -170,6 +171,11 @@ void *cuda_scratch(const struct ctx *c, size_t bytes)
         s->scratch = scratch;
     }
     return scratch.p;
+}
+
+int *cuda_counters(const struct ctx *c)
+{
+    return state_of(c->dev)->counters;
 }
 
 bool cuda_library_matmul(struct ctx *, struct destination, const struct tensor *, bool, const struct tensor *, bool,

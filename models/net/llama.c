@@ -102,6 +102,7 @@ static struct tensor *apply_rope(struct ctx *c, const struct block *b, struct te
 static struct tensor *attend(struct ctx *c, const struct block *b, struct tensor *x)
 {
     const struct llama_config *g = &b->m->config;
+    const struct attention_form form = { .heads = g->heads, .groups = g->groups };
     const struct llama_layer *l = &b->m->layers[b->number];
     struct tensor *h = op_rms_norm(tape_transient(c), x, l->attention_norm, g->rms_norm_eps);
     struct tensor *low[3];
@@ -109,7 +110,7 @@ static struct tensor *attend(struct ctx *c, const struct block *b, struct tensor
     op_lora_enter(c, low, h, (const struct linear_map *const[]){ &l->q, &l->k, &l->v }, 3);
     struct tensor *q = apply_rope(c, b, h, low[0], &l->q, l->q_norm);
     struct tensor *k = apply_rope(c, b, h, low[1], &l->k, l->k_norm), *v = op_lora_leave(c, h, low[2], &l->v);
-    return op_causal_attention(c, q, k, v, &b->in.causal, g->heads, g->groups);
+    return op_causal_attention(c, q, k, v, &b->in.causal, &form);
 }
 
 static struct tensor *add_attention(struct ctx *c, struct tensor **in, const void *arg)
@@ -155,6 +156,7 @@ static struct tensor *layer(struct ctx *c, const struct block *b, struct tensor 
 static struct tensor *attend_once(struct ctx *c, const struct block *b, struct tensor *x)
 {
     const struct llama_config *g = &b->m->config;
+    const struct attention_form form = { .heads = g->heads, .groups = g->groups };
     const struct llama_layer *l = &b->m->layers[b->number];
     const struct llama_cache *cache = b->in.cache;
     struct rope_cache r = { b->angles, l->q_norm, l->k_norm, g->rms_norm_eps, NULL, NULL, b->in.cache_rows };
@@ -168,7 +170,7 @@ static struct tensor *attend_once(struct ctx *c, const struct block *b, struct t
         r.v = cache->v[b->number];
     }
     op_rope_cache(c, q, k, v, &r);
-    return op_causal_attention(c, q, cache ? r.k : k, cache ? r.v : v, &b->in.causal, g->heads, g->groups);
+    return op_causal_attention(c, q, cache ? r.k : k, cache ? r.v : v, &b->in.causal, &form);
 }
 
 /* Without a backward x changes in place, and what a block takes besides is given back. */

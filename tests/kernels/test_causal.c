@@ -82,7 +82,8 @@ static struct run run(struct test_step *s, const struct packing *p, const int32_
     struct run out = { .q_rows = q_rows, .k_rows = k_rows };
 
     q->needs_grad = k->needs_grad = v->needs_grad = dy_row != NULL;
-    struct tensor *y = op_causal_attention(c, q, k, v, &a, p->heads, p->groups);
+    struct attention_form form = { .heads = p->heads, .groups = p->groups };
+    struct tensor *y = op_causal_attention(c, q, k, v, &a, &form);
     assert_int_equal(c->tape != NULL, dy_row != NULL);
     if (dy_row) {
         float *dy = noise_rows(dy_row, q_rows, width, 4);
@@ -311,6 +312,57 @@ static void test_one_token(void **state)
     every_form(one_token);
 }
 
+/* Sequences together and each alone: what a row gets has the same bits, whatever stands beside it. */
+static void company(struct test_step *s, struct packing form, const int32_t queries[SEQUENCES_MAX],
+                    const int32_t keys[SEQUENCES_MAX], enum dtype dtype)
+{
+    struct packing all = { .n = SEQUENCES_MAX };
+    int64_t width = (int64_t)form.heads * form.dim, narrow = (int64_t)form.groups * form.dim, q_rows = 0, k_rows = 0;
+    bool training = queries == keys;
+
+    for (int i = 0; i < SEQUENCES_MAX; i++) {
+        all.queries[i] = queries[i];
+        all.key_len[i] = keys[i];
+        all.max_keys = keys[i] > all.max_keys ? keys[i] : all.max_keys;
+        q_rows += queries[i];
+        k_rows += keys[i];
+    }
+    set_form(&all, &form);
+    int32_t *row = xmalloc((size_t)k_rows * sizeof *row);
+    count(row, k_rows, 0);
+    struct run a = run(s, &all, row, q_rows, row, k_rows, training ? row : NULL, dtype);
+    for (int64_t i = 0, q = 0, k = 0; i < SEQUENCES_MAX; q += queries[i], k += keys[i++]) {
+        struct packing one = { .n = 1, .queries = { queries[i] }, .key_len = { keys[i] }, .max_keys = keys[i] };
+        set_form(&one, &form);
+        struct run b = run(s, &one, row + q, queries[i], row + k, keys[i], training ? row + q : NULL, dtype);
+        assert_memory_equal(b.y, a.y + q * width, (size_t)(queries[i] * width) * sizeof *b.y);
+        if (training) {
+            assert_memory_equal(b.dq, a.dq + q * width, (size_t)(queries[i] * width) * sizeof *b.dq);
+            assert_memory_equal(b.dk, a.dk + k * narrow, (size_t)(keys[i] * narrow) * sizeof *b.dk);
+            assert_memory_equal(b.dv, a.dv + k * narrow, (size_t)(keys[i] * narrow) * sizeof *b.dv);
+        }
+        run_free(&b);
+    }
+    run_free(&a);
+    free(row);
+}
+
+static void alone(struct test_step *s, struct packing form, enum dtype dtype)
+{
+    static const int32_t one[SEQUENCES_MAX] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+    static const int32_t few[SEQUENCES_MAX] = { 1, 31, 33, 63, 64, 65, 127, 2 };
+    static const int32_t many[SEQUENCES_MAX] = { 1, 31, 33, 63, 64, 65, 127, 1025 };
+
+    company(s, form, one, many, dtype);
+    company(s, form, few, few, dtype);
+}
+
+static void test_alone(void **state)
+{
+    (void)state;
+    every_form(alone);
+}
+
 /* No sequences, and sequences without rows. */
 static void empty_batch(struct test_step *s, struct packing p, enum dtype dtype)
 {
@@ -334,10 +386,8 @@ static void test_empty_batch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_decode),
-        cmocka_unit_test(test_shared_prefix),
-        cmocka_unit_test(test_one_token),
-        cmocka_unit_test(test_empty_batch),
+        cmocka_unit_test(test_decode), cmocka_unit_test(test_shared_prefix), cmocka_unit_test(test_one_token),
+        cmocka_unit_test(test_alone),  cmocka_unit_test(test_empty_batch),
     };
     return test_devices(tests, ARRAY_LEN(tests));
 }

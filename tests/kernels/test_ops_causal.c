@@ -7,10 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Heads, groups and head size of each variant: all groupings, the two fast sizes, odd ones and the largest. */
+/* All groupings, the fast sizes, rows that lie on 2, 4, 8 and 16 bytes, scales, biases of short and of long reach. */
 static const struct {
     int heads, groups, dim;
-} forms[] = { { 2, 2, 64 }, { 2, 1, 128 }, { 4, 1, 24 }, { 8, 1, 8 }, { 7, 1, 32 }, { 1, 1, 256 }, { 4, 2, 72 } };
+    float scale;
+    int reach; /* of biases, 0: none */
+} forms[] = { { 2, 2, 64, 0, 0 }, { 2, 1, 128, 0, 0 }, { 4, 1, 24, 0, 0 },     { 8, 1, 8, 0.7f, 1 },
+              { 7, 1, 32, 0, 0 }, { 1, 1, 256, 0, 0 }, { 4, 2, 72, 0.1f, 0 },  { 2, 2, 64, 0.25f, 90 },
+              { 1, 1, 1, 0, 0 },  { 2, 1, 7, 1, 5 },   { 2, 1, 20, 0, 0 },     { 4, 2, 26, 0.5f, 3 },
+              { 1, 1, 40, 0, 0 }, { 1, 1, 80, 0, 0 },  { 2, 2, 96, 0.2f, 12 }, { 1, 1, 160, 0.1f, 2000 } };
 enum { FORMS = ARRAY_LEN(forms) };
 
 /* What a sequence is, as struct causal has it, in an array of its own for each field. */
@@ -55,7 +60,10 @@ static struct tensor *run(struct ctx *c, struct op_test *t, bool prefixes)
 {
     struct causal a = causal_of(c, t, prefixes);
     int form = t->variant % FORMS;
-    return op_causal_attention(c, t->x[0], t->x[1], t->x[2], &a, forms[form].heads, forms[form].groups);
+    struct attention_form f = { forms[form].heads, forms[form].groups, forms[form].scale, NULL, 0 };
+    if (forms[form].reach)
+        f.bias = op_reshape(c, t->x[3], 2, (int64_t[]){ f.heads, 2 * forms[form].reach + 1 });
+    return op_causal_attention(c, t->x[0], t->x[1], t->x[2], &a, &f);
 }
 
 static struct tensor *run_plain(struct ctx *c, struct op_test *t)
@@ -68,17 +76,21 @@ static struct tensor *run_prefixed(struct ctx *c, struct op_test *t)
     return run(c, t, true);
 }
 
-/* One head of one query over `n` keys whose rows are listed. */
+/* One head of one query over the `n` keys whose rows are listed, the last at its own place; bias: of distance 0. */
 static void attend(double *y, const double *q, const double *k, const double *v, const int64_t *rows, int64_t n,
-                   int64_t stride, int dim)
+                   int64_t stride, int form, const double *bias)
 {
-    double *e = xmalloc((size_t)n * sizeof *e), sum = 0;
+    int dim = forms[form].dim, reach = forms[form].reach;
+    double *e = xmalloc((size_t)n * sizeof *e), sum = 0, scale = forms[form].scale > 0 ? forms[form].scale : 0;
 
     for (int64_t j = 0; j < n; j++) {
         double score = 0;
         for (int d = 0; d < dim; d++)
             score += q[d] * k[rows[j] * stride + d];
-        sum += e[j] = exp(score / sqrt(dim));
+        score = scale > 0 ? scale * score : score / sqrt(dim);
+        if (reach)
+            score += bias[j - (n - 1) < -reach ? -reach : j - (n - 1)];
+        sum += e[j] = exp(score);
     }
     for (int64_t j = 0; j < n; j++)
         for (int d = 0; d < dim; d++)
@@ -88,8 +100,8 @@ static void attend(double *y, const double *q, const double *k, const double *v,
 
 static void reference(const struct op_test *t, double *const *x, double *y)
 {
-    int heads = forms[t->variant % FORMS].heads, groups = forms[t->variant % FORMS].groups;
-    int dim = forms[t->variant % FORMS].dim;
+    int form = t->variant % FORMS, heads = forms[form].heads, groups = forms[form].groups, dim = forms[form].dim;
+    int reach = forms[form].reach;
     int64_t row = 0, stride = (int64_t)groups * dim;
 
     for (int64_t s = 0; s < sequences(t); s++) {
@@ -102,19 +114,22 @@ static void reference(const struct op_test *t, double *const *x, double *y)
         for (int32_t i = 0; i < a[QUERIES]; i++, row++)
             for (int h = 0; h < heads; h++) {
                 int64_t q = (row * heads + h) * dim, group = (int64_t)(h / (heads / groups)) * dim;
-                attend(y + q, x[0] + q, x[1] + group, x[2] + group, keys, n - a[QUERIES] + 1 + i, stride, dim);
+                const double *bias = reach ? x[3] + h * (2 * reach + 1) + reach : NULL;
+                attend(y + q, x[0] + q, x[1] + group, x[2] + group, keys, n - a[QUERIES] + 1 + i, stride, form, bias);
             }
         free(keys);
     }
 }
 
-static void three_matrices(struct op_test *t, int64_t queries, int64_t keys)
+static void inputs(struct op_test *t, int64_t queries, int64_t keys)
 {
     int form = t->variant % FORMS;
 
     op_matrix(t, queries, (int64_t)forms[form].heads * forms[form].dim, 1);
     op_matrix(t, keys, (int64_t)forms[form].groups * forms[form].dim, 1);
     op_matrix(t, keys, (int64_t)forms[form].groups * forms[form].dim, 1);
+    if (forms[form].reach)
+        op_vector(t, forms[form].heads * (2 * forms[form].reach + 1), 1);
 }
 
 /* Of two forms, sequences of several tiles of keys and rows; the others would take long. */
@@ -133,7 +148,7 @@ static void plain_setup(struct op_test *t)
         memcpy(fields + s * FIELDS, (int32_t[FIELDS]){ lengths[s], row, lengths[s], 0, 0, (int32_t)s },
                FIELDS * sizeof *fields);
     t->n_ints[0] = t->n_ints[1] * FIELDS;
-    three_matrices(t, t->rows, t->rows);
+    inputs(t, t->rows, t->rows);
 }
 
 /* The same, every fourth sequence being the prefix of the two or three that follow; the first of all is empty. */
@@ -170,8 +185,8 @@ static void cache_setup(struct op_test *t)
         queries += a[QUERIES];
     }
     t->n_ints[0] = (int64_t)n * FIELDS;
-    three_matrices(t, queries, end + longest(t) + 4);
-    for (int i = 0; i < 3; i++)
+    inputs(t, queries, end + longest(t) + 4);
+    for (int i = 0; i < t->n_in; i++)
         t->in[i].constant = true;
 }
 

@@ -1,0 +1,372 @@
+/* Part of causal_attention_backward.cuh: bf16 on tensor cores, five products. */
+#include "kernels/cuda/causal_attention_backward.cuh"
+
+#include "kernels/cuda/causal_mma.cuh"
+
+constexpr int BACK_WARPS = 8, BACK_THREADS = BACK_WARPS * WARP;
+constexpr int BACK_KEYS = BACK_WARPS * MMA_ROWS, BACK_ROWS = 32; /* of a block, and of one step of it */
+constexpr int PREPARE_ROWS = 64;
+#ifdef __CUDACC__
+constexpr int64_t SUM_BYTES = (int64_t)SCRATCH_BYTES;
+#else
+constexpr int64_t SUM_BYTES = 1 << 20; /* so that tests of thousands of rows need several launches */
+#endif
+constexpr float GRAINS = 0x1p30f; /* of a row's bound: partial sums stay within the integers */
+
+/*
+ * What sums dq: integers, so that the order in which blocks add is no matter.  A grain of a row's sum is 2^-30 of a
+ * bound, which no sum of slopes times keys can pass: sum_j |slope_ij| |k_jd| <= 2 |dy_i| max_j |v_j| max_jd |k_jd|.
+ * A launch does the rows of `width` heads: some groups, or some heads of one.
+ */
+struct causal_sums {
+    int *sum;     /* [Tq, width, dim]; null: dq is not wanted */
+    float *grain; /* [Tq, heads] */
+    float *norms; /* [Tk, groups, 2]: of k the largest number, of v the length */
+    int group, groups, width;
+};
+
+/* Where a row of a group sums up. */
+__device__ inline int sum_place(const struct causal_sums &w, const causal_args<bf16> &a, const struct packed_span &s,
+                                int group, int r)
+{
+    return ((int)s.q_from + r / a.each) * w.width + (group - w.group) * a.each + r % a.each;
+}
+
+/*
+ * norms
+ *
+ * Grid     one warp per key row and group.
+ * Memory   k and v once.
+ */
+__global__ void __launch_bounds__(BACK_THREADS)
+    causal_norms_kernel(struct causal_sums w, causal_args<bf16> a, int64_t numbers)
+{
+    int64_t number = grid_warp();
+    float largest = 0, square = 0;
+    if (number >= numbers)
+        return; /* the whole warp */
+    for (int d = lane_id() * PACK; d < a.dim; d += WARP * PACK) {
+        float k[PACK], v[PACK];
+        load_pack(k, a.k + number * a.dim + d, a.dim - d);
+        load_pack(v, a.v + number * a.dim + d, a.dim - d);
+        for (int i = 0; i < PACK; i++) {
+            largest = fmaxf(largest, fabsf(k[i]));
+            square += v[i] * v[i];
+        }
+    }
+    largest = warp_max(largest);
+    square = warp_sum(square);
+    if (lane_id() == 0) {
+        w.norms[2 * number] = largest;
+        w.norms[2 * number + 1] = sqrtf(square);
+    }
+}
+
+/*
+ * delta, grain, and sums of 0
+ *
+ * Grid     one block per sequence, group and 64 rows.
+ * Memory   dy and y once, the norms of a sequence's keys once per block.
+ */
+__global__ void __launch_bounds__(BACK_THREADS)
+    causal_prepare_kernel(causal_grads<bf16> g, causal_args<bf16> a, struct causal_sums w)
+{
+    int pair = (int)block_id() / a.tiles, group = w.group + pair % w.groups;
+    int first = (int)block_id() % a.tiles * PREPARE_ROWS;
+    struct packed_span s = packed_span_of(a, pair / w.groups);
+    int rows = (int)s.n_queries * a.each, end = first + PREPARE_ROWS < rows ? first + PREPARE_ROWS : rows;
+    float k = 0, v = 0;
+    if (first >= rows)
+        return;
+    for (int j = thread_id(); w.sum && j < s.n_prefix + s.n_keys; j += BACK_THREADS) {
+        const float *norm = w.norms + 2 * (causal_key(s, j) * a.groups + group);
+        k = fmaxf(k, norm[0]);
+        v = fmaxf(v, norm[1]);
+    }
+    k = block_max(k);
+    v = block_max(v);
+
+    for (int r = first + warp_id(); r < end; r += BACK_WARPS) {
+        int64_t row = causal_row(a, s, group, r), place = sum_place(w, a, s, group, r);
+        float square, delta = causal_delta(&square, g.dy + row * a.dim, g.y + row * a.dim, a.dim);
+        if (lane_id() == 0)
+            g.delta[row] = delta;
+        if (!w.sum)
+            continue;
+        if (lane_id() == 0)
+            w.grain[row] = 2.0f / GRAINS * sqrtf(square) * k * v + 0.0f * delta; /* what is not finite stays so */
+        for (int d = lane_id(); d < a.dim; d += WARP)
+            w.sum[place * a.dim + d] = 0;
+    }
+}
+
+/* Rows of one step: what is copied, and of each what its slopes are made of. */
+template <int D>
+struct back_rows {
+    alignas(16) bf16 q[BACK_ROWS][D + TILE_GAP];
+    alignas(16) bf16 dy[BACK_ROWS][D + TILE_GAP];
+    float lse[BACK_ROWS], delta[BACK_ROWS], share[BACK_ROWS]; /* share: 0 for a row that sees one key, else 1 */
+    float grains[BACK_ROWS];                                  /* in 1 */
+    int at[BACK_ROWS], head[BACK_ROWS], place[BACK_ROWS];     /* the last position seen; place: -1 for no row */
+};
+
+/* What a block has in shared memory.  slopes: of the step's rows, [keys, rows], for the product that sums over keys. */
+template <int D>
+struct back_tiles {
+    alignas(16) bf16 k[BACK_KEYS][D + TILE_GAP];
+    alignas(16) bf16 v[BACK_KEYS][D + TILE_GAP];
+    alignas(16) bf16 slopes[BACK_KEYS][BACK_ROWS + TILE_GAP];
+    struct back_rows<D> rows[2];
+};
+
+/* Starts filling a step with rows [first, ...) of a group, of which each sees the keys up to `ahead` + its query. */
+template <int D>
+__device__ inline void load_back_rows(back_rows<D> &tile, const causal_grads<bf16> &g, const causal_args<bf16> &a,
+                                      const struct causal_sums &w, const struct packed_span &s, int group, int first,
+                                      int ahead)
+{
+    int rows = (int)s.n_queries * a.each, n = rows - first < BACK_ROWS ? (rows - first + 15) / 16 * 16 : BACK_ROWS;
+    copy_rows(tile.q, a.q, a, s, group, first, n, rows);
+    copy_rows(tile.dy, g.dy, a, s, group, first, n, rows);
+    int i = thread_id(), r = first + i;
+    if (i >= BACK_ROWS)
+        return;
+    int64_t row = r < rows ? causal_row(a, s, group, r) : 0;
+    float grain = w.sum && r < rows ? w.grain[row] : 0.0f;
+    tile.lse[i] = r < rows ? LOG2_E * g.lse[row] : INFINITY; /* weights 0 */
+    tile.delta[i] = r < rows ? g.delta[row] : 0.0f;
+    tile.share[i] = s.n_prefix + s.ahead + r / a.each > 0 ? 1.0f : 0.0f;
+    tile.grains[i] = grain > 0x1p-100f ? 1.0f / grain : 0.0f;
+    tile.at[i] = ahead + r / a.each;
+    tile.head[i] = (int)(row % a.heads);
+    tile.place[i] = r < rows ? sum_place(w, a, s, group, r) : -1;
+}
+
+/* What `left` rows give the warp's 16 keys, of which the lane's are at positions key and key + 8, as far as these are
+ * below `end`; their slopes stay. */
+template <int D>
+__device__ inline void back_keys(float (&dk)[1][D / 8][4], float (&dv)[1][D / 8][4], back_tiles<D> &tiles,
+                                 const back_rows<D> &rows, const causal_args<bf16> &a, int key, int end, int left)
+{
+    const bool never[1] = { false };
+    float p[1][BACK_ROWS / 8][4], ds[1][BACK_ROWS / 8][4], scale = LOG2_E * a.scale;
+    int first = warp_id() * MMA_ROWS;
+    zero(p);
+    zero(ds);
+    add_scores(p, tiles.k, first, rows.q, left);
+    add_scores(ds, tiles.v, first, rows.dy, left);
+    UNROLL
+    for (int n = 0; n < BACK_ROWS / 8; n++) {
+        UNROLL
+        for (int m = 0; m < 4; m++) {
+            int i = 8 * n + lane_id() % 4 * 2 + m % 2, behind = rows.at[i] - key - m / 2 * 8;
+            float score = scale * p[0][n][m] - rows.lse[i];
+            if (a.bias && behind >= 0)
+                score += LOG2_E * causal_bias(a, rows.head[i], behind);
+            float weight = behind >= 0 && key + m / 2 * 8 < end ? exp2f(score) : 0.0f;
+            p[0][n][m] = weight;
+            ds[0][n][m] = rows.share[i] * weight * (ds[0][n][m] - rows.delta[i]);
+        }
+        UNROLL
+        for (int half = 0; half < 2; half++)
+            store_pair(&tiles.slopes[first + lane_id() / 4 + 8 * half][8 * n + lane_id() % 4 * 2], ds[0][n][2 * half],
+                       ds[0][n][2 * half + 1]);
+    }
+    add_weighted<D>(dv, p, rows.dy, left, never);
+    add_weighted<D>(dk, ds, rows.q, left, never);
+}
+
+/* sum += slopes k, each warp 16 rows and a quarter of the columns, over the block's n keys. */
+template <int D>
+__device__ inline void back_queries(const struct causal_sums &w, const back_tiles<D> &tiles, const back_rows<D> &rows,
+                                    int dim, int n)
+{
+    constexpr int WIDE = D * BACK_ROWS / MMA_ROWS / BACK_WARPS;
+    int first = warp_id() % (BACK_ROWS / MMA_ROWS) * MMA_ROWS, column = warp_id() / (BACK_ROWS / MMA_ROWS) * WIDE;
+    float dq[1][WIDE / 8][4];
+    zero(dq);
+    for (int key = 0; key < n; key += 16) {
+        unsigned left[1][4];
+        take_left_transposed(left[0], tiles.slopes, key, first);
+        add_times_left<WIDE>(dq, left, tiles.k, key, column);
+    }
+    UNROLL
+    for (int half = 0; half < 2; half++) {
+        int r = first + lane_id() / 4 + 8 * half, place = rows.place[r];
+        float grains = rows.grains[r];
+        UNROLL
+        for (int i = 0; i < WIDE / 4; i++) {
+            int d = column + 8 * (i / 2) + lane_id() % 4 * 2 + i % 2;
+            if (place >= 0 && d < dim)
+                atomicAdd(w.sum + place * dim + d, (int)rintf(grains * dq[0][i / 2][2 * half + i % 2]));
+        }
+    }
+}
+
+/* What rows [from, all) of a group of one sequence give the block's n keys, and get of them; ahead: see load_back_rows.
+ */
+template <int D>
+__device__ inline void back_sequence(float (&dk)[1][D / 8][4], float (&dv)[1][D / 8][4], back_tiles<D> &tiles,
+                                     const causal_grads<bf16> &g, const causal_args<bf16> &a,
+                                     const struct causal_sums &w, const struct packed_span &s, int group, int from,
+                                     int ahead, int first, int n)
+{
+    int rows = (int)s.n_queries * a.each, mine = warp_id() * MMA_ROWS;
+    __syncthreads(); /* the steps before have been used */
+    if (from < rows)
+        load_back_rows<D>(tiles.rows[0], g, a, w, s, group, from, ahead);
+    copy_commit();
+    for (int r0 = from, now = 0; r0 < rows; r0 += BACK_ROWS, now = 1 - now) {
+        copy_wait<0>();
+        __syncthreads(); /* the step is there, the one before and its slopes have been used */
+        if (r0 + BACK_ROWS < rows)
+            load_back_rows<D>(tiles.rows[1 - now], g, a, w, s, group, r0 + BACK_ROWS, ahead);
+        copy_commit();
+        if (mine < n)
+            back_keys<D>(dk, dv, tiles, tiles.rows[now], a, first + mine + lane_id() / 4, first + n, rows - r0);
+        __syncthreads(); /* the slopes are there */
+        if (w.sum)
+            back_queries<D>(w, tiles, tiles.rows[now], a.dim, n);
+    }
+}
+
+/* The warp's keys x[row] (+)= factor out, through its part of `tall` rows of shared memory, as f32. */
+template <int D>
+__device__ inline void store_keys(bf16 *x, int64_t row, int n, const causal_args<bf16> &a, int group, float *stage,
+                                  const float (&out)[1][D / 8][4], float factor, bool add)
+{
+    constexpr int WIDE = D + 4;
+    __syncwarp(); /* what was there has been used */
+    UNROLL
+    for (int i = 0; i < D / 2; i++)
+        stage[(lane_id() / 4 + i % 4 / 2 * 8) * WIDE + i / 4 * 8 + lane_id() % 4 * 2 + i % 2] =
+            factor * out[0][i / 4][i % 4];
+    __syncwarp();
+    for (int t = lane_id(); t < MMA_ROWS * D / PACK; t += WARP) {
+        int i = t / (D / PACK), d = t % (D / PACK) * PACK;
+        float v[PACK];
+        for (int e = 0; e < PACK; e++)
+            v[e] = stage[i * WIDE + d + e];
+        if (i < n && d < a.dim)
+            put_pack(x + ((row + i) * a.groups + group) * a.dim + d, v, a.dim - d, add);
+    }
+}
+
+/*
+ * dv_j (+)= sum_i p_ij dy_i;  dk_j (+)= scale sum_i slope_ij q_i, over the group's rows that see key j;
+ * sum_i += slope_ij k_j
+ *
+ * Grid     one block per sequence, group and tile of 128 keys, those that most rows see first.
+ * Memory   k and v once per block into shared memory; q and dy once per tile of keys, 32 rows in two stages.  dq
+ * crosses the tiles: 4 bytes a number and tile, added where the memory's cache lies.  Tables of f32 for each tile,
+ *          summed later, would be written and read, 8 bytes, and take a tile's share of all rows in flight; stored
+ *          slopes 4 bytes at heads of 128 and 8 at 64, and as much memory; computing scores twice is two products in
+ *          seven.
+ * Numbers  products of bf16, weights and slopes rounded to bf16 too; dk, dv in f32: the own queries, each one's heads
+ * in order, then the sequences that have the tile in their prefix; dq in grains. Laid out for the shared memory and
+ * registers of an A100.
+ */
+template <int D>
+__global__ void __launch_bounds__(BACK_THREADS)
+    causal_backward_mma_kernel(causal_grads<bf16> g, causal_args<bf16> a, struct causal_sums w)
+{
+    DYNAMIC_SHARED(back_tiles<D>, tiles);
+    int pair = (int)block_id() / a.tiles, group = w.group + pair % w.groups, sequence = pair / w.groups;
+    int first = (int)block_id() % a.tiles * BACK_KEYS, last = g.last ? g.last[sequence] : sequence;
+    struct packed_span s = packed_span_of(a, sequence);
+    if (first >= s.n_keys)
+        return;
+    int n = (int)s.n_keys - first < BACK_KEYS ? (int)s.n_keys - first : BACK_KEYS;
+    int from = first > s.ahead ? (first - (int)s.ahead) * a.each : 0, mine = warp_id() * MMA_ROWS;
+    float dk[1][D / 8][4], dv[1][D / 8][4];
+    zero(dk);
+    zero(dv);
+    copy_keys(tiles->k, a.k, a, s.key_from + first, n, group);
+    copy_keys(tiles->v, a.v, a, s.key_from + first, n, group);
+
+    for (int other = sequence; other <= last; other++) {
+        struct packed_span o = packed_span_of(a, other);
+        bool own = other == sequence;
+        back_sequence<D>(dk, dv, *tiles, g, a, w, o, group, own ? from : 0, (int)(own ? o.ahead : o.n_prefix + o.ahead),
+                         first, n);
+    }
+    copy_wait<0>();
+    __syncthreads(); /* keys and values have been used, and become room for what goes out */
+    if (mine >= n)
+        return; /* the whole warp */
+    float *stage = (float *)tiles + warp_id() * MMA_ROWS * (D + 4);
+    if (g.dk)
+        store_keys<D>(g.dk, s.key_from + first + mine, n - mine, a, group, stage, dk, a.scale, g.dk_add);
+    if (g.dv)
+        store_keys<D>(g.dv, s.key_from + first + mine, n - mine, a, group, stage, dv, 1.0f, g.dv_add);
+}
+
+/*
+ * dq_i (+)= scale grain_i sum_i
+ *
+ * Grid     one thread per eight numbers of a row.
+ * Memory   the sums once.
+ */
+__global__ void __launch_bounds__(BACK_THREADS)
+    causal_dq_sum_kernel(causal_grads<bf16> g, causal_args<bf16> a, struct causal_sums w, int q_rows)
+{
+    int pieces = (a.dim + PACK - 1) / PACK;
+    int64_t number = grid_thread();
+    int place = (int)(number / pieces), d = (int)(number % pieces) * PACK, local = place % w.width;
+    if (place >= q_rows * w.width)
+        return;
+    int64_t row = (int64_t)(place / w.width) * a.heads + (w.group + local / a.each) * a.all + a.from + local % a.each;
+    float factor = a.scale * w.grain[row], v[PACK];
+    for (int i = 0; i < PACK; i++)
+        v[i] = d + i < a.dim ? factor * (float)w.sum[place * a.dim + d + i] : 0.0f;
+    put_pack(g.dq + row * a.dim + d, v, a.dim - d, g.dq_add);
+}
+
+/* The heads that w and a name. */
+template <int D>
+static void backward_launch(struct ctx *c, const causal_grads<bf16> &g, causal_args<bf16> a,
+                            const struct causal_sums &w, const struct causal *s, int64_t q_rows)
+{
+    int64_t pairs = s->qs.n * w.groups;
+    a.tiles = (int)((s->qs.max_len * a.each + PREPARE_ROWS - 1) / PREPARE_ROWS);
+    LAUNCH(causal_prepare_kernel, blocks_for(pairs * a.tiles, 1), BACK_THREADS, 0, cuda_stream(c), g, a, w);
+    a.tiles = (int)((s->max_keys + BACK_KEYS - 1) / BACK_KEYS);
+    LAUNCH_WIDE(causal_backward_mma_kernel<D>, blocks_for(pairs * a.tiles, 1), BACK_THREADS, sizeof(back_tiles<D>),
+                cuda_stream(c), g, a, w);
+    if (w.sum)
+        LAUNCH(causal_dq_sum_kernel, blocks_for(q_rows * w.width * ((a.dim + PACK - 1) / PACK), BACK_THREADS),
+               BACK_THREADS, 0, cuda_stream(c), g, a, w, (int)q_rows);
+}
+
+/* As many heads a launch as there is scratch for. */
+bool causal_backward_mma(struct ctx *c, causal_grads<bf16> g, causal_args<bf16> a, const struct causal *s,
+                         int64_t q_rows, int64_t k_rows)
+{
+    struct causal_sums w = {};
+    int64_t rows = q_rows * a.heads, norms = k_rows * a.groups, room = SUM_BYTES / 4 - 2 * (rows + norms);
+    int64_t heads = q_rows ? room / (q_rows * a.dim) : a.heads;
+    int all = a.all;
+    if (a.dim > 128 || heads < 1)
+        return false;
+    if (q_rows == 0)
+        return true;
+    w.groups = heads < all ? 1 : heads / all < a.groups ? (int)(heads / all) : a.groups;
+    int most = heads < all ? (int)heads : all, groups = w.groups;
+    g.delta = (float *)cuda_scratch(c, (size_t)(2 * (rows + norms) + q_rows * w.groups * most * a.dim) * 4);
+    w.grain = g.delta + rows, w.norms = w.grain + rows, w.sum = g.dq ? (int *)(w.norms + 2 * norms) : nullptr;
+    if (w.sum)
+        LAUNCH(causal_norms_kernel, blocks_for(norms, BACK_WARPS), BACK_THREADS, 0, cuda_stream(c), w, a, norms);
+    for (w.group = 0; w.group < a.groups; w.group += groups)
+        for (a.from = 0; a.from < all; a.from += most) {
+            causal_grads<bf16> now = g;
+            now.dk_add = g.dk_add || a.from, now.dv_add = g.dv_add || a.from;
+            a.each = most < all - a.from ? most : all - a.from;
+            w.groups = groups < a.groups - w.group ? groups : a.groups - w.group;
+            w.width = w.groups * a.each;
+            if (a.dim <= 64)
+                backward_launch<64>(c, now, a, w, s, q_rows);
+            else
+                backward_launch<128>(c, now, a, w, s, q_rows);
+        }
+    return true;
+}

@@ -1,0 +1,54 @@
+/*
+ * causal_rows.cuh - causal attention without tensor cores: a warp has a row, or a key, in shared memory and sums up the
+ * others' in registers, lane by lane.
+ */
+#ifndef KERNELS_CUDA_CAUSAL_ROWS_CUH
+#define KERNELS_CUDA_CAUSAL_ROWS_CUH
+
+#include "kernels/cuda/causal_attention.cuh"
+
+constexpr int ROW_WARPS = 4, ROW_PARTS = 8; /* a lane has at most so many numbers of a head */
+
+/* x . y over a head, y anywhere; x has numbers up to a whole PACK. */
+template <typename T>
+__device__ inline float dot_row(const float *x, const T *y, int dim)
+{
+    float sum = 0;
+    for (int d = 0; d < dim; d += PACK) {
+        float v[PACK];
+        load_pack(v, y + d, dim - d);
+        for (int i = 0; i < PACK; i++)
+            sum += x[d + i] * v[i];
+    }
+    return sum;
+}
+
+/* The warp's numbers x[0 .. dim) = y, zeros up to a whole PACK. */
+template <typename T>
+__device__ inline void load_row(float *x, const T *y, int dim)
+{
+    for (int d = lane_id(); d < (dim + PACK - 1) / PACK * PACK; d += WARP)
+        x[d] = d < dim ? (float)y[d] : 0.0f;
+}
+
+/* The warp's numbers y[0 .. dim) (+)= factor x, lane by lane. */
+template <typename T>
+__device__ inline void put_row(T *y, const float (&x)[ROW_PARTS], float factor, int dim, bool add)
+{
+    UNROLL
+    for (int i = 0; i < ROW_PARTS; i++)
+        if (lane_id() + i * WARP < dim)
+            put(y + lane_id() + i * WARP, factor * x[i], add);
+}
+
+/* x += w y, lane by lane. */
+template <typename T>
+__device__ inline void add_row(float (&x)[ROW_PARTS], float w, const T *y, int dim)
+{
+    UNROLL
+    for (int i = 0; i < ROW_PARTS; i++)
+        if (lane_id() + i * WARP < dim)
+            x[i] += w * (float)y[lane_id() + i * WARP];
+}
+
+#endif

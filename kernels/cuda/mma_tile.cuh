@@ -1,0 +1,237 @@
+/*
+ * mma_tile.cuh - products of a warp's rows with a tile in shared memory, on tensor cores, for rows of any width.
+ *
+ * A warp holds M times 16 rows, so that what it loads of a tile serves M products.  Tiles are D columns wide, a
+ * multiple of 32; an operand has `dim` of them and counts as 0 beyond.  Numbers lie as mma_bf16 leaves them:
+ * s[m][n][0], s[m][n][1] belong to row 16 m + lane / 4 and columns 8 n + 2 (lane % 4) and the next, s[m][n][2],
+ * s[m][n][3] to the row 8 further down.
+ */
+#ifndef KERNELS_CUDA_MMA_TILE_CUH
+#define KERNELS_CUDA_MMA_TILE_CUH
+
+#include "kernels/cuda/element.cuh"
+#include "kernels/cuda/threads.cuh"
+
+constexpr int TILE_GAP = 8; /* elements between the rows of a tile: 8 rows of a matrix then lie in different banks */
+
+template <int M, int N>
+__device__ inline void zero(float (&s)[M][N][4])
+{
+    UNROLL
+    for (int i = 0; i < M * N * 4; i++)
+        s[i / 4 / N][i / 4 % N][i % 4] = 0;
+}
+
+/* x[0], x[1] as one register, zeros from `left` on; `even`: pairs are aligned. */
+__device__ inline unsigned load_pair(const bf16 *x, int left, bool even)
+{
+    if (left >= 2 && even)
+        return *(const unsigned *)x;
+    unsigned low = left > 0 ? x[0].bits : 0u, high = left > 1 ? x[1].bits : 0u;
+    return low | high << 16;
+}
+
+/* x[0], x[1] (+)= low, high, as far as there are `left`. */
+__device__ inline void put_pair(bf16 *x, float low, float high, int left, bool even, bool add)
+{
+    if (left < 2 || !even) {
+        if (left > 0)
+            put(x, low, add);
+        if (left > 1)
+            put(x + 1, high, add);
+        return;
+    }
+    unsigned *both = (unsigned *)x;
+    if (add) {
+        low += f32_bits(*both << 16);
+        high += f32_bits(*both & 0xffff0000u);
+    }
+    *both = bf16_pair(low, high);
+}
+
+/* Eight numbers of a row of `dim`, zeros from `left` on: rows of whole 16 bytes are copied in the background, for the
+ * caller to commit and wait for; others are there at once. */
+__device__ inline void fetch_piece(bf16 *to, const bf16 *from, int left, int dim)
+{
+    if (dim % PACK == 0) {
+        copy_async(to, from, left > 0 ? 16 : 0);
+        return;
+    }
+    for (int i = 0; i < PACK; i++)
+        to[i] = i < left ? from[i] : bf16(0.0f);
+}
+
+/* The way back: the first `left` of eight numbers. */
+__device__ inline void store_piece(bf16 *to, const bf16 *from, int left, int dim)
+{
+    if (dim % PACK == 0) {
+        *(uint4 *)to = *(const uint4 *)from;
+        return;
+    }
+    for (int i = 0; i < PACK && i < left; i++)
+        to[i] = from[i];
+}
+
+/* Fills the tile with `rows` rows of x and, to a multiple of 16, with rows of zeros, which is as far as products read:
+ * some at once, others when they were waited for. */
+template <int ROWS, int WIDTH>
+__device__ inline void fetch_tile(bf16 (&tile)[ROWS][WIDTH], const bf16 *x, int64_t stride, int64_t rows, int dim)
+{
+    constexpr int PIECES = (WIDTH - TILE_GAP) / PACK;
+    int filled = rows < ROWS ? ((int)rows + 15) / 16 * 16 : ROWS;
+    for (int t = thread_id(); t < filled * PIECES; t += block_threads()) {
+        int i = t / PIECES, d = t % PIECES * PACK, left = i < rows ? dim - d : 0;
+        fetch_piece(&tile[i][d], left > 0 ? x + i * stride + d : x, left, dim);
+    }
+}
+
+/* The warp's rows of x as the left factor of a product; zeros from `rows` on. */
+template <int D, int M>
+__device__ inline void load_left_rows(unsigned (&a)[M][D / 16][4], const bf16 *x, int64_t stride, int64_t rows, int dim)
+{
+    UNROLL
+    for (int m = 0; m < M; m++) {
+        UNROLL
+        for (int k = 0; k < 4 * (D / 16); k++) {
+            int r = 16 * m + lane_id() / 4 + k % 2 * 8, d = 16 * (k / 4) + lane_id() % 4 * 2 + k % 4 / 2 * 8;
+            a[m][k / 4][k % 4] = r < rows ? load_pair(x + r * stride + d, dim - d, dim % 2 == 0) : 0u;
+        }
+    }
+}
+
+/* The same from rows of a tile, 16 columns of them. */
+template <int M, int ROWS, int WIDTH>
+__device__ inline void take_left(unsigned (&a)[M][4], const bf16 (&tile)[ROWS][WIDTH], int row, int column)
+{
+    UNROLL
+    for (int m = 0; m < M; m++)
+        load_matrices<false>(a[m], &tile[row + 16 * m + lane_id() % 16][column + lane_id() / 16 * 8]);
+}
+
+/* Sixteen rows from `column` of a tile that lies transposed, 16 of its rows as columns. */
+template <int ROWS, int WIDTH>
+__device__ inline void take_left_transposed(unsigned (&a)[4], const bf16 (&tile)[ROWS][WIDTH], int row, int column)
+{
+    load_matrices<true>(a, &tile[row + lane_id() / 16 * 8 + lane_id() % 8][column + lane_id() / 8 % 2 * 8]);
+}
+
+/* s += a tile^T over 16 columns of both, for the first `rows` rows of the tile. */
+template <int M, int ROWS, int WIDTH>
+__device__ inline void add_times_transposed(float (&s)[M][ROWS / 8][4], const unsigned (&a)[M][4],
+                                            const bf16 (&tile)[ROWS][WIDTH], int column, int rows)
+{
+    UNROLL
+    for (int n = 0; n < ROWS / 16; n++) {
+        if (16 * n >= rows)
+            continue;
+        unsigned b[4];
+        load_matrices<false>(b, &tile[16 * n + lane_id() / 16 * 8 + lane_id() % 8][column + lane_id() / 8 % 2 * 8]);
+        const unsigned upper[2] = { b[0], b[1] }, lower[2] = { b[2], b[3] };
+        UNROLL
+        for (int m = 0; m < M; m++) {
+            mma_bf16(s[m][2 * n], a[m], upper);
+            mma_bf16(s[m][2 * n + 1], a[m], lower);
+        }
+    }
+}
+
+/* s = a tile^T; what lies beyond the first `rows` rows of the tile, rounded up to 16, is 0. */
+template <int D, int M, int ROWS, int WIDTH>
+__device__ inline void times_tile_transposed(float (&s)[M][ROWS / 8][4], const unsigned (&a)[M][D / 16][4],
+                                             const bf16 (&tile)[ROWS][WIDTH], int rows)
+{
+    zero(s);
+    UNROLL
+    for (int k = 0; k < D / 16; k++) {
+        unsigned now[M][4];
+        UNROLL
+        for (int m = 0; m < 4 * M; m++)
+            now[m / 4][m % 4] = a[m / 4][k][m % 4];
+        add_times_transposed(s, now, tile, 16 * k, rows);
+    }
+}
+
+/*
+ * Numbers of a product as left factors of the next, rounded to bf16, and what that leaves of them as another: where
+ * few large terms cancel, one rounding of them would be most of the sum.
+ */
+template <int M, int COLUMNS>
+struct left_pair {
+    unsigned high[M][COLUMNS / 16][4], low[M][COLUMNS / 16][4];
+};
+
+template <int M, int COLUMNS>
+__device__ inline void split_left(struct left_pair<M, COLUMNS> &a, const float (&s)[M][COLUMNS / 8][4])
+{
+    UNROLL
+    for (int m = 0; m < M; m++) {
+        UNROLL
+        for (int k = 0; k < COLUMNS / 4; k++) {
+            float x = s[m][k / 2][k % 2 * 2], y = s[m][k / 2][k % 2 * 2 + 1];
+            unsigned high = bf16_pair(x, y);
+            a.high[m][k / 4][k % 4] = high;
+            a.low[m][k / 4][k % 4] = bf16_pair(x - f32_bits(high << 16), y - f32_bits(high & 0xffff0000u));
+        }
+    }
+}
+
+/* out += high tile + low tile over 16 rows of the tile from `row`, D of its columns from `column`. */
+template <int D, int M, int ROWS, int WIDTH>
+__device__ inline void add_times_rows(float (&out)[M][D / 8][4], const unsigned (&high)[M][4],
+                                      const unsigned (&low)[M][4], const bf16 (&tile)[ROWS][WIDTH], int row, int column)
+{
+    UNROLL
+    for (int n = 0; n < D / 16; n++) {
+        unsigned b[4];
+        load_matrices<true>(b, &tile[row + lane_id() % 16][column + 16 * n + lane_id() / 16 * 8]);
+        const unsigned left[2] = { b[0], b[1] }, right[2] = { b[2], b[3] };
+        UNROLL
+        for (int m = 0; m < M; m++) {
+            mma_bf16(out[m][2 * n], high[m], left);
+            mma_bf16(out[m][2 * n + 1], high[m], right);
+            mma_bf16(out[m][2 * n], low[m], left);
+            mma_bf16(out[m][2 * n + 1], low[m], right);
+        }
+    }
+}
+
+/* out += a tile over the first `rows` rows of the tile, D of its columns from `column`. */
+template <int D, int M, int ROWS, int WIDTH>
+__device__ inline void add_times_tile(float (&out)[M][D / 8][4], const struct left_pair<M, ROWS> &a,
+                                      const bf16 (&tile)[ROWS][WIDTH], int column, int rows)
+{
+    UNROLL
+    for (int k = 0; k < ROWS / 16; k++) {
+        if (16 * k >= rows)
+            continue;
+        unsigned high[M][4], low[M][4];
+        UNROLL
+        for (int m = 0; m < 4 * M; m++) {
+            high[m / 4][m % 4] = a.high[m / 4][k][m % 4];
+            low[m / 4][m % 4] = a.low[m / 4][k][m % 4];
+        }
+        add_times_rows<D>(out, high, low, tile, 16 * k, column);
+    }
+}
+
+/* x[row,:] (+)= factor[m][half] out for the warp's rows below `rows`, `left` columns of them at most. */
+template <int D, int M>
+__device__ inline void put_tile_rows(bf16 *x, int64_t stride, int64_t rows, int left, const float (&out)[M][D / 8][4],
+                                     const float (&factor)[M][2], bool even, bool add)
+{
+    UNROLL
+    for (int m = 0; m < 2 * M; m++) {
+        int r = 16 * (m / 2) + lane_id() / 4 + 8 * (m % 2);
+        if (r >= rows)
+            continue;
+        UNROLL
+        for (int n = 0; n < D / 8; n++) {
+            int d = 8 * n + lane_id() % 4 * 2;
+            float by = factor[m / 2][m % 2];
+            put_pair(x + r * stride + d, by * out[m / 2][n][m % 2 * 2], by * out[m / 2][n][m % 2 * 2 + 1], left - d,
+                     even, add);
+        }
+    }
+}
+
+#endif
