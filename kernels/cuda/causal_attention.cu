@@ -207,7 +207,7 @@ __device__ inline void causal_finish(const causal_out &o, const causal_args<bf16
             int d = 8 * n + lane_id() % 4 * 2;
             float low = factor * out[m][n][2 * half], high = factor * out[m][n][2 * half + 1];
             if (whole)
-                store_pair(&tile[first + 16 * m + lane_id() / 4 + 8 * half][d], low, high);
+                store_pair(&tile[first + 16 * m + lane_id() / 4 + 8 * half][d], bf16_pair(low, high));
             else if (number >= 0)
                 put_two(o.part_y + (number - before) * a.dim + d, low, high, a.dim - d);
         }

@@ -169,8 +169,8 @@ __device__ inline void back_keys(float (&dk)[1][D / 8][4], float (&dv)[1][D / 8]
         }
         UNROLL
         for (int half = 0; half < 2; half++)
-            store_pair(&tiles.slopes[first + lane_id() / 4 + 8 * half][8 * n + lane_id() % 4 * 2], ds[0][n][2 * half],
-                       ds[0][n][2 * half + 1]);
+            store_pair(&tiles.slopes[first + lane_id() / 4 + 8 * half][8 * n + lane_id() % 4 * 2],
+                       bf16_pair(ds[0][n][2 * half], ds[0][n][2 * half + 1]));
     }
     add_weighted<D>(dv, p, rows.dy, left, never);
     add_weighted<D>(dk, ds, rows.q, left, never);

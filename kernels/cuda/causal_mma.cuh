@@ -42,6 +42,29 @@ __device__ inline void copy_keys(bf16 (&tile)[KEYS][WIDTH], const bf16 *x, const
     fetch_tile(tile, x + (row * a.groups + group) * a.dim, (int64_t)a.groups * a.dim, n, a.dim);
 }
 
+/* Eight numbers of a row of `dim`, zeros from `left` on: rows of whole 16 bytes are copied in the background, for the
+ * caller to commit and wait for; others are there at once. */
+__device__ inline void fetch_piece(bf16 *to, const bf16 *from, int left, int dim)
+{
+    if (dim % PACK == 0) {
+        copy_async(to, from, left > 0 ? 16 : 0);
+        return;
+    }
+    for (int i = 0; i < PACK; i++)
+        to[i] = i < left ? from[i] : bf16(0.0f);
+}
+
+/* The way back: the first `left` of eight numbers. */
+__device__ inline void store_piece(bf16 *to, const bf16 *from, int left, int dim)
+{
+    if (dim % PACK == 0) {
+        *(uint4 *)to = *(const uint4 *)from;
+        return;
+    }
+    for (int i = 0; i < PACK && i < left; i++)
+        to[i] = from[i];
+}
+
 /* Starts copying `n` rows of a group of q or dy from `first` on, zeros from `rows` on. */
 template <int ROWS, int WIDTH>
 __device__ inline void copy_rows(bf16 (&tile)[ROWS][WIDTH], const bf16 *x, const causal_args<bf16> &a,
@@ -52,12 +75,6 @@ __device__ inline void copy_rows(bf16 (&tile)[ROWS][WIDTH], const bf16 *x, const
         int i = t / PIECES, d = t % PIECES * PACK, left = first + i < rows ? a.dim - d : 0;
         fetch_piece(&tile[i][d], left > 0 ? x + causal_row(a, s, group, first + i) * a.dim + d : x, left, a.dim);
     }
-}
-
-__device__ inline void store_pair(bf16 *x, float low, float high)
-{
-    unsigned *both = (unsigned *)x;
-    *both = bf16_pair(low, high);
 }
 
 __device__ inline void put_two(float *x, float low, float high, int left)

@@ -9,8 +9,7 @@
 #ifndef KERNELS_CUDA_MMA_TILE_CUH
 #define KERNELS_CUDA_MMA_TILE_CUH
 
-#include "kernels/cuda/element.cuh"
-#include "kernels/cuda/threads.cuh"
+#include "kernels/cuda/cuda.cuh"
 
 constexpr int TILE_GAP = 8; /* elements between the rows of a tile: 8 rows of a matrix then lie in different banks */
 
@@ -31,6 +30,11 @@ __device__ inline unsigned load_pair(const bf16 *x, int left, bool even)
     return low | high << 16;
 }
 
+__device__ inline void store_pair(bf16 *x, unsigned pair)
+{
+    *(unsigned *)x = pair;
+}
+
 /* x[0], x[1] (+)= low, high, as far as there are `left`. */
 __device__ inline void put_pair(bf16 *x, float low, float high, int left, bool even, bool add)
 {
@@ -41,61 +45,53 @@ __device__ inline void put_pair(bf16 *x, float low, float high, int left, bool e
             put(x + 1, high, add);
         return;
     }
-    unsigned *both = (unsigned *)x;
     if (add) {
-        low += f32_bits(*both << 16);
-        high += f32_bits(*both & 0xffff0000u);
+        unsigned both = *(const unsigned *)x;
+        low += f32_bits(both << 16);
+        high += f32_bits(both & 0xffff0000u);
     }
-    *both = bf16_pair(low, high);
+    store_pair(x, bf16_pair(low, high));
 }
 
-/* Eight numbers of a row of `dim`, zeros from `left` on: rows of whole 16 bytes are copied in the background, for the
- * caller to commit and wait for; others are there at once. */
-__device__ inline void fetch_piece(bf16 *to, const bf16 *from, int left, int dim)
+__device__ inline void put_pair(float *x, float low, float high, int left, bool, bool add)
 {
-    if (dim % PACK == 0) {
-        copy_async(to, from, left > 0 ? 16 : 0);
-        return;
-    }
-    for (int i = 0; i < PACK; i++)
-        to[i] = i < left ? from[i] : bf16(0.0f);
+    if (left > 0)
+        put(x, low, add);
+    if (left > 1)
+        put(x + 1, high, add);
 }
 
-/* The way back: the first `left` of eight numbers. */
-__device__ inline void store_piece(bf16 *to, const bf16 *from, int left, int dim)
-{
-    if (dim % PACK == 0) {
-        *(uint4 *)to = *(const uint4 *)from;
-        return;
-    }
-    for (int i = 0; i < PACK && i < left; i++)
-        to[i] = from[i];
-}
-
-/* Fills the tile with `rows` rows of x and, to a multiple of 16, with rows of zeros, which is as far as products read:
- * some at once, others when they were waited for. */
+/*
+ * Fills the tile with `rows` rows of x and, to a multiple of 16, with rows of zeros, which is as far as products read.
+ * Rows of whole 16 bytes are copied in the background, for the caller to commit and wait for; others are there at once.
+ */
 template <int ROWS, int WIDTH>
 __device__ inline void fetch_tile(bf16 (&tile)[ROWS][WIDTH], const bf16 *x, int64_t stride, int64_t rows, int dim)
 {
     constexpr int PIECES = (WIDTH - TILE_GAP) / PACK;
     int filled = rows < ROWS ? ((int)rows + 15) / 16 * 16 : ROWS;
+    ROLLED
     for (int t = thread_id(); t < filled * PIECES; t += block_threads()) {
         int i = t / PIECES, d = t % PIECES * PACK, left = i < rows ? dim - d : 0;
-        fetch_piece(&tile[i][d], left > 0 ? x + i * stride + d : x, left, dim);
+        const bf16 *from = left > 0 ? x + i * stride + d : x;
+        if (dim % PACK == 0) {
+            copy_async(&tile[i][d], from, left > 0 ? 16 : 0);
+            continue;
+        }
+        bool even = dim % 2 == 0;
+        for (int e = 0; e < PACK; e += 2)
+            store_pair(&tile[i][d + e], load_pair(from + e, left - e, even));
     }
 }
 
-/* The warp's rows of x as the left factor of a product; zeros from `rows` on. */
-template <int D, int M>
-__device__ inline void load_left_rows(unsigned (&a)[M][D / 16][4], const bf16 *x, int64_t stride, int64_t rows, int dim)
+/* Sixteen columns of the warp's rows of x, from `column` on, as a left factor; zeros from `rows` on. */
+template <int M>
+__device__ inline void load_left(unsigned (&a)[M][4], const bf16 *x, int64_t stride, int64_t rows, int column, int dim)
 {
     UNROLL
-    for (int m = 0; m < M; m++) {
-        UNROLL
-        for (int k = 0; k < 4 * (D / 16); k++) {
-            int r = 16 * m + lane_id() / 4 + k % 2 * 8, d = 16 * (k / 4) + lane_id() % 4 * 2 + k % 4 / 2 * 8;
-            a[m][k / 4][k % 4] = r < rows ? load_pair(x + r * stride + d, dim - d, dim % 2 == 0) : 0u;
-        }
+    for (int k = 0; k < 4 * M; k++) {
+        int r = 16 * (k / 4) + lane_id() / 4 + k % 2 * 8, d = column + lane_id() % 4 * 2 + k % 4 / 2 * 8;
+        a[k / 4][k % 4] = r < rows ? load_pair(x + r * stride + d, dim - d, dim % 2 == 0) : 0u;
     }
 }
 
@@ -137,18 +133,13 @@ __device__ inline void add_times_transposed(float (&s)[M][ROWS / 8][4], const un
 
 /* s = a tile^T; what lies beyond the first `rows` rows of the tile, rounded up to 16, is 0. */
 template <int D, int M, int ROWS, int WIDTH>
-__device__ inline void times_tile_transposed(float (&s)[M][ROWS / 8][4], const unsigned (&a)[M][D / 16][4],
+__device__ inline void times_tile_transposed(float (&s)[M][ROWS / 8][4], const unsigned (&a)[D / 16][M][4],
                                              const bf16 (&tile)[ROWS][WIDTH], int rows)
 {
     zero(s);
     UNROLL
-    for (int k = 0; k < D / 16; k++) {
-        unsigned now[M][4];
-        UNROLL
-        for (int m = 0; m < 4 * M; m++)
-            now[m / 4][m % 4] = a[m / 4][k][m % 4];
-        add_times_transposed(s, now, tile, 16 * k, rows);
-    }
+    for (int k = 0; k < D / 16; k++)
+        add_times_transposed(s, a[k], tile, 16 * k, rows);
 }
 
 /*
@@ -157,7 +148,7 @@ __device__ inline void times_tile_transposed(float (&s)[M][ROWS / 8][4], const u
  */
 template <int M, int COLUMNS>
 struct left_pair {
-    unsigned high[M][COLUMNS / 16][4], low[M][COLUMNS / 16][4];
+    unsigned high[COLUMNS / 16][M][4], low[COLUMNS / 16][M][4];
 };
 
 template <int M, int COLUMNS>
@@ -169,8 +160,8 @@ __device__ inline void split_left(struct left_pair<M, COLUMNS> &a, const float (
         for (int k = 0; k < COLUMNS / 4; k++) {
             float x = s[m][k / 2][k % 2 * 2], y = s[m][k / 2][k % 2 * 2 + 1];
             unsigned high = bf16_pair(x, y);
-            a.high[m][k / 4][k % 4] = high;
-            a.low[m][k / 4][k % 4] = bf16_pair(x - f32_bits(high << 16), y - f32_bits(high & 0xffff0000u));
+            a.high[k / 4][m][k % 4] = high;
+            a.low[k / 4][m][k % 4] = bf16_pair(x - f32_bits(high << 16), y - f32_bits(high & 0xffff0000u));
         }
     }
 }
@@ -202,21 +193,14 @@ __device__ inline void add_times_tile(float (&out)[M][D / 8][4], const struct le
 {
     UNROLL
     for (int k = 0; k < ROWS / 16; k++) {
-        if (16 * k >= rows)
-            continue;
-        unsigned high[M][4], low[M][4];
-        UNROLL
-        for (int m = 0; m < 4 * M; m++) {
-            high[m / 4][m % 4] = a.high[m / 4][k][m % 4];
-            low[m / 4][m % 4] = a.low[m / 4][k][m % 4];
-        }
-        add_times_rows<D>(out, high, low, tile, 16 * k, column);
+        if (16 * k < rows)
+            add_times_rows<D>(out, a.high[k], a.low[k], tile, 16 * k, column);
     }
 }
 
 /* x[row,:] (+)= factor[m][half] out for the warp's rows below `rows`, `left` columns of them at most. */
-template <int D, int M>
-__device__ inline void put_tile_rows(bf16 *x, int64_t stride, int64_t rows, int left, const float (&out)[M][D / 8][4],
+template <int D, int M, typename T>
+__device__ inline void put_tile_rows(T *x, int64_t stride, int64_t rows, int left, const float (&out)[M][D / 8][4],
                                      const float (&factor)[M][2], bool even, bool add)
 {
     UNROLL
