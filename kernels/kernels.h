@@ -69,12 +69,10 @@ extern "C" {
                            const struct tensor *y, const struct tensor *lse, const struct tensor *q,                   \
                            const struct tensor *kv, const struct seqs *qs, const struct seqs *ks, int heads, float p,  \
                            uint32_t site))                                                                             \
-    /* packed causal attention, see op_causal_attention; lse [Tq, heads] F32 = log sum exp of the scores; the    \
-       form's groups and scale are given, not 0 */                                                                     \
+    /* packed causal attention, see op_causal_attention; the form without zeros; lse [Tq, heads] F32 = log sum exp */  \
     K(causal_attention, (struct ctx *c, struct tensor *y, struct tensor *lse, const struct tensor *q,                  \
                          const struct tensor *k, const struct tensor *v, const struct causal *s,                       \
                          const struct attention_form *form))                                                           \
-    /* dbias [heads, 2 R + 1] F32 */                                                                                   \
     K(causal_attention_backward, (struct ctx *c, struct destination dq, struct destination dk, struct destination dv,  \
                                   struct destination dbias, const struct tensor *dy, const struct tensor *y,           \
                                   const struct tensor *lse, const struct tensor *q, const struct tensor *k,            \

@@ -313,6 +313,14 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, cudaMemcpy
     return fake_enqueue(stream, [=] { memcpy(dst, src, bytes); });
 }
 
+cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t stream)
+{
+    BEGIN(true);
+    if (fake_memory_place(p, bytes, "what is set") != stream_of(stream, __func__)->device)
+        return note(cudaErrorInvalidValue);
+    return fake_enqueue(stream, [=] { memset(p, value, bytes); });
+}
+
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned)
 {
     BEGIN(false);
