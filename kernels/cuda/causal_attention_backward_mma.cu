@@ -15,7 +15,7 @@ constexpr float GRAINS = 0x1p30f; /* of a row's bound: partial sums stay within 
 
 /*
  * What sums dq: integers, so that the order in which blocks add is no matter.  A grain of a row's sum is 2^-30 of a
- * bound, which no sum of slopes times keys can pass: sum_j |slope_ij| |k_jd| <= 2 |dy_i| max_j |v_j| max_jd |k_jd|.
+ * bound that no sum of slopes times keys can pass: twice |dy|, the longest v and the largest number of k multiplied.
  * A launch does the rows of `width` heads: some groups, or some heads of one.
  */
 struct causal_sums {

@@ -77,8 +77,7 @@ static void take(const struct simt_call &call)
 {
     struct stream *s = stream_of(call.stream, call.name);
     if (last_error != cudaSuccess)
-        fake_misuse("%s is launched after an error that nobody has read: %s", call.name,
-                    cudaGetErrorName(last_error));
+        fake_misuse("%s is launched after an error that nobody has read: %s", call.name, cudaGetErrorName(last_error));
     if (s->device != current_device)
         fake_misuse("%s is launched on a stream of device %d while the thread's device is %d", call.name, s->device,
                     current_device);
