@@ -11,7 +11,7 @@ out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
 mkdir "$out/bert"
-cp tests/gold/wordpiece/uncased/vocab.txt "$out/bert"
+printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' '[MASK]' which bands are the best name rank songs title : >"$out/bert/vocab.txt"
 cat >"$out/bert/config.json" <<END
 {"model_type": "bert", "vocab_size": $(wc -l <"$out/bert/vocab.txt"), "hidden_size": 64, "num_hidden_layers": 2,
  "num_attention_heads": 2, "intermediate_size": 128, "max_position_embeddings": 64, "type_vocab_size": 2,
