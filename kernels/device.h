@@ -28,8 +28,8 @@ struct driver {
     void (*upload)(struct device *d, void *dst, const void *src, size_t bytes);
     void (*download)(struct device *d, void *dst, const void *src, size_t bytes);
     void (*sync)(struct device *d);
-    /* Kernels between begin and end are recorded, not run, and copies refused; replay runs them.  Where capture is
-     * NULL, steps run eagerly. */
+    /* Kernels between begin and end are recorded, not run, and copies refused; replay runs them.  end gives NULL where
+     * there is no memory for them.  Where capture is NULL, steps run eagerly. */
     void (*capture_begin)(struct device *d);
     void *(*capture_end)(struct device *d);
     void (*replay)(struct device *d, void *captured);

@@ -168,7 +168,14 @@ static void capture(struct workspace *w, uint64_t shapes, step_fn *fn, void *arg
         return;
     driver->capture_begin(w->device);
     walk_kernels(w, true, fn, arg);
-    *place_for_capture(w) = (struct captured){ fn, shapes, driver->capture_end(w->device), w->counts.steps };
+    void *graph = driver->capture_end(w->device);
+    if (graph) {
+        *place_for_capture(w) = (struct captured){ fn, shapes, graph, w->counts.steps };
+        return;
+    }
+    base_warn("the device has no memory for captured steps: kernels are launched one by one");
+    workspace_forget(w);
+    w->eager = true;
 }
 
 static struct captured *find(struct workspace *w, uint64_t shapes, step_fn *fn)

@@ -219,8 +219,13 @@ static void *cuda_capture_end(struct device *d)
     cudaGraphExec_t captured;
     CUDA_CHECK(cudaStreamEndCapture(s->stream, &graph));
     s->capturing = false;
-    CUDA_CHECK(cudaGraphInstantiate(&captured, graph, 0));
+    cudaError_t e = cudaGraphInstantiate(&captured, graph, 0);
     CUDA_CHECK(cudaGraphDestroy(graph));
+    if (e == cudaErrorMemoryAllocation) {
+        cudaGetLastError(); /* reported here, so the next launch must not meet it */
+        return nullptr;
+    }
+    CUDA_CHECK(e);
     return captured;
 }
 

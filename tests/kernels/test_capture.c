@@ -272,6 +272,33 @@ static void test_many_shapes(void **state)
     close_model(&m);
 }
 
+static const struct driver *real;
+
+static void *end_without_memory(struct device *d)
+{
+    real->capture_free(d, real->capture_end(d));
+    return NULL;
+}
+
+/* A device that has no memory left for a capture runs kernel by kernel from then on. */
+static void test_no_memory(void **state)
+{
+    struct model m;
+
+    (void)state;
+    open_model(&m, F32, false);
+    real = m.device.driver;
+    struct driver full = *real;
+    full.capture_end = end_without_memory;
+    m.device.driver = &full;
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(replayed(&m, step, &m), 0);
+    assert_int_equal(m.work.n_captured, 0);
+    assert_int_equal(m.work.eager, real->capture_begin != NULL);
+    m.device.driver = real;
+    close_model(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +306,7 @@ int main(void)
         cmocka_unit_test(test_other_shapes),
         cmocka_unit_test(test_steps_between),
         cmocka_unit_test(test_many_shapes),
+        cmocka_unit_test(test_no_memory),
     };
     return test_devices(tests, ARRAY_LEN(tests));
 }
