@@ -302,10 +302,8 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_captured_is_eager),
-        cmocka_unit_test(test_other_shapes),
-        cmocka_unit_test(test_steps_between),
-        cmocka_unit_test(test_many_shapes),
+        cmocka_unit_test(test_captured_is_eager), cmocka_unit_test(test_other_shapes),
+        cmocka_unit_test(test_steps_between),     cmocka_unit_test(test_many_shapes),
         cmocka_unit_test(test_no_memory),
     };
     return test_devices(tests, ARRAY_LEN(tests));
