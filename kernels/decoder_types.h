@@ -39,7 +39,7 @@ enum { GROUP_ROWS = 32, GROUP_PRODUCTS = 6 };
 struct linear_product {
     const struct tensor *x, *w;  /* [T, K] and [N, K]; NULL: the addend alone */
     const struct tensor *bias;   /* F32 [N] or NULL */
-    const struct tensor *addend; /* F32 [T, N] or NULL */
+    const struct tensor *addend; /* F32 [T, N], scratch that may be overwritten, or NULL */
     float scale;
     struct destination y; /* of w's type, or F32 */
 };

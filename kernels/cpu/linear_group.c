@@ -3,7 +3,6 @@
 #include "kernels/device.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* A tensor in memory of the C library, which free_matrix gives back. */
 static struct tensor matrix_new(enum dtype dtype, int64_t rows, int64_t cols)
@@ -37,50 +36,56 @@ static void multiply(struct ctx *c, struct destination y, const struct tensor *x
     gemm(c->dev->state, &g);
 }
 
-/* y F32 = x w^T + bias, or + addend, times scale */
-static void sum_up(struct ctx *c, struct tensor *y, const struct tensor *x, const struct linear_product *p)
+/* scale x w^T + bias in F32, or what the addend becomes with x w^T, in its own place. */
+static struct tensor sums_of(struct ctx *c, const struct tensor *x, const struct linear_product *p)
 {
-    struct destination sum = { y, p->addend != NULL };
-    float *value = y->data;
+    struct tensor sums = p->addend ? *p->addend : matrix_new(F32, p->y.t->shape[0], p->y.t->shape[1]);
+    float *value = sums.data;
 
-    if (p->addend)
-        memcpy(value, p->addend->data, tensor_bytes(y));
     if (p->w)
-        multiply(c, sum, x, p);
-    for (int64_t i = 0; i < tensor_size(y) && p->scale != 1.0f; i++)
+        multiply(c, (struct destination){ &sums, p->addend != NULL }, x, p);
+    for (int64_t i = 0; i < tensor_size(&sums) && p->scale != 1.0f; i++)
         value[i] *= p->scale;
+    return sums;
+}
+
+static void free_sums(struct tensor *sums, const struct linear_product *p)
+{
+    if (!p->addend)
+        free_matrix(sums);
 }
 
 static void run_product(struct ctx *c, const struct tensor *x, const struct linear_product *p)
 {
-    int64_t rows = p->y.t->shape[0], cols = p->y.t->shape[1];
-
     if (p->w && p->scale == 1.0f && !p->addend && !(p->bias && p->y.add)) {
         multiply(c, p->y, x, p);
         return;
     }
-    struct tensor sum = matrix_new(F32, rows, cols);
-    sum_up(c, &sum, x, p);
-    for (int64_t r = 0; r < rows; r++)
-        row_store(p->y, r * cols, (float *)sum.data + r * cols, cols);
-    free_matrix(&sum);
+    struct tensor sums = sums_of(c, x, p);
+    int64_t cols = tensor_cols(&sums);
+    for (int64_t r = 0; r < tensor_rows(&sums); r++)
+        row_store(p->y, r * cols, (float *)sums.data + r * cols, cols);
+    free_sums(&sums, p);
 }
 
-/* The halves are rounded where swiglu's own op would round them, so that a row comes out the same with few and many. */
+/* Without addends the halves are rounded where swiglu's own op would have them rounded: then a row comes out the same
+ * with few and with many. */
 static void run_swiglu(struct ctx *c, const struct tensor *x, const struct linear_group *g)
 {
     struct tensor *y = g->product[0].y.t, half[2];
 
     for (int i = 0; i < 2; i++) {
         const struct linear_product *p = &g->product[i];
-        half[i] = matrix_new(p->addend ? F32 : y->dtype, y->shape[0], y->shape[1]);
-        struct linear_product to = *p;
-        to.y = (struct destination){ &half[i], false };
-        run_product(c, x ? x : p->x, &to);
+        if (p->addend) {
+            half[i] = sums_of(c, x ? x : p->x, p);
+            continue;
+        }
+        half[i] = matrix_new(y->dtype, y->shape[0], y->shape[1]);
+        multiply(c, (struct destination){ &half[i], false }, x ? x : p->x, p);
     }
     cpu_swiglu(c, y, &half[0], &half[1]);
-    free_matrix(&half[0]);
-    free_matrix(&half[1]);
+    free_sums(&half[0], &g->product[0]);
+    free_sums(&half[1], &g->product[1]);
 }
 
 void cpu_linear_group(struct ctx *c, struct tensor *y, const struct linear_group *g)

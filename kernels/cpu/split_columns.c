@@ -3,11 +3,11 @@
 /* dst = scale src, n numbers of one row */
 static void move_row(struct tensor *dst, int64_t to, const struct tensor *src, int64_t from, int64_t n, float scale)
 {
-    float in[ROW_BLOCK], out[ROW_BLOCK];
+    float buf[ROW_BLOCK], out[ROW_BLOCK];
 
     for (int64_t at = 0, run; at < n; at += run) {
         run = run_length(at, n);
-        row_load(in, src, from + at, run);
+        const float *in = row_in(buf, src, from + at, run);
         for (int64_t i = 0; i < run; i++)
             out[i] = scale * in[i];
         row_store((struct destination){ dst, false }, to + at, out, run);

@@ -1,4 +1,5 @@
-/* How many kernels a token costs: six a layer, ten where every linear map has an adapter. */
+/* How many kernels a token costs: six a layer, ten where every linear map has an adapter.  And that adapters which read
+ * the same rows lie together, as one product of all wants them. */
 #include "tests/support/support.h"
 
 #include "kernels/batch.h"
@@ -72,8 +73,38 @@ static void test_token(void **state)
     json_decref(gold);
 }
 
+static void assert_beside(const struct linear_map *next, const struct linear_map *map)
+{
+    const struct tensor *a = map->lora.a, *b = next->lora.a;
+
+    assert_ptr_equal(b->data, (char *)a->data + tensor_bytes(a));
+    assert_ptr_equal(b->grad->data, (char *)a->grad->data + tensor_bytes(a->grad));
+}
+
+static void test_stacked(void **state)
+{
+    json_t *gold = lm_gold_read();
+    struct lm_gold g;
+
+    (void)state;
+    for (enum dtype dtype = F32; dtype <= BF16; dtype++) {
+        lm_gold_open(&g, lm_gold_case(gold, "llama"), LM_ADAPTER, dtype);
+        for (int i = 0; i < g.model.net.config.layers; i++) {
+            const struct llama_layer *l = &g.model.net.layers[i];
+            assert_beside(&l->k, &l->q);
+            assert_beside(&l->v, &l->k);
+            assert_beside(&l->up, &l->gate);
+        }
+        lm_gold_close(&g);
+    }
+    lm_gold_open(&g, lm_gold_case(gold, "qwen2"), LM_ADAPTER, BF16); /* k and up have none */
+    assert_beside(&g.model.net.layers[0].v, &g.model.net.layers[0].q);
+    lm_gold_close(&g);
+    json_decref(gold);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_token) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_token), cmocka_unit_test(test_stacked) };
     return test_devices(tests, ARRAY_LEN(tests));
 }
