@@ -141,7 +141,8 @@ static void look(int times)
 #endif
 }
 
-/* Looks that take SPIN_NS: between a thousand and some ten thousand, as processors' pauses last 5 to 50 ns. */
+/* Looks that take SPIN_NS, which differs with the processor: a pause lasts 5 to 50 ns.  Less costs decoding half its
+ * speed, more takes from others: bench/RESULTS.md. */
 static int spin_count(void)
 {
     int64_t least = INT64_MAX;
