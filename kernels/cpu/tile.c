@@ -4,7 +4,8 @@ enum { WIDE = 2 * LANES, TILE_ROWS = 4 };
 
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
 
-/* `rows` x `vectors` vectors of y from (i, j), held in registers */
+/* `rows` x `vectors` vectors of y from (i, j), summed up in registers: sums of many tiles are so sums of sums, whose
+ * roundings are fewer. */
 static inline __attribute__((always_inline)) void gemm_tile(const struct tile_gemm *p, int64_t i, int64_t j, int rows,
                                                             int vectors, bool add)
 {
@@ -14,14 +15,16 @@ static inline __attribute__((always_inline)) void gemm_tile(const struct tile_ge
 
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vectors; v++)
-            sum[r][v] = add ? *(const lanes *)(p->y + (i + r) * p->ldy + j + v * LANES) : (lanes){ 0 };
+            sum[r][v] = (lanes){ 0 };
     for (int64_t l = 0; l < p->k; l++, a += col, b += ldb)
         for (int r = 0; r < rows; r++)
             for (int v = 0; v < vectors; v++)
                 sum[r][v] += a[r * row] * *(const lanes *)(b + v * LANES);
     for (int r = 0; r < rows; r++)
-        for (int v = 0; v < vectors; v++)
-            *(lanes *)(p->y + (i + r) * p->ldy + j + v * LANES) = sum[r][v];
+        for (int v = 0; v < vectors; v++) {
+            lanes *y = (lanes *)(p->y + (i + r) * p->ldy + j + v * LANES);
+            *y = add ? *y + sum[r][v] : sum[r][v];
+        }
 }
 
 static inline __attribute__((always_inline)) void gemm_columns(const struct tile_gemm *p, int64_t j, int vectors,
