@@ -15,6 +15,7 @@
  *   said         the first tokens that decode found, of each prompt
  *   loss         mean -log p of the answers of the first BATCH texts
  *   write FILE   writes the logits after each of the first BATCH prompts, one a line
+ *   eager        steps are launched kernel by kernel from then on, not replayed
  *   counts       what the device did since the last counts, see device_counts.h
  *   memory       bytes that weights, keys and values, and steps hold
  *   rest         gives the memory of steps back until the next
@@ -258,6 +259,13 @@ static void show_memory(struct bench *b, const char *rest)
     printf("%zu\n", v.model->data.size + v.model->adapter_data.size + v.work->step.size + cache);
 }
 
+static void launch_all(struct bench *b, const char *rest)
+{
+    (void)rest;
+    view_of(b).work->eager = true;
+    printf("eager\n");
+}
+
 static void show_counts(struct bench *b, const char *rest)
 {
     (void)rest;
@@ -280,7 +288,7 @@ static const struct {
     { "head", use_head },       { "micro", use_micro },    { "adapter", use_adapter }, { "trainer", start_trainer },
     { "recompute", recompute }, { "train", train },        { "decode", decode },       { "tokens", show_tokens },
     { "said", show_said },      { "loss", show_loss },     { "write", write_logits },  { "memory", show_memory },
-    { "rest", give_back },      { "counts", show_counts },
+    { "rest", give_back },      { "counts", show_counts }, { "eager", launch_all },
 };
 
 static void answer(struct bench *b, char *line)

@@ -49,7 +49,9 @@ row "BERT, a later one" 1 "$(encoder train 'run\nrun\ncounts\nrun\ncounts\n')"
 row "GAT, a training step" 1 "$(gat 'run\ncounts\nrun\ncounts\n')"
 row "GAT, captured" 1 "$(gat 'replay 1\ncounts\nreplay 1\ncounts\n')"
 row "Llama, a LoRA step" 1 "$(lm 1 'train\ntrain\ncounts\ntrain\ncounts\n')"
-for with in '' "adapter tests/gold/llama/adapter\n"; do
+row "Llama, a LoRA step that is not replayed" 1 "$(lm 1 'trainer\neager\ntrain\ncounts\ntrain\ncounts\n')"
+name() { case $1 in *adapter*) printf ' with an adapter' ;; esac; case $1 in *eager*) printf ', not replayed' ;; esac; }
+for with in '' "adapter tests/gold/llama/adapter\n" "eager\n" "adapter tests/gold/llama/adapter\neager\n"; do
     few=$(lm 8 "${with}decode\ncounts\ndecode\ncounts\n")
-    row "Llama${with:+ with an adapter}, a token of 2 texts" 16 "$(lm 24 "${with}decode\ncounts\ndecode\ncounts\n")" "$few"
+    row "Llama$(name "$with"), a token of 2 texts" 16 "$(lm 24 "${with}decode\ncounts\ndecode\ncounts\n")" "$few"
 done
