@@ -69,6 +69,15 @@ static struct tensor *noise(struct ctx *c, struct rng *rng, int64_t rows, int64_
     return t;
 }
 
+/* A copy in step memory, where a gradient lies that may go on as another's. */
+static struct tensor *in_step(struct ctx *c, const struct tensor *x)
+{
+    struct destination y = { tensor_like(c, x), false };
+
+    RUN(c, scale, y, x, 1.0f);
+    return y.t;
+}
+
 /* How blocks are run: one op after another, as blocks, computed again in the backward. */
 enum manner { PLAIN, BLOCK, CHECKPOINT };
 
@@ -116,7 +125,8 @@ static void train_step(struct ctx *c, void *arg)
     struct block b = { .seqs = batch_seqs(c, lengths, ARRAY_LEN(lengths)), .transient = r->transient };
 
     c->recording = c->training = true;
-    struct tensor *in = noise(c, &rng, ROWS, WIDTH, r->dtype), *x = in, *dy = noise(c, &rng, ROWS, WIDTH, r->dtype);
+    struct tensor *in = noise(c, &rng, ROWS, WIDTH, r->dtype), *x = in,
+                  *dy = in_step(c, noise(c, &rng, ROWS, WIDTH, r->dtype));
     in->needs_grad = true;
     make_params(c, &b, r, &rng);
     for (int i = 0; i < BLOCKS; i++) {
