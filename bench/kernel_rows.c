@@ -196,7 +196,7 @@ static void make_attention(struct ctx *c, struct bench *b)
 
 static struct tensor *run_attention(struct ctx *c, struct bench *b)
 {
-    return op_attention(c, b->in[0], b->in[0], &b->seqs, &b->seqs, (int)b->row->n, 0);
+    return op_attention(c, b->in[0], b->in[0], &b->seqs, &b->seqs, &(struct attention_form){ .heads = (int)b->row->n });
 }
 
 static double attention_flops(const struct row *row)

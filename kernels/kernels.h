@@ -60,15 +60,15 @@ extern "C" {
                             const struct tensor *rstd))                                                                \
     /* y[r,j] = word(site, r, j) < threshold(p) ? 0 : x[r,j] / (1 - p); its own backward (y = dx) */                   \
     K(dropout, (struct ctx *c, struct destination y, const struct tensor *x, float p, uint32_t site))                  \
-    /* packed bidirectional attention, see op_attention; lse [Tq, heads] F32 = log sum exp of the scaled scores */     \
+    /* packed bidirectional attention, see op_attention; the form without zeros; lse [Tq, heads] F32 = log sum exp */  \
     K(attention, (struct ctx *c, struct tensor *y, struct tensor *lse, const struct tensor *q,                         \
-                  const struct tensor *kv, const struct seqs *qs, const struct seqs *ks, int heads, float p,           \
-                  uint32_t site))                                                                                      \
+                  const struct tensor *kv, const struct seqs *qs, const struct seqs *ks,                               \
+                  const struct attention_form *form, uint32_t site))                                                   \
     /* dq and dkv are laid out as q and kv; with fused input q == kv, only dq is given, and it is written once */      \
-    K(attention_backward, (struct ctx *c, struct destination dq, struct destination dkv, const struct tensor *dy,      \
-                           const struct tensor *y, const struct tensor *lse, const struct tensor *q,                   \
-                           const struct tensor *kv, const struct seqs *qs, const struct seqs *ks, int heads, float p,  \
-                           uint32_t site))                                                                             \
+    K(attention_backward, (struct ctx *c, struct destination dq, struct destination dkv, struct destination dbias,     \
+                           const struct tensor *dy, const struct tensor *y, const struct tensor *lse,                  \
+                           const struct tensor *q, const struct tensor *kv, const struct seqs *qs,                     \
+                           const struct seqs *ks, const struct attention_form *form, uint32_t site))                   \
     /* packed causal attention, see op_causal_attention; the form without zeros; lse [Tq, heads] F32 = log sum exp */  \
     K(causal_attention, (struct ctx *c, struct tensor *y, struct tensor *lse, const struct tensor *q,                  \
                          const struct tensor *k, const struct tensor *v, const struct causal *s,                       \

@@ -65,6 +65,8 @@ struct causal {
     int64_t max_keys; /* key_len + prefix_len of any sequence is no larger; for batch_bound, as qs.max_len is */
 };
 
+enum { HEAD_DIM_MAX = 256 }; /* channels of a head of attention */
+
 /*
  * How scores become weights: softmax_j(scale q_i . k_j + bias[h, clip(p_j - p_i, -R, R) + R]), p the places of keys and
  * queries in their sequence (a prefix counts).  R is the distance from which on T5's buckets are all one (Raffel et al.

@@ -67,12 +67,14 @@ struct tensor *op_layer_norm(struct ctx *c, struct tensor *x, struct tensor *res
 /* y = x with a share p of its elements zeroed and the rest divided by 1 - p; x itself when not training or p is 0 */
 struct tensor *op_dropout(struct ctx *c, struct tensor *x, float p);
 /*
- * Bidirectional attention within each sequence: softmax(q k^T / sqrt(D)) v, dropout p on the weights when training.
- * Self attention: q == kv, [T, 3 H D], the columns of q, k and v side by side.  Otherwise q [Tq, H D], kv [Tk, 2 H D]
- * (k then v), qs->n == ks->n.  y [Tq, H D].  D is 32, 64 or 128.  A query of an empty key sequence gives 0.
+ * Bidirectional attention within each sequence, to the form: softmax(scale q k^T + bias) v, dropout on the weights when
+ * training.  Self attention: q == kv, [T, 3 H D], the columns of q, k and v side by side.  Otherwise q [Tq, H D],
+ * kv [Tk, 2 H D] (k then v), qs->n == ks->n.  y [Tq, H D].  D is 1 .. HEAD_DIM_MAX; on a GPU it counts as the next of
+ * 32, 64, 128 and 256.  The form has no groups; places are those of rows in their own sequences.  A query of an empty
+ * key sequence gives 0.
  */
 struct tensor *op_attention(struct ctx *c, struct tensor *q, struct tensor *kv, const struct seqs *qs,
-                            const struct seqs *ks, int heads, float p);
+                            const struct seqs *ks, const struct attention_form *form);
 /*
  * q [Tq, H D], k and v [Tk, G D], three tensors, H a multiple of G (grouped queries, Ainslie et al. 2023: head h reads
  * group h G / H); y [Tq, H D] = softmax(scores) v, the scores as the form says, its p 0.  A key's place counts the

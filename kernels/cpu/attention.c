@@ -90,42 +90,48 @@ struct job {
     const struct tensor *q, *kv;
     struct attention_view v;
     const int32_t *q_offsets, *k_offsets, *rng;
+    const float *bias; /* [heads, 2 reach + 1], or NULL */
     int heads;
     float p, scale;
     uint32_t site;
-    int64_t longest_q, longest_k; /* padded to whole vectors */
+    int64_t reach;
+    int64_t longest_q, longest_k, pad; /* padded to whole vectors; pad: the width of a head */
 };
 
 static struct job job_of(struct ctx *c, const struct tensor *q, const struct tensor *kv, const struct seqs *qs,
-                         const struct seqs *ks, int heads, float p, uint32_t site)
+                         const struct seqs *ks, const struct attention_form *form, uint32_t site)
 {
-    struct attention_view v = attention_view_of(q, kv, heads);
-    struct job job = { q,
-                       kv,
-                       v,
-                       qs->offsets->data,
-                       ks->offsets->data,
-                       p > 0 ? c->rng->data : NULL,
-                       heads,
-                       p,
-                       1.0f / sqrtf((float)v.head_dim),
-                       site,
-                       whole_lanes(qs->max_len),
-                       whole_lanes(ks->max_len) };
-    return job;
+    struct attention_view v = attention_view_of(q, kv, form->heads);
+    return (struct job){ .q = q,
+                         .kv = kv,
+                         .v = v,
+                         .q_offsets = qs->offsets->data,
+                         .k_offsets = ks->offsets->data,
+                         .rng = form->p > 0 ? c->rng->data : NULL,
+                         .bias = form->bias ? form->bias->data : NULL,
+                         .heads = form->heads,
+                         .p = form->p,
+                         .scale = form->scale,
+                         .site = site,
+                         .reach = form->bias ? tensor_cols(form->bias) / 2 : 0,
+                         .longest_q = whole_lanes(qs->max_len),
+                         .longest_k = whole_lanes(ks->max_len),
+                         .pad = whole_lanes(v.head_dim) };
 }
 
 /* One head of one sequence. */
 struct head {
-    int64_t h, q_from, n_queries, k_from, n_keys, dim;
+    int64_t h, q_from, n_queries, k_from, n_keys, dim, pad;
 };
 
 static struct head head_of(const struct job *job, int64_t task)
 {
     int64_t i = task / job->heads;
-    struct head a = {
-        .h = task % job->heads, .q_from = job->q_offsets[i], .k_from = job->k_offsets[i], .dim = job->v.head_dim
-    };
+    struct head a = { .h = task % job->heads,
+                      .q_from = job->q_offsets[i],
+                      .k_from = job->k_offsets[i],
+                      .dim = job->v.head_dim,
+                      .pad = job->pad };
     a.n_queries = job->q_offsets[i + 1] - a.q_from;
     a.n_keys = job->k_offsets[i + 1] - a.k_from;
     return a;
@@ -145,41 +151,65 @@ static void drop(const struct job *job, const struct head *a, float *x, float *a
         }
 }
 
+/* Cell of the bias table for key j of query i. */
+static int64_t bias_cell(const struct job *job, int64_t i, int64_t j)
+{
+    int64_t ahead = j - i;
+    return job->reach + (ahead < -job->reach ? -job->reach : ahead > job->reach ? job->reach : ahead);
+}
+
+/* s[keys, width] += bias / scale, so that the softmax's scale leaves the bias; column 0 is query `from` of the head. */
+static void add_bias(const struct job *job, const struct head *a, float *s, int64_t from, int64_t n, int64_t width)
+{
+    const float *bias = job->bias ? job->bias + a->h * (2 * job->reach + 1) : NULL;
+
+    for (int64_t j = 0; bias && j < a->n_keys; j++)
+        for (int64_t i = 0; i < n; i++)
+            s[j * width + i] += bias[bias_cell(job, from + i, j)] / job->scale;
+}
+
 /* Floats of scratch for the forward of one head: k, v, and for a block of queries q, its transpose, y and scores. */
 static int64_t forward_scratch(const struct job *job)
 {
-    return 2 * job->longest_k * job->v.head_dim + QUERY_BLOCK * (3 * job->v.head_dim + job->longest_k + 1);
+    return 2 * job->longest_k * job->pad + QUERY_BLOCK * (3 * job->pad + job->longest_k + 1);
+}
+
+/* n rows of the head, padded with zeros: x from row `from` on, the head's columns from `column` on. */
+static void load_rows(float *dst, const struct head *a, const struct tensor *x, int64_t from, int64_t stride,
+                      int64_t column, int64_t n)
+{
+    tile_load(dst, a->pad, x, from * stride + column + a->h * a->dim, stride, n, a->dim);
+    for (int64_t t = 0; t < n && a->pad > a->dim; t++)
+        memset(dst + t * a->pad + a->dim, 0, (size_t)(a->pad - a->dim) * sizeof *dst);
 }
 
 /* Queries [from, from + n) of the head; k and v are ready. */
 static void forward_block(const struct job *job, const struct head *a, struct tensor *y, float *lse, const float *k,
                           const float *v, float *scratch, int64_t from, int64_t n)
 {
-    int64_t dim = a->dim, width = whole_lanes(n);
-    float *q = scratch, *q_t = q + QUERY_BLOCK * dim, *out = q_t + QUERY_BLOCK * dim, *s = out + QUERY_BLOCK * dim;
+    int64_t pad = a->pad, width = whole_lanes(n);
+    float *q = scratch, *q_t = q + QUERY_BLOCK * pad, *out = q_t + QUERY_BLOCK * pad, *s = out + QUERY_BLOCK * pad;
     float lses[QUERY_BLOCK];
 
-    tile_load(q, dim, job->q, (a->q_from + from) * job->v.q_stride + a->h * dim, job->v.q_stride, n, dim);
-    transpose(q_t, width, q, dim, n, dim);
-    tile_gemm_run(&(struct tile_gemm){ s, k, q_t, a->n_keys, width, dim, width, dim, 1, width });
+    load_rows(q, a, job->q, a->q_from + from, job->v.q_stride, 0, n);
+    transpose(q_t, width, q, pad, n, pad);
+    tile_gemm_run(&(struct tile_gemm){ s, k, q_t, a->n_keys, width, pad, width, pad, 1, width });
+    add_bias(job, a, s, from, n, width);
     softmax(s, lses, a->n_keys, width, job->scale);
     drop(job, a, s, NULL, from, width);
-    tile_gemm_run(&(struct tile_gemm){ out, s, v, n, dim, a->n_keys, dim, 1, width, dim });
-    tile_store((struct destination){ y, false }, (a->q_from + from) * tensor_cols(y) + a->h * dim, tensor_cols(y), out,
-               dim, n, dim);
+    tile_gemm_run(&(struct tile_gemm){ out, s, v, n, pad, a->n_keys, pad, 1, width, pad });
+    tile_store((struct destination){ y, false }, (a->q_from + from) * tensor_cols(y) + a->h * a->dim, tensor_cols(y),
+               out, pad, n, a->dim);
     for (int64_t t = 0; t < n; t++)
         lse[(a->q_from + from + t) * job->heads + a->h] = lses[t];
 }
 
 static void forward_head(const struct job *job, const struct head *a, struct tensor *y, float *lse, float *scratch)
 {
-    int64_t at = a->h * a->dim;
-    float *k = scratch, *v = k + a->n_keys * a->dim, *rest = v + a->n_keys * a->dim;
+    float *k = scratch, *v = k + a->n_keys * a->pad, *rest = v + a->n_keys * a->pad;
 
-    tile_load(k, a->dim, job->kv, a->k_from * job->v.kv_stride + job->v.k_offset + at, job->v.kv_stride, a->n_keys,
-              a->dim);
-    tile_load(v, a->dim, job->kv, a->k_from * job->v.kv_stride + job->v.v_offset + at, job->v.kv_stride, a->n_keys,
-              a->dim);
+    load_rows(k, a, job->kv, a->k_from, job->v.kv_stride, job->v.k_offset, a->n_keys);
+    load_rows(v, a, job->kv, a->k_from, job->v.kv_stride, job->v.v_offset, a->n_keys);
     for (int64_t from = 0; from < a->n_queries; from += QUERY_BLOCK) {
         int64_t n = a->n_queries - from < QUERY_BLOCK ? a->n_queries - from : QUERY_BLOCK;
         forward_block(job, a, y, lse, k, v, rest, from, n);
@@ -187,10 +217,10 @@ static void forward_head(const struct job *job, const struct head *a, struct ten
 }
 
 void cpu_attention(struct ctx *c, struct tensor *y, struct tensor *lse, const struct tensor *q, const struct tensor *kv,
-                   const struct seqs *qs, const struct seqs *ks, int heads, float p, uint32_t site)
+                   const struct seqs *qs, const struct seqs *ks, const struct attention_form *form, uint32_t site)
 {
-    struct job job = job_of(c, q, kv, qs, ks, heads, p, site);
-    int64_t tasks = qs->n * heads;
+    struct job job = job_of(c, q, kv, qs, ks, form, site);
+    int64_t tasks = qs->n * job.heads;
 #pragma omp parallel if (tensor_size(y) > PARALLEL_MIN)
     {
         float *scratch = floats_new(forward_scratch(&job));
@@ -215,13 +245,13 @@ enum { BACK_ROWS = 6, BACK_SQUARES = 3 };
 static int64_t back_scratch(const struct job *job)
 {
     int64_t longest = job->longest_q > job->longest_k ? job->longest_q : job->longest_k;
-    return BACK_ROWS * longest * job->v.head_dim + (BACK_SQUARES * job->longest_k + 1) * job->longest_q;
+    return BACK_ROWS * longest * job->pad + (BACK_SQUARES * job->longest_k + 1) * job->longest_q;
 }
 
 static struct attention_back back_of(const struct job *job, float *scratch)
 {
     int64_t longest = job->longest_q > job->longest_k ? job->longest_q : job->longest_k;
-    int64_t rows = longest * job->v.head_dim, square = job->longest_q * job->longest_k;
+    int64_t rows = longest * job->pad, square = job->longest_q * job->longest_k;
     float *squares = scratch + BACK_ROWS * rows;
     struct attention_back b = { .q = scratch,
                                 .k = scratch + rows,
@@ -239,14 +269,10 @@ static struct attention_back back_of(const struct job *job, float *scratch)
 static void back_load(const struct job *job, const struct head *a, const struct attention_back *b,
                       const struct tensor *dy, const float *lse)
 {
-    int64_t dim = a->dim, at = a->h * dim;
-
-    tile_load(b->q, dim, job->q, a->q_from * job->v.q_stride + at, job->v.q_stride, a->n_queries, dim);
-    tile_load(b->k, dim, job->kv, a->k_from * job->v.kv_stride + job->v.k_offset + at, job->v.kv_stride, a->n_keys,
-              dim);
-    tile_load(b->v, dim, job->kv, a->k_from * job->v.kv_stride + job->v.v_offset + at, job->v.kv_stride, a->n_keys,
-              dim);
-    tile_load(b->dy, dim, dy, a->q_from * tensor_cols(dy) + at, tensor_cols(dy), a->n_queries, dim);
+    load_rows(b->q, a, job->q, a->q_from, job->v.q_stride, 0, a->n_queries);
+    load_rows(b->k, a, job->kv, a->k_from, job->v.kv_stride, job->v.k_offset, a->n_keys);
+    load_rows(b->v, a, job->kv, a->k_from, job->v.kv_stride, job->v.v_offset, a->n_keys);
+    load_rows(b->dy, a, dy, a->q_from, tensor_cols(dy), 0, a->n_queries);
     for (int64_t t = 0; t < whole_lanes(a->n_queries); t++)
         b->lse[t] = t < a->n_queries ? lse[(a->q_from + t) * job->heads + a->h] : 0;
 }
@@ -254,16 +280,17 @@ static void back_load(const struct job *job, const struct head *a, const struct 
 /* The weights from the scores and lse, with and without dropout, and the gradient of the scores. */
 static void back_scores(const struct job *job, const struct head *a, const struct attention_back *b)
 {
-    int64_t dim = a->dim, width = whole_lanes(a->n_queries), keys = a->n_keys;
+    int64_t pad = a->pad, width = whole_lanes(a->n_queries), keys = a->n_keys;
 
-    transpose(b->turned, width, b->q, dim, a->n_queries, dim);
-    tile_gemm_run(&(struct tile_gemm){ b->weights, b->k, b->turned, keys, width, dim, width, dim, 1, width });
+    transpose(b->turned, width, b->q, pad, a->n_queries, pad);
+    tile_gemm_run(&(struct tile_gemm){ b->weights, b->k, b->turned, keys, width, pad, width, pad, 1, width });
+    add_bias(job, a, b->weights, 0, a->n_queries, width);
     softmax_again(b->weights, b->lse, keys, width, job->scale);
     if (b->dropped != b->weights)
         memcpy(b->dropped, b->weights, (size_t)(keys * width) * sizeof *b->weights);
 
-    transpose(b->turned, width, b->dy, dim, a->n_queries, dim);
-    tile_gemm_run(&(struct tile_gemm){ b->ds, b->v, b->turned, keys, width, dim, width, dim, 1, width });
+    transpose(b->turned, width, b->dy, pad, a->n_queries, pad);
+    tile_gemm_run(&(struct tile_gemm){ b->ds, b->v, b->turned, keys, width, pad, width, pad, 1, width });
     drop(job, a, b->dropped, b->ds, 0, width);
     softmax_back(b->ds, b->weights, b->lse, keys, width, job->scale); /* lse has served */
 }
@@ -271,29 +298,55 @@ static void back_scores(const struct job *job, const struct head *a, const struc
 static void back_store(const struct job *job, const struct head *a, const struct attention_back *b,
                        struct destination dq, struct destination dkv)
 {
-    int64_t dim = a->dim, at = a->h * dim, n = a->n_queries, width = whole_lanes(n), keys = a->n_keys;
+    int64_t dim = a->dim, pad = a->pad, at = a->h * dim, n = a->n_queries, width = whole_lanes(n), keys = a->n_keys;
 
     if (dq.t) {
-        tile_gemm_run(&(struct tile_gemm){ b->out, b->ds, b->k, n, dim, keys, dim, 1, width, dim });
-        tile_store(dq, a->q_from * job->v.q_stride + at, job->v.q_stride, b->out, dim, n, dim);
+        tile_gemm_run(&(struct tile_gemm){ b->out, b->ds, b->k, n, pad, keys, pad, 1, width, pad });
+        tile_store(dq, a->q_from * job->v.q_stride + at, job->v.q_stride, b->out, pad, n, dim);
     }
     if (dkv.t) {
-        tile_gemm_run(&(struct tile_gemm){ b->out, b->ds, b->q, keys, dim, n, dim, width, 1, dim });
-        tile_store(dkv, a->k_from * job->v.kv_stride + job->v.k_offset + at, job->v.kv_stride, b->out, dim, keys, dim);
-        tile_gemm_run(&(struct tile_gemm){ b->out, b->dropped, b->dy, keys, dim, n, dim, width, 1, dim });
-        tile_store(dkv, a->k_from * job->v.kv_stride + job->v.v_offset + at, job->v.kv_stride, b->out, dim, keys, dim);
+        tile_gemm_run(&(struct tile_gemm){ b->out, b->ds, b->q, keys, pad, n, pad, width, 1, pad });
+        tile_store(dkv, a->k_from * job->v.kv_stride + job->v.k_offset + at, job->v.kv_stride, b->out, pad, keys, dim);
+        tile_gemm_run(&(struct tile_gemm){ b->out, b->dropped, b->dy, keys, pad, n, pad, width, 1, pad });
+        tile_store(dkv, a->k_from * job->v.kv_stride + job->v.v_offset + at, job->v.kv_stride, b->out, pad, keys, dim);
     }
 }
 
-void cpu_attention_backward(struct ctx *c, struct destination dq, struct destination dkv, const struct tensor *dy,
-                            const struct tensor *y, const struct tensor *lse, const struct tensor *q,
-                            const struct tensor *kv, const struct seqs *qs, const struct seqs *ks, int heads, float p,
-                            uint32_t site)
+/* Adds ds of one head, which has the scale in it, to its cells of the table. */
+static void back_bias(const struct job *job, const struct head *a, const struct attention_back *b, float *cells)
+{
+    int64_t width = whole_lanes(a->n_queries);
+
+    for (int64_t j = 0; j < a->n_keys; j++)
+        for (int64_t i = 0; i < a->n_queries; i++)
+            cells[bias_cell(job, i, j)] += b->ds[j * width + i] / job->scale;
+}
+
+/* The table's gradient (+)= the sum over sequences of their parts [sequences, heads, cells]. */
+static void sum_bias(struct destination dbias, const float *parts, int64_t sequences)
+{
+    int64_t n = tensor_size(dbias.t);
+    float *to = dbias.t->data;
+
+    for (int64_t i = 0; i < n; i++) {
+        float sum = 0;
+        for (int64_t s = 0; s < sequences; s++)
+            sum += parts[s * n + i];
+        to[i] = dbias.add ? to[i] + sum : sum;
+    }
+}
+
+void cpu_attention_backward(struct ctx *c, struct destination dq, struct destination dkv, struct destination dbias,
+                            const struct tensor *dy, const struct tensor *y, const struct tensor *lse,
+                            const struct tensor *q, const struct tensor *kv, const struct seqs *qs,
+                            const struct seqs *ks, const struct attention_form *form, uint32_t site)
 {
     (void)y; /* sum p dp is the same number as sum y dy, without the rounding of y */
-    struct job job = job_of(c, q, kv, qs, ks, heads, p, site);
+    struct job job = job_of(c, q, kv, qs, ks, form, site);
     struct destination kv_grad = q == kv ? dq : dkv;
-    int64_t tasks = qs->n * heads;
+    int64_t tasks = qs->n * job.heads, cells = dbias.t ? tensor_cols(dbias.t) : 0;
+    float *parts = floats_new(tasks * cells);
+    memset(parts, 0, (size_t)(tasks * cells) * sizeof *parts);
 #pragma omp parallel if (tensor_size(dy) > PARALLEL_MIN)
     {
         float *scratch = floats_new(back_scratch(&job));
@@ -304,7 +357,12 @@ void cpu_attention_backward(struct ctx *c, struct destination dq, struct destina
             back_load(&job, &a, &b, dy, lse->data);
             back_scores(&job, &a, &b);
             back_store(&job, &a, &b, dq, kv_grad);
+            if (dbias.t)
+                back_bias(&job, &a, &b, parts + i * cells);
         }
         free(scratch);
     }
+    if (dbias.t)
+        sum_bias(dbias, parts, qs->n);
+    free(parts);
 }

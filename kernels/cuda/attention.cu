@@ -1,10 +1,11 @@
 #include "kernels/cuda/attention_mma.cuh"
+#include "kernels/cuda/mma_tile.cuh"
 
 /*
- * y_i = sum_j keep_ij softmax_j(scale q_i . k_j) v_j;  lse_i = log sum_j exp(scale q_i . k_j)
+ * y_i = sum_j keep_ij softmax_j(scale q_i . k_j + bias_ij) v_j;  lse_i = log of the softmax's sum
  *
  * Grid     one block per sequence, head and tile of queries; four neighbouring lanes per query.
- * Memory   q once, k and v once per query tile, through shared memory as f32.
+ * Memory   q once a key tile, k and v once per query tile, through shared memory as f32.
  * Numbers  running maximum and sum in f32 (online softmax); dropout after the sum, as rng.h numbers it.
  * Serves   f32.
  */
@@ -12,45 +13,45 @@ template <int D>
 __global__ void __launch_bounds__(4 * attention_tile(D))
     attention_kernel(float *__restrict__ y, float *__restrict__ lse, attention_args<float> a)
 {
-    constexpr int TILE = attention_tile(D), THREADS = 4 * TILE, QUADS = TILE / 16;
-    __shared__ float q[TILE][D + 1], k[TILE][D + 1], v[TILE][D + 1], weight[TILE][TILE + 1];
+    constexpr int TILE = attention_tile(D), THREADS = 4 * TILE;
+    __shared__ float k[TILE][D + 1], v[TILE][D + 1], weight[TILE][TILE + 1];
     struct attention_task t = attention_task_of(a);
-    int64_t first = t.tile * TILE, column = (int64_t)t.head * D;
-    int i = thread_id() / 4, part = thread_id() % 4;
+    const float *bias = bias_of(a, t.head);
+    int64_t column = (int64_t)t.head * a.dim;
+    int first = t.tile * TILE, i = thread_id() / 4, part = thread_id() % 4;
     if (first >= t.q_length)
         return;
-    int64_t row = t.q_first + first + i;
+    bool inside = first + i < t.q_length;
+    int query = inside ? first + i : first;
+    int64_t row = t.q_first + query;
+    const float *q = a.q + row * a.q_stride + column;
     float out[D / 4] = { 0 }, most = -INFINITY, sum = 0;
-    load_rows(q, a.q + (t.q_first + first) * a.q_stride + column, a.q_stride, t.q_length - first, THREADS);
 
-    for (int64_t j0 = 0; j0 < t.k_length; j0 += TILE) {
-        int64_t left = t.k_length - j0, at = (t.k_first + j0) * a.kv_stride + column;
+    for (int j0 = 0; j0 < t.k_length; j0 += TILE) {
+        int left = t.k_length - j0;
+        int64_t at = (t.k_first + j0) * a.kv_stride + column;
         __syncthreads(); /* the last tile has been used */
-        load_rows(k, a.k + at, a.kv_stride, left, THREADS);
-        load_rows(v, a.v + at, a.kv_stride, left, THREADS);
+        load_rows(k, a.k + at, a.kv_stride, left, a.dim, THREADS);
+        load_rows(v, a.v + at, a.kv_stride, left, a.dim, THREADS);
         __syncthreads();
 
-        float score[QUADS][4], top = most;
+        float score[TILE / 4], top = most, part_sum = 0;
+        quad_dots(score, q, a.dim, k);
         UNROLL
-        for (int n = 0; n < QUADS; n++)
-            for (int m = 0; m < 4; m++) {
-                int j = 4 * (part + 4 * n) + m;
-                float dot = 0;
-                for (int d = 0; d < D; d++)
-                    dot += q[i][d] * k[j][d];
-                score[n][m] = j < left ? a.scale * dot : -INFINITY;
-                top = fmaxf(top, score[n][m]);
-            }
+        for (int n = 0; n < TILE / 4; n++) {
+            int j = quad_row(n);
+            score[n] = j < left ? score_of(score[n], a, bias, j0 + j - query) : -INFINITY;
+            top = fmaxf(top, score[n]);
+        }
         top = quad_max(top); /* finite: every tile has a key */
-        float shrink = expf(most - top), part_sum = 0;
+        float shrink = expf(most - top);
         UNROLL
-        for (int n = 0; n < QUADS; n++) {
-            float keep[4];
-            keep_quad(keep, a, row * a.heads + t.head, j0 / 4 + part + 4 * n);
+        for (int n = 0; n < TILE / 4; n += 4) {
+            unsigned kept = kept_keys(a, row * a.heads + t.head, j0 / 4 + part + n);
             for (int m = 0; m < 4; m++) {
-                float p = expf(score[n][m] - top);
+                float p = expf(score[n + m] - top);
                 part_sum += p;
-                weight[i][4 * (part + 4 * n) + m] = keep[m] * p;
+                weight[i][quad_row(n + m)] = keep_factor(a, kept >> m) * p;
             }
         }
         sum = sum * shrink + quad_sum(part_sum);
@@ -63,108 +64,159 @@ __global__ void __launch_bounds__(4 * attention_tile(D))
                 out[d] += weight[i][j] * v[j][4 * d + part];
         }
     }
-    if (first + i >= t.q_length)
+    if (!inside)
         return;
     UNROLL
     for (int d = 0; d < D / 4; d++)
-        y[row * a.y_stride + column + 4 * d + part] = sum > 0 ? out[d] / sum : 0.0f;
+        if (4 * d + part < a.dim)
+            y[row * a.y_stride + column + 4 * d + part] = sum > 0 ? out[d] / sum : 0.0f;
     if (part == 0)
         lse[row * a.heads + t.head] = most + logf(sum);
 }
 
-/*
- * Scores of one tile become weights: the running maximum (in powers of two) and this lane's part of the sum go on, what
- * was summed up so far shrinks to the new maximum.  row is the dropout row of the warp's first query.
- */
-template <int D, int KEYS>
-__device__ inline void softmax_tile(float (&s)[KEYS / 8][4], float (&out)[D / 8][4], float (&most)[2], float (&sum)[2],
-                                    const attention_args<bf16> &a, int64_t row, int64_t first, int64_t left)
+/* Of a width: 16-row tiles of queries a warp holds, and keys in a tile.  Long rows fill the registers. */
+__host__ __device__ constexpr int forward_rows(int head_dim)
+{
+    return head_dim <= 64 ? 2 : 1;
+}
+
+__host__ __device__ constexpr int forward_keys(int head_dim)
+{
+    return head_dim <= 128 ? 32 : 16;
+}
+
+/* What a warp sums up over the keys: for each of its rows y, the running maximum in powers of two, and this lane's part
+ * of the sum. */
+template <int D, int M>
+struct softmax_sums {
+    float out[M][D / 8][4], most[M][2], sum[M][2];
+};
+
+/* The tile's scores become weights, and the sums shrink to the new maximum.  query: the warp's first, j0: the first
+ * key, `left` of which are there. */
+template <int KEYS, int D, int M>
+__device__ inline void softmax_tile(float (&s)[M][KEYS / 8][4], struct softmax_sums<D, M> &sums,
+                                    const attention_args<bf16> &a, const float *bias, int query, int j0, int left)
 {
     UNROLL
-    for (int half = 0; half < 2; half++) {
-        int64_t dropout_row = row + (lane_id() / 4 + 8 * half) * a.heads;
-        float top = most[half];
+    for (int m = 0; m < 2 * M; m++) {
+        int i = query + 16 * (m / 2) + 8 * (m % 2) + lane_id() / 4;
+        float top = sums.most[m / 2][m % 2];
         UNROLL
-        for (int n = 0; n < KEYS / 8; n++)
-            for (int m = 0; m < 2; m++) {
-                float &x = s[n][2 * half + m];
-                x = 8 * n + lane_id() % 4 * 2 + m < left ? LOG2_E * a.scale * x : -INFINITY;
-                top = fmaxf(top, x);
-            }
+        for (int n = 0; n < KEYS / 4; n++) {
+            float &x = s[m / 2][n / 2][m % 2 * 2 + n % 2];
+            int j = n / 2 * 8 + lane_id() % 4 * 2 + n % 2;
+            x = j < left ? LOG2_E * score_of(x, a, bias, j0 + j - i) : -INFINITY;
+            top = fmaxf(top, x);
+        }
         top = quad_max(top); /* finite: every tile has a key */
-        float shrink = exp2f(most[half] - top);
-        most[half] = top;
-        sum[half] *= shrink;
+        float shrink = exp2f(sums.most[m / 2][m % 2] - top), &sum = sums.sum[m / 2][m % 2];
+        sums.most[m / 2][m % 2] = top;
+        sum *= shrink;
         UNROLL
-        for (int n = 0; n < D / 8; n++) {
-            out[n][2 * half] *= shrink;
-            out[n][2 * half + 1] *= shrink;
+        for (int n = 0; n < KEYS / 4; n++) {
+            float &x = s[m / 2][n / 2][m % 2 * 2 + n % 2];
+            x = exp2f(x - top);
+            sum += x;
         }
         UNROLL
+        for (int n = 0; n < D / 4; n++)
+            sums.out[m / 2][n / 2][m % 2 * 2 + n % 2] *= shrink;
+    }
+}
+
+/* Dropout on the tile's weights: a lane draws for one query and four keys, and lends what others need. */
+template <int KEYS, int M>
+__device__ inline void drop_tile(float (&s)[M][KEYS / 8][4], const attention_args<bf16> &a, int64_t row, int j0)
+{
+    if (!a.drop)
+        return;
+    UNROLL
+    for (int m = 0; m < M; m++) {
+        UNROLL
         for (int n = 0; n < KEYS / 8; n++) {
-            float keep[2];
-            keep_pair(keep, a, dropout_row, first + 8 * n + lane_id() % 4 * 2);
-            for (int m = 0; m < 2; m++) {
-                float p = exp2f(s[n][2 * half + m] - top);
-                sum[half] += p;
-                s[n][2 * half + m] = keep[m] * p;
+            int lane = lane_id();
+            unsigned mine = kept_keys(a, row + (16 * m + lane % 16) * a.heads, j0 / 4 + 2 * n + lane / 16);
+            UNROLL
+            for (int e = 0; e < 4; e++) {
+                unsigned kept = __shfl_sync(ALL_LANES, mine, lane / 4 + e / 2 * 8 + lane % 4 / 2 * 16);
+                s[m][n][e] *= keep_factor(a, kept >> (lane % 2 * 2 + e % 2));
             }
         }
     }
+}
+
+/* lse and y of the warp's rows. */
+template <int D, int M>
+__device__ inline void put_queries(bf16 *y, float *lse, struct softmax_sums<D, M> &sums, const attention_args<bf16> &a,
+                                   int rows)
+{
+    UNROLL
+    for (int m = 0; m < 2 * M; m++) {
+        int r = 16 * (m / 2) + 8 * (m % 2) + lane_id() / 4;
+        float sum = quad_sum(sums.sum[m / 2][m % 2]);
+        if (r < rows && lane_id() % 4 == 0)
+            lse[r * a.heads] = LN_2 * (sums.most[m / 2][m % 2] + log2f(sum));
+        sums.sum[m / 2][m % 2] = sum > 0 ? 1.0f / sum : 0.0f;
+    }
+    put_tile_rows<D>(y, a.y_stride, rows, a.dim, sums.out, sums.sum, a.dim % 2 == 0, false);
 }
 
 /*
  * The same for bf16 on tensor cores.
  *
- * Grid     one block per sequence, head and tile of 16 queries a warp; as few warps as the longest sequence needs.
- * Memory   q once into registers, k and v once per query tile through shared memory, v arriving while k is used.
- * Numbers  products of bf16, sums in f32; weights count as two bf16 each, some 16 bits.
+ * Grid     one block per sequence, head and tile of forward_rows(D) times 16 queries a warp; as few warps as the
+ * longest sequence needs. Memory   q once into registers; k and v once per query tile through shared memory, a tile
+ * ahead of its use. Numbers  products of bf16, sums in f32; weights count as two bf16 each, some 16 bits.
  */
 template <int D>
 __global__ void __launch_bounds__(MMA_THREADS)
     attention_mma_kernel(bf16 *__restrict__ y, float *__restrict__ lse, attention_args<bf16> a)
 {
-    constexpr int KEYS = mma_tile(D);
-    alignas(16) __shared__ bf16 k[KEYS][D + TILE_PAD];
-    alignas(16) __shared__ bf16 v[KEYS][D + TILE_PAD];
+    constexpr int KEYS = forward_keys(D), M = forward_rows(D);
+    alignas(16) __shared__ bf16 k[2][KEYS][D + TILE_GAP], v[2][KEYS][D + TILE_GAP];
     struct attention_task t = attention_task_of(a);
-    int64_t first = t.tile * (block_threads() / WARP) * MMA_ROWS, column = (int64_t)t.head * D;
+    int first = t.tile * (block_threads() / WARP) * 16 * M;
     if (first >= t.q_length)
         return;
-    first += warp_id() * MMA_ROWS;
-    int64_t rows = t.q_length - first, row = t.q_first + first; /* rows <= 0: the warp only helps to copy */
-    unsigned q[D / 16][4];
-    float out[D / 8][4] = { { 0 } }, most[2] = { -INFINITY, -INFINITY }, sum[2] = { 0, 0 };
-    load_left<D>(q, a.q + row * a.q_stride + column, a.q_stride, rows);
-
-    for (int64_t j0 = 0; j0 < t.k_length; j0 += KEYS) {
-        int64_t left = t.k_length - j0, at = (t.k_first + j0) * a.kv_stride + column;
-        __syncthreads(); /* the last tile has been used */
-        copy_tile(k, a.k + at, a.kv_stride, left);
-        copy_commit();
-        copy_tile(v, a.v + at, a.kv_stride, left);
-        copy_commit();
-        copy_wait<1>();
-        __syncthreads();
-        float s[KEYS / 8][4];
-        if (rows > 0) {
-            times_transposed<D, KEYS>(s, q, k, left);
-            softmax_tile<D, KEYS>(s, out, most, sum, a, row * a.heads + t.head, j0, left);
-        }
-        copy_wait<0>();
-        __syncthreads();
-        if (rows > 0)
-            add_times<D, KEYS>(out, s, v, left);
-    }
+    first += warp_id() * 16 * M;
+    int rows = t.q_length - first; /* none: the warp only helps to copy */
+    int64_t row = t.q_first + first, column = (int64_t)t.head * a.dim, at = t.k_first * a.kv_stride + column;
+    struct softmax_sums<D, M> sums = {
+    };
+    unsigned q[D / 16][M][4];
     UNROLL
-    for (int half = 0; half < 2; half++) {
-        int r = lane_id() / 4 + 8 * half;
-        sum[half] = quad_sum(sum[half]);
-        if (r < rows && lane_id() % 4 == 0)
-            lse[(row + r) * a.heads + t.head] = LN_2 * (most[half] + log2f(sum[half]));
-        sum[half] = sum[half] > 0 ? 1.0f / sum[half] : 0.0f;
+    for (int m = 0; m < 2 * M; m++)
+        sums.most[m / 2][m % 2] = -INFINITY;
+    UNROLL
+    for (int d = 0; d < D / 16; d++)
+        load_left(q[d], a.q + row * a.q_stride + column, a.q_stride, rows, 16 * d, a.dim);
+
+    fetch_tile(k[0], a.k + at, a.kv_stride, t.k_length, a.dim);
+    fetch_tile(v[0], a.v + at, a.kv_stride, t.k_length, a.dim);
+    copy_commit();
+    for (int j0 = 0, now = 0; j0 < t.k_length; j0 += KEYS, now = 1 - now) {
+        int left = t.k_length - j0;
+        int64_t next = at + (j0 + KEYS) * a.kv_stride;
+        copy_wait<0>();
+        __syncthreads(); /* this tile has arrived, and the last one has been used */
+        if (left > KEYS) {
+            fetch_tile(k[1 - now], a.k + next, a.kv_stride, left - KEYS, a.dim);
+            fetch_tile(v[1 - now], a.v + next, a.kv_stride, left - KEYS, a.dim);
+            copy_commit();
+        }
+        if (rows <= 0)
+            continue;
+        float s[M][KEYS / 8][4];
+        struct left_pair<M, KEYS> weights;
+        times_tile_transposed<D>(s, q, k[now], left);
+        softmax_tile<KEYS>(s, sums, a, bias_of(a, t.head), first, j0, left);
+        drop_tile<KEYS>(s, a, row * a.heads + t.head, j0);
+        split_left(weights, s);
+        add_times_tile<D>(sums.out, weights, v[now], 0, left);
     }
-    store_rows<D>(y + row * a.y_stride + column, a.y_stride, rows, out, sum, false);
+    if (rows > 0)
+        put_queries(y + row * a.y_stride + column, lse + row * a.heads + t.head, sums, a, rows);
 }
 
 template <int D>
@@ -181,20 +233,21 @@ template <int D>
 static void attention(struct ctx *c, struct tensor *y, struct tensor *lse, attention_args<bf16> a, int64_t max_len,
                       int64_t n)
 {
-    int warps = mma_warps(max_len);
-    a.tiles = (max_len + warps * MMA_ROWS - 1) / (warps * MMA_ROWS);
+    constexpr int ROWS = 16 * forward_rows(D);
+    int64_t warps = (max_len + ROWS - 1) / ROWS;
+    warps = warps < MMA_WARPS ? warps : MMA_WARPS;
+    a.tiles = (max_len + warps * ROWS - 1) / (warps * ROWS);
     LAUNCH(attention_mma_kernel<D>, blocks_for(n * a.heads * a.tiles, 1), (unsigned)(warps * WARP), 0, cuda_stream(c),
            data_of<bf16>(y), data_of<float>(lse), a);
 }
 
 extern "C" void cuda_attention(struct ctx *c, struct tensor *y, struct tensor *lse, const struct tensor *q,
-                               const struct tensor *kv, const struct seqs *qs, const struct seqs *ks, int heads,
-                               float p, uint32_t site)
+                               const struct tensor *kv, const struct seqs *qs, const struct seqs *ks,
+                               const struct attention_form *form, uint32_t site)
 {
-    int64_t dim = tensor_cols(y) / heads;
     if (tensor_size(y) == 0 || qs->max_len == 0)
         return;
-    DTYPE_SWITCH(q->dtype,
-                 HEAD_SWITCH(dim, attention<D>(c, y, lse, attention_args_of<T>(c, q, kv, qs, ks, heads, p, site),
-                                               qs->max_len, qs->n)));
+    DTYPE_SWITCH(q->dtype, HEAD_SWITCH(tensor_cols(y) / form->heads,
+                                       attention<D>(c, y, lse, attention_args_of<T>(c, q, kv, qs, ks, form, site),
+                                                    qs->max_len, qs->n)));
 }

@@ -11,10 +11,12 @@
 template <typename T>
 struct attention_args {
     const T *q, *k, *v;
+    const float *bias; /* [heads, 2 reach + 1], or NULL */
     const int *q_offsets, *k_offsets, *rng;
     int64_t q_stride, kv_stride, y_stride;
-    int64_t tiles; /* of the side the grid is cut by, in the longest sequence */
-    int heads;
+    int64_t tiles;           /* blocks that share a head of a sequence */
+    int heads, dim, reach;   /* of the tensors; */
+    int first_head, n_heads; /* of this launch */
     float scale, keep_scale;
     unsigned threshold, site;
     bool drop;
@@ -22,76 +24,93 @@ struct attention_args {
 
 template <typename T>
 static attention_args<T> attention_args_of(struct ctx *c, const struct tensor *q, const struct tensor *kv,
-                                           const struct seqs *qs, const struct seqs *ks, int heads, float p,
-                                           uint32_t site)
+                                           const struct seqs *qs, const struct seqs *ks,
+                                           const struct attention_form *form, uint32_t site)
 {
-    struct attention_view view = attention_view_of(q, kv, heads);
+    struct attention_view view = attention_view_of(q, kv, form->heads);
     attention_args<T> a = {};
     a.q = data_of<T>(q), a.k = data_of<T>(kv) + view.k_offset, a.v = data_of<T>(kv) + view.v_offset;
     a.q_offsets = data_of<int>(qs->offsets), a.k_offsets = data_of<int>(ks->offsets);
-    a.q_stride = view.q_stride, a.kv_stride = view.kv_stride, a.y_stride = heads * view.head_dim;
-    a.heads = heads;
-    a.scale = 1.0f / sqrtf((float)view.head_dim), a.keep_scale = 1.0f / (1.0f - p);
-    a.drop = p > 0, a.rng = a.drop ? data_of<int>(c->rng) : nullptr;
-    a.threshold = rng_threshold(p), a.site = site;
+    a.q_stride = view.q_stride, a.kv_stride = view.kv_stride, a.y_stride = form->heads * view.head_dim;
+    a.heads = a.n_heads = form->heads, a.dim = (int)view.head_dim;
+    a.bias = data_of<float>(form->bias), a.reach = form->bias ? (int)(tensor_cols(form->bias) / 2) : 0;
+    a.scale = form->scale, a.keep_scale = 1.0f / (1.0f - form->p);
+    a.drop = form->p > 0, a.rng = a.drop ? data_of<int>(c->rng) : nullptr;
+    a.threshold = rng_threshold(form->p), a.site = site;
     return a;
 }
 
-/* This block's work: which sequence and head, its first row in the tile side, and where both sides begin and end. */
+/* This block's work: which sequence and head, which of the blocks that share them, where both sides begin and end. */
 struct attention_task {
-    int64_t q_first, q_length, k_first, k_length, tile;
-    int head;
+    int q_first, q_length, k_first, k_length, sequence, tile, head;
 };
 
 template <typename T>
 __device__ inline struct attention_task attention_task_of(const attention_args<T> &a)
 {
-    int64_t pair = block_id() / a.tiles, s = pair / a.heads;
+    int64_t pair = block_id() / a.tiles, s = pair / a.n_heads;
     struct attention_task t;
-    t.tile = block_id() % a.tiles;
-    t.head = (int)(pair % a.heads);
+    t.sequence = (int)s, t.tile = (int)(block_id() % a.tiles);
+    t.head = a.first_head + (int)(pair % a.n_heads);
     t.q_first = a.q_offsets[s], t.q_length = a.q_offsets[s + 1] - t.q_first;
     t.k_first = a.k_offsets[s], t.k_length = a.k_offsets[s + 1] - t.k_first;
     return t;
 }
 
-/* tile[i][:] = row i of x; zeros from `rows` on; the last column is there against bank conflicts.  For all `threads`.
- */
+/* Cell of the bias table for a key `ahead` places behind its query, or before it. */
+template <typename T>
+__device__ inline int bias_cell(const attention_args<T> &a, int ahead)
+{
+    return a.reach + (ahead < -a.reach ? -a.reach : ahead > a.reach ? a.reach : ahead);
+}
+
+/* The score of a dot product: scaled, and with the bias of this head (NULL for none). */
+template <typename T>
+__device__ inline float score_of(float dot, const attention_args<T> &a, const float *bias, int ahead)
+{
+    return a.scale * dot + (bias ? bias[bias_cell(a, ahead)] : 0.0f);
+}
+
+template <typename T>
+__device__ inline const float *bias_of(const attention_args<T> &a, int head)
+{
+    return a.bias ? a.bias + (int64_t)head * (2 * a.reach + 1) : nullptr;
+}
+
+/* tile[i][:] = row i of x; zeros from `rows` and from `dim` on; the last column is there against bank conflicts.  For
+ * all `threads`. */
 template <int ROWS, int WIDTH, typename T>
-__device__ inline void load_rows(float (&tile)[ROWS][WIDTH], const T *x, int64_t stride, int64_t rows, int threads)
+__device__ inline void load_rows(float (&tile)[ROWS][WIDTH], const T *x, int64_t stride, int64_t rows, int dim,
+                                 int threads)
 {
     constexpr int D = WIDTH - 1;
     for (int t = thread_id(); t < ROWS * D / PACK; t += threads) {
         int i = t / (D / PACK), d = t % (D / PACK) * PACK;
         float v[PACK];
-        load_pack(v, x + i * stride + d, i < rows ? PACK : 0);
+        load_pack(v, x + i * stride + d, i < rows ? dim - d : 0);
         for (int k = 0; k < PACK; k++)
             tile[i][d + k] = v[k];
     }
 }
 
-/* What dropout multiplies the four weights of keys 4 * quad .. of one query by; row = query * heads + head. */
+/* Which of the keys 4 * quad .. of one query dropout keeps, a bit each; row = query * heads + head. */
 template <typename T>
-__device__ inline void keep_quad(float (&keep)[4], const attention_args<T> &a, int64_t row, int64_t quad)
+__device__ inline unsigned kept_keys(const attention_args<T> &a, int64_t row, int64_t quad)
 {
-    if (!a.drop) {
-        for (int k = 0; k < 4; k++)
-            keep[k] = 1.0f;
-        return;
-    }
+    if (!a.drop)
+        return 15;
     struct philox w = rng_quad(a.rng, a.site, (uint32_t)row, (uint32_t)quad);
+    unsigned bits = 0;
     for (int k = 0; k < 4; k++)
-        keep[k] = w.v[k] < a.threshold ? 0.0f : a.keep_scale;
+        bits |= (w.v[k] < a.threshold ? 0u : 1u) << k;
+    return bits;
 }
 
-/* The same for one weight. */
+/* What dropout multiplies one weight by; bit 0 of `kept` says whether it stays. */
 template <typename T>
-__device__ inline float keep_one(const attention_args<T> &a, int64_t row, int64_t key)
+__device__ inline float keep_factor(const attention_args<T> &a, unsigned kept)
 {
-    float keep[4];
-    keep_quad(keep, a, row, key / 4);
-    int64_t k = key % 4;
-    return k == 0 ? keep[0] : k == 1 ? keep[1] : k == 2 ? keep[2] : keep[3];
+    return kept & 1 ? a.keep_scale : 0.0f;
 }
 
 /* Sum and maximum over the four lanes that share a row. */
@@ -107,26 +126,52 @@ __device__ inline float quad_max(float v)
     return fmaxf(v, __shfl_xor_sync(ALL_LANES, v, 2));
 }
 
-/* Runs the statement with D bound to the head size. */
+/* Runs the statement with D bound to the width that heads are padded to. */
 #define HEAD_SWITCH(dim, ...)                                                                                          \
     do {                                                                                                               \
-        CHECK((dim) == 32 || (dim) == 64 || (dim) == 128, "a head of %lld", (long long)(dim));                         \
-        if ((dim) == 32) {                                                                                             \
+        CHECK((dim) > 0 && (dim) <= HEAD_DIM_MAX, "a head of %lld", (long long)(dim));                                 \
+        if ((dim) <= 32) {                                                                                             \
             constexpr int D = 32;                                                                                      \
             __VA_ARGS__;                                                                                               \
-        } else if ((dim) == 64) {                                                                                      \
+        } else if ((dim) <= 64) {                                                                                      \
             constexpr int D = 64;                                                                                      \
             __VA_ARGS__;                                                                                               \
-        } else {                                                                                                       \
+        } else if ((dim) <= 128) {                                                                                     \
             constexpr int D = 128;                                                                                     \
+            __VA_ARGS__;                                                                                               \
+        } else {                                                                                                       \
+            constexpr int D = 256;                                                                                     \
             __VA_ARGS__;                                                                                               \
         }                                                                                                              \
     } while (0)
 
-/* Rows of a tile: what fits into 48 KiB of shared memory as f32. */
+/* Rows of a tile of f32: two of them fit into 48 KiB of shared memory. */
 __host__ __device__ constexpr int attention_tile(int head_dim)
 {
-    return head_dim == 128 ? 16 : 32;
+    return head_dim > 128 ? 16 : 32;
+}
+
+/* The row of a tile that a lane's n-th number belongs to: four lanes share a tile's rows, four neighbours each. */
+__device__ inline int quad_row(int n)
+{
+    return 4 * (thread_id() % 4 + n / 4 * 4) + n % 4;
+}
+
+/* dot[n] = x . tile[quad_row(n)] */
+template <int TILE, int WIDTH>
+__device__ inline void quad_dots(float (&dot)[TILE / 4], const float *x, int dim, const float (&tile)[TILE][WIDTH])
+{
+    UNROLL
+    for (int n = 0; n < TILE / 4; n++)
+        dot[n] = 0;
+    for (int d = 0; d < dim; d += PACK) {
+        float v[PACK];
+        load_pack(v, x + d, dim - d);
+        UNROLL
+        for (int n = 0; n < TILE / 4; n++)
+            for (int e = 0; e < PACK; e++)
+                dot[n] += v[e] * tile[quad_row(n)][d + e];
+    }
 }
 
 #endif

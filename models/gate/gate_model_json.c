@@ -120,10 +120,10 @@ static int check_heads(const struct gate_model_spec *s, const char *where, struc
     const struct bert_config *b = &s->config.bert;
     int size = b->heads > 0 ? b->hidden_size / b->heads : 0;
 
-    if (b->heads * size == b->hidden_size && (size == 32 || size == 64 || size == 128))
+    if (b->heads * size == b->hidden_size && size >= 1 && size <= HEAD_DIM_MAX)
         return 0;
     return error_set(err, EXIT_CODE_CHECKPOINT,
-                     "%s: model: expected heads of 32, 64 or 128 channels, got %d channels in %d heads", where,
+                     "%s: model: expected heads of 1 to %d channels, got %d channels in %d heads", where, HEAD_DIM_MAX,
                      b->hidden_size, b->heads);
 }
 

@@ -40,11 +40,11 @@ static int check_heads(const struct bert_config *b, const struct config_fields *
     if (b->hidden_size % b->heads)
         return error_set(s->err, EXIT_CODE_CHECKPOINT, "%s: hidden_size %d is not a multiple of num_attention_heads %d",
                          s->where, b->hidden_size, b->heads);
-    if (width == 32 || width == 64 || width == 128)
+    if (width <= HEAD_DIM_MAX)
         return 0;
     return error_set(s->err, EXIT_CODE_CHECKPOINT,
-                     "%s: expected heads of 32, 64 or 128 channels, got %d (hidden_size %d, num_attention_heads %d)",
-                     s->where, width, b->hidden_size, b->heads);
+                     "%s: expected heads of at most %d channels, got %d (hidden_size %d, num_attention_heads %d)",
+                     s->where, HEAD_DIM_MAX, width, b->hidden_size, b->heads);
 }
 
 static int get_activation(struct bert_config *b, const struct config_fields *s)

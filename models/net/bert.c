@@ -68,7 +68,8 @@ static struct tensor *run_whole(struct ctx *c, struct tensor **in, const void *a
     const struct whole_layer *w = arg;
     const struct bert_config *g = &w->b->config;
     struct tensor *qkv = op_linear(c, in[0], w->l->wqkv, w->l->bqkv, ACT_NONE);
-    struct tensor *y = op_attention(c, qkv, qkv, &w->seqs, &w->seqs, g->heads, g->attention_dropout);
+    struct attention_form form = { .heads = g->heads, .p = g->attention_dropout };
+    struct tensor *y = op_attention(c, qkv, qkv, &w->seqs, &w->seqs, &form);
     return feed_forward(c, w->b, w->l, in[0], y);
 }
 
@@ -92,7 +93,8 @@ static struct tensor *layer_rows(struct ctx *c, const struct bert *b, const stru
     struct tensor *q = op_linear(c, wanted, tensor_slice(c, l->wqkv, 0, C), tensor_slice(c, l->bqkv, 0, C), ACT_NONE);
     struct tensor *kv =
         op_linear(c, x, tensor_slice(c, l->wqkv, C, 2 * C), tensor_slice(c, l->bqkv, C, 2 * C), ACT_NONE);
-    struct tensor *y = op_attention(c, q, kv, &in->row_seqs, &in->seqs, b->config.heads, b->config.attention_dropout);
+    struct attention_form form = { .heads = b->config.heads, .p = b->config.attention_dropout };
+    struct tensor *y = op_attention(c, q, kv, &in->row_seqs, &in->seqs, &form);
     return feed_forward(c, b, l, wanted, y);
 }
 

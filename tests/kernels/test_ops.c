@@ -4,6 +4,7 @@
 #include "tests/support/reference.h"
 #include "tests/support/support.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -231,18 +232,91 @@ static void dropout(const struct op_test *t, double *const *x, double *y)
             y[r * t->cols + j] = x[0][r * t->cols + j] * reference_keep(t->rng, t->site, r, j, 0.3f);
 }
 
-/* Variants: head size 32, 64, 128, each plain, then with dropout. */
+/* Heads as wide as kernels are cut for, then every other kind: odd, even, of whole vectors, beyond 128; then sequences
+ * around the ends of tiles, with a long one among short ones, and one of all rows. */
+enum form { FORM_PLAIN, FORM_DROPOUT, FORM_BIAS /* with a scale and dropout */ };
+enum lengths { LENGTHS_MIXED, LENGTHS_EDGES, LENGTHS_ONE };
+static const struct {
+    int width;
+    enum form form;
+    enum lengths lengths;
+} heads[] = {
+    { 32, FORM_PLAIN, LENGTHS_MIXED },    { 64, FORM_PLAIN, LENGTHS_MIXED },   { 128, FORM_PLAIN, LENGTHS_MIXED },
+    { 32, FORM_DROPOUT, LENGTHS_MIXED },  { 64, FORM_DROPOUT, LENGTHS_MIXED }, { 128, FORM_DROPOUT, LENGTHS_MIXED },
+    { 32, FORM_BIAS, LENGTHS_MIXED },     { 64, FORM_BIAS, LENGTHS_MIXED },    { 128, FORM_BIAS, LENGTHS_MIXED },
+    { 1, FORM_DROPOUT, LENGTHS_MIXED },   { 7, FORM_BIAS, LENGTHS_MIXED },     { 20, FORM_PLAIN, LENGTHS_MIXED },
+    { 26, FORM_BIAS, LENGTHS_MIXED },     { 40, FORM_DROPOUT, LENGTHS_MIXED }, { 72, FORM_BIAS, LENGTHS_MIXED },
+    { 80, FORM_PLAIN, LENGTHS_MIXED },    { 96, FORM_DROPOUT, LENGTHS_MIXED }, { 160, FORM_BIAS, LENGTHS_MIXED },
+    { 256, FORM_DROPOUT, LENGTHS_MIXED }, { 64, FORM_DROPOUT, LENGTHS_EDGES }, { 24, FORM_BIAS, LENGTHS_EDGES },
+    { 7, FORM_BIAS, LENGTHS_ONE },
+};
+
+static int32_t *attention_lengths(struct op_test *t, int64_t longest)
+{
+    static const int32_t edges[] = { 0, 1, 31, 33, 63, 64, 65, 127, INT32_MAX };
+    enum lengths kind = heads[t->variant].lengths;
+    if (kind == LENGTHS_MIXED)
+        return op_lengths(t, t->rows, longest);
+
+    int64_t n = kind == LENGTHS_ONE ? 1 : ARRAY_LEN(edges), left = t->rows;
+    int32_t *lengths = op_ints(t, n, 0, 1);
+    for (int64_t i = 0; i < n; i++, left -= lengths[i - 1]) {
+        int32_t edge = kind == LENGTHS_ONE ? INT32_MAX : edges[i];
+        lengths[i] = edge < left ? edge : (int32_t)left;
+    }
+    return lengths;
+}
+
 static struct reference_attention attention_of(const struct op_test *t, bool fused)
 {
-    return (struct reference_attention){ .q_lengths = t->ints[0],
-                                         .k_lengths = t->ints[fused ? 0 : 1],
-                                         .n = t->n_ints[0],
-                                         .heads = 2,
-                                         .dim = 32 << t->variant % 3,
-                                         .fused = fused,
-                                         .p = t->variant < 3 ? 0 : 0.2f,
-                                         .rng = t->rng,
-                                         .site = t->site };
+    struct reference_attention a = { .q_lengths = t->ints[0],
+                                     .k_lengths = t->ints[fused ? 0 : 1],
+                                     .n = t->n_ints[0],
+                                     .heads = heads[t->variant].width > 128 || heads[t->variant].lengths ? 1 : 2,
+                                     .dim = heads[t->variant].width,
+                                     .fused = fused,
+                                     .p = heads[t->variant].form == FORM_PLAIN ? 0 : 0.2f,
+                                     .rng = t->rng,
+                                     .site = t->site };
+
+    a.scale = 1 / sqrt(a.dim);
+    if (heads[t->variant].form == FORM_BIAS) {
+        a.scale = 0.75f / sqrtf((float)a.dim);
+        a.reach = 5 + a.dim % 2;
+    }
+    return a;
+}
+
+/* The bias table is the last input. */
+static void bias_setup(struct op_test *t, bool fused)
+{
+    struct reference_attention a = attention_of(t, fused);
+
+    if (a.reach)
+        op_f32(t, a.heads, 2 * a.reach + 1, 1);
+}
+
+static struct tensor *run_attention(struct ctx *c, struct op_test *t, bool fused)
+{
+    struct reference_attention a = attention_of(t, fused);
+    struct seqs qs = batch_seqs(c, a.q_lengths, a.n), ks = batch_seqs(c, a.k_lengths, a.n);
+    struct attention_form form = { .heads = a.heads, .p = a.p };
+
+    if (a.reach) {
+        form.scale = (float)a.scale;
+        form.bias = t->x[t->n_in - 1];
+    }
+    return op_attention(c, t->x[0], t->x[fused ? 0 : 1], &qs, &ks, &form);
+}
+
+static void attention(const struct op_test *t, double *const *x, double *y, bool fused)
+{
+    struct reference_attention a = attention_of(t, fused);
+
+    a.q = x[0];
+    a.kv = x[fused ? 0 : 1];
+    a.bias = a.reach ? x[t->n_in - 1] : NULL;
+    reference_attention(y, &a);
 }
 
 static void self_attention_setup(struct op_test *t)
@@ -250,53 +324,44 @@ static void self_attention_setup(struct op_test *t)
     struct reference_attention a = attention_of(t, true);
 
     op_matrix(t, t->rows, 3 * a.heads * a.dim, 1);
-    op_lengths(t, t->rows, at_least(t->cols, t->rows > 1000 ? 150 : 40));
+    attention_lengths(t, at_least(t->cols, 40));
+    bias_setup(t, true);
 }
 
 static struct tensor *run_self_attention(struct ctx *c, struct op_test *t)
 {
-    struct reference_attention a = attention_of(t, true);
-    struct seqs s = batch_seqs(c, t->ints[0], t->n_ints[0]);
-    return op_attention(c, t->x[0], t->x[0], &s, &s, a.heads, a.p);
+    return run_attention(c, t, true);
 }
 
 static void self_attention(const struct op_test *t, double *const *x, double *y)
 {
-    struct reference_attention a = attention_of(t, true);
-    a.q = a.kv = x[0];
-    reference_attention(y, &a);
+    attention(t, x, y, true);
 }
 
-/* Every second key sequence is longer than its queries, the others may be empty; of many some end at edges of tiles. */
+/* Every second key sequence is longer than its queries, the others may be empty; or they are the lengths of others. */
 static void cross_attention_setup(struct op_test *t)
 {
-    static const int32_t edges[] = { 63, 1025, 65, 130, 64, 1 };
     struct reference_attention a = attention_of(t, false);
-    bool many = t->rows > 1000;
-    int32_t *queries = op_lengths(t, t->rows, many ? 150 : 20), *keys = op_ints(t, t->n_ints[0], 0, 40);
-    int64_t total = 0;
+    int32_t *queries = attention_lengths(t, 20), *keys = op_ints(t, t->n_ints[0], 0, 40);
+    int64_t total = 0, n = t->n_ints[0];
 
-    for (int64_t i = 0; i < t->n_ints[0]; i++) {
-        keys[i] = many && i < ARRAY_LEN(edges) ? edges[i] : i % 2 ? queries[i] + 1 : keys[i] / 2;
+    for (int64_t i = 0; i < n; i++) {
+        keys[i] = heads[t->variant].lengths ? queries[n - 1 - i] : i % 2 ? queries[i] + 1 : keys[i] / 2;
         total += keys[i];
     }
     op_matrix(t, t->rows, a.heads * a.dim, 1);
     op_matrix(t, total, 2 * a.heads * a.dim, 1);
+    bias_setup(t, false);
 }
 
 static struct tensor *run_cross_attention(struct ctx *c, struct op_test *t)
 {
-    struct reference_attention a = attention_of(t, false);
-    struct seqs qs = batch_seqs(c, t->ints[0], t->n_ints[0]), ks = batch_seqs(c, t->ints[1], t->n_ints[0]);
-    return op_attention(c, t->x[0], t->x[1], &qs, &ks, a.heads, a.p);
+    return run_attention(c, t, false);
 }
 
 static void cross_attention(const struct op_test *t, double *const *x, double *y)
 {
-    struct reference_attention a = attention_of(t, false);
-    a.q = x[0];
-    a.kv = x[1];
-    reference_attention(y, &a);
+    attention(t, x, y, false);
 }
 
 static const struct op_row rows[] = {
@@ -311,8 +376,8 @@ static const struct op_row rows[] = {
     { "layer_norm", layer_norm_setup, run_layer_norm, layer_norm, .variants = 1, .same_twice = true },
     { "layer_norm_plain", plain_norm_setup, run_plain_norm, plain_norm, .variants = 1 },
     { "dropout", one_matrix, run_dropout, dropout, .variants = 1 },
-    { "attention_self", self_attention_setup, run_self_attention, self_attention, .variants = 6 },
-    { "attention_cross", cross_attention_setup, run_cross_attention, cross_attention, .variants = 6 },
+    { "attention_self", self_attention_setup, run_self_attention, self_attention, .variants = ARRAY_LEN(heads) },
+    { "attention_cross", cross_attention_setup, run_cross_attention, cross_attention, .variants = ARRAY_LEN(heads) },
 };
 
 int main(int argc, char **argv)

@@ -25,7 +25,8 @@ static struct tensor *block_forward(struct ctx *c, struct tensor **in, const voi
 {
     const struct block *b = arg;
     struct tensor *qkv = op_linear(c, in[0], b->p[0], b->p[1], ACT_NONE);
-    struct tensor *a = op_attention(c, qkv, qkv, &b->seqs, &b->seqs, HEADS, 0.1f);
+    struct attention_form form = { .heads = HEADS, .p = 0.1f };
+    struct tensor *a = op_attention(c, qkv, qkv, &b->seqs, &b->seqs, &form);
 
     a = op_dropout(c, op_linear(c, a, b->p[2], b->p[3], ACT_NONE), 0.1f);
     struct tensor *x = op_layer_norm(c, a, in[0], b->p[6], b->p[7], 1e-5f);

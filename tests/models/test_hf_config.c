@@ -78,6 +78,22 @@ static void test_version_5_and_defaults(void **state)
     assert_string_equal(c.architecture, "");
 }
 
+/* TinyBERT's heads are 26 channels wide. */
+static void test_odd_heads(void **state)
+{
+    struct hf_config c;
+    struct error err = { 0 };
+    (void)state;
+
+    if (parse(&c,
+              "{\"model_type\":\"bert\",\"vocab_size\":100,\"hidden_size\":312,\"num_hidden_layers\":4,"
+              "\"num_attention_heads\":12,\"intermediate_size\":1200}",
+              &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(c.bert.hidden_size, 312);
+    assert_int_equal(c.bert.heads, 12);
+}
+
 static void test_refused(void **state)
 {
     static const struct {
@@ -95,9 +111,9 @@ static void test_refused(void **state)
         { "{\"model_type\":\"bert\",\"vocab_size\":100,\"hidden_size\":13,\"num_hidden_layers\":2,"
           "\"num_attention_heads\":3,\"intermediate_size\":48}",
           "hidden_size 13 is not a multiple of num_attention_heads 3" },
-        { "{\"model_type\":\"bert\",\"vocab_size\":100,\"hidden_size\":312,\"num_hidden_layers\":4,"
+        { "{\"model_type\":\"bert\",\"vocab_size\":100,\"hidden_size\":3096,\"num_hidden_layers\":4,"
           "\"num_attention_heads\":12,\"intermediate_size\":1200}",
-          "expected heads of 32, 64 or 128 channels, got 26 (hidden_size 312, num_attention_heads 12)" },
+          "expected heads of at most 256 channels, got 258 (hidden_size 3096, num_attention_heads 12)" },
         { "{\"model_type\":\"modernbert\"}", "model_type: expected \"bert\", got \"modernbert\"" },
         { "{" SIZES ",\"position_embedding_type\":\"relative_key\"}",
           "position_embedding_type: expected \"absolute\", got \"relative_key\"" },
@@ -185,9 +201,8 @@ static void test_round_trip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_version_4),
-        cmocka_unit_test(test_version_5_and_defaults),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_version_4),  cmocka_unit_test(test_version_5_and_defaults),
+        cmocka_unit_test(test_odd_heads),  cmocka_unit_test(test_refused),
         cmocka_unit_test(test_round_trip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

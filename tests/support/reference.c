@@ -68,17 +68,25 @@ static double score(const struct reference_attention *a, int64_t q_row, int64_t 
 
     for (int d = 0; d < a->dim; d++)
         sum += q[d] * k[d];
-    return sum / sqrt(a->dim);
+    return a->scale * sum;
 }
 
-static void attend(double *y, const struct reference_attention *a, int64_t q_row, int64_t k_from, int64_t n_keys, int h)
+static double bias(const struct reference_attention *a, int h, int64_t distance)
+{
+    int64_t most = a->reach, cell = most + (distance > most ? most : distance < -most ? -most : distance);
+    return a->bias ? a->bias[h * (2 * most + 1) + cell] : 0;
+}
+
+/* Query `place` of its sequence, which is row q_row. */
+static void attend(double *y, const struct reference_attention *a, int64_t place, int64_t q_row, int64_t k_from,
+                   int64_t n_keys, int h)
 {
     int64_t width = (int64_t)a->heads * a->dim, kv_stride = (a->fused ? 3 : 2) * width;
     const double *v = a->kv + (a->fused ? 2 : 1) * width + h * a->dim;
     double *e = malloc((size_t)(n_keys + 1) * sizeof *e), sum = 0;
 
     for (int64_t j = 0; j < n_keys; j++)
-        sum += e[j] = exp(score(a, q_row, k_from + j, h));
+        sum += e[j] = exp(score(a, q_row, k_from + j, h) + bias(a, h, j - place));
     for (int64_t j = 0; j < n_keys; j++) {
         double keep = a->p > 0 ? reference_keep(a->rng, a->site, q_row * a->heads + h, j, a->p) : 1;
         for (int d = 0; d < a->dim; d++)
@@ -94,7 +102,7 @@ void reference_attention(double *y, const struct reference_attention *a)
     for (int64_t s = 0; s < a->n; s++) {
         for (int64_t t = 0; t < a->q_lengths[s]; t++)
             for (int h = 0; h < a->heads; h++)
-                attend(y, a, q_from + t, k_from, a->k_lengths[s], h);
+                attend(y, a, t, q_from + t, k_from, a->k_lengths[s], h);
         q_from += a->q_lengths[s];
         k_from += a->k_lengths[s];
     }

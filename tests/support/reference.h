@@ -20,6 +20,9 @@ struct reference_attention {
     int64_t n;
     int heads, dim;
     bool fused; /* q == kv, [T, 3 heads dim] */
+    double scale;
+    const double *bias; /* [heads, 2 reach + 1], by the distance of key and query, or NULL */
+    int reach;
     float p;
     const int32_t *rng;
     uint32_t site;

@@ -61,12 +61,11 @@ static int check_heads(const struct gate_settings *s, struct error *err)
 {
     int64_t size = s->encoder_hidden / s->encoder_heads;
 
-    if (size * s->encoder_heads == s->encoder_hidden && (size == 32 || size == 64 || size == 128))
+    if (size * s->encoder_heads == s->encoder_hidden && size >= 1 && size <= HEAD_DIM_MAX)
         return 0;
-    return error_set(
-        err, EXIT_CODE_USAGE,
-        "encoder_heads: expected heads of 32, 64 or 128 channels, got %lld heads of %lld channels together",
-        (long long)s->encoder_heads, (long long)s->encoder_hidden);
+    return error_set(err, EXIT_CODE_USAGE,
+                     "encoder_heads: expected heads of 1 to %d channels, got %lld heads of %lld channels together",
+                     HEAD_DIM_MAX, (long long)s->encoder_heads, (long long)s->encoder_hidden);
 }
 
 static struct tokenizer *scratch_encoder(struct gate_trainer *t, struct bert_config *bert, struct error *err)

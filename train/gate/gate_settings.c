@@ -83,7 +83,7 @@ const struct option gate_request_table[] = {
     REAL_OPTION("dropout", AT(dropout), "P", 0, 0.9, "dropout of the classifier"),
     INT_OPTION("encoder-hidden", AT(encoder_hidden), "N", 32, 4096, "from scratch: channels"),
     INT_OPTION("encoder-layers", AT(encoder_layers), "N", 1, 48, "from scratch: layers"),
-    INT_OPTION("encoder-heads", AT(encoder_heads), "N", 1, 64, "from scratch: heads of 32, 64 or 128 channels"),
+    INT_OPTION("encoder-heads", AT(encoder_heads), "N", 1, 64, "from scratch: heads of at most 256 channels"),
     INT_OPTION("encoder-intermediate", AT(encoder_intermediate), "N", 32, 16384, "from scratch: feed-forward channels"),
     INT_OPTION("encoder-vocabulary", AT(encoder_vocabulary), "N", 200, 100000, "from scratch: most WordPiece entries"),
     INT_OPTION("encoder-positions", AT(encoder_positions), "N", 64, 8192, "from scratch: longest sequence"),

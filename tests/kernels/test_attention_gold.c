@@ -1,0 +1,73 @@
+/* Attention with T5's relative positions beside transformers (gold/make_attention.py): output and every gradient. */
+#include "tests/support/support.h"
+
+#include "kernels/tape.h"
+#include "tests/support/digest.h"
+#include "tests/support/step.h"
+
+#include <stdlib.h>
+
+enum { HEADS = 3, HEAD = 20, WIDTH = HEADS * HEAD, REACH = 128, CELLS = 2 * REACH + 1, BUCKETS = 32 };
+#define LIMIT 2e-6
+
+static const int32_t lengths[] = { 150, 9 };
+enum { ROWS = 159 };
+
+/* The table of T5's weights [BUCKETS, HEADS]: a cell for every distance has the weight of its bucket. */
+static struct tensor *table_of(struct test_step *s, const float *buckets)
+{
+    float cells[HEADS * CELLS];
+
+    for (int h = 0; h < HEADS; h++)
+        for (int r = 0; r < CELLS; r++)
+            cells[h * CELLS + r] = formula_value("bias", (int64_t)buckets[r] * HEADS + h);
+    return test_input(s, cells, HEADS, CELLS, true);
+}
+
+/* And back: what the cells of a bucket say together. */
+static struct tensor *weights_of(struct test_step *s, const struct tensor *table, const float *buckets)
+{
+    float *cells = test_values(s, table), weights[BUCKETS * HEADS] = { 0 };
+
+    for (int h = 0; h < HEADS; h++)
+        for (int r = 0; r < CELLS; r++)
+            weights[(int)buckets[r] * HEADS + h] += cells[h * CELLS + r];
+    free(cells);
+    return batch_f32(&s->ctx, weights, BUCKETS, HEADS, F32);
+}
+
+static void test_t5(void **state)
+{
+    struct test_step s;
+    struct safetensors gold;
+    struct error err;
+
+    (void)state;
+    assert_int_equal(safetensors_open(&gold, "tests/gold/attention.safetensors", &err), 0);
+    test_step_open(&s);
+    float *buckets = gold_numbers(&gold, "buckets", CELLS);
+    struct seqs seqs = batch_seqs(&s.ctx, lengths, ARRAY_LEN(lengths));
+    struct tensor *x = formula_tensor(&s, "x", ROWS, 3 * WIDTH, false), *table = table_of(&s, buckets);
+    struct attention_form form = { .heads = HEADS, .scale = 1, .bias = table };
+    struct tensor *y = op_attention(&s.ctx, x, x, &seqs, &seqs, &form);
+    tape_backward_from(&s.ctx, y, formula_tensor(&s, "dy", ROWS, WIDTH, false));
+
+    const struct {
+        const char *name;
+        const struct tensor *t;
+    } checked[] = { { "y", y }, { "x.grad", x->grad }, { "bias.grad", weights_of(&s, table->grad, buckets) } };
+    for (int i = 0; i < ARRAY_LEN(checked); i++) {
+        double error = gold_error(&gold, checked[i].name, checked[i].name, &s.device, checked[i].t);
+        if (!(error <= LIMIT))
+            fail_msg("%s on %s: off by %g, %g allowed", checked[i].name, s.device.driver->name, error, LIMIT);
+    }
+    free(buckets);
+    test_step_close(&s);
+    safetensors_close(&gold);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_t5) };
+    return test_devices(tests, ARRAY_LEN(tests));
+}
