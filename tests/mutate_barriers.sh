@@ -23,7 +23,7 @@ declare -A count
 sources_of() {
     case $1 in
     *.cu) echo "$1" ;;
-    threads.cuh) echo cross_entropy.cu ;;
+    threads.cuh) echo cross_entropy.cu nll.cu rms_norm.cu ;;
     columns.cuh | element.cuh) echo layer_norm.cu ;;
     attention*.cuh) (cd kernels/cuda && echo attention*.cu) ;;
     causal_*.cuh) (cd kernels/cuda && echo causal_*.cu) ;;
@@ -40,7 +40,7 @@ tests_of() {
     attention*) printf '%s\n' 'test_ops simt attention' ;;
     causal*) printf '%s\n' 'test_ops_causal simt' ;;
     optim) printf '%s\n' test_optim ;;
-    threads) printf '%s\n' 'test_ops_graph simt cross_entropy' ;;
+    threads) printf '%s\n' 'test_ops_graph simt cross_entropy' 'test_ops_lora simt nll' 'test_ops_llm simt rms_norm' ;;
     columns | element) printf '%s\n' 'test_ops simt layer_norm' ;;
     sum_rows) printf '%s\n' 'test_ops simt linear' 'test_ops_graph simt gat' ;;
     nll) printf '%s\n' test_linear_nll 'test_ops_lora simt linear_nll' ;;
