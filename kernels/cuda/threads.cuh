@@ -75,7 +75,7 @@ __device__ inline float block_max(float v)
 {
     __shared__ float part[WARP];
     v = warp_max(v);
-    __syncthreads();
+    __syncthreads(); /* as in block_sum */
     if (lane_id() == 0)
         part[warp_id()] = v;
     __syncthreads();
