@@ -59,7 +59,7 @@ struct tensor *op_linear_logits(struct ctx *c, struct tensor *x, struct tensor *
 struct tensor *op_embed(struct ctx *c, struct tensor *const *table, const struct index *ids, int n);
 /* y[n,C] = x[i.ids, :] */
 struct tensor *op_gather(struct ctx *c, struct tensor *x, const struct index *i);
-/* y[rows,C] = 0 but y[i.ids[t], :] += x[t, :] */
+/* y[rows,C] = 0 but y[i.ids[t], :] += x[t, :]; i made while recording */
 struct tensor *op_scatter(struct ctx *c, struct tensor *x, const struct index *i, int64_t rows);
 /* y = layer norm of x + res over the last dimension, res may be NULL */
 struct tensor *op_layer_norm(struct ctx *c, struct tensor *x, struct tensor *res, struct tensor *w, struct tensor *b,

@@ -44,6 +44,7 @@ static void scatter_backward(struct ctx *c, struct node *node)
 struct tensor *op_scatter(struct ctx *c, struct tensor *x, const struct index *i, int64_t rows)
 {
     CHECK(x->ndim == 2 && x->shape[0] == i->n, "scatter: %lld rows, %lld ids", (long long)x->shape[0], (long long)i->n);
+    CHECK(i->start, "scatter: an index that was not made while recording, so that it does not tell who asks for a row");
     struct tensor *y = tensor_new2(c, x->dtype, rows, x->shape[1]);
     struct destination out = { y, false };
     RUN(c, scatter, out, x, i);

@@ -175,7 +175,9 @@ static void scatter_setup(struct op_test *t)
 
 static struct tensor *run_scatter(struct ctx *c, struct op_test *t)
 {
-    struct index i = batch_index(c, t->ints[0], t->rows, gather_rows(t) + 3);
+    struct ctx recording = *c;
+    recording.recording = true; /* so that the index tells who asks for each row */
+    struct index i = batch_index(&recording, t->ints[0], t->rows, gather_rows(t) + 3);
     return op_scatter(c, t->x[0], &i, gather_rows(t) + 3);
 }
 
