@@ -58,13 +58,20 @@ static struct update_row row_of(const struct optim *o, const struct param *p)
                                 .lr_scale = p->lr_scale };
 }
 
-/* Field by field: there is room between them. */
 static bool same_rules(const struct update_rules *a, const struct update_rules *b)
 {
     const struct schedule *s = &a->schedule, *t = &b->schedule;
+    const struct adamw *x = &a->adamw, *y = &b->adamw;
 
     return s->lr == t->lr && s->warmup == t->warmup && s->total == t->total && s->cosine == t->cosine &&
-           !memcmp(&a->adamw, &b->adamw, sizeof a->adamw);
+           x->beta1 == y->beta1 && x->beta2 == y->beta2 && x->eps == y->eps && x->decay == y->decay &&
+           x->clip == y->clip;
+}
+
+static bool same_row(const struct update_row *a, const struct update_row *b)
+{
+    return a->w == b->w && a->m == b->m && a->v == b->v && a->g == b->g && a->half == b->half && a->n == b->n &&
+           a->decay == b->decay && a->lr_scale == b->lr_scale;
 }
 
 /* Brings the host's table up to date; false when it was. */
@@ -80,7 +87,7 @@ static bool fill_table(struct optim *o, const struct params *p)
         if (!p->list[i].t->needs_grad)
             continue;
         struct update_row row = row_of(o, &p->list[i]);
-        changed |= memcmp(&t->rows[n], &row, sizeof row) != 0;
+        changed |= !same_row(&t->rows[n], &row);
         t->rows[n] = row;
         t->first[n + 1] = t->first[n] + (int32_t)((row.n + UPDATE_CHUNK - 1) / UPDATE_CHUNK);
         n++;

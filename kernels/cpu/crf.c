@@ -89,7 +89,7 @@ CPU_CLONES static double crf_forward(float *alpha, const float *e, const int32_t
                                      const struct factors *f)
 {
     int64_t tags = f->tags;
-    float at[WIDE], factor[WIDE], before[WIDE] = { 0 };
+    float at[WIDE] = { 0 }, factor[WIDE], before[WIDE] = { 0 };
     double log_z = f->most_start + f->most_end;
 
     for (int64_t t = 0; t < n; t++) {
@@ -265,7 +265,7 @@ static void best_tags(int32_t *y, int32_t *back, const float *e, const int32_t *
 {
     int64_t tags = tensor_cols(m->weights), best = 0;
     const float *w = m->weights->data;
-    float at[WIDE], to[WIDE], most = -INFINITY;
+    float at[WIDE] = { 0 }, to[WIDE], most = -INFINITY;
 
     for (int64_t t = 0; t < n; t++) {
         for (int64_t j = 0; t == 0 && j < tags; j++)

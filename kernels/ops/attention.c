@@ -51,7 +51,8 @@ struct tensor *op_attention(struct ctx *c, struct tensor *q, struct tensor *kv, 
     int64_t rows = q->shape[0], width = q == kv ? tensor_cols(q) / 3 : tensor_cols(q);
     struct attention_form own = *form, *now = &own;
     own.p = c->training ? form->p : 0;
-    own.scale = form->scale != 0 ? form->scale : 1.0f / sqrtf((float)(width / form->heads));
+    int64_t dim = width / form->heads;
+    own.scale = form->scale != 0 ? form->scale : 1.0f / sqrtf((float)dim);
     uint32_t site = own.p > 0 ? c->site++ : 0;
     struct tensor *y = tensor_new2(c, q->dtype, rows, width), *lse = tensor_new2(c, F32, rows, form->heads);
 

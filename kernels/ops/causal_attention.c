@@ -32,7 +32,8 @@ static struct attention_form whole_form(const struct attention_form *form, const
           "causal_attention: a bias of %lld numbers of %s for %d heads, expected F32 [heads, 2 R + 1]",
           (long long)tensor_size(f.bias), dtype_name(f.bias->dtype), f.heads);
     f.groups = f.groups ? f.groups : f.heads;
-    f.scale = f.scale > 0 ? f.scale : 1.0f / sqrtf((float)(tensor_cols(q) / f.heads));
+    int64_t dim = tensor_cols(q) / f.heads;
+    f.scale = f.scale > 0 ? f.scale : 1.0f / sqrtf((float)dim);
     return f;
 }
 

@@ -24,7 +24,8 @@ static void run_micro(struct ctx *c, void *arg)
     struct micro *m = arg;
 
     if (m->update) { /* on the device: no launch may depend on which micro-batch it is */
-        struct tensor *site = batch_i32(c, &(int32_t){ m->number * SITES }, 1);
+        int32_t first = m->number * SITES;
+        struct tensor *site = batch_i32(c, &first, 1);
         RUN(c, set_site, c->rng, site);
     }
     m->nll = llama_batch_nll(c, &m->t->model.net, &m->t->batch);
