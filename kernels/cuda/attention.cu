@@ -1,4 +1,4 @@
-#include "kernels/cuda/attention_mma.cuh"
+#include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/mma_tile.cuh"
 
 /*
@@ -58,11 +58,9 @@ __global__ void __launch_bounds__(4 * attention_tile(D))
         most = top;
         __syncwarp(); /* the row's weights come from its own four lanes */
         UNROLL
-        for (int d = 0; d < D / 4; d++) {
+        for (int d = 0; d < D / 4; d++)
             out[d] *= shrink;
-            for (int j = 0; j < TILE; j++)
-                out[d] += weight[i][j] * v[j][4 * d + part];
-        }
+        quad_add(out, weight[i], v);
     }
     if (!inside)
         return;

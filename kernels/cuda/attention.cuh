@@ -113,19 +113,6 @@ __device__ inline float keep_factor(const attention_args<T> &a, unsigned kept)
     return kept & 1 ? a.keep_scale : 0.0f;
 }
 
-/* Sum and maximum over the four lanes that share a row. */
-__device__ inline float quad_sum(float v)
-{
-    v += __shfl_xor_sync(ALL_LANES, v, 1);
-    return v + __shfl_xor_sync(ALL_LANES, v, 2);
-}
-
-__device__ inline float quad_max(float v)
-{
-    v = fmaxf(v, __shfl_xor_sync(ALL_LANES, v, 1));
-    return fmaxf(v, __shfl_xor_sync(ALL_LANES, v, 2));
-}
-
 /* Runs the statement with D bound to the width that heads are padded to. */
 #define HEAD_SWITCH(dim, ...)                                                                                          \
     do {                                                                                                               \
@@ -164,6 +151,7 @@ __device__ inline void quad_dots(float (&dot)[TILE / 4], const float *x, int dim
     UNROLL
     for (int n = 0; n < TILE / 4; n++)
         dot[n] = 0;
+    ROLLED
     for (int d = 0; d < dim; d += PACK) {
         float v[PACK];
         load_pack(v, x + d, dim - d);
@@ -171,6 +159,18 @@ __device__ inline void quad_dots(float (&dot)[TILE / 4], const float *x, int dim
         for (int n = 0; n < TILE / 4; n++)
             for (int e = 0; e < PACK; e++)
                 dot[n] += v[e] * tile[quad_row(n)][d + e];
+    }
+}
+
+/* out[d] += sum_j w[j] tile[j][4 d + part], of the four lanes' columns the part that is this lane's. */
+template <int TILE, int COLUMNS, int WIDTH>
+__device__ inline void quad_add(float (&out)[COLUMNS], const float (&w)[TILE + 1], const float (&tile)[TILE][WIDTH])
+{
+    UNROLL_4
+    for (int j = 0; j < TILE; j++) {
+        UNROLL
+        for (int d = 0; d < COLUMNS; d++)
+            out[d] += w[j] * tile[j][4 * d + thread_id() % 4];
     }
 }
 

@@ -71,10 +71,7 @@ __global__ void __launch_bounds__(4 * attention_tile(D))
                 ds[i][j] = t.k_length > 1 ? weight * (keep_factor(a, kept) * dp[n] - delta) : 0.0f;
             }
             __syncwarp(); /* the row's ds come from its own four lanes */
-            UNROLL
-            for (int d = 0; d < D / 4; d++)
-                for (int j = 0; j < TILE; j++)
-                    dq[d] += ds[i][j] * k[j][4 * d + part];
+            quad_add(dq, ds[i], k);
             if (!cells)
                 continue;
             __syncthreads(); /* every row's ds is there */
@@ -136,12 +133,8 @@ __global__ void __launch_bounds__(4 * attention_tile(D))
             ds[j][i] = t.k_length > 1 ? weight * (keep * dp[n] - delta[i]) : 0.0f;
         }
         __syncwarp(); /* the row's numbers come from its own four lanes */
-        UNROLL
-        for (int d = 0; d < D / 4; d++)
-            for (int i = 0; i < TILE; i++) {
-                dv[d] += p[j][i] * up[i][4 * d + part];
-                dk[d] += ds[j][i] * q[i][4 * d + part];
-            }
+        quad_add(dv, p[j], up);
+        quad_add(dk, ds[j], q);
     }
     UNROLL
     for (int d = 0; d < D / 4; d++)

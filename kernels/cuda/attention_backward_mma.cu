@@ -1,6 +1,5 @@
 /* Part of attention_backward.cuh: gradients in bf16 on tensor cores, in five products. */
 #include "kernels/cuda/attention_backward.cuh"
-#include "kernels/cuda/attention_mma.cuh"
 #include "kernels/cuda/mma_tile.cuh"
 
 /*
@@ -11,7 +10,8 @@ template <int D>
 struct backward_shape {
     static constexpr int M = 1, COLUMNS = D == 256 ? 64 : D, SLICES = D / COLUMNS;
     static constexpr int WARPS = D == 256 ? 2 : 4, KEYS = 16 * M * WARPS, THREADS = WARP * WARPS;
-    static constexpr int QUERIES = D <= 64 ? 32 : 16, DQ_COLUMNS = D == 32 ? 16 : 32, STAGES = D == 256 ? 1 : 2;
+    static constexpr int QUERIES = D <= 64 ? 32 : 16, DQ_COLUMNS = D == 32 || D == 128 ? 16 : 32,
+                         STAGES = D == 256 ? 1 : 2;
 };
 
 template <int D>

@@ -5,7 +5,6 @@
 #ifndef KERNELS_CUDA_CAUSAL_MMA_CUH
 #define KERNELS_CUDA_CAUSAL_MMA_CUH
 
-#include "kernels/cuda/attention_mma.cuh"
 #include "kernels/cuda/causal_attention.cuh"
 #include "kernels/cuda/mma_tile.cuh"
 

@@ -11,6 +11,8 @@
 
 #include "kernels/cuda/cuda.cuh"
 
+constexpr int MMA_ROWS = 16, MMA_WARPS = 4, MMA_THREADS = MMA_WARPS * WARP;
+constexpr float LOG2_E = 1.4426950408889634f, LN_2 = 0.6931471805599453f; /* exp2f is the GPU's own */
 constexpr int TILE_GAP = 8; /* elements between the rows of a tile: 8 rows of a matrix then lie in different banks */
 
 template <int M, int N>

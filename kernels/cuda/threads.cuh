@@ -59,6 +59,19 @@ __device__ inline float warp_max(float v)
     return v;
 }
 
+/* Sum and maximum over four neighbouring lanes, which share a row. */
+__device__ inline float quad_sum(float v)
+{
+    v += __shfl_xor_sync(ALL_LANES, v, 1);
+    return v + __shfl_xor_sync(ALL_LANES, v, 2);
+}
+
+__device__ inline float quad_max(float v)
+{
+    v = fmaxf(v, __shfl_xor_sync(ALL_LANES, v, 1));
+    return fmaxf(v, __shfl_xor_sync(ALL_LANES, v, 2));
+}
+
 /* The sum over the block's threads, given to all of them; every thread calls it. */
 __device__ inline float block_sum(float v)
 {
