@@ -83,9 +83,9 @@ __device__ inline bool causal_task_of(struct causal_task &t, const causal_out &o
     t.first = (a.tiles - 1 - task % a.tiles) * o.height; /* those with most keys first */
     t.group = pair % a.groups;
     t.s = packed_span_of(a, o.first + pair / a.groups);
-    t.rows = (int)t.s.n_queries * a.each;
+    t.rows = t.s.n_queries * a.each;
     t.end = (t.first + o.height - 1) / a.each + 1;
-    t.end = t.end < t.s.n_queries ? t.end : (int)t.s.n_queries;
+    t.end = t.end < t.s.n_queries ? t.end : t.s.n_queries;
     if (t.first >= t.rows)
         return false;
     int tiles = key_tiles<S::KEYS>(t.s, t.end), per = (tiles + o.cut - 1) / o.cut;
@@ -113,7 +113,7 @@ __device__ inline void warp_rows_of(struct warp_rows<M> &w, const causal_args<bf
         for (int half = 0; half < 2; half++) {
             int r = first + 16 * m + lane_id() / 4 + 8 * half;
             w.row[m][half] = r < t.rows ? (int)causal_row(a, t.s, t.group, r) : -1;
-            w.sees[m][half] = (int)t.s.ahead + r / a.each + 1;
+            w.sees[m][half] = t.s.ahead + r / a.each + 1;
         }
     }
 }
@@ -308,8 +308,7 @@ __global__ void __launch_bounds__(MMA_THREADS) causal_attention_mma_kernel(causa
         return;
     int first = t.first + warp_id() * S::WARP_ROWS; /* from rows on: the warp only helps to copy */
     bool busy = first < t.rows && warp_id() * S::WARP_ROWS < o.height, exact[M];
-    int all_see = (int)t.s.ahead + first / a.each + 1,
-        some_see = (int)t.s.ahead + (first + S::WARP_ROWS - 1) / a.each + 1;
+    int all_see = t.s.ahead + first / a.each + 1, some_see = t.s.ahead + (first + S::WARP_ROWS - 1) / a.each + 1;
     float out[M][D / 8][4], most[M][2], sum[M][2];
     struct warp_rows<M> w;
     warp_rows_of(w, a, t, first);

@@ -39,7 +39,7 @@ static causal_args<T> causal_args_of(const struct tensor *q, const struct tensor
 
 /* One sequence; its query t sees the prefix and ahead + t + 1 of its own keys. */
 struct packed_span {
-    int64_t q_from, n_queries, key_from, n_keys, prefix_from, n_prefix, ahead;
+    int q_from, n_queries, key_from, n_keys, prefix_from, n_prefix, ahead;
 };
 
 template <typename T>

@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4) causal_dq_kernel(causal_gr
     if (t >= s.n_queries)
         return; /* the whole warp */
     int64_t row = (s.q_from + t) * a.heads + head;
-    int keys = (int)(s.n_prefix + s.ahead) + t + 1;
+    int keys = s.n_prefix + s.ahead + t + 1;
     float *q = rows[0][warp_id()], *dy = rows[1][warp_id()], *weight = weights[warp_id()], dq[ROW_PARTS] = { 0 };
     load_row(q, a.q + row * a.dim, a.dim);
     load_row(dy, g.dy + row * a.dim, a.dim);
@@ -65,7 +65,7 @@ __device__ inline void key_gets(float (&dk)[ROW_PARTS], float (&dv)[ROW_PARTS], 
                                 const causal_args<T> &a, const struct packed_span &s, int group, int from, int64_t j,
                                 const float *k, const float *v, float *p, float *ds)
 {
-    int end = (int)s.n_queries * a.each;
+    int end = s.n_queries * a.each;
     for (int r0 = from; r0 < end; r0 += WARP) {
         if (r0 + lane_id() < end) {
             int64_t row = causal_row(a, s, group, r0 + lane_id()),
@@ -104,14 +104,14 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4) causal_dkv_kernel(causal_g
     struct packed_span s = packed_span_of(a, sequence);
     if (j >= s.n_keys)
         return; /* the whole warp */
-    int64_t at = ((s.key_from + j) * a.groups + group) * a.dim;
+    int64_t at = (int64_t)((s.key_from + j) * a.groups + group) * a.dim;
     float *k = rows[0][warp_id()], *v = rows[1][warp_id()], *p = weights[0][warp_id()], *ds = weights[1][warp_id()];
     float dk[ROW_PARTS] = { 0 }, dv[ROW_PARTS] = { 0 };
     load_row(k, a.k + at, a.dim);
     load_row(v, a.v + at, a.dim);
     __syncwarp();
 
-    key_gets(dk, dv, g, a, s, group, j > s.ahead ? (int)(j - s.ahead) * a.each : 0, s.n_prefix + j, k, v, p, ds);
+    key_gets(dk, dv, g, a, s, group, j > s.ahead ? (j - s.ahead) * a.each : 0, s.n_prefix + j, k, v, p, ds);
     for (int other = sequence + 1; other <= last; other++)
         key_gets(dk, dv, g, a, packed_span_of(a, other), group, 0, j, k, v, p, ds);
     if (g.dk)
@@ -147,8 +147,8 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4)
 
     for (int t = part % job.parts; t < s.n_queries; t += job.parts) {
         int64_t row = (s.q_from + t) * a.heads + head;
-        int last = (int)(s.n_prefix + s.ahead) + t; /* the last key seen */
-        __syncthreads();                            /* the table's start, and the row before */
+        int last = s.n_prefix + s.ahead + t; /* the last key seen */
+        __syncthreads();                     /* the table's start, and the row before */
         if (warp_id() == 0)
             load_row(q, a.q + row * a.dim, a.dim);
         if (warp_id() == 1)

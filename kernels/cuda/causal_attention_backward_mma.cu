@@ -29,7 +29,7 @@ struct causal_sums {
 __device__ inline int sum_place(const struct causal_sums &w, const causal_args<bf16> &a, const struct packed_span &s,
                                 int group, int r)
 {
-    return ((int)s.q_from + r / a.each) * w.width + (group - w.group) * a.each + r % a.each;
+    return (s.q_from + r / a.each) * w.width + (group - w.group) * a.each + r % a.each;
 }
 
 /*
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(BACK_THREADS)
     int pair = (int)block_id() / a.tiles, group = w.group + pair % w.groups;
     int first = (int)block_id() % a.tiles * PREPARE_ROWS;
     struct packed_span s = packed_span_of(a, pair / w.groups);
-    int rows = (int)s.n_queries * a.each, end = first + PREPARE_ROWS < rows ? first + PREPARE_ROWS : rows;
+    int rows = s.n_queries * a.each, end = first + PREPARE_ROWS < rows ? first + PREPARE_ROWS : rows;
     float k = 0, v = 0;
     if (first >= rows)
         return;
@@ -125,7 +125,7 @@ __device__ inline void load_back_rows(back_rows<D> &tile, const causal_grads<bf1
                                       const struct causal_sums &w, const struct packed_span &s, int group, int first,
                                       int ahead)
 {
-    int rows = (int)s.n_queries * a.each, n = rows - first < BACK_ROWS ? (rows - first + 15) / 16 * 16 : BACK_ROWS;
+    int rows = s.n_queries * a.each, n = rows - first < BACK_ROWS ? (rows - first + 15) / 16 * 16 : BACK_ROWS;
     copy_rows(tile.q, a.q, a, s, group, first, n, rows);
     copy_rows(tile.dy, g.dy, a, s, group, first, n, rows);
     int i = thread_id(), r = first + i;
@@ -211,7 +211,7 @@ __device__ inline void back_sequence(float (&dk)[1][D / 8][4], float (&dv)[1][D 
                                      const struct causal_sums &w, const struct packed_span &s, int group, int from,
                                      int ahead, int first, int n)
 {
-    int rows = (int)s.n_queries * a.each, mine = warp_id() * MMA_ROWS;
+    int rows = s.n_queries * a.each, mine = warp_id() * MMA_ROWS;
     __syncthreads(); /* the steps before have been used */
     if (from < rows)
         load_back_rows<D>(tiles.rows[0], g, a, w, s, group, from, ahead);
@@ -276,8 +276,8 @@ __global__ void __launch_bounds__(BACK_THREADS)
     struct packed_span s = packed_span_of(a, sequence);
     if (first >= s.n_keys)
         return;
-    int n = (int)s.n_keys - first < BACK_KEYS ? (int)s.n_keys - first : BACK_KEYS;
-    int from = first > s.ahead ? (first - (int)s.ahead) * a.each : 0, mine = warp_id() * MMA_ROWS;
+    int n = s.n_keys - first < BACK_KEYS ? s.n_keys - first : BACK_KEYS;
+    int from = first > s.ahead ? (first - s.ahead) * a.each : 0, mine = warp_id() * MMA_ROWS;
     float dk[1][D / 8][4], dv[1][D / 8][4];
     zero(dk);
     zero(dv);
@@ -287,8 +287,8 @@ __global__ void __launch_bounds__(BACK_THREADS)
     for (int other = sequence; other <= last; other++) {
         struct packed_span o = packed_span_of(a, other);
         bool own = other == sequence;
-        back_sequence<D>(dk, dv, *tiles, g, a, w, o, group, own ? from : 0, (int)(own ? o.ahead : o.n_prefix + o.ahead),
-                         first, n);
+        back_sequence<D>(dk, dv, *tiles, g, a, w, o, group, own ? from : 0, own ? o.ahead : o.n_prefix + o.ahead, first,
+                         n);
     }
     copy_wait<0>();
     __syncthreads(); /* keys and values have been used, and become room for what goes out */

@@ -16,20 +16,20 @@ struct key_tile {
 };
 
 template <int KEYS>
-__device__ inline int key_tiles(const struct packed_span &s, int64_t end)
+__device__ inline int key_tiles(const struct packed_span &s, int end)
 {
-    return (int)((s.n_prefix + KEYS - 1) / KEYS + (s.ahead + end + KEYS - 1) / KEYS);
+    return (s.n_prefix + KEYS - 1) / KEYS + (s.ahead + end + KEYS - 1) / KEYS;
 }
 
 template <int KEYS>
-__device__ inline struct key_tile key_tile_of(const struct packed_span &s, int i, int64_t end)
+__device__ inline struct key_tile key_tile_of(const struct packed_span &s, int i, int end)
 {
-    int before = (int)((s.n_prefix + KEYS - 1) / KEYS), from = KEYS * (i < before ? i : i - before);
-    int left = (int)(i < before ? s.n_prefix : s.ahead + end) - from;
+    int before = (s.n_prefix + KEYS - 1) / KEYS, from = KEYS * (i < before ? i : i - before);
+    int left = (i < before ? s.n_prefix : s.ahead + end) - from;
     struct key_tile t;
     t.row = (i < before ? s.prefix_from : s.key_from) + from;
     t.n = left < KEYS ? left : KEYS;
-    t.at = i < before ? from - (int)s.n_prefix : from;
+    t.at = i < before ? from - s.n_prefix : from;
     return t;
 }
 
