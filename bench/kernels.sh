@@ -90,7 +90,7 @@ awk '
                 row[order[i], "sm_80"], row[order[i], "sm_90a"]
         printf "%d kernels, for two architectures: %d spill, %d are below 25 %%\n", n, spilled, low
         exit failed || spilled > 0
-    }' <(sed -E 's/ (void )?([a-z_0-9]+(<[^>]*>)?)\([^)]*\)/ \2/; s/, /,/g' "$out/table") && rc=0 || rc=$?
+    }' <(sed -E 's/ (void )?([a-z_0-9]+(<[^>]*>)?)\([^)]*\)/ \2/; s/, /,/g; s/> >/>>/g' "$out/table") && rc=0 || rc=$?
 read -r wall user system <"$out/time"
 printf 'compiled in %s s, %s s of processors\n' "$wall" "$(awk -v a="$user" -v b="$system" 'BEGIN { print a + b }')"
 if [ $# = 0 ]; then
