@@ -5,7 +5,7 @@
  *
  * Grid     one thread.
  */
-__global__ void set_site_kernel(int *rng, const int *site)
+__global__ void __launch_bounds__(1) set_site_kernel(int *rng, const int *site)
 {
     rng[3] = *site;
 }
