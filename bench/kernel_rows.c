@@ -15,7 +15,7 @@ static struct tensor *noise(struct ctx *c, int64_t rows, int64_t cols, enum dtyp
 {
     float *x = xmalloc((size_t)(rows * cols) * sizeof *x);
 
-    for (int64_t i = 0; i < rows * cols && c->k; i++)
+    for (int64_t i = 0; i < rows * cols && ctx_uploads(c); i++)
         x[i] = rng_uniform(&rng) - 0.5f;
     struct tensor *t = batch_f32(c, x, rows, cols, dtype);
     free(x);
