@@ -313,26 +313,26 @@ static void back_store(const struct job *job, const struct head *a, const struct
 }
 
 /* Adds ds of one head, which has the scale in it, to its cells of the table. */
-static void back_bias(const struct job *job, const struct head *a, const struct attention_back *b, float *cells)
+static void back_bias(const struct job *job, const struct head *a, const struct attention_back *b, double *cells)
 {
     int64_t width = whole_lanes(a->n_queries);
 
     for (int64_t j = 0; j < a->n_keys; j++)
         for (int64_t i = 0; i < a->n_queries; i++)
-            cells[bias_cell(job, i, j)] += b->ds[j * width + i] / job->scale;
+            cells[bias_cell(job, i, j)] += (double)(b->ds[j * width + i] / job->scale);
 }
 
 /* The table's gradient (+)= the sum over sequences of their parts [sequences, heads, cells]. */
-static void sum_bias(struct destination dbias, const float *parts, int64_t sequences)
+static void sum_bias(struct destination dbias, const double *parts, int64_t sequences)
 {
     int64_t n = tensor_size(dbias.t);
     float *to = dbias.t->data;
 
     for (int64_t i = 0; i < n; i++) {
-        float sum = 0;
+        double sum = 0;
         for (int64_t s = 0; s < sequences; s++)
             sum += parts[s * n + i];
-        to[i] = dbias.add ? to[i] + sum : sum;
+        to[i] = (dbias.add ? to[i] : 0.0f) + (float)sum;
     }
 }
 
@@ -345,8 +345,7 @@ void cpu_attention_backward(struct ctx *c, struct destination dq, struct destina
     struct job job = job_of(c, q, kv, qs, ks, form, site);
     struct destination kv_grad = q == kv ? dq : dkv;
     int64_t tasks = qs->n * job.heads, cells = dbias.t ? tensor_cols(dbias.t) : 0;
-    float *parts = floats_new(tasks * cells);
-    memset(parts, 0, (size_t)(tasks * cells) * sizeof *parts);
+    double *parts = xcalloc((size_t)(tasks * cells) + 1, sizeof *parts); /* a cell may be a million numbers' sum */
 #pragma omp parallel if (tensor_size(dy) > PARALLEL_MIN)
     {
         float *scratch = floats_new(back_scratch(&job));
