@@ -1,7 +1,8 @@
 /*
  * kernels.h - the instruction set: one slot per kernel, filled by cpu/ and by the CUDA sources (which also make simt).
  *
- * KERNEL_LIST is the only place a kernel is declared: it yields the slot, both prototypes and both table rows.
+ * KERNEL_LIST, with its part in decode_kernels.h, is the only place a kernel is declared: it yields the slot, both
+ * prototypes and both table rows.
  *
  * Contract of every kernel.  Shapes were checked by the op.  Outputs come first.  A `struct destination` whose t is
  * NULL is not written; add means +=.  Element types follow tensor.h: x, y, w and activations' gradients share the
@@ -12,7 +13,7 @@
 #ifndef KERNELS_KERNELS_H
 #define KERNELS_KERNELS_H
 
-#include "kernels/ops.h"
+#include "kernels/decode_kernels.h"
 #include "kernels/trace.h"
 #include "kernels/update.h"
 
@@ -145,14 +146,9 @@ extern "C" {
     /* y = x + u alpha / sqrt(L C), u = (word(site, r, j) >> 8) 2^-23 - 1, L the length of row r's sequence */         \
     K(neftune, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct seqs *s, float alpha,            \
                 uint32_t site))                                                                                        \
-    /* those of decoder_types.h; how a row's sums in linear_group are ordered depends on K alone */                    \
+    /* y[i] = scale[i] x's i-th part; y = the scaled x[i] side by side */                                              \
     K(split_columns, (struct ctx *c, struct tensor *const *y, const struct tensor *x, const float *scale, int n))      \
     K(join_columns, (struct ctx *c, struct tensor *y, struct tensor *const *x, const float *scale, int n))             \
-    K(linear_group, (struct ctx *c, struct tensor *y, const struct linear_group *g))                                   \
-    K(rope_cache, (struct ctx *c, struct tensor *q, struct tensor *k, const struct tensor *v,                          \
-                   const struct rope_cache *r))                                                                        \
-    /* y[t] I32 = the first column where x[t,:] is largest; 0 where nothing is above -infinity */                      \
-    K(argmax, (struct ctx *c, struct tensor *y, const struct tensor *x))                                               \
     /* rng[3] = site[1], both I32;  y[1] = scale[1] sum x;  dx (+)= scale[1] dy[1]; all F32 */                         \
     K(set_site, (struct ctx *c, struct tensor *rng, const struct tensor *site))                                        \
     K(sum, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct tensor *scale))                      \
@@ -165,7 +161,8 @@ extern "C" {
     /* an update of every row of the table, see update.h: norm[1] = sum of g^2, lr[1] = the schedule at step rng[2],   \
        rng[2] += 1, then w, m and v; g = 0 */                                                                          \
     K(adamw, (struct ctx *c, struct tensor *norm, struct tensor *lr, struct tensor *rng,                               \
-              const struct update_table *t))
+              const struct update_table *t))                                                                           \
+    DECODE_KERNEL_LIST(K)
 /* clang-format on */
 
 struct kernels {

@@ -1,0 +1,19 @@
+/*
+ * decode_kernels.h - the part of KERNEL_LIST (kernels.h, whose contract holds) that decoding alone needs.
+ */
+#ifndef KERNELS_DECODE_KERNELS_H
+#define KERNELS_DECODE_KERNELS_H
+
+#include "kernels/ops.h"
+
+/* clang-format off */
+#define DECODE_KERNEL_LIST(K)                                                                                          \
+    /* those of decoder_types.h; how a row's sums in linear_group are ordered depends on K alone */                    \
+    K(linear_group, (struct ctx *c, struct tensor *y, const struct linear_group *g))                                   \
+    K(rope_cache, (struct ctx *c, struct tensor *q, struct tensor *k, const struct tensor *v,                          \
+                   const struct rope_cache *r))                                                                        \
+    /* y[t] I32 = the first column where x[t,:] is largest; 0 where nothing is above -infinity */                      \
+    K(argmax, (struct ctx *c, struct tensor *y, const struct tensor *x))
+/* clang-format on */
+
+#endif
