@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SPIN_NS = 20000, SAMPLES = 8, SAMPLE = 128 };
+enum { SPIN_NS = 50000, SAMPLES = 8, SAMPLE = 128 };
 
 /* The number a file in the folder begins with, and the one after it; how many there were. */
 static int read_numbers(const char *folder, const char *name, double numbers[2])
