@@ -21,9 +21,10 @@ struct answerer_model {
 struct answer_batch {
     struct answerer_model *in;
     struct lm_text *prompts;
-    struct generation *answers; /* of the prompts without error, in order */
-    int64_t n, n_answers;
-    struct generator generator;
+    struct engine_request *requests; /* of the prompts without error, in order */
+    struct engine_answer *answers;   /* of each */
+    int64_t n, n_requests;
+    struct engine engine;
     struct progress progress;
 };
 
@@ -59,6 +60,15 @@ static int open_model(const struct answerer *a, struct error *err)
     return rc;
 }
 
+static void add_request(struct answer_batch *r, const struct lm_text *p)
+{
+    int64_t i = r->n_requests++;
+
+    r->requests[i] = (struct engine_request){
+        .prompt = p->ids.items, .n_prompt = p->ids.count, .key = lm_text_key(p), .answers = &r->answers[i]
+    };
+}
+
 static void read_prompts(struct answer_batch *r, json_t *const *prompts)
 {
     char where[64];
@@ -70,27 +80,26 @@ static void read_prompts(struct answer_batch *r, json_t *const *prompts)
         if (p->error)
             log_warn("%s", p->error);
         else
-            r->answers[r->n_answers++] =
-                (struct generation){ .prompt = p->ids.items, .n_prompt = p->ids.count, .key = lm_text_key(p) };
+            add_request(r, p);
     }
 }
 
 static void show(void *arg)
 {
     struct answer_batch *r = arg;
-    progress_update(&r->progress, r->generator.done, (double)r->generator.tokens, NULL);
+    progress_update(&r->progress, r->engine.done, (double)r->engine.tokens, NULL);
 }
 
-static int run(struct answer_batch *r, struct generate_settings set, char **texts, struct error *err)
+static int run(struct answer_batch *r, struct engine_settings set, char **texts, struct error *err)
 {
     set.stop = stop_requested;
-    generator_init(&r->generator, &r->in->model, &r->in->work, &set);
-    progress_start(&r->progress, "answering", "tokens", r->n_answers);
-    int rc = r->n_answers ? generator_run(&r->generator, r->answers, r->n_answers, show, r, err) : 0;
+    engine_init(&r->engine, &r->in->model, &r->in->work, &set);
+    progress_start(&r->progress, "answering", "tokens", r->n_requests);
+    int rc = engine_run(&r->engine, r->requests, r->n_requests, show, r, err);
     progress_end(&r->progress);
-    generator_release(&r->generator);
+    engine_release(&r->engine);
     for (int64_t i = 0, k = 0; i < r->n && rc == 0; i++) {
-        const struct generation *g = r->prompts[i].error ? NULL : &r->answers[k++];
+        const struct engine_answer *g = r->prompts[i].error ? NULL : &r->answers[k++];
         texts[i] = g ? tokenizer_decode(r->in->model.tokenizer, g->out.items, g->out.count, 0, NULL) : NULL;
     }
     return rc;
@@ -105,25 +114,26 @@ int answerer_generate(void *self, json_t *const *prompts, int64_t n, char **text
         return -1;
     r.in = *a->open;
     r.prompts = xcalloc((size_t)n + 1, sizeof *r.prompts);
+    r.requests = xcalloc((size_t)n + 1, sizeof *r.requests);
     r.answers = xcalloc((size_t)n + 1, sizeof *r.answers);
     read_prompts(&r, prompts);
     int rc = run(&r, a->set, texts, err);
     for (int64_t i = 0; i < n; i++) {
         lm_text_release(&r.prompts[i]);
-        ids_release(&r.answers[i].out);
+        engine_answer_release(&r.answers[i]);
     }
     free(r.prompts);
+    free(r.requests);
     free(r.answers);
     return rc;
 }
 
 uint64_t answerer_key(const struct answerer *a)
 {
-    const struct generate_settings *s = &a->set;
-    const int64_t whole[] = { s->max_new, (int64_t)s->seed, s->batch, s->step_tokens, a->model.merge };
-    const double real[] = { s->temperature, s->top_p };
+    uint64_t settings = engine_settings_key(&a->set);
+    const int64_t whole[] = { (int64_t)settings, a->model.merge };
     const char *text[] = { a->model.dir, a->model.adapter, a->model.chat_template, a->model.dtype, a->device };
-    uint64_t h = hash_bytes(hash_bytes(HASH_START, whole, sizeof whole), real, sizeof real);
+    uint64_t h = hash_bytes(HASH_START, whole, sizeof whole);
 
     for (int i = 0; i < ARRAY_LEN(text); i++)
         h = sum_text(hash_bytes(h, &i, sizeof i), text[i]);

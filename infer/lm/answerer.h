@@ -8,7 +8,7 @@
 #define INFER_LM_ANSWERER_H
 
 #include "infer/infill/infill.h"
-#include "models/lm/llama_generate.h"
+#include "models/engine/engine.h"
 
 struct answerer_model;
 
@@ -16,7 +16,7 @@ struct answerer {
     struct llama_request model; /* dir NULL: there is none */
     const char *device;
     bool no_graph;
-    struct generate_settings set; /* all but stop: signals stop an answerer */
+    struct engine_settings set; /* all but stop: signals stop an answerer */
     struct answerer_model **open; /* the model in memory, which the answerers of a run share; NULL at first */
 };
 

@@ -15,7 +15,10 @@ struct complete_request {
     const char *out, *device;
     enum record_form form;
     int64_t max_new, seed, batch, tokens;
-    double temperature, top_p;
+    int64_t n, beams; /* answers to each prompt, 0: one, which is the record; beams 1: none */
+    int64_t top_k, logprobs;
+    double temperature, top_p, min_p, typical_p, length_penalty;
+    bool early_stopping;
     bool resume; /* go on with what OUT.part holds */
     bool no_graph;
 };
@@ -24,7 +27,11 @@ struct complete_counts {
     int64_t records, failed, tokens, resumed; /* resumed: those of an earlier run */
 };
 
-/* {"id", "text", "tokens", "finish"}: the answer, its tokens without the one that ended it, "stop" or "length". */
+/*
+ * {"id", "text", "tokens", "finish"}: the answer, its tokens without the one that ended it, "stop" or "length"; with
+ * request->n {"id", "texts": [{"text", "score", "logprob", "tokens", "finish"}]}.  logprobs adds to each answer
+ * "logprobs": [{"id", "token", "logprob", "top": [{"id", "token", "logprob"}]}], one a token.
+ */
 int complete_generate(const struct complete_request *q, const char *input, struct complete_counts *counts,
                       struct error *err);
 /* {"id", "nll", "tokens"}: sum of -log p over the answer's tokens, natural logarithm, and their number. */

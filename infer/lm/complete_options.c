@@ -11,7 +11,10 @@ const struct complete_request complete_defaults = {
     .max_new = 256,
     .batch = 32,
     .tokens = 4096,
+    .beams = 1,
     .top_p = 1,
+    .typical_p = 1,
+    .length_penalty = 1,
 };
 
 const struct file_note complete_files[] = {

@@ -6,6 +6,7 @@
 
 #include "data/cli/option_rows.h"
 #include "infer/lm/complete.h"
+#include "kernels/beams.h"
 
 extern const struct complete_request complete_defaults;
 
@@ -30,7 +31,7 @@ extern const struct file_note complete_files[];
     REAL_OPTION("temperature", AT(temperature), "T", 0, 100, "0: the likeliest token, else draw"), \
     REAL_OPTION("top-p", AT(top_p), "P", OPTION_ABOVE_ZERO, 1, "draw from the likeliest tokens that hold this share"), \
     SEED_OPTION(AT(seed), "of the draws"), \
-    INT_OPTION("batch", AT(batch), "N", 1, 4096, "most answers written at once")
+    INT_OPTION("batch", AT(batch), "N", 1, 4096, "most prompts answered at once")
 
 #define COMPLETE_AT(field) offsetof(struct complete_request, field)
 #define COMPLETE_OPTIONS \

@@ -170,6 +170,10 @@ static struct tensor *attend_once(struct ctx *c, const struct block *b, struct t
         r.v = cache->v[b->number];
     }
     op_rope_cache(c, q, k, v, &r);
+    if (b->in.fill && b->number == g->layers - 1)
+        return NULL;
+    if (b->in.paged)
+        return op_paged_attention(c, q, r.k, r.v, b->in.paged, &form);
     return op_causal_attention(c, q, cache ? r.k : k, cache ? r.v : v, &b->in.causal, &form);
 }
 
@@ -180,6 +184,8 @@ static struct tensor *layer_once(struct ctx *c, const struct block *b, struct te
     size_t mark = arena_mark(c->step), host = arena_mark(c->host);
     struct tensor *h = attend_once(c, b, x);
 
+    if (!h)
+        return NULL;
     if (is_cut(b)) {
         h = op_gather(c, h, b->in.rows);
         x = op_gather(c, x, b->in.rows);
@@ -204,7 +210,7 @@ struct tensor *llama_forward(struct ctx *c, const struct llama *m, const struct 
         *b = (struct block){ m, i, *in, angles };
         x = c->recording ? layer(c, b, x) : layer_once(c, b, x);
     }
-    return op_rms_norm(c, x, m->norm, m->config.rms_norm_eps);
+    return x ? op_rms_norm(c, x, m->norm, m->config.rms_norm_eps) : NULL;
 }
 
 static struct lora_module module_of(struct linear_map *l, char *name, bool beside)

@@ -9,6 +9,7 @@
 #ifndef MODELS_NET_LLAMA_H
 #define MODELS_NET_LLAMA_H
 
+#include "kernels/paged.h"
 #include "kernels/param.h"
 #include "models/lora/lora.h"
 #include "models/net/llama_config.h"
@@ -41,6 +42,8 @@ struct llama_input {
     struct index tokens;      /* ids */
     struct tensor *positions; /* I32 [T] */
     struct causal causal;     /* without a cache key rows are the batch's own rows */
+    const struct paged *paged; /* over the cache, instead of causal; NULL: none */
+    bool fill;                 /* into the cache, and no more: there are no final states */
     const struct index *rows; /* wanted rows in ascending order, NULL for all of them */
     struct llama_cache *cache;
     struct tensor *cache_rows; /* I32 [T], where this call's keys and values go; NULL without a cache */
@@ -52,7 +55,7 @@ void llama_init(struct llama *m, const struct llama_config *config, enum dtype d
 /* Uploads the constants, which llama_init only took memory for. */
 void llama_upload_constants(const struct llama *m, struct device *d);
 
-/* Final hidden states, normalised: [rows, C].  Logits are those times the head. */
+/* Final hidden states, normalised: [rows, C], or NULL with `fill`.  Logits are those times the head. */
 struct tensor *llama_forward(struct ctx *c, const struct llama *m, const struct llama_input *in);
 
 /* Linear maps that an adapter may sit on, in the order of the network, the head last; names lie in host.  Returns how

@@ -1,7 +1,7 @@
 /* Part of lm_trainer.h: validation by what the model writes. */
 #include "data/prompt/model_output.h"
 #include "data/util/stop.h"
-#include "models/lm/llama_generate.h"
+#include "models/engine/engine.h"
 #include "train/lm/lm_trainer_impl.h"
 
 #include <ctype.h>
@@ -47,7 +47,7 @@ static struct text_items readings_of(const struct tokenizer *t, const int32_t *i
 }
 
 /* Share of the expected readings that were written; -1 where none is expected. */
-static double recall_of(const struct lm_trainer *t, const struct lm_text *p, const struct generation *g)
+static double recall_of(const struct lm_trainer *t, const struct lm_text *p, const struct engine_answer *g)
 {
     int64_t at = lm_text_prompt_length(p);
     struct text_items expected = readings_of(t->model.tokenizer, p->ids.items + at, p->ids.count - at);
@@ -62,7 +62,7 @@ static double recall_of(const struct lm_trainer *t, const struct lm_text *p, con
     return recall;
 }
 
-static double mean_recall(const struct lm_trainer *t, const struct generation *list)
+static double mean_recall(const struct lm_trainer *t, const struct engine_answer *list)
 {
     double sum = 0;
     int n = 0;
@@ -75,25 +75,41 @@ static double mean_recall(const struct lm_trainer *t, const struct generation *l
     return n ? sum / n : 0;
 }
 
+static int run_engine(struct lm_trainer *t, struct engine_request *list, struct error *err)
+{
+    const struct engine_settings set = { .max_new = t->set->max_new,
+                                         .answers = 1,
+                                         .beams = 1,
+                                         .draw = { .top_p = 1, .typical_p = 1 },
+                                         .batch = BATCH,
+                                         .step_tokens = t->set->tokens,
+                                         .stop = stop_requested };
+    struct engine e;
+
+    engine_init(&e, &t->model, &t->run.work, &set);
+    int rc = engine_run(&e, list, t->valid.n, NULL, NULL, err);
+    engine_release(&e);
+    return rc;
+}
+
 int lm_valid_recall(struct lm_trainer *t, double *recall, struct error *err)
 {
-    struct generation *list = xcalloc((size_t)t->valid.n, sizeof *list);
-    struct generate_settings set = {
-        .max_new = t->set->max_new, .batch = BATCH, .step_tokens = t->set->tokens, .stop = stop_requested
-    };
-    struct generator g;
+    size_t n = (size_t)t->valid.n;
+    struct engine_request *list = xcalloc(n + 1, sizeof *list);
+    struct engine_answer *answers = xcalloc(n + 1, sizeof *answers);
 
     for (int i = 0; i < t->valid.n; i++) {
         const struct lm_text *p = &t->valid.items[i].text;
-        list[i] = (struct generation){ .prompt = p->ids.items, .n_prompt = lm_text_prompt_length(p) };
+        list[i] = (struct engine_request){ .prompt = p->ids.items,
+                                           .n_prompt = lm_text_prompt_length(p),
+                                           .answers = &answers[i] };
     }
-    generator_init(&g, &t->model, &t->run.work, &set);
-    int rc = generator_run(&g, list, t->valid.n, NULL, NULL, err);
-    generator_release(&g);
+    int rc = run_engine(t, list, err);
     if (rc == 0)
-        *recall = mean_recall(t, list);
+        *recall = mean_recall(t, answers);
     for (int i = 0; i < t->valid.n; i++)
-        ids_release(&list[i].out);
+        engine_answer_release(&answers[i]);
+    free(answers);
     free(list);
     return rc;
 }

@@ -1,0 +1,101 @@
+/* Part of complete.h: a window of prompts through the engine. */
+#include "data/util/stop.h"
+#include "infer/lm/complete_impl.h"
+
+#include <stdlib.h>
+
+struct engine_settings complete_settings(const struct complete_request *q)
+{
+    return (struct engine_settings){
+        .max_new = q->max_new,
+        .answers = q->n ? (int)q->n : 1,
+        .beams = (int)q->beams,
+        .beam = { .length_penalty = (float)q->length_penalty, .early = q->early_stopping ? EARLY_TRUE : EARLY_FALSE },
+        .draw = { .temperature = (float)q->temperature,
+                  .top_k = (int)q->top_k,
+                  .top_p = (float)q->top_p,
+                  .typical_p = (float)q->typical_p,
+                  .min_p = (float)q->min_p,
+                  .seed = (uint64_t)q->seed },
+        .keep = (int)q->logprobs,
+        .batch = q->batch,
+        .step_tokens = q->tokens,
+        .stop = stop_requested,
+    };
+}
+
+void complete_requests_open(struct completion_requests *q, const struct completion *r, int from)
+{
+    int each = r->engine.set.answers;
+
+    *q = (struct completion_requests){ .items = xcalloc((size_t)r->n + 1, sizeof *q->items),
+                                       .answers = xcalloc((size_t)(r->n * each) + 1, sizeof *q->answers) };
+    for (int i = from; i < r->n; i++) {
+        const struct lm_text *p = &r->window[i];
+        if (p->error)
+            continue;
+        q->items[q->n] = (struct engine_request){ .prompt = p->ids.items,
+                                                  .n_prompt = p->ids.count,
+                                                  .key = lm_text_key(p),
+                                                  .answers = &q->answers[q->n * each] };
+        q->n++;
+    }
+}
+
+void complete_requests_release(struct completion_requests *q, const struct completion *r)
+{
+    for (int64_t i = 0; i < q->n * r->engine.set.answers; i++)
+        engine_answer_release(&q->answers[i]);
+    free(q->answers);
+    free(q->items);
+}
+
+static int64_t tokens_of(const struct engine_request *q)
+{
+    int64_t n = 0;
+    for (int i = 0; i < q->n_answers; i++)
+        n += q->answers[i].out.count;
+    return n;
+}
+
+static int write_answers(struct completion *r, const struct completion_requests *q, int from, struct error *err)
+{
+    int64_t k = 0;
+    int rc = 0;
+
+    for (int i = from; i < r->n && rc == 0; i++) {
+        const struct lm_text *p = &r->window[i];
+        if (p->error) {
+            rc = complete_write_error(r, i, err);
+            continue;
+        }
+        const struct engine_request *one = &q->items[k++];
+        rc = complete_write(r, i, complete_answers_json(r, p, one),
+                            (struct completion_note){ .tokens = tokens_of(one) }, err);
+    }
+    return rc ? rc : part_flush(&r->part, err);
+}
+
+static void show(void *arg)
+{
+    struct completion *r = arg;
+    char note[64];
+
+    snprintf(note, sizeof note, "%lld prompts", (long long)r->engine.done);
+    progress_update(&r->progress, r->engine.done, (double)r->engine.tokens, note);
+}
+
+int complete_generate_window(struct completion *r, struct error *err)
+{
+    int from = complete_count_lines(r, 0, r->n);
+    struct completion_requests q;
+
+    if (from == r->n)
+        return 0;
+    complete_requests_open(&q, r, from);
+    int rc = engine_run(&r->engine, q.items, q.n, show, r, err);
+    if (rc == 0)
+        rc = write_answers(r, &q, from, err);
+    complete_requests_release(&q, r);
+    return rc;
+}

@@ -1,0 +1,308 @@
+#include "models/engine/engine_impl.h"
+
+#include "data/util/log.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How many steps pass before a device that runs ahead is asked what is done. */
+enum { HEADERS = 1 << 20, ASK_STEPS = 8 };
+
+uint64_t engine_settings_key(const struct engine_settings *s)
+{
+    const double all[] = { (double)s->max_new,
+                           s->answers,
+                           s->beams,
+                           s->keep,
+                           (double)s->normalise,
+                           (double)s->beam.length_penalty,
+                           (double)s->beam.early,
+                           (double)s->draw.temperature,
+                           s->draw.top_k,
+                           (double)s->draw.top_p,
+                           (double)s->draw.typical_p,
+                           (double)s->draw.min_p,
+                           (double)(s->draw.seed >> 32),
+                           (double)(uint32_t)s->draw.seed };
+    return hash_bytes(HASH_START, all, sizeof all);
+}
+
+void engine_init(struct engine *e, struct llama_model *model, struct workspace *work,
+                 const struct engine_settings *set)
+{
+    *e = (struct engine){ .model = model, .work = work, .set = *set, .tag = engine_settings_key(set) };
+    e->width = set->beams > 1 ? set->beams : set->answers;
+    CHECK(set->answers >= 1 && set->answers <= e->width && e->width <= BEAMS_MAX, "%d answers of %d rows", set->answers,
+          e->width);
+}
+
+static void release_memory(struct engine *e)
+{
+    arena_release(&e->host);
+    if (e->data.base)
+        device_arena_release(e->model->device, &e->data);
+    pages_release(&e->pages);
+    free(e->active);
+    free(e->slots);
+    e->active = NULL;
+    e->slots = NULL;
+    e->cache = (struct llama_cache){ 0 };
+}
+
+void engine_release(struct engine *e)
+{
+    release_memory(e);
+    *e = (struct engine){ 0 };
+}
+
+/* What a run needs room for. */
+struct room {
+    int64_t requests, pages, keys, steps;
+};
+
+/* For the largest request `batch` times, or for all. */
+static struct room room_wanted(const struct engine *e, const struct engine_request *list, int64_t n)
+{
+    struct room r = { .requests = n < e->set.batch ? n : e->set.batch };
+    int64_t most = 0, sum = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        int64_t limit = engine_limit(e, &list[i]), pages = engine_pages(e, &list[i]);
+        most = pages > most ? pages : most;
+        sum += pages;
+        r.steps = limit > r.steps ? limit : r.steps;
+        r.keys = list[i].n_prompt - 1 + limit > r.keys ? list[i].n_prompt - 1 + limit : r.keys;
+    }
+    r.pages = sum < most * r.requests ? sum : most * r.requests;
+    return r;
+}
+
+static struct tensor *rows_of(struct engine *e, enum dtype dtype, int64_t rows, int64_t cols)
+{
+    return tensor_alloc(&e->host, &e->data, dtype, cols ? 2 : 1, (int64_t[]){ rows, cols });
+}
+
+static void init_state(struct engine *e, const struct room *r)
+{
+    int64_t rows = r->requests * e->width, kept = r->steps * e->set.keep;
+
+    e->state = (struct decode_state){ .width = e->width,
+                                      .token = rows_of(e, I32, rows, 0),
+                                      .state = rows_of(e, I32, rows, 0),
+                                      .score = rows_of(e, F32, rows, 0),
+                                      .table = rows_of(e, I32, rows, r->keys),
+                                      .key = rows_of(e, I32, r->requests, 2),
+                                      .said = rows_of(e, I32, rows, r->steps),
+                                      .parent = rows_of(e, I32, rows, r->steps),
+                                      .logp = rows_of(e, F32, rows, r->steps),
+                                      .end_step = rows_of(e, I32, rows, 0),
+                                      .end_row = rows_of(e, I32, rows, 0),
+                                      .end_token = rows_of(e, I32, rows, 0),
+                                      .end_stop = rows_of(e, I32, rows, 0),
+                                      .end_logp = rows_of(e, F32, rows, 0),
+                                      .end_score = rows_of(e, F32, rows, 0),
+                                      .done = rows_of(e, I32, r->requests, 0),
+                                      .best_id = kept ? rows_of(e, I32, rows, kept) : NULL,
+                                      .best_logp = kept ? rows_of(e, F32, rows, kept) : NULL };
+}
+
+/* Everything that stays on the device between steps. */
+static void lay_out(struct engine *e, const struct room *r)
+{
+    const struct llama_model *m = e->model;
+    int n_stops = m->net.config.n_stops + (m->chat.template != NULL);
+
+    llama_cache_init(&e->cache, &m->net.config, m->dtype, r->pages * PAGE_KEYS, &e->host, &e->data);
+    init_state(e, r);
+    e->set.draw.stops = e->set.beam.stops = rows_of(e, I32, n_stops, 0);
+    e->set.beam.norm = rows_of(e, F32, r->steps + 1, 0);
+}
+
+static size_t bytes_of(struct engine *e, const struct room *r, struct error *err)
+{
+    size_t bytes = 0;
+
+    if (arena_init(&e->host, HEADERS, err))
+        return 0;
+    arena_measure(&e->data);
+    lay_out(e, r);
+    bytes = e->data.peak;
+    arena_release(&e->host);
+    e->data = (struct arena){ 0 };
+    return bytes;
+}
+
+/*
+ * Half of what the device has free is for the cache; a batch that needs more is halved, which is told.  Answers do not
+ * depend on it.
+ */
+static size_t fit(struct engine *e, const struct engine_request *list, int64_t n, struct room *r, struct error *err)
+{
+    const struct device *d = e->model->device;
+    int64_t asked = e->set.batch;
+    size_t most = d->free_memory / 2, wanted = bytes_of(e, r, err), bytes = wanted;
+
+    while (most && bytes > most && e->set.batch > 1) {
+        e->set.batch /= 2;
+        *r = room_wanted(e, list, n);
+        bytes = bytes_of(e, r, err);
+    }
+    if (e->set.batch < asked)
+        log_warn("keys and values of %lld texts at once need %zu MiB, %s has %zu MiB free: %lld at once",
+                 (long long)asked, wanted >> 20, d->description, d->free_memory >> 20, (long long)e->set.batch);
+    return bytes;
+}
+
+static void upload_constants(struct engine *e)
+{
+    const struct llama_model *m = e->model;
+    int32_t stops[LLAMA_MAX_STOPS + 1];
+    int n = m->net.config.n_stops;
+    int64_t steps = tensor_size(e->set.beam.norm);
+    float *norm = xmalloc((size_t)steps * sizeof *norm);
+
+    memcpy(stops, m->net.config.stops, (size_t)n * sizeof *stops);
+    if (m->chat.template)
+        stops[n++] = chat_end(&m->chat);
+    for (int64_t i = 0; i < steps; i++)
+        norm[i] = (float)pow((double)i, (double)e->set.beam.length_penalty);
+    if (n)
+        device_upload(m->device, e->set.beam.stops, stops);
+    device_upload(m->device, e->set.beam.norm, norm);
+    free(norm);
+}
+
+static void init_lists(struct engine *e, const struct room *r)
+{
+    pages_init(&e->pages, r->pages);
+    e->active = xcalloc((size_t)r->requests + 1, sizeof *e->active);
+    e->slots = xcalloc((size_t)r->requests + 1, sizeof *e->slots);
+    e->n_active = 0;
+    e->n_slots = r->requests;
+    for (int64_t i = 0; i < r->requests; i++)
+        e->slots[i] = (int32_t)(r->requests - 1 - i);
+    e->steps = r->steps;
+}
+
+static int reserve(struct engine *e, const struct engine_request *list, int64_t n, struct error *err)
+{
+    struct room r = room_wanted(e, list, n);
+    size_t bytes = fit(e, list, n, &r, err);
+
+    release_memory(e);
+    if (!bytes || arena_init(&e->host, HEADERS, err) || device_arena(e->model->device, &e->data, bytes, err))
+        return error_prefix(err, "keys and values of %lld tokens", (long long)(r.pages * PAGE_KEYS));
+    lay_out(e, &r);
+    upload_constants(e);
+    init_lists(e, &r);
+    return 0;
+}
+
+/* Which requests are done, as the device has it; NULL where it is not asked. */
+static int32_t *ask(struct engine *e)
+{
+    if (e->work->ctx.buckets && ++e->unasked < ASK_STEPS)
+        return NULL;
+    int32_t *done = xmalloc(tensor_bytes(e->state.done) + 1);
+    e->unasked = 0;
+    device_download(e->model->device, done, e->state.done);
+    return done;
+}
+
+/* Those that are done leave; who has said all that it may is done without asking. */
+static void take_done(struct engine *e)
+{
+    int32_t *done = ask(e);
+    int64_t kept = 0;
+
+    for (int64_t i = 0; i < e->n_active; i++) {
+        struct active_request *a = &e->active[i];
+        if (a->step < a->limit && !(done && a->step && done[a->slot])) {
+            e->active[kept++] = *a;
+            continue;
+        }
+        engine_read_answers(e, a);
+        engine_leave(e, a);
+        e->done++;
+    }
+    e->n_active = kept;
+    free(done);
+}
+
+static int step(struct engine *e, struct error *err)
+{
+    if (engine_start(e, err))
+        return -1;
+    if (!engine_filled(e))
+        return engine_fill(e, err);
+    if (engine_decode(e, err))
+        return -1;
+    take_done(e);
+    return 0;
+}
+
+static int64_t admit_all(struct engine *e, struct engine_request **order, int64_t next, int64_t n)
+{
+    while (next < n && engine_admit(e, order[next]))
+        next++;
+    if (next < n && !e->n_active) {
+        engine_forget_held(e);
+        CHECK(engine_admit(e, order[next]), "%lld pages do not hold one request", (long long)e->pages.n);
+        next++;
+    }
+    return next;
+}
+
+static void leave_all(struct engine *e)
+{
+    for (int64_t i = 0; i < e->n_active; i++)
+        engine_leave(e, &e->active[i]);
+    e->n_active = 0;
+    engine_forget_held(e);
+}
+
+int engine_run(struct engine *e, struct engine_request *list, int64_t n, void (*after_step)(void *arg), void *arg,
+               struct error *err)
+{
+    int rc = n ? reserve(e, list, n, err) : 0;
+    struct engine_request **order = engine_order(list, n);
+    int64_t next = 0;
+
+    while (rc == 0 && (next < n || e->n_active)) {
+        next = admit_all(e, order, next, n);
+        rc = step(e, err);
+        if (rc == 0 && after_step)
+            after_step(arg);
+        if (rc == 0 && e->set.stop && e->set.stop())
+            rc = 1;
+    }
+    leave_all(e);
+    free(order);
+    return rc;
+}
+
+int engine_measure(struct engine *e, struct engine_request *list, int64_t n, size_t *cache, size_t *bytes,
+                   struct error *err)
+{
+    struct room r = room_wanted(e, list, n);
+    struct engine_request **order = engine_order(list, n);
+
+    *cache = fit(e, list, n, &r, err);
+    if (!*cache || arena_init(&e->host, HEADERS, err)) {
+        free(order);
+        return -1;
+    }
+    arena_measure(&e->data);
+    lay_out(e, &r);
+    init_lists(e, &r);
+    admit_all(e, order, 0, n);
+    struct workspace_bytes most = engine_decode_bytes(e);
+    workspace_raise(&most, engine_fill_bytes(e));
+    *bytes = workspace_total(most);
+    leave_all(e);
+    e->data = (struct arena){ 0 };
+    release_memory(e);
+    free(order);
+    return 0;
+}

@@ -1,0 +1,91 @@
+/*
+ * engine.h - answers to many prompts at once: greedy, drawn, or by beams, over a cache of pages.
+ *
+ * Requests join when there are pages for all that they may say, and leave when they are done.  A prompt's keys are
+ * computed once for all prompts that begin alike (in whole pages), its last token is read by every row of the request;
+ * from then on each step reads one token a row.  Words, scores and tables stay on the device, the host knows lengths.
+ * What a request says does not depend on its company, nor on the order of the list, bit for bit.
+ */
+#ifndef MODELS_ENGINE_ENGINE_H
+#define MODELS_ENGINE_ENGINE_H
+
+#include "kernels/beams.h"
+#include "kernels/workspace.h"
+#include "models/engine/pages.h"
+#include "models/lm/llama_model.h"
+
+struct engine_settings {
+    int64_t max_new;            /* tokens an answer has at most, at least 1 */
+    int answers;                /* to each prompt, at least 1; at most `beams` where there are any */
+    int beams;                  /* of beam search, at least 2; 1: each answer is drawn */
+    struct beam_settings beam;  /* stops and norm are the engine's */
+    struct draw_settings draw;  /* stops are the engine's */
+    int keep;                   /* the likeliest tokens of each step that answers come with; 0: none */
+    enum normalise normalise;   /* of beams' scores */
+    int64_t batch;              /* requests at once; halved, with a warning, where their cache does not fit */
+    int64_t step_tokens;        /* of prompts in a step, about */
+    int (*stop)(void);          /* asked after every step: not 0 ends the run; NULL: it goes to its end */
+};
+
+/* Of all settings that answers depend on. */
+uint64_t engine_settings_key(const struct engine_settings *s);
+
+struct engine_answer {
+    struct ids out;     /* without the token that stopped it */
+    bool stopped;       /* by a stop token; else by max_new, or the model's positions */
+    double score, logp; /* what answers are ordered by; sum of log p, of the stop token too */
+    int64_t steps;      /* tokens, with the one that stopped it */
+    float *step_logp;   /* [steps] of each */
+    int32_t *best;      /* [steps, keep] the likeliest, -1 where there were fewer; NULL without keep */
+    float *best_logp;   /* [steps, keep] */
+};
+
+struct engine_request {
+    const int32_t *prompt; /* 1 to max_positions - 1 tokens */
+    int64_t n_prompt;
+    uint64_t key;                  /* of its random numbers */
+    struct engine_answer *answers; /* of settings.answers; the best first, or in the order of the draws */
+    int n_answers;                 /* how many there are: fewer than asked where no others exist */
+};
+
+struct engine {
+    struct llama_model *model;
+    struct workspace *work;
+    struct engine_settings set;
+    int width;   /* rows of a request */
+    uint64_t tag; /* of settings */
+    int unasked;  /* steps since the device told what is done */
+    struct llama_cache cache;
+    struct decode_state state;
+    struct pages pages;
+    struct arena host, data; /* of cache and state */
+    int64_t steps;           /* columns of the state's logs */
+    struct active_request *active;
+    int64_t n_active;
+    int32_t *slots; /* free requests of the state */
+    int64_t n_slots;
+    struct engine_held {
+        const struct engine_request *of;
+        int32_t *pages;
+        int64_t n;
+    } held;               /* whole pages of the prompt that came last, which the next may share */
+    int64_t done, tokens;     /* finished requests, and tokens of their answers, since the start */
+};
+
+/* Borrows model and workspace; memory for the cache is taken when a run needs it. */
+void engine_init(struct engine *e, struct llama_model *model, struct workspace *work,
+                 const struct engine_settings *set);
+void engine_release(struct engine *e);
+
+/* Fills the answers of all n; the caller gives each request room for set.answers of them and releases them.
+ * `after_step`, when not NULL, is called after every step.  1 when it was stopped, with some answers unfinished. */
+int engine_run(struct engine *e, struct engine_request *list, int64_t n, void (*after_step)(void *arg), void *arg,
+               struct error *err);
+void engine_answer_release(struct engine_answer *a);
+
+/* What engine_run would take for the same list: bytes of the cache and the state, and of the largest step.  The model
+ * may be a dry one; nothing runs. */
+int engine_measure(struct engine *e, struct engine_request *list, int64_t n, size_t *cache, size_t *step,
+                   struct error *err);
+
+#endif
