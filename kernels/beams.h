@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-enum { CANDIDATES_MAX = 256 };
+enum { CANDIDATES_MAX = 256, DRAW_COLUMNS = 1 << 18 /* of logits to draw from */ };
 
 /*
  * Which tokens may follow: state s has edges first[s] .. first[s+1]-1, ascending by token, and the state each leads to.

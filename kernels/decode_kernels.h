@@ -4,6 +4,7 @@
 #ifndef KERNELS_DECODE_KERNELS_H
 #define KERNELS_DECODE_KERNELS_H
 
+#include "kernels/beams.h"
 #include "kernels/ops.h"
 
 /* clang-format off */
@@ -13,7 +14,20 @@
     K(rope_cache, (struct ctx *c, struct tensor *q, struct tensor *k, const struct tensor *v,                          \
                    const struct rope_cache *r))                                                                        \
     /* y[t] I32 = the first column where x[t,:] is largest; 0 where nothing is above -infinity */                      \
-    K(argmax, (struct ctx *c, struct tensor *y, const struct tensor *x))
+    K(argmax, (struct ctx *c, struct tensor *y, const struct tensor *x))                                               \
+    /* those of beams.h, in place in s */                                                                              \
+    K(decode_start, (struct ctx *c, const struct decode_state *s, const struct decode_start *start, bool beams))       \
+    K(next_tokens, (struct ctx *c, struct tensor *y, const struct decode_state *s, const struct decode_step *step,     \
+                    const struct tensor *cache_rows))                                                                  \
+    K(candidates, (struct ctx *c, const struct candidates *y, const struct decode_state *s,                            \
+                   const struct decode_step *step, const struct tensor *logits, const struct automaton *a,             \
+                   enum normalise normalise))                                                                          \
+    K(keep_candidates, (struct ctx *c, const struct decode_state *s, const struct decode_step *step,                   \
+                        const struct candidates *best))                                                                \
+    K(beam_step, (struct ctx *c, const struct decode_state *s, const struct decode_step *step,                         \
+                  const struct candidates *best, const struct beam_settings *set))                                     \
+    K(draw, (struct ctx *c, const struct decode_state *s, const struct decode_step *step,                              \
+             const struct tensor *logits, const struct automaton *a, const struct draw_settings *set))
 /* clang-format on */
 
 #endif

@@ -16,6 +16,7 @@ extern "C" {
 #endif
 
 enum { BEAMS_MAX = 64 };
+#define NO_ANSWER (-1e9f) /* end_score of a slot without answer, as in transformers: none that is less is taken */
 
 /*
  * R requests of W rows each.  An answer that ended after step t (from 0) is its last token and, going back from t - 1

@@ -19,6 +19,17 @@ __host__ __device__ inline float f32_bits(unsigned u)
 #endif
 }
 
+__host__ __device__ inline unsigned f32_word(float f)
+{
+#ifdef __CUDA_ARCH__
+    return __float_as_uint(f);
+#else
+    unsigned u;
+    memcpy(&u, &f, sizeof u);
+    return u;
+#endif
+}
+
 /* Round to nearest even. */
 __host__ __device__ inline uint16_t bf16_bits(float x)
 {

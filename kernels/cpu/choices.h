@@ -1,0 +1,38 @@
+/*
+ * choices.h - the tokens that may follow a row, with their logits, in ascending order of their ids.
+ */
+#ifndef KERNELS_CPU_CHOICES_H
+#define KERNELS_CPU_CHOICES_H
+
+#include "kernels/cpu/row.h"
+
+struct choices {
+    const float *x;              /* logits of the row */
+    const int32_t *token, *next; /* of edges; NULL: all of the vocabulary */
+    int64_t n;
+};
+
+/* Of row t of the logits; a NULL or a negative state: all. */
+struct choices choices_of(const struct automaton *a, int32_t state, const struct tensor *logits, int64_t t);
+
+static inline int32_t choice_id(const struct choices *ch, int64_t i)
+{
+    return ch->token ? ch->token[i] : (int32_t)i;
+}
+static inline int32_t choice_state(const struct choices *ch, int64_t i)
+{
+    return ch->next ? ch->next[i] : STATE_FREE;
+}
+/* The logits of choices [at, at + n), n <= ROW_BLOCK, to read: the row's own memory or buf. */
+const float *choices_in(float *buf, const struct choices *ch, int64_t at, int64_t n);
+/* The largest logit that is a number; minus infinity where there is none. */
+float choices_most(const struct choices *ch);
+/* Log of the sum of exp(logit - most) over those that are numbers; infinities count as most. */
+float choices_log_excess(const struct choices *ch, float most);
+/* log p of a logit after choices_most and choices_log_excess */
+static inline float choice_logp(float logit, float most, float excess)
+{
+    return (logit == most ? 0 : logit - most) - excess;
+}
+
+#endif

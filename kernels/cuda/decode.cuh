@@ -1,0 +1,157 @@
+/*
+ * decode.cuh - what the kernels of beams.h share: the state and the step as plain pointers, and the tokens that may
+ * follow a row.
+ */
+#ifndef KERNELS_CUDA_DECODE_CUH
+#define KERNELS_CUDA_DECODE_CUH
+
+#include "kernels/cuda/cuda.cuh"
+
+struct state_view {
+    int width;
+    int64_t keys, steps;
+    int *token, *state, *table, *key, *said, *parent, *end_step, *end_row, *end_token, *end_stop, *done;
+    float *score, *logp, *end_logp, *end_score;
+};
+
+struct step_view {
+    const int *request, *step, *fixed, *place, *limit;
+};
+
+struct automaton_view {
+    const int *first, *token, *next; /* NULL: every row is free */
+};
+
+static inline state_view view_of(const struct decode_state *s)
+{
+    return { s->width,
+             tensor_cols(s->table),
+             tensor_cols(s->said),
+             data_of<int>(s->token),
+             data_of<int>(s->state),
+             data_of<int>(s->table),
+             data_of<int>(s->key),
+             data_of<int>(s->said),
+             data_of<int>(s->parent),
+             data_of<int>(s->end_step),
+             data_of<int>(s->end_row),
+             data_of<int>(s->end_token),
+             data_of<int>(s->end_stop),
+             data_of<int>(s->done),
+             data_of<float>(s->score),
+             data_of<float>(s->logp),
+             data_of<float>(s->end_logp),
+             data_of<float>(s->end_score) };
+}
+
+static inline step_view view_of(const struct decode_step *s)
+{
+    return { data_of<int>(s->request), data_of<int>(s->step), data_of<int>(s->fixed), data_of<int>(s->place),
+             data_of<int>(s->limit) };
+}
+
+static inline automaton_view view_of(const struct automaton *a)
+{
+    return a ? automaton_view{ data_of<int>(a->first), data_of<int>(a->token), data_of<int>(a->next) }
+             : automaton_view{};
+}
+
+/* The tokens that may follow a row, with their logits, in ascending order of their ids. */
+struct choices {
+    const float *x;
+    const int *token, *next; /* of edges; NULL: all of the vocabulary */
+    int64_t n;
+};
+
+__device__ inline choices choices_of(const automaton_view &a, int state, const float *x, int64_t vocab)
+{
+    if (!a.first || state < 0)
+        return { x, nullptr, nullptr, vocab };
+    int from = a.first[state];
+    return { x, a.token + from, a.next + from, a.first[state + 1] - from };
+}
+
+__device__ inline int choice_id(const choices &ch, int64_t i)
+{
+    return ch.token ? ch.token[i] : (int)i;
+}
+
+__device__ inline int choice_state(const choices &ch, int64_t i)
+{
+    return ch.next ? ch.next[i] : STATE_FREE;
+}
+
+__device__ inline float choice_logit(const choices &ch, int64_t i)
+{
+    return ch.x[choice_id(ch, i)];
+}
+
+/* The largest number so far, and the sum of exp(x - most); infinities count as most, what is no number counts nothing.
+ */
+struct normaliser {
+    float most, sum;
+};
+
+__device__ inline float exp_below(float x, float most)
+{
+    float d = x == most ? 0.0f : x - most;
+    return d <= 0 ? expf(d) : 0.0f;
+}
+
+/* More numbers; a NaN stands for none. */
+template <int N>
+__device__ inline void take(normaliser &m, const float (&v)[N])
+{
+    float high = m.most, add = 0;
+    for (int k = 0; k < N; k++)
+        high = fmaxf(high, v[k]);
+    if (high == -INFINITY) /* nothing yet that a difference could be taken from */
+        return;
+    for (int k = 0; k < N; k++)
+        add += exp_below(v[k], high);
+    m.sum = m.sum * exp_below(m.most, high) + add;
+    m.most = high;
+}
+
+/* This thread's part of the choices: PACK neighbours of every PACK block_threads() where all are free. */
+__device__ inline normaliser thread_normaliser(const choices &ch)
+{
+    normaliser m = { -INFINITY, 0.0f };
+    if (ch.token) {
+        for (int64_t i = thread_id(); i < ch.n; i += block_threads()) {
+            const float v[1] = { choice_logit(ch, i) };
+            take(m, v);
+        }
+        return m;
+    }
+    for (int64_t j = thread_id() * PACK; j < ch.n; j += block_threads() * PACK) {
+        float v[PACK];
+        load_pack(v, ch.x + j, ch.n - j);
+        for (int k = 0; k < PACK; k++)
+            v[k] = j + k < ch.n ? v[k] : -INFINITY;
+        take(m, v);
+    }
+    return m;
+}
+
+/* Of all the block's threads, given to each; sum is the log of the sum. */
+__device__ inline normaliser block_normaliser(const normaliser &mine)
+{
+    float most = block_max(mine.most);
+    return { most, logf(block_sum(mine.sum * exp_below(mine.most, most))) };
+}
+
+__device__ inline float choice_logp(float logit, const normaliser &all)
+{
+    return (logit == all.most ? 0.0f : logit - all.most) - all.sum;
+}
+
+__device__ inline bool is_stop(const int *stops, int64_t n, int id)
+{
+    bool found = false;
+    for (int64_t i = 0; i < n; i++)
+        found |= stops[i] == id;
+    return found;
+}
+
+#endif
