@@ -6,6 +6,7 @@
 
 #include "kernels/beams.h"
 #include "kernels/ops.h"
+#include "kernels/paged.h"
 
 /* clang-format off */
 #define DECODE_KERNEL_LIST(K)                                                                                          \
@@ -13,6 +14,10 @@
     K(linear_group, (struct ctx *c, struct tensor *y, const struct linear_group *g))                                   \
     K(rope_cache, (struct ctx *c, struct tensor *q, struct tensor *k, const struct tensor *v,                          \
                    const struct rope_cache *r))                                                                        \
+    /* see op_paged_attention; the form without zeros; partial F32 [n_parts, heads (D + 2)] is scratch */               \
+    K(paged_attention, (struct ctx *c, struct tensor *y, const struct tensor *partial, const struct tensor *q,         \
+                        const struct tensor *k, const struct tensor *v, const struct paged *p,                         \
+                        const struct attention_form *form))                                                            \
     /* y[t] I32 = the first column where x[t,:] is largest; 0 where nothing is above -infinity */                      \
     K(argmax, (struct ctx *c, struct tensor *y, const struct tensor *x))                                               \
     /* those of beams.h, in place in s */                                                                              \

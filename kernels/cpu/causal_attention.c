@@ -2,33 +2,39 @@
 
 #include "kernels/cpu/vmath.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-struct causal_job causal_job_of(const struct tensor *q, const struct tensor *k, const struct tensor *v,
-                                const struct causal *s, const struct attention_form *form)
+struct causal_job causal_job_of_form(const struct tensor *q, const struct tensor *k, const struct tensor *v,
+                                     const struct attention_form *form)
 {
     int64_t dim = tensor_cols(q) / form->heads;
 
     return (struct causal_job){ .q = q,
                                 .k = k,
                                 .v = v,
-                                .offsets = s->qs.offsets->data,
-                                .key_start = s->key_start->data,
-                                .key_len = s->key_len->data,
-                                .prefix_start = s->prefix_len ? s->prefix_start->data : NULL,
-                                .prefix_len = s->prefix_len ? s->prefix_len->data : NULL,
                                 .dim = dim,
                                 .pad = whole_lanes(dim),
-                                .n = s->qs.n,
-                                .max_len = s->qs.max_len,
-                                .max_keys = s->max_keys,
                                 .groups = form->groups,
                                 .each = form->heads / form->groups,
                                 .scale = form->scale,
                                 .bias = form->bias ? form->bias->data : NULL,
                                 .reach = form->bias ? tensor_cols(form->bias) / 2 : 0 };
+}
+
+struct causal_job causal_job_of(const struct tensor *q, const struct tensor *k, const struct tensor *v,
+                                const struct causal *s, const struct attention_form *form)
+{
+    struct causal_job job = causal_job_of_form(q, k, v, form);
+
+    job.offsets = s->qs.offsets->data;
+    job.key_start = s->key_start->data;
+    job.key_len = s->key_len->data;
+    if (s->prefix_len) {
+        job.prefix_start = s->prefix_start->data;
+        job.prefix_len = s->prefix_len->data;
+    }
+    job.n = s->qs.n;
+    job.max_len = s->qs.max_len;
+    job.max_keys = s->max_keys;
+    return job;
 }
 
 int64_t causal_block(const struct causal_job *job)
@@ -111,27 +117,6 @@ void causal_store_rows(struct destination x, const struct causal_job *job, const
         tile_store(x, at, job->dim, rows + t * job->each * job->pad, job->pad, job->each, job->dim);
 }
 
-/* A thread's scratch.  Rows of a block [rows, pad], scores [rows, KEYS], tiles of keys. */
-struct forward {
-    float *q, *out, *s, *most, *sum, *rows, *turned; /* rows: of k or v, [KEYS, pad]; turned: k, [pad, KEYS] */
-};
-
-static struct forward forward_new(const struct causal_job *job)
-{
-    int64_t rows = causal_block(job) * job->each, tile = KEYS * job->pad;
-    int64_t total = rows * (2 * job->pad + KEYS + 2) + 2 * tile;
-    float *at = floats_new(total);
-
-    memset(at, 0, (size_t)total * sizeof *at); /* what pads a head stays zero */
-    return (struct forward){ .q = at,
-                             .out = at + rows * job->pad,
-                             .rows = at + 2 * rows * job->pad,
-                             .turned = at + 2 * rows * job->pad + tile,
-                             .s = at + 2 * (rows * job->pad + tile),
-                             .most = at + total - 2 * rows,
-                             .sum = at + total - rows };
-}
-
 /* A tile of k or v as f32: where it lies, or converted. */
 static const float *tile_in(const struct causal_job *job, const struct tensor *x, const struct causal_tile *tile,
                             int64_t group, float *buf, int64_t *ld)
@@ -146,78 +131,29 @@ static const float *tile_in(const struct causal_job *job, const struct tensor *x
     return buf;
 }
 
-/*
- * One row's scores become weights, zeros from `seen` to width: its maximum and sum go on, what was summed up so far
- * shrinks to the new maximum.
- */
-static inline __attribute__((always_inline)) void softmax_row(float *restrict s, float *restrict out,
-                                                              float *restrict most, float *restrict sum, int64_t seen,
-                                                              int64_t width, int64_t pad)
-{
-    float top[LANES], part[LANES] = { 0 };
-
-    for (int64_t j = seen; j < width; j++)
-        s[j] = -INFINITY;
-    for (int l = 0; l < LANES; l++)
-        top[l] = *most;
-    for (int64_t j = 0; j < width; j += LANES)
-        for (int l = 0; l < LANES; l++)
-            top[l] = s[j + l] > top[l] ? s[j + l] : top[l];
-    for (int half = LANES / 2; half; half /= 2)
-        for (int l = 0; l < half; l++)
-            top[l] = top[l] > top[l + half] ? top[l] : top[l + half];
-    float high = top[0], shrink = vexp(*most - high);
-    for (int64_t j = 0; j < width; j += LANES)
-        for (int l = 0; l < LANES; l++) {
-            s[j + l] = vexp(s[j + l] - high);
-            part[l] += s[j + l];
-        }
-    for (int64_t j = seen; j < width; j++)
-        s[j] = 0; /* rather than the smallest number that vexp gives */
-    *most = high;
-    *sum = *sum * shrink + sum_lanes(part);
-    for (int64_t d = 0; shrink < 1 && d < pad; d++)
-        out[d] *= shrink;
-}
-
-CPU_CLONES static void softmax_tile(const struct forward *f, const struct causal_span *a,
-                                    const struct causal_tile *tile, int64_t from, int64_t n, int64_t each, int64_t pad)
-{
-    int64_t width = whole_lanes(tile->n);
-
-    for (int64_t t = 0; t < n; t++)
-        for (int64_t r = t * each; r < (t + 1) * each; r++)
-            softmax_row(f->s + r * KEYS, f->out + r * pad, f->most + r, f->sum + r, causal_seen(a, tile, from + t),
-                        width, pad);
-}
-
-static void forward_tile(const struct causal_job *job, const struct causal_span *a, const struct forward *f,
+static void forward_tile(const struct causal_job *job, const struct causal_span *a, const struct attention_block *f,
                          const struct causal_tile *tile, int64_t group, int64_t from, int64_t n)
 {
-    int64_t rows = n * job->each, pad = job->pad, width = whole_lanes(tile->n), ld;
-    const float *k = tile_in(job, job->k, tile, group, f->rows, &ld);
+    int64_t each = job->each, ld;
+    const float *k = tile_in(job, job->k, tile, group, f->tile, &ld);
 
-    transpose(f->turned, KEYS, k, ld, tile->n, pad);
-    tile_gemm_run(&(struct tile_gemm){ f->s, f->q, f->turned, rows, width, pad, KEYS, pad, 1, KEYS });
+    attention_block_score(f, n * each, k, ld, tile->n);
     if (job->bias)
         causal_add_bias(f->s, job, a, tile, group, from, n);
-    softmax_tile(f, a, tile, from, n, job->each, pad);
-    const float *v = tile_in(job, job->v, tile, group, f->rows, &ld);
-    tile_gemm_add(&(struct tile_gemm){ f->out, f->s, v, rows, pad, tile->n, pad, KEYS, 1, ld });
+    for (int64_t t = 0; t < n; t++)
+        attention_block_weigh(f, t * each, each, causal_seen(a, tile, from + t), tile->n);
+    const float *v = tile_in(job, job->v, tile, group, f->tile, &ld);
+    attention_block_add(f, n * each, v, ld, tile->n);
 }
 
 /* Queries [from, from + n) of one group. */
-static void forward_block(const struct causal_job *job, const struct causal_span *a, const struct forward *f,
+static void forward_block(const struct causal_job *job, const struct causal_span *a, const struct attention_block *f,
                           struct tensor *y, float *lse, int64_t group, int64_t from, int64_t n)
 {
     int64_t rows = n * job->each, tiles = causal_tiles_seen(a, from + n);
 
     causal_load_rows(f->q, job, job->q, a, group, from, n, job->scale);
-    memset(f->out, 0, (size_t)(rows * job->pad) * sizeof *f->out);
-    for (int64_t r = 0; r < rows; r++) {
-        f->most[r] = -INFINITY;
-        f->sum[r] = 0;
-    }
+    attention_block_start(f, rows);
     for (int64_t i = 0; i < tiles; i++) {
         struct causal_tile tile = causal_tile_of(a, i, from + n);
         forward_tile(job, a, f, &tile, group, from, n);
@@ -240,7 +176,7 @@ void cpu_causal_attention(struct ctx *c, struct tensor *y, struct tensor *lse, c
     int64_t tasks = job.n * groups * blocks;
 #pragma omp parallel if (causal_parallel(&job, tensor_size(y)))
     {
-        struct forward f = forward_new(&job);
+        struct attention_block f = attention_block_new(block * job.each, job.pad);
 #pragma omp for schedule(dynamic)
         for (int64_t i = 0; i < tasks; i++) {
             struct causal_span a = causal_span_of(&job, i / blocks / groups);
@@ -248,6 +184,6 @@ void cpu_causal_attention(struct ctx *c, struct tensor *y, struct tensor *lse, c
             if (left > 0)
                 forward_block(&job, &a, &f, y, lse->data, i / blocks % groups, from, left < block ? left : block);
         }
-        free(f.q);
+        attention_block_free(&f);
     }
 }

@@ -9,9 +9,7 @@
 #ifndef KERNELS_CPU_CAUSAL_ATTENTION_H
 #define KERNELS_CPU_CAUSAL_ATTENTION_H
 
-#include "kernels/cpu/tile.h"
-
-enum { BLOCK_ROWS = 64, KEYS = 128 };
+#include "kernels/cpu/attention_block.h"
 
 /* What the kernels need, once per call. */
 struct causal_job {
@@ -26,6 +24,9 @@ struct causal_job {
 };
 struct causal_job causal_job_of(const struct tensor *q, const struct tensor *k, const struct tensor *v,
                                 const struct causal *s, const struct attention_form *form);
+/* The same of no sequences. */
+struct causal_job causal_job_of_form(const struct tensor *q, const struct tensor *k, const struct tensor *v,
+                                     const struct attention_form *form);
 /* Queries of a block. */
 int64_t causal_block(const struct causal_job *job);
 /* Worth waking threads for, when so many numbers are made of all keys. */

@@ -21,19 +21,28 @@ struct causal_args {
     float scale;
 };
 
+/* Of no sequences. */
+template <typename T>
+static causal_args<T> causal_args_of_form(const struct tensor *q, const struct tensor *k, const struct tensor *v,
+                                          const struct attention_form *form)
+{
+    causal_args<T> a = {};
+    a.q = data_of<T>(q), a.k = data_of<T>(k), a.v = data_of<T>(v);
+    a.bias = data_of<float>(form->bias), a.reach = form->bias ? (int)(tensor_cols(form->bias) / 2) : 0;
+    a.heads = form->heads, a.groups = form->groups, a.all = a.each = a.heads / a.groups;
+    a.dim = (int)(tensor_cols(q) / a.heads), a.scale = form->scale;
+    return a;
+}
+
 template <typename T>
 static causal_args<T> causal_args_of(const struct tensor *q, const struct tensor *k, const struct tensor *v,
                                      const struct causal *s, const struct attention_form *form)
 {
-    causal_args<T> a = {};
-    a.q = data_of<T>(q), a.k = data_of<T>(k), a.v = data_of<T>(v);
+    causal_args<T> a = causal_args_of_form<T>(q, k, v, form);
     a.offsets = data_of<int>(s->qs.offsets);
     a.key_start = data_of<int>(s->key_start), a.key_len = data_of<int>(s->key_len);
     if (s->prefix_len)
         a.prefix_start = data_of<int>(s->prefix_start), a.prefix_len = data_of<int>(s->prefix_len);
-    a.bias = data_of<float>(form->bias), a.reach = form->bias ? (int)(tensor_cols(form->bias) / 2) : 0;
-    a.heads = form->heads, a.groups = form->groups, a.all = a.each = a.heads / a.groups;
-    a.dim = (int)(tensor_cols(q) / a.heads), a.scale = form->scale;
     return a;
 }
 

@@ -1,6 +1,4 @@
-#include "kernels/kernels.h"
-
-#include <math.h>
+#include "kernels/ops/attention_form.h"
 
 struct causal_attention_node {
     struct node node;
@@ -20,38 +18,6 @@ static void causal_attention_backward(struct ctx *c, struct node *node)
     RUN(c, causal_attention_backward, dq, dk, dv, dbias, node->out->grad, node->out, n->lse, n->q, n->k, n->v, s, form);
 }
 
-/* The form with its zeros filled in. */
-static struct attention_form whole_form(const struct attention_form *form, const struct tensor *q)
-{
-    struct attention_form f = *form;
-
-    CHECK(f.heads > 0 && f.groups >= 0 && f.heads % (f.groups ? f.groups : 1) == 0,
-          "causal_attention: %d heads in %d groups", f.heads, f.groups);
-    CHECK(f.scale >= 0 && f.p == 0, "causal_attention: scale %g, dropout %g", (double)f.scale, (double)f.p);
-    CHECK(!f.bias || (f.bias->dtype == F32 && f.bias->ndim == 2 && f.bias->shape[0] == f.heads && f.bias->shape[1] % 2),
-          "causal_attention: a bias of %lld numbers of %s for %d heads, expected F32 [heads, 2 R + 1]",
-          (long long)tensor_size(f.bias), dtype_name(f.bias->dtype), f.heads);
-    f.groups = f.groups ? f.groups : f.heads;
-    int64_t dim = tensor_cols(q) / f.heads;
-    f.scale = f.scale > 0 ? f.scale : 1.0f / sqrtf((float)dim);
-    return f;
-}
-
-static void check_shapes(const struct tensor *q, const struct tensor *k, const struct tensor *v, int heads, int groups)
-{
-    int64_t dim = tensor_cols(q) / heads;
-
-    CHECK(q->ndim == 2 && k->ndim == 2 && v->ndim == 2 && q != k && q != v && k != v,
-          "causal_attention: q, k and v are three matrices");
-    CHECK(q->dtype == k->dtype && q->dtype == v->dtype, "causal_attention: q %s, k %s, v %s", dtype_name(q->dtype),
-          dtype_name(k->dtype), dtype_name(v->dtype));
-    CHECK(dim >= 1 && dim <= 256 && dim * heads == tensor_cols(q),
-          "causal_attention: q has %lld columns for %d heads of 1 .. 256", (long long)tensor_cols(q), heads);
-    CHECK(k->shape[0] == v->shape[0] && tensor_cols(k) == groups * dim && tensor_cols(v) == groups * dim,
-          "causal_attention: k [%lld, %lld], v [%lld, %lld], %d groups of %lld", (long long)k->shape[0],
-          (long long)tensor_cols(k), (long long)v->shape[0], (long long)tensor_cols(v), groups, (long long)dim);
-}
-
 static void check_causal(const struct causal *s)
 {
     int64_t n = s->qs.n;
@@ -68,10 +34,10 @@ static void check_causal(const struct causal *s)
 struct tensor *op_causal_attention(struct ctx *c, struct tensor *q, struct tensor *k, struct tensor *v,
                                    const struct causal *s, const struct attention_form *form)
 {
-    struct attention_form whole = whole_form(form, q);
+    struct attention_form whole = attention_form_whole("causal_attention", form, q);
     const struct attention_form *f = &whole;
 
-    check_shapes(q, k, v, f->heads, f->groups);
+    attention_form_check("causal_attention", f, q, k, v);
     check_causal(s);
     struct tensor *y = tensor_like(c, q), *lse = tensor_new2(c, F32, q->shape[0], f->heads);
 

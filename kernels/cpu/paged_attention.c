@@ -1,0 +1,253 @@
+#include "kernels/cpu/causal_attention.h"
+#include "kernels/cpu/vmath.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(CHUNK_KEYS % KEYS == 0, "a chunk is whole tiles");
+
+struct paged_job {
+    struct causal_job heads; /* how rows lie; it has no sequences */
+    struct tensor *y;
+    const struct paged *p;
+    const int32_t *seen, *parts;
+    float *partial;        /* [n_parts, heads, dim + 2]: weighted values, maximum, sum */
+    int64_t block, blocks; /* queries of a block, blocks of a unit */
+};
+
+/* What a thread has: a chunk's results, and those of the chunks before. */
+struct paged_scratch {
+    struct attention_block chunk;
+    float *out, *most, *sum; /* of a block's rows, as in chunk */
+};
+
+/* Some queries of a unit, and one group of heads. */
+struct paged_span {
+    const struct paged_unit *unit;
+    int64_t group, first, n; /* first: row of q */
+    int64_t end;             /* keys from here on none of them sees */
+};
+
+static struct paged_scratch scratch_new(const struct paged_job *job)
+{
+    int64_t rows = job->block * job->heads.each, pad = job->heads.pad;
+    float *out = floats_new(rows * (pad + 2));
+
+    return (struct paged_scratch){
+        .chunk = attention_block_new(rows, pad), .out = out, .most = out + rows * pad, .sum = out + rows * (pad + 1)
+    };
+}
+
+static void scratch_free(struct paged_scratch *f)
+{
+    attention_block_free(&f->chunk);
+    free(f->out);
+}
+
+/* No chunk has come yet. */
+static void start(const struct paged_scratch *f, int64_t rows)
+{
+    memset(f->out, 0, (size_t)(rows * f->chunk.pad) * sizeof *f->out);
+    for (int64_t r = 0; r < rows; r++) {
+        f->most[r] = -INFINITY;
+        f->sum[r] = 0;
+    }
+}
+
+/* One row's results so far take in those of the next chunk. */
+CPU_CLONES static void merge_chunk(float *restrict out, float *restrict most, float *restrict sum,
+                                   const float *restrict next, float next_most, float next_sum, int64_t n)
+{
+    float high = *most > next_most ? *most : next_most, old = vexp(*most - high), new = vexp(next_most - high);
+
+    for (int64_t d = 0; d < n; d++)
+        out[d] = out[d] * old + next[d] * new;
+    *sum = *sum * old + next_sum * new;
+    *most = high;
+}
+
+/* y of a query's rows of one group; zeros are positive, whatever they were summed from. */
+static void finish(const struct paged_job *job, const struct paged_scratch *f, int64_t t, int64_t group, int64_t row)
+{
+    int64_t pad = job->heads.pad;
+    struct causal_span at = { .q_from = t };
+
+    for (int64_t r = row; r < row + job->heads.each; r++)
+        for (int64_t d = 0; d < job->heads.dim; d++)
+            f->out[r * pad + d] = f->out[r * pad + d] / f->sum[r] + 0.0f;
+    causal_store_rows((struct destination){ job->y, false }, &job->heads, f->out + row * pad, &at, group, 0, 1);
+}
+
+static float *partial_of(const struct paged_job *job, int64_t part, int64_t group)
+{
+    int64_t heads = job->heads.groups * job->heads.each;
+    return job->partial + (part * heads + group * job->heads.each) * (job->heads.dim + 2);
+}
+
+static void store_partial(const struct paged_job *job, const struct attention_block *b, int64_t part, int64_t group,
+                          int64_t row)
+{
+    int64_t dim = job->heads.dim;
+    float *to = partial_of(job, part, group);
+
+    for (int64_t r = row; r < row + job->heads.each; r++, to += dim + 2) {
+        memcpy(to, b->out + r * b->pad, (size_t)dim * sizeof *to);
+        to[dim] = b->most[r];
+        to[dim + 1] = b->sum[r];
+    }
+}
+
+/* The first n keys of a tile, or their values, as f32. */
+static const float *gather(const struct paged_job *job, const struct attention_block *b, const struct tensor *x,
+                           const int32_t *rows, int64_t n, int64_t group)
+{
+    int64_t stride = tensor_cols(x), dim = job->heads.dim;
+
+    for (int64_t j = 0, run; j < n; j += run) {
+        for (run = 1; j + run < n && rows[j + run] == rows[j] + run;)
+            run++;
+        tile_load(b->tile + j * b->pad, b->pad, x, rows[j] * stride + group * dim, stride, run, dim);
+    }
+    return b->tile;
+}
+
+/* Keys of the tile at `from` that query t sees. */
+static int64_t seen_of(const struct paged_job *job, int64_t t, int64_t from, int64_t n)
+{
+    int64_t left = job->seen[t] - from;
+    return left < 0 ? 0 : left < n ? left : n;
+}
+
+static void add_bias(const struct paged_job *job, const struct attention_block *b, const struct paged_span *s,
+                     int64_t from, int64_t n)
+{
+    int64_t rows = job->heads.each;
+    struct causal_tile tile = { .n = n, .at = from };
+
+    for (int64_t t = 0; t < s->n; t++) {
+        struct causal_span at = { .ahead = job->seen[s->first + t] - 1 };
+        causal_add_bias(b->s + t * rows * KEYS, &job->heads, &at, &tile, s->group, 0, 1);
+    }
+}
+
+static void attend_tile(const struct paged_job *job, const struct attention_block *b, const struct paged_span *s,
+                        int64_t from, int64_t n)
+{
+    const struct tensor *table = job->p->table;
+    const int32_t *rows = (const int32_t *)table->data + s->unit->row * table->shape[1] + from;
+    int64_t each = job->heads.each;
+
+    attention_block_score(b, s->n * each, gather(job, b, job->heads.k, rows, n, s->group), b->pad, n);
+    if (job->heads.bias)
+        add_bias(job, b, s, from, n);
+    for (int64_t t = 0; t < s->n; t++)
+        attention_block_weigh(b, t * each, each, seen_of(job, s->first + t, from, n), n);
+    attention_block_add(b, s->n * each, gather(job, b, job->heads.v, rows, n, s->group), b->pad, n);
+}
+
+/* A chunk's results go on into the sum, or into memory. */
+static void hand_on(const struct paged_job *job, const struct paged_scratch *f, const struct paged_span *s,
+                    int64_t chunk)
+{
+    const struct attention_block *b = &f->chunk;
+    int64_t each = job->heads.each, pad = b->pad;
+
+    for (int64_t i = 0; i < s->n; i++) {
+        int64_t t = s->first + i;
+        if (job->seen[t] <= chunk * CHUNK_KEYS)
+            continue;
+        if (job->parts[t] < job->parts[t + 1]) {
+            store_partial(job, b, job->parts[t] + chunk, s->group, i * each);
+            continue;
+        }
+        for (int64_t r = i * each; r < (i + 1) * each; r++)
+            merge_chunk(f->out + r * pad, f->most + r, f->sum + r, b->out + r * pad, b->most[r], b->sum[r], pad);
+    }
+}
+
+static void attend_span(const struct paged_job *job, const struct paged_scratch *f, const struct paged_span *s)
+{
+    int64_t rows = s->n * job->heads.each, last = s->unit->chunk + s->unit->chunks;
+    struct causal_span at = { .q_from = s->first };
+
+    causal_load_rows(f->chunk.q, &job->heads, job->heads.q, &at, s->group, 0, s->n, job->heads.scale);
+    start(f, rows);
+    for (int64_t chunk = s->unit->chunk; chunk < last && chunk * CHUNK_KEYS < s->end; chunk++) {
+        attention_block_start(&f->chunk, rows);
+        for (int64_t from = chunk * CHUNK_KEYS; from < (chunk + 1) * CHUNK_KEYS && from < s->end; from += KEYS)
+            attend_tile(job, &f->chunk, s, from, s->end - from < KEYS ? s->end - from : KEYS);
+        hand_on(job, f, s, chunk);
+    }
+    for (int64_t i = 0; i < s->n; i++) {
+        int64_t t = s->first + i;
+        if (job->seen[t] > 0 && job->parts[t] == job->parts[t + 1])
+            finish(job, f, t, s->group, i * job->heads.each);
+    }
+}
+
+/* Task i of units x groups x blocks. */
+static void attend_task(const struct paged_job *job, const struct paged_scratch *f, int64_t i)
+{
+    const struct paged_unit *unit =
+        (const struct paged_unit *)job->p->units->data + i / job->blocks / job->heads.groups;
+    struct paged_span s = { .unit = unit, .group = i / job->blocks % job->heads.groups };
+    int64_t from = i % job->blocks * job->block, left = unit->queries - from;
+
+    s.first = unit->first + from;
+    s.n = left < job->block ? left : job->block;
+    for (int64_t t = 0; t < s.n; t++)
+        s.end = job->seen[s.first + t] > s.end ? job->seen[s.first + t] : s.end;
+    if (s.n > 0)
+        attend_span(job, f, &s);
+}
+
+/* A query whose results are in parts, or that is padding. */
+static void merge_query(const struct paged_job *job, const struct paged_scratch *f, int64_t t)
+{
+    int64_t dim = job->heads.dim, pad = job->heads.pad, cols = tensor_cols(job->y);
+    int64_t chunks = (job->seen[t] + CHUNK_KEYS - 1) / CHUNK_KEYS;
+    size_t size = dtype_size(job->y->dtype);
+
+    if (job->seen[t] == 0)
+        memset((char *)job->y->data + (size_t)(t * cols) * size, 0, (size_t)cols * size);
+    for (int64_t group = 0; chunks && job->parts[t] < job->parts[t + 1] && group < job->heads.groups; group++) {
+        start(f, job->heads.each);
+        for (int64_t i = 0; i < chunks; i++)
+            for (int64_t r = 0; r < job->heads.each; r++) {
+                const float *part = partial_of(job, job->parts[t] + i, group) + r * (dim + 2);
+                memcpy(f->chunk.out + r * pad, part, (size_t)dim * sizeof *part);
+                merge_chunk(f->out + r * pad, f->most + r, f->sum + r, f->chunk.out + r * pad, part[dim], part[dim + 1],
+                            pad);
+            }
+        finish(job, f, t, group, 0);
+    }
+}
+
+void cpu_paged_attention(struct ctx *c, struct tensor *y, const struct tensor *partial, const struct tensor *q,
+                         const struct tensor *k, const struct tensor *v, const struct paged *p,
+                         const struct attention_form *form)
+{
+    (void)c;
+    struct paged_job job = { .heads = causal_job_of_form(q, k, v, form),
+                             .y = y,
+                             .p = p,
+                             .seen = p->seen->data,
+                             .parts = p->parts->data,
+                             .partial = partial->data };
+    int64_t most = causal_block(&job.heads);
+    job.heads.max_keys = p->max_chunks * CHUNK_KEYS;
+    job.block = p->max_queries < 1 ? 1 : p->max_queries < most ? p->max_queries : most;
+    job.blocks = (p->max_queries + job.block - 1) / job.block;
+#pragma omp parallel if (causal_parallel(&job.heads, tensor_size(y)))
+    {
+        struct paged_scratch f = scratch_new(&job);
+#pragma omp for schedule(dynamic)
+        for (int64_t i = 0; i < p->n_units * job.heads.groups * job.blocks; i++)
+            attend_task(&job, &f, i);
+#pragma omp for schedule(static)
+        for (int64_t t = 0; t < q->shape[0]; t++)
+            merge_query(&job, &f, t);
+        scratch_free(&f);
+    }
+}
