@@ -22,8 +22,8 @@
  */
 #include "bench/device_counts.h"
 #include "data/util/log.h"
+#include "models/engine/engine.h"
 #include "models/lm/llama_batch.h"
-#include "models/lm/llama_generate.h"
 #include "train/lm/lm_trainer.h"
 #include "train/run/run_impl.h"
 
@@ -40,8 +40,8 @@ struct bench {
     struct workspace work;
     struct llama_model model; /* open once decode was asked for, or something that either has but no trainer was open */
     struct lm_data texts;
-    struct generator generator;
-    struct generation said[MAX_BATCH];
+    struct engine engine;
+    struct engine_answer said[MAX_BATCH];
     char *adapter;
     int64_t batch, new, tokens;
     struct device_counts counted;
@@ -78,8 +78,13 @@ static void open_model(struct bench *b)
     b->model.net.config.n_stops = 0; /* every answer has NEW tokens */
     if (b->texts.n < b->batch)
         b->batch = b->texts.n;
-    struct generate_settings set = { .max_new = b->new, .batch = b->batch, .step_tokens = INT32_MAX };
-    generator_init(&b->generator, &b->model, &b->work, &set);
+    const struct engine_settings set = { .max_new = b->new,
+                                         .answers = 1,
+                                         .beams = 1,
+                                         .draw = { .top_p = 1, .typical_p = 1 },
+                                         .batch = b->batch,
+                                         .step_tokens = 1 << 20 };
+    engine_init(&b->engine, &b->model, &b->work, &set);
 }
 
 /* What either has. */
@@ -153,13 +158,18 @@ static void decode(struct bench *b, const char *rest)
 
     (void)rest;
     open_model(b);
+    struct engine_request *asked = xcalloc((size_t)b->batch, sizeof *asked);
     double start = now_seconds();
     for (int64_t i = 0; i < b->batch; i++) {
         const struct lm_text *p = &b->texts.items[i].text;
-        ids_release(&b->said[i].out);
-        b->said[i] = (struct generation){ .prompt = p->ids.items, .n_prompt = lm_text_prompt_length(p) };
+        engine_answer_release(&b->said[i]);
+        asked[i] = (struct engine_request){ .prompt = p->ids.items,
+                                            .n_prompt = lm_text_prompt_length(p),
+                                            .answers = &b->said[i] };
     }
-    if (generator_run(&b->generator, b->said, b->batch, NULL, NULL, &err))
+    int rc = engine_run(&b->engine, asked, b->batch, NULL, NULL, &err);
+    free(asked);
+    if (rc)
         die(&err);
     printf("%.7f\n", now_seconds() - start);
 }
@@ -253,7 +263,7 @@ static void write_logits(struct bench *b, const char *path)
 static void show_memory(struct bench *b, const char *rest)
 {
     struct view v = view_of(b);
-    size_t cache = v.model == &b->model ? b->generator.cache_data.size : 0;
+    size_t cache = v.model == &b->model ? b->engine.data.size : 0;
 
     (void)rest;
     printf("%zu\n", v.model->data.size + v.model->adapter_data.size + v.work->step.size + cache);

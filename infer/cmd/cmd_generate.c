@@ -51,15 +51,15 @@ const struct command command_generate = {
     .summary = "lets a language model answer prompts",
     ONE_OPERAND("IN.jsonl"),
     OPTIONS(table, complete_defaults),
-    .details = "IN.jsonl holds records {\"id\", \"prompt\"}, raw text to go on with, or {\"id\", \"messages\": "
-               "[{\"role\", \"content\"}, ...]}, which the model's chat template renders; - is standard input.  Each "
-               "line of the output has the text, its number of tokens, and why it ended: \"stop\" or \"length\"; with --n "
-               "a list \"texts\" of such answers, each with its score, by which those of beams are ordered, and the sum "
-               "of its tokens' log p.  The seed and a record's id determine what is drawn; what else is in the file, "
-               "and in which order, changes no answer.  Lines are kept in OUT.jsonl.part until all are there; "
-               "--resume takes those whose record, model and settings are what they were.",
+    .details =
+        "IN.jsonl holds records {\"id\", \"prompt\"}, raw text to go on with, or {\"id\", \"messages\": "
+        "[{\"role\", \"content\"}, ...]}, which the model's chat template renders; - is standard input.  Each "
+        "line of the output has the text, its number of tokens, and why it ended: \"stop\" or \"length\"; with --n "
+        "a list \"texts\" of such answers, each with its score, by which those of beams are ordered, and the sum "
+        "of its tokens' log p.  The seed and a record's id determine what is drawn; what else is in the file, "
+        "and in which order, changes no answer.  Lines are kept in OUT.jsonl.part until all are there; "
+        "--resume takes those whose record, model and settings are what they were.",
     .examples = { "ambit-infer generate prompts.jsonl --model llama -o answers.jsonl",
-                  "ambit-infer generate prompts.jsonl --model llama --adapter runs/infill --temperature 0.7 --seed 1",
                   "ambit-infer generate prompts.jsonl --model llama --beams 5 --n 5 -o answers.jsonl" },
     .files = complete_files,
     .run = run,

@@ -23,8 +23,8 @@ static json_t *best_json(const struct completion *r, const struct engine_answer 
     for (int i = 0; i < keep; i++) {
         int32_t id = a->best[step * keep + i];
         if (id >= 0)
-            json_array_append_new(list, json_pack("{s:i, s:o, s:f}", "id", id, "token", text_json(r, &id, 1),
-                                                  "logprob", (double)a->best_logp[step * keep + i]));
+            json_array_append_new(list, json_pack("{s:i, s:o, s:f}", "id", id, "token", text_json(r, &id, 1), "logprob",
+                                                  (double)a->best_logp[step * keep + i]));
     }
     return list;
 }

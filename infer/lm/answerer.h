@@ -16,7 +16,7 @@ struct answerer {
     struct llama_request model; /* dir NULL: there is none */
     const char *device;
     bool no_graph;
-    struct engine_settings set; /* all but stop: signals stop an answerer */
+    struct engine_settings set;   /* all but stop: signals stop an answerer */
     struct answerer_model **open; /* the model in memory, which the answerers of a run share; NULL at first */
 };
 

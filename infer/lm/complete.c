@@ -172,8 +172,7 @@ static uint64_t run_key(const struct complete_request *q, const struct engine_se
     return sum_text(answerer_key(&a), build_version());
 }
 
-static int complete(struct completion *r, const char *input, window_fn *window,
-                    struct error *err)
+static int complete(struct completion *r, const char *input, window_fn *window, struct error *err)
 {
     const struct complete_request *q = r->request;
     const struct engine_settings set = complete_settings(q);

@@ -34,10 +34,9 @@ void complete_requests_open(struct completion_requests *q, const struct completi
         const struct lm_text *p = &r->window[i];
         if (p->error)
             continue;
-        q->items[q->n] = (struct engine_request){ .prompt = p->ids.items,
-                                                  .n_prompt = p->ids.count,
-                                                  .key = lm_text_key(p),
-                                                  .answers = &q->answers[q->n * each] };
+        q->items[q->n] = (struct engine_request){
+            .prompt = p->ids.items, .n_prompt = p->ids.count, .key = lm_text_key(p), .answers = &q->answers[q->n * each]
+        };
         q->n++;
     }
 }

@@ -36,9 +36,10 @@ static int write_losses(struct completion *r, const struct pack *pack, const flo
             sum += (double)*nll++;
         if (i < pack->from + pack->done)
             continue;
-        rc = p->error ? complete_write_error(r, i, err)
-                      : complete_write(r, i, json_pack("{s:O, s:f, s:I}", "id", p->id, "nll", sum, "tokens", note.tokens),
-                                   note, err);
+        rc = p->error
+                 ? complete_write_error(r, i, err)
+                 : complete_write(r, i, json_pack("{s:O, s:f, s:I}", "id", p->id, "nll", sum, "tokens", note.tokens),
+                                  note, err);
     }
     return rc ? rc : part_flush(&r->part, err);
 }

@@ -7,7 +7,7 @@
 /* The rows of a request, on the host. */
 struct said {
     int64_t width, steps, keep;
-    int32_t *said, *parent, *best_id;  /* [width, steps (keep)] */
+    int32_t *said, *parent, *best_id; /* [width, steps (keep)] */
     float *logp, *best_logp;
     int32_t *end_step, *end_row, *end_token, *end_stop; /* [width] */
     float *end_logp, *end_score;
@@ -47,8 +47,8 @@ static struct said read_said(const struct engine *e, const struct active_request
 
 static void release(struct said *s)
 {
-    void *const all[] = { s->said,     s->parent,  s->logp,      s->best_id,  s->best_logp, s->end_step,
-                          s->end_row,  s->end_token, s->end_stop, s->end_logp, s->end_score };
+    void *const all[] = { s->said,    s->parent,    s->logp,     s->best_id,  s->best_logp, s->end_step,
+                          s->end_row, s->end_token, s->end_stop, s->end_logp, s->end_score };
     for (int i = 0; i < ARRAY_LEN(all); i++)
         free(all[i]);
 }

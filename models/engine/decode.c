@@ -10,8 +10,8 @@ enum { REQUEST_STEPS = 8, UNIT_STEPS = 4 };
 struct decode_words {
     struct engine *e;
     int64_t n, rows, n_units;
-    int32_t *request, *step, *fixed, *place, *limit;   /* [n] */
-    int32_t *positions, *cache_rows, *seen, *parts;    /* [rows], parts [rows + 1] */
+    int32_t *request, *step, *fixed, *place, *limit; /* [n] */
+    int32_t *positions, *cache_rows, *seen, *parts;  /* [rows], parts [rows + 1] */
     struct unit_list units;
 };
 
@@ -43,10 +43,9 @@ static struct tensor *next_logits(struct ctx *c, const struct decode_words *s, c
     const struct llama *net = &e->model->net;
     struct tensor *cache_rows = batch_i32(c, s->cache_rows, s->rows);
     struct paged paged = paged_of(c, s);
-    struct llama_input in = { .positions = batch_i32(c, s->positions, s->rows),
-                              .paged = &paged,
-                              .cache = &e->cache,
-                              .cache_rows = cache_rows };
+    struct llama_input in = {
+        .positions = batch_i32(c, s->positions, s->rows), .paged = &paged, .cache = &e->cache, .cache_rows = cache_rows
+    };
 
     in.tokens = (struct index){ .ids = op_next_tokens(c, &e->state, step, cache_rows), .n = s->rows };
     return op_linear_logits(c, llama_forward(c, net, &in), net->head.w, &net->head.lora);

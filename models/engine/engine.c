@@ -28,8 +28,7 @@ uint64_t engine_settings_key(const struct engine_settings *s)
     return hash_bytes(HASH_START, all, sizeof all);
 }
 
-void engine_init(struct engine *e, struct llama_model *model, struct workspace *work,
-                 const struct engine_settings *set)
+void engine_init(struct engine *e, struct llama_model *model, struct workspace *work, const struct engine_settings *set)
 {
     *e = (struct engine){ .model = model, .work = work, .set = *set, .tag = engine_settings_key(set) };
     e->width = set->beams > 1 ? set->beams : set->answers;

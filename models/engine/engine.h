@@ -15,16 +15,16 @@
 #include "models/lm/llama_model.h"
 
 struct engine_settings {
-    int64_t max_new;            /* tokens an answer has at most, at least 1 */
-    int answers;                /* to each prompt, at least 1; at most `beams` where there are any */
-    int beams;                  /* of beam search, at least 2; 1: each answer is drawn */
-    struct beam_settings beam;  /* stops and norm are the engine's */
-    struct draw_settings draw;  /* stops are the engine's */
-    int keep;                   /* the likeliest tokens of each step that answers come with; 0: none */
-    enum normalise normalise;   /* of beams' scores */
-    int64_t batch;              /* requests at once; halved, with a warning, where their cache does not fit */
-    int64_t step_tokens;        /* of prompts in a step, about */
-    int (*stop)(void);          /* asked after every step: not 0 ends the run; NULL: it goes to its end */
+    int64_t max_new;           /* tokens an answer has at most, at least 1 */
+    int answers;               /* to each prompt, at least 1; at most `beams` where there are any */
+    int beams;                 /* of beam search, at least 2; 1: each answer is drawn */
+    struct beam_settings beam; /* stops and norm are the engine's */
+    struct draw_settings draw; /* stops are the engine's */
+    int keep;                  /* the likeliest tokens of each step that answers come with; 0: none */
+    enum normalise normalise;  /* of beams' scores */
+    int64_t batch;             /* requests at once; halved, with a warning, where their cache does not fit */
+    int64_t step_tokens;       /* of prompts in a step, about */
+    int (*stop)(void);         /* asked after every step: not 0 ends the run; NULL: it goes to its end */
 };
 
 /* Of all settings that answers depend on. */
@@ -52,7 +52,7 @@ struct engine {
     struct llama_model *model;
     struct workspace *work;
     struct engine_settings set;
-    int width;   /* rows of a request */
+    int width;    /* rows of a request */
     uint64_t tag; /* of settings */
     int unasked;  /* steps since the device told what is done */
     struct llama_cache cache;
@@ -69,7 +69,7 @@ struct engine {
         int32_t *pages;
         int64_t n;
     } held;               /* whole pages of the prompt that came last, which the next may share */
-    int64_t done, tokens;     /* finished requests, and tokens of their answers, since the start */
+    int64_t done, tokens; /* finished requests, and tokens of their answers, since the start */
 };
 
 /* Borrows model and workspace; memory for the cache is taken when a run needs it. */

@@ -39,12 +39,12 @@ struct llama_cache {
 
 /* A packed batch of T tokens. */
 struct llama_input {
-    struct index tokens;      /* ids */
-    struct tensor *positions; /* I32 [T] */
-    struct causal causal;     /* without a cache key rows are the batch's own rows */
+    struct index tokens;       /* ids */
+    struct tensor *positions;  /* I32 [T] */
+    struct causal causal;      /* without a cache key rows are the batch's own rows */
     const struct paged *paged; /* over the cache, instead of causal; NULL: none */
     bool fill;                 /* into the cache, and no more: there are no final states */
-    const struct index *rows; /* wanted rows in ascending order, NULL for all of them */
+    const struct index *rows;  /* wanted rows in ascending order, NULL for all of them */
     struct llama_cache *cache;
     struct tensor *cache_rows; /* I32 [T], where this call's keys and values go; NULL without a cache */
 };

@@ -2,7 +2,7 @@
  * batch, and where they end. */
 #include "tests/support/support.h"
 
-#include "models/lm/llama_generate.h"
+#include "models/engine/engine.h"
 #include "tests/support/lm_gold.h"
 #include "tests/support/step.h"
 
@@ -15,8 +15,17 @@ static const char *const tags[] = { "llama", "bias", "qwen2", "tied", "qwen3" };
 
 struct asked {
     int32_t prompt[PROMPTS][MAX_PROMPT], answer[PROMPTS][NEW];
-    struct generation list[PROMPTS];
+    struct engine_request list[PROMPTS];
+    struct engine_answer said[PROMPTS];
 };
+
+/* Greedy, three at once. */
+static const struct engine_settings greedy = { .max_new = NEW,
+                                               .answers = 1,
+                                               .beams = 1,
+                                               .draw = { .top_p = 1, .typical_p = 1 },
+                                               .batch = PROMPTS,
+                                               .step_tokens = 4096 };
 
 static int64_t read_ids(int32_t *out, const json_t *list, int64_t most)
 {
@@ -38,52 +47,55 @@ static void read_asked(struct asked *a, const json_t *record, const char *field)
         const json_t *one = json_array_get(list, (size_t)i);
         int64_t n = read_ids(a->prompt[i], json_object_get(one, "prompt"), MAX_PROMPT);
         assert_int_equal(read_ids(a->answer[i], json_object_get(one, "answer"), NEW), NEW);
-        a->list[i] = (struct generation){ .prompt = a->prompt[i], .n_prompt = n, .key = (uint64_t)i };
+        a->list[i] = (struct engine_request){
+            .prompt = a->prompt[i], .n_prompt = n, .key = (uint64_t)i, .answers = &a->said[i]
+        };
     }
-}
-
-static void answer(struct lm_gold *g, struct asked *a, const struct generate_settings *set)
-{
-    struct generator generator;
-    struct error err;
-
-    for (int i = 0; i < PROMPTS; i++)
-        ids_release(&a->list[i].out);
-    generator_init(&generator, &g->model, &g->work, set);
-    assert_int_equal(generator_run(&generator, a->list, PROMPTS, NULL, NULL, &err), 0);
-    assert_int_equal(generator.done, PROMPTS);
-    generator_release(&generator);
 }
 
 static void release(struct asked *a)
 {
     for (int i = 0; i < PROMPTS; i++)
-        ids_release(&a->list[i].out);
+        engine_answer_release(&a->said[i]);
 }
 
-static void check(const struct asked *a, int i, int64_t n, enum generation_end end)
+static void answer(struct lm_gold *g, struct asked *a, const struct engine_settings *set)
 {
-    assert_int_equal(a->list[i].out.count, n);
-    assert_int_equal(a->list[i].end, end);
+    struct engine engine;
+    struct error err;
+
+    release(a);
+    engine_init(&engine, &g->model, &g->work, set);
+    assert_int_equal(engine_run(&engine, a->list, PROMPTS, NULL, NULL, &err), 0);
+    assert_int_equal(engine.done, PROMPTS);
+    engine_release(&engine);
+}
+
+static void check(const struct asked *a, int i, int64_t n, bool stopped)
+{
+    assert_int_equal(a->list[i].n_answers, 1);
+    assert_int_equal(a->said[i].out.count, n);
+    assert_int_equal(a->said[i].stopped, stopped);
     if (n)
-        assert_memory_equal(a->list[i].out.items, a->answer[i], (size_t)n * sizeof(int32_t));
+        assert_memory_equal(a->said[i].out.items, a->answer[i], (size_t)n * sizeof(int32_t));
 }
 
 /* All at once, one after another, and two at a time with the third joining when one has ended. */
 static void check_greedy(const json_t *record, enum lm_part part)
 {
-    static const struct generate_settings sets[] = { { .max_new = NEW, .top_p = 1, .batch = 3, .step_tokens = 4096 },
-                                                     { .max_new = NEW, .top_p = 1, .batch = 2, .step_tokens = 8 },
-                                                     { .max_new = NEW, .top_p = 1, .batch = 1, .step_tokens = 1 } };
+    static const int64_t sizes[][2] = { { 3, 4096 }, { 2, 8 }, { 1, 1 } }; /* batch, tokens of a step */
+    struct engine_settings set = greedy;
     struct lm_gold g;
     struct asked a;
 
     lm_gold_open(&g, record, part, F32);
     read_asked(&a, record, part == LM_ADAPTER ? "adapter_greedy" : "greedy");
-    for (int s = 0; s < ARRAY_LEN(sets); s++) {
-        answer(&g, &a, &sets[s]);
+    for (int s = 0; s < ARRAY_LEN(sizes); s++) {
+        set.batch = sizes[s][0];
+        set.step_tokens = sizes[s][1];
+        answer(&g, &a, &set);
         for (int i = 0; i < PROMPTS; i++)
-            check(&a, i, NEW, GENERATION_LENGTH);
+            check(&a, i, NEW, false);
     }
     release(&a);
     lm_gold_close(&g);
@@ -104,7 +116,7 @@ static void test_greedy(void **state)
 /* A token that stops ends its sequence alone and is not part of the answer. */
 static void test_stops(void **state)
 {
-    struct generate_settings set = { .max_new = NEW, .top_p = 1, .batch = 3, .step_tokens = 4096 };
+    struct engine_settings set = greedy;
     json_t *gold = lm_gold_read();
     const json_t *record = lm_gold_case(gold, "llama");
     struct lm_gold g;
@@ -121,7 +133,7 @@ static void test_stops(void **state)
         int n = 0;
         while (n < NEW && a.answer[i][n] != a.answer[0][0] && a.answer[i][n] != a.answer[1][7])
             n++;
-        check(&a, i, n, n < NEW ? GENERATION_STOP : GENERATION_LENGTH);
+        check(&a, i, n, n < NEW);
     }
     release(&a);
     lm_gold_close(&g);
@@ -131,7 +143,7 @@ static void test_stops(void **state)
 /* What max_new or the model's positions leave room for. */
 static void test_room(void **state)
 {
-    struct generate_settings set = { .max_new = 3, .top_p = 1, .batch = 3, .step_tokens = 4096 };
+    struct engine_settings set = greedy;
     json_t *gold = lm_gold_read();
     const json_t *record = lm_gold_case(gold, "qwen3");
     struct lm_gold g;
@@ -140,14 +152,15 @@ static void test_room(void **state)
     (void)state;
     lm_gold_open(&g, record, LM_FROZEN, F32);
     read_asked(&a, record, "greedy");
+    set.max_new = 3;
     answer(&g, &a, &set);
     for (int i = 0; i < PROMPTS; i++)
-        check(&a, i, 3, GENERATION_LENGTH);
+        check(&a, i, 3, false);
     g.model.net.config.max_positions = (int)a.list[2].n_prompt + 1;
     set.max_new = NEW;
     answer(&g, &a, &set);
     for (int i = 0; i < PROMPTS; i++)
-        check(&a, i, a.list[2].n_prompt + 1 - a.list[i].n_prompt, GENERATION_LENGTH);
+        check(&a, i, a.list[2].n_prompt + 1 - a.list[i].n_prompt, false);
     release(&a);
     lm_gold_close(&g);
     json_decref(gold);
@@ -156,9 +169,7 @@ static void test_room(void **state)
 /* Drawn answers depend on the seed and the record's key, not on the company. */
 static void test_drawn(void **state)
 {
-    struct generate_settings set = {
-        .max_new = 20, .temperature = 0.8, .top_p = 0.9, .seed = 5, .batch = 3, .step_tokens = 4096
-    };
+    struct engine_settings set = greedy;
     json_t *gold = lm_gold_read();
     const json_t *record = lm_gold_case(gold, "llama");
     struct lm_gold g;
@@ -166,6 +177,8 @@ static void test_drawn(void **state)
     int differ = 0;
 
     (void)state;
+    set.max_new = 20;
+    set.draw = (struct draw_settings){ .temperature = 0.8f, .top_p = 0.9f, .typical_p = 1, .seed = 5 };
     lm_gold_open(&g, record, LM_FROZEN, F32);
     read_asked(&a, record, "greedy");
     read_asked(&alone, record, "greedy");
@@ -173,14 +186,14 @@ static void test_drawn(void **state)
     set.batch = 1;
     answer(&g, &alone, &set);
     for (int i = 0; i < PROMPTS; i++) {
-        assert_int_equal(a.list[i].out.count, alone.list[i].out.count);
-        assert_memory_equal(a.list[i].out.items, alone.list[i].out.items, 20 * sizeof(int32_t));
-        differ += memcmp(a.list[i].out.items, a.answer[i], 20 * sizeof(int32_t)) != 0;
+        assert_int_equal(a.said[i].out.count, alone.said[i].out.count);
+        assert_memory_equal(a.said[i].out.items, alone.said[i].out.items, 20 * sizeof(int32_t));
+        differ += memcmp(a.said[i].out.items, a.answer[i], 20 * sizeof(int32_t)) != 0;
     }
     assert_int_equal(differ, PROMPTS);
-    set.seed = 6;
+    set.draw.seed = 6;
     answer(&g, &alone, &set);
-    assert_true(memcmp(a.list[0].out.items, alone.list[0].out.items, 20 * sizeof(int32_t)) != 0);
+    assert_true(memcmp(a.said[0].out.items, alone.said[0].out.items, 20 * sizeof(int32_t)) != 0);
     release(&a);
     release(&alone);
     lm_gold_close(&g);
@@ -190,9 +203,9 @@ static void test_drawn(void **state)
 /* Free memory changes nothing as long as the batch's cache fits; then the batch is halved, and the answers stay. */
 static void test_free_memory(void **state)
 {
-    const struct generate_settings set = { .max_new = NEW, .top_p = 1, .batch = 3, .step_tokens = 4096 };
+    const struct engine_settings set = greedy;
     json_t *gold = lm_gold_read();
-    struct generator generator;
+    struct engine engine;
     struct error err;
     struct lm_gold g;
     struct asked a;
@@ -201,20 +214,20 @@ static void test_free_memory(void **state)
     (void)state;
     lm_gold_open(&g, lm_gold_case(gold, "llama"), LM_FROZEN, F32);
     read_asked(&a, lm_gold_case(gold, "llama"), "greedy");
-    generator_init(&generator, &g.model, &g.work, &set);
+    engine_init(&engine, &g.model, &g.work, &set);
     g.device.free_memory = 0; /* not known */
-    assert_int_equal(generator_measure(&generator, a.list, PROMPTS, &bytes, &none, &err), 0);
+    assert_int_equal(engine_measure(&engine, a.list, PROMPTS, &bytes, &none, &err), 0);
     for (int less = 0; less < 2; less++) {
         size_t cache = 0;
         g.device.free_memory = 2 * bytes - (size_t)less;
-        assert_int_equal(generator_measure(&generator, a.list, PROMPTS, &cache, &none, &err), 0);
-        assert_int_equal(generator.set.batch, less ? 1 : 3);
+        assert_int_equal(engine_measure(&engine, a.list, PROMPTS, &cache, &none, &err), 0);
+        assert_int_equal(engine.set.batch, less ? 1 : 3);
         assert_int_equal(cache < bytes, less);
     }
-    assert_int_equal(generator_run(&generator, a.list, PROMPTS, NULL, NULL, &err), 0);
+    assert_int_equal(engine_run(&engine, a.list, PROMPTS, NULL, NULL, &err), 0);
     for (int i = 0; i < PROMPTS; i++)
-        check(&a, i, NEW, GENERATION_LENGTH);
-    generator_release(&generator);
+        check(&a, i, NEW, false);
+    engine_release(&engine);
     release(&a);
     lm_gold_close(&g);
     json_decref(gold);
@@ -227,27 +240,26 @@ static int no_steps_left(void)
     return --steps_left == 0;
 }
 
-/* A run that is asked to stop ends with what there is by then. */
+/* A run that is asked to stop ends without the answers that were under way. */
 static void test_stopped(void **state)
 {
-    struct generate_settings set = {
-        .max_new = NEW, .top_p = 1, .batch = 3, .step_tokens = 4096, .stop = no_steps_left
-    };
+    struct engine_settings set = greedy;
     json_t *gold = lm_gold_read();
-    struct generator generator;
+    struct engine engine;
     struct error err;
     struct lm_gold g;
     struct asked a;
 
     (void)state;
+    set.stop = no_steps_left;
     lm_gold_open(&g, lm_gold_case(gold, "llama"), LM_FROZEN, F32);
     read_asked(&a, lm_gold_case(gold, "llama"), "greedy");
-    generator_init(&generator, &g.model, &g.work, &set);
+    engine_init(&engine, &g.model, &g.work, &set);
     steps_left = 5;
-    assert_int_equal(generator_run(&generator, a.list, PROMPTS, NULL, NULL, &err), 1);
+    assert_int_equal(engine_run(&engine, a.list, PROMPTS, NULL, NULL, &err), 1);
     for (int i = 0; i < PROMPTS; i++)
-        check(&a, i, 5, GENERATION_LENGTH);
-    generator_release(&generator);
+        assert_int_equal(a.list[i].n_answers, 0);
+    engine_release(&engine);
     release(&a);
     lm_gold_close(&g);
     json_decref(gold);
