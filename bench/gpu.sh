@@ -32,7 +32,7 @@ for row in ${rows//,/ }; do
     X[124]) ops+=(test_ops) models+=(test_bert test_gate_devices) programs+=(bench_encoder ambit-data) ;;
     G[123]) ops+=(test_ops_graph) models+=(test_gat test_gat_mean) programs+=(bench_gat) ;;
     L[124] | M | D[45])
-        ops+=(test_ops_lora) models+=(test_llama test_llama_generate test_lora test_lm_train)
+        ops+=(test_ops_lora) models+=(test_llama test_engine test_lora test_lm_train)
         [ ${#quick[@]} = 1 ] || ops+=(test_ops_llm test_ops_causal)
         programs+=(bench_lm ambit-train ambit-infer) ;;
     *) echo "gpu.sh: --rows: '$row' is none of X1, X2, X4, G1, G2, G3, L1, L2, L4, M, D4, D5" >&2; exit 2 ;;

@@ -472,6 +472,10 @@ static void run_blocks(dim3 grid)
 void simt_run(const struct simt_call &call)
 {
     static std::mutex one_at_a_time;
+    static thread_local bool running;
+
+    CHECK(!running, "%s: the kernel before it crashed", call.name);
+    running = true;
     std::lock_guard<std::mutex> lock(one_at_a_time);
 
     check_sizes(call.name, call.grid, call.block);
@@ -484,4 +488,5 @@ void simt_run(const struct simt_call &call)
     prepare_threads(call.block);
     simt.draws = draws_begin(simt.seed, simt.launches++);
     run_blocks(call.grid);
+    running = false;
 }

@@ -58,7 +58,6 @@ static void run_decode(struct ctx *c, void *arg)
     struct engine *e = s->e;
     struct decode_step step = step_of(c, s);
 
-    ctx_note(c, (int64_t)(intptr_t)e->data.base);
     ctx_note(c, (int64_t)e->tag);
     struct tensor *logits = next_logits(c, s, &step);
     if (e->set.keep) {

@@ -30,7 +30,7 @@ uint64_t engine_settings_key(const struct engine_settings *s)
 
 void engine_init(struct engine *e, struct llama_model *model, struct workspace *work, const struct engine_settings *set)
 {
-    *e = (struct engine){ .model = model, .work = work, .set = *set, .tag = engine_settings_key(set) };
+    *e = (struct engine){ .model = model, .work = work, .set = *set };
     e->width = set->beams > 1 ? set->beams : set->answers;
     CHECK(set->answers >= 1 && set->answers <= e->width && e->width <= BEAMS_MAX, "%d answers of %d rows", set->answers,
           e->width);
@@ -56,14 +56,14 @@ void engine_release(struct engine *e)
 }
 
 /* What a run needs room for. */
-struct room {
+struct engine_room {
     int64_t requests, pages, keys, steps;
 };
 
 /* For the largest request `batch` times, or for all. */
-static struct room room_wanted(const struct engine *e, const struct engine_request *list, int64_t n)
+static struct engine_room room_wanted(const struct engine *e, const struct engine_request *list, int64_t n)
 {
-    struct room r = { .requests = n < e->set.batch ? n : e->set.batch };
+    struct engine_room r = { .requests = n < e->set.batch ? n : e->set.batch };
     int64_t most = 0, sum = 0;
 
     for (int64_t i = 0; i < n; i++) {
@@ -82,7 +82,7 @@ static struct tensor *rows_of(struct engine *e, enum dtype dtype, int64_t rows, 
     return tensor_alloc(&e->host, &e->data, dtype, cols ? 2 : 1, (int64_t[]){ rows, cols });
 }
 
-static void init_state(struct engine *e, const struct room *r)
+static void init_state(struct engine *e, const struct engine_room *r)
 {
     int64_t rows = r->requests * e->width, kept = r->steps * e->set.keep;
 
@@ -107,7 +107,7 @@ static void init_state(struct engine *e, const struct room *r)
 }
 
 /* Everything that stays on the device between steps. */
-static void lay_out(struct engine *e, const struct room *r)
+static void lay_out(struct engine *e, const struct engine_room *r)
 {
     const struct llama_model *m = e->model;
     int n_stops = m->net.config.n_stops + (m->chat.template != NULL);
@@ -116,9 +116,10 @@ static void lay_out(struct engine *e, const struct room *r)
     init_state(e, r);
     e->set.draw.stops = e->set.beam.stops = rows_of(e, I32, n_stops, 0);
     e->set.beam.norm = rows_of(e, F32, r->steps + 1, 0);
+    e->tag = hash_bytes(hash_bytes(engine_settings_key(&e->set), r, sizeof *r), &e->data.base, sizeof e->data.base);
 }
 
-static size_t bytes_of(struct engine *e, const struct room *r, struct error *err)
+static size_t bytes_of(struct engine *e, const struct engine_room *r, struct error *err)
 {
     size_t bytes = 0;
 
@@ -136,7 +137,7 @@ static size_t bytes_of(struct engine *e, const struct room *r, struct error *err
  * Half of what the device has free is for the cache; a batch that needs more is halved, which is told.  Answers do not
  * depend on it.
  */
-static size_t fit(struct engine *e, const struct engine_request *list, int64_t n, struct room *r, struct error *err)
+static size_t fit(struct engine *e, const struct engine_request *list, int64_t n, struct engine_room *r, struct error *err)
 {
     const struct device *d = e->model->device;
     int64_t asked = e->set.batch;
@@ -172,7 +173,7 @@ static void upload_constants(struct engine *e)
     free(norm);
 }
 
-static void init_lists(struct engine *e, const struct room *r)
+static void init_lists(struct engine *e, const struct engine_room *r)
 {
     pages_init(&e->pages, r->pages);
     e->active = xcalloc((size_t)r->requests + 1, sizeof *e->active);
@@ -186,7 +187,7 @@ static void init_lists(struct engine *e, const struct room *r)
 
 static int reserve(struct engine *e, const struct engine_request *list, int64_t n, struct error *err)
 {
-    struct room r = room_wanted(e, list, n);
+    struct engine_room r = room_wanted(e, list, n);
     size_t bytes = fit(e, list, n, &r, err);
 
     release_memory(e);
@@ -284,7 +285,7 @@ int engine_run(struct engine *e, struct engine_request *list, int64_t n, void (*
 int engine_measure(struct engine *e, struct engine_request *list, int64_t n, size_t *cache, size_t *bytes,
                    struct error *err)
 {
-    struct room r = room_wanted(e, list, n);
+    struct engine_room r = room_wanted(e, list, n);
     struct engine_request **order = engine_order(list, n);
 
     *cache = fit(e, list, n, &r, err);

@@ -53,7 +53,7 @@ struct engine {
     struct workspace *work;
     struct engine_settings set;
     int width;    /* rows of a request */
-    uint64_t tag; /* of settings */
+    uint64_t tag; /* of settings, and of where cache and state lie: what steps depend on beside shapes */
     int unasked;  /* steps since the device told what is done */
     struct llama_cache cache;
     struct decode_state state;

@@ -108,7 +108,7 @@ static void run_fill(struct ctx *c, void *arg)
                               .cache = &s->e->cache,
                               .cache_rows = batch_i32(c, s->rows, s->tokens) };
 
-    ctx_note(c, (int64_t)(intptr_t)s->e->data.base);
+    ctx_note(c, (int64_t)s->e->tag);
     llama_forward(c, net, &in);
 }
 
