@@ -1,7 +1,8 @@
 #include "kernels/cuda/decode.cuh"
 
-constexpr int THREADS = 1024, KEEP_THREADS = 256;
-static_assert(THREADS >= CANDIDATES_MAX, "a thread's best each are enough for a bound");
+/* A block's threads, which are also the most keys that it sorts, for short rows and for others. */
+constexpr int FEW = 256, MANY = 1024, SHORT_ROW = 4096, KEEP_THREADS = 256;
+static_assert(FEW >= CANDIDATES_MAX, "a thread's best each are enough for a bound");
 
 /* Ascends as numbers do, 0 and -0 being one; 0 for what is never chosen. */
 __device__ inline unsigned ordered(float x)
@@ -23,6 +24,7 @@ __device__ inline int64_t key_choice(uint64_t key)
 }
 
 /* Sorts THREADS keys, the largest first (Batcher's bitonic network, a key a thread). */
+template <int THREADS>
 __device__ inline void sort_keys(uint64_t *keys)
 {
     int at = thread_id();
@@ -40,7 +42,7 @@ __device__ inline void sort_keys(uint64_t *keys)
 }
 
 /* Calls each(key) for this thread's choices. */
-template <typename Each>
+template <int THREADS, typename Each>
 __device__ inline void for_keys(const choices &ch, Each each)
 {
     if (ch.token) {
@@ -51,6 +53,7 @@ __device__ inline void for_keys(const choices &ch, Each each)
     for (int64_t j = thread_id() * PACK; j < ch.n; j += THREADS * PACK) {
         float v[PACK];
         load_pack(v, ch.x + j, ch.n - j);
+        UNROLL
         for (int k = 0; k < PACK; k++)
             if (j + k < ch.n)
                 each(choice_key(v[k], j + k));
@@ -58,6 +61,7 @@ __device__ inline void for_keys(const choices &ch, Each each)
 }
 
 /* Puts the keys from `least` on, as far as there is room, and zeros behind them; how many they are. */
+template <int THREADS>
 __device__ inline int gather_keys(uint64_t *keys, int *count, const choices &ch, uint64_t least)
 {
     __syncthreads(); /* keys and count may still be read */
@@ -65,7 +69,7 @@ __device__ inline int gather_keys(uint64_t *keys, int *count, const choices &ch,
     if (thread_id() == 0)
         *count = 0;
     __syncthreads();
-    for_keys(ch, [&](uint64_t key) {
+    for_keys<THREADS>(ch, [=](uint64_t key) {
         if (key < least)
             return;
         int at = atomicAdd(count, 1);
@@ -81,25 +85,26 @@ __device__ inline int gather_keys(uint64_t *keys, int *count, const choices &ch,
  * the k-th of all, and hardly less where numbers are in no order; where too many reach it, as where many are equal, the
  * bound is looked for by halves.
  */
+template <int THREADS>
 __device__ inline void find_best(uint64_t *keys, int *count, const choices &ch, float most, int k)
 {
     uint64_t low = 1, high = ~(uint64_t)0;
     if (ch.n > THREADS) {
         keys[thread_id()] = (uint64_t)ordered(most) << 32 | (unsigned)thread_id();
-        sort_keys(keys);
+        sort_keys<THREADS>(keys);
         uint64_t bound = keys[k - 1] >> 32 << 32;
         low = bound ? bound : 1;
     }
     uint64_t least = low;
-    for (int n = gather_keys(keys, count, ch, least); n > THREADS || (n < k && least > low);
-         n = gather_keys(keys, count, ch, least)) {
+    for (int n = gather_keys<THREADS>(keys, count, ch, least); n > THREADS || (n < k && least > low);
+         n = gather_keys<THREADS>(keys, count, ch, least)) {
         if (n > THREADS)
             low = least;
         else
             high = least;
         least = low + (high - low) / 2;
     }
-    sort_keys(keys);
+    sort_keys<THREADS>(keys);
 }
 
 struct candidates_view {
@@ -116,6 +121,7 @@ struct candidates_view {
  *          only the edges.
  * Numbers  each thread rescales its f32 sum to the largest element so far; partial sums in a fixed order.
  */
+template <int THREADS>
 __global__ void __launch_bounds__(THREADS)
     candidates_kernel(candidates_view y, state_view s, const int *__restrict__ request,
                       const float *__restrict__ logits, int64_t vocab, automaton_view a, bool full)
@@ -132,11 +138,11 @@ __global__ void __launch_bounds__(THREADS)
         return;
     }
     choices ch = choices_of(a, s.state[row], logits + t * vocab, vocab);
-    choices all = { ch.x, nullptr, nullptr, vocab };
-    normaliser mine = thread_normaliser(full ? all : ch), of_row = block_normaliser(mine);
+    choices of_sum = { ch.x, full ? nullptr : ch.token, full ? nullptr : ch.next, full ? vocab : ch.n };
+    normaliser mine = thread_normaliser(of_sum), of_row = block_normaliser(mine);
     if (full && ch.token && ch.n > THREADS)
         mine = thread_normaliser(ch);
-    find_best(keys, &count, ch, mine.most, y.k);
+    find_best<THREADS>(keys, &count, ch, mine.most, y.k);
     if (thread_id() < y.k) {
         uint64_t key = keys[thread_id()];
         int64_t at = key_choice(key);
@@ -169,14 +175,24 @@ static candidates_view view_of(const struct candidates *y)
     return { data_of<float>(y->value), data_of<int>(y->id), data_of<int>(y->state), y->k };
 }
 
+template <int THREADS>
+static void launch_candidates(struct ctx *c, const struct candidates *y, const struct decode_state *s,
+                              const struct decode_step *step, const struct tensor *logits, const struct automaton *a,
+                              bool full)
+{
+    LAUNCH(candidates_kernel<THREADS>, blocks_for(logits->shape[0], 1), THREADS, 0, cuda_stream(c), view_of(y),
+           view_of(s), data_of<int>(step->request), data_of<float>(logits), tensor_cols(logits), view_of(a), full);
+}
+
 extern "C" void cuda_candidates(struct ctx *c, const struct candidates *y, const struct decode_state *s,
                                 const struct decode_step *step, const struct tensor *logits, const struct automaton *a,
                                 enum normalise normalise)
 {
-    if (logits->shape[0])
-        LAUNCH(candidates_kernel, blocks_for(logits->shape[0], 1), THREADS, 0, cuda_stream(c), view_of(y), view_of(s),
-               data_of<int>(step->request), data_of<float>(logits), tensor_cols(logits), view_of(a),
-               normalise == NORMALISE_FULL);
+    bool full = normalise == NORMALISE_FULL;
+    if (logits->shape[0] && tensor_cols(logits) <= SHORT_ROW)
+        launch_candidates<FEW>(c, y, s, step, logits, a, full);
+    else if (logits->shape[0])
+        launch_candidates<MANY>(c, y, s, step, logits, a, full);
 }
 
 extern "C" void cuda_keep_candidates(struct ctx *c, const struct decode_state *s, const struct decode_step *step,

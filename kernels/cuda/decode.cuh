@@ -103,10 +103,12 @@ template <int N>
 __device__ inline void take(normaliser &m, const float (&v)[N])
 {
     float high = m.most, add = 0;
+    UNROLL
     for (int k = 0; k < N; k++)
         high = fmaxf(high, v[k]);
     if (high == -INFINITY) /* nothing yet that a difference could be taken from */
         return;
+    UNROLL
     for (int k = 0; k < N; k++)
         add += exp_below(v[k], high);
     m.sum = m.sum * exp_below(m.most, high) + add;
@@ -127,6 +129,7 @@ __device__ inline normaliser thread_normaliser(const choices &ch)
     for (int64_t j = thread_id() * PACK; j < ch.n; j += block_threads() * PACK) {
         float v[PACK];
         load_pack(v, ch.x + j, ch.n - j);
+        UNROLL
         for (int k = 0; k < PACK; k++)
             v[k] = j + k < ch.n ? v[k] : -INFINITY;
         take(m, v);

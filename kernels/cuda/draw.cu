@@ -1,8 +1,8 @@
 #include "kernels/cuda/decode.cuh"
 #include "kernels/draw_number.h"
 
-constexpr int THREADS = 1024, DONE_THREADS = 256;
-constexpr unsigned NOWHERE = ~0u; /* a distance beyond all */
+constexpr int FEW = 256, MANY = 1024, SHORT_ROW = 4096, DONE_THREADS = 256; /* threads for short rows and others */
+constexpr unsigned NOWHERE = ~0u;                                           /* a distance beyond all */
 
 struct draw_view {
     const int *stops;
@@ -49,19 +49,18 @@ __device__ inline uint64_t block_total(uint64_t v)
     if (lane_id() == 0)
         part[warp_id()] = v;
     __syncthreads();
-    v = part[lane_id()];
+    v = lane_id() < block_threads() / WARP ? part[lane_id()] : 0u;
     for (int lane = WARP / 2; lane; lane /= 2)
         v += __shfl_xor_sync(ALL_LANES, v, lane);
     return v;
 }
-static_assert(THREADS == WARP * WARP, "a warp's lane for each warp");
 
 /* Sum over the choices of what f gives for each. */
 template <typename F>
 __device__ inline uint64_t total(int64_t n, F f)
 {
     uint64_t sum = 0;
-    for (int64_t i = thread_id(); i < n; i += THREADS)
+    for (int64_t i = thread_id(); i < n; i += block_threads())
         sum += f(i);
     return block_total(sum);
 }
@@ -70,7 +69,7 @@ __device__ inline uint64_t total(int64_t n, F f)
  * The largest distance such that all that are nearer weigh less than `limit`, by halves of [0, high]; once few are left
  * in doubt each thread has one of them.
  */
-template <typename Weigh>
+template <int THREADS, typename Weigh>
 __device__ inline float reach_of(int64_t n, uint64_t limit, unsigned high, Weigh weigh_one)
 {
     __shared__ weighed few[THREADS];
@@ -80,7 +79,7 @@ __device__ inline float reach_of(int64_t n, uint64_t limit, unsigned high, Weigh
     while (low < high && left > THREADS) {
         unsigned middle = low + (high - low) / 2;
         uint64_t sum = 0, near = 0;
-        for (int64_t i = thread_id(); i < n; i += THREADS) {
+        for (int64_t i = thread_id(); i < n; i += block_threads()) {
             weighed w = weigh_one(i);
             bool in = w.distance >= low && w.distance <= middle;
             sum += in ? w.weight : 0u;
@@ -99,7 +98,7 @@ __device__ inline float reach_of(int64_t n, uint64_t limit, unsigned high, Weigh
     if (thread_id() == 0)
         count = 0;
     __syncthreads();
-    for (int64_t i = thread_id(); i < n; i += THREADS) {
+    for (int64_t i = thread_id(); i < n; i += block_threads()) {
         weighed w = weigh_one(i);
         if (w.distance >= low && w.distance <= high)
             few[atomicAdd(&count, 1)] = w;
@@ -123,11 +122,12 @@ __device__ inline uint64_t kept_grains(const draw_row &d)
 }
 
 /* Up to which distance from the centre the nearest hold the share. */
+template <int THREADS>
 __device__ inline float share_reach(const draw_row &d, float share)
 {
     constexpr float beyond = 64; /* what has grains is nearer */
     uint64_t limit = draw_share(kept_grains(d), share);
-    return reach_of(d.ch.n, limit, f32_word(beyond), [&](int64_t i) { return weigh(d, i); });
+    return reach_of<THREADS>(d.ch.n, limit, f32_word(beyond), [&](int64_t i) { return weigh(d, i); });
 }
 
 /* The mean distance: -log p of a token less the entropy is its distance less this. */
@@ -140,18 +140,19 @@ __device__ inline float typical_distance(const draw_row &d)
     return (float)((double)sum / (double)kept_grains(d));
 }
 
+template <int THREADS>
 __device__ inline void cut(draw_row &d, const draw_view &v)
 {
     if (v.top_k)
-        d.reach = reach_of(d.ch.n, (uint64_t)v.top_k, f32_word(INFINITY), [&](int64_t i) {
+        d.reach = reach_of<THREADS>(d.ch.n, (uint64_t)v.top_k, f32_word(INFINITY), [&](int64_t i) {
             return weighed{ f32_word(below(d, i)), 1u };
         });
     if (v.top_p < 1)
-        d.reach = fminf(d.reach, share_reach(d, v.top_p));
+        d.reach = fminf(d.reach, share_reach<THREADS>(d, v.top_p));
     d.reach = fminf(d.reach, v.least);
     if (v.typical_p < 1) {
         d.centre = typical_distance(d);
-        d.around = share_reach(d, v.typical_p);
+        d.around = share_reach<THREADS>(d, v.typical_p);
     }
 }
 
@@ -161,7 +162,8 @@ __device__ inline int64_t drawn(const draw_row &d, uint64_t grain)
     __shared__ uint64_t of_warp[WARP];
     int64_t from = 0, n = d.ch.n;
     while (n > 1) {
-        int64_t per = (n + WARP - 1) / WARP, begin = from + warp_id() * per;
+        int warps = block_threads() / WARP;
+        int64_t per = (n + warps - 1) / warps, begin = from + warp_id() * per;
         int64_t end = begin + per < from + n ? begin + per : from + n;
         uint64_t sum = 0;
         for (int64_t i = begin + lane_id(); i < end; i += WARP)
@@ -186,7 +188,7 @@ __device__ inline int64_t likeliest(const draw_row &d)
 {
     __shared__ int64_t first[WARP];
     int64_t at = d.ch.n;
-    for (int64_t i = thread_id(); i < d.ch.n && at == d.ch.n; i += THREADS)
+    for (int64_t i = thread_id(); i < d.ch.n && at == d.ch.n; i += block_threads())
         at = choice_logit(d.ch, i) == d.most ? i : at;
     for (int round = 0; round < 2; round++) {
         for (int lane = WARP / 2; lane; lane /= 2) {
@@ -197,7 +199,7 @@ __device__ inline int64_t likeliest(const draw_row &d)
         if (round == 0 && lane_id() == 0)
             first[warp_id()] = at;
         __syncthreads();
-        at = round == 0 ? first[lane_id()] : at;
+        at = round == 0 ? first[lane_id() % (block_threads() / WARP)] : at;
     }
     return at;
 }
@@ -236,6 +238,7 @@ __device__ inline void say(const state_view &s, const draw_view &v, const draw_p
  * Memory   reads a row once for its log p, and about ten times more from L2 for each of top_k, top_p and typical_p,
  * once for what is drawn. Numbers  sums of grains are exact; log p in f32, its partial sums in a fixed order.
  */
+template <int THREADS>
 __global__ void __launch_bounds__(THREADS)
     draw_kernel(state_view s, step_view step, const float *__restrict__ logits, automaton_view a, draw_view v)
 {
@@ -250,7 +253,7 @@ __global__ void __launch_bounds__(THREADS)
     draw_row d = { ch, most, v.scale, INFINITY, 0.0f, INFINITY };
     int64_t at = -1;
     if (most > -INFINITY && v.scale > 0) {
-        cut(d, v);
+        cut<THREADS>(d, v);
         const int *key = s.key + 2 * request;
         at = drawn(d, draw_grain(kept_grains(d), v.seed, key, (unsigned)p.within, (unsigned)p.step));
     } else if (most > -INFINITY) {
@@ -298,8 +301,13 @@ extern "C" void cuda_draw(struct ctx *c, const struct decode_state *s, const str
                     set->seed };
     if (n == 0)
         return;
-    LAUNCH(draw_kernel, blocks_for(n * s->width, 1), THREADS, 0, cuda_stream(c), view_of(s), view_of(step),
-           data_of<float>(logits), view_of(a), v);
+    unsigned rows = blocks_for(n * s->width, 1);
+    if (v.vocab <= SHORT_ROW)
+        LAUNCH(draw_kernel<FEW>, rows, FEW, 0, cuda_stream(c), view_of(s), view_of(step), data_of<float>(logits),
+               view_of(a), v);
+    else
+        LAUNCH(draw_kernel<MANY>, rows, MANY, 0, cuda_stream(c), view_of(s), view_of(step), data_of<float>(logits),
+               view_of(a), v);
     LAUNCH(rows_done_kernel, blocks_for(n, DONE_THREADS), DONE_THREADS, 0, cuda_stream(c), view_of(s),
            data_of<int>(step->request), n);
 }

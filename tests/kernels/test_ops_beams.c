@@ -1,0 +1,200 @@
+/* Beam search step by step on tables of logits, beside transformers (gold/make_decode.py): sequences, scores, tables.
+ */
+#include "tests/support/support.h"
+
+#include "tests/support/decode_world.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { REQUESTS = 3, ACTIVE = 3, JUNK = 1234567 };
+
+/* One before the other in the step, one of padding between. */
+static const int32_t active[ACTIVE] = { 2, -1, 0 };
+
+struct beam_case {
+    int vocab, width, steps, n_stops;
+    double penalty;
+    enum early_stopping early;
+    bool allowed;
+    int32_t stops[8];
+    const json_t *answers;
+};
+
+static int int_of(const json_t *o, const char *key)
+{
+    return (int)json_integer_value(json_object_get(o, key));
+}
+
+static struct beam_case case_of(const json_t *o)
+{
+    const json_t *stops = json_object_get(o, "stops");
+    struct beam_case b = { .vocab = int_of(o, "vocab"),
+                           .width = int_of(o, "width"),
+                           .steps = int_of(o, "steps"),
+                           .n_stops = (int)json_array_size(stops),
+                           .penalty = json_number_value(json_object_get(o, "penalty")),
+                           .early = (enum early_stopping)int_of(o, "early"),
+                           .allowed = json_is_true(json_object_get(o, "allowed")),
+                           .answers = json_object_get(o, "answers") };
+
+    for (int i = 0; i < b.n_stops; i++)
+        b.stops[i] = (int32_t)json_integer_value(json_array_get(stops, (size_t)i));
+    return b;
+}
+
+/* State f is what follows token f: all t with (f + t) % 3 not 0. */
+static struct automaton allowed_tokens(struct ctx *c, int vocab)
+{
+    int32_t *first = xcalloc((size_t)(vocab + 1 + 2 * vocab * vocab), sizeof *first), n = 0;
+    int32_t *token = first + vocab + 1;
+
+    for (int f = 0; f < vocab; f++) {
+        for (int t = 0; t < vocab; t++)
+            if ((f + t) % 3)
+                token[n++] = t;
+        first[f + 1] = n;
+    }
+    struct automaton a = { batch_i32(c, first, vocab + 1), batch_i32(c, token, n), batch_i32(c, token, n) };
+    free(first);
+    return a;
+}
+
+static struct beam_settings settings_of(struct ctx *c, const struct beam_case *b)
+{
+    float norm[32];
+
+    for (int n = 0; n <= b->steps; n++)
+        norm[n] = (float)pow(n, b->penalty);
+    return (struct beam_settings){ batch_i32(c, b->stops, b->n_stops), batch_f32(c, norm, 1, b->steps + 1, F32),
+                                   (float)b->penalty, b->early };
+}
+
+/* Logits of what each row read; padding and rows that hold nothing have some, too. */
+static struct tensor *logits_of(struct ctx *c, const struct beam_case *b, const int32_t *read, int step)
+{
+    int rows = ACTIVE * b->width;
+    float *x = xmalloc((size_t)(rows * b->vocab) * sizeof *x);
+    char name[32];
+
+    snprintf(name, sizeof name, "beams %d", b->vocab);
+    for (int i = 0; i < rows * b->vocab; i++)
+        x[i] = decode_logit(name, ((int64_t)step * b->vocab + read[i / b->vocab]) * b->vocab + i % b->vocab);
+    struct tensor *t = batch_f32(c, x, rows, b->vocab, F32);
+    free(x);
+    return t;
+}
+
+/* Each row that holds something has the cache rows of the rows that it came from, and its prompt's. */
+static void check_tables(struct decode_world *w, int request, int step)
+{
+    int width = w->s.width, keys = WORLD_PROMPT + w->steps;
+    int32_t *table = decode_world_words(w, w->s.table), *parent = decode_world_words(w, w->s.parent);
+    float *score = test_values(&w->step, w->s.score);
+
+    for (int i = 0; i < width; i++) {
+        int at = request * width + i, row = i;
+        if (score[at] == -INFINITY)
+            continue;
+        for (int k = 0; k < WORLD_PROMPT; k++)
+            assert_int_equal(table[at * keys + k], 1000 * request + k);
+        for (int k = step; k >= 0; k--) {
+            row = parent[(request * width + row) * w->steps + k];
+            assert_int_equal(table[at * keys + WORLD_PROMPT + k], decode_world_cache_row(request, row, k));
+        }
+    }
+    free(table);
+    free(parent);
+    free(score);
+}
+
+static bool all_done(struct decode_world *w)
+{
+    int32_t *done = decode_world_words(w, w->s.done);
+    bool all = done[0] && done[2];
+
+    assert_int_equal(done[1], JUNK);
+    free(done);
+    return all;
+}
+
+static void check_answers(struct decode_world *w, const struct beam_case *b, int request, const char *what)
+{
+    size_t n = json_array_size(b->answers);
+
+    for (int slot = 0; slot < b->width; slot++) {
+        int32_t tokens[32];
+        float score;
+        double sum;
+        int length = decode_world_answer(w, request, slot, tokens, &score, &sum);
+        if ((size_t)slot >= n) {
+            assert_int_equal(length, 0);
+            continue;
+        }
+        const json_t *want = json_array_get(b->answers, (size_t)slot), *ids = json_object_get(want, "tokens");
+        double gold = json_number_value(json_object_get(want, "score"));
+        if (length != (int)json_array_size(ids) || fabs((double)score - gold) > 4e-6 * (1 + fabs(gold)))
+            fail_msg("%s, answer %d: %d tokens of score %.9g, wanted %zu of %.9g", what, slot, length, (double)score,
+                     json_array_size(ids), gold);
+        for (int i = 0; i < length; i++)
+            assert_int_equal(tokens[i], json_integer_value(json_array_get(ids, (size_t)i)));
+        assert_true(fabs(sum / pow(length, b->penalty) - gold) < 1e-5 * (1 + fabs(gold)));
+    }
+}
+
+static void run_case(const struct beam_case *b, const char *what)
+{
+    struct decode_world w;
+
+    decode_world_open(&w, REQUESTS, b->width, b->steps, 0, JUNK);
+    struct ctx *c = &w.step.ctx;
+    struct automaton a = { 0 };
+    struct beam_settings set = settings_of(c, b);
+    if (b->allowed)
+        a = allowed_tokens(c, b->vocab);
+    decode_world_start(&w, active, ACTIVE, b->allowed ? DECODE_START_TOKEN : STATE_FREE, true);
+    for (int step = 0; step < b->steps && (step == 0 || !all_done(&w)); step++) {
+        struct decode_step at = decode_world_step(&w, active, ACTIVE, step, b->steps);
+        int32_t *read = decode_world_next(&w, &at, active, ACTIVE, step);
+        for (int i = 0; i < ACTIVE * b->width; i++) /* rows that hold nothing read what they read before, or junk */
+            read[i] = read[i] < b->vocab ? read[i] : 0;
+        struct tensor *logits = logits_of(c, b, read, step);
+        struct candidates best = op_candidates(c, &w.s, &at, logits, b->allowed ? &a : NULL,
+                                               beam_candidates(b->width, b->n_stops), NORMALISE_FULL);
+        op_beam_step(c, &w.s, &at, &best, &set);
+        check_tables(&w, 0, step);
+        check_tables(&w, 2, step);
+        free(read);
+    }
+    assert_true(all_done(&w));
+    check_answers(&w, b, 0, what);
+    check_answers(&w, b, 2, what);
+    decode_world_close(&w);
+}
+
+/* Elsewhere than on the CPU every third case. */
+static void test_gold(void **state)
+{
+    json_error_t why;
+    json_t *gold = json_load_file("tests/gold/decode.json", 0, &why), *cases = json_object_get(gold, "beams");
+    size_t each = strcmp(test_device_name(), "simt") == 0 ? 3 : 1;
+
+    (void)state;
+    assert_non_null(gold);
+    for (size_t i = 0; i < json_array_size(cases); i += each) {
+        struct beam_case b = case_of(json_array_get(cases, i));
+        char what[160];
+        snprintf(what, sizeof what, "case %zu: %d beams of %d words, penalty %g, early %d, %d stops", i, b.width,
+                 b.vocab, b.penalty, (int)b.early, b.n_stops);
+        run_case(&b, what);
+    }
+    json_decref(gold);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_gold) };
+    return test_devices(tests, ARRAY_LEN(tests));
+}
