@@ -1,0 +1,232 @@
+/* Draws: what transformers' warpers keep (gold/make_decode.py) drawn by the inverse of its distribution, and rows that
+ * end. */
+#include "tests/support/support.h"
+
+#include "kernels/rng.h"
+#include "tests/support/decode_world.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { JUNK = 4321, STEPS = 3, LIMIT_OFF = 1000, SEED = 5 };
+
+static struct draw_settings settings_of(struct ctx *c, const json_t *o)
+{
+    return (struct draw_settings){ .stops = batch_i32(c, NULL, 0),
+                                   .temperature = (float)json_number_value(json_object_get(o, "temperature")),
+                                   .top_k = (int)json_integer_value(json_object_get(o, "top_k")),
+                                   .top_p = (float)json_number_value(json_object_get(o, "top_p")),
+                                   .min_p = (float)json_number_value(json_object_get(o, "min_p")),
+                                   .typical_p = (float)json_number_value(json_object_get(o, "typical_p")),
+                                   .seed = SEED };
+}
+
+/* In [0, 1), by the definition. */
+static double uniform(int32_t request, int row, int step)
+{
+    struct philox counter = { { (uint32_t)step, (uint32_t)row, (uint32_t)request, 77 } };
+    return (double)(philox_block(counter, SEED, 0).v[0] >> 8) / (1 << 24);
+}
+
+static double log_softmax(const float *x, int64_t n, int64_t at)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        sum += x[i] > -INFINITY ? exp((double)x[i]) : 0;
+    return (double)x[at] - log(sum);
+}
+
+/* The token below which, of those kept, a share u of their probability lies; *margin is how close it was. */
+static int32_t inverse(const float *x, const json_t *kept, double temperature, double u, double *margin)
+{
+    size_t n = json_array_size(kept);
+    double sum = 0, below = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += exp((double)x[json_integer_value(json_array_get(kept, i))] / temperature);
+    for (size_t i = 0; i < n; i++) {
+        int32_t id = (int32_t)json_integer_value(json_array_get(kept, i));
+        double from = below;
+        below += exp((double)x[id] / temperature) / sum;
+        *margin = fmin(u - from, below - u);
+        if (u < below)
+            return id;
+    }
+    return -1;
+}
+
+static struct tensor *same_rows(struct ctx *c, const float *x, int64_t rows, int64_t vocab)
+{
+    float *all = xmalloc((size_t)(rows * vocab) * sizeof *all);
+
+    for (int64_t i = 0; i < rows; i++)
+        memcpy(all + i * vocab, x, (size_t)vocab * sizeof *x);
+    struct tensor *t = batch_f32(c, all, rows, vocab, F32);
+    free(all);
+    return t;
+}
+
+/* The rows of one request draw from one row of logits. */
+static void check_draws(const json_t *o, int row, int width)
+{
+    const json_t *kept = json_array_get(json_object_get(o, "kept"), (size_t)row);
+    int64_t vocab = json_integer_value(json_object_get(o, "vocab"));
+    const int32_t active[3] = { -1, 1, 0 };
+    float *x = xmalloc((size_t)vocab * sizeof *x);
+    char name[32];
+    struct decode_world w;
+
+    snprintf(name, sizeof name, "draw %lld", (long long)vocab);
+    for (int64_t i = 0; i < vocab; i++)
+        x[i] = decode_logit(name, row * vocab + i);
+    decode_world_open(&w, 2, width, STEPS, 0, JUNK);
+    struct ctx *c = &w.step.ctx;
+    struct draw_settings set = settings_of(c, o);
+    decode_world_start(&w, active, 3, STATE_FREE, false);
+    struct decode_step at = decode_world_step(&w, active, 3, row % STEPS, LIMIT_OFF);
+    op_draw(c, &w.s, &at, same_rows(c, x, 3 * (int64_t)width, vocab), NULL, &set);
+    int32_t *said = decode_world_words(&w, w.s.said), *token = decode_world_words(&w, w.s.token);
+    float *logp = test_values(&w.step, w.s.logp);
+    for (int i = 0; i < 2 * width; i++) {
+        double margin = 0, u = uniform(i / width, i % width, row % STEPS);
+        int32_t want = inverse(x, kept, (double)set.temperature, u, &margin), got = said[i * STEPS + row % STEPS];
+        if (got != want && margin > 2e-6)
+            fail_msg("%lld words, row %d, top_k %d, top_p %g, min_p %g, typical_p %g: %d drawn at %.9g, wanted %d",
+                     (long long)vocab, row, set.top_k, (double)set.top_p, (double)set.min_p, (double)set.typical_p, got,
+                     u, want);
+        assert_int_equal(token[i], got);
+        assert_true(fabs((double)logp[i * STEPS + row % STEPS] - log_softmax(x, vocab, got)) < 2e-5);
+    }
+    free(said);
+    free(token);
+    free(logp);
+    free(x);
+    decode_world_close(&w);
+}
+
+static void test_gold(void **state)
+{
+    json_error_t why;
+    json_t *gold = json_load_file("tests/gold/decode.json", 0, &why), *cases = json_object_get(gold, "draws");
+    bool slow = strcmp(test_device_name(), "simt") == 0;
+
+    (void)state;
+    assert_non_null(gold);
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        const json_t *o = json_array_get(cases, i);
+        size_t rows = json_array_size(json_object_get(o, "kept"));
+        for (size_t row = 0; row < rows; row++)
+            check_draws(o, (int)row, slow ? 2 : 64);
+    }
+    json_decref(gold);
+}
+
+/* Two requests of two rows in the order 1, 0, over five words. */
+struct ending {
+    struct decode_world w;
+    struct draw_settings set;
+    struct automaton a;
+};
+
+static const int32_t both[2] = { 1, 0 };
+
+/* State 0 allows nothing, 1 words 1 and 3, which lead to 0 and 1. */
+static void ending_open(struct ending *e, float temperature)
+{
+    static const int32_t first[3] = { 0, 0, 2 }, token[2] = { 1, 3 }, next[2] = { 0, 1 }, stops[1] = { 2 };
+
+    decode_world_open(&e->w, 2, 2, STEPS, 0, JUNK);
+    struct ctx *c = &e->w.step.ctx;
+    e->set = (struct draw_settings){ batch_i32(c, stops, 1), temperature, 0, 1, 1, 0, SEED };
+    e->a = (struct automaton){ batch_i32(c, first, 3), batch_i32(c, token, 2), batch_i32(c, next, 2) };
+}
+
+static void ending_step(struct ending *e, int step, const float *x, bool constrained)
+{
+    struct ctx *c = &e->w.step.ctx;
+    struct decode_step at = decode_world_step(&e->w, both, 2, step, STEPS);
+
+    op_draw(c, &e->w.s, &at, batch_f32(c, x, 4, 5, F32), constrained ? &e->a : NULL, &e->set);
+}
+
+static void check_words(struct ending *e, const struct tensor *t, const int32_t *want)
+{
+    int32_t *got = decode_world_words(&e->w, t);
+
+    for (int64_t i = 0; i < tensor_size(t); i++)
+        if (got[i] != want[i])
+            fail_msg("word %lld is %d, wanted %d", (long long)i, got[i], want[i]);
+    free(got);
+}
+
+/* The likeliest of each row, the first of equals and never a NaN, until a stop token or the limit. */
+static void test_greedy(void **state)
+{
+    static const float first[4][5] = {
+        { 0, 3, 1, 3, 2 }, { 0, 0, 9, 0, 0 }, { NAN, -1, -3, -1, -2 }, { 5, 4, 3, 2, 1 }
+    };
+    static const float other[4][5] = { { 0, 0, 9, 0, 0 }, { 9, 0, 0, 0, 0 }, { 0, 0, 0, 0, 9 }, { 0, 1, 2, 1, 0 } };
+    struct ending e;
+
+    (void)state;
+    ending_open(&e, 0);
+    decode_world_start(&e.w, both, 2, STATE_FREE, false);
+    ending_step(&e, 0, *first, false);
+    check_words(&e, e.w.s.token, (const int32_t[]){ 1, 0, 1, 2 });
+    check_words(&e, e.w.s.end_step, (const int32_t[]){ -1, -1, -1, 0 });
+    ending_step(&e, 1, *other, false);
+    check_words(&e, e.w.s.token, (const int32_t[]){ 4, 2, 2, 2 }); /* the last row is as it was */
+    check_words(&e, e.w.s.done, (const int32_t[]){ 0, 1 });
+    ending_step(&e, 2, *other, false);
+    check_words(&e, e.w.s.done, (const int32_t[]){ 1, 1 });
+    check_words(&e, e.w.s.end_step, (const int32_t[]){ 2, 1, 1, 0 });
+    check_words(&e, e.w.s.end_stop, (const int32_t[]){ 0, 1, 1, 1 });
+    check_words(&e, e.w.s.end_row, (const int32_t[]){ 0, 1, 0, 1 });
+    int32_t tokens[STEPS];
+    float score;
+    double logp;
+    assert_int_equal(decode_world_answer(&e.w, 0, 0, tokens, &score, &logp), 3);
+    assert_true(tokens[0] == 1 && tokens[1] == 4 && tokens[2] == 4);
+    double want = log_softmax(first[2] + 1, 4, 0) + 2 * log_softmax(other[2], 5, 4);
+    assert_true(fabs(logp - want) < 1e-5 && fabs((double)score - want) < 1e-5);
+    decode_world_close(&e.w);
+}
+
+/* Only what the automaton allows is drawn; where that is nothing the row ends. */
+static void test_automaton(void **state)
+{
+    static const float x[4][5] = {
+        { 9, 2, 9, 1, 9 }, { 9, 1, 9, 2, 9 }, { 9, 2, 9, 1, 9 }, { 9, -INFINITY, 9, NAN, 9 }
+    };
+    struct ending e;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        ending_open(&e, i ? 0.01f : 0);
+        decode_world_start(&e.w, both, 2, 1, false);
+        ending_step(&e, 0, *x, true);
+        check_words(&e, e.w.s.state, (const int32_t[]){ 0, 1, 0, 1 });
+        check_words(&e, e.w.s.token, (const int32_t[]){ 1, DECODE_START_TOKEN, 1, 3 });
+        check_words(&e, e.w.s.end_step, (const int32_t[]){ -1, 0, -1, -1 });
+        check_words(&e, e.w.s.end_stop, (const int32_t[]){ JUNK, 0, JUNK, JUNK });
+        ending_step(&e, 1, *x, true);
+        check_words(&e, e.w.s.end_step, (const int32_t[]){ 1, 0, 1, -1 });
+        check_words(&e, e.w.s.done, (const int32_t[]){ 1, 0 });
+        int32_t tokens[STEPS];
+        float score;
+        double logp;
+        assert_int_equal(decode_world_answer(&e.w, 0, 0, tokens, &score, &logp), 2);
+        assert_true(tokens[0] == 1 && tokens[1] == -1 && fabs(logp - log_softmax(x[2], 5, 1)) < 1e-5);
+        decode_world_close(&e.w);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_gold), cmocka_unit_test(test_greedy),
+                                        cmocka_unit_test(test_automaton) };
+    return test_devices(tests, ARRAY_LEN(tests));
+}
