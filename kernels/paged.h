@@ -19,7 +19,8 @@ enum { PAGE_KEYS = 64, CHUNK_KEYS = 256, PAGED_WORDS = 6 };
 /*
  * Queries that read the same run of chunks of keys: rows first .. first + queries - 1 of q, at keys that table row
  * `row` names, chunks chunk .. chunk + chunks - 1.  A query that is in one unit alone gets its y from there
- * (parts[t] == parts[t + 1]); else chunk i of it is partial result parts[t] + i.  Padding has no queries.
+ * (parts[t] == parts[t + 1]); else chunk i of it is partial result parts[t] + i.  Units of chunks that a query does not
+ * see leave it alone.  Padding has no queries.
  */
 struct paged_unit {
     int32_t first, queries, row, chunk, chunks, unused;
@@ -36,8 +37,7 @@ struct paged {
 
 /*
  * y [T, H D] = softmax(scale q k^T + bias) v, q [T, H D], k and v [cache rows, G D], by the places of the keys: key i
- * has place i, query t place seen[t] - 1.  Chunks of a query that no unit has count for nothing that is defined.  No
- * gradient.
+ * has place i, query t place seen[t] - 1.  Every chunk that a query sees is in one unit.  No gradient.
  */
 struct tensor *op_paged_attention(struct ctx *c, struct tensor *q, struct tensor *k, struct tensor *v,
                                   const struct paged *p, const struct attention_form *form);

@@ -181,7 +181,7 @@ static void attend_span(const struct paged_job *job, const struct paged_scratch 
     }
     for (int64_t i = 0; i < s->n; i++) {
         int64_t t = s->first + i;
-        if (job->seen[t] > 0 && job->parts[t] == job->parts[t + 1])
+        if (job->seen[t] > s->unit->chunk * CHUNK_KEYS && job->parts[t] == job->parts[t + 1])
             finish(job, f, t, s->group, i * job->heads.each);
     }
 }

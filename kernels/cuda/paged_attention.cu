@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4) paged_attention_kernel(pag
         else
             row_store(a, first + i, head, chunk);
     }
-    if (whole && seen > 0)
+    if (whole && seen > unit.chunk * CHUNK_KEYS)
         row_finish(a, t, head, all);
 }
 
