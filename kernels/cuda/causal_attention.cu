@@ -96,13 +96,6 @@ __device__ inline bool causal_task_of(struct causal_task &t, const causal_out &o
     return t.part < t.parts;
 }
 
-/* The warp's rows: their numbers in [Tq, heads], -1 for none, and how far each one sees. */
-template <int M>
-struct warp_rows {
-    int row[M][2];
-    int sees[M][2]; /* the position of the first key that it does not see */
-};
-
 template <int M>
 __device__ inline void warp_rows_of(struct warp_rows<M> &w, const causal_args<bf16> &a, const struct causal_task &t,
                                     int first)
@@ -115,73 +108,6 @@ __device__ inline void warp_rows_of(struct warp_rows<M> &w, const causal_args<bf
             w.row[m][half] = r < t.rows ? (int)causal_row(a, t.s, t.group, r) : -1;
             w.sees[m][half] = t.s.ahead + r / a.each + 1;
         }
-    }
-}
-
-/* Scores += what the biases are before scaling. */
-template <int M, int KEYS>
-__device__ inline void add_bias(float (&s)[M][KEYS / 8][4], const causal_args<bf16> &a, const struct warp_rows<M> &w,
-                                int at)
-{
-    float unscaled = 1.0f / a.scale;
-    UNROLL
-    for (int m = 0; m < M; m++) {
-        UNROLL
-        for (int i = 0; i < KEYS / 2; i++) {
-            int half = i % 4 / 2, behind = w.sees[m][half] - 1 - at - (8 * (i / 4) + lane_id() % 4 * 2 + i % 2);
-            if (w.row[m][half] >= 0 && behind >= 0)
-                s[m][i / 4][i % 4] += unscaled * causal_bias(a, w.row[m][half] % a.heads, behind);
-        }
-    }
-}
-
-/* Keys of a tile that a row does not see go. */
-template <int M, int KEYS>
-__device__ inline void hide_keys(float (&s)[M][KEYS / 8][4], const struct warp_rows<M> &w, const struct key_tile &t)
-{
-    UNROLL
-    for (int m = 0; m < M; m++) {
-        UNROLL
-        for (int i = 0; i < KEYS / 2; i++) {
-            int key = 8 * (i / 4) + lane_id() % 4 * 2 + i % 2;
-            if (key >= t.n || t.at + key >= w.sees[m][i % 4 / 2])
-                s[m][i / 4][i % 4] = -INFINITY;
-        }
-    }
-}
-
-/*
- * Scores of one tile become weights: the running maximum (in powers of two) and this lane's part of the sum go on, what
- * was summed up so far shrinks to the new maximum.
- */
-template <int D, int M, int KEYS>
-__device__ inline void causal_softmax(float (&s)[M][KEYS / 8][4], float (&out)[M][D / 8][4], float (&most)[M][2],
-                                      float (&sum)[M][2], float scale)
-{
-    UNROLL
-    for (int row = 0; row < 2 * M; row++) {
-        int m = row / 2, half = row % 2;
-        float top = -INFINITY;
-        UNROLL
-        for (int n = 0; n < KEYS / 8; n++)
-            top = fmaxf(top, fmaxf(s[m][n][2 * half], s[m][n][2 * half + 1]));
-        top = fmaxf(most[m][half], scale * quad_max(top));
-        float base = top > -INFINITY ? top : 0.0f; /* a part of the keys may begin with ones that a row does not see */
-        float shrink = exp2f(most[m][half] - base);
-        most[m][half] = top;
-        sum[m][half] *= shrink;
-        UNROLL
-        for (int n = 0; n < D / 8; n++) {
-            out[m][n][2 * half] *= shrink;
-            out[m][n][2 * half + 1] *= shrink;
-        }
-        UNROLL
-        for (int n = 0; n < KEYS / 8; n++)
-            for (int i = 0; i < 2; i++) {
-                float &x = s[m][n][2 * half + i];
-                x = exp2f(scale * x - base);
-                sum[m][half] += x;
-            }
     }
 }
 
