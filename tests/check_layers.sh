@@ -10,7 +10,7 @@ folders="
 data/util data/stats data/cli data/report data/schema data/sql data/exec data/perturb data/worker data/corpora data/plan data/prompt
 data/spider_eval data/score data/ambiguate data/contrast data/clarify data/cmd
 models/unicode models/pipeline models/tokenizer models/tokenizer_train models/chat models/checkpoint models/lora models/net models/hf
-models/gate models/lm models/engine
+models/gate models/constraint models/lm models/engine
 train/run train/gate train/lm train/cmd
 infer/detect infer/clarify infer/infill infer/lm infer/cmd
 "
