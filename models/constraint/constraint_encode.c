@@ -20,8 +20,6 @@ struct word_encoder {
     size_t start, end;       /* of the word in it */
     struct ids ids;
     struct token_spans spans;
-    char *spelt; /* [cap_spelt] whether each byte of text is some token's */
-    size_t cap_spelt;
 };
 
 static int word_stop(const struct constraint_form *f, int first)
@@ -58,24 +56,25 @@ static bool choose_next(const struct word_encoder *e, const struct word *w)
     return false;
 }
 
-static int cannot_spell(const struct word_encoder *e, size_t from, size_t to, struct error *err)
+/* Is what the tokens say the text, as far as the word goes?  Characters that a tokenizer does not know it leaves out,
+ * or has one token for them all; others it writes in a normal form.  A blank that it puts before a text is none of it.
+ */
+static int check_spelling(const struct word_encoder *e, struct error *err)
 {
-    size_t n = e->end - e->start;
-    return error_set(err, EXIT_CODE_DATA, "\"%.*s\": the tokenizer has no token for \"%.*s\"", (int)(n < 200 ? n : 200),
-                     e->text.items + e->start, (int)(to - from < 40 ? to - from : 40), e->text.items + from);
-}
+    size_t length, n = 0;
+    char *whole = tokenizer_decode(e->t, e->ids.items, e->ids.count, TOKENIZER_EXACT_BYTES, &length), *said = whole;
+    const char *text = e->text.items;
+    int rc = 0;
 
-/* Bytes of the word that no token is of, as tokenizers leave out what they do not know. */
-static int check_spelt(const struct word_encoder *e, struct error *err)
-{
-    const char *gap = e->end > e->start ? memchr(e->spelt + e->start, 0, e->end - e->start) : NULL;
-    size_t from = gap ? (size_t)(gap - e->spelt) : 0, to = from;
-
-    if (!gap)
-        return 0;
-    while (to < e->end && !e->spelt[to])
-        to++;
-    return cannot_spell(e, from, to, err);
+    if (*said == ' ' && *text != ' ')
+        said++;
+    while (n < e->end && said[n] == text[n])
+        n++;
+    if (n < e->end)
+        rc = error_set(err, EXIT_CODE_DATA, "the tokenizer cannot spell \"%.200s\", it makes \"%.200s\" of it", text,
+                       said);
+    free(whole);
+    return rc;
 }
 
 static int take_token(struct word_encoder *e, int32_t id, struct token_span s, struct token_list *out,
@@ -88,13 +87,10 @@ static int take_token(struct word_encoder *e, int32_t id, struct token_span s, s
         return error_set(err, EXIT_CODE_DATA,
                          "\"%.*s\": the tokenizer makes one token of an end of it and what stands beside it",
                          (int)(n < 200 ? n : 200), text);
-    if (id == tokenizer_special(e->t, SPECIAL_UNK))
-        return cannot_spell(e, from, to, err);
     for (int i = 0; i < e->n_stops; i++)
         if (id == e->stops[i])
             return error_set(err, EXIT_CODE_DATA, "\"%.*s\" holds the token %d, which ends an answer",
                              (int)(n < 200 ? n : 200), text, (int)id);
-    memset(e->spelt + from, 1, to - from);
     ids_push(&out->ids, id);
     return 0;
 }
@@ -104,9 +100,8 @@ static int encode_text(struct word_encoder *e, struct token_list *out, struct er
 {
     e->ids.count = e->spans.count = 0;
     tokenizer_encode(e->t, e->text.items, e->text.count, 0, &e->ids, &e->spans);
-    if (e->text.count >= e->cap_spelt)
-        e->spelt = xrealloc(e->spelt, e->cap_spelt = 2 * e->text.count + 1);
-    memset(e->spelt, 0, e->text.count);
+    if (check_spelling(e, err))
+        return -1;
     for (int64_t i = 0; i < e->ids.count; i++) {
         struct token_span s = e->spans.items[i];
         if (e->start && (size_t)s.end <= e->start)
@@ -117,7 +112,7 @@ static int encode_text(struct word_encoder *e, struct token_list *out, struct er
             return -1;
     }
     token_list_end(out);
-    return check_spelt(e, err);
+    return 0;
 }
 
 /* Says which text of a list is meant, where the word has one slot. */
@@ -205,7 +200,6 @@ struct token_list *constraint_form_encode(const struct constraint_form *f, const
     byte_buffer_release(&e.text);
     ids_release(&e.ids);
     token_spans_release(&e.spans);
-    free(e.spelt);
     if (rc == 0)
         return out;
     for (int i = 0; i < *n_words; i++)
