@@ -137,7 +137,8 @@ static size_t bytes_of(struct engine *e, const struct engine_room *r, struct err
  * Half of what the device has free is for the cache; a batch that needs more is halved, which is told.  Answers do not
  * depend on it.
  */
-static size_t fit(struct engine *e, const struct engine_request *list, int64_t n, struct engine_room *r, struct error *err)
+static size_t fit(struct engine *e, const struct engine_request *list, int64_t n, struct engine_room *r,
+                  struct error *err)
 {
     const struct device *d = e->model->device;
     int64_t asked = e->set.batch;
