@@ -18,6 +18,9 @@ static const struct option table[] = {
     REAL_OPTION("length-penalty", AT(length_penalty), "P", -100, 100,
                 "beams are ordered by log p divided by length to this power"),
     FLAG_OPTION("early-stopping", AT(early_stopping), "a search ends with its first B answers"),
+    STRING_OPTION("constraint", AT(constraint), "FILE", "texts that the answers may be, a line for each record"),
+    CHOICE_OPTION("scores", AT(scores), "FORM", "full|allowed",
+                  "log p of beams over the vocabulary, or over what the constraint allows"),
     INT_OPTION("logprobs", AT(logprobs), "K", 0, CANDIDATES_MAX, "add the K likeliest tokens at each place"),
     FLAG_OPTION("dry-run", AT(model.dry), "print the memory that the first prompts need, and stop"),
     { 0 },
@@ -32,6 +35,8 @@ static const char *misused(const struct complete_request *q)
         return "--n: expected no more answers than --beams";
     if (q->beams == 1 && q->n > 1 && q->temperature <= 0)
         return "--n: expected --beams or a --temperature above 0, or all answers are the same";
+    if (q->scores && !q->constraint)
+        return "--scores allowed: expected --constraint";
     if (q->beams == 1 && q->early_stopping)
         return "--early-stopping: expected --beams";
     return NULL;

@@ -33,6 +33,8 @@ static int open_all(struct completion *r, const char *input, struct error *err)
     r->work.eager = q->no_graph;
     if (llama_model_open(&r->model, &r->device, &q->model, err))
         return -1;
+    if (complete_bind_open(r, err))
+        return -1;
     r->in = record_reader_open(input, q->form, err);
     return !r->in ? -1 : q->model.dry ? 0 : open_out(r, err);
 }
@@ -45,6 +47,7 @@ static void close_all(struct completion *r)
         workspace_release(&r->work);
     if (r->device.driver)
         device_close(&r->device);
+    complete_bind_close(r);
     free(r->window);
     free(r->keys);
 }
@@ -78,7 +81,10 @@ static int read_window(struct completion *r, struct error *err)
             lm_text_read(p, &r->model, json, r->with_answer ? LM_LAST_ANSWER : LM_OPEN, record_reader_where(r->in));
         else
             *p = (struct lm_text){ .id = json_integer(record_reader_number(r->in)), .error = xstrdup(bad.text) };
-        r->keys[r->n++] = key_of(r, json, p->error);
+        r->keys[r->n] = key_of(r, json, p->error);
+        if (rc > 0)
+            complete_bind(r, r->n, json);
+        r->n++;
         json_decref(json);
     }
     return r->n;

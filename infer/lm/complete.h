@@ -13,6 +13,8 @@
 struct complete_request {
     struct llama_request model;
     const char *out, *device;
+    const char *constraint; /* a file of constraints on answers, or NULL */
+    int scores;             /* enum normalise */
     enum record_form form;
     int64_t max_new, seed, batch, tokens;
     int64_t n, beams; /* answers to each prompt, 0: one, which is the record; beams 1: none */

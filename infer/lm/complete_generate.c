@@ -18,6 +18,7 @@ struct engine_settings complete_settings(const struct complete_request *q)
                   .min_p = (float)q->min_p,
                   .seed = (uint64_t)q->seed },
         .keep = (int)q->logprobs,
+        .normalise = (enum normalise)q->scores,
         .batch = q->batch,
         .step_tokens = q->tokens,
         .stop = stop_requested,
@@ -34,9 +35,11 @@ void complete_requests_open(struct completion_requests *q, const struct completi
         const struct lm_text *p = &r->window[i];
         if (p->error)
             continue;
-        q->items[q->n] = (struct engine_request){
-            .prompt = p->ids.items, .n_prompt = p->ids.count, .key = lm_text_key(p), .answers = &q->answers[q->n * each]
-        };
+        q->items[q->n] = (struct engine_request){ .prompt = p->ids.items,
+                                                  .n_prompt = p->ids.count,
+                                                  .key = lm_text_key(p),
+                                                  .constraint = r->bound ? r->bound[i] : NULL,
+                                                  .answers = &q->answers[q->n * each] };
         q->n++;
     }
 }

@@ -5,6 +5,7 @@
 #include "data/util/log.h"
 #include "data/util/part_file.h"
 #include "infer/lm/complete.h"
+#include "models/constraint/constraints.h"
 #include "models/engine/engine.h"
 
 /* One run of either command. */
@@ -16,8 +17,11 @@ struct completion {
     struct record_reader *in;
     struct part_file part;
     struct lm_text *window;
-    uint64_t *keys; /* of all that each line of the window is made from */
-    uint64_t key;   /* of what all lines are made from */
+    uint64_t *keys;                      /* of all that each line of the window is made from */
+    uint64_t key;                        /* of what all lines are made from */
+    struct constraints *constraints;     /* NULL: none */
+    struct automaton_host *compiled;     /* of each constraint that was wanted so far */
+    const struct automaton_host **bound; /* of each record of the window */
     int n, cap;
     bool with_answer;
     struct complete_counts *counts;
@@ -51,6 +55,12 @@ struct completion_requests {
 };
 void complete_requests_open(struct completion_requests *q, const struct completion *r, int from);
 void complete_requests_release(struct completion_requests *q, const struct completion *r);
+
+/* The file of constraints, if there is one. */
+int complete_bind_open(struct completion *r, struct error *err);
+void complete_bind_close(struct completion *r);
+/* What bounds the answer to record i of the window; what is wrong with that is left in its error. */
+void complete_bind(struct completion *r, int i, const json_t *record);
 
 /* How the request says that answers are to be. */
 struct engine_settings complete_settings(const struct complete_request *q);

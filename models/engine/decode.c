@@ -57,19 +57,20 @@ static void run_decode(struct ctx *c, void *arg)
     struct decode_words *s = arg;
     struct engine *e = s->e;
     struct decode_step step = step_of(c, s);
+    const struct automaton *bound = e->n_tables ? &e->automaton : NULL;
 
     ctx_note(c, (int64_t)e->tag);
     struct tensor *logits = next_logits(c, s, &step);
     if (e->set.keep) {
-        struct candidates best = op_candidates(c, &e->state, &step, logits, NULL, e->set.keep, NORMALISE_FULL);
+        struct candidates best = op_candidates(c, &e->state, &step, logits, bound, e->set.keep, NORMALISE_FULL);
         op_keep_candidates(c, &e->state, &step, &best);
     }
     if (e->set.beams > 1) {
         int k = beam_candidates(e->width, tensor_size(e->set.beam.stops));
-        struct candidates best = op_candidates(c, &e->state, &step, logits, NULL, k, e->set.normalise);
+        struct candidates best = op_candidates(c, &e->state, &step, logits, bound, k, e->set.normalise);
         op_beam_step(c, &e->state, &step, &best, &e->set.beam);
     } else {
-        op_draw(c, &e->state, &step, logits, NULL, &e->set.draw);
+        op_draw(c, &e->state, &step, logits, bound, &e->set.draw);
     }
 }
 

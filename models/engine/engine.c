@@ -52,6 +52,7 @@ static void release_memory(struct engine *e)
 void engine_release(struct engine *e)
 {
     release_memory(e);
+    engine_release_tables(e);
     *e = (struct engine){ 0 };
 }
 
@@ -110,13 +111,16 @@ static void init_state(struct engine *e, const struct engine_room *r)
 static void lay_out(struct engine *e, const struct engine_room *r)
 {
     const struct llama_model *m = e->model;
-    int n_stops = m->net.config.n_stops + (m->chat.template != NULL);
+    int32_t stops[ENGINE_MAX_STOPS];
+    int n_stops = engine_stops(m, stops);
 
     llama_cache_init(&e->cache, &m->net.config, m->dtype, r->pages * PAGE_KEYS, &e->host, &e->data);
     init_state(e, r);
     e->set.draw.stops = e->set.beam.stops = rows_of(e, I32, n_stops, 0);
     e->set.beam.norm = rows_of(e, F32, r->steps + 1, 0);
     e->tag = hash_bytes(hash_bytes(engine_settings_key(&e->set), r, sizeof *r), &e->data.base, sizeof e->data.base);
+    e->tag = hash_bytes(hash_bytes(e->tag, &e->table_data.base, sizeof e->table_data.base), &e->table_data.size,
+                        sizeof e->table_data.size);
 }
 
 static size_t bytes_of(struct engine *e, const struct engine_room *r, struct error *err)
@@ -158,14 +162,11 @@ static size_t fit(struct engine *e, const struct engine_request *list, int64_t n
 static void upload_constants(struct engine *e)
 {
     const struct llama_model *m = e->model;
-    int32_t stops[LLAMA_MAX_STOPS + 1];
-    int n = m->net.config.n_stops;
+    int32_t stops[ENGINE_MAX_STOPS];
+    int n = engine_stops(m, stops);
     int64_t steps = tensor_size(e->set.beam.norm);
     float *norm = xmalloc((size_t)steps * sizeof *norm);
 
-    memcpy(stops, m->net.config.stops, (size_t)n * sizeof *stops);
-    if (m->chat.template)
-        stops[n++] = chat_end(&m->chat);
     for (int64_t i = 0; i < steps; i++)
         norm[i] = (float)pow((double)i, (double)e->set.beam.length_penalty);
     if (n)
@@ -194,6 +195,8 @@ static int reserve(struct engine *e, const struct engine_request *list, int64_t 
     release_memory(e);
     if (!bytes || arena_init(&e->host, HEADERS, err) || device_arena(e->model->device, &e->data, bytes, err))
         return error_prefix(err, "keys and values of %lld tokens", (long long)(r.pages * PAGE_KEYS));
+    if (engine_load_tables(e, list, n, err))
+        return -1;
     lay_out(e, &r);
     upload_constants(e);
     init_lists(e, &r);

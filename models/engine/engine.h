@@ -11,6 +11,7 @@
 
 #include "kernels/beams.h"
 #include "kernels/workspace.h"
+#include "models/constraint/automaton.h"
 #include "models/engine/pages.h"
 #include "models/lm/llama_model.h"
 
@@ -43,9 +44,10 @@ struct engine_answer {
 struct engine_request {
     const int32_t *prompt; /* 1 to max_positions - 1 tokens */
     int64_t n_prompt;
-    uint64_t key;                  /* of its random numbers */
-    struct engine_answer *answers; /* of settings.answers; the best first, or in the order of the draws */
-    int n_answers;                 /* how many there are: fewer than asked where no others exist */
+    uint64_t key;                            /* of its random numbers */
+    const struct automaton_host *constraint; /* on what it may say; NULL: none */
+    struct engine_answer *answers;           /* of settings.answers; the best first, or in the order of the draws */
+    int n_answers;                           /* how many there are: fewer than asked where no others exist */
 };
 
 struct engine {
@@ -68,7 +70,14 @@ struct engine {
         const struct engine_request *of;
         int32_t *pages;
         int64_t n;
-    } held;               /* whole pages of the prompt that came last, which the next may share */
+    } held;                     /* whole pages of the prompt that came last, which the next may share */
+    struct automaton automaton; /* of all requests of the run, where any are bound */
+    struct engine_table {
+        const struct automaton_host *of;
+        int32_t start;
+    } * tables;
+    int64_t n_tables, cap_tables;
+    struct arena table_host, table_data;
     int64_t done, tokens; /* finished requests, and tokens of their answers, since the start */
 };
 
@@ -82,6 +91,10 @@ void engine_release(struct engine *e);
 int engine_run(struct engine *e, struct engine_request *list, int64_t n, void (*after_step)(void *arg), void *arg,
                struct error *err);
 void engine_answer_release(struct engine_answer *a);
+
+/* The tokens that end an answer; returns how many. */
+enum { ENGINE_MAX_STOPS = LLAMA_MAX_STOPS + 1 };
+int engine_stops(const struct llama_model *m, int32_t stops[ENGINE_MAX_STOPS]);
 
 /* What engine_run would take for the same list: bytes of the cache and the state, and of the largest step.  The model
  * may be a dry one; nothing runs. */

@@ -57,6 +57,11 @@ void units_add(struct unit_list *l, struct paged_unit u);
 /* Of a decoding step over all that is active, with parts [rows + 1]. */
 void engine_decode_units(const struct engine *e, struct unit_list *l, int32_t *parts);
 
+/* The tables of all requests of a run, before it, and the state in which one of them begins. */
+int engine_load_tables(struct engine *e, const struct engine_request *list, int64_t n, struct error *err);
+void engine_release_tables(struct engine *e);
+int32_t engine_start_state(const struct engine *e, const struct engine_request *r);
+
 /* Reads the answers of a request that is done. */
 void engine_read_answers(struct engine *e, struct active_request *a);
 

@@ -35,7 +35,7 @@ static void lay_out_start(struct start_step *s, int64_t i, const struct active_r
 {
     s->request[i] = a->slot;
     s->token[i] = a->of->prompt[a->fixed];
-    s->state[i] = STATE_FREE;
+    s->state[i] = engine_start_state(s->e, a->of);
     s->key[2 * i] = (int32_t)(uint32_t)a->of->key;
     s->key[2 * i + 1] = (int32_t)(uint32_t)(a->of->key >> 32);
     s->length[i] = (int32_t)a->fixed;
