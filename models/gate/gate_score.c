@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { CLASSIFY_NODES = 8192 }; /* of one classifier call */
+enum { CLASSIFY_NODES = 8192 /* of one classifier call */, PADDING_SHARE = 32 };
 
 void gate_scorer_init(struct gate_scorer *s, const struct gate_model *m, struct workspace *w, int max_tokens)
 {
@@ -38,10 +38,11 @@ static bool add_next(struct gate_scorer *s, const struct gate_item *items, int n
     return true;
 }
 
-/* Whether one more sequence like the last ones would overrun the budget. */
+/* Whether one more sequence like the last ones would overrun the budget, of which a share is left to padding: it would
+ * take a full step to the next size. */
 static bool full(const struct gate_scorer *s, int before)
 {
-    return s->text.tokens.n + (s->text.tokens.n - before) > s->max_tokens;
+    return s->text.tokens.n + (s->text.tokens.n - before) > s->max_tokens - s->max_tokens / PADDING_SHARE;
 }
 
 struct encode_step {
