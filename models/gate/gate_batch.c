@@ -13,7 +13,7 @@ static void push(struct int_list *l, int32_t x)
 enum { LEAST_POSITIONS = 64, QUESTION_SHARE = 4, SEPARATORS = 6, ELEMENT_SEPARATORS = 3 };
 
 /* Sizes for each power of two: of what every layer computes, of what one does, of what costs next to nothing. */
-enum { TOKEN_STEPS = 8, ROW_STEPS = 2, NODE_STEPS = 2, EDGE_STEPS = 1, PAIR_STEPS = 1, SEQUENCE_STEPS = 1 };
+enum { TOKEN_STEPS = 12, ROW_STEPS = 2, NODE_STEPS = 2, EDGE_STEPS = 1, PAIR_STEPS = 1, SEQUENCE_STEPS = 1 };
 
 /* Added edges of an added node, so that none is a hub. */
 enum { ADDED_DEGREE = 16 };
