@@ -31,10 +31,11 @@ class Table(PreTrainedModel, GenerationMixin):
     config_class = PretrainedConfig
     main_input_name = "input_ids"
 
-    def __init__(self, config, name, vocab, steps):
+    def __init__(self, config, vocab, steps, stops, bonus):
         super().__init__(config)
         self.anchor = torch.nn.Parameter(torch.zeros(1))
-        self.name, self.table, self.vocab = name, logits(name, steps * vocab, vocab), vocab
+        self.table, self.vocab = logits(f"beams {vocab}", steps * vocab, vocab), vocab
+        self.table[:, stops] += bonus
 
     def forward(self, input_ids, **_):
         step = input_ids.shape[1] - 1
@@ -60,10 +61,10 @@ class Allowed(LogitsProcessor):
         return scores.masked_fill((input_ids[:, -1:] + tokens) % 3 == 0, -float("inf"))
 
 
-def beams(vocab, width, steps, penalty, early, stops, allowed):
-    name = f"beams {vocab}"
+def beams(vocab, width, steps, penalty, early, stops, bonus, allowed):
+    """With the logits of stop tokens raised by the bonus, answers end early."""
     config = PretrainedConfig(vocab_size=vocab, num_hidden_layers=1, is_encoder_decoder=False)
-    model = Table(config, name, vocab, steps).eval()
+    model = Table(config, vocab, steps, stops, bonus).eval()
     settings = Beams(num_beams=width, num_return_sequences=width, max_new_tokens=steps, do_sample=False,
                      length_penalty=penalty, early_stopping=early, eos_token_id=stops, pad_token_id=vocab,
                      bos_token_id=BOS, use_cache=False, return_dict_in_generate=True, output_scores=True)
@@ -77,7 +78,8 @@ def beams(vocab, width, steps, penalty, early, stops, allowed):
         if score > -1e8 / steps**abs(penalty):
             answers.append({"tokens": tokens, "score": float(score)})
     return {"vocab": vocab, "width": width, "steps": steps, "penalty": penalty,
-            "early": {False: 0, True: 1, "never": 2}[early], "stops": stops, "allowed": allowed, "answers": answers}
+            "early": {False: 0, True: 1, "never": 2}[early], "stops": stops, "bonus": bonus,
+            "allowed": allowed, "answers": answers}
 
 
 def kept(vocab, rows, temperature, top_k, top_p, min_p, typical_p):
@@ -96,16 +98,16 @@ cases = []
 for width in (1, 2, 5, 10):
     for penalty in (0.0, 1.0, 2.0, -1.0):
         for early in (False, True, "never"):
-            for stops in ([2], [2, 5, 7]):
-                cases.append(beams(31, width, 9, penalty, early, stops, False))
-        cases.append(beams(31, width, 9, penalty, False, [2, 5], True))
+            for stops, bonus in ([2], 0), ([2], 4), ([2, 5, 7], 3):
+                cases.append(beams(31, width, 9, penalty, early, stops, bonus, False))
+        cases.append(beams(31, width, 9, penalty, False, [2, 5], 0, True))
 for width, early in ((5, False), (10, False), (10, "never")):
-    cases.append(beams(4, width, 7, 1.0, early, [2], False))
+    cases.append(beams(4, width, 7, 1.0, early, [2], 0, False))
 draws = [kept(101, 6, *settings) for settings in (
     (1.0, 0, 1.0, 0.0, 1.0), (0.7, 0, 1.0, 0.0, 1.0), (1.0, 7, 1.0, 0.0, 1.0), (1.5, 0, 0.9, 0.0, 1.0),
     (1.3, 0, 0.01, 0.0, 1.0), (2.0, 0, 1.0, 0.05, 1.0), (2.0, 0, 1.0, 0.0, 0.9), (2.0, 0, 1.0, 0.0, 0.3),
     (3.0, 40, 0.95, 0.02, 0.8), (4.0, 500, 0.99, 0.001, 0.95))]
-draws.append(kept(3001, 2, 1.5, 1200, 0.97, 0.0005, 0.9))
+draws += [kept(1501, 1, 1.5, 700, 0.97, 0.0005, 0.9), kept(4801, 1, 1.5, 1700, 0.96, 0.0005, 0.85)]
 with open(os.path.join(HERE, "decode.json"), "w") as f:
     json.dump({"beams": cases, "draws": draws}, f, separators=(",", ":"))
     f.write("\n")

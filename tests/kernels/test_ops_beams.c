@@ -17,6 +17,7 @@ static const int32_t active[ACTIVE] = { 2, -1, 0 };
 struct beam_case {
     int vocab, width, steps, n_stops;
     double penalty;
+    float bonus; /* on the logits of stop tokens */
     enum early_stopping early;
     bool allowed;
     int32_t stops[8];
@@ -36,6 +37,7 @@ static struct beam_case case_of(const json_t *o)
                            .steps = int_of(o, "steps"),
                            .n_stops = (int)json_array_size(stops),
                            .penalty = json_number_value(json_object_get(o, "penalty")),
+                           .bonus = (float)int_of(o, "bonus"),
                            .early = (enum early_stopping)int_of(o, "early"),
                            .allowed = json_is_true(json_object_get(o, "allowed")),
                            .answers = json_object_get(o, "answers") };
@@ -82,6 +84,8 @@ static struct tensor *logits_of(struct ctx *c, const struct beam_case *b, const 
     snprintf(name, sizeof name, "beams %d", b->vocab);
     for (int i = 0; i < rows * b->vocab; i++)
         x[i] = decode_logit(name, ((int64_t)step * b->vocab + read[i / b->vocab]) * b->vocab + i % b->vocab);
+    for (int i = 0; i < rows * b->n_stops; i++)
+        x[i / b->n_stops * b->vocab + b->stops[i % b->n_stops]] += b->bonus;
     struct tensor *t = batch_f32(c, x, rows, b->vocab, F32);
     free(x);
     return t;
@@ -193,8 +197,46 @@ static void test_gold(void **state)
     json_decref(gold);
 }
 
+/* Of equal scores the lower row's is first, in a row the likelier, and what ended before comes before what ends now. */
+static void test_equals(void **state)
+{
+    enum { WIDTH = 3, K = 6 };
+    static const int32_t request[1] = { 0 }, stops[1] = { 9 }, filled[WIDTH] = { 0, -1, -1 };
+    static const int32_t ids[WIDTH * K] = { 9, 4, 5, -1, -1, -1, 7, 4, 9, -1, -1, -1, 9, 3, -1, -1, -1, -1 };
+    static const float values[WIDTH * K] = { -3, -4, -4,        -INFINITY, -INFINITY, -INFINITY,
+                                             -2, -3, -5,        -INFINITY, -INFINITY, -INFINITY,
+                                             -2, -6, -INFINITY, -INFINITY, -INFINITY, -INFINITY };
+    static const float scores[WIDTH] = { -1, -2, -2 }, ended[WIDTH] = { -2, NO_ANSWER, NO_ANSWER };
+    static const float norm[4] = { 0, 1, 2, 3 };
+    struct decode_world w;
+
+    (void)state;
+    decode_world_open(&w, 1, WIDTH, 3, 0, JUNK);
+    struct ctx *c = &w.step.ctx;
+    decode_world_start(&w, request, 1, STATE_FREE, true);
+    device_upload(&w.step.device, w.s.score, scores);
+    device_upload(&w.step.device, w.s.end_step, filled);
+    device_upload(&w.step.device, w.s.end_score, ended);
+    struct candidates best = { batch_f32(c, values, WIDTH, K, F32), batch_i32(c, ids, WIDTH * K),
+                               batch_i32(c, ids, WIDTH * K), K };
+    struct beam_settings set = { batch_i32(c, stops, 1), batch_f32(c, norm, 1, 4, F32), 1, EARLY_FALSE };
+    struct decode_step at = decode_world_step(&w, request, 1, 1, 3);
+    free(decode_world_next(&w, &at, request, 1, 1));
+    op_beam_step(c, &w.s, &at, &best, &set);
+    int32_t *token = decode_world_words(&w, w.s.token), *parent = decode_world_words(&w, w.s.parent);
+    int32_t *end_row = decode_world_words(&w, w.s.end_row), *end_step = decode_world_words(&w, w.s.end_step);
+    assert_true(token[0] == 7 && token[1] == 4 && token[2] == 5);
+    assert_true(parent[1] == 1 && parent[4] == 0 && parent[7] == 0);
+    assert_true(end_step[0] == 0 && end_step[1] == 1 && end_step[2] == 1 && end_row[1] == 0 && end_row[2] == 2);
+    free(token);
+    free(parent);
+    free(end_row);
+    free(end_step);
+    decode_world_close(&w);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_gold) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_gold), cmocka_unit_test(test_equals) };
     return test_devices(tests, ARRAY_LEN(tests));
 }

@@ -12,7 +12,14 @@ enum { WIDTH = 2, ACTIVE = 3, ROWS = ACTIVE * WIDTH, STATES = 3, JUNK = 7654321 
 static const int32_t active[ACTIVE] = { 1, -1, 0 };
 
 /* How the numbers of a row lie. */
-enum numbers { DISTINCT, COARSE /* few values */, EQUAL, ASCENDING, BROKEN /* NaN and infinities among them */ };
+enum numbers {
+    DISTINCT,
+    COARSE /* few values */,
+    EQUAL,
+    ZEROS /* and -0 */,
+    ASCENDING,
+    BROKEN /* NaN and infinities among them */
+};
 
 struct table_case {
     int64_t vocab;
@@ -30,8 +37,12 @@ static float number(const struct table_case *t, int64_t i)
         return -2.5f;
     if (t->numbers == ASCENDING)
         return (float)j / 64 - 9;
-    if (t->numbers == COARSE)
-        return floorf(2 * decode_logit("candidates", i)) / 2;
+    if (t->numbers == COARSE) {
+        float x = floorf(2 * decode_logit("candidates", i)) / 2;
+        return x == 0 && i % 2 ? -0.0f : x;
+    }
+    if (t->numbers == ZEROS)
+        return i % 3 ? 0.0f : -0.0f;
     if (t->numbers == BROKEN && decode_logit("broken", i) > 4)
         return i % 3 ? NAN : -INFINITY;
     return decode_logit("candidates", i);
@@ -180,16 +191,17 @@ static void run_case(const struct table_case *t)
 static void test_candidates(void **state)
 {
     static const struct table_case cases[] = {
-        { 1, 1, DISTINCT, 0, NORMALISE_FULL },          { 3, 20, DISTINCT, 0, NORMALISE_FULL },
-        { 255, 256, DISTINCT, 0, NORMALISE_FULL },      { 1001, 20, DISTINCT, 0, NORMALISE_FULL },
-        { 1001, 192, COARSE, 0, NORMALISE_FULL },       { 4099, 20, DISTINCT, 0, NORMALISE_FULL },
-        { 20011, 256, DISTINCT, 0, NORMALISE_FULL },    { 20011, 7, COARSE, 0, NORMALISE_FULL },
-        { 5003, 5, EQUAL, 0, NORMALISE_FULL },          { 5003, 64, ASCENDING, 0, NORMALISE_FULL },
-        { 5003, 64, BROKEN, 0, NORMALISE_FULL },        { 700, 10, BROKEN, 0, NORMALISE_FULL },
-        { 1001, 20, DISTINCT, 7, NORMALISE_FULL },      { 1001, 20, DISTINCT, 200, NORMALISE_FULL },
-        { 1001, 20, DISTINCT, 7, NORMALISE_ALLOWED },   { 20011, 20, DISTINCT, 3, NORMALISE_FULL },
-        { 20011, 192, DISTINCT, 3, NORMALISE_ALLOWED }, { 20011, 192, COARSE, 2, NORMALISE_FULL },
-        { 5003, 20, BROKEN, 2, NORMALISE_ALLOWED },     { 20011, 1, DISTINCT, 0, NORMALISE_FULL }
+        { 1, 1, DISTINCT, 0, NORMALISE_FULL },       { 3, 20, DISTINCT, 0, NORMALISE_FULL },
+        { 255, 256, DISTINCT, 0, NORMALISE_FULL },   { 1001, 20, DISTINCT, 0, NORMALISE_FULL },
+        { 1001, 192, COARSE, 0, NORMALISE_FULL },    { 4099, 20, DISTINCT, 0, NORMALISE_FULL },
+        { 20011, 256, DISTINCT, 0, NORMALISE_FULL }, { 20011, 7, COARSE, 0, NORMALISE_FULL },
+        { 5003, 5, EQUAL, 0, NORMALISE_FULL },       { 300, 5, ZEROS, 0, NORMALISE_FULL },
+        { 5003, 64, ASCENDING, 0, NORMALISE_FULL },  { 5003, 64, BROKEN, 0, NORMALISE_FULL },
+        { 700, 10, BROKEN, 0, NORMALISE_FULL },      { 1001, 20, DISTINCT, 7, NORMALISE_FULL },
+        { 1001, 20, DISTINCT, 200, NORMALISE_FULL }, { 1001, 20, DISTINCT, 7, NORMALISE_ALLOWED },
+        { 20011, 20, DISTINCT, 3, NORMALISE_FULL },  { 20011, 192, DISTINCT, 3, NORMALISE_ALLOWED },
+        { 20011, 192, COARSE, 2, NORMALISE_FULL },   { 5003, 20, BROKEN, 2, NORMALISE_ALLOWED },
+        { 20011, 1, DISTINCT, 0, NORMALISE_FULL }
     };
 
     (void)state;
