@@ -27,10 +27,7 @@ struct rms_norm {
     float eps;
 };
 
-/*
- * Maps whose adapters read the same x, at most.  split_columns: y[i][t,:] = scale[i] x[t,:], the y[i] being n parts of
- * x side by side; join_columns the other way round.
- */
+/* Maps whose adapters read the same x, at most. */
 enum { LORA_STACK = 3 };
 
 enum { GROUP_ROWS = 32, GROUP_PRODUCTS = 6 };

@@ -146,9 +146,11 @@ extern "C" {
     /* y = x + u alpha / sqrt(L C), u = (word(site, r, j) >> 8) 2^-23 - 1, L the length of row r's sequence */         \
     K(neftune, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct seqs *s, float alpha,            \
                 uint32_t site))                                                                                        \
-    /* y[i] = scale[i] x's i-th part; y = the scaled x[i] side by side */                                              \
-    K(split_columns, (struct ctx *c, struct tensor *const *y, const struct tensor *x, const float *scale, int n))      \
-    K(join_columns, (struct ctx *c, struct tensor *y, struct tensor *const *x, const float *scale, int n))             \
+    /* Of n adapters l: h[i] [T, r_i] = scale_i low's i-th part, y[i] (+)= h[i] b_i^T; low [T, sum r_i] F32.  Backward:\
+       the i-th part of dh = scale_i dy[i] b_i, in the type of dy */                                                   \
+    K(lora_out, (struct ctx *c, const struct destination *y, struct tensor *const *h, const struct tensor *low,        \
+                 const struct lora *l, int n))                                                                         \
+    K(lora_out_backward, (struct ctx *c, struct tensor *dh, struct tensor *const *dy, const struct lora *l, int n))    \
     /* rng[3] = site[1], both I32;  y[1] = scale[1] sum x;  dx (+)= scale[1] dy[1]; all F32 */                         \
     K(set_site, (struct ctx *c, struct tensor *rng, const struct tensor *site))                                        \
     K(sum, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct tensor *scale))                      \

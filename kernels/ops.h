@@ -38,13 +38,13 @@ struct tensor *op_matmul(struct ctx *c, struct tensor *a, bool ta, struct tensor
 struct tensor *op_lora_linear(struct ctx *c, struct tensor *x, struct tensor *w, struct tensor *b,
                               const struct lora *l);
 /*
- * Of n <= 3 maps that read the same x: h[i] = scale x A_i^T [T, r_i], in one product and one more for all that comes
- * back, where their adapters' A lie below one another in memory (lora_declare) and no dropout stands between; else, or
- * without an adapter, h[i] is NULL.  Every h[i] must go through an op_lora_leave that the loss depends on.
+ * y[i] = what op_lora_linear makes of x with the i-th of n <= 3 maps, in one record where the loss depends on all of
+ * them.  Adapters whose A lie below one another in memory (lora_declare), with no dropout between, are one product on
+ * the way in and one launch on the way out, and so is all that comes back.  transient: bit i is for y[i], see
+ * tape_transient.  The gradients of x are added from the last map on.
  */
-void op_lora_enter(struct ctx *c, struct tensor **h, struct tensor *x, const struct linear_map *const *maps, int n);
-/* The y of op_lora_linear from that h on; NULL: all of it. */
-struct tensor *op_lora_leave(struct ctx *c, struct tensor *x, struct tensor *h, const struct linear_map *map);
+void op_lora_group(struct ctx *c, struct tensor **y, struct tensor *x, const struct linear_map *const *maps, int n,
+                   unsigned transient);
 /*
  * y[t] = -log softmax(z_t)[target[t]], z = x w^T + the adapter's; F32 [T], 0 where target (I32 [T]) is negative: such
  * rows give no gradient.  The logits z [T, V] exist for a chunk of rows at a time, at most LOGITS_MAX of them (or 16

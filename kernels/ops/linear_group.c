@@ -85,14 +85,12 @@ static struct tensor *normed(struct ctx *c, struct tensor *x, struct rms_norm no
     return y;
 }
 
-/* y = the map of x, many rows; h: what op_lora_enter made of them, or NULL */
-static void map_rows(struct ctx *c, struct tensor *y, struct tensor *x, struct tensor *h, const struct linear_map *m)
+/* y = the map of x, many rows */
+static void map_rows(struct ctx *c, struct tensor *y, struct tensor *x, const struct linear_map *m)
 {
     size_t mark = arena_mark(c->step);
 
-    if (!h)
-        h = low_rank_enter(c, x, m->w, &m->lora).h;
-    low_rank_leave(c, y, x, m->w, m->b, h, m->lora.b);
+    low_rank_map(c, y, x, m->w, m->b, &m->lora);
     arena_reset(c->step, mark);
 }
 
@@ -100,12 +98,13 @@ static void map_rows(struct ctx *c, struct tensor *y, struct tensor *x, struct t
 static void maps_rows(struct ctx *c, struct tensor *const *y, struct tensor *x, struct rms_norm norm,
                       const struct linear_map *const *maps, int n)
 {
-    struct tensor *h[LORA_STACK];
-
     x = normed(c, x, norm);
-    op_lora_enter(c, h, x, maps, n);
-    for (int i = 0; i < n; i++)
-        map_rows(c, y[i], x, h[i], maps[i]);
+    struct low_rank_stack s = low_rank_stack(c, x, maps, n);
+
+    if (s.n)
+        low_rank_maps(c, &s, y, x, maps, n);
+    for (int i = 0; i < n && !s.n; i++)
+        map_rows(c, y[i], x, maps[i]);
 }
 
 void op_linear_group(struct ctx *c, struct tensor **y, struct tensor *x, struct rms_norm norm,
@@ -136,7 +135,7 @@ static void add_rows(struct ctx *c, struct tensor *y, struct tensor *x, const st
         return;
     }
     struct tensor *addend = tensor_like(c, y);
-    map_rows(c, addend, x, NULL, m);
+    map_rows(c, addend, x, m);
     RUN(c, accumulate, sum, addend);
 }
 
@@ -210,7 +209,7 @@ struct tensor *op_linear_logits(struct ctx *c, struct tensor *x, struct tensor *
         add_map(c, &launches, whole(y), &m, false);
         launch(c, &launches);
     } else {
-        map_rows(c, y, x, NULL, &m);
+        map_rows(c, y, x, &m);
     }
     arena_reset(c->step, mark);
     return y;

@@ -35,7 +35,7 @@ static void logits(struct ctx *c, struct tensor *z, const struct linear_nll_node
 {
     struct tensor x = tensor_view(n->x, at, z->shape[0]), h;
 
-    low_rank_leave(c, z, &x, n->w, NULL, part_of(&h, n->low.h, at, z->shape[0]), n->low.lora.b);
+    low_rank_leave(c, z, &x, n->w, part_of(&h, n->low.h, at, z->shape[0]), n->low.lora.b);
 }
 
 static void chunk_backward(struct ctx *c, const struct linear_nll_node *n, struct nll_grads *g, const struct tensor *dz,
@@ -94,8 +94,12 @@ static void linear_nll_backward(struct ctx *c, struct node *node)
     chunks_backward(c, n, &g);
     arena_reset(c->step, chunks);
     g.x.add = true;
-    if (g.dy_b)
-        low_rank_backward(c, &n->low, g.x, n->x, g.dy_b);
+    if (g.dy_b) {
+        struct destination dh = { tensor_like(c, n->low.h), false };
+        const struct tensor *dy_b = g.dy_b;
+        RUN(c, scale, dh, dy_b, n->low.lora.scale);
+        low_rank_backward(c, &n->low, g.x, n->x, dh.t);
+    }
     arena_reset(c->step, mark);
 }
 

@@ -8,7 +8,7 @@ struct lora_linear_node {
 
 /* What the adapter gives to dx comes first, see low_rank.h. */
 static void adapter_backward(struct ctx *c, const struct lora_linear_node *n, struct destination *dx,
-                             const struct tensor *dy)
+                             struct tensor *dy)
 {
     struct destination db = destination_of(c, n->low.lora.b);
 
@@ -17,9 +17,10 @@ static void adapter_backward(struct ctx *c, const struct lora_linear_node *n, st
     if (!low_rank_needs(&n->low, *dx))
         return;
     size_t mark = arena_mark(c->step);
-    struct destination dy_b = { tensor_new(c, F32, 2, n->low.h->shape), false };
-    RUN(c, matmul, dy_b, dy, false, n->low.lora.b, false);
-    low_rank_backward(c, &n->low, *dx, n->x, dy_b.t);
+    struct tensor *dh = tensor_like(c, n->low.h), *const *dys = &dy;
+    const struct lora *adapter = &n->low.lora;
+    RUN(c, lora_out_backward, dh, dys, adapter, 1);
+    low_rank_backward(c, &n->low, *dx, n->x, dh);
     arena_reset(c->step, mark);
     dx->add = true;
 }
@@ -31,7 +32,7 @@ static void lora_linear_backward(struct ctx *c, struct node *node)
     if (n->w->needs_grad || (n->low.h && n->low.lora.a->needs_grad))
         tape_recompute(c, n->x);
     struct destination dx = destination_of(c, n->x), dw = destination_of(c, n->w), dbias = destination_of(c, n->bias);
-    const struct tensor *dy = node->out->grad;
+    struct tensor *dy = node->out->grad;
 
     if (n->low.h)
         adapter_backward(c, n, &dx, dy);
@@ -48,9 +49,8 @@ struct tensor *op_lora_linear(struct ctx *c, struct tensor *x, struct tensor *w,
     CHECK(!b || (tensor_size(b) == w->shape[0] && b->dtype == F32),
           "lora_linear: expected an f32 bias of %lld, got %lld", (long long)w->shape[0], (long long)tensor_size(b));
     struct tensor *y = tensor_new2(c, x->dtype, x->shape[0], w->shape[0]);
-    struct low_rank low = low_rank_enter(c, x, w, l);
+    struct low_rank low = low_rank_map(c, y, x, w, b, l);
 
-    low_rank_leave(c, y, x, w, b, low.h, low.lora.b);
     if (tape_needs(c, y, x, w, b, low.lora.a, low.lora.b))
         TAPE_PUSH(c, lora_linear_node, y, lora_linear_backward, .x = x, .w = w, .bias = b, .low = low);
     return y;

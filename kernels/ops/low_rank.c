@@ -26,7 +26,8 @@ static const struct tensor *dropped(struct ctx *c, const struct low_rank *n, con
     return out.t;
 }
 
-struct low_rank low_rank_enter(struct ctx *c, struct tensor *x, const struct tensor *w, const struct lora *l)
+/* The adapter with room for h. */
+static struct low_rank begin(struct ctx *c, const struct tensor *x, const struct tensor *w, const struct lora *l)
 {
     struct low_rank n = { 0 };
 
@@ -39,28 +40,169 @@ struct low_rank low_rank_enter(struct ctx *c, struct tensor *x, const struct ten
         n.site = c->site++;
     }
     n.h = tensor_new2(c, x->dtype, x->shape[0], l->a->shape[0]);
+    return n;
+}
+
+/* x a^T in F32 scratch of the caller */
+static struct tensor *shrink(struct ctx *c, const struct tensor *x, const struct tensor *a)
+{
+    struct destination low = { tensor_new2(c, F32, x->shape[0], a->shape[0]), false };
+
+    RUN(c, matmul, low, x, false, a, true);
+    return low.t;
+}
+
+struct low_rank low_rank_enter(struct ctx *c, struct tensor *x, const struct tensor *w, const struct lora *l)
+{
+    struct low_rank n = begin(c, x, w, l);
+
+    if (!n.h)
+        return n;
     size_t mark = arena_mark(c->step);
-    const struct tensor *in = dropped(c, &n, x);
-    struct destination sum = { tensor_new(c, F32, 2, n.h->shape), false }, h = { n.h, false };
-    RUN(c, matmul, sum, in, false, l->a, true);
-    RUN(c, scale, h, sum.t, l->scale);
+    struct destination h = { n.h, false };
+    const struct tensor *low = shrink(c, dropped(c, &n, x), n.lora.a);
+    RUN(c, scale, h, low, n.lora.scale);
     arena_reset(c->step, mark);
     return n;
 }
 
 void low_rank_leave(struct ctx *c, struct tensor *y, const struct tensor *x, const struct tensor *w,
-                    const struct tensor *bias, const struct tensor *h, const struct tensor *b)
+                    const struct tensor *h, const struct tensor *b)
 {
-    struct destination out = { y, bias != NULL };
+    struct destination out = { y, false };
 
-    if (bias)
-        RUN(c, linear, y, NULL, x, w, bias, ACT_NONE);
     if (h) {
         RUN(c, matmul, out, h, false, b, true);
         out.add = true;
     }
+    RUN(c, matmul, out, x, false, w, true);
+}
+
+/* y (+)= x w^T + bias: first of all where there is a bias, else last */
+static void large_product(struct ctx *c, struct destination y, const struct tensor *x, const struct tensor *w,
+                          const struct tensor *bias)
+{
+    if (bias)
+        RUN(c, linear, y.t, NULL, x, w, bias, ACT_NONE);
+    else
+        RUN(c, matmul, y, x, false, w, true);
+}
+
+struct low_rank low_rank_map(struct ctx *c, struct tensor *y, struct tensor *x, const struct tensor *w,
+                             const struct tensor *bias, const struct lora *l)
+{
+    struct low_rank n = begin(c, x, w, l);
+    struct destination out = { y, bias != NULL }, *outs = &out;
+    struct tensor *const *h = &n.h;
+    const struct lora *adapter = &n.lora;
+
+    if (bias || !n.h)
+        large_product(c, out, x, w, bias);
+    if (!n.h)
+        return n;
+    size_t mark = arena_mark(c->step);
+    const struct tensor *low = shrink(c, dropped(c, &n, x), n.lora.a);
+    RUN(c, lora_out, outs, h, low, adapter, 1);
+    arena_reset(c->step, mark);
+    out.add = true;
     if (!bias)
-        RUN(c, matmul, out, x, false, w, true);
+        large_product(c, out, x, w, NULL);
+    return n;
+}
+
+/* Whether b begins in memory where a ends. */
+static bool follows(const struct tensor *b, const struct tensor *a)
+{
+    return (const char *)b->data == (const char *)a->data + tensor_bytes(a);
+}
+
+static bool joins(const struct tensor *b, const struct tensor *a)
+{
+    bool grads = !a->grad && !b->grad;
+
+    if (a->grad && b->grad)
+        grads = follows(b->grad, a->grad);
+    return follows(b, a) && grads && a->shape[1] == b->shape[1] && a->dtype == b->dtype &&
+           a->needs_grad == b->needs_grad;
+}
+
+/* Puts a map's adapter where its A lies among those that are there. */
+static void insert(struct low_rank_stack *s, const struct lora *l, int map)
+{
+    int at = s->n++;
+
+    for (; at > 0 && (const char *)s->lora[at - 1].a->data > (const char *)l->a->data; at--) {
+        s->lora[at] = s->lora[at - 1];
+        s->map[at] = s->map[at - 1];
+    }
+    s->lora[at] = *l;
+    s->map[at] = map;
+}
+
+/* All A as one matrix, whose gradient is theirs. */
+static struct tensor *whole_of(struct ctx *c, const struct low_rank_stack *s)
+{
+    struct tensor *whole = arena_alloc(c->host, sizeof *whole);
+
+    *whole = *s->lora[0].a;
+    for (int i = 1; i < s->n; i++)
+        whole->shape[0] += s->lora[i].a->shape[0];
+    if (whole->grad) {
+        struct tensor *grad = arena_alloc(c->host, sizeof *grad);
+        *grad = *whole->grad;
+        grad->shape[0] = whole->shape[0];
+        whole->grad = grad;
+    }
+    return whole;
+}
+
+struct low_rank_stack low_rank_stack(struct ctx *c, const struct tensor *x, const struct linear_map *const *maps, int n)
+{
+    static const struct low_rank_stack none;
+    struct low_rank_stack s = none;
+
+    CHECK(n <= LORA_STACK, "%d maps of one x", n);
+    for (int i = 0; i < n; i++) {
+        const struct lora *l = &maps[i]->lora;
+        low_rank_check(x, maps[i]->w, l);
+        if (l->a && c->training && l->dropout > 0)
+            return none;
+        if (l->a)
+            insert(&s, l, i);
+    }
+    for (int i = 1; i < s.n; i++)
+        if (!joins(s.lora[i].a, s.lora[i - 1].a))
+            return none;
+    if (s.n < 2)
+        return none;
+    s.a = whole_of(c, &s);
+    for (int i = 0; i < s.n; i++)
+        s.h[i] = tensor_new2(c, x->dtype, x->shape[0], s.lora[i].a->shape[0]);
+    return s;
+}
+
+void low_rank_maps(struct ctx *c, struct low_rank_stack *s, struct tensor *const *y, const struct tensor *x,
+                   const struct linear_map *const *maps, int n)
+{
+    struct destination out[LORA_STACK], whole[LORA_STACK], *outs = out;
+    struct tensor *const *h = s->h;
+    const struct lora *adapters = s->lora;
+    int count = s->n;
+
+    for (int i = 0; i < n; i++) {
+        whole[i] = (struct destination){ y[i], maps[i]->lora.a != NULL };
+        if (maps[i]->b)
+            large_product(c, whole[i], x, maps[i]->w, maps[i]->b);
+    }
+    for (int i = 0; i < count; i++)
+        out[i] = (struct destination){ y[s->map[i]], maps[s->map[i]]->b != NULL };
+    size_t mark = arena_mark(c->step);
+    const struct tensor *low = shrink(c, x, s->a);
+    RUN(c, lora_out, outs, h, low, adapters, count);
+    arena_reset(c->step, mark);
+    for (int i = 0; i < n; i++)
+        if (!maps[i]->b)
+            large_product(c, whole[i], x, maps[i]->w, NULL);
 }
 
 bool low_rank_needs(const struct low_rank *n, struct destination dx)
@@ -69,23 +211,21 @@ bool low_rank_needs(const struct low_rank *n, struct destination dx)
 }
 
 void low_rank_backward(struct ctx *c, const struct low_rank *n, struct destination dx, struct tensor *x,
-                       const struct tensor *dy_b)
+                       const struct tensor *dh)
 {
     struct destination da = destination_of(c, n->lora.a);
     size_t mark = arena_mark(c->step);
-    struct destination dh = { tensor_like(c, n->h), false };
 
-    RUN(c, scale, dh, dy_b, n->lora.scale);
     if (da.t) {
         const struct tensor *in = dropped(c, n, x);
-        RUN(c, matmul, da, dh.t, true, in, false);
+        RUN(c, matmul, da, dh, true, in, false);
     }
     if (dx.t && n->p > 0) {
         struct destination through = { tensor_like(c, x), false };
-        RUN(c, matmul, through, dh.t, false, n->lora.a, false);
+        RUN(c, matmul, through, dh, false, n->lora.a, false);
         RUN(c, dropout, dx, through.t, n->p, n->site);
     } else if (dx.t) {
-        RUN(c, matmul, dx, dh.t, false, n->lora.a, false);
+        RUN(c, matmul, dx, dh, false, n->lora.a, false);
     }
     arena_reset(c->step, mark);
 }

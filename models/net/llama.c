@@ -87,15 +87,11 @@ static struct tensor *apply(struct ctx *c, struct tensor *x, const struct linear
     return op_lora_linear(c, x, l->w, l->b, &l->lora);
 }
 
-/* Queries or keys, of which the adapter has made `low` (op_lora_enter): normalised by w where the network does that,
- * then rotated by their positions. */
-static struct tensor *apply_rope(struct ctx *c, const struct block *b, struct tensor *h, struct tensor *low,
-                                 const struct linear_map *l, struct tensor *w)
+/* Queries or keys: normalised by w where the network does that, then rotated by their positions. */
+static struct tensor *apply_rope(struct ctx *c, const struct block *b, struct tensor *x, struct tensor *w)
 {
-    if (!w)
-        return op_rope(c, op_lora_leave(tape_transient(c), h, low, l), b->angles);
-    struct tensor *x = op_lora_leave(c, h, low, l);
-    x = op_rms_norm(tape_transient(c), x, w, b->m->config.rms_norm_eps);
+    if (w)
+        x = op_rms_norm(tape_transient(c), x, w, b->m->config.rms_norm_eps);
     return op_rope(c, x, b->angles);
 }
 
@@ -104,13 +100,12 @@ static struct tensor *attend(struct ctx *c, const struct block *b, struct tensor
     const struct llama_config *g = &b->m->config;
     const struct attention_form form = { .heads = g->heads, .groups = g->groups };
     const struct llama_layer *l = &b->m->layers[b->number];
-    struct tensor *h = op_rms_norm(tape_transient(c), x, l->attention_norm, g->rms_norm_eps);
-    struct tensor *low[3];
+    const struct linear_map *const maps[] = { &l->q, &l->k, &l->v };
+    struct tensor *h = op_rms_norm(tape_transient(c), x, l->attention_norm, g->rms_norm_eps), *y[3];
 
-    op_lora_enter(c, low, h, (const struct linear_map *const[]){ &l->q, &l->k, &l->v }, 3);
-    struct tensor *q = apply_rope(c, b, h, low[0], &l->q, l->q_norm);
-    struct tensor *k = apply_rope(c, b, h, low[1], &l->k, l->k_norm), *v = op_lora_leave(c, h, low[2], &l->v);
-    return op_causal_attention(c, q, k, v, &b->in.causal, &form);
+    op_lora_group(c, y, h, maps, 3, (l->q_norm ? 0 : 1u) | (l->k_norm ? 0 : 2u)); /* a rope's backward reads nothing */
+    struct tensor *q = apply_rope(c, b, y[0], l->q_norm), *k = apply_rope(c, b, y[1], l->k_norm);
+    return op_causal_attention(c, q, k, y[2], &b->in.causal, &form);
 }
 
 static struct tensor *add_attention(struct ctx *c, struct tensor **in, const void *arg)
@@ -130,11 +125,10 @@ static struct tensor *add_feed_forward(struct ctx *c, struct tensor **in, const 
     const struct block *b = arg;
     const struct llama_layer *l = &b->m->layers[b->number];
     struct tensor *h = op_rms_norm(tape_transient(c), in[0], l->mlp_norm, b->m->config.rms_norm_eps);
-    struct tensor *low[2];
+    struct tensor *y[2];
 
-    op_lora_enter(c, low, h, (const struct linear_map *const[]){ &l->gate, &l->up }, 2);
-    struct tensor *up = op_lora_leave(c, h, low[1], &l->up), *gate = op_lora_leave(c, h, low[0], &l->gate);
-    h = op_swiglu(tape_transient(c), gate, up);
+    op_lora_group(c, y, h, (const struct linear_map *const[]){ &l->up, &l->gate }, 2, 0);
+    h = op_swiglu(tape_transient(c), y[1], y[0]);
     return op_add(c, in[0], apply(tape_transient(c), h, &l->down));
 }
 

@@ -1,0 +1,98 @@
+#include "kernels/ops/low_rank.h"
+
+struct lora_group_node {
+    struct node node;
+    struct tensor *x, *y[LORA_STACK];
+    struct linear_map map[LORA_STACK];
+    int n;
+    struct low_rank_stack stack;
+};
+
+static void map_backward(struct ctx *c, struct tensor *x, const struct linear_map *m, const struct tensor *dy)
+{
+    struct destination dx = destination_of(c, x), dw = destination_of(c, m->w), db = destination_of(c, m->b);
+
+    if (dx.t)
+        RUN(c, matmul, dx, dy, false, m->w, false);
+    if (dw.t)
+        RUN(c, matmul, dw, dy, true, x, false);
+    if (db.t)
+        RUN(c, sum_rows, db, dy);
+}
+
+/* B of each adapter, then all A and x in one product each. */
+static void stack_backward(struct ctx *c, struct lora_group_node *n)
+{
+    const struct low_rank_stack *s = &n->stack;
+    struct tensor *grads[LORA_STACK], *const *dy = grads;
+
+    for (int i = 0; i < s->n; i++) {
+        grads[i] = n->y[s->map[i]]->grad;
+        struct destination db = destination_of(c, s->lora[i].b);
+        if (db.t)
+            RUN(c, matmul, db, dy[i], true, s->h[i], false);
+    }
+    struct destination dx = destination_of(c, n->x), da = destination_of(c, s->a);
+    if (!dx.t && !da.t)
+        return;
+    size_t mark = arena_mark(c->step);
+    struct tensor *dh = tensor_new2(c, n->x->dtype, n->x->shape[0], s->a->shape[0]);
+    const struct lora *adapters = s->lora;
+    RUN(c, lora_out_backward, dh, dy, adapters, s->n);
+    if (da.t)
+        RUN(c, matmul, da, dh, true, n->x, false);
+    if (dx.t)
+        RUN(c, matmul, dx, dh, false, s->a, false);
+    arena_reset(c->step, mark);
+}
+
+static void lora_group_backward(struct ctx *c, struct node *node)
+{
+    struct lora_group_node *n = (struct lora_group_node *)node;
+    bool reads = n->stack.a->needs_grad;
+
+    for (int i = 0; i < n->n; i++) {
+        CHECK(n->y[i]->grad, "a map of one x that the loss does not depend on");
+        reads |= n->map[i].w->needs_grad;
+    }
+    if (reads)
+        tape_recompute(c, n->x);
+    for (int i = n->n - 1; i >= 0; i--)
+        map_backward(c, n->x, &n->map[i], n->y[i]->grad);
+    stack_backward(c, n);
+}
+
+/* Whether any of them wants a gradient; marks all y. */
+static bool group_needs(struct ctx *c, struct tensor *const *y, struct tensor *x, const struct linear_map *const *maps,
+                        int n)
+{
+    bool record = false;
+
+    for (int i = 0; i < n; i++)
+        record |= tape_needs(c, y[0], x, maps[i]->w, maps[i]->b, maps[i]->lora.a, maps[i]->lora.b);
+    for (int i = 1; i < n; i++)
+        y[i]->needs_grad = y[0]->needs_grad;
+    return record;
+}
+
+void op_lora_group(struct ctx *c, struct tensor **y, struct tensor *x, const struct linear_map *const *maps, int n,
+                   unsigned transient)
+{
+    struct lora_group_node node = { .x = x, .n = n, .stack = low_rank_stack(c, x, maps, n) };
+
+    for (int i = 0; i < n; i++) {
+        const struct linear_map *m = maps[i];
+        struct ctx *to = transient >> i & 1 ? tape_transient(c) : c;
+        y[i] = node.stack.n ? tensor_new2(to, x->dtype, x->shape[0], m->w->shape[0])
+                            : op_lora_linear(to, x, m->w, m->b, &m->lora);
+        node.y[i] = y[i];
+        node.map[i] = *m;
+    }
+    if (!node.stack.n)
+        return;
+    low_rank_maps(c, &node.stack, y, x, maps, n);
+    if (!group_needs(c, y, x, maps, n))
+        return;
+    node.node = (struct node){ .out = y[0], .backward = lora_group_backward };
+    tape_push(c, &node, sizeof node);
+}
