@@ -171,7 +171,7 @@ mkdir -p "$work/tree/kernels/cuda"
 files=("$@")
 if [ $# -eq 0 ]; then
     mapfile -t files < <(find kernels/cuda -name '*.cu*' -printf '%f\n' | sort |
-        grep -vE '^(driver|library_matmul|kernels)\.cu$|^(ptx|state)\.cuh$')
+        grep -vE '^(driver|library_attention|library_matmul|kernels)\.cu$|^(ptx|state)\.cuh$')
 fi
 for file in "${files[@]}"; do
     file=$(basename "$file")

@@ -341,7 +341,7 @@ extern "C" void cuda_causal_attention(struct ctx *c, struct tensor *y, struct te
                                       const struct tensor *k, const struct tensor *v, const struct causal *s,
                                       const struct attention_form *form)
 {
-    if (tensor_size(y) == 0 || s->qs.max_len == 0)
+    if (tensor_size(y) == 0 || s->qs.max_len == 0 || cuda_library_attention(c, y, lse, q, k, v, s, form))
         return;
     DTYPE_SWITCH(q->dtype, causal_attention(c, y, lse, causal_args_of<T>(q, k, v, s, form), s));
 }

@@ -82,6 +82,12 @@ constexpr int COUNTERS = 1 << 14;
 bool cuda_library_matmul(struct ctx *c, struct destination y, const struct tensor *a, bool ta, const struct tensor *b,
                          bool tb, const struct tensor *bias);
 
+/* The same as cuda_causal_attention through cuDNN; false where it does not apply: not asked for (AMBIT_CUDNN), not
+ * there, another type or shape than its table has, or on simt.  May use cuda_scratch. */
+bool cuda_library_attention(struct ctx *c, struct tensor *y, struct tensor *lse, const struct tensor *q,
+                            const struct tensor *k, const struct tensor *v, const struct causal *s,
+                            const struct attention_form *form);
+
 /* Runs the statement with T bound to the element type. */
 #define DTYPE_SWITCH(type, ...)                                                                                        \
     do {                                                                                                               \

@@ -50,7 +50,7 @@ static int refuse(int number, cudaError_t e, struct error *err)
                      cudaGetErrorString(e));
 }
 
-static int describe(struct device *d, int number, struct error *err)
+static int describe(struct device *d, int number, int *capability, struct error *err)
 {
     struct cudaDeviceProp p;
     char version[64];
@@ -71,6 +71,7 @@ static int describe(struct device *d, int number, struct error *err)
     if (p.major < 8)
         return error_set(err, EXIT_CODE_DEVICE, "cuda:%d: %s has compute capability %d.%d, 8.0 is the least", number,
                          p.name, p.major, p.minor);
+    *capability = p.major;
     driver_version(version, sizeof version);
     snprintf(d->description, sizeof d->description, "%.80s, driver %.32s", p.name, version);
     return 0;
@@ -83,6 +84,7 @@ static void cuda_close(struct device *d)
         return;
     use_device(s);
     plans_release(s);
+    attention_library_close(s);
     if (s->lt)
         cublasLtDestroy(s->lt);
     for (int i = 0; i < STAGES; i++) {
@@ -116,11 +118,12 @@ static cudaError_t take_buffers(struct cuda_state *s)
 
 static int cuda_open(struct device *d, int number, struct error *err)
 {
-    int rc = describe(d, number, err);
+    int capability = 0, rc = describe(d, number, &capability, err);
     if (rc)
         return rc;
     struct cuda_state *s = (struct cuda_state *)xcalloc(1, sizeof *s);
     s->number = number;
+    s->capability = capability;
     d->state = s;
     cudaError_t e = take_buffers(s);
     if (e != cudaSuccess)

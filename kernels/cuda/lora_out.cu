@@ -303,8 +303,8 @@ extern "C" void cuda_lora_out(struct ctx *c, const struct destination *y, struct
     DTYPE_SWITCH_2(h[0]->dtype, y[0].t->dtype, launch_out<T, U>(c, y, h, low, l, n));
 }
 
-extern "C" void cuda_lora_out_backward(struct ctx *c, struct tensor *dh, struct tensor *const *dy,
-                                       const struct lora *l, int n)
+extern "C" void cuda_lora_out_backward(struct ctx *c, struct tensor *dh, struct tensor *const *dy, const struct lora *l,
+                                       int n)
 {
     DTYPE_SWITCH(dh->dtype, launch_back<T>(c, dh, dy, l, n));
 }

@@ -29,8 +29,10 @@ struct plan {
     cublasLtMatmulAlgo_t algorithm;
 };
 
+struct attention_library; /* of library_attention.cu */
+
 struct cuda_state {
-    int number;
+    int number, capability; /* 8 of 8.0 */
     cudaStream_t stream;
     void *scratch; /* then the counters */
     bool capturing;
@@ -45,12 +47,16 @@ struct cuda_state {
     struct plan *plans; /* open addressing, a power of two, at most half full */
     int64_t plan_count, plan_cap;
     unsigned told; /* a bit for each kind of product that the library was found not to have */
+
+    bool attention_asked; /* whether cuDNN is wanted, and there */
+    struct attention_library *attention;
 };
 
 /* Makes it the calling thread's device, which whoever launches, copies or plans needs. */
 void use_device(const struct cuda_state *s);
 
 void plans_release(struct cuda_state *s);
+void attention_library_close(struct cuda_state *s);
 
 static inline struct cuda_state *state_of(const struct device *d)
 {

@@ -7,8 +7,7 @@ struct lora_linear_node {
 };
 
 /* What the adapter gives to dx comes first, see low_rank.h. */
-static void adapter_backward(struct ctx *c, const struct lora_linear_node *n, struct destination *dx,
-                             struct tensor *dy)
+static void adapter_backward(struct ctx *c, const struct lora_linear_node *n, struct destination *dx, struct tensor *dy)
 {
     struct destination db = destination_of(c, n->low.lora.b);
 

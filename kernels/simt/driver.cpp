@@ -184,6 +184,13 @@ bool cuda_library_matmul(struct ctx *, struct destination, const struct tensor *
     return false;
 }
 
+bool cuda_library_attention(struct ctx *, struct tensor *, struct tensor *, const struct tensor *,
+                            const struct tensor *, const struct tensor *, const struct causal *,
+                            const struct attention_form *)
+{
+    return false;
+}
+
 extern "C" const struct driver ambit_driver = {
     "simt",        &cuda_kernels, simt_open,          simt_close,       simt_alloc,  simt_free,         simt_upload,
     simt_download, simt_sync,     simt_capture_begin, simt_capture_end, simt_replay, simt_capture_free,

@@ -18,7 +18,7 @@ struct block {
     int where;
 };
 
-struct fake_cuda fake_cuda = { 2, CUDART_VERSION, (size_t)8 << 30, nullptr, 0, 0, 0, 0 };
+struct fake_cuda fake_cuda = { 2, CUDART_VERSION, (size_t)8 << 30, nullptr, 0, 0, 0, 0, false, 0 };
 static std::map<const char *, struct block> blocks; /* by their first byte */
 
 void fake_misuse(const char *fmt, ...)

@@ -1,4 +1,5 @@
-/* Does the fake CUDA notice?  test_cuda_driver over the driver with one thing broken in each (tests/fake_cuda). */
+/* Does the fake CUDA notice?  test_cuda_driver and test_cuda_attention over the driver with one thing broken in each
+ * (tests/fake_cuda). */
 #include "tests/support/support.h"
 
 #include <stdio.h>
@@ -22,6 +23,16 @@ static const struct mutant {
     { "allocation_in_capture", "cudaErrorStreamCaptureUnsupported" },
     { "error_left", "after an error that nobody has read" },
     { "leak", "Test teardown failed" },
+    { "attention_strides", "wanted" },
+    { "attention_turned", "cuDNN: a product of" },
+    { "attention_uid", "cuDNN: tensor 10 is not in the variant pack" },
+    { "attention_scale", "wanted" },
+    { "attention_diagonal", "wanted" },
+    { "attention_end", "wanted" },
+    { "attention_key", "test_same_numbers" },
+    { "attention_workspace", "wanted" },
+    { "attention_finalize", "is a descriptor that is not finalized" },
+    { "attention_leak", "Test teardown failed" },
 };
 
 static void test_noticed(void **state)
@@ -32,7 +43,10 @@ static void test_noticed(void **state)
     (void)state;
     for (int i = 0; i < ARRAY_LEN(mutants); i++) {
         const struct mutant *m = &mutants[i];
-        snprintf(command, sizeof command, "test_cuda_driver '%s/mutant_%s'", FAKE_CUDA_DIR, m->name);
+        bool attention = strncmp(m->name, "attention_", 10) == 0;
+        snprintf(command, sizeof command, "%s '%s/mutant_%s' %s",
+                 attention ? "test_cuda_attention" : "test_cuda_driver", FAKE_CUDA_DIR, m->name,
+                 attention ? "test_same_numbers" : "");
         if (test_run(command, &output) == 0 || !strstr(output, m->said)) {
             printf("mutant_%s: '%s' is not said:\n%s\n", m->name, m->said, output);
             unnoticed++;
