@@ -7,7 +7,6 @@
 #ifndef KERNELS_CUDA_CUDNN_H
 #define KERNELS_CUDA_CUDNN_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 typedef struct cudnnContext *cudnnHandle_t;

@@ -62,7 +62,8 @@ static void step(struct ctx *c, void *arg)
 {
     struct problem *p = arg;
     int64_t rows = rows_of(p);
-    struct causal s = { .qs = batch_seqs(c, p->queries, SEQUENCES), .max_keys = batch_bound(c, MOST + 8 + p->more_keys, 8) };
+    struct causal s = { .qs = batch_seqs(c, p->queries, SEQUENCES),
+                        .max_keys = batch_bound(c, MOST + 8 + p->more_keys, 8) };
     struct attention_form form = { .heads = HEADS, .groups = GROUPS, .scale = 0.3f };
 
     s.key_start = batch_i32(c, p->key_start, SEQUENCES);

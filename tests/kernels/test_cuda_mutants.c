@@ -24,7 +24,7 @@ static const struct mutant {
     { "error_left", "after an error that nobody has read" },
     { "leak", "Test teardown failed" },
     { "attention_strides", "wanted" },
-    { "attention_turned", "cuDNN: a product of" },
+    { "attention_heads", "reaches past its memory" },
     { "attention_uid", "cuDNN: tensor 10 is not in the variant pack" },
     { "attention_scale", "wanted" },
     { "attention_diagonal", "wanted" },
