@@ -6,7 +6,8 @@
 # A line for each mutation: file:line, kind, what was done, noticed by
 #   checks   the emulator's own (or a crash); order  numbers, in one random order; seed  in another
 #   tsan     ThreadSanitizer; asan  AddressSanitizer
-# or HARMLESS with the reason from mutate_barriers.txt, or MISSED; the exit status says whether any was missed.
+# or HARMLESS with the reason from mutate_barriers.txt, or MISSED; then a table by file.  The exit status says whether
+# any was missed.  The sources are compiled once for each build, with all mutations in them: see mutants.h.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 release=${AMBIT_BUILD:-build/release} tsan=${AMBIT_TSAN_BUILD:-build/tsan} asan=${AMBIT_ASAN_BUILD:-build/asan}
@@ -17,31 +18,26 @@ if [ "${1:-}" = --kinds ]; then
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-declare -A count
+tree=$work/tree/kernels/cuda
+declare -A limit
 
-# The sources to compile for a header: those whose ops are run.
-sources_of() {
-    case $1 in
-    *.cu) echo "$1" ;;
-    threads.cuh) echo cross_entropy.cu nll.cu rms_norm.cu ;;
-    columns.cuh | element.cuh) echo layer_norm.cu ;;
-    attention*.cuh) (cd kernels/cuda && echo attention*.cu) ;;
-    causal_*.cuh) (cd kernels/cuda && echo causal_*.cu) ;;
-    *) (cd kernels/cuda && grep -l "cuda/$1" ./*.cu | sed 's/^\.\///' | head -n 2) ;;
-    esac
-}
-
-# The tests of a file: "PROGRAM ARGUMENTS", one a line; those of ops whose names have the file's in it by default.
+# The tests of a file: "PROGRAM ARGUMENTS", one a line, the quickest first; those of ops whose names have the file's in
+# it by default.
 tests_of() {
     local op=${1%.cu*}
     op=${op%_backward}
     case $op in
     attention_pool) printf '%s\n' 'test_ops_graph simt attention_pool' ;;
+    attention*_mma) printf '%s\n' 'test_ops simt attention bf16' ;;
+    mma_tile) printf '%s\n' 'test_ops simt attention bf16' 'test_ops_causal simt causal bf16' ;;
     attention*) printf '%s\n' 'test_ops simt attention' ;;
+    causal*_mma) printf '%s\n' 'test_ops_causal simt causal bf16' ;;
     causal*) printf '%s\n' 'test_ops_causal simt' ;;
     optim) printf '%s\n' test_optim ;;
-    threads) printf '%s\n' 'test_ops_graph simt cross_entropy' 'test_ops_lora simt nll' 'test_ops_llm simt rms_norm' ;;
-    columns | element) printf '%s\n' 'test_ops simt layer_norm' ;;
+    threads) printf '%s\n' test_optim 'test_ops_lora simt nll' 'test_ops_llm simt rms_norm' 'test_ops_graph simt' \
+        'test_ops simt attention' ;;
+    element) printf '%s\n' 'test_ops simt layer_norm' 'test_ops_llm simt' 'test_ops simt embed' ;;
+    columns) printf '%s\n' 'test_ops simt layer_norm' ;;
     sum_rows) printf '%s\n' 'test_ops simt linear' 'test_ops_graph simt gat' ;;
     nll) printf '%s\n' test_linear_nll 'test_ops_lora simt linear_nll' ;;
     fill | cuda) printf '%s\n' 'test_ops simt embed' ;;
@@ -51,137 +47,167 @@ tests_of() {
     esac
 }
 
-# LINE KIND COLUMN LENGTH REPLACEMENT of everything in a file that can be broken.
-mutations_of() {
-    awk -v kinds=",$kinds," '
-    function wanted(kind) { return index(kinds, "," kind ",") }
-    function all(kind, pattern, with,    rest, at) {
-        if (!wanted(kind)) return
-        at = 0
-        for (rest = code; match(rest, pattern);) {
-            print NR "\t" kind "\t" at + RSTART "\t" RLENGTH "\t" with
-            at += RSTART + RLENGTH - 1
-            rest = substr(rest, RSTART + RLENGTH)
-        }
+# Writes a file of kernels/cuda with all its mutations to $tree, and to $work/list a line for each: number, file, line,
+# kind, what is done, the line.  The numbers go on after the last.
+break_all() {
+    awk -v file="$1" -v list="$work/list" -v number="$(wc -l <"$work/list")" '
+    function note(kind, from, to) {
+        text = $0
+        sub(/^ +/, "", text)
+        print ++number "\t" file "\t" NR "\t" kind "\t" from " -> " to "\t" text >>list
+    }
+    function either(kind, from, to) {
+        note(kind, from, to)
+        return "(mutant == " number " ? " to " : " from ")"
+    }
+    function compared(sign, name, other) {
+        note("guard", sign, other)
+        note("guard", sign, "+ 1 " sign)
+        return " <" name "(" number - 1 ")> "
+    }
+    function broken(found) {
+        if (found ~ /^__sync/) return either("barrier", found, "(void)0")
+        if (found == "ALL_LANES") return either("mask", found, "0x7fffffffu")
+        if (found ~ /commit/) return either("copy", found, "(void)0")
+        if (found ~ /wait/) return either("copy", found, "copy_wait<" substr(found, 11) + 1 ">()")
+        if (!guards) return found
+        return found == " < " ? compared("<", "LESS", "<=") : compared(">=", "LEAST", ">")
     }
     { code = $0; sub(/\/\*.*/, "", code); sub(/\/\/.*/, "", code) }
-    /^ ?\*|^\/\*/ { next }
+    /^ ?\*|^\/\*/ { code = "" }
     /__global__|__device__/ { device = 1 }
     /^}/ { device = 0 }
-    !device || /^#/ { next }
+    !device || /^#/ { code = "" }
     {
-        all("barrier", "__sync(threads|warp)\\(\\)", "(void)0")
-        all("mask", "ALL_LANES", "0x7fffffffu")
-        all("copy", "copy_commit\\(\\)", "(void)0")
-        if (match(code, /copy_wait<[0-9]+>/)) {
-            n = substr(code, RSTART + 10, RLENGTH - 11)
-            all("copy", "copy_wait<[0-9]+>", "copy_wait<" n + 1 ">")
+        guards = code !~ /static_assert|constexpr|template/ && (code !~ /for \(/ || code ~ /(lane|thread|warp|block)_id\(\)/)
+        done = ""
+        for (rest = code; match(rest, /__sync(threads|warp)\(\)|ALL_LANES|copy_commit\(\)|copy_wait<[0-9]+>\(\)| (<|>=) /);) {
+            done = done substr(rest, 1, RSTART - 1) broken(substr(rest, RSTART, RLENGTH))
+            rest = substr(rest, RSTART + RLENGTH)
         }
-        if (code !~ /static_assert|constexpr|template/ && (code !~ /for \(/ || code ~ /(lane|thread|warp|block)_id\(\)/)) {
-            all("guard", " < ", " <= ")
-            all("guard", " >= ", " > ")
-            all("guard", " < ", " + 1 < ")
-            all("guard", " >= ", " + 1 >= ")
-        }
-    }' "kernels/cuda/$1"
+        print done rest substr($0, length(code) + 1)
+    }' "kernels/cuda/$1" >"$tree/$1"
 }
 
-# Compiles the sources against the changed file and links them into a copy of a build's module; false: it does not compile.
-# usage: build BUILD FILE
+# Compiles what the broken files change, and links it into a copy of a build's module.
+# usage: build BUILD
 build() {
-    local dir command objects='' link source
-    dir=$work/$(basename "$1")
+    local dir=$work/${1##*/} sources=("${files[@]}") source from command objects='' link
     mkdir -p "$dir"
-    for source in $(sources_of "$2"); do
-        command=$(grep -F "/cuda/$source.o -c " "$dir.commands" | head -n 1)
-        command=${command//"-c $PWD/kernels/cuda/$source"/-c $work/tree/kernels/cuda/$source}
-        command=${command//"-I$PWD"/-I$work/tree -I$PWD}
+    ninja -C "$1" -t commands lib/ambit/libambit_simt.so >"$dir.commands"
+    [[ "${files[*]}" == *.cuh* ]] && mapfile -t sources < <(cd kernels/cuda && printf '%s\n' *.cu)
+    for source in "${sources[@]}"; do
+        from=$PWD/kernels/cuda/$source
+        command=$(grep -F -- "-c $from" "$dir.commands" | head -n 1)
+        [ -z "$command" ] && continue
+        [ -e "$tree/$source" ] && command=${command/"-c $from"/-c $tree/$source}
+        command=${command/"-I$PWD"/-I$work/tree -I$PWD -include $PWD/tests/mutants.h -w}
         command=$(sed -E "s#-o [^ ]+#-o $dir/$source.o#; s#-MD |-M[FT] [^ ]+ ##g; s#-Werror##; s#-O3#-O2#" <<<"$command")
-        (cd "$1" && eval "$command") 2>"$dir/errors" || return 1
+        (cd "$1" && eval "$command") || exit 2
         objects+=" s#[^ ]*/cuda/$source\\.o#$dir/$source.o#;"
     done
     link=$(grep -F -- '-o lib/ambit/libambit_simt.so' "$dir.commands" | tail -n 1)
     link=$(sed -E "$objects s#-o lib/ambit/libambit_simt.so#-o $dir/libambit_simt.so#" <<<"$link")
-    (cd "$1" && eval "$link") 2>"$dir/errors"
+    (cd "$1" && eval "$link") || exit 2
 }
 
-# Runs the tests of a file with the changed module; prints nothing, or what told.
-# usage: run BUILD FILE SEED WORD
+# Runs the tests of a file with that mutant, to the first that fails; prints nothing, or what told.
+# usage: run BUILD FILE MUTANT SEED WORD
 run() {
-    local dir program arguments code
-    dir=$work/$(basename "$1")
+    local dir=$work/${1##*/} program arguments code
     while read -r program arguments; do
         # shellcheck disable=SC2086
-        AMBIT_MODULE_PATH=$dir AMBIT_TEST_DEVICE=simt AMBIT_SIMT_SEED=$3 OMP_NUM_THREADS=1 \
-            TSAN_OPTIONS='halt_on_error=1 exitcode=66' ASAN_OPTIONS=detect_leaks=0 \
-            timeout 300 "$1/bin/$program" $arguments >"$dir/log" 2>&1
-        code=$?
-        [ $code -eq 0 ] && continue
-        if [ "$1" = "$release" ] && { [ $code -ge 124 ] || grep -aq 'CHECK(' "$dir/log"; }; then
+        AMBIT_MODULE_PATH=$dir AMBIT_TEST_DEVICE=simt AMBIT_SIMT_SEED=$4 AMBIT_MUTANT=$3 OMP_NUM_THREADS=1 \
+            TSAN_OPTIONS='halt_on_error=1 exitcode=66 history_size=1' ASAN_OPTIONS=detect_leaks=0 \
+            timeout -s KILL "${limit["$1 $2"]:-600}" "$1/bin/$program" $arguments 2>&1 | sed '/\[  FAILED  \]/q' >"$dir/log"
+        code=${PIPESTATUS[0]}
+        [ "$code" -eq 0 ] && continue
+        if [ "$1" = "$release" ] && { [ "$code" -eq 137 ] || grep -aqE 'CHECK\(|exception' "$dir/log"; }; then
             echo checks
         else
-            echo "$4"
+            echo "$5"
         fi
         return
     done < <(tests_of "$2")
 }
 
-# Who notices the change in $work/tree; empty: nobody.
-# usage: notice FILE KIND
-notice() {
-    local by='' other=$tsan word=tsan
-    [ "$2" = guard ] && other=$asan word=asan
-    build "$release" "$1" || { cat "$work/$(basename "$release")/errors" >&2 && echo compiler && return; }
-    by=$(run "$release" "$1" 1 order)
-    [ -z "$by" ] && by=$(run "$release" "$1" 2 seed)
-    [ -z "$by" ] && [ -e "$work/$(basename "$other").commands" ] && build "$other" "$1" && by=$(run "$other" "$1" 1 "$word")
-    echo "$by"
-}
-
-# The reason why a change is harmless: TEXT of the line, KIND and replacement as mutate_barriers.txt has them.
-reason() {
-    awk -F '\t' -v file="$1" -v kind="$2" -v text="$3" '
-        $1 == file && ($2 == kind || $2 == "any") && index(text, $3) { print $4; exit }' "$harmless"
-}
-
-mutate() { # FILE LINE KIND COLUMN LENGTH REPLACEMENT
-    local text shown by why
-    cp "kernels/cuda/$1" "$work/tree/kernels/cuda/$1"
-    text=$(sed -n "$2p" "kernels/cuda/$1")
-    shown="${text:$4-1:$5} -> $6"
-    awk -v n="$2" -v at="$4" -v len="$5" -v with="$6" \
-        'NR == n { $0 = substr($0, 1, at - 1) with substr($0, at + len) } { print }' \
-        "kernels/cuda/$1" >"$work/tree/kernels/cuda/$1"
-    by=$(notice "$1" "$3")
-    if [ -z "$by" ]; then
-        why=$(reason "$1" "$3" "$text")
-        by=${why:+HARMLESS: $why}
+# Runs the tests of a file with no mutant: they pass, and how long they take says how long they may.
+# usage: run_sound BUILD FILE
+run_sound() {
+    local start=$SECONDS
+    [ -n "${limit["$1 $2"]:-}" ] && return
+    if [ -n "$(run "$1" "$2" 0 1 failed)" ]; then
+        cat "$work/${1##*/}/log" >&2
+        echo "the tests of $2 fail in $1 as it is" >&2
+        exit 2
     fi
-    by=${by:-MISSED}
-    count[${by%%:*}]=$((${count[${by%%:*}]:-0} + 1))
-    printf '%s:%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "$shown" "$by" "${text#"${text%%[! ]*}"}"
+    limit["$1 $2"]=$((4 * (SECONDS - start) + 20))
 }
 
-for build in "$release" "$tsan" "$asan"; do
-    [ -e "$build/lib/ambit/libambit_simt.so" ] &&
-        ninja -C "$build" -t commands lib/ambit/libambit_simt.so >"$work/$(basename "$build").commands"
-done
-[ -e "$work/$(basename "$release").commands" ] || { echo "build first: $release" >&2 && exit 2; }
-mkdir -p "$work/tree/kernels/cuda"
-files=("$@")
+# Who notices the mutant; empty: nobody.  by is the answer.
+# usage: notice FILE KIND MUTANT
+notice() {
+    local other=$tsan word=tsan
+    [ "$2" = guard ] && other=$asan word=asan
+    run_sound "$release" "$1"
+    by=$(run "$release" "$1" "$3" 1 order)
+    [ -z "$by" ] && by=$(run "$release" "$1" "$3" 100000 seed)
+    [ -n "$by" ] || [ ! -e "$work/${other##*/}/libambit_simt.so" ] && return
+    run_sound "$other" "$1"
+    by=$(run "$other" "$1" "$3" 1 "$word")
+}
+
+# The reason why a mutation is harmless.
+# usage: reason FILE KIND DONE TEXT
+reason() {
+    awk -F '\t' -v file="$1" -v kind="$2" -v done="$3" -v text="$4" '
+        ($1 == file || $1 == "*") && index(kind " " done, $2) == 1 && index(text, $3) { print $4; exit }' "$harmless"
+}
+
+# The lines so far as a table by file, for docs/develop/mutations.md.
+table() {
+    awk -F '\t' '
+    BEGIN { n = split("checks order seed tsan asan HARMLESS MISSED", who, " ") }
+    {
+        file = $1; sub(/:.*/, "", file); by = $4; sub(/:.*/, "", by)
+        if (!(file in all)) order[++files] = file
+        for (i = 0; i < 2; i++) { all[file]++; kind[file, $2]++; told[file, by]++; file = "all" }
+    }
+    END {
+        print "\n| file | barriers | copies | masks | guards | checks | order | seed | tsan | asan | harmless | missed |"
+        print "|---|---|---|---|---|---|---|---|---|---|---|---|"
+        order[++files] = "all"
+        for (f = 1; f <= files; f++) {
+            file = order[f]
+            line = "| " file " | " kind[file, "barrier"] + 0 " | " kind[file, "copy"] + 0
+            line = line " | " kind[file, "mask"] + 0 " | " kind[file, "guard"] + 0
+            for (i = 1; i <= n; i++) line = line " | " told[file, who[i]] + 0
+            print line " |"
+        }
+    }' "$work/told"
+}
+
+[ -e "$release/lib/ambit/libambit_simt.so" ] || { echo "build first: $release" >&2 && exit 2; }
+mkdir -p "$tree"
+: >"$work/list"
+: >"$work/told"
+files=("${@##*/}")
 if [ $# -eq 0 ]; then
     mapfile -t files < <(find kernels/cuda -name '*.cu*' -printf '%f\n' | sort |
         grep -vE '^(driver|library_attention|library_matmul|kernels)\.cu$|^(ptx|state)\.cuh$')
 fi
-for file in "${files[@]}"; do
-    file=$(basename "$file")
-    rm -f "$work"/tree/kernels/cuda/*
-    for source in $(sources_of "$file"); do
-        cp "kernels/cuda/$source" "$work/tree/kernels/cuda/"
-    done
-    while IFS=$'\t' read -r line kind column length with; do
-        mutate "$file" "$line" "$kind" "$column" "$length" "$with" </dev/null
-    done < <(mutations_of "$file")
+for file in "${files[@]}"; do break_all "$file"; done
+for build in "$release" "$tsan" "$asan"; do
+    [ -e "$build/lib/ambit/libambit_simt.so" ] && build "$build"
 done
-for by in "${!count[@]}"; do echo "$by: ${count[$by]}"; done | sort
-[ -z "${count[MISSED]:-}" ]
+while IFS=$'\t' read -r number file line kind what text; do
+    [[ ,$kinds, == *,$kind,* ]] || continue
+    notice "$file" "$kind" "$number" </dev/null
+    if [ -z "$by" ]; then
+        by=$(reason "$file" "$kind" "$what" "$text")
+        by=${by:+HARMLESS: $by}
+    fi
+    printf '%s:%s\t%s\t%s\t%s\t%s\n' "$file" "$line" "$kind" "$what" "${by:-MISSED}" "$text" | tee -a "$work/told"
+done <"$work/list"
+table
+! cut -f 4 "$work/told" | grep -q MISSED

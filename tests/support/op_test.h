@@ -9,7 +9,7 @@
  *   the output and every gradient against the reference evaluated on the same rounded inputs;
  *   that a parameter's gradient is added to, and that two uses of an input add up;
  *   that an input that wants no gradient gets none, and that none at all leaves no record;
- *   that a second run gives the same bits (on the cpu with another number of threads);
+ *   that a second run gives the same bits (on the cpu with another number of threads, on simt from another seed);
  *   that as part of a checkpointed block it gives the same numbers as in a plain one;
  *   that the dry run foretells the peak, and that no byte after any block is written.
  *
@@ -81,10 +81,11 @@ double op_uniform(struct op_test *t);
 /* x as a tensor of the type holds it. */
 double op_rounded(double x, enum dtype dtype);
 
-/* Runs the whole programme for one row on one device; a failure ends the cmocka test with a message. */
-void op_check(const struct op_row *row, struct device *d);
+/* Runs the whole programme for one row on one device, in one type or (NULL) in both; a failure ends the cmocka test
+ * with a message. */
+void op_check(const struct op_row *row, struct device *d, const char *type);
 
-/* The main of a table, "PROGRAM [DEVICE [OP]]": without arguments every row on every device that opens. */
+/* The main of a table, "PROGRAM [DEVICE [OP [TYPE]]]": without arguments every row on every device that opens. */
 int op_main(const struct op_row *rows, int n, int argc, char **argv);
 
 #endif
