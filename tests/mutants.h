@@ -73,7 +73,13 @@ static inline bool operator>(mutant_left<R, NUMBER, A> left, B b)
     return mutant == NUMBER ? other : mutant == NUMBER + 1 ? next : sound;
 }
 
-#define LESS(number) mutant_operator<MUTANT_LESS, number>{}
-#define LEAST(number) mutant_operator<MUTANT_LEAST, number>{}
+#define LESS(number)                                                                                                   \
+    mutant_operator<MUTANT_LESS, number>                                                                               \
+    {                                                                                                                  \
+    }
+#define LEAST(number)                                                                                                  \
+    mutant_operator<MUTANT_LEAST, number>                                                                              \
+    {                                                                                                                  \
+    }
 
 #endif

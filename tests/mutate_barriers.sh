@@ -31,8 +31,8 @@ tests_of() {
     attention*_mma) printf '%s\n' 'test_ops simt attention bf16' ;;
     mma_tile) printf '%s\n' 'test_ops simt attention bf16' 'test_ops_causal simt causal bf16' ;;
     attention*) printf '%s\n' 'test_ops simt attention' ;;
-    causal*_mma) printf '%s\n' 'test_ops_causal simt causal bf16' ;;
-    causal*) printf '%s\n' 'test_ops_causal simt' ;;
+    causal*_mma) printf '%s\n' test_causal 'test_ops_causal simt causal bf16' ;;
+    causal*) printf '%s\n' test_causal 'test_ops_causal simt' ;;
     optim) printf '%s\n' test_optim ;;
     threads) printf '%s\n' test_optim 'test_ops_lora simt nll' 'test_ops_llm simt rms_norm' 'test_ops_graph simt' \
         'test_ops simt attention' ;;
@@ -119,7 +119,7 @@ run() {
         # shellcheck disable=SC2086
         AMBIT_MODULE_PATH=$dir AMBIT_TEST_DEVICE=simt AMBIT_SIMT_SEED=$4 AMBIT_MUTANT=$3 OMP_NUM_THREADS=1 \
             TSAN_OPTIONS='halt_on_error=1 exitcode=66 history_size=1' ASAN_OPTIONS=detect_leaks=0 \
-            timeout -s KILL "${limit["$1 $2"]:-600}" "$1/bin/$program" $arguments 2>&1 | sed '/\[  FAILED  \]/q' >"$dir/log"
+            timeout -s KILL "${limit["$1 $(tests_of "$2")"]:-600}" "$1/bin/$program" $arguments 2>&1 | sed '/\[  FAILED  \]/q' >"$dir/log"
         code=${PIPESTATUS[0]}
         [ "$code" -eq 0 ] && continue
         if [ "$1" = "$release" ] && { [ "$code" -eq 137 ] || grep -aqE 'CHECK\(|exception' "$dir/log"; }; then
@@ -135,14 +135,15 @@ run() {
 # would have answered otherwise go to $work/BUILD/seen.
 # usage: run_sound BUILD FILE
 run_sound() {
-    local start=$SECONDS
-    [ -n "${limit["$1 $2"]:-}" ] && return
+    local start=$SECONDS tests
+    tests=$(tests_of "$2")
+    [ -n "${limit["$1 $tests"]:-}" ] && return
     if [ -n "$(AMBIT_MUTANTS_SEEN=$work/${1##*/}/seen run "$1" "$2" 0 1 failed)" ]; then
         cat "$work/${1##*/}/log" >&2
         echo "the tests of $2 fail in $1 as it is" >&2
         exit 2
     fi
-    limit["$1 $2"]=$((4 * (SECONDS - start) + 20))
+    limit["$1 $tests"]=$((4 * (SECONDS - start) + 20))
 }
 
 # Who notices the mutant; empty: nobody.  by is the answer.

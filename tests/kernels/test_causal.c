@@ -383,11 +383,89 @@ static void test_empty_batch(void **state)
     every_form(empty_batch);
 }
 
+static double dot(const float *a, const float *b, int n)
+{
+    double sum = 0;
+
+    for (int d = 0; d < n; d++)
+        sum += (double)(a[d] * b[d]);
+    return sum;
+}
+
+static void add_times(float *to, double by, const float *x, int n)
+{
+    for (int d = 0; d < n; d++)
+        to[d] += (float)by * x[d];
+}
+
+/* What one head makes of x's q, k, v and (as y) the gradient that enters, row by row; out begins as zeros. */
+static void reference(struct run *out, const struct run *x, int64_t rows, int dim)
+{
+    double *p = xmalloc((size_t)rows * sizeof *p), scale = 1 / sqrt(dim);
+
+    for (int64_t i = 0; i < rows; i++) {
+        const float *q = x->dq + i * dim, *dy = x->y + i * dim;
+        double sum = 0, expected = 0;
+        for (int64_t j = 0; j <= i; j++)
+            sum += p[j] = exp(scale * dot(q, x->dk + j * dim, dim));
+        for (int64_t j = 0; j <= i; j++) {
+            p[j] /= sum;
+            add_times(out->y + i * dim, p[j], x->dv + j * dim, dim);
+            add_times(out->dv + j * dim, p[j], dy, dim);
+            expected += p[j] * dot(dy, x->dv + j * dim, dim);
+        }
+        for (int64_t j = 0; j <= i; j++) {
+            double ds = scale * p[j] * (dot(dy, x->dv + j * dim, dim) - expected);
+            add_times(out->dq + i * dim, ds, x->dk + j * dim, dim);
+            add_times(out->dk + j * dim, ds, q, dim);
+        }
+    }
+    free(p);
+}
+
+static void long_sequence(struct test_step *s, enum dtype dtype)
+{
+    enum { ROWS = 1025, DIM = 16 };
+    struct packing p = {
+        .heads = 1, .groups = 1, .dim = DIM, .n = 1, .max_keys = ROWS, .queries = { ROWS }, .key_len = { ROWS }
+    };
+    int32_t row[ROWS];
+    size_t n = (size_t)ROWS * DIM;
+
+    count(row, ROWS, 0);
+    struct run got = run(s, &p, row, ROWS, row, ROWS, row, dtype), x, want;
+    float **of_x[] = { &x.dq, &x.dk, &x.dv, &x.y }, **of_want[] = { &want.dq, &want.dk, &want.dv, &want.y };
+    for (unsigned i = 0; i < 4; i++) {
+        *of_x[i] = noise_rows(row, ROWS, DIM, i + 1);
+        *of_want[i] = xcalloc(n, sizeof(float));
+    }
+    reference(&want, &x, ROWS, DIM);
+    assert_rows(got.y, 0, want.y, 0, ROWS, DIM, dtype);
+    assert_rows(got.dq, 0, want.dq, 0, ROWS, DIM, dtype);
+    assert_rows(got.dk, 0, want.dk, 0, ROWS, DIM, dtype);
+    assert_rows(got.dv, 0, want.dv, 0, ROWS, DIM, dtype);
+    run_free(&got);
+    run_free(&x);
+    run_free(&want);
+}
+
+/* Forward and backward of many tiles against a formula. */
+static void test_long_sequence(void **state)
+{
+    (void)state;
+    for (enum dtype dtype = F32; dtype <= BF16; dtype++) {
+        struct test_step s;
+        test_step_open(&s);
+        long_sequence(&s, dtype);
+        test_step_close(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decode), cmocka_unit_test(test_shared_prefix), cmocka_unit_test(test_one_token),
-        cmocka_unit_test(test_alone),  cmocka_unit_test(test_empty_batch),
+        cmocka_unit_test(test_alone),  cmocka_unit_test(test_empty_batch),   cmocka_unit_test(test_long_sequence),
     };
     return test_devices(tests, ARRAY_LEN(tests));
 }
