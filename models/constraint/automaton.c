@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* A state is the set of nodes that what was read so far may have led to, with all that lie behind them. */
-struct builder {
+struct automaton_builder {
     struct tries tries;
     struct automaton_host *a;
     int64_t cap_first, cap_token, cap_next, n_edges;
@@ -27,14 +27,14 @@ static uint64_t hash_set(const int32_t *nodes, int64_t n)
     return h ^ h >> 32;
 }
 
-static const int32_t *set_of(const struct builder *b, int32_t state, int64_t *n)
+static const int32_t *set_of(const struct automaton_builder *b, int32_t state, int64_t *n)
 {
     *n = b->sets[state + 1] - b->sets[state];
     return b->nodes.items + b->sets[state];
 }
 
 /* The slot that holds the state of a set, or the free one where it would go. */
-static int32_t *find_slot(const struct builder *b, const int32_t *nodes, int64_t n)
+static int32_t *find_slot(const struct automaton_builder *b, const int32_t *nodes, int64_t n)
 {
     uint64_t mask = (uint64_t)b->n_slots - 1, at = hash_set(nodes, n) & mask;
 
@@ -47,7 +47,7 @@ static int32_t *find_slot(const struct builder *b, const int32_t *nodes, int64_t
     return b->slots + at;
 }
 
-static void grow_slots(struct builder *b)
+static void grow_slots(struct automaton_builder *b)
 {
     b->n_slots = b->n_slots ? 2 * b->n_slots : 1024;
     b->slots = xrealloc(b->slots, (size_t)b->n_slots * sizeof *b->slots);
@@ -66,7 +66,7 @@ static int compare_nodes(const void *x, const void *y)
 }
 
 /* The state of the set that was pushed onto the end of b->nodes, closed here; a known one is taken off again. */
-static int32_t state_of_pushed(struct builder *b)
+static int32_t state_of_pushed(struct automaton_builder *b)
 {
     int64_t from = b->sets[b->a->n_states], n = 1;
     int32_t *set;
@@ -96,17 +96,18 @@ static int32_t state_of_pushed(struct builder *b)
 }
 
 /* Adds a node's edges to the ways, which stay in order. */
-static void add_ways(struct builder *b, const struct trie_node *node)
+static void add_ways(struct automaton_builder *b, const struct trie_node *node)
 {
     const struct trie_edge *e = b->tries.edges + node->first, *end = e + node->count;
-    const struct trie_edge *w = b->ways, *w_end = w + b->n_ways;
 
+    if (node->count == 0)
+        return;
     if (b->n_ways + node->count > b->cap_ways) {
         b->cap_ways = 2 * (b->n_ways + node->count);
         b->merged = xrealloc(b->merged, (size_t)b->cap_ways * sizeof *b->merged);
         b->ways = xrealloc(b->ways, (size_t)b->cap_ways * sizeof *b->ways);
-        w = b->ways, w_end = w + b->n_ways;
     }
+    const struct trie_edge *w = b->ways, *w_end = w + b->n_ways;
     struct trie_edge *to = b->merged;
     while (e < end || w < w_end)
         *to++ = w == w_end || (e < end && e->token < w->token) ? *e++ : *w++;
@@ -116,7 +117,7 @@ static void add_ways(struct builder *b, const struct trie_node *node)
     b->work += b->n_ways += node->count;
 }
 
-static void add_edge(struct builder *b, int32_t token, int32_t next)
+static void add_edge(struct automaton_builder *b, int32_t token, int32_t next)
 {
     struct automaton_host *a = b->a;
 
@@ -127,7 +128,7 @@ static void add_edge(struct builder *b, int32_t token, int32_t next)
 }
 
 /* Edges of a state; ways of one token lead to one state. */
-static void expand(struct builder *b, int32_t state)
+static void expand(struct automaton_builder *b, int32_t state)
 {
     int64_t n = b->sets[state + 1] - b->sets[state];
 
@@ -141,7 +142,7 @@ static void expand(struct builder *b, int32_t state)
     }
 }
 
-static int expand_all(struct builder *b, struct error *err)
+static int expand_all(struct automaton_builder *b, struct error *err)
 {
     struct automaton_host *a = b->a;
 
@@ -177,7 +178,7 @@ static int32_t add_single_tokens(struct tries *t, const int32_t *ids, int n, int
 int automaton_build(struct automaton_host *a, const struct token_list *lists, int n, const int32_t *stops, int n_stops,
                     struct error *err)
 {
-    struct builder b = { .a = a };
+    struct automaton_builder b = { .a = a };
     int32_t over = add_single_tokens(&b.tries, NULL, 0, -1), stop, root;
     int rc = 0;
 

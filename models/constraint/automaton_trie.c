@@ -23,12 +23,12 @@ struct sequence {
 };
 
 /* Sequences lo .. hi - 1, which are alike in their first `depth` tokens: a node whose edges are still to be made. */
-struct range {
+struct trie_range {
     int64_t lo, hi, depth;
 };
 
-struct ranges {
-    struct range *items;
+struct trie_ranges {
+    struct trie_range *items;
     int64_t count, cap;
 };
 
@@ -51,7 +51,7 @@ static int64_t sort(struct sequence *s, const struct token_list *l)
 
     for (int64_t i = 0; i < l->count; i++) {
         int64_t from = i ? l->ends[i - 1] : 0;
-        s[i] = (struct sequence){ l->ids.items + from, l->ends[i] - from };
+        s[i] = (struct sequence){ l->ids.items ? l->ids.items + from : NULL, l->ends[i] - from };
     }
     qsort(s, (size_t)l->count, sizeof *s, compare);
     for (int64_t i = 0; i < l->count; i++)
@@ -60,7 +60,7 @@ static int64_t sort(struct sequence *s, const struct token_list *l)
     return n;
 }
 
-static int32_t add_node(struct tries *t, struct ranges *waiting, struct range r)
+static int32_t add_node(struct tries *t, struct trie_ranges *waiting, struct trie_range r)
 {
     GROW(t->nodes, t->n_nodes, t->cap_nodes);
     GROW(waiting->items, waiting->count, waiting->cap);
@@ -70,8 +70,8 @@ static int32_t add_node(struct tries *t, struct ranges *waiting, struct range r)
 }
 
 /* The edges of a node; their targets are new nodes but where a sequence ends that nothing goes on from. */
-static void expand(struct tries *t, struct ranges *waiting, const struct sequence *s, int32_t node, struct range r,
-                   int32_t behind)
+static void expand(struct tries *t, struct trie_ranges *waiting, const struct sequence *s, int32_t node,
+                   struct trie_range r, int32_t behind)
 {
     t->nodes[node].first = (int32_t)t->n_edges;
     if (s[r.lo].n == r.depth) {
@@ -84,7 +84,7 @@ static void expand(struct tries *t, struct ranges *waiting, const struct sequenc
         while (stop < r.hi && s[stop].ids[r.depth] == token)
             stop++;
         bool ends = stop == r.lo + 1 && s[r.lo].n == r.depth + 1;
-        int32_t child = ends ? behind : add_node(t, waiting, (struct range){ r.lo, stop, r.depth + 1 });
+        int32_t child = ends ? behind : add_node(t, waiting, (struct trie_range){ r.lo, stop, r.depth + 1 });
         GROW(t->edges, t->n_edges, t->cap_edges);
         t->edges[t->n_edges++] = (struct trie_edge){ token, child };
         r.lo = stop;
@@ -95,9 +95,9 @@ static void expand(struct tries *t, struct ranges *waiting, const struct sequenc
 int32_t tries_add(struct tries *t, const struct token_list *l, int32_t behind)
 {
     struct sequence *s = xmalloc((size_t)l->count * sizeof *s);
-    struct ranges waiting = { 0 };
+    struct trie_ranges waiting = { 0 };
     int64_t n = sort(s, l);
-    int32_t root = add_node(t, &waiting, (struct range){ 0, n, 0 });
+    int32_t root = add_node(t, &waiting, (struct trie_range){ 0, n, 0 });
 
     for (int64_t i = 0; i < waiting.count; i++)
         expand(t, &waiting, s, root + (int32_t)i, waiting.items[i], behind);

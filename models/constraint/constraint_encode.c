@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Parts [first, stop) of a form, and which text each slot among them has. */
-struct word {
+struct form_word {
     int first, stop;
     int64_t *chosen; /* [stop - first] */
 };
@@ -45,7 +45,7 @@ static void add_word(struct word_encoder *e, int first, int stop, const int64_t 
 }
 
 /* The next choice of texts, the last slot's changing first; false behind the last. */
-static bool choose_next(const struct word_encoder *e, const struct word *w)
+static bool choose_next(const struct word_encoder *e, const struct form_word *w)
 {
     for (int i = w->stop - 1; i >= w->first; i--) {
         const struct form_part *p = e->form->parts + i;
@@ -116,7 +116,7 @@ static int encode_text(struct word_encoder *e, struct token_list *out, struct er
 }
 
 /* Says which text of a list is meant, where the word has one slot. */
-static int prefix_place(const struct word_encoder *e, const struct word *w, struct error *err)
+static int prefix_place(const struct word_encoder *e, const struct form_word *w, struct error *err)
 {
     int slots = 0, last = 0;
 
@@ -130,7 +130,8 @@ static int prefix_place(const struct word_encoder *e, const struct word *w, stru
                         (long long)w->chosen[last - w->first]);
 }
 
-static int encode_word(struct word_encoder *e, struct word *w, int previous, struct token_list *out, struct error *err)
+static int encode_word(struct word_encoder *e, struct form_word *w, int previous, struct token_list *out,
+                       struct error *err)
 {
     int next = w->stop < e->form->n_parts ? word_stop(e->form, w->stop) : w->stop;
 
@@ -155,7 +156,7 @@ static double word_bytes(const struct constraint_form *f, int first, int stop)
 
     for (int i = first; i < stop; i++) {
         const struct form_part *p = f->parts + i;
-        const struct text_list *l = p->list < 0 ? NULL : f->lists + p->list;
+        const struct slot_texts *l = p->list < 0 ? NULL : f->lists + p->list;
         texts *= l ? (double)l->count : 1;
         mean += l ? (double)l->bytes / (double)l->count : (double)p->length;
     }
@@ -190,7 +191,7 @@ struct token_list *constraint_form_encode(const struct constraint_form *f, const
         return NULL;
     out = xcalloc((size_t)*n_words, sizeof *out);
     for (int first = 0, previous = 0; first < f->n_parts && rc == 0; n++) {
-        struct word w = { .first = first, .stop = word_stop(f, first) };
+        struct form_word w = { .first = first, .stop = word_stop(f, first) };
         w.chosen = xcalloc((size_t)(w.stop - first), sizeof *w.chosen);
         rc = encode_word(&e, &w, previous, out + n, err);
         free(w.chosen);

@@ -14,7 +14,7 @@ static bool is_blank(char c)
 static int read_list(struct constraint_form *f, const char *name, const json_t *texts, const char *where,
                      struct error *err)
 {
-    struct text_list l = { .name = name, .texts = texts, .count = (int64_t)json_array_size(texts), .solid = true };
+    struct slot_texts l = { .name = name, .texts = texts, .count = (int64_t)json_array_size(texts), .solid = true };
     const json_t *v;
     size_t i;
 

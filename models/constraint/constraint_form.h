@@ -22,7 +22,7 @@
 enum { CONSTRAINT_MAX_BYTES = 1 << 24 };
 
 /* A list of texts: the answers, or those of a slot. */
-struct text_list {
+struct slot_texts {
     const char *name; /* NULL: the answers */
     const json_t *texts;
     int64_t count, bytes;
@@ -39,7 +39,7 @@ struct form_part {
 };
 
 struct constraint_form {
-    struct text_list *lists;
+    struct slot_texts *lists;
     int n_lists, cap_lists;
     struct form_part *parts;
     int n_parts, cap_parts;

@@ -112,7 +112,7 @@ static bool check_query(const struct tokenizer *t, const struct schema *s, const
     struct automaton_host a;
     struct error err = { 0 };
     struct ids ids = { 0 };
-    int n;
+    int n = 0;
     json_t *o = constraint_of(s, query, n_slots);
     struct token_list *words =
         constraint_form_read(&form, o, "query", &err) ? NULL : constraint_form_encode(&form, t, &stop, 1, &n, &err);
