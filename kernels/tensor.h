@@ -37,6 +37,12 @@ struct tensor {
 struct kernels;
 struct device;
 
+/*
+ * Which kernels linear maps without a record take: by the number of rows those for few or those for many, or always the
+ * same.  Then a row's bits depend neither on how many rows there are nor on its place among them.
+ */
+enum rows_mode { ROWS_BY_NUMBER, ROWS_FEW, ROWS_MANY };
+
 /* The host's copy of an input arena, byte for byte, so that one upload does for all. */
 struct feed {
     char *bytes;
@@ -58,6 +64,7 @@ struct ctx {
     bool recording;      /* ops push records */
     bool transient;      /* the next tensor is: see tape_transient */
     bool training;       /* dropout is on */
+    enum rows_mode rows; /* the caller's to set */
     struct tensor *rng;  /* I32 [4] on the device: seed low, seed high, step, first site */
     uint32_t site;       /* counts the random ops of a step, so that each draws its own numbers */
 };

@@ -5,8 +5,10 @@
 
 #include <cblas.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { PIECE_MAX = 2048, PIECE_STEP = 64 };
+enum { BLOCK_FEW = 32, BLOCK_MANY = 128 }; /* rows of a product whose rows shall have bits of their own */
 
 /* A borrowed view, so that the row helpers convert plain memory. */
 static struct tensor view(const void *data, enum dtype dtype, int64_t n)
@@ -86,6 +88,42 @@ static void gemm_by_rows(struct gemm_cache *cache, const struct gemm *g)
     }
 }
 
+/* Rows [at, at + n) as a block of so many, zeros behind them. */
+static void gemm_padded(struct gemm_cache *cache, const struct gemm *g, int64_t at, int64_t n, int64_t block)
+{
+    size_t a_row = (size_t)g->k * dtype_size(g->dtype), y_row = (size_t)g->n * dtype_size(g->y_dtype);
+    char *a = xcalloc((size_t)block, a_row), *y = xcalloc((size_t)block, y_row),
+         *out = (char *)g->y + (size_t)at * y_row;
+    struct gemm part = *g;
+
+    memcpy(a, (const char *)g->a + (size_t)at * a_row, (size_t)n * a_row);
+    if (g->add)
+        memcpy(y, out, (size_t)n * y_row);
+    part.m = block;
+    part.a = a;
+    part.y = y;
+    gemm_piece(cache, &part);
+    memcpy(out, y, (size_t)n * y_row);
+    free(a);
+    free(y);
+}
+
+/* Cuts the rows of y and a into blocks of one size, so that one compiled product serves all numbers of rows. */
+static void gemm_by_blocks(struct gemm_cache *cache, const struct gemm *g)
+{
+    struct gemm part = *g;
+
+    part.m = g->rows == ROWS_FEW ? BLOCK_FEW : BLOCK_MANY;
+    for (int64_t at = 0; at < g->m; at += part.m) {
+        part.a = (const char *)g->a + (size_t)(at * g->k) * dtype_size(g->dtype);
+        part.y = (char *)g->y + (size_t)(at * g->n) * dtype_size(g->y_dtype);
+        if (g->m - at < part.m)
+            gemm_padded(cache, g, at, g->m - at, part.m);
+        else
+            gemm_piece(cache, &part);
+    }
+}
+
 /* Cuts the inner dimension, which is the row count of both a and b; later pieces add. */
 static void gemm_by_inner(struct gemm_cache *cache, const struct gemm *g)
 {
@@ -117,6 +155,8 @@ void gemm(struct gemm_cache *cache, const struct gemm *g)
         return;
     if (g->k == 0)
         gemm_nothing(g);
+    else if (!g->ta && g->rows != ROWS_BY_NUMBER && !gemm_rows_alone(g->dtype))
+        gemm_by_blocks(cache, g);
     else if (!g->ta)
         gemm_by_rows(cache, g);
     else if (!g->tb && g->y_dtype == F32)

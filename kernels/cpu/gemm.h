@@ -3,8 +3,8 @@
  *
  * Batches are packed, so the row count changes every time while oneDNN compiles a product for one exact shape.  The
  * long dimension is therefore cut into pieces of few distinct lengths, and compiled products and the packed copies of
- * frozen weights are kept in a cache that belongs to the device.  Through oneDNN with AVX-512 a row's numbers do not
- * depend on the rows beside it, bit for bit, so results do not depend on how a caller batches; without, almost.
+ * frozen weights are kept in a cache that belongs to the device.  A row's numbers do not depend on the rows beside it,
+ * almost: libraries choose by the shape how they cut the sums.  Bit for bit they do not where the caller asks for it.
  */
 #ifndef KERNELS_CPU_GEMM_H
 #define KERNELS_CPU_GEMM_H
@@ -23,6 +23,8 @@ struct gemm {
     bool add;
     const float *bias; /* n, or NULL; neither bias nor act goes with add */
     enum activation act;
+    enum rows_mode
+        rows; /* but for ROWS_BY_NUMBER: a row's bits depend on neither the rows beside it nor their number */
 };
 
 struct gemm_cache;
@@ -37,6 +39,8 @@ void gemm(struct gemm_cache *cache, const struct gemm *g);
 bool gemm_dnnl(struct gemm_cache *cache, const struct gemm *g);
 /* The same through OpenBLAS; bf16 operands are converted. */
 void gemm_blas(const struct gemm *g);
+/* Whether a row's bits are its own in all products of this type, however many rows there are. */
+bool gemm_rows_alone(enum dtype dtype);
 /* Whether products of this type keep packed copies of frozen weights. */
 bool gemm_packs(struct gemm_cache *cache, enum dtype dtype);
 /* What products run through, for the device's description. */

@@ -293,6 +293,16 @@ static dnnl_memory_t packed_get(struct gemm_cache *cache, const struct dnnl_gemm
     return pack(cache, p, g);
 }
 
+/* As measured over all numbers of rows up to 2048; AMX takes other sums than AVX-512, and which of the two serves a
+ * product depends on its rows. */
+bool gemm_rows_alone(enum dtype dtype)
+{
+    const unsigned wide = dnnl_cpu_isa_avx512_core, half = dnnl_cpu_isa_avx512_core_bf16;
+    unsigned isa = (unsigned)dnnl_get_effective_cpu_isa();
+
+    return dtype == F32 ? (isa & wide) == wide : isa == half;
+}
+
 bool gemm_packs(struct gemm_cache *cache, enum dtype dtype)
 {
     struct gemm g = { .m = 64, .n = 64, .k = 64, .dtype = dtype, .y_dtype = dtype, .tb = true, .b_frozen = true };
@@ -350,6 +360,12 @@ void gemm_cache_forget(struct gemm_cache *cache, const void *from, size_t bytes)
     (void)cache;
     (void)from;
     (void)bytes;
+}
+
+bool gemm_rows_alone(enum dtype dtype)
+{
+    (void)dtype;
+    return false;
 }
 
 bool gemm_packs(struct gemm_cache *cache, enum dtype dtype)

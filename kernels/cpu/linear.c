@@ -14,6 +14,7 @@ void cpu_linear(struct ctx *c, struct tensor *y, struct tensor *pre, const struc
                       .dtype = x->dtype,
                       .tb = true,
                       .b_frozen = w->frozen,
+                      .rows = c->rows,
                       .y = out->data,
                       .y_dtype = y->dtype,
                       .bias = b ? b->data : NULL,

@@ -28,6 +28,7 @@ static void multiply(struct ctx *c, struct destination y, const struct tensor *x
                       .dtype = x->dtype,
                       .tb = true,
                       .b_frozen = p->w->frozen,
+                      .rows = c->rows,
                       .y = y.t->data,
                       .y_dtype = y.t->dtype,
                       .add = y.add,
@@ -44,7 +45,9 @@ static struct tensor sums_of(struct ctx *c, const struct tensor *x, const struct
 
     if (p->w)
         multiply(c, (struct destination){ &sums, p->addend != NULL }, x, p);
-    for (int64_t i = 0; i < tensor_size(&sums) && p->scale != 1.0f; i++)
+    int64_t n = p->scale != 1.0f ? tensor_size(&sums) : 0;
+#pragma omp parallel for schedule(static) if (n > PARALLEL_MIN)
+    for (int64_t i = 0; i < n; i++)
         value[i] *= p->scale;
     return sums;
 }
@@ -63,6 +66,7 @@ static void run_product(struct ctx *c, const struct tensor *x, const struct line
     }
     struct tensor sums = sums_of(c, x, p);
     int64_t cols = tensor_cols(&sums);
+#pragma omp parallel for schedule(static) if (tensor_size(&sums) > PARALLEL_MIN)
     for (int64_t r = 0; r < tensor_rows(&sums); r++)
         row_store(p->y, r * cols, (float *)sums.data + r * cols, cols);
     free_sums(&sums, p);

@@ -17,6 +17,7 @@ void cpu_matmul(struct ctx *c, struct destination y, const struct tensor *a, boo
                       .ta = ta,
                       .tb = tb,
                       .b_frozen = b->frozen,
+                      .rows = c->rows,
                       .y = y.t->data,
                       .y_dtype = y.t->dtype,
                       .add = y.add };

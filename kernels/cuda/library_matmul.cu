@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+constexpr int64_t PLAN_ROWS = 1024;               /* for which algorithms are chosen that serve all numbers of rows */
 constexpr int64_t LIBRARY_MIN = (int64_t)1 << 18; /* multiplications below which the tile kernel is as good */
 
 static int alignment_of(const void *p)
@@ -18,7 +19,7 @@ static bool same_key(const struct plan_key *a, const struct plan_key *b)
 {
     return a->m == b->m && a->n == b->n && a->k == b->k && a->dtype == b->dtype && a->y_dtype == b->y_dtype &&
            a->align_a == b->align_a && a->align_b == b->align_b && a->align_y == b->align_y && a->ta == b->ta &&
-           a->tb == b->tb && a->tf32 == b->tf32 && a->align_bias == b->align_bias;
+           a->tb == b->tb && a->tf32 == b->tf32 && a->align_bias == b->align_bias && a->rowwise == b->rowwise;
 }
 
 static uint64_t hash_of(const struct plan_key *key)
@@ -28,7 +29,7 @@ static uint64_t hash_of(const struct plan_key *key)
                               key->k,
                               key->dtype + 4 * key->y_dtype,
                               key->align_a + 32 * key->align_b + 1024 * key->align_y + 32768 * key->align_bias,
-                              key->ta + 2 * key->tb + 4 * key->tf32 };
+                              key->ta + 2 * key->tb + 4 * key->tf32 + 8 * key->rowwise };
     uint64_t h = 14695981039346656037u;
     for (int64_t word : words) {
         h = (h ^ (uint64_t)word) * 1099511628211u;
@@ -99,9 +100,9 @@ static bool describe(struct plan *p, const struct tensor *bias)
            layout(&p->y, key->y_dtype, key->m, key->n);
 }
 
-static bool set_alignment(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttributes_t which, int bytes)
+static bool set_number(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttributes_t which,
+                       uint32_t value)
 {
-    uint32_t value = (uint32_t)bytes;
     return cublasLtMatmulPreferenceSetAttribute(preference, which, &value, sizeof value) == CUBLAS_STATUS_SUCCESS;
 }
 
@@ -110,13 +111,16 @@ static bool set_limits(cublasLtMatmulPreference_t preference, const struct plan_
     size_t workspace = LT_WORKSPACE_BYTES;
     return cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
                                                 sizeof workspace) == CUBLAS_STATUS_SUCCESS &&
-           set_alignment(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, key->align_b) &&
-           set_alignment(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, key->align_a) &&
-           set_alignment(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, key->align_y) &&
-           set_alignment(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, key->align_y);
+           set_number(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, (uint32_t)key->align_b) &&
+           set_number(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, (uint32_t)key->align_a) &&
+           set_number(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, (uint32_t)key->align_y) &&
+           set_number(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, (uint32_t)key->align_y) &&
+           (!key->rowwise || set_number(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                                        (uint32_t)CUBLASLT_REDUCTION_SCHEME_NONE));
 }
 
-static bool find_algorithm(struct cuda_state *s, struct plan *p)
+/* The library's first choice for so many rows. */
+static bool search(struct cuda_state *s, struct plan *p, cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t y)
 {
     cublasLtMatmulPreference_t preference;
     cublasLtMatmulHeuristicResult_t best;
@@ -125,13 +129,35 @@ static bool find_algorithm(struct cuda_state *s, struct plan *p)
     if (cublasLtMatmulPreferenceCreate(&preference) != CUBLAS_STATUS_SUCCESS)
         return false;
     bool usable = set_limits(preference, &p->key) &&
-                  cublasLtMatmulAlgoGetHeuristic(s->lt, p->operation, p->b, p->a, p->y, p->y, preference, 1, &best,
-                                                 &found) == CUBLAS_STATUS_SUCCESS &&
+                  cublasLtMatmulAlgoGetHeuristic(s->lt, p->operation, p->b, a, y, y, preference, 1, &best, &found) ==
+                      CUBLAS_STATUS_SUCCESS &&
                   found == 1 && best.state == CUBLAS_STATUS_SUCCESS;
     if (usable)
         p->algorithm = best.algo;
     cublasLtMatmulPreferenceDestroy(preference);
     return usable;
+}
+
+/* One tile of y is computed as another, so with one algorithm a row's sums are the same wherever it stands. */
+static bool search_rowwise(struct cuda_state *s, struct plan *p)
+{
+    cublasLtMatrixLayout_t a = nullptr, y = nullptr;
+    cublasLtMatmulHeuristicResult_t now;
+    bool usable = layout(&a, p->key.dtype, PLAN_ROWS, p->key.k) && layout(&y, p->key.y_dtype, PLAN_ROWS, p->key.n) &&
+                  search(s, p, a, y) &&
+                  cublasLtMatmulAlgoCheck(s->lt, p->operation, p->b, p->a, p->y, p->y, &p->algorithm, &now) ==
+                      CUBLAS_STATUS_SUCCESS &&
+                  now.workspaceSize <= LT_WORKSPACE_BYTES;
+
+    for (cublasLtMatrixLayout_t made : { a, y })
+        if (made)
+            cublasLtMatrixLayoutDestroy(made);
+    return usable;
+}
+
+static bool find_algorithm(struct cuda_state *s, struct plan *p)
+{
+    return p->key.rowwise ? search_rowwise(s, p) : search(s, p, p->a, p->y);
 }
 
 /* The library is not asked again.  Told once for each kind of product: a step makes the same ones hundreds of times. */
@@ -193,7 +219,8 @@ bool cuda_library_matmul(struct ctx *c, struct destination y, const struct tenso
     struct plan_key key = {};
     int64_t inner = tensor_cols(a), outer = tensor_rows(a);
     key.m = ta ? inner : outer, key.k = ta ? outer : inner, key.n = tensor_cols(y.t);
-    if (key.m == 0 || key.n == 0 || key.k == 0 || key.m * key.n * key.k < LIBRARY_MIN)
+    key.rowwise = c->rows == ROWS_MANY && !ta;
+    if (key.m == 0 || key.n == 0 || key.k == 0 || (key.rowwise ? PLAN_ROWS : key.m) * key.n * key.k < LIBRARY_MIN)
         return false;
     key.dtype = a->dtype, key.y_dtype = y.t->dtype;
     key.align_a = alignment_of(a->data), key.align_b = alignment_of(b->data), key.align_y = alignment_of(y.t->data);

@@ -111,7 +111,7 @@ static void cut(struct ctx *c, gemm_view<T, U> *v, int64_t tiles)
 {
     int64_t parts = BLOCKS / tiles < v->k / PART_MIN ? BLOCKS / tiles : v->k / PART_MIN;
     v->parts = 1, v->depth = v->k;
-    if (parts < 2)
+    if (parts < 2 || c->rows == ROWS_MANY) /* how many tiles there are depends on the rows */
         return;
     v->depth = (v->k + parts * DEEP - 1) / (parts * DEEP) * DEEP;
     v->parts = (v->k + v->depth - 1) / v->depth;
@@ -143,7 +143,8 @@ void cuda_gemm_run(struct ctx *c, const struct cuda_gemm *p)
 bool cuda_few_rows(struct ctx *c, struct destination y, const struct tensor *x, const struct tensor *w,
                    const struct tensor *bias)
 {
-    if (tensor_rows(y.t) > GROUP_ROWS || tensor_size(y.t) == 0)
+    bool few = c->rows == ROWS_FEW || (c->rows == ROWS_BY_NUMBER && tensor_rows(y.t) <= GROUP_ROWS);
+    if (!few || tensor_size(y.t) == 0)
         return false;
     struct linear_group g = {};
     g.n = 1;

@@ -19,6 +19,7 @@ struct plan_key {
     int align_a, align_b, align_y, align_bias; /* in bytes, up to 16; align_bias 0: no bias */
     bool ta, tb;
     bool tf32;
+    bool rowwise; /* the algorithm is the same for any m, and takes each sum in one sequence */
 };
 
 struct plan {

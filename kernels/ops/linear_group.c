@@ -60,9 +60,9 @@ static void launch(struct ctx *c, const struct launches *l)
     RUN(c, linear_group, y, second);
 }
 
-static bool few_rows(const struct tensor *x)
+static bool few_rows(const struct ctx *c, const struct tensor *x)
 {
-    return x->shape[0] <= GROUP_ROWS;
+    return c->rows == ROWS_FEW || (c->rows == ROWS_BY_NUMBER && x->shape[0] <= GROUP_ROWS);
 }
 
 static void check_map(const struct ctx *c, const struct tensor *x, struct rms_norm norm, const struct linear_map *m)
@@ -115,7 +115,7 @@ void op_linear_group(struct ctx *c, struct tensor **y, struct tensor *x, struct 
         y[i] = tensor_new2(c, x->dtype, x->shape[0], maps[i]->w->shape[0]);
     }
     size_t mark = arena_mark(c->step);
-    if (few_rows(x)) {
+    if (few_rows(c, x)) {
         struct launches l = launches_of(x, norm);
         for (int i = 0; i < n; i++)
             add_map(c, &l, whole(y[i]), maps[i], false);
@@ -146,7 +146,7 @@ void op_linear_add(struct ctx *c, struct tensor *y, struct tensor *x, const stru
           "linear_add: [%lld, %lld] of %s to the sum of %lld rows", (long long)y->shape[0], (long long)tensor_cols(y),
           dtype_name(y->dtype), (long long)x->shape[0]);
     size_t mark = arena_mark(c->step);
-    if (few_rows(x)) {
+    if (few_rows(c, x)) {
         struct launches l = launches_of(x, (struct rms_norm){ 0 });
         add_map(c, &l, (struct destination){ y, true }, m, false);
         launch(c, &l);
@@ -189,7 +189,7 @@ struct tensor *op_linear_swiglu(struct ctx *c, struct tensor *x, struct rms_norm
           (long long)gate->w->shape[0], (long long)up->w->shape[0]);
     struct tensor *y = tensor_new2(c, x->dtype, x->shape[0], gate->w->shape[0]);
     size_t mark = arena_mark(c->step);
-    if (few_rows(x))
+    if (few_rows(c, x))
         swiglu_few(c, y, x, norm, maps);
     else
         swiglu_many(c, y, x, norm, maps);
@@ -204,7 +204,7 @@ struct tensor *op_linear_logits(struct ctx *c, struct tensor *x, struct tensor *
     check_map(c, x, (struct rms_norm){ 0 }, &m);
     struct tensor *y = tensor_new2(c, F32, x->shape[0], w->shape[0]);
     size_t mark = arena_mark(c->step);
-    if (few_rows(x)) {
+    if (few_rows(c, x)) {
         struct launches launches = launches_of(x, (struct rms_norm){ 0 });
         add_map(c, &launches, whole(y), &m, false);
         launch(c, &launches);

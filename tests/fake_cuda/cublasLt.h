@@ -30,8 +30,10 @@ enum cublasLtMatmulPreferenceAttributes_t {
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
-    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES,
+    CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK
 };
+enum cublasLtReductionScheme_t { CUBLASLT_REDUCTION_SCHEME_NONE = 0, CUBLASLT_REDUCTION_SCHEME_MASK = 7 };
 
 typedef struct fake_library *cublasLtHandle_t;
 typedef struct fake_product *cublasLtMatmulDesc_t;
@@ -68,6 +70,10 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t lt, cublasLtMatmu
                                               cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
                                               cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference,
                                               int wanted, struct cublasLtMatmulHeuristicResult_t *out, int *found);
+cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t lt, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
+                                       cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                       const struct cublasLtMatmulAlgo_t *algo,
+                                       struct cublasLtMatmulHeuristicResult_t *out);
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t lt, cublasLtMatmulDesc_t desc, const void *alpha, const void *a,
                               cublasLtMatrixLayout_t la, const void *b, cublasLtMatrixLayout_t lb, const void *beta,
                               const void *c, cublasLtMatrixLayout_t lc, void *d, cublasLtMatrixLayout_t ld,

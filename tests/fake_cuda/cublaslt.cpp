@@ -27,6 +27,7 @@ struct fake_layout {
 struct fake_preference {
     uint64_t workspace;
     uint32_t alignment[4]; /* of A, B, C and D */
+    uint32_t reductions;
 };
 
 /* A matrix of one product. */
@@ -129,7 +130,7 @@ cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout)
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *preference)
 {
     BEGIN();
-    return create(preference, { 0, { 256, 256, 256, 256 } });
+    return create(preference, { 0, { 256, 256, 256, 256 }, CUBLASLT_REDUCTION_SCHEME_MASK });
 }
 
 cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference)
@@ -144,6 +145,8 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
     BEGIN();
     if (which == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)
         copy_attribute(&preference->workspace, sizeof preference->workspace, value, bytes);
+    else if (which == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK)
+        copy_attribute(&preference->reductions, sizeof preference->reductions, value, bytes);
     else
         copy_attribute(&preference->alignment[which - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES], sizeof(uint32_t),
                        value, bytes);
@@ -172,13 +175,15 @@ static uint64_t alignment_of(const void *p)
     return at & (~at + 1) & 255 ? at & (~at + 1) & 255 : 256;
 }
 
-/* What an algorithm was chosen for, as far as it decides whether it may run. */
+/* What an algorithm was chosen for, as far as it decides whether it may run: one without reductions serves any number
+ * of columns of D. */
 static void describe_choice(uint64_t out[8], const struct fake_product *p, const struct fake_layout *a,
-                            const struct fake_layout *b, const struct fake_layout *d)
+                            const struct fake_layout *b, const struct fake_layout *d, uint64_t reductions)
 {
+    uint64_t columns = reductions ? (uint64_t)d->cols : 0;
     out[0] = (uint64_t)(p->transpose_a + 2 * p->transpose_b + 4 * p->epilogue + 64 * a->type + 128 * d->type) +
              ((uint64_t)p->compute << 32);
-    out[1] = (uint64_t)d->rows ^ (uint64_t)d->cols << 20 ^ (uint64_t)(p->transpose_a ? a->rows : a->cols) << 40;
+    out[1] = (uint64_t)d->rows ^ columns << 20 ^ (uint64_t)(p->transpose_a ? a->rows : a->cols) << 40;
     out[2] = (uint64_t)a->ld ^ (uint64_t)b->ld << 20 ^ (uint64_t)d->ld << 40;
 }
 
@@ -213,12 +218,32 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t lt, cublasLtMatmu
     if (!*found)
         return CUBLAS_STATUS_NOT_SUPPORTED;
     *out = {};
-    describe_choice(out->algo.data, desc, a, b, d);
+    out->algo.data[6] = preference->reductions;
+    describe_choice(out->algo.data, desc, a, b, d, preference->reductions);
     for (int i = 0; i < 4; i++)
         out->algo.data[3] |= (uint64_t)preference->alignment[i] << 16 * i;
     out->algo.data[4] = desc->epilogue == CUBLASLT_EPILOGUE_BIAS ? alignment_of(desc->bias) : 1;
     out->algo.data[5] = workspace_need(d, preference->workspace);
     out->workspaceSize = out->algo.data[5];
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t lt, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
+                                       cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                       const struct cublasLtMatmulAlgo_t *algo,
+                                       struct cublasLtMatmulHeuristicResult_t *out)
+{
+    BEGIN();
+    uint64_t now[8] = {};
+    if (lt->device != fake_current_device())
+        fake_misuse("cuBLASLt of device %d is asked while the thread's device is %d", lt->device,
+                    fake_current_device());
+    check_shapes(desc, a, b, c, d);
+    describe_choice(now, desc, a, b, d, algo->data[6]);
+    if (memcmp(now, algo->data, 3 * sizeof *now))
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    *out = {};
+    out->workspaceSize = algo->data[5];
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -343,7 +368,7 @@ static void check_matmul(const struct fake_matmul *p, const struct cublasLtMatmu
     const struct operand *const operands[] = { &p->a, &p->b, &p->c, &p->d };
     uint64_t now[8] = {};
     check_shapes(&p->product, &p->a.layout, &p->b.layout, &p->c.layout, &p->d.layout);
-    describe_choice(now, &p->product, &p->a.layout, &p->b.layout, &p->d.layout);
+    describe_choice(now, &p->product, &p->a.layout, &p->b.layout, &p->d.layout, algo->data[6]);
     if (memcmp(now, algo->data, 3 * sizeof *now))
         fake_misuse("the algorithm was chosen for another product");
     for (int i = 0; i < 4; i++)

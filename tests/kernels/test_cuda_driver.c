@@ -185,6 +185,7 @@ struct product {
     bool ta, tb, add, bias;
     enum dtype dtype, y_dtype;
     int shift, bias_shift; /* elements that a and the bias lie behind the begin of their memory */
+    enum rows_mode rows;
 };
 
 struct matrix {
@@ -244,7 +245,7 @@ static float value_at(const void *data, enum dtype dtype, int64_t i)
 
 static void check_product(struct device *d, const struct product *p)
 {
-    struct ctx c = { .dev = d, .k = d->driver->kernels };
+    struct ctx c = { .dev = d, .k = d->driver->kernels, .rows = p->rows };
     struct matrix a, b, bias, y;
 
     matrix_open(&a, d, "a", p->dtype, p->ta ? p->k : p->m, p->ta ? p->m : p->k, p->shift);
@@ -332,6 +333,28 @@ static void test_plans(void **state)
     p.m = 3; /* too few multiplications to ask at all */
     check_product(&d, &p);
     assert_int_equal(fake->products, products + 100);
+    device_close(&d);
+}
+
+/* Where rows shall have bits of their own, few and many are the library's, by the algorithm of one number of rows. */
+static void test_rowwise(void **state)
+{
+    static const int64_t rows[] = { 1, 33, 65, 640 };
+    struct device d;
+
+    (void)state;
+    open_device(&d, "cuda");
+    for (int i = 0; i < ARRAY_LEN(rows); i++) {
+        struct product p = large;
+        p.tb = true;
+        p.m = rows[i];
+        p.rows = ROWS_MANY;
+        check_product(&d, &p);
+        p.bias = true;
+        check_product(&d, &p);
+    }
+    assert_int_equal(fake->products, 2 * ARRAY_LEN(rows));
+    assert_int_equal(warnings, 0);
     device_close(&d);
 }
 
@@ -476,10 +499,9 @@ static void test_replay(void **state)
 int main(int argc, char **argv)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, reset, check_given_back)
-    const struct CMUnitTest tests[] = { TEST(test_refused),       TEST(test_open_fails),
-                                        TEST(test_memory),        TEST(test_copies),
-                                        TEST(test_products),      TEST(test_plans),
-                                        TEST(test_library_fails), TEST(test_devices_and_threads),
+    const struct CMUnitTest tests[] = { TEST(test_refused), TEST(test_open_fails),    TEST(test_memory),
+                                        TEST(test_copies),  TEST(test_products),      TEST(test_plans),
+                                        TEST(test_rowwise), TEST(test_library_fails), TEST(test_devices_and_threads),
                                         TEST(test_replay) };
     const char *folder = argc > 1 ? argv[1] : FAKE_CUDA_DIR "/fake_cuda";
     char *path = path_in(folder, "libambit_cuda.so");

@@ -1,95 +1,136 @@
 /* A row's bits do not depend on the rows beside it: what a token is answered with does not depend on the batch. */
-#include "tests/support/support.h"
-
-#include "kernels/batch.h"
-#include "kernels/rng.h"
-#include "kernels/workspace.h"
 #include "tests/support/step.h"
+
+#include "kernels/rng.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 18, OUTPUTS = 21, RANK = 4, HOST_BYTES = 1 << 16 };
+enum { ROWS = 70, MAPS = 3, RANK = 4 };
 
+enum few_op { FEW_GROUP, FEW_SWIGLU, FEW_ADD, FEW_LOGITS, FEW_OPS };
+
+/* Maps that stay, and rows of which some are run. */
 struct few {
-    int64_t cols, from, rows; /* the rows of x that are run */
-    enum dtype dtype;
-    struct tensor *y;
+    struct test_step step;
+    struct tensor *x, *sum;
+    struct rms_norm norm;
+    struct linear_map maps[MAPS];
 };
 
-static struct tensor *noise(struct ctx *c, struct rng *r, int64_t rows, int64_t cols, enum dtype dtype)
+static struct tensor *noise(struct few *f, struct rng *r, int64_t rows, int64_t cols, enum dtype dtype)
 {
     float *values = xmalloc((size_t)(rows * cols) * sizeof *values);
 
     for (int64_t i = 0; i < rows * cols; i++)
         values[i] = 2 * rng_uniform(r) - 1;
-    struct tensor *t = batch_f32(c, values, rows, cols, dtype);
+    struct tensor *t = batch_f32(&f->step.ctx, values, rows, cols, dtype);
     free(values);
+    t->frozen = true;
     return t;
 }
 
-/* Gate and up with adapters and the norm before them: both launches, and every sum of theirs. */
-static void few_step(struct ctx *c, void *arg)
+/* The second map has a bias and no adapter. */
+static void few_open(struct few *f, int64_t cols, int64_t outputs, enum dtype dtype, bool adapted)
 {
-    struct few *few = arg;
     struct rng r = { 11, 0 };
-    struct tensor *x = noise(c, &r, ROWS, few->cols, few->dtype);
-    struct rms_norm norm = { noise(c, &r, 1, few->cols, F32), 1e-5f };
-    struct linear_map maps[2] = { 0 };
 
-    for (int i = 0; i < 2; i++) {
-        maps[i].w = noise(c, &r, OUTPUTS, few->cols, few->dtype);
-        maps[i].lora = (struct lora){ .a = noise(c, &r, RANK, few->cols, few->dtype),
-                                      .b = noise(c, &r, OUTPUTS, RANK, few->dtype),
-                                      .scale = 0.5f };
+    test_step_open(&f->step);
+    f->step.ctx.recording = f->step.ctx.training = false;
+    f->x = noise(f, &r, ROWS, cols, dtype);
+    f->sum = noise(f, &r, ROWS, outputs, dtype);
+    f->norm = (struct rms_norm){ noise(f, &r, 1, cols, F32), 1e-5f };
+    for (int i = 0; i < MAPS; i++) {
+        struct linear_map *m = &f->maps[i];
+        *m = (struct linear_map){ .w = noise(f, &r, outputs, cols, dtype) };
+        if (i == 1)
+            m->b = noise(f, &r, 1, outputs, F32);
+        else if (adapted)
+            m->lora = (struct lora){ .a = noise(f, &r, RANK, cols, dtype),
+                                     .b = noise(f, &r, outputs, RANK, dtype),
+                                     .scale = 0.5f };
     }
-    struct tensor view = tensor_view(x, few->from, few->rows);
-    few->y = op_linear_swiglu(c, &view, norm, &maps[0], &maps[1]);
 }
 
-static void *run(struct workspace *w, struct few *few)
+static struct tensor *apply(struct few *f, struct tensor *x, int64_t from, enum few_op op)
 {
-    struct error err;
+    const struct linear_map *const maps[MAPS] = { &f->maps[0], &f->maps[1], &f->maps[2] };
+    struct ctx *c = &f->step.ctx;
+    struct tensor *y[MAPS], view = tensor_view(f->sum, from, x->shape[0]);
 
-    assert_int_equal(workspace_run(w, few_step, few, &err), 0);
-    void *bits = xmalloc(tensor_bytes(few->y));
-    device_download(w->device, bits, few->y);
+    switch (op) {
+    case FEW_GROUP:
+        op_linear_group(c, y, x, f->norm, maps, MAPS);
+        return op_add(c, op_add(c, y[0], y[1]), y[2]);
+    case FEW_SWIGLU:
+        return op_linear_swiglu(c, x, f->norm, maps[0], maps[1]);
+    case FEW_ADD:
+        y[0] = op_scale(c, &view, 1);
+        op_linear_add(c, y[0], x, maps[0]);
+        return y[0];
+    default:
+        return op_linear_logits(c, x, f->maps[0].w, &f->maps[0].lora);
+    }
+}
+
+/* The caller frees. */
+static char *run(struct few *f, int64_t from, int64_t rows, enum few_op op, size_t *row)
+{
+    struct ctx *c = &f->step.ctx;
+    size_t mark = arena_mark(c->step), host = arena_mark(c->host);
+    struct tensor view = tensor_view(f->x, from, rows), *y = apply(f, &view, from, op);
+    char *bits = xmalloc(tensor_bytes(y));
+
+    device_download(&f->step.device, bits, y);
+    *row = tensor_bytes(y) / (size_t)rows;
+    arena_reset(c->step, mark);
+    arena_reset(c->host, host);
     return bits;
 }
 
-static void check_rows(struct workspace *w, int64_t cols, enum dtype dtype)
+static void check_rows(struct few *f, enum few_op op)
 {
     static const struct {
         int64_t from, rows;
-    } parts[] = { { 0, 1 }, { 1, 2 }, { 17, 1 }, { 3, 15 }, { 2, 16 } };
-    struct few all = { .cols = cols, .rows = ROWS, .dtype = dtype };
-    char *whole = run(w, &all);
-    size_t row = OUTPUTS * dtype_size(dtype);
+    } parts[] = { { 0, 1 }, { 1, 2 }, { 17, 1 }, { 3, 15 }, { 2, 16 }, { 5, 31 }, { 30, 32 }, { 1, 33 }, { 4, 65 } };
+    size_t row;
+    char *whole = run(f, 0, ROWS, op, &row);
 
     for (int i = 0; i < ARRAY_LEN(parts); i++) {
-        struct few part = { .cols = cols, .from = parts[i].from, .rows = parts[i].rows, .dtype = dtype };
-        char *bits = run(w, &part);
-        assert_memory_equal(bits, whole + (size_t)part.from * row, (size_t)part.rows * row);
+        char *bits = run(f, parts[i].from, parts[i].rows, op, &row);
+        if (memcmp(bits, whole + (size_t)parts[i].from * row, (size_t)parts[i].rows * row) != 0)
+            fail_msg("op %d, rows %d, %lld columns of %s%s: %lld rows from %lld on give other bits than all", op,
+                     f->step.ctx.rows, (long long)tensor_cols(f->x), dtype_name(f->x->dtype),
+                     f->maps[0].lora.a ? " with adapters" : "", (long long)parts[i].rows, (long long)parts[i].from);
         free(bits);
     }
     free(whole);
 }
 
+static void check_maps(int64_t cols, int64_t outputs, enum dtype dtype, bool adapted)
+{
+    struct few f;
+
+    few_open(&f, cols, outputs, dtype, adapted);
+    for (enum rows_mode rows = ROWS_FEW; rows <= ROWS_MANY; rows++)
+        for (enum few_op op = 0; op < FEW_OPS; op++) {
+            f.step.ctx.rows = rows;
+            check_rows(&f, op);
+        }
+    test_step_close(&f.step);
+}
+
 static void test_rows(void **state)
 {
-    static const int64_t cols[] = { 1, 31, 127, 1032 };
-    struct device device;
-    struct workspace w;
-    struct error err;
+    static const struct {
+        int64_t cols, outputs;
+    } maps[] = { { 1, 21 }, { 31, 21 }, { 127, 40 }, { 1032, 21 } };
 
     (void)state;
-    test_device_open(&device);
-    assert_int_equal(workspace_init(&w, &device, HOST_BYTES, &err), 0);
-    for (int i = 0; i < ARRAY_LEN(cols) && strcmp(device.driver->name, "cpu"); i++)
+    for (int i = 0; i < ARRAY_LEN(maps); i++)
         for (enum dtype dtype = F32; dtype <= BF16; dtype++)
-            check_rows(&w, cols[i], dtype);
-    workspace_release(&w);
-    device_close(&device);
+            for (int adapted = 0; adapted < 2; adapted++)
+                check_maps(maps[i].cols, maps[i].outputs, dtype, adapted);
 }
 
 int main(void)
