@@ -468,6 +468,10 @@ const struct row kernel_rows[] = {
     { "crf_log_z", 2560, 10, 40, make_crf, run_crf_log_z, NULL, 0, true },
     { "viterbi", 2560, 10, 40, make_crf, run_viterbi, NULL, 0, true },
     { "argmax", 16, 128256, 0, make_matrix, run_argmax, NULL, 0, false },
+    { "candidates", 40, 128256, 20, make_decode_logits, run_candidates, NULL, 0, true },
+    { "candidates edges", 40, 128256, 20, make_decode_logits, run_allowed_candidates, NULL, 0, true },
+    { "beam_step", 640, 20, 0, make_beam_step, run_beam_step, NULL, 0, true },
+    { "draw top_p", 40, 128256, 0, make_draw, run_draw, NULL, 0, true },
 };
 
 const int kernel_rows_count = ARRAY_LEN(kernel_rows);

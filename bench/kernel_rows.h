@@ -4,6 +4,7 @@
 #ifndef BENCH_KERNEL_ROWS_H
 #define BENCH_KERNEL_ROWS_H
 
+#include "kernels/beams.h"
 #include "kernels/ops.h"
 
 enum { REPEATS = 15, INPUTS_MAX = 6, PEAK_SIDE = 4096 };
@@ -22,6 +23,11 @@ struct bench {
     struct index index, other;
     struct graph graph;
     struct causal causal;
+    struct decode_state decode;
+    struct decode_step at;
+    struct automaton automaton;
+    struct candidates best;
+    struct tensor *stops, *norm;
     double forward[REPEATS], backward[REPEATS]; /* seconds */
     double bytes_forward, bytes_backward;
     bool has_backward;

@@ -20,4 +20,13 @@ struct tensor *run_linear_group(struct ctx *c, struct bench *b);
 struct tensor *run_linear_swiglu(struct ctx *c, struct bench *b);
 struct tensor *run_linear_logits(struct ctx *c, struct bench *b);
 
+/* Between logits and tokens. */
+void make_decode_logits(struct ctx *c, struct bench *b);
+void make_beam_step(struct ctx *c, struct bench *b);
+void make_draw(struct ctx *c, struct bench *b);
+struct tensor *run_candidates(struct ctx *c, struct bench *b);
+struct tensor *run_allowed_candidates(struct ctx *c, struct bench *b);
+struct tensor *run_beam_step(struct ctx *c, struct bench *b);
+struct tensor *run_draw(struct ctx *c, struct bench *b);
+
 #endif

@@ -51,10 +51,19 @@ static int64_t part(struct weighed *list, int64_t n, uint32_t middle, uint64_t *
     return near;
 }
 
-/* The largest distance such that all that are nearer weigh less than `limit`. */
+static uint32_t farthest(const struct weighed *list, int64_t n)
+{
+    uint32_t most = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        most = list[i].distance > most ? list[i].distance : most;
+    return most;
+}
+
+/* The largest distance in the list such that all that are nearer weigh less than `limit`. */
 static float reach(struct weighed *list, int64_t n, uint64_t limit)
 {
-    uint32_t low = 0, high = bits_of(INFINITY);
+    uint32_t low = 0, high = farthest(list, n);
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -95,15 +104,18 @@ static void cut_top_k(struct draw_row *d, int64_t k)
     cut(d, reach(d->scratch, d->ch.n, (uint64_t)k));
 }
 
-/* Keeps those nearest to `centre` that together hold the share. */
+/* Keeps those nearest to `centre` that together hold the share.  About the likeliest, none is among them that all that
+ * weigh no more could be left out with. */
 static void cut_share(struct draw_row *d, float centre, float share)
 {
+    uint64_t sum = sum_of(d), limit = draw_share(sum, share),
+             least = centre > 0 ? 1 : (sum - limit) / (uint64_t)d->ch.n;
     int64_t n = 0;
 
     for (int64_t i = 0; i < d->ch.n; i++)
-        if (d->grains[i])
+        if (d->grains[i] && d->grains[i] >= least)
             d->scratch[n++] = (struct weighed){ bits_of(fabsf(d->below[i] - centre)), d->grains[i] };
-    float most = reach(d->scratch, n, draw_share(sum_of(d), share));
+    float most = reach(d->scratch, n, limit);
     for (int64_t i = 0; i < d->ch.n; i++)
         if (!(fabsf(d->below[i] - centre) <= most))
             d->grains[i] = 0;
