@@ -2,7 +2,7 @@
  * cudnn.h - the part of cuDNN's backend that library_attention.cu calls.
  *
  * The library is opened at run time where a user has it, so neither it nor its headers are needed to build.  Names less
- * their CUDNN_ and values are those of cudnn_graph_v9.h, which version 9 keeps.
+ * their CUDNN_ and values are those of its own header, which version 9 keeps.
  */
 #ifndef KERNELS_CUDA_CUDNN_H
 #define KERNELS_CUDA_CUDNN_H

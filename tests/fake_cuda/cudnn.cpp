@@ -226,7 +226,7 @@ void *fake_dlsym(void *, const char *name)
 {
 #define FUNCTION(f)                                                                                                    \
     {                                                                                                                  \
-#f, (void *)f                                                                                                  \
+#f, (void *)(f)                                                                                                \
     }
     static const struct {
         const char *name;
