@@ -33,6 +33,7 @@ tests_of() {
     attention*) printf '%s\n' 'test_ops simt attention' ;;
     causal*_mma) printf '%s\n' test_causal 'test_ops_causal simt causal bf16' ;;
     causal*) printf '%s\n' test_causal 'test_ops_causal simt' ;;
+    crf) printf '%s\n' test_crf 'test_ops_crf simt' ;;
     optim) printf '%s\n' test_optim ;;
     threads) printf '%s\n' test_optim 'test_ops_lora simt nll' 'test_ops_llm simt rms_norm' 'test_ops_graph simt' \
         'test_ops simt attention' ;;

@@ -421,7 +421,7 @@ static void prepare_block(void)
         set_ready(w, w->all);
     }
     for (int i = 0; i < simt.threads; i++)
-        fiber_of(i)->round = 0;
+        fiber_of(i)->round = fiber_of(i)->barriers = 0; /* those of a smaller block before have passed more */
 }
 
 static void run_block(void)

@@ -1,5 +1,12 @@
 #include "tests/support/guard.h"
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(p, bytes) ((void)(p), (void)(bytes))
+#define ASAN_UNPOISON_MEMORY_REGION(p, bytes) ((void)(p), (void)(bytes))
+#endif
+
 struct block {
     size_t start, end, next; /* first byte, first after the block, start of the one that follows */
 };
@@ -28,6 +35,12 @@ static bool was_used(size_t at)
     return false;
 }
 
+static void close_behind(char *block, size_t bytes)
+{
+    ASAN_UNPOISON_MEMORY_REGION(block, bytes);
+    ASAN_POISON_MEMORY_REGION(block + bytes, GUARD_BYTES);
+}
+
 void *__real_arena_alloc(struct arena *a, size_t bytes);
 void *__wrap_arena_alloc(struct arena *a, size_t bytes);
 
@@ -41,7 +54,21 @@ void *__wrap_arena_alloc(struct arena *a, size_t bytes)
         give_back(at);
         GROW(guard.blocks, guard.n, guard.cap);
         guard.blocks[guard.n++] = (struct block){ at, at + bytes, a->used };
+        close_behind(p, bytes);
     }
+    return p;
+}
+
+void *__real_arena_alloc_end(struct arena *a, size_t bytes);
+void *__wrap_arena_alloc_end(struct arena *a, size_t bytes);
+
+void *__wrap_arena_alloc_end(struct arena *a, size_t bytes)
+{
+    if (!guard.on)
+        return __real_arena_alloc_end(a, bytes);
+    void *p = __real_arena_alloc_end(a, bytes + GUARD_BYTES);
+    if (a == guard.step)
+        close_behind(p, bytes);
     return p;
 }
 
@@ -55,6 +82,7 @@ void guard_start(const struct arena *step)
 void guard_stop(void)
 {
     guard.on = false;
+    ASAN_UNPOISON_MEMORY_REGION(guard.step->base, guard.step->size);
 }
 
 int64_t guard_find_damage(const unsigned char *copy)

@@ -1,8 +1,9 @@
 /*
- * guard.h - bytes after every arena block that nobody may write.
+ * guard.h - bytes after every arena block that nobody may write, nor, under AddressSanitizer, read.
  *
- * The executable is linked with --wrap=arena_alloc, so every block of the code under test gets GUARD_BYTES more than it
- * asked for.  The test fills the arena with GUARD_PATTERN before the run and looks at the extra bytes afterwards.
+ * The executable is linked with --wrap=arena_alloc and --wrap=arena_alloc_end, so every block of the code under test
+ * gets GUARD_BYTES more than it asked for.  The test fills the arena with GUARD_PATTERN before the run and looks at the
+ * extra bytes afterwards.
  */
 #ifndef TESTS_GUARD_H
 #define TESTS_GUARD_H
@@ -14,7 +15,8 @@ enum { GUARD_BYTES = 64, GUARD_PATTERN = 0xa5 };
 /* From now on every block is guarded, and the blocks of `step` are remembered. */
 void guard_start(const struct arena *step);
 void guard_stop(void);
-/* copy: the arena's memory after the run.  Offset of the first byte that was written beyond a block, or -1. */
+/* copy: the arena's memory, taken after guard_stop.  Offset of the first byte that was written beyond a block, or -1.
+ */
 int64_t guard_find_damage(const unsigned char *copy);
 
 #endif

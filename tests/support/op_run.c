@@ -168,9 +168,9 @@ struct outcome op_run(struct device *d, struct op_test *t, const struct mode *mo
     if (step_arena.peak != peak)
         fail_msg("%s on %s: the dry run foretold %zu bytes, %zu were used", t->row->name, d->driver->name, peak,
                  step_arena.peak);
+    guard_stop();
     if (!mode->checkpointed) /* which uses its memory again, guards included */
         check_guards(d, &step_arena, t);
-    guard_stop();
     out.n = tensor_size(y);
     out.form = *y;
     out.y = decode(d, y, &out.bits);
