@@ -8,6 +8,11 @@ tests=$(cd tests/kernels && grep -l 'op_main(' test_*.c | sed 's/\.c$//')
 cmake --preset tsan > /dev/null
 # shellcheck disable=SC2086
 cmake --build --preset tsan -j "$(nproc)" --target ambit_simt test_simt $tests
+object=build/tsan/kernels/simt/CMakeFiles/ambit_simt_kernels.dir/__/cuda/attention.cu.o
+if ! nm -u "$object" | grep __tsan_func_entry > /dev/null; then
+    echo "ThreadSanitizer does not see the kernels: $object was compiled without it" >&2
+    exit 2
+fi
 start=$SECONDS code=0
 export TSAN_OPTIONS="exitcode=66 history_size=1 ${TSAN_OPTIONS:-}"
 for test in $tests; do
