@@ -35,14 +35,16 @@ tests_of() {
     causal*) printf '%s\n' test_causal 'test_ops_causal simt' ;;
     crf) printf '%s\n' test_crf 'test_ops_crf simt' ;;
     optim) printf '%s\n' test_optim ;;
-    threads) printf '%s\n' test_optim 'test_ops_lora simt nll' 'test_ops_llm simt rms_norm' 'test_ops_graph simt' \
-        'test_ops simt attention' ;;
+    threads) printf '%s\n' test_optim 'test_ops_llm simt rms_norm' 'test_ops_graph simt cross_entropy' test_causal ;;
     element) printf '%s\n' 'test_ops simt layer_norm' 'test_ops_llm simt' 'test_ops simt embed' ;;
     columns) printf '%s\n' 'test_ops simt layer_norm' ;;
     sum_rows) printf '%s\n' 'test_ops simt linear' 'test_ops_graph simt gat' ;;
     nll) printf '%s\n' test_linear_nll 'test_ops_lora simt linear_nll' ;;
     fill | cuda) printf '%s\n' 'test_ops simt embed' ;;
     split_columns) printf '%s\n' 'test_ops_decoder simt' ;;
+    linear_group) printf '%s\n' 'test_ops_decoder simt linear' ;;
+    gather) printf '%s\n' 'test_ops simt gather' 'test_ops simt scatter' ;;
+    matmul) printf '%s\n' 'test_ops simt matmul' 'test_ops simt linear' ;;
     linear) printf '%s\n' 'test_ops simt linear' 'test_ops_lora simt lora' ;;
     *) (cd tests/kernels && grep -lE "\{ \"[a-z_]*$op" test_ops*.c | sed "s/\.c$/ simt $op/") ;;
     esac

@@ -148,7 +148,7 @@ __device__ inline bool last_to_arrive(int *arrived, int parts)
 {
     __shared__ int before;
     __threadfence();
-    __syncthreads();
+    __syncthreads(); /* the whole block has written */
     if (thread_id() == 0) {
         before = atomicAdd(arrived, 1);
         if (before == parts - 1)
