@@ -143,7 +143,9 @@ int engine_decode(struct engine *e, struct error *err)
     struct decode_words s = { .e = e };
 
     lay_out(&s);
+    e->work->ctx.rows = ROWS_FEW;
     int rc = workspace_step(e->work, run_decode, &s, err);
+    e->work->ctx.rows = ROWS_BY_NUMBER;
     for (int64_t i = 0; i < e->n_active && rc == 0; i++)
         e->active[i].step++;
     release(&s);
@@ -155,7 +157,9 @@ struct workspace_bytes engine_decode_bytes(struct engine *e)
     struct decode_words s = { .e = e };
 
     lay_out(&s);
+    e->work->ctx.rows = ROWS_FEW;
     struct workspace_bytes bytes = workspace_measure(e->work, run_decode, &s);
+    e->work->ctx.rows = ROWS_BY_NUMBER;
     release(&s);
     return bytes;
 }

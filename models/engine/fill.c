@@ -206,7 +206,9 @@ int engine_fill(struct engine *e, struct error *err)
     struct fill_step s = { .e = e };
 
     lay_out_fill(&s, count_tokens(e));
+    e->work->ctx.rows = ROWS_MANY;
     int rc = workspace_step(e->work, run_fill, &s, err);
+    e->work->ctx.rows = ROWS_BY_NUMBER;
     take_pieces(e);
     release_fill(&s);
     return rc;
@@ -221,7 +223,9 @@ struct workspace_bytes engine_fill_bytes(struct engine *e)
     if (!tokens)
         return bytes;
     lay_out_fill(&s, tokens);
+    e->work->ctx.rows = ROWS_MANY;
     bytes = workspace_measure(e->work, run_fill, &s);
+    e->work->ctx.rows = ROWS_BY_NUMBER;
     release_fill(&s);
     return bytes;
 }
