@@ -94,7 +94,7 @@ def kept(vocab, rows, temperature, top_k, top_p, min_p, typical_p):
             "typical_p": typical_p, "kept": [torch.nonzero(row > -float("inf")).flatten().tolist() for row in left]}
 
 
-cases = []
+cases = [beams(257, 64, 4, 1.0, False, [2], 4, False)]
 for width in (1, 2, 5, 10):
     for penalty in (0.0, 1.0, 2.0, -1.0):
         for early in (False, True, "never"):
