@@ -290,7 +290,7 @@ __global__ void __launch_bounds__(BACK_THREADS)
         back_sequence<D>(dk, dv, *tiles, g, a, w, o, group, own ? from : 0, own ? o.ahead : o.n_prefix + o.ahead, first,
                          n);
     }
-    copy_wait<0>(); /* the keys, should there be no query */
+    copy_wait<0>();  /* the keys, should there be no query */
     __syncthreads(); /* keys and values have been used, and become room for what goes out */
     if (mine >= n)
         return; /* the whole warp */

@@ -309,7 +309,7 @@ static void rope_setup(struct op_test *t)
     op_ints(t, t->rows, 0, 4096);
     int32_t *ids = op_ints(t, t->rows, 0, 1);
     for (int32_t r = 0; r < t->rows; r++)
-        ids[r] = r % 5 == 2 ? -1 - r : (int32_t)t->rows + 1 - r;
+        ids[r] = r % 5 == 2 ? -1 - r / 5 : (int32_t)t->rows + 1 - r;
 }
 
 static bool rope_norms(const struct op_test *t)

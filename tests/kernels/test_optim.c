@@ -267,11 +267,12 @@ static void test_schedule(void **state)
         int32_t step;
         double rate;
     } cases[] = {
-        { { 2, 4, 8, false }, 0, 0 }, { { 2, 4, 8, false }, 2, 1 },
-        { { 2, 4, 8, false }, 4, 2 }, { { 2, 4, 8, false }, 6, 1 },
-        { { 2, 4, 8, false }, 8, 0 }, { { 2, 4, 8, false }, 900, 0 },
-        { { 2, 0, 8, false }, 0, 2 }, { { 2, 4, 8, true }, 5, 1.7071067811865475 },
-        { { 2, 0, 0, false }, 0, 0 }, { { 2, 4, 4, true }, 4, 0 },
+        { { 2, 4, 8, false }, 0, 0 },   { { 2, 4, 8, false }, 2, 1 },
+        { { 2, 4, 8, false }, 4, 2 },   { { 2, 4, 8, false }, 6, 1 },
+        { { 2, 4, 8, false }, 8, 0 },   { { 2, 4, 8, false }, 900, 0 },
+        { { 2, 0, 8, false }, 0, 2 },   { { 2, 4, 8, true }, 5, 1.7071067811865475 },
+        { { 2, 0, 0, false }, 0, 0 },   { { 2, 4, 4, true }, 4, 0 },
+        { { 2, 4, 8, false }, 7, 0.5 },
     };
     struct model m;
 
@@ -291,13 +292,18 @@ static void test_schedule(void **state)
     close_model(&m);
 }
 
+static float formula(int64_t at)
+{
+    return (float)(at % 19) / 8 - 1;
+}
+
 static void upload_formula(struct model *m, const struct param *p, int shift, double *squares)
 {
     int64_t n = tensor_size(p->t);
     float *x = xmalloc((size_t)n * sizeof *x);
 
     for (int64_t k = 0; k < n; k++) {
-        x[k] = (float)((k + shift) % 19) / 8 - 1;
+        x[k] = formula(k + shift);
         *squares += (double)x[k] * (double)x[k];
     }
     device_upload(&m->step.device, p->t->grad, x);
@@ -360,7 +366,7 @@ static void test_what_is_trained_changes(void **state)
 
 /* Odd sizes of both types, in an arena whose every other byte is known. */
 static const int64_t odd_sizes[] = { 1, 31, 33, 127, 1025 };
-enum { ODD_PARAMS = 2 * ARRAY_LEN(odd_sizes), FREE_BYTE = 0xa5 };
+enum { ODD_PARAMS = 2 * ARRAY_LEN(odd_sizes), ODD_STEPS = 3, FREE_BYTE = 0xa5 };
 
 static void fill_arena(struct model *m)
 {
@@ -385,7 +391,7 @@ static unsigned char *run_odd_sizes(struct model *m)
     }
     plan(m, (struct schedule){ .lr = 0.1f, .total = 10 }, 1);
     params_init(&m->params, &m->step.device, 4);
-    for (int step = 0; step < 3; step++) {
+    for (int step = 0; step < ODD_STEPS; step++) {
         for (int i = 0; i < ODD_PARAMS; i++)
             upload_formula(m, &m->params.list[i], step + i, &squares);
         optim_step(&m->step.ctx, &m->optim, &m->params);
@@ -400,6 +406,29 @@ static void forget(unsigned char *bytes, const struct model *m, const struct ten
         memset(bytes + ((unsigned char *)t->data - (unsigned char *)m->data.base), FREE_BYTE, tensor_bytes(t));
 }
 
+/* What the clipped gradients have made of every running mean; and none is left. */
+static void check_means(struct model *m)
+{
+    float x[1025], g[1025];
+    double squares[ODD_STEPS] = { 0 };
+
+    for (int i = 0; i < ODD_PARAMS * ODD_STEPS; i++)
+        for (int64_t k = 0; k < odd_sizes[i / ODD_STEPS / 2]; k++)
+            squares[i % ODD_STEPS] += pow((double)formula(k + i % ODD_STEPS + i / ODD_STEPS), 2);
+    for (int i = 0; i < ODD_PARAMS; i++) {
+        const struct param *p = &m->params.list[i];
+        device_download(&m->step.device, x, p->m);
+        device_download(&m->step.device, g, p->t->grad);
+        for (int64_t k = 0; k < odd_sizes[i / 2]; k++) {
+            double want = 0;
+            for (int step = 0; step < ODD_STEPS; step++)
+                want = 0.9 * want + 0.1 * (double)formula(k + step + i) / sqrt(squares[step]);
+            check_close((double)x[k], want, p->name, (size_t)k);
+            assert_true(g[k] == 0.0f);
+        }
+    }
+}
+
 /* The same bits twice, and nothing written outside of what the parameters own. */
 static void test_odd_sizes(void **state)
 {
@@ -407,6 +436,7 @@ static void test_odd_sizes(void **state)
     unsigned char *bytes = run_odd_sizes(&m), *same = run_odd_sizes(&again);
 
     (void)state;
+    check_means(&m);
     assert_memory_equal(bytes, same, MODEL_BYTES);
     for (int i = 0; i < ODD_PARAMS; i++) {
         const struct param *p = &m.params.list[i];
