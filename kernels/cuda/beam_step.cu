@@ -14,7 +14,7 @@ struct beam_view {
 };
 
 /* A candidate that is among the best of all rows; row -1: there is none. */
-struct continuation {
+struct went_on {
     int row, at, id;
     float score, logp;
     bool stop, hit; /* hit: ends here, by a stop token or the limit */
@@ -53,7 +53,7 @@ __device__ inline int rank_of(const beam_view &b, const float *value, const floa
 }
 
 /* list[rank] = the best of all rows' candidates, which are sorted in each. */
-__device__ inline void merge(continuation *list, const float *row_score, const state_view &s, const beam_view &b,
+__device__ inline void merge(went_on *list, const float *row_score, const state_view &s, const beam_view &b,
                              const beam_place &p)
 {
     const float *value = b.value + p.from * b.k;
@@ -75,7 +75,7 @@ __device__ inline void merge(continuation *list, const float *row_score, const s
 }
 
 /* next[i] = the i-th of the list that does not end. */
-__device__ inline void choose_next(int *next, const continuation *list, const state_view &s, const beam_view &b)
+__device__ inline void choose_next(int *next, const went_on *list, const state_view &s, const beam_view &b)
 {
     int at = thread_id(), before = 0;
     if (at < s.width)
@@ -92,7 +92,7 @@ __device__ inline void choose_next(int *next, const continuation *list, const st
 
 /* Those of the first `width` that end, and the answers that there are, to the slots in which they are sorted: an answer
  * goes before those that are worse and behind the others, the old before the new.  Both are sorted already. */
-__device__ inline void take_answers(const continuation *list, float *old_score, float *new_score, const state_view &s,
+__device__ inline void take_answers(const went_on *list, float *old_score, float *new_score, const state_view &s,
                                     const beam_view &b, const beam_place &p)
 {
     int at = thread_id(), slot = s.width, old_slot = s.width;
@@ -130,7 +130,7 @@ __device__ inline void take_answers(const continuation *list, float *old_score, 
 
 /* The rows' entries for places that are theirs become those of the rows that they go on from, as many places at a time
  * as there are threads for all rows. */
-__device__ inline void move_tables(const continuation *list, const int *next, const state_view &s, const beam_place &p)
+__device__ inline void move_tables(const went_on *list, const int *next, const state_view &s, const beam_place &p)
 {
     int at_once = THREADS / s.width, i = thread_id() / at_once, entry = 0;
     int from = i < s.width && next[i] >= 0 ? list[next[i]].row : i;
@@ -147,7 +147,7 @@ __device__ inline void move_tables(const continuation *list, const int *next, co
 }
 
 /* Rows behind the last hold nothing. */
-__device__ inline void move_row(const continuation *list, const int *next, const state_view &s, const beam_view &b,
+__device__ inline void move_row(const went_on *list, const int *next, const state_view &s, const beam_view &b,
                                 const beam_place &p)
 {
     int i = thread_id();
@@ -158,7 +158,7 @@ __device__ inline void move_row(const continuation *list, const int *next, const
         s.score[row] = -INFINITY;
         return;
     }
-    const continuation &to = list[next[i]];
+    const went_on &to = list[next[i]];
     s.score[row] = to.score;
     s.token[row] = s.said[log] = to.id;
     s.parent[log] = to.row;
@@ -168,7 +168,7 @@ __device__ inline void move_row(const continuation *list, const int *next, const
 
 /* Nothing goes on, every slot is filled and none more is wanted, or the best row cannot become better than the worst
  * slot, as transformers guesses. */
-__device__ inline bool is_done(const continuation *list, int best, const state_view &s, const beam_view &b,
+__device__ inline bool is_done(const went_on *list, int best, const state_view &s, const beam_view &b,
                                const beam_place &p)
 {
     int64_t last = p.row + s.width - 1;
@@ -187,7 +187,7 @@ __device__ inline bool is_done(const continuation *list, int best, const state_v
  */
 __global__ void __launch_bounds__(THREADS) beam_step_kernel(state_view s, step_view step, beam_view b)
 {
-    __shared__ continuation list[CANDIDATES_MAX];
+    __shared__ went_on list[CANDIDATES_MAX];
     __shared__ int next[BEAMS_MAX];
     __shared__ float row_score[BEAMS_MAX], old_score[BEAMS_MAX], new_score[BEAMS_MAX];
     int64_t i = block_id(), request = step.request[i];

@@ -43,7 +43,7 @@ __device__ inline void sort_keys(uint64_t *keys)
 
 /* Calls each(key) for this thread's choices. */
 template <int THREADS, typename Each>
-__device__ inline void for_keys(const choices &ch, Each each)
+__device__ inline void for_keys(const choice_view &ch, Each each)
 {
     if (ch.token) {
         for (int64_t i = thread_id(); i < ch.n; i += THREADS)
@@ -62,7 +62,7 @@ __device__ inline void for_keys(const choices &ch, Each each)
 
 /* Puts the keys from `least` on, as far as there is room, and zeros behind them; how many they are. */
 template <int THREADS>
-__device__ inline int gather_keys(uint64_t *keys, int *count, const choices &ch, uint64_t least)
+__device__ inline int gather_keys(uint64_t *keys, int *count, const choice_view &ch, uint64_t least)
 {
     __syncthreads(); /* keys and count may still be read */
     keys[thread_id()] = 0;
@@ -86,7 +86,7 @@ __device__ inline int gather_keys(uint64_t *keys, int *count, const choices &ch,
  * bound is looked for by halves.
  */
 template <int THREADS>
-__device__ inline void find_best(uint64_t *keys, int *count, const choices &ch, float most, int k)
+__device__ inline void find_best(uint64_t *keys, int *count, const choice_view &ch, float most, int k)
 {
     uint64_t low = 1, high = ~(uint64_t)0;
     if (ch.n > THREADS) {
@@ -137,8 +137,8 @@ __global__ void __launch_bounds__(THREADS)
         }
         return;
     }
-    choices ch = choices_of(a, s.state[row], logits + t * vocab, vocab);
-    choices of_sum = { ch.x, full ? nullptr : ch.token, full ? nullptr : ch.next, full ? vocab : ch.n };
+    choice_view ch = choices_of(a, s.state[row], logits + t * vocab, vocab);
+    choice_view of_sum = { ch.x, full ? nullptr : ch.token, full ? nullptr : ch.next, full ? vocab : ch.n };
     normaliser mine = thread_normaliser(of_sum), of_row = block_normaliser(mine);
     if (full && ch.token && ch.n > THREADS)
         mine = thread_normaliser(ch);

@@ -57,13 +57,13 @@ static inline automaton_view view_of(const struct automaton *a)
 }
 
 /* The tokens that may follow a row, with their logits, in ascending order of their ids. */
-struct choices {
+struct choice_view {
     const float *x;
     const int *token, *next; /* of edges; NULL: all of the vocabulary */
     int64_t n;
 };
 
-__device__ inline choices choices_of(const automaton_view &a, int state, const float *x, int64_t vocab)
+__device__ inline choice_view choices_of(const automaton_view &a, int state, const float *x, int64_t vocab)
 {
     if (!a.first || state < 0)
         return { x, nullptr, nullptr, vocab };
@@ -71,17 +71,17 @@ __device__ inline choices choices_of(const automaton_view &a, int state, const f
     return { x, a.token + from, a.next + from, a.first[state + 1] - from };
 }
 
-__device__ inline int choice_id(const choices &ch, int64_t i)
+__device__ inline int choice_id(const choice_view &ch, int64_t i)
 {
     return ch.token ? ch.token[i] : (int)i;
 }
 
-__device__ inline int choice_state(const choices &ch, int64_t i)
+__device__ inline int choice_state(const choice_view &ch, int64_t i)
 {
     return ch.next ? ch.next[i] : STATE_FREE;
 }
 
-__device__ inline float choice_logit(const choices &ch, int64_t i)
+__device__ inline float choice_logit(const choice_view &ch, int64_t i)
 {
     return ch.x[choice_id(ch, i)];
 }
@@ -116,7 +116,7 @@ __device__ inline void take(normaliser &m, const float (&v)[N])
 }
 
 /* This thread's part of the choices: PACK neighbours of every PACK block_threads() where all are free. */
-__device__ inline normaliser thread_normaliser(const choices &ch)
+__device__ inline normaliser thread_normaliser(const choice_view &ch)
 {
     normaliser m = { -INFINITY, 0.0f };
     if (ch.token) {

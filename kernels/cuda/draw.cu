@@ -13,26 +13,26 @@ struct draw_view {
 };
 
 /* A choice by its distance from the centre, as bits of a float, which ascend as it does, and what it weighs. */
-struct weighed {
+struct grain_at {
     unsigned distance;
     uint64_t weight;
 };
 
 /* What is kept of the choices: those at most `reach` below the likeliest and, of these, at most `around` away from a
  * typical one. */
-struct draw_row {
-    choices ch;
+struct kept_row {
+    choice_view ch;
     float most, scale, reach, centre, around;
 };
 
 /* How far below the likeliest one a choice is. */
-__device__ inline float below(const draw_row &d, int64_t i)
+__device__ inline float below(const kept_row &d, int64_t i)
 {
     float x = choice_logit(d.ch, i), far = x == d.most ? 0.0f : (d.most - x) * d.scale;
     return far >= 0 ? far : INFINITY;
 }
 
-__device__ inline weighed weigh(const draw_row &d, int64_t i)
+__device__ inline grain_at weigh(const kept_row &d, int64_t i)
 {
     float far = below(d, i), away = fabsf(far - d.centre);
     uint64_t grains = far <= d.reach && away <= d.around ? draw_grains(expf(-far)) : 0u;
@@ -72,7 +72,7 @@ __device__ inline uint64_t total(int64_t n, F f)
 template <int THREADS, typename Weigh>
 __device__ inline float reach_of(int64_t n, uint64_t limit, unsigned high, Weigh weigh_one)
 {
-    __shared__ weighed few[THREADS];
+    __shared__ grain_at few[THREADS];
     __shared__ int count;
     unsigned low = 0;
     uint64_t left = total(n, [&](int64_t i) { return (uint64_t)(weigh_one(i).distance <= high); });
@@ -80,7 +80,7 @@ __device__ inline float reach_of(int64_t n, uint64_t limit, unsigned high, Weigh
         unsigned middle = low + (high - low) / 2;
         uint64_t sum = 0, near = 0;
         for (int64_t i = thread_id(); i < n; i += block_threads()) {
-            weighed w = weigh_one(i);
+            grain_at w = weigh_one(i);
             bool in = w.distance >= low && w.distance <= middle;
             sum += in ? w.weight : 0u;
             near += in;
@@ -99,12 +99,12 @@ __device__ inline float reach_of(int64_t n, uint64_t limit, unsigned high, Weigh
         count = 0;
     __syncthreads();
     for (int64_t i = thread_id(); i < n; i += block_threads()) {
-        weighed w = weigh_one(i);
+        grain_at w = weigh_one(i);
         if (w.distance >= low && w.distance <= high)
             few[atomicAdd(&count, 1)] = w;
     }
     __syncthreads();
-    weighed mine = few[thread_id()];
+    grain_at mine = few[thread_id()];
     while (low < high) {
         unsigned middle = low + (high - low) / 2;
         uint64_t sum = block_total(mine.distance >= low && mine.distance <= middle ? mine.weight : 0u);
@@ -116,14 +116,14 @@ __device__ inline float reach_of(int64_t n, uint64_t limit, unsigned high, Weigh
     return f32_bits(low);
 }
 
-__device__ inline uint64_t kept_grains(const draw_row &d)
+__device__ inline uint64_t kept_grains(const kept_row &d)
 {
     return total(d.ch.n, [&](int64_t i) { return weigh(d, i).weight; });
 }
 
 /* Up to which distance from the centre the nearest hold the share. */
 template <int THREADS>
-__device__ inline float share_reach(const draw_row &d, float share)
+__device__ inline float share_reach(const kept_row &d, float share)
 {
     constexpr float beyond = 64; /* what has grains is nearer */
     uint64_t limit = draw_share(kept_grains(d), share);
@@ -131,7 +131,7 @@ __device__ inline float share_reach(const draw_row &d, float share)
 }
 
 /* The mean distance: -log p of a token less the entropy is its distance less this. */
-__device__ inline float typical_distance(const draw_row &d)
+__device__ inline float typical_distance(const kept_row &d)
 {
     uint64_t sum = total(d.ch.n, [&](int64_t i) {
         float far = below(d, i);
@@ -141,11 +141,11 @@ __device__ inline float typical_distance(const draw_row &d)
 }
 
 template <int THREADS>
-__device__ inline void cut(draw_row &d, const draw_view &v)
+__device__ inline void cut(kept_row &d, const draw_view &v)
 {
     if (v.top_k)
         d.reach = reach_of<THREADS>(d.ch.n, (uint64_t)v.top_k, f32_word(INFINITY), [&](int64_t i) {
-            return weighed{ f32_word(below(d, i)), 1u };
+            return grain_at{ f32_word(below(d, i)), 1u };
         });
     if (v.top_p < 1)
         d.reach = fminf(d.reach, share_reach<THREADS>(d, v.top_p));
@@ -157,7 +157,7 @@ __device__ inline void cut(draw_row &d, const draw_view &v)
 }
 
 /* The choice in which the grain lies, counted from the first: the range is parted among the warps again and again. */
-__device__ inline int64_t drawn(const draw_row &d, uint64_t grain)
+__device__ inline int64_t drawn(const kept_row &d, uint64_t grain)
 {
     __shared__ uint64_t of_warp[WARP];
     int64_t from = 0, n = d.ch.n;
@@ -184,7 +184,7 @@ __device__ inline int64_t drawn(const draw_row &d, uint64_t grain)
 }
 
 /* The first of the likeliest. */
-__device__ inline int64_t likeliest(const draw_row &d)
+__device__ inline int64_t likeliest(const kept_row &d)
 {
     __shared__ int64_t first[WARP];
     int64_t at = d.ch.n;
@@ -205,13 +205,13 @@ __device__ inline int64_t likeliest(const draw_row &d)
 }
 
 /* Where a row stands. */
-struct draw_place {
+struct drawn_at {
     int64_t row;
     int within, step, limit;
 };
 
 /* The row's newest token; -1: there was none. */
-__device__ inline void say(const state_view &s, const draw_view &v, const draw_place &p, int id, float logp)
+__device__ inline void say(const state_view &s, const draw_view &v, const drawn_at &p, int id, float logp)
 {
     int64_t log = p.row * s.steps + p.step;
     bool stop = is_stop(v.stops, v.n_stops, id);
@@ -243,14 +243,14 @@ __global__ void __launch_bounds__(THREADS)
     draw_kernel(state_view s, step_view step, const float *__restrict__ logits, automaton_view a, draw_view v)
 {
     int64_t t = block_id(), i = t / s.width, request = step.request[i];
-    draw_place p = { request * s.width + t % s.width, (int)(t % s.width), step.step[i], step.limit[i] };
+    drawn_at p = { request * s.width + t % s.width, (int)(t % s.width), step.step[i], step.limit[i] };
     if (request < 0 || s.end_step[p.row] >= 0)
         return;
-    choices all = { logits + t * v.vocab, nullptr, nullptr, v.vocab };
-    choices ch = choices_of(a, s.state[p.row], all.x, v.vocab);
+    choice_view all = { logits + t * v.vocab, nullptr, nullptr, v.vocab };
+    choice_view ch = choices_of(a, s.state[p.row], all.x, v.vocab);
     normaliser mine = thread_normaliser(all), of_row = block_normaliser(mine);
     float most = ch.token ? block_max(thread_normaliser(ch).most) : of_row.most;
-    draw_row d = { ch, most, v.scale, INFINITY, 0.0f, INFINITY };
+    kept_row d = { ch, most, v.scale, INFINITY, 0.0f, INFINITY };
     int64_t at = -1;
     if (most > -INFINITY && v.scale > 0) {
         cut<THREADS>(d, v);

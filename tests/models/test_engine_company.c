@@ -123,12 +123,9 @@ static void check_model(const struct engine_settings *set, enum lm_part part, en
 
 static void test_beams(void **state)
 {
-    const struct engine_settings set = { .max_new = 5,
-                                         .answers = ANSWERS,
-                                         .beams = ANSWERS,
-                                         .beam.length_penalty = 1,
-                                         .batch = MOST,
-                                         .step_tokens = 4096 };
+    const struct engine_settings set = {
+        .max_new = 5, .answers = ANSWERS, .beams = ANSWERS, .beam.length_penalty = 1, .batch = MOST, .step_tokens = 4096
+    };
     (void)state;
     check_model(&set, LM_FROZEN, F32);
     if (strcmp(test_device_name(), "simt"))
