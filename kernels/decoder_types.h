@@ -41,8 +41,8 @@ struct linear_product {
     struct destination y; /* of w's type, or F32 */
 };
 
-/* Products of T <= GROUP_ROWS rows in one launch; the kernel is handed one of the y by itself.  swiglu: of the two,
- * silu(first) second goes to the first one's y. */
+/* Products of few rows in one launch (any number with ROWS_FEW); the kernel is handed one of the y by itself.  swiglu:
+ * of the two, silu(first) second goes to the first one's y. */
 struct linear_group {
     struct linear_product product[GROUP_PRODUCTS];
     int n;

@@ -136,7 +136,8 @@ struct tensor *op_swiglu(struct ctx *c, struct tensor *gate, struct tensor *up);
 struct tensor *op_neftune(struct ctx *c, struct tensor *x, const struct seqs *s, float alpha);
 /*
  * The three below are a decoder's block without a backward.  Of up to GROUP_ROWS rows each is one launch, and one more
- * where there are adapters; of more rows, the products that op_lora_linear makes.  norm.w NULL: x as it is.
+ * where there are adapters; of more rows, the products that op_lora_linear makes; or as ctx.rows says.  norm.w NULL: x
+ * as it is.
  *
  * y[i] [T, N_i] = what n <= 3 maps make of norm(x)
  */

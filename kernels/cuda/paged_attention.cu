@@ -76,21 +76,19 @@ __device__ inline void row_finish(const paged_args<T> &a, int64_t t, int head, c
 template <typename T>
 __device__ inline void row_store(const paged_args<T> &a, int64_t part, int head, const row_sum &r)
 {
-    int dim = a.heads.dim;
     float *to = partial_row(a, part, head);
-    put_row(to, r.out, 1.0f, dim, false);
+    put_row(to, r.out, 1.0f, a.heads.dim, false);
     if (lane_id() == 0)
-        to[dim] = r.most, to[dim + 1] = r.sum;
+        to[a.heads.dim] = r.most, to[a.heads.dim + 1] = r.sum;
 }
 
 template <typename T>
 __device__ inline void row_load(row_sum &r, const paged_args<T> &a, int64_t part, int head)
 {
-    int dim = a.heads.dim;
     const float *from = partial_row(a, part, head);
     row_start(r);
-    add_row(r.out, 1.0f, from, dim);
-    r.most = from[dim], r.sum = from[dim + 1];
+    add_row(r.out, 1.0f, from, a.heads.dim);
+    r.most = from[a.heads.dim], r.sum = from[a.heads.dim + 1];
 }
 
 /* One head of a query that sees `seen` keys, whose rows are listed: the results of those in [from, to). */
