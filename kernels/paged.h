@@ -33,6 +33,7 @@ struct paged {
     struct tensor *parts;            /* I32 [T + 1] */
     int64_t n_units, n_parts;        /* n_parts is parts[T], or a bound of it */
     int64_t max_queries, max_chunks; /* of a unit, or bounds of them */
+    bool whole; /* each query has its y from one unit, none is padding: no launch merges what lies in parts */
 };
 
 /*

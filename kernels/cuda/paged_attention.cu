@@ -484,8 +484,9 @@ static void paged_attention(struct ctx *c, paged_args<T> a, const struct paged *
     a.units = (const struct paged_unit *)data_of<int>(p->units), a.keys = p->table->shape[1];
     if (p->n_units > 0 && p->max_queries > 0)
         attend_units(c, a, p);
-    LAUNCH(paged_merge_kernel<T>, blocks_for((int64_t)a.queries * a.heads.heads, ROW_WARPS), ROW_WARPS * WARP, 0,
-           cuda_stream(c), a);
+    if (!p->whole)
+        LAUNCH(paged_merge_kernel<T>, blocks_for((int64_t)a.queries * a.heads.heads, ROW_WARPS), ROW_WARPS * WARP, 0,
+               cuda_stream(c), a);
 }
 
 extern "C" void cuda_paged_attention(struct ctx *c, struct tensor *y, const struct tensor *partial,

@@ -13,6 +13,7 @@ static void check_paged(const struct paged *p, int64_t queries)
     check_words("seen", p->seen, queries);
     check_words("words of units", p->units, p->n_units * PAGED_WORDS);
     check_words("parts", p->parts, queries + 1);
+    CHECK(!p->whole || p->n_parts == 0, "paged_attention: %lld parts of whole queries", (long long)p->n_parts);
     CHECK(p->n_parts >= 0 && p->max_queries >= 0 && p->max_chunks >= 0,
           "paged_attention: %lld parts, units of %lld queries and %lld chunks", (long long)p->n_parts,
           (long long)p->max_queries, (long long)p->max_chunks);
@@ -29,6 +30,7 @@ struct tensor *op_paged_attention(struct ctx *c, struct tensor *q, struct tensor
     check_paged(p, q->shape[0]);
     ctx_note(c, p->max_queries);
     ctx_note(c, p->max_chunks);
+    ctx_note(c, p->whole);
     struct tensor *y = tensor_like(c, q);
     size_t mark = arena_mark(c->step);
     struct tensor *partial = tensor_new2(c, F32, p->n_parts, tensor_cols(q) + 2 * f->heads);

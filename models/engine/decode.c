@@ -33,7 +33,8 @@ static struct paged paged_of(struct ctx *c, const struct decode_words *s)
                            .n_units = s->n_units,
                            .n_parts = batch_bound(c, s->parts[s->rows], UNIT_STEPS),
                            .max_queries = batch_bound(c, s->units.max_queries, 1),
-                           .max_chunks = 1 };
+                           .max_chunks = 1,
+                           .whole = s->parts[s->rows] == 0 && s->n == s->e->n_active };
 }
 
 /* F32 [rows, vocab]: of each row's next token. */

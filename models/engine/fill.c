@@ -100,7 +100,8 @@ static void run_fill(struct ctx *c, void *arg)
                            .parts = batch_i32(c, s->parts, s->tokens + 1),
                            .n_units = s->n_units,
                            .max_queries = batch_bound(c, s->units.max_queries, 1),
-                           .max_chunks = batch_bound(c, s->units.max_chunks, UNIT_STEPS) };
+                           .max_chunks = batch_bound(c, s->units.max_chunks, UNIT_STEPS),
+                           .whole = s->seen[s->tokens - 1] > 0 };
     struct llama_input in = { .tokens = batch_index(c, s->ids, s->tokens, net->config.vocab_size),
                               .positions = batch_i32(c, s->positions, s->tokens),
                               .paged = &paged,

@@ -91,6 +91,9 @@ struct paged paged_of(struct ctx *c, const struct paged_case *k, enum paged_layo
                        .n_parts = l.parts[k->queries] + more,
                        .max_queries = l.max_queries + more,
                        .max_chunks = l.max_chunks + more };
+    p.whole = p.n_parts == 0;
+    for (int64_t t = 0; t < k->queries; t++)
+        p.whole &= k->seen[t] > 0;
     p.table = op_reshape(c, batch_i32(c, k->table, k->rows * k->keys), 2, (int64_t[]){ k->rows, k->keys });
     p.seen = batch_i32(c, k->seen, k->queries);
     p.units = batch_i32(c, (const int32_t *)l.unit, p.n_units * PAGED_WORDS);
