@@ -12,6 +12,7 @@
 #endif
 #endif
 #ifdef SIMT_ASAN
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #if defined(SIMT_ASAN) || defined(SIMT_TSAN)
@@ -112,6 +113,9 @@ void fiber_release(struct fiber *f)
 {
 #ifdef SIMT_TSAN
     __tsan_destroy_fiber(f->known);
+#endif
+#ifdef SIMT_ASAN
+    __asan_unpoison_memory_region(f->stack, f->stack_size); /* whoever gets these addresses next finds no old frames */
 #endif
     munmap((unsigned char *)f->stack - GUARD, GUARD + STACK);
 }
