@@ -18,6 +18,7 @@ static const struct option table[] = {
     REAL_OPTION("length-penalty", AT(length_penalty), "P", -100, 100,
                 "beams are ordered by log p divided by length to this power"),
     FLAG_OPTION("early-stopping", AT(early_stopping), "a search ends with its first B answers"),
+    STRING_OPTION("stop", AT(stop), "TEXT", "end an answer before the first place where it says this"),
     STRING_OPTION("constraint", AT(constraint), "FILE", "texts that the answers may be, a line for each record"),
     CHOICE_OPTION("scores", AT(scores), "FORM", "full|allowed",
                   "log p of beams over the vocabulary, or over what the constraint allows"),
@@ -26,29 +27,36 @@ static const struct option table[] = {
     { 0 },
 };
 
-/* What does not go together; NULL when all does. */
-static const char *misused(const struct complete_request *q)
+/* What does not go together. */
+static int check(const struct complete_request *q, struct error *err)
 {
-    if (q->beams > 1 && q->temperature > 0)
-        return "--temperature: expected 0 with --beams, which draw nothing";
-    if (q->beams > 1 && q->n > q->beams)
-        return "--n: expected no more answers than --beams";
-    if (q->beams == 1 && q->n > 1 && q->temperature <= 0)
-        return "--n: expected --beams or a --temperature above 0, or all answers are the same";
+    int beams = (int)q->beams, n = (int)q->n;
+
+    if (beams > 1 && q->temperature > 0)
+        return usage_error(err, "--temperature: expected 0 with --beams, which draw nothing, got %g", q->temperature);
+    if (beams > 1 && n > beams)
+        return usage_error(err, "--n: expected at most %d, as many as --beams, got %d", beams, n);
+    if (beams == 1 && n > 1 && q->temperature <= 0)
+        return usage_error(
+            err, "--n: %d answers of one prompt are the same, expected --beams or a --temperature above 0", n);
+    if (q->stop && !*q->stop)
+        return usage_error(err, "--stop: expected a text, got an empty one");
+    if (q->stop && beams > 1)
+        return usage_error(
+            err, "--stop: expected --beams 1, got %d; a search's answers end with a token of the model's", beams);
     if (q->scores && !q->constraint)
-        return "--scores allowed: expected --constraint";
-    if (q->beams == 1 && q->early_stopping)
-        return "--early-stopping: expected --beams";
-    return NULL;
+        return usage_error(err, "--scores allowed: expected --constraint");
+    if (beams == 1 && q->early_stopping)
+        return usage_error(err, "--early-stopping: expected --beams of at least 2");
+    if (beams == 1 && q->length_penalty != 1)
+        return usage_error(err, "--length-penalty: expected --beams of at least 2, or 1, got %g", q->length_penalty);
+    return 0;
 }
 
 static enum exit_code run(const struct call *call, struct error *err)
 {
-    const char *wrong = misused(call->options);
-
-    if (wrong)
-        return usage_error(err, "%s", wrong);
-    return complete_run(call, complete_generate, err);
+    int code = check(call->options, err);
+    return code ? (enum exit_code)code : complete_run(call, complete_generate, err);
 }
 
 const struct command command_generate = {
@@ -61,7 +69,7 @@ const struct command command_generate = {
         "[{\"role\", \"content\"}, ...]}, which the model's chat template renders; - is standard input.  Each "
         "line of the output has the text, its number of tokens, and why it ended: \"stop\" or \"length\"; with --n "
         "a list \"texts\" of such answers, each with its score, by which those of beams are ordered, and the sum "
-        "of its tokens' log p.  The seed and a record's id determine what is drawn; what else is in the file, "
+        "of its tokens' log p.  --stop looks for its text in what an answer says, however tokens are cut.  The seed and a record's id determine what is drawn; what else is in the file, "
         "and in which order, changes no answer.  Lines are kept in OUT.jsonl.part until all are there; "
         "--resume takes those whose record, model and settings are what they were.",
     .examples = { "ambit-infer generate prompts.jsonl --model llama -o answers.jsonl",

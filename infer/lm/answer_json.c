@@ -41,9 +41,11 @@ static json_t *logprobs_json(const struct completion *r, const struct engine_ans
     return list;
 }
 
-static json_t *answer_json(const struct completion *r, const struct engine_answer *a)
+static json_t *answer_json(const struct completion *r, const struct engine_answer *a, const struct stop_watch *watch)
 {
-    json_t *o = json_pack("{s:o}", "text", text_json(r, a->out.items, a->out.count));
+    json_t *text = watch && watch->found ? json_stringn(watch->text.items, watch->length)
+                                         : text_json(r, a->out.items, a->out.count);
+    json_t *o = json_pack("{s:o}", "text", text);
 
     if (r->request->n) {
         json_object_set_new(o, "score", json_real(a->score));
@@ -56,16 +58,37 @@ static json_t *answer_json(const struct completion *r, const struct engine_answe
     return o;
 }
 
-json_t *complete_answers_json(const struct completion *r, const struct lm_text *p, const struct engine_request *q)
+json_t *complete_answers_json(const struct completion *r, const struct lm_text *p, const struct engine_request *q,
+                              const struct stop_watch *watches)
 {
     json_t *o = json_pack("{s:O}", "id", p->id), *texts = json_array();
 
     for (int i = 0; i < q->n_answers; i++)
-        json_array_append_new(texts, answer_json(r, &q->answers[i]));
+        json_array_append_new(texts, answer_json(r, &q->answers[i], watches ? &watches[i] : NULL));
     if (r->request->n)
         json_object_set(o, "texts", texts);
     else if (q->n_answers)
         json_object_update(o, json_array_get(texts, 0));
     json_decref(texts);
     return o;
+}
+
+/* Its score and log p are those of the tokens that are left. */
+static void cut(struct engine_answer *a, const struct stop_watch *w)
+{
+    a->out.count = stop_watch_tokens(w);
+    a->stopped = true;
+    a->logp = 0;
+    for (int64_t t = 0; t < a->out.count; t++)
+        a->logp += (double)a->step_logp[t];
+    a->score = a->logp;
+}
+
+void complete_cut(struct completion_requests *q, int64_t answers)
+{
+    for (int64_t i = 0; i < q->n * answers; i++) {
+        struct stop_watch *w = &q->watches[i];
+        if (stop_watch_read(w, q->answers[i].out.items, q->answers[i].out.count) || stop_watch_end(w))
+            cut(&q->answers[i], w);
+    }
 }

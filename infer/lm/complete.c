@@ -175,7 +175,7 @@ static int run_windows(struct completion *r, window_fn *window, struct error *er
 static uint64_t run_key(const struct complete_request *q, const struct engine_settings *set)
 {
     const struct answerer a = { .model = q->model, .device = q->device, .set = *set };
-    return sum_text(answerer_key(&a), build_version());
+    return sum_text(sum_text(answerer_key(&a), build_version()), q->stop);
 }
 
 static int complete(struct completion *r, const char *input, window_fn *window, struct error *err)

@@ -14,6 +14,7 @@ struct complete_request {
     struct llama_request model;
     const char *out, *device;
     const char *constraint; /* a file of constraints on answers, or NULL */
+    const char *stop;       /* a text that ends a drawn answer before it, or NULL */
     int scores;             /* enum normalise */
     enum record_form form;
     int64_t max_new, seed, batch, tokens;

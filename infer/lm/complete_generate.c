@@ -4,6 +4,15 @@
 
 #include <stdlib.h>
 
+/* As engine_settings has it; arg is the run. */
+static bool heard_enough(void *arg, const struct engine_request *r, int row, const int32_t *said, int64_t n)
+{
+    const struct completion *run = arg;
+    const struct completion_requests *q = run->asked;
+
+    return stop_watch_read(&q->watches[(r - q->items) * run->engine.set.answers + row], said, n);
+}
+
 struct engine_settings complete_settings(const struct complete_request *q)
 {
     return (struct engine_settings){
@@ -22,6 +31,7 @@ struct engine_settings complete_settings(const struct complete_request *q)
         .batch = q->batch,
         .step_tokens = q->tokens,
         .stop = stop_requested,
+        .enough = q->stop ? heard_enough : NULL,
     };
 }
 
@@ -42,12 +52,21 @@ void complete_requests_open(struct completion_requests *q, const struct completi
                                                   .answers = &q->answers[q->n * each] };
         q->n++;
     }
+    if (!r->request->stop)
+        return;
+    q->watches = xcalloc((size_t)(q->n * each) + 1, sizeof *q->watches);
+    for (int64_t i = 0; i < q->n * each; i++)
+        stop_watch_start(&q->watches[i], r->request->stop, r->model.tokenizer);
 }
 
 void complete_requests_release(struct completion_requests *q, const struct completion *r)
 {
-    for (int64_t i = 0; i < q->n * r->engine.set.answers; i++)
+    for (int64_t i = 0; i < q->n * r->engine.set.answers; i++) {
         engine_answer_release(&q->answers[i]);
+        if (q->watches)
+            stop_watch_release(&q->watches[i]);
+    }
+    free(q->watches);
     free(q->answers);
     free(q->items);
 }
@@ -71,9 +90,11 @@ static int write_answers(struct completion *r, const struct completion_requests 
             rc = complete_write_error(r, i, err);
             continue;
         }
-        const struct engine_request *one = &q->items[k++];
-        rc = complete_write(r, i, complete_answers_json(r, p, one),
+        const struct engine_request *one = &q->items[k];
+        const struct stop_watch *watches = q->watches ? &q->watches[k * r->engine.set.answers] : NULL;
+        rc = complete_write(r, i, complete_answers_json(r, p, one, watches),
                             (struct completion_note){ .tokens = tokens_of(one) }, err);
+        k++;
     }
     return rc ? rc : part_flush(&r->part, err);
 }
@@ -95,7 +116,10 @@ int complete_generate_window(struct completion *r, struct error *err)
     if (from == r->n)
         return 0;
     complete_requests_open(&q, r, from);
+    r->asked = &q;
     int rc = engine_run(&r->engine, q.items, q.n, show, r, err);
+    if (rc == 0 && q.watches)
+        complete_cut(&q, r->engine.set.answers);
     if (rc == 0)
         rc = write_answers(r, &q, from, err);
     complete_requests_release(&q, r);

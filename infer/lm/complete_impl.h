@@ -5,6 +5,7 @@
 #include "data/util/log.h"
 #include "data/util/part_file.h"
 #include "infer/lm/complete.h"
+#include "infer/lm/stop_watch.h"
 #include "models/constraint/constraints.h"
 #include "models/engine/engine.h"
 
@@ -27,6 +28,7 @@ struct completion {
     struct complete_counts *counts;
     struct progress progress;
     struct engine engine;
+    struct completion_requests *asked; /* of the window */
 };
 
 /* What a line adds to the counts. */
@@ -47,10 +49,11 @@ typedef int window_fn(struct completion *r, struct error *err);
 int complete_generate_window(struct completion *r, struct error *err);
 int complete_loss_window(struct completion *r, struct error *err);
 
-/* Those of the window without error, from record `from` on, and room for their answers; returns how many. */
+/* Those of the window without error, from record `from` on, and room for their answers. */
 struct completion_requests {
     struct engine_request *items;
     struct engine_answer *answers;
+    struct stop_watch *watches; /* of each answer; NULL: no text ends any */
     int64_t n;
 };
 void complete_requests_open(struct completion_requests *q, const struct completion *r, int from);
@@ -64,7 +67,10 @@ void complete_bind(struct completion *r, int i, const json_t *record);
 
 /* How the request says that answers are to be. */
 struct engine_settings complete_settings(const struct complete_request *q);
-/* The record of an answer, or of all that were asked for. */
-json_t *complete_answers_json(const struct completion *r, const struct lm_text *p, const struct engine_request *q);
+/* The record of an answer, or of all that were asked for; `watches` of each, which have ended, or NULL. */
+json_t *complete_answers_json(const struct completion *r, const struct lm_text *p, const struct engine_request *q,
+                              const struct stop_watch *watches);
+/* Ends each answer before the text that is to stop it. */
+void complete_cut(struct completion_requests *q, int64_t answers);
 
 #endif

@@ -88,11 +88,26 @@ static void read_answer(struct engine_answer *a, const struct said *s, int64_t s
     }
 }
 
+/* Rows that said enough end with their newest token. */
+static void end_rows(struct said *s, int64_t step)
+{
+    for (int64_t i = 0; i < s->width; i++)
+        if (s->end_step[i] < 0) {
+            s->end_step[i] = (int32_t)step - 1;
+            s->end_row[i] = (int32_t)i;
+            s->end_token[i] = s->said[i * s->steps + step - 1];
+            s->end_logp[i] = s->logp[i * s->steps + step - 1];
+            s->end_stop[i] = 0;
+        }
+}
+
 void engine_read_answers(struct engine *e, struct active_request *a)
 {
     struct said s = read_said(e, a);
     struct engine_request *r = a->of;
 
+    if (e->set.enough)
+        end_rows(&s, a->step);
     r->n_answers = 0;
     for (int64_t i = 0; i < s.width && r->n_answers < e->set.answers; i++)
         if (s.end_step[i] >= 0) {

@@ -34,6 +34,7 @@ void engine_init(struct engine *e, struct llama_model *model, struct workspace *
     e->width = set->beams > 1 ? set->beams : set->answers;
     CHECK(set->answers >= 1 && set->answers <= e->width && e->width <= BEAMS_MAX, "%d answers of %d rows", set->answers,
           e->width);
+    CHECK(!set->enough || set->beams == 1, "beams end by themselves");
 }
 
 static void release_memory(struct engine *e)
@@ -194,7 +195,8 @@ static int reserve(struct engine *e, const struct engine_request *list, int64_t 
 
     release_memory(e);
     if (!bytes || arena_init(&e->host, HEADERS, err) || device_arena(e->model->device, &e->data, bytes, err))
-        return error_prefix(err, "keys and values of %lld tokens", (long long)(r.pages * PAGE_KEYS));
+        return error_prefix(err, "keys and values of %lld texts at once, %d rows of up to %lld tokens behind each",
+                            (long long)r.requests, e->width, (long long)r.steps);
     if (engine_load_tables(e, list, n, err))
         return -1;
     lay_out(e, &r);
@@ -203,26 +205,68 @@ static int reserve(struct engine *e, const struct engine_request *list, int64_t 
     return 0;
 }
 
-/* Which requests are done, as the device has it; NULL where it is not asked. */
-static int32_t *ask(struct engine *e)
+/* What the device tells: which requests are done, and, where that may end more, what rows have said and which of them
+ * have ended; all NULL where it is not asked. */
+struct news {
+    int32_t *done, *said, *end_step;
+};
+
+static int32_t *download(const struct engine *e, const struct tensor *t)
 {
-    if (e->work->ctx.buckets && ++e->unasked < ASK_STEPS)
-        return NULL;
-    int32_t *done = xmalloc(tensor_bytes(e->state.done) + 1);
-    e->unasked = 0;
-    device_download(e->model->device, done, e->state.done);
-    return done;
+    int32_t *words = xmalloc(tensor_bytes(t) + 1);
+    device_download(e->model->device, words, t);
+    return words;
 }
 
-/* Those that are done leave; who has said all that it may is done without asking. */
-static void take_done(struct engine *e)
+static struct news ask(struct engine *e)
 {
-    int32_t *done = ask(e);
+    struct news n = { 0 };
+
+    if (e->work->ctx.buckets && ++e->unasked < ASK_STEPS)
+        return n;
+    e->unasked = 0;
+    n.done = download(e, e->state.done);
+    if (e->set.enough) {
+        n.said = download(e, e->state.said);
+        n.end_step = download(e, e->state.end_step);
+    }
+    return n;
+}
+
+static void release_news(struct news *n)
+{
+    free(n->done);
+    free(n->said);
+    free(n->end_step);
+}
+
+static bool said_enough(const struct engine *e, const struct active_request *a, const struct news *n, void *arg)
+{
+    for (int i = 0; i < e->width; i++) {
+        int64_t row = (int64_t)a->slot * e->width + i;
+        if (n->end_step[row] < 0 && !e->set.enough(arg, a->of, i, n->said + row * e->steps, a->step))
+            return false;
+    }
+    return true;
+}
+
+/* Who has said all that it may is done without asking. */
+static bool is_done(const struct engine *e, const struct active_request *a, const struct news *n, void *arg)
+{
+    if (a->step == a->limit)
+        return true;
+    return a->step && n->done && (n->done[a->slot] || (n->said && said_enough(e, a, n, arg)));
+}
+
+/* Those that are done leave. */
+static void take_done(struct engine *e, void *arg)
+{
+    struct news news = ask(e);
     int64_t kept = 0;
 
     for (int64_t i = 0; i < e->n_active; i++) {
         struct active_request *a = &e->active[i];
-        if (a->step < a->limit && !(done && a->step && done[a->slot])) {
+        if (!is_done(e, a, &news, arg)) {
             e->active[kept++] = *a;
             continue;
         }
@@ -231,10 +275,10 @@ static void take_done(struct engine *e)
         e->done++;
     }
     e->n_active = kept;
-    free(done);
+    release_news(&news);
 }
 
-static int step(struct engine *e, struct error *err)
+static int step(struct engine *e, void *arg, struct error *err)
 {
     if (engine_start(e, err))
         return -1;
@@ -242,7 +286,7 @@ static int step(struct engine *e, struct error *err)
         return engine_fill(e, err);
     if (engine_decode(e, err))
         return -1;
-    take_done(e);
+    take_done(e, arg);
     return 0;
 }
 
@@ -275,7 +319,7 @@ int engine_run(struct engine *e, struct engine_request *list, int64_t n, void (*
 
     while (rc == 0 && (next < n || e->n_active)) {
         next = admit_all(e, order, next, n);
-        rc = step(e, err);
+        rc = step(e, arg, err);
         if (rc == 0 && after_step)
             after_step(arg);
         if (rc == 0 && e->set.stop && e->set.stop())

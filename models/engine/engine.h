@@ -15,6 +15,7 @@
 #include "models/engine/pages.h"
 #include "models/lm/llama_model.h"
 
+struct engine_request;
 struct engine_settings {
     int64_t max_new;           /* tokens an answer has at most, at least 1 */
     int answers;               /* to each prompt, at least 1; at most `beams` where there are any */
@@ -26,6 +27,10 @@ struct engine_settings {
     int64_t batch;             /* requests at once; halved, with a warning, where their cache does not fit */
     int64_t step_tokens;       /* of prompts in a step, about */
     int (*stop)(void);         /* asked after every step: not 0 ends the run; NULL: it goes to its end */
+    /* Of draws, asked now and then, with engine_run's arg: is what a row has said so far enough?  A request all of
+     * whose rows have ended or said enough is done.  What they say until that is noticed is part of their answers;
+     * NULL: only tokens and lengths end them. */
+    bool (*enough)(void *arg, const struct engine_request *r, int row, const int32_t *said, int64_t n);
 };
 
 /* Of all settings that answers depend on. */
