@@ -170,6 +170,57 @@ record "a role unknown" "line 1: .*role.*judge" generate --model model --chat-te
 two '{"id":"a","messages":[{"role":"user"}]}'
 record "a message without content" "line 1: .*content" generate --model model --chat-template llama3
 
+# --- many answers to a prompt
+beams="generate --model model --beams 2"
+expect "more answers than beams" 2 "--n: expected at most 2, as many as --beams, got 3" $beams --n 3 good.jsonl
+expect "answers that are all the same" 2 "--n: 3 answers of one prompt are the same, expected --beams or a --temperature" generate --model model --n 3 good.jsonl
+expect "too many answers" 2 "--n: expected 0 to 64, got 65" generate --model model --temperature 1 --n 65 good.jsonl
+expect "too many beams" 2 "--beams: expected 1 to 64, got 65" generate --model model --beams 65 good.jsonl
+expect "beams that draw" 2 "--temperature: expected 0 with --beams, .*got 0.5" $beams --temperature 0.5 good.jsonl
+expect "a length penalty that is no number" 2 "--length-penalty: expected a number, got 'long'" $beams --length-penalty long good.jsonl
+expect "a length penalty out of range" 2 "--length-penalty: expected -100 to 100, got 101" $beams --length-penalty 101 good.jsonl
+expect "a length penalty without beams" 2 "--length-penalty: expected --beams of at least 2, or 1, got 2" generate --model model --length-penalty 2 good.jsonl
+expect "early stopping without beams" 2 "--early-stopping: expected --beams" generate --model model --early-stopping good.jsonl
+expect "scores of what no constraint allows" 2 "--scores allowed: expected --constraint" $beams --scores allowed good.jsonl
+expect "scores misspelt" 2 "--scores: expected one of full.allowed, got 'all'" $beams --scores all good.jsonl
+expect "top-k below zero" 2 "--top-k: expected 0 to 1048576, got -1" generate --model model --top-k -1 good.jsonl
+expect "min-p above one" 2 "--min-p: expected 0 to 1, got 2" generate --model model --min-p 2 good.jsonl
+expect "typical-p of zero" 2 "--typical-p: expected > 0 and at most 1, got 0" generate --model model --typical-p 0 good.jsonl
+expect "too many of the likeliest" 2 "--logprobs: expected 0 to 256, got 257" generate --model model --logprobs 257 good.jsonl
+expect "a batch of nothing" 2 "--batch: expected 1 to 4096, got 0" generate --model model --batch 0 good.jsonl
+expect "an empty stop" 2 "--stop: expected a text, got an empty one" generate --model model --stop "" good.jsonl
+expect "a stop that ends beams" 2 "--stop: expected --beams 1, got 2" $beams --stop x good.jsonl
+fresh && spoil bad/config.json 's/("max_position_embeddings": )256/\116777216/'
+small() { (ulimit -v 4000000 && generate --model bad --max-new 16000000 "$@"); }
+expect "memory too small for a prompt" 5 "keys and values of 1 texts at once, 8 rows of up to 16000000 tokens behind each: not enough memory for [0-9]+ MiB" small --beams 8 good.jsonl
+
+# --- constraints
+two '{"id":"a","prompt":"x"}'
+bound() { generate --model "${model:-model}" --constraint bound.jsonl "$@"; }
+line() { printf '%s\n' '{"id":"b","answers":["x"]}' "$1" >bound.jsonl; }
+file() { line "$2" && expect "$1" 3 "bound.jsonl: line 2$3" bound good.jsonl; }
+expect "no file of constraints" 3 "nowhere: No such file" generate --model model --constraint nowhere good.jsonl
+file "a constraint that allows nothing" '{"id":"a","answers":[]}' ": answers: expected at least one text, got an empty list"
+file "a constraint that is not JSON" 'a: x, y' ".*near 'a'"
+file "a constraint of two kinds" '{"id":"a","answers":["x"],"template":"x"}' ': expected "answers" or "template", got both'
+file "a constraint of no kind" '{"id":"a"}' ': expected "answers" or "template", got neither'
+file "an answer that is no text" '{"id":"a","answers":["x",7]}' ": answers.1.: expected a text, got an integer"
+file "a slot without a list" '{"id":"a","template":"x {y}"}' ": template: the slot {y} has no list"
+file "a list without a slot" '{"id":"a","template":"x","slots":{"y":["z"]}}' ": slots.y: the template has no slot of this name"
+file "a brace that is open" '{"id":"a","template":"x {y","slots":{"y":["z"]}}' ": template: the brace at byte 2 is not closed"
+file "an id twice" '{"id":"b","answers":["x"]}' ': the id "b" is that of line 1 too'
+: >bound.jsonl
+expect "no constraint at all" 3 "bound.jsonl: expected a constraint on each line, got none" bound good.jsonl
+line '{"id":"c","answers":["x"]}'
+record "a record without its constraint" 'bound.jsonl: no line has the id ..a' bound
+line '{"id":"a","answers":["say \"it\""]}'
+record "an answer that holds a stop" "bound.jsonl: line 2: answers.0.: .* holds the token 1, which ends an answer" bound
+line '{"id":"a","template":"{y}","slots":{"y":[""]}}'
+record "a template that allows no token" "bound.jsonl: line 2: expected texts that have tokens" bound
+line '{"id":"a","answers":["Yes"]}'
+fresh && spoil bad/tokenizer.json 's/"normalizer":null/"normalizer":{"type":"Lowercase"}/'
+model=bad record "an answer that the tokenizer cannot spell" "line 2: answers.0.: the tokenizer cannot spell ..Yes.., it makes ..yes" bound
+
 # --- training
 expect "neither base nor tokenizer" 2 "either --base.*or --tokenizer" infill --data good.jsonl
 expect "both base and tokenizer" 2 "either --base.*or --tokenizer" infill --base model --tokenizer model --data good.jsonl
