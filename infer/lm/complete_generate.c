@@ -8,7 +8,7 @@
 static bool heard_enough(void *arg, const struct engine_request *r, int row, const int32_t *said, int64_t n)
 {
     const struct completion *run = arg;
-    const struct completion_requests *q = run->asked;
+    const struct completion_requests *q = &run->asked;
 
     return stop_watch_read(&q->watches[(r - q->items) * run->engine.set.answers + row], said, n);
 }
@@ -111,17 +111,16 @@ static void show(void *arg)
 int complete_generate_window(struct completion *r, struct error *err)
 {
     int from = complete_count_lines(r, 0, r->n);
-    struct completion_requests q;
+    struct completion_requests *q = &r->asked;
 
     if (from == r->n)
         return 0;
-    complete_requests_open(&q, r, from);
-    r->asked = &q;
-    int rc = engine_run(&r->engine, q.items, q.n, show, r, err);
-    if (rc == 0 && q.watches)
-        complete_cut(&q, r->engine.set.answers);
+    complete_requests_open(q, r, from);
+    int rc = engine_run(&r->engine, q->items, q->n, show, r, err);
+    if (rc == 0 && q->watches)
+        complete_cut(q, r->engine.set.answers);
     if (rc == 0)
-        rc = write_answers(r, &q, from, err);
-    complete_requests_release(&q, r);
+        rc = write_answers(r, q, from, err);
+    complete_requests_release(q, r);
     return rc;
 }

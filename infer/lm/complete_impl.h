@@ -9,6 +9,14 @@
 #include "models/constraint/constraints.h"
 #include "models/engine/engine.h"
 
+/* Records of the window that go through the engine. */
+struct completion_requests {
+    struct engine_request *items;
+    struct engine_answer *answers;
+    struct stop_watch *watches; /* of each answer; NULL: no text ends any */
+    int64_t n;
+};
+
 /* One run of either command. */
 struct completion {
     const struct complete_request *request;
@@ -28,7 +36,7 @@ struct completion {
     struct complete_counts *counts;
     struct progress progress;
     struct engine engine;
-    struct completion_requests *asked; /* of the window */
+    struct completion_requests asked;
 };
 
 /* What a line adds to the counts. */
@@ -50,12 +58,6 @@ int complete_generate_window(struct completion *r, struct error *err);
 int complete_loss_window(struct completion *r, struct error *err);
 
 /* Those of the window without error, from record `from` on, and room for their answers. */
-struct completion_requests {
-    struct engine_request *items;
-    struct engine_answer *answers;
-    struct stop_watch *watches; /* of each answer; NULL: no text ends any */
-    int64_t n;
-};
 void complete_requests_open(struct completion_requests *q, const struct completion *r, int from);
 void complete_requests_release(struct completion_requests *q, const struct completion *r);
 

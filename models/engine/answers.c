@@ -16,8 +16,6 @@ struct said {
 /* Rows of a request in one of the state's tensors; the caller frees. */
 static void *rows_of(const struct engine *e, const struct active_request *a, struct tensor *t)
 {
-    if (!t)
-        return NULL;
     struct tensor rows = tensor_view(t, a->slot * e->width, e->width);
     void *host = xmalloc(tensor_bytes(&rows) + 1);
 
@@ -35,8 +33,8 @@ static struct said read_said(const struct engine *e, const struct active_request
                           .said = rows_of(e, a, s->said),
                           .parent = rows_of(e, a, s->parent),
                           .logp = rows_of(e, a, s->logp),
-                          .best_id = rows_of(e, a, s->best_id),
-                          .best_logp = rows_of(e, a, s->best_logp),
+                          .best_id = s->best_id ? rows_of(e, a, s->best_id) : NULL,
+                          .best_logp = s->best_logp ? rows_of(e, a, s->best_logp) : NULL,
                           .end_step = rows_of(e, a, s->end_step),
                           .end_row = rows_of(e, a, s->end_row),
                           .end_token = rows_of(e, a, s->end_token),
