@@ -48,6 +48,13 @@ ambit-infer infill records.jsonl --db databases --defaults records.jsonl --conte
 ambit-infer generate --model small prompts.jsonl --max-new 48 -o answers.jsonl
 ambit-infer infill records.jsonl --db databases --defaults records.jsonl --sqls records.jsonl --infilled answers.jsonl -o again.jsonl
 
+# --- many answers to a prompt: the best of a search, draws that end with their line, the order of answers that are given
+ambit-infer generate --model small prompts.jsonl --max-new 48 --beams 3 --n 3 -o searched.jsonl
+ambit-infer generate --model small prompts.jsonl --max-new 48 --temperature 0.8 --top-p 0.95 --n 5 --stop $'\n' -o drawn.jsonl
+sed -E 's/^(\{"id":("[^"]*"|[0-9]+)),.*/\1,"answers":["yes","no"]}/' prompts.jsonl >allowed.jsonl
+ambit-infer generate --model small prompts.jsonl --beams 2 --n 2 --constraint allowed.jsonl --scores allowed -o ranked.jsonl
+head -n 1 ranked.jsonl
+
 # --- how well a model predicts given answers
 ambit-infer loss --model small records.jsonl -o losses.jsonl
 head -n 1 losses.jsonl
