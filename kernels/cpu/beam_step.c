@@ -161,7 +161,7 @@ static void step_request(const struct beam_request *q)
     for (int i = 0; i < n; i++) {
         if (!list[i].hit && going < width)
             next[going++] = &list[i];
-        else if (list[i].hit && i < width)
+        else if (i < width && list[i].hit)
             take_answer(q, &list[i]);
     }
     move_rows(q, next, going);
