@@ -28,7 +28,7 @@ static const struct option table[] = {
 };
 
 /* What does not go together. */
-static int check(const struct complete_request *q, struct error *err)
+static enum exit_code check(const struct complete_request *q, struct error *err)
 {
     int beams = (int)q->beams, n = (int)q->n;
 
@@ -50,13 +50,13 @@ static int check(const struct complete_request *q, struct error *err)
         return usage_error(err, "--early-stopping: expected --beams of at least 2");
     if (beams == 1 && q->length_penalty != 1)
         return usage_error(err, "--length-penalty: expected --beams of at least 2, or 1, got %g", q->length_penalty);
-    return 0;
+    return EXIT_CODE_OK;
 }
 
 static enum exit_code run(const struct call *call, struct error *err)
 {
-    int code = check(call->options, err);
-    return code ? (enum exit_code)code : complete_run(call, complete_generate, err);
+    enum exit_code code = check(call->options, err);
+    return code ? code : complete_run(call, complete_generate, err);
 }
 
 const struct command command_generate = {
