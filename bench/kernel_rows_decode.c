@@ -59,9 +59,11 @@ void make_decode_logits(struct ctx *c, struct bench *b)
 
     bench_input(c, b, requests * WIDTH, b->row->c, F32);
     make_state(c, b, requests);
-    b->at = (struct decode_step){ words(c, requests, 0, 1), words(c, requests, SAID, 0),
-                                  words(c, requests, PLACES - SAID - 1, 0), words(c, requests, PLACES - 1, 0),
-                                  words(c, requests, LIMIT, 0) };
+    b->at = (struct decode_step){ .request = words(c, requests, 0, 1),
+                                  .step = words(c, requests, SAID, 0),
+                                  .fixed = words(c, requests, PLACES - SAID - 1, 0),
+                                  .place = words(c, requests, PLACES - 1, 0),
+                                  .limit = words(c, requests, LIMIT, 0) };
     b->automaton = (struct automaton){ words(c, 2, 0, (int32_t)edges), words(c, edges, 0, (int32_t)(b->row->c / edges)),
                                        words(c, edges, 0, 0) };
 }

@@ -37,11 +37,17 @@ enum normalise { NORMALISE_FULL /* p over the vocabulary */, NORMALISE_ALLOWED /
 /* With beams only row 0 of a request holds something at first.  Nothing is said, no slot filled. */
 void op_decode_start(struct ctx *c, const struct decode_state *s, const struct decode_start *start, bool beams);
 
-/* I32 [n W]: the rows' newest tokens, 0 for padding; table[row][place] = cache_rows (I32 [n W]) of each. */
-struct tensor *op_next_tokens(struct ctx *c, const struct decode_state *s, const struct decode_step *step,
-                              struct tensor *cache_rows);
+/* I32 [T]: the tokens to read, 0 for padding and where nothing follows; table[row][place] = cache_row of each.  With a
+ * NULL every `ahead` is 0. */
+struct tensor *op_next_tokens(struct ctx *c, const struct decode_state *s, const struct decode_read *read,
+                              const struct automaton *a);
+/* run[r] = how many tokens follow each row of request r that goes on without a choice, those that end it aside: of the
+ * row that has fewest, at most `most`.  0 where all are free or the request is done.  request I32 [n], -1: padding. */
+void op_forced_runs(struct ctx *c, const struct decode_state *s, struct tensor *request, const struct automaton *a,
+                    bool beams, int most);
 
-/* Of logits F32 [n W, V], k <= CANDIDATES_MAX; a NULL: every row is free.  Sums in an order that V alone fixes. */
+/* Of logits F32 [n W, V], or [any, V] where the step says which; k <= CANDIDATES_MAX; a NULL: every row is free.  Rows
+ * of requests that are done have none.  Sums in an order that V alone fixes. */
 struct candidates op_candidates(struct ctx *c, const struct decode_state *s, const struct decode_step *step,
                                 struct tensor *logits, const struct automaton *a, int k, enum normalise normalise);
 /* best_id and best_logp of the step = the first K of each row's candidates; before the step that moves rows. */

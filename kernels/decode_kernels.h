@@ -22,8 +22,10 @@
     K(argmax, (struct ctx *c, struct tensor *y, const struct tensor *x))                                               \
     /* those of beams.h, in place in s */                                                                              \
     K(decode_start, (struct ctx *c, const struct decode_state *s, const struct decode_start *start, bool beams))       \
-    K(next_tokens, (struct ctx *c, struct tensor *y, const struct decode_state *s, const struct decode_step *step,     \
-                    const struct tensor *cache_rows))                                                                  \
+    K(next_tokens, (struct ctx *c, struct tensor *y, const struct decode_state *s, const struct decode_read *read,     \
+                    const struct automaton *a))                                                                        \
+    K(forced_runs, (struct ctx *c, const struct decode_state *s, const struct tensor *request,                         \
+                    const struct automaton *a, bool beams, int most))                                                  \
     K(candidates, (struct ctx *c, const struct candidates *y, const struct decode_state *s,                            \
                    const struct decode_step *step, const struct tensor *logits, const struct automaton *a,             \
                    enum normalise normalise))                                                                          \

@@ -35,6 +35,7 @@ struct decode_state {
     struct tensor *end_row, *end_token, *end_stop; /* I32 [R W] end_stop 0: the limit ended it; see op_draw for -1 */
     struct tensor *end_logp, *end_score;           /* F32 [R W] of the last token, and what answers are ordered by */
     struct tensor *done;                           /* I32 [R] 1: nothing that comes can change its answers */
+    struct tensor *run;                            /* I32 [R] see op_forced_runs; NULL where nothing binds the rows */
     struct tensor *best_id, *best_logp; /* I32, F32 [R W, steps K] what op_keep_candidates kept, by step; or NULL */
 };
 
@@ -43,8 +44,21 @@ struct decode_step {
     struct tensor *request; /* -1: padding, of which nothing is written */
     struct tensor *step;    /* tokens said before */
     struct tensor *fixed;   /* the first place that each row has keys of its own for */
-    struct tensor *place;   /* of the token now read */
+    struct tensor *place;   /* of the token now read; where the pass reads several, of the last */
     struct tensor *limit;   /* tokens it may say, at least 1 */
+    /* Where a pass has read several tokens a row, its steps follow one another on the same logits: those of a request
+     * begin in row first[i], reads[i] of them a row, and the step goes by the one `ahead` from the newest, of the row
+     * that the row was when the pass began.  NULL: logits are [n W, V]. */
+    struct tensor *first, *reads;
+    int ahead;
+};
+
+/* The tokens that a pass reads: each row's newest, and of those behind it that follow without a choice as many as the
+ * pass reads at once.  All I32 [T] on the device. */
+struct decode_read {
+    struct tensor *row;   /* of the state; -1: padding */
+    struct tensor *ahead; /* 0: the newest token; j: the j-th behind it */
+    struct tensor *place, *cache_row;
 };
 
 /* Requests that begin.  n of them; all on the device. */

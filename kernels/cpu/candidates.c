@@ -80,8 +80,9 @@ void cpu_candidates(struct ctx *c, const struct candidates *y, const struct deco
                     enum normalise normalise)
 {
     const int32_t *request = step->request->data, *state = s->state->data;
+    const int32_t *done = s->done->data;
     const float *score = s->score->data;
-    int64_t rows = logits->shape[0], k = y->k;
+    int64_t rows = tensor_rows(y->value), k = y->k;
 
     (void)c;
 #pragma omp parallel for schedule(dynamic) if (tensor_size(logits) > PARALLEL_MIN)
@@ -89,11 +90,12 @@ void cpu_candidates(struct ctx *c, const struct candidates *y, const struct deco
         struct candidate_row to = { (float *)y->value->data + t * k, (int32_t *)y->id->data + t * k,
                                     (int32_t *)y->state->data + t * k, y->k };
         int64_t row = (int64_t)request[t / s->width] * s->width + t % s->width;
-        if (row < 0 || score[row] == -INFINITY) {
+        if (row < 0 || done[row / s->width] || score[row] == -INFINITY) {
             no_candidates(to, 0);
             continue;
         }
-        struct choices all = choices_of(NULL, STATE_FREE, logits, t), ch = choices_of(a, state[row], logits, t);
+        int64_t from = logit_row(s, step, t);
+        struct choices all = choices_of(NULL, STATE_FREE, logits, from), ch = choices_of(a, state[row], logits, from);
         row_candidates(to, &ch, normalise == NORMALISE_FULL ? &all : &ch);
     }
 }

@@ -6,6 +6,20 @@
 
 enum { LANES = 16 };
 
+int64_t logit_row(const struct decode_state *s, const struct decode_step *step, int64_t t)
+{
+    if (!step->first)
+        return t;
+    const int32_t *parent = s->parent->data, *first = step->first->data, *reads = step->reads->data;
+    int64_t i = t / s->width, row = t % s->width, steps = tensor_cols(s->said);
+    int64_t from = (int64_t)((const int32_t *)step->request->data)[i] * s->width;
+    for (int k = 1; k <= step->ahead; k++) {
+        int32_t of = parent[(from + row) * steps + ((const int32_t *)step->step->data)[i] - k];
+        row = of >= 0 && of < s->width ? of : 0; /* a draw that has ended came from nowhere */
+    }
+    return first[i] + row * reads[i] + step->ahead;
+}
+
 struct choices choices_of(const struct automaton *a, int32_t state, const struct tensor *logits, int64_t t)
 {
     int64_t vocab = tensor_cols(logits);

@@ -12,6 +12,8 @@ struct choices {
     int64_t n;
 };
 
+/* The row of logits that a step goes by in its row t, which is none of padding. */
+int64_t logit_row(const struct decode_state *s, const struct decode_step *step, int64_t t);
 /* Of row t of the logits; a NULL or a negative state: all. */
 struct choices choices_of(const struct automaton *a, int32_t state, const struct tensor *logits, int64_t t);
 

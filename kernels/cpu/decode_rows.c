@@ -38,16 +38,64 @@ void cpu_decode_start(struct ctx *c, const struct decode_state *s, const struct 
     }
 }
 
-void cpu_next_tokens(struct ctx *c, struct tensor *y, const struct decode_state *s, const struct decode_step *step,
-                     const struct tensor *cache_rows)
+/* The token that is `ahead` behind a row's newest by edges that have no other beside them. */
+static int32_t token_ahead(const struct decode_state *s, const struct automaton *a, int64_t row, int32_t ahead)
+{
+    int32_t token = words(s->token)[row], state = words(s->state)[row];
+
+    for (int32_t i = 0; i < ahead; i++) {
+        int32_t edge = state < 0 ? 0 : words(a->first)[state];
+        if (state < 0 || edge == words(a->first)[state + 1])
+            return 0;
+        token = words(a->token)[edge];
+        state = words(a->next)[edge];
+    }
+    return token;
+}
+
+void cpu_next_tokens(struct ctx *c, struct tensor *y, const struct decode_state *s, const struct decode_read *read,
+                     const struct automaton *a)
 {
     int64_t keys = tensor_cols(s->table);
 
     (void)c;
     for (int64_t t = 0; t < tensor_size(y); t++) {
-        int64_t i = t / s->width, r = words(step->request)[i], row = r * s->width + t % s->width;
-        words(y)[t] = r < 0 ? 0 : words(s->token)[row];
-        if (r >= 0)
-            words(s->table)[row * keys + words(step->place)[i]] = words(cache_rows)[t];
+        int64_t row = words(read->row)[t];
+        words(y)[t] = row < 0 ? 0 : token_ahead(s, a, row, words(read->ahead)[t]);
+        if (row >= 0)
+            words(s->table)[row * keys + words(read->place)[t]] = words(read->cache_row)[t];
+    }
+}
+
+/* Tokens that follow a state without a choice, at most `most`; the last that a state may say has none behind it. */
+static int32_t forced_run(const struct automaton *a, int32_t state, int32_t most)
+{
+    const int32_t *first = words(a->first);
+
+    for (int32_t n = 0; n < most; n++) {
+        if (state < 0 || first[state + 1] != first[state] + 1)
+            return n;
+        state = words(a->next)[first[state]];
+        if (first[state] == first[state + 1])
+            return n;
+    }
+    return most;
+}
+
+void cpu_forced_runs(struct ctx *c, const struct decode_state *s, const struct tensor *request,
+                     const struct automaton *a, bool beams, int most)
+{
+    const float *score = s->score->data;
+
+    (void)c;
+    for (int64_t i = 0; i < tensor_size(request); i++) {
+        int64_t r = words(request)[i];
+        int32_t run = most;
+        if (r < 0)
+            continue;
+        for (int64_t row = r * s->width; row < (r + 1) * s->width; row++)
+            if (score[row] > -INFINITY && (beams || words(s->end_step)[row] < 0))
+                run = forced_run(a, words(s->state)[row], run);
+        words(s->run)[r] = words(s->done)[r] ? 0 : run;
     }
 }

@@ -284,8 +284,9 @@ void cpu_draw(struct ctx *c, const struct decode_state *s, const struct decode_s
         if (r < 0 || *words(s->end_step, row) >= 0)
             continue;
         struct draw_place p = { s, r, row, *words(step->step, i), *words(step->limit, i) };
-        struct choices all = choices_of(NULL, STATE_FREE, logits, t);
-        struct choices ch = choices_of(a, *words(s->state, row), logits, t);
+        int64_t from = logit_row(s, step, t);
+        struct choices all = choices_of(NULL, STATE_FREE, logits, from);
+        struct choices ch = choices_of(a, *words(s->state, row), logits, from);
         step_row(&p, &ch, &all, set);
     }
     for (int64_t i = 0; i < n; i++) {

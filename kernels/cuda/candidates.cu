@@ -123,13 +123,14 @@ struct candidates_view {
  */
 template <int THREADS>
 __global__ void __launch_bounds__(THREADS)
-    candidates_kernel(candidates_view y, state_view s, const int *__restrict__ request,
-                      const float *__restrict__ logits, int64_t vocab, automaton_view a, bool full)
+    candidates_kernel(candidates_view y, state_view s, step_view step, const float *__restrict__ logits, int64_t vocab,
+                      automaton_view a, bool full)
 {
     __shared__ uint64_t keys[THREADS];
     __shared__ int count;
-    int64_t t = block_id(), of = request[t / s.width], row = of * s.width + t % s.width, to = t * y.k + thread_id();
-    if (of < 0 || s.score[row] == -INFINITY) {
+    int64_t t = block_id(), of = step.request[t / s.width], row = of * s.width + t % s.width,
+            to = t * y.k + thread_id();
+    if (of < 0 || s.done[of] || s.score[row] == -INFINITY) {
         if (thread_id() < y.k) {
             y.value[to] = -INFINITY;
             y.id[to] = -1;
@@ -137,7 +138,7 @@ __global__ void __launch_bounds__(THREADS)
         }
         return;
     }
-    choice_view ch = choices_of(a, s.state[row], logits + t * vocab, vocab);
+    choice_view ch = choices_of(a, s.state[row], logits + logit_row(s, step, t) * vocab, vocab);
     choice_view of_sum = { ch.x, full ? nullptr : ch.token, full ? nullptr : ch.next, full ? vocab : ch.n };
     normaliser mine = thread_normaliser(of_sum), of_row = block_normaliser(mine);
     if (full && ch.token && ch.n > THREADS)
@@ -180,8 +181,8 @@ static void launch_candidates(struct ctx *c, const struct candidates *y, const s
                               const struct decode_step *step, const struct tensor *logits, const struct automaton *a,
                               bool full)
 {
-    LAUNCH(candidates_kernel<THREADS>, blocks_for(logits->shape[0], 1), THREADS, 0, cuda_stream(c), view_of(y),
-           view_of(s), data_of<int>(step->request), data_of<float>(logits), tensor_cols(logits), view_of(a), full);
+    LAUNCH(candidates_kernel<THREADS>, blocks_for(tensor_rows(y->value), 1), THREADS, 0, cuda_stream(c), view_of(y),
+           view_of(s), view_of(step), data_of<float>(logits), tensor_cols(logits), view_of(a), full);
 }
 
 extern "C" void cuda_candidates(struct ctx *c, const struct candidates *y, const struct decode_state *s,
@@ -189,9 +190,9 @@ extern "C" void cuda_candidates(struct ctx *c, const struct candidates *y, const
                                 enum normalise normalise)
 {
     bool full = normalise == NORMALISE_FULL;
-    if (logits->shape[0] && tensor_cols(logits) <= SHORT_ROW)
+    if (tensor_rows(y->value) && tensor_cols(logits) <= SHORT_ROW)
         launch_candidates<FEW>(c, y, s, step, logits, a, full);
-    else if (logits->shape[0])
+    else if (tensor_rows(y->value))
         launch_candidates<MANY>(c, y, s, step, logits, a, full);
 }
 

@@ -15,7 +15,8 @@ struct state_view {
 };
 
 struct step_view {
-    const int *request, *step, *fixed, *place, *limit;
+    const int *request, *step, *fixed, *place, *limit, *first, *reads;
+    int ahead;
 };
 
 struct automaton_view {
@@ -46,14 +47,33 @@ static inline state_view view_of(const struct decode_state *s)
 
 static inline step_view view_of(const struct decode_step *s)
 {
-    return { data_of<int>(s->request), data_of<int>(s->step), data_of<int>(s->fixed), data_of<int>(s->place),
-             data_of<int>(s->limit) };
+    return { data_of<int>(s->request),
+             data_of<int>(s->step),
+             data_of<int>(s->fixed),
+             data_of<int>(s->place),
+             data_of<int>(s->limit),
+             s->first ? data_of<int>(s->first) : nullptr,
+             s->first ? data_of<int>(s->reads) : nullptr,
+             s->ahead };
 }
 
 static inline automaton_view view_of(const struct automaton *a)
 {
     return a ? automaton_view{ data_of<int>(a->first), data_of<int>(a->token), data_of<int>(a->next) }
              : automaton_view{};
+}
+
+/* The row of logits that a step goes by in its row t, which is none of padding. */
+__device__ inline int64_t logit_row(const state_view &s, const step_view &step, int64_t t)
+{
+    if (!step.first)
+        return t;
+    int64_t i = t / s.width, row = t % s.width, from = (int64_t)step.request[i] * s.width;
+    for (int k = 1; k <= step.ahead; k++) {
+        int of = s.parent[(from + row) * s.steps + step.step[i] - k];
+        row = of >= 0 && of < s.width ? of : 0; /* a draw that has ended came from nowhere */
+    }
+    return step.first[i] + row * step.reads[i] + step.ahead;
 }
 
 /* The tokens that may follow a row, with their logits, in ascending order of their ids. */

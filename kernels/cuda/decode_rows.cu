@@ -36,22 +36,72 @@ __global__ void __launch_bounds__(THREADS) decode_start_kernel(state_view s, sta
     }
 }
 
+struct read_view {
+    const int *row, *ahead, *place, *cache_row;
+};
+
+/* The token that is `ahead` behind a row's newest by edges that have no other beside them. */
+__device__ inline int token_ahead(const state_view &s, const automaton_view &a, int64_t row, int ahead)
+{
+    int token = s.token[row], state = s.state[row];
+    for (int i = 0; i < ahead; i++) {
+        int edge = state < 0 ? 0 : a.first[state];
+        if (state < 0 || edge == a.first[state + 1])
+            return 0;
+        token = a.token[edge], state = a.next[edge];
+    }
+    return token;
+}
+
 /*
- * y[t] = the row's token, 0 for padding; table[row, place] = cache_rows[t]
+ * y[t] = the token to read, 0 for padding; table[row, place] = cache_row[t]
  *
- * Grid     one thread per row.
- * Memory   a few words a row.
+ * Grid     one thread per token.
+ * Memory   a few words a token, and as many more as it is ahead.
  */
 __global__ void __launch_bounds__(THREADS)
-    next_tokens_kernel(int *__restrict__ y, state_view s, step_view step, const int *__restrict__ cache_rows, int64_t n)
+    next_tokens_kernel(int *__restrict__ y, state_view s, automaton_view a, read_view read, int64_t n)
 {
-    int64_t t = grid_thread(), i = t / s.width;
+    int64_t t = grid_thread();
     if (t >= n)
         return;
-    int64_t request = step.request[i], row = request * s.width + t % s.width;
-    y[t] = request < 0 ? 0 : s.token[row];
-    if (request >= 0)
-        s.table[row * s.keys + step.place[i]] = cache_rows[t];
+    int64_t row = read.row[t];
+    y[t] = row < 0 ? 0 : token_ahead(s, a, row, read.ahead[t]);
+    if (row >= 0)
+        s.table[row * s.keys + read.place[t]] = read.cache_row[t];
+}
+
+/* Tokens that follow a state without a choice, at most `most`; the last that a state may say has none behind it. */
+__device__ inline int forced_run(const automaton_view &a, int state, int most)
+{
+    for (int n = 0; n < most; n++) {
+        if (state < 0 || a.first[state + 1] != a.first[state] + 1)
+            return n;
+        state = a.next[a.first[state]];
+        if (a.first[state] == a.first[state + 1])
+            return n;
+    }
+    return most;
+}
+
+/*
+ * run[request] = the least of its rows that go on, see op_forced_runs
+ *
+ * Grid     one thread per request.
+ * Memory   three words a token of a run.
+ */
+__global__ void __launch_bounds__(THREADS)
+    forced_runs_kernel(int *__restrict__ run, state_view s, automaton_view a, const int *__restrict__ request,
+                       bool beams, int most, int64_t n)
+{
+    int64_t i = grid_thread(), r = i < n ? request[i] : -1;
+    int least = most;
+    if (r < 0)
+        return;
+    for (int64_t row = r * s.width; row < (r + 1) * s.width; row++)
+        if (s.score[row] > -INFINITY && (beams || s.end_step[row] < 0))
+            least = forced_run(a, s.state[row], least);
+    run[r] = s.done[r] ? 0 : least;
 }
 
 extern "C" void cuda_decode_start(struct ctx *c, const struct decode_state *s, const struct decode_start *start,
@@ -67,10 +117,21 @@ extern "C" void cuda_decode_start(struct ctx *c, const struct decode_state *s, c
 }
 
 extern "C" void cuda_next_tokens(struct ctx *c, struct tensor *y, const struct decode_state *s,
-                                 const struct decode_step *step, const struct tensor *cache_rows)
+                                 const struct decode_read *read, const struct automaton *a)
 {
     int64_t n = tensor_size(y);
+    read_view v = { data_of<int>(read->row), data_of<int>(read->ahead), data_of<int>(read->place),
+                    data_of<int>(read->cache_row) };
     if (n)
         LAUNCH(next_tokens_kernel, blocks_for(n, THREADS), THREADS, 0, cuda_stream(c), data_of<int>(y), view_of(s),
-               view_of(step), data_of<int>(cache_rows), n);
+               view_of(a), v, n);
+}
+
+extern "C" void cuda_forced_runs(struct ctx *c, const struct decode_state *s, const struct tensor *request,
+                                 const struct automaton *a, bool beams, int most)
+{
+    int64_t n = tensor_size(request);
+    if (n)
+        LAUNCH(forced_runs_kernel, blocks_for(n, THREADS), THREADS, 0, cuda_stream(c), data_of<int>(s->run), view_of(s),
+               view_of(a), data_of<int>(request), beams, most, n);
 }

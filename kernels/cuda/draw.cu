@@ -246,7 +246,7 @@ __global__ void __launch_bounds__(THREADS)
     drawn_at p = { request * s.width + t % s.width, (int)(t % s.width), step.step[i], step.limit[i] };
     if (request < 0 || s.end_step[p.row] >= 0)
         return;
-    choice_view all = { logits + t * v.vocab, nullptr, nullptr, v.vocab };
+    choice_view all = { logits + logit_row(s, step, t) * v.vocab, nullptr, nullptr, v.vocab };
     choice_view ch = choices_of(a, s.state[p.row], all.x, v.vocab);
     normaliser mine = thread_normaliser(all), of_row = block_normaliser(mine);
     float most = ch.token ? block_max(thread_normaliser(ch).most) : of_row.most;

@@ -3,10 +3,10 @@
 struct candidates op_candidates(struct ctx *c, const struct decode_state *s, const struct decode_step *step,
                                 struct tensor *logits, const struct automaton *a, int k, enum normalise normalise)
 {
-    int64_t rows = logits->shape[0];
+    int64_t rows = tensor_size(step->request) * s->width;
 
-    CHECK(logits->dtype == F32 && logits->ndim == 2 && rows == tensor_size(step->request) * s->width,
-          "candidates: logits [%lld, %lld] of %s for %lld requests of %d rows", (long long)rows,
+    CHECK(logits->dtype == F32 && logits->ndim == 2 && (step->first || logits->shape[0] == rows),
+          "candidates: logits [%lld, %lld] of %s for %lld requests of %d rows", (long long)logits->shape[0],
           (long long)tensor_cols(logits), dtype_name(logits->dtype), (long long)tensor_size(step->request), s->width);
     CHECK(k >= 1 && k <= CANDIDATES_MAX, "candidates: %d, expected 1 .. %d", k, CANDIDATES_MAX);
     struct candidates best = { tensor_new2(c, F32, rows, k), tensor_new2(c, I32, rows, k), tensor_new2(c, I32, rows, k),

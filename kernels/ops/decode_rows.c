@@ -12,14 +12,22 @@ void op_decode_start(struct ctx *c, const struct decode_state *s, const struct d
     RUN(c, decode_start, s, start, beams);
 }
 
-struct tensor *op_next_tokens(struct ctx *c, const struct decode_state *s, const struct decode_step *step,
-                              struct tensor *cache_rows)
+struct tensor *op_next_tokens(struct ctx *c, const struct decode_state *s, const struct decode_read *read,
+                              const struct automaton *a)
 {
-    int64_t rows = tensor_size(step->request) * s->width;
+    int64_t n = tensor_size(read->row);
 
-    CHECK(tensor_size(cache_rows) == rows && cache_rows->dtype == I32, "next_tokens: %lld cache rows of %s for %lld",
-          (long long)tensor_size(cache_rows), dtype_name(cache_rows->dtype), (long long)rows);
-    struct tensor *y = tensor_new1(c, I32, rows);
-    RUN(c, next_tokens, y, s, step, cache_rows);
+    CHECK(tensor_size(read->ahead) == n && tensor_size(read->place) == n && tensor_size(read->cache_row) == n,
+          "next_tokens: %lld rows, %lld places, %lld cache rows", (long long)n, (long long)tensor_size(read->place),
+          (long long)tensor_size(read->cache_row));
+    struct tensor *y = tensor_new1(c, I32, n);
+    RUN(c, next_tokens, y, s, read, a);
     return y;
+}
+
+void op_forced_runs(struct ctx *c, const struct decode_state *s, struct tensor *request, const struct automaton *a,
+                    bool beams, int most)
+{
+    CHECK(s->run && most >= 0, "forced_runs: a state without a place for %d tokens", most);
+    RUN(c, forced_runs, s, request, a, beams, most);
 }

@@ -1,55 +1,91 @@
-/* Part of engine.h: a step of decoding, which reads one token a row. */
+/* Part of engine.h: a step of decoding, which reads a token a row, and those behind it that follow without a choice. */
 #include "models/engine/engine_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { REQUEST_STEPS = 8, UNIT_STEPS = 4 };
+/* Tokens that a row reads at once, and all rows together where one a row is not more. */
+enum { READS_MAX = 16, TOKENS_MAX = 256 };
+/* Sizes of a batch for each power of two, see batch_bucket. */
+enum { REQUEST_STEPS = 8, TOKEN_STEPS = 4, UNIT_STEPS = 4 };
 
-/* Of n requests, with padding; words lie one after another in `request`. */
+/* Of n requests and their rows' tokens, with padding; words lie one after another in `first`. */
 struct decode_words {
     struct engine *e;
-    int64_t n, rows, n_units;
-    int32_t *request, *step, *fixed, *place, *limit; /* [n] */
-    int32_t *positions, *cache_rows, *seen, *parts;  /* [rows], parts [rows + 1] */
+    int64_t n, tokens, reads, n_units;                    /* reads: of the request that has most */
+    int32_t *first, *own_reads, *fixed, *place, *limit;   /* [n], see decode_step; reads of each */
+    int32_t *request, *step;                              /* [reads, n] */
+    int32_t *row, *ahead, *positions, *cache_rows, *seen; /* [tokens] */
+    int32_t *parts;                                       /* [tokens + 1] */
     struct unit_list units;
 };
 
-static struct decode_step step_of(struct ctx *c, const struct decode_words *s)
+/* The tensors of all steps that follow one another on what a pass has read. */
+static struct decode_step steps_of(struct ctx *c, const struct decode_words *s)
 {
-    return (struct decode_step){ .request = batch_i32(c, s->request, s->n),
-                                 .step = batch_i32(c, s->step, s->n),
+    bool several = s->reads > 1;
+
+    return (struct decode_step){ .request = batch_i32(c, s->request, s->reads * s->n),
+                                 .step = batch_i32(c, s->step, s->reads * s->n),
                                  .fixed = batch_i32(c, s->fixed, s->n),
                                  .place = batch_i32(c, s->place, s->n),
-                                 .limit = batch_i32(c, s->limit, s->n) };
+                                 .limit = batch_i32(c, s->limit, s->n),
+                                 .first = several ? batch_i32(c, s->first, s->n) : NULL,
+                                 .reads = several ? batch_i32(c, s->own_reads, s->n) : NULL };
 }
 
 static struct paged paged_of(struct ctx *c, const struct decode_words *s)
 {
     return (struct paged){ .table = s->e->state.table,
-                           .seen = batch_i32(c, s->seen, s->rows),
+                           .seen = batch_i32(c, s->seen, s->tokens),
                            .units = batch_i32(c, (const int32_t *)s->units.items, s->n_units * PAGED_WORDS),
-                           .parts = batch_i32(c, s->parts, s->rows + 1),
+                           .parts = batch_i32(c, s->parts, s->tokens + 1),
                            .n_units = s->n_units,
-                           .n_parts = batch_bound(c, s->parts[s->rows], UNIT_STEPS),
+                           .n_parts = batch_bound(c, s->parts[s->tokens], UNIT_STEPS),
                            .max_queries = batch_bound(c, s->units.max_queries, 1),
                            .max_chunks = 1,
-                           .whole = s->parts[s->rows] == 0 && s->n == s->e->n_active };
+                           .whole = s->parts[s->tokens] == 0 && s->seen[s->tokens - 1] > 0 };
 }
 
-/* F32 [rows, vocab]: of each row's next token. */
-static struct tensor *next_logits(struct ctx *c, const struct decode_words *s, const struct decode_step *step)
+static const struct automaton *bound_by(const struct engine *e)
+{
+    return e->n_tables ? &e->automaton : NULL;
+}
+
+/* F32 [tokens, vocab]: of the token behind each. */
+static struct tensor *next_logits(struct ctx *c, const struct decode_words *s)
 {
     struct engine *e = s->e;
     const struct llama *net = &e->model->net;
-    struct tensor *cache_rows = batch_i32(c, s->cache_rows, s->rows);
+    struct decode_read read = { .row = batch_i32(c, s->row, s->tokens),
+                                .ahead = batch_i32(c, s->ahead, s->tokens),
+                                .place = batch_i32(c, s->positions, s->tokens),
+                                .cache_row = batch_i32(c, s->cache_rows, s->tokens) };
     struct paged paged = paged_of(c, s);
     struct llama_input in = {
-        .positions = batch_i32(c, s->positions, s->rows), .paged = &paged, .cache = &e->cache, .cache_rows = cache_rows
+        .positions = read.place, .paged = &paged, .cache = &e->cache, .cache_rows = read.cache_row
     };
 
-    in.tokens = (struct index){ .ids = op_next_tokens(c, &e->state, step, cache_rows), .n = s->rows };
+    in.tokens = (struct index){ .ids = op_next_tokens(c, &e->state, &read, bound_by(e)), .n = s->tokens };
     return op_linear_logits(c, llama_forward(c, net, &in), net->head.w, &net->head.lora);
+}
+
+/* Each row says one token more. */
+static void say(struct ctx *c, struct engine *e, const struct decode_step *step, struct tensor *logits)
+{
+    const struct automaton *bound = bound_by(e);
+
+    if (e->set.keep) {
+        struct candidates best = op_candidates(c, &e->state, step, logits, bound, e->set.keep, NORMALISE_FULL);
+        op_keep_candidates(c, &e->state, step, &best);
+    }
+    if (e->set.beams > 1) {
+        int k = beam_candidates(e->width, tensor_size(e->set.beam.stops));
+        struct candidates best = op_candidates(c, &e->state, step, logits, bound, k, e->set.normalise);
+        op_beam_step(c, &e->state, step, &best, &e->set.beam);
+    } else {
+        op_draw(c, &e->state, step, logits, bound, &e->set.draw);
+    }
 }
 
 /* A step_fn. */
@@ -57,85 +93,138 @@ static void run_decode(struct ctx *c, void *arg)
 {
     struct decode_words *s = arg;
     struct engine *e = s->e;
-    struct decode_step step = step_of(c, s);
-    const struct automaton *bound = e->n_tables ? &e->automaton : NULL;
+    struct decode_step all = steps_of(c, s), step = all;
 
     ctx_note(c, (int64_t)e->tag);
-    struct tensor *logits = next_logits(c, s, &step);
-    if (e->set.keep) {
-        struct candidates best = op_candidates(c, &e->state, &step, logits, bound, e->set.keep, NORMALISE_FULL);
-        op_keep_candidates(c, &e->state, &step, &best);
+    ctx_note(c, s->reads);
+    struct tensor *logits = next_logits(c, s);
+    for (step.ahead = 0; step.ahead < s->reads; step.ahead++) {
+        struct tensor request = tensor_view(all.request, step.ahead * s->n, s->n);
+        struct tensor number = tensor_view(all.step, step.ahead * s->n, s->n);
+        step.request = &request;
+        step.step = &number;
+        say(c, e, &step, logits);
     }
-    if (e->set.beams > 1) {
-        int k = beam_candidates(e->width, tensor_size(e->set.beam.stops));
-        struct candidates best = op_candidates(c, &e->state, &step, logits, bound, k, e->set.normalise);
-        op_beam_step(c, &e->state, &step, &best, &e->set.beam);
-    } else {
-        op_draw(c, &e->state, &step, logits, bound, &e->set.draw);
+    if (bound_by(e) && !e->set.one_by_one) {
+        struct tensor request = tensor_view(all.request, 0, s->n);
+        op_forced_runs(c, &e->state, &request, bound_by(e), e->set.beams > 1, READS_MAX - 1);
     }
 }
 
-static void lay_out_request(struct decode_words *s, int64_t i, const struct active_request *a)
+/* How many tokens the rows of each request read: with all of them together no more than a step has room for. */
+static void plan_reads(struct engine *e)
 {
-    int64_t width = s->e->width, place = a->fixed + a->step;
+    int64_t room = TOKENS_MAX - e->n_active * e->width;
 
-    s->request[i] = a->slot;
-    s->step[i] = (int32_t)a->step;
+    for (int64_t i = 0; i < e->n_active; i++) {
+        struct active_request *a = &e->active[i];
+        int64_t left = a->limit - a->step - 1, more = a->run < left ? a->run : left;
+        more = more * e->width <= room ? more : room > 0 ? room / e->width : 0;
+        a->reads = 1 + more;
+        room -= more * e->width;
+    }
+}
+
+/* The tokens of a request's rows, from token `at` on; returns the first behind them. */
+static int64_t lay_out_tokens(struct decode_words *s, int64_t at, const struct active_request *a)
+{
+    for (int64_t t = 0; t < s->e->width * a->reads; t++, at++) {
+        int64_t row = t / a->reads, ahead = t % a->reads, place = a->fixed + a->step + ahead;
+        s->row[at] = (int32_t)(a->slot * s->e->width + row);
+        s->ahead[at] = (int32_t)ahead;
+        s->positions[at] = (int32_t)place;
+        s->cache_rows[at] = engine_own_row(a, row, place);
+        s->seen[at] = (int32_t)place + 1;
+    }
+    return at;
+}
+
+static void lay_out_request(struct decode_words *s, int64_t i, int64_t first, const struct active_request *a)
+{
+    s->first[i] = (int32_t)first;
+    s->own_reads[i] = (int32_t)a->reads;
     s->fixed[i] = (int32_t)a->fixed;
-    s->place[i] = (int32_t)place;
+    s->place[i] = (int32_t)(a->fixed + a->step + a->reads - 1);
     s->limit[i] = (int32_t)a->limit;
-    for (int64_t w = 0; w < width; w++) {
-        s->positions[i * width + w] = (int32_t)place;
-        s->cache_rows[i * width + w] = engine_own_row(a, w, place);
-        s->seen[i * width + w] = (int32_t)place + 1;
+    for (int64_t j = 0; j < s->reads; j++) {
+        s->request[j * s->n + i] = j < a->reads ? a->slot : -1;
+        s->step[j * s->n + i] = (int32_t)(a->step + j);
     }
 }
 
-static void pad(struct decode_words *s, int64_t from)
+static void pad(struct decode_words *s, int64_t from, int64_t token)
 {
-    int64_t width = s->e->width;
-
     for (int64_t i = from; i < s->n; i++) {
-        s->request[i] = -1;
-        s->step[i] = s->fixed[i] = s->place[i] = 0;
-        s->limit[i] = 1;
+        s->first[i] = s->fixed[i] = s->place[i] = 0;
+        s->limit[i] = s->own_reads[i] = 1;
+        for (int64_t j = 0; j < s->reads; j++) {
+            s->request[j * s->n + i] = -1;
+            s->step[j * s->n + i] = 0;
+        }
     }
-    for (int64_t i = from * width; i < s->rows; i++) {
-        s->positions[i] = s->seen[i] = 0;
-        s->cache_rows[i] = -1;
-        s->parts[i + 1] = s->parts[i];
+    for (int64_t t = token; t < s->tokens; t++) {
+        s->row[t] = s->cache_rows[t] = -1;
+        s->ahead[t] = s->positions[t] = s->seen[t] = 0;
+        s->parts[t + 1] = s->parts[t];
     }
 }
 
-/* The caller frees s->request, in whose memory all words lie, and the units. */
+/* How much there is to lay out, padded where steps are to come again. */
+static void count_words(struct decode_words *s)
+{
+    const struct engine *e = s->e;
+    bool buckets = e->work->ctx.buckets;
+    int64_t tokens = 0;
+
+    s->reads = 1;
+    for (int64_t i = 0; i < e->n_active; i++) {
+        tokens += e->active[i].reads * e->width;
+        s->reads = e->active[i].reads > s->reads ? e->active[i].reads : s->reads;
+    }
+    s->n = buckets ? batch_bucket(e->n_active, REQUEST_STEPS) : e->n_active;
+    s->reads = buckets ? batch_bucket(s->reads, 1) : s->reads;
+    s->tokens = s->reads == 1 ? s->n * e->width : buckets ? batch_bucket(tokens, TOKEN_STEPS) : tokens;
+}
+
+static void take_words(struct decode_words *s)
+{
+    int32_t **const by_request[] = { &s->first, &s->own_reads, &s->fixed, &s->place, &s->limit };
+    int32_t **const by_token[] = { &s->row, &s->ahead, &s->positions, &s->cache_rows, &s->seen, &s->parts };
+    int64_t words = (ARRAY_LEN(by_request) + 2 * s->reads) * s->n + ARRAY_LEN(by_token) * s->tokens + 1;
+    int32_t *at = xmalloc((size_t)words * sizeof *at);
+
+    for (int i = 0; i < ARRAY_LEN(by_request); i++, at += s->n)
+        *by_request[i] = at;
+    s->request = at;
+    s->step = at + s->reads * s->n;
+    at += 2 * s->reads * s->n;
+    for (int i = 0; i < ARRAY_LEN(by_token); i++, at += s->tokens)
+        *by_token[i] = at;
+}
+
+/* The caller frees s->first, in whose memory all words lie, and the units. */
 static void lay_out(struct decode_words *s)
 {
     struct engine *e = s->e;
-    bool buckets = e->work->ctx.buckets;
+    int64_t token = 0;
 
-    s->n = buckets ? batch_bucket(e->n_active, REQUEST_STEPS) : e->n_active;
-    s->rows = s->n * e->width;
-    s->request = xmalloc((size_t)(5 * s->n + 4 * s->rows + 1) * sizeof *s->request);
-    s->step = s->request + s->n;
-    s->fixed = s->request + 2 * s->n;
-    s->place = s->request + 3 * s->n;
-    s->limit = s->request + 4 * s->n;
-    s->positions = s->request + 5 * s->n;
-    s->cache_rows = s->positions + s->rows;
-    s->seen = s->positions + 2 * s->rows;
-    s->parts = s->positions + 3 * s->rows;
-    for (int64_t i = 0; i < e->n_active; i++)
-        lay_out_request(s, i, &e->active[i]);
+    plan_reads(e);
+    count_words(s);
+    take_words(s);
+    for (int64_t i = 0; i < e->n_active; i++) {
+        lay_out_request(s, i, token, &e->active[i]);
+        token = lay_out_tokens(s, token, &e->active[i]);
+    }
     engine_decode_units(e, &s->units, s->parts);
-    pad(s, e->n_active);
-    s->n_units = buckets ? batch_bucket(s->units.n, UNIT_STEPS) : s->units.n;
+    pad(s, e->n_active, token);
+    s->n_units = e->work->ctx.buckets ? batch_bucket(s->units.n, UNIT_STEPS) : s->units.n;
     while (s->units.n < s->n_units)
         units_add(&s->units, (struct paged_unit){ 0 });
 }
 
 static void release(struct decode_words *s)
 {
-    free(s->request);
+    free(s->first);
     free(s->units.items);
 }
 
@@ -148,15 +237,28 @@ int engine_decode(struct engine *e, struct error *err)
     int rc = workspace_step(e->work, run_decode, &s, err);
     e->work->ctx.rows = ROWS_BY_NUMBER;
     for (int64_t i = 0; i < e->n_active && rc == 0; i++)
-        e->active[i].step++;
+        e->active[i].step += e->active[i].reads;
     release(&s);
     return rc;
+}
+
+void engine_ask_runs(struct engine *e)
+{
+    if (!bound_by(e) || e->set.one_by_one || !e->n_active)
+        return;
+    int32_t *run = xmalloc(tensor_bytes(e->state.run));
+    device_download(e->model->device, run, e->state.run);
+    for (int64_t i = 0; i < e->n_active; i++)
+        e->active[i].run = run[e->active[i].slot];
+    free(run);
 }
 
 struct workspace_bytes engine_decode_bytes(struct engine *e)
 {
     struct decode_words s = { .e = e };
 
+    for (int64_t i = 0; i < e->n_active && !e->set.one_by_one; i++)
+        e->active[i].run = e->active[i].of->constraint ? READS_MAX - 1 : 0;
     lay_out(&s);
     e->work->ctx.rows = ROWS_FEW;
     struct workspace_bytes bytes = workspace_measure(e->work, run_decode, &s);

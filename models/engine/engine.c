@@ -104,6 +104,7 @@ static void init_state(struct engine *e, const struct engine_room *r)
                                       .end_logp = rows_of(e, F32, rows, 0),
                                       .end_score = rows_of(e, F32, rows, 0),
                                       .done = rows_of(e, I32, r->requests, 0),
+                                      .run = rows_of(e, I32, r->requests, 0),
                                       .best_id = kept ? rows_of(e, I32, rows, kept) : NULL,
                                       .best_logp = kept ? rows_of(e, F32, rows, kept) : NULL };
 }
@@ -287,6 +288,7 @@ static int step(struct engine *e, void *arg, struct error *err)
     if (engine_decode(e, err))
         return -1;
     take_done(e, arg);
+    engine_ask_runs(e);
     return 0;
 }
 

@@ -24,6 +24,7 @@ struct engine_settings {
     struct draw_settings draw; /* stops are the engine's */
     int keep;                  /* the likeliest tokens of each step that answers come with; 0: none */
     enum normalise normalise;  /* of beams' scores */
+    bool one_by_one;           /* tokens without a choice are read one a step, as others: the same answers, later */
     int64_t batch;             /* requests at once; halved, with a warning, where their cache does not fit */
     int64_t step_tokens;       /* of prompts in a step, about */
     int (*stop)(void);         /* asked after every step: not 0 ends the run; NULL: it goes to its end */

@@ -17,6 +17,8 @@ struct active_request {
     int64_t fixed, prompt_pages, own, n_pages; /* n_pages: prompt_pages + width own */
     int64_t filled;                            /* keys of the prompt that are there */
     int64_t step, limit;                       /* tokens said, and to be said at most */
+    int64_t run;                               /* tokens that follow every row without a choice, see op_forced_runs */
+    int64_t reads;                             /* tokens a row of the next step: the newest, and some of those */
     bool started;                              /* the state knows it */
 };
 
@@ -43,6 +45,8 @@ int engine_start(struct engine *e, struct error *err);
 int engine_fill(struct engine *e, struct error *err);
 int engine_decode(struct engine *e, struct error *err);
 bool engine_filled(const struct engine *e);
+/* How many tokens without a choice the rows have before them, which the device is asked where something binds them. */
+void engine_ask_runs(struct engine *e);
 /* Bytes of such steps. */
 struct workspace_bytes engine_fill_bytes(struct engine *e);
 struct workspace_bytes engine_decode_bytes(struct engine *e);
@@ -54,7 +58,7 @@ struct unit_list {
     int64_t max_queries, max_chunks;
 };
 void units_add(struct unit_list *l, struct paged_unit u);
-/* Of a decoding step over all that is active, with parts [rows + 1]. */
+/* Of a decoding step over all that is active, with parts [tokens + 1]. */
 void engine_decode_units(const struct engine *e, struct unit_list *l, int32_t *parts);
 
 /* The tables of all requests of a run, before it, and the state in which one of them begins. */

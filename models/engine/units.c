@@ -13,9 +13,10 @@ void units_add(struct unit_list *l, struct paged_unit u)
     l->max_chunks = u.chunks > l->max_chunks ? u.chunks : l->max_chunks;
 }
 
-static int64_t chunks_of(const struct active_request *a)
+/* Chunks that the token read j behind the newest sees. */
+static int64_t chunks_of(const struct active_request *a, int64_t j)
 {
-    return (a->fixed + a->step + CHUNK_KEYS) / CHUNK_KEYS; /* of fixed + step + 1 keys */
+    return (a->fixed + a->step + j + CHUNK_KEYS) / CHUNK_KEYS; /* of fixed + step + j + 1 keys */
 }
 
 /* Whether chunk c is the prompt's alone, so that all rows read it. */
@@ -29,21 +30,33 @@ static bool same_pages(const struct active_request *a, const struct active_reque
     return memcmp(a->pages + c * CHUNK_PAGES, b->pages + c * CHUNK_PAGES, CHUNK_PAGES * sizeof *a->pages) == 0;
 }
 
-/* Units of chunk c from request i on; returns the first request behind them. */
-static int64_t add_chunk(const struct engine *e, struct unit_list *l, int64_t i, int64_t c)
+/* A unit a row that sees chunk c, of those of its tokens that see it. */
+static void add_own(const struct engine *e, struct unit_list *l, const struct active_request *a, int64_t first,
+                    int64_t c)
+{
+    int64_t unseen = 0;
+
+    while (unseen < a->reads && chunks_of(a, unseen) <= c)
+        unseen++;
+    for (int64_t w = 0; w < e->width && unseen < a->reads; w++)
+        units_add(l, (struct paged_unit){ (int32_t)(first + w * a->reads + unseen), (int32_t)(a->reads - unseen),
+                                          (int32_t)(a->slot * e->width + w), (int32_t)c, 1, 0 });
+}
+
+/* Units of chunk c from request i on, whose tokens begin at *first; returns the first request behind them. */
+static int64_t add_chunk(const struct engine *e, struct unit_list *l, int64_t i, int64_t *first, int64_t c)
 {
     const struct active_request *a = &e->active[i];
-    int64_t end = i + 1, width = e->width;
+    int64_t end = i + 1, from = *first;
 
+    *first += a->reads * e->width;
     if (!is_whole(a, c)) {
-        for (int64_t w = 0; w < width && c < chunks_of(a); w++)
-            units_add(l, (struct paged_unit){ (int32_t)(i * width + w), 1, (int32_t)(a->slot * width + w), (int32_t)c,
-                                              1, 0 });
+        add_own(e, l, a, from, c);
         return end;
     }
-    while (end < e->n_active && is_whole(&e->active[end], c) && same_pages(a, &e->active[end], c))
-        end++;
-    units_add(l, (struct paged_unit){ (int32_t)(i * width), (int32_t)((end - i) * width), (int32_t)(a->slot * width),
+    for (; end < e->n_active && is_whole(&e->active[end], c) && same_pages(a, &e->active[end], c); end++)
+        *first += e->active[end].reads * e->width;
+    units_add(l, (struct paged_unit){ (int32_t)from, (int32_t)(*first - from), (int32_t)(a->slot * e->width),
                                       (int32_t)c, 1, 0 });
     return end;
 }
@@ -54,12 +67,15 @@ void engine_decode_units(const struct engine *e, struct unit_list *l, int32_t *p
 
     parts[0] = 0;
     for (int64_t i = 0; i < e->n_active; i++) {
-        int64_t chunks = chunks_of(&e->active[i]);
+        const struct active_request *a = &e->active[i];
+        int64_t chunks = chunks_of(a, a->reads - 1);
         most = chunks > most ? chunks : most;
-        for (int64_t w = 0; w < e->width; w++, n++)
+        for (int64_t t = 0; t < e->width * a->reads; t++, n++) {
+            chunks = chunks_of(a, t % a->reads);
             parts[n + 1] = parts[n] + (int32_t)(chunks > 1 ? chunks : 0);
+        }
     }
     for (int64_t c = 0; c < most; c++)
-        for (int64_t i = 0; i < e->n_active;)
-            i = add_chunk(e, l, i, c);
+        for (int64_t i = 0, first = 0; i < e->n_active;)
+            i = add_chunk(e, l, i, &first, c);
 }

@@ -161,7 +161,7 @@ static void run_case(const struct beam_case *b, const char *what)
     decode_world_start(&w, active, ACTIVE, b->allowed ? DECODE_START_TOKEN : STATE_FREE, true);
     for (int step = 0; step < b->steps && (step == 0 || !all_done(&w)); step++) {
         struct decode_step at = decode_world_step(&w, active, ACTIVE, step, b->steps);
-        int32_t *read = decode_world_next(&w, &at, active, ACTIVE, step);
+        int32_t *read = decode_world_next(&w, active, ACTIVE, step);
         for (int i = 0; i < ACTIVE * b->width; i++) /* rows that hold nothing read what they read before, or junk */
             read[i] = read[i] < b->vocab ? read[i] : 0;
         struct tensor *logits = logits_of(c, b, read, step);
@@ -221,7 +221,7 @@ static void test_equals(void **state)
                                batch_i32(c, ids, WIDTH * K), K };
     struct beam_settings set = { batch_i32(c, stops, 1), batch_f32(c, norm, 1, 4, F32), 1, EARLY_FALSE };
     struct decode_step at = decode_world_step(&w, request, 1, 1, 3);
-    free(decode_world_next(&w, &at, request, 1, 1));
+    free(decode_world_next(&w, request, 1, 1));
     op_beam_step(c, &w.s, &at, &best, &set);
     int32_t *token = decode_world_words(&w, w.s.token), *parent = decode_world_words(&w, w.s.parent);
     int32_t *end_row = decode_world_words(&w, w.s.end_row), *end_step = decode_world_words(&w, w.s.end_step);

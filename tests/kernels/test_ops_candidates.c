@@ -163,6 +163,7 @@ static void run_case(const struct table_case *t)
 {
     static const int32_t states[2 * WIDTH] = { 1, STATE_FREE, 2, 0 };
     static const float scores[2 * WIDTH] = { -1, 0, -3, -INFINITY };
+    static const int32_t done[2] = { 0, 0 };
     struct decode_world w;
     int64_t n = ROWS * t->vocab;
     float *x = xmalloc((size_t)n * sizeof *x);
@@ -173,6 +174,7 @@ static void run_case(const struct table_case *t)
         x[i] = number(t, i);
     device_upload(&w.step.device, w.s.state, states);
     device_upload(&w.step.device, w.s.score, scores);
+    device_upload(&w.step.device, w.s.done, done);
     struct decode_step at = decode_world_step(&w, active, ACTIVE, 0, 1);
     struct tensor *logits = batch_f32(c, x, ROWS, t->vocab, F32);
     struct automaton a = { 0 };

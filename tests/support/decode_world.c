@@ -97,8 +97,11 @@ struct decode_step decode_world_step(struct decode_world *w, const int32_t *requ
         x[2 * n + i] = WORLD_PROMPT + step;
         x[3 * n + i] = limit;
     }
-    struct decode_step s = { batch_i32(c, request, n), batch_i32(c, x, n), batch_i32(c, x + n, n),
-                             batch_i32(c, x + 2 * n, n), batch_i32(c, x + 3 * n, n) };
+    struct decode_step s = { .request = batch_i32(c, request, n),
+                             .step = batch_i32(c, x, n),
+                             .fixed = batch_i32(c, x + n, n),
+                             .place = batch_i32(c, x + 2 * n, n),
+                             .limit = batch_i32(c, x + 3 * n, n) };
     free(x);
     return s;
 }
@@ -108,15 +111,21 @@ int32_t decode_world_cache_row(int request, int row, int step)
     return 100000 * (1 + request) + 100 * row + step;
 }
 
-int32_t *decode_world_next(struct decode_world *w, const struct decode_step *step, const int32_t *request, int n,
-                           int said)
+int32_t *decode_world_next(struct decode_world *w, const int32_t *request, int n, int said)
 {
     int width = w->s.width;
-    int32_t *rows = xmalloc((size_t)(n * width) * sizeof *rows);
+    int32_t *rows = xcalloc(4 * (size_t)(n * width), sizeof *rows), *of = rows + n * width, *place = of + n * width;
+    int32_t *ahead = place + n * width;
+    struct ctx *c = &w->step.ctx;
 
-    for (int i = 0; i < n * width; i++)
-        rows[i] = decode_world_cache_row(request[i / width], i % width, said);
-    struct tensor *ids = op_next_tokens(&w->step.ctx, &w->s, step, batch_i32(&w->step.ctx, rows, n * width));
+    for (int t = 0; t < n * width; t++) {
+        rows[t] = decode_world_cache_row(request[t / width], t % width, said);
+        of[t] = request[t / width] < 0 ? -1 : request[t / width] * width + t % width;
+        place[t] = WORLD_PROMPT + said;
+    }
+    struct decode_read read = { batch_i32(c, of, n * width), batch_i32(c, ahead, n * width),
+                                batch_i32(c, place, n * width), batch_i32(c, rows, n * width) };
+    struct tensor *ids = op_next_tokens(c, &w->s, &read, NULL);
     device_download(&w->step.device, rows, ids);
     for (int i = 0; i < n * width; i++)
         if (request[i / width] < 0)

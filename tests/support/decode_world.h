@@ -23,9 +23,8 @@ void decode_world_close(struct decode_world *w);
 void decode_world_start(struct decode_world *w, const int32_t *request, int n, int32_t state, bool beams);
 /* What a step of these requests is told; every request has its own cache row for each of its rows and steps. */
 struct decode_step decode_world_step(struct decode_world *w, const int32_t *request, int n, int step, int limit);
-/* The tokens that the step reads, checked; the caller frees. */
-int32_t *decode_world_next(struct decode_world *w, const struct decode_step *step, const int32_t *request, int n,
-                           int said);
+/* The tokens that the step behind `said` others reads, checked; the caller frees. */
+int32_t *decode_world_next(struct decode_world *w, const int32_t *request, int n, int said);
 /* The cache row in which a row's token of a step lies. */
 int32_t decode_world_cache_row(int request, int row, int step);
 
