@@ -157,6 +157,8 @@ void gemm(struct gemm_cache *cache, const struct gemm *g)
         return;
     if (g->k == 0)
         gemm_nothing(g);
+    else if (g->rows == ROWS_FEW && !gemm_rows_alone(g->dtype) && gemm_amx_serves(g))
+        gemm_amx(g);
     else if (!g->ta && g->rows != ROWS_BY_NUMBER && !gemm_rows_alone(g->dtype))
         gemm_by_blocks(cache, g);
     else if (!g->ta)

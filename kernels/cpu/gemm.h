@@ -39,6 +39,10 @@ void gemm(struct gemm_cache *cache, const struct gemm *g);
 bool gemm_dnnl(struct gemm_cache *cache, const struct gemm *g);
 /* The same through OpenBLAS; bf16 operands are converted. */
 void gemm_blas(const struct gemm *g);
+/* The same on AMX tiles, where they serve: bf16, a as it is, b transposed.  A row's bits are its own, however many rows
+ * there are, and no copy of b is kept. */
+bool gemm_amx_serves(const struct gemm *g);
+void gemm_amx(const struct gemm *g);
 /* Whether a row's bits are its own in all products of this type, however many rows there are. */
 bool gemm_rows_alone(enum dtype dtype);
 /* Whether products of this type keep packed copies of frozen weights. */

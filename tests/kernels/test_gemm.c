@@ -96,6 +96,31 @@ static void test_products(void **state)
     gemm_cache_free(cache);
 }
 
+/* Few rows, below, at and above what tiles hold, in every direction. */
+static void test_few(void **state)
+{
+    static const int64_t rows[] = { 1, 2, 16, 17, 33, 64, 70 }, outputs[] = { 1, 16, 31, 33, 96 },
+                         sums[] = { 1, 31, 32, 33, 64, 127 };
+    struct gemm_cache *cache = gemm_cache_new();
+
+    (void)state;
+    for (int i = 0; i < ARRAY_LEN(rows); i++)
+        for (int j = 0; j < ARRAY_LEN(outputs); j++)
+            for (int l = 0; l < ARRAY_LEN(sums); l++) {
+                struct gemm g = { .m = rows[i],
+                                  .n = outputs[j],
+                                  .k = sums[l],
+                                  .dtype = BF16,
+                                  .tb = true,
+                                  .rows = ROWS_FEW,
+                                  .y_dtype = (i + j) % 2 ? F32 : BF16,
+                                  .add = (j + l) % 2,
+                                  .act = (j + l) % 2 || i % 2 ? ACT_NONE : ACT_GELU };
+                check_product(cache, g);
+            }
+    gemm_cache_free(cache);
+}
+
 /* Inner lengths that leave 31 of a block of 32 over, beside left over rows: oneDNN before 3.1 fails on AMX.  Which rows
  * are left over depends on the number of threads. */
 static void test_inner_left_over(void **state)
@@ -193,7 +218,8 @@ static void test_forget(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_products), cmocka_unit_test(test_inner_left_over),
-                                        cmocka_unit_test(test_rows_alone), cmocka_unit_test(test_forget) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_products), cmocka_unit_test(test_few),
+                                        cmocka_unit_test(test_inner_left_over), cmocka_unit_test(test_rows_alone),
+                                        cmocka_unit_test(test_forget) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

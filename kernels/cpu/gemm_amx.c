@@ -1,0 +1,184 @@
+/* Part of gemm.h: products of few rows in bf16 on AMX, which read the weight as it lies, once, and nothing but it. */
+#include "kernels/cpu/activation.h"
+#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/row.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__) && defined(__linux__)
+
+#include <cpuid.h>
+#include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/*
+ * A tile holds 16 rows of 64 bytes.  The weight's are 16 outputs by 32 of the sum, those of the input 32 of the sum by
+ * 16 rows, two of the sum side by side, and the product's 16 outputs by 16 rows.  A task is 32 outputs of all rows.
+ */
+enum { SIDE = 16, DEPTH = 32, TASK = 2 * SIDE };
+
+#define ON_AMX __attribute__((target("amx-tile,amx-bf16")))
+
+struct tile_config {
+    uint8_t palette, start, zero[14];
+    uint16_t row_bytes[16];
+    uint8_t rows[16];
+};
+
+/* Asks the kernel for the tiles, which it gives to a process once and for all. */
+static bool take_tiles(void)
+{
+    enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18, HAS_BF16 = 1 << 22, HAS_TILES = 1 << 24 };
+    unsigned a, b, c, d;
+
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d & HAS_BF16) || !(d & HAS_TILES))
+        return false;
+    return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+}
+
+bool gemm_amx_serves(const struct gemm *g)
+{
+    static int has; /* 0: nobody has asked yet */
+
+    if (!has)
+        has = take_tiles() ? 1 : -1;
+    return has > 0 && g->dtype == BF16 && !g->ta && g->tb;
+}
+
+/* A step of every block of 16 rows of a, in pairs of k, zeros where there is nothing. */
+static void pair_step(uint32_t *x, const struct gemm *g, int64_t step, int64_t steps)
+{
+    const uint16_t *a = (const uint16_t *)g->a + step * DEPTH;
+    int64_t left = g->k - step * DEPTH, pairs = (left < DEPTH ? left : DEPTH) / 2;
+
+    for (int64_t r = 0; r < g->m; r++, a += g->k) {
+        uint32_t *to = x + (r / SIDE * steps + step) * SIDE * SIDE + r % SIDE;
+        for (int64_t p = 0; p < pairs; p++)
+            memcpy(to + p * SIDE, a + 2 * p, sizeof *to);
+        if (left < DEPTH && left % 2)
+            to[pairs * SIDE] = a[left - 1];
+    }
+}
+
+/* The weight's rows of a task, and the numbers from one to the next; a padded copy where they do not fill tiles. */
+static const uint16_t *task_rows(uint16_t *copy, int64_t *stride, const struct gemm *g, int64_t first, int64_t steps)
+{
+    const uint16_t *w = (const uint16_t *)g->b + first * g->k;
+    int64_t rows = g->n - first < TASK ? g->n - first : TASK;
+
+    *stride = g->k;
+    if (rows == TASK && g->k % DEPTH == 0)
+        return w;
+    *stride = steps * DEPTH;
+    memset(copy, 0, (size_t)(TASK * *stride) * sizeof *copy);
+    for (int64_t i = 0; i < rows; i++)
+        memcpy(copy + i * *stride, w + i * g->k, (size_t)g->k * sizeof *copy);
+    return copy;
+}
+
+/* sums[i][j] = 16 outputs from 16 i on by 16 rows of block j; x1 NULL: there is one block. */
+ON_AMX static void multiply_tiles(float sums[2][2][SIDE][SIDE], const uint16_t *w, int64_t stride, const uint32_t *x0,
+                                  const uint32_t *x1, int64_t steps)
+{
+    size_t bytes = (size_t)stride * sizeof *w;
+
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    for (int64_t s = 0; s < steps; s++) {
+        _tile_loadd(4, w + s * DEPTH, bytes);
+        _tile_loadd(5, w + SIDE * stride + s * DEPTH, bytes);
+        _tile_loadd(6, x0 + s * SIDE * SIDE, 64);
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_dpbf16ps(2, 5, 6);
+        if (!x1)
+            continue;
+        _tile_loadd(7, x1 + s * SIDE * SIDE, 64);
+        _tile_dpbf16ps(1, 4, 7);
+        _tile_dpbf16ps(3, 5, 7);
+    }
+    _tile_stored(0, sums[0][0], 64);
+    _tile_stored(1, sums[0][1], 64);
+    _tile_stored(2, sums[1][0], 64);
+    _tile_stored(3, sums[1][1], 64);
+}
+
+/* Columns from `first` on of rows from `from` on. */
+static void put_sums(struct tensor *y, const struct gemm *g, int64_t first, int64_t from, float sums[2][2][SIDE][SIDE])
+{
+    int64_t rows = g->m - from < TASK ? g->m - from : TASK, cols = g->n - first < TASK ? g->n - first : TASK;
+
+    for (int64_t r = 0; r < rows; r++) {
+        float line[TASK];
+        for (int64_t c = 0; c < cols; c++)
+            line[c] = sums[c / SIDE][r / SIDE][c % SIDE][r % SIDE];
+        if (g->bias)
+            row_add(line, g->bias + first, cols);
+        if (g->act)
+            activation_run(line, line, cols, g->act);
+        row_store((struct destination){ y, g->add }, (from + r) * g->n + first, line, cols);
+    }
+}
+
+/* Tasks of one thread; whoever else uses tiles finds them as they were. */
+ON_AMX static void run_tasks(struct tensor *y, const struct gemm *g, uint32_t *x, int64_t steps)
+{
+    struct tile_config mine = { .palette = 1 }, before;
+    uint16_t *copy = xmalloc((size_t)(TASK * steps * DEPTH) * sizeof *copy);
+    float sums[2][2][SIDE][SIDE];
+
+    for (int i = 0; i < 8; i++) {
+        mine.row_bytes[i] = 64;
+        mine.rows[i] = SIDE;
+    }
+    _tile_storeconfig(&before);
+    _tile_loadconfig(&mine);
+#pragma omp for schedule(static)
+    for (int64_t s = 0; s < steps; s++)
+        pair_step(x, g, s, steps);
+#pragma omp for schedule(static)
+    for (int64_t first = 0; first < g->n; first += TASK) {
+        int64_t stride;
+        const uint16_t *w = task_rows(copy, &stride, g, first, steps);
+        for (int64_t from = 0; from < g->m; from += TASK) {
+            const uint32_t *x0 = x + from / SIDE * steps * SIDE * SIDE;
+            multiply_tiles(sums, w, stride, x0, g->m - from > SIDE ? x0 + steps * SIDE * SIDE : NULL, steps);
+            put_sums(y, g, first, from, sums);
+        }
+    }
+    if (before.palette)
+        _tile_loadconfig(&before);
+    else
+        _tile_release();
+    free(copy);
+}
+
+void gemm_amx(const struct gemm *g)
+{
+    struct tensor y = { .data = g->y, .dtype = g->y_dtype, .ndim = 1, .shape = { g->m * g->n } };
+    int64_t steps = (g->k + DEPTH - 1) / DEPTH, blocks = (g->m + SIDE - 1) / SIDE;
+    uint32_t *x = xcalloc((size_t)(blocks * steps * SIDE * SIDE), sizeof *x);
+
+#pragma omp parallel if (g->n * g->k > PARALLEL_MIN)
+    run_tasks(&y, g, x, steps);
+    free(x);
+}
+
+#else
+
+bool gemm_amx_serves(const struct gemm *g)
+{
+    (void)g;
+    return false;
+}
+
+void gemm_amx(const struct gemm *g)
+{
+    (void)g;
+    CHECK(false, "no AMX");
+}
+
+#endif
