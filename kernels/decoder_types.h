@@ -30,7 +30,8 @@ struct rms_norm {
 /* Maps whose adapters read the same x, at most. */
 enum { LORA_STACK = 3 };
 
-enum { GROUP_ROWS = 32, GROUP_PRODUCTS = 6 };
+enum { GROUP_ROWS = 32, GROUP_PRODUCTS = 24 };
+#define ALL_ROWS UINT64_MAX
 
 /* y (+)= scale n(x) w^T, or n(x) w^T + bias, or n(x) w^T + addend, n the group's norm. */
 struct linear_product {
@@ -39,14 +40,16 @@ struct linear_product {
     const struct tensor *addend; /* F32 [T, N], scratch that may be overwritten, or NULL */
     float scale;
     struct destination y; /* of w's type, or F32 */
+    uint64_t rows;        /* which rows of y: a bit for each number in the group's adapter_of */
 };
 
-/* Products of few rows in one launch (any number with ROWS_FEW); the kernel is handed one of the y by itself.  swiglu:
- * of the two, silu(first) second goes to the first one's y. */
+/* Products of few rows in one launch (any number with ROWS_FEW); the kernel is handed one of the y by itself, if
+ * there is one that it writes whole.  swiglu: of each two, silu(first) second goes to the first one's rows of its y. */
 struct linear_group {
     struct linear_product product[GROUP_PRODUCTS];
     int n;
     struct rms_norm norm;
+    struct tensor *adapter_of; /* I32 [T]; NULL: every product is for all rows */
     bool swiglu;
 };
 

@@ -91,11 +91,18 @@ struct gat {
     float p;     /* dropout on the coefficients */
 };
 
-/* A low-rank addition to a linear map (Hu et al. 2021): scale B A; A [r, K], B [N, r] of the weight's type. */
+/*
+ * A low-rank addition to a linear map (Hu et al. 2021): scale B A; A [r, K], B [N, r] of the weight's type.  Without
+ * a backward the rows of a step may have different ones (Chen et al. 2023): those that ctx.adapter_of gives v > 0 have
+ * others[v - 1], of which a NULL is none; the others, and all where it gives nothing, this one.
+ */
+enum { LORA_OTHERS = 63 };
 struct lora {
     struct tensor *a, *b;
     float scale;   /* alpha / r, or alpha / sqrt(r) */
     float dropout; /* on what A reads, when training */
+    const struct lora *others;
+    int n_others; /* at most LORA_OTHERS */
 };
 
 #ifdef __cplusplus

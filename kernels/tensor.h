@@ -53,20 +53,21 @@ struct feed {
 struct ctx {
     const struct kernels *k; /* NULL: dry run, allocate and record only */
     struct device *dev;
-    struct arena *host;  /* tensor headers and records of this step */
-    struct arena *step;  /* tensor data of this step */
-    struct arena *input; /* what is uploaded; NULL beside a workspace: step, and at once */
-    struct feed *feed;   /* where a workspace collects the step's inputs; NULL in walks that do not */
-    bool capturing;      /* kernels are recorded: they neither run nor may be waited for */
-    bool buckets;        /* batches of like size shall have the same shapes: see batch_bucket */
-    uint64_t shapes;     /* hash of all shapes of the step so far, on which its launches depend */
-    struct node *tape;   /* newest record */
-    bool recording;      /* ops push records */
-    bool transient;      /* the next tensor is: see tape_transient */
-    bool training;       /* dropout is on */
-    enum rows_mode rows; /* the caller's to set */
-    struct tensor *rng;  /* I32 [4] on the device: seed low, seed high, step, first site */
-    uint32_t site;       /* counts the random ops of a step, so that each draws its own numbers */
+    struct arena *host;        /* tensor headers and records of this step */
+    struct arena *step;        /* tensor data of this step */
+    struct arena *input;       /* what is uploaded; NULL beside a workspace: step, and at once */
+    struct feed *feed;         /* where a workspace collects the step's inputs; NULL in walks that do not */
+    bool capturing;            /* kernels are recorded: they neither run nor may be waited for */
+    bool buckets;              /* batches of like size shall have the same shapes: see batch_bucket */
+    uint64_t shapes;           /* hash of all shapes of the step so far, on which its launches depend */
+    struct node *tape;         /* newest record */
+    bool recording;            /* ops push records */
+    bool transient;            /* the next tensor is: see tape_transient */
+    bool training;             /* dropout is on */
+    enum rows_mode rows;       /* the caller's to set */
+    struct tensor *adapter_of; /* I32: each row's adapter, see struct lora; with ROWS_FEW, the step's own to set */
+    struct tensor *rng;        /* I32 [4] on the device: seed low, seed high, step, first site */
+    uint32_t site;             /* counts the random ops of a step, so that each draws its own numbers */
 };
 
 /* Whether this walk through the step brings what is of the host to the device: not where it only plans, nor, in a

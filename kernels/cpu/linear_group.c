@@ -58,38 +58,109 @@ static void free_sums(struct tensor *sums, const struct linear_product *p)
         free_matrix(sums);
 }
 
-static void run_product(struct ctx *c, const struct tensor *x, const struct linear_product *p)
+/* y's rows (+)= the sums, rounded. */
+static void put_sums(struct destination y, const struct tensor *sums)
+{
+    int64_t cols = tensor_cols(sums);
+
+#pragma omp parallel for schedule(static) if (tensor_size(sums) > PARALLEL_MIN)
+    for (int64_t r = 0; r < tensor_rows(sums); r++)
+        row_store(y, r * cols, (float *)sums->data + r * cols, cols);
+}
+
+static void run_product(struct ctx *c, const struct linear_product *p)
 {
     if (p->w && p->scale == 1.0f && !p->addend && !(p->bias && p->y.add)) {
-        multiply(c, p->y, x, p);
+        multiply(c, p->y, p->x, p);
         return;
     }
-    struct tensor sums = sums_of(c, x, p);
-    int64_t cols = tensor_cols(&sums);
-#pragma omp parallel for schedule(static) if (tensor_size(&sums) > PARALLEL_MIN)
-    for (int64_t r = 0; r < tensor_rows(&sums); r++)
-        row_store(p->y, r * cols, (float *)sums.data + r * cols, cols);
+    struct tensor sums = sums_of(c, p->x, p);
+    put_sums(p->y, &sums);
     free_sums(&sums, p);
 }
 
-/* Without addends the halves are rounded where swiglu's own op would have them rounded: then a row comes out the same
- * with few and with many. */
-static void run_swiglu(struct ctx *c, const struct tensor *x, const struct linear_group *g)
+/* Half of a swiglu.  Where no adapter adds to it, it is rounded where swiglu's own op would have it rounded: then a row
+ * comes out the same with few and with many. */
+static struct tensor half_of(struct ctx *c, const struct linear_product *p)
 {
-    struct tensor *y = g->product[0].y.t, half[2];
+    const struct tensor *y = p->y.t;
 
-    for (int i = 0; i < 2; i++) {
-        const struct linear_product *p = &g->product[i];
-        if (p->addend) {
-            half[i] = sums_of(c, x ? x : p->x, p);
-            continue;
-        }
-        half[i] = matrix_new(y->dtype, y->shape[0], y->shape[1]);
-        multiply(c, (struct destination){ &half[i], false }, x ? x : p->x, p);
+    if (p->addend && p->w)
+        return sums_of(c, p->x, p);
+    struct tensor half = matrix_new(y->dtype, y->shape[0], y->shape[1]);
+    struct destination to = { &half, false };
+    if (p->w)
+        multiply(c, to, p->x, p);
+    else
+        put_sums(to, p->addend);
+    return half;
+}
+
+static void run_swiglu(struct ctx *c, const struct linear_product *p)
+{
+    struct tensor half[2] = { half_of(c, &p[0]), half_of(c, &p[1]) };
+
+    cpu_swiglu(c, p->y.t, &half[0], &half[1]);
+    for (int i = 0; i < 2; i++)
+        if (!p[i].w || !p[i].addend)
+            free_matrix(&half[i]);
+}
+
+/* A product of n rows from `from` on. */
+struct product_part {
+    struct linear_product p;
+    struct tensor x, addend, y;
+};
+
+static const struct tensor *part_of(struct tensor *part, const struct tensor *t, int64_t from, int64_t n)
+{
+    if (!t)
+        return NULL;
+    *part = tensor_view(t, from, n);
+    return part;
+}
+
+/* `normed` or what the product reads by itself. */
+static void cut(struct product_part *part, const struct linear_product *p, const struct tensor *normed, int64_t from,
+                int64_t n)
+{
+    part->p = *p;
+    part->p.x = part_of(&part->x, normed ? normed : p->x, from, n);
+    part->p.addend = part_of(&part->addend, p->addend, from, n);
+    part->y = tensor_view(p->y.t, from, n);
+    part->p.y.t = &part->y;
+}
+
+/* The first run of rows from *from on that are the product's; how many, 0: none. */
+static int64_t next_run(const struct linear_group *g, const struct linear_product *p, int64_t *from)
+{
+    int64_t rows = p->y.t->shape[0], end;
+
+    if (!g->adapter_of)
+        return rows - *from;
+    const int32_t *adapter = g->adapter_of->data;
+    while (*from < rows && !(p->rows >> adapter[*from] & 1))
+        ++*from;
+    for (end = *from; end < rows && p->rows >> adapter[end] & 1;)
+        end++;
+    return end - *from;
+}
+
+/* One product, or the two of a swiglu, in their rows. */
+static void run_rows(struct ctx *c, const struct linear_group *g, const struct linear_product *p,
+                     const struct tensor *normed)
+{
+    int64_t n;
+
+    for (int64_t from = 0; (n = next_run(g, p, &from)) > 0; from += n) {
+        struct product_part part[2];
+        for (int i = 0; i <= g->swiglu; i++)
+            cut(&part[i], &p[i], normed, from, n);
+        if (g->swiglu)
+            run_swiglu(c, (const struct linear_product[]){ part[0].p, part[1].p });
+        else
+            run_product(c, &part[0].p);
     }
-    cpu_swiglu(c, y, &half[0], &half[1]);
-    free_sums(&half[0], &g->product[0]);
-    free_sums(&half[1], &g->product[1]);
 }
 
 void cpu_linear_group(struct ctx *c, struct tensor *y, const struct linear_group *g)
@@ -103,11 +174,8 @@ void cpu_linear_group(struct ctx *c, struct tensor *y, const struct linear_group
         rstd = matrix_new(F32, x->shape[0], 1);
         cpu_rms_norm(c, &normed, &rstd, x, g->norm.w, g->norm.eps);
     }
-    x = g->norm.w ? &normed : NULL;
-    if (g->swiglu)
-        run_swiglu(c, x, g);
-    for (int i = 0; i < g->n && !g->swiglu; i++)
-        run_product(c, x ? x : g->product[i].x, &g->product[i]);
+    for (int i = 0; i < g->n; i += 1 + g->swiglu)
+        run_rows(c, g, &g->product[i], g->norm.w ? &normed : NULL);
     if (g->norm.w) {
         free_matrix(&normed);
         free_matrix(&rstd);

@@ -12,6 +12,7 @@ struct product_view {
     const float *bias, *addend;
     void *y;
     int64_t k, cols, first; /* its first block */
+    uint64_t rows;          /* see linear_product */
     float scale;
     bool wide, add, aligned; /* y is F32; y is added to; rows start at multiples of 16 bytes */
 };
@@ -19,11 +20,11 @@ struct product_view {
 template <typename T>
 struct group_view {
     product_view<T> product[GROUP_PRODUCTS];
-    const float *norm; /* NULL: none */
+    const float *norm;     /* NULL: none */
+    const int *adapter_of; /* NULL: products are for all rows */
     float eps;
-    int n;
+    int n, each; /* products; those that a number of y comes from */
     int64_t rows;
-    bool swiglu;
 };
 
 /* What a block's warps leave for its threads to add up: sums, and squares of what the norm takes. */
@@ -190,6 +191,23 @@ __device__ inline void warp_parts(block_parts &parts, const product_view<float> 
     }
 }
 
+/* Whether a row is the product's to write. */
+template <typename T>
+__device__ inline bool has_row(const group_view<T> &a, const product_view<T> &p, int64_t row)
+{
+    return row < a.rows && (!a.adapter_of || (p.rows >> a.adapter_of[row] & 1));
+}
+
+/* Whether any of a block's is; the same for all its threads. */
+template <typename T>
+__device__ inline bool has_rows(const group_view<T> &a, const product_view<T> &p, int64_t row0)
+{
+    bool any = !a.adapter_of;
+    for (int r = 0; r < ROWS && !any; r++)
+        any = has_row(a, p, row0 + r);
+    return any;
+}
+
 /* The number at row, col of a product, of the thread that it belongs to; every thread calls it. */
 template <typename T>
 __device__ inline float finished(const group_view<T> &a, const product_view<T> &p, int64_t row0, int64_t col0)
@@ -218,9 +236,10 @@ __device__ inline float finished(const group_view<T> &a, const product_view<T> &
 }
 
 /*
- * y_i (+)= scale_i n(x_i) w_i^T + bias_i + addend_i;  swiglu: the first y (+)= silu(first) second
+ * y_i (+)= scale_i n(x_i) w_i^T + bias_i + addend_i in its rows;  swiglu: of each two, y (+)= silu(first) second
  *
- * Grid     one block per product, COLS of its columns and ROWS of its rows, rows going round fastest.
+ * Grid     one block per product (or two of them), COLS of its columns and ROWS of its rows, rows going round fastest;
+ *          those that have no row of their product's leave.
  * Memory   reads every w once (rows beyond ROWS find it in L2), 16 bytes a lane; x from L1 and L2; bandwidth bound.
  * Numbers  products of bf16 on tensor cores or of f32, sums in f32: each warp its chunks of k in order, then the warps
  *          in order, whatever the number of rows.  The norm's weights go into x, its factor is applied to the sum.
@@ -229,16 +248,18 @@ template <typename T>
 __global__ void __launch_bounds__(THREADS, 2) linear_group_kernel(GRID_CONSTANT const group_view<T> a)
 {
     int number = 0;
-    while (number + 1 < a.n && !a.swiglu && block_id() >= a.product[number + 1].first)
-        number++;
+    while (number + a.each < a.n && block_id() >= a.product[number + a.each].first)
+        number += a.each;
     const product_view<T> &p = a.product[number];
     int64_t tiles = (a.rows + ROWS - 1) / ROWS, block = block_id() - p.first;
     int64_t row0 = block % tiles * ROWS, col0 = block / tiles * COLS;
+    if (!has_rows(a, p, row0))
+        return;
     float v = finished(a, p, row0, col0);
-    if (a.swiglu)
-        v *= sigmoid(v) * finished(a, a.product[1], row0, col0);
+    if (a.each == 2)
+        v *= sigmoid(v) * finished(a, a.product[number + 1], row0, col0);
     int64_t row = row0 + thread_id() / COLS, col = col0 + thread_id() % COLS;
-    if (row >= a.rows || col >= p.cols)
+    if (!has_row(a, p, row) || col >= p.cols)
         return;
     if (p.wide)
         put((float *)p.y + row * p.cols + col, v, p.add);
@@ -254,30 +275,40 @@ static product_view<T> view_of(const struct linear_product *p)
     v.bias = data_of<float>(p->bias), v.addend = data_of<float>(p->addend);
     v.wide = p->y.t->dtype == F32, v.y = v.wide ? (void *)data_of<float>(p->y.t) : data_of<T>(p->y.t);
     v.k = p->w ? tensor_cols(p->w) : 0, v.cols = tensor_cols(p->y.t);
-    v.scale = p->scale, v.add = p->y.add;
+    v.scale = p->scale, v.add = p->y.add, v.rows = p->rows;
     v.aligned = v.k % PACK == 0 && (((uintptr_t)v.x | (uintptr_t)v.w) & 15) == 0;
     return v;
 }
 
 template <typename T>
-static void launch_group(struct ctx *c, const struct tensor *y, const struct linear_group *g)
+static void launch_group(struct ctx *c, const struct linear_group *g)
 {
     group_view<T> a = {};
     int64_t blocks = 0;
     a.norm = data_of<float>(g->norm.w), a.eps = g->norm.eps;
-    a.rows = y->shape[0], a.n = g->n, a.swiglu = g->swiglu;
+    a.adapter_of = data_of<int>(g->adapter_of);
+    a.rows = g->product[0].y.t->shape[0], a.n = g->n, a.each = g->swiglu ? 2 : 1;
     for (int i = 0; i < g->n; i++) {
         a.product[i] = view_of<T>(&g->product[i]);
         a.product[i].first = blocks;
-        if (i == 0 || !g->swiglu)
+        if (i % a.each == 0)
             blocks += (a.rows + ROWS - 1) / ROWS * ((a.product[i].cols + COLS - 1) / COLS);
     }
     if (blocks)
         LAUNCH(linear_group_kernel<T>, blocks_for(blocks, 1), THREADS, 0, cuda_stream(c), a);
 }
 
+/* That of the matrices; of addends alone, that of y. */
+static enum dtype type_of(const struct linear_group *g)
+{
+    for (int i = 0; i < g->n; i++)
+        if (g->product[i].w)
+            return g->product[i].w->dtype;
+    return g->product[0].y.t->dtype;
+}
+
 extern "C" void cuda_linear_group(struct ctx *c, struct tensor *y, const struct linear_group *g)
 {
-    const struct linear_product *p = &g->product[0];
-    DTYPE_SWITCH(p->w ? p->w->dtype : g->product[1].w->dtype, launch_group<T>(c, y, g));
+    (void)y;
+    DTYPE_SWITCH(type_of(g), launch_group<T>(c, g));
 }

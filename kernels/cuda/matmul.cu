@@ -148,7 +148,7 @@ bool cuda_few_rows(struct ctx *c, struct destination y, const struct tensor *x, 
         return false;
     struct linear_group g = {};
     g.n = 1;
-    g.product[0] = { x, w, bias, nullptr, 1, y };
+    g.product[0] = { x, w, bias, nullptr, 1, y, ALL_ROWS };
     cuda_linear_group(c, y.t, &g);
     return true;
 }

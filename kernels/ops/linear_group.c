@@ -6,15 +6,50 @@ struct launches {
     const struct tensor *x;
 };
 
-static void add_product(struct linear_group *g, struct linear_product p)
+static struct launches launches_of(const struct ctx *c, const struct tensor *x, struct rms_norm norm)
 {
-    CHECK(g->n < GROUP_PRODUCTS, "more than %d products", GROUP_PRODUCTS);
-    g->product[g->n++] = p;
+    return (struct launches){ .first = { .norm = norm, .adapter_of = c->adapter_of },
+                              .second = { .adapter_of = c->adapter_of },
+                              .x = x };
 }
 
-static struct launches launches_of(const struct tensor *x, struct rms_norm norm)
+/* A y that the launch writes whole, or NULL. */
+static struct tensor *whole_y(const struct linear_group *g)
 {
-    return (struct launches){ .first = { .norm = norm }, .x = x };
+    for (int i = 0; i < g->n; i++)
+        if (g->product[i].rows == ALL_ROWS)
+            return g->product[i].y.t;
+    return NULL;
+}
+
+static void flush(struct ctx *c, struct linear_group *g)
+{
+    const struct linear_group *group = g;
+    struct tensor *y = whole_y(g);
+
+    if (g->n)
+        RUN(c, linear_group, y, group);
+    g->n = 0;
+}
+
+static void add_first(struct ctx *c, struct launches *l, struct linear_product p)
+{
+    if (l->first.n == GROUP_PRODUCTS)
+        flush(c, &l->first);
+    l->first.product[l->first.n++] = p;
+}
+
+static void launch(struct ctx *c, struct launches *l)
+{
+    flush(c, &l->first);
+    flush(c, &l->second);
+}
+
+static void add_second(struct ctx *c, struct launches *l, struct linear_product p)
+{
+    if (l->second.n == GROUP_PRODUCTS)
+        launch(c, l);
+    l->second.product[l->second.n++] = p;
 }
 
 static struct destination whole(struct tensor *t)
@@ -22,42 +57,65 @@ static struct destination whole(struct tensor *t)
     return (struct destination){ t, false };
 }
 
-/*
- * y (+)= the map of the normed x.  With an adapter the large product waits in F32 for the small one, so that y is
- * rounded once; an F32 y takes both itself.  late: y is to come from the second launch whether or not there is one.
- */
-static void add_map(struct ctx *c, struct launches *l, struct destination y, const struct linear_map *m, bool late)
+/* Adapters that a row of this step may have. */
+static int choices(const struct ctx *c, const struct linear_map *m)
 {
-    struct linear_product large = { l->x, m->w, m->b, NULL, 1, y }, small = { NULL, NULL, NULL, NULL, 1, y };
-    bool adapted = m->lora.a != NULL;
-
-    if (late || (adapted && y.t->dtype != F32)) {
-        large.y = whole(tensor_new2(c, F32, l->x->shape[0], m->w->shape[0]));
-        small.addend = large.y.t;
-    }
-    add_product(&l->first, large);
-    if (adapted) {
-        struct tensor *h = tensor_new2(c, l->x->dtype, l->x->shape[0], m->lora.a->shape[0]);
-        add_product(&l->first, (struct linear_product){ l->x, m->lora.a, NULL, NULL, m->lora.scale, whole(h) });
-        small.x = h;
-        small.w = m->lora.b;
-        small.y.add |= !small.addend;
-    }
-    if (adapted || late)
-        add_product(&l->second, small);
+    return c->adapter_of ? 1 + m->lora.n_others : 1;
 }
 
-static void launch(struct ctx *c, const struct launches *l)
+/* The one that a row has whose number is v. */
+static const struct lora *choice(const struct linear_map *m, int v)
 {
-    const struct linear_group *first = &l->first, *second = &l->second;
+    return v ? &m->lora.others[v - 1] : &m->lora;
+}
 
-    struct tensor *y = first->product[first->swiglu ? 0 : first->n - 1].y.t;
+/* Of those that m has, a bit each. */
+static uint64_t adapters_on(const struct ctx *c, const struct linear_map *m)
+{
+    uint64_t on = 0;
 
-    RUN(c, linear_group, y, first);
-    if (!second->n)
-        return;
-    y = second->product[second->swiglu ? 0 : second->n - 1].y.t;
-    RUN(c, linear_group, y, second);
+    for (int v = 0; v < choices(c, m); v++)
+        on |= (uint64_t)(choice(m, v)->a != NULL) << v;
+    return on;
+}
+
+/* x w^T + b of the normed x, for all rows; `wait`: in F32, which is returned, until it is known what is added. */
+static struct tensor *add_large(struct ctx *c, struct launches *l, struct destination y, const struct linear_map *m,
+                                bool wait)
+{
+    struct tensor *waits = wait ? tensor_new2(c, F32, l->x->shape[0], m->w->shape[0]) : NULL;
+
+    add_first(c, l, (struct linear_product){ l->x, m->w, m->b, NULL, 1, waits ? whole(waits) : y, ALL_ROWS });
+    return waits;
+}
+
+/* y (+)= what waits and what the v-th adapter, if m has it, adds to it, for its rows. */
+static void add_small(struct ctx *c, struct launches *l, struct destination y, const struct linear_map *m, int v,
+                      const struct tensor *waits)
+{
+    const struct lora *adapter = choice(m, v);
+    struct linear_product p = { NULL, NULL, NULL, waits, 1, y, c->adapter_of ? (uint64_t)1 << v : ALL_ROWS };
+
+    if (adapter->a) {
+        struct tensor *h = tensor_new2(c, l->x->dtype, l->x->shape[0], adapter->a->shape[0]);
+        add_first(c, l, (struct linear_product){ l->x, adapter->a, NULL, NULL, adapter->scale, whole(h), p.rows });
+        p.x = h;
+        p.w = adapter->b;
+        p.y.add |= !waits;
+    }
+    add_second(c, l, p);
+}
+
+/* y (+)= the map of the normed x.  With an adapter the large product waits in F32 for the small one, so that y is
+ * rounded once; an F32 y takes both itself. */
+static void add_map(struct ctx *c, struct launches *l, struct destination y, const struct linear_map *m)
+{
+    uint64_t on = adapters_on(c, m);
+    struct tensor *waits = add_large(c, l, y, m, on && y.t->dtype != F32);
+
+    for (int v = 0; v < choices(c, m); v++)
+        if (waits || on >> v & 1)
+            add_small(c, l, y, m, v, waits);
 }
 
 static bool few_rows(const struct ctx *c, const struct tensor *x)
@@ -72,7 +130,11 @@ static void check_map(const struct ctx *c, const struct tensor *x, struct rms_no
           "linear: expected an f32 bias of %lld, got %lld", (long long)m->w->shape[0], (long long)tensor_size(m->b));
     CHECK(!norm.w || (norm.w->dtype == F32 && tensor_size(norm.w) == x->shape[1]),
           "linear: a norm of %lld for %lld columns", (long long)tensor_size(norm.w), (long long)x->shape[1]);
-    low_rank_check(x, m->w, &m->lora);
+    CHECK(!c->adapter_of || (c->rows == ROWS_FEW && tensor_size(c->adapter_of) == x->shape[0]),
+          "linear: %lld rows, adapters of %lld of few", (long long)x->shape[0], (long long)tensor_size(c->adapter_of));
+    CHECK(m->lora.n_others <= LORA_OTHERS, "linear: %d adapters", m->lora.n_others);
+    for (int v = 0; v < choices(c, m); v++)
+        low_rank_check(x, m->w, choice(m, v));
 }
 
 /* What the maps of many rows read: the rows normed, in scratch of the caller. */
@@ -116,9 +178,9 @@ void op_linear_group(struct ctx *c, struct tensor **y, struct tensor *x, struct 
     }
     size_t mark = arena_mark(c->step);
     if (few_rows(c, x)) {
-        struct launches l = launches_of(x, norm);
+        struct launches l = launches_of(c, x, norm);
         for (int i = 0; i < n; i++)
-            add_map(c, &l, whole(y[i]), maps[i], false);
+            add_map(c, &l, whole(y[i]), maps[i]);
         launch(c, &l);
     } else {
         maps_rows(c, y, x, norm, maps, n);
@@ -147,8 +209,8 @@ void op_linear_add(struct ctx *c, struct tensor *y, struct tensor *x, const stru
           dtype_name(y->dtype), (long long)x->shape[0]);
     size_t mark = arena_mark(c->step);
     if (few_rows(c, x)) {
-        struct launches l = launches_of(x, (struct rms_norm){ 0 });
-        add_map(c, &l, (struct destination){ y, true }, m, false);
+        struct launches l = launches_of(c, x, (struct rms_norm){ 0 });
+        add_map(c, &l, (struct destination){ y, true }, m);
         launch(c, &l);
     } else {
         add_rows(c, y, x, m);
@@ -159,13 +221,17 @@ void op_linear_add(struct ctx *c, struct tensor *y, struct tensor *x, const stru
 static void swiglu_few(struct ctx *c, struct tensor *y, struct tensor *x, struct rms_norm norm,
                        const struct linear_map *const maps[2])
 {
-    struct launches l = launches_of(x, norm);
-    bool adapted = maps[0]->lora.a || maps[1]->lora.a;
+    struct launches l = launches_of(c, x, norm);
+    bool adapted = adapters_on(c, maps[0]) || adapters_on(c, maps[1]);
+    const struct tensor *waits[2];
 
     for (int i = 0; i < 2; i++)
-        add_map(c, &l, whole(y), maps[i], adapted);
+        waits[i] = add_large(c, &l, whole(y), maps[i], adapted);
     l.first.swiglu = !adapted;
     l.second.swiglu = adapted;
+    for (int v = 0; v < choices(c, maps[0]) && adapted; v++)
+        for (int i = 0; i < 2; i++)
+            add_small(c, &l, whole(y), maps[i], v, waits[i]);
     launch(c, &l);
 }
 
@@ -205,8 +271,8 @@ struct tensor *op_linear_logits(struct ctx *c, struct tensor *x, struct tensor *
     struct tensor *y = tensor_new2(c, F32, x->shape[0], w->shape[0]);
     size_t mark = arena_mark(c->step);
     if (few_rows(c, x)) {
-        struct launches launches = launches_of(x, (struct rms_norm){ 0 });
-        add_map(c, &launches, whole(y), &m, false);
+        struct launches launches = launches_of(c, x, (struct rms_norm){ 0 });
+        add_map(c, &launches, whole(y), &m);
         launch(c, &launches);
     } else {
         map_rows(c, y, x, &m);

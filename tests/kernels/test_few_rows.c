@@ -1,4 +1,5 @@
-/* A row's bits do not depend on the rows beside it: what a token is answered with does not depend on the batch. */
+/* A row's bits do not depend on the rows beside it, nor on their adapters: what a token is answered with does not
+ * depend on the batch. */
 #include "tests/support/step.h"
 
 #include "kernels/rng.h"
@@ -6,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 70, MAPS = 3, RANK = 4 };
+enum { ROWS = 70, MAPS = 3, RANK = 4, OTHERS = 9 };
 
 enum few_op { FEW_GROUP, FEW_SWIGLU, FEW_ADD, FEW_LOGITS, FEW_OPS };
 
@@ -16,6 +17,7 @@ struct few {
     struct tensor *x, *sum;
     struct rms_norm norm;
     struct linear_map maps[MAPS];
+    struct lora others[MAPS][OTHERS];
 };
 
 static struct tensor *noise(struct few *f, struct rng *r, int64_t rows, int64_t cols, enum dtype dtype)
@@ -133,8 +135,78 @@ static void test_rows(void **state)
                 check_maps(maps[i].cols, maps[i].outputs, dtype, adapted);
 }
 
+/* Of many ranks; each map lacks some. */
+static void give_others(struct few *f)
+{
+    struct rng r = { 12, 0 };
+
+    for (int i = 0; i < MAPS; i++) {
+        const struct tensor *w = f->maps[i].w;
+        for (int k = 0; k < OTHERS; k++)
+            if ((i + k) % 4)
+                f->others[i][k] = (struct lora){ .a = noise(f, &r, 1 + 3 * k, w->shape[1], w->dtype),
+                                                 .b = noise(f, &r, w->shape[0], 1 + 3 * k, w->dtype),
+                                                 .scale = 0.25f * (float)k };
+    }
+}
+
+static void check_alone(struct few *f, enum few_op op, const int32_t *adapter_of, const char *mixed)
+{
+    for (int v = 0; v <= OTHERS; v++) {
+        struct linear_map all[MAPS];
+        size_t row;
+        memcpy(all, f->maps, sizeof all);
+        for (int i = 0; i < MAPS && v; i++)
+            f->maps[i].lora = f->others[i][v - 1];
+        char *bits = run(f, 0, ROWS, op, &row);
+        for (size_t t = 0; t < ROWS; t++)
+            if (adapter_of[t] == v && memcmp(bits + t * row, mixed + t * row, row) != 0)
+                fail_msg("op %d, %lld columns of %s: row %zu has other bits than with its adapter %d for all", op,
+                         (long long)tensor_cols(f->x), dtype_name(f->x->dtype), t, v);
+        free(bits);
+        memcpy(f->maps, all, sizeof all);
+    }
+}
+
+/* Rows of many adapters, or of none, in runs and one by one. */
+static void check_mixed(int64_t cols, int64_t outputs, enum dtype dtype, bool adapted)
+{
+    int32_t adapter_of[ROWS];
+    struct few f = { 0 };
+    size_t row;
+
+    few_open(&f, cols, outputs, dtype, adapted);
+    give_others(&f);
+    f.step.ctx.rows = ROWS_FEW;
+    for (int t = 0; t < ROWS; t++)
+        adapter_of[t] = (t < 40 ? t / 4 : t) % (1 + OTHERS);
+    struct tensor *numbers = batch_i32(&f.step.ctx, adapter_of, ROWS);
+    for (enum few_op op = 0; op < FEW_OPS; op++) {
+        for (int i = 0; i < MAPS; i++) {
+            f.maps[i].lora.others = f.others[i];
+            f.maps[i].lora.n_others = OTHERS;
+        }
+        f.step.ctx.adapter_of = numbers;
+        char *mixed = run(&f, 0, ROWS, op, &row);
+        f.step.ctx.adapter_of = NULL;
+        check_alone(&f, op, adapter_of, mixed);
+        free(mixed);
+    }
+    test_step_close(&f.step);
+}
+
+static void test_adapters(void **state)
+{
+    (void)state;
+    for (enum dtype dtype = F32; dtype <= BF16; dtype++)
+        for (int adapted = 0; adapted < 2; adapted++) {
+            check_mixed(127, 21, dtype, adapted);
+            check_mixed(64, 40, dtype, adapted);
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows), cmocka_unit_test(test_adapters) };
     return test_devices(tests, ARRAY_LEN(tests));
 }

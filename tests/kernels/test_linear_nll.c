@@ -121,7 +121,7 @@ enum { LONG = 4096, WIDE = 4096, VOCABULARY = 128256, RANK = 16 };
 static void real_step(struct ctx *c, void *arg)
 {
     struct tensor *x = tensor_new2(c, BF16, LONG, WIDE), *w = tensor_new2(c, BF16, VOCABULARY, WIDE);
-    struct lora l = { tensor_new2(c, BF16, RANK, WIDE), tensor_new2(c, BF16, VOCABULARY, RANK), 1, 0 };
+    struct lora l = { .a = tensor_new2(c, BF16, RANK, WIDE), .b = tensor_new2(c, BF16, VOCABULARY, RANK), .scale = 1 };
     struct tensor *target = tensor_new1(c, I32, LONG);
 
     x->needs_grad = true;
