@@ -20,21 +20,31 @@ int64_t engine_pages(const struct engine *e, const struct engine_request *r)
     return pages_for(r->n_prompt - 1) + e->width * pages_for(engine_limit(e, r));
 }
 
+/* Tokens whose keys the two have in common. */
 static int64_t shared_length(const struct engine_request *a, const struct engine_request *b)
 {
     int64_t n = a->n_prompt < b->n_prompt ? a->n_prompt : b->n_prompt, i = 0;
 
+    if (a->adapter != b->adapter)
+        return 0;
     while (i < n && a->prompt[i] == b->prompt[i])
         i++;
     return i;
 }
 
-/* By their tokens, then as they came. */
-static int compare(const void *x, const void *y)
+/* A request, and of those that it shares pages with the one that came first. */
+struct place {
+    struct engine_request *of, *first;
+};
+
+/* By adapter and tokens, then as they came. */
+static int compare_tokens(const void *x, const void *y)
 {
-    const struct engine_request *a = *(struct engine_request *const *)x, *b = *(struct engine_request *const *)y;
+    const struct engine_request *a = ((const struct place *)x)->of, *b = ((const struct place *)y)->of;
     int64_t i = shared_length(a, b);
 
+    if (a->adapter != b->adapter)
+        return a->adapter < b->adapter ? -1 : 1;
     if (i < a->n_prompt && i < b->n_prompt)
         return a->prompt[i] < b->prompt[i] ? -1 : 1;
     if (a->n_prompt != b->n_prompt)
@@ -42,13 +52,43 @@ static int compare(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
+/* By adapter, then as those came that they share pages with. */
+static int compare_places(const void *x, const void *y)
+{
+    const struct place *a = x, *b = y;
+
+    if (a->of->adapter != b->of->adapter)
+        return a->of->adapter < b->of->adapter ? -1 : 1;
+    if (a->first != b->first)
+        return a->first < b->first ? -1 : 1;
+    return compare_tokens(x, y);
+}
+
+/* Runs of places that share pages, each with the one after it, learn which of them came first. */
+static void find_first(struct place *places, int64_t n)
+{
+    for (int64_t from = 0, end; from < n; from = end) {
+        struct engine_request *first = places[from].of;
+        for (end = from + 1; end < n && shared_length(places[end - 1].of, places[end].of) >= PAGE_KEYS; end++)
+            first = places[end].of < first ? places[end].of : first;
+        for (int64_t i = from; i < end; i++)
+            places[i].first = first;
+    }
+}
+
 struct engine_request **engine_order(struct engine_request *list, int64_t n)
 {
     struct engine_request **order = xcalloc((size_t)n + 1, sizeof *order);
+    struct place *places = xcalloc((size_t)n + 1, sizeof *places);
 
     for (int64_t i = 0; i < n; i++)
-        order[i] = &list[i];
-    qsort(order, (size_t)n, sizeof *order, compare);
+        places[i].of = &list[i];
+    qsort(places, (size_t)n, sizeof *places, compare_tokens);
+    find_first(places, n);
+    qsort(places, (size_t)n, sizeof *places, compare_places);
+    for (int64_t i = 0; i < n; i++)
+        order[i] = places[i].of;
+    free(places);
     return order;
 }
 

@@ -16,7 +16,7 @@ struct decode_words {
     int32_t *first, *own_reads, *fixed, *place, *limit;   /* [n], see decode_step; reads of each */
     int32_t *request, *step;                              /* [reads, n] */
     int32_t *row, *ahead, *positions, *cache_rows, *seen; /* [tokens] */
-    int32_t *parts;                                       /* [tokens + 1] */
+    int32_t *adapters, *parts;                            /* [tokens], [tokens + 1] */
     struct unit_list units;
 };
 
@@ -67,7 +67,10 @@ static struct tensor *next_logits(struct ctx *c, const struct decode_words *s)
     };
 
     in.tokens = (struct index){ .ids = op_next_tokens(c, &e->state, &read, bound_by(e)), .n = s->tokens };
-    return op_linear_logits(c, llama_forward(c, net, &in), net->head.w, &net->head.lora);
+    c->adapter_of = e->model->n_others ? batch_i32(c, s->adapters, s->tokens) : NULL;
+    struct tensor *logits = op_linear_logits(c, llama_forward(c, net, &in), net->head.w, &net->head.lora);
+    c->adapter_of = NULL;
+    return logits;
 }
 
 /* Each row says one token more. */
@@ -97,6 +100,7 @@ static void run_decode(struct ctx *c, void *arg)
 
     ctx_note(c, (int64_t)e->tag);
     ctx_note(c, s->reads);
+    ctx_note(c, e->model->n_others);
     struct tensor *logits = next_logits(c, s);
     for (step.ahead = 0; step.ahead < s->reads; step.ahead++) {
         struct tensor request = tensor_view(all.request, step.ahead * s->n, s->n);
@@ -135,6 +139,7 @@ static int64_t lay_out_tokens(struct decode_words *s, int64_t at, const struct a
         s->positions[at] = (int32_t)place;
         s->cache_rows[at] = engine_own_row(a, row, place);
         s->seen[at] = (int32_t)place + 1;
+        s->adapters[at] = a->of->adapter;
     }
     return at;
 }
@@ -164,7 +169,7 @@ static void pad(struct decode_words *s, int64_t from, int64_t token)
     }
     for (int64_t t = token; t < s->tokens; t++) {
         s->row[t] = s->cache_rows[t] = -1;
-        s->ahead[t] = s->positions[t] = s->seen[t] = 0;
+        s->ahead[t] = s->positions[t] = s->seen[t] = s->adapters[t] = 0;
         s->parts[t + 1] = s->parts[t];
     }
 }
@@ -189,7 +194,9 @@ static void count_words(struct decode_words *s)
 static void take_words(struct decode_words *s)
 {
     int32_t **const by_request[] = { &s->first, &s->own_reads, &s->fixed, &s->place, &s->limit };
-    int32_t **const by_token[] = { &s->row, &s->ahead, &s->positions, &s->cache_rows, &s->seen, &s->parts };
+    int32_t **const by_token[] = {
+        &s->row, &s->ahead, &s->positions, &s->cache_rows, &s->seen, &s->adapters, &s->parts
+    };
     int64_t words = (ARRAY_LEN(by_request) + 2 * s->reads) * s->n + ARRAY_LEN(by_token) * s->tokens + 1;
     int32_t *at = xmalloc((size_t)words * sizeof *at);
 

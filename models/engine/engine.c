@@ -272,6 +272,7 @@ static void take_done(struct engine *e, void *arg)
             continue;
         }
         engine_read_answers(e, a);
+        a->of->done = true;
         engine_leave(e, a);
         e->done++;
     }

@@ -4,6 +4,7 @@
  * Requests join when there are pages for all that they may say, and leave when they are done.  A prompt's keys are
  * computed once for all prompts that begin alike (in whole pages), its last token is read by every row of the request;
  * from then on each step reads one token a row.  Words, scores and tables stay on the device, the host knows lengths.
+ * Rows of several adapters share a step; prompts are read by one adapter a step, and share keys with those of its own.
  * What a request says does not depend on its company, nor on the order of the list, bit for bit.
  */
 #ifndef MODELS_ENGINE_ENGINE_H
@@ -52,8 +53,10 @@ struct engine_request {
     int64_t n_prompt;
     uint64_t key;                            /* of its random numbers */
     const struct automaton_host *constraint; /* on what it may say; NULL: none */
+    int adapter;                             /* as llama_model_adapter numbers them */
     struct engine_answer *answers;           /* of settings.answers; the best first, or in the order of the draws */
     int n_answers;                           /* how many there are: fewer than asked where no others exist */
+    bool done;                               /* the engine's to set, before it calls after_step: they are there */
 };
 
 struct engine {
@@ -92,7 +95,8 @@ void engine_init(struct engine *e, struct llama_model *model, struct workspace *
                  const struct engine_settings *set);
 void engine_release(struct engine *e);
 
-/* Fills the answers of all n; the caller gives each request room for set.answers of them and releases them.
+/* Fills the answers of all n; the caller gives each request room for set.answers of them and releases them.  Those that
+ * begin alike are done one after another, else the first of the list before the last, of each adapter.
  * `after_step`, when not NULL, is called after every step.  1 when it was stopped, with some answers unfinished. */
 int engine_run(struct engine *e, struct engine_request *list, int64_t n, void (*after_step)(void *arg), void *arg,
                struct error *err);

@@ -26,7 +26,8 @@ struct active_request {
 int64_t engine_limit(const struct engine *e, const struct engine_request *r);
 /* Pages that it needs when it shares none. */
 int64_t engine_pages(const struct engine *e, const struct engine_request *r);
-/* The list in the order of admission: prompts that begin alike stand together.  The caller frees. */
+/* The list in the order of admission: of each adapter, prompts that share pages stand together, where the first of them
+ * came.  The caller frees. */
 struct engine_request **engine_order(struct engine_request *list, int64_t n);
 
 /* Takes a slot and pages; false where there are too few. */

@@ -85,6 +85,7 @@ int engine_start(struct engine *e, struct error *err)
 /* Tokens of prompts; sizes with what they are padded by. */
 struct fill_step {
     struct engine *e;
+    int adapter;
     int64_t tokens, n_units;
     int32_t *ids, *positions, *rows, *seen, *parts;
     struct unit_list units;
@@ -93,7 +94,7 @@ struct fill_step {
 static void run_fill(struct ctx *c, void *arg)
 {
     struct fill_step *s = arg;
-    const struct llama *net = &s->e->model->net;
+    const struct llama *net = llama_model_net(s->e->model, s->adapter);
     struct paged paged = { .table = s->e->state.table,
                            .seen = batch_i32(c, s->seen, s->tokens),
                            .units = batch_i32(c, (const int32_t *)s->units.items, s->n_units * PAGED_WORDS),
@@ -110,6 +111,7 @@ static void run_fill(struct ctx *c, void *arg)
                               .cache_rows = batch_i32(c, s->rows, s->tokens) };
 
     ctx_note(c, (int64_t)s->e->tag);
+    ctx_note(c, s->adapter);
     llama_forward(c, net, &in);
 }
 
@@ -133,19 +135,30 @@ static int64_t lay_out_piece(struct fill_step *s, int64_t at, const struct activ
     return at;
 }
 
-/* What of a prompt a step can still take. */
-static int64_t piece(const struct active_request *a, int64_t room)
+/* The adapter of the step: that of the first prompt which is not read. */
+static int fill_adapter(const struct engine *e)
 {
-    int64_t left = a->fixed - a->filled;
+    for (int64_t i = 0; i < e->n_active; i++)
+        if (e->active[i].filled < e->active[i].fixed)
+            return e->active[i].of->adapter;
+    return 0;
+}
+
+/* What of a prompt a step with that adapter can still take. */
+static int64_t piece(const struct active_request *a, int adapter, int64_t room)
+{
+    int64_t left = a->of->adapter == adapter ? a->fixed - a->filled : 0;
     return left < room ? left : room;
 }
 
-/* Tokens that the step takes of those in active; a prompt's come before those of who shares its pages. */
-static int64_t count_tokens(const struct engine *e)
+/* Tokens that a step with that adapter takes of those in active; a prompt's come before those of who shares its pages.
+ */
+static int64_t count_tokens(const struct engine *e, int adapter)
 {
     int64_t n = 0;
+
     for (int64_t i = 0; i < e->n_active; i++)
-        n += piece(&e->active[i], e->set.step_tokens - n);
+        n += piece(&e->active[i], adapter, e->set.step_tokens - n);
     return n;
 }
 
@@ -176,21 +189,21 @@ static void lay_out_fill(struct fill_step *s, int64_t tokens)
     s->seen = s->ids + 3 * s->tokens;
     s->parts = s->ids + 4 * s->tokens;
     for (int64_t i = 0; i < e->n_active; i++)
-        at = lay_out_piece(s, at, &e->active[i], piece(&e->active[i], e->set.step_tokens - at));
+        at = lay_out_piece(s, at, &e->active[i], piece(&e->active[i], s->adapter, e->set.step_tokens - at));
     pad(s, at);
 }
 
 bool engine_filled(const struct engine *e)
 {
-    return count_tokens(e) == 0;
+    return count_tokens(e, fill_adapter(e)) == 0;
 }
 
-static void take_pieces(struct engine *e)
+static void take_pieces(struct engine *e, int adapter)
 {
     int64_t room = e->set.step_tokens;
 
     for (int64_t i = 0; i < e->n_active; i++) {
-        int64_t n = piece(&e->active[i], room);
+        int64_t n = piece(&e->active[i], adapter, room);
         e->active[i].filled += n;
         room -= n;
     }
@@ -204,22 +217,22 @@ static void release_fill(struct fill_step *s)
 
 int engine_fill(struct engine *e, struct error *err)
 {
-    struct fill_step s = { .e = e };
+    struct fill_step s = { .e = e, .adapter = fill_adapter(e) };
 
-    lay_out_fill(&s, count_tokens(e));
+    lay_out_fill(&s, count_tokens(e, s.adapter));
     e->work->ctx.rows = ROWS_MANY;
     int rc = workspace_step(e->work, run_fill, &s, err);
     e->work->ctx.rows = ROWS_BY_NUMBER;
-    take_pieces(e);
+    take_pieces(e, s.adapter);
     release_fill(&s);
     return rc;
 }
 
-struct workspace_bytes engine_fill_bytes(struct engine *e)
+static struct workspace_bytes fill_bytes(struct engine *e, int adapter)
 {
-    struct fill_step s = { .e = e };
+    struct fill_step s = { .e = e, .adapter = adapter };
     struct workspace_bytes bytes = { 0 };
-    int64_t tokens = count_tokens(e);
+    int64_t tokens = count_tokens(e, adapter);
 
     if (!tokens)
         return bytes;
@@ -229,4 +242,13 @@ struct workspace_bytes engine_fill_bytes(struct engine *e)
     e->work->ctx.rows = ROWS_BY_NUMBER;
     release_fill(&s);
     return bytes;
+}
+
+struct workspace_bytes engine_fill_bytes(struct engine *e)
+{
+    struct workspace_bytes most = { 0 };
+
+    for (int adapter = 0; adapter <= e->model->n_others; adapter++)
+        workspace_raise(&most, fill_bytes(e, adapter));
+    return most;
 }

@@ -74,36 +74,52 @@ int llama_model_open_text(struct llama_model *m, const struct llama_request *q, 
     return 0;
 }
 
+/* Where an adapter goes: the maps it may sit on, and what its parameters lie in. */
+struct adapter_place {
+    struct lora_module *modules;
+    struct arena *host, *data;
+    struct params *params;
+};
+
 /* To merge a file of F32 without loss, the adapter is F32 whatever the network is. */
-static int declare(struct llama_model *m, const struct adapter_plan *plan, struct arena *data, struct params *p,
+static int declare(const struct llama_model *m, const struct adapter_plan *plan, const struct adapter_place *at,
                    struct error *err)
 {
-    struct param_arenas arenas = { &m->host, data, plan->training };
-    return lora_declare(plan->config, p, &arenas, plan->merge ? F32 : m->dtype, m->modules, m->n_modules, err);
+    struct param_arenas arenas = { at->host, at->data, plan->training };
+    return lora_declare(plan->config, at->params, &arenas, plan->merge ? F32 : m->dtype, at->modules, m->n_modules,
+                        err);
 }
 
-static int measure_adapter(struct llama_model *m, const struct adapter_plan *plan, size_t *bytes, struct error *err)
+static int measure_adapter(const struct llama_model *m, const struct adapter_plan *plan, const struct adapter_place *at,
+                           size_t *bytes, struct error *err)
 {
     struct params measured = { 0 };
-    size_t mark = arena_mark(&m->host);
+    size_t mark = arena_mark(at->host);
     struct arena data;
 
     arena_measure(&data);
-    int rc = declare(m, plan, &data, &measured, err);
+    int rc = declare(m, plan, &(struct adapter_place){ at->modules, at->host, &data, &measured }, err);
     params_release(&measured);
-    arena_reset(&m->host, mark);
+    arena_reset(at->host, mark);
     *bytes = data.peak;
     return rc;
 }
 
-int llama_model_add_adapter(struct llama_model *m, const struct adapter_plan *plan, struct error *err)
+static int place_adapter(const struct llama_model *m, const struct adapter_plan *plan, const struct adapter_place *at,
+                         struct error *err)
 {
     size_t bytes;
 
     if (!m->dry &&
-        (measure_adapter(m, plan, &bytes, err) || device_arena(m->device, &m->adapter_data, bytes + plan->extra, err)))
+        (measure_adapter(m, plan, at, &bytes, err) || device_arena(m->device, at->data, bytes + plan->extra, err)))
         return -1;
-    return declare(m, plan, &m->adapter_data, &m->adapters, err);
+    return declare(m, plan, at, err);
+}
+
+int llama_model_add_adapter(struct llama_model *m, const struct adapter_plan *plan, struct error *err)
+{
+    struct adapter_place at = { m->modules, &m->host, &m->adapter_data, &m->adapters };
+    return place_adapter(m, plan, &at, err);
 }
 
 size_t llama_model_packed(const struct llama_model *m, bool training)
@@ -147,6 +163,8 @@ static int open_adapter(struct llama_model *m, const struct llama_request *q, st
 {
     struct adapter_plan plan = { .config = &m->lora, .merge = q->merge };
 
+    m->adapter = xstrdup(q->adapter);
+    m->merged = q->merge;
     if (lora_config_read(&m->lora, q->adapter, err) || llama_model_add_adapter(m, &plan, err))
         return -1;
     if (q->dry)
@@ -175,8 +193,122 @@ int llama_model_open(struct llama_model *m, struct device *device, const struct 
     return 0;
 }
 
+/* The model's network without its adapter, of the same weights. */
+static void share_net(const struct llama_model *m, struct llama_adapter *a)
+{
+    size_t bytes = (size_t)m->net.config.layers * sizeof *m->net.layers;
+
+    a->net = m->net;
+    a->net.layers = memcpy(arena_alloc(&a->host, bytes), m->net.layers, bytes);
+    llama_modules(&a->net, &a->host, &a->modules);
+    for (int i = 0; i < m->n_modules; i++)
+        *a->modules[i].lora = (struct lora){ 0 };
+}
+
+static int load_other(const struct llama_model *m, struct llama_adapter *a, const char *dir, struct error *err)
+{
+    struct adapter_plan plan = { .config = &a->config };
+    struct adapter_place at = { a->modules, &a->host, &a->data, &a->params };
+
+    if (m->dry)
+        arena_measure(&a->data);
+    if (lora_config_read(&a->config, dir, err))
+        return -1;
+    if (a->config.full_head)
+        return error_set(err, EXIT_CODE_CHECKPOINT,
+                         "modules_to_save: an lm_head of its own is for the adapter of all texts (--adapter)");
+    if (place_adapter(m, &plan, &at, err))
+        return -1;
+    a->dir = xstrdup(dir);
+    return m->dry ? 0 : lora_load(&a->params, m->device, a->modules, m->n_modules, dir, err);
+}
+
+static void release_other(const struct llama_model *m, struct llama_adapter *a)
+{
+    lora_config_release(&a->config);
+    params_release(&a->params);
+    arena_release(&a->host);
+    if (a->data.base && !m->dry)
+        device_arena_release(m->device, &a->data);
+    free(a->dir);
+    *a = (struct llama_adapter){ 0 };
+}
+
+/* The model's maps learn of its newest adapter. */
+static void make_known(struct llama_model *m, const struct llama_adapter *a)
+{
+    for (int i = 0; i < m->n_modules; i++) {
+        struct lora *known = m->other_loras + (size_t)i * LORA_OTHERS;
+        known[m->n_others] = *a->modules[i].lora;
+        m->modules[i].lora->others = known;
+        m->modules[i].lora->n_others = m->n_others + 1;
+    }
+    m->n_others++;
+}
+
+static int add_other(struct llama_model *m, const char *dir, struct error *err)
+{
+    if (m->merged)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s is merged into the weights, others cannot take its place",
+                         m->adapter);
+    if (m->lora.full_head)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s has an lm_head of its own, others cannot take its place",
+                         m->adapter);
+    if (m->n_others == LORA_OTHERS)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "expected at most %d adapters besides that of the command line",
+                         LORA_OTHERS);
+    if (!m->others) {
+        m->others = xcalloc(LORA_OTHERS, sizeof *m->others);
+        m->other_loras = xcalloc((size_t)m->n_modules * LORA_OTHERS, sizeof *m->other_loras);
+    }
+    struct llama_adapter *a = &m->others[m->n_others];
+    if (arena_init(&a->host, HOST_BYTES, err))
+        return -1;
+    share_net(m, a);
+    if (dir && load_other(m, a, dir, err)) {
+        release_other(m, a);
+        return -1;
+    }
+    make_known(m, a);
+    return m->n_others;
+}
+
+static bool same_folder(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+int llama_model_adapter(struct llama_model *m, const char *dir, struct error *err)
+{
+    if (same_folder(dir, m->adapter))
+        return 0;
+    for (int i = 0; i < m->n_others; i++)
+        if (same_folder(dir, m->others[i].dir))
+            return i + 1;
+    return add_other(m, dir, err);
+}
+
+const struct llama *llama_model_net(const struct llama_model *m, int adapter)
+{
+    return adapter ? &m->others[adapter - 1].net : &m->net;
+}
+
+size_t llama_model_adapter_bytes(const struct llama_model *m)
+{
+    size_t bytes = m->adapter_data.peak;
+
+    for (int i = 0; i < m->n_others; i++)
+        bytes += m->others[i].data.peak;
+    return bytes;
+}
+
 void llama_model_release(struct llama_model *m)
 {
+    for (int i = 0; i < m->n_others; i++)
+        release_other(m, &m->others[i]);
+    free(m->others);
+    free(m->other_loras);
+    free(m->adapter);
     tokenizer_close(m->tokenizer);
     lora_config_release(&m->lora);
     params_release(&m->params);

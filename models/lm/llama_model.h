@@ -1,5 +1,9 @@
 /*
- * llama_model.h - a language model in memory: a Hugging Face folder, its tokenizer and, if any, an adapter.
+ * llama_model.h - a language model in memory: a Hugging Face folder, its tokenizer and, if any, adapters.
+ *
+ * One adapter is part of the model as it is opened.  Texts may have others, loaded when they are first asked for: each
+ * is a network that shares the model's weights, and the model's own maps know them all, for steps that rows of several
+ * share.
  */
 #ifndef MODELS_LM_LLAMA_MODEL_H
 #define MODELS_LM_LLAMA_MODEL_H
@@ -17,6 +21,16 @@ struct llama_request {
     bool merge;                /* add the adapter to the weights instead of running it beside them */
 };
 
+/* Another adapter that texts may have. */
+struct llama_adapter {
+    char *dir; /* NULL: none, the base alone */
+    struct lora_config config;
+    struct arena host, data;
+    struct params params;
+    struct lora_module *modules;
+    struct llama net; /* the model's, with this adapter */
+};
+
 struct llama_model {
     struct device *device;
     bool dry; /* no memory was taken: for measuring steps that never run */
@@ -27,6 +41,11 @@ struct llama_model {
     struct lora_module *modules; /* maps an adapter may sit on */
     int n_modules;
     struct lora_config lora; /* r is 0: no adapter */
+    char *adapter;           /* the folder it came from; NULL: none */
+    bool merged;
+    struct llama_adapter *others;
+    int n_others;
+    struct lora *other_loras; /* [n_modules, LORA_OTHERS] as the model's maps know them */
     struct tokenizer *tokenizer;
     struct chat chat; /* template is NULL: the folder names none */
 };
@@ -61,5 +80,13 @@ int llama_model_merge(struct llama_model *m, const char *adapter, struct error *
 /* All of it, to run.  -1 with EXIT_CODE_CHECKPOINT or EXIT_CODE_MEMORY. */
 int llama_model_open(struct llama_model *m, struct device *device, const struct llama_request *q, struct error *err);
 void llama_model_release(struct llama_model *m);
+
+/* The number of a folder's adapter (NULL: of none), 0 being the model as it was opened; loaded if it is new, which
+ * moves no other.  -1 with EXIT_CODE_CHECKPOINT or EXIT_CODE_MEMORY, and the model as it was. */
+int llama_model_adapter(struct llama_model *m, const char *dir, struct error *err);
+/* The network with that adapter. */
+const struct llama *llama_model_net(const struct llama_model *m, int adapter);
+/* Bytes of all adapters. */
+size_t llama_model_adapter_bytes(const struct llama_model *m);
 
 #endif

@@ -1,5 +1,6 @@
 /* What a prompt is answered does not depend on who else is answered, bit for bit: not on the batch, on the order, on
- * prefixes that are shared, on how prompts are cut into steps, or on whether steps are replayed. */
+ * prefixes that are shared, on adapters that others have, on how prompts are cut into steps, or on whether steps are
+ * replayed. */
 #include "tests/support/support.h"
 
 #include "kernels/rng.h"
@@ -20,7 +21,7 @@ struct crowd {
     int n;
 };
 
-static void draw_prompts(struct crowd *w, int n)
+static void draw_prompts(struct crowd *w, int n, int adapters)
 {
     static const int64_t prefix[FAMILIES] = { 70, 300, 129 };
     struct rng family[FAMILIES] = { { 1, 0 }, { 2, 0 }, { 3, 0 } }, own = { 4, 0 };
@@ -33,7 +34,11 @@ static void draw_prompts(struct crowd *w, int n)
         for (int64_t k = 0; k < shared + more; k++)
             w->ids[i][k] = 5 + (int32_t)(rng_u32(k < shared ? &family[i % 4] : &own) % 90);
         w->list[i] = (struct engine_request){
-            .prompt = w->ids[i], .n_prompt = shared + more, .key = (uint64_t)i, .answers = w->said[i]
+            .prompt = w->ids[i],
+            .n_prompt = shared + more,
+            .key = (uint64_t)i,
+            .adapter = i / 2 % adapters,
+            .answers = w->said[i],
         };
     }
 }
@@ -86,13 +91,13 @@ static void check_company(struct lm_gold *g, const struct engine_settings *all, 
     struct crowd *a = xmalloc(sizeof *a), *b = xmalloc(sizeof *b);
     struct engine_settings few = *all;
 
-    draw_prompts(a, n);
+    draw_prompts(a, n, 1 + g->model.n_others);
     answer(g, a, 0, n, all);
     few.batch = 3;
     few.step_tokens = 33;
     for (int way = 0; way < 4; way++) {
         g->work.eager = way == 2;
-        draw_prompts(b, n);
+        draw_prompts(b, n, 1 + g->model.n_others);
         if (way == 0)
             turn_round(b);
         for (int i = 0; i < n && way == 3; i++)
@@ -108,6 +113,15 @@ static void check_company(struct lm_gold *g, const struct engine_settings *all, 
     free(b);
 }
 
+/* Texts may have the model's adapter or none. */
+static void give_none(struct llama_model *m)
+{
+    struct error err;
+
+    m->adapter = xstrdup("its own");
+    assert_int_equal(llama_model_adapter(m, NULL, &err), 1);
+}
+
 static void check_model(const struct engine_settings *set, enum lm_part part, enum dtype dtype)
 {
     bool simt = strcmp(test_device_name(), "simt") == 0;
@@ -116,6 +130,8 @@ static void check_model(const struct engine_settings *set, enum lm_part part, en
 
     lm_gold_open(&g, lm_gold_case(gold, "llama"), part, dtype);
     g.model.net.config.max_positions = 1024;
+    if (part == LM_ADAPTER)
+        give_none(&g.model);
     check_company(&g, set, simt ? 4 : MOST);
     lm_gold_close(&g);
     json_decref(gold);
