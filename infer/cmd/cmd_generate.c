@@ -27,13 +27,32 @@ static const struct option table[] = {
     { 0 },
 };
 
+/* What only draws, of which there are none, would ask for. */
+static enum exit_code check_draws(const struct complete_request *q, struct error *err)
+{
+    const char *option = q->top_k                                     ? "--top-k"
+                         : q->top_p < complete_defaults.top_p         ? "--top-p"
+                         : q->min_p > 0                               ? "--min-p"
+                         : q->typical_p < complete_defaults.typical_p ? "--typical-p"
+                                                                      : NULL;
+
+    if (q->beams > 1 && q->temperature > 0)
+        return usage_error(err, "--temperature: expected 0 with --beams, which draw nothing, got %g", q->temperature);
+    if (option && q->beams > 1)
+        return usage_error(err, "%s: expected none with --beams, which draw nothing", option);
+    if (option && q->temperature <= 0)
+        return usage_error(err,
+                           "%s: expected a --temperature above 0 (1 draws as the model says); without it the "
+                           "likeliest token is taken",
+                           option);
+    return EXIT_CODE_OK;
+}
+
 /* What does not go together. */
 static enum exit_code check(const struct complete_request *q, struct error *err)
 {
     int beams = (int)q->beams, n = (int)q->n;
 
-    if (beams > 1 && q->temperature > 0)
-        return usage_error(err, "--temperature: expected 0 with --beams, which draw nothing, got %g", q->temperature);
     if (beams > 1 && n > beams)
         return usage_error(err, "--n: expected at most %d, as many as --beams, got %d", beams, n);
     if (beams == 1 && n > 1 && q->temperature <= 0)
@@ -46,11 +65,13 @@ static enum exit_code check(const struct complete_request *q, struct error *err)
             err, "--stop: expected --beams 1, got %d; a search's answers end with a token of the model's", beams);
     if (q->scores && !q->constraint)
         return usage_error(err, "--scores allowed: expected --constraint");
+    if (q->scores && beams == 1)
+        return usage_error(err, "--scores allowed: expected --beams of at least 2, whose scores it changes");
     if (beams == 1 && q->early_stopping)
         return usage_error(err, "--early-stopping: expected --beams of at least 2");
     if (beams == 1 && q->length_penalty != 1)
         return usage_error(err, "--length-penalty: expected --beams of at least 2, or 1, got %g", q->length_penalty);
-    return EXIT_CODE_OK;
+    return check_draws(q, err);
 }
 
 static enum exit_code run(const struct call *call, struct error *err)
@@ -66,7 +87,8 @@ const struct command command_generate = {
     OPTIONS(table, complete_defaults),
     .details =
         "IN.jsonl holds records {\"id\", \"prompt\"}, raw text to go on with, or {\"id\", \"messages\": "
-        "[{\"role\", \"content\"}, ...]}, which the model's chat template renders; - is standard input.  Each "
+        "[{\"role\", \"content\"}, ...]}, which the model's chat template renders; - is standard input.  "
+        "\"adapter\" in a record names another folder than --adapter, or none (null).  Each "
         "line of the output has the text, its number of tokens, and why it ended: \"stop\" or \"length\"; with --n "
         "a list \"texts\" of such answers, each with its score, by which those of beams are ordered, and the sum "
         "of its tokens' log p.  --stop looks for its text in what an answer says, however tokens are cut.  The seed and a record's id determine what is drawn; what else is in the file, "

@@ -18,7 +18,8 @@ const struct command command_loss = {
     ONE_OPERAND("IN.jsonl"),
     OPTIONS(table, complete_defaults),
     .details = "IN.jsonl holds records {\"id\", \"prompt\", \"completion\"}, or {\"id\", \"messages\"} whose last "
-               "message is the assistant's; - is standard input.  Each line of the output has the sum of the negative "
+               "message is the assistant's; - is standard input.  \"adapter\" in a record names another "
+               "folder than --adapter, or none (null).  Each line of the output has the sum of the negative "
                "log probabilities (nats) of the answer's tokens, and their number.  Lines are kept in OUT.jsonl.part "
                "until all are there; --resume takes those whose record, model and settings are what they were.",
     .examples = { "ambit-infer loss answers.jsonl --model llama -o losses.jsonl",

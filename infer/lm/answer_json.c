@@ -84,11 +84,11 @@ static void cut(struct engine_answer *a, const struct stop_watch *w)
     a->score = a->logp;
 }
 
-void complete_cut(struct completion_requests *q, int64_t answers)
+void complete_cut(struct engine_request *q, struct stop_watch *watches)
 {
-    for (int64_t i = 0; i < q->n * answers; i++) {
-        struct stop_watch *w = &q->watches[i];
-        if (stop_watch_read(w, q->answers[i].out.items, q->answers[i].out.count) || stop_watch_end(w))
-            cut(&q->answers[i], w);
+    for (int i = 0; i < q->n_answers; i++) {
+        struct engine_answer *a = &q->answers[i];
+        if (stop_watch_read(&watches[i], a->out.items, a->out.count) || stop_watch_end(&watches[i]))
+            cut(a, &watches[i]);
     }
 }

@@ -28,6 +28,7 @@ static int open_all(struct completion *r, const char *input, struct error *err)
     r->cap = r->with_answer ? LOSS_WINDOW : ANSWER_ROUNDS * (int)q->batch;
     r->window = xcalloc((size_t)r->cap, sizeof *r->window);
     r->keys = xcalloc((size_t)r->cap, sizeof *r->keys);
+    r->adapters = xcalloc((size_t)r->cap, sizeof *r->adapters);
     if (device_open(&r->device, q->device, err) || workspace_init(&r->work, &r->device, HOST_BYTES, err))
         return -1;
     r->work.eager = q->no_graph;
@@ -50,6 +51,7 @@ static void close_all(struct completion *r)
     complete_bind_close(r);
     free(r->window);
     free(r->keys);
+    free(r->adapters);
 }
 
 /* Of the record, or why it could not be read. */
@@ -82,8 +84,11 @@ static int read_window(struct completion *r, struct error *err)
         else
             *p = (struct lm_text){ .id = json_integer(record_reader_number(r->in)), .error = xstrdup(bad.text) };
         r->keys[r->n] = key_of(r, json, p->error);
-        if (rc > 0)
+        r->adapters[r->n] = 0;
+        if (rc > 0) {
+            complete_adapter(r, r->n, json, record_reader_where(r->in));
             complete_bind(r, r->n, json);
+        }
         r->n++;
         json_decref(json);
     }
@@ -137,11 +142,11 @@ int complete_write_error(struct completion *r, int i, struct error *err)
 /* What the first prompts need, and nothing else. */
 static int measure_window(struct completion *r, struct error *err)
 {
-    size_t weights = r->model.data.peak + r->model.adapter_data.peak + llama_model_packed(&r->model, false);
     size_t cache = 0, step = 0;
     struct completion_requests q;
 
     int rc = read_window(r, err) < 0 ? -1 : 0;
+    size_t weights = r->model.data.peak + llama_model_adapter_bytes(&r->model) + llama_model_packed(&r->model, false);
     complete_requests_open(&q, r, 0);
     if (rc == 0)
         rc = q.n ? engine_measure(&r->engine, q.items, q.n, &cache, &step, err)

@@ -40,7 +40,8 @@ void complete_requests_open(struct completion_requests *q, const struct completi
     int each = r->engine.set.answers;
 
     *q = (struct completion_requests){ .items = xcalloc((size_t)r->n + 1, sizeof *q->items),
-                                       .answers = xcalloc((size_t)(r->n * each) + 1, sizeof *q->answers) };
+                                       .answers = xcalloc((size_t)(r->n * each) + 1, sizeof *q->answers),
+                                       .line = from };
     for (int i = from; i < r->n; i++) {
         const struct lm_text *p = &r->window[i];
         if (p->error)
@@ -49,6 +50,7 @@ void complete_requests_open(struct completion_requests *q, const struct completi
                                                   .n_prompt = p->ids.count,
                                                   .key = lm_text_key(p),
                                                   .constraint = r->bound ? r->bound[i] : NULL,
+                                                  .adapter = r->adapters[i],
                                                   .answers = &q->answers[q->n * each] };
         q->n++;
     }
@@ -79,31 +81,41 @@ static int64_t tokens_of(const struct engine_request *q)
     return n;
 }
 
-static int write_answers(struct completion *r, const struct completion_requests *q, int from, struct error *err)
+static int write_answers(struct completion *r, struct engine_request *one, struct error *err)
 {
-    int64_t k = 0;
-    int rc = 0;
+    struct completion_requests *q = &r->asked;
+    struct stop_watch *watches = q->watches ? &q->watches[(one - q->items) * r->engine.set.answers] : NULL;
 
-    for (int i = from; i < r->n && rc == 0; i++) {
-        const struct lm_text *p = &r->window[i];
-        if (p->error) {
-            rc = complete_write_error(r, i, err);
-            continue;
-        }
-        const struct engine_request *one = &q->items[k];
-        const struct stop_watch *watches = q->watches ? &q->watches[k * r->engine.set.answers] : NULL;
-        rc = complete_write(r, i, complete_answers_json(r, p, one, watches),
-                            (struct completion_note){ .tokens = tokens_of(one) }, err);
-        k++;
-    }
-    return rc ? rc : part_flush(&r->part, err);
+    if (watches)
+        complete_cut(one, watches);
+    return complete_write(r, q->line, complete_answers_json(r, &r->window[q->line], one, watches),
+                          (struct completion_note){ .tokens = tokens_of(one) }, err);
 }
 
-static void show(void *arg)
+/* The lines of the window up to the first record that is not done; they survive a kill. */
+static int write_lines(struct completion *r, struct error *err)
+{
+    struct completion_requests *q = &r->asked;
+    int from = q->line, rc = 0;
+
+    for (; q->line < r->n && rc == 0; q->line++) {
+        if (r->window[q->line].error)
+            rc = complete_write_error(r, q->line, err);
+        else if (q->items[q->request].done)
+            rc = write_answers(r, &q->items[q->request++], err);
+        else
+            break;
+    }
+    return rc || q->line == from ? rc : part_flush(&r->part, err);
+}
+
+static void after_step(void *arg)
 {
     struct completion *r = arg;
     char note[64];
 
+    if (r->asked.rc == 0)
+        r->asked.rc = write_lines(r, r->asked.err);
     snprintf(note, sizeof note, "%lld prompts", (long long)r->engine.done);
     progress_update(&r->progress, r->engine.done, (double)r->engine.tokens, note);
 }
@@ -116,11 +128,11 @@ int complete_generate_window(struct completion *r, struct error *err)
     if (from == r->n)
         return 0;
     complete_requests_open(q, r, from);
-    int rc = engine_run(&r->engine, q->items, q->n, show, r, err);
-    if (rc == 0 && q->watches)
-        complete_cut(q, r->engine.set.answers);
-    if (rc == 0)
-        rc = write_answers(r, q, from, err);
+    q->err = err;
+    int rc = engine_run(&r->engine, q->items, q->n, after_step, r, err);
+    if (rc == 0 && q->rc == 0)
+        q->rc = write_lines(r, err); /* where no step was needed */
+    rc = rc ? rc : q->rc;
     complete_requests_release(q, r);
     return rc;
 }

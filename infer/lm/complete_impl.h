@@ -15,6 +15,10 @@ struct completion_requests {
     struct engine_answer *answers;
     struct stop_watch *watches; /* of each answer; NULL: no text ends any */
     int64_t n;
+    int line;        /* the first record of the window without its line */
+    int64_t request; /* the first of items that is of it or of one behind it */
+    struct error *err;
+    int rc; /* of writing lines */
 };
 
 /* One run of either command. */
@@ -26,11 +30,13 @@ struct completion {
     struct record_reader *in;
     struct part_file part;
     struct lm_text *window;
-    uint64_t *keys;                      /* of all that each line of the window is made from */
-    uint64_t key;                        /* of what all lines are made from */
-    struct constraints *constraints;     /* NULL: none */
-    struct automaton_host *compiled;     /* of each constraint that was wanted so far */
-    const struct automaton_host **bound; /* of each record of the window */
+    uint64_t *keys;                         /* of all that each line of the window is made from */
+    uint64_t key;                           /* of what all lines are made from */
+    struct constraints *constraints;        /* NULL: none */
+    struct automaton_host *compiled;        /* of each constraint that was wanted so far */
+    const struct automaton_host **bound;    /* of each record of the window */
+    int *adapters;                          /* of each record of the window, as llama_model_adapter numbers them */
+    uint64_t adapter_keys[1 + LORA_OTHERS]; /* of folders that records name; 0: not asked yet */
     int n, cap;
     bool with_answer;
     struct complete_counts *counts;
@@ -67,12 +73,15 @@ void complete_bind_close(struct completion *r);
 /* What bounds the answer to record i of the window; what is wrong with that is left in its error. */
 void complete_bind(struct completion *r, int i, const json_t *record);
 
+/* The adapter of record i of the window; what is wrong with it is left in its error. */
+void complete_adapter(struct completion *r, int i, const json_t *record, const char *where);
+
 /* How the request says that answers are to be. */
 struct engine_settings complete_settings(const struct complete_request *q);
 /* The record of an answer, or of all that were asked for; `watches` of each, which have ended, or NULL. */
 json_t *complete_answers_json(const struct completion *r, const struct lm_text *p, const struct engine_request *q,
                               const struct stop_watch *watches);
-/* Ends each answer before the text that is to stop it. */
-void complete_cut(struct completion_requests *q, int64_t answers);
+/* Ends each answer before the text that is to stop it; `watches` of each. */
+void complete_cut(struct engine_request *q, struct stop_watch *watches);
 
 #endif

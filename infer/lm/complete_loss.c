@@ -5,93 +5,127 @@
 
 #include <stdlib.h>
 
-/* One step over the prompts of a pack. */
+/* What is known of a record of the window. */
+struct loss_line {
+    bool packed, there; /* a step has read it; and here it is */
+    int64_t tokens;
+    double nll;
+};
+
+/* One step over the prompts of a pack, which have the same adapter. */
 struct loss_step {
     struct completion *r;
     struct llama_batch batch;
+    int adapter;
     struct tensor *nll;
+    struct loss_line *lines;
+    int *pack, n_pack;
+    int written; /* lines */
 };
 
 static void run_loss(struct ctx *c, void *arg)
 {
     struct loss_step *s = arg;
-    s->nll = llama_batch_nll(c, &s->r->model.net, &s->batch);
+
+    ctx_note(c, s->adapter);
+    s->nll = llama_batch_nll(c, llama_model_net(&s->r->model, s->adapter), &s->batch);
 }
 
-/* Records of the window that one step reads, of which the first `done` have their lines. */
-struct pack {
-    int from, to, done;
-};
-
-static int write_losses(struct completion *r, const struct pack *pack, const float *nll, const int32_t *counts,
-                        struct error *err)
-{
-    int rc = 0;
-
-    for (int i = pack->from; i < pack->to && rc == 0; i++) {
-        const struct lm_text *p = &r->window[i];
-        struct completion_note note = { .failed = p->error != NULL, .tokens = p->error ? 0 : *counts++ };
-        double sum = 0;
-        for (int64_t k = 0; k < note.tokens; k++)
-            sum += (double)*nll++;
-        if (i < pack->from + pack->done)
-            continue;
-        rc = p->error
-                 ? complete_write_error(r, i, err)
-                 : complete_write(r, i, json_pack("{s:O, s:f, s:I}", "id", p->id, "nll", sum, "tokens", note.tokens),
-                                  note, err);
-    }
-    return rc ? rc : part_flush(&r->part, err);
-}
-
-/* As many prompts as fit the tokens of a step, at least one. */
-static void fill_pack(struct loss_step *s, struct pack *pack)
+/* The first record without a line, and those behind it that have its adapter, until the step's tokens are full.  Which
+ * they are does not depend on where an earlier run ended. */
+static void fill_pack(struct loss_step *s, int first)
 {
     const struct completion *r = s->r;
 
     llama_batch_clear(&s->batch);
-    for (pack->to = pack->from; pack->to < r->n; pack->to++) {
-        const struct lm_text *p = &r->window[pack->to];
-        if (p->error)
+    s->n_pack = 0;
+    s->adapter = r->adapters[first];
+    for (int i = first; i < r->n; i++) {
+        const struct lm_text *p = &r->window[i];
+        if (s->lines[i].packed || p->error || r->adapters[i] != s->adapter)
             continue;
-        if (s->batch.n_seqs && s->batch.n_tokens + p->ids.count > r->request->tokens)
+        if (s->n_pack && s->batch.n_tokens + p->ids.count > r->request->tokens)
             break;
         llama_batch_add(&s->batch, p->ids.items, p->answer.items, p->ids.count);
+        s->lines[i].packed = true;
+        s->pack[s->n_pack++] = i;
     }
     if (r->work.ctx.buckets)
         llama_batch_pad(&s->batch);
 }
 
-static int score_pack(struct loss_step *s, const struct pack *pack, struct error *err)
+static void take_losses(struct loss_step *s, const float *nll)
+{
+    for (int k = 0; k < s->n_pack; k++) {
+        struct loss_line *l = &s->lines[s->pack[k]];
+        l->there = true;
+        l->tokens = s->batch.row_counts[k];
+        for (int64_t t = 0; t < l->tokens; t++)
+            l->nll += (double)*nll++;
+    }
+}
+
+static int score_pack(struct loss_step *s, struct error *err)
 {
     struct completion *r = s->r;
-    float *nll = NULL;
-    int rc = 0;
+    float *nll = xmalloc((size_t)(s->batch.n_rows + 1) * sizeof *nll);
+    int rc = s->batch.n_rows ? workspace_step(&r->work, run_loss, s, err) : 0;
 
-    if (s->batch.n_rows) {
-        rc = workspace_step(&r->work, run_loss, s, err);
-        nll = xmalloc((size_t)s->batch.n_rows * sizeof *nll);
-        if (rc == 0)
-            device_download(&r->device, nll, s->nll);
-    }
+    if (rc == 0 && s->batch.n_rows)
+        device_download(&r->device, nll, s->nll);
     if (rc == 0)
-        rc = write_losses(r, pack, nll, s->batch.row_counts, err);
+        take_losses(s, nll);
     free(nll);
     return rc;
 }
 
-int complete_loss_window(struct completion *r, struct error *err)
+static int write_line(struct completion *r, int i, const struct loss_line *l, struct error *err)
 {
-    struct loss_step s = { .r = r };
+    const struct lm_text *p = &r->window[i];
+
+    if (p->error)
+        return complete_write_error(r, i, err);
+    return complete_write(r, i, json_pack("{s:O, s:f, s:I}", "id", p->id, "nll", l->nll, "tokens", l->tokens),
+                          (struct completion_note){ .tokens = l->tokens }, err);
+}
+
+/* The lines up to the first record that is not scored; they survive a kill. */
+static int write_lines(struct loss_step *s, struct error *err)
+{
+    struct completion *r = s->r;
     int rc = 0;
 
-    for (struct pack p = { 0 }; rc == 0 && p.from < r->n && !stop_requested(); p.from = p.to) {
-        fill_pack(&s, &p);
-        p.done = complete_count_lines(r, p.from, p.to);
-        if (p.from + p.done < p.to)
-            rc = score_pack(&s, &p, err);
+    for (; s->written < r->n && rc == 0 && (r->window[s->written].error || s->lines[s->written].there); s->written++)
+        rc = write_line(r, s->written, &s->lines[s->written], err);
+    return rc ? rc : part_flush(&r->part, err);
+}
+
+/* Whether a line is wanted of any of the pack. */
+static bool is_wanted(const struct loss_step *s)
+{
+    return s->pack[s->n_pack - 1] >= s->written;
+}
+
+int complete_loss_window(struct completion *r, struct error *err)
+{
+    struct loss_step s = { .r = r, .written = complete_count_lines(r, 0, r->n) };
+    int rc = 0;
+
+    s.lines = xcalloc((size_t)r->n, sizeof *s.lines);
+    s.pack = xcalloc((size_t)r->n, sizeof *s.pack);
+    for (int i = 0; i < r->n && rc == 0 && !stop_requested(); i++) {
+        if (s.lines[i].packed || r->window[i].error)
+            continue;
+        fill_pack(&s, i);
+        rc = is_wanted(&s) ? score_pack(&s, err) : 0;
+        if (rc == 0)
+            rc = write_lines(&s, err);
         progress_update(&r->progress, r->counts->records, (double)r->counts->tokens, NULL);
     }
+    if (rc == 0)
+        rc = write_lines(&s, err);
+    free(s.lines);
+    free(s.pack);
     llama_batch_release(&s.batch);
     return rc;
 }

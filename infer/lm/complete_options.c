@@ -27,6 +27,8 @@ enum exit_code complete_run(const struct call *call, complete_fn *complete, stru
     const struct complete_request *q = call->options;
     struct complete_counts n = { 0 };
 
+    if (q->model.merge && !q->model.adapter)
+        return usage_error(err, "--merge: expected --adapter, which it adds to the weights");
     if (q->resume && strcmp(q->out, "-") == 0)
         return usage_error(err, "--resume: expected --out FILE, a file to go on with");
     int rc = complete(q, call->operands[0], &n, err);

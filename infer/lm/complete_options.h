@@ -37,7 +37,7 @@ extern const struct file_note complete_files[];
 #define COMPLETE_OPTIONS \
     STRING_OPTION("model", COMPLETE_AT(model.dir), "HF_DIR", "folder with config.json, safetensors, tokenizer.json", \
                   .letter = 'm', .required = true), \
-    STRING_OPTION("adapter", COMPLETE_AT(model.adapter), "DIR", "LoRA adapter as PEFT writes it"), \
+    STRING_OPTION("adapter", COMPLETE_AT(model.adapter), "DIR", "LoRA adapter as PEFT writes it, of records that name none"), \
     FLAG_OPTION("merge", COMPLETE_AT(model.merge), "add the adapter to the weights first"), \
     CHAT_TEMPLATE_OPTION(COMPLETE_AT(model.chat_template)), \
     FORMAT_IN_OPTION(COMPLETE_AT(form)), \

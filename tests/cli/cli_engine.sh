@@ -2,7 +2,7 @@
 # ambit-infer generate: the forms of its records; an answer is the same whoever is answered beside it; constraints hold;
 # a text ends answers; runs with beams and constraints that are killed end with the bytes of one that nobody disturbed.
 # usage: cli_engine.sh [KILLS [SEED]]
-kills=${1:-2}
+kills=${1:-1}
 seed=${2:-$(($(date +%s) % 32768))}
 RANDOM=$seed
 # shellcheck source=tests/support/cli.sh
@@ -107,6 +107,11 @@ for way in drawn beams bound one; do
         cmp -s again.jsonl <(sed -n ${line}p $way.jsonl) || complain "$way: record $line alone gets another answer"
     done
 done
+for way in "" "--n 3 --beams 4"; do
+    # shellcheck disable=SC2086 # options
+    for batch in 64 7 1; do made half-$batch.jsonl --dtype bf16 --batch $batch $way input.jsonl; done
+    cmp -s half-64.jsonl half-7.jsonl && cmp -s half-64.jsonl half-1.jsonl || complain "bf16 $way: another --batch says something else"
+done
 
 # --- constraints
 each bound.jsonl "\"texts\":\[(\{\"text\":\" (yes|no|cannot be known|yes and no|Answer [0-9]+, word)\",[^{]*\"finish\":\"stop\"\},?){3}\]" "answers of the list"
@@ -139,9 +144,9 @@ for stop in 'no! k' ru 안; do
         complain "--stop $stop: log p is not that of the tokens that are left"
 done
 head -n 4 input.jsonl >few.jsonl
-draw=(--n 2 --temperature 0.9 --seed 5 --stop ru --max-new 20)
-made ended.jsonl "${draw[@]}" few.jsonl
-run 0 infer generate --device simt --dtype f32 --model model "${draw[@]}" few.jsonl -o later.jsonl
+stopped=(--n 2 --temperature 0.9 --seed 5 --stop ru --max-new 20)
+made ended.jsonl "${stopped[@]}" few.jsonl
+run 0 infer generate --device simt --dtype f32 --model model "${stopped[@]}" few.jsonl -o later.jsonl
 for field in text tokens finish; do
     cmp -s <(column $field ended.jsonl) <(column $field later.jsonl) || complain "--stop: a device that is asked later has another $field"
 done
@@ -149,9 +154,14 @@ grep -q '"finish":"stop"' ended.jsonl || complain "--stop: no draw is ended"
 
 # --- runs with beams and a constraint, killed
 go() { exec "$bin/ambit-infer" generate --device cpu --dtype f32 --model model --max-new 12 --batch 2 "${way[@]}" input.jsonl -o "$2" --resume; }
-for way in beams bound; do
+for way in one drawn beams bound; do
     whole=$way.jsonl
-    [ $way = beams ] && way=(--n 3 --beams 4) || way=("${bound[@]}")
+    case $way in
+    one) way=() ;;
+    drawn) way=("${draw[@]}" --seed 5) ;;
+    beams) way=(--n 3 --beams 4) ;;
+    bound) way=("${bound[@]}") ;;
+    esac
     start=$(date +%s%N)
     (go - again.jsonl) >shown 2>said || complain "$whole" "a run that nobody disturbs"
     span=$(($(date +%s%N) - start))

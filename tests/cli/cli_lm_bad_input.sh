@@ -123,6 +123,7 @@ expect "base of another shape" 6 "intermediate|mlp" generate --model bad --adapt
 fresh && rm bad-lora/adapter_model.safetensors && : >bad-lora/adapter_model.bin
 expect "an adapter as a pickle" 6 "bad-lora/adapter_model.bin: pickles are not read" generate --model model --adapter bad-lora good.jsonl
 expect "no adapter" 6 "nowhere/adapter_config.json" generate --model model --adapter nowhere good.jsonl
+expect "nothing to merge" 2 "--merge: expected --adapter" loss --model model --merge good.jsonl
 
 # --- the command line
 expect "temperature that is no number" 2 "--temperature: expected a number, got 'nan'" generate --model model --temperature nan good.jsonl
@@ -170,6 +171,33 @@ record "a role unknown" "line 1: .*role.*judge" generate --model model --chat-te
 two '{"id":"a","messages":[{"role":"user"}]}'
 record "a message without content" "line 1: .*content" generate --model model --chat-template llama3
 
+# --- adapters that records name
+two '{"id":"a","prompt":"x","completion":"y","adapter":"nowhere"}'
+record "a record's adapter that is not there" "in.jsonl: line 1: adapter nowhere: nowhere/adapter_config.json: No such file" generate --model model --adapter adapter
+record "a loss with an adapter that is not there" "in.jsonl: line 1: adapter nowhere: nowhere/adapter_config.json" loss --model model
+two '{"id":"a","prompt":"x","adapter":["adapter"]}'
+record "a record's adapter that is no name" "in.jsonl: line 1: adapter: expected a folder's name, or null for none, got an array" generate --model model
+two '{"id":"a","prompt":"x","adapter":""}'
+record "a record's adapter without a name" "line 1: adapter: expected a folder's name, or null for none, got \\\\\"\\\\\"" generate --model model
+two '{"id":"a","prompt":"x","adapter":"bad-lora"}'
+adapter 's/"r": 4/"r": 8/'
+record "a record's adapter of another rank" "line 1: adapter bad-lora: bad-lora/adapter_model.safetensors.*\[4, 32\]" generate --model model
+fresh && rm bad-lora/adapter_model.safetensors
+record "a record's adapter without numbers" "line 1: adapter bad-lora: bad-lora/adapter_model.safetensors: No such file" generate --model model
+adapter 's/"target_modules": \[/&"c_attn"],"x": [/'
+record "a record's adapter for other maps" "line 1: adapter bad-lora: target_modules: none of the model's 15 linear maps" generate --model model
+adapter 's/"modules_to_save": null/"modules_to_save": ["lm_head"]/'
+record "a record's adapter with a whole head" "line 1: adapter bad-lora: modules_to_save: .*--adapter" generate --model model
+record "an adapter beside a merged one" "line 1: adapter bad-lora: adapter is merged into the weights" generate --model model --adapter adapter --merge
+fresh && spoil bad/config.json 's/"intermediate_size": 48/"intermediate_size": 96/'
+two '{"id":"a","prompt":"x","adapter":null}'
+record "no adapter beside a merged one" "line 1: adapter null: adapter is merged into the weights" generate --model model --adapter adapter --merge
+for i in {1..64}; do cp -r adapter "many-$i" && echo "{\"id\":$i,\"prompt\":\"x\",\"completion\":\"y\",\"adapter\":\"many-$i\"}"; done >in.jsonl
+run 7 loss --model model in.jsonl -o out.jsonl
+grep '"error":' out.jsonl >said
+grep -q '"error":"in.jsonl: line 64: adapter many-64: expected at most 63 adapters' said && [ "$(wc -l <said)" = 1 ] || complain "many adapters" "not one too many"
+note "too many adapters" 7
+
 # --- many answers to a prompt
 beams="generate --model model --beams 2"
 expect "more answers than beams" 2 "--n: expected at most 2, as many as --beams, got 3" $beams --n 3 good.jsonl
@@ -183,6 +211,12 @@ expect "a length penalty without beams" 2 "--length-penalty: expected --beams of
 expect "early stopping without beams" 2 "--early-stopping: expected --beams" generate --model model --early-stopping good.jsonl
 expect "scores of what no constraint allows" 2 "--scores allowed: expected --constraint" $beams --scores allowed good.jsonl
 expect "scores misspelt" 2 "--scores: expected one of full.allowed, got 'all'" $beams --scores all good.jsonl
+for option in top-k=5 top-p=0.5 min-p=0.1 typical-p=0.5; do
+    name="--${option%=*}"
+    expect "$name without draws" 2 "$name: expected a --temperature above 0" generate --model model "--$option" good.jsonl
+    expect "$name of beams" 2 "$name: expected none with --beams" $beams "--$option" good.jsonl
+done
+expect "scores of draws" 2 "--scores allowed: expected --beams" generate --model model --constraint good.jsonl --scores allowed good.jsonl
 expect "top-k below zero" 2 "--top-k: expected 0 to 1048576, got -1" generate --model model --top-k -1 good.jsonl
 expect "min-p above one" 2 "--min-p: expected 0 to 1, got 2" generate --model model --min-p 2 good.jsonl
 expect "typical-p of zero" 2 "--typical-p: expected > 0 and at most 1, got 0" generate --model model --typical-p 0 good.jsonl
