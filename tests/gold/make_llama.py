@@ -218,9 +218,14 @@ def trainings():
     return result
 
 
-answers = {}
-cases = small_models(answers)
-save_file(answers, os.path.join(HERE, "llama.safetensors"))
-with open(os.path.join(HERE, "llama.json"), "w") as f:
-    json.dump({"models": cases, "training": trainings()}, f)
-    f.write("\n")
+def main():
+    answers = {}
+    cases = small_models(answers)
+    save_file(answers, os.path.join(HERE, "llama.safetensors"))
+    with open(os.path.join(HERE, "llama.json"), "w") as f:
+        json.dump({"models": cases, "training": trainings()}, f)
+        f.write("\n")
+
+
+if __name__ == "__main__":
+    main()
