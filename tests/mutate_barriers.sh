@@ -21,18 +21,37 @@ trap 'rm -rf "$work"' EXIT
 tree=$work/tree/kernels/cuda
 declare -A limit
 
+# usage: of_types PROGRAM DEVICE OP TYPE...
+of_types() {
+    local test="$1 $2 $3"
+    shift 3
+    printf "$test %s\n" "$@"
+}
+
 # The tests of a file: "PROGRAM ARGUMENTS", one a line, the quickest first; those of ops whose names have the file's in
 # it by default.
 tests_of() {
-    local op=${1%.cu*}
+    local op=${1%.cu*} row
     op=${op%_backward}
     case $op in
     attention_pool) printf '%s\n' 'test_ops_graph simt attention_pool' ;;
-    attention*_mma) printf '%s\n' 'test_ops simt attention bf16' ;;
-    mma_tile) printf '%s\n' 'test_ops simt attention bf16' 'test_ops_causal simt causal bf16' ;;
-    attention*) printf '%s\n' 'test_ops simt attention' ;;
+    attention*_mma) of_types test_ops simt attention_cross bf16 && of_types test_ops simt attention_self bf16 ;;
+    mma_tile) tests_of attention_mma.cu && tests_of causal_mma.cuh ;;
+    attention*) of_types test_ops simt attention_cross f32 bf16 && of_types test_ops simt attention_self f32 bf16 ;;
+    causal_mma) of_types test_ops_causal simt causal bf16 && tests_of paged_attention.cu ;;
     causal*_mma) printf '%s\n' test_causal 'test_ops_causal simt causal bf16' ;;
-    causal*) printf '%s\n' test_causal 'test_ops_causal simt' ;;
+    causal_rows) tests_of causal_attention.cu && tests_of paged_attention.cu ;;
+    causal*) echo test_causal && of_types test_ops_causal simt causal f32 bf16 ;;
+    paged_attention)
+        for row in whole chunks shared together; do of_types test_ops_paged simt paged_attention_$row f32 bf16; done
+        echo test_paged
+        ;;
+    beam_step) printf '%s\n' test_ops_beams ;;
+    candidates) printf '%s\n' test_ops_candidates ;;
+    decode_rows) printf '%s\n' test_ops_beams test_ops_draw test_ops_candidates ;;
+    decode) printf '%s\n' test_ops_draw test_ops_candidates test_ops_beams ;;
+    draw) printf '%s\n' test_ops_draw ;;
+    lora_out) printf '%s\n' 'test_ops_lora simt lora_group' 'test_ops_lora simt lora_linear' ;;
     crf) printf '%s\n' test_crf 'test_ops_crf simt' ;;
     optim) printf '%s\n' test_optim ;;
     threads) printf '%s\n' test_optim 'test_ops_llm simt rms_norm' 'test_ops_graph simt cross_entropy' test_causal ;;
@@ -92,17 +111,23 @@ break_all() {
     }' "kernels/cuda/$1" >"$tree/$1"
 }
 
+# Of ninja's list of what each object depends on, the kernels' sources that are or include one of the files.
+users_of() {
+    awk -v files=" $* " '
+    /^[^ ]/ { source = $1 ~ /ambit_simt_kernels\.dir\// ? $1 : ""; gsub(/.*\/|\.o:$/, "", source) }
+    source && /^ / { sub(/.*\//, "", $1); if (index(files, " " $1 " ")) { print source; source = "" } }'
+}
+
 # Compiles what the broken files change, and links it into a copy of a build's module.
 # usage: build BUILD
 build() {
-    local dir=$work/${1##*/} sources=("${files[@]}") source from command objects='' link
+    local dir=$work/${1##*/} sources source from command objects='' link
     mkdir -p "$dir"
     ninja -C "$1" -t commands lib/ambit/libambit_simt.so >"$dir.commands"
-    [[ "${files[*]}" == *.cuh* ]] && mapfile -t sources < <(cd kernels/cuda && printf '%s\n' *.cu)
+    mapfile -t sources < <(ninja -C "$1" -t deps | users_of "${files[@]}")
     for source in "${sources[@]}"; do
         from=$PWD/kernels/cuda/$source
         command=$(grep -F -- "-c $from" "$dir.commands" | head -n 1)
-        [ -z "$command" ] && continue
         [ -e "$tree/$source" ] && command=${command/"-c $from"/-c $tree/$source}
         command=${command/"-I$PWD"/-I$work/tree -I$PWD -include $PWD/tests/mutants.h -w}
         command=$(sed -E "s#-o [^ ]+#-o $dir/$source.o#; s#-MD |-M[FT] [^ ]+ ##g; s#-Werror##; s#-O3#-O2#" <<<"$command")
@@ -114,54 +139,63 @@ build() {
     (cd "$1" && eval "$link") || exit 2
 }
 
-# Runs the tests of a file with that mutant, to the first that fails; prints nothing, or what told.
-# usage: run BUILD FILE MUTANT SEED WORD
+# Runs a test with that mutant; prints nothing, or what told.
+# usage: run BUILD TEST MUTANT SEED WORD
 run() {
     local dir=$work/${1##*/} program arguments code
-    while read -r program arguments; do
-        # shellcheck disable=SC2086
-        AMBIT_MODULE_PATH=$dir AMBIT_TEST_DEVICE=simt AMBIT_SIMT_SEED=$4 AMBIT_MUTANT=$3 OMP_NUM_THREADS=1 \
-            TSAN_OPTIONS='halt_on_error=1 exitcode=66 history_size=1' ASAN_OPTIONS=detect_leaks=0 \
-            timeout -s KILL "${limit["$1 $(tests_of "$2")"]:-600}" "$1/bin/$program" $arguments 2>&1 | sed '/\[  FAILED  \]/q' >"$dir/log"
-        code=${PIPESTATUS[0]}
-        [ "$code" -eq 0 ] && continue
-        if [ "$1" = "$release" ] && { [ "$code" -eq 137 ] || grep -aqE 'CHECK\(|exception' "$dir/log"; }; then
-            echo checks
-        else
-            echo "$5"
-        fi
-        return
+    read -r program arguments <<<"$2"
+    # shellcheck disable=SC2086
+    AMBIT_MODULE_PATH=$dir AMBIT_TEST_DEVICE=simt AMBIT_SIMT_SEED=$4 AMBIT_MUTANT=$3 OMP_NUM_THREADS=1 \
+        TSAN_OPTIONS='halt_on_error=1 exitcode=66 history_size=1' ASAN_OPTIONS=detect_leaks=0 \
+        timeout -s KILL "${limit["$1 $2"]:-600}" "$1/bin/$program" $arguments 2>&1 | sed '/\[  FAILED  \]/q' >"$dir/log"
+    code=${PIPESTATUS[0]}
+    [ "$code" -eq 0 ] && return
+    if [ "$1" = "$release" ] && { [ "$code" -eq 137 ] || grep -aqE 'CHECK\(|exception' "$dir/log"; }; then
+        echo checks
+    else
+        echo "$5"
+    fi
+}
+
+# Runs a test with no mutant: it passes, how long it takes says how long it may, and the guards that would have answered
+# otherwise go to a file of the release build.
+# usage: run_sound BUILD TEST
+run_sound() {
+    local start=$SECONDS
+    [ -n "${limit["$1 $2"]:-}" ] && return
+    : >>"$work/${1##*/}/seen $2"
+    if [ -n "$(AMBIT_MUTANTS_SEEN="$work/${1##*/}/seen $2" run "$1" "$2" 0 1 failed)" ]; then
+        cat "$work/${1##*/}/log" >&2
+        echo "$2 fails in $1 as it is" >&2
+        exit 2
+    fi
+    limit["$1 $2"]=$((2 * (SECONDS - start) + 10))
+}
+
+# Runs a file's tests with the mutant, to the first that fails; of guards those in which it answers otherwise.
+# usage: run_tests BUILD FILE KIND MUTANT SEED WORD; by is the answer
+run_tests() {
+    local test
+    while read -r test; do
+        run_sound "$release" "$test"
+        run_sound "$1" "$test"
+        [ "$3" = guard ] && ! grep -qx "$4" "$work/${release##*/}/seen $test" && continue
+        [ "$3" = guard ] && [ "$5" != 1 ] && [[ $test == *' '* ]] && continue # an op's test runs from two seeds itself
+        by=$(run "$1" "$test" "$4" "$5" "$6")
+        [ -n "$by" ] && return
     done < <(tests_of "$2")
 }
 
-# Runs the tests of a file with no mutant: they pass, how long they take says how long they may, and the guards that
-# would have answered otherwise go to $work/BUILD/seen.
-# usage: run_sound BUILD FILE
-run_sound() {
-    local start=$SECONDS tests
-    tests=$(tests_of "$2")
-    [ -n "${limit["$1 $tests"]:-}" ] && return
-    if [ -n "$(AMBIT_MUTANTS_SEEN=$work/${1##*/}/seen run "$1" "$2" 0 1 failed)" ]; then
-        cat "$work/${1##*/}/log" >&2
-        echo "the tests of $2 fail in $1 as it is" >&2
-        exit 2
-    fi
-    limit["$1 $tests"]=$((4 * (SECONDS - start) + 20))
-}
-
-# Who notices the mutant; empty: nobody.  by is the answer.
-# usage: notice FILE KIND MUTANT
+# Who notices the mutant, or why nobody need; empty: nobody.  by is the answer.
+# usage: notice FILE KIND MUTANT DONE TEXT
 notice() {
     local other=$tsan word=tsan
     [ "$2" = guard ] && other=$asan word=asan
     by=''
-    run_sound "$release" "$1"
-    [ "$2" = guard ] && ! grep -qx "$3" "$work/${release##*/}/seen" && return
-    by=$(run "$release" "$1" "$3" 1 order)
-    [ -z "$by" ] && [ "$2" != guard ] && by=$(run "$release" "$1" "$3" 100000 seed)
-    [ -n "$by" ] || [ ! -e "$work/${other##*/}/libambit_simt.so" ] && return
-    run_sound "$other" "$1"
-    by=$(run "$other" "$1" "$3" 1 "$word")
+    run_tests "$release" "$1" "$2" "$3" 1 order
+    [ -z "$by" ] && run_tests "$release" "$1" "$2" "$3" 100000 seed
+    [ -z "$by" ] && by=$(reason "$1" "$2" "$4" "$5") && by=${by:+HARMLESS: $by}
+    [ -n "$by" ] || [ ! -e "$work/${other##*/}/libambit_simt.so" ] || run_tests "$other" "$1" "$2" "$3" 1 "$word"
 }
 
 # The reason why a mutation is harmless.
@@ -209,11 +243,7 @@ for build in "$release" "$tsan" "$asan"; do
 done
 while IFS=$'\t' read -r number file line kind what text; do
     [[ ,$kinds, == *,$kind,* ]] || continue
-    notice "$file" "$kind" "$number" </dev/null
-    if [ -z "$by" ]; then
-        by=$(reason "$file" "$kind" "$what" "$text")
-        by=${by:+HARMLESS: $by}
-    fi
+    notice "$file" "$kind" "$number" "$what" "$text" </dev/null
     printf '%s:%s\t%s\t%s\t%s\t%s\n' "$file" "$line" "$kind" "$what" "${by:-MISSED}" "$text" | tee -a "$work/told"
 done <"$work/list"
 table

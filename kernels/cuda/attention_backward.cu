@@ -207,6 +207,12 @@ static bool needs_delta(bf16 *dq, int64_t tiles)
     return tiles > 1;
 }
 
+#ifdef __CUDACC__
+constexpr int64_t PARTS_MOST = INT64_MAX;
+#else
+constexpr int64_t PARTS_MOST = 3; /* so that tests of a few heads need several launches, and blocks several tiles */
+#endif
+
 /*
  * Delta, then all gradients, as many heads and as many blocks a head as have room for their parts in scratch: by shapes
  * alone, so sums have one order.
@@ -220,6 +226,8 @@ static void attention_backward(struct ctx *c, attention_grads<T> g, attention_ar
     int64_t dq_floats = in_parts(g.dq, tiles) ? g.q_rows * a.dim : 0, floats = dq_floats + qs->n * cells;
     int64_t fit = floats ? ((int64_t)(SCRATCH_BYTES / sizeof(float)) - deltas) / floats : tiles * a.heads;
     CHECK(fit > 0, "attention: %lld rows of %d heads are too many", (long long)g.q_rows, a.heads);
+    if (floats && fit > PARTS_MOST)
+        fit = PARTS_MOST;
     a.tiles = fit / a.heads < 1 ? 1 : fit / a.heads < tiles ? fit / a.heads : tiles;
     int heads = fit < a.heads ? (int)fit : a.heads;
 

@@ -1,17 +1,19 @@
 /* The chain by hand: published numbers (pytorch-crf 0.7.2 in double), every tagging counted one by one, Viterbi. */
 #include "kernels/rng.h"
+#include "tests/support/guard.h"
 #include "tests/support/step.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAGS = 3, TOKENS = 7, MOST = 6 };
+enum { TAGS = 3, TOKENS = 7, MOST = 6, TIMES = 8 };
 static const float emissions[TOKENS * TAGS] = { .5f, -1,  .3f, .2f, .9f, -.6f, -.3f, .4f,  1.1f, .7f, -.2f,
                                                 .1f, .5f, -1,  .3f, .2f, .9f,  -.6f, -.3f, .4f,  1.1f };
 static const float chain[(TAGS + 2) * TAGS] = { .2f,  -.4f, .1f,  0,   .3f,  -.2f, -.1f, .25f,
                                                 .15f, .1f,  -.2f, .3f, .05f, 0,    -.15f };
 static const int32_t lengths[] = { 4, 0, 3 }, gold[TOKENS] = { 0, 1, 1, 2, 0, 1, 1 };
+static const int32_t likeliest[TOKENS] = { 2, 1, 2, 0, 2, 1, 2 };
 
 struct given {
     struct test_step s;
@@ -67,10 +69,39 @@ static void published(void **state)
     near(z, (double[]){ 5.925831635762814, 0, 4.453739968072259 }, 3);
     near(score, (double[]){ 1.55, 0, 1.8 }, 3);
     near(nll, (double[]){ 4.375831635762813, 0, 2.653739968072259 }, 3);
-    assert_memory_equal(best, ((int32_t[]){ 2, 1, 2, 0, 2, 1, 2 }), sizeof best);
+    assert_memory_equal(best, likeliest, sizeof best);
     free(z);
     free(score);
     free(nll);
+    given_free(g);
+}
+
+/* The published sequences many times over: none touches another's tags, nor memory behind the last. */
+static void together(void **state)
+{
+    float e[TIMES * TOKENS * TAGS];
+    int32_t all[TIMES * ARRAY_LEN(lengths)], best[TIMES * TOKENS];
+
+    (void)state;
+    for (int i = 0; i < TIMES; i++) {
+        memcpy(e + i * TOKENS * TAGS, emissions, sizeof emissions);
+        memcpy(all + i * ARRAY_LEN(lengths), lengths, sizeof lengths);
+    }
+    struct given *g = given_new(e, TIMES * TOKENS, chain, TAGS, all, ARRAY_LEN(all));
+    struct device *d = &g->s.device;
+    size_t from = g->s.step.used, bytes = 1 << 16;
+    unsigned char *copy = xmalloc(from + bytes);
+    memset(copy, GUARD_PATTERN, bytes);
+    d->driver->upload(d, (char *)g->s.step.base + from, copy, bytes);
+    guard_start(&g->s.step);
+    struct tensor *y = op_viterbi(&g->s.ctx, g->e, NULL, &g->seqs, &g->m);
+    guard_stop();
+    d->driver->download(d, copy, g->s.step.base, from + bytes);
+    assert_int_equal(guard_find_damage(copy), -1);
+    device_download(d, best, y);
+    for (int i = 0; i < TIMES; i++)
+        assert_memory_equal(best + i * TOKENS, likeliest, sizeof likeliest);
+    free(copy);
     given_free(g);
 }
 
@@ -171,6 +202,24 @@ static void check_trial(const struct trial *t)
     given_free(g);
 }
 
+/* Numbers so far above their neighbours that as a factor's largest they would leave nothing of them. */
+static void neighbours(void **state)
+{
+    struct trial t = { .n = 2, .tags = 2, .e = { .5f, -1, 150, 149.5f }, .allowed = { -1, -1 } };
+    const float w[] = { .2f, -.4f, .1f, .3f, 0, .25f, -150, -150.5f };
+
+    (void)state;
+    memcpy(t.w, w, sizeof w);
+    for (int side = 0; side < 2; side++) {
+        count_all(&t);
+        check_trial(&t);
+        for (int i = 0; i < 2; i++) {
+            t.e[2 + i] = -t.e[2 + i];
+            t.w[6 + i] = -t.w[6 + i];
+        }
+    }
+}
+
 static void one_by_one(void **state)
 {
     struct rng r = { 11, 0 };
@@ -191,6 +240,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(published),
+        cmocka_unit_test(together),
+        cmocka_unit_test(neighbours),
         cmocka_unit_test(one_by_one),
     };
     return test_devices(tests, ARRAY_LEN(tests));

@@ -93,12 +93,18 @@ static void linear(const struct op_test *t, double *const *x, double *y)
 }
 
 /* Bit 0 of the variant transposes a, bit 1 b. */
+/* Terms of a sum; of many the last part, where they are cut into parts, is a single one. */
+static int64_t matmul_terms(const struct op_test *t)
+{
+    return t->cols > 1000 ? 1153 : t->cols;
+}
+
 static void matmul_setup(struct op_test *t)
 {
-    int64_t n = t->rows % 2 ? 31 : 16;
+    int64_t n = t->rows % 2 ? 31 : 16, terms = matmul_terms(t);
 
-    op_matrix(t, t->variant & 1 ? t->cols : t->rows, t->variant & 1 ? t->rows : t->cols, 1);
-    op_matrix(t, t->variant & 2 ? n : t->cols, t->variant & 2 ? t->cols : n, 1);
+    op_matrix(t, t->variant & 1 ? terms : t->rows, t->variant & 1 ? t->rows : terms, 1);
+    op_matrix(t, t->variant & 2 ? n : terms, t->variant & 2 ? terms : n, 1);
 }
 
 static struct tensor *run_matmul(struct ctx *c, struct op_test *t)
@@ -109,7 +115,7 @@ static struct tensor *run_matmul(struct ctx *c, struct op_test *t)
 static void matmul(const struct op_test *t, double *const *x, double *y)
 {
     reference_matmul(y, x[0], t->variant & 1, x[1], t->variant & 2, t->rows, t->in[1].shape[t->variant & 2 ? 0 : 1],
-                     t->cols);
+                     matmul_terms(t));
 }
 
 /* Variant n sums n + 1 tables of different heights; the last has one row, asked for by every id. */
@@ -269,12 +275,20 @@ static int32_t *attention_lengths(struct op_test *t, int64_t longest)
     return lengths;
 }
 
+/* Few for time's sake, and of the narrow ones more than simt takes in one launch of the backward. */
+static int heads_of(const struct op_test *t)
+{
+    if (heads[t->variant].width > 128 || heads[t->variant].lengths)
+        return 1;
+    return heads[t->variant].width < 8 ? 4 : 2;
+}
+
 static struct reference_attention attention_of(const struct op_test *t, bool fused)
 {
     struct reference_attention a = { .q_lengths = t->ints[0],
                                      .k_lengths = t->ints[fused ? 0 : 1],
                                      .n = t->n_ints[0],
-                                     .heads = heads[t->variant].width > 128 || heads[t->variant].lengths ? 1 : 2,
+                                     .heads = heads_of(t),
                                      .dim = heads[t->variant].width,
                                      .fused = fused,
                                      .p = heads[t->variant].form == FORM_PLAIN ? 0 : 0.2f,
