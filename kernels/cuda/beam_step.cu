@@ -1,7 +1,7 @@
 #include "kernels/cuda/decode.cuh"
 
 constexpr int THREADS = 256;
-static_assert(THREADS >= CANDIDATES_MAX, "a thread a continuation");
+static_assert(THREADS == CANDIDATES_MAX, "a thread a continuation");
 
 struct beam_view {
     const float *value; /* of candidates */
@@ -52,13 +52,12 @@ __device__ inline int rank_of(const beam_view &b, const float *value, const floa
     return rank < b.keep ? rank : b.keep;
 }
 
-/* list[rank] = the best of all rows' candidates, which are sorted in each. */
+/* list[rank] = the best of all rows' candidates, which are sorted in each; a barrier must follow. */
 __device__ inline void merge(went_on *list, const float *row_score, const state_view &s, const beam_view &b,
                              const beam_place &p)
 {
     const float *value = b.value + p.from * b.k;
-    if (thread_id() < b.keep)
-        list[thread_id()].row = -1;
+    list[thread_id()] = { -1, 0, 0, 0.0f, 0.0f, false, false };
     __syncthreads();
     for (int i = thread_id(); i < s.width * b.k; i += THREADS) {
         int row = i / b.k, at = i % b.k, id = b.id[p.from * b.k + i];
@@ -71,23 +70,21 @@ __device__ inline void merge(went_on *list, const float *row_score, const state_
         bool stop = is_stop(b.stops, b.n_stops, id);
         list[rank] = { row, at, id, score, value[i], stop, stop || p.step + 1 >= p.limit };
     }
-    __syncthreads();
 }
 
-/* next[i] = the i-th of the list that does not end. */
-__device__ inline void choose_next(int *next, const went_on *list, const state_view &s, const beam_view &b)
+/* next[i] = the i-th of the list that does not end; a barrier must follow. */
+__device__ inline void choose_next(int *next, const went_on *list, const state_view &s)
 {
     int at = thread_id(), before = 0;
     if (at < s.width)
         next[at] = -1;
     __syncthreads();
-    if (at < b.keep && list[at].row >= 0 && !list[at].hit) {
+    if (list[at].row >= 0 && !list[at].hit) {
         for (int i = 0; i < at; i++)
             before += !list[i].hit;
         if (before < s.width)
             next[before] = at;
     }
-    __syncthreads();
 }
 
 /* Those of the first `width` that end, and the answers that there are, to the slots in which they are sorted: an answer
@@ -97,7 +94,7 @@ __device__ inline void take_answers(const went_on *list, float *old_score, float
 {
     int at = thread_id(), slot = s.width, old_slot = s.width;
     int64_t from = p.row + at;
-    bool mine = at < s.width, ends = mine && list[at].row >= 0 && list[at].hit;
+    bool mine = at < s.width, ends = mine && list[at].hit;
     int step = 0, row = 0, token = 0, stop = 0;
     float logp = 0;
     if (mine) {
@@ -129,7 +126,7 @@ __device__ inline void take_answers(const went_on *list, float *old_score, float
 }
 
 /* The rows' entries for places that are theirs become those of the rows that they go on from, as many places at a time
- * as there are threads for all rows. */
+ * as there are threads for all rows: no two rounds touch one place. */
 __device__ inline void move_tables(const went_on *list, const int *next, const state_view &s, const beam_place &p)
 {
     int at_once = THREADS / s.width, i = thread_id() / at_once, entry = 0;
@@ -142,7 +139,6 @@ __device__ inline void move_tables(const went_on *list, const int *next, const s
         __syncthreads();
         if (moves)
             s.table[(p.row + i) * s.keys + place] = entry;
-        __syncthreads();
     }
 }
 
@@ -198,11 +194,11 @@ __global__ void __launch_bounds__(THREADS) beam_step_kernel(state_view s, step_v
         row_score[thread_id()] = s.score[p.row + thread_id()];
     __syncthreads();
     merge(list, row_score, s, b, p);
-    choose_next(next, list, s, b);
+    choose_next(next, list, s);
     take_answers(list, old_score, new_score, s, b, p);
     move_tables(list, next, s, p);
     move_row(list, next, s, b, p);
-    __syncthreads();
+    __syncthreads(); /* the answers are there */
     if (thread_id() == 0)
         s.done[request] = is_done(list, next[0], s, b, p);
 }

@@ -36,7 +36,7 @@ static void project(double *z)
 static void check(const double *got, const double *want, int n, double within)
 {
     for (int i = 0; i < n; i++)
-        if (fabs(got[i] - want[i]) > within)
+        if (!(fabs(got[i] - want[i]) <= within))
             fail_msg("number %d is %.9g, wanted %.9g within %g", i, got[i], want[i], within);
 }
 
@@ -111,7 +111,7 @@ static void check_tensor(struct example *e, const struct tensor *t, const double
     int64_t n = tensor_size(t);
 
     for (int64_t i = 0; i < n; i++)
-        if (fabs((double)values[i] - want[i]) > 1e-6)
+        if (!(fabs((double)values[i] - want[i]) <= 1e-6))
             fail_msg("number %lld is %.9g, wanted %.9g", (long long)i, (double)values[i], want[i]);
     free(values);
 }
@@ -190,7 +190,7 @@ static void check_gold(struct test_step *s, const struct tensor *t, const json_t
     for (int64_t i = 0; i < n; i++)
         square += (double)want[i] * (double)want[i] / (double)n;
     for (int64_t i = 0; i < n; i++)
-        if (fabs((double)got[i] - (double)want[i]) > 64 * 0x1p-24 * (fabs((double)want[i]) + sqrt(square)))
+        if (!(fabs((double)got[i] - (double)want[i]) <= 64 * 0x1p-24 * (fabs((double)want[i]) + sqrt(square))))
             fail_msg("%s[%lld] is %.9g, wanted %.9g", field, (long long)i, (double)got[i], (double)want[i]);
     free(want);
     free(got);

@@ -83,7 +83,7 @@ static void assert_close(struct device *d, const struct tensor *whole, int64_t f
         square += (double)b[i] * b[i] / (double)n;
     assert_true(square > 0);
     for (int64_t i = 0; i < n; i++)
-        if (fabsf(a[offset + i] - b[i]) > 0x1p-19 * (fabs(b[i]) + sqrt(square)))
+        if (!(fabsf(a[offset + i] - b[i]) <= 0x1p-19 * (fabs(b[i]) + sqrt(square))))
             fail_msg("number %lld of part %lld: %.9g, by itself %.9g", (long long)i, (long long)from,
                      (double)a[offset + i], (double)b[i]);
     free(a);

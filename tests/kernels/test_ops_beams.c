@@ -139,7 +139,7 @@ static void check_answers(struct decode_world *w, const struct beam_case *b, int
         }
         const json_t *want = json_array_get(b->answers, (size_t)slot), *ids = json_object_get(want, "tokens");
         double gold = json_number_value(json_object_get(want, "score"));
-        if (length != (int)json_array_size(ids) || fabs((double)score - gold) > 4e-6 * (1 + fabs(gold)))
+        if (length != (int)json_array_size(ids) || !(fabs((double)score - gold) <= 4e-6 * (1 + fabs(gold))))
             fail_msg("%s, answer %d: %d tokens of score %.9g, wanted %zu of %.9g", what, slot, length, (double)score,
                      json_array_size(ids), gold);
         for (int i = 0; i < length; i++)
@@ -235,8 +235,69 @@ static void test_equals(void **state)
     decode_world_close(&w);
 }
 
+/* A prompt fills its places of its requests' rows, and no more. */
+static void test_start(void **state)
+{
+    enum { WIDTH = 2, KEYS = WORLD_PROMPT + 2 };
+    struct decode_world w;
+
+    (void)state;
+    decode_world_open(&w, REQUESTS, WIDTH, KEYS - WORLD_PROMPT, 0, JUNK);
+    decode_world_start(&w, active, ACTIVE, STATE_FREE, true);
+    int32_t *table = decode_world_words(&w, w.s.table);
+    for (int i = 0; i < REQUESTS * WIDTH * KEYS; i++) {
+        int request = i / (WIDTH * KEYS), place = i % KEYS;
+        bool filled = request != 1 && place < WORLD_PROMPT;
+        assert_int_equal(table[i], filled ? 1000 * request + place : JUNK);
+    }
+    free(table);
+    decode_world_close(&w);
+}
+
+/* Fewer candidates than beams: the rows behind hold nothing, and their places stay; where all end the request is done,
+ * though slots are free. */
+static void test_few(void **state)
+{
+    enum { WIDTH = 3, K = 6, N = 2 * WIDTH * K, KEYS = WORLD_PROMPT + 3 };
+    static const int32_t request[2] = { 1, 0 }, stops[1] = { 9 };
+    static const float norm[4] = { 0, 1, 2, 3 };
+    int32_t ids[N];
+    float values[N];
+    struct decode_world w;
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        ids[i] = i == 0 ? 4 : i == 1 || i == WIDTH * K ? 9 : -1;
+        values[i] = ids[i] < 0 ? -INFINITY : (float)(-1 - i % 2);
+    }
+    decode_world_open(&w, 2, WIDTH, 3, 0, JUNK);
+    struct ctx *c = &w.step.ctx;
+    decode_world_start(&w, request, 2, STATE_FREE, true);
+    struct candidates best = { batch_f32(c, values, 2 * WIDTH, K, F32), batch_i32(c, ids, N), batch_i32(c, ids, N), K };
+    struct beam_settings set = { batch_i32(c, stops, 1), batch_f32(c, norm, 1, 4, F32), 1, EARLY_FALSE };
+    struct decode_step at = decode_world_step(&w, request, 2, 0, 3);
+    free(decode_world_next(&w, request, 2, 0));
+    op_beam_step(c, &w.s, &at, &best, &set);
+    int32_t *end_step = decode_world_words(&w, w.s.end_step), *done = decode_world_words(&w, w.s.done);
+    int32_t *table = decode_world_words(&w, w.s.table), *token = decode_world_words(&w, w.s.token);
+    float *score = test_values(&w.step, w.s.score);
+    assert_true(token[WIDTH] == 4 && score[WIDTH] == -1 && done[0] && !done[1]);
+    for (int i = 0; i < 2 * WIDTH; i++) {
+        assert_true(i == WIDTH || score[i] == -INFINITY);
+        assert_int_equal(end_step[i], i % WIDTH == 0 ? 0 : -1);
+        assert_int_equal(table[i * KEYS + WORLD_PROMPT], decode_world_cache_row(i / WIDTH, i % WIDTH, 0));
+    }
+    free(end_step);
+    free(done);
+    free(table);
+    free(token);
+    free(score);
+    decode_world_close(&w);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_gold), cmocka_unit_test(test_equals) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_start), cmocka_unit_test(test_gold),
+                                        cmocka_unit_test(test_equals), cmocka_unit_test(test_few) };
     return test_devices(tests, ARRAY_LEN(tests));
 }

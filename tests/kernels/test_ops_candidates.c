@@ -18,7 +18,8 @@ enum numbers {
     EQUAL,
     ZEROS /* and -0 */,
     ASCENDING,
-    BROKEN /* NaN and infinities among them */
+    BROKEN /* NaN and infinities among them */,
+    RARE /* three of them */
 };
 
 struct table_case {
@@ -41,6 +42,8 @@ static float number(const struct table_case *t, int64_t i)
         float x = floorf(2 * decode_logit("candidates", i)) / 2;
         return x == 0 && i % 2 ? -0.0f : x;
     }
+    if (t->numbers == RARE)
+        return j % 1000 == 17 && j < 3000 ? (float)j : -INFINITY;
     if (t->numbers == ZEROS)
         return i % 3 ? 0.0f : -0.0f;
     if (t->numbers == BROKEN && decode_logit("broken", i) > 4)
@@ -203,7 +206,8 @@ static void test_candidates(void **state)
         { 1001, 20, DISTINCT, 200, NORMALISE_FULL }, { 1001, 20, DISTINCT, 7, NORMALISE_ALLOWED },
         { 20011, 20, DISTINCT, 3, NORMALISE_FULL },  { 20011, 192, DISTINCT, 3, NORMALISE_ALLOWED },
         { 20011, 192, COARSE, 2, NORMALISE_FULL },   { 5003, 20, BROKEN, 2, NORMALISE_ALLOWED },
-        { 20011, 1, DISTINCT, 0, NORMALISE_FULL }
+        { 20011, 1, DISTINCT, 0, NORMALISE_FULL },   { 256, 256, DISTINCT, 0, NORMALISE_FULL },
+        { 3001, 20, RARE, 0, NORMALISE_FULL },       { 5003, 20, RARE, 0, NORMALISE_FULL }
     };
 
     (void)state;

@@ -150,7 +150,7 @@ static double field(const json_t *o, const char *name)
 
 static void check_close(double got, double want, const char *what, size_t step)
 {
-    if (fabs(got - want) > 2e-6 * (fabs(want) + 1e-3))
+    if (!(fabs(got - want) <= 2e-6 * (fabs(want) + 1e-3)))
         fail_msg("%s after step %zu is %.9g, wanted %.9g", what, step + 1, got, want);
 }
 

@@ -81,7 +81,7 @@ static void test_rope(void **state)
         llama_rope_freqs(&c, freqs);
         for (int k = 0; k < ARRAY_LEN(pairs); k++) {
             double got = (double)freqs[pairs[k]], want = ropes[i].freqs[k];
-            if (fabs(got - want) > 1e-6 * want)
+            if (!(fabs(got - want) <= 1e-6 * want))
                 fail_msg("%s: pair %d turns by %.9g, wanted %.9g", ropes[i].fields, pairs[k], got, want);
         }
     }

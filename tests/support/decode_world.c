@@ -1,9 +1,13 @@
 #include "tests/support/decode_world.h"
 
 #include "tests/support/digest.h"
+#include "tests/support/guard.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { WORLD_BYTES = 4 << 20 }; /* of the step's arena, whose blocks are guarded */
 
 static struct tensor *words(struct decode_world *w, int64_t rows, int64_t cols, int32_t value)
 {
@@ -28,12 +32,24 @@ static struct tensor *numbers(struct decode_world *w, int64_t rows, int64_t cols
     return t;
 }
 
+static void guard_world(struct decode_world *w)
+{
+    const struct arena *a = &w->step.step;
+    unsigned char *pattern = xmalloc(WORLD_BYTES);
+
+    memset(pattern, GUARD_PATTERN, WORLD_BYTES);
+    w->step.device.driver->upload(&w->step.device, a->base + a->used, pattern, WORLD_BYTES);
+    guard_start(a);
+    free(pattern);
+}
+
 void decode_world_open(struct decode_world *w, int requests, int width, int steps, int best, int32_t junk)
 {
     int64_t rows = (int64_t)requests * width;
 
     *w = (struct decode_world){ .requests = requests, .steps = steps };
     test_step_open(&w->step);
+    guard_world(w);
     w->step.ctx.recording = w->step.ctx.training = false;
     w->s = (struct decode_state){ .width = width,
                                   .token = words(w, rows, 1, junk),
@@ -59,6 +75,14 @@ void decode_world_open(struct decode_world *w, int requests, int width, int step
 
 void decode_world_close(struct decode_world *w)
 {
+    struct arena *a = &w->step.step;
+    unsigned char *copy = xmalloc(a->used);
+
+    guard_stop();
+    assert_in_range(a->used, 1, WORLD_BYTES);
+    w->step.device.driver->download(&w->step.device, copy, a->base, a->used);
+    assert_int_equal(guard_find_damage(copy), -1);
+    free(copy);
     test_step_close(&w->step);
 }
 

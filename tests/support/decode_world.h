@@ -17,6 +17,7 @@ struct decode_world {
 
 /* Every number of the state is `junk` until a request starts; best: how many candidates are kept a step, or 0. */
 void decode_world_open(struct decode_world *w, int requests, int width, int steps, int best, int32_t junk);
+/* No byte behind a block was written. */
 void decode_world_close(struct decode_world *w);
 /* Starts the n requests, -1 among them being padding: key {request, 77}, state as given, places 0 .. WORLD_PROMPT - 1
  * of the prompt in rows 1000 request + place. */
