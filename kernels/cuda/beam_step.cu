@@ -52,7 +52,8 @@ __device__ inline int rank_of(const beam_view &b, const float *value, const floa
     return rank < b.keep ? rank : b.keep;
 }
 
-/* list[rank] = the best of all rows' candidates, which are sorted in each; a barrier must follow. */
+/* list[rank] = the best of all rows' candidates, which are sorted in each.  Begins with a barrier, and one must
+ * follow. */
 __device__ inline void merge(went_on *list, const float *row_score, const state_view &s, const beam_view &b,
                              const beam_place &p)
 {
@@ -192,7 +193,6 @@ __global__ void __launch_bounds__(THREADS) beam_step_kernel(state_view s, step_v
     beam_place p = { request * s.width, i * s.width, step.step[i], step.limit[i], step.fixed[i], step.place[i] };
     if (thread_id() < s.width)
         row_score[thread_id()] = s.score[p.row + thread_id()];
-    __syncthreads();
     merge(list, row_score, s, b, p);
     choose_next(next, list, s);
     take_answers(list, old_score, new_score, s, b, p);

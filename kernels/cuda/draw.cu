@@ -195,7 +195,6 @@ __device__ inline int64_t likeliest(const kept_row &d)
             int64_t other = __shfl_xor_sync(ALL_LANES, at, lane);
             at = other < at ? other : at;
         }
-        __syncthreads();
         if (round == 0 && lane_id() == 0)
             first[warp_id()] = at;
         __syncthreads();
@@ -259,8 +258,7 @@ __global__ void __launch_bounds__(THREADS)
     } else if (most > -INFINITY) {
         at = likeliest(d);
     }
-    __syncthreads(); /* the row's state was read */
-    if (thread_id() > 0)
+    if (thread_id() > 0) /* all have read the row's state, behind which were barriers */
         return;
     if (at >= 0)
         s.state[p.row] = choice_state(ch, at);

@@ -43,7 +43,7 @@ static float number(const struct table_case *t, int64_t i)
         return x == 0 && i % 2 ? -0.0f : x;
     }
     if (t->numbers == RARE)
-        return j % 1000 == 17 && j < 3000 ? (float)j : -INFINITY;
+        return j % 1000 == 17 && j < 3000 ? (float)j / 1000 : -INFINITY;
     if (t->numbers == ZEROS)
         return i % 3 ? 0.0f : -0.0f;
     if (t->numbers == BROKEN && decode_logit("broken", i) > 4)
