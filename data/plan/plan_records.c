@@ -1,0 +1,299 @@
+#include "data/plan/plan_records.h"
+
+#include "data/corpora/ambiqt.h"
+#include "data/corpora/ambiqt_text.h"
+#include "data/corpora/spider.h"
+#include "data/corpora/split.h"
+#include "data/exec/db_path.h"
+#include "data/plan/template_constraint.h"
+#include "data/util/json.h"
+#include "data/util/log.h"
+#include "data/util/out_folder.h"
+#include "data/util/records.h"
+#include "kernels/rng.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum plans_fold { PLANS_TRAIN, PLANS_VALID, PLANS_TEST, PLANS_AMBIQT, PLANS_FOLDS };
+static const char *const folds[] = { "train", "valid", "test", "ambiqt" };
+
+enum { CONSTRAINTS = PARSER_MODELS, PLANS_FILES = (PARSER_MODELS + 1) * PLANS_FOLDS };
+
+/* A file for each model and fold, and those of constraints. */
+struct plans_job {
+    const struct plans_request *q;
+    struct schema_set schemas;
+    struct out_file files[PLANS_FILES]; /* see file_of */
+    int counts[PLANS_FOLDS], unfit[PLANS_FOLDS];
+    struct rng rng;
+    const struct schema *valued; /* whose values are at hand */
+    struct column_values values;
+};
+
+/* One question with one right statement. */
+struct plans_example {
+    const char *id, *db_id, *question, *sql;
+    const char *schema_text;
+    const struct schema *schema; /* NULL of AmbiQT's records */
+    struct template_names names;
+};
+
+/* Of a model, or of CONSTRAINTS. */
+static struct out_file *file_of(struct plans_job *p, int model, enum plans_fold fold)
+{
+    return p->files + model * PLANS_FOLDS + fold;
+}
+
+static json_t *record_of(const struct plans_job *p, const struct plans_example *e, enum parser_model m,
+                         const char *template)
+{
+    const struct parser_question q = { e->question, e->db_id, e->schema_text };
+    char *input = parser_input(p->q->form, m, &q, m == PARSER_FILL ? template : NULL);
+    char *target = parser_target(p->q->form, m, e->db_id, e->sql, &e->names);
+    json_t *record = json_pack("{s:s, s:s}", "id", e->id, "db_id", e->db_id);
+
+    if (p->q->form == PARSER_CHAT)
+        json_object_set_new(record, "messages",
+                            json_pack("[{s:s, s:s}, {s:s, s:s}]", "role", "user", "content", input, "role", "assistant",
+                                      "content", target));
+    else
+        json_object_update_new(record, json_pack("{s:s, s:s}", "prompt", input, "completion", target));
+    free(target);
+    free(input);
+    return record;
+}
+
+/* The values of a schema's database stay at hand until another one is asked for. */
+static int read_values(struct plans_job *p, const struct schema *s, struct error *err)
+{
+    if (!p->q->db || p->valued == s)
+        return 0;
+    char *path = db_path(p->q->db, s->db_id, err);
+    column_values_release(&p->values);
+    p->valued = NULL;
+    int rc = path ? column_values_read(&p->values, s, path, err) : -1;
+    free(path);
+    if (rc == 0)
+        p->valued = s;
+    return rc;
+}
+
+/* A template that is none of the schema's gets no line, and is counted. */
+static int write_constraint(struct plans_job *p, const struct plans_example *e, enum plans_fold fold,
+                            const char *template, struct error *err)
+{
+    struct out_file *o = file_of(p, CONSTRAINTS, fold);
+    struct error why = { 0 };
+
+    if (!o->f)
+        return 0;
+    if (read_values(p, e->schema, err))
+        return -1;
+    const struct template_question q = { e->schema, e->question, p->valued ? &p->values : NULL };
+    json_t *line = template_constraint(&q, template, &why);
+    if (!line) {
+        log_warn("%s %s: %s", folds[fold], e->id, why.text);
+        p->unfit[fold]++;
+        return 0;
+    }
+    json_object_set_new(line, "id", json_string(e->id));
+    int rc = json_write_line(o, line, err);
+    json_decref(line);
+    return rc;
+}
+
+static int write_example(struct plans_job *p, const struct plans_example *e, enum plans_fold fold, struct error *err)
+{
+    char *normal = parser_normal_query(e->sql), *template = sql_template(&e->names, normal, SQL_TEMPLATE_TRAINING);
+    int rc = write_constraint(p, e, fold, template, err);
+
+    for (int m = 0; m < PARSER_MODELS && rc == 0; m++) {
+        json_t *record = record_of(p, e, (enum parser_model)m, template);
+        rc = json_write_line(file_of(p, m, fold), record, err);
+        json_decref(record);
+    }
+    p->counts[fold]++;
+    free(template);
+    free(normal);
+    return rc;
+}
+
+/* "table : column , column  | table : ..." with the columns of each table in random order. */
+static char *shuffled_schema(const struct schema *s, struct rng *rng)
+{
+    struct schema mixed = *s;
+
+    mixed.columns = xcalloc((size_t)s->n_columns + 1, sizeof *mixed.columns);
+    if (s->n_columns)
+        memcpy(mixed.columns, s->columns, (size_t)s->n_columns * sizeof *mixed.columns);
+    for (int t = 0; t < s->n_tables; t++)
+        rng_shuffle(rng, mixed.columns + s->tables[t].first_column, s->tables[t].n_columns, sizeof *mixed.columns);
+    char *plain = parser_schema(&mixed);
+    char *spaced = text_replace(plain, ",", " ,"), *text = text_replace(spaced, " |", "  |");
+    free(spaced);
+    free(plain);
+    free(mixed.columns);
+    return text;
+}
+
+static int write_question(struct plans_job *p, const struct spider_question *q, int number, enum plans_fold fold,
+                          struct error *err)
+{
+    const struct schema *s = schema_find(&p->schemas, q->db_id);
+    struct plans_example e = { .db_id = q->db_id, .question = q->question, .sql = q->query, .schema = s };
+    char id[64];
+
+    if (!s)
+        return error_set(err, EXIT_CODE_DATA, "record %d: db_id \"%s\" is not in tables.json", number, q->db_id);
+    snprintf(id, sizeof id, "%s-%d", fold == PLANS_TEST ? "dev" : "train", number);
+    char *text = p->q->schema == PLANS_SCHEMA_AMBIQT ? shuffled_schema(s, &p->rng) : parser_schema(s);
+    e.id = id;
+    e.schema_text = text;
+    template_names_of_schema(&e.names, s);
+    int rc = write_example(p, &e, fold, err);
+    template_names_release(&e.names);
+    free(text);
+    return rc;
+}
+
+/* The fold of each training question, by its database. */
+static int *split(const struct plans_job *p, const struct spider_corpus *c, struct error *err)
+{
+    struct strings names = { 0 };
+    int *fold = xcalloc((size_t)c->n + 1, sizeof *fold), *by_name = xcalloc((size_t)c->n + 1, sizeof *by_name);
+
+    for (int i = 0; i < c->n; i++)
+        strings_add(&names, c->items[i].db_id);
+    if (!split_names((const char *const *)names.items, names.n, p->q->valid, 0, p->q->seed, by_name)) {
+        error_set(err, EXIT_CODE_DATA, "%d training databases are too few for a validation fold of %g", names.n,
+                  p->q->valid);
+        free(fold);
+        fold = NULL;
+    }
+    for (int i = 0; fold && i < c->n; i++)
+        fold[i] = by_name[strings_find(&names, c->items[i].db_id)] == 1 ? PLANS_VALID : PLANS_TRAIN;
+    strings_release(&names);
+    free(by_name);
+    return fold;
+}
+
+/* One of Spider's files; its records are numbered from 0, as AmbiQT does. */
+static int write_file(struct plans_job *p, const char *name, bool test, struct error *err)
+{
+    char *path = path_in(p->q->spider, name);
+    struct spider_corpus c;
+    int *fold = NULL, rc = spider_read(&c, path, err);
+
+    if (rc == 0 && !test && !(fold = split(p, &c, err)))
+        rc = -1;
+    for (int i = 0; i < c.n && rc == 0; i++)
+        if ((rc = write_question(p, c.items + i, i, test ? PLANS_TEST : (enum plans_fold)fold[i], err)))
+            error_prefix(err, "%s", path);
+    free(fold);
+    spider_release(&c);
+    free(path);
+    return rc;
+}
+
+/* Both readings of a record, a record_fn. */
+static int write_readings(void *job, json_t *record, const char *where, struct error *err)
+{
+    struct plans_job *p = job;
+    struct ambiqt_corpus c = { 0 };
+    char number[RECORD_ID_TEXT], id[64];
+    int kind = ambiqt_kind(record), rc = -1;
+
+    if (kind < 0)
+        error_set(err, EXIT_CODE_DATA, "%s: expected a record of AmbiQT", where);
+    else
+        rc = ambiqt_add(&c, (enum sia_kind)kind, record, where, err);
+    const struct ambiqt_record *r = c.items;
+    for (int i = 0; i < 2 && rc == 0; i++) {
+        struct plans_example e = { id, r->db_id, r->question, .sql = r->readings[i], .schema_text = r->schema_text };
+        snprintf(id, sizeof id, "%s-%d", record_id_text(record, number), i + 1);
+        if (!r->schema_text)
+            rc = error_set(err, EXIT_CODE_DATA, "%s: expected \"schema_without_content\"", where);
+        else if ((rc = template_names_of_text(&e.names, r->schema_text, err)))
+            error_prefix(err, "%s", where);
+        else
+            rc = write_example(p, &e, PLANS_AMBIQT, err);
+        template_names_release(&e.names);
+    }
+    ambiqt_release(&c);
+    return rc;
+}
+
+static int open_file(struct plans_job *p, int model, enum plans_fold fold, const char *dir, struct error *err)
+{
+    bool constraints = model == CONSTRAINTS;
+    char name[64];
+
+    snprintf(name, sizeof name, "%s.%s%s.jsonl",
+             parser_model_name(constraints ? PARSER_FILL : (enum parser_model)model), folds[fold],
+             constraints ? ".constraints" : "");
+    char *path = path_in(dir, name);
+    int rc = out_file_open(file_of(p, model, fold), path, err);
+    free(path);
+    return rc;
+}
+
+static int open_files(struct plans_job *p, const char *dir, struct error *err)
+{
+    for (int f = 0; f < PLANS_FOLDS; f++) {
+        if (f == PLANS_AMBIQT && !p->q->ambiqt)
+            continue;
+        bool constraints = p->q->constraints && (f == PLANS_VALID || f == PLANS_TEST);
+        for (int m = 0; m < PARSER_MODELS + constraints; m++)
+            if (open_file(p, m, (enum plans_fold)f, dir, err))
+                return -1;
+    }
+    return 0;
+}
+
+static int write_all(struct plans_job *p, const char *dir, struct error *err)
+{
+    if (open_files(p, dir, err) || write_file(p, "train_spider.json", false, err) ||
+        write_file(p, "dev.json", true, err))
+        return -1;
+    if (p->q->ambiqt && records_each(p->q->ambiqt, RECORDS_AUTO, write_readings, p, err))
+        return -1;
+    for (int i = 0; i < PLANS_FILES; i++)
+        if (p->files[i].f && out_file_commit(p->files + i, err))
+            return -1;
+    return 0;
+}
+
+static void tell(const struct plans_job *p)
+{
+    for (int f = 0; f < PLANS_FOLDS; f++) {
+        if (p->counts[f])
+            log_info("%s: %d records for each model", folds[f], p->counts[f]);
+        if (p->unfit[f])
+            log_info("%s: %d gold templates that the schema has no constraint for", folds[f], p->unfit[f]);
+    }
+}
+
+int plans_write(const struct plans_request *q, struct error *err)
+{
+    struct plans_job p = { .q = q, .rng = { (uint64_t)q->seed, 0 } };
+    struct out_folder folder = { 0 };
+    char *tables = path_in(q->spider, "tables.json");
+    int rc = db_path_check(q->db, err);
+
+    if (rc == 0)
+        rc = schema_set_open(&p.schemas, tables, err);
+    if (rc == 0)
+        rc = out_folder_open(&folder, q->out, err) || write_all(&p, folder.tmp, err) ? -1 : 0;
+    for (int i = 0; i < PLANS_FILES; i++)
+        out_file_abort(p.files + i);
+    if (rc == 0)
+        rc = out_folder_commit(&folder, q->force, err);
+    out_folder_abort(&folder);
+    if (rc == 0)
+        tell(&p);
+    column_values_release(&p.values);
+    schema_set_close(&p.schemas);
+    free(tables);
+    return rc;
+}

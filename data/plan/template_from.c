@@ -1,0 +1,137 @@
+/* Part of template_constraint.h: which tables may stand in a FROM together. */
+#include "data/plan/template_constraint_impl.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+enum { MAX_CHOICES = 4096 };
+
+/* The first of the columns that foreign keys tie together with this one. */
+static int root_of(const int *parent, int c)
+{
+    while (parent[c] != c)
+        c = parent[c];
+    return c;
+}
+
+static void add_pair(struct key_pairs *k, const struct schema *s, int from, int to, bool declared)
+{
+    uint8_t *link = k->links + (size_t)s->columns[from].table * (size_t)s->n_tables + s->columns[to].table;
+
+    GROW(k->items, k->n, k->cap);
+    k->items[k->n++] = (struct key_pair){ from, to, declared };
+    *link = declared ? 2 : *link ? *link : 1;
+}
+
+void key_pairs_find(struct key_pairs *k, const struct schema *s)
+{
+    int *parent = xcalloc((size_t)s->n_columns + 1, sizeof *parent);
+
+    *k = (struct key_pairs){ .links = xcalloc((size_t)s->n_tables + 1, (size_t)s->n_tables + 1) };
+    for (int c = 0; c < s->n_columns; c++)
+        parent[c] = c;
+    for (int i = 0; i < s->n_foreign_keys; i++)
+        parent[root_of(parent, s->foreign_keys[i].from)] = root_of(parent, s->foreign_keys[i].to);
+    for (int c = 0; c < s->n_columns; c++)
+        parent[c] = root_of(parent, c);
+    for (int a = 0; a < s->n_columns; a++)
+        for (int b = 0; b < s->n_columns; b++)
+            if (a != b && parent[a] == parent[b])
+                add_pair(k, s, a, b, true);
+    for (int a = 0; a < s->n_columns; a++)
+        for (int b = 0; b < s->n_columns; b++)
+            if (parent[a] != parent[b] && s->columns[a].table != s->columns[b].table &&
+                strcasecmp(s->columns[a].name, s->columns[b].name) == 0)
+                add_pair(k, s, a, b, false);
+    free(parent);
+}
+
+void key_pairs_release(struct key_pairs *k)
+{
+    free(k->items);
+    free(k->links);
+    *k = (struct key_pairs){ 0 };
+}
+
+/* A search over the places of one FROM. */
+struct from_search {
+    const struct shape_block *block;
+    const struct schema *schema;
+    const struct key_pairs *keys;
+    const double *told;
+    struct from_choices *out;
+    struct from_choice now;
+};
+
+/* How well a table joins those before it: 0 not at all. */
+static double link_of(const struct from_search *f, int place, int table)
+{
+    int best = 0;
+
+    for (int p = 0; p < place; p++) {
+        int link = f->keys->links[(size_t)f->now.tables[p] * (size_t)f->schema->n_tables + (size_t)table];
+        best = link > best ? link : best;
+    }
+    return best / 2.0;
+}
+
+static void search(struct from_search *f, int place)
+{
+    if (f->out->n >= MAX_CHOICES)
+        return;
+    if (place == f->block->n_tables) {
+        GROW(f->out->items, f->out->n, f->out->cap);
+        f->out->items[f->out->n++] = f->now;
+        return;
+    }
+    double score = f->now.score;
+    for (int t = 0; t < f->schema->n_tables; t++) {
+        double link = place ? link_of(f, place, t) : 1;
+        if (link == 0 && f->block->joined[place])
+            continue;
+        f->now.tables[place] = t;
+        f->now.score = score + link + f->told[t];
+        for (int p = 0; p < place; p++)
+            f->now.score -= f->now.tables[p] == t ? 1 + f->told[t] : 0;
+        search(f, place + 1);
+    }
+    f->now.score = score;
+}
+
+static bool has_named(const struct from_choice *c, int n, const struct shape *p, int block)
+{
+    for (int i = 0; i < p->n_pieces; i++) {
+        bool found = p->pieces[i].kind != PIECE_NAME || p->pieces[i].block != block || p->pieces[i].table < 0;
+        for (int k = 0; k < n && !found; k++)
+            found = c->tables[k] == p->pieces[i].table;
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+static int by_score(const void *a, const void *b)
+{
+    const struct from_choice *x = a, *y = b;
+
+    for (int i = 0; x->score == y->score && i < SHAPE_MAX_TABLES; i++)
+        if (x->tables[i] != y->tables[i])
+            return x->tables[i] - y->tables[i];
+    return (x->score < y->score) - (x->score > y->score);
+}
+
+void from_choices_find(struct from_choices *out, const struct shape *p, int block, const struct schema *s,
+                       const struct key_pairs *keys, const double *told)
+{
+    struct from_search f = { .block = p->blocks + block, .schema = s, .keys = keys, .told = told, .out = out };
+    int kept = 0;
+
+    *out = (struct from_choices){ 0 };
+    search(&f, 0);
+    for (int i = 0; i < out->n; i++)
+        if (has_named(out->items + i, p->blocks[block].n_tables, p, block))
+            out->items[kept++] = out->items[i];
+    out->n = kept;
+    if (kept)
+        qsort(out->items, (size_t)kept, sizeof *out->items, by_score);
+}
