@@ -185,11 +185,15 @@ int automaton_build(struct automaton_host *a, const struct token_list *lists, in
     CHECK(n_stops > 0, "no stop token");
     *a = (struct automaton_host){ 0 };
     root = stop = add_single_tokens(&b.tries, stops, n_stops, over);
-    for (int i = n - 1; i >= 0; i--) /* what lies behind a list is there before it */
-        root = tries_add(&b.tries, lists + i, root);
     GROW(b.sets, a->n_states, b.cap_sets);
     b.sets[0] = 0;
-    ids_push(&b.nodes, root);
+    for (int i = n - 1; i >= 0; i--) { /* what lies behind a list is there before it */
+        root = tries_add(&b.tries, lists + i, root);
+        if (i && !lists[i].opens)
+            continue;
+        ids_push(&b.nodes, root);
+        root = stop;
+    }
     state_of_pushed(&b);
     for (int64_t i = 0; i < b.nodes.count && rc == 0; i++)
         if (b.nodes.items[i] == stop)

@@ -1,10 +1,10 @@
 /*
  * automaton.h - which tokens may follow each other, as tables.
  *
- * A language is lists of token sequences in a row: one of each list, and a stop token behind the last.  Every list
- * becomes a trie whose ends all lead to the trie of the next list, so that the tables grow with the sum of the lists
- * and not with their product.  Where tokens can be read in two ways ("a" with " b" behind it, or "a b") the readings
- * are one state from there until they part.
+ * A language is lists of token sequences in a row: one of each list, and a stop token behind the last; or any of
+ * several such rows.  Every list becomes a trie whose ends all lead to the trie of the next list, so that the tables
+ * grow with the sum of the lists and not with their product.  Where tokens can be read in two ways ("a" with " b"
+ * behind it, or "a b"; in this row or that one) the readings are one state from there until they part.
  */
 #ifndef MODELS_CONSTRAINT_AUTOMATON_H
 #define MODELS_CONSTRAINT_AUTOMATON_H
@@ -16,6 +16,7 @@ struct token_list {
     struct ids ids;
     int64_t *ends; /* [count] where in ids each one ends */
     int64_t count, cap;
+    bool opens; /* a row of its own, as the first list does whatever this says */
 };
 
 /* The ids that were pushed since the newest sequence become one. */

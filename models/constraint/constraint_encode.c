@@ -133,7 +133,8 @@ static int prefix_place(const struct word_encoder *e, const struct form_word *w,
 static int encode_word(struct word_encoder *e, struct form_word *w, int previous, struct token_list *out,
                        struct error *err)
 {
-    int next = w->stop < e->form->n_parts ? word_stop(e->form, w->stop) : w->stop;
+    bool last = w->stop == e->form->n_parts || e->form->parts[w->stop].opens;
+    int next = last ? w->stop : word_stop(e->form, w->stop);
 
     e->text.count = 0;
     add_word(e, previous, w->first, NULL);
@@ -193,7 +194,8 @@ struct token_list *constraint_form_encode(const struct constraint_form *f, const
     for (int first = 0, previous = 0; first < f->n_parts && rc == 0; n++) {
         struct form_word w = { .first = first, .stop = word_stop(f, first) };
         w.chosen = xcalloc((size_t)(w.stop - first), sizeof *w.chosen);
-        rc = encode_word(&e, &w, previous, out + n, err);
+        out[n].opens = f->parts[first].opens;
+        rc = encode_word(&e, &w, out[n].opens ? first : previous, out + n, err);
         free(w.chosen);
         previous = first;
         first = w.stop;

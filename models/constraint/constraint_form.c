@@ -63,89 +63,153 @@ static void add_part(struct constraint_form *f, struct form_part part)
 /* Can a blank that comes next begin a word?  Not within a run of them, which tokenizers cut in ways of their own. */
 static bool ends_solid(const struct constraint_form *f)
 {
-    if (f->n_parts == 0)
-        return false;
     const struct form_part *p = f->parts + f->n_parts - 1;
     return p->list < 0 ? !is_blank(p->text[p->length - 1]) : f->lists[p->list].solid;
 }
 
-/* Appends a byte of the template's own text, which is written at *to. */
-static void add_byte(struct constraint_form *f, char **to, char byte)
+/* A template on its way into a form: its own text is written at `to`, its lists and parts begin where these say. */
+struct template_reader {
+    struct constraint_form *form;
+    char *to;
+    int first_list, first_part;
+    const char *where;
+    struct error *err;
+};
+
+static bool opens(const struct template_reader *r)
 {
-    bool starts = f->n_parts == 0 || (byte == ' ' && ends_solid(f));
+    return r->form->n_parts == r->first_part;
+}
+
+/* Appends a byte of the template's own text. */
+static void add_byte(struct template_reader *r, char byte)
+{
+    struct constraint_form *f = r->form;
+    bool starts = opens(r) || (byte == ' ' && ends_solid(f));
 
     if (starts || f->parts[f->n_parts - 1].list >= 0)
-        add_part(f, (struct form_part){ .text = *to, .list = -1, .starts = starts });
-    *(*to)++ = byte;
+        add_part(f, (struct form_part){ .text = r->to, .list = -1, .starts = starts, .opens = opens(r) });
+    *r->to++ = byte;
     f->parts[f->n_parts - 1].length++;
 }
 
 /* A slot whose name begins at text[at].  Returns where its brace closes; -1 with an error. */
-static int64_t add_slot(struct constraint_form *f, const char *text, int64_t at, const char *where, struct error *err)
+static int64_t add_slot(struct template_reader *r, const char *text, int64_t at)
 {
+    struct constraint_form *f = r->form;
     int64_t n = (int64_t)strcspn(text + at, "{}");
-    int i = 0;
+    int i = r->first_list;
 
     if (text[at + n] != '}')
-        return error_set(err, EXIT_CODE_DATA,
-                         "%s: template: the brace at byte %lld is not closed ({{ is a brace that is text)", where,
+        return error_set(r->err, EXIT_CODE_DATA,
+                         "%s: template: the brace at byte %lld is not closed ({{ is a brace that is text)", r->where,
                          (long long)at - 1);
     while (i < f->n_lists && !(strncmp(f->lists[i].name, text + at, (size_t)n) == 0 && !f->lists[i].name[n]))
         i++;
     if (i == f->n_lists)
-        return error_set(err, EXIT_CODE_DATA, "%s: template: the slot {%.*s} has no list in \"slots\"", where,
+        return error_set(r->err, EXIT_CODE_DATA, "%s: template: the slot {%.*s} has no list in \"slots\"", r->where,
                          (int)(n < 200 ? n : 200), text + at);
     f->lists[i].used = true;
-    add_part(f, (struct form_part){ .list = i, .starts = f->n_parts == 0 });
+    add_part(f, (struct form_part){ .list = i, .starts = opens(r), .opens = opens(r) });
     return at + n;
 }
 
-static int read_template(struct constraint_form *f, const char *text, const char *where, struct error *err)
+static int read_text(struct template_reader *r, const char *text)
 {
-    char *to = f->text = xmalloc(strlen(text) + 1);
-
     for (int64_t at = 0; text[at]; at++) {
         bool brace = text[at] == '{' || text[at] == '}';
         if (text[at] == '{' && text[at + 1] != '{') {
-            if ((at = add_slot(f, text, at + 1, where, err)) < 0)
+            if ((at = add_slot(r, text, at + 1)) < 0)
                 return -1;
             continue;
         }
         if (brace && text[at + 1] != text[at])
-            return error_set(err, EXIT_CODE_DATA,
-                             "%s: template: the brace at byte %lld closes no slot (}} is a brace that is text)", where,
-                             (long long)at);
+            return error_set(r->err, EXIT_CODE_DATA,
+                             "%s: template: the brace at byte %lld closes no slot (}} is a brace that is text)",
+                             r->where, (long long)at);
         at += brace;
-        add_byte(f, &to, text[at]);
+        add_byte(r, text[at]);
     }
-    if (f->n_parts == 0)
+    return 0;
+}
+
+/* A template with its slots; *to as in template_reader. */
+static int read_template(struct constraint_form *f, const json_t *o, char **to, const char *where, struct error *err)
+{
+    struct template_reader r = { f, *to, f->n_lists, f->n_parts, where, err };
+    const char *text = json_get_string(o, "template", where, err);
+
+    if (!text || read_slots(f, json_object_get(o, "slots"), where, err) || read_text(&r, text))
+        return -1;
+    *to = r.to;
+    if (opens(&r))
         return error_set(err, EXIT_CODE_DATA, "%s: template: expected a text, got an empty one", where);
-    for (int i = 0; i < f->n_lists; i++)
+    for (int i = r.first_list; i < f->n_lists; i++)
         if (!f->lists[i].used)
             return error_set(err, EXIT_CODE_DATA, "%s: slots.%.200s: the template has no slot of this name", where,
                              f->lists[i].name);
     return 0;
 }
 
+static size_t template_bytes(const json_t *o)
+{
+    return json_string_length(json_object_get(o, "template"));
+}
+
+static int read_alternatives(struct constraint_form *f, const json_t *list, const char *where, struct error *err)
+{
+    size_t bytes = 1, i;
+    const json_t *o;
+
+    if (json_array_size(list) == 0)
+        return error_set(err, EXIT_CODE_DATA, "%s: alternatives: expected a list of templates, got %s", where,
+                         json_is_array(list) ? "an empty one" : json_type_name(list));
+    json_array_foreach(list, i, o)
+    {
+        bytes += template_bytes(o);
+    }
+    char *to = f->text = xmalloc(bytes);
+    json_array_foreach(list, i, o)
+    {
+        char at[512];
+        snprintf(at, sizeof at, "%s: alternatives[%zu]", where, i);
+        if (!json_is_object(o))
+            return error_set(err, EXIT_CODE_DATA, "%s: expected an object, got %s", at, json_type_name(o));
+        if (read_template(f, o, &to, at, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int read_answers(struct constraint_form *f, const json_t *o, const char *where, struct error *err)
+{
+    char at[512];
+
+    snprintf(at, sizeof at, "%s: answers", where);
+    add_part(f, (struct form_part){ .list = 0, .starts = true, .opens = true });
+    return read_list(f, NULL, json_object_get(o, "answers"), at, err);
+}
+
 int constraint_form_read(struct constraint_form *f, const json_t *o, const char *where, struct error *err)
 {
     const json_t *answers = json_object_get(o, "answers"), *template = json_object_get(o, "template");
-    json_t *slots = json_object_get(o, "slots");
-    char at[512];
+    const json_t *alternatives = json_object_get(o, "alternatives");
+    int given = !!answers + !!template + !!alternatives;
 
     *f = (struct constraint_form){ 0 };
-    if (!answers == !template)
-        return error_set(err, EXIT_CODE_DATA, "%s: expected \"answers\" or \"template\", got %s", where,
-                         answers ? "both" : "neither");
-    if (answers) {
-        if (slots)
-            return error_set(err, EXIT_CODE_DATA, "%s: slots: expected with \"template\", got with \"answers\"", where);
-        snprintf(at, sizeof at, "%s: answers", where);
-        add_part(f, (struct form_part){ .list = 0, .starts = true });
-        return read_list(f, NULL, answers, at, err);
-    }
-    const char *text = json_get_string(o, "template", where, err);
-    return !text || read_slots(f, slots, where, err) ? -1 : read_template(f, text, where, err);
+    if (given != 1)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: expected one of \"answers\", \"template\" and \"alternatives\", got %s", where,
+                         given ? "more" : "none");
+    if (!template && json_object_get(o, "slots"))
+        return error_set(err, EXIT_CODE_DATA, "%s: slots: expected with \"template\", got with \"%s\"", where,
+                         answers ? "answers" : "alternatives");
+    if (answers)
+        return read_answers(f, o, where, err);
+    if (alternatives)
+        return read_alternatives(f, alternatives, where, err);
+    char *to = f->text = xmalloc(template_bytes(o) + 1);
+    return read_template(f, o, &to, where, err);
 }
 
 void constraint_form_release(struct constraint_form *f)

@@ -4,6 +4,7 @@
  *   {"answers": ["...", ...]}                   one of these
  *   {"template": "select {column} from {table}", "slots": {"column": [...], "table": [...]}}
  *                                               the template with any text of its list in each slot
+ *   {"alternatives": [{"template", "slots"}, ...]}  what one of these templates may be
  *
  * A template is cut into words before each of its own blanks, and the texts that a word may be are written out, so that
  * a slot and what touches it ("count({column})", "t1.{column}") are tokenised together, the blank before them too.
@@ -36,6 +37,7 @@ struct form_part {
     size_t length;
     int list;    /* of a slot, else -1 */
     bool starts; /* a word */
+    bool opens;  /* an alternative */
 };
 
 struct constraint_form {
@@ -50,9 +52,9 @@ struct constraint_form {
 int constraint_form_read(struct constraint_form *f, const json_t *o, const char *where, struct error *err);
 void constraint_form_release(struct constraint_form *f);
 
-/* Lists of token sequences, one for each word in its order; the caller releases each and frees the list.  NULL with
- * EXIT_CODE_DATA: a text that the tokenizer cannot spell, that holds one of the stop tokens or is cut elsewhere than
- * its word, or too many texts. */
+/* Lists of token sequences, one for each word in its order, alternatives one behind the other; the caller releases each
+ * and frees the list.  NULL with EXIT_CODE_DATA: a text that the tokenizer cannot spell, that holds one of the stop
+ * tokens or is cut elsewhere than its word, or too many texts. */
 struct token_list *constraint_form_encode(const struct constraint_form *f, const struct tokenizer *t,
                                           const int32_t *stops, int n_stops, int *n_words, struct error *err);
 

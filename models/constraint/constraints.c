@@ -21,8 +21,9 @@ struct constraints {
 /* What a record says but for its id; NULL when it cannot be written. */
 static char *form_text(const json_t *record)
 {
-    json_t *form = json_pack("{s:O*, s:O*, s:O*}", "answers", json_object_get(record, "answers"), "slots",
-                             json_object_get(record, "slots"), "template", json_object_get(record, "template"));
+    json_t *form = json_pack("{s:O*, s:O*, s:O*, s:O*}", "answers", json_object_get(record, "answers"), "slots",
+                             json_object_get(record, "slots"), "template", json_object_get(record, "template"),
+                             "alternatives", json_object_get(record, "alternatives"));
     char *text = form ? json_dumps(form, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
 
     json_decref(form);

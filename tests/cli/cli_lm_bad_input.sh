@@ -236,8 +236,8 @@ file() { line "$2" && expect "$1" 3 "bound.jsonl: line 2$3" bound good.jsonl; }
 expect "no file of constraints" 3 "nowhere: No such file" generate --model model --constraint nowhere good.jsonl
 file "a constraint that allows nothing" '{"id":"a","answers":[]}' ": answers: expected at least one text, got an empty list"
 file "a constraint that is not JSON" 'a: x, y' ".*near 'a'"
-file "a constraint of two kinds" '{"id":"a","answers":["x"],"template":"x"}' ': expected "answers" or "template", got both'
-file "a constraint of no kind" '{"id":"a"}' ': expected "answers" or "template", got neither'
+file "a constraint of two kinds" '{"id":"a","answers":["x"],"template":"x"}' ': expected one of "answers", "template" and "alternatives", got more'
+file "a constraint of no kind" '{"id":"a"}' ': expected one of "answers", "template" and "alternatives", got none'
 file "an answer that is no text" '{"id":"a","answers":["x",7]}' ": answers.1.: expected a text, got an integer"
 file "a slot without a list" '{"id":"a","template":"x {y}"}' ": template: the slot {y} has no list"
 file "a list without a slot" '{"id":"a","template":"x","slots":{"y":["z"]}}' ": slots.y: the template has no slot of this name"

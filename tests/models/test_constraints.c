@@ -127,6 +127,18 @@ static void test_seams(void **state)
                 "x   z c|x  \n c|y  z c|y \n c");
 }
 
+/* Each has slots of its own; what two of them allow counts once, and one may begin another. */
+static void test_alternatives(void **state)
+{
+    (void)state;
+    check_texts("{\"alternatives\": [{\"template\": \"select {c} from a\", \"slots\": {\"c\": [\"name\", \"age\"]}},"
+                " {\"template\": \"select {c} from b\", \"slots\": {\"c\": [\"age\", \"singer\"]}}]}",
+                "select name from a|select age from a|select age from b|select singer from b");
+    check_texts("{\"alternatives\": [{\"template\": \"{c}\", \"slots\": {\"c\": [\"name\", \"name of\"]}},"
+                " {\"template\": \"name of singer\"}, {\"template\": \"name of\"}]}",
+                "name|name of|name of singer");
+}
+
 /* Of a word the blank goes with what follows it: 40 x 40 texts from tables of 80. */
 static void test_product(void **state)
 {
@@ -188,8 +200,16 @@ static const struct {
 } refused_lines[] = {
     { "", { "c.jsonl: expected a constraint on each line, got none" } },
     { "{\"answers\": [\"a\"", { "line 1" } },
-    { "{\"id\": 1}", { "line 1: expected \"answers\" or \"template\", got neither" } },
-    { "{\"answers\": [\"a\"], \"template\": \"b\"}", { "line 1: expected", "got both" } },
+    { "{\"id\": 1}", { "line 1: expected one of \"answers\", \"template\" and \"alternatives\", got none" } },
+    { "{\"answers\": [\"a\"], \"template\": \"b\"}", { "line 1: expected", "got more" } },
+    { "{\"alternatives\": []}", { "line 1: alternatives: expected a list of templates, got an empty one" } },
+    { "{\"alternatives\": {}}", { "line 1: alternatives: expected a list of templates, got an object" } },
+    { "{\"alternatives\": [\"a\"]}", { "line 1: alternatives[0]: expected an object, got a string" } },
+    { "{\"alternatives\": [{\"template\": \"a\"}, {\"template\": \"\"}]}",
+      { "line 1: alternatives[1]: template: expected a text" } },
+    { "{\"alternatives\": [{\"template\": \"{a}\", \"slots\": {\"a\": [\"b\"]}}, {\"template\": \"{a}\"}]}",
+      { "alternatives[1]: template: the slot {a} has no list" } },
+    { "{\"alternatives\": [{\"template\": \"a\"}], \"slots\": {}}", { "slots: expected with", "\"alternatives\"" } },
     { "{\"answers\": [\"a\"], \"slots\": {}}", { "line 1: slots: expected with \"template\", got with \"answers\"" } },
     { "{\"answers\": \"a\"}", { "line 1: answers: expected a list of texts, got a string" } },
     { "{\"answers\": []}", { "line 1: answers: expected at least one text, got an empty list" } },
@@ -306,9 +326,9 @@ static void test_too_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers),       cmocka_unit_test(test_templates), cmocka_unit_test(test_seams),
-        cmocka_unit_test(test_product),       cmocka_unit_test(test_by_id),     cmocka_unit_test(test_refused_lines),
-        cmocka_unit_test(test_refused_texts), cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_answers),       cmocka_unit_test(test_templates),     cmocka_unit_test(test_seams),
+        cmocka_unit_test(test_alternatives),  cmocka_unit_test(test_product),       cmocka_unit_test(test_by_id),
+        cmocka_unit_test(test_refused_lines), cmocka_unit_test(test_refused_texts), cmocka_unit_test(test_too_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
