@@ -138,10 +138,12 @@ char *parser_schema(const struct schema *s)
 
 const char *parser_behind_name(const char *text)
 {
-    size_t n = strcspn(text, "|@");
+    static const char blanks[] = " \t\r\n";
+    const char *name = text + strspn(text, blanks), *end = name + strcspn(name, " \t\r\n|");
 
-    text += text[n] == '|' ? n + 1 : 0;
-    return text + strspn(text, " \t\r\n");
+    end += strspn(end, blanks);
+    text = *end == '|' ? end + 1 : text;
+    return text + strspn(text, blanks);
 }
 
 int parser_read_template(struct sql_plan *p, const char **template, const char *text, struct error *err)

@@ -1,12 +1,16 @@
 #include "data/plan/template_constraint_impl.h"
 
 #include "data/schema/mention.h"
+#include "data/sql/sql_check.h"
 #include "data/sql/sql_print.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+enum { ARENA_BYTES = 16 << 20 }; /* of one statement's tree; only what is used is ever touched */
 
 /* A template on its way to alternatives. */
 struct compiler {
@@ -19,15 +23,6 @@ struct compiler {
     json_t *alternatives;
     size_t bytes;
 };
-
-/* Which columns the words of a SELECT may be: those of a table in its FROM, written as aliases want it. */
-static const struct shape_block *sources(const struct compiler *c, int block, const struct from_choice **choice)
-{
-    for (int depth = 0; c->shape.blocks[block].n_tables == 0 && depth < SHAPE_MAX_BLOCKS; depth++)
-        block = c->shape.blocks[block].derived;
-    *choice = c->now[block];
-    return c->shape.blocks + block;
-}
 
 static void put_lower(struct sql_printer *p, const char *name)
 {
@@ -76,13 +71,14 @@ static json_t *column_text(const struct compiler *c, const struct shape_block *b
     return text_of(&p);
 }
 
-static json_t *columns_of(const struct compiler *c, int block, bool any)
+/* The columns of a SELECT's tables, written as aliases want it; star: or *. */
+static json_t *columns_of(const struct compiler *c, int block, bool star)
 {
-    const struct from_choice *choice;
-    const struct shape_block *b = sources(c, block, &choice);
+    const struct from_choice *choice = c->now[block];
+    const struct shape_block *b = c->shape.blocks + block;
     json_t *list = json_array();
 
-    if (any)
+    if (star)
         json_array_append_new(list, json_string("*"));
     for (int place = 0; place < b->n_tables; place++) {
         const struct schema_table *t = c->q->schema->tables + choice->tables[place];
@@ -155,7 +151,7 @@ static void put_table(const struct compiler *c, struct sql_printer *p, const str
 static void put_slot(const struct compiler *c, struct sql_printer *p, json_t *slots, const struct shape_piece *piece)
 {
     static const char *const names[] = {
-        [PIECE_JOIN] = "join",     [PIECE_COLUMN] = "column",   [PIECE_ANY_COLUMN] = "any",
+        [PIECE_JOIN] = "join",     [PIECE_COLUMN] = "column",   [PIECE_ROW] = "row",       [PIECE_COUNTED] = "counted",
         [PIECE_STRING] = "string", [PIECE_PATTERN] = "pattern", [PIECE_NUMBER] = "number",
     };
     bool value = piece->kind == PIECE_STRING || piece->kind == PIECE_PATTERN || piece->kind == PIECE_NUMBER;
@@ -170,7 +166,7 @@ static void put_slot(const struct compiler *c, struct sql_printer *p, json_t *sl
     if (piece->kind == PIECE_JOIN)
         json_object_set_new(slots, name, conditions_of(c, piece->block, piece->place));
     else if (!value)
-        json_object_set_new(slots, name, columns_of(c, piece->block, piece->kind == PIECE_ANY_COLUMN));
+        json_object_set_new(slots, name, columns_of(c, piece->block, piece->kind != PIECE_COLUMN));
     else
         json_object_set(slots, name,
                         piece->kind == PIECE_STRING    ? c->strings
@@ -286,12 +282,58 @@ static void compiler_release(struct compiler *c)
     json_decref(c->strings);
     json_decref(c->patterns);
     json_decref(c->numbers);
+    json_decref(c->alternatives);
     free(c);
+}
+
+/* The first alternative with the first text in each slot; the caller frees. */
+static char *first_statement(const json_t *alternative)
+{
+    const char *template = json_string_value(json_object_get(alternative, "template"));
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+
+    CHECK(f, "no memory for a statement");
+    for (const char *p = template; *p; p++) {
+        char name[64];
+        if (*p == '{' && p[1] != '{') {
+            snprintf(name, sizeof name, "%.*s", (int)strcspn(p + 1, "}"), p + 1);
+            const json_t *texts = json_object_get(json_object_get(alternative, "slots"), name);
+            fputs(json_string_value(json_array_get(texts, 0)), f);
+            p += strlen(name) + 1;
+            continue;
+        }
+        p += *p == '{' || *p == '}';
+        putc(*p, f);
+    }
+    CHECK(fclose(f) == 0, "no memory for a statement");
+    return text;
+}
+
+/* Names and values are those of a statement that SQLite takes: what is wrong with the first is wrong with the template.
+ */
+static int check_statement(const struct compiler *c, struct error *err)
+{
+    struct arena trees = { 0 };
+    struct sql_uses uses;
+    char *sql = first_statement(json_array_get(c->alternatives, 0));
+    int rc = arena_init(&trees, ARENA_BYTES, err);
+    struct sql_query *q = rc ? NULL : sql_parse(&trees, sql, err);
+
+    if (rc == 0)
+        rc = !q || sql_resolve(&trees, q, c->q->schema, &uses, err) || sql_check(q, c->q->schema, err) ? -1 : 0;
+    if (rc)
+        error_prefix(err, "template, as \"%.200s\"", sql);
+    arena_release(&trees);
+    free(sql);
+    return rc;
 }
 
 json_t *template_constraint(const struct template_question *q, const char *template, struct error *err)
 {
     struct compiler *c = xcalloc(1, sizeof *c);
+    json_t *constraint = NULL;
     int most = -1;
 
     c->q = q;
@@ -304,8 +346,9 @@ json_t *template_constraint(const struct template_question *q, const char *templ
         c->alternatives = json_array();
         for (int rank = 0; rank <= most && !is_full(c); rank++)
             add_ranked(c, 0, rank);
+        if (check_statement(c, err) == 0)
+            constraint = json_pack("{s:O}", "alternatives", c->alternatives);
     }
-    json_t *alternatives = c->alternatives;
     compiler_release(c);
-    return alternatives ? json_pack("{s:o}", "alternatives", alternatives) : NULL;
+    return constraint;
 }

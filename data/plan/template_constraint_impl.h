@@ -18,7 +18,9 @@ enum {
 enum piece_kind {
     PIECE_NAME, /* table.column as it stands */
     PIECE_TABLE, PIECE_JOIN, /* "column = column" behind ON */
-    PIECE_COLUMN, PIECE_ANY_COLUMN, /* or * */
+    PIECE_COLUMN,
+    PIECE_ROW,     /* the only item of the whole statement: a column or * */
+    PIECE_COUNTED, /* of count(): a column or * */
     PIECE_STRING, PIECE_PATTERN, /* of LIKE */
     PIECE_NUMBER
 };
@@ -38,6 +40,7 @@ struct shape_block {
     char alias[SHAPE_MAX_TABLES][8]; /* "t1", "" without */
     bool joined[SHAPE_MAX_TABLES];   /* an ON tells how the table hangs on those before it */
     int derived;                     /* the SELECT in its FROM, or -1 */
+    bool later;                      /* a set operator stands before it */
     enum { SHAPE_SELECT, SHAPE_FROM, SHAPE_BEHIND } clause;
 };
 
@@ -45,6 +48,7 @@ struct shape {
     const char *text; /* the template */
     struct shape_piece pieces[SHAPE_MAX_PIECES];
     int n_pieces, n_blocks;
+    bool compound; /* it has UNION, INTERSECT or EXCEPT */
     struct shape_block blocks[SHAPE_MAX_BLOCKS];
 };
 

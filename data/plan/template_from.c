@@ -75,6 +75,14 @@ static double link_of(const struct from_search *f, int place, int table)
     return best / 2.0;
 }
 
+/* The last place before this one that the table stands at, or -1. */
+static int find_again(const struct from_search *f, int place, int table)
+{
+    while (--place >= 0 && f->now.tables[place] != table)
+        ;
+    return place;
+}
+
 static void search(struct from_search *f, int place)
 {
     if (f->out->n >= MAX_CHOICES)
@@ -87,12 +95,12 @@ static void search(struct from_search *f, int place)
     double score = f->now.score;
     for (int t = 0; t < f->schema->n_tables; t++) {
         double link = place ? link_of(f, place, t) : 1;
-        if (link == 0 && f->block->joined[place])
+        int again = find_again(f, place, t);
+        bool told_apart = again < 0 || (f->block->alias[again][0] && f->block->alias[place][0]);
+        if ((link == 0 && f->block->joined[place]) || !told_apart)
             continue;
         f->now.tables[place] = t;
-        f->now.score = score + link + f->told[t];
-        for (int p = 0; p < place; p++)
-            f->now.score -= f->now.tables[p] == t ? 1 + f->told[t] : 0;
+        f->now.score = score + link + (again < 0 ? f->told[t] : -1);
         search(f, place + 1);
     }
     f->now.score = score;

@@ -93,7 +93,7 @@ static int open_block(struct shape_reader *r)
         return error_set(r->err, EXIT_CODE_DATA, "template: more than %d SELECTs", SHAPE_MAX_BLOCKS);
     if (outer && outer->clause == SHAPE_FROM && outer->derived < 0)
         outer->derived = p->n_blocks;
-    p->blocks[p->n_blocks] = (struct shape_block){ .derived = -1 };
+    p->blocks[p->n_blocks] = (struct shape_block){ .derived = -1, .later = r->last[0] && strcmp(r->last, "(") != 0 };
     r->frames[r->depth] = p->n_blocks++;
     return 0;
 }
@@ -125,7 +125,7 @@ static int add_column(struct shape_reader *r)
 {
     struct shape_block *b = block_of(r);
     bool counted = strcmp(r->last, "(") == 0 && strcmp(r->before, "count") == 0;
-    bool alone = strcmp(r->last, "select") == 0 && follows(r, "from", NULL);
+    bool alone = b == r->shape->blocks && r->depth == 0 && strcmp(r->last, "select") == 0 && follows(r, "from", NULL);
 
     if (!b)
         return error_set(r->err, EXIT_CODE_DATA, "template: the column at byte %d stands in no SELECT", r->begin);
@@ -137,7 +137,7 @@ static int add_column(struct shape_reader *r)
         b->joined[b->n_tables - 1] = true;
         return add_piece(r, PIECE_JOIN, b->n_tables - 1);
     }
-    return add_piece(r, counted || alone ? PIECE_ANY_COLUMN : PIECE_COLUMN, 0);
+    return add_piece(r, counted ? PIECE_COUNTED : alone ? PIECE_ROW : PIECE_COLUMN, 0);
 }
 
 static bool is_alias(const char *word)
@@ -187,27 +187,33 @@ static int add_text(struct shape_reader *r)
     return 0;
 }
 
-static bool ends_from(const char *word)
+static bool is_one_of(const char *word, const char *const *words)
 {
-    static const char *const words[] = { "where", "group", "having", "order", "limit" };
-
-    for (int i = 0; i < ARRAY_LEN(words); i++)
-        if (strcmp(word, words[i]) == 0)
+    for (; *words; words++)
+        if (strcmp(word, *words) == 0)
             return true;
     return false;
 }
 
 static int read_word(struct shape_reader *r)
 {
+    static const char *const behind_from[] = { "where", "group", "having", "order", "limit", NULL };
+    static const char *const set_operators[] = { "union", "intersect", "except", NULL };
     struct shape_block *b = block_of(r);
 
+    r->shape->compound = r->shape->compound || is_one_of(r->word, set_operators);
     if (strchr("'\"`[;{}", r->word[0]))
         return error_set(r->err, EXIT_CODE_DATA, "template: unexpected %s at byte %d", r->word, r->begin);
     if (is(r, "(") || is(r, ")"))
         return move_parenthesis(r, is(r, "("));
     if (is(r, "select") && open_block(r))
         return -1;
-    if (b && (is(r, "from") || ends_from(r->word)))
+    if (b && b->later && is(r, "order"))
+        return error_set(r->err, EXIT_CODE_DATA,
+                         "template: ORDER BY behind a set operation, at byte %d, can name no "
+                         "column of a table",
+                         r->begin);
+    if (b && (is(r, "from") || is_one_of(r->word, behind_from)))
         b->clause = is(r, "from") ? SHAPE_FROM : SHAPE_BEHIND;
     if (is(r, "table"))
         return add_table(r);
@@ -218,14 +224,20 @@ static int read_word(struct shape_reader *r)
     return is(r, "number") ? add_piece(r, PIECE_NUMBER, 0) : add_text(r);
 }
 
-/* Every SELECT has tables, or a SELECT that has. */
-static int check_blocks(const struct shape *p, struct error *err)
+/* Every SELECT has tables, or a SELECT in its FROM, whose columns nobody knows; * is the row of one SELECT alone. */
+static int check_blocks(struct shape *p, struct error *err)
 {
-    if (p->n_blocks == 0 || strncasecmp(p->text + strspn(p->text, " \t\r\n"), "select", 6) != 0)
-        return error_set(err, EXIT_CODE_DATA, "template: expected a SELECT, got \"%.60s\"", p->text);
     for (int i = 0; i < p->n_blocks; i++)
         if (p->blocks[i].n_tables == 0 && p->blocks[i].derived < 0)
             return error_set(err, EXIT_CODE_DATA, "template: SELECT %d has no table", i + 1);
+    for (int i = 0; i < p->n_pieces; i++) {
+        struct shape_piece *piece = p->pieces + i;
+        if (piece->kind == PIECE_COLUMN && p->blocks[piece->block].n_tables == 0)
+            return error_set(err, EXIT_CODE_DATA, "template: the column at byte %d is of a SELECT in FROM",
+                             piece->begin);
+        if (piece->kind == PIECE_ROW && p->compound)
+            piece->kind = PIECE_COLUMN;
+    }
     return 0;
 }
 
@@ -238,8 +250,8 @@ int shape_read(struct shape *p, const char *template, const struct schema *s, st
     while ((rc = next_word(&r)) == 0 && r.word[0])
         if ((rc = read_word(&r)))
             break;
-    if (rc == 0 && r.depth)
-        rc = error_set(err, EXIT_CODE_DATA, "template: a parenthesis is not closed");
+    if (rc == 0 && p->n_blocks == 0)
+        rc = error_set(err, EXIT_CODE_DATA, "template: expected a SELECT, got \"%.60s\"", template);
     if (rc == 0)
         rc = check_blocks(p, err);
     strings_release(&r.named);
