@@ -1,8 +1,8 @@
 /* What LogicalBeam's models read and write. */
+#include "tests/support/infilling_gold.h"
 #include "tests/support/support.h"
 
 #include "data/plan/parser_text.h"
-#include "data/util/json.h"
 
 #include <stdlib.h>
 #include <string.h>
