@@ -71,19 +71,23 @@ static json_t *column_text(const struct compiler *c, const struct shape_block *b
     return text_of(&p);
 }
 
-/* The columns of a SELECT's tables, written as aliases want it; star: or *. */
-static json_t *columns_of(const struct compiler *c, int block, bool star)
+/* The columns that a piece may be, written as aliases want it. */
+static json_t *columns_of(const struct compiler *c, const struct shape_piece *piece)
 {
+    int block = piece->block;
     const struct from_choice *choice = c->now[block];
     const struct shape_block *b = c->shape.blocks + block;
     json_t *list = json_array();
 
-    if (star)
+    if (piece->kind == PIECE_ROW || piece->kind == PIECE_COUNTED)
         json_array_append_new(list, json_string("*"));
     for (int place = 0; place < b->n_tables; place++) {
         const struct schema_table *t = c->q->schema->tables + choice->tables[place];
         for (int k = t->first_column; k < t->first_column + t->n_columns; k++) {
-            bool shared = is_shared(c, b, choice, place, c->q->schema->columns[k].name);
+            const char *name = c->q->schema->columns[k].name;
+            bool shared = is_shared(c, b, choice, place, name);
+            if (piece->kind == PIECE_NAMESAKE && schema_table_find(c->q->schema, name) < 0)
+                continue;
             if (b->alias[place][0] || shared)
                 json_array_append_new(list, column_text(c, b, choice, place, k, false));
             if (!shared)
@@ -151,8 +155,9 @@ static void put_table(const struct compiler *c, struct sql_printer *p, const str
 static void put_slot(const struct compiler *c, struct sql_printer *p, json_t *slots, const struct shape_piece *piece)
 {
     static const char *const names[] = {
-        [PIECE_JOIN] = "join",     [PIECE_COLUMN] = "column",   [PIECE_ROW] = "row",       [PIECE_COUNTED] = "counted",
-        [PIECE_STRING] = "string", [PIECE_PATTERN] = "pattern", [PIECE_NUMBER] = "number",
+        [PIECE_JOIN] = "join",       [PIECE_COLUMN] = "column",   [PIECE_NAMESAKE] = "namesake",
+        [PIECE_ROW] = "row",         [PIECE_COUNTED] = "counted", [PIECE_STRING] = "string",
+        [PIECE_PATTERN] = "pattern", [PIECE_NUMBER] = "number",
     };
     bool value = piece->kind == PIECE_STRING || piece->kind == PIECE_PATTERN || piece->kind == PIECE_NUMBER;
     char name[64];
@@ -166,7 +171,7 @@ static void put_slot(const struct compiler *c, struct sql_printer *p, json_t *sl
     if (piece->kind == PIECE_JOIN)
         json_object_set_new(slots, name, conditions_of(c, piece->block, piece->place));
     else if (!value)
-        json_object_set_new(slots, name, columns_of(c, piece->block, piece->kind != PIECE_COLUMN));
+        json_object_set_new(slots, name, columns_of(c, piece));
     else
         json_object_set(slots, name,
                         piece->kind == PIECE_STRING    ? c->strings
@@ -174,14 +179,17 @@ static void put_slot(const struct compiler *c, struct sql_printer *p, json_t *sl
                                                        : c->numbers);
 }
 
+/* 0 when a list is empty. */
 static size_t bytes_of(const json_t *slots)
 {
     const char *name;
     json_t *list, *text;
-    size_t i, n = 0;
+    size_t i, n = 1;
 
     json_object_foreach((json_t *)slots, name, list)
     {
+        if (json_array_size(list) == 0)
+            return 0;
         json_array_foreach(list, i, text) n += json_string_length(text) + 1;
     }
     return n;
@@ -206,8 +214,13 @@ static void add_alternative(struct compiler *c)
         at = piece->end;
     }
     put_text(&p, c->shape.text + at, (int)strlen(c->shape.text + at));
-    c->bytes += p.n + bytes_of(slots);
-    json_array_append_new(c->alternatives, json_pack("{s:o, s:o}", "template", text_of(&p), "slots", slots));
+    json_t *template = text_of(&p);
+    size_t bytes = bytes_of(slots);
+    if (bytes)
+        json_array_append_new(c->alternatives, json_pack("{s:O, s:O}", "template", template, "slots", slots));
+    c->bytes += bytes + json_string_length(template);
+    json_decref(template);
+    json_decref(slots);
 }
 
 static bool is_full(const struct compiler *c)
@@ -346,7 +359,9 @@ json_t *template_constraint(const struct template_question *q, const char *templ
         c->alternatives = json_array();
         for (int rank = 0; rank <= most && !is_full(c); rank++)
             add_ranked(c, 0, rank);
-        if (check_statement(c, err) == 0)
+        if (json_array_size(c->alternatives) == 0)
+            error_set(err, EXIT_CODE_DATA, "template: no columns of the schema fit it");
+        else if (check_statement(c, err) == 0)
             constraint = json_pack("{s:O}", "alternatives", c->alternatives);
     }
     compiler_release(c);

@@ -19,6 +19,7 @@ enum piece_kind {
     PIECE_NAME, /* table.column as it stands */
     PIECE_TABLE, PIECE_JOIN, /* "column = column" behind ON */
     PIECE_COLUMN,
+    PIECE_NAMESAKE, /* a column called as a table is, for which templates say table */
     PIECE_ROW,     /* the only item of the whole statement: a column or * */
     PIECE_COUNTED, /* of count(): a column or * */
     PIECE_STRING, PIECE_PATTERN, /* of LIKE */

@@ -1,6 +1,8 @@
 /* Part of template_constraint.h: which tables may stand in a FROM together. */
 #include "data/plan/template_constraint_impl.h"
 
+#include "data/schema/element_name.h"
+
 #include <stdlib.h>
 #include <strings.h>
 
@@ -23,6 +25,25 @@ static void add_pair(struct key_pairs *k, const struct schema *s, int from, int 
     *link = declared ? 2 : *link ? *link : 1;
 }
 
+/* "singer" in a table of concerts and the primary key of singers, whatever it is called. */
+static bool names_table(const struct schema *s, int column, int key)
+{
+    struct element_name a, b;
+    const struct schema_column *k = s->columns + key;
+
+    if (!k->primary || k->table == s->columns[column].table)
+        return false;
+    element_name_read(&a, s->columns[column].text);
+    element_name_read(&b, s->tables[k->table].text);
+    return element_name_compare(&a, &b).equal == 1;
+}
+
+static bool are_alike(const struct schema *s, int a, int b)
+{
+    return s->columns[a].table != s->columns[b].table &&
+           (strcasecmp(s->columns[a].name, s->columns[b].name) == 0 || names_table(s, a, b) || names_table(s, b, a));
+}
+
 void key_pairs_find(struct key_pairs *k, const struct schema *s)
 {
     int *parent = xcalloc((size_t)s->n_columns + 1, sizeof *parent);
@@ -40,8 +61,7 @@ void key_pairs_find(struct key_pairs *k, const struct schema *s)
                 add_pair(k, s, a, b, true);
     for (int a = 0; a < s->n_columns; a++)
         for (int b = 0; b < s->n_columns; b++)
-            if (parent[a] != parent[b] && s->columns[a].table != s->columns[b].table &&
-                strcasecmp(s->columns[a].name, s->columns[b].name) == 0)
+            if (parent[a] != parent[b] && are_alike(s, a, b))
                 add_pair(k, s, a, b, false);
     free(parent);
 }

@@ -49,17 +49,6 @@ static int next_word(struct shape_reader *r)
     return 0;
 }
 
-/* Whether the next words are these; the second may be NULL. */
-static bool follows(const struct shape_reader *r, const char *first, const char *second)
-{
-    struct shape_reader ahead = *r;
-
-    ahead.err = NULL;
-    if (next_word(&ahead) || strcmp(ahead.word, first) != 0)
-        return false;
-    return !second || (next_word(&ahead) == 0 && strcmp(ahead.word, second) == 0);
-}
-
 static bool is(const struct shape_reader *r, const char *word)
 {
     return strcmp(r->word, word) == 0;
@@ -110,33 +99,60 @@ static int move_parenthesis(struct shape_reader *r, bool open)
     return 0;
 }
 
+static bool is_name(const char *word)
+{
+    return strcmp(word, "column") == 0 || strcmp(word, "table") == 0;
+}
+
+/* "column = column" behind ON is one piece, which begins here. */
+static bool begins_condition(const struct shape_reader *r)
+{
+    struct shape_reader ahead = *r;
+    const struct shape_block *b = block_of(r);
+
+    ahead.err = NULL;
+    return strcmp(r->last, "on") == 0 && b->clause == SHAPE_FROM && b->n_tables > 1 && next_word(&ahead) == 0 &&
+           is(&ahead, "=") && next_word(&ahead) == 0 && is_name(ahead.word);
+}
+
+static int add_condition(struct shape_reader *r)
+{
+    struct shape_block *b = block_of(r);
+    int begin = r->begin;
+
+    if (next_word(r) || next_word(r))
+        return -1;
+    r->begin = begin;
+    b->joined[b->n_tables - 1] = true;
+    return add_piece(r, PIECE_JOIN, b->n_tables - 1);
+}
+
 static int add_table(struct shape_reader *r)
 {
     struct shape_block *b = block_of(r);
+    bool listed = strcmp(r->last, "from") == 0 || strcmp(r->last, "join") == 0 || strcmp(r->last, ",") == 0;
 
-    if (!b || b->clause != SHAPE_FROM)
-        return error_set(r->err, EXIT_CODE_DATA, "template: the table at byte %d stands in no FROM", r->begin);
+    if (b->clause != SHAPE_FROM || !listed)
+        return add_piece(r, PIECE_NAMESAKE, 0);
     if (b->n_tables == SHAPE_MAX_TABLES)
         return error_set(r->err, EXIT_CODE_DATA, "template: more than %d tables in one FROM", SHAPE_MAX_TABLES);
     return add_piece(r, PIECE_TABLE, b->n_tables++);
 }
 
+static bool follows(const struct shape_reader *r, const char *word)
+{
+    struct shape_reader ahead = *r;
+
+    ahead.err = NULL;
+    return next_word(&ahead) == 0 && is(&ahead, word);
+}
+
 static int add_column(struct shape_reader *r)
 {
-    struct shape_block *b = block_of(r);
+    bool first = block_of(r) == r->shape->blocks && r->depth == 0;
     bool counted = strcmp(r->last, "(") == 0 && strcmp(r->before, "count") == 0;
-    bool alone = b == r->shape->blocks && r->depth == 0 && strcmp(r->last, "select") == 0 && follows(r, "from", NULL);
+    bool alone = first && strcmp(r->last, "select") == 0 && follows(r, "from");
 
-    if (!b)
-        return error_set(r->err, EXIT_CODE_DATA, "template: the column at byte %d stands in no SELECT", r->begin);
-    if (strcmp(r->last, "on") == 0 && b->clause == SHAPE_FROM && b->n_tables > 1 && follows(r, "=", "column")) {
-        int begin = r->begin;
-        if (next_word(r) || next_word(r))
-            return -1;
-        r->begin = begin;
-        b->joined[b->n_tables - 1] = true;
-        return add_piece(r, PIECE_JOIN, b->n_tables - 1);
-    }
     return add_piece(r, counted ? PIECE_COUNTED : alone ? PIECE_ROW : PIECE_COLUMN, 0);
 }
 
@@ -215,6 +231,10 @@ static int read_word(struct shape_reader *r)
                          r->begin);
     if (b && (is(r, "from") || is_one_of(r->word, behind_from)))
         b->clause = is(r, "from") ? SHAPE_FROM : SHAPE_BEHIND;
+    if (is_name(r->word) && !b)
+        return error_set(r->err, EXIT_CODE_DATA, "template: the %s at byte %d stands in no SELECT", r->word, r->begin);
+    if (is_name(r->word) && begins_condition(r))
+        return add_condition(r);
     if (is(r, "table"))
         return add_table(r);
     if (is(r, "column"))
@@ -232,7 +252,8 @@ static int check_blocks(struct shape *p, struct error *err)
             return error_set(err, EXIT_CODE_DATA, "template: SELECT %d has no table", i + 1);
     for (int i = 0; i < p->n_pieces; i++) {
         struct shape_piece *piece = p->pieces + i;
-        if (piece->kind == PIECE_COLUMN && p->blocks[piece->block].n_tables == 0)
+        bool column = piece->kind == PIECE_COLUMN || piece->kind == PIECE_NAMESAKE;
+        if (column && p->blocks[piece->block].n_tables == 0)
             return error_set(err, EXIT_CODE_DATA, "template: the column at byte %d is of a SELECT in FROM",
                              piece->begin);
         if (piece->kind == PIECE_ROW && p->compound)
@@ -250,6 +271,8 @@ int shape_read(struct shape *p, const char *template, const struct schema *s, st
     while ((rc = next_word(&r)) == 0 && r.word[0])
         if ((rc = read_word(&r)))
             break;
+    if (rc == 0 && r.depth)
+        rc = error_set(err, EXIT_CODE_DATA, "template: a parenthesis is not closed");
     if (rc == 0 && p->n_blocks == 0)
         rc = error_set(err, EXIT_CODE_DATA, "template: expected a SELECT, got \"%.60s\"", template);
     if (rc == 0)

@@ -103,18 +103,43 @@ static void add_database(struct strings *to, const struct template_question *q, 
     }
 }
 
-static void add_run(struct strings *to, const struct template_question *q, const char *begin, const char *end,
-                    bool pattern)
+/* Without "'s", or a plural's s, both written in ways that questions have; 0 where there is none. */
+static size_t without_ending(const char *begin, const char *end)
 {
-    char *text = strndup(begin, (size_t)(end - begin));
+    static const char *const endings[] = { "'s", "\xe2\x80\x99s", "s" };
 
-    CHECK(text, "no memory for a word");
+    for (int i = 0; i < ARRAY_LEN(endings); i++) {
+        size_t n = strlen(endings[i]);
+        if ((size_t)(end - begin) > n + 1 && memcmp(end - n, endings[i], n) == 0)
+            return (size_t)(end - begin) - n;
+    }
+    return 0;
+}
+
+/* As it stands, and with a first capital, which values have more often than questions. */
+static void add_words(struct strings *to, const struct template_question *q, const char *begin, size_t n, bool pattern)
+{
+    char *text = strndup(begin, n);
+
+    CHECK(text, "no memory for %zu bytes", n);
     add_value(to, q->schema, text, pattern);
-    if (islower((unsigned char)*text)) { /* values begin with a capital more often than questions write one */
+    if (islower((unsigned char)*text)) {
         *text = (char)toupper((unsigned char)*text);
         add_value(to, q->schema, text, pattern);
     }
     free(text);
+}
+
+static void add_run(struct strings *to, const struct template_question *q, const char *begin, const char *end,
+                    bool pattern)
+{
+    size_t shorter = without_ending(begin, end);
+
+    if (*end == ')' && memchr(begin, '(', (size_t)(end - begin)))
+        end++;
+    add_words(to, q, begin, (size_t)(end - begin), pattern);
+    if (shorter)
+        add_words(to, q, begin, shorter, pattern);
 }
 
 /* What stands in quotes. */

@@ -31,7 +31,7 @@ line() { [ "$(sed -n "$2p" "$1")" = "$3" ] || complain "$1: line $2" "$(sed -n "
 expect 0 "test: 1 records for each model" data plans --spider spider -o plans --valid-share 0.5 --seed 1 --constraints
 schema='singer : id, name, age | song : title, singer_id'
 template='select column from table as t1 join table as t2 on column = column where column = string'
-sql="select t2.title from singer as t1 join song as t2 on t1.id = t2.singer_id where t1.name = 'Tim lee'"
+sql="select t2.title from singer as t1 join song as t2 on t1.id = t2.singer_id where t1.name = 'Tim Lee'"
 asks='Which songs did Tim Lee sing?'
 line plans/t2s.test.jsonl 1 "{\"id\":\"dev-0\",\"db_id\":\"radio\",\"prompt\":\"semantic parse: $asks | radio | $schema\",\"completion\":\"radio | $sql\"}"
 line plans/direct.test.jsonl 1 "{\"id\":\"dev-0\",\"db_id\":\"radio\",\"prompt\":\"semantic parse: $asks | radio | $schema\",\"completion\":\"radio | 1 joins @ 1 selects @ $sql\"}"
@@ -47,7 +47,7 @@ databases() { grep -oE '"db_id":"[a-z]+"' "plans/t2s.$1.jsonl" | sort -u; }
 [ "$(cat plans/t2s.{train,valid}.jsonl | wc -l)" = 3 ] || complain "folds" "lose questions"
 
 # --- constraints: one a record, the gold among what it allows
-grep -qF '{"template":"select {column10} from singer as t1 join song as t2 on {join11} where {column10} = {string}"' plans/template-fill.test.constraints.jsonl || complain "constraint" "$(head -c 600 plans/template-fill.test.constraints.jsonl)"
+grep -qF '{"template":"select {row10} from singer as t1 join song as t2 on {join11} where {column10} = {string}"' plans/template-fill.test.constraints.jsonl || complain "constraint" "$(head -c 600 plans/template-fill.test.constraints.jsonl)"
 grep -qF '"join11":["t1.id = t2.singer_id","t2.singer_id = t1.id"]' plans/template-fill.test.constraints.jsonl || complain "constraint" "has other keys"
 grep -qF '\"Tim Lee\"' plans/template-fill.test.constraints.jsonl || complain "constraint" "has other strings"
 grep -q '"id":"dev-0"' plans/template-fill.test.constraints.jsonl || complain "constraint" "has no id"
@@ -69,7 +69,7 @@ expect 0 "ambiqt: 2 records" data plans --spider spider --ambiqt joins.jsonl -o 
 line both/template-gen.ambiqt.jsonl 2 '{"id":"1-2","db_id":"radio","prompt":"template generation: Which names are there? | radio | singer : name , id  | singer_name : id , name ","completion":"radio | 1 joins @ 1 selects @ select column from table as t1 join table as t2 on column = column"}'
 
 # --- bad input
-expect 2 "plans/t2s.train.jsonl.*--force" data plans --spider spider -o plans --valid-share 0.5 --seed 1 --prompt chat
+expect 2 "plans/.*holds something else already; --force" data plans --spider spider -o plans --valid-share 0.5 --seed 1 --prompt chat
 expect 2 "--db: expected with --constraints" data plans --spider spider -o new --db spider
 expect 2 "--prompt: expected one of seq2seq" data plans --spider spider -o new --prompt raw
 expect 3 "nowhere/tables.json" data plans --spider nowhere -o new
