@@ -15,7 +15,7 @@ enum { ARENA_BYTES = 16 << 20 }; /* of one statement's tree; only what is used i
 /* A template on its way to alternatives. */
 struct compiler {
     const struct template_question *q;
-    struct shape shape;
+    struct template_shape shape;
     struct key_pairs keys;
     struct from_choices choices[SHAPE_MAX_BLOCKS];
     const struct from_choice *now[SHAPE_MAX_BLOCKS];
@@ -45,7 +45,7 @@ static json_t *text_of(struct sql_printer *p)
 }
 
 /* Whether another table of the FROM has a column of this name. */
-static bool is_shared(const struct compiler *c, const struct shape_block *b, const struct from_choice *choice,
+static bool is_shared(const struct compiler *c, const struct template_block *b, const struct from_choice *choice,
                       int place, const char *name)
 {
     for (int p = 0; p < b->n_tables; p++)
@@ -55,7 +55,7 @@ static bool is_shared(const struct compiler *c, const struct shape_block *b, con
 }
 
 /* A column of the table at a place: behind its alias, alone where that says which is meant, or behind its table. */
-static json_t *column_text(const struct compiler *c, const struct shape_block *b, const struct from_choice *choice,
+static json_t *column_text(const struct compiler *c, const struct template_block *b, const struct from_choice *choice,
                            int place, int column, bool bare)
 {
     const char *name = c->q->schema->columns[column].name, *alias = b->alias[place];
@@ -72,11 +72,11 @@ static json_t *column_text(const struct compiler *c, const struct shape_block *b
 }
 
 /* The columns that a piece may be, written as aliases want it. */
-static json_t *columns_of(const struct compiler *c, const struct shape_piece *piece)
+static json_t *columns_of(const struct compiler *c, const struct template_piece *piece)
 {
     int block = piece->block;
     const struct from_choice *choice = c->now[block];
-    const struct shape_block *b = c->shape.blocks + block;
+    const struct template_block *b = c->shape.blocks + block;
     json_t *list = json_array();
 
     if (piece->kind == PIECE_ROW || piece->kind == PIECE_COUNTED)
@@ -97,7 +97,7 @@ static json_t *columns_of(const struct compiler *c, const struct shape_piece *pi
     return list;
 }
 
-static void add_condition(const struct compiler *c, const struct shape_block *b, const struct from_choice *choice,
+static void add_condition(const struct compiler *c, const struct template_block *b, const struct from_choice *choice,
                           int places[2], int columns[2], json_t *list)
 {
     const struct schema *s = c->q->schema;
@@ -142,7 +142,7 @@ static void put_text(struct sql_printer *p, const char *s, int n)
     }
 }
 
-static void put_table(const struct compiler *c, struct sql_printer *p, const struct shape_piece *piece)
+static void put_table(const struct compiler *c, struct sql_printer *p, const struct template_piece *piece)
 {
     struct sql_printer name = { 0 };
 
@@ -152,7 +152,7 @@ static void put_table(const struct compiler *c, struct sql_printer *p, const str
 }
 
 /* A slot and its list, unless the list is there already. */
-static void put_slot(const struct compiler *c, struct sql_printer *p, json_t *slots, const struct shape_piece *piece)
+static void put_slot(const struct compiler *c, struct sql_printer *p, json_t *slots, const struct template_piece *piece)
 {
     static const char *const names[] = {
         [PIECE_JOIN] = "join",       [PIECE_COLUMN] = "column",   [PIECE_NAMESAKE] = "namesake",
@@ -203,7 +203,7 @@ static void add_alternative(struct compiler *c)
     int at = 0;
 
     for (int i = 0; i < c->shape.n_pieces; i++) {
-        const struct shape_piece *piece = c->shape.pieces + i;
+        const struct template_piece *piece = c->shape.pieces + i;
         if (piece->kind == PIECE_NAME)
             continue;
         put_text(&p, c->shape.text + at, piece->begin - at);

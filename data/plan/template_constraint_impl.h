@@ -28,7 +28,7 @@ enum piece_kind {
 /* clang-format on */
 
 /* A word of the template that does not stay as it is, or that asks for a table. */
-struct shape_piece {
+struct template_piece {
     enum piece_kind kind;
     int begin, end;   /* bytes of the template */
     int block, place; /* the SELECT it stands in; which table of it: of TABLE and JOIN */
@@ -36,7 +36,7 @@ struct shape_piece {
 };
 
 /* One SELECT. */
-struct shape_block {
+struct template_block {
     int n_tables;
     char alias[SHAPE_MAX_TABLES][8]; /* "t1", "" without */
     bool joined[SHAPE_MAX_TABLES];   /* an ON tells how the table hangs on those before it */
@@ -45,16 +45,16 @@ struct shape_block {
     enum { SHAPE_SELECT, SHAPE_FROM, SHAPE_BEHIND } clause;
 };
 
-struct shape {
+struct template_shape {
     const char *text; /* the template */
-    struct shape_piece pieces[SHAPE_MAX_PIECES];
+    struct template_piece pieces[SHAPE_MAX_PIECES];
     int n_pieces, n_blocks;
     bool compound; /* it has UNION, INTERSECT or EXCEPT */
-    struct shape_block blocks[SHAPE_MAX_BLOCKS];
+    struct template_block blocks[SHAPE_MAX_BLOCKS];
 };
 
 /* -1 with EXIT_CODE_DATA naming the word. */
-int shape_read(struct shape *p, const char *template, const struct schema *s, struct error *err);
+int shape_read(struct template_shape *p, const char *template, const struct schema *s, struct error *err);
 
 /* Columns by which two tables join. */
 struct key_pair {
@@ -82,7 +82,7 @@ struct from_choices {
     int n, cap;
 };
 /* told: by table, how much the question says of it.  The caller frees the items. */
-void from_choices_find(struct from_choices *out, const struct shape *p, int block, const struct schema *s,
+void from_choices_find(struct from_choices *out, const struct template_shape *p, int block, const struct schema *s,
                        const struct key_pairs *keys, const double *told);
 
 /* Lists of texts, as SQL writes them; new references, never empty.  pattern: for LIKE. */

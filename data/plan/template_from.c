@@ -75,7 +75,7 @@ void key_pairs_release(struct key_pairs *k)
 
 /* A search over the places of one FROM. */
 struct from_search {
-    const struct shape_block *block;
+    const struct template_block *block;
     const struct schema *schema;
     const struct key_pairs *keys;
     const double *told;
@@ -126,7 +126,7 @@ static void search(struct from_search *f, int place)
     f->now.score = score;
 }
 
-static bool has_named(const struct from_choice *c, int n, const struct shape *p, int block)
+static bool has_named(const struct from_choice *c, int n, const struct template_shape *p, int block)
 {
     for (int i = 0; i < p->n_pieces; i++) {
         bool found = p->pieces[i].kind != PIECE_NAME || p->pieces[i].block != block || p->pieces[i].table < 0;
@@ -148,7 +148,7 @@ static int by_score(const void *a, const void *b)
     return (x->score < y->score) - (x->score > y->score);
 }
 
-void from_choices_find(struct from_choices *out, const struct shape *p, int block, const struct schema *s,
+void from_choices_find(struct from_choices *out, const struct template_shape *p, int block, const struct schema *s,
                        const struct key_pairs *keys, const double *told)
 {
     struct from_search f = { .block = p->blocks + block, .schema = s, .keys = keys, .told = told, .out = out };

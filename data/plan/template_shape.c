@@ -11,7 +11,7 @@
 
 /* Reading goes on at `at`; every parenthesis that is open remembers the SELECT around it. */
 struct shape_reader {
-    struct shape *shape;
+    struct template_shape *shape;
     const struct schema *schema;
     struct strings named; /* what AS introduced */
     int at, begin;        /* of the word that was read last */
@@ -55,18 +55,18 @@ static bool is(const struct shape_reader *r, const char *word)
 }
 
 /* The SELECT around what is read; NULL before the first. */
-static struct shape_block *block_of(const struct shape_reader *r)
+static struct template_block *block_of(const struct shape_reader *r)
 {
     return r->frames[r->depth] < 0 ? NULL : r->shape->blocks + r->frames[r->depth];
 }
 
 static int add_piece(struct shape_reader *r, enum piece_kind kind, int place)
 {
-    struct shape *p = r->shape;
+    struct template_shape *p = r->shape;
 
     if (p->n_pieces == SHAPE_MAX_PIECES)
         return error_set(r->err, EXIT_CODE_DATA, "template: more than %d words", SHAPE_MAX_PIECES);
-    p->pieces[p->n_pieces++] = (struct shape_piece){
+    p->pieces[p->n_pieces++] = (struct template_piece){
         .kind = kind, .begin = r->begin, .end = r->at, .block = r->frames[r->depth], .place = place, .table = -1
     };
     return 0;
@@ -74,15 +74,15 @@ static int add_piece(struct shape_reader *r, enum piece_kind kind, int place)
 
 static int open_block(struct shape_reader *r)
 {
-    struct shape *p = r->shape;
-    struct shape_block *outer =
+    struct template_shape *p = r->shape;
+    struct template_block *outer =
         r->depth && strcmp(r->last, "(") == 0 && r->frames[r->depth] >= 0 ? p->blocks + r->frames[r->depth] : NULL;
 
     if (p->n_blocks == SHAPE_MAX_BLOCKS)
         return error_set(r->err, EXIT_CODE_DATA, "template: more than %d SELECTs", SHAPE_MAX_BLOCKS);
     if (outer && outer->clause == SHAPE_FROM && outer->derived < 0)
         outer->derived = p->n_blocks;
-    p->blocks[p->n_blocks] = (struct shape_block){ .derived = -1, .later = r->last[0] && strcmp(r->last, "(") != 0 };
+    p->blocks[p->n_blocks] = (struct template_block){ .derived = -1, .later = r->last[0] && strcmp(r->last, "(") != 0 };
     r->frames[r->depth] = p->n_blocks++;
     return 0;
 }
@@ -108,7 +108,7 @@ static bool is_name(const char *word)
 static bool begins_condition(const struct shape_reader *r)
 {
     struct shape_reader ahead = *r;
-    const struct shape_block *b = block_of(r);
+    const struct template_block *b = block_of(r);
 
     ahead.err = NULL;
     return strcmp(r->last, "on") == 0 && b->clause == SHAPE_FROM && b->n_tables > 1 && next_word(&ahead) == 0 &&
@@ -117,7 +117,7 @@ static bool begins_condition(const struct shape_reader *r)
 
 static int add_condition(struct shape_reader *r)
 {
-    struct shape_block *b = block_of(r);
+    struct template_block *b = block_of(r);
     int begin = r->begin;
 
     if (next_word(r) || next_word(r))
@@ -129,7 +129,7 @@ static int add_condition(struct shape_reader *r)
 
 static int add_table(struct shape_reader *r)
 {
-    struct shape_block *b = block_of(r);
+    struct template_block *b = block_of(r);
     bool listed = strcmp(r->last, "from") == 0 || strcmp(r->last, "join") == 0 || strcmp(r->last, ",") == 0;
 
     if (b->clause != SHAPE_FROM || !listed)
@@ -184,7 +184,7 @@ static int add_name(struct shape_reader *r, const char *point)
 /* A word that stays: SQL, a number, an alias. */
 static int add_text(struct shape_reader *r)
 {
-    struct shape_block *b = block_of(r);
+    struct template_block *b = block_of(r);
     bool named = strcmp(r->last, "as") == 0;
     const char *point = strchr(r->word, '.');
 
@@ -215,7 +215,7 @@ static int read_word(struct shape_reader *r)
 {
     static const char *const behind_from[] = { "where", "group", "having", "order", "limit", NULL };
     static const char *const set_operators[] = { "union", "intersect", "except", NULL };
-    struct shape_block *b = block_of(r);
+    struct template_block *b = block_of(r);
 
     r->shape->compound = r->shape->compound || is_one_of(r->word, set_operators);
     if (strchr("'\"`[;{}", r->word[0]))
@@ -245,13 +245,13 @@ static int read_word(struct shape_reader *r)
 }
 
 /* Every SELECT has tables, or a SELECT in its FROM, whose columns nobody knows; * is the row of one SELECT alone. */
-static int check_blocks(struct shape *p, struct error *err)
+static int check_blocks(struct template_shape *p, struct error *err)
 {
     for (int i = 0; i < p->n_blocks; i++)
         if (p->blocks[i].n_tables == 0 && p->blocks[i].derived < 0)
             return error_set(err, EXIT_CODE_DATA, "template: SELECT %d has no table", i + 1);
     for (int i = 0; i < p->n_pieces; i++) {
-        struct shape_piece *piece = p->pieces + i;
+        struct template_piece *piece = p->pieces + i;
         bool column = piece->kind == PIECE_COLUMN || piece->kind == PIECE_NAMESAKE;
         if (column && p->blocks[piece->block].n_tables == 0)
             return error_set(err, EXIT_CODE_DATA, "template: the column at byte %d is of a SELECT in FROM",
@@ -262,12 +262,12 @@ static int check_blocks(struct shape *p, struct error *err)
     return 0;
 }
 
-int shape_read(struct shape *p, const char *template, const struct schema *s, struct error *err)
+int shape_read(struct template_shape *p, const char *template, const struct schema *s, struct error *err)
 {
     struct shape_reader r = { .shape = p, .schema = s, .err = err, .frames = { -1 } };
     int rc;
 
-    *p = (struct shape){ .text = template };
+    *p = (struct template_shape){ .text = template };
     while ((rc = next_word(&r)) == 0 && r.word[0])
         if ((rc = read_word(&r)))
             break;

@@ -11,14 +11,14 @@
 enum { MAX_WORDS = 200, MAX_RUN = 6, FEW_VALUES = 12, MAX_VALUE = 200 };
 
 /* Words of a question, without the punctuation around them. */
-struct question_words {
+struct value_words {
     struct {
         const char *begin, *end;
     } items[MAX_WORDS];
     int n;
 };
 
-static void split_words(struct question_words *w, const char *s)
+static void split_words(struct value_words *w, const char *s)
 {
     static const char edge[] = ".,?!;:()[]{}\"'`";
 
@@ -171,7 +171,7 @@ static json_t *list_of(struct strings *s)
 json_t *template_strings(const struct template_question *q, bool pattern)
 {
     struct strings found = { 0 };
-    struct question_words w;
+    struct value_words w;
 
     split_words(&w, q->question);
     add_quoted(&found, q, pattern);
