@@ -27,6 +27,12 @@ struct tile_config {
     uint8_t rows[16];
 };
 
+/* Eight tiles of 16 rows of 64 bytes.  In static memory: gcc 12 takes it that 8 bytes of it are read, and might leave
+ * the others out of what it writes. */
+static const struct tile_config whole_tiles = { .palette = 1,
+                                                .row_bytes = { 64, 64, 64, 64, 64, 64, 64, 64 },
+                                                .rows = { SIDE, SIDE, SIDE, SIDE, SIDE, SIDE, SIDE, SIDE } };
+
 /* Asks the kernel for the tiles, which it gives to a process once and for all. */
 static bool take_tiles(void)
 {
@@ -126,16 +132,12 @@ static void put_sums(struct tensor *y, const struct gemm *g, int64_t first, int6
 /* Tasks of one thread; whoever else uses tiles finds them as they were. */
 ON_AMX static void run_tasks(struct tensor *y, const struct gemm *g, uint32_t *x, int64_t steps)
 {
-    struct tile_config mine = { .palette = 1 }, before;
+    struct tile_config before = { 0 };
     uint16_t *copy = xmalloc((size_t)(TASK * steps * DEPTH) * sizeof *copy);
     float sums[2][2][SIDE][SIDE];
 
-    for (int i = 0; i < 8; i++) {
-        mine.row_bytes[i] = 64;
-        mine.rows[i] = SIDE;
-    }
     _tile_storeconfig(&before);
-    _tile_loadconfig(&mine);
+    _tile_loadconfig(&whole_tiles);
 #pragma omp for schedule(static)
     for (int64_t s = 0; s < steps; s++)
         pair_step(x, g, s, steps);
