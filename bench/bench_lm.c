@@ -7,12 +7,16 @@
  *   head         the adapter that is trained sits on the head too
  *   micro N      most tokens of a micro-batch
  *   adapter DIR  decode with this adapter beside the weights
+ *   beams N      decode by a search of N beams, whose best answer counts
+ *   bind FILE    answers are one sequence of each list of FILE, [[[ID, ...], ...], ...], and a stop token
+ *   single       tokens that leave no choice are read one a step
  *   trainer      opens what trains, which loss, write, memory and rest are about from then on
  *   recompute N  1: blocks are computed twice, 0: they are not, whatever the estimate chose
  *   train        the next LoRA step (rank 16 on all seven maps of a block, NEFTune 5) on BATCH texts; seconds
  *   decode       NEW greedy tokens for each of the first BATCH prompts, prompts read included; seconds
  *   tokens       tokens of the texts of the newest step
  *   said         the first tokens that decode found, of each prompt
+ *   length       tokens that decode found, of all prompts
  *   loss         mean -log p of the answers of the first BATCH texts
  *   write FILE   writes the logits after each of the first BATCH prompts, one a line
  *   eager        steps are launched kernel by kernel from then on, not replayed
@@ -31,7 +35,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HOST_BYTES = 256 << 20, MAX_BATCH = 4096, SHOWN = 8 };
+enum { HOST_BYTES = 256 << 20, MAX_BATCH = 4096, MAX_LISTS = 64, SHOWN = 8 };
 
 struct bench {
     struct lm_request request;
@@ -42,6 +46,9 @@ struct bench {
     struct lm_data texts;
     struct engine engine;
     struct engine_answer said[MAX_BATCH];
+    struct automaton_host bound; /* without states: answers are free */
+    bool single;
+    int beams;
     char *adapter;
     int64_t batch, new, tokens;
     struct device_counts counted;
@@ -75,15 +82,18 @@ static void open_model(struct bench *b)
         llama_model_open(&b->model, &b->device, &r, &err) ||
         lm_data_read(&b->texts, b->request.data, &b->model, b->model.net.config.max_positions, false, &err))
         die(&err);
-    b->model.net.config.n_stops = 0; /* every answer has NEW tokens */
+    if (!b->bound.n_states)
+        b->model.net.config.n_stops = 0; /* every answer has NEW tokens */
     if (b->texts.n < b->batch)
         b->batch = b->texts.n;
     const struct engine_settings set = { .max_new = b->new,
                                          .answers = 1,
-                                         .beams = 1,
+                                         .beams = b->beams ? b->beams : 1,
+                                         .beam.length_penalty = 1,
                                          .draw = { .top_p = 1, .typical_p = 1 },
                                          .batch = b->batch,
-                                         .step_tokens = 1 << 20 };
+                                         .step_tokens = 1 << 20,
+                                         .one_by_one = b->single };
     engine_init(&b->engine, &b->model, &b->work, &set);
 }
 
@@ -119,6 +129,55 @@ static void use_adapter(struct bench *b, const char *rest)
 {
     b->adapter = xstrdup(rest);
     printf("%s\n", b->adapter);
+}
+
+static void use_beams(struct bench *b, const char *rest)
+{
+    b->beams = (int)strtol(rest, NULL, 10);
+    printf("%d\n", b->beams);
+}
+
+static void use_single(struct bench *b, const char *rest)
+{
+    (void)rest;
+    b->single = true;
+    printf("single\n");
+}
+
+/* The sequences of one list. */
+static struct token_list sequences(const json_t *list)
+{
+    struct token_list l = { 0 };
+    size_t i, k;
+    json_t *one, *id;
+
+    json_array_foreach(list, i, one)
+    {
+        json_array_foreach(one, k, id) ids_push(&l.ids, (int32_t)json_integer_value(id));
+        token_list_end(&l);
+    }
+    return l;
+}
+
+static void bind(struct bench *b, const char *path)
+{
+    struct llama_config config;
+    struct token_list lists[MAX_LISTS];
+    json_t *file = json_load_file(path, 0, NULL);
+    int n = (int)json_array_size(file);
+    struct error err;
+
+    CHECK(n > 0 && n <= MAX_LISTS, "%s: %d lists, expected 1 .. %d", path, n, MAX_LISTS);
+    for (int i = 0; i < n; i++)
+        lists[i] = sequences(json_array_get(file, (size_t)i));
+    double start = now_seconds();
+    if (llama_config_read(&config, b->request.base, &err) ||
+        automaton_build(&b->bound, lists, n, config.stops, config.n_stops, &err))
+        die(&err);
+    printf("%.7f\n", now_seconds() - start);
+    for (int i = 0; i < n; i++)
+        token_list_release(&lists[i]);
+    json_decref(file);
 }
 
 static void start_trainer(struct bench *b, const char *rest)
@@ -165,6 +224,7 @@ static void decode(struct bench *b, const char *rest)
         engine_answer_release(&b->said[i]);
         asked[i] = (struct engine_request){ .prompt = p->ids.items,
                                             .n_prompt = lm_text_prompt_length(p),
+                                            .constraint = b->bound.n_states ? &b->bound : NULL,
                                             .answers = &b->said[i] };
     }
     int rc = engine_run(&b->engine, asked, b->batch, NULL, NULL, &err);
@@ -187,6 +247,16 @@ static void show_said(struct bench *b, const char *rest)
         for (int64_t k = 0; k < SHOWN && k < b->said[i].out.count; k++)
             printf("%d ", b->said[i].out.items[k]);
     printf("\n");
+}
+
+static void show_length(struct bench *b, const char *rest)
+{
+    int64_t n = 0;
+
+    (void)rest;
+    for (int64_t i = 0; i < b->batch; i++)
+        n += b->said[i].steps;
+    printf("%lld\n", (long long)n);
 }
 
 /* A step_fn's argument: the first texts in one batch, and what is wanted of it. */
@@ -298,7 +368,8 @@ static const struct {
     { "head", use_head },       { "micro", use_micro },    { "adapter", use_adapter }, { "trainer", start_trainer },
     { "recompute", recompute }, { "train", train },        { "decode", decode },       { "tokens", show_tokens },
     { "said", show_said },      { "loss", show_loss },     { "write", write_logits },  { "memory", show_memory },
-    { "rest", give_back },      { "counts", show_counts }, { "eager", launch_all },
+    { "rest", give_back },      { "counts", show_counts }, { "eager", launch_all },   { "beams", use_beams },
+    { "bind", bind },           { "single", use_single },  { "length", show_length },
 };
 
 static void answer(struct bench *b, char *line)

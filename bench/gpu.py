@@ -10,6 +10,7 @@ import json
 import os
 import sys
 
+from gpu_engine import EngineRows
 from gpu_lm import LmRows
 from gpu_table import Table
 from runner import Runner, Stopped, sweep, take_turns, work, write_graphs, write_pairs, write_vocabulary
@@ -141,6 +142,8 @@ def parts():
         yield epoch_row
     if wanted & {"L1", "L2", "L4", "M", "D4", "D5"}:
         yield LmRows(table, wanted).run
+    if wanted & {"T3", "T4", "D1", "D2", "D3"}:
+        yield EngineRows(table, wanted).run
 
 
 table.measure_ceilings(size["side"])

@@ -2,7 +2,7 @@
 
 SYSTEM is peft (adapters in f32, as PEFT makes them), peft-lean (adapters in the model's type), best (lean, blocks
 compiled, the head on the answers' rows alone, in pieces) or unsloth; for decoding also hf-static (a static cache, which
-transformers compiles on a GPU).  Speaks the protocol of bench_lm; batches are groups of like length, padded where they
+transformers compiles on a GPU) and hf-paged (generate_batch, which shares prefixes).  Speaks the protocol of bench_lm; batches are groups of like length, padded where they
 must be, as the Trainer's group_by_length makes them.  "recompute 1" is gradient checkpointing; a step that finds no
 memory takes "inf" seconds; memory is the allocator's peak since the last rest; at rest the weights lie on the host.
 """
@@ -20,14 +20,15 @@ import torch
 from peft import LoraConfig, get_peft_model
 from torch.nn.functional import cross_entropy
 from torch.utils.checkpoint import checkpoint
-from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
+from transformers import AutoModelForCausalLM, GenerationConfig, PreTrainedTokenizerFast
 
 batch, new = int(batch), int(new)
 RANK, ALPHA, NEFTUNE, PIECE, SHOWN = 16, 32, 5, 2048, 8
 cuda = place == "cuda"
 torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", os.cpu_count())))
 modules = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
-state = {"next": 0, "tokens": 0, "said": "", "peft": None, "optimiser": None, "micro": 1 << 30, "away": False}
+state = {"next": 0, "tokens": 0, "said": "", "peft": None, "optimiser": None, "micro": 1 << 30, "away": False,
+         "beams": 1, "lists": None, "batch": batch}
 
 
 def load():
@@ -150,20 +151,79 @@ def train(_):
     return "%.7f" % seconds
 
 
+def allowed(_, said):
+    """What may follow these tokens: one sequence of each list, then the end, then anything."""
+    ways = {(0, ())}  # the list, and the beginning of one of its sequences
+    for token in said:
+        ways = {w for k, begun in ways for w in steps(k, begun + (token,))}
+    after = {state["lists"][k][i][len(begun)] for k, begun in ways if k < len(state["lists"])
+             for i in starts(k, begun)}
+    return sorted(after) or [model.config.eos_token_id]
+
+
+def starts(k, begun):
+    return [i for i, x in enumerate(state["lists"][k]) if tuple(x[:len(begun)]) == begun and len(x) > len(begun)]
+
+
+def steps(k, begun):
+    if k == len(state["lists"]):
+        return
+    if begun in map(tuple, state["lists"][k]):
+        yield k + 1, ()
+    if starts(k, begun):
+        yield k, begun
+
+
+def settings_of(longest):
+    s = {"max_new_tokens": new, "do_sample": False, "pad_token_id": 0, "num_beams": state["beams"]}
+    if not state["lists"]:
+        return dict(s, min_new_tokens=new, eos_token_id=None)
+    return dict(s, prefix_allowed_tokens_fn=lambda _, ids: allowed(_, ids[longest:].tolist()))
+
+
+def decode_padded(rows):
+    """What is said to these prompts, the best of each."""
+    longest = max(map(len, rows))
+    ids = torch.tensor([[0] * (longest - len(p)) + p for p in rows], device=place)
+    mask = torch.tensor([[0] * (longest - len(p)) + [1] * len(p) for p in rows], device=place)
+    cache = {"cache_implementation": "static"} if system == "hf-static" else {}
+    out = model.generate(input_ids=ids, attention_mask=mask, **settings_of(longest), **cache)
+    return out[:, longest:].tolist()
+
+
+def decode_paged(rows):
+    config = GenerationConfig(max_new_tokens=new, do_sample=False, eos_token_id=-1, pad_token_id=0)
+    found = model.generate_batch(inputs=rows, generation_config=config, progress_bar=False)
+    return [found[k].generated_tokens for k in sorted(found, key=lambda k: int(k.rsplit("_", 1)[-1]))]
+
+
 @torch.inference_mode()
 def decode(_):
     model.eval()
-    longest = max(len(p) for p, _ in first)
-    ids = torch.tensor([[0] * (longest - len(p)) + p for p, _ in first], device=place)
-    mask = torch.tensor([[0] * (longest - len(p)) + [1] * len(p) for p, _ in first], device=place)
-    cache = {"cache_implementation": "static"} if system == "hf-static" else {}
+    rows, said = [p for p, _ in first], []
     start = time.perf_counter()
-    out = model.generate(input_ids=ids, attention_mask=mask, max_new_tokens=new, min_new_tokens=new, do_sample=False,
-                         eos_token_id=None, pad_token_id=0, **cache)
+    try:
+        for i in range(0, len(rows), len(rows) if system == "hf-paged" else state["batch"]):
+            said += decode_paged(rows) if system == "hf-paged" else decode_padded(rows[i:i + state["batch"]])
+    except torch.OutOfMemoryError:
+        torch.cuda.empty_cache()
+        return "inf"
     synchronise()
     seconds = time.perf_counter() - start
-    state["said"] = " ".join(str(x) for row in out[:, longest:longest + SHOWN].tolist() for x in row)
+    state["said"] = " ".join(str(x) for row in said for x in row[:SHOWN])
     return "%.7f" % seconds
+
+
+def bind(to):
+    state["lists"] = json.load(open(to))
+    return len(state["lists"])
+
+
+def keep(name):
+    def take(value):
+        state[name] = int(value)
+        return value
+    return take
 
 
 @torch.no_grad()
@@ -207,12 +267,7 @@ def head(_):
     return "head"
 
 
-def micro(tokens):
-    state["micro"] = int(tokens)
-    return tokens
-
-
-commands = {"head": head, "micro": micro, "trainer": trainer, "recompute": recompute, "train": train, "decode": decode,
+commands = {"head": head, "micro": keep("micro"), "beams": keep("beams"), "batch": keep("batch"), "bind": bind, "trainer": trainer, "recompute": recompute, "train": train, "decode": decode,
             "tokens": lambda _: state["tokens"], "said": lambda _: state["said"], "loss": loss, "write": write,
             "memory": lambda _: torch.cuda.max_memory_allocated() if cuda else 0, "rest": rest}
 for line in sys.stdin:
