@@ -368,7 +368,7 @@ static const struct {
     { "head", use_head },       { "micro", use_micro },    { "adapter", use_adapter }, { "trainer", start_trainer },
     { "recompute", recompute }, { "train", train },        { "decode", decode },       { "tokens", show_tokens },
     { "said", show_said },      { "loss", show_loss },     { "write", write_logits },  { "memory", show_memory },
-    { "rest", give_back },      { "counts", show_counts }, { "eager", launch_all },   { "beams", use_beams },
+    { "rest", give_back },      { "counts", show_counts }, { "eager", launch_all },    { "beams", use_beams },
     { "bind", bind },           { "single", use_single },  { "length", show_length },
 };
 
