@@ -52,6 +52,17 @@ grep -qF '"join11":["t1.id = t2.singer_id","t2.singer_id = t1.id"]' plans/templa
 grep -qF '\"Tim Lee\"' plans/template-fill.test.constraints.jsonl || complain "constraint" "has other strings"
 grep -q '"id":"dev-0"' plans/template-fill.test.constraints.jsonl || complain "constraint" "has no id"
 
+# --- a model that knows nothing writes statements of the schema, and nothing else
+cp -r "$gold/llama/base" model && cp "$gold/bpe/llama/tokenizer.json" model
+sed -i 's/"eos_token_id": 1,/"eos_token_id": 1007,/' model/config.json model/generation_config.json
+echo '{"id":"dev-0","prompt":"select"}' >prompts.jsonl
+run 0 infer generate prompts.jsonl --model model --device cpu --constraint plans/template-fill.test.constraints.jsonl --beams 4 --n 4 --max-new 150 -o filled.jsonl
+key='(t1\.id = t2\.singer_id|t2\.singer_id = t1\.id)'
+swapped='(t2\.id = t1\.singer_id|t1\.singer_id = t2\.id)'
+from="(singer as t1 join song as t2 on $key|song as t1 join singer as t2 on $swapped)"
+either='(\*|(t[12]\.)?(id|name|age|title|singer_id))'
+grep -qE "^\{\"id\":\"dev-0\",\"texts\":\[(\{\"text\":\"select $either from $from where $either = \\\\\"[^{]*\"finish\":\"stop\"\},?){4}\]\}$" filled.jsonl || complain "generate" "$(cat filled.jsonl)"
+
 # --- the same seed, the same bytes; messages; schemas in another order
 expect 0 "" data plans --spider spider -o again --valid-share 0.5 --seed 1 --constraints
 diff -r plans again >said || complain "the same seed" "other bytes"
