@@ -385,9 +385,21 @@ static struct tensor *run_rope(struct ctx *c, struct bench *b)
     return op_rope(c, b->in[0], b->in[1]);
 }
 
-static struct tensor *run_swiglu(struct ctx *c, struct bench *b)
+static struct tensor *run_glu(struct ctx *c, struct bench *b)
 {
-    return op_swiglu(c, b->in[0], b->in[1]);
+    return op_glu(c, b->in[0], b->in[1], b->row->n ? GATE_GELU : GATE_SILU);
+}
+
+static void make_residual(struct ctx *c, struct bench *b)
+{
+    bench_input(c, b, b->row->t, b->row->n, F32);
+    bench_input(c, b, b->row->t, b->row->c, b->dtype);
+    bench_param(c, b, b->row->n, b->row->c, b->dtype);
+}
+
+static struct tensor *run_residual(struct ctx *c, struct bench *b)
+{
+    return op_linear_residual(c, b->in[0], b->in[1], b->in[2], 0);
 }
 
 static void make_noisy(struct ctx *c, struct bench *b)
@@ -463,7 +475,9 @@ const struct row kernel_rows[] = {
     { "rms_norm", 1024, 2048, 0, make_rms_norm, run_rms_norm, NULL, 0, false },
     { "rms_norm heads", 1024, 128, 16, make_head_norm, run_rms_norm, NULL, 0, false },
     { "rope", 1024, 64, 32, make_rope, run_rope, NULL, 0, false },
-    { "swiglu", 1024, 8192, 0, make_add, run_swiglu, NULL, 0, false },
+    { "linear_residual", 1024, 2048, 768, make_residual, run_residual, NULL, 0, false },
+    { "glu silu", 1024, 8192, 0, make_add, run_glu, NULL, 0, false },
+    { "glu gelu", 1024, 8192, 1, make_add, run_glu, NULL, 0, false },
     { "neftune", 1024, 2048, 128, make_noisy, run_neftune, NULL, 0, false },
     { "crf_log_z", 2560, 10, 40, make_crf, run_crf_log_z, NULL, 0, true },
     { "viterbi", 2560, 10, 40, make_crf, run_viterbi, NULL, 0, true },

@@ -139,10 +139,10 @@ extern "C" {
     K(rope_angles, (struct ctx *c, struct tensor *y, const struct tensor *positions, const struct tensor *freqs))      \
     /* every head of x rotated by angles[T,D] F32 as op_rope says, or back, which is the backward */                   \
     K(rope, (struct ctx *c, struct destination y, const struct tensor *x, const struct tensor *angles, bool back))     \
-    /* y = silu(gate) up */                                                                                            \
-    K(swiglu, (struct ctx *c, struct tensor *y, const struct tensor *gate, const struct tensor *up))                   \
-    K(swiglu_backward, (struct ctx *c, struct destination dgate, struct destination dup, const struct tensor *dy,      \
-                        const struct tensor *gate, const struct tensor *up))                                           \
+    /* y = g(gate) up, g silu or gelu;  dgate (+)= dy up g'(gate), dup (+)= dy g(gate) */                              \
+    K(glu, (struct ctx *c, struct tensor *y, const struct tensor *gate, const struct tensor *up, enum gate kind))      \
+    K(glu_backward, (struct ctx *c, struct destination dgate, struct destination dup, const struct tensor *dy,         \
+                     const struct tensor *gate, const struct tensor *up, enum gate kind))                              \
     /* y = x + u alpha / sqrt(L C), u = (word(site, r, j) >> 8) 2^-23 - 1, L the length of row r's sequence */         \
     K(neftune, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct seqs *s, float alpha,            \
                 uint32_t site))                                                                                        \

@@ -129,8 +129,11 @@ struct tensor *op_rope_angles(struct ctx *c, struct tensor *positions, struct te
 /* Rotates columns (j, j + D/2) of every head of x [T, H D] by angles [T, D] (Su et al. 2021; halves as transformers
  * lays them out).  Backward: the rotation back. */
 struct tensor *op_rope(struct ctx *c, struct tensor *x, struct tensor *angles);
-/* y = silu(gate) up, all [T, I] (Shazeer 2020) */
-struct tensor *op_swiglu(struct ctx *c, struct tensor *gate, struct tensor *up);
+/* y = silu(gate) up, or gelu(gate) up, all [T, I] (Shazeer 2020) */
+struct tensor *op_glu(struct ctx *c, struct tensor *gate, struct tensor *up, enum gate kind);
+/* y = x + dropout(h w^T), x and y F32 [T, N], h [T, K], w [N, K]: a sum over layers that is never rounded to h's type
+ */
+struct tensor *op_linear_residual(struct ctx *c, struct tensor *x, struct tensor *h, struct tensor *w, float p);
 /* y = x + u alpha / sqrt(L C), u uniform in [-1, 1), L the length of the row's sequence (NEFTune, Jain et al. 2023);
  * x itself when not training or alpha is 0.  Draws words as op_dropout does (one site). */
 struct tensor *op_neftune(struct ctx *c, struct tensor *x, const struct seqs *s, float alpha);

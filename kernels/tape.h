@@ -71,7 +71,7 @@ struct tensor *tape_block(struct ctx *c, block_fn *fn, const void *arg, struct t
 /*
  * c, for the op called next, whose output (the first tensor that it makes) will be transient: its numbers are given up
  * at the end of the tape_block that it is made in.  It may be an input of ops whose backward asks for it by
- * tape_recompute (linear maps), if its own op can make it again (rms_norm, swiglu), and of ops whose backward does not
+ * tape_recompute (linear maps), if its own op can make it again (rms_norm, glu), and of ops whose backward does not
  * read it (rope, add).  It may not be the block's output.  Not recording, outputs are never transient.
  */
 struct ctx *tape_transient(struct ctx *c);

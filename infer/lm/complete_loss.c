@@ -2,6 +2,7 @@
 #include "data/util/stop.h"
 #include "infer/lm/complete_impl.h"
 #include "models/lm/llama_batch.h"
+#include "models/lm/t5_batch.h"
 
 #include <stdlib.h>
 
@@ -15,7 +16,8 @@ struct loss_line {
 /* One step over the prompts of a pack, which have the same adapter. */
 struct loss_step {
     struct completion *r;
-    struct llama_batch batch;
+    struct llama_batch batch; /* of a decoder */
+    struct t5_batch pairs;    /* of an encoder-decoder */
     int adapter;
     struct tensor *nll;
     struct loss_line *lines;
@@ -23,12 +25,42 @@ struct loss_step {
     int written; /* lines */
 };
 
+static bool seq2seq(const struct loss_step *s)
+{
+    return s->r->model.seq2seq;
+}
+
+/* Tokens that the step reads, those that it predicts, and how many of these each text has. */
+static int64_t tokens_of(const struct loss_step *s)
+{
+    return seq2seq(s) ? s->pairs.source.n_tokens + s->pairs.answer.n_tokens : s->batch.n_tokens;
+}
+
+static int64_t rows_of(const struct loss_step *s)
+{
+    return seq2seq(s) ? s->pairs.answer.n_tokens : s->batch.n_rows;
+}
+
+static const int32_t *counts_of(const struct loss_step *s)
+{
+    return seq2seq(s) ? s->pairs.answer.lengths : s->batch.row_counts;
+}
+
+static void add_text(struct loss_step *s, const struct lm_text *p)
+{
+    if (seq2seq(s))
+        t5_batch_add(&s->pairs, &s->r->model.t5.config, p->ids.items, p->answer.items, p->ids.count);
+    else
+        llama_batch_add(&s->batch, p->ids.items, p->answer.items, p->ids.count);
+}
+
 static void run_loss(struct ctx *c, void *arg)
 {
     struct loss_step *s = arg;
 
     ctx_note(c, s->adapter);
-    s->nll = llama_batch_nll(c, llama_model_net(&s->r->model, s->adapter), &s->batch);
+    s->nll = seq2seq(s) ? t5_batch_nll(c, &s->r->model.t5, &s->pairs)
+                        : llama_batch_nll(c, llama_model_net(&s->r->model, s->adapter), &s->batch);
 }
 
 /* The first record without a line, and those behind it that have its adapter, until the step's tokens are full.  Which
@@ -38,19 +70,22 @@ static void fill_pack(struct loss_step *s, int first)
     const struct completion *r = s->r;
 
     llama_batch_clear(&s->batch);
+    t5_batch_clear(&s->pairs);
     s->n_pack = 0;
     s->adapter = r->adapters[first];
     for (int i = first; i < r->n; i++) {
         const struct lm_text *p = &r->window[i];
         if (s->lines[i].packed || p->error || r->adapters[i] != s->adapter)
             continue;
-        if (s->n_pack && s->batch.n_tokens + p->ids.count > r->request->tokens)
+        if (s->n_pack && tokens_of(s) + p->ids.count > r->request->tokens)
             break;
-        llama_batch_add(&s->batch, p->ids.items, p->answer.items, p->ids.count);
+        add_text(s, p);
         s->lines[i].packed = true;
         s->pack[s->n_pack++] = i;
     }
-    if (r->work.ctx.buckets)
+    if (r->work.ctx.buckets && seq2seq(s))
+        t5_batch_pad(&s->pairs);
+    else if (r->work.ctx.buckets)
         llama_batch_pad(&s->batch);
 }
 
@@ -59,7 +94,7 @@ static void take_losses(struct loss_step *s, const float *nll)
     for (int k = 0; k < s->n_pack; k++) {
         struct loss_line *l = &s->lines[s->pack[k]];
         l->there = true;
-        l->tokens = s->batch.row_counts[k];
+        l->tokens = counts_of(s)[k];
         for (int64_t t = 0; t < l->tokens; t++)
             l->nll += (double)*nll++;
     }
@@ -68,10 +103,10 @@ static void take_losses(struct loss_step *s, const float *nll)
 static int score_pack(struct loss_step *s, struct error *err)
 {
     struct completion *r = s->r;
-    float *nll = xmalloc((size_t)(s->batch.n_rows + 1) * sizeof *nll);
-    int rc = s->batch.n_rows ? workspace_step(&r->work, run_loss, s, err) : 0;
+    float *nll = xmalloc((size_t)(rows_of(s) + 1) * sizeof *nll);
+    int rc = rows_of(s) ? workspace_step(&r->work, run_loss, s, err) : 0;
 
-    if (rc == 0 && s->batch.n_rows)
+    if (rc == 0 && rows_of(s))
         device_download(&r->device, nll, s->nll);
     if (rc == 0)
         take_losses(s, nll);
@@ -127,5 +162,6 @@ int complete_loss_window(struct completion *r, struct error *err)
     free(s.lines);
     free(s.pack);
     llama_batch_release(&s.batch);
+    t5_batch_release(&s.pairs);
     return rc;
 }

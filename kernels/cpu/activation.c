@@ -112,6 +112,11 @@ CPU_CLONES static void slope_run(float *restrict y, const float *restrict dy, co
     }
 }
 
+void activation_back_run(float *dx, const float *dy, const float *x, int64_t n, enum activation act)
+{
+    slope_run(dx, dy, x, n, act);
+}
+
 void cpu_activation(struct ctx *c, struct tensor *y, const struct tensor *x, enum activation act)
 {
     (void)c;

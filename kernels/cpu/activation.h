@@ -8,5 +8,7 @@
 
 /* y = act(x); y may be x */
 void activation_run(float *y, const float *x, int64_t n, enum activation act);
+/* dx = dy act'(x) */
+void activation_back_run(float *dx, const float *dy, const float *x, int64_t n, enum activation act);
 
 #endif

@@ -1,3 +1,4 @@
+#include "kernels/cpu/activation.h"
 #include "kernels/cpu/row.h"
 #include "kernels/cpu/vmath.h"
 
@@ -18,7 +19,30 @@ CPU_CLONES static void slopes_run(float *restrict dgate, float *restrict dup, co
     }
 }
 
-void cpu_swiglu(struct ctx *c, struct tensor *y, const struct tensor *gate, const struct tensor *up)
+CPU_CLONES static void product_run(float *restrict y, const float *restrict a, const float *restrict b, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        y[i] = a[i] * b[i];
+}
+
+static void geglu_run(float *y, const float *gate, const float *up, int64_t n)
+{
+    float value[ROW_BLOCK];
+
+    activation_run(value, gate, n, ACT_GELU_TANH);
+    product_run(y, value, up, n);
+}
+
+static void geglu_slopes_run(float *dgate, float *dup, const float *dy, const float *gate, const float *up, int64_t n)
+{
+    float product[ROW_BLOCK];
+
+    geglu_run(dup, gate, dy, n);
+    product_run(product, dy, up, n);
+    activation_back_run(dgate, product, gate, n, ACT_GELU_TANH);
+}
+
+void cpu_glu(struct ctx *c, struct tensor *y, const struct tensor *gate, const struct tensor *up, enum gate kind)
 {
     (void)c;
     int64_t n = tensor_size(y);
@@ -28,13 +52,14 @@ void cpu_swiglu(struct ctx *c, struct tensor *y, const struct tensor *gate, cons
         float buf_gate[ROW_BLOCK], buf_up[ROW_BLOCK], buf_y[ROW_BLOCK];
         int64_t run = run_length(at, n);
         float *value = row_out(buf_y, out, at);
-        swiglu_run(value, row_in(buf_gate, gate, at, run), row_in(buf_up, up, at, run), run);
+        (kind == GATE_GELU ? geglu_run : swiglu_run)(value, row_in(buf_gate, gate, at, run),
+                                                     row_in(buf_up, up, at, run), run);
         row_store(out, at, value, run);
     }
 }
 
-void cpu_swiglu_backward(struct ctx *c, struct destination dgate, struct destination dup, const struct tensor *dy,
-                         const struct tensor *gate, const struct tensor *up)
+void cpu_glu_backward(struct ctx *c, struct destination dgate, struct destination dup, const struct tensor *dy,
+                      const struct tensor *gate, const struct tensor *up, enum gate kind)
 {
     (void)c;
     int64_t n = tensor_size(dy);
@@ -44,8 +69,8 @@ void cpu_swiglu_backward(struct ctx *c, struct destination dgate, struct destina
         int64_t run = run_length(at, n);
         float *out_gate = dgate.t ? row_out(to_gate, dgate, at) : to_gate;
         float *out_up = dup.t ? row_out(to_up, dup, at) : to_up;
-        slopes_run(out_gate, out_up, row_in(buf[0], dy, at, run), row_in(buf[1], gate, at, run),
-                   row_in(buf[2], up, at, run), run);
+        const float *d = row_in(buf[0], dy, at, run), *g = row_in(buf[1], gate, at, run);
+        (kind == GATE_GELU ? geglu_slopes_run : slopes_run)(out_gate, out_up, d, g, row_in(buf[2], up, at, run), run);
         if (dgate.t)
             row_store(dgate, at, out_gate, run);
         if (dup.t)

@@ -79,7 +79,7 @@ static void run_product(struct ctx *c, const struct linear_product *p)
     free_sums(&sums, p);
 }
 
-/* Half of a swiglu.  Where no adapter adds to it, it is rounded where swiglu's own op would have it rounded: then a row
+/* Half of a swiglu.  Where no adapter adds to it, it is rounded where glu's own op would have it rounded: then a row
  * comes out the same with few and with many. */
 static struct tensor half_of(struct ctx *c, const struct linear_product *p)
 {
@@ -100,7 +100,7 @@ static void run_swiglu(struct ctx *c, const struct linear_product *p)
 {
     struct tensor half[2] = { half_of(c, &p[0]), half_of(c, &p[1]) };
 
-    cpu_swiglu(c, p->y.t, &half[0], &half[1]);
+    cpu_glu(c, p->y.t, &half[0], &half[1], GATE_SILU);
     for (int i = 0; i < 2; i++)
         if (!p[i].w || !p[i].addend)
             free_matrix(&half[i]);

@@ -2,8 +2,21 @@
 
 constexpr int THREADS = 256;
 
+/* g(x), and its slope */
+struct gated {
+    float value, slope;
+};
+
+__device__ inline struct gated gated_of(float x, enum gate kind)
+{
+    if (kind == GATE_GELU)
+        return { activate(x, ACT_GELU_TANH), activation_slope(x, ACT_GELU_TANH) };
+    float s = sigmoid(x);
+    return { x * s, s * (1.0f + x * (1.0f - s)) };
+}
+
 /*
- * y = silu(gate) up
+ * y = g(gate) up
  *
  * Grid     one thread per PACK elements.
  * Memory   reads gate and up, writes y, once each.
@@ -11,7 +24,7 @@ constexpr int THREADS = 256;
  */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
-    swiglu_kernel(T *__restrict__ y, const T *gate, const T *up, int64_t n) /* gate may be up */
+    glu_kernel(T *__restrict__ y, const T *gate, const T *up, int64_t n, enum gate kind) /* gate may be up */
 {
     int64_t i = grid_thread() * PACK;
     float g[PACK], u[PACK];
@@ -20,12 +33,12 @@ __global__ void __launch_bounds__(THREADS)
     load_pack(g, gate + i, n - i);
     load_pack(u, up + i, n - i);
     for (int k = 0; k < PACK; k++)
-        u[k] *= g[k] * sigmoid(g[k]);
+        u[k] *= gated_of(g[k], kind).value;
     store_pack(y + i, u, n - i);
 }
 
 /*
- * dgate (+)= dy up silu'(gate), dup (+)= dy silu(gate)
+ * dgate (+)= dy up g'(gate), dup (+)= dy g(gate)
  *
  * Grid     one thread per PACK elements.
  * Memory   reads dy, gate and up once, what is added to once, writes both once.
@@ -33,8 +46,8 @@ __global__ void __launch_bounds__(THREADS)
  */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
-    swiglu_backward_kernel(T *__restrict__ dgate, bool gate_add, T *__restrict__ dup, bool up_add, const T *dy,
-                           const T *gate, const T *up, int64_t n) /* gate may be up */
+    glu_backward_kernel(T *__restrict__ dgate, bool gate_add, T *__restrict__ dup, bool up_add, const T *dy,
+                        const T *gate, const T *up, int64_t n, enum gate kind) /* gate may be up */
 {
     int64_t i = grid_thread() * PACK;
     float d[PACK], g[PACK], u[PACK];
@@ -44,9 +57,9 @@ __global__ void __launch_bounds__(THREADS)
     load_pack(g, gate + i, n - i);
     load_pack(u, up + i, n - i);
     for (int k = 0; k < PACK; k++) {
-        float s = sigmoid(g[k]), silu = g[k] * s;
-        u[k] *= d[k] * s * (1.0f + g[k] * (1.0f - s));
-        d[k] *= silu;
+        struct gated of = gated_of(g[k], kind);
+        u[k] *= d[k] * of.slope;
+        d[k] *= of.value;
     }
     if (dgate)
         put_pack(dgate + i, u, n - i, gate_add);
@@ -54,22 +67,24 @@ __global__ void __launch_bounds__(THREADS)
         put_pack(dup + i, d, n - i, up_add);
 }
 
-extern "C" void cuda_swiglu(struct ctx *c, struct tensor *y, const struct tensor *gate, const struct tensor *up)
+extern "C" void cuda_glu(struct ctx *c, struct tensor *y, const struct tensor *gate, const struct tensor *up,
+                         enum gate kind)
 {
     int64_t n = tensor_size(y);
     if (n == 0)
         return;
-    DTYPE_SWITCH(y->dtype, LAUNCH(swiglu_kernel<T>, blocks_for(n, THREADS * PACK), THREADS, 0, cuda_stream(c),
-                                  data_of<T>(y), data_of<T>(gate), data_of<T>(up), n));
+    DTYPE_SWITCH(y->dtype, LAUNCH(glu_kernel<T>, blocks_for(n, THREADS * PACK), THREADS, 0, cuda_stream(c),
+                                  data_of<T>(y), data_of<T>(gate), data_of<T>(up), n, kind));
 }
 
-extern "C" void cuda_swiglu_backward(struct ctx *c, struct destination dgate, struct destination dup,
-                                     const struct tensor *dy, const struct tensor *gate, const struct tensor *up)
+extern "C" void cuda_glu_backward(struct ctx *c, struct destination dgate, struct destination dup,
+                                  const struct tensor *dy, const struct tensor *gate, const struct tensor *up,
+                                  enum gate kind)
 {
     int64_t n = tensor_size(dy);
     if (n == 0 || (!dgate.t && !dup.t))
         return;
-    DTYPE_SWITCH(dy->dtype, LAUNCH(swiglu_backward_kernel<T>, blocks_for(n, THREADS * PACK), THREADS, 0, cuda_stream(c),
+    DTYPE_SWITCH(dy->dtype, LAUNCH(glu_backward_kernel<T>, blocks_for(n, THREADS * PACK), THREADS, 0, cuda_stream(c),
                                    data_of<T>(dgate.t), dgate.add, data_of<T>(dup.t), dup.add, data_of<T>(dy),
-                                   data_of<T>(gate), data_of<T>(up), n));
+                                   data_of<T>(gate), data_of<T>(up), n, kind));
 }

@@ -241,7 +241,7 @@ static void swiglu_many(struct ctx *c, struct tensor *y, struct tensor *x, struc
     struct tensor *half[2] = { tensor_like(c, y), tensor_like(c, y) }, *gate = half[0], *up = half[1];
 
     maps_rows(c, half, x, norm, maps, 2);
-    RUN(c, swiglu, y, gate, up);
+    RUN(c, glu, y, gate, up, GATE_SILU);
 }
 
 struct tensor *op_linear_swiglu(struct ctx *c, struct tensor *x, struct rms_norm norm, const struct linear_map *gate,

@@ -103,7 +103,7 @@ int engine_run(struct engine *e, struct engine_request *list, int64_t n, void (*
 void engine_answer_release(struct engine_answer *a);
 
 /* The tokens that end an answer; returns how many. */
-enum { ENGINE_MAX_STOPS = LLAMA_MAX_STOPS + 1 };
+enum { ENGINE_MAX_STOPS = LM_MAX_STOPS + 1 };
 int engine_stops(const struct llama_model *m, int32_t stops[ENGINE_MAX_STOPS]);
 
 /* What engine_run would take for the same list: bytes of the cache and the state, and of the largest step.  The model

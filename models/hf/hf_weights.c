@@ -26,12 +26,28 @@ static const char *const llama_owned[] = { "model.", "lm_head.weight", NULL };
 static const char *const llama_may_lack[] = { NULL };
 /* a tied head is stored by some all the same */
 static const char *const llama_ignored[] = { ".rotary_emb.inv_freq", "lm_head.weight", NULL };
+static const char *const t5_owned[] = { "shared.weight", "encoder.", "decoder.", "lm_head.weight", NULL };
+/* other names of the embedding table, and a bias that early files have and nobody uses */
+static const char *const t5_ignored[] = { "encoder.embed_tokens.weight", "decoder.embed_tokens.weight",
+                                          "lm_head.weight",
+                                          "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight",
+                                          NULL };
+static const struct hf_stack t5_stacks[] = { { "Attention.kv.", 2, { "Attention.k.", "Attention.v." } }, { 0 } };
+static const struct hf_spelling t5_spellings[] = {
+    { "shared.weight", "encoder.embed_tokens.weight" },
+    { "shared.weight", "decoder.embed_tokens.weight" },
+    { "shared.weight", "lm_head.weight" },
+    { 0 },
+};
+
 static const struct hf_stack no_stacks[] = { { 0 } };
 static const struct hf_spelling no_spellings[] = { { 0 } };
 
 const struct hf_rules hf_llama_rules = {
     "model.", llama_owned, llama_may_lack, llama_ignored, no_stacks, no_spellings
 };
+
+const struct hf_rules hf_t5_rules = { "", t5_owned, llama_may_lack, t5_ignored, t5_stacks, t5_spellings };
 
 const struct hf_rules hf_bert_rules = { "bert.", bert_owned, bert_may_lack, bert_ignored, bert_stacks, bert_spellings };
 

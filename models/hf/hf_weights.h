@@ -34,7 +34,7 @@ struct hf_rules {
     const struct hf_spelling *spellings;
 };
 
-extern const struct hf_rules hf_bert_rules, hf_llama_rules;
+extern const struct hf_rules hf_bert_rules, hf_llama_rules, hf_t5_rules;
 
 enum hf_extent {
     HF_WHOLE,  /* every owned parameter, and no tensor left over */

@@ -13,7 +13,7 @@
 
 static const char *const text_files[] = { "tokenizer.json",          "tokenizer_config.json", "vocab.json",
                                           "special_tokens_map.json", "chat_template.jinja",   "merges.txt",
-                                          "added_tokens.json" };
+                                          "added_tokens.json",       "spiece.model" };
 static const char *const config_files[] = { "config.json", "generation_config.json" };
 
 static int copy_bytes(FILE *in, struct out_file *out, const char *path, struct error *err)
@@ -59,12 +59,18 @@ static int copy_files(const char *from, const char *to, const char *const *names
     return 0;
 }
 
+static int write_config(const struct llama_model *m, const char *dir, struct error *err)
+{
+    return m->seq2seq ? t5_config_write(&m->t5.config, dir, m->dtype, err)
+                      : llama_config_write(&m->net.config, dir, m->dtype, err);
+}
+
 int llama_folder_save(const struct llama_model *m, const char *from, bool same_config, const char *dir,
                       struct error *err)
 {
     if (make_dirs(dir, err) || copy_files(from, dir, text_files, ARRAY_LEN(text_files), err) ||
-        (same_config ? copy_files(from, dir, config_files, ARRAY_LEN(config_files), err)
-                     : llama_config_write(&m->net.config, dir, m->dtype, err)))
+        (same_config ? copy_files(from, dir, config_files, ARRAY_LEN(config_files), err) : write_config(m, dir, err)))
         return -1;
-    return hf_weights_save(&m->params, m->device, dir, &hf_llama_rules, m->dtype, err);
+    const struct hf_rules *rules = m->seq2seq ? &hf_t5_rules : &hf_llama_rules;
+    return hf_weights_save(&m->params, m->device, dir, rules, m->dtype, err);
 }

@@ -7,18 +7,29 @@
 
 enum { HOST_BYTES = 8 << 20 }; /* headers of parameters */
 
-static int declare_net(struct llama_model *m, const struct llama_config *config, bool training, struct error *err)
+/* What is to be declared: one of the two. */
+struct net_config {
+    const struct llama_config *llama;
+    const struct t5_config *t5;
+};
+
+static int declare_net(struct llama_model *m, struct net_config config, bool training, struct error *err)
 {
     if (arena_init(&m->host, HOST_BYTES, err))
         return -1;
     struct param_arenas arenas = { &m->host, &m->data, training };
-    llama_init(&m->net, config, m->dtype, !training, &m->params, &arenas);
+    m->seq2seq = config.t5 != NULL;
+    if (config.t5) {
+        t5_init(&m->t5, config.t5, m->dtype, !training, &m->params, &arenas);
+        return 0;
+    }
+    llama_init(&m->net, config.llama, m->dtype, !training, &m->params, &arenas);
     m->n_modules = llama_modules(&m->net, &m->host, &m->modules);
     return 0;
 }
 
-int llama_model_init_dry(struct llama_model *m, struct device *device, const struct llama_config *config,
-                         enum dtype dtype, bool training, struct error *err)
+static int init_dry(struct llama_model *m, struct device *device, struct net_config config, enum dtype dtype,
+                    bool training, struct error *err)
 {
     *m = (struct llama_model){ .device = device, .dtype = dtype, .dry = true };
     arena_measure(&m->data);
@@ -26,13 +37,13 @@ int llama_model_init_dry(struct llama_model *m, struct device *device, const str
     return declare_net(m, config, training, err);
 }
 
-int llama_model_init(struct llama_model *m, struct device *device, const struct llama_config *config, enum dtype dtype,
-                     bool training, size_t extra, struct error *err)
+static int init(struct llama_model *m, struct device *device, struct net_config config, enum dtype dtype, bool training,
+                size_t extra, struct error *err)
 {
     struct llama_model measured;
 
     *m = (struct llama_model){ .device = device, .dtype = dtype };
-    if (llama_model_init_dry(&measured, device, config, dtype, training, err))
+    if (init_dry(&measured, device, config, dtype, training, err))
         return -1;
     size_t bytes = measured.data.peak + extra;
     llama_model_release(&measured);
@@ -43,20 +54,48 @@ int llama_model_init(struct llama_model *m, struct device *device, const struct 
         llama_model_release(m);
         return -1;
     }
-    llama_upload_constants(&m->net, device);
+    if (m->seq2seq)
+        t5_upload_constants(&m->t5, device);
+    else
+        llama_upload_constants(&m->net, device);
     return 0;
 }
 
-enum dtype llama_request_dtype(const struct llama_request *q, const struct llama_config *config)
+int llama_model_init_dry(struct llama_model *m, struct device *device, const struct llama_config *config,
+                         enum dtype dtype, bool training, struct error *err)
+{
+    return init_dry(m, device, (struct net_config){ .llama = config }, dtype, training, err);
+}
+
+int llama_model_init(struct llama_model *m, struct device *device, const struct llama_config *config, enum dtype dtype,
+                     bool training, size_t extra, struct error *err)
+{
+    return init(m, device, (struct net_config){ .llama = config }, dtype, training, extra, err);
+}
+
+int t5_model_init_dry(struct llama_model *m, struct device *device, const struct t5_config *config, enum dtype dtype,
+                      bool training, struct error *err)
+{
+    return init_dry(m, device, (struct net_config){ .t5 = config }, dtype, training, err);
+}
+
+int t5_model_init(struct llama_model *m, struct device *device, const struct t5_config *config, enum dtype dtype,
+                  bool training, size_t extra, struct error *err)
+{
+    return init(m, device, (struct net_config){ .t5 = config }, dtype, training, extra, err);
+}
+
+enum dtype llama_request_dtype(const struct llama_request *q, enum dtype stored)
 {
     if (!q->dtype || !strcmp(q->dtype, "auto"))
-        return config->dtype;
+        return stored;
     return strcmp(q->dtype, "bf16") ? F32 : BF16;
 }
 
 int llama_model_load(struct llama_model *m, const char *dir, struct error *err)
 {
-    return hf_weights_load(&m->params, m->device, dir, &hf_llama_rules, HF_WHOLE, NULL, err);
+    const struct hf_rules *rules = m->seq2seq ? &hf_t5_rules : &hf_llama_rules;
+    return hf_weights_load(&m->params, m->device, dir, rules, HF_WHOLE, NULL, err);
 }
 
 int llama_model_open_text(struct llama_model *m, const struct llama_request *q, struct error *err)
@@ -64,9 +103,15 @@ int llama_model_open_text(struct llama_model *m, const struct llama_request *q, 
     m->tokenizer = tokenizer_open(q->dir, err);
     if (!m->tokenizer)
         return -1;
-    if (tokenizer_vocab_size(m->tokenizer) > m->net.config.vocab_size)
+    int rows = m->seq2seq ? m->t5.config.vocab_size : m->net.config.vocab_size;
+    if (tokenizer_vocab_size(m->tokenizer) > rows)
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: the tokenizer has ids up to %d, the model %d embeddings",
-                         q->dir, tokenizer_vocab_size(m->tokenizer) - 1, m->net.config.vocab_size);
+                         q->dir, tokenizer_vocab_size(m->tokenizer) - 1, rows);
+    m->eos = tokenizer_special(m->tokenizer, SPECIAL_EOS);
+    if (m->seq2seq) {
+        m->eos = m->eos >= 0 ? m->eos : m->t5.config.stops[0];
+        return 0;
+    }
     if (chat_open(&m->chat, q->dir, q->chat_template, m->tokenizer, q->chat_template ? err : NULL)) {
         m->chat.template = NULL;
         return q->chat_template ? -1 : 0;
@@ -174,16 +219,35 @@ static int open_adapter(struct llama_model *m, const struct llama_request *q, st
     return q->merge ? llama_model_merge(m, q->adapter, err) : 0;
 }
 
+static int init_from(struct llama_model *m, struct device *device, const struct llama_request *q, struct error *err)
+{
+    struct net_config config = { 0 };
+    struct llama_config llama;
+    struct t5_config t5;
+    enum dtype stored;
+
+    if (t5_config_is(q->dir)) {
+        if (q->adapter || q->chat_template)
+            return error_set(err, EXIT_CODE_DATA, "%s: an encoder-decoder takes neither an adapter nor a chat template",
+                             q->dir);
+        if (t5_config_read(&t5, q->dir, err))
+            return -1;
+        config.t5 = &t5;
+        stored = t5.dtype;
+    } else {
+        if (llama_config_read(&llama, q->dir, err))
+            return -1;
+        config.llama = &llama;
+        stored = llama.dtype;
+    }
+    enum dtype dtype = llama_request_dtype(q, stored);
+    return q->dry ? init_dry(m, device, config, dtype, false, err) : init(m, device, config, dtype, false, 0, err);
+}
+
 int llama_model_open(struct llama_model *m, struct device *device, const struct llama_request *q, struct error *err)
 {
-    struct llama_config config;
-
     *m = (struct llama_model){ 0 };
-    if (llama_config_read(&config, q->dir, err))
-        return -1;
-    enum dtype dtype = llama_request_dtype(q, &config);
-    if (q->dry ? llama_model_init_dry(m, device, &config, dtype, false, err)
-               : llama_model_init(m, device, &config, dtype, false, 0, err))
+    if (init_from(m, device, q, err))
         return -1;
     if (llama_model_open_text(m, q, err) || (!q->dry && llama_model_load(m, q->dir, err)) ||
         (q->adapter && open_adapter(m, q, err))) {

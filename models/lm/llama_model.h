@@ -11,6 +11,7 @@
 #include "kernels/device.h"
 #include "models/chat/chat.h"
 #include "models/net/llama.h"
+#include "models/net/t5.h"
 
 struct llama_request {
     const char *dir;           /* config.json, safetensors, tokenizer.json */
@@ -37,7 +38,9 @@ struct llama_model {
     enum dtype dtype;
     struct arena host, data, adapter_data;
     struct params params, adapters; /* the network's own; the adapter's */
+    bool seq2seq; /* an encoder-decoder: the network is t5, and there are no maps for adapters; else it is net */
     struct llama net;
+    struct t5 t5;
     struct lora_module *modules; /* maps an adapter may sit on */
     int n_modules;
     struct lora_config lora; /* r is 0: no adapter */
@@ -47,6 +50,7 @@ struct llama_model {
     int n_others;
     struct lora *other_loras; /* [n_modules, LORA_OTHERS] as the model's maps know them */
     struct tokenizer *tokenizer;
+    int32_t eos;      /* ends what an encoder-decoder reads and says */
     struct chat chat; /* template is NULL: the folder names none */
 };
 
@@ -57,8 +61,13 @@ int llama_model_init(struct llama_model *m, struct device *device, const struct 
 /* The same without taking memory, nor asking whether there is any: m->data.peak says how much it would be. */
 int llama_model_init_dry(struct llama_model *m, struct device *device, const struct llama_config *config,
                          enum dtype dtype, bool training, struct error *err);
-/* The type the request asks for. */
-enum dtype llama_request_dtype(const struct llama_request *q, const struct llama_config *config);
+/* Both for an encoder-decoder. */
+int t5_model_init(struct llama_model *m, struct device *device, const struct t5_config *config, enum dtype dtype,
+                  bool training, size_t extra, struct error *err);
+int t5_model_init_dry(struct llama_model *m, struct device *device, const struct t5_config *config, enum dtype dtype,
+                      bool training, struct error *err);
+/* The type the request asks for of weights that are stored as another. */
+enum dtype llama_request_dtype(const struct llama_request *q, enum dtype stored);
 /* Weights of the folder into the declared parameters. */
 int llama_model_load(struct llama_model *m, const char *dir, struct error *err);
 /* Tokenizer and chat template; what is wrong with the template is told only when a conversation comes. */

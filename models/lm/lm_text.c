@@ -19,6 +19,8 @@ static int encode_field(struct lm_text *p, const struct llama_model *m, const js
     if (!text)
         return -1;
     tokenizer_encode(m->tokenizer, text, json_string_length(json_object_get(record, field)), 0, &p->ids, NULL);
+    if (m->seq2seq)
+        ids_push(&p->ids, m->eos);
     return 0;
 }
 
@@ -68,6 +70,9 @@ static int read_chat(struct lm_text *p, const struct llama_model *m, const json_
     struct chat_messages list = { 0 };
     struct chat_text text = { 0 };
 
+    if (m->seq2seq)
+        return error_set(err, EXIT_CODE_DATA, "%s: messages: the model is an encoder-decoder, which reads a prompt",
+                         where);
     if (!m->chat.template)
         return error_set(
             err, EXIT_CODE_DATA,
@@ -91,7 +96,7 @@ static int check_length(const struct lm_text *p, const struct llama_model *m, en
 {
     int64_t most = m->net.config.max_positions - (answer == LM_OPEN);
 
-    if (p->ids.count <= most)
+    if (m->seq2seq || p->ids.count <= most)
         return 0;
     return error_set(err, EXIT_CODE_DATA, "%s: %lld tokens, the model takes %lld", where, (long long)p->ids.count,
                      (long long)most);

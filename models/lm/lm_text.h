@@ -1,7 +1,8 @@
 /*
  * lm_text.h - the records that a language model reads: a raw prompt, or a conversation in the model's chat template.
  *
- *   {"id", "prompt"}                  tokenised as it is; nothing is put around it
+ *   {"id", "prompt"}                  tokenised as it is; nothing is put around it, but that what an encoder-decoder
+ *                                     reads ends with </s>, and its answer does
  *   {"id", "messages": [{"role", "content"}, ...]}
  *
  * With an answer (for its loss): {"id", "prompt", "completion"}, or messages whose last one is the assistant's.  Names
@@ -29,7 +30,7 @@ struct lm_text {
 
 /* A message counts with the token that ends it.  What is wrong is left in p->error; `where` opens the message.  A
  * prompt has at least one token, and with its answer no more than the model has positions; an open one leaves room for
- * one more. */
+ * one more.  An encoder-decoder has no such limit: its positions are relative. */
 void lm_text_read(struct lm_text *p, const struct llama_model *m, const json_t *record, enum lm_answer answer,
                   const char *where);
 void lm_text_release(struct lm_text *p);

@@ -128,7 +128,7 @@ static struct tensor *add_feed_forward(struct ctx *c, struct tensor **in, const 
     struct tensor *y[2];
 
     op_lora_group(c, y, h, (const struct linear_map *const[]){ &l->up, &l->gate }, 2, 0);
-    h = op_swiglu(tape_transient(c), y[1], y[0]);
+    h = op_glu(tape_transient(c), y[1], y[0], GATE_SILU);
     return op_add(c, in[0], apply(tape_transient(c), h, &l->down));
 }
 

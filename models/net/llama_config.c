@@ -1,14 +1,12 @@
 #include "models/net/llama_config.h"
 
 #include "data/util/json.h"
-#include "data/util/log.h"
-#include "models/lora/config_fields.h"
+#include "models/net/lm_config.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MAX_WIDTH = 1 << 20, MAX_VOCAB = 1 << 24, MAX_LAYERS = 1000, MAX_POSITIONS = 1 << 27 };
 
@@ -20,11 +18,8 @@ static const struct kind {
     [QWEN3] = { "qwen3", "Qwen3ForCausalLM" },
 };
 
-/* Fields that are read here, and fields that change no number of an inference or a training step. */
-static const char *const known[] = {
-    "architectures",
-    "model_type",
-    "vocab_size",
+/* Fields that are read here, or that change nothing here. */
+static const char *const own[] = {
     "hidden_size",
     "intermediate_size",
     "num_hidden_layers",
@@ -33,8 +28,6 @@ static const char *const known[] = {
     "head_dim",
     "max_position_embeddings",
     "rms_norm_eps",
-    "initializer_range",
-    "tie_word_embeddings",
     "attention_bias",
     "mlp_bias",
     "rope_theta",
@@ -45,49 +38,14 @@ static const char *const known[] = {
     "sliding_window",
     "use_sliding_window",
     "layer_types",
-    "eos_token_id",
     "quantization_config",
     "partial_rotary_factor",
-    "dtype",
-    "torch_dtype",
-    "bos_token_id",
-    "pad_token_id",
-    "transformers_version",
-    "use_cache",
     "pretraining_tp",
     "max_window_layers",
-    "_name_or_path",
-    "return_dict",
-    "output_hidden_states",
-    "output_attentions",
-    "chunk_size_feed_forward",
-    "id2label",
-    "label2id",
-    "problem_type",
-    "is_decoder",
-    "is_encoder_decoder",
-    "add_cross_attention",
-    "cross_attention_hidden_size",
-    "tie_encoder_decoder",
-    "finetuning_task",
-    "task_specific_params",
-    "tokenizer_class",
-    "prefix",
-    "sep_token_id",
-    "decoder_start_token_id",
-    "torchscript",
-    "use_bfloat16",
-    "tf_legacy_loss",
-    "pruned_heads",
-    "unsloth_fixed",
-    "unsloth_version",
+    NULL,
 };
 
-/* Fields of kindred networks: anything but absence, null, false, or the number given means other numbers. */
-static const struct foreign {
-    const char *field;
-    double harmless;
-} foreign[] = {
+static const struct foreign_field foreign[] = {
     { "quantization_config", 0 },
     { "use_sliding_window", 0 },
     { "attention_dropout", 0 },
@@ -109,40 +67,8 @@ static const struct foreign {
     { "is_encoder_decoder", 0 },
     { "use_mrope", 0 },
     { "add_cross_attention", 0 },
+    { 0 },
 };
-
-static bool is_harmless(const json_t *v, double number)
-{
-    return !v || json_is_null(v) || json_is_false(v) || (json_is_number(v) && json_number_value(v) == number);
-}
-
-static int check_foreign(const struct config_fields *s)
-{
-    for (int i = 0; i < ARRAY_LEN(foreign); i++)
-        if (!is_harmless(json_object_get(s->root, foreign[i].field), foreign[i].harmless))
-            return config_refuse(s, foreign[i].field, foreign[i].harmless == 1 ? "1" : "none or false");
-    return 0;
-}
-
-static bool is_known(const char *field)
-{
-    for (int i = 0; i < ARRAY_LEN(known); i++)
-        if (!strcmp(field, known[i]))
-            return true;
-    for (int i = 0; i < ARRAY_LEN(foreign); i++)
-        if (!strcmp(field, foreign[i].field))
-            return true;
-    return false;
-}
-
-static void warn_unknown(const struct config_fields *s)
-{
-    const char *field;
-    json_t *v;
-
-    json_object_foreach((json_t *)(uintptr_t)s->root, field, v) if (!is_known(field) && !is_harmless(v, 0))
-        log_warn("%s: %.60s: a field that ambit does not know, and takes no notice of", s->where, field);
-}
 
 static int get_kind(struct llama_config *c, const struct config_fields *s)
 {
@@ -250,7 +176,7 @@ static int get_scaling(struct llama_rope *r, const struct config_fields *s)
 
     if (check_members(s) || config_maybe_real(s, "rope_theta", 1, 1e12, &r->theta))
         return -1;
-    if (!is_harmless(json_object_get(s->root, "partial_rotary_factor"), 1))
+    if (!lm_config_harmless(json_object_get(s->root, "partial_rotary_factor"), 1))
         return config_refuse(s, "partial_rotary_factor", "1");
     if (config_absent(s, field) || (type && !strcmp(type, "default")))
         return 0;
@@ -280,47 +206,6 @@ static int get_rope(struct llama_config *c, const struct config_fields *s)
     return get_scaling(&c->rope, &(struct config_fields){ o, where, s->err });
 }
 
-static int get_dtype(struct llama_config *c, const struct config_fields *s)
-{
-    const char *field = config_absent(s, "dtype") ? "torch_dtype" : "dtype";
-    const char *name = json_string_value(json_object_get(s->root, field));
-
-    if (config_absent(s, field))
-        return 0;
-    if (!name || (strcmp(name, "float32") && strcmp(name, "bfloat16") && strcmp(name, "float16")))
-        return config_refuse(s, field, "\"float32\", \"bfloat16\" or \"float16\"");
-    c->dtype = strcmp(name, "float32") ? BF16 : F32;
-    return 0;
-}
-
-static int add_stop(struct llama_config *c, const struct config_fields *s, const json_t *v)
-{
-    json_int_t id = json_integer_value(v);
-
-    if (!json_is_integer(v) || id < 0 || id >= c->vocab_size || c->n_stops == LLAMA_MAX_STOPS)
-        return config_refuse(s, "eos_token_id", "an id of the vocabulary, or up to 16 of them");
-    for (int i = 0; i < c->n_stops; i++)
-        if (c->stops[i] == id)
-            return 0;
-    c->stops[c->n_stops++] = (int)id;
-    return 0;
-}
-
-/* One id or a list of them. */
-static int get_stops(struct llama_config *c, const struct config_fields *s)
-{
-    const json_t *v = json_object_get(s->root, "eos_token_id");
-
-    if (config_absent(s, "eos_token_id"))
-        return 0;
-    if (!json_is_array(v))
-        return add_stop(c, s, v);
-    for (size_t i = 0; i < json_array_size(v); i++)
-        if (add_stop(c, s, json_array_get(v, i)))
-            return -1;
-    return 0;
-}
-
 int llama_config_parse(struct llama_config *c, const json_t *root, const char *where, struct error *err)
 {
     struct config_fields s = { root, where, err };
@@ -328,30 +213,14 @@ int llama_config_parse(struct llama_config *c, const json_t *root, const char *w
     *c = (struct llama_config){ .rms_norm_eps = 1e-6f, .initializer_range = 0.02f };
     if (!json_is_object(root))
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: not a JSON object", where);
-    if (get_kind(c, &s) || check_foreign(&s) || get_sizes(c, &s) || check_heads(c, &s) || get_biases(c, &s) ||
-        check_layers(&s) || get_rope(c, &s) || get_dtype(c, &s) || get_stops(c, &s) ||
+    if (get_kind(c, &s) || lm_config_foreign(&s, foreign) || get_sizes(c, &s) || check_heads(c, &s) ||
+        get_biases(c, &s) || check_layers(&s) || get_rope(c, &s) || lm_config_dtype(&s, &c->dtype) ||
+        lm_config_stops(&s, c->vocab_size, c->stops, &c->n_stops) ||
         config_maybe_real(&s, "rms_norm_eps", 1e-30, 1, &c->rms_norm_eps) ||
         config_maybe_real(&s, "initializer_range", 0, 1e3, &c->initializer_range))
         return -1;
-    warn_unknown(&s);
+    lm_config_unknown(&s, own, foreign);
     return 0;
-}
-
-/* What ends a turn is often named in generation_config.json alone. */
-static int read_generation(struct llama_config *c, const char *dir, struct error *err)
-{
-    char path[4096];
-
-    snprintf(path, sizeof path, "%s/generation_config.json", dir);
-    if (access(path, F_OK))
-        return 0;
-    json_t *root = json_read_file(path, err);
-    struct config_fields s = { root, path, err };
-    int rc = root ? get_stops(c, &s) : -1;
-    if (!root && err)
-        err->code = EXIT_CODE_CHECKPOINT;
-    json_decref(root);
-    return rc;
 }
 
 int llama_config_read(struct llama_config *c, const char *dir, struct error *err)
@@ -361,7 +230,7 @@ int llama_config_read(struct llama_config *c, const char *dir, struct error *err
     int rc = root ? llama_config_parse(c, root, path, err) : -1;
 
     if (rc == 0)
-        rc = read_generation(c, dir, err);
+        rc = lm_config_more_stops(dir, c->vocab_size, c->stops, &c->n_stops, err);
     json_decref(root);
     free(path);
     return rc;
@@ -384,11 +253,7 @@ static json_t *rope_to_json(const struct llama_rope *r)
 
 static void set_rest(json_t *o, const struct llama_config *c)
 {
-    json_t *stops = json_array();
-
-    for (int i = 0; i < c->n_stops; i++)
-        json_array_append_new(stops, json_integer(c->stops[i]));
-    json_object_set_new(o, "eos_token_id", stops);
+    json_object_set_new(o, "eos_token_id", lm_config_stops_json(c->stops, c->n_stops));
     json_object_set_new(o, "rms_norm_eps", config_short_real(c->rms_norm_eps));
     json_object_set_new(o, "initializer_range", config_short_real(c->initializer_range));
     json_object_set_new(o, "rope_theta", config_short_real(c->rope.theta));

@@ -9,12 +9,9 @@
 #ifndef MODELS_NET_LLAMA_CONFIG_H
 #define MODELS_NET_LLAMA_CONFIG_H
 
-#include "kernels/tensor.h"
-
-#include <jansson.h>
+#include "models/net/lm_config.h"
 
 enum llama_kind { LLAMA, QWEN2, QWEN3 };
-enum { LLAMA_MAX_STOPS = 16 };
 
 /* Rotary positions: base theta, and Llama 3.1's stretching of the slow frequencies (or of all: linear). */
 struct llama_rope {
@@ -30,8 +27,8 @@ struct llama_config {
     bool tied; /* the head is the embedding table */
     bool qkv_bias, out_bias, mlp_bias;
     struct llama_rope rope;
-    enum dtype dtype; /* what the weights are stored as; F32 unless the file says bfloat16 or float16 */
-    int stops[LLAMA_MAX_STOPS], n_stops; /* ids that end a generation */
+    enum dtype dtype;                 /* what the weights are stored as; F32 unless the file says bfloat16 or float16 */
+    int stops[LM_MAX_STOPS], n_stops; /* ids that end a generation */
 };
 
 /* dir/config.json, and the eos_token_id of generation_config.json where there is one. */

@@ -2,6 +2,7 @@
 #include "tests/support/op_test.h"
 
 #include "kernels/rng.h"
+#include "tests/support/reference.h"
 #include "tests/support/support.h"
 
 #include <math.h>
@@ -100,21 +101,53 @@ static void rope(const struct op_test *t, double *const *x, double *y)
         }
 }
 
-static void swiglu_setup(struct op_test *t)
+static void glu_setup(struct op_test *t)
 {
     op_matrix(t, t->rows, t->cols, 6);
     op_matrix(t, t->rows, t->cols, 6);
 }
 
-static struct tensor *run_swiglu(struct ctx *c, struct op_test *t)
+static struct tensor *run_glu(struct ctx *c, struct op_test *t)
 {
-    return op_swiglu(c, t->x[0], t->x[1]);
+    return op_glu(c, t->x[0], t->x[1], (enum gate)t->variant);
 }
 
-static void swiglu(const struct op_test *t, double *const *x, double *y)
+static double gelu(double x)
+{
+    return 0.5 * x * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
+}
+
+static void glu(const struct op_test *t, double *const *x, double *y)
 {
     for (int64_t i = 0; i < t->in[0].n; i++)
-        y[i] = x[0][i] / (1 + exp(-x[0][i])) * x[1][i];
+        y[i] = (t->variant == GATE_GELU ? gelu(x[0][i]) : x[0][i] / (1 + exp(-x[0][i]))) * x[1][i];
+}
+
+#define RESIDUAL_DROPOUT 0.3f
+
+/* Variant 1: with dropout. */
+static void residual_setup(struct op_test *t)
+{
+    int64_t outputs = t->rows % 2 ? 37 : 16;
+
+    op_f32(t, t->rows, outputs, 1);
+    op_matrix(t, t->rows, t->cols, 1);
+    op_param(t, outputs, t->cols, t->cols < 16 ? 2 : 32.0 / (double)t->cols);
+}
+
+static struct tensor *run_residual(struct ctx *c, struct op_test *t)
+{
+    return op_linear_residual(c, t->x[0], t->x[1], t->x[2], t->variant ? RESIDUAL_DROPOUT : 0);
+}
+
+static void residual(const struct op_test *t, double *const *x, double *y)
+{
+    int64_t outputs = t->in[2].shape[0];
+
+    reference_matmul(y, x[1], false, x[2], true, t->rows, outputs, t->cols);
+    for (int64_t i = 0; i < t->rows * outputs; i++)
+        y[i] = x[0][i] +
+               y[i] * (t->variant ? reference_keep(t->rng, t->site, i / outputs, i % outputs, RESIDUAL_DROPOUT) : 1);
 }
 
 enum { NEFTUNE_LENGTHS = 40 };
@@ -220,7 +253,8 @@ static const struct op_row rows[] = {
     { "rms_norm", rms_norm_setup, run_rms_norm, rms_norm, .variants = 2 },
     { "rope_angles", angles_setup, run_angles, rope_angles, .variants = 2, .f32_only = true },
     { "rope", rope_setup, run_rope, rope, .variants = 2 },
-    { "swiglu", swiglu_setup, run_swiglu, swiglu, .variants = 1, .same_twice = true },
+    { "glu", glu_setup, run_glu, glu, .variants = 2, .same_twice = true },
+    { "linear_residual", residual_setup, run_residual, residual, .variants = 2 },
     { "neftune", neftune_setup, run_neftune, neftune, .variants = 1 },
     { "argmax", argmax_setup, run_argmax, argmax, .variants = 2 },
     { "sum", sum_setup, run_sum, sum, .variants = 1, .f32_only = true },

@@ -48,7 +48,7 @@ static struct tensor *residual_forward(struct ctx *c, struct tensor **in, const 
     struct tensor *h = op_rms_norm(briefly(c, b), in[0], b->p[6], 1e-5f);
     struct tensor *gate = op_linear(c, h, b->p[4], NULL, ACT_NONE), *up = op_lora_linear(c, h, b->p[4], NULL, NULL);
 
-    h = op_swiglu(briefly(c, b), gate, up);
+    h = op_glu(briefly(c, b), gate, up, GATE_SILU);
     return op_add(c, in[0], op_lora_linear(briefly(c, b), h, b->p[5], b->p[3], NULL));
 }
 

@@ -144,7 +144,7 @@ int lm_export_open(struct llama_model *m, const struct lm_export *e, const char 
     if (llama_config_read(&config, e->base, err))
         return -1;
     config.tied = config.tied && !own_head;
-    if (llama_model_init(m, e->device, &config, llama_request_dtype(&r, &config), false, 0, err))
+    if (llama_model_init(m, e->device, &config, llama_request_dtype(&r, config.dtype), false, 0, err))
         return -1;
     struct checkpoint all = { .params = &m->params, .device = m->device };
     if (e->full)

@@ -74,7 +74,7 @@ static int declare(struct lm_trainer *t, bool dry, struct error *err)
     const struct llama_config *config = &t->config;
     const struct lm_request *q = t->request;
     struct llama_request r = { .dir = start_folder(q), .dtype = t->set->compute };
-    enum dtype dtype = llama_request_dtype(&r, config);
+    enum dtype dtype = llama_request_dtype(&r, config->dtype);
     bool full = is_full(t);
 
     if (dry ? llama_model_init_dry(&t->model, &t->run.device, config, dtype, full, err)

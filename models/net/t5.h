@@ -1,0 +1,63 @@
+/*
+ * t5.h - T5ForConditionalGeneration (Raffel et al. 2020; 1.1 and Flan too) over packed sequences.
+ *
+ * Pre-norm blocks: RMSNorm, attention without 1/sqrt(d) whose scores get a bias by relative position, feed-forward by
+ * relu or gated gelu.  The sum that runs through the layers is F32 whatever the weights are: bf16 weights overflow
+ * nothing and lose nothing there.  A decoder's self-attention is attention whose bias is -1e30 for keys behind the
+ * query, so that both sides run on one op; its sequences are answers, and short.
+ */
+#ifndef MODELS_NET_T5_H
+#define MODELS_NET_T5_H
+
+#include "kernels/param.h"
+#include "models/net/t5_config.h"
+
+struct t5_attention {
+    struct tensor *norm;       /* F32 [C] */
+    struct tensor *q, *kv, *o; /* [H D, C]; [2 H D, C] keys, then values; [C, H D] */
+};
+
+struct t5_layer {
+    struct t5_attention self, cross; /* cross: of a decoder */
+    struct tensor *norm;             /* F32 [C], of the feed-forward */
+    struct tensor *gate, *up, *down; /* [I, C], NULL but in gated networks; [I, C]; [C, I] */
+};
+
+struct t5_stack {
+    struct t5_layer *layers;
+    int n;
+    struct tensor *bias; /* F32 [buckets, heads], of all layers */
+    struct tensor *norm; /* F32 [C] */
+    struct tensor *buckets,
+        *mask; /* constants: F32 [2 R + 1, buckets], 1 where a place has that bucket; [heads, 2 R + 1] */
+};
+
+struct t5 {
+    struct t5_config config;
+    struct tensor *shared; /* [vocab, C] */
+    struct tensor *head;   /* [vocab, C]; shared itself when the two are tied */
+    struct t5_stack encoder, decoder;
+    bool checkpointed; /* the caller's to set: a block keeps its output only and is computed again in the backward */
+};
+
+/* Packed tokens of one side. */
+struct t5_tokens {
+    struct index ids;
+    struct seqs seqs;
+};
+
+/* Declares every parameter under its Hugging Face name, matrices of type dtype; k and v are one parameter named
+ * "...Attention.kv"; frozen: none is trained. */
+void t5_init(struct t5 *m, const struct t5_config *config, enum dtype dtype, bool frozen, struct params *p,
+             const struct param_arenas *a);
+/* Uploads the constants, which t5_init only took memory for. */
+void t5_upload_constants(const struct t5 *m, struct device *d);
+
+/* States of the encoder's tokens [T, C], of the weights' type. */
+struct tensor *t5_encode(struct ctx *c, const struct t5 *m, const struct t5_tokens *source);
+/* Final states of the decoder's tokens [T, C], scaled as the head wants them: sequence i reads sequence i of the
+ * source, whose states are given. */
+struct tensor *t5_decode(struct ctx *c, const struct t5 *m, const struct t5_tokens *answer,
+                         const struct t5_tokens *source, struct tensor *states);
+
+#endif
