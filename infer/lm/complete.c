@@ -24,7 +24,9 @@ static int open_out(struct completion *r, struct error *err)
 static int open_all(struct completion *r, const char *input, struct error *err)
 {
     const struct complete_request *q = r->request;
+    struct llama_request model = q->model;
 
+    model.seq2seq = r->with_answer;
     r->cap = r->with_answer ? LOSS_WINDOW : ANSWER_ROUNDS * (int)q->batch;
     r->window = xcalloc((size_t)r->cap, sizeof *r->window);
     r->keys = xcalloc((size_t)r->cap, sizeof *r->keys);
@@ -32,7 +34,7 @@ static int open_all(struct completion *r, const char *input, struct error *err)
     if (device_open(&r->device, q->device, err) || workspace_init(&r->work, &r->device, HOST_BYTES, err))
         return -1;
     r->work.eager = q->no_graph;
-    if (llama_model_open(&r->model, &r->device, &q->model, err))
+    if (llama_model_open(&r->model, &r->device, &model, err))
         return -1;
     if (complete_bind_open(r, err))
         return -1;

@@ -345,7 +345,8 @@ static int open_index(struct safetensors *s, struct error *err)
 /* model.safetensors, else the index, else what to do about a pickle. */
 static char *find_in_dir(const char *dir, struct error *err)
 {
-    static const char *const names[] = { "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin" };
+    static const char *const names[] = { "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+                                         "pytorch_model.bin.index.json" };
     char *path = NULL;
     int i;
 
@@ -361,8 +362,9 @@ static char *find_in_dir(const char *dir, struct error *err)
     if (path)
         error_set(
             err, EXIT_CODE_CHECKPOINT,
-            "%s: pickled weights are not read; convert them once: python3 -c \"from transformers import AutoModel; "
-            "AutoModel.from_pretrained('%s').save_pretrained('NEW_DIR')\"",
+            "%s: pickled weights are not read; convert them once: python3 -c \"import transformers as t; d = '%s'; "
+            "[c.from_pretrained(d).save_pretrained('NEW_DIR') for c in (getattr(t, "
+            "t.AutoConfig.from_pretrained(d).architectures[0]), t.AutoTokenizer)]\"",
             path, dir);
     else
         error_set(err, EXIT_CODE_CHECKPOINT, "%s: no model.safetensors or model.safetensors.index.json", dir);

@@ -226,7 +226,7 @@ static int init_from(struct llama_model *m, struct device *device, const struct 
     struct t5_config t5;
     enum dtype stored;
 
-    if (t5_config_is(q->dir)) {
+    if (q->seq2seq && t5_config_is(q->dir)) {
         if (q->adapter || q->chat_template)
             return error_set(err, EXIT_CODE_DATA, "%s: an encoder-decoder takes neither an adapter nor a chat template",
                              q->dir);

@@ -20,6 +20,7 @@ struct llama_request {
     const char *dtype;         /* auto (as stored), f32 or bf16 */
     bool dry;                  /* take no memory and read no weights: for measuring */
     bool merge;                /* add the adapter to the weights instead of running it beside them */
+    bool seq2seq;              /* an encoder-decoder is welcome too */
 };
 
 /* Another adapter that texts may have. */

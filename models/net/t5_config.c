@@ -215,7 +215,8 @@ int t5_config_write(const struct t5_config *c, const char *dir, enum dtype store
 
 int t5_bucket(const struct t5_config *c, int ahead, bool causal)
 {
-    int buckets = causal ? c->buckets : c->buckets / 2, exact = buckets / 2, distance = abs(ahead), bucket;
+    int buckets = causal ? c->buckets : c->buckets / 2, exact = buckets / 2, bucket;
+    int distance = causal && ahead > 0 ? 0 : abs(ahead);
 
     if (distance < exact) {
         bucket = distance;

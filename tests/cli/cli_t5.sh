@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# ambit-infer loss with encoder-decoders: transformers' numbers on its own folders (tests/gold/make_t5.py), in packs of any
+# size; what such a model does not read; folders that lack something.
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+loss() { infer loss --device cpu --dtype f32 "$@"; }
+
+# gold PATTERN: that part of the gold file, one object a line
+gold() { grep -oE "$1" "$gold/t5.json" | grep -oE '\{[^{}]*\}'; }
+
+# field NAME FILE: its numbers
+field() { sed -E "s/.*\"$1\": ?([0-9.e+-]+).*/\\1/" "$2"; }
+
+# near FILE TAG WHAT: nll and tokens are the folder's
+near() {
+    gold "\"$2\": \[[^]]*\]" >want
+    paste <(field nll "$1") <(field tokens "$1") <(field nll want) <(field tokens want) |
+        awk '{ n++; if ($2 != $4 || ($1 - $3) ^ 2 > ($3 * 1e-4) ^ 2) { print; bad = 1 } } END { exit bad || n != 4 }' >differ ||
+        complain "$3" "$(head -n 1 differ)"
+}
+
+for tag in v1.0 flan; do
+    cp -r "$gold/t5/$tag" $tag && cp "$gold/bpe/llama/tokenizer.json" $tag
+done
+gold '"records": \[[^]]*\]' >in.jsonl
+for tag in v1.0 flan; do
+    run 0 loss --model $tag in.jsonl -o out.jsonl
+    near out.jsonl $tag "$tag"
+    run 0 loss --model $tag in.jsonl -o single.jsonl --tokens 1
+    near single.jsonl $tag "$tag, a record at a time"
+done
+
+talk='{"id":"a","messages":[{"role":"user","content":"How many?"},{"role":"assistant","content":"Two."}]}'
+echo "$talk" >talk.jsonl
+run 7 loss --model flan talk.jsonl -o out.jsonl
+grep -q 'messages: the model is an encoder-decoder' out.jsonl || complain "messages" "$(cat out.jsonl)"
+check "a chat template" 3 "flan: an encoder-decoder takes neither" loss --model flan --chat-template llama3 in.jsonl
+cp -r flan bad && rm bad/model-00002-of-00004.safetensors
+check "a shard less" 6 "model-00002-of-00004.safetensors: No such file" loss --model bad in.jsonl
+rm -r bad && cp -r flan bad && sed -i 's/"num_heads": 2/"num_heads": 4/' bad/config.json
+check "other heads" 6 "relative_attention_bias.weight: expected floats \[8, 4\], got F?.*\[8, 2\]" loss --model bad in.jsonl
+rm -r bad && cp -r flan bad && sed -i 's/"num_decoder_layers": 3/"num_decoder_layers": 4/' bad/config.json
+check "a layer more" 6 "decoder.block.3.layer.0.SelfAttention.k.weight" loss --model bad in.jsonl
+rm -r bad && cp -r flan bad && rm bad/model* && touch bad/pytorch_model.bin
+check "pickled weights" 6 "bad/pytorch_model.bin: pickled weights are not read; convert them once: python3 -c" loss --model bad in.jsonl
+rm bad/pytorch_model.bin && echo '{}' >bad/pytorch_model.bin.index.json
+check "pickled shards" 6 "bad/pytorch_model.bin.index.json: pickled weights are not read" loss --model bad in.jsonl
+check "another command" 6 "flan/config.json: is_encoder_decoder|flan/config.json: model_type" infer generate --model flan --device cpu in.jsonl
+
+[ $failed = 0 ] && echo "t5: $cases cases"
+exit $failed
