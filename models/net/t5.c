@@ -119,7 +119,7 @@ void t5_upload_constants(const struct t5 *m, struct device *d)
 /* One block, as tape_block and tape_checkpoint take it; their inputs are in the order of this list. */
 enum { RUNNING, BIAS, STATES };
 
-struct block {
+struct t5_block {
     const struct t5 *m;
     const struct t5_layer *l;
     struct seqs seqs, source; /* source: of a decoder */
@@ -132,7 +132,7 @@ static struct tensor *in_type(struct ctx *c, struct tensor *x, enum dtype dtype)
 }
 
 /* What a part of a block reads, in the weights' type. */
-static struct tensor *normed(struct ctx *c, const struct block *b, struct tensor *x, struct tensor *w)
+static struct tensor *normed(struct ctx *c, const struct t5_block *b, struct tensor *x, struct tensor *w)
 {
     x = op_rms_norm(tape_transient(c), x, w, b->m->config.layer_norm_eps);
     return in_type(c, x, b->m->shared->dtype);
@@ -145,7 +145,7 @@ static struct tensor *linear(struct ctx *c, struct tensor *x, struct tensor *w)
 
 static struct tensor *add_self_attention(struct ctx *c, struct tensor **in, const void *arg)
 {
-    const struct block *b = arg;
+    const struct t5_block *b = arg;
     const struct t5_attention *a = &b->l->self;
     float p = b->m->config.dropout;
     const struct attention_form form = { .heads = b->m->config.heads, .scale = 1, .bias = in[BIAS], .p = p };
@@ -158,7 +158,7 @@ static struct tensor *add_self_attention(struct ctx *c, struct tensor **in, cons
 /* in[1] are the encoder's states. */
 static struct tensor *add_cross_attention(struct ctx *c, struct tensor **in, const void *arg)
 {
-    const struct block *b = arg;
+    const struct t5_block *b = arg;
     const struct t5_attention *a = &b->l->cross;
     float p = b->m->config.dropout;
     const struct attention_form form = { .heads = b->m->config.heads, .scale = 1, .p = p };
@@ -170,7 +170,7 @@ static struct tensor *add_cross_attention(struct ctx *c, struct tensor **in, con
 
 static struct tensor *add_feed_forward(struct ctx *c, struct tensor **in, const void *arg)
 {
-    const struct block *b = arg;
+    const struct t5_block *b = arg;
     const struct t5_layer *l = b->l;
     float p = b->m->config.dropout;
     struct tensor *h = normed(c, b, in[RUNNING], l->norm);
@@ -186,7 +186,7 @@ static struct tensor *add_feed_forward(struct ctx *c, struct tensor **in, const 
 
 static struct tensor *run_block(struct ctx *c, struct tensor **in, const void *arg)
 {
-    const struct block *b = arg;
+    const struct t5_block *b = arg;
     struct tensor *x = tape_block(c, add_self_attention, b, in, 2);
 
     if (b->decoder)
@@ -195,9 +195,9 @@ static struct tensor *run_block(struct ctx *c, struct tensor **in, const void *a
 }
 
 /* Not recording, a block leaves nothing but its output behind. */
-static struct tensor *layer(struct ctx *c, struct block b, struct tensor **in)
+static struct tensor *layer(struct ctx *c, struct t5_block b, struct tensor **in)
 {
-    struct block *kept = arena_alloc(c->host, sizeof *kept); /* the backward reads it */
+    struct t5_block *kept = arena_alloc(c->host, sizeof *kept); /* the backward reads it */
     int n = b.decoder ? 3 : 2;
 
     *kept = b;
@@ -222,7 +222,7 @@ static struct tensor *run_stack(struct ctx *c, const struct t5 *m, const struct 
     struct tensor *in[] = { op_dropout(c, x, p), bias_table(c, s), states };
 
     for (int i = 0; i < s->n; i++)
-        in[RUNNING] = layer(c, (struct block){ m, &s->layers[i], t->seqs, source->seqs, states != NULL }, in);
+        in[RUNNING] = layer(c, (struct t5_block){ m, &s->layers[i], t->seqs, source->seqs, states != NULL }, in);
     return op_dropout(c, op_rms_norm(c, in[RUNNING], s->norm, m->config.layer_norm_eps), p);
 }
 
