@@ -10,6 +10,8 @@
 
 /* clang-format off */
 #define DECODE_KERNEL_LIST(K)                                                                                          \
+    /* cache[ids[t],:] = x[t,:] where ids[t] >= 0 */                                                                   \
+    K(cache_rows, (struct ctx *c, struct tensor *cache, const struct tensor *x, const struct tensor *ids))             \
     /* those of decoder_types.h; how a row's sums in linear_group are ordered depends on K alone */                    \
     K(linear_group, (struct ctx *c, struct tensor *y, const struct linear_group *g))                                   \
     K(rope_cache, (struct ctx *c, struct tensor *q, struct tensor *k, const struct tensor *v,                          \

@@ -146,7 +146,7 @@ struct tensor *op_neftune(struct ctx *c, struct tensor *x, const struct seqs *s,
  */
 void op_linear_group(struct ctx *c, struct tensor **y, struct tensor *x, struct rms_norm norm,
                      const struct linear_map *const *maps, int n);
-/* y [T, N] += what the map makes of x, in place */
+/* y [T, N], of x's type or F32, += what the map makes of x, in place */
 void op_linear_add(struct ctx *c, struct tensor *y, struct tensor *x, const struct linear_map *map);
 /* y [T, I] = silu(gate(norm(x))) up(norm(x)) */
 struct tensor *op_linear_swiglu(struct ctx *c, struct tensor *x, struct rms_norm norm, const struct linear_map *gate,
@@ -156,6 +156,9 @@ struct tensor *op_linear_swiglu(struct ctx *c, struct tensor *x, struct rms_norm
  * with a cache, k and v [T, G D] go to its rows r.ids instead.  No gradient.
  */
 void op_rope_cache(struct ctx *c, struct tensor *q, struct tensor *k, struct tensor *v, const struct rope_cache *r);
+/* Row t of x goes to row ids[t] of the cache, of x's type and columns; a negative id: nowhere.  ids I32 [T], all that
+ * are not negative different.  No gradient. */
+void op_cache_rows(struct ctx *c, struct tensor *cache, struct tensor *x, struct tensor *ids);
 /* I32 [T]: the column of each row's largest number, the first of equals; a NaN is never the largest.  No gradient. */
 struct tensor *op_argmax(struct ctx *c, struct tensor *x);
 /* F32 [1] = scale sum x; all F32, scale of one number */

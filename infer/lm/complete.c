@@ -26,7 +26,7 @@ static int open_all(struct completion *r, const char *input, struct error *err)
     const struct complete_request *q = r->request;
     struct llama_request model = q->model;
 
-    model.seq2seq = r->with_answer;
+    model.seq2seq = true;
     r->cap = r->with_answer ? LOSS_WINDOW : ANSWER_ROUNDS * (int)q->batch;
     r->window = xcalloc((size_t)r->cap, sizeof *r->window);
     r->keys = xcalloc((size_t)r->cap, sizeof *r->keys);

@@ -52,6 +52,12 @@ void complete_requests_open(struct completion_requests *q, const struct completi
                                                   .constraint = r->bound ? r->bound[i] : NULL,
                                                   .adapter = r->adapters[i],
                                                   .answers = &q->answers[q->n * each] };
+        if (r->model.seq2seq) {
+            q->items[q->n].source = p->ids.items;
+            q->items[q->n].n_source = p->ids.count;
+            q->items[q->n].prompt = &r->model.t5.config.start;
+            q->items[q->n].n_prompt = 1;
+        }
         q->n++;
     }
     if (!r->request->stop)

@@ -204,7 +204,8 @@ static void add_rows(struct ctx *c, struct tensor *y, struct tensor *x, const st
 void op_linear_add(struct ctx *c, struct tensor *y, struct tensor *x, const struct linear_map *m)
 {
     check_map(c, x, (struct rms_norm){ 0 }, m);
-    CHECK(y->ndim == 2 && y->shape[0] == x->shape[0] && y->shape[1] == m->w->shape[0] && y->dtype == x->dtype,
+    CHECK(y->ndim == 2 && y->shape[0] == x->shape[0] && y->shape[1] == m->w->shape[0] &&
+              (y->dtype == x->dtype || y->dtype == F32),
           "linear_add: [%lld, %lld] of %s to the sum of %lld rows", (long long)y->shape[0], (long long)tensor_cols(y),
           dtype_name(y->dtype), (long long)x->shape[0]);
     size_t mark = arena_mark(c->step);

@@ -11,7 +11,7 @@ static int64_t pages_for(int64_t keys)
 
 int64_t engine_limit(const struct engine *e, const struct engine_request *r)
 {
-    int64_t left = e->model->net.config.max_positions - r->n_prompt;
+    int64_t left = (e->model->seq2seq ? INT32_MAX : e->model->net.config.max_positions) - r->n_prompt;
     return left < e->set.max_new ? left : e->set.max_new;
 }
 

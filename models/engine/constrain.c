@@ -12,9 +12,9 @@ struct joined {
 
 int engine_stops(const struct llama_model *m, int32_t stops[ENGINE_MAX_STOPS])
 {
-    int n = m->net.config.n_stops;
+    int n = m->seq2seq ? m->t5.config.n_stops : m->net.config.n_stops;
 
-    memcpy(stops, m->net.config.stops, (size_t)n * sizeof *stops);
+    memcpy(stops, m->seq2seq ? m->t5.config.stops : m->net.config.stops, (size_t)n * sizeof *stops);
     if (m->chat.template)
         stops[n++] = chat_end(&m->chat);
     return n;

@@ -18,6 +18,8 @@ struct decode_words {
     int32_t *row, *ahead, *positions, *cache_rows, *seen; /* [tokens] */
     int32_t *adapters, *parts;                            /* [tokens], [tokens + 1] */
     struct unit_list units;
+    int32_t *source_seen, *source_parts; /* of an encoder-decoder: [tokens], [tokens + 1] zeros */
+    struct unit_list source_units;       /* one for each request */
 };
 
 /* The tensors of all steps that follow one another on what a pass has read. */
@@ -47,30 +49,66 @@ static struct paged paged_of(struct ctx *c, const struct decode_words *s)
                            .whole = s->parts[s->tokens] == 0 && s->seen[s->tokens - 1] > 0 };
 }
 
+static struct paged source_paged_of(struct ctx *c, const struct decode_words *s)
+{
+    return (struct paged){ .table = s->e->sources.table,
+                           .seen = batch_i32(c, s->source_seen, s->tokens),
+                           .units = batch_i32(c, (const int32_t *)s->source_units.items, s->n * PAGED_WORDS),
+                           .parts = batch_i32(c, s->source_parts, s->tokens + 1),
+                           .n_units = s->n,
+                           .max_queries = batch_bound(c, s->source_units.max_queries, 1),
+                           .max_chunks = batch_bound(c, s->source_units.max_chunks, 1),
+                           .whole = s->source_seen[s->tokens - 1] > 0 };
+}
+
 static const struct automaton *bound_by(const struct engine *e)
 {
     return e->n_tables ? &e->automaton : NULL;
+}
+
+static struct tensor *llama_logits(struct ctx *c, const struct decode_words *s, const struct decode_read *read,
+                                   struct index tokens)
+{
+    struct engine *e = s->e;
+    const struct llama *net = &e->model->net;
+    struct paged paged = paged_of(c, s);
+    struct llama_input in = {
+        .tokens = tokens, .positions = read->place, .paged = &paged, .cache = &e->cache, .cache_rows = read->cache_row
+    };
+
+    c->adapter_of = e->model->n_others ? batch_i32(c, s->adapters, s->tokens) : NULL;
+    struct tensor *logits = op_linear_logits(c, llama_forward(c, net, &in), net->head.w, &net->head.lora);
+    c->adapter_of = NULL;
+    return logits;
+}
+
+static struct tensor *t5_logits(struct ctx *c, const struct decode_words *s, const struct decode_read *read,
+                                struct index tokens)
+{
+    struct engine *e = s->e;
+    const struct t5 *net = &e->model->t5;
+    struct paged paged = paged_of(c, s), source = source_paged_of(c, s);
+    struct t5_step in = { .tokens = tokens,
+                          .paged = &paged,
+                          .source_paged = &source,
+                          .cache = &e->cache,
+                          .source_cache = &e->sources.cache,
+                          .cache_rows = read->cache_row };
+
+    return op_linear_logits(c, t5_decode_step(c, net, &in), net->head, NULL);
 }
 
 /* F32 [tokens, vocab]: of the token behind each. */
 static struct tensor *next_logits(struct ctx *c, const struct decode_words *s)
 {
     struct engine *e = s->e;
-    const struct llama *net = &e->model->net;
     struct decode_read read = { .row = batch_i32(c, s->row, s->tokens),
                                 .ahead = batch_i32(c, s->ahead, s->tokens),
                                 .place = batch_i32(c, s->positions, s->tokens),
                                 .cache_row = batch_i32(c, s->cache_rows, s->tokens) };
-    struct paged paged = paged_of(c, s);
-    struct llama_input in = {
-        .positions = read.place, .paged = &paged, .cache = &e->cache, .cache_rows = read.cache_row
-    };
+    struct index tokens = { .ids = op_next_tokens(c, &e->state, &read, bound_by(e)), .n = s->tokens };
 
-    in.tokens = (struct index){ .ids = op_next_tokens(c, &e->state, &read, bound_by(e)), .n = s->tokens };
-    c->adapter_of = e->model->n_others ? batch_i32(c, s->adapters, s->tokens) : NULL;
-    struct tensor *logits = op_linear_logits(c, llama_forward(c, net, &in), net->head.w, &net->head.lora);
-    c->adapter_of = NULL;
-    return logits;
+    return (e->model->seq2seq ? t5_logits : llama_logits)(c, s, &read, tokens);
 }
 
 /* Each row says one token more. */
@@ -209,6 +247,26 @@ static void take_words(struct decode_words *s)
         *by_token[i] = at;
 }
 
+/* Each request's rows read its source, whole. */
+static void lay_out_sources(struct decode_words *s)
+{
+    struct engine *e = s->e;
+    int64_t at = 0;
+
+    s->source_seen = xcalloc((size_t)(2 * s->tokens + 1), sizeof *s->source_seen);
+    s->source_parts = s->source_seen + s->tokens;
+    for (int64_t i = 0; i < e->n_active; i++) {
+        const struct active_request *a = &e->active[i];
+        int64_t queries = e->width * a->reads, chunks = (a->of->n_source + CHUNK_KEYS - 1) / CHUNK_KEYS;
+        units_add(&s->source_units,
+                  (struct paged_unit){ (int32_t)at, (int32_t)queries, a->slot, 0, (int32_t)chunks, 0 });
+        for (int64_t end = at + queries; at < end; at++)
+            s->source_seen[at] = (int32_t)a->of->n_source;
+    }
+    while (s->source_units.n < s->n)
+        units_add(&s->source_units, (struct paged_unit){ 0 });
+}
+
 /* The caller frees s->first, in whose memory all words lie, and the units. */
 static void lay_out(struct decode_words *s)
 {
@@ -227,12 +285,16 @@ static void lay_out(struct decode_words *s)
     s->n_units = e->work->ctx.buckets ? batch_bucket(s->units.n, UNIT_STEPS) : s->units.n;
     while (s->units.n < s->n_units)
         units_add(&s->units, (struct paged_unit){ 0 });
+    if (e->model->seq2seq)
+        lay_out_sources(s);
 }
 
 static void release(struct decode_words *s)
 {
     free(s->first);
     free(s->units.items);
+    free(s->source_seen);
+    free(s->source_units.items);
 }
 
 int engine_decode(struct engine *e, struct error *err)

@@ -47,7 +47,8 @@ static void release_memory(struct engine *e)
     free(e->slots);
     e->active = NULL;
     e->slots = NULL;
-    e->cache = (struct llama_cache){ 0 };
+    e->cache = (struct kv_cache){ 0 };
+    e->sources = (struct engine_sources){ 0 };
 }
 
 void engine_release(struct engine *e)
@@ -59,7 +60,7 @@ void engine_release(struct engine *e)
 
 /* What a run needs room for. */
 struct engine_room {
-    int64_t requests, pages, keys, steps;
+    int64_t requests, pages, keys, steps, source; /* source: of the longest */
 };
 
 /* For the largest request `batch` times, or for all. */
@@ -73,6 +74,7 @@ static struct engine_room room_wanted(const struct engine *e, const struct engin
         most = pages > most ? pages : most;
         sum += pages;
         r.steps = limit > r.steps ? limit : r.steps;
+        r.source = list[i].n_source > r.source ? list[i].n_source : r.source;
         r.keys = list[i].n_prompt - 1 + limit > r.keys ? list[i].n_prompt - 1 + limit : r.keys;
     }
     r.pages = sum < most * r.requests ? sum : most * r.requests;
@@ -109,6 +111,23 @@ static void init_state(struct engine *e, const struct engine_room *r)
                                       .best_logp = kept ? rows_of(e, F32, rows, kept) : NULL };
 }
 
+static void init_caches(struct engine *e, const struct engine_room *r)
+{
+    const struct llama_config *g = &e->model->net.config;
+    const struct t5_config *t = &e->model->t5.config;
+    bool seq2seq = e->model->seq2seq;
+    int layers = seq2seq ? t->decoder_layers : g->layers;
+    int64_t width = seq2seq ? (int64_t)t->heads * t->d_kv : (int64_t)g->groups * g->head_dim;
+    enum dtype dtype = e->model->dtype;
+
+    kv_cache_init(&e->cache, layers, width, dtype, r->pages * PAGE_KEYS, &e->host, &e->data);
+    e->sources.longest = r->source;
+    if (!seq2seq)
+        return;
+    kv_cache_init(&e->sources.cache, layers, width, dtype, r->requests * r->source, &e->host, &e->data);
+    e->sources.table = rows_of(e, I32, r->requests, r->source);
+}
+
 /* Everything that stays on the device between steps. */
 static void lay_out(struct engine *e, const struct engine_room *r)
 {
@@ -116,7 +135,7 @@ static void lay_out(struct engine *e, const struct engine_room *r)
     int32_t stops[ENGINE_MAX_STOPS];
     int n_stops = engine_stops(m, stops);
 
-    llama_cache_init(&e->cache, &m->net.config, m->dtype, r->pages * PAGE_KEYS, &e->host, &e->data);
+    init_caches(e, r);
     init_state(e, r);
     e->set.draw.stops = e->set.beam.stops = rows_of(e, I32, n_stops, 0);
     e->set.beam.norm = rows_of(e, F32, r->steps + 1, 0);
@@ -161,6 +180,17 @@ static size_t fit(struct engine *e, const struct engine_request *list, int64_t n
     return bytes;
 }
 
+static void upload_sources(struct engine *e)
+{
+    int64_t n = tensor_size(e->sources.table);
+    int32_t *rows = xmalloc((size_t)n * sizeof *rows);
+
+    for (int64_t i = 0; i < n; i++)
+        rows[i] = (int32_t)i;
+    device_upload(e->model->device, e->sources.table, rows);
+    free(rows);
+}
+
 static void upload_constants(struct engine *e)
 {
     const struct llama_model *m = e->model;
@@ -174,6 +204,8 @@ static void upload_constants(struct engine *e)
     if (n)
         device_upload(m->device, e->set.beam.stops, stops);
     device_upload(m->device, e->set.beam.norm, norm);
+    if (m->seq2seq)
+        upload_sources(e);
     free(norm);
 }
 
@@ -282,7 +314,7 @@ static void take_done(struct engine *e, void *arg)
 
 static int step(struct engine *e, void *arg, struct error *err)
 {
-    if (engine_start(e, err))
+    if (engine_encode(e, err) || engine_start(e, err))
         return -1;
     if (!engine_filled(e))
         return engine_fill(e, err);
@@ -350,6 +382,7 @@ int engine_measure(struct engine *e, struct engine_request *list, int64_t n, siz
     admit_all(e, order, 0, n);
     struct workspace_bytes most = engine_decode_bytes(e);
     workspace_raise(&most, engine_fill_bytes(e));
+    workspace_raise(&most, engine_encode_bytes(e));
     *bytes = workspace_total(most);
     leave_all(e);
     e->data = (struct arena){ 0 };

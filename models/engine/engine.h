@@ -51,7 +51,9 @@ struct engine_answer {
 struct engine_request {
     const int32_t *prompt; /* 1 to max_positions - 1 tokens */
     int64_t n_prompt;
-    uint64_t key;                            /* of its random numbers */
+    uint64_t key;          /* of its random numbers */
+    const int32_t *source; /* what an encoder-decoder reads, whose prompt is the start token; NULL: a decoder's */
+    int64_t n_source;
     const struct automaton_host *constraint; /* on what it may say; NULL: none */
     int adapter;                             /* as llama_model_adapter numbers them */
     struct engine_answer *answers;           /* of settings.answers; the best first, or in the order of the draws */
@@ -66,7 +68,12 @@ struct engine {
     int width;    /* rows of a request */
     uint64_t tag; /* of settings, and of where cache and state lie: what steps depend on beside shapes */
     int unasked;  /* steps since the device told what is done */
-    struct llama_cache cache;
+    struct kv_cache cache;
+    struct engine_sources {
+        struct kv_cache cache; /* the longest source's rows for each request of the state */
+        struct tensor *table;  /* I32 [requests, longest], which says so */
+        int64_t longest;       /* 0: the model is a decoder */
+    } sources;
     struct decode_state state;
     struct pages pages;
     struct arena host, data; /* of cache and state */

@@ -44,6 +44,9 @@ int32_t engine_own_row(const struct active_request *a, int64_t row, int64_t plac
  * token of each row. */
 int engine_start(struct engine *e, struct error *err);
 int engine_fill(struct engine *e, struct error *err);
+/* Reads the sources of those that come, before they start. */
+int engine_encode(struct engine *e, struct error *err);
+struct workspace_bytes engine_encode_bytes(struct engine *e);
 int engine_decode(struct engine *e, struct error *err);
 bool engine_filled(const struct engine *e);
 /* How many tokens without a choice the rows have before them, which the device is asked where something binds them. */

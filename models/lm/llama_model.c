@@ -312,6 +312,8 @@ static void make_known(struct llama_model *m, const struct llama_adapter *a)
 
 static int add_other(struct llama_model *m, const char *dir, struct error *err)
 {
+    if (m->seq2seq)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "an encoder-decoder takes no adapter");
     if (m->merged)
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s is merged into the weights, others cannot take its place",
                          m->adapter);

@@ -152,7 +152,7 @@ static struct tensor *attend_once(struct ctx *c, const struct block *b, struct t
     const struct llama_config *g = &b->m->config;
     const struct attention_form form = { .heads = g->heads, .groups = g->groups };
     const struct llama_layer *l = &b->m->layers[b->number];
-    const struct llama_cache *cache = b->in.cache;
+    const struct kv_cache *cache = b->in.cache;
     struct rope_cache r = { b->angles, l->q_norm, l->k_norm, g->rms_norm_eps, NULL, NULL, b->in.cache_rows };
     struct tensor *y[3];
 
@@ -231,24 +231,4 @@ int llama_modules(struct llama *m, struct arena *host, struct lora_module **modu
     list[n++] = module_of(&m->head, arena_printf(host, "lm_head"), false);
     *modules = list;
     return n;
-}
-
-size_t llama_cache_bytes(const struct llama_config *g, enum dtype dtype, int64_t rows)
-{
-    size_t one = (size_t)(rows * g->groups * g->head_dim) * dtype_size(dtype);
-    return 2 * (size_t)g->layers * ((one + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN);
-}
-
-void llama_cache_init(struct llama_cache *cache, const struct llama_config *g, enum dtype dtype, int64_t rows,
-                      struct arena *host, struct arena *data)
-{
-    size_t n = (size_t)g->layers;
-    int64_t shape[2] = { rows, (int64_t)g->groups * g->head_dim };
-
-    *cache =
-        (struct llama_cache){ arena_alloc(host, n * sizeof *cache->k), arena_alloc(host, n * sizeof *cache->v), rows };
-    for (int i = 0; i < g->layers; i++) {
-        cache->k[i] = tensor_alloc(host, data, dtype, 2, shape);
-        cache->v[i] = tensor_alloc(host, data, dtype, 2, shape);
-    }
 }

@@ -12,6 +12,7 @@
 #include "kernels/paged.h"
 #include "kernels/param.h"
 #include "models/lora/lora.h"
+#include "models/net/kv_cache.h"
 #include "models/net/llama_config.h"
 
 struct llama_layer {
@@ -31,12 +32,6 @@ struct llama {
     float neftune;     /* alpha of the noise on the embeddings in training, 0 for none */
 };
 
-/* Keys and values of up to `rows` tokens: one tensor [rows, groups head_dim] for each layer. */
-struct llama_cache {
-    struct tensor **k, **v;
-    int64_t rows;
-};
-
 /* A packed batch of T tokens. */
 struct llama_input {
     struct index tokens;       /* ids */
@@ -45,7 +40,7 @@ struct llama_input {
     const struct paged *paged; /* over the cache, instead of causal; NULL: none */
     bool fill;                 /* into the cache, and no more: there are no final states */
     const struct index *rows;  /* wanted rows in ascending order, NULL for all of them */
-    struct llama_cache *cache;
+    struct kv_cache *cache;
     struct tensor *cache_rows; /* I32 [T], where this call's keys and values go; NULL without a cache */
 };
 
@@ -61,11 +56,5 @@ struct tensor *llama_forward(struct ctx *c, const struct llama *m, const struct 
 /* Linear maps that an adapter may sit on, in the order of the network, the head last; names lie in host.  Returns how
  * many: 7 for each layer and 1. */
 int llama_modules(struct llama *m, struct arena *host, struct lora_module **modules);
-
-/* Bytes that a cache for that many tokens takes. */
-size_t llama_cache_bytes(const struct llama_config *config, enum dtype dtype, int64_t rows);
-/* Such a cache, its headers in host and its keys and values in data. */
-void llama_cache_init(struct llama_cache *cache, const struct llama_config *config, enum dtype dtype, int64_t rows,
-                      struct arena *host, struct arena *data);
 
 #endif

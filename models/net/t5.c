@@ -132,10 +132,10 @@ static struct tensor *in_type(struct ctx *c, struct tensor *x, enum dtype dtype)
 }
 
 /* What a part of a block reads, in the weights' type. */
-static struct tensor *normed(struct ctx *c, const struct t5_block *b, struct tensor *x, struct tensor *w)
+static struct tensor *normed(struct ctx *c, const struct t5 *m, struct tensor *x, struct tensor *w)
 {
-    x = op_rms_norm(tape_transient(c), x, w, b->m->config.layer_norm_eps);
-    return in_type(c, x, b->m->shared->dtype);
+    x = op_rms_norm(tape_transient(c), x, w, m->config.layer_norm_eps);
+    return in_type(c, x, m->shared->dtype);
 }
 
 static struct tensor *linear(struct ctx *c, struct tensor *x, struct tensor *w)
@@ -149,7 +149,7 @@ static struct tensor *add_self_attention(struct ctx *c, struct tensor **in, cons
     const struct t5_attention *a = &b->l->self;
     float p = b->m->config.dropout;
     const struct attention_form form = { .heads = b->m->config.heads, .scale = 1, .bias = in[BIAS], .p = p };
-    struct tensor *h = normed(c, b, in[RUNNING], a->norm), *q = linear(c, h, a->q), *kv = linear(c, h, a->kv);
+    struct tensor *h = normed(c, b->m, in[RUNNING], a->norm), *q = linear(c, h, a->q), *kv = linear(c, h, a->kv);
 
     h = op_attention(c, q, kv, &b->seqs, &b->seqs, &form);
     return op_linear_residual(c, in[RUNNING], h, a->o, p);
@@ -162,7 +162,7 @@ static struct tensor *add_cross_attention(struct ctx *c, struct tensor **in, con
     const struct t5_attention *a = &b->l->cross;
     float p = b->m->config.dropout;
     const struct attention_form form = { .heads = b->m->config.heads, .scale = 1, .p = p };
-    struct tensor *q = linear(c, normed(c, b, in[RUNNING], a->norm), a->q), *kv = linear(c, in[1], a->kv);
+    struct tensor *q = linear(c, normed(c, b->m, in[RUNNING], a->norm), a->q), *kv = linear(c, in[1], a->kv);
 
     q = op_attention(c, q, kv, &b->seqs, &b->source, &form);
     return op_linear_residual(c, in[RUNNING], q, a->o, p);
@@ -173,7 +173,7 @@ static struct tensor *add_feed_forward(struct ctx *c, struct tensor **in, const 
     const struct t5_block *b = arg;
     const struct t5_layer *l = b->l;
     float p = b->m->config.dropout;
-    struct tensor *h = normed(c, b, in[RUNNING], l->norm);
+    struct tensor *h = normed(c, b->m, in[RUNNING], l->norm);
 
     if (l->gate) {
         struct tensor *gate = linear(c, h, l->gate), *up = linear(c, h, l->up);
@@ -231,12 +231,99 @@ struct tensor *t5_encode(struct ctx *c, const struct t5 *m, const struct t5_toke
     return in_type(c, run_stack(c, m, &m->encoder, source, source, NULL), m->shared->dtype);
 }
 
-struct tensor *t5_decode(struct ctx *c, const struct t5 *m, const struct t5_tokens *answer,
-                         const struct t5_tokens *source, struct tensor *states)
+/* Final states, F32, as the head wants them. */
+static struct tensor *for_head(struct ctx *c, const struct t5 *m, struct tensor *x)
 {
-    struct tensor *x = run_stack(c, m, &m->decoder, answer, source, states);
-
     if (m->config.scaled)
         x = op_scale(c, x, 1.0f / sqrtf((float)m->config.d_model));
     return in_type(c, x, m->shared->dtype);
+}
+
+struct tensor *t5_decode(struct ctx *c, const struct t5 *m, const struct t5_tokens *answer,
+                         const struct t5_tokens *source, struct tensor *states)
+{
+    return for_head(c, m, run_stack(c, m, &m->decoder, answer, source, states));
+}
+
+/* Rows of keys, or of values, of a matrix that has both. */
+static struct linear_map half_of(struct ctx *c, const struct tensor *kv, int half)
+{
+    int64_t n = kv->shape[0] / 2;
+    return (struct linear_map){ .w = tensor_slice(c, kv, half * n, n) };
+}
+
+void t5_cache_source(struct ctx *c, const struct t5 *m, struct tensor *states, struct kv_cache *cache,
+                     struct tensor *rows)
+{
+    for (int i = 0; i < m->decoder.n; i++) {
+        size_t mark = arena_mark(c->step), host = arena_mark(c->host);
+        const struct tensor *kv = m->decoder.layers[i].cross.kv;
+        struct linear_map k = half_of(c, kv, 0), v = half_of(c, kv, 1);
+        struct tensor *y[2];
+        op_linear_group(c, y, states, (struct rms_norm){ 0 }, (const struct linear_map *const[]){ &k, &v }, 2);
+        op_cache_rows(c, cache->k[i], y[0], rows);
+        op_cache_rows(c, cache->v[i], y[1], rows);
+        arena_reset(c->host, host);
+        arena_reset(c->step, mark);
+    }
+}
+
+static struct tensor *attend_self(struct ctx *c, const struct t5 *m, int number, struct tensor *x, struct tensor *bias,
+                                  const struct t5_step *in)
+{
+    const struct t5_attention *a = &m->decoder.layers[number].self;
+    const struct attention_form form = { .heads = m->config.heads, .scale = 1, .bias = bias };
+    struct linear_map q = { .w = a->q }, k = half_of(c, a->kv, 0), v = half_of(c, a->kv, 1);
+    struct tensor *y[3], *h = normed(c, m, x, a->norm);
+
+    op_linear_group(c, y, h, (struct rms_norm){ 0 }, (const struct linear_map *const[]){ &q, &k, &v }, 3);
+    op_cache_rows(c, in->cache->k[number], y[1], in->cache_rows);
+    op_cache_rows(c, in->cache->v[number], y[2], in->cache_rows);
+    return op_paged_attention(c, y[0], in->cache->k[number], in->cache->v[number], in->paged, &form);
+}
+
+static struct tensor *attend_source(struct ctx *c, const struct t5 *m, int number, struct tensor *x,
+                                    const struct t5_step *in)
+{
+    const struct t5_attention *a = &m->decoder.layers[number].cross;
+    const struct attention_form form = { .heads = m->config.heads, .scale = 1 };
+    const struct kv_cache *cache = in->source_cache;
+    struct linear_map q = { .w = a->q };
+    struct tensor *y, *h = normed(c, m, x, a->norm);
+
+    op_linear_group(c, &y, h, (struct rms_norm){ 0 }, (const struct linear_map *const[]){ &q }, 1);
+    return op_paged_attention(c, y, cache->k[number], cache->v[number], in->source_paged, &form);
+}
+
+static struct tensor *feed_forward_once(struct ctx *c, const struct t5 *m, const struct t5_layer *l, struct tensor *x)
+{
+    struct linear_map up = { .w = l->up }, gate = { .w = l->gate };
+    const struct linear_map *const maps[] = { &up, &gate };
+    struct tensor *y[2], *h = normed(c, m, x, l->norm);
+
+    op_linear_group(c, y, h, (struct rms_norm){ 0 }, maps, l->gate ? 2 : 1);
+    return l->gate ? op_glu(c, y[1], y[0], GATE_GELU) : op_activation(c, y[0], ACT_RELU);
+}
+
+static void add_product(struct ctx *c, struct tensor *x, struct tensor *h, struct tensor *w)
+{
+    struct linear_map map = { .w = w };
+    op_linear_add(c, x, h, &map);
+}
+
+struct tensor *t5_decode_step(struct ctx *c, const struct t5 *m, const struct t5_step *in)
+{
+    struct tensor *shared = m->shared, *bias = bias_table(c, &m->decoder);
+    struct tensor *x = in_type(c, op_embed(c, &shared, &in->tokens, 1), F32);
+
+    for (int i = 0; i < m->decoder.n; i++) { /* x changes in place, what a block takes besides is given back */
+        size_t mark = arena_mark(c->step), host = arena_mark(c->host);
+        const struct t5_layer *l = &m->decoder.layers[i];
+        add_product(c, x, attend_self(c, m, i, x, bias, in), l->self.o);
+        add_product(c, x, attend_source(c, m, i, x, in), l->cross.o);
+        add_product(c, x, feed_forward_once(c, m, l, x), l->down);
+        arena_reset(c->host, host);
+        arena_reset(c->step, mark);
+    }
+    return for_head(c, m, op_rms_norm(c, x, m->decoder.norm, m->config.layer_norm_eps));
 }

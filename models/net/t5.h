@@ -9,7 +9,9 @@
 #ifndef MODELS_NET_T5_H
 #define MODELS_NET_T5_H
 
+#include "kernels/paged.h"
 #include "kernels/param.h"
+#include "models/net/kv_cache.h"
 #include "models/net/t5_config.h"
 
 struct t5_attention {
@@ -59,5 +61,19 @@ struct tensor *t5_encode(struct ctx *c, const struct t5 *m, const struct t5_toke
  * source, whose states are given. */
 struct tensor *t5_decode(struct ctx *c, const struct t5 *m, const struct t5_tokens *answer,
                          const struct t5_tokens *source, struct tensor *states);
+
+/* Keys and values that the decoder reads of states [T, C], to rows (I32 [T]) of the cache: no gradient. */
+void t5_cache_source(struct ctx *c, const struct t5 *m, struct tensor *states, struct kv_cache *cache,
+                     struct tensor *rows);
+
+/* A token of each of T rows of answers, whose own tokens and whose sources lie in caches. */
+struct t5_step {
+    struct index tokens;
+    const struct paged *paged, *source_paged;
+    struct kv_cache *cache, *source_cache;
+    struct tensor *cache_rows; /* I32 [T], where this call's keys and values go */
+};
+/* Final states of the tokens as t5_decode has them.  No gradient. */
+struct tensor *t5_decode_step(struct ctx *c, const struct t5 *m, const struct t5_step *in);
 
 #endif

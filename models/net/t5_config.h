@@ -19,7 +19,7 @@ struct t5_config {
     bool tied;                 /* the head is the embedding table */
     float layer_norm_eps, dropout, initializer_factor;
     enum dtype dtype;                 /* what the weights are stored as; F32 unless the file says otherwise */
-    int start;                        /* the token that every answer's decoder begins with */
+    int32_t start;                    /* the token that every answer's decoder begins with */
     int stops[LM_MAX_STOPS], n_stops; /* ids that end a generation; the first also ends what is read */
 };
 

@@ -35,6 +35,9 @@ talk='{"id":"a","messages":[{"role":"user","content":"How many?"},{"role":"assis
 echo "$talk" >talk.jsonl
 run 7 loss --model flan talk.jsonl -o out.jsonl
 grep -q 'messages: the model is an encoder-decoder' out.jsonl || complain "messages" "$(cat out.jsonl)"
+echo '{"id":"a","prompt":"a","completion":"b","adapter":"x"}' >adapted.jsonl
+run 7 loss --model flan adapted.jsonl -o out.jsonl
+grep -q 'an encoder-decoder takes no adapter' out.jsonl || complain "an adapter" "$(cat out.jsonl)"
 check "a chat template" 3 "flan: an encoder-decoder takes neither" loss --model flan --chat-template llama3 in.jsonl
 cp -r flan bad && rm bad/model-00002-of-00004.safetensors
 check "a shard less" 6 "model-00002-of-00004.safetensors: No such file" loss --model bad in.jsonl
@@ -48,5 +51,4 @@ rm bad/pytorch_model.bin && echo '{}' >bad/pytorch_model.bin.index.json
 check "pickled shards" 6 "bad/pytorch_model.bin.index.json: pickled weights are not read" loss --model bad in.jsonl
 check "another command" 6 "flan/config.json: is_encoder_decoder|flan/config.json: model_type" infer generate --model flan --device cpu in.jsonl
 
-[ $failed = 0 ] && echo "t5: $cases cases"
-exit $failed
+finish

@@ -8,12 +8,12 @@
 
 #include <string.h>
 
-enum { ROWS = 8, HELD = 5, HEADERS = 1 << 16 };
+enum { ROWS = 8, HELD = 5, HEADERS = 1 << 16, CACHE_BYTES = 1 << 18 };
 enum { AROUND = 3 /* embedding, angles, last norm */, PLAIN = 6, ADAPTED = 10 };
 
 struct token_step {
     const struct llama *net;
-    struct llama_cache *cache;
+    struct kv_cache *cache;
 };
 
 /* The sixth token of one sequence. */
@@ -36,15 +36,16 @@ static void token_step(struct ctx *c, void *arg)
 static int64_t launches_of(const json_t *gold, const char *tag, enum lm_part part, enum dtype dtype)
 {
     struct arena host, data;
-    struct llama_cache cache;
+    struct kv_cache cache;
     struct error err;
     struct lm_gold g;
 
     lm_gold_open(&g, lm_gold_case(gold, tag), part, dtype);
     const struct llama_config *config = &g.model.net.config;
     assert_int_equal(arena_init(&host, HEADERS, &err), 0);
-    assert_int_equal(device_arena(&g.device, &data, llama_cache_bytes(config, dtype, ROWS), &err), 0);
-    llama_cache_init(&cache, config, dtype, ROWS, &host, &data);
+    int64_t width = (int64_t)config->groups * config->head_dim;
+    assert_int_equal(device_arena(&g.device, &data, CACHE_BYTES, &err), 0);
+    kv_cache_init(&cache, config->layers, width, dtype, ROWS, &host, &data);
     int64_t before = g.device.counts.launches;
     assert_int_equal(workspace_run(&g.work, token_step, &(struct token_step){ &g.model.net, &cache }, &err), 0);
     int64_t launches = g.device.counts.launches - before;
