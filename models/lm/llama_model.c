@@ -167,9 +167,22 @@ int llama_model_add_adapter(struct llama_model *m, const struct adapter_plan *pl
     return place_adapter(m, plan, &at, err);
 }
 
-size_t llama_model_packed(const struct llama_model *m, bool training)
+/* An encoder-decoder's matrices that products read, which are all but an embedding table that is no head. */
+static size_t t5_frozen(const struct llama_model *m)
 {
     size_t bytes = 0;
+
+    for (int i = 0; i < m->params.n; i++) {
+        const struct tensor *w = m->params.list[i].t;
+        if (w->ndim == 2 && w->frozen && (w != m->t5.shared || w == m->t5.head))
+            bytes += tensor_bytes(w);
+    }
+    return bytes;
+}
+
+size_t llama_model_packed(const struct llama_model *m, bool training)
+{
+    size_t bytes = m->seq2seq ? t5_frozen(m) : 0;
 
     for (int i = 0; i < m->n_modules; i++) {
         const struct tensor *w = *m->modules[i].w;

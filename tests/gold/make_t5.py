@@ -121,8 +121,23 @@ def folder(tag, settings, tied, dtype, **save):
                 for t in (prompt, completion))
         with torch.no_grad():
             log_p = model(input_ids=x, labels=y).logits[0].log_softmax(-1)
-        out.append({"nll": -log_p.gather(1, y[0][:, None]).sum().item(), "tokens": y.shape[1]})
+        out.append({"nll": -log_p.gather(1, y[0][:, None]).sum().item(), "tokens": y.shape[1],
+                    "source": x[0].tolist(), "greedy": said(model, x),
+                    "beams": said(model, x, num_beams=5, num_return_sequences=5)})
     return out
+
+
+def said(model, x, **beams):
+    """Answers of up to 12 tokens, with their scores where there are beams, which then are clearly apart."""
+    g = model.generate(x, attention_mask=torch.ones_like(x), max_new_tokens=12, do_sample=False, pad_token_id=0,
+                       return_dict_in_generate=True, output_scores=True, early_stopping=False,
+                       use_cache=False, **beams)  # its cache knows one depth for both sides
+    ids = [[i for i in s[1:].tolist() if i > 1] for s in g.sequences]
+    if not beams:
+        return ids[0]
+    scores = g.sequences_scores.tolist()
+    assert min(a - b for a, b in zip(scores, scores[1:])) > 1e-5, scores
+    return [{"ids": i, "score": s} for i, s in zip(ids, scores)]
 
 
 def buckets():

@@ -237,10 +237,12 @@ static void swiglu(const struct op_test *t, double *const *x, double *y)
 
 enum { SUM = NORM /* what is added to takes the place of the norm */ };
 
+/* A sum that is F32 always in one of the variants. */
 static void add_setup(struct op_test *t)
 {
     setup_maps(t, 1, false);
     constant_matrix(t, t->rows, outputs_of(0), 2);
+    t->in[SUM].f32 = t->variant == PLAIN;
 }
 
 /* In place, so on a copy. */
@@ -384,12 +386,43 @@ static void rope(const struct op_test *t, double *const *x, double *y)
     }
 }
 
+enum { CACHE_SPARE = 3 };
+
+/* Backwards, and some nowhere. */
+static void cache_setup(struct op_test *t)
+{
+    constant_matrix(t, t->rows, t->cols, 1);
+    constant_matrix(t, t->rows + CACHE_SPARE, t->cols, 1);
+    int32_t *ids = op_ints(t, t->rows, 0, 1);
+    for (int64_t r = 0; r < t->rows; r++)
+        ids[r] = r % 5 == 3 ? -1 : (int32_t)(t->rows + CACHE_SPARE - 1 - r);
+}
+
+/* In place, so on a copy. */
+static struct tensor *run_cache(struct ctx *c, struct op_test *t)
+{
+    bool recording = leave_training(c);
+    struct tensor *cache = op_scale(c, t->x[1], 1);
+
+    op_cache_rows(c, cache, t->x[0], batch_i32(c, t->ints[0], t->rows));
+    return enter_training(c, recording, cache);
+}
+
+static void cache(const struct op_test *t, double *const *x, double *y)
+{
+    memcpy(y, x[1], (size_t)t->in[1].n * sizeof *y);
+    for (int64_t r = 0; r < t->rows; r++)
+        if (t->ints[0][r] >= 0)
+            memcpy(y + t->ints[0][r] * t->cols, x[0] + r * t->cols, (size_t)t->cols * sizeof *y);
+}
+
 static const struct op_row rows[] = {
     { "linear_group", group_setup, run_group, group, .variants = MAP_VARIANTS },
     { "linear_swiglu", swiglu_setup, run_swiglu, swiglu, .variants = MAP_VARIANTS },
     { "linear_add", add_setup, run_add, add, .variants = MAP_VARIANTS },
     { "linear_logits", logits_setup, run_logits, logits, .variants = MAP_VARIANTS },
     { "rope_cache", rope_setup, run_rope, rope, .variants = ROPE_VARIANTS },
+    { "cache_rows", cache_setup, run_cache, cache, .variants = 1 },
 };
 
 int main(int argc, char **argv)
