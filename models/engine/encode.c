@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* The sources of requests [from, to) of those under way that have not started. */
-struct encode_step {
+struct source_step {
     struct engine *e;
     int64_t from, to;
     int32_t *ids, *lengths, *rows;
@@ -14,7 +14,7 @@ struct encode_step {
 
 static void run_encode(struct ctx *c, void *arg)
 {
-    struct encode_step *s = arg;
+    struct source_step *s = arg;
     const struct t5 *net = &s->e->model->t5;
     struct t5_tokens source = { .ids = batch_index(c, s->ids, s->n_tokens, net->config.vocab_size),
                                 .seqs = batch_seqs(c, s->lengths, s->n_seqs) };
@@ -23,7 +23,7 @@ static void run_encode(struct ctx *c, void *arg)
 }
 
 /* As many as fit the tokens of a step, at least one. */
-static void count_sources(struct encode_step *s)
+static void count_sources(struct source_step *s)
 {
     const struct engine *e = s->e;
 
@@ -40,7 +40,7 @@ static void count_sources(struct encode_step *s)
 }
 
 /* The caller frees s->ids, in whose memory all words lie. */
-static void lay_out_sources(struct encode_step *s)
+static void lay_out_sources(struct source_step *s)
 {
     const struct engine *e = s->e;
     int64_t at = 0, seq = 0;
@@ -55,14 +55,14 @@ static void lay_out_sources(struct encode_step *s)
         s->lengths[seq++] = (int32_t)a->of->n_source;
         for (int64_t k = 0; k < a->of->n_source; k++, at++) {
             s->ids[at] = a->of->source[k];
-            s->rows[at] = (int32_t)(a->slot * e->sources.longest + k);
+            s->rows[at] = (int32_t)(a->slot * tensor_cols(e->sources.table) + k);
         }
     }
 }
 
 int engine_encode(struct engine *e, struct error *err)
 {
-    struct encode_step s = { .e = e };
+    struct source_step s = { .e = e };
     int rc = 0;
 
     for (; e->model->seq2seq && rc == 0 && s.from < e->n_active; s.from = s.to) {
@@ -80,7 +80,7 @@ int engine_encode(struct engine *e, struct error *err)
 
 struct workspace_bytes engine_encode_bytes(struct engine *e)
 {
-    struct encode_step s = { .e = e };
+    struct source_step s = { .e = e };
     struct workspace_bytes most = { 0 };
 
     for (; e->model->seq2seq && s.from < e->n_active; s.from = s.to) {

@@ -121,7 +121,6 @@ static void init_caches(struct engine *e, const struct engine_room *r)
     enum dtype dtype = e->model->dtype;
 
     kv_cache_init(&e->cache, layers, width, dtype, r->pages * PAGE_KEYS, &e->host, &e->data);
-    e->sources.longest = r->source;
     if (!seq2seq)
         return;
     kv_cache_init(&e->sources.cache, layers, width, dtype, r->requests * r->source, &e->host, &e->data);

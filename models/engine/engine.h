@@ -70,9 +70,8 @@ struct engine {
     int unasked;  /* steps since the device told what is done */
     struct kv_cache cache;
     struct engine_sources {
-        struct kv_cache cache; /* the longest source's rows for each request of the state */
-        struct tensor *table;  /* I32 [requests, longest], which says so */
-        int64_t longest;       /* 0: the model is a decoder */
+        struct kv_cache cache; /* of what an encoder-decoder reads: the longest source's rows for each request */
+        struct tensor *table;  /* I32 [requests, longest] where they lie */
     } sources;
     struct decode_state state;
     struct pages pages;
