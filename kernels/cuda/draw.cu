@@ -93,7 +93,6 @@ __device__ inline float reach_of(int64_t n, uint64_t limit, unsigned high, Weigh
     }
     if (low == high)
         return f32_bits(low);
-    __syncthreads(); /* few may still be read for the call before */
     few[thread_id()] = { NOWHERE, 0 };
     if (thread_id() == 0)
         count = 0;

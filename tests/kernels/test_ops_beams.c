@@ -295,9 +295,84 @@ static void test_few(void **state)
     decode_world_close(&w);
 }
 
+/* Words 7 and 8 follow state 1 one after the other, then there are two; 9 follows state 4 and ends it. */
+static struct automaton forced_words(struct ctx *c)
+{
+    static const int32_t first[] = { 0, 0, 1, 2, 4, 5 }, token[] = { 7, 8, 5, 6, 9 }, next[] = { 2, 3, 0, 0, 0 };
+
+    return (struct automaton){ batch_i32(c, first, ARRAY_LEN(first)), batch_i32(c, token, ARRAY_LEN(token)),
+                               batch_i32(c, next, ARRAY_LEN(next)) };
+}
+
+/* How many words follow the rows of each request without a choice: rows that hold nothing, or, of draws, have ended do
+ * not count. */
+static void test_forced_runs(void **state)
+{
+    enum { WIDTH = 2, N = 7, LISTED = 7 };
+    static const int32_t states[N * WIDTH] = { 1, 1, 1, 2, 4, 1, STATE_FREE, 1, 1, 2, 1, 1, 1, 2 };
+    static const int32_t request[LISTED] = { 6, 5, -1, 3, 2, 1, 4 }, done[N] = { [5] = 1 };
+    static const int32_t want[3][N] = { { JUNK, 1, 0, 0, 2, 0, 2 },
+                                        { JUNK, 1, 0, 0, 2, 0, 1 },
+                                        { JUNK, 1, 0, 0, 1, 0, 1 } };
+    float score[N * WIDTH] = { [4 * WIDTH + 1] = -INFINITY };
+    int32_t ended[N * WIDTH], junk[N];
+    struct decode_world w;
+
+    (void)state;
+    for (int i = 0; i < N * WIDTH; i++) {
+        ended[i] = i == 6 * WIDTH + 1 ? 0 : -1;
+        junk[i / WIDTH] = JUNK;
+    }
+    decode_world_open(&w, N, WIDTH, 3, 0, JUNK);
+    struct ctx *c = &w.step.ctx;
+    struct automaton a = forced_words(c);
+    w.s.state = batch_i32(c, states, N * WIDTH);
+    w.s.done = batch_i32(c, done, N);
+    w.s.end_step = batch_i32(c, ended, N * WIDTH);
+    w.s.score = batch_f32(c, score, N * WIDTH, 1, F32);
+    for (int i = 0; i < 3; i++) {
+        w.s.run = batch_i32(c, junk, N);
+        op_forced_runs(c, &w.s, batch_i32(c, request, LISTED), &a, i > 0, i < 2 ? 5 : 1);
+        int32_t *run = decode_world_words(&w, w.s.run);
+        assert_memory_equal(run, want[i], sizeof want[i]);
+        free(run);
+    }
+    decode_world_close(&w);
+}
+
+/* Words ahead of a row's newest, and where they go; 0 where none follows, and for padding. */
+static void test_words_ahead(void **state)
+{
+    enum { N = 6 };
+    static const int32_t states[3] = { 1, 4, STATE_FREE }, row[N] = { 0, 0, 0, 1, -1, 2 };
+    static const int32_t ahead[N] = { 0, 1, 2, 2, 0, 1 }, place[N] = { 3, 4, 5, 3, 3, 5 },
+                         to[N] = { 11, 12, 13, 14, 15, 16 };
+    static const int32_t want[N] = { DECODE_START_TOKEN, 7, 8, 0, 0, 0 }, request[3] = { 0, 1, 2 };
+    struct decode_world w;
+
+    (void)state;
+    decode_world_open(&w, 3, 1, 3, 0, JUNK);
+    struct ctx *c = &w.step.ctx;
+    struct automaton a = forced_words(c);
+    decode_world_start(&w, request, 3, 0, false);
+    w.s.state = batch_i32(c, states, 3);
+    struct decode_read read = { batch_i32(c, row, N), batch_i32(c, ahead, N), batch_i32(c, place, N),
+                                batch_i32(c, to, N) };
+    int32_t *got = decode_world_words(&w, op_next_tokens(c, &w.s, &read, &a));
+    int32_t *table = decode_world_words(&w, w.s.table);
+    assert_memory_equal(got, want, sizeof want);
+    for (int i = 0; i < N; i++)
+        assert_true(row[i] < 0 || table[row[i] * 6 + place[i]] == to[i]);
+    assert_true(table[6 + 4] == JUNK && table[12 + 4] == JUNK);
+    free(got);
+    free(table);
+    decode_world_close(&w);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_start), cmocka_unit_test(test_gold),
-                                        cmocka_unit_test(test_equals), cmocka_unit_test(test_few) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_start),       cmocka_unit_test(test_gold),
+                                        cmocka_unit_test(test_equals),      cmocka_unit_test(test_few),
+                                        cmocka_unit_test(test_forced_runs), cmocka_unit_test(test_words_ahead) };
     return test_devices(tests, ARRAY_LEN(tests));
 }

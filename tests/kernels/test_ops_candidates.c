@@ -215,6 +215,35 @@ static void test_candidates(void **state)
         run_case(&cases[i]);
 }
 
+/* Where a step goes by logits that were read ahead: those of the row that a row was then. */
+static void test_ahead(void **state)
+{
+    enum { VOCAB = 10, FIRST = 4 };
+    static const int32_t parent[2 * WIDTH * 2] = { WIDTH, JUNK, -1, JUNK, 1, JUNK, 0, JUNK };
+    static const int32_t first[ACTIVE] = { 0, 0, FIRST }, reads[ACTIVE] = { 2, 0, 2 },
+                         want[ROWS] = { 3, 1, 0, 0, 5, 5 };
+    float x[VOCAB * VOCAB] = { 0 };
+    struct decode_world w;
+
+    (void)state;
+    for (int i = 0; i < VOCAB; i++)
+        x[i * VOCAB + i] = 1;
+    decode_world_open(&w, 2, WIDTH, 2, 0, JUNK);
+    struct ctx *c = &w.step.ctx;
+    decode_world_start(&w, active, ACTIVE, STATE_FREE, false);
+    device_upload(&w.step.device, w.s.parent, parent);
+    struct decode_step at = decode_world_step(&w, active, ACTIVE, 1, 2);
+    at.first = batch_i32(c, first, ACTIVE);
+    at.reads = batch_i32(c, reads, ACTIVE);
+    at.ahead = 1;
+    struct candidates best = op_candidates(c, &w.s, &at, batch_f32(c, x, VOCAB, VOCAB, F32), NULL, 1, NORMALISE_FULL);
+    int32_t *id = decode_world_words(&w, best.id);
+    for (int i = 0; i < ROWS; i++)
+        assert_int_equal(id[i], active[i / WIDTH] < 0 ? -1 : want[i]);
+    free(id);
+    decode_world_close(&w);
+}
+
 /* The first two of three are kept, at their step, of rows of requests that are not done. */
 static void test_keep(void **state)
 {
@@ -250,6 +279,7 @@ static void test_keep(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_candidates), cmocka_unit_test(test_keep) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_candidates), cmocka_unit_test(test_ahead),
+                                        cmocka_unit_test(test_keep) };
     return test_devices(tests, ARRAY_LEN(tests));
 }

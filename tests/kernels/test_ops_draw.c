@@ -69,19 +69,13 @@ static struct tensor *same_rows(struct ctx *c, const float *x, int64_t rows, int
     return t;
 }
 
-/* The rows of one request draw from one row of logits. */
-static void check_draws(const json_t *o, int row, int width)
+/* All rows of two requests draw from one row of logits. */
+static void check_draws(const json_t *o, const float *x, const json_t *kept, int row, int width)
 {
-    const json_t *kept = json_array_get(json_object_get(o, "kept"), (size_t)row);
     int64_t vocab = json_integer_value(json_object_get(o, "vocab"));
     const int32_t active[3] = { -1, 1, 0 };
-    float *x = xmalloc((size_t)vocab * sizeof *x);
-    char name[32];
     struct decode_world w;
 
-    snprintf(name, sizeof name, "draw %lld", (long long)vocab);
-    for (int64_t i = 0; i < vocab; i++)
-        x[i] = decode_logit(name, row * vocab + i);
     decode_world_open(&w, 2, width, STEPS, 0, JUNK);
     struct ctx *c = &w.step.ctx;
     struct draw_settings set = settings_of(c, o);
@@ -103,8 +97,20 @@ static void check_draws(const json_t *o, int row, int width)
     free(said);
     free(token);
     free(logp);
-    free(x);
     decode_world_close(&w);
+}
+
+static void check_gold(const json_t *o, int row, int width)
+{
+    int64_t vocab = json_integer_value(json_object_get(o, "vocab"));
+    float *x = xmalloc((size_t)vocab * sizeof *x);
+    char name[32];
+
+    snprintf(name, sizeof name, "draw %lld", (long long)vocab);
+    for (int64_t i = 0; i < vocab; i++)
+        x[i] = decode_logit(name, row * vocab + i);
+    check_draws(o, x, json_array_get(json_object_get(o, "kept"), (size_t)row), row, width);
+    free(x);
 }
 
 static void test_gold(void **state)
@@ -119,9 +125,35 @@ static void test_gold(void **state)
         const json_t *o = json_array_get(cases, i);
         size_t rows = json_array_size(json_object_get(o, "kept"));
         for (size_t row = 0; row < rows; row++)
-            check_draws(o, (int)row, slow ? 2 : 64);
+            check_gold(o, (int)row, slow ? 2 : 64);
     }
     json_decref(gold);
+}
+
+/* Few words above many, at distances where a search by halves first looks and just beyond; the last of all among
+ * them.  Of equals all are kept, more than a block has threads. */
+static void test_top_k(void **state)
+{
+    enum { VOCAB = 300 };
+    static const int top[] = { 1, 2, 3, 5 };
+    float x[VOCAB];
+
+    (void)state;
+    for (int i = 0; i < VOCAB; i++)
+        x[i] = i == 5 ? -1.6f : i == 7 ? 0 : i == VOCAB - 1 ? -1.5f : -50;
+    for (int i = 0; i < ARRAY_LEN(top); i++) {
+        json_t *kept = json_array();
+        if (top[i] == 5)
+            memset(x, 0, sizeof x);
+        for (int id = 0; id < VOCAB; id++)
+            if (x[id] > (float[]){ 0, -1, -1.55f, -2, 0, -1 }[top[i]])
+                json_array_append_new(kept, json_integer(id));
+        json_t *o = json_pack("{s:i, s:i, s:f, s:f, s:f, s:f}", "vocab", VOCAB, "top_k", top[i], "temperature", 1.0,
+                              "top_p", 1.0, "min_p", 0.0, "typical_p", 1.0);
+        check_draws(o, x, kept, 0, 16);
+        json_decref(o);
+        json_decref(kept);
+    }
 }
 
 /* Two requests of two rows in the order 1, 0, over five words. */
@@ -226,7 +258,7 @@ static void test_automaton(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_gold), cmocka_unit_test(test_greedy),
-                                        cmocka_unit_test(test_automaton) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_gold), cmocka_unit_test(test_top_k),
+                                        cmocka_unit_test(test_greedy), cmocka_unit_test(test_automaton) };
     return test_devices(tests, ARRAY_LEN(tests));
 }

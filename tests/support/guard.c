@@ -35,10 +35,10 @@ static bool was_used(size_t at)
     return false;
 }
 
-static void close_behind(char *block, size_t bytes)
+static void close_behind(char *block, size_t bytes, size_t behind)
 {
     ASAN_UNPOISON_MEMORY_REGION(block, bytes);
-    ASAN_POISON_MEMORY_REGION(block + bytes, GUARD_BYTES);
+    ASAN_POISON_MEMORY_REGION(block + bytes, behind);
 }
 
 void *__real_arena_alloc(struct arena *a, size_t bytes);
@@ -54,7 +54,7 @@ void *__wrap_arena_alloc(struct arena *a, size_t bytes)
         give_back(at);
         GROW(guard.blocks, guard.n, guard.cap);
         guard.blocks[guard.n++] = (struct block){ at, at + bytes, a->used };
-        close_behind(p, bytes);
+        close_behind(p, bytes, a->used - at - bytes);
     }
     return p;
 }
@@ -68,7 +68,7 @@ void *__wrap_arena_alloc_end(struct arena *a, size_t bytes)
         return __real_arena_alloc_end(a, bytes);
     void *p = __real_arena_alloc_end(a, bytes + GUARD_BYTES);
     if (a == guard.step)
-        close_behind(p, bytes);
+        close_behind(p, bytes, GUARD_BYTES);
     return p;
 }
 
