@@ -295,10 +295,10 @@ static void test_few(void **state)
     decode_world_close(&w);
 }
 
-/* Words 7 and 8 follow state 1 one after the other, then there are two; 9 follows state 4 and ends it. */
+/* Words 7 and 8 follow state 0 one after the other, then there are two; 9 follows state 3 and ends it. */
 static struct automaton forced_words(struct ctx *c)
 {
-    static const int32_t first[] = { 0, 0, 1, 2, 4, 5 }, token[] = { 7, 8, 5, 6, 9 }, next[] = { 2, 3, 0, 0, 0 };
+    static const int32_t first[] = { 0, 1, 2, 4, 5, 5 }, token[] = { 7, 8, 5, 6, 9 }, next[] = { 1, 2, 4, 4, 4 };
 
     return (struct automaton){ batch_i32(c, first, ARRAY_LEN(first)), batch_i32(c, token, ARRAY_LEN(token)),
                                batch_i32(c, next, ARRAY_LEN(next)) };
@@ -309,7 +309,7 @@ static struct automaton forced_words(struct ctx *c)
 static void test_forced_runs(void **state)
 {
     enum { WIDTH = 2, N = 7, LISTED = 7 };
-    static const int32_t states[N * WIDTH] = { 1, 1, 1, 2, 4, 1, STATE_FREE, 1, 1, 2, 1, 1, 1, 2 };
+    static const int32_t states[N * WIDTH] = { 0, 0, 0, 1, 3, 0, STATE_FREE, 0, 0, 1, 0, 0, 0, 1 };
     static const int32_t request[LISTED] = { 6, 5, -1, 3, 2, 1, 4 }, done[N] = { [5] = 1 };
     static const int32_t want[3][N] = { { JUNK, 1, 0, 0, 2, 0, 2 },
                                         { JUNK, 1, 0, 0, 2, 0, 1 },
@@ -344,7 +344,7 @@ static void test_forced_runs(void **state)
 static void test_words_ahead(void **state)
 {
     enum { N = 6 };
-    static const int32_t states[3] = { 1, 4, STATE_FREE }, row[N] = { 0, 0, 0, 1, -1, 2 };
+    static const int32_t states[3] = { 0, 3, STATE_FREE }, row[N] = { 0, 0, 0, 1, -1, 2 };
     static const int32_t ahead[N] = { 0, 1, 2, 2, 0, 1 }, place[N] = { 3, 4, 5, 3, 3, 5 },
                          to[N] = { 11, 12, 13, 14, 15, 16 };
     static const int32_t want[N] = { DECODE_START_TOKEN, 7, 8, 0, 0, 0 }, request[3] = { 0, 1, 2 };
