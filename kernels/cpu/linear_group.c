@@ -43,7 +43,7 @@ static struct tensor sums_of(struct ctx *c, const struct tensor *x, const struct
     struct tensor sums = p->addend ? *p->addend : matrix_new(F32, p->y.t->shape[0], p->y.t->shape[1]);
     float *value = sums.data;
 
-    if (p->w)
+    if (x)
         multiply(c, (struct destination){ &sums, p->addend != NULL }, x, p);
     int64_t n = p->scale != 1.0f ? tensor_size(&sums) : 0;
 #pragma omp parallel for schedule(static) if (n > PARALLEL_MIN)
@@ -70,7 +70,7 @@ static void put_sums(struct destination y, const struct tensor *sums)
 
 static void run_product(struct ctx *c, const struct linear_product *p)
 {
-    if (p->w && p->scale == 1.0f && !p->addend && !(p->bias && p->y.add)) {
+    if (p->x && p->scale == 1.0f && !p->addend && !(p->bias && p->y.add)) {
         multiply(c, p->y, p->x, p);
         return;
     }
@@ -85,11 +85,11 @@ static struct tensor half_of(struct ctx *c, const struct linear_product *p)
 {
     const struct tensor *y = p->y.t;
 
-    if (p->addend && p->w)
+    if (p->addend && p->x)
         return sums_of(c, p->x, p);
     struct tensor half = matrix_new(y->dtype, y->shape[0], y->shape[1]);
     struct destination to = { &half, false };
-    if (p->w)
+    if (p->x)
         multiply(c, to, p->x, p);
     else
         put_sums(to, p->addend);
@@ -102,7 +102,7 @@ static void run_swiglu(struct ctx *c, const struct linear_product *p)
 
     cpu_glu(c, p->y.t, &half[0], &half[1], GATE_SILU);
     for (int i = 0; i < 2; i++)
-        if (!p[i].w || !p[i].addend)
+        if (!p[i].x || !p[i].addend)
             free_matrix(&half[i]);
 }
 

@@ -255,9 +255,11 @@ __global__ void __launch_bounds__(THREADS, 2) linear_group_kernel(GRID_CONSTANT 
     int64_t row0 = block % tiles * ROWS, col0 = block / tiles * COLS;
     if (!has_rows(a, p, row0))
         return;
-    float v = finished(a, p, row0, col0);
-    if (a.each == 2)
-        v *= sigmoid(v) * finished(a, a.product[number + 1], row0, col0);
+    float v = 0;
+    for (int i = 0; i < a.each; i++) {
+        float next = finished(a, (&p)[i], row0, col0);
+        v = i ? v * sigmoid(v) * next : next;
+    }
     int64_t row = row0 + thread_id() / COLS, col = col0 + thread_id() % COLS;
     if (!has_row(a, p, row) || col >= p.cols)
         return;

@@ -47,12 +47,8 @@ for dtype in f32 bf16; do
     for way in "" "--n 2 --beams 3" "--n 2 --temperature 0.9 --seed 5"; do
         # shellcheck disable=SC2086 # options
         options=(generate --device cpu --dtype $dtype --max-new 9 --logprobs 1 $way)
-        for default in none some; do
-            all=(--adapter some)
-            [ $default = some ] || all=()
-            run 0 infer "${options[@]}" --model model "${all[@]}" input.jsonl -o mixed.jsonl
-            for name in "${names[@]}"; do alone "$name" $default "${options[@]}"; done
-        done
+        run 0 infer "${options[@]}" --model model --adapter some input.jsonl -o mixed.jsonl
+        for name in "${names[@]}"; do alone "$name" some "${options[@]}"; done
         for batch in 1 4; do
             run 0 infer "${options[@]}" --model model --adapter some --batch $batch --tokens 40 input.jsonl -o again.jsonl
             cmp -s mixed.jsonl again.jsonl || complain "${options[*]}" "--batch $batch says something else"
@@ -70,7 +66,6 @@ for dtype in f32 bf16; do
     run 0 infer "${options[@]}" --model model input.jsonl -o mixed.jsonl
     for name in "${names[@]}"; do alone "$name" none "${options[@]}"; done
 done
-run 0 infer generate --device cpu --dtype bf16 --max-new 3 --model model input.jsonl -o said.jsonl
 cp whole.jsonl input.jsonl
 
 # --- losses: packs of one adapter each
@@ -103,7 +98,6 @@ for command in generate loss; do
     span=$(($(date +%s%N) - start))
     stop_and_resume $command $command.whole
 done
-run 0 infer loss --device cpu --model model input.jsonl -o whole
 (trap '' XFSZ && ulimit -f 1 && infer loss --device cpu --model model --tokens 1 input.jsonl -o kept) >shown 2>said
 [ "$(wc -l <kept.part)" -gt 5 ] || complain "too little is kept for what follows"
 touch -d '1 hour ago' some/adapter_model.safetensors
