@@ -25,23 +25,41 @@ static void add_pair(struct key_pairs *k, const struct schema *s, int from, int 
     *link = declared ? 2 : *link ? *link : 1;
 }
 
-/* "singer" in a table of concerts and the primary key of singers, whatever it is called. */
-static bool names_table(const struct schema *s, int column, int key)
+static uint64_t words_key(const char *text)
 {
-    struct element_name a, b;
-    const struct schema_column *k = s->columns + key;
-
-    if (!k->primary || k->table == s->columns[column].table)
-        return false;
-    element_name_read(&a, s->columns[column].text);
-    element_name_read(&b, s->tables[k->table].text);
-    return element_name_compare(&a, &b).equal == 1;
+    struct element_name n;
+    element_name_read(&n, text);
+    return element_name_key(&n, 0, n.n_words);
 }
 
-static bool are_alike(const struct schema *s, int a, int b)
+/* "singer" in a table of concerts and the primary key of singers, whatever it is called.  words: a key of the words of
+ * each table's name, then of each column's. */
+static bool names_table(const struct schema *s, const uint64_t *words, int column, int key)
 {
-    return s->columns[a].table != s->columns[b].table &&
-           (strcasecmp(s->columns[a].name, s->columns[b].name) == 0 || names_table(s, a, b) || names_table(s, b, a));
+    int table = s->columns[key].table;
+    return s->columns[key].primary && words[s->n_tables + column] == words[table];
+}
+
+static bool are_alike(const struct schema *s, const uint64_t *words, int a, int b)
+{
+    return s->columns[a].table != s->columns[b].table && (strcasecmp(s->columns[a].name, s->columns[b].name) == 0 ||
+                                                          names_table(s, words, a, b) || names_table(s, words, b, a));
+}
+
+/* Pairs that foreign keys do not tie: root has one number for all columns that they tie together. */
+static void add_alike(struct key_pairs *k, const struct schema *s, const int *root)
+{
+    uint64_t *words = xcalloc((size_t)s->n_tables + (size_t)s->n_columns + 1, sizeof *words);
+
+    for (int t = 0; t < s->n_tables; t++)
+        words[t] = words_key(s->tables[t].text);
+    for (int c = 0; c < s->n_columns; c++)
+        words[s->n_tables + c] = words_key(s->columns[c].text);
+    for (int a = 0; a < s->n_columns; a++)
+        for (int b = 0; b < s->n_columns; b++)
+            if (root[a] != root[b] && are_alike(s, words, a, b))
+                add_pair(k, s, a, b, false);
+    free(words);
 }
 
 void key_pairs_find(struct key_pairs *k, const struct schema *s)
@@ -59,10 +77,7 @@ void key_pairs_find(struct key_pairs *k, const struct schema *s)
         for (int b = 0; b < s->n_columns; b++)
             if (a != b && parent[a] == parent[b])
                 add_pair(k, s, a, b, true);
-    for (int a = 0; a < s->n_columns; a++)
-        for (int b = 0; b < s->n_columns; b++)
-            if (parent[a] != parent[b] && are_alike(s, a, b))
-                add_pair(k, s, a, b, false);
+    add_alike(k, s, parent);
     free(parent);
 }
 
