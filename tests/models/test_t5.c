@@ -233,7 +233,7 @@ static void test_gold(void **state)
 static void test_bf16(void **state)
 {
     (void)state;
-    for (int i = 0; i < ARRAY_LEN(tags); i++) {
+    for (int i = strcmp(test_device_name(), "simt") ? 0 : ARRAY_LEN(tags) - 1; i < ARRAY_LEN(tags); i++) {
         struct world w;
         world_open(&w, tags[i], "config", BF16);
         double want = json_real_value(json_object_get(w.of, "loss")), logits = logits_error(&w, tags[i]);
@@ -316,8 +316,9 @@ static void check_checkpointed(const char *tag, enum dtype dtype)
 static void test_checkpointed(void **state)
 {
     (void)state;
-    check_checkpointed("t5", F32);
     check_checkpointed("flan", BF16);
+    if (strcmp(test_device_name(), "simt"))
+        check_checkpointed("t5", F32);
 }
 
 static void test_buckets(void **state)

@@ -119,7 +119,13 @@ static void check_answers(const struct world *w, int beams)
     }
 }
 
-/* All at once, and one after another; sources in one step, and in one each. */
+/* simt is slow: one of each is enough there. */
+static bool is_slow(void)
+{
+    return !strcmp(test_device_name(), "simt");
+}
+
+/* All at once, and one and three at a time; sources in one step, and in one each. */
 static void check_folder(const char *tag, int beams)
 {
     double score[PROMPTS];
@@ -130,7 +136,7 @@ static void check_folder(const char *tag, int beams)
     check_answers(&w, beams);
     for (int i = 0; i < PROMPTS; i++)
         score[i] = w.said[i][0].score;
-    for (int64_t batch = 1; batch <= 3; batch += 2) {
+    for (int64_t batch = is_slow() ? 3 : 1; batch <= 3; batch += 2) {
         answer(&w, beams, batch, batch);
         check_answers(&w, beams);
         for (int i = 0; i < PROMPTS; i++)
@@ -143,14 +149,16 @@ static void test_greedy(void **state)
 {
     (void)state;
     check_folder("v1.0", 1);
-    check_folder("flan", 1);
+    if (!is_slow())
+        check_folder("flan", 1);
 }
 
 static void test_beams(void **state)
 {
     (void)state;
-    check_folder("v1.0", BEAMS);
     check_folder("flan", BEAMS);
+    if (!is_slow())
+        check_folder("v1.0", BEAMS);
 }
 
 /* In bf16 the likeliest answer scores as it does in f32, nearly. */
