@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 ops=$(cd tests/kernels && grep -l 'op_main(' test_*.c | sed 's/\.c$//')
-others=$(cd tests/kernels && grep -l 'test_devices(' test_*.c | sed 's/\.c$//' | grep -e "${1:-}" || true)
+others=$( (cd tests/kernels && grep -l 'test_devices(' test_*.c) | sed 's/\.c$//' | grep -e "${1:-}" || true)
 cmake --preset tsan > /dev/null
 # shellcheck disable=SC2086
 cmake --build --preset tsan -j "$(nproc)" --target ambit_simt test_simt $ops $others

@@ -154,7 +154,7 @@ static void run_rows(struct ctx *c, const struct linear_group *g, const struct l
 
     for (int64_t from = 0; (n = next_run(g, p, &from)) > 0; from += n) {
         struct product_part part[2];
-        for (int i = 0; i <= g->swiglu; i++)
+        for (int i = 0; i < (g->swiglu ? 2 : 1); i++)
             cut(&part[i], &p[i], normed, from, n);
         if (g->swiglu)
             run_swiglu(c, (const struct linear_product[]){ part[0].p, part[1].p });

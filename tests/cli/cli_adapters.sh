@@ -45,7 +45,7 @@ alone() {
 
 for dtype in f32 bf16; do
     for way in "" "--n 2 --beams 3" "--n 2 --temperature 0.9 --seed 5"; do
-        # shellcheck disable=SC2086 # options
+        # shellcheck disable=SC2206 # options
         options=(generate --device cpu --dtype $dtype --max-new 9 --logprobs 1 $way)
         run 0 infer "${options[@]}" --model model --adapter some input.jsonl -o mixed.jsonl
         for name in "${names[@]}"; do alone "$name" some "${options[@]}"; done
@@ -62,7 +62,7 @@ run 0 infer generate --device cpu --model model --max-new 2 --logprobs 1 one.jso
 # --- the emulated device: all of it in one step, captured
 sed -n '1,5p;16,20p' input.jsonl >few.jsonl && cp input.jsonl whole.jsonl && cp few.jsonl input.jsonl
 for dtype in f32 bf16; do
-    options=(generate --device simt --dtype $dtype --max-new 3 --logprobs 1)
+    options=(generate --device simt --dtype "$dtype" --max-new 3 --logprobs 1)
     run 0 infer "${options[@]}" --model model input.jsonl -o mixed.jsonl
     for name in "${names[@]}"; do alone "$name" none "${options[@]}"; done
 done
