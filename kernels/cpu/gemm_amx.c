@@ -1,7 +1,7 @@
 /* Part of gemm.h: products of few rows in bf16 on AMX, which read the weight as it lies, once, and nothing but it. */
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/gemm.h"
-#include "kernels/cpu/row.h"
+#include "kernels/cpu/tile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -116,11 +116,13 @@ ON_AMX static void multiply_tiles(float sums[2][2][SIDE][SIDE], const uint16_t *
 static void put_sums(struct tensor *y, const struct gemm *g, int64_t first, int64_t from, float sums[2][2][SIDE][SIDE])
 {
     int64_t rows = g->m - from < TASK ? g->m - from : TASK, cols = g->n - first < TASK ? g->n - first : TASK;
+    float turned[TASK][TASK];
 
+    for (int64_t i = 0; i < cols; i += SIDE)
+        for (int64_t j = 0; j < rows; j += SIDE)
+            transpose(&turned[j][i], TASK, &sums[i / SIDE][j / SIDE][0][0], SIDE, SIDE, SIDE);
     for (int64_t r = 0; r < rows; r++) {
-        float line[TASK];
-        for (int64_t c = 0; c < cols; c++)
-            line[c] = sums[c / SIDE][r / SIDE][c % SIDE][r % SIDE];
+        float *line = turned[r];
         if (g->bias)
             row_add(line, g->bias + first, cols);
         if (g->act)

@@ -6,6 +6,7 @@
 #include "tests/support/support.h"
 
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,6 +196,42 @@ static void test_rows_alone(void **state)
     gemm_cache_free(cache);
 }
 
+/* The bits of `rows` rows from `from` on, by so many threads, are those among all. */
+static void check_few_bits(struct gemm_cache *cache, struct gemm g, const char *all, int64_t from, int threads)
+{
+    size_t row = (size_t)g.n * dtype_size(g.y_dtype);
+    char *some = xcalloc((size_t)g.m, row);
+
+    g.a = (const uint16_t *)g.a + from * g.k;
+    g.y = some;
+    omp_set_num_threads(threads);
+    gemm(cache, &g);
+    assert_memory_equal(some, all + (size_t)from * row, (size_t)g.m * row);
+    free(some);
+}
+
+static void test_few_rows_bits(void **state)
+{
+    enum { ROWS = 70, N = 333, K = 607 };
+    struct gemm_cache *cache = gemm_cache_new();
+    double *exact_a, *exact_b;
+    void *a = numbers(ROWS * K, BF16, &exact_a), *b = numbers(N * K, BF16, &exact_b);
+    char *all = xcalloc(ROWS * N, sizeof(float));
+    struct gemm g = {
+        .m = ROWS, .n = N, .k = K, .a = a, .b = b, .dtype = BF16, .tb = true, .y = all, .rows = ROWS_FEW
+    };
+    int most = omp_get_max_threads();
+
+    (void)state;
+    gemm(cache, &g);
+    for (g.m = 1; g.m <= 33; g.m++)
+        for (int threads = 1; threads <= 3; threads++)
+            check_few_bits(cache, g, all, (7 * g.m) % (ROWS - g.m), threads);
+    omp_set_num_threads(most);
+    gemm_cache_free(cache);
+    free(a), free(b), free(exact_a), free(exact_b), free(all);
+}
+
 /* A weight that was forgotten is read again. */
 static void test_forget(void **state)
 {
@@ -218,8 +255,8 @@ static void test_forget(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_products), cmocka_unit_test(test_few),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_products),        cmocka_unit_test(test_few),
                                         cmocka_unit_test(test_inner_left_over), cmocka_unit_test(test_rows_alone),
-                                        cmocka_unit_test(test_forget) };
+                                        cmocka_unit_test(test_few_rows_bits),   cmocka_unit_test(test_forget) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
