@@ -131,29 +131,33 @@ static void test_gold(void **state)
 }
 
 /* Few words above many, at distances where a search by halves first looks and just beyond; the last of all among
- * them.  Of equals all are kept, more than a block has threads. */
-static void test_top_k(void **state)
+ * them. */
+static void check_top_k(int top_k, float others)
 {
     enum { VOCAB = 300 };
-    static const int top[] = { 1, 2, 3, 5 };
-    float x[VOCAB];
+    float x[VOCAB], least = top_k == 1 ? -1 : top_k == 2 ? -1.55f : -2;
+    json_t *kept = json_array(), *o = json_pack("{s:i, s:i, s:f, s:f, s:f, s:f}", "vocab", VOCAB, "top_k", top_k,
+                                                "temperature", 1.0, "top_p", 1.0, "min_p", 0.0, "typical_p", 1.0);
 
-    (void)state;
-    for (int i = 0; i < VOCAB; i++)
-        x[i] = i == 5 ? -1.6f : i == 7 ? 0 : i == VOCAB - 1 ? -1.5f : -50;
-    for (int i = 0; i < ARRAY_LEN(top); i++) {
-        json_t *kept = json_array();
-        if (top[i] == 5)
-            memset(x, 0, sizeof x);
-        for (int id = 0; id < VOCAB; id++)
-            if (x[id] > (float[]){ 0, -1, -1.55f, -2, 0, -1 }[top[i]])
-                json_array_append_new(kept, json_integer(id));
-        json_t *o = json_pack("{s:i, s:i, s:f, s:f, s:f, s:f}", "vocab", VOCAB, "top_k", top[i], "temperature", 1.0,
-                              "top_p", 1.0, "min_p", 0.0, "typical_p", 1.0);
-        check_draws(o, x, kept, 0, 16);
-        json_decref(o);
-        json_decref(kept);
+    for (int i = 0; i < VOCAB; i++) {
+        x[i] = i == 5 ? -1.6f : i == 7 ? 0 : i == VOCAB - 1 ? -1.5f : others;
+        if (x[i] > least)
+            json_array_append_new(kept, json_integer(i));
     }
+    check_draws(o, x, kept, 0, 16);
+    json_decref(o);
+    json_decref(kept);
+}
+
+/* Of equals all are kept, more than a block has threads. */
+static void test_top_k(void **state)
+{
+    (void)state;
+    for (int top_k = 1; top_k <= 3; top_k++) {
+        check_top_k(top_k, -50);
+        check_top_k(top_k, -1.6f);
+    }
+    check_top_k(1, 0);
 }
 
 /* Two requests of two rows in the order 1, 0, over five words. */
