@@ -62,4 +62,6 @@ json_t *json_message(const char *text);
 int json_write_line(struct out_file *o, const json_t *value, struct error *err);
 /* A whole value, indented by 2, through an out_file. */
 int json_write_file(const char *path, const json_t *value, struct error *err);
+/* The same with the 17 digits of an f64. */
+int json_write_file_exact(const char *path, const json_t *value, struct error *err);
 #endif

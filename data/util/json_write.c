@@ -21,26 +21,35 @@ static int cannot_write(struct error *err, const char *path)
 /* fwrite may succeed although the buffer that it filled could not be flushed: only ferror tells, while errno is new. */
 static bool dump(const json_t *value, FILE *f, size_t flags)
 {
-    flags |= JSON_ENCODE_ANY | JSON_REAL_PRECISION(9);
-    return json_dumpf(value, f, flags) == 0 && putc('\n', f) != EOF && !ferror(f);
+    return json_dumpf(value, f, flags | JSON_ENCODE_ANY) == 0 && putc('\n', f) != EOF && !ferror(f);
 }
 
 int json_write_line(struct out_file *o, const json_t *value, struct error *err)
 {
-    if (!dump(value, o->f, JSON_COMPACT))
+    if (!dump(value, o->f, JSON_COMPACT | JSON_REAL_PRECISION(9)))
         return cannot_write(err, o->path ? o->path : "standard output");
     return 0;
 }
 
-int json_write_file(const char *path, const json_t *value, struct error *err)
+static int write_file(const char *path, const json_t *value, size_t digits, struct error *err)
 {
     struct out_file o;
     if (out_file_open(&o, path, err))
         return -1;
-    if (!dump(value, o.f, JSON_INDENT(2))) {
+    if (!dump(value, o.f, JSON_INDENT(2) | JSON_REAL_PRECISION(digits))) {
         cannot_write(err, path);
         out_file_abort(&o);
         return -1;
     }
     return out_file_commit(&o, err);
+}
+
+int json_write_file(const char *path, const json_t *value, struct error *err)
+{
+    return write_file(path, value, 9, err);
+}
+
+int json_write_file_exact(const char *path, const json_t *value, struct error *err)
+{
+    return write_file(path, value, 17, err);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 static const char known[] = "BertNormalizer, NFC, NFD, NFKC, NFKD, Lowercase, Strip, StripAccents, Prepend, Replace, "
-                            "Nmt and ByteLevel";
+                            "Nmt, ByteLevel and Precompiled";
 
 static int read_accents(const struct component *c, enum accents *out, struct error *err)
 {
@@ -65,6 +65,19 @@ static int read_replace(struct normalizer_step *s, const struct component *c, st
     return text ? text_pattern_read(&s->pattern, c->o, c->where, err) : -1;
 }
 
+static int read_precompiled(struct normalizer_step *s, const struct component *c, struct error *err)
+{
+    static const char *const fields[] = { "precompiled_charsmap", NULL };
+    const char *base64 =
+        component_only(c, fields, err) ? NULL : json_get_string(c->o, "precompiled_charsmap", c->where, err);
+
+    if (!base64)
+        return -1;
+    s->run = normalize_charsmap;
+    s->charsmap = xcalloc(1, sizeof *s->charsmap);
+    return charsmap_read(s->charsmap, base64, err) ? error_prefix(err, "%s: precompiled_charsmap", c->where) : 0;
+}
+
 /* Steps without settings. */
 static const struct {
     const char *type;
@@ -107,21 +120,14 @@ static int read_step(void *into, const struct component *c, struct error *err)
         const char *type;
         int (*read)(struct normalizer_step *s, const struct component *c, struct error *err);
     } kinds[] = {
-        { "BertNormalizer", read_bert },
-        { "Strip", read_strip },
-        { "Prepend", read_prepend },
-        { "Replace", read_replace },
+        { "BertNormalizer", read_bert }, { "Precompiled", read_precompiled }, { "Strip", read_strip },
+        { "Prepend", read_prepend },     { "Replace", read_replace },
     };
     struct normalizer *n = into;
     struct normalizer_step *s = add_step(n);
 
     if (n->count > COMPONENT_MAX_STEPS)
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: more than %d steps", c->where, COMPONENT_MAX_STEPS);
-    if (strcmp(c->type, "Precompiled") == 0)
-        return error_set(err, EXIT_CODE_CHECKPOINT,
-                         "%s: type: Precompiled, SentencePiece's own table of characters, is not read: it comes with "
-                         "T5's tokenizer",
-                         c->where);
     for (int i = 0; i < ARRAY_LEN(kinds); i++)
         if (strcmp(kinds[i].type, c->type) == 0)
             return kinds[i].read(s, c, err);
@@ -137,6 +143,8 @@ static int64_t growth(const struct normalizer_step *s)
         return s->form == FORM_NFC || s->form == FORM_NFD ? 3 : 11;
     if (s->run == normalize_bert || s->run == normalize_lowercase || s->run == normalize_bytes)
         return 3;
+    if (s->run == normalize_charsmap)
+        return charsmap_growth(s->charsmap);
     if (s->run == normalize_replace && s->pattern.text)
         return content / s->pattern.length + 1;
     return content + 1;
@@ -186,6 +194,9 @@ void normalizer_release(struct normalizer *n)
     for (int i = 0; i < n->count; i++) {
         free(n->steps[i].content);
         text_pattern_release(&n->steps[i].pattern);
+        if (n->steps[i].charsmap)
+            charsmap_release(n->steps[i].charsmap);
+        free(n->steps[i].charsmap);
     }
     free(n->steps);
     *n = (struct normalizer){ 0 };

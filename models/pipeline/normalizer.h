@@ -7,6 +7,7 @@
 #ifndef MODELS_PIPELINE_NORMALIZER_H
 #define MODELS_PIPELINE_NORMALIZER_H
 
+#include "models/pipeline/charsmap.h"
 #include "models/pipeline/component.h"
 #include "models/pipeline/text_pattern.h"
 #include "models/unicode/bert_normalizer.h"
@@ -24,6 +25,7 @@ struct normalizer_step {
     bool left, right;            /* which ends a strip is about */
     char *content;               /* what is put in */
     struct text_pattern pattern; /* what is replaced */
+    struct charsmap *charsmap;
 };
 
 struct normalizer {
@@ -47,8 +49,8 @@ void normalizer_run(const struct normalizer *n, const char *text, int64_t start,
                     struct normalizer_work *w);
 void normalizer_work_release(struct normalizer_work *w);
 
-/* The steps of normalizer_steps.c, by their fields. */
+/* The steps of normalizer_steps.c and normalizer_charsmap.c, by their fields. */
 normalizer_fn normalize_form, normalize_bert, normalize_lowercase, normalize_strip, normalize_accents, normalize_nmt,
-    normalize_prepend, normalize_replace, normalize_bytes;
+    normalize_prepend, normalize_replace, normalize_bytes, normalize_charsmap;
 
 #endif

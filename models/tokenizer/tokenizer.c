@@ -43,6 +43,7 @@ void tokenizer_close(struct tokenizer *t)
     vocab_release(&t->vocab);
     wordpiece_release(&t->wordpiece);
     bpe_release(&t->bpe);
+    unigram_release(&t->unigram);
     normalizer_release(&t->normalizer);
     pre_tokenizer_release(&t->pre_tokenizer);
     decoder_release(&t->decoder);
@@ -56,7 +57,7 @@ void tokenizer_close(struct tokenizer *t)
 
 int tokenizer_read_parts(struct tokenizer *t, const json_t *root, const char *where, struct error *err)
 {
-    static const char *const names[] = { "normalizer", "pre_tokenizer", "decoder" };
+    static const char *const names[] = { "normalizer", "pre_tokenizer", "decoder", "post_processor" };
 
     t->parts = json_object();
     for (int i = 0; i < ARRAY_LEN(names); i++) {
@@ -106,6 +107,8 @@ int tokenizer_end_model(struct tokenizer *t, const char *unk, struct error *err)
         t->added_of[i] = -1;
     if (t->kind == TOKENIZER_BPE)
         return end_bpe(t, unk, err);
+    if (t->kind == TOKENIZER_UNIGRAM)
+        return unigram_prepare(&t->unigram, &t->vocab, n, err);
     if (wordpiece_prepare(&t->wordpiece, &t->vocab, n, err))
         return -1;
     t->wordpiece.unk = tokenizer_id(t, unk);
@@ -183,7 +186,9 @@ const char *tokenizer_token(const struct tokenizer *t, int32_t id)
 
 int32_t tokenizer_id(const struct tokenizer *t, const char *token)
 {
-    const struct piece_table *tokens = t->kind == TOKENIZER_BPE ? &t->bpe.tokens : &t->wordpiece.first;
+    const struct piece_table *tokens = t->kind == TOKENIZER_BPE       ? &t->bpe.tokens
+                                       : t->kind == TOKENIZER_UNIGRAM ? &t->unigram.tokens
+                                                                      : &t->wordpiece.first;
     int32_t id = piece_table_find_text(tokens, &t->vocab, token, (int64_t)strlen(token));
     for (int32_t i = t->model_tokens; id < 0 && i < t->vocab.count; i++)
         if (strcmp(vocab_text(&t->vocab, i), token) == 0)

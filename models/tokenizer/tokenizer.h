@@ -1,12 +1,12 @@
 /*
  * tokenizer.h - text into token ids and back, exactly as Hugging Face's tokenizers do it.
  *
- * One opaque handle per vocabulary; what it does to a text, what kind of model it holds, WordPiece (BERT) or BPE
- * (GPT-2, Llama, Qwen, DeepSeek), and how it joins tokens is the handle's own business.  A handle never changes after
- * it was opened, so any number of threads may encode with it at once.  The text of a question is a stranger's: names of
- * special tokens in it ("[SEP]") stay text unless TOKENIZER_MATCH_SPECIALS asks for Hugging Face's behaviour; with BPE,
- * whose added tokens all steer the model ("<tool_call>"), that goes for added tokens which are not called special too.
- * The special tokens around a sequence are the caller's to add, by id.
+ * One opaque handle per vocabulary; what it does to a text, what kind of model it holds, WordPiece (BERT), BPE
+ * (GPT-2, Llama, Qwen, DeepSeek) or Unigram (T5), and how it joins tokens is the handle's own business.  A handle never
+ * changes after it was opened, so any number of threads may encode with it at once.  The text of a question is a
+ * stranger's: names of special tokens in it ("[SEP]") stay text unless TOKENIZER_MATCH_SPECIALS asks for Hugging Face's
+ * behaviour; with BPE, whose added tokens all steer the model ("<tool_call>"), that goes for added tokens which are not
+ * called special too. The special tokens around a sequence are the caller's to add, by id.
  *
  * Text is UTF-8.  Bytes that are not valid UTF-8 become U+FFFD, one for each longest invalid part (Python's
  * errors="replace"); a normaliser that cleans text, as BERT's does, then drops them.
@@ -97,7 +97,7 @@ int32_t tokenizer_special(const struct tokenizer *t, enum special_token which);
 
 /* Writes tokenizer.json, tokenizer_config.json, special_tokens_map.json and for WordPiece vocab.txt into dir, which is
  * made when it is missing; transformers opens the folder with identical results.  What the tokenizer.json of a BPE
- * said of special tokens around a text is not kept. */
+ * said of special tokens around a text is not kept, a Unigram's is. */
 int tokenizer_save(const struct tokenizer *t, const char *dir, struct error *err);
 
 #endif

@@ -7,6 +7,7 @@ struct encoder {
     struct normalizer_work normal; /* the text of the piece being worked on */
     struct pre_tokenizer_run run;
     struct bpe_work work;
+    struct unigram_work unigram;
     struct ids *out;
     struct token_spans *spans;
 };
@@ -71,6 +72,15 @@ static void encode_bpe(void *to, const struct normal_text *text, int64_t start, 
     push_pieces(e, w->pieces, w->count, text, start);
 }
 
+static void encode_unigram(void *to, const struct normal_text *text, int64_t start, int64_t stop)
+{
+    struct encoder *e = to;
+    struct unigram_work *w = &e->unigram;
+
+    unigram_split(&e->t->unigram, &e->t->vocab, w, text->text + start, stop - start);
+    push_pieces(e, w->pieces, w->count, text, start);
+}
+
 /* The next added token that is looked for at all. */
 static bool find_added(const struct encoder *e, const struct added_set *s, const char *text, int64_t end,
                        struct added_match *m)
@@ -101,13 +111,15 @@ static void encode_part(struct encoder *e, const char *raw, int64_t start, int64
 int64_t tokenizer_encode(const struct tokenizer *t, const char *text, size_t length, unsigned flags, struct ids *out,
                          struct token_spans *spans)
 {
+    static pre_tokenizer_emit_fn *const models[] = {
+        [TOKENIZER_WORDPIECE] = encode_word, [TOKENIZER_BPE] = encode_bpe, [TOKENIZER_UNIGRAM] = encode_unigram
+    };
     struct encoder e = { .t = t, .specials = flags & TOKENIZER_MATCH_SPECIALS, .out = out, .spans = spans };
     int64_t at = 0, before = out->count, end = (int64_t)length;
     struct added_match m = { 0 };
 
     e.normal.out.track = spans || t->pre_tokenizer.needs_origin;
-    pre_tokenizer_start(&e.run, &t->pre_tokenizer, e.normal.out.track,
-                        t->kind == TOKENIZER_BPE ? encode_bpe : encode_word, &e);
+    pre_tokenizer_start(&e.run, &t->pre_tokenizer, e.normal.out.track, models[t->kind], &e);
     while (find_added(&e, &t->raw, text, end, &m)) {
         encode_part(&e, text, at, m.start);
         push(&e, m.id, m.start, m.end);
@@ -117,6 +129,7 @@ int64_t tokenizer_encode(const struct tokenizer *t, const char *text, size_t len
     pre_tokenizer_end(&e.run);
     normalizer_work_release(&e.normal);
     bpe_work_release(&e.work);
+    unigram_work_release(&e.unigram);
     return out->count - before;
 }
 

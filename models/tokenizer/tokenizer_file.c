@@ -77,6 +77,18 @@ static int read_optional(json_t **out, const char *dir, const char *name, json_t
     return 0;
 }
 
+/* What to do with a folder that holds SentencePiece's own file alone. */
+static const char *spiece_hint(const struct tokenizer_folder *f)
+{
+    char path[TOKENIZER_MAX_PATH];
+
+    snprintf(path, sizeof path, "%s/spiece.model", f->dir);
+    return access(path, F_OK)
+               ? ""
+               : "; spiece.model is converted by: python3 -c \"from transformers import AutoTokenizer as "
+                 "T; import sys; T.from_pretrained(sys.argv[1]).save_pretrained(sys.argv[1])\" DIR";
+}
+
 static struct tokenizer *open_lines(const struct tokenizer_folder *f, struct error *err)
 {
     char path[TOKENIZER_MAX_PATH];
@@ -84,7 +96,9 @@ static struct tokenizer *open_lines(const struct tokenizer_folder *f, struct err
 
     snprintf(path, sizeof path, "%s/vocab.txt", f->dir);
     if (access(path, F_OK) != 0) {
-        error_set(err, EXIT_CODE_CHECKPOINT, "%s: neither tokenizer.json nor vocab.txt: %s", f->dir, strerror(errno));
+        const char *why = strerror(errno);
+        error_set(err, EXIT_CODE_CHECKPOINT, "%s: neither tokenizer.json nor vocab.txt: %s%s", f->dir, why,
+                  spiece_hint(f));
         return NULL;
     }
     char *text = whole_file_read(path, MAX_VOCAB_FILE, &length, err);

@@ -10,20 +10,22 @@
 #include "models/tokenizer/added_tokens.h"
 #include "models/tokenizer/bpe.h"
 #include "models/tokenizer/tokenizer.h"
+#include "models/tokenizer/unigram.h"
 #include "models/tokenizer/wordpiece.h"
 
 #include <jansson.h>
 
 struct tokenizer {
-    enum { TOKENIZER_WORDPIECE, TOKENIZER_BPE } kind;
+    enum { TOKENIZER_WORDPIECE, TOKENIZER_BPE, TOKENIZER_UNIGRAM } kind;
     struct normalizer normalizer;
     struct pre_tokenizer pre_tokenizer;
     struct vocab vocab;   /* the model's tokens, then those that were only added */
     int32_t model_tokens; /* how many are the model's */
     struct bpe bpe;
     struct wordpiece wordpiece;
+    struct unigram unigram;
     struct decoder decoder;
-    json_t *parts; /* normalizer, pre_tokenizer and decoder as they were read */
+    json_t *parts; /* normalizer, pre_tokenizer, decoder and post_processor as they were read */
     struct added_token *added;
     int32_t *added_of; /* [model_tokens + ADDED_MAX_TOKENS] place in added by id, -1 for a token of the model alone */
     int32_t n_added, cap_added;
@@ -54,8 +56,9 @@ void tokenizer_pieces(const struct tokenizer *t, const char *text, int64_t lengt
 /* The added token of this id, or NULL; before tokenizer_prepare too. */
 const struct added_token *tokenizer_added(const struct tokenizer *t, int32_t id);
 
-/* The model of a BPE's tokenizer.json; a new reference. */
+/* The model of a tokenizer.json; a new reference. */
 json_t *tokenizer_bpe_json(const struct tokenizer *t);
+json_t *tokenizer_unigram_json(const struct tokenizer *t);
 
 struct tokenizer_folder;
 /* From a parsed tokenizer.json, and from the bytes of a vocab.txt; f tells of the other files of the folder. */

@@ -167,8 +167,12 @@ static int read_model(struct tokenizer *t, const json_t *root, const char *where
     }
     if (strcmp(type, "WordPiece") == 0)
         return read_word_piece(t, model, inside, err);
-    return error_set(err, EXIT_CODE_CHECKPOINT, "%s: type: expected \"WordPiece\" or \"BPE\", got a %.80s model%s",
-                     inside, type, strcmp(type, "Unigram") == 0 ? ": T5's tokenizer comes with the parse models" : "");
+    if (strcmp(type, "Unigram") == 0) {
+        t->kind = TOKENIZER_UNIGRAM;
+        return tokenizer_read_unigram(t, model, inside, err);
+    }
+    return error_set(err, EXIT_CODE_CHECKPOINT,
+                     "%s: type: expected \"WordPiece\", \"BPE\" or \"Unigram\", got a %.80s model", inside, type);
 }
 
 /* A field that nobody here knows may change the result. */

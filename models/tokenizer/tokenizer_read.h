@@ -29,6 +29,8 @@ int tokenizer_read_added(struct tokenizer *t, const json_t *o, int64_t id, const
 int tokenizer_read_vocab(struct tokenizer *t, const json_t *model, const char *where, struct error *err);
 /* A BPE model, once the pre-tokenizer is read. */
 int tokenizer_read_bpe(struct tokenizer *t, const json_t *model, const char *where, struct error *err);
+/* A Unigram model. */
+int tokenizer_read_unigram(struct tokenizer *t, const json_t *model, const char *where, struct error *err);
 
 /* What tokenizer_config.json says of case, accents and Chinese characters.  Returns 1 when that changes t, 0, or -1.
  * Of another tokenizer than BERT's it may only say what is so anyway. */

@@ -105,14 +105,19 @@ static json_t *normalizer_json(const struct tokenizer *t)
 
 static json_t *tokenizer_json(const struct tokenizer *t)
 {
-    bool wordpiece = t->kind == TOKENIZER_WORDPIECE;
+    bool wordpiece = t->kind == TOKENIZER_WORDPIECE, unigram = t->kind == TOKENIZER_UNIGRAM;
     bool pair = wordpiece && t->special[SPECIAL_CLS] >= 0 && t->special[SPECIAL_SEP] >= 0;
 
     return json_pack("{s:s, s:n, s:n, s:o, s:o, s:O, s:o, s:O, s:o}", "version", "1.0", "truncation", "padding",
                      "added_tokens", added_list_json(t), "normalizer", normalizer_json(t), "pre_tokenizer",
                      json_object_get(t->parts, "pre_tokenizer"), "post_processor",
-                     pair ? template_json(t) : json_null(), "decoder", json_object_get(t->parts, "decoder"), "model",
-                     wordpiece ? model_json(t) : tokenizer_bpe_json(t));
+                     pair      ? template_json(t)
+                     : unigram ? json_incref(json_object_get(t->parts, "post_processor"))
+                               : json_null(),
+                     "decoder", json_object_get(t->parts, "decoder"), "model",
+                     wordpiece ? model_json(t)
+                     : unigram ? tokenizer_unigram_json(t)
+                               : tokenizer_bpe_json(t));
 }
 
 static json_t *specials_json(const struct tokenizer *t)
@@ -145,7 +150,7 @@ static json_t *config_json(const struct tokenizer *t)
     json_object_set_new(o, "added_tokens_decoder", added_decoder_json(t));
     json_object_set_new(o, "tokenizer_class",
                         json_string(is_plain_bert(t) ? "BertTokenizer" : "PreTrainedTokenizerFast"));
-    if (t->kind == TOKENIZER_BPE || !n) {
+    if (t->kind != TOKENIZER_WORDPIECE || !n) {
         json_object_set_new(o, "add_prefix_space", json_boolean(t->pre_tokenizer.adds_blank));
         json_object_set_new(o, "clean_up_tokenization_spaces", json_false());
         return o;
@@ -167,7 +172,7 @@ static int write_json(const char *dir, const char *name, json_t *value, struct e
     else if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
         error_set(err, EXIT_CODE_USAGE, "%.80s...: path too long", dir);
     else
-        rc = json_write_file(path, value, err);
+        rc = json_write_file_exact(path, value, err); /* scores of a Unigram */
     json_decref(value);
     return rc;
 }

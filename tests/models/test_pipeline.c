@@ -49,6 +49,12 @@ static void test_gold(void **state)
     assert_int_equal(test_gold_records("pipelines", check_record), 18 * 20);
 }
 
+static void test_unigram_gold(void **state)
+{
+    (void)state;
+    assert_int_equal(test_gold_records("unigram", check_record), 2 * 200);
+}
+
 static struct tokenizer *open_json(const char *dir, const char *json, struct error *err)
 {
     test_file(dir, "tokenizer.json", json);
@@ -64,7 +70,15 @@ static void test_refused_parts(void **state)
         const char *parts, *words[4];
     } cases[] = {
         { "\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"\"}",
-          { "normalizer", "SentencePiece" } },
+          { "normalizer", "precompiled_charsmap", "4 bytes or more" } },
+        { "\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"AAA\"}",
+          { "normalizer", "precompiled_charsmap", "not base64" } },
+        { "\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"A=AA\"}",
+          { "normalizer", "precompiled_charsmap", "not base64" } },
+        { "\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"/////wAAAAA=\"}",
+          { "normalizer", "precompiled_charsmap", "got 4294967295 of 8 bytes" } },
+        { "\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"BAAAAAAAAAD/\"}",
+          { "normalizer", "precompiled_charsmap", "UTF-8" } },
         { "\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"},{\"type\":\"Prepend\"}]}",
           { "normalizers[1]", "prepend" } },
         { "\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"(?~a)\"},\"content\":\"\"}",
@@ -93,6 +107,32 @@ static void test_refused_parts(void **state)
         snprintf(json, sizeof json, "{%s," BPE("") "}", cases[i].parts);
         test_file(dir, "tokenizer.json", json);
         test_refused(dir, cases[i].parts, cases[i].words);
+    }
+    test_dir_remove(dir);
+}
+
+static void test_refused_unigram(void **state)
+{
+    static const struct {
+        const char *model, *words[4];
+    } cases[] = {
+        { "\"vocab\":[[\"a\",-1]]", { "model", "unk_id" } },
+        { "\"unk_id\":null,\"vocab\":[[\"a\",-1]]", { "model", "unk_id" } },
+        { "\"unk_id\":1,\"vocab\":[[\"a\",-1]]", { "model", "unk_id", "1" } },
+        { "\"unk_id\":0,\"vocab\":[]", { "model: vocab", "1 to 1048576 tokens, got 0" } },
+        { "\"unk_id\":0,\"vocab\":{\"a\":-1}", { "model", "vocab" } },
+        { "\"unk_id\":0,\"vocab\":[[\"a\",-1],[\"b\"]]", { "vocab[1]", "score" } },
+        { "\"unk_id\":0,\"vocab\":[[\"a\",\"-1\"]]", { "vocab[0]", "score" } },
+        { "\"unk_id\":0,\"vocab\":[[\"a\",-1],[\"a\",-2]]", { "vocab", "tokens 0 and 1 are both \"a\"" } },
+        { "\"unk_id\":0,\"vocab\":[[\"a\",-1]],\"alpha\":0.1", { "model", "\"alpha\" is not known" } },
+    };
+    char *dir = test_dir_new(), json[256];
+    (void)state;
+
+    for (int i = 0; i < ARRAY_LEN(cases); i++) {
+        snprintf(json, sizeof json, "{\"model\":{\"type\":\"Unigram\",%s}}", cases[i].model);
+        test_file(dir, "tokenizer.json", json);
+        test_refused(dir, cases[i].model, cases[i].words);
     }
     test_dir_remove(dir);
 }
@@ -242,16 +282,17 @@ static void test_added_tokens_that_overlap(void **state)
 /* What is saved opens again as the same. */
 static void test_saved(void **state)
 {
-    static const char *const names[] = { "bart", "deepseek", "llama2", "clip", "bert", "pieces", "words" };
+    static const char *const names[] = { "pipelines/bart",  "pipelines/deepseek", "pipelines/llama2",
+                                         "pipelines/clip",  "pipelines/bert",     "pipelines/pieces",
+                                         "pipelines/words", "unigram/t5",         "unigram/fallback" };
     static const char text[] = "  Hello, it's 2,500.75 \xe6\x97\xa5 caf\xc3\xa9\n";
     (void)state;
 
     for (int i = 0; i < ARRAY_LEN(names); i++) {
-        char path[64], *dir = test_dir_new();
+        char *dir = test_dir_new();
         struct error err = { 0 };
         struct ids a = { 0 }, b = { 0 };
-        snprintf(path, sizeof path, "pipelines/%s", names[i]);
-        struct tokenizer *t = test_tokenizer(path);
+        struct tokenizer *t = test_tokenizer(names[i]);
         assert_int_equal(tokenizer_save(t, dir, &err), 0);
         struct tokenizer *again = tokenizer_open(dir, &err);
         if (!again)
@@ -379,7 +420,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gold),
+        cmocka_unit_test(test_unigram_gold),
         cmocka_unit_test(test_refused_parts),
+        cmocka_unit_test(test_refused_unigram),
         cmocka_unit_test(test_refused_depth),
         cmocka_unit_test(test_models),
         cmocka_unit_test(test_long_line),
