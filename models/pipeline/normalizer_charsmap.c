@@ -1,11 +1,24 @@
 /* Part of normalizer.h: SentencePiece's table of characters, applied as tokenizers does. */
 #include "models/pipeline/normalizer.h"
+#include "models/unicode/char_class.h"
 #include "models/unicode/utf8.h"
 
 #include <string.h>
 #include <utf8proc.h>
 
 enum { MAX_CLUSTER = 5 }; /* bytes of a cluster that is looked up as a whole */
+
+/* A mark that is newer than utf8proc's Unicode, which takes it for a letter. */
+static bool is_new_mark(uint32_t cp)
+{
+    return char_word_class(cp) & CHAR_COMBINING && utf8proc_category((utf8proc_int32_t)cp) == UTF8PROC_CATEGORY_CN;
+}
+
+static bool is_control(uint32_t cp)
+{
+    unsigned kind = utf8proc_get_property((utf8proc_int32_t)cp)->boundclass;
+    return kind >= UTF8PROC_BOUNDCLASS_CR && kind <= UTF8PROC_BOUNDCLASS_CONTROL;
+}
 
 /* Where the grapheme cluster ends that begins at a byte. */
 static int64_t cluster_end(const char *text, int64_t at, int64_t end)
@@ -17,7 +30,8 @@ static int64_t cluster_end(const char *text, int64_t at, int64_t end)
     at += utf8_read(text + at, end - at, &cp, &valid);
     while (at < end) {
         int bytes = utf8_read(text + at, end - at, &next, &valid);
-        if (utf8proc_grapheme_break_stateful((utf8proc_int32_t)cp, (utf8proc_int32_t)next, &state))
+        if (utf8proc_grapheme_break_stateful((utf8proc_int32_t)cp, (utf8proc_int32_t)next, &state) &&
+            !(is_new_mark(next) && !is_control(cp)))
             break;
         at += bytes;
         cp = next;
