@@ -2,7 +2,7 @@
 tokens, greedy for one prompt and for 32, and with 10 beams.  For each system the median of wall seconds and of
 processor seconds, which other work on the machine disturbs less.  f32 runs first, and tells where texts differ.
 
-usage: decode.py BENCH_LM MODEL TEXTS [--ctranslate2 DIR] [--llama.cpp FILE] [--openvino DIR] [--rounds N] [--new N]
+usage: decode.py BENCH_LM MODEL TEXTS [--ctranslate2 DIR] [--llama.cpp FILE] [--rounds N] [--new N]
                  [--dtypes ...] [--rows PROMPTS:BEAMS ...]
 The folders and the file may hold {dtype}.  Threads are OMP_NUM_THREADS.
 """
@@ -14,7 +14,7 @@ import time
 
 from runner import Runner, Stopped, here
 
-PEERS = ("ctranslate2", "llama.cpp", "openvino")
+PEERS = ("ctranslate2", "llama.cpp")
 
 p = argparse.ArgumentParser()
 p.add_argument("bench")

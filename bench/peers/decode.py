@@ -1,9 +1,8 @@
 """Other systems that decode on the CPU: SYSTEM MODEL TEXTS f32|bf16 BATCH NEW BEAMS.  Speaks bench_lm's `decode` and
 `said`; every answer has NEW tokens.
 
-SYSTEM is transformers, ctranslate2 (MODEL is then a folder of its converter), llama.cpp (a GGUF file; no beams, greedy
-by numpy over its logits) or openvino (a folder of optimum's export).  HF names the Hugging Face folder where that is not
-MODEL, for its tokenizer.
+SYSTEM is transformers, ctranslate2 (MODEL is then a folder of its converter) or llama.cpp (a GGUF file; no beams, greedy
+by numpy over its logits).  HF names the Hugging Face folder where that is not MODEL, for its tokenizer.
 """
 import json
 import os
@@ -23,8 +22,12 @@ prompts = [tokenizer.encode(json.loads(line)["prompt"], add_special_tokens=False
            for _, line in zip(range(batch), open(path))]
 
 
-def hugging_face(generate):
+def transformers():
     import torch
+    from transformers import AutoModelForCausalLM
+    torch.set_num_threads(threads)
+    kind = torch.bfloat16 if dtype == "bf16" else torch.float32
+    generate = AutoModelForCausalLM.from_pretrained(folder, dtype=kind).eval().generate
     longest = max(map(len, prompts))
     ids = torch.tensor([[0] * (longest - len(p)) + p for p in prompts])
     mask = torch.tensor([[0] * (longest - len(p)) + [1] * len(p) for p in prompts])
@@ -35,20 +38,6 @@ def hugging_face(generate):
                            num_beams=beams, num_return_sequences=beams, pad_token_id=0, eos_token_id=None)
         return out[::beams, longest:].tolist()
     return run
-
-
-def transformers():
-    import torch
-    from transformers import AutoModelForCausalLM
-    torch.set_num_threads(threads)
-    kind = torch.bfloat16 if dtype == "bf16" else torch.float32
-    return hugging_face(AutoModelForCausalLM.from_pretrained(folder, dtype=kind).eval().generate)
-
-
-def openvino():
-    from optimum.intel import OVModelForCausalLM
-    return hugging_face(OVModelForCausalLM.from_pretrained(
-        model_path, ov_config={"INFERENCE_PRECISION_HINT": dtype, "INFERENCE_NUM_THREADS": threads}).generate)
 
 
 def ctranslate2():
@@ -73,9 +62,9 @@ def llama_cpp():
     l.llama_log_set(quiet, None)
     model = l.llama_model_load_from_file(model_path.encode(), l.llama_model_default_params())
     set = l.llama_context_default_params()
-    set.n_ctx = sum(map(len, prompts)) + batch * (new + 32) + 256
+    set.n_ctx = batch * ((max(map(len, prompts)) + new + 255) // 256 * 256)  # each sequence has its own
     set.n_batch = set.n_ubatch = 1024
-    set.n_seq_max, set.kv_unified, set.n_threads, set.n_threads_batch = batch, True, threads, threads
+    set.n_seq_max, set.kv_unified, set.n_threads, set.n_threads_batch = batch, False, threads, threads
     context = l.llama_init_from_model(model, set)
     vocabulary = l.llama_vocab_n_tokens(l.llama_model_get_vocab(model))
     room = l.llama_batch_init(1024, 0, batch)
@@ -102,19 +91,16 @@ def llama_cpp():
         for k in range(new - 1):
             said.append(step([(t, len(prompts[s]) + k, s, 1) for s, t in enumerate(said[-1])]))
         return list(zip(*said))
-    import ctypes
-    globals()["keep"] = (context, model)
     return run
 
 
 def make_quiet():
-    import ctypes
     import llama_cpp
     return llama_cpp.llama_log_callback(lambda level, text, data: None)
 
 
 quiet = make_quiet() if system == "llama.cpp" else None
-run = {"transformers": transformers, "ctranslate2": ctranslate2, "llama.cpp": llama_cpp, "openvino": openvino}[system]()
+run = {"transformers": transformers, "ctranslate2": ctranslate2, "llama.cpp": llama_cpp}[system]()
 said = []
 for line in sys.stdin:
     if line.strip() == "decode":
