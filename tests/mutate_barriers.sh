@@ -172,7 +172,7 @@ run_sound() {
         echo "$2 fails in $1 as it is" >&2
         exit 2
     fi
-    limit["$1 $2"]=$((2 * (SECONDS - start) + 10))
+    limit["$1 $2"]=$((4 * (SECONDS - start) + 20))
 }
 
 # Runs a file's tests with the mutant, to the first that fails; of guards those in which it answers otherwise.

@@ -132,15 +132,14 @@ static void test_gold(void **state)
 
 /* Few words above many, at distances where a search by halves first looks and just beyond; the last of all among
  * them. */
-static void check_top_k(int top_k, float others)
+static void check_top_k(int vocab, int top_k, float others)
 {
-    enum { VOCAB = 300 };
-    float x[VOCAB], least = top_k == 1 ? -1 : top_k == 2 ? -1.55f : -2;
-    json_t *kept = json_array(), *o = json_pack("{s:i, s:i, s:f, s:f, s:f, s:f}", "vocab", VOCAB, "top_k", top_k,
+    float x[300], least = top_k == 1 ? -1 : top_k == 2 ? -1.55f : -2;
+    json_t *kept = json_array(), *o = json_pack("{s:i, s:i, s:f, s:f, s:f, s:f}", "vocab", vocab, "top_k", top_k,
                                                 "temperature", 1.0, "top_p", 1.0, "min_p", 0.0, "typical_p", 1.0);
 
-    for (int i = 0; i < VOCAB; i++) {
-        x[i] = i == 5 ? -1.6f : i == 7 ? 0 : i == VOCAB - 1 ? -1.5f : others;
+    for (int i = 0; i < vocab; i++) {
+        x[i] = i == 5 ? -1.6f : i == 7 ? 0 : i == vocab - 1 ? -1.5f : others;
         if (x[i] > least)
             json_array_append_new(kept, json_integer(i));
     }
@@ -149,15 +148,17 @@ static void check_top_k(int top_k, float others)
     json_decref(kept);
 }
 
-/* Of equals all are kept, more than a block has threads. */
+/* Fewer words than a block has threads, and more; of equals all are kept. */
 static void test_top_k(void **state)
 {
     (void)state;
-    for (int top_k = 1; top_k <= 3; top_k++) {
-        check_top_k(top_k, -50);
-        check_top_k(top_k, -1.6f);
+    for (int vocab = 200; vocab <= 300; vocab += 100) {
+        for (int top_k = 1; top_k <= 3; top_k++) {
+            check_top_k(vocab, top_k, -50);
+            check_top_k(vocab, top_k, -1.6f);
+        }
+        check_top_k(vocab, 1, 0);
     }
-    check_top_k(1, 0);
 }
 
 /* Two requests of two rows in the order 1, 0, over five words. */
