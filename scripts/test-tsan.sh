@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The tests of the CUDA sources on simt under ThreadSanitizer, where only barriers order threads, and how long each took.
+# Each case of an op runs once; its numbers are what the other presets check.
 # usage: test-tsan.sh [NAME]   a part of an op's name, or of a test's
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,7 +16,8 @@ if ! nm -u "$object" | grep __tsan_func_entry > /dev/null; then
     exit 2
 fi
 code=0
-export TSAN_OPTIONS="exitcode=66 history_size=1 ${TSAN_OPTIONS:-}" AMBIT_TEST_DEVICE=simt AMBIT_BIN=$PWD/build/tsan/bin
+export TSAN_OPTIONS="exitcode=66 history_size=1 ${TSAN_OPTIONS:-}" AMBIT_OPS_ONCE=1
+export AMBIT_TEST_DEVICE=simt AMBIT_BIN=$PWD/build/tsan/bin
 for test in $others $ops; do
     start=$SECONDS
     "$AMBIT_BIN/$test" simt "$@" || code=$?
