@@ -147,6 +147,7 @@ build() {
 run() {
     local dir=$work/${1##*/} program arguments code
     read -r program arguments <<<"$2"
+    [ "$1" = "$release" ] || export AMBIT_OPS_ONCE=1 # a sanitizer needs no numbers
     # shellcheck disable=SC2086
     AMBIT_MODULE_PATH=$dir AMBIT_TEST_DEVICE=simt AMBIT_SIMT_SEED=$4 AMBIT_MUTANT=$3 OMP_NUM_THREADS=1 \
         TSAN_OPTIONS='halt_on_error=1 exitcode=66 history_size=1' ASAN_OPTIONS=detect_leaks=0 \

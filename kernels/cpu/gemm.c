@@ -149,6 +149,11 @@ static void gemm_nothing(const struct gemm *g)
     free(zero);
 }
 
+static bool on_amx(const struct gemm *g)
+{
+    return g->rows == ROWS_FEW && !gemm_rows_alone(g->dtype) && gemm_amx_serves(g);
+}
+
 void gemm(struct gemm_cache *cache, const struct gemm *g)
 {
     CHECK(g->m <= INT32_MAX && g->n <= INT32_MAX && g->k <= INT32_MAX, "product %lld x %lld x %lld", (long long)g->m,
@@ -157,8 +162,8 @@ void gemm(struct gemm_cache *cache, const struct gemm *g)
         return;
     if (g->k == 0)
         gemm_nothing(g);
-    else if (g->rows == ROWS_FEW && !gemm_rows_alone(g->dtype) && gemm_amx_serves(g))
-        gemm_amx(g);
+    else if (on_amx(g))
+        gemm_amx(g, 1);
     else if (!g->ta && g->rows != ROWS_BY_NUMBER && !gemm_rows_alone(g->dtype))
         gemm_by_blocks(cache, g);
     else if (!g->ta)
@@ -167,4 +172,16 @@ void gemm(struct gemm_cache *cache, const struct gemm *g)
         gemm_by_inner(cache, g);
     else
         gemm_piece(cache, g);
+}
+
+void gemm_group(struct gemm_cache *cache, const struct gemm *list, int n)
+{
+    bool together = n > 1 && list->m > 0 && list->k > 0;
+
+    for (int i = 0; i < n; i++)
+        together = together && list[i].a == list->a && list[i].k == list->k && on_amx(&list[i]);
+    if (together)
+        gemm_amx(list, n);
+    for (int i = 0; i < n && !together; i++)
+        gemm(cache, &list[i]);
 }

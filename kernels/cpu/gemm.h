@@ -34,15 +34,17 @@ void gemm_cache_free(struct gemm_cache *cache);
 void gemm_cache_forget(struct gemm_cache *cache, const void *from, size_t bytes);
 
 void gemm(struct gemm_cache *cache, const struct gemm *g);
+/* Products of one a, m, k and type with the same rows_mode: the same numbers as one after another. */
+void gemm_group(struct gemm_cache *cache, const struct gemm *list, int n);
 
 /* The same for a piece, through oneDNN.  False when this build, machine or version cannot. */
 bool gemm_dnnl(struct gemm_cache *cache, const struct gemm *g);
 /* The same through OpenBLAS; bf16 operands are converted. */
 void gemm_blas(const struct gemm *g);
-/* The same on AMX tiles, where they serve: bf16, a as it is, b transposed.  A row's bits are its own, however many rows
- * there are, and no copy of b is kept. */
+/* The same of a group on AMX tiles, where they serve: bf16, a as it is, b transposed.  A row's bits are its own, however
+ * many rows there are, and no copy of b is kept. */
 bool gemm_amx_serves(const struct gemm *g);
-void gemm_amx(const struct gemm *g);
+void gemm_amx(const struct gemm *list, int n);
 /* Whether a row's bits are its own in all products of this type, however many rows there are. */
 bool gemm_rows_alone(enum dtype dtype);
 /* Whether products of this type keep packed copies of frozen weights. */

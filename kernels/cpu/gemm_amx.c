@@ -131,28 +131,50 @@ static void put_sums(struct tensor *y, const struct gemm *g, int64_t first, int6
     }
 }
 
+/* Products that read the same rows x, packed; their tasks are numbered through. */
+struct amx_run {
+    const struct gemm *list;
+    int n;
+    uint32_t *x;
+    int64_t steps, tasks;
+};
+
+static int64_t tasks_of(const struct gemm *g)
+{
+    return (g->n + TASK - 1) / TASK;
+}
+
+static void run_task(const struct amx_run *run, int64_t task, uint16_t *copy)
+{
+    const struct gemm *g = run->list;
+
+    for (; task >= tasks_of(g); g++)
+        task -= tasks_of(g);
+    struct tensor y = { .data = g->y, .dtype = g->y_dtype, .ndim = 1, .shape = { g->m * g->n } };
+    int64_t stride, block = run->steps * SIDE * SIDE;
+    const uint16_t *w = task_rows(copy, &stride, g, task * TASK, run->steps);
+    float sums[2][2][SIDE][SIDE];
+    for (int64_t from = 0; from < g->m; from += TASK) {
+        const uint32_t *x = run->x + from / SIDE * block;
+        multiply_tiles(sums, w, stride, x, g->m - from > SIDE ? x + block : NULL, run->steps);
+        put_sums(&y, g, task * TASK, from, sums);
+    }
+}
+
 /* Tasks of one thread; whoever else uses tiles finds them as they were. */
-ON_AMX static void run_tasks(struct tensor *y, const struct gemm *g, uint32_t *x, int64_t steps)
+ON_AMX static void run_tasks(const struct amx_run *run)
 {
     struct tile_config before = { 0 };
-    uint16_t *copy = xmalloc((size_t)(TASK * steps * DEPTH) * sizeof *copy);
-    float sums[2][2][SIDE][SIDE];
+    uint16_t *copy = xmalloc((size_t)(TASK * run->steps * DEPTH) * sizeof *copy);
 
     _tile_storeconfig(&before);
     _tile_loadconfig(&whole_tiles);
 #pragma omp for schedule(static)
-    for (int64_t s = 0; s < steps; s++)
-        pair_step(x, g, s, steps);
+    for (int64_t s = 0; s < run->steps; s++)
+        pair_step(run->x, run->list, s, run->steps);
 #pragma omp for schedule(static)
-    for (int64_t first = 0; first < g->n; first += TASK) {
-        int64_t stride;
-        const uint16_t *w = task_rows(copy, &stride, g, first, steps);
-        for (int64_t from = 0; from < g->m; from += TASK) {
-            const uint32_t *x0 = x + from / SIDE * steps * SIDE * SIDE;
-            multiply_tiles(sums, w, stride, x0, g->m - from > SIDE ? x0 + steps * SIDE * SIDE : NULL, steps);
-            put_sums(y, g, first, from, sums);
-        }
-    }
+    for (int64_t task = 0; task < run->tasks; task++)
+        run_task(run, task, copy);
     if (before.palette)
         _tile_loadconfig(&before);
     else
@@ -160,15 +182,18 @@ ON_AMX static void run_tasks(struct tensor *y, const struct gemm *g, uint32_t *x
     free(copy);
 }
 
-void gemm_amx(const struct gemm *g)
+void gemm_amx(const struct gemm *list, int n)
 {
-    struct tensor y = { .data = g->y, .dtype = g->y_dtype, .ndim = 1, .shape = { g->m * g->n } };
-    int64_t steps = (g->k + DEPTH - 1) / DEPTH, blocks = (g->m + SIDE - 1) / SIDE;
-    uint32_t *x = xcalloc((size_t)(blocks * steps * SIDE * SIDE), sizeof *x);
+    int64_t steps = (list->k + DEPTH - 1) / DEPTH, blocks = (list->m + SIDE - 1) / SIDE;
+    struct amx_run run = {
+        .list = list, .n = n, .x = xcalloc((size_t)(blocks * steps * SIDE * SIDE), sizeof *run.x), .steps = steps
+    };
 
-#pragma omp parallel if (g->n * g->k > PARALLEL_MIN)
-    run_tasks(&y, g, x, steps);
-    free(x);
+    for (int i = 0; i < n; i++)
+        run.tasks += tasks_of(&list[i]);
+#pragma omp parallel if (run.tasks * TASK * list->k > PARALLEL_MIN)
+    run_tasks(&run);
+    free(run.x);
 }
 
 #else
@@ -179,9 +204,10 @@ bool gemm_amx_serves(const struct gemm *g)
     return false;
 }
 
-void gemm_amx(const struct gemm *g)
+void gemm_amx(const struct gemm *list, int n)
 {
-    (void)g;
+    (void)list;
+    (void)n;
     CHECK(false, "no AMX");
 }
 

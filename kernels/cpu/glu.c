@@ -47,7 +47,7 @@ void cpu_glu(struct ctx *c, struct tensor *y, const struct tensor *gate, const s
     (void)c;
     int64_t n = tensor_size(y);
     struct destination out = { y, false };
-#pragma omp parallel for schedule(static) if (n > PARALLEL_MIN)
+#pragma omp parallel for schedule(static) if (n > PARALLEL_MIN / 4) /* each costs more than elsewhere */
     for (int64_t at = 0; at < n; at += ROW_BLOCK) {
         float buf_gate[ROW_BLOCK], buf_up[ROW_BLOCK], buf_y[ROW_BLOCK];
         int64_t run = run_length(at, n);

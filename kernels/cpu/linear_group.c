@@ -18,21 +18,27 @@ static void free_matrix(struct tensor *t)
     free(t->data);
 }
 
+static struct gemm gemm_of(const struct ctx *c, struct destination y, const struct tensor *x,
+                           const struct linear_product *p)
+{
+    return (struct gemm){ .m = x->shape[0],
+                          .n = p->w->shape[0],
+                          .k = p->w->shape[1],
+                          .a = x->data,
+                          .b = p->w->data,
+                          .dtype = x->dtype,
+                          .tb = true,
+                          .b_frozen = p->w->frozen,
+                          .rows = c->rows,
+                          .y = y.t->data,
+                          .y_dtype = y.t->dtype,
+                          .add = y.add,
+                          .bias = y.add || !p->bias ? NULL : p->bias->data };
+}
+
 static void multiply(struct ctx *c, struct destination y, const struct tensor *x, const struct linear_product *p)
 {
-    struct gemm g = { .m = x->shape[0],
-                      .n = p->w->shape[0],
-                      .k = p->w->shape[1],
-                      .a = x->data,
-                      .b = p->w->data,
-                      .dtype = x->dtype,
-                      .tb = true,
-                      .b_frozen = p->w->frozen,
-                      .rows = c->rows,
-                      .y = y.t->data,
-                      .y_dtype = y.t->dtype,
-                      .add = y.add,
-                      .bias = y.add || !p->bias ? NULL : p->bias->data };
+    struct gemm g = gemm_of(c, y, x, p);
 
     gemm(c->dev->state, &g);
 }
@@ -68,9 +74,15 @@ static void put_sums(struct destination y, const struct tensor *sums)
         row_store(y, r * cols, (float *)sums->data + r * cols, cols);
 }
 
+/* y (+)= x w^T, with a bias where it does not add. */
+static bool is_plain(const struct linear_product *p)
+{
+    return p->x && p->scale == 1.0f && !p->addend && !(p->bias && p->y.add);
+}
+
 static void run_product(struct ctx *c, const struct linear_product *p)
 {
-    if (p->x && p->scale == 1.0f && !p->addend && !(p->bias && p->y.add)) {
+    if (is_plain(p)) {
         multiply(c, p->y, p->x, p);
         return;
     }
@@ -163,6 +175,39 @@ static void run_rows(struct ctx *c, const struct linear_group *g, const struct l
     }
 }
 
+static bool all_plain(const struct linear_group *g)
+{
+    bool plain = !g->adapter_of;
+
+    for (int i = 0; i < g->n; i++)
+        plain = plain && is_plain(&g->product[i]);
+    return plain;
+}
+
+/* All products of a group as one, where nothing else is to be done with them. */
+static void run_together(struct ctx *c, const struct linear_group *g, const struct tensor *normed)
+{
+    struct gemm list[GROUP_PRODUCTS];
+    struct tensor half[GROUP_PRODUCTS];
+
+    for (int i = 0; i < g->n; i++) {
+        const struct linear_product *p = &g->product[i];
+        struct destination y = p->y;
+        if (g->swiglu) {
+            half[i] = matrix_new(p->y.t->dtype, p->y.t->shape[0], p->y.t->shape[1]);
+            y = (struct destination){ &half[i], false };
+        }
+        list[i] = gemm_of(c, y, normed ? normed : p->x, p);
+    }
+    gemm_group(c->dev->state, list, g->n);
+    for (int i = 0; g->swiglu && i < g->n; i++) {
+        if (i % 2)
+            cpu_glu(c, g->product[i - 1].y.t, &half[i - 1], &half[i], GATE_SILU);
+    }
+    for (int i = 0; g->swiglu && i < g->n; i++)
+        free_matrix(&half[i]);
+}
+
 void cpu_linear_group(struct ctx *c, struct tensor *y, const struct linear_group *g)
 {
     (void)y;
@@ -174,7 +219,9 @@ void cpu_linear_group(struct ctx *c, struct tensor *y, const struct linear_group
         rstd = matrix_new(F32, x->shape[0], 1);
         cpu_rms_norm(c, &normed, &rstd, x, g->norm.w, g->norm.eps);
     }
-    for (int i = 0; i < g->n; i += 1 + g->swiglu)
+    if (all_plain(g))
+        run_together(c, g, g->norm.w ? &normed : NULL);
+    for (int i = 0; i < g->n && !all_plain(g); i += 1 + g->swiglu)
         run_rows(c, g, &g->product[i], g->norm.w ? &normed : NULL);
     if (g->norm.w) {
         free_matrix(&normed);

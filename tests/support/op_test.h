@@ -12,8 +12,8 @@
  *   that a second run gives the same bits (on the cpu with another number of threads, on simt from another seed);
  *   that as part of a checkpointed block it gives the same numbers as in a plain one;
  *   that the dry run foretells the peak, and that no byte after any block is written.
- * With AMBIT_OPS_ONCE in the environment each case is run once, forward and backward, and no number is looked at: what
- * ThreadSanitizer needs.
+ * With AMBIT_OPS_ONCE in the environment each case is run once, forward and backward, and no number is looked at: all
+ * that sanitizers need.
  *
  * Tolerances, relative to |wanted| + the root mean square of the whole tensor:
  *   f32    32 units of 2^-24 for outputs, 64 for gradients: sums of about a thousand terms, functions good to 4e-7
