@@ -300,12 +300,15 @@ static void bce(const struct op_test *t, double *const *x, double *y)
     }
 }
 
-/* A fifth or so of the rows is left out; of variant 1 all logits lie far below 0, where exp gives 0. */
+/* A fifth or so of the rows is left out; of variant 1 all logits lie far below 0, where exp gives 0, and of variant 2 one
+ * of a row far above the others. */
 static void cross_entropy_setup(struct op_test *t)
 {
     op_matrix(t, t->rows, t->cols, 3);
     for (int64_t i = 0; t->variant == 1 && i < t->in[0].n; i++)
         t->in[0].value[i] = op_rounded(t->in[0].value[i] - 200, t->dtype);
+    for (int64_t r = 0; t->variant == 2 && r < t->rows; r++)
+        t->in[0].value[r * t->cols + 900 * (r + 1) % t->cols] = 150;
     int32_t *target = op_ints(t, t->rows, 0, (int32_t)t->cols);
     for (int64_t r = 2; r < t->rows; r += 5)
         target[r] = -1 - target[r];
@@ -337,7 +340,7 @@ static const struct op_row rows[] = {
     { "noisy_or", noisy_or_setup, run_noisy_or, noisy_or, .variants = 2, .f32_only = true },
     { "and_logits", and_logits_setup, run_and_logits, and_logits, .variants = 2, .f32_only = true, .same_twice = true },
     { "bce", bce_setup, run_bce, bce, .variants = 2, .f32_only = true },
-    { "cross_entropy", cross_entropy_setup, run_cross_entropy, cross_entropy, .variants = 2 },
+    { "cross_entropy", cross_entropy_setup, run_cross_entropy, cross_entropy, .variants = 3 },
 };
 
 int main(int argc, char **argv)
