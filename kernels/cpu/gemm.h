@@ -41,8 +41,8 @@ void gemm_group(struct gemm_cache *cache, const struct gemm *list, int n);
 bool gemm_dnnl(struct gemm_cache *cache, const struct gemm *g);
 /* The same through OpenBLAS; bf16 operands are converted. */
 void gemm_blas(const struct gemm *g);
-/* The same of a group on AMX tiles, where they serve: bf16, a as it is, b transposed.  A row's bits are its own, however
- * many rows there are, and no copy of b is kept. */
+/* The same of a group on AMX tiles, where they serve: bf16, a as it is, b transposed.  A row's bits are its own,
+ * however many rows there are, and no copy of b is kept. */
 bool gemm_amx_serves(const struct gemm *g);
 void gemm_amx(const struct gemm *list, int n);
 /* Whether a row's bits are its own in all products of this type, however many rows there are. */

@@ -300,8 +300,8 @@ static void bce(const struct op_test *t, double *const *x, double *y)
     }
 }
 
-/* A fifth or so of the rows is left out; of variant 1 all logits lie far below 0, where exp gives 0, and of variant 2 one
- * of a row far above the others. */
+/* A fifth or so of the rows is left out; of variant 1 all logits lie far below 0, where exp gives 0, and of variant 2
+ * one of a row far above the others. */
 static void cross_entropy_setup(struct op_test *t)
 {
     op_matrix(t, t->rows, t->cols, 3);
