@@ -2,7 +2,7 @@
  * bench_lm MODEL TEXTS DEVICE f32|bf16 BATCH NEW: steps of a language model, through the code that ambit-train and
  * ambit-infer run.
  *
- * MODEL is a Hugging Face folder, TEXTS a file of {"id", "prompt", "completion"}.
+ * MODEL is a Hugging Face folder (decode and said take encoder-decoders too), TEXTS a file of {"id", "prompt", "completion"}.
  * Commands on standard input, each answered by one line:
  *   head         the adapter that is trained sits on the head too
  *   micro N      most tokens of a micro-batch
@@ -35,7 +35,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HOST_BYTES = 256 << 20, MAX_BATCH = 4096, MAX_LISTS = 64, SHOWN = 8 };
+enum { HOST_BYTES = 256 << 20, MAX_BATCH = 4096, MAX_LISTS = 64, SHOWN = 8, LONGEST = 1 << 16 };
 
 struct bench {
     struct lm_request request;
@@ -73,17 +73,21 @@ static void open_trainer(struct bench *b)
 
 static void open_model(struct bench *b)
 {
-    struct llama_request r = { .dir = b->request.base, .dtype = b->request.settings.compute, .adapter = b->adapter };
+    struct llama_request r = { .dir = b->request.base,
+                               .dtype = b->request.settings.compute,
+                               .adapter = b->adapter,
+                               .seq2seq = true };
     struct error err;
 
     if (b->model.tokenizer)
         return;
     if (device_open(&b->device, b->request.device, &err) || workspace_init(&b->work, &b->device, HOST_BYTES, &err) ||
         llama_model_open(&b->model, &b->device, &r, &err) ||
-        lm_data_read(&b->texts, b->request.data, &b->model, b->model.net.config.max_positions, false, &err))
+        lm_data_read(&b->texts, b->request.data, &b->model,
+                     b->model.seq2seq ? LONGEST : b->model.net.config.max_positions, false, &err))
         die(&err);
-    if (!b->bound.n_states)
-        b->model.net.config.n_stops = 0; /* every answer has NEW tokens */
+    if (!b->bound.n_states) /* every answer has NEW tokens */
+        b->model.net.config.n_stops = b->model.t5.config.n_stops = 0;
     if (b->texts.n < b->batch)
         b->batch = b->texts.n;
     const struct engine_settings set = { .max_new = b->new,
@@ -226,6 +230,12 @@ static void decode(struct bench *b, const char *rest)
                                             .n_prompt = lm_text_prompt_length(p),
                                             .constraint = b->bound.n_states ? &b->bound : NULL,
                                             .answers = &b->said[i] };
+        if (!b->model.seq2seq)
+            continue;
+        asked[i].source = p->ids.items;
+        asked[i].n_source = asked[i].n_prompt;
+        asked[i].prompt = &b->model.t5.config.start;
+        asked[i].n_prompt = 1;
     }
     int rc = engine_run(&b->engine, asked, b->batch, NULL, NULL, &err);
     free(asked);

@@ -17,17 +17,20 @@ SHOWN = 8
 
 from tokenizers import Tokenizer
 
+seq2seq = json.load(open(os.path.join(folder, "config.json"))).get("is_encoder_decoder", False)
 tokenizer = Tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
 prompts = [tokenizer.encode(json.loads(line)["prompt"], add_special_tokens=False).ids
            for _, line in zip(range(batch), open(path))]
+if seq2seq:
+    prompts = [p + [tokenizer.token_to_id("</s>")] for p in prompts]
 
 
 def transformers():
     import torch
-    from transformers import AutoModelForCausalLM
+    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
     torch.set_num_threads(threads)
     kind = torch.bfloat16 if dtype == "bf16" else torch.float32
-    generate = AutoModelForCausalLM.from_pretrained(folder, dtype=kind).eval().generate
+    generate = (AutoModelForSeq2SeqLM if seq2seq else AutoModelForCausalLM).from_pretrained(folder, dtype=kind).eval().generate
     longest = max(map(len, prompts))
     ids = torch.tensor([[0] * (longest - len(p)) + p for p in prompts])
     mask = torch.tensor([[0] * (longest - len(p)) + [1] * len(p) for p in prompts])
@@ -36,22 +39,29 @@ def transformers():
         with torch.inference_mode():
             out = generate(input_ids=ids, attention_mask=mask, max_new_tokens=new, min_new_tokens=new, do_sample=False,
                            num_beams=beams, num_return_sequences=beams, pad_token_id=0, eos_token_id=None)
-        return out[::beams, longest:].tolist()
+        return out[::beams, 1 if seq2seq else longest:].tolist()
     return run
 
 
 def ctranslate2():
     import ctranslate2 as ct
-    words = json.load(open(os.path.join(model_path, "vocabulary.json")))
+    names = ("shared_vocabulary.json", "vocabulary.json")
+    words = json.load(open(next(p for p in (os.path.join(model_path, n) for n in names) if os.path.exists(p))))
     kind = "bfloat16" if dtype == "bf16" else "float32"
-    generator = ct.Generator(model_path, compute_type=kind, intra_threads=threads, inter_threads=1)
+    made = ct.Translator if seq2seq else ct.Generator
+    generator = made(model_path, compute_type=kind, intra_threads=threads, inter_threads=1)
     texts = [[words[i] for i in p] for p in prompts]
+
+    def translate():
+        out = generator.translate_batch(texts, beam_size=beams, num_hypotheses=beams, max_decoding_length=new,
+                                        min_decoding_length=new)
+        return [[words.index(t) for t in r.hypotheses[0]] for r in out]
 
     def run():
         out = generator.generate_batch(texts, beam_size=beams, num_hypotheses=beams, max_length=new, min_length=new,
                                        sampling_topk=1, include_prompt_in_result=False)
         return [r.sequences_ids[0] for r in out]
-    return run
+    return translate if seq2seq else run
 
 
 def llama_cpp():
