@@ -342,12 +342,12 @@ static void open_model(struct bench *b, const char *dir)
     if (arena_init(&b->host, HOST_BYTES, &err))
         die(&err);
     arena_measure(&measure);
-    struct param_arenas dry = { &b->host, &measure, b->train };
+    struct param_arenas dry = { &b->host, &measure, b->train ? OPTIMIZER_ADAMW : OPTIMIZER_NONE };
     gatekeeper_init(&b->net, &g, b->dtype, &b->params, &dry);
     params_release(&b->params);
     if (device_arena(&b->device, &b->data, measure.peak, &err))
         die(&err);
-    struct param_arenas real = { &b->host, &b->data, b->train };
+    struct param_arenas real = { &b->host, &b->data, b->train ? OPTIMIZER_ADAMW : OPTIMIZER_NONE };
     gatekeeper_init(&b->net, &g, b->dtype, &b->params, &real);
     if (optim_init(&b->optim, &b->device, &b->params, &err))
         die(&err);

@@ -193,7 +193,7 @@ static void open_model(struct bench *b)
                                    .dropout = 0.3f };
     if (arena_init(&b->host, HOST_BYTES, &err) || device_arena(&b->device, &b->data, HOST_BYTES, &err))
         die(&err);
-    struct param_arenas arenas = { &b->host, &b->data, true };
+    struct param_arenas arenas = { &b->host, &b->data, OPTIMIZER_ADAMW };
     gatekeeper_init(&b->net, &g, b->dtype, &b->params, &arenas);
     if (optim_init(&b->optim, &b->device, &b->params, &err))
         die(&err);

@@ -2,11 +2,9 @@
  * bench_lm MODEL TEXTS DEVICE f32|bf16 BATCH NEW: steps of a language model, through the code that ambit-train and
  * ambit-infer run.
  *
- * MODEL is a Hugging Face folder (decode and said take encoder-decoders too), TEXTS a file of {"id", "prompt", "completion"}.
- * Commands on standard input, each answered by one line:
- *   head         the adapter that is trained sits on the head too
- *   micro N      most tokens of a micro-batch
- *   adapter DIR  decode with this adapter beside the weights
+ * MODEL is a Hugging Face folder (decode and said take encoder-decoders too), TEXTS a file of {"id", "prompt",
+ * "completion"}. Commands on standard input, each answered by one line: head         the adapter that is trained sits
+ * on the head too micro N      most tokens of a micro-batch adapter DIR  decode with this adapter beside the weights
  *   beams N      decode by a search of N beams, whose best answer counts
  *   bind FILE    answers are one sequence of each list of FILE, [[[ID, ...], ...], ...], and a stop token
  *   single       tokens that leave no choice are read one a step
@@ -73,10 +71,9 @@ static void open_trainer(struct bench *b)
 
 static void open_model(struct bench *b)
 {
-    struct llama_request r = { .dir = b->request.base,
-                               .dtype = b->request.settings.compute,
-                               .adapter = b->adapter,
-                               .seq2seq = true };
+    struct llama_request r = {
+        .dir = b->request.base, .dtype = b->request.settings.compute, .adapter = b->adapter, .seq2seq = true
+    };
     struct error err;
 
     if (b->model.tokenizer)

@@ -161,9 +161,11 @@ extern "C" {
     K(nll_backward, (struct ctx *c, struct tensor *dz, const struct tensor *dy, const struct tensor *lse,              \
                      const struct tensor *z, const struct tensor *target))                                             \
     /* an update of every row of the table, see update.h: norm[1] = sum of g^2, lr[1] = the schedule at step rng[2],   \
-       rng[2] += 1, then w, m and v; g = 0 */                                                                          \
+       rng[2] += 1, then w and its state; g = 0 */                                                                     \
     K(adamw, (struct ctx *c, struct tensor *norm, struct tensor *lr, struct tensor *rng,                               \
               const struct update_table *t))                                                                           \
+    K(adafactor, (struct ctx *c, struct tensor *norm, struct tensor *lr, struct tensor *rng,                           \
+                  const struct update_table *t))                                                                       \
     DECODE_KERNEL_LIST(K)
 /* clang-format on */
 

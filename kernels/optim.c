@@ -2,20 +2,22 @@
 
 #include <string.h>
 
+enum { RULES_BYTES = 2 * ARENA_ALIGN };
+
 /* The table of n rows that starts at `block`, and the bytes that it takes. */
 static struct update_table table_at(void *block, int n)
 {
     struct update_table t = { .rules = block };
 
-    t.rows = (struct update_row *)(void *)((char *)block + ARENA_ALIGN);
+    t.rows = (struct update_row *)(void *)((char *)block + RULES_BYTES);
     t.first = (int32_t *)(void *)(t.rows + n);
     return t;
 }
 
 static size_t table_bytes(int n)
 {
-    _Static_assert(sizeof(struct update_rules) <= ARENA_ALIGN, "rows begin behind the rules");
-    return ARENA_ALIGN + (size_t)n * sizeof(struct update_row) + (size_t)(n + 1) * sizeof(int32_t);
+    _Static_assert(sizeof(struct update_rules) <= RULES_BYTES, "rows begin behind the rules");
+    return RULES_BYTES + (size_t)n * sizeof(struct update_row) + (size_t)(n + 1) * sizeof(int32_t);
 }
 
 int optim_init(struct optim *o, struct device *d, const struct params *p, struct error *err)
@@ -23,8 +25,14 @@ int optim_init(struct optim *o, struct device *d, const struct params *p, struct
     enum { HEADERS = 1024 };
     int n = 0;
 
-    for (int i = 0; i < p->n; i++)
-        n += p->list[i].t->grad != NULL;
+    o->optimizer = OPTIMIZER_ADAMW;
+    for (int i = 0; i < p->n; i++) {
+        if (!p->list[i].t->grad)
+            continue;
+        CHECK(n == 0 || p->list[i].optimizer == o->optimizer, "%s has another optimizer", p->list[i].name);
+        o->optimizer = p->list[i].optimizer;
+        n++;
+    }
     size_t bytes = table_bytes(n);
     if (arena_init(&o->host, HEADERS + bytes, err) || device_arena(d, &o->data, HEADERS + bytes, err)) {
         arena_release(&o->host);
@@ -44,41 +52,69 @@ void optim_release(struct optim *o, struct device *d)
     device_arena_release(d, &o->data);
 }
 
+static float *data_of(const struct tensor *t)
+{
+    return t ? t->data : NULL;
+}
+
 static struct update_row row_of(const struct optim *o, const struct param *p)
 {
     const struct tensor *w = p->master ? p->master : p->t;
+    bool factored = o->optimizer == OPTIMIZER_ADAFACTOR && p->state[1];
+    float decay = o->optimizer == OPTIMIZER_ADAFACTOR ? o->adafactor.decay : o->adamw.decay;
 
     return (struct update_row){ .w = w->data,
-                                .m = p->m->data,
-                                .v = p->v->data,
                                 .g = p->t->grad->data,
+                                .state = { data_of(p->state[0]), data_of(p->state[1]) },
                                 .half = p->master ? p->t->data : NULL,
                                 .n = tensor_size(w),
-                                .decay = p->flags & PARAM_DECAY ? o->adamw.decay : 0,
+                                .rows = factored ? w->shape[0] : 0,
+                                .cols = factored ? w->shape[1] : 0,
+                                .decay = p->flags & PARAM_DECAY ? decay : 0,
                                 .lr_scale = p->lr_scale };
+}
+
+static int64_t chunks_of(const struct update_row *r)
+{
+    int64_t side = UPDATE_SIDE - 1;
+
+    if (r->rows)
+        return (r->rows + side) / UPDATE_SIDE * ((r->cols + side) / UPDATE_SIDE);
+    return (r->n + UPDATE_CHUNK - 1) / UPDATE_CHUNK;
+}
+
+static bool same_adamw(const struct adamw *a, const struct adamw *b)
+{
+    return a->beta1 == b->beta1 && a->beta2 == b->beta2 && a->eps == b->eps && a->decay == b->decay &&
+           a->clip == b->clip;
+}
+
+static bool same_adafactor(const struct adafactor *a, const struct adafactor *b)
+{
+    return a->decay_rate == b->decay_rate && a->eps == b->eps && a->threshold == b->threshold && a->decay == b->decay &&
+           a->clip == b->clip;
 }
 
 static bool same_rules(const struct update_rules *a, const struct update_rules *b)
 {
     const struct schedule *s = &a->schedule, *t = &b->schedule;
-    const struct adamw *x = &a->adamw, *y = &b->adamw;
 
-    return s->lr == t->lr && s->warmup == t->warmup && s->total == t->total && s->cosine == t->cosine &&
-           x->beta1 == y->beta1 && x->beta2 == y->beta2 && x->eps == y->eps && x->decay == y->decay &&
-           x->clip == y->clip;
+    return s->lr == t->lr && s->warmup == t->warmup && s->total == t->total && s->form == t->form &&
+           same_adamw(&a->adamw, &b->adamw) && same_adafactor(&a->adafactor, &b->adafactor);
 }
 
 static bool same_row(const struct update_row *a, const struct update_row *b)
 {
-    return a->w == b->w && a->m == b->m && a->v == b->v && a->g == b->g && a->half == b->half && a->n == b->n &&
-           a->decay == b->decay && a->lr_scale == b->lr_scale;
+    return a->w == b->w && a->g == b->g && a->state[0] == b->state[0] && a->state[1] == b->state[1] &&
+           a->half == b->half && a->n == b->n && a->rows == b->rows && a->cols == b->cols && a->decay == b->decay &&
+           a->lr_scale == b->lr_scale;
 }
 
 /* Brings the host's table up to date; false when it was. */
 static bool fill_table(struct optim *o, const struct params *p)
 {
     struct update_table *t = &o->uploaded;
-    const struct update_rules rules = { o->schedule, o->adamw };
+    const struct update_rules rules = { o->schedule, o->adamw, o->adafactor };
     bool changed = !same_rules(t->rules, &rules) || t->n != o->table.n;
     int n = 0;
 
@@ -89,7 +125,7 @@ static bool fill_table(struct optim *o, const struct params *p)
         struct update_row row = row_of(o, &p->list[i]);
         changed |= !same_row(&t->rows[n], &row);
         t->rows[n] = row;
-        t->first[n + 1] = t->first[n] + (int32_t)((row.n + UPDATE_CHUNK - 1) / UPDATE_CHUNK);
+        t->first[n + 1] = t->first[n] + (int32_t)chunks_of(&row);
         n++;
     }
     t->n = n;
@@ -104,13 +140,13 @@ static void count_work(struct ctx *c, struct optim *o, const struct params *p)
     t->n = 0;
     t->chunks = t->elements = 0;
     for (int i = 0; i < p->n; i++) {
-        int64_t n = tensor_size(p->list[i].t);
         if (!p->list[i].t->needs_grad)
             continue;
+        struct update_row row = row_of(o, &p->list[i]);
         ctx_note(c, i);
         t->n++;
-        t->elements += n;
-        t->chunks += (n + UPDATE_CHUNK - 1) / UPDATE_CHUNK;
+        t->elements += row.n;
+        t->chunks += chunks_of(&row);
     }
     CHECK(t->chunks <= INT32_MAX, "%lld chunks", (long long)t->chunks);
 }
@@ -126,5 +162,8 @@ void optim_step(struct ctx *c, struct optim *o, const struct params *p)
         if (fill_table(o, p))
             c->dev->driver->upload(c->dev, t->rules, o->uploaded.rules, table_bytes(o->rows));
     }
-    RUN(c, adamw, o->norm, o->lr, rng, t);
+    if (o->optimizer == OPTIMIZER_ADAFACTOR)
+        RUN(c, adafactor, o->norm, o->lr, rng, t);
+    else
+        RUN(c, adamw, o->norm, o->lr, rng, t);
 }

@@ -1,5 +1,5 @@
 /*
- * optim.h - AdamW with decoupled decay (Loshchilov & Hutter 2019, algorithm 2), global-norm clip, schedules.
+ * optim.h - AdamW with decoupled decay (Loshchilov & Hutter 2019, algorithm 2), Adafactor, global-norm clip, schedules.
  *
  * Step count and learning rate live on the device (ctx->rng[2], lr), and so does the table of what is trained and how:
  * a captured step needs no host number.
@@ -16,15 +16,17 @@ extern "C" {
 
 struct optim {
     struct schedule schedule;
+    enum optimizer optimizer; /* that the parameters were declared for */
     struct adamw adamw;
+    struct adafactor adafactor;
     struct tensor *lr, *norm;            /* F32 [1] each: this step's rate, the squared gradient norm before clipping */
     struct arena host, data;             /* all of its memory */
     struct update_table table, uploaded; /* on the device; the same on the host */
     int rows;                            /* that there is room for */
 };
 
-/* Memory for the parameters of p that have a gradient.  schedule and adamw are left as they are.  -1 with
- * EXIT_CODE_MEMORY. */
+/* Memory for the parameters of p that have a gradient, all of one optimizer.  schedule and numbers are left as they
+ * are.  -1 with EXIT_CODE_MEMORY. */
 int optim_init(struct optim *o, struct device *d, const struct params *p, struct error *err);
 void optim_release(struct optim *o, struct device *d);
 /* norm = sum of squares of all gradients; every parameter of p that needs a gradient now is updated and its gradient

@@ -18,14 +18,39 @@ static const char *format_name(struct arena *host, const char *fmt, va_list ap)
     return arena_printf(host, "%s", name);
 }
 
-static void add_training_state(struct param *p, const struct param_arenas *a)
+static bool is_trained(const struct param_arenas *a, unsigned flags)
+{
+    return a->optimizer != OPTIMIZER_NONE && !(flags & PARAM_FROZEN);
+}
+
+/* What the optimizer keeps of it. */
+static void add_state(struct param *p, const struct param_arenas *a)
+{
+    const struct tensor *t = p->t;
+
+    p->optimizer = a->optimizer;
+    if (a->optimizer == OPTIMIZER_ADAFACTOR && t->ndim == 2) {
+        for (int k = 0; k < PARAM_STATES; k++)
+            p->state[k] = tensor_alloc(a->host, a->data, F32, 1, &t->shape[k]);
+        return;
+    }
+    for (int k = 0; k < (a->optimizer == OPTIMIZER_ADAMW ? 2 : 1); k++)
+        p->state[k] = tensor_alloc(a->host, a->data, F32, t->ndim, t->shape);
+}
+
+const char *param_state_group(const struct param *p, int k)
+{
+    if (p->optimizer == OPTIMIZER_ADAMW)
+        return k ? "adam_v/" : "adam_m/";
+    return !p->state[1] ? "adafactor_v/" : k ? "adafactor_columns/" : "adafactor_rows/";
+}
+
+static void add_gradient(struct param *p, const struct param_arenas *a)
 {
     struct tensor *t = p->t;
 
     t->needs_grad = true;
     t->grad = tensor_alloc(a->host, a->data, F32, t->ndim, t->shape);
-    p->m = tensor_alloc(a->host, a->data, F32, t->ndim, t->shape);
-    p->v = tensor_alloc(a->host, a->data, F32, t->ndim, t->shape);
     if (t->dtype == BF16)
         p->master = tensor_alloc(a->host, a->data, F32, t->ndim, t->shape);
 }
@@ -39,8 +64,8 @@ static struct param param_alloc(const struct param_arenas *a, enum dtype dtype, 
     CHECK(dtype == F32 || dtype == BF16, "a parameter of type %s", dtype_name(dtype));
     new.t = tensor_alloc(a->host, a->data, dtype, ndim, shape);
     new.t->is_param = true;
-    if (a->training && !(flags & PARAM_FROZEN))
-        add_training_state(&new, a);
+    if (is_trained(a, flags))
+        add_gradient(&new, a);
     else
         new.t->frozen = true;
     return new;
@@ -50,6 +75,8 @@ static struct tensor *add_param(struct params *p, const struct param_arenas *a, 
                                 va_list ap)
 {
     new.name = format_name(a->host, fmt, ap);
+    if (is_trained(a, new.flags))
+        add_state(&new, a);
     CHECK(!params_find(p, new.name), "parameter %s declared twice", new.name);
     GROW(p->list, p->n, p->cap);
     p->list[p->n++] = new;
@@ -94,8 +121,6 @@ struct tensor *param_new_stacked(struct params *p, const struct param_arenas *a,
     new.t = rows_of(a->host, s->whole.t, s->used, rows);
     new.t->grad = rows_of(a->host, s->whole.t->grad, s->used, rows);
     new.master = rows_of(a->host, s->whole.master, s->used, rows);
-    new.m = rows_of(a->host, s->whole.m, s->used, rows);
-    new.v = rows_of(a->host, s->whole.v, s->used, rows);
     s->used += rows;
     va_start(ap, name_fmt);
     struct tensor *t = add_param(p, a, new, name_fmt, ap);
@@ -117,14 +142,14 @@ void params_release(struct params *p)
     *p = (struct params){ 0 };
 }
 
-struct params params_without_moments(const struct params *p)
+struct params params_without_state(const struct params *p)
 {
     struct params copy = { .n = p->n, .cap = p->n };
 
     copy.list = xmalloc((size_t)p->n * sizeof *copy.list);
     memcpy(copy.list, p->list, (size_t)p->n * sizeof *copy.list);
     for (int i = 0; i < copy.n; i++)
-        copy.list[i].m = copy.list[i].v = NULL;
+        copy.list[i].state[0] = copy.list[i].state[1] = NULL;
     return copy;
 }
 
@@ -211,8 +236,9 @@ void params_init(struct params *p, struct device *d, uint64_t seed)
         if (!q->t->needs_grad)
             continue;
         device_upload(d, q->t->grad, zeros);
-        device_upload(d, q->m, zeros);
-        device_upload(d, q->v, zeros);
+        for (int k = 0; k < PARAM_STATES; k++)
+            if (q->state[k])
+                device_upload(d, q->state[k], zeros);
     }
     free(values);
     free(zeros);

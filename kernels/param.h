@@ -1,8 +1,9 @@
 /*
  * param.h - the list that initialisation, loading, saving, the optimizer and LoRA all walk.
  *
- * A parameter's name is the name in the checkpoint.  Trainable parameters own an F32 gradient and two F32 moments; a
- * BF16 weight also owns an F32 master copy.  All of it lies in the model arenas and lives as long as the model.
+ * A parameter's name is the name in the checkpoint.  Trainable parameters own an F32 gradient and what their optimizer
+ * keeps of them in F32; a BF16 weight also owns an F32 master copy.  All of it lies in the model arenas and lives as
+ * long as the model.
  */
 #ifndef KERNELS_PARAM_H
 #define KERNELS_PARAM_H
@@ -13,12 +14,19 @@
 extern "C" {
 #endif
 
+/* What trains a parameter, and so what is kept of it: AdamW's means of g and g^2 in its own shape; Adafactor's means of
+ * g^2 over the rows and over the columns of a matrix, [rows] and [cols], and of anything else in its own shape. */
+enum optimizer { OPTIMIZER_NONE, OPTIMIZER_ADAMW, OPTIMIZER_ADAFACTOR };
+enum { PARAM_STATES = 2 };
+
 enum param_flags { PARAM_DECAY = 1, PARAM_FROZEN = 2 };
 
 struct param {
     const char *name;
     struct tensor *t;
-    struct tensor *master, *m, *v; /* NULL where not needed */
+    struct tensor *master; /* NULL where not needed */
+    enum optimizer optimizer;
+    struct tensor *state[PARAM_STATES]; /* NULL: there is no such */
     unsigned flags;
     float lr_scale;
     float init_std;   /* 0: zeros, negative: ones, else normal(0, init_std) truncated at two deviations */
@@ -33,7 +41,7 @@ struct params {
 /* Declares a parameter and takes its memory: data from `data`, headers from `host`. */
 struct param_arenas {
     struct arena *host, *data;
-    bool training; /* gradients, moments and masters too */
+    enum optimizer optimizer; /* gradients, its state and masters too; OPTIMIZER_NONE: none of them */
 };
 struct tensor *param_new(struct params *p, const struct param_arenas *a, enum dtype dtype, int ndim,
                          const int64_t *shape, float init_std, unsigned flags, const char *name_fmt, ...)
@@ -50,11 +58,13 @@ struct tensor *param_new_stacked(struct params *p, const struct param_arenas *a,
                                  const char *name_fmt, ...) __attribute__((format(printf, 5, 6)));
 struct param *params_find(const struct params *p, const char *name);
 void params_release(struct params *p);
-/* The same parameters without moments: what a model to run consists of.  The caller releases the list. */
-struct params params_without_moments(const struct params *p);
+/* The group in a checkpoint that its k-th state belongs to: "adam_m/". */
+const char *param_state_group(const struct param *p, int k);
+/* The same parameters without state: what a model to run consists of.  The caller releases the list. */
+struct params params_without_state(const struct params *p);
 
 /* Draws initial values on the host (a parameter's numbers depend on its name and seed alone) and uploads them;
- * gradients and moments become zero. */
+ * gradients and states become zero. */
 void params_init(struct params *p, struct device *d, uint64_t seed);
 /* One parameter from F32 values: weight, master. */
 void param_upload(struct param *p, struct device *d, const float *values);

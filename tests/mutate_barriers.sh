@@ -53,7 +53,8 @@ tests_of() {
     draw) printf '%s\n' test_ops_draw ;;
     lora_out) printf '%s\n' 'test_ops_lora simt lora_group' 'test_ops_lora simt lora_linear' ;;
     crf) printf '%s\n' test_crf 'test_ops_crf simt' ;;
-    optim) printf '%s\n' test_optim ;;
+    optim) printf '%s\n' test_optim test_adafactor ;;
+    adafactor) echo test_adafactor ;;
     threads) printf '%s\n' test_optim 'test_ops_llm simt rms_norm' 'test_ops_graph simt cross_entropy' test_causal ;;
     element) printf '%s\n' 'test_ops simt layer_norm' 'test_ops_llm simt' 'test_ops simt embed' ;;
     columns) printf '%s\n' 'test_ops simt layer_norm' ;;

@@ -1,3 +1,5 @@
+#include "kernels/cpu/optim.h"
+
 #include "kernels/cpu/row.h"
 
 #include <math.h>
@@ -19,6 +21,11 @@ CPU_CLONES static double squares_run(const float *x, int64_t n)
     return lane[0] + lane[4] + lane[1] + lane[5] + lane[2] + lane[6] + lane[3] + lane[7];
 }
 
+double sum_of_squares(const float *x, int64_t n)
+{
+    return squares_run(x, n);
+}
+
 /* sums[i * PARTS + p]: the p-th part of row i.  Threads take turns at the parts of all rows without waiting. */
 static void square_parts(double *sums, const struct update_table *t)
 {
@@ -34,7 +41,7 @@ static void square_parts(double *sums, const struct update_table *t)
     }
 }
 
-static float gradient_norm(const struct update_table *t)
+float gradient_norm(const struct update_table *t)
 {
     double *sums = xmalloc((size_t)t->n * PARTS * sizeof *sums);
     float norm = 0;
@@ -50,14 +57,23 @@ static float gradient_norm(const struct update_table *t)
     return norm;
 }
 
-static double rate_at(const struct schedule *s, int64_t step)
+double rate_at(const struct schedule *s, int64_t step)
 {
     if (step < s->warmup)
         return s->lr * (double)step / (double)s->warmup;
+    if (s->form == SCHEDULE_CONSTANT)
+        return s->lr;
     if (step >= s->total)
         return 0;
     double u = (double)(step - s->warmup) / (double)(s->total - s->warmup);
-    return s->lr * (s->cosine ? 0.5 * (1 + cos(3.141592653589793 * u)) : 1 - u);
+    return s->lr * (s->form == SCHEDULE_COSINE ? 0.5 * (1 + cos(3.141592653589793 * u)) : 1 - u);
+}
+
+float clip_scale(float clip, float norm)
+{
+    double size = sqrt(norm);
+
+    return clip > 0 && size > clip ? (float)(clip / size) : 1;
 }
 
 /* What all elements of one update share. */
@@ -79,12 +95,12 @@ CPU_CLONES static void adamw_run(float *restrict w, float *restrict m, float *re
 
 static struct update update_of(const struct adamw *a, const struct update_row *r, float norm, float lr, int step)
 {
-    double rate = (double)lr * r->lr_scale, size = sqrt(norm);
+    double rate = (double)lr * r->lr_scale;
 
     return (struct update){ .beta1 = a->beta1,
                             .beta2 = a->beta2,
                             .eps = a->eps,
-                            .scale = a->clip > 0 && size > a->clip ? (float)(a->clip / size) : 1,
+                            .scale = clip_scale(a->clip, norm),
                             .keep = (float)(1 - rate * r->decay),
                             .rate = (float)(rate / (1 - pow(a->beta1, step))),
                             .root = (float)(1 / sqrt(1 - pow(a->beta2, step))) };
@@ -100,7 +116,7 @@ static void update_rows(const struct update_table *t, const struct update *updat
 #pragma omp for schedule(static) nowait
         for (int64_t at = 0; at < r->n; at += ROW_BLOCK) {
             int64_t run = run_length(at, r->n);
-            adamw_run(r->w + at, r->m + at, r->v + at, r->g + at, run, &updates[i]);
+            adamw_run(r->w + at, r->state[0] + at, r->state[1] + at, r->g + at, run, &updates[i]);
             if (r->half)
                 row_store((struct destination){ &half, false }, at, r->w + at, run);
         }

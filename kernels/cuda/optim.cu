@@ -1,6 +1,6 @@
-#include "kernels/cuda/cuda.cuh"
+#include "kernels/cuda/optim.cuh"
 
-constexpr int THREADS = 256, LAST_THREADS = 512;
+constexpr int THREADS = UPDATE_THREADS, LAST_THREADS = 512;
 
 /* Where in which row a block works. */
 struct row_part {
@@ -8,17 +8,11 @@ struct row_part {
     int64_t first, end;
 };
 
-/* Each thread looks at some of the rows, and one of them finds the block's chunk.  All threads call it, once. */
 __device__ inline struct row_part row_part_of(const struct update_table &t)
 {
-    __shared__ struct row_part s;
-    for (int i = thread_id(); i < t.n; i += THREADS)
-        if (t.first[i] <= block_id() && block_id() < t.first[i + 1]) {
-            int64_t first = (block_id() - t.first[i]) * UPDATE_CHUNK, end = first + UPDATE_CHUNK, n = t.rows[i].n;
-            s = { i, first, end < n ? end : n };
-        }
-    __syncthreads();
-    return s;
+    struct chunk c = chunk_of(t);
+    int64_t first = c.number * UPDATE_CHUNK, end = first + UPDATE_CHUNK, n = t.rows[c.row].n;
+    return { c.row, first, end < n ? end : n };
 }
 
 /*
@@ -43,20 +37,6 @@ __global__ void __launch_bounds__(THREADS) square_part_kernel(float *__restrict_
         part[block_id()] = sum;
 }
 
-__device__ inline float rate_at(const struct schedule &s, int64_t step)
-{
-    double rate = s.lr;
-    if (step < s.warmup) {
-        rate *= (double)step / (double)s.warmup;
-    } else if (step >= s.total) {
-        rate = 0;
-    } else {
-        double u = (double)(step - s.warmup) / (double)(s.total - s.warmup);
-        rate *= s.cosine ? 0.5 * (1.0 + cos(3.141592653589793 * u)) : 1.0 - u;
-    }
-    return (float)rate;
-}
-
 /* What all elements of a row share: factors of the gradient, of w, of m, of sqrt(v). */
 struct row_factors {
     float scale, keep, rate, root;
@@ -65,9 +45,9 @@ struct row_factors {
 __device__ inline struct row_factors factors_of(const struct adamw &a, const struct update_row &r, float norm, float lr,
                                                 int step)
 {
-    double rate = (double)lr * (double)r.lr_scale, size = sqrt((double)norm);
+    double rate = (double)lr * (double)r.lr_scale;
     struct row_factors f;
-    f.scale = a.clip > 0 && size > (double)a.clip ? (float)((double)a.clip / size) : 1.0f;
+    f.scale = clip_scale(a.clip, norm);
     f.keep = (float)(1.0 - rate * (double)r.decay);
     f.rate = (float)(rate / (1.0 - pow((double)a.beta1, (double)step)));
     f.root = (float)(1.0 / sqrt(1.0 - pow((double)a.beta2, (double)step)));
@@ -106,8 +86,8 @@ __device__ inline void update_pack(const struct update_row &r, int64_t i, int64_
 {
     float weight[PACK], mean[PACK], square[PACK], grad[PACK];
     load_pack(weight, r.w + i, left);
-    load_pack(mean, r.m + i, left);
-    load_pack(square, r.v + i, left);
+    load_pack(mean, r.state[0] + i, left);
+    load_pack(square, r.state[1] + i, left);
     load_pack(grad, r.g + i, left);
     for (int k = 0; k < PACK; k++) {
         float x = f.scale * grad[k];
@@ -116,8 +96,8 @@ __device__ inline void update_pack(const struct update_row &r, int64_t i, int64_
         weight[k] = f.keep * weight[k] - f.rate * mean[k] / (sqrtf(square[k]) * f.root + a.eps);
         grad[k] = 0;
     }
-    store_pack(r.m + i, mean, left);
-    store_pack(r.v + i, square, left);
+    store_pack(r.state[0] + i, mean, left);
+    store_pack(r.state[1] + i, square, left);
     store_pack(r.g + i, grad, left);
     store_pack(r.w + i, weight, left);
     if (r.half)

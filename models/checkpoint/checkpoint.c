@@ -46,16 +46,24 @@ static int save_param(struct hdf5_writer *w, const struct param *p, struct devic
     return hdf5_put(w, &t, buffer, err);
 }
 
-static int save_moment(struct hdf5_writer *w, const char *group, const struct param *p, const struct tensor *moment,
-                       struct device *d, float *buffer, struct error *err)
+static struct hdf5_tensor state_header(char name[HDF5_MAX_NAME], const struct param *p, int k)
+{
+    return header(name, param_state_group(p, k), p->name, HDF5_F32, p->state[k]->ndim, p->state[k]->shape);
+}
+
+static int save_states(struct hdf5_writer *w, const struct param *p, struct device *d, float *buffer, struct error *err)
 {
     char name[HDF5_MAX_NAME];
-    struct hdf5_tensor t = param_header(name, group, p);
 
-    if (!moment)
-        return 0;
-    device_download(d, buffer, moment);
-    return hdf5_put(w, &t, buffer, err);
+    for (int k = 0; k < PARAM_STATES; k++) {
+        if (!p->state[k])
+            continue;
+        struct hdf5_tensor t = state_header(name, p, k);
+        device_download(d, buffer, p->state[k]);
+        if (hdf5_put(w, &t, buffer, err))
+            return -1;
+    }
+    return 0;
 }
 
 static int save_params(struct hdf5_writer *w, const struct checkpoint *c, struct error *err)
@@ -67,9 +75,7 @@ static int save_params(struct hdf5_writer *w, const struct checkpoint *c, struct
         const struct param *p = &c->params->list[i];
         rc = save_param(w, p, c->device, buffer, err);
         if (rc == 0)
-            rc = save_moment(w, "adam_m/", p, p->m, c->device, buffer, err);
-        if (rc == 0)
-            rc = save_moment(w, "adam_v/", p, p->v, c->device, buffer, err);
+            rc = save_states(w, p, c->device, buffer, err);
     }
     free(buffer);
     return rc;
@@ -183,10 +189,9 @@ static void compare_wanted(const struct hdf5_reader *r, const struct checkpoint 
     for (int i = 0; i < c->params->n; i++) {
         const struct param *p = &c->params->list[i];
         compare(r, param_header(name, "param/", p), m);
-        if (p->m)
-            compare(r, param_header(name, "adam_m/", p), m);
-        if (p->v)
-            compare(r, param_header(name, "adam_v/", p), m);
+        for (int k = 0; k < PARAM_STATES; k++)
+            if (p->state[k])
+                compare(r, state_header(name, p, k), m);
     }
     for (int i = 0; i < c->n_extra; i++)
         compare(r, extra_header(name, &c->extra[i]), m);
@@ -198,13 +203,16 @@ static const char *after(const char *name, const char *prefix)
     return strncmp(name, prefix, n) == 0 ? name + n : NULL;
 }
 
-/* Moments of a parameter that wants none, and state that was not asked for, are no surprise. */
+/* An optimizer's state of a parameter that wants none, and state that was not asked for, are no surprise. */
 static bool expected(const struct checkpoint *c, const char *name)
 {
+    static const char *const groups[] = { "param/",      "adam_m/", "adam_v/", "adafactor_rows/", "adafactor_columns/",
+                                          "adafactor_v/" };
     const char *own;
 
-    if ((own = after(name, "param/")) || (own = after(name, "adam_m/")) || (own = after(name, "adam_v/")))
-        return params_find(c->params, own) != NULL;
+    for (int i = 0; i < ARRAY_LEN(groups); i++)
+        if ((own = after(name, groups[i])))
+            return params_find(c->params, own) != NULL;
     own = after(name, "state/");
     for (int i = 0; own && i < c->n_extra; i++)
         if (!strcmp(c->extra[i].tensor.name, own))
@@ -226,14 +234,13 @@ static int load_param(const struct hdf5_reader *r, struct param *p, struct devic
     if (fetch(r, "param/", p->name, buffer, err))
         return -1;
     param_upload(p, d, buffer);
-    if (!p->m)
-        return 0;
-    if (fetch(r, "adam_m/", p->name, buffer, err))
-        return -1;
-    device_upload(d, p->m, buffer);
-    if (fetch(r, "adam_v/", p->name, buffer, err))
-        return -1;
-    device_upload(d, p->v, buffer);
+    for (int k = 0; k < PARAM_STATES; k++) {
+        if (!p->state[k])
+            continue;
+        if (fetch(r, param_state_group(p, k), p->name, buffer, err))
+            return -1;
+        device_upload(d, p->state[k], buffer);
+    }
     return 0;
 }
 

@@ -1,9 +1,9 @@
 /*
  * checkpoint.h - all that a run needs to go on, in one ambit.h5, and the folders such files live in.
  *
- * Tensors: param/NAME (F32, the master where there is one), adam_m/NAME, adam_v/NAME, state/NAME for what the caller
- * adds (RNG counters, sampler cursor); `meta` is a JSON text.  Two runs that did the same write the same bytes,
- * provided the caller keeps times and output paths out of meta.
+ * Tensors: param/NAME (F32, the master where there is one), what the optimizer keeps of it (param_state_group),
+ * state/NAME for what the caller adds (RNG counters, sampler cursor); `meta` is a JSON text.  Two runs that did the
+ * same write the same bytes, provided the caller keeps times and output paths out of meta.
  *
  * A run's folder holds checkpoint-N folders.  One is filled under checkpoint-N.tmp and renamed when every file is on
  * the disk, so a folder without .tmp is complete whenever the process or the machine stopped.
@@ -42,7 +42,7 @@ int checkpoint_open(struct hdf5_reader *r, const char *path, struct error *err);
 /* The meta object, owned by the caller. */
 json_t *checkpoint_meta(const struct hdf5_reader *r, struct error *err);
 /*
- * Fills parameters, their moments where they have any, and extras.  Nothing is filled unless the file holds exactly
+ * Fills parameters, their states where they have any, and extras.  Nothing is filled unless the file holds exactly
  * what is wanted: else -1 with EXIT_CODE_CHECKPOINT and the names that are missing, unexpected or of the wrong shape.
  */
 int checkpoint_load(const struct hdf5_reader *r, const struct checkpoint *c, struct error *err);

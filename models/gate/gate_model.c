@@ -11,7 +11,7 @@
 enum { HOST_BYTES = 8 << 20 }; /* headers of parameters */
 
 /* Declares the parameters in arenas that only measure. */
-size_t gate_model_bytes(const struct gatekeeper_config *config, enum dtype dtype, bool training)
+size_t gate_model_bytes(const struct gatekeeper_config *config, enum dtype dtype, enum optimizer optimizer)
 {
     struct params params = { 0 };
     struct arena host = { 0 }, data;
@@ -20,7 +20,7 @@ size_t gate_model_bytes(const struct gatekeeper_config *config, enum dtype dtype
     if (arena_init(&host, HOST_BYTES, NULL))
         return 0;
     arena_measure(&data);
-    struct param_arenas arenas = { &host, &data, training };
+    struct param_arenas arenas = { &host, &data, optimizer };
     gatekeeper_init(&net, config, dtype, &params, &arenas);
     params_release(&params);
     arena_release(&host);
@@ -28,10 +28,10 @@ size_t gate_model_bytes(const struct gatekeeper_config *config, enum dtype dtype
 }
 
 int gate_model_init(struct gate_model *m, struct device *device, const struct gatekeeper_config *config,
-                    enum dtype dtype, enum graph_mode graph, bool training, struct tokenizer *tokenizer,
+                    enum dtype dtype, enum graph_mode graph, enum optimizer optimizer, struct tokenizer *tokenizer,
                     struct error *err)
 {
-    size_t bytes = gate_model_bytes(config, dtype, training) + GATE_MODEL_EXTRA;
+    size_t bytes = gate_model_bytes(config, dtype, optimizer) + GATE_MODEL_EXTRA;
 
     *m = (struct gate_model){
         .device = device, .dtype = dtype, .graph = graph, .tokenizer = tokenizer, .threshold = 0.5, .temperature = 1
@@ -41,7 +41,7 @@ int gate_model_init(struct gate_model *m, struct device *device, const struct ga
         gate_model_release(m);
         return -1;
     }
-    struct param_arenas arenas = { &m->host, &m->data, training };
+    struct param_arenas arenas = { &m->host, &m->data, optimizer };
     gatekeeper_init(&m->net, config, dtype, &m->params, &arenas);
     return 0;
 }

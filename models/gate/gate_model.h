@@ -24,11 +24,12 @@ struct gate_model {
 /* The training state that shares the model's memory: how many more bytes of it are wanted. */
 enum { GATE_MODEL_EXTRA = 4096 };
 
-/* Bytes of device memory that the parameters take; training: with gradients, moments and masters. */
-size_t gate_model_bytes(const struct gatekeeper_config *config, enum dtype dtype, bool training);
+/* Bytes of device memory that the parameters take; with the gradients, masters and
+ * state of an optimizer. */
+size_t gate_model_bytes(const struct gatekeeper_config *config, enum dtype dtype, enum optimizer optimizer);
 /* Takes memory and declares the parameters, whose values are undefined yet; takes the tokenizer, also on failure. */
 int gate_model_init(struct gate_model *m, struct device *device, const struct gatekeeper_config *config,
-                    enum dtype dtype, enum graph_mode graph, bool training, struct tokenizer *tokenizer,
+                    enum dtype dtype, enum graph_mode graph, enum optimizer optimizer, struct tokenizer *tokenizer,
                     struct error *err);
 /* A trained model to run: a folder with ambit.h5 and the tokenizer, or a run's folder, whose newest checkpoint serves
  * while it has none.  -1 with EXIT_CODE_CHECKPOINT. */

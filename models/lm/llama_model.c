@@ -13,44 +13,44 @@ struct net_config {
     const struct t5_config *t5;
 };
 
-static int declare_net(struct llama_model *m, struct net_config config, bool training, struct error *err)
+static int declare_net(struct llama_model *m, struct net_config config, enum optimizer optimizer, struct error *err)
 {
     if (arena_init(&m->host, HOST_BYTES, err))
         return -1;
-    struct param_arenas arenas = { &m->host, &m->data, training };
+    struct param_arenas arenas = { &m->host, &m->data, optimizer };
     m->seq2seq = config.t5 != NULL;
     if (config.t5) {
-        t5_init(&m->t5, config.t5, m->dtype, !training, &m->params, &arenas);
+        t5_init(&m->t5, config.t5, m->dtype, optimizer == OPTIMIZER_NONE, &m->params, &arenas);
         return 0;
     }
-    llama_init(&m->net, config.llama, m->dtype, !training, &m->params, &arenas);
+    llama_init(&m->net, config.llama, m->dtype, optimizer == OPTIMIZER_NONE, &m->params, &arenas);
     m->n_modules = llama_modules(&m->net, &m->host, &m->modules);
     return 0;
 }
 
 static int init_dry(struct llama_model *m, struct device *device, struct net_config config, enum dtype dtype,
-                    bool training, struct error *err)
+                    enum optimizer optimizer, struct error *err)
 {
     *m = (struct llama_model){ .device = device, .dtype = dtype, .dry = true };
     arena_measure(&m->data);
     arena_measure(&m->adapter_data);
-    return declare_net(m, config, training, err);
+    return declare_net(m, config, optimizer, err);
 }
 
-static int init(struct llama_model *m, struct device *device, struct net_config config, enum dtype dtype, bool training,
-                size_t extra, struct error *err)
+static int init(struct llama_model *m, struct device *device, struct net_config config, enum dtype dtype,
+                enum optimizer optimizer, size_t extra, struct error *err)
 {
     struct llama_model measured;
 
     *m = (struct llama_model){ .device = device, .dtype = dtype };
-    if (init_dry(&measured, device, config, dtype, training, err))
+    if (init_dry(&measured, device, config, dtype, optimizer, err))
         return -1;
     size_t bytes = measured.data.peak + extra;
     llama_model_release(&measured);
     if (device->free_memory && bytes > device->free_memory)
         return error_set(err, EXIT_CODE_MEMORY, "the weights need %zu MiB, %s has %zu MiB free", bytes >> 20,
                          device->description, device->free_memory >> 20);
-    if (device_arena(device, &m->data, bytes, err) || declare_net(m, config, training, err)) {
+    if (device_arena(device, &m->data, bytes, err) || declare_net(m, config, optimizer, err)) {
         llama_model_release(m);
         return -1;
     }
@@ -62,27 +62,27 @@ static int init(struct llama_model *m, struct device *device, struct net_config 
 }
 
 int llama_model_init_dry(struct llama_model *m, struct device *device, const struct llama_config *config,
-                         enum dtype dtype, bool training, struct error *err)
+                         enum dtype dtype, enum optimizer optimizer, struct error *err)
 {
-    return init_dry(m, device, (struct net_config){ .llama = config }, dtype, training, err);
+    return init_dry(m, device, (struct net_config){ .llama = config }, dtype, optimizer, err);
 }
 
 int llama_model_init(struct llama_model *m, struct device *device, const struct llama_config *config, enum dtype dtype,
-                     bool training, size_t extra, struct error *err)
+                     enum optimizer optimizer, size_t extra, struct error *err)
 {
-    return init(m, device, (struct net_config){ .llama = config }, dtype, training, extra, err);
+    return init(m, device, (struct net_config){ .llama = config }, dtype, optimizer, extra, err);
 }
 
 int t5_model_init_dry(struct llama_model *m, struct device *device, const struct t5_config *config, enum dtype dtype,
-                      bool training, struct error *err)
+                      enum optimizer optimizer, struct error *err)
 {
-    return init_dry(m, device, (struct net_config){ .t5 = config }, dtype, training, err);
+    return init_dry(m, device, (struct net_config){ .t5 = config }, dtype, optimizer, err);
 }
 
 int t5_model_init(struct llama_model *m, struct device *device, const struct t5_config *config, enum dtype dtype,
-                  bool training, size_t extra, struct error *err)
+                  enum optimizer optimizer, size_t extra, struct error *err)
 {
-    return init(m, device, (struct net_config){ .t5 = config }, dtype, training, extra, err);
+    return init(m, device, (struct net_config){ .t5 = config }, dtype, optimizer, extra, err);
 }
 
 enum dtype llama_request_dtype(const struct llama_request *q, enum dtype stored)
@@ -130,7 +130,7 @@ struct adapter_place {
 static int declare(const struct llama_model *m, const struct adapter_plan *plan, const struct adapter_place *at,
                    struct error *err)
 {
-    struct param_arenas arenas = { at->host, at->data, plan->training };
+    struct param_arenas arenas = { at->host, at->data, plan->optimizer };
     return lora_declare(plan->config, at->params, &arenas, plan->merge ? F32 : m->dtype, at->modules, m->n_modules,
                         err);
 }

@@ -55,18 +55,18 @@ struct llama_model {
     struct chat chat; /* template is NULL: the folder names none */
 };
 
-/* Takes memory and declares the parameters, whose values are undefined yet; training: with gradients, moments and
- * masters, and `extra` bytes beside them.  -1 with EXIT_CODE_MEMORY when the device has not that much free. */
+/* Takes memory and declares the parameters, whose values are undefined yet; with the gradients, masters and state
+ * of an optimizer, and `extra` bytes beside them.  -1 with EXIT_CODE_MEMORY when the device has not that much free. */
 int llama_model_init(struct llama_model *m, struct device *device, const struct llama_config *config, enum dtype dtype,
-                     bool training, size_t extra, struct error *err);
+                     enum optimizer optimizer, size_t extra, struct error *err);
 /* The same without taking memory, nor asking whether there is any: m->data.peak says how much it would be. */
 int llama_model_init_dry(struct llama_model *m, struct device *device, const struct llama_config *config,
-                         enum dtype dtype, bool training, struct error *err);
+                         enum dtype dtype, enum optimizer optimizer, struct error *err);
 /* Both for an encoder-decoder. */
 int t5_model_init(struct llama_model *m, struct device *device, const struct t5_config *config, enum dtype dtype,
-                  bool training, size_t extra, struct error *err);
+                  enum optimizer optimizer, size_t extra, struct error *err);
 int t5_model_init_dry(struct llama_model *m, struct device *device, const struct t5_config *config, enum dtype dtype,
-                      bool training, struct error *err);
+                      enum optimizer optimizer, struct error *err);
 /* The type the request asks for of weights that are stored as another. */
 enum dtype llama_request_dtype(const struct llama_request *q, enum dtype stored);
 /* Weights of the folder into the declared parameters. */
@@ -76,9 +76,9 @@ int llama_model_open_text(struct llama_model *m, const struct llama_request *q, 
 /* An adapter to be put on a network. */
 struct adapter_plan {
     const struct lora_config *config;
-    bool training; /* with gradients, moments and masters */
-    bool merge;    /* it will be added to the weights */
-    size_t extra;  /* bytes wanted beside it */
+    enum optimizer optimizer; /* with gradients, its state and masters */
+    bool merge;               /* it will be added to the weights */
+    size_t extra;             /* bytes wanted beside it */
 };
 /* Declares its parameters, whose values are undefined yet (a dry model: their measure is in m->adapter_data.peak). */
 int llama_model_add_adapter(struct llama_model *m, const struct adapter_plan *plan, struct error *err);

@@ -39,7 +39,7 @@ static void open_model(struct model *m, enum dtype dtype, bool checkpointed)
                              .layer_norm_eps = 1e-12f,
                              .hidden_dropout = 0.2f,
                              .attention_dropout = 0.1f };
-    struct param_arenas arenas = { &m->host, &m->data, true };
+    struct param_arenas arenas = { &m->host, &m->data, OPTIMIZER_ADAMW };
     struct error err;
 
     *m = (struct model){ .lengths = lengths };
@@ -112,7 +112,7 @@ static float *outcome(struct model *m, const float *losses, size_t *bytes)
 
     memcpy(all, losses, STEPS * sizeof *all);
     for (int i = 0; i < m->params.n; i++) {
-        const struct tensor *each[] = { m->params.list[i].t, m->params.list[i].m, m->params.list[i].v };
+        const struct tensor *each[] = { m->params.list[i].t, m->params.list[i].state[0], m->params.list[i].state[1] };
         for (int k = 0; k < ARRAY_LEN(each); k++) {
             float *x = tensor_floats(&m->device, each[k]);
             size_t size = (size_t)tensor_size(each[k]);

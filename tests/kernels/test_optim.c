@@ -1,51 +1,20 @@
 /* Parameters' first values, and ten steps of AdamW beside torch's. */
-#include "tests/support/support.h"
-
 #include "data/util/json.h"
-#include "kernels/optim.h"
-#include "tests/support/step.h"
+#include "tests/support/optim_model.h"
+#include "tests/support/support.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MODEL_BYTES = 1 << 22 };
-
-/* A model of a few parameters on a device. */
-struct model {
-    struct test_step step;
-    struct arena data;
-    struct params params;
-    struct param_arenas arenas;
-    struct optim optim;
-};
-
-static void open_model(struct model *m, bool training)
-{
-    struct error err;
-
-    *m = (struct model){ 0 };
-    test_step_open(&m->step);
-    assert_int_equal(device_arena(&m->step.device, &m->data, MODEL_BYTES, &err), 0);
-    m->arenas = (struct param_arenas){ .host = &m->step.host, .data = &m->data, .training = training };
-}
-
-static void close_model(struct model *m)
-{
-    optim_release(&m->optim, &m->step.device);
-    params_release(&m->params);
-    device_arena_release(&m->step.device, &m->data);
-    test_step_close(&m->step);
-}
-
-static struct param *declare(struct model *m, const char *name, int64_t n, float init_std, unsigned flags,
+static struct param *declare(struct optim_model *m, const char *name, int64_t n, float init_std, unsigned flags,
                              enum dtype dtype)
 {
     param_new(&m->params, &m->arenas, dtype, 1, &n, init_std, flags, "%s", name);
     return &m->params.list[m->params.n - 1];
 }
 
-static float *values_of(struct model *m, const char *name)
+static float *values_of(struct optim_model *m, const char *name)
 {
     struct param *p = params_find(&m->params, name);
     float *out = xmalloc((size_t)tensor_size(p->t) * sizeof *out);
@@ -56,11 +25,11 @@ static float *values_of(struct model *m, const char *name)
 static void test_first_values(void **state)
 {
     enum { N = 20000 };
-    struct model m, other;
+    struct optim_model m, other;
     double sum = 0, square = 0;
 
     (void)state;
-    open_model(&m, true);
+    optim_model_open(&m, OPTIMIZER_ADAMW);
     declare(&m, "layer.0.weight", N, 0.02f, PARAM_DECAY, F32);
     declare(&m, "layer.0.norm", 5, -1, 0, F32);
     declare(&m, "layer.0.bias", 5, 0, 0, F32);
@@ -78,7 +47,7 @@ static void test_first_values(void **state)
         assert_true(norm[i] == 1.0f && bias[i] == 0.0f);
 
     /* the numbers hang on name and seed alone: not on order, neighbours or element type */
-    open_model(&other, false);
+    optim_model_open(&other, OPTIMIZER_NONE);
     declare(&other, "another", 7, 0.02f, 0, F32);
     declare(&other, "layer.0.weight", 100, 0.02f, 0, F32);
     declare(&other, "layer.1.weight", 100, 0.02f, 0, F32);
@@ -90,38 +59,39 @@ static void test_first_values(void **state)
     float *reseeded = values_of(&other, "layer.0.weight");
     assert_memory_not_equal(w, reseeded, 100 * sizeof *w);
     free(w), free(norm), free(bias), free(same), free(differs), free(reseeded);
-    close_model(&m);
-    close_model(&other);
+    optim_model_close(&m);
+    optim_model_close(&other);
 }
 
 static void test_what_a_parameter_owns(void **state)
 {
-    struct model m;
+    struct optim_model m;
 
     (void)state;
-    open_model(&m, true);
+    optim_model_open(&m, OPTIMIZER_ADAMW);
     const struct param *p = declare(&m, "f32", 3, 0.02f, PARAM_DECAY, F32);
-    assert_true(p->t->needs_grad && p->t->is_param && !p->t->frozen && p->t->grad && p->m && p->v && !p->master);
+    assert_true(p->t->needs_grad && p->t->is_param && !p->t->frozen && p->t->grad && p->state[0] && p->state[1] &&
+                !p->master);
     p = declare(&m, "bf16", 3, 0.02f, PARAM_DECAY, BF16);
     assert_true(p->master && p->master->dtype == F32 && p->t->grad->dtype == F32);
     p = declare(&m, "frozen", 3, 0.02f, PARAM_FROZEN, F32);
-    assert_true(!p->t->needs_grad && p->t->frozen && !p->t->grad && !p->m && !p->v);
+    assert_true(!p->t->needs_grad && p->t->frozen && !p->t->grad && !p->state[0] && !p->state[1]);
     assert_null(params_find(&m.params, "f3"));
-    close_model(&m);
-    open_model(&m, false);
+    optim_model_close(&m);
+    optim_model_open(&m, OPTIMIZER_NONE);
     p = declare(&m, "bf16", 3, 0.02f, PARAM_DECAY, BF16);
     assert_true(!p->t->needs_grad && p->t->frozen && !p->t->grad && !p->master);
-    close_model(&m);
+    optim_model_close(&m);
 }
 
 static void test_bf16_values(void **state)
 {
     const float values[3] = { 1.00390625f, -3.14159274f, 1e-3f };
     float back[3];
-    struct model m;
+    struct optim_model m;
 
     (void)state;
-    open_model(&m, true);
+    optim_model_open(&m, OPTIMIZER_ADAMW);
     struct param *p = declare(&m, "w", 3, 0, 0, BF16);
     param_upload(p, &m.step.device, values);
     param_download(p, &m.step.device, back);
@@ -130,41 +100,22 @@ static void test_bf16_values(void **state)
     device_download(&m.step.device, half, p->t);
     for (int i = 0; i < 3; i++)
         assert_int_equal(half[i], bf16_from_f32(values[i]));
-    close_model(&m);
+    optim_model_close(&m);
 }
 
 /* The gold file. */
 
-static void read_numbers(float *out, const json_t *list, int64_t n)
-{
-    assert_int_equal(json_array_size(list), n);
-    for (int64_t i = 0; i < n; i++)
-        out[i] = (float)json_number_value(json_array_get(list, (size_t)i));
-}
-
-static double field(const json_t *o, const char *name)
-{
-    assert_true(json_is_number(json_object_get(o, name)));
-    return json_number_value(json_object_get(o, name));
-}
-
-static void check_close(double got, double want, const char *what, size_t step)
-{
-    if (!(fabs(got - want) <= 2e-6 * (fabs(want) + 1e-3)))
-        fail_msg("%s after step %zu is %.9g, wanted %.9g", what, step + 1, got, want);
-}
-
 /* Ten updates add at most a few units of roundoff to numbers of size 1; none of it may come from elsewhere. */
-static void check_values(struct model *m, int i, const json_t *want, size_t step)
+static void check_values(struct optim_model *m, int i, const json_t *want, size_t step)
 {
     struct param *p = &m->params.list[i];
     int64_t n = tensor_size(p->t);
     float *got = xmalloc((size_t)n * sizeof *got), *gold = xmalloc((size_t)n * sizeof *gold);
 
-    read_numbers(gold, want, n);
+    optim_numbers(gold, want, n);
     param_download(p, &m->step.device, got);
     for (int64_t k = 0; k < n; k++)
-        check_close((double)got[k], (double)gold[k], p->name, step);
+        optim_check((double)got[k], (double)gold[k], p->name, step);
     if (p->t->dtype == BF16) {
         uint16_t *half = xmalloc((size_t)n * sizeof *half);
         device_download(&m->step.device, half, p->t);
@@ -176,19 +127,19 @@ static void check_values(struct model *m, int i, const json_t *want, size_t step
     free(gold);
 }
 
-static void upload_gradient(struct model *m, int i, const json_t *values)
+static void upload_gradient(struct optim_model *m, int i, const json_t *values)
 {
     struct tensor *g = m->params.list[i].t->grad;
     float *x = xmalloc(tensor_bytes(g));
 
-    read_numbers(x, values, tensor_size(g));
+    optim_numbers(x, values, tensor_size(g));
     device_upload(&m->step.device, g, x);
     free(x);
 }
 
 static const struct adamw usual = { .beta1 = 0.9f, .beta2 = 0.98f, .eps = 1e-6f, .decay = 0.1f };
 
-static void plan(struct model *m, struct schedule schedule, float clip)
+static void plan(struct optim_model *m, struct schedule schedule, float clip)
 {
     struct error err;
 
@@ -198,52 +149,46 @@ static void plan(struct model *m, struct schedule schedule, float clip)
     assert_int_equal(optim_init(&m->optim, &m->step.device, &m->params, &err), 0);
 }
 
-static float first_number(struct model *m, const struct tensor *t)
-{
-    float *x = test_values(&m->step, t), first = x[0];
-    free(x);
-    return first;
-}
-
-static void check_step(struct model *m, const json_t *want, size_t step)
+static void check_step(struct optim_model *m, const json_t *want, size_t step)
 {
     const struct optim *o = &m->optim;
 
     for (int i = 0; i < 2; i++)
         upload_gradient(m, i, json_array_get(json_object_get(want, "gradients"), (size_t)i));
     optim_step(&m->step.ctx, &m->optim, &m->params);
-    check_close(sqrt((double)first_number(m, o->norm)), field(want, "norm"), "norm", step);
-    check_close((double)first_number(m, o->lr), field(want, "rate"), "rate", step);
+    optim_check(sqrt((double)optim_first(m, o->norm)), optim_field(want, "norm"), "norm", step);
+    optim_check((double)optim_first(m, o->lr), optim_field(want, "rate"), "rate", step);
     for (int i = 0; i < 2; i++) {
         check_values(m, i, json_array_get(json_object_get(want, "values"), (size_t)i), step);
-        assert_true(first_number(m, m->params.list[i].t->grad) == 0.0f);
+        assert_true(optim_first(m, m->params.list[i].t->grad) == 0.0f);
     }
 }
 
 static void check_case(const json_t *gold, enum dtype dtype)
 {
-    struct model m;
+    struct optim_model m;
     float start[37];
 
-    open_model(&m, true);
+    optim_model_open(&m, OPTIMIZER_ADAMW);
     declare(&m, "decayed", 37, 0, PARAM_DECAY, dtype);
     declare(&m, "plain", 5, 0, 0, dtype);
     params_init(&m.params, &m.step.device, 0); /* zeroes gradients and moments */
     m.params.list[1].lr_scale = 2;
     for (int i = 0; i < 2; i++) {
-        read_numbers(start, json_array_get(json_object_get(gold, "start"), (size_t)i), i ? 5 : 37);
+        optim_numbers(start, json_array_get(json_object_get(gold, "start"), (size_t)i), i ? 5 : 37);
         param_upload(&m.params.list[i], &m.step.device, start);
     }
     struct schedule schedule = { .lr = 0.01f,
-                                 .warmup = (int64_t)field(gold, "warmup"),
-                                 .total = (int64_t)field(gold, "total"),
-                                 .cosine = json_is_true(json_object_get(gold, "cosine")) };
-    plan(&m, schedule, (float)field(gold, "clip"));
+                                 .warmup = (int64_t)optim_field(gold, "warmup"),
+                                 .total = (int64_t)optim_field(gold, "total"),
+                                 .form = json_is_true(json_object_get(gold, "cosine")) ? SCHEDULE_COSINE
+                                                                                       : SCHEDULE_LINEAR };
+    plan(&m, schedule, (float)optim_field(gold, "clip"));
     const json_t *steps = json_object_get(gold, "steps");
     assert_int_equal(json_array_size(steps), 10);
     for (size_t s = 0; s < json_array_size(steps); s++)
         check_step(&m, json_array_get(steps, s), s);
-    close_model(&m);
+    optim_model_close(&m);
 }
 
 static void test_gold(void **state)
@@ -267,29 +212,30 @@ static void test_schedule(void **state)
         int32_t step;
         double rate;
     } cases[] = {
-        { { 2, 4, 8, false }, 0, 0 },   { { 2, 4, 8, false }, 2, 1 },
-        { { 2, 4, 8, false }, 4, 2 },   { { 2, 4, 8, false }, 6, 1 },
-        { { 2, 4, 8, false }, 8, 0 },   { { 2, 4, 8, false }, 900, 0 },
-        { { 2, 0, 8, false }, 0, 2 },   { { 2, 4, 8, true }, 5, 1.7071067811865475 },
-        { { 2, 0, 0, false }, 0, 0 },   { { 2, 4, 4, true }, 4, 0 },
-        { { 2, 4, 8, false }, 7, 0.5 },
+        { { 2, 4, 8, SCHEDULE_LINEAR }, 0, 0 },    { { 2, 4, 8, SCHEDULE_LINEAR }, 2, 1 },
+        { { 2, 4, 8, SCHEDULE_LINEAR }, 4, 2 },    { { 2, 4, 8, SCHEDULE_LINEAR }, 6, 1 },
+        { { 2, 4, 8, SCHEDULE_LINEAR }, 8, 0 },    { { 2, 4, 8, SCHEDULE_LINEAR }, 900, 0 },
+        { { 2, 0, 8, SCHEDULE_LINEAR }, 0, 2 },    { { 2, 4, 8, SCHEDULE_COSINE }, 5, 1.7071067811865475 },
+        { { 2, 0, 0, SCHEDULE_LINEAR }, 0, 0 },    { { 2, 4, 4, SCHEDULE_COSINE }, 4, 0 },
+        { { 2, 4, 8, SCHEDULE_LINEAR }, 7, 0.5 },  { { 2, 4, 0, SCHEDULE_CONSTANT }, 2, 1 },
+        { { 2, 0, 0, SCHEDULE_CONSTANT }, 90, 2 },
     };
-    struct model m;
+    struct optim_model m;
 
     (void)state;
-    open_model(&m, true);
+    optim_model_open(&m, OPTIMIZER_ADAMW);
     plan(&m, cases[0].s, 0); /* of no parameters */
     for (int i = 0; i < ARRAY_LEN(cases); i++) {
         int32_t rng[4] = { 1, 2, cases[i].step, 0 };
         m.optim.schedule = cases[i].s;
         device_upload(&m.step.device, m.step.ctx.rng, rng);
         optim_step(&m.step.ctx, &m.optim, &m.params);
-        assert_true(fabs((double)first_number(&m, m.optim.lr) - cases[i].rate) < 1e-6);
-        assert_true(first_number(&m, m.optim.norm) == 0.0f);
+        assert_true(fabs((double)optim_first(&m, m.optim.lr) - cases[i].rate) < 1e-6);
+        assert_true(optim_first(&m, m.optim.norm) == 0.0f);
         device_download(&m.step.device, rng, m.step.ctx.rng);
         assert_int_equal(rng[2], cases[i].step + 1);
     }
-    close_model(&m);
+    optim_model_close(&m);
 }
 
 static float formula(int64_t at)
@@ -297,7 +243,7 @@ static float formula(int64_t at)
     return (float)(at % 19) / 8 - 1;
 }
 
-static void upload_formula(struct model *m, const struct param *p, int shift, double *squares)
+static void upload_formula(struct optim_model *m, const struct param *p, int shift, double *squares)
 {
     int64_t n = tensor_size(p->t);
     float *x = xmalloc((size_t)n * sizeof *x);
@@ -314,20 +260,20 @@ static void upload_formula(struct model *m, const struct param *p, int shift, do
 static void test_norm(void **state)
 {
     static const int64_t sizes[] = { 1, 0, 31, UPDATE_CHUNK, 70001, 33, 127, UPDATE_CHUNK + 1, 1025 };
-    struct model m;
+    struct optim_model m;
     char name[16];
     double want = 0;
 
     (void)state;
-    open_model(&m, true);
+    optim_model_open(&m, OPTIMIZER_ADAMW);
     for (int i = 0; i < ARRAY_LEN(sizes); i++) {
         snprintf(name, sizeof name, "p%d", i);
         upload_formula(&m, declare(&m, name, sizes[i], 0, 0, F32), i, &want);
     }
     plan(&m, (struct schedule){ .lr = 1, .total = 4 }, 0);
     optim_step(&m.step.ctx, &m.optim, &m.params);
-    assert_true(fabs((double)first_number(&m, m.optim.norm) / want - 1) < 2e-7);
-    close_model(&m);
+    assert_true(fabs((double)optim_first(&m, m.optim.norm) / want - 1) < 2e-7);
+    optim_model_close(&m);
 }
 
 /* The first number of a parameter that starts at 1 after its first update, the step'th of all, by a gradient of -1. */
@@ -340,11 +286,11 @@ static double first_update(double rate, double decay, int step)
 /* A parameter that rests keeps its numbers and its gradient; it joins in later, with a rate of its own. */
 static void test_what_is_trained_changes(void **state)
 {
-    struct model m;
+    struct optim_model m;
     double squares = 0;
 
     (void)state;
-    open_model(&m, true);
+    optim_model_open(&m, OPTIMIZER_ADAMW);
     declare(&m, "always", 5000, -1, PARAM_DECAY, F32);
     declare(&m, "later", 9000, -1, 0, BF16);
     params_init(&m.params, &m.step.device, 0);
@@ -354,21 +300,21 @@ static void test_what_is_trained_changes(void **state)
     plan(&m, (struct schedule){ .lr = 0.01f, .total = 1 << 30 }, 0);
     later->t->needs_grad = false;
     optim_step(&m.step.ctx, &m.optim, &m.params);
-    check_close((double)first_number(&m, always->t), first_update(0.01, 0.1, 1), "always", 0);
-    assert_true(first_number(&m, later->master) == 1.0f && first_number(&m, later->t->grad) == -1.0f);
+    optim_check((double)optim_first(&m, always->t), first_update(0.01, 0.1, 1), "always", 0);
+    assert_true(optim_first(&m, later->master) == 1.0f && optim_first(&m, later->t->grad) == -1.0f);
     later->t->needs_grad = true;
     later->lr_scale = 3;
     optim_step(&m.step.ctx, &m.optim, &m.params);
-    check_close((double)first_number(&m, later->master), first_update(0.03, 0, 2), "later", 1);
-    assert_true(first_number(&m, later->t->grad) == 0.0f);
-    close_model(&m);
+    optim_check((double)optim_first(&m, later->master), first_update(0.03, 0, 2), "later", 1);
+    assert_true(optim_first(&m, later->t->grad) == 0.0f);
+    optim_model_close(&m);
 }
 
 /* Odd sizes of both types, in an arena whose every other byte is known. */
 static const int64_t odd_sizes[] = { 1, 31, 33, 127, 1025 };
 enum { ODD_PARAMS = 2 * ARRAY_LEN(odd_sizes), ODD_STEPS = 3, FREE_BYTE = 0xa5 };
 
-static void fill_arena(struct model *m)
+static void fill_arena(struct optim_model *m)
 {
     unsigned char *bytes = xmalloc(MODEL_BYTES);
     memset(bytes, FREE_BYTE, MODEL_BYTES);
@@ -377,13 +323,13 @@ static void fill_arena(struct model *m)
 }
 
 /* All of the arena after three steps of the optimizer; the caller frees. */
-static unsigned char *run_odd_sizes(struct model *m)
+static unsigned char *run_odd_sizes(struct optim_model *m)
 {
     unsigned char *bytes = xmalloc(MODEL_BYTES);
     double squares = 0;
     char name[16];
 
-    open_model(m, true);
+    optim_model_open(m, true);
     fill_arena(m);
     for (int i = 0; i < ODD_PARAMS; i++) {
         snprintf(name, sizeof name, "p%d", i);
@@ -400,14 +346,14 @@ static unsigned char *run_odd_sizes(struct model *m)
     return bytes;
 }
 
-static void forget(unsigned char *bytes, const struct model *m, const struct tensor *t)
+static void forget(unsigned char *bytes, const struct optim_model *m, const struct tensor *t)
 {
     if (t)
         memset(bytes + ((unsigned char *)t->data - (unsigned char *)m->data.base), FREE_BYTE, tensor_bytes(t));
 }
 
 /* What the clipped gradients have made of every running mean; and none is left. */
-static void check_means(struct model *m)
+static void check_means(struct optim_model *m)
 {
     float x[1025], g[1025];
     double squares[ODD_STEPS] = { 0 };
@@ -417,13 +363,13 @@ static void check_means(struct model *m)
             squares[i % ODD_STEPS] += pow((double)formula(k + i % ODD_STEPS + i / ODD_STEPS), 2);
     for (int i = 0; i < ODD_PARAMS; i++) {
         const struct param *p = &m->params.list[i];
-        device_download(&m->step.device, x, p->m);
+        device_download(&m->step.device, x, p->state[0]);
         device_download(&m->step.device, g, p->t->grad);
         for (int64_t k = 0; k < odd_sizes[i / 2]; k++) {
             double want = 0;
             for (int step = 0; step < ODD_STEPS; step++)
                 want = 0.9 * want + 0.1 * (double)formula(k + step + i) / sqrt(squares[step]);
-            check_close((double)x[k], want, p->name, (size_t)k);
+            optim_check((double)x[k], want, p->name, (size_t)k);
             assert_true(g[k] == 0.0f);
         }
     }
@@ -432,7 +378,7 @@ static void check_means(struct model *m)
 /* The same bits twice, and nothing written outside of what the parameters own. */
 static void test_odd_sizes(void **state)
 {
-    struct model m, again;
+    struct optim_model m, again;
     unsigned char *bytes = run_odd_sizes(&m), *same = run_odd_sizes(&again);
 
     (void)state;
@@ -440,7 +386,7 @@ static void test_odd_sizes(void **state)
     assert_memory_equal(bytes, same, MODEL_BYTES);
     for (int i = 0; i < ODD_PARAMS; i++) {
         const struct param *p = &m.params.list[i];
-        const struct tensor *owned[] = { p->t, p->t->grad, p->m, p->v, p->master };
+        const struct tensor *owned[] = { p->t, p->t->grad, p->state[0], p->state[1], p->master };
         for (int k = 0; k < ARRAY_LEN(owned); k++)
             forget(bytes, &m, owned[k]);
     }
@@ -449,8 +395,8 @@ static void test_odd_sizes(void **state)
             fail_msg("byte %d is %d, and belongs to no parameter", i, bytes[i]);
     free(bytes);
     free(same);
-    close_model(&m);
-    close_model(&again);
+    optim_model_close(&m);
+    optim_model_close(&again);
 }
 
 int main(void)

@@ -63,7 +63,7 @@ static void open_model(struct model *m, const struct size *s, enum dtype dtype)
                              .type_vocab_size = TYPES,
                              .activation = ACT_GELU,
                              .layer_norm_eps = 1e-12f };
-    struct param_arenas arenas = { &m->host, &m->data, true };
+    struct param_arenas arenas = { &m->host, &m->data, OPTIMIZER_ADAMW };
     struct error err;
 
     *m = (struct model){ 0 };

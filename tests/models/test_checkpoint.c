@@ -36,7 +36,7 @@ struct model {
     struct params params;
 };
 
-static void model_open(struct model *m, bool training, int64_t width, bool fourth)
+static void model_open(struct model *m, enum optimizer optimizer, int64_t width, bool fourth)
 {
     struct error err;
 
@@ -45,7 +45,7 @@ static void model_open(struct model *m, bool training, int64_t width, bool fourt
         fail_msg("%s", err.text);
     assert_int_equal(arena_init(&m->host, 1 << 16, &err), 0);
     assert_int_equal(arena_init(&m->data, 1 << 20, &err), 0);
-    struct param_arenas a = { &m->host, &m->data, training };
+    struct param_arenas a = { &m->host, &m->data, optimizer };
     param_new(&m->params, &a, F32, 2, (int64_t[]){ 5, width }, 0.02f, PARAM_DECAY, "a.weight");
     param_new(&m->params, &a, BF16, 2, (int64_t[]){ 33, 7 }, 0.02f, PARAM_DECAY, "b.weight");
     param_new(&m->params, &a, F32, 1, (int64_t[]){ 9 }, 0.5f, PARAM_FROZEN, "c.frozen");
@@ -68,14 +68,13 @@ static void fill(struct model *m, uint32_t seed)
         struct param *p = &m->params.list[i];
         int64_t n = tensor_size(p->t);
         float *values = xmalloc((size_t)n * sizeof *values);
-        struct tensor *moments[2] = { p->m, p->v };
         for (int k = 0; k < 3; k++) {
             for (int64_t j = 0; j < n; j++)
                 values[j] = (float)((j * 7919 + i * 31 + k + seed) % 1000) * 0.001234567f;
             if (k == 2)
                 param_upload(p, &m->device, values);
-            else if (moments[k])
-                device_upload(&m->device, moments[k], values);
+            else if (p->state[k])
+                device_upload(&m->device, p->state[k], values);
         }
         free(values);
     }
@@ -98,10 +97,9 @@ static void assert_models_equal(struct model *a, struct model *b, bool moments)
     for (int i = 0; i < a->params.n; i++) {
         struct param *p = &a->params.list[i], *q = &b->params.list[i];
         assert_tensor_equal(a, p->t, b, q->t);
-        if (moments && p->m) {
-            assert_tensor_equal(a, p->m, b, q->m);
-            assert_tensor_equal(a, p->v, b, q->v);
-        }
+        for (int k = 0; k < PARAM_STATES; k++)
+            if (moments && p->state[k])
+                assert_tensor_equal(a, p->state[k], b, q->state[k]);
         if (moments && p->master)
             assert_tensor_equal(a, p->master, b, q->master);
     }
@@ -144,8 +142,8 @@ static void test_resume_is_bitwise(void **state)
     struct error err = { 0 };
     (void)state;
 
-    model_open(&a, true, 3, false);
-    model_open(&b, true, 3, false);
+    model_open(&a, OPTIMIZER_ADAMW, 3, false);
+    model_open(&b, OPTIMIZER_ADAMW, 3, false);
     fill(&a, 1);
     fill(&b, 2);
     save(&a, dir);
@@ -173,8 +171,8 @@ static void test_old_file(void **state)
     struct error err = { 0 };
     (void)state;
 
-    model_open(&a, true, 3, false);
-    model_open(&b, true, 3, false);
+    model_open(&a, OPTIMIZER_ADAMW, 3, false);
+    model_open(&b, OPTIMIZER_ADAMW, 3, false);
     fill(&a, 1);
     cursor[0] = 0;
     if (load(&b, "tests/gold/checkpoint", 2, &err))
@@ -192,8 +190,8 @@ static void test_load_for_inference(void **state)
     struct error err = { 0 };
     (void)state;
 
-    model_open(&a, true, 3, false);
-    model_open(&b, false, 3, false);
+    model_open(&a, OPTIMIZER_ADAMW, 3, false);
+    model_open(&b, OPTIMIZER_NONE, 3, false);
     fill(&a, 3);
     save(&a, dir);
     if (load(&b, dir, 0, &err))
@@ -220,10 +218,10 @@ static void test_what_does_not_fit(void **state)
     struct model a, wider, more, copy;
     (void)state;
 
-    model_open(&a, true, 3, false);
-    model_open(&wider, true, 4, false);
-    model_open(&more, true, 3, true);
-    model_open(&copy, true, 3, true);
+    model_open(&a, OPTIMIZER_ADAMW, 3, false);
+    model_open(&wider, OPTIMIZER_ADAMW, 4, false);
+    model_open(&more, OPTIMIZER_ADAMW, 3, true);
+    model_open(&copy, OPTIMIZER_ADAMW, 3, true);
     fill(&a, 4);
     fill(&more, 5);
     fill(&copy, 5);
@@ -240,6 +238,27 @@ static void test_what_does_not_fit(void **state)
     model_close(&wider);
     model_close(&more);
     model_close(&copy);
+}
+
+static void test_adafactor(void **state)
+{
+    struct model a, b, other;
+    struct error err = { 0 };
+    (void)state;
+
+    model_open(&a, OPTIMIZER_ADAFACTOR, 3, true);
+    model_open(&b, OPTIMIZER_ADAFACTOR, 3, true);
+    model_open(&other, OPTIMIZER_ADAMW, 3, true);
+    fill(&a, 1);
+    fill(&b, 2);
+    save(&a, dir);
+    if (load(&b, dir, 2, &err))
+        fail_msg("%s", err.text);
+    assert_models_equal(&a, &b, true);
+    expect_mismatch(&other, 2, (const char *[]){ "6 missing", "adam_m/a.weight, adam_v/a.weight", NULL });
+    model_close(&a);
+    model_close(&b);
+    model_close(&other);
 }
 
 static void touch(const char *folder, const char *name)
@@ -317,7 +336,7 @@ static void test_open_finds(void **state)
     assert_int_equal(checkpoint_open(&r, dir, &err), -1);
     assert_int_equal(err.code, EXIT_CODE_CHECKPOINT);
     assert_non_null(strstr(err.text, "neither ambit.h5 nor a checkpoint-N"));
-    model_open(&m, true, 3, false);
+    model_open(&m, OPTIMIZER_ADAMW, 3, false);
     fill(&m, 1);
     for (int64_t step = 9; step <= 10; step++) {
         char *tmp = checkpoint_dir_begin(dir, step, &err);
@@ -337,7 +356,7 @@ static void save_forever(int64_t step)
     struct model m;
     struct error err = { 0 };
 
-    model_open(&m, true, 3, false);
+    model_open(&m, OPTIMIZER_ADAMW, 3, false);
     for (;; step++) {
         char *tmp = checkpoint_dir_begin(dir, step, &err);
         if (!tmp)
@@ -359,8 +378,8 @@ static void test_killed_while_saving(void **state)
     int64_t step = 1, progress = 0;
     (void)state;
 
-    model_open(&m, true, 3, false);
-    model_open(&wanted, true, 3, false);
+    model_open(&m, OPTIMIZER_ADAMW, 3, false);
+    model_open(&wanted, OPTIMIZER_ADAMW, 3, false);
     for (int round = 0; round < 25 || progress <= 10; round++) { /* on a busy machine a child may get nowhere */
         pid_t child = fork();
         if (child == 0)
@@ -396,6 +415,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_old_file, setup, teardown),
         cmocka_unit_test_setup_teardown(test_load_for_inference, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_does_not_fit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_adafactor, setup, teardown),
         cmocka_unit_test_setup_teardown(test_folders, setup, teardown),
         cmocka_unit_test_setup_teardown(test_open_finds, setup, teardown),
         cmocka_unit_test_setup_teardown(test_killed_while_saving, setup, teardown),

@@ -75,7 +75,7 @@ static double compare(enum dtype dtype, enum gat_precision precision, double lim
     test_step_open(&step);
     assert_int_equal(arena_init(&host, BYTES, &err), 0);
     assert_int_equal(device_arena(&step.device, &data, BYTES, &err), 0);
-    struct param_arenas arenas = { &host, &data, true };
+    struct param_arenas arenas = { &host, &data, OPTIMIZER_ADAMW };
     gatekeeper_init(&net, &g, dtype, &params, &arenas);
     fill(&params, &step.device);
 

@@ -36,7 +36,7 @@ static void model_open(struct model *m, enum dtype dtype, bool pooler, bool clas
     assert_int_equal(device_open(&m->device, "cpu", &err), 0);
     assert_int_equal(arena_init(&m->host, 1 << 18, &err), 0);
     assert_int_equal(arena_init(&m->data, 1 << 18, &err), 0);
-    struct param_arenas a = { &m->host, &m->data, false };
+    struct param_arenas a = { &m->host, &m->data, OPTIMIZER_NONE };
     bert_init(&m->bert, &config, "bert.", dtype, &m->params, &a);
     if (pooler) {
         param_new(&m->params, &a, dtype, 2, (int64_t[]){ C, C }, 0.02f, 0, "bert.pooler.dense.weight");

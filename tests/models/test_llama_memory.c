@@ -36,7 +36,7 @@ static void add_adapter(struct llama_model *m)
     struct error err;
 
     lora_config_init(&m->lora, RANK, 16, modules, ARRAY_LEN(modules));
-    struct adapter_plan plan = { .config = &m->lora, .training = true };
+    struct adapter_plan plan = { .config = &m->lora, .optimizer = OPTIMIZER_ADAMW };
     assert_int_equal(llama_model_add_adapter(m, &plan, &err), 0);
 }
 
@@ -72,7 +72,7 @@ static void dry_open(struct dry *d, int layers)
     config.layers = layers;
     assert_int_equal(device_open(&d->device, "cpu", &err), 0);
     assert_int_equal(workspace_init(&d->work, &d->device, 64 * MIB, &err), 0);
-    assert_int_equal(llama_model_init_dry(&d->model, &d->device, &config, BF16, false, &err), 0);
+    assert_int_equal(llama_model_init_dry(&d->model, &d->device, &config, BF16, OPTIMIZER_NONE, &err), 0);
     add_adapter(&d->model);
 }
 

@@ -78,7 +78,7 @@ static void net_close(struct net *n)
 
 static int declare(struct net *n, enum dtype dtype, bool training, struct error *err)
 {
-    struct param_arenas a = { &n->host, &n->data, training };
+    struct param_arenas a = { &n->host, &n->data, training ? OPTIMIZER_ADAMW : OPTIMIZER_NONE };
     return lora_declare(&n->config, &n->adapters, &a, dtype, n->modules, MODULES, err);
 }
 

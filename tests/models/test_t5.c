@@ -126,7 +126,7 @@ static void world_open(struct world *w, const char *tag, const char *config, enu
     if (safetensors_open(&w->file, "tests/gold/t5.safetensors", &err) ||
         workspace_init(&w->work, &w->device, HOST_BYTES, &err) ||
         t5_config_parse(&c, json_object_get(w->of, config), tag, &err) ||
-        t5_model_init(&w->model, &w->device, &c, dtype, true, 0, &err))
+        t5_model_init(&w->model, &w->device, &c, dtype, OPTIMIZER_ADAMW, 0, &err))
         fail_msg("%s", err.text);
     w->model.t5.config.dropout = 0;
     fill(w);

@@ -157,7 +157,7 @@ static void open_folder(struct llama_model *m, struct device *d, const char *dir
     struct t5_config c;
     struct error err = { 0 };
 
-    if (t5_config_read(&c, dir, &err) || t5_model_init(m, d, &c, c.dtype, false, 0, &err) ||
+    if (t5_config_read(&c, dir, &err) || t5_model_init(m, d, &c, c.dtype, OPTIMIZER_NONE, 0, &err) ||
         llama_model_load(m, dir, &err))
         fail_msg("%s", err.text);
 }

@@ -46,7 +46,8 @@ static void world_open(struct world *w, const char *tag, enum dtype dtype)
     assert_int_equal(json_array_size(w->of), PROMPTS);
     test_device_open(&w->device);
     if (workspace_init(&w->work, &w->device, HOST_BYTES, &err) || t5_config_read(&c, dir, &err) ||
-        t5_model_init(&w->model, &w->device, &c, dtype, false, 0, &err) || llama_model_load(&w->model, dir, &err))
+        t5_model_init(&w->model, &w->device, &c, dtype, OPTIMIZER_NONE, 0, &err) ||
+        llama_model_load(&w->model, dir, &err))
         fail_msg("%s", err.text);
     for (int i = 0; i < PROMPTS; i++) {
         const json_t *source = json_object_get(json_array_get(w->of, (size_t)i), "source");

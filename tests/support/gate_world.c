@@ -68,7 +68,7 @@ void gate_world_open_on(struct gate_world *w, const struct gate_world_settings *
                                    .attention_dropout = s->dropout };
     assert_int_equal(device_open(&w->device, device, &err), 0);
     assert_int_equal(workspace_init(&w->work, &w->device, HOST_BYTES, &err), 0);
-    assert_int_equal(gate_model_init(&w->model, &w->device, &g, s->dtype, GRAPH_TYPED, true, t, &err), 0);
+    assert_int_equal(gate_model_init(&w->model, &w->device, &g, s->dtype, GRAPH_TYPED, OPTIMIZER_ADAMW, t, &err), 0);
     assert_int_equal(optim_init(&w->optim, &w->device, &w->model.params, &err), 0);
     draw_larger(w);
     gate_scorer_init(&w->scorer, &w->model, &w->work, 2048);

@@ -83,11 +83,13 @@ void lm_gold_open(struct lm_gold *g, const json_t *record, enum lm_part part, en
     test_device_open(&g->device);
     must(workspace_init(&g->work, &g->device, HOST_BYTES, &err), &err);
     must(llama_config_parse(&config, json_object_get(record, "config"), g->tag, &err), &err);
-    must(llama_model_init(&g->model, &g->device, &config, dtype, part == LM_FULL, 0, &err), &err);
+    must(llama_model_init(&g->model, &g->device, &config, dtype, part == LM_FULL ? OPTIMIZER_ADAMW : OPTIMIZER_NONE, 0,
+                          &err),
+         &err);
     lm_gold_fill(g, &g->model.params);
     if (part != LM_ADAPTER)
         return;
-    struct adapter_plan plan = { .config = &g->model.lora, .training = true };
+    struct adapter_plan plan = { .config = &g->model.lora, .optimizer = OPTIMIZER_ADAMW };
     must(lora_config_parse(&g->model.lora, json_object_get(record, "adapter"), g->tag, &err), &err);
     must(llama_model_add_adapter(&g->model, &plan, &err), &err);
     lm_gold_fill(g, &g->model.adapters);

@@ -140,12 +140,12 @@ static void choose_params(struct gate_trainer *t, enum gate_stage stage)
 }
 
 /* Gradients are zero between steps, whatever the memory held; a new stage starts without moments too. */
-static void zero_state(struct gate_trainer *t, bool moments)
+static void zero_state(struct gate_trainer *t, bool fresh)
 {
     for (int i = 0; i < t->model.params.n; i++) {
         struct param *p = &t->model.params.list[i];
-        struct tensor *all[] = { p->t->grad, p->m, p->v };
-        for (int k = 0; k < (moments ? ARRAY_LEN(all) : 1); k++)
+        struct tensor *all[] = { p->t->grad, p->state[0], p->state[1] };
+        for (int k = 0; k < (fresh ? ARRAY_LEN(all) : 1); k++)
             t->run.device.driver->kernels->fill(&t->run.work.ctx, all[k], 0.0f);
     }
 }
@@ -158,7 +158,7 @@ static void set_schedule(struct gate_trainer *t, enum gate_stage stage)
     struct schedule schedule = { .lr = (float)lr,
                                  .warmup = (int64_t)(set->warmup * (double)total),
                                  .total = total,
-                                 .cosine = set->schedule == GATE_COSINE };
+                                 .form = set->schedule == GATE_COSINE ? SCHEDULE_COSINE : SCHEDULE_LINEAR };
 
     run_plan(&t->run, schedule, set->decay, set->clip);
 }

@@ -70,6 +70,6 @@ int lm_add_adapter(struct lm_trainer *t, size_t extra, struct error *err)
     if (m->lora.full_head && m->net.config.tied)
         return error_set(err, EXIT_CODE_USAGE,
                          "head: this model's head is its embedding table, expected lora or none, got full");
-    struct adapter_plan plan = { .config = &m->lora, .training = true, .extra = extra };
+    struct adapter_plan plan = { .config = &m->lora, .optimizer = OPTIMIZER_ADAMW, .extra = extra };
     return llama_model_add_adapter(m, &plan, err);
 }

@@ -109,7 +109,7 @@ static int load_base(struct llama_model *m, const struct lm_export *e, bool own_
 {
     if (!own_head)
         return llama_model_load(m, e->base, err);
-    struct params stored = params_without_moments(&m->params);
+    struct params stored = params_without_state(&m->params);
     struct param *head = params_find(&stored, HEAD);
     *head = stored.list[--stored.n];
     int rc = hf_weights_load(&stored, m->device, e->base, &hf_llama_rules, HF_WHOLE, NULL, err);
@@ -144,7 +144,7 @@ int lm_export_open(struct llama_model *m, const struct lm_export *e, const char 
     if (llama_config_read(&config, e->base, err))
         return -1;
     config.tied = config.tied && !own_head;
-    if (llama_model_init(m, e->device, &config, llama_request_dtype(&r, config.dtype), false, 0, err))
+    if (llama_model_init(m, e->device, &config, llama_request_dtype(&r, config.dtype), OPTIMIZER_NONE, 0, err))
         return -1;
     struct checkpoint all = { .params = &m->params, .device = m->device };
     if (e->full)

@@ -76,9 +76,10 @@ static int declare(struct lm_trainer *t, bool dry, struct error *err)
     struct llama_request r = { .dir = start_folder(q), .dtype = t->set->compute };
     enum dtype dtype = llama_request_dtype(&r, config->dtype);
     bool full = is_full(t);
+    enum optimizer optimizer = full ? OPTIMIZER_ADAMW : OPTIMIZER_NONE;
 
-    if (dry ? llama_model_init_dry(&t->model, &t->run.device, config, dtype, full, err)
-            : llama_model_init(&t->model, &t->run.device, config, dtype, full, full ? RUN_BYTES : 0, err))
+    if (dry ? llama_model_init_dry(&t->model, &t->run.device, config, dtype, optimizer, err)
+            : llama_model_init(&t->model, &t->run.device, config, dtype, optimizer, full ? RUN_BYTES : 0, err))
         return -1;
     t->model.net.neftune = (float)t->set->neftune;
     t->run.params = full ? &t->model.params : &t->model.adapters;
@@ -171,7 +172,7 @@ static int fill_weights(struct lm_trainer *t, struct error *err)
 {
     const struct lm_request *q = t->request;
     struct arena *data = is_full(t) ? &t->model.data : &t->model.adapter_data;
-    struct param_arenas arenas = { &t->model.host, data, true };
+    struct param_arenas arenas = { &t->model.host, data, OPTIMIZER_ADAMW };
 
     if (run_take(&t->run, &arenas, err))
         return -1;
@@ -192,7 +193,7 @@ static void plan_steps(struct lm_trainer *t)
     struct schedule schedule = { .lr = (float)s->lr,
                                  .warmup = (int64_t)ceil(s->warmup * (double)total),
                                  .total = total,
-                                 .cosine = s->schedule == LM_COSINE };
+                                 .form = s->schedule == LM_COSINE ? SCHEDULE_COSINE : SCHEDULE_LINEAR };
 
     run_plan(&t->run, schedule, s->decay, s->clip);
 }

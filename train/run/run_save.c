@@ -193,7 +193,7 @@ int run_load_checkpoint(struct run *r, struct error *err)
 
 static int save_weights(struct run *r, const char *dir, struct error *err)
 {
-    struct params weights = params_without_moments(r->params);
+    struct params weights = params_without_state(r->params);
     int rc = save_into(r, dir, &weights, NULL, 0, err);
 
     params_release(&weights);
@@ -236,7 +236,7 @@ int run_load_best(struct run *r, struct error *err)
         return 0;
     if (checkpoint_open(&file, path, err))
         return -1;
-    struct params weights = params_without_moments(r->params);
+    struct params weights = params_without_state(r->params);
     struct checkpoint c = { .params = &weights, .device = &r->device };
     int rc = checkpoint_load(&file, &c, err);
     params_release(&weights);

@@ -1,0 +1,14 @@
+/* optim.h - what the optimizers of the CPU share. */
+#ifndef KERNELS_CPU_OPTIM_H
+#define KERNELS_CPU_OPTIM_H
+
+#include "kernels/kernels.h"
+
+double sum_of_squares(const float *x, int64_t n);
+/* The same of all gradients. */
+float gradient_norm(const struct update_table *t);
+double rate_at(const struct schedule *s, int64_t step);
+/* What gradients of that squared norm are multiplied by; clip 0: there is none. */
+float clip_scale(float clip, float norm);
+
+#endif

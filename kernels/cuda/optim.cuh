@@ -1,0 +1,44 @@
+/* optim.cuh - what the optimizers share: where in the table a block works, the rate, clipping. */
+#pragma once
+
+#include "kernels/cuda/cuda.cuh"
+
+constexpr int UPDATE_THREADS = 256;
+
+/* Chunk `number` of a row of the table. */
+struct chunk {
+    int row;
+    int64_t number;
+};
+
+/* Each thread looks at some of the rows, and one of them finds the block's chunk.  All UPDATE_THREADS call it, once. */
+__device__ inline struct chunk chunk_of(const struct update_table &t)
+{
+    __shared__ struct chunk s;
+    for (int i = thread_id(); i < t.n; i += UPDATE_THREADS)
+        if (t.first[i] <= block_id() && block_id() < t.first[i + 1])
+            s = { i, block_id() - t.first[i] };
+    __syncthreads();
+    return s;
+}
+
+__device__ inline float rate_at(const struct schedule &s, int64_t step)
+{
+    double rate = s.lr;
+    if (step < s.warmup) {
+        rate *= (double)step / (double)s.warmup;
+    } else if (s.form != SCHEDULE_CONSTANT && step >= s.total) {
+        rate = 0;
+    } else if (s.form != SCHEDULE_CONSTANT) {
+        double u = (double)(step - s.warmup) / (double)(s.total - s.warmup);
+        rate *= s.form == SCHEDULE_COSINE ? 0.5 * (1.0 + cos(3.141592653589793 * u)) : 1.0 - u;
+    }
+    return (float)rate;
+}
+
+/* What gradients of that squared norm are multiplied by; clip 0: there is none. */
+__device__ inline float clip_scale(float clip, float norm)
+{
+    double size = sqrt((double)norm);
+    return clip > 0 && size > (double)clip ? (float)((double)clip / size) : 1.0f;
+}
