@@ -160,8 +160,7 @@ extern "C" {
     /* dz[t,j] = dy[t] (exp(z[t,j] - lse[t]) - (j == target[t])), 0 where target < 0; dz any float type, may be z */   \
     K(nll_backward, (struct ctx *c, struct tensor *dz, const struct tensor *dy, const struct tensor *lse,              \
                      const struct tensor *z, const struct tensor *target))                                             \
-    /* an update of every row of the table, see update.h: norm[1] = sum of g^2, lr[1] = the schedule at step rng[2],   \
-       rng[2] += 1, then w and its state; g = 0 */                                                                     \
+    /* as update.h has it: norm[1] = sum of g^2, lr[1] = the schedule at step rng[2]; rng[2] += 1 */                   \
     K(adamw, (struct ctx *c, struct tensor *norm, struct tensor *lr, struct tensor *rng,                               \
               const struct update_table *t))                                                                           \
     K(adafactor, (struct ctx *c, struct tensor *norm, struct tensor *lr, struct tensor *rng,                           \

@@ -175,6 +175,13 @@ static int take_result(void *user, int64_t i, const struct exec_result *result, 
     return write_ready(x, err);
 }
 
+static void release_group(struct execute_job *x)
+{
+    for (int i = 0; i < x->n_group; i++)
+        record_release(&x->group[i]);
+    x->n_group = x->n_queries = 0;
+}
+
 static int run_group(struct execute_job *x, struct error *err)
 {
     x->n_written = 0;
@@ -183,9 +190,7 @@ static int run_group(struct execute_job *x, struct error *err)
 
     if (rc == 0)
         rc = part_flush(&x->part, err);
-    for (int i = 0; i < x->n_group; i++)
-        record_release(&x->group[i]);
-    x->n_group = x->n_queries = 0;
+    release_group(x);
     progress_update(&x->progress, x->records, (double)(x->records - x->resumed), NULL);
     return rc;
 }
@@ -244,6 +249,7 @@ int execute(const struct execute_request *q, const char *input, int64_t *failed,
         log_info("%lld records, %lld failed, %lld of an earlier run; %lld queries run", (long long)x.records,
                  (long long)x.failed, (long long)x.resumed, (long long)exec_batch_runs(x.batch));
     exec_batch_close(x.batch);
+    release_group(&x);
     free(x.queries);
     free(x.owners);
     *failed = x.failed;

@@ -223,9 +223,9 @@ static void init_lists(struct engine *e, const struct engine_room *r)
 static int reserve(struct engine *e, const struct engine_request *list, int64_t n, struct error *err)
 {
     struct engine_room r = room_wanted(e, list, n);
-    size_t bytes = fit(e, list, n, &r, err);
 
-    release_memory(e);
+    release_memory(e); /* first: measuring takes the arenas' places */
+    size_t bytes = fit(e, list, n, &r, err);
     if (!bytes || arena_init(&e->host, HEADERS, err) || device_arena(e->model->device, &e->data, bytes, err))
         return error_prefix(err, "keys and values of %lld texts at once, %d rows of up to %lld tokens behind each",
                             (long long)r.requests, e->width, (long long)r.steps);

@@ -146,6 +146,7 @@ static void fill_pattern(struct device *d, const struct arena *a)
 
     memset(pattern, GUARD_PATTERN, a->size);
     d->driver->upload(d, a->base, pattern, a->size);
+    d->driver->sync(d); /* before blocks are closed */
     free(pattern);
 }
 
