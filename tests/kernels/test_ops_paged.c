@@ -20,13 +20,13 @@ enum { SEEN, ROW, TABLE }; /* arrays of integers */
 /* Most keys of the table, which few of the sizes have. */
 static int32_t longest(const struct op_test *t)
 {
-    return t->cols > 1000 ? 1025 : 300;
+    return t->cols > 1000 ? 1025 : 330;
 }
 
 /* Each query has a row of its own, or all have one; all share the keys of the first chunk. */
 static void setup(struct op_test *t, bool one_row)
 {
-    static const int32_t lengths[] = { 1025, 257, 63, 64, 0, 65, 255, 256, 1 };
+    static const int32_t lengths[] = { 1025, 321, 63, 64, 0, 65, 257, 256, 1 };
     int form = t->variant % FORMS;
     int32_t n = (int32_t)(t->rows < QUERIES_MOST ? t->rows : QUERIES_MOST), keys = longest(t);
     int32_t *seen = op_ints(t, n, 0, 1), *row = op_ints(t, n, 0, 1), rows = one_row || !n ? 1 : n;
