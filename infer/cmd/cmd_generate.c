@@ -41,10 +41,7 @@ static enum exit_code check_draws(const struct complete_request *q, struct error
     if (option && q->beams > 1)
         return usage_error(err, "%s: expected none with --beams, which draw nothing", option);
     if (option && q->temperature <= 0)
-        return usage_error(err,
-                           "%s: expected a --temperature above 0 (1 draws as the model says); without it the "
-                           "likeliest token is taken",
-                           option);
+        return usage_error(err, "%s: " NOTHING_IS_DRAWN, option);
     return EXIT_CODE_OK;
 }
 

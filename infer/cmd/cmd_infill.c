@@ -117,6 +117,10 @@ static const char *misused(const struct infill_options *o)
         return "expected one of --infilled and --model, got both";
     if (o->adapter && !o->model)
         return "--adapter: expected --model too";
+    if (o->temperature > 0 && !o->model && !o->default_model && !o->sql_model)
+        return "--temperature: expected --model, --default-model or --sql-model, which draw";
+    if (o->top_p < defaults.top_p && o->temperature <= 0)
+        return "--top-p: " NOTHING_IS_DRAWN;
     if (writes == PROMPT_SQL && o->sql_model)
         return "--write-prompts sql: --sql-model would answer them";
     if (q->resume && (q->write || strcmp(q->out, "-") == 0))

@@ -17,6 +17,10 @@ enum exit_code complete_run(const struct call *call, complete_fn *complete, stru
 /* What both leave. */
 extern const struct file_note complete_files[];
 
+/* Behind the name of an option that only draws ask for, where there are none. */
+#define NOTHING_IS_DRAWN                                                                                               \
+    "expected a --temperature above 0 (1 draws as the model says); without it the likeliest token is taken"
+
 /* clang-format off */
 /* What every command has that runs a language model. */
 #define CHAT_TEMPLATE_OPTION(at) \

@@ -60,6 +60,8 @@ expect 0 'warn.*: [1-9][0-9]* readings have no SQL and are dropped; expected it 
 # --- bad input: the command line
 expect 2 '--defaults' infer infill infilling.jsonl --db dbs
 expect 2 '--db' infer infill infilling.jsonl --defaults infilling.jsonl
+expect 2 '--temperature: expected --model,' infill --temperature 1
+expect 2 '--top-p: expected a --temperature above 0' infill --model nowhere --top-p 0.9
 expect 2 'dump.compact' infill --context long -o new
 expect 2 'dbs: none of def.txt' infill --prompt-dir dbs -o new
 expect 3 'nowhere.jsonl: No such file' infer infill nowhere.jsonl --db dbs --defaults infilling.jsonl -o new
