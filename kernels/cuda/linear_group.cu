@@ -1,71 +1,13 @@
-#include "kernels/cuda/activation.cuh"
+#include "kernels/cuda/linear_group.cuh"
 
 /* A block makes ROWS x COLS of one product; its warps share K between them, CHUNK numbers at a time. */
-constexpr int WARPS = 8, THREADS = WARPS * WARP, ROWS = 16, TILES = 2, COLS = 8 * TILES;
-constexpr int DEPTH = 2, STRIP = 32; /* pieces of a bf16 chunk, and the numbers that a warp's lanes take at once */
+constexpr int ROWS = 16, TILES = 2, COLS = 8 * TILES;
 static_assert(THREADS == ROWS * COLS, "a thread finishes one number");
-
-/* A product as its kernel sees it. */
-template <typename T>
-struct product_view {
-    const T *x, *w;
-    const float *bias, *addend;
-    void *y;
-    int64_t k, cols, first; /* its first block */
-    uint64_t rows;          /* see linear_product */
-    float scale;
-    bool wide, add, aligned; /* y is F32; y is added to; rows start at multiples of 16 bytes */
-};
-
-template <typename T>
-struct group_view {
-    product_view<T> product[GROUP_PRODUCTS];
-    const float *norm;     /* NULL: none */
-    const int *adapter_of; /* NULL: products are for all rows */
-    float eps;
-    int n, each; /* products; those that a number of y comes from */
-    int64_t rows;
-};
 
 /* What a block's warps leave for its threads to add up: sums, and squares of what the norm takes. */
 struct block_parts {
     float sum[WARPS][ROWS][COLS + 1], square[WARPS][ROWS];
 };
-
-/* Lanes of four add up; lane / 4 is the column of w, or the row of x, that a lane works at. */
-__device__ inline float sum_of_four(float v)
-{
-    v += __shfl_xor_sync(ALL_LANES, v, 1);
-    return v + __shfl_xor_sync(ALL_LANES, v, 2);
-}
-
-/* x[0 .. 8) as pairs, zeros from left on. */
-__device__ inline void load_eight(unsigned (&v)[4], const bf16 *x, int64_t left, bool aligned)
-{
-    if (left >= PACK && aligned) {
-        uint4 a = *(const uint4 *)x;
-        v[0] = a.x, v[1] = a.y, v[2] = a.z, v[3] = a.w;
-        return;
-    }
-    UNROLL
-    for (int i = 0; i < 4; i++) {
-        unsigned low = 2 * i < left ? x[2 * i].bits : 0u, high = 2 * i + 1 < left ? x[2 * i + 1].bits : 0u;
-        v[i] = low | high << 16;
-    }
-}
-
-/* Eight numbers of x go on times the norm's weights; their squares are added up. */
-__device__ inline void weigh(unsigned (&v)[4], float &square, const float *norm, int64_t left)
-{
-    float w[PACK];
-    load_pack(w, norm, left);
-    UNROLL
-    for (int i = 0; i < 4; i++) {
-        float low = f32_bits(v[i] << 16), high = f32_bits(v[i] & 0xffff0000u);
-        square += low * low + high * high;
-        v[i] = bf16_pair(low * w[2 * i], high * w[2 * i + 1]);
-    }
-}
 
 /* What a lane holds of a chunk: rows lane / 4 and 8 further down of x, one row of w for each tile.  The order of k
  * within a chunk is the same for both, and that is all that a product asks. */
@@ -114,7 +56,6 @@ __device__ inline void multiply_chunk(float (&sum)[TILES][4], const chunk &v)
 __device__ inline void warp_parts(block_parts &parts, const product_view<bf16> &p, const corner<bf16> &at,
                                   const float *norm)
 {
-    constexpr int64_t CHUNK = DEPTH * STRIP;
     int line = lane_id() / 4, column = lane_id() % 4 * 2;
     float sum[TILES][4] = { { 0 } }, square[2] = { 0, 0 };
     chunk now, next;
@@ -135,7 +76,7 @@ __device__ inline void warp_parts(block_parts &parts, const product_view<bf16> &
     }
     UNROLL
     for (int h = 0; h < 2; h++) {
-        float all = norm ? sum_of_four(square[h]) : 0.0f;
+        float all = norm ? quad_sum(square[h]) : 0.0f;
         if (column == 0)
             parts.square[warp_id()][line + 8 * h] = all;
         UNROLL
@@ -179,38 +120,21 @@ __device__ inline void warp_parts(block_parts &parts, const product_view<float> 
     for (int r = 0; r < ROWS; r++) {
         if (r >= at.rows)
             continue; /* what nobody stores is not added up */
-        float all = norm ? sum_of_four(square[r]) : 0.0f;
+        float all = norm ? quad_sum(square[r]) : 0.0f;
         if (lane_id() == 0)
             parts.square[warp_id()][r] = all;
         UNROLL
         for (int t = 0; t < TILES; t++) {
-            float v = sum_of_four(sum[r][t]);
+            float v = quad_sum(sum[r][t]);
             if (piece == 0)
                 parts.sum[warp_id()][r][8 * t + line] = v;
         }
     }
 }
 
-/* Whether a row is the product's to write. */
-template <typename T>
-__device__ inline bool has_row(const group_view<T> &a, const product_view<T> &p, int64_t row)
-{
-    return row < a.rows && (!a.adapter_of || (p.rows >> a.adapter_of[row] & 1));
-}
-
-/* Whether any of a block's is; the same for all its threads. */
-template <typename T>
-__device__ inline bool has_rows(const group_view<T> &a, const product_view<T> &p, int64_t row0)
-{
-    bool any = !a.adapter_of;
-    for (int r = 0; r < ROWS && !any; r++)
-        any = has_row(a, p, row0 + r);
-    return any;
-}
-
 /* The number at row, col of a product, of the thread that it belongs to; every thread calls it. */
 template <typename T>
-__device__ inline float finished(const group_view<T> &a, const product_view<T> &p, int64_t row0, int64_t col0)
+__device__ inline float number_of(const group_view<T> &a, const product_view<T> &p, int64_t row0, int64_t col0)
 {
     __shared__ block_parts parts;
     int r = thread_id() / COLS, j = thread_id() % COLS;
@@ -228,11 +152,8 @@ __device__ inline float finished(const group_view<T> &a, const product_view<T> &
     }
     if (row >= a.rows || col >= p.cols)
         return 0;
-    v *= p.scale;
-    if (a.norm)
-        v *= rsqrtf(square / (float)p.k + a.eps);
-    v += p.bias ? p.bias[col] : 0.0f;
-    return v + (p.addend ? p.addend[row * p.cols + col] : 0.0f);
+    float rstd = a.norm ? rsqrtf(square / (float)p.k + a.eps) : 1.0f;
+    return finished(p, v, rstd, row, col);
 }
 
 /*
@@ -247,26 +168,19 @@ __device__ inline float finished(const group_view<T> &a, const product_view<T> &
 template <typename T>
 __global__ void __launch_bounds__(THREADS, 2) linear_group_kernel(GRID_CONSTANT const group_view<T> a)
 {
-    int number = 0;
-    while (number + a.each < a.n && block_id() >= a.product[number + a.each].first)
-        number += a.each;
-    const product_view<T> &p = a.product[number];
+    const product_view<T> &p = product_of(a);
     int64_t tiles = (a.rows + ROWS - 1) / ROWS, block = block_id() - p.first;
     int64_t row0 = block % tiles * ROWS, col0 = block / tiles * COLS;
-    if (!has_rows(a, p, row0))
+    if (!has_rows(a, p, row0, ROWS))
         return;
     float v = 0;
     for (int i = 0; i < a.each; i++) {
-        float next = finished(a, (&p)[i], row0, col0);
-        v = i ? v * sigmoid(v) * next : next;
+        float next = number_of(a, (&p)[i], row0, col0);
+        v = i ? swiglu(v, next) : next;
     }
     int64_t row = row0 + thread_id() / COLS, col = col0 + thread_id() % COLS;
-    if (!has_row(a, p, row) || col >= p.cols)
-        return;
-    if (p.wide)
-        put((float *)p.y + row * p.cols + col, v, p.add);
-    else
-        put((T *)p.y + row * p.cols + col, v, p.add);
+    if (has_row(a, p, row) && col < p.cols)
+        put_number(p, row, col, v);
 }
 
 template <typename T>
@@ -282,21 +196,27 @@ static product_view<T> view_of(const struct linear_product *p)
     return v;
 }
 
+static bool in_tiles(struct ctx *c, const group_view<bf16> &a)
+{
+    return a.rows > GROUP_ROWS && cuda_group_tiles(c, a);
+}
+
+static bool in_tiles(struct ctx *, const group_view<float> &)
+{
+    return false;
+}
+
 template <typename T>
 static void launch_group(struct ctx *c, const struct linear_group *g)
 {
     group_view<T> a = {};
-    int64_t blocks = 0;
     a.norm = data_of<float>(g->norm.w), a.eps = g->norm.eps;
     a.adapter_of = data_of<int>(g->adapter_of);
     a.rows = g->product[0].y.t->shape[0], a.n = g->n, a.each = g->swiglu ? 2 : 1;
-    for (int i = 0; i < g->n; i++) {
+    for (int i = 0; i < g->n; i++)
         a.product[i] = view_of<T>(&g->product[i]);
-        a.product[i].first = blocks;
-        if (i % a.each == 0)
-            blocks += (a.rows + ROWS - 1) / ROWS * ((a.product[i].cols + COLS - 1) / COLS);
-    }
-    if (blocks)
+    int64_t blocks = number_blocks(a, ROWS, COLS);
+    if (blocks && !in_tiles(c, a))
         LAUNCH(linear_group_kernel<T>, blocks_for(blocks, 1), THREADS, 0, cuda_stream(c), a);
 }
 

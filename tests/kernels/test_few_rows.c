@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 70, MAPS = 3, RANK = 4, OTHERS = 9 };
+enum { ROWS = 70, MIXED_ROWS = 135, TILED_ROWS = 640, MAPS = 3, OTHERS = 9 };
 
 enum few_op { FEW_GROUP, FEW_SWIGLU, FEW_ADD, FEW_LOGITS, FEW_OPS };
 
 /* Maps that stay, and rows of which some are run. */
 struct few {
     struct test_step step;
+    int64_t rows, rank; /* of x; of the adapters that all rows may have */
     struct tensor *x, *sum;
     struct rms_norm norm;
     struct linear_map maps[MAPS];
@@ -32,15 +33,17 @@ static struct tensor *noise(struct few *f, struct rng *r, int64_t rows, int64_t 
     return t;
 }
 
-/* The second map has a bias and no adapter. */
-static void few_open(struct few *f, int64_t cols, int64_t outputs, enum dtype dtype, bool adapted)
+/* The second map has a bias and no adapter; ranks are of whole 16 bytes where columns are. */
+static void few_open(struct few *f, int64_t rows, int64_t cols, int64_t outputs, enum dtype dtype, bool adapted)
 {
     struct rng r = { 11, 0 };
+    f->rows = rows;
+    f->rank = cols % 8 ? 4 : 8;
 
     test_step_open(&f->step);
     f->step.ctx.recording = f->step.ctx.training = false;
-    f->x = noise(f, &r, ROWS, cols, dtype);
-    f->sum = noise(f, &r, ROWS, outputs, dtype);
+    f->x = noise(f, &r, rows, cols, dtype);
+    f->sum = noise(f, &r, rows, outputs, dtype);
     f->norm = (struct rms_norm){ noise(f, &r, 1, cols, F32), 1e-5f };
     for (int i = 0; i < MAPS; i++) {
         struct linear_map *m = &f->maps[i];
@@ -48,8 +51,8 @@ static void few_open(struct few *f, int64_t cols, int64_t outputs, enum dtype dt
         if (i == 1)
             m->b = noise(f, &r, 1, outputs, F32);
         else if (adapted)
-            m->lora = (struct lora){ .a = noise(f, &r, RANK, cols, dtype),
-                                     .b = noise(f, &r, outputs, RANK, dtype),
+            m->lora = (struct lora){ .a = noise(f, &r, f->rank, cols, dtype),
+                                     .b = noise(f, &r, outputs, f->rank, dtype),
                                      .scale = 0.5f };
     }
 }
@@ -90,15 +93,17 @@ static char *run(struct few *f, int64_t from, int64_t rows, enum few_op op, size
     return bits;
 }
 
-static void check_rows(struct few *f, enum few_op op)
-{
-    static const struct {
-        int64_t from, rows;
-    } parts[] = { { 0, 1 }, { 1, 2 }, { 17, 1 }, { 3, 15 }, { 2, 16 }, { 5, 31 }, { 30, 32 }, { 1, 33 }, { 4, 65 } };
-    size_t row;
-    char *whole = run(f, 0, ROWS, op, &row);
+/* Rows that are run by themselves. */
+struct few_part {
+    int64_t from, rows;
+};
 
-    for (int i = 0; i < ARRAY_LEN(parts); i++) {
+static void check_rows(struct few *f, enum few_op op, const struct few_part *parts, int n)
+{
+    size_t row;
+    char *whole = run(f, 0, f->rows, op, &row);
+
+    for (int i = 0; i < n; i++) {
         char *bits = run(f, parts[i].from, parts[i].rows, op, &row);
         if (memcmp(bits, whole + (size_t)parts[i].from * row, (size_t)parts[i].rows * row) != 0)
             fail_msg("op %d, rows %d, %lld columns of %s%s: %lld rows from %lld on give other bits than all", op,
@@ -111,13 +116,15 @@ static void check_rows(struct few *f, enum few_op op)
 
 static void check_maps(int64_t cols, int64_t outputs, enum dtype dtype, bool adapted)
 {
+    static const struct few_part parts[] = { { 0, 1 },  { 1, 2 },   { 17, 1 }, { 3, 15 }, { 2, 16 },
+                                             { 5, 31 }, { 30, 32 }, { 1, 33 }, { 4, 65 } };
     struct few f;
 
-    few_open(&f, cols, outputs, dtype, adapted);
+    few_open(&f, ROWS, cols, outputs, dtype, adapted);
     for (enum rows_mode rows = ROWS_FEW; rows <= ROWS_MANY; rows++)
         for (enum few_op op = 0; op < FEW_OPS; op++) {
             f.step.ctx.rows = rows;
-            check_rows(&f, op);
+            check_rows(&f, op, parts, ARRAY_LEN(parts));
         }
     test_step_close(&f.step);
 }
@@ -135,6 +142,25 @@ static void test_rows(void **state)
                 check_maps(maps[i].cols, maps[i].outputs, dtype, adapted);
 }
 
+/* Tiles of many rows and columns, some of them not full, beside what the kernel of few rows makes. */
+static void test_tiles(void **state)
+{
+    static const struct few_part parts[] = { { 639, 1 }, { 112, 31 }, { 500, 33 }, { 1, 127 }, { 511, 129 } };
+    static const struct {
+        int64_t cols, outputs;
+    } maps[] = { { 72, 133 }, { 520, 60 } };
+
+    (void)state;
+    for (int i = 0; i < ARRAY_LEN(maps); i++) {
+        struct few f;
+        few_open(&f, TILED_ROWS, maps[i].cols, maps[i].outputs, BF16, i);
+        f.step.ctx.rows = ROWS_FEW;
+        for (enum few_op op = 0; op < FEW_OPS; op++)
+            check_rows(&f, op, parts, ARRAY_LEN(parts));
+        test_step_close(&f.step);
+    }
+}
+
 /* Of many ranks; each map lacks some. */
 static void give_others(struct few *f)
 {
@@ -142,11 +168,13 @@ static void give_others(struct few *f)
 
     for (int i = 0; i < MAPS; i++) {
         const struct tensor *w = f->maps[i].w;
-        for (int k = 0; k < OTHERS; k++)
+        for (int k = 0; k < OTHERS; k++) {
+            int64_t rank = f->rank == 8 ? 8 * (1 + k) : 1 + 3 * k;
             if ((i + k) % 4)
-                f->others[i][k] = (struct lora){ .a = noise(f, &r, 1 + 3 * k, w->shape[1], w->dtype),
-                                                 .b = noise(f, &r, w->shape[0], 1 + 3 * k, w->dtype),
+                f->others[i][k] = (struct lora){ .a = noise(f, &r, rank, w->shape[1], w->dtype),
+                                                 .b = noise(f, &r, w->shape[0], rank, w->dtype),
                                                  .scale = 0.25f * (float)k };
+        }
     }
 }
 
@@ -158,8 +186,8 @@ static void check_alone(struct few *f, enum few_op op, const int32_t *adapter_of
         memcpy(all, f->maps, sizeof all);
         for (int i = 0; i < MAPS && v; i++)
             f->maps[i].lora = f->others[i][v - 1];
-        char *bits = run(f, 0, ROWS, op, &row);
-        for (size_t t = 0; t < ROWS; t++)
+        char *bits = run(f, 0, f->rows, op, &row);
+        for (size_t t = 0; t < (size_t)f->rows; t++)
             if (adapter_of[t] == v && memcmp(bits + t * row, mixed + t * row, row) != 0)
                 fail_msg("op %d, %lld columns of %s: row %zu has other bits than with its adapter %d for all", op,
                          (long long)tensor_cols(f->x), dtype_name(f->x->dtype), t, v);
@@ -169,25 +197,25 @@ static void check_alone(struct few *f, enum few_op op, const int32_t *adapter_of
 }
 
 /* Rows of many adapters, or of none, in runs and one by one. */
-static void check_mixed(int64_t cols, int64_t outputs, enum dtype dtype, bool adapted)
+static void check_mixed(int64_t rows, int64_t cols, int64_t outputs, enum dtype dtype, bool adapted)
 {
-    int32_t adapter_of[ROWS];
+    int32_t adapter_of[MIXED_ROWS];
     struct few f = { 0 };
     size_t row;
 
-    few_open(&f, cols, outputs, dtype, adapted);
+    few_open(&f, rows, cols, outputs, dtype, adapted);
     give_others(&f);
     f.step.ctx.rows = ROWS_FEW;
-    for (int t = 0; t < ROWS; t++)
-        adapter_of[t] = (t < 40 ? t / 4 : t) % (1 + OTHERS);
-    struct tensor *numbers = batch_i32(&f.step.ctx, adapter_of, ROWS);
+    for (int t = 0; t < rows; t++)
+        adapter_of[t] = (t < 40 ? t / 4 : t) % (t < 128 ? 1 + OTHERS : 3);
+    struct tensor *numbers = batch_i32(&f.step.ctx, adapter_of, rows);
     for (enum few_op op = 0; op < FEW_OPS; op++) {
         for (int i = 0; i < MAPS; i++) {
             f.maps[i].lora.others = f.others[i];
             f.maps[i].lora.n_others = OTHERS;
         }
         f.step.ctx.adapter_of = numbers;
-        char *mixed = run(&f, 0, ROWS, op, &row);
+        char *mixed = run(&f, 0, rows, op, &row);
         f.step.ctx.adapter_of = NULL;
         check_alone(&f, op, adapter_of, mixed);
         free(mixed);
@@ -200,13 +228,14 @@ static void test_adapters(void **state)
     (void)state;
     for (enum dtype dtype = F32; dtype <= BF16; dtype++)
         for (int adapted = 0; adapted < 2; adapted++) {
-            check_mixed(127, 21, dtype, adapted);
-            check_mixed(64, 40, dtype, adapted);
+            check_mixed(ROWS, 127, 21, dtype, adapted);
+            check_mixed(dtype == BF16 && adapted ? MIXED_ROWS : ROWS, 64, 40, dtype, adapted);
         }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows), cmocka_unit_test(test_adapters) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows), cmocka_unit_test(test_tiles),
+                                        cmocka_unit_test(test_adapters) };
     return test_devices(tests, ARRAY_LEN(tests));
 }

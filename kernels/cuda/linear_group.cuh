@@ -1,0 +1,132 @@
+/*
+ * linear_group.cuh - what both kernels of linear_group share: one for few rows, one in tiles for many.
+ *
+ * They give the same bits: a product's sum is made of WARPS sums in order, the w-th over the chunks w, w + WARPS, ...
+ * of k in order, within a chunk by mma_bf16 as lanes that load 16 bytes each leave it.  What could be contracted into
+ * one rounding or into two is written as fmaf, so that no compiler chooses.
+ */
+#ifndef KERNELS_CUDA_LINEAR_GROUP_CUH
+#define KERNELS_CUDA_LINEAR_GROUP_CUH
+
+#include "kernels/cuda/activation.cuh"
+
+constexpr int WARPS = 8, THREADS = WARPS * WARP;
+constexpr int DEPTH = 2, STRIP = 32, CHUNK = DEPTH * STRIP; /* strips of a chunk; numbers that a row's lanes take */
+
+/* A product as its kernel sees it. */
+template <typename T>
+struct product_view {
+    const T *x, *w;
+    const float *bias, *addend;
+    void *y;
+    int64_t k, cols, first; /* its first block */
+    uint64_t rows;          /* see linear_product */
+    float scale;
+    bool wide, add, aligned; /* y is F32; y is added to; rows start at multiples of 16 bytes */
+};
+
+template <typename T>
+struct group_view {
+    product_view<T> product[GROUP_PRODUCTS];
+    const float *norm;     /* NULL: none */
+    const float *rstd;     /* of each row, where x has been weighed by the norm already; else NULL */
+    const int *adapter_of; /* NULL: products are for all rows */
+    float eps;
+    int n, each; /* products; those that a number of y comes from */
+    int64_t rows;
+};
+
+/* Many rows of bf16, in tiles; false, and nothing done, where it does not apply. */
+bool cuda_group_tiles(struct ctx *c, group_view<bf16> a);
+
+/* Gives each product its blocks of `rows` rows and `cols` columns; how many they are. */
+template <typename T>
+static inline int64_t number_blocks(group_view<T> &a, int rows, int cols)
+{
+    int64_t blocks = 0;
+    for (int i = 0; i < a.n; i++) {
+        a.product[i].first = blocks;
+        if (i % a.each == 0)
+            blocks += (a.rows + rows - 1) / rows * ((a.product[i].cols + cols - 1) / cols);
+    }
+    return blocks;
+}
+
+/* The product, or the first of the two, whose block this is. */
+template <typename T>
+__device__ inline const product_view<T> &product_of(const group_view<T> &a)
+{
+    int number = 0;
+    while (number + a.each < a.n && block_id() >= a.product[number + a.each].first)
+        number += a.each;
+    return a.product[number];
+}
+
+/* x[0 .. 8) as pairs, zeros from left on. */
+__device__ inline void load_eight(unsigned (&v)[4], const bf16 *x, int64_t left, bool aligned)
+{
+    if (left >= PACK && aligned) {
+        uint4 a = *(const uint4 *)x;
+        v[0] = a.x, v[1] = a.y, v[2] = a.z, v[3] = a.w;
+        return;
+    }
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        unsigned low = 2 * i < left ? x[2 * i].bits : 0u, high = 2 * i + 1 < left ? x[2 * i + 1].bits : 0u;
+        v[i] = low | high << 16;
+    }
+}
+
+/* Eight numbers of x go on times the norm's weights; their squares are added up. */
+__device__ inline void weigh(unsigned (&v)[4], float &square, const float *norm, int64_t left)
+{
+    float w[PACK];
+    load_pack(w, norm, left);
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        float low = f32_bits(v[i] << 16), high = f32_bits(v[i] & 0xffff0000u);
+        square += fmaf(low, low, high * high);
+        v[i] = bf16_pair(low * w[2 * i], high * w[2 * i + 1]);
+    }
+}
+
+/* Whether a row is the product's to write. */
+template <typename T>
+__device__ inline bool has_row(const group_view<T> &a, const product_view<T> &p, int64_t row)
+{
+    return row < a.rows && (!a.adapter_of || (p.rows >> a.adapter_of[row] & 1));
+}
+
+/* Whether any of n rows is; the same for all threads of a block. */
+template <typename T>
+__device__ inline bool has_rows(const group_view<T> &a, const product_view<T> &p, int64_t row0, int n)
+{
+    bool any = !a.adapter_of;
+    for (int r = 0; r < n && !any; r++)
+        any = has_row(a, p, row0 + r);
+    return any;
+}
+
+/* What follows the sum of the number at row, col; rstd: the norm's factor. */
+template <typename T>
+__device__ inline float finished(const product_view<T> &p, float sum, float rstd, int64_t row, int64_t col)
+{
+    float v = fmaf(sum, p.scale * rstd, p.bias ? p.bias[col] : 0.0f);
+    return v + (p.addend ? p.addend[row * p.cols + col] : 0.0f);
+}
+
+__device__ inline float swiglu(float gate, float up)
+{
+    return gate * sigmoid(gate) * up;
+}
+
+template <typename T>
+__device__ inline void put_number(const product_view<T> &p, int64_t row, int64_t col, float v)
+{
+    if (p.wide)
+        put((float *)p.y + row * p.cols + col, v, p.add);
+    else
+        put((T *)p.y + row * p.cols + col, v, p.add);
+}
+
+#endif
