@@ -63,6 +63,7 @@ tests_of() {
     fill | cuda) printf '%s\n' 'test_ops simt embed' ;;
     split_columns) printf '%s\n' 'test_ops_decoder simt' ;;
     linear_group) printf '%s\n' 'test_ops_decoder simt linear' ;;
+    linear_group_tiles) echo test_few_rows ;;
     gather) printf '%s\n' 'test_ops simt gather' 'test_ops simt scatter' ;;
     matmul) printf '%s\n' 'test_ops simt matmul' 'test_ops simt linear' ;;
     linear) echo 'test_ops cuda linear' ;; # its kernel runs behind the library's products alone, which fake_cuda has

@@ -11,9 +11,15 @@ struct alignas(16) strip_stage {
     bf16 x[TILE][STRIP], w[TILE][STRIP];
 };
 
-/* Where a thread's piece of a line of each half of the tile comes from; NULL: zeros. */
+/* Where a thread's piece of a line comes from, and where what is there of it ends: at 0, of a line of zeros. */
+struct strip_line {
+    const bf16 *from;
+    int end;
+};
+
+/* Those of a thread in each half of the tile. */
 struct strip_lines {
-    const bf16 *x[2], *w[2];
+    strip_line x[2], w[2];
 };
 
 constexpr int HALF = THREADS * PACK / STRIP; /* lines that the threads copy at once */
@@ -25,30 +31,41 @@ __device__ inline int column_of(int line, int each)
     return line / WARP_COLS * (WARP_COLS / each) + line % (WARP_COLS / each);
 }
 
+__device__ inline strip_line line_of(const bf16 *from, int64_t row, int64_t rows, int64_t k)
+{
+    int piece = thread_id() % 4 * PACK;
+    if (row >= rows || piece >= k)
+        return { from, 0 };
+    return { from + row * k + piece, (int)k - piece };
+}
+
 __device__ inline strip_lines lines_of(const group_view<bf16> &a, const product_view<bf16> &p, int64_t row0,
                                        int64_t col0)
 {
     strip_lines at;
     UNROLL
     for (int i = 0; i < 2; i++) {
-        int line = thread_id() / 4 + i * HALF, piece = thread_id() % 4 * PACK;
-        int64_t row = row0 + line, col = col0 + column_of(line, a.each);
+        int line = thread_id() / 4 + i * HALF;
         const bf16 *w = (&p)[line % WARP_COLS * a.each / WARP_COLS].w;
-        at.x[i] = row < a.rows ? p.x + row * p.k + piece : nullptr;
-        at.w[i] = col < p.cols ? w + col * p.k + piece : nullptr;
+        at.x[i] = line_of(p.x, row0 + line, a.rows, p.k);
+        at.w[i] = line_of(w, col0 + column_of(line, a.each), p.cols, p.k);
     }
     return at;
 }
 
-/* Starts copying the strip at k; `any`: an address that may be named where nothing is read. */
-__device__ inline void fetch_strip(strip_stage &to, const strip_lines &from, const product_view<bf16> &p, int k)
+__device__ inline void fetch_piece(bf16 (&tile)[TILE][STRIP], int half, const strip_line &line, int k)
 {
-    int line = thread_id() / 4, piece = thread_id() % 4 * PACK;
+    bf16 *to = &tile[thread_id() / 4 + half * HALF][thread_id() % 4 * PACK];
+    copy_async(to, line.from + (k < line.end ? k : 0), k < line.end ? 16 : 0);
+}
+
+/* Starts copying the strip at k. */
+__device__ inline void fetch_strip(strip_stage &to, const strip_lines &lines, int k)
+{
     UNROLL
     for (int i = 0; i < 2; i++) {
-        bool x = from.x[i] && k + piece < p.k, w = from.w[i] && k + piece < p.k;
-        copy_async(&to.x[line + i * HALF][piece], x ? from.x[i] + k : p.x, x ? 16 : 0);
-        copy_async(&to.w[line + i * HALF][piece], w ? from.w[i] + k : p.x, w ? 16 : 0);
+        fetch_piece(to.x, i, lines.x[i], k);
+        fetch_piece(to.w, i, lines.w[i], k);
     }
 }
 
@@ -65,28 +82,29 @@ __device__ inline int next_strip(int k, int end)
 }
 
 /* sum += the warp's part of the strip; `rows` of them are there. */
-__device__ inline void multiply_strip(float (&sum)[M][N][4], const strip_stage &s, int64_t rows)
+__device__ inline void multiply_strip(float (&sum)[M][N][4], const strip_stage &s, int rows)
 {
     int piece = lane_id() % 4 * PACK;
     int row = warp_id() / WARPS_WIDE * WARP_ROWS + lane_id() / 4,
         col = warp_id() % WARPS_WIDE * WARP_COLS + lane_id() / 4;
-    unsigned w[N][4], high[4], low[4];
+    unsigned w[N][4], x[2 * M][4];
     UNROLL
     for (int n = 0; n < N; n++)
         load_eight(w[n], &s.w[col + 8 * n][piece], PACK, true);
     UNROLL
+    for (int r = 0; r < 2 * M; r++)
+        load_eight(x[r], &s.x[row + 8 * r][piece], PACK, true);
+    UNROLL
     for (int m = 0; m < M; m++) {
         if (16 * m >= rows)
             continue;
-        load_eight(high, &s.x[row + 16 * m][piece], PACK, true);
-        load_eight(low, &s.x[row + 16 * m + 8][piece], PACK, true);
         UNROLL
         for (int i = 0; i < 4; i += 2) {
-            const unsigned x[4] = { high[i], low[i], high[i + 1], low[i + 1] };
+            const unsigned left[4] = { x[2 * m][i], x[2 * m + 1][i], x[2 * m][i + 1], x[2 * m + 1][i + 1] };
             UNROLL
             for (int n = 0; n < N; n++) {
                 const unsigned b[2] = { w[n][i], w[n][i + 1] };
-                mma_bf16(sum[m][n], x, b);
+                mma_bf16(sum[m][n], left, b);
             }
         }
     }
@@ -108,12 +126,12 @@ __device__ inline void add_products(float (&total)[M][N][4], const group_view<bf
 {
     __shared__ strip_stage stage[STAGES];
     strip_lines lines = lines_of(a, p, row0, col0);
-    int64_t rows = a.rows - row0 - warp_id() / WARPS_WIDE * WARP_ROWS;
+    int rows = (int)(a.rows - row0) - warp_id() / WARPS_WIDE * WARP_ROWS;
     int end = (int)p.k, ahead = p.w ? 0 : -1, k = ahead;
     float sum[M][N][4] = { { { 0 } } };
     for (int i = 0; i < STAGES - 1; i++) {
         if (ahead >= 0) {
-            fetch_strip(stage[i], lines, p, ahead);
+            fetch_strip(stage[i], lines, ahead);
             ahead = next_strip(ahead, end);
         }
         copy_commit();
@@ -122,7 +140,7 @@ __device__ inline void add_products(float (&total)[M][N][4], const group_view<bf
         copy_wait<STAGES - 2>();
         __syncthreads(); /* the strip is there, and the one before has been used */
         if (ahead >= 0) {
-            fetch_strip(stage[(i + STAGES - 1) % STAGES], lines, p, ahead);
+            fetch_strip(stage[(i + STAGES - 1) % STAGES], lines, ahead);
             ahead = next_strip(ahead, end);
         }
         copy_commit();
