@@ -6,6 +6,7 @@
 
 #include "kernels/beams.h"
 #include "kernels/ops.h"
+#include "kernels/paged.h"
 
 enum { REPEATS = 15, INPUTS_MAX = 6, PEAK_SIDE = 4096 };
 
@@ -23,6 +24,8 @@ struct bench {
     struct index index, other;
     struct graph graph;
     struct causal causal;
+    struct paged paged;
+    struct tensor *cache;
     struct decode_state decode;
     struct decode_step at;
     struct automaton automaton;

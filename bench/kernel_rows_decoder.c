@@ -1,5 +1,9 @@
-/* Part of kernel_rows.h: the ops of a decoder without a backward. */
+/* Part of kernel_rows.h: the ops of a decoder without a backward, as steps of decoding run them. */
 #include "bench/kernel_rows_impl.h"
+
+#include "kernels/batch.h"
+
+#include <stdlib.h>
 
 /* A decoder's few rows: queries, keys and values of n, n / 4 and n / 4 columns, or two maps of n. */
 void make_maps(struct ctx *c, struct bench *b)
@@ -24,7 +28,9 @@ static struct tensor *run_once(struct ctx *c, struct bench *b, struct tensor *(*
     bool recording = c->recording, training = c->training;
 
     c->recording = c->training = false;
+    c->rows = ROWS_FEW;
     struct tensor *y = run(c, b);
+    c->rows = ROWS_BY_NUMBER;
     c->recording = recording;
     c->training = training;
     return y;
@@ -43,6 +49,11 @@ static struct tensor *group_once(struct ctx *c, struct bench *b)
 struct tensor *run_linear_group(struct ctx *c, struct bench *b)
 {
     return run_once(c, b, group_once);
+}
+
+double linear_group_flops(const struct row *row)
+{
+    return 3.0 * (double)row->t * (double)row->c * (double)row->n;
 }
 
 static struct tensor *swiglu_once(struct ctx *c, struct bench *b)
@@ -66,4 +77,94 @@ static struct tensor *logits_once(struct ctx *c, struct bench *b)
 struct tensor *run_linear_logits(struct ctx *c, struct bench *b)
 {
     return run_once(c, b, logits_once);
+}
+
+/* BEAMS rows of each request read the same chunks of a prompt, and each what it has said. */
+enum { BEAMS = 10, PROMPT = 2 * CHUNK_KEYS, SAID = PAGE_KEYS, KEYS = PROMPT + SAID, SHARED_HEADS = 4 };
+
+static int32_t *lay_out_table(int64_t n)
+{
+    int32_t *table = xmalloc((size_t)(n * KEYS) * sizeof *table);
+
+    for (int64_t r = 0; r < n; r++)
+        for (int64_t key = 0; key < KEYS; key++)
+            table[r * KEYS + key] =
+                (int32_t)(r / BEAMS * (PROMPT + BEAMS * SAID) + key + (key < PROMPT ? 0 : r % BEAMS * SAID));
+    return table;
+}
+
+/* A unit for each chunk of a request's prompt, and one for each row. */
+static int64_t lay_out_units(struct paged_unit *units, int64_t n)
+{
+    int64_t at = 0;
+
+    for (int64_t r = 0; r < n; r += BEAMS)
+        for (int32_t chunk = 0; chunk < PROMPT / CHUNK_KEYS; chunk++)
+            units[at++] = (struct paged_unit){ (int32_t)r, BEAMS, (int32_t)r, chunk, 1, 0 };
+    for (int64_t r = 0; r < n; r++)
+        units[at++] = (struct paged_unit){ (int32_t)r, 1, (int32_t)r, PROMPT / CHUNK_KEYS, 1, 0 };
+    return at;
+}
+
+/* n heads of c numbers */
+void make_paged(struct ctx *c, struct bench *b)
+{
+    int64_t n = (b->row->t + BEAMS - 1) / BEAMS * BEAMS, cache = n / BEAMS * PROMPT + n * SAID;
+    int64_t width = b->row->c * b->row->n, parts = 1 + PROMPT / CHUNK_KEYS;
+    int32_t *table = lay_out_table(n), *seen = xmalloc((size_t)(2 * n + 1) * sizeof *seen), *part = seen + n;
+    struct paged_unit *units = xmalloc((size_t)(n * parts) * sizeof *units);
+
+    for (int64_t r = 0; r < n; r++)
+        seen[r] = KEYS;
+    for (int64_t r = 0; r <= n; r++)
+        part[r] = (int32_t)(r * parts);
+    b->paged = (struct paged){ .table = op_reshape(c, batch_i32(c, table, n * KEYS), 2, (int64_t[]){ n, KEYS }),
+                               .seen = batch_i32(c, seen, n),
+                               .parts = batch_i32(c, part, n + 1),
+                               .n_units = lay_out_units(units, n),
+                               .n_parts = n * parts,
+                               .max_queries = BEAMS,
+                               .max_chunks = 1 };
+    b->paged.units = batch_i32(c, (const int32_t *)units, b->paged.n_units * PAGED_WORDS);
+    free(table);
+    free(seen);
+    free(units);
+    bench_input(c, b, n, width, b->dtype);
+    bench_input(c, b, cache, width / SHARED_HEADS, b->dtype);
+    bench_input(c, b, cache, width / SHARED_HEADS, b->dtype);
+}
+
+static struct tensor *paged_once(struct ctx *c, struct bench *b)
+{
+    struct attention_form form = { .heads = (int)b->row->n, .groups = (int)b->row->n / SHARED_HEADS };
+
+    return op_paged_attention(c, b->in[0], b->in[1], b->in[2], &b->paged, &form);
+}
+
+struct tensor *run_paged(struct ctx *c, struct bench *b)
+{
+    return run_once(c, b, paged_once);
+}
+
+/* Each row of x goes to the cache's of its number. */
+void make_cache_rows(struct ctx *c, struct bench *b)
+{
+    bench_input(c, b, b->row->t, b->row->c, b->dtype);
+    b->cache = tensor_new2(c, b->dtype, b->row->t, b->row->c);
+    int32_t *ids = xmalloc((size_t)b->row->t * sizeof *ids);
+    for (int64_t r = 0; r < b->row->t; r++)
+        ids[r] = (int32_t)r;
+    b->index = batch_index(c, ids, b->row->t, b->row->t);
+    free(ids);
+}
+
+static struct tensor *cache_once(struct ctx *c, struct bench *b)
+{
+    op_cache_rows(c, b->cache, b->in[0], b->index.ids);
+    return b->cache;
+}
+
+struct tensor *run_cache_rows(struct ctx *c, struct bench *b)
+{
+    return run_once(c, b, cache_once);
 }

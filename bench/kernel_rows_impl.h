@@ -13,12 +13,17 @@ void bench_param(struct ctx *c, struct bench *b, int64_t rows, int64_t cols, enu
 void make_lora(struct ctx *c, struct bench *b);
 struct lora bench_adapter(const struct bench *b);
 
-/* Of few rows. */
+/* Of rows that are decoded, few or many. */
 void make_maps(struct ctx *c, struct bench *b);
 void make_halves(struct ctx *c, struct bench *b);
 struct tensor *run_linear_group(struct ctx *c, struct bench *b);
 struct tensor *run_linear_swiglu(struct ctx *c, struct bench *b);
 struct tensor *run_linear_logits(struct ctx *c, struct bench *b);
+double linear_group_flops(const struct row *row);
+void make_paged(struct ctx *c, struct bench *b);
+struct tensor *run_paged(struct ctx *c, struct bench *b);
+void make_cache_rows(struct ctx *c, struct bench *b);
+struct tensor *run_cache_rows(struct ctx *c, struct bench *b);
 
 /* Between logits and tokens. */
 void make_decode_logits(struct ctx *c, struct bench *b);
