@@ -5,6 +5,7 @@
 constexpr int TILE = 128, STAGES = 3, M = 4, N = 4, WARPS_WIDE = 4;
 constexpr int WARP_ROWS = 16 * M, WARP_COLS = 8 * N, ROUND = WARPS * CHUNK;
 static_assert(TILE * TILE == WARPS * WARP_ROWS * WARP_COLS && TILE == WARPS_WIDE * WARP_COLS, "warps fill the tile");
+static_assert(STAGES == 3, "of the strips that are ahead one may still be under way");
 
 /* Rows of 64 bytes: the eight lanes that load 16 bytes at once, of two rows, take different banks. */
 struct alignas(16) strip_stage {
@@ -137,7 +138,7 @@ __device__ inline void add_products(float (&total)[M][N][4], const group_view<bf
         copy_commit();
     }
     for (int i = 0; k >= 0; i = (i + 1) % STAGES) {
-        copy_wait<STAGES - 2>();
+        copy_wait<1>();
         __syncthreads(); /* the strip is there, and the one before has been used */
         if (ahead >= 0) {
             fetch_strip(stage[(i + STAGES - 1) % STAGES], lines, ahead);
