@@ -35,9 +35,9 @@ __device__ inline int column_of(int line, int each)
 __device__ inline strip_line line_of(const bf16 *from, int64_t row, int64_t rows, int64_t k)
 {
     int piece = thread_id() % 4 * PACK;
-    if (row >= rows || piece >= k)
+    if (row >= rows)
         return { from, 0 };
-    return { from + row * k + piece, (int)k - piece };
+    return { from + row * k + (piece < k ? piece : 0), (int)k - piece };
 }
 
 __device__ inline strip_lines lines_of(const group_view<bf16> &a, const product_view<bf16> &p, int64_t row0,
