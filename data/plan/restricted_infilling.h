@@ -42,6 +42,9 @@ int infilling_whitelist(struct infilling_ids *out, const char *schema, bool colu
 /* Of a beam of so many tokens that decode to text. */
 enum infilling_decision infilling_decide(const struct infilling_rules *r, const char *text, int n_tokens);
 void infilling_apply(const struct infilling_rules *r, enum infilling_decision d, double *row, int n_vocabulary);
+/* What is kept of an answer: its statement in normal form, which the caller frees; NULL where it has another template.
+ */
+char *infilling_statement(const struct infilling_rules *r, const char *text);
 
 /* The search: scores writes a row of log-probabilities behind each of n beams of `length` tokens; decode returns a
  * beam's text, which the search frees; seen, unless NULL, is told every step's decisions and the beams that it left. */
