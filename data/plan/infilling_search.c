@@ -67,17 +67,19 @@ static void end(struct infilling_beams *b)
     free(b->best);
 }
 
-static void restrict_rows(struct infilling_beams *b)
+static int restrict_rows(struct infilling_beams *b)
 {
     const struct infilling_search *s = b->s;
 
-    s->scores(s->user, b->rows, (const int32_t *const *)b->ids, b->n, b->length);
+    if (s->scores(s->user, b->rows, (const int32_t *const *)b->ids, b->n, b->length))
+        return -1;
     for (int i = 0; i < b->n; i++) {
         char *text = s->decode(s->user, b->ids[i], b->length);
-        b->decisions[i] = infilling_decide(s->rules, text, b->length);
-        infilling_apply(s->rules, b->decisions[i], b->rows + (int64_t)i * s->n_vocabulary, s->n_vocabulary);
+        double *row = b->rows + (int64_t)i * s->n_vocabulary;
+        b->decisions[i] = infilling_restrict(s->rules, text, b->length, row, s->n_vocabulary);
         free(text);
     }
+    return 0;
 }
 
 /* In its place behind all that are as good. */
@@ -150,12 +152,14 @@ static bool settled(const struct infilling_beams *b)
     return b->n_best && b->n_answers == b->s->beams && b->answers[b->n_answers - 1].score >= b->best[0].sum / b->length;
 }
 
-static bool step(struct infilling_beams *b)
+/* 1 where the search is over. */
+static int step(struct infilling_beams *b)
 {
     const struct infilling_search *s = b->s;
     int n_decisions = b->n;
 
-    restrict_rows(b);
+    if (restrict_rows(b))
+        return -1;
     find_best(b);
     share_out(b);
     int32_t **ids = b->next;
@@ -171,14 +175,20 @@ static bool step(struct infilling_beams *b)
 int infilling_run(struct infilling_answer **answers, const struct infilling_search *s)
 {
     struct infilling_beams b;
-    bool over = false;
+    int rc = 0;
 
     begin(&b, s);
-    while (!over && b.n && b.length < s->max_length)
-        over = step(&b);
-    for (int i = 0; !over && i < b.n; i++)
+    while (rc == 0 && b.n && b.length < s->max_length)
+        rc = step(&b);
+    for (int i = 0; rc == 0 && i < b.n; i++)
         finish(&b, i, b.sums[i]);
     end(&b);
     *answers = b.answers;
-    return b.n_answers;
+    if (rc >= 0)
+        return b.n_answers;
+    for (int i = 0; i < b.n_answers; i++)
+        free(b.answers[i].ids);
+    free(b.answers);
+    *answers = NULL;
+    return -1;
 }

@@ -145,18 +145,65 @@ static void keep_whitelist(const struct infilling_rules *r, double *row, int n_v
     }
 }
 
-void infilling_apply(const struct infilling_rules *r, enum infilling_decision d, double *row, int n_vocabulary)
+static int find_greatest(const double *row, int n_vocabulary)
 {
     int greatest = 0;
-
-    if (d == INFILLING_BRANCH)
-        keep_whitelist(r, row, n_vocabulary);
-    if (d == INFILLING_BRANCH || d == INFILLING_LEAVE)
-        return;
     for (int i = 1; i < n_vocabulary; i++)
         greatest = row[i] > row[greatest] ? i : greatest;
+    return greatest;
+}
+
+/* token -1: none. */
+static void force(double *row, int n_vocabulary, int token)
+{
     for (int i = 0; i < n_vocabulary; i++)
-        row[i] = d == INFILLING_FORCE && i == greatest ? 1 : -INFINITY;
+        row[i] = i == token ? 1 : -INFINITY;
+}
+
+void infilling_apply(const struct infilling_rules *r, enum infilling_decision d, double *row, int n_vocabulary)
+{
+    if (d == INFILLING_BRANCH)
+        keep_whitelist(r, row, n_vocabulary);
+    else if (d != INFILLING_LEAVE)
+        force(row, n_vocabulary, d == INFILLING_FORCE ? find_greatest(row, n_vocabulary) : -1);
+}
+
+static bool is_listed(const struct infilling_rules *r, int32_t token)
+{
+    return r->n_whitelist &&
+           bsearch(&token, r->whitelist, (size_t)r->n_whitelist, sizeof *r->whitelist, by_number) != NULL;
+}
+
+enum infilling_decision infilling_restrict(const struct infilling_rules *r, const char *text, int n_tokens, double *row,
+                                           int n_vocabulary)
+{
+    enum infilling_decision d = INFILLING_FORCE;
+
+    if (n_tokens < r->n_prefix) {
+        force(row, n_vocabulary, r->prefix[n_tokens]);
+        return d;
+    }
+    if (r->template)
+        d = infilling_decide(r, text, n_tokens);
+    else if (is_listed(r, find_greatest(row, n_vocabulary)))
+        d = INFILLING_BRANCH;
+    infilling_apply(r, d, row, n_vocabulary);
+    return d;
+}
+
+char *infilling_clean_up(char *text)
+{
+    static const char *const changes[][2] = {
+        { " .", "." },     { " ?", "?" },   { " !", "!" },   { " ,", "," },     { " ' ", "'" },
+        { " n't", "n't" }, { " 'm", "'m" }, { " 's", "'s" }, { " 've", "'ve" }, { " 're", "'re" },
+    };
+
+    for (int i = 0; i < ARRAY_LEN(changes); i++) {
+        char *changed = text_replace(text, changes[i][0], changes[i][1]);
+        free(text);
+        text = changed;
+    }
+    return text;
 }
 
 char *infilling_statement(const struct infilling_rules *r, const char *text)

@@ -18,10 +18,13 @@ enum infilling_decision {
     INFILLING_LEAVE   /* as it is */
 };
 
-/* All borrowed. */
+/* All borrowed.  Without a template, as in the ablation of one stage: a row whose greatest is in the whitelist
+ * branches, others are forced. */
 struct infilling_rules {
     const struct template_names *names;
     const char *template;
+    const int32_t *prefix; /* [n_prefix] what beams are forced to begin with, the start token first */
+    int n_prefix;
     bool branch_columns, branch_tables;
     const int32_t *whitelist; /* [n_whitelist] ascending */
     int n_whitelist;
@@ -42,18 +45,24 @@ int infilling_whitelist(struct infilling_ids *out, const char *schema, bool colu
 /* Of a beam of so many tokens that decode to text. */
 enum infilling_decision infilling_decide(const struct infilling_rules *r, const char *text, int n_tokens);
 void infilling_apply(const struct infilling_rules *r, enum infilling_decision d, double *row, int n_vocabulary);
+/* Both, and the prefix. */
+enum infilling_decision infilling_restrict(const struct infilling_rules *r, const char *text, int n_tokens, double *row,
+                                           int n_vocabulary);
+/* transformers' clean_up_tokenization_spaces; takes the text, and the caller frees what it returns. */
+char *infilling_clean_up(char *text);
 /* What is kept of an answer: its statement in normal form, which the caller frees; NULL where it has another template.
  */
 char *infilling_statement(const struct infilling_rules *r, const char *text);
 
-/* The search: scores writes a row of log-probabilities behind each of n beams of `length` tokens; decode returns a
- * beam's text, which the search frees; seen, unless NULL, is told every step's decisions and the beams that it left. */
+/* The search: scores writes a row of log-probabilities behind each of n beams of `length` tokens, and ends the search
+ * where it returns -1; decode returns a beam's text, which the search frees; seen, unless NULL, is told every step's
+ * decisions and the beams that it left. */
 struct infilling_search {
     const struct infilling_rules *rules;
     int beams, max_length, n_vocabulary;
     int32_t start, end;
     void *user;
-    void (*scores)(void *user, double *rows, const int32_t *const *beams, int n, int length);
+    int (*scores)(void *user, double *rows, const int32_t *const *beams, int n, int length);
     char *(*decode)(void *user, const int32_t *ids, int n);
     void (*seen)(void *user, const enum infilling_decision *decisions, int n_decisions, const int32_t *const *beams,
                  const double *sums, int n_beams);
@@ -66,7 +75,7 @@ struct infilling_answer {
     double score;
 };
 /* Up to `beams` answers, the best first; of equal ones the one finished earlier.  Dead beams give none.  Returns how
- * many; the caller frees ids and the list. */
+ * many; the caller frees ids and the list.  -1, and nothing to free, where scores said so. */
 int infilling_run(struct infilling_answer **answers, const struct infilling_search *s);
 
 #endif

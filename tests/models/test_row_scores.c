@@ -24,11 +24,12 @@ static int64_t read_ids(int32_t out[MOST_PROMPT], const json_t *list)
     return n;
 }
 
-static void next_scores(void *user, double *rows, const int32_t *const *beams, int n, int length)
+static int next_scores(void *user, double *rows, const int32_t *const *beams, int n, int length)
 {
     struct error err;
     if (row_scores_next(user, rows, beams, n, length, &err))
         fail_msg("%s", err.text);
+    return 0;
 }
 
 static char *no_text(void *user, const int32_t *ids, int n)
@@ -41,7 +42,7 @@ static char *no_text(void *user, const int32_t *ids, int n)
 static void check_search(struct row_scores *s, int beams, int n_new, int32_t end, const json_t *wanted,
                          const char *tokens)
 {
-    const struct infilling_rules free_rules = { .unrestricted_from = 0 };
+    const struct infilling_rules free_rules = { .template = "", .unrestricted_from = 0 };
     const struct infilling_search search = { .rules = &free_rules,
                                              .beams = beams,
                                              .max_length = n_new + 1,

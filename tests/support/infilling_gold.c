@@ -118,19 +118,8 @@ void infilling_gold_encode(void *user, const char *text, struct infilling_ids *o
     free(marked);
 }
 
-static char *replace(char *s, const char *old, const char *by)
-{
-    char *out = text_replace(s, old, by);
-    free(s);
-    return out;
-}
-
 char *infilling_gold_decode(void *user, const int32_t *ids, int n)
 {
-    static const char *const changes[][2] = {
-        { " .", "." },     { " ?", "?" },   { " !", "!" },   { " ,", "," },     { " ' ", "'" },
-        { " n't", "n't" }, { " 'm", "'m" }, { " 's", "'s" }, { " 've", "'ve" }, { " 're", "'re" },
-    };
     const struct infilling_gold *g = ((const struct infilling_case *)user)->gold;
     char *text = NULL;
     size_t size;
@@ -141,12 +130,10 @@ char *infilling_gold_decode(void *user, const int32_t *ids, int n)
         if (ids[i] != g->start && ids[i] != g->end && ids[i] != g->unknown)
             fputs(g->pieces[ids[i]], out);
     assert_int_equal(fclose(out), 0);
-    text = replace(text, blank, " ");
-    char *first = xstrdup(text + (*text == ' '));
+    char *spaced = text_replace(text, blank, " "), *first = xstrdup(spaced + (*spaced == ' '));
     free(text);
-    for (int i = 0; i < ARRAY_LEN(changes); i++)
-        first = replace(first, changes[i][0], changes[i][1]);
-    return first;
+    free(spaced);
+    return infilling_clean_up(first);
 }
 
 /* A guide's id at a place, the start token standing before it; -1 behind its end. */
@@ -196,10 +183,11 @@ static void fill_row(const struct infilling_case *c, double *row, const int32_t 
         row[token] -= top + log(sum);
 }
 
-void infilling_gold_scores(void *user, double *rows, const int32_t *const *beams, int n, int length)
+int infilling_gold_scores(void *user, double *rows, const int32_t *const *beams, int n, int length)
 {
     const struct infilling_case *c = user;
 
     for (int i = 0; i < n; i++)
         fill_row(c, rows + (int64_t)i * c->gold->n_pieces, beams[i], length);
+    return 0;
 }

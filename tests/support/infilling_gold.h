@@ -41,6 +41,6 @@ void infilling_gold_release(struct infilling_gold *g);
 void infilling_gold_encode(void *user, const char *text, struct infilling_ids *out);
 /* user is the case. */
 char *infilling_gold_decode(void *user, const int32_t *ids, int n);
-void infilling_gold_scores(void *user, double *rows, const int32_t *const *beams, int n, int length);
+int infilling_gold_scores(void *user, double *rows, const int32_t *const *beams, int n, int length);
 
 #endif

@@ -48,9 +48,9 @@ static void compare_step(void *user, const enum infilling_decision *decisions, i
     }
 }
 
-static void replay_scores(void *user, double *rows, const int32_t *const *beams, int n, int length)
+static int replay_scores(void *user, double *rows, const int32_t *const *beams, int n, int length)
 {
-    infilling_gold_scores((void *)(uintptr_t)((struct replay *)user)->c, rows, beams, n, length);
+    return infilling_gold_scores((void *)(uintptr_t)((struct replay *)user)->c, rows, beams, n, length);
 }
 
 static char *replay_decode(void *user, const int32_t *ids, int n)
@@ -102,8 +102,13 @@ static void run_case(const struct infilling_case *c)
     for (int i = 0; i < whitelist.n; i++)
         assert_int_equal(whitelist.items[i], json_integer_value(json_array_get(c->whitelist, (size_t)i)));
 
-    const struct infilling_rules rules = { &names,          c->template, c->branch_columns,   c->branch_tables,
-                                           whitelist.items, whitelist.n, c->unrestricted_from };
+    const struct infilling_rules rules = { .names = &names,
+                                           .template = c->template,
+                                           .branch_columns = c->branch_columns,
+                                           .branch_tables = c->branch_tables,
+                                           .whitelist = whitelist.items,
+                                           .n_whitelist = whitelist.n,
+                                           .unrestricted_from = c->unrestricted_from };
     int n = infilling_run(&answers, &(struct infilling_search){ .rules = &rules,
                                                                 .beams = c->beams,
                                                                 .max_length = c->max_length,
@@ -157,13 +162,17 @@ static void texts_are_cut_as_published(void **state)
     (void)state;
     assert_int_equal(template_names_of_text(&names, "boat : id , name", NULL), 0);
     for (int i = 0; i < ARRAY_LEN(cases); i++) {
-        const struct infilling_rules r = { &names, cases[i].template, true, true, NULL, 0, 128 };
+        const struct infilling_rules r = { .names = &names,
+                                           .template = cases[i].template,
+                                           .branch_columns = true,
+                                           .branch_tables = true,
+                                           .unrestricted_from = 128 };
         enum infilling_decision got = infilling_decide(&r, cases[i].text, 3);
         if (got != cases[i].wanted)
             fail_msg("\"%s\": %s", cases[i].text, decision_name(got));
         assert_int_equal(infilling_decide(&r, cases[i].text, 128), INFILLING_LEAVE);
     }
-    const struct infilling_rules r = { &names, "select column from table", true, true, NULL, 0, 128 };
+    const struct infilling_rules r = { .names = &names, .template = "select column from table" };
     char *sql = infilling_statement(&r, "boats | SELECT id FROM boat;");
     assert_string_equal(sql, "select id from boat");
     free(sql);
@@ -171,11 +180,61 @@ static void texts_are_cut_as_published(void **state)
     template_names_release(&names);
 }
 
+/* A model that fails at the third step. */
+static int fail_late(void *user, double *rows, const int32_t *const *beams, int n, int length)
+{
+    (void)user, (void)beams;
+    for (int i = 0; i < n * 4; i++)
+        rows[i] = -1 - i % 4;
+    return length < 3 ? 0 : -1;
+}
+
+static char *no_text(void *user, const int32_t *ids, int n)
+{
+    (void)user, (void)ids, (void)n;
+    return xstrdup("");
+}
+
+static void searches_end_with_their_model(void **state)
+{
+    const struct infilling_rules r = { .unrestricted_from = 0, .template = "" };
+    struct infilling_answer *answers;
+
+    (void)state;
+    assert_int_equal(infilling_run(&answers, &(struct infilling_search){ .rules = &r,
+                                                                         .beams = 2,
+                                                                         .max_length = 9,
+                                                                         .n_vocabulary = 4,
+                                                                         .end = 1,
+                                                                         .scores = fail_late,
+                                                                         .decode = no_text }),
+                     -1);
+    assert_null(answers);
+}
+
+/* Without a template the row alone tells; before that comes the prefix. */
+static void rows_of_one_stage(void **state)
+{
+    static const int32_t prefix[] = { 0, 3 }, whitelist[] = { 1, 2 };
+    const struct infilling_rules r = { .prefix = prefix, .n_prefix = 2, .whitelist = whitelist, .n_whitelist = 2 };
+    double first[] = { -1, -2, -3, -4 }, named[] = { -4, -2, -1, -3 }, other[] = { -1, -2, -2, -3 };
+
+    (void)state;
+    assert_int_equal(infilling_restrict(&r, "", 1, first, 4), INFILLING_FORCE);
+    assert_true(isinf(first[0]) && isinf(first[1]) && isinf(first[2]) && first[3] == 1);
+    assert_int_equal(infilling_restrict(&r, "", 2, named, 4), INFILLING_BRANCH);
+    assert_true(isinf(named[0]) && named[1] == -2 && named[2] == -1 && isinf(named[3]));
+    assert_int_equal(infilling_restrict(&r, "", 2, other, 4), INFILLING_FORCE);
+    assert_true(other[0] == 1 && isinf(other[1]) && isinf(other[2]) && isinf(other[3]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stored_searches_are_replayed),
         cmocka_unit_test(texts_are_cut_as_published),
+        cmocka_unit_test(searches_end_with_their_model),
+        cmocka_unit_test(rows_of_one_stage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
