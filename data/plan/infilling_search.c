@@ -107,21 +107,31 @@ static void find_best(struct infilling_beams *b)
                 rank_candidate(b, (struct infilling_candidate){ b->sums[i] + row[token], i, token });
 }
 
+/* Of the worst, the one that came first leaves. */
+static void drop_worst(struct infilling_beams *b)
+{
+    int at = --b->n_answers;
+
+    while (at && b->answers[at - 1].score == b->answers[b->n_answers].score)
+        at--;
+    free(b->answers[at].ids);
+    memmove(b->answers + at, b->answers + at + 1, (size_t)(b->n_answers - at) * sizeof *b->answers);
+}
+
 /* A beam's text is an answer, if it is among the best. */
 static void finish(struct infilling_beams *b, int beam, double sum)
 {
-    int at = b->n_answers, most = b->s->beams;
-    double score = sum / b->length;
+    struct infilling_answer a = { .n = b->length - 1, .score = sum / b->length };
+    bool full = b->n_answers == b->s->beams;
 
-    if (at == most && score <= b->answers[at - 1].score)
+    if (full && a.score <= b->answers[b->n_answers - 1].score)
         return;
-    if (at == most)
-        free(b->answers[--at].ids);
-    struct infilling_answer a = { .n = b->length - 1, .score = score };
+    if (full)
+        drop_worst(b);
     a.ids = xmalloc((size_t)b->length * sizeof *a.ids);
     memcpy(a.ids, b->ids[beam] + 1, (size_t)a.n * sizeof *a.ids);
-    b->n_answers = at + 1;
-    for (; at && score > b->answers[at - 1].score; at--)
+    int at = b->n_answers++;
+    for (; at && a.score > b->answers[at - 1].score; at--)
         b->answers[at] = b->answers[at - 1];
     b->answers[at] = a;
 }

@@ -63,7 +63,7 @@ int infilling_whitelist(struct infilling_ids *out, const char *schema, bool colu
     const struct first_pieces f = { .out = out, .encode = encode, .user = user };
     struct template_names names;
 
-    int rc = template_names_of_text(&names, schema, err);
+    int rc = template_names_as_written(&names, schema, err);
     for (int i = 0; rc == 0 && tables && i < names.tables.n; i++)
         add_piece(&f, names.tables.items[i], 0);
     for (int i = 0; rc == 0 && columns && i < names.columns.n; i++)
@@ -93,7 +93,7 @@ static bool ends_in_alias(const char *text)
     while (end > out && strchr(blanks, end[-1]))
         end--;
     const char *word = end;
-    while (word > out && !strchr(blanks, word[-1]))
+    while (word > out && word[-1] != ' ')
         word--;
     int characters = 0;
     for (const char *p = word; p < end; p++)

@@ -23,7 +23,7 @@ static void add_name(struct strings *to, const char *s, size_t n)
     free(name);
 }
 
-/* The same without the blanks around it. */
+/* As it is written but for the blanks around it. */
 static void add_stripped(struct strings *to, const char *s, size_t n)
 {
     while (n && isspace((unsigned char)*s)) {
@@ -32,7 +32,10 @@ static void add_stripped(struct strings *to, const char *s, size_t n)
     }
     while (n && isspace((unsigned char)s[n - 1]))
         n--;
-    add_name(to, s, n);
+    char *name = strndup(s, n);
+    CHECK(name, "no memory for %zu bytes", n);
+    strings_add(to, name);
+    free(name);
 }
 
 void template_names_of_schema(struct template_names *n, const struct schema *s)
@@ -55,7 +58,7 @@ static void add_columns(struct strings *to, const char *s, size_t n)
     }
 }
 
-int template_names_of_text(struct template_names *n, const char *text, struct error *err)
+int template_names_as_written(struct template_names *n, const char *text, struct error *err)
 {
     *n = (struct template_names){ 0 };
     strings_add(&n->columns, "*");
@@ -70,6 +73,25 @@ int template_names_of_text(struct template_names *n, const char *text, struct er
             return 0;
         s += length + 1;
     }
+}
+
+static void lower_all(struct strings *s)
+{
+    struct strings low = { 0 };
+
+    for (int i = 0; i < s->n; i++)
+        add_name(&low, s->items[i], strlen(s->items[i]));
+    strings_release(s);
+    *s = low;
+}
+
+int template_names_of_text(struct template_names *n, const char *text, struct error *err)
+{
+    int rc = template_names_as_written(n, text, err);
+
+    lower_all(&n->tables);
+    lower_all(&n->columns);
+    return rc;
 }
 
 void template_names_release(struct template_names *n)

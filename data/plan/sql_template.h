@@ -18,6 +18,8 @@ void template_names_of_schema(struct template_names *n, const struct schema *s);
 /* From "table : column , column | table : ..." as AmbiQT's records have it.  Fragments of cell values that stand in it
  * become columns that no query names.  -1 with EXIT_CODE_DATA when a table has no ":"; release either way. */
 int template_names_of_text(struct template_names *n, const char *text, struct error *err);
+/* The same, but names as they are written. */
+int template_names_as_written(struct template_names *n, const char *text, struct error *err);
 void template_names_release(struct template_names *n);
 
 /*

@@ -212,6 +212,25 @@ static void searches_end_with_their_model(void **state)
     assert_null(answers);
 }
 
+static void encode_first_letter(void *user, const char *text, struct infilling_ids *out)
+{
+    (void)user;
+    GROW(out->items, out->n, out->cap);
+    out->items[out->n++] = text[0];
+}
+
+static void names_are_tokenised_as_written(void **state)
+{
+    static const int32_t wanted[] = { '*', 'B', 'a', 'n' };
+    struct infilling_ids ids = { 0 };
+
+    (void)state;
+    assert_int_equal(infilling_whitelist(&ids, "Boat : a , age , n ", true, true, encode_first_letter, NULL, NULL), 0);
+    assert_int_equal(ids.n, ARRAY_LEN(wanted));
+    assert_memory_equal(ids.items, wanted, sizeof wanted);
+    free(ids.items);
+}
+
 /* Without a template the row alone tells; before that comes the prefix. */
 static void rows_of_one_stage(void **state)
 {
@@ -234,6 +253,7 @@ int main(void)
         cmocka_unit_test(stored_searches_are_replayed),
         cmocka_unit_test(texts_are_cut_as_published),
         cmocka_unit_test(searches_end_with_their_model),
+        cmocka_unit_test(names_are_tokenised_as_written),
         cmocka_unit_test(rows_of_one_stage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
