@@ -158,11 +158,54 @@ static void decoders_search_as_transformers(void **state)
     json_decref(file);
 }
 
+/* The last of a long prompt's tokens as a text's, beside another text: the same scores as where the prompt is whole. */
+static void prompts_may_end_anywhere(void **state)
+{
+    enum { LONG = 515, SAID = 5 };
+    json_t *file = lm_gold_read();
+    const json_t *record = lm_gold_case(file, "llama");
+    int32_t prompt[LONG + SAID], other[SAID + 1];
+    struct row_scores s;
+    struct lm_gold g;
+    struct error err;
+
+    (void)state;
+    lm_gold_open(&g, record, LM_FROZEN, F32);
+    g.model.net.config.max_positions = LONG + SAID;
+    for (int i = 0; i < LONG + SAID; i++)
+        prompt[i] = (int32_t)(i * 37 % g.model.net.config.vocab_size);
+    size_t row = (size_t)g.model.net.config.vocab_size;
+    double *whole = xmalloc(3 * row * sizeof *whole), *rows = whole + row;
+    if (row_scores_open(&s, &g.model, &g.work, prompt, LONG + SAID, 1, 8, &err) ||
+        row_scores_next(&s, whole, (const int32_t *[]){ prompt + LONG + SAID - 1 }, 1, 1, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(row_scores_limit(&s), 1);
+    row_scores_release(&s);
+
+    if (row_scores_open(&s, &g.model, &g.work, prompt, LONG, 2, SAID + 1, &err))
+        fail_msg("%s", err.text);
+    for (int i = 0; i <= SAID; i++)
+        other[i] = i ? 3 : s.start;
+    assert_int_equal(s.start, prompt[LONG - 1]);
+    for (int n = 1; n <= SAID + 1; n++) { /* the two change places all the time */
+        const int32_t *texts[] = { n % 2 ? other : prompt + LONG - 1, n % 2 ? prompt + LONG - 1 : other };
+        if (row_scores_next(&s, rows, texts, 2, n, &err))
+            fail_msg("%s", err.text);
+    }
+    for (size_t i = 0; i < row; i++)
+        assert_true(fabs(rows[i] - whole[i]) <= 1e-4);
+    row_scores_release(&s);
+    free(whole);
+    lm_gold_close(&g);
+    json_decref(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(encoder_decoders_search_as_transformers),
         cmocka_unit_test(decoders_search_as_transformers),
+        cmocka_unit_test(prompts_may_end_anywhere),
     };
     return test_devices(tests, ARRAY_LEN(tests));
 }
