@@ -216,7 +216,7 @@ static void encode_first_letter(void *user, const char *text, struct infilling_i
 {
     (void)user;
     GROW(out->items, out->n, out->cap);
-    out->items[out->n++] = text[0];
+    out->items[out->n++] = (unsigned char)text[0];
 }
 
 static void names_are_tokenised_as_written(void **state)
