@@ -57,20 +57,22 @@ static bool choose_next(const struct word_encoder *e, const struct form_word *w)
 }
 
 /* Is what the tokens say the text, as far as the word goes?  Characters that a tokenizer does not know it leaves out,
- * or has one token for them all; others it writes in a normal form.  A blank that it puts before a text is none of it.
- */
+ * or has one token for them all; others it writes in a normal form.  A blank that it puts before a text is none of it,
+ * nor is one that it leaves out there, where a neighbour begins. */
 static int check_spelling(const struct word_encoder *e, struct error *err)
 {
     size_t length, n = 0;
     char *whole = tokenizer_decode(e->t, e->ids.items, e->ids.count, TOKENIZER_EXACT_BYTES, &length), *said = whole;
-    const char *text = e->text.items;
+    bool left_out = e->start && *e->text.items == ' ' && *said != ' ';
+    const char *text = e->text.items + left_out;
+    size_t end = e->end - left_out;
     int rc = 0;
 
     if (*said == ' ' && *text != ' ')
         said++;
-    while (n < e->end && said[n] == text[n])
+    while (n < end && said[n] == text[n])
         n++;
-    if (n < e->end)
+    if (n < end)
         rc = error_set(err, EXIT_CODE_DATA, "the tokenizer cannot spell \"%.200s\", it makes \"%.200s\" of it", text,
                        said);
     free(whole);

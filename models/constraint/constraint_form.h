@@ -52,6 +52,10 @@ struct constraint_form {
 int constraint_form_read(struct constraint_form *f, const json_t *o, const char *where, struct error *err);
 void constraint_form_release(struct constraint_form *f);
 
+/* Takes from {"alternatives"} what the tokenizer cannot spell: texts of slots, and alternatives whose own text it is or
+ * that have a slot without texts.  -1 with EXIT_CODE_DATA, naming such a text, when none is left. */
+int constraint_form_keep_spelt(json_t *constraint, const struct tokenizer *t, struct error *err);
+
 /* Lists of token sequences, one for each word in its order, alternatives one behind the other; the caller releases each
  * and frees the list.  NULL with EXIT_CODE_DATA: a text that the tokenizer cannot spell, that holds one of the stop
  * tokens or is cut elsewhere than its word, or too many texts. */
