@@ -74,7 +74,7 @@ static int restrict_rows(struct infilling_beams *b)
     if (s->scores(s->user, b->rows, (const int32_t *const *)b->ids, b->n, b->length))
         return -1;
     for (int i = 0; i < b->n; i++) {
-        char *text = s->decode(s->user, b->ids[i], b->length);
+        char *text = infilling_reads(s->rules, b->length) ? s->decode(s->user, b->ids[i], b->length) : NULL;
         double *row = b->rows + (int64_t)i * s->n_vocabulary;
         b->decisions[i] = infilling_restrict(s->rules, text, b->length, row, s->n_vocabulary);
         free(text);

@@ -174,6 +174,11 @@ static bool is_listed(const struct infilling_rules *r, int32_t token)
            bsearch(&token, r->whitelist, (size_t)r->n_whitelist, sizeof *r->whitelist, by_number) != NULL;
 }
 
+bool infilling_reads(const struct infilling_rules *r, int n_tokens)
+{
+    return r->template && n_tokens >= r->n_prefix && n_tokens < r->unrestricted_from;
+}
+
 enum infilling_decision infilling_restrict(const struct infilling_rules *r, const char *text, int n_tokens, double *row,
                                            int n_vocabulary)
 {

@@ -290,8 +290,9 @@ static void normalise(double *logp, const float *logits, int64_t n)
         top = logits[i] > top ? logits[i] : top;
     for (int64_t i = 0; i < n; i++)
         sum += (double)expf(logits[i] - top);
+    sum = (double)top + log(sum);
     for (int64_t i = 0; i < n; i++)
-        logp[i] = (double)logits[i] - ((double)top + log(sum));
+        logp[i] = (double)logits[i] - sum;
 }
 
 int row_scores_next(struct row_scores *s, double *logp, const int32_t *const *texts, int n, int length,
