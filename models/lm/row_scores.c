@@ -12,9 +12,9 @@ enum { HEADERS = 1 << 20, UNIT_QUERIES = 64 };
 struct rows_step {
     struct row_scores *s;
     bool fill;
-    int64_t n, n_units, max_queries, max_chunks;
+    int64_t n, n_units, n_parts, max_queries, max_chunks;
     int32_t *ids, *positions, *cache_rows, *seen; /* [n] */
-    int32_t *parts, *units;                       /* [n + 1] zeros, [n_units * PAGED_WORDS] */
+    int32_t *alone, *parts, *units;               /* [n + 1] zeros, [n + 1], [n_units * PAGED_WORDS] */
     struct tensor *logits;                        /* F32 [n, n_vocabulary] */
 };
 
@@ -30,9 +30,10 @@ static struct paged paged_of(struct ctx *c, const struct rows_step *t)
                            .units = batch_i32(c, t->units, t->n_units * PAGED_WORDS),
                            .parts = batch_i32(c, t->parts, t->n + 1),
                            .n_units = t->n_units,
+                           .n_parts = t->n_parts,
                            .max_queries = t->max_queries,
                            .max_chunks = t->max_chunks,
-                           .whole = true };
+                           .whole = t->n_parts == 0 };
 }
 
 /* All texts read the whole source, which lies in the first rows of its cache. */
@@ -49,7 +50,7 @@ static struct paged source_of(struct ctx *c, const struct rows_step *t)
     struct paged p = { .table = table_of(c, words, 1, keys),
                        .seen = batch_i32(c, seen, t->n),
                        .units = batch_i32(c, (const int32_t *)&unit, PAGED_WORDS),
-                       .parts = batch_i32(c, t->parts, t->n + 1),
+                       .parts = batch_i32(c, t->alone, t->n + 1),
                        .n_units = 1,
                        .max_queries = t->n,
                        .max_chunks = chunks,
@@ -96,14 +97,15 @@ static void run_rows(struct ctx *c, void *arg)
 
 static void take_words(struct rows_step *t)
 {
-    int32_t *words = xcalloc((size_t)(5 * t->n + 1 + t->n_units * PAGED_WORDS), sizeof *words);
+    int32_t *words = xcalloc((size_t)(6 * t->n + 2 + t->n_units * PAGED_WORDS), sizeof *words);
 
     t->ids = words;
     t->positions = words + t->n;
     t->cache_rows = words + 2 * t->n;
     t->seen = words + 3 * t->n;
-    t->parts = words + 4 * t->n;
-    t->units = words + 5 * t->n + 1;
+    t->alone = words + 4 * t->n;
+    t->parts = t->alone + t->n + 1;
+    t->units = t->parts + t->n + 1;
 }
 
 static void set_token(struct rows_step *t, int64_t i, int32_t id, int64_t row, int64_t place)
@@ -114,15 +116,30 @@ static void set_token(struct rows_step *t, int64_t i, int32_t id, int64_t row, i
     t->seen[i] = (int32_t)place + 1;
 }
 
-/* Queries from `first` on, which row `row` of the table reads to `keys`. */
-static void set_unit(struct rows_step *t, int64_t i, int64_t first, int64_t queries, int64_t row, int64_t keys)
+static void set_unit(struct rows_step *t, int64_t i, struct paged_unit unit)
 {
-    int64_t chunks = (keys + CHUNK_KEYS - 1) / CHUNK_KEYS;
-    const struct paged_unit unit = { (int32_t)first, (int32_t)queries, (int32_t)row, 0, (int32_t)chunks, 0 };
-
     memcpy(t->units + i * PAGED_WORDS, &unit, sizeof unit);
-    t->max_queries = queries > t->max_queries ? queries : t->max_queries;
-    t->max_chunks = chunks > t->max_chunks ? chunks : t->max_chunks;
+    t->max_queries = unit.queries > t->max_queries ? unit.queries : t->max_queries;
+    t->max_chunks = unit.chunks > t->max_chunks ? unit.chunks : t->max_chunks;
+}
+
+static int32_t chunks_of(int64_t keys)
+{
+    return (int32_t)((keys + CHUNK_KEYS - 1) / CHUNK_KEYS);
+}
+
+/* Chunks that are the prompt's alone are read for all texts at once, and each text reads the others. */
+static void set_text_units(struct rows_step *t, int64_t keys)
+{
+    int32_t shared = (int32_t)(t->s->fixed / CHUNK_KEYS), chunks = chunks_of(keys), n = (int32_t)t->n;
+
+    for (int32_t i = 0; i < n; i++) {
+        set_unit(t, i, (struct paged_unit){ i, 1, i, shared, chunks - shared, 0 });
+        t->parts[i + 1] = shared ? (i + 1) * chunks : 0;
+    }
+    if (shared)
+        set_unit(t, n, (struct paged_unit){ 0, n, 0, 0, shared, 0 });
+    t->n_parts = t->parts[n];
 }
 
 static int run(struct rows_step *t, enum rows_mode mode, struct error *err)
@@ -149,7 +166,7 @@ static int fill(struct row_scores *s, const int32_t *prompt, struct error *err)
         set_token(&t, i, prompt[i], 0, i);
     for (int64_t i = 0; i < t.n_units; i++) {
         int64_t first = i * UNIT_QUERIES, left = t.n - first, queries = left < UNIT_QUERIES ? left : UNIT_QUERIES;
-        set_unit(&t, i, first, queries, 0, first + queries);
+        set_unit(&t, i, (struct paged_unit){ (int32_t)first, (int32_t)queries, 0, 0, chunks_of(first + queries), 0 });
     }
     int rc = run(&t, ROWS_MANY, err);
     free(t.ids);
@@ -298,16 +315,15 @@ static void normalise(double *logp, const float *logits, int64_t n)
 int row_scores_next(struct row_scores *s, double *logp, const int32_t *const *texts, int n, int length,
                     struct error *err)
 {
-    struct rows_step t = { .s = s, .n = n, .n_units = n };
+    struct rows_step t = { .s = s, .n = n, .n_units = n + (s->fixed >= CHUNK_KEYS) };
     int64_t place = s->fixed + length - 1;
 
     CHECK(n <= s->rows && place < s->keys, "%d texts of %d tokens", n, length);
     follow_texts(s, texts, n, length);
     take_words(&t);
-    for (int64_t i = 0; i < n; i++) {
+    set_text_units(&t, place + 1);
+    for (int64_t i = 0; i < n; i++)
         set_token(&t, i, texts[i][length - 1], i, place);
-        set_unit(&t, i, i, 1, i, place + 1);
-    }
     int rc = run(&t, ROWS_FEW, err);
     free(t.ids);
     if (rc)
