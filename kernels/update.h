@@ -30,8 +30,8 @@ struct adamw {
     float clip; /* largest global norm, 0 for none */
 };
 
-/* Adafactor without momentum (Shazeer & Stern 2018, algorithms 4 and 5, with lr in place of the relative step; so
- * transformers has it with scale_parameter and relative_step off).  g is clipped as AdamW's; b = 1 - t^-decay_rate;
+/* Adafactor without momentum (Shazeer & Stern 2018, algorithms 4 and 5, with lr in place of the relative step and no
+ * scale of the parameter's own, as transformers has it too).  g is clipped as AdamW's; b = 1 - t^-decay_rate;
  * a matrix [R, C]:  r = b r + (1 - b) (mean over C of g^2 + eps);  c = b c + (1 - b) (mean over R of g^2 + eps);
  *                   u = g sqrt(mean of r / (r c))
  * anything else:    v = b v + (1 - b) (g^2 + eps);  u = g / sqrt(v)

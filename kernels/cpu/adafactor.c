@@ -8,7 +8,7 @@
 enum { STRIPE = 256 };
 
 /* What all elements of a step share; all of it in f64 but what is kept. */
-struct adafactor_step {
+struct adafactor_factors {
     const struct adafactor *rules;
     double scale, keep; /* of the gradient; of the states: b */
     float lr;
@@ -21,19 +21,19 @@ CPU_CLONES static void add_squares(double *restrict sums, const float *restrict 
         sums[j] += (double)g[j] * g[j];
 }
 
-static float moved(const struct adafactor_step *s, float state, double mean)
+static float moved(const struct adafactor_factors *s, float state, double mean)
 {
     return (float)(s->keep * state + (1 - s->keep) * (s->scale * s->scale * mean + s->rules->eps));
 }
 
-static void move_rows(const struct update_row *r, const struct adafactor_step *s)
+static void move_rows(const struct update_row *r, const struct adafactor_factors *s)
 {
 #pragma omp parallel for schedule(static) if (r->n > PARALLEL_MIN)
     for (int64_t i = 0; i < r->rows; i++)
         r->state[0][i] = moved(s, r->state[0][i], sum_of_squares(r->g + i * r->cols, r->cols) / (double)r->cols);
 }
 
-static void move_columns(const struct update_row *r, const struct adafactor_step *s)
+static void move_columns(const struct update_row *r, const struct adafactor_factors *s)
 {
 #pragma omp parallel for schedule(static) if (r->n > PARALLEL_MIN)
     for (int64_t at = 0; at < r->cols; at += STRIPE) {
@@ -54,7 +54,7 @@ CPU_CLONES static void divide_run(float *restrict g, const float *restrict v, fl
 }
 
 /* u in place of g; returns the sum of u^2. */
-static double factored_update(const struct update_row *r, const struct adafactor_step *s)
+static double factored_update(const struct update_row *r, const struct adafactor_factors *s)
 {
     double mean = 0, sum = 0, *sums = xmalloc((size_t)(r->rows + 1) * sizeof *sums);
 
@@ -74,7 +74,7 @@ static double factored_update(const struct update_row *r, const struct adafactor
     return sum;
 }
 
-static double whole_update(const struct update_row *r, const struct adafactor_step *s)
+static double whole_update(const struct update_row *r, const struct adafactor_factors *s)
 {
     for (int64_t i = 0; i < r->n; i++)
         r->state[0][i] = moved(s, r->state[0][i], (double)r->g[i] * r->g[i]);
@@ -90,7 +90,7 @@ CPU_CLONES static void subtract_run(float *restrict w, float *restrict u, float 
     }
 }
 
-static void update_row(const struct update_row *r, const struct adafactor_step *s)
+static void update_row(const struct update_row *r, const struct adafactor_factors *s)
 {
     double sum = r->rows ? factored_update(r, s) : whole_update(r, s), lr = (double)s->lr * r->lr_scale;
     double excess = r->n ? sqrt(sum / (double)r->n) / s->rules->threshold : 0;
@@ -117,10 +117,10 @@ void cpu_adafactor(struct ctx *c, struct tensor *norm, struct tensor *lr, struct
     *(float *)norm->data = size;
     *(float *)lr->data = (float)rate_at(&t->rules->schedule, state[2]);
     state[2]++;
-    const struct adafactor_step step = { .rules = rules,
-                                         .scale = (double)clip_scale(rules->clip, size),
-                                         .keep = 1 - pow(state[2], -(double)rules->decay_rate),
-                                         .lr = *(float *)lr->data };
+    const struct adafactor_factors step = { .rules = rules,
+                                            .scale = (double)clip_scale(rules->clip, size),
+                                            .keep = 1 - pow(state[2], -(double)rules->decay_rate),
+                                            .lr = *(float *)lr->data };
     for (int i = 0; i < t->n; i++)
         update_row(&t->rows[i], &step);
 }

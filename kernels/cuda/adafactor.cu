@@ -79,7 +79,7 @@ __device__ inline float sum_square(float *__restrict__ side, const struct update
  */
 __global__ void __launch_bounds__(THREADS) adafactor_sum_kernel(struct adafactor_scratch a, struct update_table t)
 {
-    struct chunk c = chunk_of(t);
+    struct table_chunk c = chunk_of(t);
     const struct update_row r = t.rows[c.row];
     float sum = 0;
     if (r.rows)
@@ -170,7 +170,8 @@ __device__ inline float update_of(const struct update_row &r, float scale, int64
 }
 
 /* The thread's next element of a chunk: of a square they lie row by row, those of a warp side by side. */
-__device__ inline int64_t element_of(const struct update_row &r, const struct square &s, const struct chunk &c, int k)
+__device__ inline int64_t element_of(const struct update_row &r, const struct square &s, const struct table_chunk &c,
+                                     int k)
 {
     int at = k * THREADS + thread_id();
     int64_t plain = c.number * UPDATE_CHUNK + at;
@@ -189,7 +190,7 @@ __device__ inline int64_t element_of(const struct update_row &r, const struct sq
  */
 __global__ void __launch_bounds__(THREADS) adafactor_size_kernel(struct adafactor_scratch a, struct update_table t)
 {
-    struct chunk c = chunk_of(t);
+    struct table_chunk c = chunk_of(t);
     const struct update_row r = t.rows[c.row];
     const struct square s = square_of(r, c.number);
     float scale = a.step->scale * a.rows[c.row].root, sum = 0;
@@ -233,7 +234,7 @@ __global__ void __launch_bounds__(THREADS) adafactor_rate_kernel(struct adafacto
  */
 __global__ void __launch_bounds__(THREADS) adafactor_kernel(struct adafactor_scratch a, struct update_table t)
 {
-    struct chunk c = chunk_of(t);
+    struct table_chunk c = chunk_of(t);
     const struct update_row r = t.rows[c.row];
     const struct adafactor_row f = a.rows[c.row];
     const struct square s = square_of(r, c.number);

@@ -10,7 +10,7 @@ struct row_part {
 
 __device__ inline struct row_part row_part_of(const struct update_table &t)
 {
-    struct chunk c = chunk_of(t);
+    struct table_chunk c = chunk_of(t);
     int64_t first = c.number * UPDATE_CHUNK, end = first + UPDATE_CHUNK, n = t.rows[c.row].n;
     return { c.row, first, end < n ? end : n };
 }

@@ -6,15 +6,15 @@
 constexpr int UPDATE_THREADS = 256;
 
 /* Chunk `number` of a row of the table. */
-struct chunk {
+struct table_chunk {
     int row;
     int64_t number;
 };
 
 /* Each thread looks at some of the rows, and one of them finds the block's chunk.  All UPDATE_THREADS call it, once. */
-__device__ inline struct chunk chunk_of(const struct update_table &t)
+__device__ inline struct table_chunk chunk_of(const struct update_table &t)
 {
-    __shared__ struct chunk s;
+    __shared__ struct table_chunk s;
     for (int i = thread_id(); i < t.n; i += UPDATE_THREADS)
         if (t.first[i] <= block_id() && block_id() < t.first[i + 1])
             s = { i, block_id() - t.first[i] };
