@@ -11,6 +11,7 @@ extern const struct command command_clarify;
 extern const struct command command_infill;
 extern const struct command command_generate;
 extern const struct command command_loss;
+extern const struct command command_parse;
 
 extern const struct program infer_program;
 

@@ -3,12 +3,13 @@
 #include "data/util/log.h"
 #include "data/util/stop.h"
 #include "data/util/sums.h"
+#include "models/constraint/constraints.h"
 #include "models/lm/lm_text.h"
 
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { HOST_BYTES = 256 << 20 };
+enum { HOST_BYTES = 256 << 20, MAX_EDGES = 1 << 22 /* of the tables of a run, about */ };
 
 struct answerer_model {
     const struct answerer *of;
@@ -17,13 +18,16 @@ struct answerer_model {
     struct llama_model model;
 };
 
-/* One call: the conversations as tokens, and their answers. */
+/* Some of a call's prompts as tokens, and their answers. */
 struct answer_batch {
     struct answerer_model *in;
+    struct ask *asks;
     struct lm_text *prompts;
-    struct engine_request *requests; /* of the prompts without error, in order */
-    struct engine_answer *answers;   /* of each */
-    int64_t n, n_requests;
+    struct automaton_host *tables;
+    struct engine_request *requests; /* of those without error, in order */
+    struct engine_answer *answers;   /* [n, each] */
+    int64_t n, n_requests, edges;
+    int each;
     struct engine engine;
     struct progress progress;
 };
@@ -43,10 +47,10 @@ void answerer_close(struct answerer_model **m)
     *m = NULL;
 }
 
-static int open_model(const struct answerer *a, struct error *err)
+const struct llama_model *answerer_open(const struct answerer *a, struct error *err)
 {
     if (*a->open && (*a->open)->of == a)
-        return 0;
+        return &(*a->open)->model;
     answerer_close(a->open);
     struct answerer_model *in = *a->open = xcalloc(1, sizeof *in);
     in->of = a;
@@ -57,30 +61,64 @@ static int open_model(const struct answerer *a, struct error *err)
         rc = llama_model_open(&in->model, &in->device, &a->model, err);
     if (rc)
         answerer_close(a->open);
-    return rc;
+    return rc ? NULL : &in->model;
 }
 
-static void add_request(struct answer_batch *r, const struct lm_text *p)
+/* What its answers may be: the ask's own, or anything behind its opening. */
+static int bind(const struct llama_model *m, const struct ask *q, struct automaton_host *table, struct error *err)
 {
+    int32_t stops[ENGINE_MAX_STOPS];
+    int n = engine_stops(m, stops);
+    struct ids ids = { 0 };
+
+    if (q->constraint && !n)
+        return error_set(err, EXIT_CODE_DATA, "the model names no token that ends an answer");
+    if (q->constraint)
+        return constraint_compile(q->constraint, "constraint", m->tokenizer, stops, n, table, err);
+    tokenizer_encode(m->tokenizer, q->opening, strlen(q->opening), 0, &ids, NULL);
+    automaton_opening(table, &ids);
+    ids_release(&ids);
+    return 0;
+}
+
+static void add_request(struct answer_batch *r, const struct lm_text *p, const struct automaton_host *table)
+{
+    const struct llama_model *m = &r->in->model;
     int64_t i = r->n_requests++;
 
-    r->requests[i] = (struct engine_request){
-        .prompt = p->ids.items, .n_prompt = p->ids.count, .key = lm_text_key(p), .answers = &r->answers[i]
-    };
+    r->requests[i] = (struct engine_request){ .prompt = m->seq2seq ? &m->t5.config.start : p->ids.items,
+                                              .n_prompt = m->seq2seq ? 1 : p->ids.count,
+                                              .source = m->seq2seq ? p->ids.items : NULL,
+                                              .n_source = m->seq2seq ? p->ids.count : 0,
+                                              .key = lm_text_key(p),
+                                              .constraint = table->n_states ? table : NULL,
+                                              .answers = &r->answers[i * r->each] };
 }
 
-static void read_prompts(struct answer_batch *r, json_t *const *prompts)
+static void read_ask(struct answer_batch *r, int64_t i)
 {
-    char where[64];
+    struct ask *q = &r->asks[i];
+    struct lm_text *p = &r->prompts[i];
+    struct error why;
 
-    for (int64_t i = 0; i < r->n; i++) {
-        struct lm_text *p = &r->prompts[i];
-        snprintf(where, sizeof where, "prompt %lld", (long long)i + 1);
-        lm_text_read(p, &r->in->model, prompts[i], LM_OPEN, where);
-        if (p->error)
-            log_warn("%s", p->error);
-        else
-            add_request(r, p);
+    lm_text_read(p, &r->in->model, q->prompt, LM_OPEN, "prompt");
+    if (p->error)
+        q->error = xstrdup(p->error);
+    else if ((q->constraint || q->opening) && bind(&r->in->model, q, &r->tables[i], &why))
+        q->error = xstrdup(why.text);
+    else
+        add_request(r, p, &r->tables[i]);
+    r->edges += r->tables[i].n_edges;
+}
+
+static void take_texts(struct answer_batch *r, struct ask *q, const struct engine_request *done)
+{
+    q->n = done->n_answers;
+    q->texts = xcalloc((size_t)q->n + 1, sizeof *q->texts);
+    for (int i = 0; i < q->n; i++) {
+        const struct engine_answer *a = &done->answers[i];
+        char *text = tokenizer_decode(r->in->model.tokenizer, a->out.items, a->out.count, 0, NULL);
+        q->texts[i] = (struct asked_text){ text, a->logp, a->stopped };
     }
 }
 
@@ -90,7 +128,7 @@ static void show(void *arg)
     progress_update(&r->progress, r->engine.done, (double)r->engine.tokens, NULL);
 }
 
-static int run(struct answer_batch *r, struct engine_settings set, char **texts, struct error *err)
+static int run(struct answer_batch *r, struct engine_settings set, struct error *err)
 {
     set.stop = stop_requested;
     engine_init(&r->engine, &r->in->model, &r->in->work, &set);
@@ -98,33 +136,79 @@ static int run(struct answer_batch *r, struct engine_settings set, char **texts,
     int rc = engine_run(&r->engine, r->requests, r->n_requests, show, r, err);
     progress_end(&r->progress);
     engine_release(&r->engine);
-    for (int64_t i = 0, k = 0; i < r->n && rc == 0; i++) {
-        const struct engine_answer *g = r->prompts[i].error ? NULL : &r->answers[k++];
-        texts[i] = g ? tokenizer_decode(r->in->model.tokenizer, g->out.items, g->out.count, 0, NULL) : NULL;
-    }
+    for (int64_t i = 0, k = 0; i < r->n && rc == 0; i++)
+        if (!r->asks[i].error)
+            take_texts(r, &r->asks[i], &r->requests[k++]);
     return rc;
+}
+
+static void release(struct answer_batch *r)
+{
+    for (int64_t i = 0; i < r->n; i++) {
+        lm_text_release(&r->prompts[i]);
+        automaton_release(&r->tables[i]);
+    }
+    for (int64_t i = 0; i < r->n * r->each; i++)
+        engine_answer_release(&r->answers[i]);
+    free(r->prompts);
+    free(r->tables);
+    free(r->requests);
+    free(r->answers);
+}
+
+/* The first of them, until their tables are large; how many in *done. */
+static int ask_some(const struct answerer *a, struct ask *list, int64_t n, int64_t *done, struct error *err)
+{
+    size_t room = (size_t)n + 1;
+    struct answer_batch r = { .in = *a->open, .asks = list, .each = a->set.answers };
+
+    r.prompts = xcalloc(room, sizeof *r.prompts);
+    r.tables = xcalloc(room, sizeof *r.tables);
+    r.requests = xcalloc(room, sizeof *r.requests);
+    r.answers = xcalloc(room * (size_t)r.each, sizeof *r.answers);
+    while (r.n < n && r.edges < MAX_EDGES)
+        read_ask(&r, r.n++);
+    int rc = run(&r, a->set, err);
+    release(&r);
+    *done = r.n;
+    return rc;
+}
+
+int answerer_ask(const struct answerer *a, struct ask *list, int64_t n, struct error *err)
+{
+    int rc = answerer_open(a, err) ? 0 : -1;
+
+    for (int64_t from = 0, some; from < n && rc == 0; from += some)
+        rc = ask_some(a, list + from, n - from, &some, err);
+    return rc;
+}
+
+void ask_release(struct ask *q)
+{
+    for (int i = 0; i < q->n; i++)
+        free(q->texts[i].text);
+    free(q->texts);
+    free(q->error);
+    free(q->opening);
+    json_decref(q->prompt);
+    json_decref(q->constraint);
 }
 
 int answerer_generate(void *self, json_t *const *prompts, int64_t n, char **texts, struct error *err)
 {
-    const struct answerer *a = self;
-    struct answer_batch r = { .n = n };
+    struct ask *list = xcalloc((size_t)n + 1, sizeof *list);
 
-    if (open_model(a, err))
-        return -1;
-    r.in = *a->open;
-    r.prompts = xcalloc((size_t)n + 1, sizeof *r.prompts);
-    r.requests = xcalloc((size_t)n + 1, sizeof *r.requests);
-    r.answers = xcalloc((size_t)n + 1, sizeof *r.answers);
-    read_prompts(&r, prompts);
-    int rc = run(&r, a->set, texts, err);
+    for (int64_t i = 0; i < n; i++)
+        list[i].prompt = json_incref(prompts[i]);
+    int rc = answerer_ask(self, list, n, err);
     for (int64_t i = 0; i < n; i++) {
-        lm_text_release(&r.prompts[i]);
-        engine_answer_release(&r.answers[i]);
+        if (list[i].error)
+            log_warn("%s", list[i].error);
+        if (list[i].n)
+            texts[i] = xstrdup(list[i].texts[0].text);
+        ask_release(&list[i]);
     }
-    free(r.prompts);
-    free(r.requests);
-    free(r.answers);
+    free(list);
     return rc;
 }
 

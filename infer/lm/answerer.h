@@ -1,5 +1,5 @@
 /*
- * answerer.h - a language model as infilling calls it: conversations in, texts out.
+ * answerer.h - a language model as commands of several stages call it: prompts in, texts out.
  *
  * The model is opened when it is first asked and closed when another is, so that of several models only one is in
  * memory.
@@ -19,6 +19,28 @@ struct answerer {
     struct engine_settings set;   /* all but stop: signals stop an answerer */
     struct answerer_model **open; /* the model in memory, which the answerers of a run share; NULL at first */
 };
+
+/* Its model brought into memory, if another one is there or none.  NULL with err. */
+const struct llama_model *answerer_open(const struct answerer *a, struct error *err);
+
+/* What a model is asked. */
+struct ask {
+    json_t *prompt;     /* a record as lm_text.h has it */
+    char *opening;      /* what the answers begin with, or NULL */
+    json_t *constraint; /* as constraint_form.h has it, what the answers may be, or NULL; one of the two */
+    struct asked_text {
+        char *text;   /* with the opening */
+        double logp;  /* natural logarithm, of the whole text and what ended it */
+        bool stopped; /* by a token that says so */
+    } * texts;        /* the best first, or in the order of the draws */
+    int n;
+    char *error; /* why there are none: the prompt, or what the answers may be; else NULL */
+};
+/* Answers all, of which those bound to texts are done some at a time, as the memory for their tables asks for.  -1 with
+ * err, 1 when a signal stopped it.  Each is released by the caller, after an error too. */
+int answerer_ask(const struct answerer *a, struct ask *list, int64_t n, struct error *err);
+/* Opening, texts and error, and a reference to prompt and constraint. */
+void ask_release(struct ask *q);
 
 /* As infill_generator has it; self is a struct answerer.  A conversation longer than the model's positions has no
  * answer.  What is drawn follows from the prompt's id, as in ambit-infer generate. */

@@ -1,5 +1,7 @@
 #include "models/constraint/automaton_impl.h"
 
+#include "kernels/beams.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -211,6 +213,22 @@ int automaton_build(struct automaton_host *a, const struct token_list *lists, in
     return rc;
 }
 
+void automaton_opening(struct automaton_host *a, const struct ids *opening)
+{
+    int32_t n = (int32_t)opening->count;
+
+    *a = (struct automaton_host){ .first = xcalloc((size_t)n + 1, sizeof *a->first),
+                                  .token = xcalloc((size_t)n, sizeof *a->token),
+                                  .next = xcalloc((size_t)n, sizeof *a->next),
+                                  .n_states = n,
+                                  .n_edges = n };
+    for (int32_t i = 0; i < n; i++) {
+        a->first[i + 1] = i + 1;
+        a->token[i] = opening->items[i];
+        a->next[i] = i + 1 < n ? i + 1 : STATE_FREE;
+    }
+}
+
 void automaton_release(struct automaton_host *a)
 {
     free(a->first);
@@ -223,7 +241,8 @@ int32_t automaton_forced(const struct automaton_host *a, int32_t state, int32_t 
 {
     int32_t n = 0;
 
-    for (int32_t at; at = a->first[state], a->first[state + 1] == at + 1; state = a->next[at], n++)
+    for (int32_t at; state != STATE_FREE && (at = a->first[state], a->first[state + 1] == at + 1);
+         state = a->next[at], n++)
         if (n < max)
             ids[n] = a->token[at];
     return n;

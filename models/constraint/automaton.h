@@ -26,7 +26,7 @@ void token_list_release(struct token_list *l);
 enum { AUTOMATON_MAX_EDGES = 1 << 23 };
 
 /* State 0 is the start.  A stop token leads to a state without edges, which nothing follows; from every other state
- * some way leads there. */
+ * some way leads there, or to STATE_FREE. */
 struct automaton_host {
     int32_t *first;        /* [n_states + 1] the edges of state s are first[s] .. first[s + 1] - 1 */
     int32_t *token, *next; /* [n_edges] tokens ascend within a state; the state behind each */
@@ -39,6 +39,9 @@ struct automaton_host {
 int automaton_build(struct automaton_host *a, const struct token_list *lists, int n, const int32_t *stops, int n_stops,
                     struct error *err);
 void automaton_release(struct automaton_host *a);
+
+/* These tokens, at least one, and then anything: the last one leads to STATE_FREE (kernels/beams.h). */
+void automaton_opening(struct automaton_host *a, const struct ids *opening);
 
 /* Tokens that follow from a state without a choice: their number, of which the first `max` are written to ids. */
 int32_t automaton_forced(const struct automaton_host *a, int32_t state, int32_t *ids, int32_t max);

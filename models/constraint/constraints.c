@@ -142,15 +142,25 @@ static int compile_form(const struct constraint_form *f, const struct tokenizer 
     return rc;
 }
 
+int constraint_compile(const json_t *o, const char *where, const struct tokenizer *t, const int32_t *stops, int n_stops,
+                       struct automaton_host *a, struct error *err)
+{
+    struct constraint_form form;
+    int rc = constraint_form_read(&form, o, where, err);
+
+    if (rc == 0 && (rc = compile_form(&form, t, stops, n_stops, a, err)))
+        error_prefix(err, "%s", where);
+    constraint_form_release(&form);
+    return rc;
+}
+
 int constraints_compile(const struct constraints *c, int i, const struct tokenizer *t, const int32_t *stops,
                         int n_stops, struct automaton_host *a, struct error *err)
 {
-    struct constraint_form form;
     json_t *o = json_loads(c->forms.items[i], 0, NULL);
 
-    CHECK(o && constraint_form_read(&form, o, "", err) == 0, "constraint %d was good before", i);
-    int rc = compile_form(&form, t, stops, n_stops, a, err);
-    constraint_form_release(&form);
+    CHECK(o, "constraint %d was good before", i);
+    int rc = constraint_compile(o, c->where.items[i], t, stops, n_stops, a, err);
     json_decref(o);
-    return rc ? error_prefix(err, "%s", c->where.items[i]) : 0;
+    return rc;
 }

@@ -29,4 +29,8 @@ uint64_t constraints_key(const struct constraints *c, int i);
 int constraints_compile(const struct constraints *c, int i, const struct tokenizer *t, const int32_t *stops,
                         int n_stops, struct automaton_host *a, struct error *err);
 
+/* The same of what no file has: an object as its lines are; `where` opens the message. */
+int constraint_compile(const json_t *form, const char *where, const struct tokenizer *t, const int32_t *stops,
+                       int n_stops, struct automaton_host *a, struct error *err);
+
 #endif

@@ -51,7 +51,7 @@ static void join_table(struct joined *j, const struct automaton_host *a)
         j->first[states + i] = edges + a->first[i];
     for (int32_t i = 0; i < a->n_edges; i++) {
         j->token[edges + i] = a->token[i];
-        j->next[edges + i] = states + a->next[i];
+        j->next[edges + i] = a->next[i] == STATE_FREE ? STATE_FREE : states + a->next[i];
     }
     j->n_states += a->n_states + 1;
     j->n_edges += a->n_edges;

@@ -1,0 +1,17 @@
+/*
+ * schema_text.h - a schema out of "table : column , column | table : ...", as AmbiQT's records bring it along.
+ *
+ * Such a text says neither types nor keys: those of an element that the original schema has too are taken from there.
+ * Fragments of cell values that stand in it, which have a quote or a parenthesis, are no columns.
+ */
+#ifndef DATA_PLAN_SCHEMA_TEXT_H
+#define DATA_PLAN_SCHEMA_TEXT_H
+
+#include "data/schema/schema.h"
+
+/* The one schema of set, which starts as { 0 } and is closed by the caller, after an error too.  original: that of
+ * db_id, or NULL.  -1 with EXIT_CODE_DATA: a table has no ":" or no name, or there is none. */
+int schema_of_text(struct schema_set *set, const char *db_id, const char *text, const struct schema *original,
+                   struct error *err);
+
+#endif

@@ -1,0 +1,175 @@
+/* Part of commands.h: ambit-infer parse. */
+#include "data/cli/option_rows.h"
+#include "data/util/log.h"
+#include "infer/cmd/commands.h"
+#include "infer/lm/complete_options.h"
+#include "infer/parse/parse.h"
+
+#include <string.h>
+
+/* The pipeline, and the models that it asks. */
+struct parse_options {
+    struct parse_request request;
+    const char *model, *templates, *fill, *chat_template, *dtype, *device;
+    int64_t max_new, seed, batch, tokens, top_k;
+    double temperature, top_p, typical_p, min_p, length_penalty;
+    bool no_graph;
+};
+
+static const struct parse_options defaults = {
+    .request = { .out = "-", .strategy = PARSE_LOGICAL_BEAM, .k = 5, .beams = 10, .window = 256 },
+    .dtype = "auto",
+    .device = "auto",
+    .max_new = 256,
+    .batch = 32,
+    .tokens = 4096,
+    .temperature = 1,
+    .top_p = 1,
+    .typical_p = 1,
+    .length_penalty = 1,
+};
+
+#define AT(field) offsetof(struct parse_options, request.field)
+#define HERE(field) offsetof(struct parse_options, field)
+
+static const struct option table[] = {
+    STRING_OPTION("model", HERE(model), "HF_DIR", "text-to-SQL model: config.json, safetensors, tokenizer.json",
+                  .letter = 'm', .required = true),
+    STRING_OPTION("templates", HERE(templates), "HF_DIR",
+                  "model that writes plans and templates, with direct plans and statements; --model without"),
+    STRING_OPTION("fill", HERE(fill), "HF_DIR", "model that fills templates; --model without"),
+    SCHEMA_OPTION(AT(schema), "tables.json with the schema of every db_id"),
+    DB_OPTION(AT(db), "; its values may stand in statements"),
+    CHOICE_OPTION("strategy", AT(strategy), "NAME", PARSE_STRATEGIES, "how statements are found"),
+    INT_OPTION("statements", AT(k), "K", 1, BEAMS_MAX, "most statements of a question", .letter = 'k'),
+    INT_OPTION("beams", AT(beams), "B", 2, BEAMS_MAX, "beams of each search; with sample the draws"),
+    FLAG_OPTION("candidates", AT(candidates), "write what ambit-infer clarify reads"),
+    CHOICE_OPTION("prompt", AT(prompt), "FORM", "auto|seq2seq|chat",
+                  "how models are asked; auto: in words where a model has a chat template, else as published"),
+    CHAT_TEMPLATE_OPTION(HERE(chat_template)),
+    INT_OPTION("max-new", HERE(max_new), "N", 1, 1 << 24, "most tokens of an answer"),
+    REAL_OPTION("temperature", HERE(temperature), "T", OPTION_ABOVE_ZERO, 100, "of draws"),
+    INT_OPTION("top-k", HERE(top_k), "K", 0, 1 << 20, "draw from the K likeliest tokens; 0: from all"),
+    REAL_OPTION("top-p", HERE(top_p), "P", OPTION_ABOVE_ZERO, 1, "draw from the likeliest tokens that hold this share"),
+    REAL_OPTION("min-p", HERE(min_p), "P", 0, 1, "draw from tokens at least P times as likely as the likeliest"),
+    REAL_OPTION("typical-p", HERE(typical_p), "P", OPTION_ABOVE_ZERO, 1,
+                "draw from the tokens nearest to the entropy that hold this share"),
+    SEED_OPTION(HERE(seed), "of the draws"),
+    REAL_OPTION("length-penalty", HERE(length_penalty), "P", -100, 100,
+                "beams are ordered by log p divided by length to this power"),
+    INT_OPTION("batch", HERE(batch), "N", 1, 4096, "most prompts answered at once"),
+    TOKENS_OPTION(HERE(tokens)),
+    DTYPE_OPTION(HERE(dtype)),
+    DEVICE_OPTION(HERE(device)),
+    NO_GRAPH_OPTION(HERE(no_graph)),
+    INT_OPTION("window", AT(window), "N", 1, 1 << 24,
+               "records on their way at once: fewer take less memory, with more of them models take turns less often"),
+    RESUME_OPTION(AT(resume), "go on with what a run that was stopped left in OUT.jsonl.part"),
+    OUT_OPTION(AT(out), "OUT.jsonl", "records in input order; - is standard output"),
+    FORMAT_IN_OPTION(AT(form)),
+    { 0 },
+};
+
+static struct answerer answerer_of(const struct parse_options *o, const char *dir, struct answerer_model **open)
+{
+    return (struct answerer){
+        .model = { .dir = dir, .chat_template = o->chat_template, .dtype = o->dtype, .seq2seq = true },
+        .device = o->device,
+        .no_graph = o->no_graph,
+        .open = open,
+    };
+}
+
+static struct engine_settings settings_of(const struct parse_options *o)
+{
+    return (struct engine_settings){ .max_new = o->max_new,
+                                     .beam = { .length_penalty = (float)o->length_penalty },
+                                     .draw = { .temperature = (float)o->temperature,
+                                               .top_k = (int)o->top_k,
+                                               .top_p = (float)o->top_p,
+                                               .typical_p = (float)o->typical_p,
+                                               .min_p = (float)o->min_p,
+                                               .seed = (uint64_t)o->seed },
+                                     .batch = o->batch,
+                                     .step_tokens = o->tokens };
+}
+
+/* An option that the strategy has no use for; NULL when all are used. */
+static const char *unused(const struct parse_options *o)
+{
+    int strategy = o->request.strategy;
+    bool plain = strategy == PARSE_BEAM || strategy == PARSE_SAMPLE;
+    bool warped = o->top_k || o->top_p < 1 || o->typical_p < 1 || o->min_p > 0 || o->temperature != 1;
+
+    if (o->templates && plain)
+        return "--templates: the strategy writes no templates";
+    if (o->fill && (plain || strategy == PARSE_DIRECT))
+        return "--fill: the strategy fills no templates";
+    if (warped && strategy != PARSE_SAMPLE)
+        return "--temperature, --top-k, --top-p, --min-p, --typical-p: expected --strategy sample, others draw nothing";
+    if (o->length_penalty != 1 && strategy == PARSE_SAMPLE)
+        return "--length-penalty: expected another strategy than sample, which has no beams";
+    if (o->request.resume && strcmp(o->request.out, "-") == 0)
+        return "--resume: expected --out FILE, a file to go on with";
+    if (o->request.schema && o->request.db)
+        return "expected one of --schema and --db, got both";
+    return NULL;
+}
+
+static bool same(const char *a, const char *b)
+{
+    return !b || strcmp(a, b) == 0;
+}
+
+static enum exit_code run(const struct call *call, struct error *err)
+{
+    const struct parse_options *o = call->options;
+    struct parse_request q = o->request;
+    struct parse_counts n = { 0 };
+    struct answerer_model *open = NULL;
+    struct answerer sql = answerer_of(o, o->model, &open), templates = answerer_of(o, o->templates, &open),
+                    fill = answerer_of(o, o->fill, &open);
+    const char *wrong = unused(o);
+
+    if (wrong)
+        return usage_error(err, "%s", wrong);
+    q.input = call->operands[0];
+    q.set = settings_of(o);
+    q.models.sql = &sql;
+    q.models.templates = same(o->model, o->templates) ? &sql : &templates;
+    q.models.fill = same(o->model, o->fill) ? &sql : o->templates && same(o->templates, o->fill) ? &templates : &fill;
+    int rc = parse(&q, &n, err);
+    answerer_close(&open);
+    if (rc == 0)
+        log_info("%lld records, %lld statements, %lld failed, %lld of an earlier run", (long long)n.records,
+                 (long long)n.statements, (long long)n.failed, (long long)n.resumed);
+    return job_exit_code(rc, n.failed, err);
+}
+
+const struct command command_parse = {
+    .name = "parse",
+    .summary = "turns questions into SQL, several statements each where a question can mean several",
+    ONE_OPERAND("IN.jsonl"),
+    OPTIONS(table, defaults),
+    .details =
+        "IN.jsonl holds records {\"id\", \"db_id\", \"question\"}; - is standard input.  A record's own "
+        "\"schema_without_content\", as AmbiQT's have it, or \"schema\", such a text or an entry of a tables.json, "
+        "goes before --schema and --db.\n\n"
+        "logical-beam, the default, predicts how many joins and selected items the statement has, a template for that "
+        "plan and for those next to it, and fills each template by a search in which only tables and columns of the "
+        "schema, keys that join them, and values of the question and the database may stand.  plans fills the same "
+        "templates by plain beams, two-stage those of one beam; direct lets a model write the plan and the statement; "
+        "beam and sample ask --model alone.  Each may be an encoder-decoder or a decoder, trained on what ambit-data "
+        "plans writes; where only --model is given it has all the tasks.\n\n"
+        "Each line of the output is the record with \"t2s_outs\", which ambit-data score --rule ambiqt reads: the first "
+        "two of --model's beams, then those of the templates, item j of template i by 3 i + 2 j.  \"logprobs\" has the "
+        "log p of each, \"templates\" what became of each template, \"errors\" statements that do not run and what "
+        "models wrote that cannot be read.\n\n"
+        "--candidates writes {\"id\", \"db_id\", \"question\", \"candidates\": [{\"sql\", \"logprob\"}]} instead, for "
+        "ambit-infer clarify and ambit-data calibrate.",
+    .examples = { "ambit-infer parse questions.jsonl --model t2s --templates gen --fill fill --db dbs -o sql.jsonl",
+                  "ambit-infer parse questions.jsonl --model multi --db shop.sqlite --candidates | ambit-infer clarify "
+                  "--candidates - --db shop.sqlite" },
+    .files = complete_files,
+    .run = run,
+};

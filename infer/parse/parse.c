@@ -1,0 +1,165 @@
+#include "infer/parse/parse.h"
+
+#include "data/exec/db_path.h"
+#include "data/util/log.h"
+#include "data/util/part_file.h"
+#include "data/util/stop.h"
+#include "data/util/sums.h"
+#include "infer/parse/parse_stages.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct parse_run {
+    const struct parse_request *q;
+    struct parse_counts *counts;
+    struct parse_stages stages;
+    struct record_reader *in;
+    struct part_file part;
+    uint64_t key; /* of what all lines are made from */
+    struct progress progress;
+};
+
+/* Of the options, the schemas and the models. */
+static uint64_t run_key(const struct parse_run *f)
+{
+    const struct parse_request *q = f->q;
+    bool folder = q->db && db_path_is_folder(q->db);
+    const uint64_t numbers[] = { (uint64_t)q->strategy,
+                                 (uint64_t)q->prompt,
+                                 (uint64_t)q->k,
+                                 (uint64_t)q->beams,
+                                 q->candidates,
+                                 engine_settings_key(&q->set),
+                                 answerer_key(q->models.sql),
+                                 answerer_key(q->models.templates),
+                                 answerer_key(q->models.fill),
+                                 q->schema ? sum_file(q->schema) : 0,
+                                 q->db && !folder ? sum_file(q->db) : 0 };
+    uint64_t h = sum_text(hash_bytes(HASH_START, numbers, sizeof numbers), q->db);
+    return folder ? sum_folder(h, q->db) : h;
+}
+
+/* Everything that the case's line is made from. */
+static uint64_t key_of(const struct parse_run *f, const struct parse_case *c)
+{
+    char *text = c->record ? json_dumps(c->record, JSON_COMPACT) : NULL;
+    uint64_t h = sum_text(sum_text(sum_text(f->key, text), c->error), c->schema_text);
+
+    free(text);
+    return h;
+}
+
+/* The next records: how many, or -1 where the input ends too early. */
+static int64_t read_window(struct parse_run *f, struct error *err)
+{
+    struct parse_stages *s = &f->stages;
+
+    parse_stages_clear(s);
+    while (s->n < f->q->window && (!s->n || record_reader_ready(f->in))) {
+        json_t *record = NULL;
+        struct error bad = { 0 };
+        int rc = record_reader_next(f->in, &record, &bad);
+        if (rc == 0)
+            break;
+        if (rc < 0 && record_reader_failed(f->in)) {
+            *err = bad;
+            return -1;
+        }
+        GROW(s->cases, s->n, s->cap);
+        struct parse_case *c = &s->cases[s->n++];
+        parse_case_read(c, record, &s->schemas, f->q->db, record_reader_where(f->in), &bad);
+        c->key = key_of(f, c);
+    }
+    return s->n;
+}
+
+static void count(struct parse_counts *counts, int failed, int statements)
+{
+    counts->records++;
+    counts->failed += failed;
+    counts->statements += statements;
+}
+
+/* Counts the lines that an earlier run has of the window, from its first. */
+static int64_t count_lines(struct parse_run *f)
+{
+    struct parse_stages *s = &f->stages;
+    int failed = 0, statements = 0;
+    const char *text;
+    int64_t n = 0;
+
+    for (; n < s->n && (text = part_next(&f->part, s->cases[n].key)); n++) {
+        sscanf(text, "%d,%d", &failed, &statements);
+        count(f->counts, failed, statements);
+    }
+    f->counts->resumed += n;
+    return n;
+}
+
+static int write_case(struct parse_run *f, const struct parse_case *c, struct error *err)
+{
+    json_t *line = parse_case_json(c, f->q);
+    char note[64];
+
+    count(f->counts, c->error != NULL, c->chosen.n);
+    snprintf(note, sizeof note, "%d,%d", c->error != NULL, c->chosen.n);
+    int rc = part_write(&f->part, c->key, note, line, err);
+    json_decref(line);
+    return rc;
+}
+
+/* The window's cases; those that an earlier run did have their lines. */
+static int run_window(struct parse_run *f, struct error *err)
+{
+    struct parse_stages *s = &f->stages;
+    int64_t from = count_lines(f);
+    int rc = from < s->n ? parse_stages_run(s, err) : 0;
+
+    for (int64_t i = from; i < s->n && rc == 0; i++)
+        rc = write_case(f, &s->cases[i], err);
+    progress_update(&f->progress, f->counts->records, (double)(f->counts->records - f->counts->resumed), NULL);
+    return rc ? rc : part_flush(&f->part, err);
+}
+
+static int run_windows(struct parse_run *f, struct error *err)
+{
+    int64_t n = 0;
+    int rc = 0;
+
+    progress_start(&f->progress, "parsing", "records", 0);
+    while (rc == 0 && !stop_requested() && (n = read_window(f, err)) > 0)
+        rc = run_window(f, err);
+    rc = n < 0 ? -1 : rc;
+    progress_end(&f->progress);
+    if (rc >= 0 && stop_requested())
+        return error_set(err, stop_exit_code(), "interrupted");
+    return rc ? rc : part_commit(&f->part, f->q->out, err);
+}
+
+static int open_all(struct parse_run *f, struct error *err)
+{
+    const struct parse_request *q = f->q;
+
+    if (parse_stages_open(&f->stages, q, err) || !(f->in = record_reader_open(q->input, q->form, err)))
+        return -1;
+    if (!answerer_open(q->models.sql, err))
+        return -1;
+    f->key = run_key(f);
+    if (part_open(&f->part, q->out, q->resume, err))
+        return -1;
+    f->part.digits = 9;
+    return 0;
+}
+
+int parse(const struct parse_request *q, struct parse_counts *counts, struct error *err)
+{
+    struct parse_run f = { .q = q, .counts = counts };
+
+    stop_install();
+    int rc = open_all(&f, err) ? -1 : run_windows(&f, err);
+    part_close(&f.part, rc != 0, err);
+    parse_stages_release(&f.stages);
+    record_reader_close(f.in);
+    return rc;
+}

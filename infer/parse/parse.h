@@ -1,0 +1,55 @@
+/*
+ * parse.h - questions to SQL, several statements each: LogicalBeam's stages and what they are compared with.
+ *
+ * Records go through the stages a window at a time: each stage asks its model about all of the window, so that of
+ * several models only one is in memory and memory is bounded.  A record that fails carries "error" and the run goes on.
+ */
+#ifndef INFER_PARSE_PARSE_H
+#define INFER_PARSE_PARSE_H
+
+#include "data/plan/parser_text.h"
+#include "data/util/record_reader.h"
+#include "infer/lm/answerer.h"
+
+/*
+ * beam, sample   the first model's beams, or draws
+ * direct         statements of a model that writes a plan first, for the plan that it says and those next to it
+ * two-stage      a beam of templates, each filled by beams
+ * plans          a template for each of those plans, filled by beams
+ * logical-beam   the same, filled by what template_constraint.h allows
+ */
+enum parse_strategy { PARSE_BEAM, PARSE_SAMPLE, PARSE_DIRECT, PARSE_TWO_STAGE, PARSE_PLANS, PARSE_LOGICAL_BEAM };
+#define PARSE_STRATEGIES "beam|sample|direct|two-stage|plans|logical-beam"
+
+/* How models are asked; auto: a chat model by its template, others in the published form. */
+enum parse_prompt { PARSE_PROMPT_AUTO, PARSE_PROMPT_SEQ2SEQ, PARSE_PROMPT_CHAT };
+
+/* Models of the same folder are one. */
+struct parse_models {
+    struct answerer *sql, *templates, *fill;
+};
+
+struct parse_request {
+    const char *input, *out;
+    const char *schema, *db; /* as schema_catalog.h has them */
+    enum record_form form;
+    int strategy, prompt; /* enums parse_strategy and parse_prompt */
+    int64_t k, beams, window;
+    struct engine_settings set; /* of draws; of beams the penalty of length */
+    bool candidates;            /* write what ambit-infer clarify reads */
+    bool resume;                /* go on with what OUT.part holds */
+    struct parse_models models;
+};
+
+struct parse_counts {
+    int64_t records, failed, statements, resumed; /* resumed: records of an earlier run */
+};
+
+/*
+ * Records {"id", "db_id", "question"}, perhaps with a schema of their own, to themselves with "t2s_outs", their at most
+ * k statements, "logprobs" of these, "templates" and "errors"; or to {"id", "db_id", "question", "candidates": [{"sql",
+ * "logprob"}]}.  Lines are kept in OUT.part until all are there.  0 or -1, with the signal's code when one stopped it.
+ */
+int parse(const struct parse_request *q, struct parse_counts *counts, struct error *err);
+
+#endif

@@ -1,0 +1,244 @@
+#include "infer/parse/parse_case.h"
+
+#include "data/corpora/ambiqt_text.h"
+#include "data/exec/db_path.h"
+#include "data/plan/schema_text.h"
+#include "data/score/ambiqt_collate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLAIN_FIRST = 2, MERGED_MAX = 10 }; /* of the collated list: plain statements in front, others behind them */
+
+/* What a record brings along; NULL without. */
+static const json_t *own_schema(const json_t *record)
+{
+    const json_t *own = json_object_get(record, "schema_without_content");
+    return own ? own : json_object_get(record, "schema");
+}
+
+/* A string, or an entry of a tables.json. */
+static int read_own(struct parse_case *c, const json_t *own, struct schema_catalog *schemas, const char *where,
+                    struct error *err)
+{
+    bool known = schemas->db || schemas->tables.n;
+    const struct schema *original = known ? schema_catalog_find(schemas, c->db_id, where, NULL) : NULL;
+    json_t *list = json_is_string(own) ? NULL : json_pack("[O]", own);
+    int rc = list ? schema_set_from_json(&c->own, list, where, err)
+                  : schema_of_text(&c->own, c->db_id, json_string_value(own), original, err);
+
+    json_decref(list);
+    c->schema = c->own.schemas;
+    return rc ? error_prefix(err, "%s", where) : 0;
+}
+
+static int read_schema(struct parse_case *c, struct schema_catalog *schemas, const char *where, struct error *err)
+{
+    const json_t *own = own_schema(c->record);
+
+    if (!own && !schemas->db && !schemas->tables.n)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: no schema: expected --schema, --db or the record's own \"schema_without_content\"",
+                         where);
+    if (own && read_own(c, own, schemas, where, err))
+        return -1;
+    if (!own && !(c->schema = schema_catalog_find(schemas, c->db_id, where, err)))
+        return -1;
+    c->schema_text = json_is_string(own) ? xstrdup(json_string_value(own)) : parser_schema(c->schema);
+    return template_names_of_text(&c->names, c->schema_text, err);
+}
+
+static int read_fields(struct parse_case *c, struct schema_catalog *schemas, const char *where, struct error *err)
+{
+    if (!(c->question = json_get_string(c->record, "question", where, err)) ||
+        !(c->db_id = json_get_string(c->record, "db_id", where, err)))
+        return -1;
+    return read_schema(c, schemas, where, err);
+}
+
+void parse_case_read(struct parse_case *c, json_t *record, struct schema_catalog *schemas, const char *db,
+                     const char *where, const struct error *bad)
+{
+    struct error err = { 0 };
+
+    *c = (struct parse_case){ .record = record, .errors = json_array() };
+    if (record)
+        db_path_name(db, record);
+    if (!record)
+        c->error = xstrdup(bad->text);
+    else if (read_fields(c, schemas, where, &err))
+        c->error = xstrdup(err.text);
+}
+
+static void release_list(struct parse_list *l)
+{
+    for (int i = 0; i < l->n; i++)
+        free(l->items[i].sql);
+    free(l->items);
+}
+
+void parse_case_release(struct parse_case *c)
+{
+    for (int i = 0; i < c->n_templates; i++) {
+        free(c->templates[i].text);
+        free(c->templates[i].error);
+        release_list(&c->templates[i].fills);
+    }
+    release_list(&c->plain);
+    release_list(&c->chosen);
+    template_names_release(&c->names);
+    schema_set_close(&c->own);
+    json_decref(c->record);
+    json_decref(c->errors);
+    free(c->schema_text);
+    free(c->error);
+}
+
+static const struct parse_text *find(const struct parse_list *l, const char *sql)
+{
+    for (int i = 0; i < l->n; i++)
+        if (strcmp(l->items[i].sql, sql) == 0)
+            return &l->items[i];
+    return NULL;
+}
+
+void parse_list_add(struct parse_list *l, const struct parse_case *c, const char *text, double logp)
+{
+    struct strings sql = { 0 };
+
+    parser_read_sql(&sql, &text, 1, &c->names, NULL);
+    if (sql.n && !find(l, sql.items[0])) {
+        GROW(l->items, l->n, l->cap);
+        l->items[l->n++] = (struct parse_text){ xstrdup(sql.items[0]), logp };
+    }
+    strings_release(&sql);
+}
+
+void parse_case_add_template(struct parse_case *c, struct sql_plan plan, char *text, double logp)
+{
+    for (int i = 0; i < c->n_templates && text; i++)
+        if (strcmp(c->templates[i].text, text) == 0) {
+            free(text);
+            return;
+        }
+    c->templates[c->n_templates++] = (struct parse_template){ .plan = plan, .text = text, .logp = logp };
+}
+
+/* A view of it; its items belong to l. */
+static struct ambiqt_list view(const struct parse_list *l)
+{
+    struct ambiqt_list v = { .items = xcalloc((size_t)l->n + 1, sizeof *v.items), .n = l->n };
+
+    for (int i = 0; i < l->n; i++)
+        v.items[i] = l->items[i].sql;
+    return v;
+}
+
+/* The likeliest way in which models came to a statement of the collated list. */
+static double logp_of(const struct parse_case *c, const char *sql)
+{
+    const struct parse_text *t = find(&c->plain, sql);
+    double best = t ? t->logp : -1e6;
+
+    for (int i = 0; i < c->n_templates; i++)
+        if ((t = find(&c->templates[i].fills, sql)) && t->logp > best)
+            best = t->logp;
+    return best;
+}
+
+void parse_case_choose(struct parse_case *c, const struct parse_request *q)
+{
+    struct ambiqt_list lists[SQL_PLANS], plain = view(&c->plain), merged, out;
+
+    for (int i = 0; i < c->n_templates; i++)
+        lists[i] = view(&c->templates[i].fills);
+    ambiqt_merge(&merged, lists, c->n_templates, MERGED_MAX);
+    bool alone = q->strategy == PARSE_BEAM || q->strategy == PARSE_SAMPLE;
+    ambiqt_collate(&out, &plain, alone ? plain.n : PLAIN_FIRST, &merged, q->k);
+    c->chosen.items = xcalloc((size_t)out.n + 1, sizeof *c->chosen.items);
+    c->chosen.n = out.n;
+    for (int i = 0; i < out.n; i++)
+        c->chosen.items[i] = (struct parse_text){ xstrdup(out.items[i]), logp_of(c, out.items[i]) };
+    ambiqt_list_release(&out);
+    ambiqt_list_release(&merged);
+    for (int i = 0; i < c->n_templates; i++)
+        free(lists[i].items);
+    free(plain.items);
+}
+
+static json_t *statements_json(const struct parse_list *l)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < l->n; i++)
+        json_array_append_new(list, json_pack("{s:s, s:f}", "sql", l->items[i].sql, "logprob", l->items[i].logp));
+    return list;
+}
+
+static json_t *templates_json(const struct parse_case *c)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < c->n_templates; i++) {
+        const struct parse_template *t = &c->templates[i];
+        json_t *o = json_pack("{s:i, s:i}", "joins", t->plan.joins, "selects", t->plan.selects);
+        if (t->text)
+            json_object_update_new(o, json_pack("{s:s, s:f}", "template", t->text, "logprob", t->logp));
+        json_object_set_new(o, "sqls", statements_json(&t->fills));
+        if (t->error)
+            json_object_set_new(o, "error", json_message(t->error));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+/* What the record says is right: "gold", or AmbiQT's two readings, or Spider's query. */
+static json_t *gold_json(const json_t *record)
+{
+    json_t *gold = json_object_get(record, "gold"), *query = json_object_get(record, "query");
+    json_t *readings = json_pack("[O*, O*]", json_object_get(record, "query1"), json_object_get(record, "query2"));
+
+    if (!gold && json_array_size(readings))
+        return readings;
+    json_decref(readings);
+    return gold ? json_incref(gold) : query ? json_pack("[O]", query) : NULL;
+}
+
+static json_t *candidates_json(const struct parse_case *c)
+{
+    json_t *o = json_pack("{s:O, s:s, s:s}", "id", json_object_get(c->record, "id"), "db_id", c->db_id, "question",
+                          c->question);
+    json_t *gold = gold_json(c->record);
+
+    json_object_set_new(o, "candidates", statements_json(&c->chosen));
+    if (gold)
+        json_object_set_new(o, "gold", gold);
+    if (c->own.n)
+        json_object_set_new(o, "schema", schema_to_json(c->schema));
+    return o;
+}
+
+json_t *parse_case_json(const struct parse_case *c, const struct parse_request *q)
+{
+    json_t *texts = json_array(), *logs = json_array();
+
+    if (c->error)
+        return json_pack("{s:O*, s:O*, s:o}", "id", json_object_get(c->record, "id"), "db_id",
+                         json_object_get(c->record, "db_id"), "error", json_message(c->error));
+    json_t *o = q->candidates ? candidates_json(c) : json_copy(c->record);
+    for (int i = 0; i < c->chosen.n && !q->candidates; i++) {
+        json_array_append_new(texts, json_string(c->chosen.items[i].sql));
+        json_array_append_new(logs, json_real(c->chosen.items[i].logp));
+    }
+    if (!q->candidates) {
+        json_object_set(o, "t2s_outs", texts);
+        json_object_set(o, "logprobs", logs);
+    }
+    if (!q->candidates && c->n_templates)
+        json_object_set_new(o, "templates", templates_json(c));
+    if (json_array_size(c->errors))
+        json_object_set(o, "errors", c->errors);
+    json_decref(texts);
+    json_decref(logs);
+    return o;
+}

@@ -1,0 +1,61 @@
+/*
+ * parse_case.h - one question on its way to SQL: what it is asked about, and what models have written so far.
+ */
+#ifndef INFER_PARSE_PARSE_CASE_H
+#define INFER_PARSE_PARSE_CASE_H
+
+#include "data/exec/schema_catalog.h"
+#include "infer/parse/parse.h"
+
+/* Statements in normal form, each once, the likeliest first. */
+struct parse_list {
+    struct parse_text {
+        char *sql;
+        double logp; /* of all that was written to come to it */
+    } * items;
+    int n, cap;
+};
+
+/* A template, or with text NULL a plan alone, and the statements that were made of it. */
+struct parse_template {
+    struct sql_plan plan;
+    char *text;
+    double logp;
+    struct parse_list fills;
+    char *error; /* why there are none, or NULL */
+};
+
+struct parse_case {
+    json_t *record;               /* owned */
+    const char *db_id, *question; /* the record's */
+    char *schema_text;
+    const struct schema *schema;
+    struct schema_set own; /* of what the record brought along; empty without */
+    struct template_names names;
+    char *error; /* NULL while it goes well */
+    struct parse_list plain;
+    struct sql_plan plan; /* that its templates are near to */
+    struct parse_template templates[SQL_PLANS];
+    int n_templates;
+    struct parse_list chosen;
+    json_t *errors; /* [{"sql", "error"}] of those chosen that do not run */
+    uint64_t key;   /* of what its line is made from */
+};
+
+/* Takes the record; one that cannot be used, and NULL for one that could not be read, is kept with its error.  `bad`
+ * says why in the latter case. */
+void parse_case_read(struct parse_case *c, json_t *record, struct schema_catalog *schemas, const char *db,
+                     const char *where, const struct error *bad);
+void parse_case_release(struct parse_case *c);
+
+/* Adds the statement that a text of a model's says, if it says one, and that is new. */
+void parse_list_add(struct parse_list *l, const struct parse_case *c, const char *text, double logp);
+/* The template is taken unless an earlier one says the same. */
+void parse_case_add_template(struct parse_case *c, struct sql_plan plan, char *text, double logp);
+
+/* Makes one list of the lists, as the strategy says. */
+void parse_case_choose(struct parse_case *c, const struct parse_request *q);
+/* The output record. */
+json_t *parse_case_json(const struct parse_case *c, const struct parse_request *q);
+
+#endif
