@@ -1,18 +1,21 @@
 #include "data/plan/schema_text.h"
 
+#include "data/corpora/ambiqt_text.h"
+#include "data/plan/sql_template.h"
 #include "data/schema/schema_build.h"
-#include "data/util/strings.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A schema on its way, and the number that each column of the original has in it, -1 for none. */
+/* A schema on its way, and which column of the original each of its columns is, -1 for none. */
 struct schema_reading {
     struct schema_build build;
     const struct schema *original;
-    int *number;
+    const char *text;
+    int *like;
+    int like_cap;
     struct strings seen; /* "-1.TABLE" and "NUMBER.COLUMN" */
 };
 
@@ -63,63 +66,100 @@ static void add_column(struct schema_reading *r, int table, int original_table, 
         return;
     int like = original_column(s, original_table, name);
     int column = schema_build_column(&r->build, table, name, NULL, like < 0 ? COLUMN_OTHERS : s->columns[like].type);
-    if (like < 0 || s->columns[like].table != original_table)
-        return;
-    r->number[like] = column;
-    if (s->columns[like].primary)
+    bool own = like >= 0 && s->columns[like].table == original_table;
+    GROW(r->like, column, r->like_cap);
+    r->like[column] = own ? like : -1;
+    if (own && s->columns[like].primary)
         schema_build_primary(&r->build, column);
 }
 
-static int add_table(struct schema_reading *r, const char *text, size_t n, struct error *err)
+/* The names behind a table's ":". */
+static struct strings columns_of(const char *text)
 {
-    size_t end = strcspn(text, ":|");
+    struct strings names = { 0 };
+
+    for (size_t n; *text && *text != ':' && *text != '|'; text += n + (text[n] == ',')) {
+        n = strcspn(text, ",:|");
+        char *name = stripped(text, n);
+        strings_add(&names, name);
+        free(name);
+    }
+    return names;
+}
+
+static bool has_columns(const struct schema *s, int table, const struct strings *names)
+{
+    const struct schema_table *t = s->tables + table;
+    int n = 0;
+
+    for (int i = 0; i < names->n; i++)
+        n += schema_column_find(s, table, names->items[i]) >= 0;
+    return n == t->n_columns;
+}
+
+static bool is_table_of(const char *text, const char *name)
+{
+    struct template_names n;
+    char *small = ambiqt_lower_outside_quotes(name);
+    bool found = template_names_of_text(&n, text, NULL) == 0 && strings_find(&n.tables, small) >= 0;
+
+    free(small);
+    template_names_release(&n);
+    return found;
+}
+
+/* By its name, or with another the one that the text lacks and whose columns it has; -1 without. */
+static int original_table(const struct schema_reading *r, const char *name, const struct strings *columns)
+{
+    const struct schema *s = r->original;
+    int found = s ? schema_table_find(s, name) : -1;
+
+    for (int t = 0; s && t < s->n_tables && found < 0; t++)
+        if (has_columns(s, t, columns) && !is_table_of(r->text, s->tables[t].name))
+            found = t;
+    return found;
+}
+
+static int add_table(struct schema_reading *r, const char *text, struct error *err)
+{
+    size_t n = strcspn(text, "|"), end = strcspn(text, ":|");
     char *name = stripped(text, end);
     int rc = 0;
 
     if (text[end] != ':' || !*name)
         rc = error_set(err, EXIT_CODE_DATA, "schema: expected \"table : column, ...\", got \"%.*s\"",
                        n > 80 ? 80 : (int)n, text);
-    bool again = rc == 0 && !is_new(r, -1, name);
-    int table = rc || again ? -1 : schema_build_table(&r->build, name, NULL);
-    int original = r->original ? schema_table_find(r->original, name) : -1;
-    free(name);
-    for (const char *c = text + end + 1, *stop = text + n; table >= 0 && c <= stop; c++) {
-        size_t length = strcspn(c, ",:|");
-        char *column = stripped(c, length);
-        add_column(r, table, original, column);
-        free(column);
-        c += length;
-        if (*c == ':')
-            break;
+    else if (is_new(r, -1, name)) {
+        struct strings columns = columns_of(text + end + 1);
+        int table = schema_build_table(&r->build, name, NULL), original = original_table(r, name, &columns);
+        for (int i = 0; i < columns.n; i++)
+            add_column(r, table, original, columns.items[i]);
+        strings_release(&columns);
     }
+    free(name);
     return rc;
 }
 
+/* Those of the original, between all that its columns became. */
 static void add_keys(struct schema_reading *r)
 {
-    for (int i = 0; r->original && i < r->original->n_foreign_keys; i++) {
-        const struct schema_foreign_key *k = r->original->foreign_keys + i;
-        if (r->number[k->from] >= 0 && r->number[k->to] >= 0)
-            schema_build_foreign_key(&r->build, r->number[k->from], r->number[k->to]);
-    }
+    for (int i = 0; r->original && i < r->original->n_foreign_keys; i++)
+        for (int a = 0; a < r->build.n_columns; a++)
+            for (int b = 0; b < r->build.n_columns; b++)
+                if (r->like[a] == r->original->foreign_keys[i].from && r->like[b] == r->original->foreign_keys[i].to)
+                    schema_build_foreign_key(&r->build, a, b);
 }
 
 int schema_of_text(struct schema_set *set, const char *db_id, const char *text, const struct schema *original,
                    struct error *err)
 {
-    int n = original ? original->n_columns : 0, rc = 0;
-    struct schema_reading r = { .original = original, .number = xmalloc(((size_t)n + 1) * sizeof *r.number) };
+    struct schema_reading r = { .original = original, .text = text };
     struct schema s;
+    int rc = 0;
 
-    memset(r.number, -1, (size_t)n * sizeof *r.number);
     schema_build_init(&r.build, db_id);
-    for (const char *t = text; rc == 0; t++) {
-        size_t length = strcspn(t, "|");
-        rc = add_table(&r, t, length, err);
-        t += length;
-        if (!*t)
-            break;
-    }
+    for (const char *t = text; rc == 0 && t; t = strchr(t, '|'), t += t != NULL)
+        rc = add_table(&r, t, err);
     if (rc == 0) {
         add_keys(&r);
         schema_build_finish(&r.build, &s);
@@ -127,6 +167,6 @@ int schema_of_text(struct schema_set *set, const char *db_id, const char *text, 
     }
     schema_build_release(&r.build);
     strings_release(&r.seen);
-    free(r.number);
+    free(r.like);
     return rc;
 }

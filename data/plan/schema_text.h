@@ -1,7 +1,8 @@
 /*
  * schema_text.h - a schema out of "table : column , column | table : ...", as AmbiQT's records bring it along.
  *
- * Such a text says neither types nor keys: those of an element that the original schema has too are taken from there.
+ * Such a text says neither types nor keys: they are those of the original schema, whose tables and columns go by their
+ * names, a table under another name by its columns.
  * Fragments of cell values that stand in it, which have a quote or a parenthesis, are no columns.
  */
 #ifndef DATA_PLAN_SCHEMA_TEXT_H

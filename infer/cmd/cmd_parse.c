@@ -41,7 +41,7 @@ static const struct option table[] = {
     SCHEMA_OPTION(AT(schema), "tables.json with the schema of every db_id"),
     DB_OPTION(AT(db), "; its values may stand in statements"),
     CHOICE_OPTION("strategy", AT(strategy), "NAME", PARSE_STRATEGIES, "how statements are found"),
-    INT_OPTION("statements", AT(k), "K", 1, BEAMS_MAX, "most statements of a question", .letter = 'k'),
+    INT_OPTION("top", AT(k), "K", 1, BEAMS_MAX, "most statements of a question", .letter = 'k'),
     INT_OPTION("beams", AT(beams), "B", 2, BEAMS_MAX, "beams of each search; with sample the draws"),
     FLAG_OPTION("candidates", AT(candidates), "write what ambit-infer clarify reads"),
     CHOICE_OPTION("prompt", AT(prompt), "FORM", "auto|seq2seq|chat",

@@ -68,7 +68,7 @@ static int64_t read_window(struct parse_run *f, struct error *err)
         }
         GROW(s->cases, s->n, s->cap);
         struct parse_case *c = &s->cases[s->n++];
-        parse_case_read(c, record, &s->schemas, f->q->db, record_reader_where(f->in), &bad);
+        parse_case_read(c, record, &s->schemas, f->q, record_reader_where(f->in), &bad);
         c->key = key_of(f, c);
     }
     return s->n;

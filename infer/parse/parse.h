@@ -41,6 +41,12 @@ struct parse_request {
     struct parse_models models;
 };
 
+/* Whether the strategy fills templates. */
+static inline bool parse_fills(const struct parse_request *q)
+{
+    return q->strategy >= PARSE_TWO_STAGE;
+}
+
 struct parse_counts {
     int64_t records, failed, statements, resumed; /* resumed: records of an earlier run */
 };

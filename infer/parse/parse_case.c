@@ -48,25 +48,52 @@ static int read_schema(struct parse_case *c, struct schema_catalog *schemas, con
     return template_names_of_text(&c->names, c->schema_text, err);
 }
 
-static int read_fields(struct parse_case *c, struct schema_catalog *schemas, const char *where, struct error *err)
+/* Templates that the record brings along; their plans are what they show. */
+static int read_templates(struct parse_case *c, const char *where, struct error *err)
+{
+    const json_t *own = json_object_get(c->record, "template");
+    json_t *list = json_is_array(own) ? json_copy((json_t *)own) : own ? json_pack("[O]", own) : json_array(), *v;
+    size_t i;
+    int rc = 0;
+
+    if (json_array_size(list) > SQL_PLANS)
+        rc = error_set(err, EXIT_CODE_DATA, "%s: template: expected at most %d, got %zu", where, SQL_PLANS,
+                       json_array_size(list));
+    json_array_foreach(list, i, v)
+    {
+        const char *text = json_string_value(v);
+        if (rc == 0 && !text)
+            rc = error_set(err, EXIT_CODE_DATA, "%s: template: expected a text or a list of them, got %s", where,
+                           json_type_name(v));
+        if (rc == 0)
+            parse_case_add_template(c, sql_plan_of(text), ambiqt_normalize(text), 0);
+    }
+    json_decref(list);
+    return rc;
+}
+
+static int read_fields(struct parse_case *c, struct schema_catalog *schemas, const struct parse_request *q,
+                       const char *where, struct error *err)
 {
     if (!(c->question = json_get_string(c->record, "question", where, err)) ||
         !(c->db_id = json_get_string(c->record, "db_id", where, err)))
         return -1;
-    return read_schema(c, schemas, where, err);
+    if (read_schema(c, schemas, where, err))
+        return -1;
+    return parse_fills(q) ? read_templates(c, where, err) : 0;
 }
 
-void parse_case_read(struct parse_case *c, json_t *record, struct schema_catalog *schemas, const char *db,
-                     const char *where, const struct error *bad)
+void parse_case_read(struct parse_case *c, json_t *record, struct schema_catalog *schemas,
+                     const struct parse_request *q, const char *where, const struct error *bad)
 {
     struct error err = { 0 };
 
     *c = (struct parse_case){ .record = record, .errors = json_array() };
     if (record)
-        db_path_name(db, record);
+        db_path_name(q->db, record);
     if (!record)
         c->error = xstrdup(bad->text);
-    else if (read_fields(c, schemas, where, &err))
+    else if (read_fields(c, schemas, q, where, &err))
         c->error = xstrdup(err.text);
 }
 

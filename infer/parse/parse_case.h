@@ -44,8 +44,8 @@ struct parse_case {
 
 /* Takes the record; one that cannot be used, and NULL for one that could not be read, is kept with its error.  `bad`
  * says why in the latter case. */
-void parse_case_read(struct parse_case *c, json_t *record, struct schema_catalog *schemas, const char *db,
-                     const char *where, const struct error *bad);
+void parse_case_read(struct parse_case *c, json_t *record, struct schema_catalog *schemas,
+                     const struct parse_request *q, const char *where, const struct error *bad);
 void parse_case_release(struct parse_case *c);
 
 /* Adds the statement that a text of a model's says, if it says one, and that is new. */

@@ -84,11 +84,17 @@ void parse_case_note(struct parse_case *c, const char *field, const char *text, 
     json_array_append_new(c->errors, json_pack("{s:s, s:o}", field, text, "error", json_message(why)));
 }
 
+/* Templates are not asked for where the record has its own. */
+static bool is_asked(const struct parse_stage *s, const struct parse_case *c)
+{
+    return !c->error && (s->role == PARSER_T2S || !c->n_templates);
+}
+
 /* One prompt for each case. */
 static int ask_cases(struct parse_stage *s, struct error *err)
 {
     for (int64_t i = 0; i < s->f->n; i++)
-        if (!s->f->cases[i].error)
+        if (is_asked(s, &s->f->cases[i]))
             parse_stage_add(s, &s->f->cases[i], NULL);
     return parse_stage_run(s, err);
 }
@@ -153,8 +159,8 @@ static int ask_plans(struct parse_stages *f, enum parser_model role, struct erro
     return rc;
 }
 
-/* One prompt for each plan near the model's own, which the answer begins with; returns how many. */
-static int add_neighbours(struct parse_stage *s, struct parse_case *c)
+/* One prompt for each plan near the model's own, which the answer begins with. */
+static void add_neighbours(struct parse_stage *s, struct parse_case *c)
 {
     struct sql_plan plans[SQL_PLANS];
     int n = sql_plan_neighbours(c->plan, plans);
@@ -171,7 +177,6 @@ static int add_neighbours(struct parse_stage *s, struct parse_case *c)
         CHECK(asprintf(&a->opening, "%s%s%s", name, bar, plan) >= 0, "no memory for a plan");
         free(plan);
     }
-    return n;
 }
 
 /* Templates, or of PARSER_DIRECT statements, for each of the plans. */
@@ -183,7 +188,7 @@ static int ask_neighbours(struct parse_stages *f, enum parser_model role, struct
                               direct ? (int)f->q->beams : 1, err);
 
     for (int64_t i = 0; i < f->n && rc == 0; i++)
-        if (!f->cases[i].error)
+        if (is_asked(&s, &f->cases[i]))
             add_neighbours(&s, &f->cases[i]);
     rc = rc ? rc : parse_stage_run(&s, err);
     for (int64_t i = 0; i < s.n && rc == 0; i++) {
@@ -264,7 +269,7 @@ static int ask_all(struct parse_stages *f, struct error *err)
         rc = ask_templates(f, err);
     else if ((rc = ask_plans(f, role, err)) == 0)
         rc = ask_neighbours(f, role, err);
-    return rc || strategy == PARSE_DIRECT ? rc : parse_fill(f, err);
+    return rc || !parse_fills(f->q) ? rc : parse_fill(f, err);
 }
 
 int parse_stages_run(struct parse_stages *f, struct error *err)

@@ -1,0 +1,148 @@
+#!/usr/bin/env bash
+# ambit-infer parse: every strategy with an encoder-decoder and a decoder that know nothing, in any batch; restricted fills
+# are statements of the template and the schema; AmbiQT's records to scores, candidates to questions; resume; bad input.
+kills=1
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+# shellcheck source=tests/support/part_kill.sh
+. "$support/part_kill.sh"
+
+cp -r "$gold/t5/flan" t5 && cp -r "$gold/llama/base" lm
+cp "$gold/bpe/llama/tokenizer.json" t5 && cp "$gold/bpe/llama/tokenizer.json" lm
+sed -i 's/"eos_token_id": 1,/"eos_token_id": 1007,/' {t5,lm}/config.json {t5,lm}/generation_config.json
+cat >tables.json <<'END'
+[{"db_id": "choir", "table_names": ["singer", "song"], "table_names_original": ["Singer", "Song"],
+ "column_names": [[-1, "*"], [0, "id"], [0, "name"], [0, "age"], [1, "title"], [1, "singer id"]],
+ "column_names_original": [[-1, "*"], [0, "ID"], [0, "Name"], [0, "Age"], [1, "Title"], [1, "Singer_ID"]],
+ "column_types": ["text", "number", "text", "number", "text", "number"], "primary_keys": [1], "foreign_keys": [[5, 1]]}]
+END
+asks='"question":"Which songs did Tim Lee sing?"'
+joined='select column from table as t1 join table as t2 on column = column where column = string'
+cat >in.jsonl <<END
+{"id":"a","db_id":"choir",$asks,"template":"$joined"}
+{"id":"b","db_id":"choir","question":"Who is older than 20?","template":["select column from table where column > number","select count(column) from table"]}
+{"id":"c","db_id":"choir","question":"How many?"}
+{"id":"d","db_id":"choir","question":"Who sings?","schema_without_content":"artist : id , name , age  | song : title , singer_id ","template":"select column from table as t1 join table as t2 on column = column"}
+END
+
+parse() { infer parse --device cpu --dtype f32 --beams 3 --max-new 60 "$@"; }
+
+# made FILE ARGUMENTS...: the records of a run
+made() {
+    local out=$1
+    shift
+    run 0 parse "$@" -o "$out"
+}
+
+# has FILE PATTERN WHAT: so many lines match
+has() { grep -qE -- "$2" "$1" || complain "$3" "$(head -c 600 "$1")"; }
+
+# same A B WHAT
+same() { cmp -s "$1" "$2" || complain "$3" "$(diff "$1" "$2" | head -n 2)"; }
+
+# --- every strategy: all records in order, with distinct statements and as many log p; whoever is answered beside them
+number='-[0-9.]+' string='"([^"\\]|\\.)*"'
+for model in t5 lm; do
+    for strategy in beam sample direct two-stage plans logical-beam; do
+        made out.jsonl --model $model --schema tables.json --strategy $strategy in.jsonl
+        [ "$(cut -c8 out.jsonl | tr -d '\n')" = abcd ] || complain "$model $strategy" "lacks records"
+        ! grep -vE "\"t2s_outs\":\[$string(,$string){0,4}\],\"logprobs\":\[$number(,$number){0,4}\]" out.jsonl || complain "$model $strategy" "$(head -c 600 out.jsonl)"
+        made alone.jsonl --model $model --schema tables.json --strategy $strategy in.jsonl --batch 1 --window 1 --tokens 16
+        same out.jsonl alone.jsonl "$model $strategy, one record at a time"
+    done
+done
+made draws.jsonl --model lm --schema tables.json --strategy sample --seed 1 in.jsonl
+made again.jsonl --model lm --schema tables.json --strategy sample --seed 1 in.jsonl
+same draws.jsonl again.jsonl "the same draws"
+made other.jsonl --model lm --schema tables.json --strategy sample --seed 2 in.jsonl
+! cmp -s draws.jsonl other.jsonl || complain "another seed" "draws the same"
+
+# --- restricted: the template, the schema's names, keys that join, values of the question
+made out.jsonl --model lm --schema tables.json in.jsonl --max-new 100
+grep -oE '"templates":.*' out.jsonl | sed 's/,"errors":.*//' >templates
+sqls() { sed -n "$1p" templates | grep -oE "\"sql\":$string" | sed 's/^"sql"://; s/\\"/"/g; s/^"//; s/"$//'; }
+key='(t1\.id = t2\.singer_id|t2\.singer_id = t1\.id|t1\.singer_id = t2\.id|t2\.id = t1\.singer_id)'
+name='(\*|t[12]\.(id|name|age|title|singer_id))' own='t[12]\.(id|name|age|title|singer_id)'
+# only N PATTERN: line n has statements, all of them such
+only() { { [ -n "$(sqls "$1")" ] && ! sqls "$1" | grep -qvE "^($2)$"; } || complain "fills of record $1" "$(sqls "$1" | grep -vE "^($2)$"; sed -n "$1p" templates | head -c 600)"; }
+only 1 "select $name from (singer as t1 join song as t2|song as t1 join singer as t2) on $key where $own = ['\"].*['\"]"
+only 2 'select [a-z_*]+ from (singer|song) where [a-z_]+ > [0-9]+|select count\([a-z_*]+\) from (singer|song)'
+only 4 "select $name from (artist as t1 join song as t2|song as t1 join artist as t2) on $key"
+has out.jsonl '"errors":\[\{"(plan|template)":' "a plan that cannot be read"
+# what fills is a model of its own
+made filled.jsonl --model lm --fill t5 --schema tables.json in.jsonl --max-new 100
+! cmp -s out.jsonl filled.jsonl || complain "--fill" "changes nothing"
+
+# --- AmbiQT's records as published, to its score
+record() {
+    cat <<END
+{"id":"$1","db_id":"choir",$asks,"orig_query":"select title from song","query1":"select title from song","query2":"select headline from song","extra_map":{"song":{"title":["title","headline"]}},"schema_without_content":"singer : id , name , age  | song : title , headline , singer_id ","schema_with_content":"singer : id","template":"select column from table"}
+END
+}
+{ record 1 && record 2; } >ambiqt.jsonl
+made predicted.jsonl --model t5 --schema tables.json ambiqt.jsonl
+run 0 data score --rule ambiqt --pred predicted.jsonl --tables tables.json --json
+has shown '"rows":2,"em":' "a score"
+
+# --- candidates to a question, in one pipe
+made candidates.jsonl --model lm --schema tables.json --candidates -k 10 ambiqt.jsonl
+has candidates.jsonl "^\{\"id\":\"1\",\"db_id\":\"choir\",\"question\":$string,\"candidates\":\[\{\"sql\":$string,\"logprob\":$number\}" "candidates"
+run 0 infer clarify --candidates candidates.jsonl --schema tables.json -o asked.jsonl
+has asked.jsonl '"variables":\[\{' "what candidates disagree on"
+run 0 data calibrate candidates.jsonl --schema tables.json -o calibration.json
+
+# --- runs that are stopped go on and end with the bytes of one that nobody disturbed
+for i in {1..12}; do sed "s/\"id\":\"/&$i-/" in.jsonl; done >many.jsonl
+echo '{"id":"e","db_id":"opera","question":"Who?"}' >>many.jsonl
+go() { parse --model lm --schema tables.json --window 2 --resume many.jsonl -o "$2"; } # of part_kill.sh
+from=$(date +%s%N)
+run 7 go "" whole.jsonl
+span=$(($(date +%s%N) - from))
+stop_and_resume parse whole.jsonl
+
+made whole.jsonl --model lm --schema tables.json in.jsonl
+{ cat in.jsonl && echo '{"id":"e","db_id":"choir","question":"Who?"'; } >torn.jsonl
+run 7 parse --model lm --schema tables.json torn.jsonl -o torn.out
+has torn.out '"error":' "a bad line"
+head -n 4 torn.out >first && same first whole.jsonl "records before a bad line"
+
+# --- bad input
+good=(parse --model lm --schema tables.json in.jsonl -o out.jsonl)
+check "no model" 2 "--model" infer parse --schema tables.json in.jsonl
+check "both schemas" 2 "one of --schema and --db" "${good[@]}" --db tables.json
+check "a strategy" 2 "--strategy" "${good[@]}" --strategy oracle
+check "no beams" 2 "--beams" "${good[@]}" --beams 1
+check "k of none" 2 "-k: expected 1 to" "${good[@]}" -k 0
+check "draws of beams" 2 "--strategy sample" "${good[@]}" --top-k 5
+check "templates of beams" 2 "--templates: the strategy" "${good[@]}" --strategy beam --templates lm
+check "fills of direct" 2 "--fill: the strategy" "${good[@]}" --strategy direct --fill lm
+check "resume to nowhere" 2 "--resume: expected --out" parse --model lm --schema tables.json in.jsonl --resume
+check "a folder of no model" 6 "nowhere" parse --model nowhere --schema tables.json in.jsonl -o out.jsonl
+check "another folder of no model" 6 "nowhere" parse --model lm --fill nowhere --schema tables.json in.jsonl -o out.jsonl
+check "words for an encoder-decoder" 7 "" parse --model t5 --prompt chat --schema tables.json in.jsonl -o out.jsonl
+has out.jsonl 'the model is an encoder-decoder' "words for an encoder-decoder"
+check "no tables.json" 3 "none.json" parse --model lm --schema none.json in.jsonl -o out.jsonl
+
+# wrong RECORD TEXT: the record alone fails, and says why
+wrong() {
+    echo "$1" >bad.jsonl
+    run 7 parse --model lm --schema tables.json bad.jsonl -o bad.out
+    has bad.out "$2" "$1"
+}
+wrong '{"db_id":"choir"}' 'question'
+wrong '{"db_id":"opera","question":"Who?"}' 'opera'
+wrong '{"question":"Who?"}' 'db_id'
+wrong '{"db_id":"opera","question":"Who?","schema":"singer"}' 'expected \\"table : column'
+wrong '{"db_id":"opera","question":"Who?","schema":7}' 'schema'
+wrong '{"db_id":"choir","question":"Who?","template":[3]}' 'template: expected a text'
+wrong '{"db_id":"choir","question":"Who?","template":["a","b","c","d","e","f"]}' 'template: expected at most 5, got 6'
+echo '{"id":1,"db_id":"opera","question":"Who?"}' >bad.jsonl
+run 7 parse --model lm bad.jsonl -o bad.out
+has bad.out 'no schema: expected --schema, --db or' "no schema at all"
+# templates that nothing fits
+echo '{"id":1,"db_id":"choir","question":"Who?","template":["select frob column","select column from table as t1 join table as t2 on column = column join table as t3 on column = column join table as t4 on column = column"]}' >bad.jsonl
+run 0 parse --model lm --schema tables.json bad.jsonl -o bad.out --max-new 6
+has bad.out '"sqls":\[\],"error":"template: \\"frob\\" is neither' "a template that is no SQL"
+has bad.out 'no statement ended within --max-new tokens' "a template that is too long"
+
+finish
