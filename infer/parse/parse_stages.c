@@ -144,7 +144,8 @@ static void take_plan(struct parse_case *c, const struct ask *a)
     if (!why && sql_plan_parse(&c->plan, parser_behind_name(text), NULL, &unread) == 0)
         return;
     parse_case_note(c, "plan", text, why ? why : unread.text);
-    c->plan = c->plain.n ? sql_plan_of(c->plain.items[0].sql) : (struct sql_plan){ 0, 1 };
+    c->plan = sql_plan_of(c->plain.n ? c->plain.items[0].sql : "");
+    c->plan.selects += c->plan.selects == 0;
 }
 
 static int ask_plans(struct parse_stages *f, enum parser_model role, struct error *err)

@@ -68,6 +68,7 @@ only() { { [ -n "$(sqls "$1")" ] && ! sqls "$1" | grep -qvE "^($2)$"; } || compl
 only 1 "select $name from (singer as t1 join song as t2|song as t1 join singer as t2) on $key where $own = ['\"].*['\"]"
 only 2 'select [a-z_*]+ from (singer|song) where [a-z_]+ > [0-9]+|select count\([a-z_*]+\) from (singer|song)'
 only 4 "select $name from (artist as t1 join song as t2|song as t1 join artist as t2) on $key"
+has out.jsonl '"joins":0,"selects":1,"template".*"joins":1,"selects":1,"template".*"joins":0,"selects":2,"template"' "templates of plans near to one"
 has out.jsonl '"errors":\[\{"(plan|template)":' "a plan that cannot be read"
 # what fills is a model of its own
 made filled.jsonl --model lm --fill t5 --schema tables.json in.jsonl --max-new 100

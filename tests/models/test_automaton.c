@@ -253,12 +253,29 @@ static void test_random(void **state)
     }
 }
 
+static void test_opening(void **state)
+{
+    struct ids ids = { 0 };
+    struct automaton_host a;
+    int32_t forced[4];
+
+    (void)state;
+    ids_push(&ids, 7);
+    ids_push(&ids, 3);
+    automaton_opening(&a, &ids);
+    assert_int_equal(automaton_forced(&a, 0, forced, 4), 2);
+    assert_memory_equal(forced, ids.items, 2 * sizeof *forced);
+    assert_int_equal(a.next[1], -1); /* STATE_FREE */
+    automaton_release(&a);
+    ids_release(&ids);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_answers), cmocka_unit_test(test_sums),      cmocka_unit_test(test_two_readings),
         cmocka_unit_test(test_refused), cmocka_unit_test(test_too_large), cmocka_unit_test(test_forced),
-        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_random),  cmocka_unit_test(test_opening),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
