@@ -114,6 +114,48 @@ static void test_greedy(void **state)
 }
 
 /* A token that stops ends its sequence alone and is not part of the answer. */
+/* The last tokens of prompt i become what its answer begins with. */
+static void move_to_opening(struct asked *a, int i, int n, struct automaton_host *opening)
+{
+    struct ids ids = { 0 };
+
+    assert_true(a->list[i].n_prompt > n);
+    a->list[i].n_prompt -= n;
+    for (int k = 0; k < n; k++)
+        ids_push(&ids, a->prompt[i][a->list[i].n_prompt + k]);
+    memmove(a->answer[i] + n, a->answer[i], (size_t)(NEW - n) * sizeof(int32_t));
+    memcpy(a->answer[i], ids.items, (size_t)n * sizeof(int32_t));
+    automaton_opening(opening, &ids);
+    a->list[i].constraint = opening;
+    ids_release(&ids);
+}
+
+/* Behind an opening anything may be said, and what a model says there is what it says behind a prompt. */
+static void test_openings(void **state)
+{
+    struct automaton_host opening[PROMPTS];
+    struct engine_settings set = greedy;
+    json_t *gold = lm_gold_read();
+    struct lm_gold g;
+    struct asked a;
+
+    (void)state;
+    lm_gold_open(&g, lm_gold_case(gold, tags[0]), LM_FROZEN, F32);
+    read_asked(&a, lm_gold_case(gold, tags[0]), "greedy");
+    for (int i = 0; i < PROMPTS; i++)
+        move_to_opening(&a, i, i + 1, &opening[i]);
+    for (int i = 0; i < 2; i++, set.one_by_one = true) {
+        answer(&g, &a, &set);
+        for (int k = 0; k < PROMPTS; k++)
+            check(&a, k, NEW, false);
+    }
+    release(&a);
+    for (int i = 0; i < PROMPTS; i++)
+        automaton_release(&opening[i]);
+    lm_gold_close(&g);
+    json_decref(gold);
+}
+
 static void test_stops(void **state)
 {
     struct engine_settings set = greedy;
@@ -269,6 +311,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_greedy),      cmocka_unit_test(test_stops),
                                         cmocka_unit_test(test_room),        cmocka_unit_test(test_drawn),
-                                        cmocka_unit_test(test_free_memory), cmocka_unit_test(test_stopped) };
+                                        cmocka_unit_test(test_free_memory), cmocka_unit_test(test_stopped),
+                                        cmocka_unit_test(test_openings) };
     return test_devices(tests, ARRAY_LEN(tests));
 }
