@@ -92,6 +92,17 @@ run 0 infer clarify --candidates candidates.jsonl --schema tables.json -o asked.
 has asked.jsonl '"variables":\[\{' "what candidates disagree on"
 run 0 data calibrate candidates.jsonl --schema tables.json -o calibration.json
 
+# --- a database: its values stand in statements, which run; from a question to what candidates disagree on in one pipe
+sqlite3 shop.sqlite "CREATE TABLE singer(id INTEGER PRIMARY KEY, name TEXT, age INT); CREATE TABLE song(title TEXT, singer_id INT REFERENCES singer(id));
+    INSERT INTO singer VALUES (1, 'Tim Lee', 30), (2, 'Ann Bo', 20); INSERT INTO song VALUES ('La', 1), ('Lu', 2);"
+echo '{"id":"a","question":"What did he sing?","template":"select column from table where column = string"}' >shop.jsonl
+made out.jsonl --model lm --db shop.sqlite --beams 10 -k 12 shop.jsonl
+has out.jsonl '"sql":"select [a-z_*]+ from (singer|song) where [a-z_]+ = [^,]*(Ann Bo|Tim Lee)' "a value of the database"
+! grep -qE '"sql":"select [^}]*"error"' out.jsonl || complain "a filled template" "does not run: $(cat out.jsonl)"
+echo '{"id":"a","question":"Who?","template":"select column from table"}' >shop.jsonl
+parse --model lm --db shop.sqlite --candidates -k 9 shop.jsonl 2>said | infer clarify --candidates - --db shop.sqlite >asked.jsonl 2>>said
+has asked.jsonl '"db_id":"shop".*"variables":\[\{' "candidates in a pipe"
+
 # --- runs that are stopped go on and end with the bytes of one that nobody disturbed
 for i in {1..12}; do sed "s/\"id\":\"/&$i-/" in.jsonl; done >many.jsonl
 echo '{"id":"e","db_id":"opera","question":"Who?"}' >>many.jsonl
