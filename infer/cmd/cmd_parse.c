@@ -4,6 +4,7 @@
 #include "infer/cmd/commands.h"
 #include "infer/lm/complete_options.h"
 #include "infer/parse/parse.h"
+#include "infer/parse/published.h"
 
 #include <string.h>
 
@@ -43,6 +44,10 @@ static const struct option table[] = {
     CHOICE_OPTION("strategy", AT(strategy), "NAME", PARSE_STRATEGIES, "how statements are found"),
     INT_OPTION("top", AT(k), "K", 1, BEAMS_MAX, "most statements of a question", .letter = 'k'),
     INT_OPTION("beams", AT(beams), "B", 2, BEAMS_MAX, "beams of each search; with sample the draws"),
+    FLAG_OPTION("published", AT(published),
+                "logical-beam as its authors' program does it, rule by rule (docs/reference/restricted-infilling.md)"),
+    CHOICE_OPTION("template-schema", AT(template_schema), "NAME", "own|original",
+                  "schema that templates are asked for with: the record's, or that of its db_id"),
     FLAG_OPTION("candidates", AT(candidates), "write what ambit-infer clarify reads"),
     CHOICE_OPTION("prompt", AT(prompt), "FORM", "auto|seq2seq|chat",
                   "how models are asked; auto: in words where a model has a chat template, else as published"),
@@ -103,12 +108,18 @@ static const char *unused(const struct parse_options *o)
 
     if (o->templates && plain)
         return "--templates: the strategy writes no templates";
-    if (o->fill && (plain || strategy == PARSE_DIRECT))
+    if (o->fill && (plain || strategy == PARSE_DIRECT || strategy == PARSE_SINGLE_STAGE))
         return "--fill: the strategy fills no templates";
     if (warped && strategy != PARSE_SAMPLE)
         return "--temperature, --top-k, --top-p, --min-p, --typical-p: expected --strategy sample, others draw nothing";
     if (o->length_penalty != 1 && strategy == PARSE_SAMPLE)
         return "--length-penalty: expected another strategy than sample, which has no beams";
+    if (o->request.template_schema && !o->request.schema && !o->request.db)
+        return "--template-schema original: expected --schema or --db, which have it";
+    if (o->request.published && strategy != PARSE_LOGICAL_BEAM)
+        return "--published: expected --strategy logical-beam";
+    if (o->request.published && o->request.beams != PUBLISHED_BEAMS)
+        return "--beams: expected 10 with --published, as published";
     if (o->request.resume && strcmp(o->request.out, "-") == 0)
         return "--resume: expected --out FILE, a file to go on with";
     if (o->request.schema && o->request.db)
@@ -158,7 +169,8 @@ const struct command command_parse = {
         "logical-beam, the default, predicts how many joins and selected items the statement has, a template for that "
         "plan and for those next to it, and fills each template by a search in which only tables and columns of the "
         "schema, keys that join them, and values of the question and the database may stand.  plans fills the same "
-        "templates by plain beams, two-stage those of one beam; direct lets a model write the plan and the statement; "
+        "templates by plain beams, two-stage those of one beam; direct lets a model write the plan and the statement, "
+        "single-stage does so by the published rules of that ablation; "
         "beam and sample ask --model alone.  Each may be an encoder-decoder or a decoder, trained on what ambit-data "
         "plans writes; where only --model is given it has all the tasks.\n\n"
         "Each line of the output is the record with \"t2s_outs\", which ambit-data score --rule ambiqt reads: the first "

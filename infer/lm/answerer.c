@@ -64,6 +64,15 @@ const struct llama_model *answerer_open(const struct answerer *a, struct error *
     return rc ? NULL : &in->model;
 }
 
+void answerer_lend(const struct answerer *a, struct llama_model **model, struct workspace **work)
+{
+    struct answerer_model *in = *a->open;
+
+    CHECK(in && in->of == a, "another model is in memory");
+    *model = &in->model;
+    *work = &in->work;
+}
+
 /* What its answers may be: the ask's own, or anything behind its opening. */
 static int bind(const struct llama_model *m, const struct ask *q, struct automaton_host *table, struct error *err)
 {

@@ -23,6 +23,9 @@ struct answerer {
 /* Its model brought into memory, if another one is there or none.  NULL with err. */
 const struct llama_model *answerer_open(const struct answerer *a, struct error *err);
 
+/* What the model in memory, which answerer_open has brought there, runs with: for who drives it step by step. */
+void answerer_lend(const struct answerer *a, struct llama_model **model, struct workspace **work);
+
 /* What a model is asked. */
 struct ask {
     json_t *prompt;     /* a record as lm_text.h has it */

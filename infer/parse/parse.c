@@ -30,6 +30,8 @@ static uint64_t run_key(const struct parse_run *f)
                                  (uint64_t)q->k,
                                  (uint64_t)q->beams,
                                  q->candidates,
+                                 q->published,
+                                 (uint64_t)q->template_schema,
                                  engine_settings_key(&q->set),
                                  answerer_key(q->models.sql),
                                  answerer_key(q->models.templates),

@@ -16,10 +16,19 @@
  * direct         statements of a model that writes a plan first, for the plan that it says and those next to it
  * two-stage      a beam of templates, each filled by beams
  * plans          a template for each of those plans, filled by beams
- * logical-beam   the same, filled by what template_constraint.h allows
+ * single-stage   direct, but searched by the published rules of that ablation (published.h)
+ * logical-beam   the same as plans, filled by what template_constraint.h allows
  */
-enum parse_strategy { PARSE_BEAM, PARSE_SAMPLE, PARSE_DIRECT, PARSE_TWO_STAGE, PARSE_PLANS, PARSE_LOGICAL_BEAM };
-#define PARSE_STRATEGIES "beam|sample|direct|two-stage|plans|logical-beam"
+enum parse_strategy {
+    PARSE_BEAM,
+    PARSE_SAMPLE,
+    PARSE_DIRECT,
+    PARSE_SINGLE_STAGE,
+    PARSE_TWO_STAGE,
+    PARSE_PLANS,
+    PARSE_LOGICAL_BEAM
+};
+#define PARSE_STRATEGIES "beam|sample|direct|single-stage|two-stage|plans|logical-beam"
 
 /* How models are asked; auto: a chat model by its template, others in the published form. */
 enum parse_prompt { PARSE_PROMPT_AUTO, PARSE_PROMPT_SEQ2SEQ, PARSE_PROMPT_CHAT };
@@ -36,6 +45,8 @@ struct parse_request {
     int strategy, prompt; /* enums parse_strategy and parse_prompt */
     int64_t k, beams, window;
     struct engine_settings set; /* of draws; of beams the penalty of length */
+    int template_schema;        /* 1: templates are asked for with the original schema */
+    bool published;             /* logical-beam as its program does it: templates forced and filled by its rules */
     bool candidates;            /* write what ambit-infer clarify reads */
     bool resume;                /* go on with what OUT.part holds */
     struct parse_models models;

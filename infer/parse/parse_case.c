@@ -72,13 +72,23 @@ static int read_templates(struct parse_case *c, const char *where, struct error 
     return rc;
 }
 
+/* That of the db_id, whatever the record brings along. */
+static int read_original(struct parse_case *c, struct schema_catalog *schemas, const char *where, struct error *err)
+{
+    const struct schema *original = schema_catalog_find(schemas, c->db_id, where, err);
+
+    if (original)
+        c->template_schema = parser_schema(original);
+    return original ? 0 : -1;
+}
+
 static int read_fields(struct parse_case *c, struct schema_catalog *schemas, const struct parse_request *q,
                        const char *where, struct error *err)
 {
     if (!(c->question = json_get_string(c->record, "question", where, err)) ||
         !(c->db_id = json_get_string(c->record, "db_id", where, err)))
         return -1;
-    if (read_schema(c, schemas, where, err))
+    if (read_schema(c, schemas, where, err) || (q->template_schema && read_original(c, schemas, where, err)))
         return -1;
     return parse_fills(q) ? read_templates(c, where, err) : 0;
 }
@@ -118,6 +128,7 @@ void parse_case_release(struct parse_case *c)
     json_decref(c->record);
     json_decref(c->errors);
     free(c->schema_text);
+    free(c->template_schema);
     free(c->error);
 }
 

@@ -29,6 +29,7 @@ struct parse_case {
     json_t *record;               /* owned */
     const char *db_id, *question; /* the record's */
     char *schema_text;
+    char *template_schema; /* that of the original, or NULL: templates are asked for with schema_text */
     const struct schema *schema;
     struct schema_set own; /* of what the record brought along; empty without */
     struct template_names names;

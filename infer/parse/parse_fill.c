@@ -2,6 +2,7 @@
 #include "data/corpora/ambiqt_text.h"
 #include "data/exec/db_path.h"
 #include "infer/parse/parse_stages_impl.h"
+#include "models/constraint/constraint_form.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,9 +45,14 @@ static void bind(struct parse_stage *s, struct ask *a, struct parse_case *c, str
     const char *bar, *name = parse_stage_name(s, c, &bar);
 
     a->constraint = values || !s->f->q->db ? template_constraint(&q, t->text, &why) : NULL;
-    if (a->constraint)
+    if (a->constraint) {
         put_name(a->constraint, name, bar);
-    else
+        if (constraint_form_keep_spelt(a->constraint, answerer_open(s->model, &why)->tokenizer, &why)) {
+            json_decref(a->constraint);
+            a->constraint = NULL;
+        }
+    }
+    if (!a->constraint)
         t->error = xstrdup(why.text);
 }
 

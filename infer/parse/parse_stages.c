@@ -39,7 +39,8 @@ int parse_stage_open(struct parse_stage *s, struct parse_stages *f, struct answe
 
 struct ask *parse_stage_add(struct parse_stage *s, struct parse_case *c, struct parse_template *t)
 {
-    const struct parser_question q = { c->question, c->db_id, c->schema_text };
+    bool original = c->template_schema && s->role == PARSER_TEMPLATE;
+    const struct parser_question q = { c->question, c->db_id, original ? c->template_schema : c->schema_text };
     char *text = parser_input(s->form, s->role, &q, s->role == PARSER_FILL ? t->text : NULL);
     json_t *o = json_pack("{s:O}", "id", json_object_get(c->record, "id"));
 
@@ -167,6 +168,8 @@ static void add_neighbours(struct parse_stage *s, struct parse_case *c)
     int n = sql_plan_neighbours(c->plan, plans);
     const char *bar, *name = parse_stage_name(s, c, &bar);
 
+    if (s->f->q->published)
+        name = bar = "";
     for (int i = 0; i < n; i++) {
         struct parse_template *t = NULL;
         char *plan = sql_plan_text(plans[i]);
@@ -262,15 +265,18 @@ static int finish(struct parse_stages *f)
 static int ask_all(struct parse_stages *f, struct error *err)
 {
     int strategy = f->q->strategy, rc;
-    enum parser_model role = strategy == PARSE_DIRECT ? PARSER_DIRECT : PARSER_TEMPLATE;
+    bool single = strategy == PARSE_SINGLE_STAGE;
+    enum parser_model role = strategy == PARSE_DIRECT || single ? PARSER_DIRECT : PARSER_TEMPLATE;
 
     if ((rc = ask_plain(f, err)) || strategy == PARSE_BEAM || strategy == PARSE_SAMPLE)
         return rc;
     if (strategy == PARSE_TWO_STAGE)
         rc = ask_templates(f, err);
-    else if ((rc = ask_plans(f, role, err)) == 0)
+    else if ((rc = ask_plans(f, role, err)) == 0 && !single)
         rc = ask_neighbours(f, role, err);
-    return rc || !parse_fills(f->q) ? rc : parse_fill(f, err);
+    if (rc || !(single || parse_fills(f->q)))
+        return rc;
+    return (single || f->q->published ? parse_published : parse_fill)(f, err);
 }
 
 int parse_stages_run(struct parse_stages *f, struct error *err)

@@ -40,5 +40,8 @@ void parse_case_note(struct parse_case *c, const char *field, const char *text, 
 /* Makes statements of every template of the window: by beams, bound to what the template allows in PARSE_LOGICAL_BEAM.
  * A template that nothing fits, or that allows too much, has an error instead. */
 int parse_fill(struct parse_stages *f, struct error *err);
+/* The same as published, or, in PARSE_SINGLE_STAGE, statements for the plans near each case's own.  1 when a signal
+ * stopped it. */
+int parse_published(struct parse_stages *f, struct error *err);
 
 #endif
