@@ -19,6 +19,8 @@ struct schema_reading {
     struct strings seen; /* "-1.TABLE" and "NUMBER.COLUMN" */
 };
 
+static const char fragments[] = "()\"'`"; /* what they have that names have not */
+
 /* Without blanks at its ends; the caller frees. */
 static char *stripped(const char *text, size_t n)
 {
@@ -62,7 +64,7 @@ static void add_column(struct schema_reading *r, int table, int original_table, 
 {
     const struct schema *s = r->original;
 
-    if (!*name || strpbrk(name, "()\"'`") || !is_new(r, table, name))
+    if (!*name || strpbrk(name, fragments) || !is_new(r, table, name))
         return;
     int like = original_column(s, original_table, name);
     int column = schema_build_column(&r->build, table, name, NULL, like < 0 ? COLUMN_OTHERS : s->columns[like].type);
@@ -81,6 +83,8 @@ static struct strings columns_of(const char *text)
     for (size_t n; *text && *text != ':' && *text != '|'; text += n + (text[n] == ',')) {
         n = strcspn(text, ",:|");
         char *name = stripped(text, n);
+        if (isalpha((unsigned char)*name) && strpbrk(name, fragments)) /* behind a name's blank the rest of a value */
+            name[strcspn(name, " ")] = 0;
         strings_add(&names, name);
         free(name);
     }

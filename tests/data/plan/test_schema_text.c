@@ -56,6 +56,22 @@ static void text_alone(void **state)
     schema_set_close(&set);
 }
 
+/* As AmbiQT's records have them. */
+static void names_before_fragments(void **state)
+{
+    struct schema_set set;
+    const struct schema *s = read_text(
+        &set, "car : make \", \"amc hornet sportabout \", model , home_phone 997-7627\", \"+49 30\", score  6-2 8-6\"",
+        NULL);
+
+    (void)state;
+    column(s, "car", "make");
+    column(s, "car", "home_phone");
+    column(s, "car", "score");
+    assert_int_equal(s->n_columns, 4);
+    schema_set_close(&set);
+}
+
 static void keys_of_the_original(void **state)
 {
     struct schema original;
@@ -113,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_alone),
+        cmocka_unit_test(names_before_fragments),
         cmocka_unit_test(keys_of_the_original),
         cmocka_unit_test(keys_of_renamed_tables),
         cmocka_unit_test(bad_texts),
