@@ -116,6 +116,8 @@ static const char *unused(const struct parse_options *o)
         return "--length-penalty: expected another strategy than sample, which has no beams";
     if (o->request.template_schema && !o->request.schema && !o->request.db)
         return "--template-schema original: expected --schema or --db, which have it";
+    if (o->request.candidates && (o->request.published || strategy == PARSE_SINGLE_STAGE))
+        return "--candidates: expected neither --published nor --strategy single-stage, whose scores are no log p";
     if (o->request.published && strategy != PARSE_LOGICAL_BEAM)
         return "--published: expected --strategy logical-beam";
     if (o->request.published && o->request.beams != PUBLISHED_BEAMS)

@@ -73,7 +73,7 @@ static int keep_alternative(struct spelling *s, json_t *alternative, struct erro
     int good = constraint_form_read(&f, alternative, "alternatives", err) ? -1 : 1;
 
     for (int i = 0; good == 1 && i < f.n_parts; i++) {
-        char *text = strndup(f.parts[i].text, f.parts[i].list < 0 ? f.parts[i].length : 0);
+        char *text = f.parts[i].list < 0 ? strndup(f.parts[i].text, f.parts[i].length) : xstrdup("");
         CHECK(text, "no memory for a template's text");
         good = is_spelt(s, text);
         free(text);

@@ -176,6 +176,8 @@ int t5_config_read(struct t5_config *c, const char *dir, struct error *err)
 {
     char *path;
     json_t *root = config_open(dir, "config.json", &path, err);
+
+    *c = (struct t5_config){ 0 };
     int rc = root ? t5_config_parse(c, root, path, err) : -1;
 
     if (rc == 0 && (rc = lm_config_more_stops(dir, c->vocab_size, c->stops, &c->n_stops, err)) == 0)

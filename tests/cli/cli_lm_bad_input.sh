@@ -227,7 +227,8 @@ expect "an empty stop" 2 "--stop: expected a text, got an empty one" generate --
 expect "a stop that ends beams" 2 "--stop: expected --beams 1, got 2" $beams --stop x good.jsonl
 fresh && spoil bad/config.json 's/("max_position_embeddings": )256/\116777216/'
 small() { (ulimit -v 4000000 && generate --model bad --max-new 16000000 "$@"); }
-expect "memory too small for a prompt" 5 "keys and values of 1 texts at once, 8 rows of up to 16000000 tokens behind each: not enough memory for [0-9]+ MiB" small --beams 8 good.jsonl
+[ -n "${ASAN_OPTIONS:-}" ] || # which wants address space without end
+    expect "memory too small for a prompt" 5 "keys and values of 1 texts at once, 8 rows of up to 16000000 tokens behind each: not enough memory for [0-9]+ MiB" small --beams 8 good.jsonl
 
 # --- constraints
 two '{"id":"a","prompt":"x"}'

@@ -57,6 +57,16 @@ same draws.jsonl again.jsonl "the same draws"
 made other.jsonl --model lm --schema tables.json --strategy sample --seed 2 in.jsonl
 ! cmp -s draws.jsonl other.jsonl || complain "another seed" "draws the same"
 
+# --- the published rules: each template alone, and in one stage two statements at most of each plan
+head -n 2 in.jsonl >two.jsonl
+made out.jsonl --model t5 --schema tables.json --published --beams 10 two.jsonl
+made alone.jsonl --model t5 --schema tables.json --published --beams 10 two.jsonl --window 1
+same out.jsonl alone.jsonl "published, one record at a time"
+made other.jsonl --model t5 --schema tables.json --beams 10 two.jsonl
+! cmp -s out.jsonl other.jsonl || complain "--published" "changes nothing"
+made out.jsonl --model lm --schema tables.json --strategy single-stage <(sed -n 3p in.jsonl)
+has out.jsonl '"joins":0,"selects":1,"sqls":\[.*"joins":1,"selects":1,"sqls":\[.*"joins":0,"selects":2,"sqls":\[' "plans in one stage"
+
 # --- restricted: the template, the schema's names, keys that join, values of the question
 made out.jsonl --model lm --schema tables.json in.jsonl --max-new 100
 grep -oE '"templates":.*' out.jsonl | sed 's/,"errors":.*//' >templates
@@ -127,6 +137,8 @@ check "no beams" 2 "--beams" "${good[@]}" --beams 1
 check "k of none" 2 "-k: expected 1 to" "${good[@]}" -k 0
 check "draws of beams" 2 "--strategy sample" "${good[@]}" --top-k 5
 check "templates of beams" 2 "--templates: the strategy" "${good[@]}" --strategy beam --templates lm
+check "published beams" 2 "--published: expected" "${good[@]}" --strategy plans --published
+check "published candidates" 2 "--candidates: expected neither" "${good[@]}" --published --candidates
 check "fills of direct" 2 "--fill: the strategy" "${good[@]}" --strategy direct --fill lm
 check "resume to nowhere" 2 "--resume: expected --out" parse --model lm --schema tables.json in.jsonl --resume
 check "a folder of no model" 6 "nowhere" parse --model nowhere --schema tables.json in.jsonl -o out.jsonl

@@ -125,7 +125,7 @@ awk 'BEGIN { for (i = 0; i < 300000; i++) printf "{\"id\":%d,\"db_id\":\"bakery\
 { echo '[' && sed '$!s/$/,/' many.jsonl && echo ']'; } >many.json
 { echo 'id,db_id,query' && sed -E 's/.*:([0-9]*),.*(SELECT.*)".*/\1,bakery,\2/' many.jsonl; } >many.csv
 gzip -1 many.csv
-for file in many.json many.csv.gz; do
+[ -n "${ASAN_OPTIONS:-}" ] || for file in many.json many.csv.gz; do # which wants address space without end
     cases=$((cases + 1))
     (ulimit -v 200000 && exec "$bin/ambit-data" sql --schema practice/tables.json "$file" -o out.jsonl) >shown 2>said ||
         complain "$file in 200 MB" "exit code $?"

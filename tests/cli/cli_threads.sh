@@ -32,7 +32,7 @@ loader=$(ldd "$bin/ambit-infer" | awk '/ld-linux|ld64/ { print $1 }')
 cp "$bin/ambit-infer" gone && exec 8<gone && rm gone
 starts 1 /proc/self/fd/8 --version
 exec 8<&-
-command -v valgrind >/dev/null && starts 1 valgrind -q --tool=none "$bin/ambit-data" --version
+[ -z "${ASAN_OPTIONS:-}" ] && command -v valgrind >/dev/null && starts 1 valgrind -q --tool=none "$bin/ambit-data" --version
 
 # --- --threads goes before OMP_NUM_THREADS, that before the processors for us
 expect 0 ' 3 threads' train doctor --device cpu --threads 3

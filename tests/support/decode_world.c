@@ -39,7 +39,7 @@ static void guard_world(struct decode_world *w)
 
     memset(pattern, GUARD_PATTERN, WORLD_BYTES);
     w->step.device.driver->upload(&w->step.device, a->base + a->used, pattern, WORLD_BYTES);
-    guard_start(a);
+    guard_start(a, false);
     free(pattern);
 }
 

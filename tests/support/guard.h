@@ -12,8 +12,9 @@
 
 enum { GUARD_BYTES = 64, GUARD_PATTERN = 0xa5 };
 
-/* From now on every block is guarded, and the blocks of `step` are remembered. */
-void guard_start(const struct arena *step);
+/* From now on every block is guarded, and the blocks of `step` are remembered.  later: kernels run after memory has
+ * gone to others, so that nothing is closed to AddressSanitizer. */
+void guard_start(const struct arena *step, bool later);
 void guard_stop(void);
 /* copy: the arena's memory, taken after guard_stop.  Offset of the first byte that was written beyond a block, or -1.
  */

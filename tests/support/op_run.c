@@ -157,7 +157,7 @@ struct outcome op_run(struct device *d, struct op_test *t, const struct mode *mo
     struct outcome out = { .bits = HASH_START };
 
     assert_int_equal(arena_init(&host, HOST_BYTES, &err), 0);
-    guard_start(&step_arena);
+    guard_start(&step_arena, strcmp(d->driver->name, "cuda") == 0);
     size_t peak = dry_peak(d, t, mode, &host);
     assert_int_equal(device_arena(d, &step_arena, peak, &err), 0);
     fill_pattern(d, &step_arena);
