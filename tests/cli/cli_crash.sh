@@ -28,7 +28,7 @@ endless="WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n FROM c) SELECT coun
 options=(execute --db db long.jsonl -o long.out --steps 1000000000000)
 "$bin/ambit-data" "${options[@]}" --seconds 600 >shown 2>said &
 program=$!
-until [ -s long.out.part ] || ! kill -0 $program 2>/dev/null; do sleep 0.01; done
+until [ -e long.out.part ] && [ "$(wc -l <long.out.part)" -ge 256 ] || ! kill -0 $program 2>/dev/null; do sleep 0.01; done
 worker=$(cat /proc/$program/task/*/children)
 [ -n "$worker" ] || complain "a worker" "there is none"
 kill -KILL $program

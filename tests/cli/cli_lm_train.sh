@@ -44,6 +44,16 @@ for how in "--epochs 1" "--epochs 9 --valid valid.jsonl --patience 1"; do
 done
 [ "$steps" = 2 ] || fail "patience ends after two epochs, not $steps"
 
+# --- Adafactor at a constant rate learns; a run that goes on ends with the same weights, and knows its optimizer
+ada=(--tokenizer model --method full --batch 8 --lr 1e-3 --warmup 0 --optimizer adafactor --schedule constant --compute f32)
+infill "${ada[@]}" --out whole --epochs 3 || fail "Adafactor"
+infill "${ada[@]}" --out parts --epochs 1 || fail "Adafactor, an epoch"
+infill --out parts --epochs 3 --resume || fail "Adafactor, gone on"
+cmp -s whole/model.safetensors parts/model.safetensors || fail "Adafactor: a run that went on has other weights"
+value whole/metrics.jsonl loss | awk 'NR == 1 { first = $1 } { last = $1 } END { exit !(last < 0.8 * first) }' ||
+    fail "Adafactor learns nothing: $(value whole/metrics.jsonl loss | tr '\n' ' ')"
+infill --base model --out ada-lora --epochs 1 --optimizer adafactor --rank 2 || fail "an adapter by Adafactor"
+
 # --- a dry run prints memory and leaves nothing
 for how in "--base model" "--base model --method full" "--tokenizer model --method full"; do
     # shellcheck disable=SC2086 # words

@@ -61,7 +61,7 @@ int lm_lora_config(struct lora_config *c, const struct lm_settings *s, const cha
     return 0;
 }
 
-int lm_add_adapter(struct lm_trainer *t, size_t extra, struct error *err)
+int lm_add_adapter(struct lm_trainer *t, enum optimizer optimizer, size_t extra, struct error *err)
 {
     struct llama_model *m = &t->model;
 
@@ -70,6 +70,6 @@ int lm_add_adapter(struct lm_trainer *t, size_t extra, struct error *err)
     if (m->lora.full_head && m->net.config.tied)
         return error_set(err, EXIT_CODE_USAGE,
                          "head: this model's head is its embedding table, expected lora or none, got full");
-    struct adapter_plan plan = { .config = &m->lora, .optimizer = OPTIMIZER_ADAMW, .extra = extra };
+    struct adapter_plan plan = { .config = &m->lora, .optimizer = optimizer, .extra = extra };
     return llama_model_add_adapter(m, &plan, err);
 }

@@ -14,6 +14,11 @@ static bool is_full(const struct lm_trainer *t)
     return t->set->method == METHOD_FULL;
 }
 
+static enum optimizer optimizer_of(const struct lm_trainer *t)
+{
+    return t->set->optimizer == LM_ADAFACTOR ? OPTIMIZER_ADAFACTOR : OPTIMIZER_ADAMW;
+}
+
 /* The folder whose tokenizer, and but for a model from scratch weights, the run starts with. */
 static const char *start_folder(const struct lm_request *q)
 {
@@ -76,14 +81,14 @@ static int declare(struct lm_trainer *t, bool dry, struct error *err)
     struct llama_request r = { .dir = start_folder(q), .dtype = t->set->compute };
     enum dtype dtype = llama_request_dtype(&r, config->dtype);
     bool full = is_full(t);
-    enum optimizer optimizer = full ? OPTIMIZER_ADAMW : OPTIMIZER_NONE;
+    enum optimizer optimizer = full ? optimizer_of(t) : OPTIMIZER_NONE;
 
     if (dry ? llama_model_init_dry(&t->model, &t->run.device, config, dtype, optimizer, err)
             : llama_model_init(&t->model, &t->run.device, config, dtype, optimizer, full ? RUN_BYTES : 0, err))
         return -1;
     t->model.net.neftune = (float)t->set->neftune;
     t->run.params = full ? &t->model.params : &t->model.adapters;
-    return full ? 0 : lm_add_adapter(t, RUN_BYTES, err);
+    return full ? 0 : lm_add_adapter(t, optimizer_of(t), RUN_BYTES, err);
 }
 
 static int read_data(struct lm_trainer *t, struct error *err)
@@ -172,7 +177,7 @@ static int fill_weights(struct lm_trainer *t, struct error *err)
 {
     const struct lm_request *q = t->request;
     struct arena *data = is_full(t) ? &t->model.data : &t->model.adapter_data;
-    struct param_arenas arenas = { &t->model.host, data, OPTIMIZER_ADAMW };
+    struct param_arenas arenas = { &t->model.host, data, optimizer_of(t) };
 
     if (run_take(&t->run, &arenas, err))
         return -1;
@@ -189,11 +194,12 @@ static int fill_weights(struct lm_trainer *t, struct error *err)
 static void plan_steps(struct lm_trainer *t)
 {
     const struct lm_settings *s = t->set;
+    static const enum schedule_form forms[] = { SCHEDULE_COSINE, SCHEDULE_LINEAR, SCHEDULE_CONSTANT };
     int64_t total = run_stage_steps(&t->run);
     struct schedule schedule = { .lr = (float)s->lr,
                                  .warmup = (int64_t)ceil(s->warmup * (double)total),
                                  .total = total,
-                                 .form = s->schedule == LM_COSINE ? SCHEDULE_COSINE : SCHEDULE_LINEAR };
+                                 .form = forms[s->schedule] };
 
     run_plan(&t->run, schedule, s->decay, s->clip);
 }

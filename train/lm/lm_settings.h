@@ -22,7 +22,8 @@ struct lm_settings {
     /* how */
     int64_t epochs, batch, length, max_valid, patience;
     double lr, warmup, decay, clip;
-    enum { LM_COSINE, LM_LINEAR } schedule;
+    enum { LM_COSINE, LM_LINEAR, LM_CONSTANT } schedule;
+    enum { LM_ADAMW, LM_ADAFACTOR } optimizer;
     enum { SELECT_LOSS, SELECT_RECALL } select; /* what the best checkpoint is best in */
     int64_t max_new;                            /* recall: tokens of an answer */
     bool group_by_length, share_prefix;

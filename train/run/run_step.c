@@ -28,6 +28,9 @@ void run_plan(struct run *r, struct schedule schedule, double decay, double clip
     r->optim.schedule = schedule;
     r->optim.adamw =
         (struct adamw){ .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .decay = (float)decay, .clip = (float)clip };
+    r->optim.adafactor = (struct adafactor){
+        .decay_rate = 0.8f, .eps = 1e-30f, .threshold = 1, .decay = (float)decay, .clip = (float)clip
+    };
 }
 
 static void update(struct ctx *c, void *arg)
