@@ -92,16 +92,12 @@ static int bind(const struct llama_model *m, const struct ask *q, struct automat
 
 static void add_request(struct answer_batch *r, const struct lm_text *p, const struct automaton_host *table)
 {
-    const struct llama_model *m = &r->in->model;
     int64_t i = r->n_requests++;
 
-    r->requests[i] = (struct engine_request){ .prompt = m->seq2seq ? &m->t5.config.start : p->ids.items,
-                                              .n_prompt = m->seq2seq ? 1 : p->ids.count,
-                                              .source = m->seq2seq ? p->ids.items : NULL,
-                                              .n_source = m->seq2seq ? p->ids.count : 0,
-                                              .key = lm_text_key(p),
-                                              .constraint = table->n_states ? table : NULL,
-                                              .answers = &r->answers[i * r->each] };
+    r->requests[i] = engine_ask(&r->in->model, p->ids.items, p->ids.count);
+    r->requests[i].key = lm_text_key(p);
+    r->requests[i].constraint = table->n_states ? table : NULL;
+    r->requests[i].answers = &r->answers[i * r->each];
 }
 
 static void read_ask(struct answer_batch *r, int64_t i)

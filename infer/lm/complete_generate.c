@@ -46,18 +46,12 @@ void complete_requests_open(struct completion_requests *q, const struct completi
         const struct lm_text *p = &r->window[i];
         if (p->error)
             continue;
-        q->items[q->n] = (struct engine_request){ .prompt = p->ids.items,
-                                                  .n_prompt = p->ids.count,
-                                                  .key = lm_text_key(p),
-                                                  .constraint = r->bound ? r->bound[i] : NULL,
-                                                  .adapter = r->adapters[i],
-                                                  .answers = &q->answers[q->n * each] };
-        if (r->model.seq2seq) {
-            q->items[q->n].source = p->ids.items;
-            q->items[q->n].n_source = p->ids.count;
-            q->items[q->n].prompt = &r->model.t5.config.start;
-            q->items[q->n].n_prompt = 1;
-        }
+        struct engine_request *e = &q->items[q->n];
+        *e = engine_ask(&r->model, p->ids.items, p->ids.count);
+        e->key = lm_text_key(p);
+        e->constraint = r->bound ? r->bound[i] : NULL;
+        e->adapter = r->adapters[i];
+        e->answers = &q->answers[q->n * each];
         q->n++;
     }
     if (!r->request->stop)

@@ -1,8 +1,7 @@
 /* Part of complete.h: how badly a model predicts answers that are known. */
 #include "data/util/stop.h"
 #include "infer/lm/complete_impl.h"
-#include "models/lm/llama_batch.h"
-#include "models/lm/t5_batch.h"
+#include "models/lm/lm_batch.h"
 
 #include <stdlib.h>
 
@@ -16,8 +15,7 @@ struct loss_line {
 /* One step over the prompts of a pack, which have the same adapter. */
 struct loss_step {
     struct completion *r;
-    struct llama_batch batch; /* of a decoder */
-    struct t5_batch pairs;    /* of an encoder-decoder */
+    struct lm_batch batch;
     int adapter;
     struct tensor *nll;
     struct loss_line *lines;
@@ -25,33 +23,10 @@ struct loss_step {
     int written; /* lines */
 };
 
-static bool seq2seq(const struct loss_step *s)
-{
-    return s->r->model.seq2seq;
-}
-
-/* Tokens that the step reads, those that it predicts, and how many of these each text has. */
-static int64_t tokens_of(const struct loss_step *s)
-{
-    return seq2seq(s) ? s->pairs.source.n_tokens + s->pairs.answer.n_tokens : s->batch.n_tokens;
-}
-
-static int64_t rows_of(const struct loss_step *s)
-{
-    return seq2seq(s) ? s->pairs.answer.n_tokens : s->batch.n_rows;
-}
-
-static const int32_t *counts_of(const struct loss_step *s)
-{
-    return seq2seq(s) ? s->pairs.answer.lengths : s->batch.row_counts;
-}
-
 static void add_text(struct loss_step *s, const struct lm_text *p)
 {
-    if (seq2seq(s))
-        t5_batch_add(&s->pairs, &s->r->model.t5.config, p->ids.items, p->answer.items, p->ids.count);
-    else
-        llama_batch_add(&s->batch, p->ids.items, p->answer.items, p->ids.count);
+    struct llama_text text = { p->ids.items, p->answer.items, p->ids.count };
+    lm_batch_add(&s->batch, &s->r->model, &text, 1, false);
 }
 
 static void run_loss(struct ctx *c, void *arg)
@@ -59,8 +34,7 @@ static void run_loss(struct ctx *c, void *arg)
     struct loss_step *s = arg;
 
     ctx_note(c, s->adapter);
-    s->nll = seq2seq(s) ? t5_batch_nll(c, &s->r->model.t5, &s->pairs)
-                        : llama_batch_nll(c, llama_model_net(&s->r->model, s->adapter), &s->batch);
+    s->nll = lm_batch_nll(c, &s->r->model, s->adapter, &s->batch);
 }
 
 /* The first record without a line, and those behind it that have its adapter, until the step's tokens are full.  Which
@@ -69,24 +43,21 @@ static void fill_pack(struct loss_step *s, int first)
 {
     const struct completion *r = s->r;
 
-    llama_batch_clear(&s->batch);
-    t5_batch_clear(&s->pairs);
+    lm_batch_clear(&s->batch);
     s->n_pack = 0;
     s->adapter = r->adapters[first];
     for (int i = first; i < r->n; i++) {
         const struct lm_text *p = &r->window[i];
         if (s->lines[i].packed || p->error || r->adapters[i] != s->adapter)
             continue;
-        if (s->n_pack && tokens_of(s) + p->ids.count > r->request->tokens)
+        if (s->n_pack && lm_batch_tokens(&s->batch) + p->ids.count > r->request->tokens)
             break;
         add_text(s, p);
         s->lines[i].packed = true;
         s->pack[s->n_pack++] = i;
     }
-    if (r->work.ctx.buckets && seq2seq(s))
-        t5_batch_pad(&s->pairs);
-    else if (r->work.ctx.buckets)
-        llama_batch_pad(&s->batch);
+    if (r->work.ctx.buckets)
+        lm_batch_pad(&s->batch, &r->model);
 }
 
 static void take_losses(struct loss_step *s, const float *nll)
@@ -94,7 +65,7 @@ static void take_losses(struct loss_step *s, const float *nll)
     for (int k = 0; k < s->n_pack; k++) {
         struct loss_line *l = &s->lines[s->pack[k]];
         l->there = true;
-        l->tokens = counts_of(s)[k];
+        l->tokens = lm_batch_row_counts(&s->batch)[k];
         for (int64_t t = 0; t < l->tokens; t++)
             l->nll += (double)*nll++;
     }
@@ -103,10 +74,10 @@ static void take_losses(struct loss_step *s, const float *nll)
 static int score_pack(struct loss_step *s, struct error *err)
 {
     struct completion *r = s->r;
-    float *nll = xmalloc((size_t)(rows_of(s) + 1) * sizeof *nll);
-    int rc = rows_of(s) ? workspace_step(&r->work, run_loss, s, err) : 0;
+    float *nll = xmalloc((size_t)(lm_batch_rows(&s->batch) + 1) * sizeof *nll);
+    int rc = lm_batch_rows(&s->batch) ? workspace_step(&r->work, run_loss, s, err) : 0;
 
-    if (rc == 0 && rows_of(s))
+    if (rc == 0 && lm_batch_rows(&s->batch))
         device_download(&r->device, nll, s->nll);
     if (rc == 0)
         take_losses(s, nll);
@@ -161,7 +132,6 @@ int complete_loss_window(struct completion *r, struct error *err)
         rc = write_lines(&s, err);
     free(s.lines);
     free(s.pack);
-    llama_batch_release(&s.batch);
-    t5_batch_release(&s.pairs);
+    lm_batch_release(&s.batch);
     return rc;
 }

@@ -9,6 +9,13 @@
 /* How many steps pass before a device that runs ahead is asked what is done. */
 enum { HEADERS = 1 << 20, ASK_STEPS = 8 };
 
+struct engine_request engine_ask(const struct llama_model *m, const int32_t *ids, int64_t n)
+{
+    if (!m->seq2seq)
+        return (struct engine_request){ .prompt = ids, .n_prompt = n };
+    return (struct engine_request){ .prompt = &m->t5.config.start, .n_prompt = 1, .source = ids, .n_source = n };
+}
+
 uint64_t engine_settings_key(const struct engine_settings *s)
 {
     const double all[] = { (double)s->max_new,

@@ -75,12 +75,11 @@ struct engine {
     } sources;
     struct decode_state state;
     struct pages pages;
-    struct arena host, data; /* of cache and state */
-    int64_t steps;           /* columns of the state's logs */
+    struct arena host, data, table_host, table_data; /* of cache and state; of tables */
+    int64_t steps;                                   /* columns of the state's logs */
     struct active_request *active;
-    int64_t n_active;
     int32_t *slots; /* free requests of the state */
-    int64_t n_slots;
+    int64_t n_active, n_slots;
     struct engine_held {
         const struct engine_request *of;
         int32_t *pages;
@@ -92,7 +91,6 @@ struct engine {
         int32_t start;
     } * tables;
     int64_t n_tables, cap_tables;
-    struct arena table_host, table_data;
     int64_t done, tokens; /* finished requests, and tokens of their answers, since the start */
 };
 
@@ -107,6 +105,8 @@ void engine_release(struct engine *e);
 int engine_run(struct engine *e, struct engine_request *list, int64_t n, void (*after_step)(void *arg), void *arg,
                struct error *err);
 void engine_answer_release(struct engine_answer *a);
+/* A request for answers to that prompt, whichever form the model has; ids, and the model, are borrowed. */
+struct engine_request engine_ask(const struct llama_model *m, const int32_t *ids, int64_t n);
 
 /* The tokens that end an answer; returns how many. */
 enum { ENGINE_MAX_STOPS = LM_MAX_STOPS + 1 };

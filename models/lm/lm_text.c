@@ -132,6 +132,28 @@ int64_t lm_text_prompt_length(const struct lm_text *p)
     return n;
 }
 
+/* Leaves out the tokens from..to. */
+static void cut_out(struct lm_text *p, int64_t from, int64_t to)
+{
+    size_t rest = (size_t)(p->ids.count - to);
+
+    memmove(p->ids.items + from, p->ids.items + to, rest * sizeof *p->ids.items);
+    memmove(p->answer.items + from, p->answer.items + to, rest);
+    p->ids.count -= to - from;
+    p->answer.count -= to - from;
+}
+
+bool lm_text_truncate(struct lm_text *p, int64_t most)
+{
+    int64_t prompt = lm_text_prompt_length(p), answer = p->ids.count - prompt;
+
+    if (answer > most)
+        cut_out(p, prompt + most - 1, p->ids.count - 1);
+    if (prompt > most)
+        cut_out(p, most - 1, prompt - 1);
+    return answer > most || prompt > most;
+}
+
 void lm_text_release(struct lm_text *p)
 {
     json_decref(p->id);

@@ -34,6 +34,9 @@ struct lm_text {
 void lm_text_read(struct lm_text *p, const struct llama_model *m, const json_t *record, enum lm_answer answer,
                   const char *where);
 void lm_text_release(struct lm_text *p);
+/* A pair whose sides have at most `most` tokens (at least 1), the one that ends a side being the last all the same.
+ * Returns whether it was longer. */
+bool lm_text_truncate(struct lm_text *p, int64_t most);
 /* Tokens before the first of its answers, which it must have. */
 int64_t lm_text_prompt_length(const struct lm_text *p);
 /* Of its random numbers: a sum of its id. */

@@ -71,12 +71,13 @@ static int export_kind(const struct lm_export_request *q, const char *dir, struc
         return -1;
     json_t *meta = checkpoint_meta(&file, err);
     const char *kind = meta ? json_get_string(meta, "kind", file.path, err) : NULL;
-    if (kind && !strcmp(kind, "infill"))
+    if (kind && (!strcmp(kind, "infill") || !strcmp(kind, "seq2seq")))
         rc = lm_export(q, &file, meta, err);
     else if (kind && !strcmp(kind, "gatekeeper"))
         rc = export_gatekeeper(q, dir, err);
     else if (kind)
-        error_set(err, EXIT_CODE_CHECKPOINT, "%s: kind: expected gatekeeper or infill, got \"%s\"", file.path, kind);
+        error_set(err, EXIT_CODE_CHECKPOINT, "%s: kind: expected gatekeeper, infill or seq2seq, got \"%s\"", file.path,
+                  kind);
     json_decref(meta);
     hdf5_close(&file);
     return rc;
@@ -104,14 +105,15 @@ const struct command command_export = {
     ONE_OPERAND("DIR"),
     OPTIONS(table, defaults),
     .details =
-        "DIR is what ambit-train gatekeeper or infill left; of a run under way its newest checkpoint is taken.\n\n"
+        "DIR is what ambit-train gatekeeper, infill or seq2seq left; of a run under way its newest checkpoint is taken.\n\n"
         "A gatekeeper has --format hf: the encoder and its relevance head become a Hugging Face folder that "
         "transformers opens as BertForSequenceClassification: the sigmoid of its one logit for (question, element "
         "text) is the relevance that ambit-infer detect reports for a model with --encode element.\n\n"
         "What infill left has peft (an adapter's two files, for PEFT and vLLM), merged (a whole Hugging Face folder, "
         "base and adapter added in f32 and rounded once) and gguf-adapter (a file for llama.cpp).  A base whose "
         "weights are not those of the run is refused.  --verify loads the folder and compares its logits on fixed "
-        "texts with those of the trained model.",
+        "texts with those of the trained model.  What seq2seq left, or infill with --method full, has merged alone: the "
+        "weights of its best checkpoint so far.",
     .examples = { "ambit-train export runs/gate --format hf -o gate-hf",
                   "ambit-train export runs/infill --format merged --verify -o infill-hf" },
     .run = run,

@@ -52,9 +52,12 @@ static int add(struct lm_data *d, json_t *record, const struct llama_model *m, i
         lm_text_release(&e.text);
         return -1;
     }
+    if (m->seq2seq)
+        d->cut += lm_text_truncate(&e.text, length);
     e.targets = count_targets(&e.text);
-    if (e.text.ids.count > length || e.targets == 0) {
-        d->dropped += e.text.ids.count > length;
+    bool longer = !m->seq2seq && e.text.ids.count > length;
+    if (longer || e.targets == 0) {
+        d->dropped += longer;
         lm_text_release(&e.text);
         return e.targets ? 0 : error_set(err, EXIT_CODE_DATA, "%s: the answer has no tokens", where);
     }
@@ -94,6 +97,8 @@ int lm_data_read(struct lm_data *d, const char *path, const struct llama_model *
         rc = error_set(err, EXIT_CODE_DATA, "%s: no conversation of at most %lld tokens", path, (long long)length);
     if (rc == 0)
         count_all(d);
+    if (rc == 0 && d->cut)
+        log_warn("%s: %d records have more than %lld tokens on a side and are cut", path, d->cut, (long long)length);
     if (rc == 0 && d->dropped)
         log_warn("%s: %d conversations longer than %lld tokens are left out", path, d->dropped, (long long)length);
     return rc;

@@ -1,5 +1,5 @@
 /*
- * lm_data.h - conversations as tokens: what `ambit-train infill` learns from.
+ * lm_data.h - conversations as tokens: what language models learn from.
  */
 #ifndef TRAIN_LM_LM_DATA_H
 #define TRAIN_LM_LM_DATA_H
@@ -19,11 +19,13 @@ struct lm_data {
     int64_t *lengths;    /* [n] tokens of each */
     int64_t *beginnings; /* [n] the same number for texts that begin alike */
     int dropped;         /* longer than `length` */
+    int cut;             /* shortened to it */
     uint64_t hash;
 };
 
 /* Reads conversations with all their answers; a bad record is an error.  Those longer than `length` tokens are left out
- * and counted; keep: records stay beside their tokens.  -1 with EXIT_CODE_DATA, also when nothing is left. */
+ * and counted; of an encoder-decoder's, each side is cut to that length instead.  keep: records stay beside their
+ * tokens.  -1 with EXIT_CODE_DATA, also when nothing is left. */
 int lm_data_read(struct lm_data *d, const char *path, const struct llama_model *m, int64_t length, bool keep,
                  struct error *err);
 /* Leaves the first n. */

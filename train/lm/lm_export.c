@@ -92,8 +92,8 @@ static int check_out(const struct lm_export *e, struct error *err)
 static int check_format(const struct lm_export *e, struct error *err)
 {
     if (wants(e, "hf"))
-        return error_set(err, EXIT_CODE_USAGE, "format: %s is of ambit-train infill: expected %s, got hf",
-                         e->file->path, e->full ? "merged" : "peft, merged or gguf-adapter");
+        return error_set(err, EXIT_CODE_USAGE, "format: %s is of a language model: expected %s, got hf", e->file->path,
+                         e->full ? "merged" : "peft, merged or gguf-adapter");
     if (e->full && !wants(e, "merged"))
         return error_set(err, EXIT_CODE_USAGE,
                          "format: %s has every weight trained and no adapter: expected merged, got %s", e->file->path,
@@ -123,6 +123,16 @@ static int load_base(struct llama_model *m, const struct lm_export *e, bool own_
     return 0;
 }
 
+int lm_export_config(struct lm_export_config *c, const struct lm_export *e, const char *dir, struct error *err)
+{
+    *c = (struct lm_export_config){ 0 };
+    if (e->run.seq2seq ? t5_config_read(&c->t5, dir, err) : llama_config_read(&c->llama, dir, err))
+        return -1;
+    c->dtype = e->run.seq2seq ? c->t5.dtype : c->llama.dtype;
+    c->layers = e->run.seq2seq ? c->t5.encoder_layers + c->t5.decoder_layers : c->llama.layers;
+    return 0;
+}
+
 /* In F32, which is what was trained. */
 static int load_adapter(struct llama_model *m, const struct lm_export *e, struct error *err)
 {
@@ -138,13 +148,15 @@ int lm_export_open(struct llama_model *m, const struct lm_export *e, const char 
                    struct error *err)
 {
     const struct llama_request r = { .dir = e->base, .dtype = dtype };
-    struct llama_config config;
+    struct lm_export_config c;
 
     *m = (struct llama_model){ 0 };
-    if (llama_config_read(&config, e->base, err))
+    if (lm_export_config(&c, e, e->base, err))
         return -1;
-    config.tied = config.tied && !own_head;
-    if (llama_model_init(m, e->device, &config, llama_request_dtype(&r, config.dtype), OPTIMIZER_NONE, 0, err))
+    c.llama.tied = c.llama.tied && !own_head;
+    enum dtype type = llama_request_dtype(&r, c.dtype);
+    if (e->run.seq2seq ? t5_model_init(m, e->device, &c.t5, type, OPTIMIZER_NONE, 0, err)
+                       : llama_model_init(m, e->device, &c.llama, type, OPTIMIZER_NONE, 0, err))
         return -1;
     struct checkpoint all = { .params = &m->params, .device = m->device };
     if (e->full)
@@ -197,13 +209,13 @@ static int merged_type(const struct lm_export *e, const char **dtype, struct err
 
 static int export_merged(const struct lm_export *e, struct error *err)
 {
-    struct llama_config config;
+    struct lm_export_config config;
     struct llama_model m = { 0 };
     const char *dtype;
 
-    if (llama_config_read(&config, e->base, err) || merged_type(e, &dtype, err))
+    if (lm_export_config(&config, e, e->base, err) || merged_type(e, &dtype, err))
         return -1;
-    bool own_head = config.tied && !e->full && e->run.settings.head == HEAD_LORA;
+    bool own_head = config.llama.tied && !e->full && e->run.settings.head == HEAD_LORA;
     int rc = lm_export_open(&m, e, dtype, own_head, err) || write_merged(&m, e, own_head, err) ? -1 : 0;
     llama_model_release(&m);
     return rc;
@@ -228,10 +240,15 @@ static int write_form(const struct lm_export *e, struct error *err)
 
 int lm_export(const struct lm_export_request *q, const struct hdf5_reader *file, const json_t *meta, struct error *err)
 {
-    struct lm_export e = { .request = q, .file = file, .meta = meta, .run = lm_request_defaults };
+    const char *kind = json_string_value(json_object_get(meta, "kind"));
+    bool seq2seq = kind && strcmp(kind, "seq2seq") == 0;
+    struct lm_export e = {
+        .request = q, .file = file, .meta = meta, .run = seq2seq ? seq2seq_request_defaults : lm_request_defaults
+    };
+    const struct option *table = seq2seq ? seq2seq_request_table : lm_request_table;
     struct device device;
 
-    if (run_meta_settings(meta, lm_request_table, &e.run, offsetof(struct lm_request, settings), file->path, err) ||
+    if (run_meta_settings(meta, table, &e.run, offsetof(struct lm_request, settings), file->path, err) ||
         device_open(&device, "cpu", err))
         return -1;
     e.device = &device;

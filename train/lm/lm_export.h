@@ -1,5 +1,5 @@
 /*
- * lm_export.h - what `ambit-train infill` left, in the forms that other tools load.
+ * lm_export.h - what `ambit-train infill` and `seq2seq` left, in the forms that other tools load.
  *
  *   peft          OUT/adapter_config.json and adapter_model.safetensors, as PEFT and vLLM load them
  *   merged        OUT/ is a whole Hugging Face folder: base and adapter added in f32 and rounded once
@@ -34,6 +34,15 @@ struct lm_export {
 /* Writes it.  -1 with EXIT_CODE_USAGE for what this run has no form of, EXIT_CODE_CHECKPOINT for another base than the
  * run's, EXIT_CODE_FAILURE when it cannot be written or does not load as what was trained. */
 int lm_export(const struct lm_export_request *q, const struct hdf5_reader *file, const json_t *meta, struct error *err);
+
+/* A folder's config, of whichever form the run trained. */
+struct lm_export_config {
+    struct llama_config llama;
+    struct t5_config t5;
+    enum dtype dtype;
+    int layers; /* of both sides together */
+};
+int lm_export_config(struct lm_export_config *c, const struct lm_export *e, const char *dir, struct error *err);
 
 /* The model as it was trained, base and adapter (in F32) beside each other, weights of type dtype as llama_request has
  * it.  own_head: a head that is the embedding table becomes a matrix of its own. */

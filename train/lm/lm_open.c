@@ -25,6 +25,20 @@ static const char *start_folder(const struct lm_request *q)
     return q->base ? q->base : q->tokenizer;
 }
 
+static int check_select(const struct lm_request *q, struct error *err)
+{
+    static const char *const names[] = { "loss", "recall", "template", "exact-match", "execution" };
+    enum lm_select select = q->settings.select;
+
+    if (select != SELECT_LOSS && !q->valid)
+        return error_set(err, EXIT_CODE_USAGE, "select: %s: expected --valid", names[select]);
+    if (select == SELECT_EXACT && !q->schema)
+        return error_set(err, EXIT_CODE_USAGE, "select: exact-match: expected --schema");
+    if (select == SELECT_EXECUTION && !q->db)
+        return error_set(err, EXIT_CODE_USAGE, "select: execution: expected --db");
+    return 0;
+}
+
 int lm_check_request(const struct lm_request *q, struct error *err)
 {
     const struct lm_settings *s = &q->settings;
@@ -34,24 +48,20 @@ int lm_check_request(const struct lm_request *q, struct error *err)
                          "expected either --base, a model to start from, or --tokenizer, for one from scratch");
     if (!q->base && s->method != METHOD_FULL)
         return error_set(err, EXIT_CODE_USAGE, "method: expected full for a model from scratch, got lora");
-    if (s->select == SELECT_RECALL && !q->valid)
-        return error_set(err, EXIT_CODE_USAGE, "select: recall: expected --valid");
-    if (!q->base && (s->heads % s->groups || s->hidden % s->heads || s->hidden / s->heads % 8))
+    if (check_select(q, err))
+        return -1;
+    int64_t groups = q->seq2seq ? 1 : s->groups;
+    if (!q->base && (s->heads % groups || s->hidden % s->heads || s->hidden / s->heads % 8))
         return error_set(err, EXIT_CODE_USAGE,
                          "heads: expected heads of a multiple of 8 channels in equal groups, got %lld of %lld channels "
                          "together in %lld groups",
-                         (long long)s->heads, (long long)s->hidden, (long long)s->groups);
+                         (long long)s->heads, (long long)s->hidden, (long long)groups);
     return 0;
 }
 
 /* A Llama of the request's sizes over the tokenizer's vocabulary, embeddings and head tied. */
-static int scratch_config(struct llama_config *c, const struct lm_request *q, struct error *err)
+static void scratch_llama(struct llama_config *c, const struct lm_settings *s, const struct tokenizer *t)
 {
-    const struct lm_settings *s = &q->settings;
-    struct tokenizer *t = tokenizer_open(q->tokenizer, err);
-
-    if (!t)
-        return -1;
     *c = (struct llama_config){ .kind = LLAMA,
                                 .vocab_size = tokenizer_vocab_size(t),
                                 .hidden_size = (int)s->hidden,
@@ -69,8 +79,73 @@ static int scratch_config(struct llama_config *c, const struct lm_request *q, st
     int32_t eos = tokenizer_special(t, SPECIAL_EOS);
     if (eos >= 0)
         c->stops[c->n_stops++] = eos;
-    tokenizer_close(t);
+}
+
+/* A T5 likewise.  Answers begin with the token of padding, as T5's do, or another that no text has. */
+static int scratch_t5(struct t5_config *c, const struct lm_settings *s, const struct tokenizer *t, const char *dir,
+                      struct error *err)
+{
+    int32_t eos = tokenizer_special(t, SPECIAL_EOS), pad = tokenizer_special(t, SPECIAL_PAD);
+    int32_t bos = tokenizer_special(t, SPECIAL_BOS);
+
+    if (eos < 0)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: names no token that ends a text", dir);
+    *c = (struct t5_config){ .vocab_size = tokenizer_vocab_size(t),
+                             .d_model = (int)s->hidden,
+                             .d_kv = (int)(s->hidden / s->heads),
+                             .d_ff = (int)s->intermediate,
+                             .encoder_layers = (int)s->layers,
+                             .decoder_layers = (int)s->layers,
+                             .heads = (int)s->heads,
+                             .buckets = 32,
+                             .max_distance = 128,
+                             .gated = s->feed_forward == FEED_GATED_GELU,
+                             .scaled = true,
+                             .tied = true,
+                             .layer_norm_eps = 1e-6f,
+                             .dropout = (float)s->dropout,
+                             .initializer_factor = 1,
+                             .dtype = F32,
+                             .start = pad >= 0   ? pad
+                                      : bos >= 0 ? bos
+                                                 : eos,
+                             .stops = { eos },
+                             .n_stops = 1 };
     return 0;
+}
+
+static int scratch_config(struct lm_trainer *t, struct error *err)
+{
+    const struct lm_request *q = t->request;
+    struct tokenizer *words = tokenizer_open(q->tokenizer, err);
+    int rc = 0;
+
+    if (!words)
+        return -1;
+    if (q->seq2seq)
+        rc = scratch_t5(&t->t5_config, t->set, words, q->tokenizer, err);
+    else
+        scratch_llama(&t->config, t->set, words);
+    tokenizer_close(words);
+    return rc;
+}
+
+static int read_config(struct lm_trainer *t, struct error *err)
+{
+    const struct lm_request *q = t->request;
+
+    if (!q->base)
+        return scratch_config(t, err);
+    return q->seq2seq ? t5_config_read(&t->t5_config, q->base, err) : llama_config_read(&t->config, q->base, err);
+}
+
+static int declare_t5(struct lm_trainer *t, bool dry, enum dtype dtype, struct error *err)
+{
+    struct device *d = &t->run.device;
+
+    t->run.params = &t->model.params;
+    return dry ? t5_model_init_dry(&t->model, d, &t->t5_config, dtype, optimizer_of(t), err)
+               : t5_model_init(&t->model, d, &t->t5_config, dtype, optimizer_of(t), RUN_BYTES, err);
 }
 
 /* The network and its adapter, their values undefined yet. */
@@ -79,10 +154,12 @@ static int declare(struct lm_trainer *t, bool dry, struct error *err)
     const struct llama_config *config = &t->config;
     const struct lm_request *q = t->request;
     struct llama_request r = { .dir = start_folder(q), .dtype = t->set->compute };
-    enum dtype dtype = llama_request_dtype(&r, config->dtype);
+    enum dtype dtype = llama_request_dtype(&r, q->seq2seq ? t->t5_config.dtype : config->dtype);
     bool full = is_full(t);
     enum optimizer optimizer = full ? optimizer_of(t) : OPTIMIZER_NONE;
 
+    if (q->seq2seq)
+        return declare_t5(t, dry, dtype, err);
     if (dry ? llama_model_init_dry(&t->model, &t->run.device, config, dtype, optimizer, err)
             : llama_model_init(&t->model, &t->run.device, config, dtype, optimizer, full ? RUN_BYTES : 0, err))
         return -1;
@@ -94,7 +171,7 @@ static int declare(struct lm_trainer *t, bool dry, struct error *err)
 static int read_data(struct lm_trainer *t, struct error *err)
 {
     const struct lm_request *q = t->request;
-    int64_t positions = t->model.net.config.max_positions;
+    int64_t positions = q->seq2seq ? INT64_MAX : t->model.net.config.max_positions; /* T5's are relative */
     int64_t length = t->set->length < positions ? t->set->length : positions;
 
     if (lm_data_read(&t->train, q->data, &t->model, length, false, err) ||
@@ -102,10 +179,10 @@ static int read_data(struct lm_trainer *t, struct error *err)
         return -1;
     if (t->set->max_valid)
         lm_data_cut(&t->valid, t->set->max_valid);
-    log_info("%d conversations of %lld tokens, %lld of them to predict; %d to validate on", t->train.n,
+    log_info("%d records of %lld tokens, %lld of them to predict; %d to validate on", t->train.n,
              (long long)t->train.tokens, (long long)t->train.targets, t->valid.n);
     lm_data_show(&t->train, t->model.tokenizer, q->show_samples);
-    return 0;
+    return lm_judge_open(&t->judge, q, &t->valid, err);
 }
 
 /* The order of the training data, and all that makes up data_hash. */
@@ -125,6 +202,11 @@ static void set_order(struct lm_trainer *t)
     free(all);
 }
 
+static bool *checkpointed(struct llama_model *m)
+{
+    return m->seq2seq ? &m->t5.checkpointed : &m->net.checkpointed;
+}
+
 /* What the estimate needs beside the steps. */
 static void count_memory(struct lm_trainer *t)
 {
@@ -133,7 +215,7 @@ static void count_memory(struct lm_trainer *t)
 
     r->copied_bytes = llama_model_packed(&t->model, true);
     r->model_bytes = t->model.data.peak + t->model.adapter_data.peak + r->copied_bytes;
-    r->recompute = &t->model.net.checkpointed;
+    r->recompute = checkpointed(&t->model);
     if (tokens > longest)
         snprintf(r->hint, sizeof r->hint, "--tokens below %lld makes smaller micro-batches", tokens);
     else
@@ -147,8 +229,7 @@ int lm_open(void *trainer, struct error *err)
     const struct lm_request *q = t->request;
     struct llama_request r = { .dir = start_folder(q), .chat_template = q->chat_template };
 
-    if ((q->base ? llama_config_read(&t->config, q->base, err) : scratch_config(&t->config, q, err)) ||
-        declare(t, true, err) || llama_model_open_text(&t->model, &r, err) || read_data(t, err))
+    if (read_config(t, err) || declare(t, true, err) || llama_model_open_text(&t->model, &r, err) || read_data(t, err))
         return -1;
     set_order(t);
     count_memory(t);
@@ -159,14 +240,14 @@ int lm_open(void *trainer, struct error *err)
 static int declare_again(struct lm_trainer *t, struct error *err)
 {
     struct llama_model dry = t->model;
-    bool checkpointed = dry.net.checkpointed;
 
     t->model = (struct llama_model){ 0 };
     int rc = declare(t, false, err);
     if (rc == 0) {
         t->model.tokenizer = dry.tokenizer;
         t->model.chat = dry.chat;
-        t->model.net.checkpointed = checkpointed;
+        t->model.eos = dry.eos;
+        *checkpointed(&t->model) = *checkpointed(&dry);
         dry.tokenizer = NULL;
     }
     llama_model_release(&dry);
@@ -219,7 +300,8 @@ void lm_close(void *trainer)
 {
     struct lm_trainer *t = trainer;
 
-    llama_batch_release(&t->batch);
+    lm_batch_release(&t->batch);
+    lm_judge_release(&t->judge);
     lm_data_release(&t->train);
     lm_data_release(&t->valid);
     llama_model_release(&t->model);

@@ -1,14 +1,10 @@
-/* Part of lm_trainer.h: validation by what the model writes. */
+/* Part of lm_trainer.h: validation by the readings that the model writes. */
 #include "data/prompt/model_output.h"
-#include "data/util/stop.h"
-#include "models/engine/engine.h"
 #include "train/lm/lm_trainer_impl.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { BATCH = 64 };
 
 /* Words in small letters with one space between: readings that differ in capitals or punctuation are the same. */
 static void normalise(char *text)
@@ -46,8 +42,7 @@ static struct text_items readings_of(const struct tokenizer *t, const int32_t *i
     return list;
 }
 
-/* Share of the expected readings that were written; -1 where none is expected. */
-static double recall_of(const struct lm_trainer *t, const struct lm_text *p, const struct engine_answer *g)
+double lm_recall(const struct lm_trainer *t, const struct lm_text *p, const struct engine_answer *g)
 {
     int64_t at = lm_text_prompt_length(p);
     struct text_items expected = readings_of(t->model.tokenizer, p->ids.items + at, p->ids.count - at);
@@ -60,56 +55,4 @@ static double recall_of(const struct lm_trainer *t, const struct lm_text *p, con
     text_items_release(&expected);
     text_items_release(&written);
     return recall;
-}
-
-static double mean_recall(const struct lm_trainer *t, const struct engine_answer *list)
-{
-    double sum = 0;
-    int n = 0;
-
-    for (int i = 0; i < t->valid.n; i++) {
-        double recall = recall_of(t, &t->valid.items[i].text, &list[i]);
-        n += recall >= 0;
-        sum += recall >= 0 ? recall : 0;
-    }
-    return n ? sum / n : 0;
-}
-
-static int run_engine(struct lm_trainer *t, struct engine_request *list, struct error *err)
-{
-    const struct engine_settings set = { .max_new = t->set->max_new,
-                                         .answers = 1,
-                                         .beams = 1,
-                                         .draw = { .top_p = 1, .typical_p = 1 },
-                                         .batch = BATCH,
-                                         .step_tokens = t->set->tokens,
-                                         .stop = stop_requested };
-    struct engine e;
-
-    engine_init(&e, &t->model, &t->run.work, &set);
-    int rc = engine_run(&e, list, t->valid.n, NULL, NULL, err);
-    engine_release(&e);
-    return rc;
-}
-
-int lm_valid_recall(struct lm_trainer *t, double *recall, struct error *err)
-{
-    size_t n = (size_t)t->valid.n;
-    struct engine_request *list = xcalloc(n + 1, sizeof *list);
-    struct engine_answer *answers = xcalloc(n + 1, sizeof *answers);
-
-    for (int i = 0; i < t->valid.n; i++) {
-        const struct lm_text *p = &t->valid.items[i].text;
-        list[i] = (struct engine_request){ .prompt = p->ids.items,
-                                           .n_prompt = lm_text_prompt_length(p),
-                                           .answers = &answers[i] };
-    }
-    int rc = run_engine(t, list, err);
-    if (rc == 0)
-        *recall = mean_recall(t, answers);
-    for (int i = 0; i < t->valid.n; i++)
-        engine_answer_release(&answers[i]);
-    free(answers);
-    free(list);
-    return rc;
 }

@@ -1,6 +1,7 @@
 #include "train/lm/lm_report.h"
 
 #include "data/report/report.h"
+#include "train/lm/lm_trainer_impl.h"
 
 #include <stdio.h>
 
@@ -13,8 +14,12 @@ static void fill_table(const struct lm_trainer *t, char cells[ROWS][COLUMNS][CEL
         const char *name;
         long long value;
     } rows[ROWS] = {
-        { "conversations", d->n },        { "tokens", d->tokens },        { "tokens to predict", d->targets },
-        { "to validate on", t->valid.n }, { "steps", t->run.state.step }, { "best step", t->run.state.best_step },
+        { "records", d->n },
+        { "tokens", d->tokens },
+        { "tokens to predict", d->targets },
+        { "to validate on", t->valid.n },
+        { "steps", t->run.state.step },
+        { "best step", t->run.state.best_step },
     };
 
     for (int i = 0; i < ROWS; i++) {
@@ -53,12 +58,13 @@ int lm_report(const struct lm_trainer *t, struct error *err)
 
     snprintf(path, sizeof path, "%s/report.html", t->run.set.out);
     snprintf(metrics, sizeof metrics, "%s/metrics.jsonl", t->run.set.out);
-    if (report_open(&r, path, "infilling model", err))
+    if (report_open(&r, path, t->request->seq2seq ? "sequence-to-sequence model" : "infilling model", err))
         return -1;
     add_table(&r, t);
     add_curve(&r, metrics, "loss", "loss");
     add_curve(&r, metrics, "validation loss", "valid_loss");
-    add_curve(&r, metrics, "validation recall", "valid_recall");
+    if (lm_figures[t->set->select])
+        add_curve(&r, metrics, "what it writes", lm_figures[t->set->select]);
     add_curve(&r, metrics, "norm of the gradient", "grad_norm");
     return report_close(&r, err);
 }

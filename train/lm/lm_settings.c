@@ -33,6 +33,35 @@ const struct lm_request lm_request_defaults = {
     },
 };
 
+/* Rates and sizes are those of a run from scratch on two cores; --preset picard has those of large models. */
+const struct lm_request seq2seq_request_defaults = {
+    .seq2seq = true,
+    .device = "auto",
+    .seed = 42,
+    .settings = {
+        .method = METHOD_FULL,
+        .compute = "auto",
+        .hidden = 256,
+        .layers = 4,
+        .heads = 4,
+        .intermediate = 704,
+        .feed_forward = FEED_GATED_GELU,
+        .dropout = 0.1,
+        .epochs = 3,
+        .batch = 32,
+        .length = 512,
+        .max_valid = 100,
+        .lr = 1e-3,
+        .warmup = 0.03,
+        .clip = 1.0,
+        .schedule = LM_COSINE,
+        .select = SELECT_LOSS,
+        .max_new = 256,
+        .group_by_length = true,
+        .tokens = 16384,
+    },
+};
+
 /* Infilling as its authors trained it on Llama-3.1-8B-Instruct (paper, section 5; infilling training script): the
  * output matrix whole, as Unsloth takes lm_head among the targets. */
 static const char dfpl[] = "rank: 16\n"
@@ -50,27 +79,88 @@ static const char dfpl[] = "rank: 16\n"
 
 const struct preset lm_presets[] = { { "dfpl", dfpl }, { 0 } };
 
+/* T5 as PICARD's authors trained it on Spider, whose trainer LogicalBeam's took as it is (PICARD's configuration
+ * train.json; five texts at a time, gradients of 410 of them summed). */
+static const char picard[] = "optimizer: adafactor\n"
+                             "lr: 1e-4\n"
+                             "schedule: constant\n"
+                             "warmup: 0\n"
+                             "decay: 0\n"
+                             "clip: 1\n"
+                             "batch: 2050\n"
+                             "epochs: 3072\n"
+                             "length: 512\n"
+                             "max-valid: 0\n"
+                             "eval-every: 64\n"
+                             "select: exact-match\n"
+                             "group-by-length: false\n";
+
+const struct preset seq2seq_presets[] = { { "picard", picard }, { 0 } };
+
 #define AT(field) offsetof(struct lm_request, settings.field)
 #define HERE(field) offsetof(struct lm_request, field)
 
+/* What both commands have. */
+/* clang-format off */
+#define START_ROWS(what) \
+    STRING_OPTION("base", HERE(base), "HF_DIR", what " to start from; without one, from scratch"), \
+    STRING_OPTION("tokenizer", HERE(tokenizer), "DIR", "from scratch: what ambit-train tokenizer left")
+
+#define RUN_ROWS \
+    CONFIG_OPTION(HERE(config)), \
+    DEVICE_OPTION(HERE(device)), \
+    NO_GRAPH_OPTION(HERE(no_graph)), \
+    RESUME_OPTION(HERE(resume), \
+                  "go on from the newest checkpoint in --out, if there is one; all other settings are there too"), \
+    SEED_OPTION(HERE(seed), "of initial weights, order, noise and dropout"), \
+    INT_OPTION("show-samples", HERE(show_samples), "N", 0, 1e6, "print N examples token by token, then train"), \
+    FLAG_OPTION("force", HERE(force), "write into a folder that holds something else"), \
+    DRY_RUN_OPTION(HERE(dry_run), "check everything, print the memory estimate, train nothing"), \
+    WORD_OPTION("compute", AT(compute), "TYPE", "auto|f32|bf16", "of weights and products; auto: as stored")
+
+#define SIZE_ROWS \
+    INT_OPTION("hidden", AT(hidden), "N", 8, 65536, "from scratch: channels"), \
+    INT_OPTION("layers", AT(layers), "N", 1, 200, "from scratch: layers; of an encoder-decoder, of each side"), \
+    INT_OPTION("heads", AT(heads), "N", 1, 512, "from scratch: heads"), \
+    INT_OPTION("intermediate", AT(intermediate), "N", 8, 1 << 20, "from scratch: feed-forward channels")
+
+#define STEP_ROWS \
+    INT_OPTION("epochs", AT(epochs), "N", 1, 100000, "passes over the data"), \
+    INT_OPTION("batch", AT(batch), "N", 1, 65536, "records of a step"), \
+    INT_OPTION("max-valid", AT(max_valid), "N", 0, 1e9, "records that validation looks at, 0 for all"), \
+    INT_OPTION("patience", AT(patience), "N", 0, 100000, \
+               "validations without a better figure before stopping, 0: never"), \
+    REAL_OPTION("lr", AT(lr), "RATE", OPTION_ABOVE_ZERO, 1, "highest learning rate"), \
+    REAL_OPTION("warmup", AT(warmup), "SHARE", 0, 1, "of the steps, in which the rate rises"), \
+    REAL_OPTION("decay", AT(decay), "D", 0, 1, "weight decay"), \
+    REAL_OPTION("clip", AT(clip), "NORM", 0, 1e9, "largest norm of the gradient, 0: no limit"), \
+    CHOICE_OPTION("schedule", AT(schedule), "FORM", "cosine|linear|constant", "how the rate falls, if it does"), \
+    CHOICE_OPTION("optimizer", AT(optimizer), "NAME", "adamw|adafactor", \
+                  "adafactor keeps a number for each row and column of a matrix, adamw two for each weight"), \
+    CHOICE_OPTION("select", AT(select), "FIGURE", "loss|recall|template|exact-match|execution", \
+                  "what the best checkpoint is best in: loss, or what it says to --valid: readings found again, the " \
+                  "text of a template, Spider's exact set match, results"), \
+    SCHEMA_OPTION(HERE(schema), "tables.json of --valid's databases, for exact-match"), \
+    DB_OPTION(HERE(db), " of --valid, for execution"), \
+    INT_OPTION("max-new", AT(max_new), "N", 1, 1 << 20, "most tokens of an answer in validation"), \
+    INT_OPTION("eval-every", AT(eval_every), "N", 0, 1 << 30, "steps between validations, 0: once an epoch"), \
+    FLAG_OPTION("group-by-length", AT(group_by_length), "batches of records of like length")
+
+#define MEMORY_ROWS \
+    INT_OPTION("tokens", AT(tokens), "N", 1, 1 << 24, \
+               "most tokens of a micro-batch; changes memory, and the noise that is drawn"), \
+    INT_OPTION("save-every", AT(save_every), "N", 0, 1e9, "steps between checkpoints, 0: at validations only")
+/* clang-format on */
+
 const struct option lm_request_table[] = {
-    STRING_OPTION("base", HERE(base), "HF_DIR", "the language model to start from; without one, from scratch"),
-    STRING_OPTION("tokenizer", HERE(tokenizer), "DIR", "from scratch: what ambit-train tokenizer left"),
+    START_ROWS("the language model"),
     STRING_OPTION("data", HERE(data), "FILE.jsonl", "conversations to learn from", .required = true),
     STRING_OPTION("valid", HERE(valid), "FILE.jsonl", "conversations that choose the checkpoint"),
     OUT_OPTION(HERE(out), "DIR", "where checkpoints and the adapter go", .required = true),
     PRESET_OPTION("preset", HERE(preset), "NAME", "dfpl", "published settings, which the rest overrides"),
-    CONFIG_OPTION(HERE(config)),
     STRING_OPTION("chat-template", HERE(chat_template), "NAME",
                   "llama3, llama3-unsloth, chatml or chatml-bare instead of the folder's own"),
-    DEVICE_OPTION(HERE(device)),
-    NO_GRAPH_OPTION(HERE(no_graph)),
-    RESUME_OPTION(HERE(resume),
-                  "go on from the newest checkpoint in --out, if there is one; all other settings are there too"),
-    SEED_OPTION(HERE(seed), "of initial weights, order, noise and dropout"),
-    INT_OPTION("show-samples", HERE(show_samples), "N", 0, 1e6, "print N examples token by token, then train"),
-    FLAG_OPTION("force", HERE(force), "write into a folder that holds something else"),
-    DRY_RUN_OPTION(HERE(dry_run), "check everything, print the memory estimate, train nothing"),
+    RUN_ROWS,
     CHOICE_OPTION("method", AT(method), "HOW", "lora|full", "low-rank adapters, or every weight"),
     STRING_OPTION("targets", AT(targets), "LIST", "maps with adapters, of q,k,v,o,gate,up,down"),
     CHOICE_OPTION("head", AT(head), "HOW", "none|lora|full", "lora: the output matrix too, as a pair or whole"),
@@ -79,31 +169,28 @@ const struct option lm_request_table[] = {
     REAL_OPTION("lora-dropout", AT(lora_dropout), "P", 0, 0.9, "dropout before the adapters"),
     FLAG_OPTION("rslora", AT(rslora), "scale by alpha / sqrt(rank)"),
     REAL_OPTION("neftune", AT(neftune), "A", 0, 1000, "noise on embeddings, A / sqrt(length channels)"),
-    WORD_OPTION("compute", AT(compute), "TYPE", "auto|f32|bf16", "of weights and products; auto: as stored"),
-    INT_OPTION("hidden", AT(hidden), "N", 8, 65536, "from scratch: channels"),
-    INT_OPTION("layers", AT(layers), "N", 1, 200, "from scratch: layers"),
-    INT_OPTION("heads", AT(heads), "N", 1, 512, "from scratch: heads"),
+    SIZE_ROWS,
     INT_OPTION("groups", AT(groups), "N", 1, 512, "from scratch: heads of keys and values"),
-    INT_OPTION("intermediate", AT(intermediate), "N", 8, 1 << 20, "from scratch: feed-forward channels"),
     INT_OPTION("positions", AT(positions), "N", 16, 1 << 24, "from scratch: longest text"),
-    INT_OPTION("epochs", AT(epochs), "N", 1, 100000, "passes over the data"),
-    INT_OPTION("batch", AT(batch), "N", 1, 65536, "conversations of a step"),
+    STEP_ROWS,
     INT_OPTION("length", AT(length), "N", 2, 1 << 24, "longer conversations are left out"),
-    INT_OPTION("max-valid", AT(max_valid), "N", 0, 1e9, "conversations that validation looks at, 0 for all"),
-    INT_OPTION("patience", AT(patience), "N", 0, 100000, "epochs without a better figure before stopping, 0: never"),
-    REAL_OPTION("lr", AT(lr), "RATE", OPTION_ABOVE_ZERO, 1, "highest learning rate"),
-    REAL_OPTION("warmup", AT(warmup), "SHARE", 0, 1, "of the steps, in which the rate rises"),
-    REAL_OPTION("decay", AT(decay), "D", 0, 1, "weight decay"),
-    REAL_OPTION("clip", AT(clip), "NORM", 0, 1e9, "largest norm of the gradient, 0: no limit"),
-    CHOICE_OPTION("schedule", AT(schedule), "FORM", "cosine|linear|constant", "how the rate falls, if it does"),
-    CHOICE_OPTION("optimizer", AT(optimizer), "NAME", "adamw|adafactor",
-                  "adafactor keeps a number for each row and column of a matrix, adamw two for each weight"),
-    CHOICE_OPTION("select", AT(select), "FIGURE", "loss|recall", "what the best checkpoint is best in"),
-    INT_OPTION("max-new", AT(max_new), "N", 1, 1 << 20, "recall: most tokens of an answer"),
-    FLAG_OPTION("group-by-length", AT(group_by_length), "batches of conversations of like length"),
     FLAG_OPTION("share-prefix", AT(share_prefix), "compute what the texts of a micro-batch begin with in common once"),
-    INT_OPTION("tokens", AT(tokens), "N", 1, 1 << 24,
-               "most tokens of a micro-batch; changes memory, and the noise that is drawn"),
-    INT_OPTION("save-every", AT(save_every), "N", 0, 1e9, "steps between checkpoints, 0: after epochs only"),
+    MEMORY_ROWS,
+    { 0 },
+};
+
+const struct option seq2seq_request_table[] = {
+    START_ROWS("the encoder-decoder"),
+    STRING_OPTION("data", HERE(data), "FILE.jsonl", "prompts and completions to learn from", .required = true),
+    STRING_OPTION("valid", HERE(valid), "FILE.jsonl", "those that choose the checkpoint"),
+    OUT_OPTION(HERE(out), "DIR", "where checkpoints and the model go", .required = true),
+    PRESET_OPTION("preset", HERE(preset), "NAME", "picard", "published settings, which the rest overrides"),
+    RUN_ROWS,
+    SIZE_ROWS,
+    CHOICE_OPTION("feed-forward", AT(feed_forward), "FORM", "relu|gated-gelu", "from scratch: of T5 1.0, or 1.1"),
+    REAL_OPTION("dropout", AT(dropout), "P", 0, 0.9, "from scratch; a model to start from has its own"),
+    STEP_ROWS,
+    INT_OPTION("length", AT(length), "N", 2, 1 << 24, "most tokens of a prompt, and of a completion; the rest is cut"),
+    MEMORY_ROWS,
     { 0 },
 };

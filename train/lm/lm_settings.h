@@ -1,5 +1,5 @@
 /*
- * lm_settings.h - every setting of `ambit-train infill`, with defaults and presets, in one table.
+ * lm_settings.h - every setting of `ambit-train infill` and `seq2seq`, with defaults and presets, in a table for each.
  */
 #ifndef TRAIN_LM_LM_SETTINGS_H
 #define TRAIN_LM_LM_SETTINGS_H
@@ -17,31 +17,41 @@ struct lm_settings {
     bool rslora;
     double neftune; /* alpha of the noise on embeddings */
     const char *compute;
-    /* a model from scratch, when no folder is given */
+    /* a model from scratch, when no folder is given; an encoder-decoder has so many layers twice */
     int64_t hidden, layers, heads, groups, intermediate, positions;
+    enum { FEED_RELU, FEED_GATED_GELU } feed_forward; /* of an encoder-decoder, as its dropout */
+    double dropout;
     /* how */
     int64_t epochs, batch, length, max_valid, patience;
     double lr, warmup, decay, clip;
     enum { LM_COSINE, LM_LINEAR, LM_CONSTANT } schedule;
     enum { LM_ADAMW, LM_ADAFACTOR } optimizer;
-    enum { SELECT_LOSS, SELECT_RECALL } select; /* what the best checkpoint is best in */
-    int64_t max_new;                            /* recall: tokens of an answer */
+    enum lm_select {
+        SELECT_LOSS,
+        SELECT_RECALL,
+        SELECT_TEMPLATE,
+        SELECT_EXACT,
+        SELECT_EXECUTION
+    } select;        /* what the best checkpoint is best in */
+    int64_t max_new; /* tokens of an answer, where it is one that says */
     bool group_by_length, share_prefix;
     /* running */
     int64_t tokens;     /* most tokens of a micro-batch */
+    int64_t eval_every; /* steps between validations, 0: once an epoch */
     int64_t save_every; /* steps between checkpoints, 0: at validations only */
 };
 
 /* A whole command line: what to train on, where to, and how. */
 struct lm_request {
-    const char *base, *tokenizer, *data, *valid, *out, *device, *config, *preset, *chat_template;
+    bool seq2seq; /* an encoder-decoder; no option: the command says it */
+    const char *base, *tokenizer, *data, *valid, *schema, *db, *out, *device, *config, *preset, *chat_template;
     int64_t seed, show_samples;
     bool resume, dry_run, force, no_graph;
     struct lm_settings settings; /* last: what stands before it does not change the result */
 };
 
-extern const struct lm_request lm_request_defaults;
-extern const struct option lm_request_table[];
-extern const struct preset lm_presets[];
+extern const struct lm_request lm_request_defaults, seq2seq_request_defaults;
+extern const struct option lm_request_table[], seq2seq_request_table[];
+extern const struct preset lm_presets[], seq2seq_presets[];
 
 #endif

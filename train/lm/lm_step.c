@@ -5,10 +5,7 @@
 
 #include <stdlib.h>
 
-enum {
-    SITES = 1 << 12,  /* random ops of a micro-batch, so that each draws numbers of its own */
-    SHARED_LEAST = 16 /* tokens that are worth a sequence of their own */
-};
+enum { SITES = 1 << 12 /* random ops of a micro-batch, so that each draws numbers of its own */ };
 
 /* A step_fn's argument: one micro-batch. */
 struct micro {
@@ -28,7 +25,7 @@ static void run_micro(struct ctx *c, void *arg)
         struct tensor *site = batch_i32(c, &first, 1);
         RUN(c, set_site, c->rng, site);
     }
-    m->nll = llama_batch_nll(c, &m->t->model.net, &m->t->batch);
+    m->nll = lm_batch_nll(c, &m->t->model, 0, &m->t->batch);
     if (!m->update)
         return;
     struct tensor *loss = op_sum(c, m->nll, batch_f32(c, &m->scale, 1, 1, F32));
@@ -61,19 +58,16 @@ static int fill_micro(struct lm_trainer *t, const struct lm_data *d, const int *
     int end = end_of_micro(t, d, examples, from, n), count = end - from;
     struct llama_text *texts = xmalloc((size_t)count * sizeof *texts);
 
-    llama_batch_clear(&t->batch);
     for (int i = 0; i < count; i++) {
         const struct lm_text *p = &example_of(d, examples, from + i)->text;
         texts[i] = (struct llama_text){ p->ids.items, p->answer.items, p->ids.count };
-        if (!t->set->share_prefix)
-            llama_batch_add(&t->batch, texts[i].ids, texts[i].answer, texts[i].n);
     }
-    if (t->set->share_prefix)
-        llama_batch_add_shared(&t->batch, texts, count, SHARED_LEAST);
+    lm_batch_clear(&t->batch);
+    lm_batch_add(&t->batch, &t->model, texts, count, t->set->share_prefix);
     free(texts);
-    t->micro_tokens = t->batch.n_tokens;
+    t->micro_tokens = lm_batch_tokens(&t->batch);
     if (t->run.work.ctx.buckets)
-        llama_batch_pad(&t->batch);
+        lm_batch_pad(&t->batch, &t->model);
     return end;
 }
 
@@ -101,13 +95,16 @@ int lm_step(void *trainer, struct error *err)
     return 0;
 }
 
-/* Tokens, rows of targets, sequences, and those that go on from another's. */
-static struct extent extent_of(const struct llama_batch *b)
+/* Of a decoder: tokens, rows of targets, sequences, and those that go on from another's. */
+static struct extent extent_of(const struct lm_batch *b)
 {
-    struct extent e = { { b->n_tokens, b->n_rows, b->n_seqs } };
+    const struct t5_batch *p = &b->pairs;
+    struct extent e = { { b->texts.n_tokens, b->texts.n_rows, b->texts.n_seqs } };
 
-    for (int64_t i = 0; i < b->n_seqs; i++)
-        e.size[3] += b->prefix[i] >= 0;
+    if (p->source.n_seqs)
+        return (struct extent){ { p->source.n_tokens, p->answer.n_tokens, p->source.n_seqs } };
+    for (int64_t i = 0; i < b->texts.n_seqs; i++)
+        e.size[3] += b->texts.prefix[i] >= 0;
     return e;
 }
 

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static int metrics(void *trainer, struct metric list[TRAINER_METRICS])
 {
@@ -20,25 +21,37 @@ static int metrics(void *trainer, struct metric list[TRAINER_METRICS])
     return 2;
 }
 
+#define TIE 1e-5 /* of equal shares the lower loss is better; a difference of one text in 1,000 is far more */
+
+const char *const lm_figures[] = {
+    [SELECT_LOSS] = NULL,
+    [SELECT_RECALL] = "valid_recall",
+    [SELECT_TEMPLATE] = "valid_template_match",
+    [SELECT_EXACT] = "valid_exact_match",
+    [SELECT_EXECUTION] = "valid_execution_match",
+};
+
 static int validate(void *trainer, struct validation *v, struct error *err)
 {
     struct lm_trainer *t = trainer;
-    bool by_recall = t->set->select == SELECT_RECALL;
-    double loss, recall = NAN;
+    const char *name = lm_figures[t->set->select];
+    double loss, share = NAN;
 
     if (!t->valid.n)
         return 0;
     int rc = lm_valid_loss(t, &loss, err);
-    if (rc == 0 && by_recall)
-        rc = lm_valid_recall(t, &recall, err);
+    if (rc == 0 && name)
+        rc = lm_valid_answers(t, &share, err);
     if (rc)
         return rc;
     v->final = true;
     v->list[v->n++] = (struct metric){ "valid_loss", loss };
-    if (by_recall)
-        v->list[v->n++] = (struct metric){ "valid_recall", recall };
-    v->figure = by_recall ? recall : -loss;
-    snprintf(v->text, sizeof v->text, by_recall ? "loss %.4f, recall %.4f" : "loss %.4f", loss, recall);
+    v->figure = name ? share - TIE * loss : -loss;
+    int n = snprintf(v->text, sizeof v->text, "loss %.4f", loss);
+    if (name) {
+        v->list[v->n++] = (struct metric){ name, share };
+        snprintf(v->text + n, sizeof v->text - (size_t)n, ", %s %.4f", name + strlen("valid_"), share);
+    }
     return 0;
 }
 
@@ -69,28 +82,22 @@ static int finish(void *trainer, struct error *err)
 
 static const char *const same[] = { "base_hash", "chat_template", NULL };
 
-static const struct trainer language_model = {
-    .kind = "infill",
-    .part = "micro-batch",
-    .unit = "tokens",
-    .lowest = -HUGE_VAL,
-    .same = same,
-    .open = lm_open,
-    .start = lm_start,
-    .close = lm_close,
-    .step = lm_step,
-    .measure = lm_measure,
-    .metrics = metrics,
-    .validate = validate,
-    .describe = describe,
-    .finish = finish,
-};
+/* clang-format off */
+#define LANGUAGE_MODEL(kind_) \
+    { .kind = (kind_), .part = "micro-batch", .unit = "tokens", .lowest = -HUGE_VAL, .same = same, .open = lm_open, \
+      .start = lm_start, .close = lm_close, .step = lm_step, .measure = lm_measure, .metrics = metrics, \
+      .validate = validate, .describe = describe, .finish = finish }
+/* clang-format on */
+
+static const struct trainer decoder = LANGUAGE_MODEL("infill"), encoder_decoder = LANGUAGE_MODEL("seq2seq");
 
 void lm_trainer_init(struct lm_trainer *t, const struct lm_request *q)
 {
     *t = (struct lm_trainer){ .request = q, .set = &q->settings };
     t->stage = (struct stage){ "train", "training", q->settings.epochs };
-    t->run = (struct run){ .trainer = &language_model, .self = t, .stages = &t->stage, .n_stages = 1 };
+    t->run = (struct run){
+        .trainer = q->seq2seq ? &encoder_decoder : &decoder, .self = t, .stages = &t->stage, .n_stages = 1
+    };
     t->run.set = (struct run_settings){ .out = q->out,
                                         .device = q->device,
                                         .seed = (uint64_t)q->seed,
@@ -99,9 +106,10 @@ void lm_trainer_init(struct lm_trainer *t, const struct lm_request *q)
                                         .force = q->force,
                                         .no_graph = q->no_graph,
                                         .data = q->data,
+                                        .eval_every = q->settings.eval_every,
                                         .save_every = q->settings.save_every,
                                         .patience = q->settings.patience,
-                                        .table = lm_request_table,
+                                        .table = q->seq2seq ? seq2seq_request_table : lm_request_table,
                                         .request = q,
                                         .from = offsetof(struct lm_request, settings),
                                         .size = sizeof *q };

@@ -1,5 +1,5 @@
 /*
- * lm_trainer.h - one run of `ambit-train infill`: a trainer of train/run/run.h with one stage.
+ * lm_trainer.h - one run of `ambit-train infill` or `seq2seq`: a trainer of train/run/run.h with one stage.
  *
  * A step takes one batch; the batch is cut into micro-batches of whole texts, each run forward and backward by itself.
  * The loss is the mean over all target tokens of the batch, so how it is cut changes memory and rounding, and nothing
@@ -9,8 +9,9 @@
 #ifndef TRAIN_LM_LM_TRAINER_H
 #define TRAIN_LM_LM_TRAINER_H
 
-#include "models/lm/llama_batch.h"
+#include "models/lm/lm_batch.h"
 #include "train/lm/lm_data.h"
+#include "train/lm/lm_judge.h"
 #include "train/lm/lm_settings.h"
 #include "train/run/run.h"
 
@@ -18,13 +19,15 @@ struct lm_trainer {
     struct run run; /* its units are tokens; its params the adapter's, or all of the model's */
     const struct lm_request *request;
     const struct lm_settings *set;
-    struct llama_config config;
+    struct llama_config config; /* of a decoder */
+    struct t5_config t5_config; /* of an encoder-decoder */
     struct llama_model model;
     struct stage stage;
     struct lm_data train, valid;
-    struct llama_batch batch; /* of the micro-batch under way */
-    int64_t micro_tokens;     /* its texts' own */
-    uint64_t base_hash;       /* of the weights it started from; 0 from scratch */
+    struct lm_judge judge;
+    struct lm_batch batch; /* of the micro-batch under way */
+    int64_t micro_tokens;  /* its texts' own */
+    uint64_t base_hash;    /* of the weights it started from; 0 from scratch */
 };
 
 /* As run_train. */

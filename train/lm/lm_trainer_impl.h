@@ -4,6 +4,7 @@
 #ifndef TRAIN_LM_LM_TRAINER_IMPL_H
 #define TRAIN_LM_LM_TRAINER_IMPL_H
 
+#include "models/engine/engine.h"
 #include "train/lm/lm_trainer.h"
 
 /* lm_open.c: what the request may not ask for together; then model and data, once without taking memory, once with. */
@@ -18,8 +19,15 @@ void lm_measure(void *t, struct measurement *m);
 /* Mean -log p of the target tokens of the validation texts.  1 when a signal asked to stop. */
 int lm_valid_loss(struct lm_trainer *t, double *loss, struct error *err);
 
-/* lm_recall.c: mean share of a validation text's readings that the model writes by itself, word for word but for
- * capitals and punctuation; texts whose answer is that all are covered are left out.  1 when a signal asked to stop. */
-int lm_valid_recall(struct lm_trainer *t, double *recall, struct error *err);
+/* lm_trainer.c: what a validation's figure is called in metrics.jsonl, by enum lm_select; NULL: there is the loss
+ * alone. */
+extern const char *const lm_figures[];
+
+/* lm_answers.c: what the model writes by itself to the validation texts, judged by the setting `select`: mean share of
+ * readings found, or share of the answers that are right.  1 when a signal asked to stop. */
+int lm_valid_answers(struct lm_trainer *t, double *share, struct error *err);
+/* lm_recall.c: share of a text's readings that were written, word for word but for capitals and punctuation; -1 for a
+ * text whose answer is that all are covered. */
+double lm_recall(const struct lm_trainer *t, const struct lm_text *p, const struct engine_answer *g);
 
 #endif

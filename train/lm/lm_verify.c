@@ -2,7 +2,7 @@
 
 #include "data/util/log.h"
 #include "kernels/workspace.h"
-#include "models/lm/llama_batch.h"
+#include "models/lm/lm_batch.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static const char *const texts[] = {
 /* Logits of the texts: a step_fn's argument, then a copy in host memory. */
 struct logits {
     const struct llama_model *m;
-    struct llama_batch batch;
+    struct lm_batch batch;
     struct tensor *found;
     float *x;
     int64_t n;
@@ -28,22 +28,23 @@ struct logits {
 static void run(struct ctx *c, void *arg)
 {
     struct logits *l = arg;
-    l->found = llama_batch_logits(c, &l->m->net, &l->batch);
+    l->found = lm_batch_logits(c, l->m, 0, &l->batch);
 }
 
+/* A decoder predicts the whole text, an encoder-decoder its second half. */
 static void add_texts(struct logits *l)
 {
-    uint8_t *all = NULL;
-
     for (int i = 0; i < ARRAY_LEN(texts); i++) {
         struct ids ids = { 0 };
         tokenizer_encode(l->m->tokenizer, texts[i], strlen(texts[i]), 0, &ids, NULL);
-        all = xrealloc(all, (size_t)ids.count);
-        memset(all, 1, (size_t)ids.count);
-        llama_batch_add(&l->batch, ids.items, all, ids.count);
+        int64_t read = l->m->seq2seq ? ids.count / 2 : 0;
+        uint8_t *answer = xcalloc((size_t)ids.count + 1, 1);
+        memset(answer + read, 1, (size_t)(ids.count - read));
+        struct llama_text text = { ids.items, answer, ids.count };
+        lm_batch_add(&l->batch, l->m, &text, 1, false);
+        free(answer);
         ids_release(&ids);
     }
-    free(all);
 }
 
 static int compute(struct logits *l, const struct llama_model *m, struct error *err)
@@ -61,7 +62,7 @@ static int compute(struct logits *l, const struct llama_model *m, struct error *
         device_download(m->device, l->x, l->found);
     }
     workspace_release(&w);
-    llama_batch_release(&l->batch);
+    lm_batch_release(&l->batch);
     return rc;
 }
 
@@ -82,7 +83,8 @@ static int written_logits(struct logits *l, const struct lm_export *e, struct er
     bool merged = !strcmp(e->request->format, "merged");
     const struct llama_request q = { .dir = merged ? e->request->to : e->base,
                                      .adapter = merged ? NULL : e->request->to,
-                                     .dtype = "f32" };
+                                     .dtype = "f32",
+                                     .seq2seq = true };
     struct llama_model m;
 
     if (llama_model_open(&m, e->device, &q, err))
@@ -96,12 +98,12 @@ static int written_logits(struct logits *l, const struct lm_export *e, struct er
  * maps add up as random ones do; four deviations. */
 static int allowed(const struct lm_export *e, double *share, struct error *err)
 {
-    struct llama_config c;
+    struct lm_export_config c;
 
     *share = 1e-4;
     if (strcmp(e->request->format, "merged"))
         return 0;
-    if (llama_config_read(&c, e->request->to, err))
+    if (lm_export_config(&c, e, e->request->to, err))
         return -1;
     if (c.dtype == BF16)
         *share = 0x1p-8 * sqrt(LINEAR_MAPS * c.layers);

@@ -1,0 +1,46 @@
+/* Part of commands.h: ambit-train seq2seq. */
+#include "train/cmd/commands.h"
+#include "train/lm/lm_trainer.h"
+#include "train/run/run_request.h"
+
+static enum exit_code run(const struct call *call, struct error *err)
+{
+    struct run_request r;
+    int rc = run_request_init(&r, &command_seq2seq, call, err);
+
+    if (rc == 0)
+        rc = lm_train(r.settings, err);
+    run_request_release(&r);
+    return job_exit_code(rc, 0, err);
+}
+
+static const struct file_note files[] = {
+    { "DIR/config.json, DIR/model.safetensors", "the model, as transformers has it, with its tokenizer's files" },
+    RUN_FILES,
+    { 0 },
+};
+
+const struct command command_seq2seq = {
+    .name = "seq2seq",
+    .summary = "trains an encoder-decoder (T5) from prompts to completions",
+    OPTIONS(seq2seq_request_table, seq2seq_request_defaults),
+    .presets = seq2seq_presets,
+    .details =
+        "--data holds {\"id\", \"prompt\", \"completion\"}, as ambit-data plans writes them; both end with the token that "
+        "ends a text (</s>), and what is longer than --length loses what stands before it.  --base is a folder of "
+        "T5ForConditionalGeneration (1.0, 1.1, Flan); from scratch a T5 over the tokenizer's words is made.  --out then "
+        "is such a folder too, which transformers opens and ambit-infer parse, generate and loss read, with ambit.h5, "
+        "config.yaml, metrics.jsonl and report.html beside it.\n\n"
+        "--select template, exact-match and execution write an answer to each record of --valid, which has db_id for the "
+        "last two, and keep the weights that have most of them right; a database's name and a plan in front of an answer "
+        "do not count.\n\n"
+        "A run that was stopped, in whatever way, goes on with --resume and ends with the same weights, bit for bit; "
+        "--out is all that it needs then, and more --epochs may be asked for.",
+    .examples = { "ambit-train seq2seq --base t5-base --data plans/t2s.train.jsonl --valid plans/t2s.valid.jsonl "
+                  "--preset picard --schema tables.json --out runs/t2s",
+                  "ambit-train seq2seq --tokenizer words --data plans/template-gen.train.jsonl "
+                  "--valid plans/template-gen.valid.jsonl --select template --epochs 30 --out runs/template-gen" },
+    .files = files,
+    .keeps_settings = true,
+    .run = run,
+};
