@@ -1,5 +1,7 @@
 #include "data/ambiguate/substitute.h"
 
+#include "data/sql/sql_lex.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,6 +85,19 @@ void lexicon_release(struct lexicon *l)
     *l = (struct lexicon){ 0 };
 }
 
+/* Of SQL, in the form that words are filed under. */
+static bool is_sql(const char *key)
+{
+    static const char *const functions[] = { "count", "sum", "avg", "min", "max" };
+    char whole[MAX_LETTERS + 2];
+
+    for (int i = 0; i < ARRAY_LEN(functions); i++)
+        if (strcmp(key, functions[i]) == 0)
+            return true;
+    snprintf(whole, sizeof whole, "%ss", key); /* EXISTS */
+    return sql_word_use(key) != SQL_NOT_KEYWORD || sql_word_use(whole) != SQL_NOT_KEYWORD;
+}
+
 static bool is_common(const struct lexicon *l, int word)
 {
     return bsearch(&word, l->common, (size_t)l->n_common, sizeof *l->common, by_number);
@@ -96,7 +111,7 @@ static const char *draw(struct substitution *s)
 
     for (int try = 0; try < TRIES && (!word || strings_find(&s->taken, word) >= 0); try++) {
         int drawn = (int)rng_below(s->rng, (uint32_t)l->words.n);
-        if (!is_common(l, drawn))
+        if (!is_common(l, drawn) && !is_sql(l->words.items[drawn]))
             word = l->words.items[drawn];
     }
     return word;
@@ -110,7 +125,7 @@ static const char *become(struct substitution *s, const char *key)
 
     if (met >= 0)
         return s->taken.items[met];
-    if (known < 0 || is_common(l, known))
+    if (known < 0 || is_common(l, known) || is_sql(key))
         return key;
     const char *word = draw(s);
     if (!word || strings_find(&s->taken, word) >= 0)

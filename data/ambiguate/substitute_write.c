@@ -14,6 +14,19 @@ struct substitute_job {
     int records, copy, written;
 };
 
+static const char *const sides[] = { "prompt", "completion" };
+
+static int count_pair(struct substitute_job *s, const json_t *record, const char *where, struct error *err)
+{
+    for (int i = 0; i < ARRAY_LEN(sides); i++) {
+        const char *text = json_get_string(record, sides[i], where, err);
+        if (!text)
+            return -1;
+        lexicon_add(&s->lexicon, text, s->records);
+    }
+    return 0;
+}
+
 static int count_words(void *job, json_t *record, const char *where, struct error *err)
 {
     struct substitute_job *s = job;
@@ -23,6 +36,8 @@ static int count_words(void *job, json_t *record, const char *where, struct erro
     s->records++;
     if (json_object_get(record, "error"))
         return 0;
+    if (json_object_get(record, "prompt"))
+        return count_pair(s, record, where, err);
     if (!(messages = json_get_array(record, "messages", where, err)))
         return -1;
     json_array_foreach(messages, i, m)
@@ -49,6 +64,15 @@ static json_t *messages_with(struct substitution *words, const json_t *messages)
     return done;
 }
 
+static void set_pair(struct substitution *words, json_t *copy, const json_t *record)
+{
+    for (int i = 0; i < ARRAY_LEN(sides); i++) {
+        char *text = substitute(words, json_string_value(json_object_get(record, sides[i])));
+        json_object_set_new(copy, sides[i], json_string(text));
+        free(text);
+    }
+}
+
 /* A copy of the record with an id of its own; of the rest only what was exchanged throughout. */
 static int write_copy(void *job, json_t *record, const char *where, struct error *err)
 {
@@ -59,8 +83,11 @@ static int write_copy(void *job, json_t *record, const char *where, struct error
     (void)where;
     if (json_object_get(record, "error"))
         return 0;
-    json_t *copy = json_pack("{s:o, s:o}", "id", json_sprintf("%s-words%d", record_id_text(record, id), s->copy + 1),
-                             "messages", messages_with(&words, json_object_get(record, "messages")));
+    json_t *copy = json_pack("{s:o}", "id", json_sprintf("%s-words%d", record_id_text(record, id), s->copy + 1));
+    if (json_object_get(record, "prompt"))
+        set_pair(&words, copy, record);
+    else
+        json_object_set_new(copy, "messages", messages_with(&words, json_object_get(record, "messages")));
     int rc = json_write_line(&s->out, copy, err);
     s->written++;
     json_decref(copy);

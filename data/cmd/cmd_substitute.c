@@ -29,16 +29,15 @@ static enum exit_code run(const struct call *call, struct error *err)
 
 const struct command command_substitute = {
     .name = "substitute",
-    .summary =
-        "writes infilling examples with other words in them, so that a small model learns to look, not to recite",
+    .summary = "writes training examples with other words in them, so that a small model learns to look, not to recite",
     ONE_OPERAND("IN.jsonl"),
     OPTIONS(options, defaults),
     .details =
-        "IN.jsonl has what ambit-data annotate writes: messages with a prompt and an answer. In each copy every word "
-        "but the commonest becomes another word of the file, the same one throughout the record; capitals and plurals "
+        "IN.jsonl has what ambit-data annotate and plans write: messages, or prompt and completion. In each copy every "
+        "word but the commonest and SQL's own becomes another word of the file, the same one throughout the record; capitals and plurals "
         "stay. What copies still have in common with their record is the form: which part of the prompt the answer "
         "repeats and which it replaces. A model trained from scratch on few databases learns those by heart otherwise. "
-        "The output has an id and messages and is no longer true of any database: for training only.",
+        "The output has an id beside them and is no longer true of any database: for training only.",
     .examples = { "ambit-data substitute examples.jsonl -o other-words.jsonl",
                   "ambit-data substitute examples.jsonl --copies 4 --common 200 --seed 1 -o other-words.jsonl" },
     .run = run,

@@ -121,6 +121,8 @@ expect 3 'line 1: field .db_id. is missing' data split questions.jsonl -o new
 expect 2 'expected a file, which is read twice' data substitute - -o new
 expect 2 'copies.*0' data substitute infilling.jsonl --copies 0 -o new
 expect 3 'questions.jsonl: line 1: field .messages. is missing' data substitute questions.jsonl -o new
+echo '{"id":1,"prompt":"a"}' >pair.jsonl
+expect 3 'pair.jsonl: line 1: field .completion. is missing' data substitute pair.jsonl -o new
 echo '{"id":"a","messages":[{"role":"user"}]}' >bad.jsonl
 expect 3 'bad.jsonl: line 1: field .content. is missing' data substitute bad.jsonl -o new
 echo '{"id":{},"messages":[{"role":"user","content":"two words"}]}' >bad.jsonl
