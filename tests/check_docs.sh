@@ -115,7 +115,7 @@ help() {
 options() {
     local call program command file word
     while read -r call; do
-        [[ $call =~ (^|[^a-z-])(ambit-(data|train|infer))\ ([a-z-]+)(.*) ]] || continue
+        [[ $call =~ (^|[^a-z-])(ambit-(data|train|infer))\ ([a-z][a-z0-9-]*|-[a-z-]*)(.*) ]] || continue
         program=${BASH_REMATCH[2]} command=${BASH_REMATCH[4]}
         case $command in -* | help | man | completion) continue ;; esac
         file=$(help "$program" "$command") || { fail "$1: $program has no command $command"; continue; }
