@@ -148,29 +148,33 @@ static json_t *coverage_json(const struct calibrator *c, int n)
     return json_pack("{s:i, s:f, s:o, s:o}", "n", n, "mean", m.mean, "low", low, "high", high);
 }
 
-static json_t *calibration_json(const struct calibrator *c)
+static json_t *calibration_json(const struct calibrator *c, double share)
 {
-    struct observation *list = xmalloc((size_t)c->n * sizeof *list);
+    struct observation *list = xmalloc((size_t)c->n * sizeof *list), *all = xmalloc((size_t)c->n * sizeof *all);
     json_t *coverage = json_array();
     int n = 0;
 
-    for (int i = 0; i < c->n; i++)
+    for (int i = 0; i < c->n; i++) {
+        all[i] = c->seen[i].of;
         if (c->seen[i].rank >= 0)
-            list[n++] = c->seen[i].of;
+            list[n++] = all[i];
+    }
     struct calibration fit = calibration_fit(list, n);
     for (int k = 1; k <= c->longest; k++)
         json_array_append_new(coverage, coverage_json(c, k));
     json_t *o =
-        json_pack("{s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:O}", "alpha", fit.alpha, "temperature",
+        json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:O}", "alpha", fit.alpha, "temperature",
                   fit.temperature, "coverage", (double)c->counts->covered / (double)c->counts->golds, "nll",
                   calibration_nll(list, n, fit.alpha, fit.temperature), "nll_as_given", calibration_nll(list, n, 0, 1),
-                  "records", (json_int_t)c->counts->records, "golds", (json_int_t)c->counts->golds, "covered",
+                  "keep", calibration_keep(&fit, all, c->n, share), "keep_share", share, "records",
+                  (json_int_t)c->counts->records, "golds", (json_int_t)c->counts->golds, "covered",
                   (json_int_t)c->counts->covered, "coverage_at", coverage, "failed", c->failed);
+    free(all);
     free(list);
     return o;
 }
 
-static int write_calibration(const struct calibrator *c, const char *path, struct error *err)
+static int write_calibration(const struct calibrator *c, const struct calibrate_request *q, struct error *err)
 {
     struct out_file out;
 
@@ -179,9 +183,9 @@ static int write_calibration(const struct calibrator *c, const char *path, struc
                          "no gold statement is among its candidates: %lld records, %lld failed%s%s",
                          (long long)c->counts->records, (long long)c->counts->failed, c->counts->failed ? ": " : "",
                          c->counts->failed ? json_string_value(json_array_get(c->failed, 0)) : "");
-    if (out_file_open(&out, path, err))
+    if (out_file_open(&out, q->out, err))
         return -1;
-    json_t *o = calibration_json(c);
+    json_t *o = calibration_json(c, q->keep);
     int rc = json_write_line(&out, o, err) || out_file_commit(&out, err) ? -1 : 0;
     json_decref(o);
     out_file_abort(&out);
@@ -208,7 +212,7 @@ int calibrate(const struct calibrate_request *q, struct calibrate_counts *counts
 
     if (arena_init(&c.scratch, ARENA_BYTES, err) == 0 && schema_catalog_open(&c.schemas, q->schema, q->db, err) == 0 &&
         read_all(&c, q->candidates, q->form, err) == 0)
-        rc = stop_requested() ? 1 : write_calibration(&c, q->out, err);
+        rc = stop_requested() ? 1 : write_calibration(&c, q, err);
     release(&c);
     return rc;
 }

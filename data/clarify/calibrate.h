@@ -10,6 +10,7 @@
 struct calibrate_request {
     const char *candidates, *schema, *db, *out;
     enum record_form form;
+    double keep; /* share of golds that the threshold keeps */
 };
 struct calibrate_counts {
     int64_t records, failed, golds, covered;

@@ -17,6 +17,9 @@ int calibration_read(struct calibration *c, const char *path, struct error *err)
             json_get_real(o, "temperature", 1.0 / CALIBRATION_COOLEST, CALIBRATION_COOLEST, &c->temperature, path, err);
     if (rc == 0)
         rc = json_get_real(o, "coverage", 0, 1, &c->coverage, path, err);
+    c->keep = -1;
+    if (rc == 0 && json_object_get(o, "keep"))
+        rc = json_get_real(o, "keep", 0, 1, &c->keep, path, err);
     json_decref(o);
     return rc;
 }
@@ -34,15 +37,26 @@ static double log_weight(double raw, int length, double alpha, double temperatur
     return raw / (alpha > 0 ? pow(length, alpha) : 1) / temperature;
 }
 
+void calibration_shares(const struct calibration *c, double *p, const double *raw, const int *length, int n,
+                        double share)
+{
+    double *logs = xmalloc((size_t)n * sizeof *logs + 1);
+
+    for (int i = 0; i < n; i++)
+        logs[i] = log_weight(raw[i], length[i], c->alpha, c->temperature);
+    shares_of_logs(p, logs, n, share);
+    free(logs);
+}
+
 void calibration_apply(const struct calibration *c, struct candidate_list *l)
 {
-    double *logs = xmalloc((size_t)l->n * sizeof *logs + 1);
+    int *length = xmalloc((size_t)l->n * sizeof *length + 1);
 
     for (int i = 0; i < l->n; i++)
-        logs[i] = log_weight(l->raw[i], calibration_length(l->sql[i]), c->alpha, c->temperature);
-    shares_of_logs(l->p, logs, l->n, c->coverage);
+        length[i] = calibration_length(l->sql[i]);
+    calibration_shares(c, l->p, l->raw, length, l->n, c->coverage);
     l->reserve = 1 - c->coverage;
-    free(logs);
+    free(length);
 }
 
 /* -log of the share of the right ones; weights are taken relative to the largest. */
@@ -95,8 +109,40 @@ static double fit_temperature(const struct observation *list, int n, double alph
 
 struct calibration calibration_fit(const struct observation *list, int n)
 {
-    struct calibration best = { 0, fit_temperature(list, n, 0), 1 }, other = { 1, fit_temperature(list, n, 1), 1 };
+    struct calibration best = { 0, fit_temperature(list, n, 0), 1, -1 },
+                       other = { 1, fit_temperature(list, n, 1), 1, -1 };
 
     return calibration_nll(list, n, 1, other.temperature) < calibration_nll(list, n, 0, best.temperature) ? other
                                                                                                           : best;
+}
+
+/* The share of the likeliest candidate that is the gold, 0 without. */
+static double share_of_right(const struct calibration *c, const struct observation *o)
+{
+    double *p = xmalloc((size_t)o->n * sizeof *p + 1), best = 0;
+
+    calibration_shares(c, p, o->raw, o->length, o->n, 1);
+    for (int i = 0; i < o->n; i++)
+        best = o->right[i] ? fmax(best, p[i]) : best;
+    free(p);
+    return best;
+}
+
+static int compare_shares(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+double calibration_keep(const struct calibration *c, const struct observation *list, int n, double share)
+{
+    double *p = xmalloc((size_t)n * sizeof *p + 1);
+    int below = n + 1 - (int)ceil((n + 1) * share - 1e-9); /* how many golds may be at the threshold or under it */
+
+    for (int i = 0; i < n; i++)
+        p[i] = share_of_right(c, &list[i]);
+    qsort(p, (size_t)n, sizeof *p, compare_shares);
+    double keep = below > 0 && n > 0 ? p[below - 1] * (1 - 1e-6) : 0; /* files round it, and what it is compared with */
+    free(p);
+    return keep;
 }

@@ -3,7 +3,9 @@
  * temperature).
  *
  * Alpha and temperature are those under which the golds of a development file are likeliest, coverage the share of
- * golds that are among the candidates at all; what it leaves is the reserve.
+ * golds that are among the candidates at all; what it leaves is the reserve.  Candidates less likely than `keep` may be
+ * left out: a threshold that keeps a chosen share of golds (split conformal prediction), those that are among no
+ * candidates counted as lost.
  */
 #ifndef DATA_CLARIFY_CALIBRATION_H
 #define DATA_CLARIFY_CALIBRATION_H
@@ -12,6 +14,7 @@
 
 struct calibration {
     double alpha, temperature, coverage;
+    double keep; /* of shares of 1; -1: the file has none */
 };
 
 /* Reads the file that calibrate writes.  -1 with EXIT_CODE_DATA naming file and field. */
@@ -20,6 +23,9 @@ int calibration_read(struct calibration *c, const char *path, struct error *err)
 int calibration_length(const char *sql);
 /* The list's p and reserve anew, from raw. */
 void calibration_apply(const struct calibration *c, struct candidate_list *l);
+/* p of candidates, which sum to `share`. */
+void calibration_shares(const struct calibration *c, double *p, const double *raw, const int *length, int n,
+                        double share);
 
 /* The candidates of one gold that is among them. */
 struct observation {
@@ -33,5 +39,8 @@ double calibration_nll(const struct observation *list, int n, double alpha, doub
 enum { CALIBRATION_COOLEST = 50 }; /* temperatures from 1/50 to 50 */
 /* Alpha (0 or 1) and temperature that make it least; n > 0. */
 struct calibration calibration_fit(const struct observation *list, int n);
+/* The largest threshold for which a gold yet to come, if it is like these n, is kept with a chance of at least `share`,
+ * whatever the law they come from; 0 where only all candidates will do. */
+double calibration_keep(const struct calibration *c, const struct observation *list, int n, double share);
 
 #endif

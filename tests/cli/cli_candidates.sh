@@ -106,6 +106,9 @@ record "$good" '["SELECT id FROM staff"]' >>in.jsonl
 sed 's/harbour/hr/;s/"boat"/"staff"/g' tables.json | sed 's/"length"/"hired"/g' >hr.json
 expect 0 '"temperature":(1\.0|0\.99999|1\.00000)[0-9]*,' calibrate in.jsonl --schema hr.json
 shows '"coverage":0.571428571,"nll":0.5623351'
+shows '"keep":0.0,"keep_share":0.9,' # 3 of 7 golds are among no candidates
+expect 0 '"keep":0.2499' calibrate in.jsonl --schema hr.json --keep 0.5
+expect 2 'keep' calibrate in.jsonl --schema hr.json --keep 0
 echo '{"alpha":1,"temperature":2,"coverage":0.8}' >cal.json
 expect 0 '"p":0.[0-9]*,?.*"reserve":0.2' candidates in.jsonl --calibration cal.json
 shows '"p":0.427[0-9]*\},.*"p":0.372[0-9]*\}' # .8 of sigmoid((2.0986 - 1) / 4 / 2)

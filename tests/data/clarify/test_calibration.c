@@ -55,7 +55,7 @@ static void finds_what_golds_were_drawn_with(void **state)
 {
     (void)state;
     static struct world w;
-    static const struct calibration laws[] = { { 0, 5, 1 }, { 1, 0.6, 1 } };
+    static const struct calibration laws[] = { { 0, 5, 1, -1 }, { 1, 0.6, 1, -1 } };
     for (int i = 0; i < ARRAY_LEN(laws); i++) {
         draw(&w, laws[i].alpha, laws[i].temperature);
         struct calibration fit = calibration_fit(w.list, RECORDS);
@@ -65,6 +65,44 @@ static void finds_what_golds_were_drawn_with(void **state)
         for (int k = -20; k < 30; k++)
             assert_true(calibration_nll(w.list, RECORDS, fit.alpha, pow(1.1, k)) >= least - 1e-9);
     }
+}
+
+/* Of golds of the same law, as many as asked for pass the threshold of others; those that are missing never do. */
+static void threshold_keeps_the_share_of_golds(void **state)
+{
+    (void)state;
+    static struct world w;
+    static const double shares[] = { 0.5, 0.8, 0.95 };
+    draw(&w, 0, 5);
+    const struct calibration law = { 0, 5, 1, -1 };
+    for (int s = 0; s < ARRAY_LEN(shares); s++) {
+        int half = RECORDS / 2, kept = 0;
+        double keep = calibration_keep(&law, w.list, half, shares[s]), p[CANDIDATES];
+        for (int r = half; r < RECORDS; r++) {
+            calibration_shares(&law, p, w.raw[r], w.length[r], CANDIDATES, 1);
+            for (int i = 0; i < CANDIDATES; i++)
+                kept += w.right[r][i] && p[i] >= keep;
+        }
+        assert_true(fabs((double)kept / half - shares[s]) < 0.03);
+    }
+}
+
+static void threshold_of_few_golds(void **state)
+{
+    (void)state;
+    static const double raw[] = { -1, -2 };
+    static const int length[] = { 2, 2 };
+    static const bool first[] = { true, false }, second[] = { false, true }, none[] = { false, false };
+    const struct observation list[] = { { raw, length, second, 2 },
+                                        { raw, length, none, 2 },
+                                        { raw, length, first, 2 } };
+    const struct calibration law = { 0, 1, 1, -1 };
+    double low = 1 / (1 + exp(1));
+    assert_true(calibration_keep(&law, list, 3, 0.9) == 0);  /* three golds can promise three in four */
+    assert_true(calibration_keep(&law, list, 3, 0.75) == 0); /* and one is missing */
+    assert_true(fabs(calibration_keep(&law, list, 3, 0.5) - low) < 1e-5);
+    assert_true(fabs(calibration_keep(&law, list, 3, 0.25) - (1 - low)) < 1e-5);
+    assert_true(calibration_keep(&law, list, 3, 1) == 0);
 }
 
 static void length_counts_tokens(void **state)
@@ -79,6 +117,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(likelihood_of_two),
         cmocka_unit_test(finds_what_golds_were_drawn_with),
+        cmocka_unit_test(threshold_keeps_the_share_of_golds),
+        cmocka_unit_test(threshold_of_few_golds),
         cmocka_unit_test(length_counts_tokens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
