@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* A schema on its way, and which column of the original each of its columns is, -1 for none. */
 struct schema_reading {
@@ -173,4 +174,61 @@ int schema_of_text(struct schema_set *set, const char *db_id, const char *text, 
     strings_release(&r.seen);
     free(r.like);
     return rc;
+}
+
+/* A piece of a text. */
+struct text_span {
+    const char *from, *to;
+};
+
+/* The item of a list by its name, which ends before `mark` if that stands in it. */
+static bool find_item(struct text_span *item, struct text_span list, char separator, char mark, const char *name)
+{
+    bool found = false;
+
+    for (const char *at = list.from; at <= list.to && !found; at = item->to + 1) {
+        const char *to = memchr(at, separator, (size_t)(list.to - at));
+        *item = (struct text_span){ at, to ? to : list.to };
+        const char *end = memchr(at, mark, (size_t)(item->to - at));
+        char *own = stripped(at, (size_t)((end ? end : item->to) - at));
+        found = strcasecmp(own, name) == 0;
+        free(own);
+    }
+    return found;
+}
+
+/* What goes with an item: the separator behind it, or that before the last one. */
+static struct text_span with_separator(struct text_span item, struct text_span list, char separator)
+{
+    item.from += strspn(item.from, " ");
+    if (item.to < list.to) {
+        item.to++;
+        item.to += strspn(item.to, " ");
+        return item;
+    }
+    while (item.from > list.from && (item.from[-1] == ' ' || item.from[-1] == separator))
+        item.from--;
+    while (item.to > item.from && item.to[-1] == ' ')
+        item.to--;
+    return item;
+}
+
+char *schema_text_without(const char *text, const char *table, const char *column)
+{
+    const struct text_span all = { text, text + strlen(text) };
+    struct text_span cut = { text, text }, item, columns, one;
+
+    if (find_item(&item, all, '|', ':', table)) {
+        columns = (struct text_span){ memchr(item.from, ':', (size_t)(item.to - item.from)), item.to };
+        columns.from = columns.from ? columns.from + 1 : item.to;
+        bool several = memchr(columns.from, ',', (size_t)(columns.to - columns.from)) != NULL;
+        if (!column || (!several && find_item(&one, columns, ',', ',', column)))
+            cut = with_separator(item, all, '|');
+        else if (find_item(&one, columns, ',', ',', column))
+            cut = with_separator(one, columns, ',');
+    }
+    char *left = xmalloc(strlen(text) + 1);
+    memcpy(left, text, (size_t)(cut.from - text));
+    memcpy(left + (cut.from - text), cut.to, strlen(cut.to) + 1);
+    return left;
 }

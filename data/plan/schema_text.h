@@ -15,4 +15,8 @@
 int schema_of_text(struct schema_set *set, const char *db_id, const char *text, const struct schema *original,
                    struct error *err);
 
+/* The text without a table, or with `column` not NULL without that column of it, names in any case; a table whose last
+ * column goes, goes too.  Blanks stay as the text has them.  The caller frees. */
+char *schema_text_without(const char *text, const char *table, const char *column);
+
 #endif

@@ -43,11 +43,14 @@ static const struct option table[] = {
     DB_OPTION(AT(db), "; its values may stand in statements"),
     CHOICE_OPTION("strategy", AT(strategy), "NAME", PARSE_STRATEGIES, "how statements are found"),
     INT_OPTION("top", AT(k), "K", 1, BEAMS_MAX, "most statements of a question", .letter = 'k'),
-    INT_OPTION("beams", AT(beams), "B", 2, BEAMS_MAX, "beams of each search; with sample the draws"),
+    INT_OPTION("beams", AT(beams), "B", 2, BEAMS_MAX,
+               "beams of each search; with sample the draws, with odin the schemas shown"),
     FLAG_OPTION("published", AT(published),
                 "logical-beam as its authors' program does it, rule by rule (docs/reference/restricted-infilling.md)"),
     CHOICE_OPTION("template-schema", AT(template_schema), "NAME", "own|original",
                   "schema that templates are asked for with: the record's, or that of its db_id"),
+    STRING_OPTION("calibration", AT(calibration), "FILE",
+                  "what ambit-data calibrate wrote: leave out statements that are less likely than its \"keep\""),
     FLAG_OPTION("candidates", AT(candidates), "write what ambit-infer clarify reads"),
     CHOICE_OPTION("prompt", AT(prompt), "FORM", "auto|seq2seq|chat",
                   "how models are asked; auto: in words where a model has a chat template, else as published"),
@@ -103,7 +106,7 @@ static struct engine_settings settings_of(const struct parse_options *o)
 static const char *unused(const struct parse_options *o)
 {
     int strategy = o->request.strategy;
-    bool plain = strategy == PARSE_BEAM || strategy == PARSE_SAMPLE;
+    bool plain = parse_is_plain(&o->request), mean = o->request.published || strategy == PARSE_SINGLE_STAGE;
     bool warped = o->top_k || o->top_p < 1 || o->typical_p < 1 || o->min_p > 0 || o->temperature != 1;
 
     if (o->templates && plain)
@@ -112,11 +115,13 @@ static const char *unused(const struct parse_options *o)
         return "--fill: the strategy fills no templates";
     if (warped && strategy != PARSE_SAMPLE)
         return "--temperature, --top-k, --top-p, --min-p, --typical-p: expected --strategy sample, others draw nothing";
-    if (o->length_penalty != 1 && strategy == PARSE_SAMPLE)
-        return "--length-penalty: expected another strategy than sample, which has no beams";
+    if (o->length_penalty != 1 && (strategy == PARSE_SAMPLE || strategy == PARSE_ODIN))
+        return "--length-penalty: expected another strategy than sample and odin, which have no beams";
     if (o->request.template_schema && !o->request.schema && !o->request.db)
         return "--template-schema original: expected --schema or --db, which have it";
-    if (o->request.candidates && (o->request.published || strategy == PARSE_SINGLE_STAGE))
+    if (o->request.calibration && mean)
+        return "--calibration: expected neither --published nor --strategy single-stage, whose scores are no log p";
+    if (o->request.candidates && mean)
         return "--candidates: expected neither --published nor --strategy single-stage, whose scores are no log p";
     if (o->request.published && strategy != PARSE_LOGICAL_BEAM)
         return "--published: expected --strategy logical-beam";
@@ -173,7 +178,7 @@ const struct command command_parse = {
         "schema, keys that join them, and values of the question and the database may stand.  plans fills the same "
         "templates by plain beams, two-stage those of one beam; direct lets a model write the plan and the statement, "
         "single-stage does so by the published rules of that ablation; "
-        "beam and sample ask --model alone.  Each may be an encoder-decoder or a decoder, trained on what ambit-data "
+        "beam, sample and odin ask --model alone; odin shows it the schema without what it has used.  Each may be an encoder-decoder or a decoder, trained on what ambit-data "
         "plans writes; where only --model is given it has all the tasks.\n\n"
         "Each line of the output is the record with \"t2s_outs\", which ambit-data score --rule ambiqt reads: the first "
         "two of --model's beams, then those of the templates, item j of template i by 3 i + 2 j.  \"logprobs\" has the "

@@ -33,6 +33,7 @@ static uint64_t run_key(const struct parse_run *f)
                                  q->published,
                                  (uint64_t)q->template_schema,
                                  engine_settings_key(&q->set),
+                                 q->calibration ? sum_file(q->calibration) : 0,
                                  answerer_key(q->models.sql),
                                  answerer_key(q->models.templates),
                                  answerer_key(q->models.fill),

@@ -13,6 +13,7 @@
 
 /*
  * beam, sample   the first model's beams, or draws
+ * odin           its likeliest statements while what earlier ones used is hidden from it
  * direct         statements of a model that writes a plan first, for the plan that it says and those next to it
  * two-stage      a beam of templates, each filled by beams
  * plans          a template for each of those plans, filled by beams
@@ -22,13 +23,14 @@
 enum parse_strategy {
     PARSE_BEAM,
     PARSE_SAMPLE,
+    PARSE_ODIN,
     PARSE_DIRECT,
     PARSE_SINGLE_STAGE,
     PARSE_TWO_STAGE,
     PARSE_PLANS,
     PARSE_LOGICAL_BEAM
 };
-#define PARSE_STRATEGIES "beam|sample|direct|single-stage|two-stage|plans|logical-beam"
+#define PARSE_STRATEGIES "beam|sample|odin|direct|single-stage|two-stage|plans|logical-beam"
 
 /* How models are asked; auto: a chat model by its template, others in the published form. */
 enum parse_prompt { PARSE_PROMPT_AUTO, PARSE_PROMPT_SEQ2SEQ, PARSE_PROMPT_CHAT };
@@ -43,6 +45,8 @@ struct parse_request {
     const char *schema, *db; /* as schema_catalog.h has them */
     enum record_form form;
     int strategy, prompt; /* enums parse_strategy and parse_prompt */
+    const char
+        *calibration; /* of ambit-data calibrate: leave out what is less likely than its threshold; NULL: keep all */
     int64_t k, beams, window;
     struct engine_settings set; /* of draws; of beams the penalty of length */
     int template_schema;        /* 1: templates are asked for with the original schema */
@@ -51,6 +55,12 @@ struct parse_request {
     bool resume;                /* go on with what OUT.part holds */
     struct parse_models models;
 };
+
+/* Whether the strategy asks the text-to-SQL model alone. */
+static inline bool parse_is_plain(const struct parse_request *q)
+{
+    return q->strategy <= PARSE_ODIN;
+}
 
 /* Whether the strategy fills templates. */
 static inline bool parse_fills(const struct parse_request *q)

@@ -5,6 +5,7 @@
 #include "data/plan/schema_text.h"
 #include "data/score/ambiqt_collate.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,6 +153,18 @@ void parse_list_add(struct parse_list *l, const struct parse_case *c, const char
     strings_release(&sql);
 }
 
+static int compare_texts(const void *a, const void *b)
+{
+    const struct parse_text *x = a, *y = b;
+    return x->logp != y->logp ? (x->logp < y->logp) - (x->logp > y->logp) : strcmp(x->sql, y->sql);
+}
+
+void parse_list_sort(struct parse_list *l)
+{
+    if (l->n)
+        qsort(l->items, (size_t)l->n, sizeof *l->items, compare_texts);
+}
+
 void parse_case_add_template(struct parse_case *c, struct sql_plan plan, char *text, double logp)
 {
     for (int i = 0; i < c->n_templates && text; i++)
@@ -184,19 +197,44 @@ static double logp_of(const struct parse_case *c, const char *sql)
     return best;
 }
 
-void parse_case_choose(struct parse_case *c, const struct parse_request *q)
+/* Keeps those whose share of 1 is at least the calibration's threshold, and the likeliest in any case. */
+static void keep_likely(struct parse_list *l, const struct calibration *by)
+{
+    double *raw = xmalloc((size_t)l->n * sizeof *raw + 1), *p = xmalloc((size_t)l->n * sizeof *p + 1), best = 0;
+    int *length = xmalloc((size_t)l->n * sizeof *length + 1), n = 0;
+
+    for (int i = 0; i < l->n; i++) {
+        raw[i] = l->items[i].logp;
+        length[i] = calibration_length(l->items[i].sql);
+    }
+    calibration_shares(by, p, raw, length, l->n, 1);
+    for (int i = 0; i < l->n; i++)
+        best = fmax(best, p[i]);
+    for (int i = 0; i < l->n; i++)
+        if (p[i] >= fmin(by->keep, best))
+            l->items[n++] = l->items[i];
+        else
+            free(l->items[i].sql);
+    l->n = n;
+    free(length);
+    free(p);
+    free(raw);
+}
+
+void parse_case_choose(struct parse_case *c, const struct parse_request *q, const struct calibration *select)
 {
     struct ambiqt_list lists[SQL_PLANS], plain = view(&c->plain), merged, out;
 
     for (int i = 0; i < c->n_templates; i++)
         lists[i] = view(&c->templates[i].fills);
     ambiqt_merge(&merged, lists, c->n_templates, MERGED_MAX);
-    bool alone = q->strategy == PARSE_BEAM || q->strategy == PARSE_SAMPLE;
-    ambiqt_collate(&out, &plain, alone ? plain.n : PLAIN_FIRST, &merged, q->k);
+    ambiqt_collate(&out, &plain, parse_is_plain(q) ? plain.n : PLAIN_FIRST, &merged, q->k);
     c->chosen.items = xcalloc((size_t)out.n + 1, sizeof *c->chosen.items);
     c->chosen.n = out.n;
     for (int i = 0; i < out.n; i++)
         c->chosen.items[i] = (struct parse_text){ xstrdup(out.items[i]), logp_of(c, out.items[i]) };
+    if (select)
+        keep_likely(&c->chosen, select);
     ambiqt_list_release(&out);
     ambiqt_list_release(&merged);
     for (int i = 0; i < c->n_templates; i++)

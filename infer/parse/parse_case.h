@@ -4,6 +4,7 @@
 #ifndef INFER_PARSE_PARSE_CASE_H
 #define INFER_PARSE_PARSE_CASE_H
 
+#include "data/clarify/calibration.h"
 #include "data/exec/schema_catalog.h"
 #include "infer/parse/parse.h"
 
@@ -51,11 +52,13 @@ void parse_case_release(struct parse_case *c);
 
 /* Adds the statement that a text of a model's says, if it says one, and that is new. */
 void parse_list_add(struct parse_list *l, const struct parse_case *c, const char *text, double logp);
+/* The likeliest first. */
+void parse_list_sort(struct parse_list *l);
 /* The template is taken unless an earlier one says the same. */
 void parse_case_add_template(struct parse_case *c, struct sql_plan plan, char *text, double logp);
 
-/* Makes one list of the lists, as the strategy says. */
-void parse_case_choose(struct parse_case *c, const struct parse_request *q);
+/* Makes one list of the lists, as the strategy says, without what `select`, which may be NULL, finds too unlikely. */
+void parse_case_choose(struct parse_case *c, const struct parse_request *q, const struct calibration *select);
 /* The output record. */
 json_t *parse_case_json(const struct parse_case *c, const struct parse_request *q);
 

@@ -37,11 +37,10 @@ int parse_stage_open(struct parse_stage *s, struct parse_stages *f, struct answe
     return 0;
 }
 
-struct ask *parse_stage_add(struct parse_stage *s, struct parse_case *c, struct parse_template *t)
+static struct ask *add(struct parse_stage *s, struct parse_case *c, struct parse_template *t, const char *schema)
 {
-    bool original = c->template_schema && s->role == PARSER_TEMPLATE;
-    const struct parser_question q = { c->question, c->db_id, original ? c->template_schema : c->schema_text };
-    char *text = parser_input(s->form, s->role, &q, s->role == PARSER_FILL ? t->text : NULL);
+    const struct parser_question q = { c->question, c->db_id, schema };
+    char *text = parser_input(s->form, s->role, &q, t ? t->text : NULL);
     json_t *o = json_pack("{s:O}", "id", json_object_get(c->record, "id"));
 
     if (s->form == PARSER_CHAT)
@@ -54,6 +53,17 @@ struct ask *parse_stage_add(struct parse_stage *s, struct parse_case *c, struct 
     s->asked[s->n] = (struct parse_asked){ c, t };
     s->asks[s->n] = (struct ask){ .prompt = o };
     return &s->asks[s->n++];
+}
+
+struct ask *parse_stage_add(struct parse_stage *s, struct parse_case *c, struct parse_template *t)
+{
+    bool original = c->template_schema && s->role == PARSER_TEMPLATE;
+    return add(s, c, t, original ? c->template_schema : c->schema_text);
+}
+
+struct ask *parse_stage_show(struct parse_stage *s, struct parse_case *c, const char *schema)
+{
+    return add(s, c, NULL, schema);
 }
 
 void parse_stage_drop(struct parse_stage *s)
@@ -252,7 +262,7 @@ static int finish(struct parse_stages *f)
         struct parse_case *c = &f->cases[i];
         if (c->error)
             continue;
-        parse_case_choose(c, f->q);
+        parse_case_choose(c, f->q, f->q->calibration ? &f->select : NULL);
         for (int k = 0; k < c->chosen.n; k++) {
             struct error why = { 0 };
             if (check_statement(f, c, c->chosen.items[k].sql, &why))
@@ -268,7 +278,9 @@ static int ask_all(struct parse_stages *f, struct error *err)
     bool single = strategy == PARSE_SINGLE_STAGE;
     enum parser_model role = strategy == PARSE_DIRECT || single ? PARSER_DIRECT : PARSER_TEMPLATE;
 
-    if ((rc = ask_plain(f, err)) || strategy == PARSE_BEAM || strategy == PARSE_SAMPLE)
+    if (strategy == PARSE_ODIN)
+        return parse_odin(f, err);
+    if ((rc = ask_plain(f, err)) || parse_is_plain(f->q))
         return rc;
     if (strategy == PARSE_TWO_STAGE)
         rc = ask_templates(f, err);
@@ -285,9 +297,22 @@ int parse_stages_run(struct parse_stages *f, struct error *err)
     return rc ? rc : finish(f);
 }
 
+static int read_calibration(struct parse_stages *f, struct error *err)
+{
+    const char *path = f->q->calibration;
+
+    if (!path)
+        return 0;
+    if (calibration_read(&f->select, path, err))
+        return -1;
+    return f->select.keep >= 0 ? 0 : error_set(err, EXIT_CODE_DATA, "%s: field \"keep\" is missing", path);
+}
+
 int parse_stages_open(struct parse_stages *f, const struct parse_request *q, struct error *err)
 {
     *f = (struct parse_stages){ .q = q };
+    if (read_calibration(f, err))
+        return -1;
     return schema_catalog_open(&f->schemas, q->schema, q->db, err) || arena_init(&f->trees, TREE_BYTES, err) ? -1 : 0;
 }
 

@@ -10,6 +10,7 @@
 struct parse_stages {
     const struct parse_request *q;
     struct schema_catalog schemas;
+    struct calibration select;   /* with q->calibration */
     struct column_values values; /* of the database of the case that was asked about last */
     const struct schema *valued; /* whose they are, or NULL */
     struct arena trees;          /* of statements that are checked */

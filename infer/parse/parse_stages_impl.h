@@ -2,6 +2,7 @@
 #ifndef INFER_PARSE_PARSE_STAGES_IMPL_H
 #define INFER_PARSE_PARSE_STAGES_IMPL_H
 
+#include "data/plan/schema_text.h"
 #include "data/plan/template_constraint.h"
 #include "infer/parse/parse_stages.h"
 
@@ -26,6 +27,8 @@ int parse_stage_open(struct parse_stage *s, struct parse_stages *f, struct answe
                      enum parse_search search, int answers, struct error *err);
 /* Adds a prompt; the newest ask, whose opening or constraint may be set, is good until the next call. */
 struct ask *parse_stage_add(struct parse_stage *s, struct parse_case *c, struct parse_template *t);
+/* The same about another text of the schema than the case's. */
+struct ask *parse_stage_show(struct parse_stage *s, struct parse_case *c, const char *schema);
 /* Takes the newest back. */
 void parse_stage_drop(struct parse_stage *s);
 /* Asks all of them. */
@@ -43,5 +46,8 @@ int parse_fill(struct parse_stages *f, struct error *err);
 /* The same as published, or, in PARSE_SINGLE_STAGE, statements for the plans near each case's own.  1 when a signal
  * stopped it. */
 int parse_published(struct parse_stages *f, struct error *err);
+/* Makes PARSE_ODIN's statements the plain ones of every case, by their log p given the whole schema.  1 when a signal
+ * stopped it. */
+int parse_odin(struct parse_stages *f, struct error *err);
 
 #endif

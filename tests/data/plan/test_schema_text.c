@@ -4,6 +4,7 @@
 #include "data/plan/schema_text.h"
 #include "data/schema/schema_build.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* singer(id key, name), song(title, singer_id -> singer.id) */
@@ -125,6 +126,34 @@ static void bad_texts(void **state)
     }
 }
 
+static void hidden_elements(void **state)
+{
+    (void)state;
+    static const char plain[] = "a : x, y | b : z | c : x, y, w", spaced[] = "a : x , y  | b : z  | c : x , y , w ";
+    static const char *const cases[][4] = {
+        { plain, "A", "X", "a : y | b : z | c : x, y, w" },
+        { plain, "a", "y", "a : x | b : z | c : x, y, w" },
+        { plain, "c", "y", "a : x, y | b : z | c : x, w" },
+        { plain, "b", "z", "a : x, y | c : x, y, w" },
+        { plain, "a", NULL, "b : z | c : x, y, w" },
+        { plain, "c", NULL, "a : x, y | b : z" },
+        { plain, "b", "x", plain },
+        { plain, "d", NULL, plain },
+        { spaced, "a", "x", "a : y  | b : z  | c : x , y , w " },
+        { spaced, "a", "y", "a : x  | b : z  | c : x , y , w " },
+        { spaced, "c", "w", "a : x , y  | b : z  | c : x , y " },
+        { spaced, "b", NULL, "a : x , y  | c : x , y , w " },
+        { spaced, "c", NULL, "a : x , y  | b : z " },
+        { "a : x", "a", "x", "" },
+        { "a", "a", "x", "a" },
+    };
+    for (int i = 0; i < ARRAY_LEN(cases); i++) {
+        char *left = schema_text_without(cases[i][0], cases[i][1], cases[i][2]);
+        assert_string_equal(left, cases[i][3]);
+        free(left);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -133,6 +162,7 @@ int main(void)
         cmocka_unit_test(keys_of_the_original),
         cmocka_unit_test(keys_of_renamed_tables),
         cmocka_unit_test(bad_texts),
+        cmocka_unit_test(hidden_elements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
