@@ -73,6 +73,7 @@ static const struct option table[] = {
     INT_OPTION("window", AT(window), "N", 1, 1 << 24,
                "records on their way at once: fewer take less memory, with more of them models take turns less often"),
     RESUME_OPTION(AT(resume), "go on with what a run that was stopped left in OUT.jsonl.part"),
+    FLAG_OPTION("dry-run", AT(dry), "check everything, print the memory that the first questions need, ask nothing"),
     OUT_OPTION(AT(out), "OUT.jsonl", "records in input order; - is standard output"),
     FORMAT_IN_OPTION(AT(form)),
     { 0 },
@@ -81,7 +82,11 @@ static const struct option table[] = {
 static struct answerer answerer_of(const struct parse_options *o, const char *dir, struct answerer_model **open)
 {
     return (struct answerer){
-        .model = { .dir = dir, .chat_template = o->chat_template, .dtype = o->dtype, .seq2seq = true },
+        .model = { .dir = dir,
+                   .chat_template = o->chat_template,
+                   .dtype = o->dtype,
+                   .dry = o->request.dry,
+                   .seq2seq = true },
         .device = o->device,
         .no_graph = o->no_graph,
         .open = open,
@@ -158,7 +163,9 @@ static enum exit_code run(const struct call *call, struct error *err)
     q.models.fill = same(o->model, o->fill) ? &sql : o->templates && same(o->templates, o->fill) ? &templates : &fill;
     int rc = parse(&q, &n, err);
     answerer_close(&open);
-    if (rc == 0)
+    if (rc == 0 && q.dry)
+        log_info("%lld records, %lld of them cannot be used", (long long)n.records, (long long)n.failed);
+    else if (rc == 0)
         log_info("%lld records, %lld statements, %lld failed, %lld of an earlier run", (long long)n.records,
                  (long long)n.statements, (long long)n.failed, (long long)n.resumed);
     return job_exit_code(rc, n.failed, err);

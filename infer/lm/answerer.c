@@ -161,18 +161,26 @@ static void release(struct answer_batch *r)
     free(r->answers);
 }
 
-/* The first of them, until their tables are large; how many in *done. */
-static int ask_some(const struct answerer *a, struct ask *list, int64_t n, int64_t *done, struct error *err)
+/* The first of them, until their tables are large. */
+static void read_some(struct answer_batch *r, const struct answerer *a, struct ask *list, int64_t n)
 {
     size_t room = (size_t)n + 1;
-    struct answer_batch r = { .in = *a->open, .asks = list, .each = a->set.answers };
 
-    r.prompts = xcalloc(room, sizeof *r.prompts);
-    r.tables = xcalloc(room, sizeof *r.tables);
-    r.requests = xcalloc(room, sizeof *r.requests);
-    r.answers = xcalloc(room * (size_t)r.each, sizeof *r.answers);
-    while (r.n < n && r.edges < MAX_EDGES)
-        read_ask(&r, r.n++);
+    *r = (struct answer_batch){ .in = *a->open, .asks = list, .each = a->set.answers };
+    r->prompts = xcalloc(room, sizeof *r->prompts);
+    r->tables = xcalloc(room, sizeof *r->tables);
+    r->requests = xcalloc(room, sizeof *r->requests);
+    r->answers = xcalloc(room * (size_t)r->each, sizeof *r->answers);
+    while (r->n < n && r->edges < MAX_EDGES)
+        read_ask(r, r->n++);
+}
+
+/* How many in *done. */
+static int ask_some(const struct answerer *a, struct ask *list, int64_t n, int64_t *done, struct error *err)
+{
+    struct answer_batch r;
+
+    read_some(&r, a, list, n);
     int rc = run(&r, a->set, err);
     release(&r);
     *done = r.n;
@@ -185,6 +193,31 @@ int answerer_ask(const struct answerer *a, struct ask *list, int64_t n, struct e
 
     for (int64_t from = 0, some; from < n && rc == 0; from += some)
         rc = ask_some(a, list + from, n - from, &some, err);
+    return rc;
+}
+
+void answerer_tell_memory(const char *what, const struct llama_model *m, size_t cache, size_t step)
+{
+    size_t weights = m->data.peak + llama_model_adapter_bytes(m) + llama_model_packed(m, false);
+
+    log_info("%s: %zu MiB of weights, %zu MiB of keys and values, %zu MiB for a step, %zu MiB in all, on %s", what,
+             weights >> 20, cache >> 20, step >> 20, (weights + cache + step) >> 20, m->device->description);
+}
+
+int answerer_measure(const struct answerer *a, struct ask *list, int64_t n, struct error *err)
+{
+    size_t cache = 0, step = 0;
+    struct answer_batch r;
+
+    if (!answerer_open(a, err))
+        return -1;
+    read_some(&r, a, list, n);
+    engine_init(&r.engine, &r.in->model, &r.in->work, &a->set);
+    int rc = r.n_requests ? engine_measure(&r.engine, r.requests, r.n_requests, &cache, &step, err) : 0;
+    engine_release(&r.engine);
+    if (rc == 0)
+        answerer_tell_memory(a->model.dir, &r.in->model, cache, step);
+    release(&r);
     return rc;
 }
 

@@ -42,6 +42,10 @@ struct ask {
 /* Answers all, of which those bound to texts are done some at a time, as the memory for their tables asks for.  -1 with
  * err, 1 when a signal stopped it.  Each is released by the caller, after an error too. */
 int answerer_ask(const struct answerer *a, struct ask *list, int64_t n, struct error *err);
+/* Tells on the log what answering all n at once would take; model.dry.  -1 with err. */
+int answerer_measure(const struct answerer *a, struct ask *list, int64_t n, struct error *err);
+/* "WHAT: ... MiB of weights, ..." on the log. */
+void answerer_tell_memory(const char *what, const struct llama_model *m, size_t cache, size_t step);
 /* Opening, texts and error, and a reference to prompt and constraint. */
 void ask_release(struct ask *q);
 

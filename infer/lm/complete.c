@@ -148,14 +148,12 @@ static int measure_window(struct completion *r, struct error *err)
     struct completion_requests q;
 
     int rc = read_window(r, err) < 0 ? -1 : 0;
-    size_t weights = r->model.data.peak + llama_model_adapter_bytes(&r->model) + llama_model_packed(&r->model, false);
     complete_requests_open(&q, r, 0);
     if (rc == 0)
         rc = q.n ? engine_measure(&r->engine, q.items, q.n, &cache, &step, err)
                  : error_set(err, EXIT_CODE_DATA, "no prompt that can be run among the first %d", r->cap);
     if (rc == 0)
-        log_info("memory: %zu MiB of weights, %zu MiB of keys and values, %zu MiB for a step, %zu MiB in all, on %s",
-                 weights >> 20, cache >> 20, step >> 20, (weights + cache + step) >> 20, r->device.description);
+        answerer_tell_memory("memory", &r->model, cache, step);
     complete_requests_release(&q, r);
     release_window(r);
     return rc;

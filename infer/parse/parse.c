@@ -140,6 +140,38 @@ static int run_windows(struct parse_run *f, struct error *err)
     return rc ? rc : part_commit(&f->part, f->q->out, err);
 }
 
+/* Tells what is wrong with a window's records; how many are good. */
+static int64_t check_window(struct parse_run *f)
+{
+    int64_t good = 0;
+
+    for (int64_t i = 0; i < f->stages.n; i++) {
+        const struct parse_case *c = &f->stages.cases[i];
+        count(f->counts, c->error != NULL, 0);
+        good += !c->error;
+        if (c->error)
+            log_warn("%s", c->error);
+    }
+    return good;
+}
+
+/* All records, and the memory for the first window that has good ones. */
+static int check_windows(struct parse_run *f, struct error *err)
+{
+    bool measured = false;
+    int64_t n = 0;
+    int rc = 0;
+
+    while (rc == 0 && !stop_requested() && (n = read_window(f, err)) > 0)
+        if (check_window(f) && !measured) {
+            rc = parse_stages_measure(&f->stages, err);
+            measured = true;
+        }
+    if (rc == 0 && stop_requested())
+        return error_set(err, stop_exit_code(), "interrupted");
+    return n < 0 ? -1 : rc;
+}
+
 static int open_all(struct parse_run *f, struct error *err)
 {
     const struct parse_request *q = f->q;
@@ -149,7 +181,7 @@ static int open_all(struct parse_run *f, struct error *err)
     if (!answerer_open(q->models.sql, err))
         return -1;
     f->key = run_key(f);
-    if (part_open(&f->part, q->out, q->resume, err))
+    if (!q->dry && part_open(&f->part, q->out, q->resume, err))
         return -1;
     f->part.digits = 9;
     return 0;
@@ -160,7 +192,7 @@ int parse(const struct parse_request *q, struct parse_counts *counts, struct err
     struct parse_run f = { .q = q, .counts = counts };
 
     stop_install();
-    int rc = open_all(&f, err) ? -1 : run_windows(&f, err);
+    int rc = open_all(&f, err) ? -1 : (q->dry ? check_windows : run_windows)(&f, err);
     part_close(&f.part, rc != 0, err);
     parse_stages_release(&f.stages);
     record_reader_close(f.in);

@@ -53,6 +53,7 @@ struct parse_request {
     bool published;             /* logical-beam as its program does it: templates forced and filled by its rules */
     bool candidates;            /* write what ambit-infer clarify reads */
     bool resume;                /* go on with what OUT.part holds */
+    bool dry;                   /* read all records, tell what is wrong with them and the memory; write nothing */
     struct parse_models models;
 };
 

@@ -297,6 +297,35 @@ int parse_stages_run(struct parse_stages *f, struct error *err)
     return rc ? rc : finish(f);
 }
 
+/* What a model is asked beside the question, a plan or a template, is short. */
+static int measure(struct parse_stages *f, struct answerer *model, struct error *err)
+{
+    enum parse_search search = f->q->strategy == PARSE_SAMPLE ? SEARCH_DRAWS : SEARCH_BEAMS;
+    struct parse_stage s;
+    int rc = parse_stage_open(&s, f, model, PARSER_T2S, search, (int)f->q->beams, err);
+
+    for (int64_t i = 0; i < f->n && rc == 0; i++)
+        if (!f->cases[i].error)
+            parse_stage_add(&s, &f->cases[i], NULL);
+    rc = rc ? rc : answerer_measure(model, s.asks, s.n, err);
+    parse_stage_close(&s);
+    return rc;
+}
+
+int parse_stages_measure(struct parse_stages *f, struct error *err)
+{
+    const struct parse_models *m = &f->q->models;
+    struct answerer *templates = parse_is_plain(f->q) ? m->sql : m->templates,
+                    *fill = parse_fills(f->q) ? m->fill : m->sql;
+    int rc = measure(f, m->sql, err);
+
+    if (rc == 0 && templates != m->sql)
+        rc = measure(f, templates, err);
+    if (rc == 0 && fill != m->sql && fill != templates)
+        rc = measure(f, fill, err);
+    return rc;
+}
+
 static int read_calibration(struct parse_stages *f, struct error *err)
 {
     const char *path = f->q->calibration;

@@ -21,6 +21,8 @@ struct parse_stages {
 int parse_stages_open(struct parse_stages *f, const struct parse_request *q, struct error *err);
 /* Asks the models about every case of the window without error, and chooses.  1 when a signal stopped it, -1. */
 int parse_stages_run(struct parse_stages *f, struct error *err);
+/* Tells on the log what memory each model takes for the window's questions; the models are dry ones. */
+int parse_stages_measure(struct parse_stages *f, struct error *err);
 /* Forgets the window. */
 void parse_stages_clear(struct parse_stages *f);
 void parse_stages_release(struct parse_stages *f);

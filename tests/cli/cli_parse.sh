@@ -131,6 +131,20 @@ run 7 parse --model lm --schema tables.json torn.jsonl -o torn.out
 has torn.out '"error":' "a bad line"
 head -n 4 torn.out >first && same first whole.jsonl "records before a bad line"
 
+# --- a dry run: all records are read, each model's memory is told once, nothing is asked or written
+dry() { check "$1" "$2" "$3" parse --model lm --schema tables.json -o dry.out --dry-run "${@:4}"; }
+dry "a dry run" 0 '^lm: [0-9]+ MiB of weights, [0-9]+ MiB of keys and values, .* in all' in.jsonl
+has said '^4 records, 0 of them cannot be used' "a dry run"
+[ "$(grep -c 'MiB of weights' said)" = 1 ] || complain "a dry run" "tells of one model twice"
+dry "two models" 0 '^t5: [0-9]+ MiB of weights' in.jsonl --fill t5
+has said '^lm: ' "two models"
+dry "a model not asked" 0 '^lm: ' in.jsonl --templates lm --strategy direct
+dry "bad records" 7 'torn.jsonl: line 5' torn.jsonl --window 1
+has said '^5 records, 1 of them cannot be used' "bad records"
+dry "a folder of no model" 6 'nowhere' in.jsonl --fill nowhere
+dry "no records" 0 '^0 records' <(:)
+! ls dry.out* >shown 2>&1 || complain "a dry run" "writes"
+
 # --- bad input
 good=(parse --model lm --schema tables.json in.jsonl -o out.jsonl)
 check "no model" 2 "--model" infer parse --schema tables.json in.jsonl
