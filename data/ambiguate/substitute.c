@@ -154,7 +154,11 @@ char *substitute(struct substitution *s, const char *text)
     CHECK(out, "out of memory");
     for (; next_word(text, &w); text = w.at + w.n) {
         fwrite(text, 1, (size_t)(w.at - text), out);
-        put_word(out, &w, become(s, w.key));
+        const char *word = become(s, w.key);
+        if (word == w.key)
+            fwrite(w.at, 1, (size_t)w.n, out);
+        else
+            put_word(out, &w, word);
     }
     fputs(text, out);
     CHECK(!fclose(out), "out of memory");
