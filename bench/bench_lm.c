@@ -160,9 +160,22 @@ static struct token_list sequences(const json_t *list)
     return l;
 }
 
+/* Of a model that is not opened yet. */
+static int stops_of(const struct bench *b, int32_t stops[ENGINE_MAX_STOPS])
+{
+    struct llama_model m = { .seq2seq = t5_config_is(b->request.base) };
+    struct error err;
+
+    if (m.seq2seq ? t5_config_read(&m.t5.config, b->request.base, &err)
+                  : llama_config_read(&m.net.config, b->request.base, &err))
+        die(&err);
+    return engine_stops(&m, stops);
+}
+
 static void bind(struct bench *b, const char *path)
 {
-    struct llama_config config;
+    int32_t stops[ENGINE_MAX_STOPS];
+    int n_stops = stops_of(b, stops);
     struct token_list lists[MAX_LISTS];
     json_t *file = json_load_file(path, 0, NULL);
     int n = (int)json_array_size(file);
@@ -172,8 +185,7 @@ static void bind(struct bench *b, const char *path)
     for (int i = 0; i < n; i++)
         lists[i] = sequences(json_array_get(file, (size_t)i));
     double start = now_seconds();
-    if (llama_config_read(&config, b->request.base, &err) ||
-        automaton_build(&b->bound, lists, n, config.stops, config.n_stops, &err))
+    if (automaton_build(&b->bound, lists, n, stops, n_stops, &err))
         die(&err);
     printf("%.7f\n", now_seconds() - start);
     for (int i = 0; i < n; i++)
@@ -223,16 +235,9 @@ static void decode(struct bench *b, const char *rest)
     for (int64_t i = 0; i < b->batch; i++) {
         const struct lm_text *p = &b->texts.items[i].text;
         engine_answer_release(&b->said[i]);
-        asked[i] = (struct engine_request){ .prompt = p->ids.items,
-                                            .n_prompt = lm_text_prompt_length(p),
-                                            .constraint = b->bound.n_states ? &b->bound : NULL,
-                                            .answers = &b->said[i] };
-        if (!b->model.seq2seq)
-            continue;
-        asked[i].source = p->ids.items;
-        asked[i].n_source = asked[i].n_prompt;
-        asked[i].prompt = &b->model.t5.config.start;
-        asked[i].n_prompt = 1;
+        asked[i] = engine_ask(&b->model, p->ids.items, lm_text_prompt_length(p));
+        asked[i].constraint = b->bound.n_states ? &b->bound : NULL;
+        asked[i].answers = &b->said[i];
     }
     int rc = engine_run(&b->engine, asked, b->batch, NULL, NULL, &err);
     free(asked);

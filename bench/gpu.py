@@ -10,7 +10,7 @@ import json
 import os
 import sys
 
-from gpu_engine import EngineRows
+from gpu_engine import EngineRows, T5Rows
 from gpu_lm import LmRows
 from gpu_table import Table
 from runner import Runner, Stopped, sweep, take_turns, work, write_graphs, write_pairs, write_vocabulary
@@ -144,6 +144,8 @@ def parts():
         yield LmRows(table, wanted).run
     if wanted & {"T3", "T4", "D1", "D2", "D3"}:
         yield EngineRows(table, wanted).run
+    if wanted & {"T1", "T2"}:
+        yield T5Rows(table, wanted).run
 
 
 table.measure_ceilings(size["side"])

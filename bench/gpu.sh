@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # On one GPU: every op and the models checked, then ours beside the peers, in one table.
 # usage: [PYTHON=python3] [DATA=DIR] [ENCODER=HF_DIR] [BIN=DIR] [TMPDIR=DIR] bench/gpu.sh [--device cuda|simt]
-#        [--quick] [--rows X1,X2,X4,G1,G2,G3,L1,L2,L4,M,D1,D2,D3,D4,D5,T3,T4]
+#        [--quick] [--rows X1,X2,X4,G1,G2,G3,L1,L2,L4,M,D1,D2,D3,D4,D5,T1,T2,T3,T4]
 # PYTHON runs the peers and has torch, transformers, peft, sentence-transformers, torch_geometric, accelerate; those
 # that are missing are left out and named, as unsloth and vllm are.  DATA holds Spider's tables.json and dev.json
 # (practice data is made where it is not), ENCODER a vocab.txt.  BIN is a folder of built programs: without it they are
@@ -12,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 device=cuda
 quick=()
-rows=X1,X2,X4,G1,G2,G3,L1,L2,L4,M,D1,D2,D3,D4,D5,T3,T4
+rows=X1,X2,X4,G1,G2,G3,L1,L2,L4,M,D1,D2,D3,D4,D5,T1,T2,T3,T4
 while [ $# -gt 0 ]; do
     case $1 in
     --device) device=${2:?--device wants cuda or simt}; shift ;;
@@ -35,7 +35,9 @@ for row in ${rows//,/ }; do
         ops+=(test_ops_lora) models+=(test_llama test_engine test_engine_forced test_engine_gold test_lora test_lm_train)
         [ ${#quick[@]} = 1 ] || ops+=(test_ops_llm test_ops_causal)
         programs+=(bench_lm ambit-train ambit-infer) ;;
-    *) echo "gpu.sh: --rows: '$row' is none of X1, X2, X4, G1, G2, G3, L1, L2, L4, M, D1 to D5, T3, T4" >&2; exit 2 ;;
+    T[12])
+        ops+=(test_ops_paged) models+=(test_t5 test_t5_engine test_published) programs+=(bench_lm bench_published) ;;
+    *) echo "gpu.sh: --rows: '$row' is none of X1, X2, X4, G1, G2, G3, L1, L2, L4, M, D1 to D5, T1 to T4" >&2; exit 2 ;;
     esac
 done
 once() { printf '%s\n' "$@" | sort -u; }

@@ -1,19 +1,24 @@
 """The rows of the engine in bench/gpu.sh's table, at Llama-3.1-8B's shape: what a constraint costs a step (T3), tokens
-without a choice read at once (T4), many prompts that share their beginnings (D1, D2), and beams under a constraint (D3).
+without a choice read at once (T4), many prompts that share their beginnings (D1, D2), and beams under a constraint (D3);
+at Flan-T5-XL's: the same beams (T1), and templates filled beside LogicalBeam's released way (T2).
 """
 import json
 import math
 import os
 import random
+import shutil
+import sys
 
 from gpu_lm import LmRows, maps
-from lm_model import write_model
-from runner import Stopped, sweep, take_turns, work
+from lm_model import T5_TINY, T5_XL, t5_maps, write_model, write_texts
+from runner import Runner, Stopped, here, sweep, take_turns, work
 
 FULL = {"groups": 85, "each": 5, "shared": 600, "own": 86, "new": 100, "static": [32, 64, 128], "questions": 64,
-        "beams": 10, "beam_batches": [1, 2, 4, 8], "names": 1000, "bound": 8, "rounds": 3}
+        "beams": 10, "beam_batches": [1, 2, 4, 8], "names": 1000, "bound": 8, "rounds": 3,
+        "source": 256, "templates": 4}
 QUICK = {"groups": 2, "each": 2, "shared": 70, "own": 6, "new": 4, "static": [2, 4], "questions": 2, "beams": 3,
-         "beam_batches": [1, 2], "names": 20, "bound": 2, "rounds": 1}
+         "beam_batches": [1, 2], "names": 20, "bound": 2, "rounds": 1,
+         "source": 40, "templates": 1}
 LETTERS = "abcdefghijklmnopqrstuvwxyz      "
 # Tokens of the fixed parts of a template; names of one to six stand between them.
 FIXED, LONGEST_NAME = (12, 15, 9), 6
@@ -57,13 +62,16 @@ class EngineRows(LmRows):
             raise Stopped("no model of random weights: %s" % e)
         self.lists = os.path.join(work, "lists.json")
         self.most = write_lists(self.lists, self.own["names"])
-        for names, row in (({"D1", "D2"}, self.shared_rows), ({"D3"}, self.beam_row), ({"T3"}, self.constraint_row),
-                           ({"T4"}, self.forced_row)):
+        for names, row in self.parts():
             if self.wanted & names:
                 try:
                     row()
                 finally:
                     self.close()
+
+    def parts(self):
+        return (({"D1", "D2"}, self.shared_rows), ({"D3"}, self.beam_row), ({"T3"}, self.constraint_row),
+                ({"T4"}, self.forced_row))
 
     def prompts(self, count):
         o = self.own
@@ -121,16 +129,20 @@ class EngineRows(LmRows):
 
     def beam_row(self):
         o, count = self.own, self.own["questions"]
-        texts, lines = self.prompts(count), ["beams %d" % o["beams"], "bind " + self.lists]
+        read = math.ceil(count / o["each"]) * o["shared"] + count * o["own"]
+        self.bound_beams("D3", count, self.prompts(count), read)
+
+    def bound_beams(self, row, count, texts, read):
+        o = self.own
+        lines = ["beams %d" % o["beams"], "bind " + self.lists]
         ours = self.ours("ambit", texts, count, self.most, lines + ["decode"])
         peers = self.best_peer("hf", texts, count, self.most, lines, o["beam_batches"])
         take_turns([ours] + peers, o["rounds"], "decode")
         same = peers and sum(a == b for a, b in zip(ours.ask("said").split(), peers[0].ask("said").split()))
         if peers:
-            self.table.notes.append("D3: %d of %d first tokens are those of %s" %
-                                    (same, len(ours.ask("said").split()), peers[0].name))
-        read = math.ceil(count / o["each"]) * o["shared"] + count * o["own"]
-        self.table.add_rates("D3", "%d beams for %d questions, bound to a template" % (o["beams"], count), ours, peers,
+            self.table.notes.append("%s: %d of %d first tokens are those of %s" %
+                                    (row, same, len(ours.ask("said").split()), peers[0].name))
+        self.table.add_rates(row, "%d beams for %d questions, bound to a template" % (o["beams"], count), ours, peers,
                              "questions/s", count, self.floor_of(count, read, count * o["beams"], sum(FIXED) / 16 + 8))
 
     def constraint_row(self):
@@ -162,3 +174,49 @@ class EngineRows(LmRows):
         self.table.add_rates("T4", "%d answers by a template, %d tokens, %d of them fixed" %
                              (count, tokens, count * sum(FIXED)), ours, [single], "tokens/s", tokens,
                              self.floor_of(count, count * (o["shared"] + o["own"]), count, tokens / count / 4))
+
+
+class T5Rows(EngineRows):
+    def __init__(self, table, wanted):
+        super().__init__(table, wanted)
+        self.shape, self.folder = T5_TINY if table.quick else T5_XL, os.path.join(work, "t5")
+
+    def parts(self):
+        return ({"T1"}, self.fill_row), ({"T2"}, self.released_row)
+
+    def floor_of(self, prompts, read, rows, steps):
+        """Seconds to read so many tokens of sources, and the decoder's weights once for every step of rows."""
+        s, peak = self.shape, self.table.bf16_peak
+        encoder, decoder = (s["num_layers"] * sum(a * b for a, b in t5_maps(s, side).values())
+                            for side in ("encoder", "decoder"))
+        decoder += s["d_model"] * s["vocab_size"]
+        return 2 * encoder * read / peak + steps * max(2 * decoder / self.table.copy_rate, 2 * rows * decoder / peak)
+
+    def fill_row(self):
+        count, length = self.own["questions"], self.own["source"]
+        texts = os.path.join(work, "sources.jsonl")
+        write_texts(texts, count, length + 1, 1)
+        self.bound_beams("T1", count, texts, count * length)
+
+    def released_row(self):
+        """The first templates of tests/gold/published.json, in the words of its vocabulary."""
+        gold, records = os.path.join(here, "..", "tests", "gold"), os.path.join(work, "templates.json")
+        found = [r for r in json.load(open(os.path.join(gold, "published.json"))) if "template" in r]
+        json.dump(found[:self.own["templates"]], open(records, "w"))
+        shutil.copy(os.path.join(gold, "published", "tokenizer.json"), self.folder)
+        shutil.copy(os.path.join(gold, "published", "tokenizer_config.json"), self.folder)
+        place = "cuda" if self.device == "cuda" else "cpu"
+        ours = self.start("ambit", [self.table.program("bench_published"), self.folder, records, self.device, "bf16"],
+                          ["bound"])
+        peers = []
+        if not self.peer_reason:
+            peer = [sys.executable, os.path.join(here, "peers", "logicalbeam.py"), self.folder, records, "bf16", place]
+            try:
+                peers = [self.start("released", peer, ["published"])]
+            except Stopped as e:
+                self.table.notes.append(str(e))
+        ours.times.append(ours.seconds("bound"))
+        for r in peers:
+            r.times.append(float(r.said))
+        self.table.add_rates("T2", "%d templates filled, one record at a time beside bound" % self.own["templates"], ours,
+                             peers, "templates/s", self.own["templates"], 0)

@@ -1,4 +1,4 @@
-"""Llamas of random weights, adapters and texts for the benchmarks of language models, made without any package.
+"""Llamas and T5s of random weights, adapters and texts for the benchmarks of language models, made without any package.
 
 Weights are bf16 with random signs, mantissas and exponents, of root mean square .017; they are written shard by shard,
 one process a core, so that 16 GB of them never lie in memory.  A token is a byte, so texts have the lengths wanted.
@@ -15,6 +15,8 @@ LLAMA_8B = {"vocab_size": 128256, "hidden_size": 4096, "intermediate_size": 1433
             "num_attention_heads": 32, "num_key_value_heads": 8, "max_position_embeddings": 131072}
 LLAMA_TINY = {"vocab_size": 16384, "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
               "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 256}
+T5_XL = {"vocab_size": 32128, "d_model": 2048, "d_kv": 64, "d_ff": 5120, "num_layers": 24, "num_heads": 32}
+T5_TINY = {"vocab_size": 512, "d_model": 64, "d_kv": 16, "d_ff": 96, "num_layers": 2, "num_heads": 4}
 END = 256  # the id after those of the bytes
 RANK = 16
 PIECE = 1 << 23  # numbers made at a time
@@ -34,8 +36,37 @@ def maps(shape):
     return dict(zip(PARTS, [(c, c), (kv, c), (kv, c), (c, c), (i, c), (i, c), (c, i)]))
 
 
+def t5_maps(shape, side):
+    """[out, in] of the maps of a block: of attentions, of the feed-forward."""
+    c, inner, i = shape["d_model"], shape["num_heads"] * shape["d_kv"], shape["d_ff"]
+    attention = {"q": (inner, c), "k": (inner, c), "v": (inner, c), "o": (c, inner)}
+    maps = {"layer.0.SelfAttention." + part: s for part, s in attention.items()}
+    if side == "decoder":
+        maps.update({"layer.1.EncDecAttention." + part: s for part, s in attention.items()})
+    last = "layer.%d.DenseReluDense." % (1 if side == "encoder" else 2)
+    maps.update({last + "wi_0": (i, c), last + "wi_1": (i, c), last + "wo": (c, i)})
+    return maps
+
+
+def t5_shards(shape):
+    c, v = shape["d_model"], shape["vocab_size"]
+    yield {"shared.weight": (v, c), "lm_head.weight": (v, c)}
+    for side in ("encoder", "decoder"):
+        for k in range(shape["num_layers"]):
+            block = "%s.block.%d." % (side, k)
+            tensors = {block + name + ".weight": s for name, s in t5_maps(shape, side).items()}
+            tensors.update({block + "layer.%d.layer_norm.weight" % n: (c,) for n in range(2 if side == "encoder" else 3)})
+            if k == 0:
+                tensors[block + "layer.0.SelfAttention.relative_attention_bias.weight"] = (32, shape["num_heads"])
+            yield tensors
+        yield {side + ".final_layer_norm.weight": (c,)}
+
+
 def shards(shape):
     """For each file its tensors: name and size."""
+    if "d_model" in shape:
+        yield from t5_shards(shape)
+        return
     c, v = shape["hidden_size"], shape["vocab_size"]
     yield {"model.embed_tokens.weight": (v, c)}
     for k in range(shape["num_hidden_layers"]):
@@ -94,7 +125,18 @@ def write_tokenizer(folder):
                                            "merges": []}}, open(os.path.join(folder, "tokenizer.json"), "w"))
 
 
+def write_t5_config(folder, shape):
+    json.dump(dict(shape, model_type="t5", architectures=["T5ForConditionalGeneration"], is_encoder_decoder=True,
+                   feed_forward_proj="gated-gelu", relative_attention_num_buckets=32,
+                   relative_attention_max_distance=128, layer_norm_epsilon=1e-6, dropout_rate=0.1,
+                   tie_word_embeddings=False, decoder_start_token_id=0, pad_token_id=0, eos_token_id=END,
+                   dtype="bfloat16"), open(os.path.join(folder, "config.json"), "w"))
+
+
 def write_config(folder, shape):
+    if "d_model" in shape:
+        write_t5_config(folder, shape)
+        return
     rope = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
             "original_max_position_embeddings": 8192, "rope_theta": 500000.0}
     json.dump(dict(shape, model_type="llama", architectures=["LlamaForCausalLM"], hidden_act="silu", rms_norm_eps=1e-5,

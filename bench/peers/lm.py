@@ -20,13 +20,14 @@ import torch
 from peft import LoraConfig, get_peft_model
 from torch.nn.functional import cross_entropy
 from torch.utils.checkpoint import checkpoint
-from transformers import AutoModelForCausalLM, GenerationConfig, PreTrainedTokenizerFast
+from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, GenerationConfig, PreTrainedTokenizerFast
 
 batch, new = int(batch), int(new)
 RANK, ALPHA, NEFTUNE, PIECE, SHOWN = 16, 32, 5, 2048, 8
 cuda = place == "cuda"
 torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", os.cpu_count())))
 modules = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+seq2seq = json.load(open(os.path.join(folder, "config.json"))).get("is_encoder_decoder", False)
 state = {"next": 0, "tokens": 0, "said": "", "peft": None, "optimiser": None, "micro": 1 << 30, "away": False,
          "beams": 1, "lists": None, "batch": batch}
 
@@ -35,12 +36,15 @@ def load():
     kind = torch.bfloat16 if dtype == "bf16" else torch.float32
     if system == "unsloth":
         return FastLanguageModel.from_pretrained(folder, dtype=kind, load_in_4bit=False)[0]
+    if seq2seq:
+        return AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=kind).to(place)
     return AutoModelForCausalLM.from_pretrained(folder, dtype=kind, attn_implementation="sdpa").to(place)
 
 
 def read_texts():
     tokenizer = PreTrainedTokenizerFast(tokenizer_file=os.path.join(folder, "tokenizer.json"))
-    return [tuple(tokenizer(r[k], add_special_tokens=False)["input_ids"] for k in ("prompt", "completion"))
+    end = [json.load(open(os.path.join(folder, "config.json")))["eos_token_id"]] if seq2seq else []
+    return [tuple(tokenizer(r[k], add_special_tokens=False)["input_ids"] + end for k in ("prompt", "completion"))
             for r in map(json.loads, open(path))]
 
 
@@ -174,11 +178,11 @@ def steps(k, begun):
         yield k, begun
 
 
-def settings_of(longest):
+def settings_of(begin):
     s = {"max_new_tokens": new, "do_sample": False, "pad_token_id": 0, "num_beams": state["beams"]}
     if not state["lists"]:
         return dict(s, min_new_tokens=new, eos_token_id=None)
-    return dict(s, prefix_allowed_tokens_fn=lambda _, ids: allowed(_, ids[longest:].tolist()))
+    return dict(s, prefix_allowed_tokens_fn=lambda _, ids: allowed(_, ids[begin:].tolist()))
 
 
 def decode_padded(rows):
@@ -186,9 +190,10 @@ def decode_padded(rows):
     longest = max(map(len, rows))
     ids = torch.tensor([[0] * (longest - len(p)) + p for p in rows], device=place)
     mask = torch.tensor([[0] * (longest - len(p)) + [1] * len(p) for p in rows], device=place)
+    begin = 1 if seq2seq else longest  # of what is said
     cache = {"cache_implementation": "static"} if system == "hf-static" else {}
-    out = model.generate(input_ids=ids, attention_mask=mask, **settings_of(longest), **cache)
-    return out[:, longest:].tolist()
+    out = model.generate(input_ids=ids, attention_mask=mask, **settings_of(begin), **cache)
+    return out[:, begin:].tolist()
 
 
 def decode_paged(rows):

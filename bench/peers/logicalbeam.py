@@ -1,5 +1,5 @@
 """LogicalBeam's filling as released: transformers' beams for one record after another, with a processor of logits that
-decodes and parses every beam at every step: MODEL RECORDS f32|bf16.  Speaks bench_published's `published` and `said`.
+decodes and parses every beam at every step: MODEL RECORDS f32|bf16 [cpu|cuda].  Speaks bench_published's `published` and `said`.
 
 The rules are those of tests/gold/make_infilling.py.
 """
@@ -15,9 +15,10 @@ import torch
 from transformers import PreTrainedTokenizerFast, T5ForConditionalGeneration
 
 folder, path, dtype = sys.argv[1:4]
+place = sys.argv[4] if len(sys.argv) > 4 else "cpu"
 torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", os.cpu_count())))
 tok = PreTrainedTokenizerFast.from_pretrained(folder)
-model = T5ForConditionalGeneration.from_pretrained(folder, dtype=torch.bfloat16 if dtype == "bf16" else torch.float32).eval()
+model = T5ForConditionalGeneration.from_pretrained(folder, dtype=torch.bfloat16 if dtype == "bf16" else torch.float32).eval().to(place)
 published.with_encoder(tok)
 records = [r for r in json.load(open(path)) if "template" in r]
 found = []

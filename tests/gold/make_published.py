@@ -81,7 +81,7 @@ def trained(tok):
     pairs = [(source_of(q, d, s, t), f"{d} | {sql}") for q, d, s, t, sqls in PROMPTS for sql in sqls]
     pairs += [(stage_source_of(q, d, s), f"{d} | {plan_of(sql)} {sql}") for q, d, s, _, sqls in PROMPTS for sql in sqls]
     x = tok([a for a, _ in pairs], padding=True, return_tensors="pt")
-    y = tok([b for _, b in pairs], padding=True, return_tensors="pt").input_ids
+    y = tok([b for _, b in pairs], padding=True, return_tensors="pt").input_ids.to(model.device)
     y[y == 0] = -100
     optim = torch.optim.AdamW(model.parameters(), lr=4e-3)
     for _ in range(300):
@@ -130,7 +130,7 @@ def text_of(tok, ids):
 
 
 def answers(tok, model, source, case, prefix):
-    ids = tok(source, truncation=True, max_length=SOURCE, return_tensors="pt").input_ids
+    ids = tok(source, truncation=True, max_length=SOURCE, return_tensors="pt").input_ids.to(model.device)
     out = model.generate(input_ids=ids, num_beams=BEAMS, num_return_sequences=BEAMS, max_length=LENGTH, length_penalty=1.0,
                          early_stopping=False, logits_processor=[Restricted(tok, case, prefix)], return_dict_in_generate=True,
                          output_scores=True)
