@@ -35,7 +35,7 @@ static const struct parse_options defaults = {
 
 static const struct option table[] = {
     STRING_OPTION("model", HERE(model), "HF_DIR", "text-to-SQL model: config.json, safetensors, tokenizer.json",
-                  .letter = 'm', .required = true),
+                  .letter = 'm'),
     STRING_OPTION("templates", HERE(templates), "HF_DIR",
                   "model that writes plans and templates, with direct plans and statements; --model without"),
     STRING_OPTION("fill", HERE(fill), "HF_DIR", "model that fills templates; --model without"),
@@ -51,6 +51,9 @@ static const struct option table[] = {
                   "schema that templates are asked for with: the record's, or that of its db_id"),
     STRING_OPTION("calibration", AT(calibration), "FILE",
                   "what ambit-data calibrate wrote: leave out statements that are less likely than its \"keep\""),
+    WORD_OPTION("write-prompts", AT(write), "FORM", "list|one",
+                "write prompts for models elsewhere instead of asking one: for a list of statements, or for one"),
+    STRING_OPTION("answers", AT(answers), "FILE", "what such models answered to these prompts, in place of --model"),
     FLAG_OPTION("candidates", AT(candidates), "write what ambit-infer clarify reads"),
     CHOICE_OPTION("prompt", AT(prompt), "FORM", "auto|seq2seq|chat",
                   "how models are asked; auto: in words where a model has a chat template, else as published"),
@@ -107,6 +110,32 @@ static struct engine_settings settings_of(const struct parse_options *o)
                                      .step_tokens = o->tokens };
 }
 
+/* Whether an option stands that says how models are asked. */
+static bool asks_models(const struct parse_options *o)
+{
+    const struct parse_request *q = &o->request;
+
+    return o->model || o->templates || o->fill || q->strategy != defaults.request.strategy || q->published ||
+           q->template_schema || q->calibration || q->beams != defaults.request.beams || q->dry;
+}
+
+/* An option that models elsewhere have no use for; NULL when all are used. */
+static const char *unused_elsewhere(const struct parse_options *o)
+{
+    const struct parse_request *q = &o->request;
+
+    if (!q->write && !q->answers)
+        return o->model ? NULL : "expected one of --model, --write-prompts and --answers";
+    if (q->write && q->answers)
+        return "expected one of --write-prompts and --answers, got both";
+    if (asks_models(o))
+        return "--write-prompts, --answers: expected no --model, --templates, --fill, --strategy, --published, "
+               "--template-schema, --calibration, --beams and --dry-run, which are about models that are asked here";
+    if (q->write && (q->candidates || q->resume))
+        return "--write-prompts: expected neither --candidates nor --resume, which are about statements";
+    return NULL;
+}
+
 /* An option that the strategy has no use for; NULL when all are used. */
 static const char *unused(const struct parse_options *o)
 {
@@ -152,18 +181,19 @@ static enum exit_code run(const struct call *call, struct error *err)
     struct answerer_model *open = NULL;
     struct answerer sql = answerer_of(o, o->model, &open), templates = answerer_of(o, o->templates, &open),
                     fill = answerer_of(o, o->fill, &open);
-    const char *wrong = unused(o);
+    const char *elsewhere = unused_elsewhere(o), *wrong = elsewhere ? elsewhere : unused(o);
 
     if (wrong)
         return usage_error(err, "%s", wrong);
     q.input = call->operands[0];
+    q.strategy = q.write || q.answers ? PARSE_BEAM : q.strategy; /* one list of each question */
     q.set = settings_of(o);
     q.models.sql = &sql;
     q.models.templates = same(o->model, o->templates) ? &sql : &templates;
     q.models.fill = same(o->model, o->fill) ? &sql : o->templates && same(o->templates, o->fill) ? &templates : &fill;
     int rc = parse(&q, &n, err);
     answerer_close(&open);
-    if (rc == 0 && q.dry)
+    if (rc == 0 && (q.dry || q.write))
         log_info("%lld records, %lld of them cannot be used", (long long)n.records, (long long)n.failed);
     else if (rc == 0)
         log_info("%lld records, %lld statements, %lld failed, %lld of an earlier run", (long long)n.records,
@@ -191,6 +221,10 @@ const struct command command_parse = {
         "two of --model's beams, then those of the templates, item j of template i by 3 i + 2 j.  \"logprobs\" has the "
         "log p of each, \"templates\" what became of each template, \"errors\" statements that do not run and what "
         "models wrote that cannot be read.\n\n"
+        "--write-prompts writes {\"id\", \"messages\"} for any model instead: list asks for a JSON list of statements "
+        "as LogicalBeam's authors asked ChatGPT, one for one statement in braces as they asked Codex, again and again, "
+        "in words of ours.  --answers reads {\"id\", \"text\"}, or \"texts\", one or more for each prompt, in place "
+        "of a model; statements have no log p then.\n\n"
         "--candidates writes {\"id\", \"db_id\", \"question\", \"candidates\": [{\"sql\", \"logprob\"}]} instead, for "
         "ambit-infer clarify and ambit-data calibrate.",
     .examples = { "ambit-infer parse questions.jsonl --model t2s --templates gen --fill fill --db dbs -o sql.jsonl",

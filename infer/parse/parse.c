@@ -18,6 +18,7 @@ struct parse_run {
     struct part_file part;
     uint64_t key; /* of what all lines are made from */
     struct progress progress;
+    bool measured; /* of a dry run: the memory was told */
 };
 
 /* Of the options, the schemas and the models. */
@@ -34,6 +35,7 @@ static uint64_t run_key(const struct parse_run *f)
                                  (uint64_t)q->template_schema,
                                  engine_settings_key(&q->set),
                                  q->calibration ? sum_file(q->calibration) : 0,
+                                 q->answers ? sum_file(q->answers) : 0,
                                  answerer_key(q->models.sql),
                                  answerer_key(q->models.templates),
                                  answerer_key(q->models.fill),
@@ -72,6 +74,8 @@ static int64_t read_window(struct parse_run *f, struct error *err)
         GROW(s->cases, s->n, s->cap);
         struct parse_case *c = &s->cases[s->n++];
         parse_case_read(c, record, &s->schemas, f->q, record_reader_where(f->in), &bad);
+        if (f->q->write || f->q->answers)
+            parse_elsewhere_read(s, c);
         c->key = key_of(f, c);
     }
     return s->n;
@@ -121,27 +125,11 @@ static int run_window(struct parse_run *f, struct error *err)
 
     for (int64_t i = from; i < s->n && rc == 0; i++)
         rc = write_case(f, &s->cases[i], err);
-    progress_update(&f->progress, f->counts->records, (double)(f->counts->records - f->counts->resumed), NULL);
     return rc ? rc : part_flush(&f->part, err);
 }
 
-static int run_windows(struct parse_run *f, struct error *err)
-{
-    int64_t n = 0;
-    int rc = 0;
-
-    progress_start(&f->progress, "parsing", "records", 0);
-    while (rc == 0 && !stop_requested() && (n = read_window(f, err)) > 0)
-        rc = run_window(f, err);
-    rc = n < 0 ? -1 : rc;
-    progress_end(&f->progress);
-    if (rc >= 0 && stop_requested())
-        return error_set(err, stop_exit_code(), "interrupted");
-    return rc ? rc : part_commit(&f->part, f->q->out, err);
-}
-
-/* Tells what is wrong with a window's records; how many are good. */
-static int64_t check_window(struct parse_run *f)
+/* Counts a window's records, and tells what is wrong with them; how many are good. */
+static int64_t check_cases(struct parse_run *f)
 {
     int64_t good = 0;
 
@@ -155,21 +143,49 @@ static int64_t check_window(struct parse_run *f)
     return good;
 }
 
-/* All records, and the memory for the first window that has good ones. */
-static int check_windows(struct parse_run *f, struct error *err)
+/* The memory is told for the first window that has good ones. */
+static int check_window(struct parse_run *f, struct error *err)
 {
-    bool measured = false;
+    bool measures = check_cases(f) > 0 && !f->measured;
+
+    f->measured = f->measured || measures;
+    return measures ? parse_stages_measure(&f->stages, err) : 0;
+}
+
+static int write_window(struct parse_run *f, struct error *err)
+{
+    int rc = 0;
+
+    check_cases(f);
+    for (int64_t i = 0; i < f->stages.n && rc == 0; i++)
+        if (!f->stages.cases[i].error)
+            rc = parse_elsewhere_write(&f->stages, &f->stages.cases[i], err);
+    return rc;
+}
+
+static int each_window(struct parse_run *f, int (*window)(struct parse_run *f, struct error *err), struct error *err)
+{
     int64_t n = 0;
     int rc = 0;
 
-    while (rc == 0 && !stop_requested() && (n = read_window(f, err)) > 0)
-        if (check_window(f) && !measured) {
-            rc = parse_stages_measure(&f->stages, err);
-            measured = true;
-        }
-    if (rc == 0 && stop_requested())
-        return error_set(err, stop_exit_code(), "interrupted");
-    return n < 0 ? -1 : rc;
+    progress_start(&f->progress, "parsing", "records", 0);
+    while (rc == 0 && !stop_requested() && (n = read_window(f, err)) > 0) {
+        rc = window(f, err);
+        progress_update(&f->progress, f->counts->records, (double)(f->counts->records - f->counts->resumed), NULL);
+    }
+    rc = n < 0 ? -1 : rc;
+    progress_end(&f->progress);
+    return rc >= 0 && stop_requested() ? error_set(err, stop_exit_code(), "interrupted") : rc;
+}
+
+static int run(struct parse_run *f, struct error *err)
+{
+    const struct parse_request *q = f->q;
+    int rc = each_window(f, q->dry ? check_window : q->write ? write_window : run_window, err);
+
+    if (rc || q->dry)
+        return rc;
+    return q->write ? out_file_commit(&f->stages.prompts, err) : part_commit(&f->part, q->out, err);
 }
 
 static int open_all(struct parse_run *f, struct error *err)
@@ -178,7 +194,9 @@ static int open_all(struct parse_run *f, struct error *err)
 
     if (parse_stages_open(&f->stages, q, err) || !(f->in = record_reader_open(q->input, q->form, err)))
         return -1;
-    if (!answerer_open(q->models.sql, err))
+    if (q->write)
+        return 0;
+    if (!q->answers && !answerer_open(q->models.sql, err))
         return -1;
     f->key = run_key(f);
     if (!q->dry && part_open(&f->part, q->out, q->resume, err))
@@ -192,7 +210,7 @@ int parse(const struct parse_request *q, struct parse_counts *counts, struct err
     struct parse_run f = { .q = q, .counts = counts };
 
     stop_install();
-    int rc = open_all(&f, err) ? -1 : (q->dry ? check_windows : run_windows)(&f, err);
+    int rc = open_all(&f, err) ? -1 : run(&f, err);
     part_close(&f.part, rc != 0, err);
     parse_stages_release(&f.stages);
     record_reader_close(f.in);

@@ -223,7 +223,7 @@ static void keep_likely(struct parse_list *l, const struct calibration *by)
 
 void parse_case_choose(struct parse_case *c, const struct parse_request *q, const struct calibration *select)
 {
-    struct ambiqt_list lists[SQL_PLANS], plain = view(&c->plain), merged, out;
+    struct ambiqt_list lists[SQL_PLANS] = { 0 }, plain = view(&c->plain), merged, out;
 
     for (int i = 0; i < c->n_templates; i++)
         lists[i] = view(&c->templates[i].fills);
@@ -246,8 +246,12 @@ static json_t *statements_json(const struct parse_list *l)
 {
     json_t *list = json_array();
 
-    for (int i = 0; i < l->n; i++)
-        json_array_append_new(list, json_pack("{s:s, s:f}", "sql", l->items[i].sql, "logprob", l->items[i].logp));
+    for (int i = 0; i < l->n; i++) {
+        json_t *o = json_pack("{s:s}", "sql", l->items[i].sql);
+        if (!isnan(l->items[i].logp))
+            json_object_set_new(o, "logprob", json_real(l->items[i].logp));
+        json_array_append_new(list, o);
+    }
     return list;
 }
 
@@ -304,11 +308,13 @@ json_t *parse_case_json(const struct parse_case *c, const struct parse_request *
     json_t *o = q->candidates ? candidates_json(c) : json_copy(c->record);
     for (int i = 0; i < c->chosen.n && !q->candidates; i++) {
         json_array_append_new(texts, json_string(c->chosen.items[i].sql));
-        json_array_append_new(logs, json_real(c->chosen.items[i].logp));
+        if (!q->answers)
+            json_array_append_new(logs, json_real(c->chosen.items[i].logp));
     }
     if (!q->candidates) {
         json_object_set(o, "t2s_outs", texts);
-        json_object_set(o, "logprobs", logs);
+        if (!q->answers)
+            json_object_set(o, "logprobs", logs);
     }
     if (!q->candidates && c->n_templates)
         json_object_set_new(o, "templates", templates_json(c));

@@ -12,7 +12,7 @@
 struct parse_list {
     struct parse_text {
         char *sql;
-        double logp; /* of all that was written to come to it */
+        double logp; /* of all that was written to come to it; NAN: not known */
     } * items;
     int n, cap;
 };

@@ -278,6 +278,10 @@ static int ask_all(struct parse_stages *f, struct error *err)
     bool single = strategy == PARSE_SINGLE_STAGE;
     enum parser_model role = strategy == PARSE_DIRECT || single ? PARSER_DIRECT : PARSER_TEMPLATE;
 
+    if (f->q->answers) {
+        parse_elsewhere_take(f);
+        return 0;
+    }
     if (strategy == PARSE_ODIN)
         return parse_odin(f, err);
     if ((rc = ask_plain(f, err)) || parse_is_plain(f->q))
@@ -340,7 +344,8 @@ static int read_calibration(struct parse_stages *f, struct error *err)
 int parse_stages_open(struct parse_stages *f, const struct parse_request *q, struct error *err)
 {
     *f = (struct parse_stages){ .q = q };
-    if (read_calibration(f, err))
+    if (read_calibration(f, err) || (q->answers && query_answers_open(&f->answers, q->answers, err)) ||
+        (q->write && out_file_open(&f->prompts, q->out, err)))
         return -1;
     return schema_catalog_open(&f->schemas, q->schema, q->db, err) || arena_init(&f->trees, TREE_BYTES, err) ? -1 : 0;
 }
@@ -358,6 +363,9 @@ void parse_stages_release(struct parse_stages *f)
     parse_stages_clear(f);
     free(f->cases);
     column_values_release(&f->values);
+    query_answers_release(&f->answers);
+    out_file_abort(&f->prompts);
+    strings_release(&f->ids);
     schema_catalog_close(&f->schemas);
     arena_release(&f->trees);
 }

@@ -49,5 +49,7 @@ int parse_published(struct parse_stages *f, struct error *err);
 /* Makes PARSE_ODIN's statements the plain ones of every case, by their log p given the whole schema.  1 when a signal
  * stopped it. */
 int parse_odin(struct parse_stages *f, struct error *err);
+/* Makes the statements of the answers the plain ones of every case. */
+void parse_elsewhere_take(struct parse_stages *f);
 
 #endif
