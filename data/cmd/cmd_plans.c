@@ -34,7 +34,8 @@ static enum exit_code run(const struct call *call, struct error *err)
 static const struct file_note files[] = {
     { "DIR/MODEL.train.jsonl, DIR/MODEL.valid.jsonl, DIR/MODEL.test.jsonl", "records of a model's three folds" },
     { "DIR/MODEL.ambiqt.jsonl", "with --ambiqt: two records for each, one a reading" },
-    { "DIR/template-fill.valid.constraints.jsonl, DIR/template-fill.test.constraints.jsonl",
+    { "DIR/template-fill.valid.constraints.jsonl, DIR/template-fill.test.constraints.jsonl, "
+      "DIR/template-fill.ambiqt.constraints.jsonl",
       "with --constraints: a line for each record whose template the schema has statements for" },
     { 0 },
 };

@@ -5,6 +5,7 @@
 #include "data/corpora/spider.h"
 #include "data/corpora/split.h"
 #include "data/exec/db_path.h"
+#include "data/plan/schema_text.h"
 #include "data/plan/template_constraint.h"
 #include "data/util/json.h"
 #include "data/util/log.h"
@@ -35,7 +36,7 @@ struct plans_job {
 struct plans_example {
     const char *id, *db_id, *question, *sql;
     const char *schema_text;
-    const struct schema *schema; /* NULL of AmbiQT's records */
+    const struct schema *schema; /* of AmbiQT's records for constraints alone */
     struct template_names names;
 };
 
@@ -196,30 +197,53 @@ static int write_file(struct plans_job *p, const char *name, bool test, struct e
     return rc;
 }
 
-/* Both readings of a record, a record_fn. */
-static int write_readings(void *job, json_t *record, const char *where, struct error *err)
+/* One reading of a record. */
+static int write_reading(struct plans_job *p, struct plans_example *e, const char *where, struct error *err)
 {
-    struct plans_job *p = job;
+    int rc = template_names_of_text(&e->names, e->schema_text, err);
+
+    if (rc)
+        error_prefix(err, "%s", where);
+    else
+        rc = write_example(p, e, PLANS_AMBIQT, err);
+    template_names_release(&e->names);
+    return rc;
+}
+
+/* Both of them, on the record's own schema. */
+static int write_both(struct plans_job *p, const struct ambiqt_record *r, const char *number, const char *where,
+                      struct error *err)
+{
+    struct schema_set own = { 0 };
+    char id[64];
+    int rc = 0;
+
+    if (!r->schema_text)
+        return error_set(err, EXIT_CODE_DATA, "%s: expected \"schema_without_content\"", where);
+    if (p->q->constraints &&
+        (rc = schema_of_text(&own, r->db_id, r->schema_text, schema_find(&p->schemas, r->db_id), err)))
+        error_prefix(err, "%s", where);
+    for (int i = 0; i < 2 && rc == 0; i++) {
+        struct plans_example e = { id, r->db_id, r->question, .sql = r->readings[i], r->schema_text, own.schemas };
+        snprintf(id, sizeof id, "%s-%d", number, i + 1);
+        rc = write_reading(p, &e, where, err);
+    }
+    p->valued = NULL;
+    schema_set_close(&own);
+    return rc;
+}
+
+/* A record of AmbiQT, a record_fn. */
+static int write_record(void *job, json_t *record, const char *where, struct error *err)
+{
     struct ambiqt_corpus c = { 0 };
-    char number[RECORD_ID_TEXT], id[64];
+    char number[RECORD_ID_TEXT];
     int kind = ambiqt_kind(record), rc = -1;
 
     if (kind < 0)
         error_set(err, EXIT_CODE_DATA, "%s: expected a record of AmbiQT", where);
-    else
-        rc = ambiqt_add(&c, (enum sia_kind)kind, record, where, err);
-    const struct ambiqt_record *r = c.items;
-    for (int i = 0; i < 2 && rc == 0; i++) {
-        struct plans_example e = { id, r->db_id, r->question, .sql = r->readings[i], .schema_text = r->schema_text };
-        snprintf(id, sizeof id, "%s-%d", record_id_text(record, number), i + 1);
-        if (!r->schema_text)
-            rc = error_set(err, EXIT_CODE_DATA, "%s: expected \"schema_without_content\"", where);
-        else if ((rc = template_names_of_text(&e.names, r->schema_text, err)))
-            error_prefix(err, "%s", where);
-        else
-            rc = write_example(p, &e, PLANS_AMBIQT, err);
-        template_names_release(&e.names);
-    }
+    else if ((rc = ambiqt_add(&c, (enum sia_kind)kind, record, where, err)) == 0)
+        rc = write_both(job, c.items, record_id_text(record, number), where, err);
     ambiqt_release(&c);
     return rc;
 }
@@ -243,7 +267,7 @@ static int open_files(struct plans_job *p, const char *dir, struct error *err)
     for (int f = 0; f < PLANS_FOLDS; f++) {
         if (f == PLANS_AMBIQT && !p->q->ambiqt)
             continue;
-        bool constraints = p->q->constraints && (f == PLANS_VALID || f == PLANS_TEST);
+        bool constraints = p->q->constraints && f != PLANS_TRAIN;
         for (int m = 0; m < PARSER_MODELS + constraints; m++)
             if (open_file(p, m, (enum plans_fold)f, dir, err))
                 return -1;
@@ -256,7 +280,7 @@ static int write_all(struct plans_job *p, const char *dir, struct error *err)
     if (open_files(p, dir, err) || write_file(p, "train_spider.json", false, err) ||
         write_file(p, "dev.json", true, err))
         return -1;
-    if (p->q->ambiqt && records_each(p->q->ambiqt, RECORDS_AUTO, write_readings, p, err))
+    if (p->q->ambiqt && records_each(p->q->ambiqt, RECORDS_AUTO, write_record, p, err))
         return -1;
     for (int i = 0; i < PLANS_FILES; i++)
         if (p->files[i].f && out_file_commit(p->files + i, err))

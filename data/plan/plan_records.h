@@ -28,7 +28,7 @@ struct plans_request {
 /*
  * Writes OUT/MODEL.train.jsonl, MODEL.valid.jsonl and MODEL.test.jsonl for each model, and MODEL.ambiqt.jsonl where
  * asked: {"id", "db_id"} and prompt and completion, or messages.  With constraints also
- * OUT/template-fill.valid.constraints.jsonl and the same of test: what the gold template allows.  Tells on the log what
+ * OUT/template-fill.FOLD.constraints.jsonl of all but train: what the gold template allows.  Tells on the log what
  * each fold has.  -1 with err.
  */
 int plans_write(const struct plans_request *q, struct error *err);

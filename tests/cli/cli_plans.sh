@@ -76,8 +76,11 @@ grep -qE '\| radio \| singer : [a-z]+ , [a-z]+ , [a-z]+  \| song : [a-z_]+ , [a-
 cat >joins.jsonl <<'END'
 {"db_id": "radio", "question": "Which names are there?", "orig_query": "select name from singer", "query1": "select name from singer", "query2": "select t2.name from singer as t1 join singer_name as t2 on t1.id = t2.id", "split_map": {"singer": "name"}, "primary_key": {"singer": "id"}, "schema_without_content": "singer : name , id  | singer_name : id , name "}
 END
-expect 0 "ambiqt: 2 records" data plans --spider spider --ambiqt joins.jsonl -o both --valid-share 0
+expect 0 "ambiqt: 2 records" data plans --spider spider --ambiqt joins.jsonl -o both --valid-share 0 --constraints
 line both/template-gen.ambiqt.jsonl 2 '{"id":"1-2","db_id":"radio","prompt":"template generation: Which names are there? | radio | singer : name , id  | singer_name : id , name ","completion":"radio | 1 joins @ 1 selects @ select column from table as t1 join table as t2 on column = column"}'
+allowed=both/template-fill.ambiqt.constraints.jsonl
+sed -n 1p $allowed | grep -qF '{"template":"select {row10} from singer_name","slots":{"row10":["*","id","name"]}}' || complain "a reading's constraint" "$(sed -n 1p $allowed)"
+sed -n 2p $allowed | grep -qF 'from singer as t1 join singer_name as t2 on' || complain "the other's" "$(sed -n 2p $allowed)"
 
 # --- bad input
 expect 2 "plans/.*holds something else already; --force" data plans --spider spider -o plans --valid-share 0.5 --seed 1 --prompt chat
