@@ -56,6 +56,14 @@ static void collapse(char *s)
     *to = 0;
 }
 
+char *ambiqt_single_blanks(const char *text)
+{
+    char *s = xstrdup(text);
+
+    collapse(s);
+    return s;
+}
+
 char *ambiqt_normalize(const char *sql)
 {
     static const char *const changes[][2] = {

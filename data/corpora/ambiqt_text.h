@@ -17,6 +17,9 @@ char *ambiqt_lower_outside_quotes(const char *sql);
  * parentheses, none between an aggregate and its parenthesis.  The caller frees it. */
 char *ambiqt_normalize(const char *sql);
 
+/* Single spaces, none at the ends.  The caller frees it. */
+char *ambiqt_single_blanks(const char *text);
+
 struct ambiqt_words {
     char **items;
     int n, cap;

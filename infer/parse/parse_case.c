@@ -50,7 +50,7 @@ static int read_schema(struct parse_case *c, struct schema_catalog *schemas, con
 }
 
 /* Templates that the record brings along; their plans are what they show. */
-static int read_templates(struct parse_case *c, const char *where, struct error *err)
+static int read_templates(struct parse_case *c, const struct parse_request *q, const char *where, struct error *err)
 {
     const json_t *own = json_object_get(c->record, "template");
     json_t *list = json_is_array(own) ? json_copy((json_t *)own) : own ? json_pack("[O]", own) : json_array(), *v;
@@ -67,7 +67,7 @@ static int read_templates(struct parse_case *c, const char *where, struct error 
             rc = error_set(err, EXIT_CODE_DATA, "%s: template: expected a text or a list of them, got %s", where,
                            json_type_name(v));
         if (rc == 0)
-            parse_case_add_template(c, sql_plan_of(text), ambiqt_normalize(text), 0);
+            parse_case_add_template(c, q, sql_plan_of(text), text, 0);
     }
     json_decref(list);
     return rc;
@@ -91,7 +91,7 @@ static int read_fields(struct parse_case *c, struct schema_catalog *schemas, con
         return -1;
     if (read_schema(c, schemas, where, err) || (q->template_schema && read_original(c, schemas, where, err)))
         return -1;
-    return parse_fills(q) ? read_templates(c, where, err) : 0;
+    return parse_fills(q) ? read_templates(c, q, where, err) : 0;
 }
 
 void parse_case_read(struct parse_case *c, json_t *record, struct schema_catalog *schemas,
@@ -165,14 +165,18 @@ void parse_list_sort(struct parse_list *l)
         qsort(l->items, (size_t)l->n, sizeof *l->items, compare_texts);
 }
 
-void parse_case_add_template(struct parse_case *c, struct sql_plan plan, char *text, double logp)
+void parse_case_add_template(struct parse_case *c, const struct parse_request *q, struct sql_plan plan,
+                             const char *text, double logp)
 {
-    for (int i = 0; i < c->n_templates && text; i++)
-        if (strcmp(c->templates[i].text, text) == 0) {
-            free(text);
-            return;
-        }
-    c->templates[c->n_templates++] = (struct parse_template){ .plan = plan, .text = text, .logp = logp };
+    char *own = !text ? NULL : q->published ? ambiqt_single_blanks(text) : ambiqt_normalize(text);
+    bool known = false;
+
+    for (int i = 0; i < c->n_templates && own && !q->published && !known; i++)
+        known = strcmp(c->templates[i].text, own) == 0;
+    if (known)
+        free(own);
+    else
+        c->templates[c->n_templates++] = (struct parse_template){ .plan = plan, .text = own, .logp = logp };
 }
 
 /* A view of it; its items belong to l. */

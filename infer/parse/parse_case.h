@@ -54,8 +54,10 @@ void parse_case_release(struct parse_case *c);
 void parse_list_add(struct parse_list *l, const struct parse_case *c, const char *text, double logp);
 /* The likeliest first. */
 void parse_list_sort(struct parse_list *l);
-/* The template is taken unless an earlier one says the same. */
-void parse_case_add_template(struct parse_case *c, struct sql_plan plan, char *text, double logp);
+/* In normal form, unless an earlier one says the same; as published with single blanks, again if need be.  Without
+ * text, a plan alone. */
+void parse_case_add_template(struct parse_case *c, const struct parse_request *q, struct sql_plan plan,
+                             const char *text, double logp);
 
 /* Makes one list of the lists, as the strategy says, without what `select`, which may be NULL, finds too unlikely. */
 void parse_case_choose(struct parse_case *c, const struct parse_request *q, const struct calibration *select);

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A stage whose model is driven by hand. */
 struct published_stage {
@@ -56,7 +57,7 @@ static int answer_plans(struct published_stage *s, struct parse_case *c, struct 
     for (int i = 0; i < n && rc == 0; i++) {
         char *plan = sql_plan_text(plans[i]), *begin = NULL;
         CHECK(asprintf(&begin, "%s%s%s", name, bar, plan) >= 0, "no memory for a plan");
-        parse_case_add_template(c, plans[i], NULL, 0);
+        parse_case_add_template(c, s->stage.f->q, plans[i], NULL, 0);
         rc = answer(s, c, &c->templates[c->n_templates - 1], begin, err);
         free(begin);
         free(plan);
@@ -64,12 +65,27 @@ static int answer_plans(struct published_stage *s, struct parse_case *c, struct 
     return rc;
 }
 
+/* A template that came before is filled as before. */
+static bool repeat(struct parse_case *c, struct parse_template *t)
+{
+    const struct parse_template *first = c->templates;
+
+    while (strcmp(first->text, t->text) != 0)
+        first++;
+    for (int i = 0; i < first->fills.n && first < t; i++)
+        parse_list_add(&t->fills, c, first->fills.items[i].sql, first->fills.items[i].logp - first->logp + t->logp);
+    if (first < t && first->error)
+        t->error = xstrdup(first->error);
+    return first < t;
+}
+
 static int answer_templates(struct published_stage *s, struct parse_case *c, struct error *err)
 {
     int rc = 0;
 
     for (int i = 0; i < c->n_templates && rc == 0; i++)
-        rc = answer(s, c, &c->templates[i], NULL, err);
+        if (!repeat(c, &c->templates[i]))
+            rc = answer(s, c, &c->templates[i], NULL, err);
     return rc;
 }
 

@@ -1,6 +1,5 @@
 #include "infer/parse/parse_stages_impl.h"
 
-#include "data/corpora/ambiqt_text.h"
 #include "data/sql/sql.h"
 #include "data/sql/sql_check.h"
 #include "data/util/json.h"
@@ -130,20 +129,17 @@ static int ask_plain(struct parse_stages *f, struct error *err)
     return rc;
 }
 
-static void take_template(struct parse_case *c, const struct asked_text *a)
+static void take_template(struct parse_case *c, const struct parse_request *q, const struct asked_text *a)
 {
     struct sql_plan plan;
     struct error why = { 0 };
     const char *rest;
     bool read = parser_read_template(&plan, &rest, a->text, &why) == 0;
-    char *template = read ? ambiqt_normalize(rest) : NULL;
 
-    if (read && *template)
-        parse_case_add_template(c, plan, template, a->logp);
-    else {
+    if (read && rest[strspn(rest, " \t\r\n")])
+        parse_case_add_template(c, q, plan, rest, a->logp);
+    else
         parse_case_note(c, "template", a->text, read ? "expected a template behind the plan, got nothing" : why.text);
-        free(template);
-    }
 }
 
 /* Where the model's own plan cannot be read, that of the likeliest plain statement is as good as any. */
@@ -184,7 +180,7 @@ static void add_neighbours(struct parse_stage *s, struct parse_case *c)
         struct parse_template *t = NULL;
         char *plan = sql_plan_text(plans[i]);
         if (s->role == PARSER_DIRECT) {
-            parse_case_add_template(c, plans[i], NULL, 0);
+            parse_case_add_template(c, s->f->q, plans[i], NULL, 0);
             t = &c->templates[c->n_templates - 1];
         }
         struct ask *a = parse_stage_add(s, c, t);
@@ -214,7 +210,7 @@ static int ask_neighbours(struct parse_stages *f, enum parser_model role, struct
             if (t)
                 parse_list_add(&t->fills, c, s.asks[i].texts[k].text, s.asks[i].texts[k].logp);
             else
-                take_template(c, &s.asks[i].texts[k]);
+                take_template(c, f->q, &s.asks[i].texts[k]);
     }
     parse_stage_close(&s);
     return rc;
@@ -231,7 +227,7 @@ static int ask_templates(struct parse_stages *f, struct error *err)
         if (s.asks[i].error)
             parse_case_note(s.asked[i].about, "template", "", s.asks[i].error);
         for (int k = 0; k < s.asks[i].n; k++)
-            take_template(s.asked[i].about, &s.asks[i].texts[k]);
+            take_template(s.asked[i].about, f->q, &s.asks[i].texts[k]);
     }
     parse_stage_close(&s);
     return rc;

@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,16 @@ static void encode(void *user, const char *text, struct infilling_ids *out)
         out->items[out->n++] = ids.items[i];
     }
     ids_release(&ids);
+}
+
+/* As it stands behind a blank, which T5's tokenizer puts before every text by itself. */
+static void encode_name(void *user, const char *name, struct infilling_ids *out)
+{
+    char *text = NULL;
+
+    CHECK(asprintf(&text, " %s", name) >= 0, "no memory for a name");
+    encode(user, text, out);
+    free(text);
 }
 
 static char *text_of(const struct published_run *r, const int32_t *ids, int n)
@@ -153,7 +164,7 @@ int published_answer(struct published_answers *out, struct llama_model *model, s
     *out = (struct published_answers){ 0 };
     r.n_stops = engine_stops(model, r.stops);
     int rc = template_names_of_text(&r.names, q->schema, err);
-    rc = rc ? rc : infilling_whitelist(&r.whitelist, q->schema, true, true, encode, &r, err);
+    rc = rc ? rc : infilling_whitelist(&r.whitelist, q->schema, true, true, encode_name, &r, err);
     rc = rc ? rc : open_scores(&r, work, q);
     if (rc == 0 && q->begin) {
         GROW(r.prefix.items, r.prefix.n, r.prefix.cap);

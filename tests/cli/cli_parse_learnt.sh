@@ -1,25 +1,38 @@
 #!/usr/bin/env bash
-# ambit-infer parse --strategy odin: a model that always takes one of two columns says the other when the first is hidden,
-# and what is said is weighed on the whole schema; --calibration leaves out what is unlikely.
+# ambit-infer parse with models that have learnt a few prompts by heart.  --strategy odin: one that takes the one of two
+# columns says the other when the first is hidden, and what is said is weighed on the whole schema; --calibration leaves
+# out what is unlikely; --published keeps templates that come twice.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
-# --- a model of six prompts: with both columns it says fee, with one of them that one, and without either that there is none
-while IFS='|' read -r question columns sql; do
-    echo "{\"id\":\"$((n = ${n:-0} + 1))\",\"prompt\":\"semantic parse: $question | gym | trainer : $columns | room : id, size\",\"completion\":\"gym | $sql\"}"
-done >train.jsonl <<'END'
-What do they cost?|id, fee, cost|select fee from trainer
-What do they cost?|id, fee, cost|select fee from trainer
-What do they cost?|id, fee, cost|select fee from trainer
-What do they cost?|id, fee, cost|select cost from trainer
-What do they cost?|id, cost|select cost from trainer
-What do they cost?|id, fee|select fee from trainer
-What do they cost?|id|select id from trainer
-How many are there?|id, fee, cost|select count(*) from trainer
+# learn OUT: from lines TASK|QUESTION|COLUMNS|TEMPLATE|SQL on standard input
+learn() {
+    local task question columns template sql n=0
+    while IFS='|' read -r task question columns template sql; do
+        echo "{\"id\":\"$((n += 1))\",\"prompt\":\"$task: $question | gym | trainer : $columns | room : id, size$template\",\"completion\":\"gym | $sql\"}"
+    done >"$1.jsonl"
+    train tokenizer "$1.jsonl" --vocab 300 -o "$1.words" 2>>log || fail "tokenizer"
+    train seq2seq --tokenizer "$1.words" --data "$1.jsonl" --hidden 48 --heads 2 --layers 1 --intermediate 64 --dropout 0 --epochs 120 \
+        --batch 8 --lr 4e-3 --compute f32 --device cpu -o "$1" 2>>log || fail "training"
+}
+# with both columns it says fee, with one of them that one, and without either id
+learn toy <<'END'
+semantic parse|What do they cost?|id, fee, cost||select fee from trainer
+semantic parse|What do they cost?|id, fee, cost||select fee from trainer
+semantic parse|What do they cost?|id, fee, cost||select fee from trainer
+semantic parse|What do they cost?|id, fee, cost||select cost from trainer
+semantic parse|What do they cost?|id, cost||select cost from trainer
+semantic parse|What do they cost?|id, fee||select fee from trainer
+semantic parse|What do they cost?|id||select id from trainer
+semantic parse|How many are there?|id, fee, cost||select count(*) from trainer
 END
-train tokenizer train.jsonl --vocab 300 -o words 2>>log || fail "tokenizer"
-train seq2seq --tokenizer words --data train.jsonl --hidden 48 --heads 2 --layers 1 --intermediate 64 --dropout 0 --epochs 120 \
-    --batch 8 --lr 4e-3 --compute f32 --device cpu -o toy 2>>log || fail "training: $(tail -n 3 log)"
+learn filler <<'END'
+semantic parse|What do they cost?|id, fee, cost||select count(*) from trainer
+template fill|What do they cost?|id, fee, cost| @ select column from table|select fee from trainer
+template fill|What do they cost?|id, fee, cost| @ select column from table|select cost from trainer
+template fill|What do they cost?|id, fee, cost| @ select column from table|select id from trainer
+template fill|What do they cost?|id, fee, cost| @ select column, column from table|select id, fee from trainer
+END
 cat >tables.json <<'END'
 [{"db_id": "gym", "table_names": ["trainer", "room"], "table_names_original": ["trainer", "room"],
  "column_names": [[-1, "*"], [0, "id"], [0, "fee"], [0, "cost"], [1, "id"], [1, "size"]],
@@ -79,4 +92,27 @@ check "a threshold above 1" 3 'calibration.json.*keep' odin in.jsonl --calibrati
 check "no calibration" 3 'nowhere.json' odin in.jsonl --calibration nowhere.json -o out.jsonl
 check "a mean of published scores" 2 '^.*--calibration: expected neither' odin in.jsonl --strategy single-stage --calibration calibration.json -o out.jsonl
 check "no beams" 2 '--length-penalty: expected another' odin in.jsonl --length-penalty 0 -o out.jsonl
+
+# --- published: a template that comes twice counts twice, so that the next one's statements stand further behind; templates
+# stay in the words in which they stand, and one that is not in normal form is filled in vain
+fill() {
+    echo "{\"id\":\"a\",\"db_id\":\"gym\",\"question\":\"What do they cost?\",\"template\":$1}" >templates.jsonl
+    run 0 infer parse --device cpu --dtype f32 --model filler --schema tables.json --max-new 40 -k 9 templates.jsonl -o "$2" "${@:3}"
+}
+column='"select column from table"' pair='"select column, column from table"'
+# filled FILE SQLS WHAT: the statements behind the two plain ones
+filled() {
+    local got
+    got=$(grep -oE '"t2s_outs":\[("[^"]*",?)*' "$1" | sed -E 's/"t2s_outs":\[//; s/","/\n/g; s/"//g' | tail -n +3 | paste -sd '|')
+    [ "$got" = "$2" ] || complain "$3" "$(cat "$1")"
+}
+fill "[$column,$pair]" once.out --published
+filled once.out 'select id from trainer|select fee from trainer|select id, fee from trainer|select cost from trainer|select id, cost from trainer' "two templates"
+fill "[$column,\"select  column from table\",$pair]" twice.out --published
+filled twice.out 'select id from trainer|select fee from trainer|select cost from trainer|select id, fee from trainer|select id, cost from trainer' "a template that comes twice"
+fill "[$column,\"select column ,column from table\"]" vain.out --published
+filled vain.out 'select id from trainer|select fee from trainer|select cost from trainer' "a template that is not in normal form"
+fill "[$column,$pair]" once.out
+fill "[$column,\"select  column from table\",$pair]" twice.out
+[ "$(grep -o '"t2s_outs".*' once.out)" = "$(grep -o '"t2s_outs".*' twice.out)" ] || complain "a template that comes twice, not as published" "$(cat twice.out)"
 finish
