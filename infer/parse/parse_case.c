@@ -3,13 +3,10 @@
 #include "data/corpora/ambiqt_text.h"
 #include "data/exec/db_path.h"
 #include "data/plan/schema_text.h"
-#include "data/score/ambiqt_collate.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { PLAIN_FIRST = 2, MERGED_MAX = 10 }; /* of the collated list: plain statements in front, others behind them */
 
 /* What a record brings along; NULL without. */
 static const json_t *own_schema(const json_t *record)
@@ -133,7 +130,7 @@ void parse_case_release(struct parse_case *c)
     free(c->error);
 }
 
-static const struct parse_text *find(const struct parse_list *l, const char *sql)
+const struct parse_text *parse_list_find(const struct parse_list *l, const char *sql)
 {
     for (int i = 0; i < l->n; i++)
         if (strcmp(l->items[i].sql, sql) == 0)
@@ -146,7 +143,7 @@ void parse_list_add(struct parse_list *l, const struct parse_case *c, const char
     struct strings sql = { 0 };
 
     parser_read_sql(&sql, &text, 1, &c->names, NULL);
-    if (sql.n && !find(l, sql.items[0])) {
+    if (sql.n && !parse_list_find(l, sql.items[0])) {
         GROW(l->items, l->n, l->cap);
         l->items[l->n++] = (struct parse_text){ xstrdup(sql.items[0]), logp };
     }
@@ -177,73 +174,6 @@ void parse_case_add_template(struct parse_case *c, const struct parse_request *q
         free(own);
     else
         c->templates[c->n_templates++] = (struct parse_template){ .plan = plan, .text = own, .logp = logp };
-}
-
-/* A view of it; its items belong to l. */
-static struct ambiqt_list view(const struct parse_list *l)
-{
-    struct ambiqt_list v = { .items = xcalloc((size_t)l->n + 1, sizeof *v.items), .n = l->n };
-
-    for (int i = 0; i < l->n; i++)
-        v.items[i] = l->items[i].sql;
-    return v;
-}
-
-/* The likeliest way in which models came to a statement of the collated list. */
-static double logp_of(const struct parse_case *c, const char *sql)
-{
-    const struct parse_text *t = find(&c->plain, sql);
-    double best = t ? t->logp : -1e6;
-
-    for (int i = 0; i < c->n_templates; i++)
-        if ((t = find(&c->templates[i].fills, sql)) && t->logp > best)
-            best = t->logp;
-    return best;
-}
-
-/* Keeps those whose share of 1 is at least the calibration's threshold, and the likeliest in any case. */
-static void keep_likely(struct parse_list *l, const struct calibration *by)
-{
-    double *raw = xmalloc((size_t)l->n * sizeof *raw + 1), *p = xmalloc((size_t)l->n * sizeof *p + 1), best = 0;
-    int *length = xmalloc((size_t)l->n * sizeof *length + 1), n = 0;
-
-    for (int i = 0; i < l->n; i++) {
-        raw[i] = l->items[i].logp;
-        length[i] = calibration_length(l->items[i].sql);
-    }
-    calibration_shares(by, p, raw, length, l->n, 1);
-    for (int i = 0; i < l->n; i++)
-        best = fmax(best, p[i]);
-    for (int i = 0; i < l->n; i++)
-        if (p[i] >= fmin(by->keep, best))
-            l->items[n++] = l->items[i];
-        else
-            free(l->items[i].sql);
-    l->n = n;
-    free(length);
-    free(p);
-    free(raw);
-}
-
-void parse_case_choose(struct parse_case *c, const struct parse_request *q, const struct calibration *select)
-{
-    struct ambiqt_list lists[SQL_PLANS] = { 0 }, plain = view(&c->plain), merged, out;
-
-    for (int i = 0; i < c->n_templates; i++)
-        lists[i] = view(&c->templates[i].fills);
-    ambiqt_merge(&merged, lists, c->n_templates, MERGED_MAX);
-    ambiqt_collate(&out, &plain, parse_is_plain(q) ? plain.n : PLAIN_FIRST, &merged, q->k);
-    c->chosen.items = xcalloc((size_t)out.n + 1, sizeof *c->chosen.items);
-    c->chosen.n = out.n;
-    for (int i = 0; i < out.n; i++)
-        c->chosen.items[i] = (struct parse_text){ xstrdup(out.items[i]), logp_of(c, out.items[i]) };
-    if (select)
-        keep_likely(&c->chosen, select);
-    ambiqt_list_release(&out);
-    ambiqt_list_release(&merged);
-    for (int i = 0; i < c->n_templates; i++)
-        free(lists[i].items);
-    free(plain.items);
 }
 
 static json_t *statements_json(const struct parse_list *l)

@@ -52,6 +52,8 @@ void parse_case_release(struct parse_case *c);
 
 /* Adds the statement that a text of a model's says, if it says one, and that is new. */
 void parse_list_add(struct parse_list *l, const struct parse_case *c, const char *text, double logp);
+/* NULL where it is not there. */
+const struct parse_text *parse_list_find(const struct parse_list *l, const char *sql);
 /* The likeliest first. */
 void parse_list_sort(struct parse_list *l);
 /* In normal form, unless an earlier one says the same; as published with single blanks, again if need be.  Without
@@ -59,8 +61,10 @@ void parse_list_sort(struct parse_list *l);
 void parse_case_add_template(struct parse_case *c, const struct parse_request *q, struct sql_plan plan,
                              const char *text, double logp);
 
-/* Makes one list of the lists, as the strategy says, without what `select`, which may be NULL, finds too unlikely. */
-void parse_case_choose(struct parse_case *c, const struct parse_request *q, const struct calibration *select);
+/* Makes one list of the lists, as the strategy says, without what `select`, which may be NULL, finds too unlikely; of
+ * PARSE_LOGICAL_BEAM, unless as published, without what says the same as something before it. */
+void parse_case_choose(struct parse_case *c, const struct parse_request *q, const struct calibration *select,
+                       struct arena *scratch);
 /* The output record. */
 json_t *parse_case_json(const struct parse_case *c, const struct parse_request *q);
 

@@ -258,7 +258,7 @@ static int finish(struct parse_stages *f)
         struct parse_case *c = &f->cases[i];
         if (c->error)
             continue;
-        parse_case_choose(c, f->q, f->q->calibration ? &f->select : NULL);
+        parse_case_choose(c, f->q, f->q->calibration ? &f->select : NULL, &f->trees);
         for (int k = 0; k < c->chosen.n; k++) {
             struct error why = { 0 };
             if (check_statement(f, c, c->chosen.items[k].sql, &why))

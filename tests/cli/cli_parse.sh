@@ -80,6 +80,13 @@ only 2 'select [a-z_*]+ from (singer|song) where [a-z_]+ > [0-9]+|select count\(
 only 4 "select $name from (artist as t1 join song as t2|song as t1 join artist as t2) on $key"
 has out.jsonl '"joins":0,"selects":1,"template".*"joins":1,"selects":1,"template".*"joins":0,"selects":2,"template"' "templates of plans near to one"
 has out.jsonl '"errors":\[\{"(plan|template)":' "a plan that cannot be read"
+# one join in its four spellings is one statement, as likely as all of them
+echo '{"id":"a","db_id":"choir","question":"Which songs?","template":"select count(*) from table as t1 join table as t2 on column = column"}' >join.jsonl
+made out.jsonl --model lm --schema tables.json join.jsonl --beams 10 --max-new 100 -k 9
+grep -o '"templates":.*' out.jsonl | grep -o '"logprob":-[0-9.]*' | cut -d : -f 2 >four
+[[ $(wc -l <four) == 4 && $(grep -o '"t2s_outs".*"logprobs"' out.jsonl | grep -o ' join ' | wc -l) == 1 ]] || complain "spellings of a join" "$(cat out.jsonl)"
+{ sed 's/.*"logprobs":\[//; s/\].*//; s/.*,//' out.jsonl && cat four; } | awk 'NR == 1 { all = $1; next } { sum += exp($1 - all) } END { exit sum < 0.999999 || sum > 1.000001 }' ||
+    complain "the probability of all spellings" "$(cat out.jsonl)"
 # what fills is a model of its own
 made filled.jsonl --model lm --fill t5 --schema tables.json in.jsonl --max-new 100
 ! cmp -s out.jsonl filled.jsonl || complain "--fill" "changes nothing"
