@@ -1,0 +1,177 @@
+#!/usr/bin/env bash
+# From Spider to the tables of LogicalBeam: AmbiQT's four kinds made of Spider's dev questions, then for every strategy of
+# `ambit-infer parse` how often either and both readings are among five statements; gold templates filled by the model and
+# by names drawn at random; Spider dev by execution; right statements after 0, 1 and 2 questions of `clarify`.
+# usage: SPIDER=DIR AMBIQT=DIR bench/logicalbeam.sh OUT [MODEL [TEMPLATES FILL]]
+# Folders of weights are asked as they are (one for all tasks, or three); without them a small Llama learns from Spider's
+# training questions first, whose databases none of the tables has.  SPIDER holds tables.json, train_spider.json, dev.json
+# and db, AMBIQT two_col_synonyms.json and two_tbl_synonyms.json.  EVERY=5 takes each fifth record, STRATEGIES="beam ..."
+# other strategies.  What OUT has already is not made again; a parse that was stopped goes on.
+set -euo pipefail
+spider=$(realpath "${SPIDER:-../shared/data/spider}")
+ambiqt=$(realpath "${AMBIQT:-../shared/data/ambiqt}")
+bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
+bench=$(realpath "$(dirname "$0")")
+every=${EVERY:-1}
+out=${1:?the folder to fill}
+strategies=(beam sample direct single-stage two-stage plans logical-beam)
+model=() # as parse wants it
+if [ $# = 4 ]; then
+    model=(--model "$(realpath "$2")" --templates "$(realpath "$3")" --fill "$(realpath "$4")")
+elif [ $# = 2 ]; then
+    model=(--model "$(realpath "$2")")
+elif [ $# != 1 ]; then
+    echo "expected OUT, OUT MODEL or OUT MODEL TEMPLATES FILL" >&2
+    exit 2
+fi
+mkdir -p "$out" && cd "$out"
+
+# done_by FILE COMMAND...: the command's output as FILE, whole or not at all
+done_by() {
+    [ -e "$1" ] || { "${@:2}" >"$1.new" && mv "$1.new" "$1"; }
+}
+# few FILE...: each EVERY-th line
+few() { cat "$@" | awk -v every="$every" 'NR % every == 0'; }
+# some CODE 7 is a table with records left out, which it names
+some() { "$@" || [ $? = 7 ]; }
+
+# --- what is asked: AmbiQT's records, their templates and what these allow, Spider's dev questions
+[ -e ambiguous.jsonl ] || "$bin/ambit-data" ambiguate --spider "$spider" --db "$spider/db" --synonyms "$ambiqt/two_col_synonyms.json" \
+    --table-synonyms "$ambiqt/two_tbl_synonyms.json" -o ambiguous.jsonl
+done_by asked.jsonl few ambiguous.jsonl
+[ -e gold ] || "$bin/ambit-data" plans --spider "$spider" --ambiqt asked.jsonl --constraints --db "$spider/db" -o gold
+
+# with_templates: the records, each with the templates of its readings
+with_templates() {
+    sed -E 's/^\{"id":"([^"]*)-[12]",.* @ (.*)","completion":.*$/\1\t"\2"/' gold/template-fill.ambiqt.jsonl |
+        awk -F '\t' '
+            NR == FNR { if (!($1 in list)) list[$1] = $2; else if (list[$1] != $2) list[$1] = list[$1] "," $2; next }
+            match($0, /^[{]"id":"[^"]*"/) { print "{\"template\":[" list[substr($0, 8, RLENGTH - 8)] "]," substr($0, 2) }' - asked.jsonl
+}
+done_by templates.jsonl with_templates
+
+# dev FIELD: Spider's dev questions, or with the field "sql" their gold
+dev() {
+    few gold/t2s.test.jsonl | awk -v field="$1" '{
+        match($0, /"db_id":"[^"]*"/)
+        db = substr($0, RSTART + 9, RLENGTH - 10)
+        start = index($0, "\"prompt\":\"semantic parse: ")
+        asks = substr($0, start + 26)
+        said = substr($0, index($0, "\"completion\":\"") + length(db) + 17)
+        print substr($0, 1, start - 1) (field == "sql" ? "\"sql\":[\"" substr(said, 1, length(said) - 1) "]}" : \
+            "\"question\":\"" substr(asks, 1, index(asks, " | " db " | ") - 1) "\"}")
+    }'
+}
+done_by dev.jsonl dev question
+done_by dev-gold.jsonl dev sql
+
+# --- a model from nothing: it learns to copy where schemas are short, then the tasks
+learn() {
+    "$bin/ambit-train" infill --method full --compute bf16 --tokens 4096 --batch 16 --epochs 1 --lr 1e-3 --decay 0.01 --save-every 200 \
+        --valid valid.jsonl --resume "$@"
+}
+tasks=(t2s template-gen template-fill)
+# records FOLDER...: of all tasks to train on
+records() {
+    for folder in "$@"; do cat "${tasks[@]/#/$folder/}"; done
+}
+if [ ${#model[@]} = 0 ]; then
+    strategies=(beam sample two-stage plans logical-beam)
+    tasks=("${tasks[@]/%/.train.jsonl}")
+    [ -e plain ] || "$bin/ambit-data" plans --spider "$spider" --prompt chat -o plain
+    [ -e mixed ] || "$bin/ambit-data" plans --spider "$spider" --prompt chat --schema-text ambiqt -o mixed
+    done_by plain.jsonl records plain
+    done_by both.jsonl records plain mixed
+    done_by words.jsonl "$bin/ambit-data" substitute both.jsonl --copies 2 --seed 1
+    done_by train.jsonl cat plain.jsonl words.jsonl
+    [ -e vocabulary ] || "$bin/ambit-train" tokenizer --vocab 4096 --split qwen2 -o vocabulary plain.jsonl words.jsonl
+    done_by valid.jsonl awk 'NR % 10 == 0' mixed/{t2s,template-gen,template-fill}.valid.jsonl
+    learn --tokenizer vocabulary --hidden 256 --layers 6 --heads 4 --groups 2 --intermediate 704 --data words.jsonl --length 160 -o first
+    learn --base first --data train.jsonl --length 256 -o second
+    model=(--model second)
+fi
+read -ra strategies <<<"${STRATEGIES:-${strategies[*]}}"
+
+# parse NAME IN OPTION...: NAME.jsonl, in which the databases' values may stand
+parse() {
+    [ -e "$1.jsonl" ] || some "$bin/ambit-infer" parse "$2" "${model[@]}" --db "$spider/db" --resume "${@:3}" -o "$1.jsonl"
+}
+# table NAME: either and both readings of each kind; NAME.each.jsonl has each record's
+table() {
+    echo "== $1"
+    some "$bin/ambit-data" score --rule ambiqt --pred "$1.jsonl" --tables "$spider/tables.json" --db "$spider/db" --per-example "$1.each.jsonl"
+}
+
+# --- every strategy on AmbiQT's kinds
+for strategy in "${strategies[@]}"; do
+    parse "$strategy" asked.jsonl --strategy "$strategy"
+    table "$strategy"
+done
+for draws in top-k=25 top-p=.9 typical-p=.9; do
+    parse "$draws" asked.jsonl --strategy sample "--$draws"
+    table "$draws"
+done
+for strategy in "${strategies[@]}"; do
+    [ "$strategy" = beam ] || { echo "== $strategy after beam" && awk -f "$bench/gain.awk" beam.each.jsonl "$strategy.each.jsonl"; }
+done
+
+# --- gold templates: what the model fills them with, and names drawn at random among all that they allow
+# fills: of each record the statements of its templates alone, without the plain ones in front
+fills() {
+    awk '{
+        n = split(substr($0, index($0, ",\"templates\":[")), parts, /"sqls":/)
+        lists = ""
+        for (i = 2; i <= n; i++) {
+            list = parts[i]
+            for (sqls = ""; match(list, /^.?[{]"sql":"([^"\\]|\\.)*","logprob":[^}]*[}]/); list = substr(list, at)) {
+                at = RLENGTH + 1
+                match(list, /"sql":"([^"\\]|\\.)*"/)
+                sqls = sqls (sqls == "" ? "" : ",") substr(list, RSTART + 6, RLENGTH - 6)
+            }
+            lists = lists (i > 2 ? "," : "") "[" sqls "]"
+        }
+        print substr($0, 1, index($0, ",\"t2s_outs\":[") - 1) ",\"t2s_outs\":[" lists "]}"
+    }' "$1"
+}
+# drawn: the same of names at random
+drawn() {
+    awk -v seed=1 -v n=10 -f "$bench/random_names.awk" gold/template-fill.ambiqt.constraints.jsonl |
+        awk -F '\t' '
+            NR == FNR { id = substr($1, 1, length($1) - 2); list[id] = list[id] comma[id] $2; comma[id] = ","; next }
+            match($0, /^[{]"id":"[^"]*"/) { print substr($0, 1, length($0) - 1) ",\"t2s_outs\":[" list[substr($0, 8, RLENGTH - 8)] "]}" }' - asked.jsonl
+}
+parse gold-templates templates.jsonl
+done_by gold-fills.jsonl fills gold-templates.jsonl
+done_by gold-random.jsonl drawn
+table gold-fills
+table gold-random
+echo "== gold-fills after gold-random"
+awk -f "$bench/gain.awk" gold-random.each.jsonl gold-fills.each.jsonl
+
+# --- Spider dev: the first statement by beams, the first of the first template filled plainly, and restricted
+# first FILE FIELD: {"id", "sql"} of the first statement behind the field
+first() {
+    awk -v field="$2" '{
+        rest = substr($0, index($0, ",\"" field "\":["))
+        sql = match(rest, field == "templates" ? "\"sqls\":[[][{]\"sql\":\"([^\"\\\\]|\\\\.)*\"" : "^,\"t2s_outs\":[[]\"([^\"\\\\]|\\\\.)*\"") ? \
+            substr(rest, RSTART, RLENGTH) : ""
+        sub(/^.*"sqls":[[][{]"sql":|^,"t2s_outs":[[]/, "", sql)
+        match($0, /"id":"[^"]*"/)
+        print "{" substr($0, RSTART, RLENGTH) ",\"sql\":[" sql "]}"
+    }' "$1"
+}
+parse dev-plain dev.jsonl --strategy plans
+parse dev-restricted dev.jsonl --strategy logical-beam
+done_by dev-beam.sql.jsonl first dev-restricted.jsonl t2s_outs
+done_by dev-plain.sql.jsonl first dev-plain.jsonl templates
+done_by dev-restricted.sql.jsonl first dev-restricted.jsonl templates
+for way in beam plain restricted; do
+    echo "== Spider dev, $way"
+    some "$bin/ambit-data" score --gold dev-gold.jsonl --pred "dev-$way.sql.jsonl" --db "$spider/db" -k 1
+done
+
+# --- parse | clarify: accuracy after 0, 1, 2 questions
+parse candidates asked.jsonl --candidates -k 20
+some "$bin/ambit-infer" clarify --candidates candidates.jsonl --schema "$spider/tables.json" --simulate --noise 0 --max-turns 2 -o dialogues.jsonl
+echo "== clarify: accuracy after 0, 1, 2 questions"
+tail -1 dialogues.jsonl | grep -o '"accuracy":\[[^]]*\]'
