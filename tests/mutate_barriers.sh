@@ -148,7 +148,8 @@ build() {
 # usage: run BUILD TEST MUTANT SEED WORD
 run() {
     local dir=$work/${1##*/} program arguments code
-    read -r program arguments <<<"$2"
+    read -r program arguments <<<"${2% #*}"
+    [[ $2 == *' #'* ]] && local -x AMBIT_OPS_CASE=${2##*#}
     [ "$1" = "$release" ] || export AMBIT_OPS_ONCE=1 # a sanitizer needs no numbers
     # shellcheck disable=SC2086
     AMBIT_MODULE_PATH=$dir AMBIT_TEST_DEVICE=simt AMBIT_SIMT_SEED=$4 AMBIT_MUTANT=$3 OMP_NUM_THREADS=1 \
@@ -178,18 +179,46 @@ run_sound() {
     limit["$1 $2"]=$((4 * (SECONDS - start) + 20))
 }
 
-# Runs a file's tests with the mutant, to the first that fails; of guards those in which it answers otherwise.
+# A table of ops case by case, any other test as it is.
+split() {
+    local n
+    [[ $1 == *' '* ]] || { echo "$1" && return; }
+    # shellcheck disable=SC2086
+    n=$(AMBIT_MODULE_PATH=$work/${release##*/} AMBIT_OPS_CASE=-1 "$release/bin/${1%% *}" ${1#* } 2>/dev/null | sed -nE 's/^of ([0-9]+) cases$/\1/p')
+    seq -f "$1 #%g" 0 $((n - 1))
+}
+
+# Writes what shows a mutant of the file, the quickest first, to $work/cases.FILE.
+cases_of() {
+    local test one start
+    [ -e "$work/cases.$1" ] && return
+    : >"$work/timed"
+    while read -r test; do
+        while read -r one; do
+            start=${EPOCHREALTIME/./}
+            run_sound "$release" "$one"
+            printf '%s\t%s\n' $((${EPOCHREALTIME/./} - start)) "$one" >>"$work/timed"
+        done < <(split "$test")
+    done < <(tests_of "$1")
+    sort -n "$work/timed" | cut -f 2 >"$work/cases.$1"
+}
+
+# Runs a file's tests with the mutant, to the first that fails; of guards what it answers otherwise in.
 # usage: run_tests BUILD FILE KIND MUTANT SEED WORD; by is the answer
 run_tests() {
-    local test
+    local test list=$work/cases.$2
+    cases_of "$2"
+    if [ "$1" != "$release" ]; then # which starts slowly: all cases at once
+        list=$work/tests
+        tests_of "$2" >"$list"
+    fi
     while read -r test; do
-        run_sound "$release" "$test"
-        run_sound "$1" "$test"
-        [ "$3" = guard ] && ! grep -qx "$4" "$work/${release##*/}/seen $test" && continue
+        [ "$3" = guard ] && ! cat "$work/${release##*/}/seen $test"* | grep -qx "$4" && continue
         [ "$3" = guard ] && [ "$5" != 1 ] && [[ $test == *' '* ]] && continue # an op's test runs from two seeds itself
+        run_sound "$1" "$test"
         by=$(run "$1" "$test" "$4" "$5" "$6")
         [ -n "$by" ] && return
-    done < <(tests_of "$2")
+    done <"$list"
 }
 
 # Who notices the mutant, or why nobody need; empty: nobody.  by is the answer.

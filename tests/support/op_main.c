@@ -62,5 +62,7 @@ int op_main(const struct op_row *rows, int n, int argc, char **argv)
         failed += check_device(rows, n, names[i], argc > 2 ? argv[2] : NULL);
         device_close(&device);
     }
+    if (getenv("AMBIT_OPS_CASE"))
+        printf("of %ld cases\n", op_cases);
     return failed != 0;
 }

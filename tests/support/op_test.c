@@ -335,10 +335,21 @@ static void check_case(const struct op_row *row, struct device *d, int size, int
     teardown(&t);
 }
 
+long op_cases;
+
+static bool wanted(void)
+{
+    const char *only = getenv("AMBIT_OPS_CASE");
+    long number = op_cases++;
+
+    return !only || strtol(only, NULL, 10) == number;
+}
+
 void op_check(const struct op_row *row, struct device *d, const char *type)
 {
     for (enum dtype dtype = F32; dtype <= (row->f32_only ? F32 : BF16); dtype++)
         for (int variant = 0; variant < row->variants; variant++)
             for (int size = 0; size < ARRAY_LEN(sizes) && (!type || strcmp(type, dtype_name(dtype)) == 0); size++)
-                check_case(row, d, size, variant, dtype);
+                if (wanted())
+                    check_case(row, d, size, variant, dtype);
 }

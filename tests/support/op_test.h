@@ -12,8 +12,9 @@
  *   that a second run gives the same bits (on the cpu with another number of threads, on simt from another seed);
  *   that as part of a checkpointed block it gives the same numbers as in a plain one;
  *   that the dry run foretells the peak, and that no byte after any block is written.
- * With AMBIT_OPS_ONCE in the environment each case is run once, forward and backward, and no number is looked at: all
- * that sanitizers need.
+ * AMBIT_OPS_CASE=N in the environment: case N alone, from 0, of those that the arguments ask for; -1: none.  Their
+ * number is told at the end.  With AMBIT_OPS_ONCE in the environment each case is run once, forward and backward, and
+ * no number is looked at: all that sanitizers need.
  *
  * Tolerances, relative to |wanted| + the root mean square of the whole tensor:
  *   f32    32 units of 2^-24 for outputs, 64 for gradients: sums of about a thousand terms, functions good to 4e-7
@@ -86,6 +87,8 @@ double op_rounded(double x, enum dtype dtype);
 /* Runs the whole programme for one row on one device, in one type or (NULL) in both; a failure ends the cmocka test
  * with a message. */
 void op_check(const struct op_row *row, struct device *d, const char *type);
+/* Cases that op_check has come by, those that AMBIT_OPS_CASE left out among them. */
+extern long op_cases;
 
 /* The main of a table, "PROGRAM [DEVICE [OP [TYPE]]]": without arguments every row on every device that opens. */
 int op_main(const struct op_row *rows, int n, int argc, char **argv);
