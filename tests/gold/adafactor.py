@@ -10,7 +10,7 @@ from transformers import Adafactor, get_constant_schedule, get_linear_schedule_w
 
 torch.set_default_dtype(torch.float64)
 STEPS, WARMUP, TOTAL, SAMPLES = 6, 2, 8, 12
-SHAPES = [(127, 33), (1, 65), (129, 1), (64, 64), (65, 130), (37,), (1,), (5000,)]
+SHAPES = [(127, 33), (1, 65), (129, 1), (64, 64), (65, 127), (48,), (1,), (5000,)]
 
 
 def formula(shape, a, b, scale):

@@ -161,6 +161,27 @@ static void test_top_k(void **state)
     }
 }
 
+/* More words than a block has threads just where a search by halves looks first, and half as many beyond, of which
+ * fifty and the likeliest are kept with them. */
+static void test_many_equal(void **state)
+{
+    enum { VOCAB = 900, EQUAL = 600, BEYOND = 50 };
+    float x[VOCAB];
+    json_t *kept = json_array(),
+           *o = json_pack("{s:i, s:i, s:f, s:f, s:f, s:f}", "vocab", VOCAB, "top_k", EQUAL + BEYOND, "temperature", 1.0,
+                          "top_p", 1.0, "min_p", 0.0, "typical_p", 1.0);
+
+    (void)state;
+    for (int i = 0; i < VOCAB; i++) {
+        x[i] = i == 0 ? 0 : i % 3 ? -1.5f : -2 - 0x1p-10f * (float)i;
+        if (i % 3 || i < 3 * BEYOND)
+            json_array_append_new(kept, json_integer(i));
+    }
+    check_draws(o, x, kept, 0, 16);
+    json_decref(o);
+    json_decref(kept);
+}
+
 /* Two requests of two rows in the order 1, 0, over five words. */
 struct ending {
     struct decode_world w;
@@ -264,6 +285,7 @@ static void test_automaton(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_gold), cmocka_unit_test(test_top_k),
-                                        cmocka_unit_test(test_greedy), cmocka_unit_test(test_automaton) };
+                                        cmocka_unit_test(test_many_equal), cmocka_unit_test(test_greedy),
+                                        cmocka_unit_test(test_automaton) };
     return test_devices(tests, ARRAY_LEN(tests));
 }

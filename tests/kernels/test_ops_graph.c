@@ -30,7 +30,15 @@ static void scale(const struct op_test *t, double *const *x, double *y)
 }
 
 /* Bits of a GAT variant. */
-enum { GAT_MEAN = 1, GAT_EDGE_BIAS = 2, GAT_BIAS = 4, GAT_DROPOUT = 8, GAT_VARIANTS = 16, GAT_TYPES = 3 };
+enum {
+    GAT_MEAN = 1,
+    GAT_EDGE_BIAS = 2,
+    GAT_BIAS = 4,
+    GAT_DROPOUT = 8,
+    GAT_VARIANTS = 16,
+    GAT_TYPES = 3,
+    GAT_EDGES_MAX = 2049
+};
 
 static int gat_heads(const struct op_test *t)
 {
@@ -38,14 +46,15 @@ static int gat_heads(const struct op_test *t)
 }
 
 /* ints[0]: source, target and type of each edge, three in a row, by target.  Every fifth node receives nothing; edges
- * may be double.  A single node has one edge: softmax over equals has gradients of zero, which roundoff never meets. */
+ * may be double.  A single node has one edge: softmax over equals has gradients of zero, which roundoff never meets. At
+ * most one edge more than two parts of the CUDA kernels. */
 static void gat_edges(struct op_test *t)
 {
     int64_t per = t->rows > 1 ? 3 : 1;
     int32_t *edges = op_ints(t, 3 * per * t->rows, 0, (int32_t)clipped(t->rows, 1, INT32_MAX)), n = 0;
 
     for (int32_t i = 0; i < t->rows; i++)
-        for (int k = 0; k < per && i % 5 != 2; k++, n++) {
+        for (int k = 0; k < per && i % 5 != 2 && n < GAT_EDGES_MAX; k++, n++) {
             edges[3 * n] = k ? edges[3 * (per * i + k)] : i;
             edges[3 * n + 1] = i;
             edges[3 * n + 2] = (i + k) % GAT_TYPES;
