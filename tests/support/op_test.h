@@ -14,7 +14,8 @@
  *   that the dry run foretells the peak, and that no byte after any block is written.
  * AMBIT_OPS_CASE=N in the environment: case N alone, from 0, of those that the arguments ask for; -1: none.  Their
  * number is told at the end.  With AMBIT_OPS_ONCE in the environment each case is run once, forward and backward, and
- * no number is looked at: all that sanitizers need.
+ * no number is looked at: all that sanitizers need.  AMBIT_OPS_BITS=FILE: nor here, but what two runs of each case give
+ * is appended to the file.
  *
  * Tolerances, relative to |wanted| + the root mean square of the whole tensor:
  *   f32    32 units of 2^-24 for outputs, 64 for gradients: sums of about a thousand terms, functions good to 4e-7
