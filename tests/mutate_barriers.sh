@@ -194,7 +194,8 @@ split() {
     local n
     [[ $1 == *' '* ]] || { echo "$1" && return; }
     # shellcheck disable=SC2086
-    n=$(AMBIT_MODULE_PATH=$work/${release##*/} AMBIT_OPS_CASE=-1 "$release/bin/${1%% *}" ${1#* } 2>/dev/null | sed -nE 's/^of ([0-9]+) cases$/\1/p')
+    n=$(AMBIT_MODULE_PATH=$work/${release##*/} AMBIT_OPS_CASE=-1 "$release/bin/${1%% *}" ${1#* } 2>/dev/null |
+        sed -nE 's/^of ([0-9]+) cases$/\1/p')
     seq -f "$1 #%g" 0 $((n - 1))
 }
 
@@ -217,14 +218,14 @@ cases_of() {
 # Runs a file's tests with the mutant, to the first that fails; of guards what it answers otherwise in.
 # usage: run_tests BUILD FILE KIND MUTANT SEED WORD; by is the answer
 run_tests() {
-    local test list=$work/cases.$2
+    local test list=$work/cases.$2 seen="$work/${release##*/}/seen "
     cases_of "$2"
     if [ "$1" != "$release" ]; then # which starts slowly: all cases at once
         list=$work/tests
         tests_of "$2" >"$list"
     fi
     while read -r test; do
-        [ "$3" = guard ] && ! cat "$work/${release##*/}/seen $test"* | grep -qx "$4" && continue
+        [ "$3" = guard ] && ! grep -qsx "$4" "$seen$test" "$seen$test #"* && continue
         [ "$3" = guard ] && [ "$5" != 1 ] && [[ $test == *' '* ]] && continue # an op's test runs from two seeds itself
         # what gives the same bits needs no look at its numbers
         if [ "$1" = "$release" ] && [[ $test == *' #'* ]] && ! grep -q details "$work/sound $test" &&

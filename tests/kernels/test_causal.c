@@ -30,16 +30,20 @@ static struct causal causal_of(struct ctx *c, const struct packing *p)
     return s;
 }
 
+enum { LONG = 1 << 20, LONG_SEED = 3 }; /* a row whose numbers are 4096 times as large, if they are v */
+
 /* Rows, that of t taken from row[t] of a matrix of noise: the same row number gives the same numbers. */
 static float *noise_rows(const int32_t *row, int64_t rows, int64_t cols, unsigned seed)
 {
     float *x = xmalloc((size_t)(rows * cols) * sizeof *x);
 
-    for (int64_t t = 0; t < rows; t++)
+    for (int64_t t = 0; t < rows; t++) {
+        float size = row[t] == LONG && seed == LONG_SEED ? 0x1p-19f : 0x1p-31f;
         for (int64_t j = 0; j < cols; j++) {
             uint32_t h = ((uint32_t)row[t] * 7919u + (uint32_t)j) * 2654435761u + seed * 40503u;
-            x[t * cols + j] = f32_from_bf16(bf16_from_f32((float)(int32_t)(h ^ h >> 15) * 0x1p-31f));
+            x[t * cols + j] = f32_from_bf16(bf16_from_f32((float)(int32_t)(h ^ h >> 15) * size));
         }
+    }
     return x;
 }
 
@@ -423,40 +427,44 @@ static void reference(struct run *out, const struct run *x, int64_t rows, int di
     free(p);
 }
 
-static void long_sequence(struct test_step *s, enum dtype dtype)
+static void whole_sequence(struct test_step *s, int32_t rows, int32_t last, enum dtype dtype)
 {
     enum { ROWS = 1025, DIM = 16 };
     struct packing p = {
-        .heads = 1, .groups = 1, .dim = DIM, .n = 1, .max_keys = ROWS, .queries = { ROWS }, .key_len = { ROWS }
+        .heads = 1, .groups = 1, .dim = DIM, .n = 1, .max_keys = rows, .queries = { rows }, .key_len = { rows }
     };
     int32_t row[ROWS];
-    size_t n = (size_t)ROWS * DIM;
+    size_t n = (size_t)rows * DIM;
 
-    count(row, ROWS, 0);
-    struct run got = run(s, &p, row, ROWS, row, ROWS, row, dtype), x, want;
+    count(row, rows, 0);
+    row[rows - 1] = last;
+    struct run got = run(s, &p, row, rows, row, rows, row, dtype), x, want;
     float **of_x[] = { &x.dq, &x.dk, &x.dv, &x.y }, **of_want[] = { &want.dq, &want.dk, &want.dv, &want.y };
     for (unsigned i = 0; i < 4; i++) {
-        *of_x[i] = noise_rows(row, ROWS, DIM, i + 1);
+        *of_x[i] = noise_rows(row, rows, DIM, i + 1);
         *of_want[i] = xcalloc(n, sizeof(float));
     }
-    reference(&want, &x, ROWS, DIM);
-    assert_rows(got.y, 0, want.y, 0, ROWS, DIM, dtype);
-    assert_rows(got.dq, 0, want.dq, 0, ROWS, DIM, dtype);
-    assert_rows(got.dk, 0, want.dk, 0, ROWS, DIM, dtype);
-    assert_rows(got.dv, 0, want.dv, 0, ROWS, DIM, dtype);
+    reference(&want, &x, rows, DIM);
+    assert_rows(got.y, 0, want.y, 0, rows, DIM, dtype);
+    assert_rows(got.dq, 0, want.dq, 0, rows, DIM, dtype);
+    assert_rows(got.dk, 0, want.dk, 0, rows, DIM, dtype);
+    assert_rows(got.dv, 0, want.dv, 0, rows, DIM, dtype);
     run_free(&got);
     run_free(&x);
     run_free(&want);
 }
 
-/* Forward and backward of many tiles against a formula. */
-static void test_long_sequence(void **state)
+/* Forward and backward of many tiles against a formula; in bf16 also with a last v so long that sums of dq pass what
+ * the others bound. */
+static void test_whole_sequence(void **state)
 {
+    static const int32_t rows[3] = { 1025, 1025, 65 }, last[3] = { 1024, 1024, LONG };
+
     (void)state;
-    for (enum dtype dtype = F32; dtype <= BF16; dtype++) {
+    for (int i = 0; i < 3; i++) {
         struct test_step s;
         test_step_open(&s);
-        long_sequence(&s, dtype);
+        whole_sequence(&s, rows[i], last[i], i ? BF16 : F32);
         test_step_close(&s);
     }
 }
@@ -465,7 +473,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decode), cmocka_unit_test(test_shared_prefix), cmocka_unit_test(test_one_token),
-        cmocka_unit_test(test_alone),  cmocka_unit_test(test_empty_batch),   cmocka_unit_test(test_long_sequence),
+        cmocka_unit_test(test_alone),  cmocka_unit_test(test_empty_batch),   cmocka_unit_test(test_whole_sequence),
     };
     return test_devices(tests, ARRAY_LEN(tests));
 }
