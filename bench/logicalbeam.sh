@@ -14,7 +14,7 @@ bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
 bench=$(realpath "$(dirname "$0")")
 every=${EVERY:-1}
 out=${1:?the folder to fill}
-strategies=(beam sample direct single-stage two-stage plans logical-beam)
+strategies=(beam sample odin direct single-stage two-stage plans logical-beam)
 model=() # as parse wants it
 if [ $# = 4 ]; then
     model=(--model "$(realpath "$2")" --templates "$(realpath "$3")" --fill "$(realpath "$4")")
@@ -76,7 +76,7 @@ records() {
     for folder in "$@"; do cat "${tasks[@]/#/$folder/}"; done
 }
 if [ ${#model[@]} = 0 ]; then
-    strategies=(beam sample two-stage plans logical-beam)
+    strategies=(beam sample odin two-stage plans logical-beam)
     tasks=("${tasks[@]/%/.train.jsonl}")
     [ -e plain ] || "$bin/ambit-data" plans --spider "$spider" --prompt chat -o plain
     [ -e mixed ] || "$bin/ambit-data" plans --spider "$spider" --prompt chat --schema-text ambiqt -o mixed
