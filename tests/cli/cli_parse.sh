@@ -169,6 +169,14 @@ check "a folder of no model" 6 "nowhere" parse --model nowhere --schema tables.j
 check "another folder of no model" 6 "nowhere" parse --model lm --fill nowhere --schema tables.json in.jsonl -o out.jsonl
 check "words for an encoder-decoder" 7 "" parse --model t5 --prompt chat --schema tables.json in.jsonl -o out.jsonl
 has out.jsonl 'the model is an encoder-decoder' "words for an encoder-decoder"
+check "beams of the published program" 2 "--beams: expected 10" "${good[@]}" --published --beams 5
+check "penalty of draws" 2 "--length-penalty: expected another" "${good[@]}" --strategy sample --length-penalty 0
+check "no original" 2 "--template-schema original: expected" parse --model lm in.jsonl --template-schema original -o out.jsonl
+echo '[{"db_id": "choir"' >half.json && echo "no database" >text.sqlite
+check "half a tables.json" 3 "half.json" parse --model lm --schema half.json in.jsonl -o out.jsonl
+check "no file or folder" 3 "nowhere.sqlite" parse --model lm --db nowhere.sqlite in.jsonl -o out.jsonl
+check "no database" 3 "text.sqlite: file is not a database" parse --model lm --db text.sqlite in.jsonl -o out.jsonl
+check "no input" 3 "nowhere.jsonl" parse --model lm --schema tables.json nowhere.jsonl -o out.jsonl
 check "no tables.json" 3 "none.json" parse --model lm --schema none.json in.jsonl -o out.jsonl
 
 # wrong RECORD TEXT: the record alone fails, and says why
@@ -184,6 +192,10 @@ wrong '{"db_id":"opera","question":"Who?","schema":"singer"}' 'expected \\"table
 wrong '{"db_id":"opera","question":"Who?","schema":7}' 'schema'
 wrong '{"db_id":"choir","question":"Who?","template":[3]}' 'template: expected a text'
 wrong '{"db_id":"choir","question":"Who?","template":["a","b","c","d","e","f"]}' 'template: expected at most 5, got 6'
+wrong '{"db_id":"choir","question":["Who?"]}' 'question'
+wrong '{"db_id":7,"question":"Who?"}' 'db_id'
+wrong '["Who?"]' 'expected'
+wrong "{\"db_id\":\"choir\",\"question\":\"$(printf 'who %.0s' {1..400})\"}" 'positions|tokens'
 echo '{"id":1,"db_id":"opera","question":"Who?"}' >bad.jsonl
 run 7 parse --model lm bad.jsonl -o bad.out
 has bad.out 'no schema: expected --schema, --db or' "no schema at all"
