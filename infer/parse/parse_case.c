@@ -138,16 +138,36 @@ const struct parse_text *parse_list_find(const struct parse_list *l, const char 
     return NULL;
 }
 
+const char *parse_case_behind_name(const struct parse_case *c, const char *text)
+{
+    size_t n = strlen(c->db_id);
+    const char *bar = strncmp(text, c->db_id, n) == 0 ? text + n + strspn(text + n, " ") : "";
+
+    return *bar == '|' ? bar + 1 + strspn(bar + 1, " ") : text;
+}
+
+static void add(struct parse_list *l, const char *sql, double logp)
+{
+    if (parse_list_find(l, sql))
+        return;
+    GROW(l->items, l->n, l->cap);
+    l->items[l->n++] = (struct parse_text){ xstrdup(sql), logp };
+}
+
 void parse_list_add(struct parse_list *l, const struct parse_case *c, const char *text, double logp)
 {
+    const char *own = parse_case_behind_name(c, text);
     struct strings sql = { 0 };
 
-    parser_read_sql(&sql, &text, 1, &c->names, NULL);
-    if (sql.n && !parse_list_find(l, sql.items[0])) {
-        GROW(l->items, l->n, l->cap);
-        l->items[l->n++] = (struct parse_text){ xstrdup(sql.items[0]), logp };
-    }
+    parser_read_sql(&sql, &own, 1, &c->names, NULL);
+    if (sql.n)
+        add(l, sql.items[0], logp);
     strings_release(&sql);
+}
+
+void parse_list_add_as_is(struct parse_list *l, const struct parse_case *c, const char *text, double logp)
+{
+    add(l, parse_case_behind_name(c, text), logp);
 }
 
 static int compare_texts(const void *a, const void *b)

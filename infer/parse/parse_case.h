@@ -50,8 +50,12 @@ void parse_case_read(struct parse_case *c, json_t *record, struct schema_catalog
                      const struct parse_request *q, const char *where, const struct error *bad);
 void parse_case_release(struct parse_case *c);
 
+/* What a model wrote behind the database's name, where it repeats that; points into text. */
+const char *parse_case_behind_name(const struct parse_case *c, const char *text);
 /* Adds the statement that a text of a model's says, if it says one, and that is new. */
 void parse_list_add(struct parse_list *l, const struct parse_case *c, const char *text, double logp);
+/* The same of one that is in normal form but for the blanks of names and values in it, which stay. */
+void parse_list_add_as_is(struct parse_list *l, const struct parse_case *c, const char *text, double logp);
 /* NULL where it is not there. */
 const struct parse_text *parse_list_find(const struct parse_list *l, const char *sql);
 /* The likeliest first. */

@@ -92,26 +92,34 @@ static void cut(struct parse_list *l, int64_t n)
         free(l->items[--l->n].sql);
 }
 
+/* Adds the first n of a list. */
+static void choose(struct parse_case *c, const struct ambiqt_list *l, int n)
+{
+    for (int i = 0; i < l->n && i < n; i++)
+        parse_list_add_as_is(&c->chosen, c, l->items[i], logp_of(c, l->items[i]));
+}
+
 void parse_case_choose(struct parse_case *c, const struct parse_request *q, const struct calibration *select,
                        struct arena *scratch)
 {
     bool once = q->strategy == PARSE_LOGICAL_BEAM && !q->published;
-    struct ambiqt_list lists[SQL_PLANS] = { 0 }, plain = view(&c->plain), merged, out;
+    struct ambiqt_list lists[SQL_PLANS] = { 0 }, plain = view(&c->plain), merged, collated;
 
     for (int i = 0; i < c->n_templates; i++)
         lists[i] = view(&c->templates[i].fills);
     ambiqt_merge(&merged, lists, c->n_templates, once ? INT64_MAX : MERGED_MAX);
-    ambiqt_collate(&out, &plain, parse_is_plain(q) ? plain.n : PLAIN_FIRST, &merged, once ? INT64_MAX : q->k);
-    c->chosen.items = xcalloc((size_t)out.n + 1, sizeof *c->chosen.items);
-    c->chosen.n = out.n;
-    for (int i = 0; i < out.n; i++)
-        c->chosen.items[i] = (struct parse_text){ xstrdup(out.items[i]), logp_of(c, out.items[i]) };
-    if (once)
+    if (once) {
+        choose(c, &plain, PLAIN_FIRST);
+        choose(c, &merged, merged.n);
         join_alike(&c->chosen, c->schema, scratch);
-    cut(&c->chosen, q->k);
+        cut(&c->chosen, q->k);
+    } else {
+        ambiqt_collate(&collated, &plain, parse_is_plain(q) ? plain.n : PLAIN_FIRST, &merged, q->k);
+        choose(c, &collated, collated.n);
+        ambiqt_list_release(&collated);
+    }
     if (select)
         keep_likely(&c->chosen, select);
-    ambiqt_list_release(&out);
     ambiqt_list_release(&merged);
     for (int i = 0; i < c->n_templates; i++)
         free(lists[i].items);

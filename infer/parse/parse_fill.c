@@ -61,8 +61,10 @@ static void take(const struct ask *a, struct parse_case *c, struct parse_templat
     if (a->error && !t->error)
         t->error = xstrdup(a->error);
     for (int i = 0; i < a->n; i++)
-        if (a->texts[i].stopped || !bound)
+        if (!bound)
             parse_list_add(&t->fills, c, a->texts[i].text, t->logp + a->texts[i].logp);
+        else if (a->texts[i].stopped)
+            parse_list_add_as_is(&t->fills, c, a->texts[i].text, t->logp + a->texts[i].logp);
     if (!t->fills.n && !t->error)
         t->error = xstrdup(bound ? "no statement ended within --max-new tokens" : "the model wrote no statement");
 }

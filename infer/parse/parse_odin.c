@@ -49,9 +49,10 @@ static void hide_uses(struct parse_stages *f, struct odin_case *o, const struct 
 static void take_text(struct parse_stages *f, struct odin_case *o, const struct parse_case *c, const char *schema,
                       const char *text)
 {
+    const char *own = parse_case_behind_name(c, text);
     struct strings sql = { 0 };
 
-    parser_read_sql(&sql, &text, 1, &c->names, NULL);
+    parser_read_sql(&sql, &own, 1, &c->names, NULL);
     if (sql.n && strings_find(&o->sqls, sql.items[0]) < 0) {
         int n = strings_add(&o->sqls, sql.items[0]);
         GROW(o->texts, n, o->cap);

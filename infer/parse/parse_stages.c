@@ -134,7 +134,7 @@ static void take_template(struct parse_case *c, const struct parse_request *q, c
     struct sql_plan plan;
     struct error why = { 0 };
     const char *rest;
-    bool read = parser_read_template(&plan, &rest, a->text, &why) == 0;
+    bool read = parser_read_template(&plan, &rest, parse_case_behind_name(c, a->text), &why) == 0;
 
     if (read && rest[strspn(rest, " \t\r\n")])
         parse_case_add_template(c, q, plan, rest, a->logp);
@@ -148,7 +148,7 @@ static void take_plan(struct parse_case *c, const struct ask *a)
     const char *text = a->n ? a->texts[0].text : "", *why = a->error;
     struct error unread = { 0 };
 
-    if (!why && sql_plan_parse(&c->plan, parser_behind_name(text), NULL, &unread) == 0)
+    if (!why && sql_plan_parse(&c->plan, parser_behind_name(parse_case_behind_name(c, text)), NULL, &unread) == 0)
         return;
     parse_case_note(c, "plan", text, why ? why : unread.text);
     c->plan = sql_plan_of(c->plain.n ? c->plain.items[0].sql : "");
