@@ -59,12 +59,12 @@ names_of_rows() {
         s/^ +(OUT)_(DIR|JSONL)_OPTION\(.*/\1/; s/^ +([A-Z_]+)_OPTION\(.*/\1/; /^[A-Z_]+$/{y/ABCDEFGHIJKLMNOPQRSTUVWXYZ_/abcdefghijklmnopqrstuvwxyz-/; p}'
 }
 
-# The names in a command's table, which is its own source's or that of its settings.
+# The names in a command's table, which is its own source's or that of its settings, where other commands' may stand too.
 table_of() {
     local source=$1 macro table
-    table=$(sed -nE 's/.*OPTIONS\(([a-z]+_request_table),.*/\1/p' "$source")
+    table=$(sed -nE 's/.*OPTIONS\(([a-z0-9]+_request_table),.*/\1/p' "$source")
     [ -z "$table" ] || source=$(grep -rl --include='*.c' "^const struct option $table" "$root/train")
-    names_of_rows <"$source"
+    sed "/^const struct option ${table:-none}\[/,/^};/b; /^const struct option [a-z0-9]*_request_table\[/,/^};/d" "$source" | names_of_rows
     for macro in COMPLETE_OPTIONS ANSWER_OPTIONS PROMPTER_OPTIONS; do
         grep -qE "^ +$macro" "$source" || continue
         sed -n "/#define $macro/,/[^\\\\]\$/p" "$root"/{infer/lm/complete_options.h,data/prompt/prompter.h} | names_of_rows
