@@ -252,29 +252,33 @@ static json_t *candidates_json(const struct parse_case *c)
     return o;
 }
 
-json_t *parse_case_json(const struct parse_case *c, const struct parse_request *q)
+/* The statements as t2s_outs, and how likely each is where a model said so. */
+static void add_statements(json_t *o, const struct parse_case *c, bool likely)
 {
     json_t *texts = json_array(), *logs = json_array();
 
+    for (int i = 0; i < c->chosen.n; i++) {
+        json_array_append_new(texts, json_string(c->chosen.items[i].sql));
+        if (likely)
+            json_array_append_new(logs, json_real(c->chosen.items[i].logp));
+    }
+    json_object_set_new(o, "t2s_outs", texts);
+    if (likely)
+        json_object_set(o, "logprobs", logs);
+    json_decref(logs);
+}
+
+json_t *parse_case_json(const struct parse_case *c, const struct parse_request *q)
+{
     if (c->error)
         return json_pack("{s:O*, s:O*, s:o}", "id", json_object_get(c->record, "id"), "db_id",
                          json_object_get(c->record, "db_id"), "error", json_message(c->error));
     json_t *o = q->candidates ? candidates_json(c) : json_copy(c->record);
-    for (int i = 0; i < c->chosen.n && !q->candidates; i++) {
-        json_array_append_new(texts, json_string(c->chosen.items[i].sql));
-        if (!q->answers)
-            json_array_append_new(logs, json_real(c->chosen.items[i].logp));
-    }
-    if (!q->candidates) {
-        json_object_set(o, "t2s_outs", texts);
-        if (!q->answers)
-            json_object_set(o, "logprobs", logs);
-    }
+    if (!q->candidates)
+        add_statements(o, c, !q->answers);
     if (!q->candidates && c->n_templates)
         json_object_set_new(o, "templates", templates_json(c));
     if (json_array_size(c->errors))
         json_object_set(o, "errors", c->errors);
-    json_decref(texts);
-    json_decref(logs);
     return o;
 }
