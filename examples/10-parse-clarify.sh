@@ -40,7 +40,7 @@ JSON
     cat plans/t2s.train.jsonl plans/template-gen.train.jsonl plans/template-fill.train.jsonl >lessons.jsonl
     ambit-train tokenizer lessons.jsonl --vocab 400 -o words
     ambit-train seq2seq --tokenizer words --data lessons.jsonl --hidden 64 --heads 2 --layers 1 --intermediate 64 \
-        --dropout 0 --epochs 60 --batch 6 --lr 4e-3 --compute f32 --device cpu -o toy
+        --dropout 0 --epochs 160 --batch 6 --lr 4e-3 --compute f32 --device cpu -o toy
     model=toy
 fi
 
