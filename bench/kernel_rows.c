@@ -11,7 +11,7 @@ enum { LORA_RANK = 16 };
 
 static struct rng rng;
 
-static struct tensor *noise(struct ctx *c, int64_t rows, int64_t cols, enum dtype dtype)
+struct tensor *bench_noise(struct ctx *c, int64_t rows, int64_t cols, enum dtype dtype)
 {
     float *x = xmalloc((size_t)(rows * cols) * sizeof *x);
 
@@ -24,7 +24,7 @@ static struct tensor *noise(struct ctx *c, int64_t rows, int64_t cols, enum dtyp
 
 struct tensor *bench_input(struct ctx *c, struct bench *b, int64_t rows, int64_t cols, enum dtype dtype)
 {
-    struct tensor *t = b->in[b->n_in++] = noise(c, rows, cols, dtype);
+    struct tensor *t = b->in[b->n_in++] = bench_noise(c, rows, cols, dtype);
 
     t->needs_grad = c->recording;
     return t;
@@ -42,7 +42,7 @@ void bench_param(struct ctx *c, struct bench *b, int64_t rows, int64_t cols, enu
     }
 }
 
-static struct index random_index(struct ctx *c, int64_t n, int64_t rows)
+struct index bench_index(struct ctx *c, int64_t n, int64_t rows)
 {
     int32_t *ids = xmalloc((size_t)n * sizeof *ids);
 
@@ -54,7 +54,7 @@ static struct index random_index(struct ctx *c, int64_t n, int64_t rows)
 }
 
 /* Sequences of `length` rows each that make up t rows. */
-static struct seqs equal_seqs(struct ctx *c, int64_t t, int64_t length)
+struct seqs bench_seqs(struct ctx *c, int64_t t, int64_t length)
 {
     int64_t n = t / length;
     int32_t *lengths = xmalloc((size_t)n * sizeof *lengths);
@@ -94,7 +94,7 @@ void make_lora(struct ctx *c, struct bench *b)
     w->frozen = true;
     bench_param(c, b, LORA_RANK, b->row->c, b->dtype);
     bench_param(c, b, b->row->n, LORA_RANK, b->dtype);
-    b->index = random_index(c, b->row->t, b->row->n);
+    b->index = bench_index(c, b->row->t, b->row->n);
 }
 
 struct lora bench_adapter(const struct bench *b)
@@ -166,7 +166,7 @@ static struct tensor *run_layer_norm(struct ctx *c, struct bench *b)
 static void make_embed(struct ctx *c, struct bench *b)
 {
     bench_param(c, b, b->row->n, b->row->c, b->dtype);
-    b->index = random_index(c, b->row->t, b->row->n);
+    b->index = bench_index(c, b->row->t, b->row->n);
 }
 
 static struct tensor *run_embed(struct ctx *c, struct bench *b)
@@ -177,7 +177,7 @@ static struct tensor *run_embed(struct ctx *c, struct bench *b)
 static void make_gather(struct ctx *c, struct bench *b)
 {
     bench_input(c, b, b->row->n, b->row->c, b->dtype);
-    b->index = random_index(c, b->row->t, b->row->n);
+    b->index = bench_index(c, b->row->t, b->row->n);
 }
 
 static struct tensor *run_gather(struct ctx *c, struct bench *b)
@@ -191,7 +191,7 @@ enum { SEQUENCE = 22 }; /* tokens of a question with a schema element, on averag
 static void make_attention(struct ctx *c, struct bench *b)
 {
     bench_input(c, b, b->row->t, 3 * b->row->c * b->row->n, b->dtype);
-    b->seqs = equal_seqs(c, b->row->t, b->row->t % SEQUENCE ? 128 : SEQUENCE);
+    b->seqs = bench_seqs(c, b->row->t, b->row->t % SEQUENCE ? 128 : SEQUENCE);
 }
 
 static struct tensor *run_attention(struct ctx *c, struct bench *b)
@@ -216,7 +216,7 @@ static void make_causal(struct ctx *c, struct bench *b, int64_t n, int64_t keys,
         start[i] = (int32_t)(i * keys);
         length[i] = (int32_t)keys;
     }
-    b->causal = (struct causal){ .qs = equal_seqs(c, n * queries, queries),
+    b->causal = (struct causal){ .qs = bench_seqs(c, n * queries, queries),
                                  .key_start = batch_i32(c, start, n),
                                  .key_len = batch_i32(c, length, n),
                                  .max_keys = keys };
@@ -262,7 +262,7 @@ static void make_pool(struct ctx *c, struct bench *b)
 {
     bench_input(c, b, b->row->t, b->row->c, b->dtype);
     bench_input(c, b, b->row->t, 1, F32);
-    b->seqs = equal_seqs(c, b->row->t, b->row->n);
+    b->seqs = bench_seqs(c, b->row->t, b->row->n);
 }
 
 static struct tensor *run_segment_pool(struct ctx *c, struct bench *b)
@@ -308,8 +308,8 @@ static struct tensor *run_gat(struct ctx *c, struct bench *b)
 static void make_pairs(struct ctx *c, struct bench *b)
 {
     bench_input(c, b, b->row->n, b->row->c, b->dtype);
-    b->index = random_index(c, b->row->t, b->row->n);
-    b->other = random_index(c, b->row->t, b->row->n);
+    b->index = bench_index(c, b->row->t, b->row->n);
+    b->other = bench_index(c, b->row->t, b->row->n);
 }
 
 static struct tensor *run_pairs(struct ctx *c, struct bench *b)
@@ -317,40 +317,9 @@ static struct tensor *run_pairs(struct ctx *c, struct bench *b)
     return op_pair_features(c, b->in[0], &b->index, &b->other, NULL);
 }
 
-static void make_logits(struct ctx *c, struct bench *b)
+static struct tensor *run_pair_dot(struct ctx *c, struct bench *b)
 {
-    struct tensor *target;
-
-    bench_input(c, b, b->row->t, 1, F32);
-    target = b->in[b->n_in++] = noise(c, b->row->t, 1, F32);
-    target->needs_grad = false;
-    b->seqs = equal_seqs(c, b->row->t, b->row->n);
-}
-
-static struct tensor *run_noisy_or(struct ctx *c, struct bench *b)
-{
-    return op_noisy_or(c, b->in[0], &b->seqs);
-}
-
-static struct tensor *run_and_logits(struct ctx *c, struct bench *b)
-{
-    return op_and_logits(c, b->in[0], b->in[1]);
-}
-
-static struct tensor *run_bce(struct ctx *c, struct bench *b)
-{
-    return op_bce(c, b->in[0], b->in[1], NULL, 1, 1);
-}
-
-static void make_classes(struct ctx *c, struct bench *b)
-{
-    bench_input(c, b, b->row->t, b->row->n, b->dtype);
-    b->index = random_index(c, b->row->t, b->row->n);
-}
-
-static struct tensor *run_cross_entropy(struct ctx *c, struct bench *b)
-{
-    return op_cross_entropy(c, b->in[0], b->index.ids, 1);
+    return op_pair_dot(c, b->in[0], &b->index, b->in[0], &b->other, 0.05f);
 }
 
 static void make_rms_norm(struct ctx *c, struct bench *b)
@@ -375,8 +344,8 @@ static struct tensor *run_rms_norm(struct ctx *c, struct bench *b)
 static void make_rope(struct ctx *c, struct bench *b)
 {
     bench_input(c, b, b->row->t, b->row->c * b->row->n, b->dtype);
-    b->index = random_index(c, b->row->t, b->row->t);
-    struct tensor *angles = b->in[b->n_in++] = op_rope_angles(c, b->index.ids, noise(c, 1, b->row->c / 2, F32));
+    b->index = bench_index(c, b->row->t, b->row->t);
+    struct tensor *angles = b->in[b->n_in++] = op_rope_angles(c, b->index.ids, bench_noise(c, 1, b->row->c / 2, F32));
     angles->needs_grad = false;
 }
 
@@ -405,7 +374,7 @@ static struct tensor *run_residual(struct ctx *c, struct bench *b)
 static void make_noisy(struct ctx *c, struct bench *b)
 {
     make_matrix(c, b);
-    b->seqs = equal_seqs(c, b->row->t, b->row->n);
+    b->seqs = bench_seqs(c, b->row->t, b->row->n);
 }
 
 static struct tensor *run_neftune(struct ctx *c, struct bench *b)
@@ -416,23 +385,6 @@ static struct tensor *run_neftune(struct ctx *c, struct bench *b)
 static struct tensor *run_argmax(struct ctx *c, struct bench *b)
 {
     return op_argmax(c, b->in[0]);
-}
-
-static void make_crf(struct ctx *c, struct bench *b)
-{
-    bench_input(c, b, b->row->t, b->row->c, F32);
-    bench_param(c, b, b->row->c + 2, b->row->c, F32);
-    b->seqs = equal_seqs(c, b->row->t, b->row->n);
-}
-
-static struct tensor *run_crf_log_z(struct ctx *c, struct bench *b)
-{
-    return op_crf_log_z(c, b->in[0], NULL, &b->seqs, &(struct crf){ .weights = b->in[1] });
-}
-
-static struct tensor *run_viterbi(struct ctx *c, struct bench *b)
-{
-    return op_viterbi(c, b->in[0], NULL, &b->seqs, &(struct crf){ .weights = b->in[1] });
 }
 
 const struct row kernel_rows[] = {
@@ -471,6 +423,9 @@ const struct row kernel_rows[] = {
     { "segment_pool", 1408, 384, 22, make_pool, run_segment_pool, NULL, 0, false },
     { "attention_pool", 1408, 384, 22, make_pool, run_attention_pool, NULL, 0, false },
     { "pair_features", 1408, 384, 704, make_pairs, run_pairs, NULL, 0, false },
+    { "pair_dot", 8192, 384, 704, make_pairs, run_pair_dot, NULL, 0, false },
+    { "segment_softmax", 8192, 1, 640, make_logits, run_segment_softmax, NULL, 0, true },
+    { "probability_bce", 8192, 1, 640, make_logits, run_probability_bce, NULL, 0, true },
     { "noisy_or", 1408, 1, 22, make_logits, run_noisy_or, NULL, 0, true },
     { "and_logits", 1408, 1, 22, make_logits, run_and_logits, NULL, 0, true },
     { "bce", 1408, 1, 22, make_logits, run_bce, NULL, 0, true },

@@ -9,6 +9,10 @@
 /* The row's next input, of random numbers, and one that is a parameter, frozen where nothing is recorded. */
 struct tensor *bench_input(struct ctx *c, struct bench *b, int64_t rows, int64_t cols, enum dtype dtype);
 void bench_param(struct ctx *c, struct bench *b, int64_t rows, int64_t cols, enum dtype dtype);
+/* Random numbers; t rows in sequences of a length; n random rows below that number. */
+struct tensor *bench_noise(struct ctx *c, int64_t rows, int64_t cols, enum dtype dtype);
+struct seqs bench_seqs(struct ctx *c, int64_t t, int64_t n);
+struct index bench_index(struct ctx *c, int64_t n, int64_t rows);
 /* Inputs x, a frozen w and A, B; the adapter of the last two. */
 void make_lora(struct ctx *c, struct bench *b);
 struct lora bench_adapter(const struct bench *b);
@@ -24,6 +28,19 @@ void make_paged(struct ctx *c, struct bench *b);
 struct tensor *run_paged(struct ctx *c, struct bench *b);
 void make_cache_rows(struct ctx *c, struct bench *b);
 struct tensor *run_cache_rows(struct ctx *c, struct bench *b);
+
+/* Logits, probabilities, losses. */
+void make_logits(struct ctx *c, struct bench *b);
+struct tensor *run_segment_softmax(struct ctx *c, struct bench *b);
+struct tensor *run_probability_bce(struct ctx *c, struct bench *b);
+struct tensor *run_noisy_or(struct ctx *c, struct bench *b);
+struct tensor *run_and_logits(struct ctx *c, struct bench *b);
+struct tensor *run_bce(struct ctx *c, struct bench *b);
+void make_classes(struct ctx *c, struct bench *b);
+struct tensor *run_cross_entropy(struct ctx *c, struct bench *b);
+void make_crf(struct ctx *c, struct bench *b);
+struct tensor *run_crf_log_z(struct ctx *c, struct bench *b);
+struct tensor *run_viterbi(struct ctx *c, struct bench *b);
 
 /* Between logits and tokens. */
 void make_decode_logits(struct ctx *c, struct bench *b);

@@ -189,16 +189,14 @@ static void group_by_row(int32_t *uniq, int32_t *start, int32_t *order, const in
         start[u] = (int32_t)n;
 }
 
-struct index batch_index(struct ctx *c, const int32_t *ids, int64_t n, int64_t rows)
+struct index batch_places(struct ctx *c, const int32_t *ids, int64_t n, int64_t rows)
 {
     CHECK(n <= INT32_MAX && rows < INT32_MAX, "%lld ids of %lld rows", (long long)n, (long long)rows);
     struct index i = { .ids = batch_i32(c, ids, n), .n = n };
+    int32_t *uniq = xmalloc((size_t)(3 * n + 1) * sizeof *uniq), *order = uniq + n, *start = order + n;
 
     for (int64_t k = 0; k < n; k++)
         CHECK(ids[k] >= 0 && ids[k] < rows, "row %d of %lld", ids[k], (long long)rows);
-    if (!c->recording)
-        return i;
-    int32_t *uniq = xmalloc((size_t)(3 * n + 1) * sizeof *uniq), *order = uniq + n, *start = order + n;
     if (ctx_uploads(c))
         group_by_row(uniq, start, order, ids, n, rows);
     i.uniq = batch_i32(c, uniq, n);
@@ -206,6 +204,15 @@ struct index batch_index(struct ctx *c, const int32_t *ids, int64_t n, int64_t r
     i.order = batch_i32(c, order, n);
     free(uniq);
     return i;
+}
+
+struct index batch_index(struct ctx *c, const int32_t *ids, int64_t n, int64_t rows)
+{
+    if (c->recording)
+        return batch_places(c, ids, n, rows);
+    for (int64_t k = 0; k < n; k++)
+        CHECK(ids[k] >= 0 && ids[k] < rows, "row %d of %lld", ids[k], (long long)rows);
+    return (struct index){ .ids = batch_i32(c, ids, n), .n = n };
 }
 
 /* start[rows + 1] and order[n]: the positions of each row in ids, ascending; a counting sort. */

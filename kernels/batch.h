@@ -33,6 +33,8 @@ struct seqs batch_seqs(struct ctx *c, const int32_t *lengths, int64_t n);
 struct seqs batch_segments(struct ctx *c, const int32_t *lengths, int64_t n);
 /* n row numbers, each in [0, rows); but for ids only where a backward will follow (ctx.recording), else NULL */
 struct index batch_index(struct ctx *c, const int32_t *ids, int64_t n, int64_t rows);
+/* The same with all lists in any case: for op_scatter. */
+struct index batch_places(struct ctx *c, const int32_t *ids, int64_t n, int64_t rows);
 /* An edge list in any order; duplicates are kept, so drop them before if they are not wanted. */
 struct edge {
     int32_t source, target, type;

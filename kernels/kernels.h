@@ -1,8 +1,8 @@
 /*
  * kernels.h - the instruction set: one slot per kernel, filled by cpu/ and by the CUDA sources (which also make simt).
  *
- * KERNEL_LIST, with its part in decode_kernels.h, is the only place a kernel is declared: it yields the slot, both
- * prototypes and both table rows.
+ * KERNEL_LIST, with its parts in loss_kernels.h and decode_kernels.h, is the only place a kernel is declared: it yields
+ * the slot, both prototypes and both table rows.
  *
  * Contract of every kernel.  Shapes were checked by the op.  Outputs come first.  A `struct destination` whose t is
  * NULL is not written; add means +=.  Element types follow tensor.h: x, y, w and activations' gradients share the
@@ -14,6 +14,7 @@
 #define KERNELS_KERNELS_H
 
 #include "kernels/decode_kernels.h"
+#include "kernels/loss_kernels.h"
 #include "kernels/trace.h"
 #include "kernels/update.h"
 
@@ -100,36 +101,6 @@ extern "C" {
     /* du[p,:], dv[p,:] [P,C]: what reaches the two ends of each pair; the op scatters them into dx */                 \
     K(pair_features_backward, (struct ctx *c, struct tensor *du, struct tensor *dv, const struct tensor *dy,           \
                                const struct tensor *x, const struct tensor *u, const struct tensor *v))                \
-    /* y[s] = logit of 1 - prod over segment s of (1 - sigmoid(x[t])), -30 at least; x, y F32; dx = dy sig(x)/sig(y) */\
-    K(noisy_or, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct seqs *s))                       \
-    K(noisy_or_backward, (struct ctx *c, struct destination dx, const struct tensor *dy, const struct tensor *x,       \
-                          const struct tensor *y, const struct seqs *s))                                               \
-    /* y = logit of sigmoid(a) sigmoid(b); all F32; dy/da = (1 + exp(b)) / (1 + exp(a) + exp(b)) */                    \
-    K(and_logits, (struct ctx *c, struct tensor *y, const struct tensor *a, const struct tensor *b))                   \
-    K(and_logits_backward, (struct ctx *c, struct destination da, const struct tensor *dy, const struct tensor *a,     \
-                            const struct tensor *b))                                                                   \
-    /* loss[1] = scale sum_i weight[i] bce(x[i], target[i]); all F32, weight may be NULL */                            \
-    K(bce, (struct ctx *c, struct tensor *loss, const struct tensor *x, const struct tensor *target,                   \
-            const struct tensor *weight, float pos_weight, float scale))                                               \
-    K(bce_backward, (struct ctx *c, struct destination dx, const struct tensor *dloss, const struct tensor *x,         \
-                     const struct tensor *target, const struct tensor *weight, float pos_weight, float scale))         \
-    /* loss[1] = scale sum_t -log softmax(x[t])[target[t]], rows with target < 0 left out; lse [T] F32 */              \
-    K(cross_entropy, (struct ctx *c, struct tensor *loss, struct tensor *lse, const struct tensor *x,                  \
-                      const struct tensor *target, float scale))                                                       \
-    K(cross_entropy_backward, (struct ctx *c, struct destination dx, const struct tensor *dloss,                       \
-                               const struct tensor *lse, const struct tensor *x, const struct tensor *target,          \
-                               float scale))                                                                           \
-    /* see op_crf_log_z; alpha [T,K] F32 = how likely each tag is, given what stands up to its token */                \
-    K(crf_log_z, (struct ctx *c, struct tensor *y, struct tensor *alpha, const struct tensor *e,                       \
-                  const struct tensor *allowed, const struct seqs *s, const struct crf *m))                            \
-    /* de[t,j] (+)= dy[s] P(y_t = j); sums [S, (K+2) K] F32 (NULL: not wanted) = each sequence's part in the gradient  \
-       of the weights */                                                                                               \
-    K(crf_log_z_backward, (struct ctx *c, struct destination de, struct tensor *sums, const struct tensor *dy,         \
-                           const struct tensor *alpha, const struct tensor *e, const struct tensor *allowed,           \
-                           const struct seqs *s, const struct crf *m))                                                 \
-    /* see op_viterbi; back [T,K] I32 is scratch */                                                                    \
-    K(viterbi, (struct ctx *c, struct tensor *y, struct tensor *back, const struct tensor *e,                          \
-                const struct tensor *allowed, const struct seqs *s, const struct crf *m))                              \
     /* y = x rstd w, rstd = 1 / sqrt(mean of x^2 + eps) of each group of D columns; w [D], rstd [T,n] F32 */           \
     K(rms_norm, (struct ctx *c, struct tensor *y, struct tensor *rstd, const struct tensor *x, const struct tensor *w, \
                  float eps))                                                                                           \
@@ -165,6 +136,7 @@ extern "C" {
               const struct update_table *t))                                                                           \
     K(adafactor, (struct ctx *c, struct tensor *norm, struct tensor *lr, struct tensor *rng,                           \
                   const struct update_table *t))                                                                       \
+    LOSS_KERNEL_LIST(K)                                                                                                \
     DECODE_KERNEL_LIST(K)
 /* clang-format on */
 

@@ -96,6 +96,11 @@ struct tensor *op_attention_pool(struct ctx *c, struct tensor *x, struct tensor 
 /* y[P, 4C + F] = x_u, x_v, |x_u - x_v|, x_u x_v, extra[P,F]; extra (compute type) may be NULL and gets no gradient */
 struct tensor *op_pair_features(struct ctx *c, struct tensor *x, const struct index *u, const struct index *v,
                                 struct tensor *extra);
+/* y[p] = scale a[u[p]] . b[v[p]], F32 [P]; a [N,C] and b [M,C] of one type, which may be one tensor */
+struct tensor *op_pair_dot(struct ctx *c, struct tensor *a, const struct index *u, struct tensor *b,
+                           const struct index *v, float scale);
+/* y = softmax of x within each segment; F32 [T] */
+struct tensor *op_segment_softmax(struct ctx *c, struct tensor *x, const struct seqs *s);
 /* y[S] = log(p / (1 - p)), p = 1 - prod (1 - sigmoid(x)); x F32 [T] */
 struct tensor *op_noisy_or(struct ctx *c, struct tensor *x, const struct seqs *s);
 /* y = log(p / (1 - p)), p = sigmoid(a) sigmoid(b); all F32 and of one size */
@@ -103,6 +108,10 @@ struct tensor *op_and_logits(struct ctx *c, struct tensor *a, struct tensor *b);
 /* loss = scale sum_i weight_i (pos_weight t_i softplus(-x_i) + (1 - t_i) softplus(x_i)); all F32 [n] */
 struct tensor *op_bce(struct ctx *c, struct tensor *x, struct tensor *target, struct tensor *weight, float pos_weight,
                       float scale);
+/* loss = -sum_i weight_i (t_i log q_i + (1 - t_i) log(1 - q_i)), q = p, but not below least nor above 1 - least, where
+ * it has no gradient; 0 < least < .5; all F32 [n] */
+struct tensor *op_probability_bce(struct ctx *c, struct tensor *p, struct tensor *target, struct tensor *weight,
+                                  float least);
 /* loss = scale sum_t -log softmax(x[t])[target[t]]; x [T,V], target I32 [T], negative: left out */
 struct tensor *op_cross_entropy(struct ctx *c, struct tensor *x, struct tensor *target, float scale);
 

@@ -3,31 +3,6 @@
 constexpr int THREADS = 128;
 
 /*
- * a[t] = exp(gate[t] - max) / sum of the same, within each segment
- *
- * Grid     one warp per segment.
- * Memory   reads gate three times (DRAM, then L1), writes a once.
- * Numbers  the largest gate is taken out first; f32 sums in a fixed order.
- */
-__global__ void __launch_bounds__(THREADS) segment_softmax_kernel(float *__restrict__ a, const float *__restrict__ gate,
-                                                                  const int *__restrict__ offsets, int64_t segments)
-{
-    int64_t s = grid_warp();
-    float most = -INFINITY, sum = 0;
-    if (s >= segments)
-        return;
-    int64_t first = offsets[s], end = offsets[s + 1];
-    for (int64_t t = first + lane_id(); t < end; t += WARP)
-        most = fmaxf(most, gate[t]);
-    most = warp_max(most);
-    for (int64_t t = first + lane_id(); t < end; t += WARP)
-        sum += expf(gate[t] - most);
-    sum = warp_sum(sum);
-    for (int64_t t = first + lane_id(); t < end; t += WARP)
-        a[t] = expf(gate[t] - most) / sum;
-}
-
-/*
  * y[s,:] = sum of a[t] x[t,:] over the rows of segment s
  *
  * Grid     one block per segment and COLUMN_TILE columns; warps take turns at the rows.
@@ -95,8 +70,7 @@ extern "C" void cuda_attention_pool(struct ctx *c, struct tensor *y, struct tens
     int64_t cols = tensor_cols(x);
     if (s->n == 0 || cols == 0)
         return;
-    LAUNCH(segment_softmax_kernel, blocks_for(s->n, THREADS / WARP), THREADS, 0, cuda_stream(c), data_of<float>(a),
-           data_of<float>(gate), data_of<int>(s->offsets), s->n);
+    cuda_segment_softmax(c, a, gate, s);
     DTYPE_SWITCH(x->dtype, LAUNCH(attention_pool_kernel<T>, blocks_for(s->n * column_tiles(cols), 1), COLUMN_THREADS, 0,
                                   cuda_stream(c), data_of<T>(y), data_of<float>(a), data_of<T>(x),
                                   data_of<int>(s->offsets), cols));

@@ -1,0 +1,109 @@
+/* The ops of a tagger's grounding and losses; what is checked of each is told in tests/support/op_test.h. */
+#include "tests/support/op_test.h"
+
+#include <math.h>
+
+static int64_t ends(const struct op_test *t)
+{
+    return t->rows / 2 + 1;
+}
+
+/* Variant 1: pairs of rows of one matrix. */
+static void pair_dot_setup(struct op_test *t)
+{
+    op_matrix(t, ends(t), t->cols, 1);
+    if (!t->variant)
+        op_matrix(t, ends(t) + 3, t->cols, 1);
+    op_ints(t, t->rows, 0, (int32_t)ends(t));
+    op_ints(t, t->rows, 0, (int32_t)ends(t));
+}
+
+static struct tensor *run_pair_dot(struct ctx *c, struct op_test *t)
+{
+    struct tensor *other = t->variant ? t->x[0] : t->x[1];
+    struct index u = batch_index(c, t->ints[0], t->rows, tensor_rows(t->x[0]));
+    struct index v = batch_index(c, t->ints[1], t->rows, tensor_rows(other));
+    return op_pair_dot(c, t->x[0], &u, other, &v, 0.75f);
+}
+
+static void pair_dot(const struct op_test *t, double *const *x, double *y)
+{
+    for (int64_t p = 0; p < t->rows; p++) {
+        const double *a = x[0] + t->ints[0][p] * t->cols, *b = x[t->variant ? 0 : 1] + t->ints[1][p] * t->cols;
+        for (int64_t j = 0; j < t->cols; j++)
+            y[p] += 0.75 * a[j] * b[j];
+    }
+}
+
+/* Variant 1: numbers whose exponentials overflow. */
+static void segment_softmax_setup(struct op_test *t)
+{
+    op_f32(t, t->rows, 0, 3);
+    for (int64_t i = 0; i < t->rows && t->variant; i++)
+        t->in[0].value[i] = (float)(t->in[0].value[i] + 512);
+    op_lengths(t, t->rows, 40);
+}
+
+static struct tensor *run_segment_softmax(struct ctx *c, struct op_test *t)
+{
+    struct seqs s = batch_seqs(c, t->ints[0], t->n_ints[0]);
+    return op_segment_softmax(c, t->x[0], &s);
+}
+
+static void segment_softmax(const struct op_test *t, double *const *x, double *y)
+{
+    const double *in = x[0];
+
+    for (int64_t s = 0; s < t->n_ints[0]; s++) {
+        int32_t n = t->ints[0][s];
+        double sum = 0;
+        for (int32_t k = 0; k < n; k++)
+            sum += exp(in[k] - 512 * t->variant);
+        for (int32_t k = 0; k < n; k++)
+            y[k] = exp(in[k] - 512 * t->variant) / sum;
+        in += n;
+        y += n;
+    }
+}
+
+static const float LEAST = 0.0625f;
+
+/* Variant 1: many probabilities lie beyond what is allowed, none within a step of its edge. */
+static void probability_bce_setup(struct op_test *t)
+{
+    op_f32(t, t->rows, 0, 1);
+    for (int64_t i = 0; i < t->rows; i++) {
+        double *p = &t->in[0].value[i];
+        *p = (float)(t->variant && i % 3 ? (i % 3 == 1 ? 0.03125 : 1) : 0.5 + 0.375 * *p);
+    }
+    op_f32(t, t->rows, 0, 1);
+    op_constant(t);
+    for (int64_t i = 0; i < t->rows; i++)
+        t->in[1].value[i] = (double)(i % 5) / 4;
+    op_f32(t, t->rows, 0, 1);
+    op_constant(t);
+}
+
+static struct tensor *run_probability_bce(struct ctx *c, struct op_test *t)
+{
+    return op_probability_bce(c, t->x[0], t->x[1], t->x[2], LEAST);
+}
+
+static void probability_bce(const struct op_test *t, double *const *x, double *y)
+{
+    for (int64_t i = 0; i < t->rows; i++) {
+        double q = fmin(fmax(x[0][i], LEAST), 1 - LEAST);
+        y[0] -= x[2][i] * (x[1][i] * log(q) + (1 - x[1][i]) * log(1 - q));
+    }
+}
+
+static const struct op_row rows[] = {
+    { "pair_dot", pair_dot_setup, run_pair_dot, pair_dot, .variants = 2 },
+    { "segment_softmax", segment_softmax_setup, run_segment_softmax, segment_softmax, .variants = 2, .f32_only = true },
+    { "probability_bce", probability_bce_setup, run_probability_bce, probability_bce, .variants = 2, .f32_only = true },
+};
+
+int main(int argc, char **argv)
+{
+    return op_main(rows, ARRAY_LEN(rows), argc, argv);
+}
