@@ -1,12 +1,10 @@
 #include "models/gate/gate_model.h"
 
-#include "data/util/json.h"
 #include "data/util/sums.h"
+#include "models/checkpoint/model_file.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { HOST_BYTES = 8 << 20 }; /* headers of parameters */
 
@@ -61,55 +59,29 @@ double gate_probability(const struct gate_model *m, double logit)
     return 1 / (1 + exp(-logit / m->temperature));
 }
 
-/* The folder of a file, without the slash at its end; the caller frees. */
-static char *folder_of(const char *path)
+static int load(void *model, const struct model_file *f, struct device *device, struct error *err)
 {
-    const char *slash = strrchr(path, '/');
-    int n = slash && slash > path ? (int)(slash - path) : 1;
-    char *dir = NULL;
-
-    CHECK(asprintf(&dir, "%.*s", n, slash ? path : ".") >= 0, "%s", path);
-    return dir;
-}
-
-static int load(struct gate_model *m, const struct hdf5_reader *r, struct device *device, struct error *err)
-{
-    char *dir = folder_of(r->path);
-    json_t *meta = checkpoint_meta(r, err), *model;
+    struct gate_model *m = model;
     struct gate_model_spec spec;
-    int rc = -1;
 
-    if (!meta || !(model = json_get_object(meta, "model", r->path, err)) ||
-        gate_model_from_json(model, &spec, r->path, err))
-        goto out;
-    struct tokenizer *tokenizer = tokenizer_open_encoder(dir, spec.config.bert.vocab_size, err);
-    if (!tokenizer || gate_model_init(m, device, &spec.config, spec.dtype, spec.graph, false, tokenizer, err))
-        goto out;
-    m->sum = sum_folder(HASH_START, dir);
+    if (gate_model_from_json(f->model, &spec, f->reader.path, err))
+        return -1;
+    struct tokenizer *tokenizer = tokenizer_open_encoder(f->dir, spec.config.bert.vocab_size, err);
+    if (!tokenizer || gate_model_init(m, device, &spec.config, spec.dtype, spec.graph, OPTIMIZER_NONE, tokenizer, err))
+        return -1;
+    m->sum = sum_folder(HASH_START, f->dir);
     m->threshold = spec.threshold;
     m->temperature = spec.temperature;
-    const char *note = json_string_value(json_object_get(meta, "note"));
+    const char *note = json_string_value(json_object_get(f->meta, "note"));
     snprintf(m->note, sizeof m->note, "%s", note ? note : "");
-    struct checkpoint c = { .params = &m->params, .device = device };
-    rc = checkpoint_load(r, &c, err);
-    if (rc)
-        gate_model_release(m);
-out:
-    free(dir);
-    json_decref(meta);
-    if (rc && err)
-        err->code = err->code == EXIT_CODE_MEMORY ? EXIT_CODE_MEMORY : EXIT_CODE_CHECKPOINT;
-    return rc;
+    if (model_file_load(f, &m->params, device, err) == 0)
+        return 0;
+    gate_model_release(m);
+    return -1;
 }
 
 int gate_model_open(struct gate_model *m, struct device *device, const char *dir, struct error *err)
 {
-    struct hdf5_reader r;
-
     *m = (struct gate_model){ 0 };
-    if (checkpoint_open(&r, dir, err))
-        return -1;
-    int rc = load(m, &r, device, err);
-    hdf5_close(&r);
-    return rc;
+    return model_file_read(dir, load, m, device, err);
 }

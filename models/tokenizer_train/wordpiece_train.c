@@ -15,6 +15,7 @@ struct wordpiece_trainer {
     struct tokenizer *t;
     struct piece_corpus words;
     struct strings pieces; /* the vocabulary without the special tokens */
+    int unused;
 };
 
 /* The character that starts at text, as a piece that starts a word or, when inside, goes on with one; its bytes. */
@@ -71,8 +72,8 @@ static void add_ascii(struct strings *pieces)
 /* The forms of all characters of the corpus by falling count; forms keeps their texts. */
 static struct letter *count_letters(const struct wordpiece_trainer *r, struct strings *forms)
 {
-    struct letter *letters = NULL;
-    int n = 0, cap = 0;
+    int n = 0, cap = 128;
+    struct letter *letters = xmalloc((size_t)cap * sizeof *letters);
     char piece[8];
 
     for (int i = 0; i < r->words.n; i++)
@@ -134,7 +135,19 @@ static void merge(struct wordpiece_trainer *r, struct queued_pair *q)
     free(q->words);
 }
 
-/* The special tokens, then the pieces in the order they came. */
+static int add_unused(struct vocab *v, int n, struct error *err)
+{
+    char text[24];
+
+    for (int i = 0; i < n; i++) {
+        snprintf(text, sizeof text, "[unused%d]", i);
+        if (vocab_add(v, text, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* The special tokens, those that a model gives a meaning of its own, then the pieces in the order they came. */
 static int fill_vocab(struct wordpiece_trainer *r, struct error *err)
 {
     static const enum special_token order[] = { SPECIAL_PAD, SPECIAL_UNK, SPECIAL_CLS, SPECIAL_SEP, SPECIAL_MASK };
@@ -145,6 +158,8 @@ static int fill_vocab(struct wordpiece_trainer *r, struct error *err)
         if (vocab_add(&t->vocab, special_token_texts[order[i]], err))
             return -1;
     }
+    if (add_unused(&t->vocab, r->unused, err))
+        return -1;
     for (int32_t i = 0; i < r->pieces.n; i++)
         if (vocab_add(&t->vocab, r->pieces.items[i], err))
             return -1;
@@ -158,10 +173,11 @@ static int fill_vocab(struct wordpiece_trainer *r, struct error *err)
     return tokenizer_prepare(t, err);
 }
 
-struct tokenizer *tokenizer_from_words(const char *const *texts, int64_t n, int32_t vocab_size, struct error *err)
+struct tokenizer *tokenizer_from_words(const char *const *texts, int64_t n, int unused, int32_t vocab_size,
+                                       struct error *err)
 {
-    struct wordpiece_trainer r = { 0 };
-    int32_t room = vocab_size - SPECIAL_COUNT;
+    struct wordpiece_trainer r = { .unused = unused };
+    int32_t room = vocab_size - SPECIAL_COUNT - unused;
 
     if (vocab_size < MIN_VOCAB || vocab_size > MAX_VOCAB) {
         error_set(err, EXIT_CODE_USAGE, "vocabulary: expected %d to %d tokens, got %d", MIN_VOCAB, MAX_VOCAB,

@@ -228,8 +228,8 @@ static void test_learn(void **state)
 {
     struct error err = { 0 };
     struct ids ids = { 0 };
-    struct tokenizer *a = tokenizer_from_words(corpus, ARRAY_LEN(corpus), 300, &err);
-    struct tokenizer *b = tokenizer_from_words(corpus, ARRAY_LEN(corpus), 300, &err);
+    struct tokenizer *a = tokenizer_from_words(corpus, ARRAY_LEN(corpus), 0, 300, &err);
+    struct tokenizer *b = tokenizer_from_words(corpus, ARRAY_LEN(corpus), 0, 300, &err);
     (void)state;
 
     assert_true(a && b && tokenizer_vocab_size(a) <= 300);
@@ -258,15 +258,35 @@ static void test_learn_order(void **state)
     size_t length = strlen(text);
     (void)state;
 
-    struct tokenizer *t = tokenizer_from_words(pairs, ARRAY_LEN(pairs), 256, &err);
+    struct tokenizer *t = tokenizer_from_words(pairs, ARRAY_LEN(pairs), 0, 256, &err);
     assert_true(t && tokenizer_id(t, "zq") > 0 && tokenizer_id(t, "zq") < tokenizer_id(t, "xw"));
     tokenizer_close(t);
     for (uint32_t cp = 0xA000; cp < 0xA000 + 400; cp++) {
         length += (size_t)utf8_write(text + length, cp);
         text[length++] = ' ';
     }
-    t = tokenizer_from_words(texts, 1, 300, &err);
+    t = tokenizer_from_words(texts, 1, 0, 300, &err);
     assert_true(t && tokenizer_vocab_size(t) < 300 && tokenizer_id(t, "concert") > 0);
+    tokenizer_close(t);
+}
+
+/* They have ids, and no text is cut into them. */
+static void test_unused_tokens(void **state)
+{
+    const char *const texts[] = { "[unused2] of the [unused1]" };
+    struct ids ids = { 0 };
+    struct error err = { 0 };
+    (void)state;
+
+    struct tokenizer *t = tokenizer_from_words(texts, 1, 3, 300, &err);
+    assert_non_null(t);
+    assert_int_equal(tokenizer_id(t, "[unused2]"), tokenizer_id(t, "[unused0]") + 2);
+    assert_int_equal(tokenizer_id(t, "[unused3]"), -1);
+    tokenizer_encode(t, texts[0], strlen(texts[0]), 0, &ids, NULL);
+    for (int64_t i = 0; i < ids.count; i++)
+        assert_null(strstr(tokenizer_token(t, ids.items[i]), "unused1"));
+    assert_true(ids.count > 6);
+    ids_release(&ids);
     tokenizer_close(t);
 }
 
@@ -292,10 +312,10 @@ static void test_learn_bounds(void **state)
     struct error err = { 0 };
     (void)state;
 
-    assert_null(tokenizer_from_words(corpus, ARRAY_LEN(corpus), 255, &err));
+    assert_null(tokenizer_from_words(corpus, ARRAY_LEN(corpus), 0, 255, &err));
     assert_error(err, "255", "256");
     assert_int_equal(err.code, EXIT_CODE_USAGE);
-    struct tokenizer *t = tokenizer_from_words(NULL, 0, 256, &err);
+    struct tokenizer *t = tokenizer_from_words(NULL, 0, 0, 256, &err);
     assert_true(t && tokenizer_vocab_size(t) > 100 && tokenizer_vocab_size(t) < 256);
     tokenizer_close(t);
 }
@@ -308,7 +328,7 @@ int main(void)
         cmocka_unit_test(test_invalid_utf8), cmocka_unit_test(test_hostile_text),
         cmocka_unit_test(test_threads),      cmocka_unit_test(test_longest_word),
         cmocka_unit_test(test_learn),        cmocka_unit_test(test_learn_order),
-        cmocka_unit_test(test_learn_bounds),
+        cmocka_unit_test(test_learn_bounds), cmocka_unit_test(test_unused_tokens),
     };
     return cmocka_run_group_tests_name("tokenizer", tests, NULL, NULL);
 }

@@ -64,7 +64,7 @@ static void test_save_learnt(void **state)
 {
     static const char *const texts[] = { "How many concerts did each singer give?", "Zürich: singers and concerts" };
     struct error err = { 0 };
-    struct tokenizer *t = tokenizer_from_words(texts, ARRAY_LEN(texts), 300, &err);
+    struct tokenizer *t = tokenizer_from_words(texts, ARRAY_LEN(texts), 0, 300, &err);
     char *dir = test_dir_new();
     (void)state;
 

@@ -53,7 +53,7 @@ void gate_world_open_on(struct gate_world *w, const struct gate_world_settings *
     const char *texts[2 * ARRAY_LEN(words)]; /* a word that stands once is not learnt */
     for (int i = 0; i < ARRAY_LEN(texts); i++)
         texts[i] = words[i % ARRAY_LEN(words)];
-    struct tokenizer *t = tokenizer_from_words(texts, ARRAY_LEN(texts), VOCABULARY, &err);
+    struct tokenizer *t = tokenizer_from_words(texts, ARRAY_LEN(texts), 0, VOCABULARY, &err);
     assert_non_null(t);
     g.bert = (struct bert_config){ .vocab_size = tokenizer_vocab_size(t),
                                    .hidden_size = 64,
