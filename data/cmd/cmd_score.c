@@ -2,13 +2,15 @@
 #include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/score/score.h"
+#include "data/span/span_score.h"
 
-enum rule { RULE_STRICT, RULE_AMBIQT, RULE_DFPL };
+enum rule { RULE_STRICT, RULE_AMBIQT, RULE_DFPL, RULE_SPANS };
 
 static score_rule *const rules[] = {
     [RULE_STRICT] = score_strict,
     [RULE_AMBIQT] = score_ambiqt,
     [RULE_DFPL] = score_dfpl,
+    [RULE_SPANS] = score_spans,
 };
 
 struct score_arguments {
@@ -21,7 +23,7 @@ static const struct score_arguments defaults = { .request = { .k = 5 } };
 #define AT(field) offsetof(struct score_arguments, request.field)
 
 static const struct option options[] = {
-    CHOICE_OPTION("rule", offsetof(struct score_arguments, rule), "RULE", "strict|ambiqt|dfpl",
+    CHOICE_OPTION("rule", offsetof(struct score_arguments, rule), "RULE", "strict|ambiqt|dfpl|spans",
                   "how predictions are compared with gold"),
     STRING_OPTION("gold", AT(gold), "FILE",
                   "records with gold SQL, JSONL or a JSON array; default: the prediction file's own"),
@@ -72,6 +74,11 @@ const struct command command_score = {
         "set match, which wants --tables; with --db exm, Spider's match of columns by execution, which the paper "
         "reports, and direct, of rows. --published maps predictions back to the original schema as the published "
         "evaluator does, reads text as Python does, and lets a gold that fails be met by everything that runs.\n\n"
+        "Rule spans compares what ambit-infer tag wrote with records of marked words (--gold), by id. Of each label: "
+        "precision, recall and F1 of spans with the same bounds, and relaxed, of spans that overlap; of spans that are "
+        "found so, how many name all that the gold names, and any of it; questions that can be answered and are called "
+        "ambiguous or unanswerable, per 100; how \"problem\" ranks questions; and the share of the words of each label "
+        "that have it, which the paper reports.\n\n"
         "All files are JSONL or a JSON array, of dfpl one object, and - is standard input; a name that ends in .xz is "
         "decoded. Of strict and dfpl: recall, precision, F1, one_found and all_found, means over ambiguous and over "
         "unambiguous records. All have intervals of 95 % by a bootstrap over databases, which --json gives as "
@@ -79,7 +86,8 @@ const struct command command_score = {
         "--per-example has a line for each record: of ambiqt {\"row\", \"db_id\", \"em_orig\", \"em_alt\", "
         "\"exm_orig\", \"exm_alt\", \"direct_orig\", \"direct_alt\"}, whether the first and whether the second gold "
         "was found (null without --db), of the others the measures, every query with its number of rows or its "
-        "failure, and which of them cover each gold.",
+        "failure, and which of them cover each gold; of spans {\"id\", \"db_id\", \"kind\", \"gold\", \"tagged\", "
+        "\"exact\", \"relaxed\", \"alarmed\", \"problem\"}: numbers of spans, and whether it is a false alarm.",
     .examples = { "ambit-data score --gold gold.jsonl --pred predictions.jsonl --db databases",
                   "ambit-data score --rule dfpl --pred infilled.jsonl --db databases --json --per-example each.jsonl" },
     .run = run,

@@ -42,4 +42,7 @@ void report_bars(struct report *r, const char *title, const char *const *names, 
 void report_confusion(struct report *r, const char *title, struct confusion c);
 void report_reliability(struct report *r, const char *title, const struct reliability *bins);
 
+/* Text as it may stand between tags and inside quoted attributes of a page. */
+void html_text(FILE *f, const char *text);
+
 #endif

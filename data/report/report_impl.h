@@ -6,8 +6,6 @@
 
 #include <stdio.h>
 
-/* Text as it may stand between tags and inside quoted attributes. */
-void html_text(FILE *f, const char *text);
 /* <figure>, its caption and an <svg> of that size in user units; figure_end closes them. */
 void figure_start(FILE *f, const char *title, int width, int height);
 void figure_end(FILE *f);

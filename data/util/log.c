@@ -43,10 +43,11 @@ int log_check_environment(struct error *err)
                      getenv("AMBIT_LOG"));
 }
 
-static bool coloured(void)
+bool log_may_colour(FILE *out)
 {
     const char *no = getenv("NO_COLOR");
-    return isatty(STDERR_FILENO) && !(no && *no);
+    int fd = fileno(out);
+    return fd >= 0 && isatty(fd) && !(no && *no);
 }
 
 static void __attribute__((format(printf, 4, 0)))
@@ -54,7 +55,7 @@ say(enum log_level l, const char *label, const char *colour, const char *fmt, va
 {
     if (l > level())
         return;
-    bool paint = *label && coloured();
+    bool paint = *label && log_may_colour(stderr);
     if (bar_shown)
         fputs("\r\033[K", stderr);
     bar_shown = false;

@@ -8,6 +8,8 @@
 
 #include "kernels/base.h"
 
+#include <stdio.h>
+
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
 void log_set_level(enum log_level level);
@@ -18,6 +20,9 @@ void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Whether what is written there may have colours: it is a terminal, and NO_COLOR is not set. */
+bool log_may_colour(FILE *out);
 
 /* A bar with rate and time left on a terminal, one plain line every ten seconds elsewhere. */
 struct progress {

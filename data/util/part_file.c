@@ -73,9 +73,18 @@ const char *part_next(struct part_file *p, uint64_t key)
     return NULL;
 }
 
+/* Where no file is kept the head comes with the first record, or with the end. */
+static void begin(struct part_file *p)
+{
+    if (p->head && !p->begun)
+        fputs(p->head, p->f);
+    p->begun = true;
+}
+
 int part_write(struct part_file *p, uint64_t key, const char *note, const json_t *record, struct error *err)
 {
     if (!p->path && p->print) {
+        begin(p);
         p->print(p->f, record);
         return ferror(p->f) ? cannot(p, "write", err) : 0;
     }
@@ -116,11 +125,15 @@ static int copy_records(struct part_file *p, struct out_file *o, struct error *e
     ssize_t n;
 
     rewind(p->f);
+    if (p->head)
+        fputs(p->head, o->f);
     while (!ferror(o->f) && (n = getline(&p->line, &p->cap, p->f)) > HEAD) {
         const char *record = record_of(p->line, n);
         if (record)
             copy_record(p, record, (size_t)(p->line + n - record), o->f);
     }
+    if (p->foot)
+        fputs(p->foot, o->f);
     return ferror(p->f) ? cannot(p, "read", err) : out_file_commit(o, err);
 }
 
@@ -129,6 +142,11 @@ int part_commit(struct part_file *p, const char *out, struct error *err)
     struct out_file o;
 
     part_next(p, 0); /* cuts off what an earlier run had beyond the input */
+    if (!p->path) {
+        begin(p);
+        if (p->foot)
+            fputs(p->foot, p->f);
+    }
     if (part_flush(p, err))
         return -1;
     if (!p->path)

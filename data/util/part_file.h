@@ -18,8 +18,10 @@ struct part_file {
     bool reading;     /* lines of an earlier run may follow */
     char *line;
     size_t cap;
-    int digits;           /* of a real number: 17 unless set behind part_open */
-    part_print_fn *print; /* how out has the records: as they are unless set behind part_open */
+    int digits;              /* of a real number: 17 unless set behind part_open */
+    part_print_fn *print;    /* how out has the records: as they are unless set behind part_open */
+    const char *head, *foot; /* with print: what out has before and behind the records; NULL: nothing */
+    bool begun;              /* the head stands in what is no file */
 };
 
 /* For out, whose results go on when resume is true; "-" is standard output. */

@@ -1,0 +1,120 @@
+/* counterfactual_impl.h - what the parts of counterfactual.h share: questions, tables, edits. */
+#ifndef DATA_COUNTERFACTUAL_COUNTERFACTUAL_IMPL_H
+#define DATA_COUNTERFACTUAL_COUNTERFACTUAL_IMPL_H
+
+#include "data/corpora/dataset.h"
+#include "data/counterfactual/counterfactual.h"
+#include "data/span/span_record.h"
+#include "data/span/spoken.h"
+#include "data/util/strings.h"
+#include "kernels/rng.h"
+
+enum {
+    ASKED_COLUMNS = 128, /* of one table; wider ones are left out */
+    ASKED_VALUES = 8,    /* of one question */
+    EDITED_VALUES = 8    /* of one column, in a record */
+};
+
+struct asked_column {
+    const char *name;
+    enum column_type type;
+    const char **values; /* all that are known, distinct */
+    int n_values, cap;
+};
+
+/* Questions of WikiSQL's tables that have the same header are questions of one table. */
+struct asked_table {
+    struct asked_column *columns;
+    int n_columns;
+    int group; /* tables of a group stand in one fold; see counterfactual_split */
+    int *questions;
+    int n_questions, cap;
+};
+
+struct asked_value {
+    int column, start, end;
+    const char *text; /* as the table has it */
+};
+
+struct asked_question {
+    const char *source, *db_id, *text;
+    int table;
+    bool used[ASKED_COLUMNS];
+    bool unlocated[ASKED_COLUMNS]; /* compared to a value that the question does not show */
+    bool editable[ASKED_COLUMNS];  /* counterfactual_may_edit, once all is read */
+    struct asked_value values[ASKED_VALUES];
+    int n_values;
+    bool test; /* from a file that is for tests alone */
+};
+
+struct modifier_pair {
+    int head; /* number of a stem in header_pool.heads, -1: fits every name of the type */
+    enum column_type type;
+    const char *words[2];
+};
+
+/* Words before another in two headers of a table: home team, away team. */
+struct header_pool {
+    struct strings heads, seen, text;
+    struct modifier_pair *items;
+    int n, cap;
+};
+
+struct counterfactual_counts {
+    int64_t problem[SPAN_LABELS], control;
+};
+enum { COUNTED_SOURCES = 2, EDIT_KINDS = 6 };
+enum edit_kind { EDIT_NONE, EDIT_DOUBLED, EDIT_REPLACED, EDIT_DELETED, EDIT_COPIED, EDIT_MISSING };
+
+struct counterfactual {
+    const struct counterfactual_options *options;
+    struct rng rng;
+    struct strings text, synonyms; /* synonyms: pairs of names that people said mean the same */
+    struct asked_table *tables;
+    struct asked_question *questions;
+    int n_tables, n_questions, tables_cap, questions_cap;
+    struct strings table_keys, asked;
+    struct header_pool pool;
+    struct strings edited; /* keys of edited tables */
+    int *edited_fold;
+    int edited_cap;
+    int *fold; /* of each group */
+    json_t *records[FOLDS];
+    int64_t left_out; /* records that name no used column */
+    struct counterfactual_counts counts[COUNTED_SOURCES][EDIT_KINDS];
+    int number; /* of the newest record */
+};
+
+/* counterfactual_read.c, counterfactual_spider.c: questions and headers of each source. */
+int counterfactual_read_wikisql(struct counterfactual *c, const char *dir, struct error *err);
+int counterfactual_read_wtq(struct counterfactual *c, const char *dir, struct error *err);
+int counterfactual_read_spider(struct counterfactual *c, const char *dir, struct error *err);
+/* The table with these columns: an old one, or a new one that has none yet; *is_new says so. */
+int asked_table_find(struct counterfactual *c, const char *key, bool *is_new);
+void asked_column_add_value(struct asked_column *column, const char *value);
+/* A copy; false where the table has that question already. */
+bool asked_question_add(struct counterfactual *c, const struct asked_question *q);
+/* Lower case, blanks as one, kept. */
+const char *counterfactual_plain(struct counterfactual *c, const char *text);
+
+/* counterfactual_names.c: what the two columns may be called. */
+void header_pool_add(struct header_pool *p, const char *const *names, const enum column_type *types, int n);
+void header_pool_release(struct header_pool *p);
+/* Two names for what a question says of a column; neither is in the table, nor are its own words in a question. */
+bool counterfactual_names(struct counterfactual *c, const struct asked_table *t, int column, const char *spoken,
+                          const char *const questions[2], const char *names[2]);
+
+/* counterfactual_guard.c: what may be edited. */
+/* The words of the question that name the column, or false. */
+bool asked_mention(const struct asked_table *t, const struct asked_question *q, int column, int *start, int *end);
+/* Whether the column can be doubled or deleted: named, not compared to a value, nothing else like what is said. */
+bool counterfactual_may_edit(const struct counterfactual *c, const struct asked_question *q, int column);
+/* Whether the question keeps its meaning whatever becomes of the column. */
+bool counterfactual_unrelated(const struct counterfactual *c, const struct asked_question *q, int column);
+/* Whether a value of the question can be copied or deleted. */
+bool counterfactual_may_edit_value(const struct counterfactual *c, const struct asked_question *q, int value);
+
+/* counterfactual_pairs.c */
+void counterfactual_pairs(struct counterfactual *c);
+
+#endif

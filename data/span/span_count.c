@@ -1,0 +1,136 @@
+#include "data/span/span_count.h"
+
+#include "data/span/spoken.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool is_problem(enum span_label label)
+{
+    return label == SPAN_AMB || label == SPAN_UNK;
+}
+
+/* What a span counts among, up to the first COUNT_LABELS. */
+static void groups_of(int groups[3], enum span_label label)
+{
+    groups[0] = (int)label;
+    groups[1] = COUNT_ALL;
+    groups[2] = is_problem(label) ? COUNT_PROBLEM : COUNT_LABELS;
+}
+
+static bool is_met(const struct marked_span *g, const struct tag_span *t)
+{
+    return g->label == t->label && g->start < t->end && t->start < g->end;
+}
+
+static bool is_linked(const struct span_concept *wanted, const struct tag_span *t)
+{
+    for (int i = 0; i < t->n_alternatives; i++) {
+        const struct tag_concept *c = &t->alternatives[i];
+        if (c->column == wanted->column && c->kind == (wanted->value ? TAG_VALUE : TAG_COLUMN) &&
+            (!wanted->value || strcasecmp(c->value, wanted->value) == 0))
+            return true;
+    }
+    return false;
+}
+
+static void count_links(struct span_counts *c, const struct marked_span *g, const struct tag_span *t)
+{
+    int linked = 0;
+
+    for (int i = 0; i < g->n_alternatives; i++)
+        linked += is_linked(&g->alternatives[i], t);
+    c->linkable[g->label]++;
+    c->linked_any[g->label] += linked > 0;
+    c->linked_all[g->label] += linked == g->n_alternatives;
+}
+
+static void count_gold(struct span_counts *c, const struct marked_span *g, const struct tag_answer *a)
+{
+    const struct tag_span *met = NULL;
+    bool exact = false;
+    int groups[3];
+
+    for (int i = 0; i < a->n_spans && !exact; i++)
+        if (is_met(g, &a->spans[i])) {
+            exact = a->spans[i].start == g->start && a->spans[i].end == g->end;
+            met = exact || !met ? &a->spans[i] : met;
+        }
+    groups_of(groups, g->label);
+    for (int k = 0; k < 3 && groups[k] < COUNT_LABELS; k++) {
+        c->label[groups[k]].gold++;
+        c->label[groups[k]].exact += exact;
+        c->label[groups[k]].gold_met += met != NULL;
+    }
+    if (met && g->n_alternatives)
+        count_links(c, g, met);
+}
+
+static void count_tagged(struct span_counts *c, const struct tag_span *t, const struct span_record *gold)
+{
+    bool met = false;
+    int groups[3];
+
+    for (int i = 0; i < gold->n_spans; i++)
+        met |= is_met(&gold->spans[i], t);
+    groups_of(groups, t->label);
+    for (int k = 0; k < 3 && groups[k] < COUNT_LABELS; k++) {
+        c->label[groups[k]].tagged++;
+        c->label[groups[k]].tagged_met += met;
+    }
+}
+
+static void count_words(struct span_counts *c, const struct span_record *gold, const struct tag_answer *a)
+{
+    struct spoken words;
+
+    spoken_read(&words, gold->question);
+    for (int i = 0; i < words.n; i++) {
+        int wanted = COUNT_NONE, got = COUNT_NONE, at = words.words[i].start;
+        for (int k = 0; k < gold->n_spans; k++)
+            if (gold->spans[k].start <= at && at < gold->spans[k].end)
+                wanted = (int)gold->spans[k].label;
+        for (int k = 0; k < a->n_spans; k++)
+            if (a->spans[k].start <= at && at < a->spans[k].end)
+                got = (int)a->spans[k].label;
+        c->words[wanted]++;
+        c->words_right[wanted] += wanted == got;
+    }
+}
+
+void span_count(struct span_counts *c, const struct span_record *gold, const struct tag_answer *a)
+{
+    bool alarm = false;
+
+    for (int i = 0; i < gold->n_spans; i++)
+        count_gold(c, &gold->spans[i], a);
+    for (int i = 0; i < a->n_spans; i++) {
+        count_tagged(c, &a->spans[i], gold);
+        alarm |= is_problem(a->spans[i].label);
+    }
+    count_words(c, gold, a);
+    c->records++;
+    if (span_record_is_problem(gold))
+        return;
+    c->answerable++;
+    c->alarmed += alarm;
+}
+
+void span_counts_add(struct span_counts *to, const struct span_counts *more)
+{
+    int64_t *sum = (int64_t *)to;
+    const int64_t *part = (const int64_t *)more;
+
+    for (size_t i = 0; i < sizeof *to / sizeof *sum; i++)
+        sum[i] += part[i];
+}
+
+double span_f1(int64_t hits_gold, int64_t gold, int64_t hits_tagged, int64_t tagged)
+{
+    double recall = gold ? (double)hits_gold / (double)gold : 0;
+    double precision = tagged ? (double)hits_tagged / (double)tagged : 0;
+
+    if (!gold && !tagged)
+        return NAN;
+    return recall + precision > 0 ? 2 * recall * precision / (recall + precision) : 0;
+}

@@ -1,0 +1,140 @@
+#include "data/span/tag_source.h"
+
+#include "data/exec/sqlite_exec.h"
+#include "data/span/tag_write.h"
+#include "data/util/log.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows that are read at once, and from which a column's examples come. */
+enum { ROWS = 100000, EXAMPLE_ROWS = 50 };
+
+static struct exec_result select_texts(struct exec_db *db, const struct schema *s, int c, int64_t from)
+{
+    char *sql = sqlite3_mprintf("SELECT \"%w\" AS v FROM \"%w\" WHERE typeof(\"%w\") = 'text' AND length(\"%w\") <= %d "
+                                "LIMIT %d OFFSET %lld",
+                                s->columns[c].name, s->tables[s->columns[c].table].name, s->columns[c].name,
+                                s->columns[c].name, VALUE_BYTES, ROWS, (long long)from);
+    CHECK(sql, "no memory for a statement");
+    struct exec_result r = exec_run(db, sql);
+    sqlite3_free(sql);
+    return r;
+}
+
+/* All texts of a column; false where SQLite does not give them. */
+static bool index_column(struct tag_source *x, struct exec_db *db, const struct schema *s, int c)
+{
+    int64_t n = ROWS;
+
+    for (int64_t from = 0; n == ROWS && !x->index.cut; from += n) {
+        struct exec_result r = select_texts(db, s, c, from);
+        n = r.status == EXEC_OK ? r.n : -1;
+        if (n < 0)
+            log_warn("values of %s.%s are not read: %s", x->own[c].sql_table, x->own[c].sql_name, r.message);
+        for (int64_t i = 0; i < n; i++)
+            if (r.cells[i].type == CELL_TEXT && !memchr(r.cells[i].bytes, '\0', (size_t)r.cells[i].n))
+                value_index_add(&x->index, c, r.cells[i].bytes);
+        exec_result_release(&r);
+    }
+    return n >= 0;
+}
+
+/* NULL for what is no value to show. */
+static const char *example_text(struct strings *text, const struct cell *c)
+{
+    if (c->type == CELL_INTEGER)
+        return strings_printf(text, "%lld", (long long)c->integer);
+    if (c->type == CELL_REAL)
+        return strings_printf(text, "%.15g", c->real);
+    json_t *checked = c->type == CELL_TEXT && c->n ? json_string(c->bytes) : NULL;
+    const char *shown = checked ? strings_keep(text, c->bytes) : NULL;
+    json_decref(checked);
+    return shown;
+}
+
+/* The first values that are different, long ones cut by who shows them. */
+static void read_examples(struct tag_source *x, struct exec_db *db, const struct schema *s, int c)
+{
+    char *sql = sqlite3_mprintf("SELECT substr(\"%w\", 1, %d) FROM \"%w\" WHERE \"%w\" IS NOT NULL LIMIT %d",
+                                s->columns[c].name, TAG_EXAMPLE_LETTERS + 1, s->tables[s->columns[c].table].name,
+                                s->columns[c].name, EXAMPLE_ROWS);
+    CHECK(sql, "no memory for a statement");
+    struct exec_result r = exec_run(db, sql);
+    struct span_column *to = &x->own[c];
+    for (int64_t i = 0; r.status == EXEC_OK && i < r.n && to->n_values < TAG_EXAMPLES; i++) {
+        const char *text = example_text(&x->text, &r.cells[i]);
+        bool is_new = text != NULL;
+        for (int k = 0; k < to->n_values && is_new; k++)
+            is_new = strcmp(to->values[k], text) != 0;
+        if (is_new)
+            to->values[to->n_values++] = text;
+    }
+    exec_result_release(&r);
+    sqlite3_free(sql);
+}
+
+static int read_database(struct tag_source *x, const struct schema *s, const char *path, struct error *err)
+{
+    struct exec_db *db = exec_open(path, &exec_limits_default, err);
+
+    if (!db)
+        return -1;
+    for (int c = 0; c < s->n_columns; c++)
+        if (index_column(x, db, s, c))
+            read_examples(x, db, s, c);
+    exec_close(db);
+    if (x->index.cut)
+        log_warn("%s: the index of values ends with %d values, %lld MiB; questions are not compared with the others",
+                 path, x->index.n, (long long)(value_index_bytes(&x->index) >> 20));
+    return 0;
+}
+
+int tag_source_open(struct tag_source *x, const struct schema *s, const char *path, int64_t max_bytes,
+                    struct error *err)
+{
+    *x = (struct tag_source){ .n_columns = s->n_columns };
+    x->columns = x->own = xcalloc((size_t)s->n_columns + 1, sizeof *x->own);
+    x->examples = xcalloc((size_t)s->n_columns * TAG_EXAMPLES + 1, sizeof *x->examples);
+    for (int c = 0; c < s->n_columns; c++) {
+        const struct schema_table *table = &s->tables[s->columns[c].table];
+        x->own[c] = (struct span_column){ .table = table->text,
+                                          .name = s->columns[c].text,
+                                          .type = s->columns[c].type,
+                                          .values = &x->examples[c * TAG_EXAMPLES],
+                                          .sql_table = table->name,
+                                          .sql_name = s->columns[c].name };
+    }
+    value_index_init(&x->index, max_bytes);
+    int rc = path ? read_database(x, s, path, err) : 0;
+    value_index_finish(&x->index);
+    return rc;
+}
+
+void tag_source_of(struct tag_source *x, const struct span_column *columns, int n_columns)
+{
+    *x = (struct tag_source){ .columns = columns, .n_columns = n_columns };
+    value_index_init(&x->index, VALUE_INDEX_BYTES);
+    for (int c = 0; c < n_columns; c++)
+        for (int i = 0; i < columns[c].n_values && columns[c].type != COLUMN_NUMBER; i++)
+            value_index_add(&x->index, c, columns[c].values[i]);
+    value_index_finish(&x->index);
+}
+
+void tag_source_close(struct tag_source *x)
+{
+    value_index_release(&x->index);
+    free(x->own);
+    free(x->examples);
+    strings_release(&x->text);
+    *x = (struct tag_source){ 0 };
+}
+
+struct tag_question tag_source_ask(struct tag_source *x, const char *question, struct value_matches *m)
+{
+    value_match(m, &x->index, question, x->columns, x->n_columns, VALUE_RATIO);
+    return (struct tag_question){
+        .question = question, .columns = x->columns, .n_columns = x->n_columns, .values = m->items, .n_values = m->n
+    };
+}

@@ -1,0 +1,34 @@
+/*
+ * tag_source.h - what questions are asked about: columns as a tagger has them, and the index of their values.
+ *
+ * Out of a schema and its database, or of a record that brings its columns along.  Models read the names in words; the
+ * names in SQL are for answers.
+ */
+#ifndef DATA_SPAN_TAG_SOURCE_H
+#define DATA_SPAN_TAG_SOURCE_H
+
+#include "data/schema/schema.h"
+#include "data/span/value_match.h"
+
+struct tag_source {
+    const struct span_column *columns;
+    int n_columns;
+    struct value_index index;
+    struct span_column *own; /* of a schema: the columns and */
+    const char **examples;   /* [n_columns * TAG_EXAMPLES] some of their values */
+    struct strings text;
+};
+
+/* path: the database, whose texts are indexed, or NULL; both are needed only here and the schema's strings as long as
+ * the source.  A table that cannot be read is passed over with a warning.  -1 with EXIT_CODE_DATA where the file is no
+ * database.  The caller releases either way. */
+int tag_source_open(struct tag_source *x, const struct schema *s, const char *path, int64_t max_bytes,
+                    struct error *err);
+/* Columns that somebody else has, and the values among them. */
+void tag_source_of(struct tag_source *x, const struct span_column *columns, int n_columns);
+void tag_source_close(struct tag_source *x);
+
+/* What a tagger is asked of it, good as long as the matches. */
+struct tag_question tag_source_ask(struct tag_source *x, const char *question, struct value_matches *m);
+
+#endif

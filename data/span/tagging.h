@@ -1,0 +1,65 @@
+/*
+ * tagging.h - what a tagger is asked and what it answers: plain values that every strategy, the writers, the scores and
+ * the hand-off share.
+ *
+ * A concept is a table, a column or a value of a column, and is named by numbers and borrowed strings of the question
+ * that was asked, so that an answer is good as long as its question is.  Offsets are those of span_record.h.
+ */
+#ifndef DATA_SPAN_TAGGING_H
+#define DATA_SPAN_TAGGING_H
+
+#include "data/span/span_record.h"
+
+/* A run of the question's words that says a value of a column. */
+struct tag_value {
+    int column;
+    const char *text; /* as the database has it */
+    int start, end;
+    double score; /* from 0 to 1: how alike they are */
+};
+
+/* Column numbers are those of `columns`; a table is told by the first of its columns. */
+struct tag_question {
+    const char *question;
+    const struct span_column *columns;
+    int n_columns;
+    const struct tag_value *values; /* matches, the best of each column first; they may overlap */
+    int n_values;
+};
+
+enum tag_kind { TAG_TABLE, TAG_COLUMN, TAG_VALUE };
+
+struct tag_concept {
+    enum tag_kind kind;
+    int column;
+    const char *value; /* of TAG_VALUE, else NULL */
+    double score;      /* from 0 to 1 */
+};
+
+struct tag_span {
+    int start, end;
+    enum span_label label;
+    double probability;               /* that this span has this label; calibrated where the strategy can */
+    struct tag_concept *alternatives; /* the best first: one of COL and VAL, two or more of AMB, none of UNK */
+    struct tag_concept *nearest;      /* of UNK: what is most like it, though it is not meant */
+    int n_alternatives, n_nearest;
+};
+
+/* How much a word carries of what the tagger concludes, from 0 to 1. */
+struct tag_heat {
+    int start, end;
+    double score;
+};
+
+struct tag_answer {
+    struct tag_span *spans; /* in order, none over another */
+    struct tag_heat *heat;  /* of each word, or NULL: the strategy has none */
+    int n_spans, n_heat;
+    double problem; /* from 0 to 1: that some word is AMB or UNK, also where no span says so; 0: the spans say it */
+};
+void tag_answer_release(struct tag_answer *a);
+
+/* A text from its n-th code point on. */
+const char *text_from_letter(const char *text, int n);
+
+#endif

@@ -1,0 +1,150 @@
+#include "data/span/value_index.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+void value_index_init(struct value_index *x, int64_t max_bytes)
+{
+    *x = (struct value_index){ .max_bytes = max_bytes < UINT32_MAX ? max_bytes : UINT32_MAX };
+}
+
+void value_index_release(struct value_index *x)
+{
+    free(x->texts);
+    free(x->entries);
+    free(x->slots);
+    free(x->first);
+    free(x->grams);
+    free(x->shared);
+    *x = (struct value_index){ 0 };
+}
+
+int value_words(char words[VALUE_BYTES + 1], const char *text, size_t n)
+{
+    int to = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)text[i];
+        bool in_word = isalnum(c) || c >= 0x80;
+        bool begins = in_word && to > 0 && !(isalnum((unsigned char)text[i - 1]) || (unsigned char)text[i - 1] >= 0x80);
+        if (to + in_word + begins > VALUE_BYTES)
+            return -1;
+        if (begins)
+            words[to++] = ' ';
+        if (in_word)
+            words[to++] = (char)tolower(c);
+    }
+    words[to] = '\0';
+    return to;
+}
+
+int value_index_words(char words[VALUE_BYTES + 1], const struct value_index *x, uint32_t entry)
+{
+    const char *text = x->texts + x->entries[entry].text;
+    return value_words(words, text, strlen(text));
+}
+
+static uint32_t *slot_of(const struct value_index *x, const char *words)
+{
+    uint64_t h = hash_bytes(HASH_START, words, strlen(words));
+    return &x->slots[(h ^ h >> 32) & (uint32_t)(x->n_slots - 1)];
+}
+
+static void link_entry(struct value_index *x, uint32_t entry, const char *words)
+{
+    uint32_t *slot = slot_of(x, words);
+
+    x->entries[entry].next = *slot;
+    *slot = entry + 1;
+}
+
+static void grow_slots(struct value_index *x)
+{
+    char words[VALUE_BYTES + 1];
+
+    free(x->slots);
+    x->n_slots = x->n_slots ? 2 * x->n_slots : 64;
+    x->slots = xcalloc((size_t)x->n_slots, sizeof *x->slots);
+    for (int i = 0; i < x->n; i++) {
+        value_index_words(words, x, (uint32_t)i);
+        link_entry(x, (uint32_t)i, words);
+    }
+}
+
+uint32_t value_index_exact(const struct value_index *x, const char *words, uint32_t after)
+{
+    char has[VALUE_BYTES + 1];
+
+    if (!x->n_slots)
+        return 0;
+    for (uint32_t at = after ? x->entries[after - 1].next : *slot_of(x, words); at; at = x->entries[at - 1].next) {
+        value_index_words(has, x, at - 1);
+        if (strcmp(has, words) == 0)
+            return at;
+    }
+    return 0;
+}
+
+static bool has_value(const struct value_index *x, int column, const char *words)
+{
+    for (uint32_t at = 0; (at = value_index_exact(x, words, at));)
+        if (x->entries[at - 1].column == column)
+            return true;
+    return false;
+}
+
+/* jansson knows what UTF-8 is; most texts need not be asked about. */
+static bool is_utf8(const char *text)
+{
+    const char *at = text;
+
+    while (*at && (unsigned char)*at < 0x80)
+        at++;
+    if (!*at)
+        return true;
+    json_t *checked = json_string(text);
+    json_decref(checked);
+    return checked != NULL;
+}
+
+static uint32_t keep_text(struct value_index *x, const char *text, size_t n)
+{
+    int64_t at = x->n_texts;
+
+    if (at + (int64_t)n + 1 > x->cap_texts) {
+        x->cap_texts = 2 * x->cap_texts + (int64_t)n + 4096;
+        x->texts = xrealloc(x->texts, (size_t)x->cap_texts);
+    }
+    memcpy(x->texts + at, text, n + 1);
+    x->n_texts += (int64_t)n + 1;
+    return (uint32_t)at;
+}
+
+int64_t value_index_bytes(const struct value_index *x)
+{
+    return x->n_texts + x->n * (int64_t)(sizeof *x->entries + sizeof *x->shared) +
+           (x->n_slots + x->n_letters) * (int64_t)sizeof *x->grams + x->n_grams * (int64_t)sizeof *x->first;
+}
+
+void value_index_add(struct value_index *x, int column, const char *text)
+{
+    char words[VALUE_BYTES + 1];
+    size_t size = strnlen(text, 2 * VALUE_BYTES);
+    int n = text[size] ? -1 : value_words(words, text, size);
+
+    if (n <= 0 || has_value(x, column, words) || !is_utf8(text))
+        return;
+    if (value_index_bytes(x) + (int64_t)size > x->max_bytes) {
+        x->cut = true;
+        return;
+    }
+    if (x->n >= x->n_slots)
+        grow_slots(x);
+    GROW(x->entries, x->n, x->cap);
+    x->entries[x->n] =
+        (struct value_entry){ .text = keep_text(x, text, size), .column = column, .letters = (uint8_t)n };
+    link_entry(x, (uint32_t)x->n, words);
+    x->n++;
+    x->n_letters += n;
+}

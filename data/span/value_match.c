@@ -1,0 +1,176 @@
+#include "data/span/value_match.h"
+
+#include "data/span/spoken.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Shorter runs are compared with nothing: a letter more or less makes another word of them. */
+enum { ALIKE_LETTERS = 5 };
+
+/* A value that a run of words says. */
+struct said_value {
+    struct tag_value value;
+    int common; /* letters that both have */
+};
+
+struct value_matcher {
+    struct value_index *index;
+    struct spoken words;
+    const char *question;
+    struct said_value *all;
+    int n, cap;
+    int start, end, letters; /* of the run that is looked up */
+};
+
+void value_matches_release(struct value_matches *m)
+{
+    free(m->items);
+    strings_release(&m->numbers);
+    *m = (struct value_matches){ 0 };
+}
+
+static void add_said(struct value_matcher *m, struct tag_value value, double letters)
+{
+    GROW(m->all, m->n, m->cap);
+    m->all[m->n++] = (struct said_value){ value, (int)(value.score * letters + 0.5) };
+}
+
+/* A value_found_fn. */
+static void add_alike(void *user, uint32_t entry, double ratio)
+{
+    struct value_matcher *m = user;
+    const struct value_entry *e = &m->index->entries[entry];
+    const char *text = m->index->texts + e->text;
+
+    add_said(m, (struct tag_value){ e->column, text, m->start, m->end, ratio },
+             (double)(m->letters + (int)strlen(text)) / 2);
+}
+
+/* From word `first` to `last`. */
+static void look_up(struct value_matcher *m, int first, int last, double least)
+{
+    const struct spoken_word *a = &m->words.words[first], *b = &m->words.words[last];
+    char words[VALUE_BYTES + 1];
+    int n = value_words(words, m->question + a->from, (size_t)(b->to - a->from));
+    bool found = false;
+
+    if (n <= 0 || (first == last && a->filler))
+        return;
+    m->start = a->start;
+    m->end = b->end;
+    m->letters = n;
+    for (uint32_t at = 0; (at = value_index_exact(m->index, words, at)); found = true)
+        add_alike(m, at - 1, 1);
+    if (!found && least < 1 && n >= ALIKE_LETTERS && !a->filler && !b->filler)
+        value_index_alike(m->index, words, n, least, add_alike, m);
+}
+
+/* How a number at `text` is written, without commas; its bytes, 0 where none begins. */
+static int read_number(char digits[32], const char *text)
+{
+    int n = 0, i = 0;
+
+    while (isdigit((unsigned char)text[i]) ||
+           (i && (text[i] == '.' || text[i] == ',') && isdigit((unsigned char)text[i + 1]))) {
+        if (text[i] != ',' && n < 31)
+            digits[n++] = text[i];
+        i++;
+    }
+    digits[n] = '\0';
+    return isalpha((unsigned char)text[i]) || (unsigned char)text[i] >= 0x80 ? 0 : i;
+}
+
+/* A number of every column of numbers. */
+static void add_number(struct value_matcher *m, struct value_matches *to, const char *digits, int start, int end,
+                       const struct span_column *columns, int n_columns)
+{
+    const char *text = strings_keep(&to->numbers, digits);
+
+    for (int c = 0; c < n_columns; c++)
+        if (columns[c].type == COLUMN_NUMBER)
+            add_said(m, (struct tag_value){ c, text, start, end, 1 }, end - start);
+}
+
+static void add_numbers(struct value_matcher *m, struct value_matches *to, const struct span_column *columns,
+                        int n_columns)
+{
+    char digits[32];
+
+    for (int i = 0; i < m->words.n; i++) {
+        const struct spoken_word *w = &m->words.words[i];
+        int n = isdigit((unsigned char)m->question[w->from]) ? read_number(digits, m->question + w->from) : 0;
+        if (n)
+            add_number(m, to, digits, w->start, w->start + n, columns, n_columns);
+        while (n && i + 1 < m->words.n && m->words.words[i + 1].from < w->from + n)
+            i++;
+    }
+}
+
+static int better(const void *a, const void *b)
+{
+    const struct said_value *x = a, *y = b;
+
+    if (x->common != y->common)
+        return x->common < y->common ? 1 : -1;
+    if (x->value.score < y->value.score || x->value.score > y->value.score)
+        return x->value.score < y->value.score ? 1 : -1;
+    if (x->value.start != y->value.start)
+        return x->value.start - y->value.start;
+    if (x->value.end != y->value.end)
+        return x->value.end - y->value.end;
+    return x->value.column != y->value.column ? x->value.column - y->value.column
+                                              : strcmp(x->value.text, y->value.text);
+}
+
+/* Whether another run that was taken lies over it. */
+static bool is_taken(const struct value_matches *to, const struct tag_value *v)
+{
+    for (int i = 0; i < to->n; i++) {
+        const struct tag_value *t = &to->items[i];
+        if (t->start < v->end && v->start < t->end && (t->start != v->start || t->end != v->end))
+            return true;
+    }
+    return false;
+}
+
+/* Runs that are taken are few, values of a run may be many: a run is looked at once. */
+static void choose(struct value_matches *to, struct value_matcher *m, int n_columns)
+{
+    uint8_t *of_column = xcalloc((size_t)n_columns + 1, 1);
+    const struct tag_value *last = NULL;
+    bool taken = false;
+
+    qsort(m->all, (size_t)m->n, sizeof *m->all, better);
+    for (int i = 0; i < m->n; i++) {
+        const struct tag_value *v = &m->all[i].value;
+        if (!last || last->start != v->start || last->end != v->end)
+            taken = is_taken(to, v);
+        last = v;
+        if (taken || of_column[v->column] == VALUE_BEST)
+            continue;
+        of_column[v->column]++;
+        GROW(to->items, to->n, to->cap);
+        to->items[to->n++] = *v;
+    }
+    free(of_column);
+}
+
+void value_match(struct value_matches *to, struct value_index *x, const char *question,
+                 const struct span_column *columns, int n_columns, double least)
+{
+    struct value_matcher *m = xcalloc(1, sizeof *m);
+
+    *to = (struct value_matches){ 0 };
+    m->index = x;
+    m->question = question;
+    spoken_read(&m->words, question);
+    for (int i = 0; i < m->words.n && x->n; i++)
+        for (int k = i; k < m->words.n && k < i + VALUE_WORDS; k++)
+            look_up(m, i, k, least);
+    add_numbers(m, to, columns, n_columns);
+    choose(to, m, n_columns);
+    free(m->all);
+    free(m);
+}

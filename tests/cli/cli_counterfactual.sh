@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# ambit-data counterfactual: questions of small tables of our own on edited tables: what each kind says, that a question
+# and a table stand with and without a problem, folds apart, same seed same bytes; probe reads them; what is refused.
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+# --- tables of three columns, two questions of each: one column is asked for, another compared to a value
+mkdir wiki wtq
+awk 'BEGIN {
+    split("rower potter glider seamer carver weaver", things, " ")
+    split("coach venue record budget salary height", names, " ")
+    for (t = 0; t < 60; t++) {
+        thing = things[t % 6 + 1] " " t
+        a = names[t % 6 + 1]
+        b = names[(t + 1 + int(t / 6) % 5) % 6 + 1]
+        value = "Ilmo" t
+        header = "[\"" a "\", \"" b "\", \"player\"]"
+        for (k = 0; k < 2; k++) {
+            what = k ? b : a
+            ask = "What is the " what " of the " thing " when the player is " value "?"
+            printf "{\"question\": \"%s\", \"table_id\": \"9-%d-1\", \"split\": \"train\", \"header\": %s, \"agg\": null, \"sel\": %d, \"sel_name\": \"%s\", ", ask, t, header, k, toupper(what)
+            printf "\"conds\": [{\"col\": 2, \"col_name\": \"PLAYER\", \"op\": \"=\", \"value\": \"%s\", \"span\": [%d, %d]}]}\n", value, index(ask, value) - 1, index(ask, value) - 1 + length(value)
+        }
+    }
+}' >wiki/wikisql_with_headers_extra.jsonl
+head -n 2 wiki/wikisql_with_headers_extra.jsonl >wiki/wikisql_with_headers_dev.jsonl
+echo '{"id": "1", "path": "1.csv", "header": ["home coach", "away coach", "home venue", "away venue", "old record", "new record"], "nrows": 0, "rows": []}' >wtq/wtq_tables_head.jsonl
+
+run 0 data counterfactual --wikisql wiki --wtq wtq -o spans --seed 3
+cp shown table
+grep -q '^wikisql  *doubled  *[1-9]' table || fail "the table: $(cat table)"
+run 0 data counterfactual --wikisql wiki --wtq wtq -o again --seed 3
+run 0 data counterfactual --wikisql wiki --wtq wtq -o other --seed 4
+for fold in train valid test; do
+    cmp -s spans/$fold.jsonl again/$fold.jsonl || complain "same seed" "$fold differs"
+    [ -s spans/$fold.jsonl ] || complain "$fold" "holds nothing"
+done
+cmp -s spans/train.jsonl other/train.jsonl && complain "another seed gives the same records"
+
+# field LINES NAME: its text
+field() { grep -o "\"$1\":\"[^\"]*\"" | cut -d '"' -f 4; }
+
+# --- every span marks the words that the question has there, and an UNK's words are in no column
+cat spans/*.jsonl >all.jsonl
+awk '
+    match($0, /"question":"[^"]*"/) { question = substr($0, RSTART + 12, RLENGTH - 13) }
+    {
+        columns = substr($0, index($0, "\"columns\":["), index($0, "\"spans\":[") - index($0, "\"columns\":["))
+        rest = substr($0, index($0, "\"spans\":["))
+        sub(/"edit":.*/, "", rest)
+        while (match(rest, /"start":[0-9]+,"end":[0-9]+,"label":"[A-Z]+"/)) {
+            split(substr(rest, RSTART, RLENGTH), part, /[:,"]+/)
+            words = substr(question, part[3] + 1, part[5] - part[3])
+            label = part[7]
+            span = substr(rest, RSTART)
+            list = substr(span, 1, index(span, "]"))
+            alternatives = gsub(/"column":/, "", list)
+            if (words !~ /^[A-Za-z0-9]+$/) print "no word: " words
+            if (label == "AMB" && alternatives < 2) print "AMB of " alternatives ": " $0
+            if (label == "UNK" && (alternatives || index(columns, "\"" words "\"") || index(columns, words " ") || index(columns, " " words))) print "UNK that the table has: " $0
+            if ((label == "COL" || label == "VAL") && alternatives != 1) print label " of " alternatives ": " $0
+            count[label]++
+            rest = substr(rest, RSTART + RLENGTH)
+        }
+    }
+    END { for (l in count) n++; if (n != 4) print "labels: " n }' all.jsonl >wrong
+[ -s wrong ] && complain "spans" "$(head -n 3 wrong)"
+
+# --- each question, and each table, stands as often with a problem as without, plain records aside
+grep -v '"kind":"plain"' all.jsonl >edited.jsonl
+# halves KEY: of each text of the key, records with a problem less those without
+halves() {
+    awk -v key="$1" '{
+        problem = /"label":"(AMB|UNK)"/ ? 1 : -1
+        text = key == "question" ? substr($0, index($0, "\"question\":"), index($0, "\"kind\":") - index($0, "\"question\":")) : \
+            substr($0, index($0, "\"columns\":["), index($0, "\"spans\":[") - index($0, "\"columns\":["))
+        sum[text] += problem
+    } END { for (t in sum) if (sum[t]) n++; print n + 0 }' edited.jsonl
+}
+[ "$(halves question)" = 0 ] || complain "questions tell a problem" "$(halves question)"
+[ "$(halves table)" = 0 ] || complain "tables tell a problem" "$(halves table)"
+
+# --- folds share no table and no question
+for key in db_id question; do
+    for fold in train valid test; do field $key <spans/$fold.jsonl | sort -u; done | sort | uniq -d >twice
+    [ -s twice ] && complain "$key in two folds" "$(head -n 1 twice)"
+done
+
+# --- probes are at chance, and say so where they are not
+run 0 data probe --data spans
+[ "$(grep -c 'AUC 0.500' shown)" = 8 ] || complain "probes" "$(cat shown)"
+mkdir leaky
+for fold in train valid test; do
+    grep -v '"kind":"plain"' spans/$fold.jsonl | awk '/"label":"(AMB|UNK)"/ { sub(/"question":"What/, "\"question\":\"Pray") } { print }' >leaky/$fold.jsonl
+done
+check "a leak" 3 'leak: the probe "question only"' data probe --data leaky
+
+# --- what is refused
+check "no source" 2 "expected --wikisql or --spider" data counterfactual -o no
+check "no folder" 3 "none" data counterfactual --wikisql none -o no
+check "no Spider" 3 "none" data counterfactual --spider none -o no
+check "a folder that is there" 2 "spans" data counterfactual --wikisql wiki -o spans
+run 0 data counterfactual --wikisql wiki --wtq wtq -o spans --seed 3 --force
+mkdir bad
+# broken WHAT TEXT SED: the first question changed
+broken() {
+    sed "1$3" wiki/wikisql_with_headers_extra.jsonl >bad/wikisql_with_headers_extra.jsonl
+    check "$1" 3 "$2" data counterfactual --wikisql bad -o no
+}
+broken "half a line" "extra.jsonl" 's/}$//'
+broken "a header that is no list" "header" 's/"header": \[[^]]*\]/"header": 7/'
+broken "a question that is a number" "question" 's/"question": "[^"]*"/"question": 7/'
+broken "a column that is not there" "sel" 's/"sel": 0/"sel": 9/'
+broken "a condition's column" "col" 's/"col": 2/"col": 77/'
+broken "conditions that are no list" "conds" 's/"conds": \[.*\]}$/"conds": 7}/'
+finish

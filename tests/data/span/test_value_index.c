@@ -1,0 +1,164 @@
+/* Values by what a question says: exactly, with slips, in several columns, numbers; a database of every kind. */
+#include "data/exec/schema_sqlite.h"
+#include "data/span/spoken.h"
+#include "data/span/tag_source.h"
+#include "kernels/rng.h"
+#include "tests/support/support.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *cities[] = { "New York", "York", "Boston", "Joe's  Bar", "S\xc3\xa3o Paulo" };
+static const char *names[] = { "Boston", "Ann Smith", "\xff bad", "", "---", "boston" };
+static const char *years[] = { "2008" };
+static const struct span_column columns[] = {
+    { .name = "city", .type = COLUMN_TEXT, .values = cities, .n_values = 5 },
+    { .name = "name", .type = COLUMN_TEXT, .values = names, .n_values = 6 },
+    { .name = "year", .type = COLUMN_NUMBER, .values = years, .n_values = 1 },
+};
+
+/* "column:text@start-end" of each, and a blank. */
+static char *found(struct tag_source *s, const char *question)
+{
+    struct value_matches m;
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    struct tag_question q = tag_source_ask(s, question, &m);
+
+    for (int i = 0; i < q.n_values; i++)
+        fprintf(out, "%d:%s@%d-%d ", q.values[i].column, q.values[i].text, q.values[i].start, q.values[i].end);
+    fclose(out);
+    value_matches_release(&m);
+    return text;
+}
+
+static void check(struct tag_source *s, const char *question, const char *wanted)
+{
+    char *text = found(s, question);
+
+    assert_string_equal(text, wanted);
+    free(text);
+}
+
+static void test_record(void **state)
+{
+    (void)state;
+    struct tag_source s;
+
+    tag_source_of(&s, columns, 3);
+    assert_int_equal(s.index.n, 7); /* no bad text, none without words, none twice */
+    check(&s, "flights to BOSTON", "0:Boston@11-17 1:Boston@11-17 ");
+    check(&s, "flights to new york", "0:New York@11-19 ");
+    check(&s, "from York to New  York?", "0:New York@13-22 0:York@5-9 ");
+    check(&s, "in \xc3\xa9t\xc3\xa9 at Joe's Bar", "0:Joe's  Bar@10-19 ");
+    check(&s, "who drinks at joes bar", "0:Joe's  Bar@14-22 ");
+    check(&s, "flights to Bostn", "0:Boston@11-16 1:Boston@11-16 ");
+    check(&s, "is anne smith there", "1:Ann Smith@3-13 ");
+    check(&s, "s\xc3\xa3o paulo", "0:S\xc3\xa3o Paulo@0-9 ");
+    check(&s, "flights to Berlin", "");
+    check(&s, "", "");
+    check(&s, "in 2008, more than 1,250.5 of 3rd b2", "2:1250.5@19-26 2:2008@3-7 ");
+    tag_source_close(&s);
+}
+
+/* Of values made at random no comparison with all finds a better one than the index does. */
+static void test_alike(void **state)
+{
+    (void)state;
+    enum { VALUES = 400, LETTERS = 14 };
+    struct rng rng = { .seed = 7 };
+    static char texts[VALUES][LETTERS + 1];
+    static const char *values[VALUES];
+    int missed = 0, slips = 0;
+
+    for (int i = 0; i < VALUES; i++) {
+        for (int k = 0; k < LETTERS; k++)
+            texts[i][k] = k == 6 ? ' ' : "aeioklmnrst"[rng_below(&rng, 11)];
+        values[i] = texts[i];
+    }
+    const struct span_column one = { .name = "v", .type = COLUMN_TEXT, .values = values, .n_values = VALUES };
+    struct tag_source s;
+    tag_source_of(&s, &one, 1);
+    for (int i = 0; i < VALUES; i++) {
+        struct value_matches m;
+        char said[LETTERS + 1], *at = &said[8 + rng_below(&rng, 5)];
+        memcpy(said, texts[i], sizeof said);
+        *at = *at == 'x' ? 'y' : 'x';
+        said[2] = i % 2 ? said[2] : 'z'; /* every other has two slips */
+        tag_source_ask(&s, said, &m);
+        slips += spoken_ratio(said, texts[i]) >= VALUE_RATIO;
+        missed += spoken_ratio(said, texts[i]) >= VALUE_RATIO && (!m.n || strcmp(m.items[0].text, texts[i]) != 0);
+        value_matches_release(&m);
+    }
+    tag_source_close(&s);
+    assert_int_equal(slips, VALUES);
+    assert_true(missed <= VALUES / 50);
+}
+
+static void test_cut(void **state)
+{
+    (void)state;
+    struct value_index x;
+    char text[32];
+
+    value_index_init(&x, 20000);
+    for (int i = 0; i < 5000; i++) {
+        snprintf(text, sizeof text, "value %d", i);
+        value_index_add(&x, 0, text);
+    }
+    value_index_finish(&x);
+    assert_true(x.cut);
+    assert_true(x.n > 100 && x.n < 1000);
+    assert_true(value_index_bytes(&x) < 25000);
+    assert_true(value_index_exact(&x, "value 7", 0) == 8);
+    value_index_release(&x);
+}
+
+static const char hostile[] =
+    "CREATE TABLE plain (id INTEGER PRIMARY KEY, \"a \"\"name\"\" b\" TEXT, n REAL, photo BLOB);"
+    "INSERT INTO plain VALUES (1, 'Ann Smith', 2.5, x'00'), (2, CAST(x'416e6e00426f62' AS TEXT), NULL, NULL),"
+    " (3, CAST(x'41ff42' AS TEXT), 7, NULL), (4, printf('%.*c', 1000000, 'x'), 2.5, NULL), (5, '', 1e300, NULL);"
+    "CREATE TABLE \"without rowid\" (k TEXT PRIMARY KEY, v) WITHOUT ROWID;"
+    "INSERT INTO \"without rowid\" VALUES ('Boston', 'Boston'), ('Berlin', 12);"
+    "CREATE VIEW seen AS SELECT k || ' seen' AS s FROM \"without rowid\";";
+
+static void test_database(void **state)
+{
+    (void)state;
+    char *dir = test_dir_new(), *path;
+    struct schema_set set;
+    struct tag_source s;
+    struct error err = { 0 };
+    sqlite3 *db;
+
+    assert_true(asprintf(&path, "%s/world.sqlite", dir) > 0);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, hostile, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    assert_int_equal(schema_set_open_sqlite(&set, path, false, &err), 0);
+    assert_int_equal(tag_source_open(&s, set.schemas, path, VALUE_INDEX_BYTES, &err), 0);
+    assert_int_equal(s.n_columns, 7);
+    assert_string_equal(s.columns[1].sql_name, "a \"name\" b");
+    assert_int_equal(s.columns[2].n_values, 3);
+    assert_string_equal(s.columns[2].values[0], "2.5");
+    check(&s, "is ann smith in boston or 2.5",
+          "1:Ann Smith@3-12 4:Boston@16-22 5:Boston@16-22 0:2.5@26-29 2:2.5@26-29 ");
+    check(&s, "boston seen", "6:Boston seen@0-11 ");
+    tag_source_close(&s);
+    schema_set_close(&set);
+    free(path);
+    test_dir_remove(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_record),
+        cmocka_unit_test(test_alike),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_database),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
