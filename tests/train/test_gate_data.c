@@ -24,7 +24,7 @@ static int set_up(void **state)
 
     (void)state;
     assert_int_equal(practice_build(&w.records, 1, &err), 0);
-    w.tokenizer = tokenizer_from_words(words, 1, 400, &err);
+    w.tokenizer = tokenizer_from_words(words, 1, 0, 400, &err);
     assert_non_null(w.tokenizer);
     assert_int_equal(gate_layout_init(&w.layout, w.tokenizer, 1024, ENCODE_SCHEMA, &err), 0);
     struct gate_data_settings s = { .tokenizer = w.tokenizer, .layout = &w.layout, .input = { .pairs = true } };

@@ -19,10 +19,10 @@ static struct gate_request request(enum gate_encode encode, enum gate_classifier
     s->classifier = classifier;
     s->embedder = EMBEDDER_JOINT;
     s->compute = GATE_F32;
-    s->encoder_hidden = s->encoder_intermediate = 32;
-    s->encoder_heads = s->encoder_layers = 1;
-    s->encoder_vocabulary = 400;
-    s->encoder_positions = 256;
+    s->scratch.hidden = s->scratch.intermediate = 32;
+    s->scratch.heads = s->scratch.layers = 1;
+    s->scratch.vocabulary = 400;
+    s->scratch.positions = 256;
     s->relevance_epochs = 1;
     s->epochs = 4;
     s->batch = 4;

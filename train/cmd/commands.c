@@ -1,7 +1,7 @@
 #include "train/cmd/commands.h"
 
 static const struct command *const commands[] = {
-    &command_gatekeeper, &command_infill, &command_seq2seq, &command_tokenizer,
+    &command_gatekeeper, &command_infill, &command_seq2seq, &command_tag, &command_tokenizer,
     &command_export,     &command_doctor, &command_inspect, NULL,
 };
 

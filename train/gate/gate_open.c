@@ -1,11 +1,10 @@
 /* Part of gate_trainer.h: data, model and encoder, before the first step. */
 #include "data/corpora/labels.h"
 #include "data/util/log.h"
-#include "models/hf/hf_config.h"
 #include "models/hf/hf_weights.h"
-#include "models/tokenizer_train/wordpiece_train.h"
 #include "train/gate/gate_trainer_impl.h"
 #include "train/gate/state_cache.h"
+#include "train/run/encoder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,9 +28,10 @@ static struct gatekeeper_config network_of(const struct gate_settings *s, const 
     };
 }
 
-/* A vocabulary learnt from the training questions and the names of their schemas. */
-static struct tokenizer *learn_tokenizer(const struct dataset *d, int64_t size, struct error *err)
+/* One whose vocabulary is learnt from the training questions and the names of their schemas. */
+static struct tokenizer *scratch_encoder(const struct gate_trainer *t, struct bert_config *bert, struct error *err)
 {
+    const struct dataset *d = &t->records;
     const struct example_list *train = &d->folds[FOLD_TRAIN];
     const char **texts = NULL;
     bool *used = xcalloc((size_t)d->schemas.n, sizeof *used);
@@ -51,59 +51,10 @@ static struct tokenizer *learn_tokenizer(const struct dataset *d, int64_t size, 
             texts[n++] = k < s->n_tables ? s->tables[k].text : s->columns[k - s->n_tables].text;
         }
     }
-    struct tokenizer *t = tokenizer_from_words(texts, n, (int32_t)size, err);
+    struct tokenizer *tokenizer = encoder_from_scratch(&t->set->scratch, texts, n, 0, bert, err);
     free(texts);
     free(used);
-    return t;
-}
-
-static int check_heads(const struct gate_settings *s, struct error *err)
-{
-    int64_t size = s->encoder_hidden / s->encoder_heads;
-
-    if (size * s->encoder_heads == s->encoder_hidden && size >= 1 && size <= HEAD_DIM_MAX)
-        return 0;
-    return error_set(err, EXIT_CODE_USAGE,
-                     "encoder_heads: expected heads of 1 to %d channels, got %lld heads of %lld channels together",
-                     HEAD_DIM_MAX, (long long)s->encoder_heads, (long long)s->encoder_hidden);
-}
-
-static struct tokenizer *scratch_encoder(struct gate_trainer *t, struct bert_config *bert, struct error *err)
-{
-    const struct gate_settings *s = t->set;
-
-    if (check_heads(s, err))
-        return NULL;
-    struct tokenizer *tokenizer = learn_tokenizer(&t->records, s->encoder_vocabulary, err);
-    if (!tokenizer)
-        return NULL;
-    *bert = (struct bert_config){ .vocab_size = tokenizer_vocab_size(tokenizer),
-                                  .hidden_size = (int)s->encoder_hidden,
-                                  .layers = (int)s->encoder_layers,
-                                  .heads = (int)s->encoder_heads,
-                                  .intermediate_size = (int)s->encoder_intermediate,
-                                  .max_positions = (int)s->encoder_positions,
-                                  .type_vocab_size = 2,
-                                  .activation = ACT_GELU,
-                                  .layer_norm_eps = 1e-12f,
-                                  .hidden_dropout = (float)s->encoder_dropout,
-                                  .attention_dropout = (float)s->encoder_dropout };
     return tokenizer;
-}
-
-static struct tokenizer *pretrained_encoder(const char *dir, struct bert_config *bert, struct error *err)
-{
-    struct hf_config config;
-
-    if (hf_config_read(&config, dir, err))
-        return NULL;
-    if (config.bert.type_vocab_size < 2) {
-        error_set(err, EXIT_CODE_CHECKPOINT, "%s: type_vocab_size: expected at least 2, got %d", dir,
-                  config.bert.type_vocab_size);
-        return NULL;
-    }
-    *bert = config.bert;
-    return tokenizer_open_encoder(dir, config.bert.vocab_size, err);
 }
 
 static int init_model(struct gate_trainer *t, struct error *err)
@@ -111,7 +62,7 @@ static int init_model(struct gate_trainer *t, struct error *err)
     struct run *r = &t->run;
     struct bert_config bert;
     struct tokenizer *tokenizer =
-        t->encoder ? pretrained_encoder(t->encoder, &bert, err) : scratch_encoder(t, &bert, err);
+        t->encoder ? encoder_from_folder(t->encoder, 2, &bert, err) : scratch_encoder(t, &bert, err);
 
     if (!tokenizer)
         return -1;

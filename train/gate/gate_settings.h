@@ -4,10 +4,10 @@
 #ifndef TRAIN_GATE_GATE_SETTINGS_H
 #define TRAIN_GATE_GATE_SETTINGS_H
 
-#include "data/cli/options.h"
 #include "data/schema/schema_graph.h"
 #include "data/util/record_reader.h"
 #include "models/net/gatekeeper.h"
+#include "train/run/encoder.h"
 
 /* The encoder of the element encoding: frozen as it came, frozen after relevance training, or trained on. */
 enum gate_embedder { EMBEDDER_STOCK, EMBEDDER_LINKER, EMBEDDER_JOINT };
@@ -23,8 +23,7 @@ struct gate_settings {
     int64_t gat_hidden, gat_layers, gat_heads, pair_hidden;
     double dropout;
     /* an encoder from scratch, when no Hugging Face folder is given */
-    int64_t encoder_hidden, encoder_layers, encoder_heads, encoder_intermediate, encoder_vocabulary, encoder_positions;
-    double encoder_dropout;
+    struct encoder_settings scratch;
     /* relevance stage of the element encoding: (question, element) pairs */
     int64_t relevance_epochs, relevance_batch, negatives;
     double relevance_lr;

@@ -1,0 +1,44 @@
+/*
+ * encoder.h - the BERT that a trainer begins with: a pretrained one from its folder, or one from nothing.
+ */
+#ifndef TRAIN_RUN_ENCODER_H
+#define TRAIN_RUN_ENCODER_H
+
+#include "data/cli/option_rows.h"
+#include "models/net/bert.h"
+#include "models/tokenizer/tokenizer.h"
+
+/* Of one from nothing. */
+struct encoder_settings {
+    int64_t hidden, layers, heads, intermediate, vocabulary, positions;
+    double dropout;
+};
+
+#define ENCODER_DEFAULTS                                                                                               \
+    {                                                                                                                  \
+        .hidden = 128, .layers = 2, .heads = 4, .intermediate = 512, .vocabulary = 4000, .positions = 512,             \
+        .dropout = 0.1                                                                                                 \
+    }
+
+/* Rows of a command's table; `at` is the offset of its struct encoder_settings. */
+#define ENCODER_AT(at, field) ((at) + offsetof(struct encoder_settings, field))
+#define ENCODER_OPTIONS(at)                                                                                            \
+    INT_OPTION("encoder-hidden", ENCODER_AT(at, hidden), "N", 32, 4096, "from scratch: channels"),                     \
+        INT_OPTION("encoder-layers", ENCODER_AT(at, layers), "N", 1, 48, "from scratch: layers"),                      \
+        INT_OPTION("encoder-heads", ENCODER_AT(at, heads), "N", 1, 64, "from scratch: heads of at most 256 channels"), \
+        INT_OPTION("encoder-intermediate", ENCODER_AT(at, intermediate), "N", 32, 16384,                               \
+                   "from scratch: feed-forward channels"),                                                             \
+        INT_OPTION("encoder-vocabulary", ENCODER_AT(at, vocabulary), "N", 200, 100000,                                 \
+                   "from scratch: most WordPiece entries"),                                                            \
+        INT_OPTION("encoder-positions", ENCODER_AT(at, positions), "N", 64, 8192, "from scratch: longest sequence"),   \
+        REAL_OPTION("encoder-dropout", ENCODER_AT(at, dropout), "P", 0, 0.9, "from scratch: dropout")
+
+/* The tokenizer of the folder, and the configuration of its encoder, which has at least so many segments.  NULL with
+ * EXIT_CODE_CHECKPOINT. */
+struct tokenizer *encoder_from_folder(const char *dir, int segments, struct bert_config *bert, struct error *err);
+/* A vocabulary learnt from the n texts, with `unused` ids that a model may use as markers.  NULL with EXIT_CODE_USAGE.
+ */
+struct tokenizer *encoder_from_scratch(const struct encoder_settings *s, const char *const *texts, int64_t n,
+                                       int unused, struct bert_config *bert, struct error *err);
+
+#endif

@@ -1,0 +1,122 @@
+#include "train/tag/tag_data.h"
+
+#include "data/span/value_match.h"
+#include "kernels/rng.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const uint64_t SAMPLE = 1;
+
+static int read_fold(struct tag_fold *f, const char *dir, enum fold fold, struct error *err)
+{
+    char path[4096];
+
+    snprintf(path, sizeof path, "%s/%s.jsonl", dir, fold_name(fold));
+    if (fold == FOLD_TEST && access(path, F_OK) != 0)
+        return 0;
+    if (span_records_read(&f->records, path, err))
+        return -1;
+    return f->records.n ? 0 : error_set(err, EXIT_CODE_DATA, "%s: expected records, got none", path);
+}
+
+static uint64_t hash_record(uint64_t h, const struct span_record *r)
+{
+    char *line = json_dumps(r->json, JSON_COMPACT | JSON_SORT_KEYS);
+
+    h = hash_bytes(h, line, strlen(line));
+    free(line);
+    return h;
+}
+
+int tag_data_read(struct tag_data *d, const char *dir, struct error *err)
+{
+    d->hash = HASH_START;
+    for (enum fold f = 0; f < FOLDS; f++) {
+        if (read_fold(&d->folds[f], dir, f, err))
+            return -1;
+        for (int i = 0; i < d->folds[f].records.n; i++)
+            d->hash = hash_record(d->hash, &d->folds[f].records.items[i]);
+    }
+    return 0;
+}
+
+/* What the question says of the record's values, as it would be found in a database of them. */
+static void match_values(struct tag_example *e, struct strings *texts)
+{
+    const struct span_record *r = e->record;
+    struct value_index index;
+    struct value_matches found = { 0 };
+
+    value_index_init(&index, VALUE_INDEX_BYTES);
+    for (int c = 0; c < r->n_columns; c++)
+        for (int i = 0; i < r->columns[c].n_values; i++)
+            value_index_add(&index, c, r->columns[c].values[i]);
+    value_index_finish(&index);
+    value_match(&found, &index, r->question, r->columns, r->n_columns, VALUE_RATIO);
+    e->values = xmalloc((size_t)(found.n + 1) * sizeof *e->values);
+    for (int i = 0; i < found.n; i++) {
+        e->values[i] = found.items[i];
+        e->values[i].text = strings_keep(texts, found.items[i].text);
+    }
+    e->question.values = e->values;
+    e->question.n_values = found.n;
+    value_matches_release(&found);
+    value_index_release(&index);
+}
+
+static int pack_example(struct tag_example *e, const struct span_record *r, const struct dte_layout *layout,
+                        struct strings *texts, struct error *err)
+{
+    *e = (struct tag_example){ .record = r };
+    e->question = (struct tag_question){ .question = r->question, .columns = r->columns, .n_columns = r->n_columns };
+    match_values(e, texts);
+    return dte_item_init(&e->item, &e->question, layout, r->id, err);
+}
+
+static void release_example(struct tag_example *e)
+{
+    dte_item_release(&e->item);
+    free(e->values);
+}
+
+int tag_data_pack(struct tag_data *d, const struct dte_layout *layout, struct error *err)
+{
+    for (enum fold fold = 0; fold < FOLDS; fold++) {
+        struct tag_fold *f = &d->folds[fold];
+        if (fold == FOLD_VALID) /* so that the first ones are a sample of all */
+            rng_shuffle(&(struct rng){ .seed = SAMPLE }, f->records.items, f->records.n, sizeof *f->records.items);
+        f->list = xcalloc((size_t)f->records.n + 1, sizeof *f->list);
+        for (int i = 0; i < f->records.n; i++) {
+            struct tag_example *e = &f->list[f->n];
+            if (pack_example(e, &f->records.items[i], layout, &d->texts, err)) {
+                release_example(e);
+                return -1;
+            }
+            bool wide = fold == FOLD_TRAIN && e->item.n_windows > 1;
+            f->wide += wide;
+            f->n += !wide;
+            if (wide)
+                release_example(e);
+        }
+        for (int i = 0; i < f->n; i++)
+            f->list[i].item.question = &f->list[i].question;
+    }
+    if (d->folds[FOLD_TRAIN].n)
+        return 0;
+    return error_set(err, EXIT_CODE_DATA, "expected a training record whose columns fit into one sequence, got none");
+}
+
+void tag_data_release(struct tag_data *d)
+{
+    for (enum fold f = 0; f < FOLDS; f++) {
+        for (int i = 0; i < d->folds[f].n; i++)
+            release_example(&d->folds[f].list[i]);
+        free(d->folds[f].list);
+        span_records_release(&d->folds[f].records);
+    }
+    strings_release(&d->texts);
+    *d = (struct tag_data){ 0 };
+}

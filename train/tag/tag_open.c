@@ -1,0 +1,170 @@
+/* Part of tag_trainer.h: data, model and encoder, before the first step; the order of examples. */
+#include "data/util/log.h"
+#include "kernels/rng.h"
+#include "models/checkpoint/model_file.h"
+#include "models/hf/hf_weights.h"
+#include "train/tag/tag_trainer_impl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct dte_spec spec_of(const struct tag_settings *s, const struct bert_config *bert)
+{
+    return (struct dte_spec){
+        .config = { .bert = *bert, .hidden = (int)s->hidden, .compat = s->compat, .dropout = (float)s->dropout },
+        .dtype = s->compute == TAG_BF16 ? BF16 : F32,
+        .temperature = 1
+    };
+}
+
+/* A vocabulary learnt from the training questions, their columns and values. */
+static struct tokenizer *scratch_encoder(const struct tag_trainer *t, struct bert_config *bert, struct error *err)
+{
+    const struct span_record_list *train = &t->data.folds[FOLD_TRAIN].records;
+    const char **texts = NULL;
+    int n = 0, cap = 0;
+
+    for (int i = 0; i < train->n; i++) {
+        const struct span_record *r = &train->items[i];
+        GROW(texts, n, cap);
+        texts[n++] = r->question;
+        for (int k = 0; k < r->n_columns; k++) {
+            GROW(texts, n, cap);
+            texts[n++] = r->columns[k].name;
+        }
+    }
+    struct tokenizer *tokenizer = encoder_from_scratch(&t->set->scratch, texts, n, DTE_UNUSED, bert, err);
+    free(texts);
+    return tokenizer;
+}
+
+static int new_model(struct tag_trainer *t, struct error *err)
+{
+    const struct tag_training *q = t->request;
+    struct bert_config bert;
+    struct tokenizer *tokenizer =
+        q->encoder ? encoder_from_folder(q->encoder, 1, &bert, err) : scratch_encoder(t, &bert, err);
+    int kept = 0;
+
+    if (!tokenizer)
+        return -1;
+    struct dte_spec spec = spec_of(t->set, &bert);
+    if (dte_model_init(&t->model, &t->run.device, &spec, OPTIMIZER_ADAMW, tokenizer, err))
+        return -1;
+    params_init(&t->model.params, &t->run.device, t->run.set.seed);
+    if (!q->encoder)
+        return 0;
+    return hf_weights_load(&t->model.params, &t->run.device, q->encoder, &hf_bert_rules, HF_ENCODER, &kept, err);
+}
+
+/* The tagger of --from, whose own sizes go before those of the settings. */
+static int trained_model(void *trainer, const struct model_file *f, struct device *device, struct error *err)
+{
+    struct tag_trainer *t = trainer;
+    struct dte_spec spec;
+
+    if (dte_spec_from_json(f->model, &spec, f->reader.path, err))
+        return -1;
+    spec.temperature = 1;
+    spec.threshold = 0;
+    struct tokenizer *tokenizer = tokenizer_open_encoder(f->dir, spec.config.bert.vocab_size, err);
+    if (!tokenizer || dte_model_init(&t->model, device, &spec, OPTIMIZER_ADAMW, tokenizer, err))
+        return -1;
+    params_init(&t->model.params, device, t->run.set.seed);
+    struct params weights = params_without_state(&t->model.params);
+    int rc = model_file_load(f, &weights, device, err);
+    params_release(&weights);
+    return rc;
+}
+
+static int open_model(struct tag_trainer *t, struct error *err)
+{
+    struct run *r = &t->run;
+    const char *from = t->request->from;
+
+    if (from ? model_file_read(from, trained_model, t, &r->device, err) : new_model(t, err))
+        return -1;
+    struct param_arenas arenas = { &t->model.host, &t->model.data, OPTIMIZER_ADAMW };
+    r->params = &t->model.params;
+    r->model_bytes = t->model.data.used;
+    r->recompute = &t->model.net.bert.checkpointed;
+    snprintf(r->hint, sizeof r->hint, "a smaller batch (now %lld) would fit", (long long)t->set->batch);
+    return run_take(r, &arenas, err);
+}
+
+int tag_open(void *trainer, struct error *err)
+{
+    struct tag_trainer *t = trainer;
+
+    if (tag_data_read(&t->data, t->request->data, err) || open_model(t, err) ||
+        dte_tagger_init(&t->tagger, &t->model, &t->run.work, t->set->tokens, err) ||
+        tag_data_pack(&t->data, &t->tagger.layout, err))
+        return -1;
+    t->run.data_hash = t->data.hash;
+    for (enum fold f = 0; f < FOLDS; f++)
+        log_info("%s: %d records", fold_name(f), t->data.folds[f].n);
+    if (t->data.folds[FOLD_TRAIN].wide)
+        log_info("%d training records left out: their columns do not fit into one sequence",
+                 t->data.folds[FOLD_TRAIN].wide);
+    return 0;
+}
+
+void tag_close(void *trainer)
+{
+    struct tag_trainer *t = trainer;
+
+    tag_data_release(&t->data);
+    dte_model_release(&t->model);
+}
+
+static void make_sampler(struct tag_trainer *t)
+{
+    int n = t->data.folds[FOLD_TRAIN].n, *pool = xmalloc((size_t)n * sizeof *pool);
+    struct rng rng = { .seed = t->run.set.seed ^ UINT64_C(0x746167) };
+
+    for (int i = 0; i < n; i++)
+        pool[i] = i;
+    rng_shuffle(&rng, pool, n, sizeof *pool);
+    if (t->set->max_train && t->set->max_train < n)
+        n = (int)t->set->max_train;
+    sampler_release(&t->run.sampler);
+    sampler_init(&t->run.sampler, t->run.set.seed, pool, n, (int)t->set->batch);
+    free(pool);
+}
+
+static bool in_encoder(const struct param *p)
+{
+    return strncmp(p->name, "bert.", 5) == 0;
+}
+
+/* Gradients are zero between steps, whatever the memory held; at the beginning there are no moments either. */
+static void start_params(struct tag_trainer *t, bool fresh)
+{
+    for (int i = 0; i < t->model.params.n; i++) {
+        struct param *p = &t->model.params.list[i];
+        struct tensor *all[] = { p->t->grad, p->state[0], p->state[1] };
+        p->t->needs_grad = !t->set->heads_only || !in_encoder(p);
+        p->lr_scale = in_encoder(p) ? 1 : (float)(t->set->head_lr / t->set->lr);
+        for (int k = 0; k < (fresh ? ARRAY_LEN(all) : 1); k++)
+            t->run.device.driver->kernels->fill(&t->run.work.ctx, all[k], 0.0f);
+    }
+}
+
+int tag_enter_stage(void *trainer, bool fresh, struct error *err)
+{
+    struct tag_trainer *t = trainer;
+    const struct tag_settings *set = t->set;
+
+    (void)err;
+    make_sampler(t);
+    int64_t total = run_stage_steps(&t->run);
+    struct schedule schedule = {
+        .lr = (float)set->lr, .warmup = (int64_t)(set->warmup * (double)total), .total = total, .form = SCHEDULE_LINEAR
+    };
+    run_plan(&t->run, schedule, set->decay, set->clip);
+    start_params(t, fresh);
+    if (fresh)
+        workspace_seed(&t->run.work, t->run.set.seed, 0);
+    return 0;
+}

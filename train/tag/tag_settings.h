@@ -1,0 +1,42 @@
+/*
+ * tag_settings.h - every setting of `ambit-train tag`, with defaults, in one table.
+ */
+#ifndef TRAIN_TAG_TAG_SETTINGS_H
+#define TRAIN_TAG_TAG_SETTINGS_H
+
+#include "train/run/encoder.h"
+
+/* Where the weights of the grounding's loss come from: what erasing words does to the concepts, the marked spans
+ * themselves, or nowhere: no such loss. */
+enum tag_grounding { GROUND_ERASE, GROUND_SPANS, GROUND_NONE };
+
+struct tag_settings {
+    struct encoder_settings scratch; /* without --encoder */
+    bool compat;
+    int64_t hidden;
+    enum { TAG_BF16, TAG_F32 } compute;
+    double dropout;
+    enum tag_grounding grounding;
+    double smoothing;
+    double concept_weight, grounding_weight, meaning_weight, tags_weight;
+    /* shares of the steps between which the weight of a loss rises from 0 to its own */
+    double grounding_from, grounding_to, tags_from, tags_to;
+    int64_t epochs, batch, patience;
+    double lr, head_lr, warmup, decay, clip;
+    bool heads_only;
+    int64_t max_train; /* records of one epoch, 0 for all */
+    int64_t eval_every, save_every, max_valid;
+    int64_t tokens; /* most tokens read at once outside training */
+};
+
+struct tag_training {
+    const char *data, *encoder, *from, *out, *device, *config;
+    int64_t seed;
+    bool resume, dry_run, force, no_graph;
+    struct tag_settings settings; /* last: what stands before it does not change the result */
+};
+
+extern const struct tag_training tag_request_defaults;
+extern const struct option tag_request_table[];
+
+#endif

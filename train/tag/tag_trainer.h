@@ -1,0 +1,25 @@
+/*
+ * tag_trainer.h - one run of `ambit-train tag`: a trainer of train/run/run.h with one stage.
+ */
+#ifndef TRAIN_TAG_TAG_TRAINER_H
+#define TRAIN_TAG_TAG_TRAINER_H
+
+#include "models/dte/dte_tagger.h"
+#include "train/run/run.h"
+#include "train/tag/tag_data.h"
+#include "train/tag/tag_settings.h"
+
+struct tag_trainer {
+    struct run run;
+    const struct tag_training *request;
+    const struct tag_settings *set;
+    struct dte_model model;
+    struct dte_tagger tagger;
+    struct tag_data data;
+    struct stage stage;
+};
+
+/* As run_train. */
+int tag_train(const struct tag_training *q, struct error *err);
+
+#endif
