@@ -1,7 +1,8 @@
 #include "infer/cmd/commands.h"
 
 static const struct command *const commands[] = {
-    &command_detect, &command_clarify, &command_infill, &command_parse, &command_generate, &command_loss, NULL,
+    &command_detect, &command_tag,      &command_clarify, &command_infill,
+    &command_parse,  &command_generate, &command_loss,    NULL,
 };
 
 const struct program infer_program = {

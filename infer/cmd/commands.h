@@ -12,6 +12,7 @@ extern const struct command command_infill;
 extern const struct command command_generate;
 extern const struct command command_loss;
 extern const struct command command_parse;
+extern const struct command command_tag;
 
 extern const struct program infer_program;
 

@@ -1,0 +1,40 @@
+/*
+ * tag_databases.h - the databases that questions are about, each read when it is first asked about.
+ *
+ * An index of values is kept until together they take more memory than they may; then all are let go, between two
+ * groups of questions.
+ */
+#ifndef INFER_TAG_TAG_DATABASES_H
+#define INFER_TAG_TAG_DATABASES_H
+
+#include "data/exec/schema_catalog.h"
+#include "data/span/tag_source.h"
+
+struct tag_database {
+    const struct schema *schema;
+    char *path;   /* NULL: the schema alone is known */
+    uint64_t sum; /* of the schema, and of the file's size and time */
+    struct tag_source source;
+    bool open;
+};
+
+struct tag_databases {
+    struct schema_catalog schemas;
+    struct strings db_ids;
+    struct tag_database **items; /* [db_ids.n] */
+    int cap;
+    int64_t max_bytes;
+};
+
+int tag_databases_open(struct tag_databases *d, const char *schema, const char *db, int64_t max_bytes,
+                       struct error *err);
+/* Of a db_id, its values not read yet; NULL with err. */
+struct tag_database *tag_databases_find(struct tag_databases *d, const char *db_id, const char *where,
+                                        struct error *err);
+/* Reads the values if that was not done.  NULL with err. */
+struct tag_source *tag_database_source(struct tag_databases *d, struct tag_database *of, struct error *err);
+/* To be called where no source is in use. */
+void tag_databases_trim(struct tag_databases *d);
+void tag_databases_close(struct tag_databases *d);
+
+#endif
