@@ -65,10 +65,22 @@ dev() {
 done_by dev.jsonl dev question
 done_by dev-gold.jsonl dev sql
 
-# --- a model from nothing: it learns to copy where schemas are short, then the tasks
+# --- a model from nothing: it learns to copy short schemas of any words, then the tasks where schemas are short, then all
 learn() {
-    "$bin/ambit-train" infill --method full --compute bf16 --tokens 4096 --batch 16 --epochs 1 --lr 1e-3 --decay 0.01 --save-every 200 \
-        --valid valid.jsonl --resume "$@"
+    "$bin/ambit-train" infill --method full --compute bf16 --tokens 4096 --batch 16 --epochs 1 --lr 1e-3 --decay 0.01 --save-every 400 \
+        --resume "$@"
+}
+# echoes: records that say their schema again, each schema once
+echoes() {
+    awk '
+        match($0, /"content":"Database [^\\"]*\\nQuestion/) {
+            schema = substr($0, RSTART + 20, RLENGTH - 30)
+            if (length(schema) <= 260 && !(schema in seen)) {
+                seen[schema] = ++n
+                print "{\"id\":\"echo-" n "\",\"messages\":[{\"role\":\"user\",\"content\":\"Database " schema \
+                    "\\nRepeat the database.\"},{\"role\":\"assistant\",\"content\":\"" schema "\"}]}"
+            }
+        }' words.jsonl
 }
 tasks=(t2s template-gen template-fill)
 # records FOLDER...: of all tasks to train on
@@ -86,8 +98,13 @@ if [ ${#model[@]} = 0 ]; then
     done_by train.jsonl cat plain.jsonl words.jsonl
     [ -e vocabulary ] || "$bin/ambit-train" tokenizer --vocab 4096 --split qwen2 -o vocabulary plain.jsonl words.jsonl
     done_by valid.jsonl awk 'NR % 10 == 0' mixed/{t2s,template-gen,template-fill}.valid.jsonl
-    learn --tokenizer vocabulary --hidden 256 --layers 6 --heads 4 --groups 2 --intermediate 704 --data words.jsonl --length 160 -o first
-    learn --base first --data train.jsonl --length 256 -o second
+    done_by echo.jsonl echoes
+    done_by echo.valid.jsonl awk 'NR % 100 == 0' echo.jsonl
+    done_by echo.train.jsonl awk 'NR % 100 != 0' echo.jsonl
+    learn --tokenizer vocabulary --hidden 256 --layers 6 --heads 4 --groups 2 --intermediate 704 --data echo.train.jsonl --length 256 \
+        --valid echo.valid.jsonl -o echo
+    learn --base echo --data words.jsonl --length 160 --valid valid.jsonl -o first
+    learn --base first --data train.jsonl --length 256 --valid valid.jsonl -o second
     model=(--model second)
 fi
 read -ra strategies <<<"${STRATEGIES:-${strategies[*]}}"
