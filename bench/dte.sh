@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# From WikiSQL, WikiTableQuestions and Spider to the tables of DTE: marked words on edited tables, taggers of several seeds, and
+# without erasing; the heuristic and the ETA form beside; then AmbiQT's synonyms and AMBROSIA's vague questions.
+# usage: WIKISQL=DIR WTQ=DIR SPIDER=DIR AMBIQT=DIR AMBROSIA=DIR ENCODER=HF_DIR bench/dte.sh OUT
+# SEEDS="1 2 3" and EPOCHS=1 say what is trained.  What OUT has already is not made again; training goes on where it was stopped.
+set -euo pipefail
+shared=../shared/data
+wikisql=$(realpath "${WIKISQL:-$shared/wikisql}")
+wtq=$(realpath "${WTQ:-$shared/wtq}")
+spider=$(realpath "${SPIDER:-$shared/spider}")
+ambiqt=$(realpath "${AMBIQT:-$shared/ambiqt}")
+ambrosia=$(realpath "${AMBROSIA:-$shared/ambrosia}")
+encoder=$(realpath "${ENCODER:?a BERT folder, as MiniLM-L6}")
+bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
+bench=$(realpath "$(dirname "$0")")
+read -ra seeds <<<"${SEEDS:-1 2 3}"
+mkdir -p "${1:?the folder to fill}" && cd "$1"
+
+records() { python3 "$bench/dte_records.py" "$@"; }
+
+# --- records
+[ -e data ] || "$bin/ambit-data" counterfactual --wikisql "$wikisql" --wtq "$wtq" --spider "$spider" -o data --seed 1
+"$bin/ambit-data" probe --data data
+mkdir -p eta-data
+for fold in train valid test; do
+    [ -e "eta-data/$fold.jsonl" ] || records eta "data/$fold.jsonl" "eta-data/$fold.jsonl"
+done
+[ -e ambiguous.jsonl ] || "$bin/ambit-data" ambiguate --kinds C --spider "$spider" --db "$spider/db" --synonyms "$ambiqt/two_col_synonyms.json" \
+    --table-synonyms "$ambiqt/two_tbl_synonyms.json" -o ambiguous.jsonl
+[ -e ambiqt.jsonl ] || records ambiqt ambiguous.jsonl "$spider" data/train.jsonl data/valid.jsonl ambiqt.jsonl
+[ -e eta-ambiqt.jsonl ] || records eta ambiqt.jsonl eta-ambiqt.jsonl
+[ -e vague.jsonl ] || records vague "$ambrosia/questions_validation.jsonl" vague.jsonl
+[ -e spider.jsonl ] || grep '"source":"spider"' data/test.jsonl >spider.jsonl
+
+# learn NAME DATA OPTION...
+learn() {
+    "$bin/ambit-train" tag --data "$2" --encoder "$encoder" --epochs "${EPOCHS:-1}" --out "$1" --resume --quiet "${@:3}"
+}
+for seed in "${seeds[@]}"; do learn "erase-$seed" data --seed "$seed"; done
+learn "spans-${seeds[0]}" data --seed "${seeds[0]}" --grounding spans
+learn "none-${seeds[0]}" data --seed "${seeds[0]}" --grounding none
+learn "eta-${seeds[0]}" eta-data --seed "${seeds[0]}" --tags-weight 0 --meaning-weight 0
+
+# some CODE 7 is a table with records left out, which it names
+some() { "$@" || [ $? = 7 ]; }
+# tag NAME ON RECORDS OPTION...
+tag() {
+    [ -e "$1.$2.jsonl" ] || some "$bin/ambit-infer" tag "$3" --quiet "${@:4}" -o "$1.$2.jsonl"
+}
+# score NAME ON GOLD: spans, links, false alarms
+score() {
+    echo "== $1 on $2"
+    some "$bin/ambit-data" score --rule spans --gold "$3" --pred "$1.$2.jsonl"
+}
+# measure NAME TEST AMBIQT OPTION...: all tables of one tagger, whose records are TEST and AMBIQT
+measure() {
+    tag "$1" test "$2" "${@:4}"
+    tag "$1" ambiqt "$3" "${@:4}"
+    tag "$1" vague vague.jsonl --db "$ambrosia/db" "${@:4}"
+    score "$1" test data/test.jsonl
+    grep '"id":"spider-' "$1.test.jsonl" >"$1.spider.jsonl"
+    score "$1" spider spider.jsonl
+    score "$1" ambiqt ambiqt.jsonl
+    echo "== $1 on vague"
+    records judge "$ambrosia/questions_validation.jsonl" "$1.vague.jsonl"
+}
+measure heuristic data/test.jsonl ambiqt.jsonl --strategy heuristic --tune data/valid.jsonl
+measure "eta-${seeds[0]}" eta-data/test.jsonl eta-ambiqt.jsonl --strategy eta --model "eta-${seeds[0]}"
+for run in "${seeds[@]/#/erase-}" "spans-${seeds[0]}" "none-${seeds[0]}"; do
+    measure "$run" data/test.jsonl ambiqt.jsonl --model "$run"
+done
