@@ -10,7 +10,8 @@
 
 static const char *const probe_names[PROBES] = { "question only", "schema only", "always yes", "and/comma rule",
                                                  "name similarity" };
-static const char *const set_names[PROBE_SETS] = { "crossed", "ambiguous and presence", "thesis" };
+static const char *const set_names[PROBE_SETS] = { "crossed", "ambiguous and presence", "thesis", "own labels" };
+enum { PARTS = 5 };
 static const double CHANCE = 0.5, TOLERANCE = 0.01;
 
 /* Examples of one fold with their texts' numbers, labels and the scores of one probe. */
@@ -29,23 +30,34 @@ static bool belongs(const struct example *e, enum probe_set set)
         return e->slice == EXAMPLE_CROSSED;
     case PROBE_PRESENCE:
         return e->slice == EXAMPLE_PRESENCE || (e->slice == EXAMPLE_CROSSED && e->ambiguous);
-    default:
+    case PROBE_THESIS:
         return e->slice == EXAMPLE_THESIS;
+    default:
+        return e->slice == EXAMPLE_OWN;
     }
 }
 
-static void sample_init(struct probe_sample *s, const struct example_list *l, enum probe_set set)
+static void sample_open(struct probe_sample *s, int most)
 {
-    size_t size = (size_t)l->n;
+    size_t size = (size_t)most;
 
     *s = (struct probe_sample){ .list = xcalloc(size, sizeof *s->list), .texts = xcalloc(size, sizeof *s->texts) };
     s->labels = xcalloc(size, sizeof *s->labels);
     s->scores = xcalloc(size, sizeof *s->scores);
+}
+
+static void sample_add(struct probe_sample *s, const struct example *e)
+{
+    s->labels[s->n] = e->ambiguous;
+    s->list[s->n++] = e;
+}
+
+static void sample_init(struct probe_sample *s, const struct example_list *l, enum probe_set set)
+{
+    sample_open(s, l->n);
     for (int i = 0; i < l->n; i++)
-        if (belongs(&l->items[i], set)) {
-            s->labels[s->n] = l->items[i].ambiguous;
-            s->list[s->n++] = &l->items[i];
-        }
+        if (belongs(&l->items[i], set))
+            sample_add(s, &l->items[i]);
 }
 
 static void sample_release(struct probe_sample *s)
@@ -146,6 +158,40 @@ static double score(struct probe_sample *train, struct probe_sample *test, const
     return threshold;
 }
 
+/* Examples of one part, or of all others, with their places in `all`; without scores. */
+static void take_part(struct probe_sample *s, int *places, const struct probe_sample *all, int part, bool others)
+{
+    sample_open(s, all->n);
+    for (int i = 0; i < all->n; i++) {
+        const char *question = all->list[i]->question;
+        bool own = (int)(hash_bytes(HASH_START, question, strlen(question)) % PARTS) == part;
+        if (own == others)
+            continue;
+        places[s->n] = i;
+        sample_add(s, all->list[i]);
+    }
+}
+
+/* Each part by what the others teach; returns the threshold of yes. */
+static double score_parts(struct probe_sample *all, const struct dataset *d, enum probe probe)
+{
+    int *places = xcalloc((size_t)all->n, sizeof *places);
+    double threshold = 0.5;
+
+    for (int part = 0; part < PARTS; part++) {
+        struct probe_sample train, test;
+        take_part(&train, places, all, part, true);
+        take_part(&test, places, all, part, false);
+        threshold = score(&train, &test, d, probe);
+        for (int i = 0; i < test.n; i++)
+            all->scores[places[i]] = test.scores[i];
+        sample_release(&train);
+        sample_release(&test);
+    }
+    free(places);
+    return threshold;
+}
+
 void probe_run(struct probe_report *r, const struct dataset *d, enum probe_set set)
 {
     struct probe_sample train, test;
@@ -157,7 +203,8 @@ void probe_run(struct probe_report *r, const struct dataset *d, enum probe_set s
     for (int i = 0; i < test.n; i++)
         r->ambiguous += test.labels[i];
     for (int p = 0; p < PROBES && test.n; p++) {
-        double threshold = score(&train, &test, d, (enum probe)p);
+        double threshold =
+            set == PROBE_OWN ? score_parts(&test, d, (enum probe)p) : score(&train, &test, d, (enum probe)p);
         r->ap[p] = stats_average_precision(scored(&test));
         r->auc[p] = stats_auc(scored(&test));
         r->f1[p] = stats_decision(stats_confusion(scored(&test), threshold)).f1;

@@ -11,15 +11,17 @@
 
 enum probe { PROBE_QUESTION, PROBE_SCHEMA, PROBE_ALWAYS, PROBE_RULE, PROBE_NAMES, PROBES };
 
-/* Which examples: the crossed slice, the presence slice together with the ambiguous ones, or the thesis' records. */
-enum probe_set { PROBE_CROSSED, PROBE_PRESENCE, PROBE_THESIS, PROBE_SETS };
+/* Which examples: the crossed slice, the presence slice together with the ambiguous ones, the thesis' records, or those
+ * that people labelled. */
+enum probe_set { PROBE_CROSSED, PROBE_PRESENCE, PROBE_THESIS, PROBE_OWN, PROBE_SETS };
 
 struct probe_report {
     int n, ambiguous; /* of the test fold; n is 0 where there are none, and nothing else is then set */
     double ap[PROBES], auc[PROBES], f1[PROBES];
 };
 
-/* Learned probes are fitted on the train fold.  Deterministic. */
+/* Learned probes are fitted on the train fold; of people's labels, which have none, the test fold is cut by its
+ * questions in five, and each part is scored by probes that learnt from the others.  Deterministic. */
 void probe_run(struct probe_report *r, const struct dataset *d, enum probe_set set);
 void probe_print(const struct probe_report *r, enum probe_set set, FILE *out);
 

@@ -19,7 +19,7 @@ enum { SQL_ARENA = 64 << 20, SHOWN_FAULTS = 20 };
 
 struct label_reader {
     struct dataset *data;
-    const char *db;
+    const char *db, *schema;
     enum record_form form;
     struct arena sql;
     struct strings text;     /* of the newest record */
@@ -44,6 +44,10 @@ static const struct schema *find_schema(struct label_reader *r, const char *db_i
 
     if (known)
         return known;
+    if (!r->db) {
+        error_set(err, EXIT_CODE_DATA, "expected a db_id of %s, got \"%.100s\"", r->schema, db_id);
+        return NULL;
+    }
     char *path = db_path(r->db, db_id, err);
     int rc = path ? schema_set_open_sqlite(&one, path, true, err) : -1;
     if (rc == 0) {
@@ -201,8 +205,8 @@ static int read_file(struct label_reader *r, struct example_list *list, const ch
     }
     record_reader_close(in);
     if (r->faults)
-        return error_set(err, EXIT_CODE_DATA, "%s: %lld of %lld records are wrong; nothing was trained", path,
-                         (long long)r->faults, (long long)r->records);
+        return error_set(err, EXIT_CODE_DATA, "%s: %lld of %lld records are wrong", path, (long long)r->faults,
+                         (long long)r->records);
     return 0;
 }
 
@@ -247,15 +251,22 @@ static int read_folds(struct label_reader *r, const struct labels_request *q, st
     return 0;
 }
 
+static int open_schemas(struct label_reader *r, struct error *err)
+{
+    return r->db ? db_path_check(r->db, err) : schema_set_open(&r->data->schemas, r->schema, err);
+}
+
 int labels_read(struct dataset *d, const struct labels_request *q, struct error *err)
 {
-    struct label_reader r = { .data = d, .db = q->db, .form = q->form };
+    struct label_reader r = { .data = d, .db = q->db, .schema = q->schema, .form = q->form };
     struct stat st;
 
     *d = (struct dataset){ 0 };
     bool folder = stat(q->path, &st) == 0 && S_ISDIR(st.st_mode);
-    int rc = db_path_check(q->db, err) || arena_init(&r.sql, SQL_ARENA, err) ? -1 : 0;
-    if (rc == 0)
+    int rc = open_schemas(&r, err) || arena_init(&r.sql, SQL_ARENA, err) ? -1 : 0;
+    if (rc == 0 && q->whole)
+        rc = read_file(&r, &d->folds[FOLD_TEST], q->path, err);
+    else if (rc == 0)
         rc = folder ? read_folds(&r, q, err) : read_one(&r, q, err);
     arena_release(&r.sql);
     strings_release(&r.text);

@@ -11,10 +11,12 @@
 #include "data/util/record_reader.h"
 
 struct labels_request {
-    const char *path; /* a file, or a folder with train.jsonl, valid.jsonl and, if there, test.jsonl */
-    const char *db;   /* as in db_path.h */
+    const char *path;   /* a file, or a folder with train.jsonl, valid.jsonl and, if there, test.jsonl */
+    const char *db;     /* as in db_path.h; NULL with */
+    const char *schema; /* a tables.json */
     enum record_form form;
     int64_t seed; /* of the split of a file */
+    bool whole;   /* all of it is the test fold, whatever labels it has; path is a file */
 };
 
 /*

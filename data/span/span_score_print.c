@@ -92,14 +92,9 @@ static int64_t total(const struct span_tally *t, size_t offset)
     return sum;
 }
 
-static json_t *real_json(double x)
-{
-    return isnan(x) ? json_null() : json_real(x);
-}
-
 static json_t *mean_json(struct score_mean m)
 {
-    return json_pack("{s:o, s:o}", "value", real_json(m.mean), "interval", score_interval_json(m.interval));
+    return json_pack("{s:o, s:o}", "value", json_finite(m.mean), "interval", score_interval_json(m.interval));
 }
 
 static json_t *measures_json(const struct span_tally *t, int l, bool relaxed)

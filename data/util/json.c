@@ -2,6 +2,7 @@
 
 #include "data/util/json_impl.h"
 
+#include <math.h>
 #include <string.h>
 
 int json_parse_error(struct error *err, const char *where, int64_t line, const json_error_t *e)
@@ -180,4 +181,9 @@ int json_get_bool(const json_t *o, const char *field, bool *out, const char *whe
         return -1;
     *out = json_is_true(v);
     return 0;
+}
+
+json_t *json_finite(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
 }

@@ -58,6 +58,8 @@ void json_reader_close(struct json_reader *r);
 
 /* What an error says as a string; one that was cut in the middle of a letter loses that letter. */
 json_t *json_message(const char *text);
+/* A real; null of what is undefined. */
+json_t *json_finite(double x);
 /* One value on one line, keys in the order they were set, floats with 9 digits. */
 int json_write_line(struct out_file *o, const json_t *value, struct error *err);
 /* A whole value, indented by 2, through an out_file. */

@@ -114,7 +114,7 @@ done <<'END'
 12|other
 13|column
 END
-refused 'bad.jsonl: 13 of 14 records are wrong; nothing was trained'
+refused 'bad.jsonl: 13 of 14 records are wrong'
 awk 'BEGIN { print "question,ambiguous"; for (i = 0; i < 50; i++) print "What?,perhaps" }' >bad.csv
 expect 3 'bad.csv: 50 of 50 records are wrong' gatekeeper --data bad.csv --db gym.db --out new
 [ "$(grep -c 'got "perhaps"' said)" = 20 ] || complain "bad.csv" "tells $(grep -c 'got "perhaps"' said) lines"

@@ -216,12 +216,12 @@ int gate_data_init(struct gate_data *d, struct dataset *records, const struct ga
     d->twins = xcalloc((size_t)records->schemas.n, sizeof *d->twins);
     if (arena_init(&b.sql, SQL_ARENA, err))
         rc = -1;
-    for (int f = 0; rc == 0 && f < FOLDS; f++)
+    for (int f = s->test_only ? FOLD_TEST : 0; rc == 0 && f < FOLDS; f++)
         rc = build_fold(&b, (enum fold)f, err);
     if (d->cut)
         log_warn("%d questions are longer than fits beside their schema in the encoder's %d positions and are cut",
                  d->cut, s->layout->max_positions);
-    if (rc == 0 && (!d->folds[FOLD_TRAIN].n || !d->folds[FOLD_VALID].n))
+    if (rc == 0 && !s->test_only && (!d->folds[FOLD_TRAIN].n || !d->folds[FOLD_VALID].n))
         rc = error_set(err, EXIT_CODE_DATA, "expected at least one training and one validation record, got %d and %d",
                        d->folds[FOLD_TRAIN].n, d->folds[FOLD_VALID].n);
     arena_release(&b.sql);

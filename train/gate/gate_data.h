@@ -55,6 +55,7 @@ struct gate_data_settings {
     const struct tokenizer *tokenizer;
     const struct gate_layout *layout;
     struct schema_input_settings input;
+    bool test_only; /* nothing is trained or validated on, and the other folds are not read */
 };
 
 /* records must outlive d.  -1 with EXIT_CODE_DATA, also when nothing is left to train or validate on. */

@@ -12,6 +12,7 @@ enum {
     EVAL_GROUP = 64,    /* questions scored at once */
     LEAST_OF_LABEL = 3, /* to calibrate by */
 };
+static const double SURE = 1e-12; /* of others' probabilities, so that a 0 and a 1 have a logit */
 
 static void answers_init(struct gate_answers *a, int n, int64_t elements)
 {
@@ -33,6 +34,7 @@ void gate_answers_release(struct gate_answers *a)
     free(a->named);
     free(a->kind);
     free(a->group);
+    free(a->groups);
     free(a->relevance);
     free(a->relevant);
     *a = (struct gate_answers){ 0 };
@@ -48,14 +50,24 @@ struct scored gate_answers_relevance(const struct gate_answers *a)
     return (struct scored){ a->relevance, a->relevant, (int)a->n_elements };
 }
 
-static void add_answer(struct gate_answers *a, const struct gate_example *e, const struct gate_result *r, int group)
+/* The number of a source database; consecutive examples mostly share one, and databases are few. */
+static int group_of(struct gate_answers *a, const char *name)
 {
-    a->logit[a->n] = (double)r->score;
-    a->label[a->n] = e->record->ambiguous;
-    a->named[a->n] = e->record->ambiguous && e->pair >= 0 && r->pair == e->pair;
-    a->kind[a->n] = (uint8_t)e->record->kind;
-    a->group[a->n] = group;
-    a->n++;
+    for (int i = a->n_groups - 1; i >= 0; i--)
+        if (!strcmp(a->groups[i], name))
+            return i;
+    a->groups = xrealloc(a->groups, ((size_t)a->n_groups + 1) * sizeof *a->groups);
+    a->groups[a->n_groups] = name;
+    return a->n_groups++;
+}
+
+static void add_answer(struct gate_answers *a, const struct example *e, double logit, bool named)
+{
+    a->logit[a->n] = logit;
+    a->label[a->n] = e->ambiguous;
+    a->named[a->n] = e->ambiguous && named;
+    a->kind[a->n] = (uint8_t)e->kind;
+    a->group[a->n++] = group_of(a, e->source_db);
 }
 
 static void add_relevance(struct gate_answers *a, const struct gate_example *e, const float *relevance)
@@ -66,35 +78,26 @@ static void add_relevance(struct gate_answers *a, const struct gate_example *e, 
     }
 }
 
-/* Consecutive examples of one source database share a group number; databases are few, so a list is enough. */
-struct source_list {
-    const char **names;
-    int n, cap;
+/* Where states come from: the scorer, or, while a frozen encoder's classifier is trained, the cache of a fold, without
+ * relevance. */
+struct states_source {
+    struct gate_scorer *scorer;
+    struct state_cache *cache;
+    const struct gate_fold *fold;
 };
 
-static int group_of(struct source_list *g, const char *name)
-{
-    for (int i = g->n - 1; i >= 0; i--)
-        if (!strcmp(g->names[i], name))
-            return i;
-    GROW(g->names, g->n, g->cap);
-    g->names[g->n] = name;
-    return g->n++;
-}
-
-/* While a frozen encoder's classifier is trained, validation states come from the cache, without relevance. */
-static int score_cached(struct gate_trainer *t, const struct gate_example *const *list, const struct gate_item *items,
-                        int n, struct gate_result *results, struct error *err)
+static int score_cached(const struct states_source *s, const struct gate_example *const *list,
+                        const struct gate_item *items, int n, struct gate_result *results, struct error *err)
 {
     int numbers[EVAL_GROUP];
 
     for (int i = 0; i < n; i++)
-        numbers[i] = (int)(list[i] - t->data.folds[FOLD_VALID].list);
-    return gate_classify(&t->scorer, items, n, state_cache_gather(t->valid_cache, numbers, n), results, err);
+        numbers[i] = (int)(list[i] - s->fold->list);
+    return gate_classify(s->scorer, items, n, state_cache_gather(s->cache, numbers, n), results, err);
 }
 
-static int score_some(struct gate_trainer *t, const struct gate_example *const *list, int n, bool cached,
-                      struct source_list *groups, struct gate_answers *a, struct error *err)
+static int score_some(const struct states_source *s, const struct gate_example *const *list, int n,
+                      struct gate_answers *a, struct error *err)
 {
     struct gate_item items[EVAL_GROUP] = { 0 };
     struct gate_result results[EVAL_GROUP];
@@ -102,15 +105,16 @@ static int score_some(struct gate_trainer *t, const struct gate_example *const *
 
     for (int i = 0; i < n; i++)
         items[i] = list[i]->item;
-    size_t nodes = (size_t)gate_nodes(items, n), width = (size_t)t->model.net.config.bert.hidden_size;
+    size_t nodes = (size_t)gate_nodes(items, n), width = (size_t)s->scorer->model->net.config.bert.hidden_size;
     float *relevance = xcalloc(nodes, sizeof *relevance), *states = xmalloc(nodes * width * sizeof *states);
     const float *r = relevance;
-    if (cached ? score_cached(t, list, items, n, results, err)
-               : gate_encode(&t->scorer, items, n, states, relevance, err) ||
-                     gate_classify(&t->scorer, items, n, states, results, err))
+    if (s->cache ? score_cached(s, list, items, n, results, err)
+                 : gate_encode(s->scorer, items, n, states, relevance, err) ||
+                       gate_classify(s->scorer, items, n, states, results, err))
         goto out;
     for (int i = 0; i < n; i++) {
-        add_answer(a, list[i], &results[i], group_of(groups, list[i]->record->source_db));
+        add_answer(a, list[i]->record, (double)results[i].score,
+                   list[i]->pair >= 0 && results[i].pair == list[i]->pair);
         add_relevance(a, list[i], r);
         r += items[i].schema->n_nodes;
     }
@@ -135,31 +139,53 @@ static const struct gate_example **choose(const struct gate_fold *fold, bool pre
     return list;
 }
 
-int gate_eval(struct gate_trainer *t, enum fold fold, bool presence, struct gate_answers *a, struct error *err)
+static int score_all(const struct states_source *s, bool presence, const char *doing, struct gate_answers *a,
+                     struct error *err)
 {
     struct progress progress;
-    struct source_list groups = { 0 };
     int64_t elements;
     int n, rc = stop_requested() ? 1 : 0;
-    const struct gate_example **list = choose(&t->data.folds[fold], presence, &n, &elements);
-    bool cached = gate_in_stage(t, STAGE_FROZEN) && fold == FOLD_VALID && !presence;
+    const struct gate_example **list = choose(s->fold, presence, &n, &elements);
 
     answers_init(a, n, elements);
-    progress_start(&progress, fold == FOLD_TEST ? "testing" : "validating", "questions", n);
+    progress_start(&progress, doing, "questions", n);
     for (int i = 0; rc == 0 && i < n; i += EVAL_GROUP) {
         int some = n - i < EVAL_GROUP ? n - i : EVAL_GROUP;
-        rc = score_some(t, list + i, some, cached, &groups, a, err);
+        rc = score_some(s, list + i, some, a, err);
         progress_update(&progress, i + some, i + some, NULL);
         if (rc == 0 && i + some < n && stop_requested())
             rc = 1;
     }
     progress_end(&progress);
-    a->n_groups = groups.n;
-    free(groups.names);
     free(list);
     if (rc)
         gate_answers_release(a);
     return rc;
+}
+
+int gate_eval(struct gate_trainer *t, enum fold fold, bool presence, struct gate_answers *a, struct error *err)
+{
+    bool cached = gate_in_stage(t, STAGE_FROZEN) && fold == FOLD_VALID && !presence;
+    struct states_source s = { &t->scorer, cached ? t->valid_cache : NULL, &t->data.folds[fold] };
+
+    return score_all(&s, presence, fold == FOLD_TEST ? "testing" : "validating", a, err);
+}
+
+int gate_eval_fold(struct gate_scorer *scorer, const struct gate_fold *fold, bool presence, struct gate_answers *a,
+                   struct error *err)
+{
+    struct states_source s = { scorer, NULL, fold };
+    return score_all(&s, presence, "testing", a, err);
+}
+
+void gate_answers_given(struct gate_answers *a, const struct example *const *list, const double *probability,
+                        const bool *named, int n)
+{
+    answers_init(a, n, 0);
+    for (int i = 0; i < n; i++) {
+        double p = fmin(fmax(probability[i], SURE), 1 - SURE);
+        add_answer(a, list[i], log(p / (1 - p)), named[i]);
+    }
 }
 
 /* How many questions of its rarer label the answers have. */

@@ -12,7 +12,8 @@ struct gate_answers {
     double *logit;
     uint8_t *label, *named; /* named: the likeliest pair is the one that the two golds read */
     uint8_t *kind;          /* enum sia_kind */
-    int *group;             /* number of the source database */
+    int *group;             /* number of the source database, whose name, borrowed from the example, is */
+    const char **groups;    /* [n_groups] */
     int n, n_groups;
     double *relevance; /* logits of every element of every question, and */
     uint8_t *relevant; /* whether some gold SQL touches it; [n_elements] */
@@ -22,6 +23,13 @@ struct gate_answers {
 /* Scores the fold's examples that are (presence) or are not (!presence) of the presence slice.  1, and no answers, when
  * a signal asked to stop. */
 int gate_eval(struct gate_trainer *t, enum fold fold, bool presence, struct gate_answers *a, struct error *err);
+/* The same of a fold without a run. */
+int gate_eval_fold(struct gate_scorer *s, const struct gate_fold *fold, bool presence, struct gate_answers *a,
+                   struct error *err);
+/* Answers of others: n examples, of each the probability that it is ambiguous, and whether both alternatives are named.
+ */
+void gate_answers_given(struct gate_answers *a, const struct example *const *list, const double *probability,
+                        const bool *named, int n);
 void gate_answers_release(struct gate_answers *a);
 
 struct scored gate_answers_scored(const struct gate_answers *a);

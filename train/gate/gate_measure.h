@@ -4,6 +4,7 @@
 #ifndef TRAIN_GATE_GATE_MEASURE_H
 #define TRAIN_GATE_GATE_MEASURE_H
 
+#include "data/util/json.h"
 #include "train/gate/gate_eval.h"
 
 /* Measures of one set of questions; NAN where undefined. */
@@ -13,11 +14,15 @@ struct gate_measures {
     struct interval ap_interval, auc_interval, f1_interval; /* over source databases */
     struct confusion confusion;
     struct decision decision, always_yes;
+    double best_threshold, best_f1; /* of these very questions: what no threshold chosen elsewhere goes beyond */
     double brier;
     struct reliability reliability;
 };
 
 /* Of the answers of one kind, or of all when kind is SIA_KINDS. */
 struct gate_measures gate_measure(const struct gate_model *m, const struct gate_answers *a, int kind, uint64_t seed);
+/* Of those about one database, without intervals. */
+struct gate_measures gate_measure_group(const struct gate_model *m, const struct gate_answers *a, int group);
+json_t *gate_measures_json(const struct gate_measures *m);
 
 #endif

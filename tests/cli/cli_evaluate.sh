@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# A finished detector, and answers of anyone, on labelled questions: its own test fold again, labels of one's own by --db and by
+# --schema, the figures of a known confusion matrix, and what is said of files that are no good.
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+: >log
+
+data practice -o all --seed 3 >shown 2>said || fail "ambit-data practice"
+cat >tiny.yaml <<'END'
+encoder-hidden: 32
+encoder-layers: 1
+encoder-heads: 1
+encoder-intermediate: 32
+encoder-vocabulary: 400
+encoder-positions: 256
+gat-hidden: 8
+gat-heads: 2
+pair-hidden: 8
+batch: 32
+epochs: 1
+max-train: 320
+device: cpu
+END
+train gatekeeper --config tiny.yaml --data all --out run --compute f32 >table 2>said || fail "ambit-train gatekeeper: $(cat said)"
+
+# field NAME FILE: the number of the first field of that name
+field() { sed -nE "s/.*\"$1\": *([^, ]*),?\$/\1/p" "$2" | head -n 1; }
+
+# --- the test fold again: the figures are those that training printed
+expect 0 '' train evaluate run --data all --device cpu
+told=(shown)
+while read -r line; do
+    grep -qF -- "$line" shown || complain "evaluate run" "lacks the line of training: $line"
+done < <(grep -E '^(all|C|T|J|P|AP|presence|relevance|  )' table)
+expect 0 '"databases": ' train evaluate run --data all --device cpu --json
+for name in ap auc f1 brier; do
+    [ "$(field $name shown)" = "$(field $name run/test.json)" ] || complain "--json" "$name $(field $name shown), in test.json $(field $name run/test.json)"
+done
+
+# --- labels of one's own: the same questions without their slices, by the databases or by tables.json
+sed -nE 's/^\{"id":("[^"]*"),"db_id":("[^"]*").*"question":("([^"\\]|\\.)*").*"ambiguous":(true|false).*/{"id":\1,"db_id":\2,"question":\3,"ambiguous":\5}/p' \
+    all/test.jsonl | head -n 300 >own.jsonl
+[ "$(wc -l <own.jsonl)" = 300 ] || fail "own.jsonl has $(wc -l <own.jsonl) lines"
+expect 0 'own labels: 300 test examples' train evaluate run --data own.jsonl --schema all/tables.json --device cpu
+grep -qE '^database +questions' shown || complain "own labels" "has no table of databases"
+expect 0 '"prevalence"' train evaluate run --data own.jsonl --schema all/tables.json --device cpu --json
+cp shown own.json
+infer detect --model run --schema all/tables.json own.jsonl --device cpu -o found.jsonl 2>said || fail "ambit-infer detect"
+expect 0 '"prevalence"' train evaluate --predictions found.jsonl --data own.jsonl --schema all/tables.json --json
+for name in questions prevalence auc; do
+    awk -v a="$(field $name own.json)" -v b="$(field $name shown)" 'BEGIN { exit !(a - b < 1e-6 && b - a < 1e-6) }' ||
+        complain "detect's answers" "$name $(field $name shown), of the model $(field $name own.json)"
+done
+
+# --- a matrix of 68, 20, 19 and 22 (GATekeeper's few-shot row), and always-yes beside it
+sqlite3 shop.db 'CREATE TABLE shop (name TEXT, price REAL)'
+awk 'BEGIN {
+    print "id,question,ambiguous" >"matrix.csv"
+    for (i = 0; i < 129; i++) {
+        yes = i < 90; said = i < 68 || i >= 90 && i < 110
+        printf "q%d,\"What is number %d?\",%s\n", i, i, yes ? "yes" : "no" >"matrix.csv"
+        printf "{\"id\":\"q%d\",\"score\":%d}\n", i, said >"matrix.jsonl"
+    }
+}'
+expect 0 '"accuracy": 0.674' train evaluate --predictions matrix.jsonl --data matrix.csv --db shop.db --json
+for want in '"precision": 0.772' '"recall": 0.755' '"f1": 0.764' '"always_yes_f1": 0.821' '"always_yes_accuracy": 0.697' '"questions": 129'; do
+    grep -q "$want" shown || complain "the matrix" "lacks $want: $(cat shown)"
+done
+expect 0 'F1 0.822 at the threshold 0.000' train evaluate --predictions matrix.jsonl --data matrix.csv --db shop.db --threshold 0
+expect 0 '95 % over databases' train evaluate --predictions <(tac matrix.jsonl) --data matrix.csv --db shop.db
+
+# --- alternatives of one's own are met in either order
+printf '%s\n' '{"id":1,"question":"What?","ambiguous":true,"kind":"C","alternatives":["shop.name","shop.price"]}' \
+    '{"id":2,"question":"Which?","ambiguous":true,"kind":"C","alternatives":["shop.name","shop.price"]}' \
+    '{"id":3,"question":"Who?","ambiguous":false}' >named.jsonl
+printf '%s\n' '{"id":2,"score":0.9,"alternatives":["shop.price","shop.name"]}' '{"id":1,"score":0.8,"alternatives":["shop.price","shop.price"]}' \
+    '{"id":3,"score":0.1}' >named.pred.jsonl
+expect 0 '"both_named": 0.5' train evaluate --predictions named.pred.jsonl --data named.jsonl --db shop.db --json
+
+# --- what is no good
+told=(said)
+evaluate() { train evaluate "$@"; }
+expect 2 "expected a detector's folder or --predictions FILE" evaluate --data matrix.csv --db shop.db
+expect 2 "expected a detector's folder or --predictions FILE" evaluate run --predictions matrix.jsonl --data matrix.csv --db shop.db
+expect 2 'expected one of them' evaluate run --data matrix.csv --db shop.db --schema all/tables.json
+expect 2 'data' evaluate run
+expect 3 'matrix.csv' evaluate run --data matrix.csv --device cpu
+expect 3 'nowhere.csv' evaluate run --data nowhere.csv --db shop.db --device cpu
+expect 6 'nothing' evaluate nothing --data matrix.csv --db shop.db --device cpu
+expect 2 'threshold' evaluate run --data matrix.csv --db shop.db --threshold 2
+expect 3 'expected a db_id of all/tables.json, got "shop"' evaluate run --data <(sed 's/}$/,"db_id":"shop"}/' named.jsonl) --schema all/tables.json --device cpu
+# refused TEXT LINE...: predictions of the three questions of named.jsonl
+refused() {
+    local text=$1
+    shift
+    printf '%s\n' "$@" >bad.jsonl
+    expect 3 "$text" evaluate --predictions bad.jsonl --data named.jsonl --db shop.db
+}
+refused '2 of 3 questions have no answer, the first is "2"' '{"id":1,"score":1}'
+refused 'line 2: field "id": "1" has an answer already' '{"id":1,"score":1}' '{"id":1,"score":0}'
+refused 'line 1: field "id": expected the id of a labelled question, got "9"' '{"id":9,"score":1}'
+refused 'line 1: field "score": expected 0 to 1, got 1.5' '{"id":1,"score":1.5}'
+refused 'line 1: field "score"' '{"id":1,"score":null}'
+refused 'line 1: field "score"' '{"id":1,"error":"no"}'
+refused 'bad.jsonl: line 1' '{"id":1,'
+sed 's/"id":2/"id":1/' named.jsonl >twice.jsonl
+expect 3 'two labelled questions have the id "1"' evaluate --predictions named.pred.jsonl --data twice.jsonl --db shop.db
+sed 's/true/"perhaps"/' named.jsonl >labels.jsonl
+expect 3 'labels.jsonl: 2 of 3 records are wrong' evaluate --predictions named.pred.jsonl --data labels.jsonl --db shop.db
+: >empty.jsonl
+expect 3 'empty.jsonl' evaluate --predictions named.pred.jsonl --data empty.jsonl --db shop.db
+
+finish

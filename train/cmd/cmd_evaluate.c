@@ -1,0 +1,62 @@
+/* Part of commands.h: ambit-train evaluate. */
+#include "data/cli/option_rows.h"
+#include "train/cmd/commands.h"
+#include "train/gate/gate_evaluate.h"
+
+#include <math.h>
+
+static const struct gate_evaluate_request defaults = { .device = "auto", .threshold = NAN, .tokens = 16384, .seed = 1 };
+
+#define AT(field) offsetof(struct gate_evaluate_request, field)
+
+static const struct option table[] = {
+    STRING_OPTION("data", AT(data), "DIR|FILE",
+                  "a folder of ambit-data contrast or practice, whose test fold counts, or a file of own labels",
+                  .required = true),
+    DB_OPTION(AT(db), ", for own labels"),
+    SCHEMA_OPTION(AT(schema), "tables.json, for own labels, in place of --db"),
+    FORMAT_IN_OPTION(AT(form)),
+    STRING_OPTION("predictions", AT(predictions), "FILE",
+                  "answers of anyone, in place of RUN: id and score, from 0 to 1"),
+    REAL_OPTION("threshold", AT(threshold), "P", 0, 1,
+                "yes is at least this; default: the model's, 0.5 of --predictions"),
+    SEED_OPTION(AT(seed), "of the intervals"),
+    INT_OPTION("tokens", AT(tokens), "N", 64, 1048576, "most tokens encoded at once"),
+    DEVICE_OPTION(AT(device)),
+    NO_GRAPH_OPTION(AT(no_graph)),
+    FLAG_OPTION("json", AT(json), "print one JSON object"),
+    { 0 },
+};
+
+static enum exit_code run(const struct call *call, struct error *err)
+{
+    struct gate_evaluate_request q = *(const struct gate_evaluate_request *)call->options;
+
+    if ((call->n_operands == 1) == (q.predictions != NULL))
+        return error_set(err, EXIT_CODE_USAGE, "expected a detector's folder or --predictions FILE, and not both"),
+               err->code;
+    if (q.db && q.schema)
+        return error_set(err, EXIT_CODE_USAGE, "--db and --schema: expected one of them"), err->code;
+    q.run = call->n_operands ? call->operands[0] : NULL;
+    return gate_evaluate(&q, err) ? err->code : EXIT_CODE_OK;
+}
+
+const struct command command_evaluate = {
+    .name = "evaluate",
+    .summary = "says how good a finished detector is on labelled questions, its own test fold's or anyone's",
+    .operands = "[RUN]",
+    .max_operands = 1,
+    OPTIONS(table, defaults),
+    .details =
+        "RUN is what ambit-train gatekeeper left.  Own labels are records with question, db_id and a yes or no under "
+        "ambiguous, and with kind, alternatives and SQL where they are known, in any form that training reads.\n\n"
+        "Printed are average precision, AUC, F1 at the stored threshold and at the best, always-yes beside it, how often "
+        "both alternatives were named, Brier score and calibration error, by kind and by database, with intervals of "
+        "95 % by a bootstrap over databases; and what question or schema alone give away: of own labels by five parts, "
+        "each scored by what the others teach.\n\n"
+        "--predictions takes what ambit-infer detect wrote, or a language model's answers as scores of 0 and 1: one "
+        "for each question, by id.",
+    .examples = { "ambit-train evaluate runs/gate --data labels.csv --db shop.sqlite",
+                  "ambit-train evaluate --predictions answers.jsonl --data contrast --json" },
+    .run = run,
+};
