@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What cmake --install puts into a folder runs from there: programs, modules, manual pages, completion.
+# What cmake --install puts into a folder runs from there: programs, modules, manual pages, completion; and another
+# program is built on the kernels library, found by CMake and by pkg-config.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 prefix=$work
@@ -27,4 +28,35 @@ for module in "$bin"/../lib/ambit/*.so; do
     [ -n "$(find "$prefix" -path "*/ambit/${module##*/}")" ] || complain "${module##*/} is not installed"
 done
 "$prefix/bin/ambit-train" doctor --device simt | grep -q '^ready: simt' || complain "the installed simt module does not work"
+
+# built HOW COMMAND...: the consumer computes on the cpu and in the installed module
+built() {
+    local how=$1
+    shift
+    "$@" >log 2>&1 || complain "a consumer is not built by $how" "$(tail -n 5 log)"
+    for device in cpu simt; do
+        run 0 env AMBIT_MODULE_PATH="$modules" ./consumer $device
+        grep -qx "$device: -4, 5 7 9" shown || complain "the consumer built by $how on $device" "$(cat shown)"
+    done
+    rm -f consumer
+}
+by_cmake() {
+    cmake -G Ninja -S "$support/consumer" -B by-cmake -DCMAKE_PREFIX_PATH="$prefix" &&
+        cmake --build by-cmake && mv by-cmake/consumer .
+}
+by_pkg_config() {
+    local flags
+    read -ra flags < <(PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name ambit.pc)") pkg-config --cflags --libs ambit)
+    for header in "$prefix"/include/ambit/kernels/*.h; do
+        echo "#include \"kernels/${header##*/}\"" | cc -std=gnu11 -Wall -Werror -fsyntax-only "${flags[@]}" -x c - || return 1
+    done
+    cc -std=c11 -o consumer "$support/consumer/main.c" "${flags[@]}"
+}
+"$prefix/bin/ambit-data" --version | grep -q 'sanitizers ON' && finish # which a consumer would need too
+modules=$(dirname "$(find "$prefix" -name libambit_simt.so)")
+built CMake by_cmake
+built pkg-config by_pkg_config
+sed 's/find_package(ambit/& 9/' "$support/consumer/CMakeLists.txt" >CMakeLists.txt
+run 1 cmake -G Ninja -S . -B newer -DCMAKE_PREFIX_PATH="$prefix"
+grep -q 'requested version "9"' said || complain "find_package(ambit 9) does not say which version is there"
 finish

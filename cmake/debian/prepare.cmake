@@ -1,0 +1,20 @@
+# Run by cpack on the folders that become packages: documents of Debian's, compressed manual pages, a stripped library.
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+foreach(component ${CPACK_COMPONENTS_ALL})
+  string(TOUPPER ${component} upper)
+  set(share ${CPACK_TEMPORARY_DIRECTORY}/${component}/usr/share)
+  set(doc ${share}/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME})
+  file(COPY ${CPACK_TOPLEVEL_DIRECTORY}/../../debian/ DESTINATION ${doc})
+  file(GLOB pages ${share}/man/man1/*.1)
+  run(gzip -9nf ${doc}/changelog ${doc}/NEWS.md ${pages})
+  if(EXISTS ${share}/zsh/site-functions) # which Debian's zsh does not read in /usr
+    file(RENAME ${share}/zsh/site-functions ${share}/zsh/vendor-completions)
+  endif()
+  file(GLOB_RECURSE archives ${CPACK_TEMPORARY_DIRECTORY}/${component}/*.a)
+  if(archives)
+    run(strip --strip-debug --remove-section=.comment --remove-section=.note --enable-deterministic-archives ${archives})
+  endif()
+endforeach()

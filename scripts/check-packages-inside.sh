@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Part of check-packages.sh: run in a bare Debian that has packages/*.deb, /consumer, what they need, and no network.
+set -euo pipefail
+cd /check
+export LC_ALL=C.UTF-8 OMP_NUM_THREADS=2
+
+fail() {
+    echo "check-packages: $*" >&2
+    exit 1
+}
+
+listing() { find / -xdev \( -path /proc -o -path /check -o -path /var/lib/dpkg -o -path /var/log \) -prune -o -printf '%y %p\n' | sort; }
+
+# asks CODE TEXT COMMAND...: its exit code, and what it says
+asks() {
+    local code=$1 text=$2 got=0
+    shift 2
+    "$@" >said 2>&1 </dev/null || got=$?
+    [ "$got" -eq "$code" ] || fail "$*: exit code $got, expected $code: $(head -n 5 said)"
+    grep -qE -- "$text" said || fail "$*: does not say \"$text\": $(head -n 5 said)"
+}
+
+before=$(listing)
+dpkg -i packages/*.deb >said 2>&1 || fail "dpkg -i: $(tail -n 5 said)"
+version=$(dpkg-query -W -f '${Version}' ambit)
+for program in ambit-data ambit-train ambit-infer; do
+    asks 0 "^$program $version " "$program" --version
+    asks 0 '^usage: ' "$program" --help
+done
+asks 0 '^ready: cpu' ambit-train doctor --device cpu
+asks 0 '^ready: simt' ambit-train doctor --device simt
+if dpkg-query -W ambit-cuda >/dev/null 2>&1; then
+    asks 4 'libcublasLt' ambit-train doctor --device cuda
+fi
+
+asks 0 '' ambit-data practice -o data --seed 1
+asks 0 '' ambit-train gatekeeper --data data --config demo.yaml --out model --seed 1
+head -n 20 data/test.jsonl >questions.jsonl
+asks 0 '' ambit-infer detect --model model --schema data/tables.json questions.jsonl --out found.jsonl
+[ "$(wc -l <found.jsonl)" -eq 20 ] || fail "detect answered $(wc -l <found.jsonl) of 20 questions"
+
+read -ra flags < <(pkg-config --cflags --libs ambit)
+gcc -o program consumer/main.c "${flags[@]}"
+for device in cpu simt; do
+    asks 0 "^$device: -4, 5 7 9$" ./program $device
+done
+
+dpkg --purge ambit-cuda ambit-dev ambit >said 2>&1 || fail "dpkg --purge: $(cat said)"
+left=$(diff <(echo "$before") <(listing)) || fail "purging left or took: $left"
+echo "packages: installed, run, built on and purged"
