@@ -30,6 +30,7 @@ set(CPACK_COMPONENTS_ALL programs dev)
 if(TARGET ambit_cuda)
   list(APPEND CPACK_COMPONENTS_ALL cuda)
 endif()
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # each package has its own
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 
@@ -38,24 +39,24 @@ set(CPACK_DEBIAN_PROGRAMS_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_SUGGESTS "ambit-cuda, sqlite3")
 set(CPACK_DEBIAN_PROGRAMS_DESCRIPTION "find, explain and resolve ambiguity in text-to-SQL
- A question put to a database often has several right readings.  ambit says
- whether a question is ambiguous for a schema, between which tables or columns,
- completes the readings that a model gives, or asks the user the question that
- tells most.
- .
- This package holds the programs ambit-data, ambit-train and ambit-infer, which
- compute on the CPU.")
+A question put to a database often has several right readings.  ambit says
+whether a question is ambiguous for a schema, between which tables or columns,
+completes the readings that a model gives, or asks the user the question that
+tells most.
+
+This package holds the programs ambit-data, ambit-train and ambit-infer, which
+compute on the CPU.")
 
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME ambit-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libc6-dev, libopenblas-dev${dnnl_dev}")
 set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "ambit (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_DEV_DESCRIPTION "kernels library of ambit: headers and static library
- Tensors in arenas, differentiable ops, optimizers and steps that are captured,
- on the CPU and, through modules opened at run time, on NVIDIA GPUs.
- .
- This package holds the headers, the static library, and the files by which
- CMake and pkg-config find them.")
+Tensors in arenas, differentiable ops, optimizers and steps that are captured,
+on the CPU and, through modules opened at run time, on NVIDIA GPUs.
+
+This package holds the headers, the static library, and the files by which
+CMake and pkg-config find them.")
 
 # cuBLASLt is of NVIDIA's packages, which dpkg-shlibdeps does not know: so its libraries are named here.
 set(CPACK_DEBIAN_CUDA_PACKAGE_NAME ambit-cuda)
@@ -63,13 +64,14 @@ set(CPACK_DEBIAN_CUDA_PACKAGE_SECTION contrib/science)
 set(CPACK_DEBIAN_CUDA_PACKAGE_DEPENDS "ambit (= ${PROJECT_VERSION}), libc6 (>= 2.34), libgcc-s1 (>= 3.0), libstdc++6 (>= 12)")
 set(CPACK_DEBIAN_CUDA_PACKAGE_RECOMMENDS "libcublas-${CUDAToolkit_VERSION_MAJOR}-${CUDAToolkit_VERSION_MINOR}")
 set(CPACK_DEBIAN_CUDA_DESCRIPTION "CUDA module of ambit
- With it the programs of ambit compute on NVIDIA GPUs of compute capability 8.0
- and newer.  It needs NVIDIA's driver and cuBLASLt, which the CUDA toolkit
- brings.")
+With it the programs of ambit compute on NVIDIA GPUs of compute capability 8.0
+and newer.  It needs NVIDIA's driver and cuBLASLt, which the CUDA toolkit
+brings.")
 
 # What Debian asks of a package beyond what an installation holds.
 configure_file(cmake/debian/changelog.in ${CMAKE_BINARY_DIR}/debian/changelog @ONLY)
 configure_file(cmake/debian/copyright ${CMAKE_BINARY_DIR}/debian/copyright COPYONLY)
 configure_file(CHANGELOG.md ${CMAKE_BINARY_DIR}/debian/NEWS.md COPYONLY)
+set(CPACK_AMBIT_DOCUMENTS ${CMAKE_BINARY_DIR}/debian)
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/debian/prepare.cmake)
 include(CPack)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Part of check-packages.sh: run in a bare Debian that has packages/*.deb, /consumer, what they need, and no network.
+# Part of check-packages.sh: run in a bare Debian that has /check/packages and what they need, and no network.
 set -euo pipefail
 cd /check
 export LC_ALL=C.UTF-8 OMP_NUM_THREADS=2

@@ -7,7 +7,7 @@ foreach(component ${CPACK_COMPONENTS_ALL})
   string(TOUPPER ${component} upper)
   set(share ${CPACK_TEMPORARY_DIRECTORY}/${component}/usr/share)
   set(doc ${share}/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME})
-  file(COPY ${CPACK_TOPLEVEL_DIRECTORY}/../../debian/ DESTINATION ${doc})
+  file(COPY ${CPACK_AMBIT_DOCUMENTS}/ DESTINATION ${doc})
   file(GLOB pages ${share}/man/man1/*.1)
   run(gzip -9nf ${doc}/changelog ${doc}/NEWS.md ${pages})
   if(EXISTS ${share}/zsh/site-functions) # which Debian's zsh does not read in /usr
