@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what ambit needs to be built and tested on Debian 12, and nothing when all of it is there.
-# usage: install-deps.sh [--lint | --package]   --lint: the linters too, and clang for its presets; --package: what checks packages
+# usage: install-deps.sh [--lint | --package]   --lint: the linters too, and clang for its presets; --package: what makes and checks packages
 set -euo pipefail
 
 packages=(
@@ -20,7 +20,7 @@ packages=(
     sqlite3          # the shell that makes databases for tests and examples
 )
 [ "${1:-}" = --lint ] && packages+=(clang clang-tidy cppcheck libomp-dev shellcheck)
-[ "${1:-}" = --package ] && packages+=(debootstrap git lintian)
+[ "${1:-}" = --package ] && packages+=(debootstrap file git lintian)
 
 missing=()
 for package in "${packages[@]}"; do

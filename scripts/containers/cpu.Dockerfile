@@ -2,7 +2,7 @@
 FROM debian:bookworm-slim AS build
 WORKDIR /src
 COPY scripts/install-deps.sh scripts/
-RUN scripts/install-deps.sh
+RUN scripts/install-deps.sh --package
 COPY . .
 RUN cmake --preset package -DAMBIT_CUDA=OFF \
     && cmake --build --preset package \

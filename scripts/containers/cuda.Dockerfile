@@ -12,7 +12,7 @@ RUN apt-get update \
     && apt-get install -y --no-install-recommends cuda-nvcc-13-0 cuda-cudart-dev-13-0 libcublas-dev-13-0
 WORKDIR /src
 COPY scripts/install-deps.sh scripts/
-RUN scripts/install-deps.sh
+RUN scripts/install-deps.sh --package
 COPY . .
 RUN PATH=/usr/local/cuda-13.0/bin:$PATH cmake --preset package -DAMBIT_CUDA=ON \
     && cmake --build --preset package \
