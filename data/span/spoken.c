@@ -33,8 +33,8 @@ static void make_stem(struct spoken_word *w, const char *text, size_t n)
         w->stem[i] = (char)tolower((unsigned char)text[i]);
     w->stem[n] = 0;
     w->filler = fills(w->stem);
-    if (n > 4 && strcmp(w->stem + n - 3, "ies") == 0)
-        memcpy(w->stem + n - 3, "y", 2);
+    if (n > 4 && strcmp(&w->stem[n - 3], "ies") == 0)
+        memcpy(&w->stem[n - 3], "y", 2);
     else if (n > 3 && w->stem[n - 1] == 's' && w->stem[n - 2] != 's')
         w->stem[n - 1] = 0;
 }
