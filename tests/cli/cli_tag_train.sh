@@ -76,6 +76,39 @@ encoder() { weights "$1" | grep 'bert\.'; }
 cmp -s <(encoder by-spans) <(encoder heads) || complain "--heads-only trains the encoder"
 cmp -s <(weights by-spans) <(weights heads) && complain "--heads-only trains nothing"
 
+# --- a few corrections: all of them are learnt, and what was known stays, as far as it is learnt again
+awk 'BEGIN {
+    split("kite bell sled coin", things, " ")
+    for (i = 1; i <= 12; i++) {
+        printf "{\"id\":\"c%d\",\"source\":\"own\",\"db_id\":\"own%d\",\"question\":\"Show the weight of every %s\",", i, i, things[i % 4 + 1]
+        printf "\"kind\":\"made\",\"columns\":[{\"name\":\"maker\",\"type\":\"number\"},{\"name\":\"price\",\"type\":\"number\"}],"
+        printf "\"spans\":[{\"start\":9,\"end\":15,\"label\":\"UNK\",\"alternatives\":[]}]}\n"
+    }
+}' >corrections.jsonl
+mkdir few
+cp corrections.jsonl few/train.jsonl
+correct() { train tag --from by-spans --heads-only --device cpu --compute f32 --grounding spans --batch 8 --head-lr 1e-2 --epochs 30 "$@"; }
+# right MODEL FILE: how many records have a span with the gold's label
+right() {
+    infer tag --model "$1" --device cpu "$2" -o tagged.jsonl 2>>log || complain "tag with $1"
+    paste -d ' ' <(grep -o '"spans":.*"label":"[A-Z]*"' "$2" | grep -o '[A-Z]*"$') <(grep -o '"label":"[A-Z]*"\|"spans":\[\]' tagged.jsonl | grep -o '[A-Z]*"$\|\[\]') |
+        awk '$1 == $2' | wc -l
+}
+check "a file of corrections" 0 "replay: 48 records of by-spans" correct --data corrections.jsonl --out kept
+grep -q "no validation records: temperature and threshold stay" said || complain "does not say that nothing was calibrated"
+run 0 correct --data few --replay 0 --out forgot
+[ "$(right by-spans spans/test.jsonl)" = 12 ] || complain "before the corrections"
+[ "$(right kept corrections.jsonl)" = 12 ] || complain "corrections are not learnt"
+[ "$(right kept spans/test.jsonl)" -ge 11 ] || complain "what was known is forgotten in spite of replay"
+[ "$(right forgot spans/test.jsonl)" -le 8 ] || complain "nothing is forgotten without replay, so nothing is tested"
+calibration() { train inspect "$1/ambit.h5" | grep -o '"\(temperature\|threshold\)": *[0-9.]*'; }
+[[ -n "$(calibration kept)" && "$(calibration kept)" = "$(calibration by-spans)" ]] || complain "the calibration is another"
+[ "$(grep -c . kept/replay.jsonl)" = 60 ] || complain "records for the next run" "$(grep -c . kept/replay.jsonl)"
+run 0 train tag --resume --out kept --epochs 31
+cp -r by-spans bare
+rm bare/replay.jsonl
+check "a run that kept no records" 0 "bare/replay.jsonl is not there" correct --from bare --data few --epochs 1 --out from-bare
+
 # --- what is refused
 refuse() { check "$1" "$2" "$3" learn --out no "${@:4}"; }
 mkdir empty broken
@@ -92,6 +125,11 @@ refuse "a column" 3 'train.jsonl.*2.*9' --data broken
 sed '1s/.*/{"id":/' spans/train.jsonl >broken/train.jsonl
 refuse "half a line" 3 'train.jsonl' --data broken
 refuse "two encoders" 2 "expected no --encoder" --from by-spans --encoder by-none
+refuse "a file alone" 3 "corrections.jsonl: expected a folder with train.jsonl" --data corrections.jsonl
+refuse "no validation" 3 "few/valid.jsonl" --data few
+refuse "replay" 2 "0 to 1000" --from by-spans --replay 1001
+sed '2s/"UNK"/"MAYBE"/' corrections.jsonl >bare/replay.jsonl
+refuse "another's records" 6 'bare/replay.jsonl.*2.*MAYBE' --from bare --data few
 refuse "no run" 6 "no-such-run" --from no-such-run
 refuse "no encoder" 6 "spans/config.json" --encoder spans
 refuse "heads" 2 "5 heads of 48" --encoder-hidden 48 --encoder-heads 5

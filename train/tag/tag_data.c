@@ -6,20 +6,40 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const uint64_t SAMPLE = 1;
 
-static int read_fold(struct tag_fold *f, const char *dir, enum fold fold, struct error *err)
+static int read_fold(struct tag_fold *f, const char *path, bool optional, struct error *err)
 {
-    char path[4096];
-
-    snprintf(path, sizeof path, "%s/%s.jsonl", dir, fold_name(fold));
-    if (fold == FOLD_TEST && access(path, F_OK) != 0)
+    if (optional && access(path, F_OK) != 0)
         return 0;
     if (span_records_read(&f->records, path, err))
         return -1;
-    return f->records.n ? 0 : error_set(err, EXIT_CODE_DATA, "%s: expected records, got none", path);
+    f->own = f->records.n;
+    return f->own ? 0 : error_set(err, EXIT_CODE_DATA, "%s: expected records, got none", path);
+}
+
+static int read_folder(struct tag_data *d, const char *dir, bool few, struct error *err)
+{
+    const bool optional[FOLDS] = { [FOLD_VALID] = few, [FOLD_TEST] = true };
+    char path[4096];
+
+    for (enum fold f = 0; f < FOLDS; f++) {
+        snprintf(path, sizeof path, "%s/%s.jsonl", dir, fold_name(f));
+        if (read_fold(&d->folds[f], path, optional[f], err))
+            return -1;
+    }
+    return 0;
+}
+
+static int read_file(struct tag_data *d, const char *path, bool few, struct error *err)
+{
+    if (few)
+        return read_fold(&d->folds[FOLD_TRAIN], path, false, err);
+    return error_set(err, EXIT_CODE_DATA,
+                     "%s: expected a folder with train.jsonl and valid.jsonl; a file is enough only with --from", path);
 }
 
 static uint64_t hash_record(uint64_t h, const struct span_record *r)
@@ -31,16 +51,22 @@ static uint64_t hash_record(uint64_t h, const struct span_record *r)
     return h;
 }
 
-int tag_data_read(struct tag_data *d, const char *dir, struct error *err)
+static uint64_t hash_of(const struct tag_data *d)
 {
-    d->hash = HASH_START;
-    for (enum fold f = 0; f < FOLDS; f++) {
-        if (read_fold(&d->folds[f], dir, f, err))
-            return -1;
+    uint64_t h = HASH_START;
+
+    for (enum fold f = 0; f < FOLDS; f++)
         for (int i = 0; i < d->folds[f].records.n; i++)
-            d->hash = hash_record(d->hash, &d->folds[f].records.items[i]);
-    }
-    return 0;
+            h = hash_record(h, &d->folds[f].records.items[i]);
+    return h;
+}
+
+int tag_data_read(struct tag_data *d, const char *path, bool few, struct error *err)
+{
+    struct stat st;
+    bool is_file = stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+
+    return (is_file ? read_file : read_folder)(d, path, few, err);
 }
 
 /* What the question says of the record's values, as it would be found in a database of them. */
@@ -84,6 +110,7 @@ static void release_example(struct tag_example *e)
 
 int tag_data_pack(struct tag_data *d, const struct dte_layout *layout, struct error *err)
 {
+    d->hash = hash_of(d);
     for (enum fold fold = 0; fold < FOLDS; fold++) {
         struct tag_fold *f = &d->folds[fold];
         if (fold == FOLD_VALID) /* so that the first ones are a sample of all */

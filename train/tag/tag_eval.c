@@ -63,6 +63,8 @@ int tag_validate(void *trainer, struct validation *v, struct error *err)
 {
     struct tag_trainer *t = trainer;
     struct span_counts n;
+    if (!tag_validated(t))
+        return 0;
     int rc = count_fold(t, FOLD_VALID, tag_validated(t), &n, err);
 
     if (rc)
@@ -81,6 +83,8 @@ int tag_validate(void *trainer, struct validation *v, struct error *err)
 int tag_report(struct tag_trainer *t, struct error *err)
 {
     struct span_counts n;
+    if (!t->data.folds[FOLD_TEST].n)
+        return 0;
     int rc = count_fold(t, FOLD_TEST, t->data.folds[FOLD_TEST].n, &n, err);
 
     if (rc)

@@ -66,8 +66,6 @@ static int trained_model(void *trainer, const struct model_file *f, struct devic
 
     if (dte_spec_from_json(f->model, &spec, f->reader.path, err))
         return -1;
-    spec.temperature = 1;
-    spec.threshold = 0;
     struct tokenizer *tokenizer = tokenizer_open_encoder(f->dir, spec.config.bert.vocab_size, err);
     if (!tokenizer || dte_model_init(&t->model, device, &spec, OPTIMIZER_ADAMW, tokenizer, err))
         return -1;
@@ -75,7 +73,7 @@ static int trained_model(void *trainer, const struct model_file *f, struct devic
     struct params weights = params_without_state(&t->model.params);
     int rc = model_file_load(f, &weights, device, err);
     params_release(&weights);
-    return rc;
+    return rc ? -1 : tag_data_replay(&t->data, f->dir, (int)t->set->replay, err);
 }
 
 static int open_model(struct tag_trainer *t, struct error *err)
@@ -93,20 +91,31 @@ static int open_model(struct tag_trainer *t, struct error *err)
     return run_take(r, &arenas, err);
 }
 
+static void tell_data(const struct tag_trainer *t)
+{
+    const struct tag_fold *train = &t->data.folds[FOLD_TRAIN];
+
+    for (enum fold f = 0; f < FOLDS; f++)
+        log_info("%s: %d records", fold_name(f), t->data.folds[f].own);
+    if (train->records.n > train->own)
+        log_info("replay: %d records of %s", train->records.n - train->own, t->request->from);
+    if (train->wide)
+        log_info("%d training records left out: their columns do not fit into one sequence", train->wide);
+    if (!t->data.folds[FOLD_VALID].n)
+        log_info("no validation records: temperature and threshold stay those of %s, and the last weights are taken",
+                 t->request->from);
+}
+
 int tag_open(void *trainer, struct error *err)
 {
     struct tag_trainer *t = trainer;
 
-    if (tag_data_read(&t->data, t->request->data, err) || open_model(t, err) ||
+    if (tag_data_read(&t->data, t->request->data, t->request->from != NULL, err) || open_model(t, err) ||
         dte_tagger_init(&t->tagger, &t->model, &t->run.work, t->set->tokens, err) ||
         tag_data_pack(&t->data, &t->tagger.layout, err))
         return -1;
     t->run.data_hash = t->data.hash;
-    for (enum fold f = 0; f < FOLDS; f++)
-        log_info("%s: %d records", fold_name(f), t->data.folds[f].n);
-    if (t->data.folds[FOLD_TRAIN].wide)
-        log_info("%d training records left out: their columns do not fit into one sequence",
-                 t->data.folds[FOLD_TRAIN].wide);
+    tell_data(t);
     return 0;
 }
 
@@ -118,13 +127,25 @@ void tag_close(void *trainer)
     dte_model_release(&t->model);
 }
 
+/* Places of the training examples, own ones so often that they are a quarter where there is replay. */
+static int *make_pool(const struct tag_fold *f, int *n)
+{
+    int own = 0, *pool;
+
+    while (own < f->n && f->list[own].record < f->records.items + f->own)
+        own++;
+    int times = own && (f->n - own) / 3 > own ? (f->n - own) / 3 / own : 1;
+    pool = xmalloc((size_t)(*n = f->n + own * (times - 1)) * sizeof *pool);
+    for (int i = 0; i < *n; i++)
+        pool[i] = i < own * times ? i % own : i - own * (times - 1);
+    return pool;
+}
+
 static void make_sampler(struct tag_trainer *t)
 {
-    int n = t->data.folds[FOLD_TRAIN].n, *pool = xmalloc((size_t)n * sizeof *pool);
+    int n, *pool = make_pool(&t->data.folds[FOLD_TRAIN], &n);
     struct rng rng = { .seed = t->run.set.seed ^ UINT64_C(0x746167) };
 
-    for (int i = 0; i < n; i++)
-        pool[i] = i;
     rng_shuffle(&rng, pool, n, sizeof *pool);
     if (t->set->max_train && t->set->max_train < n)
         n = (int)t->set->max_train;

@@ -1,6 +1,7 @@
 #include "train/tag/tag_settings.h"
 
 #include "data/cli/option_rows.h"
+#include "train/tag/tag_data.h"
 
 const struct tag_training tag_request_defaults = {
     .device = "auto",
@@ -25,6 +26,7 @@ const struct tag_training tag_request_defaults = {
         .head_lr = 1e-3,
         .warmup = 0.06,
         .clip = 1,
+        .replay = TAG_REPLAY,
         .max_valid = 2000,
         .tokens = 16384,
     },
@@ -34,8 +36,10 @@ const struct tag_training tag_request_defaults = {
 #define HERE(field) offsetof(struct tag_training, field)
 
 const struct option tag_request_table[] = {
-    STRING_OPTION("data", HERE(data), "DIR",
-                  "folder of ambit-data counterfactual: train.jsonl, valid.jsonl, test.jsonl", .required = true),
+    STRING_OPTION(
+        "data", HERE(data), "PATH",
+        "folder of ambit-data counterfactual: train.jsonl, valid.jsonl, test.jsonl; with --from a file will do",
+        .required = true),
     STRING_OPTION("encoder", HERE(encoder), "HF_DIR", "pretrained BERT folder; without one, an encoder from scratch"),
     STRING_OPTION("from", HERE(from), "RUN", "a trained tagger to go on from"),
     OUT_OPTION(HERE(out), "DIR", "where checkpoints and the model go", .required = true),
@@ -76,6 +80,8 @@ const struct option tag_request_table[] = {
     REAL_OPTION("decay", AT(decay), "X", 0, 1, "decoupled weight decay"),
     REAL_OPTION("clip", AT(clip), "X", 0, 1e6, "largest gradient norm, 0: any"),
     FLAG_OPTION("heads-only", AT(heads_only), "the encoder stays as it is"),
+    INT_OPTION("replay", AT(replay), "N", 0, TAG_REPLAY,
+               "training records of --from that are learnt again beside --data"),
     INT_OPTION("max-train", AT(max_train), "N", 0, 1 << 30, "training records of an epoch, 0: all"),
     INT_OPTION("max-valid", AT(max_valid), "N", 1, 1 << 30, "validation records between epochs"),
     INT_OPTION("eval-every", AT(eval_every), "N", 0, 1 << 30, "steps between validations, 0: once an epoch"),

@@ -24,6 +24,7 @@ struct tag_settings {
     int64_t epochs, batch, patience;
     double lr, head_lr, warmup, decay, clip;
     bool heads_only;
+    int64_t replay;    /* training records of --from that are learnt again */
     int64_t max_train; /* records of one epoch, 0 for all */
     int64_t eval_every, save_every, max_valid;
     int64_t tokens; /* most tokens read at once outside training */

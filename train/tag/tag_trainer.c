@@ -11,10 +11,10 @@ static void describe(const void *trainer, json_t *meta)
     json_object_set_new(meta, "model", dte_spec_to_json(&t->model.spec));
 }
 
-static int save_tokenizer(void *trainer, const char *dir, struct error *err)
+static int save_beside(void *trainer, const char *dir, struct error *err)
 {
     const struct tag_trainer *t = trainer;
-    return tokenizer_save(t->model.tokenizer, dir, err);
+    return tokenizer_save(t->model.tokenizer, dir, err) ? -1 : tag_data_save_replay(&t->data, dir, err);
 }
 
 /* Calibrated on validation, judged on the test fold. */
@@ -26,7 +26,7 @@ static int finish(void *trainer, struct error *err)
         t->model.params.list[i].t->needs_grad = false;
         t->model.params.list[i].t->frozen = true;
     }
-    int rc = tag_calibrate(t, tag_validated(t), err);
+    int n = tag_validated(t), rc = n ? tag_calibrate(t, n, err) : 0;
     return rc ? rc : tag_report(t, err);
 }
 
@@ -44,7 +44,7 @@ static const struct trainer tagger = {
     .measure = tag_measure,
     .validate = tag_validate,
     .describe = describe,
-    .save_beside = save_tokenizer,
+    .save_beside = save_beside,
     .finish = finish,
 };
 
