@@ -23,8 +23,9 @@ struct belief {
 struct split {
     const int *value; /* [n], 0 .. n_values - 1 */
     int n_values;
-    double noise; /* how often the user slips */
-    double cost;  /* what asking costs, in seconds */
+    double noise;   /* how often the user slips */
+    double cost;    /* what asking costs, in seconds */
+    double support; /* 0 to 1: how sure others are that this is what was left open */
 };
 
 enum answer_kind {

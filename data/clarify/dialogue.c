@@ -101,7 +101,7 @@ static void number_options(struct dialogue *d, struct question_view *v)
         int option = question_view_option(v, full->value[i]);
         options[i] = option >= 0 ? option : v->other ? v->n_shown : 0;
     }
-    v->split = (struct split){ options, v->n_shown + v->other, full->noise, full->cost };
+    v->split = (struct split){ options, v->n_shown + v->other, full->noise, full->cost, full->support };
 }
 
 bool dialogue_view(struct dialogue *d, int variable, struct question_view *view)
@@ -193,7 +193,7 @@ static enum stop_reason choose(struct dialogue *d, struct question_view *view, i
     if (i < 0)
         return STOP_SETTLED;
     *view = d->views[i];
-    return view->gain < d->rules.min_bits ? STOP_GAIN : STOP_NOT;
+    return view->gain * (1 + view->split.support) < d->rules.min_bits ? STOP_GAIN : STOP_NOT;
 }
 
 /* What the answers to retired variables say of each candidate, as one number; false when they do not say what is most

@@ -2,39 +2,21 @@
 
 #include "data/corpora/example.h"
 #include "data/schema/mention.h"
+#include "data/span/tagging.h"
 #include "data/util/json.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const labels[SPAN_LABELS] = { "AMB", "UNK", "COL", "VAL" };
-
-/* Where letter `at` begins. */
-static const char *letter(const char *text, int64_t at)
-{
-    for (; *text && at > 0; at--)
-        do
-            text++;
-        while (((unsigned char)*text & 0xc0) == 0x80);
-    return text;
-}
-
-static int count_letters(const char *text)
-{
-    int n = 0;
-
-    for (; *text; text = letter(text, 1))
-        n++;
-    return n;
-}
-
 /* A value is named by its column: "table.column::value". */
 static int find_element(const struct schema *s, const char *name, const char *where, struct error *err)
 {
     const char *end = strstr(name, "::");
-    char *element = end ? strndup(name, (size_t)(end - name)) : xstrdup(name);
-    int table, column, missing = example_element(s, element, &table, &column);
+    char *element = end ? strndup(name, (size_t)(end - name)) : NULL;
+    int table, column, missing = example_element(s, name, &table, &column);
 
+    if (missing && element)
+        missing = example_element(s, element, &table, &column);
     free(element);
     if (missing)
         return error_set(err, EXIT_CODE_DATA, "%s: \"%s\" is neither a table nor a table.column of the schema", where,
@@ -49,12 +31,20 @@ static int read_label(struct span *p, const json_t *o, const char *where, struct
     if (!label)
         return -1;
     for (int i = 0; i < SPAN_LABELS; i++)
-        if (strcmp(label, labels[i]) == 0) {
+        if (strcmp(label, span_label_name((enum span_label)i)) == 0) {
             p->label = (enum span_label)i;
             return 0;
         }
     return error_set(err, EXIT_CODE_DATA, "%s: field \"label\": expected AMB, UNK, COL or VAL, got \"%s\"", where,
                      label);
+}
+
+static void add_element(struct span *p, int element)
+{
+    for (int i = 0; i < p->n_elements; i++)
+        if (p->elements[i] == element)
+            return;
+    p->elements[p->n_elements++] = element;
 }
 
 static int read_links(struct span *p, const json_t *o, const struct schema *s, const char *where, struct error *err)
@@ -69,10 +59,12 @@ static int read_links(struct span *p, const json_t *o, const struct schema *s, c
     json_array_foreach(list, i, item)
     {
         const char *name = json_get_string(item, "concept", where, err);
+        const char *kind = json_string_value(json_object_get(item, "kind"));
         int element = name ? find_element(s, name, where, err) : -1;
         if (element < 0)
             return -1;
-        p->elements[p->n_elements++] = element;
+        add_element(p, element);
+        p->is_value = p->is_value || (kind ? strcmp(kind, "value") == 0 : strstr(name, "::") != NULL);
     }
     return 0;
 }
@@ -92,7 +84,7 @@ static void read_mentions(struct span *p, const struct schema *s)
 static int read_span(struct hints *h, struct span *p, const json_t *o, const char *question, const struct schema *s,
                      const char *where, struct error *err)
 {
-    int64_t start, end, n = count_letters(question);
+    int64_t start, end, n = text_letters(question, strlen(question));
 
     p->probability = 1;
     if (json_get_int(o, "start", 0, n - 1, &start, where, err) ||
@@ -100,7 +92,7 @@ static int read_span(struct hints *h, struct span *p, const json_t *o, const cha
         (json_object_get(o, "probability") && json_get_real(o, "probability", 0, 1, &p->probability, where, err)) ||
         (json_object_get(o, "alternatives") && read_links(p, o, s, where, err)))
         return -1;
-    const char *from = letter(question, start), *to = letter(question, end);
+    const char *from = text_from_letter(question, (int)start), *to = text_from_letter(from, (int)(end - start));
     p->words = strings_printf(&h->pool, "%.*s", (int)(to - from), from);
     read_mentions(p, s);
     return 0;
@@ -154,7 +146,8 @@ static int read_found(struct hints *h, const json_t *record, const struct schema
     char place[300];
     size_t i;
 
-    if (!list)
+    h->score = 1;
+    if (!list || (json_object_get(record, "score") && json_get_real(record, "score", 0, 1, &h->score, where, err)))
         return -1;
     if (json_array_size(list) > FOUND_MAX)
         return error_set(err, EXIT_CODE_DATA, "%s: alternatives: expected at most %d, got %zu", where, FOUND_MAX,

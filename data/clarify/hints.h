@@ -4,25 +4,25 @@
  *
  * In a record "spans" are {"start", "end", "label", "alternatives", "probability"}: letters (code points) of the
  * question, the last not included; AMB, UNK, COL or VAL; what the words are linked to, {"concept": "table.column" or
- * "table"}, and how sure that is, both if known.  "alternatives", "kind" and "ambiguous" are those of a finding.
- * Elements are numbered as a schema graph's nodes: tables first, then columns.
+ * "table", "kind"}, and how sure that is, both if known.  "alternatives", "kind", "ambiguous" and "score" are those of
+ * a finding. Elements are numbered as a schema graph's nodes: tables first, then columns.
  */
 #ifndef DATA_CLARIFY_HINTS_H
 #define DATA_CLARIFY_HINTS_H
 
 #include "data/exec/column_values.h"
 #include "data/schema/sia_kind.h"
+#include "data/span/span_record.h"
 
 enum { HINTS_MAX = 64, FOUND_MAX = 2 }; /* spans of a question, elements of a span; alternatives of a finding */
-
-enum span_label { SPAN_AMBIGUOUS, SPAN_UNKNOWN, SPAN_COLUMN, SPAN_VALUE, SPAN_LABELS };
 
 struct span {
     const char *words; /* as the user wrote them */
     enum span_label label;
     double probability; /* 1 when not told */
     int elements[HINTS_MAX], n_elements;
-    float *said; /* [elements of the schema] the share of each name's words that the span has */
+    bool is_value; /* the words are linked to values: the elements are their columns */
+    float *said;   /* [elements of the schema] the share of each name's words that the span has */
 };
 
 /* A zeroed struct is one without any hint. */
@@ -32,6 +32,7 @@ struct hints {
     int found[FOUND_MAX]; /* elements */
     int n_found;
     enum sia_kind kind;             /* of what was found */
+    double score;                   /* that it is ambiguous; 1 when not told */
     struct column_samples *samples; /* borrowed; NULL without a database */
     struct strings pool;
 };

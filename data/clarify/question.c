@@ -322,15 +322,22 @@ static void write_options(struct question_writer *w, const struct question_view 
     q->n++;
 }
 
-void question_write(struct question *q, const struct question_context *a, const struct question_view *view)
+struct question_writer question_begin(struct question *q, const struct question_context *a,
+                                      const struct question_view *view)
 {
     const struct variable *v = &a->variables->list[view->variable];
-    const struct wording *t = &templates[v->face];
 
     *q = (struct question){ .n = view->n_shown };
-    struct question_writer w = { a, &a->phrasing, v, v->slot, q };
     for (int i = 0; i < q->n; i++)
         q->statement[i] = best_statement(a, view, i);
+    return (struct question_writer){ a, &a->phrasing, v, v->slot, q };
+}
+
+void question_write(struct question *q, const struct question_context *a, const struct question_view *view)
+{
+    struct question_writer w = question_begin(q, a, view);
+    const struct variable *v = w.variable;
+    const struct wording *t = &templates[v->face];
     const char *text = v->second ? "Which of these is meant?" : t->ask ? t->ask(&w) : t->text;
     const char *part = question_part(&w);
     q->text = strings_printf(a->phrasing.pool, "%s%s%c%s", question_lead(&w), part,

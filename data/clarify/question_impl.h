@@ -12,9 +12,18 @@ struct question_writer {
     struct question *q;
 };
 
+/* A writer whose question has its statements and no words yet. */
+struct question_writer question_begin(struct question *q, const struct question_context *a,
+                                      const struct question_view *view);
 /* Whether what a statement has at the slot is about an element of the schema. */
 bool question_touches(const struct question_writer *w, int statement, int element);
 
+/* How many options have it there. */
+int question_touching(const struct question_writer *w, int element);
+/* Whether a detector's alternatives are what is asked about: an option has one of them, and another one has not. */
+bool question_asks_found(const struct question_writer *w);
+/* The likeliest AMB span of which the same is true, NULL for none. */
+const struct span *question_open_span(const struct question_writer *w);
 /* "Two columns fit what you wrote: "scores"." - what the hints say of the question; "" when they say nothing. */
 const char *question_lead(const struct question_writer *w);
 /* "For the part about song: " of what a sub-query says; "" else. */

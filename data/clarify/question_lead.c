@@ -1,4 +1,4 @@
-/* Part of question.h: what stands before and behind it: the user's words, values of columns, what a detector found. */
+/* Part of question.h: what stands before and behind it: the user's words, values of columns. */
 #include "data/clarify/question_impl.h"
 
 #include <stdio.h>
@@ -44,28 +44,6 @@ bool question_touches(const struct question_writer *w, int statement, int elemen
                         element);
 }
 
-static int count_touching(const struct question_writer *w, int element)
-{
-    int n = 0;
-
-    for (int i = 0; i < w->q->n; i++)
-        n += w->q->statement[i] >= 0 && question_touches(w, w->q->statement[i], element);
-    return n;
-}
-
-/* What was found is what is asked about: an option has one of the alternatives, and another one has not. */
-static bool asks_about_found(const struct question_writer *w)
-{
-    const struct hints *h = w->a->hints;
-
-    for (int i = 0; h && i < h->n_found; i++) {
-        int n = count_touching(w, h->found[i]);
-        if (n > 0 && n < w->q->n)
-            return true;
-    }
-    return false;
-}
-
 /* Letter case aside. */
 static bool has_text(const char *text, const char *part, size_t n)
 {
@@ -95,17 +73,17 @@ static double coverage(const struct question_writer *w, const struct span *p)
     const struct schema *s = w->p->schema;
     double most = 0;
 
-    if (p->label == SPAN_UNKNOWN)
+    if (p->label == SPAN_UNK)
         return 0;
     for (int i = 0; i < p->n_elements; i++)
-        if (count_touching(w, p->elements[i]))
+        if (question_touching(w, p->elements[i]))
             return 3 + p->probability;
     if (p->n_elements)
         return 0;
     if (says_value(w, p->words))
         return 2 + p->probability;
     for (int e = 0; e < s->n_tables + s->n_columns; e++)
-        if (p->said[e] >= 0.5F && count_touching(w, e) && p->said[e] + p->probability > most)
+        if (p->said[e] >= 0.5F && question_touching(w, e) && p->said[e] + p->probability > most)
             most = p->said[e] + p->probability;
     return most;
 }
@@ -113,10 +91,11 @@ static double coverage(const struct question_writer *w, const struct span *p)
 static const char *user_words(const struct question_writer *w)
 {
     const struct hints *h = w->a->hints;
-    const char *words = NULL;
+    const struct span *open = question_open_span(w);
+    const char *words = open ? open->words : NULL;
     double most = 0;
 
-    for (int i = 0; h && i < h->n_spans; i++) {
+    for (int i = 0; h && !open && i < h->n_spans; i++) {
         double c = coverage(w, &h->spans[i]);
         if (c > most) {
             most = c;
@@ -124,6 +103,20 @@ static const char *user_words(const struct question_writer *w)
         }
     }
     return words;
+}
+
+static const char *lead_of_span(const struct question_writer *w, const struct span *p)
+{
+    static const char *const counts[] = { "Two", "Three", "Four", "Five" };
+    int beyond = p->n_elements - 2, tables = 0;
+
+    for (int i = 0; i < p->n_elements; i++)
+        tables += p->elements[i] < w->p->schema->n_tables;
+    if (tables && tables < p->n_elements)
+        return strings_printf(w->p->pool, "You wrote \"%s\". ", p->words);
+    const char *what = tables ? "kinds of records fit" : p->is_value ? "columns have" : "columns fit";
+    return strings_printf(w->p->pool, "%s %s what you wrote, \"%s\". ",
+                          beyond < ARRAY_LEN(counts) ? counts[beyond] : "Several", what, p->words);
 }
 
 const char *question_lead(const struct question_writer *w)
@@ -138,7 +131,9 @@ const char *question_lead(const struct question_writer *w)
     };
     const char *words = user_words(w), *format = words ? "You wrote \"%s\". " : "";
 
-    if (asks_about_found(w))
+    if (!question_asks_found(w) && question_open_span(w))
+        return lead_of_span(w, question_open_span(w));
+    if (question_asks_found(w))
         format = found[w->a->hints->kind][words != NULL];
     const char *blank = strstr(format, "%s");
     return blank ? strings_printf(w->p->pool, "%.*s%s%s", (int)(blank - format), format, words, blank + 2) : format;
@@ -168,27 +163,6 @@ const char *question_part(const struct question_writer *w)
         part = tables;
     }
     return part ? strings_printf(w->p->pool, "For the part about %s: ", part) : "";
-}
-
-/* Only where an option is one column or one kind of records. */
-void question_add_found(struct question_writer *w)
-{
-    const struct hints *h = w->a->hints;
-    const struct schema *s = w->p->schema;
-    enum face face = w->variable->face;
-    bool fits = face == FACE_COLUMN || face == FACE_TABLE || face == FACE_SORT;
-
-    if (!fits || w->variable->second || !asks_about_found(w))
-        return;
-    for (int i = 0; i < h->n_found && w->q->n < DIALOGUE_SHOWN; i++) {
-        int e = h->found[i];
-        if ((e < s->n_tables) != (face == FACE_TABLE) || count_touching(w, e))
-            continue;
-        const char *text = e < s->n_tables ? s->tables[e].text : phrase_column(w->p, e - s->n_tables);
-        w->q->found[w->q->n] = hints_element_name(s, e, w->p->pool);
-        w->q->statement[w->q->n] = -1;
-        w->q->options[w->q->n++] = text;
-    }
 }
 
 /* Of a table, the column that tells its rows best: the first text that is no key. */

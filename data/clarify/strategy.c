@@ -164,6 +164,12 @@ static int choose_random(const struct belief *b, const struct split *splits, int
     return chosen;
 }
 
+/* Some scores are below zero, the nearer to it the better. */
+static double raised(double score, const struct split *s)
+{
+    return score > 0 ? score * (1 + s->support) : score / (1 + s->support);
+}
+
 static int choose_best(score_fn *score, const struct belief *b, const struct split *splits, int n)
 {
     double best = 0;
@@ -172,7 +178,7 @@ static int choose_best(score_fn *score, const struct belief *b, const struct spl
     for (int i = 0; i < n; i++) {
         if (!splits_belief(b, &splits[i]))
             continue;
-        double s = score(b, splits, n, i);
+        double s = raised(score(b, splits, n, i), &splits[i]);
         bool equal = chosen >= 0 && fabs(s - best) <= tie;
         if (chosen >= 0 && (equal ? splits[i].cost >= splits[chosen].cost : s < best))
             continue;

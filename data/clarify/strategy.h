@@ -1,7 +1,8 @@
 /*
  * strategy.h - which question to ask: the one that tells most, and the other choices it is compared with.
  *
- * All see the same splits, in order of their clauses.  Equal scores are settled by the lower cost, then by that order.
+ * All see the same splits, in order of their clauses.  A score counts 1 + support times, but for random and optimal,
+ * which score nothing.  Equal scores are settled by the lower cost, then by that order.
  */
 #ifndef DATA_CLARIFY_STRATEGY_H
 #define DATA_CLARIFY_STRATEGY_H

@@ -92,7 +92,7 @@ static void add_slot(struct variable_builder *b, const struct slot *s)
         return;
     }
     v->list[v->n] = (struct variable){ s->name, face, s->clause, s, NULL };
-    v->splits[v->n] = (struct split){ NULL, parts, b->noise, seconds + per_option * parts };
+    v->splits[v->n] = (struct split){ NULL, parts, b->noise, seconds + per_option * parts, 0 };
     v->n++;
 }
 
@@ -127,7 +127,7 @@ static void add_pair(struct variable_builder *b, int x, int y)
         value[i] = k;
     }
     free(first);
-    v->splits[v->n] = (struct split){ NULL, parts, b->noise, seconds + per_pair * parts };
+    v->splits[v->n] = (struct split){ NULL, parts, b->noise, seconds + per_pair * parts, 0 };
     if (same_partition(b, value) >= 0 || bits(b, v->n) < telling)
         return;
     const char *name = strings_printf(&v->pool, "%s + %s", v->list[x].name, v->list[y].name);
@@ -156,7 +156,7 @@ static void add_query(struct variable_builder *b)
     for (int i = 0; i < b->n; i++)
         values_at(b, v->n)[i] = i;
     v->list[v->n] = (struct variable){ "query", FACE_QUERY, SQL_CLAUSES, NULL, NULL };
-    v->splits[v->n] = (struct split){ NULL, b->n, b->noise, seconds + per_query * (b->n < 5 ? b->n : 5) };
+    v->splits[v->n] = (struct split){ NULL, b->n, b->noise, seconds + per_query * (b->n < 5 ? b->n : 5), 0 };
     v->n++;
 }
 

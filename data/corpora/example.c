@@ -143,15 +143,14 @@ int example_element(const struct schema *s, const char *alternative, int *table,
 {
     *column = -1;
     *table = schema_table_find(s, alternative);
-    if (*table >= 0)
-        return 0;
-    const char *dot = strchr(alternative, '.');
-    char *name = dot ? strndup(alternative, (size_t)(dot - alternative)) : NULL;
-    if (name)
-        *table = schema_table_find(s, name);
-    free(name);
-    if (*table < 0)
-        return -1;
-    *column = schema_column_find(s, *table, dot + 1);
-    return *column < 0 ? -1 : 0;
+    /* Names may have dots themselves. */
+    for (const char *dot = alternative; *column < 0 && *table < 0 && (dot = strchr(dot, '.')); dot++) {
+        char *name = strndup(alternative, (size_t)(dot - alternative));
+        int owner = schema_table_find(s, name);
+        *column = owner < 0 ? -1 : schema_column_find(s, owner, dot + 1);
+        free(name);
+        if (*column >= 0)
+            *table = owner;
+    }
+    return *table < 0 ? -1 : 0;
 }

@@ -4,6 +4,7 @@
 #include "data/util/log.h"
 #include "data/util/stop.h"
 #include "infer/clarify/clarify_simulate.h"
+#include "infer/clarify/handoff.h"
 
 #include <stdlib.h>
 
@@ -11,6 +12,7 @@ enum { ARENA_BYTES = 256 << 20 }; /* the trees of a record's statements; only wh
 
 struct clarifier {
     struct schema_catalog schemas;
+    struct handoff handoff;
     struct clarify_settings settings;
     struct arena scratch;
     struct clarify_counts *counts;
@@ -44,14 +46,25 @@ static int simulate_record(struct clarifier *c, const json_t *record, json_t *ou
     return rc;
 }
 
-static int read_record(struct clarifier *c, const json_t *record, json_t *out, const char *where, struct error *err)
+/* What detect and tag said of it joined in; golds and their labels stay those of the record. */
+static int read_case(struct clarifier *c, json_t *record, const struct schema *schema, const char *where,
+                     struct error *err)
+{
+    json_t *joined = handoff_join(&c->handoff, record, schema, where, err);
+    int rc = joined ? clarify_case_read(c->current, joined, schema, &c->settings, &c->scratch, where, err) : -1;
+
+    json_decref(joined);
+    return rc;
+}
+
+static int read_record(struct clarifier *c, json_t *record, json_t *out, const char *where, struct error *err)
 {
     const char *db_id = json_get_string(record, "db_id", where, err);
     const char *question = db_id ? json_get_string(record, "question", where, err) : NULL;
     const struct schema *schema = question ? schema_catalog_of(&c->schemas, record, where, err) : NULL;
 
     if (!schema || schema_catalog_connect(&c->settings.db, &c->schemas, db_id, err) ||
-        clarify_case_read(c->current, record, schema, &c->settings, &c->scratch, where, err))
+        read_case(c, record, schema, where, err))
         return -1;
     c->current->hints.samples = schema_catalog_samples(&c->schemas, db_id);
     json_object_set(out, "id", json_object_get(record, "id"));
@@ -119,7 +132,8 @@ int clarify(const struct clarify_request *q, struct clarify_counts *counts, stru
     clarify_settings_init(&c.settings, q);
     c.simulator = (struct simulator){ .request = q, .settings = &c.settings, .transcripts = json_array() };
     c.simulator.rng.seed = (uint64_t)q->seed;
-    if (arena_init(&c.scratch, ARENA_BYTES, err) || schema_catalog_open(&c.schemas, q->schema, q->db, err) ||
+    if (handoff_open(&c.handoff, q->findings, q->spans, err) || arena_init(&c.scratch, ARENA_BYTES, err) ||
+        schema_catalog_open(&c.schemas, q->schema, q->db, err) ||
         !(in = record_reader_open(q->candidates, q->form, err)) || out_file_open(&out, q->out, err))
         goto out;
     rc = write_all(&c, in, &out, err);
@@ -127,12 +141,15 @@ int clarify(const struct clarify_request *q, struct clarify_counts *counts, stru
         rc = simulator_finish(&c.simulator, &out, err);
     if (rc == 0)
         rc = out_file_commit(&out, err);
+    if (rc == 0)
+        handoff_tell_unmet(&c.handoff);
 out:
     out_file_abort(&out);
     if (in)
         record_reader_close(in);
     simulator_release(&c.simulator);
     schema_catalog_close(&c.schemas);
+    handoff_close(&c.handoff);
     arena_release(&c.scratch);
     free(c.current);
     return rc;

@@ -15,7 +15,8 @@ enum clarify_memory { MEMORY_ON, MEMORY_OFF };
 
 struct clarify_request {
     const char *candidates, *schema, *db, *out;
-    enum record_form form; /* of candidates */
+    const char *findings, *spans; /* of detect and of tag, or NULL */
+    enum record_form form;        /* of candidates */
     enum strategy strategy;
     double noise, tau, min_bits, second_cost;
     int64_t max_turns;

@@ -75,6 +75,17 @@ static int read_list(struct clarify_case *c, const json_t *record, struct arena 
     return 0;
 }
 
+/* What the hints say was left open is asked about first. */
+static void support_variables(struct clarify_case *c)
+{
+    const struct question_context context = clarify_question_context(c);
+    struct question_view view;
+
+    for (int v = 0; v < c->variables.n && c->hints.n_spans + c->hints.n_found; v++)
+        if (dialogue_view(&c->dialogue, v, &view))
+            c->variables.splits[v].support = question_support(&context, &view);
+}
+
 int clarify_case_read(struct clarify_case *c, const json_t *record, const struct schema *schema,
                       const struct clarify_settings *settings, struct arena *scratch, const char *where,
                       struct error *err)
@@ -100,6 +111,7 @@ int clarify_case_read(struct clarify_case *c, const json_t *record, const struct
     slots_extract(&c->slots, c->forms, c->prior.n, schema);
     variables_build(&c->variables, &c->slots, &c->prior, settings->noise);
     dialogue_init(&c->dialogue, &settings->rules, c->variables.splits, c->variables.n, &c->prior);
+    support_variables(c);
     return 0;
 }
 

@@ -23,13 +23,18 @@ static json_t *options_json(const struct clarify_case *c, const struct question 
     return list;
 }
 
+struct question_context clarify_question_context(struct clarify_case *c)
+{
+    return (struct question_context){ { .schema = c->schema, .pool = &c->words, .store = &c->store },
+                                      &c->variables,
+                                      c->forms,
+                                      &c->dialogue.now,
+                                      &c->hints };
+}
+
 void clarify_question_write(struct question *q, struct clarify_case *c, const struct question_view *view)
 {
-    struct question_context a = { { .schema = c->schema, .pool = &c->words, .store = &c->store },
-                                  &c->variables,
-                                  c->forms,
-                                  &c->dialogue.now,
-                                  &c->hints };
+    const struct question_context a = clarify_question_context(c);
     question_write(q, &a, view);
 }
 
@@ -48,8 +53,10 @@ static json_t *variable_json(struct clarify_case *c, const struct question_view 
     struct question q;
 
     clarify_question_write(&q, c, view);
-    return json_pack("{s:s, s:s, s:o, s:o}", "name", v->name, "face", face_name(v->face), "eig",
-                     clarify_rounded(view->gain), "options", options_json(c, &q, view));
+    return json_pack("{s:s, s:s, s:o, s:o*, s:o}", "name", v->name, "face", face_name(v->face), "eig",
+                     clarify_rounded(view->gain), "support",
+                     view->split.support > 0 ? clarify_rounded(view->split.support) : NULL, "options",
+                     options_json(c, &q, view));
 }
 
 /* Of all that may be asked about; the last resort stands apart. */

@@ -1,7 +1,9 @@
 #include "infer/clarify/interactive.h"
 
+#include "data/exec/db_path.h"
 #include "data/util/records.h"
 #include "data/util/stop.h"
+#include "infer/clarify/handoff.h"
 #include "infer/clarify/reply_words.h"
 #include "infer/clarify/screen.h"
 #include "infer/clarify/session.h"
@@ -286,14 +288,32 @@ static json_t *find_record(struct record_reader *in, const struct clarify_reques
     return NULL;
 }
 
+/* The record with what detect and tag said of it; a new reference. */
+static json_t *join_record(const struct clarify_request *q, struct session_context *d, json_t *record,
+                           const char *where, struct error *err)
+{
+    struct handoff handoff;
+    const struct schema *schema;
+    json_t *joined = NULL;
+
+    db_path_name(q->db, record);
+    if (handoff_open(&handoff, q->findings, q->spans, err) == 0 &&
+        (schema = schema_catalog_of(&d->schemas, record, where, err)))
+        joined = handoff_join(&handoff, record, schema, where, err);
+    handoff_close(&handoff);
+    return joined;
+}
+
 static int begin(struct talk *t, struct session_context *d, struct error *err)
 {
     struct record_reader *in = record_reader_open(t->request->candidates, t->request->form, err);
     json_t *record = in ? find_record(in, t->request, err) : NULL;
-    int rc = record ? session_start(t->session, d, record, NULL, record_reader_where(in), err) : -1;
+    json_t *joined = record ? join_record(t->request, d, record, record_reader_where(in), err) : NULL;
+    int rc = joined ? session_start(t->session, d, joined, NULL, record_reader_where(in), err) : -1;
 
     if (rc == 0)
         show_opening(t);
+    json_decref(joined);
     json_decref(record);
     record_reader_close(in);
     return rc;

@@ -18,6 +18,8 @@ static const struct option table[] = {
     STRING_OPTION("candidates", AT(candidates), "FILE.jsonl",
                   "candidate statements of each question; - is standard input"),
     FORMAT_IN_OPTION(AT(form)),
+    STRING_OPTION("findings", AT(findings), "FILE.jsonl", "what detect wrote about the same questions, joined by id"),
+    STRING_OPTION("spans", AT(spans), "FILE.jsonl", "what tag wrote about the same questions, joined by id"),
     SCHEMA_OPTION(AT(schema), "tables.json; records name their schema by db_id"),
     DB_OPTION(AT(db), ", in place of --schema"),
     CHOICE_OPTION("strategy", AT(strategy), "NAME", STRATEGY_NAMES, "which question is asked"),
@@ -48,6 +50,11 @@ static const struct option table[] = {
     { 0 },
 };
 
+static bool is_standard_input(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
 /* What does not go together. */
 static const char *misused(const struct clarify_request *q)
 {
@@ -63,8 +70,13 @@ static const char *misused(const struct clarify_request *q)
         return q->serve         ? "--serve-stdio takes no --candidates: records come in requests"
                : q->interactive ? "expected either --candidates or --replay"
                                 : "expected --candidates";
-    if (q->interactive && q->candidates && strcmp(q->candidates, "-") == 0)
-        return "--interactive reads answers from standard input: --candidates must be a file";
+    if ((q->findings || q->spans) && !q->candidates)
+        return "--findings and --spans: expected --candidates too";
+    int streams = is_standard_input(q->candidates) + is_standard_input(q->findings) + is_standard_input(q->spans);
+    if (q->interactive && streams)
+        return "--interactive reads answers from standard input: --candidates, --findings and --spans must be files";
+    if (streams > 1)
+        return "expected at most one of --candidates, --findings and --spans to be standard input";
     return NULL;
 }
 
@@ -116,6 +128,10 @@ const struct command command_clarify = {
         "with what is known of the question: \"spans\": [{\"start\", \"end\", \"label\": AMB|UNK|COL|VAL}], the user's "
         "own words, and the \"kind\" and \"alternatives\" that detect found.  With --db options show a few values of "
         "their columns.\n\n"
+        "--findings and --spans have these as detect and tag wrote them: a line belongs to the record with its id, "
+        "whose question and database it must be about.  Questions then have the user's own words, offer what was found "
+        "and no candidate has, and those that ask about what was found come before others that tell up to twice as "
+        "much.\n\n"
         "Each line of the output has the entropy in bits, every variable with its expected information gain and "
         "options, the question to ask, and the candidates that could not be read.  With --simulate records also have "
         "\"gold\": [SQL, ...]; each line has a dialogue about each of them, the last line the measures with their 95 % "

@@ -270,7 +270,7 @@ talk 3 'bad.jsonl: line 1: candidates\[0\]: field "p": expected .* got -0.35' ''
 talk 1 'nowhere/t.json: cannot write' '1\n' "${with[@]}" --transcript nowhere/t.json
 talk 2 'either --candidates or --replay' '' "${with[@]}" --replay t.json
 talk 2 'either --candidates or --replay' ''
-talk 2 'candidates must be a file' '' --candidates -
+talk 2 'must be files' '' --candidates -
 talk 2 'only one of' '' "${with[@]}" --simulate
 talk 2 'only one of' '' --serve-stdio
 more=(--serve-stdio)

@@ -36,6 +36,6 @@ void random_world(struct world *w, struct rng *r, double noise)
     for (int v = 0; v < VARIABLES; v++) {
         for (int i = 0; i < CANDIDATES; i++)
             w->value[v][i] = (int)rng_below(r, 3);
-        w->splits[v] = (struct split){ w->value[v], 3, noise, 1 };
+        w->splits[v] = (struct split){ w->value[v], 3, noise, 1, 0 };
     }
 }

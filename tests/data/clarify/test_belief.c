@@ -10,7 +10,7 @@
 
 /* Four readings of "List employees in sales hired after 2020". */
 static const int output[] = { 0, 1, 0, 1 }, dept[] = { 0, 0, 0, 1 };
-static const struct split noisy[] = { { output, 2, 0.1, 1 }, { dept, 2, 0.1, 1 } };
+static const struct split noisy[] = { { output, 2, 0.1, 1, 0 }, { dept, 2, 0.1, 1, 0 } };
 static double example_p[] = { 0.4, 0.2, 0.2, 0.2 };
 static const struct belief example_prior = { example_p, 4, 0 };
 
@@ -40,7 +40,7 @@ static void gain_is_the_entropy_of_the_answer(void **state)
         for (int i = 0; i < n; i++)
             value[i] = (int)rng_below(&r, (uint32_t)m);
         struct belief b = { p, n, 0 };
-        struct split s = { value, m, 0, 1 };
+        struct split s = { value, m, 0, 1, 0 };
         belief_masses(mass, &b, &s);
         assert_near(gain_by_definition(&b, &s), entropy_of(mass, m), 1e-12);
         assert_near(belief_gain(&b, &s), entropy_of(mass, m), 1e-12);
@@ -57,7 +57,7 @@ static void the_best_question_is_off_the_path(void **state)
     double p[] = { 0.3, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1 };
     const int root[] = { 0, 1, 1, 1, 1, 1, 1, 1 }, node[] = { 7, 0, 1, 2, 3, 4, 5, 6 };
     const bool all[] = { 1, 1, 1, 1, 1, 1, 1, 1 }, right[] = { 0, 1, 1, 1, 1, 1, 1, 1 };
-    const struct split splits[] = { { root, 2, 0, 1 }, { node, 8, 0, 1 } };
+    const struct split splits[] = { { root, 2, 0, 1, 0 }, { node, 8, 0, 1, 0 } };
     struct belief b = { p, 8, 0 };
     assert_int_equal(strategy_choose(STRATEGY_PATH, &b, splits, 2, NULL), 0);
     assert_digits(strategy_node_score(&b, &splits[0], all), 0.881291);
@@ -72,7 +72,7 @@ static void the_path_counts_half(void **state)
     double p[] = { 0.26, 0.25, 0.25, 0.24 };
     const int first[] = { 0, 0, 1, 1 }, second[] = { 0, 1, 0, 1 };
     const bool through[] = { 1, 1, 0, 0 };
-    const struct split splits[] = { { first, 2, 0, 1 }, { second, 2, 0, 1 } };
+    const struct split splits[] = { { first, 2, 0, 1, 0 }, { second, 2, 0, 1, 0 } };
     struct belief b = { p, 4, 0 };
     assert_digits(belief_gain(&b, &splits[1]), 0.999711);
     assert_digits(strategy_node_score(&b, &splits[1], through), 0.509859);
@@ -87,7 +87,7 @@ static void bounds_of_the_shortcut(void **state)
     const int apart[] = { 0, 1, 2 };
     double p[] = { on, on, off };
     struct belief b = { p, 3, 0 };
-    assert_digits(belief_gain(&b, &(struct split){ apart, 3, 0, 1 }), 1.570951);
+    assert_digits(belief_gain(&b, &(struct split){ apart, 3, 0, 1, 0 }), 1.570951);
     const double one_left[] = { 0.3 / 0.7, 0.4 / 0.7 }, four[] = { 0.3, 0.3, 0.1, 0.1, 0.1, 0.1 };
     const double four_left[] = { 0.3 / 0.7, 0.1 / 0.7, 0.1 / 0.7, 0.1 / 0.7, 0.1 / 0.7 };
     assert_digits(entropy_of(p, 3) - entropy_of(one_left, 2), 0.585722);
@@ -129,7 +129,7 @@ static void no_slips_is_a_filter(void **state)
             kept[i] /= total;
         struct belief b = { p, n, 0 };
         assert_int_equal(
-            belief_update(&b, &(struct split){ value, 3, 0, 1 }, (struct answer){ ANSWER_VALUE, value[0] }), 0);
+            belief_update(&b, &(struct split){ value, 3, 0, 1, 0 }, (struct answer){ ANSWER_VALUE, value[0] }), 0);
         assert_memory_equal(p, kept, (size_t)n * sizeof *p);
     }
 }
@@ -144,7 +144,7 @@ static void greedy_is_not_optimal(void **state)
     struct split splits[5];
     struct belief b = { p, 6, 0 };
     for (int i = 0; i < 5; i++)
-        splits[i] = (struct split){ values[i], 2, 0, 1 };
+        splits[i] = (struct split){ values[i], 2, 0, 1, 0 };
     assert_digits(strategy_questions(STRATEGY_EIG, &b, splits, 5), 2.777778);
     assert_digits(strategy_questions(STRATEGY_OPTIMAL, &b, splits, 5), 2.333333);
 }
@@ -156,7 +156,9 @@ static void strategies_differ(void **state)
     double p[] = { 0.5, 0.2, 0.1, 0.1, 0.1 };
     static const int even[] = { 0, 1, 1, 1, 1 }, last[] = { 0, 0, 0, 0, 1 }, counts[] = { 0, 0, 1, 1, 2 },
                      flat[] = { 0, 0, 0, 0, 0 };
-    struct split splits[] = { { flat, 1, 0, 1 }, { last, 2, 0, 1 }, { even, 2, 0, 1 }, { counts, 3, 0, 9 } };
+    struct split splits[] = {
+        { flat, 1, 0, 1, 0 }, { last, 2, 0, 1, 0 }, { even, 2, 0, 1, 0 }, { counts, 3, 0, 9, 0 }
+    };
     struct belief b = { p, 5, 0 };
     struct rng r = { .seed = 3 };
     static const struct {

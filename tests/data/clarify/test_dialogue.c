@@ -10,8 +10,8 @@
 
 /* Four readings of "List employees in sales hired after 2020". */
 static const int output[] = { 0, 1, 0, 1 }, date[] = { 0, 0, 1, 1 }, dept[] = { 0, 0, 0, 1 };
-static const struct split example[] = { { output, 2, 0, 1 }, { date, 2, 0, 1 }, { dept, 2, 0, 1 } };
-static const struct split noisy[] = { { output, 2, 0.1, 1 }, { date, 2, 0.1, 1 }, { dept, 2, 0.1, 1 } };
+static const struct split example[] = { { output, 2, 0, 1, 0 }, { date, 2, 0, 1, 0 }, { dept, 2, 0, 1, 0 } };
+static const struct split noisy[] = { { output, 2, 0.1, 1, 0 }, { date, 2, 0.1, 1, 0 }, { dept, 2, 0.1, 1, 0 } };
 static double example_p[] = { 0.4, 0.2, 0.2, 0.2 };
 static const struct belief example_prior = { example_p, 4, 0 };
 
@@ -141,7 +141,7 @@ static void none_of_these_hands_over(void **state)
         for (int i = 0; i < 4; i++)
             p[i] = example_p[i] * (1 - reserves[k % 2]);
         for (int i = 0; i < 3; i++)
-            splits[i] = (struct split){ example[i].value, 2, noises[k / 2], 1 };
+            splits[i] = (struct split){ example[i].value, 2, noises[k / 2], 1, 0 };
         dialogue_init(&d, &patient, splits, 3, &(struct belief){ p, 4, reserves[k % 2] });
         assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
         double before = d.now.reserve;
@@ -229,7 +229,7 @@ static void without_memory_a_question_may_come_again(void **state)
     for (int forget = 0; forget < 2; forget++) {
         static const int value[] = { 0, 1 };
         double p[] = { 0.5, 0.5 };
-        struct split one = { value, 2, 0.2, 1 };
+        struct split one = { value, 2, 0.2, 1, 0 };
         struct dialogue_rules rules = patient;
         struct dialogue d;
         struct question_view view;
@@ -254,7 +254,7 @@ static void what_is_not_known_does_not_come_back(void **state)
     static const enum answer_kind kinds[] = { ANSWER_UNKNOWN, ANSWER_EITHER };
     for (int k = 0; k < 4; k++) {
         double p[] = { 0.5, 0.3, 0.2 };
-        struct split splits[] = { { halves, 2, 0.1, 1 }, { same, 2, 0.1, 1 }, { other, 2, 0.1, 1 } };
+        struct split splits[] = { { halves, 2, 0.1, 1, 0 }, { same, 2, 0.1, 1, 0 }, { other, 2, 0.1, 1, 0 } };
         struct dialogue_rules rules = patient;
         struct dialogue d;
         struct question_view view;
@@ -290,7 +290,7 @@ static void the_last_resort_repeats_nothing(void **state)
                  { halves, ANSWER_VALUE, STOP_NOT } };
     for (int i = 0; i < ARRAY_LEN(rows); i++) {
         double p[] = { 0.4, 0.3, 0.3 };
-        struct split splits[] = { { rows[i].first, 3, 0.1, 1 }, { each, 3, 0.1, 1 } };
+        struct split splits[] = { { rows[i].first, 3, 0.1, 1, 0 }, { each, 3, 0.1, 1, 0 } };
         struct dialogue_rules rules = patient;
         struct dialogue d;
         struct question_view view;
@@ -316,7 +316,7 @@ static void the_last_resort_settles_what_answers_leave_open(void **state)
     } rows[] = { { 0.3, STOP_SETTLED }, { 1e-3, STOP_NOT } };
     for (int i = 0; i < ARRAY_LEN(rows); i++) {
         double rest = 1 - rows[i].meant, p[] = { rest * 0.2, rest * 0.4, rest * 0.4, rows[i].meant };
-        struct split splits[] = { { first, 2, 0.1, 1 }, { second, 2, 0.1, 1 }, { each, 4, 0.1, 1 } };
+        struct split splits[] = { { first, 2, 0.1, 1, 0 }, { second, 2, 0.1, 1, 0 }, { each, 4, 0.1, 1, 0 } };
         struct dialogue_rules rules = patient;
         struct dialogue d;
         struct question_view view;
@@ -338,7 +338,7 @@ static void assert_pieces(double noise)
 {
     double p[13];
     int value[13];
-    struct split one = { value, 13, noise, 1 };
+    struct split one = { value, 13, noise, 1, 0 };
     struct dialogue d;
     struct question_view view;
     for (int i = 0; i < 13; i++) {

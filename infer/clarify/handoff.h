@@ -1,0 +1,35 @@
+/*
+ * handoff.h - what `ambit-infer detect` and `ambit-infer tag` wrote, joined by id with records of candidates.
+ *
+ * Both files are read whole and checked before the first record; of a line only what data/clarify/hints.h reads is
+ * kept.  A record that has a line gets its fields in the place of its own, so that one with a finding in a file and one
+ * that brings the same finding along are asked the same.  A line that is an error, or names nothing, says nothing.
+ */
+#ifndef INFER_CLARIFY_HANDOFF_H
+#define INFER_CLARIFY_HANDOFF_H
+
+#include "data/schema/schema.h"
+#include "data/util/json.h"
+
+struct handoff_file {
+    const char *path;
+    json_t *lines; /* by id: {"where", "question", "db_id", "fields"}, the last two if there are any */
+    int64_t met;   /* records that had a line */
+};
+
+/* A zeroed struct joins nothing. */
+struct handoff {
+    struct handoff_file findings, spans;
+};
+
+/* Paths may be NULL and must outlive it.  -1 with EXIT_CODE_DATA naming file, line and field; close in any case. */
+int handoff_open(struct handoff *h, const char *findings, const char *spans, struct error *err);
+void handoff_close(struct handoff *h);
+
+/* A copy of the record with what is known of its id; a new reference.  NULL with EXIT_CODE_DATA where a line is
+ * about another question or database, or names what the schema has not. */
+json_t *handoff_join(struct handoff *h, json_t *record, const struct schema *s, const char *where, struct error *err);
+/* Warns of files of which no line met a record. */
+void handoff_tell_unmet(const struct handoff *h);
+
+#endif
