@@ -7,22 +7,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Labels differ by the line below, and not in colour alone. */
 const char tag_html_head[] =
     "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Questions and what their words mean</title>\n"
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
     "<meta name=\"viewport\" content=\"width=device-width\">\n"
     "<style>\n"
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#222}\n"
-    "section{border-top:1px solid #ccc;padding:.6em 0}\n"
-    ".q{font-size:1.25em;margin:.3em 0}.q span{border-radius:2px;padding:.1em 0}\n"
-    ".COL{border-bottom:3px solid #36c}.VAL{border-bottom:3px solid #292}\n"
-    ".AMB{border-bottom:3px solid #d80;font-weight:bold}.UNK{border-bottom:3px solid #c22;font-weight:bold}\n"
-    "table{border-collapse:collapse;font-size:.9em}td,th{padding:.1em .8em .1em 0;text-align:left;vertical-align:top}\n"
-    ".v,.id{color:#666}.error{color:#c22}\n"
+    ":root{color-scheme:light dark;--text:#222;--ground:#fff;--faint:#666;--rule:#ccc;--col:#36c;--val:#1a7f1a;"
+    "--amb:#b35c00;--unk:#c22}\n"
+    "@media(prefers-color-scheme:dark){:root{--text:#eee;--ground:#18181b;--faint:#aaa;--rule:#444;--col:#7ab0ff;"
+    "--val:#6c6;--amb:#fa3;--unk:#ff7b7b}}\n"
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:var(--text);"
+    "background:var(--ground);overflow-wrap:break-word}\n"
+    "section{overflow-x:auto;border-top:1px solid var(--rule);padding:.4em 0 .8em}p{margin:.4em 0}\n"
+    ".q{font-size:1.25em;line-height:1.7}.q span{padding:.1em 0}\n"
+    ".COL{border-bottom:3px solid var(--col)}.VAL{border-bottom:3px dotted var(--val)}\n"
+    ".AMB{border-bottom:4px double var(--amb);font-weight:bold}.UNK{border-bottom:3px dashed "
+    "var(--unk);font-weight:bold}\n"
+    "table{border-collapse:collapse;font-size:.9em}td,th{padding:.1em 1em .1em 0;text-align:left;vertical-align:top}\n"
+    ".v,.id{color:var(--faint)}.error{color:var(--unk)}\n"
     "</style></head><body>\n"
     "<p class=\"id\"><span class=\"COL\">a column</span>, <span class=\"VAL\">a value</span>, <span class=\"AMB\">several "
-    "meanings</span>, <span class=\"UNK\">nothing that is there</span>; the redder the ground, the more a word "
-    "carries.</p>\n";
+    "meanings</span>, <span class=\"UNK\">nothing that is there</span>; of a trained tagger, the redder the ground, the "
+    "more a word carries.</p>\n";
 const char tag_html_foot[] = "</body></html>\n";
 
 static void put_field(FILE *out, const json_t *o, const char *field)
@@ -121,7 +128,7 @@ static void put_span(FILE *out, const json_t *span)
     put_field(out, span, "text");
     fputs("</th><th>", out);
     put_field(out, span, "label");
-    fprintf(out, "</th><th>%.0f %%</th></tr>\n", 100 * json_number_value(json_object_get(span, "probability")));
+    fprintf(out, "</th><th>%.0f&nbsp;%%</th></tr>\n", 100 * json_number_value(json_object_get(span, "probability")));
     put_concepts(out, span, "alternatives", "");
     put_concepts(out, span, "nearest", "closest: ");
 }
@@ -134,7 +141,7 @@ void tag_print_html(FILE *out, const json_t *line)
 
     fputs("<section><p class=\"id\">", out);
     put_field(out, line, "id");
-    fputs(" ", out);
+    fputs(json_object_get(line, "db_id") ? " in " : "", out);
     put_field(out, line, "db_id");
     fputs("</p>", out);
     put_question(out, line);

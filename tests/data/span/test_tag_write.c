@@ -196,7 +196,7 @@ static void test_page(void **state)
     json_t *line = make_line(), *wrong = json_pack("{s:i, s:s}", "id", 1, "error", "no <schema>");
     char *text = printed(tag_print_html, line), *error = printed(tag_print_html, wrong);
 
-    assert_has(text, "<p class=\"id\">a&quot;&lt;1&gt; db</p>");
+    assert_has(text, "<p class=\"id\">a&quot;&lt;1&gt; in db</p>");
     assert_has(text,
                "<span class=\"AMB\" style=\"background:rgba(255,80,0,0.300)\">sc\xc3\xb6re</span><span class=\"\"> "
                "</span><span class=\"UNK\" style=\"background:rgba(255,80,0,0.600)\">&lt;i&gt;</span><span "
