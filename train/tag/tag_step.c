@@ -20,10 +20,8 @@ static double rise(double at, double from, double to)
     return at >= to ? 1 : at <= from ? 0 : (at - from) / (to - from);
 }
 
-static struct dte_weights weights_at(const struct tag_trainer *t)
+struct dte_weights tag_weights(const struct tag_settings *s, double at)
 {
-    const struct tag_settings *s = t->set;
-    double at = (double)t->run.state.step / (double)run_stage_steps(&t->run);
     double ground = s->grounding == GROUND_NONE ? 0 : s->grounding_weight;
 
     return (struct dte_weights){ .concept = s->concept_weight,
@@ -43,8 +41,9 @@ static void init(struct tagger_step *s, struct tag_trainer *t)
 {
     const int *batch;
     int n = run_batch(&t->run, &batch);
+    double at = (double)t->run.state.step / (double)run_stage_steps(&t->run);
 
-    *s = (struct tagger_step){ .trainer = t, .n = n, .weights = weights_at(t) };
+    *s = (struct tagger_step){ .trainer = t, .n = n, .weights = tag_weights(t->set, at) };
     s->sequences = xcalloc((size_t)n, sizeof *s->sequences);
     s->targets = xcalloc((size_t)n, sizeof *s->targets);
     s->list = xcalloc((size_t)n, sizeof *s->list);

@@ -11,7 +11,8 @@ int tag_open(void *t, struct error *err);
 void tag_close(void *t);
 int tag_enter_stage(void *t, bool fresh, struct error *err);
 
-/* tag_step.c */
+/* tag_step.c: what each loss weighs behind a share of the steps. */
+struct dte_weights tag_weights(const struct tag_settings *s, double at);
 int tag_step(void *t, struct error *err);
 void tag_measure(void *t, struct measurement *m);
 
