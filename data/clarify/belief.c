@@ -89,18 +89,32 @@ static double answer_mass(const struct split *s, double total, double mass)
     return mass * split_likelihood(s, 0, 0) + (total - mass) * split_likelihood(s, 0, 1);
 }
 
-double belief_gain(const struct belief *b, const struct split *s)
+static double gain_of(const double *mass, double reserve, const struct split *s)
 {
-    double mass[BELIEF_MAX], total = 1 - b->reserve, astray = b->reserve / (s->n_values + 1);
-    int live = belief_masses(mass, b, s);
+    double total = 1 - reserve, astray = reserve / (s->n_values + 1), h = part(astray);
 
-    if (live < 2)
-        return 0;
-    double h = part(astray);
     for (int k = 0; k < s->n_values; k++)
         h += part(answer_mass(s, total, mass[k]) + astray);
     double slip = split_likelihood(s, 0, 1), row = part(1 - s->noise) + (s->n_values - 1) * part(slip);
-    return h - total * row - b->reserve * log2(s->n_values + 1);
+    return h - total * row - reserve * log2(s->n_values + 1);
+}
+
+double belief_gain(const struct belief *b, const struct split *s)
+{
+    double mass[BELIEF_MAX];
+    return belief_masses(mass, b, s) < 2 ? 0 : gain_of(mass, b->reserve, s);
+}
+
+double belief_gain_supported(const struct belief *b, const struct split *s)
+{
+    double mass[BELIEF_MAX], gain = belief_gain(b, s);
+    int live = belief_masses(mass, b, s);
+
+    if (live < 2 || s->support <= 0)
+        return gain;
+    for (int k = 0; k < s->n_values; k++)
+        mass[k] = mass[k] > 0 ? (1 - b->reserve) / live : 0;
+    return gain + s->support * (gain_of(mass, b->reserve, s) - gain);
 }
 
 double belief_gain_of_best(const struct belief *b, const struct split *s)

@@ -25,7 +25,7 @@ struct split {
     int n_values;
     double noise;   /* how often the user slips */
     double cost;    /* what asking costs, in seconds */
-    double support; /* 0 to 1: how sure others are that this is what was left open */
+    double support; /* 0 to 1: how sure others are that the user left this open */
 };
 
 enum answer_kind {
@@ -59,6 +59,9 @@ int belief_masses(double *mass, const struct belief *b, const struct split *s);
 /* What the answer tells, in bits: H(answer) - sum of p H(answer | candidate).  Without slips and reserve that is the
  * entropy of the masses. */
 double belief_gain(const struct belief *b, const struct split *s);
+/* The same where the question's support is the chance that its options are all as likely as each other, whatever the
+ * candidates' probabilities say. */
+double belief_gain_supported(const struct belief *b, const struct split *s);
 /* How much likelier the best candidate becomes to be the right one. */
 double belief_gain_of_best(const struct belief *b, const struct split *s);
 

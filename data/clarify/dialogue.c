@@ -193,7 +193,7 @@ static enum stop_reason choose(struct dialogue *d, struct question_view *view, i
     if (i < 0)
         return STOP_SETTLED;
     *view = d->views[i];
-    return view->gain * (1 + view->split.support) < d->rules.min_bits ? STOP_GAIN : STOP_NOT;
+    return belief_gain_supported(&d->now, &view->split) < d->rules.min_bits ? STOP_GAIN : STOP_NOT;
 }
 
 /* What the answers to retired variables say of each candidate, as one number; false when they do not say what is most

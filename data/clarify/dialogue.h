@@ -29,7 +29,7 @@ const char *stop_reason_name(enum stop_reason r);
 struct dialogue_rules {
     enum strategy strategy;
     double tau;      /* above 1: never confident enough */
-    double min_bits; /* of bits that count 1 + support times */
+    double min_bits; /* of what a question tells, its support counted in */
     int max_turns;
     double worth,
         second;       /* what a right answer is worth and what a second of the user's costs; second 0: not weighed */

@@ -28,7 +28,7 @@ struct question_context {
 };
 
 /* 0 to 1: how sure the hints are that this is what the user left open.  A detector's alternatives or those of an AMB
- * span say so where some of the options have one of them and others have not; never of the statement as a whole. */
+ * span say so where an option has one of them and another one has not; never of the statement as a whole. */
 double question_support(const struct question_context *a, const struct question_view *view);
 /* Texts belong to the phrasing's pool. */
 void question_write(struct question *q, const struct question_context *a, const struct question_view *view);

@@ -13,28 +13,40 @@ int question_touching(const struct question_writer *w, int element)
     return n;
 }
 
-/* An option has one of the elements, and another one has not. */
-static bool parts_options(const struct question_writer *w, const int *elements, int n)
+/* Whether an option has one of the elements and not all, as everything about a table has. */
+static bool chooses(const struct question_writer *w, int option, const int *elements, int n)
 {
-    for (int i = 0; i < n; i++) {
+    int has = 0;
+
+    for (int i = 0; i < n && w->q->statement[option] >= 0; i++)
+        has += question_touches(w, w->q->statement[option], elements[i]);
+    return has > 0 && (has < n || n == 1);
+}
+
+bool question_parts(const struct question_writer *w, const int *elements, int n)
+{
+    bool chosen = false, differs = false;
+
+    for (int i = 0; i < w->q->n; i++)
+        chosen = chosen || chooses(w, i, elements, n);
+    for (int i = 0; i < n && chosen; i++) {
         int having = question_touching(w, elements[i]);
-        if (having > 0 && having < w->q->n)
-            return true;
+        differs = differs || (having > 0 && having < w->q->n);
     }
-    return false;
+    return differs;
 }
 
 bool question_asks_found(const struct question_writer *w)
 {
     const struct hints *h = w->a->hints;
-    return h && parts_options(w, h->found, h->n_found);
+    return h && question_parts(w, h->found, h->n_found);
 }
 
 /* Values are not what a result shows. */
 static bool leaves_open(const struct question_writer *w, const struct span *p)
 {
     return p->label == SPAN_AMB && p->n_elements > 1 && !(p->is_value && w->variable->clause == SQL_SELECT) &&
-           parts_options(w, p->elements, p->n_elements);
+           question_parts(w, p->elements, p->n_elements);
 }
 
 const struct span *question_open_span(const struct question_writer *w)

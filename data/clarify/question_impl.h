@@ -20,9 +20,11 @@ bool question_touches(const struct question_writer *w, int statement, int elemen
 
 /* How many options have it there. */
 int question_touching(const struct question_writer *w, int element);
-/* Whether a detector's alternatives are what is asked about: an option has one of them, and another one has not. */
+/* Whether an option chooses among the elements, having one and not all, and another one has it not. */
+bool question_parts(const struct question_writer *w, const int *elements, int n);
+/* Whether they part in a detector's alternatives. */
 bool question_asks_found(const struct question_writer *w);
-/* The likeliest AMB span of which the same is true, NULL for none. */
+/* The likeliest AMB span in whose alternatives they part, NULL for none. */
 const struct span *question_open_span(const struct question_writer *w);
 /* "Two columns fit what you wrote: "scores"." - what the hints say of the question; "" when they say nothing. */
 const char *question_lead(const struct question_writer *w);

@@ -67,6 +67,18 @@ static bool says_value(const struct question_writer *w, const char *words)
     return false;
 }
 
+/* Options say something about just one of them, or part in them. */
+static bool concerns(const struct question_writer *w, const int *elements, int n)
+{
+    for (int e = 0; e < n; e++)
+        for (int i = 0; w->slot && i < w->q->n; i++) {
+            int statement = w->q->statement[i];
+            if (w->slot->terms[statement] && question_touches(w, statement, elements[e]))
+                return true;
+        }
+    return question_parts(w, elements, n);
+}
+
 /* How well a span covers the question: what the tagger links to an option is best, then a value, then its words. */
 static double coverage(const struct question_writer *w, const struct span *p)
 {
@@ -75,15 +87,12 @@ static double coverage(const struct question_writer *w, const struct span *p)
 
     if (p->label == SPAN_UNK)
         return 0;
-    for (int i = 0; i < p->n_elements; i++)
-        if (question_touching(w, p->elements[i]))
-            return 3 + p->probability;
     if (p->n_elements)
-        return 0;
+        return concerns(w, p->elements, p->n_elements) ? 3 + p->probability : 0;
     if (says_value(w, p->words))
         return 2 + p->probability;
     for (int e = 0; e < s->n_tables + s->n_columns; e++)
-        if (p->said[e] >= 0.5F && question_touching(w, e) && p->said[e] + p->probability > most)
+        if (p->said[e] >= 0.5F && concerns(w, &e, 1) && p->said[e] + p->probability > most)
             most = p->said[e] + p->probability;
     return most;
 }
@@ -131,9 +140,11 @@ const char *question_lead(const struct question_writer *w)
     };
     const char *words = user_words(w), *format = words ? "You wrote \"%s\". " : "";
 
-    if (!question_asks_found(w) && question_open_span(w))
-        return lead_of_span(w, question_open_span(w));
-    if (question_asks_found(w))
+    bool asked = question_asks_found(w);
+    const struct span *open = question_open_span(w);
+    if (open && (!asked || (w->a->hints->kind <= SIA_TABLE && open->n_elements > w->a->hints->n_found)))
+        return lead_of_span(w, open);
+    if (asked)
         format = found[w->a->hints->kind][words != NULL];
     const char *blank = strstr(format, "%s");
     return blank ? strings_printf(w->p->pool, "%.*s%s%s", (int)(blank - format), format, words, blank + 2) : format;

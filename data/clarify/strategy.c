@@ -83,7 +83,7 @@ static double score_info_gain(const struct belief *b, const struct split *splits
 static double score_eig(const struct belief *b, const struct split *splits, int n, int i)
 {
     (void)n;
-    return belief_gain(b, &splits[i]);
+    return belief_gain_supported(b, &splits[i]);
 }
 
 static double score_best_gain(const struct belief *b, const struct split *splits, int n, int i)
@@ -95,7 +95,7 @@ static double score_best_gain(const struct belief *b, const struct split *splits
 static double score_cost_weighted(const struct belief *b, const struct split *splits, int n, int i)
 {
     (void)n;
-    return belief_gain(b, &splits[i]) / splits[i].cost;
+    return belief_gain_supported(b, &splits[i]) / splits[i].cost;
 }
 
 /* 1 - sum of p^2, before and after. */
@@ -164,12 +164,6 @@ static int choose_random(const struct belief *b, const struct split *splits, int
     return chosen;
 }
 
-/* Some scores are below zero, the nearer to it the better. */
-static double raised(double score, const struct split *s)
-{
-    return score > 0 ? score * (1 + s->support) : score / (1 + s->support);
-}
-
 static int choose_best(score_fn *score, const struct belief *b, const struct split *splits, int n)
 {
     double best = 0;
@@ -178,7 +172,7 @@ static int choose_best(score_fn *score, const struct belief *b, const struct spl
     for (int i = 0; i < n; i++) {
         if (!splits_belief(b, &splits[i]))
             continue;
-        double s = raised(score(b, splits, n, i), &splits[i]);
+        double s = score(b, splits, n, i);
         bool equal = chosen >= 0 && fabs(s - best) <= tie;
         if (chosen >= 0 && (equal ? splits[i].cost >= splits[chosen].cost : s < best))
             continue;

@@ -1,8 +1,7 @@
 /*
  * strategy.h - which question to ask: the one that tells most, and the other choices it is compared with.
  *
- * All see the same splits, in order of their clauses.  A score counts 1 + support times, but for random and optimal,
- * which score nothing.  Equal scores are settled by the lower cost, then by that order.
+ * All see the same splits, in order of their clauses.  Equal scores are settled by the lower cost, then by that order.
  */
 #ifndef DATA_CLARIFY_STRATEGY_H
 #define DATA_CLARIFY_STRATEGY_H
@@ -15,12 +14,12 @@ enum strategy {
     STRATEGY_MAX_PROBABILITY, /* the question with the likeliest answer */
     STRATEGY_MIN_PROBABILITY, /* the question with the least likely answer */
     STRATEGY_INFO_GAIN,       /* gain if all candidates that are left were equally likely */
-    STRATEGY_EIG,             /* expected information gain, slips and reserve counted */
+    STRATEGY_EIG,             /* expected information gain, slips, reserve and support counted */
     STRATEGY_PATH,            /* mass times entropy along the way to the best candidate: a published shortcut */
     STRATEGY_TWO_STEP,        /* gain of this question and of the best one after it */
     STRATEGY_GINI,            /* expected fall of the Gini impurity */
     STRATEGY_BEST_GAIN,       /* expected rise of the best candidate: for who may ask once */
-    STRATEGY_COST_WEIGHTED,   /* gain per second */
+    STRATEGY_COST_WEIGHTED,   /* the same per second */
     STRATEGY_OPTIMAL,         /* fewest questions in expectation, for truthful users */
     STRATEGIES
 };
