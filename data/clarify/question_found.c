@@ -42,10 +42,14 @@ bool question_asks_found(const struct question_writer *w)
     return h && question_parts(w, h->found, h->n_found);
 }
 
-/* Values are not what a result shows. */
+bool question_is_beside(const struct question_writer *w, const struct span *p)
+{
+    return p->is_value && w->variable->clause == SQL_SELECT;
+}
+
 static bool leaves_open(const struct question_writer *w, const struct span *p)
 {
-    return p->label == SPAN_AMB && p->n_elements > 1 && !(p->is_value && w->variable->clause == SQL_SELECT) &&
+    return p->label == SPAN_AMB && p->n_elements > 1 && !question_is_beside(w, p) &&
            question_parts(w, p->elements, p->n_elements);
 }
 

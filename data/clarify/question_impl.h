@@ -20,6 +20,8 @@ bool question_touches(const struct question_writer *w, int statement, int elemen
 
 /* How many options have it there. */
 int question_touching(const struct question_writer *w, int element);
+/* Values are not what a result shows. */
+bool question_is_beside(const struct question_writer *w, const struct span *p);
 /* Whether an option chooses among the elements, having one and not all, and another one has it not. */
 bool question_parts(const struct question_writer *w, const int *elements, int n);
 /* Whether they part in a detector's alternatives. */

@@ -85,7 +85,7 @@ static double coverage(const struct question_writer *w, const struct span *p)
     const struct schema *s = w->p->schema;
     double most = 0;
 
-    if (p->label == SPAN_UNK)
+    if (p->label == SPAN_UNK || question_is_beside(w, p))
         return 0;
     if (p->n_elements)
         return concerns(w, p->elements, p->n_elements) ? 3 + p->probability : 0;

@@ -112,6 +112,47 @@ static void slips(void **state)
     belief_release(&b);
 }
 
+/* As far as support goes, options are all as likely as each other: those that are left, beside the reserve. */
+static void support_makes_options_even(void **state)
+{
+    (void)state;
+    const int value[] = { 0, 1, 2 }, other[] = { 0, 0, 1 };
+    double p[] = { 0.9, 0.1, 0 };
+    struct belief b = { p, 3, 0 };
+    struct split splits[] = { { value, 3, 0, 1, 0.25 }, { other, 2, 0, 1, 1 } };
+
+    assert_digits(belief_gain_supported(&b, &splits[0]), 0.75 * 0.468996 + 0.25);
+    assert_digits(belief_gain(&b, &splits[0]), 0.468996);
+    assert_digits(belief_gain_supported(&b, &splits[1]), 0); /* which it does not split */
+    double more[] = { 0.4, 0.3, 0.2 };
+    struct belief wide = { more, 3, 0.1 };
+    splits[0].support = 0;
+    assert_true(belief_gain_supported(&wide, &splits[0]) == belief_gain(&wide, &splits[0]));
+    double even[] = { 0.3, 0.3, 0.3 };
+    splits[0].support = 1;
+    assert_digits(belief_gain_supported(&wide, &splits[0]), belief_gain(&(struct belief){ even, 3, 0.1 }, &splits[0]));
+}
+
+/* What others say was left open comes before what tells more. */
+static void support_chooses(void **state)
+{
+    (void)state;
+    const int sure[] = { 0, 0, 1, 1 }, doubtful[] = { 0, 1, 0, 1 };
+    double p[] = { 0.56, 0.38, 0.04, 0.02 };
+    struct belief b = { p, 4, 0 };
+    struct split splits[] = { { sure, 2, 0.05, 1, 0 }, { doubtful, 2, 0.05, 1, 0 } };
+
+    assert_int_equal(strategy_choose(STRATEGY_EIG, &b, splits, 2, NULL), 1);
+    splits[0].support = 0.5;
+    assert_int_equal(strategy_choose(STRATEGY_EIG, &b, splits, 2, NULL), 1);
+    splits[0].support = 1;
+    assert_int_equal(strategy_choose(STRATEGY_EIG, &b, splits, 2, NULL), 0);
+    assert_int_equal(strategy_choose(STRATEGY_COST_WEIGHTED, &b, splits, 2, NULL), 0);
+    splits[0].cost = 2;
+    assert_int_equal(strategy_choose(STRATEGY_COST_WEIGHTED, &b, splits, 2, NULL), 1);
+    assert_int_equal(strategy_choose(STRATEGY_BEST_GAIN, &b, splits, 2, NULL), 1);
+}
+
 static void no_slips_is_a_filter(void **state)
 {
     (void)state;
@@ -228,6 +269,8 @@ int main(void)
         cmocka_unit_test(the_path_counts_half),
         cmocka_unit_test(bounds_of_the_shortcut),
         cmocka_unit_test(slips),
+        cmocka_unit_test(support_makes_options_even),
+        cmocka_unit_test(support_chooses),
         cmocka_unit_test(no_slips_is_a_filter),
         cmocka_unit_test(greedy_is_not_optimal),
         cmocka_unit_test(strategies_differ),

@@ -1,0 +1,85 @@
+/* What others know of a question: hints that are none, each with its field, and names that are hard to read. */
+#include "tests/support/sql_world.h"
+#include "tests/support/support.h"
+
+#include "data/clarify/hints.h"
+#include "data/util/json.h"
+
+static int set_up(void **state)
+{
+    return sql_world_set_up(state, sizeof(struct sql_world),
+                            "CREATE TABLE singer (id INT, name TEXT); CREATE TABLE song (id INT, title TEXT);"
+                            "CREATE TABLE [a.b] (e INT, [c.d] TEXT, [f::g] TEXT);");
+}
+
+#define QUESTION "\"question\":\"Whose home did the näme sell 20 of?\""
+#define SPAN(start, end, label, more) "{\"start\":" #start ",\"end\":" #end ",\"label\":\"" label "\"" more "}"
+#define SPANS(spans) "{" QUESTION ",\"spans\":[" spans "]}"
+#define FOUND(kind, a, b)                                                                                              \
+    "{" QUESTION ",\"kind\":\"" kind "\",\"ambiguous\":true,\"alternatives\":[\"" a "\",\"" b "\"]}"
+
+static void bad_hints_are_refused(void **state)
+{
+    static const char *const bad[][2] = {
+        { SPANS(SPAN(6, 6, "COL", "")), "spans[0]: field \"end\": expected 7 to 35, got 6" },
+        { SPANS(SPAN(35, 36, "COL", "")), "spans[0]: field \"start\": expected 0 to 34, got 35" },
+        { SPANS(SPAN(6, 10, "COL", "") "," SPAN(-1, 6, "COL", "")), "spans[1]: field \"start\": expected" },
+        { SPANS(SPAN(6, 36, "COL", "")), "spans[0]: field \"end\": expected 7 to 35, got 36" },
+        { SPANS(SPAN(6, 10, "B-COL", "")), "expected AMB, UNK, COL or VAL, got \"B-COL\"" },
+        { SPANS(SPAN(6, 10, "COL", ",\"probability\":1.5")), "\"probability\": expected 0 to 1, got 1.5" },
+        { SPANS(SPAN(6, 10, "COL", ",\"alternatives\":[{\"concept\":\"song.none\"}]")), "\"song.none\" is neither" },
+        { SPANS(SPAN(6, 10, "COL", ",\"alternatives\":7")), "alternatives" },
+        { SPANS("7"), "spans[0]: expected an object" },
+        { "{" QUESTION ",\"spans\":{}}", "spans" },
+        { "{\"spans\":[]}", "question" },
+        { "{\"question\":\"\",\"spans\":[" SPAN(0, 1, "COL", "") "]}", "start" },
+        { FOUND("X", "singer", "song"), "kind" },
+        { FOUND("T", "singer", "nothing"), "alternatives[1]: \"nothing\" is neither" },
+        { "{\"alternatives\":[7]}", "alternatives[0]: is no string" },
+        { "{\"alternatives\":[\"song\",\"singer\"],\"score\":2}", "\"score\": expected 0 to 1, got 2" },
+        { "{\"alternatives\":[\"song\",\"song\",\"song\"]}", "alternatives: expected at most 2, got 3" },
+    };
+    struct sql_world *w = *state;
+    for (int i = 0; i < ARRAY_LEN(bad); i++) {
+        struct hints h;
+        struct error err = { 0 };
+        json_t *record = json_loads(bad[i][0], 0, NULL);
+        assert_non_null(record);
+        if (hints_read(&h, record, w->schemas.schemas, "record", &err) == 0)
+            fail_msg("%s was taken", bad[i][0]);
+        assert_int_equal(err.code, EXIT_CODE_DATA);
+        assert_error(err, "record", bad[i][1]);
+        hints_release(&h);
+        json_decref(record);
+    }
+}
+
+static void names_may_have_dots_and_colons(void **state)
+{
+    static const char *const names[] = { "a.b.c.d", "a.b", "a.b.c.d::20 of", "a.b.f::g" };
+    static const int columns[] = { 1, -1, 1, 2 };
+    struct sql_world *w = *state;
+    const struct schema *s = w->schemas.schemas;
+    int table = schema_table_find(s, "a.b");
+    for (int i = 0; i < ARRAY_LEN(names); i++) {
+        struct hints h;
+        struct error err = { 0 };
+        json_t *record = json_pack("{s:[s]}", "alternatives", names[i]);
+        if (hints_read(&h, record, s, "record", &err))
+            fail_msg("%s: %s", names[i], err.text);
+        int first = s->n_tables + s->tables[table].first_column;
+        assert_int_equal(h.found[0], columns[i] < 0 ? table : first + columns[i]);
+        assert_true(h.score == 1);
+        hints_release(&h);
+        json_decref(record);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_hints_are_refused),
+        cmocka_unit_test(names_may_have_dots_and_colons),
+    };
+    return cmocka_run_group_tests(tests, set_up, sql_world_tear_down);
+}
