@@ -57,7 +57,7 @@ static void open_data(struct gold_world *w)
 {
     struct error err = { 0 };
 
-    if (tag_data_read(&w->data, "tests/gold/dte", &err) || tag_data_pack(&w->data, &w->tagger.layout, &err))
+    if (tag_data_read(&w->data, "tests/gold/dte", false, &err) || tag_data_pack(&w->data, &w->tagger.layout, &err))
         fail_msg("%s", err.text);
     const struct tag_fold *f = &w->data.folds[FOLD_TRAIN];
     w->n = f->n;
