@@ -29,7 +29,7 @@ for program in ambit-data ambit-train ambit-infer; do
 done
 asks 0 '^ready: cpu' ambit-train doctor --device cpu
 asks 0 '^ready: simt' ambit-train doctor --device simt
-if dpkg-query -W ambit-cuda >/dev/null 2>&1; then
+if [ -n "$(find packages -name 'ambit-cuda_*')" ]; then
     asks 4 'libcublasLt' ambit-train doctor --device cuda
 fi
 

@@ -17,7 +17,7 @@ packages=("$folder"/ambit_*.deb "$folder"/ambit-*.deb)
 [ "${#packages[@]}" -ge 2 ] || fail "$folder: expected ambit_*.deb and ambit-dev_*.deb there"
 [ "$(id -u)" -eq 0 ] || fail "debootstrap and chroot need root"
 
-lintian --allow-root --fail-on error,warning --display-info "${packages[@]}"
+lintian --allow-root --fail-on error,warning "${packages[@]}"
 echo "lintian: no errors, no warnings"
 
 root=$(mktemp -d)

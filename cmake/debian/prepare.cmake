@@ -1,4 +1,4 @@
-# Run by cpack on the folders that become packages: documents of Debian's, compressed manual pages, a stripped library.
+# Run by cpack on the folders that become packages: documents of Debian's, compressed manual pages, stripped files.
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
@@ -13,8 +13,13 @@ foreach(component ${CPACK_COMPONENTS_ALL})
   if(EXISTS ${share}/zsh/site-functions) # which Debian's zsh does not read in /usr
     file(RENAME ${share}/zsh/site-functions ${share}/zsh/vendor-completions)
   endif()
-  file(GLOB_RECURSE archives ${CPACK_TEMPORARY_DIRECTORY}/${component}/*.a)
-  if(archives)
-    run(strip --strip-debug --remove-section=.comment --remove-section=.note --enable-deterministic-archives ${archives})
-  endif()
+  file(GLOB_RECURSE libraries ${CPACK_TEMPORARY_DIRECTORY}/${component}/*.a)
+  file(GLOB_RECURSE programs ${CPACK_TEMPORARY_DIRECTORY}/${component}/*.so
+    ${CPACK_TEMPORARY_DIRECTORY}/${component}/*/bin/* ${CPACK_TEMPORARY_DIRECTORY}/${component}/*/ambit-sql-worker)
+  foreach(file ${libraries})
+    run(strip --strip-debug --remove-section=.comment --enable-deterministic-archives ${file})
+  endforeach()
+  foreach(file ${programs})
+    run(strip --strip-unneeded --remove-section=.comment ${file})
+  endforeach()
 endforeach()
