@@ -60,7 +60,7 @@ CMake and pkg-config find them.")
 # cuBLASLt is of NVIDIA's packages, which dpkg-shlibdeps does not know: so its libraries are named here.
 set(CPACK_DEBIAN_CUDA_PACKAGE_NAME ambit-cuda)
 set(CPACK_DEBIAN_CUDA_PACKAGE_SECTION contrib/science)
-set(CPACK_DEBIAN_CUDA_PACKAGE_DEPENDS "ambit (= ${PROJECT_VERSION}), libc6 (>= 2.34), libgcc-s1 (>= 3.0), libstdc++6 (>= 12)")
+set(CPACK_DEBIAN_CUDA_PACKAGE_DEPENDS "ambit (= ${PROJECT_VERSION}), libc6 (>= 2.34), libgcc-s1 (>= 3.0), libstdc++6 (>= 5)")
 get_property(CPACK_DEBIAN_CUDA_PACKAGE_RECOMMENDS GLOBAL PROPERTY AMBIT_CUBLAS_PACKAGE)
 set(CPACK_DEBIAN_CUDA_DESCRIPTION "CUDA module of ambit
 With it the programs of ambit compute on NVIDIA GPUs of compute capability 8.0
