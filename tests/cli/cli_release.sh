@@ -75,4 +75,24 @@ committed CITATION.cff "s/^version:.*/version: $version\ndate-released: 2026-01-
 mkdir -p "one/out/$version"
 run 1 one/scripts/release.sh
 grep -qF "release: out/$version is there" said || complain "release.sh would write over a release"
+rm -r one/out
+
+# A release whose suite, build and packages are stood in for: what calls them, in order, and what it leaves.
+mkdir stand-ins
+for script in test install-deps check-packages; do
+    printf '#!/bin/sh\necho %s "$@" >>"%s/calls"\n[ ! -e "%s/%s-fails" ]\n' $script "$work" "$work" $script >one/scripts/$script.sh
+done
+# shellcheck disable=SC2016 # cpack's own
+printf '#!/bin/sh\necho cpack >>"%s/calls"\nmkdir -p "$4" && echo package >"$4/ambit_%s_amd64.deb"\n' "$work" "$version" >stand-ins/cpack
+printf '#!/bin/sh\necho cmake >>"%s/calls"\n' "$work" >stand-ins/cmake
+chmod +x stand-ins/*
+git -C one commit -qam "stand-ins"
+touch check-packages-fails
+run 1 env PATH="$work/stand-ins:$PATH" one/scripts/release.sh
+[ ! -e one/out ] || complain "a release is left whose packages are not good"
+rm check-packages-fails calls
+run 0 env PATH="$work/stand-ins:$PATH" one/scripts/release.sh
+[ "$(tr '\n' ' ' <calls)" = "test install-deps --package cmake cmake cpack check-packages build/release-$version " ] || complain "release.sh called" "$(cat calls)"
+(cd "one/out/$version" && sha256sum --quiet --strict -c SHA256SUMS) || complain "SHA256SUMS is wrong"
+[ "$(cd "one/out/$version" && echo *)" = "SHA256SUMS ambit-$version.tar.gz ambit_${version}_amd64.deb" ] || complain "a release holds" "$(ls "one/out/$version")"
 finish
