@@ -2,15 +2,14 @@
 #include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/score/score.h"
+#include "data/span/agreement.h"
 #include "data/span/span_score.h"
 
-enum rule { RULE_STRICT, RULE_AMBIQT, RULE_DFPL, RULE_SPANS };
+enum rule { RULE_STRICT, RULE_AMBIQT, RULE_DFPL, RULE_SPANS, RULE_AGREEMENT };
 
 static score_rule *const rules[] = {
-    [RULE_STRICT] = score_strict,
-    [RULE_AMBIQT] = score_ambiqt,
-    [RULE_DFPL] = score_dfpl,
-    [RULE_SPANS] = score_spans,
+    [RULE_STRICT] = score_strict, [RULE_AMBIQT] = score_ambiqt,       [RULE_DFPL] = score_dfpl,
+    [RULE_SPANS] = score_spans,   [RULE_AGREEMENT] = score_agreement,
 };
 
 struct score_arguments {
@@ -23,11 +22,12 @@ static const struct score_arguments defaults = { .request = { .k = 5 } };
 #define AT(field) offsetof(struct score_arguments, request.field)
 
 static const struct option options[] = {
-    CHOICE_OPTION("rule", offsetof(struct score_arguments, rule), "RULE", "strict|ambiqt|dfpl|spans",
+    CHOICE_OPTION("rule", offsetof(struct score_arguments, rule), "RULE", "strict|ambiqt|dfpl|spans|agreement",
                   "how predictions are compared with gold"),
     STRING_OPTION("gold", AT(gold), "FILE",
                   "records with gold SQL, JSONL or a JSON array; default: the prediction file's own"),
     STRING_OPTION("pred", AT(pred), "FILE", "records with predictions, JSONL or a JSON array", .required = true),
+    STRING_OPTION("findings", AT(findings), "FILE", "rule agreement: what ambit-infer detect wrote, by id"),
     STRING_OPTION("tables", AT(tables), "FILE", "schemas, Spider's tables.json"),
     DB_OPTION(AT(db), ""),
     INT_OPTION("top", AT(k), "N", 1, 1e6, "predictions of a record that count", .letter = 'k'),
@@ -45,6 +45,8 @@ static enum exit_code run(const struct call *call, struct error *err)
 
     if (a->request.filter && a->rule != RULE_DFPL)
         return usage_error(err, "--filter: expected --rule dfpl too");
+    if (a->request.findings && a->rule != RULE_AGREEMENT)
+        return usage_error(err, "--findings: expected --rule agreement too");
     return rules[a->rule](&a->request, err);
 }
 
@@ -79,6 +81,11 @@ const struct command command_score = {
         "found so, how many name all that the gold names, and any of it; questions that can be answered and are called "
         "ambiguous or unanswerable, per 100; how \"problem\" ranks questions; and the share of the words of each label "
         "that have it, which the paper reports.\n\n"
+        "Rule agreement puts the findings of ambit-infer detect (--findings) beside what ambit-infer tag wrote (--pred), "
+        "by id: how many questions both, one or neither call ambiguous, whether by the same alternatives (all that the "
+        "detector names are among the tagger's), and who is right by --gold, records of marked words or with "
+        "\"ambiguous\" and \"alternatives\". Who says ambiguous is right when gold says so and all that it names are "
+        "named; who does not, when gold does not.\n\n"
         "All files are JSONL or a JSON array, of dfpl one object, and - is standard input; a name that ends in .xz is "
         "decoded. Of strict and dfpl: recall, precision, F1, one_found and all_found, means over ambiguous and over "
         "unambiguous records. All have intervals of 95 % by a bootstrap over databases, which --json gives as "
@@ -87,7 +94,9 @@ const struct command command_score = {
         "\"exm_orig\", \"exm_alt\", \"direct_orig\", \"direct_alt\"}, whether the first and whether the second gold "
         "was found (null without --db), of the others the measures, every query with its number of rows or its "
         "failure, and which of them cover each gold; of spans {\"id\", \"db_id\", \"kind\", \"gold\", \"tagged\", "
-        "\"exact\", \"relaxed\", \"alarmed\", \"problem\"}: numbers of spans, and whether it is a false alarm.",
+        "\"exact\", \"relaxed\", \"alarmed\", \"problem\"}: numbers of spans, and whether it is a false alarm; of "
+        "agreement {\"id\", \"db_id\", \"found\", \"right\", \"gold\", \"detector\", \"tagger\"}: who, and the "
+        "alternatives, null where nothing is ambiguous.",
     .examples = { "ambit-data score --gold gold.jsonl --pred predictions.jsonl --db databases",
                   "ambit-data score --rule dfpl --pred infilled.jsonl --db databases --json --per-example each.jsonl" },
     .run = run,

@@ -3,7 +3,7 @@
  *
  * A rule reads the files that the request names, prints one JSON object or a table on standard output, and writes the
  * evidence when asked to.  To add one: a file score_RULE.c with its function, a prototype here, a row in cmd_score.c;
- * the rule of spans is data/span/span_score.h.
+ * the rules of spans and agreement are data/span/span_score.h and data/span/agreement.h.
  */
 #ifndef DATA_SCORE_SCORE_H
 #define DATA_SCORE_SCORE_H
@@ -13,6 +13,7 @@
 
 struct score_request {
     const char *gold, *pred; /* records and predictions; a rule whose predictions hold their gold needs no gold */
+    const char *findings;    /* of rule agreement, or NULL */
     const char *tables, *db; /* tables.json; as in db_path.h; NULL when not given */
     int64_t k;               /* predictions of a record that count */
     bool published;          /* as the published evaluator does, its quirks included */
