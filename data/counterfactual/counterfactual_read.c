@@ -1,5 +1,6 @@
 /* Part of counterfactual.h: WikiSQL's questions, and WikiTableQuestions' headers. */
 #include "data/counterfactual/counterfactual_impl.h"
+#include "data/span/tagging.h"
 #include "data/util/records.h"
 
 #include <ctype.h>
@@ -120,6 +121,36 @@ static bool header_is_usable(const char *const *names, int n)
     return n > 1 && n <= ASKED_COLUMNS;
 }
 
+static bool in_word(const char *letter)
+{
+    return isalnum((unsigned char)*letter) || (unsigned char)*letter >= 0x80;
+}
+
+/* Whether the letters [start, end) neither begin nor end within a word. */
+static bool is_whole(const char *text, int start, int end)
+{
+    const char *from = text_from_letter(text, start), *to = text_from_letter(text, end);
+
+    return !(start && in_word(from) && in_word(text_from_letter(text, start - 1))) &&
+           !(in_word(to) && in_word(text_from_letter(text, end - 1)));
+}
+
+/* Where a value stands as words of its own: WikiSQL marks the first letters that are like it, "f" in "found".  -1:
+ * nowhere. */
+static int whole_words(const char *text, int start, int end)
+{
+    const char *said = text_from_letter(text, start);
+    size_t bytes = (size_t)(text_from_letter(text, end) - said);
+    int letters = text_letters(text, strlen(text)), n = end - start;
+
+    if (is_whole(text, start, end))
+        return start;
+    for (int at = start + 1; at + n <= letters; at++)
+        if (is_whole(text, at, at + n) && strncasecmp(text_from_letter(text, at), said, bytes) == 0)
+            return at;
+    return -1;
+}
+
 /* A condition: its column is used, and its value stands in the question or does not. */
 static int read_condition(struct asked_question *q, struct counterfactual *c, const json_t *condition, int n_columns,
                           const char *where, struct error *err)
@@ -136,22 +167,14 @@ static int read_condition(struct asked_question *q, struct counterfactual *c, co
     if (span && !json_is_null(span) && (at[0] < 0 || at[1] <= at[0] || at[1] > letters))
         return error_set(err, EXIT_CODE_DATA, "%s: field \"span\": expected start and end within %d letters, or null",
                          where, letters);
-    if (!at[1] || q->n_values == ASKED_VALUES) {
+    int start = at[1] ? whole_words(q->text, (int)at[0], (int)at[1]) : -1, end = start + (int)(at[1] - at[0]);
+    if (start < 0 || q->n_values == ASKED_VALUES) {
         q->unlocated[column] = true;
         return 0;
     }
-    const char *from = q->text;
-    for (int64_t i = 0; i < at[0]; i++)
-        do
-            from++;
-        while (((unsigned char)*from & 0xc0) == 0x80);
-    const char *to = from;
-    for (int64_t i = at[0]; i < at[1]; i++)
-        do
-            to++;
-        while (((unsigned char)*to & 0xc0) == 0x80);
-    q->values[q->n_values++] = (struct asked_value){ (int)column, (int)at[0], (int)at[1],
-                                                     strings_printf(&c->text, "%.*s", (int)(to - from), from) };
+    const char *from = text_from_letter(q->text, start), *to = text_from_letter(q->text, end);
+    q->values[q->n_values++] =
+        (struct asked_value){ (int)column, start, end, strings_printf(&c->text, "%.*s", (int)(to - from), from) };
     return 0;
 }
 

@@ -86,6 +86,48 @@ for key in db_id question; do
     [ -s twice ] && complain "$key in two folds" "$(head -n 1 twice)"
 done
 
+# --- each question with a doubled column stands on a table that has one new column too
+field question <<<"$(grep '"kind":"doubled"' all.jsonl | grep '"label":"AMB"')" | sort -u >ambiguous
+field question <<<"$(grep '"kind":"doubled-and-replaced"' all.jsonl | grep -v '"label":"AMB"')" | sort -u >controls
+[ -s ambiguous ] || fail "no question is ambiguous"
+comm -23 ambiguous controls >alone
+[ -s alone ] && complain "AMB without a control of one new column" "$(head -n 1 alone)"
+
+# --- what no guard may let through: a word that another column shares, a name like another, a modifier that is said, a column
+# that a value is compared to; and a value that is marked within a word is marked where it stands by itself, or not at all
+mkdir guarded
+# ask N COLUMNS QUESTION SEL VALUE START: a question of table N
+ask() {
+    printf '{"question": "%s", "table_id": "8-%d-1", "split": "train", "header": [%s], "agg": null, "sel": %d, "sel_name": "", ' "$3" "$1" "$2" "$4"
+    printf '"conds": [{"col": 2, "col_name": "", "op": "=", "value": "%s", "span": [%d, %d]}]}\n' "$5" "$6" $(($6 + ${#5}))
+}
+for k in 1 2 3 4 5; do
+    shared='"coach", "coach name", "player", "venue"'
+    ask "$k" "$shared" "What is the coach when the player is Q$k?" 0 "Q$k" 37
+    ask "$k" "$shared" "What is the venue when the player is Z$k?" 3 "Z$k" 37
+    alike='"colour", "colours", "player", "venue"'
+    ask $((k + 5)) "$alike" "What is the colour when the player is Q$k?" 0 "Q$k" 38
+    ask $((k + 5)) "$alike" "What is the venue when the player is Z$k?" 3 "Z$k" 37
+    said='"coach", "record", "player", "venue"'
+    ask $((k + 10)) "$said" "What is the home away old new first second former current coach of player Q$k?" 0 "Q$k" 74
+    ask $((k + 10)) "$said" "What is the venue when the player is Z$k?" 3 "Z$k" 37
+done >guarded/wikisql_with_headers_extra.jsonl
+{
+    ask 20 '"round", "year", "grade", "venue"' "What was found for grade f?" 0 f 9
+    ask 20 '"round", "year", "grade", "venue"' "What was found for the venue?" 3 f 9
+} >guarded/wikisql_with_headers_dev.jsonl
+run 0 data counterfactual --wikisql guarded -o kept --seed 1
+cat kept/*.jsonl >kept.jsonl
+grep '"label":"UNK"' kept.jsonl | grep -E '"question":"What is the (coach|colour) when' >through && complain "a guard" "$(head -n 1 through)"
+grep '"label":"AMB"' kept.jsonl | grep -E '"question":"What is the (coach|colour) when' >through && complain "a guard" "$(head -n 1 through)"
+awk '/"label":"AMB"/ && /home away old/ {
+    rest = substr($0, index($0, "\"added\":["))
+    if (rest ~ /"(home|away|old|new|first|second|former|current) coach"/) print
+}' kept.jsonl >through
+[ -s through ] && complain "a modifier that the question says" "$(head -n 1 through)"
+grep -q '"question":"What was found for grade f?".*"start":25,"end":26,"label":"VAL"' kept.jsonl || complain "a value within a word" "$(grep 'grade f' kept.jsonl)"
+grep '"question":"What was found for the venue?"' kept.jsonl | grep '"VAL"' >through && complain "a value within a word" "$(cat through)"
+
 # --- probes are at chance, and say so where they are not
 run 0 data probe --data spans
 [ "$(grep -c 'AUC 0.500' shown)" = 8 ] || complain "probes" "$(cat shown)"
