@@ -70,7 +70,7 @@ const struct option tag_request_table[] = {
     REAL_OPTION("tags-from", AT(tags_from), "X", 0, 1, "share of the steps at which the tags' weight begins to rise"),
     REAL_OPTION("tags-to", AT(tags_to), "X", 0, 1, "share of the steps from which it is whole"),
     ENCODER_OPTIONS(AT(scratch)),
-    INT_OPTION("epochs", AT(epochs), "N", 0, 1000, "epochs"),
+    INT_OPTION("epochs", AT(epochs), "N", 1, 1000, "epochs"),
     INT_OPTION("batch", AT(batch), "N", 1, 4096, "questions in a batch"),
     INT_OPTION("patience", AT(patience), "N", 0, 1000,
                "stop after this many validations without a better one, 0: never"),
