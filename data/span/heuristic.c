@@ -149,12 +149,28 @@ static struct tag_span *add_span(struct heuristic_tagger *t, int start, int end,
     return &a->spans[a->n_spans++];
 }
 
+static int compare(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "");
+}
+
+/* Of columns that are alike, by name, so that their order in the table does not matter. */
+static bool comes_before(const struct tag_question *q, const struct tag_concept *a, const struct tag_concept *b)
+{
+    const struct span_column *x = &q->columns[a->column], *y = &q->columns[b->column];
+
+    if (a->score < b->score || a->score > b->score)
+        return a->score > b->score;
+    int table = compare(x->table, y->table);
+    return (table ? table : compare(x->name, y->name)) < 0;
+}
+
 /* Keeps the list sorted, the best first, and short. */
-static void add_concept(struct tag_concept *list, int *n, struct tag_concept c)
+static void add_concept(struct tag_concept *list, int *n, const struct tag_question *q, struct tag_concept c)
 {
     int at = *n;
 
-    while (at > 0 && list[at - 1].score < c.score)
+    while (at > 0 && comes_before(q, &c, &list[at - 1]))
         at--;
     if (at == HEURISTIC_ALTERNATIVES)
         return;
@@ -182,7 +198,7 @@ static void add_alternatives(struct heuristic_tagger *t, struct tag_span *s, con
     s->alternatives = xcalloc(HEURISTIC_ALTERNATIVES, sizeof *s->alternatives);
     for (int c = 0; c < t->q->n_columns; c++)
         if (of[c] > 0 && of[c] >= least && (!by_table || t->said[c]))
-            add_concept(s->alternatives, &s->n_alternatives,
+            add_concept(s->alternatives, &s->n_alternatives, t->q,
                         (struct tag_concept){ kind, c, values ? values[c] : NULL, of[c] });
     if (s->n_alternatives > 1)
         s->label = SPAN_AMB;
@@ -201,22 +217,31 @@ static void take_name(struct heuristic_tagger *t, const struct heuristic_run *r)
     free(of);
 }
 
-/* A number may stand in any column of numbers, which makes no question ambiguous: the first is as good as another. */
+/* A number may stand in any column of numbers, which makes no question ambiguous: the best is taken. */
+static void keep_first(struct tag_span *s)
+{
+    s->n_alternatives = s->n_alternatives > 0;
+    s->label = SPAN_VAL;
+}
+
 static void take_value(struct heuristic_tagger *t, const struct heuristic_run *r)
 {
     double *of = xcalloc((size_t)t->q->n_columns + 1, sizeof *of);
     const char **values = xcalloc((size_t)t->q->n_columns + 1, sizeof *values);
     bool number = false;
 
-    for (int i = 0; i < t->q->n_values && !number; i++) {
+    for (int i = 0; i < t->q->n_values; i++) {
         const struct tag_value *v = &t->q->values[i];
         if (v->start != r->start || v->end != r->end || v->score <= of[v->column])
             continue;
         of[v->column] = v->score;
         values[v->column] = v->text;
-        number = t->q->columns[v->column].type == COLUMN_NUMBER;
+        number |= t->q->columns[v->column].type == COLUMN_NUMBER;
     }
-    add_alternatives(t, add_span(t, r->start, r->end, SPAN_VAL, r->score), of, TAG_VALUE, values);
+    struct tag_span *s = add_span(t, r->start, r->end, SPAN_VAL, r->score);
+    add_alternatives(t, s, of, TAG_VALUE, values);
+    if (number)
+        keep_first(s);
     free(values);
     free(of);
 }
@@ -240,7 +265,7 @@ static void take_phrase(struct heuristic_tagger *t, struct noun_phrase p)
         s->nearest = xcalloc(HEURISTIC_ALTERNATIVES, sizeof *s->nearest);
         for (int c = 0; c < t->q->n_columns; c++)
             if (of[c] > 0)
-                add_concept(s->nearest, &s->n_nearest, (struct tag_concept){ TAG_COLUMN, c, NULL, of[c] });
+                add_concept(s->nearest, &s->n_nearest, t->q, (struct tag_concept){ TAG_COLUMN, c, NULL, of[c] });
     }
     free(of);
 }

@@ -61,8 +61,8 @@ static void test_marks(void **state)
 {
     (void)state;
     check(game, 5, "What was our score in New York?", "COL@9-18:0 VAL@22-30:2=New York ");
-    check(game, 5, "What was the score in Boston?", "AMB@13-18:0|1 AMB@22-28:2=Boston|3=Boston ");
-    check(game, 5, "Which teams played in 2008?", "COL@6-11:3 VAL@22-26:0=2008 ");
+    check(game, 5, "What was the score in Boston?", "AMB@13-18:1|0 AMB@22-28:2=Boston|3=Boston ");
+    check(game, 5, "Which teams played in 2008?", "COL@6-11:3 VAL@22-26:1=2008 ");
     check(game, 5, "Which team has the largest stadium?", "COL@6-10:3 UNK@27-34 ");
     check(game, 5, "How many fans watched in the cty?", "UNK@9-13 COL@29-32:2 ");
     check(game, 5, "the big team", "COL@8-12:3 ");
