@@ -105,9 +105,14 @@ int candidates_emit(struct candidates_sink *s, json_t *record, const char *where
     return rc;
 }
 
+struct record_reader *candidates_open(const struct candidates_request *q, struct error *err)
+{
+    return record_reader_open_range(q->file, q->form, &q->shard.range, err);
+}
+
 int candidates_of_records(struct candidates_sink *s, struct error *err)
 {
-    struct record_reader *in = record_reader_open(s->request->file, s->request->form, err);
+    struct record_reader *in = candidates_open(s->request, err);
     int rc = in ? 1 : -1;
 
     while (rc > 0 && !stop_requested()) {

@@ -8,7 +8,7 @@
 #ifndef DATA_CLARIFY_CANDIDATES_H
 #define DATA_CLARIFY_CANDIDATES_H
 
-#include "data/util/record_reader.h"
+#include "data/shard/shard.h"
 
 #define CANDIDATES_FORMS "plain|ambiqt-output|dfpl|ambrosia"
 enum candidates_form { CANDIDATES_PLAIN, CANDIDATES_AMBIQT, CANDIDATES_DFPL, CANDIDATES_AMBROSIA };
@@ -20,6 +20,7 @@ struct candidates_request {
     const char *calibration;   /* file to apply, or NULL */
     const char *out;
     enum record_form form;
+    struct shard shard; /* of plain and ambrosia, which are read record by record */
     double temperature; /* of ambiqt-output: a prediction of rank r, from 0, weighs exp(-r / temperature) */
     int64_t k;          /* candidates of a record that count */
 };

@@ -102,8 +102,8 @@ static int emit_row(struct candidates_sink *s, const json_t *row, int number, co
 
 int candidates_of_ambrosia(struct candidates_sink *s, struct error *err)
 {
-    struct record_reader *in = record_reader_open(s->request->file, s->request->form, err);
-    int rc = in ? 1 : -1, number = 0;
+    struct record_reader *in = candidates_open(s->request, err);
+    int rc = in ? 1 : -1, number = (int)s->request->shard.range.first;
 
     if (in)
         record_reader_leave_ids(in);

@@ -21,6 +21,9 @@ int candidates_emit(struct candidates_sink *s, json_t *record, const char *where
 /* A record that a source could not make: its id and why, which is taken from err. */
 int candidates_emit_error(struct candidates_sink *s, json_t *id, struct error *err);
 
+/* The records of the request. */
+struct record_reader *candidates_open(const struct candidates_request *q, struct error *err);
+
 /* A source.  -1 with an error when its file cannot be read; more than 0 after a signal. */
 typedef int candidates_source(struct candidates_sink *s, struct error *err);
 candidates_source candidates_of_records, candidates_of_ambiqt, candidates_of_dfpl, candidates_of_ambrosia;

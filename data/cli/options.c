@@ -1,7 +1,6 @@
 #include "data/cli/options.h"
 
 #include "data/cli/options_impl.h"
-#include "data/cli/yaml.h"
 #include "data/util/build.h"
 #include "data/util/log.h"
 #include "data/util/stop.h"
@@ -170,7 +169,9 @@ static int read_settings(const struct command *c, struct command_line *line, str
         return -1;
     if (options_parse(c->options, line, false, err))
         return -1;
-    return check_complete(c, line, err) ? -1 : options_check_outputs(c, line, err);
+    if (check_complete(c, line, err) || options_name_shard(c, line, texts, err))
+        return -1;
+    return options_check_outputs(c, line, err);
 }
 
 static int run_command(const struct program *p, const struct command *c, int argc, char **argv)
@@ -183,7 +184,7 @@ static int run_command(const struct program *p, const struct command *c, int arg
     line.settings = xcalloc(1, c->size);
     line.seen = xcalloc((size_t)option_count(c->options), sizeof *line.seen);
     bool ready = read_settings(c, &line, &texts, &err) == 0 && common_obey(c, line.settings, &err) == 0;
-    rc = ready ? c->run(&(struct call){ line.settings, line.seen, line.argv, line.n_operands }, &err) : err.code;
+    rc = ready ? options_run(c, &line, p->name, &err) : err.code;
     if (rc != EXIT_CODE_OK && rc != EXIT_CODE_RECORDS && *err.text)
         log_error("%s %s: %s", p->name, c->name, err.text);
     if (!ready)

@@ -20,7 +20,8 @@ enum option_type {
     OPTION_CHOICE, /* an enum or int: the place of the word in `choices`, separated by |; -1: none */
     OPTION_WORD,   /* const char *, one of the words in `choices` */
     OPTION_CONFIG, /* const char *, a YAML file (yaml.h) whose keys are the other options, which override it */
-    OPTION_PRESET  /* const char *, one of `choices`: the name of a built-in YAML text; a config file overrides it */
+    OPTION_PRESET, /* const char *, one of `choices`: the name of a built-in YAML text; a config file overrides it */
+    OPTION_SHARD   /* struct shard: only these records, into an output of their own; low is the grain of shard_cut */
 };
 
 /* For `low`: anything above zero.  Without an upper limit `high` is HUGE_VAL. */
@@ -38,6 +39,7 @@ struct option {
     bool required;
     bool writes;           /* a file or folder that the command makes; every other path is read */
     const char *continues; /* of one that is made: the option whose file it may replace, for it holds that and more */
+    const char *records;   /* of OPTION_SHARD: the option that names their file; NULL: the operand does */
 };
 
 /* The value of an option as text, "" for none, and back: for what is stored beside a model.  -1 with EXIT_CODE_USAGE

@@ -6,6 +6,7 @@
 #define DATA_CLI_OPTIONS_IMPL_H
 
 #include "data/cli/options.h"
+#include "data/cli/yaml.h"
 
 #include <stdio.h>
 
@@ -42,6 +43,12 @@ int options_parse(const struct option *table, struct command_line *line, bool on
 bool options_resume(const struct command *c, const struct command_line *line);
 /* -1 with EXIT_CODE_USAGE where an output is what an operand or another option names, by whatever names. */
 int options_check_outputs(const struct command *c, const struct command_line *line, struct error *err);
+
+/* Where the command line asks for a shard: names the output after it.  The texts keep the name. */
+int options_name_shard(const struct command *c, struct command_line *line, struct texts *texts, struct error *err);
+/* Runs the command, a shard of it where that is asked for: finds its range, holds its mark, and writes that behind it.
+ */
+enum exit_code options_run(const struct command *c, struct command_line *line, const char *program, struct error *err);
 
 /* The program whose commands have in their tables what all have too; program_release frees it. */
 struct program program_extend(const struct program *p);

@@ -1,5 +1,6 @@
 /* Part of options.h: from words to values, and to the nearest known word. */
 #include "data/cli/options_impl.h"
+#include "data/shard/shard.h"
 
 #include <errno.h>
 #include <math.h>
@@ -188,6 +189,8 @@ int option_set(const struct option *o, void *settings, const char *text, struct 
     case OPTION_CONFIG:
         *(const char **)field = text;
         return 0;
+    case OPTION_SHARD:
+        return shard_parse(field, text, err);
     }
     CHECK(false, "option --%s has type %d", o->name, (int)o->type);
 }
@@ -201,6 +204,13 @@ static void show_real(double x, char *text, size_t size)
     snprintf(text, size, "%.15g", x);
     if (strtod(text, NULL) != x)
         snprintf(text, size, "%.17g", x);
+}
+
+static void show_shard(const struct shard *s, char *text, size_t size)
+{
+    *text = '\0';
+    if (s->count)
+        snprintf(text, size, "%d/%d", s->index, s->count);
 }
 
 static void show_choice(const char *choices, int place, char *text, size_t size)
@@ -226,6 +236,9 @@ void option_show(const struct option *o, const void *settings, char *text, size_
         return;
     case OPTION_CHOICE:
         show_choice(o->choices, *(const int *)field, text, size);
+        return;
+    case OPTION_SHARD:
+        show_shard(field, text, size);
         return;
     case OPTION_STRING:
     case OPTION_WORD:

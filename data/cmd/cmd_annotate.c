@@ -17,13 +17,18 @@ static const struct option options[] = {
     FLAG_OPTION("published", AT(published), "filter and cover as \"Disambiguate First, Parse Later\" does"),
     PROMPTER_OPTIONS(AT(prompt)),
     FORMAT_IN_OPTION(AT(form)),
+    SHARD_OPTION(AT(shard), 1),
     { 0 },
 };
 
 static enum exit_code run(const struct call *call, struct error *err)
 {
+    const struct annotate_request *q = call->options;
     struct annotate_counts counts = { 0 };
-    int rc = annotate_write(call->options, call->operands[0], &counts, err);
+
+    if (q->shard.count && q->published)
+        return usage_error(err, "--shard: expected no --published, which draws for one record after the other");
+    int rc = annotate_write(q, call->operands[0], &counts, err);
 
     if (rc == 0)
         log_info("%lld records, %lld with every gold covered, %lld failed", (long long)counts.all.records,

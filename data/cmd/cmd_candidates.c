@@ -22,6 +22,7 @@ static const struct option options[] = {
     INT_OPTION("top", AT(k), "N", 1, 1000, "candidates of a record that count", .letter = 'k'),
     OUT_OPTION(AT(out), "OUT.jsonl", "records in input order; - is standard output"),
     FORMAT_IN_OPTION(AT(form)),
+    SHARD_OPTION(AT(shard), 1),
     { 0 },
 };
 
@@ -33,6 +34,8 @@ static enum exit_code run(const struct call *call, struct error *err)
     q.file = call->operands[0];
     if (q.from != CANDIDATES_AMBIQT && (q.gold || q.tables))
         return usage_error(err, "--%s: expected --from ambiqt-output too", q.gold ? "gold" : "tables");
+    if (q.shard.count && q.from != CANDIDATES_PLAIN && q.from != CANDIDATES_AMBROSIA)
+        return usage_error(err, "--shard: expected --from plain or ambrosia, whose records stand alone");
     stop_install();
     int rc = candidates_write(&q, &counts, err);
     if (rc == 0)

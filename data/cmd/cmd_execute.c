@@ -20,6 +20,7 @@ static const struct option options[] = {
                 "time for one query, should its steps take longer"),
     RESUME_OPTION(AT(resume), "go on with what a run that was stopped left in FILE.part"),
     FORMAT_IN_OPTION(AT(form)),
+    SHARD_OPTION(AT(shard), 1),
     { 0 },
 };
 

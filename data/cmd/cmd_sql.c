@@ -13,6 +13,7 @@ static const struct option options[] = {
     DB_OPTION(AT(db), ", in place of --schema"),
     OUT_JSONL_OPTION(AT(out)),
     FORMAT_IN_OPTION(AT(form)),
+    SHARD_OPTION(AT(shard), 1),
     { 0 },
 };
 

@@ -226,7 +226,7 @@ static int run_file(struct execute_job *x, const char *input, struct error *err)
     limits.seconds = q->seconds;
     limits.python_text = q->python_text;
     x->batch = exec_batch_open(&limits);
-    if (db_path_check(q->db, err) || !(x->in = record_reader_open(input, q->form, err)) ||
+    if (db_path_check(q->db, err) || !(x->in = record_reader_open_range(input, q->form, &q->shard.range, err)) ||
         part_open(&x->part, q->out, q->resume, err))
         return -1;
     progress_start(&x->progress, "executing", "records", 0);

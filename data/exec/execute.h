@@ -6,12 +6,13 @@
 #ifndef DATA_EXEC_EXECUTE_H
 #define DATA_EXEC_EXECUTE_H
 
-#include "data/util/record_reader.h"
+#include "data/shard/shard.h"
 
 struct execute_request {
     const char *db, *out;
     bool python_text, resume; /* fail a text that is no UTF-8; go on with what OUT.part holds */
     enum record_form form;
+    struct shard shard;
     int64_t steps;  /* of SQLite's machine for one query */
     double seconds; /* likewise */
 };

@@ -97,7 +97,7 @@ int sql_records(const struct sql_request *q, const char *input, struct record_co
     int rc = -1;
 
     if (schema_catalog_open(&p.schemas, q->schema, q->db, err) == 0 && arena_init(&p.arena, ARENA_BYTES, err) == 0)
-        rc = records_to_lines(input, q->form, q->out, parse_record, &p, counts, err);
+        rc = records_to_lines(input, q->form, &q->shard.range, q->out, parse_record, &p, counts, err);
     arena_release(&p.arena);
     schema_catalog_close(&p.schemas);
     return rc;

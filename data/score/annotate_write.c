@@ -24,8 +24,8 @@ struct annotate_job {
 /* The record in our form, with readings; a reference of the caller's own. */
 static json_t *prepare(struct annotate_job *run, json_t *record, const char *where, struct error *bad)
 {
-    json_t *own = ambrosia_is_row(record) ? ambrosia_record(record, run->counts->all.records, where, bad)
-                                          : json_deep_copy(record);
+    int64_t number = run->q->shard.range.first + run->counts->all.records;
+    json_t *own = ambrosia_is_row(record) ? ambrosia_record(record, number, where, bad) : json_deep_copy(record);
     db_path_name(run->q->db, own);
     if (!own || !run->q->readings || json_object_get(own, "readings"))
         return own;
@@ -132,7 +132,8 @@ static int annotate_file(struct annotate_job *run, const char *input, struct err
         (run->q->readings && annotate_readings_open(&run->readings, run->q->readings, err)))
         return -1;
     progress_start(&run->progress, "annotating", "records", 0);
-    if (records_to_lines(input, run->q->form, run->q->out, write_line, run, &run->counts->all, err))
+    if (records_to_lines(input, run->q->form, &run->q->shard.range, run->q->out, write_line, run, &run->counts->all,
+                         err))
         return -1;
     progress_end(&run->progress);
     return 0;

@@ -5,11 +5,13 @@
 #define DATA_SCORE_ANNOTATE_WRITE_H
 
 #include "data/prompt/prompter.h"
+#include "data/shard/shard.h"
 #include "data/util/records.h"
 
 struct annotate_request {
     const char *db, *readings, *out; /* readings: of records that have none, or NULL */
     enum record_form form;
+    struct shard shard;
     struct prompter_options prompt;
     bool published;
 };

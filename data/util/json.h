@@ -46,6 +46,8 @@ struct json_reader *json_reader_of(struct text_stream *stream, bool array, size_
 /* 1 and *record (owned by the caller), 0 at the end, -1 on a bad record with EXIT_CODE_DATA; reading may go on after
  * it. */
 int json_reader_next(struct json_reader *r, json_t **record, struct error *err);
+/* Passes over one without looking at what it says: 1, 0 and -1 as above. */
+int json_reader_skip(struct json_reader *r, struct error *err);
 bool json_reader_is_array(const struct json_reader *r);
 /* "file: line 12" (or "file: record 12" for an array) of the newest record, and that number. */
 const char *json_reader_where(const struct json_reader *r);

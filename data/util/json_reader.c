@@ -70,15 +70,22 @@ static void set_where(struct json_reader *r, const char *unit, int64_t number)
     snprintf(r->where, r->where_size, "%s: %s %lld", text_stream_name(r->in), unit, (long long)number);
 }
 
-static int next_line(struct json_reader *r, json_t **record, struct error *err)
+/* A line that is not blank.  1, 0 at the end, -1. */
+static int next_line(struct json_reader *r, struct text_unit *line, struct error *err)
+{
+    int rc;
+    do {
+        rc = text_stream_next(r->in, &scan_line, r->max_line, line, err);
+        set_where(r, "line", line->line);
+    } while (rc > 0 && text_is_blank(line->text, line->length));
+    return rc;
+}
+
+static int read_line(struct json_reader *r, json_t **record, struct error *err)
 {
     struct text_unit line;
     json_error_t e = { 0 };
-    int rc;
-    do {
-        rc = text_stream_next(r->in, &scan_line, r->max_line, &line, err);
-        set_where(r, "line", line.line);
-    } while (rc > 0 && text_is_blank(line.text, line.length));
+    int rc = next_line(r, &line, err);
     if (rc <= 0)
         return rc;
     /* without its end, so that what is missing there is missed on this line */
@@ -122,18 +129,25 @@ static int next_text(struct json_reader *r, struct text_unit *unit, struct error
                      (long long)unit->line, end);
 }
 
-static int next_element(struct json_reader *r, json_t **record, struct error *err)
+/* The same, with what begins the array and what must stand behind it.  1, 0 at the end, -1. */
+static int next_element(struct json_reader *r, struct text_unit *unit, struct error *err)
 {
-    struct text_unit unit;
-    json_error_t e = { 0 };
     if (r->closed || r->ended)
         return r->ended ? 0 : end_array(r, err);
     if (r->number == 0 && text_stream_first(r->in, err) == '[')
         text_stream_take(r->in, 1);
     set_where(r, "record", r->number + 1);
-    int rc = next_text(r, &unit, err);
+    int rc = next_text(r, unit, err);
+    return rc ? rc : end_array(r, err);
+}
+
+static int read_element(struct json_reader *r, json_t **record, struct error *err)
+{
+    struct text_unit unit = { 0 };
+    json_error_t e = { 0 };
+    int rc = next_element(r, &unit, err);
     if (rc <= 0)
-        return rc < 0 ? -1 : end_array(r, err);
+        return rc;
     *record = json_loadb(unit.text, unit.length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
     if (*record)
         return 1;
@@ -144,13 +158,19 @@ static int next_element(struct json_reader *r, json_t **record, struct error *er
 int json_reader_next(struct json_reader *r, json_t **record, struct error *err)
 {
     *record = NULL;
-    int rc = r->array ? next_element(r, record, err) : next_line(r, record, err);
+    int rc = r->array ? read_element(r, record, err) : read_line(r, record, err);
     if (rc > 0 && !json_is_object(*record)) {
         rc = error_set(err, EXIT_CODE_DATA, "%s: expected an object, got %s", r->where, json_type_name(*record));
         json_decref(*record);
         *record = NULL;
     }
     return rc;
+}
+
+int json_reader_skip(struct json_reader *r, struct error *err)
+{
+    struct text_unit unit;
+    return r->array ? next_element(r, &unit, err) : next_line(r, &unit, err);
 }
 
 bool json_reader_is_array(const struct json_reader *r)

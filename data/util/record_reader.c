@@ -16,6 +16,7 @@ struct record_reader {
     char *name, *where;
     size_t where_size;
     int64_t number, count; /* of the newest record's line, say; records with it */
+    struct record_range range;
     bool leave_ids, by_place;
     bool told; /* of records without an id */
 };
@@ -141,14 +142,21 @@ struct record_reader *record_reader_open_question(const char *question, struct e
     return r;
 }
 
+/* A line that is not blank.  1, 0 at the end, -1. */
+static int next_line(struct record_reader *r, struct text_unit *line, struct error *err)
+{
+    int rc;
+    do
+        rc = text_stream_next(r->text, &scan_line, TEXT_MAX_UNIT, line, err);
+    while (rc > 0 && text_is_blank(line->text, line->length));
+    r->number = line->line;
+    return rc;
+}
+
 static int next_question(struct record_reader *r, json_t **record, struct error *err)
 {
     struct text_unit line;
-    int rc;
-    do
-        rc = text_stream_next(r->text, &scan_line, TEXT_MAX_UNIT, &line, err);
-    while (rc > 0 && text_is_blank(line.text, line.length));
-    r->number = line.line;
+    int rc = next_line(r, &line, err);
     if (rc <= 0)
         return rc;
     while (text_is_blank(line.text + line.length - 1, 1))
@@ -214,8 +222,10 @@ static int see_to_id(struct record_reader *r, json_t *o, struct error *err)
 int record_reader_next(struct record_reader *r, json_t **record, struct error *err)
 {
     *record = NULL;
+    if (r->range.some && r->count >= r->range.end)
+        return 0;
     int rc = next(r, record, err);
-    r->count++;
+    r->count += rc != 0;
     if (!r->json)
         snprintf(r->where, r->where_size, "%s: line %lld", r->name, (long long)r->number);
     if (rc <= 0 || r->leave_ids || see_to_id(r, *record, err) == 0)
@@ -223,6 +233,50 @@ int record_reader_next(struct record_reader *r, json_t **record, struct error *e
     json_decref(*record);
     *record = NULL;
     return -1;
+}
+
+int record_reader_skip(struct record_reader *r, struct error *err)
+{
+    struct text_unit line;
+    json_t *record = NULL;
+    int rc = r->json   ? json_reader_skip(r->json, err)
+             : r->text ? next_line(r, &line, err)
+                       : next(r, &record, err); /* where a row of a table ends only its fields tell */
+    r->count += rc != 0;
+    json_decref(record);
+    return rc;
+}
+
+/* Passes over what stands before the range. */
+static int find_range(struct record_reader *r, struct error *err)
+{
+    while (r->range.some && r->count < r->range.first) {
+        int rc = record_reader_skip(r, err);
+        if (rc < 0 && record_reader_failed(r))
+            return -1;
+        if (rc == 0)
+            return error_set(err, EXIT_CODE_DATA, "%s: expected more than %lld records, got %lld", r->name,
+                             (long long)r->range.first, (long long)r->count);
+    }
+    return 0;
+}
+
+struct record_reader *record_reader_open_range(const char *path, enum record_form form,
+                                               const struct record_range *range, struct error *err)
+{
+    struct record_reader *r = record_reader_open(path, form, err);
+    if (!r)
+        return NULL;
+    r->range = *range;
+    if (find_range(r, err) == 0)
+        return r;
+    record_reader_close(r);
+    return NULL;
+}
+
+int64_t record_reader_place(const struct record_reader *r)
+{
+    return r->count;
 }
 
 const char *record_reader_where(const struct record_reader *r)

@@ -22,14 +22,27 @@ enum record_form { RECORDS_AUTO, RECORDS_JSONL, RECORDS_JSON, RECORDS_CSV, RECOR
 /* Whether a name, without .gz, .xz or .zst, ends so. */
 bool record_file_ends(const char *path, const char *ending);
 
+/* Which records of a file: those at places from `first`, which count from 0, to before `end`. */
+struct record_range {
+    bool some; /* else all, whatever the numbers */
+    int64_t first, end;
+};
+
 struct record_reader;
 /* "-" is standard input.  NULL with EXIT_CODE_DATA. */
 struct record_reader *record_reader_open(const char *path, enum record_form form, struct error *err);
+/* The same, of which only the range comes, with the numbers that its records have in the whole. */
+struct record_reader *record_reader_open_range(const char *path, enum record_form form,
+                                               const struct record_range *range, struct error *err);
 /* One record: {"id": 1, "question": question}.  NULL with EXIT_CODE_USAGE. */
 struct record_reader *record_reader_open_question(const char *question, struct error *err);
 /* 1 and *record (an object owned by the caller), 0 at the end, -1 on a bad record with EXIT_CODE_DATA; reading may go
  * on after it. */
 int record_reader_next(struct record_reader *r, json_t **record, struct error *err);
+/* Passes over the next record without looking at what it says: 1, 0 and -1 as above. */
+int record_reader_skip(struct record_reader *r, struct error *err);
+/* Records that came or were passed over. */
+int64_t record_reader_place(const struct record_reader *r);
 /* "file: line 12" (or "file: record 12" of an array) of the newest record; and its number, which is that one. */
 const char *record_reader_where(const struct record_reader *r);
 int64_t record_reader_number(const struct record_reader *r);

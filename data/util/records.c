@@ -79,10 +79,12 @@ static int write_lines(struct line_job *j, struct error *err)
     return out_file_commit(&j->out, err);
 }
 
-int records_to_lines(const char *in, enum record_form form, const char *out, record_line_fn *each, void *user,
-                     struct record_counts *counts, struct error *err)
+int records_to_lines(const char *in, enum record_form form, const struct record_range *range, const char *out,
+                     record_line_fn *each, void *user, struct record_counts *counts, struct error *err)
 {
-    struct line_job j = { .in = record_reader_open(in, form, err), .each = each, .user = user, .counts = counts };
+    struct line_job j = {
+        .in = record_reader_open_range(in, form, range, err), .each = each, .user = user, .counts = counts
+    };
     int rc = -1;
 
     if (j.in && out_file_open(&j.out, out, err) == 0)

@@ -20,14 +20,14 @@ struct record_counts {
 };
 
 /*
- * A line of `out` for each record of `in`: its id, or its line where it has none, its db_id or null, and
+ * A line of `out` for each record of the range of `in`: its id, or its line where it has none, its db_id or null, and
  * what `each` adds to the line.  Where that fails, or the record cannot be read, the line
  * says why under "error" and the run goes on; a file that ends too early ends it.  counts tells what came so far, to
  * `each` too.
  */
 typedef int record_line_fn(void *user, json_t *record, json_t *line, const char *where, struct error *bad);
-int records_to_lines(const char *in, enum record_form form, const char *out, record_line_fn *each, void *user,
-                     struct record_counts *counts, struct error *err);
+int records_to_lines(const char *in, enum record_form form, const struct record_range *range, const char *out,
+                     record_line_fn *each, void *user, struct record_counts *counts, struct error *err);
 
 /* A record's id as text, for keys and log lines: its string, or its integer written into buffer; "" where none is. */
 enum { RECORD_ID_TEXT = 24 };

@@ -7,7 +7,7 @@
 #define INFER_CLARIFY_CLARIFY_H
 
 #include "data/exec/schema_catalog.h"
-#include "data/util/record_reader.h"
+#include "data/shard/shard.h"
 #include "infer/clarify/simulate.h"
 
 /* Off: what was asked before may be asked again. */
@@ -17,6 +17,7 @@ struct clarify_request {
     const char *candidates, *schema, *db, *out;
     const char *findings, *spans; /* of detect and of tag, or NULL */
     enum record_form form;        /* of candidates */
+    struct shard shard;
     enum strategy strategy;
     double noise, tau, min_bits, second_cost;
     int64_t max_turns;

@@ -20,6 +20,7 @@ static const struct option table[] = {
     FORMAT_IN_OPTION(AT(form)),
     STRING_OPTION("findings", AT(findings), "FILE.jsonl", "what detect wrote about the same questions, joined by id"),
     STRING_OPTION("spans", AT(spans), "FILE.jsonl", "what tag wrote about the same questions, joined by id"),
+    SHARD_OPTION(AT(shard), 1, .records = "candidates"),
     SCHEMA_OPTION(AT(schema), "tables.json; records name their schema by db_id"),
     DB_OPTION(AT(db), ", in place of --schema"),
     CHOICE_OPTION("strategy", AT(strategy), "NAME", STRATEGY_NAMES, "which question is asked"),
@@ -62,6 +63,8 @@ static const char *misused(const struct clarify_request *q)
         return "expected either --schema or --db";
     if (q->interactive + q->serve + q->simulate > 1)
         return "expected only one of --simulate, --interactive and --serve-stdio";
+    if (q->shard.count && (q->interactive || q->serve || q->simulate))
+        return "--shard: expected no --interactive, no --serve-stdio and no --simulate, whose measures are of all records";
     if (q->report && !q->simulate)
         return "--report: expected --simulate too";
     if (!q->interactive && (q->id || q->replay || q->transcript))

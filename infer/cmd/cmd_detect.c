@@ -19,6 +19,7 @@ static const struct option table[] = {
     DB_OPTION(AT(db), ", in place of --schema"),
     STRING_OPTION("question", AT(question), "TEXT", "one question, in place of IN.jsonl"),
     FORMAT_IN_OPTION(AT(form)),
+    SHARD_OPTION(AT(shard), DETECT_GROUP),
     OUT_OPTION(AT(out), "OUT.jsonl", "findings in input order; - is standard output"),
     CHOICE_OPTION("format", AT(format), "FORM", "jsonl|text", "JSONL, or lines for people"),
     CHOICE_OPTION("relevance", AT(relevance), "WHICH", "none|all",

@@ -7,6 +7,7 @@
 
 static const struct option table[] = {
     COMPLETE_OPTIONS,
+    SHARD_OPTION(AT(shard), 1),
     ANSWER_OPTIONS(AT),
     INT_OPTION("top-k", AT(top_k), "K", 0, 1 << 20, "draw from the K likeliest tokens; 0: from all"),
     REAL_OPTION("min-p", AT(min_p), "P", 0, 1, "draw from tokens that are at least P times as likely as the likeliest"),

@@ -54,6 +54,7 @@ static const struct option table[] = {
     PROMPTER_OPTIONS(AT(prompt)),
     OUT_OPTION(AT(out), "OUT.jsonl", "records in input order; - is standard output"),
     FORMAT_IN_OPTION(AT(form)),
+    SHARD_OPTION(AT(shard), 1),
     { 0 },
 };
 
@@ -125,6 +126,8 @@ static const char *misused(const struct infill_options *o)
         return "--write-prompts sql: --sql-model would answer them";
     if (q->resume && (q->write || strcmp(q->out, "-") == 0))
         return "--resume: expected --out FILE, a file of records to go on with, and no --write-prompts";
+    if (q->shard.count && (q->write || q->published))
+        return "--shard: expected no --write-prompts and no --published, which go on from record to record";
     for (int i = 0; i < ARRAY_LEN(files); i++)
         if (q->resume && files[i] && strcmp(files[i], "-") == 0)
             return "--resume: a stage that reads standard input cannot be told from another";

@@ -4,6 +4,7 @@
 
 static const struct option table[] = {
     COMPLETE_OPTIONS,
+    SHARD_OPTION(COMPLETE_AT(shard), COMPLETE_LOSS_WINDOW),
     { 0 },
 };
 

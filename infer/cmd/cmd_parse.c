@@ -79,6 +79,7 @@ static const struct option table[] = {
     FLAG_OPTION("dry-run", AT(dry), "check everything, print the memory that the first questions need, ask nothing"),
     OUT_OPTION(AT(out), "OUT.jsonl", "records in input order; - is standard output"),
     FORMAT_IN_OPTION(AT(form)),
+    SHARD_OPTION(AT(shard), 1),
     { 0 },
 };
 
@@ -161,6 +162,8 @@ static const char *unused(const struct parse_options *o)
         return "--published: expected --strategy logical-beam";
     if (o->request.published && o->request.beams != PUBLISHED_BEAMS)
         return "--beams: expected 10 with --published, as published";
+    if (o->request.shard.count && (o->request.write || o->request.answers))
+        return "--shard: expected no --write-prompts and no --answers, for which all ids must be seen";
     if (o->request.resume && strcmp(o->request.out, "-") == 0)
         return "--resume: expected --out FILE, a file to go on with";
     if (o->request.schema && o->request.db)

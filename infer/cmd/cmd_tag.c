@@ -24,6 +24,7 @@ static const struct option table[] = {
     SCHEMA_OPTION(AT(schema), "tables.json; records name their schema by db_id"),
     DB_OPTION(AT(db), ", in place of --schema; its values are looked up"),
     FORMAT_IN_OPTION(AT(form)),
+    SHARD_OPTION(AT(shard), TAG_GROUP),
     OUT_OPTION(AT(out), "OUT.jsonl", "answers in input order; - is standard output"),
     CHOICE_OPTION("format", AT(format), "FORM", "jsonl|text|html", "JSONL, lines for people, or a page"),
     REAL_OPTION("name", AT(heuristic.name), "X", 0, 1, "a run of words as much like a column's name says it"),
@@ -51,6 +52,8 @@ static enum exit_code run(const struct call *call, struct error *err)
         return usage_error(err, "expected IN.jsonl");
     if (q.resume && strcmp(q.out, "-") == 0)
         return usage_error(err, "--resume: expected --out FILE, a file to go on with");
+    if (q.shard.count && q.format == TAG_HTML)
+        return usage_error(err, "--shard: expected --format jsonl or text, got html, which is one page");
     int rc = tag(&q, call->operands[0], &counts, err);
     if (rc == 0)
         log_info("%lld questions, %lld ambiguous, %lld unanswerable, %lld failed, %lld of an earlier run",

@@ -16,7 +16,7 @@
 #include <string.h>
 
 /* A group is full with so many records, or elements of their schemas. */
-enum { GROUP = 64, GROUP_NODES = 1 << 15, HOST_BYTES = 64 << 20 };
+enum { GROUP = DETECT_GROUP, GROUP_NODES = 1 << 15, HOST_BYTES = 64 << 20 };
 
 /* What a line adds to the counts. */
 enum finding_note { FINDING_CLEAR, FINDING_AMBIGUOUS, FINDING_FAILED };
@@ -287,7 +287,8 @@ static void clear_group(struct detector *d)
 
 static bool is_full(const struct detector *d)
 {
-    return d->n == GROUP || gate_nodes(d->items, d->n_items) >= GROUP_NODES;
+    bool ends = d->n && record_reader_place(d->in) % GROUP == 0; /* whatever range is read */
+    return ends || d->n == GROUP || gate_nodes(d->items, d->n_items) >= GROUP_NODES;
 }
 
 /* Until the group is full or the input pauses.  1 while there may be more. */
@@ -326,7 +327,8 @@ static int run_groups(struct detector *d, struct error *err)
 
 static struct record_reader *open_in(const struct detect_request *q, const char *input, struct error *err)
 {
-    return q->question ? record_reader_open_question(q->question, err) : record_reader_open(input, q->form, err);
+    return q->question ? record_reader_open_question(q->question, err)
+                       : record_reader_open_range(input, q->form, &q->shard.range, err);
 }
 
 static int run(struct detector *d, const char *input, struct error *err)

@@ -8,8 +8,10 @@
 #ifndef INFER_DETECT_DETECT_H
 #define INFER_DETECT_DETECT_H
 
-#include "data/util/record_reader.h"
+#include "data/shard/shard.h"
 
+/* Questions that are scored together: those between places that it divides. */
+enum { DETECT_GROUP = 64 };
 enum finding_format { FINDING_JSONL, FINDING_TEXT };
 enum finding_relevance { RELEVANCE_NONE, RELEVANCE_ALL };
 
@@ -17,6 +19,7 @@ struct detect_request {
     const char *model, *schema, *db, *out, *device;
     const char *question; /* alone, in place of the input; or NULL */
     enum record_form form;
+    struct shard shard;
     enum finding_format format;
     enum finding_relevance relevance; /* which elements a line tells of */
     int64_t tokens, max_question;     /* 0: as much of a question as fits beside the schema's names */

@@ -237,8 +237,9 @@ static int open_all(struct infill_run *f, struct error *err)
     const struct infill_request *q = f->q;
 
     if (db_path_check(q->db, err) || infill_stages_open(&f->stages, q, err) ||
-        !(f->in = record_reader_open(q->input, q->form, err)))
+        !(f->in = record_reader_open_range(q->input, q->form, &q->shard.range, err)))
         return -1;
+    f->number = q->shard.range.first;
     f->provenance = provenance_json(q);
     f->key = run_key(f);
     return q->write ? 0 : part_open(&f->part, q->out, q->resume, err);

@@ -11,6 +11,7 @@
 #define INFER_INFILL_INFILL_H
 
 #include "data/prompt/prompter.h"
+#include "data/shard/shard.h"
 
 /* A language model.  For each of n prompts ({"id", "messages"}, borrowed) its answer in *texts, in order, which the
  * caller frees; NULL where it has none.  1 (a signal) and -1 end the run.  generate is NULL where there is no model;
@@ -23,7 +24,8 @@ struct infill_generator {
 
 struct infill_request {
     const char *input, *db, *out;
-    enum record_form form;                  /* of input */
+    enum record_form form; /* of input */
+    struct shard shard;
     const char *defaults, *sqls, *infilled; /* files of the stages, or NULL */
     const char *e2e;                        /* answers to PROMPT_E2E in place of defaults, or NULL */
     const char *write;                      /* def, sql, fill, e2e or gold: prompts instead of records; or NULL */

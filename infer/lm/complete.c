@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Records on their way at once: of losses so many, of answers so many for each of a batch. */
-enum { LOSS_WINDOW = 1024, ANSWER_ROUNDS = 8, HOST_BYTES = 256 << 20 };
+/* Records on their way at once: of answers so many for each of a batch. */
+enum { ANSWER_ROUNDS = 8, HOST_BYTES = 256 << 20 };
 
 static int open_out(struct completion *r, struct error *err)
 {
@@ -27,7 +27,7 @@ static int open_all(struct completion *r, const char *input, struct error *err)
     struct llama_request model = q->model;
 
     model.seq2seq = true;
-    r->cap = r->with_answer ? LOSS_WINDOW : ANSWER_ROUNDS * (int)q->batch;
+    r->cap = r->with_answer ? COMPLETE_LOSS_WINDOW : ANSWER_ROUNDS * (int)q->batch;
     r->window = xcalloc((size_t)r->cap, sizeof *r->window);
     r->keys = xcalloc((size_t)r->cap, sizeof *r->keys);
     r->adapters = xcalloc((size_t)r->cap, sizeof *r->adapters);
@@ -38,7 +38,7 @@ static int open_all(struct completion *r, const char *input, struct error *err)
         return -1;
     if (complete_bind_open(r, err))
         return -1;
-    r->in = record_reader_open(input, q->form, err);
+    r->in = record_reader_open_range(input, q->form, &q->shard.range, err);
     return !r->in ? -1 : q->model.dry ? 0 : open_out(r, err);
 }
 

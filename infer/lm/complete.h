@@ -6,9 +6,12 @@
 #ifndef INFER_LM_COMPLETE_H
 #define INFER_LM_COMPLETE_H
 
-#include "data/util/record_reader.h"
+#include "data/shard/shard.h"
 #include "kernels/workspace.h"
 #include "models/lm/lm_text.h"
+
+/* Records whose losses are packed together: those between places that it divides. */
+enum { COMPLETE_LOSS_WINDOW = 1024 };
 
 struct complete_request {
     struct llama_request model;
@@ -17,6 +20,7 @@ struct complete_request {
     const char *stop;       /* a text that ends a drawn answer before it, or NULL */
     int scores;             /* enum normalise */
     enum record_form form;
+    struct shard shard;
     int64_t max_new, seed, batch, tokens;
     int64_t n, beams; /* answers to each prompt, 0: one, which is the record; beams 1: none */
     int64_t top_k, logprobs;

@@ -8,7 +8,7 @@
 #define INFER_PARSE_PARSE_H
 
 #include "data/plan/parser_text.h"
-#include "data/util/record_reader.h"
+#include "data/shard/shard.h"
 #include "infer/lm/answerer.h"
 
 /*
@@ -44,6 +44,7 @@ struct parse_request {
     const char *input, *out;
     const char *schema, *db; /* as schema_catalog.h has them */
     enum record_form form;
+    struct shard shard;
     int strategy, prompt; /* enums parse_strategy and parse_prompt */
     const char
         *calibration; /* of ambit-data calibrate: leave out what is less likely than its threshold; NULL: keep all */

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GROUP = 64 };
+enum { GROUP = TAG_GROUP };
 
 static tagger_open_fn *const strategies[] = {
     [TAG_DTE] = tagger_open_dte, [TAG_ETA] = tagger_open_dte, [TAG_HEURISTIC] = tagger_open_heuristic
@@ -65,7 +65,8 @@ static int open_all(struct tag_run *t, const char *input, struct error *err)
     const struct tag_request *q = t->q;
 
     if (tag_databases_open(&t->databases, q->schema, q->db, q->index_mib << 20, err) ||
-        strategies[q->strategy](&t->tagger, q, err) || !(t->in = record_reader_open(input, q->form, err)))
+        strategies[q->strategy](&t->tagger, q, err) ||
+        !(t->in = record_reader_open_range(input, q->form, &q->shard.range, err)))
         return -1;
     const int64_t numbers[] = { q->format, q->index_mib };
     t->key = hash_bytes(sum_text(HASH_START, build_version()), numbers, sizeof numbers);

@@ -8,9 +8,10 @@
 #ifndef INFER_TAG_TAG_H
 #define INFER_TAG_TAG_H
 
+#include "data/shard/shard.h"
 #include "data/span/heuristic.h"
-#include "data/util/record_reader.h"
 
+enum { TAG_GROUP = 64 }; /* questions that are tagged together */
 enum tag_format { TAG_JSONL, TAG_TEXT, TAG_HTML };
 enum tag_strategy { TAG_DTE, TAG_ETA, TAG_HEURISTIC };
 
@@ -20,6 +21,7 @@ struct tag_request {
     bool no_graph;
     double threshold; /* NAN: the model's own */
     enum record_form form;
+    struct shard shard;
     enum tag_format format;
     enum tag_strategy strategy;
     struct heuristic heuristic;

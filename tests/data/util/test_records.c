@@ -50,10 +50,11 @@ static void a_line_for_each_record(void **state)
         test_file(dir, "in.jsonl",
                   "{\"id\": \"a\", \"n\": 1}\n{\"n\": 2, \"db_id\": \"d\"}\n{\"n\":\n{\"id\": 7, \"n\": \"x\"}\n");
     const char *out = test_file(dir, "out.jsonl", NULL);
+    const struct record_range all = { 0 };
     struct record_counts counts = { 0 };
     struct error err = { 0 };
     int64_t sum = 0;
-    assert_int_equal(records_to_lines(in, RECORDS_AUTO, out, add_twice, &sum, &counts, &err), 0);
+    assert_int_equal(records_to_lines(in, RECORDS_AUTO, &all, out, add_twice, &sum, &counts, &err), 0);
     assert_true(sum == 3 && counts.records == 4 && counts.failed == 2);
     static const char good[] = "{\"id\":\"a\",\"db_id\":null,\"twice\":2}\n{\"id\":2,\"db_id\":\"d\",\"twice\":4}\n";
     char *text = test_read(out), *third = strstr(text, "{\"id\":3,\"db_id\":null,\"error\":");
@@ -61,7 +62,7 @@ static void a_line_for_each_record(void **state)
     assert_non_null(third);
     assert_non_null(strstr(third, "{\"id\":7,\"db_id\":null,\"error\":\""));
     free(text);
-    assert_int_equal(records_to_lines(in, RECORDS_AUTO, dir, add_twice, &sum, &counts, &err), -1);
+    assert_int_equal(records_to_lines(in, RECORDS_AUTO, &all, dir, add_twice, &sum, &counts, &err), -1);
     test_dir_remove(dir);
 }
 

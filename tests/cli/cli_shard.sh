@@ -1,0 +1,268 @@
+#!/usr/bin/env bash
+# --shard and ambit-data join: every command's shards are together what one run writes, byte for byte, whatever holds the
+# records; shards that are killed and run again; and what join says where something is missing, doubled or of another run.
+# usage: cli_shard.sh [SEED]
+seed=${1:-$(($(date +%s) % 32768))}
+RANDOM=$seed
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+# same A B WHAT
+same() { cmp -s "$1" "$2" || complain "$3" "$1 and $2 differ: $(diff "$1" "$2" | head -n 2 | head -c 600)"; }
+
+# shards N CODE OUT COMMAND...: all shards; CODE where one of them has records that failed, 0 where none has
+shards() {
+    local n=$1 code=$2 out=$3 i got worst=0
+    shift 3
+    cases=$((cases + 1))
+    for ((i = 1; i <= n; i++)); do
+        "$@" -o "$out" --shard $i/$n >shown 2>said </dev/null
+        got=$?
+        [ $got -le $worst ] || worst=$got
+    done
+    [ $worst = "$code" ] || complain "shards of $*" "exit code $worst, expected $code"
+}
+
+# whole N CODE COMMAND...: one run and N shards of it write the same
+whole() {
+    local n=$1 code=$2
+    shift 2
+    rm -f one all all.*
+    run "$code" "$@" -o one
+    [ -s one ] || complain "$*" "wrote nothing"
+    shards "$n" "$code" all "$@"
+    run "$code" data join all
+    same one all "$n shards of $*"
+}
+
+data practice -o practice --seed 1 >shown 2>said || fail "ambit-data practice"
+mkdir db && cp practice/db/bakery.sqlite db
+awk 'BEGIN {
+    for (i = 1; i <= 101; i++) {
+        printf "{\"db_id\":\"bakery\",\"question\":\"Which bakers are there, %d?\",\"sql\":\"SELECT %d, name FROM baker\"}\n", i, i
+        if (i % 10 == 0) print "  "
+        if (i == 55) print "no JSON"
+    }
+}' >in.jsonl
+
+# --- the forms of a file: places and lines are those of the whole, bad records among them
+execute=(data execute --db db)
+for n in 1 3 7; do whole $n 7 "${execute[@]}" in.jsonl; done
+for i in 1 2 3; do [ "$(wc -l <all.$i-of-7)" -ge 14 ] || complain "7 shards" "of unlike sizes"; done
+{ echo '[' && grep '^{' in.jsonl | sed '$!s/$/,/' && echo ']'; } >in.json
+whole 4 0 "${execute[@]}" in.json
+awk 'BEGIN { print "db_id,sql"; for (i = 0; i < 50; i++) printf "bakery,\"SELECT %d,\n 2\"\n", i }' >in.csv
+whole 4 0 "${execute[@]}" in.csv
+tr ',' '\t' <in.csv | sed 's/\t/,/2' >in.tsv
+whole 3 0 "${execute[@]}" in.tsv
+for tool in gzip xz zstd; do
+    command -v $tool >/dev/null && $tool -q <in.jsonl >packed || continue
+    "$bin/ambit-data" execute --db db packed >shown 2>said
+    [ $? = 1 ] || whole 5 7 "${execute[@]}" packed
+done
+printf '\357\273\277%s' "$(cat in.jsonl)" >mark.jsonl
+whole 3 7 "${execute[@]}" mark.jsonl
+head -n 3 in.jsonl >few.jsonl
+whole 5 0 "${execute[@]}" few.jsonl
+[ "$(cat all.*-of-5 | wc -l)" = 3 ] || complain "more shards than records" "lose some"
+
+# --- the other commands of ambit-data
+whole 3 7 data sql --db db in.jsonl
+awk 'BEGIN { for (i = 0; i < 9; i++) printf "{\"id\":%d,\"db_id\":\"bakery\",\"question\":\"Which?\",\"candidates\":[{\"sql\":\"SELECT name FROM baker LIMIT %d\",\"p\":0.5},{\"sql\":\"SELECT shift FROM baker\",\"p\":0.5}]}\n", i, i + 1 }' >candidates.jsonl
+whole 4 0 data candidates candidates.jsonl
+cat >questions.json <<'END'
+[{"db_id": "bakery", "question": "What are the names of all bakers?", "query": "SELECT name FROM baker"},
+ {"db_id": "bakery", "question": "List the shift of each baker.", "query": "SELECT shift FROM baker"},
+ {"db_id": "bakery", "question": "How many bakers are there?", "query": "SELECT count(*) FROM baker"}]
+END
+data ambiguate --kinds C,T --questions questions.json --tables practice/tables.json --db practice/db --seed 1 --materialise dbs \
+    -o ambiguous.jsonl >shown 2>said && data reword ambiguous.jsonl --db dbs --seed 1 -o readings.jsonl >shown 2>said || fail "reword"
+whole 3 0 data annotate readings.jsonl --db dbs --context compact
+mv one infilling.jsonl
+awk 'BEGIN { for (i = 1; i <= 7; i++) printf "{\"is_ambiguous\":false,\"question\":\"Who, %d?\",\"db_file\":\"db/bakery.sqlite\",\"gold_queries\":\"[\x27SELECT name FROM baker\x27]\",\"ambig_type\":\"scope\"}\n", i }' >rows.jsonl
+if data candidates --from ambrosia rows.jsonl -o rows.out >shown 2>said; then whole 3 0 data candidates --from ambrosia rows.jsonl; fi
+
+# --- the commands of ambit-infer
+whole 4 0 infer clarify --db db --candidates candidates.jsonl
+whole 2 0 infer infill infilling.jsonl --db dbs --defaults infilling.jsonl
+mkdir small
+for fold in train valid test; do grep '"slice":"crossed"' practice/$fold.jsonl | head -n 40 >small/$fold.jsonl; done
+cp practice/tables.json small
+cat >small.yaml <<'END'
+encode: schema
+encoder-hidden: 32
+encoder-layers: 1
+encoder-heads: 1
+encoder-intermediate: 32
+encoder-vocabulary: 400
+encoder-positions: 256
+gat-hidden: 8
+gat-layers: 1
+gat-heads: 1
+pair-hidden: 8
+epochs: 1
+END
+run 0 train gatekeeper --config small.yaml --device cpu --seed 1 --data small --out detector
+head -n 300 practice/test.jsonl | awk 'NR == 130 { print "{}" } { print }' >test.jsonl
+detect=(infer detect --device cpu --model detector --schema practice/tables.json)
+whole 3 7 "${detect[@]}" test.jsonl
+whole 2 7 "${detect[@]}" test.jsonl --format text
+whole 2 0 infer tag --strategy heuristic --db db candidates.jsonl
+for i in $(seq 150); do echo '{"db_id":"bakery","question":"Which shift has baker '"$i"'?"}'; done >plain.jsonl
+whole 3 0 infer tag --strategy heuristic --db db plain.jsonl --format text
+cp -r "$gold/llama/base" lm && cp "$gold/bpe/llama/tokenizer.json" lm
+sed -i 's/"eos_token_id": 1,/"eos_token_id": 1007,/' lm/{config,generation_config}.json
+# shellcheck source=tests/support/lm_records.sh
+. "$support/lm_records.sh"
+records 0 20 >prompts.jsonl
+whole 3 0 infer generate --device cpu --model lm --max-new 8 --temperature 0.8 --seed 3 prompts.jsonl
+whole 3 0 infer generate --device cpu --model lm --max-new 8 --beams 3 --n 2 prompts.jsonl
+records 0 2100 | sed 's/"prompt":"[^"]*about/"prompt":"About/' >long.jsonl
+whole 2 0 infer loss --device cpu --model lm long.jsonl
+head -n 7 plain.jsonl >asked.jsonl
+whole 3 0 infer parse --device cpu --dtype f32 --beams 3 --max-new 20 --model lm --db db --strategy beam asked.jsonl
+
+# --- every command that reads records and has a form of them has shards too, but for those that read the file as a whole
+for file in "$root"/{data,infer}/cmd/cmd_*.c; do
+    name=$(basename "$file" .c)
+    grep -Eq 'FORMAT_IN_OPTION|COMPLETE_OPTIONS' "$file" || continue
+    grep -q 'SHARD_OPTION' "$file" && continue
+    case ${name#cmd_} in
+    calibrate | probe | reword | score | split | substitute) ;;
+    *) complain "$name" "reads records and has no --shard" ;;
+    esac
+done
+
+# --- Slurm's variables
+array() { SLURM_ARRAY_TASK_ID=$1 SLURM_ARRAY_TASK_MIN=$2 SLURM_ARRAY_TASK_MAX=$3 SLURM_ARRAY_TASK_COUNT=$4 "$bin/ambit-data" "${@:5}"; }
+slurm=(execute --db db in.jsonl -o array --shard slurm)
+run 7 "${execute[@]}" in.jsonl -o one
+for id in 0 1 2; do run $((id == 1 ? 7 : 0)) array $id 0 2 3 "${slurm[@]}"; done
+run 7 data join array
+same one array "an array from 0"
+run 0 array 1 1 4 4 "${slurm[@]}"
+[ -s array.1-of-4 ] || complain "an array from 1" "has no first shard"
+rm -f array*
+expect 2 'expected an array of all tasks from 0 or 1, got task 3 of 2 from 3 to 7' array 3 3 7 2 "${slurm[@]}"
+expect 2 'got task 3 of 2 from 3 to 4' array 3 3 4 2 "${slurm[@]}"
+expect 2 'got task 2 of 3 from 0 to 4' array 2 0 4 3 "${slurm[@]}"
+expect 2 "SLURM_ARRAY_TASK_ID: expected a number, got 'x'" array x 0 4 5 "${slurm[@]}"
+expect 2 '--shard: slurm: SLURM_ARRAY_TASK_ID is not set; expected a task of a job array' data "${slurm[@]}"
+
+# --- what the command line has wrong
+shard() { expect 2 "$2" "${execute[@]}" in.jsonl -o new --shard "$1"; }
+shard 0/3 "expected I/N with I from 1 to N, got '0/3'"
+shard 4/3 "expected I/N with I from 1 to N, got '4/3'"
+shard 1/65537 'expected at most 65536 shards'
+for text in 3 1/ /3 1/3/5 -1/3 1/-3 ' 1/3' 1,3 one 99999999999999999999/3; do shard "$text" 'expected I/N, such as 3/16, or slurm, got'; done
+expect 2 'expected a value: I/N' "${execute[@]}" in.jsonl -o new --shard
+expect 2 '--shard: expected --out FILE' "${execute[@]}" in.jsonl --shard 1/3
+expect 2 '--shard: expected a file of records' "${execute[@]}" - -o new --shard 1/3
+expect 2 '--shard: expected a file of records' "${detect[@]}" --question Who -o new --shard 1/3
+expect 3 'nowhere.jsonl: No such file' "${execute[@]}" nowhere.jsonl -o new --shard 1/3
+mkfifo pipe
+expect 3 'pipe: is not a file: expected a regular one, got a pipe' "${execute[@]}" pipe -o new --shard 1/3
+expect 2 '--shard: expected no --simulate|expected no --interactive' infer clarify --db db --candidates candidates.jsonl --simulate -o new --shard 1/3
+expect 2 '--shard: expected no --report' infer clarify --db db --candidates candidates.jsonl --simulate --report new.html -o new --shard 1/3
+expect 2 '--shard: expected no --dry-run' infer generate --model lm prompts.jsonl --dry-run -o new --shard 1/3
+expect 2 '--shard: expected no --write-prompts' infer infill infilling.jsonl --db dbs --write-prompts def -o new --shard 1/3
+expect 2 '--shard: expected no --write-prompts and no --published' infer infill infilling.jsonl --db dbs --defaults infilling.jsonl --published -o new --shard 1/3
+expect 2 '--shard: expected no --write-prompts' infer parse --db db asked.jsonl --write-prompts list -o new --shard 1/3
+expect 2 '--shard: expected no --published' data annotate readings.jsonl --db dbs --published -o new --shard 1/3
+expect 2 '--shard: expected --format jsonl or text' infer tag --strategy heuristic --db db plain.jsonl --format html -o new --shard 1/3
+expect 2 '--shard: expected --from plain or ambrosia' data candidates --from dfpl candidates.jsonl -o new --shard 1/3
+expect 2 'unknown option --shard' data split in.jsonl --shard 1/3
+head -c 700 packed >cut.gz
+[ "$(head -c 2 cut.gz | od -An -tx1)" != ' 1f 8b' ] || expect 3 'cut.gz' "${execute[@]}" cut.gz -o new --shard 1/3
+
+# --- join: each fault is named with its shard, nothing is written, and what is right is joined again
+rm -f out out.*
+shards 4 7 out "${execute[@]}" in.jsonl
+run 7 data join out
+same one out "the shards"
+rm out
+mkdir good && cp out.* good
+
+# faulty TEXT LIST: what is in the folder cannot be joined; the message has the text, and the list of shards to run again
+faulty() {
+    expect 3 "$1" data join out
+    [ -z "${2:-}" ] || grep -qE "of 4 shards are to be run again: $2\$" said || complain "$1" "does not name $2"
+    [ ! -e out ] || complain "$1" "is written"
+    rm -f out.* && cp good/* .
+}
+rm out.2-of-4 out.2-of-4.shard && faulty 'out.2-of-4: is missing' 2
+rm out.2-of-4 && faulty 'out.2-of-4: is missing' 2
+rm out.4-of-4.shard out.3-of-4 && faulty 'out.4-of-4: has no mark beside it' 3,4
+: >out.3-of-4.shard && faulty 'out.3-of-4: is unfinished' 3
+cp out.1-of-4 out.2-of-4 && cp out.1-of-4.shard out.2-of-4.shard && faulty 'out.2-of-4: its mark is of shard 1 of 4' 2
+cp out.1-of-4 out.2-of-4 && faulty 'out.2-of-4: has [0-9]+ bytes, not the [0-9]+ that its mark tells of' 2
+sed -i 's/SELECT/select/; s/status/sTatus/' out.4-of-4 && faulty 'out.4-of-4: holds other bytes than its mark tells of: run shard 4 again'
+echo >>out.4-of-4 && faulty 'out.4-of-4: has' 4
+head -c 100 good/out.1-of-4.shard >out.1-of-4.shard && faulty 'out.1-of-4: its mark is broken: out.1-of-4.shard: ' 1
+echo '{"form": 2}' >out.1-of-4.shard && faulty 'its mark is broken: out.1-of-4.shard: field "form": expected 1 to 1, got 2' 1
+echo '[]' >out.1-of-4.shard && faulty 'its mark is broken' 1
+sed -i 's/"count": 4/"count": 0/' out.1-of-4.shard && faulty 'field "count": expected 1 to 65536, got 0' 1
+sed -i 's/"index": 1/"index": 9/' out.1-of-4.shard && faulty 'field "index": expected 1 to 4, got 9' 1
+sed -i 's/"sum": "[0-9a-f]*",/"sum": "x",/' out.1-of-4.shard && faulty 'field "sum": expected 16 digits' 1
+sed -i 's/"input"/"output"/' out.1-of-4.shard && faulty 'input' 1
+sed -i 's/"first": [0-9]*/"first": 27/' out.2-of-4.shard && faulty 'out.2-of-4: begins behind record 27, the one before it ends with record 25' 2
+sed -i 's/"end": [0-9]*/"end": 101/' out.4-of-4.shard && faulty 'out.4-of-4: ends with record 101 of 102' 4
+run 0 "${execute[@]}" --steps 1000 in.jsonl -o out --shard 1/4
+faulty 'out.1-of-4: was made with --steps 1000, the others with 500000000' 1
+sed 's/Which bakers/Which people/' in.jsonl >other.jsonl
+run 7 "${execute[@]}" other.jsonl -o out --shard 3/4
+faulty 'out.3-of-4: is of another input, of 102 records; the others are of one of 102' 3
+cp -r db elsewhere && data practice -o practice2 --seed 2 >shown 2>&1 && cp practice2/db/airline.sqlite elsewhere
+run 7 data execute --db elsewhere in.jsonl -o out --shard 3/4
+faulty 'out.3-of-4: was made with other bytes in what --db names' 3
+run 0 data sql --db db in.jsonl -o out --shard 2/4
+faulty 'out.2-of-4: has the command ambit-data sql, the others ambit-data execute' 2
+sed -i 's/"version": "[^"]*"/"version": "9.9.9"/' out.4-of-4.shard && faulty 'out.4-of-4: has the version 9.9.9, the others' 4
+run 0 "${execute[@]}" in.jsonl -o out --shard 2/5
+faulty 'out: shards of 4 and shards of 5 are there; expected those of one run'
+rm -f out.* && faulty 'out: no shards are there; expected out.1-of-N'
+expect 3 'nowhere: No such file' data join nowhere/out
+expect 2 'expected OUT' data join
+expect 2 'is one of the shards; expected another file' data join out -o out.2-of-4
+expect 2 'is one of the shards; expected another file' data join out -o out.2-of-4.shard
+expect 1 'cannot write' data join out -o nowhere/out
+[ "$(cat out.* | cksum)" = "$(cat good/* | cksum)" ] || complain join "changes the shards"
+run 7 data join out -o -
+same one shown "joined into standard output"
+touch out.old out.1-of-x out.5-of-4 out.1-of-4.txt # what is no shard is passed over
+run 7 data join ./out -o joined
+same one joined "with other files beside them"
+
+# --- a shard that is worked on, killed, and run again; one that is whole is not made anew
+awk 'BEGIN { for (i = 0; i < 4000; i++) printf "{\"id\":%d,\"db_id\":\"bakery\",\"sql\":\"SELECT %d, count(*) FROM baker a, baker b, baker c\"}\n", i, i }' >many.jsonl
+run 0 "${execute[@]}" many.jsonl -o one
+rm -f all*
+shards 3 0 all "${execute[@]}" many.jsonl
+before=$(stat -c %i all.2-of-3)
+run 0 "${execute[@]}" many.jsonl -o all --shard 2/3 --resume
+grep -q 'all.2-of-3: is whole already' said && [ "$(stat -c %i all.2-of-3)" = "$before" ] || complain "a whole shard" "is made anew"
+run 0 "${execute[@]}" many.jsonl -o all --shard 2/3 --resume --seconds 60
+grep -q 'is whole already' said && complain "a shard with other settings" "is not made anew"
+rm -f all.2-of-3 all.2-of-3.shard
+again=0
+for ((i = 0; i < 40 && again < 2; i++)); do
+    "$bin/ambit-data" execute --db db many.jsonl -o all --shard 2/3 --resume >shown 2>said &
+    pid=$!
+    sleep "0.$((RANDOM % 10))$((RANDOM % 10))"
+    if kill -0 $pid 2>/dev/null && [ -e all.2-of-3.part ]; then
+        kill -STOP $pid
+        if flock -n all.2-of-3.shard true; then :; else
+            expect 2 'all.2-of-3.shard: another process works on this shard' "${execute[@]}" many.jsonl -o all --shard 2/3 --resume
+            expect 3 'all.2-of-3: a process works on it' data join all
+        fi
+    fi
+    kill -KILL $pid 2>/dev/null && again=$((again + 1))
+    wait $pid 2>/dev/null
+    [ -e all.2-of-3 ] || expect 3 'all.2-of-3: is (unfinished|missing)' data join all
+    rm -f all.2-of-3
+done
+run 0 "${execute[@]}" many.jsonl -o all --shard 2/3 --resume
+run 0 data join all
+same one all "a shard that was killed"
+
+finish
