@@ -16,6 +16,7 @@ packages=(
     wordnet-base     # nouns and their synonyms, compiled in
     libopenblas-dev  # products on any CPU
     libdnnl-dev      # oneDNN: faster products, bf16
+    libopenmpi-dev openmpi-bin # training over ranks
     libcmocka-dev clang-format # tests and style checks
     sqlite3          # the shell that makes databases for tests and examples
 )

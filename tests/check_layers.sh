@@ -18,7 +18,7 @@ table=false
 [ "${1:-}" = --table ] && table=true && shift
 cd "${1:-$(dirname "$0")/..}"
 if $table; then
-    for folder in kernels kernels/{ops,cpu,cuda,simt} $folders; do
+    for folder in kernels kernels/{ops,cpu,cuda,simt,mpi} $folders; do
         [ -d "$folder" ] || continue
         mapfile -t files < <(find "$folder" -maxdepth 1 -type f ! -name CMakeLists.txt)
         printf '%-24s %3d files %6d lines\n' "$folder" "${#files[@]}" "$(cat "${files[@]}" </dev/null | wc -l)"

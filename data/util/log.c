@@ -10,6 +10,7 @@
 
 static bool bar_shown;  /* the cursor stands behind a progress bar */
 static int chosen = -1; /* the level that log_set_level was given */
+static bool muted;
 
 /* The level of AMBIT_LOG: info when it is not set or empty, -1 when it names none. */
 static int environment_level(void)
@@ -35,6 +36,11 @@ void log_set_level(enum log_level level)
     chosen = (int)level;
 }
 
+void log_mute(void)
+{
+    muted = true;
+}
+
 int log_check_environment(struct error *err)
 {
     if (environment_level() >= 0)
@@ -53,7 +59,7 @@ bool log_may_colour(FILE *out)
 static void __attribute__((format(printf, 4, 0)))
 say(enum log_level l, const char *label, const char *colour, const char *fmt, va_list ap)
 {
-    if (l > level())
+    if (muted || l > level())
         return;
     bool paint = *label && log_may_colour(stderr);
     if (bar_shown)

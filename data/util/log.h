@@ -13,6 +13,8 @@
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
 void log_set_level(enum log_level level);
+/* Nothing more is said, not even errors: another process says it. */
+void log_mute(void);
 /* -1 with EXIT_CODE_USAGE when AMBIT_LOG names no level. */
 int log_check_environment(struct error *err);
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 static volatile sig_atomic_t requested;
+static int noted;
 
 static void on_signal(int sig)
 {
@@ -35,9 +36,16 @@ int stop_requested(void)
     return (int)requested;
 }
 
+void stop_note(int sig)
+{
+    noted = sig;
+}
+
 enum exit_code stop_exit_code(void)
 {
-    if (!requested)
+    int sig = requested ? (int)requested : noted;
+
+    if (!sig)
         return EXIT_CODE_OK;
-    return requested == SIGTERM ? EXIT_CODE_SIGTERM : EXIT_CODE_SIGINT;
+    return sig == SIGTERM ? EXIT_CODE_SIGTERM : EXIT_CODE_SIGINT;
 }

@@ -13,7 +13,9 @@ void stop_install(void);
 void stop_install_waiting(void);
 /* 0, SIGINT or SIGTERM. */
 int stop_requested(void);
-/* EXIT_CODE_SIGINT or EXIT_CODE_SIGTERM after a request, EXIT_CODE_OK before. */
+/* Another process of this run was asked to stop by that signal, 0: none was; only the exit code tells. */
+void stop_note(int sig);
+/* EXIT_CODE_SIGINT or EXIT_CODE_SIGTERM after a request or a note of one, EXIT_CODE_OK before. */
 enum exit_code stop_exit_code(void);
 
 #endif

@@ -172,9 +172,9 @@ static float *more_mentions(struct text_builder *b, int n)
     return b->mentions + (size_t)b->n_nodes * ELEMENT_MENTIONS;
 }
 
-void text_add_schema(struct text_builder *b, const struct gate_item *item, struct rng *rng)
+/* The order of tables, and behind it that of columns, each within its table; the caller frees. */
+static int *order_schema(const struct schema *s, struct rng *rng)
 {
-    const struct schema *s = item->schema->schema;
     int *tables = xmalloc((size_t)(s->n_tables + s->n_columns) * sizeof *tables), *columns = tables + s->n_tables;
 
     for (int i = 0; i < s->n_tables; i++)
@@ -186,6 +186,19 @@ void text_add_schema(struct text_builder *b, const struct gate_item *item, struc
         for (int i = 0; i < s->n_tables; i++)
             rng_shuffle(rng, columns + s->tables[i].first_column, s->tables[i].n_columns, sizeof *columns);
     }
+    return tables;
+}
+
+void text_skip_schema(const struct gate_item *item, struct rng *rng)
+{
+    free(order_schema(item->schema->schema, rng));
+}
+
+void text_add_schema(struct text_builder *b, const struct gate_item *item, struct rng *rng)
+{
+    const struct schema *s = item->schema->schema;
+    int *tables = order_schema(s, rng), *columns = tables + s->n_tables;
+
     begin_sequence(b, item);
     for (int i = 0; i < s->n_tables; i++)
         put_table(b, item, tables[i], columns + s->tables[tables[i]].first_column);

@@ -80,6 +80,8 @@ void text_builder_release(struct text_builder *b);
 void text_add_element(struct text_builder *b, const struct gate_item *item, int node);
 /* The whole schema.  rng (may be NULL) shuffles tables, and columns within their table. */
 void text_add_schema(struct text_builder *b, const struct gate_item *item, struct rng *rng);
+/* Draws as many random numbers and adds nothing. */
+void text_skip_schema(const struct gate_item *item, struct rng *rng);
 
 /* Adds, behind all sequences, tokens, rows and sequences that weigh nothing, up to sizes that come again, and elements
  * up to `nodes`, at least one. */

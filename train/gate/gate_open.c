@@ -172,6 +172,7 @@ void gate_close(void *trainer)
     state_cache_close(t->cache);
     state_cache_close(t->valid_cache);
     free(t->slots);
+    free(t->tokens);
     text_builder_release(&t->text);
     gate_scorer_release(&t->scorer);
     gate_data_release(&t->data);

@@ -89,6 +89,32 @@ static int choose_examples(const struct gate_trainer *t, int *out)
     return t->set->max_train && t->set->max_train < n ? (int)t->set->max_train : n;
 }
 
+static int64_t question_tokens(const struct gate_trainer *t, const struct gate_item *item)
+{
+    const struct token_table *element = &item->schema->element;
+    bool whole = t->model.net.config.encode == ENCODE_SCHEMA;
+
+    return (int64_t)item->n_question * (whole ? 1 : element->n) + element->start[element->n];
+}
+
+static int64_t slot_tokens(const struct gate_item *item, int node)
+{
+    const struct token_table *element = &item->schema->element;
+    return item->n_question + element->start[node + 1] - element->start[node];
+}
+
+static void count_tokens(struct gate_trainer *t, enum gate_stage stage)
+{
+    const struct gate_fold *train = &t->data.folds[FOLD_TRAIN];
+    int n = stage == STAGE_RELEVANCE ? t->n_slots : train->n;
+
+    t->tokens = xrealloc(t->tokens, (size_t)(n + 1) * sizeof *t->tokens);
+    for (int i = 0; i < n; i++)
+        t->tokens[i] = stage == STAGE_RELEVANCE ? slot_tokens(&train->list[t->slots[i].example].item, t->slots[i].node)
+                                                : question_tokens(t, &train->list[i].item);
+    t->run.sampler.tokens = t->tokens;
+}
+
 /* -1 when there is nothing to draw from. */
 static int make_sampler(struct gate_trainer *t, enum gate_stage stage, struct error *err)
 {
@@ -112,6 +138,7 @@ static int make_sampler(struct gate_trainer *t, enum gate_stage stage, struct er
         sampler_init(&t->run.sampler, seed, pool, t->n_slots, pairs > 0 ? pairs : 1);
     }
     free(pool);
+    count_tokens(t, stage);
     return t->run.sampler.n ? 0 : error_set(err, EXIT_CODE_DATA, "no training record's SQL touches any table");
 }
 

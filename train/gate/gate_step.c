@@ -72,27 +72,39 @@ static void fill(float *x, int n, float value)
         x[i] = value;
 }
 
-static void init_relevance(struct gate_step *s, const int *slots, int n)
+/* One of the batch; its pairs are added if it is the part's own.  Returns how many it has. */
+static int add_slot(struct gate_step *s, const struct relevant_slot *slot, bool own, struct rng *rng)
+{
+    const struct gate_trainer *t = s->trainer;
+    const struct gate_example *e = &t->data.folds[FOLD_TRAIN].list[slot->example];
+    struct gate_item item = e->item;
+    int n = 1;
+
+    item.schema = choose_form(s, e, rng)->schema;
+    if (own)
+        add_pair(s, &item, slot->node, 1);
+    for (int k = 0; k < (int)t->set->negatives; k++) {
+        int node = draw_negative(e, slot->node, rng_u32(rng) & 1, rng);
+        if (node >= 0 && own)
+            add_pair(s, &item, node, 0);
+        n += node >= 0;
+    }
+    return n;
+}
+
+/* Of all slots of the batch, so that the numbers drawn for each do not depend on who computes the others; the part's
+ * own pairs are added. */
+static void init_relevance(struct gate_step *s, const struct batch_part *b)
 {
     struct gate_trainer *t = s->trainer;
     struct rng rng = batch_rng(t);
-    int negatives = (int)t->set->negatives;
+    int negatives = (int)t->set->negatives, n = b->end - b->first, pairs = 0;
 
     s->target = xmalloc((size_t)(n * (1 + negatives)) * sizeof *s->target);
     s->weight = xmalloc((size_t)(n * (1 + negatives)) * sizeof *s->weight);
-    for (int i = 0; i < n; i++) {
-        const struct relevant_slot *slot = &t->slots[slots[i]];
-        const struct gate_example *e = &t->data.folds[FOLD_TRAIN].list[slot->example];
-        struct gate_item item = e->item;
-        item.schema = choose_form(s, e, &rng)->schema;
-        add_pair(s, &item, slot->node, 1);
-        for (int k = 0; k < negatives; k++) {
-            int node = draw_negative(e, slot->node, rng_u32(&rng) & 1, &rng);
-            if (node >= 0)
-                add_pair(s, &item, node, 0);
-        }
-    }
-    fill(s->weight, s->n_target, 1.0f / (float)s->n_target);
+    for (int i = 0; i < b->n; i++)
+        pairs += add_slot(s, &t->slots[b->examples[i]], i >= b->first && i < b->end, &rng);
+    fill(s->weight, s->n_target, 1.0f / (float)pairs);
 }
 
 /* Losses are means over questions. */
@@ -143,37 +155,55 @@ static void add_pair_targets(struct gate_step *s, const int *batch)
             add_pair_target(s, &fold->list[batch[i]], i, p);
 }
 
-static void init_questions(struct gate_step *s, const int *batch, int n)
+/* Each question's schema as a sequence, or each of its elements as one. */
+static void add_texts(struct gate_step *s, const struct gate_item *items, const struct batch_part *b, struct rng *rng)
 {
     struct gate_trainer *t = s->trainer;
+
+    for (int i = 0; i < b->n; i++) {
+        bool own = i >= b->first && i < b->end;
+        if (t->model.net.config.encode != ENCODE_SCHEMA)
+            for (int node = 0; own && node < items[i].schema->n_nodes; node++)
+                text_add_element(&t->text, &items[i], node);
+        else if (own)
+            text_add_schema(&t->text, &items[i], t->set->shuffle_schema ? rng : NULL);
+        else if (t->set->shuffle_schema)
+            text_skip_schema(&items[i], rng);
+    }
+}
+
+static void init_questions(struct gate_step *s, const struct batch_part *b)
+{
+    struct gate_trainer *t = s->trainer;
+    const int *batch = b->examples + b->first;
+    int n = b->end - b->first;
     struct rng rng = batch_rng(t);
     size_t nodes = 0;
 
     for (int i = 0; i < n; i++)
         nodes += (size_t)t->data.folds[FOLD_TRAIN].list[batch[i]].item.schema->n_nodes;
-    s->n_questions = n;
+    s->n_questions = b->n;
     s->items = xmalloc((size_t)n * sizeof *s->items);
     s->target = xmalloc((size_t)n * sizeof *s->target);
     s->weight = xmalloc((size_t)n * sizeof *s->weight);
     s->forms = xmalloc((size_t)n * sizeof *s->forms);
     s->relevance_target = xmalloc(nodes * sizeof *s->relevance_target);
     s->relevance_weight = xmalloc(nodes * sizeof *s->relevance_weight);
-    for (int i = 0; i < n; i++) {
-        const struct gate_example *e = &t->data.folds[FOLD_TRAIN].list[batch[i]];
-        add_question(s, e, choose_form(s, e, &rng));
+    struct gate_item *all = xmalloc((size_t)b->n * sizeof *all);
+    for (int i = 0; i < b->n; i++) {
+        const struct gate_example *e = &t->data.folds[FOLD_TRAIN].list[b->examples[i]];
+        const struct gate_form *form = choose_form(s, e, &rng);
+        all[i] = e->item;
+        all[i].schema = form->schema;
+        if (i >= b->first && i < b->end)
+            add_question(s, e, form);
     }
     add_pair_targets(s, batch);
-    if (s->stage == STAGE_FROZEN) {
+    if (s->stage == STAGE_FROZEN)
         s->states = state_cache_gather(t->cache, batch, n);
-        return;
-    }
-    bool whole = t->model.net.config.encode == ENCODE_SCHEMA;
-    for (int i = 0; i < n; i++)
-        for (int node = 0; node < (whole ? 1 : s->items[i].schema->n_nodes); node++)
-            if (whole)
-                text_add_schema(&t->text, &s->items[i], t->set->shuffle_schema ? &rng : NULL);
-            else
-                text_add_element(&t->text, &s->items[i], node);
+    else
+        add_texts(s, all, b, &rng);
+    free(all);
 }
 
 static void release(struct gate_step *s)
@@ -274,15 +304,14 @@ static void run_step_of(struct ctx *c, void *step)
 /* Fills the step, and the trainer's text builder, for the examples (or slots) of the batch at the cursor. */
 static void init(struct gate_step *s, struct gate_trainer *t)
 {
-    const int *batch;
-    int n = run_batch(&t->run, &batch);
+    struct batch_part b = run_batch(&t->run);
 
     *s = (struct gate_step){ .trainer = t, .stage = gate_stage(t) };
     text_builder_reset(&t->text, &t->model.layout);
     if (s->stage == STAGE_RELEVANCE)
-        init_relevance(s, batch, n);
+        init_relevance(s, &b);
     else
-        init_questions(s, batch, n);
+        init_questions(s, &b);
     s->sizes = gate_sizes_of(s->items, s->n_items);
     if (!t->run.work.ctx.buckets)
         return;

@@ -34,6 +34,7 @@ struct gate_trainer {
     struct text_builder text;
     struct relevant_slot *slots;
     int n_slots;
+    int64_t *tokens;                         /* [slots, or training questions] of each */
     struct state_cache *cache, *valid_cache; /* frozen stage: states of what is trained and validated on */
     enum gate_stage kinds[MAX_STAGES];       /* of the stages */
     struct stage stages[MAX_STAGES];

@@ -198,6 +198,7 @@ static void set_order(struct lm_trainer *t)
         t->run.sampler.length = t->train.beginnings;
     else if (t->set->group_by_length)
         t->run.sampler.length = t->train.lengths;
+    t->run.sampler.tokens = t->train.lengths;
     t->run.data_hash = hash_bytes(HASH_START, hashes, sizeof hashes);
     free(all);
 }

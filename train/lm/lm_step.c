@@ -82,12 +82,11 @@ static int64_t batch_targets(const struct lm_data *d, const int *examples, int n
 int lm_step(void *trainer, struct error *err)
 {
     struct lm_trainer *t = trainer;
-    const int *examples;
-    int n = run_batch(&t->run, &examples);
-    struct micro m = { .t = t, .scale = 1.0f / (float)batch_targets(&t->train, examples, n), .update = true };
+    struct batch_part b = run_batch(&t->run);
+    struct micro m = { .t = t, .scale = 1.0f / (float)batch_targets(&t->train, b.examples, b.n), .update = true };
 
-    for (int at = 0; at < n; m.number++) {
-        at = fill_micro(t, &t->train, examples, at, n);
+    for (int at = b.first; at < b.end; m.number++) {
+        at = fill_micro(t, &t->train, b.examples, at, b.end);
         if (workspace_step(&t->run.work, run_micro, &m, err))
             return -1;
         t->run.state.units += t->micro_tokens;
@@ -112,11 +111,10 @@ void lm_measure(void *trainer, struct measurement *measured)
 {
     struct lm_trainer *t = trainer;
     struct micro m = { .t = t, .update = true };
-    const int *examples;
-    int n = run_batch(&t->run, &examples);
+    struct batch_part b = run_batch(&t->run);
 
-    for (int at = 0; at < n;) {
-        at = fill_micro(t, &t->train, examples, at, n);
+    for (int at = b.first; at < b.end;) {
+        at = fill_micro(t, &t->train, b.examples, at, b.end);
         struct extent e = extent_of(&t->batch);
         measurement_add(measured, &e, run_micro, &m);
     }

@@ -13,9 +13,12 @@ enum { HOST_BYTES = 256 << 20 };
 
 int run_open(struct run *r, struct error *err)
 {
+    char own[32];
+
     r->state = (struct run_state){ .best = r->trainer->lowest };
     r->saved_step = -1;
-    if (device_open(&r->device, r->set.device, err) || workspace_init(&r->work, &r->device, HOST_BYTES, err))
+    if (device_open(&r->device, ranks_device(r, r->set.device, own), err) ||
+        workspace_init(&r->work, &r->device, HOST_BYTES, err))
         return -1;
     r->work.eager = r->set.no_graph;
     if (r->trainer->open(r->self, err) || run_fit(r, err))
@@ -48,6 +51,13 @@ static int write_config(const struct run_settings *s, struct error *err)
     return yaml_write(path, s->table, s->request, err);
 }
 
+static int open_files(struct run *r, struct error *err)
+{
+    if (!ranks_first(r))
+        return 0;
+    return write_config(&r->set, err) || metrics_log_open(&r->metrics, r->set.out, r->state.step, err) ? -1 : 0;
+}
+
 /* More epochs do nothing for a run that patience has ended. */
 static void tell_patience(const struct run *r)
 {
@@ -64,26 +74,29 @@ static int begin(struct run *r, struct error *err)
     const struct run_settings *s = &r->set;
     int found = make_dirs(s->out, err) == 0 ? (s->resume ? run_load_checkpoint(r, err) : 0) : -1;
 
-    if (found < 0 || write_config(s, err) || metrics_log_open(&r->metrics, s->out, r->state.step, err))
+    if (found < 0 || open_files(r, err))
         return -1;
     if (found) {
         log_info("going on after step %lld", (long long)r->state.step);
         r->saved_step = r->state.step;
         tell_patience(r);
-    } else {
+    } else if (ranks_first(r)) {
         run_forget_best(r);
     }
-    if (!r->trainer->enter_stage || r->state.stage == r->n_stages)
-        return 0;
-    return r->trainer->enter_stage(r->self, !found, err);
+    if (r->trainer->enter_stage && r->state.stage < r->n_stages && r->trainer->enter_stage(r->self, !found, err))
+        return -1;
+    ranks_seed(r);
+    return 0;
 }
 
 static void tell_steps(const struct run *r)
 {
-    char text[STEP_COUNTS];
+    char text[STEP_COUNTS], shared[RANKS_TEXT];
 
     if (workspace_tell(&r->work, text))
         log_info("%s", text);
+    if (ranks_tell(r, shared))
+        log_info("%s", shared);
 }
 
 static int finish(struct run *r, struct error *err)
@@ -103,25 +116,32 @@ static int finish(struct run *r, struct error *err)
 
 static int work(struct run *r, struct error *err)
 {
-    int rc = begin(r, err);
-
-    if (rc == 0)
-        rc = run_steps(r, err);
-    if (rc == 0 && !stop_requested())
-        return finish(r, err);
+    if (ranks_agree(r, err) || begin(r, err) || ranks_agree_weights(r, err))
+        return -1;
+    int rc = run_steps(r, err);
+    if (rc == 0 && !run_stopping(r))
+        return ranks_finish(r, finish, err);
     if (rc < 0)
         return -1;
     return r->state.step && run_save(r, err) ? -1 : 1;
 }
 
+/* -1 as run_check_folder; one rank looks, before any touches it. */
+static int check_folder(const struct run *r, struct error *err)
+{
+    return ranks_first(r) ? run_check_folder(&r->set, err) : 0;
+}
+
 int run_train(struct run *r, struct error *err)
 {
     stop_install();
-    int rc = run_check_folder(&r->set, err) || run_open(r, err) ? -1 : 0;
-    if (rc == 0 && !r->set.dry_run)
-        rc = work(r, err);
+    int rc = ranks_open(r, err) || check_folder(r, err) || run_open(r, err) ? -1 : 0;
+    if (rc == 0)
+        rc = r->set.dry_run ? ranks_agree(r, err) : work(r, err);
     if (rc > 0)
         run_tell_resume(r);
+    ranks_end(r, rc, err);
     run_close(r);
+    ranks_close(r);
     return rc;
 }

@@ -16,6 +16,7 @@
 
 #include "data/cli/options.h"
 #include "kernels/optim.h"
+#include "train/run/ranks.h"
 #include "train/run/sampler.h"
 #include "train/run/trainer.h"
 
@@ -49,6 +50,7 @@ struct run {
     const struct trainer *trainer;
     void *self; /* the struct that the trainer's functions get */
     struct run_settings set;
+    struct ranks ranks;
     struct device device;
     struct workspace work;
     struct run_state state;
@@ -75,8 +77,14 @@ struct run {
  * caller has filled trainer, self and set of a zeroed run. */
 int run_train(struct run *r, struct error *err);
 
-/* For a trainer's functions.  The examples of the batch at the cursor; returns how many. */
-int run_batch(struct run *r, const int **examples);
+/* The batch at the cursor: n examples, of which those from first to end are this rank's to compute.  Losses are means
+ * over all n, and random choices those that are made where one rank goes through all of them. */
+struct batch_part {
+    const int *examples;
+    int n, first, end;
+};
+/* For a trainer's functions. */
+struct batch_part run_batch(struct run *r);
 int64_t run_batches(const struct run *r); /* of an epoch */
 int64_t run_stage_steps(const struct run *r);
 /* Memory of optim, and, beside the parameters, that of loss_total: at most RUN_BYTES.  params are set. */

@@ -25,11 +25,14 @@ int run_step(struct run *r, struct error *err);
 
 /* run_loop.c: steps until all stages are over; 1 when a signal cut a validation short. */
 bool run_over(const struct run *r);
+/* A signal came, to whichever rank. */
+bool run_stopping(const struct run *r);
 int run_steps(struct run *r, struct error *err);
 /* A checkpoint, unless the newest is of this step. */
 int run_save(struct run *r, struct error *err);
 
-/* run_save.c */
+/* run_save.c: what a checkpoint tells of this run; the caller owns it. */
+json_t *run_make_meta(const struct run *r);
 int run_save_checkpoint(struct run *r, struct error *err);
 /* 1 when the folder held a checkpoint, which now is what the run holds; 0 when it held none.  A checkpoint of other
  * settings or other data is refused with EXIT_CODE_USAGE naming what differs. */

@@ -34,6 +34,13 @@ static void show(const struct run *r, struct progress *progress, double loss)
     progress_update(progress, done, (double)(units - r->units_before), note);
 }
 
+static int write_metrics(struct run *r, const struct metric *list, int n, struct error *err)
+{
+    if (!ranks_first(r))
+        return 0;
+    return metrics_log_write(&r->metrics, r->state.step, stage_of(r)->phase, list, n, err);
+}
+
 static int log_step(struct run *r, struct progress *progress, struct error *err)
 {
     float lr;
@@ -47,7 +54,7 @@ static int log_step(struct run *r, struct progress *progress, struct error *err)
         return error_set(err, EXIT_CODE_FAILURE, "step %lld: the loss is %g; a lower learning rate may help",
                          (long long)r->state.step, loss);
     show(r, progress, loss);
-    return metrics_log_write(&r->metrics, r->state.step, stage_of(r)->phase, list, n, err);
+    return write_metrics(r, list, n, err);
 }
 
 static int note_figure(struct run *r, const struct validation *v, struct error *err)
@@ -61,20 +68,20 @@ static int note_figure(struct run *r, const struct validation *v, struct error *
     r->state.best = (double)figure;
     r->state.best_step = r->state.step;
     r->state.worse = 0;
-    return v->final ? run_save_best(r, err) : 0;
+    return v->final && ranks_first(r) ? run_save_best(r, err) : 0;
 }
 
 /* 1 when a signal asked to stop before the figure was known. */
 static int validate(struct run *r, struct error *err)
 {
     struct validation v = { 0 };
-    int rc = r->trainer->validate ? r->trainer->validate(r->self, &v, err) : 0;
+    int rc = r->trainer->validate ? ranks_validate(r, &v, err) : 0;
 
     r->state.unvalidated = rc > 0;
     if (rc || !v.n)
         return rc;
     log_info("step %lld: validation %s", (long long)r->state.step, v.text);
-    if (metrics_log_write(&r->metrics, r->state.step, stage_of(r)->phase, v.list, v.n, err))
+    if (write_metrics(r, v.list, v.n, err))
         return -1;
     return note_figure(r, &v, err);
 }
@@ -101,7 +108,15 @@ static int next_stage(struct run *r, struct error *err)
     r->state = (struct run_state){
         .stage = r->state.stage, .step = r->state.step, .units = r->state.units, .best = r->trainer->lowest
     };
-    return r->trainer->enter_stage(r->self, true, err);
+    if (r->trainer->enter_stage(r->self, true, err))
+        return -1;
+    ranks_seed(r);
+    return 0;
+}
+
+bool run_stopping(const struct run *r)
+{
+    return r->ranks.all.size > 1 ? r->ranks.stop != 0 : stop_requested() != 0;
 }
 
 int run_save(struct run *r, struct error *err)
@@ -109,7 +124,7 @@ int run_save(struct run *r, struct error *err)
     if (r->saved_step == r->state.step)
         return 0;
     r->saved_step = r->state.step;
-    return run_save_checkpoint(r, err);
+    return ranks_first(r) ? run_save_checkpoint(r, err) : 0;
 }
 
 /* What is due after a step: validation, the loss of the last steps when no more will follow, the next stage, a
@@ -143,7 +158,7 @@ static void advance(struct run *r)
 /* The validation that a signal cut short, when this run goes on after it. */
 static int catch_up(struct run *r, struct progress *progress, struct error *err)
 {
-    if (!r->state.unvalidated || stop_requested())
+    if (!r->state.unvalidated || run_stopping(r))
         return 0;
     r->saved_step = -1;
     return after_step(r, progress, err);
@@ -165,12 +180,12 @@ static int run_stage(struct run *r, struct error *err)
     int stage = r->state.stage;
     struct progress progress;
 
-    if (r->trainer->prepare && r->trainer->prepare(r->self, err))
+    if (ranks_prepare(r, err))
         return -1;
     r->units_before = r->trainer->unit ? r->state.units : r->state.step;
     progress_start(&progress, stage_of(r)->title, r->trainer->unit ? r->trainer->unit : "steps", run_stage_steps(r));
     int rc = catch_up(r, &progress, err);
-    while (rc == 0 && r->state.stage == stage && !run_over(r) && !stop_requested())
+    while (rc == 0 && r->state.stage == stage && !run_over(r) && !run_stopping(r))
         rc = take_step(r, &progress, err);
     progress_end(&progress);
     return rc;
@@ -180,7 +195,7 @@ int run_steps(struct run *r, struct error *err)
 {
     int rc = 0;
 
-    while (rc == 0 && !stop_requested() && !(run_over(r) && !r->state.unvalidated))
+    while (rc == 0 && !run_stopping(r) && !(run_over(r) && !r->state.unvalidated))
         rc = run_stage(r, err);
     return rc;
 }

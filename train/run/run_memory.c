@@ -2,6 +2,14 @@
 #include "data/util/log.h"
 #include "train/run/run_impl.h"
 
+static void measure_part(struct run *r, struct measurement *m)
+{
+    struct batch_part b = run_batch(r);
+
+    if (b.first < b.end)
+        r->trainer->measure(r->self, m);
+}
+
 /* All batches of all epochs of the current stage. */
 static void measure_stage(struct run *r, struct workspace_bytes *most)
 {
@@ -9,7 +17,7 @@ static void measure_stage(struct run *r, struct workspace_bytes *most)
 
     for (r->state.epoch = 0; r->state.epoch < r->stages[r->state.stage].epochs; r->state.epoch++)
         for (r->state.batch = 0; r->state.batch < run_batches(r); r->state.batch++)
-            r->trainer->measure(r->self, &m);
+            measure_part(r, &m);
     workspace_raise(most, m.most);
     measurement_release(&m);
 }

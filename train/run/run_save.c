@@ -79,7 +79,7 @@ static void unpack(struct run *r, const struct saved_state *s)
     device_upload(&r->device, r->work.ctx.rng, s->rng);
 }
 
-static json_t *make_meta(const struct run *r)
+json_t *run_make_meta(const struct run *r)
 {
     const struct run_settings *s = &r->set;
     json_t *o = run_meta(r->trainer->kind, (int64_t)s->seed, r->data_hash, s->table, s->request, s->from);
@@ -92,7 +92,7 @@ static int save_into(struct run *r, const char *dir, struct params *params, cons
                      int n_extra, struct error *err)
 {
     struct checkpoint c = {
-        .params = params, .device = &r->device, .extra = extra, .n_extra = n_extra, .meta = make_meta(r)
+        .params = params, .device = &r->device, .extra = extra, .n_extra = n_extra, .meta = run_make_meta(r)
     };
     int rc = make_dirs(dir, err) || (r->trainer->save_beside && r->trainer->save_beside(r->self, dir, err)) ||
              checkpoint_save(dir, &c, err);
@@ -121,7 +121,7 @@ static int check_meta(const struct run *r, const json_t *saved, const char *wher
     /* a run may be resumed with another one of these and still ends with the same numbers */
     static const char *const may_differ[] = { "save-every", "epochs", NULL };
     static const char *const same[] = { "seed", NULL };
-    json_t *now = make_meta(r);
+    json_t *now = run_make_meta(r);
     int rc = run_meta_check(now, saved, may_differ, same, where, err);
 
     if (rc == 0)

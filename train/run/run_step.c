@@ -11,9 +11,17 @@ int64_t run_stage_steps(const struct run *r)
     return run_batches(r) * r->stages[r->state.stage].epochs;
 }
 
-int run_batch(struct run *r, const int **examples)
+struct batch_part run_batch(struct run *r)
 {
-    return sampler_batch(&r->sampler, r->state.epoch, r->state.batch, examples);
+    const struct collective *c = &r->ranks.all;
+    struct batch_part b = { 0 };
+
+    b.n = b.end = sampler_batch(&r->sampler, r->state.epoch, r->state.batch, &b.examples);
+    if (c->size < 2)
+        return b;
+    b.first = sampler_cut(&r->sampler, b.examples, b.n, c->rank, c->size);
+    b.end = sampler_cut(&r->sampler, b.examples, b.n, c->rank + 1, c->size);
+    return b;
 }
 
 int run_take(struct run *r, const struct param_arenas *a, struct error *err)
@@ -39,12 +47,22 @@ static void update(struct ctx *c, void *arg)
     optim_step(c, &r->optim, r->params);
 }
 
-int run_step(struct run *r, struct error *err)
+/* Gradients and loss of this rank's part, which may be nothing. */
+static int step_part(struct run *r, struct error *err)
 {
+    struct batch_part b = run_batch(r);
+
+    if (b.first == b.end)
+        return 0;
     r->work.ctx.recording = r->work.ctx.training = true;
     int rc = r->trainer->step(r->self, err);
     r->work.ctx.recording = r->work.ctx.training = false;
-    if (rc)
+    return rc;
+}
+
+int run_step(struct run *r, struct error *err)
+{
+    if (ranks_step(r, step_part, err))
         return -1;
     r->loss_steps++;
     return workspace_step(&r->work, update, r, err);

@@ -81,3 +81,25 @@ int sampler_batch(struct sampler *s, int64_t epoch, int64_t batch, const int **e
     *examples = s->order + first;
     return (int)(s->n - first < s->batch ? s->n - first : s->batch);
 }
+
+static int64_t tokens_of(const struct sampler *s, int example)
+{
+    return s->tokens ? s->tokens[example] : 1;
+}
+
+/* An example belongs to the part that its middle lies in. */
+int sampler_cut(const struct sampler *s, const int *examples, int n, int rank, int ranks)
+{
+    int64_t total = 0, before = 0;
+    int i = 0;
+
+    for (int k = 0; k < n; k++)
+        total += tokens_of(s, examples[k]);
+    for (; i < n; i++) {
+        int64_t tokens = tokens_of(s, examples[i]);
+        if ((2 * before + tokens) * ranks >= 2 * total * rank && rank < ranks)
+            break;
+        before += tokens;
+    }
+    return i;
+}

@@ -10,18 +10,23 @@
 struct sampler {
     uint64_t seed;
     const int64_t *length; /* [every example], for batches of like length; NULL: any */
+    const int64_t *tokens; /* [every example], by which ranks cut a batch; NULL: all alike */
     int *pool;             /* the examples to draw from */
     int *order;            /* this epoch's order */
     int n, batch;
     int64_t epoch; /* that order is of, -1: none yet */
 };
 
-/* Copies pool.  length may be set afterwards; it is borrowed: then examples are sorted within every 50 batches of the
- * shuffled order, longest first, and full batches shuffled. */
+/* Copies pool.  length and tokens may be set afterwards and are borrowed.  With length, examples are sorted within
+ * every 50 batches of the shuffled order, longest first, and full batches shuffled. */
 void sampler_init(struct sampler *s, uint64_t seed, const int *pool, int n, int batch);
 void sampler_release(struct sampler *s);
 int64_t sampler_batches(const struct sampler *s);
 /* The examples of one batch; returns how many, the last batch of an epoch may be short. */
 int sampler_batch(struct sampler *s, int64_t epoch, int64_t batch, const int **examples);
+
+/* Where among n examples the parts of all ranks before this one end: parts have about as many tokens each, may be
+ * empty, and are all of the examples in their order.  0 for rank 0, n for a rank behind the last. */
+int sampler_cut(const struct sampler *s, const int *examples, int n, int rank, int ranks);
 
 #endif

@@ -49,9 +49,9 @@ struct trainer {
     /* Optional: what takes long before a stage's first step and is no part of a checkpoint.  Stops by itself. */
     int (*prepare)(void *t, struct error *err);
 
-    /* Gradients of the batch that run_batch gives, and its loss added to run.loss_total.  The loop updates. */
+    /* Gradients of what run_batch gives, and its loss added to run.loss_total.  The loop updates. */
     int (*step)(void *t, struct error *err);
-    /* Hands what `step` would run for that batch to measurement_add. */
+    /* Hands what `step` would run for it to measurement_add. */
     void (*measure)(void *t, struct measurement *m);
     /* Optional: figures of the newest step beside loss and learning rate; returns how many. */
     int (*metrics)(void *t, struct metric list[TRAINER_METRICS]);

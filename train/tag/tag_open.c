@@ -123,6 +123,7 @@ void tag_close(void *trainer)
 {
     struct tag_trainer *t = trainer;
 
+    free(t->tokens);
     tag_data_release(&t->data);
     dte_model_release(&t->model);
 }
@@ -141,6 +142,16 @@ static int *make_pool(const struct tag_fold *f, int *n)
     return pool;
 }
 
+static void count_tokens(struct tag_trainer *t)
+{
+    const struct tag_fold *train = &t->data.folds[FOLD_TRAIN];
+
+    t->tokens = xrealloc(t->tokens, (size_t)(train->n + 1) * sizeof *t->tokens);
+    for (int i = 0; i < train->n; i++)
+        t->tokens[i] = train->list[i].item.windows[0].tokens.count;
+    t->run.sampler.tokens = t->tokens;
+}
+
 static void make_sampler(struct tag_trainer *t)
 {
     int n, *pool = make_pool(&t->data.folds[FOLD_TRAIN], &n);
@@ -151,6 +162,7 @@ static void make_sampler(struct tag_trainer *t)
         n = (int)t->set->max_train;
     sampler_release(&t->run.sampler);
     sampler_init(&t->run.sampler, t->run.set.seed, pool, n, (int)t->set->batch);
+    count_tokens(t);
     free(pool);
 }
 

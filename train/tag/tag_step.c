@@ -37,10 +37,45 @@ static void smooth(struct dte_target *t, int concepts, double smoothing)
     t->concept[k] *= (float)(1 - smoothing);
 }
 
+static void init_target(struct dte_target *target, const struct tag_trainer *t, int example)
+{
+    const struct tag_example *e = &t->data.folds[FOLD_TRAIN].list[example];
+
+    dte_target_init(target, &e->item, 0, e->record->spans, e->record->n_spans, &t->model.spec.config);
+}
+
+/* Of the examples from..end of the batch. */
+static double count_links(const struct tag_trainer *t, const struct batch_part *b, int from, int end)
+{
+    double links = 0;
+
+    for (int i = from; i < end; i++) {
+        struct dte_target target;
+        init_target(&target, t, b->examples[i]);
+        links += target.links;
+        dte_target_release(&target);
+    }
+    return links;
+}
+
+/* Means over a part become its share of the means over the batch. */
+static void share_weights(struct tagger_step *s, const struct batch_part *b)
+{
+    double share = (double)s->n / b->n, links = 0;
+
+    for (int i = 0; i < s->n; i++)
+        links += s->targets[i].links;
+    double others = count_links(s->trainer, b, 0, b->first) + count_links(s->trainer, b, b->end, b->n);
+    s->weights.concept *= share;
+    s->weights.grounding *= share;
+    s->weights.tags *= share;
+    s->weights.meaning *= others > 0 ? links / (links + others) : 1;
+}
+
 static void init(struct tagger_step *s, struct tag_trainer *t)
 {
-    const int *batch;
-    int n = run_batch(&t->run, &batch);
+    struct batch_part b = run_batch(&t->run);
+    int n = b.end - b.first;
     double at = (double)t->run.state.step / (double)run_stage_steps(&t->run);
 
     *s = (struct tagger_step){ .trainer = t, .n = n, .weights = tag_weights(t->set, at) };
@@ -48,11 +83,12 @@ static void init(struct tagger_step *s, struct tag_trainer *t)
     s->targets = xcalloc((size_t)n, sizeof *s->targets);
     s->list = xcalloc((size_t)n, sizeof *s->list);
     for (int i = 0; i < n; i++) {
-        const struct tag_example *e = &t->data.folds[FOLD_TRAIN].list[batch[i]];
-        s->sequences[i] = (struct dte_sequence){ .item = &e->item };
+        const int example = b.examples[b.first + i];
+        s->sequences[i] = (struct dte_sequence){ .item = &t->data.folds[FOLD_TRAIN].list[example].item };
         s->list[i] = &s->targets[i];
-        dte_target_init(&s->targets[i], &e->item, 0, e->record->spans, e->record->n_spans, &t->model.spec.config);
+        init_target(&s->targets[i], t, example);
     }
+    share_weights(s, &b);
 }
 
 static void release(struct tagger_step *s)

@@ -17,6 +17,7 @@ struct tag_trainer {
     struct dte_tagger tagger;
     struct tag_data data;
     struct stage stage;
+    int64_t *tokens; /* of each training example */
 };
 
 /* As run_train. */

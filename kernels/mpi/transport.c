@@ -1,0 +1,157 @@
+#include "kernels/mpi/transport.h"
+
+#include "kernels/mpi/beat.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+/* For so many looks a call that waits gives way only to others that are ready; then it sleeps between them. */
+enum { LOOKS = 2000, SLEEP_US = 100 };
+
+struct process {
+    char host[64];
+    int32_t id;
+};
+
+struct mpi_state {
+    MPI_Comm comm;
+    MPI_Request request;       /* of the call that waits */
+    struct process *processes; /* [size] */
+    struct beat beat;
+};
+
+static int fail(int code, struct error *err)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int n;
+
+    MPI_Error_string(code, text, &n);
+    return error_set(err, EXIT_CODE_FAILURE, "MPI: %s", text);
+}
+
+static int tell_lost(struct collective *c, int lost, struct error *err)
+{
+    const struct mpi_state *s = c->state;
+    const struct process *p = &s->processes[lost];
+
+    c->lost = lost;
+    return error_set(err, EXIT_CODE_FAILURE,
+                     "rank %d (process %d on %s) is lost: nothing was heard of it for %d seconds", lost, p->id, p->host,
+                     COLLECTIVE_SILENCE);
+}
+
+static int wait_here(struct collective *c, struct error *err)
+{
+    struct mpi_state *s = c->state;
+    int done = 0;
+
+    for (int64_t looks = 0;; looks++) {
+        int code = MPI_Test(&s->request, &done, MPI_STATUS_IGNORE);
+        if (code != MPI_SUCCESS)
+            return fail(code, err);
+        if (done)
+            return 0;
+        int lost = atomic_load(&s->beat.lost);
+        if (lost >= 0)
+            return tell_lost(c, lost, err);
+        if (looks < LOOKS) {
+            sched_yield();
+            continue;
+        }
+        usleep(SLEEP_US);
+        if (c->waiting)
+            c->waiting(c->waiting_arg);
+    }
+}
+
+static int start(struct error *err)
+{
+    int given = MPI_THREAD_SINGLE, code = MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &given);
+
+    if (code != MPI_SUCCESS)
+        return fail(code, err);
+    if (given == MPI_THREAD_MULTIPLE)
+        return 0;
+    MPI_Finalize();
+    return error_set(err, EXIT_CODE_DEVICE, "this MPI serves one thread alone; expected MPI_THREAD_MULTIPLE");
+}
+
+static int local_rank(MPI_Comm comm)
+{
+    MPI_Comm machine;
+    int rank;
+
+    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+    MPI_Comm_rank(machine, &rank);
+    MPI_Comm_free(&machine);
+    return rank;
+}
+
+static int open_ranks(struct collective *c, struct error *err)
+{
+    struct process here = { .id = (int32_t)getpid() };
+
+    if (start(err))
+        return -1;
+    struct mpi_state *s = c->state = xcalloc(1, sizeof *s);
+    MPI_Comm_dup(MPI_COMM_WORLD, &s->comm);
+    MPI_Comm_set_errhandler(s->comm, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(s->comm, &c->rank);
+    MPI_Comm_size(s->comm, &c->size);
+    c->local_rank = local_rank(s->comm);
+    gethostname(here.host, sizeof here.host - 1);
+    s->processes = xcalloc((size_t)c->size, sizeof *s->processes);
+    MPI_Allgather(&here, sizeof here, MPI_BYTE, s->processes, sizeof here, MPI_BYTE, s->comm);
+    beat_start(&s->beat, s->comm, c->rank, c->size);
+    return 0;
+}
+
+static void close_ranks(struct collective *c)
+{
+    struct mpi_state *s = c->state;
+    struct error err;
+
+    MPI_Ibarrier(s->comm, &s->request);
+    c->waiting = NULL;
+    if (wait_here(c, &err))
+        MPI_Abort(s->comm, err.code);
+    beat_end(&s->beat);
+    MPI_Comm_free(&s->comm);
+    MPI_Finalize();
+    free(s->processes);
+    free(s);
+}
+
+static void abort_ranks(struct collective *c, enum exit_code code)
+{
+    const struct mpi_state *s = c->state;
+
+    MPI_Abort(s->comm, (int)code);
+}
+
+static int gather(struct collective *c, void *all, const void *mine, size_t bytes, struct error *err)
+{
+    struct mpi_state *s = c->state;
+    int n = (int)bytes, code = MPI_Iallgather(mine, n, MPI_BYTE, all, n, MPI_BYTE, s->comm, &s->request);
+
+    return code == MPI_SUCCESS ? wait_here(c, err) : fail(code, err);
+}
+
+static int exchange(struct collective *c, void *in, const void *out, size_t bytes, struct error *err)
+{
+    struct mpi_state *s = c->state;
+    int n = (int)bytes, code = MPI_Ialltoall(out, n, MPI_BYTE, in, n, MPI_BYTE, s->comm, &s->request);
+
+    return code == MPI_SUCCESS ? wait_here(c, err) : fail(code, err);
+}
+
+const struct transport ambit_transport = {
+    .open = open_ranks,
+    .close = close_ranks,
+    .abort = abort_ranks,
+    .gather = gather,
+    .exchange = exchange,
+};

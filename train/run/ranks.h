@@ -1,0 +1,74 @@
+/*
+ * ranks.h - a run over several processes: who computes what, who writes, and how all of them keep to one state.
+ *
+ * Every rank holds the whole model and the whole run_state and comes to the same decisions.  Of a batch each has the
+ * part that sampler_cut gives it; gradients and losses are added up in the order of ranks, so that the update is the
+ * same everywhere, bit for bit.  Rank 0 alone validates, reports and writes.  Whatever may go otherwise than on another
+ * rank (a failure, a signal, a figure) is told in a meeting; one rank alone meets nobody.
+ */
+#ifndef TRAIN_RUN_RANKS_H
+#define TRAIN_RUN_RANKS_H
+
+#include "kernels/collective.h"
+#include "train/run/trainer.h"
+
+struct run;
+
+/* What a rank tells all others in a meeting. */
+struct rank_note {
+    enum exit_code code; /* and text: why it ends; EXIT_CODE_OK: it does not */
+    int stop;            /* the signal that asked it to stop */
+    int rc, n;           /* of a validation, or of finish */
+    double figure;
+    bool final;
+    float loss;    /* of its part of a step */
+    int64_t units; /* likewise; of settings: bytes */
+    char text[1024];
+};
+
+struct ranks {
+    struct collective all;
+    struct rank_note *notes; /* [size] of the newest meeting */
+    int stop;                /* the signal that all know of */
+    bool told;               /* the failure that ends this run is known to all */
+    bool in_step;            /* between a part and the update: the state is that of the step before */
+    double asked;            /* when a call that waits saw a signal first, 0: not yet */
+    float *in, *out;         /* [size, slice] of a bucket */
+    double met, summed;      /* seconds of meetings and of sums */
+    int64_t bytes;           /* that left this rank for sums */
+};
+
+/* -1 as collective_open. */
+int ranks_open(struct run *r, struct error *err);
+/* Before run_close: tells others why this one ends.  After a lost rank it saves what all had, and does not return. */
+void ranks_end(struct run *r, int rc, struct error *err);
+void ranks_close(struct run *r);
+
+/* One rank writes. */
+bool ranks_first(const struct run *r);
+/* The GPU of this rank, where `device` leaves that open. */
+const char *ranks_device(const struct run *r, const char *device, char own[32]);
+
+/* Takes every rank's note; -1 with the error of the first one that ends. */
+int ranks_meet(struct run *r, struct rank_note mine, struct error *err);
+/* -1 with EXIT_CODE_USAGE naming what a rank has otherwise than rank 0: settings or data; weights. */
+int ranks_agree(struct run *r, struct error *err);
+int ranks_agree_weights(struct run *r, struct error *err);
+
+/* Trainer functions that rank 0 calls, or calls first. */
+int ranks_prepare(struct run *r, struct error *err);
+int ranks_validate(struct run *r, struct validation *v, struct error *err);
+int ranks_finish(struct run *r, int (*finish)(struct run *r, struct error *err), struct error *err);
+
+/* Dropout of its own for each rank: once after the numbers of a checkpoint or of a stage were set, once before they are
+ * saved. */
+void ranks_seed(struct run *r);
+/* Gradients, loss and units of the whole batch, of which `part` computes those of this rank. */
+int ranks_step(struct run *r, int (*part)(struct run *r, struct error *err), struct error *err);
+/* ranks_sum.c: the gradients of all that is trained become their sums over ranks. */
+int ranks_sum(struct run *r, struct error *err);
+/* "2 ranks: ..."; false, and nothing, for one alone. */
+enum { RANKS_TEXT = 160 };
+bool ranks_tell(const struct run *r, char text[RANKS_TEXT]);
+
+#endif
