@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # From WikiSQL, WikiTableQuestions and Spider to the tables of DTE: marked words on edited tables, taggers of several seeds, and
-# without erasing; the heuristic and the ETA form beside; then AmbiQT's synonyms and AMBROSIA's vague questions.
+# by erasing and without grounding; the heuristic and the ETA form beside; then AmbiQT's synonyms and AMBROSIA's vague questions.
 # usage: WIKISQL=DIR WTQ=DIR SPIDER=DIR AMBIQT=DIR AMBROSIA=DIR ENCODER=HF_DIR bench/dte.sh OUT
 # SEEDS="1 2 3" and EPOCHS=1 say what is trained.  What OUT has already is not made again; training goes on where it was stopped.
 set -euo pipefail
@@ -36,8 +36,8 @@ done
 learn() {
     "$bin/ambit-train" tag --data "$2" --encoder "$encoder" --epochs "${EPOCHS:-1}" --out "$1" --resume --quiet "${@:3}"
 }
-for seed in "${seeds[@]}"; do learn "erase-$seed" data --seed "$seed"; done
-learn "spans-${seeds[0]}" data --seed "${seeds[0]}" --grounding spans
+for seed in "${seeds[@]}"; do learn "spans-$seed" data --seed "$seed"; done
+learn "erase-${seeds[0]}" data --seed "${seeds[0]}" --grounding erase
 learn "none-${seeds[0]}" data --seed "${seeds[0]}" --grounding none
 learn "eta-${seeds[0]}" eta-data --seed "${seeds[0]}" --tags-weight 0 --meaning-weight 0
 
@@ -66,6 +66,6 @@ measure() {
 }
 measure heuristic data/test.jsonl ambiqt.jsonl --strategy heuristic --tune data/valid.jsonl
 measure "eta-${seeds[0]}" eta-data/test.jsonl eta-ambiqt.jsonl --strategy eta --model "eta-${seeds[0]}"
-for run in "${seeds[@]/#/erase-}" "spans-${seeds[0]}" "none-${seeds[0]}"; do
+for run in "${seeds[@]/#/spans-}" "erase-${seeds[0]}" "none-${seeds[0]}"; do
     measure "$run" data/test.jsonl ambiqt.jsonl --model "$run"
 done

@@ -51,7 +51,7 @@ run 0 learn "${small[@]}" --compat --grounding spans --epochs 40 --out compat
 value compat/metrics.jsonl valid_span_f1 | sort -g | tail -n 1 | awk '{ exit !($1 > 0.9) }' || complain "F1 of plain tags" "$(tail -n 3 compat/metrics.jsonl)"
 
 # --- stopped and gone on with: the same weights
-few=("${small[@]}" --dropout 0.1 --encoder-dropout 0.1 --grounding-from 0 --grounding-to 0.5)
+few=("${small[@]}" --dropout 0.1 --encoder-dropout 0.1 --grounding erase --grounding-from 0 --grounding-to 0.5)
 run 0 learn "${few[@]}" --epochs 4 --save-every 2 --out whole
 run 0 learn "${few[@]}" --epochs 4 --save-every 2 --out eager --no-graph
 run 0 learn "${few[@]}" --epochs 4 --save-every 5 --out halved --dry-run
@@ -133,7 +133,7 @@ refuse "another's records" 6 'bare/replay.jsonl.*2.*MAYBE' --from bare --data fe
 refuse "no run" 6 "no-such-run" --from no-such-run
 refuse "no encoder" 6 "spans/config.json" --encoder spans
 refuse "heads" 2 "5 heads of 48" --encoder-hidden 48 --encoder-heads 5
-refuse "grounding" 2 "erase.spans.none" --grounding guess
+refuse "grounding" 2 "spans.erase.none" --grounding guess
 refuse "batch" 2 "1 to 4096" --batch 0
 check "a folder that holds a run" 2 "holds a run" learn "${small[@]}" --out whole
 check "fewer epochs" 2 "epochs" train tag --resume --out halved --epochs 1

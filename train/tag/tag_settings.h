@@ -6,9 +6,9 @@
 
 #include "train/run/encoder.h"
 
-/* Where the weights of the grounding's loss come from: what erasing words does to the concepts, the marked spans
- * themselves, or nowhere: no such loss. */
-enum tag_grounding { GROUND_ERASE, GROUND_SPANS, GROUND_NONE };
+/* Where the weights of the grounding's loss come from: the marked spans, what erasing words does to the
+ * concepts, or nowhere: no such loss. */
+enum tag_grounding { GROUND_SPANS, GROUND_ERASE, GROUND_NONE };
 
 struct tag_settings {
     struct encoder_settings scratch; /* without --encoder */
