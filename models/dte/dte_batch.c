@@ -66,32 +66,48 @@ static int32_t want_row(struct packing *p, int64_t first_token, int at)
     return (int32_t)p->rows.count - 1;
 }
 
-/* Wanted rows in the order of their tokens; returns that of the first word, behind which come the others and [SEP]. */
-static int32_t push_rows(struct packing *p, const struct dte_sequence *s, int64_t first_token)
+/* Rows of the words and of the [SEP] behind them; returns that of the first word. */
+static int32_t push_words(struct packing *p, const struct dte_item *item, int64_t first_token)
+{
+    int32_t first_word = (int32_t)p->rows.count;
+
+    for (int i = 0; i < item->n_words; i++)
+        ids_push(&p->words, want_row(p, first_token, item->words[i].at));
+    want_row(p, first_token, item->sep);
+    ids_push(&p->word_counts, item->n_words);
+    return first_word;
+}
+
+/* Wanted rows in the order of their tokens; returns that of the first word, 0 where concepts are wanted alone. */
+static int32_t push_rows(struct packing *p, const struct dte_sequence *s, int64_t first_token, bool concepts_alone)
 {
     const struct dte_window *w = window_of(s);
     int64_t before = p->rows.count;
 
     ids_push(&p->cls, want_row(p, first_token, 0));
-    int32_t first_word = (int32_t)p->rows.count;
-    for (int i = 0; i < s->item->n_words; i++)
-        ids_push(&p->words, want_row(p, first_token, s->item->words[i].at));
-    want_row(p, first_token, s->item->sep);
+    int32_t first_word = concepts_alone ? 0 : push_words(p, s->item, first_token);
     for (int i = 0; i < w->n_entities; i++)
         ids_push(&p->entities, want_row(p, first_token, w->entities[i].at));
     ids_push(&p->row_counts, (int32_t)(p->rows.count - before));
-    ids_push(&p->word_counts, s->item->n_words);
     return first_word;
 }
 
-static void push_pairs(struct packing *p, const struct dte_sequence *s, int32_t first_word)
+/* Returns the number of the first concept. */
+static int32_t push_places(struct packing *p, const struct dte_sequence *s)
 {
     int32_t first_concept = (int32_t)(p->keyword_place.count + p->entity_place.count);
+
+    for (int k = 0; k < concepts_of(s); k++)
+        ids_push(k < DTE_KEYWORDS ? &p->keyword_place : &p->entity_place, first_concept + k);
+    return first_concept;
+}
+
+static void push_pairs(struct packing *p, const struct dte_sequence *s, int32_t first_concept, int32_t first_word)
+{
     int32_t first_pair = (int32_t)p->pair_word.count;
     int concepts = concepts_of(s), words = s->item->n_words;
 
     for (int k = 0; k < concepts; k++) {
-        ids_push(k < DTE_KEYWORDS ? &p->keyword_place : &p->entity_place, first_concept + k);
         ids_push(&p->concept_pairs, words + 1);
         for (int q = 0; q <= words; q++) {
             ids_push(&p->pair_concept, first_concept + k);
@@ -115,7 +131,8 @@ static struct seqs seqs_of(struct ctx *c, const struct ids *lengths)
     return batch_seqs(c, lengths->items, lengths->count);
 }
 
-static void upload(struct ctx *c, const struct packing *p, const struct dte_config *config, struct dte_text *t)
+static void upload(struct ctx *c, const struct packing *p, const struct dte_config *config, bool concepts_alone,
+                   struct dte_text *t)
 {
     const struct bert_config *b = &config->bert;
     int32_t forbidden[DTE_TAGS + 2];
@@ -128,10 +145,12 @@ static void upload(struct ctx *c, const struct packing *p, const struct dte_conf
     t->bert.row_seqs = seqs_of(c, &p->row_counts);
     t->rows = index_of(c, &p->rows, p->tokens.count);
     t->cls = index_of(c, &p->cls, p->rows.count);
-    t->words = index_of(c, &p->words, p->rows.count);
     t->entities = index_of(c, &p->entities, p->rows.count);
     t->keyword_place = batch_places(c, p->keyword_place.items, p->keyword_place.count, t->n_concepts);
     t->entity_place = batch_places(c, p->entity_place.items, p->entity_place.count, t->n_concepts);
+    if (concepts_alone)
+        return;
+    t->words = index_of(c, &p->words, p->rows.count);
     t->word_seqs = seqs_of(c, &p->word_counts);
     t->pair_concept = index_of(c, &p->pair_concept, t->n_concepts);
     t->pair_word = index_of(c, &p->pair_word, p->rows.count);
@@ -142,18 +161,32 @@ static void upload(struct ctx *c, const struct packing *p, const struct dte_conf
     t->forbidden = config->compat ? NULL : batch_i32(c, forbidden, DTE_TAGS + 2);
 }
 
-void dte_text_build(struct ctx *c, const struct dte_sequence *s, int n, const struct dte_config *config, int32_t unk,
-                    struct dte_text *text)
+static void build(struct ctx *c, const struct dte_sequence *s, int n, const struct dte_config *config, int32_t unk,
+                  bool concepts_alone, struct dte_text *text)
 {
     struct packing p = { 0 };
 
     for (int i = 0; i < n; i++) {
         int64_t first_token = p.tokens.count;
         push_tokens(&p, &s[i], unk);
-        push_pairs(&p, &s[i], push_rows(&p, &s[i], first_token));
+        int32_t first_word = push_rows(&p, &s[i], first_token, concepts_alone), first_concept = push_places(&p, &s[i]);
+        if (!concepts_alone)
+            push_pairs(&p, &s[i], first_concept, first_word);
     }
-    upload(c, &p, config, text);
+    upload(c, &p, config, concepts_alone, text);
     release(&p);
+}
+
+void dte_text_build(struct ctx *c, const struct dte_sequence *s, int n, const struct dte_config *config, int32_t unk,
+                    struct dte_text *text)
+{
+    build(c, s, n, config, unk, false, text);
+}
+
+void dte_concepts_build(struct ctx *c, const struct dte_sequence *s, int n, const struct dte_config *config,
+                        int32_t unk, struct dte_text *text)
+{
+    build(c, s, n, config, unk, true, text);
 }
 
 /* One label's arrays of all sequences side by side, their weights times a factor of each sequence. */

@@ -23,6 +23,9 @@ struct dte_sizes dte_sizes_of(const struct dte_sequence *s, int n);
 /* unk: the id that erased pieces become.  Of sequences beside one another. */
 void dte_text_build(struct ctx *c, const struct dte_sequence *s, int n, const struct dte_config *config, int32_t unk,
                     struct dte_text *text);
+/* The same for dte_concepts and nothing else: no row, pair or meaning of a word. */
+void dte_concepts_build(struct ctx *c, const struct dte_sequence *s, int n, const struct dte_config *config,
+                        int32_t unk, struct dte_text *text);
 
 /*
  * Labels of one sequence: concepts are the keywords, then the window's entities; words those of the item.  All arrays

@@ -29,10 +29,13 @@ static void run_tag(struct ctx *c, void *arg)
     const struct dte *net = &k->t->model->net;
     struct dte_text text;
 
+    if (k->concepts_alone) {
+        dte_concepts_build(c, k->s, k->n, &net->config, k->t->layout.unk, &text);
+        k->scores.concept = dte_concepts(c, net, &text);
+        return;
+    }
     dte_text_build(c, k->s, k->n, &net->config, k->t->layout.unk, &text);
-    if (k->concepts_alone)
-    k->scores.concept = dte_concepts(c, net, &text);
-    else k->scores = dte_forward(c, net, &text);
+    k->scores = dte_forward(c, net, &text);
 }
 
 /* How many of n sequences are read at once. */

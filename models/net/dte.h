@@ -71,7 +71,7 @@ struct dte_scores {
     struct tensor *emission;  /* F32 [W, tags] */
 };
 struct dte_scores dte_forward(struct ctx *c, const struct dte *d, const struct dte_text *t);
-/* The concepts' probabilities alone, F32 [N]. */
+/* The concepts' probabilities alone, F32 [N]; of the text no row, pair or meaning of a word is looked at. */
 struct tensor *dte_concepts(struct ctx *c, const struct dte *d, const struct dte_text *t);
 
 /* What the batch's scores should be; every weight counts its loss's share and mean in, and may be 0. */
