@@ -56,7 +56,9 @@ by_pkg_config() {
 modules=$(dirname "$(find "$prefix" -name libambit_simt.so)")
 built CMake by_cmake
 built pkg-config by_pkg_config
-sed 's/find_package(ambit/& 9/' "$support/consumer/CMakeLists.txt" >CMakeLists.txt
-run 1 cmake -G Ninja -S . -B newer -DCMAKE_PREFIX_PATH="$prefix"
-grep -q 'requested version "9"' said || complain "find_package(ambit 9) does not say which version is there"
+for asked in 0.0 9.0; do
+    sed "s/find_package(ambit/& $asked/" "$support/consumer/CMakeLists.txt" >CMakeLists.txt
+    run 1 cmake -G Ninja -S . -B refused -DCMAKE_PREFIX_PATH="$prefix"
+    grep -q "requested version \"$asked\"" said || complain "find_package(ambit $asked) does not say what was asked for"
+done
 finish
