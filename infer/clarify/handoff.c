@@ -5,6 +5,7 @@
 #include "data/util/log.h"
 #include "data/util/records.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The fields of a line that hints are read from, NULL for an error; empty where it says nothing.  A new reference. */
@@ -157,6 +158,24 @@ static json_t *keep_spans(const json_t *line, const char *where, struct error *e
     return fields;
 }
 
+/* A text takes a fraction of the memory of the value, which put_line takes. */
+static int put_line(struct handoff_file *f, const char *id, json_t *line)
+{
+    char *text = json_dumps(line, JSON_COMPACT);
+    int rc = json_object_set_new(f->lines, id, json_string(text));
+
+    free(text);
+    json_decref(line);
+    return rc;
+}
+
+/* A new reference, NULL where there is none. */
+static json_t *get_line(const struct handoff_file *f, const char *id)
+{
+    const char *text = json_string_value(json_object_get(f->lines, id));
+    return text ? json_loads(text, 0, NULL) : NULL;
+}
+
 struct loading {
     struct handoff_file *file;
     keep_fn *keep;
@@ -175,9 +194,19 @@ static int keep_line(const struct loading *l, const json_t *line, const char *id
     json_t *fields = l->keep(line, where, err);
     if (!fields)
         return -1;
-    json_t *kept =
-        json_pack("{s:s, s:s, s:O*, s:o}", "where", where, "question", question, "db_id", db_id, "fields", fields);
-    return json_object_set_new(l->file->lines, id, kept);
+    return put_line(
+        l->file, id,
+        json_pack("{s:s, s:s, s:O*, s:o}", "where", where, "question", question, "db_id", db_id, "fields", fields));
+}
+
+static int refuse_twice(const struct handoff_file *f, const char *id, const char *where, struct error *err)
+{
+    json_t *before = get_line(f, id);
+
+    error_set(err, EXIT_CODE_DATA, "%s: field \"id\": expected each id once, got \"%.100s\" again, as in %s", where, id,
+              json_string_value(json_object_get(before, "where")));
+    json_decref(before);
+    return -1;
 }
 
 /* A record_fn. */
@@ -191,12 +220,10 @@ static int load_line(void *user, json_t *line, const char *where, struct error *
     if (!json_is_string(id) && !json_is_integer(id))
         return error_set(err, EXIT_CODE_DATA, "%s: field \"id\": expected a string or an integer, got %s", where,
                          id ? json_type_name(id) : "nothing");
-    const json_t *before = json_object_get(l->file->lines, text);
-    if (before)
-        return error_set(err, EXIT_CODE_DATA, "%s: field \"id\": expected each id once, got \"%.100s\" again, as in %s",
-                         where, text, json_string_value(json_object_get(before, "where")));
+    if (json_object_get(l->file->lines, text))
+        return refuse_twice(l->file, text, where, err);
     if (json_object_get(line, "error"))
-        return json_object_set_new(l->file->lines, text, json_pack("{s:s}", "where", where));
+        return put_line(l->file, text, json_pack("{s:s}", "where", where));
     return keep_line(l, line, text, where, err);
 }
 
@@ -246,19 +273,27 @@ static int check_names(const json_t *line, const json_t *fields, const struct sc
     return rc;
 }
 
-static int join(struct handoff_file *f, json_t *joined, const struct schema *s, const char *where, struct error *err)
+static int join_line(const json_t *line, json_t *joined, const struct schema *s, const char *where, struct error *err)
 {
-    char buffer[RECORD_ID_TEXT];
-    const json_t *line = json_object_get(f->lines, record_id_text(joined, buffer));
     json_t *fields = json_object_get(line, "fields");
 
-    f->met += line != NULL;
     if (!fields)
         return 0;
     if (check_same(line, joined, "question", where, err) || check_same(line, joined, "db_id", where, err) ||
         check_names(line, fields, s, err))
         return -1;
     return json_object_update(joined, fields);
+}
+
+static int join(struct handoff_file *f, json_t *joined, const struct schema *s, const char *where, struct error *err)
+{
+    char buffer[RECORD_ID_TEXT];
+    json_t *line = get_line(f, record_id_text(joined, buffer));
+    int rc = line ? join_line(line, joined, s, where, err) : 0;
+
+    f->met += line != NULL;
+    json_decref(line);
+    return rc;
 }
 
 json_t *handoff_join(struct handoff *h, json_t *record, const struct schema *s, const char *where, struct error *err)

@@ -13,7 +13,7 @@
 
 struct handoff_file {
     const char *path;
-    json_t *lines; /* by id: {"where", "question", "db_id", "fields"}, the last two if there are any */
+    json_t *lines; /* by id, as texts: {"where", "question", "db_id", "fields"}, the last two if there are any */
     int64_t met;   /* records that had a line */
 };
 
