@@ -1,5 +1,5 @@
 # How programs of others find an installed kernels library (find_package(ambit), pkg-config), and the Debian packages
-# that cpack makes: ambit, ambit-dev, and ambit-cuda where the module is built.
+# that cpack makes: ambit, ambit-dev, and ambit-cuda and ambit-mpi where these modules are built.
 include(CMakePackageConfigHelpers)
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ambit)
 configure_package_config_file(cmake/ambit-config.cmake.in ${CMAKE_BINARY_DIR}/ambit-config.cmake
@@ -26,9 +26,11 @@ set(CPACK_PACKAGE_VENDOR "the ambit authors")
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE
   GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(CPACK_COMPONENTS_ALL programs dev)
-if(TARGET ambit_cuda)
-  list(APPEND CPACK_COMPONENTS_ALL cuda)
-endif()
+foreach(module cuda mpi)
+  if(TARGET ambit_${module})
+    list(APPEND CPACK_COMPONENTS_ALL ${module})
+  endif()
+endforeach()
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # each package has its own
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
@@ -36,7 +38,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_NAME ambit)
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PROGRAMS_PACKAGE_SUGGESTS "ambit-cuda, sqlite3")
+set(CPACK_DEBIAN_PROGRAMS_PACKAGE_SUGGESTS "ambit-cuda, ambit-mpi, sqlite3")
 set(CPACK_DEBIAN_PROGRAMS_DESCRIPTION "find, explain and resolve ambiguity in text-to-SQL
 A question put to a database often has several right readings.  ambit says
 whether a question is ambiguous for a schema, between which tables or columns,
@@ -66,6 +68,14 @@ set(CPACK_DEBIAN_CUDA_DESCRIPTION "CUDA module of ambit
 With it the programs of ambit compute on NVIDIA GPUs of compute capability 8.0
 and newer.  It needs NVIDIA's driver and cuBLASLt, which the CUDA toolkit
 brings.")
+
+set(CPACK_DEBIAN_MPI_PACKAGE_NAME ambit-mpi)
+set(CPACK_DEBIAN_MPI_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_MPI_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "ambit (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_MPI_DESCRIPTION "MPI module of ambit
+With it ambit-train trains over several processes and machines, started by
+mpirun or Slurm, through Open MPI.")
 
 # What Debian asks of a package beyond what an installation holds.
 configure_file(cmake/debian/changelog.in ${CMAKE_BINARY_DIR}/debian/changelog @ONLY)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks Debian packages: lintian has nothing to say; in a Debian 12 that debootstrap makes anew they install, their
 # programs run without a network, a program of somebody else's is built on ambit-dev, and purging leaves no file behind.
-# usage: check-packages.sh FOLDER    with ambit_*.deb, ambit-dev_*.deb and perhaps ambit-cuda_*.deb; as root, with a mirror
+# usage: check-packages.sh FOLDER    with ambit_*.deb, ambit-dev_*.deb and perhaps those of modules; as root, with a mirror
 set -euo pipefail
 
 fail() {
