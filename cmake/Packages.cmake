@@ -73,6 +73,7 @@ set(CPACK_DEBIAN_MPI_PACKAGE_NAME ambit-mpi)
 set(CPACK_DEBIAN_MPI_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_MPI_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "ambit (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_MPI_PACKAGE_RECOMMENDS openmpi-bin)
 set(CPACK_DEBIAN_MPI_DESCRIPTION "MPI module of ambit
 With it ambit-train trains over several processes and machines, started by
 mpirun or Slurm, through Open MPI.")
