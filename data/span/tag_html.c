@@ -4,8 +4,11 @@
 #include "data/report/report.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const double LEAST_HEAT = 0.05;
 
 /* Labels differ by the line below, and not in colour alone. */
 const char tag_html_head[] =
@@ -66,11 +69,26 @@ static const json_t *part_at(const json_t *list, int place, int *next)
     return found;
 }
 
+/* A question's words are told apart by their share of its greatest score, but noise stays pale. */
+static double greatest_heat(const json_t *heats)
+{
+    const json_t *heat;
+    double most = LEAST_HEAT;
+    size_t i;
+
+    json_array_foreach(heats, i, heat)
+    {
+        most = fmax(most, json_number_value(json_object_get(heat, "score")));
+    }
+    return most;
+}
+
 /* In pieces that lie in one span and one word of the heat each. */
 static void put_question(FILE *out, const json_t *line)
 {
     const json_t *spans = json_object_get(line, "spans"), *heats = json_object_get(line, "heat");
     const char *text = json_string_value(json_object_get(line, "question")), *at = text ? text : "";
+    double most = greatest_heat(heats);
 
     fputs("<p class=\"q\">", out);
     for (int place = 0, next; *at; place = next) {
@@ -82,7 +100,7 @@ static void put_question(FILE *out, const json_t *line)
         fprintf(out, "<span class=\"%s\"", label ? label : "");
         if (heat)
             fprintf(out, " style=\"background:rgba(255,80,0,%.3f)\"",
-                    0.6 * json_number_value(json_object_get(heat, "score")));
+                    0.6 * json_number_value(json_object_get(heat, "score")) / most);
         fputc('>', out);
         html_text(out, piece);
         fputs("</span>", out);

@@ -211,11 +211,32 @@ static void test_page(void **state)
     json_decref(wrong);
 }
 
+static void assert_heat(double first, double second, const char *a, const char *b)
+{
+    json_t *line = json_pack("{s:s, s:[], s:[{s:i, s:i, s:f}, {s:i, s:i, s:f}]}", "question", "ab", "spans", "heat",
+                             "start", 0, "end", 1, "score", first, "start", 1, "end", 2, "score", second);
+    char *text = printed(tag_print_html, line);
+
+    assert_has(text, a);
+    assert_has(text, b);
+    free(text);
+    json_decref(line);
+}
+
+/* The greatest score of a question is the reddest, unless it is next to nothing. */
+static void test_heat(void **state)
+{
+    (void)state;
+    assert_heat(0.02, 0.2, "rgba(255,80,0,0.060)\">a", "rgba(255,80,0,0.600)\">b");
+    assert_heat(0.02, 0, "rgba(255,80,0,0.240)\">a", "rgba(255,80,0,0.000)\">b");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sentences), cmocka_unit_test(test_line), cmocka_unit_test(test_problem),
         cmocka_unit_test(test_bad_names), cmocka_unit_test(test_text), cmocka_unit_test(test_page),
+        cmocka_unit_test(test_heat),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
