@@ -33,7 +33,7 @@ static int read_variable(const char *name, int64_t *n, struct error *err)
 /* Tasks are shards only where all of them are there: an array of two tasks that are run again has other numbers. */
 static int read_slurm(int64_t *index, int64_t *count, struct error *err)
 {
-    int64_t id, first, last;
+    int64_t id = 0, first = 0, last = 0;
 
     if (read_variable("SLURM_ARRAY_TASK_ID", &id, err) || read_variable("SLURM_ARRAY_TASK_MIN", &first, err) ||
         read_variable("SLURM_ARRAY_TASK_MAX", &last, err) || read_variable("SLURM_ARRAY_TASK_COUNT", count, err))

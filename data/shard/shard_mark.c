@@ -147,14 +147,13 @@ static const char *other_member(const json_t *a, const json_t *b)
     return NULL;
 }
 
-void shard_run_difference(const json_t *one, const json_t *others, char *text, size_t size)
+/* Two runs that differ in that field. */
+static void tell_difference(const char *field, const json_t *one, const json_t *others, char *text, size_t size)
 {
-    const char *field = other_member(others, one);
     const json_t *a = json_object_get(one, field), *b = json_object_get(others, field);
     const char *name = json_is_object(b) ? other_member(b, a) : NULL;
 
-    *text = '\0';
-    if (field && strcmp(field, "input") == 0)
+    if (strcmp(field, "input") == 0)
         snprintf(text, size, "is of another input, of %lld records; the others are of one of %lld",
                  (long long)json_integer_value(json_object_get(a, "records")),
                  (long long)json_integer_value(json_object_get(b, "records")));
@@ -163,7 +162,18 @@ void shard_run_difference(const json_t *one, const json_t *others, char *text, s
                  value_of(b, name));
     else if (name)
         snprintf(text, size, "was made with other bytes in what --%s names", name);
-    else if (field)
+    else
         snprintf(text, size, "has the %s %.100s, the others %.100s", field, value_of(one, field),
                  value_of(others, field));
+}
+
+void shard_run_difference(const json_t *one, const json_t *others, char *text, size_t size)
+{
+    const char *field = other_member(others, one);
+
+    *text = '\0';
+    if (field)
+        tell_difference(field, one, others, text, size);
+    else if (!json_equal(one, others))
+        snprintf(text, size, "tells of more than the others");
 }

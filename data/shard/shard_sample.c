@@ -20,7 +20,7 @@ static uint64_t sample_file(uint64_t h, const char *path, int64_t size)
 
     h = hash_bytes(h, &size, sizeof size);
     for (int64_t i = 0; i < BLOCKS && fd >= 0; i++) {
-        off_t at = size > BLOCK ? (size - BLOCK) / (BLOCKS - 1) * i : 0;
+        off_t at = size > BLOCK ? (size - BLOCK) * i / (BLOCKS - 1) : 0;
         ssize_t n = pread(fd, bytes, sizeof bytes, at);
         h = hash_bytes(h, bytes, n > 0 ? (size_t)n : 0);
     }

@@ -16,7 +16,7 @@ shards() {
     shift 3
     cases=$((cases + 1))
     for ((i = 1; i <= n; i++)); do
-        "$@" -o "$out" --shard $i/$n >shown 2>said </dev/null
+        "$@" -o "$out" --shard "$i/$n" >shown 2>said </dev/null
         got=$?
         [ $got -le $worst ] || worst=$got
     done
@@ -56,7 +56,8 @@ whole 4 0 "${execute[@]}" in.csv
 tr ',' '\t' <in.csv | sed 's/\t/,/2' >in.tsv
 whole 3 0 "${execute[@]}" in.tsv
 for tool in gzip xz zstd; do
-    command -v $tool >/dev/null && $tool -q <in.jsonl >packed || continue
+    command -v $tool >/dev/null || continue
+    $tool -q <in.jsonl >packed
     "$bin/ambit-data" execute --db db packed >shown 2>said
     [ $? = 1 ] || whole 5 7 "${execute[@]}" packed
 done
@@ -76,7 +77,8 @@ cat >questions.json <<'END'
  {"db_id": "bakery", "question": "How many bakers are there?", "query": "SELECT count(*) FROM baker"}]
 END
 data ambiguate --kinds C,T --questions questions.json --tables practice/tables.json --db practice/db --seed 1 --materialise dbs \
-    -o ambiguous.jsonl >shown 2>said && data reword ambiguous.jsonl --db dbs --seed 1 -o readings.jsonl >shown 2>said || fail "reword"
+    -o ambiguous.jsonl >shown 2>said || fail "ambiguate"
+data reword ambiguous.jsonl --db dbs --seed 1 -o readings.jsonl >shown 2>said || fail "reword"
 whole 3 0 data annotate readings.jsonl --db dbs --context compact
 mv one infilling.jsonl
 awk 'BEGIN { for (i = 1; i <= 7; i++) printf "{\"is_ambiguous\":false,\"question\":\"Who, %d?\",\"db_file\":\"db/bakery.sqlite\",\"gold_queries\":\"[\x27SELECT name FROM baker\x27]\",\"ambig_type\":\"scope\"}\n", i }' >rows.jsonl
@@ -149,6 +151,24 @@ expect 2 'got task 2 of 3 from 0 to 4' array 2 0 4 3 "${slurm[@]}"
 expect 2 "SLURM_ARRAY_TASK_ID: expected a number, got 'x'" array x 0 4 5 "${slurm[@]}"
 expect 2 '--shard: slurm: SLURM_ARRAY_TASK_ID is not set; expected a task of a job array' data "${slurm[@]}"
 
+# --- the scripts for Slurm, under an srun that only starts what it is given
+mkdir path
+printf '#!/bin/sh\nexec "$@"\n' >path/srun
+chmod +x path/srun
+task() { PATH=$work/path:$bin:$PATH SLURM_ARRAY_TASK_ID=$1 QUESTIONS=test.jsonl SHARDS=3 FINDINGS=found SCHEMAS=practice/tables.json DETECTOR=detector bash "$root/examples/slurm/$2.sh"; }
+run 7 "${detect[@]}" test.jsonl -o single
+for id in 1 3; do run 0 task $id detect; done
+run 3 task '' join
+grep -q 'found: 1 of 3 shards are to be run again: 2$' said || complain "slurm/join.sh" "does not name shard 2"
+for id in 1 2 3; do run 0 task $id detect; done
+grep -q 'found.3-of-3: is whole already' said || complain "slurm/detect.sh" "makes a whole shard again"
+run 0 task '' join
+same single found "slurm/join.sh"
+learn() { PATH=$work/path:$bin:$PATH DATA=small CONFIG=small.yaml DEVICE=cpu RUN=again bash "$root/examples/slurm/train.sh"; }
+run 0 learn
+run 0 learn # resubmitted though it is done
+[ -s again/ambit.h5 ] || complain "slurm/train.sh" "leaves no detector"
+
 # --- what the command line has wrong
 shard() { expect 2 "$2" "${execute[@]}" in.jsonl -o new --shard "$1"; }
 shard 0/3 "expected I/N with I from 1 to N, got '0/3'"
@@ -217,6 +237,7 @@ run 7 data execute --db elsewhere in.jsonl -o out --shard 3/4
 faulty 'out.3-of-4: was made with other bytes in what --db names' 3
 run 0 data sql --db db in.jsonl -o out --shard 2/4
 faulty 'out.2-of-4: has the command ambit-data sql, the others ambit-data execute' 2
+sed -i 's/"files"/"more": 1, "files"/' out.4-of-4.shard && faulty 'out.4-of-4: tells of more than the others' 4
 sed -i 's/"version": "[^"]*"/"version": "9.9.9"/' out.4-of-4.shard && faulty 'out.4-of-4: has the version 9.9.9, the others' 4
 run 0 "${execute[@]}" in.jsonl -o out --shard 2/5
 faulty 'out: shards of 4 and shards of 5 are there; expected those of one run'
@@ -240,7 +261,8 @@ rm -f all*
 shards 3 0 all "${execute[@]}" many.jsonl
 before=$(stat -c %i all.2-of-3)
 run 0 "${execute[@]}" many.jsonl -o all --shard 2/3 --resume
-grep -q 'all.2-of-3: is whole already' said && [ "$(stat -c %i all.2-of-3)" = "$before" ] || complain "a whole shard" "is made anew"
+grep -q 'all.2-of-3: is whole already' said || complain "a whole shard" "is made anew"
+[ "$(stat -c %i all.2-of-3)" = "$before" ] || complain "a whole shard" "is another file"
 run 0 "${execute[@]}" many.jsonl -o all --shard 2/3 --resume --seconds 60
 grep -q 'is whole already' said && complain "a shard with other settings" "is not made anew"
 rm -f all.2-of-3 all.2-of-3.shard

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Many questions in shards with a small detector, some of which are killed at random and run again, joined and compared with
+# one run: the same bytes, how fast, and how much memory one run and each shard took at most.
+# usage: [SIZE=1000000] [SHARDS=16] [KILLS=3] [SEED=1] bench/shards.sh
+set -euo pipefail
+size=${SIZE:-1000000} shards=${SHARDS:-16} kills=${KILLS:-3}
+RANDOM=${SEED:-1}
+bin=$(realpath "${AMBIT_BIN:-$(dirname "$0")/../build/release/bin}")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
+
+"$bin/ambit-data" practice -o practice --seed 1 --quiet >/dev/null
+cat >small.yaml <<'YAML'
+encode: schema
+encoder-hidden: 32
+encoder-layers: 1
+encoder-heads: 1
+encoder-intermediate: 32
+encoder-vocabulary: 400
+gat-hidden: 8
+gat-layers: 1
+gat-heads: 1
+pair-hidden: 8
+epochs: 1
+YAML
+"$bin/ambit-train" gatekeeper --data practice --config small.yaml --device cpu --seed 1 --out detector >/dev/null 2>log
+awk -v size="$size" '{ line[n++] = $0 } END { for (i = 0; i < size; i++) { s = line[i % n]; sub(/"id":"[^"]*"/, "\"id\":" i, s); print s } }' \
+    practice/test.jsonl >questions.jsonl
+
+detect() { exec "$bin/ambit-infer" detect --device cpu --model detector --schema practice/tables.json --relevance none --quiet questions.jsonl "$@"; }
+clock() { date +%s.%N; }
+since() { awk -v a="$1" -v b="$(clock)" 'BEGIN { printf "%.2f", b - a }'; }
+
+# watch LINES FILE ARGUMENTS...: a run that writes FILE to its end, or killed when it has so many lines (0: not); $peak is its
+# most memory in MiB.
+watch() {
+    local lines=$1 part=$2.part pid kib=0 now
+    shift 2
+    detect "$@" &
+    pid=$!
+    while now=$(awk '/VmHWM/ { print $2 }' /proc/$pid/status 2>/dev/null) && [ -n "$now" ]; do
+        kib=$now
+        sleep 0.1
+        if [ "$lines" != 0 ] && [ -e "$part" ] && [ "$(wc -l <"$part")" -ge "$lines" ]; then
+            kill -KILL $pid 2>/dev/null || true
+        fi
+    done
+    peak=$((kib / 1024))
+    wait $pid 2>/dev/null || [ "$lines" != 0 ]
+}
+
+# shard I LINES: one of them, killed at so many lines or not; adds to the sums.
+shard() {
+    local start
+    start=$(clock)
+    watch "$2" "all.jsonl.$1-of-$shards" -o all.jsonl --shard "$1/$shards" --resume
+    total=$(awk -v a="$total" -v b="$(since "$start")" 'BEGIN { print a + b }')
+    least=$((peak < least ? peak : least)) most=$((peak > most ? peak : most))
+}
+
+start=$(clock)
+watch 0 one.jsonl -o one.jsonl
+one=$(since "$start")
+awk -v n="$size" -v s="$one" -v m="$peak" 'BEGIN { printf "one run: %d questions in %s s, %.0f a second, %d MiB at most\n", n, s, n / s, m }'
+
+declare -A killed=()
+while [ ${#killed[@]} -lt "$kills" ]; do killed[$((1 + RANDOM % shards))]=1; done
+total=0 least=999999 most=0
+for ((i = 1; i <= shards; i++)); do
+    shard "$i" $((${killed[$i]:-0} * (1 + size * (RANDOM % 90) / shards / 100)))
+    if [ -n "${killed[$i]:-}" ] && [ ! -e "all.jsonl.$i-of-$shards" ]; then
+        echo "shard $i: killed with $(wc -l <"all.jsonl.$i-of-$shards.part") lines"
+    fi
+done
+if "$bin/ambit-data" join all.jsonl 2>log; then
+    echo "none was killed in time"
+else
+    tail -n 1 log
+    for i in $(tail -n 1 log | sed 's/.*: //; s/,/ /g'); do shard "$i" 0; done
+fi
+awk -v n="$size" -v s="$total" -v k="$shards" -v a="$least" -v b="$most" \
+    'BEGIN { printf "%d shards one after the other: %.2f s, %.0f questions a second, %d to %d MiB at most\n", k, s, n / s, a, b }'
+start=$(clock)
+"$bin/ambit-data" join all.jsonl
+echo "join: $(since "$start") s for $(stat -c %s all.jsonl) bytes"
+cmp one.jsonl all.jsonl
+echo "equal to one run"

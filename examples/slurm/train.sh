@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Trains a detector on one GPU; requeued after a preemption or resubmitted after its time was up it goes on where its last
+# checkpoint stands, and ends with the weights of a run that nobody stopped.
+#   sbatch examples/slurm/train.sh
+#SBATCH --job-name=ambit-train
+#SBATCH --gpus=1
+#SBATCH --cpus-per-task=8
+#SBATCH --mem=32G
+#SBATCH --time=08:00:00
+#SBATCH --requeue
+#SBATCH --signal=TERM@120
+set -euo pipefail
+srun ambit-train gatekeeper --data "${DATA:-contrast}" --config "${CONFIG:-gate.yaml}" --device "${DEVICE:-cuda}" \
+    --out "${RUN:-runs/gate}" --resume
