@@ -4,6 +4,7 @@
 # usage: [SIZE=1000000] [SHARDS=16] [KILLS=3] [SEED=1] bench/shards.sh
 set -euo pipefail
 size=${SIZE:-1000000} shards=${SHARDS:-16} kills=${KILLS:-3}
+kills=$((kills < shards ? kills : shards))
 RANDOM=${SEED:-1}
 bin=$(realpath "${AMBIT_BIN:-$(dirname "$0")/../build/release/bin}")
 work=$(mktemp -d)
@@ -34,20 +35,22 @@ clock() { date +%s.%N; }
 since() { awk -v a="$1" -v b="$(clock)" 'BEGIN { printf "%.2f", b - a }'; }
 
 # watch LINES FILE ARGUMENTS...: a run that writes FILE to its end, or killed when it has so many lines (0: not); $peak is its
-# most memory in MiB.
+# most memory in MiB, $cpu its processor time in seconds.
 watch() {
-    local lines=$1 part=$2.part pid kib=0 now
+    local lines=$1 part=$2.part pid kib=0 now ticks=0
     shift 2
     detect "$@" &
     pid=$!
     while now=$(awk '/VmHWM/ { print $2 }' /proc/$pid/status 2>/dev/null) && [ -n "$now" ]; do
         kib=$now
+        ticks=$(awk '{ print $14 + $15 }' /proc/$pid/stat 2>/dev/null || echo "$ticks")
         sleep 0.1
         if [ "$lines" != 0 ] && [ -e "$part" ] && [ "$(wc -l <"$part")" -ge "$lines" ]; then
             kill -KILL $pid 2>/dev/null || true
         fi
     done
     peak=$((kib / 1024))
+    cpu=$(awk -v t="$ticks" -v hz="$(getconf CLK_TCK)" 'BEGIN { print t / hz }')
     wait $pid 2>/dev/null || [ "$lines" != 0 ]
 }
 
@@ -57,17 +60,22 @@ shard() {
     start=$(clock)
     watch "$2" "all.jsonl.$1-of-$shards" -o all.jsonl --shard "$1/$shards" --resume
     total=$(awk -v a="$total" -v b="$(since "$start")" 'BEGIN { print a + b }')
+    processor=$(awk -v a="$processor" -v b="$cpu" 'BEGIN { print a + b }')
     least=$((peak < least ? peak : least)) most=$((peak > most ? peak : most))
 }
 
 start=$(clock)
 watch 0 one.jsonl -o one.jsonl
 one=$(since "$start")
-awk -v n="$size" -v s="$one" -v m="$peak" 'BEGIN { printf "one run: %d questions in %s s, %.0f a second, %d MiB at most\n", n, s, n / s, m }'
+tell() { # WHAT SECONDS PROCESSOR MEMORY
+    awk -v what="$1" -v s="$2" -v p="$3" -v m="$4" -v n="$size" \
+        'BEGIN { printf "%s: %d questions in %.1f s, %.1f s of a processor (%.0f questions a second of it), %s MiB at most\n", what, n, s, p, n / p, m }'
+}
+tell "one run" "$one" "$cpu" "$peak"
 
 declare -A killed=()
 while [ ${#killed[@]} -lt "$kills" ]; do killed[$((1 + RANDOM % shards))]=1; done
-total=0 least=999999 most=0
+total=0 processor=0 least=999999 most=0
 for ((i = 1; i <= shards; i++)); do
     shard "$i" $((${killed[$i]:-0} * (1 + size * (RANDOM % 90) / shards / 100)))
     if [ -n "${killed[$i]:-}" ] && [ ! -e "all.jsonl.$i-of-$shards" ]; then
@@ -80,8 +88,7 @@ else
     tail -n 1 log
     for i in $(tail -n 1 log | sed 's/.*: //; s/,/ /g'); do shard "$i" 0; done
 fi
-awk -v n="$size" -v s="$total" -v k="$shards" -v a="$least" -v b="$most" \
-    'BEGIN { printf "%d shards one after the other: %.2f s, %.0f questions a second, %d to %d MiB at most\n", k, s, n / s, a, b }'
+tell "$shards shards, one after the other" "$total" "$processor" "$least to $most"
 start=$(clock)
 "$bin/ambit-data" join all.jsonl
 echo "join: $(since "$start") s for $(stat -c %s all.jsonl) bytes"
