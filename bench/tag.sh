@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# A tagger's update beside torch, and its questions of a database of a million cells, on this machine's CPU.
+# usage: PYTHON=.../bin/python WIKISQL=DIR WTQ=DIR MINILM=DIR bench/tag.sh
+# PYTHON has the packages of tests/gold/requirements.txt; MINILM is a folder of BERT's weights; SPANS=DIR takes records of
+# ambit-data counterfactual that are there.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+python=${PYTHON:-python3}
+minilm=$(realpath "${MINILM:?a folder of BERT weights}")
+export OMP_NUM_THREADS="${OMP_NUM_THREADS:-$(nproc)}"
+
+cmake --preset release >/dev/null
+cmake --build --preset release -j "$(nproc)" --target ambit-data ambit-train ambit-infer bench_kernels bench_tag bench_values | tail -n 1
+bin=build/release/bin
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+spans=${SPANS:-}
+if [ -z "$spans" ]; then
+    spans=$work/spans
+    "$bin/ambit-data" counterfactual --wikisql "${WIKISQL:-../shared/data/wikisql}" --wtq "${WTQ:-../shared/data/wtq}" -o "$spans"
+fi
+uptime
+"$python" bench/tag.py update "$bin" "$minilm" "$spans"
+"$python" bench/tag.py questions "$bin" "$minilm" "$spans"
+"$bin/bench_values" 1000000
