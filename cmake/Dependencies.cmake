@@ -30,6 +30,13 @@ if(NOT ZSTD_FOUND)
   message(STATUS "libzstd not found (libzstd-dev): records that zstd compressed are refused")
 endif()
 
+pkg_check_modules(MPI IMPORTED_TARGET GLOBAL ompi-c)
+if(MPI_FOUND)
+  message(STATUS "MPI: OpenMPI ${MPI_VERSION}")
+else()
+  message(STATUS "MPI not found (libopenmpi-dev): runs have one rank")
+endif()
+
 find_library(DNNL_LIBRARY dnnl)
 find_path(DNNL_INCLUDE dnnl.h)
 if(DNNL_LIBRARY AND DNNL_INCLUDE)

@@ -97,3 +97,8 @@ int collective_exchange(struct collective *c, void *in, const void *out, size_t 
 {
     return c->transport->exchange(c, in, out, bytes, err);
 }
+
+int collective_look(struct collective *c, struct error *err)
+{
+    return c->transport->look(c, err);
+}

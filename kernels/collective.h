@@ -28,6 +28,7 @@ struct transport {
     /* -1 with EXIT_CODE_FAILURE when a rank is lost. */
     int (*gather)(struct collective *c, void *all, const void *mine, size_t bytes, struct error *err);
     int (*exchange)(struct collective *c, void *in, const void *out, size_t bytes, struct error *err);
+    int (*look)(struct collective *c, struct error *err);
 };
 
 struct collective {
@@ -52,5 +53,7 @@ void collective_abort(struct collective *c, enum exit_code code) __attribute__((
 int collective_gather(struct collective *c, void *all, const void *mine, size_t bytes, struct error *err);
 /* in [size, bytes]: the block that every rank had for this one; out [size, bytes]: block k is for rank k. */
 int collective_exchange(struct collective *c, void *in, const void *out, size_t bytes, struct error *err);
+/* For who waits for something else: -1 when a rank is lost. */
+int collective_look(struct collective *c, struct error *err);
 
 #endif

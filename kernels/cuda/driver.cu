@@ -85,6 +85,7 @@ static void cuda_close(struct device *d)
     use_device(s);
     plans_release(s);
     attention_library_close(s);
+    links_library_close(s);
     if (s->lt)
         cublasLtDestroy(s->lt);
     for (int i = 0; i < STAGES; i++) {

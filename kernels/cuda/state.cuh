@@ -31,6 +31,7 @@ struct plan {
 };
 
 struct attention_library; /* of library_attention.cu */
+struct links_library;     /* of library_links.cu */
 
 struct cuda_state {
     int number, capability; /* 8 of 8.0 */
@@ -49,7 +50,8 @@ struct cuda_state {
     int64_t plan_count, plan_cap;
     unsigned told; /* a bit for each kind of product that the library was found not to have */
 
-    bool attention_asked; /* whether cuDNN is wanted, and there */
+    struct links_library *links; /* NULL until they are asked for */
+    bool attention_asked;        /* whether cuDNN is wanted, and there */
     struct attention_library *attention;
 };
 
@@ -58,6 +60,7 @@ void use_device(const struct cuda_state *s);
 
 void plans_release(struct cuda_state *s);
 void attention_library_close(struct cuda_state *s);
+void links_library_close(struct cuda_state *s);
 
 static inline struct cuda_state *state_of(const struct device *d)
 {

@@ -43,6 +43,18 @@ static int tell_lost(struct collective *c, int lost, struct error *err)
                      COLLECTIVE_SILENCE);
 }
 
+static int look(struct collective *c, struct error *err)
+{
+    struct mpi_state *s = c->state;
+    int lost = atomic_load(&s->beat.lost);
+
+    if (lost >= 0)
+        return tell_lost(c, lost, err);
+    if (c->waiting)
+        c->waiting(c->waiting_arg);
+    return 0;
+}
+
 static int wait_here(struct collective *c, struct error *err)
 {
     struct mpi_state *s = c->state;
@@ -54,16 +66,12 @@ static int wait_here(struct collective *c, struct error *err)
             return fail(code, err);
         if (done)
             return 0;
-        int lost = atomic_load(&s->beat.lost);
-        if (lost >= 0)
-            return tell_lost(c, lost, err);
-        if (looks < LOOKS) {
+        if (look(c, err))
+            return -1;
+        if (looks < LOOKS)
             sched_yield();
-            continue;
-        }
-        usleep(SLEEP_US);
-        if (c->waiting)
-            c->waiting(c->waiting_arg);
+        else
+            usleep(SLEEP_US);
     }
 }
 
@@ -154,4 +162,5 @@ const struct transport ambit_transport = {
     .abort = abort_ranks,
     .gather = gather,
     .exchange = exchange,
+    .look = look,
 };

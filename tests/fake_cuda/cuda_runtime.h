@@ -19,6 +19,7 @@ enum cudaError_t {
     cudaErrorInvalidResourceHandle,
     cudaErrorStreamCaptureUnsupported,
     cudaErrorStreamCaptureInvalidated,
+    cudaErrorNotReady,
     cudaErrorUnknown
 };
 
@@ -54,6 +55,7 @@ cudaError_t cudaFreeHost(void *p);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t stream);
 cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);

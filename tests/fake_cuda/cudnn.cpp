@@ -214,6 +214,8 @@ static int cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t pl
 
 void *fake_dlopen(const char *name, int)
 {
+    if (!strcmp(name, "libnccl.so.2"))
+        return fake_nccl_wanted() ? (void *)&fake_cuda : nullptr;
     return fake_cuda.cudnn && !strcmp(name, "libcudnn.so.9") ? (void *)&fake_cuda : nullptr;
 }
 
@@ -224,6 +226,8 @@ int fake_dlclose(void *)
 
 void *fake_dlsym(void *, const char *name)
 {
+    if (!strncmp(name, "nccl", 4))
+        return fake_nccl_find(name);
 #define FUNCTION(f)                                                                                                    \
     {                                                                                                                  \
 #f, (void *)(f)                                                                                                \

@@ -1,5 +1,6 @@
 /*
- * dlfcn.h - for kernels/cuda/library_attention.cu: libcudnn.so.9 is the one of cudnn.cpp, where a test has one there.
+ * dlfcn.h - for kernels/cuda/library_attention.cu and library_links.cu: libcudnn.so.9 is the one of cudnn.cpp, where a
+ * test has one there, libnccl.so.2 that of nccl.cpp.
  */
 #ifndef TESTS_FAKE_CUDA_DLFCN_H
 #define TESTS_FAKE_CUDA_DLFCN_H

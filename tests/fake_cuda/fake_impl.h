@@ -35,6 +35,9 @@ cudaError_t fake_enqueue(cudaStream_t stream, std::function<void()> work);
 int fake_stream_device(cudaStream_t stream, const char *call);
 /* Does all that was queued for a device, as a call that waits for it does. */
 void fake_drain_device(int device);
+/* nccl.cpp: whether there is a libnccl.so.2, and its functions by name, NULL of any other. */
+bool fake_nccl_wanted();
+void *fake_nccl_find(const char *name);
 /* Queues the kernels launched since the last call; each call of the runtime and of the library begins with it. */
 void fake_take_launches();
 /* Of a call that no capture allows: true, and the capture is spoiled, when one is under way. */

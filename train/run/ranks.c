@@ -104,6 +104,7 @@ void ranks_end(struct run *r, int rc, struct error *err)
         snprintf(note.text, sizeof note.text, "%s", err->text);
         ranks_meet(r, note, err);
     }
+    ranks_unlink(r); /* what waits for a rank that is gone is given up */
     if (r->ranks.all.lost >= 0)
         end_without(r, r->ranks.all.lost, err);
     if (!ranks_first(r))
@@ -244,7 +245,8 @@ bool ranks_tell(const struct run *r, char text[RANKS_TEXT])
 {
     const struct ranks *x = &r->ranks;
 
-    snprintf(text, RANKS_TEXT, "%d ranks: %.1f s spent on sums of gradients, %.1f MiB sent by each, %.1f s in meetings",
-             x->all.size, x->summed, (double)x->bytes / (1 << 20), x->met);
+    snprintf(text, RANKS_TEXT,
+             "%d ranks: %.1f s spent on sums of gradients%s, %.1f MiB sent by each, %.1f s in meetings", x->all.size,
+             x->summed, x->links ? " on the devices" : "", (double)x->bytes / (1 << 20), x->met);
     return !alone(r);
 }

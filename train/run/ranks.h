@@ -10,6 +10,7 @@
 #define TRAIN_RUN_RANKS_H
 
 #include "kernels/collective.h"
+#include "kernels/links.h"
 #include "train/run/trainer.h"
 
 struct run;
@@ -28,14 +29,16 @@ struct rank_note {
 
 struct ranks {
     struct collective all;
-    struct rank_note *notes; /* [size] of the newest meeting */
-    int stop;                /* the signal that all know of */
-    bool told;               /* the failure that ends this run is known to all */
-    bool in_step;            /* between a part and the update: the state is that of the step before */
-    double asked;            /* when a call that waits saw a signal first, 0: not yet */
-    float *in, *out;         /* [size, slice] of a bucket */
-    double met, summed;      /* seconds of meetings and of sums */
-    int64_t bytes;           /* that left this rank for sums */
+    struct rank_note *notes;   /* [size] of the newest meeting */
+    int stop;                  /* the signal that all know of */
+    bool told;                 /* the failure that ends this run is known to all */
+    bool in_step;              /* between a part and the update: the state is that of the step before */
+    double asked;              /* when a call that waits saw a signal first, 0: not yet */
+    float *in, *out;           /* [size, slice] of a bucket, on the host, or on devices that are linked */
+    const struct links *links; /* NULL: gradients go through the host */
+    struct arena memory;       /* the device's */
+    double met, summed;        /* seconds of meetings and of sums */
+    int64_t bytes;             /* that left this rank for sums */
 };
 
 /* -1 as collective_open. */
@@ -65,7 +68,11 @@ int ranks_finish(struct run *r, int (*finish)(struct run *r, struct error *err),
 void ranks_seed(struct run *r);
 /* Gradients, loss and units of the whole batch, of which `part` computes those of this rank. */
 int ranks_step(struct run *r, int (*part)(struct run *r, struct error *err), struct error *err);
-/* ranks_sum.c: the gradients of all that is trained become their sums over ranks. */
+/* ranks_links.c: once the device is open; until run_close. */
+int ranks_open_links(struct run *r, struct error *err);
+void ranks_unlink(struct run *r);
+/* ranks_sum.c: ranks_open_links with memory; then the gradients of all that is trained become their sums over ranks. */
+int ranks_link(struct run *r, struct error *err);
 int ranks_sum(struct run *r, struct error *err);
 /* "2 ranks: ..."; false, and nothing, for one alone. */
 enum { RANKS_TEXT = 160 };

@@ -39,6 +39,7 @@ void run_close(struct run *r)
         workspace_release(&r->work);
     if (!r->device.driver)
         return;
+    ranks_unlink(r);
     optim_release(&r->optim, &r->device);
     device_close(&r->device);
 }
@@ -116,7 +117,7 @@ static int finish(struct run *r, struct error *err)
 
 static int work(struct run *r, struct error *err)
 {
-    if (ranks_agree(r, err) || begin(r, err) || ranks_agree_weights(r, err))
+    if (ranks_agree(r, err) || ranks_link(r, err) || begin(r, err) || ranks_agree_weights(r, err))
         return -1;
     int rc = run_steps(r, err);
     if (rc == 0 && !run_stopping(r))

@@ -1,0 +1,139 @@
+/* Part of kernels/links.h: GPUs that NCCL connects, the library opened at run time. */
+#include "kernels/cuda/module.h"
+#include "kernels/cuda/nccl.h"
+#include "kernels/cuda/state.cuh"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct links_library {
+    void *module;
+    struct nccl api;
+    ncclComm_t comm;
+    int size;
+};
+
+template <typename F>
+static bool find(void *module, F *function, const char *name)
+{
+    *function = (F)dlsym(module, name);
+    return *function != nullptr;
+}
+
+static bool find_functions(struct nccl *api, void *m)
+{
+#define FIND(name) find(m, &api->name, "nccl" #name)
+    return FIND(GetUniqueId) && FIND(CommInitRank) && FIND(CommAbort) && FIND(CommGetAsyncError) && FIND(GroupStart) &&
+           FIND(GroupEnd) && FIND(Send) && FIND(Recv) && FIND(AllGather) && FIND(GetErrorString);
+#undef FIND
+}
+
+void links_library_close(struct cuda_state *s)
+{
+    struct links_library *l = s->links;
+    if (!l)
+        return;
+    if (l->comm)
+        l->api.CommAbort(l->comm);
+    if (l->module)
+        dlclose(l->module);
+    free(l);
+    s->links = nullptr;
+}
+
+/* NULL where it is not there. */
+static struct links_library *library_of(struct cuda_state *s, struct error *err)
+{
+    if (s->links)
+        return s->links;
+    s->links = (struct links_library *)xcalloc(1, sizeof *s->links);
+    s->links->module = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+    if (s->links->module && find_functions(&s->links->api, s->links->module))
+        return s->links;
+    links_library_close(s);
+    error_set(err, EXIT_CODE_DEVICE, "no libnccl.so.2 with all that is called");
+    return nullptr;
+}
+
+static int check(const struct links_library *l, int result, struct error *err)
+{
+    if (result == NCCL_SUCCESS)
+        return 0;
+    return error_set(err, EXIT_CODE_DEVICE, "NCCL: %s", l->api.GetErrorString(result));
+}
+
+static int links_name(struct device *d, char *name, struct error *err)
+{
+    struct links_library *l = library_of(state_of(d), err);
+    struct ncclUniqueId id;
+    static_assert(sizeof id.internal == LINKS_NAME, "the id is the name");
+    if (!l)
+        return -1;
+    use_device(state_of(d));
+    if (check(l, l->api.GetUniqueId(&id), err))
+        return -1;
+    memcpy(name, id.internal, LINKS_NAME);
+    return 0;
+}
+
+static int links_open(struct device *d, const char *name, int rank, int size, struct error *err)
+{
+    struct links_library *l = library_of(state_of(d), err);
+    struct ncclUniqueId id;
+    if (!l)
+        return -1;
+    memcpy(id.internal, name, LINKS_NAME);
+    use_device(state_of(d));
+    l->size = size;
+    return check(l, l->api.CommInitRank(&l->comm, size, id, rank), err);
+}
+
+static void links_close(struct device *d)
+{
+    use_device(state_of(d));
+    links_library_close(state_of(d));
+}
+
+static int links_gather(struct device *d, void *all, const void *mine, size_t bytes, struct error *err)
+{
+    const struct cuda_state *s = state_of(d);
+    const struct links_library *l = s->links;
+    use_device(s);
+    return check(l, l->api.AllGather(mine, all, bytes, NCCL_UINT8, l->comm, s->stream), err);
+}
+
+static int links_exchange(struct device *d, void *in, const void *out, size_t bytes, struct error *err)
+{
+    const struct cuda_state *s = state_of(d);
+    const struct links_library *l = s->links;
+    use_device(s);
+    int result = l->api.GroupStart();
+    for (int k = 0; k < l->size && result == NCCL_SUCCESS; k++) {
+        result = l->api.Send((const char *)out + (size_t)k * bytes, bytes, NCCL_UINT8, k, l->comm, s->stream);
+        if (result == NCCL_SUCCESS)
+            result = l->api.Recv((char *)in + (size_t)k * bytes, bytes, NCCL_UINT8, k, l->comm, s->stream);
+    }
+    int ended = l->api.GroupEnd();
+    return check(l, result == NCCL_SUCCESS ? ended : result, err);
+}
+
+static int links_poll(struct device *d, struct error *err)
+{
+    const struct cuda_state *s = state_of(d);
+    const struct links_library *l = s->links;
+    int result = NCCL_SUCCESS;
+    use_device(s);
+    if (check(l, l->api.CommGetAsyncError(l->comm, &result), err))
+        return -1;
+    if (result != NCCL_IN_PROGRESS && check(l, result, err))
+        return -1;
+    cudaError_t e = cudaStreamQuery(s->stream);
+    if (e != cudaErrorNotReady)
+        CUDA_CHECK(e);
+    return e == cudaErrorNotReady;
+}
+
+extern "C" const struct links ambit_links = {
+    links_name, links_open, links_close, links_gather, links_exchange, links_poll
+};
