@@ -4,6 +4,7 @@ if [ ! -e "${bin:?}/../lib/ambit/libambit_mpi.so" ] || ! command -v mpirun >/dev
     echo "no libambit_mpi.so or no mpirun"
     exit 77
 fi
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 # what MPI keeps until the end
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 mpi=(mpirun --oversubscribe --bind-to none)
 
