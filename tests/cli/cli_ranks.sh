@@ -86,14 +86,15 @@ run 0 train "${infill[@]}" --method full --epochs 3 --out whole-3
 near whole-3 on valid_loss 1e-6
 
 # --- a rank that is gone: the others end, and the run goes on to the same bits
-long=("${infill[@]}" --method full --epochs 20 --neftune 5)
+long=("${infill[@]}" --method full --epochs 40 --neftune 5)
 run 0 ranks 2 "${long[@]}" --out undisturbed
 # lose SIGNAL RANK TEXT: some steps later one rank gets the signal
 lose() {
-    local signal=$1 rank=$2 text=$3 out=lost-$1-$2 start
+    local signal=$1 rank=$2 text=$3 out=lost-$1-$2 start pid=
     ranks 2 "${long[@]}" --out "$out" >shown 2>said &
-    until grep -q '"step":20,' "$out/metrics.jsonl" 2>/dev/null; do sleep 0.02; done
-    kill "-$signal" "$(pid_of "$rank" "$out")" || complain "rank $rank" "is not there"
+    until [ -n "$pid" ] || ! kill -0 $! 2>/dev/null; do pid=$(pid_of "$rank" "$out"); done
+    until grep -q '"step":20,' "$out/metrics.jsonl" 2>/dev/null || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
+    kill "-$signal" "$pid" || complain "rank $rank" "is not there"
     start=$SECONDS
     wait $! && complain "$out" "ended well"
     ((SECONDS - start <= 30)) || complain "$out" "ended after $((SECONDS - start)) seconds"
