@@ -43,9 +43,10 @@ static int module_open(const struct transport **transport, const char *name, int
 
     *transport = module ? dlsym(module, "ambit_transport") : NULL;
     if (!path)
-        error_set(err, EXIT_CODE_DEVICE,
-                  "%s=%d: ranks need %s, which is not in %s; it is in the package ambit-mpi, or built where libopenmpi-dev is", name, size,
-                  file, looked);
+        error_set(
+            err, EXIT_CODE_DEVICE,
+            "%s=%d: ranks need %s, which is not in %s; it is in the package ambit-mpi, or built where libopenmpi-dev is",
+            name, size, file, looked);
     else if (!*transport)
         error_set(err, EXIT_CODE_DEVICE, "%s=%d: ranks need MPI (apt-get install openmpi-bin): %s", name, size,
                   dlerror());

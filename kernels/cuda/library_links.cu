@@ -134,6 +134,5 @@ static int links_poll(struct device *d, struct error *err)
     return e == cudaErrorNotReady;
 }
 
-extern "C" const struct links ambit_links = {
-    links_name, links_open, links_close, links_gather, links_exchange, links_poll
-};
+extern "C" const struct links ambit_links = { links_name,   links_open,     links_close,
+                                              links_gather, links_exchange, links_poll };
