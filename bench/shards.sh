@@ -44,7 +44,7 @@ watch() {
     while now=$(awk '/VmHWM/ { print $2 }' /proc/$pid/status 2>/dev/null) && [ -n "$now" ]; do
         kib=$now
         ticks=$(awk '{ print $14 + $15 }' /proc/$pid/stat 2>/dev/null || echo "$ticks")
-        sleep 0.1
+        sleep 0.03
         if [ "$lines" != 0 ] && [ -e "$part" ] && [ "$(wc -l <"$part")" -ge "$lines" ]; then
             kill -KILL $pid 2>/dev/null || true
         fi
@@ -77,7 +77,7 @@ declare -A killed=()
 while [ ${#killed[@]} -lt "$kills" ]; do killed[$((1 + RANDOM % shards))]=1; done
 total=0 processor=0 least=999999 most=0
 for ((i = 1; i <= shards; i++)); do
-    shard "$i" $((${killed[$i]:-0} * (1 + size * (RANDOM % 90) / shards / 100)))
+    shard "$i" $((${killed[$i]:-0} * (1 + size * (RANDOM % 80) / shards / 100)))
     if [ -n "${killed[$i]:-}" ] && [ ! -e "all.jsonl.$i-of-$shards" ]; then
         echo "shard $i: killed with $(wc -l <"all.jsonl.$i-of-$shards.part") lines"
     fi
