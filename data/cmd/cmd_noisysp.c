@@ -1,7 +1,7 @@
 /* Part of commands.h: ambit-data noisysp. */
 #include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
-#include "data/span/noisysp.h"
+#include "data/noisysp/noisysp.h"
 #include "data/util/log.h"
 
 struct noisysp_arguments {

@@ -5,8 +5,8 @@
  * word may mean, so what is written names it in the word's "term_value", identifiers with " || " between them; where
  * that names fewer than two columns, the two are taken whose names are most like the words.
  */
-#ifndef DATA_SPAN_NOISYSP_H
-#define DATA_SPAN_NOISYSP_H
+#ifndef DATA_NOISYSP_NOISYSP_H
+#define DATA_NOISYSP_NOISYSP_H
 
 #include "data/span/span_record.h"
 #include "data/util/record_reader.h"

@@ -1,4 +1,4 @@
-#include "data/span/noisysp.h"
+#include "data/noisysp/noisysp.h"
 
 #include "data/util/log.h"
 #include "data/util/records.h"

@@ -1,6 +1,6 @@
 /* Part of noisysp.h: the published form to a record with marked words. */
+#include "data/noisysp/noisysp.h"
 #include "data/span/heuristic.h"
-#include "data/span/noisysp.h"
 #include "data/span/tagging.h"
 
 #include <ctype.h>

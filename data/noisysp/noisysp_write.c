@@ -1,5 +1,5 @@
 /* Part of noisysp.h: a record with marked words in the published form. */
-#include "data/span/noisysp.h"
+#include "data/noisysp/noisysp.h"
 #include "data/span/spoken.h"
 #include "data/span/tag_source.h"
 
