@@ -134,7 +134,7 @@ differ "a dry run" 2 'rank 1: dry_run: expected false as rank 0 has, got true' -
 differ "another base" 2 'rank 1: base' -- --base other
 differ "no data on one" 3 'rank 1: .*none.jsonl: No such file' -- --data none.jsonl
 differ "no data on the first" 3 'infill: .*none.jsonl: No such file' --data none.jsonl --
-differ "not the device" 4 'rank 1: device cuda' -- --device cuda
+differ "not the device" 4 'rank 1: (device )?cuda' -- --device cuda
 
 # --- no ranks to be had
 expect 2 "WORLD_SIZE: expected a number of ranks from 1 to 65536, got 'two'" env WORLD_SIZE=two "$bin/ambit-train" "${infill[@]}" --out new
