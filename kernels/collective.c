@@ -86,7 +86,7 @@ void collective_close(struct collective *c)
 void collective_abort(struct collective *c, enum exit_code code)
 {
     c->transport->abort(c, code);
-    _exit(code);
+    _exit((int)code);
 }
 
 int collective_gather(struct collective *c, void *all, const void *mine, size_t bytes, struct error *err)

@@ -44,10 +44,10 @@
 #define FORCE_OPTION(at) FLAG_OPTION("force", at, "replace files of the folder that hold something else")
 #define OUT_JSONL_OPTION(at) OUT_OPTION(at, "FILE", "where the JSONL goes; - is standard output")
 #define RESUME_OPTION(at, ...) FLAG_OPTION("resume", at, __VA_ARGS__)
-#define SHARD_OPTION(at, grain, ...) \
-    OPTION_ROW(OPTION_SHARD, "shard", at, .value = "I/N", .low = (grain), \
+#define SHARD_OPTION(at, ...) /* the grain first */ \
+    OPTION_ROW(OPTION_SHARD, "shard", at, .value = "I/N", \
                .help = "only part I of N of the records, into OUT.I-of-N, for ambit-data join; slurm: the part of this " \
-                       "task of a job array", __VA_ARGS__)
+                       "task of a job array", .low = __VA_ARGS__)
 #define SCHEMA_OPTION(at, ...) STRING_OPTION("schema", at, "FILE", __VA_ARGS__)
 #define SEED_OPTION(at, ...) INT_OPTION("seed", at, "N", 0, 9007199254740991.0, __VA_ARGS__) /* 2^53 - 1 */
 /* clang-format on */

@@ -125,7 +125,7 @@ static void close_ranks(struct collective *c)
     MPI_Ibarrier(s->comm, &s->request);
     c->waiting = NULL;
     if (wait_here(c, &err))
-        MPI_Abort(s->comm, err.code);
+        MPI_Abort(s->comm, (int)err.code);
     beat_end(&s->beat);
     MPI_Comm_free(&s->comm);
     MPI_Finalize();
