@@ -143,9 +143,8 @@ static json_t *coverage_json(const struct calibrator *c, int n)
     struct score_mean m = score_mean(value, c->n, group, groups);
     free(value);
     free(group);
-    json_t *low = isnan(m.interval.low) ? json_null() : json_real(m.interval.low),
-           *high = isnan(m.interval.high) ? json_null() : json_real(m.interval.high);
-    return json_pack("{s:i, s:f, s:o, s:o}", "n", n, "mean", m.mean, "low", low, "high", high);
+    return json_pack("{s:i, s:f, s:o, s:o}", "n", n, "mean", m.mean, "low", json_finite(m.interval.low), "high",
+                     json_finite(m.interval.high));
 }
 
 static json_t *calibration_json(const struct calibrator *c, double share)

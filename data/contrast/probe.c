@@ -158,6 +158,15 @@ static double score(struct probe_sample *train, struct probe_sample *test, const
     return threshold;
 }
 
+/* Scores the test sample; returns what a yes at its threshold is worth. */
+static struct confusion decide(struct probe_sample *train, struct probe_sample *test, const struct dataset *d,
+                               enum probe probe)
+{
+    double threshold = score(train, test, d, probe);
+
+    return stats_confusion(scored(test), threshold);
+}
+
 /* Examples of one part, or of all others, with their places in `all`; without scores. */
 static void take_part(struct probe_sample *s, int *places, const struct probe_sample *all, int part, bool others)
 {
@@ -172,24 +181,25 @@ static void take_part(struct probe_sample *s, int *places, const struct probe_sa
     }
 }
 
-/* Each part by what the others teach; returns the threshold of yes. */
-static double score_parts(struct probe_sample *all, const struct dataset *d, enum probe probe)
+/* Each part, and its yes, by what the others teach. */
+static struct confusion score_parts(struct probe_sample *all, const struct dataset *d, enum probe probe)
 {
     int *places = xcalloc((size_t)all->n, sizeof *places);
-    double threshold = 0.5;
+    struct confusion sum = { 0 };
 
     for (int part = 0; part < PARTS; part++) {
         struct probe_sample train, test;
         take_part(&train, places, all, part, true);
         take_part(&test, places, all, part, false);
-        threshold = score(&train, &test, d, probe);
+        struct confusion c = decide(&train, &test, d, probe);
+        sum = (struct confusion){ sum.tp + c.tp, sum.fp + c.fp, sum.fn + c.fn, sum.tn + c.tn };
         for (int i = 0; i < test.n; i++)
             all->scores[places[i]] = test.scores[i];
         sample_release(&train);
         sample_release(&test);
     }
     free(places);
-    return threshold;
+    return sum;
 }
 
 void probe_run(struct probe_report *r, const struct dataset *d, enum probe_set set)
@@ -203,11 +213,11 @@ void probe_run(struct probe_report *r, const struct dataset *d, enum probe_set s
     for (int i = 0; i < test.n; i++)
         r->ambiguous += test.labels[i];
     for (int p = 0; p < PROBES && test.n; p++) {
-        double threshold =
-            set == PROBE_OWN ? score_parts(&test, d, (enum probe)p) : score(&train, &test, d, (enum probe)p);
+        struct confusion yes =
+            set == PROBE_OWN ? score_parts(&test, d, (enum probe)p) : decide(&train, &test, d, (enum probe)p);
         r->ap[p] = stats_average_precision(scored(&test));
         r->auc[p] = stats_auc(scored(&test));
-        r->f1[p] = stats_decision(stats_confusion(scored(&test), threshold)).f1;
+        r->f1[p] = stats_decision(yes).f1;
     }
     sample_release(&train);
     sample_release(&test);
