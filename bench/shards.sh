@@ -27,7 +27,8 @@ pair-hidden: 8
 epochs: 1
 YAML
 "$bin/ambit-train" gatekeeper --data practice --config small.yaml --device cpu --seed 1 --out detector >/dev/null 2>log
-awk -v size="$size" '{ line[n++] = $0 } END { for (i = 0; i < size; i++) { s = line[i % n]; sub(/"id":"[^"]*"/, "\"id\":" i, s); print s } }' \
+awk -v size="$size" -v n=0 '{ at = index($0, "\"id\":\"") + 5; before[n] = substr($0, 1, at - 1); rest = substr($0, at + 1); behind[n++] = substr(rest, index(rest, "\"") + 1) }
+    END { for (i = 0; i < size; i++) print before[i % n] i behind[i % n] }' \
     practice/test.jsonl >questions.jsonl
 
 detect() { exec "$bin/ambit-infer" detect --device cpu --model detector --schema practice/tables.json --relevance none --quiet questions.jsonl "$@"; }

@@ -65,7 +65,9 @@ void gemm_blas(const struct gemm *g)
 
 static void gemm_piece(struct gemm_cache *cache, const struct gemm *g)
 {
-    if (!gemm_dnnl(cache, g))
+    if (gemm_widens(g->dtype))
+        gemm_wide(cache, g);
+    else if (!gemm_dnnl(cache, g))
         gemm_blas(g);
 }
 

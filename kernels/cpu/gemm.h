@@ -41,6 +41,10 @@ void gemm_group(struct gemm_cache *cache, const struct gemm *list, int n);
 bool gemm_dnnl(struct gemm_cache *cache, const struct gemm *g);
 /* The same through OpenBLAS; bf16 operands are converted. */
 void gemm_blas(const struct gemm *g);
+/* The same for a piece of bf16 as products of f32 in blocks, which lose nothing; and whether this machine is better off
+ * with it: AVX-512 without instructions for bf16, on which oneDNN takes four times as long for bf16 as for f32. */
+void gemm_wide(struct gemm_cache *cache, const struct gemm *g);
+bool gemm_widens(enum dtype dtype);
 /* The same of a group on AMX tiles, where they serve: bf16, a as it is, b transposed.  A row's bits are its own,
  * however many rows there are, and no copy of b is kept. */
 bool gemm_amx_serves(const struct gemm *g);

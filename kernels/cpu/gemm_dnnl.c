@@ -300,14 +300,22 @@ bool gemm_rows_alone(enum dtype dtype)
     const unsigned wide = dnnl_cpu_isa_avx512_core, half = dnnl_cpu_isa_avx512_core_bf16;
     unsigned isa = (unsigned)dnnl_get_effective_cpu_isa();
 
-    return dtype == F32 ? (isa & wide) == wide : isa == half;
+    return dtype == F32 || gemm_widens(dtype) ? (isa & wide) == wide : isa == half;
+}
+
+bool gemm_widens(enum dtype dtype)
+{
+    const unsigned wide = dnnl_cpu_isa_avx512_core, half = dnnl_cpu_isa_avx512_core_bf16;
+    unsigned isa = (unsigned)dnnl_get_effective_cpu_isa();
+
+    return dtype == BF16 && (isa & wide) == wide && (isa & half) != half;
 }
 
 bool gemm_packs(struct gemm_cache *cache, enum dtype dtype)
 {
     struct gemm g = { .m = 64, .n = 64, .k = 64, .dtype = dtype, .y_dtype = dtype, .tb = true, .b_frozen = true };
 
-    return dnnl_gemm_get(cache, &g)->run != NULL;
+    return !gemm_widens(dtype) && dnnl_gemm_get(cache, &g)->run != NULL;
 }
 
 static void *plain_pointer(const void *p)
@@ -363,6 +371,12 @@ void gemm_cache_forget(struct gemm_cache *cache, const void *from, size_t bytes)
 }
 
 bool gemm_rows_alone(enum dtype dtype)
+{
+    (void)dtype;
+    return false;
+}
+
+bool gemm_widens(enum dtype dtype)
 {
     (void)dtype;
     return false;
