@@ -1,5 +1,6 @@
 #include "kernels/tape.h"
 
+#include "kernels/grad_watch.h"
 #include "kernels/kernels.h"
 
 #include <string.h>
@@ -13,6 +14,8 @@ struct destination destination_of(struct ctx *c, struct tensor *t)
     if (!t->grad)
         t->grad = tensor_like(c, t);
     t->grad->reserved = false;
+    if (c->watch && t->is_param)
+        grad_watch_write(c->watch, t->grad);
     return (struct destination){ t->grad, add };
 }
 
@@ -75,11 +78,19 @@ static void drop_transient(struct ctx *c, const struct node *start, size_t end)
     arena_reset_end(c->step, end);
 }
 
+static void run_record(struct ctx *c, struct node *n)
+{
+    if (!n->out->grad)
+        return;
+    n->backward(c, n);
+    if (c->watch)
+        grad_watch_settle(c->watch);
+}
+
 static void tape_run(struct ctx *c, struct node *newest)
 {
     for (struct node *n = newest; n; n = n->prev)
-        if (n->out->grad)
-            n->backward(c, n);
+        run_record(c, n);
 }
 
 void tape_backward_from(struct ctx *c, struct tensor *y, struct tensor *dy)
@@ -198,8 +209,7 @@ static void block_backward(struct ctx *c, struct node *node)
 
     struct room room = room_enter(c, b->in, b->n_in);
     for (struct node *n = node->prev; n != b->start; n = n->prev)
-        if (n->out->grad)
-            n->backward(c, n);
+        run_record(c, n);
     room_leave(c, &room, b->in, b->n_in);
     node->prev = b->start; /* done: the tape goes on before the block */
 }

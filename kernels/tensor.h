@@ -36,6 +36,7 @@ struct tensor {
 
 struct kernels;
 struct device;
+struct grad_watch;
 
 /*
  * Which kernels linear maps without a record take: by the number of rows those for few or those for many, or always the
@@ -61,6 +62,7 @@ struct ctx {
     bool buckets;              /* batches of like size shall have the same shapes: see batch_bucket */
     uint64_t shapes;           /* hash of all shapes of the step so far, on which its launches depend */
     struct node *tape;         /* newest record */
+    struct grad_watch *watch;  /* who is told of gradients that are final; NULL: nobody */
     bool recording;            /* ops push records */
     bool transient;            /* the next tensor is: see tape_transient */
     bool training;             /* dropout is on */

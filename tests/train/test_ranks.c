@@ -122,7 +122,7 @@ static void check_sum(int size, int rank)
             ((float *)grad[i].data)[k] = number(i, k);
     }
     assert_int_equal(ranks_sum(&r, &err), 0);
-    assert_int_equal(sent.calls, 3);
+    assert_true(sent.calls > 3 && sent.calls == r.ranks.buckets.n);
     for (int i = 0; i < 5; i++) {
         for (int64_t k = 0; k < sizes[i]; k++)
             assert_true(((float *)grad[i].data)[k] == (i == 2 ? number(i, k) : in_order(number(i, k), size)));
@@ -130,6 +130,7 @@ static void check_sum(int size, int rank)
     }
     free(r.ranks.in);
     free(r.ranks.out);
+    buckets_release(&r.ranks.buckets);
     device_close(&r.device);
 }
 

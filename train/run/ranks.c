@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SAVING_SECONDS = 600 }; /* that a rank waits for another to save */
+enum { SAVING_SECONDS = 600, TELLING_SECONDS = 1 }; /* that a rank waits for another to save, to say why all end */
 static const double PATIENCE =
     0.3; /* seconds from a signal to the step's end, less than launchers wait before a kill */
 
@@ -47,18 +47,33 @@ int ranks_open(struct run *r, struct error *err)
     if (all->size > 1)
         log_info("%d ranks share each batch", all->size);
     r->ranks.notes = xcalloc((size_t)all->size, sizeof *r->ranks.notes);
+    r->ranks.come = xcalloc((size_t)all->size, sizeof *r->ranks.come);
     all->waiting = save_early;
     all->waiting_arg = r;
     return 0;
 }
 
+/* A launcher ends all when one ends with a code, and the first has to say why. */
+static void let_tell(const struct ranks *x)
+{
+    if (x->told && x->all.rank > 0)
+        sleep(TELLING_SECONDS);
+}
+
 void ranks_close(struct run *r)
 {
+    const struct ranks ended = r->ranks;
+
+    order_thread_end(&r->ranks.thread);
+    grad_watch_release(&r->ranks.watch);
+    buckets_release(&r->ranks.buckets);
     collective_close(&r->ranks.all);
     free(r->ranks.notes);
+    free(r->ranks.come);
     free(r->ranks.in);
     free(r->ranks.out);
     r->ranks = (struct ranks){ 0 };
+    let_tell(&ended);
 }
 
 void ranks_seed(struct run *r)
@@ -124,12 +139,17 @@ const char *ranks_device(const struct run *r, const char *device, char own[32])
     return own;
 }
 
-static const struct rank_note *first_failure(const struct ranks *x)
+int ranks_heed(struct ranks *x, const struct rank_note *notes, struct error *err)
 {
-    for (int i = 0; i < x->all.size; i++)
-        if (x->notes[i].code != EXIT_CODE_OK)
-            return &x->notes[i];
-    return NULL;
+    int k = 0;
+
+    while (k < x->all.size && notes[k].code == EXIT_CODE_OK)
+        k++;
+    if (k == x->all.size)
+        return 0;
+    x->told = true;
+    error_set(err, notes[k].code, "%s", notes[k].text);
+    return k == 0 ? -1 : error_prefix(err, "rank %d", k);
 }
 
 int ranks_meet(struct run *r, struct rank_note mine, struct error *err)
@@ -146,12 +166,7 @@ int ranks_meet(struct run *r, struct rank_note mine, struct error *err)
     for (int i = 0; i < x->all.size; i++)
         x->stop = x->stop ? x->stop : x->notes[i].stop;
     stop_note(x->stop);
-    const struct rank_note *failed = first_failure(x);
-    if (!failed)
-        return 0;
-    x->told = true;
-    error_set(err, failed->code, "%s", failed->text);
-    return failed == x->notes ? -1 : error_prefix(err, "rank %d", (int)(failed - x->notes));
+    return ranks_heed(x, x->notes, err);
 }
 
 /* What it leaves in the folder is there for the others. */
@@ -203,50 +218,85 @@ int ranks_finish(struct run *r, int (*finish)(struct run *r, struct error *err),
     return ranks_meet(r, note, err) ? -1 : r->ranks.notes->rc;
 }
 
-static void add_parts(struct run *r, float loss)
+static void add_parts(struct run *r)
 {
     const struct ranks *x = &r->ranks;
-    float sum = x->notes[0].loss;
+    float loss, sum = x->notes[0].loss;
 
     for (int i = 1; i < x->all.size; i++)
         sum += x->notes[i].loss;
+    device_download(&r->device, &loss, r->loss_total);
     loss += sum;
     device_upload(&r->device, r->loss_total, &loss);
     for (int i = 0; i < x->all.size; i++)
         r->state.units += x->notes[i].units;
 }
 
-/* Until the sums are there the state is that of the step before, so that it may be saved. */
-int ranks_step(struct run *r, int (*part)(struct run *r, struct error *err), struct error *err)
+/* Loss and units of the part go into the note; the state is that of the step before again. */
+static int compute_part(struct run *r, int (*part)(struct run *r, struct error *err), struct rank_note *note,
+                        struct error *err)
 {
-    struct rank_note note = { 0 };
     int64_t units = r->state.units;
     float loss;
 
+    device_download(&r->device, &loss, r->loss_total);
+    device_upload(&r->device, r->loss_total, &note->loss);
+    int rc = part(r, err);
+    device_download(&r->device, &note->loss, r->loss_total);
+    device_upload(&r->device, r->loss_total, &loss);
+    note->units = r->state.units - units;
+    r->state.units = units;
+    return rc;
+}
+
+/* The part, the sums and the meeting in which all learn whether all have them.  A rank whose part failed goes through
+ * sums that were begun. */
+static int sum_parts(struct run *r, int (*part)(struct run *r, struct error *err), struct rank_note *note,
+                     struct error *err)
+{
+    bool overlap = ranks_overlap(r);
+    struct error failure;
+
+    if (overlap)
+        ranks_sum_begin(r);
+    int rc = compute_part(r, part, note, err);
+    r->ranks.in_step = true;
+    if (overlap && ranks_sum_end(r, rc ? &failure : err))
+        return -1;
+    if (rc || ranks_meet(r, *note, err))
+        return -1;
+    return overlap ? 0 : ranks_sum(r, err);
+}
+
+/* Until the sums are there the state is that of the step before, so that it may be saved. */
+int ranks_step(struct run *r, int (*part)(struct run *r, struct error *err), struct error *err)
+{
+    struct ranks *x = &r->ranks;
+    struct rank_note note = { 0 };
+    double summed = x->summed, exposed = x->exposed;
+
     if (alone(r))
         return part(r, err);
-    device_download(&r->device, &loss, r->loss_total);
-    device_upload(&r->device, r->loss_total, &note.loss);
-    if (part(r, err))
+    int rc = sum_parts(r, part, &note, err);
+    x->in_step = false;
+    if (rc)
         return -1;
-    device_download(&r->device, &note.loss, r->loss_total);
-    device_upload(&r->device, r->loss_total, &loss);
-    note.units = r->state.units - units;
-    r->state.units = units;
-    r->ranks.in_step = true;
-    int rc = ranks_meet(r, note, err) ? -1 : ranks_sum(r, err);
-    r->ranks.in_step = false;
-    if (rc == 0)
-        add_parts(r, loss);
-    return rc;
+    add_parts(r);
+    x->steps++;
+    log_debug("step %lld: sums of gradients took %.2f ms, %.2f ms of them behind the backward",
+              (long long)r->state.step + 1, 1e3 * (x->summed - summed), 1e3 * (x->exposed - exposed));
+    return 0;
 }
 
 bool ranks_tell(const struct run *r, char text[RANKS_TEXT])
 {
     const struct ranks *x = &r->ranks;
+    double steps = x->steps ? (double)x->steps : 1, hidden = x->summed - x->exposed;
 
     snprintf(text, RANKS_TEXT,
-             "%d ranks: %.1f s spent on sums of gradients%s, %.1f MiB sent by each, %.1f s in meetings", x->all.size,
-             x->summed, x->links ? " on the devices" : "", (double)x->bytes / (1 << 20), x->met);
+             "%d ranks: %.2f s spent on sums of gradients%s, %.2f ms a step, %.2f ms of them hidden by the backward; "
+             "%.1f MiB sent by each, %.1f s in meetings",
+             x->all.size, x->summed, x->links ? " on the devices" : "", 1e3 * x->summed / steps,
+             hidden > 0 ? 1e3 * hidden / steps : 0, (double)x->bytes / (1 << 20), x->met);
     return !alone(r);
 }

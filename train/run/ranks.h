@@ -10,7 +10,10 @@
 #define TRAIN_RUN_RANKS_H
 
 #include "kernels/collective.h"
+#include "kernels/grad_watch.h"
 #include "kernels/links.h"
+#include "train/run/buckets.h"
+#include "train/run/order_thread.h"
 #include "train/run/trainer.h"
 
 struct run;
@@ -37,8 +40,14 @@ struct ranks {
     float *in, *out;           /* [size, slice] of a bucket, on the host, or on devices that are linked */
     const struct links *links; /* NULL: gradients go through the host */
     struct arena memory;       /* the device's */
-    double met, summed;        /* seconds of meetings and of sums */
-    int64_t bytes;             /* that left this rank for sums */
+    struct buckets buckets;
+    struct bucket_place from, to; /* where the next bucket is taken from, and goes to */
+    struct order_thread thread;   /* sums beside the backward; not running: behind it */
+    struct grad_watch watch;
+    struct collective own;       /* the thread's: that of all, which waits without a word */
+    struct rank_note *come;      /* [size]: who comes to the sums, or why not */
+    double met, summed, exposed; /* seconds of meetings, of sums, and of those that the step waited for */
+    int64_t bytes, steps;        /* that left this rank for sums; that were summed */
 };
 
 /* -1 as collective_open. */
@@ -54,6 +63,8 @@ const char *ranks_device(const struct run *r, const char *device, char own[32]);
 
 /* Takes every rank's note; -1 with the error of the first one that ends. */
 int ranks_meet(struct run *r, struct rank_note mine, struct error *err);
+/* Of notes [size] that were taken; all know by then. */
+int ranks_heed(struct ranks *x, const struct rank_note *notes, struct error *err);
 /* -1 with EXIT_CODE_USAGE naming what a rank has otherwise than rank 0: settings or data; weights. */
 int ranks_agree(struct run *r, struct error *err);
 int ranks_agree_weights(struct run *r, struct error *err);
@@ -71,11 +82,19 @@ int ranks_step(struct run *r, int (*part)(struct run *r, struct error *err), str
 /* ranks_links.c: once the device is open; until run_close. */
 int ranks_open_links(struct run *r, struct error *err);
 void ranks_unlink(struct run *r);
-/* ranks_sum.c: ranks_open_links with memory; then the gradients of all that is trained become their sums over ranks. */
+/* For trainers, before the last workspace_step of a part: its backward ends the gradients. */
+void ranks_last(struct run *r);
+/* ranks_sum.c: ranks_open_links with memory, or the thread; then the gradients of all that is trained become their sums
+ * over ranks. */
 int ranks_link(struct run *r, struct error *err);
 int ranks_sum(struct run *r, struct error *err);
+/* The same from before a part on, where it is done beside the backward (ranks_overlap); the end waits for the rest,
+ * whether the part failed or not: other ranks wait for it too. */
+bool ranks_overlap(const struct run *r);
+void ranks_sum_begin(struct run *r);
+int ranks_sum_end(struct run *r, struct error *err);
 /* "2 ranks: ..."; false, and nothing, for one alone. */
-enum { RANKS_TEXT = 160 };
+enum { RANKS_TEXT = 240 };
 bool ranks_tell(const struct run *r, char text[RANKS_TEXT]);
 
 #endif
