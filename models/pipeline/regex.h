@@ -14,6 +14,9 @@ enum { REGEX_MAX_PATTERN = 4096 };
 /* The published patterns.  The first two differ in how many digits make a piece, three or one; the third is what
  * ByteLevel has of its own. */
 extern const char regex_llama3[], regex_qwen2[], regex_gpt2[];
+/* Ours: a word is a piece of its own without the blank or sign before it, and so is its last s: "names" and "t1.name"
+ * have the same name.  Digits are alone, signs have the blanks beside them. */
+extern const char regex_words[];
 
 struct regex;
 

@@ -22,6 +22,7 @@ static const struct {
                      4,
                      -1 },
     [BPE_QWEN2] = { regex_qwen2, { "<|endoftext|>", "<|im_start|>", "<|im_end|>" }, true, false, -1, 2, 0 },
+    [BPE_WORDS] = { regex_words, { "<|endoftext|>", "<|im_start|>", "<|im_end|>" }, true, false, -1, 2, 0 },
 };
 
 struct bpe_trainer {

@@ -2,7 +2,7 @@
  * bpe_train.h - a byte-level BPE vocabulary learnt from text, merge by merge as tokenizers' BpeTrainer learns it.
  *
  * Its kind says how text is cut into words and normalised, which special tokens conversations need, and whether a word
- * that is a token wins over merging: Llama 3's ways or Qwen 2's.
+ * that is a token wins over merging: Llama 3's ways, Qwen 2's, or ours for small models that must learn to copy.
  */
 #ifndef MODELS_TOKENIZER_TRAIN_BPE_TRAIN_H
 #define MODELS_TOKENIZER_TRAIN_BPE_TRAIN_H
@@ -12,7 +12,8 @@
 enum bpe_kind {
     BPE_LLAMA3, /* digits in threes, whole words win; begin_of_text, end_of_text, start_header_id, end_header_id, eot_id
                  */
-    BPE_QWEN2   /* digits one by one, NFC; endoftext, im_start, im_end */
+    BPE_QWEN2,  /* digits one by one, NFC; endoftext, im_start, im_end */
+    BPE_WORDS   /* as Qwen 2, but a word is the same tokens behind a blank and behind a sign, and begins its plural */
 };
 
 struct bpe_plan {

@@ -16,6 +16,8 @@ END
 expect 0 'llama: 280 tokens, from 20 texts' lines.txt --vocab 280 -o llama
 grep -q '"Regex": *"[^"]*N}{1,3}' llama/tokenizer.json || complain llama "no digits in threes"
 expect 0 'both: 280 tokens, from 25 texts' lines.txt records.jsonl --vocab 280 --split qwen2 --special '<|a|>,<|b|>' -o both
+expect 0 'words: 280 tokens, from 25 texts' lines.txt records.jsonl --vocab 280 --split words -o words
+cmp words/chat_template.jinja both/chat_template.jinja || complain words "another chat template than Qwen's"
 grep -q '"bos_token"' llama/tokenizer_config.json || complain llama "no bos_token"
 for file in tokenizer.json tokenizer_config.json special_tokens_map.json chat_template.jinja; do
     [ -s both/$file ] || complain both "no $file"
@@ -24,7 +26,7 @@ expect 2 '261 to 1000000' lines.txt --vocab 260 -o new
 expect 2 '--vocab' lines.txt -o new
 expect 2 '--vocab' lines.txt --vocab 2000000 -o new
 expect 2 '--out' lines.txt --vocab 300
-expect 2 'llama3.qwen2, got .gpt2' lines.txt --vocab 300 --split gpt2 -o new
+expect 2 'llama3.qwen2.words, got .gpt2' lines.txt --vocab 300 --split gpt2 -o new
 expect 2 'FILE' --vocab 300 -o new
 expect 2 'special token "PAD": plain text' lines.txt --vocab 300 --special PAD -o new
 expect 2 'special token "<.a.>": it comes twice' lines.txt --vocab 300 --special '<|a|>,<|a|>' -o new

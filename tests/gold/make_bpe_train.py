@@ -19,7 +19,11 @@ from tokenizers import Regex, Tokenizer, __version__, decoders, models, normaliz
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SPECIALS = {"llama": ["<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"],
-            "qwen": ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]}
+            "qwen": ["<|endoftext|>", "<|im_start|>", "<|im_end|>"],
+            "words": ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]}
+PATTERNS = {**{kind: SPLIT.replace("DIGITS", DIGITS[kind]) for kind in DIGITS},
+            "words": r"\p{L}+(?=s(?!\p{L}))|\p{L}+|\p{N}|\s?[^\s\p{L}\p{N}]+\s?|\s+"}
+SPLITS = {"llama": "llama3", "qwen": "qwen2", "words": "words"}
 MORE = ["<|pad|>", "<tool call>"]
 PROBE = "The mirror of Zürich didn't stream 12345 records;\n\n  SELECT  name<|im_end|> abcabcaab bababa caf\u00e9 cafe\u0301 東京 🚀"
 
@@ -27,9 +31,9 @@ PROBE = "The mirror of Zürich didn't stream 12345 records;\n\n  SELECT  name<|i
 def learnt(case):
     kind = case["kind"]
     t = Tokenizer(models.BPE(ignore_merges=kind == "llama"))
-    t.normalizer = normalizers.NFC() if kind == "qwen" else None
+    t.normalizer = normalizers.NFC() if kind != "llama" else None
     t.pre_tokenizer = pre_tokenizers.Sequence([
-        pre_tokenizers.Split(Regex(SPLIT.replace("DIGITS", DIGITS[kind])), "isolated"),
+        pre_tokenizers.Split(Regex(PATTERNS[kind]), "isolated"),
         pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
     t.decoder = decoders.ByteLevel()
     t.train_from_iterator(case["texts"], trainers.BpeTrainer(
@@ -41,6 +45,7 @@ def learnt(case):
 def corpus(seed):
     r = random.Random(seed)
     kind, size = r.choice(["llama", "qwen"]), r.choice([264, 270, 300, 400, 1000])
+    kind = "words" if seed % 20 in range(10, 17) else kind
     if seed % 20 == 0:
         texts = list(training_text(r))[: r.randint(50, 3000)]
     elif seed % 20 == 1:
@@ -55,7 +60,7 @@ def corpus(seed):
 def gold():
     with open(os.path.join(HERE, "bpe_train.jsonl"), "w") as out:
         print(json.dumps({"made_by": "tests/gold/make_bpe_train.py", "tokenizers": __version__}), file=out)
-        for seed in [2, 3, 4, 5, 6, 7, 8, 9]:
+        for seed in [2, 3, 4, 5, 6, 7, 8, 9, 10, 11]:
             case = corpus(seed)
             case["texts"] = case["texts"][:20]
             write(case, out)
@@ -77,7 +82,7 @@ def compare(program, n=400):
             with open(work + "/in.jsonl", "w") as f:
                 f.writelines(json.dumps({"text": t}) + "\n" for t in case["texts"])
             subprocess.run([program, "tokenizer", work + "/in.jsonl", "--vocab", str(case["vocab_size"]), "--special", ",".join(MORE),
-                            "--split", {"llama": "llama3", "qwen": "qwen2"}[case["kind"]], "-o", work + "/out"],
+                            "--split", SPLITS[case["kind"]], "-o", work + "/out", "--force"],
                            check=True, env={**os.environ, "AMBIT_LOG": "error"})
             if json.load(open(work + "/out/tokenizer.json")) != json.loads(learnt(case).to_str()):
                 sys.exit(f"corpus {seed}: the tokenizers differ")

@@ -19,12 +19,16 @@ static int strings_of(const json_t *list, const char *out[MAX_TEXTS])
     return n;
 }
 
+static enum bpe_kind kind_named(const char *name)
+{
+    return strcmp(name, "llama") == 0 ? BPE_LLAMA3 : strcmp(name, "qwen") == 0 ? BPE_QWEN2 : BPE_WORDS;
+}
+
 static struct tokenizer *learn(const json_t *record)
 {
     const char *texts[MAX_TEXTS], *specials[MAX_TEXTS];
     int n = strings_of(json_object_get(record, "texts"), texts);
-    bool qwen = strcmp(json_string_value(json_object_get(record, "kind")), "qwen") == 0;
-    struct bpe_plan plan = { .kind = qwen ? BPE_QWEN2 : BPE_LLAMA3,
+    struct bpe_plan plan = { .kind = kind_named(json_string_value(json_object_get(record, "kind"))),
                              .vocab_size = (int32_t)json_integer_value(json_object_get(record, "vocab_size")),
                              .specials = specials,
                              .n_specials = strings_of(json_object_get(record, "specials"), specials) };
@@ -102,9 +106,11 @@ static void test_specials(void **state)
     static const struct {
         enum bpe_kind kind;
         const char *template, *bos, *eos, *first, *last;
+        int merges;
     } kinds[] = {
-        { BPE_LLAMA3, "llama3-bare", "<|begin_of_text|>", "<|eot_id|>", "<|begin_of_text|>", "<|eot_id|>" },
-        { BPE_QWEN2, "chatml-bare", NULL, "<|im_end|>", "<|endoftext|>", "<|im_end|>" },
+        { BPE_LLAMA3, "llama3-bare", "<|begin_of_text|>", "<|eot_id|>", "<|begin_of_text|>", "<|eot_id|>", 2 },
+        { BPE_QWEN2, "chatml-bare", NULL, "<|im_end|>", "<|endoftext|>", "<|im_end|>", 2 },
+        { BPE_WORDS, "chatml-bare", NULL, "<|im_end|>", "<|endoftext|>", "<|im_end|>", 1 },
     };
     (void)state;
 
@@ -125,7 +131,8 @@ static void test_specials(void **state)
         assert_int_equal(tokenizer_id(t, "!"), tokenizer_id(t, "<|pad|>") + 1);
         assert_int_equal(tokenizer_special(t, SPECIAL_EOS), tokenizer_id(t, kinds[i].eos));
         assert_int_equal(tokenizer_special(t, SPECIAL_BOS), kinds[i].bos ? tokenizer_id(t, kinds[i].bos) : -1);
-        assert_int_equal(tokenizer_vocab_size(t), tokenizer_id(t, "<|pad|>") + 1 + 256 + 2); /* aa, and with a blank */
+        assert_int_equal(tokenizer_vocab_size(t),
+                         tokenizer_id(t, "<|pad|>") + 1 + 256 + kinds[i].merges); /* aa, and with a blank */
         tokenizer_close(learnt);
         tokenizer_close(t);
         test_dir_remove(dir);
@@ -153,6 +160,38 @@ static void test_long_tokens(void **state)
     ids_release(&ids);
     tokenizer_close(t);
     free(text);
+}
+
+static bool holds(const struct ids *all, const struct ids *part)
+{
+    for (int64_t i = 0; i + part->count <= all->count; i++)
+        if (memcmp(all->items + i, part->items, (size_t)part->count * sizeof *part->items) == 0)
+            return true;
+    return false;
+}
+
+/* What small models copy is the same tokens behind a blank, in SQL and in the plural. */
+static void test_words(void **state)
+{
+    static const char *const texts[] = { "select t1.singer, count(singer) from name as t1", "the singer : singer_id" };
+    static const char *const places[] = { "t1.singer = 3", "max(singer)", "singers : name", "first_singer",
+                                          "\"singer\"" };
+    struct bpe_plan plan = { .kind = BPE_WORDS, .vocab_size = 290 };
+    struct error err = { 0 };
+    struct tokenizer *t = tokenizer_from_bytes(texts, ARRAY_LEN(texts), &plan, &err);
+    struct ids name = { 0 };
+    (void)state;
+
+    tokenizer_encode(t, "singer", 6, 0, &name, NULL);
+    for (int i = 0; i < ARRAY_LEN(places); i++) {
+        struct ids ids = { 0 };
+        tokenizer_encode(t, places[i], strlen(places[i]), 0, &ids, NULL);
+        if (!holds(&ids, &name))
+            fail_msg("\"%s\" does not hold the tokens of \"singer\"", places[i]);
+        ids_release(&ids);
+    }
+    ids_release(&name);
+    tokenizer_close(t);
 }
 
 static void test_bad_plans(void **state)
@@ -188,10 +227,8 @@ static void test_bad_plans(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gold),
-        cmocka_unit_test(test_specials),
-        cmocka_unit_test(test_long_tokens),
-        cmocka_unit_test(test_bad_plans),
+        cmocka_unit_test(test_gold),  cmocka_unit_test(test_specials),  cmocka_unit_test(test_long_tokens),
+        cmocka_unit_test(test_words), cmocka_unit_test(test_bad_plans),
     };
     return cmocka_run_group_tests_name("bpe_train", tests, NULL, NULL);
 }
