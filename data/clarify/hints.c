@@ -5,22 +5,69 @@
 #include "data/span/tagging.h"
 #include "data/util/json.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A value is named by its column: "table.column::value". */
+static bool same_text(const char *a, const char *b)
+{
+    for (; *a && *b; a++, b++)
+        if (tolower((unsigned char)(*a == '_' ? ' ' : *a)) != tolower((unsigned char)(*b == '_' ? ' ' : *b)))
+            return false;
+    return *a == *b;
+}
+
+/* A column without its table, as a record that brings its own columns may have it, or the same with its table. */
+static bool is_column_text(const struct schema *s, int column, const char *name)
+{
+    const struct schema_column *c = &s->columns[column];
+    char *full;
+
+    CHECK(asprintf(&full, "%s.%s", s->tables[c->table].text, c->text) >= 0, "no memory for a name");
+    bool same = same_text(name, c->name) || same_text(name, c->text) || same_text(name, full);
+    free(full);
+    return same;
+}
+
+/* The first column that is called so; how many are. */
+static int find_text(const struct schema *s, const char *name, int *n)
+{
+    int first = -1;
+
+    *n = 0;
+    for (int c = 0; c < s->n_columns; c++)
+        if (is_column_text(s, c, name) && (*n)++ == 0)
+            first = c;
+    return first;
+}
+
+static int refuse_name(const struct schema *s, const char *name, int first, int n, const char *where, struct error *err)
+{
+    if (n == 0)
+        return error_set(err, EXIT_CODE_DATA, "%s: \"%s\" is neither a table nor a table.column of the schema", where,
+                         name);
+    return error_set(err, EXIT_CODE_DATA,
+                     "%s: \"%s\" is a column of %d tables: expected one with its table, such as \"%s.%s\"; tag tells "
+                     "it where a record's columns have \"table\"",
+                     where, name, n, s->tables[s->columns[first].table].name, s->columns[first].name);
+}
+
+/* As the schema has it, else by its words; a value is named by its column: "table.column::value". */
 static int find_element(const struct schema *s, const char *name, const char *where, struct error *err)
 {
     const char *end = strstr(name, "::");
     char *element = end ? strndup(name, (size_t)(end - name)) : NULL;
-    int table, column, missing = example_element(s, name, &table, &column);
+    int table, column, n = 1, missing = example_element(s, name, &table, &column);
 
     if (missing && element)
         missing = example_element(s, element, &table, &column);
-    free(element);
     if (missing)
-        return error_set(err, EXIT_CODE_DATA, "%s: \"%s\" is neither a table nor a table.column of the schema", where,
-                         name);
+        column = find_text(s, name, &n);
+    if (n == 0 && element)
+        column = find_text(s, element, &n);
+    free(element);
+    if (n != 1)
+        return refuse_name(s, name, column, n, where, err);
     return column < 0 ? table : s->n_tables + column;
 }
 

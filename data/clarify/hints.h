@@ -4,8 +4,9 @@
  *
  * In a record "spans" are {"start", "end", "label", "alternatives", "probability"}: letters (code points) of the
  * question, the last not included; AMB, UNK, COL or VAL; what the words are linked to, {"concept": "table.column" or
- * "table", "kind"}, and how sure that is, both if known.  "alternatives", "kind", "ambiguous" and "score" are those of
- * a finding. Elements are numbered as a schema graph's nodes: tables first, then columns.
+ * "table", "kind"}, and how sure that is, both if known; a column's name alone will do where only one table has it.
+ * "alternatives", "kind", "ambiguous" and "score" are those of a finding. Elements are numbered as a schema graph's
+ * nodes: tables first, then columns.
  */
 #ifndef DATA_CLARIFY_HINTS_H
 #define DATA_CLARIFY_HINTS_H

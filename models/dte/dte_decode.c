@@ -157,6 +157,16 @@ static double problem_probability(const struct decoding *g)
     return fmax(p, 0);
 }
 
+/* An AMB run as what is meant most.  That its words name something is as likely as both labels together: by itself the
+ * plain one may be next to nothing where the tags are sure of AMB. */
+static void make_plain(struct tag_span *span, const struct decoding *g, struct word_run *s)
+{
+    s->label = span->alternatives[0].kind == TAG_VALUE ? SPAN_VAL : SPAN_COL;
+    free(span->alternatives);
+    span->probability = fmin(span->probability + run_probability(g, s), 1);
+    link_run(span, s, g->set);
+}
+
 /* Links the run, as something plainer where it is AMB without being likely to be or without meaning several things. */
 static bool make_span(struct tag_span *span, const struct decoding *g, struct word_run *s)
 {
@@ -166,12 +176,8 @@ static bool make_span(struct tag_span *span, const struct decoding *g, struct wo
     if (s->label == SPAN_UNK && !sure)
         return false;
     link_run(span, s, g->set);
-    if (s->label == SPAN_AMB && (!sure || span->n_alternatives < 2)) {
-        s->label = span->alternatives[0].kind == TAG_VALUE ? SPAN_VAL : SPAN_COL;
-        free(span->alternatives);
-        span->probability = run_probability(g, s);
-        link_run(span, s, g->set);
-    }
+    if (s->label == SPAN_AMB && (!sure || span->n_alternatives < 2))
+        make_plain(span, g, s);
     span->label = s->label;
     span->start = words[s->from].start;
     span->end = words[s->to - 1].end;

@@ -132,6 +132,19 @@ bad 'bad.jsonl: line 1: spans.0.: ..trainer.fee.. is neither a table nor a table
 tagged '"q1"' "$used" "$(span 6 14 machines COL workout.machine/column)" >bad.jsonl
 bad 'bad.jsonl: line 1: field ..question..: expected' --spans bad.jsonl
 
+# --- what tag writes of a record with its own columns: names without a table, where one table alone has them
+printf '{"id":"q1","question":"%s","columns":[{"name":"trainer fee","type":"number"},{"name":"Fee_of_trainer","type":"number"}]}\n' "$fee" |
+    infer tag --strategy heuristic - -o own.jsonl
+grep -q '"concept":"Fee_of_trainer"' own.jsonl || complain own "tag names: $(cat own.jsonl)"
+tagged '"q1"' "$fee" "$amb" >same.jsonl
+sed 's/"trainer.trainer_fee"/"trainer fee"/; s/"trainer.fee_of_trainer"/"Fee_of_trainer"/' same.jsonl >bare.jsonl
+run 0 clarify --spans same.jsonl -o named.jsonl
+run 0 clarify --spans bare.jsonl -o out.jsonl
+cmp named.jsonl out.jsonl || complain own "names without tables are asked otherwise"
+cmp -s plain.jsonl out.jsonl && complain own "names without tables say nothing"
+run 0 clarify --spans own.jsonl -o out.jsonl
+cmp -s plain.jsonl out.jsonl && complain own "what tag wrote says nothing"
+
 # --- files that are none: nothing is written
 # file OPTION TEXT: bad.jsonl, whose second line is from standard input
 file() {

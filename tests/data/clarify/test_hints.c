@@ -28,6 +28,9 @@ static void bad_hints_are_refused(void **state)
         { SPANS(SPAN(6, 10, "B-COL", "")), "expected AMB, UNK, COL or VAL, got \"B-COL\"" },
         { SPANS(SPAN(6, 10, "COL", ",\"probability\":1.5")), "\"probability\": expected 0 to 1, got 1.5" },
         { SPANS(SPAN(6, 10, "COL", ",\"alternatives\":[{\"concept\":\"song.none\"}]")), "\"song.none\" is neither" },
+        { SPANS(SPAN(6, 10, "COL", ",\"alternatives\":[{\"concept\":\"none\"}]")), "\"none\" is neither" },
+        { SPANS(SPAN(6, 10, "COL", ",\"alternatives\":[{\"concept\":\"ID\"}]")),
+          "\"ID\" is a column of 2 tables: expected one with its table, such as \"singer.id\"" },
         { SPANS(SPAN(6, 10, "COL", ",\"alternatives\":7")), "alternatives" },
         { SPANS("7"), "spans[0]: expected an object" },
         { "{" QUESTION ",\"spans\":{}}", "spans" },
@@ -56,8 +59,8 @@ static void bad_hints_are_refused(void **state)
 
 static void names_may_have_dots_and_colons(void **state)
 {
-    static const char *const names[] = { "a.b.c.d", "a.b", "a.b.c.d::20 of", "a.b.f::g" };
-    static const int columns[] = { 1, -1, 1, 2 };
+    static const char *const names[] = { "a.b.c.d", "a.b", "a.b.c.d::20 of", "a.b.f::g", "c.d", "E", "F::g", "e::7" };
+    static const int columns[] = { 1, -1, 1, 2, 1, 0, 2, 0 };
     struct sql_world *w = *state;
     const struct schema *s = w->schemas.schemas;
     int table = schema_table_find(s, "a.b");
