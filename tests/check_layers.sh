@@ -43,7 +43,7 @@ BEGIN {
     place["yaml.h"] = "data/cli/"
     place["sqlite3.h"] = "data/"
     place["jansson.h"] = "(data|models|train|infer|tests)/"
-    place["utf8proc.h"] = "models/"
+    place["utf8proc.h"] = "models/|data/util/"
     place["pcre2.h"] = "models/"
     place["cuda_runtime.h"] = "kernels/"
 }

@@ -3,8 +3,6 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { RATIO_LETTERS = 128 };
-
 static bool is_in(const char *const *list, const char *word)
 {
     for (; *list; list++)
@@ -126,27 +124,46 @@ int spoken_locate(const struct spoken *question, const struct spoken *name, int 
     return best;
 }
 
-/* Lower case without blanks, cut at RATIO_LETTERS. */
-static int squeeze(char *to, const char *from)
+static bool next_letter(unsigned char *letter, const char **at)
 {
-    int n = 0;
+    while (isspace((unsigned char)**at))
+        ++*at;
+    *letter = (unsigned char)tolower((unsigned char)**at);
+    return *(*at)++ != '\0';
+}
 
-    for (; *from && n < RATIO_LETTERS; from++)
-        if (!isspace((unsigned char)*from))
-            to[n++] = (char)tolower((unsigned char)*from);
-    return n;
+void spoken_pattern_init(struct spoken_pattern *p, const char *text)
+{
+    unsigned char letter;
+
+    memset(p, 0, sizeof *p);
+    while (p->n < RATIO_LETTERS && next_letter(&letter, &text)) {
+        p->places[letter][p->n / 64] |= UINT64_C(1) << p->n % 64;
+        p->n++;
+    }
+}
+
+/* The bits of a row of the table of common subsequences fall where the row grows: all letters of the pattern in one go
+ * (Hyyrö 2004). */
+double spoken_pattern_ratio(const struct spoken_pattern *p, const char *text)
+{
+    uint64_t low = UINT64_MAX, high = UINT64_MAX;
+    unsigned char letter;
+    int m = 0;
+
+    for (; m < RATIO_LETTERS && next_letter(&letter, &text); m++) {
+        const uint64_t *places = p->places[letter], both = low & places[0], sum = low + both;
+        high = (high + (high & places[1]) + (sum < low)) | (high & ~places[1]);
+        low = sum | (low & ~places[0]);
+    }
+    int common = __builtin_popcountll(~low) + __builtin_popcountll(~high);
+    return p->n + m ? 2.0 * common / (p->n + m) : 1;
 }
 
 double spoken_ratio(const char *a, const char *b)
 {
-    char x[RATIO_LETTERS], y[RATIO_LETTERS];
-    int n = squeeze(x, a), m = squeeze(y, b), row[RATIO_LETTERS + 1] = { 0 };
+    struct spoken_pattern p;
 
-    for (int i = 0; i < n; i++) /* the longest common subsequence, row by row */
-        for (int j = 0, corner = 0; j < m; j++) {
-            int above = row[j + 1];
-            row[j + 1] = x[i] == y[j] ? corner + 1 : (above > row[j] ? above : row[j]);
-            corner = above;
-        }
-    return n + m ? 2.0 * row[m] / (n + m) : 1;
+    spoken_pattern_init(&p, a);
+    return spoken_pattern_ratio(&p, b);
 }

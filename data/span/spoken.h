@@ -9,7 +9,7 @@
 
 #include "kernels/base.h"
 
-enum { SPOKEN_WORDS = 128, SPOKEN_STEM = 32 };
+enum { SPOKEN_WORDS = 128, SPOKEN_STEM = 32, RATIO_LETTERS = 128 /* of longer texts the first ones are compared */ };
 
 struct spoken_word {
     int from, to;   /* bytes */
@@ -36,5 +36,14 @@ const struct spoken_word *spoken_head(const struct spoken *name);
 int spoken_locate(const struct spoken *question, const struct spoken *name, int *first);
 /* From 0 to 1: how much of two texts is alike, letters in order, case and blanks apart. */
 double spoken_ratio(const char *a, const char *b);
+
+/* A text that is compared with many: which of its letters each byte is. */
+struct spoken_pattern {
+    uint64_t places[256][RATIO_LETTERS / 64];
+    int n;
+};
+void spoken_pattern_init(struct spoken_pattern *p, const char *text);
+/* spoken_ratio of the pattern's text and this one. */
+double spoken_pattern_ratio(const struct spoken_pattern *p, const char *text);
 
 #endif

@@ -110,15 +110,17 @@ void value_index_alike(struct value_index *x, const char *words, int n, double l
     double most = (2 - least) / least; /* longer, without blanks, than what is alike */
     struct gram_search s = { .index = x, .shortest = (int)(n / most) - 1, .longest = (int)(n * most) + 1 };
     struct gram_list lists[VALUE_BYTES];
+    struct spoken_pattern pattern;
 
     if (!x->n || n <= 0)
         return;
+    spoken_pattern_init(&pattern, words);
     find_lists(lists, x, words, n);
     gather(&s, lists, n - left_out, wanted - left_out);
     for (int i = 0; i < s.n_found; i++) {
         char has[VALUE_BYTES + 1];
         value_index_words(has, x, s.found[i]);
-        double ratio = spoken_ratio(words, has);
+        double ratio = spoken_pattern_ratio(&pattern, has);
         if (ratio >= least)
             found(user, s.found[i], ratio);
     }

@@ -1,6 +1,7 @@
 #include "data/span/value_index.h"
 
-#include <ctype.h>
+#include "data/util/text_fold.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,29 +21,56 @@ void value_index_release(struct value_index *x)
     *x = (struct value_index){ 0 };
 }
 
-int value_words(char words[VALUE_BYTES + 1], const char *text, size_t n)
+/* In lower case; 0 of what is no letter or digit. */
+static unsigned char word_letter(unsigned char c)
+{
+    if ((c | 32) >= 'a' && (c | 32) <= 'z')
+        return c | 32;
+    return c >= 0x80 || (c >= '0' && c <= '9') ? c : 0;
+}
+
+static bool is_ascii(const char *text, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && (unsigned char)text[i] < 0x80)
+        i++;
+    return i == n;
+}
+
+static int split_words(char words[VALUE_BYTES + 1], const char *text, int n)
 {
     int to = 0;
+    bool gap = false;
 
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)text[i];
-        bool in_word = isalnum(c) || c >= 0x80;
-        bool begins = in_word && to > 0 && !(isalnum((unsigned char)text[i - 1]) || (unsigned char)text[i - 1] >= 0x80);
-        if (to + in_word + begins > VALUE_BYTES)
+    for (int i = 0; i < n; i++) {
+        unsigned char letter = word_letter((unsigned char)text[i]);
+        if (letter && to + gap >= VALUE_BYTES)
             return -1;
-        if (begins)
+        if (letter && gap)
             words[to++] = ' ';
-        if (in_word)
-            words[to++] = (char)tolower(c);
+        if (letter)
+            words[to++] = (char)letter;
+        gap = !letter && to > 0;
     }
     words[to] = '\0';
     return to;
 }
 
+int value_words(char words[VALUE_BYTES + 1], const char *text, size_t n)
+{
+    char folded[TEXT_FOLD_LETTERS];
+
+    if (is_ascii(text, n))
+        return split_words(words, text, (int)n);
+    int size = text_fold(folded, (int)sizeof folded, text, n);
+    return size < 0 ? -1 : split_words(words, folded, size);
+}
+
 int value_index_words(char words[VALUE_BYTES + 1], const struct value_index *x, uint32_t entry)
 {
-    const char *text = x->texts + x->entries[entry].text;
-    return value_words(words, text, strlen(text));
+    const struct value_entry *e = &x->entries[entry];
+    return value_words(words, x->texts + e->text, e->bytes);
 }
 
 static uint32_t *slot_of(const struct value_index *x, const char *words)
@@ -94,20 +122,6 @@ static bool has_value(const struct value_index *x, int column, const char *words
     return false;
 }
 
-/* jansson knows what UTF-8 is; most texts need not be asked about. */
-static bool is_utf8(const char *text)
-{
-    const char *at = text;
-
-    while (*at && (unsigned char)*at < 0x80)
-        at++;
-    if (!*at)
-        return true;
-    json_t *checked = json_string(text);
-    json_decref(checked);
-    return checked != NULL;
-}
-
 static uint32_t keep_text(struct value_index *x, const char *text, size_t n)
 {
     int64_t at = x->n_texts;
@@ -133,7 +147,7 @@ void value_index_add(struct value_index *x, int column, const char *text)
     size_t size = strnlen(text, 2 * VALUE_BYTES);
     int n = text[size] ? -1 : value_words(words, text, size);
 
-    if (n <= 0 || has_value(x, column, words) || !is_utf8(text))
+    if (n <= 0 || has_value(x, column, words))
         return;
     if (value_index_bytes(x) + (int64_t)size > x->max_bytes) {
         x->cut = true;
@@ -142,8 +156,9 @@ void value_index_add(struct value_index *x, int column, const char *text)
     if (x->n >= x->n_slots)
         grow_slots(x);
     GROW(x->entries, x->n, x->cap);
-    x->entries[x->n] =
-        (struct value_entry){ .text = keep_text(x, text, size), .column = column, .letters = (uint8_t)n };
+    x->entries[x->n] = (struct value_entry){
+        .text = keep_text(x, text, size), .column = column, .bytes = (uint8_t)size, .letters = (uint8_t)n
+    };
     link_entry(x, (uint32_t)x->n, words);
     x->n++;
     x->n_letters += n;

@@ -1,9 +1,9 @@
 /*
  * value_index.h - the values of a database, found by what a question says: exactly, or with a slip of the pen.
  *
- * A text is looked up by its words in lower case, one blank between, so that "joe's bar" says "Joe's  Bar".  What is
- * not found so is compared with the values that share enough of its runs of four letters: nothing is compared with all.
- * The index lives in memory alone, of which it takes about what it is told.
+ * A text is looked up by its words without case (text_fold.h), one blank between, so that "joe's bar" says "Joe's  Bar"
+ * and "STRASSE" says "Straße".  What is not found so is compared with the values that share enough of its runs of four
+ * letters: nothing is compared with all. The index lives in memory alone, of which it takes about what it is told.
  */
 #ifndef DATA_SPAN_VALUE_INDEX_H
 #define DATA_SPAN_VALUE_INDEX_H
@@ -19,6 +19,7 @@ struct value_entry {
     uint32_t text; /* its place in texts */
     int column;
     uint32_t next;   /* of the same slot, its number and 1; 0: none */
+    uint8_t bytes;   /* of the text */
     uint8_t letters; /* bytes of its words */
 };
 
@@ -43,7 +44,8 @@ void value_index_finish(struct value_index *x);
 int64_t value_index_bytes(const struct value_index *x);
 void value_index_release(struct value_index *x);
 
-/* Words in lower case, a blank between; their bytes, 0 of a text without words, -1 where they are more than fit. */
+/* Folded words, a blank between; their bytes, 0 of a text without words, -1 of more than fit and of what is no UTF-8.
+ */
 int value_words(char words[VALUE_BYTES + 1], const char *text, size_t n);
 /* The same of an entry. */
 int value_index_words(char words[VALUE_BYTES + 1], const struct value_index *x, uint32_t entry);

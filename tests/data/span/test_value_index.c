@@ -5,6 +5,7 @@
 #include "kernels/rng.h"
 #include "tests/support/support.h"
 
+#include <math.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +98,73 @@ static void test_alike(void **state)
     assert_true(missed <= VALUES / 50);
 }
 
+/* What a question says is found in another case, and with accents written otherwise. */
+static void test_unicode(void **state)
+{
+    (void)state;
+    const char *values[] = { "\xc3\x89milie",
+                             "Ame\xcc\x81lie",
+                             "Stra\xc3\x9f"
+                             "e",
+                             "\xc4\xb0stanbul",
+                             "Joe\xe2\x80\x99s Bar",
+                             "\xce\x9e\xce\xac\xce\xbd\xce\xb8\xce\xb7" };
+    const struct span_column one = {
+        .name = "v", .type = COLUMN_TEXT, .values = values, .n_values = ARRAY_LEN(values)
+    };
+    struct tag_source s;
+
+    tag_source_of(&s, &one, 1);
+    check(&s, "is \xc3\xa9milie there", "0:\xc3\x89milie@3-9 ");
+    check(&s, "is e\xcc\x81milie there", "0:\xc3\x89milie@3-10 "); /* offsets count what the question has */
+    check(&s, "is AM\xc3\x89LIE there", "0:Ame\xcc\x81lie@3-9 ");
+    check(&s, "in the STRASSE",
+          "0:Stra\xc3\x9f"
+          "e@7-14 ");
+    check(&s, "joe's bar", "0:Joe\xe2\x80\x99s Bar@0-9 ");
+    check(&s, "\xce\x9e\xce\x86\xce\x9d\xce\x98\xce\x97", "0:\xce\x9e\xce\xac\xce\xbd\xce\xb8\xce\xb7@0-5 ");
+    check(&s, "to \xc4\xb0STANBUL", "0:\xc4\xb0stanbul@3-11 ");
+    assert_int_equal(value_index_exact(&s.index, "istanbul", 0), 0); /* another letter: found as alike only */
+    check(&s, "to Istanbul", "0:\xc4\xb0stanbul@3-11 ");
+    tag_source_close(&s);
+}
+
+/* A longest common subsequence in full, beside the one by bits. */
+static double plain_ratio(const char *a, int n, const char *b, int m)
+{
+    int row[RATIO_LETTERS + 1] = { 0 };
+
+    for (int i = 0; i < n; i++)
+        for (int j = 0, corner = 0; j < m; j++) {
+            int above = row[j + 1];
+            row[j + 1] = a[i] == b[j] ? corner + 1 : (above > row[j] ? above : row[j]);
+            corner = above;
+        }
+    return n + m ? 2.0 * row[m] / (n + m) : 1;
+}
+
+static void test_ratio(void **state)
+{
+    (void)state;
+    static const int sizes[] = { 0, 1, 2, 31, 63, 64, 65, 100, 127, 128, 140 };
+    struct rng rng = { .seed = 3 };
+    char texts[2][160];
+
+    for (int i = 0; i < 4000; i++) {
+        int n[2];
+        for (int t = 0; t < 2; t++) {
+            n[t] = sizes[rng_below(&rng, ARRAY_LEN(sizes))];
+            for (int k = 0; k < n[t]; k++)
+                texts[t][k] = (char)('a' + (int)rng_below(&rng, i % 2 ? 2 : 20));
+            texts[t][n[t]] = '\0';
+            n[t] = n[t] < RATIO_LETTERS ? n[t] : RATIO_LETTERS;
+        }
+        double wanted = plain_ratio(texts[0], n[0], texts[1], n[1]);
+        assert_true(fabs(spoken_ratio(texts[0], texts[1]) - wanted) < 1e-12);
+    }
+    assert_true(spoken_ratio("A b", "aB") >= 1);
+}
+
 static void test_cut(void **state)
 {
     (void)state;
@@ -155,10 +223,8 @@ static void test_database(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_record),
-        cmocka_unit_test(test_alike),
-        cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_database),
+        cmocka_unit_test(test_record), cmocka_unit_test(test_alike), cmocka_unit_test(test_unicode),
+        cmocka_unit_test(test_ratio),  cmocka_unit_test(test_cut),   cmocka_unit_test(test_database),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

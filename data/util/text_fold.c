@@ -1,0 +1,28 @@
+#include "data/util/text_fold.h"
+
+#include <string.h>
+#include <utf8proc.h>
+
+static bool is_sign(utf8proc_int32_t letter)
+{
+    return utf8proc_category(letter) > UTF8PROC_CATEGORY_NO; /* one that is not assigned yet may be a letter */
+}
+
+int text_fold(char *to, int cap, const char *text, size_t n)
+{
+    const utf8proc_option_t options = UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_CASEFOLD;
+    utf8proc_int32_t letters[TEXT_FOLD_LETTERS + 1]; /* utf8proc writes the bytes into it, and a NUL */
+    utf8proc_ssize_t many =
+        utf8proc_decompose((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)n, letters, TEXT_FOLD_LETTERS, options);
+
+    if (many < 0 || many > TEXT_FOLD_LETTERS)
+        return -1;
+    for (utf8proc_ssize_t i = 0; i < many; i++)
+        if (is_sign(letters[i]))
+            letters[i] = ' ';
+    utf8proc_ssize_t bytes = utf8proc_reencode(letters, many, options);
+    if (bytes < 0 || bytes >= cap)
+        return -1;
+    memcpy(to, letters, (size_t)bytes + 1);
+    return (int)bytes;
+}
