@@ -48,6 +48,13 @@ static void add_alike(void *user, uint32_t entry, double ratio)
              (double)(m->letters + (int)strlen(text)) / 2);
 }
 
+/* Whether it is more than signs. */
+static bool says_something(const struct value_matcher *m, const struct spoken_word *w)
+{
+    char words[VALUE_BYTES + 1];
+    return value_words(words, m->question + w->from, (size_t)(w->to - w->from)) > 0;
+}
+
 /* From word `first` to `last`. */
 static void look_up(struct value_matcher *m, int first, int last, double least)
 {
@@ -56,7 +63,7 @@ static void look_up(struct value_matcher *m, int first, int last, double least)
     int n = value_words(words, m->question + a->from, (size_t)(b->to - a->from));
     bool found = false;
 
-    if (n <= 0 || (first == last && a->filler))
+    if (n <= 0 || (first == last && a->filler) || !says_something(m, a) || !says_something(m, b))
         return;
     m->start = a->start;
     m->end = b->end;

@@ -123,6 +123,7 @@ static void test_unicode(void **state)
           "e@7-14 ");
     check(&s, "joe's bar", "0:Joe\xe2\x80\x99s Bar@0-9 ");
     check(&s, "\xce\x9e\xce\x86\xce\x9d\xce\x98\xce\x97", "0:\xce\x9e\xce\xac\xce\xbd\xce\xb8\xce\xb7@0-5 ");
+    check(&s, "\xf0\x9f\x9a\x80 joe's bar \xf0\x9f\x9a\x80", "0:Joe\xe2\x80\x99s Bar@2-11 "); /* not the rockets */
     check(&s, "to \xc4\xb0STANBUL", "0:\xc4\xb0stanbul@3-11 ");
     assert_int_equal(value_index_exact(&s.index, "istanbul", 0), 0); /* another letter: found as alike only */
     check(&s, "to Istanbul", "0:\xc4\xb0stanbul@3-11 ");
