@@ -20,9 +20,11 @@ enum { LINKS_NAME = 128 };
 struct links {
     /* Bytes that one rank makes and all open with.  -1 with EXIT_CODE_DEVICE where there is no library. */
     int (*name)(struct device *d, char name[LINKS_NAME], struct error *err);
-    /* Waits for all ranks. */
+    /* Begins to connect all ranks, beside the caller: a rank that never comes would be waited for without end. */
     int (*open)(struct device *d, const char name[LINKS_NAME], int rank, int size, struct error *err);
-    /* Work that is under way is given up.  Of links that are not open: nothing. */
+    /* 1 while they are being connected, 0 once they are, -1 when that failed. */
+    int (*opened)(struct device *d, struct error *err);
+    /* Work that is under way is given up, opening too.  Of links that are not open: nothing. */
     void (*close)(struct device *d);
     /* As collective_gather and collective_exchange, of device memory. */
     int (*gather)(struct device *d, void *all, const void *mine, size_t bytes, struct error *err);

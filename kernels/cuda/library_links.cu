@@ -3,14 +3,30 @@
 #include "kernels/cuda/nccl.h"
 #include "kernels/cuda/state.cuh"
 
+#include <atomic>
+
 #include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A call of CommInitRank, which ends when all ranks have made theirs, in a thread of its own.  Who comes last, the
+ * thread or the one that gives it up, deletes it. */
+struct opening {
+    struct nccl api;
+    struct ncclUniqueId id;
+    int device, rank, size;
+    ncclComm_t comm;
+    int result;
+    std::atomic<bool> over, left; /* the call has returned; one of the two is gone */
+};
 
 struct links_library {
     void *module;
     struct nccl api;
     ncclComm_t comm;
+    struct opening *opening;
     int size;
 };
 
@@ -29,6 +45,22 @@ static bool find_functions(struct nccl *api, void *m)
 #undef FIND
 }
 
+static void leave(struct opening *o)
+{
+    if (o->left.exchange(true))
+        delete o;
+}
+
+static void *connect(void *opening)
+{
+    struct opening *o = (struct opening *)opening;
+    o->result = cudaSetDevice(o->device) == cudaSuccess ? o->api.CommInitRank(&o->comm, o->size, o->id, o->rank)
+                                                        : NCCL_UNHANDLED_CUDA_ERROR;
+    o->over = true;
+    leave(o);
+    return nullptr;
+}
+
 void links_library_close(struct cuda_state *s)
 {
     struct links_library *l = s->links;
@@ -36,7 +68,9 @@ void links_library_close(struct cuda_state *s)
         return;
     if (l->comm)
         l->api.CommAbort(l->comm);
-    if (l->module)
+    if (l->opening) /* the library stays: its call may still be under way */
+        leave(l->opening);
+    else if (l->module)
         dlclose(l->module);
     free(l);
     s->links = nullptr;
@@ -77,16 +111,49 @@ static int links_name(struct device *d, char *name, struct error *err)
     return 0;
 }
 
+/* Signals are for the thread that computes. */
+static int start_thread(struct opening *o)
+{
+    pthread_t thread;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&thread, nullptr, connect, o);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return rc ? rc : pthread_detach(thread);
+}
+
 static int links_open(struct device *d, const char *name, int rank, int size, struct error *err)
 {
+    const struct cuda_state *s = state_of(d);
     struct links_library *l = library_of(state_of(d), err);
-    struct ncclUniqueId id;
     if (!l)
         return -1;
-    memcpy(id.internal, name, LINKS_NAME);
-    use_device(state_of(d));
-    l->size = size;
-    return check(l, l->api.CommInitRank(&l->comm, size, id, rank), err);
+    struct opening *o = new opening();
+    o->api = l->api;
+    o->device = s->number;
+    o->rank = rank;
+    o->size = l->size = size;
+    memcpy(o->id.internal, name, LINKS_NAME);
+    if (start_thread(o)) {
+        delete o;
+        return error_set(err, EXIT_CODE_DEVICE, "no thread to connect NCCL");
+    }
+    l->opening = o;
+    return 0;
+}
+
+static int links_opened(struct device *d, struct error *err)
+{
+    struct links_library *l = state_of(d)->links;
+    struct opening *o = l->opening;
+    if (!o->over)
+        return 1;
+    int result = o->result;
+    l->comm = o->comm;
+    l->opening = nullptr;
+    leave(o);
+    return check(l, result, err);
 }
 
 static void links_close(struct device *d)
@@ -134,5 +201,5 @@ static int links_poll(struct device *d, struct error *err)
     return e == cudaErrorNotReady;
 }
 
-extern "C" const struct links ambit_links = { links_name,   links_open,     links_close,
+extern "C" const struct links ambit_links = { links_name,   links_open,     links_opened, links_close,
                                               links_gather, links_exchange, links_poll };

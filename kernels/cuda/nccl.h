@@ -14,7 +14,7 @@ struct ncclUniqueId {
     char internal[128];
 };
 
-enum nccl_result { NCCL_SUCCESS = 0, NCCL_IN_PROGRESS = 7 };
+enum nccl_result { NCCL_SUCCESS = 0, NCCL_UNHANDLED_CUDA_ERROR = 1, NCCL_IN_PROGRESS = 7 };
 enum nccl_type { NCCL_UINT8 = 1 };
 
 struct nccl {

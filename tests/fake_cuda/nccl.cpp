@@ -1,12 +1,15 @@
 /* Part of fake_cuda.h: a libnccl.so.2 whose GPUs are those of the ranks that MPI connects; there is one where FAKE_NCCL
- * is set.  Nothing moves before something waits for the stream, and all of it has to be device memory. */
+ * is set; at "fail" rank 1 does not connect, at "halt" it stops there.  Nothing moves before something waits for the
+ * stream, and all of it has to be device memory. */
 #include "kernels/cuda/nccl.h"
 #include "tests/fake_cuda/fake_impl.h"
 
 #include <vector>
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifdef FAKE_NCCL
 #define OMPI_SKIP_MPICXX 1
@@ -49,6 +52,13 @@ static int comm_init_rank(ncclComm_t *comm, int size, struct ncclUniqueId id, in
     MPI_Comm_rank(MPI_COMM_WORLD, &own);
     if (memcmp(id.internal, secret, sizeof secret) || size != there || rank != own)
         return INVALID;
+    const char *trouble = getenv("FAKE_NCCL");
+    if (!strcmp(trouble, "halt") && rank == 1)
+        raise(SIGSTOP);
+    if (!strcmp(trouble, "fail") && rank == 1)
+        return INVALID;
+    while (!strcmp(trouble, "halt") || !strcmp(trouble, "fail"))
+        pause(); /* for a rank that does not come */
     *comm = new ncclComm();
     return MPI_Comm_dup(MPI_COMM_WORLD, &(*comm)->comm);
 }
