@@ -99,6 +99,16 @@ int collective_exchange(struct collective *c, void *in, const void *out, size_t 
     return c->transport->exchange(c, in, out, bytes, err);
 }
 
+int collective_send(struct collective *c, int to, const void *data, size_t bytes, struct error *err)
+{
+    return c->transport->send(c, to, data, bytes, err);
+}
+
+int collective_receive(struct collective *c, int from, void *data, size_t bytes, struct error *err)
+{
+    return c->transport->receive(c, from, data, bytes, err);
+}
+
 int collective_look(struct collective *c, struct error *err)
 {
     return c->transport->look(c, err);

@@ -1,5 +1,5 @@
 /*
- * collective.h - processes that compute one thing together: ranks, and the two ways in which they pass bytes on.
+ * collective.h - processes that compute one thing together: ranks, and the ways in which they pass bytes on.
  *
  * A transport only copies: all sums are the caller's, in the order of ranks, so that neither the transport's algorithm
  * nor its timing changes a bit.  Transports are modules that are opened at run time, as devices are; there is one,
@@ -28,6 +28,8 @@ struct transport {
     /* -1 with EXIT_CODE_FAILURE when a rank is lost. */
     int (*gather)(struct collective *c, void *all, const void *mine, size_t bytes, struct error *err);
     int (*exchange)(struct collective *c, void *in, const void *out, size_t bytes, struct error *err);
+    int (*send)(struct collective *c, int to, const void *data, size_t bytes, struct error *err);
+    int (*receive)(struct collective *c, int from, void *data, size_t bytes, struct error *err);
     int (*look)(struct collective *c, struct error *err);
 };
 
@@ -53,6 +55,9 @@ void collective_abort(struct collective *c, enum exit_code code) __attribute__((
 int collective_gather(struct collective *c, void *all, const void *mine, size_t bytes, struct error *err);
 /* in [size, bytes]: the block that every rank had for this one; out [size, bytes]: block k is for rank k. */
 int collective_exchange(struct collective *c, void *in, const void *out, size_t bytes, struct error *err);
+/* Between two ranks alone: the one sends what the other receives, in this order. */
+int collective_send(struct collective *c, int to, const void *data, size_t bytes, struct error *err);
+int collective_receive(struct collective *c, int from, void *data, size_t bytes, struct error *err);
 /* For who waits for something else: -1 when a rank is lost. */
 int collective_look(struct collective *c, struct error *err);
 

@@ -1,5 +1,8 @@
 #include "kernels/optim.h"
 
+#include "kernels/optim_share.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 enum { RULES_BYTES = 2 * ARENA_ALIGN };
@@ -20,9 +23,9 @@ static size_t table_bytes(int n)
     return RULES_BYTES + (size_t)n * sizeof(struct update_row) + (size_t)(n + 1) * sizeof(int32_t);
 }
 
-int optim_init(struct optim *o, struct device *d, const struct params *p, struct error *err)
+/* How many have a gradient, and their one optimizer. */
+static int count_trained(struct optim *o, const struct params *p)
 {
-    enum { HEADERS = 1024 };
     int n = 0;
 
     o->optimizer = OPTIMIZER_ADAMW;
@@ -33,11 +36,22 @@ int optim_init(struct optim *o, struct device *d, const struct params *p, struct
         o->optimizer = p->list[i].optimizer;
         n++;
     }
-    size_t bytes = table_bytes(n);
-    if (arena_init(&o->host, HEADERS + bytes, err) || device_arena(d, &o->data, HEADERS + bytes, err)) {
+    return n;
+}
+
+int optim_init(struct optim *o, struct device *d, struct params *p, struct error *err)
+{
+    enum { HEADERS = 1024 };
+    int n = count_trained(o, p);
+    size_t bytes = table_bytes(n), states = optim_share_bytes(p, o->rank, o->ranks);
+    size_t headers = HEADERS + (o->ranks > 1 ? (size_t)n * PARAM_STATES * STATE_HEADER : 0);
+
+    if (arena_init(&o->host, headers + bytes, err) || device_arena(d, &o->data, HEADERS + bytes + states, err)) {
         arena_release(&o->host);
         return -1;
     }
+    if (o->ranks > 1)
+        optim_take_share(o, p);
     o->lr = tensor_alloc(&o->host, &o->data, F32, 1, (int64_t[]){ 1 });
     o->norm = tensor_alloc(&o->host, &o->data, F32, 1, (int64_t[]){ 1 });
     o->rows = n;
@@ -50,6 +64,8 @@ void optim_release(struct optim *o, struct device *d)
 {
     arena_release(&o->host);
     device_arena_release(d, &o->data);
+    free(o->chunks);
+    o->chunks = NULL;
 }
 
 static float *data_of(const struct tensor *t)
@@ -60,7 +76,7 @@ static float *data_of(const struct tensor *t)
 static struct update_row row_of(const struct optim *o, const struct param *p)
 {
     const struct tensor *w = p->master ? p->master : p->t;
-    bool factored = o->optimizer == OPTIMIZER_ADAFACTOR && p->state[1];
+    bool factored = o->optimizer == OPTIMIZER_ADAFACTOR && p->t->ndim == 2;
     float decay = o->optimizer == OPTIMIZER_ADAFACTOR ? o->adafactor.decay : o->adamw.decay;
 
     return (struct update_row){ .w = w->data,
@@ -70,6 +86,8 @@ static struct update_row row_of(const struct optim *o, const struct param *p)
                                 .n = tensor_size(w),
                                 .rows = factored ? w->shape[0] : 0,
                                 .cols = factored ? w->shape[1] : 0,
+                                .first = p->first,
+                                .end = p->end,
                                 .decay = p->flags & PARAM_DECAY ? decay : 0,
                                 .lr_scale = p->lr_scale };
 }
@@ -80,7 +98,7 @@ static int64_t chunks_of(const struct update_row *r)
 
     if (r->rows)
         return (r->rows + side) / UPDATE_SIDE * ((r->cols + side) / UPDATE_SIDE);
-    return (r->n + UPDATE_CHUNK - 1) / UPDATE_CHUNK;
+    return optim_chunks(r->n);
 }
 
 static bool same_adamw(const struct adamw *a, const struct adamw *b)
@@ -106,8 +124,8 @@ static bool same_rules(const struct update_rules *a, const struct update_rules *
 static bool same_row(const struct update_row *a, const struct update_row *b)
 {
     return a->w == b->w && a->g == b->g && a->state[0] == b->state[0] && a->state[1] == b->state[1] &&
-           a->half == b->half && a->n == b->n && a->rows == b->rows && a->cols == b->cols && a->decay == b->decay &&
-           a->lr_scale == b->lr_scale;
+           a->half == b->half && a->n == b->n && a->rows == b->rows && a->cols == b->cols && a->first == b->first &&
+           a->end == b->end && a->decay == b->decay && a->lr_scale == b->lr_scale;
 }
 
 /* Brings the host's table up to date; false when it was. */

@@ -23,26 +23,46 @@ static bool is_trained(const struct param_arenas *a, unsigned flags)
     return a->optimizer != OPTIMIZER_NONE && !(flags & PARAM_FROZEN);
 }
 
+int param_state_shape(const struct param *p, int k, int64_t shape[TENSOR_MAX_DIMS])
+{
+    const struct tensor *t = p->t;
+    bool factored = p->optimizer == OPTIMIZER_ADAFACTOR && t->ndim == 2;
+
+    if (p->optimizer == OPTIMIZER_NONE || (k && p->optimizer == OPTIMIZER_ADAFACTOR && !factored))
+        return -1;
+    if (factored) {
+        shape[0] = t->shape[k];
+        return 1;
+    }
+    for (int d = 0; d < t->ndim; d++)
+        shape[d] = t->shape[d];
+    return t->ndim;
+}
+
+int64_t param_state_first(const struct param *p)
+{
+    return p->optimizer == OPTIMIZER_ADAFACTOR ? 0 : p->first;
+}
+
 /* What the optimizer keeps of it. */
 static void add_state(struct param *p, const struct param_arenas *a)
 {
-    const struct tensor *t = p->t;
+    int64_t shape[TENSOR_MAX_DIMS];
 
-    p->optimizer = a->optimizer;
-    if (a->optimizer == OPTIMIZER_ADAFACTOR && t->ndim == 2) {
-        for (int k = 0; k < PARAM_STATES; k++)
-            p->state[k] = tensor_alloc(a->host, a->data, F32, 1, &t->shape[k]);
-        return;
+    p->optimizer = a->optimizer & ~(unsigned)OPTIMIZER_SHARDED;
+    p->end = tensor_size(p->t);
+    for (int k = 0; k < PARAM_STATES && !(a->optimizer & OPTIMIZER_SHARDED); k++) {
+        int ndim = param_state_shape(p, k, shape);
+        if (ndim >= 0)
+            p->state[k] = tensor_alloc(a->host, a->data, F32, ndim, shape);
     }
-    for (int k = 0; k < (a->optimizer == OPTIMIZER_ADAMW ? 2 : 1); k++)
-        p->state[k] = tensor_alloc(a->host, a->data, F32, t->ndim, t->shape);
 }
 
 const char *param_state_group(const struct param *p, int k)
 {
     if (p->optimizer == OPTIMIZER_ADAMW)
         return k ? "adam_v/" : "adam_m/";
-    return !p->state[1] ? "adafactor_v/" : k ? "adafactor_columns/" : "adafactor_rows/";
+    return p->t->ndim != 2 ? "adafactor_v/" : k ? "adafactor_columns/" : "adafactor_rows/";
 }
 
 static void add_gradient(struct param *p, const struct param_arenas *a)
@@ -148,8 +168,10 @@ struct params params_without_state(const struct params *p)
 
     copy.list = xmalloc((size_t)p->n * sizeof *copy.list);
     memcpy(copy.list, p->list, (size_t)p->n * sizeof *copy.list);
-    for (int i = 0; i < copy.n; i++)
+    for (int i = 0; i < copy.n; i++) {
+        copy.list[i].optimizer = OPTIMIZER_NONE;
         copy.list[i].state[0] = copy.list[i].state[1] = NULL;
+    }
     return copy;
 }
 

@@ -16,7 +16,12 @@ extern "C" {
 
 /* What trains a parameter, and so what is kept of it: AdamW's means of g and g^2 in its own shape; Adafactor's means of
  * g^2 over the rows and over the columns of a matrix, [rows] and [cols], and of anything else in its own shape. */
-enum optimizer { OPTIMIZER_NONE, OPTIMIZER_ADAMW, OPTIMIZER_ADAFACTOR };
+enum optimizer {
+    OPTIMIZER_NONE,
+    OPTIMIZER_ADAMW,
+    OPTIMIZER_ADAFACTOR,
+    OPTIMIZER_SHARDED = 4 /* beside one of them: optim_init takes this rank's share of the states (optim.h) */
+};
 enum { PARAM_STATES = 2 };
 
 enum param_flags { PARAM_DECAY = 1, PARAM_FROZEN = 2 };
@@ -27,6 +32,7 @@ struct param {
     struct tensor *master; /* NULL where not needed */
     enum optimizer optimizer;
     struct tensor *state[PARAM_STATES]; /* NULL: there is no such */
+    int64_t first, end;                 /* of its numbers, those that are updated here: all, or this rank's share */
     unsigned flags;
     float lr_scale;
     float init_std;   /* 0: zeros, negative: ones, else normal(0, init_std) truncated at two deviations */
@@ -60,6 +66,10 @@ struct param *params_find(const struct params *p, const char *name);
 void params_release(struct params *p);
 /* The group in a checkpoint that its k-th state belongs to: "adam_m/". */
 const char *param_state_group(const struct param *p, int k);
+/* Dimensions of the whole k-th state, whatever share of it is here; returns how many: -1 where there is no such. */
+int param_state_shape(const struct param *p, int k, int64_t shape[TENSOR_MAX_DIMS]);
+/* Where in it the share begins that is here: its numbers lie as the parameter's, or it is whole. */
+int64_t param_state_first(const struct param *p);
 /* The same parameters without state: what a model to run consists of.  The caller releases the list. */
 struct params params_without_state(const struct params *p);
 

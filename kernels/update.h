@@ -47,12 +47,15 @@ struct update_rules {
     struct adafactor adafactor;
 };
 
-/* One parameter: n numbers each of what is updated and its gradient, and what param.h tells of its state. */
+/* One parameter: n numbers each of what is updated and its gradient, and what param.h tells of its state.  Of all
+ * numbers the gradient counts for the norm and becomes zero; those from `first` to `end` are updated, and of them alone
+ * there are states.  They are whole chunks; under Adafactor all or none. */
 struct update_row {
     float *w, *g; /* w: the F32 master where there is one */
     float *state[2];
     uint16_t *half;        /* the BF16 parameter, rounded from its master; NULL where it is F32 */
-    int64_t n, rows, cols; /* rows 0: not a matrix */
+    int64_t n, rows, cols; /* rows 0: not a matrix under Adafactor */
+    int64_t first, end;
     float decay, lr_scale; /* decay 0: none for this parameter */
 };
 

@@ -48,6 +48,8 @@
     OPTION_ROW(OPTION_SHARD, "shard", at, .value = "I/N", \
                .help = "only part I of N of the records, into OUT.I-of-N, for ambit-data join; slurm: the part of this " \
                        "task of a job array", .low = __VA_ARGS__)
+#define SHARD_OPTIMIZER_OPTION(at) \
+    FLAG_OPTION("shard-optimizer", at, "over ranks: each keeps a share of the optimizer's state; the same weights")
 #define SCHEMA_OPTION(at, ...) STRING_OPTION("schema", at, "FILE", __VA_ARGS__)
 #define SEED_OPTION(at, ...) INT_OPTION("seed", at, "N", 0, 9007199254740991.0, __VA_ARGS__) /* 2^53 - 1 */
 /* clang-format on */

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Columns whose sums are taken together. */
 enum { STRIPE = 256 };
@@ -121,6 +122,11 @@ void cpu_adafactor(struct ctx *c, struct tensor *norm, struct tensor *lr, struct
                                             .scale = (double)clip_scale(rules->clip, size),
                                             .keep = 1 - pow(state[2], -(double)rules->decay_rate),
                                             .lr = *(float *)lr->data };
-    for (int i = 0; i < t->n; i++)
-        update_row(&t->rows[i], &step);
+    for (int i = 0; i < t->n; i++) {
+        const struct update_row *r = &t->rows[i];
+        if (r->first < r->end)
+            update_row(r, &step);
+        else /* another rank's */
+            memset(r->g, 0, (size_t)r->n * sizeof *r->g);
+    }
 }

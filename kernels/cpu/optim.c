@@ -4,6 +4,9 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+_Static_assert(UPDATE_CHUNK % ROW_BLOCK == 0, "a block belongs to one chunk");
 
 /* Partial sums are cut by position, never by thread, so that the result is the same on any number of threads. */
 enum { PARTS = 64 };
@@ -106,20 +109,30 @@ static struct update update_of(const struct adamw *a, const struct update_row *r
                             .root = (float)(1 / sqrt(1 - pow(a->beta2, step))) };
 }
 
+/* Blocks are parts of chunks, so each is updated or another rank's as a whole. */
+static void update_block(const struct update_row *r, int64_t at, const struct update *u)
+{
+    struct tensor half = { .dtype = BF16, .ndim = 1, .shape = { r->n }, .data = r->half };
+    int64_t run = run_length(at, r->n), own = at - r->first;
+
+    if (own < 0 || at >= r->end) {
+        memset(r->g + at, 0, (size_t)run * sizeof *r->g);
+        return;
+    }
+    adamw_run(r->w + at, r->state[0] + own, r->state[1] + own, r->g + at, run, u);
+    if (r->half)
+        row_store((struct destination){ &half, false }, at, r->w + at, run);
+}
+
 /* Threads take turns at the blocks of all rows without waiting. */
 static void update_rows(const struct update_table *t, const struct update *updates)
 {
 #pragma omp parallel if (t->elements > PARALLEL_MIN)
     for (int i = 0; i < t->n; i++) {
         const struct update_row *r = &t->rows[i];
-        struct tensor half = { .dtype = BF16, .ndim = 1, .shape = { r->n }, .data = r->half };
 #pragma omp for schedule(static) nowait
-        for (int64_t at = 0; at < r->n; at += ROW_BLOCK) {
-            int64_t run = run_length(at, r->n);
-            adamw_run(r->w + at, r->state[0] + at, r->state[1] + at, r->g + at, run, &updates[i]);
-            if (r->half)
-                row_store((struct destination){ &half, false }, at, r->w + at, run);
-        }
+        for (int64_t at = 0; at < r->n; at += ROW_BLOCK)
+            update_block(r, at, &updates[i]);
     }
 }
 

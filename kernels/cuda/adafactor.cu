@@ -145,6 +145,8 @@ __global__ void __launch_bounds__(THREADS) adafactor_state_kernel(struct adafact
     const float *sides = a.sides + (int64_t)t.first[block_id()] * 2 * SIDE;
     int64_t across = (r.cols + SIDE - 1) / SIDE, down = (r.rows + SIDE - 1) / SIDE;
     float eps = t.rules->adafactor.eps, per_row = 1.0f / (float)r.rows, per_col = 1.0f / (float)r.cols, sum = 0;
+    if (r.first == r.end) /* another rank's */
+        return;
     for (int64_t i = thread_id(); i < r.rows; i += THREADS) {
         float squares = strided_sum(sides + i / SIDE * across * 2 * SIDE + i % SIDE, across, 2 * SIDE);
         r.state[0][i] = moved(s, eps, r.state[0][i], squares * per_col);
@@ -193,6 +195,8 @@ __global__ void __launch_bounds__(THREADS) adafactor_size_kernel(struct adafacto
     struct table_chunk c = chunk_of(t);
     const struct update_row r = t.rows[c.row];
     const struct square s = square_of(r, c.number);
+    if (r.first == r.end)
+        return;
     float scale = a.step->scale * a.rows[c.row].root, sum = 0;
     for (int k = 0; k < UPDATE_CHUNK / THREADS; k++) {
         int64_t i = element_of(r, s, c, k);
@@ -229,7 +233,7 @@ __global__ void __launch_bounds__(THREADS) adafactor_rate_kernel(struct adafacto
  * w = keep w - rate u;  g = 0
  *
  * Grid     one block per chunk.
- * Memory   reads and writes w and g once, writes half: bandwidth bound.
+ * Memory   reads and writes w and g once, writes half: bandwidth bound; of other ranks' parameters writes g alone.
  * Numbers  f32; a BF16 weight is rounded from its master.
  */
 __global__ void __launch_bounds__(THREADS) adafactor_kernel(struct adafactor_scratch a, struct update_table t)
@@ -243,6 +247,10 @@ __global__ void __launch_bounds__(THREADS) adafactor_kernel(struct adafactor_scr
         int64_t i = element_of(r, s, c, k);
         if (i < 0)
             continue;
+        if (r.first == r.end) {
+            r.g[i] = 0;
+            continue;
+        }
         float w = f.keep * r.w[i] - f.rate * update_of(r, scale, i);
         r.w[i] = w;
         r.g[i] = 0;

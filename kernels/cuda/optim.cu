@@ -86,8 +86,8 @@ __device__ inline void update_pack(const struct update_row &r, int64_t i, int64_
 {
     float weight[PACK], mean[PACK], square[PACK], grad[PACK];
     load_pack(weight, r.w + i, left);
-    load_pack(mean, r.state[0] + i, left);
-    load_pack(square, r.state[1] + i, left);
+    load_pack(mean, r.state[0] + i - r.first, left);
+    load_pack(square, r.state[1] + i - r.first, left);
     load_pack(grad, r.g + i, left);
     for (int k = 0; k < PACK; k++) {
         float x = f.scale * grad[k];
@@ -96,12 +96,19 @@ __device__ inline void update_pack(const struct update_row &r, int64_t i, int64_
         weight[k] = f.keep * weight[k] - f.rate * mean[k] / (sqrtf(square[k]) * f.root + a.eps);
         grad[k] = 0;
     }
-    store_pack(r.state[0] + i, mean, left);
-    store_pack(r.state[1] + i, square, left);
+    store_pack(r.state[0] + i - r.first, mean, left);
+    store_pack(r.state[1] + i - r.first, square, left);
     store_pack(r.g + i, grad, left);
     store_pack(r.w + i, weight, left);
     if (r.half)
         store_pack((bf16 *)r.half + i, weight, left);
+}
+
+/* Of a chunk that another rank updates. */
+__device__ inline void clear_pack(const struct update_row &r, int64_t i, int64_t left)
+{
+    const float none[PACK] = {};
+    store_pack(r.g + i, none, left);
 }
 
 /*
@@ -109,7 +116,7 @@ __device__ inline void update_pack(const struct update_row &r, int64_t i, int64_
  * w = (1 - lr decay) w - lr m / (1 - beta1^step) / (sqrt(v / (1 - beta2^step)) + eps);  g = 0
  *
  * Grid     one block per chunk of the table.
- * Memory   reads and writes w, m, v and g once, writes half: bandwidth bound.
+ * Memory   reads and writes w, m, v and g once, writes half: bandwidth bound; of other ranks' chunks writes g alone.
  * Numbers  f32; a BF16 weight is rounded from its master.
  */
 __global__ void __launch_bounds__(THREADS)
@@ -119,8 +126,12 @@ __global__ void __launch_bounds__(THREADS)
     const struct update_row r = t.rows[s.row];
     const struct row_factors f = factors[s.row];
     const struct adamw a = t.rules->adamw;
+    bool own = s.first >= r.first && s.first < r.end;
     for (int64_t i = s.first + thread_id() * PACK; i < s.end; i += THREADS * PACK)
-        update_pack(r, i, s.end - i, a, f);
+        if (own)
+            update_pack(r, i, s.end - i, a, f);
+        else
+            clear_pack(r, i, s.end - i);
 }
 
 extern "C" void cuda_adamw(struct ctx *c, struct tensor *norm, struct tensor *lr, struct tensor *rng,

@@ -156,11 +156,42 @@ static int exchange(struct collective *c, void *in, const void *out, size_t byte
     return code == MPI_SUCCESS ? wait_here(c, err) : fail(code, err);
 }
 
+/* MPI counts bytes in an int. */
+enum { MESSAGE = 1 << 30 };
+
+static int send(struct collective *c, int to, const void *data, size_t bytes, struct error *err)
+{
+    struct mpi_state *s = c->state;
+
+    for (size_t at = 0; at < bytes; at += MESSAGE) {
+        int n = (int)(bytes - at < MESSAGE ? bytes - at : MESSAGE);
+        int code = MPI_Isend((const char *)data + at, n, MPI_BYTE, to, 0, s->comm, &s->request);
+        if (code != MPI_SUCCESS ? fail(code, err) : wait_here(c, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int receive(struct collective *c, int from, void *data, size_t bytes, struct error *err)
+{
+    struct mpi_state *s = c->state;
+
+    for (size_t at = 0; at < bytes; at += MESSAGE) {
+        int n = (int)(bytes - at < MESSAGE ? bytes - at : MESSAGE);
+        int code = MPI_Irecv((char *)data + at, n, MPI_BYTE, from, 0, s->comm, &s->request);
+        if (code != MPI_SUCCESS ? fail(code, err) : wait_here(c, err))
+            return -1;
+    }
+    return 0;
+}
+
 const struct transport ambit_transport = {
     .open = open_ranks,
     .close = close_ranks,
     .abort = abort_ranks,
     .gather = gather,
     .exchange = exchange,
+    .send = send,
+    .receive = receive,
     .look = look,
 };

@@ -48,10 +48,14 @@ static int save_param(struct hdf5_writer *w, const struct param *p, struct devic
 
 static struct hdf5_tensor state_header(char name[HDF5_MAX_NAME], const struct param *p, int k)
 {
-    return header(name, param_state_group(p, k), p->name, HDF5_F32, p->state[k]->ndim, p->state[k]->shape);
+    int64_t shape[TENSOR_MAX_DIMS];
+    int ndim = param_state_shape(p, k, shape);
+
+    return header(name, param_state_group(p, k), p->name, HDF5_F32, ndim, shape);
 }
 
-static int save_states(struct hdf5_writer *w, const struct param *p, struct device *d, float *buffer, struct error *err)
+static int save_states(struct hdf5_writer *w, const struct checkpoint *c, const struct param *p, float *buffer,
+                       struct error *err)
 {
     char name[HDF5_MAX_NAME];
 
@@ -59,7 +63,10 @@ static int save_states(struct hdf5_writer *w, const struct param *p, struct devi
         if (!p->state[k])
             continue;
         struct hdf5_tensor t = state_header(name, p, k);
-        device_download(d, buffer, p->state[k]);
+        if (!c->whole)
+            device_download(c->device, buffer, p->state[k]);
+        else if (c->whole(c->whole_arg, p, k, buffer, err))
+            return -1;
         if (hdf5_put(w, &t, buffer, err))
             return -1;
     }
@@ -75,7 +82,7 @@ static int save_params(struct hdf5_writer *w, const struct checkpoint *c, struct
         const struct param *p = &c->params->list[i];
         rc = save_param(w, p, c->device, buffer, err);
         if (rc == 0)
-            rc = save_states(w, p, c->device, buffer, err);
+            rc = save_states(w, c, p, buffer, err);
     }
     free(buffer);
     return rc;
@@ -239,7 +246,7 @@ static int load_param(const struct hdf5_reader *r, struct param *p, struct devic
             continue;
         if (fetch(r, param_state_group(p, k), p->name, buffer, err))
             return -1;
-        device_upload(d, p->state[k], buffer);
+        device_upload(d, p->state[k], buffer + param_state_first(p));
     }
     return 0;
 }

@@ -25,12 +25,17 @@ struct checkpoint_extra {
     void *data;
 };
 
+/* Gets all of the k-th state of a parameter, of which a share is here.  Returns -1 with err set. */
+typedef int checkpoint_state_fn(void *arg, const struct param *p, int k, float *out, struct error *err);
+
 struct checkpoint {
     struct params *params;
     struct device *device;
     const struct checkpoint_extra *extra; /* on load, n_extra = 0 leaves the file's unread */
     int n_extra;
-    json_t *meta; /* saved; not touched by load */
+    json_t *meta;               /* saved; not touched by load */
+    checkpoint_state_fn *whole; /* NULL: states are whole.  A load takes what is here of them by itself */
+    void *whole_arg;
 };
 
 /* Writes dir/ambit.h5, replacing one that is there only once the new one is whole. */

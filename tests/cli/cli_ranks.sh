@@ -65,6 +65,9 @@ for name in "${!trainers[@]}"; do
 done
 run 0 ranks 4 "${gatekeeper[@]}" --encode schema --out schema-4-again
 same schema-4 schema-4-again
+grep -q 'step [0-9]*: sums of gradients took' said && complain "sums" "told of each step without --verbose"
+run 0 ranks 2 "${infill[@]}" --method full --epochs 1 --verbose --out told
+grep -q 'step [0-9]*: sums of gradients took [0-9.]* ms, [0-9.]* ms of them behind the backward' said || complain "sums" "not told of each step"
 near lora-1 lora-2 grad_norm 1e-5
 near whole-1 whole-4 valid_loss 1e-6
 near whole-1 whole-4 tokens 0
@@ -85,12 +88,30 @@ run 0 train infill --resume --epochs 3 --out on
 run 0 train "${infill[@]}" --method full --epochs 3 --out whole-3
 near whole-3 on valid_loss 1e-6
 
+# --- state of the optimizer in shares: the same weights, moments and files; a run goes on with other ranks, in shares or whole
+for name in whole schema tag; do
+    read -r -a words <<<"${trainers[$name]}"
+    run 0 ranks 2 "${words[@]}" --shard-optimizer --out "$name-2-shards"
+    same "$name-2" "$name-2-shards"
+done
+adafactor=("${infill[@]}" --method full --optimizer adafactor --epochs 2)
+run 0 ranks 3 "${adafactor[@]}" --out adafactor
+run 0 ranks 3 "${adafactor[@]}" --shard-optimizer --out adafactor-shards
+same adafactor adafactor-shards
+run 0 ranks 2 "${infill[@]}" --method full --epochs 1 --shard-optimizer --out on-shards
+run 0 ranks 3 infill --resume --epochs 2 --out on-shards
+run 0 ranks 2 infill --resume --epochs 3 --no-shard-optimizer --out on-shards
+near whole-3 on-shards valid_loss 1e-6
+run 0 train "${infill[@]}" --method full --epochs 1 --shard-optimizer --out alone-shards
+run 0 train "${infill[@]}" --method full --epochs 1 --out alone
+same alone alone-shards
+
 # --- a rank that is gone: the others end, and the run goes on to the same bits
 long=("${infill[@]}" --method full --epochs 40 --neftune 5)
 run 0 ranks 2 "${long[@]}" --out undisturbed
-# lose SIGNAL RANK TEXT: some steps later one rank gets the signal
+# lose SIGNAL RANK TEXT [NAME]: some steps later one rank gets the signal
 lose() {
-    local signal=$1 rank=$2 text=$3 out=lost-$1-$2 start pid=
+    local signal=$1 rank=$2 text=$3 out=lost-$1-$2${4:-} start pid=
     ranks 2 "${long[@]}" --out "$out" >shown 2>said &
     until [ -n "$pid" ] || ! kill -0 $! 2>/dev/null; do pid=$(pid_of "$rank" "$out"); done
     until grep -q '"step":20,' "$out/metrics.jsonl" 2>/dev/null || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
@@ -110,6 +131,10 @@ lose STOP 1 'rank 1 \(process [0-9]+ on .*\) is lost: nothing was heard of it fo
 lose STOP 0 'rank 0 \(process [0-9]+ on .*\) is lost: nothing was heard of it for 15 seconds; step [0-9]+ is saved, --resume goes on'
 lose TERM 1 'stopped after step [0-9]+; to go on'
 lose TERM 0 'stopped after step [0-9]+; to go on'
+long+=(--shard-optimizer)
+lose KILL 1 'rank 1' shards
+lose STOP 1 'rank 1 .* is lost: .* and with it a share of the optimizer.s state; --resume goes on after the newest checkpoint' shards
+lose TERM 1 'stopped after step [0-9]+; to go on' shards
 
 # --- ranks that are not of one run: told once, by its rank, and nothing is begun
 # differ WHAT CODE TEXT [FIRST...] -- [SECOND...]
@@ -130,6 +155,7 @@ differ "another seed" 2 'rank 1: seed: expected 1 as rank 0 has, got 2' --seed 1
 differ "another batch" 2 'rank 1: batch: expected 8 as rank 0 has, got 4' -- --batch 4
 differ "other data" 2 'rank 1: .*more.jsonl: expected the data that rank 0 has, got others' -- --data more.jsonl
 differ "another folder" 2 'rank 1: out: expected "new" as rank 0 has, got "elsewhere"' -- --out elsewhere
+differ "shares on one" 2 'rank 1: shard-optimizer: expected false as rank 0 has, got true' -- --shard-optimizer
 differ "a dry run" 2 'rank 1: dry_run: expected false as rank 0 has, got true' -- --dry-run
 differ "another base" 2 'rank 1: base' -- --base other
 differ "no data on one" 3 'rank 1: .*none.jsonl: No such file' -- --data none.jsonl

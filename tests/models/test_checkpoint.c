@@ -115,8 +115,9 @@ static const struct checkpoint_extra extra[] = {
 static void save(struct model *m, const char *where)
 {
     struct error err = { 0 };
-    struct checkpoint c = { &m->params, &m->device, extra, 2,
-                            json_pack("{s:f, s:s}", "threshold", 0.625, "mode", "\xc3\xa4") };
+    struct checkpoint c = {
+        &m->params, &m->device, extra, 2, json_pack("{s:f, s:s}", "threshold", 0.625, "mode", "\xc3\xa4"), NULL, NULL
+    };
 
     if (checkpoint_save(where, &c, &err))
         fail_msg("%s", err.text);
@@ -126,7 +127,7 @@ static void save(struct model *m, const char *where)
 static int load(struct model *m, const char *where, int n_extra, struct error *err)
 {
     struct hdf5_reader r;
-    struct checkpoint c = { &m->params, &m->device, extra, n_extra, NULL };
+    struct checkpoint c = { &m->params, &m->device, extra, n_extra, NULL, NULL, NULL };
 
     if (checkpoint_open(&r, where, err))
         return -1;

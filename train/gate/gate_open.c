@@ -68,15 +68,16 @@ static int init_model(struct gate_trainer *t, struct error *err)
         return -1;
     struct gatekeeper_config config = network_of(t->set, &bert);
     enum dtype dtype = t->set->compute == GATE_BF16 ? BF16 : F32;
-    size_t bytes = gate_model_bytes(&config, dtype, OPTIMIZER_ADAMW);
+    enum optimizer optimizer = run_optimizer(r, OPTIMIZER_ADAMW);
+    size_t bytes = gate_model_bytes(&config, dtype, optimizer);
     if (r->device.free_memory && bytes > r->device.free_memory) {
         tokenizer_close(tokenizer);
         return error_set(err, EXIT_CODE_MEMORY, "the model with its optimizer needs %zu MiB, %s has %zu MiB free",
                          bytes >> 20, r->device.description, r->device.free_memory >> 20);
     }
-    if (gate_model_init(&t->model, &r->device, &config, dtype, t->set->graph, OPTIMIZER_ADAMW, tokenizer, err))
+    if (gate_model_init(&t->model, &r->device, &config, dtype, t->set->graph, optimizer, tokenizer, err))
         return -1;
-    struct param_arenas arenas = { &t->model.host, &t->model.data, OPTIMIZER_ADAMW };
+    struct param_arenas arenas = { &t->model.host, &t->model.data, optimizer };
     r->params = &t->model.params;
     r->model_bytes = t->model.data.used;
     r->recompute = &t->model.net.bert.checkpointed;

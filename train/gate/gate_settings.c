@@ -58,6 +58,7 @@ const struct option gate_request_table[] = {
     CONFIG_OPTION(HERE(config)),
     DEVICE_OPTION(HERE(device)),
     NO_GRAPH_OPTION(HERE(no_graph)),
+    SHARD_OPTIMIZER_OPTION(HERE(shard_optimizer)),
     RESUME_OPTION(HERE(resume),
                   "go on from the newest checkpoint in --out, if there is one; all other settings are there too"),
     SEED_OPTION(HERE(seed), "of initial weights, order and dropout"),

@@ -48,7 +48,7 @@ struct gate_request {
     const char *data, *db, *encoder, *out, *device, *config;
     int64_t seed;
     enum record_form form; /* of own labels */
-    bool resume, dry_run, force, no_graph;
+    bool resume, dry_run, force, no_graph, shard_optimizer;
     struct gate_settings settings; /* last: what stands before it does not change the result */
 };
 

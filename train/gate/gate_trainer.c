@@ -108,6 +108,7 @@ void gate_trainer_init(struct gate_trainer *t, const struct gate_request *q)
                                         .dry_run = q->dry_run,
                                         .force = q->force,
                                         .no_graph = q->no_graph,
+                                        .shard_optimizer = q->shard_optimizer,
                                         .data = q->data,
                                         .eval_every = q->settings.eval_every,
                                         .save_every = q->settings.save_every,

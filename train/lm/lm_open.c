@@ -16,7 +16,7 @@ static bool is_full(const struct lm_trainer *t)
 
 static enum optimizer optimizer_of(const struct lm_trainer *t)
 {
-    return t->set->optimizer == LM_ADAFACTOR ? OPTIMIZER_ADAFACTOR : OPTIMIZER_ADAMW;
+    return run_optimizer(&t->run, t->set->optimizer == LM_ADAFACTOR ? OPTIMIZER_ADAFACTOR : OPTIMIZER_ADAMW);
 }
 
 /* The folder whose tokenizer, and but for a model from scratch weights, the run starts with. */

@@ -46,7 +46,7 @@ struct lm_request {
     bool seq2seq; /* an encoder-decoder; no option: the command says it */
     const char *base, *tokenizer, *data, *valid, *schema, *db, *out, *device, *config, *preset, *chat_template;
     int64_t seed, show_samples;
-    bool resume, dry_run, force, no_graph;
+    bool resume, dry_run, force, no_graph, shard_optimizer;
     struct lm_settings settings; /* last: what stands before it does not change the result */
 };
 

@@ -105,6 +105,7 @@ void lm_trainer_init(struct lm_trainer *t, const struct lm_request *q)
                                         .dry_run = q->dry_run,
                                         .force = q->force,
                                         .no_graph = q->no_graph,
+                                        .shard_optimizer = q->shard_optimizer,
                                         .data = q->data,
                                         .eval_every = q->settings.eval_every,
                                         .save_every = q->settings.save_every,

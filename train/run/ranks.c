@@ -29,7 +29,7 @@ static void save_early(void *run)
     struct run *r = run;
     struct ranks *x = &r->ranks;
 
-    if (!x->in_step || !stop_requested() || !ranks_first(r) || !r->state.step)
+    if (!x->in_step || !stop_requested() || !ranks_first(r) || !r->state.step || ranks_sharded(r))
         return;
     x->asked = x->asked > 0 ? x->asked : now_seconds();
     if (now_seconds() - x->asked > PATIENCE && run_save(r, NULL))
@@ -102,6 +102,9 @@ static void end_without(struct run *r, int lost, const struct error *err)
 
     if (r->ranks.all.rank != saver)
         sleep(SAVING_SECONDS);
+    else if (ranks_sharded(r))
+        log_error("%s, and with it a share of the optimizer's state; --resume goes on after the newest checkpoint",
+                  err->text);
     else if (save_instead(r))
         log_error("%s; step %lld is saved, --resume goes on", err->text, (long long)r->state.step);
     else
@@ -295,8 +298,8 @@ bool ranks_tell(const struct run *r, char text[RANKS_TEXT])
 
     snprintf(text, RANKS_TEXT,
              "%d ranks: %.2f s spent on sums of gradients%s, %.2f ms a step, %.2f ms of them hidden by the backward; "
-             "%.1f MiB sent by each, %.1f s in meetings",
+             "%.2f ms a step on weights; %.1f MiB sent by each, %.1f s in meetings",
              x->all.size, x->summed, x->links ? " on the devices" : "", 1e3 * x->summed / steps,
-             hidden > 0 ? 1e3 * hidden / steps : 0, (double)x->bytes / (1 << 20), x->met);
+             hidden > 0 ? 1e3 * hidden / steps : 0, 1e3 * x->gathered / steps, (double)x->bytes / (1 << 20), x->met);
     return !alone(r);
 }

@@ -47,6 +47,7 @@ struct ranks {
     struct collective own;       /* the thread's: that of all, which waits without a word */
     struct rank_note *come;      /* [size]: who comes to the sums, or why not */
     double met, summed, exposed; /* seconds of meetings, of sums, and of those that the step waited for */
+    double gathered;             /* of weights that others have updated */
     int64_t bytes, steps;        /* that left this rank for sums; that were summed */
 };
 
@@ -56,6 +57,8 @@ int ranks_open(struct run *r, struct error *err);
 void ranks_end(struct run *r, int rc, struct error *err);
 void ranks_close(struct run *r);
 
+/* Each rank keeps a share of the optimizer's state (optim.h). */
+bool ranks_sharded(const struct run *r);
 /* One rank writes. */
 bool ranks_first(const struct run *r);
 /* The GPU of this rank, where `device` leaves that open. */
@@ -93,8 +96,16 @@ int ranks_sum(struct run *r, struct error *err);
 bool ranks_overlap(const struct run *r);
 void ranks_sum_begin(struct run *r);
 int ranks_sum_end(struct run *r, struct error *err);
+/* ranks_shard.c, nothing where states are whole: all take the weights that others have updated. */
+int ranks_gather_weights(struct run *r, struct error *err);
+/* A checkpoint_state_fn of rank 0, while all others serve; then it says that no more is asked. */
+int ranks_whole_state(void *run, const struct param *p, int k, float *out, struct error *err);
+int ranks_serve_states(struct run *r, struct error *err);
+void ranks_end_states(struct run *r);
+/* ranks_sum.c: until linked devices have done what is queued. */
+int ranks_wait_links(struct run *r, struct error *err);
 /* "2 ranks: ..."; false, and nothing, for one alone. */
-enum { RANKS_TEXT = 240 };
+enum { RANKS_TEXT = 300 };
 bool ranks_tell(const struct run *r, char text[RANKS_TEXT]);
 
 #endif

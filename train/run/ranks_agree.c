@@ -12,8 +12,9 @@ enum { FORM = JSON_ENCODE_ANY | JSON_REAL_PRECISION(9) };
 /* What must be alike, first of all what tells most. */
 static char *describe(const struct run *r)
 {
-    json_t *o = json_pack("{s:s, s:b, s:b, s:s, s:o}", "out", r->set.out, "resume", r->set.resume, "dry_run",
-                          r->set.dry_run, "device", r->device.driver->name, "checkpoint", run_make_meta(r));
+    json_t *o = json_pack("{s:s, s:b, s:b, s:b, s:s, s:o}", "out", r->set.out, "resume", r->set.resume, "dry_run",
+                          r->set.dry_run, "shard-optimizer", r->set.shard_optimizer, "device", r->device.driver->name,
+                          "checkpoint", run_make_meta(r));
     char *text = json_dumps(o, JSON_COMPACT);
 
     json_decref(o);

@@ -96,8 +96,7 @@ static int sum_bucket(struct run *r, struct collective *all, int bucket, struct 
     return 0;
 }
 
-/* Until the device has done what is queued. */
-static int wait_for_links(struct run *r, struct error *err)
+int ranks_wait_links(struct run *r, struct error *err)
 {
     struct ranks *x = &r->ranks;
     int rc = 0;
@@ -190,7 +189,7 @@ int ranks_sum(struct run *r, struct error *err)
     for (int i = 0; i < x->buckets.n; i++)
         if (sum_bucket(r, &x->all, i, err))
             return -1;
-    int rc = wait_for_links(r, err);
+    int rc = ranks_wait_links(r, err);
     x->summed += now_seconds() - start;
     x->exposed = x->summed;
     return rc;

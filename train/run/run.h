@@ -25,9 +25,10 @@ struct run_settings {
     const char *out, *device;
     uint64_t seed;
     bool resume, dry_run, force, no_graph;
-    int64_t eval_every; /* steps between validations, 0: once an epoch */
-    int64_t save_every; /* steps between checkpoints, 0: at validations only */
-    int64_t patience;   /* validations without a better one before a stage ends, 0: any number */
+    bool shard_optimizer; /* over ranks, where there are others */
+    int64_t eval_every;   /* steps between validations, 0: once an epoch */
+    int64_t save_every;   /* steps between checkpoints, 0: at validations only */
+    int64_t patience;     /* validations without a better one before a stage ends, 0: any number */
     const struct option *table;
     const void *request; /* the struct that table fills; what lies at offset `from` or behind changes the result */
     size_t from, size;
@@ -90,6 +91,8 @@ int64_t run_stage_steps(const struct run *r);
 /* Memory of optim, and, beside the parameters, that of loss_total: at most RUN_BYTES.  params are set. */
 enum { RUN_BYTES = 4096 };
 int run_take(struct run *r, const struct param_arenas *a, struct error *err);
+/* What its parameters are declared for: o, its state cut over ranks where the run asks for that. */
+enum optimizer run_optimizer(const struct run *r, enum optimizer o);
 /* AdamW with its usual momenta. */
 void run_plan(struct run *r, struct schedule schedule, double decay, double clip);
 

@@ -124,7 +124,11 @@ int run_save(struct run *r, struct error *err)
     if (r->saved_step == r->state.step)
         return 0;
     r->saved_step = r->state.step;
-    return ranks_first(r) ? run_save_checkpoint(r, err) : 0;
+    if (!ranks_first(r))
+        return ranks_serve_states(r, err);
+    int rc = run_save_checkpoint(r, err);
+    ranks_end_states(r);
+    return rc;
 }
 
 /* What is due after a step: validation, the loss of the last steps when no more will follow, the next stage, a

@@ -61,6 +61,8 @@ int run_fit(struct run *r, struct error *err)
 {
     size_t free = r->device.free_memory;
 
+    if (ranks_sharded(r))
+        r->model_bytes += optim_share_bytes(r->params, r->ranks.all.rank, r->ranks.all.size);
     if (run_measure(r, &r->step_bytes, err))
         return -1;
     if (free && r->recompute && all_bytes(r) > free) {

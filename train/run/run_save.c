@@ -94,6 +94,11 @@ static int save_into(struct run *r, const char *dir, struct params *params, cons
     struct checkpoint c = {
         .params = params, .device = &r->device, .extra = extra, .n_extra = n_extra, .meta = run_make_meta(r)
     };
+
+    if (ranks_sharded(r)) {
+        c.whole = ranks_whole_state;
+        c.whole_arg = r;
+    }
     int rc = make_dirs(dir, err) || (r->trainer->save_beside && r->trainer->save_beside(r->self, dir, err)) ||
              checkpoint_save(dir, &c, err);
 

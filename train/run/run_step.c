@@ -1,4 +1,5 @@
 /* Part of run.h: one optimizer step. */
+#include "data/util/log.h"
 #include "train/run/run_impl.h"
 
 int64_t run_batches(const struct run *r)
@@ -24,8 +25,15 @@ struct batch_part run_batch(struct run *r)
     return b;
 }
 
+enum optimizer run_optimizer(const struct run *r, enum optimizer o)
+{
+    return ranks_sharded(r) ? (enum optimizer)(o | OPTIMIZER_SHARDED) : o;
+}
+
 int run_take(struct run *r, const struct param_arenas *a, struct error *err)
 {
+    r->optim.rank = r->ranks.all.rank;
+    r->optim.ranks = ranks_sharded(r) ? r->ranks.all.size : 0;
     r->loss_total = tensor_alloc(a->host, a->data, F32, 1, (int64_t[]){ 1 });
     device_upload(&r->device, r->loss_total, &(float){ 0 });
     return optim_init(&r->optim, &r->device, r->params, err);
@@ -62,8 +70,13 @@ static int step_part(struct run *r, struct error *err)
 
 int run_step(struct run *r, struct error *err)
 {
+    double start = now_seconds();
+
     if (ranks_step(r, step_part, err))
         return -1;
     r->loss_steps++;
-    return workspace_step(&r->work, update, r, err);
+    if (workspace_step(&r->work, update, r, err) || ranks_gather_weights(r, err))
+        return -1;
+    log_debug("step %lld: %.2f ms of the host", (long long)r->state.step + 1, 1e3 * (now_seconds() - start));
+    return 0;
 }

@@ -50,7 +50,7 @@ static int new_model(struct tag_trainer *t, struct error *err)
     if (!tokenizer)
         return -1;
     struct dte_spec spec = spec_of(t->set, &bert);
-    if (dte_model_init(&t->model, &t->run.device, &spec, OPTIMIZER_ADAMW, tokenizer, err))
+    if (dte_model_init(&t->model, &t->run.device, &spec, run_optimizer(&t->run, OPTIMIZER_ADAMW), tokenizer, err))
         return -1;
     params_init(&t->model.params, &t->run.device, t->run.set.seed);
     if (!q->encoder)
@@ -67,7 +67,7 @@ static int trained_model(void *trainer, const struct model_file *f, struct devic
     if (dte_spec_from_json(f->model, &spec, f->reader.path, err))
         return -1;
     struct tokenizer *tokenizer = tokenizer_open_encoder(f->dir, spec.config.bert.vocab_size, err);
-    if (!tokenizer || dte_model_init(&t->model, device, &spec, OPTIMIZER_ADAMW, tokenizer, err))
+    if (!tokenizer || dte_model_init(&t->model, device, &spec, run_optimizer(&t->run, OPTIMIZER_ADAMW), tokenizer, err))
         return -1;
     params_init(&t->model.params, device, t->run.set.seed);
     struct params weights = params_without_state(&t->model.params);
@@ -83,7 +83,7 @@ static int open_model(struct tag_trainer *t, struct error *err)
 
     if (from ? model_file_read(from, trained_model, t, &r->device, err) : new_model(t, err))
         return -1;
-    struct param_arenas arenas = { &t->model.host, &t->model.data, OPTIMIZER_ADAMW };
+    struct param_arenas arenas = { &t->model.host, &t->model.data, run_optimizer(&t->run, OPTIMIZER_ADAMW) };
     r->params = &t->model.params;
     r->model_bytes = t->model.data.used;
     r->recompute = &t->model.net.bert.checkpointed;

@@ -33,7 +33,7 @@ struct tag_settings {
 struct tag_training {
     const char *data, *encoder, *from, *out, *device, *config;
     int64_t seed;
-    bool resume, dry_run, force, no_graph;
+    bool resume, dry_run, force, no_graph, shard_optimizer;
     struct tag_settings settings; /* last: what stands before it does not change the result */
 };
 

@@ -62,6 +62,7 @@ int tag_train(const struct tag_training *q, struct error *err)
                                        .dry_run = q->dry_run,
                                        .force = q->force,
                                        .no_graph = q->no_graph,
+                                       .shard_optimizer = q->shard_optimizer,
                                        .data = q->data,
                                        .eval_every = q->settings.eval_every,
                                        .save_every = q->settings.save_every,
