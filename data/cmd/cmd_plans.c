@@ -11,8 +11,9 @@ static const struct option options[] = {
     STRING_OPTION("spider", AT(spider), "DIR", "Spider: tables.json, train_spider.json, dev.json", .required = true),
     STRING_OPTION("ambiqt", AT(ambiqt), "FILE", "records of AmbiQT, whose two readings are tested on as well"),
     CHOICE_OPTION("prompt", AT(form), "FORM", "seq2seq|chat", "strings as published; or messages in words"),
-    CHOICE_OPTION("schema-text", AT(schema), "FORM", "spider|ambiqt",
-                  "schemas in their own order; or as AmbiQT's records have them, columns in random order"),
+    CHOICE_OPTION("schema-text", AT(schema), "FORM", "spider|ambiqt|named",
+                  "schemas in their own order; as AmbiQT's records have them, columns in random order; or so, and to "
+                  "train on with the tables alone that the statement names"),
     REAL_OPTION("valid-share", AT(valid), "X", 0, .5, "share of the training databases held out for validation"),
     FLAG_OPTION("constraints", AT(constraints), "also write what the gold template allows, for generate --constraint"),
     DB_OPTION(AT(db), ": values for --constraints"),

@@ -138,6 +138,52 @@ static char *shuffled_schema(const struct schema *s, struct rng *rng)
     return text;
 }
 
+static bool says(const struct ambiqt_words *sql, const char *name)
+{
+    for (int i = 0; i < sql->n; i++)
+        if (strcasecmp(sql->items[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Moves the tables that the statement names to the front of the copy; how many.  A statement that names none, since
+ * its writer quoted them, keeps all. */
+static int named_tables(struct schema_table *copy, int n, const char *sql)
+{
+    char *normal = ambiqt_normalize(sql);
+    struct ambiqt_words words;
+    int named = 0;
+
+    ambiqt_words_split(&words, normal);
+    for (int t = 0; t < n; t++)
+        if (says(&words, copy[t].name))
+            copy[named++] = copy[t];
+    ambiqt_words_release(&words);
+    free(normal);
+    return named ? named : n;
+}
+
+/* The schema's text with the tables that sql names. */
+static char *named_schema(const struct schema *s, const char *sql, struct rng *rng)
+{
+    struct schema part = *s;
+
+    part.tables = xcalloc((size_t)s->n_tables + 1, sizeof *part.tables);
+    if (s->n_tables)
+        memcpy(part.tables, s->tables, (size_t)s->n_tables * sizeof *part.tables);
+    part.n_tables = named_tables(part.tables, s->n_tables, sql);
+    char *text = shuffled_schema(&part, rng);
+    free(part.tables);
+    return text;
+}
+
+static char *schema_text(struct plans_job *p, const struct schema *s, const char *sql, enum plans_fold fold)
+{
+    if (p->q->schema == PLANS_SCHEMA_NAMED && fold != PLANS_TEST)
+        return named_schema(s, sql, &p->rng);
+    return p->q->schema == PLANS_SCHEMA_SPIDER ? parser_schema(s) : shuffled_schema(s, &p->rng);
+}
+
 static int write_question(struct plans_job *p, const struct spider_question *q, int number, enum plans_fold fold,
                           struct error *err)
 {
@@ -148,7 +194,7 @@ static int write_question(struct plans_job *p, const struct spider_question *q, 
     if (!s)
         return error_set(err, EXIT_CODE_DATA, "record %d: db_id \"%s\" is not in tables.json", number, q->db_id);
     snprintf(id, sizeof id, "%s-%d", fold == PLANS_TEST ? "dev" : "train", number);
-    char *text = p->q->schema == PLANS_SCHEMA_AMBIQT ? shuffled_schema(s, &p->rng) : parser_schema(s);
+    char *text = schema_text(p, s, q->query, fold);
     e.id = id;
     e.schema_text = text;
     template_names_of_schema(&e.names, s);

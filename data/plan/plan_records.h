@@ -9,9 +9,9 @@
 
 #include "data/plan/parser_text.h"
 
-/* How a schema of Spider is written: in its own order, or as AmbiQT writes schemas, which is in random order with
- * other blanks. */
-enum plans_schema { PLANS_SCHEMA_SPIDER, PLANS_SCHEMA_AMBIQT };
+/* How a schema of Spider is written: in its own order; as AmbiQT writes schemas, which is in random order with other
+ * blanks; or so, but in train and valid without the tables that the statement does not name. */
+enum plans_schema { PLANS_SCHEMA_SPIDER, PLANS_SCHEMA_AMBIQT, PLANS_SCHEMA_NAMED };
 
 struct plans_request {
     const char *spider; /* a folder with tables.json, train_spider.json and dev.json */

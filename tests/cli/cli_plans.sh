@@ -71,6 +71,12 @@ line chat/template-gen.test.jsonl 1 "{\"id\":\"dev-0\",\"db_id\":\"radio\",\"mes
 [ ! -s chat/t2s.valid.jsonl ] || complain "--valid-share 0" "holds questions out"
 expect 0 "" data plans --spider spider -o mixed --valid-share 0 --schema-text ambiqt --seed 3
 grep -qE '\| radio \| singer : [a-z]+ , [a-z]+ , [a-z]+  \| song : [a-z_]+ , [a-z_]+"' mixed/t2s.test.jsonl || complain "--schema-text ambiqt" "$(cat mixed/t2s.test.jsonl)"
+expect 0 "" data plans --spider spider -o named --valid-share 0 --schema-text named --seed 3
+for name in t2s template-gen template-fill direct; do
+    grep -F 'older than 20' named/$name.train.jsonl | grep -qE '\| choir \| singer : [a-z]+ , [a-z]+ , [a-z]+( @|")' || complain "--schema-text named" "$(cat named/$name.train.jsonl)"
+    grep -F 'has Ann' named/$name.train.jsonl | grep -qF '  | song : ' || complain "--schema-text named" "a join loses a table"
+    grep -qF '  | song : ' named/$name.test.jsonl || complain "--schema-text named" "the test lost a table"
+done
 
 # --- records of AmbiQT, two each, on their own schema
 cat >joins.jsonl <<'END'
