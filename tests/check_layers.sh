@@ -12,7 +12,7 @@ data/spider_eval data/score data/ambiguate data/contrast data/span data/noisysp 
 models/unicode models/pipeline models/tokenizer models/tokenizer_train models/chat models/checkpoint models/lora models/net models/hf
 models/gate models/dte models/constraint models/lm models/engine
 train/run train/gate train/tag train/lm train/cmd
-infer/detect infer/tag infer/clarify infer/infill infer/lm infer/parse infer/cmd
+infer/detect infer/tag infer/clarify infer/infill infer/lm infer/parse infer/ask infer/cmd
 "
 table=false
 [ "${1:-}" = --table ] && table=true && shift

@@ -181,22 +181,22 @@ struct loading {
     keep_fn *keep;
 };
 
-static int keep_line(const struct loading *l, const json_t *line, const char *id, const char *where, struct error *err)
+/* What is kept of a line; a new reference, NULL with err. */
+static json_t *keep_line(keep_fn *keep, const json_t *line, const char *where, struct error *err)
 {
     const char *question = json_get_string(line, "question", where, err);
     json_t *db_id = json_object_get(line, "db_id");
 
     if (!question)
-        return -1;
-    if (db_id && !json_is_string(db_id))
-        return error_set(err, EXIT_CODE_DATA, "%s: field \"db_id\": expected a string, got %s", where,
-                         json_type_name(db_id));
-    json_t *fields = l->keep(line, where, err);
-    if (!fields)
-        return -1;
-    return put_line(
-        l->file, id,
-        json_pack("{s:s, s:s, s:O*, s:o}", "where", where, "question", question, "db_id", db_id, "fields", fields));
+        return NULL;
+    if (db_id && !json_is_string(db_id)) {
+        error_set(err, EXIT_CODE_DATA, "%s: field \"db_id\": expected a string, got %s", where, json_type_name(db_id));
+        return NULL;
+    }
+    json_t *fields = keep(line, where, err);
+    return fields ? json_pack("{s:s, s:s, s:O*, s:o}", "where", where, "question", question, "db_id", db_id, "fields",
+                              fields)
+                  : NULL;
 }
 
 static int refuse_twice(const struct handoff_file *f, const char *id, const char *where, struct error *err)
@@ -224,7 +224,8 @@ static int load_line(void *user, json_t *line, const char *where, struct error *
         return refuse_twice(l->file, text, where, err);
     if (json_object_get(line, "error"))
         return put_line(l->file, text, json_pack("{s:s}", "where", where));
-    return keep_line(l, line, text, where, err);
+    json_t *kept = keep_line(l->keep, line, where, err);
+    return kept ? put_line(l->file, text, kept) : -1;
 }
 
 static int load(struct handoff_file *f, const char *path, keep_fn *keep, struct error *err)
@@ -301,6 +302,30 @@ json_t *handoff_join(struct handoff *h, json_t *record, const struct schema *s, 
     json_t *joined = json_copy(record);
 
     if (join(&h->findings, joined, s, where, err) || join(&h->spans, joined, s, where, err)) {
+        json_decref(joined);
+        return NULL;
+    }
+    return joined;
+}
+
+/* line may be NULL: nothing is said. */
+static int join_value(keep_fn *keep, const json_t *line, json_t *joined, const struct schema *s, const char *where,
+                      struct error *err)
+{
+    json_t *kept = line ? keep_line(keep, line, where, err) : NULL;
+    int rc = kept ? join_line(kept, joined, s, where, err) : line ? -1 : 0;
+
+    json_decref(kept);
+    return rc;
+}
+
+json_t *handoff_join_lines(json_t *record, const json_t *finding, const json_t *marked, const struct schema *s,
+                           const char *where, struct error *err)
+{
+    json_t *joined = json_copy(record);
+
+    if (join_value(keep_finding, finding, joined, s, where, err) ||
+        join_value(keep_spans, marked, joined, s, where, err)) {
         json_decref(joined);
         return NULL;
     }

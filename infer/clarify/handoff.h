@@ -29,6 +29,9 @@ void handoff_close(struct handoff *h);
 /* A copy of the record with what is known of its id; a new reference.  NULL with EXIT_CODE_DATA where a line is
  * about another question or database, or names what the schema has not. */
 json_t *handoff_join(struct handoff *h, json_t *record, const struct schema *s, const char *where, struct error *err);
+/* The same of lines that are in memory, a finding's and a tagger's; NULL: nothing is said. */
+json_t *handoff_join_lines(json_t *record, const json_t *finding, const json_t *marked, const struct schema *s,
+                           const char *where, struct error *err);
 /* Warns of files of which no line met a record. */
 void handoff_tell_unmet(const struct handoff *h);
 

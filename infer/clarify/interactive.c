@@ -5,8 +5,6 @@
 #include "data/util/stop.h"
 #include "infer/clarify/handoff.h"
 #include "infer/clarify/reply_words.h"
-#include "infer/clarify/screen.h"
-#include "infer/clarify/session.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,14 +14,7 @@
 
 enum { LINE_MAX_BYTES = 2000 };
 
-struct talk {
-    const struct clarify_request *request;
-    struct session *session;
-    struct screen screen;
-    const char *ended; /* why it is over; NULL while it goes on */
-};
-
-static void show_question(const struct talk *t)
+static void show_question(const struct conversation *t)
 {
     const struct session *s = t->session;
     char head[32];
@@ -39,7 +30,7 @@ static void show_question(const struct talk *t)
     }
 }
 
-static void show_statements(const struct talk *t)
+static void show_statements(const struct conversation *t)
 {
     const struct session *s = t->session;
     char head[32];
@@ -51,7 +42,7 @@ static void show_statements(const struct talk *t)
     }
 }
 
-static void show_help(const struct talk *t)
+static void show_help(const struct conversation *t)
 {
     static const char *const lines[][2] = {
         { "2", "the number of an option; words that only one option has do too" },
@@ -70,7 +61,7 @@ static void show_help(const struct talk *t)
     }
 }
 
-static void show_opening(const struct talk *t)
+void conversation_begin(const struct conversation *t)
 {
     const struct clarify_case *c = &t->session->current;
     const json_t *record = json_object_get(t->session->value, "record");
@@ -94,7 +85,7 @@ static const char *in_words(const char *kind)
 }
 
 /* What was understood, and what it did. */
-static void show_effect(const struct talk *t, struct answer a)
+static void show_effect(const struct conversation *t, struct answer a)
 {
     struct session *s = t->session;
     const char *kind = answer_kind_name(a.kind);
@@ -104,7 +95,7 @@ static void show_effect(const struct talk *t, struct answer a)
         screen_print(&t->screen, "      ", "      ", strings_printf(&s->current.words, "(%d set aside)", s->set_aside));
 }
 
-static void show_turns(const struct talk *t)
+static void show_turns(const struct conversation *t)
 {
     const json_t *turn, *turns = json_object_get(t->session->value, "turns");
     char head[32];
@@ -133,7 +124,7 @@ static const char *why_it_ends(enum stop_reason why)
     return reasons[why];
 }
 
-static void show_result(const struct talk *t)
+static void show_result(const struct conversation *t)
 {
     struct session *s = t->session;
     const struct belief *now = &s->current.dialogue.now;
@@ -151,15 +142,17 @@ static void show_result(const struct talk *t)
     screen_print(
         &t->screen, "        ", "        ",
         strings_printf(&s->current.words, "%d %% sure; %s.", (int)(100 * now->p[best] + 1e-6), why_it_ends(s->why)));
+    if (t->show_rows)
+        t->show_rows(t->user, &t->screen, s->current.sql[best]);
 }
 
-static int save(const struct talk *t, struct error *err)
+static int save(const struct conversation *t, struct error *err)
 {
-    return t->request->transcript ? json_write_file(t->request->transcript, t->session->value, err) : 0;
+    return t->transcript ? json_write_file(t->transcript, t->session->value, err) : 0;
 }
 
 /* One line without its end.  False at the end of the input, or when a signal came. */
-static bool read_line(const struct talk *t, char *line, const char *prompt)
+static bool read_line(const struct conversation *t, char *line, const char *prompt)
 {
     fputs(prompt, t->screen.out);
     fflush(t->screen.out);
@@ -182,7 +175,7 @@ static bool read_line(const struct talk *t, char *line, const char *prompt)
     return true;
 }
 
-static void take_answer(struct talk *t, struct answer a)
+static void take_answer(struct conversation *t, struct answer a)
 {
     struct session *s = t->session;
 
@@ -196,14 +189,14 @@ static void take_answer(struct talk *t, struct answer a)
     session_next(s);
 }
 
-static void undo(struct talk *t)
+static void undo(struct conversation *t)
 {
     if (!session_undo(t->session))
         screen_say(&t->screen, "There is no answer to take back.");
 }
 
 /* What was typed, while a question is open or when the result is shown. */
-static void take_line(struct talk *t, const char *line)
+static void take_line(struct conversation *t, const char *line)
 {
     bool open = t->session->why == STOP_NOT;
     struct reply r = reply_read(line, open ? &t->session->question : NULL);
@@ -225,7 +218,7 @@ static void take_line(struct talk *t, const char *line)
 }
 
 /* Question and answer until the result is accepted, the user leaves, or there is no more input. */
-static int converse(struct talk *t, struct error *err)
+int converse(struct conversation *t, struct error *err)
 {
     struct session *s = t->session;
     char line[LINE_MAX_BYTES];
@@ -253,14 +246,14 @@ static int converse(struct talk *t, struct error *err)
     return 0;
 }
 
-static int write_outcome(const struct talk *t, struct error *err)
+static int write_outcome(const struct conversation *t, const char *path, struct error *err)
 {
     struct out_file out;
     json_t *o;
 
-    if (strcmp(t->request->out, "-") == 0)
+    if (strcmp(path, "-") == 0)
         return 0;
-    if (out_file_open(&out, t->request->out, err))
+    if (out_file_open(&out, path, err))
         return -1;
     o = session_json(t->session);
     json_object_set_new(o, "ended", json_string(t->ended));
@@ -304,15 +297,15 @@ static json_t *join_record(const struct clarify_request *q, struct session_conte
     return joined;
 }
 
-static int begin(struct talk *t, struct session_context *d, struct error *err)
+static int begin(struct conversation *t, const struct clarify_request *q, struct session_context *d, struct error *err)
 {
-    struct record_reader *in = record_reader_open(t->request->candidates, t->request->form, err);
-    json_t *record = in ? find_record(in, t->request, err) : NULL;
-    json_t *joined = record ? join_record(t->request, d, record, record_reader_where(in), err) : NULL;
+    struct record_reader *in = record_reader_open(q->candidates, q->form, err);
+    json_t *record = in ? find_record(in, q, err) : NULL;
+    json_t *joined = record ? join_record(q, d, record, record_reader_where(in), err) : NULL;
     int rc = joined ? session_start(t->session, d, joined, NULL, record_reader_where(in), err) : -1;
 
     if (rc == 0)
-        show_opening(t);
+        conversation_begin(t);
     json_decref(joined);
     json_decref(record);
     record_reader_close(in);
@@ -320,15 +313,14 @@ static int begin(struct talk *t, struct session_context *d, struct error *err)
 }
 
 /* The recorded turns as they were, then on from there. */
-static int replay(struct talk *t, struct session_context *d, struct error *err)
+static int replay(struct conversation *t, const char *path, struct session_context *d, struct error *err)
 {
     struct session *s = t->session;
-    const char *path = t->request->replay;
     json_t *value = json_read_file(path, err);
     int rc = value ? session_read(s, d, value, path, err) : -1;
 
     if (rc == 0)
-        show_opening(t);
+        conversation_begin(t);
     for (int k = 0; rc == 0 && k < (int)json_array_size(s->recorded); k++) {
         rc = session_recall(s, k, path, err);
         if (rc)
@@ -348,16 +340,16 @@ int interact(const struct clarify_request *q, struct error *err)
 {
     struct session_context context;
     struct session *s = xcalloc(1, sizeof *s);
-    struct talk t = { q, s, screen_open(), NULL };
+    struct conversation t = { .session = s, .screen = screen_open(), .transcript = q->transcript };
     int rc = session_context_open(&context, q, err);
 
     stop_install_waiting();
     if (rc == 0)
-        rc = q->replay ? replay(&t, &context, err) : begin(&t, &context, err);
+        rc = q->replay ? replay(&t, q->replay, &context, err) : begin(&t, q, &context, err);
     if (rc == 0)
         rc = converse(&t, err);
     if (rc == 0)
-        rc = write_outcome(&t, err);
+        rc = write_outcome(&t, q->out, err);
     if (rc == 0 && stop_requested()) {
         screen_say(&t.screen, q->transcript ? "Interrupted. --replay %s goes on from here." : "Interrupted.",
                    q->transcript);

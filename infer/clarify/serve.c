@@ -1,7 +1,6 @@
 #include "infer/clarify/serve.h"
 
 #include "data/util/stop.h"
-#include "infer/clarify/reply_words.h"
 #include "infer/clarify/session.h"
 
 #include <stdio.h>
@@ -38,60 +37,6 @@ static int resume(struct exchange *x)
     return session_resume(x->session, x->context, value, x->where, x->err);
 }
 
-static int undo(struct exchange *x)
-{
-    x->kind = "undo";
-    return session_undo(x->session) ? 0 : error_set(x->err, EXIT_CODE_DATA, "%s: there is no answer yet", x->where);
-}
-
-static int take_reply(struct exchange *x, const struct reply *r)
-{
-    x->kind = "answer";
-    if (r->kind == REPLY_UNCLEAR)
-        return error_set(x->err, EXIT_CODE_DATA, "%s", r->why);
-    if (r->kind != REPLY_ANSWER)
-        return error_set(x->err, EXIT_CODE_DATA, "%s: field \"answer\" is no answer to the question", x->where);
-    x->kind = "contradiction";
-    if (session_answer(x->session, r->answer))
-        return error_set(x->err, EXIT_CODE_DATA,
-                         "This does not fit what was said before; nothing has changed. Another answer may be given, or "
-                         "the last one taken back.");
-    session_next(x->session);
-    return 0;
-}
-
-static int take_number(struct exchange *x)
-{
-    struct reply r = { .kind = REPLY_ANSWER, .answer = { .kind = ANSWER_VALUE } };
-    int64_t option;
-
-    if (!json_is_integer(json_object_get(x->request, "answer")))
-        return error_set(x->err, EXIT_CODE_DATA, "%s: field \"answer\" is neither the number of an option nor words",
-                         x->where);
-    if (json_get_int(x->request, "answer", 1, x->session->question.n, &option, x->where, x->err))
-        return -1;
-    r.answer.value = (int)option - 1;
-    return take_reply(x, &r);
-}
-
-static int answer(struct exchange *x)
-{
-    const json_t *said = json_object_get(x->request, "answer");
-    bool open = x->session->why == STOP_NOT;
-    struct reply r = { .kind = REPLY_NOTHING };
-
-    if (json_is_string(said))
-        r = reply_read(json_string_value(said), open ? &x->session->question : NULL);
-    if (r.kind == REPLY_UNDO)
-        return undo(x);
-    x->kind = "ended";
-    if (!open)
-        return error_set(x->err, EXIT_CODE_DATA, "%s: no question is open: the dialogue has ended (%s)", x->where,
-                         stop_reason_name(x->session->why));
-    x->kind = "answer";
-    return json_is_string(said) ? take_reply(x, &r) : take_number(x);
-}
-
 static int handle(struct exchange *x)
 {
     const char *op = json_get_string(x->request, "op", x->where, x->err);
@@ -106,7 +51,9 @@ static int handle(struct exchange *x)
                          x->where, op);
     if (resume(x))
         return -1;
-    return op[0] == 's' ? 0 : op[0] == 'u' ? undo(x) : answer(x);
+    return op[0] == 's'   ? 0
+           : op[0] == 'u' ? session_take_back(x->session, &x->kind, x->where, x->err)
+                          : session_said(x->session, json_object_get(x->request, "answer"), &x->kind, x->where, x->err);
 }
 
 static json_t *error_json(const char *kind, const char *text)
@@ -114,9 +61,8 @@ static json_t *error_json(const char *kind, const char *text)
     return json_pack("{s:{s:s, s:o}}", "error", "kind", kind, "text", json_message(text));
 }
 
-/* request is NULL when the line could not be read, as err says. */
-static json_t *reply_to(struct session_context *context, const json_t *request, const char *where, struct error *err,
-                        struct serve_counts *counts)
+json_t *serve_reply(struct session_context *context, const json_t *request, const char *where, struct error *err,
+                    struct serve_counts *counts)
 {
     struct session *s = xcalloc(1, sizeof *s);
     struct exchange x = { context, s, request, where, "request", err };
@@ -147,7 +93,7 @@ static int serve_lines(struct session_context *context, struct json_reader *in, 
             return 0;
         if (stop_requested())
             break;
-        json_t *reply = reply_to(context, request, json_reader_where(in), err, counts);
+        json_t *reply = serve_reply(context, request, json_reader_where(in), err, counts);
         rc = json_write_line(&out, reply, err);
         json_decref(reply);
         json_decref(request);

@@ -12,7 +12,7 @@
 #ifndef INFER_CLARIFY_SERVE_H
 #define INFER_CLARIFY_SERVE_H
 
-#include "infer/clarify/clarify.h"
+#include "infer/clarify/session.h"
 
 enum { SERVE_MAX_LINE = 4 << 20 };
 
@@ -20,6 +20,9 @@ struct serve_counts {
     int64_t requests, errors;
 };
 
+/* The reply to a request, a new reference; request is NULL when it could not be read, as err says. */
+json_t *serve_reply(struct session_context *context, const json_t *request, const char *where, struct error *err,
+                    struct serve_counts *counts);
 /* Until the end of standard input: 0.  1 when a signal asked to stop. */
 int serve(const struct clarify_request *q, struct serve_counts *counts, struct error *err);
 

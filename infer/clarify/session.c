@@ -8,8 +8,10 @@
 
 enum { ARENA_BYTES = 256 << 20 }; /* as in clarify.c */
 
-static const char *const record_fields[] = { "id",           "db_id", "question", "candidates", "reserve", "ambiguous",
-                                             "alternatives", "kind",  "score",    "spans",      "schema" };
+static const char *const record_fields[] = {
+    "id",   "db_id",        "question", "candidates", "reserve", "ambiguous",
+    "kind", "alternatives", "score",    "spans",      "schema",  "regenerated"
+};
 
 int session_context_open(struct session_context *d, const struct clarify_request *q, struct error *err)
 {

@@ -58,6 +58,13 @@ int session_answer(struct session *s, struct answer a);
 /* Takes the last answer back; false when there is none. */
 bool session_undo(struct session *s);
 
+/* Takes what a user said to the open question: the number of an option from 1, or words (reply_words.h); then the next
+ * question.  -1 with EXIT_CODE_DATA, a word for what is wrong in *kind, as docs/reference/serve-protocol.md has them,
+ * and nothing has changed. */
+int session_said(struct session *s, const json_t *said, const char **kind, const char *where, struct error *err);
+/* The same of taking the last answer back. */
+int session_take_back(struct session *s, const char **kind, const char *where, struct error *err);
+
 /* Readings that are at least a tenth as likely as the best. */
 int session_plausible(const struct session *s);
 /* Which statement it is, in words. */

@@ -1,8 +1,8 @@
 #include "infer/cmd/commands.h"
 
 static const struct command *const commands[] = {
-    &command_detect, &command_tag,      &command_clarify, &command_infill,
-    &command_parse,  &command_generate, &command_loss,    NULL,
+    &command_detect,   &command_tag,  &command_parse, &command_clarify, &command_ask, &command_infill,
+    &command_generate, &command_loss, NULL,
 };
 
 const struct program infer_program = {

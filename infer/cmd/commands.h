@@ -6,6 +6,7 @@
 
 #include "data/cli/options.h"
 
+extern const struct command command_ask;
 extern const struct command command_detect;
 extern const struct command command_clarify;
 extern const struct command command_infill;

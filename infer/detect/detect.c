@@ -9,14 +9,13 @@
 #include "data/util/record_reader.h"
 #include "data/util/stop.h"
 #include "data/util/sums.h"
-#include "infer/detect/finding.h"
+#include "infer/detect/detector.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A group is full with so many records, or elements of their schemas. */
-enum { GROUP = DETECT_GROUP, GROUP_NODES = 1 << 15, HOST_BYTES = 64 << 20 };
+enum { GROUP = DETECT_GROUP, GROUP_NODES = 1 << 15 };
 
 /* What a line adds to the counts. */
 enum finding_note { FINDING_CLEAR, FINDING_AMBIGUOUS, FINDING_FAILED };
@@ -31,22 +30,10 @@ struct detect_record {
     uint64_t key; /* of all that its line is made from */
 };
 
-/* A schema, once for all its questions. */
-struct prepared_schema {
-    struct schema_input input;
-    uint64_t sum;
-};
-
-struct detector {
+struct detect_run {
     const struct detect_request *q;
-    struct device device;
-    struct workspace work;
-    struct gate_model model;
-    struct gate_scorer scorer;
+    struct detector detector;
     struct schema_catalog schemas;
-    struct strings db_ids;             /* of the schemas that were asked for */
-    struct prepared_schema **prepared; /* [db_ids.n] */
-    int prepared_cap;
     struct record_reader *in;
     struct part_file part;
     struct progress progress;
@@ -58,18 +45,18 @@ struct detector {
 };
 
 /* Of the program, the device, the model and the options. */
-static uint64_t run_key(const struct detector *d)
+static uint64_t run_key(const struct detect_run *d)
 {
     const struct detect_request *q = d->q;
-    const double threshold = d->model.threshold;
+    const double threshold = d->detector.model.threshold;
     const int64_t numbers[] = { q->tokens, q->max_question, q->relevance, q->format };
-    uint64_t h = sum_text(sum_text(HASH_START, build_version()), d->device.driver->name);
+    uint64_t h = sum_text(sum_text(HASH_START, build_version()), d->detector.device.driver->name);
 
     h = hash_bytes(hash_bytes(h, numbers, sizeof numbers), &threshold, sizeof threshold);
-    return hash_bytes(h, &d->model.sum, sizeof d->model.sum);
+    return hash_bytes(h, &d->detector.model.sum, sizeof d->detector.model.sum);
 }
 
-static int open_out(struct detector *d, struct error *err)
+static int open_out(struct detect_run *d, struct error *err)
 {
     if (part_open(&d->part, d->q->out, d->q->resume, err))
         return -1;
@@ -78,101 +65,53 @@ static int open_out(struct detector *d, struct error *err)
     return 0;
 }
 
-static int open_all(struct detector *d, struct error *err)
+static int open_all(struct detect_run *d, struct error *err)
 {
     const struct detect_request *q = d->q;
+    const struct detector_settings settings = { q->model,        q->device,    q->tokens,
+                                                q->max_question, q->threshold, q->no_graph };
 
-    if (device_open(&d->device, q->device, err) || workspace_init(&d->work, &d->device, HOST_BYTES, err))
+    if (schema_catalog_open(&d->schemas, q->schema, q->db, err) || detector_open(&d->detector, &settings, err))
         return -1;
-    d->work.eager = q->no_graph;
-    if (schema_catalog_open(&d->schemas, q->schema, q->db, err) ||
-        gate_model_open(&d->model, &d->device, q->model, err))
-        return -1;
-    d->model.layout.max_question = (int)q->max_question;
-    if (!isnan(q->threshold))
-        d->model.threshold = q->threshold;
     d->key = run_key(d);
-    if (*d->model.note)
-        log_info("%s: %s", q->model, d->model.note);
-    gate_scorer_init(&d->scorer, &d->model, &d->work, (int)q->tokens);
     return 0;
 }
 
-static void close_all(struct detector *d)
+static void close_all(struct detect_run *d)
 {
-    gate_scorer_release(&d->scorer);
     record_reader_close(d->in);
-    for (int i = 0; i < d->db_ids.n; i++) {
-        schema_input_release(&d->prepared[i]->input);
-        free(d->prepared[i]);
-    }
-    free(d->prepared);
-    strings_release(&d->db_ids);
+    detector_close(&d->detector);
     schema_catalog_close(&d->schemas);
-    gate_model_release(&d->model);
-    if (d->work.device)
-        workspace_release(&d->work);
-    if (d->device.driver)
-        device_close(&d->device);
 }
 
-static uint64_t schema_sum(const struct schema *s)
-{
-    json_t *whole = schema_to_json(s);
-    char *text = json_dumps(whole, JSON_COMPACT);
-    uint64_t sum = sum_text(HASH_START, text);
-
-    free(text);
-    json_decref(whole);
-    return sum;
-}
-
-static const struct prepared_schema *prepare(struct detector *d, const char *db_id, const struct schema *s,
-                                             struct error *err)
-{
-    struct schema_input_settings settings = { .graph = d->model.graph,
-                                              .pairs = d->model.net.config.classifier == CLASSIFIER_PAIR };
-    struct prepared_schema *p = xcalloc(1, sizeof *p);
-
-    if (schema_input_init(&p->input, s, d->model.tokenizer, &settings, err)) {
-        schema_input_release(&p->input);
-        free(p);
-        return NULL;
-    }
-    p->sum = schema_sum(s);
-    GROW(d->prepared, d->db_ids.n, d->prepared_cap);
-    return d->prepared[strings_add(&d->db_ids, db_id)] = p;
-}
-
-static const struct prepared_schema *find_schema(struct detector *d, const json_t *record, const char *where,
+static const struct prepared_schema *find_schema(struct detect_run *d, const json_t *record, const char *where,
                                                  struct error *err)
 {
     const char *db_id = json_get_string(record, "db_id", where, err);
-    int i = db_id ? strings_find(&d->db_ids, db_id) : -1;
+    const struct prepared_schema *p = db_id ? detector_known(&d->detector, db_id) : NULL;
 
-    if (i >= 0)
-        return d->prepared[i];
+    if (p)
+        return p;
     const struct schema *s = db_id ? schema_catalog_find(&d->schemas, db_id, where, err) : NULL;
-    return s ? prepare(d, db_id, s, err) : NULL;
+    return s ? detector_prepare(&d->detector, db_id, s, err) : NULL;
 }
 
 /* Turns a record into an item; -1 says why it cannot be scored. */
-static int read_item(struct detector *d, struct detect_record *r, struct gate_item *item, const char *where,
+static int read_item(struct detect_run *d, struct detect_record *r, struct gate_item *item, const char *where,
                      struct error *err)
 {
     r->question = json_get_string(r->json, "question", where, err);
     if (!r->question)
         return -1;
     const struct prepared_schema *p = find_schema(d, r->json, where, err);
-    if (!p || gate_question_tokens(&r->ids, d->model.tokenizer, r->question, where, err))
+    if (!p || detector_item(&d->detector, item, &r->ids, p, r->question, where, err))
         return -1;
-    *item = (struct gate_item){ &p->input, r->question, r->ids.items, (int)r->ids.count };
     r->key = p->sum;
     return 0;
 }
 
 /* Of the record, or why it has none, its schema and the run. */
-static uint64_t key_of(const struct detector *d, const struct detect_record *r)
+static uint64_t key_of(const struct detect_run *d, const struct detect_record *r)
 {
     char *text = r->json ? json_dumps(r->json, JSON_COMPACT) : NULL;
     uint64_t h = hash_bytes(d->key, &r->key, sizeof r->key);
@@ -183,7 +122,7 @@ static uint64_t key_of(const struct detector *d, const struct detect_record *r)
 }
 
 /* Takes json; where it could not be read it is NULL, and bad says why. */
-static void add_record(struct detector *d, json_t *json, struct error *bad)
+static void add_record(struct detect_run *d, json_t *json, struct error *bad)
 {
     struct detect_record *r = &d->group[d->n++];
     bool good = json != NULL;
@@ -214,7 +153,7 @@ static enum finding_note note_of(const char *text)
     return FINDING_FAILED;
 }
 
-static int write_line(struct detector *d, const struct detect_record *r, const struct finding *f, struct error *err)
+static int write_line(struct detect_run *d, const struct detect_record *r, const struct finding *f, struct error *err)
 {
     enum finding_note note = f->error ? FINDING_FAILED : f->ambiguous ? FINDING_AMBIGUOUS : FINDING_CLEAR;
     json_t *line = finding_json(f, d->q->relevance == RELEVANCE_ALL && d->q->format == FINDING_JSONL);
@@ -229,7 +168,7 @@ static int write_line(struct detector *d, const struct detect_record *r, const s
 }
 
 /* Lines of the group, from the first that an earlier run has not. */
-static int write_group(struct detector *d, const struct gate_result *results, const float *relevance, int from,
+static int write_group(struct detect_run *d, const struct gate_result *results, const float *relevance, int from,
                        struct error *err)
 {
     int rc = 0;
@@ -238,7 +177,7 @@ static int write_group(struct detector *d, const struct gate_result *results, co
         const struct detect_record *r = &d->group[i];
         struct finding f = { .id = json_object_get(r->json, "id"), .error = r->error, .question = r->question };
         if (!r->error) {
-            finding_fill(&f, &d->model, &d->items[r->item], &results[r->item], relevance);
+            finding_fill(&f, &d->detector.model, &d->items[r->item], &results[r->item], relevance);
             relevance += f.n_elements;
         }
         if (i >= from)
@@ -248,23 +187,20 @@ static int write_group(struct detector *d, const struct gate_result *results, co
     return rc ? -1 : part_flush(&d->part, err);
 }
 
-static int score_group(struct detector *d, int from, struct error *err)
+static int score_group(struct detect_run *d, int from, struct error *err)
 {
     struct gate_result results[GROUP];
-    size_t nodes = (size_t)gate_nodes(d->items, d->n_items), width = (size_t)d->model.net.config.bert.hidden_size;
-    float *relevance = xmalloc(nodes * sizeof *relevance), *states = xmalloc(nodes * width * sizeof *states);
-    int rc = gate_encode(&d->scorer, d->items, d->n_items, states, relevance, err) ||
-             gate_classify(&d->scorer, d->items, d->n_items, states, results, err) ||
+    float *relevance = xmalloc((size_t)gate_nodes(d->items, d->n_items) * sizeof *relevance);
+    int rc = detector_score(&d->detector, d->items, d->n_items, results, relevance, err) ||
              write_group(d, results, relevance, from, err);
 
     free(relevance);
-    free(states);
     return rc ? -1 : 0;
 }
 
 /* Counts the lines that an earlier run has of the group, from its first.  Where one is missing the group is scored as a
  * whole, so that its lines are those of a run that nobody stopped. */
-static int count_lines(struct detector *d)
+static int count_lines(struct detect_run *d)
 {
     const char *text;
     int n = 0;
@@ -275,7 +211,7 @@ static int count_lines(struct detector *d)
     return n;
 }
 
-static void clear_group(struct detector *d)
+static void clear_group(struct detect_run *d)
 {
     for (int i = 0; i < d->n; i++) {
         json_decref(d->group[i].json);
@@ -285,14 +221,14 @@ static void clear_group(struct detector *d)
     d->n = d->n_items = 0;
 }
 
-static bool is_full(const struct detector *d)
+static bool is_full(const struct detect_run *d)
 {
     bool ends = d->n && record_reader_place(d->in) % GROUP == 0; /* whatever range is read */
     return ends || d->n == GROUP || gate_nodes(d->items, d->n_items) >= GROUP_NODES;
 }
 
 /* Until the group is full or the input pauses.  1 while there may be more. */
-static int read_group(struct detector *d, struct error *err)
+static int read_group(struct detect_run *d, struct error *err)
 {
     int rc = 1;
 
@@ -310,7 +246,7 @@ static int read_group(struct detector *d, struct error *err)
     return rc != 0;
 }
 
-static int run_groups(struct detector *d, struct error *err)
+static int run_groups(struct detect_run *d, struct error *err)
 {
     int more = 1, rc = 0;
 
@@ -331,7 +267,7 @@ static struct record_reader *open_in(const struct detect_request *q, const char 
                        : record_reader_open_range(input, q->form, &q->shard.range, err);
 }
 
-static int run(struct detector *d, const char *input, struct error *err)
+static int run(struct detect_run *d, const char *input, struct error *err)
 {
     char text[STEP_COUNTS];
 
@@ -340,14 +276,14 @@ static int run(struct detector *d, const char *input, struct error *err)
     progress_start(&d->progress, "detecting", "questions", 0);
     int rc = run_groups(d, err);
     progress_end(&d->progress);
-    if (workspace_tell(&d->work, text))
+    if (workspace_tell(&d->detector.work, text))
         log_info("%s", text);
     return rc || stop_requested() ? -1 : part_commit(&d->part, d->q->out, err);
 }
 
 int detect(const struct detect_request *q, const char *input, struct detect_counts *counts, struct error *err)
 {
-    struct detector *d = xcalloc(1, sizeof *d);
+    struct detect_run *d = xcalloc(1, sizeof *d);
 
     stop_install_waiting();
     d->q = q;

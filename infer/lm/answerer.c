@@ -130,16 +130,20 @@ static void take_texts(struct answer_batch *r, struct ask *q, const struct engin
 static void show(void *arg)
 {
     struct answer_batch *r = arg;
-    progress_update(&r->progress, r->engine.done, (double)r->engine.tokens, NULL);
+    if (!r->in->of->quiet)
+        progress_update(&r->progress, r->engine.done, (double)r->engine.tokens, NULL);
 }
 
 static int run(struct answer_batch *r, struct engine_settings set, struct error *err)
 {
     set.stop = stop_requested;
     engine_init(&r->engine, &r->in->model, &r->in->work, &set);
-    progress_start(&r->progress, "answering", "tokens", r->n_requests);
+    bool quiet = r->in->of->quiet;
+    if (!quiet)
+        progress_start(&r->progress, "answering", "tokens", r->n_requests);
     int rc = engine_run(&r->engine, r->requests, r->n_requests, show, r, err);
-    progress_end(&r->progress);
+    if (!quiet)
+        progress_end(&r->progress);
     engine_release(&r->engine);
     for (int64_t i = 0, k = 0; i < r->n && rc == 0; i++)
         if (!r->asks[i].error)

@@ -15,7 +15,7 @@ struct answerer_model;
 struct answerer {
     struct llama_request model; /* dir NULL: there is none */
     const char *device;
-    bool no_graph;
+    bool no_graph, quiet;         /* quiet: tells no progress, for who asks about one thing at a time */
     struct engine_settings set;   /* all but stop: signals stop an answerer */
     struct answerer_model **open; /* the model in memory, which the answerers of a run share; NULL at first */
 };

@@ -15,10 +15,6 @@
 
 enum { GROUP = TAG_GROUP };
 
-static tagger_open_fn *const strategies[] = {
-    [TAG_DTE] = tagger_open_dte, [TAG_ETA] = tagger_open_dte, [TAG_HEURISTIC] = tagger_open_heuristic
-};
-
 /* What a line adds to the counts: a bit each. */
 enum tag_note { NOTE_CLEAR, NOTE_AMBIGUOUS, NOTE_UNANSWERABLE, NOTE_BOTH, NOTE_FAILED };
 static const char *const notes[] = { "clear", "ambiguous", "unanswerable", "both", "failed" };
@@ -65,8 +61,7 @@ static int open_all(struct tag_run *t, const char *input, struct error *err)
     const struct tag_request *q = t->q;
 
     if (tag_databases_open(&t->databases, q->schema, q->db, q->index_mib << 20, err) ||
-        strategies[q->strategy](&t->tagger, q, err) ||
-        !(t->in = record_reader_open_range(input, q->form, &q->shard.range, err)))
+        tagger_open(&t->tagger, q, err) || !(t->in = record_reader_open_range(input, q->form, &q->shard.range, err)))
         return -1;
     const int64_t numbers[] = { q->format, q->index_mib };
     t->key = hash_bytes(sum_text(HASH_START, build_version()), numbers, sizeof numbers);

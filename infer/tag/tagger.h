@@ -22,5 +22,6 @@ struct tag_request;
 typedef int tagger_open_fn(struct tagger *t, const struct tag_request *q, struct error *err);
 
 tagger_open_fn tagger_open_heuristic, tagger_open_dte;
+tagger_open_fn tagger_open; /* that of the request's strategy */
 
 #endif

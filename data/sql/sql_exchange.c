@@ -1,0 +1,442 @@
+#include "data/sql/sql_exchange.h"
+
+#include "data/sql/sql_scope.h"
+
+#include <string.h>
+#include <strings.h>
+
+struct exchanging {
+    struct arena *arena;
+    const struct schema *s;
+    int from, to;              /* tables, or columns: */
+    bool tables;               /* which of the two */
+    struct sql_core *core;     /* of a join: the SELECT that is being changed, */
+    struct sql_source *source; /* its source of the table of `from`, */
+    struct sql_source *other;  /* that of the table of `to`; */
+    bool found;                /* whether the core uses the column at all */
+    bool aliased;              /* some result goes by the name of the column */
+    int n;                     /* names exchanged */
+    struct error *err;         /* set once it cannot be done */
+    bool failed;
+};
+
+typedef void visit_fn(struct exchanging *x, struct sql_expr *e);
+
+static int fail(struct exchanging *x, const char *what, const char *name)
+{
+    if (!x->failed)
+        error_set(x->err, EXIT_CODE_DATA, "%s %s", what, name);
+    x->failed = true;
+    return -1;
+}
+
+static void *take(struct exchanging *x, size_t bytes)
+{
+    if (x->arena->size - x->arena->used > bytes + ARENA_ALIGN)
+        return memset(arena_alloc(x->arena, bytes), 0, bytes);
+    if (!x->failed)
+        error_set(x->err, EXIT_CODE_MEMORY, "no memory for a statement");
+    x->failed = true;
+    return NULL;
+}
+
+static void visit_select(struct exchanging *x, struct sql_select *s, visit_fn *fn);
+
+static void visit(struct exchanging *x, struct sql_expr *e, visit_fn *fn)
+{
+    for (; e; e = e->next) {
+        visit(x, e->left, fn);
+        visit(x, e->right, fn);
+        visit(x, e->third, fn);
+        visit(x, e->list, fn);
+        visit(x, e->filter, fn);
+        if (e->select)
+            visit_select(x, e->select, fn);
+        if (e->over) {
+            visit(x, e->over->partition, fn);
+            for (struct sql_order *o = e->over->order; o; o = o->next)
+                visit(x, o->expr, fn);
+        }
+        fn(x, e);
+    }
+}
+
+static void visit_sources(struct exchanging *x, struct sql_source *s, visit_fn *fn)
+{
+    for (; s; s = s->next) {
+        visit(x, s->on, fn);
+        visit(x, s->arguments, fn);
+        visit_sources(x, s->group, fn);
+        if (s->select)
+            visit_select(x, s->select, fn);
+    }
+}
+
+static void visit_tail(struct exchanging *x, const struct sql_tail *t, visit_fn *fn)
+{
+    for (struct sql_order *o = t->order; o; o = o->next)
+        visit(x, o->expr, fn);
+    visit(x, t->limit, fn);
+    visit(x, t->offset, fn);
+}
+
+static void visit_core(struct exchanging *x, struct sql_core *c, visit_fn *fn)
+{
+    for (struct sql_result *r = c->results; r; r = r->next)
+        visit(x, r->expr, fn);
+    visit_sources(x, c->from, fn);
+    visit(x, c->rows, fn);
+    visit(x, c->where, fn);
+    visit(x, c->group, fn);
+    visit(x, c->having, fn);
+    for (struct sql_window *w = c->windows; w; w = w->next) {
+        visit(x, w->partition, fn);
+        for (struct sql_order *o = w->order; o; o = o->next)
+            visit(x, o->expr, fn);
+    }
+    visit_tail(x, &c->tail, fn);
+}
+
+static void visit_select(struct exchanging *x, struct sql_select *s, visit_fn *fn)
+{
+    for (struct sql_cte *c = s->ctes; c; c = c->next)
+        visit_select(x, c->select, fn);
+    for (struct sql_core *c = s->cores; c; c = c->next)
+        visit_core(x, c, fn);
+    visit_tail(x, &s->tail, fn);
+}
+
+/* Columns. */
+
+static bool says(const struct sql_expr *e, const char *name)
+{
+    return e->kind == SQL_EXPR_COLUMN && strcasecmp(e->name.text, name) == 0;
+}
+
+/* Behind ORDER BY a name may be that of a result, which came out of a star unless it is an alias. */
+static bool is_result(const struct exchanging *x, const struct sql_expr *e)
+{
+    return !e->source && !e->table && !x->aliased;
+}
+
+/* A derived table passes the name on. */
+static void rename_column(struct exchanging *x, struct sql_expr *e)
+{
+    if (!says(e, x->s->columns[x->from].name) || !(e->source ? e->column == x->from : is_result(x, e)))
+        return;
+    sql_settle_name(&e->name, x->s->columns[x->to].name);
+    x->n++;
+}
+
+/* Tables. */
+
+static const char *namesake(struct exchanging *x, const char *column)
+{
+    int c = schema_column_find(x->s, x->to, column);
+
+    if (c < 0)
+        fail(x, x->s->tables[x->to].name, "has not all columns that the statement uses");
+    return c < 0 ? column : x->s->columns[c].name;
+}
+
+static void rename_of_table(struct exchanging *x, struct sql_expr *e)
+{
+    if (e->kind == SQL_EXPR_IN && e->source && e->source->table == x->from) {
+        sql_settle_name(&e->source->name, x->s->tables[x->to].name);
+        x->n++;
+    }
+    if (e->kind != SQL_EXPR_COLUMN || e->column < 0 || x->s->columns[e->column].table != x->from)
+        return;
+    if (says(e, x->s->columns[e->column].name))
+        sql_settle_name(&e->name, namesake(x, e->name.text));
+    if (e->table && !e->source->alias.text && e->source->table == x->from)
+        sql_settle_name(e->table, x->s->tables[x->to].name);
+}
+
+static void rename_sources(struct exchanging *x, struct sql_select *select);
+
+static void rename_in_list(struct exchanging *x, struct sql_source *s)
+{
+    for (; s; s = s->next) {
+        rename_in_list(x, s->group);
+        if (s->select)
+            rename_sources(x, s->select);
+        if (s->kind != SQL_SOURCE_TABLE || s->cte || s->table != x->from)
+            continue;
+        sql_settle_name(&s->name, x->s->tables[x->to].name);
+        for (struct sql_name *n = s->columns; n; n = n->next)
+            sql_settle_name(n, namesake(x, n->text));
+        x->n++;
+    }
+}
+
+static void rename_starred(struct exchanging *x, struct sql_core *c)
+{
+    for (struct sql_result *r = c->results; r; r = r->next)
+        if (!r->expr && r->table.text && strcasecmp(r->table.text, x->s->tables[x->from].name) == 0)
+            sql_settle_name(&r->table, x->s->tables[x->to].name);
+}
+
+static void rename_inner(struct exchanging *x, struct sql_expr *e)
+{
+    if (e->select)
+        rename_sources(x, e->select);
+}
+
+/* Those of nested SELECTs are visited as expressions by the caller. */
+static void rename_sources(struct exchanging *x, struct sql_select *select)
+{
+    for (struct sql_cte *c = select->ctes; c; c = c->next)
+        rename_sources(x, c->select);
+    for (struct sql_core *c = select->cores; c; c = c->next) {
+        rename_starred(x, c);
+        rename_in_list(x, c->from);
+    }
+}
+
+/* A column of another table. */
+
+/* The key columns that connect two tables, ends[0] of a, ends[1] of b: a foreign key, else a primary key with a
+ * namesake. */
+static bool connect(const struct schema *s, int a, int b, int ends[2])
+{
+    for (int i = 0; i < s->n_foreign_keys; i++) {
+        int from = s->foreign_keys[i].from, to = s->foreign_keys[i].to;
+        bool forward = s->columns[from].table == a && s->columns[to].table == b;
+        if (!forward && !(s->columns[from].table == b && s->columns[to].table == a))
+            continue;
+        ends[0] = forward ? from : to;
+        ends[1] = forward ? to : from;
+        return true;
+    }
+    for (int c = 0; c < s->n_columns; c++) {
+        int table = s->columns[c].table, other = table == a ? b : a;
+        int same = table == a || table == b ? schema_column_find(s, other, s->columns[c].name) : -1;
+        if (!s->columns[c].primary || same < 0)
+            continue;
+        ends[0] = table == a ? c : same;
+        ends[1] = table == a ? same : c;
+        return true;
+    }
+    return false;
+}
+
+/* How many of the core's sources are of the table; the first of them. */
+static int count_sources(const struct sql_core *c, int table, struct sql_source **first)
+{
+    int n = 0;
+
+    *first = NULL;
+    for (struct sql_source *s = c->from; s; s = s->next)
+        if (s->kind == SQL_SOURCE_TABLE && !s->cte && s->table == table && n++ == 0)
+            *first = s;
+    return n;
+}
+
+static struct sql_name *name_of(struct exchanging *x, const struct sql_source *s)
+{
+    struct sql_name *n = take(x, sizeof *n);
+
+    if (n)
+        sql_settle_name(n, sql_source_name(s));
+    return n;
+}
+
+static struct sql_expr *column_of(struct exchanging *x, struct sql_source *s, int column)
+{
+    struct sql_expr *e = take(x, sizeof *e);
+
+    if (!e)
+        return NULL;
+    e->kind = SQL_EXPR_COLUMN;
+    e->source = s;
+    e->column = column;
+    e->table = name_of(x, s);
+    sql_settle_name(&e->name, x->s->columns[column].name);
+    return e;
+}
+
+/* The table of `to`, joined behind all others. */
+static struct sql_source *join(struct exchanging *x, const int ends[2])
+{
+    struct sql_source *s = take(x, sizeof *s), *last = x->core->from;
+    struct sql_expr *on = take(x, sizeof *on);
+
+    if (!s || !on)
+        return NULL;
+    s->kind = SQL_SOURCE_TABLE;
+    s->join = SQL_JOIN_INNER;
+    s->table = x->s->columns[x->to].table;
+    sql_settle_name(&s->name, x->s->tables[s->table].name);
+    *on = (struct sql_expr){ .kind = SQL_EXPR_BINARY, .op = SQL_EQUAL, .column = -1 };
+    on->left = column_of(x, x->source, ends[0]);
+    on->right = column_of(x, s, ends[1]);
+    s->on = on;
+    while (last->next)
+        last = last->next;
+    last->next = s;
+    return s;
+}
+
+static bool is_of_core(const struct exchanging *x, const struct sql_source *of)
+{
+    for (const struct sql_source *s = x->core->from; s; s = s->next)
+        if (s == of)
+            return true;
+    return false;
+}
+
+static bool is_moved(const struct exchanging *x, const struct sql_expr *e)
+{
+    return e->kind == SQL_EXPR_COLUMN && e->source && e->source == x->source && e->column == x->from;
+}
+
+static void find_moved(struct exchanging *x, struct sql_expr *e)
+{
+    x->found = x->found || is_moved(x, e);
+}
+
+/* What is said in the core, and behind it where it is the only one. */
+static void visit_own(struct exchanging *x, struct sql_select *select, visit_fn *fn)
+{
+    visit_core(x, x->core, fn);
+    if (!select->cores->next)
+        visit_tail(x, &select->tail, fn);
+}
+
+/* The column itself becomes that of the other table; all others say whose they are, since there is one more now. */
+static void move_column(struct exchanging *x, struct sql_expr *e)
+{
+    if (e->kind != SQL_EXPR_COLUMN || !e->source || !is_of_core(x, e->source))
+        return;
+    bool moved = is_moved(x, e);
+    if (moved) {
+        e->source = x->other;
+        sql_settle_name(&e->name, x->s->columns[x->to].name);
+        x->n++;
+    }
+    if (moved || (!e->table && e->source->table >= 0))
+        e->table = name_of(x, e->source);
+}
+
+static bool has_star(const struct sql_core *c)
+{
+    for (const struct sql_result *r = c->results; r; r = r->next)
+        if (!r->expr)
+            return true;
+    return false;
+}
+
+static void move_in_core(struct exchanging *x, struct sql_select *select)
+{
+    int table = x->s->columns[x->from].table, other = x->s->columns[x->to].table, ends[2];
+
+    if (count_sources(x->core, table, &x->source) != 1)
+        return;
+    x->found = false;
+    visit_own(x, select, find_moved);
+    if (!x->found)
+        return;
+    int there = count_sources(x->core, other, &x->other);
+    if (there > 1 || (there == 0 && has_star(x->core))) {
+        fail(x, x->s->tables[other].name, "cannot be joined to the statement");
+        return;
+    }
+    if (there == 0 && !connect(x->s, table, other, ends)) {
+        fail(x, x->s->tables[other].name, "has no key in common with the table of the statement");
+        return;
+    }
+    if (there == 0 && !(x->other = join(x, ends)))
+        return;
+    visit_own(x, select, move_column);
+}
+
+static void move_in_select(struct exchanging *x, struct sql_select *select)
+{
+    for (struct sql_cte *c = select->ctes; c && !x->failed; c = c->next)
+        move_in_select(x, c->select);
+    for (struct sql_core *c = select->cores; c && !x->failed; c = c->next) {
+        for (struct sql_source *s = c->from; s; s = s->next)
+            if (s->select)
+                move_in_select(x, s->select);
+        x->core = c;
+        move_in_core(x, select);
+    }
+}
+
+static void move_inner(struct exchanging *x, struct sql_expr *e)
+{
+    if (e->select && !x->failed)
+        move_in_select(x, e->select);
+}
+
+/* Whether the statement uses the table; whether it uses the column, and not by a star. */
+static bool is_used(const struct exchanging *x, const char *text, const struct sql_uses *uses, int element)
+{
+    for (int i = 0; i < uses->n; i++) {
+        const struct sql_use *u = &uses->list[i];
+        if (x->tables ? u->table == element : u->column == element && text[u->end - 1] != '*')
+            return true;
+    }
+    return false;
+}
+
+static bool has_alias(const struct sql_select *select, const char *name)
+{
+    for (const struct sql_core *c = select->cores; c; c = c->next)
+        for (const struct sql_result *r = c->results; r; r = r->next)
+            if (r->alias.text && strcasecmp(r->alias.text, name) == 0)
+                return true;
+    return false;
+}
+
+/* One is enough, wherever it stands. */
+static void note_alias(struct exchanging *x, struct sql_expr *e)
+{
+    if (e->select && has_alias(e->select, x->s->columns[x->from].name))
+        x->aliased = true;
+}
+
+static void exchange_column(struct exchanging *x, struct sql_select *select)
+{
+    x->aliased = has_alias(select, x->s->columns[x->from].name);
+    visit_select(x, select, note_alias);
+    visit_select(x, select, rename_column);
+}
+
+static void exchange(struct exchanging *x, struct sql_select *select)
+{
+    if (x->tables) {
+        visit_select(x, select, rename_of_table);
+        visit_select(x, select, rename_inner);
+        rename_sources(x, select);
+    } else if (x->s->columns[x->from].table == x->s->columns[x->to].table)
+        exchange_column(x, select);
+    else {
+        visit_select(x, select, move_inner);
+        move_in_select(x, select);
+    }
+    if (!x->n)
+        fail(x, "the statement does not name", x->tables ? "the table" : "the column");
+}
+
+const char *sql_exchange(struct arena *a, const char *sql, const struct schema *s, int from, int to, struct error *err)
+{
+    bool tables = from < s->n_tables;
+    int base = tables ? 0 : s->n_tables;
+    struct exchanging x = { .arena = a, .s = s, .from = from - base, .to = to - base, .tables = tables, .err = err };
+    struct sql_query *q = sql_parse(a, sql, err);
+    struct sql_uses uses;
+
+    if (!q || sql_resolve(a, q, s, &uses, err))
+        return NULL;
+    if (tables != (to < s->n_tables) || !is_used(&x, q->text, &uses, x.from) || is_used(&x, q->text, &uses, x.to)) {
+        fail(&x, "expected a statement with", "one of the two");
+        return NULL;
+    }
+    exchange(&x, q->select);
+    const char *text = x.failed ? NULL : sql_print(a, q);
+    if (!text && !x.failed)
+        error_set(err, EXIT_CODE_MEMORY, "no memory for a statement");
+    return text;
+}

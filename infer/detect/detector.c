@@ -1,0 +1,154 @@
+#include "infer/detect/detector.h"
+
+#include "data/util/json.h"
+#include "data/util/log.h"
+#include "data/util/sums.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { HOST_BYTES = 64 << 20 };
+
+int detector_open(struct detector *d, const struct detector_settings *s, struct error *err)
+{
+    *d = (struct detector){ 0 };
+    if (device_open(&d->device, s->device, err) || workspace_init(&d->work, &d->device, HOST_BYTES, err))
+        return -1;
+    d->work.eager = s->no_graph;
+    if (gate_model_open(&d->model, &d->device, s->model, err))
+        return -1;
+    d->model.layout.max_question = (int)s->max_question;
+    if (!isnan(s->threshold))
+        d->model.threshold = s->threshold;
+    if (*d->model.note)
+        log_info("%s: %s", s->model, d->model.note);
+    gate_scorer_init(&d->scorer, &d->model, &d->work, (int)s->tokens);
+    return 0;
+}
+
+static void forget(struct prepared_schema *p)
+{
+    schema_input_release(&p->input);
+    free(p);
+}
+
+void detector_close(struct detector *d)
+{
+    gate_scorer_release(&d->scorer);
+    for (int i = 0; i < d->db_ids.n; i++)
+        forget(d->prepared[i]);
+    free(d->prepared);
+    strings_release(&d->db_ids);
+    gate_model_release(&d->model);
+    if (d->work.device)
+        workspace_release(&d->work);
+    if (d->device.driver)
+        device_close(&d->device);
+    *d = (struct detector){ 0 };
+}
+
+static uint64_t schema_sum(const struct schema *s)
+{
+    json_t *whole = schema_to_json(s);
+    char *text = json_dumps(whole, JSON_COMPACT);
+    uint64_t sum = sum_text(HASH_START, text);
+
+    free(text);
+    json_decref(whole);
+    return sum;
+}
+
+static struct prepared_schema *prepare(const struct detector *d, const struct schema *s, struct error *err)
+{
+    struct schema_input_settings settings = { .graph = d->model.graph,
+                                              .pairs = d->model.net.config.classifier == CLASSIFIER_PAIR };
+    struct prepared_schema *p = xcalloc(1, sizeof *p);
+
+    if (schema_input_init(&p->input, s, d->model.tokenizer, &settings, err)) {
+        forget(p);
+        return NULL;
+    }
+    p->sum = schema_sum(s);
+    return p;
+}
+
+const struct prepared_schema *detector_known(const struct detector *d, const char *db_id)
+{
+    int i = strings_find(&d->db_ids, db_id);
+    return i >= 0 ? d->prepared[i] : NULL;
+}
+
+const struct prepared_schema *detector_prepare(struct detector *d, const char *db_id, const struct schema *s,
+                                               struct error *err)
+{
+    struct prepared_schema *p = prepare(d, s, err);
+
+    if (!p)
+        return NULL;
+    GROW(d->prepared, d->db_ids.n, d->prepared_cap);
+    return d->prepared[strings_add(&d->db_ids, db_id)] = p;
+}
+
+int detector_item(const struct detector *d, struct gate_item *item, struct ids *ids, const struct prepared_schema *p,
+                  const char *question, const char *where, struct error *err)
+{
+    if (gate_question_tokens(ids, d->model.tokenizer, question, where, err))
+        return -1;
+    *item = (struct gate_item){ &p->input, question, ids->items, (int)ids->count };
+    return 0;
+}
+
+int detector_score(struct detector *d, const struct gate_item *items, int n, struct gate_result *results,
+                   float *relevance, struct error *err)
+{
+    size_t nodes = (size_t)gate_nodes(items, n), width = (size_t)d->model.net.config.bert.hidden_size;
+    float *states = xmalloc(nodes * width * sizeof *states);
+    int rc = gate_encode(&d->scorer, items, n, states, relevance, err) ||
+             gate_classify(&d->scorer, items, n, states, results, err);
+
+    free(states);
+    return rc ? -1 : 0;
+}
+
+static json_t *find(struct detector *d, const json_t *record, const struct prepared_schema *p, const char *where,
+                    struct error *err)
+{
+    const char *question = json_get_string(record, "question", where, err);
+    struct finding f = { .id = json_object_get(record, "id"), .question = question };
+    struct gate_item item;
+    struct gate_result result;
+    struct ids ids = { 0 };
+    json_t *line = NULL;
+    float *relevance = xmalloc((size_t)p->input.n_nodes * sizeof *relevance + 1);
+
+    if (question && detector_item(d, &item, &ids, p, question, where, err) == 0 &&
+        detector_score(d, &item, 1, &result, relevance, err) == 0) {
+        finding_fill(&f, &d->model, &item, &result, relevance);
+        line = finding_json(&f, true);
+        if (!line)
+            error_set(err, EXIT_CODE_DATA, "%s: the finding cannot be written as JSON", where);
+    }
+    finding_release(&f);
+    ids_release(&ids);
+    free(relevance);
+    return line;
+}
+
+json_t *detector_find(struct detector *d, const json_t *record, const struct schema *s, bool lasting, const char *where,
+                      struct error *err)
+{
+    const char *db_id = json_get_string(record, "db_id", where, err);
+    const struct prepared_schema *p = db_id && lasting ? detector_known(d, db_id) : NULL;
+
+    if (!db_id)
+        return NULL;
+    if (p || lasting) {
+        p = p ? p : detector_prepare(d, db_id, s, err);
+        return p ? find(d, record, p, where, err) : NULL;
+    }
+    struct prepared_schema *once = prepare(d, s, err);
+    json_t *line = once ? find(d, record, once, where, err) : NULL;
+    if (once)
+        forget(once);
+    return line;
+}

@@ -1,0 +1,56 @@
+/*
+ * detector.h - a trained GATekeeper in memory: schemas prepared once, questions scored, findings made.
+ *
+ * Whoever asks about many questions scores them in groups (detect.h); whoever has one question asks detector_find.
+ */
+#ifndef INFER_DETECT_DETECTOR_H
+#define INFER_DETECT_DETECTOR_H
+
+#include "infer/detect/finding.h"
+
+struct detector_settings {
+    const char *model, *device; /* folder; auto, cpu ... */
+    int64_t tokens;             /* most that are encoded at once */
+    int64_t max_question;       /* tokens of a question that are read; 0: as many as fit beside the schema's names */
+    double threshold;           /* NAN: the model's own */
+    bool no_graph;
+};
+
+/* A schema as the model reads it, once for all its questions. */
+struct prepared_schema {
+    struct schema_input input;
+    uint64_t sum; /* of the schema */
+};
+
+struct detector {
+    struct device device;
+    struct workspace work;
+    struct gate_model model;
+    struct gate_scorer scorer;
+    struct strings db_ids;             /* of the schemas that were asked for */
+    struct prepared_schema **prepared; /* [db_ids.n] */
+    int prepared_cap;
+};
+
+/* -1 with err; close in any case.  A zeroed struct may be closed too. */
+int detector_open(struct detector *d, const struct detector_settings *s, struct error *err);
+void detector_close(struct detector *d);
+
+/* What is known of a db_id's schema: NULL when it was not prepared yet. */
+const struct prepared_schema *detector_known(const struct detector *d, const char *db_id);
+/* Prepares it; s must live as long as the detector.  NULL with err. */
+const struct prepared_schema *detector_prepare(struct detector *d, const char *db_id, const struct schema *s,
+                                               struct error *err);
+/* A question of a prepared schema; ids is filled with its tokens and belongs to the caller.  -1 with EXIT_CODE_DATA. */
+int detector_item(const struct detector *d, struct gate_item *item, struct ids *ids, const struct prepared_schema *p,
+                  const char *question, const char *where, struct error *err);
+/* Results [n] and the relevance logits [nodes of all items] of n items. */
+int detector_score(struct detector *d, const struct gate_item *items, int n, struct gate_result *results,
+                   float *relevance, struct error *err);
+
+/* The finding's line (finding_json) of a record with "question", a new reference; NULL with err.  `lasting`: s lives as
+ * long as the detector, is that of the record's db_id and need not be prepared again. */
+json_t *detector_find(struct detector *d, const json_t *record, const struct schema *s, bool lasting, const char *where,
+                      struct error *err);
+
+#endif
