@@ -38,7 +38,7 @@ struct update_share {
     int64_t first, end; /* numbers of a parameter */
 };
 struct update_share optim_share(const struct optim *o, const struct params *p, int param, int rank);
-/* Of this rank's share of the states; 0 where parameters have their own. */
+/* Of a rank's share of the states, before there is memory or after; 0 where there are no others. */
 size_t optim_share_bytes(const struct params *p, int rank, int ranks);
 
 /* Memory for the parameters of p that have a gradient, all of one optimizer; their states too, undefined, where they

@@ -51,9 +51,9 @@ static int64_t state_numbers(const struct param *p, int k, struct update_share s
     return shape[0];
 }
 
-static bool is_sharded(const struct param *p)
+static bool is_trained(const struct param *p)
 {
-    return p->t->grad && p->optimizer != OPTIMIZER_NONE && !p->state[0];
+    return p->t->grad && p->optimizer != OPTIMIZER_NONE;
 }
 
 size_t optim_share_bytes(const struct params *p, int rank, int ranks)
@@ -64,7 +64,7 @@ size_t optim_share_bytes(const struct params *p, int rank, int ranks)
         return 0;
     int64_t *chunks = count_chunks(p);
     for (int i = 0; i < p->n; i++)
-        for (int k = 0; k < PARAM_STATES && is_sharded(&p->list[i]); k++) {
+        for (int k = 0; k < PARAM_STATES && is_trained(&p->list[i]); k++) {
             int64_t n = state_numbers(&p->list[i], k, share_of(chunks, p, i, rank, ranks));
             bytes += n > 0 ? ((size_t)n * sizeof(float) + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN : 0;
         }
@@ -77,8 +77,9 @@ void optim_take_share(struct optim *o, struct params *p)
     o->chunks = count_chunks(p);
     for (int i = 0; i < p->n; i++) {
         struct param *q = &p->list[i];
-        if (!is_sharded(q))
+        if (!is_trained(q))
             continue;
+        CHECK(!q->state[0], "%s has all of its state", q->name);
         struct update_share s = optim_share(o, p, i, o->rank);
         q->first = s.first;
         q->end = s.end;

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# Training over ranks on two machines, which are two network namespaces joined by a pair of virtual Ethernet devices: the
+# losses of one rank, the bits of ranks on one machine and of another run, bytes that really went over the wire, and a
+# wire that is cut.  Skipped where namespaces may not be made.
+# usage: cli_ranks_network.sh
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+# shellcheck source=tests/support/lm_records.sh
+. "$support/lm_records.sh"
+# shellcheck source=tests/support/ranks.sh
+. "$support/ranks.sh"
+
+here=here$$ there=there$$
+# What still runs in the namespaces, mpirun and its daemons.
+end_network() {
+    local process
+    for process in $(ip netns pids "$here" 2>/dev/null) $(ip netns pids "$there" 2>/dev/null); do kill -KILL "$process" 2>/dev/null; done
+}
+close_network() { end_network; ip netns del "$here" 2>/dev/null; ip netns del "$there" 2>/dev/null; }
+skip() {
+    echo "$*"
+    exit 77
+}
+# join NAMESPACE DEVICE ADDRESS
+join() { ip link set "$2" netns "$1" && ip -n "$1" addr add "$3/24" dev "$2" && ip -n "$1" link set lo up && ip -n "$1" link set "$2" up; }
+
+command -v ip >/dev/null || skip "no ip (iproute2)"
+trap 'close_network; rm -rf "$work"' EXIT
+{ ip netns add $here && ip netns add $there && ip link add "va$$" type veth peer name "vb$$"; } 2>log ||
+    skip "no network namespaces: $(head -n 1 log)"
+join $here "va$$" 10.77.31.1 || fail "cannot join the first namespace"
+join $there "vb$$" 10.77.31.2 || fail "cannot join the second namespace"
+
+# What mpirun starts its daemons with: HOST COMMAND...
+cat >agent <<'SH'
+#!/bin/sh
+host=$1
+shift
+exec ip netns exec "$host" sh -c "$*"
+SH
+chmod +x agent
+sent() { ip netns exec $here cat "/sys/class/net/va$$/statistics/tx_bytes"; }
+# across N ARGUMENTS...: half of the ranks in each namespace
+across() {
+    ip netns exec $here mpirun --bind-to none --mca plm_rsh_agent "$work/agent" --mca btl tcp,self \
+        --mca oob_tcp_if_include 10.77.31.0/24 --mca btl_tcp_if_include 10.77.31.0/24 \
+        --host "$here:$(($1 / 2)),$there:$(($1 / 2))" -n "$1" "$bin/ambit-train" "${@:2}"
+}
+losses() { grep -o '"loss":[^,}]*' "$1/metrics.jsonl" | cut -d : -f 2; }
+near() {
+    paste <(losses "$1") <(losses "$2") | awk 'NF != 2 { bad = 1 } { d = $1 - $2; if (d < 0) d = -d; if (d > 1e-6 * $1) bad = 1 }
+        END { exit bad || NR == 0 }' || complain "losses of $1 and $2"
+}
+same() { cmp "$1/ambit.h5" "$2/ambit.h5" || complain "$1 and $2 differ"; }
+
+records 0 40 >train.jsonl
+records 100 108 >valid.jsonl
+cp -r "$gold/llama/base" model && cp "$gold/bpe/llama/tokenizer.json" model
+whole=(infill --device cpu --compute f32 --data train.jsonl --valid valid.jsonl --base model --batch 8 --tokens 200 --eval-every 5
+    --schedule constant --method full)
+run 0 train "${whole[@]}" --epochs 2 --out one
+for n in 2 4; do
+    before=$(sent)
+    run 0 across $n "${whole[@]}" --epochs 2 --out "across-$n"
+    grep -q "$n ranks share each batch" said || complain "$n ranks" "not said"
+    # with two ranks all that rank 0 sends goes over the wire
+    least=$(sed -nE 's/.*ranks: .* ([0-9.]+) MiB sent by each.*/\1/p' said)
+    awk -v got=$(($(sent) - before)) -v least="$least" 'BEGIN { exit !(least > 1 && got > least * 1048576) }' ||
+        complain "$n ranks" "$(($(sent) - before)) bytes went over the wire, $least MiB were told"
+    near one "across-$n"
+    run 0 ranks $n "${whole[@]}" --epochs 2 --out "local-$n"
+    same "local-$n" "across-$n"
+    run 0 across $n "${whole[@]}" --epochs 2 --shard-optimizer --out "again-$n"
+    same "local-$n" "again-$n"
+done
+
+# --- a wire that is cut: who is behind it is lost; mpirun itself waits for the wire
+across 2 "${whole[@]}" --epochs 60 --out cut >shown 2>said &
+mpirun=$!
+alive() { kill -0 $mpirun 2>/dev/null; }
+until grep -q '"step":20,' cut/metrics.jsonl 2>/dev/null || ! alive; do sleep 0.05; done
+ip -n "$here" link set "va$$" down
+start=$SECONDS
+until grep -q 'is lost' said || ! alive || ((SECONDS - start > 40)); do sleep 0.2; done
+grep -qE 'rank 1 \(process [0-9]+ on .*\) is lost: nothing was heard of it for 15 seconds; step [0-9]+ is saved' said || complain "a cut wire" "not told"
+[ -n "$(find cut -name 'checkpoint-*')" ] || complain "a cut wire" "no checkpoint"
+end_network
+wait $mpirun && complain "a cut wire" "ended well"
+run 0 ranks 2 infill --resume --out cut
+
+finish
