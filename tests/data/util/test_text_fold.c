@@ -18,11 +18,9 @@ static void test_letters(void **state)
     (void)state;
     check("", "");
     check("Joe's Bar", "joe s bar");
-    check("\xc3\x89t\xc3\xa9", "\xc3\xa9t\xc3\xa9");   /* É, é */
-    check("E\xcc\x81te\xcc\x81", "\xc3\xa9t\xc3\xa9"); /* E and an acute accent */
-    check("Stra\xc3\x9f"
-          "e",
-          "strasse");                                                 /* ß */
+    check("\xc3\x89t\xc3\xa9", "\xc3\xa9t\xc3\xa9");                  /* É, é */
+    check("E\xcc\x81te\xcc\x81", "\xc3\xa9t\xc3\xa9");                /* E and an acute accent */
+    check("Stra\xc3\x9f\x65", "strasse");                             /* ß */
     check("\xe1\xba\x9e", "ss");                                      /* capital ß */
     check("\xce\xa3\xce\xaf\xcf\x83\xcf\x85\xcf\x86\xce\xbf\xcf\x82", /* Σίσυφος: its last s is one of three */
           "\xcf\x83\xce\xaf\xcf\x83\xcf\x85\xcf\x86\xce\xbf\xcf\x83");
