@@ -16,7 +16,7 @@ enum { MAX_HEAP_KIB = 64 << 10 }; /* of the interpreter, whose own limit is 20 G
 
 const char regex_llama3[] = PUBLISHED("\\p{N}{1,3}");
 const char regex_qwen2[] = PUBLISHED("\\p{N}");
-const char regex_words[] = "\\p{L}+(?=s(?!\\p{L}))|\\p{L}+|\\p{N}|\\s?[^\\s\\p{L}\\p{N}]+\\s?|\\s+";
+const char regex_words[] = "\\p{L}+(?=s(?!\\p{L}))|\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 const char regex_gpt2[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
 struct regex {

@@ -15,7 +15,8 @@ enum { REGEX_MAX_PATTERN = 4096 };
  * ByteLevel has of its own. */
 extern const char regex_llama3[], regex_qwen2[], regex_gpt2[];
 /* Ours: a word is a piece of its own without the blank or sign before it, and so is its last s: "names" and "t1.name"
- * have the same name.  Digits are alone, signs have the blanks beside them. */
+ * have the same name.  Digits are alone, signs have the blank before them: as in the others, a piece ends before a
+ * blank. */
 extern const char regex_words[];
 
 struct regex;

@@ -74,6 +74,10 @@ cmp -s cut4096/model.safetensors cut1/model.safetensors && complain "micro-batch
 run 0 learn "${small[@]}" --valid train.jsonl --epochs 3 --dropout 0 --no-graph --out eager
 same cut4096/model.safetensors eager/model.safetensors "without a graph"
 
+# --- weights from which copying is learnt early: other ones, and no longer a choice where a model is given
+run 0 learn "${small[@]}" --valid train.jsonl --epochs 3 --dropout 0 --start copying --out copying
+cmp -s cut4096/model.safetensors copying/model.safetensors && complain "--start copying" "the same weights"
+
 # --- a run that goes on ends with the same weights: dropout, both optimizers
 for optimizer in adamw "adafactor --lr 1e-2 --feed-forward relu"; do
     # shellcheck disable=SC2086 # words

@@ -22,7 +22,7 @@ SPECIALS = {"llama": ["<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id
             "qwen": ["<|endoftext|>", "<|im_start|>", "<|im_end|>"],
             "words": ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]}
 PATTERNS = {**{kind: SPLIT.replace("DIGITS", DIGITS[kind]) for kind in DIGITS},
-            "words": r"\p{L}+(?=s(?!\p{L}))|\p{L}+|\p{N}|\s?[^\s\p{L}\p{N}]+\s?|\s+"}
+            "words": r"\p{L}+(?=s(?!\p{L}))|\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"}
 SPLITS = {"llama": "llama3", "qwen": "qwen2", "words": "words"}
 MORE = ["<|pad|>", "<tool call>"]
 PROBE = "The mirror of Zürich didn't stream 12345 records;\n\n  SELECT  name<|im_end|> abcabcaab bababa caf\u00e9 cafe\u0301 東京 🚀"

@@ -194,6 +194,27 @@ static void test_words(void **state)
     tokenizer_close(t);
 }
 
+/* Constraints on answers are made word by word, a word beginning with its blank. */
+static void test_blanks(void **state)
+{
+    static const char *const texts[] = { "gym | select t1.a , count(*) = 3", "gym | select t1.a , count(*) = 3" };
+    struct bpe_plan plan = { .kind = BPE_WORDS, .vocab_size = 400 };
+    struct error err = { 0 };
+    struct tokenizer *t = tokenizer_from_bytes(texts, ARRAY_LEN(texts), &plan, &err);
+    struct ids ids = { 0 };
+    (void)state;
+
+    tokenizer_encode(t, texts[0], strlen(texts[0]), 0, &ids, NULL);
+    for (int64_t i = 0; i < ids.count; i++) {
+        char *said = tokenizer_decode(t, &ids.items[i], 1, TOKENIZER_EXACT_BYTES, NULL);
+        if (strrchr(said, ' ') > said)
+            fail_msg("one token is \"%s\"", said);
+        free(said);
+    }
+    ids_release(&ids);
+    tokenizer_close(t);
+}
+
 static void test_bad_plans(void **state)
 {
     static char long_one[VOCAB_MAX_TOKEN + 2];
@@ -227,8 +248,8 @@ static void test_bad_plans(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gold),  cmocka_unit_test(test_specials),  cmocka_unit_test(test_long_tokens),
-        cmocka_unit_test(test_words), cmocka_unit_test(test_bad_plans),
+        cmocka_unit_test(test_gold),  cmocka_unit_test(test_specials), cmocka_unit_test(test_long_tokens),
+        cmocka_unit_test(test_words), cmocka_unit_test(test_blanks),   cmocka_unit_test(test_bad_plans),
     };
     return cmocka_run_group_tests_name("bpe_train", tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include "kernels/workspace.h"
 #include "models/lm/llama_model.h"
 #include "models/lm/t5_batch.h"
+#include "models/net/t5_start.h"
 #include "tests/support/digest.h"
 
 #include <math.h>
@@ -345,11 +346,78 @@ static void test_buckets(void **state)
     json_decref(gold);
 }
 
+/* The values of the parameter whose tensor it is. */
+static float *values_of(struct world *w, const struct tensor *t)
+{
+    float *x = xmalloc((size_t)tensor_size(t) * sizeof *x);
+    const struct params *p = &w->model.params;
+    int i = 0;
+
+    while (i < p->n && p->list[i].t != t)
+        i++;
+    assert_true(i < p->n);
+    param_download(p->list + i, &w->device, x);
+    return x;
+}
+
+/* Queries are keys at the scale of their scores, outputs are values transposed. */
+static void check_start(struct world *w, const struct t5_attention *a)
+{
+    int64_t C = a->o->shape[0], inner = a->o->shape[1];
+    float *q = values_of(w, a->q), *kv = values_of(w, a->kv), *o = values_of(w, a->o);
+    float scale = sqrtf((float)w->model.t5.config.d_kv);
+
+    for (int64_t i = 0; i < inner; i++)
+        for (int64_t c = 0; c < C; c++) {
+            assert_float_equal(q[i * C + c] * scale, kv[i * C + c], 1e-6f);
+            assert_float_equal(o[c * inner + i], kv[(inner + i) * C + c], 0);
+        }
+    free(q);
+    free(kv);
+    free(o);
+}
+
+/* Of each head the bucket of its neighbour stands out, or none does. */
+static void check_bias(struct world *w, const struct t5_stack *s, bool causal, const int neighbours[4])
+{
+    const struct t5_config *g = &w->model.t5.config;
+    float *bias = values_of(w, s->bias);
+
+    for (int h = 0; h < g->heads; h++) {
+        int ahead = neighbours[h % 4], out = t5_bucket(g, ahead, causal);
+        for (int b = 0; b < g->buckets; b++)
+            assert_int_equal(bias[b * g->heads + h] > 4, ahead && b == out);
+    }
+    free(bias);
+}
+
+/* Weights from which copying is learnt early; where channels and heads' channels differ in number, too. */
+static void test_start(void **state)
+{
+    struct world w;
+    (void)state;
+
+    for (int i = 0; i < ARRAY_LEN(tags); i++) {
+        world_open(&w, tags[i], "config", F32);
+        params_init(&w.model.params, &w.device, 7);
+        t5_start_copying(&w.model.t5, &w.model.params, &w.device);
+        check_bias(&w, &w.model.t5.encoder, false, (int[]){ 0, -1, -2, 1 });
+        check_bias(&w, &w.model.t5.decoder, true, (int[]){ 0, -1, -2, -3 });
+        for (int k = 0; k < w.model.t5.encoder.n; k++)
+            check_start(&w, &w.model.t5.encoder.layers[k].self);
+        for (int k = 0; k < w.model.t5.decoder.n; k++) {
+            check_start(&w, &w.model.t5.decoder.layers[k].self);
+            check_start(&w, &w.model.t5.decoder.layers[k].cross);
+        }
+        world_close(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gold),         cmocka_unit_test(test_bf16),    cmocka_unit_test(test_padded),
-        cmocka_unit_test(test_checkpointed), cmocka_unit_test(test_buckets),
+        cmocka_unit_test(test_checkpointed), cmocka_unit_test(test_buckets), cmocka_unit_test(test_start),
     };
     return test_devices(tests, ARRAY_LEN(tests));
 }

@@ -104,7 +104,7 @@ const struct command command_tokenizer = {
         "The special tokens that conversations need come first, then those of --special, which must hold more than "
         "plain text could be one of: <|pad|>, but not PAD. --split llama3 cuts digits in threes and makes the bare "
         "Llama 3 chat template (no dates), --split qwen2 cuts digits one by one, composes characters (NFC) and makes "
-        "the bare ChatML one; --split words does that too, but a word is the same tokens behind a blank, a dot or an underscore, and begins its plural, so that a model from nothing can copy the names of a schema into SQL; blanks are tokens of their own then, texts longer by a fifth. DIR then has tokenizer.json, tokenizer_config.json, special_tokens_map.json and "
+        "the bare ChatML one; --split words does that too, but a word is the same tokens behind a blank, a dot or an underscore, and begins its plural, so that a model from nothing can copy the names of a schema into SQL; blanks are tokens of their own then, and texts have two thirds more tokens. DIR then has tokenizer.json, tokenizer_config.json, special_tokens_map.json and "
         "chat_template.jinja, and transformers opens it with the same ids.",
     .examples = { "ambit-train tokenizer train.jsonl --vocab 8192 -o vocabulary",
                   "ambit-train tokenizer notes.txt --vocab 4096 --split qwen2 --special '<|pad|>' -o vocabulary" },

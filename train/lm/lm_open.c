@@ -2,6 +2,7 @@
 #include "data/util/json.h"
 #include "data/util/log.h"
 #include "models/hf/base_hash.h"
+#include "models/net/t5_start.h"
 #include "train/lm/lm_adapter.h"
 #include "train/lm/lm_trainer_impl.h"
 
@@ -264,8 +265,11 @@ static int fill_weights(struct lm_trainer *t, struct error *err)
     if (run_take(&t->run, &arenas, err))
         return -1;
     params_init(t->run.params, &t->run.device, (uint64_t)q->seed);
-    if (!q->base)
+    if (!q->base) {
+        if (t->set->start == START_COPYING)
+            t5_start_copying(&t->model.t5, t->run.params, &t->run.device);
         return 0;
+    }
     if (llama_model_load(&t->model, q->base, err) || base_hash(q->base, &t->base_hash, err))
         return -1;
     return is_full(t) ? 0

@@ -190,6 +190,9 @@ const struct option seq2seq_request_table[] = {
     SIZE_ROWS,
     CHOICE_OPTION("feed-forward", AT(feed_forward), "FORM", "relu|gated-gelu", "from scratch: of T5 1.0, or 1.1"),
     REAL_OPTION("dropout", AT(dropout), "P", 0, 0.9, "from scratch; a model to start from has its own"),
+    CHOICE_OPTION("start", AT(start), "FORM", "published|copying",
+                  "from scratch: weights drawn as T5's; or such that equal tokens and neighbours find each other, from "
+                  "which a small model learns early to copy"),
     STEP_ROWS,
     INT_OPTION("length", AT(length), "N", 2, 1 << 24, "most tokens of a prompt, and of a completion; the rest is cut"),
     MEMORY_ROWS,

@@ -21,6 +21,7 @@ struct lm_settings {
     int64_t hidden, layers, heads, groups, intermediate, positions;
     enum { FEED_RELU, FEED_GATED_GELU } feed_forward; /* of an encoder-decoder, as its dropout */
     double dropout;
+    enum { START_PUBLISHED, START_COPYING } start; /* t5_start.h; of an encoder-decoder */
     /* how */
     int64_t epochs, batch, length, max_valid, patience;
     double lr, warmup, decay, clip;
