@@ -30,6 +30,11 @@ if(NOT ZSTD_FOUND)
   message(STATUS "libzstd not found (libzstd-dev): records that zstd compressed are refused")
 endif()
 
+pkg_check_modules(MICROHTTPD IMPORTED_TARGET GLOBAL libmicrohttpd)
+if(NOT MICROHTTPD_FOUND)
+  message(STATUS "libmicrohttpd not found (libmicrohttpd-dev): ambit-infer ask has no --serve")
+endif()
+
 pkg_check_modules(MPI IMPORTED_TARGET GLOBAL ompi-c)
 if(MPI_FOUND)
   message(STATUS "MPI: OpenMPI ${MPI_VERSION}")

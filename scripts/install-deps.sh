@@ -17,7 +17,9 @@ packages=(
     libopenblas-dev  # products on any CPU
     libdnnl-dev      # oneDNN: faster products, bf16
     libopenmpi-dev openmpi-bin # training over ranks
+    libmicrohttpd-dev # HTTP of ambit-infer ask --serve
     libcmocka-dev clang-format # tests and style checks
+    curl             # what tests of HTTP ask with
     sqlite3          # the shell that makes databases for tests and examples
 )
 [ "${1:-}" = --lint ] && packages+=(clang clang-tidy cppcheck libomp-dev shellcheck)

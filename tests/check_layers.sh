@@ -12,7 +12,7 @@ data/spider_eval data/score data/ambiguate data/contrast data/span data/noisysp 
 models/unicode models/pipeline models/tokenizer models/tokenizer_train models/chat models/checkpoint models/lora models/net models/hf
 models/gate models/dte models/constraint models/lm models/engine
 train/run train/gate train/tag train/lm train/cmd
-infer/detect infer/tag infer/clarify infer/infill infer/lm infer/parse infer/ask infer/cmd
+infer/detect infer/tag infer/clarify infer/infill infer/lm infer/parse infer/http infer/ask infer/cmd
 "
 table=false
 [ "${1:-}" = --table ] && table=true && shift
@@ -45,6 +45,7 @@ BEGIN {
     place["jansson.h"] = "(data|models|train|infer|tests)/"
     place["utf8proc.h"] = "models/|data/util/"
     place["pcre2.h"] = "models/"
+    place["microhttpd.h"] = "infer/http/"
     place["cuda_runtime.h"] = "kernels/"
 }
 FNR == 1 && FILENAME ~ /^(data|models|train|infer)\// {

@@ -56,21 +56,32 @@ static int handle(struct exchange *x)
                           : session_said(x->session, json_object_get(x->request, "answer"), &x->kind, x->where, x->err);
 }
 
-static json_t *error_json(const char *kind, const char *text)
+json_t *serve_error(const char *kind, const char *text)
 {
     return json_pack("{s:{s:s, s:o}}", "error", "kind", kind, "text", json_message(text));
 }
 
-json_t *serve_reply(struct session_context *context, const json_t *request, const char *where, struct error *err,
-                    struct serve_counts *counts)
+int serve_handle(struct session *s, struct session_context *context, const json_t *request, const char **kind,
+                 const char *where, struct error *err)
+{
+    struct exchange x = { context, s, request, where, "request", err };
+    int rc = handle(&x);
+
+    *kind = x.kind;
+    return rc;
+}
+
+/* request is NULL when the line could not be read, as err says. */
+static json_t *reply_to(struct session_context *context, const json_t *request, const char *where, struct error *err,
+                        struct serve_counts *counts)
 {
     struct session *s = xcalloc(1, sizeof *s);
-    struct exchange x = { context, s, request, where, "request", err };
-    int rc = request ? handle(&x) : -1;
-    json_t *reply = rc ? error_json(x.kind, err->text) : session_json(s);
+    const char *kind = "request";
+    int rc = request ? serve_handle(s, context, request, &kind, where, err) : -1;
+    json_t *reply = rc ? serve_error(kind, err->text) : session_json(s);
 
     if (!reply)
-        reply = error_json("internal", "the reply cannot be written as JSON");
+        reply = serve_error("internal", "the reply cannot be written as JSON");
     if (json_object_get(request, "id"))
         json_object_set(reply, "id", json_object_get(request, "id"));
     counts->requests++;
@@ -93,7 +104,7 @@ static int serve_lines(struct session_context *context, struct json_reader *in, 
             return 0;
         if (stop_requested())
             break;
-        json_t *reply = serve_reply(context, request, json_reader_where(in), err, counts);
+        json_t *reply = reply_to(context, request, json_reader_where(in), err, counts);
         rc = json_write_line(&out, reply, err);
         json_decref(reply);
         json_decref(request);

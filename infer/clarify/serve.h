@@ -20,9 +20,12 @@ struct serve_counts {
     int64_t requests, errors;
 };
 
-/* The reply to a request, a new reference; request is NULL when it could not be read, as err says. */
-json_t *serve_reply(struct session_context *context, const json_t *request, const char *where, struct error *err,
-                    struct serve_counts *counts);
+/* Does what a request asks, with a session of zeros, which the caller releases.  -1 with err, and a word for what is
+ * wrong in *kind. */
+int serve_handle(struct session *s, struct session_context *context, const json_t *request, const char **kind,
+                 const char *where, struct error *err);
+/* {"error": {"kind", "text"}}; a new reference. */
+json_t *serve_error(const char *kind, const char *text);
 /* Until the end of standard input: 0.  1 when a signal asked to stop. */
 int serve(const struct clarify_request *q, struct serve_counts *counts, struct error *err);
 

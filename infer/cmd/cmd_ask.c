@@ -1,22 +1,29 @@
 /* Part of commands.h: ambit-infer ask. */
 #include "data/cli/option_rows.h"
 #include "data/util/log.h"
-#include "infer/ask/ask.h"
+#include "infer/ask/ask_serve.h"
 #include "infer/cmd/commands.h"
 #include "infer/parse/parse.h"
 
 #include <string.h>
 
-static const struct ask_request defaults = {
+/* What is asked, and who may ask over HTTP. */
+struct ask_options {
+    struct ask_request ask;
+    struct http_settings http;
+};
+
+static const struct ask_options defaults = { .ask = {
     .clarify = { .strategy = STRATEGY_EIG, .noise = 0.05, .tau = 2, .min_bits = 0.05, .max_turns = 3, .seed = 1 },
     .parser_strategy = PARSE_LOGICAL_BEAM,
     .device = "auto",
     .threshold = NAN,
     .top = 20,
     .rows = 20,
-};
+}, .http = { .connections = 256, .seconds = 30 } };
 
-#define AT(field) offsetof(struct ask_request, field)
+#define AT(field) offsetof(struct ask_options, ask.field)
+#define HTTP(field) offsetof(struct ask_options, http.field)
 
 static const struct option table[] = {
     STRING_OPTION("question", AT(question), "TEXT",
@@ -49,6 +56,12 @@ static const struct option table[] = {
     REAL_OPTION("user-noise", AT(clarify.user_noise), "P", 0, 1, "how often the simulated user slips"),
     REAL_OPTION("user-unknown", AT(clarify.user_unknown), "P", 0, 1, "how often the simulated user does not know"),
     SEED_OPTION(AT(clarify.seed), "of the simulated user, of the strategy random and of a parser that draws"),
+    STRING_OPTION("serve", HTTP(address), "ADDRESS:PORT",
+                  "answer over HTTP, and show a page for people, until stopped"),
+    STRING_OPTION("token-file", HTTP(token_file), "FILE",
+                  "serve: requests must bring the token of its first line; needed where the address is not local"),
+    INT_OPTION("connections", HTTP(connections), "N", 1, 10000, "serve: most connections at once"),
+    INT_OPTION("idle", HTTP(seconds), "SECONDS", 1, 3600, "serve: silence after which a connection is closed"),
     DEVICE_OPTION(AT(device)),
     NO_GRAPH_OPTION(AT(no_graph)),
     OUT_OPTION(AT(clarify.out), "OUT.jsonl", "a line for each record, in input order; - is standard output"),
@@ -61,14 +74,19 @@ static bool is_standard_input(const char *path)
 }
 
 /* What does not go together. */
-static const char *misused(const struct ask_request *q, const char *input)
+static const char *misused(const struct ask_request *q, const struct http_settings *http, const char *input)
 {
     const struct clarify_request *c = &q->clarify;
 
     if (!c->schema == !c->db)
         return "expected either --db or --schema";
-    if (!q->question == !input)
-        return "expected either IN.jsonl or --question";
+    if (http->address ? q->question || input : !q->question == !input)
+        return http->address ? "--serve: expected neither IN.jsonl nor --question: questions come in requests"
+                             : "expected either IN.jsonl or --question";
+    if (http->address && (c->interactive || c->simulate || c->out || is_standard_input(c->candidates)))
+        return "--serve: expected no --interactive, --simulate or --out, and --candidates to be a file";
+    if (!http->address && http->token_file)
+        return "--token-file: expected --serve too";
     if (q->parser && c->candidates)
         return "expected at most one of --parser and --candidates";
     if (c->interactive && c->simulate)
@@ -102,11 +120,15 @@ static enum exit_code run_batch(const struct ask_request *q, const char *input, 
 
 static enum exit_code run(const struct call *call, struct error *err)
 {
-    struct ask_request q = *(const struct ask_request *)call->options;
-    const char *input = call->n_operands ? call->operands[0] : NULL, *wrong = misused(&q, input);
+    const struct ask_options *o = call->options;
+    struct ask_request q = o->ask;
+    const char *input = call->n_operands ? call->operands[0] : NULL, *wrong = misused(&q, &o->http, input);
 
     if (wrong)
         return usage_error(err, "%s", wrong);
+    q.clarify.serve = o->http.address;
+    if (q.clarify.serve)
+        return job_exit_code(ask_serve(&q, &o->http, err), 0, err);
     bool person = q.clarify.interactive || (q.question && !q.clarify.out);
     if (person)
         return job_exit_code(ask_person(&q, input, err), 0, err);
@@ -133,6 +155,8 @@ const struct command command_ask = {
         "With a finding, a candidate that uses one of its two alternatives is said of the other one too, and runs before "
         "it counts.  --gate P asks nobody where the finding's score is below P.  Where most likely none of the "
         "candidates is meant the parser is asked once for others, which it draws; without one \"stop\" is hand-over.\n\n"
+        "--serve answers POST /ask {\"question\", \"db_id\"}, /answer {\"session\", \"answer\"}, /undo, /show, /start, "
+        "/detect and /schema, and GET /, /health and /metrics: docs/reference/http.md.\n\n"
         "With --simulate records have \"gold\": [SQL, ...], as in ambit-infer clarify.",
     .examples = { "ambit-infer ask --db shop.sqlite --detector runs/gate --parser runs/t2s --question \"Who sells most?\"",
                   "ambit-infer ask --db databases --detector runs/gate --candidates candidates.jsonl questions.jsonl -o asked.jsonl" },

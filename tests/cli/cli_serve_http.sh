@@ -1,0 +1,199 @@
+#!/usr/bin/env bash
+# ambit-infer ask --serve: a dialogue over HTTP, the page, health and metrics; who may ask; bad requests; 200 connections
+# at once, some killed in the middle; no memory that grows with requests.
+# usage: cli_serve_http.sh [REQUESTS]     how many the memory is watched over
+# shellcheck disable=SC2015,SC2016
+requests=${1:-1500}
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+command -v curl >/dev/null || { echo "curl is not here"; exit 77; }
+
+sqlite3 gym.sqlite <<'SQL'
+CREATE TABLE trainer(trainer_id INTEGER PRIMARY KEY, name TEXT, trainer_fee INT, fee_of_trainer INT);
+INSERT INTO trainer VALUES (1, 'Udo', 35, 28), (2, 'Suri', 42, 50), (3, 'Rik', 28, 28);
+SQL
+host=127.0.0.1
+fee="Which trainer has the highest fee?"
+best="SELECT name FROM trainer ORDER BY"
+cat >candidates.jsonl <<END
+{"id":"q1","question":"$fee","candidates":[{"sql":"$best trainer_fee DESC LIMIT 1","p":0.6},{"sql":"$best fee_of_trainer DESC LIMIT 1","p":0.4}]}
+END
+
+# start ARGUMENTS...: a service in the background, on a port of its own
+start() {
+    rm -f log
+    AMBIT_LOG=info "$bin/ambit-infer" ask --db gym.sqlite --candidates candidates.jsonl --device cpu "$@" 2>log &
+    server=$!
+    for ((i = 0; i < 300; i++)); do
+        port=$(sed -nE 's/^listening on .*:([0-9]+)$/\1/p' log 2>/dev/null)
+        [ -n "$port" ] && return 0
+        kill -0 $server 2>/dev/null || break
+        sleep 0.1
+    done
+    if grep -q 'no libmicrohttpd' log; then
+        echo "built without libmicrohttpd"
+        exit 77
+    fi
+    fail "no service: $(cat log)"
+}
+stop() {
+    cases=$((cases + 1))
+    kill -TERM "$server"
+    wait "$server"
+    got=$?
+    [ $got = 143 ] || complain stop "exit code $got, expected 143: $(tail -n 3 log)"
+}
+trap 'kill "$server" 2>/dev/null; rm -rf "$work"' EXIT
+fetch() { curl -s --max-time 60 "$@"; }
+# post PATH BODY [ARGUMENTS...]: the reply
+post() { fetch -H 'Content-Type: application/json' -d "$2" "${@:3}" "http://$host:$port$1"; }
+# says WHAT PATTERN REPLY
+says() {
+    cases=$((cases + 1))
+    grep -qE -- "$2" <<<"$3" || complain "$1" "nowhere says \"$2\": ${3:0:900}"
+}
+# status CODE TEXT ARGUMENTS...: of a request that is refused, or not
+status() {
+    local got
+    cases=$((cases + 1))
+    got=$(fetch -o shown -w '%{http_code}' "${@:3}")
+    [ "$got" = "$1" ] || complain "${*:3}" "status $got, expected $1: $(head -c 300 shown)"
+    grep -qE -- "$2" shown || complain "${*:3}" "does not say \"$2\": $(head -c 300 shown)"
+}
+session() {
+    local value=${1#*,\"session\":}
+    value=${value%,\"id\":*}
+    echo "${value%\}}"
+}
+
+# --- a dialogue: the same bytes as those of ask in files, session by session
+start --serve 127.0.0.1:0
+url=http://$host:$port json='Content-Type: application/json'
+first=$(post /ask "{\"id\":1,\"question\":\"$fee\"}")
+says ask '"question":"Which trainer has the highest fee\?","detector":null,"tagger":null,"candidates":\{"from":"file","n":2,' "$first"
+says ask '"ask":\{"variable":"order#1.expr","text":"What should the result be sorted by\?"' "$first"
+says ask '"sql":"SELECT name FROM trainer ORDER BY trainer_fee DESC LIMIT 1","result":\{"status":"ok","columns":\["name"\],"rows":\[\["Suri"\]\],"more":false\}' "$first"
+infer ask --db gym.sqlite --candidates candidates.jsonl --question "$fee" -o file.jsonl 2>said
+[ "$(<file.jsonl)" = "$first" ] || complain ask "other than in a file: $first"
+s0="{\"version\"${first#*\"session\":\{\"version\"}"
+s0=${s0%\}}
+second=$(post /answer "{\"session\":$s0,\"answer\":2}")
+says answer '"stop":"settled".*"sql":"SELECT name FROM trainer ORDER BY fee_of_trainer DESC LIMIT 1","result":' "$second"
+s1=$(session "$second")
+says words '"stop":"settled".*fee_of_trainer' "$(post /answer "{\"session\":$s0,\"answer\":\"fee of trainer of trainer\"}")"
+says none '"stop":"hand-over".*"sql":null,"result":null' "$(post /answer "{\"session\":$s0,\"answer\":\"none\"}")"
+says show '"stop":"settled"' "$(post /show "{\"session\":$s1}")"
+says undo '"turns":\[\]' "$(post /undo "{\"session\":$s1}")"
+says start '"ask":null,"stop":"settled"' "$(post /start '{"record":{"db_id":"gym","question":"Who?","candidates":["SELECT name FROM trainer"]}}')"
+says own '"from":"record","n":1' "$(post /ask '{"question":"Who?","candidates":["SELECT name FROM trainer"]}')"
+says nothing '"candidates":null,.*"stop":"no-candidates"' "$(post /ask '{"question":"Who?"}')"
+says schema '"db_id":"gym".*"table_names_original":\["trainer"\]' "$(post /schema '{}')"
+says health '^\{"status":"ok","db_id":"gym","detector":false,' "$(fetch "$url/health")"
+page=$(fetch "$url/")
+says page '<title>ambit</title>' "$page"
+says page '</html>' "$page"
+grep -oE '(src|href|url\(|import)[^a-z]{0,3}https?://[^"]*' <<<"$page" && complain page "needs something of the network"
+says metrics '^ambit_questions_total 3$' "$(fetch "$url/metrics")"
+says metrics '^ambit_http_request_seconds_count 10$' "$(fetch "$url/metrics")"
+
+# --- requests that are refused, and leave the service as it was
+status 400 'request: .* at line 1, column' -H "$json" -d '{"question":' "$url/ask"
+status 400 'expected an object, got an array' -H "$json" -d '[]' "$url/ask"
+status 400 'request: ' -H "$json" -d '' "$url/ask"
+status 400 'field \\"question\\"' -H "$json" -d '{}' "$url/ask"
+status 400 'field \\"question\\": expected a string, got an integer' -H "$json" -d '{"question":1}' "$url/ask"
+status 400 'duplicate' -H "$json" -d '{"question":"a","question":"b"}' "$url/ask"
+status 400 'bank' -H "$json" -d '{"question":"Who?","db_id":"bank"}' "$url/ask"
+status 400 'none can be read' -H "$json" -d '{"question":"Who?","candidates":["DROP TABLE trainer"]}' "$url/ask"
+status 400 '"kind":"record","text":"request: candidates: expected 1 to 1000, got 0' -H "$json" -d '{"question":"Who?","candidates":[]}' "$url/ask"
+status 400 'there is no rule' -H "$json" -d '{"question":"Who?","candidates":["SELECT name FROM trainer"],"rules":{"x":1}}' "$url/ask"
+status 400 'field \\"session\\"' -H "$json" -d '{}' "$url/answer"
+status 400 '"kind":"session"' -H "$json" -d '{"session":{}}' "$url/show"
+status 400 'expected 1 to 2, got 9' -H "$json" -d "{\"session\":$s0,\"answer\":9}" "$url/answer"
+status 400 '"kind":"ended"' -H "$json" -d "{\"session\":$s1,\"answer\":1}" "$url/answer"
+status 400 '"kind":"undo"' -H "$json" -d "{\"session\":$s0}" "$url/undo"
+status 400 'there is no detector' -H "$json" -d '{"question":"Who?"}' "$url/detect"
+status 400 '' -H "$json" --data-binary $'{"question":"\xff\xfe"}' "$url/ask"
+status 404 'nothing here' "$url/nothing"
+status 404 'nothing here' -H "$json" -d '{}' "$url/nothing"
+status 404 'nothing here' "$url/../etc/passwd" --path-as-is
+status 405 'expected POST' "$url/ask"
+status 405 'expected GET' -H "$json" -d '{}' "$url/health"
+status 405 'expected GET or POST' -X DELETE "$url/ask"
+status 415 'expected Content-Type' -d '{"question":"Who?"}' "$url/ask"
+status 415 'expected Content-Type' -H 'Content-Type: text/plain' -d '{"question":"Who?"}' "$url/ask"
+status 403 'expected Host' -H 'Host: evil.example' "$url/health"
+status 403 'expected Host' -H 'Host: localhost.evil.example' -H "$json" -d '{"question":"Who?"}' "$url/ask"
+head -c 5000000 /dev/zero | tr '\0' ' ' >large
+status 413 'at most 4 MiB' -H "$json" --data-binary @large -H Expect: "$url/ask"
+status 413 'at most 4 MiB' -H "$json" --data-binary @large -H Expect: -H 'Transfer-Encoding: chunked' "$url/ask"
+(printf '%s' '{"question":"' && head -c 3000000 /dev/zero | tr '\0' 'x' && printf '"}') >long
+status 200 'no-candidates' -H "$json" --data-binary @long -H Expect: "$url/ask"
+long_header=$(head -c 60000 /dev/zero | tr '\0' 'y')
+cases=$((cases + 1))
+[[ $(fetch -o shown -w '%{http_code}' -H "X: $long_header" "$url/health") =~ ^(000|431|413|400)$ ]] || complain "long header" "is taken"
+says "after all" '"sql":"SELECT name' "$(post /ask "{\"question\":\"$fee\"}")"
+
+# --- 200 connections at once, all answered alike; others are killed in the middle
+for ((i = 0; i < 200; i++)); do
+    printf 'url = "%s/ask"\ndata = "{\\"id\\":1,\\"question\\":\\"%s\\"}"\nheader = "%s"\noutput = "many.%d"\n' "$url" "$fee" "$json" $i
+    [ $i = 199 ] || echo next
+done >many
+for ((i = 0; i < 5; i++)); do # half of a head, of a body, and a whole request that nobody waits for
+    for half in 'POST /ask HTTP/1.1\r\nHost: localhost' 'POST /ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{"question":' \
+        "POST /ask HTTP/1.1\\r\\nHost: localhost\\r\\nContent-Type: application/json\\r\\nContent-Length: $((${#fee} + 15))\\r\\n\\r\\n{\"question\":\"$fee\"}"; do
+        # shellcheck disable=SC2059 # the text is a format
+        (exec 9<>"/dev/tcp/127.0.0.1/$port" && printf "$half" >&9)
+    done
+done
+fetch -Z --parallel-max 200 --parallel-immediate -K many >shown 2>&1 || complain "200 connections" "curl: exit code $?"
+alike=0
+for ((i = 0; i < 200; i++)); do [ "$(cat many.$i)" = "$first" ] && alike=$((alike + 1)); done
+[ $alike = 200 ] || complain "200 connections" "$alike are answered as the first one was"
+cases=$((cases + 200))
+kill -0 $server || fail "the service is gone: $(tail -n 3 log)"
+
+# --- memory does not grow with requests
+resident() { awk '/^VmRSS/ { print $2 }' /proc/$server/status; }
+# ask_many N: over one connection
+ask_many() {
+    for ((i = 0; i < $1; i++)); do
+        printf 'url = "%s/ask"\ndata = "{\\"question\\":\\"%s\\"}"\nheader = "%s"\noutput = "/dev/null"\n' "$url" "$fee" "$json"
+        [ $((i + 1)) = "$1" ] || echo next
+    done >config
+    curl -s --max-time 600 -K config || complain "many requests" "curl: exit code $?"
+}
+ask_many $((requests / 5))
+before=$(resident)
+ask_many "$requests"
+after=$(resident)
+[ $((after - before)) -lt 2048 ] || complain "$requests requests" "from $before to $after KiB"
+echo "$requests requests: from $before to $after KiB"
+stop
+
+# --- who may ask: with a token nobody without it, and a page and health alone are for all
+echo 'a-token-of-some-length' >token
+start --serve 127.0.0.1:0 --token-file token
+url=http://$host:$port
+bearer='Authorization: Bearer a-token-of-some-length'
+status 401 'expected Authorization' -H "$json" -d '{"question":"Who?"}' "$url/ask"
+status 401 'expected Authorization' -H "$json" -H "${bearer}x" -d '{"question":"Who?"}' "$url/ask"
+status 401 'expected Authorization' -H "$json" -H 'Authorization: Bearer ' -d '{"question":"Who?"}' "$url/ask"
+status 401 'expected Authorization' "$url/metrics"
+status 200 'no-candidates' -H "$json" -H "$bearer" -d '{"question":"Who?"}' "$url/ask"
+status 200 ambit_http -H "$bearer" "$url/metrics"
+status 200 '</html>' "$url/"
+status 200 '"status":"ok"' -H 'Host: example.org' "$url/health"
+stop
+refused() { check "$*" "$1" "$2" infer ask --db gym.sqlite --device cpu "${@:3}"; }
+refused 2 'expected --token-file, or a local address' --serve 0.0.0.0:0
+refused 2 'expected ADDRESS:PORT' --serve 8080
+refused 2 'expected ADDRESS:PORT' --serve 127.0.0.1:99999
+refused 2 'numeric address or localhost' --serve example.org:80
+echo short >short
+refused 3 'at least 16 bytes' --serve 0.0.0.0:0 --token-file short
+refused 3 'No such file' --serve 0.0.0.0:0 --token-file nowhere
+refused 2 'questions come in requests' --serve 127.0.0.1:0 --question x
+refused 2 'expected no --interactive' --serve 127.0.0.1:0 --simulate
+refused 2 'expected --serve too' --token-file token --question x
+finish
