@@ -161,10 +161,21 @@ differ "another base" 2 'rank 1: base' -- --base other
 differ "no data on one" 3 'rank 1: .*none.jsonl: No such file' -- --data none.jsonl
 differ "no data on the first" 3 'infill: .*none.jsonl: No such file' --data none.jsonl --
 differ "not the device" 4 'rank 1: (device )?cuda' -- --device cuda
+version=$("$bin/ambit-train" --version | sed -nE '1s/^ambit-train ([0-9.]+).*/\1/p')
+sed "s/\b$version\b/${version%?}x/g" "$bin/ambit-train" >another && chmod +x another
+another_build() {
+    # shellcheck disable=SC2086 # words
+    AMBIT_MODULE_PATH=$(dirname "$bin")/lib/ambit "${mpi[@]}" -n 1 "$bin/ambit-train" $1 : -n 1 ./another $1
+}
+check "another version" 2 "rank 1: version: expected \"$version\" as rank 0 has, got \"${version%?}x\"" another_build "${infill[*]} --out new"
+[ ! -e new ] || complain "another version" "the folder was begun"
 
 # --- no ranks to be had
 expect 2 "WORLD_SIZE: expected a number of ranks from 1 to 65536, got 'two'" env WORLD_SIZE=two "$bin/ambit-train" "${infill[@]}" --out new
 expect 2 'WORLD_SIZE: expected a number of ranks' env WORLD_SIZE=0 "$bin/ambit-train" "${infill[@]}" --out new
+expect 2 "PMI_SIZE: expected a number of ranks from 1 to 65536, got '70000'" env PMI_SIZE=70000 "$bin/ambit-train" "${infill[@]}" --out new
+expect 2 "SLURM_STEP_NUM_TASKS: expected a number of ranks from 1 to 65536, got '-1'" env SLURM_STEP_NUM_TASKS=-1 "$bin/ambit-train" "${infill[@]}" --out new
+expect 2 "WORLD_SIZE: expected a number of ranks from 1 to 65536, got ''" env WORLD_SIZE= "$bin/ambit-train" "${infill[@]}" --out new
 expect 2 'WORLD_SIZE says 2 ranks, MPI sees 1: expected a start by mpirun' env WORLD_SIZE=2 RANK=0 "$bin/ambit-train" "${infill[@]}" --out new
 mkdir -p bare/bin && cp "$bin/ambit-train" "$bin/ambit-data" bare/bin
 expect 4 'SLURM_STEP_NUM_TASKS=2: ranks need libambit_mpi.so, which is not in .*ambit-mpi.*libopenmpi-dev' env SLURM_STEP_NUM_TASKS=2 bare/bin/ambit-train "${infill[@]}" --out new
