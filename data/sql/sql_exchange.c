@@ -196,9 +196,7 @@ static void rename_sources(struct exchanging *x, struct sql_select *select)
 
 /* A column of another table. */
 
-/* The key columns that connect two tables, ends[0] of a, ends[1] of b: a foreign key, else a primary key with a
- * namesake. */
-static bool connect(const struct schema *s, int a, int b, int ends[2])
+static bool by_foreign_key(const struct schema *s, int a, int b, int ends[2])
 {
     for (int i = 0; i < s->n_foreign_keys; i++) {
         int from = s->foreign_keys[i].from, to = s->foreign_keys[i].to;
@@ -209,16 +207,32 @@ static bool connect(const struct schema *s, int a, int b, int ends[2])
         ends[1] = forward ? to : from;
         return true;
     }
-    for (int c = 0; c < s->n_columns; c++) {
-        int table = s->columns[c].table, other = table == a ? b : a;
-        int same = table == a || table == b ? schema_column_find(s, other, s->columns[c].name) : -1;
-        if (!s->columns[c].primary || same < 0)
-            continue;
-        ends[0] = table == a ? c : same;
-        ends[1] = table == a ? same : c;
-        return true;
-    }
     return false;
+}
+
+/* Columns of the same name in both tables, `but` aside: the last of them; how many. */
+static int namesakes(const struct schema *s, int a, int b, int but, bool primary, int ends[2])
+{
+    const struct schema_table *t = &s->tables[a];
+    int n = 0;
+
+    for (int c = t->first_column; c < t->first_column + t->n_columns; c++) {
+        int same = c == but ? -1 : schema_column_find(s, b, s->columns[c].name);
+        if (same < 0 || (primary && !s->columns[c].primary && !s->columns[same].primary))
+            continue;
+        ends[0] = c;
+        ends[1] = same;
+        n++;
+    }
+    return n;
+}
+
+/* The columns that connect two tables, ends[0] of a, ends[1] of b: a foreign key, else a primary key with a namesake,
+ * else the only name that they share beside the column that is exchanged. */
+static bool connect(const struct schema *s, int a, int b, int but, int ends[2])
+{
+    return by_foreign_key(s, a, b, ends) || namesakes(s, a, b, but, true, ends) == 1 ||
+           namesakes(s, a, b, but, false, ends) == 1;
 }
 
 /* How many of the core's sources are of the table; the first of them. */
@@ -327,6 +341,39 @@ static bool has_star(const struct sql_core *c)
     return false;
 }
 
+static void find_source(struct exchanging *x, struct sql_expr *e)
+{
+    x->found = x->found || (e->kind == SQL_EXPR_COLUMN && e->source && e->source == x->source);
+}
+
+/* Whether anything but the join itself still needs the table that the column came from. */
+static bool is_needed(struct exchanging *x, struct sql_select *select)
+{
+    struct sql_expr *on[2] = { x->source->on, x->other->on };
+
+    x->source->on = x->other->on = NULL;
+    x->found = false;
+    visit_own(x, select, find_source);
+    x->source->on = on[0];
+    x->other->on = on[1];
+    return x->found;
+}
+
+/* A column that was joined for its own sake is so no longer: of two tables the other one stays. */
+static void drop_source(struct exchanging *x, struct sql_select *select)
+{
+    struct sql_source *first = x->core->from, *second = first->next;
+    bool two = second && !second->next && (second->join == SQL_JOIN_INNER || second->join == SQL_JOIN_COMMA) &&
+               !second->natural && !second->columns && second->on;
+
+    if (!two || has_star(x->core) || is_needed(x, select))
+        return;
+    x->core->from = x->other;
+    x->other->next = NULL;
+    x->other->on = NULL;
+    x->other->join = SQL_JOIN_COMMA;
+}
+
 static void move_in_core(struct exchanging *x, struct sql_select *select)
 {
     int table = x->s->columns[x->from].table, other = x->s->columns[x->to].table, ends[2];
@@ -342,13 +389,15 @@ static void move_in_core(struct exchanging *x, struct sql_select *select)
         fail(x, x->s->tables[other].name, "cannot be joined to the statement");
         return;
     }
-    if (there == 0 && !connect(x->s, table, other, ends)) {
+    if (there == 0 && !connect(x->s, table, other, x->from, ends)) {
         fail(x, x->s->tables[other].name, "has no key in common with the table of the statement");
         return;
     }
     if (there == 0 && !(x->other = join(x, ends)))
         return;
     visit_own(x, select, move_column);
+    if (there)
+        drop_source(x, select);
 }
 
 static void move_in_select(struct exchanging *x, struct sql_select *select)

@@ -63,6 +63,13 @@ static void add_item(struct adding *a, const char *sql, double p, json_t *gold)
     json_array_append_new(a->items, json_pack("{s:s, s:f, s:O*}", "sql", sql, "p", p, "gold", gold));
 }
 
+/* Candidates that say the same are one: the first of them has what all of them have. */
+static void give(struct adding *a, int to, int from)
+{
+    a->list.p[to] += a->list.p[from];
+    a->list.p[from] = 0;
+}
+
 /* A candidate that is as likely as the finding says gets its share of both. */
 static void raise_other(struct adding *a, int i, int other)
 {
@@ -87,7 +94,8 @@ static void add_other(struct adding *a, int i, const char *sql)
 /* The other reading of candidate i, if it has one. */
 static void look_at(struct adding *a, int i)
 {
-    const char *sql = other_reading(a, a->list.sql[i]), *form = sql ? form_text(a, sql) : NULL;
+    const char *sql = a->list.p[i] > 0 ? other_reading(a, a->list.sql[i]) : NULL;
+    const char *form = sql ? form_text(a, sql) : NULL;
     int k = form ? strings_find(&a->forms, form) : -1;
 
     if (k >= 0 && a->first[k] >= 0)
@@ -104,8 +112,11 @@ static void look_at_all(struct adding *a, const json_t *old)
     for (int i = 0; i < a->list.n; i++) {
         const char *form = form_text(a, a->list.sql[i]);
         int before = a->forms.n;
-        if (form && strings_add(&a->forms, form) == before)
-            a->first[before] = i;
+        int k = form ? strings_add(&a->forms, form) : -1;
+        if (k == before)
+            a->first[k] = i;
+        else if (k >= 0)
+            give(a, a->first[k], i);
     }
     for (int i = 0; i < a->list.n && i < LOOKED_AT; i++)
         look_at(a, i);

@@ -15,7 +15,9 @@ static const char script[] =
     "CREATE TABLE coach (id INTEGER PRIMARY KEY, name TEXT, fee INTEGER, Cost INTEGER);"
     "CREATE TABLE workout (id INTEGER PRIMARY KEY, trainer_id INTEGER REFERENCES trainer(id), machine TEXT);"
     "CREATE TABLE trainer_fee (id INTEGER PRIMARY KEY REFERENCES trainer(id), fee INTEGER);"
+    "CREATE TABLE bonus (name TEXT, fee INTEGER);" /* no key, but one name in common */
     "CREATE TABLE lonely (fee INTEGER);"
+    "INSERT INTO bonus VALUES ('Bob', 1), ('Cid', 2);"
     "INSERT INTO trainer VALUES (1, 'Udo', 3, 30, 33), (2, 'Suri', 4, 40, 44), (3, 'Rik', 5, 20, 22);"
     "INSERT INTO coach VALUES (1, 'Ann', 13, 130), (2, 'Bob', 14, 140), (3, 'Cid', 15, 120);"
     "INSERT INTO workout VALUES (1, 1, 'bike'), (2, 2, 'rope'), (3, 2, 'bench');"
@@ -93,7 +95,13 @@ static const struct {
       "SELECT w.machine FROM workout AS w JOIN trainer AS t ON w.trainer_id = t.id JOIN trainer_fee ON t.id = "
       "trainer_fee.id ORDER BY trainer_fee.fee" },
     { "SELECT T2.fee FROM trainer AS T1 JOIN trainer_fee AS T2 ON T1.id = T2.id", "trainer_fee.fee", "trainer.fee",
-      "SELECT T1.fee FROM trainer AS T1 JOIN trainer_fee AS T2 ON T1.id = T2.id" },
+      "SELECT T1.fee FROM trainer AS T1" },
+    { "SELECT T1.name, T2.fee FROM trainer_fee AS T2 JOIN trainer AS T1 ON T1.id = T2.id ORDER BY T2.fee",
+      "trainer_fee.fee", "trainer.fee", "SELECT T1.name, T1.fee FROM trainer AS T1 ORDER BY T1.fee" },
+    { "SELECT T2.fee FROM trainer AS T1 JOIN trainer_fee AS T2 ON T1.id = T2.id WHERE T2.id > 1", "trainer_fee.fee",
+      "trainer.fee", "SELECT T1.fee FROM trainer AS T1 JOIN trainer_fee AS T2 ON T1.id = T2.id WHERE T2.id > 1" },
+    { "SELECT fee FROM coach", "coach.fee", "bonus.fee",
+      "SELECT bonus.fee FROM coach JOIN bonus ON coach.name = bonus.name" },
     { "SELECT name FROM trainer WHERE id IN (SELECT id FROM trainer WHERE fee > 4)", "trainer.fee", "trainer_fee.fee",
       "SELECT name FROM trainer WHERE id IN (SELECT trainer.id FROM trainer JOIN trainer_fee ON trainer.id = "
       "trainer_fee.id WHERE trainer_fee.fee > 4)" },
