@@ -27,18 +27,20 @@ static int end_of(const struct buckets *b, int param)
 
 void buckets_set(struct buckets *b, const struct params *p)
 {
-    buckets_release(b);
-    *b = (struct buckets){ .params = p, .first = xcalloc((size_t)p->n + 1, sizeof *b->first) };
+    struct buckets cut = { .params = p, .first = xcalloc((size_t)p->n + 1, sizeof *cut.first) };
+
     for (int i = p->n - 1; i >= 0; i--) {
-        b->first[i] = b->total;
-        b->total += numbers_of(p, i);
+        cut.first[i] = cut.total;
+        cut.total += numbers_of(p, i);
     }
-    b->size = size_for(b->total);
-    b->n = (int)((b->total + b->size - 1) / b->size);
-    b->left = xcalloc((size_t)b->n + 1, sizeof *b->left);
+    cut.size = size_for(cut.total);
+    cut.n = (int)((cut.total + cut.size - 1) / cut.size);
+    cut.left = xcalloc((size_t)cut.n + 1, sizeof *cut.left);
     for (int i = 0; i < p->n; i++)
-        for (int k = (int)(b->first[i] / b->size); numbers_of(p, i) && k < end_of(b, i); k++)
-            b->left[k]++;
+        for (int k = (int)(cut.first[i] / cut.size); numbers_of(p, i) && k < end_of(&cut, i); k++)
+            cut.left[k]++;
+    buckets_release(b);
+    *b = cut;
 }
 
 void buckets_release(struct buckets *b)
