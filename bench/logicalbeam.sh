@@ -3,7 +3,7 @@
 # `ambit-infer parse` how often either and both readings are among five statements; gold templates filled by the model and
 # by names drawn at random; Spider dev by execution; right statements after 0, 1 and 2 questions of `clarify`.
 # usage: SPIDER=DIR AMBIQT=DIR bench/logicalbeam.sh OUT [MODEL [TEMPLATES FILL]]
-# Folders of weights are asked as they are (one for all tasks, or three); without them a small Llama learns from Spider's
+# Folders of weights are asked as they are (one for all tasks, or three); without them a small T5 learns from Spider's
 # training questions first, whose databases none of the tables has.  SPIDER holds tables.json, train_spider.json, dev.json
 # and db, AMBIQT two_col_synonyms.json and two_tbl_synonyms.json.  EVERY=5 takes each fifth record, STRATEGIES="beam ..."
 # other strategies.  What OUT has already is not made again; a parse that was stopped goes on.
@@ -65,46 +65,44 @@ dev() {
 done_by dev.jsonl dev question
 done_by dev-gold.jsonl dev sql
 
-# --- a model from nothing: it learns to copy short schemas of any words, then the tasks where schemas are short, then all
+# --- a model from nothing: it learns to copy names on the tables that a statement needs, in other words, then all tasks
 learn() {
-    "$bin/ambit-train" infill --method full --compute bf16 --tokens 4096 --batch 16 --epochs 1 --lr 1e-3 --decay 0.01 --save-every 400 \
+    "$bin/ambit-train" seq2seq --tokens 4096 --batch 16 --epochs 1 --dropout 0 --length 400 --warmup 0.02 --eval-every 100 --max-valid 40 \
         --resume "$@"
 }
-# echoes: records that say their schema again, each schema once
-echoes() {
-    awk '
-        match($0, /"content":"Database [^\\"]*\\nQuestion/) {
-            schema = substr($0, RSTART + 20, RLENGTH - 30)
-            if (length(schema) <= 260 && !(schema in seen)) {
-                seen[schema] = ++n
-                print "{\"id\":\"echo-" n "\",\"messages\":[{\"role\":\"user\",\"content\":\"Database " schema \
-                    "\\nRepeat the database.\"},{\"role\":\"assistant\",\"content\":\"" schema "\"}]}"
-            }
-        }' words.jsonl
+plans() { [ -e "$1" ] || "$bin/ambit-data" plans --spider "$spider" --schema-text "$2" -o "$1"; }
+# words OUT IN COPIES SEED: records in other words
+words() { done_by "$1.jsonl" "$bin/ambit-data" substitute "$2.train.jsonl" --copies "$3" --seed "$4"; }
+# lot CHARACTERS NUMBER SEED FILE...: so many of the records of at most so many characters
+lot() { awk -v most="$1" 'length($0) <= most' "${@:4}" | shuf -n "$2" --random-source=<(yes "$3"); }
+mixed() { shuf --random-source=<(yes 1); }
+short() {
+    lot 420 5000 1 named-fill.jsonl
+    lot 360 2500 2 named-t2s.jsonl
 }
-tasks=(t2s template-gen template-fill)
-# records FOLDER...: of all tasks to train on
-records() {
-    for folder in "$@"; do cat "${tasks[@]/#/$folder/}"; done
+long() {
+    lot 800 1000 1 words-fill.jsonl
+    lot 800 900 2 {ambiqt,spider}/template-fill.train.jsonl
+    lot 800 600 3 words-t2s.jsonl
+    lot 800 900 4 {ambiqt,spider}/t2s.train.jsonl
+    lot 800 300 5 words-gen.jsonl
+    lot 800 800 6 {ambiqt,spider}/template-gen.train.jsonl
 }
 if [ ${#model[@]} = 0 ]; then
     strategies=(beam sample odin two-stage plans logical-beam)
-    tasks=("${tasks[@]/%/.train.jsonl}")
-    [ -e plain ] || "$bin/ambit-data" plans --spider "$spider" --prompt chat -o plain
-    [ -e mixed ] || "$bin/ambit-data" plans --spider "$spider" --prompt chat --schema-text ambiqt -o mixed
-    done_by plain.jsonl records plain
-    done_by both.jsonl records plain mixed
-    done_by words.jsonl "$bin/ambit-data" substitute both.jsonl --copies 2 --seed 1
-    done_by train.jsonl cat plain.jsonl words.jsonl
-    [ -e vocabulary ] || "$bin/ambit-train" tokenizer --vocab 4096 --split qwen2 -o vocabulary plain.jsonl words.jsonl
-    done_by valid.jsonl awk 'NR % 10 == 0' mixed/{t2s,template-gen,template-fill}.valid.jsonl
-    done_by echo.jsonl echoes
-    done_by echo.valid.jsonl awk 'NR % 100 == 0' echo.jsonl
-    done_by echo.train.jsonl awk 'NR % 100 != 0' echo.jsonl
-    learn --tokenizer vocabulary --hidden 256 --layers 6 --heads 4 --groups 2 --intermediate 704 --data echo.train.jsonl --length 256 \
-        --valid echo.valid.jsonl -o echo
-    learn --base echo --data words.jsonl --length 160 --valid valid.jsonl -o first
-    learn --base first --data train.jsonl --length 256 --valid valid.jsonl -o second
+    for form in named ambiqt spider; do plans "$form" "$form"; done
+    words named-fill named/template-fill 3 1
+    words named-t2s named/t2s 2 2
+    words words-fill ambiqt/template-fill 1 3
+    words words-t2s ambiqt/t2s 1 5
+    words words-gen ambiqt/template-gen 1 5
+    [ -e vocabulary ] || "$bin/ambit-train" tokenizer --vocab 2048 --split words -o vocabulary named-fill.jsonl ambiqt/{template-fill,t2s}.train.jsonl
+    done_by short.jsonl mixed < <(short)
+    done_by long.jsonl mixed < <(long)
+    done_by valid.jsonl lot 1100 50 7 ambiqt/{t2s,template-gen,template-fill}.valid.jsonl
+    learn --tokenizer vocabulary --start copying --hidden 128 --layers 3 --heads 4 --intermediate 384 --data short.jsonl \
+        --valid valid.jsonl --lr 2e-3 --schedule constant -o first
+    learn --base first --data long.jsonl --valid valid.jsonl --lr 1.5e-3 -o second
     model=(--model second)
 fi
 read -ra strategies <<<"${STRATEGIES:-${strategies[*]}}"
@@ -118,19 +116,6 @@ table() {
     echo "== $1"
     some "$bin/ambit-data" score --rule ambiqt --pred "$1.jsonl" --tables "$spider/tables.json" --db "$spider/db" --per-example "$1.each.jsonl"
 }
-
-# --- every strategy on AmbiQT's kinds
-for strategy in "${strategies[@]}"; do
-    parse "$strategy" asked.jsonl --strategy "$strategy"
-    table "$strategy"
-done
-for draws in top-k=25 top-p=.9 typical-p=.9; do
-    parse "$draws" asked.jsonl --strategy sample "--$draws"
-    table "$draws"
-done
-for strategy in "${strategies[@]}"; do
-    [ "$strategy" = beam ] || { echo "== $strategy after beam" && awk -f "$bench/gain.awk" beam.each.jsonl "$strategy.each.jsonl"; }
-done
 
 # --- gold templates: what the model fills them with, and names drawn at random among all that they allow
 # fills: of each record the statements of its templates alone, without the plain ones in front
@@ -164,6 +149,19 @@ table gold-fills
 table gold-random
 echo "== gold-fills after gold-random"
 awk -f "$bench/gain.awk" gold-random.each.jsonl gold-fills.each.jsonl
+
+# --- every strategy on AmbiQT's kinds
+for strategy in "${strategies[@]}"; do
+    parse "$strategy" asked.jsonl --strategy "$strategy"
+    table "$strategy"
+done
+for draws in top-k=25 top-p=.9 typical-p=.9; do
+    parse "$draws" asked.jsonl --strategy sample "--$draws"
+    table "$draws"
+done
+for strategy in "${strategies[@]}"; do
+    [ "$strategy" = beam ] || { echo "== $strategy after beam" && awk -f "$bench/gain.awk" beam.each.jsonl "$strategy.each.jsonl"; }
+done
 
 # --- Spider dev: the first statement by beams, the first of the first template filled plainly, and restricted
 # first FILE FIELD: {"id", "sql"} of the first statement behind the field
