@@ -85,6 +85,17 @@ JSON
 ambit-infer ask --db gym.sqlite --detector "$detector" --parser "$parser" answered.jsonl -o told.jsonl
 grep -q '"sql":"select fee_of_trainer from trainer","result":{"status":"ok","columns":\["fee_of_trainer"\],"rows":\[\[28\],\[50\],\[28\]\]' told.jsonl
 
+# --- none of them: the parser is asked for others, once; of these none either
+cat >none.jsonl <<'JSON'
+{"id": "q3", "question": "What are the fees?", "answers": ["none"]}
+{"id": "q4", "question": "What are the fees?", "answers": ["none", "none"]}
+JSON
+ambit-infer ask --db gym.sqlite --parser "$parser" --min-bits 0 -k 4 none.jsonl -o others.jsonl
+if [ "$parser" = toy ]; then
+    grep -q '"id":"q3",.*"ask":{.*"regenerated":true' others.jsonl
+    grep -q '"id":"q4",.*"stop":"hand-over".*"regenerated":true.*"sql":null' others.jsonl
+fi
+
 # --- candidates of any other parser, and no model at all: what is missing is said
 cat >candidates.jsonl <<'JSON'
 {"id": "q2", "question": "Which machines are used?", "candidates": [{"sql": "SELECT machine FROM workout", "p": 0.6}, {"sql": "SELECT DISTINCT machine FROM workout", "p": 0.4}]}

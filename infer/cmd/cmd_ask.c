@@ -154,7 +154,7 @@ const struct command command_ask = {
         "them, and \"session\" goes on with it in ambit-infer clarify --serve-stdio.\n\n"
         "With a finding, a candidate that uses one of its two alternatives is said of the other one too, and runs before "
         "it counts.  --gate P asks nobody where the finding's score is below P.  Where most likely none of the "
-        "candidates is meant the parser is asked once for others, which it draws; without one \"stop\" is hand-over.\n\n"
+        "candidates is meant the parser is asked once for four times as many; without one \"stop\" is hand-over.\n\n"
         "--serve answers POST /ask {\"question\", \"db_id\"}, /answer {\"session\", \"answer\"}, /undo, /show, /start, "
         "/detect and /schema, and GET /, /health and /metrics: docs/reference/http.md.\n\n"
         "With --simulate records have \"gold\": [SQL, ...], as in ambit-infer clarify.",

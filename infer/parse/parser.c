@@ -70,8 +70,9 @@ json_t *parser_candidates(struct question_parser *p, json_t *record, bool again,
     const struct parse_request usual = p->request;
 
     if (again) {
-        p->request.strategy = PARSE_SAMPLE;
-        p->request.k = p->request.beams = most(AGAIN * (usual.k > usual.beams ? usual.k : usual.beams));
+        p->request.k = most(AGAIN * usual.k);
+        p->request.beams = most(AGAIN * usual.beams);
+        p->request.set.draw.seed++;
     }
     json_t *line = answer(p, record, where, err);
     p->request = usual;

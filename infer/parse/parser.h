@@ -28,8 +28,8 @@ int parser_open(struct question_parser *p, const struct parser_settings *s, stru
 void parser_close(struct question_parser *p);
 
 /* What ambit-infer parse --candidates writes of a record: its "candidates", which may be none; a new reference.  again:
- * draws of the model in the place of its strategy, and more of them.  NULL with err, also the signal's when one stopped
- * it. */
+ * four times as many, by a search four times as wide or by other draws.  NULL with err, also the signal's when one
+ * stopped it. */
 json_t *parser_candidates(struct question_parser *p, json_t *record, bool again, const char *where, struct error *err);
 
 #endif
