@@ -64,6 +64,7 @@ static const struct option table[] = {
     INT_OPTION("idle", HTTP(seconds), "SECONDS", 1, 3600, "serve: silence after which a connection is closed"),
     DEVICE_OPTION(AT(device)),
     NO_GRAPH_OPTION(AT(no_graph)),
+    SHARD_OPTION(AT(clarify.shard), 1),
     OUT_OPTION(AT(clarify.out), "OUT.jsonl", "a line for each record, in input order; - is standard output"),
     { 0 },
 };
@@ -91,6 +92,8 @@ static const char *misused(const struct ask_request *q, const struct http_settin
         return "expected at most one of --parser and --candidates";
     if (c->interactive && c->simulate)
         return "expected at most one of --interactive and --simulate";
+    if (c->shard.count && (c->interactive || c->simulate))
+        return "--shard: expected no --interactive and no --simulate, whose measures are of all records";
     if (c->id && !c->interactive)
         return "--id: expected --interactive too";
     if (!q->detector && (q->gate > 0 || !isnan(q->threshold)))
