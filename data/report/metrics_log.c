@@ -104,7 +104,7 @@ static int write_line(FILE *f, int64_t step, const char *phase, const struct met
     if (phase)
         bad |= json_object_set_new(o, "phase", json_string(phase));
     for (int i = 0; i < n; i++)
-        bad |= json_object_set_new(o, list[i].name, isfinite(list[i].value) ? json_real(list[i].value) : json_null());
+        bad |= json_object_set_new(o, list[i].name, json_finite(list[i].value));
     CHECK(!bad, "a metric's name is not UTF-8, or memory is out");
     bad = json_dumpf(o, f, JSON_COMPACT | JSON_REAL_PRECISION(9)) || putc('\n', f) == EOF || fflush(f);
     json_decref(o);

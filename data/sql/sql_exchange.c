@@ -22,12 +22,11 @@ struct exchanging {
 
 typedef void visit_fn(struct exchanging *x, struct sql_expr *e);
 
-static int fail(struct exchanging *x, const char *what, const char *name)
+static void fail(struct exchanging *x, const char *what, const char *name)
 {
     if (!x->failed)
         error_set(x->err, EXIT_CODE_DATA, "%s %s", what, name);
     x->failed = true;
-    return -1;
 }
 
 static void *take(struct exchanging *x, size_t bytes)
