@@ -6,6 +6,7 @@ if [ ! -e "${bin:?}/../lib/ambit/libambit_mpi.so" ] || ! command -v mpirun >/dev
 fi
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 # what MPI keeps until the end
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rtc_hwloc_vmhole=none # Open MPI 4.1 lays a map of the machine into a hole of mpirun's memory, now and then over its stack
 mpi=(mpirun --oversubscribe --bind-to none)
 
 # ranks N ARGUMENTS...
