@@ -23,8 +23,8 @@ static int cannot_write(struct error *err, const char *path)
     return error_set(err, EXIT_CODE_FAILURE, "%s: cannot write: %s", path, strerror(errno));
 }
 
-/* Where the last line of a step up to `step` ends. */
-static int find_end(FILE *f, const char *path, int64_t step, long *end, struct error *err)
+/* Where the last line of a step up to `step` ends; of that step itself with `unvalidated` the last line of a loss. */
+static int find_end(FILE *f, const char *path, int64_t step, bool unvalidated, long *end, struct error *err)
 {
     char *line = NULL;
     size_t cap = 0;
@@ -37,8 +37,9 @@ static int find_end(FILE *f, const char *path, int64_t step, long *end, struct e
         json_t *o = json_loadb(line, (size_t)n, JSON_REJECT_DUPLICATES, NULL);
         snprintf(where, sizeof where, "%s: line %lld", path, (long long)number);
         rc = json_get_int(o, "step", 0, INT64_MAX, &at, where, err);
+        bool over = rc == 0 && (at > step || (at == step && unvalidated && !json_object_get(o, "loss")));
         json_decref(o);
-        if (rc == 0 && at > step)
+        if (over)
             break;
         *end += (long)n;
     }
@@ -46,7 +47,7 @@ static int find_end(FILE *f, const char *path, int64_t step, long *end, struct e
     return rc;
 }
 
-static int cut_lines(const char *path, int64_t step, struct error *err)
+static int cut_lines(const char *path, int64_t step, bool unvalidated, struct error *err)
 {
     struct stat st;
     long end = 0;
@@ -57,7 +58,7 @@ static int cut_lines(const char *path, int64_t step, struct error *err)
     if (fstat(fileno(f), &st) || !S_ISREG(st.st_mode))
         rc = error_set(err, EXIT_CODE_DATA, "%s: is not a file", path);
     else if (step > 0)
-        rc = find_end(f, path, step, &end, err);
+        rc = find_end(f, path, step, unvalidated, &end, err);
     fclose(f);
     if (rc == 0 && truncate(path, end))
         rc = cannot_write(err, path);
@@ -80,12 +81,12 @@ static FILE *open_events(const char *dir, int64_t step)
     return f;
 }
 
-int metrics_log_open(struct metrics_log *m, const char *dir, int64_t step, struct error *err)
+int metrics_log_open(struct metrics_log *m, const char *dir, int64_t step, bool unvalidated, struct error *err)
 {
     size_t size = strlen(dir) + sizeof "/metrics.jsonl";
     *m = (struct metrics_log){ .path = xmalloc(size) };
     snprintf(m->path, size, "%s/metrics.jsonl", dir);
-    if (cut_lines(m->path, step, err))
+    if (cut_lines(m->path, step, unvalidated, err))
         goto fail;
     m->lines = fopen(m->path, "abe");
     m->events = m->lines ? open_events(dir, step) : NULL;

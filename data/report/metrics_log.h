@@ -22,9 +22,9 @@ struct metric {
 };
 
 /* Starts anew with step 0.  With step > 0, lines beyond that step are removed, as is a last line that was cut short,
- * and the rest is kept.  The folder must exist.  -1 with EXIT_CODE_FAILURE, or EXIT_CODE_DATA when the lines are not
- * ours. */
-int metrics_log_open(struct metrics_log *m, const char *dir, int64_t step, struct error *err);
+ * and the rest is kept; with `unvalidated` lines of that step without "loss" are removed too.  The folder must exist.
+ * -1 with EXIT_CODE_FAILURE, or EXIT_CODE_DATA when the lines are not ours. */
+int metrics_log_open(struct metrics_log *m, const char *dir, int64_t step, bool unvalidated, struct error *err);
 /* phase may be NULL; in the event file a tag is "phase/name". */
 int metrics_log_write(struct metrics_log *m, int64_t step, const char *phase, const struct metric *list, int n,
                       struct error *err);

@@ -114,7 +114,7 @@ lose() {
     local signal=$1 rank=$2 text=$3 out=lost-$1-$2${4:-} start pid=
     ranks 2 "${long[@]}" --out "$out" >shown 2>said &
     until [ -n "$pid" ] || ! kill -0 $! 2>/dev/null; do pid=$(pid_of "$rank" "$out"); done
-    until grep -q '"step":25,' "$out/metrics.jsonl" 2>/dev/null || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
+    until grep -q '"step":25,.*"valid_loss"' "$out/metrics.jsonl" 2>/dev/null || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
     kill "-$signal" "$pid" || complain "rank $rank" "is not there"
     start=$SECONDS
     wait $! && complain "$out" "ended well"

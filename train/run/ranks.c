@@ -188,13 +188,14 @@ int ranks_prepare(struct run *r, struct error *err)
     return ranks_meet(r, none, err);
 }
 
-int ranks_validate(struct run *r, struct validation *v, struct error *err)
+int ranks_validate(struct run *r, int (*validate)(struct run *r, struct validation *v, struct error *err),
+                   struct validation *v, struct error *err)
 {
     struct rank_note note = { 0 };
 
     r->state.unvalidated = true; /* should a rank be lost meanwhile */
     if (ranks_first(r)) {
-        if ((note.rc = r->trainer->validate(r->self, v, err)) < 0)
+        if ((note.rc = validate(r, v, err)) < 0)
             return -1;
         note.n = v->n;
         note.figure = v->figure;

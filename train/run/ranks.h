@@ -72,9 +72,10 @@ int ranks_heed(struct ranks *x, const struct rank_note *notes, struct error *err
 int ranks_agree(struct run *r, struct error *err);
 int ranks_agree_weights(struct run *r, struct error *err);
 
-/* Trainer functions that rank 0 calls, or calls first. */
+/* Functions that rank 0 calls, or calls first; `validate` returns what the trainer's own does. */
 int ranks_prepare(struct run *r, struct error *err);
-int ranks_validate(struct run *r, struct validation *v, struct error *err);
+int ranks_validate(struct run *r, int (*validate)(struct run *r, struct validation *v, struct error *err),
+                   struct validation *v, struct error *err);
 int ranks_finish(struct run *r, int (*finish)(struct run *r, struct error *err), struct error *err);
 
 /* Dropout of its own for each rank: once after the numbers of a checkpoint or of a stage were set, once before they are

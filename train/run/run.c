@@ -56,7 +56,9 @@ static int open_files(struct run *r, struct error *err)
 {
     if (!ranks_first(r))
         return 0;
-    return write_config(&r->set, err) || metrics_log_open(&r->metrics, r->set.out, r->state.step, err) ? -1 : 0;
+    if (write_config(&r->set, err))
+        return -1;
+    return metrics_log_open(&r->metrics, r->set.out, r->state.step, r->state.unvalidated, err);
 }
 
 /* More epochs do nothing for a run that patience has ended. */

@@ -71,18 +71,24 @@ static int note_figure(struct run *r, const struct validation *v, struct error *
     return v->final && ranks_first(r) ? run_save_best(r, err) : 0;
 }
 
+/* Written before the other ranks know: should this one be lost then, the line is cut when the run goes on. */
+static int validate_and_tell(struct run *r, struct validation *v, struct error *err)
+{
+    int rc = r->trainer->validate(r->self, v, err);
+
+    return rc || !v->n ? rc : write_metrics(r, v->list, v->n, err);
+}
+
 /* 1 when a signal asked to stop before the figure was known. */
 static int validate(struct run *r, struct error *err)
 {
     struct validation v = { 0 };
-    int rc = r->trainer->validate ? ranks_validate(r, &v, err) : 0;
+    int rc = r->trainer->validate ? ranks_validate(r, validate_and_tell, &v, err) : 0;
 
     r->state.unvalidated = rc > 0;
     if (rc || !v.n)
         return rc;
     log_info("step %lld: validation %s", (long long)r->state.step, v.text);
-    if (write_metrics(r, v.list, v.n, err))
-        return -1;
     return note_figure(r, &v, err);
 }
 

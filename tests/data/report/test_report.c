@@ -27,7 +27,7 @@ static void write_steps(const char *dir, int64_t resumed, int64_t first, int64_t
 {
     struct metrics_log m;
     struct error err = { 0 };
-    if (metrics_log_open(&m, dir, resumed, &err))
+    if (metrics_log_open(&m, dir, resumed, false, &err))
         fail_msg("%s", err.text);
     for (int64_t i = first; i <= last; i++) {
         struct metric list[] = { { "loss", loss }, { "lr", i == 3 ? NAN : 1e-4 } };
@@ -71,18 +71,37 @@ static void a_last_line_cut_short_goes(void **state)
     free(text);
 }
 
+/* A rank was lost after it had written a figure that the others never learnt: the run that goes on measures again. */
+static void a_validation_that_nobody_knows_of_goes(void **state)
+{
+    struct metrics_log m;
+    struct error err = { 0 };
+    const char *kept = "{\"step\":4,\"valid_loss\":1}\n{\"step\":5,\"loss\":1}\n",
+               *line = "{\"step\":5,\"valid_loss\":1}\n";
+    char lines[128];
+    snprintf(lines, sizeof lines, "%s%s", kept, line);
+    const char *path = test_file(*state, "metrics.jsonl", lines);
+    for (int unvalidated = 0; unvalidated < 2; unvalidated++) {
+        assert_int_equal(metrics_log_open(&m, *state, 5, unvalidated, &err), 0);
+        metrics_log_close(&m);
+        char *text = test_read(path);
+        assert_string_equal(text, unvalidated ? kept : lines);
+        free(text);
+    }
+}
+
 static void foreign_lines_are_not_cut(void **state)
 {
     struct metrics_log m;
     struct error err = { 0 };
     const char *path = test_file(*state, "metrics.jsonl", "{\"step\":1}\nsomething of mine\n{\"step\":2}\n");
-    assert_int_equal(metrics_log_open(&m, *state, 9, &err), -1);
+    assert_int_equal(metrics_log_open(&m, *state, 9, false, &err), -1);
     assert_int_equal(err.code, EXIT_CODE_DATA);
     assert_error(err, "metrics.jsonl: line 2");
     char *text = test_read(path);
     assert_non_null(strstr(text, "something of mine"));
     free(text);
-    assert_int_equal(metrics_log_open(&m, test_file(*state, "no", NULL), 0, &err), -1);
+    assert_int_equal(metrics_log_open(&m, test_file(*state, "no", NULL), 0, false, &err), -1);
     assert_error(err, "no");
 }
 
@@ -287,6 +306,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_resumed_run_writes_on_from_its_step),
         cmocka_unit_test(a_last_line_cut_short_goes),
+        cmocka_unit_test(a_validation_that_nobody_knows_of_goes),
         cmocka_unit_test(foreign_lines_are_not_cut),
         cmocka_unit_test(checksum_vectors),
         cmocka_unit_test(event_bytes),
