@@ -276,7 +276,7 @@ static struct tensor *run_attention_pool(struct ctx *c, struct bench *b)
 }
 
 /* t nodes with n edges each, 4 heads */
-static void make_gat(struct ctx *c, struct bench *b)
+static void make_graph(struct ctx *c, struct bench *b)
 {
     int64_t n = b->row->t * b->row->n;
     struct edge *edges = xmalloc((size_t)n * sizeof *edges);
@@ -286,6 +286,11 @@ static void make_gat(struct ctx *c, struct bench *b)
             (struct edge){ (int32_t)rng_below(&rng, (uint32_t)b->row->t), (int32_t)(i / b->row->n), (int32_t)(i % 8) };
     b->graph = batch_graph(c, edges, n, b->row->t);
     free(edges);
+}
+
+static void make_gat(struct ctx *c, struct bench *b)
+{
+    make_graph(c, b);
     bench_input(c, b, b->row->t, 4 * b->row->c, b->dtype);
     bench_param(c, b, 4, b->row->c, F32);
     bench_param(c, b, 4, b->row->c, F32);
@@ -303,6 +308,18 @@ static struct tensor *run_gat(struct ctx *c, struct bench *b)
                      .heads = 4,
                      .slope = 0.2f };
     return op_gat(c, b->in[0], &g);
+}
+
+static void make_propagate(struct ctx *c, struct bench *b)
+{
+    make_graph(c, b);
+    bench_input(c, b, b->row->t, b->row->c, b->dtype);
+    bench_input(c, b, b->row->t * b->row->n, 1, F32);
+}
+
+static struct tensor *run_propagate(struct ctx *c, struct bench *b)
+{
+    return op_propagate(c, b->in[0], b->in[1], &b->graph);
 }
 
 static void make_pairs(struct ctx *c, struct bench *b)
@@ -420,6 +437,7 @@ const struct row kernel_rows[] = {
     { "embed", 1408, 768, 1408, make_embed, run_embed, NULL, 0, false },
     { "gather", 1408, 768, 1408, make_gather, run_gather, NULL, 0, false },
     { "gat", 1024, 64, 8, make_gat, run_gat, NULL, 0, false },
+    { "propagate", 1024, 384, 8, make_propagate, run_propagate, NULL, 0, false },
     { "segment_pool", 1408, 384, 22, make_pool, run_segment_pool, NULL, 0, false },
     { "attention_pool", 1408, 384, 22, make_pool, run_attention_pool, NULL, 0, false },
     { "pair_features", 1408, 384, 704, make_pairs, run_pairs, NULL, 0, false },

@@ -85,6 +85,9 @@ extern "C" {
     K(gat_backward, (struct ctx *c, struct destination dz, struct destination da_src, struct destination da_dst,       \
                      struct destination dedge_bias, struct destination dbias, const struct tensor *dy,                 \
                      const struct tensor *alpha, const struct tensor *z, const struct gat *g, uint32_t site))          \
+    /* y[i,:] (+)= sum of w[e] x[source(e),:] over the edges into i; back: of w[e] x[target(e),:] over those out of i */ \
+    K(propagate, (struct ctx *c, struct destination y, const struct tensor *x, const struct tensor *w,                 \
+                  const struct graph *g, bool back))                                                                   \
     /* y[s,:] = sum or mean of the rows of segment s, 0 when it is empty */                                            \
     K(segment_pool, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct seqs *s, enum pool pool))   \
     K(segment_pool_backward, (struct ctx *c, struct destination dx, const struct tensor *dy, const struct seqs *s,     \

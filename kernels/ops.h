@@ -89,6 +89,9 @@ struct tensor *op_causal_attention(struct ctx *c, struct tensor *q, struct tenso
  * into i; y_i = sum alpha z_j, heads side by side [N, H D] or averaged [N, D]; + bias.  A node without edges gets bias.
  */
 struct tensor *op_gat(struct ctx *c, struct tensor *z, const struct gat *g);
+/* y[i,:] = sum of w[e] x[source(e),:] over the edges e into i, 0 without any; x [N,C], w F32 [E], which gets no
+ * gradient */
+struct tensor *op_propagate(struct ctx *c, struct tensor *x, struct tensor *w, const struct graph *g);
 /* y[S,C] = sum or mean of each segment's rows */
 struct tensor *op_segment_pool(struct ctx *c, struct tensor *x, const struct seqs *s, enum pool pool);
 /* y[S,C] = sum over the segment of softmax(gate) x; gate F32 [T] */

@@ -25,7 +25,7 @@ struct detect_record {
     json_t *json;
     char *error; /* NULL when the record can be scored */
     const char *question;
-    struct ids ids;
+    struct question_input input;
     int item;     /* number among the group's items */
     uint64_t key; /* of all that its line is made from */
 };
@@ -104,7 +104,7 @@ static int read_item(struct detect_run *d, struct detect_record *r, struct gate_
     if (!r->question)
         return -1;
     const struct prepared_schema *p = find_schema(d, r->json, where, err);
-    if (!p || detector_item(&d->detector, item, &r->ids, p, r->question, where, err))
+    if (!p || detector_item(&d->detector, item, &r->input, p, r->question, where, err))
         return -1;
     r->key = p->sum;
     return 0;
@@ -215,7 +215,7 @@ static void clear_group(struct detect_run *d)
 {
     for (int i = 0; i < d->n; i++) {
         json_decref(d->group[i].json);
-        ids_release(&d->group[i].ids);
+        question_input_release(&d->group[i].input);
         free(d->group[i].error);
     }
     d->n = d->n_items = 0;

@@ -89,13 +89,22 @@ const struct prepared_schema *detector_prepare(struct detector *d, const char *d
     return d->prepared[strings_add(&d->db_ids, db_id)] = p;
 }
 
-int detector_item(const struct detector *d, struct gate_item *item, struct ids *ids, const struct prepared_schema *p,
-                  const char *question, const char *where, struct error *err)
+int detector_item(const struct detector *d, struct gate_item *item, struct question_input *q,
+                  const struct prepared_schema *p, const char *question, const char *where, struct error *err)
 {
-    if (gate_question_tokens(ids, d->model.tokenizer, question, where, err))
+    if (gate_question_tokens(&q->ids, d->model.tokenizer, question, where, err))
         return -1;
-    *item = (struct gate_item){ &p->input, question, ids->items, (int)ids->count };
+    *item = (struct gate_item){
+        .schema = &p->input, .text = question, .question = q->ids.items, .n_question = (int)q->ids.count
+    };
+    gate_draw_graph(&q->drawn, item, &d->model.net.config);
     return 0;
+}
+
+void question_input_release(struct question_input *q)
+{
+    ids_release(&q->ids);
+    schema_graph_release(&q->drawn);
 }
 
 int detector_score(struct detector *d, const struct gate_item *items, int n, struct gate_result *results,
@@ -117,11 +126,11 @@ static json_t *find(struct detector *d, const json_t *record, const struct prepa
     struct finding f = { .id = json_object_get(record, "id"), .question = question };
     struct gate_item item;
     struct gate_result result;
-    struct ids ids = { 0 };
+    struct question_input words = { 0 };
     json_t *line = NULL;
     float *relevance = xmalloc((size_t)p->input.n_nodes * sizeof *relevance + 1);
 
-    if (question && detector_item(d, &item, &ids, p, question, where, err) == 0 &&
+    if (question && detector_item(d, &item, &words, p, question, where, err) == 0 &&
         detector_score(d, &item, 1, &result, relevance, err) == 0) {
         finding_fill(&f, &d->model, &item, &result, relevance);
         line = finding_json(&f, true);
@@ -129,7 +138,7 @@ static json_t *find(struct detector *d, const json_t *record, const struct prepa
             error_set(err, EXIT_CODE_DATA, "%s: the finding cannot be written as JSON", where);
     }
     finding_release(&f);
-    ids_release(&ids);
+    question_input_release(&words);
     free(relevance);
     return line;
 }

@@ -41,9 +41,15 @@ const struct prepared_schema *detector_known(const struct detector *d, const cha
 /* Prepares it; s must live as long as the detector.  NULL with err. */
 const struct prepared_schema *detector_prepare(struct detector *d, const char *db_id, const struct schema *s,
                                                struct error *err);
-/* A question of a prepared schema; ids is filled with its tokens and belongs to the caller.  -1 with EXIT_CODE_DATA. */
-int detector_item(const struct detector *d, struct gate_item *item, struct ids *ids, const struct prepared_schema *p,
-                  const char *question, const char *where, struct error *err);
+/* A question of a prepared schema.  What the item borrows is kept in q, zeroed before, which the caller releases.  -1
+ * with EXIT_CODE_DATA. */
+struct question_input {
+    struct ids ids;
+    struct schema_graph drawn;
+};
+int detector_item(const struct detector *d, struct gate_item *item, struct question_input *q,
+                  const struct prepared_schema *p, const char *question, const char *where, struct error *err);
+void question_input_release(struct question_input *q);
 /* Results [n] and the relevance logits [nodes of all items] of n items. */
 int detector_score(struct detector *d, const struct gate_item *items, int n, struct gate_result *results,
                    float *relevance, struct error *err);

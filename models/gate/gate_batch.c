@@ -1,5 +1,6 @@
 #include "models/gate/gate_batch.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -310,12 +311,28 @@ int gate_nodes(const struct gate_item *items, int n)
     return nodes;
 }
 
+static const struct schema_graph *graph_of(const struct gate_item *item)
+{
+    return item->drawn ? item->drawn : &item->schema->graph;
+}
+
+void gate_draw_graph(struct schema_graph *g, struct gate_item *item, const struct gatekeeper_config *config)
+{
+    uint64_t seed = hash_bytes(HASH_START, item->text, strlen(item->text));
+
+    *g = (struct schema_graph){ 0 };
+    if (config->random_edges <= 0)
+        return;
+    schema_graph_init_random(g, item->schema->n_nodes, (double)config->random_edges, seed);
+    item->drawn = g;
+}
+
 struct gate_sizes gate_sizes_of(const struct gate_item *items, int n)
 {
     struct gate_sizes s = { .items = n, .nodes = gate_nodes(items, n) };
 
     for (int i = 0; i < n; i++) {
-        s.edges += items[i].schema->graph.n_edges;
+        s.edges += graph_of(&items[i])->n_edges;
         s.pairs += items[i].schema->n_pairs;
     }
     return s;
@@ -358,10 +375,11 @@ static void lists_init(struct graph_lists *l, const struct gate_sizes *s)
 static void lists_add(struct graph_lists *l, const struct gate_item *of, int item)
 {
     const struct schema_input *in = of->schema;
+    const struct schema_graph *graph = graph_of(of);
     float *features = l->features + (size_t)l->n_pairs * GATE_PAIR_FEATURES;
 
-    for (int i = 0; i < in->graph.n_edges; i++) {
-        const struct schema_edge *e = &in->graph.edges[i];
+    for (int i = 0; i < graph->n_edges; i++) {
+        const struct schema_edge *e = &graph->edges[i];
         l->edges[l->n_edges++] = (struct edge){ l->n_nodes + e->source, l->n_nodes + e->target, e->type };
     }
     for (int i = 0; i < in->n_pairs; i++) {
@@ -377,15 +395,17 @@ static void lists_add(struct graph_lists *l, const struct gate_item *of, int ite
     l->n_nodes += in->n_nodes;
 }
 
-/* What is still missing of the sizes, spread evenly. */
+/* What is still missing of the sizes, spread evenly; edges stay sorted by target. */
 static void lists_pad(struct graph_lists *l, const struct gate_sizes *s, int items)
 {
-    int first = l->n_nodes, nodes = s->nodes - first;
+    int first = l->n_nodes, nodes = s->nodes - first, edges = s->edges - l->n_edges;
 
     for (int i = 0; l->n_nodes < s->nodes; i++, l->n_nodes++)
         l->nodes[items + i % (s->items - items)]++;
-    for (int i = 0; l->n_edges < s->edges; i++)
-        l->edges[l->n_edges++] = (struct edge){ first + i % nodes, first + i % nodes, 0 };
+    for (int i = 0; i < edges; i++) {
+        int node = first + (int)((int64_t)i * nodes / edges);
+        l->edges[l->n_edges++] = (struct edge){ node, node, 0 };
+    }
     for (int i = 0; l->n_pairs < s->pairs; i++) {
         l->pairs[items + i % (s->items - items)]++;
         l->u[l->n_pairs] = l->v[l->n_pairs] = first + i % nodes;
@@ -403,6 +423,43 @@ static void lists_release(struct graph_lists *l)
     free(l->features);
 }
 
+/* degree[node] of the edges of a relation, or of all (-1), that come into each node. */
+static void count_degrees(int32_t *degree, const struct edge *edges, int n_edges, int relation)
+{
+    for (int e = 0; e < n_edges; e++)
+        degree[edges[e].target] += relation < 0 || edges[e].type == relation;
+}
+
+/* 1 / sqrt(d_source d_target), d the edges into a node, its loop among them (Kipf and Welling 2017, section 2); of a
+ * relation 1 / d_target, d its edges into the node (Schlichtkrull et al. 2018, eq. 2 with c = |N|). */
+static struct tensor *edge_weights(struct ctx *c, const struct edge *edges, int n_edges, int n_nodes, int relation)
+{
+    int32_t *degree = xcalloc((size_t)n_nodes, sizeof *degree);
+    float *w = xcalloc((size_t)n_edges, sizeof *w);
+
+    count_degrees(degree, edges, n_edges, relation);
+    for (int e = 0; e < n_edges; e++) {
+        float d = (float)degree[edges[e].target], from = (float)degree[edges[e].source];
+        if (relation < 0)
+            w[e] = from > 0 ? 1 / sqrtf(d * from) : 0;
+        else if (edges[e].type == relation)
+            w[e] = 1 / d;
+    }
+    struct tensor *t = batch_f32(c, w, n_edges, 1, F32);
+    free(degree);
+    free(w);
+    return t;
+}
+
+void gate_graph_weights(struct ctx *c, const struct edge *edges, int n_edges, int n_nodes,
+                        const struct gatekeeper_config *config, struct gate_graph *graph)
+{
+    if (config->classifier == CLASSIFIER_GCN)
+        graph->weights[0] = edge_weights(c, edges, n_edges, n_nodes, -1);
+    for (int r = 0; config->classifier == CLASSIFIER_RGCN && r < config->edge_types; r++)
+        graph->weights[r] = edge_weights(c, edges, n_edges, n_nodes, r);
+}
+
 void gate_graph_build(struct ctx *c, const struct gate_item *items, int n, const struct gatekeeper_config *config,
                       struct gate_graph *graph)
 {
@@ -418,6 +475,7 @@ void gate_graph_build(struct ctx *c, const struct gate_item *items, int n, const
     lists_pad(&l, &s, n);
     graph->graph = batch_graph(c, l.edges, s.edges, s.nodes);
     graph->nodes = batch_segments(c, l.nodes, s.items);
+    gate_graph_weights(c, l.edges, s.edges, s.nodes, config, graph);
     if (config->classifier == CLASSIFIER_PAIR) {
         graph->u = batch_index(c, l.u, s.pairs, s.nodes);
         graph->v = batch_index(c, l.v, s.pairs, s.nodes);

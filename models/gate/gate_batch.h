@@ -24,6 +24,7 @@ struct gate_item {
     const char *text;
     const int32_t *question; /* token ids of text without special tokens */
     int n_question;
+    const struct schema_graph *drawn; /* in place of the schema's graph; NULL for that */
 };
 
 /* How sequences are laid out: the ids that part their texts, and how long these may be. */
@@ -91,7 +92,15 @@ void text_builder_pad(struct text_builder *b, int nodes);
 void gate_text_build(struct ctx *c, const struct text_builder *b, const struct bert_config *config,
                      struct gate_text *text);
 
-/* Graphs and candidate pairs of n items, padded where ctx.buckets; pairs are left out for gat-mean. */
+/* The graph of an item whose model takes drawn ones: always the same for one question on so many elements.  Where it
+ * takes the schema's, g is empty and the item stays. */
+void gate_draw_graph(struct schema_graph *g, struct gate_item *item, const struct gatekeeper_config *config);
+
+/* What the layers of gcn and rgcn multiply each edge by; edges by target. */
+void gate_graph_weights(struct ctx *c, const struct edge *edges, int n_edges, int n_nodes,
+                        const struct gatekeeper_config *config, struct gate_graph *graph);
+
+/* Graphs and candidate pairs of n items, padded where ctx.buckets; pairs are there for the pair classifier alone. */
 void gate_graph_build(struct ctx *c, const struct gate_item *items, int n, const struct gatekeeper_config *config,
                       struct gate_graph *graph);
 

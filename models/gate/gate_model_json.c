@@ -5,7 +5,8 @@
 #include <string.h>
 
 static const char *const encodes[] = { "element", "schema", NULL };
-static const char *const classifiers[] = { "pair", "gat-mean", NULL };
+static const char *const classifiers[] = { "pair", "gat-mean", "gat-cat", "gcn", "rgcn", "bert-only", NULL };
+static const char *const features[] = { "states", "relevance", NULL };
 static const char *const pools[] = { "attention", "mean", "sum", NULL };
 static const char *const graphs[] = { "typed", "paper", "mono", "bi", NULL };
 static const char *const precisions[] = { "f32", "tf32", "bf16", NULL };
@@ -15,6 +16,8 @@ static const char *const precisions[] = { "f32", "tf32", "bf16", NULL };
 static const struct spec_field fields[] = {
     { "encode", AT(config.encode), SPEC_WORD, encodes, 0, 0, false },
     { "classifier", AT(config.classifier), SPEC_WORD, classifiers, 0, 0, false },
+    { "features", AT(config.features), SPEC_WORD, features, 0, 0, true },
+    { "random_edges", AT(config.random_edges), SPEC_FLOAT, NULL, 0, 1000, true },
     { "pool", AT(config.pool), SPEC_WORD, pools, 0, 0, false },
     { "graph", AT(graph), SPEC_WORD, graphs, 0, 0, false },
     { "compute", AT(dtype), SPEC_WORD, spec_dtypes, 0, 0, false },

@@ -1,20 +1,15 @@
-#include "models/net/gatekeeper.h"
-
-#include "models/net/param_builder.h"
+#include "models/net/gatekeeper_impl.h"
 
 enum { RELEVANCE_CHANNELS = 8 };
 static const float INIT = 0.02f;
 static const float GLOROT = -1;
 static const float SLOPE = 0.2f; /* of the GAT's LeakyReLU */
 
-static void init_gat(struct gat_layer *l, const struct gatekeeper_config *g, struct param_builder *p, enum dtype dtype,
-                     int number)
+void gat_layer_init(struct gat_layer *l, const struct gatekeeper_config *g, struct param_builder *p, int64_t in,
+                    bool mean)
 {
-    bool thesis = g->classifier == CLASSIFIER_GAT_MEAN;
-    int64_t D = g->gat_hidden, H = g->gat_heads, in = thesis && number == 0 ? g->bert.hidden_size : D;
+    int64_t D = g->gat_hidden, H = g->gat_heads;
 
-    param_part(p, "classifier.gat.%d.", number);
-    p->dtype = thesis ? dtype : F32;
     *l = (struct gat_layer){ .w = param_matrix(p, H * D, in, "weight") };
     l->w->tf32 = g->gat_precision == GAT_TF32;
     if (l->w->grad)
@@ -22,12 +17,16 @@ static void init_gat(struct gat_layer *l, const struct gatekeeper_config *g, str
     p->dtype = F32;
     l->a_src = param_matrix(p, H, D, "a_src");
     l->a_dst = param_matrix(p, H, D, "a_dst");
-    l->bias = param_vector(p, D, 0, "bias");
-    if (thesis)
-        return;
-    l->edge_bias = param_matrix(p, g->edge_types, H, "edge_bias");
-    l->norm_w = param_vector(p, D, -1, "norm.weight");
-    l->norm_b = param_vector(p, D, 0, "norm.bias");
+    l->bias = param_vector(p, mean ? D : H * D, 0, "bias");
+}
+
+static void init_typed_gat(struct gat_layer *l, const struct gatekeeper_config *g, struct param_builder *p, int number)
+{
+    param_part(p, "classifier.gat.%d.", number);
+    gat_layer_init(l, g, p, g->gat_hidden, true);
+    l->edge_bias = param_matrix(p, g->edge_types, g->gat_heads, "edge_bias");
+    l->norm_w = param_vector(p, g->gat_hidden, -1, "norm.weight");
+    l->norm_b = param_vector(p, g->gat_hidden, 0, "norm.bias");
 }
 
 static void init_relevance(struct gatekeeper *g, struct params *p, const struct param_arenas *a, enum dtype dtype)
@@ -71,34 +70,23 @@ static void init_pair(struct gatekeeper *g, struct param_builder *p)
     g->asked = init_pair_head(p, 4 * RELEVANCE_CHANNELS + k->pair_features, k->pair_hidden, "pair.asked");
 }
 
-static void init_gat_mean(struct gatekeeper *g, struct param_builder *p)
-{
-    const struct gatekeeper_config *k = &g->config;
-
-    param_part(p, "graph.");
-    g->score_w = param_matrix(p, 1, k->gat_hidden, "score.weight");
-    g->score_b = param_vector(p, 1, 0, "score.bias");
-    if (k->pool == GATE_POOL_ATTENTION) {
-        g->gate_w = param_matrix(p, 1, k->gat_hidden, "gate.weight");
-        g->gate_b = param_vector(p, 1, 0, "gate.bias");
-    }
-}
-
 void gatekeeper_init(struct gatekeeper *g, const struct gatekeeper_config *config, enum dtype dtype, struct params *p,
                      const struct param_arenas *a)
 {
     struct param_builder classifier = { p, a, F32, GLOROT, 0, "" };
 
+    CHECK(config->edge_types <= GATE_RELATIONS_MAX, "gatekeeper: %d relations", config->edge_types);
     *g = (struct gatekeeper){ .config = *config };
     bert_init(&g->bert, &config->bert, "bert.", dtype, p, a);
     init_relevance(g, p, a, dtype);
     g->gat = arena_alloc(a->host, (size_t)config->gat_layers * sizeof *g->gat);
+    if (config->classifier != CLASSIFIER_PAIR) {
+        thesis_init(g, &classifier, dtype);
+        return;
+    }
     for (int i = 0; i < config->gat_layers; i++)
-        init_gat(&g->gat[i], config, &classifier, dtype, i);
-    if (config->classifier == CLASSIFIER_PAIR)
-        init_pair(g, &classifier);
-    else
-        init_gat_mean(g, &classifier);
+        init_typed_gat(&g->gat[i], config, &classifier, i);
+    init_pair(g, &classifier);
 }
 
 struct tensor *gatekeeper_states(struct ctx *c, const struct gatekeeper *g, const struct gate_text *text)
@@ -112,8 +100,7 @@ struct tensor *gatekeeper_states(struct ctx *c, const struct gatekeeper *g, cons
     return op_add(c, x, op_linear(c, mentions, g->mention_w, NULL, ACT_NONE));
 }
 
-/* x [T, K] -> F32 [T] */
-static struct tensor *logits(struct ctx *c, struct tensor *x, struct tensor *w, struct tensor *b)
+struct tensor *gatekeeper_logits(struct ctx *c, struct tensor *x, struct tensor *w, struct tensor *b)
 {
     int64_t n = tensor_rows(x);
     return op_reshape(c, op_cast(c, op_linear(c, x, w, b, ACT_NONE), F32), 1, &n);
@@ -122,10 +109,10 @@ static struct tensor *logits(struct ctx *c, struct tensor *x, struct tensor *w, 
 struct tensor *gatekeeper_relevance(struct ctx *c, const struct gatekeeper *g, struct tensor *states)
 {
     struct tensor *pooled = op_linear(c, states, g->pooler_w, g->pooler_b, ACT_TANH);
-    return logits(c, op_dropout(c, pooled, g->config.bert.hidden_dropout), g->relevance_w, g->relevance_b);
+    return gatekeeper_logits(c, op_dropout(c, pooled, g->config.bert.hidden_dropout), g->relevance_w, g->relevance_b);
 }
 
-static struct tensor *as_dtype(struct ctx *c, struct tensor *x, enum dtype dtype)
+struct tensor *gatekeeper_as(struct ctx *c, struct tensor *x, enum dtype dtype)
 {
     return x->dtype == dtype ? x : op_cast(c, x, dtype);
 }
@@ -134,13 +121,13 @@ static struct tensor *as_dtype(struct ctx *c, struct tensor *x, enum dtype dtype
 static struct tensor *project(struct ctx *c, const struct gatekeeper *g, struct tensor *x, struct tensor *w)
 {
     if (w->dtype == BF16 || g->config.gat_precision != GAT_BF16)
-        return op_linear(c, as_dtype(c, x, w->dtype), w, NULL, ACT_NONE);
+        return op_linear(c, gatekeeper_as(c, x, w->dtype), w, NULL, ACT_NONE);
     struct tensor *rounded = op_cast(c, w, BF16);
-    return op_cast(c, op_linear(c, as_dtype(c, x, BF16), rounded, NULL, ACT_NONE), F32);
+    return op_cast(c, op_linear(c, gatekeeper_as(c, x, BF16), rounded, NULL, ACT_NONE), F32);
 }
 
-static struct tensor *attend(struct ctx *c, const struct gatekeeper *g, const struct gat_layer *l, struct tensor *x,
-                             const struct graph *graph)
+struct tensor *gat_layer_forward(struct ctx *c, const struct gatekeeper *g, const struct gat_layer *l, struct tensor *x,
+                                 const struct graph *graph, bool mean)
 {
     struct gat gat = { .graph = graph,
                        .a_src = l->a_src,
@@ -148,26 +135,10 @@ static struct tensor *attend(struct ctx *c, const struct gatekeeper *g, const st
                        .edge_bias = l->edge_bias,
                        .bias = l->bias,
                        .heads = g->config.gat_heads,
-                       .mean = true,
+                       .mean = mean,
                        .slope = SLOPE,
                        .p = g->config.dropout };
     return op_gat(c, project(c, g, x, l->w), &gat);
-}
-
-/* The thesis: ELU and dropout after every layer, pool, dropout, linear. */
-static struct gate_scores classify_gat_mean(struct ctx *c, const struct gatekeeper *g, struct tensor *x,
-                                            const struct gate_graph *graph)
-{
-    float p = g->config.dropout;
-
-    for (int i = 0; i < g->config.gat_layers; i++)
-        x = op_dropout(c, op_activation(c, attend(c, g, &g->gat[i], x, &graph->graph), ACT_ELU), p);
-    x = as_dtype(c, x, F32);
-    if (g->config.pool == GATE_POOL_ATTENTION)
-        x = op_attention_pool(c, x, logits(c, x, g->gate_w, g->gate_b), &graph->nodes);
-    else
-        x = op_segment_pool(c, x, &graph->nodes, g->config.pool == GATE_POOL_SUM ? POOL_SUM : POOL_MEAN);
-    return (struct gate_scores){ .score = logits(c, op_dropout(c, x, p), g->score_w, g->score_b) };
 }
 
 /* x [N, D] of the elements to a logit F32 [P] for each candidate pair. */
@@ -176,7 +147,7 @@ static struct tensor *judge_pairs(struct ctx *c, const struct gatekeeper *g, con
 {
     struct tensor *pairs = op_pair_features(c, x, &graph->u, &graph->v, graph->features);
     pairs = op_dropout(c, op_linear(c, pairs, h->w1, h->b1, ACT_GELU), g->config.dropout);
-    return logits(c, pairs, h->w2, h->b2);
+    return gatekeeper_logits(c, pairs, h->w2, h->b2);
 }
 
 /* Residual GAT layers over typed edges. */
@@ -185,7 +156,7 @@ static struct tensor *reason(struct ctx *c, const struct gatekeeper *g, struct t
     x = op_linear(c, x, g->project_w, g->project_b, ACT_GELU);
     for (int i = 0; i < g->config.gat_layers; i++) {
         const struct gat_layer *l = &g->gat[i];
-        struct tensor *y = op_activation(c, attend(c, g, l, x, graph), ACT_ELU);
+        struct tensor *y = op_activation(c, gat_layer_forward(c, g, l, x, graph, true), ACT_ELU);
         x = op_layer_norm(c, op_dropout(c, y, g->config.dropout), x, l->norm_w, l->norm_b, 1e-5f);
     }
     return x;
@@ -194,7 +165,7 @@ static struct tensor *reason(struct ctx *c, const struct gatekeeper *g, struct t
 /* Few channels of each element's relevance logit. */
 static struct tensor *relevance_channels(struct ctx *c, const struct gatekeeper *g, struct tensor *states)
 {
-    struct tensor *r = gatekeeper_relevance(c, g, as_dtype(c, states, g->relevance_w->dtype));
+    struct tensor *r = gatekeeper_relevance(c, g, gatekeeper_as(c, states, g->relevance_w->dtype));
     r = op_reshape(c, r, 2, (int64_t[]){ tensor_size(r), 1 });
     return op_linear(c, r, g->relevance_in_w, g->relevance_in_b, ACT_TANH);
 }
@@ -210,6 +181,6 @@ static struct gate_scores classify_pairs(struct ctx *c, const struct gatekeeper 
 struct gate_scores gatekeeper_classify(struct ctx *c, const struct gatekeeper *g, struct tensor *states,
                                        const struct gate_graph *graph)
 {
-    return g->config.classifier == CLASSIFIER_PAIR ? classify_pairs(c, g, as_dtype(c, states, F32), graph)
-                                                   : classify_gat_mean(c, g, states, graph);
+    return g->config.classifier == CLASSIFIER_PAIR ? classify_pairs(c, g, gatekeeper_as(c, states, F32), graph)
+                                                   : thesis_classify(c, g, states, graph);
 }

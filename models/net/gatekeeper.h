@@ -4,8 +4,8 @@
  * An element is a table or a column.  Its state comes from one of two encodings: `element` reads "[CLS] question [SEP]
  * element [SEP]" for each element and takes the [CLS] state, as the paper does; `schema` reads the question and the
  * whole schema at once and averages the states of the element's own tokens; how the question mentions the element is
- * added.  Two classifiers stand on the states: `gat-mean` is the thesis' (two GAT layers, heads averaged, mean pool,
- * one linear); `pair` scores every candidate pair of elements, so that a score always names its alternatives.  Training
+ * added.  Of the classifiers on the states `pair` is ours, the others are the thesis' and its ablations
+ * (gate_thesis.c). It scores every candidate pair of elements, so that a score always names its alternatives.  Training
  * calls the question ambiguous as a noisy-or over pairs; detection takes its likeliest pair alone, since pairs that
  * look alike are right or wrong together and a noisy-or would add them up.
  *
@@ -21,7 +21,16 @@
 #include "models/net/bert.h"
 
 enum gate_encode { ENCODE_ELEMENT, ENCODE_SCHEMA };
-enum gate_classifier { CLASSIFIER_PAIR, CLASSIFIER_GAT_MEAN };
+enum gate_classifier {
+    CLASSIFIER_PAIR,
+    CLASSIFIER_GAT_MEAN, /* GAT layers (Velickovic et al. 2018), heads averaged, ELU after each */
+    CLASSIFIER_GAT_CAT,  /* heads side by side, a layer norm before ELU */
+    CLASSIFIER_GCN,      /* GCN layers (Kipf and Welling 2017), ReLU */
+    CLASSIFIER_RGCN,     /* R-GCN layers (Schlichtkrull et al. 2018), one matrix a relation, ReLU */
+    CLASSIFIER_BERT_ONLY /* no graph: the pooled states, a hidden layer of pair_hidden channels with ReLU */
+};
+enum gate_features { FEATURES_STATES, FEATURES_RELEVANCE };
+enum { GATE_RELATIONS_MAX = 16 };
 enum gate_pool { GATE_POOL_ATTENTION, GATE_POOL_MEAN, GATE_POOL_SUM };
 /* What factors of a GAT's projections, all of them F32, are rounded to before they are multiplied. */
 enum gat_precision { GAT_F32, GAT_TF32, GAT_BF16 };
@@ -30,20 +39,23 @@ struct gatekeeper_config {
     struct bert_config bert;
     enum gate_encode encode;
     enum gate_classifier classifier;
-    enum gate_pool pool; /* of gat-mean; the thesis pools by mean */
+    enum gate_features features; /* what the thesis' classifiers know of a node: its state, or its relevance alone */
+    float random_edges;          /* > 0: each question's graph is drawn, so many edges a node; 0: the schema's */
+    enum gate_pool pool;         /* of the thesis' classifiers */
     int gat_hidden, gat_layers, gat_heads;
     enum gat_precision gat_precision; /* where w is F32; TF32 on tensor cores alone, elsewhere it is F32 */
-    int edge_types;                   /* number of relations of the schema graph */
+    int edge_types;                   /* number of relations of the schema graph, at most GATE_RELATIONS_MAX */
     int pair_hidden, pair_features;
     float dropout; /* of the classifier */
 };
 
 struct gat_layer {
-    struct tensor *w;               /* [heads * hidden, in] */
-    struct tensor *a_src, *a_dst;   /* F32 [heads, hidden] */
-    struct tensor *edge_bias;       /* F32 [edge_types, heads]; NULL in gat-mean */
-    struct tensor *bias;            /* F32 [hidden], heads averaged */
-    struct tensor *norm_w, *norm_b; /* F32 [hidden]; NULL in gat-mean */
+    struct tensor *w;                            /* [heads * hidden, in]; gcn: [hidden, in] */
+    struct tensor *a_src, *a_dst;                /* F32 [heads, hidden] */
+    struct tensor *edge_bias;                    /* F32 [edge_types, heads]; pair alone */
+    struct tensor *bias;                         /* F32 [hidden], heads averaged; gat-cat: [heads * hidden] */
+    struct tensor *norm_w, *norm_b;              /* F32, of bias's size; pair and gat-cat */
+    struct tensor *relation[GATE_RELATIONS_MAX]; /* rgcn, in place of w: [hidden, in] of each relation */
 };
 
 struct gatekeeper {
@@ -59,7 +71,8 @@ struct gatekeeper {
         struct tensor *w1, *b1, *w2, *b2; /* [pair_hidden, in], F32 [pair_hidden], [1, pair_hidden], F32 [1] */
     } twins, asked;
     struct tensor *relevance_in_w, *relevance_in_b; /* pair: [RELEVANCE_CHANNELS, 1], F32 [RELEVANCE_CHANNELS] */
-    struct tensor *score_w, *score_b;               /* gat-mean: [1, hidden], F32 [1] */
+    struct tensor *dense_w, *dense_b;               /* bert-only: [pair_hidden, C], F32 [pair_hidden] */
+    struct tensor *score_w, *score_b;               /* the thesis' classifiers: [1, in], F32 [1] */
 };
 
 /* Declares every parameter; encoder and relevance weights and those of the thesis' GAT have type dtype,
@@ -79,10 +92,11 @@ struct gate_text {
 /* Graphs of a batch, nodes of all questions one after another. */
 struct gate_graph {
     struct graph graph;
-    struct seqs nodes;       /* nodes of each question */
-    struct index u, v;       /* ends of the candidate pairs */
-    struct tensor *features; /* F32 [P, pair_features] */
-    struct seqs pairs;       /* candidate pairs of each question */
+    struct seqs nodes;                          /* nodes of each question */
+    struct tensor *weights[GATE_RELATIONS_MAX]; /* F32 [E]: gcn: the first; rgcn: of each relation; else none */
+    struct index u, v;                          /* ends of the candidate pairs */
+    struct tensor *features;                    /* F32 [P, pair_features] */
+    struct seqs pairs;                          /* candidate pairs of each question */
 };
 
 /* States of all elements [N, C], in the compute type. */
@@ -93,8 +107,8 @@ struct tensor *gatekeeper_relevance(struct ctx *c, const struct gatekeeper *g, s
 
 struct gate_scores {
     struct tensor *score; /* F32 [questions]: logit of "ambiguous"; a noisy-or over pairs */
-    struct tensor *pair;  /* F32 [P]: logit of each candidate pair; NULL in gat-mean */
-    struct tensor *twins; /* F32 [P]: logit of "could mean the same"; NULL in gat-mean */
+    struct tensor *pair;  /* F32 [P]: logit of each candidate pair; of pair alone, else NULL */
+    struct tensor *twins; /* F32 [P]: logit of "could mean the same"; likewise */
 };
 /* states F32 [N, C]. */
 struct gate_scores gatekeeper_classify(struct ctx *c, const struct gatekeeper *g, struct tensor *states,

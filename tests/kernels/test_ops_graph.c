@@ -93,15 +93,22 @@ static void gat_setup(struct op_test *t)
     gat_edges(t);
 }
 
-static struct tensor *run_gat(struct ctx *c, struct op_test *t)
+static struct graph graph_of(struct ctx *c, const struct op_test *t)
 {
-    int64_t n = t->n_ints[0] / 3, heads = gat_heads(t);
+    int64_t n = t->n_ints[0] / 3;
     struct edge *edges = xmalloc((size_t)n * sizeof *edges);
 
     for (int64_t e = 0; e < n; e++)
         edges[e] = (struct edge){ t->ints[0][3 * e], t->ints[0][3 * e + 1], t->ints[0][3 * e + 2] };
     struct graph graph = batch_graph(c, edges, n, t->rows);
     free(edges);
+    return graph;
+}
+
+static struct tensor *run_gat(struct ctx *c, struct op_test *t)
+{
+    int64_t heads = gat_heads(t);
+    struct graph graph = graph_of(c, t);
     int next = 3;
     struct gat g = { .graph = &graph,
                      .a_src = t->x[1],
@@ -140,6 +147,29 @@ static void gat(const struct op_test *t, double *const *x, double *y)
     g.edge_bias = t->variant & GAT_EDGE_BIAS ? x[next++] : NULL;
     g.bias = t->variant & GAT_BIAS ? x[next] : NULL;
     reference_gat(y, NULL, &g);
+}
+
+static void propagate_setup(struct op_test *t)
+{
+    op_matrix(t, t->rows, t->cols, 2);
+    gat_edges(t);
+    op_f32(t, t->n_ints[0] / 3, 0, 1);
+    op_constant(t);
+}
+
+static struct tensor *run_propagate(struct ctx *c, struct op_test *t)
+{
+    struct graph graph = graph_of(c, t);
+    return op_propagate(c, t->x[0], t->x[1], &graph);
+}
+
+static void propagate(const struct op_test *t, double *const *x, double *y)
+{
+    for (int64_t e = 0; e < t->n_ints[0] / 3; e++) {
+        const int32_t *edge = t->ints[0] + 3 * e;
+        for (int64_t j = 0; j < t->cols; j++)
+            y[edge[1] * t->cols + j] += x[1][e] * x[0][edge[0] * t->cols + j];
+    }
 }
 
 static void segments_setup(struct op_test *t)
@@ -343,6 +373,7 @@ static void cross_entropy(const struct op_test *t, double *const *x, double *y)
 static const struct op_row rows[] = {
     { "scale", one_matrix, run_scale, scale, .variants = 1 },
     { "gat", gat_setup, run_gat, gat, .variants = GAT_VARIANTS },
+    { "propagate", propagate_setup, run_propagate, propagate, .variants = 1 },
     { "segment_pool", segments_setup, run_segment_pool, segment_pool, .variants = 2 },
     { "attention_pool", attention_pool_setup, run_attention_pool, attention_pool, .variants = 1 },
     { "pair_features", pair_setup, run_pair_features, pair_features, .variants = 2 },

@@ -208,7 +208,7 @@ static void check_room(enum gate_encode encode, int positions, bool odd)
     gate_question_init(&q, &w, &s, 1);
     for (int i = 0; i < ARRAY_LEN(tokens); i++)
         tokens[i] = w.model.layout.colon;
-    struct gate_item item = { &q.input, q.text, tokens, ARRAY_LEN(tokens) };
+    struct gate_item item = { .schema = &q.input, .text = q.text, .question = tokens, .n_question = ARRAY_LEN(tokens) };
     int room = gate_question_kept(&w.model.layout, &item);
     assert_true(room >= positions / 4);
     assert_true(odd || room > positions / 2);

@@ -16,6 +16,10 @@ static const struct gate_world_settings kinds[] = {
     { ENCODE_ELEMENT, CLASSIFIER_GAT_MEAN, GATE_POOL_SUM, F32, 0, 0 },
     { ENCODE_SCHEMA, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0 },
     { ENCODE_SCHEMA, CLASSIFIER_GAT_MEAN, GATE_POOL_ATTENTION, F32, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_GAT_CAT, GATE_POOL_SUM, F32, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_GCN, GATE_POOL_MEAN, F32, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_RGCN, GATE_POOL_MEAN, F32, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_BERT_ONLY, GATE_POOL_MEAN, F32, 0, 0 },
 };
 
 /* A model with questions on one device, and what it said: scores, then relevance. */

@@ -130,7 +130,9 @@ void gate_question_init(struct gate_question *q, const struct gate_world *w, str
         snprintf(q->text + used, sizeof q->text - used, "%s ", word);
         tokenizer_encode(w->model.tokenizer, word, strlen(word), 0, &q->ids, NULL);
     }
-    q->item = (struct gate_item){ &q->input, q->text, q->ids.items, (int)q->ids.count };
+    q->item = (struct gate_item){
+        .schema = &q->input, .text = q->text, .question = q->ids.items, .n_question = (int)q->ids.count
+    };
 }
 
 void gate_question_release(struct gate_question *q)

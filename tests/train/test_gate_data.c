@@ -27,7 +27,10 @@ static int set_up(void **state)
     w.tokenizer = tokenizer_from_words(words, 1, 0, 400, &err);
     assert_non_null(w.tokenizer);
     assert_int_equal(gate_layout_init(&w.layout, w.tokenizer, 1024, ENCODE_SCHEMA, &err), 0);
-    struct gate_data_settings s = { .tokenizer = w.tokenizer, .layout = &w.layout, .input = { .pairs = true } };
+    const struct gatekeeper_config net = { .random_edges = 0 };
+    struct gate_data_settings s = {
+        .tokenizer = w.tokenizer, .layout = &w.layout, .net = &net, .input = { .pairs = true }
+    };
     assert_int_equal(gate_data_init(&w.data, &w.records, &s, &err), 0);
     return 0;
 }

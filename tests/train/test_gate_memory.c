@@ -68,7 +68,8 @@ static void test_schema(void **state)
 {
     (void)state;
     check(ENCODE_SCHEMA, CLASSIFIER_PAIR);
-    check(ENCODE_SCHEMA, CLASSIFIER_GAT_MEAN);
+    for (int k = CLASSIFIER_GAT_MEAN; k <= CLASSIFIER_BERT_ONLY; k++)
+        check(ENCODE_SCHEMA, (enum gate_classifier)k);
 }
 
 static int set_up(void **state)

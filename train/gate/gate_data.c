@@ -135,6 +135,7 @@ static void example_clear(struct gate_example *e)
 {
     free((void *)(uintptr_t)e->item.question);
     free(e->relevant);
+    schema_graph_release(&e->drawn);
 }
 
 static void hash(struct gate_data *d, const void *p, size_t n)
@@ -186,7 +187,9 @@ static int add_example(struct builder *b, struct gate_fold *fold, const struct e
     e.knows_pairs = record->slice != EXAMPLE_OWN || e.pair >= 0;
     fold->lost_pairs += record->alternatives[0] && e.pair < 0;
     add_hash(b->data, &e);
-    fold->list[fold->n++] = e;
+    struct gate_example *kept = &fold->list[fold->n++];
+    *kept = e;
+    gate_draw_graph(&kept->drawn, &kept->item, b->settings->net);
     return 0;
 }
 

@@ -26,6 +26,7 @@ enum { GATE_FORMS = 1 + EXAMPLE_MAX_RENAMED };
 struct gate_example {
     const struct example *record;
     struct gate_item item;              /* on the record's own schema */
+    struct schema_graph drawn;          /* the item's, where the model takes drawn ones */
     int pair;                           /* likewise, see struct gate_form */
     struct gate_form forms[GATE_FORMS]; /* the record's own schema, then the renamed ones */
     int n_forms;
@@ -54,6 +55,7 @@ struct gate_data {
 struct gate_data_settings {
     const struct tokenizer *tokenizer;
     const struct gate_layout *layout;
+    const struct gatekeeper_config *net; /* what the items are for */
     struct schema_input_settings input;
     bool test_only; /* nothing is trained or validated on, and the other folds are not read */
 };

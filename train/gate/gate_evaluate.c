@@ -56,6 +56,7 @@ static int ask_model(struct evaluation *e, struct error *err)
         return -1;
     struct gate_data_settings s = { .tokenizer = e->model.tokenizer,
                                     .layout = &e->model.layout,
+                                    .net = &e->model.net.config,
                                     .input = { .graph = e->model.graph,
                                                .pairs = e->model.net.config.classifier == CLASSIFIER_PAIR },
                                     .test_only = true };

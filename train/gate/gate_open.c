@@ -16,6 +16,8 @@ static struct gatekeeper_config network_of(const struct gate_settings *s, const 
         .bert = *bert,
         .encode = s->encode,
         .classifier = s->classifier,
+        .features = s->features,
+        .random_edges = (float)s->random_edges,
         .pool = s->pool,
         .gat_precision = s->gat_precision,
         .gat_hidden = (int)s->gat_hidden,
@@ -103,6 +105,7 @@ static int read_examples(struct gate_trainer *t, struct error *err)
 {
     struct gate_data_settings s = { .tokenizer = t->model.tokenizer,
                                     .layout = &t->model.layout,
+                                    .net = &t->model.net.config,
                                     .input = { .graph = t->model.graph, .pairs = true } };
 
     if (gate_data_init(&t->data, &t->records, &s, err))
@@ -155,11 +158,21 @@ static int read_records(struct gate_trainer *t, struct error *err)
     return dataset_read(&t->records, t->data_folder, err) || dataset_check_folds(&t->records, err) ? -1 : 0;
 }
 
+static int check_settings(const struct gate_settings *s, struct error *err)
+{
+    if (s->classifier == CLASSIFIER_PAIR && s->features == FEATURES_RELEVANCE)
+        return error_set(
+            err, EXIT_CODE_USAGE,
+            "--features relevance: --classifier pair reads states; expected gat-mean, gat-cat, gcn, rgcn or "
+            "bert-only");
+    return 0;
+}
+
 int gate_open(void *trainer, struct error *err)
 {
     struct gate_trainer *t = trainer;
 
-    if (read_records(t, err) || init_model(t, err) || read_examples(t, err))
+    if (check_settings(t->set, err) || read_records(t, err) || init_model(t, err) || read_examples(t, err))
         return -1;
     gate_scorer_init(&t->scorer, &t->model, &t->run.work, (int)t->set->tokens);
     gate_plan_stages(t);

@@ -16,6 +16,8 @@ struct gate_settings {
     /* the network */
     enum gate_encode encode;
     enum gate_classifier classifier;
+    enum gate_features features;
+    double random_edges;
     enum gate_pool pool;
     enum graph_mode graph;
     enum { GATE_BF16, GATE_F32 } compute;

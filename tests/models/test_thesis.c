@@ -1,14 +1,14 @@
-/* The thesis' classifier beside torch_geometric's layers (gold/make_gat_mean.py): logits and every gradient. */
+/* The thesis' classifiers beside torch_geometric's layers (gold/make_thesis.py): logits and every gradient. */
 #include "tests/support/support.h"
 
 #include "kernels/tape.h"
-#include "models/net/gatekeeper.h"
+#include "models/gate/gate_batch.h"
 #include "tests/support/digest.h"
 #include "tests/support/step.h"
 
 #include <stdlib.h>
 
-enum { WIDE = 32, GRAPHS = 3, NODES = 20, MAX_EDGES = 200, BYTES = 4 << 20 };
+enum { WIDE = 32, GRAPHS = 3, NODES = 20, MAX_EDGES = 200, LOOPS = 3, RELATIONS = LOOPS + 1, BYTES = 4 << 20 };
 
 static const int32_t nodes[GRAPHS] = { 1, 12, 7 };
 
@@ -25,8 +25,15 @@ static void fill(struct params *p, struct device *d)
     }
 }
 
-/* The file's edges and the loops that torch_geometric adds itself. */
-static struct graph gold_graph(struct ctx *c, const struct safetensors *s)
+static int by_target(const void *a, const void *b)
+{
+    const struct edge *x = a, *y = b;
+
+    return x->target != y->target ? x->target - y->target : x->source - y->source;
+}
+
+/* The file's edges and the loops that torch_geometric adds itself, or has a matrix for. */
+static struct gate_graph gold_graph(struct ctx *c, const struct safetensors *s, const struct gatekeeper_config *config)
 {
     const struct safetensors_entry *e = safetensors_find(s, "edges");
     struct edge edges[MAX_EDGES];
@@ -34,12 +41,18 @@ static struct graph gold_graph(struct ctx *c, const struct safetensors *s)
     assert_true(e && e->size / 2 + NODES <= MAX_EDGES);
     int n = (int)(e->size / 2);
     float *ends = gold_numbers(s, "edges", e->size);
-    for (int i = 0; i < n; i++)
-        edges[i] = (struct edge){ (int32_t)ends[2 * i], (int32_t)ends[2 * i + 1], 0 };
+    for (int i = 0; i < n; i++) {
+        int32_t source = (int32_t)ends[2 * i], target = (int32_t)ends[2 * i + 1];
+        edges[i] = (struct edge){ source, target, (source + 2 * target) % LOOPS };
+    }
     for (int i = 0; i < NODES; i++)
-        edges[n + i] = (struct edge){ i, i, 0 };
+        edges[n + i] = (struct edge){ i, i, LOOPS };
     free(ends);
-    return batch_graph(c, edges, n + NODES, NODES);
+    qsort(edges, (size_t)(n + NODES), sizeof *edges, by_target);
+    struct gate_graph graph = { .graph = batch_graph(c, edges, n + NODES, NODES),
+                                .nodes = batch_seqs(c, nodes, GRAPHS) };
+    gate_graph_weights(c, edges, n + NODES, NODES, config, &graph);
+    return graph;
 }
 
 static void check_near(const char *what, double error, double limit)
@@ -48,8 +61,10 @@ static void check_near(const char *what, double error, double limit)
         fail_msg("%s: off by %g, %g allowed", what, error, limit);
 }
 
+static const char *const names[] = { "pair", "gat_mean", "gat_cat", "gcn", "rgcn", "bert_only" };
+
 /* Returns how far the logits are off. */
-static double compare(enum dtype dtype, enum gat_precision precision, double limit)
+static double compare(enum gate_classifier classifier, enum dtype dtype, enum gat_precision precision, double limit)
 {
     struct gatekeeper_config g = { .bert = { .vocab_size = 8,
                                              .hidden_size = WIDE,
@@ -57,13 +72,15 @@ static double compare(enum dtype dtype, enum gat_precision precision, double lim
                                              .intermediate_size = 8,
                                              .max_positions = 8,
                                              .type_vocab_size = 2 },
-                                   .classifier = CLASSIFIER_GAT_MEAN,
-                                   .pool = GATE_POOL_MEAN,
+                                   .classifier = classifier,
+                                   .pool = classifier == CLASSIFIER_GAT_CAT ? GATE_POOL_SUM : GATE_POOL_MEAN,
                                    .gat_hidden = 16,
                                    .gat_layers = 2,
                                    .gat_heads = 4,
                                    .gat_precision = precision,
-                                   .edge_types = 1 };
+                                   .edge_types = RELATIONS,
+                                   .pair_hidden = 16 };
+    char path[64];
     struct test_step step;
     struct safetensors s;
     struct arena host, data;
@@ -71,7 +88,8 @@ static double compare(enum dtype dtype, enum gat_precision precision, double lim
     struct gatekeeper net;
     struct error err;
 
-    assert_int_equal(safetensors_open(&s, "tests/gold/gat_mean.safetensors", &err), 0);
+    snprintf(path, sizeof path, "tests/gold/%s.safetensors", names[classifier]);
+    assert_int_equal(safetensors_open(&s, path, &err), 0);
     test_step_open(&step);
     assert_int_equal(arena_init(&host, BYTES, &err), 0);
     assert_int_equal(device_arena(&step.device, &data, BYTES, &err), 0);
@@ -80,7 +98,7 @@ static double compare(enum dtype dtype, enum gat_precision precision, double lim
     fill(&params, &step.device);
 
     struct ctx *c = &step.ctx;
-    struct gate_graph graph = { .graph = gold_graph(c, &s), .nodes = batch_seqs(c, nodes, GRAPHS) };
+    struct gate_graph graph = gold_graph(c, &s, &g);
     struct tensor *x = formula_tensor(&step, "states", NODES, WIDE, false);
     struct tensor *y = gatekeeper_classify(c, &net, x, &graph).score;
     tape_backward_from(c, y, formula_tensor(&step, "loss", GRAPHS, 1, false));
@@ -111,23 +129,24 @@ static double compare(enum dtype dtype, enum gat_precision precision, double lim
 static void test_gold(void **state)
 {
     (void)state;
-    compare(F32, GAT_F32, 1e-5);
+    for (int k = CLASSIFIER_GAT_MEAN; k <= CLASSIFIER_BERT_ONLY; k++)
+        compare((enum gate_classifier)k, F32, GAT_F32, 1e-5);
 }
 
 /* Every number between the layers is rounded to 8 bits, and the gradients of a_dst are sums that nearly cancel. */
 static void test_gold_bf16(void **state)
 {
     (void)state;
-    compare(BF16, GAT_F32, 8.0 / 256);
+    compare(CLASSIFIER_GAT_MEAN, BF16, GAT_F32, 8.0 / 256);
 }
 
 /* Products of rounded factors, and nothing else rounded.  These products are too small for tensor cores. */
 static void test_precision(void **state)
 {
     (void)state;
-    double off = compare(F32, GAT_BF16, 8.0 / 256);
+    double off = compare(CLASSIFIER_GAT_MEAN, F32, GAT_BF16, 8.0 / 256);
     assert_true(off > 1e-4);
-    assert_true(compare(F32, GAT_TF32, 1e-5) == compare(F32, GAT_F32, 1e-5));
+    assert_true(compare(CLASSIFIER_GAT_MEAN, F32, GAT_TF32, 1e-5) == compare(CLASSIFIER_GAT_MEAN, F32, GAT_F32, 1e-5));
 }
 
 int main(void)
