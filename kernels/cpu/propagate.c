@@ -17,7 +17,7 @@ static struct neighbours neighbours_of(const struct graph *g, const struct tenso
                                 .w = w->data };
 }
 
-CPU_CLONES static void add_scaled(float *sum, float w, const float *x, int64_t n)
+CPU_CLONES static void add_weighted(float *sum, float w, const float *x, int64_t n)
 {
     for (int64_t j = 0; j < n; j++)
         sum[j] += w * x[j];
@@ -29,7 +29,7 @@ static void sum_node(float *sum, float *buf, const struct neighbours *b, const s
     memset(sum, 0, (size_t)cols * sizeof *sum);
     for (int32_t k = b->offsets[i]; k < b->offsets[i + 1]; k++) {
         int32_t e = b->edges ? b->edges[k] : k;
-        add_scaled(sum, b->w[e], row_in(buf, x, b->others[e] * cols, cols), cols);
+        add_weighted(sum, b->w[e], row_in(buf, x, b->others[e] * cols, cols), cols);
     }
 }
 
