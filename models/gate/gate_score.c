@@ -103,6 +103,38 @@ int gate_encode(struct gate_scorer *s, const struct gate_item *items, int n, flo
     return 0;
 }
 
+struct relevance_step {
+    const struct gate_model *model;
+    const float *states;
+    int n;
+    struct tensor *relevance;
+};
+
+static void run_relevance(struct ctx *c, void *arg)
+{
+    struct relevance_step *r = arg;
+    const struct gatekeeper *g = &r->model->net;
+    int64_t padded = c->buckets ? gate_nodes_padded(r->n) : r->n;
+    struct tensor *x = batch_f32_padded(c, r->states, r->n, padded, g->config.bert.hidden_size, g->relevance_w->dtype);
+
+    r->relevance = gatekeeper_relevance(c, g, x);
+}
+
+int gate_relevance(struct gate_scorer *s, const float *states, int n, float *relevance, struct error *err)
+{
+    int64_t C = s->model->net.config.bert.hidden_size;
+
+    s->workspace->ctx.recording = s->workspace->ctx.training = false;
+    for (int first = 0; first < n; first += CLASSIFY_NODES) {
+        int some = n - first < CLASSIFY_NODES ? n - first : CLASSIFY_NODES;
+        struct relevance_step r = { .model = s->model, .states = states + first * C, .n = some };
+        if (workspace_step(s->workspace, run_relevance, &r, err))
+            return -1;
+        download_first(s, relevance + first, r.relevance, some);
+    }
+    return 0;
+}
+
 struct classify_step {
     const struct gate_model *model;
     const struct gate_item *items;

@@ -29,6 +29,8 @@ void gate_scorer_release(struct gate_scorer *s);
 /* states [nodes, C] (may be NULL) and relevance logits [nodes] of n items, in item and node order. */
 int gate_encode(struct gate_scorer *s, const struct gate_item *items, int n, float *states, float *relevance,
                 struct error *err);
+/* Relevance logits [n] of states [n, C]. */
+int gate_relevance(struct gate_scorer *s, const float *states, int n, float *relevance, struct error *err);
 /* Results of n items from their states. */
 int gate_classify(struct gate_scorer *s, const struct gate_item *items, int n, const float *states,
                   struct gate_result *results, struct error *err);

@@ -6,6 +6,7 @@
 
 #include "data/cli/options.h"
 
+extern const struct command command_ablate;
 extern const struct command command_gatekeeper;
 extern const struct command command_infill;
 extern const struct command command_seq2seq;

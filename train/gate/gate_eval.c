@@ -78,8 +78,7 @@ static void add_relevance(struct gate_answers *a, const struct gate_example *e, 
     }
 }
 
-/* Where states come from: the scorer, or, while a frozen encoder's classifier is trained, the cache of a fold, without
- * relevance. */
+/* Where states come from: the scorer, or the cache of a fold. */
 struct states_source {
     struct gate_scorer *scorer;
     struct state_cache *cache;
@@ -87,13 +86,18 @@ struct states_source {
 };
 
 static int score_cached(const struct states_source *s, const struct gate_example *const *list,
-                        const struct gate_item *items, int n, struct gate_result *results, struct error *err)
+                        const struct gate_item *items, int n, struct gate_result *results, float *relevance,
+                        struct error *err)
 {
     int numbers[EVAL_GROUP];
 
     for (int i = 0; i < n; i++)
         numbers[i] = (int)(list[i] - s->fold->list);
-    return gate_classify(s->scorer, items, n, state_cache_gather(s->cache, numbers, n), results, err);
+    const float *states = state_cache_gather(s->cache, numbers, n);
+    return gate_relevance(s->scorer, states, gate_nodes(items, n), relevance, err) ||
+                   gate_classify(s->scorer, items, n, states, results, err)
+               ? -1
+               : 0;
 }
 
 static int score_some(const struct states_source *s, const struct gate_example *const *list, int n,
@@ -108,7 +112,7 @@ static int score_some(const struct states_source *s, const struct gate_example *
     size_t nodes = (size_t)gate_nodes(items, n), width = (size_t)s->scorer->model->net.config.bert.hidden_size;
     float *relevance = xcalloc(nodes, sizeof *relevance), *states = xmalloc(nodes * width * sizeof *states);
     const float *r = relevance;
-    if (s->cache ? score_cached(s, list, items, n, results, err)
+    if (s->cache ? score_cached(s, list, items, n, results, relevance, err)
                  : gate_encode(s->scorer, items, n, states, relevance, err) ||
                        gate_classify(s->scorer, items, n, states, results, err))
         goto out;
@@ -163,12 +167,32 @@ static int score_all(const struct states_source *s, bool presence, const char *d
     return rc;
 }
 
+/* All questions of a fold's slice, from the folder of states that the run shares with others. */
+static struct state_cache *open_cache(struct gate_trainer *t, const struct gate_fold *fold, bool presence,
+                                      struct error *err)
+{
+    int *examples = xmalloc((size_t)fold->n * sizeof *examples), n = 0;
+
+    for (int i = 0; i < fold->n; i++)
+        if ((fold->list[i].record->slice == EXAMPLE_PRESENCE) == presence)
+            examples[n++] = i;
+    struct state_cache *cache = state_cache_open(t->states, &t->scorer, fold, examples, n, err);
+    free(examples);
+    return cache;
+}
+
 int gate_eval(struct gate_trainer *t, enum fold fold, bool presence, struct gate_answers *a, struct error *err)
 {
-    bool cached = gate_in_stage(t, STAGE_FROZEN) && fold == FOLD_VALID && !presence;
-    struct states_source s = { &t->scorer, cached ? t->valid_cache : NULL, &t->data.folds[fold] };
+    bool shared = t->states && t->run.n_stages && t->kinds[t->run.n_stages - 1] == STAGE_FROZEN;
+    bool training = gate_in_stage(t, STAGE_FROZEN) && fold == FOLD_VALID && !presence;
+    struct state_cache *own = NULL;
 
-    return score_all(&s, presence, fold == FOLD_TEST ? "testing" : "validating", a, err);
+    if (shared && !training && !(own = open_cache(t, &t->data.folds[fold], presence, err)))
+        return -1;
+    struct states_source s = { &t->scorer, training ? t->valid_cache : own, &t->data.folds[fold] };
+    int rc = score_all(&s, presence, fold == FOLD_TEST ? "testing" : "validating", a, err);
+    state_cache_close(own);
+    return rc;
 }
 
 int gate_eval_fold(struct gate_scorer *scorer, const struct gate_fold *fold, bool presence, struct gate_answers *a,

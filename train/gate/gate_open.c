@@ -59,12 +59,44 @@ static struct tokenizer *scratch_encoder(const struct gate_trainer *t, struct be
     return tokenizer;
 }
 
+/* The linker's, whose weights wait until the model has been made. */
+static struct tokenizer *linked_encoder(struct gate_trainer *t, struct bert_config *bert, struct error *err)
+{
+    if (gate_model_open(&t->linked, &t->run.device, t->linker, err))
+        return NULL;
+    struct tokenizer *tokenizer = t->linked.tokenizer;
+    t->linked.tokenizer = NULL;
+    *bert = t->linked.net.config.bert;
+    if (t->linked.net.config.encode == ENCODE_ELEMENT)
+        return tokenizer;
+    tokenizer_close(tokenizer);
+    error_set(err, EXIT_CODE_USAGE, "--linker %s: expected a run of --encode element, got one of schema", t->linker);
+    return NULL;
+}
+
+/* Encoder and relevance head. */
+static void take_linker(struct gate_trainer *t)
+{
+    for (int i = 0; i < t->linked.params.n; i++) {
+        const struct param *from = &t->linked.params.list[i];
+        struct param *to = gate_reads(from) ? params_find(&t->model.params, from->name) : NULL;
+        if (!to)
+            continue;
+        float *values = xmalloc((size_t)tensor_size(from->t) * sizeof *values);
+        param_download(from, &t->run.device, values);
+        param_upload(to, &t->run.device, values);
+        free(values);
+    }
+    gate_model_release(&t->linked);
+}
+
 static int init_model(struct gate_trainer *t, struct error *err)
 {
     struct run *r = &t->run;
     struct bert_config bert;
-    struct tokenizer *tokenizer =
-        t->encoder ? encoder_from_folder(t->encoder, 2, &bert, err) : scratch_encoder(t, &bert, err);
+    struct tokenizer *tokenizer = t->linker    ? linked_encoder(t, &bert, err)
+                                  : t->encoder ? encoder_from_folder(t->encoder, 2, &bert, err)
+                                               : scratch_encoder(t, &bert, err);
 
     if (!tokenizer)
         return -1;
@@ -134,7 +166,9 @@ static int load_encoder(struct gate_trainer *t, struct error *err)
 
     params_init(&t->model.params, &t->run.device, t->run.set.seed);
     set_pair_prior(t);
-    if (!t->encoder)
+    if (t->linker)
+        take_linker(t);
+    if (t->linker || !t->encoder)
         return 0;
     if (hf_weights_load(&t->model.params, &t->run.device, t->encoder, &hf_bert_rules, HF_ENCODER, &kept, err))
         return -1;
@@ -158,13 +192,19 @@ static int read_records(struct gate_trainer *t, struct error *err)
     return dataset_read(&t->records, t->data_folder, err) || dataset_check_folds(&t->records, err) ? -1 : 0;
 }
 
-static int check_settings(const struct gate_settings *s, struct error *err)
+static int check_settings(const struct gate_trainer *t, struct error *err)
 {
+    const struct gate_settings *s = t->set;
+
     if (s->classifier == CLASSIFIER_PAIR && s->features == FEATURES_RELEVANCE)
         return error_set(
             err, EXIT_CODE_USAGE,
             "--features relevance: --classifier pair reads states; expected gat-mean, gat-cat, gcn, rgcn or "
             "bert-only");
+    if (t->linker && (s->encode != ENCODE_ELEMENT || s->embedder == EMBEDDER_STOCK || t->encoder))
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--linker brings an encoder that reads elements: expected --encode element with --embedder "
+                         "linker or joint, and no --encoder");
     return 0;
 }
 
@@ -172,7 +212,7 @@ int gate_open(void *trainer, struct error *err)
 {
     struct gate_trainer *t = trainer;
 
-    if (check_settings(t->set, err) || read_records(t, err) || init_model(t, err) || read_examples(t, err))
+    if (check_settings(t, err) || read_records(t, err) || init_model(t, err) || read_examples(t, err))
         return -1;
     gate_scorer_init(&t->scorer, &t->model, &t->run.work, (int)t->set->tokens);
     gate_plan_stages(t);
@@ -192,4 +232,5 @@ void gate_close(void *trainer)
     gate_data_release(&t->data);
     dataset_release(&t->records);
     gate_model_release(&t->model);
+    gate_model_release(&t->linked);
 }

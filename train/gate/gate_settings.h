@@ -47,7 +47,7 @@ struct gate_settings {
 
 /* A whole command line: what to train on, where to, and how. */
 struct gate_request {
-    const char *data, *db, *encoder, *out, *device, *config;
+    const char *data, *db, *encoder, *linker, *states, *out, *device, *config;
     int64_t seed;
     enum record_form form; /* of own labels */
     bool resume, dry_run, force, no_graph, shard_optimizer;

@@ -45,14 +45,15 @@ void gate_plan_stages(struct gate_trainer *t)
     const struct gate_settings *set = t->set;
     bool element = t->model.net.config.encode == ENCODE_ELEMENT;
     bool relevance = teaches_relevance(&t->data.folds[FOLD_TRAIN]);
-    bool joint = !element || set->embedder == EMBEDDER_JOINT || (set->embedder == EMBEDDER_LINKER && !relevance);
+    bool taught = relevance || t->linker;
+    bool joint = !element || set->embedder == EMBEDDER_JOINT || (set->embedder == EMBEDDER_LINKER && !taught);
 
     t->run.stages = t->stages;
     t->stock = element && set->embedder == EMBEDDER_STOCK;
-    if (!relevance)
+    if (!taught)
         log_info("no training question has SQL: the relevance of elements is not taught%s",
                  element && joint ? ", and the encoder learns beside the classifier" : "");
-    else if (element && !t->stock && set->relevance_epochs > 0)
+    else if (element && !t->stock && !t->linker && set->relevance_epochs > 0)
         add_stage(t, STAGE_RELEVANCE, set->relevance_epochs);
     if (set->epochs > 0)
         add_stage(t, joint ? STAGE_JOINT : STAGE_FROZEN, set->epochs);
@@ -153,6 +154,11 @@ static bool in_relevance(const struct param *p)
            strcmp(p->name, "classifier.bias") == 0;
 }
 
+bool gate_reads(const struct param *p)
+{
+    return in_encoder(p) || in_relevance(p);
+}
+
 /* Which parameters a stage trains, and how fast beside the schedule's rate. */
 static void choose_params(struct gate_trainer *t, enum gate_stage stage)
 {
@@ -160,7 +166,7 @@ static void choose_params(struct gate_trainer *t, enum gate_stage stage)
 
     for (int i = 0; i < t->model.params.n; i++) {
         struct param *p = &t->model.params.list[i];
-        bool reader = in_encoder(p) || in_relevance(p), head = t->stock && in_relevance(p);
+        bool reader = gate_reads(p), head = t->stock && in_relevance(p);
         p->t->needs_grad = stage == STAGE_JOINT || reader == (stage == STAGE_RELEVANCE) || head;
         p->lr_scale = stage == STAGE_JOINT && !reader ? (float)(set->head_lr / set->lr) : 1.0f;
     }
@@ -224,7 +230,7 @@ int gate_prepare(void *trainer, struct error *err)
 
     if (!gate_in_stage(t, STAGE_FROZEN))
         return 0;
-    snprintf(path, sizeof path, "%s/states", t->run.set.out);
+    snprintf(path, sizeof path, "%s%s", t->states ? t->states : t->run.set.out, t->states ? "" : "/states");
     int *examples = xmalloc((size_t)(train->n > valid->n ? train->n : valid->n) * sizeof *examples);
     state_cache_close(t->cache);
     state_cache_close(t->valid_cache);

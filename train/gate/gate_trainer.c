@@ -1,5 +1,6 @@
 #include "train/gate/gate_trainer.h"
 
+#include "data/util/log.h"
 #include "train/gate/gate_eval.h"
 #include "train/gate/gate_note.h"
 #include "train/gate/gate_report.h"
@@ -42,7 +43,7 @@ static void describe(const void *trainer, json_t *meta)
     gate_note(&t->data.folds[FOLD_TRAIN], note);
     if (*note)
         json_object_set_new(meta, "note", json_string(note));
-    json_object_set_new(meta, "encoder", json_string(t->encoder ? t->encoder : "from scratch"));
+    json_object_set_new(meta, "encoder", json_string(t->linker ? t->linker : t->encoder ? t->encoder : "from scratch"));
     json_object_set_new(meta, "model", gate_model_to_json(&t->model));
 }
 
@@ -68,6 +69,10 @@ static int finish(void *trainer, struct error *err)
     struct gate_answers a;
 
     freeze(&t->model.params);
+    if (t->run.n_stages && t->kinds[t->run.n_stages - 1] == STAGE_RELEVANCE) {
+        log_info("no classifier was trained: there is nothing to calibrate or to test");
+        return 0;
+    }
     int rc = gate_eval(t, FOLD_VALID, false, &a, err);
     if (rc)
         return rc;
@@ -98,7 +103,13 @@ static const struct trainer gatekeeper = {
 void gate_trainer_init(struct gate_trainer *t, const struct gate_request *q)
 {
     *t = (struct gate_trainer){
-        .set = &q->settings, .data_folder = q->data, .db = q->db, .form = q->form, .encoder = q->encoder
+        .set = &q->settings,
+        .data_folder = q->data,
+        .db = q->db,
+        .form = q->form,
+        .encoder = q->encoder,
+        .linker = q->linker,
+        .states = q->states,
     };
     t->run = (struct run){ .trainer = &gatekeeper, .self = t };
     t->run.set = (struct run_settings){ .out = q->out,

@@ -12,6 +12,8 @@ void gate_close(void *t);
 
 /* gate_stages.c */
 void gate_plan_stages(struct gate_trainer *t);
+/* Whether the parameter is of what reads an element: encoder and relevance head. */
+bool gate_reads(const struct param *p);
 int gate_enter_stage(void *t, bool fresh, struct error *err);
 /* The cached states of a frozen encoder; when a signal comes meanwhile it returns early, and no step may follow. */
 int gate_prepare(void *t, struct error *err);
