@@ -42,29 +42,46 @@ static bool is_linked(const struct ablation *a, const struct gate_request *q)
     return a->plan.linker && q->settings.encode == ENCODE_ELEMENT && q->settings.embedder == EMBEDDER_LINKER;
 }
 
-/* A linked row without what the linker's run is estimated for. */
-static int estimate_row(struct ablation *a, const struct ablate_row *row, double *seconds, struct error *err)
+/* What is told beforehand. */
+struct forecast {
+    double seconds;  /* of all rows and seeds */
+    bool encoded[2]; /* states of the linker's encoder, or of one as it came, are counted */
+    int left_out;
+};
+
+/* A linked row without what the linker's run is estimated for.  Rows that read what an earlier one has read, do not. */
+static int estimate_row(struct ablation *a, const struct ablate_row *row, struct forecast *f, double *seconds,
+                        struct error *err)
 {
+    struct gate_seconds parts;
     struct gate_request q;
 
     if (ablate_plan_request(&a->plan, row, &q, &a->texts, err))
         return -1;
-    if (row && is_linked(a, &q))
+    bool linked = row && is_linked(a, &q);
+    bool shared = row && q.settings.encode == ENCODE_ELEMENT && (linked || q.settings.embedder == EMBEDDER_STOCK);
+    if (linked)
         q.settings.embedder = EMBEDDER_STOCK;
     q.out = a->q->out;
     q.device = a->q->device;
     q.seed = a->plan.seeds[0];
-    return gate_estimate(&q, seconds, err) ? error_prefix(err, "%s", row ? row->name : "linker") : 0;
+    if (gate_estimate(&q, &parts, err))
+        return error_prefix(err, "%s", row ? row->name : "linker");
+    *seconds = parts.steps + (shared && f->encoded[linked] ? 0 : parts.encoding);
+    f->encoded[linked] |= shared;
+    return 0;
 }
 
-static int tell_row(struct ablation *a, const struct ablate_row *row, double *all, bool *too_long, struct error *err)
+static int tell_row(struct ablation *a, const struct ablate_row *row, struct forecast *f, bool *too_long,
+                    struct error *err)
 {
-    double seconds, most = a->plan.hours * SECONDS_OF_HOUR;
+    double seconds;
 
-    if (estimate_row(a, row, &seconds, err))
+    if (estimate_row(a, row, f, &seconds, err))
         return -1;
-    *too_long = seconds > most;
-    *all += *too_long ? 0 : seconds * a->plan.n_seeds;
+    *too_long = seconds > a->plan.hours * SECONDS_OF_HOUR;
+    f->seconds += *too_long ? 0 : seconds * a->plan.n_seeds;
+    f->left_out += *too_long;
     log_info("%s: about %.2f hours a seed%s", row ? row->name : "linker", seconds / SECONDS_OF_HOUR,
              *too_long ? ", longer than the plan allows: left out" : "");
     return 0;
@@ -73,20 +90,19 @@ static int tell_row(struct ablation *a, const struct ablate_row *row, double *al
 /* Before anything is trained. */
 static int tell_times(struct ablation *a, int *left_out, struct error *err)
 {
-    double all = 0;
+    struct forecast f = { 0 };
     bool linker = false;
 
-    if (a->plan.linker && tell_row(a, NULL, &all, &linker, err))
+    if (a->plan.linker && tell_row(a, NULL, &f, &linker, err))
         return -1;
     if (linker)
         return error_set(err, EXIT_CODE_USAGE, "%s: linker: takes longer than hours: %g allows", a->plan.path,
                          a->plan.hours);
-    for (int i = 0; i < a->plan.n_rows; i++) {
-        if (tell_row(a, &a->plan.rows[i], &all, &a->too_long[i], err))
+    for (int i = 0; i < a->plan.n_rows; i++)
+        if (tell_row(a, &a->plan.rows[i], &f, &a->too_long[i], err))
             return -1;
-        *left_out += a->too_long[i];
-    }
-    log_info("in all about %.2f hours on this machine, less what is there already", all / SECONDS_OF_HOUR);
+    *left_out = f.left_out;
+    log_info("in all about %.2f hours on this machine, less what is there already", f.seconds / SECONDS_OF_HOUR);
     return 0;
 }
 

@@ -67,17 +67,17 @@ static double encoded_questions(const struct gate_trainer *t)
     return (frozen ? (double)train : 0) + valid + (set->epochs ? (double)folds[FOLD_TEST].n : 0);
 }
 
-int gate_estimate(const struct gate_request *q, double *seconds, struct error *err)
+int gate_estimate(const struct gate_request *q, struct gate_seconds *seconds, struct error *err)
 {
     struct gate_trainer t;
     double each = 0;
 
-    *seconds = 0;
+    *seconds = (struct gate_seconds){ 0 };
     gate_trainer_init(&t, q);
     int rc = run_open(&t.run, err);
     if (rc == 0)
-        rc = time_encoding(&t, &each, err) || time_stages(&t, seconds, err) ? -1 : 0;
-    *seconds += each * encoded_questions(&t);
+        rc = time_encoding(&t, &each, err) || time_stages(&t, &seconds->steps, err) ? -1 : 0;
+    seconds->encoding = each * encoded_questions(&t);
     run_close(&t.run);
     return rc;
 }

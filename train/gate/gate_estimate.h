@@ -6,8 +6,12 @@
 
 #include "train/gate/gate_settings.h"
 
-/* Seconds: a few steps of every stage but one on cached states, which is short beside the encoding, and a few questions
- * encoded, times how many there will be.  States that are cached already take less.  Leaves nothing behind. */
-int gate_estimate(const struct gate_request *q, double *seconds, struct error *err);
+struct gate_seconds {
+    double steps;    /* of every stage but one on cached states, which is short beside the encoding */
+    double encoding; /* of questions outside of steps; what is cached already takes none */
+};
+
+/* A few steps and a few questions are timed, times how many there will be.  Leaves nothing behind. */
+int gate_estimate(const struct gate_request *q, struct gate_seconds *seconds, struct error *err);
 
 #endif
