@@ -37,7 +37,7 @@ END
 plan "gat-mean: {classifier: gat-mean, published: 'F1 .753, it''s theirs'}" 'gat-cat: {classifier: gat-cat, pool: sum}' \
     'gcn: {classifier: gcn, dropout: 0}' 'rgcn: {classifier: rgcn}' 'bert-only: {classifier: bert-only}' \
     'no-embedding: {classifier: gat-mean, features: relevance}' 'random: {classifier: gat-mean, random-edges: 2}' \
-    'stock: {classifier: gat-mean, embedder: stock}' 'pair: {encode: schema, classifier: pair}' >plan.yaml
+    'stock: {classifier: gat-mean, embedder: stock, select: f1}' 'pair: {encode: schema, classifier: pair}' >plan.yaml
 
 # --- beforehand: each row's time, and nothing is made
 run 0 train ablate --plan plan.yaml -o none --device cpu --dry-run
@@ -51,7 +51,7 @@ grep -q '^one: about [0-9.]* hours a seed, longer than the plan allows: left out
 
 # --- stopped in the middle and gone on with: the runs are those of one that was not disturbed
 run 0 train ablate --plan plan.yaml -o whole --device cpu
-train ablate --plan plan.yaml -o parts --device cpu >shown 2>said &
+"$bin/ambit-train" ablate --plan plan.yaml -o parts --device cpu >shown 2>said &
 until [ -e parts/gcn/seed-1/test.json ] || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
 kill -TERM $!
 wait $!
@@ -77,6 +77,7 @@ grep -q 'no-embedding' whole/report.html || complain "report.html" "lacks a row"
 # encoders are trained once for each seed and read once by all
 [ -z "$(find whole -path '*seed-*/states*')" ] || complain "states" "are kept by a run for itself"
 [ -e whole/linker/seed-2/ambit.h5 ] || complain "linker" "has no model"
+grep -q '"valid_f1":' whole/stock/seed-1/metrics.jsonl || complain "select" "no valid_f1"
 grep -q relevance whole/gcn/seed-1/metrics.jsonl && complain "gcn" "trained relevance itself"
 # mean and interval of two: mean +- 12.7062 |a - b| / 2
 awk -v a="$(grep -m 1 -o '"ap": [0-9.]*' whole/gcn/seed-1/test.json | cut -d ' ' -f 2)" -v b="$(grep -m 1 -o '"ap": [0-9.]*' whole/gcn/seed-2/test.json | cut -d ' ' -f 2)" \

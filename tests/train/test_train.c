@@ -93,7 +93,7 @@ static void test_kills(void **state)
         assert_int_equal(train(&q), KILLED);
         *shared = (struct shared){ .end_after = 2 };
         assert_int_equal(train(&q), KILLED);
-        snprintf(command, sizeof command, "%s '%s'/states/*", between[k], q.out);
+        snprintf(command, sizeof command, "%s '%s'/states/*/*", between[k], q.out);
         assert_int_equal(test_run(command, NULL), 0);
         *shared = (struct shared){ .end_before = 1 };
         assert_int_equal(train(&q), KILLED);

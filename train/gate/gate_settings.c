@@ -96,6 +96,9 @@ const struct option gate_request_table[] = {
     INT_OPTION("batch", AT(batch), "N", 1, 4096, "questions in a batch"),
     INT_OPTION("patience", AT(patience), "N", 0, 1000,
                "stop after this many validations without a better one, 0: never"),
+    CHOICE_OPTION(
+        "select", AT(select), "FIGURE", "ap|f1",
+        "what the best checkpoint is best in: average precision, or F1 at the best threshold as in the thesis"),
     REAL_OPTION("lr", AT(lr), "X", 1e-9, 1, "learning rate of the encoder"),
     REAL_OPTION("head-lr", AT(head_lr), "X", 1e-9, 1, "learning rate of the classifier"),
     REAL_OPTION("warmup", AT(warmup), "X", 0, 1, "share of the steps that warm up"),

@@ -32,6 +32,7 @@ struct gate_settings {
     /* graph stage: questions */
     enum gate_embedder embedder;
     int64_t epochs, batch, patience;
+    enum { GATE_BY_AP, GATE_BY_F1 } select;
     double lr, head_lr, warmup, decay, clip;
     enum { GATE_LINEAR, GATE_COSINE } schedule;
     double pair_weight, twins_weight, relevance_weight, pos_weight;

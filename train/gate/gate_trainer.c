@@ -22,16 +22,23 @@ static int validate(void *trainer, struct validation *v, struct error *err)
         return rc;
     double relevance = stats_average_precision(gate_answers_relevance(&a));
     double auc = stats_auc(gate_answers_scored(&a)), nll = stats_nll(gate_answers_scored(&a), 1);
-    double score = isfinite(auc) ? stats_average_precision(gate_answers_scored(&a)) : exp(-nll);
+    double score = isfinite(auc) ? stats_average_precision(gate_answers_scored(&a)) : exp(-nll), f1;
+    stats_best_f1(gate_answers_scored(&a), &f1);
     gate_answers_release(&a);
     if (stage != STAGE_FROZEN && isfinite(relevance))
         v->list[v->n++] = (struct metric){ "valid_relevance_ap", relevance };
     if (stage != STAGE_RELEVANCE)
         v->list[v->n++] = (struct metric){ isfinite(auc) ? "valid_ap" : "valid_likelihood", score };
     v->final = stage != STAGE_RELEVANCE;
-    v->figure = v->final ? score : relevance;
-    snprintf(v->text, sizeof v->text, "%s %.4f%s", isfinite(auc) || !v->final ? "AP" : "likelihood", v->figure,
-             v->final ? "" : " of relevance");
+    bool by_f1 = v->final && t->set->select == GATE_BY_F1;
+    if (by_f1)
+        v->list[v->n++] = (struct metric){ "valid_f1", f1 };
+    v->figure = by_f1 ? f1 : v->final ? score : relevance;
+    snprintf(v->text, sizeof v->text, "%s %.4f%s",
+             by_f1                        ? "F1"
+             : isfinite(auc) || !v->final ? "AP"
+                                          : "likelihood",
+             v->figure, v->final ? "" : " of relevance");
     return 0;
 }
 

@@ -2,11 +2,14 @@
 
 #include "data/util/build.h"
 #include "data/util/log.h"
+#include "data/util/out_file.h"
 #include "data/util/stop.h"
 #include "models/checkpoint/cache.h"
 #include "models/checkpoint/checksum.h"
 #include "models/checkpoint/half.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,11 +156,14 @@ struct state_cache *state_cache_open(const char *dir, struct gate_scorer *scorer
                                      int *examples, int n, struct error *err)
 {
     struct state_cache *k = xcalloc(1, sizeof *k);
+    uint64_t encoder = encoder_hash(scorer);
+    char folder[4096];
 
+    snprintf(folder, sizeof folder, "%s/%016" PRIx64, dir, encoder);
     k->fold = fold;
     k->width = scorer->model->net.config.bert.hidden_size;
     index_examples(k, examples, n);
-    k->disk = row_cache_open(dir, encoder_hash(scorer), k->width, err);
+    k->disk = make_dirs(dir, err) ? NULL : row_cache_open(folder, encoder, k->width, err);
     if (k->disk && fill(k, scorer, err) == 0)
         return k;
     state_cache_close(k);
