@@ -1,8 +1,9 @@
 /*
  * state_cache.h - the element states of a frozen encoder, computed once for all questions of a list.
  *
- * Rows are kept as IEEE half floats in HDF5, in a folder of the encoder's hash, keyed by what was read, so that a second
- * run or a resumed one finds them, but not two at once; states pass through half precision whether they were found or computed.
+ * Rows are kept as IEEE half floats in HDF5, in a folder of the encoder's hash, keyed by what was read, so that a
+ * second run or a resumed one finds them, but not two at once; states pass through half precision whether they were
+ * found or computed.
  */
 #ifndef TRAIN_GATE_STATE_CACHE_H
 #define TRAIN_GATE_STATE_CACHE_H
