@@ -67,7 +67,7 @@ done_by dev-gold.jsonl dev sql
 
 # --- a model from nothing: it learns to copy names on the tables that a statement needs, in other words, then all tasks
 learn() {
-    "$bin/ambit-train" seq2seq --tokens 4096 --batch 16 --epochs 1 --dropout 0 --length 512 --warmup 0.02 --eval-every 200 --max-valid 60 \
+    "$bin/ambit-train" seq2seq --tokens 4096 --epochs 1 --dropout 0 --length 512 --warmup 0.02 --eval-every 200 --max-valid 60 \
         --resume "$@"
 }
 plans() { [ -e "$1" ] || "$bin/ambit-data" plans --spider "$spider" --schema-text "$2" -o "$1"; }
@@ -80,35 +80,31 @@ short() {
     lot 420 20000 1 named-fill.jsonl
     lot 420 8000 2 named-t2s.jsonl
 }
-# long SEED: whole schemas, half of the records in other words
+# long: whole schemas, half of the records in other words
 long() {
-    lot 1300 12000 "$1" "words-fill-$1.jsonl"
-    lot 1300 12000 2 {ambiqt,spider}/template-fill.train.jsonl
-    lot 1300 12000 "$1" "words-t2s-$1.jsonl"
-    lot 1300 12000 4 {ambiqt,spider}/t2s.train.jsonl
-    lot 1300 6000 "$1" "words-gen-$1.jsonl"
-    lot 1300 12000 6 {ambiqt,spider}/template-gen.train.jsonl
+    lot 1300 4000 3 words-fill.jsonl
+    lot 1300 4000 2 {ambiqt,spider}/template-fill.train.jsonl
+    lot 1300 4000 3 words-t2s.jsonl
+    lot 1300 4000 4 {ambiqt,spider}/t2s.train.jsonl
+    lot 1300 2000 3 words-gen.jsonl
+    lot 1300 4000 6 {ambiqt,spider}/template-gen.train.jsonl
 }
 if [ ${#model[@]} = 0 ]; then
     strategies=(beam sample odin two-stage plans logical-beam)
     for form in named ambiqt spider; do plans "$form" "$form"; done
     words named-fill named/template-fill 3 1
     words named-t2s named/t2s 2 2
-    for seed in 3 13 23; do
-        words "words-fill-$seed" ambiqt/template-fill 2 "$seed"
-        words "words-t2s-$seed" ambiqt/t2s 2 "$seed"
-        words "words-gen-$seed" ambiqt/template-gen 1 "$seed"
-        done_by "long-$seed.jsonl" mixed < <(long "$seed")
-    done
+    words words-fill ambiqt/template-fill 2 3
+    words words-t2s ambiqt/t2s 2 3
+    words words-gen ambiqt/template-gen 1 3
     [ -e vocabulary ] || "$bin/ambit-train" tokenizer --vocab 2048 --split words -o vocabulary named-fill.jsonl ambiqt/{template-fill,t2s}.train.jsonl
     done_by short.jsonl mixed < <(short)
+    done_by long.jsonl mixed < <(long)
     done_by valid.jsonl lot 1300 60 7 ambiqt/{t2s,template-gen,template-fill}.valid.jsonl
     learn --tokenizer vocabulary --start copying --hidden 192 --layers 4 --heads 6 --intermediate 512 --data short.jsonl \
-        --valid valid.jsonl --lr 1.5e-3 --schedule constant -o first
-    learn --base first --data long-3.jsonl --valid valid.jsonl --lr 1.2e-3 -o second
-    cat long-13.jsonl long-23.jsonl >more.jsonl
-    learn --base second --data more.jsonl --valid valid.jsonl --lr 1e-3 -o third
-    model=(--model third)
+        --valid valid.jsonl --batch 16 --lr 1.5e-3 --schedule constant -o first
+    learn --base first --data long.jsonl --valid valid.jsonl --batch 8 --lr 1e-3 -o second
+    model=(--model second)
 fi
 read -ra strategies <<<"${STRATEGIES:-${strategies[*]}}"
 
