@@ -82,12 +82,12 @@ short() {
 }
 # long: whole schemas, half of the records in other words
 long() {
-    lot 1300 4000 3 words-fill.jsonl
-    lot 1300 4000 2 {ambiqt,spider}/template-fill.train.jsonl
-    lot 1300 4000 3 words-t2s.jsonl
-    lot 1300 4000 4 {ambiqt,spider}/t2s.train.jsonl
-    lot 1300 2000 3 words-gen.jsonl
-    lot 1300 4000 6 {ambiqt,spider}/template-gen.train.jsonl
+    lot 1300 2000 3 words-fill.jsonl
+    lot 1300 2000 2 {ambiqt,spider}/template-fill.train.jsonl
+    lot 1300 2000 3 words-t2s.jsonl
+    lot 1300 2000 4 {ambiqt,spider}/t2s.train.jsonl
+    lot 1300 1000 3 words-gen.jsonl
+    lot 1300 2000 6 {ambiqt,spider}/template-gen.train.jsonl
 }
 if [ ${#model[@]} = 0 ]; then
     strategies=(beam sample odin two-stage plans logical-beam)
