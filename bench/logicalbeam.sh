@@ -80,31 +80,35 @@ short() {
     lot 420 20000 1 named-fill.jsonl
     lot 420 8000 2 named-t2s.jsonl
 }
-# long: whole schemas, half of the records in other words
+# long SEED NUMBER: whole schemas, half of the records in other words
 long() {
-    lot 1300 2000 3 words-fill.jsonl
-    lot 1300 2000 2 {ambiqt,spider}/template-fill.train.jsonl
-    lot 1300 2000 3 words-t2s.jsonl
-    lot 1300 2000 4 {ambiqt,spider}/t2s.train.jsonl
-    lot 1300 1000 3 words-gen.jsonl
-    lot 1300 2000 6 {ambiqt,spider}/template-gen.train.jsonl
+    lot 1300 "$2" "$1" "words-fill-$1.jsonl"
+    lot 1300 "$2" "$(($1 - 1))" {ambiqt,spider}/template-fill.train.jsonl
+    lot 1300 "$2" "$1" "words-t2s-$1.jsonl"
+    lot 1300 "$2" "$(($1 + 1))" {ambiqt,spider}/t2s.train.jsonl
+    lot 1300 "$(($2 / 2))" "$1" "words-gen-$1.jsonl"
+    lot 1300 "$2" "$(($1 + 3))" {ambiqt,spider}/template-gen.train.jsonl
 }
 if [ ${#model[@]} = 0 ]; then
     strategies=(beam sample odin two-stage plans logical-beam)
     for form in named ambiqt spider; do plans "$form" "$form"; done
     words named-fill named/template-fill 3 1
     words named-t2s named/t2s 2 2
-    words words-fill ambiqt/template-fill 2 3
-    words words-t2s ambiqt/t2s 2 3
-    words words-gen ambiqt/template-gen 1 3
+    for seed in 3 13; do
+        words "words-fill-$seed" ambiqt/template-fill 2 "$seed"
+        words "words-t2s-$seed" ambiqt/t2s 2 "$seed"
+        words "words-gen-$seed" ambiqt/template-gen 1 "$seed"
+    done
     [ -e vocabulary ] || "$bin/ambit-train" tokenizer --vocab 2048 --split words -o vocabulary named-fill.jsonl ambiqt/{template-fill,t2s}.train.jsonl
     done_by short.jsonl mixed < <(short)
-    done_by long.jsonl mixed < <(long)
+    done_by long-3.jsonl mixed < <(long 3 2000)
+    done_by long-13.jsonl mixed < <(long 13 2600)
     done_by valid.jsonl lot 1300 60 7 ambiqt/{t2s,template-gen,template-fill}.valid.jsonl
     learn --tokenizer vocabulary --start copying --hidden 192 --layers 4 --heads 6 --intermediate 512 --data short.jsonl \
         --valid valid.jsonl --batch 16 --lr 1.5e-3 --schedule constant -o first
-    learn --base first --data long.jsonl --valid valid.jsonl --batch 8 --lr 1e-3 -o second
-    model=(--model second)
+    learn --base first --data long-3.jsonl --valid valid.jsonl --batch 8 --lr 1e-3 -o second
+    learn --base second --data long-13.jsonl --valid valid.jsonl --batch 8 --lr 1e-3 -o third
+    model=(--model third)
 fi
 read -ra strategies <<<"${STRATEGIES:-${strategies[*]}}"
 
