@@ -14,6 +14,8 @@ static const struct option options[] = {
     STRING_OPTION("readings", AT(readings), "FILE",
                   "a model's readings, for records that have none: JSONL, or a published prediction file"),
     OUT_JSONL_OPTION(AT(out)),
+    CHOICE_OPTION("target", AT(target), "WHAT", "infill|e2e|gold",
+                  "what is learnt: the readings that are missing; the SQL of all readings; the text of all readings"),
     FLAG_OPTION("published", AT(published), "filter and cover as \"Disambiguate First, Parse Later\" does"),
     PROMPTER_OPTIONS(AT(prompt)),
     FORMAT_IN_OPTION(AT(form)),
@@ -28,9 +30,13 @@ static enum exit_code run(const struct call *call, struct error *err)
 
     if (q->shard.count && q->published)
         return usage_error(err, "--shard: expected no --published, which draws for one record after the other");
+    if (q->readings && q->target != ANNOTATE_INFILL)
+        return usage_error(err, "--readings: expected --target infill, the others are not told what exists");
     int rc = annotate_write(q, call->operands[0], &counts, err);
 
-    if (rc == 0)
+    if (rc == 0 && q->target != ANNOTATE_INFILL)
+        log_info("%lld records, %lld failed", (long long)counts.all.records, (long long)counts.all.failed);
+    else if (rc == 0)
         log_info("%lld records, %lld with every gold covered, %lld failed", (long long)counts.all.records,
                  (long long)counts.covered, (long long)counts.all.failed);
     return job_exit_code(rc, counts.all.failed, err);
@@ -61,9 +67,13 @@ const struct command command_annotate = {
         "capital word of SQL or are shorter than half the question, compares cells, "
         "and keeps one reading of each result, drawn as Python's random.choice with "
         "seed 42 draws.\n\n"
+        "--target e2e teaches a model the SQL of all readings at once (e2e.txt; statements with an empty line between "
+        "them), --target gold the texts of all readings (gold.txt; one a line): the two systems that the authors "
+        "trained beside infilling. Readings of the records are then not looked at, and the line has target, golds and "
+        "messages.\n\n"
         "A record that fails, for one because its golds fail or have the same "
         "result, has an error instead, and the exit code is 7.",
     .examples = { "ambit-data annotate records.jsonl --db databases -o examples.jsonl",
-                  "ambit-data annotate ambrosia.jsonl --db databases --readings read.json --published -o out.jsonl" },
+                  "ambit-data annotate ambrosia.jsonl --db databases --target e2e -o e2e.jsonl" },
     .run = run,
 };

@@ -1,5 +1,6 @@
 #include "data/corpora/split.h"
 
+#include "data/stats/python_random.h"
 #include "data/util/log.h"
 #include "data/util/records.h"
 #include "data/util/strings.h"
@@ -31,11 +32,22 @@ struct split_job {
     int *fold; /* [names.n] of each database */
 };
 
-/* What a record's database was made from counts, so that copies of one database stay together. */
+/* What a record's database was made from counts, so that copies of one database stay together.  Rows of AMBROSIA name
+ * it otherwise. */
+static const char *field_of(const json_t *record)
+{
+    static const char *const fields[] = { "source_db", "db_id", "db_file", "db" };
+
+    for (int i = 0; i < ARRAY_LEN(fields); i++)
+        if (json_object_get(record, fields[i]))
+            return fields[i];
+    return "db_id";
+}
+
 static int add_record(void *job, json_t *json, const char *where, struct error *err)
 {
     struct split_job *s = job;
-    const char *field = json_object_get(json, "source_db") ? "source_db" : "db_id";
+    const char *field = field_of(json);
     const char *name = json_get_string(json, field, where, err);
 
     GROW(s->records, s->n, s->cap);
@@ -86,10 +98,39 @@ bool split_names(const char *const *names, int n, double valid, double test, int
     return true;
 }
 
+void split_names_published(int n, int *fold)
+{
+    enum { SEED = 42 };
+    int train = (int)(.8 * n), test = (int)(.9 * n), *order = xmalloc(((size_t)n + 1) * sizeof *order);
+    struct python_random random;
+
+    for (int i = 0; i < n; i++)
+        order[i] = i;
+    numpy_random_seed(&random, SEED);
+    numpy_random_shuffle(&random, order, n);
+    for (int i = 0; i < n; i++)
+        fold[order[i]] = i < train ? 0 : i < test ? 2 : 1;
+    free(order);
+}
+
+static int choose_published_folds(const struct split_job *s, const char *path, struct error *err)
+{
+    enum { LEAST = 10 };
+
+    if (s->names.n < LEAST)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: --published: expected records of at least %d databases, one for each tenth, got %d", path,
+                         LEAST, s->names.n);
+    split_names_published(s->names.n, s->fold);
+    return 0;
+}
+
 static int choose_folds(const struct split_job *s, const char *path, struct error *err)
 {
     int least = 1;
 
+    if (s->q->published)
+        return choose_published_folds(s, path, err);
     if (split_names((const char *const *)s->names.items, s->names.n, s->q->valid, s->q->test, s->q->seed, s->fold))
         return 0;
     while (!fills_folds(least, s->q->valid, s->q->test))

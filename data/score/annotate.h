@@ -60,6 +60,18 @@ int annotate_honest(struct annotation *a, struct exec_db *db, struct error *err)
 /* Draws from `random` whatever happens, so that later records get what they should. */
 int annotate_published(struct annotation *a, struct exec_db *db, struct python_random *random, struct error *err);
 
+/*
+ * The other two systems that the authors train write all at once, and are taught nothing of what exists:
+ *   ANNOTATE_E2E   the SQL of all readings, an empty line between two (PROMPT_E2E)
+ *   ANNOTATE_GOLD  their texts, one a line (PROMPT_GOLD)
+ */
+enum annotate_target { ANNOTATE_INFILL, ANNOTATE_E2E, ANNOTATE_GOLD };
+
+/* Whether the golds run and are told apart, by the published rule or the strict one; -1 with EXIT_CODE_DATA. */
+int annotate_golds(const struct annotation *a, struct exec_db *db, bool published, struct error *err);
+/* Fields of a training record of E2E or GOLD: target, golds.  NULL with EXIT_CODE_DATA where GOLD lacks a text. */
+json_t *annotation_target_json(const struct annotation *a, enum annotate_target target, struct error *err);
+
 /* The filters alone, on a trial of all the record's SQL: they fill existing and dropped, and same_as the honest one. */
 void annotate_honest_filter(struct annotation *a, const struct trial *t, struct exec_db *db);
 void annotate_filter(struct annotation *a, const struct trial *t, struct python_random *random);

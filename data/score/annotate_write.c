@@ -42,27 +42,45 @@ static json_t *prepare(struct annotate_job *run, json_t *record, const char *whe
     return NULL;
 }
 
-/* What a model is taught: the prompt that asks for what is missing, and the target; -1 with `bad`. */
+/* What a model is taught: the prompt, which of INFILL says what exists, and the target; -1 with `bad`. */
 static int add_messages(struct annotate_job *run, const struct annotation *a, const char *path, json_t *found,
                         struct error *bad)
 {
+    static const enum prompt_kind kinds[] = {
+        [ANNOTATE_INFILL] = PROMPT_FILL, [ANNOTATE_E2E] = PROMPT_E2E, [ANNOTATE_GOLD] = PROMPT_GOLD
+    };
+    static const char *const teaches[] = {
+        [ANNOTATE_INFILL] = "infill", [ANNOTATE_E2E] = "e2e", [ANNOTATE_GOLD] = "gold"
+    };
     const char *database = prompter_database(&run->prompter, path, bad);
     if (!database)
         return -1;
     const char *slots[] = { database, a->question, json_string_value(json_object_get(found, "existing_text")) };
     const char *target = json_string_value(json_object_get(found, "target"));
-    return json_object_set_new(found, "messages", prompter_messages(&run->prompter, PROMPT_FILL, slots, target));
+    json_t *messages = prompter_messages(&run->prompter, kinds[run->q->target], slots, target);
+    if (!messages)
+        return error_set(bad, EXIT_CODE_DATA, "the prompt is not UTF-8");
+    json_object_set_new(found, "teaches", json_string(teaches[run->q->target]));
+    return json_object_set_new(found, "messages", messages);
+}
+
+/* The fields of the target; NULL with `bad`. */
+static json_t *find_target(struct annotate_job *run, struct annotation *a, struct exec_db *db, struct error *bad)
+{
+    const struct annotate_request *q = run->q;
+
+    if (q->target != ANNOTATE_INFILL)
+        return annotate_golds(a, db, q->published, bad) ? NULL : annotation_target_json(a, q->target, bad);
+    int rc = q->published ? annotate_published(a, db, &run->random, bad) : annotate_honest(a, db, bad);
+    return rc ? NULL : annotation_json(a, bad);
 }
 
 static json_t *annotate(struct annotate_job *run, struct annotation *a, const char *where, struct error *bad)
 {
     char *path = db_path(run->q->db, a->db_id, bad);
     struct exec_db *db = path ? db_cache_file(&run->databases, path, bad) : NULL;
-    int rc = -1;
+    json_t *found = db ? find_target(run, a, db, bad) : NULL;
 
-    if (db)
-        rc = run->q->published ? annotate_published(a, db, &run->random, bad) : annotate_honest(a, db, bad);
-    json_t *found = rc ? NULL : annotation_json(a, bad);
     if (found && add_messages(run, a, path, found, bad)) {
         json_decref(found);
         found = NULL;
@@ -70,7 +88,7 @@ static json_t *annotate(struct annotate_job *run, struct annotation *a, const ch
     free(path);
     if (!found)
         error_prefix(bad, "%s", where);
-    else
+    else if (run->q->target == ANNOTATE_INFILL)
         run->counts->covered += json_array_size(json_object_get(found, "missing")) == 0;
     return found;
 }

@@ -71,3 +71,28 @@ uint32_t python_random_choice(struct python_random *r, uint32_t n)
     while (drawn >= n);
     return drawn;
 }
+
+void numpy_random_seed(struct python_random *r, uint32_t seed)
+{
+    seed_plainly(r, seed);
+}
+
+/* Of 0 to `most`, as RandomState draws it: as many bits as that has, drawn again while they are above it. */
+static uint32_t interval(struct python_random *r, uint32_t most)
+{
+    uint32_t mask = 0xffffffffu >> __builtin_clz(most), drawn;
+    do
+        drawn = python_random_u32(r) & mask;
+    while (drawn > most);
+    return drawn;
+}
+
+void numpy_random_shuffle(struct python_random *r, int *items, int n)
+{
+    for (int i = n - 1; i > 0; i--) {
+        uint32_t other = interval(r, (uint32_t)i);
+        int item = items[i];
+        items[i] = items[other];
+        items[other] = item;
+    }
+}

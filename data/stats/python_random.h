@@ -1,7 +1,9 @@
 /*
- * python_random.h - Python's random.seed(n) and random.choice: what a published program drew can be drawn again.
+ * python_random.h - Python's random.seed(n) and random.choice, and numpy.random's shuffle of old (RandomState's): what
+ * a published program drew can be drawn again.
  *
- * The generator is MT19937 (Matsumoto and Nishimura, "Mersenne Twister", 1998), seeded by an array as CPython does it.
+ * The generator is MT19937 (Matsumoto and Nishimura, "Mersenne Twister", 1998), seeded by an array as CPython does it,
+ * by the word itself as numpy.random.seed does.
  */
 #ifndef DATA_STATS_PYTHON_RANDOM_H
 #define DATA_STATS_PYTHON_RANDOM_H
@@ -23,5 +25,10 @@ uint32_t python_random_u32(struct python_random *r);
 void python_random_skip(struct python_random *r, int64_t drawn);
 /* The index that random.choice takes of n things, n > 0. */
 uint32_t python_random_choice(struct python_random *r, uint32_t n);
+
+/* numpy.random.seed. */
+void numpy_random_seed(struct python_random *r, uint32_t seed);
+/* numpy.random.shuffle of n items. */
+void numpy_random_shuffle(struct python_random *r, int *items, int n);
 
 #endif

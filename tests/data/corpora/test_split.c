@@ -1,0 +1,67 @@
+/* Folds of databases: the published ones beside numpy's. */
+#include "data/corpora/split.h"
+#include "tests/support/support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A size of numpy_shuffle.txt: the fold of each place follows from where numpy put it. */
+static void check_size(FILE *gold, int n)
+{
+    int *fold = xcalloc((size_t)n, sizeof *fold), train, test, place;
+
+    assert_int_equal(fscanf(gold, "%d %d", &train, &test), 2);
+    split_names_published(n, fold);
+    for (int i = 0; i < n; i++) {
+        assert_int_equal(fscanf(gold, "%d", &place), 1);
+        int wanted = i < train ? 0 : i < test ? 2 : 1;
+        if (fold[place] != wanted)
+            fail_msg("%d names: the one at %d is of fold %d, numpy's of %d", n, place, fold[place], wanted);
+    }
+    free(fold);
+}
+
+static void published_folds_are_those_of_numpy(void **state)
+{
+    (void)state;
+    FILE *gold = fopen("tests/gold/numpy_shuffle.txt", "r");
+    int n, sizes = 0;
+
+    assert_non_null(gold);
+    for (; fscanf(gold, "%d", &n) == 1; sizes++)
+        check_size(gold, n);
+    fclose(gold);
+    assert_int_equal(sizes, 22);
+}
+
+static void names_and_a_seed_make_the_folds(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g", "h" };
+    static const char *const turned[] = { "h", "g", "f", "e", "d", "c", "b", "a" };
+    int fold[8], other[8], count[3] = { 0 }, moved = 0;
+
+    assert_true(split_names(names, 8, .25, .125, 7, fold));
+    assert_true(split_names(turned, 8, .25, .125, 7, other));
+    for (int i = 0; i < 8; i++) {
+        count[fold[i]]++;
+        assert_int_equal(fold[i], other[7 - i]); /* whatever their order */
+    }
+    assert_int_equal(count[0], 5);
+    assert_int_equal(count[1], 2);
+    assert_int_equal(count[2], 1);
+    assert_true(split_names(names, 8, .25, .125, 8, other));
+    for (int i = 0; i < 8; i++)
+        moved += fold[i] != other[i];
+    assert_true(moved > 0);
+    assert_false(split_names(names, 2, .1, .1, 7, fold));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(published_folds_are_those_of_numpy),
+        cmocka_unit_test(names_and_a_seed_make_the_folds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
