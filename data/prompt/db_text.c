@@ -16,7 +16,8 @@ struct writer {
     const char *path;
     struct schema_set set; /* what of the database is told */
     enum db_text_form form;
-    int64_t rows; /* of each table */
+    int64_t rows;     /* of each table */
+    const char *said; /* NULL, or where the names of the tables stand */
     FILE *out;
     char *text;
     size_t size;
@@ -235,7 +236,7 @@ static int put_one(struct writer *w, const struct exec_result *tables, int64_t r
     const struct schema *s = w->set.schemas;
     int table = name && sql ? schema_table_find(s, name) : -1;
 
-    if (table < 0)
+    if (table < 0 || (w->said && !strcasestr(w->said, name)))
         return 0;
     bool view = s->tables[table].form == TABLE_VIEW;
     if (!definitions)
@@ -300,9 +301,14 @@ static void drop_stray_bytes(char *text)
 
 char *db_text(const char *path, enum db_text_form form, int64_t rows, struct error *err)
 {
+    return db_text_of(path, form, rows, NULL, err);
+}
+
+char *db_text_of(const char *path, enum db_text_form form, int64_t rows, const char *said, struct error *err)
+{
     enum { ROW = 4 }; /* characters of the shortest, so that more of them would be too long */
     bool few = form == DB_TEXT_AMBIQT && rows < 0, all = rows < 0 || rows > DB_TEXT_MAX_BYTES / ROW;
-    struct writer w = { .db = exec_open_schema(path, &limits, err), .path = path, .form = form };
+    struct writer w = { .db = exec_open_schema(path, &limits, err), .path = path, .form = form, .said = said };
 
     if (!w.db)
         return NULL;

@@ -20,6 +20,9 @@ enum { DB_TEXT_MAX_BYTES = 4 << 20 };
  * CREATE VIEW as the database keeps it.  Bytes of values that are not UTF-8 are left out.  NULL with EXIT_CODE_DATA: a
  * file that SQLite does not take, one without tables, a text of more than DB_TEXT_MAX_BYTES.  The caller frees. */
 char *db_text(const char *path, enum db_text_form form, int64_t rows, struct error *err);
+/* The same of those tables alone whose names stand in `said`, in letters of any case, be it within a word; NULL: all.
+ */
+char *db_text_of(const char *path, enum db_text_form form, int64_t rows, const char *said, struct error *err);
 
 enum { DB_TEXT_AMBIQT_ROWS = 5 };
 /* A name as DB_TEXT_AMBIQT has it: in lower case, in quotes where SQL would not take it, other blanks as underscores.

@@ -14,9 +14,12 @@ enum { MAX_TEMPLATE = 1 << 20 };
 #define WRITE_SQL                                                                                                      \
     "The task is to write SQL queries based on the provided questions in English. Questions can take the form of an "  \
     "instruction or command"
-#define ONLY_SQL                                                                                                       \
-    "Do not include any explanations, and do not select extra columns beyond those requested in the question.\n\n"     \
-    "Given the following SQLite database schema:\n\n{}\n\nAnswer the following:\n{}\n\n"
+#define MAY_BE_AMBIGUOUS                                                                                               \
+    " and can be ambiguous, meaning they can be interpreted in different ways. In such cases, write all possible SQL " \
+    "queries corresponding to different interpretations and separate each SQL query with an empty line. "
+#define NOTHING_ELSE                                                                                                   \
+    "Do not include any explanations, and do not select extra columns beyond those requested in the question.\n\n"
+#define FOR_DATABASE "Given the following SQLite database schema:\n\n{}\n\nAnswer the following:\n{}\n\n"
 
 static const struct {
     const char *file;
@@ -48,7 +51,7 @@ static const struct {
                       "Existing interpretations:\n\n{}\n\n"
                       "Provide any missing interpretations or confirm that all possible interpretations are "
                       "covered.\n" },
-    [PROMPT_SQL] = { "sql.txt", 2, WRITE_SQL ". " ONLY_SQL },
+    [PROMPT_SQL] = { "sql.txt", 2, WRITE_SQL ". " NOTHING_ELSE FOR_DATABASE },
     [PROMPT_REWRITE] = { "rewrite.txt", 2,
                          "Your task is to rewrite the question using a given word or phrase.\n\n"
                          "Examples:\n\n"
@@ -66,10 +69,20 @@ static const struct {
                          "description, output only the rewritten question.\n\n"
                          "Question:\n{}\n\n"
                          "Please rewrite using \"{}\":\n" },
-    [PROMPT_E2E] = { "e2e.txt", 2,
-                     WRITE_SQL " and can be ambiguous, meaning they can be interpreted in different ways. In such "
-                               "cases, write all possible SQL queries corresponding to different interpretations and "
-                               "separate each SQL query with an empty line. " ONLY_SQL },
+    [PROMPT_E2E] = { "e2e.txt", 2, WRITE_SQL MAY_BE_AMBIGUOUS NOTHING_ELSE FOR_DATABASE },
+    [PROMPT_E2E_SHOTS] = { "e2e-shots.txt", 3,
+                           WRITE_SQL MAY_BE_AMBIGUOUS NOTHING_ELSE
+                           "Some example databases, questions and corresponding SQL queries are provided based on "
+                           "similar problems:\n\n{}\n\n" FOR_DATABASE },
+    [PROMPT_CORRECT] = { "correct.txt", 3,
+                         "The task is to review the provided context, question, and interpretations of the question, and "
+                         "to correct them. Leave out interpretations that the question cannot have or that repeat "
+                         "another one, correct those that are wrong or unclear, and add those that are missing.\n\n"
+                         "Given the following context:\n\n{}\n\n"
+                         "Question:\n\n{}\n\n"
+                         "Interpretations:\n\n{}\n\n"
+                         "Provide the corrected list of all interpretations, each on a separate line, without "
+                         "explanations.\n" },
     [PROMPT_GOLD] = { "gold.txt", 2, /* it does begin with a quote */
                       "\"Provide all possible interpretations for ambiguous questions in English. The question may be "
                       "phrased as an instruction or command and will relate to the given database:\n\n{}\n\n"
@@ -151,8 +164,9 @@ int prompts_open(struct prompts *p, const char *dir, struct error *err)
         found += rc;
     }
     if (dir && !found)
-        return error_set(err, EXIT_CODE_USAGE, "%s: none of def.txt, fill.txt, sql.txt, rewrite.txt, e2e.txt, gold.txt",
-                         dir);
+        return error_set(
+            err, EXIT_CODE_USAGE,
+            "%s: none of def.txt, fill.txt, sql.txt, rewrite.txt, e2e.txt, gold.txt, e2e-shots.txt, correct.txt", dir);
     return 0;
 }
 

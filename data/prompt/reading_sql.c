@@ -73,10 +73,21 @@ static int add(struct reading_sql *r, const char *db_id, const json_t *o, const 
     return 0;
 }
 
+void reading_sql_add_answer(struct reading_sql *r, const char *id, const char *answer, bool published)
+{
+    struct text_items items = { 0 };
+    json_t *list = json_array();
+
+    output_sql(&items, answer, published);
+    for (int i = 0; i < items.n; i++)
+        json_array_append_new(list, json_string(items.items[i]));
+    text_items_release(&items);
+    keep(r, id_key(id), list);
+}
+
 static int add_answer(struct reading_sql *r, const json_t *record, bool published, const char *where, struct error *err)
 {
     const char *id, *answer;
-    struct text_items items = { 0 };
     uint64_t sum;
 
     if (!(answer = json_get_string(record, "text", where, err)) || !(id = json_get_string(record, "id", where, err)))
@@ -84,12 +95,7 @@ static int add_answer(struct reading_sql *r, const json_t *record, bool publishe
     if (sscanf(id, "sql-%" SCNx64, &sum) != 1)
         return error_set(err, EXIT_CODE_DATA, "%s: field \"id\": \"%.100s\" is of no prompt for SQL (sql-...)", where,
                          id);
-    json_t *list = json_array();
-    output_sql(&items, answer, published);
-    for (int i = 0; i < items.n; i++)
-        json_array_append_new(list, json_string(items.items[i]));
-    text_items_release(&items);
-    keep(r, id_key(id), list);
+    reading_sql_add_answer(r, id, answer, published);
     return 0;
 }
 

@@ -27,6 +27,8 @@ int reading_sql_open(struct reading_sql *r, const char *path, bool published, st
 json_t *reading_sql_find(const struct reading_sql *r, const char *db_id, const char *text);
 /* The id of the prompt that asks for a reading's SQL; a new reference. */
 json_t *reading_sql_id(const char *db_id, const char *text);
+/* Keeps what a model answered to the prompt of that id, unless an answer to it is there. */
+void reading_sql_add_answer(struct reading_sql *r, const char *id, const char *answer, bool published);
 void reading_sql_release(struct reading_sql *r);
 
 #endif

@@ -10,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of each built-in prompt: bytes, and their hash; written down from the authors' file, not from this program. */
+/* Of each built-in prompt: bytes, and their hash; written down from the authors' file, not from this program.  0 bytes:
+ * the words are ours. */
 static const struct {
     size_t bytes;
     uint64_t hash;
@@ -22,6 +23,8 @@ static const struct {
     [PROMPT_REWRITE] = { 769, 0x1cfc37f17eda45fa, "Your task is to rewrite", "using \"{}\":\n" },
     [PROMPT_E2E] = { 525, 0x94bf6dc0f830a0f8, "The task is to write SQL", "following:\n{}\n\n" },
     [PROMPT_GOLD] = { 219, 0x62200988c2d433ff, "\"Provide all possible", "Question:\n{}\n\n" },
+    [PROMPT_E2E_SHOTS] = { 634, 0xeb4a29f3ad660c07, "The task is to write SQL", "following:\n{}\n\n" },
+    [PROMPT_CORRECT] = { 0, 0, "The task is to review", "without explanations.\n" },
 };
 
 static void test_bytes(void **state)
@@ -33,8 +36,10 @@ static void test_bytes(void **state)
     assert_int_equal(prompts_open(&p, NULL, &err), 0);
     for (int i = 0; i < PROMPT_KINDS; i++) {
         size_t n = strlen(p.text[i]);
-        assert_int_equal(n, published[i].bytes);
-        assert_true(hash_bytes(HASH_START, p.text[i], n) == published[i].hash);
+        if (published[i].bytes) {
+            assert_int_equal(n, published[i].bytes);
+            assert_true(hash_bytes(HASH_START, p.text[i], n) == published[i].hash);
+        }
         assert_memory_equal(p.text[i], published[i].starts, strlen(published[i].starts));
         assert_string_equal(p.text[i] + n - strlen(published[i].ends), published[i].ends);
     }
