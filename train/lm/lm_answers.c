@@ -6,28 +6,33 @@
 
 enum { BATCH = 64 };
 
-/* 0 to 1; -1 where nothing was to be written. */
-static double score_of(struct lm_trainer *t, const struct lm_example *e, const struct engine_answer *g)
+/* What was written to each validation text; the caller frees all. */
+static char **texts_of(struct lm_trainer *t, const struct engine_answer *list)
 {
-    if (t->set->select == SELECT_RECALL)
-        return lm_recall(t, &e->text, g);
-    char *said = tokenizer_decode(t->model.tokenizer, g->out.items, g->out.count, TOKENIZER_SKIP_SPECIALS, NULL);
-    bool right = lm_judge_says(&t->judge, e->record, said);
-    free(said);
-    return right;
+    char **texts = xcalloc((size_t)t->valid.n + 1, sizeof *texts);
+
+    for (int i = 0; i < t->valid.n; i++)
+        texts[i] =
+            tokenizer_decode(t->model.tokenizer, list[i].out.items, list[i].out.count, TOKENIZER_SKIP_SPECIALS, NULL);
+    return texts;
 }
 
-static double mean_score(struct lm_trainer *t, const struct engine_answer *list)
+/* 1 when a signal asked to stop. */
+static int mean_score(struct lm_trainer *t, const struct engine_answer *list, double *share, struct error *err)
 {
-    double sum = 0;
-    int n = 0;
+    char **texts = texts_of(t, list);
+    int rc = 0;
 
+    *share = 0;
+    if (t->set->select == SELECT_RECALL)
+        rc = lm_recall_mean(&t->recall, &t->valid, texts, share, err);
     for (int i = 0; i < t->valid.n; i++) {
-        double score = score_of(t, &t->valid.items[i], &list[i]);
-        n += score >= 0;
-        sum += score >= 0 ? score : 0;
+        if (t->set->select != SELECT_RECALL)
+            *share += (double)lm_judge_says(&t->judge, t->valid.items[i].record, texts[i]) / t->valid.n;
+        free(texts[i]);
     }
-    return n ? sum / n : 0;
+    free(texts);
+    return rc;
 }
 
 static int run_engine(struct lm_trainer *t, struct engine_request *list, struct error *err)
@@ -60,7 +65,7 @@ int lm_valid_answers(struct lm_trainer *t, double *share, struct error *err)
     }
     int rc = run_engine(t, list, err);
     if (rc == 0)
-        *share = mean_score(t, answers);
+        rc = mean_score(t, answers, share, err);
     for (int i = 0; i < t->valid.n; i++)
         engine_answer_release(&answers[i]);
     free(answers);

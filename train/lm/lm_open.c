@@ -35,8 +35,14 @@ static int check_select(const struct lm_request *q, struct error *err)
         return error_set(err, EXIT_CODE_USAGE, "select: %s: expected --valid", names[select]);
     if (select == SELECT_EXACT && !q->schema)
         return error_set(err, EXIT_CODE_USAGE, "select: exact-match: expected --schema");
-    if (select == SELECT_EXECUTION && !q->db)
-        return error_set(err, EXIT_CODE_USAGE, "select: execution: expected --db");
+    if ((select == SELECT_EXECUTION || select == SELECT_RECALL) && !q->db)
+        return error_set(err, EXIT_CODE_USAGE, "select: %s: expected --db", names[select]);
+    if (select == SELECT_RECALL && !q->sqls && !q->sql_model)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "select: recall: expected --sqls, the SQL of readings, or --sql-model, which writes it");
+    if (select != SELECT_RECALL && (q->sqls || q->sql_model))
+        return error_set(err, EXIT_CODE_USAGE, "--%s: expected select: recall, got %s", q->sqls ? "sqls" : "sql-model",
+                         names[select]);
     return 0;
 }
 
@@ -183,6 +189,8 @@ static int read_data(struct lm_trainer *t, struct error *err)
     log_info("%d records of %lld tokens, %lld of them to predict; %d to validate on", t->train.n,
              (long long)t->train.tokens, (long long)t->train.targets, t->valid.n);
     lm_data_show(&t->train, t->model.tokenizer, q->show_samples);
+    if (t->set->select == SELECT_RECALL)
+        return lm_recall_open(&t->recall, q, &t->valid, &t->run.device, err);
     return lm_judge_open(&t->judge, q, &t->valid, err);
 }
 
@@ -216,7 +224,7 @@ static void count_memory(struct lm_trainer *t)
     long long tokens = (long long)t->set->tokens, longest = (long long)t->train.longest;
 
     r->copied_bytes = llama_model_packed(&t->model, true);
-    r->model_bytes = t->model.data.peak + t->model.adapter_data.peak + r->copied_bytes;
+    r->model_bytes = t->model.data.peak + t->model.adapter_data.peak + r->copied_bytes + t->recall.model_bytes;
     r->recompute = checkpointed(&t->model);
     if (tokens > longest)
         snprintf(r->hint, sizeof r->hint, "--tokens below %lld makes smaller micro-batches", tokens);
@@ -294,7 +302,7 @@ int lm_start(void *trainer, struct error *err)
 {
     struct lm_trainer *t = trainer;
 
-    if (declare_again(t, err) || fill_weights(t, err))
+    if (declare_again(t, err) || fill_weights(t, err) || lm_recall_start(&t->recall, &t->run.device, err))
         return -1;
     workspace_seed(&t->run.work, t->run.set.seed, 0);
     plan_steps(t);
@@ -307,6 +315,7 @@ void lm_close(void *trainer)
 
     lm_batch_release(&t->batch);
     lm_judge_release(&t->judge);
+    lm_recall_release(&t->recall);
     lm_data_release(&t->train);
     lm_data_release(&t->valid);
     llama_model_release(&t->model);

@@ -4,6 +4,7 @@
 
 const struct lm_request lm_request_defaults = {
     .device = "auto",
+    .prompt = PROMPTER_DEFAULTS,
     .seed = 42,
     .settings = {
         .method = METHOD_LORA,
@@ -37,6 +38,7 @@ const struct lm_request lm_request_defaults = {
 const struct lm_request seq2seq_request_defaults = {
     .seq2seq = true,
     .device = "auto",
+    .prompt = PROMPTER_DEFAULTS,
     .seed = 42,
     .settings = {
         .method = METHOD_FULL,
@@ -139,10 +141,13 @@ const struct preset seq2seq_presets[] = { { "picard", picard }, { 0 } };
     CHOICE_OPTION("optimizer", AT(optimizer), "NAME", "adamw|adafactor", \
                   "adafactor keeps a number for each row and column of a matrix, adamw two for each weight"), \
     CHOICE_OPTION("select", AT(select), "FIGURE", "loss|recall|template|exact-match|execution", \
-                  "what the best checkpoint is best in: loss, or what it says to --valid: readings found again, the " \
-                  "text of a template, Spider's exact set match, results"), \
+                  "what the best checkpoint is best in: loss, or what it says to --valid: readings found by " \
+                  "execution, the text of a template, Spider's exact set match, results"), \
     SCHEMA_OPTION(HERE(schema), "tables.json of --valid's databases, for exact-match"), \
-    DB_OPTION(HERE(db), " of --valid, for execution"), \
+    DB_OPTION(HERE(db), " of --valid, for recall and execution"), \
+    STRING_OPTION("sqls", HERE(sqls), "FILE", "SQL of readings, for recall: what ambit-data annotate wrote, say"), \
+    STRING_OPTION("sql-model", HERE(sql_model), "HF_DIR", "model that writes the SQL that --sqls lacks, for recall"), \
+    PROMPTER_OPTIONS(HERE(prompt)), \
     INT_OPTION("max-new", AT(max_new), "N", 1, 1 << 20, "most tokens of an answer in validation"), \
     INT_OPTION("eval-every", AT(eval_every), "N", 0, 1 << 30, "steps between validations, 0: once an epoch"), \
     FLAG_OPTION("group-by-length", AT(group_by_length), "batches of records of like length")

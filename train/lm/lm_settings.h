@@ -5,6 +5,7 @@
 #define TRAIN_LM_LM_SETTINGS_H
 
 #include "data/cli/options.h"
+#include "data/prompt/prompter.h"
 #include "models/lm/llama_model.h"
 
 struct lm_settings {
@@ -45,7 +46,9 @@ struct lm_settings {
 /* A whole command line: what to train on, where to, and how. */
 struct lm_request {
     bool seq2seq; /* an encoder-decoder; no option: the command says it */
-    const char *base, *tokenizer, *data, *valid, *schema, *db, *out, *device, *config, *preset, *chat_template;
+    const char *base, *tokenizer, *data, *valid, *schema, *db, *sqls, *sql_model, *out, *device, *config, *preset,
+        *chat_template;
+    struct prompter_options prompt; /* of what sql_model is asked */
     int64_t seed, show_samples;
     bool resume, dry_run, force, no_graph, shard_optimizer;
     struct lm_settings settings; /* last: what stands before it does not change the result */

@@ -12,6 +12,7 @@
 #include "models/lm/lm_batch.h"
 #include "train/lm/lm_data.h"
 #include "train/lm/lm_judge.h"
+#include "train/lm/lm_recall.h"
 #include "train/lm/lm_settings.h"
 #include "train/run/run.h"
 
@@ -25,6 +26,7 @@ struct lm_trainer {
     struct stage stage;
     struct lm_data train, valid;
     struct lm_judge judge;
+    struct lm_recall recall;
     struct lm_batch batch; /* of the micro-batch under way */
     int64_t micro_tokens;  /* its texts' own */
     uint64_t base_hash;    /* of the weights it started from; 0 from scratch */

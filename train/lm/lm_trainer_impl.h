@@ -23,11 +23,7 @@ int lm_valid_loss(struct lm_trainer *t, double *loss, struct error *err);
  * alone. */
 extern const char *const lm_figures[];
 
-/* lm_answers.c: what the model writes by itself to the validation texts, judged by the setting `select`: mean share of
- * readings found, or share of the answers that are right.  1 when a signal asked to stop. */
+/* lm_answers.c: what the model writes by itself to the validation texts, judged by the setting `select`: mean recall of
+ * readings, or share of the answers that are right.  1 when a signal asked to stop. */
 int lm_valid_answers(struct lm_trainer *t, double *share, struct error *err);
-/* lm_recall.c: share of a text's readings that were written, word for word but for capitals and punctuation; -1 for a
- * text whose answer is that all are covered. */
-double lm_recall(const struct lm_trainer *t, const struct lm_text *p, const struct engine_answer *g);
-
 #endif
