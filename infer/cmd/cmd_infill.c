@@ -2,6 +2,7 @@
 #include "data/cli/option_rows.h"
 #include "data/util/log.h"
 #include "infer/cmd/commands.h"
+#include "infer/infill/infill_rewrite.h"
 #include "infer/lm/answerer.h"
 #include "infer/lm/complete_options.h"
 
@@ -10,19 +11,22 @@
 /* The pipeline, and the models that it may ask. */
 struct infill_options {
     struct infill_request request;
-    const char *model, *adapter, *default_model, *sql_model, *chat_template, *dtype, *device;
+    const char *model, *adapter, *default_model, *correct_model, *rewrite_model, *sql_model, *chat_template, *dtype,
+        *device;
     int64_t max_new, seed, batch, tokens;
     double temperature, top_p;
     bool no_graph;
 };
 
-static const struct infill_options defaults = { .request = { .out = "-", .window = 4096, .prompt = PROMPTER_DEFAULTS },
-                                                .dtype = "auto",
-                                                .device = "auto",
-                                                .max_new = 2000,
-                                                .batch = 32,
-                                                .tokens = 8192,
-                                                .top_p = 1 };
+static const struct infill_options defaults = {
+    .request = { .out = "-", .window = 4096, .shots = 3, .tries = INFILL_TRIES, .prompt = PROMPTER_DEFAULTS },
+    .dtype = "auto",
+    .device = "auto",
+    .max_new = 2000,
+    .batch = 32,
+    .tokens = 8192,
+    .top_p = 1
+};
 
 #define AT(field) offsetof(struct infill_options, request.field)
 #define HERE(field) offsetof(struct infill_options, field)
@@ -33,7 +37,12 @@ static const struct option table[] = {
     STRING_OPTION("sqls", AT(sqls), "FILE", "SQL of readings that have none, by database and text"),
     STRING_OPTION("infilled", AT(infilled), "FILE", "readings that infilling adds; none without"),
     STRING_OPTION("e2e", AT(e2e), "FILE", "answers with the SQL of all readings (e2e.txt), in place of --defaults"),
-    WORD_OPTION("write-prompts", AT(write), "STAGE", "def|sql|fill|e2e|gold",
+    STRING_OPTION("corrected", AT(corrected), "FILE", "answers with the default readings corrected (correct.txt)"),
+    STRING_OPTION("rewrites", AT(rewrites), "FILE", "answers with questions rewritten for each gold (rewrite.txt)"),
+    INT_OPTION("tries", AT(tries), "N", 1, 1000, "questions rewritten for a gold until one is accepted, at most"),
+    STRING_OPTION("examples", AT(examples), "FILE", "records with golds that the prompts of e2e show some of"),
+    INT_OPTION("shots", AT(shots), "N", 1, 64, "examples of such a prompt, drawn for each question from --seed"),
+    WORD_OPTION("write-prompts", AT(write), "STAGE", "def|correct|sql|fill|e2e|gold|rewrite",
                 "write the prompts of a stage, to be answered elsewhere, instead of records"),
     FLAG_OPTION("published", AT(published),
                 "parse and filter as \"Disambiguate First, Parse Later\" does; every reading added stays"),
@@ -41,6 +50,10 @@ static const struct option table[] = {
     STRING_OPTION("adapter", HERE(adapter), "DIR", "its LoRA adapter as PEFT writes it"),
     STRING_OPTION("default-model", HERE(default_model), "HF_DIR",
                   "model that writes default readings, in place of --defaults"),
+    STRING_OPTION("correct-model", HERE(correct_model), "HF_DIR",
+                  "model that corrects default readings, in place of --corrected"),
+    STRING_OPTION("rewrite-model", HERE(rewrite_model), "HF_DIR",
+                  "model that rewrites questions where --rewrites has none"),
     STRING_OPTION("sql-model", HERE(sql_model), "HF_DIR", "model that writes the SQL that --sqls lacks"),
     CHAT_TEMPLATE_OPTION(HERE(chat_template)),
     ANSWER_OPTIONS(HERE),
@@ -60,7 +73,7 @@ static const struct option table[] = {
 
 /* The models of a run. */
 struct models {
-    struct answerer read, sql, fill;
+    struct answerer read, correct, rewrite, sql, fill;
     struct answerer_model *open;
 };
 
@@ -89,17 +102,84 @@ static struct infill_generator generator_of(struct answerer *a)
     return (struct infill_generator){ a->model.dir ? answerer_generate : NULL, a, a->model.dir ? answerer_key(a) : 0 };
 }
 
-/* One model that has two tasks is opened once. */
+/* The answerer of an earlier task that has the same folder, or this one: one model that has several tasks is opened
+ * once. */
+static struct answerer *shared(struct answerer *of, struct answerer *const *earlier, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (of->model.dir && earlier[i]->model.dir && strcmp(of->model.dir, earlier[i]->model.dir) == 0)
+            return earlier[i];
+    return of;
+}
+
 static void add_models(struct infill_request *q, struct models *m, const struct infill_options *o)
 {
-    bool same = o->sql_model && o->default_model && strcmp(o->sql_model, o->default_model) == 0;
+    struct answerer *all[] = { &m->read, &m->correct, &m->rewrite, &m->sql };
+    const char *const folders[] = { o->default_model, o->correct_model, o->rewrite_model, o->sql_model };
+    struct infill_generator *to[] = { &q->read, &q->correct, &q->rewrite, &q->sql };
 
-    m->read = answerer_of(o, o->default_model, NULL, &m->open);
-    m->sql = answerer_of(o, o->sql_model, NULL, &m->open);
+    for (int i = 0; i < ARRAY_LEN(all); i++) {
+        *all[i] = answerer_of(o, folders[i], NULL, &m->open);
+        *to[i] = generator_of(shared(all[i], all, i));
+    }
     m->fill = answerer_of(o, o->model, o->adapter, &m->open);
-    q->read = generator_of(&m->read);
-    q->sql = generator_of(same ? &m->read : &m->sql);
     q->fill = generator_of(&m->fill);
+}
+
+static bool rewrites(const struct infill_options *o)
+{
+    return o->request.rewrites || o->rewrite_model || prompt_kind_of(o->request.write) == PROMPT_REWRITE;
+}
+
+static bool asks(const struct infill_options *o)
+{
+    return o->model || o->default_model || o->correct_model || o->rewrite_model || o->sql_model;
+}
+
+/* Of stage 0, which has no other reading but what it rewrites. */
+static const char *misused_rewriting(const struct infill_options *o)
+{
+    const struct infill_request *q = &o->request;
+    enum prompt_kind writes = prompt_kind_of(q->write);
+
+    if (q->defaults || o->default_model || q->corrected || o->correct_model || q->infilled || o->model || q->e2e)
+        return "rewriting takes --rewrites or --rewrite-model, and --sqls or --sql-model; no other stage goes with it";
+    if (q->write && writes != PROMPT_REWRITE && writes != PROMPT_SQL)
+        return "--rewrites: expected --write-prompts rewrite or sql, or none";
+    if (writes == PROMPT_REWRITE && o->rewrite_model)
+        return "--write-prompts rewrite: --rewrite-model would answer them";
+    if (writes == PROMPT_SQL && !q->rewrites)
+        return "--write-prompts sql: expected --rewrites, the questions that SQL is asked for";
+    if (!q->write && !q->sqls && !o->sql_model)
+        return "rewriting: expected --sqls or --sql-model, by whose SQL a question is judged";
+    return NULL;
+}
+
+/* Of the stages before infilling. */
+static const char *misused_readings(const struct infill_options *o)
+{
+    const struct infill_request *q = &o->request;
+    enum prompt_kind writes = prompt_kind_of(q->write);
+    bool first = writes == PROMPT_DEF || writes == PROMPT_E2E || writes == PROMPT_GOLD;
+    bool corrects = q->corrected || o->correct_model;
+
+    if (!first && !q->defaults + !o->default_model + !q->e2e != 2)
+        return "expected one of --defaults, --default-model and --e2e";
+    if (q->e2e && (q->sqls || o->sql_model || q->infilled || o->model || q->write || corrects))
+        return "--e2e: the answers hold all readings and their SQL, no other stage goes with it";
+    if (q->corrected && o->correct_model)
+        return "expected one of --corrected and --correct-model, got both";
+    if (writes == PROMPT_CORRECT && corrects)
+        return "--write-prompts correct: --corrected or --correct-model has their answers";
+    if (first && corrects)
+        return "--corrected, --correct-model: the prompts that are written come before";
+    if (q->infilled && o->model)
+        return "expected one of --infilled and --model, got both";
+    if (o->adapter && !o->model)
+        return "--adapter: expected --model too";
+    if (q->tries != defaults.request.tries)
+        return "--tries: expected --rewrites, --rewrite-model or --write-prompts rewrite";
+    return NULL;
 }
 
 /* What does not go together; NULL when all does. */
@@ -107,19 +187,18 @@ static const char *misused(const struct infill_options *o)
 {
     const struct infill_request *q = &o->request;
     enum prompt_kind writes = prompt_kind_of(q->write);
-    bool first = writes == PROMPT_DEF || writes == PROMPT_E2E || writes == PROMPT_GOLD;
-    const char *const files[] = { q->defaults, q->sqls, q->infilled, q->e2e };
+    const char *const files[] = { q->defaults, q->sqls, q->infilled, q->e2e, q->corrected, q->rewrites };
+    const char *wrong = rewrites(o) ? misused_rewriting(o) : misused_readings(o);
 
-    if (!first && !q->defaults + !o->default_model + !q->e2e != 2)
-        return "expected one of --defaults, --default-model and --e2e";
-    if (q->e2e && (q->sqls || o->sql_model || q->infilled || o->model || q->write))
-        return "--e2e: the answers hold all readings and their SQL, no other stage goes with it";
-    if (q->infilled && o->model)
-        return "expected one of --infilled and --model, got both";
-    if (o->adapter && !o->model)
-        return "--adapter: expected --model too";
-    if (o->temperature > 0 && !o->model && !o->default_model && !o->sql_model)
-        return "--temperature: expected --model, --default-model or --sql-model, which draw";
+    if (wrong)
+        return wrong;
+    if (q->examples && writes != PROMPT_E2E)
+        return "--examples: expected --write-prompts e2e, whose prompts show them";
+    if (q->shots != defaults.request.shots && !q->examples)
+        return "--shots: expected --examples, which they are drawn from";
+    if (o->temperature > 0 && !asks(o))
+        return "--temperature: expected --model, --default-model, --correct-model, --rewrite-model or --sql-model, which "
+               "draw";
     if (o->top_p < defaults.top_p && o->temperature <= 0)
         return "--top-p: " NOTHING_IS_DRAWN;
     if (writes == PROMPT_SQL && o->sql_model)
@@ -139,6 +218,10 @@ static void tell(const struct infill_request *q, const struct infill_counts *n)
     if (q->write)
         log_info("%lld records, %lld prompts, %lld records failed", (long long)n->records, (long long)n->prompts,
                  (long long)n->failed);
+    else if (infill_rewrites(q))
+        log_info("%lld records, %lld with a question for every gold, %lld failed, %lld of an earlier run",
+                 (long long)n->records, (long long)(n->records - n->failed), (long long)n->failed,
+                 (long long)n->resumed);
     else
         log_info("%lld records, %lld default readings, %lld added, %lld records failed, %lld of an earlier run",
                  (long long)n->records, (long long)n->defaults, (long long)n->added, (long long)n->failed,
@@ -160,6 +243,12 @@ static enum exit_code run(const struct call *call, struct error *err)
     if (wrong)
         return usage_error(err, "%s", wrong);
     q.input = call->operands[0];
+    q.seed = o->seed;
+    if (o->rewrite_model && o->temperature <= 0 && q.tries > 1) {
+        log_info(
+            "nothing is drawn (--temperature 0), so that a second try would say what the first said: one try a gold");
+        q.tries = 1;
+    }
     add_models(&q, &models, o);
     int rc = infill(&q, &counts, err);
     answerer_close(&models.open);
@@ -195,6 +284,15 @@ const struct command command_infill = {
         "In place of a file a language model may be asked: --default-model for the default readings, --model with or "
         "without --adapter for those that are missing, --sql-model for SQL. Of several models only one is in memory at "
         "a time.\n\n"
+        "--write-prompts correct asks the model for its default readings as they should be, and --corrected FILE or "
+        "--correct-model puts the answers in their place (self-correction). With --examples FILE the prompts of e2e show "
+        "--shots other questions of that file that are ambiguous, drawn anew for each question.\n\n"
+        "Stage 0: --rewrites FILE or --rewrite-model puts AmbiQT's questions into other words. IN.jsonl then holds "
+        "records of ambit-data ambiguate --materialise of the kinds C and T, or {\"golds\": [{\"sql\", \"word\"}]}. Of "
+        "each gold the question is rewritten with its word until the SQL of what was written (--sqls, --sql-model) gives "
+        "the gold's rows, --tries times at most; --write-prompts rewrite asks for the golds that have no such question "
+        "yet, and its answers may be added to those of earlier rounds. A record is written, as ambit-data annotate reads "
+        "it, when all of its golds have one; another says why not.\n\n"
         "Each line of the output has the readings that are left, with their SQL, how many rows it returns and the "
         "first ten, whether a reading is from the defaults or infilled, and what was dropped and why: of readings with "
         "the same result the first stays, default ones before infilled ones. ambit-data score --rule dfpl scores it. "

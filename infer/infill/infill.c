@@ -31,26 +31,41 @@ static json_t *source_json(const char *path, const struct infill_generator *mode
     return json_string(path ? path : model->generate ? "model" : without);
 }
 
+bool infill_rewrites(const struct infill_request *q)
+{
+    return q->rewrites || q->rewrite.generate || prompt_kind_of(q->write) == PROMPT_REWRITE;
+}
+
 static json_t *provenance_json(const struct infill_request *q)
 {
-    return json_pack("{s:o, s:o, s:o, s:s, s:s, s:b}", "defaults",
-                     source_json(q->e2e ? q->e2e : q->defaults, &q->read, "none"), "sql",
-                     source_json(q->sqls, &q->sql, "readings"), "infilled", source_json(q->infilled, &q->fill, "none"),
-                     "prompts", q->prompt.dir ? q->prompt.dir : "built-in", "context", q->prompt.context, "published",
-                     (int)q->published);
+    if (infill_rewrites(q))
+        return json_pack("{s:o, s:o, s:I, s:s, s:s, s:b}", "rewrites", source_json(q->rewrites, &q->rewrite, "none"),
+                         "sql", source_json(q->sqls, &q->sql, "none"), "tries", (json_int_t)q->tries, "prompts",
+                         q->prompt.dir ? q->prompt.dir : "built-in", "context", q->prompt.context, "published",
+                         (int)q->published);
+    json_t *o = json_pack(
+        "{s:o, s:o, s:o, s:s, s:s, s:b}", "defaults", source_json(q->e2e ? q->e2e : q->defaults, &q->read, "none"),
+        "sql", source_json(q->sqls, &q->sql, "readings"), "infilled", source_json(q->infilled, &q->fill, "none"),
+        "prompts", q->prompt.dir ? q->prompt.dir : "built-in", "context", q->prompt.context, "published",
+        (int)q->published);
+    if (q->corrected || q->correct.generate)
+        json_object_set_new(o, "corrected", source_json(q->corrected, &q->correct, "none"));
+    return o;
 }
 
 /* Of the options, the files of the stages and the models. */
 static uint64_t run_key(const struct infill_run *f)
 {
     const struct infill_request *q = f->q;
-    const char *files[] = { q->defaults, q->sqls, q->infilled, q->e2e };
+    const char *files[] = { q->defaults, q->sqls, q->infilled, q->e2e, q->corrected, q->rewrites };
     const uint64_t numbers[] = { prompts_hash(&f->stages.prompter.prompts),
                                  (uint64_t)q->prompt.rows,
                                  q->published,
                                  q->read.key,
                                  q->sql.key,
-                                 q->fill.key };
+                                 q->fill.key,
+                                 q->correct.key,
+                                 q->rewrite.key };
     char *text = json_dumps(f->provenance, JSON_COMPACT);
     uint64_t h = hash_bytes(HASH_START, numbers, sizeof numbers);
 
@@ -103,7 +118,9 @@ static int64_t read_window(struct infill_run *f, struct error *err)
             return -1;
         }
         GROW(s->cases, s->n, s->cap);
-        infill_case_read(&s->cases[s->n], record, f->number + s->n, f->q->db, record_reader_where(f->in), &bad);
+        const struct infill_place place = { f->number + s->n, f->q->db, record_reader_where(f->in),
+                                            infill_rewrites(f->q) };
+        infill_case_read(&s->cases[s->n], record, &place, &bad);
         s->cases[s->n].key = key_of(f, &s->cases[s->n]);
         s->n++;
     }
@@ -163,14 +180,15 @@ static int write_case(struct infill_run *f, struct infill_case *c, struct error 
     char text[96];
 
     if (db) {
-        line = infill_case_json(c, db);
+        line = infill_rewrites(f->q) ? infill_rewrite_json(c) : infill_case_json(c, db);
         json_object_set(line, "provenance", f->provenance);
     } else {
-        line = json_pack("{s:O?, s:O?, s:o}", "id", json_object_get(c->record, "id"), "db_id",
-                         json_object_get(c->record, "db_id"), "error", json_message(c->error));
+        line = json_pack("{s:O?, s:O?, s:O*, s:o}", "id", json_object_get(c->record, "id"), "db_id",
+                         json_object_get(c->record, "db_id"), "source_db", json_object_get(c->record, "source_db"),
+                         "error", json_message(c->error));
     }
     count(f->counts, &note);
-    f->counts->without_sql += c->error ? 0 : infill_case_without_sql(c);
+    f->counts->without_sql += c->error || infill_rewrites(f->q) ? 0 : infill_case_without_sql(c);
     snprintf(text, sizeof text, "%d,%d,%d,%" PRId64, note.failed, note.defaults, note.added, note.drawn);
     int rc = part_write(&f->part, c->key, text, line, err);
     json_decref(line);
@@ -220,7 +238,11 @@ static int run_windows(struct infill_run *f, struct error *err)
     int64_t n = 0;
     int rc = 0;
 
-    progress_start(&f->progress, f->q->write ? "writing prompts" : "infilling", "records", 0);
+    progress_start(&f->progress,
+                   f->q->write             ? "writing prompts"
+                   : infill_rewrites(f->q) ? "rewriting"
+                                           : "infilling",
+                   "records", 0);
     while (rc == 0 && !stop_requested() && (n = read_window(f, err)) > 0)
         rc = run_window(f, err);
     rc = n < 0 ? -1 : rc;

@@ -28,12 +28,18 @@ struct infill_request {
     struct shard shard;
     const char *defaults, *sqls, *infilled; /* files of the stages, or NULL */
     const char *e2e;                        /* answers to PROMPT_E2E in place of defaults, or NULL */
-    const char *write;                      /* def, sql, fill, e2e or gold: prompts instead of records; or NULL */
+    const char *corrected;                  /* answers to PROMPT_CORRECT, or NULL */
+    const char *rewrites;                   /* answers to PROMPT_REWRITE (stage 0, infill_rewrite.h), or NULL */
+    const char *write;    /* def, correct, sql, fill, e2e, gold or rewrite: prompts instead of records; or NULL */
+    const char *examples; /* records that e2e's prompts show `shots` of each, drawn from seed; NULL: none */
+    int64_t shots, seed;
+    int64_t tries; /* questions of stage 0 for a gold, at most */
     struct prompter_options prompt;
     int64_t window; /* records on their way at once */
     bool resume;    /* go on with what OUT.part holds */
     bool published; /* filter and parse as "Disambiguate First, Parse Later" does; nothing added is dropped */
-    struct infill_generator read, sql, fill; /* models for PROMPT_DEF, PROMPT_SQL and PROMPT_FILL */
+    struct infill_generator read, sql, fill;  /* models for PROMPT_DEF, PROMPT_SQL and PROMPT_FILL */
+    struct infill_generator correct, rewrite; /* for PROMPT_CORRECT and PROMPT_REWRITE */
 };
 
 struct infill_counts {
@@ -41,6 +47,9 @@ struct infill_counts {
     int64_t resumed, prompts;                 /* records of an earlier run; prompts written */
     int64_t without_sql;                      /* readings dropped that never had SQL, of this run */
 };
+
+/* Whether the request is for stage 0 alone, whose records come out as ambit-data annotate reads them. */
+bool infill_rewrites(const struct infill_request *q);
 
 /*
  * Records {"id", "db_id", "question"} and perhaps "golds", or rows of AMBROSIA, to {"id", "db_id", "question",

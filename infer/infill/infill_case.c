@@ -5,6 +5,7 @@
 #include "data/exec/exec_json.h"
 #include "data/score/score.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,18 +28,26 @@ static int read_case(struct infill_case *c, const char *db, const char *where, s
     return c->path ? 0 : error_prefix(err, "%s", where);
 }
 
-void infill_case_read(struct infill_case *c, json_t *record, int64_t number, const char *db, const char *where,
-                      const struct error *bad)
+/* In our form; takes the record.  NULL with an error. */
+static json_t *own_record(json_t *record, const struct infill_place *place, struct error *err)
+{
+    if (place->rewrites)
+        return infill_rewrite_record(record, place->where, err);
+    if (!ambrosia_is_row(record))
+        return record;
+    json_t *own = ambrosia_record(record, place->number, place->where, err);
+    json_decref(record);
+    return own;
+}
+
+void infill_case_read(struct infill_case *c, json_t *record, const struct infill_place *place, const struct error *bad)
 {
     struct error err = *bad;
 
-    *c = (struct infill_case){ .record = record };
-    if (record && ambrosia_is_row(record)) {
-        c->record = ambrosia_record(record, number, where, &err);
-        json_decref(record);
-    }
-    db_path_name(db, c->record);
-    if (!c->record || read_case(c, db, where, &err))
+    *c = (struct infill_case){ .record = record ? own_record(record, place, &err) : NULL };
+    db_path_name(place->db, c->record);
+    if (!c->record || read_case(c, place->db, place->where, &err) ||
+        (place->rewrites && infill_rewrite_read(c, place->where, &err)))
         infill_case_fail(c, &err);
 }
 
@@ -52,6 +61,10 @@ void infill_case_release(struct infill_case *c)
     free(c->kept);
     free(c->answers[0]);
     free(c->answers[1]);
+    free(c->corrected);
+    for (int i = 0; i < c->n_golds; i++)
+        free(c->golds[i].word);
+    free(c->golds);
     free(c->path);
     free(c->error);
     json_decref(c->record);
@@ -105,6 +118,63 @@ void infill_case_add_answer(struct infill_case *c, const char *answer, bool adde
         add_reading(c, lines.items[i], added);
     text_items_release(&lines);
     c->answers[added] = xstrdup(answer);
+}
+
+void infill_case_add_text(struct infill_case *c, const char *text)
+{
+    add_reading(c, text, false);
+}
+
+void infill_case_set_text(struct infill_case *c, int64_t reading, const char *text)
+{
+    struct infill_reading *r = &c->readings[reading];
+    size_t n;
+
+    while (isspace((unsigned char)*text))
+        text++;
+    for (n = strlen(text); n && isspace((unsigned char)text[n - 1]);)
+        n--;
+    free(r->text);
+    r->text = strndup(text, n);
+    CHECK(r->text, "out of memory");
+    text_items_release(&r->sql);
+    r->sql_from = NULL;
+}
+
+/* The reading of that text, or -1. */
+static int find_reading(const struct infill_reading *list, int n, const char *text)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i].text && strcmp(list[i].text, text) == 0)
+            return i;
+    return -1;
+}
+
+void infill_case_correct(struct infill_case *c, const char *answer, bool published)
+{
+    struct infill_reading *before = c->readings;
+    struct text_items lines = { 0 };
+    int n = c->n;
+
+    c->readings = NULL;
+    c->n = c->cap = 0;
+    output_readings(&lines, answer, published);
+    for (int i = 0; i < lines.n; i++) {
+        struct infill_reading *r = add_reading(c, lines.items[i], false);
+        int old = find_reading(before, n, lines.items[i]);
+        if (old >= 0) {
+            r->sql = before[old].sql;
+            r->sql_from = before[old].sql_from;
+            before[old].sql = (struct text_items){ 0 };
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        free(before[i].text);
+        text_items_release(&before[i].sql);
+    }
+    free(before);
+    text_items_release(&lines);
+    c->corrected = xstrdup(answer);
 }
 
 void infill_case_add_statements(struct infill_case *c, const char *answer, bool published)
@@ -205,19 +275,31 @@ void infill_case_keep_all(struct infill_case *c)
         keep(c, i);
 }
 
-char *infill_case_existing(const struct infill_case *c)
+/* The texts of readings, one per line; those of `which`, or the first n where it is NULL. */
+static char *join_texts(const struct infill_case *c, const int *which, int n)
 {
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
 
     CHECK(out, "out of memory");
-    if (c->n_kept == 0)
+    if (n == 0)
         fputs(ANNOTATE_NONE_EXIST, out);
-    for (int i = 0; i < c->n_kept; i++)
-        fprintf(out, "%s%s", i ? "\n" : "", c->readings[c->kept[i]].text);
+    for (int i = 0; i < n; i++)
+        fprintf(out, "%s%s", i ? "\n" : "", c->readings[which ? which[i] : i].text);
     CHECK(fclose(out) == 0, "out of memory");
     return text;
+}
+
+char *infill_case_existing(const struct infill_case *c)
+{
+    static const int none;
+    return join_texts(c, c->kept ? c->kept : &none, c->n_kept);
+}
+
+char *infill_case_texts(const struct infill_case *c)
+{
+    return join_texts(c, NULL, c->n);
 }
 
 static const char *from_of(const struct infill_reading *r)
@@ -292,6 +374,8 @@ json_t *infill_case_json(const struct infill_case *c, struct exec_db *db)
     }
     json_object_set_new(o, "readings", kept_json(c, db));
     json_object_set_new(o, "dropped", dropped_json(c));
+    if (c->corrected)
+        json_object_set_new(o, "corrected_answer", json_string(c->corrected));
     for (int i = 0; i < 2; i++)
         if (c->answers[i])
             json_object_set_new(o, i ? "infilled_answer" : "defaults_answer", json_string(c->answers[i]));

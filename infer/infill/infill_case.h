@@ -6,6 +6,7 @@
 
 #include "data/prompt/model_output.h"
 #include "data/score/annotate.h"
+#include "infer/infill/infill_rewrite.h"
 
 struct infill_reading {
     char *text;
@@ -22,18 +23,26 @@ struct infill_case {
     char *path;                      /* of the database */
     char *error;                     /* NULL while it goes well */
     char *answers[2];                /* of a model: the default readings', the infilling's; NULL without */
+    char *corrected;                 /* its answer to PROMPT_CORRECT, or NULL */
     struct infill_reading *readings; /* the default ones first */
     int n, cap;
     int *kept; /* in order; published: a reading may stand twice */
     int n_kept, kept_cap;
+    struct infill_gold *golds; /* of stage 0; each has the reading of its number */
+    int n_golds;
     uint64_t key;  /* of what its line is made from */
     int64_t drawn; /* words that the published filter had drawn when it was done with this one */
 };
 
+/* Where a record was read, and for what. */
+struct infill_place {
+    int64_t number;
+    const char *db, *where; /* db as in db_path.h */
+    bool rewrites;          /* stage 0 is what it is for */
+};
 /* Takes the record; one that cannot be used, and NULL for one that could not be read, is kept with its error.  `bad`
- * says why in the latter case.  db as in db_path.h. */
-void infill_case_read(struct infill_case *c, json_t *record, int64_t number, const char *db, const char *where,
-                      const struct error *bad);
+ * says why in the latter case. */
+void infill_case_read(struct infill_case *c, json_t *record, const struct infill_place *place, const struct error *bad);
 void infill_case_release(struct infill_case *c);
 /* Ends it with what err says. */
 void infill_case_fail(struct infill_case *c, const struct error *err);
@@ -42,6 +51,12 @@ void infill_case_fail(struct infill_case *c, const struct error *err);
  * answer. */
 int infill_case_add_list(struct infill_case *c, const json_t *list, bool added, struct error *err);
 void infill_case_add_answer(struct infill_case *c, const char *answer, bool added, bool published);
+/* A default reading without SQL; and another text in its place, without blanks around it, whose SQL is not known. */
+void infill_case_add_text(struct infill_case *c, const char *text);
+void infill_case_set_text(struct infill_case *c, int64_t reading, const char *text);
+/* The readings that an answer to PROMPT_CORRECT leaves, in place of the default ones; those of the same text keep their
+ * SQL. */
+void infill_case_correct(struct infill_case *c, const char *answer, bool published);
 /* Of an answer to PROMPT_E2E: each of its statements as a reading in the question's own words. */
 void infill_case_add_statements(struct infill_case *c, const char *answer, bool published);
 /* From a string or a list of them. */
@@ -58,8 +73,10 @@ void infill_case_keep_added(struct infill_case *c);
 void infill_case_keep_all(struct infill_case *c);
 /* How many readings are not kept and never had SQL. */
 int infill_case_without_sql(const struct infill_case *c);
-/* The texts that are kept, one per line, or ANNOTATE_NONE_EXIST; the caller frees. */
+/* The texts that are kept, one per line, or ANNOTATE_NONE_EXIST; of all readings, before any filter.  The caller frees.
+ */
 char *infill_case_existing(const struct infill_case *c);
+char *infill_case_texts(const struct infill_case *c);
 
 /* The output record without its provenance; results are those of db, at most ten rows of each told. */
 json_t *infill_case_json(const struct infill_case *c, struct exec_db *db);

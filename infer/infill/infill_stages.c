@@ -1,4 +1,4 @@
-#include "infer/infill/infill_stages.h"
+#include "infer/infill/infill_stages_impl.h"
 
 #include "data/util/stop.h"
 
@@ -7,31 +7,51 @@
 
 enum { ASK_BYTES = 256 << 20 }; /* of prompts that a model gets at once */
 
-/* Prompts to be answered, and whose they are. */
-struct prompt_queue {
-    enum prompt_kind kind;
-    const struct infill_generator *model;
-    json_t **prompts;
-    int64_t *owner, *reading; /* a case; of PROMPT_SQL, its reading too */
-    int64_t n, cap;
-    size_t bytes;
-};
+/* What a prompt's slots hold; the last of them is the caller's to free. */
+static char *fill_slots(struct infill_stages *f, const struct infill_case *c, enum prompt_kind kind, const char **slots,
+                        struct error *err)
+{
+    char *own = kind == PROMPT_FILL        ? infill_case_existing(c)
+                : kind == PROMPT_CORRECT   ? infill_case_texts(c)
+                : kind == PROMPT_E2E_SHOTS ? shots_text(&f->shots, c->record, err)
+                                           : NULL;
+    if (kind == PROMPT_E2E_SHOTS) {
+        slots[2] = slots[1];
+        slots[1] = slots[0];
+        slots[0] = own;
+    } else {
+        slots[2] = own;
+    }
+    return own;
+}
 
-/* {"id", "messages"}; the SQL of a reading is asked for by the reading's own id. */
+static json_t *id_of(const struct infill_case *c, enum prompt_kind kind, int64_t reading)
+{
+    if (kind == PROMPT_SQL)
+        return reading_sql_id(c->db_id, c->readings[reading].text);
+    return kind == PROMPT_REWRITE ? infill_rewrite_id(c, reading) : json_incref(json_object_get(c->record, "id"));
+}
+
+/* {"id", "messages"}; the SQL of a reading is asked for by the reading's own id, a gold's question by the gold's. */
 static json_t *prompt_of(struct infill_stages *f, const struct infill_case *c, enum prompt_kind kind, int64_t reading,
                          struct error *err)
 {
-    const char *text = reading < 0 ? c->question : c->readings[reading].text;
-    const char *database = prompter_database(&f->prompter, c->path, err);
-    char *existing = kind == PROMPT_FILL ? infill_case_existing(c) : NULL;
-    const char *slots[] = { database, text, existing };
-    json_t *messages = database ? prompter_messages(&f->prompter, kind, slots, NULL) : NULL, *id;
+    bool rewrites = kind == PROMPT_REWRITE;
+    const char *database = rewrites ? NULL : prompter_database(&f->prompter, c->path, err);
+    const char *slots[PROMPT_MAX_SLOTS] = { database, kind == PROMPT_SQL ? c->readings[reading].text : c->question };
+    json_t *messages = NULL;
 
-    free(existing);
-    if (!messages)
+    if (!rewrites && !database)
         return NULL;
-    id = kind == PROMPT_SQL ? reading_sql_id(c->db_id, text) : json_incref(json_object_get(c->record, "id"));
-    return json_pack("{s:o, s:o}", "id", id, "messages", messages);
+    if (rewrites) {
+        slots[0] = c->question;
+        slots[1] = c->golds[reading].word;
+    }
+    char *own = fill_slots(f, c, kind, slots, err);
+    if (own || prompt_slots(kind) < PROMPT_MAX_SLOTS)
+        messages = prompter_messages(&f->prompter, kind, slots, NULL);
+    free(own);
+    return messages ? json_pack("{s:o, s:o}", "id", id_of(c, kind, reading), "messages", messages) : NULL;
 }
 
 static size_t bytes_of(const json_t *prompt)
@@ -63,13 +83,17 @@ static void use_answer(struct infill_stages *f, struct infill_case *c, int64_t r
         struct infill_reading *r = &c->readings[reading];
         output_sql(&r->sql, answer, f->q->published);
         r->sql_from = "model";
+    } else if (kind == PROMPT_REWRITE) {
+        infill_case_set_text(c, reading, answer);
+    } else if (kind == PROMPT_CORRECT) {
+        infill_case_correct(c, answer, f->q->published);
     } else {
         infill_case_add_answer(c, answer, kind == PROMPT_FILL, f->q->published);
     }
 }
 
 /* Asks the model all that has come together, and gives each case its answers. */
-static int answer_all(struct infill_stages *f, struct prompt_queue *a, struct error *err)
+static int answer_all(struct infill_stages *f, struct infill_queue *a, struct error *err)
 {
     char **texts = xcalloc((size_t)a->n + 1, sizeof *texts);
     int rc = a->n ? a->model->generate(a->model->self, a->prompts, a->n, texts, err) : 0;
@@ -90,7 +114,7 @@ static int answer_all(struct infill_stages *f, struct prompt_queue *a, struct er
     return rc;
 }
 
-static void queue_prompt(struct prompt_queue *a, json_t *prompt, int64_t owner, int64_t reading)
+static void queue_prompt(struct infill_queue *a, json_t *prompt, int64_t owner, int64_t reading)
 {
     if (a->n == a->cap) {
         a->cap = a->cap ? 2 * a->cap : 64;
@@ -104,8 +128,7 @@ static void queue_prompt(struct prompt_queue *a, json_t *prompt, int64_t owner, 
     a->bytes += bytes_of(prompt);
 }
 
-/* About the i-th case, or about one of its readings; the answer comes with prompt_queue_end at the latest. */
-static int ask(struct infill_stages *f, struct prompt_queue *a, int64_t i, int64_t reading, struct error *err)
+int infill_ask(struct infill_stages *f, struct infill_queue *a, int64_t i, int64_t reading, struct error *err)
 {
     struct infill_case *c = &f->cases[i];
     struct error bad = { 0 };
@@ -124,8 +147,7 @@ static int ask(struct infill_stages *f, struct prompt_queue *a, int64_t i, int64
     return a->bytes > ASK_BYTES ? answer_all(f, a, err) : 0;
 }
 
-/* What is left is asked unless the stage has failed already. */
-static int prompt_queue_end(struct infill_stages *f, struct prompt_queue *a, int rc, struct error *err)
+int infill_ask_end(struct infill_stages *f, struct infill_queue *a, int rc, struct error *err)
 {
     if (rc == 0)
         rc = answer_all(f, a, err);
@@ -141,13 +163,32 @@ static int prompt_queue_end(struct infill_stages *f, struct prompt_queue *a, int
 static int ask_cases(struct infill_stages *f, enum prompt_kind kind, const struct infill_generator *model,
                      struct error *err)
 {
-    struct prompt_queue a = { .kind = kind, .model = model };
+    struct infill_queue a = { .kind = kind, .model = model };
     int rc = 0;
 
     for (int64_t i = 0; i < f->n && rc == 0; i++)
         if (!f->cases[i].error)
-            rc = ask(f, &a, i, -1, err);
-    return prompt_queue_end(f, &a, rc, err);
+            rc = infill_ask(f, &a, i, -1, err);
+    return infill_ask_end(f, &a, rc, err);
+}
+
+/* The default readings as their model corrects them, when it is asked to. */
+static int correct(struct infill_stages *f, struct error *err)
+{
+    if (f->q->correct.generate || f->writes == PROMPT_CORRECT)
+        return ask_cases(f, PROMPT_CORRECT, &f->q->correct, err);
+    for (int64_t i = 0; i < f->n && f->q->corrected; i++) {
+        struct infill_case *c = &f->cases[i];
+        const char *answer = annotate_readings_answer(&f->corrected, json_object_get(c->record, "id"));
+        struct error bad = { 0 };
+        if (c->error)
+            continue;
+        if (answer)
+            infill_case_correct(c, answer, f->q->published);
+        else if (error_set(&bad, EXIT_CODE_DATA, "%s has no answer to this question of %s", f->q->corrected, c->db_id))
+            infill_case_fail(c, &bad);
+    }
+    return 0;
 }
 
 /* Readings of a stage's file, or what a model answered there. */
@@ -186,7 +227,7 @@ static int get_readings(struct infill_stages *f, bool added, struct error *err)
 /* The SQL of readings that have none yet: the file's, or else the model's. */
 static int get_sql(struct infill_stages *f, bool added, struct error *err)
 {
-    struct prompt_queue a = { .kind = PROMPT_SQL, .model = &f->q->sql };
+    struct infill_queue a = { .kind = PROMPT_SQL, .model = &f->q->sql };
     bool asks = f->writes == PROMPT_SQL || f->q->sql.generate;
     int rc = 0;
 
@@ -201,10 +242,10 @@ static int get_sql(struct infill_stages *f, bool added, struct error *err)
             if (sql && infill_reading_set_sql(r, sql, "file", &bad))
                 infill_case_fail(c, &bad);
             else if (!sql && asks)
-                rc = ask(f, &a, i, k, err);
+                rc = infill_ask(f, &a, i, k, err);
         }
     }
-    return prompt_queue_end(f, &a, rc, err);
+    return infill_ask_end(f, &a, rc, err);
 }
 
 struct exec_db *infill_stages_database(struct infill_stages *f, struct infill_case *c)
@@ -241,9 +282,13 @@ int infill_stages_run(struct infill_stages *f, struct error *err)
     bool adds = f->q->infilled || f->q->fill.generate;
     int rc;
 
-    if (f->writes == PROMPT_DEF || f->writes == PROMPT_E2E || f->writes == PROMPT_GOLD)
+    if (infill_rewrites(f->q))
+        return infill_rewrite_run(f, err);
+    if (f->writes == PROMPT_DEF || f->writes == PROMPT_E2E || f->writes == PROMPT_E2E_SHOTS || f->writes == PROMPT_GOLD)
         return ask_cases(f, f->writes, NULL, err);
-    if ((rc = get_readings(f, false, err)) || (rc = get_sql(f, false, err)))
+    if ((rc = get_readings(f, false, err)) || (rc = correct(f, err)) || f->writes == PROMPT_CORRECT)
+        return rc;
+    if ((rc = get_sql(f, false, err)))
         return rc;
     if (f->writes == PROMPT_SQL && !adds)
         return 0;
@@ -263,12 +308,19 @@ int infill_stages_open(struct infill_stages *f, const struct infill_request *q, 
     const char *defaults = q->e2e ? q->e2e : q->defaults;
 
     *f = (struct infill_stages){ .q = q, .writes = prompt_kind_of(q->write) };
+    if (f->writes == PROMPT_E2E && q->examples)
+        f->writes = PROMPT_E2E_SHOTS;
     db_cache_init(&f->databases);
     f->databases.limits.python_text = q->published;
     python_random_seed(&f->random, ANNOTATE_SEED);
     return prompter_open(&f->prompter, &q->prompt, err) ||
                    (defaults && annotate_readings_open(&f->defaults, defaults, err)) ||
                    (q->infilled && annotate_readings_open(&f->infilled, q->infilled, err)) ||
+                   (q->corrected && annotate_readings_open(&f->corrected, q->corrected, err)) ||
+                   (q->rewrites && annotate_readings_open(&f->rewrites, q->rewrites, err)) ||
+                   (q->examples &&
+                    shots_open(&f->shots, &(struct shots_request){ q->examples, q->db, &q->prompt, q->shots, q->seed },
+                               err)) ||
                    (q->sqls && reading_sql_open(&f->sqls, q->sqls, q->published, err)) ||
                    (q->write && out_file_open(&f->prompts, q->out, err))
                ? -1
@@ -288,6 +340,9 @@ void infill_stages_release(struct infill_stages *f)
     free(f->cases);
     annotate_readings_release(&f->defaults);
     annotate_readings_release(&f->infilled);
+    annotate_readings_release(&f->corrected);
+    annotate_readings_release(&f->rewrites);
+    shots_release(&f->shots);
     reading_sql_release(&f->sqls);
     prompter_release(&f->prompter);
     db_cache_release(&f->databases);

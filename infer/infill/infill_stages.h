@@ -6,6 +6,7 @@
 
 #include "data/exec/db_cache.h"
 #include "data/prompt/reading_sql.h"
+#include "data/prompt/shots.h"
 #include "data/score/annotate_readings.h"
 #include "infer/infill/infill.h"
 #include "infer/infill/infill_case.h"
@@ -16,6 +17,8 @@ struct infill_stages {
     struct infill_case *cases; /* the window */
     int64_t n, cap;
     struct annotate_readings defaults, infilled; /* of the files; defaults: those of q->e2e too */
+    struct annotate_readings corrected, rewrites;
+    struct shots shots; /* examples of PROMPT_E2E_SHOTS */
     struct reading_sql sqls;
     struct prompter prompter;
     struct db_cache databases;
