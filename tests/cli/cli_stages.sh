@@ -210,7 +210,7 @@ while IFS='|' read -r text arguments; do
     says "$text"
     [ -z "$(ls new* 2>/dev/null)" ] || complain "$arguments: leaves its output"
 done <<'END'
-def.sql.fill.e2e.gold|--write-prompts rewrite -o new
+def.correct.sql.fill.e2e.gold.rewrite|--write-prompts reword -o new
 one of --defaults, --default-model and --e2e|-o new
 one of --defaults, --default-model and --e2e|--write-prompts sql -o new
 one of --defaults, --default-model and --e2e|--defaults slow.jsonl --e2e e2e.answers -o new
