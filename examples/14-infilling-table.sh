@@ -27,12 +27,12 @@ some() { "$@" || [ $? = 7 ]; }
 # together FOLDER...: the databases of both corpora in one folder
 together() { mkdir -p db && find "$@" -name '*.sqlite' -exec ln -sf -t db {} +; }
 
-# --- made data: twelve databases, questions for AmbiQT's programs, rows as AMBROSIA has them
+# --- made data: ten databases, rows as AMBROSIA has them, questions of some for AmbiQT's programs
 made_corpora() {
-    local db table one other
+    local db table one other n=0
     ambit-data practice -o practice
     while read -r db table one other; do
-        echo "{\"db_id\": \"$db\", \"question\": \"What is the $one of each $table?\", \"query\": \"SELECT $one FROM $table\"}" >>plain.jsonl
+        [ $((n++)) -ge 6 ] || echo "{\"db_id\": \"$db\", \"question\": \"What is the $one of each $table?\", \"query\": \"SELECT $one FROM $table\"}" >>plain.jsonl
         echo "{\"db\": \"$db\", \"question\": \"Tell me about each $table.\", \"ambig_type\": \"vague\", \"is_ambiguous\": true, \"gold_queries\": [\"SELECT $one FROM $table\", \"SELECT $other FROM $table\"], \"gold_interpretations\": [{\"questions\": [\"Give the $one of each $table.\"]}, {\"questions\": [\"Give the $other of each $table.\"]}]}"
         echo "{\"db\": \"$db\", \"question\": \"Give the $one of each $table.\", \"ambig_type\": \"vague\", \"is_ambiguous\": false, \"gold_queries\": [\"SELECT $one FROM $table\"]}"
     done >ambrosia.jsonl <<'END'
@@ -45,8 +45,6 @@ cinema film genre duration
 hotel room view beds
 restaurant dish course calories
 gym trainer fee specialty
-marina yacht length flag
-vineyard grape sugar color
 brewery beer bitterness style
 END
     ambit-data ambiguate --kinds C --questions plain.jsonl --db practice/db --seed 1 --materialise altered -o ambiqt.jsonl
@@ -60,7 +58,7 @@ lessons() {
         match($0, /"question":"[^"]*"/); question = substr($0, RSTART + 12, RLENGTH - 13)
         for (rest = $0; match(rest, /\{"sql":"[^"]*","text":"[^"]*"\}/); rest = substr(rest, RSTART + RLENGTH)) {
             gold = substr(rest, RSTART, RLENGTH); split(gold, part, "\"")
-            if (kind == "sql")
+            if (kind == "sql" && !seen[db, part[8]]++)
                 print "{\"id\":" ++n "," db ",\"question\":\"" part[8] "\",\"golds\":[" gold "]}"
             if (kind == "def" && !seen[db, question]++)
                 print "{\"id\":" ++n "," db ",\"question\":\"" question "\",\"golds\":[" gold "]}"
@@ -87,7 +85,7 @@ made_model() {
     } >school.jsonl
     ambit-train tokenizer school.jsonl --vocab 400 -o vocabulary
     ambit-train infill --tokenizer vocabulary --data school.jsonl -o tiny --method full --device cpu --hidden 64 --heads 2 \
-        --groups 1 --layers 2 --intermediate 128 --epochs 40 --batch 4 --lr 4e-3
+        --groups 1 --layers 2 --intermediate 128 --epochs 24 --batch 4 --lr 4e-3
     MODEL=$PWD/tiny
 }
 
