@@ -32,7 +32,7 @@ made_corpora() {
     local db table one other n=0
     ambit-data practice -o practice
     while read -r db table one other; do
-        [ $((n++)) -ge 6 ] || echo "{\"db_id\": \"$db\", \"question\": \"What is the $one of each $table?\", \"query\": \"SELECT $one FROM $table\"}" >>plain.jsonl
+        [ $((n++)) -ge 4 ] || echo "{\"db_id\": \"$db\", \"question\": \"What is the $one of each $table?\", \"query\": \"SELECT $one FROM $table\"}" >>plain.jsonl
         echo "{\"db\": \"$db\", \"question\": \"Tell me about each $table.\", \"ambig_type\": \"vague\", \"is_ambiguous\": true, \"gold_queries\": [\"SELECT $one FROM $table\", \"SELECT $other FROM $table\"], \"gold_interpretations\": [{\"questions\": [\"Give the $one of each $table.\"]}, {\"questions\": [\"Give the $other of each $table.\"]}]}"
         echo "{\"db\": \"$db\", \"question\": \"Give the $one of each $table.\", \"ambig_type\": \"vague\", \"is_ambiguous\": false, \"gold_queries\": [\"SELECT $one FROM $table\"]}"
     done >ambrosia.jsonl <<'END'
@@ -83,9 +83,9 @@ made_model() {
         ambit-infer infill "$AMBIQT" --db "$AMBIQT_DB" --write-prompts rewrite $ASK |
             sed -nE 's/^(.*"content":"What is the )([^"]*)( of each [^?]*\?)\\n\\n([^"\\]*)\\n\\n"\}\]\}$/\1\2\3\\n\\n\4\\n\\n"},{"role":"assistant","content":"What is the \4\3"}]}/p'
     } >school.jsonl
-    ambit-train tokenizer school.jsonl --vocab 400 -o vocabulary
+    ambit-train tokenizer school.jsonl --vocab 800 -o vocabulary
     ambit-train infill --tokenizer vocabulary --data school.jsonl -o tiny --method full --device cpu --hidden 64 --heads 2 \
-        --groups 1 --layers 2 --intermediate 128 --epochs 24 --batch 4 --lr 4e-3
+        --groups 1 --layers 2 --intermediate 128 --epochs 16 --batch 4 --lr 6e-3
     MODEL=$PWD/tiny
 }
 
