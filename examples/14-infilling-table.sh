@@ -85,7 +85,7 @@ made_model() {
     } >school.jsonl
     ambit-train tokenizer school.jsonl --vocab 800 -o vocabulary
     ambit-train infill --tokenizer vocabulary --data school.jsonl -o tiny --method full --device cpu --hidden 64 --heads 2 \
-        --groups 1 --layers 2 --intermediate 128 --epochs 16 --batch 4 --lr 6e-3
+        --groups 1 --layers 2 --intermediate 128 --epochs 60 --batch 4 --lr 4e-3
     MODEL=$PWD/tiny
 }
 
@@ -153,6 +153,6 @@ infill test.jsonl "gold interpretations.jsonl" --defaults gold.answers
 # --- the table: means over questions, intervals over databases
 for system in "default readings" infilled end-to-end "gold interpretations"; do
     some ambit-data score --rule dfpl --db db --pred "$system.jsonl" >"$system.score"
-    awk -v system="$system" -v first="$([ "$system" = "default readings" ] && echo 1)" '
-        NR == 1 && first { printf "%-21s %s\n", "", $0 } /^(un)?ambiguous/ { printf "%-21s %s\n", system, $0 }' "$system.score"
+    awk -v name="$system" -v first="$([ "$system" = "default readings" ] && echo 1)" '
+        NR == 1 && first { printf "%-21s %s\n", "", $0 } /^(un)?ambiguous/ { printf "%-21s %s\n", name, $0 }' "$system.score"
 done
