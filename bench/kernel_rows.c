@@ -444,6 +444,7 @@ const struct row kernel_rows[] = {
     { "pair_dot", 8192, 384, 704, make_pairs, run_pair_dot, NULL, 0, false },
     { "segment_softmax", 8192, 1, 640, make_logits, run_segment_softmax, NULL, 0, true },
     { "probability_bce", 8192, 1, 640, make_logits, run_probability_bce, NULL, 0, true },
+    { "policy_loss", 8192, 1, 640, make_logits, run_policy_loss, NULL, 0, true },
     { "noisy_or", 1408, 1, 22, make_logits, run_noisy_or, NULL, 0, true },
     { "and_logits", 1408, 1, 22, make_logits, run_and_logits, NULL, 0, true },
     { "bce", 1408, 1, 22, make_logits, run_bce, NULL, 0, true },

@@ -33,6 +33,7 @@ struct tensor *run_cache_rows(struct ctx *c, struct bench *b);
 void make_logits(struct ctx *c, struct bench *b);
 struct tensor *run_segment_softmax(struct ctx *c, struct bench *b);
 struct tensor *run_probability_bce(struct ctx *c, struct bench *b);
+struct tensor *run_policy_loss(struct ctx *c, struct bench *b);
 struct tensor *run_noisy_or(struct ctx *c, struct bench *b);
 struct tensor *run_and_logits(struct ctx *c, struct bench *b);
 struct tensor *run_bce(struct ctx *c, struct bench *b);

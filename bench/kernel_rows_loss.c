@@ -22,6 +22,15 @@ struct tensor *run_probability_bce(struct ctx *c, struct bench *b)
     return op_probability_bce(c, p, b->in[1], b->in[1], 1e-4f);
 }
 
+struct tensor *run_policy_loss(struct ctx *c, struct bench *b)
+{
+    struct tensor *x = b->in[1];
+    struct policy policy = {
+        .drawn = x, .start = x, .advantage = x, .weight = x, .low = 0.2f, .high = 0.28f, .divergence = 0.04f
+    };
+    return op_policy_loss(c, b->in[0], &policy);
+}
+
 struct tensor *run_noisy_or(struct ctx *c, struct bench *b)
 {
     return op_noisy_or(c, b->in[0], &b->seqs);

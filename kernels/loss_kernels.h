@@ -39,6 +39,10 @@
     K(probability_bce_backward, (struct ctx *c, struct destination dp, const struct tensor *dloss,                     \
                                  const struct tensor *p, const struct tensor *target, const struct tensor *weight,     \
                                  float least))                                                                         \
+    /* see op_policy_loss; all F32 [T] */                                                                              \
+    K(policy_loss, (struct ctx *c, struct tensor *y, const struct tensor *nll, const struct policy *policy))           \
+    K(policy_loss_backward, (struct ctx *c, struct destination dnll, const struct tensor *dy,                          \
+                             const struct tensor *nll, const struct policy *policy))                                   \
     /* loss[1] = scale sum_t -log softmax(x[t])[target[t]], rows with target < 0 left out; lse [T] F32 */              \
     K(cross_entropy, (struct ctx *c, struct tensor *loss, struct tensor *lse, const struct tensor *x,                  \
                       const struct tensor *target, float scale))                                                       \

@@ -12,6 +12,7 @@
 
 #include "kernels/crf.h"
 #include "kernels/decoder_types.h"
+#include "kernels/policy.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -115,6 +116,9 @@ struct tensor *op_bce(struct ctx *c, struct tensor *x, struct tensor *target, st
  * it has no gradient; 0 < least < .5; all F32 [n] */
 struct tensor *op_probability_bce(struct ctx *c, struct tensor *p, struct tensor *target, struct tensor *weight,
                                   float least);
+/* y[t] = weight (divergence (exp(d) - d - 1) - min(r a, clip(r) a)), F32 [T], where r = exp(-nll - drawn), a the
+ * advantage, d = nll - start; see policy.h */
+struct tensor *op_policy_loss(struct ctx *c, struct tensor *nll, const struct policy *policy);
 /* loss = scale sum_t -log softmax(x[t])[target[t]]; x [T,V], target I32 [T], negative: left out */
 struct tensor *op_cross_entropy(struct ctx *c, struct tensor *x, struct tensor *target, float scale);
 

@@ -57,7 +57,7 @@ tests_of() {
     adafactor) echo test_adafactor ;;
     threads) printf '%s\n' test_optim 'test_ops_llm simt rms_norm' 'test_ops_graph simt cross_entropy' test_causal ;;
     element) printf '%s\n' 'test_ops simt layer_norm' 'test_ops_llm simt' 'test_ops simt embed' ;;
-    pair_dot | probability_bce) printf '%s\n' "test_ops_tags simt $op" ;;
+    pair_dot | policy_loss | probability_bce) printf '%s\n' "test_ops_tags simt $op" ;;
     segment_softmax) printf '%s\n' 'test_ops_tags simt segment_softmax' 'test_ops_graph simt attention_pool' ;;
     columns) printf '%s\n' 'test_ops simt layer_norm' ;;
     sum_rows) printf '%s\n' 'test_ops simt linear' 'test_ops_graph simt gat' ;;

@@ -64,7 +64,8 @@ static void read_answer(struct engine_answer *a, const struct said *s, int64_t s
 {
     int64_t last = s->end_step[slot], row = s->end_row[slot], n = last + (s->end_stop[slot] == 0);
 
-    *a = (struct engine_answer){ .stopped = s->end_stop[slot] != 0,
+    *a = (struct engine_answer){ .last = s->end_token[slot],
+                                 .stopped = s->end_stop[slot] != 0,
                                  .score = (double)s->end_score[slot],
                                  .logp = (double)s->end_logp[slot],
                                  .steps = last + 1,

@@ -1,4 +1,5 @@
-/* The ops of a tagger's grounding and losses; what is checked of each is told in tests/support/op_test.h. */
+/* The ops of a tagger's grounding and losses, and the loss of drawn answers; what is checked of each is told in
+ * tests/support/op_test.h. */
 #include "tests/support/op_test.h"
 
 #include <math.h>
@@ -97,10 +98,54 @@ static void probability_bce(const struct op_test *t, double *const *x, double *y
     }
 }
 
+/* Logarithms of ratios lie within and beyond the bounds, none within a step of one.  Variant 1: with a divergence;
+ * 2: both far from what was drawn and from the start, where only bounds keep numbers finite. */
+static void policy_loss_setup(struct op_test *t)
+{
+    static const double moves[] = { -0.5, -0.125, 0, 0.125, 0.5 };
+
+    op_f32(t, t->rows, 0, 1);
+    for (int k = 0; k < 4; k++) {
+        op_f32(t, t->rows, 0, 1);
+        op_constant(t);
+    }
+    for (int64_t i = 0; i < t->rows; i++) {
+        double nll = t->in[0].value[i] += 2;
+        t->in[1].value[i] = (float)(-nll - (t->variant == 2 ? i % 2 ? 25 : -25 : moves[i % 5]));
+        t->in[2].value[i] = (float)(nll - (t->variant == 2 ? i % 2 ? 22 : -22 : moves[i % 3]));
+        t->in[4].value[i] = i % 7 ? fabs(t->in[4].value[i]) : 0;
+    }
+}
+
+static struct tensor *run_policy_loss(struct ctx *c, struct op_test *t)
+{
+    struct policy policy = { .drawn = t->x[1],
+                             .start = t->variant ? t->x[2] : NULL,
+                             .advantage = t->x[3],
+                             .weight = t->x[4],
+                             .low = 0.25f,
+                             .high = 0.375f,
+                             .divergence = 0.0625f };
+    return op_policy_loss(c, t->x[0], &policy);
+}
+
+static void policy_loss(const struct op_test *t, double *const *x, double *y)
+{
+    double most = (double)POLICY_LOG_MAX;
+
+    for (int64_t i = 0; i < t->rows; i++) {
+        double r = exp(fmax(fmin(-x[0][i] - x[1][i], most), -most)), a = x[3][i];
+        double d = fmax(fmin(x[0][i] - x[2][i], most), -most);
+        double surrogate = fmin(r * a, fmax(fmin(r, 1.375), 0.75) * a);
+        y[i] = x[4][i] * ((t->variant ? 0.0625 * (exp(d) - d - 1) : 0) - surrogate);
+    }
+}
+
 static const struct op_row rows[] = {
     { "pair_dot", pair_dot_setup, run_pair_dot, pair_dot, .variants = 2 },
     { "segment_softmax", segment_softmax_setup, run_segment_softmax, segment_softmax, .variants = 2, .f32_only = true },
     { "probability_bce", probability_bce_setup, run_probability_bce, probability_bce, .variants = 2, .f32_only = true },
+    { "policy_loss", policy_loss_setup, run_policy_loss, policy_loss, .variants = 3, .f32_only = true },
 };
 
 int main(int argc, char **argv)

@@ -71,13 +71,13 @@ static int export_kind(const struct lm_export_request *q, const char *dir, struc
         return -1;
     json_t *meta = checkpoint_meta(&file, err);
     const char *kind = meta ? json_get_string(meta, "kind", file.path, err) : NULL;
-    if (kind && (!strcmp(kind, "infill") || !strcmp(kind, "seq2seq")))
+    if (kind && (!strcmp(kind, "infill") || !strcmp(kind, "reward") || !strcmp(kind, "seq2seq")))
         rc = lm_export(q, &file, meta, err);
     else if (kind && !strcmp(kind, "gatekeeper"))
         rc = export_gatekeeper(q, dir, err);
     else if (kind)
-        error_set(err, EXIT_CODE_CHECKPOINT, "%s: kind: expected gatekeeper, infill or seq2seq, got \"%s\"", file.path,
-                  kind);
+        error_set(err, EXIT_CODE_CHECKPOINT, "%s: kind: expected gatekeeper, infill, reward or seq2seq, got \"%s\"",
+                  file.path, kind);
     json_decref(meta);
     hdf5_close(&file);
     return rc;

@@ -9,6 +9,7 @@
 extern const struct command command_ablate;
 extern const struct command command_gatekeeper;
 extern const struct command command_infill;
+extern const struct command command_reward;
 extern const struct command command_seq2seq;
 extern const struct command command_tag;
 extern const struct command command_evaluate;

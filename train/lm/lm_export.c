@@ -238,17 +238,30 @@ static int write_form(const struct lm_export *e, struct error *err)
     return wants(e, "merged") ? export_merged(e, err) : export_adapter(e, err);
 }
 
+/* The commands whose runs are exported; the first where meta names none. */
+static const struct form {
+    const char *kind;
+    const struct lm_request *defaults;
+    const struct option *table;
+} forms[] = { { "infill", &lm_request_defaults, lm_request_table },
+              { "seq2seq", &seq2seq_request_defaults, seq2seq_request_table },
+              { "reward", &reward_request_defaults, reward_request_table } };
+
+static const struct form *form_of(const char *kind)
+{
+    for (int i = 0; i < ARRAY_LEN(forms) && kind; i++)
+        if (strcmp(forms[i].kind, kind) == 0)
+            return &forms[i];
+    return &forms[0];
+}
+
 int lm_export(const struct lm_export_request *q, const struct hdf5_reader *file, const json_t *meta, struct error *err)
 {
-    const char *kind = json_string_value(json_object_get(meta, "kind"));
-    bool seq2seq = kind && strcmp(kind, "seq2seq") == 0;
-    struct lm_export e = {
-        .request = q, .file = file, .meta = meta, .run = seq2seq ? seq2seq_request_defaults : lm_request_defaults
-    };
-    const struct option *table = seq2seq ? seq2seq_request_table : lm_request_table;
+    const struct form *form = form_of(json_string_value(json_object_get(meta, "kind")));
+    struct lm_export e = { .request = q, .file = file, .meta = meta, .run = *form->defaults };
     struct device device;
 
-    if (run_meta_settings(meta, table, &e.run, offsetof(struct lm_request, settings), file->path, err) ||
+    if (run_meta_settings(meta, form->table, &e.run, offsetof(struct lm_request, settings), file->path, err) ||
         device_open(&device, "cpu", err))
         return -1;
     e.device = &device;

@@ -181,7 +181,7 @@ static int read_data(struct lm_trainer *t, struct error *err)
     int64_t positions = q->seq2seq ? INT64_MAX : t->model.net.config.max_positions; /* T5's are relative */
     int64_t length = t->set->length < positions ? t->set->length : positions;
 
-    if (lm_data_read(&t->train, q->data, &t->model, length, false, err) ||
+    if (lm_data_read(&t->train, q->data, &t->model, length, t->keep_records, err) ||
         (q->valid && lm_data_read(&t->valid, q->valid, &t->model, length, true, err)))
         return -1;
     if (t->set->max_valid)

@@ -64,6 +64,36 @@ const struct lm_request seq2seq_request_defaults = {
     },
 };
 
+/* Clipping as DAPO has it (Yu et al. 2025, 2503.14476), which IntentRL trained with. */
+const struct lm_request reward_request_defaults = {
+    .device = "auto",
+    .seed = 42,
+    .settings = {
+        .method = METHOD_LORA,
+        .targets = "q,k,v,o,gate,up,down",
+        .head = HEAD_NONE,
+        .rank = 16,
+        .alpha = 32,
+        .compute = "auto",
+        .epochs = 1,
+        .batch = 8,
+        .length = 8192,
+        .lr = 1e-5,
+        .warmup = 0.03,
+        .clip = 1.0,
+        .schedule = LM_CONSTANT,
+        .select = SELECT_LOSS,
+        .max_new = 256,
+        .answers = 8,
+        .reuse = 1,
+        .price = 0.25,
+        .clip_low = 0.2,
+        .clip_high = 0.28,
+        .tokens = 16384,
+        .eval_every = 100,
+    },
+};
+
 /* Infilling as its authors trained it on Llama-3.1-8B-Instruct (paper, section 5; infilling training script): the
  * output matrix whole, as Unsloth takes lm_head among the targets. */
 static const char dfpl[] = "rank: 16\n"
@@ -115,11 +145,19 @@ const struct preset seq2seq_presets[] = { { "picard", picard }, { 0 } };
     SHARD_OPTIMIZER_OPTION(HERE(shard_optimizer)), \
     RESUME_OPTION(HERE(resume), \
                   "go on from the newest checkpoint in --out, if there is one; all other settings are there too"), \
-    SEED_OPTION(HERE(seed), "of initial weights, order, noise and dropout"), \
+    SEED_OPTION(HERE(seed), "of initial weights, order, noise, dropout and draws"), \
     INT_OPTION("show-samples", HERE(show_samples), "N", 0, 1e6, "print N examples token by token, then train"), \
     FLAG_OPTION("force", HERE(force), "write into a folder that holds something else"), \
     DRY_RUN_OPTION(HERE(dry_run), "check everything, print the memory estimate, train nothing"), \
     WORD_OPTION("compute", AT(compute), "TYPE", "auto|f32|bf16", "of weights and products; auto: as stored")
+
+#define ADAPTER_ROWS \
+    CHOICE_OPTION("method", AT(method), "HOW", "lora|full", "low-rank adapters, or every weight"), \
+    STRING_OPTION("targets", AT(targets), "LIST", "maps with adapters, of q,k,v,o,gate,up,down"), \
+    CHOICE_OPTION("head", AT(head), "HOW", "none|lora|full", "lora: the output matrix too, as a pair or whole"), \
+    INT_OPTION("rank", AT(rank), "N", 1, 1024, "of the adapters"), \
+    REAL_OPTION("alpha", AT(alpha), "A", OPTION_ABOVE_ZERO, 1e6, "adapters are scaled by alpha / rank"), \
+    FLAG_OPTION("rslora", AT(rslora), "scale by alpha / sqrt(rank)")
 
 #define SIZE_ROWS \
     INT_OPTION("hidden", AT(hidden), "N", 8, 65536, "from scratch: channels"), \
@@ -140,6 +178,10 @@ const struct preset seq2seq_presets[] = { { "picard", picard }, { 0 } };
     CHOICE_OPTION("schedule", AT(schedule), "FORM", "cosine|linear|constant", "how the rate falls, if it does"), \
     CHOICE_OPTION("optimizer", AT(optimizer), "NAME", "adamw|adafactor", \
                   "adafactor keeps a number for each row and column of a matrix, adamw two for each weight"), \
+    INT_OPTION("eval-every", AT(eval_every), "N", 0, 1 << 30, "steps between validations, 0: once an epoch")
+
+/* What validation looks at. */
+#define SELECT_ROWS \
     CHOICE_OPTION("select", AT(select), "FIGURE", "loss|recall|template|exact-match|execution", \
                   "what the best checkpoint is best in: loss, or what it says to --valid: readings found by " \
                   "execution, the text of a template, Spider's exact set match, results"), \
@@ -149,7 +191,6 @@ const struct preset seq2seq_presets[] = { { "picard", picard }, { 0 } };
     STRING_OPTION("sql-model", HERE(sql_model), "HF_DIR", "model that writes the SQL that --sqls lacks, for recall"), \
     PROMPTER_OPTIONS(HERE(prompt)), \
     INT_OPTION("max-new", AT(max_new), "N", 1, 1 << 20, "most tokens of an answer in validation"), \
-    INT_OPTION("eval-every", AT(eval_every), "N", 0, 1 << 30, "steps between validations, 0: once an epoch"), \
     FLAG_OPTION("group-by-length", AT(group_by_length), "batches of records of like length")
 
 #define MEMORY_ROWS \
@@ -167,18 +208,14 @@ const struct option lm_request_table[] = {
     STRING_OPTION("chat-template", HERE(chat_template), "NAME",
                   "llama3, llama3-unsloth, chatml or chatml-bare instead of the folder's own"),
     RUN_ROWS,
-    CHOICE_OPTION("method", AT(method), "HOW", "lora|full", "low-rank adapters, or every weight"),
-    STRING_OPTION("targets", AT(targets), "LIST", "maps with adapters, of q,k,v,o,gate,up,down"),
-    CHOICE_OPTION("head", AT(head), "HOW", "none|lora|full", "lora: the output matrix too, as a pair or whole"),
-    INT_OPTION("rank", AT(rank), "N", 1, 1024, "of the adapters"),
-    REAL_OPTION("alpha", AT(alpha), "A", OPTION_ABOVE_ZERO, 1e6, "adapters are scaled by alpha / rank"),
+    ADAPTER_ROWS,
     REAL_OPTION("lora-dropout", AT(lora_dropout), "P", 0, 0.9, "dropout before the adapters"),
-    FLAG_OPTION("rslora", AT(rslora), "scale by alpha / sqrt(rank)"),
     REAL_OPTION("neftune", AT(neftune), "A", 0, 1000, "noise on embeddings, A / sqrt(length channels)"),
     SIZE_ROWS,
     INT_OPTION("groups", AT(groups), "N", 1, 512, "from scratch: heads of keys and values"),
     INT_OPTION("positions", AT(positions), "N", 16, 1 << 24, "from scratch: longest text"),
     STEP_ROWS,
+    SELECT_ROWS,
     INT_OPTION("length", AT(length), "N", 2, 1 << 24, "longer conversations are left out"),
     FLAG_OPTION("share-prefix", AT(share_prefix), "compute what the texts of a micro-batch begin with in common once"),
     MEMORY_ROWS,
@@ -199,7 +236,35 @@ const struct option seq2seq_request_table[] = {
                   "from scratch: weights drawn as T5's; or such that equal tokens and neighbours find each other, from "
                   "which a small model learns early to copy"),
     STEP_ROWS,
+    SELECT_ROWS,
     INT_OPTION("length", AT(length), "N", 2, 1 << 24, "most tokens of a prompt, and of a completion; the rest is cut"),
+    MEMORY_ROWS,
+    { 0 },
+};
+
+const struct option reward_request_table[] = {
+    STRING_OPTION("base", HERE(base), "HF_DIR", "the language model to start from, which infills already",
+                  .required = true),
+    STRING_OPTION("data", HERE(data), "FILE.jsonl", "records of ambit-data annotate to draw answers to",
+                  .required = true),
+    STRING_OPTION("valid", HERE(valid), "FILE.jsonl", "those whose reward chooses the checkpoint"),
+    STRING_OPTION("test", HERE(test), "FILE.jsonl", "those that are told the reward of, before and after"),
+    DB_OPTION(HERE(db), " of all of them", .required = true),
+    STRING_OPTION("sqls", HERE(sqls), "FILE.jsonl", "SQL of readings, beside that of the records themselves"),
+    OUT_OPTION(HERE(out), "DIR", "where checkpoints and the adapter go", .required = true),
+    STRING_OPTION("chat-template", HERE(chat_template), "NAME",
+                  "llama3, llama3-unsloth, chatml or chatml-bare instead of the folder's own"),
+    RUN_ROWS,
+    INT_OPTION("answers", AT(answers), "N", 2, BEAMS_MAX, "drawn to each prompt"),
+    REAL_OPTION("price", AT(price), "P", 0, 100, "of a wrong reading, where all that are missing are worth 1"),
+    REAL_OPTION("clip-low", AT(clip_low), "E", 0, 1, "no more is learnt of a token that is less likely by this share"),
+    REAL_OPTION("clip-high", AT(clip_high), "E", 0, 100, "or more likely by this one, than when it was drawn"),
+    INT_OPTION("reuse", AT(reuse), "N", 1, 1024, "steps that learn from what was drawn at once"),
+    REAL_OPTION("kl", AT(kl), "W", 0, 1e6, "weight of the divergence from the model to start from; LoRA alone has it"),
+    INT_OPTION("max-new", AT(max_new), "N", 1, 1 << 20, "most tokens of an answer"),
+    ADAPTER_ROWS,
+    STEP_ROWS,
+    INT_OPTION("length", AT(length), "N", 2, 1 << 24, "longer conversations are left out"),
     MEMORY_ROWS,
     { 0 },
 };

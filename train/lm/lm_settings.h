@@ -1,5 +1,6 @@
 /*
- * lm_settings.h - every setting of `ambit-train infill` and `seq2seq`, with defaults and presets, in a table for each.
+ * lm_settings.h - every setting of `ambit-train infill`, `seq2seq` and `reward`, with defaults and presets, in a table
+ * for each.
  */
 #ifndef TRAIN_LM_LM_SETTINGS_H
 #define TRAIN_LM_LM_SETTINGS_H
@@ -37,6 +38,10 @@ struct lm_settings {
     } select;        /* what the best checkpoint is best in */
     int64_t max_new; /* tokens of an answer, where it is one that says */
     bool group_by_length, share_prefix;
+    /* of reward, see reward_trainer.h */
+    int64_t answers, reuse;            /* drawn to each prompt; steps that learn from what was drawn at once */
+    double price, clip_low, clip_high; /* of a wrong reading; how far a token's probability may have moved */
+    double kl;                         /* weight of the divergence from the start */
     /* running */
     int64_t tokens;     /* most tokens of a micro-batch */
     int64_t eval_every; /* steps between validations, 0: once an epoch */
@@ -49,13 +54,14 @@ struct lm_request {
     const char *base, *tokenizer, *data, *valid, *schema, *db, *sqls, *sql_model, *out, *device, *config, *preset,
         *chat_template;
     struct prompter_options prompt; /* of what sql_model is asked */
+    const char *test; /* of reward */
     int64_t seed, show_samples;
     bool resume, dry_run, force, no_graph, shard_optimizer;
     struct lm_settings settings; /* last: what stands before it does not change the result */
 };
 
-extern const struct lm_request lm_request_defaults, seq2seq_request_defaults;
-extern const struct option lm_request_table[], seq2seq_request_table[];
+extern const struct lm_request lm_request_defaults, seq2seq_request_defaults, reward_request_defaults;
+extern const struct option lm_request_table[], seq2seq_request_table[], reward_request_table[];
 extern const struct preset lm_presets[], seq2seq_presets[];
 
 #endif

@@ -55,7 +55,7 @@ static int validate(void *trainer, struct validation *v, struct error *err)
     return 0;
 }
 
-static void describe(const void *trainer, json_t *meta)
+void lm_describe(const void *trainer, json_t *meta)
 {
     const struct lm_trainer *t = trainer;
     char hash[20];
@@ -67,17 +67,19 @@ static void describe(const void *trainer, json_t *meta)
                         json_string(t->model.chat.template ? chat_name(&t->model.chat) : "none"));
 }
 
-/* Report, and the form that other tools load: weights in the type that was computed with. */
-static int finish(void *trainer, struct error *err)
+/* Weights in the type that was computed with. */
+int lm_write_forms(struct lm_trainer *t, struct error *err)
 {
-    struct lm_trainer *t = trainer;
     const struct lm_request *q = t->request;
 
-    if (lm_report(t, err))
-        return -1;
     if (t->run.params == &t->model.adapters)
         return lora_save(t->run.params, &t->run.device, &t->model.lora, q->out, t->model.dtype, err);
     return llama_folder_save(&t->model, q->base ? q->base : q->tokenizer, q->base != NULL, q->out, err);
+}
+
+static int finish(void *trainer, struct error *err)
+{
+    return lm_report(trainer, err) ? -1 : lm_write_forms(trainer, err);
 }
 
 static const char *const same[] = { "base_hash", "chat_template", NULL };
@@ -86,7 +88,7 @@ static const char *const same[] = { "base_hash", "chat_template", NULL };
 #define LANGUAGE_MODEL(kind_) \
     { .kind = (kind_), .part = "micro-batch", .unit = "tokens", .lowest = -HUGE_VAL, .same = same, .open = lm_open, \
       .start = lm_start, .close = lm_close, .step = lm_step, .measure = lm_measure, .metrics = metrics, \
-      .validate = validate, .describe = describe, .finish = finish }
+      .validate = validate, .describe = lm_describe, .finish = finish }
 /* clang-format on */
 
 static const struct trainer decoder = LANGUAGE_MODEL("infill"), encoder_decoder = LANGUAGE_MODEL("seq2seq");

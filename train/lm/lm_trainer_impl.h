@@ -19,7 +19,10 @@ void lm_measure(void *t, struct measurement *m);
 /* Mean -log p of the target tokens of the validation texts.  1 when a signal asked to stop. */
 int lm_valid_loss(struct lm_trainer *t, double *loss, struct error *err);
 
-/* lm_trainer.c: what a validation's figure is called in metrics.jsonl, by enum lm_select; NULL: there is the loss
+/* lm_trainer.c: fields of a checkpoint's meta, t being an lm_trainer; the form that other tools load. */
+void lm_describe(const void *t, json_t *meta);
+int lm_write_forms(struct lm_trainer *t, struct error *err);
+/* What a validation's figure is called in metrics.jsonl, by enum lm_select; NULL: there is the loss
  * alone. */
 extern const char *const lm_figures[];
 

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# A tiny model that has half learnt to infill the records of one database learns the rest from what its own answers are
+# worth: the reward of greedy answers rises.  A run that is killed at random moments and resumed ends with the files of one
+# that nobody disturbed, byte for byte, also where several steps learn from one drawing.  Its adapter is exported.  Bad input.
+# usage: cli_reward.sh [KILLS [SEED]]
+kills=${1:-4}
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+# shellcheck source=tests/support/kill.sh
+. "$support/kill.sh"
+
+made() { data "$@" >>log 2>&1 || fail "ambit-data $*"; }
+
+# --- records of one database, and a model that is still wrong about many
+cat >questions.json <<'END_OF_QUESTIONS'
+[{"db_id": "bakery", "question": "What are the names of all bakers?", "query": "SELECT name FROM baker"},
+ {"db_id": "bakery", "question": "List the shift of each baker.", "query": "SELECT shift FROM baker"},
+ {"db_id": "bakery", "question": "In which year was each baker hired?", "query": "SELECT hire_year FROM baker"},
+ {"db_id": "bakery", "question": "What is the flour of each bread?", "query": "SELECT flour FROM bread"},
+ {"db_id": "bakery", "question": "Give the weight of every bread.", "query": "SELECT weight FROM bread"},
+ {"db_id": "bakery", "question": "What does each bread cost?", "query": "SELECT price FROM bread"}]
+END_OF_QUESTIONS
+made practice -o all --seed 1
+made ambiguate --kinds C --questions questions.json --tables all/tables.json --db all/db --seed 1 --materialise dbs -o ambiguous.jsonl
+made reword ambiguous.jsonl --db dbs --seed 1 -o readings.jsonl
+made annotate readings.jsonl --db dbs --context compact -o records.jsonl
+train tokenizer records.jsonl --vocab 500 -o words 2>>log || fail "tokenizer"
+train infill --tokenizer words --method full --hidden 64 --heads 2 --groups 1 --layers 2 --intermediate 128 --device cpu --data records.jsonl --out start --epochs 25 --batch 2 --lr 4e-3 >>log 2>&1 || fail "infill"
+
+# mean FILE: of its rewards
+mean() { sed -E 's/.*"reward":([^,}]*).*/\1/' "$1" | awk '{ s += $1 } END { print s / NR }'; }
+common=(reward --base start --data records.jsonl --db dbs --device cpu --compute f32 --max-new 40 --batch 4 --schedule constant)
+train "${common[@]}" --method full --valid records.jsonl --test records.jsonl --epochs 30 --eval-every 10 --lr 1e-3 --out risen >>log 2>&1 || fail "reward training"
+for file in start.jsonl test.jsonl; do
+    [ "$(wc -l <risen/$file)" = "$(wc -l <records.jsonl)" ] || fail "risen/$file: $(cat risen/$file)"
+done
+awk -v a="$(mean risen/start.jsonl)" -v b="$(mean risen/test.jsonl)" 'BEGIN { print "reward " a " before, " b " after"; exit !(b > a + 0.15) }' || fail "the reward does not rise"
+best=$(sed -nE 's/.*"valid_reward":([^,}]*).*/\1/p' risen/metrics.jsonl | sort -g | tail -n 1)
+awk -v a="$best" -v b="$(mean risen/test.jsonl)" 'BEGIN { d = a - b; exit !(d < 1e-6 && d > -1e-6) }' || fail "the best reward $best is not that of the model kept"
+grep -q '"reward":.*"answer_tokens":.*"no_spread":' risen/metrics.jsonl || fail "metrics: $(head -n 2 risen/metrics.jsonl)"
+tr -d '\n' <risen/report.html | grep -q 'some readings missing' || fail "the report has no table of the test records"
+infer loss --model risen --device cpu records.jsonl -o losses.jsonl 2>>log || fail "what was left cannot be run"
+
+# --- killed and resumed
+train() {
+    local folder=$PWD/$1
+    [ ! -e "$folder/config.yaml" ] || { cd "$work" && exec "$bin/ambit-train" reward --resume --out "$folder"; }
+    exec "$bin/ambit-train" "${common[@]}" --valid records.jsonl --test records.jsonl --epochs 15 --lr 2e-3 --eval-every 6 --save-every 5 --resume --out "$1" "${how[@]}"
+}
+same() {
+    local file
+    for file in ambit.h5 start.jsonl test.jsonl metrics.jsonl report.html; do
+        [ -s "$1/$file" ] || fail "$1 has no $file"
+    done
+    diff -r -x config.yaml -x 'events.*' "$1" "$2" || fail "$1 and $2 differ"
+}
+how=(--method full --reuse 2 --answers 6)
+kill_and_resume whole-weights weights $((kills / 2))
+how=(--rank 4 --kl 0.05 --reuse 3)
+kill_and_resume whole-adapter adapter $(((kills + 1) / 2))
+"$bin/ambit-train" export whole-adapter --format merged --verify -o merged >>log 2>&1 || fail "export"
+
+# --- bad input: message, exit code, nothing left behind
+reward() { "$bin/ambit-train" reward --device cpu --out new "$@"; }
+good=(--base start --data records.jsonl --db dbs)
+check "no database" 2 "--db" reward --base start --data records.jsonl
+check "a folder of none" 4 "nowhere" reward --base start --data records.jsonl --db nowhere
+check "no start" 2 "--base" reward --data records.jsonl --db dbs
+check "one answer" 2 "--answers: expected 2 to 64" reward "${good[@]}" --answers 1
+check "a divergence of every weight" 2 "kl: expected --method lora" reward "${good[@]}" --kl 0.1 --method full
+check "a divergence beside a whole head" 2 "kl: expected --method lora, and --head none or lora" reward "${good[@]}" --kl 0.1 --head full
+check "a clip above all" 2 "--clip-low: expected 0 to 1" reward "${good[@]}" --clip-low 2
+check "no SQL file" 4 "nowhere.jsonl" reward "${good[@]}" --sqls nowhere.jsonl
+check "no test file" 4 "nowhere.jsonl" reward "${good[@]}" --test nowhere.jsonl
+sed '2s/"db_id": *"[^"]*"/"db_id":"elsewhere"/' records.jsonl >bad.jsonl
+check "a database that is not there" 4 "bad.jsonl: record of id .*elsewhere" reward "${good[@]}" --data bad.jsonl
+sed '2s/SELECT/SELEC/g' records.jsonl >bad.jsonl
+check "a gold that does not run" 4 "bad.jsonl: record of id .*gold 1 does not execute" reward "${good[@]}" --data bad.jsonl
+sed -E '2s/"golds": *\[/"golds":[7,/' records.jsonl >bad.jsonl
+check "a gold that is a number" 4 'bad.jsonl.*gold 1|bad.jsonl.*"golds"|bad.jsonl.*golds' reward "${good[@]}" --data bad.jsonl
+sed -E '2s/"golds":/"gold":/' records.jsonl >bad.jsonl
+check "no golds" 4 'bad.jsonl.*golds' reward "${good[@]}" --valid bad.jsonl
+printf '{"db_id":"bakery","text":"x","sql":7}\n' >sql.jsonl
+check "SQL that is a number" 4 'sql.jsonl: line 1: field "sql"' reward "${good[@]}" --sqls sql.jsonl
+check "no model" 6 "nowhere/config.json" reward "${good[@]}" --base nowhere
+cp -r adapter spoilt && step=$(find spoilt -name 'checkpoint-*' | sed 's/.*-//') && sed -i 's/"sums"/"sun"/' "spoilt/checkpoint-$step/reward.json"
+check "a spoilt state" 4 'reward.json.*sums' "$bin/ambit-train" reward --resume --out spoilt --epochs 16
+check "another price on going on" 2 "price" "$bin/ambit-train" reward --resume --out adapter --price 1
+check "other SQL on going on" 2 "the data of the run to resume were others" "$bin/ambit-train" reward --resume --out adapter --sqls readings.jsonl
+[ $failed = 0 ] || exit 1
+echo "$cases cases of bad input"

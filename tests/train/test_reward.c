@@ -1,0 +1,342 @@
+/* Reward training: advantages by their formula, answers judged by execution, the gradient of a step beside that of each
+ * answer alone, and answers under way that come back from a file as they were. */
+#include "tests/support/support.h"
+
+#include "data/score/annotate.h"
+#include "kernels/batch.h"
+#include "tests/support/step.h"
+#include "train/reward/reward_trainer_impl.h"
+#include "train/run/run_impl.h"
+
+#include <math.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { RECORDS = 4 };
+
+static char *work, *base; /* base: a folder of transformers with a tokenizer in it */
+
+static void link_into(const char *dir, const char *file)
+{
+    char *from = realpath(file, NULL), to[4096];
+
+    assert_non_null(from);
+    snprintf(to, sizeof to, "%s/%s", dir, strrchr(file, '/') + 1);
+    assert_int_equal(symlink(from, to), 0);
+    free(from);
+}
+
+static void make_database(void)
+{
+    sqlite3 *db;
+
+    assert_int_equal(sqlite3_open(test_file(work, "shop.sqlite", NULL), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db,
+                                  "CREATE TABLE item (name, old, new, kept);"
+                                  "INSERT INTO item VALUES ('a', 1, 2, 3), ('b', 4, 5, 6);",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(db);
+}
+
+static int set_up(void **state)
+{
+    static const char *const files[] = {
+        "tests/gold/bpe/llama/tokenizer.json",
+        "tests/gold/llama/base/config.json",
+        "tests/gold/llama/base/generation_config.json",
+        "tests/gold/llama/base/model.safetensors.index.json",
+        "tests/gold/llama/base/model-00001-of-00003.safetensors",
+        "tests/gold/llama/base/model-00002-of-00003.safetensors",
+        "tests/gold/llama/base/model-00003-of-00003.safetensors",
+    };
+
+    (void)state;
+    work = test_dir_new();
+    base = test_dir_new();
+    for (int i = 0; i < ARRAY_LEN(files); i++)
+        link_into(base, files[i]);
+    make_database();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    test_dir_remove(work);
+    test_dir_remove(base);
+    return 0;
+}
+
+/* --- advantages */
+
+static void check_advantages(const double *reward, int n)
+{
+    double got[8];
+    long double mean = 0, squares = 0;
+
+    for (int i = 0; i < n; i++)
+        mean += reward[i];
+    mean /= n;
+    for (int i = 0; i < n; i++)
+        squares += (reward[i] - mean) * (reward[i] - mean);
+    assert_true(reward_advantages(got, reward, n));
+    for (int i = 0; i < n; i++)
+        assert_true(fabsl(got[i] - (reward[i] - mean) / (sqrtl(squares / (n - 1)) + 1e-4L)) < 1e-12L);
+}
+
+static void test_advantages(void **state)
+{
+    double got[3];
+
+    (void)state;
+    check_advantages((const double[]){ 1, 0 }, 2);
+    check_advantages((const double[]){ 1, -0.25, 0.5, 0.5, -3 }, 5);
+    check_advantages((const double[]){ 0.75, 0.75, 0.75, 0.75, 0.75, 0.75, 0.75, 0.5 }, 8);
+    assert_false(reward_advantages(got, (const double[]){ 0.1, 0.1, 0.1 }, 3));
+    for (int i = 0; i < 3; i++)
+        assert_true(got[i] == 0);
+}
+
+/* --- what an answer is worth */
+
+#define RECORD(id, covered)                                                                                            \
+    "{\"id\": \"" id "\", \"db_id\": \"shop\", \"question\": \"Which prices " id "?\", \"golds\": ["                   \
+    "{\"text\": \"The old price.\", \"sql\": \"SELECT old FROM item\", \"covered_by\": " covered "},"                  \
+    "{\"text\": \"The new price.\", \"sql\": \"SELECT new FROM item\", \"covered_by\": null},"                         \
+    "{\"text\": \"The kept price.\", \"sql\": \"SELECT kept FROM item\", \"covered_by\": null}],"                      \
+    "\"readings\": [{\"text\": \"What is new\", \"sql\": [\"SELECT nothing FROM item\", \"SELECT new FROM item\"]},"   \
+    "{\"text\": \"Broken\", \"sql\": \"SELECT nothing FROM item\"}],"                                                  \
+    "\"prompt\": \"Prices " id " of items:\", \"completion\": \" The new price.\"}\n"
+
+static struct lm_request request(void)
+{
+    struct lm_request q = reward_request_defaults;
+
+    q.base = base;
+    q.data = test_file(work, "data.jsonl", RECORD("1", "0") RECORD("2", "null") RECORD("3", "0") RECORD("4", "0"));
+    q.db = work;
+    q.out = work;
+    q.device = "cpu";
+    q.settings.method = METHOD_FULL;
+    q.settings.compute = "f32";
+    q.settings.batch = RECORDS / 2;
+    q.settings.reuse = 2;
+    q.settings.answers = 3;
+    q.settings.max_new = 12;
+    q.settings.tokens = 64;
+    return q;
+}
+
+static void expect(struct reward_judge *j, const json_t *record, const char *text, double recall, int wrong)
+{
+    struct reward r = reward_of(j, record, text);
+
+    assert_int_equal(r.wrong, wrong);
+    assert_true(fabs(r.recall - recall) < 1e-12);
+    assert_true(fabs(r.value - (recall - 0.25 * wrong)) < 1e-12);
+}
+
+static void judge_texts(struct reward_judge *j, json_t *lacking)
+{
+    json_t *covered = json_deep_copy(lacking), *gold;
+    size_t i;
+
+    expect(j, lacking, "The new price.\nThe kept price.", 1, 0);
+    expect(j, lacking, "the NEW  price", 0.5, 0);
+    expect(j, lacking, "", 0, 0);
+    expect(j, lacking, ANNOTATE_ALL_COVERED, 0, 0);
+    expect(j, lacking, "The new price.\nWhat is new", 0.5, 1);         /* the same once more */
+    expect(j, lacking, "What is new\nThe old price.\nBroken", 0.5, 2); /* is covered; does not run */
+    expect(j, lacking, "The price that nobody knows.\nThe kept price.", 0.5, 1);
+    json_array_foreach(json_object_get(covered, "golds"), i, gold)
+        json_object_set_new(gold, "covered_by", json_integer(0));
+    expect(j, covered, ANNOTATE_ALL_COVERED, 1, 0);
+    expect(j, covered, "The new price.", 1, 1);
+    json_decref(covered);
+}
+
+static void open_trainer(struct reward_trainer *t, const struct lm_request *q)
+{
+    struct error err;
+
+    reward_trainer_init(t, q);
+    if (run_open(&t->lm.run, &err))
+        fail_msg("%s", err.text);
+}
+
+static void test_judge(void **state)
+{
+    struct lm_request q = request();
+    struct reward_trainer t;
+
+    (void)state;
+    open_trainer(&t, &q);
+    judge_texts(&t.judge, t.lm.train.items[0].record);
+    run_close(&t.lm.run);
+}
+
+/* --- the gradient of a step */
+
+static void draw(struct reward_trainer *t)
+{
+    struct error err;
+
+    if (reward_draw(t, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(t->n_groups, RECORDS);
+    for (int i = 0; i < t->n_groups; i++) { /* as if they were worth something */
+        for (int k = 0; k < t->groups[i].n; k++)
+            t->groups[i].answers[k].reward = i == 1 ? 0.5 : cos(3 * i + 5 * k);
+        reward_group_compare(&t->groups[i]);
+    }
+}
+
+static void step(struct reward_trainer *t)
+{
+    struct run *r = &t->lm.run;
+    struct error err;
+
+    r->work.ctx.recording = r->work.ctx.training = true;
+    if (reward_step(t, &err))
+        fail_msg("%s", err.text);
+    r->work.ctx.recording = r->work.ctx.training = false;
+}
+
+struct alone {
+    struct reward_trainer *t;
+    const struct reward_answer *answer;
+    float scale;
+};
+
+/* weight advantage ratio is what each token's -log p counts: the ratio is 1 but for rounding. */
+static void run_alone(struct ctx *c, void *arg)
+{
+    struct alone *a = arg;
+    struct tensor *nll = llama_batch_nll(c, &a->t->lm.model.net, &a->t->lm.batch.texts);
+    tape_backward(c, op_sum(c, nll, batch_f32(c, &a->scale, 1, 1, F32)));
+}
+
+static void add_alone(struct reward_trainer *t, const struct reward_answer *a, int prompts)
+{
+    struct run *r = &t->lm.run;
+    double share = 1.0 / (prompts * 3.0 * (double)(a->n - a->prompt));
+    struct alone one = { t, a, (float)(share * a->advantage) };
+    struct error err;
+
+    llama_batch_clear(&t->lm.batch.texts);
+    llama_batch_add(&t->lm.batch.texts, a->ids, a->said, a->n);
+    r->work.ctx.recording = r->work.ctx.training = true;
+    if (workspace_run(&r->work, run_alone, &one, &err))
+        fail_msg("%s", err.text);
+    r->work.ctx.recording = r->work.ctx.training = false;
+}
+
+/* All gradients one after another, which become zero; the caller frees. */
+static float *take_gradients(struct reward_trainer *t, int64_t *n)
+{
+    struct params *p = t->lm.run.params;
+    float *all;
+
+    *n = 0;
+    for (int i = 0; i < p->n; i++)
+        *n += tensor_size(p->list[i].t);
+    all = xcalloc((size_t)*n, sizeof *all);
+    for (int64_t i = 0, at = 0; i < p->n; at += tensor_size(p->list[i++].t)) {
+        struct tensor *g = p->list[i].t->grad;
+        float *zeros = xcalloc((size_t)tensor_size(g), sizeof *zeros);
+        device_download(&t->lm.run.device, all + at, g);
+        device_upload(&t->lm.run.device, g, zeros);
+        free(zeros);
+    }
+    return all;
+}
+
+static double distance(const float *a, const float *b, int64_t n)
+{
+    double squares = 0, all = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        squares += pow((double)a[i] - (double)b[i], 2);
+        all += pow((double)b[i], 2);
+    }
+    assert_true(all > 0);
+    return sqrt(squares / all);
+}
+
+static void test_gradient(void **state)
+{
+    struct lm_request q = request();
+    struct reward_trainer t;
+    int64_t n;
+
+    (void)state;
+    open_trainer(&t, &q);
+    draw(&t);
+    t.lm.run.state.batch = 1; /* of what was drawn for both */
+    struct batch_part b = run_batch(&t.lm.run);
+    int examples[] = { b.examples[0], b.examples[1] };
+    step(&t);
+    float *got = take_gradients(&t, &n);
+    for (int i = 0; i < t.n_groups; i++)
+        for (int k = 0; k < 3; k++)
+            if (t.groups[i].example == examples[0] || t.groups[i].example == examples[1])
+                add_alone(&t, &t.groups[i].answers[k], 2);
+    float *want = take_gradients(&t, &n);
+    print_message("gradients of a step and of its answers alone differ by %.1e\n", distance(got, want, n));
+    assert_true(distance(got, want, n) < 2e-5);
+    free(got);
+    free(want);
+    run_close(&t.lm.run);
+}
+
+/* --- what a checkpoint brings back */
+
+static void same_answer(const struct reward_answer *a, const struct reward_answer *b)
+{
+    assert_true(a->n == b->n && a->prompt == b->prompt && a->reward == b->reward && a->advantage == b->advantage);
+    assert_memory_equal(a->ids, b->ids, (size_t)a->n * sizeof *a->ids);
+    assert_memory_equal(a->drawn, b->drawn, (size_t)(a->n - a->prompt) * sizeof *a->drawn);
+}
+
+static void test_state(void **state)
+{
+    struct lm_request q = request();
+    struct reward_trainer t, again;
+    struct error err;
+
+    (void)state;
+    open_trainer(&t, &q);
+    draw(&t);
+    t.lm.run.state.batch = 1;
+    assert_int_equal(reward_save_state(&t, work, &err), 0);
+    open_trainer(&again, &q);
+    assert_int_equal(reward_load_state(&again, work, &err), 0);
+    assert_memory_equal(&again.sums, &t.sums, sizeof t.sums);
+    assert_int_equal(again.n_groups, t.n_groups);
+    for (int i = 0; i < t.n_groups; i++) {
+        assert_int_equal(again.groups[i].example, t.groups[i].example);
+        for (int k = 0; k < 3; k++)
+            same_answer(&again.groups[i].answers[k], &t.groups[i].answers[k]);
+    }
+    test_file(work, REWARD_STATE, "{\"sums\": [0, 0, 0, 0, 0], \"groups\": [{\"example\": 9, \"answers\": []}]}");
+    assert_int_equal(reward_load_state(&again, work, &err), -1);
+    assert_error(err, REWARD_STATE, "example");
+    run_close(&again.lm.run);
+    run_close(&t.lm.run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_advantages),
+        cmocka_unit_test(test_judge),
+        cmocka_unit_test(test_gradient),
+        cmocka_unit_test(test_state),
+    };
+
+    return cmocka_run_group_tests_name("reward", tests, set_up, tear_down);
+}
