@@ -39,14 +39,13 @@ struct engine_settings {
 uint64_t engine_settings_key(const struct engine_settings *s);
 
 struct engine_answer {
-    struct ids out;     /* without the token that stopped it */
-    int32_t last;       /* the token of the last step, which may be that one */
-    bool stopped;       /* by a stop token; else by max_new, or the model's positions */
-    double score, logp; /* what answers are ordered by; sum of log p, of the stop token too */
-    int64_t steps;      /* tokens, with the one that stopped it */
-    float *step_logp;   /* [steps] of each */
-    int32_t *best;      /* [steps, keep] the likeliest, -1 where there were fewer; NULL without keep */
-    float *best_logp;   /* [steps, keep] */
+    struct ids out;               /* without the token that stopped it */
+    int32_t last;                 /* the token of the last step, which may be that one */
+    bool stopped;                 /* by a stop token; else by max_new, or the model's positions */
+    double score, logp;           /* what answers are ordered by; sum of log p, of the stop token too */
+    int64_t steps;                /* tokens, with the one that stopped it */
+    float *step_logp, *best_logp; /* [steps] of each; [steps, keep] of the best */
+    int32_t *best;                /* [steps, keep] the likeliest, -1 where there were fewer; NULL without keep */
 };
 
 struct engine_request {

@@ -64,27 +64,28 @@ kill_and_resume whole-adapter adapter $(((kills + 1) / 2))
 reward() { "$bin/ambit-train" reward --device cpu --out new "$@"; }
 good=(--base start --data records.jsonl --db dbs)
 check "no database" 2 "--db" reward --base start --data records.jsonl
-check "a folder of none" 4 "nowhere" reward --base start --data records.jsonl --db nowhere
+check "a folder of none" 3 "nowhere" reward --base start --data records.jsonl --db nowhere
 check "no start" 2 "--base" reward --data records.jsonl --db dbs
 check "one answer" 2 "--answers: expected 2 to 64" reward "${good[@]}" --answers 1
 check "a divergence of every weight" 2 "kl: expected --method lora" reward "${good[@]}" --kl 0.1 --method full
 check "a divergence beside a whole head" 2 "kl: expected --method lora, and --head none or lora" reward "${good[@]}" --kl 0.1 --head full
 check "a clip above all" 2 "--clip-low: expected 0 to 1" reward "${good[@]}" --clip-low 2
-check "no SQL file" 4 "nowhere.jsonl" reward "${good[@]}" --sqls nowhere.jsonl
-check "no test file" 4 "nowhere.jsonl" reward "${good[@]}" --test nowhere.jsonl
+check "no SQL file" 3 "nowhere.jsonl" reward "${good[@]}" --sqls nowhere.jsonl
+check "no test file" 3 "nowhere.jsonl" reward "${good[@]}" --test nowhere.jsonl
 sed '2s/"db_id": *"[^"]*"/"db_id":"elsewhere"/' records.jsonl >bad.jsonl
-check "a database that is not there" 4 "bad.jsonl: record of id .*elsewhere" reward "${good[@]}" --data bad.jsonl
+check "a database that is not there" 3 "bad.jsonl: record of id .*elsewhere" reward "${good[@]}" --data bad.jsonl
 sed '2s/SELECT/SELEC/g' records.jsonl >bad.jsonl
-check "a gold that does not run" 4 "bad.jsonl: record of id .*gold 1 does not execute" reward "${good[@]}" --data bad.jsonl
+check "a gold that does not run" 3 "bad.jsonl: record of id .*gold 1 does not execute" reward "${good[@]}" --data bad.jsonl
 sed -E '2s/"golds": *\[/"golds":[7,/' records.jsonl >bad.jsonl
-check "a gold that is a number" 4 'bad.jsonl.*gold 1|bad.jsonl.*"golds"|bad.jsonl.*golds' reward "${good[@]}" --data bad.jsonl
+check "a gold that is a number" 3 'bad.jsonl.*gold 1|bad.jsonl.*"golds"|bad.jsonl.*golds' reward "${good[@]}" --data bad.jsonl
 sed -E '2s/"golds":/"gold":/' records.jsonl >bad.jsonl
-check "no golds" 4 'bad.jsonl.*golds' reward "${good[@]}" --valid bad.jsonl
+check "no golds" 3 'bad.jsonl.*golds' reward "${good[@]}" --valid bad.jsonl
 printf '{"db_id":"bakery","text":"x","sql":7}\n' >sql.jsonl
-check "SQL that is a number" 4 'sql.jsonl: line 1: field "sql"' reward "${good[@]}" --sqls sql.jsonl
+check "SQL that is a number" 3 'sql.jsonl: line 1: field "sql"' reward "${good[@]}" --sqls sql.jsonl
 check "no model" 6 "nowhere/config.json" reward "${good[@]}" --base nowhere
-cp -r adapter spoilt && step=$(find spoilt -name 'checkpoint-*' | sed 's/.*-//') && sed -i 's/"sums"/"sun"/' "spoilt/checkpoint-$step/reward.json"
-check "a spoilt state" 4 'reward.json.*sums' "$bin/ambit-train" reward --resume --out spoilt --epochs 16
+cp -r adapter spoilt && sed -i 's/"sums"/"sun"/' spoilt/checkpoint-*/reward.json
+run 3 "$bin/ambit-train" reward --resume --out spoilt --epochs 16
+grep -q 'reward.json: .*"sums"' said || complain "a spoilt state" "does not name file and field"
 check "another price on going on" 2 "price" "$bin/ambit-train" reward --resume --out adapter --price 1
 check "other SQL on going on" 2 "the data of the run to resume were others" "$bin/ambit-train" reward --resume --out adapter --sqls readings.jsonl
 [ $failed = 0 ] || exit 1

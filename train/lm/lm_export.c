@@ -239,7 +239,7 @@ static int write_form(const struct lm_export *e, struct error *err)
 }
 
 /* The commands whose runs are exported; the first where meta names none. */
-static const struct form {
+static const struct exported {
     const char *kind;
     const struct lm_request *defaults;
     const struct option *table;
@@ -247,7 +247,7 @@ static const struct form {
               { "seq2seq", &seq2seq_request_defaults, seq2seq_request_table },
               { "reward", &reward_request_defaults, reward_request_table } };
 
-static const struct form *form_of(const char *kind)
+static const struct exported *exported_of(const char *kind)
 {
     for (int i = 0; i < ARRAY_LEN(forms) && kind; i++)
         if (strcmp(forms[i].kind, kind) == 0)
@@ -257,7 +257,7 @@ static const struct form *form_of(const char *kind)
 
 int lm_export(const struct lm_export_request *q, const struct hdf5_reader *file, const json_t *meta, struct error *err)
 {
-    const struct form *form = form_of(json_string_value(json_object_get(meta, "kind")));
+    const struct exported *form = exported_of(json_string_value(json_object_get(meta, "kind")));
     struct lm_export e = { .request = q, .file = file, .meta = meta, .run = *form->defaults };
     struct device device;
 

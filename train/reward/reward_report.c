@@ -48,6 +48,13 @@ struct part {
     int *database, n;
 };
 
+/* What a bootstrap draws as a whole: all altered copies of a database are one. */
+static const char *database_of(const json_t *record)
+{
+    const char *source = json_string_value(json_object_get(record, "source_db"));
+    return source ? source : json_string_value(json_object_get(record, "db_id"));
+}
+
 /* Of all, of those with something missing, of the others; databases are numbered as they come. */
 static struct part part_of(const struct reward_trainer *t, int class, const double *before, const double *after,
                            struct strings *databases)
@@ -63,7 +70,7 @@ static struct part part_of(const struct reward_trainer *t, int class, const doub
         p.before[p.n] = before[i];
         p.after[p.n] = after[i];
         p.gain[p.n] = after[i] - before[i];
-        p.database[p.n++] = strings_add(databases, json_string_value(json_object_get(record, "db_id")));
+        p.database[p.n++] = strings_add(databases, database_of(record));
     }
     return p;
 }

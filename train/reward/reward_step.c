@@ -8,7 +8,7 @@
 enum { SITES = 1 << 12 /* random ops of a micro-batch, so that each draws numbers of its own */ };
 
 /* A step_fn's argument: one micro-batch. */
-struct micro {
+struct answers_micro {
     struct reward_trainer *t;
     int number;
 };
@@ -34,7 +34,7 @@ static struct policy policy_of(struct ctx *c, const struct reward_trainer *t)
 
 static void run_micro(struct ctx *c, void *arg)
 {
-    struct micro *m = arg;
+    struct answers_micro *m = arg;
     struct reward_trainer *t = m->t;
     int32_t first = m->number * SITES;
     struct tensor *site = batch_i32(c, &first, 1);
@@ -179,7 +179,7 @@ int reward_step(void *trainer, struct error *err)
         return -1;
     struct batch_part b = run_batch(r);
     struct answer_list l = { 0 };
-    struct micro m = { .t = t };
+    struct answers_micro m = { .t = t };
     float share = 1.0f / (float)(b.n * t->lm.set->answers);
     int rc = 0;
 
@@ -226,7 +226,7 @@ void reward_measure(void *trainer, struct measurement *measured)
     struct batch_part b = run_batch(&t->lm.run);
     struct reward_group *groups = xcalloc((size_t)b.n + 1, sizeof *groups);
     struct answer_list l = { 0 };
-    struct micro m = { .t = t };
+    struct answers_micro m = { .t = t };
 
     for (int i = b.first; i < b.end; i++)
         longest_answers(t, &l, &groups[i], b.examples[i]);

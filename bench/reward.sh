@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# A small language model that learnt to infill in minutes goes on by reward: records of AmbiQT's training questions whose
+# schemas are short, databases that it never saw.  Prints the reward of the held-out records before and after, with
+# intervals by a bootstrap over databases, and recall by execution as `score` counts it.
+# usage: SPIDER=DIR AMBIQT=DIR bench/reward.sh OUT
+# SPIDER holds tables.json, train_spider.json and db, AMBIQT two_col_synonyms.json and two_tbl_synonyms.json.  What OUT has
+# already is not made again; training goes on where it was stopped.  TEACH and REWARD: options of the two trainings.
+set -euo pipefail
+spider=$(realpath "${SPIDER:-../shared/data/spider}")
+ambiqt=$(realpath "${AMBIQT:-../shared/data/ambiqt}")
+bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
+mkdir -p "${1:?the folder to fill}/prompts" && cd "$1"
+read -r -a teach <<<"${TEACH:---hidden 128 --layers 4 --heads 4 --groups 2 --intermediate 352 --batch 32 --epochs 1 --lr 3e-3}"
+read -r -a reward <<<"${REWARD:---batch 16 --answers 8 --epochs 1 --lr 1e-4 --eval-every 50}"
+
+# A prompt that costs few tokens.
+printf '{}\n\nQuestion: {}\n\nExisting:\n{}\n\nMissing:\n' >prompts/fill.txt
+
+# make FILE COMMAND...: FILE by a command that writes it, or where some records fail, which it tells
+make() {
+    local file=$1
+    shift
+    [ -e "$file" ] || "$bin/ambit-data" "$@" -o "$file" || [ $? = 7 ]
+}
+
+make ambiguous.jsonl ambiguate --kinds C,T --spider "$spider" --questions "$spider/train_spider.json" --db "$spider/db" \
+    --synonyms "$ambiqt/two_col_synonyms.json" --table-synonyms "$ambiqt/two_tbl_synonyms.json" --materialise databases --published-databases
+make readings.jsonl reword ambiguous.jsonl --db databases
+make records.jsonl annotate readings.jsonl --db databases --context compact --prompt-dir prompts
+
+# Prompts of at most 500 characters: one of 240 tokens costs a small model most of its time.
+awk -F '"content": ?"' '{ split($2, said, /","role"|", "role"|"}/) } length(said[1]) <= 500 && !/"error":/' records.jsonl >short.jsonl
+make folds split short.jsonl --valid 0.1 --test 0.25
+wc -l folds/*.jsonl
+
+# It learns to copy from records in other words, all of one form with the true ones.
+make other.jsonl substitute folds/train.jsonl --copies 6 --seed 1
+cat other.jsonl folds/train.jsonl >taught.jsonl
+[ -e words ] || "$bin/ambit-train" tokenizer --vocab 2048 --split words -o words folds/train.jsonl
+"$bin/ambit-train" infill --tokenizer words --method full --compute f32 --data taught.jsonl --valid folds/valid.jsonl --max-valid 200 -o taught \
+    --tokens 4096 --eval-every 200 --save-every 100 --resume "${teach[@]}"
+
+"$bin/ambit-train" reward --base taught --method full --data folds/train.jsonl --valid folds/valid.jsonl --max-valid 300 --test folds/test.jsonl \
+    --db databases --compute f32 --max-new 48 --tokens 4096 --save-every 20 -o rewarded --resume "${reward[@]}"
+
+# measure NAME MODEL: recall by execution of the held-out records with what the model adds
+measure() {
+    "$bin/ambit-infer" infill folds/test.jsonl --db databases --defaults folds/test.jsonl --sqls folds/test.jsonl --model "$2" \
+        --context compact --prompt-dir prompts --max-new 48 -o "$1.jsonl"
+    echo "$1"
+    "$bin/ambit-data" score --rule dfpl --db databases --pred "$1.jsonl" || [ $? = 7 ]
+}
+measure before taught
+measure after rewarded
+echo "curves: $PWD/taught/report.html $PWD/rewarded/report.html"
