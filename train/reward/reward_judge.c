@@ -85,6 +85,14 @@ static struct trial_texts gold_sql(const json_t *record, bool missing)
     return t;
 }
 
+int reward_missing(const json_t *record)
+{
+    struct trial_texts missing = gold_sql(record, true);
+
+    free(missing.sql);
+    return missing.n;
+}
+
 static int check_fields(const json_t *record, const char *where, struct error *err)
 {
     const json_t *golds, *gold;

@@ -38,6 +38,8 @@ int reward_judge_open(struct reward_judge *j, const struct lm_request *q, struct
 /* Whether all records of data, which were kept, can be judged: a database, and golds that run on it and differ.  -1
  * with EXIT_CODE_DATA names file and id of the first that cannot. */
 int reward_judge_check(struct reward_judge *j, const struct lm_data *data, const char *path, struct error *err);
+/* How many golds a checked record lacks. */
+int reward_missing(const json_t *record);
 /* What the answer `text` to a checked record is worth. */
 struct reward reward_of(struct reward_judge *j, const json_t *record, const char *text);
 void reward_judge_release(struct reward_judge *j);

@@ -37,11 +37,6 @@ static double *read_rewards(const struct reward_trainer *t, const char *name, st
     return NULL;
 }
 
-static bool is_missing_some(const json_t *record)
-{
-    return json_array_size(json_object_get(record, "missing")) > 0;
-}
-
 /* Some of the test records. */
 struct part {
     double *before, *after, *gain;
@@ -65,7 +60,7 @@ static struct part part_of(const struct reward_trainer *t, int class, const doub
 
     for (int i = 0; i < t->test.n; i++) {
         const json_t *record = t->test.items[i].record;
-        if (class && is_missing_some(record) != (class == 1))
+        if (class && (reward_missing(record) > 0) != (class == 1))
             continue;
         p.before[p.n] = before[i];
         p.after[p.n] = after[i];
