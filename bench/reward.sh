@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# A small language model that learnt to infill in minutes goes on by reward: records of AmbiQT's training questions whose
+# A small language model that learnt to infill in minutes goes on by reward: records of AmbiQT's training questions, kind C, whose
 # schemas are short, databases that it never saw.  Prints the reward of the held-out records before and after, with
 # intervals by a bootstrap over databases, and recall by execution as `score` counts it.
 # usage: SPIDER=DIR AMBIQT=DIR bench/reward.sh OUT
-# SPIDER holds tables.json, train_spider.json and db, AMBIQT two_col_synonyms.json and two_tbl_synonyms.json.  What OUT has
-# already is not made again; training goes on where it was stopped.  TEACH and REWARD: options of the two trainings.
+# SPIDER holds tables.json, train_spider.json and db, AMBIQT two_col_synonyms.json.  What OUT has already is not
+# made again; training goes on where it was stopped.  TEACH and REWARD: options of the two trainings.
 set -euo pipefail
 spider=$(realpath "${SPIDER:-../shared/data/spider}")
 ambiqt=$(realpath "${AMBIQT:-../shared/data/ambiqt}")
@@ -23,8 +23,8 @@ make() {
     [ -e "$file" ] || "$bin/ambit-data" "$@" -o "$file" || [ $? = 7 ]
 }
 
-make ambiguous.jsonl ambiguate --kinds C,T --spider "$spider" --questions "$spider/train_spider.json" --db "$spider/db" \
-    --synonyms "$ambiqt/two_col_synonyms.json" --table-synonyms "$ambiqt/two_tbl_synonyms.json" --materialise databases --published-databases
+make ambiguous.jsonl ambiguate --kinds C --spider "$spider" --questions "$spider/train_spider.json" --db "$spider/db" \
+    --synonyms "$ambiqt/two_col_synonyms.json" --materialise databases --published-databases
 make readings.jsonl reword ambiguous.jsonl --db databases
 make records.jsonl annotate readings.jsonl --db databases --context compact --prompt-dir prompts
 
