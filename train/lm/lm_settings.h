@@ -54,7 +54,7 @@ struct lm_request {
     const char *base, *tokenizer, *data, *valid, *schema, *db, *sqls, *sql_model, *out, *device, *config, *preset,
         *chat_template;
     struct prompter_options prompt; /* of what sql_model is asked */
-    const char *test; /* of reward */
+    const char *test;               /* of reward */
     int64_t seed, show_samples;
     bool resume, dry_run, force, no_graph, shard_optimizer;
     struct lm_settings settings; /* last: what stands before it does not change the result */

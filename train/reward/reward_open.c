@@ -12,7 +12,7 @@ int reward_check_request(const struct lm_request *q, struct error *err)
         return error_set(err, EXIT_CODE_USAGE,
                          "kl: expected --method lora, and --head none or lora: the model to start from is then the one "
                          "without the adapter, and needs no copy");
-    return lm_check_request(q, err);
+    return 0;
 }
 
 /* The records that validation and test are made of must have been left as they are. */
