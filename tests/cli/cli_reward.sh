@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# A tiny model that has half learnt to infill the records of one database learns the rest from what its own answers are
+# A tiny model that mostly says what is wrong, and sometimes what is right, learns which from what its own answers are
 # worth: the reward of greedy answers rises.  A run that is killed at random moments and resumed ends with the files of one
 # that nobody disturbed, byte for byte, also where several steps learn from one drawing.  Its adapter is exported.  Bad input.
 # usage: cli_reward.sh [KILLS [SEED]]
-kills=${1:-4}
+kills=${1:-2}
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 # shellcheck source=tests/support/kill.sh
@@ -11,7 +11,7 @@ kills=${1:-4}
 
 made() { data "$@" >>log 2>&1 || fail "ambit-data $*"; }
 
-# --- records of one database, and a model that is still wrong about many
+# --- records of one database, and a model that was mostly told what is wrong
 cat >questions.json <<'END_OF_QUESTIONS'
 [{"db_id": "bakery", "question": "What are the names of all bakers?", "query": "SELECT name FROM baker"},
  {"db_id": "bakery", "question": "List the shift of each baker.", "query": "SELECT shift FROM baker"},
@@ -25,12 +25,16 @@ made ambiguate --kinds C --questions questions.json --tables all/tables.json --d
 made reword ambiguous.jsonl --db dbs --seed 1 -o readings.jsonl
 made annotate readings.jsonl --db dbs --context compact -o records.jsonl
 train tokenizer records.jsonl --vocab 500 -o words 2>>log || fail "tokenizer"
-train infill --tokenizer words --method full --hidden 64 --heads 2 --groups 1 --layers 2 --intermediate 128 --device cpu --data records.jsonl --out start --epochs 25 --batch 2 --lr 4e-3 >>log 2>&1 || fail "infill"
+# Of three times that it saw a prompt it was told something wrong twice: that is what it says now, and the truth sometimes.
+sed -E 's/("role": ?"assistant", ?"content": ?")([^"\\]|\\.)*"/\1A reading that nobody knows."/' records.jsonl >wrong.jsonl
+[ "$(grep -c 'nobody knows' wrong.jsonl)" = "$(wc -l <records.jsonl)" ] || fail "wrong answers: $(cat wrong.jsonl)"
+cat records.jsonl wrong.jsonl wrong.jsonl >taught.jsonl
+train infill --tokenizer words --method full --hidden 64 --heads 2 --groups 1 --layers 2 --intermediate 128 --device cpu --data taught.jsonl --out start --epochs 20 --batch 3 --lr 4e-3 >>log 2>&1 || fail "infill"
 
 # mean FILE: of its rewards
 mean() { sed -E 's/.*"reward":([^,}]*).*/\1/' "$1" | awk '{ s += $1 } END { print s / NR }'; }
-common=(reward --base start --data records.jsonl --db dbs --device cpu --compute f32 --max-new 40 --batch 4 --schedule constant)
-train "${common[@]}" --method full --valid records.jsonl --test records.jsonl --epochs 30 --eval-every 10 --lr 1e-3 --out risen >>log 2>&1 || fail "reward training"
+common=(reward --base start --data records.jsonl --db dbs --device cpu --compute f32 --max-new 24 --schedule constant)
+train "${common[@]}" --method full --valid records.jsonl --test records.jsonl --batch 9 --epochs 30 --eval-every 5 --lr 1e-3 --out risen >>log 2>&1 || fail "reward training"
 for file in start.jsonl test.jsonl; do
     [ "$(wc -l <risen/$file)" = "$(wc -l <records.jsonl)" ] || fail "risen/$file: $(cat risen/$file)"
 done
@@ -45,7 +49,7 @@ infer loss --model risen --device cpu records.jsonl -o losses.jsonl 2>>log || fa
 train() {
     local folder=$PWD/$1
     [ ! -e "$folder/config.yaml" ] || { cd "$work" && exec "$bin/ambit-train" reward --resume --out "$folder"; }
-    exec "$bin/ambit-train" "${common[@]}" --valid records.jsonl --test records.jsonl --epochs 15 --lr 2e-3 --eval-every 6 --save-every 5 --resume --out "$1" "${how[@]}"
+    exec "$bin/ambit-train" "${common[@]}" --valid records.jsonl --test records.jsonl --batch 4 --epochs 8 --lr 2e-3 --eval-every 6 --save-every 5 --resume --out "$1" "${how[@]}"
 }
 same() {
     local file
@@ -77,14 +81,14 @@ check "a database that is not there" 3 "bad.jsonl: record of id .*elsewhere" rew
 sed '2s/SELECT/SELEC/g' records.jsonl >bad.jsonl
 check "a gold that does not run" 3 "bad.jsonl: record of id .*gold 1 does not execute" reward "${good[@]}" --data bad.jsonl
 sed -E '2s/"golds": *\[/"golds":[7,/' records.jsonl >bad.jsonl
-check "a gold that is a number" 3 'bad.jsonl.*gold 1|bad.jsonl.*"golds"|bad.jsonl.*golds' reward "${good[@]}" --data bad.jsonl
+check "a gold that is a number" 3 'bad.jsonl: record of id .*, gold 1: .*"sql"' reward "${good[@]}" --data bad.jsonl
 sed -E '2s/"golds":/"gold":/' records.jsonl >bad.jsonl
 check "no golds" 3 'bad.jsonl.*golds' reward "${good[@]}" --valid bad.jsonl
 printf '{"db_id":"bakery","text":"x","sql":7}\n' >sql.jsonl
 check "SQL that is a number" 3 'sql.jsonl: line 1: field "sql"' reward "${good[@]}" --sqls sql.jsonl
 check "no model" 6 "nowhere/config.json" reward "${good[@]}" --base nowhere
 cp -r adapter spoilt && sed -i 's/"sums"/"sun"/' spoilt/checkpoint-*/reward.json
-run 3 "$bin/ambit-train" reward --resume --out spoilt --epochs 16
+run 3 "$bin/ambit-train" reward --resume --out spoilt --epochs 9
 grep -q 'reward.json: .*"sums"' said || complain "a spoilt state" "does not name file and field"
 check "another price on going on" 2 "price" "$bin/ambit-train" reward --resume --out adapter --price 1
 check "other SQL on going on" 2 "the data of the run to resume were others" "$bin/ambit-train" reward --resume --out adapter --sqls readings.jsonl

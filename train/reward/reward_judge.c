@@ -95,6 +95,7 @@ int reward_missing(const json_t *record)
 
 static int check_fields(const json_t *record, const char *where, struct error *err)
 {
+    char inner[700];
     const json_t *golds, *gold;
     size_t i;
 
@@ -102,8 +103,9 @@ static int check_fields(const json_t *record, const char *where, struct error *e
         return -1;
     json_array_foreach(golds, i, gold)
     {
-        if (!json_get_string(gold, "sql", where, err))
-            return error_prefix(err, "gold %zu", i + 1);
+        snprintf(inner, sizeof inner, "%s, gold %zu", where, i + 1);
+        if (!json_get_string(gold, "sql", inner, err))
+            return -1;
     }
     return 0;
 }
