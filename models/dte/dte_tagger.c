@@ -206,11 +206,13 @@ int dte_tag(struct dte_tagger *t, const struct dte_item *items, int n, struct ta
     memset(answers, 0, (size_t)n * sizeof *answers);
     for (int i = 0; i < n; i++)
         list[i] = &items[i];
+    t->workspace->ctx.rows = ROWS_MANY; /* what one question's words sum to is nobody else's business */
     int rc = dte_read(t, list, n, readings, err);
     if (rc == 0)
         decode(t, readings, n, answers);
     for (int i = 0; i < n && rc == 0 && t->heat; i++)
         rc = add_heat(t, &items[i], &answers[i], err);
+    t->workspace->ctx.rows = ROWS_BY_NUMBER;
     for (int i = 0; i < n; i++)
         dte_reading_release(&readings[i]);
     free(readings);
