@@ -4,6 +4,7 @@
 #include "data/span/spoken.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,19 +96,33 @@ static double greatest(const double *of, int n)
     return best;
 }
 
+static double best_likeness(const struct heuristic_tagger *t, int first, int last)
+{
+    double *of = likenesses(t, first, last), best = greatest(of, t->q->n_columns);
+
+    free(of);
+    return best;
+}
+
+/* Of each word the runs that begin there, from the last one on, but those that are more like a name without their first
+ * or last word: in "blood type AB" two words say the name. */
 static void add_names(struct heuristic_tagger *t)
 {
     const struct spoken_word *w = t->words.words;
+    double best[HEURISTIC_WORDS + 1] = { 0 },
+                                  behind[HEURISTIC_WORDS + 1] = { 0 }; /* of k words from i on, from i + 1 */
 
-    for (int i = 0; i < t->words.n; i++)
-        for (int k = i; k < t->words.n && k < i + HEURISTIC_WORDS; k++) {
-            if (w[i].filler || w[k].filler)
-                continue;
-            double *of = likenesses(t, i, k), best = greatest(of, t->q->n_columns);
-            free(of);
-            if (best >= t->h->name)
-                add_run(t, (struct heuristic_run){ w[i].start, w[k].end, best, best * (w[k].end - w[i].start), false });
+    for (int i = t->words.n - 1; i >= 0; i--) {
+        memcpy(behind, best, sizeof best);
+        for (int k = 1; k <= HEURISTIC_WORDS && i + k <= t->words.n; k++) {
+            const struct spoken_word *last = &w[i + k - 1];
+            bool bare = w[i].filler || last->filler;
+            best[k] = bare ? fmax(best[k - 1], behind[k - 1]) : best_likeness(t, i, i + k - 1);
+            if (!bare && best[k] >= t->h->name && best[k] >= best[k - 1] && best[k] >= behind[k - 1])
+                add_run(t, (struct heuristic_run){ w[i].start, last->end, best[k], best[k] * (last->end - w[i].start),
+                                                   false });
         }
+    }
 }
 
 static void add_values(struct heuristic_tagger *t)
@@ -254,13 +269,31 @@ static void take_runs(struct heuristic_tagger *t)
             (t->runs[i].is_value ? take_value : take_name)(t, &t->runs[i]);
 }
 
-/* A phrase that no run of which is like a name has nothing that it may mean. */
+/* Of the run to the table that it is most like. */
+static double likest_table(const struct heuristic_tagger *t, int first, int last)
+{
+    double best = 0;
+    struct spoken run, name;
+    char *text = read_run(&run, t, first, last);
+
+    for (int c = 0; c < t->q->n_columns; c++) {
+        const char *table = t->q->columns[c].table;
+        if (!table || (c && compare(table, t->q->columns[c - 1].table) == 0))
+            continue;
+        spoken_read(&name, table);
+        best = fmax(best, likeness(&run, text, &name, table));
+    }
+    free(text);
+    return best;
+}
+
+/* A phrase that is like no name of a column or a table has nothing that it may mean. */
 static void take_phrase(struct heuristic_tagger *t, struct noun_phrase p)
 {
     double *of = likenesses(t, p.first, p.last), best = greatest(of, t->q->n_columns);
     const struct spoken_word *a = &t->words.words[p.first], *b = &t->words.words[p.last];
 
-    if (best < t->h->unknown) {
+    if (fmax(best, likest_table(t, p.first, p.last)) < t->h->unknown) {
         struct tag_span *s = add_span(t, a->start, b->end, SPAN_UNK, 1 - best);
         s->nearest = xcalloc(HEURISTIC_ALTERNATIVES, sizeof *s->nearest);
         for (int c = 0; c < t->q->n_columns; c++)

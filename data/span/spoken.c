@@ -37,9 +37,31 @@ static void make_stem(struct spoken_word *w, const char *text, size_t n)
         w->stem[n - 1] = 0;
 }
 
-static bool in_word(char c)
+/* Bytes of a blank or a punctuation mark beyond ASCII, as they come from word processors and phones: no-break space,
+ * curly quotes, dashes, marks of Spanish, Chinese and Japanese; 0: none. */
+static int mark_bytes(const unsigned char *p)
 {
-    return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
+    if (p[0] == 0xc2 && strchr("\xa0\xa1\xab\xbb\xbf", p[1]) && p[1])
+        return 2;
+    bool general =
+        p[0] == 0xe2 && p[1] == 0x80 && p[2] && p[2] != 0x8c && p[2] != 0x8d; /* but for joiners of letters */
+    bool cjk = p[0] == 0xe3 && p[1] == 0x80 && p[2] && (p[2] < 0x84 || (p[2] > 0x87 && p[2] < 0xa0));
+    bool wide = p[0] == 0xef && p[1] == 0xbc && p[2] && (p[2] < 0x90 || (p[2] > 0x99 && p[2] < 0xa1));
+    return general || cjk || wide ? 3 : 0;
+}
+
+static bool in_word(const char *p)
+{
+    return isalnum((unsigned char)*p) || ((unsigned char)*p >= 0x80 && !mark_bytes((const unsigned char *)p));
+}
+
+/* The s of "team's", which says nothing. */
+static bool is_genitive(const char *text, int from, int to)
+{
+    bool plain = from > 0 && text[from - 1] == '\'';
+    bool curly = from > 2 && memcmp(text + from - 3, "\xe2\x80\x99", 3) == 0;
+
+    return to - from == 1 && tolower((unsigned char)text[from]) == 's' && (plain || curly);
 }
 
 void spoken_read(struct spoken *s, const char *text)
@@ -51,15 +73,17 @@ void spoken_read(struct spoken *s, const char *text)
         struct spoken_word *w = &s->words[s->n];
         w->from = i;
         w->start = letters;
-        for (; in_word(text[i]); i++)
+        for (; in_word(text + i); i++)
             letters += ((unsigned char)text[i] & 0xc0) != 0x80;
         w->to = i;
         w->end = letters;
         if (w->to > w->from) {
             make_stem(w, text + w->from, (size_t)(w->to - w->from));
+            w->filler |= is_genitive(text, w->from, w->to);
             s->n++;
         } else {
-            i++;
+            int mark = mark_bytes((const unsigned char *)text + i);
+            i += mark ? mark : 1;
             letters++;
         }
     }

@@ -23,8 +23,8 @@ static struct exec_result select_texts(struct exec_db *db, const struct schema *
     return r;
 }
 
-/* All texts of a column; false where SQLite does not give them. */
-static bool index_column(struct tag_source *x, struct exec_db *db, const struct schema *s, int c)
+/* All texts of the schema's column c, which is column i here; false where SQLite does not give them. */
+static bool index_column(struct tag_source *x, struct exec_db *db, const struct schema *s, int c, int i)
 {
     int64_t n = ROWS;
 
@@ -32,10 +32,10 @@ static bool index_column(struct tag_source *x, struct exec_db *db, const struct 
         struct exec_result r = select_texts(db, s, c, from);
         n = r.status == EXEC_OK ? r.n : -1;
         if (n < 0)
-            log_warn("values of %s.%s are not read: %s", x->own[c].sql_table, x->own[c].sql_name, r.message);
-        for (int64_t i = 0; i < n; i++)
-            if (r.cells[i].type == CELL_TEXT && !memchr(r.cells[i].bytes, '\0', (size_t)r.cells[i].n))
-                value_index_add(&x->index, c, r.cells[i].bytes);
+            log_warn("values of %s.%s are not read: %s", x->own[i].sql_table, x->own[i].sql_name, r.message);
+        for (int64_t row = 0; row < n; row++)
+            if (r.cells[row].type == CELL_TEXT && !memchr(r.cells[row].bytes, '\0', (size_t)r.cells[row].n))
+                value_index_add(&x->index, i, r.cells[row].bytes);
         exec_result_release(&r);
     }
     return n >= 0;
@@ -55,16 +55,16 @@ static const char *example_text(struct strings *text, const struct cell *c)
 }
 
 /* The first values that are different, long ones cut by who shows them. */
-static void read_examples(struct tag_source *x, struct exec_db *db, const struct schema *s, int c)
+static void read_examples(struct tag_source *x, struct exec_db *db, const struct schema *s, int c, int i)
 {
     char *sql = sqlite3_mprintf("SELECT substr(\"%w\", 1, %d) FROM \"%w\" WHERE \"%w\" IS NOT NULL LIMIT %d",
                                 s->columns[c].name, TAG_EXAMPLE_LETTERS + 1, s->tables[s->columns[c].table].name,
                                 s->columns[c].name, EXAMPLE_ROWS);
     CHECK(sql, "no memory for a statement");
     struct exec_result r = exec_run(db, sql);
-    struct span_column *to = &x->own[c];
-    for (int64_t i = 0; r.status == EXEC_OK && i < r.n && to->n_values < TAG_EXAMPLES; i++) {
-        const char *text = example_text(&x->text, &r.cells[i]);
+    struct span_column *to = &x->own[i];
+    for (int64_t row = 0; r.status == EXEC_OK && row < r.n && to->n_values < TAG_EXAMPLES; row++) {
+        const char *text = example_text(&x->text, &r.cells[row]);
         bool is_new = text != NULL;
         for (int k = 0; k < to->n_values && is_new; k++)
             is_new = strcmp(to->values[k], text) != 0;
@@ -75,15 +75,17 @@ static void read_examples(struct tag_source *x, struct exec_db *db, const struct
     sqlite3_free(sql);
 }
 
-static int read_database(struct tag_source *x, const struct schema *s, const char *path, struct error *err)
+/* of [n_columns]: numbers of the columns in the schema. */
+static int read_database(struct tag_source *x, const struct schema *s, const int *of, const char *path,
+                         struct error *err)
 {
     struct exec_db *db = exec_open(path, &exec_limits_default, err);
 
     if (!db)
         return -1;
-    for (int c = 0; c < s->n_columns; c++)
-        if (index_column(x, db, s, c))
-            read_examples(x, db, s, c);
+    for (int i = 0; i < x->n_columns; i++)
+        if (index_column(x, db, s, of[i], i))
+            read_examples(x, db, s, of[i], i);
     exec_close(db);
     if (x->index.cut)
         log_warn("%s: the index of values ends with %d values, %lld MiB; questions are not compared with the others",
@@ -91,24 +93,57 @@ static int read_database(struct tag_source *x, const struct schema *s, const cha
     return 0;
 }
 
-int tag_source_open(struct tag_source *x, const struct schema *s, const char *path, int64_t max_bytes,
-                    struct error *err)
+/* Whether table b has all columns of a, by their names. */
+static bool has_columns(const struct schema *s, int b, int a)
 {
-    *x = (struct tag_source){ .n_columns = s->n_columns };
-    x->columns = x->own = xcalloc((size_t)s->n_columns + 1, sizeof *x->own);
-    x->examples = xcalloc((size_t)s->n_columns * TAG_EXAMPLES + 1, sizeof *x->examples);
-    for (int c = 0; c < s->n_columns; c++) {
-        const struct schema_table *table = &s->tables[s->columns[c].table];
-        x->own[c] = (struct span_column){ .table = table->text,
+    const struct schema_table *t = &s->tables[a];
+
+    for (int c = t->first_column; c < t->first_column + t->n_columns; c++)
+        if (schema_column_find(s, b, s->columns[c].name) < 0)
+            return false;
+    return true;
+}
+
+/* A view that shows nothing but columns of one table: whoever names them means the table's. */
+static bool is_part_of_table(const struct schema *s, int table)
+{
+    for (int t = 0; t < s->n_tables && s->tables[table].form == TABLE_VIEW; t++)
+        if (s->tables[t].form != TABLE_VIEW && has_columns(s, t, table))
+            return true;
+    return false;
+}
+
+static void add_columns(struct tag_source *x, const struct schema *s, int t, int *of)
+{
+    const struct schema_table *table = &s->tables[t];
+
+    for (int c = table->first_column; c < table->first_column + table->n_columns; c++) {
+        int i = x->n_columns++;
+        of[i] = c;
+        x->own[i] = (struct span_column){ .table = table->text,
                                           .name = s->columns[c].text,
                                           .type = s->columns[c].type,
-                                          .values = &x->examples[c * TAG_EXAMPLES],
+                                          .values = &x->examples[i * TAG_EXAMPLES],
                                           .sql_table = table->name,
                                           .sql_name = s->columns[c].name };
     }
+}
+
+int tag_source_open(struct tag_source *x, const struct schema *s, const char *path, int64_t max_bytes,
+                    struct error *err)
+{
+    int *of = xcalloc((size_t)s->n_columns + 1, sizeof *of);
+
+    *x = (struct tag_source){ 0 };
+    x->columns = x->own = xcalloc((size_t)s->n_columns + 1, sizeof *x->own);
+    x->examples = xcalloc((size_t)s->n_columns * TAG_EXAMPLES + 1, sizeof *x->examples);
+    for (int t = 0; t < s->n_tables; t++)
+        if (!is_part_of_table(s, t))
+            add_columns(x, s, t, of);
     value_index_init(&x->index, max_bytes);
-    int rc = path ? read_database(x, s, path, err) : 0;
+    int rc = path ? read_database(x, s, of, path, err) : 0;
     value_index_finish(&x->index);
+    free(of);
     return rc;
 }
 

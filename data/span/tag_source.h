@@ -2,7 +2,7 @@
  * tag_source.h - what questions are asked about: columns as a tagger has them, and the index of their values.
  *
  * Out of a schema and its database, or of a record that brings its columns along.  Models read the names in words; the
- * names in SQL are for answers.
+ * names in SQL are for answers.  A view that shows nothing but columns of one table is left out.
  */
 #ifndef DATA_SPAN_TAG_SOURCE_H
 #define DATA_SPAN_TAG_SOURCE_H

@@ -68,6 +68,14 @@ lacks out.html '<script>'
 ask "$(printf 'word %.0s' {1..3000}) price" >out.jsonl
 has out.jsonl '"id":"q"'
 
+# --- a view of one table's columns is that table; one that joins tables is not
+cp shop.sqlite views.sqlite
+sqlite3 views.sqlite "CREATE VIEW cheap AS SELECT name, maker FROM product; CREATE VIEW sent AS SELECT name, city FROM product NATURAL JOIN delivery;" || exit 1
+printf '{"id":"q","question":"What is the maker of the Lantern?"}\n' >views.jsonl
+run 0 mark --db views.sqlite views.jsonl -o views.out
+lacks views.out '"concept":"cheap.'
+has views.out '"label":"AMB","probability":1.0,"alternatives":[{"concept":"product.name","kind":"value","score":1.0,"values":["Lantern"]},{"concept":"sent.name"'
+
 # --- no answer depends on its neighbours or their order
 for i in $(seq 150); do
     printf '{"id":%d,"question":"What is the %s of the %s %d?"}\n' "$i" "$(cut -d ' ' -f $((i % 5 + 1)) <<<"price warranty maker city quantity")" \
