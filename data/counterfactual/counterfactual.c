@@ -12,58 +12,73 @@ static int find_root(int *parent, int i)
     return i;
 }
 
-/* Tables that have a question, a header or a database in common. */
-static void join_tables(struct counterfactual *c)
-{
-    struct strings met = { 0 };
-    int cap = 64, *parent = xmalloc((size_t)(c->n_tables + 1) * sizeof *parent),
-        *first = xmalloc((size_t)cap * sizeof *first);
+/* The first table of each question and database. */
+struct first_tables {
+    struct strings met;
+    int *first, cap;
+    int *parent; /* of each table, the root of a group its own */
+};
 
-    for (int i = 0; i < c->n_tables; i++)
-        parent[i] = i;
-    for (int i = 0; i < c->n_questions; i++) {
-        const struct asked_question *q = &c->questions[i];
-        const char *keys[] = { strings_printf(&c->text, "?%s", counterfactual_plain(c, q->text)), q->db_id };
-        for (int k = 0; k < ARRAY_LEN(keys); k++) {
-            int before = met.n, at = strings_add(&met, keys[k]);
-            if (at == before) {
-                GROW(first, before, cap);
-                first[at] = q->table;
-            }
-            parent[find_root(parent, q->table)] = find_root(parent, first[at]);
+static void join_question(struct first_tables *f, struct counterfactual *c, const struct asked_question *q)
+{
+    const char *keys[] = { strings_printf(&c->text, "?%s", counterfactual_plain(c, q->text)), q->db_id };
+
+    for (int k = 0; k < ARRAY_LEN(keys); k++) {
+        int before = f->met.n, at = strings_add(&f->met, keys[k]);
+        if (at == before) {
+            GROW(f->first, before, f->cap);
+            f->first[at] = q->table;
         }
+        f->parent[find_root(f->parent, q->table)] = find_root(f->parent, f->first[at]);
     }
-    for (int i = 0; i < c->n_tables; i++)
-        c->tables[i].group = find_root(parent, i);
-    free(first);
-    free(parent);
-    strings_release(&met);
 }
 
-/* Groups in a drawn order until a fold has its share of the questions; those with questions for tests go there. */
+/* Tables that have a question, a header or a database in common; databases as a whole last, so that their tables'
+ * groups are what they would be without them. */
+static void join_tables(struct counterfactual *c)
+{
+    struct first_tables f = { .parent = xmalloc((size_t)(c->n_tables + 1) * sizeof *f.parent) };
+
+    for (int i = 0; i < c->n_tables; i++)
+        f.parent[i] = i;
+    for (int whole = 0; whole < 2; whole++)
+        for (int i = 0; i < c->n_questions; i++)
+            if (c->tables[c->questions[i].table].whole == (whole == 1))
+                join_question(&f, c, &c->questions[i]);
+    for (int i = 0; i < c->n_tables; i++)
+        c->tables[i].group = find_root(f.parent, i);
+    free(f.first);
+    free(f.parent);
+    strings_release(&f.met);
+}
+
+/* Groups in a drawn order until a fold has its share of the questions; those with questions for tests go there.
+ * Databases as a whole go with their tables, or into training. */
 static void counterfactual_split(struct counterfactual *c)
 {
-    int *order = xmalloc((size_t)(c->n_tables + 1) * sizeof *order),
+    int *order = xmalloc((size_t)(c->n_tables + 1) * sizeof *order), n = 0,
         *size = xcalloc((size_t)c->n_tables + 1, sizeof *size);
     const double wanted[] = { [FOLD_TRAIN] = 1, [FOLD_VALID] = VALID_SHARE, [FOLD_TEST] = TEST_SHARE };
-    int64_t got = 0;
+    int64_t got = 0, all = 0;
     enum fold fold = FOLD_TEST;
 
     c->fold = xcalloc((size_t)c->n_tables + 1, sizeof *c->fold);
     for (int i = 0; i < c->n_tables; i++)
-        order[i] = i;
+        if (!c->tables[i].whole)
+            order[n++] = i;
     for (int i = 0; i < c->n_questions; i++) {
         int group = c->tables[c->questions[i].table].group;
-        size[group]++;
+        size[group] += !c->tables[c->questions[i].table].whole;
+        all += !c->tables[c->questions[i].table].whole;
         if (c->questions[i].test)
             c->fold[group] = FOLD_TEST;
     }
-    rng_shuffle(&c->rng, order, c->n_tables, sizeof *order);
-    for (int i = 0; i < c->n_tables; i++) {
+    rng_shuffle(&c->rng, order, n, sizeof *order);
+    for (int i = 0; i < n; i++) {
         int group = order[i];
         if (!size[group] || c->fold[group] == FOLD_TEST)
             continue;
-        while (fold != FOLD_TRAIN && (double)got >= wanted[fold] * c->n_questions) {
+        while (fold != FOLD_TRAIN && (double)got >= wanted[fold] * (double)all) {
             fold = fold == FOLD_TEST ? FOLD_VALID : FOLD_TRAIN;
             got = 0;
         }
@@ -77,8 +92,10 @@ static void counterfactual_split(struct counterfactual *c)
 static int read_sources(struct counterfactual *c, struct error *err)
 {
     const struct counterfactual_options *o = c->options;
-    int rc = o->wikisql ? counterfactual_read_wikisql(c, o->wikisql, err) : 0;
+    int rc = o->synonyms ? synonyms_read(&c->listed.dictionary, o->synonyms, err) : 0;
 
+    if (rc == 0 && o->wikisql)
+        rc = counterfactual_read_wikisql(c, o->wikisql, err);
     if (rc == 0 && o->wtq)
         rc = counterfactual_read_wtq(c, o->wtq, err);
     for (int i = 0; i < c->n_tables && rc == 0; i++) {
@@ -122,7 +139,7 @@ static int write_folds(struct counterfactual *c, struct error *err)
 
 static void print_counts(const struct counterfactual *c, FILE *table)
 {
-    static const char *const sources[] = { "wikisql", "spider" };
+    static const char *const sources[] = { "wikisql", "spider", "database" };
 
     fprintf(table, "%-8s %-21s %8s %8s %8s\n", "source", "kind", "AMB", "UNK", "neither");
     for (int s = 0; s < ARRAY_LEN(sources); s++)
@@ -152,6 +169,7 @@ static void counterfactual_release(struct counterfactual *c)
     free(c->edited_fold);
     free(c->fold);
     header_pool_release(&c->pool);
+    synonym_pool_release(&c->listed);
     strings_release(&c->text);
     strings_release(&c->synonyms);
     strings_release(&c->table_keys);
@@ -169,6 +187,7 @@ int counterfactual_make(const struct counterfactual_options *o, FILE *table, str
     if (rc == 0) {
         join_tables(&c);
         counterfactual_split(&c);
+        synonym_pool_fill(&c);
         counterfactual_pairs(&c);
         rc = write_folds(&c, err);
     }

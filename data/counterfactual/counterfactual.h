@@ -17,7 +17,9 @@
 
 struct counterfactual_options {
     const char *wikisql, *wtq, *spider; /* folders; NULL: not there */
+    const char *synonyms; /* two other names for columns of Spider, as in two_col_synonyms.json; or NULL */
     const char *out;
+    bool databases; /* Spider's questions on whole databases, too */
     uint64_t seed;
     bool force; /* as in out_files_commit */
 };

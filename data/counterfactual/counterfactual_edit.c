@@ -40,7 +40,9 @@ void edited_table_init(struct edited_table *e, struct counterfactual *c, const s
 
     *e = (struct edited_table){ .n = t->n_columns };
     for (int i = 0; i < t->n_columns; i++) {
-        e->columns[i] = (struct edited_column){ .name = t->columns[i].name, .origin = i, .type = t->columns[i].type };
+        e->columns[i] = (struct edited_column){
+            .name = t->columns[i].name, .table = t->columns[i].table, .origin = i, .type = t->columns[i].type
+        };
         for (int k = 0; k < 2; k++)
             for (int v = 0; v < q[k]->n_values; v++)
                 if (q[k]->values[v].column == i)
@@ -86,7 +88,9 @@ void edited_table_replace(struct edited_table *e, struct counterfactual *c, cons
     json_array_append_new(e->deleted, json_string(t->columns[column].name));
     memmove(&e->columns[at], &e->columns[at + 1], (size_t)(--e->n - at) * sizeof *e->columns);
     for (int k = 0; k < n; k++) {
-        struct edited_column new_column = { .name = names[k], .origin = column, .type = t->columns[column].type };
+        struct edited_column new_column = {
+            .name = names[k], .table = t->columns[column].table, .origin = column, .type = t->columns[column].type
+        };
         show_values(&new_column, c, &t->columns[column]);
         insert_column(e, at + k, new_column);
         json_array_append_new(e->added, json_string(names[k]));
@@ -142,8 +146,9 @@ static json_t *columns_json(const struct edited_table *e)
         json_t *values = json_array();
         for (int v = 0; v < column->n_values; v++)
             json_array_append_new(values, json_string(column->values[v]));
-        json_array_append_new(list, json_pack("{s:s, s:s, s:o}", "name", column->name, "type",
-                                              column_type_name(column->type), "values", values));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s, s:s*, s:o}", "name", column->name, "type",
+                                        column_type_name(column->type), "table", column->table, "values", values));
     }
     return list;
 }
@@ -214,7 +219,7 @@ static json_t *spans_json(const struct counterfactual *c, const struct edited_ta
 
 static void count(struct counterfactual *c, enum edit_kind kind, const struct span_record *r)
 {
-    int source = strcmp(r->source, "wikisql") == 0 ? 0 : 1;
+    int source = strcmp(r->source, "wikisql") == 0 ? 0 : r->columns[0].table ? 2 : 1;
     struct counterfactual_counts *to = &c->counts[source][kind];
     enum span_label label = SPAN_COL;
 

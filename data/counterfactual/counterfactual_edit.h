@@ -8,8 +8,8 @@
 #include "data/counterfactual/counterfactual_impl.h"
 
 struct edited_column {
-    const char *name;
-    int origin; /* column that it was or stands for; -1: none */
+    const char *name, *table; /* table: NULL where there is one */
+    int origin;               /* column that it was or stands for; -1: none */
     enum column_type type;
     const char *values[EDITED_VALUES];
     int n_values;

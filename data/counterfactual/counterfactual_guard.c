@@ -1,6 +1,9 @@
 /* Part of counterfactual.h: the guards, that an edit makes of a question what its label says. */
 #include "data/counterfactual/counterfactual_impl.h"
 
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double ALIKE = 0.8;
@@ -23,19 +26,33 @@ bool asked_mention(const struct asked_table *t, const struct asked_question *q, 
     return true;
 }
 
-/* Whether people said that the two names mean the same. */
+/* Both names in one text, in lower case; the caller frees it. */
+static char *pair_key(const char *a, const char *b)
+{
+    char *key = NULL;
+
+    CHECK(asprintf(&key, "%s\x1f%s", a, b) >= 0, "cannot join %s and %s", a, b);
+    for (char *p = key; *p; p++)
+        *p = (char)tolower((unsigned char)*p);
+    return key;
+}
+
+void counterfactual_add_synonym(struct counterfactual *c, const char *a, const char *b)
+{
+    for (int k = 0; k < 2; k++) {
+        char *key = pair_key(k ? b : a, k ? a : b);
+        strings_add(&c->synonyms, key);
+        free(key);
+    }
+}
+
 static bool are_synonyms(const struct counterfactual *c, const char *a, const char *b)
 {
-    for (int i = 0; i < c->synonyms.n; i++) {
-        const char *pair = c->synonyms.items[i], *second = strchr(pair, '\x1f') + 1;
-        size_t n = (size_t)(second - pair) - 1;
-        for (int k = 0; k < 2; k++) {
-            const char *x = k ? b : a, *y = k ? a : b;
-            if (strlen(x) == n && strncasecmp(x, pair, n) == 0 && strcasecmp(y, second) == 0)
-                return true;
-        }
-    }
-    return false;
+    char *key = pair_key(a, b);
+    bool found = strings_find(&c->synonyms, key) >= 0;
+
+    free(key);
+    return found;
 }
 
 static bool value_is_like(const struct asked_column *column, const char *text)
@@ -59,6 +76,19 @@ static bool is_like(const struct counterfactual *c, const struct asked_column *o
            value_is_like(other, said);
 }
 
+/* Whether a table of the database could be meant by it. */
+static bool is_like_table(const struct asked_column *column, const char *said)
+{
+    struct spoken words, name;
+
+    if (!column->table)
+        return false;
+    spoken_read(&words, said);
+    spoken_read(&name, column->table);
+    const struct spoken_word *a = spoken_head(&words), *b = spoken_head(&name);
+    return (a && b && strcmp(a->stem, b->stem) == 0) || spoken_ratio(column->table, said) >= ALIKE;
+}
+
 /* The question's words from start to end in said. */
 static void copy_span(char *said, size_t size, const char *question, int start, int end)
 {
@@ -78,14 +108,15 @@ bool counterfactual_may_edit(const struct counterfactual *c, const struct asked_
     char said[256];
     int start, end;
 
-    if (!q->used[column] || q->unlocated[column] || !asked_mention(t, q, column, &start, &end))
+    if (!q->used[column] || q->joined[column] || q->unlocated[column] || !asked_mention(t, q, column, &start, &end))
         return false;
     for (int i = 0; i < q->n_values; i++)
         if (q->values[i].column == column)
             return false;
     copy_span(said, sizeof said, q->text, start, end);
     for (int i = 0; i < t->n_columns; i++)
-        if (i != column && is_like(c, &t->columns[i], &t->columns[column], said))
+        if ((i != column && is_like(c, &t->columns[i], &t->columns[column], said)) ||
+            is_like_table(&t->columns[i], said))
             return false;
     return true;
 }
@@ -96,7 +127,7 @@ bool counterfactual_unrelated(const struct counterfactual *c, const struct asked
 
     spoken_read(&question, q->text);
     spoken_read(&name, c->tables[q->table].columns[column].name);
-    return !q->used[column] && !spoken_share(&question, &name);
+    return !q->used[column] && !q->joined[column] && !spoken_share(&question, &name);
 }
 
 bool counterfactual_may_edit_value(const struct counterfactual *c, const struct asked_question *q, int value)

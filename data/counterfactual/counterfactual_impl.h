@@ -4,9 +4,8 @@
 
 #include "data/corpora/dataset.h"
 #include "data/counterfactual/counterfactual.h"
-#include "data/span/span_record.h"
+#include "data/counterfactual/counterfactual_names.h"
 #include "data/span/spoken.h"
-#include "data/util/strings.h"
 #include "kernels/rng.h"
 
 enum {
@@ -16,17 +15,20 @@ enum {
 };
 
 struct asked_column {
-    const char *name;
+    const char *name, *table;    /* table: NULL where there is one */
+    const char *const *synonyms; /* two other names that the dictionary has for it, or NULL */
     enum column_type type;
     const char **values; /* all that are known, distinct */
     int n_values, cap;
 };
 
-/* Questions of WikiSQL's tables that have the same header are questions of one table. */
+/* Questions of WikiSQL's tables that have the same header are questions of one table.  All columns of a database of
+ * Spider are another table, for questions about several. */
 struct asked_table {
     struct asked_column *columns;
     int n_columns;
-    int group; /* tables of a group stand in one fold; see counterfactual_split */
+    bool whole; /* a database */
+    int group;  /* tables of a group stand in one fold; see counterfactual_split */
     int *questions;
     int n_questions, cap;
 };
@@ -40,6 +42,7 @@ struct asked_question {
     const char *source, *db_id, *text;
     int table;
     bool used[ASKED_COLUMNS];
+    bool joined[ASKED_COLUMNS];    /* needed, and not said */
     bool unlocated[ASKED_COLUMNS]; /* compared to a value that the question does not show */
     bool editable[ASKED_COLUMNS];  /* counterfactual_may_edit, once all is read */
     struct asked_value values[ASKED_VALUES];
@@ -47,34 +50,22 @@ struct asked_question {
     bool test; /* from a file that is for tests alone */
 };
 
-struct modifier_pair {
-    int head; /* number of a stem in header_pool.heads, -1: fits every name of the type */
-    enum column_type type;
-    const char *words[2];
-};
-
-/* Words before another in two headers of a table: home team, away team. */
-struct header_pool {
-    struct strings heads, seen, text;
-    struct modifier_pair *items;
-    int n, cap;
-};
-
 struct counterfactual_counts {
     int64_t problem[SPAN_LABELS], control;
 };
-enum { COUNTED_SOURCES = 2, EDIT_KINDS = 6 };
+enum { COUNTED_SOURCES = 3, EDIT_KINDS = 6 };
 enum edit_kind { EDIT_NONE, EDIT_DOUBLED, EDIT_REPLACED, EDIT_DELETED, EDIT_COPIED, EDIT_MISSING };
 
 struct counterfactual {
     const struct counterfactual_options *options;
     struct rng rng;
-    struct strings text, synonyms; /* synonyms: pairs of names that people said mean the same */
+    struct strings text, synonyms; /* synonyms: pairs of names that mean the same, see counterfactual_add_synonym */
     struct asked_table *tables;
     struct asked_question *questions;
     int n_tables, n_questions, tables_cap, questions_cap;
     struct strings table_keys, asked;
     struct header_pool pool;
+    struct synonym_pool listed;
     struct strings edited; /* keys of edited tables */
     int *edited_fold;
     int edited_cap;
@@ -96,15 +87,12 @@ void asked_column_add_value(struct asked_column *column, const char *value);
 bool asked_question_add(struct counterfactual *c, const struct asked_question *q);
 /* Lower case, blanks as one, kept. */
 const char *counterfactual_plain(struct counterfactual *c, const char *text);
-
-/* counterfactual_names.c: what the two columns may be called. */
-void header_pool_add(struct header_pool *p, const char *const *names, const enum column_type *types, int n);
-void header_pool_release(struct header_pool *p);
-/* Two names for what a question says of a column; neither is in the table, nor are its own words in a question. */
-bool counterfactual_names(struct counterfactual *c, const struct asked_table *t, int column, const char *spoken,
-                          const char *const questions[2], const char *names[2]);
+/* With blanks for underscores, kept. */
+const char *counterfactual_blanks(struct counterfactual *c, const char *name);
 
 /* counterfactual_guard.c: what may be edited. */
+/* That two names mean the same. */
+void counterfactual_add_synonym(struct counterfactual *c, const char *a, const char *b);
 /* The words of the question that name the column, or false. */
 bool asked_mention(const struct asked_table *t, const struct asked_question *q, int column, int *start, int *end);
 /* Whether the column can be doubled or deleted: named, not compared to a value, nothing else like what is said. */

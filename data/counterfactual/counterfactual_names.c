@@ -1,4 +1,6 @@
 /* Part of counterfactual.h: what the two columns are called that stand where one was. */
+#include "data/counterfactual/counterfactual_names.h"
+
 #include "data/ambiguate/synonym_finder.h"
 #include "data/counterfactual/counterfactual_impl.h"
 #include "data/schema/schema_build.h"
@@ -104,6 +106,52 @@ static bool draw_modified(struct counterfactual *c, enum column_type type, const
     return true;
 }
 
+void synonym_pool_fill(struct counterfactual *c)
+{
+    struct synonym_pool *p = &c->listed;
+
+    for (int t = 0; t < c->n_tables; t++)
+        for (int i = 0; i < c->tables[t].n_columns; i++) {
+            const struct asked_column *column = &c->tables[t].columns[i];
+            if (!column->synonyms)
+                continue;
+            GROW(p->items, p->n, p->cap);
+            p->items[p->n++] = (struct listed_pair){ strings_add(&p->names, counterfactual_plain(c, column->name)),
+                                                     c->tables[t].group, column->synonyms };
+        }
+}
+
+void synonym_pool_release(struct synonym_pool *p)
+{
+    synonyms_release(&p->dictionary);
+    strings_release(&p->names);
+    free(p->items);
+    *p = (struct synonym_pool){ 0 };
+}
+
+/* Whether the pair may name a column of the table: it is of its own databases, or of those for training. */
+static bool pair_fits(const struct counterfactual *c, const struct listed_pair *pair, const struct asked_table *t,
+                      int name)
+{
+    return pair->name == name && (pair->group == t->group || c->fold[pair->group] == FOLD_TRAIN);
+}
+
+/* Two other words for it, as the dictionary has them for a column of the same name. */
+static bool draw_listed(struct counterfactual *c, const struct asked_table *t, int column, const char *names[2])
+{
+    const struct synonym_pool *p = &c->listed;
+    int name = strings_find(&p->names, counterfactual_plain(c, t->columns[column].name)), fit = 0;
+
+    for (int i = 0; i < p->n && name >= 0; i++)
+        fit += pair_fits(c, &p->items[i], t, name);
+    int left = fit ? (int)rng_below(&c->rng, (uint32_t)fit) : 0;
+    for (int i = 0; i < p->n && fit; i++)
+        if (pair_fits(c, &p->items[i], t, name) && left-- == 0)
+            for (int k = 0; k < 2; k++)
+                names[k] = counterfactual_blanks(c, p->items[i].names[k]);
+    return fit > 0;
+}
+
 /* Two other words for it, as WordNet has them. */
 static bool draw_synonyms(struct counterfactual *c, const struct asked_table *t, int column, const char *names[2])
 {
@@ -119,13 +167,8 @@ static bool draw_synonyms(struct counterfactual *c, const struct asked_table *t,
     schema_build_finish(&b, &s);
     bool found =
         synonym_finder_find(&finder, &pair, &s, "table", t->columns[column].name) && pair.source == SYNONYM_WORDNET;
-    for (int k = 0; k < 2 && found; k++) {
-        char *name = xstrdup(pair.names[k]);
-        for (char *p = name; *p; p++)
-            *p = *p == '_' ? ' ' : *p;
-        names[k] = strings_keep(&c->text, name);
-        free(name);
-    }
+    for (int k = 0; k < 2 && found; k++)
+        names[k] = counterfactual_blanks(c, pair.names[k]);
     synonym_finder_release(&finder);
     schema_release(&s);
     return found;
@@ -151,13 +194,21 @@ static bool name_is_free(const struct asked_table *t, int column, const char *sp
     return new_words.n > 0;
 }
 
+/* Half of them from a dictionary, where there is one. */
+static bool draw_names(struct counterfactual *c, const struct asked_table *t, int column, const char *spoken,
+                       const char *names[2])
+{
+    if (c->listed.n && rng_below(&c->rng, 2) && draw_listed(c, t, column, names))
+        return true;
+    return rng_below(&c->rng, SYNONYMS_ONE_IN) == 0 ? draw_synonyms(c, t, column, names)
+                                                    : draw_modified(c, t->columns[column].type, spoken, names);
+}
+
 bool counterfactual_names(struct counterfactual *c, const struct asked_table *t, int column, const char *spoken,
                           const char *const questions[2], const char *names[2])
 {
     for (int i = 0; i < DRAWS; i++) {
-        bool drawn = rng_below(&c->rng, SYNONYMS_ONE_IN) == 0
-                         ? draw_synonyms(c, t, column, names)
-                         : draw_modified(c, t->columns[column].type, spoken, names);
+        bool drawn = draw_names(c, t, column, spoken, names);
         if (drawn && name_is_free(t, column, spoken, questions, names[0]) &&
             name_is_free(t, column, spoken, questions, names[1]) && spoken_ratio(names[0], names[1]) < 0.95)
             return true;

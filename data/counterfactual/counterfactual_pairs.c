@@ -216,16 +216,26 @@ static void emit_plain(struct counterfactual *c, const struct asked_question *q)
     edited_table_release(&e);
 }
 
-void counterfactual_pairs(struct counterfactual *c)
+/* Of tables, or of databases as a whole. */
+static void make_pairs(struct counterfactual *c, bool whole)
 {
     for (int i = 0; i < c->n_questions; i++) {
         struct asked_question *q = &c->questions[i];
+        if (c->tables[q->table].whole != whole)
+            continue;
         for (int column = 0; column < c->tables[q->table].n_columns; column++)
             q->editable[column] = counterfactual_may_edit(c, q, column);
         emit_plain(c, q);
     }
-    for (int i = 0; i < c->n_tables; i++) {
-        pair_table(c, &c->tables[i], try_columns);
-        pair_table(c, &c->tables[i], try_values);
-    }
+    for (int i = 0; i < c->n_tables; i++)
+        if (c->tables[i].whole == whole) {
+            pair_table(c, &c->tables[i], try_columns);
+            pair_table(c, &c->tables[i], try_values);
+        }
+}
+
+void counterfactual_pairs(struct counterfactual *c)
+{
+    make_pairs(c, false);
+    make_pairs(c, true);
 }

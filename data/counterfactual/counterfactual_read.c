@@ -24,6 +24,17 @@ const char *counterfactual_plain(struct counterfactual *c, const char *text)
     return kept;
 }
 
+const char *counterfactual_blanks(struct counterfactual *c, const char *name)
+{
+    char *copy = xstrdup(name);
+
+    for (char *p = copy; *p; p++)
+        *p = *p == '_' ? ' ' : *p;
+    const char *kept = strings_keep(&c->text, copy);
+    free(copy);
+    return kept;
+}
+
 int asked_table_find(struct counterfactual *c, const char *key, bool *is_new)
 {
     int before = c->table_keys.n, at = strings_add(&c->table_keys, key);
@@ -190,7 +201,7 @@ static void read_renamings(struct counterfactual *c, const json_t *record)
         json_array_foreach(others, i, other)
         {
             if (json_is_string(other))
-                strings_add(&c->synonyms, strings_printf(&c->text, "%s\x1f%s", name, json_string_value(other)));
+                counterfactual_add_synonym(c, name, json_string_value(other));
         }
     }
 }

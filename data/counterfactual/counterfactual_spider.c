@@ -1,4 +1,4 @@
-/* Part of counterfactual.h: Spider's questions about one table, and the values of its databases. */
+/* Part of counterfactual.h: Spider's questions about one table, or on a whole database, and values of both. */
 #include "data/corpora/spider.h"
 #include "data/counterfactual/counterfactual_impl.h"
 #include "data/exec/column_values.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SQL_ARENA_BYTES = 16 << 20, VALUE_LETTERS = 3 };
+enum { SQL_ARENA_BYTES = 16 << 20, VALUE_LETTERS = 3, WHOLE_COLUMNS = 40 };
 
 struct spider_reading {
     struct counterfactual *c;
@@ -29,19 +29,34 @@ static const char *bare(struct counterfactual *c, const char *shown, bool *is_te
     return *is_text ? strings_printf(&c->text, "%.*s", (int)n - 2, shown + 1) : strings_keep(&c->text, shown);
 }
 
-static int read_values(struct spider_reading *s, struct asked_table *t, const struct schema *schema, int table,
+/* Columns of a schema, n of them from `first` on: those of a table, or all. */
+struct schema_part {
+    const struct schema *schema;
+    int first, n;
+    const char *name; /* of the table, "" of all */
+};
+
+static struct schema_part part_of(const struct schema *schema, int table)
+{
+    if (table < 0)
+        return (struct schema_part){ schema, 0, schema->n_columns, "" };
+    return (struct schema_part){ schema, schema->tables[table].first_column, schema->tables[table].n_columns,
+                                 schema->tables[table].name };
+}
+
+static int read_values(struct spider_reading *s, struct asked_table *t, const struct schema_part *part,
                        struct error *err)
 {
     struct column_values v;
-    char *path = db_path(s->db, schema->db_id, NULL);
+    char *path = db_path(s->db, part->schema->db_id, NULL);
     bool is_text;
 
     if (!path)
         return 0;
-    int rc = column_values_read(&v, schema, path, err);
+    int rc = column_values_read(&v, part->schema, path, err);
     for (int i = 0; i < t->n_columns && rc == 0; i++)
-        for (int k = 0; k < v.counts[schema->tables[table].first_column + i]; k++) {
-            const char *value = bare(s->c, v.columns[schema->tables[table].first_column + i][k], &is_text);
+        for (int k = 0; k < v.counts[part->first + i]; k++) {
+            const char *value = bare(s->c, v.columns[part->first + i][k], &is_text);
             if (*value)
                 asked_column_add_value(&t->columns[i], value);
         }
@@ -50,55 +65,66 @@ static int read_values(struct spider_reading *s, struct asked_table *t, const st
     return rc;
 }
 
-/* The table's number, -1 with err, or -2 where it is too wide. */
+static void describe_column(struct spider_reading *s, struct asked_column *to, const struct schema *schema, int column,
+                            bool whole)
+{
+    const struct schema_column *from = &schema->columns[column];
+    const struct schema_table *table = &schema->tables[from->table];
+
+    to->name = strings_keep(&s->c->text, from->text);
+    to->table = whole ? strings_keep(&s->c->text, table->text) : NULL;
+    to->type = from->type;
+    to->synonyms = synonyms_find(&s->c->listed.dictionary, schema->db_id, table->name, from->name);
+    for (int k = 0; to->synonyms && k < 2; k++)
+        counterfactual_add_synonym(s->c, to->name, counterfactual_blanks(s->c, to->synonyms[k]));
+}
+
+/* The number of the table, or of all where it is -1; -1 with err, or -2 where it is too wide. */
 static int find_table(struct spider_reading *s, const struct schema *schema, int table, struct error *err)
 {
-    const struct schema_table *from = &schema->tables[table];
-    bool is_new;
+    struct schema_part part = part_of(schema, table);
+    bool is_new, whole = table < 0;
 
-    if (from->n_columns > ASKED_COLUMNS || from->n_columns < 2)
+    if (part.n > (whole ? WHOLE_COLUMNS : ASKED_COLUMNS) || part.n < 2 || (whole && schema->n_tables < 2))
         return -2;
-    int at = asked_table_find(s->c, strings_printf(&s->c->text, "\x1f%s\x1f%s", schema->db_id, from->name), &is_new);
+    int at = asked_table_find(s->c, strings_printf(&s->c->text, "\x1f%s\x1f%s", schema->db_id, part.name), &is_new);
     struct asked_table *t = &s->c->tables[at];
     if (!is_new)
         return at;
-    t->n_columns = from->n_columns;
+    t->whole = whole;
+    t->n_columns = part.n;
     t->columns = xcalloc((size_t)t->n_columns, sizeof *t->columns);
-    for (int i = 0; i < t->n_columns; i++) {
-        const struct schema_column *column = &schema->columns[from->first_column + i];
-        t->columns[i].name = strings_keep(&s->c->text, column->text);
-        t->columns[i].type = column->type;
-    }
-    return s->db && read_values(s, t, schema, table, err) ? -1 : at;
+    for (int i = 0; i < t->n_columns; i++)
+        describe_column(s, &t->columns[i], schema, part.first + i, whole);
+    return s->db && read_values(s, t, &part, err) ? -1 : at;
 }
 
-/* The one table of the statement and what it uses of it: -1 where there are several, or all its columns are used, as
- * "*" uses them. */
-static int one_table(struct spider_reading *s, const struct schema *schema, const char *sql, bool *used, bool *compared)
+/* The one table of the statement, -1 where there are several. */
+static int one_table(const struct sql_uses *uses)
 {
-    struct sql_uses uses;
-    size_t mark = arena_mark(&s->sql);
-    struct sql_query *query = sql_parse(&s->sql, sql, NULL);
-    int table = -1, n = 0;
+    for (int i = 1; i < uses->n; i++)
+        if (uses->list[i].table != uses->list[0].table)
+            return -1;
+    return uses->n ? uses->list[0].table : -1;
+}
 
-    if (!query || sql_resolve(&s->sql, query, schema, &uses, NULL))
-        uses.n = 0;
-    for (int i = 0; i < uses.n; i++) {
-        const struct sql_use *use = &uses.list[i];
-        if (table >= 0 && use->table != table) {
-            table = -1;
-            break;
-        }
-        table = use->table;
-        int column = use->column - schema->tables[table].first_column;
+/* What the statement uses of these columns; false where it uses all of them, as "*" does. */
+static bool read_uses(struct asked_question *q, bool *compared, const struct schema_part *part,
+                      const struct sql_uses *uses)
+{
+    int n = 0;
+
+    for (int i = 0; i < uses->n; i++) {
+        const struct sql_use *use = &uses->list[i];
+        int column = use->column - part->first;
         if (use->column < 0 || column >= ASKED_COLUMNS)
             continue;
-        n += !used[column];
-        used[column] = true;
+        bool *of = use->clause == SQL_ON ? q->joined : q->used;
+        n += !q->joined[column] && !q->used[column];
+        of[column] = true;
         compared[column] |= use->clause == SQL_WHERE || use->clause == SQL_HAVING;
     }
-    arena_reset(&s->sql, mark);
-    return table >= 0 && n < schema->tables[table].n_columns ? table : -1;
+    return uses->n && n < part->n;
 }
 
 /* Whether the question says the value, letters of any case, as whole words: where, in code points. */
@@ -144,35 +170,77 @@ static bool stands_elsewhere(const struct asked_table *t, const struct asked_val
     return false;
 }
 
+/* Whether two columns are said by the same words, so that nobody knows which is. */
+static bool says_twice(const struct asked_table *t, const struct asked_question *q)
+{
+    int said[2] = { 0, 0 }, start, end;
+
+    for (int i = 0; i < t->n_columns; i++)
+        for (int k = 0; k < i && q->used[i] && asked_mention(t, q, i, &said[0], &said[1]); k++)
+            if (q->used[k] && asked_mention(t, q, k, &start, &end) && start < said[1] && said[0] < end)
+                return true;
+    return false;
+}
+
+/* Fills in what the question says of the table; false where that is not clear. */
+static bool locate(struct asked_question *q, const struct asked_table *t, const bool *compared, const char *sql)
+{
+    for (int i = 0; i < t->n_columns; i++)
+        if (compared[i])
+            find_value(q, t, i, sql);
+    for (int i = 0; i < q->n_values; i++)
+        if (stands_elsewhere(t, &q->values[i]))
+            return false;
+    return !t->whole || !says_twice(t, q);
+}
+
+/* The question on a table, or on all where it is -1: 1 where it was added, 0 where it cannot be, -1 with err. */
+static int ask_of(struct spider_reading *s, const struct schema *schema, int table, const struct sql_uses *uses,
+                  const struct asked_question *from, const char *sql, struct error *err)
+{
+    struct schema_part part = part_of(schema, table);
+    struct asked_question q = *from;
+    bool compared[ASKED_COLUMNS] = { false };
+
+    if (!read_uses(&q, compared, &part, uses))
+        return 0;
+    q.table = find_table(s, schema, table, err);
+    if (q.table < 0)
+        return q.table == -1 ? -1 : 0;
+    if (!locate(&q, &s->c->tables[q.table], compared, sql))
+        return 0;
+    asked_question_add(s->c, &q);
+    return 1;
+}
+
+static int ask_all(struct spider_reading *s, const struct schema *schema, const struct sql_uses *uses,
+                   const struct asked_question *q, const char *sql, struct error *err)
+{
+    int table = one_table(uses), alone = table < 0 ? 0 : ask_of(s, schema, table, uses, q, sql, err);
+    int whole = alone < 0 ? -1 : s->c->options->databases ? ask_of(s, schema, -1, uses, q, sql, err) : 0;
+
+    s->c->left_out += alone == 0 && whole == 0;
+    return whole < 0 ? -1 : 0;
+}
+
 static int add_question(struct spider_reading *s, const struct spider_question *from, bool test, struct error *err)
 {
-    struct asked_question q = { .source = "spider", .test = test };
     const struct schema *schema = schema_find(&s->schemas, from->db_id);
-    bool compared[ASKED_COLUMNS] = { false };
+    struct sql_uses uses = { 0 };
+    size_t mark = arena_mark(&s->sql);
 
     if (!schema)
         return error_set(err, EXIT_CODE_DATA, "db_id \"%s\" is not in tables.json", from->db_id);
-    int table = one_table(s, schema, from->query, q.used, compared);
-    q.table = table < 0 ? -2 : find_table(s, schema, table, err);
-    if (q.table == -1)
-        return -1;
-    if (q.table < 0) {
-        s->c->left_out++;
-        return 0;
-    }
-    const struct asked_table *t = &s->c->tables[q.table];
-    q.db_id = strings_keep(&s->c->text, from->db_id);
-    q.text = strings_keep(&s->c->text, from->question);
-    for (int i = 0; i < t->n_columns; i++)
-        if (compared[i])
-            find_value(&q, t, i, from->query);
-    for (int i = 0; i < q.n_values; i++)
-        if (stands_elsewhere(t, &q.values[i])) {
-            s->c->left_out++;
-            return 0;
-        }
-    asked_question_add(s->c, &q);
-    return 0;
+    struct sql_query *query = sql_parse(&s->sql, from->query, NULL);
+    if (!query || sql_resolve(&s->sql, query, schema, &uses, NULL))
+        uses.n = 0;
+    const struct asked_question q = { .source = "spider",
+                                      .db_id = strings_keep(&s->c->text, from->db_id),
+                                      .text = strings_keep(&s->c->text, from->question),
+                                      .test = test };
+    int rc = ask_all(s, schema, &uses, &q, from->query, err);
+    arena_reset(&s->sql, mark);
+    return rc;
 }
 
 static int read_questions(struct spider_reading *s, const char *dir, const char *name, bool test, struct error *err)

@@ -128,6 +128,47 @@ awk '/"label":"AMB"/ && /home away old/ {
 grep -q '"question":"What was found for grade f?".*"start":25,"end":26,"label":"VAL"' kept.jsonl || complain "a value within a word" "$(grep 'grade f' kept.jsonl)"
 grep '"question":"What was found for the venue?"' kept.jsonl | grep '"VAL"' >through && complain "a value within a word" "$(cat through)"
 
+# --- whole databases, and names from a dictionary: the records about one table stay what they are; both readings of a
+# question that two tables answer, and a name that any other table has is left alone
+mkdir spider
+awk 'BEGIN {
+    printf "["
+    for (i = 0; i < 24; i++) {
+        printf "%s{\"db_id\": \"club%d\", \"table_names\": [\"member\", \"visit\"], \"table_names_original\": [\"member\", \"visit\"], ", i ? ", " : "", i
+        printf "\"column_names\": [[-1, \"*\"], [0, \"member id\"], [0, \"salary\"], [0, \"color\"], [1, \"visit id\"], [1, \"member id\"], [1, \"weather\"], [1, \"color\"]], "
+        printf "\"column_names_original\": [[-1, \"*\"], [0, \"member_id\"], [0, \"salary\"], [0, \"color\"], [1, \"visit_id\"], [1, \"member_id\"], [1, \"weather\"], [1, \"color\"]], "
+        printf "\"column_types\": [\"text\", \"number\", \"number\", \"text\", \"number\", \"number\", \"text\", \"text\"], \"foreign_keys\": [[5, 1]], \"primary_keys\": [1, 4]}"
+    }
+    print "]"
+}' >spider/tables.json
+awk 'BEGIN {
+    printf "["
+    for (i = 0; i < 24; i++) {
+        printf "%s{\"db_id\": \"club%d\", \"question\": \"What was the weather on visits of club %d?\", \"query\": \"SELECT T2.weather FROM member AS T1 JOIN visit AS T2 ON T1.member_id = T2.member_id\"}, ", i ? ", " : "", i, i
+        printf "{\"db_id\": \"club%d\", \"question\": \"What is the salary of those of club %d?\", \"query\": \"SELECT salary FROM member\"}, ", i, i
+        printf "{\"db_id\": \"club%d\", \"question\": \"Show each color in club %d.\", \"query\": \"SELECT color FROM member\"}", i, i
+    }
+    print "]"
+}' >spider/train_spider.json
+echo '[]' >spider/dev.json
+awk 'BEGIN {
+    printf "{"
+    for (i = 0; i < 24; i++) printf "%s\"club%d\": {\"member\": {\"Salary\": [\"Monthly_pay\", \"Earnings\"]}}", i ? ", " : "", i
+    print "}"
+}' >synonyms.json
+run 0 data counterfactual --spider spider --databases --synonyms synonyms.json -o whole --seed 1
+cat whole/*.jsonl >whole.jsonl
+grep -q '"question":"What was the weather.*"table":"member".*"table":"visit"' whole.jsonl || complain "a question of two tables is not asked"
+grep -q '"label":"AMB"' <<<"$(grep '"question":"What was the weather' whole.jsonl)" || complain "no question of two tables is ambiguous"
+grep -q '"name":"monthly pay","type":"number".*"name":"earnings","type":"number"' whole.jsonl || complain "no name of the dictionary"
+grep '"table"' whole.jsonl | grep '"question":"Show each color' | grep -E '"label":"(AMB|UNK)"' >through && complain "a name that two tables have" "$(head -n 1 through)"
+grep '"deleted":\[[^]]*"member id"' whole.jsonl >through && complain "a column that joins is deleted" "$(head -n 1 through)"
+grep -v '"kind":"plain"' whole.jsonl >edited.jsonl
+[ "$(halves question)" = 0 ] || complain "questions of databases tell a problem" "$(halves question)"
+[ "$(halves table)" = 0 ] || complain "databases tell a problem" "$(halves table)"
+run 0 data probe --data whole
+check "a dictionary that is none" 3 "synonyms.jsonl|wiki" data counterfactual --spider spider --synonyms wiki/wikisql_with_headers_dev.jsonl -o no
+
 # --- probes are at chance, and say so where they are not
 run 0 data probe --data spans
 [ "$(grep -c 'AUC 0.500' shown)" = 8 ] || complain "probes" "$(cat shown)"
