@@ -1,5 +1,7 @@
 #include "data/span/spoken.h"
 
+#include "data/util/text_fold.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -26,6 +28,11 @@ static bool fills(const char *word)
 
 static void make_stem(struct spoken_word *w, const char *text, size_t n)
 {
+    char folded[4 * SPOKEN_STEM];
+    int bytes = n < 2 * SPOKEN_STEM ? text_fold(folded, sizeof folded, text, n) : -1; /* -1 too where it is no UTF-8 */
+
+    text = bytes > 0 ? folded : text;
+    n = bytes > 0 ? (size_t)bytes : n;
     n = n < SPOKEN_STEM ? n : SPOKEN_STEM - 1;
     for (size_t i = 0; i < n; i++)
         w->stem[i] = (char)tolower((unsigned char)text[i]);

@@ -1,8 +1,8 @@
 /*
  * spoken.h - the words of a question or a name, with where they stand, and where a question says a name.
  *
- * Words are runs of letters and digits, compared in lower case and without the ending of a plural.  Words such as "of"
- * carry nothing: they never match by themselves.
+ * Words are runs of letters and digits, compared in any case (text_fold.h) and without the ending of a plural.  Words
+ * such as "of" carry nothing: they never match by themselves.
  */
 #ifndef DATA_SPAN_SPOKEN_H
 #define DATA_SPAN_SPOKEN_H

@@ -22,6 +22,11 @@ static const struct span_column shop[] = {
     { .table = "product", .name = "name", .type = COLUMN_TEXT },
 };
 
+static const struct span_column price[] = {
+    { .name = "\u0446\u0435\u043d\u0430", .type = COLUMN_NUMBER }, /* price, in Russian */
+    { .name = "Gr\u00f6\u00dfe", .type = COLUMN_TEXT },
+};
+
 static char *tagged(const struct heuristic *h, const struct span_column *columns, int n, const char *question)
 {
     struct tag_source source;
@@ -75,6 +80,9 @@ static void test_marks(void **state)
     check(game, 5, "the team Boston\u2019s city\u2014\u201cour score\u201d\u00a0?",
           "COL@4-8:3 AMB@9-15:2=Boston|3=Boston COL@18-22:2 COL@24-33:0 ");
     check(game, 5, "the citi team\uff1f", "COL@9-13:3 ");
+    check(game, 5, "Which stadium has the score?", "UNK@6-13 AMB@22-27:1|0 ");
+    check(price, 2, "\u0426\u0415\u041d\u0410 \u0442\u043e\u0432\u0430\u0440\u0430", "COL@0-4:0 ");
+    check(price, 2, "GRO\u0308SSE", "COL@0-7:1 ");
 }
 
 static void test_likeness(void **state)
