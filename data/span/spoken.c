@@ -57,7 +57,7 @@ static int mark_bytes(const unsigned char *p)
     return general || cjk || wide ? 3 : 0;
 }
 
-static bool in_word(const char *p)
+bool spoken_in_word(const char *p)
 {
     return isalnum((unsigned char)*p) || ((unsigned char)*p >= 0x80 && !mark_bytes((const unsigned char *)p));
 }
@@ -80,7 +80,7 @@ void spoken_read(struct spoken *s, const char *text)
         struct spoken_word *w = &s->words[s->n];
         w->from = i;
         w->start = letters;
-        for (; in_word(text + i); i++)
+        for (; spoken_in_word(text + i); i++)
             letters += ((unsigned char)text[i] & 0xc0) != 0x80;
         w->to = i;
         w->end = letters;

@@ -24,6 +24,8 @@ struct spoken {
 };
 
 void spoken_read(struct spoken *s, const char *text);
+/* Whether the letter at p is part of a word. */
+bool spoken_in_word(const char *p);
 /* The word with that stem that is no filler, or NULL. */
 const struct spoken_word *spoken_find(const struct spoken *s, const char *stem);
 /* Whether they have a word in common that is no filler. */

@@ -86,7 +86,7 @@ static int read_number(char digits[32], const char *text)
         i++;
     }
     digits[n] = '\0';
-    return isalpha((unsigned char)text[i]) || (unsigned char)text[i] >= 0x80 ? 0 : i;
+    return spoken_in_word(text + i) ? 0 : i;
 }
 
 /* A number of every column of numbers. */
