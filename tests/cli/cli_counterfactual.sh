@@ -135,22 +135,26 @@ awk 'BEGIN {
     printf "["
     for (i = 0; i < 24; i++) {
         printf "%s{\"db_id\": \"club%d\", \"table_names\": [\"member\", \"visit\"], \"table_names_original\": [\"member\", \"visit\"], ", i ? ", " : "", i
-        printf "\"column_names\": [[-1, \"*\"], [0, \"member id\"], [0, \"salary\"], [0, \"color\"], [1, \"visit id\"], [1, \"member id\"], [1, \"weather\"], [1, \"color\"]], "
+        printf "\"column_names\": [[-1, \"*\"], [0, \"club%d id\"], [0, \"salary\"], [0, \"color\"], [1, \"visit id\"], [1, \"member id\"], [1, \"weather\"], [1, \"color\"]], ", i
         printf "\"column_names_original\": [[-1, \"*\"], [0, \"member_id\"], [0, \"salary\"], [0, \"color\"], [1, \"visit_id\"], [1, \"member_id\"], [1, \"weather\"], [1, \"color\"]], "
         printf "\"column_types\": [\"text\", \"number\", \"number\", \"text\", \"number\", \"number\", \"text\", \"text\"], \"foreign_keys\": [[5, 1]], \"primary_keys\": [1, 4]}"
     }
     print "]"
 }' >spider/tables.json
-awk 'BEGIN {
-    printf "["
-    for (i = 0; i < 24; i++) {
-        printf "%s{\"db_id\": \"club%d\", \"question\": \"What was the weather on visits of club %d?\", \"query\": \"SELECT T2.weather FROM member AS T1 JOIN visit AS T2 ON T1.member_id = T2.member_id\"}, ", i ? ", " : "", i, i
-        printf "{\"db_id\": \"club%d\", \"question\": \"What is the salary of those of club %d?\", \"query\": \"SELECT salary FROM member\"}, ", i, i
-        printf "{\"db_id\": \"club%d\", \"question\": \"Show each color in club %d.\", \"query\": \"SELECT color FROM member\"}", i, i
-    }
-    print "]"
-}' >spider/train_spider.json
-echo '[]' >spider/dev.json
+# asked FIRST LAST: three questions of each of these clubs
+asked() {
+    awk -v first="$1" -v last="$2" 'BEGIN {
+        printf "["
+        for (i = first; i <= last; i++) {
+            printf "%s{\"db_id\": \"club%d\", \"question\": \"What was the weather on visits of club %d?\", \"query\": \"SELECT T2.weather FROM member AS T1 JOIN visit AS T2 ON T1.member_id = T2.member_id\"}, ", (i > first) ? ", " : "", i, i
+            printf "{\"db_id\": \"club%d\", \"question\": \"What is the salary of those of club %d?\", \"query\": \"SELECT salary FROM member\"}, ", i, i
+            printf "{\"db_id\": \"club%d\", \"question\": \"Show each color in club %d.\", \"query\": \"SELECT color FROM member\"}", i, i
+        }
+        print "]"
+    }'
+}
+asked 0 19 >spider/train_spider.json
+asked 20 23 >spider/dev.json
 awk 'BEGIN {
     printf "{"
     for (i = 0; i < 24; i++) printf "%s\"club%d\": {\"member\": {\"Salary\": [\"Monthly_pay\", \"Earnings\"]}}", i ? ", " : "", i
@@ -162,7 +166,7 @@ grep -q '"question":"What was the weather.*"table":"member".*"table":"visit"' wh
 grep -q '"label":"AMB"' <<<"$(grep '"question":"What was the weather' whole.jsonl)" || complain "no question of two tables is ambiguous"
 grep -q '"name":"monthly pay","type":"number".*"name":"earnings","type":"number"' whole.jsonl || complain "no name of the dictionary"
 grep '"table"' whole.jsonl | grep '"question":"Show each color' | grep -E '"label":"(AMB|UNK)"' >through && complain "a name that two tables have" "$(head -n 1 through)"
-grep '"deleted":\[[^]]*"member id"' whole.jsonl >through && complain "a column that joins is deleted" "$(head -n 1 through)"
+grep -E '"deleted":\[[^]]*"(member|club[0-9]*) id"' whole.jsonl >through && complain "a column that joins is deleted" "$(head -n 1 through)"
 grep -v '"kind":"plain"' whole.jsonl >edited.jsonl
 [ "$(halves question)" = 0 ] || complain "questions of databases tell a problem" "$(halves question)"
 [ "$(halves table)" = 0 ] || complain "databases tell a problem" "$(halves table)"
