@@ -206,7 +206,7 @@ int dte_tag(struct dte_tagger *t, const struct dte_item *items, int n, struct ta
     memset(answers, 0, (size_t)n * sizeof *answers);
     for (int i = 0; i < n; i++)
         list[i] = &items[i];
-    t->workspace->ctx.rows = ROWS_MANY; /* what one question's words sum to is nobody else's business */
+    t->workspace->ctx.rows = ROWS_MANY; /* see test_company */
     int rc = dte_read(t, list, n, readings, err);
     if (rc == 0)
         decode(t, readings, n, answers);
