@@ -2,14 +2,15 @@
 
 #include "kernels/mpi/beat.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
-/* For so many looks a call that waits gives way only to others that are ready; then it sleeps between them. */
-enum { LOOKS = 2000, SLEEP_US = 100 };
+/* A call that waits looks for so long without a pause; then it sleeps between looks.  It never yields: since Linux 6.6
+ * who yields again and again beside others that compute goes into debt, and does not run for seconds or minutes. */
+static const double LOOKING = 100e-6;
+enum { SLEEP_US = 50 };
 
 struct process {
     char host[64];
@@ -22,6 +23,14 @@ struct mpi_state {
     struct process *processes; /* [size] */
     struct beat beat;
 };
+
+static double seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 static int fail(int code, struct error *err)
 {
@@ -58,9 +67,10 @@ static int look(struct collective *c, struct error *err)
 static int wait_here(struct collective *c, struct error *err)
 {
     struct mpi_state *s = c->state;
+    double start = seconds();
     int done = 0;
 
-    for (int64_t looks = 0;; looks++) {
+    for (;;) {
         int code = MPI_Test(&s->request, &done, MPI_STATUS_IGNORE);
         if (code != MPI_SUCCESS)
             return fail(code, err);
@@ -68,15 +78,15 @@ static int wait_here(struct collective *c, struct error *err)
             return 0;
         if (look(c, err))
             return -1;
-        if (looks < LOOKS)
-            sched_yield();
-        else
+        if (seconds() - start > LOOKING)
             usleep(SLEEP_US);
     }
 }
 
 static int start(struct error *err)
 {
+    /* Where there are more ranks than cores, Open MPI would yield at every look. */
+    setenv("OMPI_MCA_mpi_yield_when_idle", "0", 0);
     int given = MPI_THREAD_SINGLE, code = MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &given);
 
     if (code != MPI_SUCCESS)
