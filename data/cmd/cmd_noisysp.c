@@ -4,28 +4,27 @@
 #include "data/noisysp/noisysp.h"
 #include "data/util/log.h"
 
-struct noisysp_arguments {
-    const char *out;
-    enum { TO_MARKED_WORDS, TO_NOISYSP } to;
-    enum record_form form;
-};
+static const struct noisysp_request defaults = { .out = "-" };
 
-static const struct noisysp_arguments defaults = { .out = "-" };
-
-#define AT(field) offsetof(struct noisysp_arguments, field)
+#define AT(field) offsetof(struct noisysp_request, field)
 
 static const struct option options[] = {
     CHOICE_OPTION("to", AT(to), "FORM", "marked-words|noisysp", "the form to write; the other one is read"),
     OUT_OPTION(AT(out), "FILE", "where the records go; - is standard output"),
     FORMAT_IN_OPTION(AT(form)),
+    SHARD_OPTION(AT(shard), 1),
     { 0 },
 };
 
 static enum exit_code run(const struct call *call, struct error *err)
 {
-    const struct noisysp_arguments *a = call->options;
+    struct noisysp_request q = *(const struct noisysp_request *)call->options;
     struct noisysp_counts n = { 0 };
-    int rc = noisysp_convert(call->operands[0], a->form, a->out, a->to == TO_NOISYSP, &n, err);
+
+    q.in = call->operands[0];
+    if (q.shard.count && q.to == NOISYSP_TO_PUBLISHED)
+        return usage_error(err, "--shard: expected --to marked-words; the published form is one array");
+    int rc = noisysp_convert(&q, &n, err);
 
     if (rc == 0)
         log_info("%lld records, %lld left out as unresolved, %lld failed", (long long)n.records,

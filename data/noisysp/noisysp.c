@@ -7,7 +7,7 @@ struct conversion {
     struct out_file out;
     bool write;
     struct noisysp_counts *counts;
-    int64_t n; /* records read */
+    int64_t n; /* of the record before */
 };
 
 static json_t *read_example(const struct conversion *k, const json_t *example, const char *where, struct error *err)
@@ -64,16 +64,17 @@ static int convert(void *user, json_t *record, const char *where, struct error *
     return rc;
 }
 
-int noisysp_convert(const char *in, enum record_form form, const char *out, bool write, struct noisysp_counts *counts,
-                    struct error *err)
+int noisysp_convert(const struct noisysp_request *q, struct noisysp_counts *counts, struct error *err)
 {
-    struct conversion k = { .write = write, .counts = counts };
+    struct conversion k = { .write = q->to == NOISYSP_TO_PUBLISHED,
+                            .counts = counts,
+                            .n = q->shard.range.some ? q->shard.range.first : 0 };
 
     *counts = (struct noisysp_counts){ 0 };
-    if (out_file_open(&k.out, out, err))
+    if (out_file_open(&k.out, q->out, err))
         return -1;
-    int rc = records_each_as_is(in, form, convert, &k, err);
-    if (rc == 0 && write)
+    int rc = records_each_in_range(q->in, q->form, &q->shard.range, convert, &k, err);
+    if (rc == 0 && k.write)
         fputs(counts->records ? "]\n" : "[]\n", k.out.f);
     if (rc == 0)
         rc = out_file_commit(&k.out, err);

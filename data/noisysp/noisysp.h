@@ -8,8 +8,8 @@
 #ifndef DATA_NOISYSP_NOISYSP_H
 #define DATA_NOISYSP_NOISYSP_H
 
+#include "data/shard/shard.h"
 #include "data/span/span_record.h"
-#include "data/util/record_reader.h"
 
 #define NOISYSP_COLUMN "::" /* stands behind a table's name, and before a value */
 #define NOISYSP_OR " || "
@@ -27,8 +27,14 @@ struct noisysp_counts {
     int64_t failed;     /* left out with a warning */
 };
 
-/* A whole file: JSONL, or, with `write`, a JSON array of examples. */
-int noisysp_convert(const char *in, enum record_form form, const char *out, bool write, struct noisysp_counts *counts,
-                    struct error *err);
+struct noisysp_request {
+    const char *in, *out;
+    enum { NOISYSP_TO_MARKED_WORDS, NOISYSP_TO_PUBLISHED } to;
+    enum record_form form;
+    struct shard shard; /* of marked words: their lines stand alone */
+};
+
+/* A whole file, or a shard of one: JSONL, or, in the published form, a JSON array of examples. */
+int noisysp_convert(const struct noisysp_request *q, struct noisysp_counts *counts, struct error *err);
 
 #endif

@@ -27,7 +27,15 @@ int records_each(const char *path, enum record_form form, record_fn *each, void 
 
 int records_each_as_is(const char *path, enum record_form form, record_fn *each, void *user, struct error *err)
 {
-    struct record_reader *in = record_reader_open(path, form, err);
+    const struct record_range all = { 0 };
+
+    return records_each_in_range(path, form, &all, each, user, err);
+}
+
+int records_each_in_range(const char *path, enum record_form form, const struct record_range *range, record_fn *each,
+                          void *user, struct error *err)
+{
+    struct record_reader *in = record_reader_open_range(path, form, range, err);
     if (in)
         record_reader_leave_ids(in);
     return give_each(in, each, user, err);

@@ -14,6 +14,9 @@ typedef int record_fn(void *user, json_t *record, const char *where, struct erro
 int records_each(const char *path, enum record_form form, record_fn *each, void *user, struct error *err);
 /* The same with the ids that they have, of whatever type, or none. */
 int records_each_as_is(const char *path, enum record_form form, record_fn *each, void *user, struct error *err);
+/* Those of the range, likewise. */
+int records_each_in_range(const char *path, enum record_form form, const struct record_range *range, record_fn *each,
+                          void *user, struct error *err);
 
 struct record_counts {
     int64_t records, failed;

@@ -83,6 +83,12 @@ whole 3 0 data annotate readings.jsonl --db dbs --context compact
 mv one infilling.jsonl
 awk 'BEGIN { for (i = 1; i <= 7; i++) printf "{\"is_ambiguous\":false,\"question\":\"Who, %d?\",\"db_file\":\"db/bakery.sqlite\",\"gold_queries\":\"[\x27SELECT name FROM baker\x27]\",\"ambig_type\":\"scope\"}\n", i }' >rows.jsonl
 if data candidates --from ambrosia rows.jsonl -o rows.out >shown 2>said; then whole 3 0 data candidates --from ambrosia rows.jsonl; fi
+for i in 1 2 3 4 5; do
+    printf '{"dataset":"wikitq__x","question":{"text":"the score","tokens":[{"token":"the","lemma":"the"},{"token":"score","lemma":"score"}]},"schema":{"db_id":"t","columns":[{"name":"score","tokens":[],"data_type":1}],"tables":null},"binding_result":[{"token":"the","term_type":"Null","term_value":""},{"token":"score","term_type":"%s","term_value":""}],"value_resolved":%s}\n' \
+        "$([ $i = 2 ] && echo none || echo Unknown)" "$([ $i = 3 ] && echo false || echo true)"
+done >examples.jsonl
+whole 2 7 data noisysp --format-in jsonl examples.jsonl
+grep -q '"id":"5"' one || complain "noisysp" "an example's number is not its place"
 
 # --- the commands of ambit-infer
 whole 4 0 infer clarify --db db --candidates candidates.jsonl
@@ -131,7 +137,7 @@ for file in "$root"/{data,infer}/cmd/cmd_*.c; do
     grep -Eq 'FORMAT_IN_OPTION|COMPLETE_OPTIONS' "$file" || continue
     grep -q 'SHARD_OPTION' "$file" && continue
     case ${name#cmd_} in
-    calibrate | noisysp | probe | reword | score | split | substitute) ;;
+    calibrate | probe | reword | score | split | substitute) ;;
     *) complain "$name" "reads records and has no --shard" ;;
     esac
 done
@@ -192,6 +198,7 @@ expect 2 '--shard: expected no --write-prompts' infer parse --db db asked.jsonl 
 expect 2 '--shard: expected no --published' data annotate readings.jsonl --db dbs --published -o new --shard 1/3
 expect 2 '--shard: expected --format jsonl or text' infer tag --strategy heuristic --db db plain.jsonl --format html -o new --shard 1/3
 expect 2 '--shard: expected --from plain or ambrosia' data candidates --from dfpl candidates.jsonl -o new --shard 1/3
+expect 2 '--shard: expected --to marked-words' data noisysp --to noisysp plain.jsonl -o new --shard 1/3
 expect 2 'unknown option --shard' data split in.jsonl --shard 1/3
 head -c 700 packed >cut.gz
 [ "$(head -c 2 cut.gz | od -An -tx1)" != ' 1f 8b' ] || expect 3 'cut.gz' "${execute[@]}" cut.gz -o new --shard 1/3
