@@ -7,8 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A call that waits looks for so long without a pause; then it sleeps between looks.  It never yields: since Linux 6.6
- * who yields again and again beside others that compute goes into debt, and does not run for seconds or minutes. */
+/* A call that waits looks for so long without a pause; then it sleeps between looks.  It never yields: Linux
+ * charges a yield with the rest of a turn, and who yields a thousand times beside others that compute waits as long. */
 static const double LOOKING = 100e-6;
 enum { SLEEP_US = 50 };
 
