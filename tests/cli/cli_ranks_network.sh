@@ -87,7 +87,7 @@ grep -qE 'rank 1 \(process [0-9]+ on '$there'\) is lost: nothing was heard of it
 [ -n "$(find cut -name 'checkpoint-*')" ] || complain "a cut wire" "no checkpoint"
 end_network
 wait $mpirun && complain "a cut wire" "ended well"
-train infill --resume --out cut >shown 2>said &
+"$bin/ambit-train" infill --resume --out cut >shown 2>said &
 until grep -q 'going on after step [1-9]' said || ! kill -0 $! 2>/dev/null; do sleep 0.05; done
 kill -TERM $!
 wait $!
