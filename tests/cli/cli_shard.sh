@@ -84,8 +84,8 @@ mv one infilling.jsonl
 awk 'BEGIN { for (i = 1; i <= 7; i++) printf "{\"is_ambiguous\":false,\"question\":\"Who, %d?\",\"db_file\":\"db/bakery.sqlite\",\"gold_queries\":\"[\x27SELECT name FROM baker\x27]\",\"ambig_type\":\"scope\"}\n", i }' >rows.jsonl
 if data candidates --from ambrosia rows.jsonl -o rows.out >shown 2>said; then whole 3 0 data candidates --from ambrosia rows.jsonl; fi
 for i in 1 2 3 4 5; do
-    printf '{"dataset":"wikitq__x","question":{"text":"the score","tokens":[{"token":"the","lemma":"the"},{"token":"score","lemma":"score"}]},"schema":{"db_id":"t","columns":[{"name":"score","tokens":[],"data_type":1}],"tables":null},"binding_result":[{"token":"the","term_type":"Null","term_value":""},{"token":"score","term_type":"%s","term_value":""}],"value_resolved":%s}\n' \
-        "$([ $i = 2 ] && echo none || echo Unknown)" "$([ $i = 3 ] && echo false || echo true)"
+    printf '{"%s":"wikitq__x","question":{"text":"the score","tokens":[{"token":"the","lemma":"the"},{"token":"score","lemma":"score"}]},"schema":{"db_id":"t","columns":[{"name":"score","tokens":[],"data_type":1}],"tables":null},"binding_result":[{"token":"the","term_type":"Null","term_value":""},{"token":"score","term_type":"Unknown","term_value":""}],"value_resolved":%s}\n' \
+        "$([ $i = 2 ] && echo set || echo dataset)" "$([ $i = 3 ] && echo false || echo true)"
 done >examples.jsonl
 whole 2 7 data noisysp --format-in jsonl examples.jsonl
 grep -q '"id":"5"' one || complain "noisysp" "an example's number is not its place"
