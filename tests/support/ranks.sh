@@ -8,7 +8,7 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 # what MPI kee
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rtc_hwloc_vmhole=none # Open MPI 4.1 lays a map of the machine into a hole of mpirun's memory, now and then over its stack
 # Open MPI's own folders: where they are shared, an mpirun that ends removes what another one is about to use.
-mkdir "$work.mpi"
+mkdir "${work:?}.mpi"
 trap 'rm -rf "$work" "$work.mpi"' EXIT
 export OMPI_MCA_orte_tmpdir_base=$work.mpi
 mpi=(mpirun --oversubscribe --bind-to none)
