@@ -3,9 +3,9 @@
 #include <ctype.h>
 #include <string.h>
 
-static bool is_letter(unsigned char c)
+bool element_name_letter(char c)
 {
-    return c >= 0x80 || isalnum(c);
+    return (unsigned char)c >= 0x80 || isalnum((unsigned char)c);
 }
 
 static char lower(unsigned char c)
@@ -56,7 +56,7 @@ int words_read(const char *text, uint32_t *out, int most)
 
     for (const char *s = text;; s++) {
         unsigned char c = (unsigned char)*s;
-        if (is_letter(c)) {
+        if (element_name_letter(*s)) {
             if (len < NAME_MAX_LETTERS)
                 word[len++] = lower(c);
         } else if (len) {
@@ -72,7 +72,7 @@ int words_read(const char *text, uint32_t *out, int most)
 static void read_letters(struct element_name *n, const char *text)
 {
     for (const char *s = text; *s && n->n_letters < NAME_MAX_LETTERS; s++)
-        if (is_letter((unsigned char)*s))
+        if (element_name_letter(*s))
             n->letters[n->n_letters++] = lower((unsigned char)*s);
 }
 

@@ -25,6 +25,8 @@ void element_name_read(struct element_name *n, const char *text);
 uint64_t element_name_key(const struct element_name *n, int from, int to);
 /* The hash under which element_name_read files a word; an array of them makes a lexicon. */
 uint32_t word_hash(const char *word);
+/* Whether a byte is part of a word: a letter, a digit, or any of another alphabet. */
+bool element_name_letter(char c);
 /* The same hashes of all words of any text, in order, cut after `most`; how many there are. */
 int words_read(const char *text, uint32_t *out, int most);
 

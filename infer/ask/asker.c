@@ -47,7 +47,12 @@ static int open_parser(struct asker *a, struct error *err)
 
 int asker_open(struct asker *a, const struct ask_request *q, struct error *err)
 {
-    const struct detector_settings detector = { q->detector, q->device, DETECT_TOKENS, 0, q->threshold, q->no_graph };
+    const struct detector_settings detector = { .model = q->detector,
+                                                .device = q->device,
+                                                .tokens = DETECT_TOKENS,
+                                                .elements = DETECTOR_ELEMENTS,
+                                                .threshold = q->threshold,
+                                                .no_graph = q->no_graph };
 
     *a = (struct asker){ .q = q };
     if (session_context_open(&a->context, &q->clarify, err) || arena_init(&a->trees, TREE_BYTES, err) ||

@@ -3,12 +3,18 @@
 #include "data/util/log.h"
 #include "infer/cmd/commands.h"
 #include "infer/detect/detect.h"
+#include "infer/detect/detector.h"
 
 #include <string.h>
 
-static const struct detect_request defaults = {
-    .out = "-", .device = "auto", .relevance = RELEVANCE_ALL, .tokens = 16384, .threshold = NAN
-};
+enum { LEAST_ELEMENTS = 16 };
+
+static const struct detect_request defaults = { .out = "-",
+                                                .device = "auto",
+                                                .relevance = RELEVANCE_ALL,
+                                                .tokens = 16384,
+                                                .elements = DETECTOR_ELEMENTS,
+                                                .threshold = NAN };
 
 #define AT(field) offsetof(struct detect_request, field)
 
@@ -28,6 +34,8 @@ static const struct option table[] = {
                 "what is as likely is called ambiguous; without, the model's own"),
     INT_OPTION("max-question", AT(max_question), "N", 0, 1 << 24,
                "most tokens of a question that are read; 0: as many as fit beside the schema's names"),
+    INT_OPTION("elements", AT(elements), "N", 0, 1 << 24,
+               "most tables and columns of a schema that are read, the likeliest of a wider one; 0: all"),
     RESUME_OPTION(AT(resume), "go on with what a run that was stopped left in OUT.jsonl.part"),
     DEVICE_OPTION(AT(device)),
     NO_GRAPH_OPTION(AT(no_graph)),
@@ -44,6 +52,9 @@ static enum exit_code run(const struct call *call, struct error *err)
         return usage_error(err, "expected either --schema or --db");
     if (!q->question == !call->n_operands)
         return usage_error(err, "expected either IN.jsonl or --question");
+    if (q->elements && q->elements < LEAST_ELEMENTS)
+        return usage_error(err, "--elements: expected 0 or at least %d, got %lld", LEAST_ELEMENTS,
+                           (long long)q->elements);
     if (q->resume && strcmp(q->out, "-") == 0)
         return usage_error(err, "--resume: expected --out FILE, a file to go on with");
     int rc = detect(q, q->question ? NULL : call->operands[0], &counts, err);
@@ -67,7 +78,9 @@ const struct command command_detect = {
     .details = "IN.jsonl holds records {\"id\", \"db_id\", \"question\"}; - is standard input.  Each line of the "
                "output has the score (a calibrated probability), the decision at the stored threshold, kind (C, T, J "
                "or P), the alternatives, one sentence, and the relevance of every table and column.  A question of "
-               "more tokens than fit beside the schema's names is cut, and question_cut says where.\n\n"
+               "more tokens than fit beside the schema's names is cut, and question_cut says where; of a schema "
+               "with more than --elements tables and columns those are read that the question may be about, and "
+               "schema_cut says how many.\n\n"
                "Lines are kept in OUT.jsonl.part until all are there; --resume takes those whose record, schema, model "
                "and settings are what they were.",
     .examples = { "ambit-infer detect questions.jsonl --model runs/gate --schema tables.json -o findings.jsonl",

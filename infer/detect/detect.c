@@ -25,6 +25,7 @@ struct detect_record {
     json_t *json;
     char *error; /* NULL when the record can be scored */
     const char *question;
+    const struct schema *schema;
     struct question_input input;
     int item;     /* number among the group's items */
     uint64_t key; /* of all that its line is made from */
@@ -49,7 +50,7 @@ static uint64_t run_key(const struct detect_run *d)
 {
     const struct detect_request *q = d->q;
     const double threshold = d->detector.model.threshold;
-    const int64_t numbers[] = { q->tokens, q->max_question, q->relevance, q->format };
+    const int64_t numbers[] = { q->tokens, q->max_question, q->elements, q->relevance, q->format };
     uint64_t h = sum_text(sum_text(HASH_START, build_version()), d->detector.device.driver->name);
 
     h = hash_bytes(hash_bytes(h, numbers, sizeof numbers), &threshold, sizeof threshold);
@@ -68,8 +69,8 @@ static int open_out(struct detect_run *d, struct error *err)
 static int open_all(struct detect_run *d, struct error *err)
 {
     const struct detect_request *q = d->q;
-    const struct detector_settings settings = { q->model,        q->device,    q->tokens,
-                                                q->max_question, q->threshold, q->no_graph };
+    const struct detector_settings settings = { q->model,    q->device,    q->tokens,  q->max_question,
+                                                q->elements, q->threshold, q->no_graph };
 
     if (schema_catalog_open(&d->schemas, q->schema, q->db, err) || detector_open(&d->detector, &settings, err))
         return -1;
@@ -107,6 +108,7 @@ static int read_item(struct detect_run *d, struct detect_record *r, struct gate_
     if (!p || detector_item(&d->detector, item, &r->input, p, r->question, where, err))
         return -1;
     r->key = p->sum;
+    r->schema = p->schema;
     return 0;
 }
 
@@ -177,7 +179,7 @@ static int write_group(struct detect_run *d, const struct gate_result *results, 
         const struct detect_record *r = &d->group[i];
         struct finding f = { .id = json_object_get(r->json, "id"), .error = r->error, .question = r->question };
         if (!r->error) {
-            finding_fill(&f, &d->detector.model, &d->items[r->item], &results[r->item], relevance);
+            finding_fill(&f, &d->detector.model, &d->items[r->item], r->schema, &results[r->item], relevance);
             relevance += f.n_elements;
         }
         if (i >= from)

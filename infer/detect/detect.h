@@ -23,6 +23,7 @@ struct detect_request {
     enum finding_format format;
     enum finding_relevance relevance; /* which elements a line tells of */
     int64_t tokens, max_question;     /* 0: as much of a question as fits beside the schema's names */
+    int64_t elements;                 /* of a schema, that are read at most; 0: all */
     double threshold;                 /* NAN: the model's own */
     bool resume;                      /* go on with what OUT.part holds */
     bool no_graph;

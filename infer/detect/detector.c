@@ -1,5 +1,6 @@
 #include "infer/detect/detector.h"
 
+#include "data/schema/schema_build.h"
 #include "data/util/json.h"
 #include "data/util/log.h"
 #include "data/util/sums.h"
@@ -18,6 +19,7 @@ int detector_open(struct detector *d, const struct detector_settings *s, struct 
     if (gate_model_open(&d->model, &d->device, s->model, err))
         return -1;
     d->model.layout.max_question = (int)s->max_question;
+    d->elements = (int)s->elements;
     if (!isnan(s->threshold))
         d->model.threshold = s->threshold;
     if (*d->model.note)
@@ -29,6 +31,7 @@ int detector_open(struct detector *d, const struct detector_settings *s, struct 
 static void forget(struct prepared_schema *p)
 {
     schema_input_release(&p->input);
+    schema_search_close(p->search);
     free(p);
 }
 
@@ -58,18 +61,40 @@ static uint64_t schema_sum(const struct schema *s)
     return sum;
 }
 
-static struct prepared_schema *prepare(const struct detector *d, const struct schema *s, struct error *err)
+static int read_schema(const struct detector *d, struct schema_input *input, const struct schema *s, struct error *err)
 {
     struct schema_input_settings settings = { .graph = d->model.graph,
                                               .pairs = d->model.net.config.classifier == CLASSIFIER_PAIR };
-    struct prepared_schema *p = xcalloc(1, sizeof *p);
 
-    if (schema_input_init(&p->input, s, d->model.tokenizer, &settings, err)) {
+    return schema_input_init(input, s, d->model.tokenizer, &settings, err);
+}
+
+static struct prepared_schema *prepare(const struct detector *d, const struct schema *s, struct error *err)
+{
+    struct prepared_schema *p = xcalloc(1, sizeof *p);
+    bool wide = d->elements && s->n_columns && s->n_tables + s->n_columns > d->elements;
+
+    p->schema = s;
+    if (wide)
+        p->search = schema_search_open(s);
+    else if (read_schema(d, &p->input, s, err)) {
         forget(p);
         return NULL;
     }
     p->sum = schema_sum(s);
     return p;
+}
+
+/* The part of a wide schema that the question may be about. */
+static int read_part(const struct detector *d, struct question_input *q, const struct prepared_schema *p,
+                     const char *question, struct error *err)
+{
+    bool *kept = xmalloc((size_t)(p->schema->n_tables + p->schema->n_columns) * sizeof *kept);
+
+    schema_search_best(p->search, question, d->elements, kept);
+    schema_part(&q->part, p->schema, kept);
+    free(kept);
+    return read_schema(d, &q->input, &q->part, err);
 }
 
 const struct prepared_schema *detector_known(const struct detector *d, const char *db_id)
@@ -94,9 +119,12 @@ int detector_item(const struct detector *d, struct gate_item *item, struct quest
 {
     if (gate_question_tokens(&q->ids, d->model.tokenizer, question, where, err))
         return -1;
-    *item = (struct gate_item){
-        .schema = &p->input, .text = question, .question = q->ids.items, .n_question = (int)q->ids.count
-    };
+    if (p->search && read_part(d, q, p, question, err))
+        return -1;
+    *item = (struct gate_item){ .schema = p->search ? &q->input : &p->input,
+                                .text = question,
+                                .question = q->ids.items,
+                                .n_question = (int)q->ids.count };
     gate_draw_graph(&q->drawn, item, &d->model.net.config);
     return 0;
 }
@@ -105,6 +133,8 @@ void question_input_release(struct question_input *q)
 {
     ids_release(&q->ids);
     schema_graph_release(&q->drawn);
+    schema_input_release(&q->input);
+    schema_release(&q->part);
 }
 
 int detector_score(struct detector *d, const struct gate_item *items, int n, struct gate_result *results,
@@ -128,11 +158,11 @@ static json_t *find(struct detector *d, const json_t *record, const struct prepa
     struct gate_result result;
     struct question_input words = { 0 };
     json_t *line = NULL;
-    float *relevance = xmalloc((size_t)p->input.n_nodes * sizeof *relevance + 1);
+    float *relevance = xmalloc((size_t)(p->schema->n_tables + p->schema->n_columns) * sizeof *relevance + 1);
 
     if (question && detector_item(d, &item, &words, p, question, where, err) == 0 &&
         detector_score(d, &item, 1, &result, relevance, err) == 0) {
-        finding_fill(&f, &d->model, &item, &result, relevance);
+        finding_fill(&f, &d->model, &item, p->schema, &result, relevance);
         line = finding_json(&f, true);
         if (!line)
             error_set(err, EXIT_CODE_DATA, "%s: the finding cannot be written as JSON", where);

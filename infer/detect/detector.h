@@ -6,20 +6,27 @@
 #ifndef INFER_DETECT_DETECTOR_H
 #define INFER_DETECT_DETECTOR_H
 
+#include "data/schema/schema_search.h"
 #include "infer/detect/finding.h"
 
 struct detector_settings {
     const char *model, *device; /* folder; auto, cpu ... */
     int64_t tokens;             /* most that are encoded at once */
     int64_t max_question;       /* tokens of a question that are read; 0: as many as fit beside the schema's names */
+    int64_t elements;           /* most tables and columns of a schema that are read; 0: all */
     double threshold;           /* NAN: the model's own */
     bool no_graph;
 };
 
-/* A schema as the model reads it, once for all its questions. */
+/* Of a schema, that are read where nobody says otherwise. */
+enum { DETECTOR_ELEMENTS = 256 };
+
+/* A schema as the model reads it, once for all its questions; of a wider one each question reads a part of its own. */
 struct prepared_schema {
+    const struct schema *schema;
     struct schema_input input;
-    uint64_t sum; /* of the schema */
+    struct schema_search *search; /* in place of the input, where there are more elements than are read; else NULL */
+    uint64_t sum;                 /* of the schema */
 };
 
 struct detector {
@@ -27,6 +34,7 @@ struct detector {
     struct workspace work;
     struct gate_model model;
     struct gate_scorer scorer;
+    int elements;                      /* of a schema, that are read at most; 0: all */
     struct strings db_ids;             /* of the schemas that were asked for */
     struct prepared_schema **prepared; /* [db_ids.n] */
     int prepared_cap;
@@ -46,6 +54,8 @@ const struct prepared_schema *detector_prepare(struct detector *d, const char *d
 struct question_input {
     struct ids ids;
     struct schema_graph drawn;
+    struct schema part; /* of a wide schema, and how the model reads it */
+    struct schema_input input;
 };
 int detector_item(const struct detector *d, struct gate_item *item, struct question_input *q,
                   const struct prepared_schema *p, const char *question, const char *where, struct error *err);

@@ -34,7 +34,7 @@ static const char *alternative_of(struct finding *f, int node)
 }
 
 void finding_fill(struct finding *f, const struct gate_model *m, const struct gate_item *item,
-                  const struct gate_result *result, const float *relevance)
+                  const struct schema *whole, const struct gate_result *result, const float *relevance)
 {
     const struct schema_input *in = item->schema;
 
@@ -43,6 +43,7 @@ void finding_fill(struct finding *f, const struct gate_model *m, const struct ga
     f->n_read = gate_question_kept(&m->layout, item);
     f->score = gate_probability(m, (double)result->score);
     f->ambiguous = f->score >= m->threshold;
+    f->n_schema = whole->n_tables + whole->n_columns;
     f->n_elements = in->n_nodes;
     f->elements = xcalloc((size_t)in->n_nodes, sizeof *f->elements);
     for (int i = 0; i < in->n_nodes; i++)
@@ -85,6 +86,12 @@ static json_t *elements_json(const struct finding *f)
     return list;
 }
 
+/* NULL when all were. */
+static json_t *kept_of(int kept, int of)
+{
+    return kept < of ? json_pack("{s:i, s:i}", "kept", kept, "of", of) : NULL;
+}
+
 json_t *finding_json(const struct finding *f, bool relevance)
 {
     if (f->error)
@@ -92,11 +99,11 @@ json_t *finding_json(const struct finding *f, bool relevance)
     struct strings text = { 0 };
     const char *sentence = sentence_of(f, &text);
     json_t *alternatives = f->named ? json_pack("[s, s]", f->alternatives[0], f->alternatives[1]) : json_array();
-    json_t *cut = f->n_read < f->n_question ? json_pack("{s:i, s:i}", "kept", f->n_read, "of", f->n_question) : NULL;
-    json_t *o = json_pack("{s:O, s:s, s:s, s:o*, s:f, s:b, s:s?, s:o, s:s, s:o*}", "id", f->id, "db_id", f->db_id,
-                          "question", f->question, "question_cut", cut, "score", f->score, "ambiguous", f->ambiguous,
-                          "kind", f->named ? sia_kind_letter(f->kind) : NULL, "alternatives", alternatives, "sentence",
-                          sentence, "relevance", relevance ? elements_json(f) : NULL);
+    json_t *cut = kept_of(f->n_read, f->n_question), *part = kept_of(f->n_elements, f->n_schema);
+    json_t *o = json_pack("{s:O, s:s, s:s, s:o*, s:o*, s:f, s:b, s:s?, s:o, s:s, s:o*}", "id", f->id, "db_id", f->db_id,
+                          "question", f->question, "question_cut", cut, "schema_cut", part, "score", f->score,
+                          "ambiguous", f->ambiguous, "kind", f->named ? sia_kind_letter(f->kind) : NULL, "alternatives",
+                          alternatives, "sentence", sentence, "relevance", relevance ? elements_json(f) : NULL);
     strings_release(&text);
     return o;
 }
@@ -109,7 +116,7 @@ static const char *text_of(const json_t *line, const char *field)
 void finding_print(FILE *out, const json_t *line)
 {
     const char *error = text_of(line, "error");
-    const json_t *cut = json_object_get(line, "question_cut");
+    const json_t *cut = json_object_get(line, "question_cut"), *part = json_object_get(line, "schema_cut");
 
     if (error) {
         fprintf(out, "error: %s\n\n", error);
@@ -120,5 +127,9 @@ void finding_print(FILE *out, const json_t *line)
         fprintf(out, "    The first %lld of the question's %lld tokens were read.\n",
                 (long long)json_integer_value(json_object_get(cut, "kept")),
                 (long long)json_integer_value(json_object_get(cut, "of")));
+    if (part)
+        fprintf(out, "    The %lld of the schema's %lld tables and columns that the question may be about were read.\n",
+                (long long)json_integer_value(json_object_get(part, "kept")),
+                (long long)json_integer_value(json_object_get(part, "of")));
     fputc('\n', out);
 }

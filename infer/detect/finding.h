@@ -21,19 +21,21 @@ struct finding {
     const char *error; /* why there is no finding, and nothing below; NULL: there is one */
     const char *db_id, *question;
     int n_question, n_read; /* tokens of the question, and those of them that the model read */
+    int n_schema;           /* elements of the schema, of which the model read n_elements */
     double score;           /* probability that the question is ambiguous */
     bool ambiguous;         /* the score reaches the threshold */
     bool named;             /* it is ambiguous between two elements that the model names: */
     enum sia_kind kind;
-    const char *alternatives[2]; /* "table" or "table.column" */
-    struct finding_element *elements;
+    const char *alternatives[2];      /* "table" or "table.column" */
+    struct finding_element *elements; /* those that were read */
     int n_elements;
     struct strings names; /* of columns, which need their table's; all other strings are borrowed */
 };
 
-/* Fills all but id, error and question from the item's result and the logits of its nodes; finding_release frees. */
+/* Fills all but id, error and question from the item's result and the logits of its nodes; the item's schema is the
+ * whole one or a part of it.  finding_release frees. */
 void finding_fill(struct finding *f, const struct gate_model *m, const struct gate_item *item,
-                  const struct gate_result *result, const float *relevance);
+                  const struct schema *whole, const struct gate_result *result, const float *relevance);
 void finding_release(struct finding *f);
 
 /* A line of the output, with or without the elements' relevance, or {"id", "error"}; a new reference, NULL when a name

@@ -65,6 +65,23 @@ grep -q question_cut whole.jsonl && complain "a question that fits is cut"
 run 0 detect --schema all/tables.json --max-question 200 asked.jsonl -o out.jsonl
 cmp out.jsonl whole.jsonl || complain "the limit changes a question that keeps it"
 
+# --- schemas with more elements than are read: the best of them for each question, and told so
+run 0 detect --schema all/tables.json --elements 100000 asked.jsonl -o out.jsonl
+cmp out.jsonl whole.jsonl || complain "the limit changes a schema that keeps it"
+grep -q schema_cut whole.jsonl && complain "a schema that fits is cut"
+run 0 detect --schema all/tables.json --elements 16 asked.jsonl -o part.jsonl
+grep -q '"schema_cut":{"kept":1[0-6],"of":' part.jsonl || complain "no schema is cut: $(head -c 400 part.jsonl)"
+awk '/schema_cut/ { n = gsub(/"relevance":[0-9]/, ""); if (n > 16 || n < 4) exit 1 }' part.jsonl || complain "not as many elements as may be read"
+run 0 detect --schema all/tables.json --elements 0 asked.jsonl -o out.jsonl
+cmp out.jsonl whole.jsonl || complain "--elements 0 does not read all"
+run 0 detect --schema all/tables.json --elements 16 --format text asked.jsonl -o out.txt
+grep -q "^    The 1[0-6] of the schema's [0-9]* tables and columns that the question may be about were read.$" out.txt ||
+    complain "a schema's cut is not told to people"
+tac asked.jsonl >backwards.jsonl
+run 0 detect --schema all/tables.json --elements 16 --tokens 512 backwards.jsonl -o out.jsonl
+cmp <(tac out.jsonl) part.jsonl || complain "a part depends on the questions beside it"
+expect 2 "--elements: expected 0 or at least 16, got 15" detect --schema all/tables.json --elements 15 asked.jsonl
+
 # --- what is told of each
 run 0 detect --schema all/tables.json --relevance none asked.jsonl -o out.jsonl
 cmp out.jsonl <(sed 's/,"relevance":\[.*\]}$/}/' whole.jsonl) || complain "--relevance none changes more than it should"
@@ -114,7 +131,7 @@ taken() { # N ARGUMENTS...: of what kept.part holds N lines are taken
 taken "$kept" --model model --schema all/tables.json much.jsonl
 cmp again whole.jsonl || complain "the run that goes on after a full disk ends with other bytes"
 taken "$kept" --model model --schema all/tables.json <(cat much.jsonl)
-for option in '--threshold 0.3' '--relevance none' '--max-question 7' '--tokens 1024'; do
+for option in '--threshold 0.3' '--relevance none' '--max-question 7' '--elements 16' '--tokens 1024'; do
     # shellcheck disable=SC2086 # an option and its value
     taken 0 --model model --schema all/tables.json $option much.jsonl
 done

@@ -52,13 +52,16 @@ static void test_forms(void **state)
     f.alternatives[0] = "singer";
     f.alternatives[1] = "band";
     f.n_elements = 0;
-    check(&f,
-          "{\"id\":\"q1\",\"db_id\":\"music\",\"question\":\"Whose \\\"name\\\"?\","
-          "\"question_cut\":{\"kept\":189,\"of\":240},\"score\":0.75,\"ambiguous\":true,"
-          "\"kind\":\"T\",\"alternatives\":[\"singer\",\"band\"],"
-          "\"sentence\":\"This question may mean the table singer or band (75 %).\",\"relevance\":[]}",
-          "Whose \"name\"?\n    [music] This question may mean the table singer or band (75 %).\n"
-          "    The first 189 of the question's 240 tokens were read.\n\n");
+    f.n_schema = 2000;
+    check(
+        &f,
+        "{\"id\":\"q1\",\"db_id\":\"music\",\"question\":\"Whose \\\"name\\\"?\","
+        "\"question_cut\":{\"kept\":189,\"of\":240},\"schema_cut\":{\"kept\":0,\"of\":2000},\"score\":0.75,\"ambiguous\":true,"
+        "\"kind\":\"T\",\"alternatives\":[\"singer\",\"band\"],"
+        "\"sentence\":\"This question may mean the table singer or band (75 %).\",\"relevance\":[]}",
+        "Whose \"name\"?\n    [music] This question may mean the table singer or band (75 %).\n"
+        "    The first 189 of the question's 240 tokens were read.\n"
+        "    The 0 of the schema's 2000 tables and columns that the question may be about were read.\n\n");
     json_decref(id);
 }
 
