@@ -17,7 +17,8 @@ static const char style[] =
     "figure{margin:1rem 0 2rem}figcaption{font-weight:600}svg{max-width:100%;height:auto;font-size:12px}"
     "svg text{fill:var(--ink)}svg .soft{fill:var(--soft)}svg .grid{stroke:var(--line);stroke-width:1}"
     "svg .bar{fill:var(--fill)}svg "
-    ".ink{stroke:var(--ink);stroke-width:1.5;fill:none}footer{color:var(--soft);font-size:13px}";
+    ".ink{stroke:var(--ink);stroke-width:1.5;fill:none}"
+    "svg .own{stroke:var(--fill);stroke-width:2;fill:none}svg .other{stroke:var(--soft);opacity:.45;fill:none}footer{color:var(--soft);font-size:13px}";
 
 void html_text(FILE *f, const char *text)
 {

@@ -36,6 +36,8 @@ struct curve {
     const double *low, *high;
 };
 void report_curves(struct report *r, const char *title, const char *x_label, const struct curve *curves, int n);
+/* A small chart for each curve, all of one scale: its own line with whiskers over those of all others, in grey. */
+void report_panels(struct report *r, const char *title, const char *x_label, const struct curve *curves, int n);
 /* Bars from 0 to the largest value (at least 1 when all are at most 1); low and high, NULL or [n], are whiskers. */
 void report_bars(struct report *r, const char *title, const char *const *names, const double *values, const double *low,
                  const double *high, int n);

@@ -11,12 +11,7 @@ enum { WIDTH = 720, HEIGHT = 320, LEFT = 64, RIGHT = 16, TOP = 12, BOTTOM = 44, 
 /* Told apart by people of any colour vision (Okabe and Ito). */
 static const char *const palette[] = { "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#888888" };
 
-struct range {
-    double low, high;
-};
-
-/* Larger numbers are no measurement, and their differences would overflow. */
-static bool drawable(double v)
+bool is_drawable(double v)
 {
     return fabs(v) <= 1e100;
 }
@@ -36,13 +31,7 @@ static struct range settle(struct range r)
     return r;
 }
 
-/* Labels at (first + i) * step; the step is 1, 2 or 5 times a power of ten, about five to the range. */
-struct ticks {
-    double first, step;
-    int n;
-};
-
-static struct ticks ticks_of(struct range r)
+struct ticks ticks_of(struct range r)
 {
     double raw = (r.high - r.low) / 5, power = pow(10, floor(log10(raw))), lead = raw / power;
     struct ticks t = { .step = power * (lead < 1.5 ? 1 : lead < 3.5 ? 2 : lead < 7.5 ? 5 : 10) };
@@ -94,7 +83,7 @@ static const char *dash_of(int i)
 static void draw_whiskers(FILE *f, const struct curve *c, struct range x, struct range y, const char *colour)
 {
     for (int i = 0; i < c->n && c->low && c->high; i++)
-        if (drawable(c->x[i]) && drawable(c->low[i]) && drawable(c->high[i]))
+        if (is_drawable(c->x[i]) && is_drawable(c->low[i]) && is_drawable(c->high[i]))
             fprintf(f,
                     "<path stroke=\"%s\" stroke-width=\"1\" opacity=\"0.5\" d=\"M%.1f %.1fV%.1f\">"
                     "<title>%.4g to %.4g</title></path>\n",
@@ -114,7 +103,7 @@ static void draw_curve(FILE *f, const struct curve *c, struct range x, struct ra
             sx += c->x[k];
             sy += c->y[k];
         }
-        bool shown = drawable(sx) && drawable(sy);
+        bool shown = is_drawable(sx) && is_drawable(sy);
         if (shown)
             fprintf(f, "%c%.1f %.1f", pen_down ? 'L' : 'M', place_x(x, sx / n), place_y(y, sy / n));
         pen_down = shown;
@@ -137,23 +126,32 @@ static void draw_legend(FILE *f, const struct curve *curves, int n, int right)
     }
 }
 
+void curves_ranges(const struct curve *curves, int n, struct range *x, struct range *y)
+{
+    *x = *y = (struct range){ HUGE_VAL, -HUGE_VAL };
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < curves[i].n; k++) {
+            const struct curve *c = &curves[i];
+            if (!is_drawable(c->x[k]) || !is_drawable(c->y[k]))
+                continue;
+            extend(x, c->x[k]);
+            extend(y, c->y[k]);
+            if (c->low && c->high && is_drawable(c->low[k]) && is_drawable(c->high[k])) {
+                extend(y, c->low[k]);
+                extend(y, c->high[k]);
+            }
+        }
+    *x = settle(*x);
+    *y = settle(*y);
+}
+
 void report_curves(struct report *r, const char *title, const char *x_label, const struct curve *curves, int n)
 {
     FILE *f = r->out.f;
-    struct range x = { HUGE_VAL, -HUGE_VAL }, y = x;
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < curves[i].n; k++)
-            if (drawable(curves[i].x[k]) && drawable(curves[i].y[k])) {
-                extend(&x, curves[i].x[k]);
-                extend(&y, curves[i].y[k]);
-                if (curves[i].low && curves[i].high && drawable(curves[i].low[k]) && drawable(curves[i].high[k])) {
-                    extend(&y, curves[i].low[k]);
-                    extend(&y, curves[i].high[k]);
-                }
-            }
-    x = settle(x);
-    y = settle(y);
+    struct range x, y;
     int room = n > MANY_CURVES ? LEGEND : 0;
+
+    curves_ranges(curves, n, &x, &y);
     figure_start(f, title, WIDTH + room, HEIGHT);
     draw_axes(f, x, y, x_label);
     for (int i = 0; i < n; i++)
@@ -170,11 +168,11 @@ static void draw_bar(FILE *f, int row, const char *name, double value, double sc
     fprintf(f, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">", NAME - 8, y + 14);
     html_text(f, name);
     fputs("</text>", f);
-    if (drawable(value))
+    if (is_drawable(value))
         fprintf(f, "<rect class=\"bar\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"18\" opacity=\"0.7\"/>", NAME, y,
                 fmax(value, 0) * scale);
     fprintf(f, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">", WIDTH - RIGHT, y + 14);
-    fprintf(f, drawable(value) ? "%.4g" : "undefined", value);
+    fprintf(f, is_drawable(value) ? "%.4g" : "undefined", value);
     fputs("</text>\n", f);
 }
 
@@ -185,14 +183,14 @@ void report_bars(struct report *r, const char *title, const char *const *names, 
     FILE *f = r->out.f;
     double most = 0;
     for (int i = 0; i < n; i++) {
-        most = drawable(values[i]) ? fmax(most, values[i]) : most;
-        most = high && drawable(high[i]) ? fmax(most, high[i]) : most;
+        most = is_drawable(values[i]) ? fmax(most, values[i]) : most;
+        most = high && is_drawable(high[i]) ? fmax(most, high[i]) : most;
     }
     double scale = (WIDTH - NAME - VALUE) / (most > 0 && most < 1 ? 1 : fmax(most, 1e-300));
     figure_start(f, title, WIDTH, TOP + 26 * n + 8);
     for (int i = 0; i < n; i++) {
         draw_bar(f, i, names[i], values[i], scale);
-        if (low && high && drawable(low[i]) && drawable(high[i]))
+        if (low && high && is_drawable(low[i]) && is_drawable(high[i]))
             fprintf(f, "<path class=\"ink\" d=\"M%.1f %dH%.1f\"><title>%.4g to %.4g</title></path>\n",
                     NAME + fmax(low[i], 0) * scale, TOP + 26 * i + 9, NAME + fmax(high[i], 0) * scale, low[i], high[i]);
     }

@@ -72,7 +72,8 @@ static void write_table(struct report *r, const char *title, struct report_cells
     free(c->list);
 }
 
-/* Accuracy after each question of every strategy, with intervals. */
+/* Accuracy after each question, with intervals; strategies are often so close that one chart could not tell them apart.
+ */
 static void draw_accuracy(struct report *r, const json_t *lines, const char *measure, const char *title)
 {
     int n = (int)json_array_size(lines), points = (int)json_array_size(metric(json_array_get(lines, 0), measure));
@@ -93,7 +94,7 @@ static void draw_accuracy(struct report *r, const json_t *lines, const char *mea
         at = high + points;
     }
     if (points)
-        report_curves(r, title, "questions asked", curves, n);
+        report_panels(r, title, "questions asked", curves, n);
     free(values);
     free(curves);
 }

@@ -231,6 +231,40 @@ static void whiskers_and_dashes_draw(void **state)
     free(text);
 }
 
+static int occurrences(const char *text, const char *part)
+{
+    int n = 0;
+    for (; (text = strstr(text, part)) != NULL; text++)
+        n++;
+    return n;
+}
+
+static void panels(struct report *r)
+{
+    const double x[] = { 0, 1, 2 }, low[] = { 0, 0, NAN }, high[] = { 1, 1, 1 };
+    const double y[4][3] = { { 0.5, 0.5, 0.5 }, { 0.2, NAN, 0.4 }, { 0.1, HUGE_VAL, 0 }, { 0.3, 0.3, 0.3 } };
+    struct curve curves[4];
+
+    for (int i = 0; i < ARRAY_LEN(curves); i++)
+        curves[i] = (struct curve){ i ? "line" : "<first>", x, y[i], 3, i ? NULL : low, i ? NULL : high };
+    report_panels(r, "panels", "questions", curves, ARRAY_LEN(curves));
+    report_panels(r, "no panels", "questions", curves, 0);
+}
+
+/* One panel each, with its own line once and the three others behind it; the fourth begins a row. */
+static void each_panel_has_its_own_line(void **state)
+{
+    char *text = page(*state, panels);
+    assert_int_equal(occurrences(text, "font-weight=\"600\""), 4);
+    assert_int_equal(occurrences(text, "<path class=\"other\""), 12);
+    assert_int_equal(occurrences(text, "<path class=\"own\" d="), 4);
+    assert_int_equal(occurrences(text, "<path class=\"own\" opacity"), 2); /* whiskers, but where one end is missing */
+    assert_non_null(strstr(text, "<path class=\"own\" d=\"M40.0 86.0L135.0 86.0L230.0 86.0\">"));
+    assert_non_null(strstr(text, "<path class=\"own\" d=\"M40.0 282.0L"));
+    assert_non_null(strstr(text, "&lt;first&gt;"));
+    free(text);
+}
+
 static void many_points(struct report *r)
 {
     enum { N = 100000 };
@@ -314,6 +348,7 @@ int main(void)
         cmocka_unit_test(text_is_escaped),
         cmocka_unit_test(odd_numbers_draw),
         cmocka_unit_test(whiskers_and_dashes_draw),
+        cmocka_unit_test(each_panel_has_its_own_line),
         cmocka_unit_test(many_points_stay_small),
         cmocka_unit_test(decisions_and_calibration_draw),
         cmocka_unit_test(a_page_that_cannot_be_written_is_not_left),
