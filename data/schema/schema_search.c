@@ -199,13 +199,13 @@ static float likeness(const struct element_name *a, const struct element_name *b
 }
 
 /* One question: how much it says of each word, and what each table is worth. */
-struct search {
+struct table_search {
     const struct schema_search *index;
     float *said;                  /* [n_words] */
     float *worth, *gain, *spread; /* [n_tables]; the latter two of one word */
 };
 
-static void take_word(struct search *q, const struct element_name *word)
+static void take_word(struct table_search *q, const struct element_name *word)
 {
     const struct schema_search *x = q->index;
 
@@ -222,7 +222,7 @@ static void take_word(struct search *q, const struct element_name *word)
 }
 
 /* To the tables one key further. */
-static void spread(struct search *q)
+static void spread(struct table_search *q)
 {
     const struct schema_search *x = q->index;
 
@@ -240,7 +240,7 @@ static void spread(struct search *q)
 }
 
 /* Each word of the question once. */
-static void take_question(struct search *q, const char *question)
+static void take_question(struct table_search *q, const char *question)
 {
     uint32_t seen[QUESTION_MAX_WORDS];
     struct element_name word;
@@ -261,17 +261,17 @@ static void take_question(struct search *q, const char *question)
     }
 }
 
-static void search_init(struct search *q, const struct schema_search *x)
+static void search_init(struct table_search *q, const struct schema_search *x)
 {
     size_t tables = (size_t)x->schema->n_tables;
 
-    *q = (struct search){ .index = x, .said = xcalloc((size_t)x->n_words + 1, sizeof *q->said) };
+    *q = (struct table_search){ .index = x, .said = xcalloc((size_t)x->n_words + 1, sizeof *q->said) };
     q->worth = xcalloc(tables + 1, sizeof *q->worth);
     q->gain = xcalloc(tables + 1, sizeof *q->gain);
     q->spread = xcalloc(tables + 1, sizeof *q->spread);
 }
 
-static void search_release(struct search *q)
+static void search_release(struct table_search *q)
 {
     free(q->said);
     free(q->worth);
@@ -280,7 +280,7 @@ static void search_release(struct search *q)
 }
 
 /* A table or a column in the order of worth. */
-struct ranked {
+struct search_rank {
     float worth;
     const char *name;
     int number;
@@ -288,7 +288,7 @@ struct ranked {
 
 static int by_worth(const void *x, const void *y)
 {
-    const struct ranked *a = x, *b = y;
+    const struct search_rank *a = x, *b = y;
     return a->worth != b->worth ? (a->worth < b->worth ? 1 : -1) : strcmp(a->name, b->name);
 }
 
@@ -307,7 +307,7 @@ static int word_place(const struct schema_search *x, uint32_t hash)
 }
 
 /* What the question says of a column's name. */
-static float column_worth(const struct search *q, int column)
+static float column_worth(const struct table_search *q, int column)
 {
     const char *text = q->index->schema->columns[column].text;
     int n = count_words(text);
@@ -323,12 +323,12 @@ static float column_worth(const struct search *q, int column)
 
 static int first_before(const void *x, const void *y)
 {
-    const struct ranked *a = x, *b = y;
+    const struct search_rank *a = x, *b = y;
     return a->worth != b->worth ? (a->worth < b->worth ? 1 : -1) : a->number - b->number;
 }
 
 /* Where not all columns of the list are kept: keys go before others unless they take more than half of n. */
-static void rank_columns(const struct search *q, struct ranked *list, int columns, int n)
+static void rank_columns(const struct table_search *q, struct search_rank *list, int columns, int n)
 {
     static const float key_worth = 1e6F;
     int keys = 0;
@@ -343,14 +343,14 @@ static void rank_columns(const struct search *q, struct ranked *list, int column
 }
 
 /* n of a table's columns, its best. */
-static void keep_columns(const struct search *q, int table, int n, bool *kept)
+static void keep_columns(const struct table_search *q, int table, int n, bool *kept)
 {
     const struct schema *s = q->index->schema;
     const struct schema_table *t = &s->tables[table];
-    struct ranked *list = xmalloc((size_t)t->n_columns * sizeof *list + 1);
+    struct search_rank *list = xmalloc((size_t)t->n_columns * sizeof *list + 1);
 
     for (int i = 0; i < t->n_columns; i++)
-        list[i] = (struct ranked){ .number = t->first_column + i };
+        list[i] = (struct search_rank){ .number = t->first_column + i };
     if (n < t->n_columns)
         rank_columns(q, list, t->n_columns, n);
     for (int i = 0; i < n; i++)
@@ -358,13 +358,13 @@ static void keep_columns(const struct search *q, int table, int n, bool *kept)
     free(list);
 }
 
-static void keep_best(const struct search *q, int most, bool *kept)
+static void keep_best(const struct table_search *q, int most, bool *kept)
 {
     const struct schema *s = q->index->schema;
-    struct ranked *list = xmalloc((size_t)s->n_tables * sizeof *list + 1);
+    struct search_rank *list = xmalloc((size_t)s->n_tables * sizeof *list + 1);
 
     for (int t = 0; t < s->n_tables; t++)
-        list[t] = (struct ranked){ q->worth[t], s->tables[t].name, t };
+        list[t] = (struct search_rank){ q->worth[t], s->tables[t].name, t };
     if (s->n_tables)
         qsort(list, (size_t)s->n_tables, sizeof *list, by_worth);
     for (int i = 0, left = most; i < s->n_tables && left > 1; i++) {
@@ -381,7 +381,7 @@ void schema_search_best(const struct schema_search *x, const char *question, int
 {
     const struct schema *s = x->schema;
     int n = s->n_tables + s->n_columns;
-    struct search q;
+    struct table_search q;
 
     memset(kept, n <= most, (size_t)n);
     if (n <= most)
