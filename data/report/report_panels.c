@@ -1,6 +1,8 @@
 /* Part of report.h: small charts side by side. */
 #include "data/report/report_impl.h"
 
+#include <math.h>
+
 enum { ACROSS = 3, WIDTH = 240, HEIGHT = 172, LEFT = 40, RIGHT = 10, TOP = 26, BOTTOM = 26, FOOT = 20 };
 
 /* A panel's place, and what it shows of both axes. */
@@ -33,9 +35,12 @@ static void draw_frame(FILE *f, const struct panel *p, const char *name)
         fprintf(f, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.4g</text>\n", p->left + LEFT - 5, at + 4, v);
     }
     t = ticks_of(p->x);
-    for (int i = 0; i < t.n; i++)
-        fprintf(f, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.4g</text>\n", place_x(p, (t.first + i) * t.step),
-                p->top + HEIGHT - BOTTOM + 16, (t.first + i) * t.step);
+    for (int i = 0; i < t.n; i++) {
+        double v = (t.first + i) * t.step;
+        if (p->x.high - p->x.low < 2 || fabs(v - round(v)) < 1e-9) /* halves of what is counted say nothing */
+            fprintf(f, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.4g</text>\n", place_x(p, v),
+                    p->top + HEIGHT - BOTTOM + 16, v);
+    }
 }
 
 static void draw_line(FILE *f, const struct panel *p, const struct curve *c, const char *class)
