@@ -111,7 +111,7 @@ static struct tensor *run_lora_linear(struct ctx *c, struct bench *b)
 static struct tensor *run_linear_nll(struct ctx *c, struct bench *b)
 {
     struct lora l = bench_adapter(b);
-    return op_linear_nll(c, b->in[0], b->in[1], &l, b->index.ids);
+    return op_linear_nll(c, b->in[0], b->in[1], &l, b->index.ids, 0);
 }
 
 static double linear_flops(const struct row *row)
@@ -417,7 +417,7 @@ const struct row kernel_rows[] = {
     { "linear_group", 1, 2048, 2048, make_maps, run_linear_group, NULL, 0, false },
     { "linear_group", 16, 2048, 2048, make_maps, run_linear_group, NULL, 0, false },
     { "linear_group", 640, 2048, 2048, make_maps, run_linear_group, linear_group_flops, 0, false },
-    { "linear_swiglu", 1, 2048, 8192, make_halves, run_linear_swiglu, NULL, 0, false },
+    { "linear_glu", 1, 2048, 8192, make_halves, run_linear_glu, NULL, 0, false },
     { "linear_logits", 1, 2048, 32000, make_lora, run_linear_logits, NULL, 0, false },
     { "linear", 64, 768, 1, make_linear, run_linear, linear_flops, 2, false },
     { "attention", 1408, 64, 12, make_attention, run_attention, attention_flops, 2.5, false },

@@ -56,22 +56,22 @@ double linear_group_flops(const struct row *row)
     return 3.0 * (double)row->t * (double)row->c * (double)row->n;
 }
 
-static struct tensor *swiglu_once(struct ctx *c, struct bench *b)
+static struct tensor *glu_once(struct ctx *c, struct bench *b)
 {
     struct linear_map gate = { .w = b->in[1] }, up = { .w = b->in[2] };
 
-    return op_linear_swiglu(c, b->in[0], (struct rms_norm){ b->in[3], 1e-5f }, &gate, &up);
+    return op_linear_glu(c, b->in[0], (struct rms_norm){ b->in[3], 1e-5f }, &gate, &up, GATE_SILU);
 }
 
-struct tensor *run_linear_swiglu(struct ctx *c, struct bench *b)
+struct tensor *run_linear_glu(struct ctx *c, struct bench *b)
 {
-    return run_once(c, b, swiglu_once);
+    return run_once(c, b, glu_once);
 }
 
 static struct tensor *logits_once(struct ctx *c, struct bench *b)
 {
     struct lora l = bench_adapter(b);
-    return op_linear_logits(c, b->in[0], b->in[1], &l);
+    return op_linear_logits(c, b->in[0], b->in[1], &l, 0);
 }
 
 struct tensor *run_linear_logits(struct ctx *c, struct bench *b)

@@ -21,7 +21,7 @@ struct lora bench_adapter(const struct bench *b);
 void make_maps(struct ctx *c, struct bench *b);
 void make_halves(struct ctx *c, struct bench *b);
 struct tensor *run_linear_group(struct ctx *c, struct bench *b);
-struct tensor *run_linear_swiglu(struct ctx *c, struct bench *b);
+struct tensor *run_linear_glu(struct ctx *c, struct bench *b);
 struct tensor *run_linear_logits(struct ctx *c, struct bench *b);
 double linear_group_flops(const struct row *row);
 void make_paged(struct ctx *c, struct bench *b);

@@ -3,7 +3,7 @@
  * backward, where rotated keys go.
  *
  * A weight that few rows read costs its bytes and a launch, whatever is computed; so what surrounds a product (the norm
- * before it, the sum or SwiGLU behind it, the products beside it) goes along in its launch.
+ * before it, the sum or gate behind it, the products beside it) goes along in its launch.
  */
 #ifndef KERNELS_DECODER_TYPES_H
 #define KERNELS_DECODER_TYPES_H
@@ -44,13 +44,14 @@ struct linear_product {
 };
 
 /* Products of few rows in one launch (any number with ROWS_FEW); the kernel is handed one of the y by itself, if
- * there is one that it writes whole.  swiglu: of each two, silu(first) second goes to the first one's rows of its y. */
+ * there is one that it writes whole.  glu: of each two, gate(first) second goes to the first one's rows of its y. */
 struct linear_group {
     struct linear_product product[GROUP_PRODUCTS];
     int n;
     struct rms_norm norm;
     struct tensor *adapter_of; /* I32 [T]; NULL: every product is for all rows */
-    bool swiglu;
+    bool glu;
+    enum gate gate;
 };
 
 /* How queries and keys are normed and rotated, and where keys and values then go: k stays as it was with a cache. */

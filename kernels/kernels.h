@@ -131,9 +131,12 @@ extern "C" {
     K(sum_backward, (struct ctx *c, struct destination dx, const struct tensor *dy, const struct tensor *scale))       \
     /* y[t] = -log softmax(z[t])[target[t]], 0 where target < 0; lse[t] = log sum exp(z[t]), NaN if all -inf; F32 */   \
     K(nll, (struct ctx *c, struct tensor *y, struct tensor *lse, const struct tensor *z, const struct tensor *target)) \
-    /* dz[t,j] = dy[t] (exp(z[t,j] - lse[t]) - (j == target[t])), 0 where target < 0; dz any float type, may be z */   \
+    /* y = cap tanh(y / cap), in place; F32 */                                                                         \
+    K(soft_cap, (struct ctx *c, struct tensor *y, float cap))                                                          \
+    /* dz[t,j] = dy[t] (exp(z[t,j] - lse[t]) - (j == target[t])), 0 where target < 0; dz any float type, may be z;     \
+       where cap > 0 z is what soft_cap left, and dz is multiplied by that one's slope, 1 - (z / cap)^2 */             \
     K(nll_backward, (struct ctx *c, struct tensor *dz, const struct tensor *dy, const struct tensor *lse,              \
-                     const struct tensor *z, const struct tensor *target))                                             \
+                     const struct tensor *z, const struct tensor *target, float cap))                                  \
     /* as update.h has it: norm[1] = sum of g^2, lr[1] = the schedule at step rng[2]; rng[2] += 1 */                   \
     K(adamw, (struct ctx *c, struct tensor *norm, struct tensor *lr, struct tensor *rng,                               \
               const struct update_table *t))                                                                           \

@@ -69,15 +69,19 @@ struct causal {
 enum { HEAD_DIM_MAX = 256 }; /* channels of a head of attention */
 
 /*
- * How scores become weights: softmax_j(scale q_i . k_j + bias[h, clip(p_j - p_i, -R, R) + R]), p the places of keys and
- * queries in their sequence (a prefix counts).  R is the distance from which on T5's buckets are all one (Raffel et al.
- * 2020), so its relative positions are such a table.
+ * How scores become weights: softmax_j(cap(scale q_i . k_j) + bias[h, clip(p_j - p_i, -R, R) + R]), p the places of
+ * keys and queries in their sequence (a prefix counts), cap(x) = cap tanh(x / cap) (Gemma 2, Riviere et al. 2024).  R
+ * is the distance from which on T5's buckets are all one (Raffel et al. 2020), so its relative positions are such a
+ * table. With a window a query sees, of the keys that it would see, those less than `window` places away (sliding
+ * windows, Beltagy et al. 2020), itself among them.
  */
 struct attention_form {
     int heads, groups;   /* groups: heads that keys and values have, a divisor of heads; 0: as many */
     float scale;         /* 0: 1 / sqrt(D) */
     struct tensor *bias; /* F32 [heads, 2 R + 1], gets a gradient; NULL: none */
     float p;             /* dropout on the weights when training; bidirectional attention only */
+    float cap;           /* of scores, 0: none; causal attention only */
+    int window;          /* 0: none; causal attention only */
 };
 
 /* One GAT aggregation (Velickovic et al. 2018, eq. 1-6; gatekeeper's relation bias added to the score). */

@@ -47,15 +47,16 @@ struct tensor *op_lora_linear(struct ctx *c, struct tensor *x, struct tensor *w,
 void op_lora_group(struct ctx *c, struct tensor **y, struct tensor *x, const struct linear_map *const *maps, int n,
                    unsigned transient);
 /*
- * y[t] = -log softmax(z_t)[target[t]], z = x w^T + the adapter's; F32 [T], 0 where target (I32 [T]) is negative: such
- * rows give no gradient.  The logits z [T, V] exist for a chunk of rows at a time, at most LOGITS_MAX of them (or 16
- * rows), in the forward and again in the backward, so that T V numbers never have a place.
+ * y[t] = -log softmax(z_t)[target[t]], z = x w^T + the adapter's, where cap > 0 then cap tanh(z / cap) (Gemma 2,
+ * Riviere et al. 2024); F32 [T], 0 where target (I32 [T]) is negative: such rows give no gradient.  The logits z [T, V]
+ * exist for a chunk of rows at a time, at most LOGITS_MAX of them (or 16 rows), in the forward and again in the
+ * backward, so that T V numbers never have a place.
  */
 enum { LOGITS_MAX = 1 << 26 };
 struct tensor *op_linear_nll(struct ctx *c, struct tensor *x, struct tensor *w, const struct lora *l,
-                             struct tensor *target);
+                             struct tensor *target, float cap);
 /* The z of op_linear_nll, F32 [T, N], whole: for the few rows that a next token is wanted of.  No gradient. */
-struct tensor *op_linear_logits(struct ctx *c, struct tensor *x, struct tensor *w, const struct lora *l);
+struct tensor *op_linear_logits(struct ctx *c, struct tensor *x, struct tensor *w, const struct lora *l, float cap);
 /* y[T,C] = sum_i table[i][ids[i][t], :]; n <= 4 */
 struct tensor *op_embed(struct ctx *c, struct tensor *const *table, const struct index *ids, int n);
 /* y[n,C] = x[i.ids, :] */
@@ -164,9 +165,11 @@ void op_linear_group(struct ctx *c, struct tensor **y, struct tensor *x, struct 
                      const struct linear_map *const *maps, int n);
 /* y [T, N], of x's type or F32, += what the map makes of x, in place */
 void op_linear_add(struct ctx *c, struct tensor *y, struct tensor *x, const struct linear_map *map);
-/* y [T, I] = silu(gate(norm(x))) up(norm(x)) */
-struct tensor *op_linear_swiglu(struct ctx *c, struct tensor *x, struct rms_norm norm, const struct linear_map *gate,
-                                const struct linear_map *up);
+/* y [T, I] = silu(gate(norm(x))) up(norm(x)), or gelu, see op_glu */
+struct tensor *op_linear_glu(struct ctx *c, struct tensor *x, struct rms_norm norm, const struct linear_map *gate,
+                             const struct linear_map *up, enum gate kind);
+/* y += x, of one shape and type, in place.  No gradient. */
+void op_add_to(struct ctx *c, struct tensor *y, struct tensor *x);
 /*
  * q [T, H D] and k [T, G D], each head normed by r's weights where it has any, are rotated in place as op_rope does;
  * with a cache, k and v [T, G D] go to its rows r.ids instead.  No gradient.

@@ -24,7 +24,8 @@ enum optimizer {
 };
 enum { PARAM_STATES = 2 };
 
-enum param_flags { PARAM_DECAY = 1, PARAM_FROZEN = 2 };
+/* PARAM_LESS_ONE: weights files of other programs hold it less 1, as a network says that multiplies by 1 + w. */
+enum param_flags { PARAM_DECAY = 1, PARAM_FROZEN = 2, PARAM_LESS_ONE = 4 };
 
 struct param {
     const char *name;

@@ -42,14 +42,17 @@ void attention_block_score(const struct attention_block *b, int64_t rows, const 
     tile_gemm_run(&(struct tile_gemm){ b->s, b->q, b->turned, rows, whole_lanes(n), b->pad, KEYS, b->pad, 1, KEYS });
 }
 
-/* One row: zeros from `seen`, at least 1, to width; what was summed up so far shrinks to the new maximum. */
+/* One row: zeros up to `from` and from `seen`, more than that, to width; what was summed up so far shrinks to the new
+ * maximum. */
 static inline __attribute__((always_inline)) void softmax_row(float *restrict s, float *restrict out,
-                                                              float *restrict most, float *restrict sum, int64_t seen,
-                                                              int64_t width, int64_t pad)
+                                                              float *restrict most, float *restrict sum, int64_t from,
+                                                              int64_t seen, int64_t width, int64_t pad)
 {
     float top[LANES], part[LANES] = { 0 };
     int64_t near = whole_lanes(seen); /* so that nothing depends on how many keys follow */
 
+    for (int64_t j = 0; j < from; j++)
+        s[j] = -INFINITY;
     for (int64_t j = seen; j < near; j++)
         s[j] = -INFINITY;
     for (int l = 0; l < LANES; l++)
@@ -66,6 +69,8 @@ static inline __attribute__((always_inline)) void softmax_row(float *restrict s,
             s[j + l] = vexp(s[j + l] - high);
             part[l] += s[j + l];
         }
+    for (int64_t j = 0; j < from; j++)
+        s[j] = 0;
     for (int64_t j = seen; j < width; j++)
         s[j] = 0; /* rather than the smallest number that vexp gives */
     *most = high;
@@ -74,20 +79,21 @@ static inline __attribute__((always_inline)) void softmax_row(float *restrict s,
         out[d] *= shrink;
 }
 
-CPU_CLONES static void softmax_rows(const struct attention_block *b, int64_t first, int64_t rows, int64_t seen,
-                                    int64_t width)
+CPU_CLONES static void softmax_rows(const struct attention_block *b, int64_t first, int64_t rows, int64_t from,
+                                    int64_t seen, int64_t width)
 {
     for (int64_t r = first; r < first + rows; r++)
-        softmax_row(b->s + r * KEYS, b->out + r * b->pad, b->most + r, b->sum + r, seen, width, b->pad);
+        softmax_row(b->s + r * KEYS, b->out + r * b->pad, b->most + r, b->sum + r, from, seen, width, b->pad);
 }
 
-void attention_block_weigh(const struct attention_block *b, int64_t first, int64_t rows, int64_t seen, int64_t n)
+void attention_block_weigh(const struct attention_block *b, int64_t first, int64_t rows, int64_t from, int64_t seen,
+                           int64_t n)
 {
     int64_t width = whole_lanes(n);
 
-    if (seen > 0)
-        softmax_rows(b, first, rows, seen, width);
-    for (int64_t r = first; seen == 0 && r < first + rows; r++)
+    if (seen > from)
+        softmax_rows(b, first, rows, from, seen, width);
+    for (int64_t r = first; seen <= from && r < first + rows; r++)
         memset(b->s + r * KEYS, 0, (size_t)width * sizeof *b->s);
 }
 

@@ -29,8 +29,9 @@ void attention_block_free(struct attention_block *b);
 void attention_block_start(const struct attention_block *b, int64_t rows);
 /* s = q k^T for a tile of n keys, ld apart */
 void attention_block_score(const struct attention_block *b, int64_t rows, const float *k, int64_t ld, int64_t n);
-/* Scores of rows [first, first + rows), which see the first `seen` of the tile's n keys, become weights. */
-void attention_block_weigh(const struct attention_block *b, int64_t first, int64_t rows, int64_t seen, int64_t n);
+/* Scores of rows [first, first + rows), which see keys [from, seen) of the tile's n, become weights. */
+void attention_block_weigh(const struct attention_block *b, int64_t first, int64_t rows, int64_t from, int64_t seen,
+                           int64_t n);
 /* out += s v */
 void attention_block_add(const struct attention_block *b, int64_t rows, const float *v, int64_t ld, int64_t n);
 

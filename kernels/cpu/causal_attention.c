@@ -16,7 +16,9 @@ struct causal_job causal_job_of_form(const struct tensor *q, const struct tensor
                                 .each = form->heads / form->groups,
                                 .scale = form->scale,
                                 .bias = form->bias ? form->bias->data : NULL,
-                                .reach = form->bias ? tensor_cols(form->bias) / 2 : 0 };
+                                .reach = form->bias ? tensor_cols(form->bias) / 2 : 0,
+                                .window = form->window,
+                                .cap = form->cap };
 }
 
 struct causal_job causal_job_of(const struct tensor *q, const struct tensor *k, const struct tensor *v,
@@ -74,6 +76,20 @@ struct causal_tile causal_tile_of(const struct causal_span *a, int64_t i, int64_
     return (struct causal_tile){ .row = (i < before ? a->prefix_from : a->key_from) + from,
                                  .n = left < KEYS ? left : KEYS,
                                  .at = i < before ? from - a->n_prefix : from };
+}
+
+CPU_CLONES void causal_cap_scores(float *scores, float *slopes, const struct causal_job *job, int64_t rows,
+                                  int64_t width)
+{
+    float cap = job->cap, inverse = 1.0f / cap;
+
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t j = r * KEYS; j < r * KEYS + width; j++) {
+            float x = vtanh(scores[j] * inverse);
+            scores[j] = cap * x;
+            if (slopes)
+                slopes[j] = 1 - x * x;
+        }
 }
 
 void causal_add_bias(float *scores, const struct causal_job *job, const struct causal_span *a,
@@ -138,10 +154,13 @@ static void forward_tile(const struct causal_job *job, const struct causal_span 
     const float *k = tile_in(job, job->k, tile, group, f->tile, &ld);
 
     attention_block_score(f, n * each, k, ld, tile->n);
+    if (job->cap > 0)
+        causal_cap_scores(f->s, NULL, job, n * each, whole_lanes(tile->n));
     if (job->bias)
         causal_add_bias(f->s, job, a, tile, group, from, n);
     for (int64_t t = 0; t < n; t++)
-        attention_block_weigh(f, t * each, each, causal_seen(a, tile, from + t), tile->n);
+        attention_block_weigh(f, t * each, each, causal_passed(job, a, tile, from + t), causal_seen(a, tile, from + t),
+                              tile->n);
     const float *v = tile_in(job, job->v, tile, group, f->tile, &ld);
     attention_block_add(f, n * each, v, ld, tile->n);
 }
@@ -156,6 +175,8 @@ static void forward_block(const struct causal_job *job, const struct causal_span
     attention_block_start(f, rows);
     for (int64_t i = 0; i < tiles; i++) {
         struct causal_tile tile = causal_tile_of(a, i, from + n);
+        if (causal_passed(job, a, &tile, from) == tile.n)
+            continue;
         forward_tile(job, a, f, &tile, group, from, n);
     }
     for (int64_t r = 0; r < rows; r++) {

@@ -3,7 +3,8 @@
  *
  * A row is one head of one query; the rows of a block are the heads of one group for consecutive queries, so k and v of
  * a group are read once for all of them.  Keys have positions: those of the prefix are negative, those of the sequence
- * start at 0, and query t sees all that lie before ahead + t + 1.  A tile is KEYS of them, of the prefix or of the
+ * start at 0, and query t sees all that lie before ahead + t + 1, with
+ * a window no more than the last so many of them.  A tile is KEYS of them, of the prefix or of the
  * sequence's own.
  */
 #ifndef KERNELS_CPU_CAUSAL_ATTENTION_H
@@ -19,8 +20,9 @@ struct causal_job {
     int64_t n, max_len, max_keys;
     int groups, each; /* heads of a group */
     float scale;
-    const float *bias; /* [heads, 2 reach + 1], NULL: none */
-    int64_t reach;
+    const float *bias;     /* [heads, 2 reach + 1], NULL: none */
+    int64_t reach, window; /* window: 0 for none */
+    float cap;             /* 0: none */
 };
 struct causal_job causal_job_of(const struct tensor *q, const struct tensor *k, const struct tensor *v,
                                 const struct causal *s, const struct attention_form *form);
@@ -54,6 +56,16 @@ static inline int64_t causal_seen(const struct causal_span *a, const struct caus
     int64_t seen = a->ahead + t + 1 - tile->at;
     return seen < 0 ? 0 : seen < tile->n ? seen : tile->n;
 }
+/* Keys at the tile's start that are too far behind query t. */
+static inline int64_t causal_passed(const struct causal_job *job, const struct causal_span *a,
+                                    const struct causal_tile *tile, int64_t t)
+{
+    int64_t passed = job->window ? a->ahead + t + 1 - job->window - tile->at : 0;
+    return passed < 0 ? 0 : passed < tile->n ? passed : tile->n;
+}
+
+/* Scores become cap tanh(score / cap); slopes, if not NULL, what a slope of the result is multiplied by. */
+void causal_cap_scores(float *scores, float *slopes, const struct causal_job *job, int64_t rows, int64_t width);
 
 /* Scores [n * each, KEYS] of queries [from, from + n) of one group and a tile of keys += their biases. */
 void causal_add_bias(float *scores, const struct causal_job *job, const struct causal_span *a,

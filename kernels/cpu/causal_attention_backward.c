@@ -20,18 +20,18 @@ struct gradients {
     int64_t reach;
 };
 
-/* A thread's scratch.  Of every key tile: k, v, dk, dv [KEYS, pad], k and v turned [pad, KEYS], p and ds [rows, KEYS].
- * Of a block: q, dy, dq [rows, pad], lse, delta [rows]. */
+/* A thread's scratch.  Of every key tile: k, v, dk, dv [KEYS, pad], k and v turned [pad, KEYS], p and ds [rows, KEYS],
+ * where scores are capped the slopes of that [rows, KEYS].  Of a block: q, dy, dq [rows, pad], lse, delta [rows]. */
 struct causal_back {
-    float *k, *v, *dk, *dv, *k_turned, *v_turned, *p, *ds, *q, *dy, *dq, *lse, *delta;
+    float *k, *v, *dk, *dv, *k_turned, *v_turned, *p, *ds, *capped, *q, *dy, *dq, *lse, *delta;
 };
 
 static struct causal_back back_new(const struct causal_job *job)
 {
     int64_t tiles = causal_tiles(job->max_keys) + 1, rows = causal_block(job) * job->each; /* + 1: two parts are cut */
     int64_t keys = tiles * KEYS * job->pad, scores = tiles * rows * KEYS, block = rows * job->pad;
-    int64_t total = 6 * keys + 2 * scores + 3 * block + 2 * rows;
-    float *at = floats_new(total), *squares = at + 6 * keys, *blocks = squares + 2 * scores;
+    int64_t held = job->cap > 0 ? 3 : 2, total = 6 * keys + held * scores + 3 * block + 2 * rows;
+    float *at = floats_new(total), *squares = at + 6 * keys, *blocks = squares + held * scores;
 
     memset(at, 0, (size_t)total * sizeof *at); /* what pads a head stays zero */
     return (struct causal_back){ .k = at,
@@ -42,6 +42,7 @@ static struct causal_back back_new(const struct causal_job *job)
                                  .v_turned = at + 5 * keys,
                                  .p = squares,
                                  .ds = squares + scores,
+                                 .capped = job->cap > 0 ? squares + 2 * scores : NULL,
                                  .q = blocks,
                                  .dy = blocks + block,
                                  .dq = blocks + 2 * block,
@@ -84,29 +85,31 @@ static void store_keys(const struct causal_job *job, const struct causal_span *a
     }
 }
 
-/* p = exp(p - lse) for the first `seen` of `width` keys, zeros behind; returns the sum of p dp */
+/* p = exp(p - lse) for keys [from, seen) of `width`, zeros beside; returns the sum of p dp */
 static inline __attribute__((always_inline)) float weights_row(float *restrict p, const float *restrict dp, float lse,
-                                                               int64_t seen, int64_t width)
+                                                               int64_t from, int64_t seen, int64_t width)
 {
     float part[LANES] = { 0 };
 
     for (int64_t j = 0; j < width; j += LANES)
         for (int l = 0; l < LANES; l++) {
             float e = vexp(p[j + l] - lse);
-            p[j + l] = j + l < seen ? e : 0;
+            p[j + l] = j + l >= from && j + l < seen ? e : 0;
             part[l] += p[j + l] * dp[j + l];
         }
     return sum_lanes(part);
 }
 
-CPU_CLONES static void weights(float *p, const float *dp, const struct causal_back *b, const struct causal_span *a,
-                               const struct causal_tile *tile, int64_t from, int64_t n, int64_t each)
+CPU_CLONES static void weights(float *p, const float *dp, const struct causal_job *job, const struct causal_back *b,
+                               const struct causal_span *a, const struct causal_tile *tile, int64_t from, int64_t n)
 {
-    int64_t width = whole_lanes(tile->n);
+    int64_t width = whole_lanes(tile->n), each = job->each;
 
-    for (int64_t t = 0; t < n; t++)
+    for (int64_t t = 0; t < n; t++) {
+        int64_t passed = causal_passed(job, a, tile, from + t), seen = causal_seen(a, tile, from + t);
         for (int64_t r = t * each; r < (t + 1) * each; r++)
-            b->delta[r] += weights_row(p + r * KEYS, dp + r * KEYS, b->lse[r], causal_seen(a, tile, from + t), width);
+            b->delta[r] += weights_row(p + r * KEYS, dp + r * KEYS, b->lse[r], passed, seen, width);
+    }
 }
 
 /* ds = p (ds - delta) */
@@ -126,7 +129,7 @@ static void bias_slopes(const struct causal_job *job, const struct gradients *g,
     for (int64_t r = 0; r < n * job->each; r++) {
         float *table = g->dbias + (head + r % job->each) * (g->reach + 1);
         int64_t t = from + r / job->each, seen = causal_seen(a, tile, t), first = a->ahead + t - tile->at;
-        for (int64_t j = 0; j < seen; j++)
+        for (int64_t j = causal_passed(job, a, tile, t); j < seen; j++)
             table[first - j < g->reach ? first - j : g->reach] += ds[r * KEYS + j];
     }
 }
@@ -159,14 +162,29 @@ static void load_block(const struct causal_job *job, const struct causal_span *a
     }
 }
 
-/* What one tile of keys gives and gets; q is scaled already, so ds q is dk. */
-static void back_tile(const struct causal_job *job, const struct causal_back *b, const struct gradients *g, int64_t i,
-                      int64_t keys, int64_t rows)
+/* x *= y, rows KEYS apart */
+CPU_CLONES static void multiply(float *restrict x, const float *restrict y, int64_t rows, int64_t width)
 {
-    int64_t pad = job->pad, size = KEYS * pad;
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t j = r * KEYS; j < r * KEYS + width; j++)
+            x[j] *= y[j];
+}
+
+/* What one tile of keys, the i-th, gives and gets; q is scaled already, so ds q is dk. */
+static void back_tile(const struct causal_job *job, const struct causal_span *a, const struct causal_back *b,
+                      const struct gradients *g, int64_t group, int64_t from, int64_t n, int64_t i)
+{
+    struct causal_tile tile = causal_tile_of(a, i, from + n);
+    int64_t rows = n * job->each, keys = tile.n, pad = job->pad, size = KEYS * pad;
     float *p = b->p + i * rows * KEYS, *ds = b->ds + i * rows * KEYS;
 
+    if (causal_passed(job, a, &tile, from) == keys)
+        return;
     score_slopes(ds, p, b->delta, rows, whole_lanes(keys));
+    if (g->dbias)
+        bias_slopes(job, g, ds, a, &tile, (a->number * job->groups + group) * job->each, from, n);
+    if (b->capped)
+        multiply(ds, b->capped + i * rows * KEYS, rows, whole_lanes(keys));
     if (g->dq.t)
         tile_gemm_add(&(struct tile_gemm){ b->dq, ds, b->k + i * size, rows, pad, keys, pad, KEYS, 1, pad });
     if (g->dk.t)
@@ -175,31 +193,37 @@ static void back_tile(const struct causal_job *job, const struct causal_back *b,
         tile_gemm_add(&(struct tile_gemm){ b->dv + i * size, p, b->dy, keys, pad, rows, pad, 1, KEYS, pad });
 }
 
+/* The weights of the i-th tile of keys, and what their slopes are made of. */
+static void weigh_tile(const struct causal_job *job, const struct causal_span *a, const struct causal_back *b,
+                       int64_t group, int64_t from, int64_t n, int64_t i)
+{
+    struct causal_tile tile = causal_tile_of(a, i, from + n);
+    int64_t rows = n * job->each, pad = job->pad, size = KEYS * pad, width = whole_lanes(tile.n);
+    float *p = b->p + i * rows * KEYS, *dp = b->ds + i * rows * KEYS;
+
+    if (causal_passed(job, a, &tile, from) == tile.n)
+        return;
+    tile_gemm_run(&(struct tile_gemm){ p, b->q, b->k_turned + i * size, rows, width, pad, KEYS, pad, 1, KEYS });
+    tile_gemm_run(&(struct tile_gemm){ dp, b->dy, b->v_turned + i * size, rows, width, pad, KEYS, pad, 1, KEYS });
+    if (b->capped)
+        causal_cap_scores(p, b->capped + i * rows * KEYS, job, rows, width);
+    if (job->bias)
+        causal_add_bias(p, job, a, &tile, group, from, n);
+    weights(p, dp, job, b, a, &tile, from, n);
+}
+
 /* Queries [from, from + n) of one group. */
 static void back_block(const struct causal_job *job, const struct causal_span *a, const struct causal_back *b,
                        const struct gradients *g, int64_t group, int64_t from, int64_t n)
 {
-    int64_t rows = n * job->each, pad = job->pad, size = KEYS * pad, tiles = causal_tiles_seen(a, from + n);
+    int64_t rows = n * job->each, pad = job->pad, tiles = causal_tiles_seen(a, from + n);
 
     load_block(job, a, b, g, group, from, n);
-    for (int64_t i = 0; i < tiles; i++) {
-        struct causal_tile tile = causal_tile_of(a, i, from + n);
-        float *p = b->p + i * rows * KEYS, *dp = b->ds + i * rows * KEYS;
-        int64_t width = whole_lanes(tile.n);
-        tile_gemm_run(&(struct tile_gemm){ p, b->q, b->k_turned + i * size, rows, width, pad, KEYS, pad, 1, KEYS });
-        tile_gemm_run(&(struct tile_gemm){ dp, b->dy, b->v_turned + i * size, rows, width, pad, KEYS, pad, 1, KEYS });
-        if (job->bias)
-            causal_add_bias(p, job, a, &tile, group, from, n);
-        weights(p, dp, b, a, &tile, from, n, job->each);
-    }
+    for (int64_t i = 0; i < tiles; i++)
+        weigh_tile(job, a, b, group, from, n, i);
     memset(b->dq, 0, (size_t)(rows * pad) * sizeof *b->dq);
-    for (int64_t i = 0; i < tiles; i++) {
-        struct causal_tile tile = causal_tile_of(a, i, from + n);
-        back_tile(job, b, g, i, tile.n, rows);
-        if (g->dbias)
-            bias_slopes(job, g, b->ds + i * rows * KEYS, a, &tile, (a->number * job->groups + group) * job->each, from,
-                        n);
-    }
+    for (int64_t i = 0; i < tiles; i++)
+        back_tile(job, a, b, g, group, from, n, i);
     if (g->dq.t) {
         for (int64_t r = 0; r < rows * pad; r++)
             b->dq[r] *= job->scale;

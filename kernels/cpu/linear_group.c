@@ -91,7 +91,7 @@ static void run_product(struct ctx *c, const struct linear_product *p)
     free_sums(&sums, p);
 }
 
-/* Half of a swiglu.  Where no adapter adds to it, it is rounded where glu's own op would have it rounded: then a row
+/* Half of a glu.  Where no adapter adds to it, it is rounded where glu's own op would have it rounded: then a row
  * comes out the same with few and with many. */
 static struct tensor half_of(struct ctx *c, const struct linear_product *p)
 {
@@ -108,11 +108,11 @@ static struct tensor half_of(struct ctx *c, const struct linear_product *p)
     return half;
 }
 
-static void run_swiglu(struct ctx *c, const struct linear_product *p)
+static void run_glu(struct ctx *c, const struct linear_product *p, enum gate gate)
 {
     struct tensor half[2] = { half_of(c, &p[0]), half_of(c, &p[1]) };
 
-    cpu_glu(c, p->y.t, &half[0], &half[1], GATE_SILU);
+    cpu_glu(c, p->y.t, &half[0], &half[1], gate);
     for (int i = 0; i < 2; i++)
         if (!p[i].x || !p[i].addend)
             free_matrix(&half[i]);
@@ -158,7 +158,7 @@ static int64_t next_run(const struct linear_group *g, const struct linear_produc
     return end - *from;
 }
 
-/* One product, or the two of a swiglu, in their rows. */
+/* One product, or the two of a glu, in their rows. */
 static void run_rows(struct ctx *c, const struct linear_group *g, const struct linear_product *p,
                      const struct tensor *normed)
 {
@@ -166,10 +166,10 @@ static void run_rows(struct ctx *c, const struct linear_group *g, const struct l
 
     for (int64_t from = 0; (n = next_run(g, p, &from)) > 0; from += n) {
         struct product_part part[2];
-        for (int i = 0; i < (g->swiglu ? 2 : 1); i++)
+        for (int i = 0; i < (g->glu ? 2 : 1); i++)
             cut(&part[i], &p[i], normed, from, n);
-        if (g->swiglu)
-            run_swiglu(c, (const struct linear_product[]){ part[0].p, part[1].p });
+        if (g->glu)
+            run_glu(c, (const struct linear_product[]){ part[0].p, part[1].p }, g->gate);
         else
             run_product(c, &part[0].p);
     }
@@ -193,18 +193,18 @@ static void run_together(struct ctx *c, const struct linear_group *g, const stru
     for (int i = 0; i < g->n; i++) {
         const struct linear_product *p = &g->product[i];
         struct destination y = p->y;
-        if (g->swiglu) {
+        if (g->glu) {
             half[i] = matrix_new(p->y.t->dtype, p->y.t->shape[0], p->y.t->shape[1]);
             y = (struct destination){ &half[i], false };
         }
         list[i] = gemm_of(c, y, normed ? normed : p->x, p);
     }
     gemm_group(c->dev->state, list, g->n);
-    for (int i = 0; g->swiglu && i < g->n; i++) {
+    for (int i = 0; g->glu && i < g->n; i++) {
         if (i % 2)
-            cpu_glu(c, g->product[i - 1].y.t, &half[i - 1], &half[i], GATE_SILU);
+            cpu_glu(c, g->product[i - 1].y.t, &half[i - 1], &half[i], g->gate);
     }
-    for (int i = 0; g->swiglu && i < g->n; i++)
+    for (int i = 0; g->glu && i < g->n; i++)
         free_matrix(&half[i]);
 }
 
@@ -221,7 +221,7 @@ void cpu_linear_group(struct ctx *c, struct tensor *y, const struct linear_group
     }
     if (all_plain(g))
         run_together(c, g, g->norm.w ? &normed : NULL);
-    for (int i = 0; i < g->n && !all_plain(g); i += 1 + g->swiglu)
+    for (int i = 0; i < g->n && !all_plain(g); i += 1 + g->glu)
         run_rows(c, g, &g->product[i], g->norm.w ? &normed : NULL);
     if (g->norm.w) {
         free_matrix(&normed);

@@ -49,6 +49,33 @@ void cpu_nll(struct ctx *c, struct tensor *y, struct tensor *lse, const struct t
     }
 }
 
+CPU_CLONES static void cap_run(float *y, int64_t n, float cap)
+{
+    for (int64_t i = 0; i < n; i++)
+        y[i] = cap * vtanh(y[i] / cap);
+}
+
+void cpu_soft_cap(struct ctx *c, struct tensor *y, float cap)
+{
+    int64_t n = tensor_size(y);
+
+    (void)c;
+#pragma omp parallel for schedule(static) if (n > PARALLEL_MIN)
+    for (int64_t at = 0; at < n; at += ROW_BLOCK)
+        cap_run((float *)y->data + at, run_length(at, n), cap);
+}
+
+/* dz *= 1 - (z / cap)^2 */
+CPU_CLONES static void cap_slope_run(float *dz, const float *z, int64_t n, float cap)
+{
+    float inverse = 1.0f / cap;
+
+    for (int64_t i = 0; i < n; i++) {
+        float share = z[i] * inverse;
+        dz[i] *= 1.0f - share * share;
+    }
+}
+
 CPU_CLONES static void probability_run(float *y, const float *z, int64_t n, float lse, float factor)
 {
     for (int64_t i = 0; i < n; i++)
@@ -56,7 +83,7 @@ CPU_CLONES static void probability_run(float *y, const float *z, int64_t n, floa
 }
 
 void cpu_nll_backward(struct ctx *c, struct tensor *dz, const struct tensor *dy, const struct tensor *lse,
-                      const struct tensor *z, const struct tensor *target)
+                      const struct tensor *z, const struct tensor *target, float cap)
 {
     int64_t rows = z->shape[0], cols = z->shape[1];
     const int32_t *want = target->data;
@@ -67,14 +94,17 @@ void cpu_nll_backward(struct ctx *c, struct tensor *dz, const struct tensor *dy,
 #pragma omp parallel for schedule(static) if (rows * cols > PARALLEL_MIN)
     for (int64_t t = 0; t < rows; t++)
         for (int64_t j = 0; j < cols; j += ROW_BLOCK) {
-            float buf[ROW_BLOCK], *out = row_out(buf, to, t * cols + j);
+            float buf[ROW_BLOCK];
             int64_t run = run_length(j, cols), at = want[t] - j;
+            const float *value = (const float *)z->data + t * cols + j;
             if (want[t] >= 0)
-                probability_run(out, (const float *)z->data + t * cols + j, run, norm[t], factor[t]);
+                probability_run(buf, value, run, norm[t], factor[t]);
             else /* lse may be no number, and 0 times it none either */
-                memset(out, 0, (size_t)run * sizeof *out);
+                memset(buf, 0, (size_t)run * sizeof *buf);
             if (at >= 0 && at < run)
-                out[at] -= factor[t];
-            row_store(to, t * cols + j, out, run);
+                buf[at] -= factor[t];
+            if (cap > 0)
+                cap_slope_run(buf, value, run, cap);
+            row_store(to, t * cols + j, buf, run);
         }
 }

@@ -26,7 +26,7 @@ struct paged_scratch {
 struct paged_span {
     const struct paged_unit *unit;
     int64_t group, first, n; /* first: row of q */
-    int64_t end;             /* keys from here on none of them sees */
+    int64_t begin, end;      /* keys before the one, and from the other on, none of them sees */
 };
 
 static struct paged_scratch scratch_new(const struct paged_job *job)
@@ -112,7 +112,20 @@ static const float *gather(const struct paged_job *job, const struct attention_b
     return b->tile;
 }
 
-/* Keys of the tile at `from` that query t sees. */
+/* The first key that query t sees, if it sees one. */
+static int64_t first_of(const struct paged_job *job, int64_t t)
+{
+    int64_t first = job->heads.window ? job->seen[t] - job->heads.window : 0;
+    return first < 0 ? 0 : first;
+}
+
+/* Whether query t sees any key of a chunk. */
+static bool sees_chunk(const struct paged_job *job, int64_t t, int64_t chunk)
+{
+    return job->seen[t] > chunk * CHUNK_KEYS && first_of(job, t) < (chunk + 1) * CHUNK_KEYS;
+}
+
+/* Keys of the tile at `from` before the end of those that query t sees. */
 static int64_t seen_of(const struct paged_job *job, int64_t t, int64_t from, int64_t n)
 {
     int64_t left = job->seen[t] - from;
@@ -139,10 +152,18 @@ static void attend_tile(const struct paged_job *job, const struct attention_bloc
     int64_t each = job->heads.each;
 
     attention_block_score(b, s->n * each, gather(job, b, job->heads.k, rows, n, s->group), b->pad, n);
+    if (job->heads.cap > 0)
+        causal_cap_scores(b->s, NULL, &job->heads, s->n * each, whole_lanes(n));
     if (job->heads.bias)
         add_bias(job, b, s, from, n);
-    for (int64_t t = 0; t < s->n; t++)
-        attention_block_weigh(b, t * each, each, seen_of(job, s->first + t, from, n), n);
+    for (int64_t t = 0; t < s->n; t++) {
+        int64_t passed = first_of(job, s->first + t) - from;
+        attention_block_weigh(b, t * each, each,
+                              passed < 0   ? 0
+                              : passed < n ? passed
+                                           : n,
+                              seen_of(job, s->first + t, from, n), n);
+    }
     attention_block_add(b, s->n * each, gather(job, b, job->heads.v, rows, n, s->group), b->pad, n);
 }
 
@@ -155,7 +176,7 @@ static void hand_on(const struct paged_job *job, const struct paged_scratch *f, 
 
     for (int64_t i = 0; i < s->n; i++) {
         int64_t t = s->first + i;
-        if (job->seen[t] <= chunk * CHUNK_KEYS)
+        if (!sees_chunk(job, t, chunk))
             continue;
         if (job->parts[t] < job->parts[t + 1]) {
             store_partial(job, b, job->parts[t] + chunk, s->group, i * each);
@@ -176,7 +197,8 @@ static void attend_span(const struct paged_job *job, const struct paged_scratch 
     for (int64_t chunk = s->unit->chunk; chunk < last && chunk * CHUNK_KEYS < s->end; chunk++) {
         attention_block_start(&f->chunk, rows);
         for (int64_t from = chunk * CHUNK_KEYS; from < (chunk + 1) * CHUNK_KEYS && from < s->end; from += KEYS)
-            attend_tile(job, &f->chunk, s, from, s->end - from < KEYS ? s->end - from : KEYS);
+            if (from + KEYS > s->begin)
+                attend_tile(job, &f->chunk, s, from, s->end - from < KEYS ? s->end - from : KEYS);
         hand_on(job, f, s, chunk);
     }
     for (int64_t i = 0; i < s->n; i++) {
@@ -191,13 +213,15 @@ static void attend_task(const struct paged_job *job, const struct paged_scratch 
 {
     const struct paged_unit *unit =
         (const struct paged_unit *)job->p->units->data + i / job->blocks / job->heads.groups;
-    struct paged_span s = { .unit = unit, .group = i / job->blocks % job->heads.groups };
+    struct paged_span s = { .unit = unit, .group = i / job->blocks % job->heads.groups, .begin = INT64_MAX };
     int64_t from = i % job->blocks * job->block, left = unit->queries - from;
 
     s.first = unit->first + from;
     s.n = left < job->block ? left : job->block;
-    for (int64_t t = 0; t < s.n; t++)
-        s.end = job->seen[s.first + t] > s.end ? job->seen[s.first + t] : s.end;
+    for (int64_t t = s.first; t < s.first + s.n; t++) {
+        s.end = job->seen[t] > s.end ? job->seen[t] : s.end;
+        s.begin = first_of(job, t) < s.begin ? first_of(job, t) : s.begin;
+    }
     if (s.n > 0)
         attend_span(job, f, &s);
 }
@@ -213,7 +237,7 @@ static void merge_query(const struct paged_job *job, const struct paged_scratch 
         memset((char *)job->y->data + (size_t)(t * cols) * size, 0, (size_t)cols * size);
     for (int64_t group = 0; chunks && job->parts[t] < job->parts[t + 1] && group < job->heads.groups; group++) {
         start(f, job->heads.each);
-        for (int64_t i = 0; i < chunks; i++)
+        for (int64_t i = first_of(job, t) / CHUNK_KEYS; i < chunks; i++)
             for (int64_t r = 0; r < job->heads.each; r++) {
                 const float *part = partial_of(job, job->parts[t] + i, group) + r * (dim + 2);
                 memcpy(f->chunk.out + r * pad, part, (size_t)dim * sizeof *part);

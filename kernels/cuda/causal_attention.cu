@@ -2,8 +2,8 @@
 #include "kernels/cuda/causal_rows.cuh"
 
 /*
- * s_ij = scale q_i . k_j + bias;  y_i = sum_j softmax_j(s_ij) v_j;  lse_i = log sum_j exp(s_ij), over the keys that i
- * sees
+ * s_ij = cap(scale q_i . k_j) + bias;  y_i = sum_j softmax_j(s_ij) v_j;  lse_i = log sum_j exp(s_ij), over the keys
+ * that i sees
  *
  * Grid     one warp per head and query, the rows of a sequence in one run of blocks.
  * Memory   k and v once per row, mostly from cache; a lane reads a key of its own, then all lanes one value.
@@ -20,17 +20,18 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4)
     int head = number % a.heads, group = head / a.all;
     if (t >= s.n_queries)
         return; /* the whole warp */
-    int64_t row = (s.q_from + t) * a.heads + head, keys = s.n_prefix + s.ahead + t + 1;
+    int64_t row = (s.q_from + t) * a.heads + head;
+    int keys = s.n_prefix + s.ahead + t + 1;
     float *q = queries[warp_id()], *weight = weights[warp_id()];
     float out[ROW_PARTS] = { 0 }, most = -INFINITY, sum = 0;
     load_row(q, a.q + row * a.dim, a.dim);
     __syncwarp();
 
-    for (int64_t j0 = 0; j0 < keys; j0 += WARP) {
-        int64_t j = j0 + lane_id();
+    for (int j0 = causal_first(a, keys); j0 < keys; j0 += WARP) {
+        int j = j0 + lane_id();
         float score = -INFINITY;
         if (j < keys)
-            score = a.scale * dot_row(q, a.k + (causal_key(s, j) * a.groups + group) * a.dim, a.dim) +
+            score = causal_capped(a, a.scale * dot_row(q, a.k + (causal_key(s, j) * a.groups + group) * a.dim, a.dim)) +
                     causal_bias(a, head, keys - 1 - j);
         float top = fmaxf(most, warp_max(score)), shrink = expf(most - top), p = expf(score - top);
         sum = sum * shrink + warp_sum(p);
@@ -88,11 +89,12 @@ __device__ inline bool causal_task_of(struct causal_task &t, const causal_out &o
     t.end = t.end < t.s.n_queries ? t.end : t.s.n_queries;
     if (t.first >= t.rows)
         return false;
-    int tiles = key_tiles<S::KEYS>(t.s, t.end), per = (tiles + o.cut - 1) / o.cut;
+    int begin = first_tile<S::KEYS>(a, t.s, t.first / a.each);
+    int tiles = key_tiles<S::KEYS>(t.s, t.end) - begin, per = (tiles + o.cut - 1) / o.cut;
     per = per > S::PART_TILES ? per : S::PART_TILES;
     per = o.cut > 1 ? per : tiles;
     t.parts = (tiles + per - 1) / per;
-    t.from = t.part * per, t.to = t.from + per < tiles ? t.from + per : tiles;
+    t.from = begin + t.part * per, t.to = begin + tiles < t.from + per ? begin + tiles : t.from + per;
     return t.part < t.parts;
 }
 
@@ -204,10 +206,12 @@ __device__ inline void causal_step(float (&out)[S::M][S::D / 8][4], float (&most
     float s[S::M][S::KEYS / 8][4];
     zero(s);
     add_scores(s, tiles.q, warp_id() * S::WARP_ROWS, tiles.k[stage], t.n);
+    if (a.cap > 0)
+        cap_scores<S::M, S::KEYS>(s, a);
     if (a.bias)
         add_bias<S::M, S::KEYS>(s, a, w, t.at);
-    if (t.n < S::KEYS || t.at + S::KEYS > all_see)
-        hide_keys<S::M, S::KEYS>(s, w, t);
+    if (t.n < S::KEYS || t.at + S::KEYS > all_see || a.window)
+        hide_keys<S::M, S::KEYS>(s, a, w, t);
     causal_softmax<S::D, S::M, S::KEYS>(s, out, most, sum, LOG2_E * a.scale);
     add_weighted<S::D>(out, s, tiles.v[stage], t.n, exact);
 }
@@ -241,7 +245,7 @@ __global__ void __launch_bounds__(MMA_THREADS) causal_attention_mma_kernel(causa
     zero(out);
     UNROLL
     for (int m = 0; m < M; m++) {
-        exact[m] = t.s.n_prefix + t.s.ahead + (first + 16 * m) / a.each < FEW_KEYS;
+        exact[m] = t.s.n_prefix + t.s.ahead + (first + 16 * m) / a.each < FEW_KEYS || few_in_window(a);
         most[m][0] = most[m][1] = -INFINITY;
         sum[m][0] = sum[m][1] = 0;
     }

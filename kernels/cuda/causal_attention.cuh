@@ -17,8 +17,8 @@ struct causal_args {
     const float *bias;                                                    /* [heads, 2 reach + 1], null: none */
     int tiles;                               /* of the side the grid is cut by, in the longest sequence */
     int heads, groups, all, from, each, dim; /* of the all heads of a group a launch takes each, from one on */
-    int reach;
-    float scale;
+    int reach, window;                       /* window: 0 for none */
+    float scale, cap;                        /* cap: 0 for none */
 };
 
 /* Of no sequences. */
@@ -31,6 +31,7 @@ static causal_args<T> causal_args_of_form(const struct tensor *q, const struct t
     a.bias = data_of<float>(form->bias), a.reach = form->bias ? (int)(tensor_cols(form->bias) / 2) : 0;
     a.heads = form->heads, a.groups = form->groups, a.all = a.each = a.heads / a.groups;
     a.dim = (int)(tensor_cols(q) / a.heads), a.scale = form->scale;
+    a.window = form->window, a.cap = form->cap;
     return a;
 }
 
@@ -74,6 +75,35 @@ template <typename T>
 __device__ inline int64_t causal_row(const causal_args<T> &a, const struct packed_span &s, int group, int r)
 {
     return (s.q_from + r / a.each) * a.heads + group * a.all + a.from + r % a.each;
+}
+
+/* The first key that a query sees of the `seen` that it would see without a window. */
+template <typename T>
+__device__ inline int causal_first(const causal_args<T> &a, int seen)
+{
+    return a.window && seen > a.window ? seen - a.window : 0;
+}
+
+/* Whether a query sees a key `behind` places before it. */
+template <typename T>
+__device__ inline bool causal_sees(const causal_args<T> &a, int behind)
+{
+    return behind >= 0 && (!a.window || behind < a.window);
+}
+
+/* A scaled score as it is weighed, before its bias. */
+template <typename T>
+__device__ inline float causal_capped(const causal_args<T> &a, float score)
+{
+    return a.cap > 0 ? a.cap * tanhf(score / a.cap) : score;
+}
+
+/* What the slope of a capped score is multiplied by. */
+template <typename T>
+__device__ inline float causal_cap_slope(const causal_args<T> &a, float capped)
+{
+    float share = a.cap > 0 ? capped / a.cap : 0.0f;
+    return 1.0f - share * share;
 }
 
 /* The bias of a key `behind` places before a head's query, 0 without biases. */

@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4) causal_delta_kernel(causal
 }
 
 /*
- * dq_i (+)= scale sum_j p_ij (dp_ij - delta_i) k_j
+ * dq_i (+)= scale sum_j slope_ij k_j
  *
  * Grid     one warp per head and query, the rows of a sequence in one run of blocks.
  * Memory   k and v once per row, mostly from cache.
@@ -43,12 +43,13 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4) causal_dq_kernel(causal_gr
     load_row(dy, g.dy + row * a.dim, a.dim);
     __syncwarp();
 
-    for (int j0 = 0; keys > 1 && j0 < keys; j0 += WARP) {
+    for (int j0 = causal_first(a, keys); !causal_alone(a, keys - 1) && j0 < keys; j0 += WARP) {
         int j = j0 + lane_id();
         if (j < keys) {
             int64_t at = (causal_key(s, j) * a.groups + group) * a.dim;
-            float score = a.scale * dot_row(q, a.k + at, a.dim) + causal_bias(a, head, keys - 1 - j);
-            weight[lane_id()] = expf(score - g.lse[row]) * (dot_row(dy, a.v + at, a.dim) - g.delta[row]);
+            float score = causal_capped(a, a.scale * dot_row(q, a.k + at, a.dim));
+            float p = expf(score + causal_bias(a, head, keys - 1 - j) - g.lse[row]);
+            weight[lane_id()] = p * (dot_row(dy, a.v + at, a.dim) - g.delta[row]) * causal_cap_slope(a, score);
         }
         __syncwarp();
         for (int i = 0; i < WARP && j0 + i < keys; i++)
@@ -58,23 +59,23 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4) causal_dq_kernel(causal_gr
     put_row(g.dq + row * a.dim, dq, a.scale, a.dim, g.dq_add);
 }
 
-/* What rows [from, end) of one sequence and group give their key number j: for 32 rows at a time a lane has one row's
- * score. */
+/* What rows from `from` on of one sequence and group give their key number j, those that see it: for 32 rows at a time
+ * a lane has one row's score. */
 template <typename T>
 __device__ inline void key_gets(float (&dk)[ROW_PARTS], float (&dv)[ROW_PARTS], const causal_grads<T> &g,
-                                const causal_args<T> &a, const struct packed_span &s, int group, int from, int64_t j,
+                                const causal_args<T> &a, const struct packed_span &s, int group, int from, int j,
                                 const float *k, const float *v, float *p, float *ds)
 {
-    int end = s.n_queries * a.each;
+    int end = causal_rows_until(a, s, j - s.n_prefix - s.ahead);
     for (int r0 = from; r0 < end; r0 += WARP) {
         if (r0 + lane_id() < end) {
-            int64_t row = causal_row(a, s, group, r0 + lane_id()),
-                    sees = s.n_prefix + s.ahead + (r0 + lane_id()) / a.each;
-            float score =
-                a.scale * dot_row(k, a.q + row * a.dim, a.dim) + causal_bias(a, (int)(row % a.heads), sees - j);
+            int64_t row = causal_row(a, s, group, r0 + lane_id());
+            int last = s.n_prefix + s.ahead + (r0 + lane_id()) / a.each;
+            float score = causal_capped(a, a.scale * dot_row(k, a.q + row * a.dim, a.dim));
             float dp = dot_row(v, g.dy + row * a.dim, a.dim);
-            p[lane_id()] = expf(score - g.lse[row]);
-            ds[lane_id()] = sees > 0 ? p[lane_id()] * (dp - g.delta[row]) : 0.0f;
+            p[lane_id()] = expf(score + causal_bias(a, (int)(row % a.heads), last - j) - g.lse[row]);
+            ds[lane_id()] =
+                causal_alone(a, last) ? 0.0f : p[lane_id()] * (dp - g.delta[row]) * causal_cap_slope(a, score);
         }
         __syncwarp();
         for (int i = 0; i < WARP && r0 + i < end; i++) {
@@ -87,7 +88,7 @@ __device__ inline void key_gets(float (&dk)[ROW_PARTS], float (&dv)[ROW_PARTS], 
 }
 
 /*
- * dv_j (+)= sum_i p_ij dy_i;  dk_j (+)= scale sum_i p_ij (dp_ij - delta_i) q_i, over the group's rows that see key j
+ * dv_j (+)= sum_i p_ij dy_i;  dk_j (+)= scale sum_i slope_ij q_i, over the group's rows that see key j
  *
  * Grid     one warp per group and key, the keys of a sequence in one run of blocks.
  * Memory   q and dy twice per key, mostly from cache.
@@ -154,9 +155,10 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4)
         if (warp_id() == 1)
             load_row(dy, g.dy + row * a.dim, a.dim);
         __syncthreads();
-        for (int j = thread_id(); last > 0 && j <= last; j += block_threads()) {
+        int j0 = causal_alone(a, last) ? last + 1 : causal_first(a, last + 1);
+        for (int j = j0 + thread_id(); j <= last; j += block_threads()) {
             int64_t at = (causal_key(s, j) * a.groups + group) * a.dim;
-            float score = a.scale * dot_row(q, a.k + at, a.dim) + causal_bias(a, head, last - j);
+            float score = causal_capped(a, a.scale * dot_row(q, a.k + at, a.dim)) + causal_bias(a, head, last - j);
             float slope = expf(score - g.lse[row]) * (dot_row(dy, a.v + at, a.dim) - g.delta[row]);
             if (last - j < job.cells - 1)
                 table[last - j] += slope;

@@ -4,6 +4,8 @@
  *
  * With p_ij = exp(s_ij - lse_i), dp_ij = dy_i . v_j and delta_i = dy_i . y_i the slope of a score is
  * p_ij (dp_ij - delta_i), and 0 where the row sees one key, which has all its weight: delta is made first, on its own.
+ * Where scores are capped the slope before that is slope_ij = p_ij (dp_ij - delta_i) (1 - (s_ij / cap)^2), s without
+ * bias.
  */
 #ifndef KERNELS_CUDA_CAUSAL_ATTENTION_BACKWARD_CUH
 #define KERNELS_CUDA_CAUSAL_ATTENTION_BACKWARD_CUH
@@ -19,6 +21,22 @@ struct causal_grads {
     bool dq_add, dk_add, dv_add;
     const int *last; /* null without prefixes */
 };
+
+/* Whether a row that sees keys up to its place `last` sees one alone. */
+template <typename T>
+__device__ inline bool causal_alone(const causal_args<T> &a, int last)
+{
+    return last == 0 || a.window == 1;
+}
+
+/* How many of a sequence's rows of a group there are to the last that sees a key of the place `key`, that of the first
+ * query being 0. */
+template <typename T>
+__device__ inline int causal_rows_until(const causal_args<T> &a, const struct packed_span &s, int key)
+{
+    int queries = a.window && key + a.window < s.n_queries ? key + a.window : s.n_queries;
+    return queries > 0 ? queries * a.each : 0;
+}
 
 /* delta of a row, for all lanes of its warp; *square: of the length of dy. */
 template <typename T>

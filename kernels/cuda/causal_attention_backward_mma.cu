@@ -135,7 +135,7 @@ __device__ inline void load_back_rows(back_rows<D> &tile, const causal_grads<bf1
     float grain = w.sum && r < rows ? w.grain[row] : 0.0f;
     tile.lse[i] = r < rows ? LOG2_E * g.lse[row] : INFINITY; /* weights 0 */
     tile.delta[i] = r < rows ? g.delta[row] : 0.0f;
-    tile.share[i] = s.n_prefix + s.ahead + r / a.each > 0 ? 1.0f : 0.0f;
+    tile.share[i] = causal_alone(a, s.n_prefix + s.ahead + r / a.each) ? 0.0f : 1.0f;
     tile.grains[i] = grain > 0x1p-100f ? 1.0f / grain : 0.0f;
     tile.at[i] = ahead + r / a.each;
     tile.head[i] = (int)(row % a.heads);
@@ -160,12 +160,18 @@ __device__ inline void back_keys(float (&dk)[1][D / 8][4], float (&dv)[1][D / 8]
         UNROLL
         for (int m = 0; m < 4; m++) {
             int i = 8 * n + lane_id() % 4 * 2 + m % 2, behind = rows.at[i] - key - m / 2 * 8;
-            float score = scale * p[0][n][m] - rows.lse[i];
+            float score = scale * p[0][n][m], slope = rows.share[i];
+            if (a.cap > 0) {
+                float capped = capped_score(score, a.cap, 2.0f / a.cap);
+                slope *= causal_cap_slope(a, capped);
+                score = LOG2_E * capped;
+            }
+            score -= rows.lse[i];
             if (a.bias && behind >= 0)
                 score += LOG2_E * causal_bias(a, rows.head[i], behind);
-            float weight = behind >= 0 && key + m / 2 * 8 < end ? exp2f(score) : 0.0f;
+            float weight = causal_sees(a, behind) && key + m / 2 * 8 < end ? exp2f(score) : 0.0f;
             p[0][n][m] = weight;
-            ds[0][n][m] = rows.share[i] * weight * (ds[0][n][m] - rows.delta[i]);
+            ds[0][n][m] = slope * weight * (ds[0][n][m] - rows.delta[i]);
         }
         UNROLL
         for (int half = 0; half < 2; half++)
@@ -211,7 +217,7 @@ __device__ inline void back_sequence(float (&dk)[1][D / 8][4], float (&dv)[1][D 
                                      const struct causal_sums &w, const struct packed_span &s, int group, int from,
                                      int ahead, int first, int n)
 {
-    int rows = s.n_queries * a.each, mine = warp_id() * MMA_ROWS;
+    int rows = causal_rows_until(a, s, first + n - 1 - ahead), mine = warp_id() * MMA_ROWS;
     __syncthreads(); /* the steps before have been used */
     if (from < rows)
         load_back_rows<D>(tiles.rows[0], g, a, w, s, group, from, ahead);

@@ -21,6 +21,21 @@ __device__ inline int key_tiles(const struct packed_span &s, int end)
     return (s.n_prefix + KEYS - 1) / KEYS + (s.ahead + end + KEYS - 1) / KEYS;
 }
 
+/* The first tile that the queries from `first` on see some of. */
+template <int KEYS>
+__device__ inline int first_tile(const causal_args<bf16> &a, const struct packed_span &s, int first)
+{
+    int key = causal_first(a, s.n_prefix + s.ahead + first + 1);
+    return key < s.n_prefix ? key / KEYS : (s.n_prefix + KEYS - 1) / KEYS + (key - s.n_prefix) / KEYS;
+}
+
+/* Whether a window is as short as what weights are taken finely of. */
+__device__ inline bool few_in_window(const causal_args<bf16> &a)
+{
+    constexpr int FEW = 128;
+    return a.window > 0 && a.window <= FEW;
+}
+
 template <int KEYS>
 __device__ inline struct key_tile key_tile_of(const struct packed_span &s, int i, int end)
 {
@@ -162,6 +177,26 @@ struct warp_rows {
     int sees[M][2]; /* the position of the first key that it does not see */
 };
 
+/* most tanh(x), factor x being 2 x in powers of two: in fewer registers than tanhf takes; its error is a rounding of
+ * most, not of the result. */
+__device__ inline float capped_score(float x, float most, float factor)
+{
+    return most - 2.0f * most / (1.0f + exp2f(factor * x));
+}
+
+/* Scores are capped, which leaves them before scaling. */
+template <int M, int KEYS>
+__device__ inline void cap_scores(float (&s)[M][KEYS / 8][4], const causal_args<bf16> &a)
+{
+    float unscaled = a.cap / a.scale, factor = 2.0f * LOG2_E / a.cap * a.scale;
+    UNROLL
+    for (int m = 0; m < M; m++) {
+        UNROLL
+        for (int i = 0; i < KEYS / 2; i++)
+            s[m][i / 4][i % 4] = capped_score(s[m][i / 4][i % 4], unscaled, factor);
+    }
+}
+
 /* Scores += what the biases are before scaling. */
 template <int M, int KEYS>
 __device__ inline void add_bias(float (&s)[M][KEYS / 8][4], const causal_args<bf16> &a, const struct warp_rows<M> &w,
@@ -181,15 +216,18 @@ __device__ inline void add_bias(float (&s)[M][KEYS / 8][4], const causal_args<bf
 
 /* Keys of a tile that a row does not see go. */
 template <int M, int KEYS>
-__device__ inline void hide_keys(float (&s)[M][KEYS / 8][4], const struct warp_rows<M> &w, const struct key_tile &t)
+__device__ inline void hide_keys(float (&s)[M][KEYS / 8][4], const causal_args<bf16> &a, const struct warp_rows<M> &w,
+                                 const struct key_tile &t)
 {
     UNROLL
-    for (int m = 0; m < M; m++) {
+    for (int row = 0; row < 2 * M; row++) {
+        int m = row / 2, half = row % 2, end = w.sees[m][half] - t.at, from = a.window ? end - a.window : 0;
+        end = end < t.n ? end : t.n;
         UNROLL
-        for (int i = 0; i < KEYS / 2; i++) {
-            int key = 8 * (i / 4) + lane_id() % 4 * 2 + i % 2;
-            if (key >= t.n || t.at + key >= w.sees[m][i % 4 / 2])
-                s[m][i / 4][i % 4] = -INFINITY;
+        for (int i = 0; i < KEYS / 4; i++) {
+            int key = 8 * (i / 2) + lane_id() % 4 * 2 + i % 2;
+            if (key < from || key >= end)
+                s[m][i / 2][2 * half + i % 2] = -INFINITY;
         }
     }
 }

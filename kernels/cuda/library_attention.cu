@@ -469,9 +469,9 @@ static bool in_table(const struct cuda_state *s, const struct tensor *q, const s
                      const struct attention_form *form)
 {
     int64_t dim = tensor_cols(q) / form->heads, numbers = tensor_size(q);
-    return q->dtype == BF16 && !form->bias && !g->prefix_start && s->capability >= long_sequences.capability &&
-           g->qs.max_len >= long_sequences.queries && dim <= long_sequences.dim && dim % long_sequences.dim_step == 0 &&
-           numbers <= INT32_MAX;
+    return q->dtype == BF16 && !form->bias && form->cap == 0 && !form->window && !g->prefix_start &&
+           s->capability >= long_sequences.capability && g->qs.max_len >= long_sequences.queries &&
+           dim <= long_sequences.dim && dim % long_sequences.dim_step == 0 && numbers <= INT32_MAX;
 }
 
 bool cuda_library_attention(struct ctx *c, struct tensor *y, struct tensor *lse, const struct tensor *q,

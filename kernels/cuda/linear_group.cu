@@ -157,7 +157,7 @@ __device__ inline float number_of(const group_view<T> &a, const product_view<T> 
 }
 
 /*
- * y_i (+)= scale_i n(x_i) w_i^T + bias_i + addend_i in its rows;  swiglu: of each two, y (+)= silu(first) second
+ * y_i (+)= scale_i n(x_i) w_i^T + bias_i + addend_i in its rows;  glu: of each two, y (+)= gate(first) second
  *
  * Grid     one block per product (or two of them), COLS of its columns and ROWS of its rows, rows going round fastest;
  *          those that have no row of their product's leave.
@@ -176,7 +176,7 @@ __global__ void __launch_bounds__(THREADS, 2) linear_group_kernel(GRID_CONSTANT 
     float v = 0;
     for (int i = 0; i < a.each; i++) {
         float next = number_of(a, (&p)[i], row0, col0);
-        v = i ? swiglu(v, next) : next;
+        v = i ? gated(a, v, next) : next;
     }
     int64_t row = row0 + thread_id() / COLS, col = col0 + thread_id() % COLS;
     if (has_row(a, p, row) && col < p.cols)
@@ -212,7 +212,7 @@ static void launch_group(struct ctx *c, const struct linear_group *g)
     group_view<T> a = {};
     a.norm = data_of<float>(g->norm.w), a.eps = g->norm.eps;
     a.adapter_of = data_of<int>(g->adapter_of);
-    a.rows = g->product[0].y.t->shape[0], a.n = g->n, a.each = g->swiglu ? 2 : 1;
+    a.rows = g->product[0].y.t->shape[0], a.n = g->n, a.each = g->glu ? 2 : 1, a.gate = g->gate;
     for (int i = 0; i < g->n; i++)
         a.product[i] = view_of<T>(&g->product[i]);
     int64_t blocks = number_blocks(a, ROWS, COLS);

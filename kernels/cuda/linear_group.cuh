@@ -32,6 +32,7 @@ struct group_view {
     const float *rstd;     /* of each row, where x has been weighed by the norm already; else NULL */
     const int *adapter_of; /* NULL: products are for all rows */
     float eps;
+    enum gate gate;
     int n, each; /* products; those that a number of y comes from */
     int64_t rows;
 };
@@ -115,9 +116,10 @@ __device__ inline float finished(const product_view<T> &p, float sum, float rstd
     return v + (p.addend ? p.addend[row * p.cols + col] : 0.0f);
 }
 
-__device__ inline float swiglu(float gate, float up)
+template <typename T>
+__device__ inline float gated(const group_view<T> &a, float gate, float up)
 {
-    return gate * sigmoid(gate) * up;
+    return (a.gate == GATE_GELU ? activate(gate, ACT_GELU_TANH) : gate * sigmoid(gate)) * up;
 }
 
 template <typename T>

@@ -153,7 +153,7 @@ __device__ inline void add_products(float (&total)[M][N][4], const group_view<bf
     }
 }
 
-/* What follows the sums, of which a swiglu's two lie half a warp's columns apart. */
+/* What follows the sums, of which a glu's two lie half a warp's columns apart. */
 __device__ inline void put_products(const group_view<bf16> &a, const product_view<bf16> &p,
                                     const float (&total)[M][N][4], int64_t row0, int64_t col0)
 {
@@ -173,7 +173,7 @@ __device__ inline void put_products(const group_view<bf16> &a, const product_vie
             int j = r % 2 * 2 + i % 2;
             float v = finished(p, total[r / 2][i / 2][j], rstd, row, col);
             if (a.each == 2)
-                v = swiglu(v, finished((&p)[1], total[r / 2][(i / 2 + N / 2) % N][j], rstd, row, col));
+                v = gated(a, v, finished((&p)[1], total[r / 2][(i / 2 + N / 2) % N][j], rstd, row, col));
             put_number(p, row, col, v);
         }
     }
@@ -236,7 +236,7 @@ __global__ void __launch_bounds__(THREADS)
     rstd[row] = rsqrtf(sum / (float)k + eps);
 }
 
-/* Whether rows are copied 16 bytes at a time, and the two products of a swiglu read the same. */
+/* Whether rows are copied 16 bytes at a time, and the two products of a glu read the same. */
 static bool serves(const group_view<bf16> &a)
 {
     for (int i = 0; i < a.n; i++) {

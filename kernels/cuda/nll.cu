@@ -46,7 +46,32 @@ __global__ void __launch_bounds__(ROW_THREADS)
 }
 
 /*
- * dz[t,j] = dy[t] (exp(z[t,j] - lse[t]) - (j == target[t])), 0 where target[t] < 0
+ * y = cap tanh(y / cap)
+ *
+ * Grid     one thread per PACK numbers.
+ * Memory   reads and writes y once: bandwidth bound.
+ */
+__global__ void __launch_bounds__(THREADS) soft_cap_kernel(float *y, int64_t n, float cap)
+{
+    int64_t at = grid_thread() * PACK;
+    float v[PACK];
+    if (at >= n)
+        return;
+    load_pack(v, y + at, n - at);
+    for (int k = 0; k < PACK; k++)
+        v[k] = cap * tanhf(v[k] / cap);
+    store_pack(y + at, v, n - at);
+}
+
+extern "C" void cuda_soft_cap(struct ctx *c, struct tensor *y, float cap)
+{
+    int64_t n = tensor_size(y);
+    if (n)
+        LAUNCH(soft_cap_kernel, blocks_for(n, THREADS * PACK), THREADS, 0, cuda_stream(c), data_of<float>(y), n, cap);
+}
+
+/*
+ * dz[t,j] = dy[t] (exp(z[t,j] - lse[t]) - (j == target[t])), 0 where target[t] < 0; with a cap times 1 - (z / cap)^2
  *
  * Grid     one thread per PACK columns of a row.
  * Memory   reads z once, writes dz once: bandwidth bound.
@@ -55,7 +80,7 @@ __global__ void __launch_bounds__(ROW_THREADS)
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
     nll_backward_kernel(T *dz, const float *__restrict__ dy, const float *__restrict__ lse, const float *z,
-                        const int *__restrict__ target, int64_t rows, int64_t cols) /* dz may be z */
+                        const int *__restrict__ target, int64_t rows, int64_t cols, float cap) /* dz may be z */
 {
     int64_t packs = (cols + PACK - 1) / PACK, t = grid_thread() / packs, j = grid_thread() % packs * PACK;
     float v[PACK];
@@ -64,8 +89,10 @@ __global__ void __launch_bounds__(THREADS)
     int64_t want = target[t];
     float factor = want >= 0 ? dy[t] : 0.0f;
     load_pack(v, z + t * cols + j, cols - j);
-    for (int k = 0; k < PACK; k++)
-        v[k] = want >= 0 ? factor * (expf(v[k] - lse[t]) - (j + k == want ? 1.0f : 0.0f)) : 0.0f;
+    for (int k = 0; k < PACK; k++) {
+        float share = cap > 0 ? v[k] / cap : 0.0f, slope = factor * (1.0f - share * share);
+        v[k] = want >= 0 ? slope * (expf(v[k] - lse[t]) - (j + k == want ? 1.0f : 0.0f)) : 0.0f;
+    }
     store_pack(dz + t * cols + j, v, cols - j);
 }
 
@@ -78,12 +105,12 @@ extern "C" void cuda_nll(struct ctx *c, struct tensor *y, struct tensor *lse, co
 }
 
 extern "C" void cuda_nll_backward(struct ctx *c, struct tensor *dz, const struct tensor *dy, const struct tensor *lse,
-                                  const struct tensor *z, const struct tensor *target)
+                                  const struct tensor *z, const struct tensor *target, float cap)
 {
     int64_t rows = z->shape[0], cols = z->shape[1];
     if (rows == 0 || cols == 0)
         return;
     DTYPE_SWITCH(dz->dtype, LAUNCH(nll_backward_kernel<T>, blocks_for(rows * ((cols + PACK - 1) / PACK), THREADS),
                                    THREADS, 0, cuda_stream(c), data_of<T>(dz), data_of<float>(dy), data_of<float>(lse),
-                                   data_of<float>(z), data_of<int>(target), rows, cols));
+                                   data_of<float>(z), data_of<int>(target), rows, cols, cap));
 }

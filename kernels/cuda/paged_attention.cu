@@ -1,95 +1,6 @@
+#include "kernels/cuda/paged_attention.cuh"
+
 #include "kernels/cuda/causal_mma.cuh"
-#include "kernels/cuda/causal_rows.cuh"
-
-/* One call. */
-template <typename T>
-struct paged_args {
-    causal_args<T> heads; /* how rows lie; it has no sequences */
-    T *y;
-    float *partial; /* [n_parts, heads, dim + 2]: weighted values, maximum in powers of two, sum */
-    const int *table, *seen, *parts;
-    const struct paged_unit *units;
-    int64_t keys; /* of a row of the table */
-    int queries;  /* rows of q */
-    int tiles;    /* of rows, in the unit with most queries, */
-    int height;   /* and how many rows such a tile has */
-};
-
-/* What the results so far and those of the next chunk count for in their sum, and the maximum of both. */
-__device__ inline void merge_factors(float &most, float next, float &old, float &now)
-{
-    float high = fmaxf(most, next);
-    old = exp2f(most - high), now = exp2f(next - high);
-    most = high;
-}
-
-__device__ inline float merged(float x, float old, float next, float now)
-{
-    return fmaf(x, old, next * now);
-}
-
-/* y of a row; zeros are positive, whatever they were summed from. */
-__device__ inline float finished(float x, float factor)
-{
-    return fmaf(x, factor, 0.0f);
-}
-
-template <typename T>
-__device__ inline float *partial_row(const paged_args<T> &a, int64_t part, int head)
-{
-    return a.partial + (part * a.heads.heads + head) * (a.heads.dim + 2);
-}
-
-/* A row that a warp sums up, lane by lane. */
-struct row_sum {
-    float out[ROW_PARTS], most, sum;
-};
-
-__device__ inline void row_start(row_sum &r)
-{
-    UNROLL
-    for (int i = 0; i < ROW_PARTS; i++)
-        r.out[i] = 0;
-    r.most = -INFINITY, r.sum = 0;
-}
-
-__device__ inline void row_merge(row_sum &r, const row_sum &next)
-{
-    float old, now;
-    merge_factors(r.most, next.most, old, now);
-    UNROLL
-    for (int i = 0; i < ROW_PARTS; i++)
-        r.out[i] = merged(r.out[i], old, next.out[i], now);
-    r.sum = merged(r.sum, old, next.sum, now);
-}
-
-template <typename T>
-__device__ inline void row_finish(const paged_args<T> &a, int64_t t, int head, const row_sum &r)
-{
-    float factor = 1.0f / r.sum;
-    UNROLL
-    for (int i = 0; i < ROW_PARTS; i++)
-        if (lane_id() + i * WARP < a.heads.dim)
-            a.y[(t * a.heads.heads + head) * a.heads.dim + lane_id() + i * WARP] = T(finished(r.out[i], factor));
-}
-
-template <typename T>
-__device__ inline void row_store(const paged_args<T> &a, int64_t part, int head, const row_sum &r)
-{
-    float *to = partial_row(a, part, head);
-    put_row(to, r.out, 1.0f, a.heads.dim, false);
-    if (lane_id() == 0)
-        to[a.heads.dim] = r.most, to[a.heads.dim + 1] = r.sum;
-}
-
-template <typename T>
-__device__ inline void row_load(row_sum &r, const paged_args<T> &a, int64_t part, int head)
-{
-    const float *from = partial_row(a, part, head);
-    row_start(r);
-    add_row(r.out, 1.0f, from, a.heads.dim);
-    r.most = from[a.heads.dim], r.sum = from[a.heads.dim + 1];
-}
 
 /* One head of a query that sees `seen` keys, whose rows are listed: the results of those in [from, to). */
 template <typename T>
@@ -103,8 +14,10 @@ __device__ inline void row_chunk(row_sum &r, const paged_args<T> &a, const float
         int j = j0 + lane_id();
         float score = -INFINITY;
         if (j < to)
-            score = LOG2_E * (h.scale * dot_row(q, h.k + ((int64_t)rows[j] * h.groups + group) * h.dim, h.dim) +
-                              causal_bias(h, head, seen - 1 - j));
+            score =
+                LOG2_E *
+                (causal_capped(h, h.scale * dot_row(q, h.k + ((int64_t)rows[j] * h.groups + group) * h.dim, h.dim)) +
+                 causal_bias(h, head, seen - 1 - j));
         float top = fmaxf(r.most, warp_max(score)), shrink = exp2f(r.most - top), p = exp2f(score - top);
         r.sum = fmaf(r.sum, shrink, warp_sum(p));
         r.most = top;
@@ -120,8 +33,8 @@ __device__ inline void row_chunk(row_sum &r, const paged_args<T> &a, const float
 }
 
 /*
- * s_ij = scale q_i . k_j + bias;  y_i = sum_j softmax_j(s_ij) v_j, over the keys that i sees; or what a chunk of them
- * gives
+ * s_ij = cap(scale q_i . k_j) + bias;  y_i = sum_j softmax_j(s_ij) v_j, over the keys that i sees; or what a chunk of
+ * them gives
  *
  * Grid     one warp per head and query of a unit, the rows of a unit in one run of blocks.
  * Memory   k and v once per row, mostly from cache; a lane reads a key of its own, then all lanes one value.
@@ -146,6 +59,9 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4) paged_attention_kernel(pag
     row_start(all);
     for (int i = unit.chunk; i < unit.chunk + unit.chunks && i * CHUNK_KEYS < seen; i++) {
         int from = i * CHUNK_KEYS, to = seen < from + CHUNK_KEYS ? seen : from + CHUNK_KEYS;
+        if (!sees_chunk(a.heads, seen, i))
+            continue;
+        from = from > causal_first(a.heads, seen) ? from : causal_first(a.heads, seen);
         row_chunk(chunk, a, queries[warp_id()], weights[warp_id()], rows, head, seen, from, to);
         if (whole)
             row_merge(all, chunk);
@@ -175,7 +91,7 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP) paged_merge_kernel(paged_args
     row_start(all);
     if (seen == 0)
         all.sum = 1;
-    for (int i = 0; i < parts && i * CHUNK_KEYS < seen; i++) {
+    for (int i = causal_first(a.heads, seen) / CHUNK_KEYS; i < parts && i * CHUNK_KEYS < seen; i++) {
         row_load(chunk, a, first + i, head);
         row_merge(all, chunk);
     }
@@ -190,7 +106,7 @@ struct paged_shape {
     static_assert(CHUNK_KEYS % (2 * KEYS_) == 0, "a chunk is two tiles or more: its list is there before it is read");
 };
 
-/* A block's part of the work: rows [first, ...) of a group of a unit, keys [from, end). */
+/* A block's part of the work: rows [first, ...) of a group of a unit, keys [from, end), from is a chunk's first. */
 struct paged_task {
     struct paged_unit unit;
     int group, first, rows, from, end;
@@ -226,18 +142,22 @@ __device__ inline int warp_most(int v)
 __device__ inline bool paged_task_of(struct paged_task &t, const paged_args<bf16> &a)
 {
     int64_t pair = block_id() / a.tiles;
-    int each = a.heads.each, most = 0;
+    int each = a.heads.each, most = 0, unseen = -INT32_MAX; /* most of the keys seen, and least before them, negative */
     t.group = (int)(pair % a.heads.groups);
     t.unit = a.units[pair / a.heads.groups];
     t.first = (int)(block_id() % a.tiles) * a.height, t.rows = t.unit.queries * each;
     if (t.first >= t.rows)
         return false;
     int last = (t.first + a.height < t.rows ? t.first + a.height : t.rows) - 1;
-    for (int i = t.first / each + lane_id(); i <= last / each; i += WARP)
-        most = most > a.seen[t.unit.first + i] ? most : a.seen[t.unit.first + i];
+    for (int i = t.first / each + lane_id(); i <= last / each; i += WARP) {
+        int seen = a.seen[t.unit.first + i], before = -causal_first(a.heads, seen);
+        most = most > seen ? most : seen;
+        unseen = seen == 0 || unseen > before ? unseen : before;
+    }
     most = warp_most(most);
+    int from = -warp_most(unseen) / CHUNK_KEYS * CHUNK_KEYS;
     t.from = t.unit.chunk * CHUNK_KEYS, t.end = (t.unit.chunk + t.unit.chunks) * CHUNK_KEYS;
-    t.end = t.end < most ? t.end : most;
+    t.from = t.from > from ? t.from : from, t.end = t.end < most ? t.end : most;
     return t.from < t.end;
 }
 
@@ -316,14 +236,16 @@ template <class S>
 __device__ inline void paged_step(struct paged_sums<S::D> &x, const paged_tiles<S> &tiles, int stage,
                                   const causal_args<bf16> &a, const struct paged_rows &w, const struct key_tile &t)
 {
-    const bool exact[1] = { t.at < CHUNK_KEYS };
+    const bool exact[1] = { t.at < CHUNK_KEYS || few_in_window(a) };
     float s[1][S::KEYS / 8][4];
     zero(s);
     add_scores(s, tiles.q, warp_id() * MMA_ROWS, tiles.k[stage], t.n);
+    if (a.cap > 0)
+        cap_scores<1, S::KEYS>(s, a);
     if (a.bias)
         add_bias<1, S::KEYS>(s, a, w.at, t.at);
-    if (t.n < S::KEYS || t.at + S::KEYS > w.all_see)
-        hide_keys<1, S::KEYS>(s, w.at, t);
+    if (t.n < S::KEYS || t.at + S::KEYS > w.all_see || a.window)
+        hide_keys<1, S::KEYS>(s, a, w.at, t);
     causal_softmax<S::D, 1, S::KEYS>(s, x.out, x.most, x.sum, LOG2_E * a.scale);
     add_weighted<S::D>(x.out, s, tiles.v[stage], t.n, exact);
 }
@@ -336,7 +258,7 @@ __device__ inline void store_parts(const paged_args<bf16> &a, const struct paged
     int dim = a.heads.dim;
     UNROLL
     for (int half = 0; half < 2; half++) {
-        if (w.part[half] < 0 || w.at.sees[0][half] <= chunk * CHUNK_KEYS)
+        if (w.part[half] < 0 || !sees_chunk(a.heads, w.at.sees[0][half], chunk))
             continue;
         float *to = partial_row(a, w.part[half] + chunk, w.at.row[0][half] % a.heads.heads);
         UNROLL
@@ -354,7 +276,7 @@ template <int D>
 __device__ inline void chunk_end(const paged_args<bf16> &a, struct paged_sums<D> &x, float *before,
                                  const struct paged_rows &w, const struct paged_task &t, int chunk)
 {
-    bool first = chunk == t.unit.chunk, last = (chunk + 1) * CHUNK_KEYS >= t.end;
+    bool first = chunk == t.from / CHUNK_KEYS, last = (chunk + 1) * CHUNK_KEYS >= t.end;
     float old[2], now[2], sum[2];
     UNROLL
     for (int half = 0; half < 2; half++)
@@ -426,7 +348,7 @@ __global__ void __launch_bounds__(MMA_THREADS) paged_attention_mma_kernel(paged_
     chunk_start(x);
 
     copy_rows(tiles->q, a.heads.q, a.heads, span, t.group, t.first, a.height, t.rows);
-    list_rows(tiles->rows, a, t, t.unit.chunk);
+    list_rows(tiles->rows, a, t, t.from / CHUNK_KEYS);
     for (int at = t.from - KEYS; at < t.end; at += KEYS) {
         int stage = at / KEYS & 1, chunk = at / CHUNK_KEYS;
         copy_wait<0>();

@@ -15,6 +15,17 @@ static void add_backward(struct ctx *c, struct node *node)
     tape_move_grad(c, n->a, dy);
 }
 
+void op_add_to(struct ctx *c, struct tensor *y, struct tensor *x)
+{
+    struct destination sum = { y, true };
+
+    CHECK(!c->recording, "add_to has no backward; add has");
+    CHECK(tensor_size(x) == tensor_size(y) && tensor_cols(x) == tensor_cols(y) && x->dtype == y->dtype,
+          "add_to: %lld elements of %s to %lld of %s", (long long)tensor_size(x), dtype_name(x->dtype),
+          (long long)tensor_size(y), dtype_name(y->dtype));
+    RUN(c, accumulate, sum, x);
+}
+
 struct tensor *op_add(struct ctx *c, struct tensor *a, struct tensor *b)
 {
     CHECK(tensor_size(a) == tensor_size(b) && tensor_cols(a) == tensor_cols(b) && a->dtype == b->dtype,

@@ -9,6 +9,7 @@ struct attention_form attention_form_whole(const char *op, const struct attentio
     CHECK(f.heads > 0 && f.groups >= 0 && f.heads % (f.groups ? f.groups : 1) == 0, "%s: %d heads in %d groups", op,
           f.heads, f.groups);
     CHECK(f.scale >= 0 && f.p == 0, "%s: scale %g, dropout %g", op, (double)f.scale, (double)f.p);
+    CHECK(f.cap >= 0 && f.window >= 0, "%s: scores capped at %g, a window of %d", op, (double)f.cap, f.window);
     CHECK(!f.bias || (f.bias->dtype == F32 && f.bias->ndim == 2 && f.bias->shape[0] == f.heads && f.bias->shape[1] % 2),
           "%s: a bias of %lld numbers of %s for %d heads, expected F32 [heads, 2 R + 1]", op,
           (long long)tensor_size(f.bias), dtype_name(f.bias->dtype), f.heads);

@@ -219,8 +219,8 @@ void op_linear_add(struct ctx *c, struct tensor *y, struct tensor *x, const stru
     arena_reset(c->step, mark);
 }
 
-static void swiglu_few(struct ctx *c, struct tensor *y, struct tensor *x, struct rms_norm norm,
-                       const struct linear_map *const maps[2])
+static void glu_few(struct ctx *c, struct tensor *y, struct tensor *x, struct rms_norm norm,
+                    const struct linear_map *const maps[2], enum gate kind)
 {
     struct launches l = launches_of(c, x, norm);
     bool adapted = adapters_on(c, maps[0]) || adapters_on(c, maps[1]);
@@ -228,43 +228,44 @@ static void swiglu_few(struct ctx *c, struct tensor *y, struct tensor *x, struct
 
     for (int i = 0; i < 2; i++)
         waits[i] = add_large(c, &l, whole(y), maps[i], adapted);
-    l.first.swiglu = !adapted;
-    l.second.swiglu = adapted;
+    l.first.glu = !adapted;
+    l.second.glu = adapted;
+    l.first.gate = l.second.gate = kind;
     for (int v = 0; v < choices(c, maps[0]) && adapted; v++)
         for (int i = 0; i < 2; i++)
             add_small(c, &l, whole(y), maps[i], v, waits[i]);
     launch(c, &l);
 }
 
-static void swiglu_many(struct ctx *c, struct tensor *y, struct tensor *x, struct rms_norm norm,
-                        const struct linear_map *const maps[2])
+static void glu_many(struct ctx *c, struct tensor *y, struct tensor *x, struct rms_norm norm,
+                     const struct linear_map *const maps[2], enum gate kind)
 {
     struct tensor *half[2] = { tensor_like(c, y), tensor_like(c, y) }, *gate = half[0], *up = half[1];
 
     maps_rows(c, half, x, norm, maps, 2);
-    RUN(c, glu, y, gate, up, GATE_SILU);
+    RUN(c, glu, y, gate, up, kind);
 }
 
-struct tensor *op_linear_swiglu(struct ctx *c, struct tensor *x, struct rms_norm norm, const struct linear_map *gate,
-                                const struct linear_map *up)
+struct tensor *op_linear_glu(struct ctx *c, struct tensor *x, struct rms_norm norm, const struct linear_map *gate,
+                             const struct linear_map *up, enum gate kind)
 {
     const struct linear_map *const maps[2] = { gate, up };
 
     check_map(c, x, norm, gate);
     check_map(c, x, norm, up);
-    CHECK(gate->w->shape[0] == up->w->shape[0], "linear_swiglu: gate of %lld columns, up of %lld",
+    CHECK(gate->w->shape[0] == up->w->shape[0], "linear_glu: gate of %lld columns, up of %lld",
           (long long)gate->w->shape[0], (long long)up->w->shape[0]);
     struct tensor *y = tensor_new2(c, x->dtype, x->shape[0], gate->w->shape[0]);
     size_t mark = arena_mark(c->step);
     if (few_rows(c, x))
-        swiglu_few(c, y, x, norm, maps);
+        glu_few(c, y, x, norm, maps, kind);
     else
-        swiglu_many(c, y, x, norm, maps);
+        glu_many(c, y, x, norm, maps, kind);
     arena_reset(c->step, mark);
     return y;
 }
 
-struct tensor *op_linear_logits(struct ctx *c, struct tensor *x, struct tensor *w, const struct lora *l)
+struct tensor *op_linear_logits(struct ctx *c, struct tensor *x, struct tensor *w, const struct lora *l, float cap)
 {
     struct linear_map m = { .w = w, .lora = l ? *l : (struct lora){ 0 } };
 
@@ -279,5 +280,7 @@ struct tensor *op_linear_logits(struct ctx *c, struct tensor *x, struct tensor *
         map_rows(c, y, x, &m);
     }
     arena_reset(c->step, mark);
+    if (cap > 0)
+        RUN(c, soft_cap, y, cap);
     return y;
 }

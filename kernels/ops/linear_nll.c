@@ -6,6 +6,7 @@ struct linear_nll_node {
     struct node node;
     struct tensor *x, *w, *target, *lse;
     struct low_rank low;
+    float cap;
 };
 
 /* Gradients to be written; each chunk adds to what the one before it left in w and B. */
@@ -36,6 +37,8 @@ static void logits(struct ctx *c, struct tensor *z, const struct linear_nll_node
     struct tensor x = tensor_view(n->x, at, z->shape[0]), h;
 
     low_rank_leave(c, z, &x, n->w, part_of(&h, n->low.h, at, z->shape[0]), n->low.lora.b);
+    if (n->cap > 0)
+        RUN(c, soft_cap, z, n->cap);
 }
 
 static void chunk_backward(struct ctx *c, const struct linear_nll_node *n, struct nll_grads *g, const struct tensor *dz,
@@ -77,7 +80,7 @@ static void chunks_backward(struct ctx *c, const struct linear_nll_node *n, stru
         struct tensor dy = tensor_view(n->node.out->grad, at, k), lse = tensor_view(n->lse, at, k);
         struct tensor target = tensor_view(n->target, at, k);
         logits(c, &z, n, at);
-        RUN(c, nll_backward, &dz, &dy, &lse, &z, &target);
+        RUN(c, nll_backward, &dz, &dy, &lse, &z, &target, n->cap);
         chunk_backward(c, n, g, &dz, at);
     }
 }
@@ -120,19 +123,21 @@ static void chunks_forward(struct ctx *c, struct tensor *y, const struct linear_
 }
 
 struct tensor *op_linear_nll(struct ctx *c, struct tensor *x, struct tensor *w, const struct lora *l,
-                             struct tensor *target)
+                             struct tensor *target, float cap)
 {
     CHECK(x->ndim == 2 && tensor_size(target) == x->shape[0] && target->dtype == I32 && target->ndim == 1,
           "linear_nll: %lld targets of type %s for %lld rows", (long long)tensor_size(target),
           dtype_name(target->dtype), (long long)x->shape[0]);
     CHECK(!w->needs_grad || w->is_param, "linear_nll: a weight that is computed");
     struct tensor *y = tensor_new1(c, F32, x->shape[0]);
-    struct linear_nll_node n = { .x = x, .w = w, .target = target, .lse = tensor_new1(c, F32, x->shape[0]) };
+    struct linear_nll_node n = {
+        .x = x, .w = w, .target = target, .lse = tensor_new1(c, F32, x->shape[0]), .cap = cap
+    };
 
     n.low = low_rank_enter(c, x, w, l);
     chunks_forward(c, y, &n);
     if (tape_needs(c, y, x, w, n.low.lora.a, n.low.lora.b))
         TAPE_PUSH(c, linear_nll_node, y, linear_nll_backward, .x = x, .w = w, .target = target, .lse = n.lse,
-                  .low = n.low);
+                  .low = n.low, .cap = cap);
     return y;
 }

@@ -77,7 +77,8 @@ static struct tensor *llama_logits(struct ctx *c, const struct decode_words *s, 
     };
 
     c->adapter_of = e->model->n_others ? batch_i32(c, s->adapters, s->tokens) : NULL;
-    struct tensor *logits = op_linear_logits(c, llama_forward(c, net, &in), net->head.w, &net->head.lora);
+    struct tensor *logits =
+        op_linear_logits(c, llama_forward(c, net, &in), net->head.w, &net->head.lora, net->config.logit_cap);
     c->adapter_of = NULL;
     return logits;
 }
@@ -95,7 +96,7 @@ static struct tensor *t5_logits(struct ctx *c, const struct decode_words *s, con
                           .source_cache = &e->sources.cache,
                           .cache_rows = read->cache_row };
 
-    return op_linear_logits(c, t5_decode_step(c, net, &in), net->head, NULL);
+    return op_linear_logits(c, t5_decode_step(c, net, &in), net->head, NULL, 0);
 }
 
 /* F32 [tokens, vocab]: of the token behind each. */

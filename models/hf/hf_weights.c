@@ -182,6 +182,12 @@ static int match(struct hf_reader *l, struct error *err)
     return mismatch_report(&l->mismatch, l->s.path, err);
 }
 
+static void add_number(const struct param *p, float *x, int64_t n, float one)
+{
+    for (int64_t i = 0; i < n && p->flags & PARAM_LESS_ONE; i++)
+        x[i] += one;
+}
+
 /* One part of a parameter, a piece at a time, so that large weights never lie in memory twice. */
 static int read_part(const struct hf_reader *l, struct device *d, struct param *p, int64_t at,
                      const struct safetensors_entry *e, float *buffer, struct error *err)
@@ -190,6 +196,7 @@ static int read_part(const struct hf_reader *l, struct device *d, struct param *
         n = e->size - from < PIECE ? e->size - from : PIECE;
         if (safetensors_read_f32(&l->s, e, buffer, from, n, err))
             return -1;
+        add_number(p, buffer, n, 1);
         param_upload_part(p, d, buffer, at + from, n);
     }
     return 0;
@@ -279,6 +286,7 @@ static int put_params(struct safetensors_writer *w, const struct params *p, stru
         int parts = part_count(rules, p->list[i].name);
         int64_t size = tensor_size(p->list[i].t) / parts;
         param_download(&p->list[i], d, buffer);
+        add_number(&p->list[i], buffer, tensor_size(p->list[i].t), -1);
         for (int k = 0; k < parts && rc == 0; k++)
             rc = safetensors_put(w, spec++, buffer + k * size, 0, size, err);
     }

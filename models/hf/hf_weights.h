@@ -1,9 +1,10 @@
 /*
  * hf_weights.h - a parameter list from and to the tensors of a Hugging Face folder.
  *
- * Names are the same but for what a set of rules says: a prefix that a bare encoder is saved without, parameters that
- * are several tensors stacked by rows (query, key and value), older spellings, and tensors nobody needs.  A parameter
- * that the rules do not own (a graph classifier's) is neither read nor written.
+ * Parameters that are PARAM_LESS_ONE are 1 more than their tensors: a number below 2^-16 comes back rounded to 2^-24
+ * and is the same 1 + w.  Names are the same but for what a set of rules says: a prefix that a bare encoder is saved
+ * without, parameters that are several tensors stacked by rows (query, key and value), older spellings, and tensors
+ * nobody needs.  A parameter that the rules do not own (a graph classifier's) is neither read nor written.
  */
 #ifndef MODELS_HF_HF_WEIGHTS_H
 #define MODELS_HF_HF_WEIGHTS_H

@@ -10,7 +10,9 @@
 enum { VERSION = 3, VALUE_U32 = 4, VALUE_F32 = 6, VALUE_STRING = 8, TENSOR_F32 = 0, ALIGN = 32, QUANTIZATION = 2 };
 enum { N_VALUES = 6, NAME = 128 };
 
-static const char *const architectures[] = { [LLAMA] = "llama", [QWEN2] = "qwen2", [QWEN3] = "qwen3" };
+static const char *const architectures[] = {
+    [LLAMA] = "llama", [QWEN2] = "qwen2", [QWEN3] = "qwen3", [MISTRAL] = "llama", [GEMMA2] = "gemma2"
+};
 
 static const struct {
     const char *own, *gguf;
@@ -120,7 +122,7 @@ static void put_info(struct gguf_writer *w, const struct lora_module *m, bool b)
 /* Heads whose rows are to be interleaved; 0 for a map whose rows stay. */
 static int heads_of(const struct llama_config *c, const char *module)
 {
-    if (c->kind != LLAMA)
+    if (c->kind != LLAMA && c->kind != MISTRAL)
         return 0;
     return text_ends_with(module, ".q_proj") ? c->heads : text_ends_with(module, ".k_proj") ? c->groups : 0;
 }

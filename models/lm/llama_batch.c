@@ -216,12 +216,12 @@ static struct tensor *hidden_rows(struct ctx *c, const struct llama *net, const 
 
 struct tensor *llama_batch_logits(struct ctx *c, const struct llama *net, const struct llama_batch *b)
 {
-    return op_linear_logits(c, hidden_rows(c, net, b), net->head.w, &net->head.lora);
+    return op_linear_logits(c, hidden_rows(c, net, b), net->head.w, &net->head.lora, net->config.logit_cap);
 }
 
 struct tensor *llama_batch_nll(struct ctx *c, const struct llama *net, const struct llama_batch *b)
 {
     struct tensor *targets = batch_i32(c, b->targets, b->n_rows);
 
-    return op_linear_nll(c, hidden_rows(c, net, b), net->head.w, &net->head.lora, targets);
+    return op_linear_nll(c, hidden_rows(c, net, b), net->head.w, &net->head.lora, targets, net->config.logit_cap);
 }

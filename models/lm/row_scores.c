@@ -70,7 +70,7 @@ static void run_t5(struct ctx *c, struct rows_step *t)
                                 .source_cache = &t->s->source,
                                 .cache_rows = batch_i32(c, t->cache_rows, t->n) };
 
-    t->logits = op_linear_logits(c, t5_decode_step(c, net, &in), net->head, NULL);
+    t->logits = op_linear_logits(c, t5_decode_step(c, net, &in), net->head, NULL, 0);
 }
 
 static void run_llama(struct ctx *c, struct rows_step *t)
@@ -85,7 +85,7 @@ static void run_llama(struct ctx *c, struct rows_step *t)
                               .cache_rows = batch_i32(c, t->cache_rows, t->n) };
     struct tensor *states = llama_forward(c, net, &in);
 
-    t->logits = states ? op_linear_logits(c, states, net->head.w, &net->head.lora) : NULL;
+    t->logits = states ? op_linear_logits(c, states, net->head.w, &net->head.lora, net->config.logit_cap) : NULL;
 }
 
 /* A step_fn. */

@@ -100,12 +100,12 @@ static struct tensor *final_states(struct ctx *c, const struct t5 *net, const st
 
 struct tensor *t5_batch_logits(struct ctx *c, const struct t5 *net, const struct t5_batch *b)
 {
-    return op_linear_logits(c, final_states(c, net, b), net->head, NULL);
+    return op_linear_logits(c, final_states(c, net, b), net->head, NULL, 0);
 }
 
 struct tensor *t5_batch_nll(struct ctx *c, const struct t5 *net, const struct t5_batch *b)
 {
     struct tensor *targets = batch_i32(c, b->targets, b->answer.n_tokens);
 
-    return op_linear_nll(c, final_states(c, net, b), net->head, NULL, targets);
+    return op_linear_nll(c, final_states(c, net, b), net->head, NULL, targets, 0);
 }

@@ -2,6 +2,7 @@
 
 #include "models/net/param_builder.h"
 
+#include <math.h>
 #include <stdio.h>
 
 enum { NAME = 96, LAYER_MODULES = 7 };
@@ -18,21 +19,33 @@ static struct linear_map linear(const struct param_builder *p, int64_t out, int6
     return l;
 }
 
+static struct tensor *norm(const struct param_builder *p, const struct llama_config *g, int64_t n, const char *name)
+{
+    struct param_builder b = *p;
+
+    b.flags |= g->norms_less_one ? PARAM_LESS_ONE : 0;
+    return param_vector(&b, n, -1, name);
+}
+
 static void init_layer(struct llama_layer *l, const struct llama_config *g, struct param_builder *p, int number)
 {
     int64_t C = g->hidden_size, I = g->intermediate_size, D = g->head_dim;
 
     param_part(p, "model.layers.%d.", number);
-    l->attention_norm = param_vector(p, C, -1, "input_layernorm.weight");
+    l->attention_norm = norm(p, g, C, "input_layernorm.weight");
     l->q = linear(p, g->heads * D, C, g->qkv_bias, "self_attn.q_proj");
     l->k = linear(p, g->groups * D, C, g->qkv_bias, "self_attn.k_proj");
     l->v = linear(p, g->groups * D, C, g->qkv_bias, "self_attn.v_proj");
     l->o = linear(p, C, g->heads * D, g->out_bias, "self_attn.o_proj");
     if (g->kind == QWEN3) {
-        l->q_norm = param_vector(p, D, -1, "self_attn.q_norm.weight");
-        l->k_norm = param_vector(p, D, -1, "self_attn.k_norm.weight");
+        l->q_norm = norm(p, g, D, "self_attn.q_norm.weight");
+        l->k_norm = norm(p, g, D, "self_attn.k_norm.weight");
     }
-    l->mlp_norm = param_vector(p, C, -1, "post_attention_layernorm.weight");
+    if (g->out_norms)
+        l->attention_out_norm = norm(p, g, C, "post_attention_layernorm.weight");
+    l->mlp_norm = norm(p, g, C, g->out_norms ? "pre_feedforward_layernorm.weight" : "post_attention_layernorm.weight");
+    if (g->out_norms)
+        l->mlp_out_norm = norm(p, g, C, "post_feedforward_layernorm.weight");
     l->gate = linear(p, I, C, g->mlp_bias, "mlp.gate_proj");
     l->up = linear(p, I, C, g->mlp_bias, "mlp.up_proj");
     l->down = linear(p, C, I, g->mlp_bias, "mlp.down_proj");
@@ -51,7 +64,7 @@ void llama_init(struct llama *m, const struct llama_config *g, enum dtype dtype,
         init_layer(&m->layers[i], g, &builder, i);
     }
     param_part(&builder, "%s", "");
-    m->norm = param_vector(&builder, g->hidden_size, -1, "model.norm.weight");
+    m->norm = norm(&builder, g, g->hidden_size, "model.norm.weight");
     if (g->tied)
         m->head.w = m->word;
     else
@@ -87,6 +100,17 @@ static struct tensor *apply(struct ctx *c, struct tensor *x, const struct linear
     return op_lora_linear(c, x, l->w, l->b, &l->lora);
 }
 
+static struct attention_form form_of(const struct block *b)
+{
+    const struct llama_config *g = &b->m->config;
+
+    return (struct attention_form){ .heads = g->heads,
+                                    .groups = g->groups,
+                                    .scale = g->query_scalar > 0 ? 1.0f / sqrtf(g->query_scalar) : 0,
+                                    .cap = g->score_cap,
+                                    .window = g->windowed[b->number] ? g->window : 0 };
+}
+
 /* Queries or keys: normalised by w where the network does that, then rotated by their positions. */
 static struct tensor *apply_rope(struct ctx *c, const struct block *b, struct tensor *x, struct tensor *w)
 {
@@ -97,27 +121,37 @@ static struct tensor *apply_rope(struct ctx *c, const struct block *b, struct te
 
 static struct tensor *attend(struct ctx *c, const struct block *b, struct tensor *x)
 {
-    const struct llama_config *g = &b->m->config;
-    const struct attention_form form = { .heads = g->heads, .groups = g->groups };
+    const struct attention_form form = form_of(b);
     const struct llama_layer *l = &b->m->layers[b->number];
     const struct linear_map *const maps[] = { &l->q, &l->k, &l->v };
-    struct tensor *h = op_rms_norm(tape_transient(c), x, l->attention_norm, g->rms_norm_eps), *y[3];
+    struct tensor *h = op_rms_norm(tape_transient(c), x, l->attention_norm, b->m->config.rms_norm_eps), *y[3];
 
     op_lora_group(c, y, h, maps, 3, (l->q_norm ? 0 : 1u) | (l->k_norm ? 0 : 2u)); /* a rope's backward reads nothing */
     struct tensor *q = apply_rope(c, b, y[0], l->q_norm), *k = apply_rope(c, b, y[1], l->k_norm);
     return op_causal_attention(c, q, k, y[2], &b->in.causal, &form);
 }
 
+/* x + what the map makes of h, normed by w where the network does that. */
+static struct tensor *add_map(struct ctx *c, const struct block *b, struct tensor *x, struct tensor *h,
+                              const struct linear_map *map, struct tensor *w)
+{
+    if (!w)
+        return op_add(c, x, apply(tape_transient(c), h, map));
+    struct tensor *y = apply(c, h, map);
+    return op_add(c, x, op_rms_norm(tape_transient(c), y, w, b->m->config.rms_norm_eps));
+}
+
 static struct tensor *add_attention(struct ctx *c, struct tensor **in, const void *arg)
 {
     const struct block *b = arg;
+    const struct llama_layer *l = &b->m->layers[b->number];
     struct tensor *x = in[0], *attended = attend(c, b, x);
 
     if (is_cut(b)) {
         attended = op_gather(c, attended, b->in.rows);
         x = op_gather(c, x, b->in.rows);
     }
-    return op_add(c, x, apply(tape_transient(c), attended, &b->m->layers[b->number].o));
+    return add_map(c, b, x, attended, &l->o, l->attention_out_norm);
 }
 
 static struct tensor *add_feed_forward(struct ctx *c, struct tensor **in, const void *arg)
@@ -128,8 +162,8 @@ static struct tensor *add_feed_forward(struct ctx *c, struct tensor **in, const 
     struct tensor *y[2];
 
     op_lora_group(c, y, h, (const struct linear_map *const[]){ &l->up, &l->gate }, 2, 0);
-    h = op_glu(tape_transient(c), y[1], y[0], GATE_SILU);
-    return op_add(c, in[0], apply(tape_transient(c), h, &l->down));
+    h = op_glu(tape_transient(c), y[1], y[0], b->m->config.gate);
+    return add_map(c, b, in[0], h, &l->down, l->mlp_out_norm);
 }
 
 static struct tensor *run_block(struct ctx *c, struct tensor **in, const void *arg)
@@ -150,7 +184,7 @@ static struct tensor *layer(struct ctx *c, const struct block *b, struct tensor 
 static struct tensor *attend_once(struct ctx *c, const struct block *b, struct tensor *x)
 {
     const struct llama_config *g = &b->m->config;
-    const struct attention_form form = { .heads = g->heads, .groups = g->groups };
+    const struct attention_form form = form_of(b);
     const struct llama_layer *l = &b->m->layers[b->number];
     const struct kv_cache *cache = b->in.cache;
     struct rope_cache r = { b->angles, l->q_norm, l->k_norm, g->rms_norm_eps, NULL, NULL, b->in.cache_rows };
@@ -171,9 +205,24 @@ static struct tensor *attend_once(struct ctx *c, const struct block *b, struct t
     return op_causal_attention(c, q, cache ? r.k : k, cache ? r.v : v, &b->in.causal, &form);
 }
 
+/* add_map without a backward, in place. */
+static void add_once(struct ctx *c, const struct block *b, struct tensor *x, struct tensor *h,
+                     const struct linear_map *map, struct tensor *w)
+{
+    struct tensor *y;
+
+    if (!w) {
+        op_linear_add(c, x, h, map);
+        return;
+    }
+    op_linear_group(c, &y, h, (struct rms_norm){ 0 }, &map, 1);
+    op_add_to(c, x, op_rms_norm(c, y, w, b->m->config.rms_norm_eps));
+}
+
 /* Without a backward x changes in place, and what a block takes besides is given back. */
 static struct tensor *layer_once(struct ctx *c, const struct block *b, struct tensor *x)
 {
+    const struct llama_config *g = &b->m->config;
     const struct llama_layer *l = &b->m->layers[b->number];
     size_t mark = arena_mark(c->step), host = arena_mark(c->host);
     struct tensor *h = attend_once(c, b, x);
@@ -184,9 +233,9 @@ static struct tensor *layer_once(struct ctx *c, const struct block *b, struct te
         h = op_gather(c, h, b->in.rows);
         x = op_gather(c, x, b->in.rows);
     }
-    op_linear_add(c, x, h, &l->o);
-    h = op_linear_swiglu(c, x, (struct rms_norm){ l->mlp_norm, b->m->config.rms_norm_eps }, &l->gate, &l->up);
-    op_linear_add(c, x, h, &l->down);
+    add_once(c, b, x, h, &l->o, l->attention_out_norm);
+    h = op_linear_glu(c, x, (struct rms_norm){ l->mlp_norm, g->rms_norm_eps }, &l->gate, &l->up, g->gate);
+    add_once(c, b, x, h, &l->down, l->mlp_out_norm);
     if (!is_cut(b)) {
         arena_reset(c->host, host);
         arena_reset(c->step, mark);
@@ -194,10 +243,21 @@ static struct tensor *layer_once(struct ctx *c, const struct block *b, struct te
     return x;
 }
 
+/* The scale is a number of the embeddings' type, as transformers has it. */
+static struct tensor *embed(struct ctx *c, const struct llama *m, const struct llama_input *in)
+{
+    struct tensor *word = m->word;
+    struct tensor *x = op_neftune(c, op_embed(c, &word, &in->tokens, 1), &in->causal.qs, m->neftune);
+    float scale = m->config.embedding_scale;
+
+    if (scale == 0)
+        return x;
+    return op_scale(c, x, x->dtype == BF16 ? f32_from_bf16(bf16_from_f32(scale)) : scale);
+}
+
 struct tensor *llama_forward(struct ctx *c, const struct llama *m, const struct llama_input *in)
 {
-    struct tensor *angles = op_rope_angles(c, in->positions, m->freqs), *word = m->word;
-    struct tensor *x = op_neftune(c, op_embed(c, &word, &in->tokens, 1), &in->causal.qs, m->neftune);
+    struct tensor *angles = op_rope_angles(c, in->positions, m->freqs), *x = embed(c, m, in);
 
     for (int i = 0; i < m->config.layers; i++) {
         struct block *b = arena_alloc(c->host, sizeof *b); /* the backward reads it */

@@ -1,10 +1,11 @@
 /*
- * llama.h - the decoder language model of Llama 2 and 3, Qwen 2 and 3 over packed sequences.
+ * llama.h - the decoder language model of Llama 2 and 3, Mistral, Qwen 2 and 3 and Gemma 2 over packed sequences.
  *
- * Pre-norm blocks: RMSNorm, grouped-query causal attention with rotary positions, SwiGLU (Touvron et al. 2023,
- * Grattafiori et al. 2024, Yang et al. 2025).  Every linear map may carry a low-rank adapter.  Sequences lie one after
- * another without padding; with a cache, keys and values of earlier calls are read from it and those of this call put
- * into it.
+ * Pre-norm blocks: RMSNorm, grouped-query causal attention with rotary positions, SwiGLU (Touvron et al. 2023, Jiang et
+ * al. 2023, Grattafiori et al. 2024, Yang et al. 2025).  What Gemma 2 has besides (Riviere et al. 2024) are fields of
+ * the configuration: GeGLU, norms behind both parts of a block too, scaled embeddings, windows, caps.  Every linear map
+ * may carry a low-rank adapter.  Sequences lie one after another without padding; with a cache, keys and values of
+ * earlier calls are read from it and those of this call put into it.
  */
 #ifndef MODELS_NET_LLAMA_H
 #define MODELS_NET_LLAMA_H
@@ -16,8 +17,9 @@
 #include "models/net/llama_config.h"
 
 struct llama_layer {
-    struct tensor *attention_norm, *mlp_norm; /* F32 [C] */
-    struct tensor *q_norm, *k_norm;           /* F32 [head_dim], NULL but in Qwen 3 */
+    struct tensor *attention_norm, *mlp_norm;         /* F32 [C] */
+    struct tensor *attention_out_norm, *mlp_out_norm; /* F32 [C], NULL but in Gemma 2 */
+    struct tensor *q_norm, *k_norm;                   /* F32 [head_dim], NULL but in Qwen 3 */
     struct linear_map q, k, v, o, gate, up, down;
 };
 

@@ -8,14 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_WIDTH = 1 << 20, MAX_VOCAB = 1 << 24, MAX_LAYERS = 1000, MAX_POSITIONS = 1 << 27 };
+enum { MAX_WIDTH = 1 << 20, MAX_VOCAB = 1 << 24, MAX_POSITIONS = 1 << 27 };
 
+/* What files leave out is what transformers then takes. */
 static const struct kind {
     const char *type, *architecture;
+    int head_dim; /* 0: hidden_size / heads */
+    int groups;   /* 0: heads */
+    int max_positions;
 } kinds[] = {
-    [LLAMA] = { "llama", "LlamaForCausalLM" },
-    [QWEN2] = { "qwen2", "Qwen2ForCausalLM" },
-    [QWEN3] = { "qwen3", "Qwen3ForCausalLM" },
+    [LLAMA] = { "llama", "LlamaForCausalLM", 0, 0, 2048 },
+    [QWEN2] = { "qwen2", "Qwen2ForCausalLM", 0, 0, 32768 },
+    [QWEN3] = { "qwen3", "Qwen3ForCausalLM", 128, 0, 32768 },
+    [MISTRAL] = { "mistral", "MistralForCausalLM", 0, 8, 131072 },
+    [GEMMA2] = { "gemma2", "Gemma2ForCausalLM", 256, 4, 8192 },
 };
 
 /* Fields that are read here, or that change nothing here. */
@@ -34,6 +40,7 @@ static const char *const own[] = {
     "rope_scaling",
     "rope_parameters",
     "hidden_act",
+    "hidden_activation",
     "attention_dropout",
     "sliding_window",
     "use_sliding_window",
@@ -42,12 +49,15 @@ static const char *const own[] = {
     "partial_rotary_factor",
     "pretraining_tp",
     "max_window_layers",
+    "query_pre_attn_scalar",
+    "attn_logit_softcapping",
+    "final_logit_softcapping",
+    "cache_implementation",
     NULL,
 };
 
 static const struct foreign_field foreign[] = {
     { "quantization_config", 0 },
-    { "use_sliding_window", 0 },
     { "attention_dropout", 0 },
     { "num_experts", 0 },
     { "num_local_experts", 0 },
@@ -57,16 +67,22 @@ static const struct foreign_field foreign[] = {
     { "residual_multiplier", 1 },
     { "logits_scaling", 1 },
     { "logit_scale", 1 },
-    { "query_pre_attn_scalar", 0 },
-    { "attn_logit_softcapping", 0 },
     { "clip_qkv", 0 },
-    { "final_logit_softcapping", 0 },
     { "partial_rotary_factor", 1 },
     { "no_rope_layers", 0 },
     { "attention_chunk_size", 0 },
     { "is_encoder_decoder", 0 },
     { "use_mrope", 0 },
     { "add_cross_attention", 0 },
+    { "use_bidirectional_attention", 0 },
+    { 0 },
+};
+
+/* What Gemma 2 alone has; others that ask for it are other networks. */
+static const struct foreign_field gemma_only[] = {
+    { "query_pre_attn_scalar", 0 },
+    { "attn_logit_softcapping", 0 },
+    { "final_logit_softcapping", 0 },
     { 0 },
 };
 
@@ -83,7 +99,7 @@ static int get_kind(struct llama_config *c, const struct config_fields *s)
                 return config_refuse(s, "architectures", kinds[i].architecture);
             return 0;
         }
-    return config_refuse(s, "model_type", "\"llama\", \"qwen2\" or \"qwen3\"");
+    return config_refuse(s, "model_type", "\"llama\", \"mistral\", \"qwen2\", \"qwen3\" or \"gemma2\"");
 }
 
 static int get_sizes(struct llama_config *c, const struct config_fields *s)
@@ -91,12 +107,12 @@ static int get_sizes(struct llama_config *c, const struct config_fields *s)
     if (config_int(s, "vocab_size", 1, MAX_VOCAB, &c->vocab_size) ||
         config_int(s, "hidden_size", 1, MAX_WIDTH, &c->hidden_size) ||
         config_int(s, "intermediate_size", 1, MAX_WIDTH, &c->intermediate_size) ||
-        config_int(s, "num_hidden_layers", 1, MAX_LAYERS, &c->layers) ||
+        config_int(s, "num_hidden_layers", 1, LLAMA_MAX_LAYERS, &c->layers) ||
         config_int(s, "num_attention_heads", 1, MAX_WIDTH, &c->heads))
         return -1;
-    c->groups = c->heads;
-    c->head_dim = c->kind == QWEN3 ? 128 : c->hidden_size / c->heads;
-    c->max_positions = c->kind == LLAMA ? 2048 : 32768;
+    c->groups = kinds[c->kind].groups ? kinds[c->kind].groups : c->heads;
+    c->head_dim = kinds[c->kind].head_dim ? kinds[c->kind].head_dim : c->hidden_size / c->heads;
+    c->max_positions = kinds[c->kind].max_positions;
     return config_maybe_int(s, "num_key_value_heads", 1, c->heads, &c->groups) ||
                    config_maybe_int(s, "head_dim", 1, MAX_WIDTH, &c->head_dim) ||
                    config_maybe_int(s, "max_position_embeddings", 1, MAX_POSITIONS, &c->max_positions)
@@ -106,7 +122,7 @@ static int get_sizes(struct llama_config *c, const struct config_fields *s)
 
 static int check_heads(const struct llama_config *c, const struct config_fields *s)
 {
-    if (config_absent(s, "head_dim") && c->kind != QWEN3 && c->hidden_size % c->heads)
+    if (config_absent(s, "head_dim") && !kinds[c->kind].head_dim && c->hidden_size % c->heads)
         return error_set(s->err, EXIT_CODE_CHECKPOINT, "%s: hidden_size %d is not a multiple of num_attention_heads %d",
                          s->where, c->hidden_size, c->heads);
     if (c->heads % c->groups)
@@ -123,7 +139,8 @@ static int get_biases(struct llama_config *c, const struct config_fields *s)
 {
     bool attention = false;
 
-    if (config_maybe_bool(s, "attention_bias", &attention) ||
+    c->tied = c->kind == GEMMA2;
+    if ((c->kind != MISTRAL && config_maybe_bool(s, "attention_bias", &attention)) ||
         (c->kind == LLAMA && config_maybe_bool(s, "mlp_bias", &c->mlp_bias)) ||
         config_maybe_bool(s, "tie_word_embeddings", &c->tied))
         return -1;
@@ -132,19 +149,84 @@ static int get_biases(struct llama_config *c, const struct config_fields *s)
     return 0;
 }
 
-static int check_layers(const struct config_fields *s)
+static int get_gate(struct llama_config *c, const struct config_fields *s)
+{
+    bool gelu = c->kind == GEMMA2;
+    const char *field = gelu && !config_absent(s, "hidden_activation") ? "hidden_activation" : "hidden_act";
+    const char *act = json_string_value(json_object_get(s->root, field));
+
+    c->gate = gelu ? GATE_GELU : GATE_SILU;
+    if (config_absent(s, field) || (act && !strcmp(act, gelu ? "gelu_pytorch_tanh" : "silu")))
+        return 0;
+    return config_refuse(s, field, gelu ? "\"gelu_pytorch_tanh\"" : "\"silu\"");
+}
+
+/* Which layers have the window where the file does not name each. */
+static int window_layers(struct llama_config *c, const struct config_fields *s)
+{
+    int from = c->kind == QWEN2 || c->kind == QWEN3 ? 28 : 0, step = c->kind == GEMMA2 ? 2 : 1;
+
+    if (from && config_maybe_int(s, "max_window_layers", 0, INT32_MAX, &from))
+        return -1;
+    for (int i = from; i < c->layers; i += step)
+        c->windowed[i] = true;
+    return 0;
+}
+
+/* layer_types: one of two words for each layer. */
+static int name_layers(struct llama_config *c, const struct config_fields *s)
 {
     const json_t *types = json_object_get(s->root, "layer_types");
-    const char *act = json_string_value(json_object_get(s->root, "hidden_act"));
 
-    if (!config_absent(s, "hidden_act") && (!act || strcmp(act, "silu")))
-        return config_refuse(s, "hidden_act", "\"silu\"");
-    for (size_t i = 0; i < json_array_size(types); i++) {
-        const char *type = json_string_value(json_array_get(types, i));
-        if (!type || strcmp(type, "full_attention"))
-            return config_refuse(s, "layer_types", "\"full_attention\" for every layer");
+    if (json_array_size(types) != (size_t)c->layers)
+        return config_refuse(s, "layer_types", "a word for each of num_hidden_layers");
+    for (int i = 0; i < c->layers; i++) {
+        const char *type = json_string_value(json_array_get(types, (size_t)i));
+        c->windowed[i] = type && !strcmp(type, "sliding_attention");
+        if (!type || (!c->windowed[i] && strcmp(type, "full_attention")))
+            return config_refuse(s, "layer_types", "\"full_attention\" or \"sliding_attention\" for every layer");
+        if (c->windowed[i] && c->window == 0)
+            return config_refuse(s, "layer_types", "\"full_attention\" for every layer where there is no window");
     }
     return 0;
+}
+
+/* A window that is not asked for is not there; Mistral and Gemma 2 have one unless it is null. */
+static int get_windows(struct llama_config *c, const struct config_fields *s)
+{
+    bool used = c->kind == MISTRAL || c->kind == GEMMA2, asks = c->kind == QWEN2 || c->kind == QWEN3;
+
+    if (asks && config_maybe_bool(s, "use_sliding_window", &used))
+        return -1;
+    if (!asks && !lm_config_harmless(json_object_get(s->root, "use_sliding_window"), 0))
+        return config_refuse(s, "use_sliding_window", "none or false");
+    if (used && !json_is_null(json_object_get(s->root, "sliding_window"))) {
+        c->window = 4096;
+        if (config_maybe_int(s, "sliding_window", 1, MAX_POSITIONS, &c->window) || window_layers(c, s))
+            return -1;
+    }
+    return config_absent(s, "layer_types") || c->kind == MISTRAL ? 0 : name_layers(c, s);
+}
+
+/* A cap that the file leaves out has the number given, one that is null is none. */
+static int get_cap(const struct config_fields *s, const char *field, float usual, float *cap)
+{
+    *cap = json_is_null(json_object_get(s->root, field)) ? 0 : usual;
+    return config_maybe_real(s, field, 1e-3, 1e9, cap);
+}
+
+static int get_gemma(struct llama_config *c, const struct config_fields *s)
+{
+    if (c->kind != GEMMA2)
+        return lm_config_foreign(s, gemma_only);
+    c->out_norms = c->norms_less_one = true;
+    c->embedding_scale = sqrtf((float)c->hidden_size);
+    c->query_scalar = 256;
+    return config_maybe_real(s, "query_pre_attn_scalar", 1e-3, 1e9, &c->query_scalar) ||
+                   get_cap(s, "attn_logit_softcapping", 50, &c->score_cap) ||
+                   get_cap(s, "final_logit_softcapping", 30, &c->logit_cap)
+               ? -1
+               : 0;
 }
 
 static int get_llama3(struct llama_rope *r, const struct config_fields *s)
@@ -214,8 +296,8 @@ int llama_config_parse(struct llama_config *c, const json_t *root, const char *w
     if (!json_is_object(root))
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: not a JSON object", where);
     if (get_kind(c, &s) || lm_config_foreign(&s, foreign) || get_sizes(c, &s) || check_heads(c, &s) ||
-        get_biases(c, &s) || check_layers(&s) || get_rope(c, &s) || lm_config_dtype(&s, &c->dtype) ||
-        lm_config_stops(&s, c->vocab_size, c->stops, &c->n_stops) ||
+        get_biases(c, &s) || get_gate(c, &s) || get_windows(c, &s) || get_gemma(c, &s) || get_rope(c, &s) ||
+        lm_config_dtype(&s, &c->dtype) || lm_config_stops(&s, c->vocab_size, c->stops, &c->n_stops) ||
         config_maybe_real(&s, "rms_norm_eps", 1e-30, 1, &c->rms_norm_eps) ||
         config_maybe_real(&s, "initializer_range", 0, 1e3, &c->initializer_range))
         return -1;
@@ -251,6 +333,36 @@ static json_t *rope_to_json(const struct llama_rope *r)
     return o;
 }
 
+static json_t *cap_to_json(float cap)
+{
+    return cap > 0 ? config_short_real(cap) : json_null();
+}
+
+static void set_windows(json_t *o, const struct llama_config *c)
+{
+    json_t *types = json_array();
+
+    for (int i = 0; i < c->layers; i++)
+        json_array_append_new(types, json_string(c->windowed[i] ? "sliding_attention" : "full_attention"));
+    json_object_set_new(o, "sliding_window", c->window ? json_integer(c->window) : json_null());
+    if (c->kind == QWEN2 || c->kind == QWEN3)
+        json_object_set_new(o, "use_sliding_window", json_boolean(c->window > 0));
+    if (c->kind != MISTRAL)
+        json_object_set(o, "layer_types", types);
+    json_decref(types);
+}
+
+static void set_gemma(json_t *o, const struct llama_config *c)
+{
+    bool whole = c->query_scalar == rintf(c->query_scalar); /* transformers 5 wants an integer */
+
+    json_object_set_new(o, "hidden_activation", json_string("gelu_pytorch_tanh"));
+    json_object_set_new(o, "query_pre_attn_scalar",
+                        whole ? json_integer((json_int_t)c->query_scalar) : config_short_real(c->query_scalar));
+    json_object_set_new(o, "attn_logit_softcapping", cap_to_json(c->score_cap));
+    json_object_set_new(o, "final_logit_softcapping", cap_to_json(c->logit_cap));
+}
+
 static void set_rest(json_t *o, const struct llama_config *c)
 {
     json_object_set_new(o, "eos_token_id", lm_config_stops_json(c->stops, c->n_stops));
@@ -258,10 +370,14 @@ static void set_rest(json_t *o, const struct llama_config *c)
     json_object_set_new(o, "initializer_range", config_short_real(c->initializer_range));
     json_object_set_new(o, "rope_theta", config_short_real(c->rope.theta));
     json_object_set_new(o, "rope_scaling", rope_to_json(&c->rope));
-    if (c->kind != QWEN2)
+    if (c->kind != QWEN2 && c->kind != MISTRAL)
         json_object_set_new(o, "attention_bias", json_boolean(c->qkv_bias));
     if (c->kind == LLAMA)
         json_object_set_new(o, "mlp_bias", json_boolean(c->mlp_bias));
+    if (c->kind != LLAMA)
+        set_windows(o, c);
+    if (c->kind == GEMMA2)
+        set_gemma(o, c);
 }
 
 int llama_config_write(const struct llama_config *c, const char *dir, enum dtype stored, struct error *err)
@@ -271,8 +387,9 @@ int llama_config_write(const struct llama_config *c, const char *dir, enum dtype
                           kinds[c->kind].architecture, "model_type", kinds[c->kind].type, "vocab_size", c->vocab_size,
                           "hidden_size", c->hidden_size, "intermediate_size", c->intermediate_size, "num_hidden_layers",
                           c->layers, "num_attention_heads", c->heads, "num_key_value_heads", c->groups, "head_dim",
-                          c->head_dim, "max_position_embeddings", c->max_positions, "hidden_act", "silu",
-                          "tie_word_embeddings", c->tied, "torch_dtype", stored == BF16 ? "bfloat16" : "float32");
+                          c->head_dim, "max_position_embeddings", c->max_positions, "hidden_act",
+                          c->gate == GATE_GELU ? "gelu_pytorch_tanh" : "silu", "tie_word_embeddings", c->tied,
+                          "torch_dtype", stored == BF16 ? "bfloat16" : "float32");
 
     set_rest(o, c);
     int rc = json_write_file(path, o, err);

@@ -90,8 +90,8 @@ for field in '"use_sliding_window": true' '"attn_logit_softcapping": 50.0' '"fin
 done
 fresh && spoil bad/config.json 's/"rope_type": "llama3"/"rope_type": "yarn"/'
 expect "yarn rope" 6 "bad/config.json: rope_parameters: rope_type.*yarn" generate --model bad good.jsonl
-fresh && spoil bad/config.json 's/"model_type": "llama"/"model_type": "gemma2"/'
-expect "another network" 6 "bad/config.json: model_type.*gemma2" generate --model bad good.jsonl
+fresh && spoil bad/config.json 's/"model_type": "llama"/"model_type": "mixtral"/'
+expect "another network" 6 "bad/config.json: model_type.*mixtral" generate --model bad good.jsonl
 fresh && spoil bad/config.json 's/"hidden_act": "silu"/"hidden_act": "gelu"/'
 expect "another activation" 6 "bad/config.json: hidden_act.*gelu" generate --model bad good.jsonl
 fresh && spoil bad/config.json 's/"num_key_value_heads": 1/"num_key_value_heads": 3/'

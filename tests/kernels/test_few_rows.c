@@ -9,7 +9,7 @@
 
 enum { ROWS = 70, MIXED_ROWS = 135, TILED_ROWS = 640, MAPS = 3, OTHERS = 9 };
 
-enum few_op { FEW_GROUP, FEW_SWIGLU, FEW_ADD, FEW_LOGITS, FEW_OPS };
+enum few_op { FEW_GROUP, FEW_SWIGLU, FEW_GEGLU, FEW_ADD, FEW_LOGITS, FEW_OPS };
 
 /* Maps that stay, and rows of which some are run. */
 struct few {
@@ -68,13 +68,14 @@ static struct tensor *apply(struct few *f, struct tensor *x, int64_t from, enum 
         op_linear_group(c, y, x, f->norm, maps, MAPS);
         return op_add(c, op_add(c, y[0], y[1]), y[2]);
     case FEW_SWIGLU:
-        return op_linear_swiglu(c, x, f->norm, maps[0], maps[1]);
+    case FEW_GEGLU:
+        return op_linear_glu(c, x, f->norm, maps[0], maps[1], op == FEW_GEGLU ? GATE_GELU : GATE_SILU);
     case FEW_ADD:
         y[0] = op_scale(c, &view, 1);
         op_linear_add(c, y[0], x, maps[0]);
         return y[0];
     default:
-        return op_linear_logits(c, x, f->maps[0].w, &f->maps[0].lora);
+        return op_linear_logits(c, x, f->maps[0].w, &f->maps[0].lora, 0);
     }
 }
 

@@ -59,7 +59,7 @@ static void head_step(struct ctx *c, void *arg)
     for (int64_t i = 0; i < run->parts; i++) {
         int64_t from = i * CHUNK, n = run->parts == 1 ? ROWS : i ? ROWS - CHUNK : CHUNK;
         run->x[i] = random_matrix(c, &rows, n, COLS);
-        run->y[i] = op_linear_nll(c, run->x[i], run->weight[HEAD], &l, targets(c, from, n));
+        run->y[i] = op_linear_nll(c, run->x[i], run->weight[HEAD], &l, targets(c, from, n), 0);
         run->y[i]->grad = tensor_like(c, run->y[i]);
         RUN(c, fill, run->y[i]->grad, 0.25f);
     }
@@ -126,7 +126,7 @@ static void real_step(struct ctx *c, void *arg)
 
     x->needs_grad = true;
     *(size_t *)arg = arena_mark(c->step);
-    struct tensor *y = op_linear_nll(c, x, w, &l, target);
+    struct tensor *y = op_linear_nll(c, x, w, &l, target, 0);
     tape_backward_from(c, y, tensor_like(c, y));
 }
 

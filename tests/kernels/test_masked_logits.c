@@ -77,7 +77,7 @@ static void test_nll(void **state)
     struct tensor *dy = tensor_new1(c, F32, ROWS), *dz = tensor_new2(c, F32, ROWS, COLS);
     RUN(c, fill, dy, 2.0f);
     RUN(c, nll, y, lse, z, target);
-    RUN(c, nll_backward, dz, dy, lse, z, target);
+    RUN(c, nll_backward, dz, dy, lse, z, target, 0);
     float *losses = test_values(&s, y), *sums = test_values(&s, lse), *gradients = test_values(&s, dz);
     for (int64_t r = 0; r < EMPTY; r++) {
         check_close((double)sums[r], log_sum(r));

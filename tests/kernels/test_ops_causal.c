@@ -7,15 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All groupings, the fast sizes, rows that lie on 2, 4, 8 and 16 bytes, scales, biases of short and of long reach. */
+/* All groupings, the fast sizes, rows that lie on 2, 4, 8 and 16 bytes, scales, biases of short and of long reach, caps
+ * that bend every score and the largest alone, windows of one key, of a few, across tiles and longer than most
+ * sequences, and all of it together. */
 static const struct {
     int heads, groups, dim;
     float scale;
     int reach; /* of biases, 0: none */
-} forms[] = { { 2, 2, 64, 0, 0 }, { 2, 1, 128, 0, 0 }, { 4, 1, 24, 0, 0 },     { 8, 1, 8, 0.7f, 1 },
-              { 7, 1, 32, 0, 0 }, { 1, 1, 256, 0, 0 }, { 4, 2, 72, 0.1f, 0 },  { 2, 2, 64, 0.25f, 90 },
-              { 1, 1, 1, 0, 0 },  { 2, 1, 7, 1, 5 },   { 2, 1, 20, 0, 0 },     { 4, 2, 26, 0.5f, 3 },
-              { 1, 1, 40, 0, 0 }, { 1, 1, 80, 0, 0 },  { 2, 2, 96, 0.2f, 12 }, { 1, 1, 160, 0.1f, 2000 } };
+    float cap;
+    int window;
+} forms[] = {
+    { 2, 2, 64, 0, 0, 0, 0 },        { 2, 1, 128, 0, 0, 0, 0 },      { 4, 1, 24, 0, 0, 0, 0 },
+    { 8, 1, 8, 0.7f, 1, 0, 0 },      { 7, 1, 32, 0, 0, 0, 0 },       { 1, 1, 256, 0, 0, 0, 0 },
+    { 4, 2, 72, 0.1f, 0, 0, 0 },     { 2, 2, 64, 0.25f, 90, 0, 0 },  { 1, 1, 1, 0, 0, 0, 0 },
+    { 2, 1, 7, 1, 5, 0, 0 },         { 2, 1, 20, 0, 0, 0, 0 },       { 4, 2, 26, 0.5f, 3, 0, 0 },
+    { 1, 1, 40, 0, 0, 0, 0 },        { 1, 1, 80, 0, 0, 0, 0 },       { 2, 2, 96, 0.2f, 12, 0, 0 },
+    { 1, 1, 160, 0.1f, 2000, 0, 0 }, { 2, 1, 64, 0, 0, 0.9f, 33 },   { 2, 1, 128, 0.3f, 0, 2, 65 },
+    { 2, 1, 256, 0.2f, 0, 5, 7 },    { 4, 2, 24, 0, 0, 0, 1 },       { 3, 1, 40, 0.5f, 0, 1, 0 },
+    { 4, 2, 26, 0.5f, 3, 1.5f, 5 },  { 2, 2, 64, 0.25f, 90, 0, 31 }, { 1, 1, 72, 0, 0, 0, 127 },
+};
 enum { FORMS = ARRAY_LEN(forms) };
 
 /* What a sequence is, as struct causal has it, in an array of its own for each field. */
@@ -60,7 +70,11 @@ static struct tensor *run(struct ctx *c, struct op_test *t, bool prefixes)
 {
     struct causal a = causal_of(c, t, prefixes);
     int form = t->variant % FORMS;
-    struct attention_form f = { forms[form].heads, forms[form].groups, forms[form].scale, NULL, 0 };
+    struct attention_form f = { .heads = forms[form].heads,
+                                .groups = forms[form].groups,
+                                .scale = forms[form].scale,
+                                .cap = forms[form].cap,
+                                .window = forms[form].window };
     if (forms[form].reach)
         f.bias = op_reshape(c, t->x[3], 2, (int64_t[]){ f.heads, 2 * forms[form].reach + 1 });
     return op_causal_attention(c, t->x[0], t->x[1], t->x[2], &a, &f);
@@ -82,17 +96,21 @@ static void attend(double *y, const double *q, const double *k, const double *v,
 {
     int dim = forms[form].dim, reach = forms[form].reach;
     double *e = xmalloc((size_t)n * sizeof *e), sum = 0, scale = forms[form].scale > 0 ? forms[form].scale : 0;
+    double cap = (double)forms[form].cap;
+    int64_t first = forms[form].window && n > forms[form].window ? n - forms[form].window : 0;
 
-    for (int64_t j = 0; j < n; j++) {
+    for (int64_t j = first; j < n; j++) {
         double score = 0;
         for (int d = 0; d < dim; d++)
             score += q[d] * k[rows[j] * stride + d];
         score = scale > 0 ? scale * score : score / sqrt(dim);
+        if (cap > 0)
+            score = cap * tanh(score / cap);
         if (reach)
             score += bias[j - (n - 1) < -reach ? -reach : j - (n - 1)];
         sum += e[j] = exp(score);
     }
-    for (int64_t j = 0; j < n; j++)
+    for (int64_t j = first; j < n; j++)
         for (int d = 0; d < dim; d++)
             y[d] += e[j] / sum * v[rows[j] * stride + d];
     free(e);
@@ -132,10 +150,11 @@ static void inputs(struct op_test *t, int64_t queries, int64_t keys)
         op_vector(t, forms[form].heads * (2 * forms[form].reach + 1), 1);
 }
 
-/* Of two forms, sequences of several tiles of keys and rows; the others would take long. */
+/* Of some forms, sequences of several tiles of keys and rows; the others would take long. */
 static int64_t longest(const struct op_test *t)
 {
-    int64_t least = t->variant < 2 && t->rows > 1000 ? 150 : 40;
+    bool tiles = t->variant < 2 || forms[t->variant % FORMS].window > 30;
+    int64_t least = tiles && t->rows > 1000 ? 150 : 40;
     return t->cols > least ? t->cols : least;
 }
 

@@ -11,6 +11,7 @@
 
 #define EPS 0.25f
 #define SCALE 0.75f
+#define CAP 1.5f
 
 /* Rows about a tile of 16, two of them and GROUP_ROWS; columns that load whole vectors, or cannot. */
 static void choose_size(struct op_test *t)
@@ -44,7 +45,7 @@ static int64_t outputs_of(int map)
     return outputs[map];
 }
 
-/* Of maps of one width: those of SwiGLU. */
+/* Of maps of one width: those of a GLU. */
 static int64_t start_of(int map, bool equal)
 {
     int64_t at = 0;
@@ -199,7 +200,7 @@ static void group(const struct op_test *t, double *const *x, double *y)
     free(in);
 }
 
-static void swiglu_setup(struct op_test *t)
+static void glu_setup(struct op_test *t)
 {
     /* Many rows are worked at op by op: with biases of the products' size that rounds more than a tolerance knows. */
     if (t->variant == MIXED && t->rows == 31)
@@ -209,30 +210,52 @@ static void swiglu_setup(struct op_test *t)
 }
 
 /* Where errors of two sums multiply, what is rounded on the way is the norm or what the adapter reads of it. */
-static struct rms_norm swiglu_norm(const struct op_test *t)
+static struct rms_norm glu_norm(const struct op_test *t)
 {
     return (struct rms_norm){ t->variant == MIXED ? t->x[NORM] : NULL, EPS };
 }
 
-static struct tensor *run_swiglu(struct ctx *c, struct op_test *t)
+static struct tensor *run_glu(struct ctx *c, struct op_test *t, enum gate kind)
 {
     bool recording = leave_training(c);
     struct linear_map gate = map_of(c, t, 0, true), up = map_of(c, t, 1, true);
 
-    return enter_training(c, recording, op_linear_swiglu(c, t->x[X], swiglu_norm(t), &gate, &up));
+    return enter_training(c, recording, op_linear_glu(c, t->x[X], glu_norm(t), &gate, &up, kind));
+}
+
+static struct tensor *run_swiglu(struct ctx *c, struct op_test *t)
+{
+    return run_glu(c, t, GATE_SILU);
+}
+
+static struct tensor *run_geglu(struct ctx *c, struct op_test *t)
+{
+    return run_glu(c, t, GATE_GELU);
+}
+
+static void glu(const struct op_test *t, double *const *x, double *y, enum gate kind)
+{
+    int64_t n = t->rows * outputs_of(0);
+    double *in = normed(t, x, t->variant == MIXED), *up = xcalloc((size_t)n + 1, sizeof *up), root = sqrt(2 / acos(-1));
+
+    reference_map(t, x, in, 0, true, y);
+    reference_map(t, x, in, 1, true, up);
+    for (int64_t i = 0; i < n; i++) {
+        double g = y[i];
+        y[i] = up[i] * (kind == GATE_SILU ? g / (1 + exp(-g)) : g / 2 * (1 + tanh(root * (g + 0.044715 * g * g * g))));
+    }
+    free(in);
+    free(up);
 }
 
 static void swiglu(const struct op_test *t, double *const *x, double *y)
 {
-    int64_t n = t->rows * outputs_of(0);
-    double *in = normed(t, x, t->variant == MIXED), *up = xcalloc((size_t)n + 1, sizeof *up);
+    glu(t, x, y, GATE_SILU);
+}
 
-    reference_map(t, x, in, 0, true, y);
-    reference_map(t, x, in, 1, true, up);
-    for (int64_t i = 0; i < n; i++)
-        y[i] *= up[i] / (1 + exp(-y[i]));
-    free(in);
-    free(up);
+static void geglu(const struct op_test *t, double *const *x, double *y)
+{
+    glu(t, x, y, GATE_GELU);
 }
 
 enum { SUM = NORM /* what is added to takes the place of the norm */ };
@@ -267,12 +290,22 @@ static void logits_setup(struct op_test *t)
     setup_maps(t, 1, false);
 }
 
-static struct tensor *run_logits(struct ctx *c, struct op_test *t)
+static struct tensor *run_capped(struct ctx *c, struct op_test *t, float cap)
 {
     bool recording = leave_training(c);
     struct linear_map m = map_of(c, t, 0, false);
 
-    return enter_training(c, recording, op_linear_logits(c, t->x[X], m.w, &m.lora));
+    return enter_training(c, recording, op_linear_logits(c, t->x[X], m.w, &m.lora, cap));
+}
+
+static struct tensor *run_logits(struct ctx *c, struct op_test *t)
+{
+    return run_capped(c, t, 0);
+}
+
+static struct tensor *run_capped_logits(struct ctx *c, struct op_test *t)
+{
+    return run_capped(c, t, CAP);
 }
 
 static void logits(const struct op_test *t, double *const *x, double *y)
@@ -284,6 +317,35 @@ static void logits(const struct op_test *t, double *const *x, double *y)
             y[i] -= x[BIAS][i % outputs_of(0)];
     }
     reference_map(&plain, x, x[X], 0, false, y);
+}
+
+static void capped_logits(const struct op_test *t, double *const *x, double *y)
+{
+    logits(t, x, y);
+    for (int64_t i = 0; i < t->rows * outputs_of(0); i++)
+        y[i] = (double)CAP * tanh(y[i] / (double)CAP);
+}
+
+static void add_to_setup(struct op_test *t)
+{
+    constant_matrix(t, t->rows, t->cols, 1);
+    constant_matrix(t, t->rows, t->cols, 1);
+}
+
+/* In place, so on a copy. */
+static struct tensor *run_add_to(struct ctx *c, struct op_test *t)
+{
+    bool recording = leave_training(c);
+    struct tensor *y = op_scale(c, t->x[0], 1);
+
+    op_add_to(c, y, t->x[1]);
+    return enter_training(c, recording, y);
+}
+
+static void add_to(const struct op_test *t, double *const *x, double *y)
+{
+    for (int64_t i = 0; i < t->in[0].n; i++)
+        y[i] = x[0][i] + x[1][i];
 }
 
 /* Heads of queries and groups of keys and values; a cache of three rows more, filled from its end. */
@@ -418,9 +480,12 @@ static void cache(const struct op_test *t, double *const *x, double *y)
 
 static const struct op_row rows[] = {
     { "linear_group", group_setup, run_group, group, .variants = MAP_VARIANTS },
-    { "linear_swiglu", swiglu_setup, run_swiglu, swiglu, .variants = MAP_VARIANTS },
+    { "linear_swiglu", glu_setup, run_swiglu, swiglu, .variants = MAP_VARIANTS },
+    { "linear_geglu", glu_setup, run_geglu, geglu, .variants = MAP_VARIANTS },
     { "linear_add", add_setup, run_add, add, .variants = MAP_VARIANTS },
     { "linear_logits", logits_setup, run_logits, logits, .variants = MAP_VARIANTS },
+    { "linear_logits_capped", logits_setup, run_capped_logits, capped_logits, .variants = MAP_VARIANTS },
+    { "add_to", add_to_setup, run_add_to, add_to, .variants = 1 },
     { "rope_cache", rope_setup, run_rope, rope, .variants = ROPE_VARIANTS },
     { "cache_rows", cache_setup, run_cache, cache, .variants = 1 },
 };

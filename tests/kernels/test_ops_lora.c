@@ -103,8 +103,14 @@ static void lora(const struct op_test *t, double *const *x, double *y)
     adapted_product(t, lora_adapted(t), x, y);
 }
 
-/* A head with an adapter; the same with dropout; the head itself trained; both. */
-enum { NLL_LORA, NLL_DROPOUT, NLL_HEAD, NLL_BOTH, NLL_VARIANTS };
+/* A head with an adapter; the same with dropout; the head itself trained; both; both and capped. */
+enum { NLL_LORA, NLL_DROPOUT, NLL_HEAD, NLL_BOTH, NLL_CAPPED, NLL_VARIANTS };
+
+/* 0: none */
+static float nll_cap(const struct op_test *t)
+{
+    return t->variant == NLL_CAPPED ? 1.5f : 0;
+}
 
 static struct adapted nll_adapted(const struct op_test *t)
 {
@@ -131,7 +137,7 @@ static struct tensor *run_nll(struct ctx *c, struct op_test *t)
     struct lora l = adapter_of(t, nll_adapted(t));
 
     t->x[1]->frozen = t->in[1].constant;
-    return op_linear_nll(c, t->x[0], t->x[1], &l, batch_i32(c, t->ints[0], t->rows));
+    return op_linear_nll(c, t->x[0], t->x[1], &l, batch_i32(c, t->ints[0], t->rows), nll_cap(t));
 }
 
 static void nll(const struct op_test *t, double *const *x, double *y)
@@ -140,6 +146,8 @@ static void nll(const struct op_test *t, double *const *x, double *y)
     double *z = xcalloc((size_t)(t->rows * classes), sizeof *z);
 
     adapted_product(t, nll_adapted(t), x, z);
+    for (int64_t i = 0; i < t->rows * classes && t->variant == NLL_CAPPED; i++)
+        z[i] = (double)nll_cap(t) * tanh(z[i] / (double)nll_cap(t));
     for (int64_t r = 0; r < t->rows; r++) {
         const double *row = z + r * classes;
         double most = row[0], sum = 0;

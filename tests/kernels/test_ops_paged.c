@@ -7,13 +7,21 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Groupings, the fast sizes, rows that lie on 2, 4, 8 and 16 bytes, scales, biases of short and of long reach. */
+/* Groupings, the fast sizes, rows that lie on 2, 4, 8 and 16 bytes, scales, biases of short and of long reach, caps,
+ * windows of one key, within a chunk, across chunks and over all of them. */
 static const struct {
     int heads, groups, dim;
     float scale;
     int reach; /* of biases, 0: none */
-} forms[] = { { 2, 1, 64, 0, 0 },   { 8, 1, 8, 0.7f, 1 }, { 4, 1, 24, 0, 0 },    { 2, 2, 128, 0.25f, 300 },
-              { 1, 1, 256, 0, 70 }, { 2, 1, 7, 1, 5 },    { 4, 2, 72, 0.1f, 0 }, { 3, 1, 1, 0, 0 } };
+    float cap;
+    int window;
+} forms[] = {
+    { 2, 1, 64, 0, 0, 0, 0 },        { 8, 1, 8, 0.7f, 1, 0, 0 },     { 4, 1, 24, 0, 0, 0, 0 },
+    { 2, 2, 128, 0.25f, 300, 0, 0 }, { 1, 1, 256, 0, 70, 0, 0 },     { 2, 1, 7, 1, 5, 0, 0 },
+    { 4, 2, 72, 0.1f, 0, 0, 0 },     { 3, 1, 1, 0, 0, 0, 0 },        { 2, 1, 64, 0, 0, 0.9f, 65 },
+    { 2, 1, 128, 0.3f, 0, 2, 0 },    { 2, 1, 256, 0.2f, 0, 5, 300 }, { 4, 2, 24, 0, 0, 0, 1 },
+    { 4, 2, 26, 0.5f, 3, 1.5f, 33 }, { 2, 2, 64, 0, 0, 0, 700 },
+};
 enum { FORMS = ARRAY_LEN(forms), QUERIES_MOST = 9, SHARED = 1 };
 enum { SEEN, ROW, TABLE }; /* arrays of integers */
 
@@ -67,7 +75,11 @@ static struct paged_case case_of(const struct op_test *t)
 static struct tensor *run(struct ctx *c, struct op_test *t, enum paged_layout layout, int64_t size)
 {
     int form = t->variant % FORMS;
-    struct attention_form f = { forms[form].heads, forms[form].groups, forms[form].scale, NULL, 0 };
+    struct attention_form f = { .heads = forms[form].heads,
+                                .groups = forms[form].groups,
+                                .scale = forms[form].scale,
+                                .cap = forms[form].cap,
+                                .window = forms[form].window };
     struct paged_case k = case_of(t);
     bool recording = c->recording;
 
@@ -106,15 +118,17 @@ static void attend(double *y, const double *q, const double *k, const double *v,
 {
     int dim = forms[form].dim, reach = forms[form].reach;
     double *e = xmalloc((size_t)(n + 1) * sizeof *e), sum = 0;
-    double scale = forms[form].scale > 0 ? (double)forms[form].scale : 1 / sqrt(dim);
+    double scale = forms[form].scale > 0 ? (double)forms[form].scale : 1 / sqrt(dim), cap = (double)forms[form].cap;
+    int64_t first = forms[form].window && n > forms[form].window ? n - forms[form].window : 0;
 
-    for (int64_t j = 0; j < n; j++) {
+    for (int64_t j = first; j < n; j++) {
         double score = 0;
         for (int d = 0; d < dim; d++)
             score += q[d] * k[rows[j] * stride + d];
-        sum += e[j] = exp(scale * score + (reach ? bias[j - (n - 1) < -reach ? -reach : j - (n - 1)] : 0));
+        score = cap > 0 ? cap * tanh(scale * score / cap) : scale * score;
+        sum += e[j] = exp(score + (reach ? bias[j - (n - 1) < -reach ? -reach : j - (n - 1)] : 0));
     }
-    for (int64_t j = 0; j < n; j++)
+    for (int64_t j = first; j < n; j++)
         for (int d = 0; d < dim; d++)
             y[d] += e[j] / sum * v[rows[j] * stride + d];
     free(e);

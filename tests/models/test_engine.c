@@ -11,7 +11,8 @@
 
 enum { PROMPTS = 3, MAX_PROMPT = 64, NEW = 50 };
 
-static const char *const tags[] = { "llama", "bias", "qwen2", "tied", "qwen3" };
+static const char *const tags[] = { "llama",  "bias",        "qwen2",   "tied",        "qwen3",
+                                    "gemma2", "gemma2-open", "mistral", "qwen2-window" };
 
 struct asked {
     int32_t prompt[PROMPTS][MAX_PROMPT], answer[PROMPTS][NEW];

@@ -1,5 +1,5 @@
-/* Small language models beside transformers and peft (gold/make_llama.py): logits, loss, every gradient; an adapter
- * merged into the weights; blocks that are computed twice. */
+/* Small language models beside transformers and peft (gold/make_llama.py, gold/make_gemma.py): logits, loss, every
+ * gradient; an adapter merged into the weights; blocks that are computed twice. */
 #include "tests/support/support.h"
 
 #include "tests/support/digest.h"
@@ -10,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const tags[] = { "llama", "bias", "qwen2", "tied", "qwen3" };
+static const char *const tags[] = { "llama",  "bias",        "qwen2",   "tied",        "qwen3",
+                                    "gemma2", "gemma2-open", "mistral", "qwen2-window" };
 
 /* simt is slow: one model of each kind of head and rotation is enough there. */
 static bool is_slow(const char *tag)
 {
-    return !strcmp(test_device_name(), "simt") && strcmp(tag, "llama") && strcmp(tag, "tied");
+    return !strcmp(test_device_name(), "simt") && strcmp(tag, "llama") && strcmp(tag, "tied") && strcmp(tag, "gemma2");
 }
 
 /* What one comparison is about, and the largest error in it. */
@@ -31,11 +32,15 @@ struct comparison {
 static void open_comparison(struct comparison *t, const json_t *gold, const char *tag, enum lm_part part,
                             enum dtype dtype)
 {
+    const json_t *record = lm_gold_case(gold, tag);
+    const char *file = json_string_value(json_object_get(record, "file"));
+    char path[64];
     struct error err;
 
+    snprintf(path, sizeof path, "tests/gold/%s", file ? file : "llama.safetensors");
     *t = (struct comparison){ .kind = part == LM_ADAPTER ? "lora" : "base", .where = "" };
-    assert_int_equal(safetensors_open(&t->file, "tests/gold/llama.safetensors", &err), 0);
-    lm_gold_open(&t->g, lm_gold_case(gold, tag), part, dtype);
+    assert_int_equal(safetensors_open(&t->file, path, &err), 0);
+    lm_gold_open(&t->g, record, part, dtype);
     lm_gold_batch(&t->batch, tag);
 }
 
@@ -241,6 +246,7 @@ static void test_checkpointed(void **state)
     check_checkpointed(gold, "llama", LM_ADAPTER, BF16);
     if (!is_slow("qwen3"))
         check_checkpointed(gold, "qwen3", LM_FULL, F32);
+    check_checkpointed(gold, "gemma2", LM_FULL, F32);
     json_decref(gold);
 }
 

@@ -1,5 +1,5 @@
-/* config.json of Llama, Qwen2 and Qwen3: the rotary parameters of versions 4 and 5, what every field may be, what is
- * refused by name, and that what is written reads back. */
+/* config.json of Llama, Mistral, Qwen2, Qwen3 and Gemma 2: the rotary parameters of versions 4 and 5, what every field
+ * may be, what is refused by name, and that what is written reads back. */
 #include "data/util/json.h"
 #include "models/net/llama_config.h"
 #include "tests/support/support.h"
@@ -115,6 +115,48 @@ static void test_defaults(void **state)
     assert_true(c.kind == QWEN3 && c.head_dim == 128 && c.groups == 3 && !c.qkv_bias);
 }
 
+static int windows(const struct llama_config *c)
+{
+    int bits = 0;
+
+    for (int i = 0; i < c->layers; i++)
+        bits |= c->windowed[i] << i;
+    return bits;
+}
+
+static void test_windows(void **state)
+{
+    (void)state;
+    struct llama_config c = parsed(OF("mistral") ",\"num_key_value_heads\":2");
+    assert_true(c.window == 4096 && windows(&c) == 3 && c.max_positions == 131072 && !c.tied && c.gate == GATE_SILU);
+    c = parsed(OF("mistral") ",\"num_key_value_heads\":2,\"sliding_window\":null");
+    assert_true(c.window == 0 && windows(&c) == 0);
+    c = parsed(OF("qwen2") ",\"sliding_window\":7,\"max_window_layers\":1");
+    assert_true(c.window == 0 && windows(&c) == 0);
+    c = parsed(OF("qwen2") ",\"sliding_window\":7,\"max_window_layers\":1,\"use_sliding_window\":true");
+    assert_true(c.window == 7 && windows(&c) == 2);
+    c = parsed(OF("qwen3") ",\"use_sliding_window\":true"); /* from layer 28 on, which it has not */
+    assert_true(c.window == 4096 && windows(&c) == 0);
+    c = parsed(OF("gemma2") ",\"num_key_value_heads\":1,\"num_hidden_layers\":5");
+    assert_true(c.window == 4096 && windows(&c) == 21);
+    c = parsed(OF("gemma2") ",\"num_key_value_heads\":1,\"layer_types\":[\"full_attention\",\"sliding_attention\"]");
+    assert_true(windows(&c) == 2);
+}
+
+static void test_gemma(void **state)
+{
+    (void)state;
+    struct llama_config c = parsed(OF("gemma2") ",\"num_key_value_heads\":1");
+    assert_true(c.kind == GEMMA2 && c.head_dim == 256 && c.max_positions == 8192 && c.tied && c.gate == GATE_GELU);
+    assert_true(c.out_norms && c.norms_less_one && c.embedding_scale == 16 && c.query_scalar == 256);
+    assert_true(c.score_cap == 50 && c.logit_cap == 30 && !c.qkv_bias);
+    c = parsed(OF("gemma2") ",\"num_key_value_heads\":1,\"attn_logit_softcapping\":null,"
+                            "\"final_logit_softcapping\":null,\"query_pre_attn_scalar\":144,"
+                            "\"tie_word_embeddings\":false,\"cache_implementation\":\"hybrid\","
+                            "\"hidden_act\":\"gelu_pytorch_tanh\"");
+    assert_true(c.score_cap == 0 && c.logit_cap == 0 && c.query_scalar == 144 && !c.tied);
+}
+
 static void test_biases(void **state)
 {
     struct llama_config c = parsed(OF("llama") ",\"attention_bias\":true,\"mlp_bias\":true,\"hidden_act\":\"silu\"");
@@ -163,8 +205,10 @@ static const struct refusal {
     const char *field, *says;
 } refused[] = {
     /* other networks */
-    { "\"model_type\":\"mistral\"", "model_type: expected \"llama\", \"qwen2\" or \"qwen3\", got \"mistral\"" },
-    { "\"model_type\":null", "model_type: expected \"llama\", \"qwen2\" or \"qwen3\", got null" },
+    { "\"model_type\":\"mixtral\"",
+      "model_type: expected \"llama\", \"mistral\", \"qwen2\", \"qwen3\" or \"gemma2\", got \"mixtral\"" },
+    { "\"model_type\":null",
+      "model_type: expected \"llama\", \"mistral\", \"qwen2\", \"qwen3\" or \"gemma2\", got null" },
     { "\"architectures\":[\"LlamaForSequenceClassification\"]", "architectures: " },
     { "\"architectures\":[\"Qwen2ForCausalLM\"]",
       "architectures: expected LlamaForCausalLM, got [\"Qwen2ForCausalLM\"]" },
@@ -172,7 +216,10 @@ static const struct refusal {
     { "\"hidden_act\":7", "hidden_act: expected \"silu\", got 7" },
     { "\"use_sliding_window\":true", "use_sliding_window: expected none or false, got true" },
     { "\"layer_types\":[\"full_attention\",\"sliding_attention\"]", "layer_types: " },
-    { "\"layer_types\":[4]", "layer_types: expected \"full_attention\" for every layer, got [4]" },
+    { "\"layer_types\":[4]", "layer_types: expected a word for each of num_hidden_layers, got [4]" },
+    { "\"layer_types\":\"full_attention\"", "layer_types: expected a word for each of num_hidden_layers, got " },
+    { "\"layer_types\":[\"full_attention\",7]",
+      "layer_types: expected \"full_attention\" or \"sliding_attention\" for every layer, got " },
     { "\"quantization_config\":{\"bits\":4}", "quantization_config: expected none or false, got {\"bits\":4}" },
     { "\"attention_dropout\":0.1", "attention_dropout: expected none or false, got 0.1" },
     { "\"num_experts\":8", "num_experts: expected none or false, got 8" },
@@ -246,6 +293,22 @@ static const struct refusal {
     { "\"rope_parameters\":[1]", "rope_parameters: expected an object, got [1]" },
 };
 
+/* The same of a Gemma 2. */
+static const struct refusal refused_gemma[] = {
+    { "\"sliding_window\":0", "field \"sliding_window\": expected 1 to 134217728, got 0" },
+    { "\"sliding_window\":\"4096\"", "field \"sliding_window\": expected an integer, got a string" },
+    { "\"sliding_window\":null,\"layer_types\":[\"sliding_attention\",\"full_attention\"]",
+      "layer_types: expected \"full_attention\" for every layer where there is no window, got " },
+    { "\"layer_types\":[\"chunked_attention\",\"full_attention\"]",
+      "layer_types: expected \"full_attention\" or \"sliding_attention\" for every layer, got " },
+    { "\"query_pre_attn_scalar\":0", "field \"query_pre_attn_scalar\": expected 0.001 to 1e+09, got 0" },
+    { "\"attn_logit_softcapping\":-50", "field \"attn_logit_softcapping\": expected 0.001 to 1e+09, got -50" },
+    { "\"final_logit_softcapping\":\"30\"", "field \"final_logit_softcapping\": expected a number, got a string" },
+    { "\"hidden_activation\":\"gelu\"", "hidden_activation: expected \"gelu_pytorch_tanh\", got \"gelu\"" },
+    { "\"use_bidirectional_attention\":true", "use_bidirectional_attention: expected none or false, got true" },
+    { "\"use_sliding_window\":true", "use_sliding_window: expected none or false, got true" },
+};
+
 static void check_refusal(const char *fields, const char *where, const char *says)
 {
     struct llama_config c;
@@ -267,6 +330,11 @@ static void test_refused(void **state)
         char fields[1024];
         snprintf(fields, sizeof fields, OF("llama") ",%s", refused[i].field);
         check_refusal(fields, "config.json: ", refused[i].says);
+    }
+    for (int i = 0; i < ARRAY_LEN(refused_gemma); i++) {
+        char fields[1024];
+        snprintf(fields, sizeof fields, OF("gemma2") ",\"num_key_value_heads\":1,%s", refused_gemma[i].field);
+        check_refusal(fields, "config.json: ", refused_gemma[i].says);
     }
 }
 
@@ -327,6 +395,10 @@ static void assert_same(const struct llama_config *a, const struct llama_config 
     assert_true(a->tied == b->tied && a->dtype == b->dtype && a->n_stops == b->n_stops);
     assert_true(a->qkv_bias == b->qkv_bias && a->out_bias == b->out_bias && a->mlp_bias == b->mlp_bias);
     assert_true(a->rope.kind == b->rope.kind && a->rope.theta == b->rope.theta && a->rope.factor == b->rope.factor);
+    assert_true(a->window == b->window && !memcmp(a->windowed, b->windowed, sizeof a->windowed));
+    assert_true(a->gate == b->gate && a->out_norms == b->out_norms && a->norms_less_one == b->norms_less_one);
+    assert_true(a->embedding_scale == b->embedding_scale && a->query_scalar == b->query_scalar);
+    assert_true(a->score_cap == b->score_cap && a->logit_cap == b->logit_cap);
     assert_true(a->rope.low == b->rope.low && a->rope.high == b->rope.high && a->rope.original == b->rope.original);
     assert_memory_equal(a->stops, b->stops, sizeof a->stops);
 }
@@ -340,6 +412,12 @@ static void test_round_trip(void **state)
         OF("llama") ",\"rope_scaling\":{\"type\":\"linear\",\"factor\":2.5},\"tie_word_embeddings\":true",
         OF("qwen2") ",\"rope_theta\":1000000.0,\"eos_token_id\":[3,4],\"num_key_value_heads\":1",
         OF("qwen3") ",\"head_dim\":32,\"dtype\":\"bfloat16\",\"max_position_embeddings\":40960",
+        OF("mistral") ",\"num_key_value_heads\":1,\"sliding_window\":9,\"dtype\":\"bfloat16\"",
+        OF("mistral") ",\"num_key_value_heads\":1,\"sliding_window\":null",
+        OF("qwen2") ",\"use_sliding_window\":true,\"sliding_window\":5,\"max_window_layers\":1",
+        OF("gemma2") ",\"num_key_value_heads\":1,\"query_pre_attn_scalar\":144.5,\"tie_word_embeddings\":false",
+        OF("gemma2") ",\"num_key_value_heads\":1,\"attn_logit_softcapping\":null,\"sliding_window\":null,"
+                     "\"layer_types\":[\"full_attention\",\"full_attention\"]",
     };
     char *dir = test_dir_new();
     struct error err = { 0 };
@@ -368,6 +446,7 @@ int main(void)
         cmocka_unit_test(test_rope),    cmocka_unit_test(test_llama3_fields), cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_biases),  cmocka_unit_test(test_harmless),      cmocka_unit_test(test_stops_and_types),
         cmocka_unit_test(test_refused), cmocka_unit_test(test_refused_rope),  cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_windows), cmocka_unit_test(test_gemma),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

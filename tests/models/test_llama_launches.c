@@ -30,7 +30,7 @@ static void token_step(struct ctx *c, void *arg)
                               .cache = s->cache,
                               .cache_rows = batch_i32(c, &at, 1) };
 
-    op_linear_logits(c, llama_forward(c, s->net, &in), s->net->head.w, &s->net->head.lora);
+    op_linear_logits(c, llama_forward(c, s->net, &in), s->net->head.w, &s->net->head.lora, s->net->config.logit_cap);
 }
 
 static int64_t launches_of(const json_t *gold, const char *tag, enum lm_part part, enum dtype dtype)

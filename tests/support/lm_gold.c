@@ -12,13 +12,22 @@
 enum { VOCAB = 97, HOST_BYTES = 16 << 20, SEQUENCES = 5 };
 static const int32_t lengths[SEQUENCES] = { 31, 1, 64, 2, 17 };
 
-json_t *lm_gold_read(void)
+static json_t *read_file(const char *path)
 {
     struct error err;
-    json_t *file = json_read_file("tests/gold/llama.json", &err);
+    json_t *file = json_read_file(path, &err);
 
     if (!file)
         fail_msg("%s", err.text);
+    return file;
+}
+
+json_t *lm_gold_read(void)
+{
+    json_t *file = read_file("tests/gold/llama.json"), *more = read_file("tests/gold/gemma.json");
+
+    assert_int_equal(json_array_extend(json_object_get(file, "models"), json_object_get(more, "models")), 0);
+    json_decref(more);
     return file;
 }
 
@@ -39,7 +48,7 @@ static bool ends_in(const char *s, const char *end)
     return n >= m && strcmp(s + n - m, end) == 0;
 }
 
-/* make_llama.py's weight() */
+/* make_llama.py's weight(); norms that are stored less one are one more here */
 static float weight(const char *name, const char *formula, int64_t i)
 {
     float x = formula_value(formula, i);
@@ -134,7 +143,7 @@ struct tensor *lm_gold_logits(struct ctx *c, const struct llama *net, const stru
                                           .key_len = batch_i32(c, lengths, SEQUENCES) } };
 
     in.causal.max_keys = in.causal.qs.max_len;
-    return op_linear_logits(c, llama_forward(c, net, &in), net->head.w, &net->head.lora);
+    return op_linear_logits(c, llama_forward(c, net, &in), net->head.w, &net->head.lora, net->config.logit_cap);
 }
 
 struct pass {

@@ -1,5 +1,5 @@
 /*
- * lm_gold.h - the small language models of tests/gold/make_llama.py in memory, weights by formula.
+ * lm_gold.h - the small language models of tests/gold/make_llama.py and make_gemma.py in memory, weights by formula.
  */
 #ifndef TESTS_LM_GOLD_H
 #define TESTS_LM_GOLD_H
@@ -20,7 +20,7 @@ struct lm_gold {
     const char *tag;
 };
 
-/* tests/gold/llama.json, the caller's; a model's record in it, borrowed. */
+/* tests/gold/llama.json with the models of gemma.json, the caller's; a model's record in it, borrowed. */
 json_t *lm_gold_read(void);
 const json_t *lm_gold_case(const json_t *file, const char *tag);
 
