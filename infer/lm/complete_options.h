@@ -25,7 +25,7 @@ extern const struct file_note complete_files[];
 /* What every command has that runs a language model. */
 #define CHAT_TEMPLATE_OPTION(at) \
     STRING_OPTION("chat-template", at, "NAME", \
-                  "llama3, llama3-unsloth, llama3-bare, chatml or chatml-bare instead of the folder's own")
+                  "llama3, llama3-unsloth, llama3-bare, chatml, chatml-bare, gemma, mistral or a file.json, instead of the folder's")
 #define DTYPE_OPTION(at) WORD_OPTION("dtype", at, "TYPE", "auto|f32|bf16", "of weights and activations")
 #define TOKENS_OPTION(at) INT_OPTION("tokens", at, "N", 1, 1 << 20, "most prompt tokens read at once")
 

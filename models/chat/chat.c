@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void append(struct chat_text *out, const char *text, int64_t length, int32_t special, bool answer)
+void chat_append(struct chat_text *out, const char *text, int64_t length, int32_t special, bool answer)
 {
     if (out->cap - out->length <= length) {
         out->cap = (out->cap + length) * 2 + 256;
@@ -19,13 +19,13 @@ static void append(struct chat_text *out, const char *text, int64_t length, int3
 
 static void put(struct chat_text *out, const char *text)
 {
-    append(out, text, (int64_t)strlen(text), -1, false);
+    chat_append(out, text, (int64_t)strlen(text), -1, false);
 }
 
 static void put_mark(const struct chat *c, struct chat_text *out, enum chat_mark which, bool answer)
 {
     const char *text = c->template->family->marks[which];
-    append(out, text, (int64_t)strlen(text), c->marks[which], answer);
+    chat_append(out, text, (int64_t)strlen(text), c->marks[which], answer);
 }
 
 /* White space as Python's str.strip() sees it. */
@@ -55,13 +55,18 @@ static const char *trim(const char *text, int64_t *length)
     return start < 0 ? text : text + start;
 }
 
-static void put_content(const struct chat *c, struct chat_text *out, const char *content, bool answer)
+void chat_append_content(struct chat_text *out, const char *content, bool trims, bool answer)
 {
     int64_t length = (int64_t)strlen(content);
 
-    if (c->template->trims)
+    if (trims)
         content = trim(content, &length);
-    append(out, content, length, -1, answer);
+    chat_append(out, content, length, -1, answer);
+}
+
+static void put_content(const struct chat *c, struct chat_text *out, const char *content, bool answer)
+{
+    chat_append_content(out, content, c->template->trims, answer);
 }
 
 static bool is_role(const struct chat_message *m, const char *role)
@@ -145,6 +150,10 @@ void chat_render(const struct chat *c, const struct chat_messages *m, bool promp
     bool system = m->count > 0 && is_role(m->items, "system");
 
     out->length = out->count = 0;
+    if (c->form) {
+        chat_form_render(c->form, m, prompt, out);
+        return;
+    }
     c->template->family->put_system(c, out, system ? m->items->content : NULL);
     for (int64_t i = system; i < m->count; i++)
         put_turn(c, out, m->items + i);

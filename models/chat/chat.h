@@ -1,5 +1,6 @@
 /*
- * chat.h - conversations as the instruction-tuned models were taught to read them: Llama 3.1's template and ChatML.
+ * chat.h - conversations as the instruction-tuned models were taught to read them: Llama 3.1's template, ChatML,
+ * Gemma's, Mistral's, and those that a user writes down in pieces (docs/reference/chat-templates.md).
  *
  * Templates are Jinja programs that come with the model; these here are written by hand for conversations without
  * tools, and a folder's template is told by its fingerprint, so that one which would read otherwise is refused rather
@@ -19,6 +20,7 @@ enum { CHAT_MARKS = 4 };
 struct chat {
     const struct chat_template *template;
     int32_t marks[CHAT_MARKS];
+    struct chat_form *form; /* of a template in pieces, else NULL */
 };
 
 /* Role is "system", "user" or "assistant". */
@@ -51,11 +53,13 @@ struct chat_mask {
     int64_t count, cap;
 };
 
-/* The template called name ("llama3", "llama3-unsloth", "llama3-bare", "chatml", "chatml-bare"), or, when name is NULL,
- * the one that the model folder dir names: chat_template.jinja, or else chat_template in tokenizer_config.json.  -1: an
- * unknown name (EXIT_CODE_USAGE); no template, one nobody here knows, or a special token that the vocabulary does not
- * have (EXIT_CODE_CHECKPOINT). */
+/* The template called name ("llama3", "llama3-unsloth", "llama3-bare", "chatml", "chatml-bare", "gemma", "mistral",
+ * "mistral-spaced"), that of the file which name ends in .json to say, or, when name is NULL, the one that the model
+ * folder dir names: chat_template.jinja, or else chat_template in tokenizer_config.json.  -1, with nothing to release:
+ * an unknown name (EXIT_CODE_USAGE), a file that holds no template (EXIT_CODE_DATA); no template, one nobody here
+ * knows, or a special token that the vocabulary does not have (EXIT_CODE_CHECKPOINT). */
 int chat_open(struct chat *c, const char *dir, const char *name, const struct tokenizer *t, struct error *err);
+void chat_release(struct chat *c);
 /* Writes chat_template.jinja of "llama3-bare" or "chatml-bare", whose text is ours, into dir. */
 int chat_write(const char *dir, const char *name, struct error *err);
 const char *chat_name(const struct chat *c);

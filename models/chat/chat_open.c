@@ -21,19 +21,35 @@ enum { MAX_TEMPLATE = 1 << 20, MAX_PATH = 4096 };
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + "                 \
     "'<|im_end|>\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
 
+/* Gemma's template refuses a system's message; ours has it before the first user's. */
+#define GEMMA                                                                                                          \
+    "{\"start\":[{\"token\":\"<bos>\"}],\"join\":\"\\n\\n\",\"trim\":true,"                                            \
+    "\"user\":{\"before\":[{\"token\":\"<start_of_turn>\"},\"user\\n\"],"                                              \
+    "\"behind\":[{\"token\":\"<end_of_turn>\"},\"\\n\"]},"                                                             \
+    "\"assistant\":{\"before\":[{\"token\":\"<start_of_turn>\"},\"model\\n\"],"                                        \
+    "\"behind\":[{\"token\":\"<end_of_turn>\"},\"\\n\"]}}"
+/* Of Mistral 7B Instruct 0.1, with a blank behind each answer, and of 0.2; both refuse a system's message too. */
+#define MISTRAL(behind)                                                                                                   \
+    "{\"start\":[{\"token\":\"<s>\"}],\"join\":\"\\n\\n\",\"user\":{\"before\":[\"[INST] \"],\"behind\":[\" [/INST]\"]}," \
+    "\"assistant\":{\"behind\":[{\"token\":\"</s>\"}" behind "]}}"
+
 static const struct chat_template templates[] = {
     /* Meta's, of Llama 3.1 and 3.3 */
-    { "llama3", 0xcc0368e1ffb6b958, &chat_llama3, true, "26 Jul 2024", NULL, NULL },
+    { "llama3", 0xcc0368e1ffb6b958, &chat_llama3, true, "26 Jul 2024", NULL, NULL, NULL },
     /* Unsloth's, which its adapters were trained with */
-    { "llama3-unsloth", 0x85268fb1bbb68a11, &chat_llama3, false, "26 July 2024", NULL, NULL },
+    { "llama3-unsloth", 0x85268fb1bbb68a11, &chat_llama3, false, "26 July 2024", NULL, NULL, NULL },
     /* Qwen 2.5's, and Unsloth's copy of it */
-    { "chatml", 0xe642ce246d7f2e3d, &chat_chatml, false, NULL, QWEN, NULL },
-    { "chatml", 0x9927118b34627a4d, &chat_chatml, false, NULL, QWEN, NULL },
+    { "chatml", 0xe642ce246d7f2e3d, &chat_chatml, false, NULL, QWEN, NULL, NULL },
+    { "chatml", 0x9927118b34627a4d, &chat_chatml, false, NULL, QWEN, NULL, NULL },
     /* Qwen 3's of July 2025 */
-    { "chatml-bare", 0x3751fe8ea48448ab, &chat_chatml, false, NULL, NULL, NULL },
-    { "llama3-bare", 0x2fd22ccbef699b03, &chat_llama3, true, NULL, NULL, LLAMA3_BARE },
-    { "chatml-bare", 0xaf4d3c86a9a50e79, &chat_chatml, false, NULL, NULL, CHATML_BARE },
+    { "chatml-bare", 0x3751fe8ea48448ab, &chat_chatml, false, NULL, NULL, NULL, NULL },
+    { "llama3-bare", 0x2fd22ccbef699b03, &chat_llama3, true, NULL, NULL, LLAMA3_BARE, NULL },
+    { "chatml-bare", 0xaf4d3c86a9a50e79, &chat_chatml, false, NULL, NULL, CHATML_BARE, NULL },
+    { .name = "gemma", .fingerprint = 0x70f3cded3fb90051, .form = GEMMA },
+    { .name = "mistral-spaced", .fingerprint = 0xc730acc029ce6ee0, .form = MISTRAL(",\" \"") },
+    { .name = "mistral", .fingerprint = 0x8c734b90b4f8d84d, .form = MISTRAL("") },
 };
+#define NAMES "llama3, llama3-unsloth, llama3-bare, chatml, chatml-bare, gemma, mistral or mistral-spaced"
 
 static const struct chat_template *by_name(const char *name, struct error *err)
 {
@@ -41,8 +57,7 @@ static const struct chat_template *by_name(const char *name, struct error *err)
         if (strcmp(templates[i].name, name) == 0)
             return templates + i;
     error_set(err, EXIT_CODE_USAGE,
-              "chat template: expected llama3, llama3-unsloth, llama3-bare, chatml or chatml-bare, got \"%.80s\"",
-              name);
+              "chat template: expected " NAMES ", or a file whose name ends in .json, got \"%.80s\"", name);
     return NULL;
 }
 
@@ -62,8 +77,8 @@ static const struct chat_template *by_text(const char *text, const char *where, 
 
     if (!found)
         error_set(err, EXIT_CODE_CHECKPOINT,
-                  "%s: a chat template of fingerprint %016llx is not known; say which to use: llama3, llama3-unsloth, "
-                  "llama3-bare, chatml or chatml-bare",
+                  "%s: a chat template of fingerprint %016llx is not known; say which to use: " NAMES
+                  ", or a file that says it in pieces",
                   where, (unsigned long long)hash);
     return found;
 }
@@ -125,14 +140,65 @@ static const struct chat_template *from_folder(const char *dir, struct error *er
     return access(path, F_OK) ? from_config(dir, err) : from_jinja(path, err);
 }
 
+/* A template in pieces, ours or a user's. */
+static int open_form(struct chat *c, const json_t *o, const char *where, const struct tokenizer *t, struct error *err)
+{
+    if (chat_form_read(&c->form, o, where, t, err))
+        return -1;
+    c->marks[CHAT_TURN_END] = c->form->pieces[c->form->first[CHAT_BEHIND_ASSISTANT]].token;
+    return 0;
+}
+
+/* Its name is its fingerprint, by which a run knows its template again. */
+static int open_file(struct chat *c, const char *path, const struct tokenizer *t, struct error *err)
+{
+    size_t n;
+    char *text = whole_file_read(path, MAX_TEMPLATE, &n, err);
+    json_t *o = text ? json_read_file(path, err) : NULL;
+    int rc = o ? open_form(c, o, path, t, err) : -1;
+
+    if (rc == 0) {
+        struct chat_form *f = c->form;
+        snprintf(f->name, sizeof f->name, "pieces-%016llx", (unsigned long long)hash_bytes(HASH_START, text, n));
+        f->template.name = f->name;
+        c->template = &f->template;
+    }
+    json_decref(o);
+    free(text);
+    return rc;
+}
+
+static int open_own_form(struct chat *c, const char *dir, const struct tokenizer *t, struct error *err)
+{
+    char where[MAX_PATH];
+    json_t *o = json_loads(c->template->form, 0, NULL);
+
+    CHECK(o, "chat template %s is not JSON", c->template->name);
+    snprintf(where, sizeof where, "%.4000s: chat template %s", dir, c->template->name);
+    int rc = open_form(c, o, where, t, err);
+    json_decref(o);
+    return rc;
+}
+
+void chat_release(struct chat *c)
+{
+    chat_form_free(c->form);
+    *c = (struct chat){ 0 };
+}
+
 int chat_open(struct chat *c, const char *dir, const char *name, const struct tokenizer *t, struct error *err)
 {
-    *c = (struct chat){ .template = name ? by_name(name, err) : from_folder(dir, err) };
+    *c = (struct chat){ 0 };
+    if (name && text_ends_with(name, ".json"))
+        return open_file(c, name, t, err);
+    c->template = name ? by_name(name, err) : from_folder(dir, err);
     if (!c->template) {
         if (err && err->code == EXIT_CODE_DATA)
             err->code = EXIT_CODE_CHECKPOINT;
         return -1;
     }
+    if (c->template->form)
+        return open_own_form(c, dir, t, err);
     for (int i = 0; i < c->template->family->n_marks; i++) {
         const char *text = c->template->family->marks[i];
         if ((c->marks[i] = tokenizer_id(t, text)) < 0)

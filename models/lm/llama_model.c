@@ -389,6 +389,7 @@ void llama_model_release(struct llama_model *m)
     free(m->other_loras);
     free(m->adapter);
     tokenizer_close(m->tokenizer);
+    chat_release(&m->chat);
     lora_config_release(&m->lora);
     params_release(&m->params);
     params_release(&m->adapters);

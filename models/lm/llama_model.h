@@ -16,7 +16,7 @@
 struct llama_request {
     const char *dir;           /* config.json, safetensors, tokenizer.json */
     const char *adapter;       /* PEFT folder, or NULL */
-    const char *chat_template; /* as chat_open takes it; NULL: the folder's own */
+    const char *chat_template; /* as chat_open takes it: a name or a file; NULL: the folder's own */
     const char *dtype;         /* auto (as stored), f32 or bf16 */
     bool dry;                  /* take no memory and read no weights: for measuring */
     bool merge;                /* add the adapter to the weights instead of running it beside them */

@@ -206,7 +206,7 @@ const struct option lm_request_table[] = {
     OUT_OPTION(HERE(out), "DIR", "where checkpoints and the adapter go", .required = true),
     PRESET_OPTION("preset", HERE(preset), "NAME", "dfpl", "published settings, which the rest overrides"),
     STRING_OPTION("chat-template", HERE(chat_template), "NAME",
-                  "llama3, llama3-unsloth, chatml or chatml-bare instead of the folder's own"),
+                  "llama3, llama3-unsloth, chatml, chatml-bare, gemma, mistral or a file.json instead of the folder's"),
     RUN_ROWS,
     ADAPTER_ROWS,
     REAL_OPTION("lora-dropout", AT(lora_dropout), "P", 0, 0.9, "dropout before the adapters"),
