@@ -80,9 +80,9 @@ struct tensor *op_attention(struct ctx *c, struct tensor *q, struct tensor *kv, 
 /*
  * q [Tq, H D], k and v [Tk, G D], three tensors, H a multiple of G (grouped queries, Ainslie et al. 2023: head h reads
  * group h G / H); y [Tq, H D] = softmax(scores) v, the scores as the form says, its p 0.  A key's place counts the
- * prefix's keys first; the last query's place is the last key's.  D is 1 .. 256.  A record only where q, k, v are of
- * one step: Tk == Tq, every key row being of one sequence; dk, dv are summed over a group's heads and over the
- * sequences that share a prefix, in a fixed order, and the bias's gradient over all sequences.
+ * prefix's keys first; the last query's place is the last key's.  D is 1 .. 256.  A record only where every key row is
+ * of one sequence, which has as many queries or none; dk, dv are summed over a group's heads and over the sequences
+ * that share a prefix, in a fixed order, and the bias's gradient over all sequences.
  */
 struct tensor *op_causal_attention(struct ctx *c, struct tensor *q, struct tensor *k, struct tensor *v,
                                    const struct causal *s, const struct attention_form *form);

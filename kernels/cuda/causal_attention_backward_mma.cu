@@ -355,7 +355,7 @@ bool causal_backward_mma(struct ctx *c, causal_grads<bf16> g, causal_args<bf16> 
     if (a.dim > 128 || heads < 1)
         return false;
     if (q_rows == 0)
-        return true;
+        return k_rows == 0;
     w.groups = heads < all ? 1 : heads / all < a.groups ? (int)(heads / all) : a.groups;
     int most = heads < all ? (int)heads : all, groups = w.groups;
     g.delta = (float *)cuda_scratch(c, (size_t)(2 * (rows + norms) + q_rows * w.groups * most * a.dim) * 4);

@@ -43,7 +43,7 @@ struct tensor *op_causal_attention(struct ctx *c, struct tensor *q, struct tenso
 
     RUN(c, causal_attention, y, lse, q, k, v, s, f);
     if (tape_needs(c, y, q, k, v, f->bias)) {
-        CHECK(q->shape[0] == k->shape[0], "causal_attention: a record for %lld queries and %lld keys",
+        CHECK(q->shape[0] <= k->shape[0], "causal_attention: a record for %lld queries and %lld keys",
               (long long)q->shape[0], (long long)k->shape[0]);
         CHECK(!s->prefix_len || tensor_size(s->last) == s->qs.n, "causal_attention: a record of prefixes needs last");
         TAPE_PUSH(c, causal_attention_node, y, causal_attention_backward, .q = q, .k = k, .v = v, .lse = lse, .s = *s,

@@ -112,11 +112,18 @@ static struct attention_form form_of(const struct block *b)
 }
 
 /* Queries or keys: normalised by w where the network does that, then rotated by their positions. */
-static struct tensor *apply_rope(struct ctx *c, const struct block *b, struct tensor *x, struct tensor *w)
+static struct tensor *apply_rope(struct ctx *c, const struct block *b, struct tensor *x, struct tensor *w,
+                                 bool transient)
 {
     if (w)
         x = op_rms_norm(tape_transient(c), x, w, b->m->config.rms_norm_eps);
-    return op_rope(c, x, b->angles);
+    return op_rope(transient ? tape_transient(c) : c, x, b->angles);
+}
+
+/* Keys or values as attention counts them. */
+static struct tensor *key_rows(struct ctx *c, const struct block *b, struct tensor *x)
+{
+    return b->in.keys ? op_gather(c, x, b->in.keys) : x;
 }
 
 static struct tensor *attend(struct ctx *c, const struct block *b, struct tensor *x)
@@ -126,9 +133,11 @@ static struct tensor *attend(struct ctx *c, const struct block *b, struct tensor
     const struct linear_map *const maps[] = { &l->q, &l->k, &l->v };
     struct tensor *h = op_rms_norm(tape_transient(c), x, l->attention_norm, b->m->config.rms_norm_eps), *y[3];
 
-    op_lora_group(c, y, h, maps, 3, (l->q_norm ? 0 : 1u) | (l->k_norm ? 0 : 2u)); /* a rope's backward reads nothing */
-    struct tensor *q = apply_rope(c, b, y[0], l->q_norm), *k = apply_rope(c, b, y[1], l->k_norm);
-    return op_causal_attention(c, q, k, y[2], &b->in.causal, &form);
+    bool copied = b->in.keys != NULL; /* backwards of a rope and of a gather read nothing */
+
+    op_lora_group(c, y, h, maps, 3, (l->q_norm ? 0 : 1u) | (l->k_norm ? 0 : 2u) | (copied ? 4u : 0));
+    struct tensor *q = apply_rope(c, b, y[0], l->q_norm, false), *k = apply_rope(c, b, y[1], l->k_norm, copied);
+    return op_causal_attention(c, q, key_rows(c, b, k), key_rows(c, b, y[2]), &b->in.causal, &form);
 }
 
 /* x + what the map makes of h, normed by w where the network does that. */
@@ -202,7 +211,9 @@ static struct tensor *attend_once(struct ctx *c, const struct block *b, struct t
         return NULL;
     if (b->in.paged)
         return op_paged_attention(c, q, r.k, r.v, b->in.paged, &form);
-    return op_causal_attention(c, q, cache ? r.k : k, cache ? r.v : v, &b->in.causal, &form);
+    k = cache ? r.k : key_rows(c, b, k);
+    v = cache ? r.v : key_rows(c, b, v);
+    return op_causal_attention(c, q, k, v, &b->in.causal, &form);
 }
 
 /* add_map without a backward, in place. */

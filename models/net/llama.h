@@ -39,6 +39,7 @@ struct llama_input {
     struct index tokens;       /* ids */
     struct tensor *positions;  /* I32 [T] */
     struct causal causal;      /* without a cache key rows are the batch's own rows */
+    const struct index *keys;  /* the rows that keys and values come from, kept for the backward; NULL: all of them */
     const struct paged *paged; /* over the cache, instead of causal; NULL: none */
     bool fill;                 /* into the cache, and no more: there are no final states */
     const struct index *rows;  /* wanted rows in ascending order, NULL for all of them */

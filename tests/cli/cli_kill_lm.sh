@@ -33,7 +33,7 @@ records 100 108 >valid.jsonl
 
 method=(--method full) weights=model.safetensors
 kill_and_resume whole every-weight $((kills / 2))
-method=(--head full --lora-dropout 0.1) weights=adapter_model.safetensors
+method=(--head full --lora-dropout 0.1 --share-prefix) weights=adapter_model.safetensors
 kill_and_resume whole-adapter adapter $(((kills + 1) / 2))
 
 # --- SIGTERM: what was done is saved, and said how the rest follows

@@ -159,7 +159,7 @@ static int64_t longest(const struct op_test *t)
 }
 
 /* Sequences of the packed rows, as a training step has them. */
-static void plain_setup(struct op_test *t)
+static void pack(struct op_test *t)
 {
     int32_t *fields = op_ints(t, (t->rows + 2) * FIELDS, 0, 1), *lengths = op_lengths(t, t->rows, longest(t)), row = 0;
 
@@ -167,13 +167,17 @@ static void plain_setup(struct op_test *t)
         memcpy(fields + s * FIELDS, (int32_t[FIELDS]){ lengths[s], row, lengths[s], 0, 0, (int32_t)s },
                FIELDS * sizeof *fields);
     t->n_ints[0] = t->n_ints[1] * FIELDS;
+}
+
+static void plain_setup(struct op_test *t)
+{
+    pack(t);
     inputs(t, t->rows, t->rows);
 }
 
-/* The same, every fourth sequence being the prefix of the two or three that follow; the first of all is empty. */
-static void prefixed_setup(struct op_test *t)
+/* Every fourth sequence is the prefix of the two or three that follow; the first of all is empty. */
+static void share(struct op_test *t)
 {
-    plain_setup(t);
     int32_t *fields = t->ints[0], n = (int32_t)sequences(t);
 
     for (int32_t s = 0; s < n; s++) {
@@ -184,6 +188,29 @@ static void prefixed_setup(struct op_test *t)
         a[PREFIX_LEN] = shared[KEY_LEN];
         shared[LAST] = s;
     }
+}
+
+static void prefixed_setup(struct op_test *t)
+{
+    pack(t);
+    share(t);
+    inputs(t, t->rows, t->rows);
+}
+
+/* The same, every other prefix without queries; one that nobody has as his prefix too. */
+static void path_setup(struct op_test *t)
+{
+    int64_t queries = 0;
+
+    pack(t);
+    share(t);
+    for (int64_t s = 0; s < sequences(t); s++) {
+        int32_t *a = t->ints[0] + s * FIELDS;
+        if (s % 8 == 4 || s % 32 == 7)
+            a[QUERIES] = 0;
+        queries += a[QUERIES];
+    }
+    inputs(t, queries, t->rows);
 }
 
 /* Caches: a few queries over the ends of runs of keys, in any order and with others between, the first of the longest;
@@ -212,6 +239,7 @@ static void cache_setup(struct op_test *t)
 static const struct op_row rows[] = {
     { "causal_attention", plain_setup, run_plain, reference, .variants = FORMS },
     { "causal_attention_prefixed", prefixed_setup, run_prefixed, reference, .variants = FORMS },
+    { "causal_attention_path", path_setup, run_prefixed, reference, .variants = FORMS },
     { "causal_attention_cache", cache_setup, run_prefixed, reference, .variants = FORMS },
 };
 

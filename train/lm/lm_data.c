@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BEGINNING = 192 /* tokens: beyond the prompt's own words, into the schema */ };
-
 static int64_t count_targets(const struct lm_text *p)
 {
     int64_t n = 0;
@@ -20,10 +18,8 @@ static int64_t count_targets(const struct lm_text *p)
 static void note(struct lm_data *d, int i)
 {
     const struct lm_text *p = &d->items[i].text;
-    size_t head = (size_t)(p->ids.count < BEGINNING ? p->ids.count : BEGINNING);
 
     d->lengths[i] = p->ids.count;
-    d->beginnings[i] = (int64_t)(hash_bytes(HASH_START, p->ids.items, head * sizeof *p->ids.items) >> 1);
     d->tokens += p->ids.count;
     d->targets += d->items[i].targets;
     d->longest = p->ids.count > d->longest ? p->ids.count : d->longest;
@@ -36,7 +32,6 @@ static void count_all(struct lm_data *d)
     d->tokens = d->targets = d->longest = 0;
     d->hash = HASH_START;
     d->lengths = xrealloc(d->lengths, (size_t)d->n * sizeof *d->lengths);
-    d->beginnings = xrealloc(d->beginnings, (size_t)d->n * sizeof *d->beginnings);
     for (int i = 0; i < d->n; i++)
         note(d, i);
 }
@@ -104,6 +99,45 @@ int lm_data_read(struct lm_data *d, const char *path, const struct llama_model *
     return rc;
 }
 
+struct llama_text lm_data_text(const struct lm_data *d, int example)
+{
+    const struct lm_text *p = &d->items[example].text;
+
+    return (struct llama_text){ p->ids.items, p->answer.items, p->ids.count };
+}
+
+struct placed_text {
+    struct llama_text text; /* first, for llama_text_compare */
+    int example;
+};
+
+/* Alike ones as they come. */
+static int by_text(const void *x, const void *y)
+{
+    const struct placed_text *a = x, *b = y;
+    int order = llama_text_compare(&a->text, &b->text);
+
+    return order ? order : (a->example > b->example) - (a->example < b->example);
+}
+
+void lm_data_sort(struct lm_data *d)
+{
+    struct placed_text *list = xmalloc((size_t)(d->n + 1) * sizeof *list);
+    struct prefix_order *p = &d->prefixes;
+
+    p->n = d->n;
+    p->sorted = xrealloc(p->sorted, (size_t)(d->n + 1) * sizeof *p->sorted);
+    p->common = xrealloc(p->common, (size_t)(d->n + 1) * sizeof *p->common);
+    for (int i = 0; i < d->n; i++)
+        list[i] = (struct placed_text){ lm_data_text(d, i), i };
+    qsort(list, (size_t)d->n, sizeof *list, by_text);
+    for (int i = 0; i < d->n; i++) {
+        p->sorted[i] = list[i].example;
+        p->common[i] = i ? llama_text_common(&list[i - 1].text, &list[i].text) : 0;
+    }
+    free(list);
+}
+
 static void release_from(struct lm_data *d, int from)
 {
     for (int i = from; i < d->n; i++) {
@@ -126,7 +160,8 @@ void lm_data_release(struct lm_data *d)
     release_from(d, 0);
     free(d->items);
     free(d->lengths);
-    free(d->beginnings);
+    free(d->prefixes.sorted);
+    free(d->prefixes.common);
     *d = (struct lm_data){ 0 };
 }
 

@@ -4,7 +4,9 @@
 #ifndef TRAIN_LM_LM_DATA_H
 #define TRAIN_LM_LM_DATA_H
 
+#include "models/lm/lm_batch.h"
 #include "models/lm/lm_text.h"
+#include "train/run/prefix_order.h"
 
 struct lm_example {
     struct lm_text text; /* its ids, and which of them are the answer's */
@@ -16,10 +18,10 @@ struct lm_data {
     struct lm_example *items;
     int n, cap;
     int64_t tokens, targets, longest;
-    int64_t *lengths;    /* [n] tokens of each */
-    int64_t *beginnings; /* [n] the same number for texts that begin alike */
-    int dropped;         /* longer than `length` */
-    int cut;             /* shortened to it */
+    int64_t *lengths;             /* [n] tokens of each */
+    struct prefix_order prefixes; /* after lm_data_sort */
+    int dropped;                  /* longer than `length` */
+    int cut;                      /* shortened to it */
     uint64_t hash;
 };
 
@@ -28,6 +30,9 @@ struct lm_data {
  * tokens.  -1 with EXIT_CODE_DATA, also when nothing is left. */
 int lm_data_read(struct lm_data *d, const char *path, const struct llama_model *m, int64_t length, bool keep,
                  struct error *err);
+struct llama_text lm_data_text(const struct lm_data *d, int example);
+/* Fills prefixes. */
+void lm_data_sort(struct lm_data *d);
 /* Leaves the first n. */
 void lm_data_cut(struct lm_data *d, int64_t n);
 void lm_data_release(struct lm_data *d);

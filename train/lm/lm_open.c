@@ -203,9 +203,10 @@ static void set_order(struct lm_trainer *t)
     for (int i = 0; i < t->train.n; i++)
         all[i] = i;
     sampler_init(&t->run.sampler, (uint64_t)t->request->seed, all, t->train.n, (int)t->set->batch);
-    if (t->set->share_prefix)
-        t->run.sampler.length = t->train.beginnings;
-    else if (t->set->group_by_length)
+    if (t->set->share_prefix) {
+        lm_data_sort(&t->train);
+        t->run.sampler.prefixes = &t->train.prefixes;
+    } else if (t->set->group_by_length)
         t->run.sampler.length = t->train.lengths;
     t->run.sampler.tokens = t->train.lengths;
     t->run.data_hash = hash_bytes(HASH_START, hashes, sizeof hashes);
@@ -242,6 +243,8 @@ int lm_open(void *trainer, struct error *err)
     if (read_config(t, err) || declare(t, true, err) || llama_model_open_text(&t->model, &r, err) || read_data(t, err))
         return -1;
     set_order(t);
+    if (t->set->share_prefix)
+        lm_foretell(t);
     count_memory(t);
     return 0;
 }

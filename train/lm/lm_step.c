@@ -1,4 +1,5 @@
 /* Part of lm_trainer.h: micro-batches and their losses. */
+#include "data/util/log.h"
 #include "data/util/stop.h"
 #include "kernels/batch.h"
 #include "train/lm/lm_trainer_impl.h"
@@ -33,9 +34,20 @@ static void run_micro(struct ctx *c, void *arg)
     RUN(c, accumulate, ((struct destination){ m->t->run.loss_total, true }), loss);
 }
 
-static const struct lm_example *example_of(const struct lm_data *d, const int *examples, int i)
+static struct llama_text text_of(const struct lm_data *d, const int *examples, int i)
 {
-    return &d->items[examples ? examples[i] : i];
+    return lm_data_text(d, examples ? examples[i] : i);
+}
+
+/* Tokens of a text that are not those of the one before it. */
+static int64_t new_tokens(const struct lm_trainer *t, const struct lm_data *d, const int *examples, int i, int from)
+{
+    struct llama_text text = text_of(d, examples, i);
+
+    if (i == from || !t->set->share_prefix)
+        return text.n;
+    struct llama_text before = text_of(d, examples, i - 1);
+    return text.n - llama_text_common(&before, &text);
 }
 
 /* Texts from `from` on that fit a micro-batch together; at least one.  Returns where the next begins.  examples NULL:
@@ -46,7 +58,7 @@ static int end_of_micro(const struct lm_trainer *t, const struct lm_data *d, con
     int i = from;
 
     for (; i < n; i++) {
-        tokens += example_of(d, examples, i)->text.ids.count;
+        tokens += new_tokens(t, d, examples, i, from);
         if (i > from && tokens > t->set->tokens)
             break;
     }
@@ -58,10 +70,8 @@ static int fill_micro(struct lm_trainer *t, const struct lm_data *d, const int *
     int end = end_of_micro(t, d, examples, from, n), count = end - from;
     struct llama_text *texts = xmalloc((size_t)count * sizeof *texts);
 
-    for (int i = 0; i < count; i++) {
-        const struct lm_text *p = &example_of(d, examples, from + i)->text;
-        texts[i] = (struct llama_text){ p->ids.items, p->answer.items, p->ids.count };
-    }
+    for (int i = 0; i < count; i++)
+        texts[i] = text_of(d, examples, from + i);
     lm_batch_clear(&t->batch);
     lm_batch_add(&t->batch, &t->model, texts, count, t->set->share_prefix);
     free(texts);
@@ -96,7 +106,7 @@ int lm_step(void *trainer, struct error *err)
     return 0;
 }
 
-/* Of a decoder: tokens, rows of targets, sequences, and those that go on from another's. */
+/* Of a decoder: tokens, rows of targets, sequences, those that go on from another's, keys that are copies. */
 static struct extent extent_of(const struct lm_batch *b)
 {
     const struct t5_batch *p = &b->pairs;
@@ -106,6 +116,7 @@ static struct extent extent_of(const struct lm_batch *b)
         return (struct extent){ { p->source.n_tokens, p->answer.n_tokens, p->source.n_seqs } };
     for (int64_t i = 0; i < b->texts.n_seqs; i++)
         e.size[3] += b->texts.prefix[i] >= 0;
+    e.size[4] = b->texts.n_copies;
     return e;
 }
 
@@ -120,6 +131,22 @@ void lm_measure(void *trainer, struct measurement *measured)
         struct extent e = extent_of(&t->batch);
         measurement_add(measured, &e, run_micro, &m);
     }
+}
+
+void lm_foretell(struct lm_trainer *t)
+{
+    struct sampler *s = &t->run.sampler;
+    int64_t shared = 0;
+    const int *examples;
+
+    for (int64_t batch = 0; batch < sampler_batches(s); batch++) {
+        int n = sampler_batch(s, 0, batch, &examples);
+        for (int at = 0; at < n; shared += t->micro_tokens)
+            at = fill_micro(t, &t->train, examples, at, n);
+    }
+    t->prefix_gain = (double)t->train.tokens / (double)shared;
+    log_info("sharing prefixes: %lld tokens of a pass become %lld, %.2f times fewer", (long long)t->train.tokens,
+             (long long)shared, t->prefix_gain);
 }
 
 static void add_losses(struct lm_trainer *t, const struct tensor *nll, double *sum)

@@ -18,7 +18,8 @@ static int metrics(void *trainer, struct metric list[TRAINER_METRICS])
     device_download(&t->run.device, &norm, t->run.optim.norm);
     list[0] = (struct metric){ "grad_norm", sqrt((double)norm) };
     list[1] = (struct metric){ "tokens", (double)t->run.state.units };
-    return 2;
+    list[2] = (struct metric){ "prefix_gain", t->prefix_gain };
+    return t->set->share_prefix ? 3 : 2;
 }
 
 #define TIE 1e-5 /* of equal shares the lower loss is better; a difference of one text in 1,000 is far more */

@@ -16,6 +16,8 @@ void lm_close(void *t);
 /* lm_step.c */
 int lm_step(void *t, struct error *err);
 void lm_measure(void *t, struct measurement *m);
+/* How many times fewer tokens are computed in a pass because of what texts of a micro-batch share: prefix_gain. */
+void lm_foretell(struct lm_trainer *t);
 /* Mean -log p of the target tokens of the validation texts.  1 when a signal asked to stop. */
 int lm_valid_loss(struct lm_trainer *t, double *loss, struct error *err);
 

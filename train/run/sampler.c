@@ -52,13 +52,12 @@ static void sort_window(const struct sampler *s, int *order, int n)
     free(list);
 }
 
-static void group(struct sampler *s, struct rng *rng)
+static void group(struct sampler *s)
 {
-    int window = WINDOW * s->batch, full = s->n / s->batch;
+    int window = WINDOW * s->batch;
 
     for (int at = 0; at < s->n; at += window)
         sort_window(s, s->order + at, s->n - at < window ? s->n - at : window);
-    rng_shuffle(rng, s->order, full, (size_t)s->batch * sizeof *s->order);
 }
 
 static void shuffle(struct sampler *s, int64_t epoch)
@@ -66,9 +65,15 @@ static void shuffle(struct sampler *s, int64_t epoch)
     struct rng rng = { .seed = s->seed ^ ((uint64_t)epoch + 1) * UINT64_C(0x9E3779B97F4A7C15) };
 
     memcpy(s->order, s->pool, (size_t)s->n * sizeof *s->order);
-    rng_shuffle(&rng, s->order, s->n, sizeof *s->order);
-    if (s->length)
-        group(s, &rng);
+    CHECK(!s->prefixes || s->prefixes->n == s->n, "%d examples, an order of %d", s->n, s->prefixes->n);
+    if (s->prefixes)
+        prefix_order_walk(s->prefixes, &rng, s->order);
+    else
+        rng_shuffle(&rng, s->order, s->n, sizeof *s->order);
+    if (s->length && !s->prefixes)
+        group(s);
+    if (s->length || s->prefixes)
+        rng_shuffle(&rng, s->order, s->n / s->batch, (size_t)s->batch * sizeof *s->order);
     s->epoch = epoch;
 }
 

@@ -6,19 +6,22 @@
 #define TRAIN_RUN_SAMPLER_H
 
 #include "kernels/base.h"
+#include "train/run/prefix_order.h"
 
 struct sampler {
     uint64_t seed;
-    const int64_t *length; /* [every example], for batches of like length; NULL: any */
-    const int64_t *tokens; /* [every example], by which ranks cut a batch; NULL: all alike */
-    int *pool;             /* the examples to draw from */
-    int *order;            /* this epoch's order */
+    const int64_t *length;               /* [every example], for batches of like length; NULL: any */
+    const struct prefix_order *prefixes; /* of all examples, for batches that begin alike; NULL: any */
+    const int64_t *tokens;               /* [every example], by which ranks cut a batch; NULL: all alike */
+    int *pool;                           /* the examples to draw from */
+    int *order;                          /* this epoch's order */
     int n, batch;
     int64_t epoch; /* that order is of, -1: none yet */
 };
 
-/* Copies pool.  length and tokens may be set afterwards and are borrowed.  With length, examples are sorted within
- * every 50 batches of the shuffled order, longest first, and full batches shuffled. */
+/* Copies pool.  length, prefixes and tokens may be set afterwards and are borrowed.  With length, examples are sorted
+ * within every 50 batches of the shuffled order, longest first, and full batches shuffled.  With prefixes, the pool
+ * being all examples, batches are cut from a walk through these, and full ones shuffled. */
 void sampler_init(struct sampler *s, uint64_t seed, const int *pool, int n, int batch);
 void sampler_release(struct sampler *s);
 int64_t sampler_batches(const struct sampler *s);

@@ -1,0 +1,120 @@
+/* A tree of texts that begin alike, each node computed once: the numbers and the gradients of texts one by one. */
+#include "kernels/batch.h"
+#include "tests/support/lm_gold.h"
+#include "tests/support/step.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { TEXTS = 7, LENGTH = 40 };
+
+static int32_t ids[TEXTS][LENGTH];
+static uint8_t answers[TEXTS][LENGTH];
+static struct llama_text texts[TEXTS];
+
+static double largest_gradient(const struct lm_gold *g, float *const *before)
+{
+    double most = 0, scale = 0;
+
+    for (int i = 0; i < g->model.params.n; i++) {
+        const struct tensor *t = g->model.params.list[i].t->grad;
+        float *now = xmalloc(tensor_bytes(t));
+        device_download(g->model.device, now, t);
+        for (int64_t k = 0; k < tensor_size(t); k++) {
+            most = fmax(most, fabs((double)(now[k] - before[i][k])));
+            scale = fmax(scale, fabs((double)before[i][k]));
+        }
+        free(now);
+    }
+    assert_true(scale > 0);
+    return most / scale;
+}
+
+static float **gradients(const struct lm_gold *g)
+{
+    float **copy = xcalloc((size_t)g->model.params.n, sizeof *copy);
+
+    for (int i = 0; i < g->model.params.n; i++) {
+        copy[i] = xmalloc(tensor_bytes(g->model.params.list[i].t->grad));
+        device_download(g->model.device, copy[i], g->model.params.list[i].t->grad);
+    }
+    return copy;
+}
+
+static void add_one_by_one(struct llama_batch *b)
+{
+    for (int i = 0; i < TEXTS; i++)
+        llama_batch_add(b, texts[i].ids, texts[i].answer, texts[i].n);
+}
+
+/* Loss and gradients of a model of the gold file, one by one and shared. */
+static void compare(const char *tag, bool checkpointed, const struct llama_batch *one, const struct llama_batch *shared)
+{
+    json_t *file = lm_gold_read();
+    struct lm_gold g;
+
+    lm_gold_open(&g, lm_gold_case(file, tag), LM_FULL, F32);
+    g.model.net.checkpointed = checkpointed;
+    double loss = lm_gold_backward(&g, one);
+    float **before = gradients(&g);
+    lm_gold_fill(&g, &g.model.params);
+    double error = fabs(lm_gold_backward(&g, shared) / loss - 1), difference = largest_gradient(&g, before);
+    print_message("%s, %s: losses differ by %.1e, gradients by %.1e of the largest\n", test_device_name(), tag, error,
+                  difference);
+    assert_true(error < 1e-5 && difference < 1e-5);
+    for (int i = 0; i < g.model.params.n; i++)
+        free(before[i]);
+    free(before);
+    lm_gold_close(&g);
+    json_decref(file);
+}
+
+/* A tree: all begin with 6 tokens, four go on alike to 16, of these two to 22 and two to 28; two others to 12. */
+static void make_tree(void)
+{
+    static const int nodes[TEXTS][3] = { { 1, 2, 3 }, { 1, 4, 5 }, { 1, 2, 3 }, { 6, 6, 6 },
+                                         { 1, 4, 5 }, { 7, 8, 9 }, { 6, 6, 7 } };
+    static const int length[TEXTS] = { 40, 33, 27, 31, 38, 24, 29 };
+
+    for (int i = 0; i < TEXTS; i++) {
+        const int *node = nodes[i];
+        for (int k = 0; k < LENGTH; k++) {
+            int level = k < 6 ? 0 : k < (node[0] == 6 ? 12 : 16) ? node[0] : k < 22 ? node[1] : k < 28 ? node[2] : -1;
+            bool own = level < 0 || (node[0] == 6 && k >= 12) || (node[1] == 2 && k >= 22) || node[0] == 7;
+            ids[i][k] = own && k >= 6 ? 1 + (i * 13 + k * 11) % 60 : 1 + (level * 31 + k * 7) % 60;
+            answers[i][k] = k >= length[i] - 3;
+        }
+        texts[i] = (struct llama_text){ ids[i], answers[i], length[i] };
+    }
+}
+
+static void tree_is_unshared(void **state)
+{
+    static const char *const tags[] = { "llama", "qwen2", "qwen3" };
+    struct llama_batch one = { 0 }, shared = { 0 };
+
+    (void)state;
+    make_tree();
+    add_one_by_one(&one);
+    llama_batch_add_shared(&shared, texts, TEXTS, 4);
+    assert_int_equal(one.n_rows, shared.n_rows);
+    assert_int_equal(shared.n_seqs, TEXTS + 5 + 4); /* nodes, and copies below the root */
+    assert_int_equal(one.n_tokens - shared.n_tokens, 6 * 6 + 3 * 10 + 6 + 12 + 6); /* saved in each of the five */
+    assert_int_equal(shared.n_copies, 16 + 22 + 28 + 12);
+    for (int i = 0; i < ARRAY_LEN(tags); i++)
+        compare(tags[i], i == 1, &one, &shared);
+    llama_batch_pad(&shared);
+    assert_int_equal(shared.n_copies, batch_bucket(78, 4));
+    shared.n_rows = one.n_rows; /* those that weigh nothing would count in the mean */
+    compare("llama", true, &one, &shared);
+    llama_batch_release(&one);
+    llama_batch_release(&shared);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tree_is_unshared),
+    };
+    return test_devices(tests, ARRAY_LEN(tests));
+}
