@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RULES_BYTES = 2 * ARENA_ALIGN };
+enum { RULES_BYTES = 2 * ARENA_ALIGN + (int)sizeof(struct moment_maps) };
 
 /* The table of n rows that starts at `block`, and the bytes that it takes. */
 static struct update_table table_at(void *block, int n)
@@ -23,6 +23,12 @@ static size_t table_bytes(int n)
     return RULES_BYTES + (size_t)n * sizeof(struct update_row) + (size_t)(n + 1) * sizeof(int32_t);
 }
 
+/* AdamW is one whatever its moments are kept in. */
+static enum optimizer rule_of(const struct param *p)
+{
+    return p->optimizer == OPTIMIZER_ADAMW_BYTES ? OPTIMIZER_ADAMW : p->optimizer;
+}
+
 /* How many have a gradient, and their one optimizer. */
 static int count_trained(struct optim *o, const struct params *p)
 {
@@ -32,8 +38,8 @@ static int count_trained(struct optim *o, const struct params *p)
     for (int i = 0; i < p->n; i++) {
         if (!p->list[i].t->grad)
             continue;
-        CHECK(n == 0 || p->list[i].optimizer == o->optimizer, "%s has another optimizer", p->list[i].name);
-        o->optimizer = p->list[i].optimizer;
+        CHECK(n == 0 || rule_of(&p->list[i]) == o->optimizer, "%s has another optimizer", p->list[i].name);
+        o->optimizer = rule_of(&p->list[i]);
         n++;
     }
     return n;
@@ -82,6 +88,7 @@ static struct update_row row_of(const struct optim *o, const struct param *p)
     return (struct update_row){ .w = w->data,
                                 .g = p->t->grad->data,
                                 .state = { data_of(p->state[0]), data_of(p->state[1]) },
+                                .bytes = p->optimizer == OPTIMIZER_ADAMW_BYTES,
                                 .half = p->master ? p->t->data : NULL,
                                 .n = tensor_size(w),
                                 .rows = factored ? w->shape[0] : 0,
@@ -124,18 +131,19 @@ static bool same_rules(const struct update_rules *a, const struct update_rules *
 static bool same_row(const struct update_row *a, const struct update_row *b)
 {
     return a->w == b->w && a->g == b->g && a->state[0] == b->state[0] && a->state[1] == b->state[1] &&
-           a->half == b->half && a->n == b->n && a->rows == b->rows && a->cols == b->cols && a->first == b->first &&
-           a->end == b->end && a->decay == b->decay && a->lr_scale == b->lr_scale;
+           a->bytes == b->bytes && a->half == b->half && a->n == b->n && a->rows == b->rows && a->cols == b->cols &&
+           a->first == b->first && a->end == b->end && a->decay == b->decay && a->lr_scale == b->lr_scale;
 }
 
 /* Brings the host's table up to date; false when it was. */
 static bool fill_table(struct optim *o, const struct params *p)
 {
     struct update_table *t = &o->uploaded;
-    const struct update_rules rules = { o->schedule, o->adamw, o->adafactor };
+    struct update_rules rules = { .schedule = o->schedule, .adamw = o->adamw, .adafactor = o->adafactor };
     bool changed = !same_rules(t->rules, &rules) || t->n != o->table.n;
     int n = 0;
 
+    moment_maps_fill(&rules.maps);
     *t->rules = rules;
     for (int i = 0; i < p->n; i++) {
         if (!p->list[i].t->needs_grad)

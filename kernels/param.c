@@ -1,6 +1,7 @@
 #include "kernels/param.h"
 
 #include "kernels/device.h"
+#include "kernels/moments.h"
 #include "kernels/rng.h"
 
 #include <math.h>
@@ -34,6 +35,11 @@ int param_state_shape(const struct param *p, int k, int64_t shape[TENSOR_MAX_DIM
         shape[0] = t->shape[k];
         return 1;
     }
+    if (p->optimizer == OPTIMIZER_ADAMW_BYTES) {
+        shape[0] = (tensor_size(t) + MOMENT_BLOCK - 1) / MOMENT_BLOCK;
+        shape[1] = MOMENT_WORDS;
+        return 2;
+    }
     for (int d = 0; d < t->ndim; d++)
         shape[d] = t->shape[d];
     return t->ndim;
@@ -44,12 +50,19 @@ int64_t param_state_first(const struct param *p)
     return p->optimizer == OPTIMIZER_ADAFACTOR ? 0 : p->first;
 }
 
+static enum optimizer optimizer_for(const struct param *p, enum optimizer wanted)
+{
+    bool exact = tensor_size(p->t) < MOMENT_LEAST || p->flags & PARAM_EMBEDDING;
+
+    return wanted == OPTIMIZER_ADAMW_BYTES && exact ? OPTIMIZER_ADAMW : wanted;
+}
+
 /* What the optimizer keeps of it. */
 static void add_state(struct param *p, const struct param_arenas *a)
 {
     int64_t shape[TENSOR_MAX_DIMS];
 
-    p->optimizer = a->optimizer & ~(unsigned)OPTIMIZER_SHARDED;
+    p->optimizer = optimizer_for(p, a->optimizer & ~(unsigned)OPTIMIZER_SHARDED);
     p->end = tensor_size(p->t);
     for (int k = 0; k < PARAM_STATES && !(a->optimizer & OPTIMIZER_SHARDED); k++) {
         int ndim = param_state_shape(p, k, shape);
@@ -62,6 +75,8 @@ const char *param_state_group(const struct param *p, int k)
 {
     if (p->optimizer == OPTIMIZER_ADAMW)
         return k ? "adam_v/" : "adam_m/";
+    if (p->optimizer == OPTIMIZER_ADAMW_BYTES)
+        return k ? "adam_v_bytes/" : "adam_m_bytes/";
     return p->t->ndim != 2 ? "adafactor_v/" : k ? "adafactor_columns/" : "adafactor_rows/";
 }
 

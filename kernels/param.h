@@ -15,17 +15,19 @@ extern "C" {
 #endif
 
 /* What trains a parameter, and so what is kept of it: AdamW's means of g and g^2 in its own shape; Adafactor's means of
- * g^2 over the rows and over the columns of a matrix, [rows] and [cols], and of anything else in its own shape. */
+ * g^2 over the rows and over the columns of a matrix, [rows] and [cols], and of anything else in its own shape; AdamW's
+ * in blocks of bytes, [blocks, MOMENT_WORDS] each as moments.h has them, but OPTIMIZER_ADAMW where that says so. */
 enum optimizer {
     OPTIMIZER_NONE,
     OPTIMIZER_ADAMW,
     OPTIMIZER_ADAFACTOR,
+    OPTIMIZER_ADAMW_BYTES,
     OPTIMIZER_SHARDED = 4 /* beside one of them: optim_init takes this rank's share of the states (optim.h) */
 };
 enum { PARAM_STATES = 2 };
 
 /* PARAM_LESS_ONE: weights files of other programs hold it less 1, as a network says that multiplies by 1 + w. */
-enum param_flags { PARAM_DECAY = 1, PARAM_FROZEN = 2, PARAM_LESS_ONE = 4 };
+enum param_flags { PARAM_DECAY = 1, PARAM_FROZEN = 2, PARAM_LESS_ONE = 4, PARAM_EMBEDDING = 8 };
 
 struct param {
     const char *name;

@@ -7,6 +7,7 @@
 #ifndef KERNELS_UPDATE_H
 #define KERNELS_UPDATE_H
 
+#include "kernels/moments.h"
 #include "kernels/tensor.h"
 
 #ifdef __cplusplus
@@ -45,6 +46,7 @@ struct update_rules {
     struct schedule schedule;
     struct adamw adamw;
     struct adafactor adafactor;
+    struct moment_maps maps;
 };
 
 /* One parameter: n numbers each of what is updated and its gradient, and what param.h tells of its state.  Of all
@@ -53,6 +55,7 @@ struct update_rules {
 struct update_row {
     float *w, *g; /* w: the F32 master where there is one */
     float *state[2];
+    bool bytes;            /* AdamW's states are blocks of moments.h */
     uint16_t *half;        /* the BF16 parameter, rounded from its master; NULL where it is F32 */
     int64_t n, rows, cols; /* rows 0: not a matrix under Adafactor */
     int64_t first, end;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 _Static_assert(UPDATE_CHUNK % ROW_BLOCK == 0, "a block belongs to one chunk");
+_Static_assert(ROW_BLOCK % MOMENT_BLOCK == 0, "moments are those of one block");
 
 /* Partial sums are cut by position, never by thread, so that the result is the same on any number of threads. */
 enum { PARTS = 64 };
@@ -109,8 +110,55 @@ static struct update update_of(const struct adamw *a, const struct update_row *r
                             .root = (float)(1 / sqrt(1 - pow(a->beta2, step))) };
 }
 
+/* The code whose value is nearest to x; of two the one below. */
+static inline int moment_code(const float map[MOMENT_CODES], float x)
+{
+    int code = 0;
+
+    for (int step = MOMENT_CODES / 2; step; step /= 2)
+        if (x > 0.5f * (map[code + step - 1] + map[code + step]))
+            code += step;
+    return code;
+}
+
+static void decode(float *x, const float *words, const float *map, int64_t n)
+{
+    const uint8_t *codes = (const uint8_t *)(words + 1);
+
+    for (int64_t i = 0; i < n; i++)
+        x[i] = words[0] * map[codes[i]];
+}
+
+static void encode(float *words, const float *x, const float *map, int64_t n)
+{
+    uint8_t *codes = (uint8_t *)(words + 1);
+    float scale = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        scale = fmaxf(scale, fabsf(x[i]));
+    words[0] = scale;
+    for (int64_t i = 0; i < n; i++)
+        codes[i] = (uint8_t)(scale > 0 ? moment_code(map, x[i] / scale) : 0);
+}
+
+/* Moments in bytes: block by block as f32 and back. */
+static void adamw_bytes(const struct update_row *r, const struct moment_maps *maps, int64_t at, int64_t end,
+                        const struct update *u)
+{
+    float m[MOMENT_BLOCK], v[MOMENT_BLOCK];
+
+    for (; at < end; at += MOMENT_BLOCK) {
+        int64_t n = end - at < MOMENT_BLOCK ? end - at : MOMENT_BLOCK, block = at / MOMENT_BLOCK * MOMENT_WORDS;
+        decode(m, r->state[0] + block, maps->signed_values, n);
+        decode(v, r->state[1] + block, maps->squares, n);
+        adamw_run(r->w + at, m, v, r->g + at, n, u);
+        encode(r->state[0] + block, m, maps->signed_values, n);
+        encode(r->state[1] + block, v, maps->squares, n);
+    }
+}
+
 /* Blocks are parts of chunks, so each is updated or another rank's as a whole. */
-static void update_block(const struct update_row *r, int64_t at, const struct update *u)
+static void update_block(const struct update_row *r, const struct moment_maps *maps, int64_t at, const struct update *u)
 {
     struct tensor half = { .dtype = BF16, .ndim = 1, .shape = { r->n }, .data = r->half };
     int64_t run = run_length(at, r->n), own = at - r->first;
@@ -119,7 +167,10 @@ static void update_block(const struct update_row *r, int64_t at, const struct up
         memset(r->g + at, 0, (size_t)run * sizeof *r->g);
         return;
     }
-    adamw_run(r->w + at, r->state[0] + own, r->state[1] + own, r->g + at, run, u);
+    if (r->bytes)
+        adamw_bytes(r, maps, at, at + run, u);
+    else
+        adamw_run(r->w + at, r->state[0] + own, r->state[1] + own, r->g + at, run, u);
     if (r->half)
         row_store((struct destination){ &half, false }, at, r->w + at, run);
 }
@@ -132,7 +183,7 @@ static void update_rows(const struct update_table *t, const struct update *updat
         const struct update_row *r = &t->rows[i];
 #pragma omp for schedule(static) nowait
         for (int64_t at = 0; at < r->n; at += ROW_BLOCK)
-            update_block(r, at, &updates[i]);
+            update_block(r, &t->rules->maps, at, &updates[i]);
     }
 }
 

@@ -81,13 +81,12 @@ __global__ void __launch_bounds__(LAST_THREADS)
     }
 }
 
-__device__ inline void update_pack(const struct update_row &r, int64_t i, int64_t left, const struct adamw &a,
-                                   const struct row_factors &f)
+/* PACK numbers of a row: w and g in memory, m and v the caller's. */
+__device__ inline void adamw_pack(const struct update_row &r, int64_t i, int64_t left, float (&mean)[PACK],
+                                  float (&square)[PACK], const struct adamw &a, const struct row_factors &f)
 {
-    float weight[PACK], mean[PACK], square[PACK], grad[PACK];
+    float weight[PACK], grad[PACK];
     load_pack(weight, r.w + i, left);
-    load_pack(mean, r.state[0] + i - r.first, left);
-    load_pack(square, r.state[1] + i - r.first, left);
     load_pack(grad, r.g + i, left);
     for (int k = 0; k < PACK; k++) {
         float x = f.scale * grad[k];
@@ -96,12 +95,72 @@ __device__ inline void update_pack(const struct update_row &r, int64_t i, int64_
         weight[k] = f.keep * weight[k] - f.rate * mean[k] / (sqrtf(square[k]) * f.root + a.eps);
         grad[k] = 0;
     }
-    store_pack(r.state[0] + i - r.first, mean, left);
-    store_pack(r.state[1] + i - r.first, square, left);
     store_pack(r.g + i, grad, left);
     store_pack(r.w + i, weight, left);
     if (r.half)
         store_pack((bf16 *)r.half + i, weight, left);
+}
+
+__device__ inline void update_pack(const struct update_row &r, int64_t i, int64_t left, const struct adamw &a,
+                                   const struct row_factors &f)
+{
+    float mean[PACK], square[PACK];
+    load_pack(mean, r.state[0] + i - r.first, left);
+    load_pack(square, r.state[1] + i - r.first, left);
+    adamw_pack(r, i, left, mean, square, a, f);
+    store_pack(r.state[0] + i - r.first, mean, left);
+    store_pack(r.state[1] + i - r.first, square, left);
+}
+
+/* The code whose value is nearest to x; of two the one below. */
+__device__ inline unsigned moment_code(const float *map, float x)
+{
+    int code = 0;
+    for (int step = MOMENT_CODES / 2; step; step /= 2)
+        if (x > 0.5f * (map[code + step - 1] + map[code + step]))
+            code += step;
+    return (unsigned)code;
+}
+
+/* The lane's PACK numbers of a block of moments that a warp has; zeros from left on. */
+__device__ inline void decode_pack(float (&x)[PACK], const float *words, const float *map, int64_t left)
+{
+    const unsigned *codes = (const unsigned *)(words + 1) + lane_id() * (PACK / 4);
+    for (int k = 0; k < PACK; k++)
+        x[k] = k < left ? words[0] * map[codes[k / 4] >> 8 * (k % 4) & 255u] : 0.0f;
+}
+
+/* The way back; codes of numbers from left on become 0. */
+__device__ inline void encode_pack(float *words, const float (&x)[PACK], const float *map, int64_t left)
+{
+    float scale = 0;
+    for (int k = 0; k < PACK; k++)
+        scale = fmaxf(scale, k < left ? fabsf(x[k]) : 0.0f);
+    scale = warp_max(scale);
+    unsigned codes[PACK / 4] = {};
+    for (int k = 0; k < PACK; k++)
+        if (k < left && scale > 0)
+            codes[k / 4] |= moment_code(map, x[k] / scale) << 8 * (k % 4);
+    __syncwarp(); /* all have read the scale before */
+    for (int k = 0; k < PACK / 4; k++)
+        ((unsigned *)(words + 1))[lane_id() * (PACK / 4) + k] = codes[k];
+    if (lane_id() == 0)
+        words[0] = scale;
+}
+
+/* A block of moments, by a warp. */
+__device__ inline void update_bytes(const struct update_row &r, int64_t first, int64_t end,
+                                    const struct update_rules *rules, const struct row_factors &f)
+{
+    static_assert(MOMENT_BLOCK == WARP * PACK, "a warp's numbers are a block");
+    int64_t i = first + lane_id() * PACK, left = end - i, block = first / MOMENT_BLOCK * MOMENT_WORDS;
+    const struct moment_maps &maps = rules->maps;
+    float mean[PACK], square[PACK];
+    decode_pack(mean, r.state[0] + block, maps.signed_values, left);
+    decode_pack(square, r.state[1] + block, maps.squares, left);
+    adamw_pack(r, i, left, mean, square, rules->adamw, f);
+    encode_pack(r.state[0] + block, mean, maps.signed_values, left);
+    encode_pack(r.state[1] + block, square, maps.squares, left);
 }
 
 /* Of a chunk that another rank updates. */
@@ -117,7 +176,8 @@ __device__ inline void clear_pack(const struct update_row &r, int64_t i, int64_t
  *
  * Grid     one block per chunk of the table.
  * Memory   reads and writes w, m, v and g once, writes half: bandwidth bound; of other ranks' chunks writes g alone.
- * Numbers  f32; a BF16 weight is rounded from its master.
+ *          Moments in bytes: a quarter and a 64th of theirs, and the maps from cache; a warp has a block of them.
+ * Numbers  f32; a BF16 weight is rounded from its master, moments in bytes to the nearest value of their map.
  */
 __global__ void __launch_bounds__(THREADS)
     adamw_kernel(struct update_table t, const struct row_factors *__restrict__ factors)
@@ -127,6 +187,11 @@ __global__ void __launch_bounds__(THREADS)
     const struct row_factors f = factors[s.row];
     const struct adamw a = t.rules->adamw;
     bool own = s.first >= r.first && s.first < r.end;
+    if (own && r.bytes) {
+        for (int64_t i = s.first + warp_id() * MOMENT_BLOCK; i < s.end; i += THREADS / WARP * MOMENT_BLOCK)
+            update_bytes(r, i, s.end, t.rules, f);
+        return; /* the whole block */
+    }
     for (int64_t i = s.first + thread_id() * PACK; i < s.end; i += THREADS * PACK)
         if (own)
             update_pack(r, i, s.end - i, a, f);

@@ -213,8 +213,10 @@ static const char *after(const char *name, const char *prefix)
 /* An optimizer's state of a parameter that wants none, and state that was not asked for, are no surprise. */
 static bool expected(const struct checkpoint *c, const char *name)
 {
-    static const char *const groups[] = { "param/",      "adam_m/", "adam_v/", "adafactor_rows/", "adafactor_columns/",
-                                          "adafactor_v/" };
+    static const char *const groups[] = {
+        "param/",      "adam_m/", "adam_v/", "adam_m_bytes/", "adam_v_bytes/", "adafactor_rows/", "adafactor_columns/",
+        "adafactor_v/"
+    };
     const char *own;
 
     for (int i = 0; i < ARRAY_LEN(groups); i++)

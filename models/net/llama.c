@@ -57,7 +57,7 @@ void llama_init(struct llama *m, const struct llama_config *g, enum dtype dtype,
     struct param_builder builder = { p, a, dtype, g->initializer_range, frozen ? PARAM_FROZEN : 0, "" };
 
     *m = (struct llama){ .config = *g };
-    m->word = param_matrix(&builder, g->vocab_size, g->hidden_size, "model.embed_tokens.weight");
+    m->word = param_embedding(&builder, g->vocab_size, g->hidden_size, "model.embed_tokens.weight");
     m->layers = arena_alloc(a->host, (size_t)g->layers * sizeof *m->layers);
     for (int i = 0; i < g->layers; i++) {
         m->layers[i] = (struct llama_layer){ 0 };

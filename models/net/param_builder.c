@@ -22,6 +22,14 @@ struct tensor *param_matrix(const struct param_builder *b, int64_t rows, int64_t
     return param_new(b->p, b->a, b->dtype, 2, shape, std, PARAM_DECAY | b->flags, "%s%s", b->part, name);
 }
 
+struct tensor *param_embedding(const struct param_builder *b, int64_t rows, int64_t cols, const char *name)
+{
+    struct param_builder table = *b;
+
+    table.flags |= PARAM_EMBEDDING;
+    return param_matrix(&table, rows, cols, name);
+}
+
 struct tensor *param_vector(const struct param_builder *b, int64_t n, float init, const char *name)
 {
     return param_new(b->p, b->a, F32, 1, &n, init, b->flags, "%s%s", b->part, name);

@@ -20,6 +20,8 @@ struct param_builder {
 /* Names the part that the next parameters belong to; "" for none. */
 void param_part(struct param_builder *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 struct tensor *param_matrix(const struct param_builder *b, int64_t rows, int64_t cols, const char *name);
+/* The same of a table whose rows are looked up. */
+struct tensor *param_embedding(const struct param_builder *b, int64_t rows, int64_t cols, const char *name);
 /* init as in struct param: 0 for zeros, negative for ones. */
 struct tensor *param_vector(const struct param_builder *b, int64_t n, float init, const char *name);
 

@@ -82,7 +82,8 @@ void t5_init(struct t5 *m, const struct t5_config *g, enum dtype dtype, bool fro
     struct param_builder b = { p, a, dtype, 0, frozen ? PARAM_FROZEN : 0, "" };
 
     *m = (struct t5){ .config = *g };
-    m->shared = matrix(&b, g->initializer_factor, g->vocab_size, g->d_model, "shared.weight");
+    b.init_std = g->initializer_factor;
+    m->shared = param_embedding(&b, g->vocab_size, g->d_model, "shared.weight");
     init_stack(&m->encoder, g, &b, "encoder", g->encoder_layers);
     init_stack(&m->decoder, g, &b, "decoder", g->decoder_layers);
     param_part(&b, "%s", "");

@@ -279,6 +279,9 @@ expect "training data that is not JSON" 3 "none.jsonl: line 1" infill --base mod
 expect "texts without a template" 3 "talk.jsonl: line 1: messages: .*--chat-template" infill --base model --data talk.jsonl
 expect "valid file missing" 3 "nowhere.jsonl: No such file" infill --base model --data good.jsonl --valid nowhere.jsonl
 expect "recall without valid" 2 "select: recall: expected --valid" infill --base model --data good.jsonl --select recall
+expect "moments of adafactor in bytes" 2 "moments: 8bit: expected --optimizer adamw, got adafactor" infill --base model --data good.jsonl --moments 8bit --optimizer adafactor
+expect "moments in bytes, cut over ranks" 2 "moments: 8bit: expected no --shard-optimizer" infill --base model --data good.jsonl --moments 8bit --shard-optimizer
+expect "moments of four bits" 2 "moments.*f32.*8bit" infill --base model --data good.jsonl --moments 4bit
 expect "all texts too long" 3 "good.jsonl: no conversation of at most 2 tokens" infill --base model --data good.jsonl --length 2
 expect "targets misspelt" 2 "targets: expected .*, got 'w'" infill --base model --data good.jsonl --targets q,w
 expect "targets twice" 2 "targets: expected .*, got 'q'" infill --base model --data good.jsonl --targets q,q

@@ -72,6 +72,23 @@ grep -q 'sharing prefixes: [0-9]* tokens of a pass become [0-9]*, 1.00 times few
 "$bin/ambit-train" infill --out tree-parts --epochs 2 --resume >>log 2>&1 || fail "a tree, gone on"
 cmp -s tree4096/adapter_model.safetensors tree-parts/adapter_model.safetensors || fail "a tree: a run that went on has other weights"
 
+# --- moments in bytes: almost the losses of f32, the same weights when a run goes on, less memory
+bytes=(--tokenizer model --method full --hidden 64 --heads 2 --groups 1 --layers 2 --intermediate 128 --batch 8 --lr 3e-3 --schedule constant --warmup 0 --compute f32)
+infill "${bytes[@]}" --out moments-f32 --epochs 6 || fail "moments in f32"
+infill "${bytes[@]}" --moments 8bit --out moments-8bit --epochs 6 || fail "moments in bytes"
+near "$(value moments-f32/metrics.jsonl loss | tail -n 1)" "$(value moments-8bit/metrics.jsonl loss | tail -n 1)" 0.03 ||
+    fail "moments in bytes: losses $(value moments-8bit/metrics.jsonl loss | tr '\n' ' '), in f32 $(value moments-f32/metrics.jsonl loss | tr '\n' ' ')"
+cmp -s moments-f32/model.safetensors moments-8bit/model.safetensors && fail "moments in bytes change nothing"
+infill "${bytes[@]}" --moments 8bit --out moments-parts --epochs 2 || fail "moments in bytes, two epochs"
+infill --out moments-parts --epochs 6 --resume || fail "moments in bytes, gone on"
+cmp -s moments-8bit/model.safetensors moments-parts/model.safetensors || fail "moments in bytes: a run that went on has other weights"
+# mib OPTION...: of weights, gradients and moments
+mib() {
+    "$bin/ambit-train" infill --data train.jsonl --device cpu "${bytes[@]}" --hidden 512 --heads 8 --intermediate 2048 --layers 4 --out dry --dry-run "$@" 2>&1 |
+        sed -nE 's/.*memory: ([0-9]+) MiB of weights.*/\1/p'
+}
+[ "$(mib --moments 8bit)" -lt "$(($(mib) * 3 / 4))" ] || fail "moments in bytes need $(mib --moments 8bit) MiB, in f32 $(mib)"
+
 # --- a dry run prints memory and leaves nothing
 for how in "--base model" "--base model --method full" "--tokenizer model --method full"; do
     # shellcheck disable=SC2086 # words

@@ -17,7 +17,9 @@ static bool is_full(const struct lm_trainer *t)
 
 static enum optimizer optimizer_of(const struct lm_trainer *t)
 {
-    return run_optimizer(&t->run, t->set->optimizer == LM_ADAFACTOR ? OPTIMIZER_ADAFACTOR : OPTIMIZER_ADAMW);
+    enum optimizer adamw = t->set->moments == MOMENTS_BYTES ? OPTIMIZER_ADAMW_BYTES : OPTIMIZER_ADAMW;
+
+    return run_optimizer(&t->run, t->set->optimizer == LM_ADAFACTOR ? OPTIMIZER_ADAFACTOR : adamw);
 }
 
 /* The folder whose tokenizer, and but for a model from scratch weights, the run starts with. */
@@ -46,6 +48,19 @@ static int check_select(const struct lm_request *q, struct error *err)
     return 0;
 }
 
+static int check_moments(const struct lm_request *q, struct error *err)
+{
+    const struct lm_settings *s = &q->settings;
+
+    if (s->moments == MOMENTS_F32)
+        return 0;
+    if (s->optimizer != LM_ADAMW)
+        return error_set(err, EXIT_CODE_USAGE, "moments: 8bit: expected --optimizer adamw, got adafactor");
+    if (q->shard_optimizer)
+        return error_set(err, EXIT_CODE_USAGE, "moments: 8bit: expected no --shard-optimizer, which cuts f32 alone");
+    return 0;
+}
+
 int lm_check_request(const struct lm_request *q, struct error *err)
 {
     const struct lm_settings *s = &q->settings;
@@ -55,7 +70,7 @@ int lm_check_request(const struct lm_request *q, struct error *err)
                          "expected either --base, a model to start from, or --tokenizer, for one from scratch");
     if (!q->base && s->method != METHOD_FULL)
         return error_set(err, EXIT_CODE_USAGE, "method: expected full for a model from scratch, got lora");
-    if (check_select(q, err))
+    if (check_select(q, err) || check_moments(q, err))
         return -1;
     int64_t groups = q->seq2seq ? 1 : s->groups;
     if (!q->base && (s->heads % groups || s->hidden % s->heads || s->hidden / s->heads % 8))

@@ -178,6 +178,9 @@ const struct preset seq2seq_presets[] = { { "picard", picard }, { 0 } };
     CHOICE_OPTION("schedule", AT(schedule), "FORM", "cosine|linear|constant", "how the rate falls, if it does"), \
     CHOICE_OPTION("optimizer", AT(optimizer), "NAME", "adamw|adafactor", \
                   "adafactor keeps a number for each row and column of a matrix, adamw two for each weight"), \
+    CHOICE_OPTION("moments", AT(moments), "TYPE", "f32|8bit", \
+                  "what adamw keeps its two numbers for each weight in; 8bit: block by block, of all but embeddings " \
+                  "and small parameters"), \
     INT_OPTION("eval-every", AT(eval_every), "N", 0, 1 << 30, "steps between validations, 0: once an epoch")
 
 /* What validation looks at. */

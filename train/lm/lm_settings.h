@@ -29,6 +29,7 @@ struct lm_settings {
     double lr, warmup, decay, clip;
     enum { LM_COSINE, LM_LINEAR, LM_CONSTANT } schedule;
     enum { LM_ADAMW, LM_ADAFACTOR } optimizer;
+    enum { MOMENTS_F32, MOMENTS_BYTES } moments; /* of AdamW */
     enum lm_select {
         SELECT_LOSS,
         SELECT_RECALL,
