@@ -135,6 +135,20 @@ static int check_field(const struct dataset *d, size_t offset, const char *what,
     return rc;
 }
 
+int dataset_overlap(const struct dataset *d, enum fold f, bool databases)
+{
+    const struct example_list *train = &d->folds[FOLD_TRAIN], *list = &d->folds[f];
+    struct strings known = { 0 };
+    int n = 0;
+
+    for (int i = 0; i < train->n; i++)
+        strings_add(&known, databases ? train->items[i].source_db : train->items[i].question);
+    for (int i = 0; i < list->n; i++)
+        n += strings_find(&known, databases ? list->items[i].source_db : list->items[i].question) >= 0;
+    strings_release(&known);
+    return n;
+}
+
 int dataset_check_folds(const struct dataset *d, struct error *err)
 {
     return check_field(d, offsetof(struct example, source_db), "database", err) ||

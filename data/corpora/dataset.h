@@ -26,6 +26,8 @@ void dataset_release(struct dataset *d);
 /* Splits only by database and question: -1 with EXIT_CODE_DATA naming a source_db, or a question string, that stands in
  * two folds. */
 int dataset_check_folds(const struct dataset *d, struct error *err);
+/* How many examples of a fold have a question, or a source_db, that stands in the training fold too. */
+int dataset_overlap(const struct dataset *d, enum fold f, bool databases);
 /* -1 naming a question or a schema whose crossed examples of one fold are not half ambiguous. */
 int dataset_check_balance(const struct dataset *d, struct error *err);
 

@@ -164,7 +164,10 @@ static int parse(struct label_reader *r, struct example *e, const json_t *o, con
         return -1;
     if (!(s = find_schema(r, e->db_id, err)))
         return error_prefix(err, "%s: field \"db_id\"", where);
-    e->source_db = e->db_id;
+    const json_t *source = given(o, "source_db");
+    if (source && !json_is_string(source))
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"source_db\": expected a text", where);
+    e->source_db = source ? json_string_value(source) : e->db_id;
     e->id = strings_keep(&r->text, record_id_text(o, id));
     return take_kind(e, o, where, err) || take_alternatives(r, e, s, o, where, err) || take_sql(r, e, s, o, where, err)
                ? -1

@@ -17,7 +17,7 @@ struct text_group {
     int fold;
 };
 
-static int add_text(struct strings *texts, const char *question)
+int labels_text_number(struct strings *texts, const char *question)
 {
     char *text = xstrdup(question), *to = text;
 
@@ -57,7 +57,7 @@ static void split_by_question(const struct example_list *all, int64_t seed, int 
     struct text_group **list = xmalloc((size_t)all->n * sizeof *list);
 
     for (int i = 0; i < all->n; i++) {
-        group[i] = add_text(&texts, all->items[i].question);
+        group[i] = labels_text_number(&texts, all->items[i].question);
         groups[group[i]].ambiguous |= all->items[i].ambiguous;
     }
     for (int label = 0; label < 2; label++) {
@@ -85,7 +85,7 @@ static bool split_by_database(const struct example_list *all, int64_t seed, int 
     bool labels[2] = { false, false };
 
     for (int i = 0; i < all->n; i++)
-        of[i] = strings_add(&names, all->items[i].db_id);
+        of[i] = strings_add(&names, all->items[i].source_db);
     bool enough = split_names((const char *const *)names.items, names.n, SHARE, SHARE, seed, folds);
     for (int i = 0; enough && i < all->n; i++) {
         fold[i] = folds[of[i]];

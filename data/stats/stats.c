@@ -105,6 +105,13 @@ struct decision stats_decision(struct confusion c)
                               .f1 = ratio(2 * c.tp, 2 * c.tp + c.fp + c.fn) };
 }
 
+double stats_macro_f1(struct confusion c)
+{
+    struct confusion no = { .tp = c.tn, .tn = c.tp, .fp = c.fn, .fn = c.fp };
+
+    return (stats_decision(c).f1 + stats_decision(no).f1) / 2;
+}
+
 struct confusion stats_always_yes(struct confusion c)
 {
     return (struct confusion){ .tp = c.tp + c.fn, .fp = c.fp + c.tn };

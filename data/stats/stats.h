@@ -31,6 +31,8 @@ struct decision {
 struct confusion stats_confusion(struct scored s, double threshold);
 /* Precision without a yes, recall without a positive and F1 without either are 0. */
 struct decision stats_decision(struct confusion c);
+/* Mean of F1 of yes and of no. */
+double stats_macro_f1(struct confusion c);
 /* The same examples when every answer is yes: what a threshold has to beat. */
 struct confusion stats_always_yes(struct confusion c);
 /* The threshold of the best F1, half-way between neighbouring scores; on a tie the lower one, which says yes more

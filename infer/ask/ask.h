@@ -20,6 +20,7 @@ struct ask_request {
     int parser_strategy;                             /* enum parse_strategy */
     enum ask_alternatives alternatives;
     double gate;       /* where ambiguity is less likely than this nobody is asked; 0: always */
+    const char *adapt; /* of the detector: an adapter's file, or NULL */
     double threshold;  /* of the detector; NAN: the model's own */
     int64_t top, rows; /* candidates of the parser; rows of a result that are told */
     bool no_graph;

@@ -5,6 +5,7 @@
 #include "infer/detect/detect.h"
 #include "infer/detect/detector.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { LEAST_ELEMENTS = 16 };
@@ -21,6 +22,7 @@ static const struct detect_request defaults = { .out = "-",
 static const struct option table[] = {
     STRING_OPTION("model", AT(model), "DIR", "folder that ambit-train gatekeeper left", .letter = 'm',
                   .required = true),
+    STRING_OPTION("adapt", AT(adapt), "FILE", "what ambit-train adapt made of this model and a few labels"),
     SCHEMA_OPTION(AT(schema), "tables.json; records name their schema by db_id"),
     DB_OPTION(AT(db), ", in place of --schema"),
     STRING_OPTION("question", AT(question), "TEXT", "one question, in place of IN.jsonl"),
@@ -32,6 +34,7 @@ static const struct option table[] = {
                   "the tables and columns that a line of JSONL tells of"),
     REAL_OPTION("threshold", AT(threshold), "X", 0, 1,
                 "what is as likely is called ambiguous; without, the model's own"),
+    STRING_OPTION("abstain", AT(abstain), "LOW:HIGH", "scores between these are unsure, and status says so"),
     INT_OPTION("max-question", AT(max_question), "N", 0, 1 << 24,
                "most tokens of a question that are read; 0: as many as fit beside the schema's names"),
     INT_OPTION("elements", AT(elements), "N", 0, 1 << 24,
@@ -43,11 +46,27 @@ static const struct option table[] = {
     { 0 },
 };
 
+static int read_band(struct detect_request *q, struct error *err)
+{
+    int end = 0;
+
+    if (!q->abstain)
+        return 0;
+    bool read = sscanf(q->abstain, "%lf:%lf%n", &q->low, &q->high, &end) == 2 && !q->abstain[end];
+    if (read && q->low >= 0 && q->low < q->high && q->high <= 1)
+        return 0;
+    return error_set(err, EXIT_CODE_USAGE, "--abstain: expected LOW:HIGH, 0 <= LOW < HIGH <= 1, got \"%.60s\"",
+                     q->abstain);
+}
+
 static enum exit_code run(const struct call *call, struct error *err)
 {
-    const struct detect_request *q = call->options;
+    struct detect_request with = *(const struct detect_request *)call->options;
+    const struct detect_request *q = &with;
     struct detect_counts counts = { 0 };
 
+    if (read_band(&with, err))
+        return err->code;
     if (!q->schema == !q->db)
         return usage_error(err, "expected either --schema or --db");
     if (!q->question == !call->n_operands)
@@ -61,6 +80,8 @@ static enum exit_code run(const struct call *call, struct error *err)
     if (rc == 0)
         log_info("%lld questions, %lld ambiguous, %lld failed, %lld of an earlier run", (long long)counts.records,
                  (long long)counts.ambiguous, (long long)counts.failed, (long long)counts.resumed);
+    if (rc == 0 && q->abstain)
+        log_info("%lld unsure", (long long)counts.unsure);
     return job_exit_code(rc, counts.failed, err);
 }
 

@@ -18,8 +18,8 @@
 enum { GROUP = DETECT_GROUP, GROUP_NODES = 1 << 15 };
 
 /* What a line adds to the counts. */
-enum finding_note { FINDING_CLEAR, FINDING_AMBIGUOUS, FINDING_FAILED };
-static const char *const notes[] = { "clear", "ambiguous", "failed" };
+enum finding_note { FINDING_CLEAR, FINDING_AMBIGUOUS, FINDING_UNSURE, FINDING_FAILED };
+static const char *const notes[] = { "clear", "ambiguous", "unsure", "failed" };
 
 struct detect_record {
     json_t *json;
@@ -49,11 +49,11 @@ struct detect_run {
 static uint64_t run_key(const struct detect_run *d)
 {
     const struct detect_request *q = d->q;
-    const double threshold = d->detector.model.threshold;
+    const double threshold[] = { d->detector.model.threshold, q->abstain ? q->low : -1, q->abstain ? q->high : -1 };
     const int64_t numbers[] = { q->tokens, q->max_question, q->elements, q->relevance, q->format };
     uint64_t h = sum_text(sum_text(HASH_START, build_version()), d->detector.device.driver->name);
 
-    h = hash_bytes(hash_bytes(h, numbers, sizeof numbers), &threshold, sizeof threshold);
+    h = hash_bytes(hash_bytes(h, numbers, sizeof numbers), threshold, sizeof threshold);
     return hash_bytes(h, &d->detector.model.sum, sizeof d->detector.model.sum);
 }
 
@@ -69,8 +69,8 @@ static int open_out(struct detect_run *d, struct error *err)
 static int open_all(struct detect_run *d, struct error *err)
 {
     const struct detect_request *q = d->q;
-    const struct detector_settings settings = { q->model,    q->device,    q->tokens,  q->max_question,
-                                                q->elements, q->threshold, q->no_graph };
+    const struct detector_settings settings = { q->model,    q->device,    q->tokens,   q->max_question,
+                                                q->elements, q->threshold, q->no_graph, q->adapt };
 
     if (schema_catalog_open(&d->schemas, q->schema, q->db, err) || detector_open(&d->detector, &settings, err))
         return -1;
@@ -145,6 +145,7 @@ static void count(struct detect_counts *counts, enum finding_note note)
     counts->records++;
     counts->failed += note == FINDING_FAILED;
     counts->ambiguous += note == FINDING_AMBIGUOUS;
+    counts->unsure += note == FINDING_UNSURE;
 }
 
 static enum finding_note note_of(const char *text)
@@ -155,9 +156,19 @@ static enum finding_note note_of(const char *text)
     return FINDING_FAILED;
 }
 
-static int write_line(struct detect_run *d, const struct detect_record *r, const struct finding *f, struct error *err)
+static enum finding_note note_of_finding(const struct detect_run *d, const struct finding *f)
 {
-    enum finding_note note = f->error ? FINDING_FAILED : f->ambiguous ? FINDING_AMBIGUOUS : FINDING_CLEAR;
+    if (f->error)
+        return FINDING_FAILED;
+    if (d->q->abstain && f->score > d->q->low && f->score < d->q->high)
+        return FINDING_UNSURE;
+    return f->ambiguous ? FINDING_AMBIGUOUS : FINDING_CLEAR;
+}
+
+static int write_line(struct detect_run *d, const struct detect_record *r, struct finding *f, struct error *err)
+{
+    enum finding_note note = note_of_finding(d, f);
+    f->status = d->q->abstain ? notes[note] : NULL;
     json_t *line = finding_json(f, d->q->relevance == RELEVANCE_ALL && d->q->format == FINDING_JSONL);
 
     if (!line)

@@ -17,6 +17,7 @@ enum finding_relevance { RELEVANCE_NONE, RELEVANCE_ALL };
 
 struct detect_request {
     const char *model, *schema, *db, *out, *device;
+    const char *adapt;    /* an adapter's file, or NULL */
     const char *question; /* alone, in place of the input; or NULL */
     enum record_form form;
     struct shard shard;
@@ -25,12 +26,14 @@ struct detect_request {
     int64_t tokens, max_question;     /* 0: as much of a question as fits beside the schema's names */
     int64_t elements;                 /* of a schema, that are read at most; 0: all */
     double threshold;                 /* NAN: the model's own */
-    bool resume;                      /* go on with what OUT.part holds */
+    const char *abstain;              /* LOW:HIGH, or NULL, and as numbers: scores between them are unsure */
+    double low, high;
+    bool resume; /* go on with what OUT.part holds */
     bool no_graph;
 };
 
 struct detect_counts {
-    int64_t records, failed, ambiguous, resumed; /* resumed: those of an earlier run */
+    int64_t records, failed, ambiguous, unsure, resumed; /* resumed: those of an earlier run */
 };
 
 /* input is NULL where the request has the question.  0, or -1 with the signal's code when one stopped it. */

@@ -4,6 +4,7 @@
 #include "data/util/json.h"
 #include "data/util/log.h"
 #include "data/util/sums.h"
+#include "models/gate/gate_adapter.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +17,8 @@ int detector_open(struct detector *d, const struct detector_settings *s, struct 
     if (device_open(&d->device, s->device, err) || workspace_init(&d->work, &d->device, HOST_BYTES, err))
         return -1;
     d->work.eager = s->no_graph;
-    if (gate_model_open(&d->model, &d->device, s->model, err))
+    if (gate_model_open(&d->model, &d->device, s->model, err) ||
+        (s->adapt && gate_adapter_apply(&d->model, s->adapt, err)))
         return -1;
     d->model.layout.max_question = (int)s->max_question;
     d->elements = (int)s->elements;
@@ -143,7 +145,7 @@ int detector_score(struct detector *d, const struct gate_item *items, int n, str
     size_t nodes = (size_t)gate_nodes(items, n), width = (size_t)d->model.net.config.bert.hidden_size;
     float *states = xmalloc(nodes * width * sizeof *states);
     int rc = gate_encode(&d->scorer, items, n, states, relevance, err) ||
-             gate_classify(&d->scorer, items, n, states, results, err);
+             gate_classify(&d->scorer, items, n, states, results, NULL, err);
 
     free(states);
     return rc ? -1 : 0;

@@ -16,6 +16,7 @@ struct detector_settings {
     int64_t elements;           /* most tables and columns of a schema that are read; 0: all */
     double threshold;           /* NAN: the model's own */
     bool no_graph;
+    const char *adapt; /* what ambit-train adapt left, a file or folder; NULL: none */
 };
 
 /* Of a schema, that are read where nobody says otherwise. */

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Kinds as a sentence has them. */
 static const char *const readings[] = {
@@ -74,6 +75,13 @@ static const char *sentence_of(const struct finding *f, struct strings *text)
                           f->alternatives[1], 100 * f->score);
 }
 
+static const char *told(const struct finding *f, struct strings *text)
+{
+    const char *sentence = sentence_of(f, text);
+    bool unsure = f->status && strcmp(f->status, "unsure") == 0;
+    return unsure ? strings_printf(text, "Not sure. %s", sentence) : sentence;
+}
+
 static json_t *elements_json(const struct finding *f)
 {
     json_t *list = json_array();
@@ -97,13 +105,14 @@ json_t *finding_json(const struct finding *f, bool relevance)
     if (f->error)
         return json_pack("{s:O?, s:o}", "id", f->id, "error", json_message(f->error));
     struct strings text = { 0 };
-    const char *sentence = sentence_of(f, &text);
+    const char *sentence = told(f, &text);
     json_t *alternatives = f->named ? json_pack("[s, s]", f->alternatives[0], f->alternatives[1]) : json_array();
     json_t *cut = kept_of(f->n_read, f->n_question), *part = kept_of(f->n_elements, f->n_schema);
-    json_t *o = json_pack("{s:O, s:s, s:s, s:o*, s:o*, s:f, s:b, s:s?, s:o, s:s, s:o*}", "id", f->id, "db_id", f->db_id,
-                          "question", f->question, "question_cut", cut, "schema_cut", part, "score", f->score,
-                          "ambiguous", f->ambiguous, "kind", f->named ? sia_kind_letter(f->kind) : NULL, "alternatives",
-                          alternatives, "sentence", sentence, "relevance", relevance ? elements_json(f) : NULL);
+    json_t *o =
+        json_pack("{s:O, s:s, s:s, s:o*, s:o*, s:f, s:b, s:s*, s:s?, s:o, s:s, s:o*}", "id", f->id, "db_id", f->db_id,
+                  "question", f->question, "question_cut", cut, "schema_cut", part, "score", f->score, "ambiguous",
+                  f->ambiguous, "status", f->status, "kind", f->named ? sia_kind_letter(f->kind) : NULL, "alternatives",
+                  alternatives, "sentence", sentence, "relevance", relevance ? elements_json(f) : NULL);
     strings_release(&text);
     return o;
 }

@@ -24,6 +24,7 @@ struct finding {
     int n_schema;           /* elements of the schema, of which the model read n_elements */
     double score;           /* probability that the question is ambiguous */
     bool ambiguous;         /* the score reaches the threshold */
+    const char *status;     /* clear, ambiguous or unsure: the caller's to set; NULL: not told */
     bool named;             /* it is ambiguous between two elements that the model names: */
     enum sia_kind kind;
     const char *alternatives[2];      /* "table" or "table.column" */
@@ -32,8 +33,8 @@ struct finding {
     struct strings names; /* of columns, which need their table's; all other strings are borrowed */
 };
 
-/* Fills all but id, error and question from the item's result and the logits of its nodes; the item's schema is the
- * whole one or a part of it.  finding_release frees. */
+/* Fills all but id, error, question and status from the item's result and the logits of its nodes; the item's schema is
+ * the whole one or a part of it.  finding_release frees. */
 void finding_fill(struct finding *f, const struct gate_model *m, const struct gate_item *item,
                   const struct schema *whole, const struct gate_result *result, const float *relevance);
 void finding_release(struct finding *f);

@@ -48,7 +48,10 @@ void gate_model_release(struct gate_model *m)
 {
     tokenizer_close(m->tokenizer);
     params_release(&m->params);
+    params_release(&m->adapters);
     arena_release(&m->host);
+    if (m->adapter_data.base)
+        device_arena_release(m->device, &m->adapter_data);
     if (m->data.base)
         device_arena_release(m->device, &m->data);
     *m = (struct gate_model){ 0 };
@@ -56,7 +59,7 @@ void gate_model_release(struct gate_model *m)
 
 double gate_probability(const struct gate_model *m, double logit)
 {
-    return 1 / (1 + exp(-logit / m->temperature));
+    return 1 / (1 + exp((m->shift - logit) / m->temperature));
 }
 
 static int load(void *model, const struct model_file *f, struct device *device, struct error *err)

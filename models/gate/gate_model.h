@@ -16,9 +16,11 @@ struct gate_model {
     enum graph_mode graph;
     struct tokenizer *tokenizer;
     struct gate_layout layout;
-    uint64_t sum;                  /* of names, sizes and times of the files that it was read from */
-    double threshold, temperature; /* yes is sigmoid(score / temperature) >= threshold */
-    char note[256];                /* of a model from a file: what it says of itself, "" for nothing */
+    uint64_t sum;                         /* of names, sizes and times of the files that it was read from */
+    double threshold, temperature, shift; /* yes is sigmoid((score - shift) / temperature) >= threshold */
+    struct arena adapter_data;            /* of a few labels' adapter (gate_adapter.h), where there is one, and */
+    struct params adapters;               /* its maps of the encoder */
+    char note[256];                       /* of a model from a file: what it says of itself, "" for nothing */
 };
 
 /* The training state that shares the model's memory: how many more bytes of it are wanted. */
@@ -36,7 +38,7 @@ int gate_model_init(struct gate_model *m, struct device *device, const struct ga
 int gate_model_open(struct gate_model *m, struct device *device, const char *dir, struct error *err);
 void gate_model_release(struct gate_model *m);
 
-/* sigmoid(logit / temperature) */
+/* sigmoid((logit - shift) / temperature) */
 double gate_probability(const struct gate_model *m, double logit);
 
 /* What a checkpoint's meta says of the model ("model": {...}), and back. */

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { CLASSIFY_NODES = 8192 /* of one classifier call */, PADDING_SHARE = 32 };
 
@@ -164,7 +165,9 @@ static void take_likeliest_pair(const float *pairs, int n, struct gate_result *r
         }
 }
 
-static int classify_some(struct gate_scorer *s, struct classify_step *k, struct gate_result *results, struct error *err)
+/* Moves *all_pairs, unless it is NULL, behind what it writes there. */
+static int classify_some(struct gate_scorer *s, struct classify_step *k, struct gate_result *results, float **all_pairs,
+                         struct error *err)
 {
     if (workspace_step(s->workspace, run_classify, k, err))
         return -1;
@@ -173,6 +176,10 @@ static int classify_some(struct gate_scorer *s, struct classify_step *k, struct 
     download_first(s, scores, k->scores.score, k->n);
     if (n_pairs)
         download_first(s, pairs, k->scores.pair, n_pairs);
+    if (*all_pairs) {
+        memcpy(*all_pairs, pairs, (size_t)n_pairs * sizeof *pairs);
+        *all_pairs += n_pairs;
+    }
     int rc = 0;
     for (int i = 0; i < k->n && rc == 0; i++) {
         results[i] = (struct gate_result){ .score = scores[i], .pair = -1 };
@@ -188,7 +195,7 @@ static int classify_some(struct gate_scorer *s, struct classify_step *k, struct 
 }
 
 int gate_classify(struct gate_scorer *s, const struct gate_item *items, int n, const float *states,
-                  struct gate_result *results, struct error *err)
+                  struct gate_result *results, float *pairs, struct error *err)
 {
     int64_t C = s->model->net.config.bert.hidden_size;
 
@@ -198,7 +205,7 @@ int gate_classify(struct gate_scorer *s, const struct gate_item *items, int n, c
         for (end = first; end < n && (end == first || k.n_nodes + items[end].schema->n_nodes <= CLASSIFY_NODES); end++)
             k.n_nodes += items[end].schema->n_nodes;
         k.n = end - first;
-        if (classify_some(s, &k, results + first, err))
+        if (classify_some(s, &k, results + first, &pairs, err))
             return -1;
         states += k.n_nodes * C;
     }

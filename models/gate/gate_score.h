@@ -31,8 +31,9 @@ int gate_encode(struct gate_scorer *s, const struct gate_item *items, int n, flo
                 struct error *err);
 /* Relevance logits [n] of states [n, C]. */
 int gate_relevance(struct gate_scorer *s, const float *states, int n, float *relevance, struct error *err);
-/* Results of n items from their states. */
+/* Results of n items from their states; pairs (may be NULL): the logits of all their candidate pairs, of the pair
+ * classifier. */
 int gate_classify(struct gate_scorer *s, const struct gate_item *items, int n, const float *states,
-                  struct gate_result *results, struct error *err);
+                  struct gate_result *results, float *pairs, struct error *err);
 
 #endif

@@ -11,6 +11,7 @@ static void init_layer(struct bert_layer *l, const struct bert_config *g, struct
 {
     int64_t C = g->hidden_size, I = g->intermediate_size;
 
+    *l = (struct bert_layer){ 0 };
     param_part(p, "%sencoder.layer.%d.", prefix, number);
     l->wqkv = param_matrix(p, 3 * C, C, "attention.self.qkv.weight");
     l->bqkv = param_vector(p, 3 * C, 0, "attention.self.qkv.bias");
@@ -44,12 +45,43 @@ void bert_init(struct bert *b, const struct bert_config *g, const char *prefix, 
         init_layer(&b->layers[i], g, &builder, prefix, i);
 }
 
+int bert_modules(struct bert *b, const char *prefix, struct arena *host, struct lora_module **modules)
+{
+    int64_t C = b->config.hidden_size;
+    int n = 0;
+
+    *modules = arena_alloc(host, (size_t)(2 * b->config.layers) * sizeof **modules);
+    for (int i = 0; i < b->config.layers; i++) {
+        struct bert_layer *l = &b->layers[i];
+        (*modules)[n++] =
+            (struct lora_module){ .name = arena_printf(host, "%sencoder.layer.%d.attention.self.qkv", prefix, i),
+                                  .out = 3 * C,
+                                  .in = C,
+                                  .lora = &l->qkv_lora,
+                                  .w = &l->wqkv,
+                                  .base = l->wqkv };
+        (*modules)[n++] =
+            (struct lora_module){ .name = arena_printf(host, "%sencoder.layer.%d.attention.output.dense", prefix, i),
+                                  .out = C,
+                                  .in = C,
+                                  .lora = &l->wo_lora,
+                                  .w = &l->wo,
+                                  .base = l->wo };
+    }
+    return n;
+}
+
+static struct tensor *map(struct ctx *c, struct tensor *x, struct tensor *w, struct tensor *b, const struct lora *l)
+{
+    return l->a ? op_lora_linear(c, x, w, b, l) : op_linear(c, x, w, b, ACT_NONE);
+}
+
 /* What follows attention; x are the rows that attention was computed for. */
 static struct tensor *feed_forward(struct ctx *c, const struct bert *b, const struct bert_layer *l, struct tensor *x,
                                    struct tensor *attended)
 {
     const struct bert_config *g = &b->config;
-    struct tensor *o = op_dropout(c, op_linear(c, attended, l->wo, l->bo, ACT_NONE), g->hidden_dropout);
+    struct tensor *o = op_dropout(c, map(c, attended, l->wo, l->bo, &l->wo_lora), g->hidden_dropout);
     x = op_layer_norm(c, o, x, l->attention_norm_w, l->attention_norm_b, g->layer_norm_eps);
     struct tensor *h = op_linear(c, x, l->w1, l->b1, g->activation);
     o = op_dropout(c, op_linear(c, h, l->w2, l->b2, ACT_NONE), g->hidden_dropout);
@@ -67,7 +99,7 @@ static struct tensor *run_whole(struct ctx *c, struct tensor **in, const void *a
 {
     const struct whole_layer *w = arg;
     const struct bert_config *g = &w->b->config;
-    struct tensor *qkv = op_linear(c, in[0], w->l->wqkv, w->l->bqkv, ACT_NONE);
+    struct tensor *qkv = map(c, in[0], w->l->wqkv, w->l->bqkv, &w->l->qkv_lora);
     struct attention_form form = { .heads = g->heads, .p = g->attention_dropout };
     struct tensor *y = op_attention(c, qkv, qkv, &w->seqs, &w->seqs, &form);
     return feed_forward(c, w->b, w->l, in[0], y);
@@ -84,15 +116,23 @@ static struct tensor *layer_all(struct ctx *c, const struct bert *b, const struc
     return tape_checkpoint(c, run_whole, w, &x, 1);
 }
 
+/* n of the rows of the map of queries, keys and values. */
+static struct tensor *map_part(struct ctx *c, const struct bert_layer *l, struct tensor *x, int64_t from, int64_t n)
+{
+    struct lora part = l->qkv_lora;
+
+    if (part.a)
+        part.b = tensor_slice(c, part.b, from, n);
+    return map(c, x, tensor_slice(c, l->wqkv, from, n), tensor_slice(c, l->bqkv, from, n), &part);
+}
+
 /* Keys and values of every row, but queries and all that follows only of the wanted ones. */
 static struct tensor *layer_rows(struct ctx *c, const struct bert *b, const struct bert_layer *l, struct tensor *x,
                                  const struct bert_input *in)
 {
     int64_t C = b->config.hidden_size;
     struct tensor *wanted = op_gather(c, x, in->rows);
-    struct tensor *q = op_linear(c, wanted, tensor_slice(c, l->wqkv, 0, C), tensor_slice(c, l->bqkv, 0, C), ACT_NONE);
-    struct tensor *kv =
-        op_linear(c, x, tensor_slice(c, l->wqkv, C, 2 * C), tensor_slice(c, l->bqkv, C, 2 * C), ACT_NONE);
+    struct tensor *q = map_part(c, l, wanted, 0, C), *kv = map_part(c, l, x, C, 2 * C);
     struct attention_form form = { .heads = b->config.heads, .p = b->config.attention_dropout };
     struct tensor *y = op_attention(c, q, kv, &in->row_seqs, &in->seqs, &form);
     return feed_forward(c, b, l, wanted, y);

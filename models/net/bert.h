@@ -9,7 +9,7 @@
 #ifndef MODELS_NET_BERT_H
 #define MODELS_NET_BERT_H
 
-#include "kernels/param.h"
+#include "models/lora/lora.h"
 
 struct bert_config {
     int vocab_size, hidden_size, layers, heads, intermediate_size, max_positions, type_vocab_size;
@@ -23,6 +23,7 @@ struct bert_layer {
     struct tensor *attention_norm_w, *attention_norm_b;
     struct tensor *w1, *b1, *w2, *b2; /* [I, C], F32 [I], [C, I], F32 [C] */
     struct tensor *output_norm_w, *output_norm_b;
+    struct lora qkv_lora, wo_lora; /* of wqkv and wo; a NULL: none */
 };
 
 struct bert {
@@ -45,6 +46,10 @@ struct bert_input {
  * "...attention.self.qkv".  Weights have type dtype.  The layers array lies in a->host. */
 void bert_init(struct bert *b, const struct bert_config *config, const char *prefix, enum dtype dtype, struct params *p,
                const struct param_arenas *a);
+
+/* The maps that an adapter may sit on, under their names without ".weight": query, key and value as one, and the
+ * output, of each layer.  The list lies in host; returns how many. */
+int bert_modules(struct bert *b, const char *prefix, struct arena *host, struct lora_module **modules);
 
 /* Final hidden states [rows, C]. */
 struct tensor *bert_forward(struct ctx *c, const struct bert *b, const struct bert_input *in);

@@ -168,7 +168,7 @@ expect 2 "expected either IN.jsonl or --question" --question x questions.jsonl
 expect 2 "at most one of --parser and --candidates" --parser x --candidates candidates.jsonl questions.jsonl
 expect 2 "at most one of --interactive and --simulate" --interactive --simulate questions.jsonl
 expect 2 "id: expected --interactive" --id q1 questions.jsonl
-expect 2 "gate and --threshold: expected --detector" --gate 0.2 questions.jsonl
+expect 2 "gate, --threshold and --adapt: expected --detector" --gate 0.2 questions.jsonl
 expect 2 "expected 0 to 1, got 2" --gate 2 --detector model questions.jsonl
 expect 2 "expected IN.jsonl, whose records have gold" --simulate --question x
 expect 2 "candidates: expected a file" --candidates - -

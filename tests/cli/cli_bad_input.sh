@@ -166,6 +166,8 @@ folder good bad && : >bad/train.jsonl
 expect 3 "expected at least one training and one validation record, got 0 and" gatekeeper --data bad
 folder good bad && cp bad/train.jsonl bad/valid.jsonl
 expect 3 "stands in both train and valid" gatekeeper --data bad
+expect 3 "valid: of 40 questions 40 stand in train too, and 40 are about databases that do" gatekeeper --data bad
+expect 0 "valid: of 40 questions 40 stand in train too" gatekeeper --data bad --allow-overlap --dry-run
 folder good bad && : >bad/test.jsonl
 expect 3 "bad/test.jsonl: holds no examples" data probe --data bad
 rm bad/test.jsonl

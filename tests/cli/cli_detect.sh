@@ -192,4 +192,22 @@ run 0 detect --db all/db/bakery.sqlite --relevance none --question 'How many "br
 grep -q '^{"id":1,"db_id":"bakery","question":"How many \\"breads\\" are there?","score":' shown || complain "--question: $(cat shown)"
 expect 2 "expected either IN.jsonl or --question" detect --db all/db/bakery.sqlite --question why asked.jsonl
 expect 2 "expected either IN.jsonl or --question" detect --db all/db/bakery.sqlite
+
+# --- a band of scores that are unsure; all else stays, and its ends are outside
+run 0 detect --schema all/tables.json --relevance none asked.jsonl -o plain.jsonl
+low=$(sed -nE 's/.*"score":([0-9.e-]+),.*/\1/p' plain.jsonl | sort -g | sed -n 30p)
+high=$(sed -nE 's/.*"score":([0-9.e-]+),.*/\1/p' plain.jsonl | sort -g | sed -n 80p)
+expect 0 '[0-9]+ unsure' detect --schema all/tables.json --relevance none asked.jsonl --abstain "$low:$high" -o band.jsonl
+sed -E 's/"status":"[a-z]*",//; s/"sentence":"Not sure. /"sentence":"/' band.jsonl | cmp -s - plain.jsonl || complain "--abstain" "changes more than the status"
+awk -v low="$low" -v high="$high" '{
+    match($0, /"score":[0-9.e-]+/); score = substr($0, RSTART + 8, RLENGTH - 8) + 0
+    want = $0 ~ /"ambiguous":true/ ? "ambiguous" : "clear"
+    if (score > low * (1 + 1e-7) && score < high * (1 - 1e-7)) { want = "unsure"; n++ }
+    else if (score > low * (1 - 1e-7) && score < high * (1 + 1e-7)) next
+    if (!index($0, "\"status\":\"" want "\"")) { print want ": " $0; bad = 1 }
+} END { exit bad || n < 10 }' band.jsonl >shown || complain "--abstain" "$(head -n 1 shown)"
+grep -q '"status"' plain.jsonl && complain "without --abstain" "a status is told"
+for band in 0.5 0.6:0.4 0.5:0.5 -0.1:0.5 0.5:1.1 nan:0.5 0.2:0.8x x; do
+    expect 2 "expected LOW:HIGH" detect --schema all/tables.json asked.jsonl --abstain=$band
+done
 finish

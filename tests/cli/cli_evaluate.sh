@@ -69,6 +69,19 @@ done
 expect 0 'F1 0.822 at the threshold 0.000' train evaluate --predictions matrix.jsonl --data matrix.csv --db shop.db --threshold 0
 expect 0 '95 % over databases' train evaluate --predictions <(tac matrix.jsonl) --data matrix.csv --db shop.db
 
+# --- risk and coverage: of ten scores the two nearest to the threshold are wrong, so that eight of ten are right, and the eight surest
+awk 'BEGIN { print "id,question,ambiguous" >"risk.csv"
+    for (i = 0; i < 10; i++) {
+        score = i < 5 ? 0.05 + i * 0.09 : 0.6 + (i - 5) * 0.09
+        printf "r%d,What is %d?,%s\n", i, i, (i < 4 || i == 5) ? "no" : "yes" >"risk.csv"
+        printf "{\"id\":\"r%d\",\"score\":%.2f}\n", i, score >"risk.jsonl"
+    } }'
+expect 0 '^1.000 +10 +0.800 +' train evaluate --predictions risk.jsonl --data risk.csv --db shop.db
+for want in '^0.800 +8 +1.000 +0.3200 and 0.6800$' '^0.500 +5 +1.000' 'macro-F1 0.800, accuracy 0.800'; do
+    grep -qE "$want" shown || complain "risk and coverage" "lacks $want: $(cat shown)"
+done
+expect 0 '"aurc": 0.0311' train evaluate --predictions risk.jsonl --data risk.csv --db shop.db --json
+
 # --- alternatives of one's own are met in either order
 printf '%s\n' '{"id":1,"question":"What?","ambiguous":true,"kind":"C","alternatives":["shop.name","shop.price"]}' \
     '{"id":2,"question":"Which?","ambiguous":true,"kind":"C","alternatives":["shop.name","shop.price"]}' \

@@ -277,13 +277,71 @@ static void test_checkpointed(void **state)
     check_checkpointed(BF16);
 }
 
+static const char *const lora_targets[] = { "attention.self.qkv", "attention.output.dense" };
+
+/* Adapters with values everywhere on query, key, value and output of each layer. */
+static struct lora_module *add_lora(struct model *m, struct params *p, struct arena *data, int *n)
+{
+    struct param_arenas arenas = { &m->host, data, OPTIMIZER_NONE };
+    struct lora_config config;
+    struct lora_module *modules;
+    struct error err;
+
+    *n = bert_modules(&m->bert, "bert.", &m->host, &modules);
+    lora_config_init(&config, 5, 10, lora_targets, ARRAY_LEN(lora_targets));
+    assert_int_equal(lora_declare(&config, p, &arenas, F32, modules, *n, &err), 0);
+    lora_config_release(&config);
+    for (int i = 0; i < p->n; i++) {
+        float *x = xmalloc((size_t)tensor_size(p->list[i].t) * sizeof *x);
+        for (int64_t k = 0; k < tensor_size(p->list[i].t); k++)
+            x[k] = formula_value(p->list[i].name, k) / 8;
+        param_upload(&p->list[i], &m->device, x);
+        free(x);
+    }
+    return modules;
+}
+
+/* LoRA beside the map is LoRA added to its matrix, in the whole layers and in the last one's parts. */
+static void test_lora(void **state)
+{
+    struct error err;
+
+    (void)state;
+    for (int i = 0; i < 2 * ARRAY_LEN(sizes); i++) {
+        struct params adapters = { 0 };
+        struct arena data;
+        struct model m;
+        int n_modules;
+        open_model(&m, &sizes[i / 2], F32);
+        assert_int_equal(device_arena(&m.device, &data, 1 << 20, &err), 0);
+        struct pass p = { .m = &m, .first_rows = i % 2 };
+        run_pass(&p);
+        int64_t n = tensor_size(p.y);
+        float *plain = tensor_floats(&m.device, p.y);
+        struct lora_module *modules = add_lora(&m, &adapters, &data, &n_modules);
+        assert_int_equal(n_modules, 2 * sizes[i / 2].layers);
+        run_pass(&p);
+        float *got = tensor_floats(&m.device, p.y);
+        assert_int_equal(lora_merge(&adapters, &m.device, modules, n_modules, &err), 0);
+        run_pass(&p);
+        float *want = tensor_floats(&m.device, p.y);
+        double error = largest_difference(got, want, n) / largest(want, n);
+        print_message("%s: LoRA beside against within: %.2e\n", sizes[i / 2].tag, error);
+        assert_true(error <= 1e-5 && largest_difference(got, plain, n) > 1e-2 * (double)largest(plain, n));
+        free(plain);
+        free(got);
+        free(want);
+        params_release(&adapters);
+        device_arena_release(&m.device, &data);
+        close_model(&m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gold_f32),
-        cmocka_unit_test(test_gold_bf16),
-        cmocka_unit_test(test_first_rows),
-        cmocka_unit_test(test_checkpointed),
+        cmocka_unit_test(test_gold_f32),     cmocka_unit_test(test_gold_bf16), cmocka_unit_test(test_first_rows),
+        cmocka_unit_test(test_checkpointed), cmocka_unit_test(test_lora),
     };
     return test_devices(tests, ARRAY_LEN(tests));
 }

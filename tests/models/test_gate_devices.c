@@ -60,7 +60,7 @@ static void score(struct side *s)
     struct error err;
 
     assert_int_equal(gate_encode(&s->w.scorer, s->items, QUESTIONS, states, s->relevance, &err), 0);
-    assert_int_equal(gate_classify(&s->w.scorer, s->items, QUESTIONS, states, s->results, &err), 0);
+    assert_int_equal(gate_classify(&s->w.scorer, s->items, QUESTIONS, states, s->results, NULL, &err), 0);
     free(states);
 }
 

@@ -43,7 +43,7 @@ static void score(struct gate_world *w, const struct gate_item *items, int n, st
     a->relevance = xmalloc((size_t)a->nodes * sizeof *a->relevance);
     a->states = xmalloc((size_t)(a->nodes * width) * sizeof *a->states);
     assert_int_equal(gate_encode(&w->scorer, items, n, a->states, a->relevance, &err), 0);
-    assert_int_equal(gate_classify(&w->scorer, items, n, a->states, a->results, &err), 0);
+    assert_int_equal(gate_classify(&w->scorer, items, n, a->states, a->results, NULL, &err), 0);
 }
 
 static void answers_release(struct answers *a)

@@ -18,6 +18,7 @@ static const struct option table[] = {
     FORMAT_IN_OPTION(AT(form)),
     STRING_OPTION("predictions", AT(predictions), "FILE",
                   "answers of anyone, in place of RUN: id and score, from 0 to 1"),
+    STRING_OPTION("adapt", AT(adapt), "FILE", "what ambit-train adapt made of RUN and a few labels"),
     REAL_OPTION("threshold", AT(threshold), "P", 0, 1,
                 "yes is at least this; default: the model's, 0.5 of --predictions"),
     SEED_OPTION(AT(seed), "of the intervals"),
@@ -35,6 +36,8 @@ static enum exit_code run(const struct call *call, struct error *err)
     if ((call->n_operands == 1) == (q.predictions != NULL))
         return error_set(err, EXIT_CODE_USAGE, "expected a detector's folder or --predictions FILE, and not both"),
                err->code;
+    if (q.adapt && q.predictions)
+        return error_set(err, EXIT_CODE_USAGE, "--adapt: expected a detector's folder, got --predictions"), err->code;
     if (q.db && q.schema)
         return error_set(err, EXIT_CODE_USAGE, "--db and --schema: expected one of them"), err->code;
     q.run = call->n_operands ? call->operands[0] : NULL;

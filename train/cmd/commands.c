@@ -1,8 +1,19 @@
 #include "train/cmd/commands.h"
 
 static const struct command *const commands[] = {
-    &command_ablate,   &command_gatekeeper, &command_infill, &command_reward, &command_seq2seq, &command_tag,
-    &command_evaluate, &command_tokenizer,  &command_export, &command_doctor, &command_inspect, NULL,
+    &command_ablate,
+    &command_adapt,
+    &command_gatekeeper,
+    &command_infill,
+    &command_reward,
+    &command_seq2seq,
+    &command_tag,
+    &command_evaluate,
+    &command_tokenizer,
+    &command_export,
+    &command_doctor,
+    &command_inspect,
+    NULL,
 };
 
 const struct program train_program = {

@@ -13,6 +13,7 @@ extern const struct command command_reward;
 extern const struct command command_seq2seq;
 extern const struct command command_tag;
 extern const struct command command_evaluate;
+extern const struct command command_adapt;
 extern const struct command command_tokenizer;
 extern const struct command command_export;
 extern const struct command command_doctor;

@@ -95,7 +95,7 @@ static int score_cached(const struct states_source *s, const struct gate_example
         numbers[i] = (int)(list[i] - s->fold->list);
     const float *states = state_cache_gather(s->cache, numbers, n);
     return gate_relevance(s->scorer, states, gate_nodes(items, n), relevance, err) ||
-                   gate_classify(s->scorer, items, n, states, results, err)
+                   gate_classify(s->scorer, items, n, states, results, NULL, err)
                ? -1
                : 0;
 }
@@ -114,7 +114,7 @@ static int score_some(const struct states_source *s, const struct gate_example *
     const float *r = relevance;
     if (s->cache ? score_cached(s, list, items, n, results, relevance, err)
                  : gate_encode(s->scorer, items, n, states, relevance, err) ||
-                       gate_classify(s->scorer, items, n, states, results, err))
+                       gate_classify(s->scorer, items, n, states, results, NULL, err))
         goto out;
     for (int i = 0; i < n; i++) {
         add_answer(a, list[i]->record, (double)results[i].score,

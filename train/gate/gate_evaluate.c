@@ -2,8 +2,10 @@
 
 #include "data/corpora/labels.h"
 #include "data/util/stop.h"
+#include "models/gate/gate_adapter.h"
 #include "train/gate/gate_findings.h"
 #include "train/gate/gate_predictions.h"
+#include "train/gate/gate_risk.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -41,7 +43,8 @@ static int open_model(struct evaluation *e, struct error *err)
     const struct gate_evaluate_request *q = e->q;
 
     if (device_open(&e->device, q->device, err) || workspace_init(&e->work, &e->device, HOST_BYTES, err) ||
-        gate_model_open(&e->model, &e->device, q->run, err))
+        gate_model_open(&e->model, &e->device, q->run, err) ||
+        (q->adapt && gate_adapter_apply(&e->model, q->adapt, err)))
         return -1;
     e->work.eager = q->no_graph;
     gate_scorer_init(&e->scorer, &e->model, &e->work, (int)q->tokens);
@@ -102,6 +105,9 @@ static void print(const struct evaluation *e, const struct gate_findings *f)
     gate_findings_print(f);
     printf("F1 %.3f at the threshold %.3f; at best, with these labels known, %.3f at %.3f\n", f->all.decision.f1,
            f->threshold, f->all.best_f1, f->all.best_threshold);
+    printf("macro-F1 %.3f, accuracy %.3f\n", stats_macro_f1(f->all.confusion), f->all.decision.accuracy);
+    struct gate_risk risk = gate_risk(&e->model, &e->answers);
+    gate_risk_print(&risk);
     if (e->answers.n_groups > 1)
         print_databases(e);
 }
@@ -121,7 +127,10 @@ static int print_json(const struct evaluation *e, const struct gate_findings *f,
 {
     json_t *o = gate_findings_json(f, "all");
 
+    struct gate_risk risk = gate_risk(&e->model, &e->answers);
+
     json_object_set_new(o, "databases", databases_json(e));
+    json_object_set_new(o, "risk", gate_risk_json(&risk));
     int rc = json_write_file("-", o, err);
     json_decref(o);
     return rc;

@@ -9,6 +9,7 @@
 
 struct gate_evaluate_request {
     const char *run;         /* a detector's folder; NULL with */
+    const char *adapt;       /* what adapt made of it; or NULL */
     const char *predictions; /* answers of others: {"id", "score", "alternatives"} */
     const char *data;        /* a folder of contrast or practice, whose test fold counts, or a file of own labels */
     const char *db, *schema; /* of own labels */

@@ -87,14 +87,6 @@ static json_t *interval(struct interval x)
     return json_pack("[o, o]", json_finite(x.low), json_finite(x.high));
 }
 
-/* Mean of F1 of yes and of no. */
-static double macro_f1(struct confusion c)
-{
-    struct confusion no = { .tp = c.tn, .tn = c.tp, .fp = c.fn, .fn = c.fp };
-
-    return (stats_decision(c).f1 + stats_decision(no).f1) / 2;
-}
-
 json_t *gate_measures_json(const struct gate_measures *m)
 {
     return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
@@ -103,8 +95,8 @@ json_t *gate_measures_json(const struct gate_measures *m)
                      interval(m->auc_interval), "accuracy", json_finite(m->decision.accuracy), "precision",
                      json_finite(m->decision.precision), "recall", json_finite(m->decision.recall), "f1",
                      json_finite(m->decision.f1), "f1_interval", interval(m->f1_interval), "macro_f1",
-                     json_finite(macro_f1(m->confusion)), "always_yes_f1", json_finite(m->always_yes.f1), "best_f1",
-                     json_finite(m->best_f1), "best_threshold", json_finite(m->best_threshold), "always_yes_accuracy",
-                     json_finite(m->always_yes.accuracy), "both_named", json_finite(m->named), "brier",
-                     json_finite(m->brier), "ece", json_finite(stats_ece(&m->reliability)));
+                     json_finite(stats_macro_f1(m->confusion)), "always_yes_f1", json_finite(m->always_yes.f1),
+                     "best_f1", json_finite(m->best_f1), "best_threshold", json_finite(m->best_threshold),
+                     "always_yes_accuracy", json_finite(m->always_yes.accuracy), "both_named", json_finite(m->named),
+                     "brier", json_finite(m->brier), "ece", json_finite(stats_ece(&m->reliability)));
 }

@@ -176,6 +176,25 @@ static int load_encoder(struct gate_trainer *t, struct error *err)
     return 0;
 }
 
+/* What the thesis' labels are: one question may stand in train and in test. */
+static int check_folds(const struct gate_trainer *t, struct error *err)
+{
+    struct error fault = { 0 };
+
+    if (dataset_check_folds(&t->records, &fault) == 0)
+        return 0;
+    for (int f = FOLD_VALID; f < FOLDS; f++) {
+        int questions = dataset_overlap(&t->records, (enum fold)f, false),
+            databases = dataset_overlap(&t->records, (enum fold)f, true);
+        if (questions || databases)
+            log_warn("%s: of %d questions %d stand in train too, and %d are about databases that do",
+                     fold_name((enum fold)f), t->records.folds[f].n, questions, databases);
+    }
+    if (t->set->allow_overlap)
+        return 0;
+    return error_set(err, fault.code, "%s; with --allow-overlap it is trained on all the same", fault.text);
+}
+
 static int read_records(struct gate_trainer *t, struct error *err)
 {
     struct labels_request labels = {
@@ -189,7 +208,7 @@ static int read_records(struct gate_trainer *t, struct error *err)
         return error_set(err, EXIT_CODE_USAGE,
                          "--data %s is no folder of ambit-data contrast or practice; own labels need --db",
                          t->data_folder);
-    return dataset_read(&t->records, t->data_folder, err) || dataset_check_folds(&t->records, err) ? -1 : 0;
+    return dataset_read(&t->records, t->data_folder, err) || check_folds(t, err) ? -1 : 0;
 }
 
 static int check_settings(const struct gate_trainer *t, struct error *err)

@@ -116,6 +116,8 @@ const struct option gate_request_table[] = {
     REAL_OPTION(
         "renamed", AT(renamed), "X", 0, 1,
         "share of the training questions read on a schema with other names of the same meaning, where the data has some"),
+    FLAG_OPTION("allow-overlap", AT(allow_overlap),
+                "go on, with a warning, where a question or a database stands in two folds of --data"),
     INT_OPTION("max-train", AT(max_train), "N", 0, 1 << 30, "training questions, 0: all"),
     INT_OPTION("eval-every", AT(eval_every), "N", 0, 1 << 30, "steps between validations, 0: once an epoch"),
     INT_OPTION("save-every", AT(save_every), "N", 0, 1 << 30, "steps between checkpoints, 0: at validations"),

@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# A finished detector adapted to a few labels: every method, the same bits again, what detect and evaluate make of it, draws, and what is
+# said of labels, folders and adapters that are no good.
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+: >log
+
+data practice -o all --seed 3 >shown 2>said || fail "ambit-data practice"
+cat >tiny.yaml <<'END'
+encode: schema
+encoder-hidden: 32
+encoder-layers: 2
+encoder-heads: 1
+encoder-intermediate: 32
+encoder-vocabulary: 400
+encoder-positions: 256
+gat-hidden: 8
+gat-heads: 2
+pair-hidden: 8
+batch: 32
+epochs: 1
+device: cpu
+compute: f32
+END
+mkdir less
+cp all/tables.json less
+for fold in train valid test; do grep '"slice":"crossed"' all/$fold.jsonl | head -n 200 >less/$fold.jsonl; done
+train gatekeeper --config tiny.yaml --data less --out base >table 2>said || fail "ambit-train gatekeeper: $(cat said)"
+train gatekeeper --config tiny.yaml --data less --out other --seed 2 --max-train 32 >table 2>said || fail "ambit-train gatekeeper: $(cat said)"
+
+mapfile -t named < <(sed -nE '/"slice":"crossed"/s/.*"source_db":"([^"]*)".*/\1/p' all/test.jsonl | sort -u | head -n 2)
+
+# Questions of two databases: to adapt to and to ask, which share no text
+sed -nE '/"slice":"crossed"/{/"source_db":"('"${named[0]}|${named[1]}"')"/s/^\{"id":("[^"]*"),"db_id":("[^"]*"),"source_db":("[^"]*"),"question":("([^"\\]|\\.)*").*"ambiguous":(true|false).*/{"id":\1,"db_id":\2,"source_db":\3,"question":\4,"ambiguous":\6}/p}' \
+    all/test.jsonl >crossed.jsonl
+awk -F'"' '{ text = $16; if (!(text in half)) half[text] = n++ % 2; print >(half[text] ? "queries.jsonl" : "pool.jsonl") }' crossed.jsonl
+{ grep '"ambiguous":true' pool.jsonl | head -n 6; grep '"ambiguous":false' pool.jsonl | head -n 6; } >support.jsonl
+[ "$(wc -l <support.jsonl)" = 12 ] || fail "support.jsonl has $(wc -l <support.jsonl) lines"
+# Labels that can be learnt: the likeliest six of the pool are ambiguous, the least likely are not
+infer detect --model base --schema all/tables.json pool.jsonl --relevance none --device cpu -o scores.jsonl 2>said || fail "ambit-infer detect: $(cat said)"
+sed -nE 's/^\{"id":"([^"]*)".*"score":([0-9.e-]+),.*/\2 \1/p' scores.jsonl | sort -g | awk '{ print $2 }' >order
+{
+    grep -F -f <(tail -n 6 order) pool.jsonl | sed 's/"ambiguous":false/"ambiguous":true/'
+    grep -F -f <(head -n 6 order) pool.jsonl | sed 's/"ambiguous":true/"ambiguous":false/'
+} >told.jsonl
+[ "$(wc -l <told.jsonl)" = 12 ] || fail "told.jsonl has $(wc -l <told.jsonl) lines"
+
+# field NAME FILE: the number of the first field of that name
+field() { sed -nE "s/.*\"$1\": *([^, ]*),?\$/\1/p" "$2" | head -n 1; }
+# figure NAME: of the adapted detector, as adapt printed it
+figure() { sed -nE "s/^adapted .* $1 ([0-9.]*).*/\1/p" shown; }
+# near A B: to the digits that are printed
+near() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a != "" && a - b < 6e-4 && b - a < 6e-4) }'; }
+adapt() { train adapt base --device cpu "$@"; }
+own=(--schema all/tables.json)
+
+# --- each method: a small file, which leaves the base alone, comes out the same again, and is read by all
+sum=$(cksum base/*)
+told=(shown)
+for method in threshold linear layer lora; do
+    expect 0 '12 questions, [0-9]+ steps' adapt --support told.jsonl "${own[@]}" --queries queries.jsonl --method $method --steps 8 --lr 0.03 -o $method
+    [ "$(ls $method)" = ambit.h5 ] || complain "$method" "left $(ls $method)"
+    ap=$(figure AP) brier=$(figure Brier)
+    awk -v method=$method '/^12 questions/ { exit !($16 + 0 <= $14 + 0 && $18 + 0 <= $16 + 0 && ($3 > 0 || method == "threshold")) }' shown ||
+        complain "$method" "what is left out costs no less: $(cat shown)"
+    cp $method/ambit.h5 first.h5
+    expect 0 '12 questions' adapt --support told.jsonl "${own[@]}" --queries queries.jsonl --method $method --steps 8 --lr 0.03 -o $method
+    cmp -s $method/ambit.h5 first.h5 || complain "$method" "other bits the second time"
+    expect 0 '"ap"' train evaluate base --adapt $method --data queries.jsonl "${own[@]}" --device cpu --json
+    { near "$ap" "$(field ap shown)" && near "$brier" "$(field brier shown)"; } ||
+        complain "$method" "AP $ap and Brier $brier, of evaluate $(field ap shown) and $(field brier shown)"
+    infer detect --model base --adapt $method/ambit.h5 "${own[@]}" queries.jsonl --relevance none --device cpu -o found-$method.jsonl 2>said ||
+        complain "$method" "ambit-infer detect: $(cat said)"
+    expect 0 '"ap"' train evaluate --predictions found-$method.jsonl --data queries.jsonl "${own[@]}" --json
+    near "$ap" "$(field ap shown)" || complain "$method" "AP $ap, of detect's scores $(field ap shown)"
+done
+[ "$sum" = "$(cksum base/*)" ] || complain "the base" "has changed"
+infer detect --model base "${own[@]}" queries.jsonl --relevance none --device cpu -o found.jsonl 2>said || fail "ambit-infer detect"
+for method in linear layer lora; do
+    cmp -s found.jsonl found-$method.jsonl && complain "$method" "detect says what the base says"
+done
+expect 0 '"ap"' train evaluate base --data queries.jsonl "${own[@]}" --device cpu --json
+ap=$(field ap shown)
+expect 0 '"ap"' train evaluate base --adapt threshold --data queries.jsonl "${own[@]}" --device cpu --json
+near "$ap" "$(field ap shown)" || complain "threshold" "AP was $ap and is $(field ap shown): the order of scores changed"
+
+# --- labels of a database by --db, as a table
+sqlite3 shop.db 'CREATE TABLE shop (name TEXT, price REAL, cost REAL)'
+printf '%s\n' question,ambiguous 'What is the price of a pen?,yes' 'How much is a pen?,yes' 'What is its name?,no' 'Which names are there?,no' >shop.csv
+expect 0 '4 questions' adapt --support shop.csv --db shop.db -o shop
+infer ask --db shop.db --detector base --adapt shop --device cpu --question 'How much is a pen?' >shown 2>said || complain "ask --adapt" "$(cat said)"
+
+# --- draws: a row for each number of labels that the pool can give; halves of one file, or two files
+expect 0 '^3 draws over [0-9]+ databases' adapt --support crossed.jsonl "${own[@]}" --draws 3 --steps 2 --parts 2
+for row in '0 +base +3' '4 +threshold +3' '12 +threshold +3' '12 +linear +3' '24 +linear'; do
+    grep -qE "^$row" shown || complain "--draws" "has no row $row: $(cat shown)"
+done
+grep -qE '^[0-9]+ +layer' shown && complain "--draws" "trained a method beyond the one that was asked for"
+sed -E 's/ +[^ ]+ \[[^]]*\] *$//' shown >once
+expect 0 '^3 draws' adapt --support crossed.jsonl "${own[@]}" --draws 3 --steps 2 --parts 2
+sed -E 's/ +[^ ]+ \[[^]]*\] *$//' shown | cmp -s - once || complain "--draws" "others the second time"
+expect 0 '"method": "layer"' adapt --support pool.jsonl --queries queries.jsonl "${own[@]}" --draws 2 --steps 2 --parts 2 --method layer --json
+
+# --- what is no good
+told=(said)
+expect 2 "expected a detector's folder" train adapt --support support.jsonl "${own[@]}" -o out
+expect 2 'either --db or --schema' adapt --support support.jsonl -o out
+expect 2 'either --db or --schema' adapt --support support.jsonl "${own[@]}" --db shop.db -o out
+expect 2 'either --out or --draws' adapt --support support.jsonl "${own[@]}"
+expect 2 'either --out or --draws' adapt --support support.jsonl "${own[@]}" --draws 2 -o out
+expect 2 'method' adapt --support support.jsonl "${own[@]}" -o out --method all
+expect 2 'holds a model' adapt --support support.jsonl "${own[@]}" -o other
+expect 2 'base is read by this command' adapt --support support.jsonl "${own[@]}" -o base
+expect 3 'expected 4 to 48 questions to adapt to, got 3' adapt --support <(head -n 3 support.jsonl) "${own[@]}" -o out
+expect 3 'expected 4 to 48 questions to adapt to, got 49' adapt --support <(head -n 49 crossed.jsonl) "${own[@]}" -o out
+expect 3 'got 6 and 0' adapt --support <(head -n 6 support.jsonl) "${own[@]}" -o out
+expect 3 'share no question' adapt --support support.jsonl --queries crossed.jsonl "${own[@]}" -o out
+expect 3 'share no question' adapt --support pool.jsonl --queries support.jsonl "${own[@]}" --draws 2
+sed 's/"question":"/&Please: /' support.jsonl >same-ids.jsonl
+expect 3 'share no question' adapt --support support.jsonl --queries same-ids.jsonl "${own[@]}" -o out
+expect 3 'none has both labels' adapt --support <(grep true pool.jsonl) "${own[@]}" --draws 2
+expect 3 '1 of 12 records are wrong' adapt --support <(sed '2s/true/"perhaps"/' support.jsonl) "${own[@]}" -o out
+expect 3 'nowhere' adapt --support nowhere.jsonl "${own[@]}" -o out
+expect 6 'nothing' train adapt nothing --support support.jsonl "${own[@]}" --device cpu -o out
+expect 6 'adapts the detector' train evaluate other --adapt linear --data queries.jsonl "${own[@]}" --device cpu
+expect 6 'adapts the detector' infer detect --model other --adapt lora "${own[@]}" queries.jsonl --device cpu
+expect 6 'expected what ambit-train adapt wrote' infer detect --model base --adapt other "${own[@]}" queries.jsonl --device cpu
+expect 6 'model' infer detect --model linear "${own[@]}" queries.jsonl --device cpu
+head -c 600 linear/ambit.h5 >short.h5
+expect 6 'short.h5' infer detect --model base --adapt short.h5 "${own[@]}" queries.jsonl --device cpu
+expect 6 'nowhere' infer detect --model base --adapt nowhere "${own[@]}" queries.jsonl --device cpu
+expect 2 "expected a detector's folder" train evaluate --predictions found.jsonl --adapt linear --data queries.jsonl "${own[@]}"
+expect 2 'expected --detector too' infer ask --db shop.db --adapt linear --question 'How much?'
+
+finish

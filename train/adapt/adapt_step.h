@@ -1,0 +1,33 @@
+/*
+ * adapt_step.h - the one batch of an adaptation: its questions, and a step forward and backward over them.
+ */
+#ifndef TRAIN_ADAPT_ADAPT_STEP_H
+#define TRAIN_ADAPT_ADAPT_STEP_H
+
+#include "train/adapt/adapt_questions.h"
+
+/* Of n questions; borrows what adapt_questions has. */
+struct adapt_batch {
+    const struct gate_model *model;
+    struct gate_item *items;
+    int n, n_nodes, n_logits; /* logits: of pairs, or of questions */
+    uint8_t *label;
+    int *truth, *part;    /* the true pair, -1: none or not known; which part of the support it is */
+    int *likeliest;       /* its pair, of the newest step */
+    double *base, *logit; /* of the likeliest: of the base, of the newest step */
+    float *states;        /* [n_nodes, C]; NULL: the encoder reads the text */
+    struct text_builder text;
+    float *target, *weight, *answers; /* [n_logits] */
+    int left_out;                     /* the part, -1: none */
+    struct gate_sizes sizes;
+};
+
+void adapt_batch_init(struct adapt_batch *b, const struct adapt_questions *q, const struct gate_model *m,
+                      const int *which, int n, bool encode);
+void adapt_batch_release(struct adapt_batch *b);
+/* A training from the base on, without a part. */
+void adapt_batch_begin(struct adapt_batch *b, int left_out);
+/* Logits of all questions, and gradients of the loss of those that are not left out. */
+int adapt_batch_step(struct adapt_batch *b, struct gate_scorer *s, double temperature, struct error *err);
+
+#endif
