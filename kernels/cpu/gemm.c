@@ -54,8 +54,11 @@ void gemm_blas(const struct gemm *g)
     float *y = direct ? g->y : (own_y = xmalloc((size_t)(g->m * g->n) * sizeof *y));
     int m = (int)g->m, n = (int)g->n, k = (int)g->k;
 
-    cblas_sgemm(CblasRowMajor, g->ta ? CblasTrans : CblasNoTrans, g->tb ? CblasTrans : CblasNoTrans, m, n, k, 1.0f, a,
-                g->ta ? m : k, b, g->tb ? k : n, direct && g->add ? 1.0f : 0.0f, y, n);
+    if (gemm_tiled())
+        gemm_tiles(g, a, b, y, direct && g->add);
+    else
+        cblas_sgemm(CblasRowMajor, g->ta ? CblasTrans : CblasNoTrans, g->tb ? CblasTrans : CblasNoTrans, m, n, k, 1.0f,
+                    a, g->ta ? m : k, b, g->tb ? k : n, direct && g->add ? 1.0f : 0.0f, y, n);
     if (!direct || g->bias || g->act)
         finish(g, y);
     free(own_a);
@@ -67,7 +70,7 @@ static void gemm_piece(struct gemm_cache *cache, const struct gemm *g)
 {
     if (gemm_widens(g->dtype))
         gemm_wide(cache, g);
-    else if (!gemm_dnnl(cache, g))
+    else if (gemm_tiled() || !gemm_dnnl(cache, g))
         gemm_blas(g);
 }
 

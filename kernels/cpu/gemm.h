@@ -39,8 +39,12 @@ void gemm_group(struct gemm_cache *cache, const struct gemm *list, int n);
 
 /* The same for a piece, through oneDNN.  False when this build, machine or version cannot. */
 bool gemm_dnnl(struct gemm_cache *cache, const struct gemm *g);
-/* The same through OpenBLAS; bf16 operands are converted. */
+/* The same through OpenBLAS, or in tiles; bf16 operands are converted. */
 void gemm_blas(const struct gemm *g);
+/* y[m,n] (+)= op(a) op(b) of a product in tiles; whether this machine is to make its products so: it has no AVX-512,
+ * and oneDNN would cut their sums by the number of threads. */
+void gemm_tiles(const struct gemm *g, const float *a, const float *b, float *y, bool add);
+bool gemm_tiled(void);
 /* The same for a piece of bf16 as products of f32 in blocks, which lose nothing; and whether this machine is better off
  * with it: AVX-512 without instructions for bf16, on which oneDNN takes four times as long for bf16 as for f32. */
 void gemm_wide(struct gemm_cache *cache, const struct gemm *g);

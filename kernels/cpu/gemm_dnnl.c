@@ -315,7 +315,7 @@ bool gemm_packs(struct gemm_cache *cache, enum dtype dtype)
 {
     struct gemm g = { .m = 64, .n = 64, .k = 64, .dtype = dtype, .y_dtype = dtype, .tb = true, .b_frozen = true };
 
-    return !gemm_widens(dtype) && dnnl_gemm_get(cache, &g)->run != NULL;
+    return !gemm_tiled() && !gemm_widens(dtype) && dnnl_gemm_get(cache, &g)->run != NULL;
 }
 
 static void *plain_pointer(const void *p)
