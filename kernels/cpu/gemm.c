@@ -120,7 +120,7 @@ static void gemm_by_blocks(struct gemm_cache *cache, const struct gemm *g)
 {
     struct gemm part = *g;
 
-    part.m = g->rows == ROWS_MANY ? BLOCK_MANY : g->dtype == F32 ? BLOCK_FEW_F32 : BLOCK_FEW;
+    part.m = g->rows == ROWS_MANY ? BLOCK_MANY : g->dtype == F32 || gemm_tiled() ? BLOCK_FEW_F32 : BLOCK_FEW;
     for (int64_t at = 0; at < g->m; at += part.m) {
         part.a = (const char *)g->a + (size_t)(at * g->k) * dtype_size(g->dtype);
         part.y = (char *)g->y + (size_t)(at * g->n) * dtype_size(g->y_dtype);
