@@ -86,13 +86,14 @@ static const char *field(const json_t *o, const char *name)
 /* All SQL of a record, by which its tables are chosen; the caller frees. */
 static char *all_sql(const json_t *record)
 {
-    const json_t *golds = json_object_get(record, "golds"), *gold;
+    const json_t *golds = json_object_get(record, "golds");
     char *text = NULL;
     size_t size, i;
     FILE *out = open_memstream(&text, &size);
 
     CHECK(out, "out of memory");
-    json_array_foreach(golds, i, gold) fprintf(out, "%s\n", field(gold, "sql"));
+    for (i = 0; i < json_array_size(golds); i++)
+        fprintf(out, "%s\n", field(json_array_get(golds, i), "sql"));
     CHECK(fclose(out) == 0, "out of memory");
     return text;
 }
@@ -122,7 +123,8 @@ static char *example_text(const struct shots *s, const json_t *record, struct er
     CHECK(out, "out of memory");
     fprintf(out, "Given the following SQLite database schema:\n\n%s\n", database);
     fprintf(out, answer, field(record, "question"));
-    json_array_foreach(golds, i, gold) fprintf(out, "%s\n\n", field(gold, "sql"));
+    for (i = 0; i < json_array_size(golds); i++)
+        fprintf(out, "%s\n\n", field(json_array_get(golds, i), "sql"));
     json_array_foreach(golds, i, gold)
     {
         if (!field(gold, "text"))
@@ -155,7 +157,7 @@ static int draw(const struct shots *s, const json_t *record, int *order)
     for (int i = 0; i < s->count; i++)
         if (!question || strcmp(field(s->records[i], "question"), question) != 0)
             order[n++] = i;
-    rng_shuffle(&rng, order, (size_t)n, sizeof *order);
+    rng_shuffle(&rng, order, n, sizeof *order);
     return n;
 }
 

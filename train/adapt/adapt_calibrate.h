@@ -15,7 +15,7 @@ struct adapt_scale {
 };
 
 /* Mean loss of labels under sigmoid(a x + b). */
-double adapt_loss(struct scored logits, struct adapt_scale s);
+double adapt_loss(struct scored s, struct adapt_scale k);
 /* The least loss with that pull; INFINITY: a = 1, b = 0.  `without` (-1: none) is left out. */
 struct adapt_scale adapt_scale_fit(struct scored logits, double pull, int without);
 /* By the pull that leaving one out chooses; *loss is then the mean of what was left out. */

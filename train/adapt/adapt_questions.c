@@ -36,7 +36,7 @@ static void narrow_one(struct adapt_questions *q, int i, const float *logit)
     for (int p = 0; p < n; p++) {
         int likelier = 0;
         for (int o = 0; o < n; o++)
-            likelier += logit[o] > logit[p] || (logit[o] == logit[p] && o < p);
+            likelier += logit[o] > logit[p] || (o < p && logit[o] == logit[p]);
         if (likelier >= ADAPT_PAIRS && p != e->pair)
             continue;
         if (p == e->pair && e->record->ambiguous)
