@@ -10,7 +10,7 @@
 enum { PIECE_MAX = 2048, PIECE_STEP = 64 };
 /* Rows of a product whose rows shall have bits of their own.  Of f32, which AVX2 alone asks it for, 32 would not do:
  * what its kernels leave over of a block they sum otherwise. */
-enum { BLOCK_FEW = 32, BLOCK_FEW_F32 = 16, BLOCK_MANY = 128 };
+enum { BLOCK_FEW = 32, BLOCK_FEW_F32 = 16, BLOCK_MANY = 128, BLOCK_TILED = 96 };
 
 /* A borrowed view, so that the row helpers convert plain memory. */
 static struct tensor view(const void *data, enum dtype dtype, int64_t n)
@@ -120,7 +120,9 @@ static void gemm_by_blocks(struct gemm_cache *cache, const struct gemm *g)
 {
     struct gemm part = *g;
 
-    part.m = g->rows == ROWS_MANY ? BLOCK_MANY : g->dtype == F32 || gemm_tiled() ? BLOCK_FEW_F32 : BLOCK_FEW;
+    part.m = g->rows == ROWS_MANY              ? (gemm_tiled() ? BLOCK_TILED : BLOCK_MANY)
+             : g->dtype == F32 || gemm_tiled() ? BLOCK_FEW_F32
+                                               : BLOCK_FEW;
     for (int64_t at = 0; at < g->m; at += part.m) {
         part.a = (const char *)g->a + (size_t)(at * g->k) * dtype_size(g->dtype);
         part.y = (char *)g->y + (size_t)(at * g->n) * dtype_size(g->y_dtype);

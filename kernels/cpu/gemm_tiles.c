@@ -10,7 +10,7 @@
 
 #include <omp.h>
 
-enum { ROWS = 128, COLUMNS = 384 };
+enum { ROWS = 192, COLUMNS = 384 };
 
 bool gemm_tiled(void)
 {
