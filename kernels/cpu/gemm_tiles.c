@@ -10,7 +10,7 @@
 
 #include <omp.h>
 
-enum { ROWS = 192, COLUMNS = 384 };
+enum { ROWS = 192, COLUMNS = 384, DEPTH = 128 };
 
 bool gemm_tiled(void)
 {
@@ -22,16 +22,20 @@ static int64_t part(int64_t from, int64_t end, int64_t most)
     return end - from < most ? end - from : most;
 }
 
-/* The tile of y at (i, j), by the thread that calls. */
+/* The tile of y at (i, j), by the thread that calls.  Sums over rows of a batch, which may be long, are sums of sums.
+ */
 static void make_tile(const struct gemm *g, const float *a, const float *b, float *y, bool add, int64_t i, int64_t j)
 {
-    const float *from_a = a + (g->ta ? i : i * g->k), *from_b = b + (g->tb ? j * g->k : j);
+    int64_t row = g->ta ? 1 : g->k, col = g->ta ? g->m : 1, down = g->tb ? 1 : g->n, across = g->tb ? g->k : 1;
+    int64_t m = part(i, g->m, ROWS), n = part(j, g->n, COLUMNS), depth = g->ta ? DEPTH : g->k;
     int threads = omp_get_max_threads();
+    dnnl_status_t status = dnnl_success;
 
     omp_set_num_threads(1);
-    dnnl_status_t status =
-        dnnl_sgemm(g->ta ? 'T' : 'N', g->tb ? 'T' : 'N', part(i, g->m, ROWS), part(j, g->n, COLUMNS), g->k, 1.0f,
-                   from_a, g->ta ? g->m : g->k, from_b, g->tb ? g->k : g->n, add ? 1.0f : 0.0f, y + i * g->n + j, g->n);
+    for (int64_t l = 0; l < g->k && status == dnnl_success; l += depth)
+        status = dnnl_sgemm(g->ta ? 'T' : 'N', g->tb ? 'T' : 'N', m, n, part(l, g->k, depth), 1.0f,
+                            a + i * row + l * col, g->ta ? g->m : g->k, b + l * down + j * across, g->tb ? g->k : g->n,
+                            add || l > 0 ? 1.0f : 0.0f, y + i * g->n + j, g->n);
     omp_set_num_threads(threads);
     CHECK(status == dnnl_success, "oneDNN: sgemm: status %d", (int)status);
 }

@@ -59,14 +59,31 @@ names_of_rows() {
         s/^ +(OUT)_(DIR|JSONL)_OPTION\(.*/\1/; s/^ +([A-Z_]+)_OPTION\(.*/\1/; /^[A-Z_]+$/{y/ABCDEFGHIJKLMNOPQRSTUVWXYZ_/abcdefghijklmnopqrstuvwxyz-/; p}'
 }
 
+# used_rows: of a source the lines without macros of rows that nothing in it has
+used_rows() {
+    awk '
+        { line[NR] = $0 }
+        !/^#define/ { for (s = $0; match(s, /[A-Z]+_ROWS/); s = substr(s, RSTART + RLENGTH)) used[substr(s, RSTART, RLENGTH)] }
+        END {
+            for (i = 1; i <= NR; i++) {
+                if (match(line[i], /^#define [A-Z]+_ROWS/))
+                    skip = !(substr(line[i], 9, RLENGTH - 8) in used)
+                if (!skip)
+                    print line[i]
+                skip = skip && line[i] ~ /\\$/
+            }
+        }'
+}
+
 # The names in a command's table, which is its own source's or that of its settings, where other commands' may stand too.
 table_of() {
-    local source=$1 macro table
+    local source=$1 macro table text
     table=$(sed -nE 's/.*OPTIONS\(([a-z0-9]+_request_table),.*/\1/p' "$source")
     [ -z "$table" ] || source=$(grep -rl --include='*.c' "^const struct option $table" "$root/train")
-    sed "/^const struct option ${table:-none}\[/,/^};/b; /^const struct option [a-z0-9]*_request_table\[/,/^};/d" "$source" | names_of_rows
+    text=$(sed "/^const struct option ${table:-none}\[/,/^};/b; /^const struct option [a-z0-9]*_request_table\[/,/^};/d" "$source" | used_rows)
+    names_of_rows <<<"$text"
     for macro in COMPLETE_OPTIONS ANSWER_OPTIONS PROMPTER_OPTIONS; do
-        grep -qE "^ +$macro" "$source" || continue
+        grep -qE "^ +$macro" <<<"$text" || continue
         sed -n "/#define $macro/,/[^\\\\]\$/p" "$root"/{infer/lm/complete_options.h,data/prompt/prompter.h} | names_of_rows
     done
 }
