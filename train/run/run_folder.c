@@ -37,8 +37,8 @@ static bool is_config(const struct run_settings *s)
 /* What a run leaves that ended before its first checkpoint. */
 static bool of_a_run(const struct run_settings *s, const char *name)
 {
-    static const char *const names[] = { "metrics.jsonl", "states", "best" };
-    static const char *const starts[] = { "events.", "checkpoint-", RUN_CONFIG ".", "metrics.jsonl." };
+    static const char *const names[] = { "metrics.jsonl", "start.jsonl", "states", "best" };
+    static const char *const starts[] = { "events.", "checkpoint-", RUN_CONFIG ".", "metrics.jsonl.", "start.jsonl." };
 
     for (int i = 0; i < ARRAY_LEN(names); i++)
         if (strcmp(name, names[i]) == 0)
