@@ -38,7 +38,7 @@ static bool is_config(const struct run_settings *s)
 static bool of_a_run(const struct run_settings *s, const char *name)
 {
     static const char *const names[] = { "metrics.jsonl", "start.jsonl", "states", "best" };
-    static const char *const starts[] = { "events.", "checkpoint-", RUN_CONFIG ".", "metrics.jsonl.", "start.jsonl." };
+    static const char *const starts[] = { "events.", "checkpoint-", "config.yaml.", "metrics.jsonl.", "start.jsonl." };
 
     for (int i = 0; i < ARRAY_LEN(names); i++)
         if (strcmp(name, names[i]) == 0)
