@@ -1,7 +1,7 @@
 #include "tests/support/op_test.h"
 
 #include "kernels/device.h"
-#include "tests/support/op_run.h"
+#include "tests/support/op_reference.h"
 #include "tests/support/support.h"
 
 #include <math.h>
@@ -10,9 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES = 24, SAMPLES_LARGE = 10, LARGE = 20000, DIRECTIONS = 4 };
 enum { OUTPUT_UNITS_F32 = 32, GRADIENT_UNITS_F32 = 64, OUTPUT_UNITS_BF16 = 2, GRADIENT_UNITS_BF16 = 4 };
-#define STEP 1e-8 /* of the central differences: short, since ReLU has a corner that should not lie inside */
 
 /* rows and columns; every row of the table runs at all of them */
 static const struct {
@@ -37,76 +35,6 @@ static void teardown(struct op_test *t)
         free(t->in[i].value);
     for (int i = 0; i < t->n_int_arrays; i++)
         free(t->ints[i]);
-}
-
-/* The reference. */
-
-struct reference {
-    const struct mode *mode;
-    int64_t n;
-    uint32_t sites;
-    enum dtype dtype; /* of the output, for the gradient that enters */
-    double *x[OP_INPUTS_MAX];
-    double *y, *use;
-};
-
-static void reference_forward(struct op_test *t, struct reference *r)
-{
-    memset(r->y, 0, (size_t)r->n * sizeof *r->y);
-    for (int use = 0; use < r->mode->uses; use++) {
-        memset(r->use, 0, (size_t)r->n * sizeof *r->use);
-        t->site = (uint32_t)use * r->sites;
-        t->row->reference(t, r->x, r->use);
-        for (int64_t i = 0; i < r->n; i++)
-            r->y[i] += r->use[i];
-    }
-}
-
-static struct reference reference_new(struct op_test *t, const struct mode *mode, const struct outcome *out)
-{
-    struct reference r = { .mode = mode, .n = out->n, .sites = out->sites, .dtype = out->form.dtype };
-
-    for (int i = 0; i < t->n_in; i++)
-        r.x[i] = t->in[mode->same && i == 1 ? 0 : i].value;
-    r.y = xmalloc((size_t)r.n * sizeof *r.y);
-    r.use = xmalloc((size_t)r.n * sizeof *r.use);
-    return r;
-}
-
-static void reference_release(struct reference *r)
-{
-    free(r->y);
-    free(r->use);
-}
-
-/*
- * d loss / d input along direction (NULL: the unit vector of element `at`).  Outputs are subtracted one by one before
- * they are summed, so that a small step costs few digits; *noise is what it does cost.
- */
-static double slope(struct op_test *t, struct reference *r, int input, const double *direction, int64_t at,
-                    double *noise)
-{
-    struct op_input *in = &t->in[input];
-    double *old = xmalloc((size_t)in->n * sizeof *old), *ahead = xmalloc((size_t)r->n * sizeof *ahead);
-    double sum = 0, square = 0;
-
-    memcpy(old, in->value, (size_t)in->n * sizeof *old);
-    for (int side = 0; side < 2; side++) {
-        for (int64_t i = 0; i < in->n; i++)
-            in->value[i] = old[i] + (side ? -STEP : STEP) * (direction ? direction[i] : (double)(i == at));
-        reference_forward(t, r);
-        if (side == 0)
-            memcpy(ahead, r->y, (size_t)r->n * sizeof *ahead);
-    }
-    for (int64_t i = 0; i < r->n; i++) {
-        sum += op_entering(i, r->dtype) * (ahead[i] - r->y[i]);
-        square += r->y[i] * r->y[i];
-    }
-    memcpy(in->value, old, (size_t)in->n * sizeof *old);
-    free(old);
-    free(ahead);
-    *noise = 16 * 0x1p-53 * sqrt(square) / STEP;
-    return sum / (2 * STEP);
 }
 
 /* Comparing. */
@@ -144,62 +72,37 @@ static void check_output(const struct where *w, const struct outcome *out, const
         compare(w, "y", i, out->y[i], r->y[i], unit(w->t, r->dtype, false) * (fabs(r->y[i]) + rms));
 }
 
-/* Slopes of the reference for one input: at single elements, and along random signs, which see every element. */
-struct slopes {
-    int n;
-    int64_t at[SAMPLES];
-    double want[SAMPLES], along[DIRECTIONS], got_along[DIRECTIONS], noise;
-    double rms; /* of the whole gradient, as far as these tell */
-};
-
-static void slopes_single(struct slopes *s, struct op_test *t, struct reference *r, int input)
-{
-    int64_t n = t->in[input].n, most = n > LARGE ? SAMPLES_LARGE : SAMPLES;
-    double square = 0;
-
-    s->n = (int)(n < most ? n : most);
-    for (int i = 0; i < s->n; i++) {
-        s->at[i] = n <= most ? i : i == 0 ? 0 : i == 1 ? n - 1 : (int64_t)(op_uniform(t) * (double)n);
-        s->want[i] = slope(t, r, input, NULL, s->at[i], &s->noise);
-        square += s->want[i] * s->want[i];
-    }
-    s->rms = sqrt(square / s->n);
-}
-
-static void slopes_along(struct slopes *s, struct op_test *t, struct reference *r, int input, const double *got)
+static void check_along(const struct where *w, struct op_test *t, int input, const struct slopes *s, const double *got,
+                        double allowed)
 {
     int64_t n = t->in[input].n;
-    double *sign = xmalloc((size_t)n * sizeof *sign), square = 0;
+    double *sign = xmalloc((size_t)n * sizeof *sign);
+    char what[48];
 
-    for (int k = 0; k < DIRECTIONS; k++) {
-        s->got_along[k] = 0;
-        for (int64_t i = 0; i < n; i++) {
-            sign[i] = op_uniform(t) < 0.5 ? -1 : 1;
-            s->got_along[k] += sign[i] * got[i];
-        }
-        s->along[k] = slope(t, r, input, sign, 0, &s->noise);
-        square += s->along[k] * s->along[k] / DIRECTIONS;
+    snprintf(what, sizeof what, "input %d along direction", input);
+    t->draws = s->signs;
+    for (int k = 0; k < SLOPES_ALONG; k++) {
+        double along = 0;
+        slopes_signs(t, sign, n);
+        for (int64_t i = 0; i < n; i++)
+            along += sign[i] * got[i];
+        compare(w, what, k, along, s->along[k], allowed);
     }
     free(sign);
-    s->rms = fmax(s->rms, sqrt(square / (double)n)); /* Hutchinson's estimate; single elements may all be zero */
 }
 
 static void check_gradient(const struct where *w, struct op_test *t, struct reference *r, int input, const double *got)
 {
-    struct slopes s;
     char what[48];
 
     if (!t->in[input].n)
         return;
-    slopes_single(&s, t, r, input);
-    slopes_along(&s, t, r, input, got);
-    double tolerance = unit(t, r->dtype, true), wide = 2 * tolerance * s.rms * sqrt((double)t->in[input].n);
+    const struct slopes *s = slopes_of(t, r, input);
+    double tolerance = unit(t, r->dtype, true), wide = 2 * tolerance * s->rms * sqrt((double)t->in[input].n);
     snprintf(what, sizeof what, "gradient of input %d", input);
-    for (int i = 0; i < s.n; i++)
-        compare(w, what, s.at[i], got[s.at[i]], s.want[i], tolerance * (fabs(s.want[i]) + s.rms) + s.noise);
-    snprintf(what, sizeof what, "input %d along direction", input);
-    for (int k = 0; k < DIRECTIONS; k++)
-        compare(w, what, k, s.got_along[k], s.along[k], wide + s.noise);
+    for (int i = 0; i < s->n; i++)
+        compare(w, what, s->at[i], got[s->at[i]], s->want[i], tolerance * (fabs(s->want[i]) + s->rms) + s->noise);
+    check_along(w, t, input, s, got, wide + s->noise);
 }
 
 static struct outcome check_against_reference(struct device *d, struct op_test *t, const struct mode *mode)
