@@ -117,28 +117,45 @@ struct confusion stats_always_yes(struct confusion c)
     return (struct confusion){ .tp = c.tp + c.fn, .fp = c.fp + c.tn };
 }
 
-double stats_best_f1(struct scored s, double *f1)
+/* The best F1 of a threshold above `least`. */
+static double best_f1_above(struct scored s, double least, double *f1)
 {
     int64_t tp = 0, fp = 0, more, less, all = positives_of(s);
-    double threshold = 0, best = -1;
+    double threshold = isfinite(least) ? nextafter(least, HUGE_VAL) : 0, best = -1;
     struct scored_example *p = sorted(s);
-    for (int i = 0; i < s.n;) {
+    for (int i = 0; i < s.n && p[i].score > least;) {
         double score = p[i].score;
         take_ties(p, s.n, &i, &more, &less);
         tp += more;
         fp += less;
-        double here = ratio(2 * tp, tp + fp + all);
+        double here = ratio(2 * tp, tp + fp + all), below = fmax(i < s.n ? p[i].score : -HUGE_VAL, least);
         if (here >= best) {
             best = here;
-            threshold = i < s.n ? score / 2 + p[i].score / 2 : score;
-            if (threshold <= (i < s.n ? p[i].score : -HUGE_VAL)) /* neighbours with no number between */
+            threshold = isfinite(below) ? score / 2 + below / 2 : score;
+            if (threshold <= below) /* neighbours with no number between */
                 threshold = score;
         }
     }
     free(p);
     if (f1)
-        *f1 = s.n ? best : NAN;
+        *f1 = s.n ? fmax(best, 0) : NAN;
     return threshold;
+}
+
+double stats_best_f1(struct scored s, double *f1)
+{
+    return best_f1_above(s, -HUGE_VAL, f1);
+}
+
+double stats_best_f1_quiet(struct scored s, struct scored quiet, double most, double *f1)
+{
+    int allowed = (int)floor(most * quiet.n);
+    if (allowed >= quiet.n)
+        return stats_best_f1(s, f1);
+    struct scored_example *p = sorted(quiet);
+    double least = p[allowed].score;
+    free(p);
+    return best_f1_above(s, least, f1);
 }
 
 double stats_brier(struct scored s)

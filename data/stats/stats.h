@@ -38,6 +38,8 @@ struct confusion stats_always_yes(struct confusion c);
 /* The threshold of the best F1, half-way between neighbouring scores; on a tie the lower one, which says yes more
  * often. */
 double stats_best_f1(struct scored s, double *f1);
+/* The same among the thresholds that at most the share `most` of quiet's scores reaches, whatever their labels. */
+double stats_best_f1_quiet(struct scored s, struct scored quiet, double most, double *f1);
 
 /* For scores that are probabilities. */
 double stats_brier(struct scored s);

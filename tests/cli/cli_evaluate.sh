@@ -23,6 +23,15 @@ device: cpu
 END
 train gatekeeper --config tiny.yaml --data all --out run --compute f32 >table 2>said || fail "ambit-train gatekeeper: $(cat said)"
 
+# alarms MOST: training said that the threshold calls at most so large a share of the presence slice ambiguous
+alarms() {
+    sed -nE 's/.*; ([0-9]+) of its ([0-9]+) questions of the presence slice are called ambiguous$/\1 \2/p' said |
+        awk -v most="$1" '{ n++; good = $2 > 0 && $1 <= most * $2 } END { exit !(n == 1 && good) }' || complain "--false-alarms $1" "$(cat said)"
+}
+alarms 0.12
+train gatekeeper --config tiny.yaml --data all --out quiet --compute f32 --false-alarms 0 >/dev/null 2>said || fail "--false-alarms 0: $(cat said)"
+alarms 0
+
 # field NAME FILE: the number of the first field of that name
 field() { sed -nE "s/.*\"$1\": *([^, ]*),?\$/\1/p" "$2" | head -n 1; }
 

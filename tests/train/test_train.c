@@ -143,7 +143,7 @@ static void stop_at_eval(const struct gate_request *q, int n)
 /* SIGTERM in every validation, and in every judgement at the end: it stops there and later does all of that one. */
 static void check_signals_in_evals(struct gate_request q)
 {
-    enum { LAST = 3 }; /* validation once more, both slices of the test fold, of which one is empty */
+    enum { LAST = 4 }; /* both slices of validation and of the test fold, of which one each is empty */
 
     clean();
     q.settings.save_every = 0;

@@ -222,17 +222,24 @@ static int rarer_label(const struct gate_answers *a)
     return ambiguous < a->n - ambiguous ? ambiguous : a->n - ambiguous;
 }
 
-void gate_calibrate(struct gate_model *m, const struct gate_answers *a)
+void gate_calibrate(struct gate_model *m, const struct gate_answers *a, const struct gate_answers *presence,
+                    double alarms)
 {
-    struct scored s = gate_answers_scored(a);
+    struct scored s = gate_answers_scored(a), quiet = gate_answers_scored(presence);
 
     if (rarer_label(a) < LEAST_OF_LABEL) {
         log_warn("%d validation questions, %d of the rarer label, are too few to choose a threshold by: it is %g", a->n,
                  rarer_label(a), m->threshold);
         return;
     }
-    double f1, threshold = stats_best_f1(s, &f1);
+    double f1, best, threshold = stats_best_f1_quiet(s, quiet, alarms, &f1);
 
+    stats_best_f1(s, &best);
     m->temperature = stats_fit_temperature(s);
     m->threshold = 1 / (1 + exp(-threshold / m->temperature));
+    if (presence->n)
+        log_info(
+            "threshold %.3f: F1 of validation %.3f, of any threshold at best %.3f; %lld of its %d questions of the "
+            "presence slice are called ambiguous",
+            m->threshold, f1, best, (long long)stats_confusion(quiet, threshold).fp, presence->n);
 }

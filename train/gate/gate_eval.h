@@ -36,7 +36,9 @@ struct scored gate_answers_scored(const struct gate_answers *a);
 struct scored gate_answers_relevance(const struct gate_answers *a);
 
 /* Threshold and temperature from validation answers, into the model; too few of them leave it as it is, which the log
- * tells. */
-void gate_calibrate(struct gate_model *m, const struct gate_answers *a);
+ * tells.  The threshold has the best F1 among those that call at most the share `alarms` of the presence slice's
+ * answers ambiguous. */
+void gate_calibrate(struct gate_model *m, const struct gate_answers *a, const struct gate_answers *presence,
+                    double alarms);
 
 #endif

@@ -37,6 +37,7 @@ const struct gate_request gate_request_defaults = {
         .pos_weight = 1.0,
         .shuffle_schema = true,
         .presence = 0.2,
+        .false_alarms = 0.12,
         .renamed = 0.5,
         .max_train = 0,
         .eval_every = 0,
@@ -113,6 +114,8 @@ const struct option gate_request_table[] = {
     REAL_OPTION("pos-weight", AT(pos_weight), "X", 1e-3, 1e3, "weight of ambiguous questions"),
     FLAG_OPTION("shuffle-schema", AT(shuffle_schema), "schema: a new order of tables and columns each epoch"),
     REAL_OPTION("presence", AT(presence), "X", 0, 1, "share of the presence slice that is trained on"),
+    REAL_OPTION("false-alarms", AT(false_alarms), "X", 0, 1,
+                "most of the presence slice of validation that the threshold may call ambiguous; 1: any"),
     REAL_OPTION(
         "renamed", AT(renamed), "X", 0, 1,
         "share of the training questions read on a schema with other names of the same meaning, where the data has some"),

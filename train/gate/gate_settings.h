@@ -37,10 +37,11 @@ struct gate_settings {
     enum { GATE_LINEAR, GATE_COSINE } schedule;
     double pair_weight, twins_weight, relevance_weight, pos_weight;
     bool shuffle_schema;
-    double presence;    /* share of the presence slice that is trained on */
-    double renamed;     /* share of the training questions that are read on a renamed schema */
-    bool allow_overlap; /* a question or a database may stand in two folds */
-    int64_t max_train;  /* questions of one epoch, 0 for all */
+    double presence;     /* share of the presence slice that is trained on */
+    double false_alarms; /* most of validation's presence slice that the threshold may call ambiguous */
+    double renamed;      /* share of the training questions that are read on a renamed schema */
+    bool allow_overlap;  /* a question or a database may stand in two folds */
+    int64_t max_train;   /* questions of one epoch, 0 for all */
     /* running */
     int64_t eval_every; /* steps between validations, 0: once an epoch */
     int64_t save_every; /* steps between checkpoints, 0: at validations only */

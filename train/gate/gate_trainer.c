@@ -73,7 +73,7 @@ static void freeze(struct params *p)
 static int finish(void *trainer, struct error *err)
 {
     struct gate_trainer *t = trainer;
-    struct gate_answers a;
+    struct gate_answers a = { 0 }, presence = { 0 };
 
     freeze(&t->model.params);
     if (t->run.n_stages && t->kinds[t->run.n_stages - 1] == STAGE_RELEVANCE) {
@@ -81,11 +81,13 @@ static int finish(void *trainer, struct error *err)
         return 0;
     }
     int rc = gate_eval(t, FOLD_VALID, false, &a, err);
-    if (rc)
-        return rc;
-    gate_calibrate(&t->model, &a);
+    if (rc == 0)
+        rc = gate_eval(t, FOLD_VALID, true, &presence, err);
+    if (rc == 0)
+        gate_calibrate(&t->model, &a, &presence, t->set->false_alarms);
     gate_answers_release(&a);
-    return gate_report(t, err);
+    gate_answers_release(&presence);
+    return rc ? rc : gate_report(t, err);
 }
 
 static const char *const same[] = { "encoder", NULL };

@@ -73,6 +73,28 @@ static void best_threshold_stands_between_scores(void **state)
     assert_near(stats_decision(stats_confusion((struct scored){ close, first, 2 }, t)).f1, 1, 0);
 }
 
+/* Of ten quiet scores two may be above: between .7 and .8; without the bound .5 has the best F1. */
+static void a_quiet_threshold_is_above_what_must_be_no(void **state)
+{
+    (void)state;
+    const double score[] = { 0.9, 0.75, 0.6, 0.4 }, loud[] = { 0.95, 0.8, 0.7, 0.7, 0.6, 0.5, 0.3, 0.2, 0.1, 0.05 };
+    const uint8_t label[] = { 1, 1, 1, 0 }, none[10] = { 0 };
+    struct scored s = { score, label, 4 }, quiet = { loud, none, 10 };
+    double f1, t = stats_best_f1_quiet(s, quiet, 0.2, &f1);
+    assert_near(t, 0.725, 1e-15);
+    assert_near(f1, 0.8, 1e-15);
+    assert_int_equal(stats_confusion(quiet, t).fp, 2);
+    t = stats_best_f1_quiet(s, quiet, 0.3, &f1); /* both of .7 or none */
+    assert_int_equal(stats_confusion(quiet, t).fp, 2);
+    t = stats_best_f1_quiet(s, quiet, 0, &f1); /* no score of s is above .95 */
+    assert_true(t > 0.95);
+    assert_near(f1, 0, 0);
+    t = stats_best_f1_quiet(s, quiet, 1, &f1);
+    assert_near(t, stats_best_f1(s, NULL), 0);
+    assert_near(f1, 1, 0);
+    assert_near(stats_best_f1_quiet(s, (struct scored){ 0 }, 0, &f1), 0.5, 1e-15);
+}
+
 static void calibration_by_hand(void **state)
 {
     (void)state;
@@ -207,6 +229,7 @@ int main(void)
         cmocka_unit_test(decision_of_a_confusion_matrix),
         cmocka_unit_test(threshold_counts_from_its_own_score_on),
         cmocka_unit_test(best_threshold_stands_between_scores),
+        cmocka_unit_test(a_quiet_threshold_is_above_what_must_be_no),
         cmocka_unit_test(calibration_by_hand),
         cmocka_unit_test(temperature_undoes_a_scale),
         cmocka_unit_test(bootstrap_of_a_mean),
