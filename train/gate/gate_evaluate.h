@@ -15,6 +15,7 @@ struct gate_evaluate_request {
     const char *db, *schema; /* of own labels */
     const char *device;
     enum record_form form; /* of own labels */
+    const char *abstain;   /* what gate_abstain_read takes, or NULL */
     double threshold;      /* NAN: the model's, .5 of predictions */
     int64_t tokens, seed;
     bool json, no_graph;
