@@ -19,6 +19,8 @@ static const struct option table[] = {
     FORMAT_IN_OPTION(AT(form)),
     STRING_OPTION("predictions", AT(predictions), "FILE",
                   "answers of anyone, in place of RUN: id and score, from 0 to 1"),
+    FLAG_OPTION("partial", AT(partial),
+                "questions that --predictions has no answer to are left out, and how many is told"),
     STRING_OPTION("adapt", AT(adapt), "FILE", "what ambit-train adapt made of RUN and a few labels"),
     REAL_OPTION("threshold", AT(threshold), "P", 0, 1,
                 "yes is at least this; default: the model's, 0.5 of --predictions"),
@@ -46,6 +48,8 @@ static enum exit_code run(const struct call *call, struct error *err)
         return err->code;
     if (a.rate > 0 && q.adapt)
         return error_set(err, EXIT_CODE_USAGE, GATE_ABSTAIN_ADAPTED), err->code;
+    if (q.partial && !q.predictions)
+        return error_set(err, EXIT_CODE_USAGE, "--partial: expected --predictions"), err->code;
     if (q.db && q.schema)
         return error_set(err, EXIT_CODE_USAGE, "--db and --schema: expected one of them"), err->code;
     q.run = call->n_operands ? call->operands[0] : NULL;

@@ -81,7 +81,8 @@ static int answer(struct evaluation *e, struct error *err)
     if (e->q->predictions) {
         e->model.temperature = 1;
         e->model.threshold = 0.5;
-        rc = gate_predictions_read(&e->answers, &e->presence, e->q->predictions, &e->records.folds[FOLD_TEST], err);
+        rc = gate_predictions_read(&e->answers, &e->presence, e->q->predictions, &e->records.folds[FOLD_TEST],
+                                   e->q->partial, err);
     } else
         rc = ask_model(e, err);
     if (!isnan(e->q->threshold))
@@ -148,6 +149,8 @@ static json_t *abstention_json(const struct evaluation *e)
 
 static void print(const struct evaluation *e, const struct gate_findings *f)
 {
+    if (e->q->partial)
+        printf("%d of %d questions have an answer\n", e->answers.n + e->presence.n, e->records.folds[FOLD_TEST].n);
     gate_findings_print(f);
     printf("F1 %.3f at the threshold %.3f; at best, with these labels known, %.3f at %.3f\n", f->all.decision.f1,
            f->threshold, f->all.best_f1, f->all.best_threshold);
@@ -179,6 +182,7 @@ static int print_json(const struct evaluation *e, const struct gate_findings *f,
 
     json_object_set_new(o, "databases", databases_json(e));
     json_object_set_new(o, "risk", gate_risk_json(&risk));
+    json_object_set_new(o, "answered", json_integer(e->answers.n + e->presence.n));
     if (e->q->abstain)
         json_object_set_new(o, "abstain", abstention_json(e));
     int rc = json_write_file("-", o, err);
