@@ -58,6 +58,13 @@ double stats_nll(struct scored logits, double temperature);
 /* The temperature, from 0.05 to 20, that makes it least. */
 double stats_fit_temperature(struct scored logits);
 
+/* The largest share p of wrong answers of which k wrong ones or fewer of n have a chance of alpha: the upper bound of
+ * Clopper and Pearson (1934) with confidence 1 - alpha; 1 of no answers. */
+double stats_binomial_upper(int64_t k, int64_t n, double alpha);
+/* Fisher's exact test, one-sided: the chance that of `drawn` things out of n, of which some are marked, k or fewer are.
+ */
+double stats_fisher(int64_t k, int64_t drawn, int64_t marked, int64_t n);
+
 struct interval {
     double low, high;
 };

@@ -4,8 +4,8 @@
 #include "infer/cmd/commands.h"
 #include "infer/detect/detect.h"
 #include "infer/detect/detector.h"
+#include "models/gate/gate_band.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { LEAST_ELEMENTS = 16 };
@@ -34,7 +34,10 @@ static const struct option table[] = {
                   "the tables and columns that a line of JSONL tells of"),
     REAL_OPTION("threshold", AT(threshold), "X", 0, 1,
                 "what is as likely is called ambiguous; without, the model's own"),
-    STRING_OPTION("abstain", AT(abstain), "LOW:HIGH", "scores between these are unsure, and status says so"),
+    STRING_OPTION(
+        "abstain", AT(abstain), GATE_ABSTAIN_WORDS,
+        "scores between these are unsure, and status says so; or as many as leave at most this rate of errors "
+        "among the others, by validation"),
     INT_OPTION("max-question", AT(max_question), "N", 0, 1 << 24,
                "most tokens of a question that are read; 0: as many as fit beside the schema's names"),
     INT_OPTION("elements", AT(elements), "N", 0, 1 << 24,
@@ -46,26 +49,22 @@ static const struct option table[] = {
     { 0 },
 };
 
-static int read_band(struct detect_request *q, struct error *err)
+/* Validation questions know nothing of an adapter. */
+static int check_abstain(const struct detect_request *q, struct error *err)
 {
-    int end = 0;
+    struct gate_abstain a;
 
-    if (!q->abstain)
-        return 0;
-    bool read = sscanf(q->abstain, "%lf:%lf%n", &q->low, &q->high, &end) == 2 && !q->abstain[end];
-    if (read && q->low >= 0 && q->low < q->high && q->high <= 1)
-        return 0;
-    return error_set(err, EXIT_CODE_USAGE, "--abstain: expected LOW:HIGH, 0 <= LOW < HIGH <= 1, got \"%.60s\"",
-                     q->abstain);
+    if (gate_abstain_read(&a, q->abstain, err))
+        return -1;
+    return a.rate > 0 && q->adapt ? error_set(err, EXIT_CODE_USAGE, GATE_ABSTAIN_ADAPTED) : 0;
 }
 
 static enum exit_code run(const struct call *call, struct error *err)
 {
-    struct detect_request with = *(const struct detect_request *)call->options;
-    const struct detect_request *q = &with;
+    const struct detect_request *q = call->options;
     struct detect_counts counts = { 0 };
 
-    if (read_band(&with, err))
+    if (check_abstain(q, err))
         return err->code;
     if (!q->schema == !q->db)
         return usage_error(err, "expected either --schema or --db");

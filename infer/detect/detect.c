@@ -10,6 +10,7 @@
 #include "data/util/stop.h"
 #include "data/util/sums.h"
 #include "infer/detect/detector.h"
+#include "models/gate/gate_band.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,8 @@ struct detect_run {
     struct record_reader *in;
     struct part_file part;
     struct progress progress;
-    uint64_t key; /* of what all lines are made from */
+    struct gate_band band; /* of scores that are unsure, where that was asked for */
+    uint64_t key;          /* of what all lines are made from */
     struct detect_record group[GROUP];
     struct gate_item items[GROUP]; /* of the records that can be scored */
     int n, n_items;
@@ -49,7 +51,8 @@ struct detect_run {
 static uint64_t run_key(const struct detect_run *d)
 {
     const struct detect_request *q = d->q;
-    const double threshold[] = { d->detector.model.threshold, q->abstain ? q->low : -1, q->abstain ? q->high : -1 };
+    const double threshold[] = { d->detector.model.threshold, q->abstain ? d->band.low : -1,
+                                 q->abstain ? d->band.high : -1 };
     const int64_t numbers[] = { q->tokens, q->max_question, q->elements, q->relevance, q->format };
     uint64_t h = sum_text(sum_text(HASH_START, build_version()), d->detector.device.driver->name);
 
@@ -66,13 +69,28 @@ static int open_out(struct detect_run *d, struct error *err)
     return 0;
 }
 
+static int find_band(struct detect_run *d, struct error *err)
+{
+    const struct gate_band *b = &d->band;
+    struct gate_abstain a;
+
+    if (gate_abstain_read(&a, d->q->abstain, err) || gate_band_find(&d->band, &d->detector.model, &a, err))
+        return -1;
+    if (a.rate > 0)
+        log_info("unsure between %.4f and %.4f: of %d validation questions %d are answered then, %d wrongly, at most "
+                 "%.4f with 95 %%",
+                 b->low, b->high, b->n, b->answered, b->wrong, b->bound);
+    return 0;
+}
+
 static int open_all(struct detect_run *d, struct error *err)
 {
     const struct detect_request *q = d->q;
     const struct detector_settings settings = { q->model,    q->device,    q->tokens,   q->max_question,
                                                 q->elements, q->threshold, q->no_graph, q->adapt };
 
-    if (schema_catalog_open(&d->schemas, q->schema, q->db, err) || detector_open(&d->detector, &settings, err))
+    if (schema_catalog_open(&d->schemas, q->schema, q->db, err) || detector_open(&d->detector, &settings, err) ||
+        find_band(d, err))
         return -1;
     d->key = run_key(d);
     return 0;
@@ -160,7 +178,7 @@ static enum finding_note note_of_finding(const struct detect_run *d, const struc
 {
     if (f->error)
         return FINDING_FAILED;
-    if (d->q->abstain && f->score > d->q->low && f->score < d->q->high)
+    if (d->q->abstain && f->score > d->band.low && f->score < d->band.high)
         return FINDING_UNSURE;
     return f->ambiguous ? FINDING_AMBIGUOUS : FINDING_CLEAR;
 }

@@ -26,9 +26,8 @@ struct detect_request {
     int64_t tokens, max_question;     /* 0: as much of a question as fits beside the schema's names */
     int64_t elements;                 /* of a schema, that are read at most; 0: all */
     double threshold;                 /* NAN: the model's own */
-    const char *abstain;              /* LOW:HIGH, or NULL, and as numbers: scores between them are unsure */
-    double low, high;
-    bool resume; /* go on with what OUT.part holds */
+    const char *abstain;              /* what gate_abstain_read takes, or NULL: which scores are unsure */
+    bool resume;                      /* go on with what OUT.part holds */
     bool no_graph;
 };
 

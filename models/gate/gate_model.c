@@ -2,6 +2,7 @@
 
 #include "data/util/sums.h"
 #include "models/checkpoint/model_file.h"
+#include "models/gate/gate_band.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -47,6 +48,7 @@ int gate_model_init(struct gate_model *m, struct device *device, const struct ga
 void gate_model_release(struct gate_model *m)
 {
     tokenizer_close(m->tokenizer);
+    gate_validation_release(&m->validation);
     params_release(&m->params);
     params_release(&m->adapters);
     arena_release(&m->host);
@@ -77,7 +79,8 @@ static int load(void *model, const struct model_file *f, struct device *device, 
     m->temperature = spec.temperature;
     const char *note = json_string_value(json_object_get(f->meta, "note"));
     snprintf(m->note, sizeof m->note, "%s", note ? note : "");
-    if (model_file_load(f, &m->params, device, err) == 0)
+    if (gate_validation_read(m, json_object_get(f->meta, "validation"), f->reader.path, err) == 0 &&
+        model_file_load(f, &m->params, device, err) == 0)
         return 0;
     gate_model_release(m);
     return -1;

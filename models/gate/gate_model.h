@@ -7,6 +7,13 @@
 #include "models/checkpoint/checkpoint.h"
 #include "models/gate/gate_batch.h"
 
+/* What the finished model says of validation questions, and their labels; all [n]. */
+struct gate_validation {
+    double *logit;
+    uint8_t *ambiguous;
+    int n;
+};
+
 struct gate_model {
     struct device *device;
     struct arena host, data;
@@ -20,6 +27,7 @@ struct gate_model {
     double threshold, temperature, shift; /* yes is sigmoid((score - shift) / temperature) >= threshold */
     struct arena adapter_data;            /* of a few labels' adapter (gate_adapter.h), where there is one, and */
     struct params adapters;               /* its maps of the encoder */
+    struct gate_validation validation;    /* n 0: nothing was kept (gate_band.h) */
     char note[256];                       /* of a model from a file: what it says of itself, "" for nothing */
 };
 

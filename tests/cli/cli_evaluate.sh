@@ -46,6 +46,35 @@ for name in ap auc f1 brier; do
     [ "$(field $name shown)" = "$(field $name run/test.json)" ] || complain "--json" "$name $(field $name shown), in test.json $(field $name run/test.json)"
 done
 
+# --- a band by its rate: one word tells these labels, so that a small model soon promises few errors; detect has the same band
+sqlite3 gym.db 'CREATE TABLE trainer (name TEXT, fee REAL, fee_paid REAL)'
+{ echo question,ambiguous && for i in $(seq 150); do
+    printf '%s %d?,%s\n' 'What is the fee of trainer' "$i" yes 'Show me the fee that is paid to' "$i" yes \
+        'What is the name of trainer' "$i" no 'Show me the name of' "$i" no
+done; } >taught.csv
+cat >taught.yaml <<'END'
+encoder-layers: 1
+encoder-intermediate: 256
+encoder-vocabulary: 1000
+epochs: 6
+batch: 16
+lr: 1e-3
+device: cpu
+END
+expect 0 '' train gatekeeper --data taught.csv --db gym.db --config taught.yaml --out taught
+told=(shown)
+expect 0 '^of 120 validation questions [0-9]+ are answered, [0-9]+ wrongly, at most 0\.[01][0-9]+ with 95 %$' train evaluate taught --data taught.csv --db gym.db --device cpu --abstain 0.2
+band=$(sed -nE 's/^unsure between ([0-9.]+) and ([0-9.]+):.*/\1 \2/p' shown)
+answered=$(sed -nE 's/^unsure between .*: ([0-9]+) of 600 answered, .*/\1/p' shown)
+expect 0 '^unsure between 0\.0000 and 1\.0000: 0 of 600 answered, 0 wrongly' train evaluate taught --data taught.csv --db gym.db --device cpu --abstain 0:1
+expect 0 '"bound": 0\.' train evaluate taught --data taught.csv --db gym.db --device cpu --abstain 0.2 --json
+expect 0 '"validation": "120 scores"' train inspect taught
+told=(said)
+expect 0 "unsure between ${band/ / and }" infer detect --model taught --db gym.db --device cpu --relevance none taught.csv --abstain 0.2 -o rate.jsonl
+[ "$(grep -vc '"status":"unsure"' rate.jsonl)" = "$answered" ] ||
+    complain "--abstain 0.2" "evaluate answers $answered, detect $(grep -vc '"status":"unsure"' rate.jsonl)"
+told=(shown)
+
 # --- labels of one's own: the same questions without their slices, by the databases or by tables.json
 sed -nE 's/^\{"id":("[^"]*"),"db_id":("[^"]*").*"question":("([^"\\]|\\.)*").*"ambiguous":(true|false).*/{"id":\1,"db_id":\2,"question":\3,"ambiguous":\5}/p' \
     all/test.jsonl | head -n 300 >own.jsonl
@@ -86,6 +115,9 @@ awk 'BEGIN { print "id,question,ambiguous" >"risk.csv"
         printf "{\"id\":\"r%d\",\"score\":%.2f}\n", i, score >"risk.jsonl"
     } }'
 expect 0 '^1.000 +10 +0.800 +' train evaluate --predictions risk.jsonl --data risk.csv --db shop.db
+expect 0 '^unsure between 0.3200 and 0.6800: 8 of 10 answered, 0 wrongly' train evaluate --predictions risk.jsonl --data risk.csv --db shop.db --abstain 0.32:0.68
+expect 0 '"wrong": 1' train evaluate --predictions risk.jsonl --data risk.csv --db shop.db --abstain 0.4:0.6 --json
+expect 0 '^1.000 +10 +0.800 +' train evaluate --predictions risk.jsonl --data risk.csv --db shop.db
 for want in '^0.800 +8 +1.000 +0.3200 and 0.6800$' '^0.500 +5 +1.000' 'macro-F1 0.800, accuracy 0.800'; do
     grep -qE "$want" shown || complain "risk and coverage" "lacks $want: $(cat shown)"
 done
@@ -109,6 +141,9 @@ expect 2 'data' evaluate run
 expect 3 'matrix.csv' evaluate run --data matrix.csv --device cpu
 expect 3 'nowhere.csv' evaluate run --data nowhere.csv --db shop.db --device cpu
 expect 6 'nothing' evaluate nothing --data matrix.csv --db shop.db --device cpu
+expect 2 'keeps no scores' evaluate --predictions matrix.jsonl --data matrix.csv --db shop.db --abstain 0.1
+expect 2 'expected LOW:HIGH' evaluate run --data all --abstain 0.9:0.1
+expect 2 'expected LOW:HIGH with --adapt' evaluate run --data all --adapt none --abstain 0.1
 expect 2 'threshold' evaluate run --data matrix.csv --db shop.db --threshold 2
 expect 3 'expected a db_id of all/tables.json, got "shop"' evaluate run --data <(sed 's/}$/,"db_id":"shop"}/' named.jsonl) --schema all/tables.json --device cpu
 # refused TEXT LINE...: predictions of the three questions of named.jsonl

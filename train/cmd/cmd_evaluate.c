@@ -1,5 +1,6 @@
 /* Part of commands.h: ambit-train evaluate. */
 #include "data/cli/option_rows.h"
+#include "models/gate/gate_band.h"
 #include "train/cmd/commands.h"
 #include "train/gate/gate_evaluate.h"
 
@@ -18,9 +19,13 @@ static const struct option table[] = {
     FORMAT_IN_OPTION(AT(form)),
     STRING_OPTION("predictions", AT(predictions), "FILE",
                   "answers of anyone, in place of RUN: id and score, from 0 to 1"),
+    FLAG_OPTION("partial", AT(partial),
+                "questions that --predictions has no answer to are left out, and how many is told"),
     STRING_OPTION("adapt", AT(adapt), "FILE", "what ambit-train adapt made of RUN and a few labels"),
     REAL_OPTION("threshold", AT(threshold), "P", 0, 1,
                 "yes is at least this; default: the model's, 0.5 of --predictions"),
+    STRING_OPTION("abstain", AT(abstain), GATE_ABSTAIN_WORDS,
+                  "how often the questions outside this band are answered wrongly; as ambit-infer detect takes it"),
     SEED_OPTION(AT(seed), "of the intervals"),
     INT_OPTION("tokens", AT(tokens), "N", 64, 1048576, "most tokens encoded at once"),
     DEVICE_OPTION(AT(device)),
@@ -32,12 +37,19 @@ static const struct option table[] = {
 static enum exit_code run(const struct call *call, struct error *err)
 {
     struct gate_evaluate_request q = *(const struct gate_evaluate_request *)call->options;
+    struct gate_abstain a;
 
     if ((call->n_operands == 1) == (q.predictions != NULL))
         return error_set(err, EXIT_CODE_USAGE, "expected a detector's folder or --predictions FILE, and not both"),
                err->code;
     if (q.adapt && q.predictions)
         return error_set(err, EXIT_CODE_USAGE, "--adapt: expected a detector's folder, got --predictions"), err->code;
+    if (gate_abstain_read(&a, q.abstain, err))
+        return err->code;
+    if (a.rate > 0 && q.adapt)
+        return error_set(err, EXIT_CODE_USAGE, GATE_ABSTAIN_ADAPTED), err->code;
+    if (q.partial && !q.predictions)
+        return error_set(err, EXIT_CODE_USAGE, "--partial: expected --predictions"), err->code;
     if (q.db && q.schema)
         return error_set(err, EXIT_CODE_USAGE, "--db and --schema: expected one of them"), err->code;
     q.run = call->n_operands ? call->operands[0] : NULL;

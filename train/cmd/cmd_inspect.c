@@ -47,6 +47,20 @@ static int print_tensors(const struct hdf5_reader *r, struct error *err)
     return 0;
 }
 
+/* A detector's validation scores are thousands. */
+static void shorten(json_t *meta)
+{
+    const char *scores = json_string_value(json_object_get(meta, "validation"));
+    char text[64];
+    int n = scores != NULL;
+
+    for (const char *s = scores; s && *s; s++)
+        n += *s == ' ';
+    snprintf(text, sizeof text, "%d scores", n);
+    if (scores)
+        json_object_set_new(meta, "validation", json_string(text));
+}
+
 /* A part of a row cache has no meta. */
 static int print_meta(const struct hdf5_reader *r, struct error *err)
 {
@@ -56,6 +70,7 @@ static int print_meta(const struct hdf5_reader *r, struct error *err)
         return 0;
     if ((meta = checkpoint_meta(r, err)) == NULL)
         return -1;
+    shorten(meta);
     json_dumpf(meta, stdout, JSON_INDENT(2));
     putchar('\n');
     json_decref(meta);

@@ -3,6 +3,7 @@
 #include "data/corpora/labels.h"
 #include "data/util/stop.h"
 #include "models/gate/gate_adapter.h"
+#include "models/gate/gate_band.h"
 #include "train/gate/gate_findings.h"
 #include "train/gate/gate_predictions.h"
 #include "train/gate/gate_risk.h"
@@ -23,6 +24,8 @@ struct evaluation {
     struct gate_data data;
     struct gate_scorer scorer;
     struct gate_answers answers, presence;
+    struct gate_abstain abstain;
+    struct gate_band band; /* of abstain */
 };
 
 static int read_records(struct evaluation *e, struct error *err)
@@ -78,12 +81,13 @@ static int answer(struct evaluation *e, struct error *err)
     if (e->q->predictions) {
         e->model.temperature = 1;
         e->model.threshold = 0.5;
-        rc = gate_predictions_read(&e->answers, &e->presence, e->q->predictions, &e->records.folds[FOLD_TEST], err);
+        rc = gate_predictions_read(&e->answers, &e->presence, e->q->predictions, &e->records.folds[FOLD_TEST],
+                                   e->q->partial, err);
     } else
         rc = ask_model(e, err);
     if (!isnan(e->q->threshold))
         e->model.threshold = e->q->threshold;
-    return rc;
+    return rc ? -1 : gate_band_find(&e->band, &e->model, &e->abstain, err);
 }
 
 static void print_databases(const struct evaluation *e)
@@ -100,14 +104,61 @@ static void print_databases(const struct evaluation *e)
     free(rows);
 }
 
+/* What becomes of these questions with a band. */
+struct abstention {
+    int answered, wrong;
+};
+
+static struct abstention abstain(const struct evaluation *e)
+{
+    const struct gate_answers *a = &e->answers;
+    struct abstention o = { 0 };
+
+    for (int i = 0; i < a->n; i++) {
+        double p = gate_probability(&e->model, a->logit[i]);
+        if (p > e->band.low && p < e->band.high)
+            continue;
+        o.answered++;
+        o.wrong += (p >= e->model.threshold) != a->label[i];
+    }
+    return o;
+}
+
+static void print_abstention(const struct evaluation *e)
+{
+    const struct gate_band *b = &e->band;
+    struct abstention o = abstain(e);
+
+    printf("unsure between %.4f and %.4f: %d of %d answered, %d wrongly (%.4f)\n", b->low, b->high, o.answered,
+           e->answers.n, o.wrong, o.answered ? (double)o.wrong / o.answered : 0.0);
+    if (e->abstain.rate > 0)
+        printf("of %d validation questions %d are answered, %d wrongly, at most %.4f with 95 %%\n", b->n, b->answered,
+               b->wrong, b->bound);
+}
+
+static json_t *abstention_json(const struct evaluation *e)
+{
+    const struct gate_band *b = &e->band;
+    struct abstention o = abstain(e);
+
+    return json_pack("{s:f, s:f, s:i, s:i, s:o, s:{s:i, s:i, s:i, s:o}}", "low", b->low, "high", b->high, "answered",
+                     o.answered, "wrong", o.wrong, "rate", json_finite(e->abstain.rate > 0 ? e->abstain.rate : NAN),
+                     "validation", "questions", b->n, "answered", b->answered, "wrong", b->wrong, "bound",
+                     json_finite(b->n ? b->bound : NAN));
+}
+
 static void print(const struct evaluation *e, const struct gate_findings *f)
 {
+    if (e->q->partial)
+        printf("%d of %d questions have an answer\n", e->answers.n + e->presence.n, e->records.folds[FOLD_TEST].n);
     gate_findings_print(f);
     printf("F1 %.3f at the threshold %.3f; at best, with these labels known, %.3f at %.3f\n", f->all.decision.f1,
            f->threshold, f->all.best_f1, f->all.best_threshold);
     printf("macro-F1 %.3f, accuracy %.3f\n", stats_macro_f1(f->all.confusion), f->all.decision.accuracy);
     struct gate_risk risk = gate_risk(&e->model, &e->answers);
     gate_risk_print(&risk);
+    if (e->q->abstain)
+        print_abstention(e);
     if (e->answers.n_groups > 1)
         print_databases(e);
 }
@@ -131,6 +182,9 @@ static int print_json(const struct evaluation *e, const struct gate_findings *f,
 
     json_object_set_new(o, "databases", databases_json(e));
     json_object_set_new(o, "risk", gate_risk_json(&risk));
+    json_object_set_new(o, "answered", json_integer(e->answers.n + e->presence.n));
+    if (e->q->abstain)
+        json_object_set_new(o, "abstain", abstention_json(e));
     int rc = json_write_file("-", o, err);
     json_decref(o);
     return rc;
@@ -168,7 +222,9 @@ int gate_evaluate(const struct gate_evaluate_request *q, struct error *err)
 
     stop_install();
     e->q = q;
-    int rc = read_records(e, err) || answer(e, err) || tell(e, err) ? -1 : 0;
+    int rc = gate_abstain_read(&e->abstain, q->abstain, err) || read_records(e, err) || answer(e, err) || tell(e, err)
+                 ? -1
+                 : 0;
     if (rc && stop_requested())
         error_set(err, stop_exit_code(), "interrupted");
     close_all(e);

@@ -15,8 +15,10 @@ struct gate_evaluate_request {
     const char *db, *schema; /* of own labels */
     const char *device;
     enum record_form form; /* of own labels */
+    const char *abstain;   /* what gate_abstain_read takes, or NULL */
     double threshold;      /* NAN: the model's, .5 of predictions */
     int64_t tokens, seed;
+    bool partial; /* predictions need not have all questions */
     bool json, no_graph;
 };
 

@@ -54,7 +54,7 @@ static int read_one(void *user, json_t *record, const char *where, struct error 
     return 0;
 }
 
-static int check_whole(const struct predictions *p, const char *path, struct error *err)
+static int check_whole(const struct predictions *p, const char *path, bool partial, struct error *err)
 {
     int first = -1, missing = 0;
 
@@ -63,7 +63,7 @@ static int check_whole(const struct predictions *p, const char *path, struct err
             first = first < 0 ? i : first;
             missing++;
         }
-    if (!missing)
+    if (!missing || (partial && missing < p->examples->n))
         return 0;
     return error_set(err, EXIT_CODE_DATA, "%s: %d of %d questions have no answer, the first is \"%.100s\"", path,
                      missing, p->examples->n, p->examples->items[first].id);
@@ -78,7 +78,7 @@ static void take_slice(struct gate_answers *a, const struct predictions *p, bool
     int n = 0;
 
     for (int i = 0; i < p->examples->n; i++)
-        if ((p->examples->items[i].slice == EXAMPLE_PRESENCE) == presence) {
+        if (p->score[i] >= 0 && (p->examples->items[i].slice == EXAMPLE_PRESENCE) == presence) {
             list[n] = &p->examples->items[i];
             score[n] = p->score[i];
             named[n++] = p->named[i];
@@ -90,13 +90,14 @@ static void take_slice(struct gate_answers *a, const struct predictions *p, bool
 }
 
 int gate_predictions_read(struct gate_answers *answers, struct gate_answers *presence, const char *path,
-                          const struct example_list *examples, struct error *err)
+                          const struct example_list *examples, bool partial, struct error *err)
 {
     size_t n = (size_t)examples->n;
     struct predictions p = { .examples = examples,
                              .score = xcalloc(n, sizeof *p.score),
                              .named = xcalloc(n, sizeof *p.named) };
-    int rc = number_ids(&p, err) || records_each(path, RECORDS_AUTO, read_one, &p, err) || check_whole(&p, path, err)
+    int rc = number_ids(&p, err) || records_each(path, RECORDS_AUTO, read_one, &p, err) ||
+                     check_whole(&p, path, partial, err)
                  ? -1
                  : 0;
 

@@ -1,50 +1,14 @@
 #include "train/gate/gate_risk.h"
 
+#include "models/gate/gate_band.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 static const double coverages[RISK_ROWS] = { 1, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3 };
-static const double SURE = 1e-12; /* the nearest that a threshold comes to 0 and 1 */
-
-struct decided {
-    double margin;
-    bool right;
-};
-
-static int surest_first(const void *a, const void *b)
-{
-    double x = ((const struct decided *)a)->margin, y = ((const struct decided *)b)->margin;
-    return (x < y) - (x > y);
-}
-
-static double sigmoid(double x)
-{
-    return 1 / (1 + exp(-x));
-}
-
-static double logit_of(double threshold)
-{
-    double p = fmin(fmax(threshold, SURE), 1 - SURE);
-    return log(p / (1 - p));
-}
-
-static struct decided *decide(const struct gate_model *m, const struct gate_answers *a)
-{
-    struct decided *d = xmalloc((size_t)a->n * sizeof *d + 1);
-    double threshold = logit_of(m->threshold);
-
-    for (int i = 0; i < a->n; i++) {
-        double distance = (a->logit[i] - m->shift) / m->temperature - threshold;
-        bool yes = gate_probability(m, a->logit[i]) >= m->threshold;
-        d[i] = (struct decided){ fabs(distance), yes == a->label[i] };
-    }
-    qsort(d, (size_t)a->n, sizeof *d, surest_first);
-    return d;
-}
-
 /* The first n, and those that are as sure as the last of them. */
-static struct gate_risk_row row_of(const struct decided *d, int all, double coverage, double threshold)
+static struct gate_risk_row row_of(const struct gate_model *m, const struct gate_decided *d, int all, double coverage)
 {
     int n = (int)ceil(coverage * all - 1e-9), right = 0;
 
@@ -52,16 +16,15 @@ static struct gate_risk_row row_of(const struct decided *d, int all, double cove
         n++;
     for (int i = 0; i < n; i++)
         right += d[i].right;
-    double margin = n ? d[n - 1].margin : 0;
-    return (struct gate_risk_row){ .coverage = all ? (double)n / all : 0,
-                                   .accuracy = n ? (double)right / n : NAN,
-                                   .low = sigmoid(threshold - margin),
-                                   .high = sigmoid(threshold + margin),
-                                   .n = n };
+    struct gate_risk_row row = { .coverage = all ? (double)n / all : 0,
+                                 .accuracy = n ? (double)right / n : NAN,
+                                 .n = n };
+    gate_margin_scores(m, n ? d[n - 1].margin : 0, &row.low, &row.high);
+    return row;
 }
 
 /* Ties count at the place behind the last of them. */
-static double area_of(const struct decided *d, int n)
+static double area_of(const struct gate_decided *d, int n)
 {
     double sum = 0;
     int wrong = 0;
@@ -76,11 +39,11 @@ static double area_of(const struct decided *d, int n)
 
 struct gate_risk gate_risk(const struct gate_model *m, const struct gate_answers *a)
 {
-    struct decided *d = decide(m, a);
+    struct gate_decided *d = gate_decide(m, a->logit, a->label, a->n);
     struct gate_risk r = { .area = area_of(d, a->n) };
 
     for (int i = 0; i < RISK_ROWS; i++)
-        r.rows[i] = row_of(d, a->n, coverages[i], logit_of(m->threshold));
+        r.rows[i] = row_of(m, d, a->n, coverages[i]);
     free(d);
     return r;
 }

@@ -1,6 +1,7 @@
 #include "train/gate/gate_trainer.h"
 
 #include "data/util/log.h"
+#include "models/gate/gate_band.h"
 #include "train/gate/gate_eval.h"
 #include "train/gate/gate_note.h"
 #include "train/gate/gate_report.h"
@@ -52,6 +53,9 @@ static void describe(const void *trainer, json_t *meta)
         json_object_set_new(meta, "note", json_string(note));
     json_object_set_new(meta, "encoder", json_string(t->linker ? t->linker : t->encoder ? t->encoder : "from scratch"));
     json_object_set_new(meta, "model", gate_model_to_json(&t->model));
+    json_t *validation = gate_validation_json(&t->model);
+    if (validation)
+        json_object_set_new(meta, "validation", validation);
 }
 
 static int save_tokenizer(void *trainer, const char *dir, struct error *err)
@@ -83,8 +87,10 @@ static int finish(void *trainer, struct error *err)
     int rc = gate_eval(t, FOLD_VALID, false, &a, err);
     if (rc == 0)
         rc = gate_eval(t, FOLD_VALID, true, &presence, err);
-    if (rc == 0)
+    if (rc == 0) {
         gate_calibrate(&t->model, &a, &presence, t->set->false_alarms);
+        gate_validation_keep(&t->model, a.logit, a.label, a.n);
+    }
     gate_answers_release(&a);
     gate_answers_release(&presence);
     return rc ? rc : gate_report(t, err);

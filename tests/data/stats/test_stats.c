@@ -182,6 +182,26 @@ static void bootstrap_follows_its_seed(void **state)
     assert_true(a.low != b.low && a.high != b.high);
 }
 
+/* scipy 1.x: beta.ppf(1 - alpha, k + 1, n - k), hypergeom.cdf(k, n, marked, drawn). */
+static void counts_as_scipy(void **state)
+{
+    (void)state;
+    assert_near(stats_binomial_upper(0, 1, 0.05), 0.95, 1e-11);
+    assert_near(stats_binomial_upper(3, 312, 0.0025), 0.037561408506562, 1e-11);
+    assert_near(stats_binomial_upper(31, 33, 0.05), 0.989123928956656, 1e-11);
+    assert_near(stats_binomial_upper(1000, 6196, 0.0025), 0.174899549570977, 1e-11);
+    assert_near(stats_binomial_upper(5, 100000, 0.01), 0.00013107952211408, 1e-11);
+    assert_near(stats_binomial_upper(49999, 100000, 0.05), 0.502595717953417, 1e-11);
+    assert_near(stats_fisher(2, 53, 19, 129), 0.0023184678647942, 1e-10);
+    assert_near(stats_fisher(0, 1, 1, 31), 0.967741935483871, 1e-10);
+    assert_near(stats_fisher(19, 53, 19, 129), 1, 1e-10);
+    assert_near(stats_fisher(400, 1025, 800, 2000), 0.192832192861747, 1e-10);
+    assert_near(stats_fisher(12, 20, 12, 25), 1, 1e-10);
+    assert_near(stats_binomial_upper(0, 0, 0.05), 1, 0);
+    assert_near(stats_binomial_upper(7, 7, 0.05), 1, 0);
+    assert_near(stats_binomial_upper(0, 59, 0.05), 1 - pow(0.05, 1.0 / 59), 1e-12);
+}
+
 static double *reals(const json_t *array)
 {
     double *x = xmalloc(json_array_size(array) * sizeof *x);
@@ -235,6 +255,7 @@ int main(void)
         cmocka_unit_test(bootstrap_of_a_mean),
         cmocka_unit_test(bootstrap_follows_its_seed),
         cmocka_unit_test(as_scikit_learn),
+        cmocka_unit_test(counts_as_scipy),
     };
     return cmocka_run_group_tests_name("stats", tests, NULL, NULL);
 }

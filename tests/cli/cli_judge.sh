@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# ambit-data judge: prompts that ask models elsewhere whether questions are ambiguous, with and without schema and examples;
+# answers of every form read as scores and evaluated; what is refused.
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+# has FILE PATTERN WHAT; lacks FILE PATTERN WHAT
+has() { grep -qE -- "$2" "$1" || complain "$3" "$(head -c 900 "$1")"; }
+lacks() { ! grep -qE -- "$2" "$1" || complain "$3" "$(grep -E -- "$2" "$1" | head -c 900)"; }
+
+sqlite3 gym.sqlite 'CREATE TABLE trainer(id INTEGER PRIMARY KEY, fee INT, cost INT); CREATE TABLE course(id INT, trainer_id INT REFERENCES trainer(id))'
+printf '%s\n' '{"id":"a","question":"What does Udo cost?","ambiguous":true}' '{"id":5,"question":"How many are there?","ambiguous":false}' \
+    '{"id":"c","question":"What is the cost?","ambiguous":"yes"}' >asked.jsonl
+{ echo question,ambiguous && for i in 1 2 3 4; do printf '%s %d?,%s\n' 'Which fee is number' $i yes 'Which id is number' $i no; done; } >shown.csv
+
+# --- prompts: the question alone, behind its schema, behind examples of both labels
+run 0 data judge --data asked.jsonl --db gym.sqlite --write-prompts question -o alone.jsonl
+[ "$(wc -l <alone.jsonl)" = 3 ] || complain "prompts" "$(cat alone.jsonl)"
+has alone.jsonl '^\{"id":"a","messages":\[\{"role":"user","content":"[^"]*yes or no\.\\n\\nQuestion: What does Udo cost\?\\nAnswer:"\}\]\}$' "a question alone"
+lacks alone.jsonl 'trainer' "a schema beside a question alone"
+run 0 data judge --data asked.jsonl --db gym.sqlite --write-prompts schema -o schema.jsonl
+has schema.jsonl '^\{"id":"5",.*\\nSchema:\\ntrainer: id, fee, cost\\ncourse: id, trainer_id\\nKeys: course.trainer_id = trainer.id\\nQuestion: How many are there\?\\nAnswer:"' "a schema"
+run 0 data judge --data asked.jsonl --db gym.sqlite --write-prompts schema --shots 4 --support shown.csv -o few.jsonl
+[ "$(sed -n 1p few.jsonl | grep -o 'Which fee is number [0-9]?\\nAnswer: yes\\n' | sort -u | wc -l)" = 2 ] || complain "two ambiguous examples" "$(sed -n 1p few.jsonl)"
+[ "$(sed -n 1p few.jsonl | grep -o 'Which id is number [0-9]?\\nAnswer: no\\n' | sort -u | wc -l)" = 2 ] || complain "two clear examples" "$(sed -n 1p few.jsonl)"
+tail -n 1 asked.jsonl >one.jsonl
+run 0 data judge --data one.jsonl --db gym.sqlite --write-prompts schema --shots 4 --support shown.csv -o again.jsonl
+[ "$(cat again.jsonl)" = "$(tail -n 1 few.jsonl)" ] || complain "the examples of a question asked alone" "$(cat again.jsonl)"
+run 0 data judge --data one.jsonl --db gym.sqlite --write-prompts schema --shots 4 --support shown.csv --seed 3 -o again.jsonl
+[ "$(cat again.jsonl)" != "$(tail -n 1 few.jsonl)" ] || complain "another seed" "shows the same"
+
+# --- a data folder: its test fold behind its training fold
+data practice -o all --seed 3 >log 2>&1 || fail "ambit-data practice"
+run 0 data judge --data all --write-prompts question --shots 2 -o fold.jsonl
+[ "$(wc -l <fold.jsonl)" = "$(wc -l <all/test.jsonl)" ] || complain "a folder" "$(wc -l <fold.jsonl) prompts"
+has fold.jsonl 'Answer: yes\\n.*Answer:"' "an ambiguous example of the training fold"
+
+# --- answers: first words, several of a prompt, what is thought aloud, what says neither
+cat >answers.jsonl <<'END'
+{"id":"a","texts":[{"text":"Yes, it is."},"**No**","yes","I would say yes"]}
+{"id":"5","text":"<think>yes? It counts.</think>\nNo."}
+{"id":"c","text":"Not sure"}
+{"id":"c","error":"too long"}
+{"id":"c","text":"Yes"}
+END
+run 0 data judge --data asked.jsonl --db gym.sqlite --answers answers.jsonl -o scores.jsonl
+has said '3 questions, 0 without' "all are read"
+printf '%s\n' '{"id":"a","score":0.666666667}' '{"id":"5","score":0.0}' '{"id":"c","score":1.0}' | cmp -s - scores.jsonl || complain "scores" "$(cat scores.jsonl)"
+run 0 train evaluate --predictions scores.jsonl --data asked.jsonl --db gym.sqlite --json
+has shown '"accuracy": 1' "scores evaluated"
+head -n 3 answers.jsonl >fewer.jsonl
+run 0 data judge --data asked.jsonl --db gym.sqlite --answers fewer.jsonl -o scores.jsonl
+has said '3 questions, 1 without' "a question without a yes or no"
+run 3 train evaluate --predictions scores.jsonl --data asked.jsonl --db gym.sqlite
+run 0 train evaluate --predictions scores.jsonl --data asked.jsonl --db gym.sqlite --partial
+has shown '^2 of 3 questions have an answer$' "the questions that are answered"
+has shown '^all +2 ' "the others are left out"
+: >none.jsonl
+run 3 train evaluate --predictions none.jsonl --data asked.jsonl --db gym.sqlite --partial
+
+# --- what is refused
+judge() { data judge --data asked.jsonl --db gym.sqlite "$@" -o out.jsonl; }
+expect 2 'expected either --write-prompts or --answers' judge
+expect 2 'expected either --write-prompts or --answers' judge --write-prompts schema --answers answers.jsonl
+expect 2 'question or schema|write-prompts' judge --write-prompts both
+expect 2 'expected --support' judge --write-prompts schema --shots 4
+expect 2 'expected --shots' judge --write-prompts schema --support shown.csv
+expect 2 'expected --write-prompts' judge --answers answers.jsonl --shots 2
+expect 3 'expected 5 questions of each label to show, got 4 and 4' judge --write-prompts schema --shots 10 --support shown.csv
+cat shown.csv <(echo 'What is the cost?,yes') >overlap.csv
+expect 3 'is to be shown and asked' judge --write-prompts schema --shots 2 --support overlap.csv
+expect 3 'line 1: field "id": expected the id of a question, got "x"' judge --answers <(echo '{"id":"x","text":"yes"}')
+expect 3 'line 1: expected "text" or "texts"' judge --answers <(echo '{"id":"a"}')
+expect 3 'nowhere.jsonl' judge --answers nowhere.jsonl
+sed 's/"id":5/"id":"a"/' asked.jsonl >twice.jsonl
+expect 3 'two questions have the id "a"' data judge --data twice.jsonl --db gym.sqlite --write-prompts schema
+finish
