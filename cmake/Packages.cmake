@@ -76,7 +76,7 @@ set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "ambit (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_MPI_PACKAGE_RECOMMENDS openmpi-bin)
 set(CPACK_DEBIAN_MPI_DESCRIPTION "MPI module of ambit
 With it ambit-train trains over several processes and machines, started by
-mpirun or Slurm, through Open MPI.")
+mpirun, Slurm or torchrun, through Open MPI.")
 
 # What Debian asks of a package beyond what an installation holds.
 configure_file(cmake/debian/changelog.in ${CMAKE_BINARY_DIR}/debian/changelog @ONLY)

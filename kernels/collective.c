@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { RANKS_MAX = 1 << 16 };
@@ -14,6 +15,9 @@ static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TAS
 
 static const char *launcher(void)
 {
+    /* a torchrun that srun started, one for each machine: torchrun has started this process */
+    if (getenv("TORCHELASTIC_RUN_ID") && getenv("WORLD_SIZE"))
+        return "WORLD_SIZE";
     for (int i = 0; i < ARRAY_LEN(sizes); i++)
         if (getenv(sizes[i]))
             return sizes[i];
@@ -55,6 +59,12 @@ static int module_open(const struct transport **transport, const char *name, int
     return *transport ? 0 : -1;
 }
 
+/* Whether the variables are those of torchrun, and no launcher has told MPI of others. */
+static bool is_unlaunched(const char *name)
+{
+    return !strcmp(name, "WORLD_SIZE") && (getenv("TORCHELASTIC_RUN_ID") || !getenv("PMIX_NAMESPACE"));
+}
+
 int collective_open(struct collective *c, struct error *err)
 {
     const char *name = launcher();
@@ -66,9 +76,11 @@ int collective_open(struct collective *c, struct error *err)
     if (size == 1)
         return 0;
     const struct transport *transport;
-    if (module_open(&transport, name, size, err) || transport->open(c, err))
+    struct collective all = { .size = size, .lost = -1, .unlaunched = is_unlaunched(name) };
+    if (module_open(&transport, name, size, err) || transport->open(&all, err))
         return -1;
-    c->transport = transport;
+    all.transport = transport;
+    *c = all;
     if (c->size == size)
         return 0;
     return error_set(err, EXIT_CODE_USAGE,

@@ -19,7 +19,8 @@ struct collective;
 
 /* What a transport implements.  A module exports one as `const struct transport ambit_transport`. */
 struct transport {
-    /* Fills rank, size, local_rank and state.  -1 with EXIT_CODE_DEVICE. */
+    /* Fills rank, size, local_rank and state; of a start that is unlaunched the size is given.  -1 with
+     * EXIT_CODE_DEVICE, or as variables and others are at fault. */
     int (*open)(struct collective *c, struct error *err);
     /* Waits for all others to close too. */
     void (*close)(struct collective *c);
@@ -38,12 +39,13 @@ struct collective {
     void *state;                       /* the transport's */
     int rank, size, local_rank;        /* local: among those of its machine */
     int lost;                          /* the rank that a call found lost, else -1 */
+    bool unlaunched; /* no launcher of MPI's: size, RANK, MASTER_ADDR and MASTER_PORT are all that is known */
     /* The caller's to set, may be NULL: called now and then by a call that waits; it may not call a collective. */
     void (*waiting)(void *arg);
     void *waiting_arg;
 };
 
-/* One rank of those that mpirun, srun or the variables RANK and WORLD_SIZE tell of; alone where none does.  -1 with
+/* One rank of those that mpirun, srun or torchrun's variables tell of; alone where none does.  -1 with
  * EXIT_CODE_USAGE when a variable is no number or the transport sees other ranks, EXIT_CODE_DEVICE without transport.
  */
 int collective_open(struct collective *c, struct error *err);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks Debian packages: lintian has nothing to say; in a Debian 12 that debootstrap makes anew they install, their
-# programs run without a network, a program of somebody else's is built on ambit-dev, and purging leaves no file behind.
+# programs run without a network, on two ranks too where ambit-mpi is among them, a program of somebody else's is built on
+# ambit-dev, and purging leaves no file behind.
 # usage: check-packages.sh FOLDER    with ambit_*.deb, ambit-dev_*.deb and perhaps those of modules; as root, with a mirror
 set -euo pipefail
 
@@ -32,4 +33,5 @@ cp -r tests/support/consumer scripts/check-packages-inside.sh scripts/demo.yaml 
 mapfile -t needs < <(for p in "${packages[@]}"; do dpkg-deb -f "$p" Depends; done | sed -E 's/\bambit \([^)]*\),? *//')
 DEBIAN_FRONTEND=noninteractive chroot "$root" apt-get -qq --no-install-recommends satisfy -y "${needs[@]}" \
     gcc pkg-config >"$root/check/log" 2>&1 || fail "apt-get: $(tail -n 5 "$root/check/log")"
-unshare --mount --net --pid --fork --mount-proc="$root/proc" chroot "$root" bash /check/check-packages-inside.sh
+unshare --mount --net --pid --fork --mount-proc="$root/proc" sh -c 'ip link set lo up && exec "$@"' loopback \
+    chroot "$root" bash /check/check-packages-inside.sh

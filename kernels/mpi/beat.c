@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { BEAT_US = 250000, SILENT_MOST = COLLECTIVE_SILENCE * (1000000 / BEAT_US), TAG = 1 };
+enum { BEAT_US = 250000, SILENT_MOST = COLLECTIVE_SILENCE * (1000000 / BEAT_US), TAG = 1, END_TAG = 2 };
+enum { END_LOOK_US = 10000, END_LOOKS_LEAST = 20, END_LOOKS_MOST = 100 };
 
 static bool done(MPI_Request *request)
 {
@@ -43,6 +44,8 @@ static void *run(void *arg)
     struct beat *b = arg;
 
     while (!atomic_load(&b->over)) {
+        if (done(&b->end))
+            _exit(b->ending);
         for (int i = 0; i < b->n_peers; i++) {
             hear(b, &b->peers[i]);
             say(b, &b->peers[i]);
@@ -66,6 +69,9 @@ static void start_thread(struct beat *b)
 void beat_start(struct beat *b, MPI_Comm comm, int rank, int size)
 {
     MPI_Comm_dup(comm, &b->comm);
+    b->rank = rank;
+    b->size = size;
+    MPI_Irecv(&b->ending, 1, MPI_INT32_T, MPI_ANY_SOURCE, END_TAG, b->comm, &b->end);
     b->n_peers = rank ? 1 : size - 1;
     b->peers = xcalloc((size_t)b->n_peers, sizeof *b->peers);
     atomic_init(&b->lost, -1);
@@ -82,6 +88,8 @@ void beat_end(struct beat *b)
 {
     atomic_store(&b->over, true);
     pthread_join(b->thread, NULL);
+    MPI_Cancel(&b->end);
+    MPI_Wait(&b->end, MPI_STATUS_IGNORE);
     for (int i = 0; i < b->n_peers; i++) {
         MPI_Cancel(&b->peers[i].hearing);
         MPI_Wait(&b->peers[i].hearing, MPI_STATUS_IGNORE);
@@ -89,4 +97,22 @@ void beat_end(struct beat *b)
     }
     free(b->peers);
     MPI_Comm_free(&b->comm);
+}
+
+void beat_end_others(struct beat *b, int32_t code)
+{
+    MPI_Request *sending = xcalloc((size_t)b->size, sizeof *sending);
+    int gone = 0;
+
+    for (int k = 0; k < b->size; k++) {
+        sending[k] = MPI_REQUEST_NULL;
+        if (k != b->rank)
+            MPI_Isend(&code, 1, MPI_INT32_T, k, END_TAG, b->comm, &sending[k]);
+    }
+    /* a message that MPI calls gone may still be on its way out */
+    for (int i = 0; i < END_LOOKS_MOST && (!gone || i < END_LOOKS_LEAST); i++) {
+        MPI_Testall(b->size, sending, &gone, MPI_STATUSES_IGNORE);
+        usleep(END_LOOK_US);
+    }
+    free(sending);
 }

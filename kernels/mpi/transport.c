@@ -1,6 +1,7 @@
 #include "kernels/mpi/transport.h"
 
 #include "kernels/mpi/beat.h"
+#include "kernels/mpi/pmi.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,7 +113,7 @@ static int open_ranks(struct collective *c, struct error *err)
 {
     struct process here = { .id = (int32_t)getpid() };
 
-    if (start(err))
+    if ((c->unlaunched && pmi_open(c->size, err)) || start(err))
         return -1;
     struct mpi_state *s = c->state = xcalloc(1, sizeof *s);
     MPI_Comm_dup(MPI_COMM_WORLD, &s->comm);
@@ -127,6 +128,16 @@ static int open_ranks(struct collective *c, struct error *err)
     return 0;
 }
 
+static void abort_ranks(struct collective *c, enum exit_code code)
+{
+    struct mpi_state *s = c->state;
+
+    if (!c->unlaunched)
+        MPI_Abort(s->comm, (int)code);
+    beat_end_others(&s->beat, (int32_t)code);
+    _exit((int)code);
+}
+
 static void close_ranks(struct collective *c)
 {
     struct mpi_state *s = c->state;
@@ -135,19 +146,13 @@ static void close_ranks(struct collective *c)
     MPI_Ibarrier(s->comm, &s->request);
     c->waiting = NULL;
     if (wait_here(c, &err))
-        MPI_Abort(s->comm, (int)err.code);
+        abort_ranks(c, err.code);
     beat_end(&s->beat);
     MPI_Comm_free(&s->comm);
     MPI_Finalize();
+    pmi_close();
     free(s->processes);
     free(s);
-}
-
-static void abort_ranks(struct collective *c, enum exit_code code)
-{
-    const struct mpi_state *s = c->state;
-
-    MPI_Abort(s->comm, (int)code);
 }
 
 static int gather(struct collective *c, void *all, const void *mine, size_t bytes, struct error *err)
