@@ -16,6 +16,10 @@
 
 struct schema_search;
 
+/* Elements of a schema that a detector reads at most where nobody says otherwise, and the fewest that may be said. */
+enum { SCHEMA_SEARCH_ELEMENTS = 256, SCHEMA_SEARCH_LEAST = 16 };
+#define SCHEMA_SEARCH_HELP "most tables and columns of a schema that are read, the likeliest of a wider one; 0: all"
+
 /* Made once, for all questions; s must outlive it.  Never fails. */
 struct schema_search *schema_search_open(const struct schema *s);
 /* Harmless on NULL. */

@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-enum { LEAST_ELEMENTS = 16 };
-
 static const struct detect_request defaults = { .out = "-",
                                                 .device = "auto",
                                                 .relevance = RELEVANCE_ALL,
@@ -40,8 +38,7 @@ static const struct option table[] = {
         "among the others, by validation"),
     INT_OPTION("max-question", AT(max_question), "N", 0, 1 << 24,
                "most tokens of a question that are read; 0: as many as fit beside the schema's names"),
-    INT_OPTION("elements", AT(elements), "N", 0, 1 << 24,
-               "most tables and columns of a schema that are read, the likeliest of a wider one; 0: all"),
+    INT_OPTION("elements", AT(elements), "N", 0, 1 << 24, SCHEMA_SEARCH_HELP),
     RESUME_OPTION(AT(resume), "go on with what a run that was stopped left in OUT.jsonl.part"),
     DEVICE_OPTION(AT(device)),
     NO_GRAPH_OPTION(AT(no_graph)),
@@ -70,8 +67,8 @@ static enum exit_code run(const struct call *call, struct error *err)
         return usage_error(err, "expected either --schema or --db");
     if (!q->question == !call->n_operands)
         return usage_error(err, "expected either IN.jsonl or --question");
-    if (q->elements && q->elements < LEAST_ELEMENTS)
-        return usage_error(err, "--elements: expected 0 or at least %d, got %lld", LEAST_ELEMENTS,
+    if (q->elements && q->elements < SCHEMA_SEARCH_LEAST)
+        return usage_error(err, "--elements: expected 0 or at least %d, got %lld", SCHEMA_SEARCH_LEAST,
                            (long long)q->elements);
     if (q->resume && strcmp(q->out, "-") == 0)
         return usage_error(err, "--resume: expected --out FILE, a file to go on with");

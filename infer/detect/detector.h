@@ -20,7 +20,7 @@ struct detector_settings {
 };
 
 /* Of a schema, that are read where nobody says otherwise. */
-enum { DETECTOR_ELEMENTS = 256 };
+enum { DETECTOR_ELEMENTS = SCHEMA_SEARCH_ELEMENTS };
 
 /* A schema as the model reads it, once for all its questions; of a wider one each question reads a part of its own. */
 struct prepared_schema {

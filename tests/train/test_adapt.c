@@ -3,6 +3,7 @@
 
 #include "train/adapt/adapt_calibrate.h"
 #include "train/adapt/adapt_measure.h"
+#include "train/adapt/adapt_questions.h"
 
 #include <math.h>
 
@@ -73,6 +74,30 @@ static void test_order_stays(void **state)
     assert_true(adapt_scale_fit((struct scored){ sure, turned, ARRAY_LEN(turned) }, 1, -1).a >= 0.05);
 }
 
+/* A pair is among them where fewer than so many are likelier, or as likely and earlier. */
+static void test_likeliest(void **state)
+{
+    static const int sizes[] = { 0, 1, 15, 16, 17, 33, 127, 1025 };
+    struct rng rng = { .seed = 3 };
+    float logit[1025];
+    int best[ADAPT_PAIRS];
+
+    (void)state;
+    for (int k = 0; k < ARRAY_LEN(sizes); k++) {
+        int n = sizes[k];
+        for (int i = 0; i < n; i++)
+            logit[i] = (float)rng_below(&rng, 40) - 20; /* many are equal */
+        int found = adapt_likeliest(logit, n, best);
+        assert_int_equal(found, n < ADAPT_PAIRS ? n : ADAPT_PAIRS);
+        for (int p = 0; p < n; p++) {
+            int likelier = 0;
+            for (int o = 0; o < n; o++)
+                likelier += logit[o] > logit[p] || (o < p && logit[o] == logit[p]);
+            assert_true(likelier >= ADAPT_PAIRS || best[likelier] == p);
+        }
+    }
+}
+
 static void test_spread(void **state)
 {
     struct adapt_cell c = { 0 };
@@ -93,7 +118,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_minima),      cmocka_unit_test(test_left_out_chooses), cmocka_unit_test(test_shift),
-        cmocka_unit_test(test_order_stays), cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_order_stays), cmocka_unit_test(test_likeliest),        cmocka_unit_test(test_spread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

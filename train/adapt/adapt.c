@@ -73,12 +73,12 @@ static int read_questions(struct adaptation *a, struct error *err)
     const struct adapt_request *q = a->q;
     struct labels_request labels = { q->support, q->db, q->schema, q->form, 0, true };
 
-    if (adapt_questions_read(&a->support, &a->scorer, &labels, err))
+    if (adapt_questions_read(&a->support, &a->scorer, &labels, (int)q->elements, err))
         return -1;
     labels.path = q->queries;
     if (!q->queries)
         return 0;
-    return adapt_questions_read(&a->queries, &a->scorer, &labels, err) ||
+    return adapt_questions_read(&a->queries, &a->scorer, &labels, (int)q->elements, err) ||
                    adapt_questions_apart(&a->support, &a->queries, err)
                ? -1
                : 0;

@@ -22,22 +22,38 @@ static int pairs_of(const struct gate_item *items, int n)
     return pairs;
 }
 
+int adapt_likeliest(const float *logit, int n, int best[ADAPT_PAIRS])
+{
+    int found = 0;
+
+    for (int p = 0; p < n; p++) {
+        int at = found;
+        while (at > 0 && logit[p] > logit[best[at - 1]])
+            at--;
+        if (at == ADAPT_PAIRS)
+            continue;
+        found += found < ADAPT_PAIRS;
+        memmove(best + at + 1, best + at, (size_t)(found - 1 - at) * sizeof *best);
+        best[at] = p;
+    }
+    return found;
+}
+
 /* The likeliest of the pairs, in their order; the true one is among them whatever its logit. */
 static void narrow_one(struct adapt_questions *q, int i, const float *logit)
 {
     const struct schema_input *in = q->items[i].schema;
     struct schema_input *out = &q->narrow[i];
     const struct gate_example *e = &q->list[i];
-    int n = in->n_pairs, kept = 0;
+    int n = in->n_pairs, kept = 0, best[ADAPT_PAIRS], found = adapt_likeliest(logit, n, best);
+    int last = found ? best[found - 1] : 0;
 
     *out = *in;
     out->pairs = xmalloc((size_t)(n < ADAPT_PAIRS + 1 ? n : ADAPT_PAIRS + 1) * sizeof *out->pairs + 1);
     q->truth[i] = -1;
     for (int p = 0; p < n; p++) {
-        int likelier = 0;
-        for (int o = 0; o < n; o++)
-            likelier += logit[o] > logit[p] || (o < p && logit[o] == logit[p]);
-        if (likelier >= ADAPT_PAIRS && p != e->pair)
+        bool likely = logit[p] > logit[last] || (logit[p] == logit[last] && p <= last);
+        if (!likely && p != e->pair)
             continue;
         if (p == e->pair && e->record->ambiguous)
             q->truth[i] = kept;
@@ -95,7 +111,7 @@ static int score_all(struct adapt_questions *q, struct gate_scorer *s, struct er
 }
 
 int adapt_questions_read(struct adapt_questions *q, struct gate_scorer *s, const struct labels_request *labels,
-                         struct error *err)
+                         int elements, struct error *err)
 {
     const struct gate_model *m = s->model;
     const struct gate_data_settings settings = { .tokenizer = m->tokenizer,
@@ -103,6 +119,7 @@ int adapt_questions_read(struct adapt_questions *q, struct gate_scorer *s, const
                                                  .net = &m->net.config,
                                                  .input = { .graph = m->graph,
                                                             .pairs = m->net.config.classifier == CLASSIFIER_PAIR },
+                                                 .elements = elements,
                                                  .test_only = true };
 
     *q = (struct adapt_questions){ 0 };

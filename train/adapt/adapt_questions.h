@@ -26,10 +26,14 @@ struct adapt_questions {
     double *logit;               /* [n] the base's */
 };
 
-/* Reads a file of own labels and has the base score it.  The caller releases either way. */
+/* Reads a file of own labels, of each schema `elements` (0: all) at most, and has the base score it.  The caller
+ * releases either way. */
 int adapt_questions_read(struct adapt_questions *q, struct gate_scorer *s, const struct labels_request *labels,
-                         struct error *err);
+                         int elements, struct error *err);
 void adapt_questions_release(struct adapt_questions *q);
+
+/* The likeliest of n pairs, best first, of equal ones the earlier; how many there are.  In one pass over them. */
+int adapt_likeliest(const float *logit, int n, int best[ADAPT_PAIRS]);
 
 /* -1 with EXIT_CODE_DATA when a question, by its text and database or by an id of its own, is one of the others too. */
 int adapt_questions_apart(const struct adapt_questions *support, const struct adapt_questions *queries,

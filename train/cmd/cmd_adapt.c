@@ -1,5 +1,6 @@
 /* Part of commands.h: ambit-train adapt. */
 #include "data/cli/option_rows.h"
+#include "data/schema/schema_search.h"
 #include "train/adapt/adapt.h"
 #include "train/cmd/commands.h"
 
@@ -8,6 +9,7 @@ static const struct adapt_request defaults = {
     .set = { .method = ADAPT_LINEAR, .steps = 30, .parts = 12, .pull = 0.01 },
     .tokens = 16384,
     .seed = 1,
+    .elements = SCHEMA_SEARCH_ELEMENTS,
 };
 
 #define AT(field) offsetof(struct adapt_request, field)
@@ -34,6 +36,7 @@ static const struct option table[] = {
     REAL_OPTION("pull", AT(set.pull), "X", 0, 1000, "how strongly parameters are pulled to the base's"),
     SEED_OPTION(AT(seed), "of draws, halves and LoRA's first values"),
     INT_OPTION("tokens", AT(tokens), "N", 64, 1048576, "most tokens encoded at once"),
+    INT_OPTION("elements", AT(elements), "N", 0, 1 << 24, SCHEMA_SEARCH_HELP),
     DEVICE_OPTION(AT(device)),
     NO_GRAPH_OPTION(AT(no_graph)),
     FLAG_OPTION("json", AT(json), "with --draws: print one JSON object"),
@@ -52,6 +55,9 @@ static enum exit_code run(const struct call *call, struct error *err)
         return error_set(err, EXIT_CODE_USAGE, "expected either --out or --draws"), err->code;
     if (q.json && !q.draws)
         return error_set(err, EXIT_CODE_USAGE, "--json: expected --draws"), err->code;
+    if (q.elements && q.elements < SCHEMA_SEARCH_LEAST)
+        return usage_error(err, "--elements: expected 0 or at least %d, got %lld", SCHEMA_SEARCH_LEAST,
+                           (long long)q.elements);
     q.run = call->operands[0];
     return adapt(&q, err) ? err->code : EXIT_CODE_OK;
 }

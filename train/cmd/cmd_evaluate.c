@@ -1,12 +1,15 @@
 /* Part of commands.h: ambit-train evaluate. */
 #include "data/cli/option_rows.h"
+#include "data/schema/schema_search.h"
 #include "models/gate/gate_band.h"
 #include "train/cmd/commands.h"
 #include "train/gate/gate_evaluate.h"
 
 #include <math.h>
 
-static const struct gate_evaluate_request defaults = { .device = "auto", .threshold = NAN, .tokens = 16384, .seed = 1 };
+static const struct gate_evaluate_request defaults = {
+    .device = "auto", .threshold = NAN, .tokens = 16384, .seed = 1, .elements = SCHEMA_SEARCH_ELEMENTS
+};
 
 #define AT(field) offsetof(struct gate_evaluate_request, field)
 
@@ -28,6 +31,7 @@ static const struct option table[] = {
                   "how often the questions outside this band are answered wrongly; as ambit-infer detect takes it"),
     SEED_OPTION(AT(seed), "of the intervals"),
     INT_OPTION("tokens", AT(tokens), "N", 64, 1048576, "most tokens encoded at once"),
+    INT_OPTION("elements", AT(elements), "N", 0, 1 << 24, SCHEMA_SEARCH_HELP),
     DEVICE_OPTION(AT(device)),
     NO_GRAPH_OPTION(AT(no_graph)),
     FLAG_OPTION("json", AT(json), "print one JSON object"),
@@ -50,6 +54,9 @@ static enum exit_code run(const struct call *call, struct error *err)
         return error_set(err, EXIT_CODE_USAGE, GATE_ABSTAIN_ADAPTED), err->code;
     if (q.partial && !q.predictions)
         return error_set(err, EXIT_CODE_USAGE, "--partial: expected --predictions"), err->code;
+    if (q.elements && q.elements < SCHEMA_SEARCH_LEAST)
+        return usage_error(err, "--elements: expected 0 or at least %d, got %lld", SCHEMA_SEARCH_LEAST,
+                           (long long)q.elements);
     if (q.db && q.schema)
         return error_set(err, EXIT_CODE_USAGE, "--db and --schema: expected one of them"), err->code;
     q.run = call->n_operands ? call->operands[0] : NULL;

@@ -27,6 +27,27 @@ static const struct schema_input *prepare(struct builder *b, const char *db_id, 
     return in;
 }
 
+/* What the example reads of its schema. */
+static int read_schema(struct builder *b, struct gate_example *e, struct error *err)
+{
+    const struct gate_data_settings *set = b->settings;
+    const struct schema_set *all = &b->data->records->schemas;
+    const struct schema *s = schema_find(all, e->record->db_id);
+    struct schema_search **search = &b->data->searches[s - all->schemas];
+
+    if (!gate_part_wanted(s, set->elements)) {
+        e->item.schema = prepare(b, e->record->db_id, err);
+        return e->item.schema ? 0 : -1;
+    }
+    if (!*search)
+        *search = schema_search_open(s);
+    e->part = gate_part_new(s, *search, e->record->question, set->elements, set->tokenizer, &set->input, err);
+    if (!e->part)
+        return -1;
+    e->item.schema = &e->part->input;
+    return 0;
+}
+
 static int mark_sql(struct builder *b, const char *text, const struct schema *s, uint8_t *relevant, struct error *err)
 {
     struct sql_uses uses;
@@ -46,20 +67,29 @@ static int mark_sql(struct builder *b, const char *text, const struct schema *s,
 
 static int mark_relevant(struct builder *b, struct gate_example *e, struct error *err)
 {
-    e->relevant = xcalloc((size_t)e->item.schema->n_nodes, 1);
+    const struct schema *s = schema_find(&b->data->records->schemas, e->record->db_id);
+    int kept = 0;
+
+    e->relevant = xcalloc((size_t)(s->n_tables + s->n_columns), 1);
     for (int i = 0; i < e->record->n_sql; i++)
-        if (mark_sql(b, e->record->sql[i], e->item.schema->schema, e->relevant, err))
+        if (mark_sql(b, e->record->sql[i], s, e->relevant, err))
             return -1;
+    for (int i = 0; e->part && i < s->n_tables + s->n_columns; i++)
+        if (e->part->kept[i])
+            e->relevant[kept++] = e->relevant[i];
     return 0;
 }
 
+/* -1 where the part that is read lacks it. */
 static int alternative_node(const struct gate_example *e, int which)
 {
     const struct schema *s = e->item.schema->schema;
     int table, column;
 
-    CHECK(example_element(s, e->record->alternatives[which], &table, &column) == 0, "%s: alternative %s", e->record->id,
-          e->record->alternatives[which]);
+    bool there = example_element(s, e->record->alternatives[which], &table, &column) == 0;
+    CHECK(there || e->part, "%s: alternative %s", e->record->id, e->record->alternatives[which]);
+    if (!there)
+        return -1;
     return column < 0 ? table : s->n_tables + column;
 }
 
@@ -75,9 +105,11 @@ bool gate_data_twins(const struct gate_example *e, int u, int v)
 
 static void add_twins(struct builder *b, struct gate_example *e)
 {
-    struct twins *t = &b->data->twins[e->item.schema - b->data->inputs];
+    struct twins *t = e->part ? NULL : &b->data->twins[e->item.schema - b->data->inputs];
 
     e->twins = t;
+    if (!t)
+        return;
     if (!e->record->alternatives[0])
         return;
     int u = alternative_node(e, 0), v = alternative_node(e, 1);
@@ -92,7 +124,7 @@ static int true_pair(const struct gate_example *e, const struct schema_input *in
     if (!e->record->alternatives[0])
         return -1;
     int a = alternative_node(e, 0), b = alternative_node(e, 1);
-    for (int i = 0; i < in->n_pairs; i++)
+    for (int i = 0; a >= 0 && b >= 0 && i < in->n_pairs; i++)
         if ((in->pairs[i].u == a && in->pairs[i].v == b) || (in->pairs[i].u == b && in->pairs[i].v == a))
             return i;
     return -1;
@@ -135,6 +167,7 @@ static void example_clear(struct gate_example *e)
 {
     free((void *)(uintptr_t)e->item.question);
     free(e->relevant);
+    gate_part_free(e->part);
     schema_graph_release(&e->drawn);
 }
 
@@ -168,9 +201,12 @@ static int add_example(struct builder *b, struct gate_fold *fold, const struct e
     struct gate_example e = { .record = record };
     struct error sql = { 0 };
 
-    e.item.schema = prepare(b, record->db_id, err);
-    if (!e.item.schema || tokenise(b, &e, err))
+    if (read_schema(b, &e, err))
         return -1;
+    if (tokenise(b, &e, err)) {
+        example_clear(&e);
+        return -1;
+    }
     if (mark_relevant(b, &e, &sql)) {
         log_debug("record %s left out: %s", record->id, sql.text);
         example_clear(&e);
@@ -214,9 +250,11 @@ int gate_data_init(struct gate_data *d, struct dataset *records, const struct ga
     struct builder b = { .data = d, .settings = s };
     int rc = 0;
 
+    CHECK(!s->elements || s->test_only, "parts of schemas are for tests");
     *d = (struct gate_data){ .records = records, .hash = HASH_START };
     d->inputs = xcalloc((size_t)records->schemas.n, sizeof *d->inputs);
     d->twins = xcalloc((size_t)records->schemas.n, sizeof *d->twins);
+    d->searches = xcalloc((size_t)records->schemas.n, sizeof *d->searches);
     if (arena_init(&b.sql, SQL_ARENA, err))
         rc = -1;
     for (int f = s->test_only ? FOLD_TEST : 0; rc == 0 && f < FOLDS; f++)
@@ -243,8 +281,10 @@ void gate_data_release(struct gate_data *d)
     }
     for (int i = 0; d->inputs && i < d->records->schemas.n; i++) {
         schema_input_release(&d->inputs[i]);
+        schema_search_close(d->searches[i]);
         free(d->twins[i].list);
     }
+    free(d->searches);
     free(d->inputs);
     free(d->twins);
     *d = (struct gate_data){ 0 };

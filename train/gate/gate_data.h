@@ -6,6 +6,7 @@
 
 #include "data/corpora/dataset.h"
 #include "models/gate/gate_batch.h"
+#include "train/gate/gate_part.h"
 
 /* Pairs of elements of one schema that some question calls alternatives. */
 struct twins {
@@ -26,12 +27,13 @@ enum { GATE_FORMS = 1 + EXAMPLE_MAX_RENAMED };
 struct gate_example {
     const struct example *record;
     struct gate_item item;              /* on the record's own schema */
+    struct gate_part *part;             /* of a wide schema, which its item reads; NULL: it reads all */
     struct schema_graph drawn;          /* the item's, where the model takes drawn ones */
     int pair;                           /* likewise, see struct gate_form */
     struct gate_form forms[GATE_FORMS]; /* the record's own schema, then the renamed ones */
     int n_forms;
-    const struct twins *twins; /* of its schema */
-    uint8_t *relevant;         /* [n_nodes] 1 where some gold SQL touches the element */
+    const struct twins *twins; /* of its schema; NULL of a part */
+    uint8_t *relevant;         /* [n_nodes] of what is read, 1 where some gold SQL touches the element */
     bool knows_relevance;      /* it has gold SQL */
     bool knows_pairs;          /* which candidate pairs are meant; a question that people labelled may not say */
 };
@@ -44,9 +46,10 @@ struct gate_fold {
 };
 
 struct gate_data {
-    struct dataset *records;     /* borrowed */
-    struct schema_input *inputs; /* one per schema, prepared on first use */
-    struct twins *twins;         /* one per schema */
+    struct dataset *records;         /* borrowed */
+    struct schema_input *inputs;     /* one per schema, prepared on first use */
+    struct twins *twins;             /* one per schema */
+    struct schema_search **searches; /* one per schema, NULL where it is read as a whole */
     struct gate_fold folds[FOLDS];
     int cut;       /* questions that are longer than fits beside their schema */
     uint64_t hash; /* of every record: id, fold, question, labels, names of its schema */
@@ -57,6 +60,7 @@ struct gate_data_settings {
     const struct gate_layout *layout;
     const struct gatekeeper_config *net; /* what the items are for */
     struct schema_input_settings input;
+    int elements;   /* of a schema, that are read at most; 0: all; with test_only alone */
     bool test_only; /* nothing is trained or validated on, and the other folds are not read */
 };
 

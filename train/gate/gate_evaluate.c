@@ -65,6 +65,7 @@ static int ask_model(struct evaluation *e, struct error *err)
                                     .net = &e->model.net.config,
                                     .input = { .graph = e->model.graph,
                                                .pairs = e->model.net.config.classifier == CLASSIFIER_PAIR },
+                                    .elements = (int)e->q->elements,
                                     .test_only = true };
     if (gate_data_init(&e->data, &e->records, &s, err))
         return -1;
