@@ -129,7 +129,8 @@ const struct slopes *slopes_of(struct op_test *t, struct reference *r, int input
     struct key key;
 
     memset(&key, 0, sizeof key);
-    key.row = t->row, key.rows = t->rows, key.cols = t->cols, key.dtype = t->dtype, key.out = r->dtype, key.variant = t->variant;
+    key.row = t->row, key.rows = t->rows, key.cols = t->cols, key.dtype = t->dtype, key.out = r->dtype,
+    key.variant = t->variant;
     key.uses = r->mode->uses, key.same = r->mode->same, key.input = input, key.draws = t->draws;
     struct kept *kept = find(list, &key);
     if (!kept) {
