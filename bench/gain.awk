@@ -1,34 +1,70 @@
-# What one file of `ambit-data score --rule ambiqt --per-example` has and another has not: either and both readings among
-# the first five, over all records, with 95 % intervals of 1,000 resamples of whole databases, in pairs.
+# What one file of `ambit-data score --per-example` has and another has not, over all records, with 95 % intervals of 1,000
+# resamples of whole databases (of source_db where it is there), in pairs.  Of --rule ambiqt: either and both readings among
+# the first five, in hundredths; of --rule dfpl: its five measures, of ambiguous and of other records.
 # usage: awk -f gain.awk BEFORE.jsonl AFTER.jsonl
 
-function add(file, measure, value) { sum[file, measure, db] += value }
+# One record's value of a measure of a class; measures are printed in the order in which they come first.
+function add(class, measure, value,    name) {
+    name = class measure
+    if (!(name in of)) {
+        measures[++n_measures] = name
+        of[name] = class
+    }
+    sum[file, name, db] += value
+}
+
+function field(name) { return match($0, "\"" name "\":\"[^\"]*\"") ? substr($0, RSTART + length(name) + 4, RLENGTH - length(name) - 5) : "" }
+
+function number_of(name) {
+    if (match($0, "\"" name "\":true"))
+        return 1
+    return match($0, "\"" name "\":[0-9.]+") ? substr($0, RSTART + length(name) + 3, RLENGTH - length(name) - 3) : 0
+}
+
+function add_dfpl(    i, n, names, class) {
+    n = split("recall precision f1 one_found all_found", names)
+    class = /"ambiguous":true/ ? "ambiguous, " : "unambiguous, "
+    if (file == 1)
+        records[class, db]++
+    for (i = 1; i <= n; i++)
+        add(class, names[i], number_of(names[i]))
+}
+
+function add_ambiqt(    i, kinds, first, second) {
+    if (file == 1)
+        records["", db]++
+    for (i = 1; i <= split("em direct", kinds); i++) {
+        first = $0 ~ "\"" kinds[i] "_orig\":true"
+        second = $0 ~ "\"" kinds[i] "_alt\":true"
+        add("", "either, " kinds[i], 100 * (first || second))
+        add("", "both, " kinds[i], 100 * (first && second))
+    }
+}
+
+/^[{]"record"/ && !/"recall":/ { next } # could not be scored
 
 {
     file = NR == FNR ? 1 : 2
-    match($0, /"db_id":"[^"]*"/)
-    db = substr($0, RSTART + 9, RLENGTH - 10)
+    db = field("source_db")
+    if (db == "")
+        db = field("db_id")
     if (!(db in number)) {
         number[db] = ++databases
-        names[databases] = db
+        names_of[databases] = db
     }
-    if (file == 1)
-        records[db]++
-    for (i = split("em direct", kinds); i > 0; i--) {
-        first = $0 ~ "\"" kinds[i] "_orig\":true"
-        second = $0 ~ "\"" kinds[i] "_alt\":true"
-        add(file, "either, " kinds[i], first || second)
-        add(file, "both, " kinds[i], first && second)
-    }
+    if (/"recall":/)
+        add_dfpl()
+    else
+        add_ambiqt()
 }
 
 # The share over some databases; the difference where file is 0.
 function share(file, measure, drawn,    d, n, hits) {
     for (d = 1; d <= databases; d++) {
-        n += drawn[d] * records[names[d]]
-        hits += drawn[d] * (file ? sum[file, measure, names[d]] : sum[2, measure, names[d]] - sum[1, measure, names[d]])
+        n += drawn[d] * records[of[measure], names_of[d]]
+        hits += drawn[d] * (file ? sum[file, measure, names_of[d]] : sum[2, measure, names_of[d]] - sum[1, measure, names_of[d]])
     }
-    return 100 * hits / n
+    return n ? hits / n : 0
 }
 
 function sort_numbers(list, n,    i, k, x) {
@@ -40,7 +76,7 @@ function sort_numbers(list, n,    i, k, x) {
     }
 }
 
-function interval(file, measure,    b, d, list, drawn) {
+function interval(file, measure,    b, d, list, drawn, form) {
     srand(1)
     for (b = 1; b <= 1000; b++) {
         split("", drawn)
@@ -51,11 +87,11 @@ function interval(file, measure,    b, d, list, drawn) {
     sort_numbers(list, 1000)
     for (d = 1; d <= databases; d++)
         drawn[d] = 1
-    return sprintf("%5.1f [%5.1f, %5.1f]", share(file, measure, drawn), list[25], list[976])
+    form = of[measure] == "" ? "%5.1f [%5.1f, %5.1f]" : "%6.3f [%6.3f, %6.3f]"
+    return sprintf(form, share(file, measure, drawn), list[25], list[976])
 }
 
 END {
-    n = split("either, em;both, em;either, direct;both, direct", measures, ";")
-    for (i = 1; i <= n; i++)
-        printf "%-15s before %s  after %s  gain %s\n", measures[i], interval(1, measures[i]), interval(2, measures[i]), interval(0, measures[i])
+    for (i = 1; i <= n_measures; i++)
+        printf "%-22s before %s  after %s  gain %s\n", measures[i], interval(1, measures[i]), interval(2, measures[i]), interval(0, measures[i])
 }

@@ -1,61 +1,143 @@
 #!/usr/bin/env bash
-# A small language model learns to infill, from nothing: records from AmbiQT's training questions, databases that it never
-# saw, then an adapter on AMBROSIA's records.  Prints recall by execution without and with infilling.
-# usage: SPIDER=DIR AMBIQT=DIR AMBROSIA=DIR bench/infill.sh OUT
-# SPIDER holds tables.json, train_spider.json and db, AMBIQT two_col_synonyms.json and two_tbl_synonyms.json, AMBROSIA
-# questions_validation.jsonl and db.  What OUT has already is not made again; training goes on where it was stopped.
+# A small encoder-decoder learns, by three prompts, to infill, to write all readings, and to write the SQL of all at once.
+# Prints recall, precision, F1, one_found and all_found by execution of default readings, infilled ones, end-to-end and gold
+# interpretations, on databases that no training saw, and gains in pairs.
+# usage: SPIDER=DIR AMBIQT=DIR bench/infill.sh OUT [BASE]
+# BASE is a folder of weights to start from (`third` of bench/logicalbeam.sh); asked is then what is made of Spider's dev questions.
+# Without it a first model learns from nothing to copy, and asked is what is made of 21 databases of the training questions.
+# SPIDER holds tables.json, train_spider.json, dev.json and db, AMBIQT two_col_synonyms.json and two_tbl_synonyms.json.
+# EVERY=4 asks each fourth of the held-out records.  What OUT has already is not made again; training goes on where it was stopped.
 set -euo pipefail
 spider=$(realpath "${SPIDER:-../shared/data/spider}")
 ambiqt=$(realpath "${AMBIQT:-../shared/data/ambiqt}")
-ambrosia=$(realpath "${AMBROSIA:-../shared/data/ambrosia}")
 bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
+bench=$(realpath "$(dirname "$0")")
+every=${EVERY:-1}
+base=${2:+$(realpath "$2")}
 mkdir -p "${1:?the folder to fill}/prompts" && cd "$1"
+covered="All possible interpretations are covered"
 
-# A prompt that costs few tokens.
+# done_by FILE COMMAND...: the command's output as FILE, whole or not at all
+done_by() { [ -e "$1" ] || { "${@:2}" >"$1.new" && mv "$1.new" "$1"; }; }
+# some COMMAND...: records may fail, and then say so
+some() { "$@" || [ $? = 7 ]; }
+
+# Prompts that cost few tokens.
 printf '{}\n\nQuestion: {}\n\nExisting:\n{}\n\nMissing:\n' >prompts/fill.txt
+printf '{}\n\nQuestion: {}\n\nReadings:\n' >prompts/gold.txt
+printf '{}\n\nQuestion: {}\n\nSQL:\n' >prompts/e2e.txt
+ask=(--context compact --prompt-dir prompts)
 
-# examples RECORDS DATABASES OUT TEST: readings in words, what is missing of them, folds
-examples() {
-    [ -e "$3/test.jsonl" ] && return
-    "$bin/ambit-data" reword "$1" --db "$2" -o "$3.readings.jsonl"
-    "$bin/ambit-data" annotate "$3.readings.jsonl" --db "$2" --context compact --prompt-dir prompts -o "$3.jsonl"
-    "$bin/ambit-data" split "$3.jsonl" --valid 0.1 --test "$4" -o "$3"
+# --- records: readings in words, and of each target prompts and answers, in folds of the same databases
+# ambiguous NAME DATABASES OPTION...: NAME.readings.jsonl of AmbiQT's records of these questions
+ambiguous() {
+    [ -e "$1.ambiguous.jsonl" ] || some "$bin/ambit-data" ambiguate --kinds C,T --spider "$spider" --synonyms "$ambiqt/two_col_synonyms.json" \
+        --table-synonyms "$ambiqt/two_tbl_synonyms.json" --db "$spider/db" --materialise "$2" --published-databases "${@:3}" -o "$1.ambiguous.jsonl"
+    [ -e "$1.readings.jsonl" ] || "$bin/ambit-data" reword "$1.ambiguous.jsonl" --db "$2" -o "$1.readings.jsonl"
 }
+ambiguous train databases --questions "$spider/train_spider.json"
 
-# measure NAME RECORDS DATABASES MODEL...: recall by execution of what exists, and with what the model adds
-measure() {
-    local name=$1 records=$2 databases=$3
-    shift 3
-    local infill=("$bin/ambit-infer" infill "$records" --db "$databases" --defaults "$records" --sqls "$records")
-    "${infill[@]}" -o "$name.none.jsonl"
-    "${infill[@]}" "$@" --context compact --prompt-dir prompts --max-new 100 -o "$name.jsonl"
-    for file in "$name.none.jsonl" "$name.jsonl"; do
-        echo "$file"
-        "$bin/ambit-data" score --rule dfpl --db "$databases" --pred "$file" || [ $? = 7 ]
-    done
+# pairs FILE: conversations as prompts and completions; short: without the rest
+pairs() { sed -E 's/"messages":\[\{"role":"user","content":/"prompt":/; s/\},\{"role":"assistant","content":/,"completion":/; s/\}\]\}$/}/' "$1"; }
+short() { pairs "$1" | sed -E 's/^(\{"id":"[^"]*","db_id":"[^"]*",).*("prompt":)/\1\2/'; }
+# named FILE: of each record's schema the tables alone that its golds name
+named() {
+    pairs "$1" | awk '{
+        split("", said)
+        for (rest = tolower($0); match(rest, /"sql":"([^"\\]|\\.)*"/); rest = substr(rest, RSTART + RLENGTH)) {
+            n = split(substr(rest, RSTART + 7, RLENGTH - 8), words, /[^a-z0-9_]+/)
+            for (i = 1; i <= n; i++) { gsub(/_/, "", words[i]); said[words[i]] = 1 }
+        }
+        match($0, /"prompt":"/)
+        from = RSTART + RLENGTH
+        to = index($0, "\\n\\nQuestion: ")
+        n = split(substr($0, from, to - from), lines, /\\n/)
+        schema = ""
+        for (i = 1; i <= n; i++) {
+            name = tolower(substr(lines[i], 1, index(lines[i], ":") - 1))
+            gsub(/[ _]/, "", name)
+            if (name in said) schema = schema (schema == "" ? "" : "\\n") lines[i]
+        }
+        if (schema != "") print substr($0, 1, from - 1) schema substr($0, to)
+    }'
 }
+words() { "$bin/ambit-data" substitute "$@"; }
+for target in infill gold e2e; do
+    [ -e $target.jsonl ] || "$bin/ambit-data" annotate train.readings.jsonl --db databases --target $target "${ask[@]}" -o $target.jsonl
+    [ -e $target ] || "$bin/ambit-data" split $target.jsonl --valid 0.1 --test 0.15 -o $target
+    done_by $target.named.jsonl named $target/train.jsonl
+    done_by $target.named.words.jsonl words $target.named.jsonl --copies 2 --seed 1
+    done_by $target.train.jsonl short $target/train.jsonl
+    done_by $target.valid.jsonl short $target/valid.jsonl
+    done_by $target.train.words.jsonl words $target.train.jsonl --copies 1 --seed 12
+done
 
-small=(--method full --compute bf16 --tokens 4096 --batch 32 --epochs 1 --warmup 0.03 --decay 0.01 --save-every 100 --resume)
+# --- lessons: first to copy, on short schemas in other words, then a task each, on whole ones
+# lot CHARACTERS NUMBER SEED FILE [lacking|covered]: so many of the records of at most so many characters
+lot() {
+    awk -v most="$1" -v which="${5:-}" -v covered="$covered" 'length($0) <= most && (which == "" || (which == "covered") == (index($0, covered) > 0))' "$4" |
+        shuf -n "$2" --random-source=<(yes "$3")
+}
+mixed() { shuf --random-source=<(yes 1); }
+first() {
+    lot 433 4200 1 infill.named.words.jsonl lacking
+    lot 433 400 2 infill.named.words.jsonl covered
+    lot 395 700 3 gold.named.words.jsonl
+    lot 396 500 4 e2e.named.words.jsonl
+}
+# lessons: the three tasks on whole schemas, a fifth of them in other words
+lessons() {
+    lot 540 620 11 infill.train.jsonl lacking
+    lot 500 240 12 infill.train.words.jsonl lacking
+    lot 540 160 13 infill.train.jsonl covered
+    lot 480 250 21 gold.train.jsonl
+    lot 440 60 22 gold.train.words.jsonl
+    lot 480 260 31 e2e.train.jsonl
+    lot 440 40 32 e2e.train.words.jsonl
+}
+done_by lessons.jsonl mixed < <(lessons)
+done_by valid.jsonl lot 900 30 7 infill.valid.jsonl lacking
 
-[ -e ambiguous.jsonl ] || "$bin/ambit-data" ambiguate --kinds C,T --spider "$spider" --questions "$spider/train_spider.json" \
-    --synonyms "$ambiqt/two_col_synonyms.json" --table-synonyms "$ambiqt/two_tbl_synonyms.json" --db "$spider/db" \
-    --materialise databases --published-databases -o ambiguous.jsonl || [ $? = 7 ] # some records fail, and say so
-examples ambiguous.jsonl databases ambiqt 0.15
-[ -e vocabulary ] || "$bin/ambit-train" tokenizer --vocab 4096 --split qwen2 -o vocabulary ambiqt/train.jsonl
+learn() {
+    "$bin/ambit-train" seq2seq --tokens 4096 --epochs 1 --dropout 0 --length 512 --batch 8 --warmup 0.02 --valid valid.jsonl \
+        --save-every 100 --resume "$@"
+}
+if [ -z "$base" ]; then
+    done_by first.jsonl mixed < <(first)
+    [ -e vocabulary ] || "$bin/ambit-train" tokenizer --vocab 2048 --split words -o vocabulary {infill,gold,e2e}/train.jsonl
+    learn --tokenizer vocabulary --start copying --hidden 128 --layers 3 --heads 4 --intermediate 384 --data first.jsonl --lr 1.5e-3 \
+        --schedule constant --eval-every 200 -o first
+    base=first
+fi
+learn --base "$base" --data lessons.jsonl --lr 1e-3 -o taught
 
-# substituted RECORDS COPIES SEED OUT: the training records as they are, and RECORDS in other words
-substituted() { [ -e "$4" ] || "$bin/ambit-data" substitute "$1" --copies "$2" --seed "$3" | cat ambiqt/train.jsonl - >"$4"; }
-
-# It first learns to copy, then, from those records that lack a reading, to find it.
-grep -v '"missing":\[\]' ambiqt/train.jsonl >lacking.jsonl
-substituted ambiqt/train.jsonl 3 1 first.jsonl
-substituted lacking.jsonl 7 2 second.jsonl
-"$bin/ambit-train" infill --tokenizer vocabulary --data first.jsonl --valid ambiqt/valid.jsonl -o first --hidden 256 --layers 6 \
-    --heads 4 --groups 2 --intermediate 704 --lr 1e-3 "${small[@]}"
-"$bin/ambit-train" infill --base first --data second.jsonl --valid ambiqt/valid.jsonl -o second --lr 1e-3 "${small[@]}"
-measure held-out ambiqt/test.jsonl databases --model second
-
-examples "$ambrosia/questions_validation.jsonl" "$ambrosia/db" ambrosia 0.4
-"$bin/ambit-train" infill --base second --data ambrosia/train.jsonl --valid ambrosia/valid.jsonl -o adapter --epochs 10 --lr 1e-3 --resume
-measure ambrosia ambrosia/test.jsonl "$ambrosia/db" --model second --adapter adapter
-echo "curves: $PWD/first/report.html $PWD/second/report.html $PWD/adapter/report.html"
+# --- four systems; SQL of a reading is that of the gold with its words, and of no other
+db=databases
+asked=infill/test.jsonl
+if [ -n "${2:-}" ]; then
+    db=asked.databases
+    asked=asked.jsonl
+    ambiguous asked $db
+    [ -e $asked ] || "$bin/ambit-data" annotate asked.readings.jsonl --db $db "${ask[@]}" -o $asked
+fi
+done_by held.jsonl awk -v every="$every" 'NR % every == 0' $asked
+infill() { [ -e "$1.jsonl" ] || some "$bin/ambit-infer" infill held.jsonl --db $db "${@:2}" "${ask[@]}" -o "$1.jsonl" --resume; }
+answer() { # TARGET TOKENS: what the model answers to its prompts
+    some "$bin/ambit-infer" infill held.jsonl --db $db --write-prompts "$1" "${ask[@]}" -o "$1.prompts"
+    [ -e "$1.answers" ] || some "$bin/ambit-infer" generate --model taught "$1.prompts" --max-new "$2" -o "$1.answers" --resume
+}
+infill default --defaults held.jsonl --sqls held.jsonl
+infill infilled --defaults held.jsonl --sqls held.jsonl --model taught --max-new 100
+answer e2e 150
+infill end-to-end --e2e e2e.answers
+answer gold 150
+infill gold-interpretations --defaults gold.answers --sqls held.jsonl
+for system in default infilled end-to-end gold-interpretations; do
+    echo "== $system"
+    some "$bin/ambit-data" score --rule dfpl --db $db --pred "$system.jsonl" --per-example "$system.each.jsonl"
+done
+for system in infilled end-to-end gold-interpretations; do
+    echo "== $system after default"
+    awk -f "$bench/gain.awk" default.each.jsonl "$system.each.jsonl"
+done
+echo "curves: $PWD/taught/report.html"

@@ -55,6 +55,7 @@ static int read_example(struct dfpl_example *e, const json_t *o, const char *whe
         trial_texts_add(&e->golds, golds, "gold_queries", where, err) ||
         !(readings = json_get_array(o, "interpretations", where, err)))
         return -1;
+    e->source = e->db_file;
     e->type = json_string_value(json_object_get(o, "ambig_type"));
     e->stored = json_object_get(o, "interpretation_level_metrics");
     e->stored_groups = read_count(o, "num_unique_execution_results");
@@ -72,6 +73,9 @@ static int read_record(struct dfpl_example *e, const json_t *o, const char *wher
     *e = (struct dfpl_example){ .stored_groups = -1, .stored_matched = -1 };
     if (!(e->db_file = json_get_string(o, "db_id", where, err)) ||
         (json_object_get(o, "error") && !(e->error = json_get_string(o, "error", where, err))))
+        return -1;
+    e->source = json_object_get(o, "source_db") ? json_get_string(o, "source_db", where, err) : e->db_file;
+    if (!e->source)
         return -1;
     if (e->error)
         return 0;

@@ -19,6 +19,7 @@ struct dfpl_reading {
 /* Everything is borrowed from the file. */
 struct dfpl_example {
     const char *db_file, *question, *type; /* db_file: db_id in a file of records */
+    const char *source;                    /* the database that db_file is a copy of; db_file where none is named */
     const char *dump;                      /* NULL in a file of records */
     const char *error;                     /* what such a record says of itself, or NULL */
     struct trial_texts golds, sql;         /* sql: of all readings, end to end */

@@ -37,7 +37,7 @@ static bool has_empty_gold(const struct trial *t)
 static void leave_out(struct dfpl_run *run, const struct dfpl_example *e, const char *record, const char *why)
 {
     if (run->q->published)
-        score_tally_fail(&run->tally, e->ambiguous, e->db_file, record, why);
+        score_tally_fail(&run->tally, e->ambiguous, e->source, record, why);
     else
         score_tally_skip(&run->tally, record, why);
 }
@@ -79,7 +79,8 @@ static int score_trial(struct dfpl_run *run, const struct dfpl_example *e, const
     struct trial_text sql =
         run->q->filter ? trial_texts_part(&kept, 0, kept.n) : trial_texts_part(&e->sql, 0, e->sql.n);
     struct trial_score s = trial_score_covered(t, sql);
-    json_t *o = json_pack("{s:s, s:s, s:b}", "record", record, "db_file", e->db_file, "ambiguous", e->ambiguous);
+    json_t *o = json_pack("{s:s, s:s, s:s, s:b}", "record", record, "db_file", e->db_file, "source_db", e->source,
+                          "ambiguous", e->ambiguous);
 
     if (run->q->published && !run->q->filter)
         dfpl_stored_compare(&run->stored, e, t);
@@ -87,7 +88,7 @@ static int score_trial(struct dfpl_run *run, const struct dfpl_example *e, const
         leave_out(run, e, record, t->why);
         json_object_set_new(o, "error", json_message(t->why));
     } else {
-        score_tally_add(&run->tally, e->ambiguous, e->db_file, &s);
+        score_tally_add(&run->tally, e->ambiguous, e->source, &s);
         run->tally.empty_golds += has_empty_gold(t);
     }
     if (run->q->filter)

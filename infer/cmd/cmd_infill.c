@@ -81,7 +81,11 @@ static struct answerer answerer_of(const struct infill_options *o, const char *d
                                    struct answerer_model **open)
 {
     return (struct answerer){
-        .model = { .dir = dir, .adapter = adapter, .chat_template = o->chat_template, .dtype = o->dtype },
+        .model = { .dir = dir,
+                   .adapter = adapter,
+                   .chat_template = o->chat_template,
+                   .dtype = o->dtype,
+                   .seq2seq = true },
         .device = o->device,
         .no_graph = o->no_graph,
         .set = { .max_new = o->max_new,

@@ -364,10 +364,12 @@ static json_t *dropped_json(const struct infill_case *c)
 
 json_t *infill_case_json(const struct infill_case *c, struct exec_db *db)
 {
-    json_t *golds = json_object_get(c->record, "golds"), *o;
+    json_t *golds = json_object_get(c->record, "golds"), *source = json_object_get(c->record, "source_db"), *o;
 
     o = json_pack("{s:O, s:s, s:s}", "id", json_object_get(c->record, "id"), "db_id", c->db_id, "question",
                   c->question);
+    if (json_is_string(source))
+        json_object_set(o, "source_db", source);
     if (golds) {
         json_object_set_new(o, "ambiguous", json_boolean(json_array_size(golds) > 1));
         json_object_set(o, "golds", golds);

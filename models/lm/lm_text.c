@@ -11,17 +11,21 @@ static void push_mask(struct chat_mask *mask, int64_t n, uint8_t value)
     }
 }
 
+static void encode(struct lm_text *p, const struct llama_model *m, const char *text, size_t length)
+{
+    tokenizer_encode(m->tokenizer, text, length, 0, &p->ids, NULL);
+    if (m->seq2seq)
+        ids_push(&p->ids, m->eos);
+}
+
 static int encode_field(struct lm_text *p, const struct llama_model *m, const json_t *record, const char *field,
                         const char *where, struct error *err)
 {
     const char *text = json_get_string(record, field, where, err);
 
-    if (!text)
-        return -1;
-    tokenizer_encode(m->tokenizer, text, json_string_length(json_object_get(record, field)), 0, &p->ids, NULL);
-    if (m->seq2seq)
-        ids_push(&p->ids, m->eos);
-    return 0;
+    if (text)
+        encode(p, m, text, json_string_length(json_object_get(record, field)));
+    return text ? 0 : -1;
 }
 
 static int read_raw(struct lm_text *p, const struct llama_model *m, const json_t *record, enum lm_answer answer,
@@ -37,6 +41,26 @@ static int read_raw(struct lm_text *p, const struct llama_model *m, const json_t
     if (encode_field(p, m, record, "completion", where, err))
         return -1;
     push_mask(&p->answer, p->ids.count, 1);
+    return 0;
+}
+
+/* An encoder-decoder knows no turns: what the user says is its prompt, and the assistant's answer what it writes. */
+static int read_pair(struct lm_text *p, const struct llama_model *m, const struct chat_messages *list, bool answered,
+                     const char *where, struct error *err)
+{
+    const struct chat_message *said = list->items;
+
+    if (list->count != 1 + answered || strcmp(said->role, "user"))
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: messages: the model is an encoder-decoder, which reads one message of the user's, got "
+                         "%lld before its answer%s",
+                         where, (long long)list->count - answered, list->count == 1 + answered ? ", of another's" : "");
+    encode(p, m, said->content, strlen(said->content));
+    if (answered) {
+        push_mask(&p->answer, p->ids.count, 0);
+        encode(p, m, said[1].content, strlen(said[1].content));
+        push_mask(&p->answer, p->ids.count, 1);
+    }
     return 0;
 }
 
@@ -64,30 +88,37 @@ static int check_roles(const struct chat_messages *list, enum lm_answer answer, 
     return 0;
 }
 
+static void read_turns(struct lm_text *p, const struct llama_model *m, const struct chat_messages *list,
+                       enum lm_answer answer)
+{
+    struct chat_text text = { 0 };
+
+    chat_render(&m->chat, list, answer == LM_OPEN, &text);
+    chat_encode(m->tokenizer, &text, &p->ids, answer == LM_OPEN ? NULL : &p->answer);
+    if (answer == LM_LAST_ANSWER)
+        keep_last_answer(&p->answer);
+    chat_text_release(&text);
+}
+
 static int read_chat(struct lm_text *p, const struct llama_model *m, const json_t *record, enum lm_answer answer,
                      const char *where, struct error *err)
 {
     struct chat_messages list = { 0 };
-    struct chat_text text = { 0 };
 
-    if (m->seq2seq)
-        return error_set(err, EXIT_CODE_DATA, "%s: messages: the model is an encoder-decoder, which reads a prompt",
-                         where);
-    if (!m->chat.template)
+    if (!m->seq2seq && !m->chat.template)
         return error_set(
             err, EXIT_CODE_DATA,
             "%s: messages: the model's folder has no chat template that ambit knows; --chat-template names "
             "one",
             where);
     int rc = chat_read(&list, json_object_get(record, "messages"), where, err);
-    if (rc == 0 && (rc = check_roles(&list, answer, where, err)) == 0) {
-        chat_render(&m->chat, &list, answer == LM_OPEN, &text);
-        chat_encode(m->tokenizer, &text, &p->ids, answer == LM_OPEN ? NULL : &p->answer);
-        if (answer == LM_LAST_ANSWER)
-            keep_last_answer(&p->answer);
-    }
+    if (rc == 0)
+        rc = check_roles(&list, answer, where, err);
+    if (rc == 0 && m->seq2seq)
+        rc = read_pair(p, m, &list, answer != LM_OPEN, where, err);
+    else if (rc == 0)
+        read_turns(p, m, &list, answer);
     chat_messages_release(&list);
-    chat_text_release(&text);
     return rc;
 }
 

@@ -4,6 +4,8 @@
  *   {"id", "prompt"}                  tokenised as it is; nothing is put around it, but that what an encoder-decoder
  *                                     reads ends with </s>, and its answer does
  *   {"id", "messages": [{"role", "content"}, ...]}
+ *                                     an encoder-decoder, which has no template, reads one message of the user's as a
+ *                                     prompt
  *
  * With an answer (for its loss): {"id", "prompt", "completion"}, or messages whose last one is the assistant's.  Names
  * of special tokens in any text are text.

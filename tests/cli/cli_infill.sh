@@ -52,6 +52,11 @@ expect 0 ' [1-9][0-9]* added, 0 records failed' infill --infilled answers.jsonl 
 expect 0 '"ambiguous":\{"n":[0-9]+,"recall":1.0,.*"all_found":1.0' score with.jsonl
 expect 0 '"published":true' infill --infilled answers.jsonl --sqls infilling.jsonl --published
 expect 0 '"recall"' score with.jsonl --published
+expect 0 '"ambiguous":\{.*"interval":\{"recall":null.*"unambiguous"' score without.jsonl
+sed '1s/"source_db":"bakery"/"source_db":"other"/' without.jsonl >sources.jsonl
+expect 0 '"ambiguous":\{.*"interval":\{"recall":\[[0-9.]+,[0-9.]+\].*"unambiguous"' score sources.jsonl
+sed 's/"source_db":"bakery"/"source_db":5/' without.jsonl >sources.jsonl
+expect 3 'sources.jsonl: line 1: field .source_db.: expected a string, got an integer' score sources.jsonl
 expect 0 '"added"|readings' infill --infilled answers.jsonl
 grep -q '"why":"it has no SQL"' shown || complain infill "does not drop what has no SQL"
 infill --infilled answers.jsonl --sqls infilling.jsonl 2>&1 >/dev/null | grep -q 'no SQL' && complain infill "readings with SQL have none"

@@ -74,6 +74,23 @@ cmp -s cut4096/model.safetensors cut1/model.safetensors && complain "micro-batch
 run 0 learn "${small[@]}" --valid train.jsonl --epochs 3 --dropout 0 --no-graph --out eager
 same cut4096/model.safetensors eager/model.safetensors "without a graph"
 
+# --- a question and its answer in a conversation are the same record
+sed -E 's/"prompt":("[^"]*"),"completion":("[^"]*")/"messages":[{"role":"user","content":\1},{"role":"assistant","content":\2}]/' train.jsonl >talks.jsonl
+run 0 learn "${small[@]}" --data talks.jsonl --valid talks.jsonl --epochs 3 --dropout 0 --tokens 4096 --out talked
+same cut4096/model.safetensors talked/model.safetensors "conversations"
+
+# --- records of annotate, learnt by heart: what the model adds is executed, and what chose it was too
+cat >readings.jsonl <<'END'
+{"id":1,"db_id":"choir","question":"Which are there?","golds":[{"text":"Which singers?","sql":"select name from singer"},{"text":"Which songs?","sql":"select title from song"}],"readings":[{"text":"Which singers?","sql":"select name from singer"}]}
+{"id":2,"db_id":"choir","question":"How many?","golds":[{"text":"How many singers?","sql":"select count(*) + 1 from singer"},{"text":"How many songs?","sql":"select count(*) from song"}],"readings":[{"text":"How many songs?","sql":"select count(*) from song"}]}
+END
+run 0 data annotate readings.jsonl --db . --context compact -o missing.jsonl
+run 0 learn "${small[@]}" --data missing.jsonl --valid missing.jsonl --select recall --db . --sqls missing.jsonl --batch 2 --epochs 60 --eval-every 30 --lr 4e-3 --dropout 0 --max-new 16 --out infills
+near "$(value infills/metrics.jsonl valid_recall | tail -n 1)" 1 0 "recall of what was learnt by heart"
+run 0 infer infill missing.jsonl --db . --defaults missing.jsonl --sqls missing.jsonl --model infills --context compact --max-new 16 --device cpu -o added.jsonl
+run 0 data score --rule dfpl --db . --json --pred added.jsonl
+grep -qE '"ambiguous":\{"n":2,"recall":1.0,.*"all_found":1.0' shown || complain "infilled by an encoder-decoder" "$(cat shown added.jsonl)"
+
 # --- weights from which copying is learnt early: other ones, and no longer a choice where a model is given
 run 0 learn "${small[@]}" --valid train.jsonl --epochs 3 --dropout 0 --start copying --out copying
 cmp -s cut4096/model.safetensors copying/model.safetensors && complain "--start copying" "the same weights"
@@ -135,8 +152,8 @@ check "another database" 3 "other.jsonl: record 1: db_id: expected one of the sc
 check "no such database" 3 "other.jsonl: record 1: db_id \"band\"" learn "${small[@]}" --select execution --db . --valid other.jsonl --out new
 check "templates as statements" 3 "templates.jsonl: record [0-9]: expected a statement of Spider's SQL" learn "${small[@]}" --select exact-match --schema tables.json --valid templates.jsonl --out new
 check "templates that are run" 0 "record 1: no answer can be right, its own \"select column from table\" does not run" learn "${small[@]}" --select execution --db choir.sqlite --valid templates.jsonl --dry-run --out new
-echo '{"id":"a","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}' >chat.jsonl
-check "messages" 3 "chat.jsonl: line 1: messages: the model is an encoder-decoder" learn "${small[@]}" --data chat.jsonl --out new
+echo '{"id":"a","messages":[{"role":"system","content":"s"},{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}' >chat.jsonl
+check "several messages" 3 "chat.jsonl: line 1: messages: the model is an encoder-decoder, .* got 2 before its answer" learn "${small[@]}" --data chat.jsonl --out new
 echo '{"id":"a","prompt":"a"}' >half.jsonl
 check "no completion" 3 "half.jsonl: line 1: .*completion" learn "${small[@]}" --data half.jsonl --out new
 check "nothing" 3 "" learn "${small[@]}" --data /dev/null --out new

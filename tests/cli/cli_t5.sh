@@ -31,10 +31,19 @@ for tag in v1.0 flan; do
     near single.jsonl want-$tag "$tag, a record at a time"
 done
 
-talk='{"id":"a","messages":[{"role":"user","content":"How many?"},{"role":"assistant","content":"Two."}]}'
-echo "$talk" >talk.jsonl
+cat >talk.jsonl <<'END'
+{"id":"a","messages":[{"role":"user","content":"How many?"},{"role":"assistant","content":"Two."}]}
+{"id":"b","prompt":"How many?","completion":"Two."}
+END
+run 0 loss --model flan talk.jsonl -o out.jsonl
+[ "$(field nll out.jsonl | sort -u | wc -l)" = 1 ] || complain "a conversation of one question" "$(cat out.jsonl)"
+cat >talk.jsonl <<'END'
+{"id":"a","messages":[{"role":"user","content":"One?"},{"role":"assistant","content":"No."},{"role":"user","content":"Two?"},{"role":"assistant","content":"Yes."}]}
+{"id":"b","messages":[{"role":"system","content":"Count."},{"role":"assistant","content":"Two."}]}
+END
 run 7 loss --model flan talk.jsonl -o out.jsonl
-grep -q 'messages: the model is an encoder-decoder' out.jsonl || complain "messages" "$(cat out.jsonl)"
+grep -q 'messages: the model is an encoder-decoder.* got 3 before its answer' out.jsonl || complain "several messages" "$(cat out.jsonl)"
+grep -q "messages: the model is an encoder-decoder.*, of another's" out.jsonl || complain "no message of the user's" "$(cat out.jsonl)"
 echo '{"id":"a","prompt":"a","completion":"b","adapter":"x"}' >adapted.jsonl
 run 7 loss --model flan adapted.jsonl -o out.jsonl
 grep -q 'an encoder-decoder takes no adapter' out.jsonl || complain "an adapter" "$(cat out.jsonl)"

@@ -300,7 +300,7 @@ static int choose(struct lm_recall *r, const struct lm_data *valid, struct error
 /* Without taking memory. */
 static int measure_model(struct lm_recall *r, struct device *d, struct error *err)
 {
-    const struct llama_request q = { .dir = r->request->sql_model, .dtype = "auto", .dry = true };
+    const struct llama_request q = { .dir = r->request->sql_model, .dtype = "auto", .seq2seq = true, .dry = true };
     struct llama_model m;
 
     if (!q.dir)
@@ -325,7 +325,9 @@ int lm_recall_open(struct lm_recall *r, const struct lm_request *q, const struct
 
 int lm_recall_start(struct lm_recall *r, struct device *d, struct error *err)
 {
-    const struct llama_request q = { .dir = r->request ? r->request->sql_model : NULL, .dtype = "auto" };
+    const struct llama_request q = { .dir = r->request ? r->request->sql_model : NULL,
+                                     .dtype = "auto",
+                                     .seq2seq = true };
 
     if (!q.dir)
         return 0;
