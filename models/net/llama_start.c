@@ -160,6 +160,7 @@ void llama_start_copying(const struct llama *m, struct params *p, struct device 
                                .per_group = g->heads / g->groups,
                                .spread = 1 / sqrtf((float)g->hidden_size) };
 
+    CHECK(s.half_C > 1, "%d channels", g->hidden_size);
     CHECK(g->heads * g->head_dim == g->hidden_size, "%d heads of %d in %d channels", g->heads, g->head_dim,
           g->hidden_size);
     start_embedding(&s);
