@@ -3,7 +3,9 @@
 The model has random weights and the sizes of a scaled-down Llama 3; texts are Spider questions with their schemas and
 SQL.  A decoding is only timed when both say the same first tokens in f32.
 
-usage: lm.py BENCH_LM SPIDER_DIR [--rounds N] [--batch N] [--new N]
+usage: lm.py BENCH_LM SPIDER_DIR [--rounds N] [--batch N] [--new N] [--size small|135m] [--processor] [--only train-f32,...]
+--size 135m has SmolLM-135M's sizes.  With --processor, seconds are the processor's, which other work beside does not lengthen;
+give OMP_NUM_THREADS=1 and OMP_WAIT_POLICY=passive then, or threads that wait are counted.
 """
 import argparse
 import json
@@ -20,7 +22,16 @@ p.add_argument("spider")
 p.add_argument("--rounds", type=int, default=5)
 p.add_argument("--batch", type=int, default=8)
 p.add_argument("--new", type=int, default=64)
+p.add_argument("--size", choices=("small", "135m"), default="small")
+p.add_argument("--processor", action="store_true")
+p.add_argument("--only", default="train-f32,decode-f32,train-bf16,decode-bf16")
 a = p.parse_args()
+
+
+SIZES = {"small": dict(vocab_size=8192, hidden_size=512, intermediate_size=1408, num_hidden_layers=8, num_attention_heads=8,
+                       num_key_value_heads=4),
+         "135m": dict(vocab_size=49152, hidden_size=576, intermediate_size=1536, num_hidden_layers=30, num_attention_heads=9,
+                      num_key_value_heads=3, tie_word_embeddings=True)}
 
 
 def make_model(folder, texts):
@@ -37,9 +48,8 @@ def make_model(folder, texts):
                                                      initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
     PreTrainedTokenizerFast(tokenizer_object=t, eos_token="<|end|>").save_pretrained(folder)
     torch.manual_seed(1)
-    LlamaForCausalLM(LlamaConfig(vocab_size=8192, hidden_size=512, intermediate_size=1408, num_hidden_layers=8,
-                                 num_attention_heads=8, num_key_value_heads=4, max_position_embeddings=4096,
-                                 initializer_range=0.05, bos_token_id=0, eos_token_id=0)).save_pretrained(folder)
+    LlamaForCausalLM(LlamaConfig(**SIZES[a.size], max_position_embeddings=4096, initializer_range=0.05, bos_token_id=0,
+                                 eos_token_id=0)).save_pretrained(folder)
 
 
 def make_texts(path, count):
@@ -54,6 +64,12 @@ def make_texts(path, count):
     return [r["prompt"] + r["completion"] for r in records]
 
 
+def seconds_of(runner, command):
+    before = runner.processor()
+    passed = runner.seconds(command)
+    return runner.processor() - before if a.processor else passed
+
+
 def compare(command, unit, dtype):
     ours = Runner("ambit " + command + dtype, [a.bench, folder, texts, "cpu", dtype, str(a.batch), str(a.new)])
     peers = [Runner(s + command + dtype, [sys.executable, here + "/peers/lm.py", s, folder, texts, "cpu", dtype,
@@ -63,7 +79,7 @@ def compare(command, unit, dtype):
     rates = {r: [] for r in every}
     for turn in range(a.rounds + 1):
         for r in every:
-            seconds = r.seconds(command)
+            seconds = seconds_of(r, command)
             if turn:
                 rates[r].append((int(r.ask("tokens")) if command == "train" else a.batch * a.new) / seconds)
     if command == "decode" and dtype == "f32" and ours.ask("said").split() != peers[0].ask("said").split():
@@ -83,5 +99,6 @@ os.mkdir(folder)
 random.seed(1)
 make_model(folder, make_texts(texts, 400))
 for dtype in ("f32", "bf16"):
-    compare("train", "tokens/s", dtype)
-    compare("decode", "tokens/s", dtype)
+    for command in ("train", "decode"):
+        if command + "-" + dtype in a.only.split(","):
+            compare(command, "tokens/s", dtype)

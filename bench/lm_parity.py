@@ -12,7 +12,8 @@ import torch
 from lm_model import END, write_tokenizer
 from peft import LoraConfig, get_peft_model
 from runner import Runner, work
-from transformers import AutoModelForCausalLM, LlamaConfig, Qwen2Config, Qwen3Config
+from transformers import (AutoModelForCausalLM, Gemma2Config, LlamaConfig, MistralConfig, Qwen2Config,
+                          Qwen3Config)
 
 bin_dir, device = sys.argv[1:3]
 NEW, TOLERANCE = 10 if "--quick" in sys.argv[3:] else 50, 1e-4
@@ -22,7 +23,10 @@ SIZES = dict(vocab_size=END + 1, hidden_size=96, intermediate_size=208, num_hidd
 ROPE = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
         "original_max_position_embeddings": 64, "rope_theta": 500000.0}
 CONFIGS = {"llama": LlamaConfig(**SIZES, rope_parameters=ROPE), "qwen2": Qwen2Config(**SIZES, tie_word_embeddings=True),
-           "qwen3": Qwen3Config(**SIZES, head_dim=32)}
+           "qwen3": Qwen3Config(**SIZES, head_dim=32), "mistral": MistralConfig(**SIZES, sliding_window=24),
+           # windows shorter than the texts, caps that bend
+           "gemma2": Gemma2Config(**SIZES, head_dim=24, query_pre_attn_scalar=20, sliding_window=16, pad_token_id=None,
+                                  attn_logit_softcapping=5.0, final_logit_softcapping=9.0)}
 TEXTS = [("how many singers are there", " select count ( * ) from singer"), ("ab", "c"),
          ("what are the names of all stadiums that had a concert in 2014 and none in 2015", " or both"),
          ("naïve café — 東京\n\n\t", "12345 O'Reilly's")]

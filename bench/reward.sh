@@ -10,8 +10,8 @@ spider=$(realpath "${SPIDER:-../shared/data/spider}")
 ambiqt=$(realpath "${AMBIQT:-../shared/data/ambiqt}")
 bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
 mkdir -p "${1:?the folder to fill}/prompts" && cd "$1"
-read -r -a teach <<<"${TEACH:---hidden 128 --layers 4 --heads 4 --groups 2 --intermediate 352 --batch 32 --epochs 1 --lr 3e-3}"
-read -r -a reward <<<"${REWARD:---batch 16 --answers 8 --epochs 1 --lr 1e-4 --eval-every 50}"
+read -r -a teach <<<"${TEACH:---hidden 128 --layers 4 --heads 4 --groups 2 --intermediate 352 --batch 16 --epochs 1 --lr 2e-3}"
+read -r -a reward <<<"${REWARD:---batch 16 --answers 8 --epochs 1 --lr 2e-4 --price 0.1 --advantage plain --eval-every 20}"
 
 # A prompt that costs few tokens.
 printf '{}\n\nQuestion: {}\n\nExisting:\n{}\n\nMissing:\n' >prompts/fill.txt
@@ -33,12 +33,12 @@ awk -F '"content": ?"' '{ split($2, said, /","role"|", "role"|"}/) } length(said
 make folds split short.jsonl --valid 0.1 --test 0.25
 wc -l folds/*.jsonl
 
-# It learns to copy from records in other words, all of one form with the true ones.
-make other.jsonl substitute folds/train.jsonl --copies 6 --seed 1
+# It copies from the start, and learns what to change from records in other words, all of one form with the true ones.
+make other.jsonl substitute folds/train.jsonl --copies 2 --seed 1
 cat other.jsonl folds/train.jsonl >taught.jsonl
 [ -e words ] || "$bin/ambit-train" tokenizer --vocab 2048 --split words -o words folds/train.jsonl
-"$bin/ambit-train" infill --tokenizer words --method full --compute f32 --data taught.jsonl --valid folds/valid.jsonl --max-valid 200 -o taught \
-    --tokens 4096 --eval-every 200 --save-every 100 --resume "${teach[@]}"
+"$bin/ambit-train" infill --tokenizer words --start copying --method full --compute f32 --data taught.jsonl --valid folds/valid.jsonl --max-valid 100 \
+    -o taught --tokens 4096 --eval-every 100 --save-every 100 --resume "${teach[@]}"
 
 "$bin/ambit-train" reward --base taught --method full --data folds/train.jsonl --valid folds/valid.jsonl --max-valid 300 --test folds/test.jsonl \
     --db databases --compute f32 --max-new 48 --tokens 4096 --save-every 20 -o rewarded --resume "${reward[@]}"

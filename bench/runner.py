@@ -61,6 +61,12 @@ class Runner:
     def seconds(self, line="run"):
         return float(self.ask(line))
 
+    def processor(self):
+        """Seconds of the processor that its threads took so far: other work beside it is not counted."""
+        with open("/proc/%d/stat" % self.process.pid) as f:
+            fields = f.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def logits(self):
         path = os.path.join(work, self.name + ".txt")
         self.ask("write " + path)

@@ -1,5 +1,7 @@
 #include "models/net/t5_start.h"
 
+#include "models/net/start_values.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -15,52 +17,32 @@ struct start {
     struct device *device;
 };
 
-static struct param *find(const struct start *s, const struct tensor *t)
-{
-    int i = 0;
-
-    while (i < s->params->n && s->params->list[i].t != t)
-        i++;
-    CHECK(i < s->params->n, "a weight that is no parameter");
-    return s->params->list + i;
-}
-
-/* A parameter's values; the caller frees. */
-static float *values(const struct start *s, const struct tensor *t)
-{
-    float *x = xmalloc((size_t)tensor_size(t) * sizeof *x);
-
-    param_download(find(s, t), s->device, x);
-    return x;
-}
-
 static void start_attention(const struct start *s, const struct t5_attention *a)
 {
     int64_t inner = a->o->shape[1], C = a->o->shape[0];
-    float *kv = values(s, a->kv), *x = xmalloc((size_t)(inner * C) * sizeof *x);
+    float *kv = start_values(s->params, a->kv, s->device);
+    float *q = xmalloc((size_t)(inner * C) * sizeof *q), *o = xmalloc((size_t)(inner * C) * sizeof *o);
     float scale = 1 / sqrtf((float)s->config->d_kv);
 
     for (int64_t i = 0; i < inner * C; i++)
-        x[i] = scale * kv[i];
-    param_upload(find(s, a->q), s->device, x);
+        q[i] = scale * kv[i];
     for (int64_t c = 0; c < C; c++)
         for (int64_t i = 0; i < inner; i++)
-            x[c * inner + i] = kv[(inner + i) * C + c];
-    param_upload(find(s, a->o), s->device, x);
-    free(x);
+            o[c * inner + i] = kv[(inner + i) * C + c];
+    start_upload(s->params, a->q, s->device, q);
+    start_upload(s->params, a->o, s->device, o);
     free(kv);
 }
 
 static void start_stack(const struct start *s, const struct t5_stack *stack, bool causal)
 {
     const int *turns = causal ? decoder_turns : encoder_turns;
-    float *bias = values(s, stack->bias);
+    float *bias = start_values(s->params, stack->bias, s->device);
 
     for (int h = 0; h < s->config->heads; h++)
         if (turns[h % TURNS])
             bias[t5_bucket(s->config, turns[h % TURNS], causal) * s->config->heads + h] += NEAR;
-    param_upload(find(s, stack->bias), s->device, bias);
-    free(bias);
+    start_upload(s->params, stack->bias, s->device, bias);
     for (int i = 0; i < stack->n; i++) {
         start_attention(s, &stack->layers[i].self);
         if (causal)

@@ -78,6 +78,15 @@ check "no SQL file" 3 "nowhere.jsonl" reward "${good[@]}" --sqls nowhere.jsonl
 check "no test file" 3 "nowhere.jsonl" reward "${good[@]}" --test nowhere.jsonl
 sed '2s/"db_id": *"[^"]*"/"db_id":"elsewhere"/' records.jsonl >bad.jsonl
 check "a database that is not there" 3 "bad.jsonl: record of id .*elsewhere" reward "${good[@]}" --data bad.jsonl
+sed '2s/select/selec/g' records.jsonl >bad.jsonl
+check "a gold that does not run" 3 "bad.jsonl: record of id .*gold 1 does not execute" reward "${good[@]}" --data bad.jsonl
+sed -E '2s/"sql": *"[^"]*"/"sql":"drop table baker"/' records.jsonl >bad.jsonl
+check "a gold that writes" 3 "bad.jsonl: record of id .*gold 1 does not execute: .*not allowed" reward "${good[@]}" --data bad.jsonl
+sed -E '1s/"db_id": *"/"db_id":"..\/..\//' records.jsonl >bad.jsonl
+check "a database outside" 3 'bad.jsonl: record of id .*expected the name of a database, got "../../' reward "${good[@]}" --test bad.jsonl
+: >bad.jsonl
+check "no records" 3 "bad.jsonl: no conversation" reward "${good[@]}" --data bad.jsonl
+check "an advantage of no form" 2 "--advantage: expected one of scaled.plain" reward "${good[@]}" --advantage loud
 sed -E '2s/"golds": *\[/"golds":[7,/' records.jsonl >bad.jsonl
 check "a gold that is a number" 3 'bad.jsonl: record of id .*, gold 1: .*"sql"' reward "${good[@]}" --data bad.jsonl
 sed -E '2s/"golds":/"gold":/' records.jsonl >bad.jsonl

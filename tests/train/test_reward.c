@@ -73,7 +73,7 @@ static int tear_down(void **state)
 
 /* --- advantages */
 
-static void check_advantages(const double *reward, int n)
+static void check_advantages(const double *reward, int n, bool scaled)
 {
     double got[8];
     long double mean = 0, squares = 0;
@@ -83,9 +83,10 @@ static void check_advantages(const double *reward, int n)
     mean /= n;
     for (int i = 0; i < n; i++)
         squares += (reward[i] - mean) * (reward[i] - mean);
-    assert_true(reward_advantages(got, reward, n));
+    assert_true(reward_advantages(got, reward, n, scaled));
+    long double scale = scaled ? sqrtl(squares / (n - 1)) + 1e-4L : 1;
     for (int i = 0; i < n; i++)
-        assert_true(fabsl(got[i] - (reward[i] - mean) / (sqrtl(squares / (n - 1)) + 1e-4L)) < 1e-12L);
+        assert_true(fabsl(got[i] - (reward[i] - mean) / scale) < 1e-12L);
 }
 
 static void test_advantages(void **state)
@@ -93,12 +94,14 @@ static void test_advantages(void **state)
     double got[3];
 
     (void)state;
-    check_advantages((const double[]){ 1, 0 }, 2);
-    check_advantages((const double[]){ 1, -0.25, 0.5, 0.5, -3 }, 5);
-    check_advantages((const double[]){ 0.75, 0.75, 0.75, 0.75, 0.75, 0.75, 0.75, 0.5 }, 8);
-    assert_false(reward_advantages(got, (const double[]){ 0.1, 0.1, 0.1 }, 3));
-    for (int i = 0; i < 3; i++)
-        assert_true(got[i] == 0);
+    for (int scaled = 0; scaled < 2; scaled++) {
+        check_advantages((const double[]){ 1, 0 }, 2, scaled);
+        check_advantages((const double[]){ 1, -0.25, 0.5, 0.5, -3 }, 5, scaled);
+        check_advantages((const double[]){ 0.75, 0.75, 0.75, 0.75, 0.75, 0.75, 0.75, 0.5 }, 8, scaled);
+        assert_false(reward_advantages(got, (const double[]){ 0.1, 0.1, 0.1 }, 3, scaled));
+        for (int i = 0; i < 3; i++)
+            assert_true(got[i] == 0);
+    }
 }
 
 /* --- what an answer is worth */
@@ -191,7 +194,7 @@ static void draw(struct reward_trainer *t)
     for (int i = 0; i < t->n_groups; i++) { /* as if they were worth something */
         for (int k = 0; k < t->groups[i].n; k++)
             t->groups[i].answers[k].reward = i == 1 ? 0.5 : cos(3 * i + 5 * k);
-        reward_group_compare(&t->groups[i]);
+        reward_group_compare(&t->groups[i], true);
     }
 }
 

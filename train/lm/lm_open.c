@@ -2,6 +2,7 @@
 #include "data/util/json.h"
 #include "data/util/log.h"
 #include "models/hf/base_hash.h"
+#include "models/net/llama_start.h"
 #include "models/net/t5_start.h"
 #include "train/lm/lm_adapter.h"
 #include "train/lm/lm_trainer_impl.h"
@@ -292,8 +293,10 @@ static int fill_weights(struct lm_trainer *t, struct error *err)
         return -1;
     params_init(t->run.params, &t->run.device, (uint64_t)q->seed);
     if (!q->base) {
-        if (t->set->start == START_COPYING)
+        if (t->set->start == START_COPYING && t->model.seq2seq)
             t5_start_copying(&t->model.t5, t->run.params, &t->run.device);
+        else if (t->set->start == START_COPYING)
+            llama_start_copying(&t->model.net, t->run.params, &t->run.device);
         return 0;
     }
     if (llama_model_load(&t->model, q->base, err) || base_hash(q->base, &t->base_hash, err))

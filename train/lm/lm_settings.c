@@ -165,6 +165,11 @@ const struct preset seq2seq_presets[] = { { "picard", picard }, { 0 } };
     INT_OPTION("heads", AT(heads), "N", 1, 512, "from scratch: heads"), \
     INT_OPTION("intermediate", AT(intermediate), "N", 8, 1 << 20, "from scratch: feed-forward channels")
 
+#define START_OPTION(whose) \
+    CHOICE_OPTION("start", AT(start), "FORM", "published|copying", \
+                  "from scratch: weights drawn as " whose "; or such that equal tokens and neighbours find each " \
+                  "other, from which a small model learns early to copy")
+
 #define STEP_ROWS \
     INT_OPTION("epochs", AT(epochs), "N", 1, 100000, "passes over the data"), \
     INT_OPTION("batch", AT(batch), "N", 1, 65536, "records of a step"), \
@@ -217,6 +222,7 @@ const struct option lm_request_table[] = {
     SIZE_ROWS,
     INT_OPTION("groups", AT(groups), "N", 1, 512, "from scratch: heads of keys and values"),
     INT_OPTION("positions", AT(positions), "N", 16, 1 << 24, "from scratch: longest text"),
+    START_OPTION("Llama's"),
     STEP_ROWS,
     SELECT_ROWS,
     INT_OPTION("length", AT(length), "N", 2, 1 << 24, "longer conversations are left out"),
@@ -235,9 +241,7 @@ const struct option seq2seq_request_table[] = {
     SIZE_ROWS,
     CHOICE_OPTION("feed-forward", AT(feed_forward), "FORM", "relu|gated-gelu", "from scratch: of T5 1.0, or 1.1"),
     REAL_OPTION("dropout", AT(dropout), "P", 0, 0.9, "from scratch; a model to start from has its own"),
-    CHOICE_OPTION("start", AT(start), "FORM", "published|copying",
-                  "from scratch: weights drawn as T5's; or such that equal tokens and neighbours find each other, from "
-                  "which a small model learns early to copy"),
+    START_OPTION("T5's"),
     STEP_ROWS,
     SELECT_ROWS,
     INT_OPTION("length", AT(length), "N", 2, 1 << 24, "most tokens of a prompt, and of a completion; the rest is cut"),
@@ -260,6 +264,9 @@ const struct option reward_request_table[] = {
     RUN_ROWS,
     INT_OPTION("answers", AT(answers), "N", 2, BEAMS_MAX, "drawn to each prompt"),
     REAL_OPTION("price", AT(price), "P", 0, 100, "of a wrong reading, where all that are missing are worth 1"),
+    CHOICE_OPTION("advantage", AT(advantage), "FORM", "scaled|plain",
+                  "what is learnt of an answer's worth beside the others' of its prompt: in their deviations (GRPO), "
+                  "or as it is (Dr. GRPO), so that small differences stay small"),
     REAL_OPTION("clip-low", AT(clip_low), "E", 0, 1, "no more is learnt of a token that is less likely by this share"),
     REAL_OPTION("clip-high", AT(clip_high), "E", 0, 100, "or more likely by this one, than when it was drawn"),
     INT_OPTION("reuse", AT(reuse), "N", 1, 1024, "steps that learn from what was drawn at once"),

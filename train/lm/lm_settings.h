@@ -23,7 +23,7 @@ struct lm_settings {
     int64_t hidden, layers, heads, groups, intermediate, positions;
     enum { FEED_RELU, FEED_GATED_GELU } feed_forward; /* of an encoder-decoder, as its dropout */
     double dropout;
-    enum { START_PUBLISHED, START_COPYING } start; /* t5_start.h; of an encoder-decoder */
+    enum { START_PUBLISHED, START_COPYING } start; /* t5_start.h, llama_start.h */
     /* how */
     int64_t epochs, batch, length, max_valid, patience;
     double lr, warmup, decay, clip;
@@ -43,6 +43,7 @@ struct lm_settings {
     int64_t answers, reuse;            /* drawn to each prompt; steps that learn from what was drawn at once */
     double price, clip_low, clip_high; /* of a wrong reading; how far a token's probability may have moved */
     double kl;                         /* weight of the divergence from the start */
+    enum { ADVANTAGE_SCALED, ADVANTAGE_PLAIN } advantage; /* reward_group.h */
     /* running */
     int64_t tokens;     /* most tokens of a micro-batch */
     int64_t eval_every; /* steps between validations, 0: once an epoch */

@@ -79,7 +79,7 @@ static void keep_group(struct reward_trainer *t, struct reward_group *g, int exa
     *g = (struct reward_group){ example, xcalloc((size_t)r->n_answers, sizeof *g->answers), r->n_answers };
     for (int i = 0; i < g->n; i++)
         keep_answer(t, &g->answers[i], &t->lm.train.items[example], &r->answers[i]);
-    add_sums(&t->sums, g, reward_group_compare(g));
+    add_sums(&t->sums, g, reward_group_compare(g, t->lm.set->advantage == ADVANTAGE_SCALED));
 }
 
 /* The examples of this rank's parts of the batches that learn from one drawing; returns how many.  The caller frees. */

@@ -32,7 +32,7 @@ void reward_groups_free(struct reward_group *groups, int n)
     free(groups);
 }
 
-bool reward_advantages(double *advantage, const double *reward, int n)
+bool reward_advantages(double *advantage, const double *reward, int n, bool scaled)
 {
     double mean = 0, squares = 0;
     bool alike = true;
@@ -43,18 +43,19 @@ bool reward_advantages(double *advantage, const double *reward, int n)
     }
     for (int i = 0; i < n; i++)
         squares += (reward[i] - mean) * (reward[i] - mean);
+    double scale = scaled ? sqrt(squares / (n - 1)) + REWARD_LEAST : 1;
     for (int i = 0; i < n; i++)
-        advantage[i] = alike ? 0 : (reward[i] - mean) / (sqrt(squares / (n - 1)) + REWARD_LEAST);
+        advantage[i] = alike ? 0 : (reward[i] - mean) / scale;
     return !alike;
 }
 
-bool reward_group_compare(struct reward_group *g)
+bool reward_group_compare(struct reward_group *g, bool scaled)
 {
     double *numbers = xmalloc(2 * (size_t)g->n * sizeof *numbers), *advantage = numbers + g->n;
 
     for (int i = 0; i < g->n; i++)
         numbers[i] = g->answers[i].reward;
-    bool differ = reward_advantages(advantage, numbers, g->n);
+    bool differ = reward_advantages(advantage, numbers, g->n, scaled);
     for (int i = 0; i < g->n; i++)
         g->answers[i].advantage = advantage[i];
     free(numbers);

@@ -30,11 +30,12 @@ void reward_groups_free(struct reward_group *groups, int n);
 
 /*
  * advantage = (reward - mean) / (s + REWARD_LEAST), s the deviation with n - 1 (Shao et al. 2024, section 4.1.2; the
- * small number as TRL has it); 0 for all, and false, where all rewards are the same.
+ * small number as TRL has it), or where not scaled reward - mean (Liu et al. 2025, arXiv 2503.20783, section 3.2); 0
+ * for all, and false, where all rewards are the same.
  */
 #define REWARD_LEAST 1e-4
-bool reward_advantages(double *advantage, const double *reward, int n);
+bool reward_advantages(double *advantage, const double *reward, int n, bool scaled);
 /* The same of a group's answers. */
-bool reward_group_compare(struct reward_group *g);
+bool reward_group_compare(struct reward_group *g, bool scaled);
 
 #endif

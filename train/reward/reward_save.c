@@ -118,7 +118,7 @@ static int read_group(struct reward_trainer *t, struct reward_group *g, const js
         if (read_answer(t, &g->answers[i], &t->lm.train.items[example].text, json_array_get(answers, (size_t)i), where,
                         err))
             return -1;
-    reward_group_compare(g);
+    reward_group_compare(g, t->lm.set->advantage == ADVANTAGE_SCALED);
     return 0;
 }
 

@@ -4,7 +4,7 @@
  * After IntentRL (Saparina & Lapata 2025, arXiv 2511.10453), which trains with DAPO (Yu et al. 2025, 2503.14476), a
  * form of GRPO (Shao et al. 2024, 2402.03300).  To each prompt of a step the engine draws `answers` answers with the
  * weights as they are, at temperature 1 and without cuts: what is learnt from is the model itself.  An answer's
- * advantage is its reward (reward_judge.h) less the mean of its prompt's, in their deviations; its tokens get
+ * advantage is its reward (reward_judge.h) less the mean of its prompt's (reward_group.h); its tokens get
  *
  *   loss = 1 / (prompts answers) sum over answers of 1 / tokens sum over tokens of op_policy_loss
  *
