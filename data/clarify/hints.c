@@ -176,14 +176,15 @@ static int read_kind(struct hints *h, const json_t *record, const struct schema 
     const json_t *kind = json_object_get(record, "kind");
 
     h->kind = h->n_found && h->found[0] < s->n_tables ? SIA_TABLE : SIA_COLUMN;
-    if (!kind || json_is_null(kind))
+    if (!kind || json_is_null(kind) || linguistic_kind_find(json_string_value(kind)) != LINGUISTIC_NONE)
         return 0;
     for (int k = 0; k < SIA_KINDS; k++)
         if (json_is_string(kind) && strcmp(json_string_value(kind), sia_kind_letter((enum sia_kind)k)) == 0) {
             h->kind = (enum sia_kind)k;
             return 0;
         }
-    return error_set(err, EXIT_CODE_DATA, "%s: field \"kind\" is not C, T, J, P or null", where);
+    return error_set(err, EXIT_CODE_DATA, "%s: field \"kind\" is not C, T, J, P, attachment, scope, vague or null",
+                     where);
 }
 
 static int read_found(struct hints *h, const json_t *record, const struct schema *s, const char *where,

@@ -1,5 +1,7 @@
 #include "data/corpora/ambrosia.h"
 
+#include "data/corpora/example.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,4 +80,24 @@ json_t *ambrosia_record(const json_t *row, int64_t number, const char *where, st
     }
     return json_pack("{s:o, s:s, s:o, s:o}", "id", id ? json_incref((json_t *)id) : json_integer(number), "db_id", db,
                      "question", question_json(question, attachment), "golds", golds);
+}
+
+json_t *ambrosia_label(const json_t *row, int64_t number, const char *where, struct error *err)
+{
+    bool ambiguous;
+    json_t *record = ambrosia_record(row, number, where, err), *golds = json_object_get(record, "golds");
+    const char *type = record ? json_get_string(row, "ambig_type", where, err) : NULL;
+
+    if (!type || json_get_bool(row, "is_ambiguous", &ambiguous, where, err)) {
+        json_decref(record);
+        return NULL;
+    }
+    json_t *sql = json_array();
+    for (size_t i = 0; i < json_array_size(golds) && i < EXAMPLE_MAX_SQL; i++)
+        json_array_append(sql, json_object_get(json_array_get(golds, i), "sql"));
+    json_object_set_new(record, "sql", sql);
+    json_object_set_new(record, "ambiguous", json_boolean(ambiguous));
+    json_object_set_new(record, "kind", json_string(type));
+    json_object_del(record, "golds");
+    return record;
 }

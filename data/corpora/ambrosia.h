@@ -18,4 +18,11 @@ bool ambrosia_is_row(const json_t *record);
  */
 json_t *ambrosia_record(const json_t *row, int64_t number, const char *where, struct error *err);
 
+/*
+ * {"db", "question", "is_ambiguous", "ambig_type", "gold_queries"} as a label (labels.h): {"id", "db_id", "question",
+ * "ambiguous", "kind", "sql"}, the id and the question as above, at most EXAMPLE_MAX_SQL statements.  The caller owns
+ * it; NULL with EXIT_CODE_DATA.
+ */
+json_t *ambrosia_label(const json_t *row, int64_t number, const char *where, struct error *err);
+
 #endif

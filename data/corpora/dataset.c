@@ -1,5 +1,7 @@
 #include "data/corpora/dataset.h"
 
+#include "data/schema/schema_build.h"
+
 #include <stdlib.h>
 
 static const char *const fold_names[FOLDS] = { "train", "valid", "test" };
@@ -67,6 +69,20 @@ void dataset_release(struct dataset *d)
     for (int f = 0; f < FOLDS; f++)
         example_list_release(&d->folds[f]);
     *d = (struct dataset){ 0 };
+}
+
+int dataset_join(struct dataset *d, struct dataset *from, int repeat, struct error *err)
+{
+    while (from->schemas.n) {
+        struct schema *last = &from->schemas.schemas[--from->schemas.n];
+        if (schema_set_add(&d->schemas, last, err))
+            return -1;
+    }
+    for (int f = 0; f < FOLDS; f++)
+        for (int i = 0; i < from->folds[f].n; i++)
+            for (int k = 0; k < (f == FOLD_TRAIN ? repeat : 1); k++)
+                example_list_add(&d->folds[f], &from->folds[f].items[i]);
+    return 0;
 }
 
 /* One schema a line: thousands of them stay readable and small. */

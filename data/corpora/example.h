@@ -7,8 +7,8 @@
 #ifndef DATA_CORPORA_EXAMPLE_H
 #define DATA_CORPORA_EXAMPLE_H
 
+#include "data/schema/linguistic_kind.h"
 #include "data/schema/schema.h"
-#include "data/schema/sia_kind.h"
 #include "data/util/json.h"
 #include "data/util/strings.h"
 
@@ -27,7 +27,8 @@ struct example {
     const char *sql[EXAMPLE_MAX_SQL]; /* gold readings, valid on schema db_id: two when ambiguous, else one; own: any */
     int n_sql;
     enum example_slice slice;
-    enum sia_kind kind; /* of the element that the schema doubles; own: SIA_KINDS where it is not known */
+    enum sia_kind kind;              /* of the element that the schema doubles; own: SIA_KINDS where it is not known */
+    enum linguistic_kind linguistic; /* own: what its words are looked at for; then kind is SIA_KINDS */
     bool ambiguous;
     /*
      * NULL when not ambiguous, or own and not known; else two elements of schema db_id, the k-th being the one that

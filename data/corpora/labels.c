@@ -1,5 +1,6 @@
 #include "data/corpora/labels.h"
 
+#include "data/corpora/ambrosia.h"
 #include "data/corpora/labels_split.h"
 #include "data/exec/db_path.h"
 #include "data/exec/schema_sqlite.h"
@@ -24,6 +25,7 @@ struct label_reader {
     struct arena sql;
     struct strings text;     /* of the newest record */
     int64_t records, faults; /* of the newest file */
+    int64_t mute;            /* records of AMBROSIA whose SQL is not understood, and left away */
 };
 
 /* NULL where a field is not there, or as a table leaves it empty. */
@@ -76,12 +78,15 @@ static int take_kind(struct example *e, const json_t *o, const char *where, stru
     const char *word = json_string_value(v);
 
     e->kind = SIA_KINDS;
+    if ((e->linguistic = linguistic_kind_find(word)) != LINGUISTIC_NONE)
+        return 0;
     for (int k = 0; word && k < SIA_KINDS; k++)
         if (strcmp(word, sia_kind_letters[k]) == 0)
             e->kind = (enum sia_kind)k;
     if (!v || e->kind != SIA_KINDS)
         return 0;
-    return error_set(err, EXIT_CODE_DATA, "%s: field \"kind\": expected C, T, J or P, got \"%.60s\"", where,
+    return error_set(err, EXIT_CODE_DATA,
+                     "%s: field \"kind\": expected C, T, J, P, attachment, scope or vague, got \"%.60s\"", where,
                      word ? word : "no text");
 }
 
@@ -143,17 +148,23 @@ static int check_sql(struct label_reader *r, const char *text, const struct sche
     return q ? sql_resolve(&r->sql, q, s, &uses, err) : -1;
 }
 
-static int take_sql(struct label_reader *r, struct example *e, const struct schema *s, const json_t *o,
+/* Published SQL is nobody's fault here: what is not understood is left away. */
+static int take_sql(struct label_reader *r, struct example *e, const struct schema *s, const json_t *o, bool published,
                     const char *where, struct error *err)
 {
     e->n_sql = take_list(r, o, "sql", 0, EXAMPLE_MAX_SQL, e->sql, where, err);
     for (int i = 0; i < e->n_sql; i++)
-        if (check_sql(r, e->sql[i], s, err))
-            return error_prefix(err, "%s: field \"sql\"", where);
+        if (check_sql(r, e->sql[i], s, err)) {
+            if (!published)
+                return error_prefix(err, "%s: field \"sql\"", where);
+            r->mute++;
+            e->n_sql = 0;
+        }
     return e->n_sql < 0 ? -1 : 0;
 }
 
-static int parse(struct label_reader *r, struct example *e, const json_t *o, const char *where, struct error *err)
+static int parse(struct label_reader *r, struct example *e, const json_t *o, bool published, const char *where,
+                 struct error *err)
 {
     const struct schema *s;
     char id[RECORD_ID_TEXT];
@@ -169,9 +180,28 @@ static int parse(struct label_reader *r, struct example *e, const json_t *o, con
         return error_set(err, EXIT_CODE_DATA, "%s: field \"source_db\": expected a text", where);
     e->source_db = source ? json_string_value(source) : e->db_id;
     e->id = strings_keep(&r->text, record_id_text(o, id));
-    return take_kind(e, o, where, err) || take_alternatives(r, e, s, o, where, err) || take_sql(r, e, s, o, where, err)
+    return take_kind(e, o, where, err) || take_alternatives(r, e, s, o, where, err) ||
+                   take_sql(r, e, s, o, published, where, err)
                ? -1
                : 0;
+}
+
+/* A label, or a row of AMBROSIA in its place. */
+static int add_record(struct label_reader *r, struct example_list *list, json_t *record, const char *where,
+                      struct error *err)
+{
+    bool published = ambrosia_is_row(record);
+    json_t *label = published ? ambrosia_label(record, r->records, where, err) : json_incref(record);
+    struct example e;
+
+    if (!label)
+        return -1;
+    db_path_name(r->db, label);
+    int rc = parse(r, &e, label, published, where, err);
+    if (rc == 0)
+        example_list_add(list, &e);
+    json_decref(label);
+    return rc;
 }
 
 static void add_fault(struct label_reader *r, const struct error *fault)
@@ -191,15 +221,11 @@ static int read_file(struct label_reader *r, struct example_list *list, const ch
 
     if (!in)
         return -1;
-    r->records = r->faults = 0;
+    r->records = r->faults = r->mute = 0;
     while ((rc = record_reader_next(in, &record, &fault)) != 0) {
-        struct example e;
         r->records++;
         if (rc > 0) {
-            db_path_name(r->db, record);
-            rc = parse(r, &e, record, record_reader_where(in), &fault);
-            if (rc == 0)
-                example_list_add(list, &e);
+            rc = add_record(r, list, record, record_reader_where(in), &fault);
             json_decref(record);
         }
         if (rc < 0)
@@ -207,6 +233,9 @@ static int read_file(struct label_reader *r, struct example_list *list, const ch
         strings_release(&r->text);
     }
     record_reader_close(in);
+    if (r->mute)
+        log_warn("%s: of %lld questions of AMBROSIA the SQL is not understood, and teaches nothing", path,
+                 (long long)r->mute);
     if (r->faults)
         return error_set(err, EXIT_CODE_DATA, "%s: %lld of %lld records are wrong", path, (long long)r->faults,
                          (long long)r->records);

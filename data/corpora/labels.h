@@ -1,8 +1,9 @@
 /*
  * labels.h - questions that people have labelled themselves, about databases of their own, as a data set.
  *
- * A record needs a question and whether it is ambiguous; kind, alternatives and SQL are used where they stand.  All
- * records are read before any is refused, so that one look tells everything that is wrong.
+ * A record needs a question and whether it is ambiguous; kind, alternatives and SQL are used where they stand.  Rows of
+ * AMBROSIA are taken as they are published (ambrosia.h).  All records are read before any is refused, so that one look
+ * tells everything that is wrong.
  */
 #ifndef DATA_CORPORA_LABELS_H
 #define DATA_CORPORA_LABELS_H

@@ -20,7 +20,10 @@ static int check_kind(const json_t *finding, const char *where, struct error *er
     for (int k = 0; k < SIA_KINDS; k++)
         if (json_is_string(kind) && strcmp(json_string_value(kind), sia_kind_letter((enum sia_kind)k)) == 0)
             return 0;
-    return error_set(err, EXIT_CODE_DATA, "%s: field \"kind\": expected C, T, J, P or null, got %s", where,
+    if (linguistic_kind_find(json_string_value(kind)) != LINGUISTIC_NONE)
+        return 0;
+    return error_set(err, EXIT_CODE_DATA,
+                     "%s: field \"kind\": expected C, T, J, P, attachment, scope, vague or null, got %s", where,
                      json_is_string(kind) ? json_string_value(kind) : json_type_name(kind));
 }
 

@@ -94,10 +94,10 @@ const struct command command_detect = {
     OPTIONS(table, defaults),
     .details = "IN.jsonl holds records {\"id\", \"db_id\", \"question\"}; - is standard input.  Each line of the "
                "output has the score (a calibrated probability), the decision at the stored threshold, kind (C, T, J "
-               "or P), the alternatives, one sentence, and the relevance of every table and column.  A question of "
-               "more tokens than fit beside the schema's names is cut, and question_cut says where; of a schema "
-               "with more than --elements tables and columns those are read that the question may be about, and "
-               "schema_cut says how many.\n\n"
+               "or P; of a detector that was taught these also attachment, scope or vague), the alternatives, one "
+               "sentence, and the relevance of every table and column.  A question of more tokens than fit beside the "
+               "schema's names is cut, and question_cut says where; of a schema with more than --elements tables and "
+               "columns those are read that the question may be about, and schema_cut says how many.\n\n"
                "Lines are kept in OUT.jsonl.part until all are there; --resume takes those whose record, schema, model "
                "and settings are what they were.",
     .examples = { "ambit-infer detect questions.jsonl --model runs/gate --schema tables.json -o findings.jsonl",

@@ -14,6 +14,21 @@ static const char *const readings[] = {
     [SIA_AGGREGATE] = "the aggregate computed now or the one stored,",
 };
 
+/* Likewise, by number less one. */
+static const char *const wordings[LINGUISTIC_KINDS] = {
+    "a condition may belong to the last thing named or to all of them",
+    "what is asked of each may be one answer common to all or one for every one",
+    "a word of it fits several tables or columns",
+};
+
+/* NULL where it is not known. */
+static const char *kind_of(const struct finding *f)
+{
+    if (f->linguistic != LINGUISTIC_NONE)
+        return linguistic_kind_name(f->linguistic);
+    return f->named ? sia_kind_letter(f->kind) : NULL;
+}
+
 static struct finding_element element_of(const struct gate_model *m, const struct schema_input *in, int node,
                                          float logit)
 {
@@ -42,14 +57,17 @@ void finding_fill(struct finding *f, const struct gate_model *m, const struct ga
     f->db_id = in->schema->db_id;
     f->n_question = item->n_question;
     f->n_read = gate_question_kept(&m->layout, item);
-    f->score = gate_probability(m, (double)result->score);
+    double words = result->kind == LINGUISTIC_NONE ? -HUGE_VAL : (double)result->linguistic;
+    double logit = gate_join_logits(m, (double)result->score, words);
+    f->score = gate_probability(m, logit);
     f->ambiguous = f->score >= m->threshold;
+    f->linguistic = f->ambiguous && logit > (double)result->score ? result->kind : LINGUISTIC_NONE;
     f->n_schema = whole->n_tables + whole->n_columns;
     f->n_elements = in->n_nodes;
     f->elements = xcalloc((size_t)in->n_nodes, sizeof *f->elements);
     for (int i = 0; i < in->n_nodes; i++)
         f->elements[i] = element_of(m, in, i, relevance[i]);
-    f->named = f->ambiguous && result->pair >= 0;
+    f->named = f->ambiguous && f->linguistic == LINGUISTIC_NONE && result->pair >= 0;
     if (!f->named)
         return;
     const struct schema_pair *pair = &in->pairs[result->pair];
@@ -69,6 +87,9 @@ static const char *sentence_of(const struct finding *f, struct strings *text)
 {
     if (!f->ambiguous)
         return strings_printf(text, "No ambiguity found: the chance of one is %.0f %%.", 100 * f->score);
+    if (f->linguistic != LINGUISTIC_NONE)
+        return strings_printf(text, "This question has several readings: %s (%.0f %%).", wordings[f->linguistic - 1],
+                              100 * f->score);
     if (!f->named)
         return strings_printf(text, "This question is ambiguous for this schema (%.0f %%).", 100 * f->score);
     return strings_printf(text, "This question may mean %s %s or %s (%.0f %%).", readings[f->kind], f->alternatives[0],
@@ -108,11 +129,10 @@ json_t *finding_json(const struct finding *f, bool relevance)
     const char *sentence = told(f, &text);
     json_t *alternatives = f->named ? json_pack("[s, s]", f->alternatives[0], f->alternatives[1]) : json_array();
     json_t *cut = kept_of(f->n_read, f->n_question), *part = kept_of(f->n_elements, f->n_schema);
-    json_t *o =
-        json_pack("{s:O, s:s, s:s, s:o*, s:o*, s:f, s:b, s:s*, s:s?, s:o, s:s, s:o*}", "id", f->id, "db_id", f->db_id,
-                  "question", f->question, "question_cut", cut, "schema_cut", part, "score", f->score, "ambiguous",
-                  f->ambiguous, "status", f->status, "kind", f->named ? sia_kind_letter(f->kind) : NULL, "alternatives",
-                  alternatives, "sentence", sentence, "relevance", relevance ? elements_json(f) : NULL);
+    json_t *o = json_pack("{s:O, s:s, s:s, s:o*, s:o*, s:f, s:b, s:s*, s:s?, s:o, s:s, s:o*}", "id", f->id, "db_id",
+                          f->db_id, "question", f->question, "question_cut", cut, "schema_cut", part, "score", f->score,
+                          "ambiguous", f->ambiguous, "status", f->status, "kind", kind_of(f), "alternatives",
+                          alternatives, "sentence", sentence, "relevance", relevance ? elements_json(f) : NULL);
     strings_release(&text);
     return o;
 }

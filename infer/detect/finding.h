@@ -27,6 +27,7 @@ struct finding {
     const char *status;     /* clear, ambiguous or unsure: the caller's to set; NULL: not told */
     bool named;             /* it is ambiguous between two elements that the model names: */
     enum sia_kind kind;
+    enum linguistic_kind linguistic;  /* it is ambiguous by its words: of which kind; then it is not named */
     const char *alternatives[2];      /* "table" or "table.column" */
     struct finding_element *elements; /* those that were read */
     int n_elements;

@@ -65,6 +65,8 @@ int spec_read(const json_t *o, const struct spec_field *fields, void *spec, cons
 {
     for (const struct spec_field *f = fields; f->name; f++) {
         void *at = (char *)spec + f->offset;
+        if (f->optional && f->type != SPEC_WORD && !json_object_get(o, f->name))
+            continue;
         int rc = f->type == SPEC_INT    ? read_int(o, f, at, where, err)
                  : f->type == SPEC_WORD ? read_word(o, f, at, where, err)
                                         : read_real(o, f, at, where, err);

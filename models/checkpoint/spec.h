@@ -17,7 +17,7 @@ struct spec_field {
     enum spec_type type;
     const char *const *words; /* of SPEC_WORD, by number; ends with NULL */
     double low, high;         /* of the others */
-    bool optional;            /* SPEC_WORD: where it is missing, the first word is meant */
+    bool optional;            /* where it is missing the spec stays; of SPEC_WORD the first word is meant */
 };
 
 /* Adds the fields to the object; the table ends with a name that is NULL. */

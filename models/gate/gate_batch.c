@@ -40,8 +40,8 @@ int gate_question_kept(const struct gate_layout *layout, const struct gate_item 
 
 void text_builder_reset(struct text_builder *b, const struct gate_layout *layout)
 {
-    struct int_list *lists[] = { &b->tokens,     &b->positions, &b->segments,     &b->lengths,
-                                 &b->row_counts, &b->rows,      &b->span_lengths, &b->span_nodes };
+    struct int_list *lists[] = { &b->tokens, &b->positions,    &b->segments,   &b->lengths,      &b->row_counts,
+                                 &b->rows,   &b->span_lengths, &b->span_nodes, &b->span_question };
     for (int i = 0; i < ARRAY_LEN(lists); i++)
         lists[i]->n = 0;
     b->layout = layout;
@@ -50,8 +50,8 @@ void text_builder_reset(struct text_builder *b, const struct gate_layout *layout
 
 void text_builder_release(struct text_builder *b)
 {
-    struct int_list *lists[] = { &b->tokens,     &b->positions, &b->segments,     &b->lengths,
-                                 &b->row_counts, &b->rows,      &b->span_lengths, &b->span_nodes };
+    struct int_list *lists[] = { &b->tokens, &b->positions,    &b->segments,   &b->lengths,      &b->row_counts,
+                                 &b->rows,   &b->span_lengths, &b->span_nodes, &b->span_question };
     for (int i = 0; i < ARRAY_LEN(lists); i++)
         free(lists[i]->v);
     free(b->mentions);
@@ -72,6 +72,22 @@ static int room_left(const struct text_builder *b)
     return b->layout->max_positions - 1 - b->lengths.v[b->lengths.n - 1];
 }
 
+static void want_row(struct text_builder *b, int token)
+{
+    push(&b->rows, token);
+    b->row_counts.v[b->row_counts.n - 1]++;
+}
+
+/* A span of n tokens, which belongs to a node, or is the question's: then those after it belong to this question. */
+static void add_span(struct text_builder *b, int n, int node)
+{
+    int asked = node < 0 ? b->span_nodes.n : b->span_question.n ? b->span_question.v[b->span_question.n - 1] : 0;
+
+    push(&b->span_lengths, n);
+    push(&b->span_nodes, node);
+    push(&b->span_question, asked);
+}
+
 static void begin_sequence(struct text_builder *b, const struct gate_item *item)
 {
     int n = gate_question_kept(b->layout, item);
@@ -79,20 +95,19 @@ static void begin_sequence(struct text_builder *b, const struct gate_item *item)
     push(&b->lengths, 0);
     push(&b->row_counts, 0);
     put(b, b->layout->cls, 0);
-    for (int i = 0; i < n; i++)
+    if (b->layout->asks && b->layout->encode == ENCODE_SCHEMA)
+        add_span(b, n, -1);
+    for (int i = 0; i < n; i++) {
+        if (b->layout->asks && b->layout->encode == ENCODE_SCHEMA)
+            want_row(b, b->tokens.n);
         put(b, item->question[i], 0);
+    }
     put(b, b->layout->sep, 0);
 }
 
 static void end_sequence(struct text_builder *b)
 {
     put(b, b->layout->sep, 1);
-}
-
-static void want_row(struct text_builder *b, int token)
-{
-    push(&b->rows, token);
-    b->row_counts.v[b->row_counts.n - 1]++;
 }
 
 void text_add_element(struct text_builder *b, const struct gate_item *item, int node)
@@ -119,10 +134,8 @@ static void put_name(struct text_builder *b, const struct token_table *t, int na
 {
     int n = name_length(b, t, name);
 
-    if (node >= 0) {
-        push(&b->span_lengths, n);
-        push(&b->span_nodes, node);
-    }
+    if (node >= 0)
+        add_span(b, n, node);
     for (int i = 0; i < n; i++) {
         if (node >= 0)
             want_row(b, b->tokens.n);
@@ -245,10 +258,11 @@ static void pad_sequences(struct text_builder *b, int rows)
 static void pad_spans(struct text_builder *b, int nodes, int rows)
 {
     memset(more_mentions(b, nodes), 0, (size_t)nodes * ELEMENT_MENTIONS * sizeof *b->mentions);
-    for (int i = 0; i < nodes; i++) {
-        push(&b->span_lengths, share_of(rows, nodes, i));
-        push(&b->span_nodes, b->n_nodes + i);
-    }
+    for (int i = 0; i < nodes; i++)
+        add_span(b, share_of(rows, nodes, i), b->n_nodes + i);
+    int questions = b->span_nodes.n - b->n_nodes - nodes, padded = (int)batch_bucket(questions, SEQUENCE_STEPS);
+    for (int i = questions; questions && i < padded; i++)
+        add_span(b, 0, -1);
 }
 
 void text_builder_pad(struct text_builder *b, int nodes)
@@ -263,15 +277,19 @@ void text_builder_pad(struct text_builder *b, int nodes)
     b->n_nodes = nodes;
 }
 
-/* place[node] = number of its span */
-static struct index build_place(struct ctx *c, const struct text_builder *b)
+/* [node] = number of its span, or of its question's */
+static struct index build_places(struct ctx *c, const struct text_builder *b, bool question)
 {
     int32_t *place = xmalloc((size_t)b->n_nodes * sizeof *place);
+    int placed = 0;
 
-    CHECK(b->span_nodes.n == b->n_nodes, "%d spans for %d nodes", b->span_nodes.n, b->n_nodes);
-    for (int i = 0; i < b->n_nodes; i++)
-        place[b->span_nodes.v[i]] = i;
-    struct index index = batch_index(c, place, b->n_nodes, b->n_nodes);
+    for (int i = 0; i < b->span_nodes.n; i++)
+        if (b->span_nodes.v[i] >= 0) {
+            place[b->span_nodes.v[i]] = question ? b->span_question.v[i] : i;
+            placed++;
+        }
+    CHECK(placed == b->n_nodes, "%d spans for %d nodes", placed, b->n_nodes);
+    struct index index = batch_index(c, place, b->n_nodes, b->span_nodes.n);
     free(place);
     return index;
 }
@@ -292,7 +310,9 @@ void gate_text_build(struct ctx *c, const struct text_builder *b, const struct b
     if (!b->span_nodes.n)
         return;
     text->spans = batch_segments(c, b->span_lengths.v, b->span_lengths.n);
-    text->place = build_place(c, b);
+    text->place = build_places(c, b, false);
+    if (b->layout->asks)
+        text->question = build_places(c, b, true);
     text->mentions = batch_f32(c, b->mentions, b->n_nodes, ELEMENT_MENTIONS, F32);
 }
 

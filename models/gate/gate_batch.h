@@ -4,7 +4,8 @@
  * A text_builder collects token sequences on the host; gate_text_build uploads them.  Sequences are
  *   element  [CLS] question [SEP] element [SEP]                         one for each element, state at [CLS]
  *   schema   [CLS] question [SEP] t1 : c1 , c2 ; t2 : ... ; [SEP]       as many as the positions demand
- * with segment 0 up to the first [SEP] and 1 after it.
+ * with segment 0 up to the first [SEP] and 1 after it.  In the latter a span is the tokens of an element's name, or,
+ * where the model asks for them, of the question.
  */
 #ifndef MODELS_GATE_GATE_BATCH_H
 #define MODELS_GATE_GATE_BATCH_H
@@ -32,6 +33,7 @@ struct gate_layout {
     enum gate_encode encode;
     int32_t cls, sep, colon, comma, semicolon;
     int max_positions;
+    int asks;         /* schema: the question's own tokens are wanted, too */
     int max_question; /* longer questions are cut; 0: those that do not fit beside the schema's names */
     int least_room;   /* for a question: longer texts of elements are cut so that it is left */
     int max_name;     /* longer names are cut, so that a table's and a column's fit beside that */
@@ -57,9 +59,10 @@ struct text_builder {
     struct int_list tokens, positions, segments; /* of every token */
     struct int_list lengths, row_counts;         /* of every sequence */
     struct int_list rows;                        /* wanted tokens */
-    struct int_list span_lengths, span_nodes;    /* schema: of every span, the node counted over the whole batch */
-    float *mentions;                             /* schema: [nodes, ELEMENT_MENTIONS] */
-    int mentions_cap;                            /* nodes */
+    struct int_list span_lengths, span_nodes; /* schema: of every span, the node counted over the whole batch; -1 is */
+    struct int_list span_question;            /* the question's own; and the span of the question before it */
+    float *mentions;                          /* schema: [nodes, ELEMENT_MENTIONS] */
+    int mentions_cap;                         /* nodes */
     int n_nodes;
 };
 

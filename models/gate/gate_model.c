@@ -35,11 +35,13 @@ int gate_model_init(struct gate_model *m, struct device *device, const struct ga
     *m = (struct gate_model){
         .device = device, .dtype = dtype, .graph = graph, .tokenizer = tokenizer, .threshold = 0.5, .temperature = 1
     };
+    m->linguistic_temperature = 1;
     if (arena_init(&m->host, HOST_BYTES, err) || device_arena(device, &m->data, bytes, err) ||
         gate_layout_init(&m->layout, tokenizer, config->bert.max_positions, config->encode, err)) {
         gate_model_release(m);
         return -1;
     }
+    m->layout.asks = config->linguistic;
     struct param_arenas arenas = { &m->host, &m->data, optimizer };
     gatekeeper_init(&m->net, config, dtype, &m->params, &arenas);
     return 0;
@@ -64,6 +66,11 @@ double gate_probability(const struct gate_model *m, double logit)
     return 1 / (1 + exp((m->shift - logit) / m->temperature));
 }
 
+double gate_join_logits(const struct gate_model *m, double score, double linguistic)
+{
+    return fmax(score, m->shift + m->temperature * linguistic / m->linguistic_temperature);
+}
+
 static int load(void *model, const struct model_file *f, struct device *device, struct error *err)
 {
     struct gate_model *m = model;
@@ -77,6 +84,7 @@ static int load(void *model, const struct model_file *f, struct device *device, 
     m->sum = sum_folder(HASH_START, f->dir);
     m->threshold = spec.threshold;
     m->temperature = spec.temperature;
+    m->linguistic_temperature = spec.linguistic_temperature;
     const char *note = json_string_value(json_object_get(f->meta, "note"));
     snprintf(m->note, sizeof m->note, "%s", note ? note : "");
     if (gate_validation_read(m, json_object_get(f->meta, "validation"), f->reader.path, err) == 0 &&

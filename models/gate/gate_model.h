@@ -25,6 +25,7 @@ struct gate_model {
     struct gate_layout layout;
     uint64_t sum;                         /* of names, sizes and times of the files that it was read from */
     double threshold, temperature, shift; /* yes is sigmoid((score - shift) / temperature) >= threshold */
+    double linguistic_temperature;        /* of the linguistic kinds' logits, in place of temperature and shift */
     struct arena adapter_data;            /* of a few labels' adapter (gate_adapter.h), where there is one, and */
     struct params adapters;               /* its maps of the encoder */
     struct gate_validation validation;    /* n 0: nothing was kept (gate_band.h) */
@@ -48,6 +49,9 @@ void gate_model_release(struct gate_model *m);
 
 /* sigmoid((logit - shift) / temperature) */
 double gate_probability(const struct gate_model *m, double logit);
+/* The greater of two logits, one of the score and one of a linguistic kind, as one of the score: that which is as
+ * likely as the likelier of them. */
+double gate_join_logits(const struct gate_model *m, double score, double linguistic);
 
 /* What a checkpoint's meta says of the model ("model": {...}), and back. */
 json_t *gate_model_to_json(const struct gate_model *m);
@@ -55,7 +59,7 @@ struct gate_model_spec {
     struct gatekeeper_config config;
     enum dtype dtype;
     enum graph_mode graph;
-    double threshold, temperature;
+    double threshold, temperature, linguistic_temperature;
 };
 int gate_model_from_json(const json_t *o, struct gate_model_spec *spec, const char *where, struct error *err);
 

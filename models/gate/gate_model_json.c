@@ -9,6 +9,7 @@ static const char *const classifiers[] = { "pair", "gat-mean", "gat-cat", "gcn",
 static const char *const features[] = { "states", "relevance", NULL };
 static const char *const pools[] = { "attention", "mean", "sum", NULL };
 static const char *const graphs[] = { "typed", "paper", "mono", "bi", NULL };
+static const char *const switches[] = { "off", "on", NULL };
 static const char *const precisions[] = { "f32", "tf32", "bf16", NULL };
 
 #define AT(member) offsetof(struct gate_model_spec, member)
@@ -29,6 +30,8 @@ static const struct spec_field fields[] = {
     { "pair_hidden", AT(config.pair_hidden), SPEC_INT, NULL, 1, 1 << 20, false },
     { "pair_features", AT(config.pair_features), SPEC_INT, NULL, GATE_PAIR_FEATURES, GATE_PAIR_FEATURES, false },
     { "dropout", AT(config.dropout), SPEC_FLOAT, NULL, 0, 0.999, false },
+    { "linguistic", AT(config.linguistic), SPEC_WORD, switches, 0, 0, true },
+    { "linguistic_temperature", AT(linguistic_temperature), SPEC_DOUBLE, NULL, 1e-6, 1e6, true },
     { "threshold", AT(threshold), SPEC_DOUBLE, NULL, 0, 1, false },
     { "temperature", AT(temperature), SPEC_DOUBLE, NULL, 1e-6, 1e6, false },
     { 0 },
@@ -36,7 +39,8 @@ static const struct spec_field fields[] = {
 
 json_t *gate_model_to_json(const struct gate_model *m)
 {
-    struct gate_model_spec s = { m->net.config, m->dtype, m->graph, m->threshold, m->temperature };
+    struct gate_model_spec s = { m->net.config, m->dtype,       m->graph,
+                                 m->threshold,  m->temperature, m->linguistic_temperature };
     json_t *o = json_object();
 
     bert_spec_write(o, &s.config.bert);
@@ -56,6 +60,7 @@ static int check_segments(const struct bert_config *b, const char *where, struct
 int gate_model_from_json(const json_t *o, struct gate_model_spec *s, const char *where, struct error *err)
 {
     memset(s, 0, sizeof *s);
+    s->linguistic_temperature = 1;
     return bert_spec_read(o, &s->config.bert, where, err) || spec_read(o, fields, s, where, err) ||
                    check_segments(&s->config.bert, where, err)
                ? -1

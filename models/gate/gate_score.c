@@ -165,6 +165,27 @@ static void take_likeliest_pair(const float *pairs, int n, struct gate_result *r
         }
 }
 
+static void take_likeliest_kind(const float *kinds, struct gate_result *r)
+{
+    for (int k = 0; k < LINGUISTIC_KINDS; k++)
+        if (!k || kinds[k] > r->linguistic) {
+            r->linguistic = kinds[k];
+            r->kind = (enum linguistic_kind)(k + 1);
+        }
+}
+
+/* Into the results, where the model has a head for them. */
+static void take_kinds(const struct gate_scorer *s, const struct classify_step *k, struct gate_result *results)
+{
+    if (!k->scores.linguistic)
+        return;
+    float *kinds = xmalloc((size_t)k->n * LINGUISTIC_KINDS * sizeof *kinds);
+    download_first(s, kinds, k->scores.linguistic, k->n);
+    for (int i = 0; i < k->n; i++)
+        take_likeliest_kind(kinds + (size_t)i * LINGUISTIC_KINDS, &results[i]);
+    free(kinds);
+}
+
 /* Moves *all_pairs, unless it is NULL, behind what it writes there. */
 static int classify_some(struct gate_scorer *s, struct classify_step *k, struct gate_result *results, float **all_pairs,
                          struct error *err)
@@ -181,13 +202,15 @@ static int classify_some(struct gate_scorer *s, struct classify_step *k, struct 
         *all_pairs += n_pairs;
     }
     int rc = 0;
-    for (int i = 0; i < k->n && rc == 0; i++) {
+    for (int i = 0; i < k->n; i++)
         results[i] = (struct gate_result){ .score = scores[i], .pair = -1 };
+    take_kinds(s, k, results);
+    for (int i = 0; i < k->n && rc == 0; i++) {
         if (n_pairs) {
             take_likeliest_pair(pairs, k->items[i].schema->n_pairs, &results[i]);
             pairs += k->items[i].schema->n_pairs;
         }
-        if (!isfinite(results[i].score))
+        if (!isfinite(results[i].score) || !isfinite(results[i].linguistic))
             rc = error_set(err, EXIT_CODE_FAILURE, "the model gives no number as a score: its weights have diverged");
     }
     free(scores);

@@ -19,8 +19,10 @@ struct gate_scorer {
 
 /* What the classifier says of one question. */
 struct gate_result {
-    float score; /* logit: of the likeliest pair, else the classifier's */
-    int pair;    /* the likeliest candidate pair, -1 when there is none */
+    float score;               /* logit: of the likeliest pair, else the classifier's */
+    int pair;                  /* the likeliest candidate pair, -1 when there is none */
+    float linguistic;          /* logit of the likeliest linguistic kind, where the model has a head for them: */
+    enum linguistic_kind kind; /* else LINGUISTIC_NONE */
 };
 
 void gate_scorer_init(struct gate_scorer *s, const struct gate_model *m, struct workspace *w, int max_tokens);

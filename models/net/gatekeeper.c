@@ -38,6 +38,8 @@ static void init_relevance(struct gatekeeper *g, struct params *p, const struct 
     g->pooler_b = param_vector(&b, C, 0, "bert.pooler.dense.bias");
     g->relevance_w = param_matrix(&b, 1, C, "classifier.weight");
     g->relevance_b = param_vector(&b, 1, 0, "classifier.bias");
+    if (g->config.encode == ENCODE_SCHEMA && g->config.linguistic)
+        g->question_w = param_new(p, a, dtype, 2, (int64_t[]){ C, C }, INIT, 0, "question.weight");
     if (g->config.encode == ENCODE_SCHEMA)
         g->mention_w = param_new(p, a, dtype, 2, (int64_t[]){ C, ELEMENT_MENTIONS }, INIT, 0, "mention.weight");
 }
@@ -70,6 +72,21 @@ static void init_pair(struct gatekeeper *g, struct param_builder *p)
     g->asked = init_pair_head(p, 4 * RELEVANCE_CHANNELS + k->pair_features, k->pair_hidden, "pair.asked");
 }
 
+static void init_linguistic(struct gatekeeper *g, struct param_builder *p)
+{
+    const struct gatekeeper_config *k = &g->config;
+    struct linguistic_head *h = &g->linguistic;
+
+    param_part(p, "linguistic.");
+    h->gate_w = param_matrix(p, 1, k->gat_hidden, "gate.weight");
+    h->gate_b = param_vector(p, 1, 0, "gate.bias");
+    h->state_w = param_matrix(p, k->pair_hidden, k->bert.hidden_size, "state.weight");
+    h->graph_w = param_matrix(p, k->pair_hidden, k->gat_hidden, "graph.weight");
+    h->b = param_vector(p, k->pair_hidden, 0, "graph.bias");
+    h->score_w = param_matrix(p, LINGUISTIC_KINDS, k->pair_hidden, "score.weight");
+    h->score_b = param_vector(p, LINGUISTIC_KINDS, 0, "score.bias");
+}
+
 void gatekeeper_init(struct gatekeeper *g, const struct gatekeeper_config *config, enum dtype dtype, struct params *p,
                      const struct param_arenas *a)
 {
@@ -87,6 +104,8 @@ void gatekeeper_init(struct gatekeeper *g, const struct gatekeeper_config *confi
     for (int i = 0; i < config->gat_layers; i++)
         init_typed_gat(&g->gat[i], config, &classifier, i);
     init_pair(g, &classifier);
+    if (config->linguistic)
+        init_linguistic(g, &classifier);
 }
 
 struct tensor *gatekeeper_states(struct ctx *c, const struct gatekeeper *g, const struct gate_text *text)
@@ -95,9 +114,12 @@ struct tensor *gatekeeper_states(struct ctx *c, const struct gatekeeper *g, cons
 
     if (!text->spans.n)
         return x;
-    x = op_gather(c, op_segment_pool(c, x, &text->spans, POOL_MEAN), &text->place);
+    struct tensor *spans = op_segment_pool(c, x, &text->spans, POOL_MEAN);
     struct tensor *mentions = op_cast(c, text->mentions, g->mention_w->dtype);
-    return op_add(c, x, op_linear(c, mentions, g->mention_w, NULL, ACT_NONE));
+    x = op_add(c, op_gather(c, spans, &text->place), op_linear(c, mentions, g->mention_w, NULL, ACT_NONE));
+    if (!g->config.linguistic)
+        return x;
+    return op_add(c, x, op_linear(c, op_gather(c, spans, &text->question), g->question_w, NULL, ACT_NONE));
 }
 
 struct tensor *gatekeeper_logits(struct ctx *c, struct tensor *x, struct tensor *w, struct tensor *b)
@@ -170,12 +192,28 @@ static struct tensor *relevance_channels(struct ctx *c, const struct gatekeeper 
     return op_linear(c, r, g->relevance_in_w, g->relevance_in_b, ACT_TANH);
 }
 
+/* x [N, C] of the elements, y [N, D] what the graph makes of them, to [questions, LINGUISTIC_KINDS]. */
+static struct tensor *judge_words(struct ctx *c, const struct gatekeeper *g, struct tensor *x, struct tensor *y,
+                                  const struct gate_graph *graph)
+{
+    const struct linguistic_head *h = &g->linguistic;
+    struct tensor *state = op_segment_pool(c, x, &graph->nodes, POOL_MEAN);
+    struct tensor *chosen = op_attention_pool(c, y, gatekeeper_logits(c, y, h->gate_w, h->gate_b), &graph->nodes);
+    struct tensor *z =
+        op_add(c, op_linear(c, state, h->state_w, NULL, ACT_NONE), op_linear(c, chosen, h->graph_w, h->b, ACT_NONE));
+    z = op_dropout(c, op_activation(c, z, ACT_GELU), g->config.dropout);
+    return op_linear(c, z, h->score_w, h->score_b, ACT_NONE);
+}
+
 static struct gate_scores classify_pairs(struct ctx *c, const struct gatekeeper *g, struct tensor *x,
                                          const struct gate_graph *graph)
 {
-    struct tensor *twins = judge_pairs(c, g, &g->twins, reason(c, g, x, &graph->graph), graph);
+    struct tensor *y = reason(c, g, x, &graph->graph), *twins = judge_pairs(c, g, &g->twins, y, graph);
     struct tensor *pair = op_and_logits(c, twins, judge_pairs(c, g, &g->asked, relevance_channels(c, g, x), graph));
-    return (struct gate_scores){ .score = op_noisy_or(c, pair, &graph->pairs), .pair = pair, .twins = twins };
+    return (struct gate_scores){ .score = op_noisy_or(c, pair, &graph->pairs),
+                                 .pair = pair,
+                                 .twins = twins,
+                                 .linguistic = g->config.linguistic ? judge_words(c, g, x, y, graph) : NULL };
 }
 
 struct gate_scores gatekeeper_classify(struct ctx *c, const struct gatekeeper *g, struct tensor *states,

@@ -13,12 +13,17 @@
  * schema, and the question asks for them.  One head reads the graph's states of the elements and answers the first; the
  * other sees their relevance and how the question mentions them and answers the second.  Both have labels of their own,
  * so that questions that do not ask for a doubled element teach the first too; the pair's logit is that of both.
+ *
+ * What is ambiguous by a question's words (linguistic_kind.h) a third head reads, from the question's own tokens and
+ * the graph's states: elements' states then have the mean of the question's added, and a question's state is their
+ * mean, beside one of the graph's states by attention.
  */
 #ifndef MODELS_NET_GATEKEEPER_H
 #define MODELS_NET_GATEKEEPER_H
 
+#include "data/schema/linguistic_kind.h"
 #include "data/schema/mention.h"
-#include "models/net/bert.h"
+#include "models/net/gate_input.h"
 
 enum gate_encode { ENCODE_ELEMENT, ENCODE_SCHEMA };
 enum gate_classifier {
@@ -30,7 +35,6 @@ enum gate_classifier {
     CLASSIFIER_BERT_ONLY /* no graph: the pooled states, a hidden layer of pair_hidden channels with ReLU */
 };
 enum gate_features { FEATURES_STATES, FEATURES_RELEVANCE };
-enum { GATE_RELATIONS_MAX = 16 };
 enum gate_pool { GATE_POOL_ATTENTION, GATE_POOL_MEAN, GATE_POOL_SUM };
 /* What factors of a GAT's projections, all of them F32, are rounded to before they are multiplied. */
 enum gat_precision { GAT_F32, GAT_TF32, GAT_BF16 };
@@ -46,7 +50,8 @@ struct gatekeeper_config {
     enum gat_precision gat_precision; /* where w is F32; TF32 on tensor cores alone, elsewhere it is F32 */
     int edge_types;                   /* number of relations of the schema graph, at most GATE_RELATIONS_MAX */
     int pair_hidden, pair_features;
-    float dropout; /* of the classifier */
+    int linguistic; /* 1: of the pair classifier, a head for the linguistic kinds */
+    float dropout;  /* of the classifier */
 };
 
 struct gat_layer {
@@ -64,12 +69,18 @@ struct gatekeeper {
     struct tensor *pooler_w, *pooler_b;       /* [C, C], F32 [C]: tanh, as BertForSequenceClassification */
     struct tensor *relevance_w, *relevance_b; /* [1, C], F32 [1] */
     struct tensor *mention_w;                 /* schema: [C, ELEMENT_MENTIONS] */
+    struct tensor *question_w;                /* schema, linguistic: [C, C] */
     struct tensor *project_w, *project_b;     /* pair: [hidden, C], F32 [hidden] */
     struct gat_layer *gat;
     struct tensor *gate_w, *gate_b; /* attention pool: [1, hidden], F32 [1] */
     struct pair_head {
         struct tensor *w1, *b1, *w2, *b2; /* [pair_hidden, in], F32 [pair_hidden], [1, pair_hidden], F32 [1] */
     } twins, asked;
+    struct linguistic_head {
+        struct tensor *gate_w, *gate_b;       /* attention over the graph's states: [1, hidden], F32 [1] */
+        struct tensor *state_w, *graph_w, *b; /* [pair_hidden, C], [pair_hidden, hidden], F32 [pair_hidden] */
+        struct tensor *score_w, *score_b;     /* [LINGUISTIC_KINDS, pair_hidden], F32 [LINGUISTIC_KINDS] */
+    } linguistic;
     struct tensor *relevance_in_w, *relevance_in_b; /* pair: [RELEVANCE_CHANNELS, 1], F32 [RELEVANCE_CHANNELS] */
     struct tensor *dense_w, *dense_b;               /* bert-only: [pair_hidden, C], F32 [pair_hidden] */
     struct tensor *score_w, *score_b;               /* the thesis' classifiers: [1, in], F32 [1] */
@@ -80,25 +91,6 @@ struct gatekeeper {
 void gatekeeper_init(struct gatekeeper *g, const struct gatekeeper_config *config, enum dtype dtype, struct params *p,
                      const struct param_arenas *a);
 
-/* Text of a batch.  Wanted rows are the [CLS] rows, or the tokens of the elements' spans in order of the text. */
-struct gate_text {
-    struct bert_input bert;
-    struct index rows;
-    struct seqs spans;       /* schema: wanted rows of each span; n = 0 when every span is one row */
-    struct index place;      /* schema: which span is node i's */
-    struct tensor *mentions; /* schema: F32 [N, ELEMENT_MENTIONS] */
-};
-
-/* Graphs of a batch, nodes of all questions one after another. */
-struct gate_graph {
-    struct graph graph;
-    struct seqs nodes;                          /* nodes of each question */
-    struct tensor *weights[GATE_RELATIONS_MAX]; /* F32 [E]: gcn: the first; rgcn: of each relation; else none */
-    struct index u, v;                          /* ends of the candidate pairs */
-    struct tensor *features;                    /* F32 [P, pair_features] */
-    struct seqs pairs;                          /* candidate pairs of each question */
-};
-
 /* States of all elements [N, C], in the compute type. */
 struct tensor *gatekeeper_states(struct ctx *c, const struct gatekeeper *g, const struct gate_text *text);
 
@@ -106,9 +98,10 @@ struct tensor *gatekeeper_states(struct ctx *c, const struct gatekeeper *g, cons
 struct tensor *gatekeeper_relevance(struct ctx *c, const struct gatekeeper *g, struct tensor *states);
 
 struct gate_scores {
-    struct tensor *score; /* F32 [questions]: logit of "ambiguous"; a noisy-or over pairs */
-    struct tensor *pair;  /* F32 [P]: logit of each candidate pair; of pair alone, else NULL */
-    struct tensor *twins; /* F32 [P]: logit of "could mean the same"; likewise */
+    struct tensor *score;      /* F32 [questions]: logit of "ambiguous"; a noisy-or over pairs */
+    struct tensor *pair;       /* F32 [P]: logit of each candidate pair; of pair alone, else NULL */
+    struct tensor *twins;      /* F32 [P]: logit of "could mean the same"; likewise */
+    struct tensor *linguistic; /* F32 [questions, LINGUISTIC_KINDS] logits; NULL without a head for them */
 };
 /* states F32 [N, C]. */
 struct gate_scores gatekeeper_classify(struct ctx *c, const struct gatekeeper *g, struct tensor *states,

@@ -38,10 +38,23 @@ static void check_spans(const struct text_builder *b, const struct gate_item *it
     int *seen = xcalloc((size_t)b->n_nodes, sizeof *seen), row = 0, token = 0, first = 0;
 
     assert_int_equal(b->n_nodes, gate_nodes(items, n));
-    assert_int_equal(b->span_nodes.n, b->n_nodes);
-    assert_int_equal(b->span_lengths.n, b->n_nodes);
+    int questions = b->layout->asks ? b->lengths.n : 0, asked = -1;
+    assert_int_equal(b->span_nodes.n, b->n_nodes + questions);
+    assert_int_equal(b->span_lengths.n, b->n_nodes + questions);
     for (int i = 0; i < b->span_nodes.n; i++) {
         int node = b->span_nodes.v[i], item = 0;
+        if (node < 0) { /* a sequence's question, whose tokens are those of the item that the next span is of */
+            asked = i;
+            assert_in_range(i + 1, 1, b->span_nodes.n - 1);
+            for (first = 0; b->span_nodes.v[i + 1] - first >= items[item].schema->n_nodes; item++)
+                first += items[item].schema->n_nodes;
+            assert_int_equal(b->span_lengths.v[i], gate_question_kept(b->layout, &items[item]));
+            for (int k = 0; k < b->span_lengths.v[i]; k++)
+                assert_int_equal(b->tokens.v[b->rows.v[row + k]], items[item].question[k]);
+            row += b->span_lengths.v[i];
+            continue;
+        }
+        assert_true(!questions || b->span_question.v[i] == asked);
         seen[node]++;
         for (first = 0; node - first >= items[item].schema->n_nodes; item++)
             first += items[item].schema->n_nodes;
@@ -86,16 +99,16 @@ static void check_relevance(struct gate_world *w, const struct gate_item *items,
     free(relevance);
 }
 
-static void test_spans(void **state)
+static void check_all_spans(int asks)
 {
     static const int positions[] = { 64, 65, 100, 128, 512 };
 
-    (void)state;
     for (int i = 0; i < ARRAY_LEN(positions); i++) {
         struct gate_world w;
         struct gate_question q[2];
         struct schema s;
-        gate_world_open(&w, &(struct gate_world_settings){ ENCODE_SCHEMA, .max_positions = positions[i] });
+        gate_world_open(
+            &w, &(struct gate_world_settings){ ENCODE_SCHEMA, .max_positions = positions[i], .linguistic = asks });
         odd_schema(&s);
         gate_question_init(&q[0], &w, &s, 1);
         gate_world_schema(&s, 30, 3);
@@ -115,6 +128,13 @@ static void test_spans(void **state)
         gate_question_release(&q[1]);
         gate_world_close(&w);
     }
+}
+
+static void test_spans(void **state)
+{
+    (void)state;
+    check_all_spans(0);
+    check_all_spans(1);
 }
 
 /* An element's text that does not fit beside the question is cut, never the question. */

@@ -12,14 +12,16 @@
 enum { QUESTIONS = 6 };
 
 static const struct gate_world_settings kinds[] = {
-    { ENCODE_ELEMENT, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0 },
-    { ENCODE_ELEMENT, CLASSIFIER_GAT_MEAN, GATE_POOL_SUM, F32, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_GAT_MEAN, GATE_POOL_ATTENTION, F32, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_GAT_CAT, GATE_POOL_SUM, F32, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_GCN, GATE_POOL_MEAN, F32, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_RGCN, GATE_POOL_MEAN, F32, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_BERT_ONLY, GATE_POOL_MEAN, F32, 0, 0 },
+    { ENCODE_ELEMENT, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 0 },
+    { ENCODE_ELEMENT, CLASSIFIER_GAT_MEAN, GATE_POOL_SUM, F32, 0, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_GAT_MEAN, GATE_POOL_ATTENTION, F32, 0, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_GAT_CAT, GATE_POOL_SUM, F32, 0, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_GCN, GATE_POOL_MEAN, F32, 0, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_RGCN, GATE_POOL_MEAN, F32, 0, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_BERT_ONLY, GATE_POOL_MEAN, F32, 0, 0, 0 },
+    { ENCODE_ELEMENT, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 1 },
+    { ENCODE_SCHEMA, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 1 },
 };
 
 /* A model with questions on one device, and what it said: scores, then relevance. */
@@ -79,8 +81,10 @@ static void check_scores(const struct gate_world_settings *kind, double bound)
     open_side(&device, kind, test_device_name());
     score(&cpu);
     score(&device);
-    for (int i = 0; i < QUESTIONS; i++)
+    for (int i = 0; i < QUESTIONS; i++) {
         assert_near(device.results[i].score, cpu.results[i].score, bound);
+        assert_near(device.results[i].linguistic, cpu.results[i].linguistic, bound);
+    }
     for (int i = 0; i < cpu.nodes; i++)
         assert_near(device.relevance[i], cpu.relevance[i], bound);
     close_side(&cpu);
@@ -136,7 +140,13 @@ static void run_backward(struct ctx *c, void *arg)
     gate_graph_build(c, s->items, QUESTIONS, &g->config, &graph);
     struct tensor *x = gatekeeper_states(c, g, &input);
     struct tensor *loss = loss_of(c, gatekeeper_relevance(c, g, x), nodes, "relevance");
-    loss = op_add(c, loss, loss_of(c, gatekeeper_classify(c, g, x, &graph).score, QUESTIONS, "score"));
+    struct gate_scores scores = gatekeeper_classify(c, g, x, &graph);
+    loss = op_add(c, loss, loss_of(c, scores.score, QUESTIONS, "score"));
+    if (scores.linguistic) {
+        int64_t n = tensor_size(scores.linguistic);
+        scores.linguistic = op_reshape(c, scores.linguistic, 1, &n);
+        loss = op_add(c, loss, loss_of(c, scores.linguistic, (int64_t)QUESTIONS * LINGUISTIC_KINDS, "linguistic"));
+    }
     tape_backward(c, loss);
 }
 

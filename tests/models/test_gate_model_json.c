@@ -47,6 +47,30 @@ static void test_no_precision(void **state)
     json_decref(o);
 }
 
+/* Models of before have no head for linguistic kinds. */
+static void test_linguistic(void **state)
+{
+    const struct gate_world_settings s = { .classifier = CLASSIFIER_PAIR, .encode = ENCODE_SCHEMA, .linguistic = 1 };
+    struct gate_model_spec spec;
+    struct gate_world w;
+    struct error err;
+
+    (void)state;
+    gate_world_open(&w, &s);
+    w.model.linguistic_temperature = 2.5;
+    json_t *o = gate_model_to_json(&w.model);
+    gate_world_close(&w);
+    assert_int_equal(gate_model_from_json(o, &spec, "there", &err), 0);
+    assert_int_equal(spec.config.linguistic, 1);
+    assert_true(spec.linguistic_temperature == 2.5);
+    json_object_del(o, "linguistic");
+    json_object_del(o, "linguistic_temperature");
+    assert_int_equal(gate_model_from_json(o, &spec, "there", &err), 0);
+    assert_int_equal(spec.config.linguistic, 0);
+    assert_true(spec.linguistic_temperature == 1);
+    json_decref(o);
+}
+
 static void check_refused(json_t *o, const char *field, json_t *value, const char *says)
 {
     struct gate_model_spec spec;
@@ -69,6 +93,8 @@ static void test_refused(void **state)
     check_refused(description(GAT_F32), "gat_precision", json_integer(1), "gat_precision");
     check_refused(description(GAT_F32), "pool", NULL, "pool");
     check_refused(description(GAT_F32), "heads", json_integer(0), "heads");
+    check_refused(description(GAT_F32), "linguistic", json_string("maybe"), "linguistic");
+    check_refused(description(GAT_F32), "linguistic_temperature", json_integer(0), "linguistic_temperature");
 }
 
 int main(void)
@@ -76,6 +102,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_precision),
         cmocka_unit_test(test_no_precision),
+        cmocka_unit_test(test_linguistic),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,14 +17,16 @@ enum { QUESTIONS = 64, STEPS = 3 };
 
 /* Every way to read and to judge. */
 static const struct gate_world_settings kinds[] = {
-    { ENCODE_ELEMENT, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0 },
-    { ENCODE_ELEMENT, CLASSIFIER_GAT_MEAN, GATE_POOL_MEAN, F32, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_GAT_MEAN, GATE_POOL_ATTENTION, F32, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_GAT_CAT, GATE_POOL_SUM, F32, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_GCN, GATE_POOL_MEAN, F32, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_RGCN, GATE_POOL_MEAN, F32, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_BERT_ONLY, GATE_POOL_MEAN, F32, 0, 0 },
+    { ENCODE_ELEMENT, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 0 },
+    { ENCODE_ELEMENT, CLASSIFIER_GAT_MEAN, GATE_POOL_MEAN, F32, 0, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_GAT_MEAN, GATE_POOL_ATTENTION, F32, 0, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_GAT_CAT, GATE_POOL_SUM, F32, 0, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_GCN, GATE_POOL_MEAN, F32, 0, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_RGCN, GATE_POOL_MEAN, F32, 0, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_BERT_ONLY, GATE_POOL_MEAN, F32, 0, 0, 0 },
+    { ENCODE_ELEMENT, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 1 },
+    { ENCODE_SCHEMA, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 1 },
 };
 
 /* What is said of each of n questions. */
@@ -82,6 +84,9 @@ static void check_batches(const struct gate_world_settings *kind)
         score(&w, &items[i], 1, &one);
         assert_near((double)one.results[0].score, (double)all.results[i].score);
         assert_near((double)back.results[QUESTIONS - 1 - i].score, (double)all.results[i].score);
+        assert_near((double)one.results[0].linguistic, (double)all.results[i].linguistic);
+        assert_near((double)back.results[QUESTIONS - 1 - i].linguistic, (double)all.results[i].linguistic);
+        assert_int_equal(all.results[i].kind != LINGUISTIC_NONE, kind->linguistic);
         assert_int_equal(one.results[0].pair, all.results[i].pair);
         for (int64_t k = 0; k < one.nodes; k++)
             assert_near((double)one.relevance[k], (double)all.relevance[first + k]);
@@ -136,7 +141,7 @@ static void test_node_identity(void **state)
 /* T9 on untrained weights: a table more or less moves a mean by its share, a sum by as much as there is. */
 static double drift(enum gate_pool pool)
 {
-    struct gate_world_settings kind = { ENCODE_ELEMENT, CLASSIFIER_GAT_MEAN, pool, F32, 0, 0 };
+    struct gate_world_settings kind = { ENCODE_ELEMENT, CLASSIFIER_GAT_MEAN, pool, F32, 0, 0, 0 };
     struct gate_world w;
     double moved = 0;
 
@@ -257,6 +262,10 @@ static void run_train(struct ctx *c, void *arg)
     gate_graph_build(c, t->items, t->n, &g->config, &graph);
     struct gate_scores scores = gatekeeper_classify(c, g, x, &graph);
     t->loss = op_add(c, t->loss, loss_of(c, scores.score, "score"));
+    if (scores.linguistic) {
+        int64_t n = tensor_size(scores.linguistic);
+        t->loss = op_add(c, t->loss, loss_of(c, op_reshape(c, scores.linguistic, 1, &n), "linguistic"));
+    }
     if (scores.pair) {
         t->loss = op_add(c, t->loss, loss_of(c, scores.pair, "pair"));
         t->loss = op_add(c, t->loss, loss_of(c, scores.twins, "twins"));

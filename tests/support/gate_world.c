@@ -46,6 +46,7 @@ void gate_world_open_on(struct gate_world *w, const struct gate_world_settings *
                                    .edge_types = SCHEMA_EDGE_TYPES,
                                    .pair_hidden = 32,
                                    .pair_features = GATE_PAIR_FEATURES,
+                                   .linguistic = s->linguistic,
                                    .dropout = s->dropout };
     struct error err;
 

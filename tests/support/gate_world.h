@@ -23,6 +23,7 @@ struct gate_world_settings {
     enum dtype dtype;
     int max_positions; /* 0: 128 */
     float dropout;
+    int linguistic; /* as in gatekeeper_config */
 };
 
 /* Two layers of two heads, trainable, on the cpu.  Weights are larger than those training starts from, so that what

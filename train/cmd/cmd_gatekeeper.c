@@ -26,10 +26,11 @@ const struct command command_gatekeeper = {
     OPTIONS(gate_request_table, gate_request_defaults),
     .details =
         "Reads tables.json, train.jsonl, valid.jsonl and test.jsonl of --data; with --db a file of questions about these "
-        "databases, each with a yes or no under ambiguous.  Leaves in --out the finished model (ambit.h5 and the "
-        "tokenizer), config.yaml, metrics.jsonl, test.json and report.html.  A run that was stopped, in whatever way, "
-        "goes on with --resume and ends with the same weights, bit for bit; --out is all that it needs then, and more "
-        "--epochs may be asked for.",
+        "databases, each with a yes or no under ambiguous; with --labels both.  Labels of kind attachment, scope or "
+        "vague, such as AMBROSIA's questions, which are read as they are published, teach a head for what is ambiguous "
+        "by its words.  Leaves in --out the finished model (ambit.h5 and the tokenizer), config.yaml, metrics.jsonl, "
+        "test.json and report.html.  A run that was stopped, in whatever way, goes on with --resume and ends with the "
+        "same weights, bit for bit; --out is all that it needs then, and more --epochs may be asked for.",
     .examples = { "ambit-train gatekeeper --data practice --out runs/gate --epochs 4",
                   "ambit-train gatekeeper --data labels.csv --db shop.sqlite --encoder bert --out runs/own --resume" },
     .files = files,

@@ -19,6 +19,8 @@ static void answers_init(struct gate_answers *a, int n, int64_t elements)
     size_t m = (size_t)n, e = (size_t)elements;
 
     *a = (struct gate_answers){ .logit = xcalloc(m, sizeof *a->logit),
+                                .score = xcalloc(m, sizeof *a->score),
+                                .words = xcalloc(m, sizeof *a->words),
                                 .label = xcalloc(m, 1),
                                 .named = xcalloc(m, 1),
                                 .kind = xcalloc(m, 1),
@@ -30,6 +32,8 @@ static void answers_init(struct gate_answers *a, int n, int64_t elements)
 void gate_answers_release(struct gate_answers *a)
 {
     free(a->logit);
+    free(a->score);
+    free(a->words);
     free(a->label);
     free(a->named);
     free(a->kind);
@@ -61,12 +65,26 @@ static int group_of(struct gate_answers *a, const char *name)
     return a->n_groups++;
 }
 
-static void add_answer(struct gate_answers *a, const struct example *e, double logit, bool named)
+int gate_kind(const struct example *e)
 {
-    a->logit[a->n] = logit;
+    if (e->linguistic != LINGUISTIC_NONE)
+        return SIA_KINDS + (int)e->linguistic - 1;
+    return e->kind == SIA_KINDS ? GATE_KINDS : (int)e->kind;
+}
+
+const char *gate_kind_name(int kind)
+{
+    return kind < SIA_KINDS ? sia_kind_letter((enum sia_kind)kind)
+                            : linguistic_kind_name((enum linguistic_kind)(kind - SIA_KINDS + 1));
+}
+
+static void add_answer(struct gate_answers *a, const struct example *e, double score, double words, bool named)
+{
+    a->score[a->n] = a->logit[a->n] = score;
+    a->words[a->n] = words;
     a->label[a->n] = e->ambiguous;
     a->named[a->n] = e->ambiguous && named;
-    a->kind[a->n] = (uint8_t)e->kind;
+    a->kind[a->n] = (uint8_t)gate_kind(e);
     a->group[a->n++] = group_of(a, e->source_db);
 }
 
@@ -117,7 +135,8 @@ static int score_some(const struct states_source *s, const struct gate_example *
                        gate_classify(s->scorer, items, n, states, results, NULL, err))
         goto out;
     for (int i = 0; i < n; i++) {
-        add_answer(a, list[i]->record, (double)results[i].score,
+        double words = results[i].kind == LINGUISTIC_NONE ? -HUGE_VAL : (double)results[i].linguistic;
+        add_answer(a, list[i]->record, (double)results[i].score, words,
                    list[i]->pair >= 0 && results[i].pair == list[i]->pair);
         add_relevance(a, list[i], r);
         r += items[i].schema->n_nodes;
@@ -143,6 +162,12 @@ static const struct gate_example **choose(const struct gate_fold *fold, bool pre
     return list;
 }
 
+static void join(const struct gate_model *m, struct gate_answers *a)
+{
+    for (int i = 0; i < a->n; i++)
+        a->logit[i] = gate_join_logits(m, a->score[i], a->words[i]);
+}
+
 static int score_all(const struct states_source *s, bool presence, const char *doing, struct gate_answers *a,
                      struct error *err)
 {
@@ -164,6 +189,8 @@ static int score_all(const struct states_source *s, bool presence, const char *d
     free(list);
     if (rc)
         gate_answers_release(a);
+    else
+        join(s->scorer->model, a);
     return rc;
 }
 
@@ -208,7 +235,7 @@ void gate_answers_given(struct gate_answers *a, const struct example *const *lis
     answers_init(a, n, 0);
     for (int i = 0; i < n; i++) {
         double p = fmin(fmax(probability[i], SURE), 1 - SURE);
-        add_answer(a, list[i], log(p / (1 - p)), named[i]);
+        add_answer(a, list[i], log(p / (1 - p)), -HUGE_VAL, named[i]);
     }
 }
 
@@ -222,24 +249,43 @@ static int rarer_label(const struct gate_answers *a)
     return ambiguous < a->n - ambiguous ? ambiguous : a->n - ambiguous;
 }
 
-void gate_calibrate(struct gate_model *m, const struct gate_answers *a, const struct gate_answers *presence,
-                    double alarms)
+/* The temperature of the scores of what the words make ambiguous, or of all else; 1 where a label is missing. */
+static double fit_temperature(const struct gate_answers *a, bool words)
 {
-    struct scored s = gate_answers_scored(a), quiet = gate_answers_scored(presence);
+    double *logit = xmalloc((size_t)a->n * sizeof *logit + 1);
+    uint8_t *label = xmalloc((size_t)a->n + 1);
+    int n = 0, ambiguous = 0;
 
+    for (int i = 0; i < a->n; i++)
+        if ((a->kind[i] >= SIA_KINDS && a->kind[i] < GATE_KINDS && isfinite(a->words[i])) == words) {
+            label[n] = a->label[i];
+            ambiguous += label[n];
+            logit[n++] = words ? a->words[i] : a->score[i];
+        }
+    double temperature = ambiguous && ambiguous < n ? stats_fit_temperature((struct scored){ logit, label, n }) : 1;
+    free(logit);
+    free(label);
+    return temperature;
+}
+
+void gate_calibrate(struct gate_model *m, struct gate_answers *a, struct gate_answers *presence, double alarms)
+{
     if (rarer_label(a) < LEAST_OF_LABEL) {
         log_warn("%d validation questions, %d of the rarer label, are too few to choose a threshold by: it is %g", a->n,
                  rarer_label(a), m->threshold);
         return;
     }
+    m->temperature = fit_temperature(a, false);
+    m->linguistic_temperature = fit_temperature(a, true);
+    join(m, a);
+    join(m, presence);
+    struct scored s = gate_answers_scored(a), quiet = gate_answers_scored(presence);
     double f1, best, threshold = stats_best_f1_quiet(s, quiet, alarms, &f1);
 
     stats_best_f1(s, &best);
-    m->temperature = stats_fit_temperature(s);
     m->threshold = 1 / (1 + exp(-threshold / m->temperature));
     if (presence->n)
-        log_info(
-            "threshold %.3f: F1 of validation %.3f, of any threshold at best %.3f; %lld of its %d questions of the "
-            "presence slice are called ambiguous",
-            m->threshold, f1, best, (long long)stats_confusion(quiet, threshold).fp, presence->n);
+        log_info("threshold %.3f: F1 of validation %.3f, of any threshold at best %.3f; %lld of its %d questions of "
+                 "the presence slice are called ambiguous",
+                 m->threshold, f1, best, (long long)stats_confusion(quiet, threshold).fp, presence->n);
 }

@@ -7,13 +7,18 @@
 #include "data/stats/stats.h"
 #include "train/gate/gate_trainer.h"
 
+/* Kinds under one number: SIA's, then the linguistic ones; GATE_KINDS is that of an example of which none is known. */
+enum { GATE_KINDS = SIA_KINDS + LINGUISTIC_KINDS };
+int gate_kind(const struct example *e);
+const char *gate_kind_name(int kind);
+
 /* Answers to the examples of one slice of a fold; all arrays [n]. */
 struct gate_answers {
-    double *logit;
-    uint8_t *label, *named; /* named: the likeliest pair is the one that the two golds read */
-    uint8_t *kind;          /* enum sia_kind */
-    int *group;             /* number of the source database, whose name, borrowed from the example, is */
-    const char **groups;    /* [n_groups] */
+    double *logit, *score, *words; /* words: of the likeliest linguistic kind, -HUGE_VAL without; logit: of both */
+    uint8_t *label, *named;        /* named: the likeliest pair is the one that the two golds read */
+    uint8_t *kind;                 /* see gate_kind */
+    int *group;                    /* number of the source database, whose name, borrowed from the example, is */
+    const char **groups;           /* [n_groups] */
     int n, n_groups;
     double *relevance; /* logits of every element of every question, and */
     uint8_t *relevant; /* whether some gold SQL touches it; [n_elements] */
@@ -35,10 +40,9 @@ void gate_answers_release(struct gate_answers *a);
 struct scored gate_answers_scored(const struct gate_answers *a);
 struct scored gate_answers_relevance(const struct gate_answers *a);
 
-/* Threshold and temperature from validation answers, into the model; too few of them leave it as it is, which the log
- * tells.  The threshold has the best F1 among those that call at most the share `alarms` of the presence slice's
- * answers ambiguous. */
-void gate_calibrate(struct gate_model *m, const struct gate_answers *a, const struct gate_answers *presence,
-                    double alarms);
+/* Threshold and temperatures from validation answers, whose logits are then joined by them, into the model; too few of
+ * them leave it as it is, which the log tells.  The threshold has the best F1 among those that call at most the share
+ * `alarms` of the presence slice's answers ambiguous. */
+void gate_calibrate(struct gate_model *m, struct gate_answers *a, struct gate_answers *presence, double alarms);
 
 #endif

@@ -7,16 +7,16 @@ void gate_findings_init(struct gate_findings *f, const struct gate_model *m, con
                         const struct gate_answers *presence, uint64_t seed)
 {
     *f = (struct gate_findings){ .threshold = m->threshold, .temperature = m->temperature };
-    f->all = gate_measure(m, a, SIA_KINDS, seed);
-    gate_row_fill(&f->rows[SIA_KINDS], "all", &f->all);
-    for (int k = 0; k < SIA_KINDS; k++) {
+    f->all = gate_measure(m, a, GATE_KINDS, seed);
+    gate_row_fill(&f->rows[GATE_KINDS], "all", &f->all);
+    for (int k = 0; k < GATE_KINDS; k++) {
         f->kinds[k] = gate_measure(m, a, k, seed);
-        gate_row_fill(&f->rows[k], sia_kind_letter((enum sia_kind)k), &f->kinds[k]);
+        gate_row_fill(&f->rows[k], gate_kind_name(k), &f->kinds[k]);
     }
     f->relevance_ap = stats_average_precision(gate_answers_relevance(a));
     f->relevance_auc = stats_auc(gate_answers_relevance(a));
     if (presence)
-        f->presence = gate_measure(m, presence, SIA_KINDS, seed);
+        f->presence = gate_measure(m, presence, GATE_KINDS, seed);
 }
 
 void gate_findings_probe(struct gate_findings *f, const struct dataset *d, enum probe_set set)
@@ -25,21 +25,21 @@ void gate_findings_probe(struct gate_findings *f, const struct dataset *d, enum 
     probe_run(&f->probes, d, set);
 }
 
-/* The rows of the kinds that there are, and of all. */
-static void print_rows(const struct gate_findings *f)
+int gate_findings_rows(const struct gate_findings *f, struct gate_row shown[GATE_ROWS])
 {
-    struct gate_row shown[GATE_ROWS];
     int n = 0;
 
     for (int i = 0; i < GATE_ROWS; i++)
-        if (i == SIA_KINDS || f->kinds[i].n)
+        if (i == GATE_KINDS || f->kinds[i].n)
             shown[n++] = f->rows[i];
-    gate_rows_print(gate_columns[0], shown, n);
+    return n;
 }
 
 void gate_findings_print(const struct gate_findings *f)
 {
-    print_rows(f);
+    struct gate_row shown[GATE_ROWS];
+
+    gate_rows_print(gate_columns[0], shown, gate_findings_rows(f, shown));
     gate_summary_print(&f->all);
     if (f->presence.n)
         printf("presence slice: %d questions, none ambiguous, %lld called so\n", f->presence.n,
@@ -69,8 +69,9 @@ json_t *gate_findings_json(const struct gate_findings *f, const char *name)
 {
     json_t *kinds = json_object();
 
-    for (int k = 0; k < SIA_KINDS; k++)
-        json_object_set_new(kinds, sia_kind_letter((enum sia_kind)k), gate_measures_json(&f->kinds[k]));
+    for (int k = 0; k < GATE_KINDS; k++)
+        if (k < SIA_KINDS || f->kinds[k].n)
+            json_object_set_new(kinds, gate_kind_name(k), gate_measures_json(&f->kinds[k]));
     return json_pack("{s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:f, s:f}", name, gate_measures_json(&f->all), "kinds", kinds,
                      "presence", gate_measures_json(&f->presence), "probes", probes_json(&f->probes), "relevance", "ap",
                      json_finite(f->relevance_ap), "auc", json_finite(f->relevance_auc), "threshold", f->threshold,

@@ -8,10 +8,10 @@
 #include "data/contrast/probe.h"
 #include "train/gate/gate_table.h"
 
-enum { GATE_ROWS = SIA_KINDS + 1 };
+enum { GATE_ROWS = GATE_KINDS + 1 };
 
 struct gate_findings {
-    struct gate_measures all, kinds[SIA_KINDS], presence;
+    struct gate_measures all, kinds[GATE_KINDS], presence;
     struct probe_report probes; /* n is 0 where they were not asked */
     enum probe_set probe_set;
     double relevance_ap, relevance_auc; /* NAN without SQL */
@@ -23,6 +23,8 @@ struct gate_findings {
 void gate_findings_init(struct gate_findings *f, const struct gate_model *m, const struct gate_answers *a,
                         const struct gate_answers *presence, uint64_t seed);
 void gate_findings_probe(struct gate_findings *f, const struct dataset *d, enum probe_set set);
+/* The rows of the kinds that there are, and of all.  How many. */
+int gate_findings_rows(const struct gate_findings *f, struct gate_row shown[GATE_ROWS]);
 /* To standard output. */
 void gate_findings_print(const struct gate_findings *f);
 /* A new reference; `name` is the field of the measures of all. */

@@ -22,7 +22,7 @@ static struct chosen choose(const struct gate_model *m, const struct gate_answer
     struct chosen c = { .p = xmalloc(n * sizeof *c.p), .label = xmalloc(n), .group = xmalloc(n * sizeof *c.group) };
 
     for (int i = 0; i < a->n; i++) {
-        if ((kind != SIA_KINDS && a->kind[i] != kind) || (group != ANY_GROUP && a->group[i] != group))
+        if ((kind != GATE_KINDS && a->kind[i] != kind) || (group != ANY_GROUP && a->group[i] != group))
             continue;
         c.p[c.n] = gate_probability(m, a->logit[i]);
         c.label[c.n] = a->label[i];
@@ -75,7 +75,7 @@ struct gate_measures gate_measure(const struct gate_model *m, const struct gate_
 
 struct gate_measures gate_measure_group(const struct gate_model *m, const struct gate_answers *a, int group)
 {
-    struct chosen c = choose(m, a, SIA_KINDS, group);
+    struct chosen c = choose(m, a, GATE_KINDS, group);
     struct gate_measures r = measure(m, &c);
 
     release(&c);

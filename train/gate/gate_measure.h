@@ -19,7 +19,7 @@ struct gate_measures {
     struct reliability reliability;
 };
 
-/* Of the answers of one kind, or of all when kind is SIA_KINDS. */
+/* Of the answers of one kind (gate_kind), or of all when it is GATE_KINDS. */
 struct gate_measures gate_measure(const struct gate_model *m, const struct gate_answers *a, int kind, uint64_t seed);
 /* Of those about one database, without intervals. */
 struct gate_measures gate_measure_group(const struct gate_model *m, const struct gate_answers *a, int group);

@@ -10,9 +10,11 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-static struct gatekeeper_config network_of(const struct gate_settings *s, const struct bert_config *bert)
+static struct gatekeeper_config network_of(const struct gate_settings *s, const struct bert_config *bert,
+                                           bool linguistic)
 {
     return (struct gatekeeper_config){
+        .linguistic = linguistic,
         .bert = *bert,
         .encode = s->encode,
         .classifier = s->classifier,
@@ -90,6 +92,17 @@ static void take_linker(struct gate_trainer *t)
     gate_model_release(&t->linked);
 }
 
+/* Whether a training question is labelled by a kind that lies in its words. */
+static bool teaches_linguistic(const struct gate_trainer *t)
+{
+    const struct example_list *train = &t->records.folds[FOLD_TRAIN];
+
+    for (int i = 0; t->set->classifier == CLASSIFIER_PAIR && i < train->n; i++)
+        if (train->items[i].linguistic != LINGUISTIC_NONE)
+            return true;
+    return false;
+}
+
 static int init_model(struct gate_trainer *t, struct error *err)
 {
     struct run *r = &t->run;
@@ -100,7 +113,7 @@ static int init_model(struct gate_trainer *t, struct error *err)
 
     if (!tokenizer)
         return -1;
-    struct gatekeeper_config config = network_of(t->set, &bert);
+    struct gatekeeper_config config = network_of(t->set, &bert, teaches_linguistic(t));
     enum dtype dtype = t->set->compute == GATE_BF16 ? BF16 : F32;
     enum optimizer optimizer = run_optimizer(r, OPTIMIZER_ADAMW);
     size_t bytes = gate_model_bytes(&config, dtype, optimizer);
@@ -195,20 +208,38 @@ static int check_folds(const struct gate_trainer *t, struct error *err)
     return error_set(err, fault.code, "%s; with --allow-overlap it is trained on all the same", fault.text);
 }
 
+static int read_labels(const struct gate_trainer *t, struct dataset *d, const char *path, struct error *err)
+{
+    struct labels_request labels = { .path = path, .db = t->db, .form = t->form, .seed = (int64_t)t->run.set.seed };
+
+    return labels_read(d, &labels, err);
+}
+
+static int join_labels(struct gate_trainer *t, struct error *err)
+{
+    struct dataset labels = { 0 };
+    int rc = read_labels(t, &labels, t->labels, err) || dataset_join(&t->records, &labels, (int)t->set->repeat, err);
+
+    dataset_release(&labels);
+    return rc ? -1 : 0;
+}
+
 static int read_records(struct gate_trainer *t, struct error *err)
 {
-    struct labels_request labels = {
-        .path = t->data_folder, .db = t->db, .form = t->form, .seed = (int64_t)t->run.set.seed
-    };
     struct stat st;
 
-    if (t->db)
-        return labels_read(&t->records, &labels, err);
+    if (t->labels && !t->db)
+        return error_set(err, EXIT_CODE_USAGE, "--labels %s: expected --db, the databases that they are about",
+                         t->labels);
+    if (t->db && !t->labels)
+        return read_labels(t, &t->records, t->data_folder, err);
     if (stat(t->data_folder, &st) == 0 && !S_ISDIR(st.st_mode))
         return error_set(err, EXIT_CODE_USAGE,
                          "--data %s is no folder of ambit-data contrast or practice; own labels need --db",
                          t->data_folder);
-    return dataset_read(&t->records, t->data_folder, err) || check_folds(t, err) ? -1 : 0;
+    if (dataset_read(&t->records, t->data_folder, err) || (t->labels && join_labels(t, err)))
+        return -1;
+    return check_folds(t, err);
 }
 
 static int check_settings(const struct gate_trainer *t, struct error *err)

@@ -39,16 +39,18 @@ static int write_page(const struct gate_trainer *t, const struct gate_findings *
 {
     char path[4096], metrics[4096];
     const char *cells[GATE_ROWS * GATE_COLUMNS];
+    struct gate_row rows[GATE_ROWS];
     struct report r;
+    int n = gate_findings_rows(f, rows);
 
-    for (int i = 0; i < GATE_ROWS * GATE_COLUMNS; i++)
-        cells[i] = f->rows[i / GATE_COLUMNS].cells[i % GATE_COLUMNS];
+    for (int i = 0; i < n * GATE_COLUMNS; i++)
+        cells[i] = rows[i / GATE_COLUMNS].cells[i % GATE_COLUMNS];
     snprintf(path, sizeof path, "%s/report.html", t->run.set.out);
     snprintf(metrics, sizeof metrics, "%s/metrics.jsonl", t->run.set.out);
     if (report_open(&r, path, "GATekeeper", err))
         return -1;
     report_heading(&r, "Test questions, crossed slice");
-    report_table(&r, "by kind", gate_columns, GATE_COLUMNS, cells, GATE_ROWS);
+    report_table(&r, "by kind", gate_columns, GATE_COLUMNS, cells, n);
     report_confusion(&r, "decisions at the stored threshold", f->all.confusion);
     report_reliability(&r, "reliability", &f->all.reliability);
     report_heading(&r, "Training");

@@ -35,12 +35,13 @@ struct gate_settings {
     enum { GATE_BY_AP, GATE_BY_F1 } select;
     double lr, head_lr, warmup, decay, clip;
     enum { GATE_LINEAR, GATE_COSINE } schedule;
-    double pair_weight, twins_weight, relevance_weight, pos_weight;
+    double pair_weight, twins_weight, relevance_weight, linguistic_weight, pos_weight;
     bool shuffle_schema;
     double presence;     /* share of the presence slice that is trained on */
     double false_alarms; /* most of validation's presence slice that the threshold may call ambiguous */
     double renamed;      /* share of the training questions that are read on a renamed schema */
     bool allow_overlap;  /* a question or a database may stand in two folds */
+    int64_t repeat;      /* how often an epoch has each training question of the labels beside the data */
     int64_t max_train;   /* questions of one epoch, 0 for all */
     /* running */
     int64_t eval_every; /* steps between validations, 0: once an epoch */
@@ -50,7 +51,7 @@ struct gate_settings {
 
 /* A whole command line: what to train on, where to, and how. */
 struct gate_request {
-    const char *data, *db, *encoder, *linker, *states, *out, *device, *config;
+    const char *data, *labels, *db, *encoder, *linker, *states, *out, *device, *config;
     int64_t seed;
     enum record_form form; /* of own labels */
     bool resume, dry_run, force, no_graph, shard_optimizer;

@@ -19,6 +19,7 @@ struct gate_step {
     float *relevance_target; /* F32 [nodes] */
     /* What each of these weighs, likewise; 0 where it is not known. */
     float *weight, *pair_weight, *twins_weight, *relevance_weight;
+    float *linguistic_target, *linguistic_weight; /* F32 [items, LINGUISTIC_KINDS], as above */
     int n_pairs, n_nodes;
     const float *states;     /* frozen: [nodes, C] */
     struct gate_sizes sizes; /* as they are built */
@@ -113,12 +114,28 @@ static float weight_of(const struct gate_step *s, double weight)
     return (float)weight / (float)s->n_questions;
 }
 
+/* A question that is not ambiguous is so for all kinds; one that is, is known for its own alone, which for
+ * linguistic ones are exclusive (Saparina and Lapata 2024, section 3). */
+static void add_kinds(struct gate_step *s, const struct example *e, int item)
+{
+    bool known = !e->ambiguous || e->linguistic != LINGUISTIC_NONE;
+
+    for (int k = 0; k < LINGUISTIC_KINDS; k++) {
+        int at = item * LINGUISTIC_KINDS + k;
+        s->linguistic_target[at] = e->ambiguous && (int)e->linguistic == k + 1;
+        s->linguistic_weight[at] = known ? weight_of(s, s->trainer->set->linguistic_weight) : 0;
+    }
+}
+
 static void add_question(struct gate_step *s, const struct gate_example *e, const struct gate_form *form)
 {
+    bool other = s->trainer->model.net.config.linguistic && e->record->linguistic != LINGUISTIC_NONE;
+
+    add_kinds(s, e->record, s->n_items);
     s->items[s->n_items] = e->item;
     s->items[s->n_items++].schema = form->schema;
     s->forms[s->n_target] = form;
-    s->weight[s->n_target] = weight_of(s, 1);
+    s->weight[s->n_target] = other && e->record->ambiguous ? 0 : weight_of(s, 1);
     s->target[s->n_target++] = e->record->ambiguous;
     for (int i = 0; i < form->schema->n_nodes; i++) {
         s->relevance_weight[s->n_nodes] = e->knows_relevance ? weight_of(s, s->trainer->set->relevance_weight) : 0;
@@ -187,6 +204,8 @@ static void init_questions(struct gate_step *s, const struct batch_part *b)
     s->target = xmalloc((size_t)n * sizeof *s->target);
     s->weight = xmalloc((size_t)n * sizeof *s->weight);
     s->forms = xmalloc((size_t)n * sizeof *s->forms);
+    s->linguistic_target = xmalloc((size_t)n * LINGUISTIC_KINDS * sizeof *s->linguistic_target);
+    s->linguistic_weight = xmalloc((size_t)n * LINGUISTIC_KINDS * sizeof *s->linguistic_weight);
     s->relevance_target = xmalloc(nodes * sizeof *s->relevance_target);
     s->relevance_weight = xmalloc(nodes * sizeof *s->relevance_weight);
     struct gate_item *all = xmalloc((size_t)b->n * sizeof *all);
@@ -218,6 +237,8 @@ static void release(struct gate_step *s)
     free(s->pair_weight);
     free(s->twins_weight);
     free(s->relevance_weight);
+    free(s->linguistic_target);
+    free(s->linguistic_weight);
 }
 
 /* n numbers, and zeros for the logits of what is padded. */
@@ -273,6 +294,14 @@ static struct tensor *pair_loss(struct ctx *c, const struct gate_step *s, const 
     return op_add(c, loss, loss_of(c, scores->twins, s->twins_target, s->twins_weight, s->n_pairs, 1));
 }
 
+static struct tensor *linguistic_loss(struct ctx *c, const struct gate_step *s, struct tensor *logits)
+{
+    int64_t n = tensor_size(logits);
+
+    logits = op_reshape(c, logits, 1, &n);
+    return loss_of(c, logits, s->linguistic_target, s->linguistic_weight, s->n_items * LINGUISTIC_KINDS, 1);
+}
+
 /* Means over questions of sums: over elements for the relevance, over candidate pairs for theirs. */
 static struct tensor *question_loss(struct ctx *c, const struct gate_step *s)
 {
@@ -288,6 +317,8 @@ static struct tensor *question_loss(struct ctx *c, const struct gate_step *s)
         loss = loss_of(c, gatekeeper_relevance(c, g, x), s->relevance_target, s->relevance_weight, s->n_nodes, 1);
     struct gate_scores scores = gatekeeper_classify(c, g, x, &graph);
     loss = add_loss(c, loss, loss_of(c, scores.score, s->target, s->weight, s->n_target, (float)set->pos_weight));
+    if (scores.linguistic)
+        loss = op_add(c, loss, linguistic_loss(c, s, scores.linguistic));
     return scores.pair ? op_add(c, loss, pair_loss(c, s, &scores)) : loss;
 }
 

@@ -120,6 +120,7 @@ void gate_trainer_init(struct gate_trainer *t, const struct gate_request *q)
     *t = (struct gate_trainer){
         .set = &q->settings,
         .data_folder = q->data,
+        .labels = q->labels,
         .db = q->db,
         .form = q->form,
         .encoder = q->encoder,

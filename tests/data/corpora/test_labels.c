@@ -156,12 +156,84 @@ static void training_has_both_labels(void **state)
     release(&m);
 }
 
+static const struct example *named(const struct example_list *l, const char *id)
+{
+    for (int i = 0; i < l->n; i++)
+        if (strcmp(l->items[i].id, id) == 0)
+            return &l->items[i];
+    fail_msg("no example %s", id);
+    return NULL;
+}
+
+/* As published beside a label of one's own: kinds, golds as SQL, the sentence of attachments; SQL that is not
+ * understood teaches nothing, where a label's own is refused. */
+static void rows_of_ambrosia_are_labels(void **state)
+{
+    static const char rows[] =
+        "{\"db\":\"shop\",\"question\":\"Show toys and games at 5\",\"is_ambiguous\":true,\"ambig_type\":\"attachment\","
+        "\"gold_queries\":[\"SELECT name FROM shop\",\"SELECT price FROM shop\"]}\n"
+        "{\"db\":\"shop\",\"question\":\"What is common to all?\",\"is_ambiguous\":false,\"ambig_type\":\"scope\","
+        "\"gold_queries\":[\"SELECT nothing FROM nowhere\"]}\n"
+        "{\"id\":\"own\",\"db_id\":\"shop\",\"question\":\"What is it worth?\",\"ambiguous\":\"yes\",\"kind\":\"vague\"}\n"
+        "{\"id\":\"twin\",\"db_id\":\"shop\",\"question\":\"What is its price?\",\"ambiguous\":\"no\",\"kind\":\"C\"}\n";
+    static const char tables[] =
+        "[{\"db_id\":\"shop\",\"table_names_original\":[\"shop\"],\"table_names\":[\"shop\"],\"column_names_original\":"
+        "[[-1,\"*\"],[0,\"name\"],[0,\"price\"]],\"column_names\":[[-1,\"*\"],[0,\"name\"],[0,\"price\"]],\"column_types\":"
+        "[\"text\",\"text\",\"number\"],\"primary_keys\":[],\"foreign_keys\":[]}]";
+    char *dir = test_dir_new();
+    char *path = xstrdup(test_file(dir, "rows.jsonl", rows)), *schema = xstrdup(test_file(dir, "tables.json", tables));
+    struct labels_request q = { .path = path, .schema = schema, .whole = true };
+    struct dataset d;
+    struct error err;
+
+    (void)state;
+    if (labels_read(&d, &q, &err))
+        fail_msg("%s", err.text);
+    const struct example_list *l = &d.folds[FOLD_TEST];
+    assert_int_equal(l->n, 4);
+    const struct example *e = named(l, "1");
+    assert_true(e->ambiguous);
+    assert_int_equal(e->linguistic, LINGUISTIC_ATTACHMENT);
+    assert_int_equal(e->kind, SIA_KINDS);
+    assert_int_equal(e->n_sql, 2);
+    assert_string_equal(e->question, "Show toys and games at 5 Show them in one table.");
+    e = named(l, "2");
+    assert_false(e->ambiguous);
+    assert_int_equal(e->linguistic, LINGUISTIC_SCOPE);
+    assert_int_equal(e->n_sql, 0);
+    assert_int_equal(named(l, "own")->linguistic, LINGUISTIC_VAGUE);
+    assert_int_equal(named(l, "twin")->linguistic, LINGUISTIC_NONE);
+    assert_int_equal(named(l, "twin")->kind, SIA_COLUMN);
+    dataset_release(&d);
+    free(path);
+    free(schema);
+    test_dir_remove(dir);
+}
+
+/* Schemas of both; training questions come several times; a database stands in one of them. */
+static void datasets_are_joined(void **state)
+{
+    struct made a = make(60, 1, 1, 1), b = make(60, 1, 1, 1);
+    int train = a.split.folds[FOLD_TRAIN].n, test = a.split.folds[FOLD_TEST].n;
+    struct error err;
+
+    (void)state;
+    assert_int_equal(dataset_join(&a.split, &b.split, 3, &err), 0);
+    assert_int_equal(a.split.folds[FOLD_TRAIN].n, 4 * train);
+    assert_int_equal(a.split.folds[FOLD_TEST].n, 2 * test);
+    assert_string_equal(a.split.folds[FOLD_TRAIN].items[4 * train - 1].question,
+                        b.split.folds[FOLD_TRAIN].items[train - 1].question);
+    release(&a);
+    release(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_fold_has_both_labels), cmocka_unit_test(one_text_stands_in_one_fold),
         cmocka_unit_test(a_seed_is_a_split),         cmocka_unit_test(databases_stay_together_where_they_can),
-        cmocka_unit_test(training_has_both_labels),
+        cmocka_unit_test(training_has_both_labels),  cmocka_unit_test(rows_of_ambrosia_are_labels),
+        cmocka_unit_test(datasets_are_joined),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
