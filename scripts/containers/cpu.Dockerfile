@@ -11,7 +11,7 @@ RUN cmake --preset package -DAMBIT_CUDA=OFF \
 FROM debian:bookworm-slim
 RUN --mount=type=bind,from=build,source=/packages,target=/packages \
     apt-get update \
-    && apt-get install -y --no-install-recommends /packages/ambit_*.deb \
+    && apt-get install -y --no-install-recommends /packages/ambit_*.deb /packages/ambit-mpi_*.deb \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /data
 CMD ["ambit-train", "doctor"]

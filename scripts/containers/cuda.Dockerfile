@@ -21,7 +21,7 @@ RUN PATH=/usr/local/cuda-13.0/bin:$PATH cmake --preset package -DAMBIT_CUDA=ON \
 FROM nvidia
 RUN --mount=type=bind,from=build,source=/packages,target=/packages \
     apt-get update \
-    && apt-get install -y --no-install-recommends /packages/ambit_*.deb /packages/ambit-cuda_*.deb libcublas-13-0 \
+    && apt-get install -y --no-install-recommends /packages/ambit_*.deb /packages/ambit-mpi_*.deb /packages/ambit-cuda_*.deb libcublas-13-0 \
     && rm -rf /var/lib/apt/lists/*
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 WORKDIR /data

@@ -137,7 +137,7 @@ for file in "$root"/{data,infer}/cmd/cmd_*.c; do
     grep -Eq 'FORMAT_IN_OPTION|COMPLETE_OPTIONS' "$file" || continue
     grep -q 'SHARD_OPTION' "$file" && continue
     case ${name#cmd_} in
-    calibrate | probe | reword | score | split | substitute) ;;
+    calibrate | judge | probe | reword | score | split | substitute) ;;
     *) complain "$name" "reads records and has no --shard" ;;
     esac
 done
