@@ -106,7 +106,8 @@ static void slopes_along(struct slopes *s, struct op_test *t, struct reference *
 struct key {
     const struct op_row *row;
     int64_t rows, cols;
-    int dtype, out, variant, uses, same, input; /* out: the output's type */
+    enum dtype dtype, out; /* out: the output's */
+    int variant, uses, same, input;
     uint64_t draws;
 };
 

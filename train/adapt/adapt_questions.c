@@ -52,7 +52,7 @@ static void narrow_one(struct adapt_questions *q, int i, const float *logit)
     out->pairs = xmalloc((size_t)(n < ADAPT_PAIRS + 1 ? n : ADAPT_PAIRS + 1) * sizeof *out->pairs + 1);
     q->truth[i] = -1;
     for (int p = 0; p < n; p++) {
-        bool likely = logit[p] > logit[last] || (logit[p] == logit[last] && p <= last);
+        bool likely = p <= last ? logit[p] >= logit[last] : logit[p] > logit[last];
         if (!likely && p != e->pair)
             continue;
         if (p == e->pair && e->record->ambiguous)
