@@ -6,6 +6,7 @@
 # BASE is a folder of weights to start from (`third` of bench/logicalbeam.sh); asked is then what is made of Spider's dev questions.
 # Without it a first model learns from nothing to copy, and asked is what is made of 21 databases of the training questions.
 # SPIDER holds tables.json, train_spider.json, dev.json and db, AMBIQT two_col_synonyms.json and two_tbl_synonyms.json.
+# LESSONS=N takes N times the lessons of 264,000 tokens (by itself 8 times; a small model wants millions of tokens).
 # EVERY=4 asks each fourth of the held-out records.  What OUT has already is not made again; training goes on where it was stopped.
 set -euo pipefail
 spider=$(realpath "${SPIDER:-../shared/data/spider}")
@@ -13,6 +14,7 @@ ambiqt=$(realpath "${AMBIQT:-../shared/data/ambiqt}")
 bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
 bench=$(realpath "$(dirname "$0")")
 every=${EVERY:-1}
+many=${LESSONS:-8}
 base=${2:+$(realpath "$2")}
 mkdir -p "${1:?the folder to fill}/prompts" && cd "$1"
 covered="All possible interpretations are covered"
@@ -87,13 +89,13 @@ first() {
 }
 # lessons: the three tasks on whole schemas, a fifth of them in other words
 lessons() {
-    lot 540 620 11 infill.train.jsonl lacking
-    lot 500 240 12 infill.train.words.jsonl lacking
-    lot 540 160 13 infill.train.jsonl covered
-    lot 480 250 21 gold.train.jsonl
-    lot 440 60 22 gold.train.words.jsonl
-    lot 480 260 31 e2e.train.jsonl
-    lot 440 40 32 e2e.train.words.jsonl
+    lot 540 $((620 * many)) 11 infill.train.jsonl lacking
+    lot 500 $((240 * many)) 12 infill.train.words.jsonl lacking
+    lot 540 $((160 * many)) 13 infill.train.jsonl covered
+    lot 480 $((250 * many)) 21 gold.train.jsonl
+    lot 440 $((60 * many)) 22 gold.train.words.jsonl
+    lot 480 $((260 * many)) 31 e2e.train.jsonl
+    lot 440 $((40 * many)) 32 e2e.train.words.jsonl
 }
 done_by lessons.jsonl mixed < <(lessons)
 done_by valid.jsonl lot 900 30 7 infill.valid.jsonl lacking
