@@ -32,6 +32,13 @@ alarms 0.12
 train gatekeeper --config tiny.yaml --data all --out quiet --compute f32 --false-alarms 0 >/dev/null 2>said || fail "--false-alarms 0: $(cat said)"
 alarms 0
 
+# --- the page of the run: what it was, curves, databases, where it was surest and wrong
+for want in '<td>seed</td>' 'C: two columns fit it' 'precision by recall' 'share that is answered' 'average precision by database' 'worst mistakes' \
+    '[0-9]+ to train on, [0-9]+ to choose by, [0-9]+ to test'; do
+    grep -qE -- "$want" run/report.html || complain "report.html" "lacks $want"
+done
+awk '/worst mistakes/ { on = 1 } /<\/table>/ { on = 0 } on && /^<tr><td/ { n++ } END { exit n != 10 }' run/report.html || complain "report.html" "has not ten mistakes"
+
 # field NAME FILE: the number of the first field of that name
 field() { sed -nE "s/.*\"$1\": *([^, ]*),?\$/\1/p" "$2" | head -n 1; }
 

@@ -24,6 +24,7 @@ static void answers_init(struct gate_answers *a, int n, int64_t elements)
                                 .label = xcalloc(m, 1),
                                 .named = xcalloc(m, 1),
                                 .kind = xcalloc(m, 1),
+                                .example = xcalloc(m, sizeof *a->example),
                                 .group = xcalloc(m, sizeof *a->group),
                                 .relevance = xcalloc(e, sizeof *a->relevance),
                                 .relevant = xcalloc(e, 1) };
@@ -37,6 +38,7 @@ void gate_answers_release(struct gate_answers *a)
     free(a->label);
     free(a->named);
     free(a->kind);
+    free(a->example);
     free(a->group);
     free(a->groups);
     free(a->relevance);
@@ -85,6 +87,7 @@ static void add_answer(struct gate_answers *a, const struct example *e, double s
     a->label[a->n] = e->ambiguous;
     a->named[a->n] = e->ambiguous && named;
     a->kind[a->n] = (uint8_t)gate_kind(e);
+    a->example[a->n] = e;
     a->group[a->n++] = group_of(a, e->source_db);
 }
 

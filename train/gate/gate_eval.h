@@ -14,11 +14,12 @@ const char *gate_kind_name(int kind);
 
 /* Answers to the examples of one slice of a fold; all arrays [n]. */
 struct gate_answers {
-    double *logit, *score, *words; /* words: of the likeliest linguistic kind, -HUGE_VAL without; logit: of both */
-    uint8_t *label, *named;        /* named: the likeliest pair is the one that the two golds read */
-    uint8_t *kind;                 /* see gate_kind */
-    int *group;                    /* number of the source database, whose name, borrowed from the example, is */
-    const char **groups;           /* [n_groups] */
+    double *logit, *score, *words;  /* words: of the likeliest linguistic kind, -HUGE_VAL without; logit: of both */
+    uint8_t *label, *named;         /* named: the likeliest pair is the one that the two golds read */
+    uint8_t *kind;                  /* see gate_kind */
+    const struct example **example; /* borrowed */
+    int *group;                     /* number of the source database, whose name, borrowed from the example, is */
+    const char **groups;            /* [n_groups] */
     int n, n_groups;
     double *relevance; /* logits of every element of every question, and */
     uint8_t *relevant; /* whether some gold SQL touches it; [n_elements] */

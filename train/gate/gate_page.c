@@ -1,0 +1,214 @@
+#include "train/gate/gate_page.h"
+
+#include "data/report/metrics_log.h"
+#include "data/report/report.h"
+#include "data/util/strings.h"
+#include "models/gate/gate_band.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { WORST = 10, WORST_COLUMNS = 6, RUN_ROWS = 6 };
+
+static void add_curves(struct report *r, const char *metrics, const char *title, const char *name)
+{
+    static const enum gate_stage stages[] = { STAGE_RELEVANCE, STAGE_FROZEN, STAGE_JOINT };
+    struct series series[ARRAY_LEN(stages)] = { 0 };
+    struct curve curves[ARRAY_LEN(stages)];
+    int n = 0;
+
+    for (int i = 0; i < ARRAY_LEN(stages); i++) {
+        const char *stage = gate_stage_name(stages[i]);
+        if (series_read(&series[i], metrics, stage, name, NULL) == 0 && series[i].n)
+            curves[n++] = (struct curve){ stage, series[i].step, series[i].value, series[i].n, NULL, NULL };
+    }
+    if (n)
+        report_curves(r, title, "step", curves, n);
+    for (int i = 0; i < ARRAY_LEN(stages); i++)
+        series_release(&series[i]);
+}
+
+/* What the run was made of. */
+static void add_run(struct report *r, const struct gate_trainer *t, const struct gate_findings *f)
+{
+    static const char *const columns[] = { "", "" };
+    char seed[32], folds[96], threshold[32], temperature[32];
+    const struct gate_data *d = &t->data;
+
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)t->run.set.seed);
+    snprintf(folds, sizeof folds, "%d to train on, %d to choose by, %d to test", d->folds[FOLD_TRAIN].n,
+             d->folds[FOLD_VALID].n, d->folds[FOLD_TEST].n);
+    snprintf(threshold, sizeof threshold, "%.4f", f->threshold);
+    snprintf(temperature, sizeof temperature, "%.4f", f->temperature);
+    const char *const cells[2 * RUN_ROWS] = {
+        "data",      t->data_folder, "questions",   folds,       "encoder", t->encoder ? t->encoder : "from scratch",
+        "threshold", threshold,      "temperature", temperature, "seed",    seed,
+    };
+    report_table(r, "This run; all settings stand in config.yaml", columns, 2, cells, RUN_ROWS);
+    report_text(
+        r, "A question is ambiguous for its schema when it has two readings there. C: two columns fit it. T: two "
+           "tables fit it. J: a value is kept in a table and in one that was split off it too. P: an aggregate can "
+           "be computed, and is also stored.");
+}
+
+static int likeliest_first(const void *a, const void *b)
+{
+    double x = **(const double *const *)a, y = **(const double *const *)b;
+    return (x < y) - (x > y);
+}
+
+/* A point behind each score, that of all that are as likely or likelier. */
+static void add_precision(struct report *r, const struct gate_answers *a)
+{
+    const double **order = xcalloc((size_t)a->n + 1, sizeof *order);
+    double *recall = xcalloc((size_t)a->n + 1, sizeof *recall),
+           *precision = xcalloc((size_t)a->n + 1, sizeof *precision);
+    int points = 0, yes = 0, found = 0;
+
+    for (int i = 0; i < a->n; i++) {
+        order[i] = &a->logit[i];
+        yes += a->label[i];
+    }
+    qsort(order, (size_t)a->n, sizeof(const double *), likeliest_first);
+    for (int i = 0; yes && i < a->n; i++) {
+        found += a->label[order[i] - a->logit];
+        if (i + 1 < a->n && *order[i + 1] >= *order[i])
+            continue;
+        recall[points] = (double)found / yes;
+        precision[points++] = (double)found / (i + 1);
+    }
+    const double ends[] = { 0, 1 }, all[] = { a->n ? (double)yes / a->n : 0, a->n ? (double)yes / a->n : 0 };
+    const struct curve curves[] = { { "this detector", recall, precision, points, NULL, NULL },
+                                    { "always yes", ends, all, 2, NULL, NULL } };
+    if (points)
+        report_curves(r, "precision by recall", "recall", curves, ARRAY_LEN(curves));
+    free(order);
+    free(recall);
+    free(precision);
+}
+
+/* Errors among the questions that are surest, and those of a random order. */
+static void add_risk(struct report *r, const struct gate_model *m, const struct gate_answers *a)
+{
+    struct gate_decided *d = gate_decide(m, a->logit, a->label, a->n);
+    double *coverage = xcalloc((size_t)a->n + 1, sizeof *coverage), *risk = xcalloc((size_t)a->n + 1, sizeof *risk);
+    int points = 0, wrong = 0;
+
+    for (int i = 0; i < a->n; i++) {
+        wrong += !d[i].right;
+        if (i + 1 < a->n && d[i + 1].margin >= d[i].margin)
+            continue;
+        coverage[points] = (double)(i + 1) / a->n;
+        risk[points++] = (double)wrong / (i + 1);
+    }
+    const double ends[] = { 0, 1 }, all[] = { a->n ? (double)wrong / a->n : 0, a->n ? (double)wrong / a->n : 0 };
+    const struct curve curves[] = { { "the surest first", coverage, risk, points, NULL, NULL },
+                                    { "a random order", ends, all, 2, NULL, NULL } };
+    if (points)
+        report_curves(r, "wrong among the questions that are answered, were those nearest to the threshold left out",
+                      "share that is answered", curves, ARRAY_LEN(curves));
+    free(d);
+    free(coverage);
+    free(risk);
+}
+
+static void add_databases(struct report *r, const struct gate_model *m, const struct gate_answers *a)
+{
+    double *ap = xcalloc((size_t)a->n_groups + 1, sizeof *ap);
+
+    for (int g = 0; g < a->n_groups; g++) {
+        struct gate_measures of = gate_measure_group(m, a, g);
+        ap[g] = of.ap;
+    }
+    if (a->n_groups)
+        report_bars(r, "average precision by database", a->groups, ap, NULL, NULL, a->n_groups);
+    free(ap);
+}
+
+struct mistake {
+    const struct example *example;
+    double probability, how_far; /* from the threshold, in logits */
+};
+
+static int furthest_first(const void *a, const void *b)
+{
+    double x = ((const struct mistake *)a)->how_far, y = ((const struct mistake *)b)->how_far;
+    return (x < y) - (x > y);
+}
+
+static const char *between(const struct example *e, struct strings *text)
+{
+    return e->alternatives[0] ? strings_printf(text, "%s or %s", e->alternatives[0], e->alternatives[1]) : "-";
+}
+
+/* What the detector was surest of and wrong. */
+static void add_mistakes(struct report *r, const struct gate_model *m, const struct gate_answers *a)
+{
+    static const char *const columns[] = { "question", "schema", "kind", "is", "score", "between" };
+    const char *cells[WORST * WORST_COLUMNS];
+    struct mistake *list = xcalloc((size_t)a->n + 1, sizeof *list);
+    struct strings text = { 0 };
+    double threshold = log(fmax(m->threshold, 1e-12) / fmax(1 - m->threshold, 1e-12));
+    int n = 0;
+
+    for (int i = 0; i < a->n; i++) {
+        double p = gate_probability(m, a->logit[i]);
+        if ((p >= m->threshold) != a->label[i])
+            list[n++] =
+                (struct mistake){ a->example[i], p, fabs((a->logit[i] - m->shift) / m->temperature - threshold) };
+    }
+    qsort(list, (size_t)n, sizeof *list, furthest_first);
+    for (int i = 0; i < n && i < WORST; i++) {
+        const struct example *e = list[i].example;
+        const char *const row[WORST_COLUMNS] = { e->question,
+                                                 e->db_id,
+                                                 gate_kind_name(gate_kind(e)),
+                                                 e->ambiguous ? "ambiguous" : "clear",
+                                                 strings_printf(&text, "%.3f", list[i].probability),
+                                                 between(e, &text) };
+        for (int k = 0; k < WORST_COLUMNS; k++)
+            cells[i * WORST_COLUMNS + k] = row[k];
+    }
+    report_text(r, n ? "Where it was surest and wrong:" : "No question is decided wrongly.");
+    if (n)
+        report_table(r, "worst mistakes", columns, WORST_COLUMNS, cells, n < WORST ? n : WORST);
+    strings_release(&text);
+    free(list);
+}
+
+static void add_table(struct report *r, const struct gate_findings *f)
+{
+    const char *cells[GATE_ROWS * GATE_COLUMNS];
+    struct gate_row rows[GATE_ROWS];
+    int n = gate_findings_rows(f, rows);
+
+    for (int i = 0; i < n * GATE_COLUMNS; i++)
+        cells[i] = rows[i / GATE_COLUMNS].cells[i % GATE_COLUMNS];
+    report_table(r, "by kind", gate_columns, GATE_COLUMNS, cells, n);
+}
+
+int gate_page(const struct gate_trainer *t, const struct gate_findings *f, const struct gate_answers *a,
+              struct error *err)
+{
+    char path[4096], metrics[4096];
+    struct report r;
+
+    snprintf(path, sizeof path, "%s/report.html", t->run.set.out);
+    snprintf(metrics, sizeof metrics, "%s/metrics.jsonl", t->run.set.out);
+    if (report_open(&r, path, "GATekeeper", err))
+        return -1;
+    add_run(&r, t, f);
+    report_heading(&r, "Test questions, crossed slice");
+    add_table(&r, f);
+    add_precision(&r, a);
+    add_risk(&r, &t->model, a);
+    report_confusion(&r, "decisions at the stored threshold", f->all.confusion);
+    report_reliability(&r, "reliability", &f->all.reliability);
+    add_databases(&r, &t->model, a);
+    add_mistakes(&r, &t->model, a);
+    report_heading(&r, "Training");
+    add_curves(&r, metrics, "loss", "loss");
+    add_curves(&r, metrics, "validation average precision", "valid_ap");
+    return report_close(&r, err);
+}
