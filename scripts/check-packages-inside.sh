@@ -45,7 +45,7 @@ if [ -n "$(find packages -name 'ambit-mpi_*')" ]; then
     RANK=0 asks 0 '2 ranks share each batch' "${learn[@]}"
     wait $! || fail "the second rank: $(tail -n 5 second)"
     unset WORLD_SIZE MASTER_ADDR MASTER_PORT
-    asks 0 'ambit-train' ambit-train inspect ranks
+    asks 0 'ambit checkpoint 1' ambit-train inspect ranks
 fi
 
 read -ra flags < <(pkg-config --cflags --libs ambit)
