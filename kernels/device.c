@@ -59,8 +59,7 @@ out:
     return rc;
 }
 
-/* An NVIDIA driver serves this machine, and nobody has hidden its GPUs. */
-static bool gpu_expected(void)
+bool device_gpu_expected(void)
 {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
 
@@ -74,7 +73,7 @@ static int open_best(struct device *d, struct error *err)
 
     if (rc == 0)
         return 0;
-    if (rc < 0 || gpu_expected())
+    if (rc < 0 || device_gpu_expected())
         base_warn("the GPU is not used, the CPU computes: %s", why.text);
     return driver_open(d, &cpu_driver, 0, err);
 }

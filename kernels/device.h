@@ -64,6 +64,8 @@ extern const struct driver cpu_driver;
  * and warns when there is a GPU that does not open.  -1 with EXIT_CODE_DEVICE. */
 int device_open(struct device *d, const char *spec, struct error *err);
 void device_close(struct device *d);
+/* An NVIDIA driver serves this machine, and nobody has hidden its GPUs. */
+bool device_gpu_expected(void);
 
 /* A device arena of the given size. */
 int device_arena(struct device *d, struct arena *a, size_t bytes, struct error *err);

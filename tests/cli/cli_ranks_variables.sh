@@ -49,6 +49,9 @@ for n in 2 4; do
     [ ! -s said.1 ] || complain "$n ranks" "the second one speaks: $(cat said.1)"
     same mpi-$n variables-$n
 done
+CUDA_VISIBLE_DEVICES='' start 2 "${whole[@]}" --device auto --epochs 2 --out auto
+ended 0 0 1
+same mpi-2 auto
 start 2 "${whole[@]}" --epochs 2 --shard-optimizer --out shards
 ended 0 0 1
 same mpi-2 shards

@@ -136,6 +136,8 @@ const char *ranks_device(const struct run *r, const char *device, char own[32])
 
     if (alone(r) || (strcmp(device, "cuda") && strcmp(device, "auto")))
         return device;
+    if (!strcmp(device, "auto") && !device_gpu_expected())
+        return "cpu";
     for (const char *at = visible; at && (at = strchr(at, ',')); at++)
         n++;
     snprintf(own, 32, "cuda:%d", visible ? r->ranks.all.local_rank % n : r->ranks.all.local_rank);

@@ -61,7 +61,7 @@ void ranks_close(struct run *r);
 bool ranks_sharded(const struct run *r);
 /* One rank writes. */
 bool ranks_first(const struct run *r);
-/* The GPU of this rank, where `device` leaves that open. */
+/* The GPU of this rank, where `device` leaves that open; the cpu of a machine without any, where it may. */
 const char *ranks_device(const struct run *r, const char *device, char own[32]);
 
 /* Takes every rank's note; -1 with the error of the first one that ends. */
