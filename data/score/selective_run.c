@@ -62,7 +62,7 @@ static int add_statement(void *user, json_t *record, const char *where, struct e
     struct selective_join *j = user;
     char number[RECORD_ID_TEXT];
     const char *id = record_id_text(record, number);
-    int at = strings_find(&j->ids, id), n = j->n, more = j->n;
+    int at = strings_find(&j->ids, id), n = j->n;
     bool right = false;
 
     if (json_object_get(record, "error")) {
@@ -77,7 +77,7 @@ static int add_statement(void *user, json_t *record, const char *where, struct e
     if (read_right(j, record, &right, where, err))
         return -1;
     GROW(j->score, n, j->scores_cap);
-    GROW(j->flagged, more, j->flagged_cap);
+    GROW(j->flagged, n, j->flagged_cap);
     j->right = xrealloc(j->right, (size_t)j->flagged_cap * sizeof *j->right);
     j->score[n] = j->findings[at].score;
     j->flagged[n] = j->findings[at].flagged;

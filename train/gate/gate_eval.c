@@ -76,6 +76,8 @@ int gate_kind(const struct example *e)
 
 const char *gate_kind_name(int kind)
 {
+    if (kind == GATE_KINDS)
+        return "-";
     return kind < SIA_KINDS ? sia_kind_letter((enum sia_kind)kind)
                             : linguistic_kind_name((enum linguistic_kind)(kind - SIA_KINDS + 1));
 }

@@ -10,6 +10,7 @@
 /* Kinds under one number: SIA's, then the linguistic ones; GATE_KINDS is that of an example of which none is known. */
 enum { GATE_KINDS = SIA_KINDS + LINGUISTIC_KINDS };
 int gate_kind(const struct example *e);
+/* "-" of GATE_KINDS. */
 const char *gate_kind_name(int kind);
 
 /* Answers to the examples of one slice of a fold; all arrays [n]. */

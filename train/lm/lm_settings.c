@@ -165,7 +165,7 @@ const struct preset seq2seq_presets[] = { { "picard", picard }, { 0 } };
     INT_OPTION("heads", AT(heads), "N", 1, 512, "from scratch: heads"), \
     INT_OPTION("intermediate", AT(intermediate), "N", 8, 1 << 20, "from scratch: feed-forward channels")
 
-#define START_OPTION(whose) \
+#define WEIGHTS_ROWS(whose) \
     CHOICE_OPTION("start", AT(start), "FORM", "published|copying", \
                   "from scratch: weights drawn as " whose "; or such that equal tokens and neighbours find each " \
                   "other, from which a small model learns early to copy")
@@ -222,7 +222,7 @@ const struct option lm_request_table[] = {
     SIZE_ROWS,
     INT_OPTION("groups", AT(groups), "N", 1, 512, "from scratch: heads of keys and values"),
     INT_OPTION("positions", AT(positions), "N", 16, 1 << 24, "from scratch: longest text"),
-    START_OPTION("Llama's"),
+    WEIGHTS_ROWS("Llama's"),
     STEP_ROWS,
     SELECT_ROWS,
     INT_OPTION("length", AT(length), "N", 2, 1 << 24, "longer conversations are left out"),
@@ -241,7 +241,7 @@ const struct option seq2seq_request_table[] = {
     SIZE_ROWS,
     CHOICE_OPTION("feed-forward", AT(feed_forward), "FORM", "relu|gated-gelu", "from scratch: of T5 1.0, or 1.1"),
     REAL_OPTION("dropout", AT(dropout), "P", 0, 0.9, "from scratch; a model to start from has its own"),
-    START_OPTION("T5's"),
+    WEIGHTS_ROWS("T5's"),
     STEP_ROWS,
     SELECT_ROWS,
     INT_OPTION("length", AT(length), "N", 2, 1 << 24, "most tokens of a prompt, and of a completion; the rest is cut"),
