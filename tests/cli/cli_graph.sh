@@ -58,7 +58,7 @@ cat train.jsonl train.jsonl >twice.jsonl
 both 30 / infer loss --model model --tokens 1 twice.jsonl
 
 data practice --seed 1 -o practice >log 2>&1 || fail "practice"
-for fold in train=48 valid=4 test=12; do
+for fold in train=32 valid=2 test=4; do
     awk -v n="${fold#*=}" 'NR % 5 == 1 && k++ < n' "practice/${fold%=*}.jsonl" >some.jsonl && mv some.jsonl "practice/${fold%=*}.jsonl"
 done
 cat >small.yaml <<'END'
