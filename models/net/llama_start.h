@@ -6,8 +6,9 @@
  * 2209.11895).  A small model finds the two only together, and late.  Here they are there from the start: half of the
  * channels holds embeddings; a first layer's heads, which a channel that is the same for all tokens makes look one
  * token back, two, and so on, write what they see into the other half; in the second layer the first head of each group
- * looks for its own token there, by channels that rotary positions turn slowly, and adds the embedding of the one that it finds.
- * Everything else is as it was drawn, and all of it is trained on.  t5_start.h is the same of an encoder-decoder.
+ * looks for its own token there, by channels that rotary positions turn slowly, and adds the embedding of the one that
+ * it finds.  Everything else is as it was drawn, and all of it is trained on.  t5_start.h is the same of an
+ * encoder-decoder.
  */
 #ifndef MODELS_NET_LLAMA_START_H
 #define MODELS_NET_LLAMA_START_H
