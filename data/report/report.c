@@ -13,6 +13,7 @@ static const char style[] =
     "background:var(--paper)}"
     "table{border-collapse:collapse;margin:.5rem 0 1.5rem}caption{text-align:left;font-weight:600;padding:.3rem 0}"
     "th,td{border-bottom:1px solid var(--line);padding:.2rem .8rem;text-align:left}"
+    ".wide{overflow-x:auto}pre{overflow-x:auto;font-size:13px}"
     "td.n{text-align:right;font-variant-numeric:tabular-nums}"
     "figure{margin:1rem 0 2rem}figcaption{font-weight:600}svg{max-width:100%;height:auto;font-size:12px}"
     "svg text{fill:var(--ink)}svg .soft{fill:var(--soft)}svg .grid{stroke:var(--line);stroke-width:1}"
@@ -100,7 +101,7 @@ void report_table(struct report *r, const char *title, const char *const *column
                   const char *const *cells, int n_rows)
 {
     FILE *f = r->out.f;
-    fputs("<table>\n", f);
+    fputs("<div class=\"wide\"><table>\n", f);
     tagged(f, "caption", title);
     fputs("<tr>", f);
     for (int j = 0; j < n_columns; j++)
@@ -115,7 +116,32 @@ void report_table(struct report *r, const char *title, const char *const *column
         }
         fputs("</tr>\n", f);
     }
-    fputs("</table>\n", f);
+    fputs("</table></div>\n", f);
+}
+
+void report_folded(struct report *r, const char *title, const char *text)
+{
+    fputs("<details>\n", r->out.f);
+    tagged(r->out.f, "summary", title);
+    tagged(r->out.f, "pre", text);
+    fputs("</details>\n", r->out.f);
+}
+
+FILE *report_figure(struct report *r, const char *title)
+{
+    fputs("<figure>\n", r->out.f);
+    tagged(r->out.f, "figcaption", title);
+    return r->out.f;
+}
+
+void report_figure_end(struct report *r)
+{
+    fputs("</figure>\n", r->out.f);
+}
+
+void report_style(struct report *r, const char *css)
+{
+    fprintf(r->out.f, "<style>%s</style>\n", css);
 }
 
 void figure_start(FILE *f, const char *title, int width, int height)

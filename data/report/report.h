@@ -23,6 +23,8 @@ void report_abort(struct report *r);
 
 void report_heading(struct report *r, const char *text);
 void report_text(struct report *r, const char *text);
+/* Lines as they stand in a file, which a click shows. */
+void report_folded(struct report *r, const char *title, const char *text);
 /* cells row by row; columns [n_columns].  Cells that are numbers stand to the right. */
 void report_table(struct report *r, const char *title, const char *const *columns, int n_columns,
                   const char *const *cells, int n_rows);
@@ -43,6 +45,11 @@ void report_bars(struct report *r, const char *title, const char *const *names, 
                  const double *high, int n);
 void report_confusion(struct report *r, const char *title, struct confusion c);
 void report_reliability(struct report *r, const char *title, const struct reliability *bins);
+/* A figure that the caller draws: by HTML that it writes to the file, and ends by report_figure_end. */
+FILE *report_figure(struct report *r, const char *title);
+void report_figure_end(struct report *r);
+/* Rules of CSS for such figures. */
+void report_style(struct report *r, const char *css);
 
 /* Text as it may stand between tags and inside quoted attributes of a page. */
 void html_text(FILE *f, const char *text);

@@ -3,6 +3,8 @@
 #include <string.h>
 #include <utf8proc.h>
 
+enum { BYTES_A_PLACE = 8 };
+
 static bool is_sign(utf8proc_int32_t letter)
 {
     return utf8proc_category(letter) > UTF8PROC_CATEGORY_NO; /* one that is not assigned yet may be a letter */
@@ -25,4 +27,28 @@ int text_fold(char *to, int cap, const char *text, size_t n)
         return -1;
     memcpy(to, letters, (size_t)bytes + 1);
     return (int)bytes;
+}
+
+/* Bytes of the text that take at most so many places. */
+static size_t fit(const char *text, int places)
+{
+    size_t n = 0, most = (size_t)places * BYTES_A_PLACE;
+
+    while (text[n]) {
+        utf8proc_int32_t letter;
+        utf8proc_ssize_t bytes = utf8proc_iterate((const utf8proc_uint8_t *)text + n, -1, &letter);
+        places -= bytes > 0 ? utf8proc_charwidth(letter) : 1;
+        bytes = bytes > 0 ? bytes : 1;
+        if (places < 0 || n + (size_t)bytes > most)
+            break;
+        n += (size_t)bytes;
+    }
+    return n;
+}
+
+const char *text_shorten(struct strings *keep, const char *text, int places)
+{
+    if (!text[fit(text, places)])
+        return text;
+    return strings_printf(keep, "%.*s\xe2\x80\xa6", (int)fit(text, places - 1), text);
 }

@@ -1,7 +1,9 @@
 #include "infer/ask/ask_serve.h"
 
+#include "data/corpora/example.h"
 #include "data/exec/db_path.h"
 #include "data/exec/schema_sqlite.h"
+#include "data/schema/schema_drawing.h"
 #include "data/util/log.h"
 #include "infer/ask/asker.h"
 #include "infer/ask/page.h"
@@ -100,10 +102,56 @@ static json_t *detect_one(struct ask_exchange *x)
     return s ? detector_find(&x->server->asker.detector, x->request, s, true, where, &x->err) : NULL;
 }
 
+/* Marks the elements that a request names, if any. */
+static int mark_alternatives(struct ask_exchange *x, const struct schema *s, uint8_t *marks)
+{
+    json_t *list = json_object_get(x->request, "alternatives"), *name;
+    int table, column;
+    size_t i;
+
+    if (list && !(list = json_get_array(x->request, "alternatives", where, &x->err)))
+        return -1;
+    json_array_foreach(list, i, name)
+    {
+        const char *text = json_string_value(name);
+        if (!text)
+            return error_set(&x->err, EXIT_CODE_DATA, "%s: field \"alternatives\": expected strings, got %s", where,
+                             json_type_name(name));
+        if (example_element(s, text, &table, &column))
+            return error_set(&x->err, EXIT_CODE_DATA,
+                             "%s: field \"alternatives\": database %s has no table or table.column \"%.100s\"", where,
+                             s->db_id, text);
+        marks[column < 0 ? table : s->n_tables + column] = SCHEMA_NAMED;
+    }
+    return 0;
+}
+
+/* As a page shows it; a new reference, NULL when a name is not UTF-8. */
+static json_t *drawing_of(const struct schema *s, const uint8_t *marks)
+{
+    char *text = NULL;
+    size_t n;
+    FILE *f = open_memstream(&text, &n);
+
+    CHECK(f, "out of memory");
+    fprintf(f, "<style>%s</style>", schema_drawing_style);
+    schema_draw(f, s, marks);
+    CHECK(fclose(f) == 0, "out of memory");
+    json_t *drawing = json_stringn(text, n);
+    free(text);
+    return drawing;
+}
+
 static json_t *tell_schema(struct ask_exchange *x)
 {
     const struct schema *s = find_schema(x);
-    return s ? schema_to_json(s) : NULL;
+    uint8_t *marks = s ? xcalloc((size_t)(s->n_tables + s->n_columns) + 1, 1) : NULL;
+    json_t *o = s && mark_alternatives(x, s, marks) == 0 ? schema_to_json(s) : NULL;
+
+    if (o)
+        json_object_set_new(o, "drawing", drawing_of(s, marks));
+    free(marks);
+    return o;
 }
 
 static json_t *handle(struct ask_exchange *x, const char *path)

@@ -33,11 +33,15 @@ train gatekeeper --config tiny.yaml --data all --out quiet --compute f32 --false
 alarms 0
 
 # --- the page of the run: what it was, curves, databases, where it was surest and wrong
-for want in '<td>seed</td>' 'C: two columns fit it' 'precision by recall' 'share that is answered' 'average precision by database' 'worst mistakes' \
+for want in '<td>seed</td>' 'C: two columns fit it' 'precision by recall' 'share that is answered' 'average precision by database' 'all settings' '^seed: 1$' \
     '[0-9]+ to train on, [0-9]+ to choose by, [0-9]+ to test'; do
     grep -qE -- "$want" run/report.html || complain "report.html" "lacks $want"
 done
-awk '/worst mistakes/ { on = 1 } /<\/table>/ { on = 0 } on && /^<tr><td/ { n++ } END { exit n != 10 }' run/report.html || complain "report.html" "has not ten mistakes"
+[ "$(grep -cE '^<figcaption>[0-9]+\. ' run/report.html)" = 10 ] || complain "report.html" "has not ten mistakes"
+awk '/By the labels: / { labelled = !/By the labels: -/ }
+    { named += gsub(/class="named"/, ""); gold += gsub(/class="gold"/, "") }
+    /<\/svg><\/div>/ { bad += named != 2 || gold != 2 * labelled; n++; named = gold = 0 }
+    END { exit bad || n != 10 }' run/report.html || complain "report.html" "does not mark two elements of each schema"
 
 # field NAME FILE: the number of the first field of that name
 field() { sed -nE "s/.*\"$1\": *([^, ]*),?\$/\1/p" "$2" | head -n 1; }

@@ -88,13 +88,16 @@ says start '"ask":null,"stop":"settled"' "$(post /start '{"record":{"db_id":"gym
 says own '"from":"record","n":1' "$(post /ask '{"question":"Who?","candidates":["SELECT name FROM trainer"]}')"
 says nothing '"candidates":null,.*"stop":"no-candidates"' "$(post /ask '{"question":"Who?"}')"
 says schema '"db_id":"gym".*"table_names_original":\["trainer"\]' "$(post /schema '{}')"
+drawn=$(post /schema '{"alternatives":["trainer.FEE_of_trainer","trainer"]}')
+says schema '"drawing":"<style>.*aria-label=..gym..' "$drawn"
+[ "$(grep -o 'class=."named' <<<"$drawn" | wc -l)" = 2 ] || complain schema "does not mark both: $drawn"
 says health '^\{"status":"ok","db_id":"gym","detector":false,' "$(fetch "$url/health")"
 page=$(fetch "$url/")
 says page '<title>ambit</title>' "$page"
 says page '</html>' "$page"
 grep -oE '(src|href|url\(|import)[^a-z]{0,3}https?://[^"]*' <<<"$page" && complain page "needs something of the network"
 says metrics '^ambit_questions_total 3$' "$(fetch "$url/metrics")"
-says metrics '^ambit_http_request_seconds_count 10$' "$(fetch "$url/metrics")"
+says metrics '^ambit_http_request_seconds_count 11$' "$(fetch "$url/metrics")"
 
 # --- requests that are refused, and leave the service as it was
 status 400 'request: .* at line 1, column' -H "$json" -d '{"question":' "$url/ask"
@@ -113,6 +116,9 @@ status 400 'expected 1 to 2, got 9' -H "$json" -d "{\"session\":$s0,\"answer\":9
 status 400 '"kind":"ended"' -H "$json" -d "{\"session\":$s1,\"answer\":1}" "$url/answer"
 status 400 '"kind":"undo"' -H "$json" -d "{\"session\":$s0}" "$url/undo"
 status 400 'there is no detector' -H "$json" -d '{"question":"Who?"}' "$url/detect"
+status 400 'database gym has no table or table.column \\"trainer.x\\"' -H "$json" -d '{"alternatives":["trainer.x"]}' "$url/schema"
+status 400 '"alternatives\\": expected strings, got an integer' -H "$json" -d '{"alternatives":[1]}' "$url/schema"
+status 400 'field \\"alternatives\\": expected an array' -H "$json" -d '{"alternatives":"trainer"}' "$url/schema"
 status 400 '' -H "$json" --data-binary $'{"question":"\xff\xfe"}' "$url/ask"
 status 404 'nothing here' "$url/nothing"
 status 404 'nothing here' -H "$json" -d '{}' "$url/nothing"

@@ -23,6 +23,7 @@ static void answers_init(struct gate_answers *a, int n, int64_t elements)
                                 .words = xcalloc(m, sizeof *a->words),
                                 .label = xcalloc(m, 1),
                                 .named = xcalloc(m, 1),
+                                .pair = xcalloc(m, sizeof *a->pair),
                                 .kind = xcalloc(m, 1),
                                 .example = xcalloc(m, sizeof *a->example),
                                 .group = xcalloc(m, sizeof *a->group),
@@ -37,6 +38,7 @@ void gate_answers_release(struct gate_answers *a)
     free(a->words);
     free(a->label);
     free(a->named);
+    free(a->pair);
     free(a->kind);
     free(a->example);
     free(a->group);
@@ -93,6 +95,13 @@ static void add_answer(struct gate_answers *a, const struct example *e, double s
     a->group[a->n++] = group_of(a, e->source_db);
 }
 
+/* The pair of the newest answer. */
+static void add_pair(struct gate_answers *a, const struct schema_input *in, int pair)
+{
+    if (pair >= 0)
+        a->pair[a->n - 1] = (struct gate_pair){ in->schema, in->pairs[pair].u, in->pairs[pair].v };
+}
+
 static void add_relevance(struct gate_answers *a, const struct gate_example *e, const float *relevance)
 {
     for (int i = 0; e->knows_relevance && i < e->item.schema->n_nodes; i++) {
@@ -143,6 +152,7 @@ static int score_some(const struct states_source *s, const struct gate_example *
         double words = results[i].kind == LINGUISTIC_NONE ? -HUGE_VAL : (double)results[i].linguistic;
         add_answer(a, list[i]->record, (double)results[i].score, words,
                    list[i]->pair >= 0 && results[i].pair == list[i]->pair);
+        add_pair(a, items[i].schema, results[i].pair);
         add_relevance(a, list[i], r);
         r += items[i].schema->n_nodes;
     }

@@ -13,10 +13,17 @@ int gate_kind(const struct example *e);
 /* "-" of GATE_KINDS. */
 const char *gate_kind_name(int kind);
 
+/* Two elements of a schema, tables first, then columns; schema is NULL where there are none. */
+struct gate_pair {
+    const struct schema *schema; /* borrowed */
+    int u, v;
+};
+
 /* Answers to the examples of one slice of a fold; all arrays [n]. */
 struct gate_answers {
     double *logit, *score, *words;  /* words: of the likeliest linguistic kind, -HUGE_VAL without; logit: of both */
     uint8_t *label, *named;         /* named: the likeliest pair is the one that the two golds read */
+    struct gate_pair *pair;         /* the likeliest; where logit > score a linguistic kind is likelier still */
     uint8_t *kind;                  /* see gate_kind */
     const struct example **example; /* borrowed */
     int *group;                     /* number of the source database, whose name, borrowed from the example, is */

@@ -2,14 +2,16 @@
 
 #include "data/report/metrics_log.h"
 #include "data/report/report.h"
-#include "data/util/strings.h"
+#include "data/util/whole_file.h"
 #include "models/gate/gate_band.h"
+#include "train/gate/gate_mistakes.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { WORST = 10, WORST_COLUMNS = 6, RUN_ROWS = 6 };
+enum { RUN_ROWS = 6, SETTINGS_MAX = 1 << 16 };
 
 static void add_curves(struct report *r, const char *metrics, const char *title, const char *name)
 {
@@ -29,6 +31,39 @@ static void add_curves(struct report *r, const char *metrics, const char *title,
         series_release(&series[i]);
 }
 
+/* Lines of those that say where and how a run went, not what it is, go: a resumed run has the same page. */
+static void leave_out(char *text)
+{
+    static const char *const names[] = { "out: ", "resume: ", "force: ", "dry-run: " };
+    char *to = text;
+
+    for (char *line = text, *end; *line; line = end) {
+        size_t n = strcspn(line, "\n");
+        bool kept = true;
+        end = line + n + (line[n] == '\n');
+        for (int i = 0; i < ARRAY_LEN(names); i++)
+            kept = kept && strncmp(line, names[i], strlen(names[i]));
+        if (kept)
+            for (const char *c = line; c < end; c++)
+                *to++ = *c;
+    }
+    *to = '\0';
+}
+
+static void add_settings(struct report *r, const char *folder)
+{
+    char path[4096], *text;
+    struct error why;
+    size_t n;
+
+    snprintf(path, sizeof path, "%s/config.yaml", folder);
+    if ((text = whole_file_read(path, SETTINGS_MAX, &n, &why)) != NULL) {
+        leave_out(text);
+        report_folded(r, "all settings", text);
+    }
+    free(text);
+}
+
 /* What the run was made of. */
 static void add_run(struct report *r, const struct gate_trainer *t, const struct gate_findings *f)
 {
@@ -45,7 +80,8 @@ static void add_run(struct report *r, const struct gate_trainer *t, const struct
         "data",      t->data_folder, "questions",   folds,       "encoder", t->encoder ? t->encoder : "from scratch",
         "threshold", threshold,      "temperature", temperature, "seed",    seed,
     };
-    report_table(r, "This run; all settings stand in config.yaml", columns, 2, cells, RUN_ROWS);
+    report_table(r, "This run", columns, 2, cells, RUN_ROWS);
+    add_settings(r, t->run.set.out);
     report_text(
         r, "A question is ambiguous for its schema when it has two readings there. C: two columns fit it. T: two "
            "tables fit it. J: a value is kept in a table and in one that was split off it too. P: an aggregate can "
@@ -126,57 +162,6 @@ static void add_databases(struct report *r, const struct gate_model *m, const st
     free(ap);
 }
 
-struct mistake {
-    const struct example *example;
-    double probability, how_far; /* from the threshold, in logits */
-};
-
-static int furthest_first(const void *a, const void *b)
-{
-    double x = ((const struct mistake *)a)->how_far, y = ((const struct mistake *)b)->how_far;
-    return (x < y) - (x > y);
-}
-
-static const char *between(const struct example *e, struct strings *text)
-{
-    return e->alternatives[0] ? strings_printf(text, "%s or %s", e->alternatives[0], e->alternatives[1]) : "-";
-}
-
-/* What the detector was surest of and wrong. */
-static void add_mistakes(struct report *r, const struct gate_model *m, const struct gate_answers *a)
-{
-    static const char *const columns[] = { "question", "schema", "kind", "is", "score", "between" };
-    const char *cells[WORST * WORST_COLUMNS];
-    struct mistake *list = xcalloc((size_t)a->n + 1, sizeof *list);
-    struct strings text = { 0 };
-    double threshold = log(fmax(m->threshold, 1e-12) / fmax(1 - m->threshold, 1e-12));
-    int n = 0;
-
-    for (int i = 0; i < a->n; i++) {
-        double p = gate_probability(m, a->logit[i]);
-        if ((p >= m->threshold) != a->label[i])
-            list[n++] =
-                (struct mistake){ a->example[i], p, fabs((a->logit[i] - m->shift) / m->temperature - threshold) };
-    }
-    qsort(list, (size_t)n, sizeof *list, furthest_first);
-    for (int i = 0; i < n && i < WORST; i++) {
-        const struct example *e = list[i].example;
-        const char *const row[WORST_COLUMNS] = { e->question,
-                                                 e->db_id,
-                                                 gate_kind_name(gate_kind(e)),
-                                                 e->ambiguous ? "ambiguous" : "clear",
-                                                 strings_printf(&text, "%.3f", list[i].probability),
-                                                 between(e, &text) };
-        for (int k = 0; k < WORST_COLUMNS; k++)
-            cells[i * WORST_COLUMNS + k] = row[k];
-    }
-    report_text(r, n ? "Where it was surest and wrong:" : "No question is decided wrongly.");
-    if (n)
-        report_table(r, "worst mistakes", columns, WORST_COLUMNS, cells, n < WORST ? n : WORST);
-    strings_release(&text);
-    free(list);
-}
-
 static void add_table(struct report *r, const struct gate_findings *f)
 {
     const char *cells[GATE_ROWS * GATE_COLUMNS];
@@ -206,7 +191,7 @@ int gate_page(const struct gate_trainer *t, const struct gate_findings *f, const
     report_confusion(&r, "decisions at the stored threshold", f->all.confusion);
     report_reliability(&r, "reliability", &f->all.reliability);
     add_databases(&r, &t->model, a);
-    add_mistakes(&r, &t->model, a);
+    gate_mistakes(&r, &t->model, &t->records.schemas, a);
     report_heading(&r, "Training");
     add_curves(&r, metrics, "loss", "loss");
     add_curves(&r, metrics, "validation average precision", "valid_ap");

@@ -159,6 +159,9 @@ static void text_is_escaped(void **state)
     assert_int_equal(report_open(&r, path, hostile, &err), 0);
     report_heading(&r, hostile);
     report_text(&r, hostile);
+    report_folded(&r, hostile, hostile);
+    report_figure(&r, hostile);
+    report_figure_end(&r);
     report_table(&r, hostile, columns, 2, cells, 1);
     report_curves(&r, hostile, hostile, &curve, 1);
     report_bars(&r, hostile, cells, y, NULL, NULL, 1);
@@ -169,6 +172,8 @@ static void text_is_escaped(void **state)
     assert_null(strchr(text, 1));
     assert_non_null(
         strstr(text, "<h2>&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt; &amp; &quot;x&quot;\xef\xbf\xbd</h2>"));
+    assert_non_null(strstr(text, "<pre>&lt;script&gt;"));
+    assert_non_null(strstr(text, "<figcaption>&lt;script&gt;"));
     assert_non_null(strstr(text, "<td class=\"n\">0.5</td>"));
     assert_null(strstr(text, "http")); /* nothing is fetched */
     free(text);

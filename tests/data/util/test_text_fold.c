@@ -1,4 +1,4 @@
-/* Folded texts, beside Unicode's CaseFolding.txt and normal form C. */
+/* Folded texts, beside Unicode's CaseFolding.txt and normal form C; texts cut to places on a screen. */
 #include "data/util/text_fold.h"
 #include "tests/support/support.h"
 
@@ -45,8 +45,61 @@ static void test_refused(void **state)
     assert_int_equal(text_fold(room, sizeof room, big, TEXT_FOLD_LETTERS + 1), -1);
 }
 
+static void check_shortened(const char *text, int places, const char *wanted)
+{
+    struct strings keep = { 0 };
+
+    assert_string_equal(text_shorten(&keep, text, places), wanted);
+    strings_release(&keep);
+}
+
+static void what_fits_is_the_text_itself(void **state)
+{
+    struct strings keep = { 0 };
+    const char *text = "fee of trainer";
+
+    (void)state;
+    assert_ptr_equal(text_shorten(&keep, text, 14), text);
+    assert_ptr_equal(text_shorten(&keep, "", 0), "");
+    assert_int_equal(keep.n, 0);
+    check_shortened(text, 13, "fee of train\xe2\x80\xa6");
+    check_shortened(text, 1, "\xe2\x80\xa6");
+}
+
+static void places_are_those_of_a_screen(void **state)
+{
+    (void)state;
+    check_shortened("\xe6\x9d\xb1\xe4\xba\xac\xe9\x83\xbd", 6,
+                    "\xe6\x9d\xb1\xe4\xba\xac\xe9\x83\xbd"); /* 東京都: two each */
+    check_shortened("\xe6\x9d\xb1\xe4\xba\xac\xe9\x83\xbd", 5, "\xe6\x9d\xb1\xe4\xba\xac\xe2\x80\xa6");
+    check_shortened("\xe6\x9d\xb1\xe4\xba\xac\xe9\x83\xbd", 4, "\xe6\x9d\xb1\xe2\x80\xa6");
+    check_shortened("e\xcc\x81te\xcc\x81", 3,
+                    "e\xcc\x81te\xcc\x81"); /* an accent takes none, and stays with its letter */
+    check_shortened("e\xcc\x81te\xcc\x81", 2, "e\xcc\x81\xe2\x80\xa6");
+    check_shortened("\xff\xfe\xc3", 3, "\xff\xfe\xc3");
+    check_shortened("\xff\xfe\xc3", 2, "\xff\xe2\x80\xa6");
+}
+
+/* A letter under a thousand accents. */
+static void accents_are_bounded(void **state)
+{
+    char text[2002] = "e";
+    struct strings keep = { 0 };
+
+    (void)state;
+    for (int i = 0; i < 1000; i++)
+        memcpy(text + 1 + 2 * i, "\xcc\x81", 3);
+    const char *cut = text_shorten(&keep, text, 10);
+    assert_true(strlen(cut) <= 8 * 10 + 3);
+    assert_string_equal(cut + strlen(cut) - 3, "\xe2\x80\xa6");
+    strings_release(&keep);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_letters), cmocka_unit_test(test_refused) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_letters), cmocka_unit_test(test_refused),
+                                        cmocka_unit_test(what_fits_is_the_text_itself),
+                                        cmocka_unit_test(places_are_those_of_a_screen),
+                                        cmocka_unit_test(accents_are_bounded) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
