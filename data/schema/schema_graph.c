@@ -1,11 +1,12 @@
 #include "data/schema/schema_graph.h"
 
 #include "data/schema/schema_similar.h"
+#include "data/util/text_fold.h"
 #include "kernels/rng.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <strings.h>
+#include <string.h>
 
 /* The edges while they are collected. */
 struct edge_list {
@@ -106,38 +107,50 @@ static void finish(struct schema_graph *g, struct edge_list *d, int n_nodes, int
 }
 
 struct named_element {
-    const char *text;
+    char *text; /* in lower case */
     int element;
 };
 
 static int by_text(const void *x, const void *y)
 {
     const struct named_element *a = x, *b = y;
-    int order = strcasecmp(a->text, b->text);
+    int order = strcmp(a->text, b->text);
     return order ? order : (a->element > b->element) - (a->element < b->element);
 }
 
-/* Gives elements of one name one node, numbered by first appearance; returns how many there are. */
-static int merge_by_name(int32_t *node, const struct schema *s)
+static struct named_element *sorted_names(const struct schema *s, int n)
 {
-    int n = s->n_tables + s->n_columns, nodes = 0;
-    struct named_element *list = xmalloc((size_t)n * sizeof *list);
+    struct named_element *list = xmalloc((size_t)n * sizeof *list + 1);
 
     for (int i = 0; i < n; i++)
         list[i] =
-            (struct named_element){ .text = i < s->n_tables ? s->tables[i].text : s->columns[i - s->n_tables].text,
-                                    .element = i };
+            (struct named_element){ text_lower(i < s->n_tables ? s->tables[i].text : s->columns[i - s->n_tables].text),
+                                    i };
     if (n)
         qsort(list, (size_t)n, sizeof *list, by_text);
+    return list;
+}
+
+/* Gives elements of one name one node, numbered by first appearance, "*" among them, which is the last where no element
+ * is called so; returns how many there are. */
+static int merge_by_name(int32_t *node, const struct schema *s)
+{
+    int n = s->n_tables + s->n_columns, nodes = 0;
+    struct named_element *list = sorted_names(s, n);
+    bool star = false;
+
     for (int i = 0, first = 0; i < n; i++) {
-        if (i && strcasecmp(list[i].text, list[i - 1].text) != 0)
+        if (i && strcmp(list[i].text, list[first].text) != 0)
             first = i;
         node[list[i].element] = list[first].element;
+        star |= !strcmp(list[i].text, SCHEMA_STAR);
     }
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         node[i] = node[i] == i ? nodes++ : node[node[i]];
+        free(list[i].text);
+    }
     free(list);
-    return nodes;
+    return nodes + !star;
 }
 
 void schema_graph_init(struct schema_graph *g, const struct schema *s, enum graph_mode mode)

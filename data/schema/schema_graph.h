@@ -3,7 +3,7 @@
  *
  * Nodes are never merged by name and "*" is none of them.  Edges are unique: between two nodes in one direction there
  * is at most one, of the first type of the list below that applies; every node has a loop.  The thesis' other edge sets
- * are kept for comparison.
+ * are kept for comparison, and GRAPH_COMPAT, in which none of this holds, for parity with its released code.
  */
 #ifndef DATA_SCHEMA_SCHEMA_GRAPH_H
 #define DATA_SCHEMA_SCHEMA_GRAPH_H
@@ -32,6 +32,9 @@ enum graph_mode {
     GRAPH_COMPAT /* what its code really makes: GRAPH_BI with nodes merged by name and every edge but loops twice */
 };
 
+/* What GRAPH_COMPAT has a node for beside its elements' names; no edge but its loop is at it. */
+#define SCHEMA_STAR "*"
+
 struct schema_edge {
     int32_t source, target, type;
 };
@@ -39,7 +42,8 @@ struct schema_edge {
 struct schema_graph {
     struct schema_edge *edges; /* by target, then source */
     int n_edges, n_nodes;
-    int32_t *node; /* element (tables first, then columns) -> node; the identity but in GRAPH_COMPAT */
+    int32_t *node; /* element (tables first, then columns) -> node; the identity but in GRAPH_COMPAT, which numbers
+                      names in the order of their first elements, a "*" that is none of them behind them all */
     int n_elements;
 };
 

@@ -1,5 +1,6 @@
 #include "data/util/text_fold.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <utf8proc.h>
 
@@ -51,4 +52,22 @@ const char *text_shorten(struct strings *keep, const char *text, int places)
     if (!text[fit(text, places)])
         return text;
     return strings_printf(keep, "%.*s\xe2\x80\xa6", (int)fit(text, places - 1), text);
+}
+
+char *text_lower(const char *text)
+{
+    utf8proc_ssize_t n = (utf8proc_ssize_t)strlen(text), at = 0, out = 0;
+    char *lower = xmalloc(4 * (size_t)n + 1); /* four bytes a letter at most */
+
+    while (at < n) {
+        utf8proc_int32_t letter;
+        utf8proc_ssize_t bytes = utf8proc_iterate((const utf8proc_uint8_t *)text + at, n - at, &letter);
+        if (bytes < 1)
+            lower[out++] = text[at++];
+        else
+            out += utf8proc_encode_char(utf8proc_tolower(letter), (utf8proc_uint8_t *)lower + out);
+        at += bytes < 1 ? 0 : bytes;
+    }
+    lower[out] = '\0';
+    return lower;
 }

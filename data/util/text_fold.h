@@ -20,4 +20,7 @@ int text_fold(char *to, int cap, const char *text, size_t n);
  * However many accents a letter has, at most 8 bytes a place are kept; a byte that is no UTF-8 takes one place. */
 const char *text_shorten(struct strings *keep, const char *text, int places);
 
+/* Each letter as its own small one, all else as it is, bytes that are no UTF-8 too.  The caller frees. */
+char *text_lower(const char *text);
+
 #endif

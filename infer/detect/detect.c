@@ -209,7 +209,7 @@ static int write_group(struct detect_run *d, const struct gate_result *results, 
         struct finding f = { .id = json_object_get(r->json, "id"), .error = r->error, .question = r->question };
         if (!r->error) {
             finding_fill(&f, &d->detector.model, &d->items[r->item], r->schema, &results[r->item], relevance);
-            relevance += f.n_elements;
+            relevance += d->items[r->item].schema->n_nodes;
         }
         if (i >= from)
             rc = write_line(d, r, &f, err);

@@ -65,8 +65,8 @@ static uint64_t schema_sum(const struct schema *s)
 
 static int read_schema(const struct detector *d, struct schema_input *input, const struct schema *s, struct error *err)
 {
-    struct schema_input_settings settings = { .graph = d->model.graph,
-                                              .pairs = d->model.net.config.classifier == CLASSIFIER_PAIR };
+    struct schema_input_settings settings =
+        gate_model_input(&d->model, d->model.net.config.classifier == CLASSIFIER_PAIR);
 
     return schema_input_init(input, s, d->model.tokenizer, &settings, err);
 }

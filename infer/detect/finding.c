@@ -29,18 +29,20 @@ static const char *kind_of(const struct finding *f)
     return f->named ? sia_kind_letter(f->kind) : NULL;
 }
 
-static struct finding_element element_of(const struct gate_model *m, const struct schema_input *in, int node,
-                                         float logit)
+/* Elements that are one node are read as one. */
+static struct finding_element element_of(const struct gate_model *m, const struct schema_input *in, int element,
+                                         const float *relevance)
 {
     const struct schema *s = in->schema;
-    const struct schema_column *c = node < s->n_tables ? NULL : &s->columns[node - s->n_tables];
-    const struct schema_table *t = &s->tables[c ? c->table : node];
+    const struct schema_column *c = element < s->n_tables ? NULL : &s->columns[element - s->n_tables];
+    const struct schema_table *t = &s->tables[c ? c->table : element];
     const char *name = c ? c->text : t->text;
+    int node = in->graph.node[element];
 
     return (struct finding_element){ .table = t->name,
                                      .column = c ? c->name : NULL,
                                      .text = m->net.config.encode == ENCODE_ELEMENT ? in->texts[node] : name,
-                                     .relevance = 1 / (1 + exp(-(double)logit)) };
+                                     .relevance = 1 / (1 + exp(-(double)relevance[node])) };
 }
 
 static const char *alternative_of(struct finding *f, int node)
@@ -63,10 +65,10 @@ void finding_fill(struct finding *f, const struct gate_model *m, const struct ga
     f->ambiguous = f->score >= m->threshold;
     f->linguistic = f->ambiguous && logit > (double)result->score ? result->kind : LINGUISTIC_NONE;
     f->n_schema = whole->n_tables + whole->n_columns;
-    f->n_elements = in->n_nodes;
-    f->elements = xcalloc((size_t)in->n_nodes, sizeof *f->elements);
-    for (int i = 0; i < in->n_nodes; i++)
-        f->elements[i] = element_of(m, in, i, relevance[i]);
+    f->n_elements = in->graph.n_elements;
+    f->elements = xcalloc((size_t)f->n_elements, sizeof *f->elements);
+    for (int i = 0; i < f->n_elements; i++)
+        f->elements[i] = element_of(m, in, i, relevance);
     f->named = f->ambiguous && f->linguistic == LINGUISTIC_NONE && result->pair >= 0;
     if (!f->named)
         return;

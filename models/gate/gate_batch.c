@@ -9,8 +9,7 @@ static void push(struct int_list *l, int32_t x)
     l->v[l->n++] = x;
 }
 
-/* SEPARATORS: [CLS], two [SEP], colon, and the mark that ends a column with one to spare */
-enum { LEAST_POSITIONS = 64, QUESTION_SHARE = 4, SEPARATORS = 6, ELEMENT_SEPARATORS = 3 };
+enum { ELEMENT_SEPARATORS = 3 };
 
 int gate_question_tokens(struct ids *ids, const struct tokenizer *t, const char *text, const char *where,
                          struct error *err)
@@ -26,11 +25,19 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
+/* What the longer word takes, where it must fit. */
+static int word_room(const struct gate_layout *layout)
+{
+    int no = layout->words[0].n, yes = layout->words[1].n;
+
+    return layout->texts != TEXTS_RELEVANCE ? 0 : no > yes ? no : yes;
+}
+
 int gate_question_kept(const struct gate_layout *layout, const struct gate_item *item)
 {
     const struct schema_input *in = item->schema;
     bool whole = layout->encode == ENCODE_SCHEMA;
-    int room = layout->max_positions - (whole ? SEPARATORS : ELEMENT_SEPARATORS);
+    int room = layout->max_positions - (whole ? GATE_SEPARATORS : ELEMENT_SEPARATORS + word_room(layout));
     int texts =
         whole ? least(in->longest_names, 2 * layout->max_name) : least(in->longest_element, room - layout->least_room);
     int kept = least(item->n_question, room - texts);
@@ -110,18 +117,68 @@ static void end_sequence(struct text_builder *b)
     put(b, b->layout->sep, 1);
 }
 
-void text_add_element(struct text_builder *b, const struct gate_item *item, int node)
+/* Up to the last [SEP], with so many tokens left free before that. */
+static void begin_element(struct text_builder *b, const struct gate_item *item, int node, int free_tokens)
 {
     const struct token_table *t = &item->schema->element;
     int n = t->start[node + 1] - t->start[node], cls = b->tokens.n;
 
     begin_sequence(b, item);
     want_row(b, cls);
-    n = least(n, room_left(b));
+    n = least(n, room_left(b) - free_tokens);
     for (int i = 0; i < n; i++)
         put(b, t->ids[t->start[node] + i], 1);
     end_sequence(b);
     b->n_nodes++;
+}
+
+void text_add_element(struct text_builder *b, const struct gate_item *item, int node)
+{
+    begin_element(b, item, node, 0);
+}
+
+/* As many of n tokens as the sequence has room for before its last. */
+static void put_cut(struct text_builder *b, const int32_t *tokens, int n)
+{
+    int room = least(GATE_THESIS_TOKENS, b->layout->max_positions) - 1 - b->lengths.v[b->lengths.n - 1];
+
+    for (int i = 0; i < least(n, room); i++)
+        put(b, tokens[i], 0);
+}
+
+/* A string with special tokens in it, as a tokenizer reads it that adds its own. */
+static void add_thesis(struct text_builder *b, const struct gate_item *item, int node, const struct gate_word *word)
+{
+    const struct gate_layout *l = b->layout;
+    const struct token_table *t = &item->schema->element;
+    int asked = l->max_question ? least(item->n_question, l->max_question) : item->n_question;
+
+    push(&b->lengths, 0);
+    push(&b->row_counts, 0);
+    want_row(b, b->tokens.n);
+    put(b, l->cls, 0);
+    put_cut(b, &l->cls, 1);
+    put_cut(b, item->question, asked);
+    put_cut(b, &l->sep, 1);
+    put_cut(b, t->ids + t->start[node], t->start[node + 1] - t->start[node]);
+    put_cut(b, &l->sep, 1);
+    put_cut(b, word->ids, word->n);
+    put_cut(b, &l->sep, 1);
+    put(b, l->sep, 0);
+    b->n_nodes++;
+}
+
+void text_add_judged(struct text_builder *b, const struct gate_item *item, int node, bool relevant)
+{
+    const struct gate_word *word = &b->layout->words[relevant];
+
+    if (b->layout->texts == TEXTS_THESIS) {
+        add_thesis(b, item, node, word);
+        return;
+    }
+    begin_element(b, item, node, word->n);
+    for (int i = 0; i < word->n; i++)
+        put(b, word->ids[i], 1);
 }
 
 static int name_length(const struct text_builder *b, const struct token_table *t, int name)
@@ -322,34 +379,4 @@ int gate_nodes(const struct gate_item *items, int n)
     for (int i = 0; i < n; i++)
         nodes += items[i].schema->n_nodes;
     return nodes;
-}
-
-static int32_t separator_token(const struct tokenizer *t, const char *text)
-{
-    struct ids ids = { 0 };
-
-    tokenizer_encode(t, text, 1, 0, &ids, NULL);
-    int32_t id = ids.count == 1 ? ids.items[0] : tokenizer_special(t, SPECIAL_SEP);
-    ids_release(&ids);
-    return id;
-}
-
-int gate_layout_init(struct gate_layout *layout, const struct tokenizer *t, int max_positions, enum gate_encode encode,
-                     struct error *err)
-{
-    int least_room = max_positions / QUESTION_SHARE;
-
-    if (max_positions < LEAST_POSITIONS)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "encoder: expected at least %d positions, got %d", LEAST_POSITIONS,
-                         max_positions);
-    *layout = (struct gate_layout){ .encode = encode,
-                                    .cls = tokenizer_special(t, SPECIAL_CLS),
-                                    .sep = tokenizer_special(t, SPECIAL_SEP),
-                                    .colon = separator_token(t, ":"),
-                                    .comma = separator_token(t, ","),
-                                    .semicolon = separator_token(t, ";"),
-                                    .max_positions = max_positions,
-                                    .least_room = least_room,
-                                    .max_name = (max_positions - least_room - SEPARATORS) / 2 };
-    return 0;
 }

@@ -4,8 +4,12 @@
  * A text_builder collects token sequences on the host; gate_text_build uploads them.  Sequences are
  *   element  [CLS] question [SEP] element [SEP]                         one for each element, state at [CLS]
  *   schema   [CLS] question [SEP] t1 : c1 , c2 ; t2 : ... ; [SEP]       as many as the positions demand
- * with segment 0 up to the first [SEP] and 1 after it.  In the latter a span is the tokens of an element's name, or,
- * where the model asks for them, of the question.
+ * with segment 0 up to the first [SEP] and 1 after it.  A model whose texts say whether an element is relevant reads
+ *   TEXTS_RELEVANCE  [CLS] question [SEP] element [SEP] word
+ *   TEXTS_THESIS     [CLS] [CLS] question [SEP] element [SEP] word [SEP] [SEP]
+ * for its states, once it knows their relevance from the first form; of the thesis' all segments are 0, and what is
+ * longer than its 128 tokens is cut before the last.  The word is "relevant" or "irrelevant".  In the whole schema's
+ * form a span is the tokens of an element's name, or, where the model asks for them, of the question.
  */
 #ifndef MODELS_GATE_GATE_BATCH_H
 #define MODELS_GATE_GATE_BATCH_H
@@ -13,6 +17,7 @@
 #include "data/schema/mention.h"
 #include "kernels/batch.h"
 #include "kernels/rng.h"
+#include "models/gate/gate_layout.h"
 #include "models/gate/schema_input.h"
 #include "models/net/gatekeeper.h"
 
@@ -27,19 +32,6 @@ struct gate_item {
     int n_question;
     const struct schema_graph *drawn; /* in place of the schema's graph; NULL for that */
 };
-
-/* How sequences are laid out: the ids that part their texts, and how long these may be. */
-struct gate_layout {
-    enum gate_encode encode;
-    int32_t cls, sep, colon, comma, semicolon;
-    int max_positions;
-    int asks;         /* schema: the question's own tokens are wanted, too */
-    int max_question; /* longer questions are cut; 0: those that do not fit beside the schema's names */
-    int least_room;   /* for a question: longer texts of elements are cut so that it is left */
-    int max_name;     /* longer names are cut, so that a table's and a column's fit beside that */
-};
-int gate_layout_init(struct gate_layout *layout, const struct tokenizer *t, int max_positions, enum gate_encode encode,
-                     struct error *err);
 
 /* Replaces ids with those of a question's text.  -1 with EXIT_CODE_DATA when there are none; `where` names the record.
  */
@@ -82,6 +74,8 @@ void text_builder_reset(struct text_builder *b, const struct gate_layout *layout
 void text_builder_release(struct text_builder *b);
 /* One element of the item's schema as a sequence of its own. */
 void text_add_element(struct text_builder *b, const struct gate_item *item, int node);
+/* The same with the layout's word for it. */
+void text_add_judged(struct text_builder *b, const struct gate_item *item, int node, bool relevant);
 /* The whole schema.  rng (may be NULL) shuffles tables, and columns within their table. */
 void text_add_schema(struct text_builder *b, const struct gate_item *item, struct rng *rng);
 /* Draws as many random numbers and adds nothing. */

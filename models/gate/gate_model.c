@@ -42,6 +42,8 @@ int gate_model_init(struct gate_model *m, struct device *device, const struct ga
         return -1;
     }
     m->layout.asks = config->linguistic;
+    if (gatekeeper_says_word(config))
+        gate_layout_words(&m->layout, tokenizer, config->texts);
     struct param_arenas arenas = { &m->host, &m->data, optimizer };
     gatekeeper_init(&m->net, config, dtype, &m->params, &arenas);
     return 0;
@@ -59,6 +61,12 @@ void gate_model_release(struct gate_model *m)
     if (m->data.base)
         device_arena_release(m->device, &m->data);
     *m = (struct gate_model){ 0 };
+}
+
+struct schema_input_settings gate_model_input(const struct gate_model *m, bool pairs)
+{
+    return (
+        struct schema_input_settings){ .graph = m->graph, .pairs = pairs, .bare = m->net.config.texts == TEXTS_THESIS };
 }
 
 double gate_probability(const struct gate_model *m, double logit)

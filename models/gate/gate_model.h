@@ -47,6 +47,9 @@ int gate_model_init(struct gate_model *m, struct device *device, const struct ga
 int gate_model_open(struct gate_model *m, struct device *device, const char *dir, struct error *err);
 void gate_model_release(struct gate_model *m);
 
+/* How the model reads schemas; pairs: their candidate pairs are wanted. */
+struct schema_input_settings gate_model_input(const struct gate_model *m, bool pairs);
+
 /* sigmoid((logit - shift) / temperature) */
 double gate_probability(const struct gate_model *m, double logit);
 /* The greater of two logits, one of the score and one of a linguistic kind, as one of the score: that which is as

@@ -7,8 +7,9 @@
 static const char *const encodes[] = { "element", "schema", NULL };
 static const char *const classifiers[] = { "pair", "gat-mean", "gat-cat", "gcn", "rgcn", "bert-only", NULL };
 static const char *const features[] = { "states", "relevance", NULL };
+static const char *const texts[] = { "qualified", "relevance-word", "thesis", NULL };
 static const char *const pools[] = { "attention", "mean", "sum", NULL };
-static const char *const graphs[] = { "typed", "paper", "mono", "bi", NULL };
+static const char *const graphs[] = { "typed", "paper", "mono", "bi", "compat", NULL };
 static const char *const switches[] = { "off", "on", NULL };
 static const char *const precisions[] = { "f32", "tf32", "bf16", NULL };
 
@@ -18,6 +19,8 @@ static const struct spec_field fields[] = {
     { "encode", AT(config.encode), SPEC_WORD, encodes, 0, 0, false },
     { "classifier", AT(config.classifier), SPEC_WORD, classifiers, 0, 0, false },
     { "features", AT(config.features), SPEC_WORD, features, 0, 0, true },
+    { "texts", AT(config.texts), SPEC_WORD, texts, 0, 0, true },
+    { "embedder", AT(config.embedder), SPEC_WORD, switches, 0, 0, true },
     { "random_edges", AT(config.random_edges), SPEC_FLOAT, NULL, 0, 1000, true },
     { "pool", AT(config.pool), SPEC_WORD, pools, 0, 0, false },
     { "graph", AT(graph), SPEC_WORD, graphs, 0, 0, false },

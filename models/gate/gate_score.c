@@ -20,6 +20,7 @@ void gate_scorer_release(struct gate_scorer *s)
 /* The next sequences to encode: whole items (schema), or one element after another (element). */
 struct cursor {
     int item, node;
+    const float *judged; /* relevance logits of this node and those behind it; NULL: texts have no word for it */
 };
 
 static bool add_next(struct gate_scorer *s, const struct gate_item *items, int n, struct cursor *at)
@@ -32,10 +33,12 @@ static bool add_next(struct gate_scorer *s, const struct gate_item *items, int n
         at->item++;
         return true;
     }
-    if (at->node < item->schema->n_nodes)
+    if (at->judged)
+        text_add_judged(&s->text, item, at->node++, *at->judged++ > 0);
+    else
         text_add_element(&s->text, item, at->node++);
     if (at->node == item->schema->n_nodes)
-        *at = (struct cursor){ at->item + 1, 0 };
+        *at = (struct cursor){ at->item + 1, 0, at->judged };
     return true;
 }
 
@@ -48,7 +51,7 @@ static bool full(const struct gate_scorer *s, int before)
 
 struct encode_step {
     struct gate_scorer *s;
-    bool want_states;
+    bool judged, want_states, want_relevance;
     struct tensor *states, *relevance;
 };
 
@@ -58,9 +61,10 @@ static void run_encode(struct ctx *c, void *arg)
     const struct gatekeeper *g = &e->s->model->net;
     struct gate_text text;
 
+    ctx_note(c, e->judged); /* which encoder */
     gate_text_build(c, &e->s->text, &g->config.bert, &text);
-    struct tensor *x = gatekeeper_states(c, g, &text);
-    e->relevance = gatekeeper_relevance(c, g, x);
+    struct tensor *x = e->judged ? gatekeeper_embed(c, g, &text) : gatekeeper_states(c, g, &text);
+    e->relevance = e->want_relevance ? gatekeeper_relevance(c, g, x) : NULL;
     e->states = e->want_states ? op_cast(c, x, F32) : NULL;
 }
 
@@ -71,11 +75,14 @@ static void download_first(const struct gate_scorer *s, float *dst, const struct
     device_download(s->model->device, dst, &first);
 }
 
-int gate_encode(struct gate_scorer *s, const struct gate_item *items, int n, float *states, float *relevance,
-                struct error *err)
+/* States and relevance, each where it is not NULL; judged: see struct cursor. */
+static int encode_all(struct gate_scorer *s, const struct gate_item *items, int n, const float *judged, float *states,
+                      float *relevance, struct error *err)
 {
-    struct encode_step e = { .s = s, .want_states = states != NULL };
-    struct cursor at = { 0 };
+    struct encode_step e = {
+        .s = s, .judged = judged, .want_states = states != NULL, .want_relevance = relevance != NULL
+    };
+    struct cursor at = { .judged = judged };
     int64_t C = s->model->net.config.bert.hidden_size;
     bool more = true;
 
@@ -94,14 +101,26 @@ int gate_encode(struct gate_scorer *s, const struct gate_item *items, int n, flo
             text_builder_pad(&s->text, gate_nodes_padded(nodes));
         if (workspace_step(s->workspace, run_encode, &e, err))
             return -1;
-        download_first(s, relevance, e.relevance, nodes);
-        relevance += nodes;
+        if (relevance) {
+            download_first(s, relevance, e.relevance, nodes);
+            relevance += nodes;
+        }
         if (states) {
             download_first(s, states, e.states, nodes);
             states += nodes * C;
         }
     }
     return 0;
+}
+
+int gate_encode(struct gate_scorer *s, const struct gate_item *items, int n, float *states, float *relevance,
+                struct error *err)
+{
+    if (!states || !gatekeeper_says_word(&s->model->net.config))
+        return encode_all(s, items, n, NULL, states, relevance, err);
+    return encode_all(s, items, n, NULL, NULL, relevance, err) || encode_all(s, items, n, relevance, states, NULL, err)
+               ? -1
+               : 0;
 }
 
 struct relevance_step {

@@ -28,10 +28,11 @@ struct gate_result {
 void gate_scorer_init(struct gate_scorer *s, const struct gate_model *m, struct workspace *w, int max_tokens);
 void gate_scorer_release(struct gate_scorer *s);
 
-/* states [nodes, C] (may be NULL) and relevance logits [nodes] of n items, in item and node order. */
+/* states [nodes, C] (may be NULL) and relevance logits [nodes] of n items, in item and node order.  Where texts say
+ * whether an element is relevant, all are read twice: for relevance, then for states. */
 int gate_encode(struct gate_scorer *s, const struct gate_item *items, int n, float *states, float *relevance,
                 struct error *err);
-/* Relevance logits [n] of states [n, C]. */
+/* Relevance logits [n] of states [n, C]; not of a model that gatekeeper_says_word. */
 int gate_relevance(struct gate_scorer *s, const float *states, int n, float *relevance, struct error *err);
 /* Results of n items from their states; pairs (may be NULL): the logits of all their candidate pairs, of the pair
  * classifier. */

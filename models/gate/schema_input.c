@@ -1,27 +1,31 @@
 #include "models/gate/schema_input.h"
 
+#include "data/util/text_fold.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MAX_NAME_TOKENS = 64 };
 
+static const char *element_name(const struct schema *s, int element)
+{
+    if (element < 0)
+        return SCHEMA_STAR;
+    return element < s->n_tables ? s->tables[element].text : s->columns[element - s->n_tables].text;
+}
+
 /* The caller frees. */
-static char *node_text(const struct schema *s, int node)
+static char *element_text(const struct schema *s, int element)
 {
     char *text = NULL;
 
-    if (node < s->n_tables)
-        return xstrdup(s->tables[node].text);
-    const struct schema_column *c = &s->columns[node - s->n_tables];
+    if (element < s->n_tables)
+        return xstrdup(s->tables[element].text);
+    const struct schema_column *c = &s->columns[element - s->n_tables];
     CHECK(asprintf(&text, "%s : %s : %s", s->tables[c->table].text, c->text, column_type_name(c->type)) >= 0,
-          "column %d cannot be written out", node - s->n_tables);
+          "column %d cannot be written out", element - s->n_tables);
     return text;
-}
-
-static const char *node_name(const struct schema *s, int node)
-{
-    return node < s->n_tables ? s->tables[node].text : s->columns[node - s->n_tables].text;
 }
 
 /* At least one token, at most MAX_NAME_TOKENS: a name without any word is unknown, one without end is cut. */
@@ -40,8 +44,17 @@ static void table_init(struct token_table *table, int n)
     *table = (struct token_table){ .start = xcalloc((size_t)n + 1, sizeof *table->start), .n = n };
 }
 
-/* Both forms of every element. */
-static void tokenise(struct schema_input *in, const struct tokenizer *t)
+static void name_nodes(struct schema_input *in)
+{
+    in->first = xmalloc((size_t)in->n_nodes * sizeof *in->first);
+    for (int i = 0; i < in->n_nodes; i++)
+        in->first[i] = -1;
+    for (int element = in->graph.n_elements - 1; element >= 0; element--)
+        in->first[in->graph.node[element]] = element;
+}
+
+/* Both forms of every node. */
+static void tokenise(struct schema_input *in, const struct tokenizer *t, bool bare)
 {
     struct ids element = { 0 }, name = { 0 };
 
@@ -49,9 +62,10 @@ static void tokenise(struct schema_input *in, const struct tokenizer *t)
     table_init(&in->element, in->n_nodes);
     table_init(&in->name, in->n_nodes);
     for (int i = 0; i < in->n_nodes; i++) {
-        in->texts[i] = node_text(in->schema, i);
+        const char *text = element_name(in->schema, in->first[i]);
+        in->texts[i] = bare ? text_lower(text) : element_text(in->schema, in->first[i]);
         add_text(&element, t, in->texts[i]);
-        add_text(&name, t, node_name(in->schema, i));
+        add_text(&name, t, text);
         in->element.start[i + 1] = (int32_t)element.count;
         in->name.start[i + 1] = (int32_t)name.count;
     }
@@ -68,8 +82,8 @@ static void measure(struct schema_input *in)
 {
     for (int i = 0; i < in->n_nodes; i++) {
         int names = text_length(&in->name, i), element = text_length(&in->element, i);
-        if (i >= in->schema->n_tables)
-            names += text_length(&in->name, schema_input_table(in, i));
+        if (in->first[i] >= in->schema->n_tables)
+            names += text_length(&in->name, in->graph.node[schema_input_table(in, i)]);
         in->longest_names = names > in->longest_names ? names : in->longest_names;
         in->longest_element = element > in->longest_element ? element : in->longest_element;
     }
@@ -78,15 +92,19 @@ static void measure(struct schema_input *in)
 int schema_input_init(struct schema_input *in, const struct schema *s, const struct tokenizer *t,
                       const struct schema_input_settings *settings, struct error *err)
 {
-    *in = (struct schema_input){ .schema = s, .n_nodes = s->n_tables + s->n_columns };
+    bool merged = settings->graph == GRAPH_COMPAT;
+
+    *in = (struct schema_input){ .schema = s };
     if (!s->n_tables || !s->n_columns)
         return error_set(err, EXIT_CODE_DATA,
                          "schema %s: expected at least one table and one column, got %d tables and %d columns",
                          s->db_id, s->n_tables, s->n_columns);
-    tokenise(in, t);
-    measure(in);
     schema_graph_init(&in->graph, s, settings->graph);
-    if (settings->pairs)
+    in->n_nodes = in->graph.n_nodes;
+    name_nodes(in);
+    tokenise(in, t, settings->bare || merged);
+    measure(in);
+    if (settings->pairs && !merged)
         in->pairs = schema_pairs(s, &in->n_pairs);
     return 0;
 }
@@ -96,6 +114,7 @@ void schema_input_release(struct schema_input *in)
     for (int i = 0; in->texts && i < in->n_nodes; i++)
         free(in->texts[i]);
     free(in->texts);
+    free(in->first);
     free(in->element.ids);
     free(in->element.start);
     free(in->name.ids);
@@ -107,7 +126,9 @@ void schema_input_release(struct schema_input *in)
 
 int schema_input_table(const struct schema_input *in, int node)
 {
-    return node < in->schema->n_tables ? node : in->schema->columns[node - in->schema->n_tables].table;
+    int element = in->first[node], n_tables = in->schema->n_tables;
+
+    return element < n_tables ? element : in->schema->columns[element - n_tables].table;
 }
 
 bool schema_input_similar(const struct schema_input *in, int a, int b)

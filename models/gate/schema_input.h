@@ -1,8 +1,9 @@
 /*
  * schema_input.h - a schema as a model reads it: the tokens of every element, the graph, the candidate pairs.
  *
- * Elements (nodes) are numbered tables first, then columns, as in the schema.  Prepared once per schema and then shared
- * by all its questions and by all threads.
+ * Elements are numbered tables first, then columns, as in the schema, and each is a node of the graph; but in
+ * GRAPH_COMPAT, where all elements of one name are one node and "*" is one too: graph.node tells which.  Prepared once
+ * per schema and then shared by all its questions and by all threads.
  */
 #ifndef MODELS_GATE_SCHEMA_INPUT_H
 #define MODELS_GATE_SCHEMA_INPUT_H
@@ -21,7 +22,8 @@ struct token_table {
 struct schema_input {
     const struct schema *schema;
     int n_nodes;
-    char **texts;               /* what the cross-encoder reads: "table", or "table : column : type" */
+    int32_t *first;             /* [n_nodes] the node's first element; -1: it is "*" and has none */
+    char **texts;               /* what the cross-encoder reads of a node; see schema_input_settings */
     struct token_table element; /* tokens of texts */
     struct token_table name;    /* tokens of the bare names, for the whole-schema encoding */
     int longest_element;        /* tokens of the longest text */
@@ -33,7 +35,8 @@ struct schema_input {
 
 struct schema_input_settings {
     enum graph_mode graph;
-    bool pairs; /* candidate pairs are wanted */
+    bool pairs; /* candidate pairs are wanted; there are none in GRAPH_COMPAT, whose nodes are no elements */
+    bool bare;  /* texts are names in lower case, as in GRAPH_COMPAT; else "table", or "table : column : type" */
 };
 
 /* s must outlive the result. */
@@ -41,7 +44,7 @@ int schema_input_init(struct schema_input *in, const struct schema *s, const str
                       const struct schema_input_settings *settings, struct error *err);
 void schema_input_release(struct schema_input *in);
 
-/* Table of a node, or the table its column belongs to. */
+/* Table of a node's first element, or the table its column belongs to; -1 of "*". */
 int schema_input_table(const struct schema_input *in, int node);
 
 /* Whether the graph holds a name-similarity edge between two nodes. */

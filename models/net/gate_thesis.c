@@ -1,6 +1,9 @@
 /* Part of gatekeeper.h: the thesis' classifier and those that it is compared with.  Each pools a state for each
  * question out of the nodes' and makes its logit by one linear layer. */
+#include "kernels/batch.h"
 #include "models/net/gatekeeper_impl.h"
+
+#include <stdlib.h>
 
 static const float NORM_EPS = 1e-5f;
 
@@ -139,4 +142,19 @@ struct gate_scores thesis_classify(struct ctx *c, const struct gatekeeper *g, st
     if (bert_only)
         x = op_linear(c, x, g->dense_w, g->dense_b, ACT_RELU);
     return (struct gate_scores){ .score = gatekeeper_logits(c, op_dropout(c, x, k->dropout), g->score_w, g->score_b) };
+}
+
+struct tensor *gatekeeper_squared_error(struct ctx *c, struct tensor *logits, struct tensor *target,
+                                        struct tensor *weight)
+{
+    int64_t n = tensor_size(logits), column[] = { n, 1 }, row[] = { 1, n }, one = 1;
+    int32_t *each = xmalloc((size_t)n * sizeof *each);
+
+    for (int i = 0; i < n; i++)
+        each[i] = i;
+    struct index all = batch_index(c, each, n, n);
+    free(each);
+    struct tensor *d = op_reshape(c, op_add(c, logits, op_scale(c, target, -1)), 2, column);
+    struct tensor *squares = op_reshape(c, op_pair_dot(c, d, &all, d, &all, 1), 2, column);
+    return op_reshape(c, op_matmul(c, op_reshape(c, weight, 2, row), false, squares, false), 1, &one);
 }

@@ -95,6 +95,10 @@ void gatekeeper_init(struct gatekeeper *g, const struct gatekeeper_config *confi
     CHECK(config->edge_types <= GATE_RELATIONS_MAX, "gatekeeper: %d relations", config->edge_types);
     *g = (struct gatekeeper){ .config = *config };
     bert_init(&g->bert, &config->bert, "bert.", dtype, p, a);
+    if (config->embedder) {
+        const struct param_arenas frozen = { a->host, a->data, OPTIMIZER_NONE };
+        bert_init(&g->embedder, &config->bert, GATE_EMBEDDER, dtype, p, &frozen);
+    }
     init_relevance(g, p, a, dtype);
     g->gat = arena_alloc(a->host, (size_t)config->gat_layers * sizeof *g->gat);
     if (config->classifier != CLASSIFIER_PAIR) {
@@ -120,6 +124,16 @@ struct tensor *gatekeeper_states(struct ctx *c, const struct gatekeeper *g, cons
     if (!g->config.linguistic)
         return x;
     return op_add(c, x, op_linear(c, op_gather(c, spans, &text->question), g->question_w, NULL, ACT_NONE));
+}
+
+bool gatekeeper_says_word(const struct gatekeeper_config *config)
+{
+    return config->texts != TEXTS_QUALIFIED && config->features == FEATURES_STATES;
+}
+
+struct tensor *gatekeeper_embed(struct ctx *c, const struct gatekeeper *g, const struct gate_text *text)
+{
+    return bert_forward(c, g->config.embedder ? &g->embedder : &g->bert, &text->bert);
 }
 
 struct tensor *gatekeeper_logits(struct ctx *c, struct tensor *x, struct tensor *w, struct tensor *b)

@@ -23,36 +23,8 @@
 
 #include "data/schema/linguistic_kind.h"
 #include "data/schema/mention.h"
+#include "models/net/gate_config.h"
 #include "models/net/gate_input.h"
-
-enum gate_encode { ENCODE_ELEMENT, ENCODE_SCHEMA };
-enum gate_classifier {
-    CLASSIFIER_PAIR,
-    CLASSIFIER_GAT_MEAN, /* GAT layers (Velickovic et al. 2018), heads averaged, ELU after each */
-    CLASSIFIER_GAT_CAT,  /* heads side by side, a layer norm before ELU */
-    CLASSIFIER_GCN,      /* GCN layers (Kipf and Welling 2017), ReLU */
-    CLASSIFIER_RGCN,     /* R-GCN layers (Schlichtkrull et al. 2018), one matrix a relation, ReLU */
-    CLASSIFIER_BERT_ONLY /* no graph: the pooled states, a hidden layer of pair_hidden channels with ReLU */
-};
-enum gate_features { FEATURES_STATES, FEATURES_RELEVANCE };
-enum gate_pool { GATE_POOL_ATTENTION, GATE_POOL_MEAN, GATE_POOL_SUM };
-/* What factors of a GAT's projections, all of them F32, are rounded to before they are multiplied. */
-enum gat_precision { GAT_F32, GAT_TF32, GAT_BF16 };
-
-struct gatekeeper_config {
-    struct bert_config bert;
-    enum gate_encode encode;
-    enum gate_classifier classifier;
-    enum gate_features features; /* what the thesis' classifiers know of a node: its state, or its relevance alone */
-    float random_edges;          /* > 0: each question's graph is drawn, so many edges a node; 0: the schema's */
-    enum gate_pool pool;         /* of the thesis' classifiers */
-    int gat_hidden, gat_layers, gat_heads;
-    enum gat_precision gat_precision; /* where w is F32; TF32 on tensor cores alone, elsewhere it is F32 */
-    int edge_types;                   /* number of relations of the schema graph, at most GATE_RELATIONS_MAX */
-    int pair_hidden, pair_features;
-    int linguistic; /* 1: of the pair classifier, a head for the linguistic kinds */
-    float dropout;  /* of the classifier */
-};
 
 struct gat_layer {
     struct tensor *w;                            /* [heads * hidden, in]; gcn: [hidden, in] */
@@ -66,6 +38,7 @@ struct gat_layer {
 struct gatekeeper {
     struct gatekeeper_config config;
     struct bert bert;
+    struct bert embedder;                     /* no layers: bert's states serve */
     struct tensor *pooler_w, *pooler_b;       /* [C, C], F32 [C]: tanh, as BertForSequenceClassification */
     struct tensor *relevance_w, *relevance_b; /* [1, C], F32 [1] */
     struct tensor *mention_w;                 /* schema: [C, ELEMENT_MENTIONS] */
@@ -86,16 +59,27 @@ struct gatekeeper {
     struct tensor *score_w, *score_b;               /* the thesis' classifiers: [1, in], F32 [1] */
 };
 
+/* What names of an embedder's parameters begin with, in place of the encoder's "bert.". */
+#define GATE_EMBEDDER "embedder."
+
 /* Declares every parameter; encoder and relevance weights and those of the thesis' GAT have type dtype,
- * the rest of the classifier is F32. */
+ * the rest of the classifier is F32.  An embedder is never trained. */
 void gatekeeper_init(struct gatekeeper *g, const struct gatekeeper_config *config, enum dtype dtype, struct params *p,
                      const struct param_arenas *a);
 
 /* States of all elements [N, C], in the compute type. */
 struct tensor *gatekeeper_states(struct ctx *c, const struct gatekeeper *g, const struct gate_text *text);
 
+/* States of texts with the word of relevance (gatekeeper_says_word). */
+struct tensor *gatekeeper_embed(struct ctx *c, const struct gatekeeper *g, const struct gate_text *text);
+
 /* Relevance logits F32 [N] of states in the compute type. */
 struct tensor *gatekeeper_relevance(struct ctx *c, const struct gatekeeper *g, struct tensor *states);
+
+/* The thesis' loss on relevance: F32 [1], the sum of weight (logit - target)^2; all F32 [n], of which only the logits
+ * have a gradient. */
+struct tensor *gatekeeper_squared_error(struct ctx *c, struct tensor *logits, struct tensor *target,
+                                        struct tensor *weight);
 
 struct gate_scores {
     struct tensor *score;      /* F32 [questions]: logit of "ambiguous"; a noisy-or over pairs */

@@ -37,11 +37,13 @@ END
 plan "gat-mean: {classifier: gat-mean, published: 'F1 .753, it''s theirs'}" 'gat-cat: {classifier: gat-cat, pool: sum}' \
     'gcn: {classifier: gcn, dropout: 0}' 'rgcn: {classifier: rgcn}' 'bert-only: {classifier: bert-only}' \
     'no-embedding: {classifier: gat-mean, features: relevance}' 'random: {classifier: gat-mean, random-edges: 2}' \
-    'stock: {classifier: gat-mean, embedder: stock, select: f1}' 'pair: {encode: schema, classifier: pair}' >plan.yaml
+    'stock: {classifier: gat-mean, embedder: stock, select: f1}' \
+    'compat: {classifier: gat-mean, graph: compat, element-text: thesis, relevance-loss: mse, embedder: stock, renamed: 0, relevance-epochs: 1}' \
+    'relevance-word: {classifier: gat-mean, relevance-word: true}' 'pair: {encode: schema, classifier: pair}' >plan.yaml
 
 # --- beforehand: each row's time, and nothing is made
 run 0 train ablate --plan plan.yaml -o none --device cpu --dry-run
-[ "$(grep -cE '^(linker|gat-mean|gat-cat|gcn|rgcn|bert-only|no-embedding|random|stock|pair): about [0-9.]+ hours a seed$' said)" = 10 ] ||
+[ "$(grep -cE '^(linker|gat-mean|gat-cat|gcn|rgcn|bert-only|no-embedding|random|stock|compat|relevance-word|pair): about [0-9.]+ hours a seed$' said)" = 12 ] ||
     complain "--dry-run" "lacks rows"
 grep -qE '^in all about [0-9.]+ hours' said || complain "--dry-run" "has no sum"
 [ ! -e none ] || complain "--dry-run" "made its folder"
@@ -62,7 +64,7 @@ cp parts/gat-mean/seed-1/test.json first.json
 run 0 train ablate --plan plan.yaml -o parts --device cpu
 cmp first.json parts/gat-mean/seed-1/test.json || complain "a finished run" "was trained again"
 cmp whole/ablate.json parts/ablate.json || complain "gone on" "other figures"
-for row in gat-mean gat-cat gcn rgcn bert-only no-embedding random stock pair; do
+for row in gat-mean gat-cat gcn rgcn bert-only no-embedding random stock compat relevance-word pair; do
     for seed in 1 2; do
         [ -e "whole/$row/seed-$seed/ambit.h5" ] || complain "$row" "has no model of seed $seed"
         cmp "whole/$row/seed-$seed/test.json" "parts/$row/seed-$seed/test.json" || complain "$row" "seed $seed differs"
@@ -89,7 +91,7 @@ awk -v a="$(grep -m 1 -o '"ap": [0-9.]*' whole/gcn/seed-1/test.json | cut -d ' '
         exit !near }' || complain "gcn" "$(grep '^gcn ' shown)"
 # a model of it serves as any other
 head -n 5 all/test.jsonl >questions.jsonl
-for row in random rgcn no-embedding; do
+for row in random rgcn no-embedding compat relevance-word; do
     run 0 infer detect --model whole/$row/seed-1 --schema all/tables.json questions.jsonl --device cpu -o found.jsonl
     [ "$(wc -l <found.jsonl)" = 5 ] || complain "detect" "of $row has $(wc -l <found.jsonl) lines"
 done

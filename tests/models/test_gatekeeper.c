@@ -17,16 +17,16 @@ enum { QUESTIONS = 64, STEPS = 3 };
 
 /* Every way to read and to judge. */
 static const struct gate_world_settings kinds[] = {
-    { ENCODE_ELEMENT, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 0 },
-    { ENCODE_ELEMENT, CLASSIFIER_GAT_MEAN, GATE_POOL_MEAN, F32, 0, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_GAT_MEAN, GATE_POOL_ATTENTION, F32, 0, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_GAT_CAT, GATE_POOL_SUM, F32, 0, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_GCN, GATE_POOL_MEAN, F32, 0, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_RGCN, GATE_POOL_MEAN, F32, 0, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_BERT_ONLY, GATE_POOL_MEAN, F32, 0, 0, 0 },
-    { ENCODE_ELEMENT, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 1 },
-    { ENCODE_SCHEMA, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 1 },
+    { ENCODE_ELEMENT, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 0, 0, 0, 0 },
+    { ENCODE_ELEMENT, CLASSIFIER_GAT_MEAN, GATE_POOL_MEAN, F32, 0, 0, 0, 0, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 0, 0, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_GAT_MEAN, GATE_POOL_ATTENTION, F32, 0, 0, 0, 0, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_GAT_CAT, GATE_POOL_SUM, F32, 0, 0, 0, 0, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_GCN, GATE_POOL_MEAN, F32, 0, 0, 0, 0, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_RGCN, GATE_POOL_MEAN, F32, 0, 0, 0, 0, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_BERT_ONLY, GATE_POOL_MEAN, F32, 0, 0, 0, 0, 0, 0 },
+    { ENCODE_ELEMENT, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 1, 0, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 1, 0, 0, 0 },
 };
 
 /* What is said of each of n questions. */
@@ -141,7 +141,8 @@ static void test_node_identity(void **state)
 /* T9 on untrained weights: a table more or less moves a mean by its share, a sum by as much as there is. */
 static double drift(enum gate_pool pool)
 {
-    struct gate_world_settings kind = { ENCODE_ELEMENT, CLASSIFIER_GAT_MEAN, pool, F32, 0, 0, 0 };
+    struct gate_world_settings kind = { ENCODE_ELEMENT, CLASSIFIER_GAT_MEAN, pool, F32, 0, 0, 0,
+                                        GRAPH_TYPED,    TEXTS_QUALIFIED,     0 };
     struct gate_world w;
     double moved = 0;
 

@@ -6,6 +6,7 @@
 #include "tests/support/digest.h"
 #include "tests/support/step.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { WIDE = 32, GRAPHS = 3, NODES = 20, MAX_EDGES = 200, LOOPS = 3, RELATIONS = LOOPS + 1, BYTES = 4 << 20 };
@@ -149,9 +150,33 @@ static void test_precision(void **state)
     assert_true(compare(CLASSIFIER_GAT_MEAN, F32, GAT_TF32, 1e-5) == compare(CLASSIFIER_GAT_MEAN, F32, GAT_F32, 1e-5));
 }
 
+/* 3.3e: .5 (2 - 1)^2 + .25 (-1 - 0)^2 + 0 (5 - 0)^2 + .25 (.5 - 1)^2, and 2 weight (logit - target). */
+static void test_squared_error(void **state)
+{
+    static const float logits[] = { 2, -1, 5, .5f }, target[] = { 1, 0, 0, 1 }, weight[] = { .5f, .25f, 0, .25f };
+    static const float gradient[] = { 1, -.5f, 0, -.25f };
+    int64_t n = ARRAY_LEN(logits);
+    struct test_step step;
+
+    (void)state;
+    test_step_open(&step);
+    struct ctx *c = &step.ctx;
+    struct tensor *x = test_input(&step, logits, n, 1, true), *t = batch_f32(c, target, n, 1, F32),
+                  *w = batch_f32(c, weight, n, 1, F32);
+    struct tensor *loss =
+        gatekeeper_squared_error(c, op_reshape(c, x, 1, &n), op_reshape(c, t, 1, &n), op_reshape(c, w, 1, &n));
+    tape_backward(c, loss);
+    float *got = tensor_floats(&step.device, loss), *slope = tensor_floats(&step.device, x->grad);
+    check_near("loss", fabs(got[0] - .8125), 1e-6);
+    check_near("gradient", largest_difference(slope, gradient, n), 1e-6);
+    free(got);
+    free(slope);
+    test_step_close(&step);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_gold), cmocka_unit_test(test_gold_bf16),
-                                        cmocka_unit_test(test_precision) };
+                                        cmocka_unit_test(test_precision), cmocka_unit_test(test_squared_error) };
     return test_devices(tests, ARRAY_LEN(tests));
 }

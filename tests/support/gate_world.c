@@ -47,6 +47,8 @@ void gate_world_open_on(struct gate_world *w, const struct gate_world_settings *
                                    .pair_hidden = 32,
                                    .pair_features = GATE_PAIR_FEATURES,
                                    .linguistic = s->linguistic,
+                                   .texts = s->texts,
+                                   .embedder = s->embedder,
                                    .dropout = s->dropout };
     struct error err;
 
@@ -69,7 +71,7 @@ void gate_world_open_on(struct gate_world *w, const struct gate_world_settings *
                                    .attention_dropout = s->dropout };
     assert_int_equal(device_open(&w->device, device, &err), 0);
     assert_int_equal(workspace_init(&w->work, &w->device, HOST_BYTES, &err), 0);
-    assert_int_equal(gate_model_init(&w->model, &w->device, &g, s->dtype, GRAPH_TYPED, OPTIMIZER_ADAMW, t, &err), 0);
+    assert_int_equal(gate_model_init(&w->model, &w->device, &g, s->dtype, s->graph, OPTIMIZER_ADAMW, t, &err), 0);
     assert_int_equal(optim_init(&w->optim, &w->device, &w->model.params, &err), 0);
     draw_larger(w);
     gate_scorer_init(&w->scorer, &w->model, &w->work, 2048);
@@ -119,7 +121,7 @@ void gate_world_schema(struct schema *s, int tables, uint64_t seed)
 
 void gate_question_init(struct gate_question *q, const struct gate_world *w, struct schema *schema, uint64_t seed)
 {
-    struct schema_input_settings settings = { .graph = w->model.graph, .pairs = true };
+    struct schema_input_settings settings = gate_model_input(&w->model, true);
     struct rng rng = { .seed = seed };
     struct error err;
 

@@ -24,6 +24,9 @@ struct gate_world_settings {
     int max_positions; /* 0: 128 */
     float dropout;
     int linguistic; /* as in gatekeeper_config */
+    enum graph_mode graph;
+    enum gate_texts texts;
+    int embedder;
 };
 
 /* Two layers of two heads, trainable, on the cpu.  Weights are larger than those training starts from, so that what

@@ -59,15 +59,21 @@ static int estimate_row(struct ablation *a, const struct ablate_row *row, struct
     if (ablate_plan_request(&a->plan, row, &q, &a->texts, err))
         return -1;
     bool linked = row && is_linked(a, &q);
-    bool shared = row && q.settings.encode == ENCODE_ELEMENT && (linked || q.settings.embedder == EMBEDDER_STOCK);
-    if (linked)
+    bool own = q.settings.relevance_word || q.settings.element_text == GATE_TEXT_THESIS; /* texts of its own */
+    bool shared =
+        row && !own && q.settings.encode == ENCODE_ELEMENT && (linked || q.settings.embedder == EMBEDDER_STOCK);
+    if (linked) { /* texts of as many tokens, near enough */
         q.settings.embedder = EMBEDDER_STOCK;
+        q.settings.element_text = GATE_TEXT_QUALIFIED;
+        q.settings.relevance_word = false;
+    }
     q.out = a->q->out;
     q.device = a->q->device;
     q.seed = a->plan.seeds[0];
     if (gate_estimate(&q, &parts, err))
         return error_prefix(err, "%s", row ? row->name : "linker");
-    *seconds = parts.steps + (shared && f->encoded[linked] ? 0 : parts.encoding);
+    int readings = linked && own ? 2 : 1; /* for relevance, then for states */
+    *seconds = parts.steps + (shared && f->encoded[linked] ? 0 : readings * parts.encoding);
     f->encoded[linked] |= shared;
     return 0;
 }

@@ -55,6 +55,12 @@ static int open_model(struct adaptation *a, struct error *err)
         gate_model_open(&a->model, &a->device, q->run, err))
         return -1;
     a->work.eager = q->no_graph;
+    if (q->set.method == ADAPT_LORA && gatekeeper_says_word(&a->model.net.config))
+        return error_set(
+            err, EXIT_CODE_USAGE,
+            "--method lora: %s reads each text after its relevance, which an encoder that is adapted would "
+            "change: expected threshold, linear or layer",
+            q->run);
     a->base = gate_model_hash(&a->model);
     gate_scorer_init(&a->scorer, &a->model, &a->work, (int)q->tokens);
     if (q->set.method == ADAPT_LORA && gate_adapter_declare(&a->model, (uint64_t)q->seed, err))

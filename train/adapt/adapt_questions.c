@@ -117,8 +117,8 @@ int adapt_questions_read(struct adapt_questions *q, struct gate_scorer *s, const
     const struct gate_data_settings settings = { .tokenizer = m->tokenizer,
                                                  .layout = &m->layout,
                                                  .net = &m->net.config,
-                                                 .input = { .graph = m->graph,
-                                                            .pairs = m->net.config.classifier == CLASSIFIER_PAIR },
+                                                 .input =
+                                                     gate_model_input(m, m->net.config.classifier == CLASSIFIER_PAIR),
                                                  .elements = elements,
                                                  .test_only = true };
 

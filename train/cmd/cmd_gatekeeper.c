@@ -24,6 +24,7 @@ const struct command command_gatekeeper = {
     .name = "gatekeeper",
     .summary = "trains the detector of schema-induced ambiguity",
     OPTIONS(gate_request_table, gate_request_defaults),
+    .presets = gate_presets,
     .details =
         "Reads tables.json, train.jsonl, valid.jsonl and test.jsonl of --data; with --db a file of questions about these "
         "databases, each with a yes or no under ambiguous; with --labels both.  Labels of kind attachment, scope or "

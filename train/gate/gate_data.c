@@ -65,6 +65,18 @@ static int mark_sql(struct builder *b, const char *text, const struct schema *s,
     return 0;
 }
 
+/* From what is relevant of the elements to what is of their nodes. */
+static void mark_nodes(struct gate_example *e)
+{
+    const struct schema_input *in = e->item.schema;
+    uint8_t *nodes = xcalloc((size_t)in->n_nodes, 1);
+
+    for (int i = 0; i < in->graph.n_elements; i++)
+        nodes[in->graph.node[i]] |= e->relevant[i];
+    free(e->relevant);
+    e->relevant = nodes;
+}
+
 static int mark_relevant(struct builder *b, struct gate_example *e, struct error *err)
 {
     const struct schema *s = schema_find(&b->data->records->schemas, e->record->db_id);
@@ -77,6 +89,7 @@ static int mark_relevant(struct builder *b, struct gate_example *e, struct error
     for (int i = 0; e->part && i < s->n_tables + s->n_columns; i++)
         if (e->part->kept[i])
             e->relevant[kept++] = e->relevant[i];
+    mark_nodes(e);
     return 0;
 }
 
@@ -190,7 +203,7 @@ static void add_hash(struct gate_data *d, const struct gate_example *e)
     hash(d, e->relevant, (size_t)in->n_nodes);
     for (int i = 0; i < e->n_forms; i++) {
         const struct token_table *texts = &e->forms[i].schema->element;
-        hash(d, texts->ids, (size_t)texts->start[in->n_nodes] * sizeof *texts->ids);
+        hash(d, texts->ids, (size_t)texts->start[texts->n] * sizeof *texts->ids);
     }
     hash(d, in->graph.edges, (size_t)in->graph.n_edges * sizeof *in->graph.edges);
 }

@@ -44,11 +44,13 @@ static int time_encoding(struct gate_trainer *t, double *seconds, struct error *
 
     for (int i = 0; i < n; i++)
         items[i] = valid->list[(int64_t)i * valid->n / n].item;
-    float *relevance = xmalloc((size_t)gate_nodes(items, n) * sizeof *relevance);
+    size_t nodes = (size_t)gate_nodes(items, n), width = (size_t)t->model.net.config.bert.hidden_size;
+    float *relevance = xmalloc(nodes * sizeof *relevance), *states = xmalloc(nodes * width * sizeof *states);
     double start = now_seconds();
-    int rc = gate_encode(&t->scorer, items, n, NULL, relevance, err);
+    int rc = gate_encode(&t->scorer, items, n, states, relevance, err);
     *seconds = (now_seconds() - start) / n;
     free(relevance);
+    free(states);
     return rc;
 }
 

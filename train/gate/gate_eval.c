@@ -126,7 +126,8 @@ static int score_cached(const struct states_source *s, const struct gate_example
     for (int i = 0; i < n; i++)
         numbers[i] = (int)(list[i] - s->fold->list);
     const float *states = state_cache_gather(s->cache, numbers, n);
-    return gate_relevance(s->scorer, states, gate_nodes(items, n), relevance, err) ||
+    bool told = gatekeeper_says_word(&s->scorer->model->net.config); /* to the states, which do not tell it again */
+    return (!told && gate_relevance(s->scorer, states, gate_nodes(items, n), relevance, err)) ||
                    gate_classify(s->scorer, items, n, states, results, NULL, err)
                ? -1
                : 0;
@@ -225,7 +226,8 @@ static struct state_cache *open_cache(struct gate_trainer *t, const struct gate_
 
 int gate_eval(struct gate_trainer *t, enum fold fold, bool presence, struct gate_answers *a, struct error *err)
 {
-    bool shared = t->states && t->run.n_stages && t->kinds[t->run.n_stages - 1] == STAGE_FROZEN;
+    bool shared = t->states && t->run.n_stages && t->kinds[t->run.n_stages - 1] == STAGE_FROZEN &&
+                  !gatekeeper_says_word(&t->model.net.config); /* relevance is wanted too */
     bool training = gate_in_stage(t, STAGE_FROZEN) && fold == FOLD_VALID && !presence;
     struct state_cache *own = NULL;
 

@@ -63,8 +63,8 @@ static int ask_model(struct evaluation *e, struct error *err)
     struct gate_data_settings s = { .tokenizer = e->model.tokenizer,
                                     .layout = &e->model.layout,
                                     .net = &e->model.net.config,
-                                    .input = { .graph = e->model.graph,
-                                               .pairs = e->model.net.config.classifier == CLASSIFIER_PAIR },
+                                    .input =
+                                        gate_model_input(&e->model, e->model.net.config.classifier == CLASSIFIER_PAIR),
                                     .elements = (int)e->q->elements,
                                     .test_only = true };
     if (gate_data_init(&e->data, &e->records, &s, err))

@@ -8,17 +8,26 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+
+static enum gate_texts texts_of(const struct gate_settings *s)
+{
+    if (s->element_text == GATE_TEXT_THESIS)
+        return TEXTS_THESIS;
+    return s->relevance_word ? TEXTS_RELEVANCE : TEXTS_QUALIFIED;
+}
 
 static struct gatekeeper_config network_of(const struct gate_settings *s, const struct bert_config *bert,
                                            bool linguistic)
 {
-    return (struct gatekeeper_config){
+    struct gatekeeper_config config = {
         .linguistic = linguistic,
         .bert = *bert,
         .encode = s->encode,
         .classifier = s->classifier,
         .features = s->features,
+        .texts = texts_of(s),
         .random_edges = (float)s->random_edges,
         .pool = s->pool,
         .gat_precision = s->gat_precision,
@@ -30,6 +39,8 @@ static struct gatekeeper_config network_of(const struct gate_settings *s, const 
         .pair_features = GATE_PAIR_FEATURES,
         .dropout = (float)s->dropout,
     };
+    config.embedder = gatekeeper_says_word(&config) && s->embedder == EMBEDDER_STOCK;
+    return config;
 }
 
 /* One whose vocabulary is learnt from the training questions and the names of their schemas. */
@@ -69,11 +80,19 @@ static struct tokenizer *linked_encoder(struct gate_trainer *t, struct bert_conf
     struct tokenizer *tokenizer = t->linked.tokenizer;
     t->linked.tokenizer = NULL;
     *bert = t->linked.net.config.bert;
-    if (t->linked.net.config.encode == ENCODE_ELEMENT)
+    if (gate_check_linker(t, err) == 0)
         return tokenizer;
     tokenizer_close(tokenizer);
-    error_set(err, EXIT_CODE_USAGE, "--linker %s: expected a run of --encode element, got one of schema", t->linker);
     return NULL;
+}
+
+static void copy_param(struct gate_trainer *t, struct param *to, const struct param *from)
+{
+    float *values = xmalloc((size_t)tensor_size(from->t) * sizeof *values);
+
+    param_download(from, &t->run.device, values);
+    param_upload(to, &t->run.device, values);
+    free(values);
 }
 
 /* Encoder and relevance head. */
@@ -82,14 +101,26 @@ static void take_linker(struct gate_trainer *t)
     for (int i = 0; i < t->linked.params.n; i++) {
         const struct param *from = &t->linked.params.list[i];
         struct param *to = gate_reads(from) ? params_find(&t->model.params, from->name) : NULL;
-        if (!to)
-            continue;
-        float *values = xmalloc((size_t)tensor_size(from->t) * sizeof *values);
-        param_download(from, &t->run.device, values);
-        param_upload(to, &t->run.device, values);
-        free(values);
+        if (to)
+            copy_param(t, to, from);
     }
     gate_model_release(&t->linked);
+}
+
+/* The encoder as it came, before anything is learnt. */
+static void take_embedder(struct gate_trainer *t)
+{
+    char name[256];
+
+    for (int i = 0; i < t->model.params.n; i++) {
+        struct param *to = &t->model.params.list[i];
+        if (strncmp(to->name, GATE_EMBEDDER, strlen(GATE_EMBEDDER)) != 0)
+            continue;
+        snprintf(name, sizeof name, "bert.%s", to->name + strlen(GATE_EMBEDDER));
+        const struct param *from = params_find(&t->model.params, name);
+        CHECK(from, "no encoder's %s", name);
+        copy_param(t, to, from);
+    }
 }
 
 /* Whether a training question is labelled by a kind that lies in its words. */
@@ -151,13 +182,16 @@ static int read_examples(struct gate_trainer *t, struct error *err)
     struct gate_data_settings s = { .tokenizer = t->model.tokenizer,
                                     .layout = &t->model.layout,
                                     .net = &t->model.net.config,
-                                    .input = { .graph = t->model.graph, .pairs = true } };
+                                    .input = gate_model_input(&t->model, true) };
 
     if (gate_data_init(&t->data, &t->records, &s, err))
         return -1;
     for (int f = 0; f < FOLDS; f++)
-        log_info("%s: %d questions, %d ambiguous ones whose alternatives are no candidate pair",
-                 fold_name((enum fold)f), t->data.folds[f].n, t->data.folds[f].lost_pairs);
+        if (t->model.graph == GRAPH_COMPAT)
+            log_info("%s: %d questions", fold_name((enum fold)f), t->data.folds[f].n);
+        else
+            log_info("%s: %d questions, %d ambiguous ones whose alternatives are no candidate pair",
+                     fold_name((enum fold)f), t->data.folds[f].n, t->data.folds[f].lost_pairs);
     warn_of_pairless(t);
     t->run.data_hash = t->data.hash;
     return 0;
@@ -179,13 +213,15 @@ static int load_encoder(struct gate_trainer *t, struct error *err)
 
     params_init(&t->model.params, &t->run.device, t->run.set.seed);
     set_pair_prior(t);
+    if (t->encoder &&
+        hf_weights_load(&t->model.params, &t->run.device, t->encoder, &hf_bert_rules, HF_ENCODER, &kept, err))
+        return -1;
+    if (t->encoder)
+        log_info("encoder: %s, %d parameters of the relevance head start from random values", t->encoder, kept);
+    if (t->model.net.config.embedder)
+        take_embedder(t);
     if (t->linker)
         take_linker(t);
-    if (t->linker || !t->encoder)
-        return 0;
-    if (hf_weights_load(&t->model.params, &t->run.device, t->encoder, &hf_bert_rules, HF_ENCODER, &kept, err))
-        return -1;
-    log_info("encoder: %s, %d parameters of the relevance head start from random values", t->encoder, kept);
     return 0;
 }
 
@@ -242,27 +278,12 @@ static int read_records(struct gate_trainer *t, struct error *err)
     return check_folds(t, err);
 }
 
-static int check_settings(const struct gate_trainer *t, struct error *err)
-{
-    const struct gate_settings *s = t->set;
-
-    if (s->classifier == CLASSIFIER_PAIR && s->features == FEATURES_RELEVANCE)
-        return error_set(
-            err, EXIT_CODE_USAGE,
-            "--features relevance: --classifier pair reads states; expected gat-mean, gat-cat, gcn, rgcn or "
-            "bert-only");
-    if (t->linker && (s->encode != ENCODE_ELEMENT || s->embedder == EMBEDDER_STOCK || t->encoder))
-        return error_set(err, EXIT_CODE_USAGE,
-                         "--linker brings an encoder that reads elements: expected --encode element with --embedder "
-                         "linker or joint, and no --encoder");
-    return 0;
-}
-
 int gate_open(void *trainer, struct error *err)
 {
     struct gate_trainer *t = trainer;
 
-    if (check_settings(t, err) || read_records(t, err) || init_model(t, err) || read_examples(t, err))
+    if (gate_check_settings(t, err) || read_records(t, err) || init_model(t, err) || read_examples(t, err) ||
+        gate_check_word(t, err))
         return -1;
     gate_scorer_init(&t->scorer, &t->model, &t->run.work, (int)t->set->tokens);
     gate_plan_stages(t);

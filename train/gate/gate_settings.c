@@ -48,6 +48,35 @@ const struct gate_request gate_request_defaults = {
     },
 };
 
+/* GATekeeper as its released code makes it (its trainer, node embedder, graph loader and gnn_classifier.py), where
+ * options say it: merged nodes, doubled edges, relevance by squared error, the string with its word, read by the
+ * encoder as it came. */
+static const char thesis[] = "encode: element\n"
+                             "classifier: gat-mean\n"
+                             "pool: mean\n"
+                             "graph: compat\n"
+                             "element-text: thesis\n"
+                             "embedder: stock\n"
+                             "gat-hidden: 64\n"
+                             "gat-layers: 2\n"
+                             "gat-heads: 4\n"
+                             "dropout: 0.3\n"
+                             "relevance-loss: mse\n"
+                             "relevance-epochs: 3\n"
+                             "relevance-batch: 32\n"
+                             "relevance-lr: 3e-5\n"
+                             "batch: 32\n"
+                             "epochs: 50\n"
+                             "patience: 15\n"
+                             "head-lr: 1e-3\n"
+                             "decay: 0\n"
+                             "pos-weight: 2\n"
+                             "presence: 0\n"
+                             "false-alarms: 1\n"
+                             "renamed: 0\n";
+
+const struct preset gate_presets[] = { { "thesis", thesis }, { 0 } };
+
 #define AT(field) offsetof(struct gate_request, settings.field)
 #define HERE(field) offsetof(struct gate_request, field)
 
@@ -65,6 +94,8 @@ const struct option gate_request_table[] = {
                   "element: keeps states of frozen encoders there, for other runs too; without, in --out for this one"),
     OUT_OPTION(HERE(out), "DIR", "where checkpoints and the model go", .required = true),
     CONFIG_OPTION(HERE(config)),
+    PRESET_OPTION("compat", HERE(compat), "NAME", "thesis",
+                  "settings of the thesis' released code, for parity, which the rest overrides"),
     DEVICE_OPTION(HERE(device)),
     NO_GRAPH_OPTION(HERE(no_graph)),
     SHARD_OPTIMIZER_OPTION(HERE(shard_optimizer)),
@@ -79,10 +110,15 @@ const struct option gate_request_table[] = {
                   "pair head, the thesis' pooled GAT, or what that is compared with"),
     CHOICE_OPTION("features", AT(features), "WHAT", "states|relevance",
                   "all but pair: of a node its state, or its relevance alone"),
+    CHOICE_OPTION("element-text", AT(element_text), "HOW", "qualified|thesis",
+                  "element: table, name and type, or the thesis' string of the bare name and its relevance as a word"),
+    FLAG_OPTION("relevance-word", AT(relevance_word),
+                "element: states are read again with a word that says whether the element is relevant"),
     REAL_OPTION("random-edges", AT(random_edges), "X", 0, 1000,
                 "a drawn graph for each question, of so many edges a node; 0: the schema's"),
     CHOICE_OPTION("pool", AT(pool), "HOW", "attention|mean|sum", "pooling of all classifiers but pair"),
-    CHOICE_OPTION("graph", AT(graph), "MODE", "typed|paper|mono|bi", "edges of the schema graph"),
+    CHOICE_OPTION("graph", AT(graph), "MODE", "typed|paper|mono|bi|compat",
+                  "edges of the schema graph; compat: as the thesis' code makes it, names merged and edges doubled"),
     CHOICE_OPTION("compute", AT(compute), "TYPE", "bf16|f32", "type of the encoder's products"),
     CHOICE_OPTION("gat-precision", AT(gat_precision), "TYPE", "f32|tf32|bf16", "products of the GAT with F32 weights"),
     INT_OPTION("gat-hidden", AT(gat_hidden), "N", 1, 1024, "channels of a GAT head"),
@@ -95,6 +131,9 @@ const struct option gate_request_table[] = {
     INT_OPTION("relevance-batch", AT(relevance_batch), "N", 1, 4096, "element: pairs in a relevance batch"),
     INT_OPTION("negatives", AT(negatives), "N", 1, 64, "element: irrelevant elements for each relevant one"),
     REAL_OPTION("relevance-lr", AT(relevance_lr), "X", 1e-9, 1, "element: learning rate of relevance training"),
+    CHOICE_OPTION(
+        "relevance-loss", AT(relevance_loss), "LOSS", "bce|mse",
+        "cross-entropy, or as the thesis has it the squared error of the logit, which is read as if of the other"),
     CHOICE_OPTION("embedder", AT(embedder), "HOW", "stock|linker|joint",
                   "element: states of the encoder as it came, frozen after relevance training, or trained on"),
     INT_OPTION("epochs", AT(epochs), "N", 0, 1000, "epochs of classifier training"),

@@ -17,6 +17,8 @@ struct gate_settings {
     enum gate_encode encode;
     enum gate_classifier classifier;
     enum gate_features features;
+    enum { GATE_TEXT_QUALIFIED, GATE_TEXT_THESIS } element_text;
+    bool relevance_word; /* in the text: of the thesis' it always is */
     double random_edges;
     enum gate_pool pool;
     enum graph_mode graph;
@@ -29,6 +31,7 @@ struct gate_settings {
     /* relevance stage of the element encoding: (question, element) pairs */
     int64_t relevance_epochs, relevance_batch, negatives;
     double relevance_lr;
+    enum { RELEVANCE_BCE, RELEVANCE_MSE } relevance_loss;
     /* graph stage: questions */
     enum gate_embedder embedder;
     int64_t epochs, batch, patience;
@@ -51,7 +54,7 @@ struct gate_settings {
 
 /* A whole command line: what to train on, where to, and how. */
 struct gate_request {
-    const char *data, *labels, *db, *encoder, *linker, *states, *out, *device, *config;
+    const char *data, *labels, *db, *encoder, *linker, *states, *out, *device, *config, *compat;
     int64_t seed;
     enum record_form form; /* of own labels */
     bool resume, dry_run, force, no_graph, shard_optimizer;
@@ -60,5 +63,6 @@ struct gate_request {
 
 extern const struct gate_request gate_request_defaults;
 extern const struct option gate_request_table[];
+extern const struct preset gate_presets[]; /* of --compat */
 
 #endif

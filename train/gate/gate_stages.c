@@ -49,7 +49,7 @@ void gate_plan_stages(struct gate_trainer *t)
     bool joint = !element || set->embedder == EMBEDDER_JOINT || (set->embedder == EMBEDDER_LINKER && !taught);
 
     t->run.stages = t->stages;
-    t->stock = element && set->embedder == EMBEDDER_STOCK;
+    t->stock = element && set->embedder == EMBEDDER_STOCK && !t->model.net.config.embedder;
     if (!taught)
         log_info("no training question has SQL: the relevance of elements is not taught%s",
                  element && joint ? ", and the encoder learns beside the classifier" : "");
@@ -167,7 +167,8 @@ static void choose_params(struct gate_trainer *t, enum gate_stage stage)
     for (int i = 0; i < t->model.params.n; i++) {
         struct param *p = &t->model.params.list[i];
         bool reader = gate_reads(p), head = t->stock && in_relevance(p);
-        p->t->needs_grad = stage == STAGE_JOINT || reader == (stage == STAGE_RELEVANCE) || head;
+        p->t->needs_grad = p->t->grad && (stage == STAGE_JOINT || reader == (stage == STAGE_RELEVANCE) ||
+                                          head); /* an embedder has none */
         p->lr_scale = stage == STAGE_JOINT && !reader ? (float)(set->head_lr / set->lr) : 1.0f;
     }
 }
@@ -178,7 +179,7 @@ static void zero_state(struct gate_trainer *t, bool fresh)
     for (int i = 0; i < t->model.params.n; i++) {
         struct param *p = &t->model.params.list[i];
         struct tensor *all[] = { p->t->grad, p->state[0], p->state[1] };
-        for (int k = 0; k < (fresh ? ARRAY_LEN(all) : 1); k++)
+        for (int k = 0; p->t->grad && k < (fresh ? ARRAY_LEN(all) : 1); k++)
             t->run.device.driver->kernels->fill(&t->run.work.ctx, all[k], 0.0f);
     }
 }

@@ -255,6 +255,15 @@ static struct tensor *loss_of(struct ctx *c, struct tensor *logits, const float 
     return op_bce(c, logits, t, vector(c, weight, n, logits), pos_weight, 1);
 }
 
+/* Of n elements. */
+static struct tensor *relevance_term(struct ctx *c, const struct gate_step *s, struct tensor *logits,
+                                     const float *target, const float *weight, int n)
+{
+    if (s->trainer->set->relevance_loss == RELEVANCE_MSE)
+        return gatekeeper_squared_error(c, logits, vector(c, target, n, logits), vector(c, weight, n, logits));
+    return loss_of(c, logits, target, weight, n, 1);
+}
+
 static struct tensor *add_loss(struct ctx *c, struct tensor *sum, struct tensor *loss)
 {
     return sum ? op_add(c, sum, loss) : loss;
@@ -267,7 +276,7 @@ static struct tensor *relevance_loss(struct ctx *c, const struct gate_step *s)
 
     gate_text_build(c, &s->trainer->text, &g->config.bert, &text);
     struct tensor *logits = gatekeeper_relevance(c, g, gatekeeper_states(c, g, &text));
-    return loss_of(c, logits, s->target, s->weight, s->n_target, 1);
+    return relevance_term(c, s, logits, s->target, s->weight, s->n_target);
 }
 
 /* In the compute type, as they left the encoder. */
@@ -314,7 +323,8 @@ static struct tensor *question_loss(struct ctx *c, const struct gate_step *s)
     gate_graph_build(c, s->items, s->n_items, &g->config, &graph);
     struct tensor *x = frozen ? cached_states(c, s, graph.graph.nodes) : encoded_states(c, s);
     if (set->relevance_weight > 0 && (!frozen || s->trainer->stock))
-        loss = loss_of(c, gatekeeper_relevance(c, g, x), s->relevance_target, s->relevance_weight, s->n_nodes, 1);
+        loss =
+            relevance_term(c, s, gatekeeper_relevance(c, g, x), s->relevance_target, s->relevance_weight, s->n_nodes);
     struct gate_scores scores = gatekeeper_classify(c, g, x, &graph);
     loss = add_loss(c, loss, loss_of(c, scores.score, s->target, s->weight, s->n_target, (float)set->pos_weight));
     if (scores.linguistic)

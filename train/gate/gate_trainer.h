@@ -41,7 +41,7 @@ struct gate_trainer {
     struct state_cache *cache, *valid_cache; /* frozen stage: states of what is trained and validated on */
     enum gate_stage kinds[MAX_STAGES];       /* of the stages */
     struct stage stages[MAX_STAGES];
-    bool stock; /* the encoder stays as it came: the relevance head learns beside the classifier */
+    bool stock; /* the only encoder stays as it came: the relevance head learns beside the classifier */
 };
 
 /* As run_train. */

@@ -10,6 +10,12 @@
 int gate_open(void *t, struct error *err);
 void gate_close(void *t);
 
+/* gate_check.c: -1 with EXIT_CODE_USAGE where settings, or the linker's model and they, do not go together, with
+ * EXIT_CODE_DATA where texts are to say what nothing teaches. */
+int gate_check_settings(const struct gate_trainer *t, struct error *err);
+int gate_check_linker(const struct gate_trainer *t, struct error *err);
+int gate_check_word(const struct gate_trainer *t, struct error *err);
+
 /* gate_stages.c */
 void gate_plan_stages(struct gate_trainer *t);
 /* Whether the parameter is of what reads an element: encoder and relevance head. */

@@ -29,6 +29,15 @@ struct state_cache {
     int64_t width;
 };
 
+static bool is_read(const struct gate_model *m, const struct param *p)
+{
+    if (strncmp(p->name, "bert.", 5) == 0)
+        return true;
+    return gatekeeper_says_word(&m->net.config) &&
+           (strncmp(p->name, GATE_EMBEDDER, strlen(GATE_EMBEDDER)) == 0 || strcmp(p->name, "classifier.weight") == 0 ||
+            strcmp(p->name, "classifier.bias") == 0);
+}
+
 /* Whatever the states of given tokens depend on. */
 static uint64_t encoder_hash(const struct gate_scorer *scorer)
 {
@@ -45,7 +54,7 @@ static uint64_t encoder_hash(const struct gate_scorer *scorer)
     checksum_update(&sum, &m->net.config.bert, sizeof m->net.config.bert);
     for (int i = 0; i < m->params.n; i++) {
         const struct param *p = &m->params.list[i];
-        if (strncmp(p->name, "bert.", 5) != 0)
+        if (!is_read(m, p))
             continue;
         size_t bytes = (size_t)tensor_size(p->t) * sizeof(float);
         float *values = xmalloc(bytes);

@@ -31,6 +31,22 @@ static void test_letters(void **state)
     check("\xe2\x80\x9cJoe\xe2\x80\x99s\xe2\x80\x9d", " joe s "); /* quotation marks */
 }
 
+static void test_lower(void **state)
+{
+    static const char *const texts[][2] = { { "", "" },
+                                            { "Born_State (KG)!", "born_state (kg)!" },
+                                            { "GR\xc3\x96\xc3\x9f\x45", "gr\xc3\xb6\xc3\x9f\x65" },
+                                            { "\xc8\xba", "\xe2\xb1\xa5" }, /* of two bytes, and of three */
+                                            { "A\xff\xc3", "a\xff\xc3" } };
+
+    (void)state;
+    for (int i = 0; i < ARRAY_LEN(texts); i++) {
+        char *lower = text_lower(texts[i][0]);
+        assert_string_equal(lower, texts[i][1]);
+        free(lower);
+    }
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -97,7 +113,9 @@ static void accents_are_bounded(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_letters), cmocka_unit_test(test_refused),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_letters),
+                                        cmocka_unit_test(test_lower),
+                                        cmocka_unit_test(test_refused),
                                         cmocka_unit_test(what_fits_is_the_text_itself),
                                         cmocka_unit_test(places_are_those_of_a_screen),
                                         cmocka_unit_test(accents_are_bounded) };

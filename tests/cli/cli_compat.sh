@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# GATekeeper as the thesis' released code makes it (--compat thesis), and the word of relevance in texts: a run stopped and gone on with
+# bit for bit, what its checkpoint says, what reads it, and settings that do not go together.
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+: >log
+
+data practice -o all --seed 3 >shown 2>said || fail "ambit-data practice"
+for fold in train=96 valid=32 test=32; do
+    awk -v n="${fold#*=}" 'NR % 7 == 1 && k++ < n' "all/${fold%=*}.jsonl" >some.jsonl && mv some.jsonl "all/${fold%=*}.jsonl"
+done
+cat >tiny.yaml <<'END'
+compute: f32
+encoder-hidden: 32
+encoder-layers: 1
+encoder-heads: 1
+encoder-intermediate: 32
+encoder-vocabulary: 400
+encoder-positions: 256
+gat-hidden: 8
+gat-heads: 2
+relevance-epochs: 1
+relevance-batch: 16
+relevance-lr: 1e-3
+epochs: 3
+batch: 16
+device: cpu
+END
+tiny=(gatekeeper --config tiny.yaml --data all)
+
+# --- whole, and stopped while it learns relevance and while it learns the classifier: the same bits
+run 0 train "${tiny[@]}" --compat thesis --out whole
+for wanted in checkpoint-2 checkpoint-12; do
+    resume=(--resume --out parts)
+    [ -e parts/config.yaml ] || resume=("${tiny[@]:1}" --compat thesis --save-every 2 --out parts)
+    "$bin/ambit-train" gatekeeper "${resume[@]}" >shown 2>said &
+    until compgen -G "parts/$wanted*" >/dev/null || ! kill -0 $! 2>/dev/null; do sleep 0.01; done
+    kill -TERM $! 2>/dev/null
+    wait $!
+done
+run 0 train gatekeeper --resume --out parts
+for file in ambit.h5 test.json; do
+    cmp "whole/$file" "parts/$file" || complain "gone on with" "another $file"
+done
+
+# --- what is told of it
+run 0 train inspect whole
+for field in '"graph": "compat"' '"texts": "thesis"' '"embedder": "on"' '"relevance-loss": "mse"' '"pool": "mean"'; do
+    grep -qF "$field" shown || complain "inspect" "no $field"
+done
+grep -q 'embedder.encoder.layer.0.output.dense.weight' shown || complain "inspect" "lists no embedder"
+grep -q '"relevance_ap": [0-9]' whole/test.json || complain "test.json" "has no relevance"
+
+# --- who reads it
+head -n 5 all/test.jsonl >questions.jsonl
+run 0 infer detect --model whole --schema all/tables.json questions.jsonl --device cpu -o found.jsonl
+[ "$(wc -l <found.jsonl)" = 5 ] || complain "detect" "has $(wc -l <found.jsonl) lines"
+# columns of a name are one node: their relevance is one too, and every element of the schema is told of
+awk '{
+    n = split($0, parts, /"table": ?"/)
+    for (i = 2; i <= n; i++) {
+        match(parts[i], /"text": ?"[^"]*"/); text = substr(parts[i], RSTART, RLENGTH)
+        match(parts[i], /"relevance": ?[0-9.e-]+/); r = substr(parts[i], RSTART, RLENGTH)
+        if ((NR, text) in seen && seen[NR, text] != r) bad = 1
+        twice += (NR, text) in seen
+        seen[NR, text] = r
+    }
+} END { exit bad || !twice }' found.jsonl || complain "detect" "relevance of one name differs, or no name stands twice"
+run 0 train evaluate whole --data all --device cpu
+run 0 train export whole --format hf -o exported
+sed -nE 's/^\{"id":("[^"]*"),"db_id":("[^"]*"),"source_db":("[^"]*"),"question":("([^"\\]|\\.)*").*"ambiguous":(true|false).*/{"id":\1,"db_id":\2,"source_db":\3,"question":\4,"ambiguous":\6}/p' \
+    all/test.jsonl >labels.jsonl
+{ grep '"ambiguous":true' labels.jsonl | head -n 4; grep '"ambiguous":false' labels.jsonl | head -n 4; } >support.jsonl
+run 0 train adapt whole --support support.jsonl --schema all/tables.json --device cpu -o adapter
+check "lora" 2 'method lora: whole reads each text after its relevance.*expected threshold, linear or layer' \
+    train adapt whole --support support.jsonl --schema all/tables.json --device cpu --method lora -o none
+
+# --- the word alone, of an encoder that a linker taught; the embedder beside a linker wants the folder that it came from
+run 0 train "${tiny[@]}" --encode element --epochs 0 --out linker
+run 0 train "${tiny[@]}" --encode element --classifier gat-mean --relevance-word --linker linker --epochs 1 --out word
+run 0 train inspect word
+grep -qF '"texts": "relevance-word"' shown || complain "inspect" "of the word"
+grep -qF '"embedder": "off"' shown || complain "inspect" "an embedder beside a linker's states"
+run 0 infer detect --model word --schema all/tables.json questions.jsonl --device cpu -o found.jsonl
+
+# --- what does not go together
+plain=("${tiny[@]}" --out none)
+check "pair" 2 'graph compat has one node for all elements of a name: expected --encode element' train "${plain[@]}" --encode element --graph compat --renamed 0
+check "renamed" 2 'and --renamed 0' train "${plain[@]}" --compat thesis --renamed 0.5
+check "schema" 2 'relevance-word: an element.s relevance is known before' train "${plain[@]}" --relevance-word
+check "joint" 2 'element-text thesis: .*embedder stock or linker' train "${plain[@]}" --compat thesis --embedder joint
+check "no relevance" 4 'teaches what is relevant, which texts are to say' train "${plain[@]}" --compat thesis --relevance-epochs 0
+check "a linker of other texts" 2 'linker linker: expected a run that reads bare names, got one that reads qualified' \
+    train "${plain[@]}" --compat thesis --embedder linker --linker linker
+check "no folder" 2 'states are of the encoder as it came: expected --encoder' \
+    train "${plain[@]}" --encode element --classifier gat-mean --relevance-word --embedder stock --linker linker
+check "a name" 2 'compat' train "${plain[@]}" --compat paper
+finish
