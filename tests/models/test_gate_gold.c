@@ -164,6 +164,11 @@ static void test_pairs(void **state)
     check_near("relevance", relevance, &gold, PAIRS);
     check_tokens(&gold, &m, items, relevance);
     check_near("states", states, &gold, PAIRS * WIDTH);
+    for (int i = 0; i < QUESTIONS; i++) { /* T7: a question alone */
+        float alone[NODES * WIDTH], judged[NODES];
+        assert_int_equal(gate_encode(&scorer, &items[i], 1, alone, judged, &err), 0);
+        assert_true(largest_difference(alone, states + i * NODES * WIDTH, NODES * WIDTH) <= 1e-5);
+    }
 
     m.net.config.texts = TEXTS_QUALIFIED; /* the cross-encoder's own states: nothing is read twice */
     assert_int_equal(gate_encode(&scorer, items, QUESTIONS, states, relevance, &err), 0);
