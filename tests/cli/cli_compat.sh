@@ -29,7 +29,7 @@ END
 tiny=(gatekeeper --config tiny.yaml --data all)
 
 # --- whole, and stopped while it learns relevance and while it learns the classifier: the same bits
-run 0 train "${tiny[@]}" --compat thesis --out whole
+run 0 train "${tiny[@]}" --compat thesis --save-every 2 --out whole
 # reached STAGE: a checkpoint, and figures of that stage
 reached() { compgen -G 'parts/checkpoint-*[0-9]' >/dev/null && grep -q "\"$1\"" parts/metrics.jsonl 2>/dev/null; }
 for wanted in relevance classifier; do
