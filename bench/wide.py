@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Wide schemas: how many of the gold elements `detect` reads on concatenations of Spider's schemas, how far scores move
 when tables that have nothing to do with the question are appended, and what one question costs.
-usage: wide.py SPIDER DETECTOR DATA OUT [--questions N] [--only PART]     DATA: the folder that the detector was trained on
+usage: wide.py SPIDER DETECTOR DATA OUT [--questions N] [--only PART] [--retriever HF_DIR]     DATA: the folder that the detector was trained on
 AMBIT_BIN says where the programs are."""
 import argparse
 import copy
@@ -77,13 +77,13 @@ class Bench:
         _, status, usage = os.wait4(child.pid, 0)
         if os.waitstatus_to_exitcode(status) not in (0, 7):
             raise SystemExit(f"{program} {' '.join(command)}: status {status}")
-        return time.monotonic() - begin, usage.ru_maxrss / 1024
+        return time.monotonic() - begin, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
     def detect(self, questions, schema, out, *options):
         with open(self.path("tables.json"), "w", encoding="utf-8") as f:
             json.dump(schema, f)
         cost = self.run("ambit-infer", "detect", "--model", self.args.detector, "--schema", self.path("tables.json"), questions,
-                        "-o", self.path(out), *options)
+                        "-o", self.path(out), *options, *(["--retriever", self.args.retriever] if self.args.retriever else []))
         return read(self.path(out)), cost
 
     def gold(self):
@@ -140,9 +140,10 @@ class Bench:
         whole, _ = concatenate(self.schemas, 0, False)
         row = {"db_id": whole["db_id"], "question": "What are the names of all singers, by age?"}
         one, many = write(self.path("one.jsonl"), [row]), write(self.path("many.jsonl"), [row] * 9)
-        seconds, peak = self.detect(one, [whole], "one.out", "--elements", str(elements))[1]
-        more, _ = self.detect(many, [whole], "many.out", "--elements", str(elements))[1]
-        print(f"| {len(whole['column_names']) - 1:,} | {elements or 'all'} | {(more - seconds) / 8:.2f} | {seconds:.2f} | {peak:.0f} |", flush=True)
+        seconds, core, peak = self.detect(one, [whole], "one.out", "--elements", str(elements))[1]
+        more, more_core, _ = self.detect(many, [whole], "many.out", "--elements", str(elements))[1]
+        print(f"| {len(whole['column_names']) - 1:,} | {elements or 'all'} | {(more - seconds) / 8:.2f} | {seconds:.2f} | "
+              f"{(more_core - core) / 8:.3f} | {core:.2f} | {peak:.0f} |", flush=True)
 
     def print_recall(self):
         gold = list(self.gold())
@@ -153,12 +154,13 @@ class Bench:
     def print_drift(self):
         print(f"\n| elements read, of {APPENDED} tables more | questions | moved by < .05 | median | 90 % | decisions changed | same alternatives |\n"
               "|---|---|---|---|---|---|---|")
-        for elements in 256, 0:
+        for elements in (256,) if self.args.retriever else (256, 0):
             self.drift(elements)
 
     def print_latency(self):
-        print("\n| columns | elements read | a question, s | one question from start to end, s | peak, MiB |\n|---|---|---|---|---|")
-        for elements in 256, 0:
+        print("\n| columns | elements read | a question, s | one question from start to end, s | core seconds a question | from start to end | "
+              "peak, MiB |\n|---|---|---|---|---|---|---|")
+        for elements in (256,) if self.args.retriever else (256, 0):
             self.latency(elements)
 
 
@@ -168,6 +170,7 @@ def main():
         parser.add_argument(name)
     parser.add_argument("--questions", type=int, default=300, help="of each concatenation, and of the drift")
     parser.add_argument("--only", choices=["recall", "drift", "latency"])
+    parser.add_argument("--retriever", help="a BERT folder that embeds sentences, by which tables are found, too")
     bench = Bench(parser.parse_args())
     for part in "recall", "drift", "latency":
         if bench.args.only in (None, part):

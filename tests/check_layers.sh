@@ -10,7 +10,7 @@ folders="
 data/util data/stats data/shard data/cli data/report data/schema data/sql data/exec data/perturb data/worker data/corpora data/plan data/prompt
 data/spider_eval data/score data/ambiguate data/contrast data/span data/noisysp data/counterfactual data/clarify data/cmd
 models/unicode models/pipeline models/tokenizer models/tokenizer_train models/chat models/checkpoint models/lora models/net models/hf
-models/gate models/dte models/constraint models/lm models/engine
+models/embed models/gate models/dte models/constraint models/lm models/engine
 train/run train/gate train/ablate train/adapt train/tag train/lm train/reward train/cmd
 infer/detect infer/tag infer/clarify infer/infill infer/lm infer/parse infer/http infer/ask infer/cmd
 "

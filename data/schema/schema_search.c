@@ -261,6 +261,25 @@ static void take_question(struct table_search *q, const char *question)
     }
 }
 
+static float largest(const float *x, int n)
+{
+    float most = 0;
+
+    for (int i = 0; i < n; i++)
+        most = x[i] > most ? x[i] : most;
+    return most;
+}
+
+/* Where no table is worth anything, none has a share. */
+static void add_more(struct table_search *q, const float *more)
+{
+    int n = q->index->schema->n_tables;
+    float best = largest(q->worth, n), best_more = largest(more, n);
+
+    for (int t = 0; t < n; t++)
+        q->worth[t] = (best > 0 ? q->worth[t] / best : 0) + (best_more > 0 ? more[t] / best_more : 0);
+}
+
 static void search_init(struct table_search *q, const struct schema_search *x)
 {
     size_t tables = (size_t)x->schema->n_tables;
@@ -377,7 +396,7 @@ static void keep_best(const struct table_search *q, int most, bool *kept)
     free(list);
 }
 
-void schema_search_best(const struct schema_search *x, const char *question, int most, bool *kept)
+void schema_search_best(const struct schema_search *x, const char *question, const float *more, int most, bool *kept)
 {
     const struct schema *s = x->schema;
     int n = s->n_tables + s->n_columns;
@@ -389,6 +408,8 @@ void schema_search_best(const struct schema_search *x, const char *question, int
     CHECK(most >= 4, "%d elements of a schema hold no table with a column", most);
     search_init(&q, x);
     take_question(&q, question);
+    if (more)
+        add_more(&q, more);
     keep_best(&q, most, kept);
     search_release(&q);
 }

@@ -1,11 +1,12 @@
 /*
- * schema_search.h - the part of a wide schema that a question may be about, found by words alone.
+ * schema_search.h - the part of a wide schema that a question may be about, found by words.
  *
  * What is found are tables, since what a question does not say ("older" of a column `age`) stands beside what it says.
  * A word of the question is worth its inverse document frequency among tables (Robertson and Sparck Jones 1976, as in
  * BM25), divided by the words of the name that has it, and half of that where the name is a column's; a table is worth
  * the sum over the question's words, each said by itself or, at half the worth for each foreign key between, by a
  * table up to two keys away, so that what joins two tables comes with them.  Words that look alike count in part.
+ * What somebody else knows of each table's worth is added, both as shares of their best.
  *
  * Ties are broken by names, so the order of tables plays no part.  Time and memory grow with words + columns + keys.
  */
@@ -30,8 +31,10 @@ void schema_search_close(struct schema_search *x);
  * there are no more.  Tables come whole, best first, but none takes more than half of `most`, and the last one what is
  * left; of a table that is cut come its keys, unless they take more than half, then the
  * columns whose names the question has, then the first ones.
+ *
+ * more [tables]: what each table is worth besides, none below 0; NULL: nothing is known.
  */
-void schema_search_best(const struct schema_search *x, const char *question, int most, bool *kept);
+void schema_search_best(const struct schema_search *x, const char *question, const float *more, int most, bool *kept);
 
 /* The schema of the kept elements alone, in their order, with the keys between them; columns of tables that are not
  * kept are left out too.  schema_release (schema_build.h) ends it. */

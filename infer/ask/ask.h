@@ -19,10 +19,11 @@ struct ask_request {
     const char *detector, *tagger, *parser, *device; /* folders, or NULL; a tagger may be the word "heuristic" */
     int parser_strategy;                             /* enum parse_strategy */
     enum ask_alternatives alternatives;
-    double gate;       /* where ambiguity is less likely than this nobody is asked; 0: always */
-    const char *adapt; /* of the detector: an adapter's file, or NULL */
-    double threshold;  /* of the detector; NAN: the model's own */
-    int64_t top, rows; /* candidates of the parser; rows of a result that are told */
+    double gate;           /* where ambiguity is less likely than this nobody is asked; 0: always */
+    const char *adapt;     /* of the detector: an adapter's file, or NULL; and */
+    const char *retriever; /* a folder that embeds sentences, or NULL */
+    double threshold;      /* of the detector; NAN: the model's own */
+    int64_t top, rows;     /* candidates of the parser; rows of a result that are told */
     bool no_graph;
 };
 

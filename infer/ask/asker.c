@@ -53,7 +53,8 @@ int asker_open(struct asker *a, const struct ask_request *q, struct error *err)
                                                 .elements = DETECTOR_ELEMENTS,
                                                 .threshold = q->threshold,
                                                 .no_graph = q->no_graph,
-                                                .adapt = q->adapt };
+                                                .adapt = q->adapt,
+                                                .retriever = q->retriever };
 
     *a = (struct asker){ .q = q };
     if (session_context_open(&a->context, &q->clarify, err) || arena_init(&a->trees, TREE_BYTES, err) ||

@@ -4,6 +4,7 @@
 #include "infer/ask/ask_serve.h"
 #include "infer/cmd/commands.h"
 #include "infer/parse/parse.h"
+#include "models/embed/schema_finder.h"
 
 #include <string.h>
 
@@ -32,6 +33,7 @@ static const struct option table[] = {
     SCHEMA_OPTION(AT(clarify.schema), "tables.json in place of --db; nothing runs then"),
     STRING_OPTION("detector", AT(detector), "RUN", "folder that ambit-train gatekeeper left"),
     STRING_OPTION("adapt", AT(adapt), "FILE", "what ambit-train adapt made of the detector and a few labels"),
+    STRING_OPTION("retriever", AT(retriever), "HF_DIR", "of the detector: " RETRIEVER_HELP),
     STRING_OPTION("tagger", AT(tagger), "RUN", "folder that ambit-train tag left, or heuristic, which needs none"),
     STRING_OPTION("parser", AT(parser), "HF_DIR", "model that ambit-infer parse takes as --model"),
     CHOICE_OPTION("parser-strategy", AT(parser_strategy), "NAME", PARSE_STRATEGIES, "how the parser finds statements"),
@@ -97,8 +99,8 @@ static const char *misused(const struct ask_request *q, const struct http_settin
         return "--shard: expected no --interactive and no --simulate, whose measures are of all records";
     if (c->id && !c->interactive)
         return "--id: expected --interactive too";
-    if (!q->detector && (q->gate > 0 || !isnan(q->threshold) || q->adapt))
-        return "--gate, --threshold and --adapt: expected --detector too, of which they are";
+    if (!q->detector && (q->gate > 0 || !isnan(q->threshold) || q->adapt || q->retriever))
+        return "--gate, --threshold, --adapt and --retriever: expected --detector too, of which they are";
     if (q->question && c->simulate)
         return "--simulate: expected IN.jsonl, whose records have gold statements";
     if (is_standard_input(c->candidates) && (is_standard_input(input) || c->interactive || !c->out))

@@ -39,6 +39,7 @@ static const struct option table[] = {
     INT_OPTION("max-question", AT(max_question), "N", 0, 1 << 24,
                "most tokens of a question that are read; 0: as many as fit beside the schema's names"),
     INT_OPTION("elements", AT(elements), "N", 0, 1 << 24, SCHEMA_SEARCH_HELP),
+    STRING_OPTION("retriever", AT(retriever), "HF_DIR", RETRIEVER_HELP),
     RESUME_OPTION(AT(resume), "go on with what a run that was stopped left in OUT.jsonl.part"),
     DEVICE_OPTION(AT(device)),
     NO_GRAPH_OPTION(AT(no_graph)),
@@ -70,6 +71,8 @@ static enum exit_code run(const struct call *call, struct error *err)
     if (q->elements && q->elements < SCHEMA_SEARCH_LEAST)
         return usage_error(err, "--elements: expected 0 or at least %d, got %lld", SCHEMA_SEARCH_LEAST,
                            (long long)q->elements);
+    if (q->retriever && !q->elements)
+        return usage_error(err, RETRIEVER_UNUSED);
     if (q->resume && strcmp(q->out, "-") == 0)
         return usage_error(err, "--resume: expected --out FILE, a file to go on with");
     int rc = detect(q, q->question ? NULL : call->operands[0], &counts, err);

@@ -26,8 +26,9 @@ struct detect_record {
     json_t *json;
     char *error; /* NULL when the record can be scored */
     const char *question;
-    const struct schema *schema;
+    const struct prepared_schema *schema;
     struct question_input input;
+    struct gate_item read;
     int item;     /* number among the group's items */
     uint64_t key; /* of all that its line is made from */
 };
@@ -44,6 +45,7 @@ struct detect_run {
     struct detect_record group[GROUP];
     struct gate_item items[GROUP]; /* of the records that can be scored */
     int n, n_items;
+    int nodes; /* elements of the group's schemas that are read, at most */
     struct detect_counts *counts;
 };
 
@@ -57,7 +59,8 @@ static uint64_t run_key(const struct detect_run *d)
     uint64_t h = sum_text(sum_text(HASH_START, build_version()), d->detector.device.driver->name);
 
     h = hash_bytes(hash_bytes(h, numbers, sizeof numbers), threshold, sizeof threshold);
-    return hash_bytes(h, &d->detector.model.sum, sizeof d->detector.model.sum);
+    h = hash_bytes(h, &d->detector.model.sum, sizeof d->detector.model.sum);
+    return q->retriever ? hash_bytes(h, &d->detector.retriever.sum, sizeof d->detector.retriever.sum) : h;
 }
 
 static int open_out(struct detect_run *d, struct error *err)
@@ -86,8 +89,8 @@ static int find_band(struct detect_run *d, struct error *err)
 static int open_all(struct detect_run *d, struct error *err)
 {
     const struct detect_request *q = d->q;
-    const struct detector_settings settings = { q->model,    q->device,    q->tokens,   q->max_question,
-                                                q->elements, q->threshold, q->no_graph, q->adapt };
+    const struct detector_settings settings = { q->model,     q->device,   q->tokens, q->max_question, q->elements,
+                                                q->threshold, q->no_graph, q->adapt,  q->retriever };
 
     if (schema_catalog_open(&d->schemas, q->schema, q->db, err) || detector_open(&d->detector, &settings, err) ||
         find_band(d, err))
@@ -116,17 +119,17 @@ static const struct prepared_schema *find_schema(struct detect_run *d, const jso
 }
 
 /* Turns a record into an item; -1 says why it cannot be scored. */
-static int read_item(struct detect_run *d, struct detect_record *r, struct gate_item *item, const char *where,
-                     struct error *err)
+static int read_item(struct detect_run *d, struct detect_record *r, const char *where, struct error *err)
 {
     r->question = json_get_string(r->json, "question", where, err);
     if (!r->question)
         return -1;
     const struct prepared_schema *p = find_schema(d, r->json, where, err);
-    if (!p || detector_item(&d->detector, item, &r->input, p, r->question, where, err))
+    if (!p || detector_item(&d->detector, &r->read, &r->input, p, r->question, where, err))
         return -1;
     r->key = p->sum;
-    r->schema = p->schema;
+    r->schema = p;
+    d->nodes += p->finder ? d->detector.elements : p->input.n_nodes;
     return 0;
 }
 
@@ -150,12 +153,52 @@ static void add_record(struct detect_run *d, json_t *json, struct error *bad)
     db_path_name(d->q->db, json);
     if (!good)
         json = json_pack("{s:I}", "id", record_reader_number(d->in));
-    *r = (struct detect_record){ .json = json, .item = d->n_items };
-    if (!good || read_item(d, r, &d->items[d->n_items], record_reader_where(d->in), bad))
+    *r = (struct detect_record){ .json = json };
+    if (!good || read_item(d, r, record_reader_where(d->in), bad))
         r->error = xstrdup(bad->text);
-    else
-        d->n_items++;
-    r->key = key_of(d, r);
+}
+
+static bool wants_vector(const struct detect_run *d, const struct detect_record *r)
+{
+    return !r->error && detector_wants_vector(&d->detector, r->schema);
+}
+
+/* Vectors of the group's questions that want one, in their order; NULL where none does. */
+static int read_vectors(struct detect_run *d, float **vectors, struct error *err)
+{
+    const char *questions[GROUP];
+    int n = 0;
+
+    for (int i = 0; i < d->n; i++)
+        if (wants_vector(d, &d->group[i]))
+            questions[n++] = d->group[i].question;
+    *vectors = n ? detector_vectors(&d->detector, questions, n, err) : NULL;
+    return n && !*vectors ? -1 : 0;
+}
+
+/* Parts of wide schemas, and the items of all records that can be scored. */
+static int finish_group(struct detect_run *d, struct error *err)
+{
+    float *vectors;
+
+    if (read_vectors(d, &vectors, err))
+        return -1;
+    const float *vector = vectors;
+    for (int i = 0; i < d->n; i++) {
+        struct detect_record *r = &d->group[i];
+        struct error bad = { 0 };
+        bool wide = !r->error && r->schema->finder, wants = wants_vector(d, r);
+        if (wide && detector_part(&d->detector, &r->read, &r->input, r->schema, wants ? vector : NULL, &bad))
+            r->error = xstrdup(bad.text);
+        if (wants)
+            vector += sentence_encoder_width(&d->detector.retriever);
+        r->item = d->n_items;
+        if (!r->error)
+            d->items[d->n_items++] = r->read;
+        r->key = key_of(d, r);
+    }
+    free(vectors);
+    return 0;
 }
 
 static void count(struct detect_counts *counts, enum finding_note note)
@@ -208,7 +251,7 @@ static int write_group(struct detect_run *d, const struct gate_result *results, 
         const struct detect_record *r = &d->group[i];
         struct finding f = { .id = json_object_get(r->json, "id"), .error = r->error, .question = r->question };
         if (!r->error) {
-            finding_fill(&f, &d->detector.model, &d->items[r->item], r->schema, &results[r->item], relevance);
+            finding_fill(&f, &d->detector.model, &d->items[r->item], r->schema->schema, &results[r->item], relevance);
             relevance += d->items[r->item].schema->n_nodes;
         }
         if (i >= from)
@@ -249,13 +292,13 @@ static void clear_group(struct detect_run *d)
         question_input_release(&d->group[i].input);
         free(d->group[i].error);
     }
-    d->n = d->n_items = 0;
+    d->n = d->n_items = d->nodes = 0;
 }
 
 static bool is_full(const struct detect_run *d)
 {
     bool ends = d->n && record_reader_place(d->in) % GROUP == 0; /* whatever range is read */
-    return ends || d->n == GROUP || gate_nodes(d->items, d->n_items) >= GROUP_NODES;
+    return ends || d->n == GROUP || d->nodes >= GROUP_NODES;
 }
 
 /* Until the group is full or the input pauses.  1 while there may be more. */
@@ -283,7 +326,8 @@ static int run_groups(struct detect_run *d, struct error *err)
 
     while (rc == 0 && more > 0 && !stop_requested()) {
         more = read_group(d, err);
-        int from = count_lines(d);
+        rc = finish_group(d, err);
+        int from = rc ? d->n : count_lines(d);
         if (from < d->n)
             rc = score_group(d, from, err);
         clear_group(d);

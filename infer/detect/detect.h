@@ -17,8 +17,9 @@ enum finding_relevance { RELEVANCE_NONE, RELEVANCE_ALL };
 
 struct detect_request {
     const char *model, *schema, *db, *out, *device;
-    const char *adapt;    /* an adapter's file, or NULL */
-    const char *question; /* alone, in place of the input; or NULL */
+    const char *adapt;     /* an adapter's file, or NULL */
+    const char *retriever; /* a folder that embeds sentences, or NULL */
+    const char *question;  /* alone, in place of the input; or NULL */
     enum record_form form;
     struct shard shard;
     enum finding_format format;

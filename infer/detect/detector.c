@@ -27,13 +27,13 @@ int detector_open(struct detector *d, const struct detector_settings *s, struct 
     if (*d->model.note)
         log_info("%s: %s", s->model, d->model.note);
     gate_scorer_init(&d->scorer, &d->model, &d->work, (int)s->tokens);
-    return 0;
+    return s->retriever ? sentence_encoder_open(&d->retriever, &d->work, s->retriever, (int)s->tokens, err) : 0;
 }
 
 static void forget(struct prepared_schema *p)
 {
     schema_input_release(&p->input);
-    schema_search_close(p->search);
+    schema_finder_close(p->finder);
     free(p);
 }
 
@@ -44,6 +44,7 @@ void detector_close(struct detector *d)
         forget(d->prepared[i]);
     free(d->prepared);
     strings_release(&d->db_ids);
+    sentence_encoder_close(&d->retriever);
     gate_model_release(&d->model);
     if (d->work.device)
         workspace_release(&d->work);
@@ -71,32 +72,20 @@ static int read_schema(const struct detector *d, struct schema_input *input, con
     return schema_input_init(input, s, d->model.tokenizer, &settings, err);
 }
 
-static struct prepared_schema *prepare(const struct detector *d, const struct schema *s, struct error *err)
+static struct prepared_schema *prepare(struct detector *d, const struct schema *s, struct error *err)
 {
     struct prepared_schema *p = xcalloc(1, sizeof *p);
     bool wide = d->elements && s->n_columns && s->n_tables + s->n_columns > d->elements;
 
     p->schema = s;
     if (wide)
-        p->search = schema_search_open(s);
-    else if (read_schema(d, &p->input, s, err)) {
+        p->finder = schema_finder_open(s, sentence_encoder_is_open(&d->retriever) ? &d->retriever : NULL, err);
+    if (wide ? !p->finder : read_schema(d, &p->input, s, err) != 0) {
         forget(p);
         return NULL;
     }
     p->sum = schema_sum(s);
     return p;
-}
-
-/* The part of a wide schema that the question may be about. */
-static int read_part(const struct detector *d, struct question_input *q, const struct prepared_schema *p,
-                     const char *question, struct error *err)
-{
-    bool *kept = xmalloc((size_t)(p->schema->n_tables + p->schema->n_columns) * sizeof *kept);
-
-    schema_search_best(p->search, question, d->elements, kept);
-    schema_part(&q->part, p->schema, kept);
-    free(kept);
-    return read_schema(d, &q->input, &q->part, err);
 }
 
 const struct prepared_schema *detector_known(const struct detector *d, const char *db_id)
@@ -121,14 +110,43 @@ int detector_item(const struct detector *d, struct gate_item *item, struct quest
 {
     if (gate_question_tokens(&q->ids, d->model.tokenizer, question, where, err))
         return -1;
-    if (p->search && read_part(d, q, p, question, err))
-        return -1;
-    *item = (struct gate_item){ .schema = p->search ? &q->input : &p->input,
+    *item = (struct gate_item){ .schema = p->finder ? NULL : &p->input,
                                 .text = question,
                                 .question = q->ids.items,
                                 .n_question = (int)q->ids.count };
+    if (item->schema)
+        gate_draw_graph(&q->drawn, item, &d->model.net.config);
+    return 0;
+}
+
+int detector_part(const struct detector *d, struct gate_item *item, struct question_input *q,
+                  const struct prepared_schema *p, const float *vector, struct error *err)
+{
+    bool *kept = xmalloc((size_t)(p->schema->n_tables + p->schema->n_columns) * sizeof *kept);
+
+    schema_finder_best(p->finder, item->text, vector, d->elements, kept);
+    schema_part(&q->part, p->schema, kept);
+    free(kept);
+    if (read_schema(d, &q->input, &q->part, err))
+        return -1;
+    item->schema = &q->input;
     gate_draw_graph(&q->drawn, item, &d->model.net.config);
     return 0;
+}
+
+bool detector_wants_vector(const struct detector *d, const struct prepared_schema *p)
+{
+    return p->finder && sentence_encoder_is_open(&d->retriever);
+}
+
+float *detector_vectors(struct detector *d, const char *const *questions, int n, struct error *err)
+{
+    float *vectors = xmalloc((size_t)n * (size_t)sentence_encoder_width(&d->retriever) * sizeof *vectors + 1);
+
+    if (sentence_encoder_embed(&d->retriever, vectors, questions, n, err) == 0)
+        return vectors;
+    free(vectors);
+    return NULL;
 }
 
 void question_input_release(struct question_input *q)
@@ -151,6 +169,21 @@ int detector_score(struct detector *d, const struct gate_item *items, int n, str
     return rc ? -1 : 0;
 }
 
+/* One question as an item, its part of a wide schema with it. */
+static int read_question(struct detector *d, struct gate_item *item, struct question_input *q,
+                         const struct prepared_schema *p, const char *question, const char *where, struct error *err)
+{
+    if (detector_item(d, item, q, p, question, where, err))
+        return -1;
+    if (!p->finder)
+        return 0;
+    float *vector = detector_wants_vector(d, p) ? detector_vectors(d, &question, 1, err) : NULL;
+    bool found = vector || !detector_wants_vector(d, p);
+    int rc = found ? detector_part(d, item, q, p, vector, err) : -1;
+    free(vector);
+    return rc;
+}
+
 static json_t *find(struct detector *d, const json_t *record, const struct prepared_schema *p, const char *where,
                     struct error *err)
 {
@@ -162,7 +195,7 @@ static json_t *find(struct detector *d, const json_t *record, const struct prepa
     json_t *line = NULL;
     float *relevance = xmalloc((size_t)(p->schema->n_tables + p->schema->n_columns) * sizeof *relevance + 1);
 
-    if (question && detector_item(d, &item, &words, p, question, where, err) == 0 &&
+    if (question && read_question(d, &item, &words, p, question, where, err) == 0 &&
         detector_score(d, &item, 1, &result, relevance, err) == 0) {
         finding_fill(&f, &d->model, &item, p->schema, &result, relevance);
         line = finding_json(&f, true);

@@ -6,8 +6,8 @@
 #ifndef INFER_DETECT_DETECTOR_H
 #define INFER_DETECT_DETECTOR_H
 
-#include "data/schema/schema_search.h"
 #include "infer/detect/finding.h"
+#include "models/embed/schema_finder.h"
 
 struct detector_settings {
     const char *model, *device; /* folder; auto, cpu ... */
@@ -16,7 +16,8 @@ struct detector_settings {
     int64_t elements;           /* most tables and columns of a schema that are read; 0: all */
     double threshold;           /* NAN: the model's own */
     bool no_graph;
-    const char *adapt; /* what ambit-train adapt left, a file or folder; NULL: none */
+    const char *adapt;     /* what ambit-train adapt left, a file or folder; NULL: none */
+    const char *retriever; /* BERT folder, see schema_finder.h; NULL: none */
 };
 
 /* Of a schema, that are read where nobody says otherwise. */
@@ -26,7 +27,7 @@ enum { DETECTOR_ELEMENTS = SCHEMA_SEARCH_ELEMENTS };
 struct prepared_schema {
     const struct schema *schema;
     struct schema_input input;
-    struct schema_search *search; /* in place of the input, where there are more elements than are read; else NULL */
+    struct schema_finder *finder; /* in place of the input, where there are more elements than are read; else NULL */
     uint64_t sum;                 /* of the schema */
 };
 
@@ -35,6 +36,7 @@ struct detector {
     struct workspace work;
     struct gate_model model;
     struct gate_scorer scorer;
+    struct sentence_encoder retriever; /* zeroed: none */
     int elements;                      /* of a schema, that are read at most; 0: all */
     struct strings db_ids;             /* of the schemas that were asked for */
     struct prepared_schema **prepared; /* [db_ids.n] */
@@ -50,8 +52,8 @@ const struct prepared_schema *detector_known(const struct detector *d, const cha
 /* Prepares it; s must live as long as the detector.  NULL with err. */
 const struct prepared_schema *detector_prepare(struct detector *d, const char *db_id, const struct schema *s,
                                                struct error *err);
-/* A question of a prepared schema.  What the item borrows is kept in q, zeroed before, which the caller releases.  -1
- * with EXIT_CODE_DATA. */
+/* A question of a prepared schema.  What the item borrows is kept in q, zeroed before, which the caller releases; of a
+ * wide schema it lacks what it reads, see detector_part.  -1 with EXIT_CODE_DATA. */
 struct question_input {
     struct ids ids;
     struct schema_graph drawn;
@@ -60,7 +62,14 @@ struct question_input {
 };
 int detector_item(const struct detector *d, struct gate_item *item, struct question_input *q,
                   const struct prepared_schema *p, const char *question, const char *where, struct error *err);
+/* The part of a wide schema that a question reads; vector: what detector_vectors makes of it, or NULL. */
+int detector_part(const struct detector *d, struct gate_item *item, struct question_input *q,
+                  const struct prepared_schema *p, const float *vector, struct error *err);
 void question_input_release(struct question_input *q);
+/* Whether the part is found by meaning too. */
+bool detector_wants_vector(const struct detector *d, const struct prepared_schema *p);
+/* Vectors of n questions by the retriever, one after the other; the caller frees.  NULL with err. */
+float *detector_vectors(struct detector *d, const char *const *questions, int n, struct error *err);
 /* Results [n] and the relevance logits [nodes of all items] of n items. */
 int detector_score(struct detector *d, const struct gate_item *items, int n, struct gate_result *results,
                    float *relevance, struct error *err);

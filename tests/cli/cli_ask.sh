@@ -118,6 +118,23 @@ sed -E 's/"p":0.9/"p":0.55/; s/"p":0\}/"p":0.35}/' there.jsonl >likely.jsonl
 infer ask --device cpu --db gym.sqlite --detector model --threshold 0 --max-turns 0 likely.jsonl -o out.jsonl 2>said
 has 1 '"added":1,"raised":0\}.*"confidence":0.55,'
 
+# --- a schema that is read in parts, found by meaning too: detect's scores
+for ((t = 0; t < 60; t++)); do echo "CREATE TABLE noise$t (list$t TEXT, year$t TEXT, city$t TEXT, student$t TEXT, class$t TEXT);"; done >noise.sql
+cp gym.sqlite wide.sqlite && sqlite3 wide.sqlite <noise.sql
+sed 's/"gym"/"wide"/' questions.jsonl >wide.jsonl
+scores() { sed -E 's/.*"score":([0-9.e-]+),.*/\1/' "$1"; }
+for name in words meaning; do
+    option=()
+    [ $name = meaning ] && option=(--retriever "$gold/embed")
+    run 0 infer detect --device cpu --db wide.sqlite --model model --relevance none "${option[@]}" wide.jsonl -o $name.jsonl
+    grep -q '"schema_cut":{"kept":256,' $name.jsonl || complain "a wide schema" "is not cut"
+    run 0 infer ask --device cpu --db wide.sqlite --detector model "${option[@]}" wide.jsonl -o out.jsonl
+    paste <(scores $name.jsonl) <(scores out.jsonl) | awk '{ d = $1 - $2 } d > 1e-5 || d < -1e-5 { exit 1 }' ||
+        complain "a wide schema, by $name" "ask says $(scores out.jsonl), detect $(scores $name.jsonl)"
+done
+cmp -s words.jsonl meaning.jsonl && complain "--retriever" "finds nothing else than words do"
+
+
 # --- the gate: nobody is asked, and nothing is added; the likeliest statement is the answer
 expect 0 "4 where nobody is asked" --detector model --threshold 0 --gate 1 --candidates candidates.jsonl questions.jsonl
 has 1 '"candidates":\{"from":"file","n":2,"added":0,"raised":0\},"gated":true,"ask":null,"stop":"gate".*"rows":\[\["Suri"\]\]'
@@ -168,7 +185,9 @@ expect 2 "expected either IN.jsonl or --question" --question x questions.jsonl
 expect 2 "at most one of --parser and --candidates" --parser x --candidates candidates.jsonl questions.jsonl
 expect 2 "at most one of --interactive and --simulate" --interactive --simulate questions.jsonl
 expect 2 "id: expected --interactive" --id q1 questions.jsonl
-expect 2 "gate, --threshold and --adapt: expected --detector" --gate 0.2 questions.jsonl
+expect 2 "gate, --threshold, --adapt and --retriever: expected --detector" --gate 0.2 questions.jsonl
+expect 2 "gate, --threshold, --adapt and --retriever: expected --detector" --retriever "$gold/embed" questions.jsonl
+expect 6 "nowhere/config.json: No such file" --detector model --retriever nowhere questions.jsonl
 expect 2 "expected 0 to 1, got 2" --gate 2 --detector model questions.jsonl
 expect 2 "expected IN.jsonl, whose records have gold" --simulate --question x
 expect 2 "candidates: expected a file" --candidates - -

@@ -86,6 +86,30 @@ cmp <(sed -E 's/[0-9]\.[0-9]+(e-?[0-9]+)?//g' forwards.jsonl) <(sed -E 's/[0-9]\
     complain "a part depends on the questions beside it"
 paste <(numbers forwards.jsonl) <(numbers part.jsonl) | awk '{ d = $1 - $2 } d > 1e-5 || d < -1e-5 { exit 1 }' ||
     complain "scores of a part depend on the questions beside it"
+
+# --- the same parts by meaning, too
+run 0 detect --schema all/tables.json --retriever "$gold/embed" asked.jsonl -o out.jsonl
+cmp out.jsonl whole.jsonl || complain "--retriever changes a schema that is read whole"
+run 0 detect --schema all/tables.json --elements 16 --retriever "$gold/embed" asked.jsonl -o meant.jsonl
+grep -q '"schema_cut":{"kept":1[0-6],"of":' meant.jsonl || complain "no schema is cut with --retriever"
+cmp -s meant.jsonl part.jsonl && complain "--retriever finds nothing else than words do"
+run 0 detect --schema all/tables.json --elements 16 --retriever "$gold/embed" --tokens 512 backwards.jsonl -o out.jsonl
+cmp <(tac out.jsonl | sed -E 's/[0-9]\.[0-9]+(e-?[0-9]+)?//g') <(sed -E 's/[0-9]\.[0-9]+(e-?[0-9]+)?//g' meant.jsonl) ||
+    complain "with --retriever a part depends on the questions beside it"
+sed '3s/.*/{"id":"bad"/; 5s/"db_id":"/&no/' asked.jsonl >some-bad.jsonl
+run 7 detect --schema all/tables.json --elements 16 --retriever "$gold/embed" some-bad.jsonl -o out.jsonl
+cmp <(sed -E '3d; 5d; s/[0-9]\.[0-9]+(e-?[0-9]+)?//g' out.jsonl) <(sed -E '3d; 5d; s/[0-9]\.[0-9]+(e-?[0-9]+)?//g' meant.jsonl) ||
+    complain "records that cannot be read change the parts of others"
+mkdir none other-pool && cp -r "$gold/embed/." other-pool && echo '{"pooling_mode":"cls"}' >other-pool/1_Pooling/config.json
+cp -r "$gold/embed" no-words && rm no-words/tokenizer.json
+wide() { detect --schema all/tables.json --elements 16 asked.jsonl --retriever "$@"; }
+expect 6 'none/config.json: No such file' wide none
+expect 6 'no-words: neither tokenizer.json nor vocab.txt' wide no-words
+expect 6 'model_type: expected "bert", got "t5"' wide "$gold/t5/flan"
+expect 6 '1_Pooling/config.json: pooling_mode: expected "mean", got "cls"' wide other-pool
+expect 2 'retriever: expected --elements above 0' detect --schema all/tables.json --elements 0 --retriever "$gold/embed" asked.jsonl
+
+# --- too few
 expect 2 "--elements: expected 0 or at least 16, got 15" detect --schema all/tables.json --elements 15 asked.jsonl
 
 # --- what is told of each
@@ -137,7 +161,7 @@ taken() { # N ARGUMENTS...: of what kept.part holds N lines are taken
 taken "$kept" --model model --schema all/tables.json much.jsonl
 cmp again whole.jsonl || complain "the run that goes on after a full disk ends with other bytes"
 taken "$kept" --model model --schema all/tables.json <(cat much.jsonl)
-for option in '--threshold 0.3' '--relevance none' '--max-question 7' '--elements 16' '--tokens 1024'; do
+for option in '--threshold 0.3' '--relevance none' '--max-question 7' '--elements 16' '--tokens 1024' "--retriever $gold/embed"; do
     # shellcheck disable=SC2086 # an option and its value
     taken 0 --model model --schema all/tables.json $option much.jsonl
 done

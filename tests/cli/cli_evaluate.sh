@@ -112,6 +112,16 @@ for name in auc ap brier; do
         complain "parts of schemas" "$name $(field $name part.json), of detect $(field $name shown), of whole schemas $(field $name own.json)"
 done
 expect 0 '^relevance of elements: AP' train evaluate run --data all --device cpu --elements 16
+cp part.json words.json
+infer detect --model run --schema all/tables.json own.jsonl --device cpu --elements 16 --retriever "$gold/embed" --relevance none -o part.jsonl 2>said ||
+    fail "ambit-infer detect --retriever"
+expect 0 '"prevalence"' train evaluate run --data own.jsonl --schema all/tables.json --device cpu --elements 16 --retriever "$gold/embed" --json
+cp shown part.json
+expect 0 '"prevalence"' train evaluate --predictions part.jsonl --data own.jsonl --schema all/tables.json --json
+for name in auc ap brier; do
+    awk -v a="$(field $name part.json)" -v b="$(field $name shown)" -v words="$(field $name words.json)" 'BEGIN { exit !(a - b < 1e-6 && b - a < 1e-6 && a != words) }' ||
+        complain "parts by meaning" "$name $(field $name part.json), of detect $(field $name shown), by words alone $(field $name words.json)"
+done
 
 # --- a matrix of 68, 20, 19 and 22 (GATekeeper's few-shot row), and always-yes beside it
 sqlite3 shop.db 'CREATE TABLE shop (name TEXT, price REAL)'
@@ -168,6 +178,9 @@ expect 2 'keeps no scores' evaluate --predictions matrix.jsonl --data matrix.csv
 expect 2 'expected LOW:HIGH' evaluate run --data all --abstain 0.9:0.1
 expect 2 'expected LOW:HIGH with --adapt' evaluate run --data all --adapt none --abstain 0.1
 expect 2 'elements: expected 0 or at least 16, got 3' evaluate run --data all --elements 3
+expect 2 'retriever: expected --elements above 0' evaluate run --data all --elements 0 --retriever "$gold/embed"
+expect 2 "retriever: expected a detector's folder, got --predictions" evaluate --predictions answers.jsonl --data all --retriever "$gold/embed"
+expect 6 'nowhere/config.json: No such file' evaluate run --data all --retriever nowhere
 expect 2 'threshold' evaluate run --data matrix.csv --db shop.db --threshold 2
 expect 3 'expected a db_id of all/tables.json, got "shop"' evaluate run --data <(sed 's/}$/,"db_id":"shop"}/' named.jsonl) --schema all/tables.json --device cpu
 # refused TEXT LINE...: predictions of the three questions of named.jsonl

@@ -18,6 +18,7 @@ struct adaptation {
     struct workspace work;
     struct gate_model model;
     struct gate_scorer scorer;
+    struct sentence_encoder retriever; /* zeroed: none */
     struct adapt_questions support, queries;
     struct adapt_fit fits[ADAPT_METHODS]; /* of draws: the method's and those before it; else its alone */
     int n_fits;
@@ -63,6 +64,8 @@ static int open_model(struct adaptation *a, struct error *err)
             q->run);
     a->base = gate_model_hash(&a->model);
     gate_scorer_init(&a->scorer, &a->model, &a->work, (int)q->tokens);
+    if (q->retriever && sentence_encoder_open(&a->retriever, &a->work, q->retriever, (int)q->tokens, err))
+        return -1;
     if (q->set.method == ADAPT_LORA && gate_adapter_declare(&a->model, (uint64_t)q->seed, err))
         return -1;
     struct adapt_settings set = q->set;
@@ -78,13 +81,14 @@ static int read_questions(struct adaptation *a, struct error *err)
 {
     const struct adapt_request *q = a->q;
     struct labels_request labels = { q->support, q->db, q->schema, q->form, 0, true };
+    struct sentence_encoder *retriever = q->retriever ? &a->retriever : NULL;
 
-    if (adapt_questions_read(&a->support, &a->scorer, &labels, (int)q->elements, err))
+    if (adapt_questions_read(&a->support, &a->scorer, &labels, (int)q->elements, retriever, err))
         return -1;
     labels.path = q->queries;
     if (!q->queries)
         return 0;
-    return adapt_questions_read(&a->queries, &a->scorer, &labels, (int)q->elements, err) ||
+    return adapt_questions_read(&a->queries, &a->scorer, &labels, (int)q->elements, retriever, err) ||
                    adapt_questions_apart(&a->support, &a->queries, err)
                ? -1
                : 0;
@@ -188,6 +192,7 @@ static void close_all(struct adaptation *a)
     adapt_questions_release(&a->support);
     adapt_questions_release(&a->queries);
     gate_scorer_release(&a->scorer);
+    sentence_encoder_close(&a->retriever);
     gate_model_release(&a->model);
     if (a->work.device)
         workspace_release(&a->work);

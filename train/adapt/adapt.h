@@ -14,8 +14,9 @@ struct adapt_request {
     enum record_form form;
     struct adapt_settings set;
     int64_t tokens, seed;
-    int64_t elements; /* of a schema, that are read at most; 0: all */
-    int64_t draws;    /* 0: the whole support is adapted to, and out written */
+    int64_t elements;      /* of a schema, that are read at most; 0: all */
+    const char *retriever; /* a folder that embeds sentences, or NULL */
+    int64_t draws;         /* 0: the whole support is adapted to, and out written */
     bool json, no_graph;
 };
 

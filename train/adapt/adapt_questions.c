@@ -111,7 +111,7 @@ static int score_all(struct adapt_questions *q, struct gate_scorer *s, struct er
 }
 
 int adapt_questions_read(struct adapt_questions *q, struct gate_scorer *s, const struct labels_request *labels,
-                         int elements, struct error *err)
+                         int elements, struct sentence_encoder *retriever, struct error *err)
 {
     const struct gate_model *m = s->model;
     const struct gate_data_settings settings = { .tokenizer = m->tokenizer,
@@ -120,6 +120,7 @@ int adapt_questions_read(struct adapt_questions *q, struct gate_scorer *s, const
                                                  .input =
                                                      gate_model_input(m, m->net.config.classifier == CLASSIFIER_PAIR),
                                                  .elements = elements,
+                                                 .retriever = retriever,
                                                  .test_only = true };
 
     *q = (struct adapt_questions){ 0 };

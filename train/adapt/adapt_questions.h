@@ -26,10 +26,10 @@ struct adapt_questions {
     double *logit;               /* [n] the base's */
 };
 
-/* Reads a file of own labels, of each schema `elements` (0: all) at most, and has the base score it.  The caller
- * releases either way. */
+/* Reads a file of own labels, of each schema `elements` (0: all) at most, found with the retriever (NULL: none), and
+ * has the base score it.  The caller releases either way. */
 int adapt_questions_read(struct adapt_questions *q, struct gate_scorer *s, const struct labels_request *labels,
-                         int elements, struct error *err);
+                         int elements, struct sentence_encoder *retriever, struct error *err);
 void adapt_questions_release(struct adapt_questions *q);
 
 /* The likeliest of n pairs, best first, of equal ones the earlier; how many there are.  In one pass over them. */

@@ -1,6 +1,6 @@
 /* Part of commands.h: ambit-train adapt. */
 #include "data/cli/option_rows.h"
-#include "data/schema/schema_search.h"
+#include "models/embed/schema_finder.h"
 #include "train/adapt/adapt.h"
 #include "train/cmd/commands.h"
 
@@ -37,6 +37,7 @@ static const struct option table[] = {
     SEED_OPTION(AT(seed), "of draws, halves and LoRA's first values"),
     INT_OPTION("tokens", AT(tokens), "N", 64, 1048576, "most tokens encoded at once"),
     INT_OPTION("elements", AT(elements), "N", 0, 1 << 24, SCHEMA_SEARCH_HELP),
+    STRING_OPTION("retriever", AT(retriever), "HF_DIR", RETRIEVER_HELP),
     DEVICE_OPTION(AT(device)),
     NO_GRAPH_OPTION(AT(no_graph)),
     FLAG_OPTION("json", AT(json), "with --draws: print one JSON object"),
@@ -58,6 +59,8 @@ static enum exit_code run(const struct call *call, struct error *err)
     if (q.elements && q.elements < SCHEMA_SEARCH_LEAST)
         return usage_error(err, "--elements: expected 0 or at least %d, got %lld", SCHEMA_SEARCH_LEAST,
                            (long long)q.elements);
+    if (q.retriever && !q.elements)
+        return usage_error(err, RETRIEVER_UNUSED);
     q.run = call->operands[0];
     return adapt(&q, err) ? err->code : EXIT_CODE_OK;
 }

@@ -1,6 +1,6 @@
 /* Part of commands.h: ambit-train evaluate. */
 #include "data/cli/option_rows.h"
-#include "data/schema/schema_search.h"
+#include "models/embed/schema_finder.h"
 #include "models/gate/gate_band.h"
 #include "train/cmd/commands.h"
 #include "train/gate/gate_evaluate.h"
@@ -32,6 +32,7 @@ static const struct option table[] = {
     SEED_OPTION(AT(seed), "of the intervals"),
     INT_OPTION("tokens", AT(tokens), "N", 64, 1048576, "most tokens encoded at once"),
     INT_OPTION("elements", AT(elements), "N", 0, 1 << 24, SCHEMA_SEARCH_HELP),
+    STRING_OPTION("retriever", AT(retriever), "HF_DIR", RETRIEVER_HELP),
     DEVICE_OPTION(AT(device)),
     NO_GRAPH_OPTION(AT(no_graph)),
     FLAG_OPTION("json", AT(json), "print one JSON object"),
@@ -52,11 +53,15 @@ static enum exit_code run(const struct call *call, struct error *err)
         return err->code;
     if (a.rate > 0 && q.adapt)
         return error_set(err, EXIT_CODE_USAGE, GATE_ABSTAIN_ADAPTED), err->code;
+    if (q.retriever && q.predictions)
+        return usage_error(err, "--retriever: expected a detector's folder, got --predictions");
     if (q.partial && !q.predictions)
         return error_set(err, EXIT_CODE_USAGE, "--partial: expected --predictions"), err->code;
     if (q.elements && q.elements < SCHEMA_SEARCH_LEAST)
         return usage_error(err, "--elements: expected 0 or at least %d, got %lld", SCHEMA_SEARCH_LEAST,
                            (long long)q.elements);
+    if (q.retriever && !q.elements)
+        return usage_error(err, RETRIEVER_UNUSED);
     if (q.db && q.schema)
         return error_set(err, EXIT_CODE_USAGE, "--db and --schema: expected one of them"), err->code;
     q.run = call->n_operands ? call->operands[0] : NULL;

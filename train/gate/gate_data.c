@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SQL_ARENA = 64 << 20 };
+enum { SQL_ARENA = 64 << 20, VECTORS_AT_ONCE = 256 };
 
 /* What turning records into examples needs at hand. */
 struct builder {
@@ -14,6 +14,8 @@ struct builder {
     const struct gate_data_settings *settings;
     struct arena sql;
     struct ids ids;
+    float *vectors; /* of the questions from that number on, by the retriever; NULL without */
+    int first_vector;
 };
 
 static const struct schema_input *prepare(struct builder *b, const char *db_id, struct error *err)
@@ -27,21 +29,23 @@ static const struct schema_input *prepare(struct builder *b, const char *db_id, 
     return in;
 }
 
-/* What the example reads of its schema. */
-static int read_schema(struct builder *b, struct gate_example *e, struct error *err)
+/* What the example, the number-th of its fold, reads of its schema. */
+static int read_schema(struct builder *b, struct gate_example *e, int number, struct error *err)
 {
     const struct gate_data_settings *set = b->settings;
     const struct schema_set *all = &b->data->records->schemas;
     const struct schema *s = schema_find(all, e->record->db_id);
-    struct schema_search **search = &b->data->searches[s - all->schemas];
+    struct schema_finder **finder = &b->data->finders[s - all->schemas];
 
     if (!gate_part_wanted(s, set->elements)) {
         e->item.schema = prepare(b, e->record->db_id, err);
         return e->item.schema ? 0 : -1;
     }
-    if (!*search)
-        *search = schema_search_open(s);
-    e->part = gate_part_new(s, *search, e->record->question, set->elements, set->tokenizer, &set->input, err);
+    if (!*finder && !(*finder = schema_finder_open(s, set->retriever, err)))
+        return -1;
+    const float *vector =
+        set->retriever ? b->vectors + (number - b->first_vector) * sentence_encoder_width(set->retriever) : NULL;
+    e->part = gate_part_new(s, *finder, e->record->question, vector, set->elements, set->tokenizer, &set->input, err);
     if (!e->part)
         return -1;
     e->item.schema = &e->part->input;
@@ -209,12 +213,13 @@ static void add_hash(struct gate_data *d, const struct gate_example *e)
 }
 
 /* A record whose gold SQL does not resolve teaches nothing: it is counted and left out. */
-static int add_example(struct builder *b, struct gate_fold *fold, const struct example *record, struct error *err)
+static int add_example(struct builder *b, struct gate_fold *fold, const struct example *record, int number,
+                       struct error *err)
 {
     struct gate_example e = { .record = record };
     struct error sql = { 0 };
 
-    if (read_schema(b, &e, err))
+    if (read_schema(b, &e, number, err))
         return -1;
     if (tokenise(b, &e, err)) {
         example_clear(&e);
@@ -242,6 +247,27 @@ static int add_example(struct builder *b, struct gate_fold *fold, const struct e
     return 0;
 }
 
+/* Of the questions from the first on, as many as are embedded at once, where one of them reads a part. */
+static int read_vectors(struct builder *b, const struct example_list *records, int first, struct error *err)
+{
+    struct sentence_encoder *e = b->settings->retriever;
+    const char *questions[VECTORS_AT_ONCE];
+    bool wide = false;
+    int n = records->n - first < VECTORS_AT_ONCE ? records->n - first : VECTORS_AT_ONCE;
+
+    for (int i = 0; i < n; i++) {
+        questions[i] = records->items[first + i].question;
+        wide |= gate_part_wanted(schema_find(&b->data->records->schemas, records->items[first + i].db_id),
+                                 b->settings->elements);
+    }
+    b->first_vector = first;
+    if (!wide)
+        return 0;
+    if (!b->vectors)
+        b->vectors = xmalloc(VECTORS_AT_ONCE * (size_t)sentence_encoder_width(e) * sizeof *b->vectors);
+    return sentence_encoder_embed(e, b->vectors, questions, n, err);
+}
+
 static int build_fold(struct builder *b, enum fold f, struct error *err)
 {
     const struct example_list *records = &b->data->records->folds[f];
@@ -250,7 +276,8 @@ static int build_fold(struct builder *b, enum fold f, struct error *err)
     fold->list = xcalloc((size_t)records->n, sizeof *fold->list);
     b->data->hash = hash_bytes(b->data->hash, &f, sizeof f);
     for (int i = 0; i < records->n; i++)
-        if (add_example(b, fold, &records->items[i], err))
+        if ((b->settings->retriever && i % VECTORS_AT_ONCE == 0 && read_vectors(b, records, i, err)) ||
+            add_example(b, fold, &records->items[i], i, err))
             return error_prefix(err, "%s", fold_name(f));
     if (fold->unresolved)
         log_warn("%s: %d records left out, their SQL does not resolve (AMBIT_LOG=debug names them)", fold_name(f),
@@ -267,7 +294,7 @@ int gate_data_init(struct gate_data *d, struct dataset *records, const struct ga
     *d = (struct gate_data){ .records = records, .hash = HASH_START };
     d->inputs = xcalloc((size_t)records->schemas.n, sizeof *d->inputs);
     d->twins = xcalloc((size_t)records->schemas.n, sizeof *d->twins);
-    d->searches = xcalloc((size_t)records->schemas.n, sizeof *d->searches);
+    d->finders = xcalloc((size_t)records->schemas.n, sizeof *d->finders);
     if (arena_init(&b.sql, SQL_ARENA, err))
         rc = -1;
     for (int f = s->test_only ? FOLD_TEST : 0; rc == 0 && f < FOLDS; f++)
@@ -280,6 +307,7 @@ int gate_data_init(struct gate_data *d, struct dataset *records, const struct ga
                        d->folds[FOLD_TRAIN].n, d->folds[FOLD_VALID].n);
     arena_release(&b.sql);
     ids_release(&b.ids);
+    free(b.vectors);
     if (rc)
         gate_data_release(d);
     return rc;
@@ -294,10 +322,10 @@ void gate_data_release(struct gate_data *d)
     }
     for (int i = 0; d->inputs && i < d->records->schemas.n; i++) {
         schema_input_release(&d->inputs[i]);
-        schema_search_close(d->searches[i]);
+        schema_finder_close(d->finders[i]);
         free(d->twins[i].list);
     }
-    free(d->searches);
+    free(d->finders);
     free(d->inputs);
     free(d->twins);
     *d = (struct gate_data){ 0 };

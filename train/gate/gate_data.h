@@ -46,10 +46,10 @@ struct gate_fold {
 };
 
 struct gate_data {
-    struct dataset *records;         /* borrowed */
-    struct schema_input *inputs;     /* one per schema, prepared on first use */
-    struct twins *twins;             /* one per schema */
-    struct schema_search **searches; /* one per schema, NULL where it is read as a whole */
+    struct dataset *records;        /* borrowed */
+    struct schema_input *inputs;    /* one per schema, prepared on first use */
+    struct twins *twins;            /* one per schema */
+    struct schema_finder **finders; /* one per schema, NULL where it is read as a whole */
     struct gate_fold folds[FOLDS];
     int cut;       /* questions that are longer than fits beside their schema */
     uint64_t hash; /* of every record: id, fold, question, labels, names of its schema */
@@ -60,8 +60,9 @@ struct gate_data_settings {
     const struct gate_layout *layout;
     const struct gatekeeper_config *net; /* what the items are for */
     struct schema_input_settings input;
-    int elements;   /* of a schema, that are read at most; 0: all; with test_only alone */
-    bool test_only; /* nothing is trained or validated on, and the other folds are not read */
+    int elements;                       /* of a schema, that are read at most; 0: all; with test_only alone */
+    struct sentence_encoder *retriever; /* see schema_finder.h; NULL: none */
+    bool test_only;                     /* nothing is trained or validated on, and the other folds are not read */
 };
 
 /* records must outlive d.  -1 with EXIT_CODE_DATA, also when nothing is left to train or validate on. */

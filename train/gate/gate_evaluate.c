@@ -23,6 +23,7 @@ struct evaluation {
     struct gate_model model; /* of predictions threshold and temperature alone */
     struct gate_data data;
     struct gate_scorer scorer;
+    struct sentence_encoder retriever; /* zeroed: none */
     struct gate_answers answers, presence;
     struct gate_abstain abstain;
     struct gate_band band; /* of abstain */
@@ -51,7 +52,7 @@ static int open_model(struct evaluation *e, struct error *err)
         return -1;
     e->work.eager = q->no_graph;
     gate_scorer_init(&e->scorer, &e->model, &e->work, (int)q->tokens);
-    return 0;
+    return q->retriever ? sentence_encoder_open(&e->retriever, &e->work, q->retriever, (int)q->tokens, err) : 0;
 }
 
 static int ask_model(struct evaluation *e, struct error *err)
@@ -66,6 +67,7 @@ static int ask_model(struct evaluation *e, struct error *err)
                                     .input =
                                         gate_model_input(&e->model, e->model.net.config.classifier == CLASSIFIER_PAIR),
                                     .elements = (int)e->q->elements,
+                                    .retriever = e->q->retriever ? &e->retriever : NULL,
                                     .test_only = true };
     if (gate_data_init(&e->data, &e->records, &s, err))
         return -1;
@@ -209,6 +211,7 @@ static void close_all(struct evaluation *e)
     gate_answers_release(&e->presence);
     gate_scorer_release(&e->scorer);
     gate_data_release(&e->data);
+    sentence_encoder_close(&e->retriever);
     gate_model_release(&e->model);
     if (e->work.device)
         workspace_release(&e->work);

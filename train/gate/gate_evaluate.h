@@ -18,8 +18,9 @@ struct gate_evaluate_request {
     const char *abstain;   /* what gate_abstain_read takes, or NULL */
     double threshold;      /* NAN: the model's, .5 of predictions */
     int64_t tokens, seed;
-    int64_t elements; /* of a schema, that are read at most; 0: all */
-    bool partial;     /* predictions need not have all questions */
+    int64_t elements;      /* of a schema, that are read at most; 0: all */
+    const char *retriever; /* a folder that embeds sentences, or NULL */
+    bool partial;          /* predictions need not have all questions */
     bool json, no_graph;
 };
 

@@ -4,7 +4,7 @@
 #ifndef TRAIN_GATE_GATE_PART_H
 #define TRAIN_GATE_GATE_PART_H
 
-#include "data/schema/schema_search.h"
+#include "models/embed/schema_finder.h"
 #include "models/gate/schema_input.h"
 
 struct gate_part {
@@ -15,10 +15,10 @@ struct gate_part {
 
 /* Whether a schema is read in parts, where `elements` (0: all) are read at most. */
 bool gate_part_wanted(const struct schema *s, int elements);
-/* The caller frees; NULL with EXIT_CODE_DATA. */
-struct gate_part *gate_part_new(const struct schema *s, const struct schema_search *search, const char *question,
-                                int elements, const struct tokenizer *t, const struct schema_input_settings *settings,
-                                struct error *err);
+/* vector: the question's, see schema_finder.h, or NULL.  The caller frees; NULL with EXIT_CODE_DATA. */
+struct gate_part *gate_part_new(const struct schema *s, const struct schema_finder *finder, const char *question,
+                                const float *vector, int elements, const struct tokenizer *t,
+                                const struct schema_input_settings *settings, struct error *err);
 void gate_part_free(struct gate_part *p);
 
 #endif

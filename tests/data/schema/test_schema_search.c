@@ -67,14 +67,19 @@ static void open_wide(struct schema *s, bool backwards)
 }
 
 /* Marks of a question's part; the caller frees. */
-static bool *best(const struct schema *s, const char *question, int most)
+static bool *best_with(const struct schema *s, const char *question, const float *more, int most)
 {
     bool *kept = xmalloc((size_t)(s->n_tables + s->n_columns) * sizeof *kept);
     struct schema_search *x = schema_search_open(s);
 
-    schema_search_best(x, question, most, kept);
+    schema_search_best(x, question, more, most, kept);
     schema_search_close(x);
     return kept;
+}
+
+static bool *best(const struct schema *s, const char *question, int most)
+{
+    return best_with(s, question, NULL, most);
 }
 
 static int count(const struct schema *s, const bool *kept)
@@ -123,6 +128,34 @@ static void test_words_find_tables_and_keys_what_joins_them(void **state)
     kept = best(&s, "Who is practicing?", 8); /* like practice */
     assert_true(keeps(&s, kept, "singer", "practice"));
     free(kept);
+    schema_release(&s);
+}
+
+/* What somebody else knows counts as a share of its best, beside the share of the words' best. */
+static void test_worths_of_others_are_added(void **state)
+{
+    struct schema s;
+    (void)state;
+
+    open_wide(&s, false);
+    int other = schema_table_find(&s, "noisebc"), half = schema_table_find(&s, "noiseag");
+    float *more = xcalloc((size_t)s.n_tables, sizeof *more);
+    bool *kept = best_with(&s, "concert", more, 8); /* zeros say nothing */
+    assert_true(keeps(&s, kept, "concert", "venue") && !kept[other]);
+    free(kept);
+    more[other] = 1000; /* as much as the best by words; booking is a key away, half as much */
+    more[half] = 490;
+    kept = best_with(&s, "concert", more, 12);
+    assert_true(kept[other] && keeps(&s, kept, "concert", "venue") && keeps(&s, kept, "booking", NULL) && !kept[half]);
+    free(kept);
+    more[half] = 510;
+    kept = best_with(&s, "concert", more, 12);
+    assert_true(kept[other] && keeps(&s, kept, "concert", "venue") && kept[half] && !keeps(&s, kept, "booking", NULL));
+    free(kept);
+    kept = best_with(&s, "zzz", more, 12); /* no word helps */
+    assert_true(kept[other] && kept[half] && !keeps(&s, kept, "concert", NULL));
+    free(kept);
+    free(more);
     schema_release(&s);
 }
 
@@ -216,6 +249,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_fits_is_kept_whole),
         cmocka_unit_test(test_words_find_tables_and_keys_what_joins_them),
+        cmocka_unit_test(test_worths_of_others_are_added),
         cmocka_unit_test(test_the_order_of_tables_plays_no_part),
         cmocka_unit_test(test_a_long_table_is_cut),
         cmocka_unit_test(test_the_part_has_the_keys_between),
