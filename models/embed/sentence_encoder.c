@@ -181,20 +181,20 @@ void sentence_encoder_close(struct sentence_encoder *e)
 }
 
 /* Texts one after the other, as the encoder reads them. */
-struct packed {
+struct packed_texts {
     const struct sentence_encoder *e;
     struct ids tokens, positions, types, lengths;
     struct tensor *means; /* [texts, C], F32 */
 };
 
-static void push_token(struct packed *p, int32_t token)
+static void push_token(struct packed_texts *p, int32_t token)
 {
     ids_push(&p->tokens, token);
     ids_push(&p->positions, p->lengths.items[p->lengths.count - 1]++);
     ids_push(&p->types, 0);
 }
 
-static void add_text(struct packed *p, const char *text)
+static void add_text(struct packed_texts *p, const char *text)
 {
     const struct sentence_encoder *e = p->e;
     struct ids words = { 0 };
@@ -208,14 +208,14 @@ static void add_text(struct packed *p, const char *text)
     ids_release(&words);
 }
 
-static void empty(struct packed *p)
+static void empty(struct packed_texts *p)
 {
     p->tokens.count = p->positions.count = p->types.count = p->lengths.count = 0;
 }
 
 static void run_embed(struct ctx *c, void *arg)
 {
-    struct packed *p = arg;
+    struct packed_texts *p = arg;
     const struct bert *net = &p->e->net;
     const int bounds[] = { net->config.vocab_size, net->config.max_positions, net->config.type_vocab_size };
     const struct ids *ids[] = { &p->tokens, &p->positions, &p->types };
@@ -240,7 +240,7 @@ void sentence_vector_normalise(float *v, int64_t width)
 int sentence_encoder_embed(struct sentence_encoder *e, float *vectors, const char *const *texts, int n,
                            struct error *err)
 {
-    struct packed p = { .e = e };
+    struct packed_texts p = { .e = e };
     int64_t C = sentence_encoder_width(e);
     int rc = 0;
 
