@@ -60,6 +60,8 @@ told=(shown)
 for method in threshold linear layer lora; do
     expect 0 '12 questions, [0-9]+ steps' adapt --support told.jsonl "${own[@]}" --queries queries.jsonl --method $method --steps 8 --lr 0.03 -o $method
     [ "$(ls $method)" = ambit.h5 ] || complain "$method" "left $(ls $method)"
+    steps=$(awk '/^12 questions/ { print 12 * 9 + $3 }' shown) # eight and one a part, and those of the whole
+    [ $method = threshold ] || grep -q "^adapting: $steps done in" said || complain "$method" "does not tell of its $steps steps: $(cat said)"
     ap=$(figure AP) brier=$(figure Brier)
     awk -v method=$method '/^12 questions/ { exit !($16 + 0 <= $14 + 0 && $18 + 0 <= $16 + 0 && ($3 > 0 || method == "threshold")) }' shown ||
         complain "$method" "what is left out costs no less: $(cat shown)"

@@ -143,6 +143,31 @@ static int write_adapter(struct adaptation *a, const struct adapt_outcome *o, st
     return make_dirs(a->q->out, err) || gate_adapter_save(&a->model, &adapter, a->q->out, err) ? -1 : 0;
 }
 
+static void tell_steps(void *arg, int taken, int most)
+{
+    struct progress *p = arg;
+
+    p->total = most;
+    progress_update(p, taken, taken, NULL);
+}
+
+/* To the whole support. */
+static int fit(struct adaptation *a, const int *which, struct adapt_outcome *o, struct error *err)
+{
+    struct adapt_fit *f = &a->fits[0];
+    struct progress progress;
+
+    if (!f->n) /* nothing takes steps */
+        return adapt_fit_run(f, &a->support, which, a->support.n, o, err);
+    f->told = tell_steps;
+    f->told_arg = &progress;
+    progress_start(&progress, "adapting", "steps", 0);
+    int rc = adapt_fit_run(f, &a->support, which, a->support.n, o, err);
+    progress_end(&progress);
+    f->told = NULL;
+    return rc;
+}
+
 static int adapt_once(struct adaptation *a, struct error *err)
 {
     int *which = xmalloc((size_t)a->support.n * sizeof *which + 1);
@@ -155,7 +180,7 @@ static int adapt_once(struct adaptation *a, struct error *err)
     }
     for (int i = 0; i < a->support.n; i++)
         which[i] = i;
-    int rc = adapt_fit_run(&a->fits[0], &a->support, which, a->support.n, &o, err);
+    int rc = fit(a, which, &o, err);
     free(which);
     if (rc)
         return -1;

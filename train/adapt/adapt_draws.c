@@ -8,6 +8,7 @@
 #include "train/adapt/adapt_measure.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +30,8 @@ struct draw_run {
     int n_pools;
     struct adapt_cell base, cells[SIZES][ADAPT_METHODS];
     struct progress progress;
-    int64_t done;
+    int64_t done;            /* draws */
+    char fitting[48];        /* what is under way */
     double positives, asked; /* over all draws */
 };
 
@@ -174,12 +176,24 @@ static int measure(struct draw_run *d, const struct draw_pool *p, bool again, do
     return rc;
 }
 
+static void tell_steps(void *arg, int taken, int most)
+{
+    struct draw_run *d = arg;
+    char note[96];
+
+    snprintf(note, sizeof note, "%s, step %d of %d", d->fitting, taken, most);
+    progress_update(&d->progress, d->done, (double)d->done, note);
+}
+
 static int run_fit(struct draw_run *d, struct adapt_fit *f, const struct draw_pool *p, const int *which, int size,
                    struct error *err)
 {
     double figures[ADAPT_FIGURES], start = now_seconds();
     struct adapt_outcome out;
 
+    snprintf(d->fitting, sizeof d->fitting, "%d labels, %s", sizes[size], names[f->set.method]);
+    f->told = tell_steps;
+    f->told_arg = d;
     if (adapt_fit_run(f, d->q->support, which, sizes[size], &out, err))
         return -1;
     figures[ADAPT_SECONDS] = now_seconds() - start;
@@ -210,7 +224,8 @@ static int run_draw(struct draw_run *d, int64_t number, struct error *err)
             if (run_fit(d, &d->q->fits[i], p, which, k, err))
                 return -1;
     }
-    progress_update(&d->progress, number + 1, (double)(number + 1), NULL);
+    d->done = number + 1;
+    progress_update(&d->progress, d->done, (double)d->done, NULL);
     return 0;
 }
 

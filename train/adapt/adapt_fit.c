@@ -164,6 +164,8 @@ static int train(struct adapt_fit *f, struct adapt_batch *b, int part, int steps
                 left[s * b->n + i] = b->logit[i] / f->temperature;
         if (s < steps)
             update(f, s + 1);
+        if (f->told)
+            f->told(f->told_arg, ++f->taken, f->most);
     }
     return 0;
 }
@@ -199,6 +201,8 @@ static int run(struct adapt_fit *f, struct adapt_batch *b, double *left, struct 
 {
     int steps = f->n ? (int)f->set.steps : 0, parts = f->set.parts < b->n ? (int)f->set.parts : b->n;
 
+    f->taken = 0;
+    f->most = parts * (steps + 1) + steps;
     deal_parts(b, parts);
     for (int i = 0; i < b->n; i++)
         left[i] = b->base[i] / f->temperature;

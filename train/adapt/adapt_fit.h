@@ -31,10 +31,13 @@ struct adapt_fit {
     struct adapt_settings set;
     struct params params; /* what is trained */
     struct arena host, grads;
-    struct tensor **grad;              /* of each */
-    int64_t n;                         /* numbers of all parameters */
-    float *start, *value, *m, *v, *dw; /* [n] */
-    double temperature;                /* the base's */
+    struct tensor **grad;                         /* of each */
+    int64_t n;                                    /* numbers of all parameters */
+    float *start, *value, *m, *v, *dw;            /* [n] */
+    double temperature;                           /* the base's */
+    void (*told)(void *arg, int taken, int most); /* after each step, of at most how many; NULL: nobody asks */
+    void *told_arg;
+    int taken, most;
 };
 
 /* Of a model that has run nothing yet, with its LoRA declared where that is the method.  The caller releases either
