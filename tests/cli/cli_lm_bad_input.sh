@@ -302,4 +302,19 @@ expect "resumed with other data" 2 "the data of the run to resume were others th
 fresh && dd if=adapter/adapter_model.safetensors of=bad/model-00002-of-00003.safetensors bs=1 seek=64000 skip=30000 count=64 conv=notrunc 2>/dev/null
 expect "resumed on another base" 2 "base_hash: the run to resume has .*, got " infill --base bad --data good.jsonl --out held --resume
 expect "resumed with another seed" 2 "seed: the run to resume has 42, got 7" infill --base model --data good.jsonl --out held --resume --seed 7
+
+# --- what texts begin with in common: where there is nothing it is as without, and no other trainer has it
+for word in Which How Name; do echo "{\"id\":\"$word\",\"prompt\":\"$word singers\",\"completion\":\" $word\"}"; done >apart.jsonl
+printf 'share-prefix: many\n' >bad.yaml
+expect "shared prefixes that are no flag" 2 "bad.yaml:1:15: share-prefix: expected true or false, got 'many'" infill --base model --data good.jsonl --config bad.yaml
+expect "shared prefixes of an encoder-decoder" 2 "unknown option --share-prefix" train seq2seq --tokenizer model --data good.jsonl --out new --share-prefix
+expect "shared prefixes by reward" 2 "unknown option --share-prefix" train reward --base model --data good.jsonl --db . --out new --share-prefix
+expect "shared prefixes of a T5" 6 "config.json: model_type: expected .llama.*, got .t5." infill --base "$gold/t5/v1.0" --data good.jsonl --share-prefix
+expect "shared prefixes and no answer" 3 "none.jsonl: line 1" infill --base model --data none.jsonl --share-prefix
+expect "shared prefixes of texts too long" 3 "apart.jsonl: no conversation of at most 2 tokens" infill --base model --data apart.jsonl --share-prefix --length 2
+expect "resumed with shared prefixes" 2 "share-prefix: the run to resume has false, got true" infill --base model --data good.jsonl --out held --resume --share-prefix
+expect "prompts that share nothing" 0 "sharing prefixes: ([0-9]+) tokens of a pass become \1, 1.00 times fewer" infill --base model --data apart.jsonl --out shared --share-prefix
+expect "resumed without shared prefixes" 2 "share-prefix: the run to resume has true, got false" infill --base model --data apart.jsonl --out shared --resume --no-share-prefix
+infill --base model --data apart.jsonl --out plain >shown 2>said || complain apart "prompts that share nothing, plain"
+cmp shared/adapter_model.safetensors plain/adapter_model.safetensors || complain apart "prompts that share nothing learn other weights when they share"
 [ $failed = 0 ] && finish
