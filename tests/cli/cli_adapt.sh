@@ -6,22 +6,7 @@
 : >log
 
 data practice -o all --seed 3 >shown 2>said || fail "ambit-data practice"
-cat >tiny.yaml <<'END'
-encode: schema
-encoder-hidden: 32
-encoder-layers: 2
-encoder-heads: 1
-encoder-intermediate: 32
-encoder-vocabulary: 400
-encoder-positions: 256
-gat-hidden: 8
-gat-heads: 2
-pair-hidden: 8
-batch: 32
-epochs: 1
-device: cpu
-compute: f32
-END
+tiny_detector encode=schema encoder-layers=2 batch=32 epochs=1 device=cpu compute=f32 >tiny.yaml
 mkdir less
 cp all/tables.json less
 for fold in train valid test; do grep '"slice":"crossed"' all/$fold.jsonl | head -n 200 >less/$fold.jsonl; done

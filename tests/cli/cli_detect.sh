@@ -21,20 +21,7 @@ for fold in train valid test; do
     grep '"slice":"crossed"' all/$fold.jsonl | head -n 40 >small/$fold.jsonl
 done
 cp all/tables.json small
-cat >small.yaml <<'END'
-encode: schema
-encoder-hidden: 32
-encoder-layers: 1
-encoder-heads: 1
-encoder-intermediate: 32
-encoder-vocabulary: 400
-encoder-positions: 256
-gat-hidden: 8
-gat-layers: 1
-gat-heads: 1
-pair-hidden: 8
-epochs: 1
-END
+tiny_detector encode=schema gat-layers=1 gat-heads=1 epochs=1 >small.yaml
 gatekeeper() { run 0 train gatekeeper --config small.yaml --device cpu --seed 1 "$@"; }
 gatekeeper --data small --out model
 grep -q 'longer than fits' said && complain "no question of the practice data is cut"

@@ -6,21 +6,7 @@
 : >log
 
 data practice -o all --seed 3 >shown 2>said || fail "ambit-data practice"
-cat >tiny.yaml <<'END'
-encoder-hidden: 32
-encoder-layers: 1
-encoder-heads: 1
-encoder-intermediate: 32
-encoder-vocabulary: 400
-encoder-positions: 256
-gat-hidden: 8
-gat-heads: 2
-pair-hidden: 8
-batch: 32
-epochs: 1
-max-train: 320
-device: cpu
-END
+tiny_detector batch=32 epochs=1 max-train=320 device=cpu >tiny.yaml
 train gatekeeper --config tiny.yaml --data all --out run --compute f32 >table 2>said || fail "ambit-train gatekeeper: $(cat said)"
 
 # alarms MOST: training said that the threshold calls at most so large a share of the presence slice ambiguous

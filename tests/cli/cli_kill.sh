@@ -18,24 +18,7 @@ small_data() {
     done
 }
 
-cat >small.yaml <<'END'
-encode: element
-encoder-hidden: 32
-encoder-layers: 1
-encoder-heads: 1
-encoder-intermediate: 32
-encoder-vocabulary: 400
-encoder-positions: 256
-relevance-epochs: 2
-epochs: 8
-batch: 16
-gat-hidden: 8
-gat-heads: 2
-pair-hidden: 8
-tokens: 2048
-eval-every: 4
-save-every: 3
-END
+tiny_detector encode=element relevance-epochs=2 epochs=8 batch=16 tokens=2048 eval-every=4 save-every=3 >small.yaml
 
 # All that a run needs to go on stands in its folder.
 train() {

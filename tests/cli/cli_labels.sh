@@ -33,20 +33,7 @@ labels() {
     }'
 }
 for form in csv tsv json jsonl; do labels 60 $form >labels.$form; done
-cat >tiny.yaml <<'END'
-encoder-hidden: 32
-encoder-layers: 1
-encoder-heads: 1
-encoder-intermediate: 32
-encoder-vocabulary: 400
-encoder-positions: 256
-gat-hidden: 8
-gat-heads: 2
-pair-hidden: 8
-batch: 8
-epochs: 2
-device: cpu
-END
+tiny_detector batch=8 epochs=2 device=cpu >tiny.yaml
 gatekeeper() { train gatekeeper --config tiny.yaml "$@"; }
 refused() { expect 3 "$1" gatekeeper --data bad.jsonl --db gym.db --out new; }
 

@@ -96,20 +96,7 @@ whole 2 0 infer infill infilling.jsonl --db dbs --defaults infilling.jsonl
 mkdir small
 for fold in train valid test; do grep '"slice":"crossed"' practice/$fold.jsonl | head -n 40 >small/$fold.jsonl; done
 cp practice/tables.json small
-cat >small.yaml <<'END'
-encode: schema
-encoder-hidden: 32
-encoder-layers: 1
-encoder-heads: 1
-encoder-intermediate: 32
-encoder-vocabulary: 400
-encoder-positions: 256
-gat-hidden: 8
-gat-layers: 1
-gat-heads: 1
-pair-hidden: 8
-epochs: 1
-END
+tiny_detector encode=schema gat-layers=1 gat-heads=1 epochs=1 >small.yaml
 run 0 train gatekeeper --config small.yaml --device cpu --seed 1 --data small --out detector
 head -n 300 practice/test.jsonl | awk 'NR == 130 { print "{}" } { print }' >test.jsonl
 detect=(infer detect --device cpu --model detector --schema practice/tables.json)

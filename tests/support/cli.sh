@@ -18,6 +18,12 @@ data() { "$bin/ambit-data" "$@"; }
 train() { "$bin/ambit-train" "$@"; }
 infer() { "$bin/ambit-infer" "$@"; }
 
+# tiny_detector [NAME=VALUE]...: a file of settings for a detector that is trained in seconds; those given go before its own.
+tiny_detector() {
+    printf '%s\n' "$@" encoder-hidden=32 encoder-layers=1 encoder-heads=1 encoder-intermediate=32 encoder-vocabulary=400 \
+        encoder-positions=256 gat-hidden=8 gat-heads=2 pair-hidden=8 | awk -F = '!seen[$1]++ { print $1 ": " $2 }'
+}
+
 # complain WHAT [WHY]: a case fails, the others go on.
 complain() {
     echo "$1${2:+: $2}${seed:+ (seed $seed)}"
@@ -51,9 +57,9 @@ check() {
     local what=$1 code=$2 text=$3 before
     shift 3
     rm -f out.jsonl
-    before=$(listing)
+    case $code in 0 | 7) ;; *) before=$(listing) ;; esac
     run "$code" "$@"
-    cat "${told[@]}" 2>/dev/null | grep -qE -- "$text" || complain "$what" "does not say \"$text\": $(head -c 900 shown)"
+    grep -qsE -- "$text" "${told[@]}" || complain "$what" "does not say \"$text\": $(head -c 900 shown)"
     case $code in
     0 | 7) [ -z "$(find . -name '*.tmp')" ] || complain "$what" "left $(find . -name '*.tmp')" ;;
     *) [ "$before" = "$(listing)" ] || complain "$what" "left behind: $(diff <(echo "$before") <(listing) | tr '\n' ' ')" ;;
