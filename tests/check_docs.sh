@@ -83,6 +83,7 @@ while IFS=$'\t' read -r place target; do
 done < <(of link)
 
 while IFS=$'\t' read -r place code; do
+    [[ $code == */* ]] || continue
     for word in $(set -f && echo "${code%%[,;:]}"); do
         [[ $word =~ ^(kernels|data|models|train|infer|tests|docs|examples|scripts|bench|cmake|\.ci)/[^\<\>{}]*$ ]] || continue
         [[ $word == *[A-Z][A-Z]* && $word != *.md ]] && continue # NAME stands for a name
@@ -138,7 +139,7 @@ every() {
 if [ -n "$bin" ] && [ -x "$bin/ambit-data" ]; then
     while IFS=$'\t' read -r place text; do
         options "$place" "$text"
-    done < <(of shell && of code)
+    done < <({ of shell && of code; } | grep -E 'ambit-(data|train|infer) ')
     every >"$work/every"
     while IFS=$'\t' read -r place text; do
         for word in $(set -f && grep -oE -- '(^| )--[a-z][a-z0-9-]*' <<<"$text"); do
