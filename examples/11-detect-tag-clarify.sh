@@ -20,7 +20,7 @@ encoder-positions: 256
 compute: f32
 relevance-epochs: 1
 relevance-lr: 5e-4
-epochs: 3
+epochs: 5
 head-lr: 2e-3
 gat-hidden: 64
 pair-hidden: 64
