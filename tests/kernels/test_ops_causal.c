@@ -1,6 +1,7 @@
 /* Causal attention; what is checked of it is told in tests/support/op_test.h. */
 #include "tests/support/op_test.h"
 
+#include "tests/support/reference.h"
 #include "tests/support/support.h"
 
 #include <math.h>
@@ -100,9 +101,7 @@ static void attend(double *y, const double *q, const double *k, const double *v,
     int64_t first = forms[form].window && n > forms[form].window ? n - forms[form].window : 0;
 
     for (int64_t j = first; j < n; j++) {
-        double score = 0;
-        for (int d = 0; d < dim; d++)
-            score += q[d] * k[rows[j] * stride + d];
+        double score = reference_dot(q, k + rows[j] * stride, dim);
         score = scale > 0 ? scale * score : score / sqrt(dim);
         if (cap > 0)
             score = cap * tanh(score / cap);
@@ -111,8 +110,7 @@ static void attend(double *y, const double *q, const double *k, const double *v,
         sum += e[j] = exp(score);
     }
     for (int64_t j = first; j < n; j++)
-        for (int d = 0; d < dim; d++)
-            y[d] += e[j] / sum * v[rows[j] * stride + d];
+        reference_add(y, e[j] / sum, v + rows[j] * stride, dim);
     free(e);
 }
 

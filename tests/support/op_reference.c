@@ -28,6 +28,9 @@ struct reference reference_new(struct op_test *t, const struct mode *mode, const
         r.x[i] = t->in[mode->same && i == 1 ? 0 : i].value;
     r.y = xmalloc((size_t)r.n * sizeof *r.y);
     r.use = xmalloc((size_t)r.n * sizeof *r.use);
+    r.entering = xmalloc((size_t)r.n * sizeof *r.entering);
+    for (int64_t i = 0; i < r.n; i++)
+        r.entering[i] = op_entering(i, out->form.dtype);
     return r;
 }
 
@@ -35,6 +38,7 @@ void reference_release(struct reference *r)
 {
     free(r->y);
     free(r->use);
+    free(r->entering);
 }
 
 /*
@@ -57,7 +61,7 @@ static double slope(struct op_test *t, struct reference *r, int input, const dou
             memcpy(ahead, r->y, (size_t)r->n * sizeof *ahead);
     }
     for (int64_t i = 0; i < r->n; i++) {
-        sum += op_entering(i, r->dtype) * (ahead[i] - r->y[i]);
+        sum += r->entering[i] * (ahead[i] - r->y[i]);
         square += r->y[i] * r->y[i];
     }
     memcpy(in->value, old, (size_t)in->n * sizeof *old);
@@ -83,8 +87,13 @@ static void slopes_single(struct slopes *s, struct op_test *t, struct reference 
 
 void slopes_signs(struct op_test *t, double *sign, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++)
-        sign[i] = op_uniform(t) < 0.5 ? -1 : 1;
+    uint32_t bits = 0; /* a draw has 32 */
+
+    for (int64_t i = 0; i < n; i++) {
+        if (i % 32 == 0)
+            bits = (uint32_t)(op_uniform(t) * 0x1p32);
+        sign[i] = bits >> i % 32 & 1 ? -1 : 1;
+    }
 }
 
 static void slopes_along(struct slopes *s, struct op_test *t, struct reference *r, int input)
@@ -139,6 +148,7 @@ const struct slopes *slopes_of(struct op_test *t, struct reference *r, int input
         kept->key = key;
         kept->next = list;
         list = kept;
+        t->draws += (uint64_t)t->dtype << 24; /* not those of the other type */
         slopes_single(&kept->slopes, t, r, input);
         slopes_along(&kept->slopes, t, r, input);
     }

@@ -2,7 +2,8 @@
  * op_reference.h - an op's f64 formula on the inputs of a case, and its gradients by central differences.
  *
  * Most of a test's time goes into these gradients.  They are the same on every device, so those of a case are kept,
- * and the devices after the first take them from there.
+ * and the devices after the first take them from there.  Each input, type and mode draws elements and directions of its
+ * own, so that all of them together look at many.
  */
 #ifndef TESTS_OP_REFERENCE_H
 #define TESTS_OP_REFERENCE_H
@@ -13,9 +14,9 @@ struct reference {
     const struct mode *mode;
     int64_t n;
     uint32_t sites;
-    enum dtype dtype; /* of the output, for the gradient that enters */
+    enum dtype dtype; /* of the output */
     double *x[OP_INPUTS_MAX];
-    double *y, *use;
+    double *y, *use, *entering; /* entering: the gradient, of the output */
 };
 
 /* For inputs in the mode, of an output of out's form; end with reference_release. */
@@ -24,7 +25,7 @@ void reference_release(struct reference *r);
 /* r->y is the output. */
 void reference_forward(struct op_test *t, struct reference *r);
 
-enum { SLOPES_SINGLE = 24, SLOPES_SINGLE_LARGE = 10, SLOPES_LARGE = 20000, SLOPES_ALONG = 4 };
+enum { SLOPES_SINGLE = 12, SLOPES_SINGLE_LARGE = 4, SLOPES_LARGE = 20000, SLOPES_ALONG = 3 };
 
 /* Of one input: slopes of single elements, and along random signs, which see every element. */
 struct slopes {

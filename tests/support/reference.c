@@ -5,6 +5,38 @@
 #include <math.h>
 #include <stdlib.h>
 
+#if defined(__x86_64__) /* of static functions: kernels/cpu/row.h says why */
+#define CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
+#else
+#define CLONES
+#endif
+
+CLONES static double reference_dot_loop(const double *a, const double *b, int64_t n)
+{
+    double sum = 0;
+
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+CLONES static void reference_add_loop(double *restrict y, double s, const double *restrict x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        y[i] += s * x[i];
+}
+
+double reference_dot(const double *a, const double *b, int64_t n)
+{
+    return reference_dot_loop(a, b, n);
+}
+
+void reference_add(double *y, double s, const double *x, int64_t n)
+{
+    reference_add_loop(y, s, x, n);
+}
+
 double reference_activation(double x, enum activation act)
 {
     switch (act) {
@@ -30,10 +62,17 @@ double reference_activation(double x, enum activation act)
 
 void reference_matmul(double *y, const double *a, bool ta, const double *b, bool tb, int64_t m, int64_t n, int64_t k)
 {
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++)
-            for (int64_t l = 0; l < k; l++)
-                y[i * n + j] += (ta ? a[l * m + i] : a[i * k + l]) * (tb ? b[j * k + l] : b[l * n + j]);
+    double *row = malloc((size_t)(k + 1) * sizeof *row);
+
+    for (int64_t i = 0; i < m; i++) {
+        for (int64_t l = 0; l < k; l++)
+            row[l] = ta ? a[l * m + i] : a[i * k + l];
+        for (int64_t j = 0; j < n && tb; j++)
+            y[i * n + j] += reference_dot(row, b + j * k, k);
+        for (int64_t l = 0; l < k && !tb; l++)
+            reference_add(y + i * n, row[l], b + l * n, n);
+    }
+    free(row);
 }
 
 void reference_layer_norm(double *y, const double *x, const double *res, const double *w, const double *b, int64_t rows,
@@ -43,12 +82,14 @@ void reference_layer_norm(double *y, const double *x, const double *res, const d
         double *z = y + r * cols, mean = 0, var = 0;
         for (int64_t j = 0; j < cols; j++) {
             z[j] = x[r * cols + j] + (res ? res[r * cols + j] : 0);
-            mean += z[j] / (double)cols;
+            mean += z[j];
         }
+        mean /= (double)cols;
         for (int64_t j = 0; j < cols; j++)
-            var += pow(z[j] - mean, 2) / (double)cols;
+            var += pow(z[j] - mean, 2);
+        double deviation = sqrt(var / (double)cols + eps);
         for (int64_t j = 0; j < cols; j++)
-            z[j] = (z[j] - mean) / sqrt(var + eps) * w[j] + b[j];
+            z[j] = (z[j] - mean) / deviation * w[j] + b[j];
     }
 }
 
@@ -64,11 +105,8 @@ static double score(const struct reference_attention *a, int64_t q_row, int64_t 
     int64_t kv_stride = a->fused ? 3 * width : 2 * width;
     const double *q = a->q + q_row * q_stride + h * a->dim;
     const double *k = a->kv + k_row * kv_stride + (a->fused ? width : 0) + h * a->dim;
-    double sum = 0;
 
-    for (int d = 0; d < a->dim; d++)
-        sum += q[d] * k[d];
-    return a->scale * sum;
+    return a->scale * reference_dot(q, k, a->dim);
 }
 
 static double bias(const struct reference_attention *a, int h, int64_t distance)
@@ -89,8 +127,7 @@ static void attend(double *y, const struct reference_attention *a, int64_t place
         sum += e[j] = exp(score(a, q_row, k_from + j, h) + bias(a, h, j - place));
     for (int64_t j = 0; j < n_keys; j++) {
         double keep = a->p > 0 ? reference_keep(a->rng, a->site, q_row * a->heads + h, j, a->p) : 1;
-        for (int d = 0; d < a->dim; d++)
-            y[q_row * width + h * a->dim + d] += e[j] / sum * keep * v[(k_from + j) * kv_stride + d];
+        reference_add(y + q_row * width + h * a->dim, e[j] / sum * keep, v + (k_from + j) * kv_stride, a->dim);
     }
     free(e);
 }

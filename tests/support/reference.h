@@ -6,6 +6,10 @@
 
 #include "kernels/ops.h"
 
+/* Sums in any order, in vectors as wide as the machine has: tests of ops spend their time here. */
+double reference_dot(const double *a, const double *b, int64_t n);
+/* y += s x */
+void reference_add(double *y, double s, const double *x, int64_t n);
 double reference_activation(double x, enum activation act);
 /* y[m,n] += op(a) op(b) */
 void reference_matmul(double *y, const double *a, bool ta, const double *b, bool tb, int64_t m, int64_t n, int64_t k);

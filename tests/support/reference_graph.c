@@ -10,11 +10,10 @@ static double score(const struct reference_gat *g, int64_t e, int h)
 {
     const int32_t *edge = g->edges + 3 * e;
     double s = g->edge_bias ? g->edge_bias[edge[2] * g->heads + h] : 0;
+    int64_t at = (int64_t)h * g->dim, width = (int64_t)g->heads * g->dim;
 
-    for (int d = 0; d < g->dim; d++) {
-        int64_t at = h * g->dim + d, width = (int64_t)g->heads * g->dim;
-        s += g->a_src[at] * g->z[edge[0] * width + at] + g->a_dst[at] * g->z[edge[1] * width + at];
-    }
+    s += reference_dot(g->a_src + at, g->z + edge[0] * width + at, g->dim);
+    s += reference_dot(g->a_dst + at, g->z + edge[1] * width + at, g->dim);
     return s > 0 ? s : g->slope * s;
 }
 
@@ -42,9 +41,8 @@ void reference_gat(double *y, double *alpha, const struct reference_gat *g)
         for (int64_t e = 0; e < g->n_edges; e++) {
             const int32_t *edge = g->edges + 3 * e;
             double share = w[e] * (g->p > 0 ? reference_keep(g->rng, g->site, e, h, g->p) : 1);
-            for (int d = 0; d < g->dim; d++)
-                y[edge[1] * cols + (g->mean ? 0 : h * g->dim) + d] +=
-                    share / (g->mean ? g->heads : 1) * g->z[edge[0] * width + h * g->dim + d];
+            reference_add(y + edge[1] * cols + (g->mean ? 0 : h * g->dim), share / (g->mean ? g->heads : 1),
+                          g->z + edge[0] * width + h * g->dim, g->dim);
             if (alpha)
                 alpha[e * g->heads + h] = w[e];
         }
