@@ -11,19 +11,6 @@
 
 enum { QUESTIONS = 6 };
 
-static const struct gate_world_settings kinds[] = {
-    { ENCODE_ELEMENT, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 0, 0, 0, 0 },
-    { ENCODE_ELEMENT, CLASSIFIER_GAT_MEAN, GATE_POOL_SUM, F32, 0, 0, 0, 0, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 0, 0, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_GAT_MEAN, GATE_POOL_ATTENTION, F32, 0, 0, 0, 0, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_GAT_CAT, GATE_POOL_SUM, F32, 0, 0, 0, 0, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_GCN, GATE_POOL_MEAN, F32, 0, 0, 0, 0, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_RGCN, GATE_POOL_MEAN, F32, 0, 0, 0, 0, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_BERT_ONLY, GATE_POOL_MEAN, F32, 0, 0, 0, 0, 0, 0 },
-    { ENCODE_ELEMENT, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 1, 0, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 1, 0, 0, 0 },
-};
-
 /* A model with questions on one device, and what it said: scores, then relevance. */
 struct side {
     struct gate_world w;
@@ -94,9 +81,9 @@ static void check_scores(const struct gate_world_settings *kind, double bound)
 static void test_scores(void **state)
 {
     (void)state;
-    for (int i = 0; i < ARRAY_LEN(kinds); i++) {
-        struct gate_world_settings rounded = kinds[i];
-        check_scores(&kinds[i], 1e-4);
+    for (int i = 0; i < GATE_WORLD_KINDS; i++) {
+        struct gate_world_settings rounded = gate_world_kinds[i];
+        check_scores(&gate_world_kinds[i], 1e-4);
         rounded.dtype = BF16;
         check_scores(&rounded, 5e-2);
     }
@@ -162,10 +149,10 @@ static void backward(struct side *s)
 static void test_gradients(void **state)
 {
     (void)state;
-    for (int k = 0; k < ARRAY_LEN(kinds); k++) {
+    for (int k = 0; k < GATE_WORLD_KINDS; k++) {
         struct side cpu, device;
-        open_side(&cpu, &kinds[k], "cpu");
-        open_side(&device, &kinds[k], test_device_name());
+        open_side(&cpu, &gate_world_kinds[k], "cpu");
+        open_side(&device, &gate_world_kinds[k], test_device_name());
         backward(&cpu);
         backward(&device);
         for (int i = 0; i < cpu.w.model.params.n; i++) {

@@ -15,20 +15,6 @@
 
 enum { QUESTIONS = 64, STEPS = 3 };
 
-/* Every way to read and to judge. */
-static const struct gate_world_settings kinds[] = {
-    { ENCODE_ELEMENT, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 0, 0, 0, 0 },
-    { ENCODE_ELEMENT, CLASSIFIER_GAT_MEAN, GATE_POOL_MEAN, F32, 0, 0, 0, 0, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 0, 0, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_GAT_MEAN, GATE_POOL_ATTENTION, F32, 0, 0, 0, 0, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_GAT_CAT, GATE_POOL_SUM, F32, 0, 0, 0, 0, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_GCN, GATE_POOL_MEAN, F32, 0, 0, 0, 0, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_RGCN, GATE_POOL_MEAN, F32, 0, 0, 0, 0, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_BERT_ONLY, GATE_POOL_MEAN, F32, 0, 0, 0, 0, 0, 0 },
-    { ENCODE_ELEMENT, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 1, 0, 0, 0 },
-    { ENCODE_SCHEMA, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 1, 0, 0, 0 },
-};
-
 /* What is said of each of n questions. */
 struct answers {
     struct gate_result results[QUESTIONS];
@@ -106,8 +92,8 @@ static void check_batches(const struct gate_world_settings *kind)
 static void test_batches(void **state)
 {
     (void)state;
-    for (int i = 0; i < ARRAY_LEN(kinds); i++)
-        check_batches(&kinds[i]);
+    for (int i = 0; i < GATE_WORLD_KINDS; i++)
+        check_batches(&gate_world_kinds[i]);
 }
 
 /* T8: columns of one name in two tables are two nodes, with states of their own. */
@@ -120,7 +106,7 @@ static void test_node_identity(void **state)
     struct answers a;
 
     (void)state;
-    gate_world_open(&w, &kinds[0]);
+    gate_world_open(&w, &gate_world_kinds[0]);
     schema_build_init(&b, "twice");
     schema_build_column(&b, schema_build_table(&b, "team", NULL), "name", NULL, COLUMN_TEXT);
     schema_build_column(&b, schema_build_table(&b, "band", NULL), "name", NULL, COLUMN_TEXT);
@@ -214,17 +200,17 @@ static size_t score_wide(const struct gate_world_settings *kind, int columns, in
 static void test_wide(void **state)
 {
     (void)state;
-    for (int i = 0; i < ARRAY_LEN(kinds); i++)
+    for (int i = 0; i < GATE_WORLD_KINDS; i++)
         for (int tables = 1; tables <= 50; tables += 49) {
             double seconds, ignored;
-            size_t small = score_wide(&kinds[i], 400, tables, &ignored);
-            size_t wide = score_wide(&kinds[i], 2000, tables, &seconds);
+            size_t small = score_wide(&gate_world_kinds[i], 400, tables, &ignored);
+            size_t wide = score_wide(&gate_world_kinds[i], 2000, tables, &seconds);
             print_message("2,000 columns in %d tables: %.2f s, %zu kB (400: %zu kB)\n", tables, seconds, wide >> 10,
                           small >> 10);
-            if (kinds[i].encode == ENCODE_SCHEMA)
+            if (gate_world_kinds[i].encode == ENCODE_SCHEMA)
                 assert_true(wide < 6 * small);
             else
-                assert_true(wide < 2 * small || kinds[i].classifier == CLASSIFIER_PAIR);
+                assert_true(wide < 2 * small || gate_world_kinds[i].classifier == CLASSIFIER_PAIR);
             assert_true(wide < (size_t)128 << 20);
         }
 }
@@ -334,8 +320,8 @@ static float *train_world(const struct gate_world_settings *kind, int tables, bo
 static void test_steps(void **state)
 {
     (void)state;
-    for (int i = 0; i < 2 * ARRAY_LEN(kinds); i++) {
-        struct gate_world_settings kind = kinds[i / 2];
+    for (int i = 0; i < 2 * GATE_WORLD_KINDS; i++) {
+        struct gate_world_settings kind = gate_world_kinds[i / 2];
         int64_t n, also;
         size_t plain, again;
         kind.dtype = i % 2 ? BF16 : F32;
@@ -368,7 +354,7 @@ static void test_no_pairs(void **state)
     size_t peak;
 
     (void)state;
-    gate_world_open(&w, &kinds[2]);
+    gate_world_open(&w, &gate_world_kinds[2]);
     schema_build_init(&b, "lone");
     schema_build_column(&b, schema_build_table(&b, "team", NULL), "name", NULL, COLUMN_TEXT);
     schema_build_finish(&b, &s);

@@ -8,6 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+const struct gate_world_settings gate_world_kinds[] = {
+    { ENCODE_ELEMENT, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 0, 0, 0, 0 },
+    { ENCODE_ELEMENT, CLASSIFIER_GAT_MEAN, GATE_POOL_SUM, F32, 0, 0, 0, 0, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 0, 0, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_GAT_MEAN, GATE_POOL_ATTENTION, F32, 0, 0, 0, 0, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_GAT_CAT, GATE_POOL_SUM, F32, 0, 0, 0, 0, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_GCN, GATE_POOL_MEAN, F32, 0, 0, 0, 0, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_RGCN, GATE_POOL_MEAN, F32, 0, 0, 0, 0, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_BERT_ONLY, GATE_POOL_MEAN, F32, 0, 0, 0, 0, 0, 0 },
+    { ENCODE_ELEMENT, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 1, 0, 0, 0 },
+    { ENCODE_SCHEMA, CLASSIFIER_PAIR, GATE_POOL_MEAN, F32, 0, 0, 1, 0, 0, 0 },
+};
+
 enum { HOST_BYTES = 16 << 20, VOCABULARY = 400, QUESTION_WORDS = 7 };
 
 static const char *const words[] = { "name",  "city",  "price", "weight", "author", "ship",  "school",  "river",

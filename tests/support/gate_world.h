@@ -29,6 +29,10 @@ struct gate_world_settings {
     int embedder;
 };
 
+/* Every way to read and to judge. */
+enum { GATE_WORLD_KINDS = 10 };
+extern const struct gate_world_settings gate_world_kinds[GATE_WORLD_KINDS];
+
 /* Two layers of two heads, trainable, on the cpu.  Weights are larger than those training starts from, so that what
  * goes in shows in what comes out. */
 void gate_world_open(struct gate_world *w, const struct gate_world_settings *s);
