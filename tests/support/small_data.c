@@ -1,6 +1,9 @@
 #include "tests/support/small_data.h"
 
 #include "data/contrast/practice.h"
+#include "data/schema/schema_build.h"
+
+#include <string.h>
 
 /* Moves the first n crossed examples to the front, and forgets the rest. */
 static void keep_crossed(struct example_list *l, int n)
@@ -14,6 +17,39 @@ static void keep_crossed(struct example_list *l, int n)
     l->n = n;
 }
 
+static bool named(const struct example *e, const char *db_id)
+{
+    for (int k = 0; k < e->n_renamed; k++)
+        if (strcmp(e->renamed[k], db_id) == 0)
+            return true;
+    return strcmp(e->db_id, db_id) == 0;
+}
+
+static bool used(const struct dataset *d, const char *db_id)
+{
+    for (int f = 0; f < FOLDS; f++)
+        for (int i = 0; i < d->folds[f].n; i++)
+            if (named(&d->folds[f].items[i], db_id))
+                return true;
+    return false;
+}
+
+/* Schemas that examples name: there are thousands, which every run would read. */
+static void keep_used(struct dataset *d)
+{
+    struct schema_set all = d->schemas;
+    struct error err;
+
+    d->schemas = (struct schema_set){ 0 };
+    for (int i = 0; i < all.n; i++)
+        if (used(d, all.schemas[i].db_id))
+            assert_int_equal(schema_set_add(&d->schemas, &all.schemas[i], &err), 0);
+        else
+            schema_release(&all.schemas[i]);
+    all.n = 0;
+    schema_set_close(&all);
+}
+
 void small_data_write(const char *dir, int train, int valid, int test)
 {
     const int counts[FOLDS] = { train, valid, test };
@@ -23,6 +59,7 @@ void small_data_write(const char *dir, int train, int valid, int test)
     assert_int_equal(practice_build(&d, 1, &err), 0);
     for (int f = 0; f < FOLDS; f++)
         keep_crossed(&d.folds[f], counts[f]);
+    keep_used(&d);
     assert_int_equal(dataset_write(&d, dir, true, &err), 0);
     dataset_release(&d);
 }
