@@ -21,6 +21,7 @@ for fold in train valid test; do
     grep '"slice":"crossed"' all/$fold.jsonl | head -n 40 >small/$fold.jsonl
 done
 cp all/tables.json small
+few_tables all/tables.json <(head -n 200 all/test.jsonl) >few.json
 tiny_detector encode=schema gat-layers=1 gat-heads=1 epochs=1 >small.yaml
 gatekeeper() { run 0 train gatekeeper --config small.yaml --device cpu --seed 1 "$@"; }
 gatekeeper --data small --out model
@@ -47,25 +48,25 @@ done
 run 0 detect --db all/db/bakery.sqlite --max-question 9 --format text long.jsonl -o out.txt
 grep -q "^    The first 9 of the question's [0-9]* tokens were read.$" out.txt || complain "a cut is not told to people"
 head -n 200 all/test.jsonl >asked.jsonl
-run 0 detect --schema all/tables.json asked.jsonl -o whole.jsonl
+run 0 detect --schema few.json asked.jsonl -o whole.jsonl
 grep -q question_cut whole.jsonl && complain "a question that fits is cut"
-run 0 detect --schema all/tables.json --max-question 200 asked.jsonl -o out.jsonl
+run 0 detect --schema few.json --max-question 200 asked.jsonl -o out.jsonl
 cmp out.jsonl whole.jsonl || complain "the limit changes a question that keeps it"
 
 # --- schemas with more elements than are read: the best of them for each question, and told so
-run 0 detect --schema all/tables.json --elements 100000 asked.jsonl -o out.jsonl
+run 0 detect --schema few.json --elements 100000 asked.jsonl -o out.jsonl
 cmp out.jsonl whole.jsonl || complain "the limit changes a schema that keeps it"
 grep -q schema_cut whole.jsonl && complain "a schema that fits is cut"
-run 0 detect --schema all/tables.json --elements 16 asked.jsonl -o part.jsonl
+run 0 detect --schema few.json --elements 16 asked.jsonl -o part.jsonl
 grep -q '"schema_cut":{"kept":1[0-6],"of":' part.jsonl || complain "no schema is cut: $(head -c 400 part.jsonl)"
 awk '/schema_cut/ { n = gsub(/"relevance":[0-9]/, ""); if (n > 16 || n < 4) exit 1 }' part.jsonl || complain "not as many elements as may be read"
-run 0 detect --schema all/tables.json --elements 0 asked.jsonl -o out.jsonl
+run 0 detect --schema few.json --elements 0 asked.jsonl -o out.jsonl
 cmp out.jsonl whole.jsonl || complain "--elements 0 does not read all"
-run 0 detect --schema all/tables.json --elements 16 --format text asked.jsonl -o out.txt
+run 0 detect --schema few.json --elements 16 --format text asked.jsonl -o out.txt
 grep -q "^    The 1[0-6] of the schema's [0-9]* tables and columns that the question may be about were read.$" out.txt ||
     complain "a schema's cut is not told to people"
 tac asked.jsonl >backwards.jsonl
-run 0 detect --schema all/tables.json --elements 16 --tokens 512 backwards.jsonl -o out.jsonl
+run 0 detect --schema few.json --elements 16 --tokens 512 backwards.jsonl -o out.jsonl
 # the same but for the last digits of scores, which without AVX-512 depend on how many rows a product has
 numbers() { grep -oE '[0-9]\.[0-9]+(e-?[0-9]+)?' "$1"; }
 tac out.jsonl >forwards.jsonl
@@ -75,44 +76,44 @@ paste <(numbers forwards.jsonl) <(numbers part.jsonl) | awk '{ d = $1 - $2 } d >
     complain "scores of a part depend on the questions beside it"
 
 # --- the same parts by meaning, too
-run 0 detect --schema all/tables.json --retriever "$gold/embed" asked.jsonl -o out.jsonl
+run 0 detect --schema few.json --retriever "$gold/embed" asked.jsonl -o out.jsonl
 cmp out.jsonl whole.jsonl || complain "--retriever changes a schema that is read whole"
-run 0 detect --schema all/tables.json --elements 16 --retriever "$gold/embed" asked.jsonl -o meant.jsonl
+run 0 detect --schema few.json --elements 16 --retriever "$gold/embed" asked.jsonl -o meant.jsonl
 grep -q '"schema_cut":{"kept":1[0-6],"of":' meant.jsonl || complain "no schema is cut with --retriever"
 cmp -s meant.jsonl part.jsonl && complain "--retriever finds nothing else than words do"
-run 0 detect --schema all/tables.json --elements 16 --retriever "$gold/embed" --tokens 512 backwards.jsonl -o out.jsonl
+run 0 detect --schema few.json --elements 16 --retriever "$gold/embed" --tokens 512 backwards.jsonl -o out.jsonl
 cmp <(tac out.jsonl | sed -E 's/[0-9]\.[0-9]+(e-?[0-9]+)?//g') <(sed -E 's/[0-9]\.[0-9]+(e-?[0-9]+)?//g' meant.jsonl) ||
     complain "with --retriever a part depends on the questions beside it"
 sed '3s/.*/{"id":"bad"/; 5s/"db_id":"/&no/' asked.jsonl >some-bad.jsonl
-run 7 detect --schema all/tables.json --elements 16 --retriever "$gold/embed" some-bad.jsonl -o out.jsonl
+run 7 detect --schema few.json --elements 16 --retriever "$gold/embed" some-bad.jsonl -o out.jsonl
 cmp <(sed -E '3d; 5d; s/[0-9]\.[0-9]+(e-?[0-9]+)?//g' out.jsonl) <(sed -E '3d; 5d; s/[0-9]\.[0-9]+(e-?[0-9]+)?//g' meant.jsonl) ||
     complain "records that cannot be read change the parts of others"
 mkdir none other-pool && cp -r "$gold/embed/." other-pool && echo '{"pooling_mode":"cls"}' >other-pool/1_Pooling/config.json
 cp -r "$gold/embed" no-words && rm no-words/tokenizer.json
-wide() { detect --schema all/tables.json --elements 16 asked.jsonl --retriever "$@"; }
+wide() { detect --schema few.json --elements 16 asked.jsonl --retriever "$@"; }
 expect 6 'none/config.json: No such file' wide none
 expect 6 'no-words: neither tokenizer.json nor vocab.txt' wide no-words
 expect 6 'model_type: expected "bert", got "t5"' wide "$gold/t5/flan"
 expect 6 '1_Pooling/config.json: pooling_mode: expected "mean", got "cls"' wide other-pool
-expect 2 'retriever: expected --elements above 0' detect --schema all/tables.json --elements 0 --retriever "$gold/embed" asked.jsonl
+expect 2 'retriever: expected --elements above 0' detect --schema few.json --elements 0 --retriever "$gold/embed" asked.jsonl
 
 # --- too few
-expect 2 "--elements: expected 0 or at least 16, got 15" detect --schema all/tables.json --elements 15 asked.jsonl
+expect 2 "--elements: expected 0 or at least 16, got 15" detect --schema few.json --elements 15 asked.jsonl
 
 # --- what is told of each
-run 0 detect --schema all/tables.json --relevance none asked.jsonl -o out.jsonl
+run 0 detect --schema few.json --relevance none asked.jsonl -o out.jsonl
 cmp out.jsonl <(sed 's/,"relevance":\[.*\]}$/}/' whole.jsonl) || complain "--relevance none changes more than it should"
-run 0 detect --schema all/tables.json --threshold 0 asked.jsonl -o out.jsonl
+run 0 detect --schema few.json --threshold 0 asked.jsonl -o out.jsonl
 grep -q '"ambiguous":false' out.jsonl && complain "--threshold 0: some are not ambiguous"
-run 0 detect --schema all/tables.json --threshold 1 asked.jsonl -o out.jsonl
+run 0 detect --schema few.json --threshold 1 asked.jsonl -o out.jsonl
 grep -q '"ambiguous":true' out.jsonl && complain "--threshold 1: some are ambiguous"
 scores() { sed -E 's/.*"score":([0-9.e-]+).*/\1/' "$1"; }
 cmp <(scores out.jsonl) <(scores whole.jsonl) || complain "the threshold changes scores"
-expect 2 "expected 0 to 1, got 1.1" detect --schema all/tables.json --threshold 1.1 asked.jsonl
-run 0 detect --schema all/tables.json --quiet asked.jsonl -o out.jsonl
+expect 2 "expected 0 to 1, got 1.1" detect --schema few.json --threshold 1.1 asked.jsonl
+run 0 detect --schema few.json --quiet asked.jsonl -o out.jsonl
 [ ! -s said ] || complain "--quiet tells of more than errors"
-expect 3 "nowhere.jsonl: No such file" detect --schema all/tables.json --quiet nowhere.jsonl
-AMBIT_LOG=loud expect 2 "AMBIT_LOG: expected error, warn, info or debug, got 'loud'" detect --schema all/tables.json asked.jsonl
+expect 3 "nowhere.jsonl: No such file" detect --schema few.json --quiet nowhere.jsonl
+AMBIT_LOG=loud expect 2 "AMBIT_LOG: expected error, warn, info or debug, got 'loud'" detect --schema few.json asked.jsonl
 printf '{"id":%s,"question":"How many breads are there?"}\n' 7 '"7"' -12345678901 >ids.jsonl
 run 0 detect --db all/db/bakery.sqlite ids.jsonl -o out.jsonl
 line 1 out.jsonl '{"id":7,'
@@ -171,9 +172,9 @@ answer() { # N: the next answer is that of line N, without its relevance
     read -r -t 60 -u 8 got || complain "question $1 is not answered while the pipe is open"
     [ "$got" = "$(sed -n "$1s/,\"relevance\":\[.*\]}\$/}/p" first.jsonl)" ] || complain "question $1 has the answer $got"
 }
-run 0 detect --schema all/tables.json asked.jsonl -o first.jsonl
+run 0 detect --schema few.json asked.jsonl -o first.jsonl
 start_pipe() {
-    (exec "$bin/ambit-infer" detect --device cpu --model model --schema all/tables.json --relevance none -) <questions >answers 2>said &
+    (exec "$bin/ambit-infer" detect --device cpu --model model --schema few.json --relevance none -) <questions >answers 2>said &
     exec 7>questions 8<answers
 }
 start_pipe
@@ -199,7 +200,7 @@ wait $!
 code=$?
 [ $code = 130 ] || complain "exit code $code of Ctrl-C while it waits"
 exec 7>&- 8<&-
-yes "$(cat asked.jsonl)" 2>/dev/null | detect --schema all/tables.json - 2>said | head -n 300 >shown
+yes "$(cat asked.jsonl)" 2>/dev/null | detect --schema few.json - 2>said | head -n 300 >shown
 code=${PIPESTATUS[1]}
 [ "$code" = 141 ] || complain "exit code $code when nobody reads on"
 [ "$(wc -l <shown)" = 300 ] || complain "not as many answers as are read"
@@ -211,10 +212,10 @@ expect 2 "expected either IN.jsonl or --question" detect --db all/db/bakery.sqli
 expect 2 "expected either IN.jsonl or --question" detect --db all/db/bakery.sqlite
 
 # --- a band of scores that are unsure; all else stays, and its ends are outside
-run 0 detect --schema all/tables.json --relevance none asked.jsonl -o plain.jsonl
+run 0 detect --schema few.json --relevance none asked.jsonl -o plain.jsonl
 low=$(sed -nE 's/.*"score":([0-9.e-]+),.*/\1/p' plain.jsonl | sort -g | sed -n 30p)
 high=$(sed -nE 's/.*"score":([0-9.e-]+),.*/\1/p' plain.jsonl | sort -g | sed -n 80p)
-expect 0 '[0-9]+ unsure' detect --schema all/tables.json --relevance none asked.jsonl --abstain "$low:$high" -o band.jsonl
+expect 0 '[0-9]+ unsure' detect --schema few.json --relevance none asked.jsonl --abstain "$low:$high" -o band.jsonl
 sed -E 's/"status":"[a-z]*",//; s/"sentence":"Not sure. /"sentence":"/' band.jsonl | cmp -s - plain.jsonl || complain "--abstain" "changes more than the status"
 awk -v low="$low" -v high="$high" '{
     match($0, /"score":[0-9.e-]+/); score = substr($0, RSTART + 8, RLENGTH - 8) + 0
@@ -225,10 +226,10 @@ awk -v low="$low" -v high="$high" '{
 } END { exit bad || n < 10 }' band.jsonl >shown || complain "--abstain" "$(head -n 1 shown)"
 grep -q '"status"' plain.jsonl && complain "without --abstain" "a status is told"
 for band in 0.5 0 0.6:0.4 0.5:0.5 -0.1:0.5 0.5:1.1 nan:0.5 0.2:0.8x x; do
-    expect 2 "expected LOW:HIGH" detect --schema all/tables.json asked.jsonl --abstain=$band
+    expect 2 "expected LOW:HIGH" detect --schema few.json asked.jsonl --abstain=$band
 done
 
 # --- a rate that the validation of so small a model cannot promise (one that can: cli_evaluate.sh)
-expect 2 'no share is known to be right so often; expected 0\.[0-9]+ or more' detect --schema all/tables.json asked.jsonl --abstain 0.001
-expect 2 'expected LOW:HIGH with --adapt' detect --schema all/tables.json asked.jsonl --abstain 0.1 --adapt none
+expect 2 'no share is known to be right so often; expected 0\.[0-9]+ or more' detect --schema few.json asked.jsonl --abstain 0.001
+expect 2 'expected LOW:HIGH with --adapt' detect --schema few.json asked.jsonl --abstain 0.1 --adapt none
 finish

@@ -96,10 +96,11 @@ whole 2 0 infer infill infilling.jsonl --db dbs --defaults infilling.jsonl
 mkdir small
 for fold in train valid test; do grep '"slice":"crossed"' practice/$fold.jsonl | head -n 40 >small/$fold.jsonl; done
 cp practice/tables.json small
+few_tables practice/tables.json <(head -n 300 practice/test.jsonl) >few.json
 tiny_detector encode=schema gat-layers=1 gat-heads=1 epochs=1 >small.yaml
 run 0 train gatekeeper --config small.yaml --device cpu --seed 1 --data small --out detector
 head -n 300 practice/test.jsonl | awk 'NR == 130 { print "{}" } { print }' >test.jsonl
-detect=(infer detect --device cpu --model detector --schema practice/tables.json)
+detect=(infer detect --device cpu --model detector --schema few.json)
 whole 3 7 "${detect[@]}" test.jsonl
 whole 2 7 "${detect[@]}" test.jsonl --format text
 whole 2 0 infer tag --strategy heuristic --db db candidates.jsonl
@@ -149,7 +150,7 @@ expect 2 '--shard: slurm: SLURM_ARRAY_TASK_ID is not set; expected a task of a j
 mkdir path
 printf '#!/bin/sh\nexec "$@"\n' >path/srun
 chmod +x path/srun
-task() { PATH=$work/path:$bin:$PATH SLURM_ARRAY_TASK_ID=$1 QUESTIONS=test.jsonl SHARDS=3 FINDINGS=found SCHEMAS=practice/tables.json DETECTOR=detector bash "$root/examples/slurm/$2.sh"; }
+task() { PATH=$work/path:$bin:$PATH SLURM_ARRAY_TASK_ID=$1 QUESTIONS=test.jsonl SHARDS=3 FINDINGS=found SCHEMAS=few.json DETECTOR=detector bash "$root/examples/slurm/$2.sh"; }
 run 7 "${detect[@]}" test.jsonl -o single
 for id in 1 3; do run 0 task $id detect; done
 run 1 task '' join

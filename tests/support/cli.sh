@@ -24,6 +24,14 @@ tiny_detector() {
         encoder-positions=256 gat-hidden=8 gat-heads=2 pair-hidden=8 | awk -F = '!seen[$1]++ { print $1 ": " $2 }'
 }
 
+# few_tables TABLES.json FILE.jsonl...: of its schemas, which are thousands in practice data, those that the records name.
+few_tables() {
+    local tables=$1
+    shift
+    cat "$@" | grep -oE '"(db_id|renamed)":("[^"]*"|\[[^]]*\])' | cut -d : -f 2- | grep -oE '"[^"]+"' | sort -u | sed 's/^/"db_id":/' |
+        grep -F -f - "$tables" | sed '1s/^,*/[/; $s/$/]/'
+}
+
 # complain WHAT [WHY]: a case fails, the others go on.
 complain() {
     echo "$1${2:+: $2}${seed:+ (seed $seed)}"
