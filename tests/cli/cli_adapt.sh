@@ -9,7 +9,7 @@ data practice -o all --seed 3 >shown 2>said || fail "ambit-data practice"
 tiny_detector encode=schema encoder-layers=2 batch=32 epochs=1 device=cpu compute=f32 >tiny.yaml
 mkdir less
 for fold in train valid test; do grep '"slice":"crossed"' all/$fold.jsonl | head -n 200 >less/$fold.jsonl; done
-cp all/tables.json less
+few_tables all/tables.json less/*.jsonl >less/tables.json
 train gatekeeper --config tiny.yaml --data less --out base >table 2>said || fail "ambit-train gatekeeper: $(cat said)"
 train gatekeeper --config tiny.yaml --data less --out other --seed 2 --max-train 32 >table 2>said || fail "ambit-train gatekeeper: $(cat said)"
 

@@ -18,7 +18,7 @@ mkdir small
 for fold in train valid test; do
     grep '"slice":"crossed"' all/$fold.jsonl | head -n 40 >small/$fold.jsonl
 done
-cp all/tables.json small
+few_tables all/tables.json small/*.jsonl >small/tables.json
 tiny_detector encode=schema gat-layers=1 gat-heads=1 epochs=1 >small.yaml
 run 0 train gatekeeper --config small.yaml --device cpu --seed 1 --data small --out model
 [ "$failed" = 0 ] || fail "no detector"

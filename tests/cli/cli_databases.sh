@@ -17,7 +17,7 @@ mkdir good
 for fold in train valid test; do
     grep '"slice":"crossed"' all/$fold.jsonl | head -n 40 >good/$fold.jsonl
 done
-cp all/tables.json good
+few_tables all/tables.json good/*.jsonl >good/tables.json
 cat >small.yaml <<'END'
 encode: schema
 encoder-hidden: 32

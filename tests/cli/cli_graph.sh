@@ -61,6 +61,7 @@ data practice --seed 1 -o practice >log 2>&1 || fail "practice"
 for fold in train=32 valid=2 test=4; do
     awk -v n="${fold#*=}" 'NR % 5 == 1 && k++ < n' "practice/${fold%=*}.jsonl" >some.jsonl && mv some.jsonl "practice/${fold%=*}.jsonl"
 done
+few_tables practice/tables.json practice/*.jsonl >few.json && mv few.json practice/tables.json
 tiny_detector encoder-layers=2 encoder-vocabulary=300 encoder-positions=96 compute=f32 relevance-epochs=1 relevance-batch=16 batch=8 epochs=2 save-every=1 >small.yaml
 for how in "element --embedder linker" "element --embedder joint --relevance-epochs 0" "schema --classifier gat-mean"; do
     # shellcheck disable=SC2086 # words

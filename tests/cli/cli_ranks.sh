@@ -23,10 +23,11 @@ records 100 108 >valid.jsonl
 cp -r "$gold/llama/base" model && cp "$gold/bpe/llama/tokenizer.json" model
 train tokenizer train.jsonl --vocab 400 -o words >log 2>&1 || fail "tokenizer"
 data practice -o all --seed 3 >log 2>&1 || fail "practice data"
-mkdir data && cp all/tables.json data
+mkdir data
 for fold in train:48 valid:12 test:12; do
     grep '"slice":"crossed"' "all/${fold%:*}.jsonl" | head -n "${fold#*:}" >"data/${fold%:*}.jsonl"
 done
+few_tables all/tables.json data/*.jsonl >data/tables.json
 mkdir spans
 labels=('"COL","alternatives":[{"column":0}]' '"UNK","alternatives":[]')
 for fold in train:16 valid:4 test:4; do

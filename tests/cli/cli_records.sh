@@ -58,7 +58,7 @@ mkdir small
 for fold in train valid test; do
     grep '"slice":"crossed"' practice/$fold.jsonl | head -n 40 >small/$fold.jsonl
 done
-cp practice/tables.json small
+few_tables practice/tables.json small/*.jsonl >small/tables.json
 few_tables practice/tables.json integer.jsonl >few.json
 train gatekeeper --data small --encode schema --encoder-hidden 32 --encoder-layers 1 --encoder-heads 1 \
     --encoder-intermediate 32 --encoder-vocabulary 400 --gat-hidden 8 --gat-layers 1 --gat-heads 1 --pair-hidden 8 \
