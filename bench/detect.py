@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Questions a second of `ambit-infer detect`, from strings to findings, beside a sentence-transformers cross-encoder on the same
+pairs of question and element, on Spider dev and on one schema of a thousand columns. The two take turns; a turn of ours is a whole
+process, from the program's start to its end.
+usage: detect.py SPIDER DETECTOR HF_ENCODER OUT [--questions N] [--wide N] [--rounds N]
+AMBIT_BIN says where the programs are. HF_ENCODER is the folder that the detector began with, so that both encode with the same shape."""
+import argparse
+import json
+import os
+import random
+import statistics
+import subprocess
+import time
+
+from sentence_transformers import CrossEncoder
+
+COLUMNS = 1000
+
+
+def elements(schema):
+    """As a relevance model reads them one by one: tables, and columns with table and type."""
+    tables = schema["table_names"]
+    columns = zip(schema["column_names"], schema["column_types"])
+    return tables + [f"{tables[t]} : {name} : {kind}" for (t, name), kind in columns if t >= 0]
+
+
+def concatenate(schemas):
+    """Whole schemas, each table under a name of its own, until the columns are there."""
+    whole = {"db_id": "wide", "table_names": [], "table_names_original": [], "column_names": [[-1, "*"]],
+             "column_names_original": [[-1, "*"]], "column_types": ["text"], "primary_keys": [], "foreign_keys": []}
+    for number, s in enumerate(random.Random(0).sample(schemas, len(schemas))):
+        tables, columns = len(whole["table_names"]), len(whole["column_names"]) - 1
+        if columns + len(s["column_names"]) - 1 > COLUMNS:
+            continue
+        whole["table_names"] += s["table_names"]
+        whole["table_names_original"] += [f"{n}_{number}" for n in s["table_names_original"]]
+        for field in "column_names", "column_names_original":
+            whole[field] += [[t + tables, n] for t, n in s[field][1:]]
+        whole["column_types"] += s["column_types"][1:]
+        whole["foreign_keys"] += [[a + columns, b + columns] for a, b in s["foreign_keys"]]
+    return whole
+
+
+class Race:
+    def __init__(self, args):
+        self.args = args
+        self.peer = CrossEncoder(args.encoder, num_labels=1, max_length=128, device="cpu")
+        os.makedirs(args.out, exist_ok=True)
+
+    def write(self, name, rows, lines):
+        path = os.path.join(self.args.out, name)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("".join(json.dumps(r) + "\n" for r in rows) if lines else json.dumps(rows))
+        return path
+
+    def ours(self, questions, schemas, *options):
+        command = [os.path.join(os.environ.get("AMBIT_BIN", "build/release/bin"), "ambit-infer"), "detect", "--model", self.args.detector,
+                   "--schema", self.write("tables.json", schemas, False), self.write("q.jsonl", questions, True), "--quiet",
+                   "-o", os.path.join(self.args.out, "findings.jsonl"), *options]
+        begin = time.monotonic()
+        subprocess.run(command, check=True)
+        return len(questions) / (time.monotonic() - begin)
+
+    def theirs(self, questions, schemas):
+        texts = {s["db_id"]: elements(s) for s in schemas}
+        pairs = [(q["question"], e) for q in questions for e in texts[q["db_id"]]]
+        begin = time.monotonic()
+        self.peer.predict(pairs, batch_size=64, show_progress_bar=False)
+        return len(questions) / (time.monotonic() - begin), len(pairs)
+
+    def row(self, name, questions, schemas, share, *options):
+        """The peer answers one in `share` of the questions."""
+        some = questions[::share]
+        ours, theirs = [], []
+        for _ in range(self.args.rounds):
+            ours.append(self.ours(questions, schemas, *options))
+            rate, pairs = self.theirs(some, schemas)
+            theirs.append(rate)
+        a, b = statistics.median(ours), statistics.median(theirs)
+        print(f"| {name} | {len(questions)} | {a:.2f} | {len(some)}, {pairs:,} pairs | {b:.2f} | {a / b:.1f}x |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in "spider", "detector", "encoder", "out":
+        parser.add_argument(name)
+    parser.add_argument("--questions", type=int, default=400, help="of Spider dev")
+    parser.add_argument("--wide", type=int, default=8, help="questions about the wide schema")
+    parser.add_argument("--rounds", type=int, default=3)
+    args = parser.parse_args()
+    with open(os.path.join(args.spider, "tables.json"), encoding="utf-8") as f:
+        schemas = json.load(f)
+    with open(os.path.join(args.spider, "dev.json"), encoding="utf-8") as f:
+        dev = random.Random(1).sample(json.load(f), args.questions)
+    race = Race(args)
+    whole = concatenate([s for s in schemas if s["db_id"] != "formula_1"])  # whose two lists of names are in different orders
+    about = [{"id": i, "db_id": r["db_id"], "question": r["question"]} for i, r in enumerate(dev)]
+    wide = [{**q, "db_id": "wide"} for q in about[:args.wide]]
+    print("| schema | questions | ambit, questions a second | the peer's | a second | ratio |\n|---|---|---|---|---|---|")
+    race.row("Spider dev", about, schemas, 8)
+    race.row(f"{len(whole['column_names']) - 1:,} columns, all read", wide, [whole], 4, "--elements", "0")
+    race.row("256 elements of them", wide, [whole], 4)
+
+
+main()

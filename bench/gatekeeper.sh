@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# GATekeeper from the corpora to its tables: crossed pairs and their folds, a detector of SIA and linguistic kinds for each seed, and what it
+# finds on its test fold, on AMBROSIA's questions of its test fold, and on crossed pairs of Spider dev, whose databases no fold holds.
+# usage: gatekeeper.sh SHARED_DATA ENCODER OUT [SEED...]
+# ENCODER is a Hugging Face folder of a BERT. AMBIT_BIN says where the programs are, MORE gives the trainer more options. On two cores with
+# AVX2 a seed takes an hour; finished trainings are not repeated, and those that were stopped go on.
+set -euo pipefail
+shared=$1 encoder=$2 out=$3
+shift 3
+bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
+synonyms=(--synonyms "$shared/ambiqt/two_col_synonyms.json" --table-synonyms "$shared/ambiqt/two_tbl_synonyms.json")
+ambrosia=("$shared/ambrosia/questions_validation.jsonl" --db "$shared/ambrosia/db")
+mkdir -p "$out"
+
+# Spider dev in the form that contrast reads; its folds are put together again.
+further() {
+    mkdir -p "$out/dev/ambiqt" "$out/dev/spider"
+    "$bin/ambit-data" ambiguate --kinds C,T,J,P --spider "$shared/spider" "${synonyms[@]}" -o "$out/dev/records.jsonl"
+    local kind name
+    for kind in C:col-synonyms T:tbl-synonyms J:tbl-split P:tbl-agg; do
+        name=${kind#*:}
+        grep "\"kind\":\"${kind%%:*}\"" "$out/dev/records.jsonl" >"$out/dev/ambiqt/$name.train.jsonl"
+    done
+    cp "$shared"/ambiqt/two_*_synonyms.json "$out/dev/ambiqt"
+    cp "$shared/spider/tables.json" "$shared/spider/dev.json" "$out/dev/spider"
+    cp "$shared/spider/dev.json" "$out/dev/spider/train_spider.json"
+    "$bin/ambit-data" contrast --ambiqt "$out/dev/ambiqt" --spider "$out/dev/spider" -o "$out/dev/folds" --seed 1 --test-share .8 --valid-share .05
+    cat "$out/dev/folds"/{train,valid,test}.jsonl >"$out/dev/further.jsonl"
+}
+
+[ -d "$out/data" ] || "$bin/ambit-data" contrast --ambiqt "$shared/ambiqt" --spider "$shared/spider" -o "$out/data" --seed 1
+[ -f "$out/dev/further.jsonl" ] || further
+for seed in "${@:-1}"; do
+    run=$out/seed-$seed
+    # shellcheck disable=SC2086 # options
+    "$bin/ambit-train" gatekeeper --data "$out/data" --labels "${ambrosia[@]}" --encoder "$encoder" --out "$run" --seed "$seed" --resume \
+        --max-train 20000 --epochs 2 --eval-every 250 --linguistic-weight 10 ${MORE:-}
+    # The trainer's own folds of AMBROSIA are those of its seed.
+    "$bin/ambit-data" split "${ambrosia[0]}" -o "$run.ambrosia" --valid .2 --test .2 --seed "$seed" --force
+    echo "== seed $seed, AMBROSIA's test fold"
+    "$bin/ambit-train" evaluate "$run" --data "$run.ambrosia/test.jsonl" "${ambrosia[@]:1}" | tee "$run.ambrosia.txt"
+    echo "== seed $seed, 20 further databases"
+    "$bin/ambit-train" evaluate "$run" --data "$out/dev/further.jsonl" --schema "$out/dev/folds/tables.json" | tee "$run.further.txt"
+done
