@@ -26,7 +26,7 @@ struct detect_record {
     json_t *json;
     char *error; /* NULL when the record can be scored */
     const char *question;
-    const struct prepared_schema *schema;
+    const struct prepared_schema *schema; /* NULL when it cannot */
     struct question_input input;
     struct gate_item read;
     int item;     /* number among the group's items */
@@ -160,7 +160,7 @@ static void add_record(struct detect_run *d, json_t *json, struct error *bad)
 
 static bool wants_vector(const struct detect_run *d, const struct detect_record *r)
 {
-    return !r->error && detector_wants_vector(&d->detector, r->schema);
+    return r->schema && detector_wants_vector(&d->detector, r->schema);
 }
 
 /* Vectors of the group's questions that want one, in their order; NULL where none does. */
@@ -187,7 +187,7 @@ static int finish_group(struct detect_run *d, struct error *err)
     for (int i = 0; i < d->n; i++) {
         struct detect_record *r = &d->group[i];
         struct error bad = { 0 };
-        bool wide = !r->error && r->schema->finder, wants = wants_vector(d, r);
+        bool wide = r->schema && r->schema->finder, wants = wants_vector(d, r);
         if (wide && detector_part(&d->detector, &r->read, &r->input, r->schema, wants ? vector : NULL, &bad))
             r->error = xstrdup(bad.text);
         if (wants)
