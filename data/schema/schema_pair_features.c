@@ -14,7 +14,42 @@ struct counts {
     float *family;          /* per column: share of its table's others that have a word in common with it */
     int *namesakes;         /* per element: how many elements of its sort have its key */
     int *rivals[SIA_KINDS]; /* per element: candidates of the kind that touch it */
+    int *group;             /* per table: a table that stands for those that foreign keys join with it, and itself */
+    int *tables, *columns;  /* per table that stands for others: how many of both */
 };
+
+static int find_group(int *group, int table)
+{
+    while (group[table] != table)
+        table = group[table] = group[group[table]];
+    return table;
+}
+
+/* By disjoint sets. */
+static void count_groups(struct counts *c, const struct schema *s)
+{
+    c->group = xcalloc((size_t)s->n_tables, sizeof *c->group);
+    c->tables = xcalloc((size_t)s->n_tables, sizeof *c->tables);
+    c->columns = xcalloc((size_t)s->n_tables, sizeof *c->columns);
+    for (int t = 0; t < s->n_tables; t++)
+        c->group[t] = t;
+    for (int i = 0; i < s->n_foreign_keys; i++) {
+        int from = s->columns[s->foreign_keys[i].from].table, to = s->columns[s->foreign_keys[i].to].table;
+        c->group[find_group(c->group, from)] = find_group(c->group, to);
+    }
+    for (int t = 0; t < s->n_tables; t++) {
+        c->group[t] = find_group(c->group, t);
+        c->tables[c->group[t]]++;
+        c->columns[c->group[t]] += s->tables[t].n_columns;
+    }
+}
+
+/* Of the groups of two tables together. */
+static int in_groups(const struct counts *c, const int *sizes, int a, int b)
+{
+    int x = c->group[a], y = c->group[b];
+    return sizes[x] + (x == y ? 0 : sizes[y]);
+}
 
 static void count_namesakes(int *out, const struct pair_view *v, int from, int to)
 {
@@ -55,6 +90,7 @@ static void count(struct counts *c, const struct pair_view *v, const struct sche
     c->family = xcalloc((size_t)v->schema->n_columns, sizeof *c->family);
     for (int t = 0; t < v->schema->n_tables; t++)
         count_family(c->family, v, &v->schema->tables[t]);
+    count_groups(c, v->schema);
     for (int k = 0; k < SIA_KINDS; k++)
         c->rivals[k] = xcalloc((size_t)v->n, sizeof *c->rivals[k]);
     for (int i = 0; i < n; i++) {
@@ -69,6 +105,9 @@ static void counts_release(struct counts *c)
     free(c->family);
     for (int k = 0; k < SIA_KINDS; k++)
         free(c->rivals[k]);
+    free(c->group);
+    free(c->tables);
+    free(c->columns);
 }
 
 static void name_features(float *f, const struct pair_view *v, int a, int b)
@@ -188,11 +227,12 @@ static void size_features(float *f, const struct pair_view *v, const struct coun
 {
     const struct schema *s = v->schema;
     const int *rivals = c->rivals[p->kind];
+    int a = owner_table(s, p->u), b = owner_table(s, p->v);
 
-    f[PAIR_COLUMNS_U] = log_share(s->tables[owner_table(s, p->u)].n_columns, 8);
-    f[PAIR_COLUMNS_V] = log_share(s->tables[owner_table(s, p->v)].n_columns, 8);
-    f[PAIR_ALL_TABLES] = log_share(s->n_tables, 8);
-    f[PAIR_ALL_COLUMNS] = log_share(s->n_columns, 8);
+    f[PAIR_COLUMNS_U] = log_share(s->tables[a].n_columns, 8);
+    f[PAIR_COLUMNS_V] = log_share(s->tables[b].n_columns, 8);
+    f[PAIR_GROUP_TABLES] = log_share(in_groups(c, c->tables, a, b), 8);
+    f[PAIR_GROUP_COLUMNS] = log_share(in_groups(c, c->columns, a, b), 8);
     f[PAIR_NAMESAKES_U] = log_share(c->namesakes[p->u] - 1, 4);
     f[PAIR_NAMESAKES_V] = log_share(c->namesakes[p->v] - 1, 4);
     f[PAIR_RIVALS] = log_share(rivals[p->u] + rivals[p->v] - 2, 8);

@@ -57,9 +57,9 @@ enum pair_feature {
     PAIR_AGGREGATE_WORD,     /* share of u and v that are named as an aggregate of anything */
     PAIR_COLUMNS_U,          /* log2(1 + columns of u's table) / 8, and so on */
     PAIR_COLUMNS_V,
-    PAIR_ALL_TABLES,
-    PAIR_ALL_COLUMNS,
-    PAIR_NAMESAKES_U, /* log2(elements of that name) / 4 */
+    PAIR_GROUP_TABLES, /* of all tables that foreign keys join with u's or v's, however far, so that those which have */
+    PAIR_GROUP_COLUMNS, /* nothing to do with a pair say nothing of it */
+    PAIR_NAMESAKES_U,   /* log2(elements of that name) / 4 */
     PAIR_NAMESAKES_V,
     PAIR_RIVALS, /* log2(candidates of its kind that share u or v) / 8 */
     SCHEMA_PAIR_FEATURES
@@ -73,8 +73,9 @@ struct schema_pair {
 };
 
 enum {
-    SCHEMA_PAIRS_MAX = 16384, /* per schema; what is beyond is left out, pairs of kind C first */
-    PAIR_WIDE_TABLE = 96      /* in tables with more columns only pairs with similar names are of kind C */
+    SCHEMA_PAIR_FEATURE_SET = 2, /* one more whenever a feature's meaning changes: trained models say theirs */
+    SCHEMA_PAIRS_MAX = 16384,    /* per schema; what is beyond is left out, pairs of kind C first */
+    PAIR_WIDE_TABLE = 96         /* in tables with more columns only pairs with similar names are of kind C */
 };
 
 /* Lists the n candidates by kind, u, v; the caller frees the list. */

@@ -13,6 +13,8 @@ static const char *const graphs[] = { "typed", "paper", "mono", "bi", "compat", 
 static const char *const switches[] = { "off", "on", NULL };
 static const char *const precisions[] = { "f32", "tf32", "bf16", NULL };
 
+static const char feature_set[] = "pair_feature_set";
+
 #define AT(member) offsetof(struct gate_model_spec, member)
 
 static const struct spec_field fields[] = {
@@ -48,6 +50,7 @@ json_t *gate_model_to_json(const struct gate_model *m)
 
     bert_spec_write(o, &s.config.bert);
     spec_write(o, fields, &s);
+    json_object_set_new(o, feature_set, json_integer(SCHEMA_PAIR_FEATURE_SET));
     return o;
 }
 
@@ -60,12 +63,26 @@ static int check_segments(const struct bert_config *b, const char *where, struct
                      b->type_vocab_size);
 }
 
+/* The thesis' classifiers do not read pairs. */
+static int check_features(const json_t *o, enum gate_classifier classifier, const char *where, struct error *err)
+{
+    int64_t set = json_integer_value(json_object_get(o, feature_set));
+
+    if (classifier != CLASSIFIER_PAIR || set == SCHEMA_PAIR_FEATURE_SET)
+        return 0;
+    return error_set(
+        err, EXIT_CODE_CHECKPOINT,
+        "%s: model: %s: expected %d, got %lld: what a model is told of two elements has another meaning now, "
+        "so it must be trained anew",
+        where, feature_set, SCHEMA_PAIR_FEATURE_SET, (long long)(set ? set : 1));
+}
+
 int gate_model_from_json(const json_t *o, struct gate_model_spec *s, const char *where, struct error *err)
 {
     memset(s, 0, sizeof *s);
     s->linguistic_temperature = 1;
     return bert_spec_read(o, &s->config.bert, where, err) || spec_read(o, fields, s, where, err) ||
-                   check_segments(&s->config.bert, where, err)
+                   check_segments(&s->config.bert, where, err) || check_features(o, s->config.classifier, where, err)
                ? -1
                : 0;
 }

@@ -3,6 +3,7 @@
 #include "data/ambiguate/alter.h"
 #include "data/schema/element_name.h"
 #include "data/schema/schema_build.h"
+#include "data/schema/schema_join.h"
 #include "data/schema/schema_pairs.h"
 #include "data/util/log.h"
 
@@ -318,6 +319,58 @@ static void look_up(struct recall *r, const struct schema *altered, const struct
     strings_release(&text);
 }
 
+/* Clinics and their staff, joined by a key; staff has two candidates. */
+static void build_clinics(struct schema_build *b)
+{
+    schema_build_init(b, "clinics");
+    columns(b, schema_build_table(b, "clinic", NULL), "clinic_id", "name");
+    columns(b, schema_build_table(b, "staff", NULL), "staff_id works_at", "surname hometown");
+    schema_build_primary(b, 0);
+    schema_build_foreign_key(b, 3, 0);
+}
+
+/* What foreign keys join counts, alone or behind whatever else there is. */
+static void test_groups(void **state)
+{
+    struct schema_build b;
+    struct fixture f;
+    struct schema clinics, plants, farm;
+    const struct schema *const both[] = { &clinics, &plants }, *const three[] = { &plants, &clinics, &farm };
+
+    (void)state;
+    build_clinics(&b);
+    schema_build_finish(&b, &clinics);
+    schema_build_init(&b, "plants");
+    columns(&b, schema_build_table(&b, "plant", NULL), "plant_id", "name colour kind");
+    schema_build_finish(&b, &plants);
+    schema_build_init(&b, "farm");
+    columns(&b, schema_build_table(&b, "plant", NULL), "plant_id", "colour kind");
+    schema_build_finish(&b, &farm);
+
+    build_clinics(&b);
+    open_pairs(&f, &b);
+    struct schema_pair alone = *find(&f, "staff.surname", "staff.hometown");
+    NEAR(alone.features[PAIR_GROUP_TABLES], log2(3) / 8);
+    NEAR(alone.features[PAIR_GROUP_COLUMNS], log2(7) / 8);
+    close_pairs(&f);
+
+    schema_join(&f.schema, both, 2);
+    f.pairs = schema_pairs(&f.schema, &f.n);
+    assert_memory_equal(find(&f, "staff.surname", "staff.hometown")->features, alone.features, sizeof alone.features);
+    NEAR(find(&f, "plant.colour", "plant.kind")->features[PAIR_GROUP_TABLES], log2(2) / 8);
+    NEAR(find(&f, "plant.colour", "plant.kind")->features[PAIR_GROUP_COLUMNS], log2(5) / 8);
+    close_pairs(&f);
+
+    schema_join(&f.schema, three, 3); /* of two groups both count */
+    f.pairs = schema_pairs(&f.schema, &f.n);
+    NEAR(find(&f, "plant", "plant_2")->features[PAIR_GROUP_TABLES], log2(3) / 8);
+    NEAR(find(&f, "plant", "plant_2")->features[PAIR_GROUP_COLUMNS], log2(8) / 8);
+    close_pairs(&f);
+    schema_release(&clinics);
+    schema_release(&plants);
+    schema_release(&farm);
+}
+
 static struct recall recall_of(const struct schema_set *set, enum sia_kind kind, const char *dir)
 {
     struct ambiqt_corpus corpus = { 0 };
@@ -369,7 +422,7 @@ int main(void)
         cmocka_unit_test(test_joins),   cmocka_unit_test(test_aggregates),
         cmocka_unit_test(test_wide),    cmocka_unit_test(test_empty),
         cmocka_unit_test(test_names),   cmocka_unit_test(test_order_does_not_matter),
-        cmocka_unit_test(test_recall),
+        cmocka_unit_test(test_groups),  cmocka_unit_test(test_recall),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
