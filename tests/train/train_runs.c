@@ -73,6 +73,7 @@ struct gate_request request(const char *out)
     s->gat_heads = 2;
     s->tokens = 2048;
     s->save_every = 1;
+    s->appended = 0.5;
     return q;
 }
 

@@ -110,14 +110,17 @@ static int alternative_node(const struct gate_example *e, int which)
     return column < 0 ? table : s->n_tables + column;
 }
 
+bool twins_hold(const struct twins *t, int u, int v)
+{
+    for (int i = 0; i < t->n; i++)
+        if ((t->list[i].u == u && t->list[i].v == v) || (t->list[i].u == v && t->list[i].v == u))
+            return true;
+    return false;
+}
+
 bool gate_data_twins(const struct gate_example *e, int u, int v)
 {
-    for (int i = 0; i < e->twins->n; i++) {
-        const struct node_pair *p = &e->twins->list[i];
-        if ((p->u == u && p->v == v) || (p->u == v && p->v == u))
-            return true;
-    }
-    return false;
+    return twins_hold(e->twins, u, v);
 }
 
 static void add_twins(struct builder *b, struct gate_example *e)
@@ -151,9 +154,9 @@ static int true_pair(const struct gate_example *e, const struct schema_input *in
 static int add_forms(struct builder *b, struct gate_example *e, struct error *err)
 {
     e->pair = true_pair(e, e->item.schema);
-    e->forms[e->n_forms++] = (struct gate_form){ e->item.schema, e->pair };
+    e->forms[e->n_forms++] = (struct gate_form){ e->item.schema, e->pair, NULL };
     for (int i = 0; i < e->record->n_renamed; i++) {
-        struct gate_form f = { prepare(b, e->record->renamed[i], err), -1 };
+        struct gate_form f = { prepare(b, e->record->renamed[i], err), -1, NULL };
         if (!f.schema)
             return -1;
         f.pair = true_pair(e, f.schema);
@@ -193,7 +196,7 @@ static void hash(struct gate_data *d, const void *p, size_t n)
     d->hash = hash_bytes(d->hash, p, n);
 }
 
-/* Of an example all that training sees; candidate pairs are a function of the rest. */
+/* Of an example all that training sees; candidate pairs are a function of the rest and of their features' meaning. */
 static void add_hash(struct gate_data *d, const struct gate_example *e)
 {
     const struct schema_input *in = e->item.schema;
@@ -291,7 +294,8 @@ int gate_data_init(struct gate_data *d, struct dataset *records, const struct ga
     int rc = 0;
 
     CHECK(!s->elements || s->test_only, "parts of schemas are for tests");
-    *d = (struct gate_data){ .records = records, .hash = HASH_START };
+    const int32_t features = SCHEMA_PAIR_FEATURE_SET;
+    *d = (struct gate_data){ .records = records, .hash = hash_bytes(HASH_START, &features, sizeof features) };
     d->inputs = xcalloc((size_t)records->schemas.n, sizeof *d->inputs);
     d->twins = xcalloc((size_t)records->schemas.n, sizeof *d->twins);
     d->finders = xcalloc((size_t)records->schemas.n, sizeof *d->finders);

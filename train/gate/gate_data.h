@@ -20,6 +20,7 @@ struct twins {
 struct gate_form {
     const struct schema_input *schema;
     int pair; /* the candidate pair that the two alternatives are; -1: none, or not among the candidates */
+    const struct gate_appended *appended; /* what stands behind the example's own tables (gate_appended.h); or NULL */
 };
 
 enum { GATE_FORMS = 1 + EXAMPLE_MAX_RENAMED };
@@ -71,5 +72,6 @@ void gate_data_release(struct gate_data *d);
 
 /* Whether some question of the data calls elements u and v of the example's schema alternatives. */
 bool gate_data_twins(const struct gate_example *e, int u, int v);
+bool twins_hold(const struct twins *t, int u, int v);
 
 #endif

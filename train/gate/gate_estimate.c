@@ -54,6 +54,19 @@ static int time_encoding(struct gate_trainer *t, double *seconds, struct error *
     return rc;
 }
 
+/* Elements that a training question with cached states is read on, beside those of its own schema. */
+static double wider(const struct gate_trainer *t)
+{
+    const struct gate_fold *train = &t->data.folds[FOLD_TRAIN];
+    double own = 0, all = 0;
+
+    for (int i = 0; i < train->n; i++) {
+        own += train->list[i].item.schema->n_nodes;
+        all += gate_appended_nodes(&t->appender, &train->list[i]);
+    }
+    return own > 0 ? all / own : 1;
+}
+
 /* Questions that are encoded outside of steps: to train on cached states, by validations, by the test. */
 static double encoded_questions(const struct gate_trainer *t)
 {
@@ -66,7 +79,7 @@ static double encoded_questions(const struct gate_trainer *t)
     if (set->eval_every)
         validations = epochs * (double)train / (double)(set->batch * set->eval_every);
     double valid = (double)folds[FOLD_VALID].n * (frozen ? 1 : validations + 1);
-    return (frozen ? (double)train : 0) + valid + (set->epochs ? (double)folds[FOLD_TEST].n : 0);
+    return (frozen ? (double)train * wider(t) : 0) + valid + (set->epochs ? (double)folds[FOLD_TEST].n : 0);
 }
 
 int gate_estimate(const struct gate_request *q, struct gate_seconds *seconds, struct error *err)

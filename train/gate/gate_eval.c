@@ -219,7 +219,7 @@ static struct state_cache *open_cache(struct gate_trainer *t, const struct gate_
     for (int i = 0; i < fold->n; i++)
         if ((fold->list[i].record->slice == EXAMPLE_PRESENCE) == presence)
             examples[n++] = i;
-    struct state_cache *cache = state_cache_open(t->states, &t->scorer, fold, examples, n, err);
+    struct state_cache *cache = state_cache_open(t->states, &t->scorer, fold, NULL, examples, n, err);
     free(examples);
     return cache;
 }

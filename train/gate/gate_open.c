@@ -179,13 +179,15 @@ static void warn_of_pairless(const struct gate_trainer *t)
 
 static int read_examples(struct gate_trainer *t, struct error *err)
 {
-    struct gate_data_settings s = { .tokenizer = t->model.tokenizer,
-                                    .layout = &t->model.layout,
-                                    .net = &t->model.net.config,
-                                    .input = gate_model_input(&t->model, true) };
-
-    if (gate_data_init(&t->data, &t->records, &s, err))
+    t->reading = (struct gate_data_settings){ .tokenizer = t->model.tokenizer,
+                                              .layout = &t->model.layout,
+                                              .net = &t->model.net.config,
+                                              .input = gate_model_input(&t->model, true) };
+    if (gate_data_init(&t->data, &t->records, &t->reading, err))
         return -1;
+    double appended =
+        t->model.graph == GRAPH_COMPAT ? 0 : t->set->appended; /* a node of any name is everybody's there */
+    gate_appender_init(&t->appender, &t->data, &t->reading, appended, t->run.set.seed);
     for (int f = 0; f < FOLDS; f++)
         if (t->model.graph == GRAPH_COMPAT)
             log_info("%s: %d questions", fold_name((enum fold)f), t->data.folds[f].n);
@@ -300,6 +302,7 @@ void gate_close(void *trainer)
     free(t->tokens);
     text_builder_release(&t->text);
     gate_scorer_release(&t->scorer);
+    gate_appender_release(&t->appender);
     gate_data_release(&t->data);
     dataset_release(&t->records);
     gate_model_release(&t->model);

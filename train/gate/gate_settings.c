@@ -40,6 +40,7 @@ const struct gate_request gate_request_defaults = {
         .presence = 0.2,
         .false_alarms = 0.12,
         .renamed = 0.5,
+        .appended = 0,
         .repeat = 8,
         .max_train = 0,
         .eval_every = 0,
@@ -73,7 +74,8 @@ static const char thesis[] = "encode: element\n"
                              "pos-weight: 2\n"
                              "presence: 0\n"
                              "false-alarms: 1\n"
-                             "renamed: 0\n";
+                             "renamed: 0\n"
+                             "appended: 0\n";
 
 const struct preset gate_presets[] = { { "thesis", thesis }, { 0 } };
 
@@ -164,6 +166,8 @@ const struct option gate_request_table[] = {
     REAL_OPTION(
         "renamed", AT(renamed), "X", 0, 1,
         "share of the training questions read on a schema with other names of the same meaning, where the data has some"),
+    REAL_OPTION("appended", AT(appended), "X", 0, 1,
+                "share of the training questions read with tables of other training databases behind their schema's"),
     FLAG_OPTION("allow-overlap", AT(allow_overlap),
                 "go on, with a warning, where a question or a database stands in two folds of --data"),
     INT_OPTION("repeat", AT(repeat), "N", 1, 1000, "how often an epoch has each training question of --labels"),

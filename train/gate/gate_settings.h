@@ -43,6 +43,7 @@ struct gate_settings {
     double presence;     /* share of the presence slice that is trained on */
     double false_alarms; /* most of validation's presence slice that the threshold may call ambiguous */
     double renamed;      /* share of the training questions that are read on a renamed schema */
+    double appended;     /* share of the training questions whose schema has other databases' tables behind its own */
     bool allow_overlap;  /* a question or a database may stand in two folds */
     int64_t repeat;      /* how often an epoch has each training question of the labels beside the data */
     int64_t max_train;   /* questions of one epoch, 0 for all */

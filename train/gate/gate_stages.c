@@ -236,9 +236,11 @@ int gate_prepare(void *trainer, struct error *err)
     state_cache_close(t->cache);
     state_cache_close(t->valid_cache);
     t->valid_cache = NULL;
-    t->cache = state_cache_open(path, &t->scorer, train, examples, choose_examples(t, examples), err);
+    int n = choose_examples(t, examples);
+    t->cache = state_cache_open(path, &t->scorer, train, &t->appender, examples, n, err);
+    n = validation_examples(valid, examples);
     if (t->cache)
-        t->valid_cache = state_cache_open(path, &t->scorer, valid, examples, validation_examples(valid, examples), err);
+        t->valid_cache = state_cache_open(path, &t->scorer, valid, NULL, examples, n, err);
     free(examples);
     return t->valid_cache ? 0 : -1;
 }

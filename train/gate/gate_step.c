@@ -11,6 +11,7 @@ struct gate_step {
     enum gate_stage stage;
     struct gate_item *items;        /* questions of the batch; relevance: none */
     const struct gate_form **forms; /* the schema of each */
+    struct gate_appended **wider;   /* those with appended tables: of all questions of the batch, NULL where none are */
     int n_items, n_questions;       /* so far; in all */
     float *target;                  /* F32 [items] ambiguous, or [pairs] relevant in the relevance stage */
     int n_target;
@@ -41,6 +42,30 @@ static const struct gate_form *choose_form(const struct gate_step *s, const stru
     bool renamed = rng_uniform(rng) < (float)s->trainer->set->renamed;
     bool own = !renamed || e->n_forms == 1 || s->stage == STAGE_FROZEN;
     return &e->forms[own ? 0 : 1 + rng_below(rng, (uint32_t)e->n_forms - 1)];
+}
+
+/* The form with tables of other databases behind it, where it is a question's turn; else the form itself. */
+static const struct gate_form *append_tables(const struct gate_step *s, const struct gate_example *e,
+                                             const struct gate_form *form, struct rng *rng,
+                                             struct gate_appended **wider)
+{
+    const struct gate_trainer *t = s->trainer;
+    uint64_t draw;
+    bool turn;
+
+    *wider = NULL;
+    if (t->appender.share <= 0)
+        return form;
+    if (s->stage == STAGE_FROZEN) {
+        turn = gate_appended_always(&t->appender, e, &draw);
+    } else {
+        turn = rng_uniform(rng) < (float)t->appender.share;
+        draw = (uint64_t)rng_u32(rng) << 32;
+        draw |= rng_u32(rng);
+    }
+    if (turn)
+        *wider = gate_appended_new(&t->appender, e, form, draw);
+    return *wider ? &(*wider)->form : form;
 }
 
 /* A neighbour by name or table when it is `hard`, else any element that no gold SQL touches; -1 when there is none. */
@@ -127,32 +152,42 @@ static void add_kinds(struct gate_step *s, const struct example *e, int item)
     }
 }
 
+static struct gate_item item_on(const struct gate_example *e, const struct gate_form *form)
+{
+    struct gate_item item = form->appended ? gate_appended_item(e, form->appended) : e->item;
+
+    item.schema = form->schema;
+    return item;
+}
+
 static void add_question(struct gate_step *s, const struct gate_example *e, const struct gate_form *form)
 {
     bool other = s->trainer->model.net.config.linguistic && e->record->linguistic != LINGUISTIC_NONE;
+    bool lost = e->pair >= 0 && form->pair < 0; /* appended tables drove it off: of all that is there none is meant */
 
     add_kinds(s, e->record, s->n_items);
-    s->items[s->n_items] = e->item;
-    s->items[s->n_items++].schema = form->schema;
+    s->items[s->n_items++] = item_on(e, form);
     s->forms[s->n_target] = form;
-    s->weight[s->n_target] = other && e->record->ambiguous ? 0 : weight_of(s, 1);
+    s->weight[s->n_target] = lost || (other && e->record->ambiguous) ? 0 : weight_of(s, 1);
     s->target[s->n_target++] = e->record->ambiguous;
     for (int i = 0; i < form->schema->n_nodes; i++) {
         s->relevance_weight[s->n_nodes] = e->knows_relevance ? weight_of(s, s->trainer->set->relevance_weight) : 0;
-        s->relevance_target[s->n_nodes++] = e->relevant[i];
+        int own = gate_form_own(form, e, i);
+        s->relevance_target[s->n_nodes++] = own >= 0 && e->relevant[own];
     }
 }
 
 /* People who name two elements do not say of all others that they are no twins. */
 static void add_pair_target(struct gate_step *s, const struct gate_example *e, int item, int p)
 {
-    const struct schema_pair *pair = &s->items[item].schema->pairs[p];
-    bool twins = gate_data_twins(e, pair->u, pair->v);
+    const struct gate_form *form = s->forms[item];
+    const struct schema_pair *pair = &form->schema->pairs[p];
+    bool twins = gate_form_twins(form, e, pair->u, pair->v), lost = e->pair >= 0 && form->pair < 0;
 
     bool knows_twins = twins || e->record->slice != EXAMPLE_OWN;
-    s->pair_weight[s->n_pairs] = e->knows_pairs ? weight_of(s, s->trainer->set->pair_weight) : 0;
+    s->pair_weight[s->n_pairs] = e->knows_pairs && !lost ? weight_of(s, s->trainer->set->pair_weight) : 0;
     s->twins_weight[s->n_pairs] = knows_twins ? weight_of(s, s->trainer->set->twins_weight) : 0;
-    s->pair_target[s->n_pairs] = s->target[item] > 0 && p == s->forms[item]->pair;
+    s->pair_target[s->n_pairs] = s->target[item] > 0 && p == form->pair;
     s->twins_target[s->n_pairs++] = twins;
 }
 
@@ -189,33 +224,50 @@ static void add_texts(struct gate_step *s, const struct gate_item *items, const 
     }
 }
 
+/* Of all questions of the batch; returns the elements that the part's own are read on. */
+static size_t choose_forms(struct gate_step *s, const struct batch_part *b, const struct gate_form **forms,
+                           struct rng *rng)
+{
+    size_t nodes = 0;
+
+    s->n_questions = b->n;
+    s->wider = xcalloc((size_t)b->n, sizeof *s->wider);
+    for (int i = 0; i < b->n; i++) {
+        const struct gate_example *e = &s->trainer->data.folds[FOLD_TRAIN].list[b->examples[i]];
+        forms[i] = append_tables(s, e, choose_form(s, e, rng), rng, &s->wider[i]);
+        if (i >= b->first && i < b->end)
+            nodes += (size_t)forms[i]->schema->n_nodes;
+    }
+    return nodes;
+}
+
+static void make_room(struct gate_step *s, size_t n, size_t nodes)
+{
+    s->items = xmalloc(n * sizeof *s->items);
+    s->target = xmalloc(n * sizeof *s->target);
+    s->weight = xmalloc(n * sizeof *s->weight);
+    s->forms = xmalloc(n * sizeof *s->forms);
+    s->linguistic_target = xmalloc(n * LINGUISTIC_KINDS * sizeof *s->linguistic_target);
+    s->linguistic_weight = xmalloc(n * LINGUISTIC_KINDS * sizeof *s->linguistic_weight);
+    s->relevance_target = xmalloc(nodes * sizeof *s->relevance_target);
+    s->relevance_weight = xmalloc(nodes * sizeof *s->relevance_weight);
+}
+
 static void init_questions(struct gate_step *s, const struct batch_part *b)
 {
     struct gate_trainer *t = s->trainer;
     const int *batch = b->examples + b->first;
     int n = b->end - b->first;
     struct rng rng = batch_rng(t);
-    size_t nodes = 0;
-
-    for (int i = 0; i < n; i++)
-        nodes += (size_t)t->data.folds[FOLD_TRAIN].list[batch[i]].item.schema->n_nodes;
-    s->n_questions = b->n;
-    s->items = xmalloc((size_t)n * sizeof *s->items);
-    s->target = xmalloc((size_t)n * sizeof *s->target);
-    s->weight = xmalloc((size_t)n * sizeof *s->weight);
-    s->forms = xmalloc((size_t)n * sizeof *s->forms);
-    s->linguistic_target = xmalloc((size_t)n * LINGUISTIC_KINDS * sizeof *s->linguistic_target);
-    s->linguistic_weight = xmalloc((size_t)n * LINGUISTIC_KINDS * sizeof *s->linguistic_weight);
-    s->relevance_target = xmalloc(nodes * sizeof *s->relevance_target);
-    s->relevance_weight = xmalloc(nodes * sizeof *s->relevance_weight);
+    const struct gate_form **forms = xmalloc((size_t)b->n * sizeof *forms);
     struct gate_item *all = xmalloc((size_t)b->n * sizeof *all);
+
+    make_room(s, (size_t)n, choose_forms(s, b, forms, &rng));
     for (int i = 0; i < b->n; i++) {
         const struct gate_example *e = &t->data.folds[FOLD_TRAIN].list[b->examples[i]];
-        const struct gate_form *form = choose_form(s, e, &rng);
-        all[i] = e->item;
-        all[i].schema = form->schema;
+        all[i] = item_on(e, forms[i]);
         if (i >= b->first && i < b->end)
-            add_question(s, e, form);
+            add_question(s, e, forms[i]);
     }
     add_pair_targets(s, batch);
     if (s->stage == STAGE_FROZEN)
@@ -223,10 +275,14 @@ static void init_questions(struct gate_step *s, const struct batch_part *b)
     else
         add_texts(s, all, b, &rng);
     free(all);
+    free(forms);
 }
 
 static void release(struct gate_step *s)
 {
+    for (int i = 0; s->wider && i < s->n_questions; i++)
+        gate_appended_free(s->wider[i]);
+    free(s->wider);
     free(s->items);
     free(s->forms);
     free(s->target);

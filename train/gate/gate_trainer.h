@@ -6,7 +6,7 @@
 #define TRAIN_GATE_GATE_TRAINER_H
 
 #include "models/gate/gate_score.h"
-#include "train/gate/gate_data.h"
+#include "train/gate/gate_appended.h"
 #include "train/gate/gate_settings.h"
 #include "train/run/run.h"
 
@@ -33,6 +33,8 @@ struct gate_trainer {
     struct gate_model model;
     struct dataset records;
     struct gate_data data;
+    struct gate_data_settings reading; /* how it was read */
+    struct gate_appender appender;
     struct gate_scorer scorer;
     struct text_builder text;
     struct relevant_slot *slots;

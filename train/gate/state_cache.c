@@ -19,6 +19,7 @@ enum { GROUP = 64 };
 
 struct state_cache {
     const struct gate_fold *fold;
+    const struct gate_appender *appender;
     int *list, n;   /* the examples, ascending */
     int *position;  /* [fold->n] where each stands in the list */
     int64_t *start; /* first row of each */
@@ -90,23 +91,46 @@ static uint64_t text_hash(const struct gate_item *items, int n)
     return checksum_final(&sum);
 }
 
-/* One group, found or computed; buffers hold the largest. */
-static int fill_group(struct state_cache *k, struct gate_scorer *scorer, int first, int n, float *states,
-                      float *relevance, struct error *err)
+/* What an example reads; *wider is to be freed. */
+static struct gate_item item_of(const struct state_cache *k, int example, struct gate_appended **wider)
 {
-    struct gate_item items[GROUP];
-    int64_t rows = k->start[first + n] - k->start[first];
-    const uint16_t **found = &k->rows[first / GROUP];
+    const struct gate_example *e = &k->fold->list[example];
+    uint64_t draw;
 
-    for (int i = 0; i < n; i++)
-        items[i] = k->fold->list[k->list[first + i]].item;
+    *wider = NULL;
+    if (k->appender && gate_appended_always(k->appender, e, &draw))
+        *wider = gate_appended_new(k->appender, e, &e->forms[0], draw);
+    return *wider ? gate_appended_item(e, *wider) : e->item;
+}
+
+static int find_or_encode(struct state_cache *k, struct gate_scorer *scorer, int group, const struct gate_item *items,
+                          int n, float *states, float *relevance, struct error *err)
+{
+    const uint16_t **found = &k->rows[group];
+    int64_t rows = gate_nodes(items, n);
     uint64_t hash = text_hash(items, n);
+
     if ((*found = row_cache_find(k->disk, hash, rows)) != NULL)
         return 0;
     if (gate_encode(scorer, items, n, states, relevance, err) || row_cache_add(k->disk, hash, states, rows, err))
         return -1;
     *found = row_cache_find(k->disk, hash, rows);
     return 0;
+}
+
+/* One group, found or computed; buffers hold the largest. */
+static int fill_group(struct state_cache *k, struct gate_scorer *scorer, int first, int n, float *states,
+                      float *relevance, struct error *err)
+{
+    struct gate_item items[GROUP];
+    struct gate_appended *wider[GROUP];
+
+    for (int i = 0; i < n; i++)
+        items[i] = item_of(k, k->list[first + i], &wider[i]);
+    int rc = find_or_encode(k, scorer, first / GROUP, items, n, states, relevance, err);
+    for (int i = 0; i < n; i++)
+        gate_appended_free(wider[i]);
+    return rc;
 }
 
 static int64_t largest_group(const struct state_cache *k)
@@ -156,13 +180,13 @@ static void index_examples(struct state_cache *k, int *examples, int n)
     for (int i = 0; i < n; i++) {
         k->list[i] = examples[i];
         k->position[examples[i]] = i;
-        k->start[i + 1] = k->start[i] + k->fold->list[examples[i]].item.schema->n_nodes;
+        k->start[i + 1] = k->start[i] + gate_appended_nodes(k->appender, &k->fold->list[examples[i]]);
     }
     k->rows = xcalloc((size_t)n / GROUP + 1, sizeof *k->rows);
 }
 
 struct state_cache *state_cache_open(const char *dir, struct gate_scorer *scorer, const struct gate_fold *fold,
-                                     int *examples, int n, struct error *err)
+                                     const struct gate_appender *appender, int *examples, int n, struct error *err)
 {
     struct state_cache *k = xcalloc(1, sizeof *k);
     uint64_t encoder = encoder_hash(scorer);
@@ -170,6 +194,7 @@ struct state_cache *state_cache_open(const char *dir, struct gate_scorer *scorer
 
     snprintf(folder, sizeof folder, "%s/%016" PRIx64, dir, encoder);
     k->fold = fold;
+    k->appender = appender;
     k->width = scorer->model->net.config.bert.hidden_size;
     index_examples(k, examples, n);
     k->disk = make_dirs(dir, err) ? NULL : row_cache_open(folder, encoder, k->width, err);

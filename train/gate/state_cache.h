@@ -9,15 +9,16 @@
 #define TRAIN_GATE_STATE_CACHE_H
 
 #include "models/gate/gate_score.h"
-#include "train/gate/gate_data.h"
+#include "train/gate/gate_appended.h"
 
 struct state_cache;
 
-/* For n examples of the fold, given by their numbers; reorders them.  Computes what the folder does not hold yet; shows
- * progress.  A signal to stop ends it early: what was computed is in
- * the folder, but nothing may be gathered. */
+/* For n examples of the fold, given by their numbers; reorders them.  Those that always have tables of other databases
+ * behind their schema (appender NULL: none) are read with them.  Computes what the folder does not hold yet; shows
+ * progress.
+ * A signal to stop ends it early: what was computed is in the folder, but nothing may be gathered. */
 struct state_cache *state_cache_open(const char *dir, struct gate_scorer *scorer, const struct gate_fold *fold,
-                                     int *examples, int n, struct error *err);
+                                     const struct gate_appender *appender, int *examples, int n, struct error *err);
 void state_cache_close(struct state_cache *k);
 /* States [nodes of the examples, C] in the order of the batch, all of them from the list; valid until the next call. */
 const float *state_cache_gather(struct state_cache *k, const int *examples, int n);
