@@ -6,7 +6,7 @@
 
 #include "data/corpora/dataset.h"
 #include "models/gate/gate_batch.h"
-#include "train/gate/gate_part.h"
+#include "models/gate/gate_part.h"
 
 /* Pairs of elements of one schema that some question calls alternatives. */
 struct twins {

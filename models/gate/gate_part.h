@@ -1,8 +1,8 @@
 /*
  * gate_part.h - the part of a wide schema that one question reads, as ambit-infer detect has it read.
  */
-#ifndef TRAIN_GATE_GATE_PART_H
-#define TRAIN_GATE_GATE_PART_H
+#ifndef MODELS_GATE_GATE_PART_H
+#define MODELS_GATE_GATE_PART_H
 
 #include "models/embed/schema_finder.h"
 #include "models/gate/schema_input.h"

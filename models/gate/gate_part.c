@@ -1,4 +1,4 @@
-#include "train/gate/gate_part.h"
+#include "models/gate/gate_part.h"
 
 #include "data/schema/schema_build.h"
 
