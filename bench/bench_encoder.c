@@ -172,9 +172,7 @@ static void build(struct ctx *c, const struct bench *b, struct gate_text *t)
         cls[i] = b->starts[b->first + i] - from;
     }
     *t = (struct gate_text){ 0 };
-    t->bert.tokens[0] = batch_index(c, b->tokens + from, tokens, g->vocab_size);
-    t->bert.tokens[1] = batch_index(c, b->positions + from, tokens, g->max_positions);
-    t->bert.tokens[2] = batch_index(c, b->segments + from, tokens, g->type_vocab_size);
+    bert_input_ids(c, &t->bert, g, b->tokens + from, b->positions + from, b->segments + from, tokens);
     t->bert.seqs = batch_seqs(c, lengths, n);
     t->bert.row_seqs = batch_seqs(c, ones, n);
     t->rows = batch_index(c, cls, n, tokens);
@@ -354,7 +352,8 @@ static void open_model(struct bench *b, const char *dir)
     b->optim.schedule = (struct schedule){ .lr = 1e-5f, .total = 1 << 30 };
     b->optim.adamw = (struct adamw){ .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .clip = 1 };
     params_init(&b->params, &b->device, 1);
-    if (has_weights(dir) && hf_weights_load(&b->params, &b->device, dir, &hf_bert_rules, HF_WHOLE, NULL, &err))
+    if (has_weights(dir) &&
+        hf_weights_load(&b->params, &b->device, dir, hf_encoder_rules(config.bert.kind), HF_WHOLE, NULL, &err))
         die(&err);
 }
 

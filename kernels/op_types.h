@@ -23,7 +23,7 @@ enum activation {
     ACT_SIGMOID
 };
 enum pool { POOL_SUM, POOL_MEAN };
-enum gate { GATE_SILU, GATE_GELU /* by tanh */ };
+enum gate { GATE_SILU, GATE_GELU /* by tanh */, GATE_GELU_ERF };
 
 /* n segments of packed rows: segment s is rows offsets[s] .. offsets[s+1]-1.  offsets is I32 [n + 1] on the device. */
 struct seqs {

@@ -146,7 +146,7 @@ struct tensor *op_rope_angles(struct ctx *c, struct tensor *positions, struct te
 /* Rotates columns (j, j + D/2) of every head of x [T, H D] by angles [T, D] (Su et al. 2021; halves as transformers
  * lays them out).  Backward: the rotation back. */
 struct tensor *op_rope(struct ctx *c, struct tensor *x, struct tensor *angles);
-/* y = silu(gate) up, or gelu(gate) up, all [T, I] (Shazeer 2020) */
+/* y = silu(gate) up, or gelu(gate) up, by tanh or by erf, all [T, I] (Shazeer 2020) */
 struct tensor *op_glu(struct ctx *c, struct tensor *gate, struct tensor *up, enum gate kind);
 /* y = x + dropout(h w^T), x and y F32 [T, N], h [T, K], w [N, K]: a sum over layers that is never rounded to h's type
  */
@@ -165,7 +165,7 @@ void op_linear_group(struct ctx *c, struct tensor **y, struct tensor *x, struct 
                      const struct linear_map *const *maps, int n);
 /* y [T, N], of x's type or F32, += what the map makes of x, in place */
 void op_linear_add(struct ctx *c, struct tensor *y, struct tensor *x, const struct linear_map *map);
-/* y [T, I] = silu(gate(norm(x))) up(norm(x)), or gelu, see op_glu */
+/* y [T, I] = silu(gate(norm(x))) up(norm(x)), or gelu by tanh, see op_glu */
 struct tensor *op_linear_glu(struct ctx *c, struct tensor *x, struct rms_norm norm, const struct linear_map *gate,
                              const struct linear_map *up, enum gate kind);
 /* y += x, of one shape and type, in place.  No gradient. */

@@ -25,21 +25,30 @@ CPU_CLONES static void product_run(float *restrict y, const float *restrict a, c
         y[i] = a[i] * b[i];
 }
 
-static void geglu_run(float *y, const float *gate, const float *up, int64_t n)
+static void gated_run(float *y, const float *gate, const float *up, int64_t n, enum gate kind)
 {
     float value[ROW_BLOCK];
 
-    activation_run(value, gate, n, ACT_GELU_TANH);
+    if (kind == GATE_SILU) {
+        swiglu_run(y, gate, up, n);
+        return;
+    }
+    activation_run(value, gate, n, kind == GATE_GELU ? ACT_GELU_TANH : ACT_GELU);
     product_run(y, value, up, n);
 }
 
-static void geglu_slopes_run(float *dgate, float *dup, const float *dy, const float *gate, const float *up, int64_t n)
+static void gated_slopes_run(float *dgate, float *dup, const float *dy, const float *gate, const float *up, int64_t n,
+                             enum gate kind)
 {
     float product[ROW_BLOCK];
 
-    geglu_run(dup, gate, dy, n);
+    if (kind == GATE_SILU) {
+        slopes_run(dgate, dup, dy, gate, up, n);
+        return;
+    }
+    gated_run(dup, gate, dy, n, kind);
     product_run(product, dy, up, n);
-    activation_back_run(dgate, product, gate, n, ACT_GELU_TANH);
+    activation_back_run(dgate, product, gate, n, kind == GATE_GELU ? ACT_GELU_TANH : ACT_GELU);
 }
 
 void cpu_glu(struct ctx *c, struct tensor *y, const struct tensor *gate, const struct tensor *up, enum gate kind)
@@ -52,8 +61,7 @@ void cpu_glu(struct ctx *c, struct tensor *y, const struct tensor *gate, const s
         float buf_gate[ROW_BLOCK], buf_up[ROW_BLOCK], buf_y[ROW_BLOCK];
         int64_t run = run_length(at, n);
         float *value = row_out(buf_y, out, at);
-        (kind == GATE_GELU ? geglu_run : swiglu_run)(value, row_in(buf_gate, gate, at, run),
-                                                     row_in(buf_up, up, at, run), run);
+        gated_run(value, row_in(buf_gate, gate, at, run), row_in(buf_up, up, at, run), run, kind);
         row_store(out, at, value, run);
     }
 }
@@ -70,7 +78,7 @@ void cpu_glu_backward(struct ctx *c, struct destination dgate, struct destinatio
         float *out_gate = dgate.t ? row_out(to_gate, dgate, at) : to_gate;
         float *out_up = dup.t ? row_out(to_up, dup, at) : to_up;
         const float *d = row_in(buf[0], dy, at, run), *g = row_in(buf[1], gate, at, run);
-        (kind == GATE_GELU ? geglu_slopes_run : slopes_run)(out_gate, out_up, d, g, row_in(buf[2], up, at, run), run);
+        gated_slopes_run(out_gate, out_up, d, g, row_in(buf[2], up, at, run), run, kind);
         if (dgate.t)
             row_store(dgate, at, out_gate, run);
         if (dup.t)

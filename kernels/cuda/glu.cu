@@ -11,6 +11,8 @@ __device__ inline struct gated gated_of(float x, enum gate kind)
 {
     if (kind == GATE_GELU)
         return { activate(x, ACT_GELU_TANH), activation_slope(x, ACT_GELU_TANH) };
+    if (kind == GATE_GELU_ERF)
+        return { activate(x, ACT_GELU), activation_slope(x, ACT_GELU) };
     float s = sigmoid(x);
     return { x * s, s * (1.0f + x * (1.0f - s)) };
 }

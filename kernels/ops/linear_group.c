@@ -253,6 +253,7 @@ struct tensor *op_linear_glu(struct ctx *c, struct tensor *x, struct rms_norm no
 
     check_map(c, x, norm, gate);
     check_map(c, x, norm, up);
+    CHECK(kind == GATE_SILU || kind == GATE_GELU, "linear_glu: gate %d", (int)kind);
     CHECK(gate->w->shape[0] == up->w->shape[0], "linear_glu: gate of %lld columns, up of %lld",
           (long long)gate->w->shape[0], (long long)up->w->shape[0]);
     struct tensor *y = tensor_new2(c, x->dtype, x->shape[0], gate->w->shape[0]);

@@ -42,7 +42,9 @@ int dte_spec_from_json(const json_t *o, struct dte_spec *s, const char *where, s
         spec_read(o, tags_field, &form, where, err))
         return -1;
     s->config.compat = form;
-    return 0;
+    if (s->config.bert.kind == CLASSIC_BERT)
+        return 0;
+    return error_set(err, EXIT_CODE_CHECKPOINT, "%s: model: encoder: expected \"bert\" of a tagger", where);
 }
 
 /* Declares the parameters in arenas that only measure. */

@@ -159,6 +159,9 @@ int sentence_encoder_open(struct sentence_encoder *e, struct workspace *work, co
     *e = (struct sentence_encoder){ .work = work, .max_tokens = tokens };
     if (hf_config_read(&config, dir, err) || check_modules(dir, err) || check_pooling(dir, err))
         return -1;
+    if (config.bert.kind != CLASSIC_BERT)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: config.json: model_type: expected \"bert\" of a retriever",
+                         dir);
     if (config.bert.max_positions < LEAST_TOKENS)
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: max_position_embeddings: expected at least %d, got %d", dir,
                          LEAST_TOKENS, config.bert.max_positions);

@@ -36,12 +36,12 @@ uint64_t gate_model_hash(const struct gate_model *m)
 /* Declares in `data`, which may only measure. */
 static int declare(struct gate_model *m, struct params *p, struct arena *data, struct error *err)
 {
-    static const char *const targets[] = { "attention.self.qkv", "attention.output.dense" };
+    static const char *const targets[] = { "attention.self.qkv", "attention.output.dense", "attn.Wqkv", "attn.Wo" };
     struct param_arenas arenas = { &m->host, data, OPTIMIZER_NONE };
     struct lora_config config = { 0 };
     struct lora_module *modules;
 
-    int n = bert_modules(&m->net.bert, "bert.", &m->host, &modules);
+    int n = bert_modules(&m->net.bert, bert_prefix(&m->net.config.bert), &m->host, &modules);
     lora_config_init(&config, ADAPT_RANK, ADAPT_RANK, targets, ARRAY_LEN(targets));
     int rc = lora_declare(&config, p, &arenas, m->dtype, modules, n, err);
     lora_config_release(&config);

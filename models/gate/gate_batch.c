@@ -354,12 +354,8 @@ static struct index build_places(struct ctx *c, const struct text_builder *b, bo
 void gate_text_build(struct ctx *c, const struct text_builder *b, const struct bert_config *config,
                      struct gate_text *text)
 {
-    const struct int_list *ids[3] = { &b->tokens, &b->positions, &b->segments };
-    const int bounds[3] = { config->vocab_size, config->max_positions, config->type_vocab_size };
-
     *text = (struct gate_text){ 0 };
-    for (int i = 0; i < 3; i++)
-        text->bert.tokens[i] = batch_index(c, ids[i]->v, ids[i]->n, bounds[i]);
+    bert_input_ids(c, &text->bert, config, b->tokens.v, b->positions.v, b->segments.v, b->tokens.n);
     text->bert.seqs = batch_seqs(c, b->lengths.v, b->lengths.n);
     text->bert.row_seqs = batch_seqs(c, b->row_counts.v, b->row_counts.n);
     text->rows = batch_index(c, b->rows.v, b->rows.n, b->tokens.n);

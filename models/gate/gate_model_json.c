@@ -54,10 +54,10 @@ json_t *gate_model_to_json(const struct gate_model *m)
     return o;
 }
 
-/* The encoding's two segments want an embedding each. */
+/* The encoding's two segments want an embedding each, where the encoder has any. */
 static int check_segments(const struct bert_config *b, const char *where, struct error *err)
 {
-    if (b->type_vocab_size >= 2)
+    if (b->kind == MODERN_BERT || b->type_vocab_size >= 2)
         return 0;
     return error_set(err, EXIT_CODE_CHECKPOINT, "%s: model: type_vocab_size: expected at least 2, got %d", where,
                      b->type_vocab_size);

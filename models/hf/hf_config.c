@@ -1,7 +1,5 @@
-#include "models/hf/hf_config.h"
-
 #include "data/util/json.h"
-#include "models/lora/config_fields.h"
+#include "models/hf/hf_config_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,17 +17,16 @@ static const struct {
 
 static int get_sizes(struct bert_config *b, const struct config_fields *s)
 {
-    b->max_positions = 512;
-    b->type_vocab_size = 2;
+    b->max_positions = b->kind == MODERN_BERT ? 8192 : 512;
+    b->type_vocab_size = b->kind == MODERN_BERT ? 1 : 2;
     if (config_int(s, "vocab_size", 1, MAX_WIDTH * 16, &b->vocab_size) ||
         config_int(s, "hidden_size", 1, MAX_WIDTH, &b->hidden_size) ||
         config_int(s, "num_hidden_layers", 1, MAX_LAYERS, &b->layers) ||
         config_int(s, "num_attention_heads", 1, MAX_WIDTH, &b->heads) ||
         config_int(s, "intermediate_size", 1, MAX_WIDTH, &b->intermediate_size) ||
-        config_maybe_int(s, "max_position_embeddings", 1, MAX_WIDTH, &b->max_positions) ||
-        config_maybe_int(s, "type_vocab_size", 1, MAX_WIDTH, &b->type_vocab_size))
+        config_maybe_int(s, "max_position_embeddings", 1, MAX_WIDTH, &b->max_positions))
         return -1;
-    return 0;
+    return b->kind == MODERN_BERT ? 0 : config_maybe_int(s, "type_vocab_size", 1, MAX_WIDTH, &b->type_vocab_size);
 }
 
 /* Attention is built for a few widths of a head. */
@@ -60,31 +57,41 @@ static int get_activation(struct bert_config *b, const struct config_fields *s)
     return config_refuse(s, "hidden_act", "gelu, gelu_new, gelu_pytorch_tanh, relu or tanh");
 }
 
-static int get_reals(struct hf_config *c, const struct config_fields *s)
+static int get_reals(struct bert_config *b, const struct config_fields *s)
 {
-    struct bert_config *b = &c->bert;
-
     b->layer_norm_eps = 1e-12f;
     b->hidden_dropout = b->attention_dropout = 0.1f;
     if (config_maybe_real(s, "layer_norm_eps", 1e-30, 1, &b->layer_norm_eps) ||
         config_maybe_real(s, "hidden_dropout_prob", 0, 0.99, &b->hidden_dropout) ||
         config_maybe_real(s, "attention_probs_dropout_prob", 0, 0.99, &b->attention_dropout))
         return -1;
+    return 0;
+}
+
+/* All but the sizes. */
+static int get_rest(struct hf_config *c, const struct config_fields *s)
+{
+    struct bert_config *b = &c->bert;
+
+    if (b->kind == MODERN_BERT ? hf_modern_parse(b, s) : get_activation(b, s) || get_reals(b, s))
+        return -1;
     c->classifier_dropout = b->hidden_dropout;
     return config_maybe_real(s, "classifier_dropout", 0, 0.99, &c->classifier_dropout);
 }
 
 /* What would make the same weights mean something else. */
-static int check_kind(const struct config_fields *s)
+static int check_kind(struct bert_config *b, const struct config_fields *s)
 {
     const json_t *type = json_object_get(s->root, "model_type");
     const json_t *positions = json_object_get(s->root, "position_embedding_type");
     static const char *const false_ones[] = { "is_decoder", "add_cross_attention", "is_encoder_decoder" };
 
     if (!json_is_string(type))
-        return error_set(s->err, EXIT_CODE_CHECKPOINT, "%s: no string \"model_type\", expected \"bert\"", s->where);
-    if (strcmp(json_string_value(type), "bert"))
-        return config_refuse(s, "model_type", "\"bert\"");
+        return error_set(s->err, EXIT_CODE_CHECKPOINT,
+                         "%s: no string \"model_type\", expected \"bert\" or \"modernbert\"", s->where);
+    b->kind = strcmp(json_string_value(type), "modernbert") ? CLASSIC_BERT : MODERN_BERT;
+    if (b->kind == CLASSIC_BERT && strcmp(json_string_value(type), "bert"))
+        return config_refuse(s, "model_type", "\"bert\" or \"modernbert\"");
     if (!config_absent(s, "position_embedding_type") &&
         (!json_is_string(positions) || strcmp(json_string_value(positions), "absolute")))
         return config_refuse(s, "position_embedding_type", "\"absolute\"");
@@ -121,9 +128,8 @@ int hf_config_parse(struct hf_config *c, const json_t *root, const char *where, 
     *c = (struct hf_config){ 0 };
     if (!json_is_object(root))
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: not a JSON object", where);
-    if (check_kind(&s) || get_sizes(&c->bert, &s) || check_heads(&c->bert, &s) || get_activation(&c->bert, &s) ||
-        get_reals(c, &s) || get_labels(c, &s) ||
-        config_maybe_int(&s, "pad_token_id", 0, c->bert.vocab_size - 1, &c->pad_token_id))
+    if (check_kind(&c->bert, &s) || get_sizes(&c->bert, &s) || check_heads(&c->bert, &s) || get_rest(c, &s) ||
+        get_labels(c, &s) || config_maybe_int(&s, "pad_token_id", 0, c->bert.vocab_size - 1, &c->pad_token_id))
         return -1;
     return config_text(&s, "architectures", json_array_get(architectures, 0), c->architecture,
                        sizeof c->architecture) ||
@@ -167,22 +173,31 @@ static void set_labels(json_t *o, int n)
     json_object_set_new(o, "label2id", ids);
 }
 
-int hf_config_write(const struct hf_config *c, const char *dir, enum dtype stored, struct error *err)
+static void set_classic(json_t *o, const struct bert_config *b)
 {
-    const struct bert_config *b = &c->bert;
-    char *path = path_in(dir, "config.json");
-    json_t *o = json_pack("{s:[s], s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:i, s:s}", "architectures",
-                          *c->architecture ? c->architecture : "BertModel", "model_type", "bert", "vocab_size",
-                          b->vocab_size, "hidden_size", b->hidden_size, "num_hidden_layers", b->layers,
-                          "num_attention_heads", b->heads, "intermediate_size", b->intermediate_size,
-                          "max_position_embeddings", b->max_positions, "type_vocab_size", b->type_vocab_size,
-                          "hidden_act", activation_name(b->activation), "position_embedding_type", "absolute",
-                          "pad_token_id", c->pad_token_id, "torch_dtype", stored == BF16 ? "bfloat16" : "float32");
-
-    CHECK(o, "config.json: %s is not UTF-8", c->architecture);
+    json_object_set_new(o, "type_vocab_size", json_integer(b->type_vocab_size));
+    json_object_set_new(o, "hidden_act", json_string(activation_name(b->activation)));
+    json_object_set_new(o, "position_embedding_type", json_string("absolute"));
     json_object_set_new(o, "layer_norm_eps", config_short_real(b->layer_norm_eps));
     json_object_set_new(o, "hidden_dropout_prob", config_short_real(b->hidden_dropout));
     json_object_set_new(o, "attention_probs_dropout_prob", config_short_real(b->attention_dropout));
+}
+
+int hf_config_write(const struct hf_config *c, const char *dir, enum dtype stored, struct error *err)
+{
+    const struct bert_config *b = &c->bert;
+    bool modern = b->kind == MODERN_BERT;
+    const char *plain = modern ? "ModernBertModel" : "BertModel";
+    char *path = path_in(dir, "config.json");
+    json_t *o = json_pack("{s:[s], s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s}", "architectures",
+                          *c->architecture ? c->architecture : plain, "model_type", modern ? "modernbert" : "bert",
+                          "vocab_size", b->vocab_size, "hidden_size", b->hidden_size, "num_hidden_layers", b->layers,
+                          "num_attention_heads", b->heads, "intermediate_size", b->intermediate_size,
+                          "max_position_embeddings", b->max_positions, "pad_token_id", c->pad_token_id, "torch_dtype",
+                          stored == BF16 ? "bfloat16" : "float32");
+
+    CHECK(o, "config.json: %s is not UTF-8", c->architecture);
+    (modern ? hf_modern_write : set_classic)(o, b);
     json_object_set_new(o, "classifier_dropout", config_short_real(c->classifier_dropout));
     set_labels(o, c->n_labels);
     if (*c->problem_type)

@@ -1,8 +1,8 @@
 /*
- * hf_config.h - the config.json of a BERT folder as Hugging Face writes it, versions 4 and 5.
+ * hf_config.h - the config.json of a BERT's or a ModernBERT's folder as Hugging Face writes it, versions 4 and 5.
  *
- * Every field that changes the numbers is read and bounded; one that asks for something BERT here does not compute is
- * refused by name and value.  Errors have EXIT_CODE_CHECKPOINT.
+ * Every field that changes the numbers is read and bounded; one that asks for something that the encoder here does not
+ * compute is refused by name and value.  Errors have EXIT_CODE_CHECKPOINT.
  */
 #ifndef MODELS_HF_HF_CONFIG_H
 #define MODELS_HF_HF_CONFIG_H

@@ -22,6 +22,11 @@ static const struct hf_spelling bert_spellings[] = {
     { 0 },
 };
 
+static const char *const modern_owned[] = { "model.", "head.", "classifier.weight", "classifier.bias", NULL };
+static const char *const modern_may_lack[] = { "head.", NULL };
+/* of a masked language model */
+static const char *const modern_ignored[] = { "head.", "decoder.weight", "decoder.bias", NULL };
+
 static const char *const llama_owned[] = { "model.", "lm_head.weight", NULL };
 static const char *const llama_may_lack[] = { NULL };
 /* a tied head is stored by some all the same */
@@ -50,6 +55,14 @@ const struct hf_rules hf_llama_rules = {
 const struct hf_rules hf_t5_rules = { "", t5_owned, llama_may_lack, t5_ignored, t5_stacks, t5_spellings };
 
 const struct hf_rules hf_bert_rules = { "bert.", bert_owned, bert_may_lack, bert_ignored, bert_stacks, bert_spellings };
+
+static const struct hf_rules modern_rules = { "model.",       modern_owned, modern_may_lack,
+                                              modern_ignored, no_stacks,    no_spellings };
+
+const struct hf_rules *hf_encoder_rules(enum bert_kind kind)
+{
+    return kind == MODERN_BERT ? &modern_rules : &hf_bert_rules;
+}
 
 static bool starts_with(const char *name, const char *start)
 {

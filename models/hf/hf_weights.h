@@ -11,6 +11,7 @@
 
 #include "kernels/device.h"
 #include "kernels/param.h"
+#include "models/net/bert.h"
 
 /* A piece of a parameter's name, and what stands for it in the names of its n tensors. */
 struct hf_stack {
@@ -34,6 +35,9 @@ struct hf_rules {
     const struct hf_stack *stacks;
     const struct hf_spelling *spellings;
 };
+
+/* Of an encoder of either kind. */
+const struct hf_rules *hf_encoder_rules(enum bert_kind kind);
 
 extern const struct hf_rules hf_bert_rules, hf_llama_rules, hf_t5_rules;
 

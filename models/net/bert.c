@@ -1,10 +1,53 @@
 #include "models/net/bert.h"
 
+#include "kernels/batch.h"
 #include "kernels/tape.h"
+#include "models/net/modern_bert.h"
 #include "models/net/param_builder.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 /* weight std of the published initialisation */
 static const float INIT = 0.02f;
+
+static const char *const prefixes[] = { [CLASSIC_BERT] = "bert.", [MODERN_BERT] = "model." };
+
+const char *bert_prefix(const struct bert_config *g)
+{
+    return prefixes[g->kind];
+}
+
+bool bert_owns(const char *name)
+{
+    for (int i = 0; i < ARRAY_LEN(prefixes); i++)
+        if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+            return true;
+    return false;
+}
+
+static struct tensor *turns_of(struct ctx *c, const int32_t *positions, int64_t n)
+{
+    int32_t *turns = xcalloc((size_t)(3 * n) + 1, sizeof *turns);
+
+    for (int64_t t = 0; t < n; t++)
+        turns[3 * t] = turns[3 * t + 1] = positions[t];
+    struct tensor *y = batch_i32(c, turns, 3 * n);
+    free(turns);
+    return y;
+}
+
+void bert_input_ids(struct ctx *c, struct bert_input *in, const struct bert_config *g, const int32_t *ids,
+                    const int32_t *positions, const int32_t *segments, int64_t n)
+{
+    in->tokens[0] = batch_index(c, ids, n, g->vocab_size);
+    if (g->kind == MODERN_BERT) {
+        in->turns = turns_of(c, positions, n);
+        return;
+    }
+    in->tokens[1] = batch_index(c, positions, n, g->max_positions);
+    in->tokens[2] = batch_index(c, segments, n, g->type_vocab_size);
+}
 
 static void init_layer(struct bert_layer *l, const struct bert_config *g, struct param_builder *p, const char *prefix,
                        int number)
@@ -33,8 +76,12 @@ void bert_init(struct bert *b, const struct bert_config *g, const char *prefix, 
     struct param_builder builder = { p, a, dtype, INIT, 0, "" };
     int64_t C = g->hidden_size;
 
-    param_part(&builder, "%sembeddings.", prefix);
     *b = (struct bert){ .config = *g };
+    if (g->kind == MODERN_BERT) {
+        modern_bert_init(b, prefix, dtype, p, a);
+        return;
+    }
+    param_part(&builder, "%sembeddings.", prefix);
     b->word = param_matrix(&builder, g->vocab_size, C, "word_embeddings.weight");
     b->position = param_matrix(&builder, g->max_positions, C, "position_embeddings.weight");
     b->type = param_matrix(&builder, g->type_vocab_size, C, "token_type_embeddings.weight");
@@ -50,6 +97,8 @@ int bert_modules(struct bert *b, const char *prefix, struct arena *host, struct 
     int64_t C = b->config.hidden_size;
     int n = 0;
 
+    if (b->config.kind == MODERN_BERT)
+        return modern_bert_modules(b, prefix, host, modules);
     *modules = arena_alloc(host, (size_t)(2 * b->config.layers) * sizeof **modules);
     for (int i = 0; i < b->config.layers; i++) {
         struct bert_layer *l = &b->layers[i];
@@ -142,8 +191,10 @@ struct tensor *bert_forward(struct ctx *c, const struct bert *b, const struct be
 {
     const struct bert_config *g = &b->config;
     struct tensor *tables[3] = { b->word, b->position, b->type };
-    struct tensor *x = op_embed(c, tables, in->tokens, 3);
 
+    if (g->kind == MODERN_BERT)
+        return modern_bert_forward(c, b, in);
+    struct tensor *x = op_embed(c, tables, in->tokens, 3);
     x = op_layer_norm(c, x, NULL, b->norm_w, b->norm_b, g->layer_norm_eps);
     x = op_dropout(c, x, g->hidden_dropout);
     for (int i = 0; i < g->layers; i++)

@@ -1,5 +1,6 @@
 /*
- * bert.h - the BERT encoder (Devlin et al. 2019) over packed sequences.
+ * bert.h - the BERT encoder (Devlin et al. 2019) over packed sequences, or ModernBERT (modern_bert.h) by the same
+ * calls.
  *
  * Sequences lie one after another without padding.  The caller names the rows whose final states it wants; the last
  * layer computes those and nothing else.  Post-norm layers, GELU (erf) unless the configuration says otherwise.  When
@@ -11,11 +12,20 @@
 
 #include "models/lora/lora.h"
 
+enum bert_kind { CLASSIC_BERT, MODERN_BERT };
+
 struct bert_config {
+    enum bert_kind kind;
     int vocab_size, hidden_size, layers, heads, intermediate_size, max_positions, type_vocab_size;
     enum activation activation;
     float layer_norm_eps, hidden_dropout, attention_dropout;
+    /* MODERN_BERT, which has no types and takes hidden_dropout for its feed-forward layers: */
+    int window, global_every; /* tokens that a window spans; every so many layers there is none, from the first on */
+    float theta, local_theta; /* bases of the rotation's frequencies without a window and with one */
+    float embedding_dropout;
 };
+
+struct modern_layer;
 
 struct bert_layer {
     struct tensor *wqkv, *bqkv; /* [3C, C], F32 [3C]: query, key, value */
@@ -31,16 +41,28 @@ struct bert {
     struct tensor *word, *position, *type; /* [vocab, C], [positions, C], [types, C] */
     struct tensor *norm_w, *norm_b;
     struct bert_layer *layers;
-    bool checkpointed; /* the caller's to set */
+    struct modern_layer *modern; /* MODERN_BERT: in place of layers, and of all tables but word, and of norm_b */
+    struct tensor *final_norm;   /* MODERN_BERT: F32 [C] */
+    bool checkpointed;           /* the caller's to set */
 };
 
 /* A packed batch of sequences: ids, positions and segments of T tokens, and which rows to return. */
 struct bert_input {
-    struct index tokens[3];   /* word, position, type ids */
+    struct index tokens[3];   /* word, position, type ids; MODERN_BERT: word ids alone */
+    struct tensor *turns;     /* MODERN_BERT: I32 [3T], of every token its position twice, and 0 */
     struct seqs seqs;         /* the sequences, T tokens in all */
     const struct index *rows; /* wanted rows in ascending order, NULL for all of them */
     struct seqs row_seqs;     /* how many of them each sequence has */
 };
+
+/* "bert." or "model.", as Hugging Face's names begin. */
+const char *bert_prefix(const struct bert_config *config);
+/* Whether a parameter of that name is an encoder's, of either kind. */
+bool bert_owns(const char *name);
+
+/* Fills tokens and turns from T ids, positions in their sequences, and segments. */
+void bert_input_ids(struct ctx *c, struct bert_input *in, const struct bert_config *config, const int32_t *ids,
+                    const int32_t *positions, const int32_t *segments, int64_t n);
 
 /* Declares every parameter under its Hugging Face name behind prefix ("bert."); q, k and v are one parameter named
  * "...attention.self.qkv".  Weights have type dtype.  The layers array lies in a->host. */

@@ -5,6 +5,8 @@ const char *const spec_dtypes[] = { "f32", "bf16", NULL };
 static const char *const activations[] = { "none", "gelu", "gelu_tanh", "relu", "leaky_relu",
                                            "elu",  "tanh", "sigmoid",   NULL };
 
+static const char *const kinds[] = { "bert", "modernbert", NULL };
+
 /* Every enum of a description is an int in memory. */
 _Static_assert(sizeof(enum activation) == sizeof(int) && sizeof(enum dtype) == sizeof(int), "enums are ints");
 
@@ -22,6 +24,12 @@ static const struct spec_field fields[] = {
     { "layer_norm_eps", AT(layer_norm_eps), SPEC_FLOAT, NULL, 0, 1, false },
     { "hidden_dropout", AT(hidden_dropout), SPEC_FLOAT, NULL, 0, 0.999, false },
     { "attention_dropout", AT(attention_dropout), SPEC_FLOAT, NULL, 0, 0.999, false },
+    { "encoder", AT(kind), SPEC_WORD, kinds, 0, 0, true },
+    { "window", AT(window), SPEC_INT, NULL, 0, 1 << 20, true },
+    { "global_every", AT(global_every), SPEC_INT, NULL, 0, 1 << 20, true },
+    { "theta", AT(theta), SPEC_FLOAT, NULL, 0, 1e12, true },
+    { "local_theta", AT(local_theta), SPEC_FLOAT, NULL, 0, 1e12, true },
+    { "embedding_dropout", AT(embedding_dropout), SPEC_FLOAT, NULL, 0, 0.999, true },
     { 0 },
 };
 
@@ -41,7 +49,19 @@ static int check_heads(const struct bert_config *b, const char *where, struct er
                      b->hidden_size, b->heads);
 }
 
+static int check_modern(const struct bert_config *b, const char *where, struct error *err)
+{
+    if (b->kind == CLASSIC_BERT || (b->window >= 2 && b->global_every >= 1 && b->theta >= 1 && b->local_theta >= 1 &&
+                                    b->hidden_size / b->heads % 2 == 0))
+        return 0;
+    return error_set(
+        err, EXIT_CODE_CHECKPOINT,
+        "%s: model: expected a window of 2 or more, global_every and bases of 1 or more and heads of an even "
+        "number of channels, got %d, %d, %g, %g and %d",
+        where, b->window, b->global_every, (double)b->theta, (double)b->local_theta, b->hidden_size / b->heads);
+}
+
 int bert_spec_read(const json_t *o, struct bert_config *b, const char *where, struct error *err)
 {
-    return spec_read(o, fields, b, where, err) || check_heads(b, where, err) ? -1 : 0;
+    return spec_read(o, fields, b, where, err) || check_heads(b, where, err) || check_modern(b, where, err) ? -1 : 0;
 }

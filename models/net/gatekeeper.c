@@ -1,4 +1,5 @@
 #include "models/net/gatekeeper_impl.h"
+#include "models/net/modern_bert.h"
 
 enum { RELEVANCE_CHANNELS = 8 };
 static const float INIT = 0.02f;
@@ -34,8 +35,13 @@ static void init_relevance(struct gatekeeper *g, struct params *p, const struct 
     struct param_builder b = { p, a, dtype, INIT, 0, "" };
     int64_t C = g->config.bert.hidden_size;
 
-    g->pooler_w = param_matrix(&b, C, C, "bert.pooler.dense.weight");
-    g->pooler_b = param_vector(&b, C, 0, "bert.pooler.dense.bias");
+    bool modern = g->config.bert.kind == MODERN_BERT;
+
+    g->pooler_w = param_matrix(&b, C, C, modern ? "head.dense.weight" : "bert.pooler.dense.weight");
+    if (modern)
+        g->pooler_norm = param_vector(&b, C, -1, "head.norm.weight");
+    else
+        g->pooler_b = param_vector(&b, C, 0, "bert.pooler.dense.bias");
     g->relevance_w = param_matrix(&b, 1, C, "classifier.weight");
     g->relevance_b = param_vector(&b, 1, 0, "classifier.bias");
     if (g->config.encode == ENCODE_SCHEMA && g->config.linguistic)
@@ -94,7 +100,7 @@ void gatekeeper_init(struct gatekeeper *g, const struct gatekeeper_config *confi
 
     CHECK(config->edge_types <= GATE_RELATIONS_MAX, "gatekeeper: %d relations", config->edge_types);
     *g = (struct gatekeeper){ .config = *config };
-    bert_init(&g->bert, &config->bert, "bert.", dtype, p, a);
+    bert_init(&g->bert, &config->bert, bert_prefix(&config->bert), dtype, p, a);
     if (config->embedder) {
         const struct param_arenas frozen = { a->host, a->data, OPTIMIZER_NONE };
         bert_init(&g->embedder, &config->bert, GATE_EMBEDDER, dtype, p, &frozen);
@@ -142,9 +148,19 @@ struct tensor *gatekeeper_logits(struct ctx *c, struct tensor *x, struct tensor 
     return op_reshape(c, op_cast(c, op_linear(c, x, w, b, ACT_NONE), F32), 1, &n);
 }
 
+/* What the last linear map of transformers' classifier of such an encoder reads. */
+static struct tensor *pool(struct ctx *c, const struct gatekeeper *g, struct tensor *states)
+{
+    if (!g->pooler_norm)
+        return op_linear(c, states, g->pooler_w, g->pooler_b, ACT_TANH);
+    struct tensor *x = op_linear(c, states, g->pooler_w, NULL, ACT_GELU);
+    struct tensor *none = modern_bert_no_bias(c, g->config.bert.hidden_size);
+    return op_layer_norm(c, x, NULL, g->pooler_norm, none, g->config.bert.layer_norm_eps);
+}
+
 struct tensor *gatekeeper_relevance(struct ctx *c, const struct gatekeeper *g, struct tensor *states)
 {
-    struct tensor *pooled = op_linear(c, states, g->pooler_w, g->pooler_b, ACT_TANH);
+    struct tensor *pooled = pool(c, g, states);
     return gatekeeper_logits(c, op_dropout(c, pooled, g->config.bert.hidden_dropout), g->relevance_w, g->relevance_b);
 }
 

@@ -40,6 +40,7 @@ struct gatekeeper {
     struct bert bert;
     struct bert embedder;                     /* no layers: bert's states serve */
     struct tensor *pooler_w, *pooler_b;       /* [C, C], F32 [C]: tanh, as BertForSequenceClassification */
+    struct tensor *pooler_norm;               /* ModernBertForSequenceClassification: in place of pooler_b, and GELU */
     struct tensor *relevance_w, *relevance_b; /* [1, C], F32 [1] */
     struct tensor *mention_w;                 /* schema: [C, ELEMENT_MENTIONS] */
     struct tensor *question_w;                /* schema, linguistic: [C, C] */

@@ -97,7 +97,7 @@ int32_t tokenizer_special(const struct tokenizer *t, enum special_token which);
 
 /* Writes tokenizer.json, tokenizer_config.json, special_tokens_map.json and for WordPiece vocab.txt into dir, which is
  * made when it is missing; transformers opens the folder with identical results.  What the tokenizer.json of a BPE
- * said of special tokens around a text is not kept, a Unigram's is. */
+ * without CLS and SEP said of special tokens around a text is not kept, a Unigram's is. */
 int tokenizer_save(const struct tokenizer *t, const char *dir, struct error *err);
 
 #endif

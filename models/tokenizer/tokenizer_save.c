@@ -103,18 +103,26 @@ static json_t *normalizer_json(const struct tokenizer *t)
                      (int)n->lowercase);
 }
 
+/* What stands around a text: WordPiece's by its special tokens; else what was read, of a BPE where it is an encoder's.
+ */
+static json_t *post_processor_json(const struct tokenizer *t)
+{
+    bool encoder = t->special[SPECIAL_CLS] >= 0 && t->special[SPECIAL_SEP] >= 0;
+    json_t *read = json_object_get(t->parts, "post_processor");
+
+    if (t->kind == TOKENIZER_WORDPIECE)
+        return encoder ? template_json(t) : json_null();
+    return read && (encoder || t->kind == TOKENIZER_UNIGRAM) ? json_incref(read) : json_null();
+}
+
 static json_t *tokenizer_json(const struct tokenizer *t)
 {
     bool wordpiece = t->kind == TOKENIZER_WORDPIECE, unigram = t->kind == TOKENIZER_UNIGRAM;
-    bool pair = wordpiece && t->special[SPECIAL_CLS] >= 0 && t->special[SPECIAL_SEP] >= 0;
 
     return json_pack("{s:s, s:n, s:n, s:o, s:o, s:O, s:o, s:O, s:o}", "version", "1.0", "truncation", "padding",
                      "added_tokens", added_list_json(t), "normalizer", normalizer_json(t), "pre_tokenizer",
-                     json_object_get(t->parts, "pre_tokenizer"), "post_processor",
-                     pair      ? template_json(t)
-                     : unigram ? json_incref(json_object_get(t->parts, "post_processor"))
-                               : json_null(),
-                     "decoder", json_object_get(t->parts, "decoder"), "model",
+                     json_object_get(t->parts, "pre_tokenizer"), "post_processor", post_processor_json(t), "decoder",
+                     json_object_get(t->parts, "decoder"), "model",
                      wordpiece ? model_json(t)
                      : unigram ? tokenizer_unigram_json(t)
                                : tokenizer_bpe_json(t));

@@ -256,7 +256,7 @@ expect 6 "nowhere" train inspect nowhere
 # --- a Hugging Face encoder
 encoder() { expect 6 "$1" gatekeeper --data good --encoder bad; }
 folder hf bad && mv bad/model.safetensors bad/pytorch_model.bin && encoder "bad.*(safetensors|pytorch_model.bin)"
-folder hf bad && sed -i 's/"model_type": *"bert"/"model_type":"llama"/' bad/config.json && encoder "bad/config.json: model_type: expected \"bert\", got \"llama\""
+folder hf bad && sed -i 's/"model_type": *"bert"/"model_type":"llama"/' bad/config.json && encoder "bad/config.json: model_type: expected \"bert\" or \"modernbert\", got \"llama\""
 folder hf bad && sed -i -E 's/"hidden_size": *[0-9]+/"hidden_size":"32"/' bad/config.json && encoder "bad/config.json: .*hidden_size"
 folder hf bad && sed -i -E 's/"hidden_size": *[0-9]+/"hidden_size":64/' bad/config.json && encoder "bad.*(shape|\[400|64)"
 # a width that attention is not built for: known before anything is loaded
@@ -266,7 +266,7 @@ for heads in 2 8; do # and narrow ones that it is
     folder hf bad && sed -i -E "s/\"num_attention_heads\": *[0-9]+/\"num_attention_heads\":$heads/" bad/config.json
     expect 0 "" gatekeeper --data good --encoder bad --dry-run
 done
-folder hf bad && sed -i 's/"model_type": *"bert"/"model_type":"modernbert"/' bad/config.json && encoder "bad/config.json: model_type: expected \"bert\", got \"modernbert\""
+folder hf bad && sed -i 's/"model_type": *"bert"/"model_type":"roberta"/' bad/config.json && encoder "bad/config.json: model_type: expected \"bert\" or \"modernbert\", got \"roberta\""
 folder hf bad && sed -i -E 's/"num_hidden_layers": *[0-9]+/"num_hidden_layers":100000000/' bad/config.json && encoder "bad/config.json: .*num_hidden_layers"
 folder hf bad && sed -i -E 's/"vocab_size": *[0-9]+/"vocab_size":10/' bad/config.json && encoder "bad.*vocab_size is 10"
 folder hf bad && head -c 100 hf/config.json >bad/config.json && encoder "bad/config.json: line"

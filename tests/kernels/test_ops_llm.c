@@ -117,10 +117,16 @@ static double gelu(double x)
     return 0.5 * x * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
 }
 
+/* By the variant, an enum gate. */
+static double gated(int variant, double x)
+{
+    return variant == GATE_SILU ? x / (1 + exp(-x)) : variant == GATE_GELU ? gelu(x) : 0.5 * x * (1 + erf(x / sqrt(2)));
+}
+
 static void glu(const struct op_test *t, double *const *x, double *y)
 {
     for (int64_t i = 0; i < t->in[0].n; i++)
-        y[i] = (t->variant == GATE_GELU ? gelu(x[0][i]) : x[0][i] / (1 + exp(-x[0][i]))) * x[1][i];
+        y[i] = gated(t->variant, x[0][i]) * x[1][i];
 }
 
 #define RESIDUAL_DROPOUT 0.3f
@@ -253,7 +259,7 @@ static const struct op_row rows[] = {
     { "rms_norm", rms_norm_setup, run_rms_norm, rms_norm, .variants = 2 },
     { "rope_angles", angles_setup, run_angles, rope_angles, .variants = 2, .f32_only = true },
     { "rope", rope_setup, run_rope, rope, .variants = 2 },
-    { "glu", glu_setup, run_glu, glu, .variants = 2, .same_twice = true },
+    { "glu", glu_setup, run_glu, glu, .variants = 3, .same_twice = true },
     { "linear_residual", residual_setup, run_residual, residual, .variants = 2 },
     { "neftune", neftune_setup, run_neftune, neftune, .variants = 1 },
     { "argmax", argmax_setup, run_argmax, argmax, .variants = 2 },

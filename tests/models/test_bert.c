@@ -1,4 +1,5 @@
-/* The encoder beside transformers' (gold/make_bert.py), its short last layer beside the whole one, layers run twice. */
+/* Encoders of both kinds beside transformers' (gold/make_bert.py, make_modern.py), their short last layer beside the
+ * whole one, layers run twice. */
 #include "tests/support/support.h"
 
 #include "kernels/tape.h"
@@ -18,13 +19,17 @@ static const int32_t lengths[SEQUENCES] = { 31, 1, 127, 33 };
 struct size {
     const char *tag;
     int layers, hidden, heads, intermediate;
+    int window, global_every; /* 0: a BERT, else a ModernBERT */
 };
-static const struct size sizes[] = { { "h32", 2, 64, 2, 96 }, { "h64", 3, 64, 1, 160 }, { "h128", 2, 128, 1, 64 } };
+static const struct size sizes[] = { { "h32", 2, 64, 2, 96, 0, 0 },   { "h64", 3, 64, 1, 160, 0, 0 },
+                                     { "h128", 2, 128, 1, 64, 0, 0 }, { "m32", 3, 64, 2, 96, 24, 2 },
+                                     { "m64", 2, 64, 1, 160, 10, 3 }, { "whole", 2, 64, 2, 64, 8, 1 } };
+enum { CLASSIC = 1, MODERN = 4 }; /* of the sizes one of each */
 
 static float weight(const char *name, int64_t i)
 {
     float x = formula_value(name, i);
-    if (text_ends_with(name, "LayerNorm.weight"))
+    if (text_ends_with(name, "LayerNorm.weight") || text_ends_with(name, "norm.weight"))
         return 1 + x / 4;
     return text_ends_with(name, "bias") || strstr(name, "embeddings") ? x / 4 : x / 8;
 }
@@ -63,6 +68,14 @@ static void open_model(struct model *m, const struct size *s, enum dtype dtype)
                              .type_vocab_size = TYPES,
                              .activation = ACT_GELU,
                              .layer_norm_eps = 1e-12f };
+    if (s->window) {
+        g.kind = MODERN_BERT;
+        g.window = s->window;
+        g.global_every = s->global_every;
+        g.theta = 160000;
+        g.local_theta = 10000;
+        g.layer_norm_eps = 1e-5f;
+    }
     struct param_arenas arenas = { &m->host, &m->data, OPTIMIZER_ADAMW };
     struct error err;
 
@@ -71,7 +84,7 @@ static void open_model(struct model *m, const struct size *s, enum dtype dtype)
     assert_int_equal(arena_init(&m->host, HOST_BYTES, &err), 0);
     assert_int_equal(device_arena(&m->device, &m->data, 8 << 20, &err), 0);
     assert_int_equal(workspace_init(&m->work, &m->device, HOST_BYTES, &err), 0);
-    bert_init(&m->bert, &g, "bert.", dtype, &m->params, &arenas);
+    bert_init(&m->bert, &g, bert_prefix(&g), dtype, &m->params, &arenas);
     params_init(&m->params, &m->device, 0);
     fill(m);
     for (int s0 = 0, t = 0; s0 < SEQUENCES; s0++)
@@ -121,13 +134,11 @@ static struct tensor *loss_gradient(struct ctx *c, const struct tensor *y)
 static void run(struct ctx *c, void *arg)
 {
     static const int32_t one[SEQUENCES] = { 1, 1, 1, 1 };
-    static const int bounds[3] = { VOCAB, POSITIONS, TYPES };
     struct pass *p = arg;
     int32_t firsts[SEQUENCES] = { 0 };
     struct bert_input in = { .seqs = batch_seqs(c, lengths, SEQUENCES) };
 
-    for (int i = 0; i < 3; i++)
-        in.tokens[i] = batch_index(c, p->m->ids[i], TOKENS, bounds[i]);
+    bert_input_ids(c, &in, &p->m->bert.config, p->m->ids[0], p->m->ids[1], p->m->ids[2], TOKENS);
     for (int i = 1; i < SEQUENCES; i++)
         firsts[i] = firsts[i - 1] + lengths[i - 1];
     struct index rows = batch_index(c, firsts, SEQUENCES, TOKENS);
@@ -161,7 +172,8 @@ static void check_gold(const struct size *size, enum dtype dtype, double bound)
     char key[256];
     double most = 0;
 
-    assert_int_equal(safetensors_open(&s, "tests/gold/bert.safetensors", &err), 0);
+    const char *path = size->window ? "tests/gold/modern.safetensors" : "tests/gold/bert.safetensors";
+    assert_int_equal(safetensors_open(&s, path, &err), 0);
     open_model(&m, size, dtype);
     struct pass p = { .m = &m, .backward = true };
     run_pass(&p);
@@ -243,13 +255,13 @@ static void test_first_rows(void **state)
 }
 
 /* Layers that run twice give the same bits from less memory; so does everything a second time. */
-static void check_checkpointed(enum dtype dtype)
+static void check_checkpointed(const struct size *size, enum dtype dtype)
 {
     struct model m;
     int64_t n, also;
 
-    open_model(&m, &sizes[1], dtype);
-    m.bert.config.hidden_dropout = m.bert.config.attention_dropout = 0.2f;
+    open_model(&m, size, dtype);
+    m.bert.config.hidden_dropout = m.bert.config.attention_dropout = m.bert.config.embedding_dropout = 0.2f;
     struct pass p = { .m = &m, .backward = true };
     run_pass(&p);
     size_t plain = m.work.step.peak;
@@ -273,11 +285,14 @@ static void check_checkpointed(enum dtype dtype)
 static void test_checkpointed(void **state)
 {
     (void)state;
-    check_checkpointed(F32);
-    check_checkpointed(BF16);
+    for (int i = 0; i < 2; i++) {
+        const struct size *size = &sizes[i ? MODERN : CLASSIC];
+        check_checkpointed(size, F32);
+        check_checkpointed(size, BF16);
+    }
 }
 
-static const char *const lora_targets[] = { "attention.self.qkv", "attention.output.dense" };
+static const char *const lora_targets[] = { "attention.self.qkv", "attention.output.dense", "attn.Wqkv", "attn.Wo" };
 
 /* Adapters with values everywhere on query, key, value and output of each layer. */
 static struct lora_module *add_lora(struct model *m, struct params *p, struct arena *data, int *n)
@@ -287,7 +302,7 @@ static struct lora_module *add_lora(struct model *m, struct params *p, struct ar
     struct lora_module *modules;
     struct error err;
 
-    *n = bert_modules(&m->bert, "bert.", &m->host, &modules);
+    *n = bert_modules(&m->bert, bert_prefix(&m->bert.config), &m->host, &modules);
     lora_config_init(&config, 5, 10, lora_targets, ARRAY_LEN(lora_targets));
     assert_int_equal(lora_declare(&config, p, &arenas, F32, modules, *n, &err), 0);
     lora_config_release(&config);

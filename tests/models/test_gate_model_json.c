@@ -92,6 +92,8 @@ static void test_refused(void **state)
     check_refused(description(GAT_F32), "gat_precision", json_string("f8"), "gat_precision: unknown value \"f8\"");
     check_refused(description(GAT_F32), "gat_precision", json_integer(1), "gat_precision");
     check_refused(description(GAT_F32), "pool", NULL, "pool");
+    check_refused(description(GAT_F32), "encoder", json_string("modernbert"), "expected a window of 2 or more");
+    check_refused(description(GAT_F32), "encoder", json_string("gpt"), "encoder: unknown value \"gpt\"");
     check_refused(description(GAT_F32), "heads", json_integer(0), "heads");
     check_refused(description(GAT_F32), "linguistic", json_string("maybe"), "linguistic");
     check_refused(description(GAT_F32), "pair_feature_set", NULL, "pair_feature_set: expected 2, got 1: ");

@@ -1,4 +1,4 @@
-/* config.json of BERT: what is read, what is refused by name, and that what is written reads back. */
+/* config.json of BERT and ModernBERT: what is read, what is refused by name, and that what is written reads back. */
 #include "data/util/json.h"
 #include "models/hf/hf_config.h"
 #include "tests/support/support.h"
@@ -9,6 +9,10 @@
 
 #define SIZES                                                                                                          \
     "\"model_type\":\"bert\",\"vocab_size\":100,\"hidden_size\":96,\"num_hidden_layers\":2,"                           \
+    "\"num_attention_heads\":3,\"intermediate_size\":48"
+
+#define MODERN                                                                                                         \
+    "\"model_type\":\"modernbert\",\"vocab_size\":100,\"hidden_size\":96,\"num_hidden_layers\":5,"                     \
     "\"num_attention_heads\":3,\"intermediate_size\":48"
 
 static int parse(struct hf_config *c, const char *text, struct error *err)
@@ -94,14 +98,29 @@ static void test_odd_heads(void **state)
     assert_int_equal(c.bert.heads, 12);
 }
 
+struct bad {
+    const char *text, *says;
+};
+
+static void refuse(const struct bad *bad, int n)
+{
+    for (int i = 0; i < n; i++) {
+        struct hf_config c;
+        struct error err = { 0 };
+        if (parse(&c, bad[i].text, &err) == 0)
+            fail_msg("accepted: %s", bad[i].text);
+        if (!strstr(err.text, bad[i].says) || strncmp(err.text, "config.json: ", 13))
+            fail_msg("\"%s\" does not say \"%s\"", err.text, bad[i].says);
+        assert_int_equal(err.code, EXIT_CODE_CHECKPOINT);
+    }
+}
+
 static void test_refused(void **state)
 {
-    static const struct {
-        const char *text, *says;
-    } bad[] = {
+    static const struct bad bad[] = {
         { "[]", "not a JSON object" },
         { "{}", "model_type" },
-        { "{\"model_type\":\"roberta\"}", "model_type: expected \"bert\", got \"roberta\"" },
+        { "{\"model_type\":\"roberta\"}", "model_type: expected \"bert\" or \"modernbert\", got \"roberta\"" },
         { "{\"model_type\":\"bert\"}", "vocab_size" },
         { "{\"model_type\":\"bert\",\"vocab_size\":100,\"hidden_size\":12}", "num_hidden_layers" },
         { "{\"model_type\":\"bert\",\"vocab_size\":0}", "vocab_size" },
@@ -114,7 +133,7 @@ static void test_refused(void **state)
         { "{\"model_type\":\"bert\",\"vocab_size\":100,\"hidden_size\":3096,\"num_hidden_layers\":4,"
           "\"num_attention_heads\":12,\"intermediate_size\":1200}",
           "expected heads of at most 256 channels, got 258 (hidden_size 3096, num_attention_heads 12)" },
-        { "{\"model_type\":\"modernbert\"}", "model_type: expected \"bert\", got \"modernbert\"" },
+        { "{\"model_type\":\"modernbert\"}", "vocab_size" },
         { "{" SIZES ",\"position_embedding_type\":\"relative_key\"}",
           "position_embedding_type: expected \"absolute\", got \"relative_key\"" },
         { "{" SIZES ",\"position_embedding_type\":7}", "position_embedding_type: expected \"absolute\", got 7" },
@@ -138,15 +157,74 @@ static void test_refused(void **state)
           "architectures" },
     };
     (void)state;
-    for (int i = 0; i < ARRAY_LEN(bad); i++) {
-        struct hf_config c;
-        struct error err = { 0 };
-        if (parse(&c, bad[i].text, &err) == 0)
-            fail_msg("accepted: %s", bad[i].text);
-        if (!strstr(err.text, bad[i].says) || strncmp(err.text, "config.json: ", 13))
-            fail_msg("\"%s\" does not say \"%s\"", err.text, bad[i].says);
-        assert_int_equal(err.code, EXIT_CODE_CHECKPOINT);
+    refuse(bad, ARRAY_LEN(bad));
+}
+
+static void test_modern_refused(void **state)
+{
+    static const struct bad bad[] = {
+        { "{" MODERN ",\"norm_bias\":true}", "norm_bias: expected false, got true" },
+        { "{" MODERN ",\"attention_bias\":true}", "attention_bias: expected false" },
+        { "{" MODERN ",\"mlp_bias\":1}", "mlp_bias: expected false" },
+        { "{" MODERN ",\"hidden_activation\":\"silu\"}", "hidden_activation: expected \"gelu\", got \"silu\"" },
+        { "{" MODERN ",\"rope_scaling\":{\"type\":\"yarn\"}}", "rope_scaling: expected none" },
+        { "{" MODERN ",\"rope_parameters\":{\"full_attention\":{\"rope_type\":\"yarn\"}}}",
+          "rope_type: expected \"default\", got \"yarn\"" },
+        { "{" MODERN ",\"rope_parameters\":{\"sliding_attention\":{\"rope_theta\":0}}}", "rope_theta" },
+        { "{" MODERN ",\"local_attention\":1}", "local_attention" },
+        { "{" MODERN ",\"global_attn_every_n_layers\":0}", "global_attn_every_n_layers" },
+        { "{" MODERN ",\"layer_types\":[\"full_attention\"]}",
+          "layer_types: expected a list with a word for each layer" },
+        { "{" MODERN ",\"layer_types\":[\"full_attention\",\"sliding_attention\",\"full_attention\","
+          "\"full_attention\",\"sliding_attention\"]}",
+          "layer_types: expected full_attention first and every so many layers" },
+        { "{" MODERN ",\"layer_types\":[\"sliding_attention\",\"sliding_attention\",\"full_attention\","
+          "\"sliding_attention\",7]}",
+          "layer_types" },
+        { "{\"model_type\":\"modernbert\",\"vocab_size\":9,\"hidden_size\":6,\"num_hidden_layers\":2,"
+          "\"num_attention_heads\":2,\"intermediate_size\":4}",
+          "expected an even number of channels a head, got 3" },
+    };
+    (void)state;
+    refuse(bad, ARRAY_LEN(bad));
+}
+
+/* Of version 4 with its names, of version 5 with its own, and one that says nothing. */
+static void test_modern(void **state)
+{
+    static const char *const texts[] = {
+        "{" MODERN ",\"global_attn_every_n_layers\":2,\"local_attention\":64,\"global_rope_theta\":5e4,"
+        "\"local_rope_theta\":null,\"norm_eps\":1e-6,\"mlp_dropout\":0.1,\"attention_dropout\":0.2,"
+        "\"embedding_dropout\":0.3,\"position_embedding_type\":\"absolute\",\"layer_norm_eps\":1e-05}",
+        "{" MODERN
+        ",\"layer_types\":[\"full_attention\",\"sliding_attention\",\"full_attention\",\"sliding_attention\","
+        "\"full_attention\"],\"local_attention\":64,\"rope_parameters\":{\"full_attention\":{\"rope_type\":\"default\","
+        "\"rope_theta\":5e4},\"sliding_attention\":{\"rope_theta\":5e4}},\"norm_eps\":1e-6,\"mlp_dropout\":0.1,"
+        "\"attention_dropout\":0.2,\"embedding_dropout\":0.3}",
+        "{" MODERN "}",
+    };
+    char *dir = test_dir_new();
+    struct hf_config c, again;
+    struct error err = { 0 };
+
+    (void)state;
+    for (int i = 0; i < 2 * ARRAY_LEN(texts); i++) {
+        if (parse(&c, texts[i / 2], &err))
+            fail_msg("%s", err.text);
+        if (i % 2 && (hf_config_write(&c, dir, F32, &err) || hf_config_read(&again, dir, &err)))
+            fail_msg("%s", err.text);
+        const struct bert_config *b = i % 2 ? &again.bert : &c.bert;
+        bool plain = i / 2 == 2;
+        assert_int_equal(b->kind, MODERN_BERT);
+        assert_int_equal(b->max_positions, 8192);
+        assert_int_equal(b->window, plain ? 128 : 64);
+        assert_int_equal(b->global_every, plain ? 3 : 2);
+        assert_true(b->theta == (plain ? 160000.0f : 5e4f) && b->local_theta == (plain ? 10000.0f : 5e4f));
+        assert_true(b->layer_norm_eps == (plain ? 1e-5f : 1e-6f));
+        assert_true(b->hidden_dropout == (plain ? 0 : 0.1f) && b->attention_dropout == (plain ? 0 : 0.2f));
+        assert_true(b->embedding_dropout == (plain ? 0 : 0.3f));
     }
+    test_dir_remove(dir);
 }
 
 static void test_round_trip(void **state)
@@ -203,6 +281,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_version_4),  cmocka_unit_test(test_version_5_and_defaults),
         cmocka_unit_test(test_odd_heads),  cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_modern),     cmocka_unit_test(test_modern_refused),
         cmocka_unit_test(test_round_trip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,7 +25,13 @@ static const struct option table[] = {
     { 0 },
 };
 
-/* Encoder and relevance head as BertForSequenceClassification with one label, whose logit goes through a sigmoid. */
+static const char *architecture(const struct gate_model *m)
+{
+    return m->net.config.bert.kind == MODERN_BERT ? "ModernBertForSequenceClassification"
+                                                  : "BertForSequenceClassification";
+}
+
+/* Encoder and relevance head as a classifier with one label, whose logit goes through a sigmoid. */
 static int write_folder(const struct gate_model *m, const char *dir, struct error *err)
 {
     struct hf_config config = { .bert = m->net.config.bert,
@@ -33,10 +39,11 @@ static int write_folder(const struct gate_model *m, const char *dir, struct erro
                                 .pad_token_id = tokenizer_special(m->tokenizer, SPECIAL_PAD),
                                 .n_labels = 1 };
 
-    snprintf(config.architecture, sizeof config.architecture, "BertForSequenceClassification");
+    snprintf(config.architecture, sizeof config.architecture, "%s", architecture(m));
     snprintf(config.problem_type, sizeof config.problem_type, "multi_label_classification");
-    return hf_weights_save(&m->params, m->device, dir, &hf_bert_rules, F32, err) ||
-                   tokenizer_save(m->tokenizer, dir, err) || hf_config_write(&config, dir, F32, err)
+    const struct hf_rules *rules = hf_encoder_rules(config.bert.kind);
+    return hf_weights_save(&m->params, m->device, dir, rules, F32, err) || tokenizer_save(m->tokenizer, dir, err) ||
+                   hf_config_write(&config, dir, F32, err)
                ? -1
                : 0;
 }
@@ -56,7 +63,7 @@ static int export_gatekeeper(const struct lm_export_request *q, const char *dir,
     if (rc == 0)
         rc = write_folder(&model, q->to, err);
     if (rc == 0)
-        log_info("%s: encoder and relevance head, for transformers' BertForSequenceClassification", q->out);
+        log_info("%s: encoder and relevance head, for transformers' %s", q->out, architecture(&model));
     gate_model_release(&model);
     device_close(&device);
     return rc;

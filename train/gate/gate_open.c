@@ -116,7 +116,7 @@ static void take_embedder(struct gate_trainer *t)
         struct param *to = &t->model.params.list[i];
         if (strncmp(to->name, GATE_EMBEDDER, strlen(GATE_EMBEDDER)) != 0)
             continue;
-        snprintf(name, sizeof name, "bert.%s", to->name + strlen(GATE_EMBEDDER));
+        snprintf(name, sizeof name, "%s%s", bert_prefix(&t->model.net.config.bert), to->name + strlen(GATE_EMBEDDER));
         const struct param *from = params_find(&t->model.params, name);
         CHECK(from, "no encoder's %s", name);
         copy_param(t, to, from);
@@ -215,8 +215,8 @@ static int load_encoder(struct gate_trainer *t, struct error *err)
 
     params_init(&t->model.params, &t->run.device, t->run.set.seed);
     set_pair_prior(t);
-    if (t->encoder &&
-        hf_weights_load(&t->model.params, &t->run.device, t->encoder, &hf_bert_rules, HF_ENCODER, &kept, err))
+    const struct hf_rules *rules = hf_encoder_rules(t->model.net.config.bert.kind);
+    if (t->encoder && hf_weights_load(&t->model.params, &t->run.device, t->encoder, rules, HF_ENCODER, &kept, err))
         return -1;
     if (t->encoder)
         log_info("encoder: %s, %d parameters of the relevance head start from random values", t->encoder, kept);

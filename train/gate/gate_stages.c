@@ -145,13 +145,13 @@ static int make_sampler(struct gate_trainer *t, enum gate_stage stage, struct er
 
 static bool in_encoder(const struct param *p)
 {
-    return strncmp(p->name, "bert.", 5) == 0;
+    return bert_owns(p->name);
 }
 
 static bool in_relevance(const struct param *p)
 {
-    return strncmp(p->name, "bert.pooler.", 12) == 0 || strcmp(p->name, "classifier.weight") == 0 ||
-           strcmp(p->name, "classifier.bias") == 0;
+    return strncmp(p->name, "bert.pooler.", 12) == 0 || strncmp(p->name, "head.", 5) == 0 ||
+           strcmp(p->name, "classifier.weight") == 0 || strcmp(p->name, "classifier.bias") == 0;
 }
 
 bool gate_reads(const struct param *p)

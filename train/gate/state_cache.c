@@ -32,7 +32,7 @@ struct state_cache {
 
 static bool is_read(const struct gate_model *m, const struct param *p)
 {
-    if (strncmp(p->name, "bert.", 5) == 0)
+    if (bert_owns(p->name))
         return true;
     return gatekeeper_says_word(&m->net.config) &&
            (strncmp(p->name, GATE_EMBEDDER, strlen(GATE_EMBEDDER)) == 0 || strcmp(p->name, "classifier.weight") == 0 ||

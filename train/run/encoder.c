@@ -9,7 +9,7 @@ struct tokenizer *encoder_from_folder(const char *dir, int segments, struct bert
 
     if (hf_config_read(&config, dir, err))
         return NULL;
-    if (config.bert.type_vocab_size < segments) {
+    if (config.bert.kind == CLASSIC_BERT && config.bert.type_vocab_size < segments) {
         error_set(err, EXIT_CODE_CHECKPOINT, "%s: type_vocab_size: expected at least %d, got %d", dir, segments,
                   config.bert.type_vocab_size);
         return NULL;

@@ -1,5 +1,5 @@
 /*
- * encoder.h - the BERT that a trainer begins with: a pretrained one from its folder, or one from nothing.
+ * encoder.h - the encoder that a trainer begins with: a pretrained one from its folder, or one from nothing.
  */
 #ifndef TRAIN_RUN_ENCODER_H
 #define TRAIN_RUN_ENCODER_H
@@ -33,8 +33,8 @@ struct encoder_settings {
         INT_OPTION("encoder-positions", ENCODER_AT(at, positions), "N", 64, 8192, "from scratch: longest sequence"),   \
         REAL_OPTION("encoder-dropout", ENCODER_AT(at, dropout), "P", 0, 0.9, "from scratch: dropout")
 
-/* The tokenizer of the folder, and the configuration of its encoder, which has at least so many segments.  NULL with
- * EXIT_CODE_CHECKPOINT. */
+/* The tokenizer of the folder, and the configuration of its encoder, which has at least so many segments if it is a
+ * BERT.  NULL with EXIT_CODE_CHECKPOINT. */
 struct tokenizer *encoder_from_folder(const char *dir, int segments, struct bert_config *bert, struct error *err);
 /* A vocabulary learnt from the n texts, with `unused` ids that a model may use as markers.  NULL with EXIT_CODE_USAGE.
  */

@@ -49,6 +49,11 @@ static int new_model(struct tag_trainer *t, struct error *err)
 
     if (!tokenizer)
         return -1;
+    if (bert.kind != CLASSIC_BERT) {
+        tokenizer_close(tokenizer);
+        return error_set(err, EXIT_CODE_CHECKPOINT,
+                         "%s: config.json: model_type: expected \"bert\", which a tagger reads by", q->encoder);
+    }
     struct dte_spec spec = spec_of(t->set, &bert);
     if (dte_model_init(&t->model, &t->run.device, &spec, run_optimizer(&t->run, OPTIMIZER_ADAMW), tokenizer, err))
         return -1;
