@@ -75,36 +75,36 @@ told=(shown)
 # --- labels of one's own: the same questions without their slices, by the databases or by tables.json
 sed -nE 's/^\{"id":("[^"]*"),"db_id":("[^"]*").*"question":("([^"\\]|\\.)*").*"ambiguous":(true|false).*/{"id":\1,"db_id":\2,"question":\3,"ambiguous":\5}/p' \
     all/test.jsonl | head -n 300 >own.jsonl
-few_tables all/tables.json own.jsonl >own.json
+few_tables all/tables.json own.jsonl >few.json
 [ "$(wc -l <own.jsonl)" = 300 ] || fail "own.jsonl has $(wc -l <own.jsonl) lines"
-expect 0 'own labels: 300 test examples' train evaluate run --data own.jsonl --schema own.json --device cpu
+expect 0 'own labels: 300 test examples' train evaluate run --data own.jsonl --schema few.json --device cpu
 grep -qE '^database +questions' shown || complain "own labels" "has no table of databases"
-expect 0 '"prevalence"' train evaluate run --data own.jsonl --schema own.json --device cpu --json
+expect 0 '"prevalence"' train evaluate run --data own.jsonl --schema few.json --device cpu --json
 cp shown own.json
-infer detect --model run --schema own.json own.jsonl --device cpu -o found.jsonl 2>said || fail "ambit-infer detect"
-expect 0 '"prevalence"' train evaluate --predictions found.jsonl --data own.jsonl --schema own.json --json
+infer detect --model run --schema few.json own.jsonl --device cpu -o found.jsonl 2>said || fail "ambit-infer detect"
+expect 0 '"prevalence"' train evaluate --predictions found.jsonl --data own.jsonl --schema few.json --json
 for name in questions prevalence auc; do
     awk -v a="$(field $name own.json)" -v b="$(field $name shown)" 'BEGIN { exit !(a - b < 1e-6 && b - a < 1e-6) }' ||
         complain "detect's answers" "$name $(field $name shown), of the model $(field $name own.json)"
 done
 
 # --- wide schemas: what is read of them, and so every score, is what detect reads
-infer detect --model run --schema own.json own.jsonl --device cpu --elements 16 --relevance none -o part.jsonl 2>said || fail "ambit-infer detect --elements"
+infer detect --model run --schema few.json own.jsonl --device cpu --elements 16 --relevance none -o part.jsonl 2>said || fail "ambit-infer detect --elements"
 grep -q '"schema_cut":{"kept":16,' part.jsonl || complain "--elements" "no schema is cut"
-expect 0 '"prevalence"' train evaluate run --data own.jsonl --schema own.json --device cpu --elements 16 --json
+expect 0 '"prevalence"' train evaluate run --data own.jsonl --schema few.json --device cpu --elements 16 --json
 cp shown part.json
-expect 0 '"prevalence"' train evaluate --predictions part.jsonl --data own.jsonl --schema own.json --json
+expect 0 '"prevalence"' train evaluate --predictions part.jsonl --data own.jsonl --schema few.json --json
 for name in auc ap brier; do
     awk -v a="$(field $name part.json)" -v b="$(field $name shown)" -v whole="$(field $name own.json)" 'BEGIN { exit !(a - b < 1e-6 && b - a < 1e-6 && a != whole) }' ||
         complain "parts of schemas" "$name $(field $name part.json), of detect $(field $name shown), of whole schemas $(field $name own.json)"
 done
 expect 0 '^relevance of elements: AP' train evaluate run --data all --device cpu --elements 16
 cp part.json words.json
-infer detect --model run --schema all/tables.json own.jsonl --device cpu --elements 16 --retriever "$gold/embed" --relevance none -o part.jsonl 2>said ||
+infer detect --model run --schema few.json own.jsonl --device cpu --elements 16 --retriever "$gold/embed" --relevance none -o part.jsonl 2>said ||
     fail "ambit-infer detect --retriever"
-expect 0 '"prevalence"' train evaluate run --data own.jsonl --schema all/tables.json --device cpu --elements 16 --retriever "$gold/embed" --json
+expect 0 '"prevalence"' train evaluate run --data own.jsonl --schema few.json --device cpu --elements 16 --retriever "$gold/embed" --json
 cp shown part.json
-expect 0 '"prevalence"' train evaluate --predictions part.jsonl --data own.jsonl --schema all/tables.json --json
+expect 0 '"prevalence"' train evaluate --predictions part.jsonl --data own.jsonl --schema few.json --json
 for name in auc ap brier; do
     awk -v a="$(field $name part.json)" -v b="$(field $name shown)" -v words="$(field $name words.json)" 'BEGIN { exit !(a - b < 1e-6 && b - a < 1e-6 && a != words) }' ||
         complain "parts by meaning" "$name $(field $name part.json), of detect $(field $name shown), by words alone $(field $name words.json)"
