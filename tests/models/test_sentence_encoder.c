@@ -148,7 +148,8 @@ static void test_refused(void **state)
     expect_refused("modules.json", "[7]", "modules.json", "expected Transformer, Pooling or Normalize");
     expect_refused("sentence_bert_config.json", "{\"max_seq_length\":2}", "max_seq_length", "got 2");
     expect_refused("config.json", NULL, "config.json", "No such file");
-    expect_refused("config.json", "{\"model_type\":\"llama\"}", "model_type", "expected \"bert\", got \"llama\"");
+    expect_refused("config.json", "{\"model_type\":\"llama\"}", "model_type",
+                   "expected \"bert\" or \"modernbert\", got \"llama\"");
     expect_refused("tokenizer.json", NULL, "neither tokenizer.json nor vocab.txt", "No such file");
     expect_refused("model.safetensors", NULL, "model.safetensors", "");
 }
