@@ -59,7 +59,7 @@ check_tidy() {
 check_shell() {
     local scripts
     mapfile -t scripts < <(git ls-files -co --exclude-standard -- '*.sh' '.ci/run')
-    printf '%s\0' "${scripts[@]}" | xargs -0 -n 16 -P "$(nproc)" shellcheck
+    printf '%s\0' "${scripts[@]}" | xargs -0 -n 16 -P "$(nproc)" shellcheck -x
 }
 
 step style bash tests/check_style.sh
