@@ -9,23 +9,8 @@ data practice -o all --seed 3 >shown 2>said || fail "ambit-data practice"
 for fold in train=96 valid=32 test=32; do
     awk -v n="${fold#*=}" 'NR % 7 == 1 && k++ < n' "all/${fold%=*}.jsonl" >some.jsonl && mv some.jsonl "all/${fold%=*}.jsonl"
 done
-cat >tiny.yaml <<'END'
-compute: f32
-encoder-hidden: 32
-encoder-layers: 1
-encoder-heads: 1
-encoder-intermediate: 32
-encoder-vocabulary: 400
-encoder-positions: 256
-gat-hidden: 8
-gat-heads: 2
-relevance-epochs: 1
-relevance-batch: 16
-relevance-lr: 1e-3
-epochs: 3
-batch: 16
-device: cpu
-END
+few_tables all/tables.json all/*.jsonl >few.json && mv few.json all/tables.json
+tiny_detector compute=f32 relevance-epochs=1 relevance-batch=16 relevance-lr=1e-3 epochs=3 batch=16 device=cpu >tiny.yaml
 tiny=(gatekeeper --config tiny.yaml --data all)
 
 # --- whole, and stopped while it learns relevance and while it learns the classifier: the same bits
