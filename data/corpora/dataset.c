@@ -71,7 +71,7 @@ void dataset_release(struct dataset *d)
     *d = (struct dataset){ 0 };
 }
 
-int dataset_join(struct dataset *d, struct dataset *from, int repeat, struct error *err)
+int dataset_join(struct dataset *d, struct dataset *from, struct error *err)
 {
     while (from->schemas.n) {
         struct schema *last = &from->schemas.schemas[--from->schemas.n];
@@ -80,8 +80,7 @@ int dataset_join(struct dataset *d, struct dataset *from, int repeat, struct err
     }
     for (int f = 0; f < FOLDS; f++)
         for (int i = 0; i < from->folds[f].n; i++)
-            for (int k = 0; k < (f == FOLD_TRAIN ? repeat : 1); k++)
-                example_list_add(&d->folds[f], &from->folds[f].items[i]);
+            example_list_add(&d->folds[f], &from->folds[f].items[i]);
     return 0;
 }
 

@@ -22,9 +22,9 @@ int dataset_read(struct dataset *d, const char *dir, struct error *err);
  * in out_files_commit. */
 int dataset_write(const struct dataset *d, const char *dir, bool force, struct error *err);
 void dataset_release(struct dataset *d);
-/* Adds the schemas and examples of `from`, whose schemas move, those of the training fold `repeat` times.  -1 with
- * EXIT_CODE_DATA where a db_id is in both; both are released by the caller either way. */
-int dataset_join(struct dataset *d, struct dataset *from, int repeat, struct error *err);
+/* Adds the schemas and examples of `from`, whose schemas move.  -1 with EXIT_CODE_DATA where a db_id is in both; both
+ * are released by the caller either way. */
+int dataset_join(struct dataset *d, struct dataset *from, struct error *err);
 
 /* Splits only by database and question: -1 with EXIT_CODE_DATA naming a source_db, or a question string, that stands in
  * two folds. */

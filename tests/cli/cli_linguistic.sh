@@ -23,7 +23,7 @@ tiny_detector batch=16 epochs=4 lr=3e-3 head-lr=3e-3 max-train=640 compute=f32 d
 gatekeeper() { train gatekeeper --config tiny.yaml "$@"; }
 
 expect 0 'rows.jsonl: 120 questions, 42 of them ambiguous, about 6 databases; split by database' \
-    gatekeeper --data all --labels rows.jsonl --db db --repeat 200 --out run
+    gatekeeper --data all --labels rows.jsonl --db db --out run
 grep -qE '^scope +[0-9]+ +0\.350 ' shown || complain "training" "no row of scope: $(cat shown)"
 
 # --- evaluate: these rows, by kind; the words are learnt
@@ -52,6 +52,6 @@ sed '2s/"scope"/"mood"/' rows.jsonl >odd.jsonl
 expect 3 'line 2: field "kind": expected C, T, J, P, attachment, scope or vague, got "mood"' gatekeeper --data all --labels odd.jsonl --db db --out new
 sed '3s/"is_ambiguous":false/"is_ambiguous":"perhaps"/' rows.jsonl >odd.jsonl
 expect 3 'line 3: field "is_ambiguous"' train evaluate run --data odd.jsonl --db db --device cpu
-expect 2 'repeat' gatekeeper --data all --labels rows.jsonl --db db --repeat 0 --out new
+expect 2 'labels-share' gatekeeper --data all --labels rows.jsonl --db db --labels-share 1 --out new
 
 finish

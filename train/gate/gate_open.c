@@ -256,7 +256,7 @@ static int read_labels(const struct gate_trainer *t, struct dataset *d, const ch
 static int join_labels(struct gate_trainer *t, struct error *err)
 {
     struct dataset labels = { 0 };
-    int rc = read_labels(t, &labels, t->labels, err) || dataset_join(&t->records, &labels, (int)t->set->repeat, err);
+    int rc = read_labels(t, &labels, t->labels, err) || dataset_join(&t->records, &labels, err);
 
     dataset_release(&labels);
     return rc ? -1 : 0;

@@ -45,7 +45,7 @@ struct gate_settings {
     double renamed;      /* share of the training questions that are read on a renamed schema */
     double appended;     /* share of the training questions whose schema has other databases' tables behind its own */
     bool allow_overlap;  /* a question or a database may stand in two folds */
-    int64_t repeat;      /* how often an epoch has each training question of the labels beside the data */
+    double labels_share; /* of what is trained on, that the labels beside the data give */
     int64_t max_train;   /* questions of one epoch, 0 for all */
     /* running */
     int64_t eval_every; /* steps between validations, 0: once an epoch */

@@ -76,17 +76,45 @@ static void collect_slots(struct gate_trainer *t, const int *examples, int n)
     }
 }
 
-/* Crossed questions, the chosen share of the presence slice, cut to max_train after a seeded shuffle. */
-static int choose_examples(const struct gate_trainer *t, int *out)
+static bool is_label(const struct gate_trainer *t, int i)
 {
+    return t->labels && t->data.folds[FOLD_TRAIN].list[i].record->slice == EXAMPLE_OWN;
+}
+
+/* Behind the n examples of the folder the labels, again and again, until they are their share of all. */
+static int add_labels(const struct gate_trainer *t, struct rng *rng, int **list, int n)
+{
+    const struct gate_fold *train = &t->data.folds[FOLD_TRAIN];
+    int *labels = xmalloc((size_t)train->n * sizeof *labels), n_labels = 0;
+    double share = t->set->labels_share;
+
+    for (int i = 0; i < train->n; i++)
+        if (is_label(t, i))
+            labels[n_labels++] = i;
+    rng_shuffle(rng, labels, n_labels, sizeof *labels);
+    int wanted = n_labels ? (int)(share / (1 - share) * n) : 0;
+    *list = xrealloc(*list, ((size_t)n + (size_t)wanted) * sizeof **list);
+    for (int k = 0; k < wanted; k++)
+        (*list)[n++] = labels[k % n_labels];
+    free(labels);
+    return n;
+}
+
+/* Crossed questions, the chosen share of the presence slice, and labels beside them, cut to max_train after a seeded
+ * shuffle; the caller frees. */
+static int choose_examples(const struct gate_trainer *t, int **out)
+{
+    const struct gate_fold *train = &t->data.folds[FOLD_TRAIN];
     struct rng rng = { .seed = t->run.set.seed ^ UINT64_C(0x73616d706c65) };
     int n = 0;
 
-    for (int i = 0; i < t->data.folds[FOLD_TRAIN].n; i++)
-        if (t->data.folds[FOLD_TRAIN].list[i].record->slice != EXAMPLE_PRESENCE ||
-            rng_uniform(&rng) < (float)t->set->presence)
-            out[n++] = i;
-    rng_shuffle(&rng, out, n, sizeof *out);
+    *out = xmalloc((size_t)train->n * sizeof **out);
+    for (int i = 0; i < train->n; i++)
+        if (!is_label(t, i) &&
+            (train->list[i].record->slice != EXAMPLE_PRESENCE || rng_uniform(&rng) < (float)t->set->presence))
+            (*out)[n++] = i;
+    n = add_labels(t, &rng, out, n);
+    rng_shuffle(&rng, *out, n, sizeof **out);
     return t->set->max_train && t->set->max_train < n ? (int)t->set->max_train : n;
 }
 
@@ -119,7 +147,7 @@ static void count_tokens(struct gate_trainer *t, enum gate_stage stage)
 /* -1 when there is nothing to draw from. */
 static int make_sampler(struct gate_trainer *t, enum gate_stage stage, struct error *err)
 {
-    int *pool = xmalloc((size_t)t->data.folds[FOLD_TRAIN].n * sizeof *pool), n = choose_examples(t, pool);
+    int *pool, n = choose_examples(t, &pool);
     uint64_t seed = t->run.set.seed + UINT64_C(0x10001) * (uint64_t)(t->run.state.stage + 1);
 
     sampler_release(&t->run.sampler);
@@ -232,12 +260,12 @@ int gate_prepare(void *trainer, struct error *err)
     if (!gate_in_stage(t, STAGE_FROZEN))
         return 0;
     snprintf(path, sizeof path, "%s%s", t->states ? t->states : t->run.set.out, t->states ? "" : "/states");
-    int *examples = xmalloc((size_t)(train->n > valid->n ? train->n : valid->n) * sizeof *examples);
     state_cache_close(t->cache);
     state_cache_close(t->valid_cache);
     t->valid_cache = NULL;
-    int n = choose_examples(t, examples);
+    int *examples, n = choose_examples(t, &examples);
     t->cache = state_cache_open(path, &t->scorer, train, &t->appender, examples, n, err);
+    examples = xrealloc(examples, (size_t)valid->n * sizeof *examples);
     n = validation_examples(valid, examples);
     if (t->cache)
         t->valid_cache = state_cache_open(path, &t->scorer, valid, NULL, examples, n, err);

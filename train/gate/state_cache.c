@@ -170,17 +170,19 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Each once, however often it stands there. */
 static void index_examples(struct state_cache *k, int *examples, int n)
 {
     qsort(examples, (size_t)n, sizeof *examples, by_number);
-    k->n = n;
     k->list = xmalloc((size_t)n * sizeof *k->list);
     k->position = xcalloc((size_t)k->fold->n, sizeof *k->position);
     k->start = xcalloc((size_t)n + 1, sizeof *k->start);
     for (int i = 0; i < n; i++) {
-        k->list[i] = examples[i];
-        k->position[examples[i]] = i;
-        k->start[i + 1] = k->start[i] + gate_appended_nodes(k->appender, &k->fold->list[examples[i]]);
+        if (k->n && k->list[k->n - 1] == examples[i])
+            continue;
+        k->position[examples[i]] = k->n;
+        k->list[k->n++] = examples[i];
+        k->start[k->n] = k->start[k->n - 1] + gate_appended_nodes(k->appender, &k->fold->list[examples[i]]);
     }
     k->rows = xcalloc((size_t)n / GROUP + 1, sizeof *k->rows);
 }
