@@ -41,3 +41,19 @@ same() {
 
 small_data
 kill_and_resume whole killed "$kills"
+
+# --- two sides of a network that fell apart save in one folder: each waits while the other does
+"$bin/ambit-train" gatekeeper --data data --config small.yaml --epochs 1000 --out waits --seed 5 --device cpu >shown 2>&1 &
+saves=$!
+newest() { find waits -maxdepth 1 -name 'checkpoint-*' ! -name '*.tmp' -printf '%f\n' | sort -t - -k 2n | tail -n 1; }
+until [ -n "$(newest)" ] || ! kill -0 $saves 2>/dev/null; do sleep 0.05; done
+exec 9<>waits/config.yaml
+flock 9
+seen=$(newest)
+kill -TERM $saves
+sleep 2
+kill -0 $saves 2>/dev/null || fail "a run did not wait for its turn to save: $(tail -n 3 shown)"
+[ "$(newest)" = "$seen" ] || fail "a run saved $(newest) beside another that saves"
+flock -u 9
+wait $saves
+[[ $(newest) != "$seen" && $(cat shown) == *"stopped after step"* ]] || fail "nothing was saved after $seen: $(tail -n 3 shown)"

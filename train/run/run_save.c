@@ -3,10 +3,14 @@
 #include "models/checkpoint/checkpoint.h"
 #include "train/run/run_impl.h"
 #include "train/run/run_meta.h"
+#include "train/run/run_request.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 enum {
@@ -106,7 +110,7 @@ static int save_into(struct run *r, const char *dir, struct params *params, cons
     return rc ? -1 : 0;
 }
 
-int run_save_checkpoint(struct run *r, struct error *err)
+static int save_checkpoint(struct run *r, struct error *err)
 {
     struct saved_state s;
     char *dir = checkpoint_dir_begin(r->set.out, r->state.step, err);
@@ -118,6 +122,28 @@ int run_save_checkpoint(struct run *r, struct error *err)
     if (rc == 0)
         rc = checkpoint_dir_commit(r->set.out, r->state.step, 1, err);
     free(dir);
+    return rc;
+}
+
+/* Where a network falls apart each side takes the other for lost, and both save in one folder: one after the other.
+ * The file to lock is one that is open to writing, as NFS wants it; a file system without locks has none (-1). */
+static int wait_for_turn(const struct run *r)
+{
+    char path[4096];
+
+    snprintf(path, sizeof path, "%s/" RUN_CONFIG, r->set.out);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR)
+        ;
+    return fd;
+}
+
+int run_save_checkpoint(struct run *r, struct error *err)
+{
+    int turn = wait_for_turn(r), rc = save_checkpoint(r, err);
+
+    if (turn >= 0)
+        close(turn);
     return rc;
 }
 
