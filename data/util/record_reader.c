@@ -219,6 +219,14 @@ static int see_to_id(struct record_reader *r, json_t *o, struct error *err)
     return json_object_set_new(o, "id", json_integer(record_reader_number(r)));
 }
 
+static void see_to_db(json_t *o)
+{
+    json_t *db = json_object_get(o, "db");
+
+    if (json_is_string(db) && !json_object_get(o, "db_id"))
+        json_object_set(o, "db_id", db);
+}
+
 int record_reader_next(struct record_reader *r, json_t **record, struct error *err)
 {
     *record = NULL;
@@ -228,7 +236,10 @@ int record_reader_next(struct record_reader *r, json_t **record, struct error *e
     r->count += rc != 0;
     if (!r->json)
         snprintf(r->where, r->where_size, "%s: line %lld", r->name, (long long)r->number);
-    if (rc <= 0 || r->leave_ids || see_to_id(r, *record, err) == 0)
+    if (rc <= 0 || r->leave_ids)
+        return rc;
+    see_to_db(*record);
+    if (see_to_id(r, *record, err) == 0)
         return rc;
     json_decref(*record);
     *record = NULL;

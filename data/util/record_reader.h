@@ -8,6 +8,7 @@
  * Deciding waits for the first line only.
  *
  * Every record has an "id": its own, a string or an integer, or else its number as an integer, which is told once.
+ * A "db", as AMBROSIA's rows have it, is a "db_id" where there is none.
  */
 #ifndef DATA_UTIL_RECORD_READER_H
 #define DATA_UTIL_RECORD_READER_H

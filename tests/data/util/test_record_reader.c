@@ -66,6 +66,15 @@ static void ids_are_seen_to(void **state)
     assert_error(err, "b.jsonl: line 2", "\"id\"", "a string or an integer, got an array");
 }
 
+static void databases_are_named(void **state)
+{
+    assert_string_equal(read_auto(*state, "db.jsonl",
+                                  "{\"id\":1,\"db\":\"zoo\"}\n{\"id\":2,\"db\":\"a\",\"db_id\":\"b\"}\n"
+                                  "{\"id\":3,\"db\":7}\n"),
+                        "{\"db\":\"zoo\",\"db_id\":\"zoo\",\"id\":1};{\"db\":\"a\",\"db_id\":\"b\",\"id\":2};"
+                        "{\"db\":7,\"id\":3};");
+}
+
 static void forms_are_told_apart(void **state)
 {
     static const char text[] = "{\"id\":1,\"question\":\"a\"};{\"id\":2,\"question\":\"b\"};";
@@ -363,6 +372,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_are_seen_to),
+        cmocka_unit_test(databases_are_named),
         cmocka_unit_test(forms_are_told_apart),
         cmocka_unit_test(fields_of_tables),
         cmocka_unit_test(bad_tables_are_named),
