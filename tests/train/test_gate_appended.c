@@ -1,10 +1,7 @@
 /* Questions on schemas with other databases' tables behind their own: which tables, and what is labelled there. */
-#include "tests/support/support.h"
+#include "tests/support/practice_world.h"
 
-#include "data/contrast/practice.h"
 #include "data/schema/schema_search.h"
-#include "models/tokenizer/tokenizer.h"
-#include "models/tokenizer_train/wordpiece_train.h"
 #include "train/gate/gate_appended.h"
 
 #include <string.h>
@@ -12,12 +9,7 @@
 enum { EVERY = 29 /* so many examples after one that is looked at */ };
 
 struct world {
-    struct dataset records;
-    struct tokenizer *tokenizer;
-    struct gate_layout layout;
-    struct gatekeeper_config net;
-    struct gate_data_settings settings;
-    struct gate_data data;
+    struct practice_world practice;
     struct gate_appender all;
 };
 
@@ -25,19 +17,9 @@ static struct world w;
 
 static int set_up(void **state)
 {
-    static const char *const words[] = { "the names of all tables and columns" };
-    struct error err;
-
     (void)state;
-    assert_int_equal(practice_build(&w.records, 1, &err), 0);
-    w.tokenizer = tokenizer_from_words(words, 1, 0, 400, &err);
-    assert_non_null(w.tokenizer);
-    assert_int_equal(gate_layout_init(&w.layout, w.tokenizer, 1024, ENCODE_SCHEMA, &err), 0);
-    w.settings = (struct gate_data_settings){
-        .tokenizer = w.tokenizer, .layout = &w.layout, .net = &w.net, .input = { .pairs = true }
-    };
-    assert_int_equal(gate_data_init(&w.data, &w.records, &w.settings, &err), 0);
-    gate_appender_init(&w.all, &w.data, &w.settings, 1, 7);
+    practice_world_open(&w.practice);
+    gate_appender_init(&w.all, &w.practice.data, &w.practice.settings, 1, 7);
     return 0;
 }
 
@@ -45,21 +27,19 @@ static int tear_down(void **state)
 {
     (void)state;
     gate_appender_release(&w.all);
-    gate_data_release(&w.data);
-    tokenizer_close(w.tokenizer);
-    dataset_release(&w.records);
+    practice_world_close(&w.practice);
     return 0;
 }
 
 static const struct gate_example *example(int i)
 {
-    return &w.data.folds[FOLD_TRAIN].list[i];
+    return &w.practice.data.folds[FOLD_TRAIN].list[i];
 }
 
 /* Whose training questions, or any of its renamed copies', are about the schema. */
 static const char *source_of(const char *db_id)
 {
-    for (int i = 0; i < w.data.folds[FOLD_TRAIN].n; i++)
+    for (int i = 0; i < w.practice.data.folds[FOLD_TRAIN].n; i++)
         if (strcmp(example(i)->record->db_id, db_id) == 0)
             return example(i)->record->source_db;
     fail_msg("%s is no training database", db_id);
@@ -68,7 +48,7 @@ static const char *source_of(const char *db_id)
 
 static void check_schemas(const struct gate_example *e, const struct gate_appended *x)
 {
-    const struct schema *all = w.records.schemas.schemas;
+    const struct schema *all = w.practice.records.schemas.schemas;
     int nodes = e->item.schema->n_nodes;
 
     assert_true(x->n >= 1 && x->n < w.all.n_sources);
@@ -138,7 +118,7 @@ static void labels_move_with_elements(void **state)
     int twins = 0, pairs = 0, renamed = 0, least = 1000, most = 0;
 
     (void)state;
-    for (int i = 0; i < w.data.folds[FOLD_TRAIN].n; i += EVERY) {
+    for (int i = 0; i < w.practice.data.folds[FOLD_TRAIN].n; i += EVERY) {
         const struct gate_example *e = example(i);
         const struct gate_form *form = &e->forms[i % e->n_forms];
         struct gate_appended *x = gate_appended_new(&w.all, e, form, (uint64_t)i);
@@ -182,7 +162,7 @@ static void draws_repeat(void **state)
 static void a_share_always_has_some(void **state)
 {
     struct gate_appender none = w.all, some = w.all, other = w.all;
-    int n = w.data.folds[FOLD_TRAIN].n, chosen = 0, alike = 0;
+    int n = w.practice.data.folds[FOLD_TRAIN].n, chosen = 0, alike = 0;
     uint64_t draw, again;
 
     (void)state;

@@ -1,46 +1,21 @@
 /* Records as training examples: the schemas they stand on in every wording, and what is labelled there. */
-#include "tests/support/support.h"
-
-#include "data/contrast/practice.h"
-#include "models/tokenizer/tokenizer.h"
-#include "models/tokenizer_train/wordpiece_train.h"
-#include "train/gate/gate_data.h"
+#include "tests/support/practice_world.h"
 
 #include <string.h>
 
-struct world {
-    struct dataset records;
-    struct tokenizer *tokenizer;
-    struct gate_layout layout;
-    struct gate_data data;
-};
-
-static struct world w;
+static struct practice_world w;
 
 static int set_up(void **state)
 {
-    static const char *const words[] = { "the names of all tables and columns" };
-    struct error err;
-
     (void)state;
-    assert_int_equal(practice_build(&w.records, 1, &err), 0);
-    w.tokenizer = tokenizer_from_words(words, 1, 0, 400, &err);
-    assert_non_null(w.tokenizer);
-    assert_int_equal(gate_layout_init(&w.layout, w.tokenizer, 1024, ENCODE_SCHEMA, &err), 0);
-    const struct gatekeeper_config net = { .random_edges = 0 };
-    struct gate_data_settings s = {
-        .tokenizer = w.tokenizer, .layout = &w.layout, .net = &net, .input = { .pairs = true }
-    };
-    assert_int_equal(gate_data_init(&w.data, &w.records, &s, &err), 0);
+    practice_world_open(&w);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    gate_data_release(&w.data);
-    tokenizer_close(w.tokenizer);
-    dataset_release(&w.records);
+    practice_world_close(&w);
     return 0;
 }
 
