@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # What joining detector and clarifier buys, on AmbiQT's published predictions of kinds J and P, both golds meant in turn by
 # truthful users: accuracy after 0, 1 and 2 questions without a detector, with its findings alone, with its alternatives
-# as candidates too, and with the gate.
-# usage: ask.sh SHARED_DATA DETECTOR OUT [GATE]     AMBIT_BIN says where the programs are
+# as candidates too, and with the gate.  With a PARSER (a folder that ambit-infer parse takes), the same of its own
+# candidates, on each EVERYth of these records and of Spider's dev questions, which mean one thing.
+# usage: ask.sh SHARED_DATA DETECTOR OUT [GATE [PARSER]]     AMBIT_BIN says where the programs are; EVERY=4
 set -euo pipefail
-shared=$1 detector=$2 out=$3 gate=${4:-0.2}
+shared=$1 detector=$2 out=$3 gate=${4:-0.2} parser=${5:-}
 bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
 tables=$shared/spider/tables.json
 mkdir -p "$out"
@@ -35,25 +36,57 @@ row() {
         printf " %s | %s |\n", number("coverage"), number("questions")
     }'
 }
-talk() { "$bin/ambit-infer" "$@" --simulate --noise 0 --max-turns 2 --schema "$tables" 2>>"$out/log" || [ $? = 7 ]; }
+talk() { "$bin/ambit-infer" "$@" --simulate --noise 0 --max-turns 2 "${about[@]}" 2>>"$out/log" || [ $? = 7 ]; }
+# rows NAME BASE: of the candidates in BASE.jsonl
+rows() {
+    talk clarify --candidates "$2.jsonl" -o "$2.none.jsonl"
+    talk ask --detector "$detector" --alternatives off "$2.jsonl" -o "$2.findings.jsonl"
+    talk ask --detector "$detector" "$2.jsonl" -o "$2.both.jsonl"
+    talk ask --detector "$detector" --gate "$gate" "$2.jsonl" -o "$2.gate.jsonl"
+    row "$1, no detector" "$2.none.jsonl"
+    row "$1, findings" "$2.findings.jsonl"
+    row "$1, findings and alternatives" "$2.both.jsonl"
+    row "$1, with --gate $gate" "$2.gate.jsonl"
+    echo "$1: $(grep -c '"gated":true' "$2.gate.jsonl" || true) of $(wc -l <"$2.jsonl") records gated" >&2
+}
+# own NAME RECORDS BASE: the parser's candidates for each so many of the records
+own() {
+    awk -v every="${EVERY:-4}" 'NR % every == 1 || every == 1' "$2" >"$3.records.jsonl"
+    "$bin/ambit-infer" parse --model "$parser" "${about[@]}" -k 10 --candidates "$3.records.jsonl" -o "$3.parsed.jsonl" 2>>"$out/log" || [ $? = 7 ]
+    python3 - "$3" <<'PY'
+import json, sys
 
+base = sys.argv[1]
+parsed = {line["id"]: line for line in map(json.loads, open(base + ".parsed.jsonl"))}
+with open(base + ".jsonl", "w") as out:
+    for record in map(json.loads, open(base + ".records.jsonl")):
+        candidates = parsed.get(record["id"], {}).get("candidates")
+        if candidates:
+            print(json.dumps({**record, "candidates": candidates}), file=out)
+PY
+    rows "$1" "$3"
+}
+
+about=(--schema "$tables")
 echo "| predictions, and what is joined | 0 questions | 1 question | 2 questions | coverage | questions asked |"
 echo "|---|---|---|---|---|---|"
 for kind in J P; do
     folder=join-ambiguity gold=tbl-split
     [ $kind = J ] || folder=precomputed-aggregates gold=tbl-agg
     for method in chatgpt logical-beam t5-3b-bw10; do
-        base=$out/$kind-$method
         "$bin/ambit-data" candidates --from ambiqt-output "$shared/ambiqt/outputs/$folder/$method.json" \
-            --gold "$shared/ambiqt/$gold.validation.jsonl" --tables "$tables" -o "$base.jsonl" 2>>"$out/log" || [ $? = 7 ]
-        talk clarify --candidates "$base.jsonl" -o "$base.none.jsonl"
-        talk ask --detector "$detector" --alternatives off "$base.jsonl" -o "$base.findings.jsonl"
-        talk ask --detector "$detector" "$base.jsonl" -o "$base.both.jsonl"
-        talk ask --detector "$detector" --gate "$gate" "$base.jsonl" -o "$base.gate.jsonl"
-        row "$kind $method, no detector" "$base.none.jsonl"
-        row "$kind $method, findings" "$base.findings.jsonl"
-        row "$kind $method, findings and alternatives" "$base.both.jsonl"
-        row "$kind $method, with --gate $gate" "$base.gate.jsonl"
-        echo "$kind $method: $(grep -c '"gated":true' "$base.gate.jsonl" || true) records gated" >&2
+            --gold "$shared/ambiqt/$gold.validation.jsonl" --tables "$tables" -o "$out/$kind-$method.jsonl" 2>>"$out/log" || [ $? = 7 ]
+        rows "$kind $method" "$out/$kind-$method"
     done
+    [ -z "$parser" ] || own "$kind own parser" "$out/$kind-logical-beam.jsonl" "$out/$kind-own"
 done
+[ -n "$parser" ] || exit 0
+
+about=(--db "$shared/spider/db")
+python3 - "$shared/spider/dev.json" >"$out/dev.jsonl" <<'PY'
+import json, sys
+
+for number, record in enumerate(json.load(open(sys.argv[1])), 1):
+    print(json.dumps({"id": number, "db_id": record["db_id"], "question": record["question"], "gold": [record["query"]]}))
+PY
+own "Spider dev, own parser" "$out/dev.jsonl" "$out/dev-own"
