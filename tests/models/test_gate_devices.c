@@ -157,6 +157,8 @@ static void test_gradients(void **state)
         backward(&device);
         for (int i = 0; i < cpu.w.model.params.n; i++) {
             const struct tensor *t = cpu.w.model.params.list[i].t->grad;
+            if (!t) /* an embedder's */
+                continue;
             float *want = tensor_floats(&cpu.w.device, t);
             float *got = tensor_floats(&device.w.device, device.w.model.params.list[i].t->grad);
             double bound = 1e-3 * largest(want, tensor_size(t)) + 1e-7;

@@ -29,8 +29,9 @@ struct gate_world_settings {
     int embedder;
 };
 
-/* Every way to read and to judge. */
-enum { GATE_WORLD_KINDS = 10 };
+/* Every way to read and to judge; the last two have a word for the relevance in their texts, the last one the thesis'
+ * merged nodes and second encoder too. */
+enum { GATE_WORLD_KINDS = 12, GATE_WORLD_OWN_KINDS = 10 };
 extern const struct gate_world_settings gate_world_kinds[GATE_WORLD_KINDS];
 
 /* Two layers of two heads, trainable, on the cpu.  Weights are larger than those training starts from, so that what
