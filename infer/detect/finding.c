@@ -63,7 +63,8 @@ void finding_fill(struct finding *f, const struct gate_model *m, const struct ga
     double logit = gate_join_logits(m, (double)result->score, words);
     f->score = gate_probability(m, logit);
     f->ambiguous = f->score >= m->threshold;
-    f->linguistic = f->ambiguous && logit > (double)result->score ? result->kind : LINGUISTIC_NONE;
+    f->linguistic =
+        f->ambiguous && gate_words_likelier(m, (double)result->score, words) ? result->kind : LINGUISTIC_NONE;
     f->n_schema = whole->n_tables + whole->n_columns;
     f->n_elements = in->graph.n_elements;
     f->elements = xcalloc((size_t)f->n_elements, sizeof *f->elements);

@@ -74,9 +74,26 @@ double gate_probability(const struct gate_model *m, double logit)
     return 1 / (1 + exp((m->shift - logit) / m->temperature));
 }
 
+/* log(1 + exp x), of which nothing overflows. */
+static double softplus(double x)
+{
+    return fmax(x, 0) + log1p(exp(-fabs(x)));
+}
+
 double gate_join_logits(const struct gate_model *m, double score, double linguistic)
 {
-    return fmax(score, m->shift + m->temperature * linguistic / m->linguistic_temperature);
+    double a = (score - m->shift) / m->temperature, b = linguistic / m->linguistic_temperature;
+
+    if (isinf(linguistic))
+        return score;
+    double neither = softplus(a) + softplus(b);                /* -log of its chance, */
+    double odds = neither + log(-expm1(-neither));             /* and the log of the odds of its opposite, */
+    return m->shift + m->temperature * fmax(odds, fmax(a, b)); /* which rounding makes no less than either's */
+}
+
+bool gate_words_likelier(const struct gate_model *m, double score, double linguistic)
+{
+    return linguistic / m->linguistic_temperature > (score - m->shift) / m->temperature;
 }
 
 static int load(void *model, const struct model_file *f, struct device *device, struct error *err)

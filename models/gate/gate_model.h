@@ -52,9 +52,11 @@ struct schema_input_settings gate_model_input(const struct gate_model *m, bool p
 
 /* sigmoid((logit - shift) / temperature) */
 double gate_probability(const struct gate_model *m, double logit);
-/* The greater of two logits, one of the score and one of a linguistic kind, as one of the score: that which is as
- * likely as the likelier of them. */
+/* Of two logits, one of the score and one of a linguistic kind (-HUGE_VAL: none), that either is so, as if they were
+ * independent, as a logit of the score: that of 1 - (1 - p)(1 - q). */
 double gate_join_logits(const struct gate_model *m, double score, double linguistic);
+/* Whether the linguistic kind is the likelier of the two. */
+bool gate_words_likelier(const struct gate_model *m, double score, double linguistic);
 
 /* What a checkpoint's meta says of the model ("model": {...}), and back. */
 json_t *gate_model_to_json(const struct gate_model *m);
