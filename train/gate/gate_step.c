@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const double FOLDER_WEIGHT = 1; /* of what a question of a data folder says of kinds that lie in words */
+
 /* The argument of a step_fn. */
 struct gate_step {
     struct gate_trainer *trainer;
@@ -140,15 +142,17 @@ static float weight_of(const struct gate_step *s, double weight)
 }
 
 /* A question that is not ambiguous is so for all kinds; one that is, is known for its own alone, which for
- * linguistic ones are exclusive (Saparina and Lapata 2024, section 3). */
+ * linguistic ones are exclusive (Saparina and Lapata 2024, section 3).  Who made the folder's questions did not look
+ * for those ("the singers of each country" is one of scope), so what they say of them weighs little. */
 static void add_kinds(struct gate_step *s, const struct example *e, int item)
 {
     bool known = !e->ambiguous || e->linguistic != LINGUISTIC_NONE;
+    double weight = e->slice == EXAMPLE_OWN ? s->trainer->set->linguistic_weight : FOLDER_WEIGHT;
 
     for (int k = 0; k < LINGUISTIC_KINDS; k++) {
         int at = item * LINGUISTIC_KINDS + k;
         s->linguistic_target[at] = e->ambiguous && (int)e->linguistic == k + 1;
-        s->linguistic_weight[at] = known ? weight_of(s, s->trainer->set->linguistic_weight) : 0;
+        s->linguistic_weight[at] = known ? weight_of(s, weight) : 0;
     }
 }
 
