@@ -81,7 +81,7 @@ infer ask --db shop.db --detector base --adapt shop --device cpu --question 'How
 
 # --- LoRA takes few steps by itself
 expect 0 '12 questions' adapt --support told.jsonl "${own[@]}" --method lora -o lora
-grep -q "^adapting: $(awk '/^12 questions/ { print 4 * 11 + $3 }' shown) done in" said || complain "lora" "took other steps: $(cat said)"
+grep -q "^adapting: $(awk '/^12 questions/ { print 4 * 9 + $3 }' shown) done in" said || complain "lora" "took other steps: $(cat said)"
 
 # --- draws: a row for each number of labels that the pool can give; halves of one file, or two files
 expect 0 '^3 draws over [0-9]+ databases' adapt --support crossed.jsonl "${own[@]}" --draws 3 --steps 2 --parts 2

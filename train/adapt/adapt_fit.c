@@ -19,7 +19,7 @@ static const struct {
 } own[ADAPT_METHODS] = { [ADAPT_THRESHOLD] = { 30, 12, 0 },
                          [ADAPT_LINEAR] = { 30, 12, 0.01 },
                          [ADAPT_LAYER] = { 30, 12, 0.003 },
-                         [ADAPT_LORA] = { 10, 4, 0.002 } };
+                         [ADAPT_LORA] = { 8, 4, 0.002 } };
 
 /* No packed copies are kept of what will change. */
 static void unfreeze(struct adapt_fit *f)

@@ -29,7 +29,7 @@ static const struct option table[] = {
     INT_OPTION("draws", AT(draws), "N", 0, 100000,
                "draw so often 4, 12, 24 and 48 of the support and say what each brings"),
     INT_OPTION("steps", AT(set.steps), "N", 0, 10000,
-               "most steps; how many is found by leaving out; 0: the method's, 30, of lora 10"),
+               "most steps; how many is found by leaving out; 0: the method's, 30, of lora 8"),
     INT_OPTION("parts", AT(set.parts), "N", 0, 48,
                "parts that are left out in turn, 2 at least, of one question where there are no more questions; 0: the "
                "method's, 12, of lora 4"),
