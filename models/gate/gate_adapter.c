@@ -42,19 +42,20 @@ static int declare(struct gate_model *m, struct params *p, struct arena *data, s
     struct lora_module *modules;
 
     int n = bert_modules(&m->net.bert, bert_prefix(&m->net.config.bert), &m->host, &modules);
+    int some = n / m->net.config.bert.layers * m->adapter_layers; /* each layer has as many, in their order */
     lora_config_init(&config, ADAPT_RANK, ADAPT_RANK, targets, ARRAY_LEN(targets));
-    int rc = lora_declare(&config, p, &arenas, m->dtype, modules, n, err);
+    int rc = lora_declare(&config, p, &arenas, m->dtype, modules + n - some, some, err);
     lora_config_release(&config);
     return rc;
 }
 
-int gate_adapter_declare(struct gate_model *m, uint64_t seed, struct error *err)
+int gate_adapter_declare(struct gate_model *m, int layers, uint64_t seed, struct error *err)
 {
     struct params measured = { 0 };
     struct arena room;
 
-    if (m->adapters.n)
-        return 0;
+    CHECK(layers > 0 && layers <= m->net.config.bert.layers && !m->adapters.n, "%d layers with an adapter", layers);
+    m->adapter_layers = layers;
     arena_measure(&room);
     int rc = declare(m, &measured, &room, err);
     params_release(&measured);
@@ -100,7 +101,7 @@ struct params gate_adapter_params(const struct gate_model *m, enum gate_adapt me
 }
 
 struct adapter_spec {
-    int method, support, steps;
+    int method, support, steps, layers;
     double temperature, shift;
 };
 #define AT(member) offsetof(struct adapter_spec, member)
@@ -108,6 +109,7 @@ static const struct spec_field fields[] = {
     { "method", AT(method), SPEC_WORD, methods, 0, 0, false },
     { "support", AT(support), SPEC_INT, NULL, 1, 1 << 20, false },
     { "steps", AT(steps), SPEC_INT, NULL, 0, 1 << 20, false },
+    { "layers", AT(layers), SPEC_INT, NULL, 1, 1 << 20, true }, /* of LoRA; missing: all */
     { "temperature", AT(temperature), SPEC_DOUBLE, NULL, 1e-6, 1e6, false },
     { "shift", AT(shift), SPEC_DOUBLE, NULL, -1e6, 1e6, false },
     { 0 },
@@ -115,7 +117,7 @@ static const struct spec_field fields[] = {
 
 int gate_adapter_save(const struct gate_model *m, const struct gate_adapter *a, const char *dir, struct error *err)
 {
-    struct adapter_spec spec = { (int)a->method, a->support, a->steps, m->temperature, m->shift };
+    struct adapter_spec spec = { (int)a->method, a->support, a->steps, m->adapter_layers, m->temperature, m->shift };
     struct params some = gate_adapter_params(m, a->method);
     char base[32];
     json_t *o = json_object();
@@ -123,6 +125,8 @@ int gate_adapter_save(const struct gate_model *m, const struct gate_adapter *a, 
     CHECK(m->shift >= -LARGEST && m->shift <= LARGEST, "a shift of %g", m->shift);
     snprintf(base, sizeof base, "%016" PRIx64, a->base);
     spec_write(o, fields, &spec);
+    if (a->method != ADAPT_LORA)
+        json_object_del(o, "layers");
     json_object_set_new(o, "base", json_string(base));
     struct checkpoint c = { .params = &some, .device = m->device, .meta = json_pack("{s:o}", "adapter", o) };
     int rc = checkpoint_save(dir, &c, err);
@@ -145,13 +149,17 @@ static int check_base(const struct gate_model *m, const json_t *o, const char *p
 
 static int load(struct gate_model *m, const struct hdf5_reader *r, const json_t *o, struct error *err)
 {
-    struct adapter_spec spec = { 0 };
+    const int all = m->net.config.bert.layers;
+    struct adapter_spec spec = { .layers = all };
 
     if (!json_is_object(o))
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected what ambit-train adapt wrote", r->path);
     if (spec_read(o, fields, &spec, r->path, err) || check_base(m, o, r->path, err))
         return -1;
-    if (spec.method == ADAPT_LORA && gate_adapter_declare(m, 0, err))
+    if (spec.layers > all)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: field \"layers\": expected 1 to %d, got %d", r->path, all,
+                         spec.layers);
+    if (spec.method == ADAPT_LORA && gate_adapter_declare(m, spec.layers, 0, err))
         return -1;
     struct params some = gate_adapter_params(m, (enum gate_adapt)spec.method);
     struct checkpoint c = { .params = &some, .device = m->device };

@@ -3,8 +3,8 @@
  * is.
  *
  * A file has temperature and shift of the scores, and of the method's parameters their values: an ambit.h5 of few
- * numbers, bound to its base by a hash of all its weights and settings.  LoRA (Hu et al. 2022) sits on the encoder's
- * attention: rank 8 on query, key and value as one map, and on the output.
+ * numbers, bound to its base by a hash of all its weights and settings.  LoRA (Hu et al. 2022) sits on the attention
+ * of the encoder's last layers: rank 8 on query, key and value as one map, and on the output.
  */
 #ifndef MODELS_GATE_GATE_ADAPTER_H
 #define MODELS_GATE_GATE_ADAPTER_H
@@ -19,13 +19,13 @@ enum gate_adapt {
     ADAPT_METHODS
 };
 #define ADAPT_WORDS "threshold|linear|layer|lora"
-enum { ADAPT_RANK = 8 };
+enum { ADAPT_RANK = 8, ADAPT_LAYERS = 1 /* that a new one sits on */ };
 
 /* Of every weight and setting of a base without adapter. */
 uint64_t gate_model_hash(const struct gate_model *m);
 
-/* Gives the encoder its LoRA, of which A is drawn by the seed and B is zero, unless it is there. */
-int gate_adapter_declare(struct gate_model *m, uint64_t seed, struct error *err);
+/* Gives so many of the encoder's last layers, 1 to all, their LoRA, of which A is drawn by the seed and B is zero. */
+int gate_adapter_declare(struct gate_model *m, int layers, uint64_t seed, struct error *err);
 /* The parameters that a method trains, as a list of their own (params_release); none of ADAPT_THRESHOLD.  Those of
  * ADAPT_LORA have been declared. */
 struct params gate_adapter_params(const struct gate_model *m, enum gate_adapt method);

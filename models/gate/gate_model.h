@@ -27,7 +27,8 @@ struct gate_model {
     double threshold, temperature, shift; /* yes is sigmoid((score - shift) / temperature) >= threshold */
     double linguistic_temperature;        /* of the linguistic kinds' logits, in place of temperature and shift */
     struct arena adapter_data;            /* of a few labels' adapter (gate_adapter.h), where there is one, and */
-    struct params adapters;               /* its maps of the encoder */
+    struct params adapters;               /* its maps of the encoder, */
+    int adapter_layers;                   /* which sit on so many of its last layers */
     struct gate_validation validation;    /* n 0: nothing was kept (gate_band.h) */
     char note[256];                       /* of a model from a file: what it says of itself, "" for nothing */
 };

@@ -49,23 +49,28 @@ static bool full(const struct gate_scorer *s, int before)
     return s->text.tokens.n + (s->text.tokens.n - before) > s->max_tokens - s->max_tokens / PADDING_SHARE;
 }
 
-struct encode_step {
+struct encoding {
     struct gate_scorer *s;
-    bool judged, want_states, want_relevance;
-    struct tensor *states, *relevance;
+    const float *judged;       /* see struct cursor */
+    int layer;                 /* > 0: wanted are the states of all tokens before it, not the elements' */
+    float *states, *relevance; /* where those of the next step go; NULL: not wanted */
+    struct tensor *step_states, *step_relevance;
 };
 
 static void run_encode(struct ctx *c, void *arg)
 {
-    struct encode_step *e = arg;
+    struct encoding *e = arg;
     const struct gatekeeper *g = &e->s->model->net;
     struct gate_text text;
 
-    ctx_note(c, e->judged); /* which encoder */
+    ctx_note(c, e->judged != NULL); /* which encoder */
+    ctx_note(c, e->layer);
     gate_text_build(c, &e->s->text, &g->config.bert, &text);
-    struct tensor *x = e->judged ? gatekeeper_embed(c, g, &text) : gatekeeper_states(c, g, &text);
-    e->relevance = e->want_relevance ? gatekeeper_relevance(c, g, x) : NULL;
-    e->states = e->want_states ? op_cast(c, x, F32) : NULL;
+    struct tensor *x = e->layer    ? bert_states(c, &g->bert, &text.bert, e->layer)
+                       : e->judged ? gatekeeper_embed(c, g, &text)
+                                   : gatekeeper_states(c, g, &text);
+    e->step_relevance = e->relevance ? gatekeeper_relevance(c, g, x) : NULL;
+    e->step_states = e->states ? op_cast(c, x, F32) : NULL;
 }
 
 /* What is not padding. */
@@ -75,14 +80,10 @@ static void download_first(const struct gate_scorer *s, float *dst, const struct
     device_download(s->model->device, dst, &first);
 }
 
-/* States and relevance, each where it is not NULL; judged: see struct cursor. */
-static int encode_all(struct gate_scorer *s, const struct gate_item *items, int n, const float *judged, float *states,
-                      float *relevance, struct error *err)
+static int encode_all(struct encoding e, const struct gate_item *items, int n, struct error *err)
 {
-    struct encode_step e = {
-        .s = s, .judged = judged, .want_states = states != NULL, .want_relevance = relevance != NULL
-    };
-    struct cursor at = { .judged = judged };
+    struct gate_scorer *s = e.s;
+    struct cursor at = { .judged = e.judged };
     int64_t C = s->model->net.config.bert.hidden_size;
     bool more = true;
 
@@ -94,20 +95,20 @@ static int encode_all(struct gate_scorer *s, const struct gate_item *items, int 
             before = s->text.tokens.n;
             more = add_next(s, items, n, &at);
         } while (more && !full(s, before));
-        int nodes = s->text.n_nodes;
+        int nodes = s->text.n_nodes, rows = e.layer ? s->text.tokens.n : nodes;
         if (!nodes)
             continue;
         if (s->workspace->ctx.buckets)
             text_builder_pad(&s->text, gate_nodes_padded(nodes));
         if (workspace_step(s->workspace, run_encode, &e, err))
             return -1;
-        if (relevance) {
-            download_first(s, relevance, e.relevance, nodes);
-            relevance += nodes;
+        if (e.relevance) {
+            download_first(s, e.relevance, e.step_relevance, nodes);
+            e.relevance += nodes;
         }
-        if (states) {
-            download_first(s, states, e.states, nodes);
-            states += nodes * C;
+        if (e.states) {
+            download_first(s, e.states, e.step_states, rows);
+            e.states += rows * C;
         }
     }
     return 0;
@@ -116,11 +117,19 @@ static int encode_all(struct gate_scorer *s, const struct gate_item *items, int 
 int gate_encode(struct gate_scorer *s, const struct gate_item *items, int n, float *states, float *relevance,
                 struct error *err)
 {
+    struct encoding first = { .s = s, .states = states, .relevance = relevance };
+
     if (!states || !gatekeeper_says_word(&s->model->net.config))
-        return encode_all(s, items, n, NULL, states, relevance, err);
-    return encode_all(s, items, n, NULL, NULL, relevance, err) || encode_all(s, items, n, relevance, states, NULL, err)
-               ? -1
-               : 0;
+        return encode_all(first, items, n, err);
+    struct encoding again = { .s = s, .judged = relevance, .states = states };
+    first.states = NULL;
+    return encode_all(first, items, n, err) || encode_all(again, items, n, err) ? -1 : 0;
+}
+
+int gate_encode_before(struct gate_scorer *s, const struct gate_item *items, int n, int layer, float *states,
+                       struct error *err)
+{
+    return encode_all((struct encoding){ .s = s, .layer = layer, .states = states }, items, n, err);
 }
 
 struct relevance_step {

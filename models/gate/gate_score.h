@@ -32,6 +32,10 @@ void gate_scorer_release(struct gate_scorer *s);
  * whether an element is relevant, all are read twice: for relevance, then for states. */
 int gate_encode(struct gate_scorer *s, const struct gate_item *items, int n, float *states, float *relevance,
                 struct error *err);
+/* States [tokens, C] before a layer (1 or more) of the encoder, of all tokens of n items' texts, as a text_builder has
+ * them one after another; not of a model that gatekeeper_says_word. */
+int gate_encode_before(struct gate_scorer *s, const struct gate_item *items, int n, int layer, float *states,
+                       struct error *err);
 /* Relevance logits [n] of states [n, C]; not of a model that gatekeeper_says_word. */
 int gate_relevance(struct gate_scorer *s, const float *states, int n, float *relevance, struct error *err);
 /* Results of n items from their states; pairs (may be NULL): the logits of all their candidate pairs, of the pair

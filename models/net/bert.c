@@ -187,20 +187,37 @@ static struct tensor *layer_rows(struct ctx *c, const struct bert *b, const stru
     return feed_forward(c, b, l, wanted, y);
 }
 
-struct tensor *bert_forward(struct ctx *c, const struct bert *b, const struct bert_input *in)
+static struct tensor *embed(struct ctx *c, const struct bert *b, const struct bert_input *in)
 {
     const struct bert_config *g = &b->config;
     struct tensor *tables[3] = { b->word, b->position, b->type };
-
-    if (g->kind == MODERN_BERT)
-        return modern_bert_forward(c, b, in);
     struct tensor *x = op_embed(c, tables, in->tokens, 3);
+
     x = op_layer_norm(c, x, NULL, b->norm_w, b->norm_b, g->layer_norm_eps);
-    x = op_dropout(c, x, g->hidden_dropout);
-    for (int i = 0; i < g->layers; i++)
-        x = in->rows && i == g->layers - 1 ? layer_rows(c, b, &b->layers[i], x, in)
-                                           : layer_all(c, b, &b->layers[i], x, &in->seqs);
+    return op_dropout(c, x, g->hidden_dropout);
+}
+
+struct tensor *bert_states(struct ctx *c, const struct bert *b, const struct bert_input *in, int layer)
+{
+    CHECK(in->first >= 0 && in->first <= layer && layer <= b->config.layers && (in->given || !in->first),
+          "states before layer %d of %d from those before %d", layer, b->config.layers, in->first);
+    if (b->config.kind == MODERN_BERT)
+        return modern_bert_states(c, b, in, layer);
+    struct tensor *x = in->given ? in->given : embed(c, b, in);
+    for (int i = in->first; i < layer; i++)
+        x = layer_all(c, b, &b->layers[i], x, &in->seqs);
     return x;
+}
+
+struct tensor *bert_forward(struct ctx *c, const struct bert *b, const struct bert_input *in)
+{
+    int last = b->config.layers - 1;
+
+    if (b->config.kind == MODERN_BERT)
+        return modern_bert_forward(c, b, in);
+    if (!in->rows || last < 0)
+        return bert_states(c, b, in, last + 1);
+    return layer_rows(c, b, &b->layers[last], bert_states(c, b, in, last), in);
 }
 
 double bert_flops(const struct bert_config *g, double tokens, double mean_length, double rows)

@@ -6,6 +6,8 @@
  * layer computes those and nothing else.  Post-norm layers, GELU (erf) unless the configuration says otherwise.  When
  * nothing is recorded a layer leaves nothing but its output behind; with `checkpointed` it does so in training too and
  * is computed again in the backward: the same numbers from less memory.
+ *
+ * Where only the last layers change, the states before them are computed once (bert_states) and given to every forward.
  */
 #ifndef MODELS_NET_BERT_H
 #define MODELS_NET_BERT_H
@@ -53,6 +55,8 @@ struct bert_input {
     struct seqs seqs;         /* the sequences, T tokens in all */
     const struct index *rows; /* wanted rows in ascending order, NULL for all of them */
     struct seqs row_seqs;     /* how many of them each sequence has */
+    struct tensor *given;     /* [T, C], in the weights' type: the states before layer `first`; NULL: tokens are read */
+    int first;                /* with `given` */
 };
 
 /* "bert." or "model.", as Hugging Face's names begin. */
@@ -75,6 +79,9 @@ int bert_modules(struct bert *b, const char *prefix, struct arena *host, struct 
 
 /* Final hidden states [rows, C]. */
 struct tensor *bert_forward(struct ctx *c, const struct bert *b, const struct bert_input *in);
+/* States [T, C] of all tokens before a layer, which is not before in->first; of all layers' number, after the last and
+ * before MODERN_BERT's final norm. */
+struct tensor *bert_states(struct ctx *c, const struct bert *b, const struct bert_input *in, int layer);
 
 /* Multiplications and additions of one forward over T tokens in sequences of the given mean length; for benchmarks. */
 double bert_flops(const struct bert_config *config, double tokens, double mean_length, double rows);

@@ -172,17 +172,37 @@ static struct shared share(struct ctx *c, const struct bert *b, const struct ber
     return s;
 }
 
+static struct tensor *embed(struct ctx *c, const struct shared *s, const struct bert_input *in)
+{
+    struct tensor *word = s->b->word, *x = norm(c, s, op_embed(c, &word, in->tokens, 1), s->b->norm_w);
+
+    return op_dropout(c, x, s->b->config.embedding_dropout);
+}
+
+static struct tensor *run_layers(struct ctx *c, const struct shared *s, const struct bert_input *in, int layer)
+{
+    struct tensor *x = in->given ? in->given : embed(c, s, in);
+
+    for (int i = in->first; i < layer; i++) {
+        struct modern_block *m = arena_alloc(c->host, sizeof *m); /* the backward reads it */
+        *m = (struct modern_block){ *s, i };
+        x = c->recording && !s->b->checkpointed ? tape_block(c, run_block, m, &x, 1)
+                                                : tape_checkpoint(c, run_block, m, &x, 1);
+    }
+    return x;
+}
+
+struct tensor *modern_bert_states(struct ctx *c, const struct bert *b, const struct bert_input *in, int layer)
+{
+    struct shared s = share(c, b, in);
+
+    return run_layers(c, &s, in, layer);
+}
+
 struct tensor *modern_bert_forward(struct ctx *c, const struct bert *b, const struct bert_input *in)
 {
     struct shared s = share(c, b, in);
-    struct tensor *word = b->word, *x = norm(c, &s, op_embed(c, &word, in->tokens, 1), b->norm_w);
+    struct tensor *x = run_layers(c, &s, in, b->config.layers);
 
-    x = op_dropout(c, x, b->config.embedding_dropout);
-    for (int i = 0; i < b->config.layers; i++) {
-        struct modern_block *m = arena_alloc(c->host, sizeof *m); /* the backward reads it */
-        *m = (struct modern_block){ s, i };
-        x = c->recording && !b->checkpointed ? tape_block(c, run_block, m, &x, 1)
-                                             : tape_checkpoint(c, run_block, m, &x, 1);
-    }
     return norm(c, &s, in->rows ? op_gather(c, x, in->rows) : x, b->final_norm);
 }

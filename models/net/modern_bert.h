@@ -22,11 +22,13 @@ struct modern_layer {
     struct lora qkv_lora, wo_lora; /* of wqkv and wo; a NULL: none */
 };
 
-/* As bert_init, bert_modules and bert_forward, which call these where the configuration is MODERN_BERT's. */
+/* As bert_init, bert_modules, bert_forward and bert_states, which call these where the configuration is MODERN_BERT's.
+ */
 void modern_bert_init(struct bert *b, const char *prefix, enum dtype dtype, struct params *p,
                       const struct param_arenas *a);
 int modern_bert_modules(struct bert *b, const char *prefix, struct arena *host, struct lora_module **modules);
 struct tensor *modern_bert_forward(struct ctx *c, const struct bert *b, const struct bert_input *in);
+struct tensor *modern_bert_states(struct ctx *c, const struct bert *b, const struct bert_input *in, int layer);
 
 /* F32 [C] of zeros, an input of the step: the bias of a norm that has none. */
 struct tensor *modern_bert_no_bias(struct ctx *c, int64_t n);

@@ -46,7 +46,8 @@ told=(shown)
 for method in threshold linear layer lora; do
     expect 0 '12 questions, [0-9]+ steps' adapt --support told.jsonl "${own[@]}" --queries queries.jsonl --method $method --steps 8 --lr 0.03 -o $method
     [ "$(ls $method)" = ambit.h5 ] || complain "$method" "left $(ls $method)"
-    steps=$(awk '/^12 questions/ { print 12 * 9 + $3 }' shown) # eight and one a part, and those of the whole
+    parts=$([ $method = lora ] && echo 4 || echo 12)
+    steps=$(awk -v parts="$parts" '/^12 questions/ { print parts * 9 + $3 }' shown) # eight and one a part, and those of the whole
     [ $method = threshold ] || grep -q "^adapting: $steps done in" said || complain "$method" "does not tell of its $steps steps: $(cat said)"
     ap=$(figure AP) brier=$(figure Brier)
     awk -v method=$method '/^12 questions/ { exit !($16 + 0 <= $14 + 0 && $18 + 0 <= $16 + 0 && ($3 > 0 || method == "threshold")) }' shown ||
@@ -78,6 +79,10 @@ printf '%s\n' question,ambiguous 'What is the price of a pen?,yes' 'How much is 
 expect 0 '4 questions' adapt --support shop.csv --db shop.db -o shop
 infer ask --db shop.db --detector base --adapt shop --device cpu --question 'How much is a pen?' >shown 2>said || complain "ask --adapt" "$(cat said)"
 
+# --- LoRA takes few steps by itself
+expect 0 '12 questions' adapt --support told.jsonl "${own[@]}" --method lora -o lora
+grep -q "^adapting: $(awk '/^12 questions/ { print 4 * 9 + $3 }' shown) done in" said || complain "lora" "took other steps: $(cat said)"
+
 # --- draws: a row for each number of labels that the pool can give; halves of one file, or two files
 expect 0 '^3 draws over [0-9]+ databases' adapt --support crossed.jsonl "${own[@]}" --draws 3 --steps 2 --parts 2
 for row in '0 +base +3' '4 +threshold +3' '12 +threshold +3' '12 +linear +3' '24 +linear'; do
@@ -102,6 +107,7 @@ expect 2 'either --out or --draws' adapt --support support.jsonl "${own[@]}" --d
 expect 2 'method' adapt --support support.jsonl "${own[@]}" -o out --method all
 expect 2 'holds a model' adapt --support support.jsonl "${own[@]}" -o other
 expect 2 'base is read by this command' adapt --support support.jsonl "${own[@]}" -o base
+expect 2 'parts: expected 0 or at least 2, got 1' adapt --support support.jsonl "${own[@]}" --parts 1 -o out
 expect 3 'expected 4 to 48 questions to adapt to, got 3' adapt --support <(head -n 3 support.jsonl) "${own[@]}" -o out
 expect 3 'expected 4 to 48 questions to adapt to, got 49' adapt --support <(head -n 49 crossed.jsonl) "${own[@]}" -o out
 expect 3 'got 6 and 0' adapt --support <(head -n 6 support.jsonl) "${own[@]}" -o out

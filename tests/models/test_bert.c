@@ -1,5 +1,5 @@
 /* Encoders of both kinds beside transformers' (gold/make_bert.py, make_modern.py), their short last layer beside the
- * whole one, layers run twice. */
+ * whole one, layers run twice, and their last layers on given states. */
 #include "tests/support/support.h"
 
 #include "kernels/tape.h"
@@ -104,18 +104,21 @@ static void close_model(struct model *m)
     device_close(&m->device);
 }
 
-static void zero_gradients(struct model *m)
+static void zero_gradients(struct model *m, const struct params *p)
 {
-    for (int i = 0; i < m->params.n; i++)
-        m->device.driver->kernels->fill(&m->work.ctx, m->params.list[i].t->grad, 0.0f);
+    for (int i = 0; p && i < p->n; i++)
+        m->device.driver->kernels->fill(&m->work.ctx, p->list[i].t->grad, 0.0f);
 }
 
 /* One forward, and the backward of the script's loss. */
 struct pass {
     struct model *m;
-    bool first_rows; /* only the first row of each sequence is wanted */
-    bool gather;     /* the same rows, but taken from a whole last layer */
+    const struct params *adapters; /* NULL: none is trained */
+    bool first_rows;               /* only the first row of each sequence is wanted */
+    bool gather;                   /* the same rows, but taken from a whole last layer */
     bool backward;
+    int before;         /* > 0: what is wanted are the states before that layer, */
+    const float *given; /* or they are given */
     struct tensor *y;
 };
 
@@ -146,7 +149,11 @@ static void run(struct ctx *c, void *arg)
         in.rows = &rows;
         in.row_seqs = batch_seqs(c, one, SEQUENCES);
     }
-    p->y = bert_forward(c, &p->m->bert, &in);
+    if (p->given) {
+        in.given = batch_f32(c, p->given, TOKENS, p->m->bert.config.hidden_size, p->m->bert.word->dtype);
+        in.first = p->before;
+    }
+    p->y = p->before && !p->given ? bert_states(c, &p->m->bert, &in, p->before) : bert_forward(c, &p->m->bert, &in);
     if (p->gather)
         p->y = op_gather(c, p->y, &rows);
     if (p->backward)
@@ -157,7 +164,8 @@ static void run_pass(struct pass *p)
 {
     struct error err;
 
-    zero_gradients(p->m);
+    zero_gradients(p->m, &p->m->params);
+    zero_gradients(p->m, p->adapters);
     p->m->work.ctx.recording = p->backward;
     p->m->work.ctx.training = p->backward;
     assert_int_equal(workspace_run(&p->m->work, run, p, &err), 0);
@@ -295,16 +303,16 @@ static void test_checkpointed(void **state)
 static const char *const lora_targets[] = { "attention.self.qkv", "attention.output.dense", "attn.Wqkv", "attn.Wo" };
 
 /* Adapters with values everywhere on query, key, value and output of each layer. */
-static struct lora_module *add_lora(struct model *m, struct params *p, struct arena *data, int *n)
+static struct lora_module *add_lora(struct model *m, struct params *p, struct arena *data, enum dtype dtype, int *n)
 {
-    struct param_arenas arenas = { &m->host, data, OPTIMIZER_NONE };
+    struct param_arenas arenas = { &m->host, data, OPTIMIZER_ADAMW };
     struct lora_config config;
     struct lora_module *modules;
     struct error err;
 
     *n = bert_modules(&m->bert, bert_prefix(&m->bert.config), &m->host, &modules);
     lora_config_init(&config, 5, 10, lora_targets, ARRAY_LEN(lora_targets));
-    assert_int_equal(lora_declare(&config, p, &arenas, F32, modules, *n, &err), 0);
+    assert_int_equal(lora_declare(&config, p, &arenas, dtype, modules, *n, &err), 0);
     lora_config_release(&config);
     for (int i = 0; i < p->n; i++) {
         float *x = xmalloc((size_t)tensor_size(p->list[i].t) * sizeof *x);
@@ -333,7 +341,7 @@ static void test_lora(void **state)
         run_pass(&p);
         int64_t n = tensor_size(p.y);
         float *plain = tensor_floats(&m.device, p.y);
-        struct lora_module *modules = add_lora(&m, &adapters, &data, &n_modules);
+        struct lora_module *modules = add_lora(&m, &adapters, &data, F32, &n_modules);
         assert_int_equal(n_modules, 2 * sizes[i / 2].layers);
         run_pass(&p);
         float *got = tensor_floats(&m.device, p.y);
@@ -352,11 +360,73 @@ static void test_lora(void **state)
     }
 }
 
+/* Whether states were given or not, the output and the gradients of the layers behind them are the same bits; the
+ * layers before them have none. */
+static void check_given(struct pass whole)
+{
+    struct model *m = whole.m;
+    const struct params *adapters = whole.adapters;
+    struct pass below = { .m = m, .before = whole.before };
+
+    run_pass(&below);
+    float *states = tensor_floats(&m->device, below.y);
+    struct pass rest = whole;
+    rest.given = states;
+    whole.before = 0;
+    float **got = xcalloc((size_t)adapters->n, sizeof *got);
+    run_pass(&rest);
+    float *y = tensor_floats(&m->device, rest.y);
+    for (int i = 0; i < adapters->n; i++)
+        got[i] = tensor_floats(&m->device, adapters->list[i].t->grad);
+    run_pass(&whole);
+    float *want = tensor_floats(&m->device, whole.y);
+    assert_memory_equal(y, want, (size_t)tensor_size(whole.y) * sizeof *y);
+    free(want);
+    for (int i = 0; i < adapters->n; i++) {
+        const struct tensor *grad = adapters->list[i].t->grad;
+        want = tensor_floats(&m->device, grad);
+        bool changes = largest(want, tensor_size(grad)) > 0, behind = i >= 4 * rest.before;
+        assert_true(changes);
+        for (int64_t k = 0; k < tensor_size(grad); k++)
+            if (got[i][k] != (behind ? want[k] : 0))
+                fail_msg("%s[%lld]: %g in place of %g", adapters->list[i].name, (long long)k, (double)got[i][k],
+                         behind ? (double)want[k] : 0.0);
+        free(want);
+        free(got[i]);
+    }
+    free(got);
+    free(y);
+    free(states);
+}
+
+static void test_given(void **state)
+{
+    struct error err;
+
+    (void)state;
+    for (int i = 0; i < 4 * ARRAY_LEN(sizes); i++) {
+        enum dtype dtype = i % 2 ? BF16 : F32;
+        struct params adapters = { 0 };
+        struct arena data;
+        struct model m;
+        int n_modules;
+        open_model(&m, &sizes[i / 4], dtype);
+        assert_int_equal(device_arena(&m.device, &data, 8 << 20, &err), 0);
+        add_lora(&m, &adapters, &data, dtype, &n_modules);
+        for (int k = 1; k < sizes[i / 4].layers; k++)
+            check_given((struct pass){
+                .m = &m, .adapters = &adapters, .first_rows = i / 2 % 2, .backward = true, .before = k });
+        params_release(&adapters);
+        device_arena_release(&m.device, &data);
+        close_model(&m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gold_f32),     cmocka_unit_test(test_gold_bf16), cmocka_unit_test(test_first_rows),
-        cmocka_unit_test(test_checkpointed), cmocka_unit_test(test_lora),
+        cmocka_unit_test(test_checkpointed), cmocka_unit_test(test_lora),      cmocka_unit_test(test_given),
     };
     return test_devices(tests, ARRAY_LEN(tests));
 }

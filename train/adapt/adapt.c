@@ -66,7 +66,7 @@ static int open_model(struct adaptation *a, struct error *err)
     gate_scorer_init(&a->scorer, &a->model, &a->work, (int)q->tokens);
     if (q->retriever && sentence_encoder_open(&a->retriever, &a->work, q->retriever, (int)q->tokens, err))
         return -1;
-    if (q->set.method == ADAPT_LORA && gate_adapter_declare(&a->model, (uint64_t)q->seed, err))
+    if (q->set.method == ADAPT_LORA && gate_adapter_declare(&a->model, ADAPT_LAYERS, (uint64_t)q->seed, err))
         return -1;
     struct adapt_settings set = q->set;
     for (int m = q->draws ? 0 : (int)q->set.method; m <= (int)q->set.method; m++) {

@@ -11,7 +11,15 @@
 
 enum { HOST_BYTES = 1 << 20 };
 static const double BETA1 = 0.9, BETA2 = 0.999, EPSILON = 1e-8; /* Adam's */
-static const double rates[ADAPT_METHODS] = { [ADAPT_LINEAR] = 0.01, [ADAPT_LAYER] = 0.003, [ADAPT_LORA] = 0.002 };
+
+/* Of LoRA as many as a dozen labels are fitted with in ten seconds on two cores. */
+static const struct {
+    int64_t steps, parts;
+    double lr;
+} own[ADAPT_METHODS] = { [ADAPT_THRESHOLD] = { 30, 12, 0 },
+                         [ADAPT_LINEAR] = { 30, 12, 0.01 },
+                         [ADAPT_LAYER] = { 30, 12, 0.003 },
+                         [ADAPT_LORA] = { 8, 4, 0.002 } };
 
 /* No packed copies are kept of what will change. */
 static void unfreeze(struct adapt_fit *f)
@@ -55,12 +63,16 @@ int adapt_fit_init(struct adapt_fit *f, struct gate_model *m, struct gate_scorer
     int64_t at = 0;
 
     *f = (struct adapt_fit){ .scorer = s, .model = m, .set = *set, .temperature = m->temperature };
+    if (!set->steps)
+        f->set.steps = own[set->method].steps;
+    if (!set->parts)
+        f->set.parts = own[set->method].parts;
+    if (set->lr <= 0)
+        f->set.lr = own[set->method].lr;
     f->params = gate_adapter_params(m, set->method);
     if (take_memory(f, err))
         return -1;
     unfreeze(f);
-    if (f->set.lr <= 0)
-        f->set.lr = rates[set->method];
     for (int i = 0; i < f->params.n; i++) {
         param_download(&f->params.list[i], m->device, f->start + at);
         at += tensor_size(f->params.list[i].t);
@@ -156,8 +168,9 @@ static int train(struct adapt_fit *f, struct adapt_batch *b, int part, int steps
     for (int s = 0; s <= steps; s++) {
         if (!left && s == steps)
             break;
-        clear_gradients(f);
-        if (stop_requested() || adapt_batch_step(b, f->scorer, f->temperature, err))
+        if (s < steps)
+            clear_gradients(f);
+        if (stop_requested() || adapt_batch_step(b, f->scorer, f->temperature, s < steps, err))
             return -1;
         for (int i = 0; left && i < b->n; i++)
             if (b->part[i] == part)
@@ -226,9 +239,11 @@ int adapt_fit_run(struct adapt_fit *f, const struct adapt_questions *q, const in
     double *left = xcalloc((size_t)(f->set.steps + 1) * (size_t)n, sizeof *left);
 
     *out = (struct adapt_outcome){ 0 };
-    adapt_batch_init(&b, q, f->model, which, n, f->set.method == ADAPT_LORA);
     want_gradients(f, true);
-    int rc = run(f, &b, left, out, err);
+    int rc =
+        adapt_batch_init(&b, q, f->scorer, which, n, f->set.method == ADAPT_LORA, err) || run(f, &b, left, out, err)
+            ? -1
+            : 0;
     want_gradients(f, false);
     if (rc && stop_requested())
         error_set(err, stop_exit_code(), "interrupted");

@@ -16,7 +16,8 @@
 struct adapt_settings {
     enum gate_adapt method;
     int64_t steps, parts; /* most steps; parts that are left out: at most so many, each of one question where it can */
-    double lr, pull;      /* lr 0: the method's own */
+    double lr;            /* 0: the method's own, as the two above */
+    double pull;
 };
 
 struct adapt_outcome {

@@ -50,13 +50,15 @@ static void narrow_one(struct adapt_questions *q, int i, const float *logit)
 
     *out = *in;
     out->pairs = xmalloc((size_t)(n < ADAPT_PAIRS + 1 ? n : ADAPT_PAIRS + 1) * sizeof *out->pairs + 1);
-    q->truth[i] = -1;
+    q->truth[i] = q->likeliest[i] = -1;
     for (int p = 0; p < n; p++) {
         bool likely = p <= last ? logit[p] >= logit[last] : logit[p] > logit[last];
         if (!likely && p != e->pair)
             continue;
         if (p == e->pair && e->record->ambiguous)
             q->truth[i] = kept;
+        if (p == best[0])
+            q->likeliest[i] = kept;
         out->pairs[kept++] = in->pairs[p];
     }
     out->n_pairs = kept;
@@ -96,6 +98,7 @@ static int score_all(struct adapt_questions *q, struct gate_scorer *s, struct er
     q->items = xcalloc(n, sizeof *q->items);
     q->narrow = xcalloc(n, sizeof *q->narrow);
     q->truth = xmalloc(n * sizeof *q->truth);
+    q->likeliest = xcalloc(n, sizeof *q->likeliest);
     q->start = xcalloc(n + 1, sizeof *q->start);
     q->logit = xcalloc(n, sizeof *q->logit);
     for (int i = 0; i < q->n; i++) {
@@ -138,6 +141,7 @@ void adapt_questions_release(struct adapt_questions *q)
     free(q->items);
     free(q->narrow);
     free(q->truth);
+    free(q->likeliest);
     free(q->states);
     free(q->start);
     free(q->logit);

@@ -20,6 +20,7 @@ struct adapt_questions {
     int n;
     struct gate_item *items;     /* [n] on the narrowed schemas */
     struct schema_input *narrow; /* [n]; only pairs are their own */
+    int *likeliest;              /* [n] the base's pair of narrow, -1: none; 0 without pairs */
     int *truth;                  /* [n] the pair of narrow that the two alternatives are, -1: none, or not known */
     float *states;               /* [start[n], C] */
     int64_t *start;              /* [n + 1] first row of each */

@@ -39,16 +39,31 @@ static void write_text(struct adapt_batch *b)
                 text_add_element(&b->text, &b->items[i], node);
 }
 
-void adapt_batch_init(struct adapt_batch *b, const struct adapt_questions *q, const struct gate_model *m,
-                      const int *which, int n, bool encode)
+/* Texts, and what the layers without adapters make of them. */
+static int take_text(struct adapt_batch *b, struct gate_scorer *s, struct error *err)
+{
+    const struct bert_config *g = &b->model->net.config.bert;
+
+    write_text(b);
+    b->n_tokens = b->text.tokens.n;
+    b->first = g->layers - b->model->adapter_layers;
+    if (!b->first)
+        return 0;
+    b->below = xmalloc((size_t)b->n_tokens * (size_t)g->hidden_size * sizeof *b->below + 1);
+    return gate_encode_before(s, b->items, b->n, b->first, b->below, err);
+}
+
+int adapt_batch_init(struct adapt_batch *b, const struct adapt_questions *q, struct gate_scorer *s, const int *which,
+                     int n, bool encode, struct error *err)
 {
     size_t size = (size_t)n;
 
-    *b = (struct adapt_batch){ .model = m, .n = n, .left_out = -1 };
+    *b = (struct adapt_batch){ .model = s->model, .n = n, .left_out = -1 };
     b->items = xcalloc(size, sizeof *b->items);
     b->label = xcalloc(size, 1);
     b->truth = xcalloc(size, sizeof *b->truth);
     b->part = xcalloc(size, sizeof *b->part);
+    b->at_base = xcalloc(size, sizeof *b->at_base);
     b->likeliest = xcalloc(size, sizeof *b->likeliest);
     b->base = xcalloc(size, sizeof *b->base);
     b->logit = xcalloc(size, sizeof *b->logit);
@@ -56,6 +71,7 @@ void adapt_batch_init(struct adapt_batch *b, const struct adapt_questions *q, co
         b->items[i] = q->items[which[i]];
         b->label[i] = q->list[which[i]].record->ambiguous;
         b->truth[i] = q->truth[which[i]];
+        b->at_base[i] = q->likeliest[which[i]];
         b->base[i] = b->logit[i] = q->logit[which[i]];
         b->n_logits += logits_of(b, i);
     }
@@ -65,9 +81,9 @@ void adapt_batch_init(struct adapt_batch *b, const struct adapt_questions *q, co
     b->weight = xcalloc((size_t)b->n_logits + 1, sizeof *b->weight);
     b->answers = xcalloc((size_t)b->n_logits + 1, sizeof *b->answers);
     if (encode)
-        write_text(b);
-    else
-        take_states(b, q, which);
+        return take_text(b, s, err);
+    take_states(b, q, which);
+    return 0;
 }
 
 void adapt_batch_release(struct adapt_batch *b)
@@ -76,10 +92,12 @@ void adapt_batch_release(struct adapt_batch *b)
     free(b->label);
     free(b->truth);
     free(b->part);
+    free(b->at_base);
     free(b->likeliest);
     free(b->base);
     free(b->logit);
     free(b->states);
+    free(b->below);
     free(b->target);
     free(b->weight);
     free(b->answers);
@@ -90,11 +108,9 @@ void adapt_batch_release(struct adapt_batch *b)
 void adapt_batch_begin(struct adapt_batch *b, int left_out)
 {
     b->left_out = left_out;
-    for (int i = 0; i < b->n; i++)
-        b->likeliest[i] = -1;
+    memcpy(b->likeliest, b->at_base, (size_t)b->n * sizeof *b->likeliest);
 }
 
-/* The first step knows no likeliest pair yet: its answers tell which, and it is taken again. */
 static void set_targets(struct adapt_batch *b)
 {
     int trained = 0, at = 0;
@@ -136,7 +152,7 @@ static void take_answers(struct adapt_batch *b)
 struct adapt_run {
     struct adapt_batch *b;
     double temperature;
-    bool backward;
+    bool learn;
     struct tensor *logits;
 };
 
@@ -148,6 +164,10 @@ static struct tensor *states_of(struct ctx *c, const struct adapt_batch *b, int6
     if (b->states)
         return batch_f32_padded(c, b->states, b->n_nodes, nodes, g->config.bert.hidden_size, g->relevance_w->dtype);
     gate_text_build(c, &b->text, &g->config.bert, &text);
+    text.bert.first = b->first;
+    if (b->below)
+        text.bert.given = batch_f32_padded(c, b->below, b->n_tokens, b->text.tokens.n, g->config.bert.hidden_size,
+                                           g->relevance_w->dtype);
     return gatekeeper_states(c, g, &text);
 }
 
@@ -167,43 +187,30 @@ static void run_step(struct ctx *c, void *arg)
     gate_graph_build(c, b->items, b->n, &g->config, &graph);
     struct gate_scores scores = gatekeeper_classify(c, g, states_of(c, b, graph.graph.nodes), &graph);
     r->logits = of_pairs(b) ? scores.pair : scores.score;
-    if (!r->backward)
+    if (!r->learn)
         return;
     struct tensor *scaled = op_scale(c, r->logits, (float)(1 / r->temperature));
     struct tensor *target = vector(c, b->target, b->n_logits, scaled);
     tape_backward(c, op_bce(c, scaled, target, vector(c, b->weight, b->n_logits, scaled), 1, 1));
 }
 
-static int run(struct gate_scorer *s, struct adapt_run *r, struct error *err)
+int adapt_batch_step(struct adapt_batch *b, struct gate_scorer *s, double temperature, bool learn, struct error *err)
 {
-    struct adapt_batch *b = r->b;
+    struct adapt_run r = { .b = b, .temperature = temperature, .learn = learn };
 
+    set_targets(b);
     s->workspace->ctx.training = false;
-    s->workspace->ctx.recording = r->backward;
+    s->workspace->ctx.recording = learn;
     int nodes = gate_sizes_padded(b->sizes).nodes;
     if (s->workspace->ctx.buckets && b->text.n_nodes && b->text.n_nodes < nodes)
         text_builder_pad(&b->text, nodes);
-    if (workspace_run(s->workspace, run_step, r, err))
+    if (workspace_run(s->workspace, run_step, &r, err))
         return -1;
-    struct tensor first = tensor_view(r->logits, 0, b->n_logits);
+    struct tensor first = tensor_view(r.logits, 0, b->n_logits);
     device_download(b->model->device, b->answers, &first);
     for (int i = 0; i < b->n_logits; i++)
         if (!isfinite(b->answers[i]))
             return error_set(err, EXIT_CODE_FAILURE, "the adapted model gives no number: expected a lower --lr");
     take_answers(b);
     return 0;
-}
-
-int adapt_batch_step(struct adapt_batch *b, struct gate_scorer *s, double temperature, struct error *err)
-{
-    struct adapt_run r = { .b = b, .temperature = temperature };
-    bool first = true;
-
-    for (int i = 0; i < b->n; i++)
-        first &= b->likeliest[i] < 0;
-    if (first && b->n_logits && run(s, &r, err))
-        return -1;
-    r.backward = true;
-    set_targets(b);
-    return run(s, &r, err);
 }

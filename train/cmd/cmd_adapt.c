@@ -6,7 +6,7 @@
 
 static const struct adapt_request defaults = {
     .device = "auto",
-    .set = { .method = ADAPT_LINEAR, .steps = 30, .parts = 12, .pull = 0.01 },
+    .set = { .method = ADAPT_LINEAR, .pull = 0.01 },
     .tokens = 16384,
     .seed = 1,
     .elements = SCHEMA_SEARCH_ELEMENTS,
@@ -24,14 +24,15 @@ static const struct option table[] = {
     CHOICE_OPTION(
         "method", AT(set.method), "WHAT", ADAPT_WORDS,
         "what is adapted beside temperature and shift: nothing, the last linear maps, the last layer too, LoRA "
-        "on the encoder; with --draws this one and those before it"),
+        "on the encoder's last layer; with --draws this one and those before it"),
     STRING_OPTION("queries", AT(queries), "FILE", "other questions with labels, to say what it brought"),
     INT_OPTION("draws", AT(draws), "N", 0, 100000,
                "draw so often 4, 12, 24 and 48 of the support and say what each brings"),
-    INT_OPTION("steps", AT(set.steps), "N", 1, 10000, "most steps; how many is found by leaving out"),
-    INT_OPTION("parts", AT(set.parts), "N", 2, 48,
-               "parts that are left out in turn, of one question where there are "
-               "no more questions"),
+    INT_OPTION("steps", AT(set.steps), "N", 0, 10000,
+               "most steps; how many is found by leaving out; 0: the method's, 30, of lora 8"),
+    INT_OPTION("parts", AT(set.parts), "N", 0, 48,
+               "parts that are left out in turn, 2 at least, of one question where there are no more questions; 0: the "
+               "method's, 12, of lora 4"),
     REAL_OPTION("lr", AT(set.lr), "X", 0, 10, "rate of Adam; 0: the method's"),
     REAL_OPTION("pull", AT(set.pull), "X", 0, 1000, "how strongly parameters are pulled to the base's"),
     SEED_OPTION(AT(seed), "of draws, halves and LoRA's first values"),
@@ -54,6 +55,8 @@ static enum exit_code run(const struct call *call, struct error *err)
         return error_set(err, EXIT_CODE_USAGE, "expected either --db or --schema"), err->code;
     if (!q.draws == !q.out)
         return error_set(err, EXIT_CODE_USAGE, "expected either --out or --draws"), err->code;
+    if (q.set.parts == 1)
+        return usage_error(err, "--parts: expected 0 or at least 2, got 1");
     if (q.json && !q.draws)
         return error_set(err, EXIT_CODE_USAGE, "--json: expected --draws"), err->code;
     if (q.elements && q.elements < SCHEMA_SEARCH_LEAST)
