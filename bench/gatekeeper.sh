@@ -34,7 +34,7 @@ for seed in "${@:-1}"; do
     run=$out/seed-$seed
     # shellcheck disable=SC2086 # options
     "$bin/ambit-train" gatekeeper --data "$out/data" --labels "${ambrosia[@]}" --encoder "$encoder" --out "$run" --seed "$seed" --resume \
-        --max-train 20000 --epochs 2 --eval-every 250 ${MORE:-}
+        --max-train 20000 --epochs 2 --eval-every 625 --linguistic-weight 20 --false-alarms .09 ${MORE:-}
     # The trainer's own folds of AMBROSIA are those of its seed.
     "$bin/ambit-data" split "${ambrosia[0]}" -o "$run.ambrosia" --valid .2 --test .2 --seed "$seed" --force
     echo "== seed $seed, AMBROSIA's test fold"
