@@ -85,7 +85,7 @@ sed '2s/"some"/"same"/' gold.jsonl >bad.jsonl
 expect 3 'bad.jsonl: line 2: field "id": expected each id once, got "same" again' --gold bad.jsonl
 sed '2s/"ambiguous":true/"ambiguous":"so"/' gold.jsonl >bad.jsonl
 expect 3 'bad.jsonl: line 2: field "ambiguous"' --gold bad.jsonl
-sed '2s/"db_id"/"db"/' gold.jsonl >bad.jsonl
+sed '2s/"db_id"/"base"/' gold.jsonl >bad.jsonl
 expect 3 'bad.jsonl: line 2: .*db_id' --gold bad.jsonl
 sed 's/"column":1/"column":9/' marks.jsonl >bad.jsonl
 expect 3 'bad.jsonl: line 1: ' --gold bad.jsonl
