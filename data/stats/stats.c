@@ -195,12 +195,17 @@ double stats_ece(const struct reliability *r)
     return n ? sum / n : NAN;
 }
 
+double stats_softplus(double x)
+{
+    return fmax(x, 0) + log1p(exp(-fabs(x)));
+}
+
 double stats_nll(struct scored logits, double temperature)
 {
     double sum = 0;
     for (int i = 0; i < logits.n; i++) {
-        double z = logits.score[i] / temperature, against = logits.label[i] ? -z : z;
-        sum += fmax(against, 0) + log1p(exp(-fabs(against)));
+        double z = logits.score[i] / temperature;
+        sum += stats_softplus(logits.label[i] ? -z : z);
     }
     return logits.n ? sum / logits.n : NAN;
 }

@@ -53,6 +53,8 @@ struct reliability stats_reliability(struct scored s);
 /* Expected calibration error: sum of n_b / n * |accuracy_b - confidence_b|. */
 double stats_ece(const struct reliability *r);
 
+/* log(1 + e^x), the negative log likelihood of no under sigmoid(x); nothing overflows. */
+double stats_softplus(double x);
 /* Mean negative log likelihood of labels under sigmoid(logit / temperature). */
 double stats_nll(struct scored logits, double temperature);
 /* The temperature, from 0.05 to 20, that makes it least. */

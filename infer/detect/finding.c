@@ -60,8 +60,7 @@ void finding_fill(struct finding *f, const struct gate_model *m, const struct ga
     f->n_question = item->n_question;
     f->n_read = gate_question_kept(&m->layout, item);
     double words = result->kind == LINGUISTIC_NONE ? -HUGE_VAL : (double)result->linguistic;
-    double logit = gate_join_logits(m, (double)result->score, words);
-    f->score = gate_probability(m, logit);
+    f->score = gate_probability(m, gate_join_logits(m, (double)result->score, words));
     f->ambiguous = f->score >= m->threshold;
     f->linguistic =
         f->ambiguous && gate_words_likelier(m, (double)result->score, words) ? result->kind : LINGUISTIC_NONE;

@@ -1,5 +1,6 @@
 #include "models/gate/gate_model.h"
 
+#include "data/stats/stats.h"
 #include "data/util/sums.h"
 #include "models/checkpoint/model_file.h"
 #include "models/gate/gate_band.h"
@@ -74,19 +75,13 @@ double gate_probability(const struct gate_model *m, double logit)
     return 1 / (1 + exp((m->shift - logit) / m->temperature));
 }
 
-/* log(1 + exp x), of which nothing overflows. */
-static double softplus(double x)
-{
-    return fmax(x, 0) + log1p(exp(-fabs(x)));
-}
-
 double gate_join_logits(const struct gate_model *m, double score, double linguistic)
 {
     double a = (score - m->shift) / m->temperature, b = linguistic / m->linguistic_temperature;
 
     if (isinf(linguistic))
         return score;
-    double neither = softplus(a) + softplus(b);                /* -log of its chance, */
+    double neither = stats_softplus(a) + stats_softplus(b);    /* -log of its chance, */
     double odds = neither + log(-expm1(-neither));             /* and the log of the odds of its opposite, */
     return m->shift + m->temperature * fmax(odds, fmax(a, b)); /* which rounding makes no less than either's */
 }

@@ -159,7 +159,7 @@ static void check_step(const struct gate_world_settings *kind, int tokens)
 static void test_step(void **state)
 {
     (void)state;
-    for (int i = 0; i < GATE_WORLD_KINDS; i++)
+    for (int i = 0; i < GATE_WORLD_OWN_KINDS; i++)
         if (gate_world_kinds[i].classifier == CLASSIFIER_PAIR)
             for (int k = 0; k < 2; k++)
                 check_step(&gate_world_kinds[i], k ? 2048 : 40);

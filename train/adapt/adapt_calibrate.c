@@ -5,16 +5,10 @@
 enum { NEWTON = 60 };
 static const double LEAST = 0.05; /* of a: the order of scores stays */
 
-/* log(1 + e^x) */
-static double softplus(double x)
-{
-    return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
-}
-
 static double loss_of(struct scored s, struct adapt_scale k, int i)
 {
     double z = k.a * s.score[i] + k.b;
-    return softplus(s.label[i] ? -z : z);
+    return stats_softplus(s.label[i] ? -z : z);
 }
 
 double adapt_loss(struct scored s, struct adapt_scale k)

@@ -2,10 +2,12 @@
 #include "train/gate/gate_trainer_impl.h"
 #include "train/gate/state_cache.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const double FOLDER_WEIGHT = 1; /* of what a question of a data folder says of kinds that lie in words */
+static const double FOLDER_WEIGHT =
+    1; /* at most, of what a question of a data folder says of kinds that lie in words */
 
 /* The argument of a step_fn. */
 struct gate_step {
@@ -147,7 +149,7 @@ static float weight_of(const struct gate_step *s, double weight)
 static void add_kinds(struct gate_step *s, const struct example *e, int item)
 {
     bool known = !e->ambiguous || e->linguistic != LINGUISTIC_NONE;
-    double weight = e->slice == EXAMPLE_OWN ? s->trainer->set->linguistic_weight : FOLDER_WEIGHT;
+    double own = s->trainer->set->linguistic_weight, weight = e->slice == EXAMPLE_OWN ? own : fmin(own, FOLDER_WEIGHT);
 
     for (int k = 0; k < LINGUISTIC_KINDS; k++) {
         int at = item * LINGUISTIC_KINDS + k;
