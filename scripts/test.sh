@@ -6,4 +6,4 @@ cd "$(dirname "$0")/.."
 scripts/install-deps.sh
 cmake --preset release -DAMBIT_CUDA=AUTO
 cmake --build --preset release -j "$(nproc)"
-ctest --preset release --no-tests=error -j "$(nproc)" "$@"
+ctest --preset release --no-tests=error -j $(($(nproc) + 1)) "$@" # some wait more than they compute

@@ -41,6 +41,9 @@
 #define OUT_DIR_OPTION(at) OUT_OPTION(at, "DIR", "the folder to make", .required = true)
 #define FORMAT_IN_OPTION(at) \
     CHOICE_OPTION("format-in", at, "FORM", RECORD_FORMS, "what holds the records; auto goes by name and first line")
+#define LABEL_FIELD_OPTION(at) \
+    STRING_OPTION("label-field", at, "FIELD[=VALUE]", \
+                  "what says yes or no in own labels, in place of ambiguous; or which value of it is yes")
 #define FORCE_OPTION(at) FLAG_OPTION("force", at, "replace files of the folder that hold something else")
 #define OUT_JSONL_OPTION(at) OUT_OPTION(at, "FILE", "where the JSONL goes; - is standard output")
 #define RESUME_OPTION(at, ...) FLAG_OPTION("resume", at, __VA_ARGS__)

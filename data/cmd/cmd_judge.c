@@ -15,6 +15,7 @@ static const struct option options[] = {
     DB_OPTION(AT(db), ", for own labels"),
     SCHEMA_OPTION(AT(schema), "tables.json, for own labels, in place of --db"),
     FORMAT_IN_OPTION(AT(form)),
+    LABEL_FIELD_OPTION(AT(label_field)),
     WORD_OPTION("write-prompts", AT(write), "FORM", YES_NO_FORMS,
                 "write prompts: of the question alone, as the published program, or of question and schema"),
     INT_OPTION("shots", AT(shots), "K", 0, 100, "labelled examples in a prompt, half of them ambiguous"),

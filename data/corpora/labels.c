@@ -25,7 +25,10 @@ struct label_reader {
     struct arena sql;
     struct strings text;     /* of the newest record */
     int64_t records, faults; /* of the newest file */
-    int64_t mute;            /* records of AMBROSIA whose SQL is not understood, and left away */
+    int64_t mute;            /* records whose SQL is not understood, and left away */
+    struct error first_mute;
+    bool whole;
+    const char *field, *yes; /* of the label, and which of its values is yes; NULL: what says so */
 };
 
 /* NULL where a field is not there, or as a table leaves it empty. */
@@ -70,6 +73,24 @@ static int take_question(struct example *e, const json_t *o, const char *where, 
     while (isspace((unsigned char)*c))
         c++;
     return *c ? 0 : error_set(err, EXIT_CODE_DATA, "%s: field \"question\": expected a question, got nothing", where);
+}
+
+static int take_answer(const struct label_reader *r, struct example *e, const json_t *o, const char *where,
+                       struct error *err)
+{
+    const json_t *v = json_object_get(o, r->field);
+
+    if (!v)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: field \"%s\" is missing, expected %s; --label-field names the one that says it", where,
+                         r->field, r->yes ? "a text" : "yes or no");
+    if (!r->yes)
+        return record_get_bool(o, r->field, &e->ambiguous, where, err);
+    if (!json_is_string(v))
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"%s\": expected a text, \"%s\" for yes", where, r->field,
+                         r->yes);
+    e->ambiguous = strcmp(json_string_value(v), r->yes) == 0;
+    return 0;
 }
 
 static int take_kind(struct example *e, const json_t *o, const char *where, struct error *err)
@@ -148,17 +169,19 @@ static int check_sql(struct label_reader *r, const char *text, const struct sche
     return q ? sql_resolve(&r->sql, q, s, &uses, err) : -1;
 }
 
-/* Published SQL is nobody's fault here: what is not understood is left away. */
+/* Published SQL, and what nothing is learnt from, is nobody's fault here: what is not understood is left away. */
 static int take_sql(struct label_reader *r, struct example *e, const struct schema *s, const json_t *o, bool published,
                     const char *where, struct error *err)
 {
     e->n_sql = take_list(r, o, "sql", 0, EXAMPLE_MAX_SQL, e->sql, where, err);
     for (int i = 0; i < e->n_sql; i++)
         if (check_sql(r, e->sql[i], s, err)) {
-            if (!published)
-                return error_prefix(err, "%s: field \"sql\"", where);
-            r->mute++;
+            error_prefix(err, "%s: field \"sql\"", where);
+            if (!published && !r->whole)
+                return -1;
             e->n_sql = 0;
+            if (!r->mute++)
+                r->first_mute = *err;
         }
     return e->n_sql < 0 ? -1 : 0;
 }
@@ -170,7 +193,8 @@ static int parse(struct label_reader *r, struct example *e, const json_t *o, boo
     char id[RECORD_ID_TEXT];
 
     *e = (struct example){ .slice = EXAMPLE_OWN };
-    if (take_question(e, o, where, err) || record_get_bool(o, "ambiguous", &e->ambiguous, where, err) ||
+    if (take_question(e, o, where, err) ||
+        (published ? record_get_bool(o, "ambiguous", &e->ambiguous, where, err) : take_answer(r, e, o, where, err)) ||
         !(e->db_id = json_get_string(o, "db_id", where, err)))
         return -1;
     if (!(s = find_schema(r, e->db_id, err)))
@@ -234,8 +258,8 @@ static int read_file(struct label_reader *r, struct example_list *list, const ch
     }
     record_reader_close(in);
     if (r->mute)
-        log_warn("%s: of %lld questions of AMBROSIA the SQL is not understood, and teaches nothing", path,
-                 (long long)r->mute);
+        log_warn("%s: of %lld questions the SQL is not understood, and left away; the first: %s", path,
+                 (long long)r->mute, r->first_mute.text);
     if (r->faults)
         return error_set(err, EXIT_CODE_DATA, "%s: %lld of %lld records are wrong", path, (long long)r->faults,
                          (long long)r->records);
@@ -288,19 +312,35 @@ static int open_schemas(struct label_reader *r, struct error *err)
     return r->db ? db_path_check(r->db, err) : schema_set_open(&r->data->schemas, r->schema, err);
 }
 
+/* "FIELD" or "FIELD=VALUE" */
+static int read_label(struct label_reader *r, char *text, struct error *err)
+{
+    char *cut = strchr(text, '=');
+
+    r->field = text;
+    r->yes = cut ? cut + 1 : NULL;
+    if (cut)
+        *cut = 0;
+    return *text && (!cut || cut[1])
+               ? 0
+               : error_set(err, EXIT_CODE_USAGE, "--label-field: expected FIELD or FIELD=VALUE, one of them is empty");
+}
+
 int labels_read(struct dataset *d, const struct labels_request *q, struct error *err)
 {
-    struct label_reader r = { .data = d, .db = q->db, .schema = q->schema, .form = q->form };
+    struct label_reader r = { .data = d, .db = q->db, .schema = q->schema, .form = q->form, .whole = q->whole };
+    char *label = xstrdup(q->label_field ? q->label_field : "ambiguous");
     struct stat st;
 
     *d = (struct dataset){ 0 };
     bool folder = stat(q->path, &st) == 0 && S_ISDIR(st.st_mode);
-    int rc = open_schemas(&r, err) || arena_init(&r.sql, SQL_ARENA, err) ? -1 : 0;
+    int rc = read_label(&r, label, err) || open_schemas(&r, err) || arena_init(&r.sql, SQL_ARENA, err) ? -1 : 0;
     if (rc == 0 && q->whole)
         rc = read_file(&r, &d->folds[FOLD_TEST], q->path, err);
     else if (rc == 0)
         rc = folder ? read_folds(&r, q, err) : read_one(&r, q, err);
     arena_release(&r.sql);
     strings_release(&r.text);
+    free(label);
     return rc;
 }

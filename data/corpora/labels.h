@@ -2,8 +2,8 @@
  * labels.h - questions that people have labelled themselves, about databases of their own, as a data set.
  *
  * A record needs a question and whether it is ambiguous; kind, alternatives and SQL are used where they stand.  Rows of
- * AMBROSIA are taken as they are published (ambrosia.h).  All records are read before any is refused, so that one look
- * tells everything that is wrong.
+ * AMBROSIA are taken as they are published (ambrosia.h), whatever label_field says.  All records are read before any is
+ * refused, so that one look tells everything that is wrong.
  */
 #ifndef DATA_CORPORA_LABELS_H
 #define DATA_CORPORA_LABELS_H
@@ -16,15 +16,17 @@ struct labels_request {
     const char *db;     /* as in db_path.h; NULL with */
     const char *schema; /* a tables.json */
     enum record_form form;
-    int64_t seed; /* of the split of a file */
-    bool whole;   /* all of it is the test fold, whatever labels it has; path is a file */
+    const char *label_field; /* "FIELD", which says yes or no, or "FIELD=VALUE", which is yes; NULL: "ambiguous" */
+    int64_t seed;            /* of the split of a file */
+    bool whole;              /* all of it is the test fold, whatever labels and SQL it has; path is a file */
 };
 
 /*
  * Examples are of EXAMPLE_OWN.  Those of one file are split: by database where there are enough of them, else so that
- * one question's text stands in one fold and each fold has both labels as far as they go; the log tells which.  -1 with
- * EXIT_CODE_DATA, after a line on the log for each wrong record, up to a number of them.  The caller releases either
- * way.
+ * one question's text stands in one fold and each fold has both labels as far as they go; the log tells which.  SQL
+ * that is not understood is a fault in what is learnt from, and left away, which the log tells, of a whole file.  -1
+ * with EXIT_CODE_DATA, after a line on the log for each wrong record, up to a number of them.  The caller releases
+ * either way.
  */
 int labels_read(struct dataset *d, const struct labels_request *q, struct error *err);
 

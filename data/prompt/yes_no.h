@@ -16,9 +16,9 @@ enum yes_no_form { YES_NO_QUESTION, YES_NO_SCHEMA };
 #define YES_NO_FORMS "question|schema"
 
 struct yes_no_request {
-    const char *data;        /* a folder of contrast or practice, whose test fold is asked, or a file of own labels */
-    const char *support;     /* own labels to show; NULL: a folder's training fold */
-    const char *db, *schema; /* of own labels */
+    const char *data;    /* a folder of contrast or practice, whose test fold is asked, or a file of own labels */
+    const char *support; /* own labels to show; NULL: a folder's training fold */
+    const char *db, *schema, *label_field; /* of own labels, as in labels.h */
     enum record_form form;
     const char *write;   /* one of YES_NO_FORMS; NULL: answers are read */
     const char *answers; /* {"id", "text"} or {"id", "texts"}, as ambit-infer generate writes them */

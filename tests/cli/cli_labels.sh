@@ -107,6 +107,26 @@ expect 3 'bad.csv: 50 of 50 records are wrong' gatekeeper --data bad.csv --db gy
 [ "$(grep -c 'got "perhaps"' said)" = 20 ] || complain "bad.csv" "tells $(grep -c 'got "perhaps"' said) lines"
 grep -q 'and more' said || complain "bad.csv" "does not say that there is more"
 
+# --- labels under another name, by a yes or no or by one of several values, are the same labels
+sed '1s/ambiguous/is_impossible/' labels.csv >named.csv
+sed '1s/ambiguous/type/; s/,yes/,improper/; s/,no/,answerable/' labels.csv >typed.csv
+expect 0 '30 of them ambiguous' gatekeeper --data named.csv --db gym.db --out by-field --label-field is_impossible
+expect 0 '30 of them ambiguous' gatekeeper --data typed.csv --db gym.db --out by-value --label-field type=improper
+for by in field value; do
+    cmp run-csv/ambit.h5 by-$by/ambit.h5 || complain "--label-field" "another detector by $by"
+done
+expect 3 'named.csv: line 2: field "ambiguous" is missing, expected yes or no; --label-field names' gatekeeper --data named.csv --db gym.db --out new
+expect 3 'typed.csv: line 2: field "type": expected yes or no, got "answerable"' gatekeeper --data typed.csv --db gym.db --out new --label-field type
+expect 3 'bad.jsonl: line 5: field "ambiguous": expected a text, "2" for yes' gatekeeper --data bad.jsonl --db gym.db --out new --label-field ambiguous=2
+for empty in =improper type=; do
+    expect 2 'label-field: expected FIELD or FIELD=VALUE' gatekeeper --data typed.csv --db gym.db --out new --label-field $empty
+done
+
+# --- SQL of another dialect costs an evaluation nothing
+printf '%s\n' '{"question":"Who?","ambiguous":true,"sql":"SELECT TOP 1 nothing FROM trainer"}' '{"question":"What?","ambiguous":false}' >dialect.jsonl
+expect 0 'dialect.jsonl: of 1 questions the SQL is not understood, and left away; the first: dialect.jsonl: line 1: field "sql"' \
+    train evaluate by-field --data dialect.jsonl --db gym.db --device cpu
+
 # --- the options
 expect 2 'labels.csv is no folder of ambit-data contrast or practice; own labels need --db' gatekeeper --data labels.csv --out new
 expect 3 'nowhere.db' gatekeeper --data labels.csv --db nowhere.db --out new

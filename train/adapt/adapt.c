@@ -80,7 +80,12 @@ static int open_model(struct adaptation *a, struct error *err)
 static int read_questions(struct adaptation *a, struct error *err)
 {
     const struct adapt_request *q = a->q;
-    struct labels_request labels = { q->support, q->db, q->schema, q->form, 0, true };
+    struct labels_request labels = { .path = q->support,
+                                     .db = q->db,
+                                     .schema = q->schema,
+                                     .form = q->form,
+                                     .label_field = q->label_field,
+                                     .whole = true };
     struct sentence_encoder *retriever = q->retriever ? &a->retriever : NULL;
 
     if (adapt_questions_read(&a->support, &a->scorer, &labels, (int)q->elements, retriever, err))

@@ -10,7 +10,7 @@ enum { ADAPT_LEAST = 4, ADAPT_MOST = 48 }; /* labels that are adapted to */
 
 struct adapt_request {
     const char *run; /* a detector's folder */
-    const char *support, *queries, *db, *schema, *out, *device;
+    const char *support, *queries, *db, *schema, *label_field, *out, *device;
     enum record_form form;
     struct adapt_settings set;
     int64_t tokens, seed;

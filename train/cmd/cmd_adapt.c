@@ -20,6 +20,7 @@ static const struct option table[] = {
     DB_OPTION(AT(db), ", of the questions"),
     SCHEMA_OPTION(AT(schema), "tables.json, in place of --db"),
     FORMAT_IN_OPTION(AT(form)),
+    LABEL_FIELD_OPTION(AT(label_field)),
     OUT_OPTION(AT(out), "DIR", "where the adapter goes; not with --draws"),
     CHOICE_OPTION(
         "method", AT(set.method), "WHAT", ADAPT_WORDS,

@@ -20,6 +20,7 @@ static const struct option table[] = {
     DB_OPTION(AT(db), ", for own labels"),
     SCHEMA_OPTION(AT(schema), "tables.json, for own labels, in place of --db"),
     FORMAT_IN_OPTION(AT(form)),
+    LABEL_FIELD_OPTION(AT(label_field)),
     STRING_OPTION("predictions", AT(predictions), "FILE",
                   "answers of anyone, in place of RUN: id and score, from 0 to 1"),
     FLAG_OPTION("partial", AT(partial),

@@ -193,7 +193,8 @@ static int score_all(const struct states_source *s, bool presence, const char *d
     const struct gate_example **list = choose(s->fold, presence, &n, &elements);
 
     answers_init(a, n, elements);
-    progress_start(&progress, doing, "questions", n);
+    if (n)
+        progress_start(&progress, doing, "questions", n);
     for (int i = 0; rc == 0 && i < n; i += EVAL_GROUP) {
         int some = n - i < EVAL_GROUP ? n - i : EVAL_GROUP;
         rc = score_some(s, list + i, some, a, err);
@@ -201,7 +202,8 @@ static int score_all(const struct states_source *s, bool presence, const char *d
         if (rc == 0 && i + some < n && stop_requested())
             rc = 1;
     }
-    progress_end(&progress);
+    if (n)
+        progress_end(&progress);
     free(list);
     if (rc)
         gate_answers_release(a);

@@ -32,7 +32,9 @@ struct evaluation {
 static int read_records(struct evaluation *e, struct error *err)
 {
     const struct gate_evaluate_request *q = e->q;
-    struct labels_request labels = { q->data, q->db, q->schema, q->form, 0, true };
+    struct labels_request labels = {
+        .path = q->data, .db = q->db, .schema = q->schema, .form = q->form, .label_field = q->label_field, .whole = true
+    };
 
     e->own = q->db || q->schema;
     if (!e->own)

@@ -12,7 +12,7 @@ struct gate_evaluate_request {
     const char *adapt;       /* what adapt made of it; or NULL */
     const char *predictions; /* answers of others: {"id", "score", "alternatives"} */
     const char *data;        /* a folder of contrast or practice, whose test fold counts, or a file of own labels */
-    const char *db, *schema; /* of own labels */
+    const char *db, *schema, *label_field; /* of own labels, as in labels.h */
     const char *device;
     enum record_form form; /* of own labels */
     const char *abstain;   /* what gate_abstain_read takes, or NULL */

@@ -248,7 +248,9 @@ static int check_folds(const struct gate_trainer *t, struct error *err)
 
 static int read_labels(const struct gate_trainer *t, struct dataset *d, const char *path, struct error *err)
 {
-    struct labels_request labels = { .path = path, .db = t->db, .form = t->form, .seed = (int64_t)t->run.set.seed };
+    struct labels_request labels = {
+        .path = path, .db = t->db, .form = t->form, .label_field = t->label_field, .seed = (int64_t)t->run.set.seed
+    };
 
     return labels_read(d, &labels, err);
 }

@@ -89,6 +89,7 @@ const struct option gate_request_table[] = {
                   "own labels about --db, or AMBROSIA's questions, learnt beside the folder --data"),
     DB_OPTION(HERE(db), ": own labels are about these"),
     FORMAT_IN_OPTION(HERE(form)),
+    LABEL_FIELD_OPTION(HERE(label_field)),
     STRING_OPTION("encoder", HERE(encoder), "HF_DIR",
                   "pretrained BERT or ModernBERT folder; without one, an encoder from scratch"),
     STRING_OPTION("linker", HERE(linker), "RUN",

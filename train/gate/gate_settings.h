@@ -55,7 +55,7 @@ struct gate_settings {
 
 /* A whole command line: what to train on, where to, and how. */
 struct gate_request {
-    const char *data, *labels, *db, *encoder, *linker, *states, *out, *device, *config, *compat;
+    const char *data, *labels, *label_field, *db, *encoder, *linker, *states, *out, *device, *config, *compat;
     int64_t seed;
     enum record_form form; /* of own labels */
     bool resume, dry_run, force, no_graph, shard_optimizer;

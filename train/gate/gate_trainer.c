@@ -123,6 +123,7 @@ void gate_trainer_init(struct gate_trainer *t, const struct gate_request *q)
         .labels = q->labels,
         .db = q->db,
         .form = q->form,
+        .label_field = q->label_field,
         .encoder = q->encoder,
         .linker = q->linker,
         .states = q->states,

@@ -27,7 +27,7 @@ struct gate_trainer {
     const struct gate_settings *set;
     enum record_form form;                  /* of own labels */
     const char *data_folder, *db, *encoder; /* db: of own labels, else NULL; encoder: folder, NULL: from scratch */
-    const char *labels;                     /* own ones beside the folder, or NULL */
+    const char *labels, *label_field;       /* own ones beside the folder, or NULL; their field, or NULL */
     const char *linker, *states;            /* folders; NULL: relevance is trained here; states are kept for this run */
     struct gate_model linked;               /* the linker's model until its weights are taken */
     struct gate_model model;
