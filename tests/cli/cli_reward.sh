@@ -8,22 +8,12 @@ kills=${1:-2}
 . "$(dirname "$0")/../support/cli.sh"
 # shellcheck source=tests/support/kill.sh
 . "$support/kill.sh"
+# shellcheck source=tests/support/lm_records.sh
+. "$support/lm_records.sh"
 
-made() { data "$@" >>log 2>&1 || fail "ambit-data $*"; }
 
 # --- records of one database, and a model that was mostly told what is wrong
-cat >questions.json <<'END_OF_QUESTIONS'
-[{"db_id": "bakery", "question": "What are the names of all bakers?", "query": "SELECT name FROM baker"},
- {"db_id": "bakery", "question": "List the shift of each baker.", "query": "SELECT shift FROM baker"},
- {"db_id": "bakery", "question": "In which year was each baker hired?", "query": "SELECT hire_year FROM baker"},
- {"db_id": "bakery", "question": "What is the flour of each bread?", "query": "SELECT flour FROM bread"},
- {"db_id": "bakery", "question": "Give the weight of every bread.", "query": "SELECT weight FROM bread"},
- {"db_id": "bakery", "question": "What does each bread cost?", "query": "SELECT price FROM bread"}]
-END_OF_QUESTIONS
-made practice -o all --seed 1
-made ambiguate --kinds C --questions questions.json --tables all/tables.json --db all/db --seed 1 --materialise dbs -o ambiguous.jsonl
-made reword ambiguous.jsonl --db dbs --seed 1 -o readings.jsonl
-made annotate readings.jsonl --db dbs --context compact -o records.jsonl
+bakery_records records.jsonl
 train tokenizer records.jsonl --vocab 500 -o words 2>>log || fail "tokenizer"
 # Of three times that it saw a prompt it was told something wrong twice: that is what it says now, and the truth sometimes.
 sed -E 's/("role": ?"assistant", ?"content": ?")([^"\\]|\\.)*"/\1A reading that nobody knows."/' records.jsonl >wrong.jsonl

@@ -26,35 +26,6 @@ static void make_texts(void)
     }
 }
 
-static double largest_gradient(const struct lm_gold *g, float *const *before)
-{
-    double most = 0, scale = 0;
-
-    for (int i = 0; i < g->model.params.n; i++) {
-        const struct tensor *t = g->model.params.list[i].t->grad;
-        float *now = xmalloc(tensor_bytes(t));
-        device_download(g->model.device, now, t);
-        for (int64_t k = 0; k < tensor_size(t); k++) {
-            most = fmax(most, fabs((double)(now[k] - before[i][k])));
-            scale = fmax(scale, fabs((double)before[i][k]));
-        }
-        free(now);
-    }
-    assert_true(scale > 0);
-    return most / scale;
-}
-
-static float **gradients(const struct lm_gold *g)
-{
-    float **copy = xcalloc((size_t)g->model.params.n, sizeof *copy);
-
-    for (int i = 0; i < g->model.params.n; i++) {
-        copy[i] = xmalloc(tensor_bytes(g->model.params.list[i].t->grad));
-        device_download(g->model.device, copy[i], g->model.params.list[i].t->grad);
-    }
-    return copy;
-}
-
 /* Windows reach from a text's own part into what it shares. */
 static void check_shared(const json_t *file, const char *tag)
 {
@@ -71,10 +42,10 @@ static void check_shared(const json_t *file, const char *tag)
 
     lm_gold_open(&g, lm_gold_case(file, tag), LM_FULL, F32);
     double loss = lm_gold_backward(&g, &one);
-    float **before = gradients(&g);
+    float **before = lm_gold_gradients(&g);
     lm_gold_fill(&g, &g.model.params);
     assert_true(fabs(lm_gold_backward(&g, &shared) - loss) < 1e-5 * loss);
-    double difference = largest_gradient(&g, before);
+    double difference = lm_gold_gradients_apart(&g, before);
     print_message("%s on %s: gradients differ by %.1e of the largest\n", tag, test_device_name(), difference);
     assert_true(difference < 1e-5);
     for (int i = 0; i < g.model.params.n; i++)

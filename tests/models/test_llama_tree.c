@@ -12,35 +12,6 @@ static int32_t ids[TEXTS][LENGTH];
 static uint8_t answers[TEXTS][LENGTH];
 static struct llama_text texts[TEXTS];
 
-static double largest_gradient(const struct lm_gold *g, float *const *before)
-{
-    double most = 0, scale = 0;
-
-    for (int i = 0; i < g->model.params.n; i++) {
-        const struct tensor *t = g->model.params.list[i].t->grad;
-        float *now = xmalloc(tensor_bytes(t));
-        device_download(g->model.device, now, t);
-        for (int64_t k = 0; k < tensor_size(t); k++) {
-            most = fmax(most, fabs((double)(now[k] - before[i][k])));
-            scale = fmax(scale, fabs((double)before[i][k]));
-        }
-        free(now);
-    }
-    assert_true(scale > 0);
-    return most / scale;
-}
-
-static float **gradients(const struct lm_gold *g)
-{
-    float **copy = xcalloc((size_t)g->model.params.n, sizeof *copy);
-
-    for (int i = 0; i < g->model.params.n; i++) {
-        copy[i] = xmalloc(tensor_bytes(g->model.params.list[i].t->grad));
-        device_download(g->model.device, copy[i], g->model.params.list[i].t->grad);
-    }
-    return copy;
-}
-
 static void add_one_by_one(struct llama_batch *b)
 {
     for (int i = 0; i < TEXTS; i++)
@@ -56,9 +27,9 @@ static void compare(const char *tag, bool checkpointed, const struct llama_batch
     lm_gold_open(&g, lm_gold_case(file, tag), LM_FULL, F32);
     g.model.net.checkpointed = checkpointed;
     double loss = lm_gold_backward(&g, one);
-    float **before = gradients(&g);
+    float **before = lm_gold_gradients(&g);
     lm_gold_fill(&g, &g.model.params);
-    double error = fabs(lm_gold_backward(&g, shared) / loss - 1), difference = largest_gradient(&g, before);
+    double error = fabs(lm_gold_backward(&g, shared) / loss - 1), difference = lm_gold_gradients_apart(&g, before);
     print_message("%s, %s: losses differ by %.1e, gradients by %.1e of the largest\n", test_device_name(), tag, error,
                   difference);
     assert_true(error < 1e-5 && difference < 1e-5);

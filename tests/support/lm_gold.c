@@ -5,9 +5,11 @@
 #include "kernels/tape.h"
 #include "tests/support/digest.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { VOCAB = 97, HOST_BYTES = 16 << 20, SEQUENCES = 5 };
 static const int32_t lengths[SEQUENCES] = { 31, 1, 64, 2, 17 };
@@ -173,4 +175,61 @@ double lm_gold_backward(struct lm_gold *g, const struct llama_batch *b)
     g->work.ctx.recording = g->work.ctx.training = false;
     device_download(&g->device, &loss, p.loss);
     return (double)loss;
+}
+
+float **lm_gold_gradients(const struct lm_gold *g)
+{
+    float **copy = xcalloc((size_t)g->model.params.n, sizeof *copy);
+
+    for (int i = 0; i < g->model.params.n; i++) {
+        copy[i] = xmalloc(tensor_bytes(g->model.params.list[i].t->grad));
+        device_download(g->model.device, copy[i], g->model.params.list[i].t->grad);
+    }
+    return copy;
+}
+
+double lm_gold_gradients_apart(const struct lm_gold *g, float *const *before)
+{
+    double most = 0, scale = 0;
+
+    for (int i = 0; i < g->model.params.n; i++) {
+        const struct tensor *t = g->model.params.list[i].t->grad;
+        float *now = xmalloc(tensor_bytes(t));
+        device_download(g->model.device, now, t);
+        for (int64_t k = 0; k < tensor_size(t); k++) {
+            most = fmax(most, fabs((double)(now[k] - before[i][k])));
+            scale = fmax(scale, fabs((double)before[i][k]));
+        }
+        free(now);
+    }
+    assert_true(scale > 0);
+    return most / scale;
+}
+
+static void link_into(const char *dir, const char *file)
+{
+    char *from = realpath(file, NULL), to[4096];
+
+    assert_non_null(from);
+    snprintf(to, sizeof to, "%s/%s", dir, strrchr(file, '/') + 1);
+    assert_int_equal(symlink(from, to), 0);
+    free(from);
+}
+
+char *lm_gold_base_new(void)
+{
+    static const char *const files[] = {
+        "tests/gold/bpe/llama/tokenizer.json",
+        "tests/gold/llama/base/config.json",
+        "tests/gold/llama/base/generation_config.json",
+        "tests/gold/llama/base/model.safetensors.index.json",
+        "tests/gold/llama/base/model-00001-of-00003.safetensors",
+        "tests/gold/llama/base/model-00002-of-00003.safetensors",
+        "tests/gold/llama/base/model-00003-of-00003.safetensors",
+    };
+    char *base = test_dir_new();
+
+    for (int i = 0; i < ARRAY_LEN(files); i++)
+        link_into(base, files[i]);
+    return base;
 }

@@ -35,5 +35,11 @@ void lm_gold_batch(struct llama_batch *b, const char *tag);
 struct tensor *lm_gold_logits(struct ctx *c, const struct llama *net, const struct llama_batch *b);
 /* Runs forward and backward of the mean -log p of the answers, which it returns; gradients are added up. */
 double lm_gold_backward(struct lm_gold *g, const struct llama_batch *b);
+/* A copy of every parameter's gradient, the caller's; how far those of now are from it, of the largest number in it. */
+float **lm_gold_gradients(const struct lm_gold *g);
+double lm_gold_gradients_apart(const struct lm_gold *g, float *const *before);
+
+/* A new folder (test_dir_new) with links to the files of gold/llama/base and a tokenizer beside them. */
+char *lm_gold_base_new(void);
 
 #endif

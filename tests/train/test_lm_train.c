@@ -12,39 +12,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { STEPS = 10, RECORDS = 8 };
 
 static char *work, *base; /* base: the folder of transformers with a tokenizer in it */
 
-static void link_into(const char *dir, const char *file)
-{
-    char *from = realpath(file, NULL), to[4096];
-
-    assert_non_null(from);
-    snprintf(to, sizeof to, "%s/%s", dir, strrchr(file, '/') + 1);
-    assert_int_equal(symlink(from, to), 0);
-    free(from);
-}
-
 static int set_up(void **state)
 {
-    static const char *const files[] = {
-        "tests/gold/bpe/llama/tokenizer.json",
-        "tests/gold/llama/base/config.json",
-        "tests/gold/llama/base/generation_config.json",
-        "tests/gold/llama/base/model.safetensors.index.json",
-        "tests/gold/llama/base/model-00001-of-00003.safetensors",
-        "tests/gold/llama/base/model-00002-of-00003.safetensors",
-        "tests/gold/llama/base/model-00003-of-00003.safetensors",
-    };
-
     (void)state;
     work = test_dir_new();
-    base = test_dir_new();
-    for (int i = 0; i < ARRAY_LEN(files); i++)
-        link_into(base, files[i]);
+    base = lm_gold_base_new();
     return 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include "data/score/annotate.h"
 #include "kernels/batch.h"
+#include "tests/support/lm_gold.h"
 #include "tests/support/step.h"
 #include "train/reward/reward_trainer_impl.h"
 #include "train/run/run_impl.h"
@@ -13,21 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { RECORDS = 4 };
 
 static char *work, *base; /* base: a folder of transformers with a tokenizer in it */
-
-static void link_into(const char *dir, const char *file)
-{
-    char *from = realpath(file, NULL), to[4096];
-
-    assert_non_null(from);
-    snprintf(to, sizeof to, "%s/%s", dir, strrchr(file, '/') + 1);
-    assert_int_equal(symlink(from, to), 0);
-    free(from);
-}
 
 static void make_database(void)
 {
@@ -44,21 +34,9 @@ static void make_database(void)
 
 static int set_up(void **state)
 {
-    static const char *const files[] = {
-        "tests/gold/bpe/llama/tokenizer.json",
-        "tests/gold/llama/base/config.json",
-        "tests/gold/llama/base/generation_config.json",
-        "tests/gold/llama/base/model.safetensors.index.json",
-        "tests/gold/llama/base/model-00001-of-00003.safetensors",
-        "tests/gold/llama/base/model-00002-of-00003.safetensors",
-        "tests/gold/llama/base/model-00003-of-00003.safetensors",
-    };
-
     (void)state;
     work = test_dir_new();
-    base = test_dir_new();
-    for (int i = 0; i < ARRAY_LEN(files); i++)
-        link_into(base, files[i]);
+    base = lm_gold_base_new();
     make_database();
     return 0;
 }

@@ -129,22 +129,7 @@ void gate_trainer_init(struct gate_trainer *t, const struct gate_request *q)
         .states = q->states,
     };
     t->run = (struct run){ .trainer = &gatekeeper, .self = t };
-    t->run.set = (struct run_settings){ .out = q->out,
-                                        .device = q->device,
-                                        .seed = (uint64_t)q->seed,
-                                        .resume = q->resume,
-                                        .dry_run = q->dry_run,
-                                        .force = q->force,
-                                        .no_graph = q->no_graph,
-                                        .shard_optimizer = q->shard_optimizer,
-                                        .data = q->data,
-                                        .eval_every = q->settings.eval_every,
-                                        .save_every = q->settings.save_every,
-                                        .patience = q->settings.patience,
-                                        .table = gate_request_table,
-                                        .request = q,
-                                        .from = offsetof(struct gate_request, settings),
-                                        .size = sizeof *q };
+    t->run.set = RUN_SETTINGS(q, gate_request_table);
 }
 
 int gate_train(const struct gate_request *q, struct error *err)

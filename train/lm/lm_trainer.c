@@ -101,22 +101,7 @@ void lm_trainer_init(struct lm_trainer *t, const struct lm_request *q)
     t->run = (struct run){
         .trainer = q->seq2seq ? &encoder_decoder : &decoder, .self = t, .stages = &t->stage, .n_stages = 1
     };
-    t->run.set = (struct run_settings){ .out = q->out,
-                                        .device = q->device,
-                                        .seed = (uint64_t)q->seed,
-                                        .resume = q->resume,
-                                        .dry_run = q->dry_run,
-                                        .force = q->force,
-                                        .no_graph = q->no_graph,
-                                        .shard_optimizer = q->shard_optimizer,
-                                        .data = q->data,
-                                        .eval_every = q->settings.eval_every,
-                                        .save_every = q->settings.save_every,
-                                        .patience = q->settings.patience,
-                                        .table = q->seq2seq ? seq2seq_request_table : lm_request_table,
-                                        .request = q,
-                                        .from = offsetof(struct lm_request, settings),
-                                        .size = sizeof *q };
+    t->run.set = RUN_SETTINGS(q, q->seq2seq ? seq2seq_request_table : lm_request_table);
 }
 
 int lm_train(const struct lm_request *q, struct error *err)

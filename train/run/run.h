@@ -35,6 +35,17 @@ struct run_settings {
     const char *data; /* what data_hash is of, in messages */
 };
 
+/* Those of a trainer's request, whose fields have these names, the last of them `settings`. */
+#define RUN_SETTINGS(q, table_)                                                                                        \
+    (struct run_settings)                                                                                              \
+    {                                                                                                                  \
+        .out = (q)->out, .device = (q)->device, .seed = (uint64_t)(q)->seed, .resume = (q)->resume,                    \
+        .dry_run = (q)->dry_run, .force = (q)->force, .no_graph = (q)->no_graph,                                       \
+        .shard_optimizer = (q)->shard_optimizer, .eval_every = (q)->settings.eval_every,                               \
+        .save_every = (q)->settings.save_every, .patience = (q)->settings.patience, .table = (table_), .request = (q), \
+        .from = offsetof(__typeof__(*(q)), settings), .size = sizeof *(q), .data = (q)->data,                          \
+    }
+
 /* What a checkpoint must bring back besides weights, moments and random numbers. */
 struct run_state {
     int stage;            /* n_stages when all are done */

@@ -55,21 +55,6 @@ int tag_train(const struct tag_training *q, struct error *err)
     if (q->from && q->encoder)
         return error_set(err, EXIT_CODE_USAGE, "--from brings its own encoder: expected no --encoder beside it");
     t.run = (struct run){ .trainer = &tagger, .self = &t, .stages = &t.stage, .n_stages = 1 };
-    t.run.set = (struct run_settings){ .out = q->out,
-                                       .device = q->device,
-                                       .seed = (uint64_t)q->seed,
-                                       .resume = q->resume,
-                                       .dry_run = q->dry_run,
-                                       .force = q->force,
-                                       .no_graph = q->no_graph,
-                                       .shard_optimizer = q->shard_optimizer,
-                                       .data = q->data,
-                                       .eval_every = q->settings.eval_every,
-                                       .save_every = q->settings.save_every,
-                                       .patience = q->settings.patience,
-                                       .table = tag_request_table,
-                                       .request = q,
-                                       .from = offsetof(struct tag_training, settings),
-                                       .size = sizeof *q };
+    t.run.set = RUN_SETTINGS(q, tag_request_table);
     return run_train(&t.run, err);
 }
