@@ -25,7 +25,7 @@ further() {
     cp "$shared/spider/tables.json" "$shared/spider/dev.json" "$out/dev/spider"
     cp "$shared/spider/dev.json" "$out/dev/spider/train_spider.json"
     "$bin/ambit-data" contrast --ambiqt "$out/dev/ambiqt" --spider "$out/dev/spider" -o "$out/dev/folds" --seed 1 --test-share .8 --valid-share .05
-    cat "$out/dev/folds"/{train,valid,test}.jsonl >"$out/dev/further.jsonl"
+    grep -h '"slice":"crossed"' "$out/dev/folds"/{train,valid,test}.jsonl >"$out/dev/further.jsonl"
 }
 
 [ -d "$out/data" ] || "$bin/ambit-data" contrast --ambiqt "$shared/ambiqt" --spider "$shared/spider" -o "$out/data" --seed 1
