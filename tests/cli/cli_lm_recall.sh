@@ -7,7 +7,6 @@
 # shellcheck source=tests/support/lm_records.sh
 . "$support/lm_records.sh"
 
-
 # --- records of one database
 bakery_records records.jsonl
 grep '"ambiguous":false' records.jsonl | sed -nE 's/("role": ?"assistant", ?"content": ?")([^"\\]|\\.)*"/\11. A reading that nobody learns."/p' >unlearnt.jsonl

@@ -11,7 +11,6 @@ kills=${1:-2}
 # shellcheck source=tests/support/lm_records.sh
 . "$support/lm_records.sh"
 
-
 # --- records of one database, and a model that was mostly told what is wrong
 bakery_records records.jsonl
 train tokenizer records.jsonl --vocab 500 -o words 2>>log || fail "tokenizer"

@@ -303,8 +303,7 @@ static struct reference_attention attention_of(const struct op_test *t, bool fus
     return a;
 }
 
-/* All the rows of few forms, for time's sake: of plain ones, at the ends of tiles, and one long sequence with itself.
- */
+/* All the rows of few forms, for time's sake: plain ones, the ends of tiles, one long sequence with itself. */
 static void fewer_rows(struct op_test *t, bool fused)
 {
     enum lengths lengths = heads[t->variant].lengths;
