@@ -38,11 +38,8 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4)
         most = top;
         weight[lane_id()] = p;
         __syncwarp();
-        UNROLL
-        for (int i = 0; i < ROW_PARTS; i++)
-            out[i] *= shrink;
-        for (int i = 0; i < WARP && j0 + i < keys; i++)
-            add_row(out, weight[i], a.v + (causal_key(s, j0 + i) * a.groups + group) * a.dim, a.dim);
+        add_round(out, shrink, weight, keys - j0 < WARP ? keys - j0 : WARP, a.dim,
+                  [=](int i) { return a.v + (causal_key(s, j0 + i) * a.groups + group) * a.dim; });
         __syncwarp(); /* the weights have been used */
     }
     put_row(y + row * a.dim, out, 1.0f / sum, a.dim, false);

@@ -9,18 +9,20 @@
 
 constexpr int ROW_WARPS = 4, ROW_PARTS = 8; /* a lane has at most so many numbers of a head */
 
-/* x . y over a head, y anywhere; x has numbers up to a whole PACK. */
+/* x . y over a head, y anywhere; x has numbers up to a whole PACK.  PACK sums, added in pairs: less is rounded away
+ * than in one long sum, and none waits for another. */
 template <typename T>
 __device__ inline float dot_row(const float *x, const T *y, int dim)
 {
-    float sum = 0;
+    float sum[PACK] = { 0 };
     for (int d = 0; d < dim; d += PACK) {
         float v[PACK];
         load_pack(v, y + d, dim - d);
+        UNROLL
         for (int i = 0; i < PACK; i++)
-            sum += x[d + i] * v[i];
+            sum[i] += x[d + i] * v[i];
     }
-    return sum;
+    return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
 }
 
 /* The warp's numbers x[0 .. dim) = y, zeros up to a whole PACK. */
@@ -49,6 +51,20 @@ __device__ inline void add_row(float (&x)[ROW_PARTS], float w, const T *y, int d
     for (int i = 0; i < ROW_PARTS; i++)
         if (lane_id() + i * WARP < dim)
             x[i] += w * (float)y[lane_id() + i * WARP];
+}
+
+/* out = shrink out + sum_i weight[i] values(i), of n keys of a round, which are summed by themselves first: what a
+ * thousand terms lose is then that of two sums of 32. */
+template <typename Values>
+__device__ inline void add_round(float (&out)[ROW_PARTS], float shrink, const float *weight, int n, int dim,
+                                 Values values)
+{
+    float sum[ROW_PARTS] = { 0 };
+    for (int i = 0; i < n; i++)
+        add_row(sum, weight[i], values(i), dim);
+    UNROLL
+    for (int i = 0; i < ROW_PARTS; i++)
+        out[i] = fmaf(out[i], shrink, sum[i]);
 }
 
 #endif

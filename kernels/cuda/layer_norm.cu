@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(ROWS *WARP)
  *
  * Grid     one warp per row, ROWS rows per block.
  * Memory   reads dy, x and res twice (DRAM, then L1), writes dx and dres once: bandwidth bound.
- * Numbers  sums in f32.
+ * Numbers  sums in f32, of g as it is rounded: what is left of it in a row of one, whose rstd is large, is nothing.
  */
 template <typename T>
 __global__ void __launch_bounds__(ROWS *WARP)
@@ -86,8 +86,9 @@ __global__ void __launch_bounds__(ROWS *WARP)
         load_pack(g, dy + r * cols + j, cols - j);
         load_pack(scale, w + j, cols - j);
         for (int k = 0; k < PACK; k++) { /* g is 0 past the row's end */
-            sum += g[k] * scale[k];
-            dot += g[k] * scale[k] * (z[k] - m) * s;
+            g[k] = rounded_product(g[k], scale[k]);
+            sum += g[k];
+            dot += g[k] * (z[k] - m) * s;
         }
     }
     sum = warp_sum(sum) / (float)cols;
@@ -98,7 +99,7 @@ __global__ void __launch_bounds__(ROWS *WARP)
         load_pack(g, dy + r * cols + j, cols - j);
         load_pack(scale, w + j, cols - j);
         for (int k = 0; k < PACK; k++)
-            z[k] = s * (g[k] * scale[k] - sum - (z[k] - m) * s * dot);
+            z[k] = s * (rounded_product(g[k], scale[k]) - sum - (z[k] - m) * s * dot);
         if (dx)
             put_pack(dx + r * cols + j, z, cols - j, dx_add);
         if (dres)

@@ -23,11 +23,8 @@ __device__ inline void row_chunk(row_sum &r, const paged_args<T> &a, const float
         r.most = top;
         weight[lane_id()] = p;
         __syncwarp();
-        UNROLL
-        for (int i = 0; i < ROW_PARTS; i++)
-            r.out[i] *= shrink;
-        for (int i = 0; i < WARP && j0 + i < to; i++)
-            add_row(r.out, weight[i], h.v + ((int64_t)rows[j0 + i] * h.groups + group) * h.dim, h.dim);
+        add_round(r.out, shrink, weight, to - j0 < WARP ? to - j0 : WARP, h.dim,
+                  [=](int i) { return h.v + ((int64_t)rows[j0 + i] * h.groups + group) * h.dim; });
         __syncwarp(); /* the weights have been used */
     }
 }

@@ -30,6 +30,17 @@ __host__ __device__ inline unsigned f32_word(float f)
 #endif
 }
 
+/* x y, rounded: no part of a multiply-add, which would keep what is rounded away. */
+__device__ inline float rounded_product(float x, float y)
+{
+#ifdef __CUDA_ARCH__
+    return __fmul_rn(x, y);
+#else
+    volatile float product = x * y;
+    return product;
+#endif
+}
+
 /* Round to nearest even. */
 __host__ __device__ inline uint16_t bf16_bits(float x)
 {

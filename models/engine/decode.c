@@ -140,6 +140,7 @@ static void run_decode(struct ctx *c, void *arg)
     ctx_note(c, (int64_t)e->tag);
     ctx_note(c, s->reads);
     ctx_note(c, e->model->n_others);
+    ctx_note(c, e->set.one_by_one); /* no runs are looked for: not so in the tag, since answers are the same */
     struct tensor *logits = next_logits(c, s);
     for (step.ahead = 0; step.ahead < s->reads; step.ahead++) {
         struct tensor request = tensor_view(all.request, step.ahead * s->n, s->n);

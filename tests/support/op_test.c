@@ -57,7 +57,7 @@ static void compare(const struct where *w, const char *what, int64_t i, double g
 static double unit(const struct op_test *t, enum dtype output, bool gradient)
 {
     if (t->dtype == BF16 || output == BF16)
-        return (gradient ? GRADIENT_UNITS_BF16 : OUTPUT_UNITS_BF16) * 0x1p-8;
+        return (gradient ? GRADIENT_UNITS_BF16 : OUTPUT_UNITS_BF16 + t->row->rounded_twice) * 0x1p-8;
     return (gradient ? GRADIENT_UNITS_F32 : OUTPUT_UNITS_F32) * 0x1p-24;
 }
 

@@ -19,7 +19,8 @@
  *
  * Tolerances, relative to |wanted| + the root mean square of the whole tensor:
  *   f32    32 units of 2^-24 for outputs, 64 for gradients: sums of about a thousand terms, functions good to 4e-7
- *   bf16   2 units of 2^-8 for outputs (their rounding, and that of one value on the way), 4 for gradients
+ *   bf16   2 units of 2^-8 for outputs (their rounding, and that of one value on the way; 3 where there are two, as in
+ *          op_row), 4 for gradients
  */
 #ifndef TESTS_OP_TEST_H
 #define TESTS_OP_TEST_H
@@ -64,6 +65,7 @@ struct op_row {
     int variants;    /* at least 1 */
     bool same_twice; /* inputs 0 and 1 have one shape and may be one tensor */
     bool f32_only;
+    bool rounded_twice; /* the output is made of two values that are rounded themselves */
 };
 
 /* For setup.  Values are uniform in [-scale, scale]; scale 0 means 1. */
