@@ -74,14 +74,6 @@ static int simt_open(struct device *d, int number, struct error *err)
     return 0;
 }
 
-static void simt_close(struct device *d)
-{
-    if (d->state)
-        free(state_of(d)->scratch.p);
-    free(d->state);
-    d->state = nullptr;
-}
-
 /* The blocks given back last: who asks for as much as one of them had gets that one, as on a GPU, so that a captured
  * step which takes new memory for what lay there before is met. */
 static std::mutex blocks_lock;
@@ -117,6 +109,23 @@ static void simt_free(struct device *, void *p)
         free(blocks_free.front().p);
         blocks_free.erase(blocks_free.begin());
     }
+}
+
+static void release_blocks()
+{
+    std::lock_guard<std::mutex> guard(blocks_lock);
+    for (const scratch &b : blocks_free)
+        free(b.p);
+    blocks_free.clear();
+}
+
+static void simt_close(struct device *d)
+{
+    if (d->state)
+        free(state_of(d)->scratch.p);
+    free(d->state);
+    d->state = nullptr;
+    release_blocks();
 }
 
 static void simt_copy(struct device *d, void *dst, const void *src, size_t bytes)
