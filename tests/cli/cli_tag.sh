@@ -250,7 +250,7 @@ refuse "no such database" 3 "no-such.sqlite" --strategy heuristic --db no-such.s
 refuse "no such schema" 3 "no-such.json" --strategy heuristic --schema no-such.json questions.jsonl
 refuse "no such model" 6 "no-such-run" --model no-such-run --db shop.sqlite questions.jsonl
 refuse "another's model" 6 "spans" --model spans --db shop.sqlite questions.jsonl
-refuse "no such device" 4 "cuda" --model run --device cuda:99 --db shop.sqlite questions.jsonl
+refuse "no such device" 4 "cuda:99" --model run --device cuda:99 --db shop.sqlite questions.jsonl
 refuse "nothing to tune on" 3 "no-such-records" --strategy heuristic --tune no-such-records.jsonl --db shop.sqlite questions.jsonl
 refuse "records without marks" 3 "questions.jsonl" --strategy heuristic --tune questions.jsonl --db shop.sqlite questions.jsonl
 check "the input as output" 2 "" infer tag --strategy heuristic --db shop.sqlite many.jsonl -o many.jsonl
