@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* Memory, exactly as large as was asked: AddressSanitizer sees its end. */
-struct block {
+struct simt_block {
     void *p;
     size_t bytes;
 };
@@ -20,11 +20,11 @@ struct block {
 /* Launches with their arguments, and the scratch that they were given. */
 struct simt_graph {
     std::vector<struct simt_call> calls;
-    std::vector<struct block> scratch;
+    std::vector<struct simt_block> scratch;
 };
 
 struct simt_state {
-    struct block scratch; /* of the last kernel that asked */
+    struct simt_block scratch; /* of the last kernel that asked */
     struct simt_graph *graph;
     int counters[COUNTERS];
 };
@@ -34,9 +34,9 @@ static struct simt_state *state_of(const struct device *d)
     return (struct simt_state *)d->state;
 }
 
-static struct block scratch_new(size_t bytes)
+static struct simt_block scratch_new(size_t bytes)
 {
-    struct block s = { nullptr, bytes };
+    struct simt_block s = { nullptr, bytes };
     CHECK(posix_memalign(&s.p, ARENA_ALIGN, bytes ? bytes : 1) == 0, "no memory for %zu bytes of scratch", bytes);
     poison(s.p, bytes);
     return s;
@@ -77,14 +77,14 @@ static int simt_open(struct device *d, int number, struct error *err)
 /* The blocks given back last: who asks for as much as one of them had gets that one, as on a GPU, so that a captured
  * step which takes new memory for what lay there before is met. */
 static std::mutex blocks_lock;
-static std::vector<struct block> blocks_free;
+static std::vector<struct simt_block> blocks_free;
 static std::map<void *, size_t> blocks_taken;
 constexpr size_t BLOCKS_KEPT = 8;
 
 static void *simt_alloc(struct device *, size_t bytes, struct error *err)
 {
     std::lock_guard<std::mutex> guard(blocks_lock);
-    auto known = std::find_if(blocks_free.begin(), blocks_free.end(), [=](struct block b) { return b.bytes == bytes; });
+    auto known = std::find_if(blocks_free.begin(), blocks_free.end(), [=](auto &b) { return b.bytes == bytes; });
     void *p = nullptr;
     if (known != blocks_free.end()) {
         p = known->p;
@@ -115,7 +115,7 @@ static void simt_free(struct device *, void *p)
 static void release_blocks()
 {
     std::lock_guard<std::mutex> guard(blocks_lock);
-    for (const struct block &b : blocks_free)
+    for (const struct simt_block &b : blocks_free)
         free(b.p);
     blocks_free.clear();
 }
@@ -174,7 +174,7 @@ static void simt_replay(struct device *d, void *captured)
 {
     d->counts.replays++;
     const struct simt_graph *r = (const struct simt_graph *)captured;
-    for (const struct block &s : r->scratch)
+    for (const struct simt_block &s : r->scratch)
         poison(s.p, s.bytes);
     for (const struct simt_call &call : r->calls)
         simt_run(call);
@@ -183,7 +183,7 @@ static void simt_replay(struct device *d, void *captured)
 static void simt_capture_free(struct device *, void *captured)
 {
     struct simt_graph *r = (struct simt_graph *)captured;
-    for (const struct block &s : r->scratch)
+    for (const struct simt_block &s : r->scratch)
         free(s.p);
     delete r;
 }
@@ -198,7 +198,7 @@ void *cuda_scratch(const struct ctx *c, size_t bytes)
 {
     struct simt_state *s = state_of(c->dev);
     CHECK(bytes <= SCRATCH_BYTES, "%zu bytes of scratch", bytes);
-    struct block scratch = scratch_new(bytes);
+    struct simt_block scratch = scratch_new(bytes);
     if (s->graph) {
         s->graph->scratch.push_back(scratch);
     } else {
