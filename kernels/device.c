@@ -10,17 +10,18 @@
 
 enum { DEVICE_NUMBER_MAX = 1023 };
 
-static int module_open(void **module, const char *name, struct error *err)
+/* The module of "simt", "cuda" or "cuda:N". */
+static int module_open(void **module, const char *spec, struct error *err)
 {
     char *file = NULL, *looked = NULL, *path;
 
-    CHECK(asprintf(&file, "libambit_%s.so", name) >= 0, "no memory for a path");
+    CHECK(asprintf(&file, "libambit_%.*s.so", (int)strcspn(spec, ":"), spec) >= 0, "no memory for a path");
     path = module_path(file, &looked);
     *module = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (!path)
-        error_set(err, EXIT_CODE_DEVICE, "device %s: no %s in %s", name, file, looked);
+        error_set(err, EXIT_CODE_DEVICE, "device %s: no %s in %s", spec, file, looked);
     else if (!*module)
-        error_set(err, EXIT_CODE_DEVICE, "device %s: %s", name, dlerror());
+        error_set(err, EXIT_CODE_DEVICE, "device %s: %s", spec, dlerror());
     free(file);
     free(looked);
     free(path);
@@ -38,16 +39,16 @@ static int driver_open(struct device *d, const struct driver *driver, int number
 }
 
 /* -1 when the module's driver fails, 1 when there is nothing to open. */
-static int open_module_device(struct device *d, const char *name, int number, struct error *err)
+static int open_module_device(struct device *d, const char *spec, int number, struct error *err)
 {
     void *module = NULL;
     int rc = 1;
 
-    if (module_open(&module, name, err))
+    if (module_open(&module, spec, err))
         return rc;
     const struct driver *driver = dlsym(module, "ambit_driver");
     if (!driver) {
-        error_set(err, EXIT_CODE_DEVICE, "device %s: %s", name, dlerror());
+        error_set(err, EXIT_CODE_DEVICE, "device %s: %s", spec, dlerror());
         goto out;
     }
     if ((rc = driver_open(d, driver, number, err)))
@@ -101,11 +102,11 @@ int device_open(struct device *d, const char *spec, struct error *err)
     if (!strcmp(spec, "cpu"))
         return driver_open(d, &cpu_driver, 0, err);
     if (!strcmp(spec, "simt"))
-        return open_module_device(d, "simt", 0, err) ? -1 : 0;
+        return open_module_device(d, spec, 0, err) ? -1 : 0;
     if (!strncmp(spec, "cuda:", 5) && device_number(spec, spec + 5, &number, err))
         return -1;
     if (!strncmp(spec, "cuda:", 5) || !strcmp(spec, "cuda"))
-        return open_module_device(d, "cuda", number, err) ? -1 : 0;
+        return open_module_device(d, spec, number, err) ? -1 : 0;
     return error_set(err, EXIT_CODE_USAGE, "expected a device (auto, cpu, cuda, cuda:N or simt), got '%s'", spec);
 }
 
