@@ -1,6 +1,6 @@
 """The table of bench/gpu.sh: ours beside the peers on one device, each row with its share of the device's own ceilings.
 
-usage: gpu.py BIN_DIR DATA_DIR cuda|simt ROWS [--quick]
+usage: gpu.py BIN_DIR DATA_DIR cuda|simt ROWS [--quick|--short]
 DATA_DIR is Spider's folder or one of practice data; ROWS are names with commas between them.  Peers are the programs
 of bench/peers, run by this Python on the same GPU; a peer that is not installed, fails or takes too long is named below
 the table with its reason, and so is a row that failed.
@@ -18,15 +18,16 @@ from runner import Runner, Stopped, sweep, take_turns, work, write_graphs, write
 FULL = {"pairs": 8192, "tokens": [8192, 16384, 32768, 65536], "batch": [128, 256, 512, 1024], "rounds": 5,
         "graphs": 32, "nodes": (30, 70), "steps": 50, "epoch": 10000, "size": 32, "workers": [0, 4, 8], "side": 8192,
         "shape": {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072}}
+SHORT = dict(FULL, tokens=[32768], batch=[512], rounds=3, epoch=2000, workers=[4])
 QUICK = {"pairs": 12, "tokens": [128], "batch": [8], "rounds": 1, "graphs": 2, "nodes": (9, 12), "steps": 1, "epoch": 4,
          "size": 2, "workers": [0], "side": 256,
          "shape": {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 128,
                    "initializer_range": 0.1}}
 
 bin_dir, data_dir, device = sys.argv[1:4]
-wanted, quick = set(sys.argv[4].split(",")), "--quick" in sys.argv[5:]
-size = QUICK if quick else FULL
-table = Table(bin_dir, device, quick)
+wanted, form = set(sys.argv[4].split(",")), sys.argv[5] if sys.argv[5:] else ""
+table = Table(bin_dir, device, form)
+size = table.sized(FULL, SHORT, QUICK)
 
 
 def tokenizer_folder():
@@ -39,7 +40,7 @@ def tokenizer_folder():
 
 def copy_vocabulary(texts):
     source = tokenizer_folder()
-    if quick or not source:
+    if table.quick or not source:
         table.notes.append("vocabulary: the words of the texts, so pairs are shorter than with a published one")
         return write_vocabulary(texts)
     tokens = open(os.path.join(source, "vocab.txt")).read()

@@ -1,24 +1,25 @@
 #!/usr/bin/env bash
 # On one GPU: every op and the models checked, then ours beside the peers, in one table.
 # usage: [PYTHON=python3] [DATA=DIR] [ENCODER=HF_DIR] [BIN=DIR] [TMPDIR=DIR] bench/gpu.sh [--device cuda|simt]
-#        [--quick] [--rows X1,X2,X4,G1,G2,G3,L1,L2,L4,M,D1,D2,D3,D4,D5,T1,T2,T3,T4]
+#        [--quick|--short] [--rows X1,X2,X4,G1,G2,G3,L1,L2,L4,M,D1,D2,D3,D4,D5,T1,T2,T3,T4]
 # PYTHON runs the peers and has torch, transformers, peft, sentence-transformers, torch_geometric, accelerate; those
 # that are missing are left out and named, as unsloth and vllm are.  DATA holds Spider's tables.json and dev.json
 # (practice data is made where it is not), ENCODER a vocab.txt.  BIN is a folder of built programs: without it they are
 # built.
-# --quick takes tiny shapes and leaves the slowest checks out; --rows some of the rows, and the checks that belong to
-# them.  Rows L, M, D and T write 16 GB of random weights to TMPDIR and delete them at the end.
+# --quick takes tiny shapes, --short few turns and no compiled peer; both leave the slowest checks out.  --rows some of
+# the rows, and the checks that belong to them.  Rows L, M, D and T write 16 GB of random weights to TMPDIR and delete
+# them at the end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 device=cuda
-quick=()
+form=()
 rows=X1,X2,X4,G1,G2,G3,L1,L2,L4,M,D1,D2,D3,D4,D5,T1,T2,T3,T4
 while [ $# -gt 0 ]; do
     case $1 in
     --device) device=${2:?--device wants cuda or simt}; shift ;;
-    --quick) quick=(--quick) ;;
+    --quick | --short) form=("$1") ;;
     --rows) rows=${2:?--rows wants names with commas between them}; shift ;;
-    *) echo "gpu.sh: unknown argument '$1'; --device cuda|simt, --rows and --quick are known" >&2; exit 2 ;;
+    *) echo "gpu.sh: unknown argument '$1'; --device cuda|simt, --rows, --quick and --short are known" >&2; exit 2 ;;
     esac
     shift
 done
@@ -33,7 +34,7 @@ for row in ${rows//,/ }; do
     G[123]) ops+=(test_ops_graph) models+=(test_gat test_thesis) programs+=(bench_gat) ;;
     L[124] | M | D[1-5] | T[34])
         ops+=(test_ops_lora) models+=(test_llama test_engine test_engine_forced test_engine_gold test_lora test_lm_train)
-        [ ${#quick[@]} = 1 ] || ops+=(test_ops_llm test_ops_causal)
+        [ ${#form[@]} = 1 ] || ops+=(test_ops_llm test_ops_causal)
         programs+=(bench_lm ambit-train ambit-infer) ;;
     T[12])
         ops+=(test_ops_paged) models+=(test_t5 test_t5_engine test_published) programs+=(bench_lm bench_published) ;;
@@ -80,5 +81,5 @@ if [[ $rows == *X* && ! -e "$data/tables.json" ]]; then
     "$bin/ambit-data" practice -o "$data" --seed 1 >/dev/null
     echo "no Spider at ${DATA:-../shared/data/spider}: questions and elements are those of practice data"
 fi
-TMPDIR="$out" "${PYTHON:-python3}" bench/gpu.py "$bin" "$data" "$device" "$rows" "${quick[@]}"
+TMPDIR="$out" "${PYTHON:-python3}" bench/gpu.py "$bin" "$data" "$device" "$rows" "${form[@]}"
 echo "done in $((SECONDS - start)) s"

@@ -16,6 +16,7 @@ from runner import Runner, Stopped, here, sweep, take_turns, work
 FULL = {"groups": 85, "each": 5, "shared": 600, "own": 86, "new": 100, "static": [32, 64, 128], "questions": 64,
         "beams": 10, "beam_batches": [1, 2, 4, 8], "names": 1000, "bound": 8, "rounds": 3,
         "source": 256, "templates": 4}
+SHORT = dict(FULL, static=[64], beam_batches=[4], rounds=1)
 QUICK = {"groups": 2, "each": 2, "shared": 70, "own": 6, "new": 4, "static": [2, 4], "questions": 2, "beams": 3,
          "beam_batches": [1, 2], "names": 20, "bound": 2, "rounds": 1,
          "source": 40, "templates": 1}
@@ -50,7 +51,7 @@ def write_lists(path, names):
 class EngineRows(LmRows):
     def __init__(self, table, wanted):
         super().__init__(table, wanted)
-        self.own = QUICK if table.quick else FULL
+        self.own = table.sized(FULL, SHORT, QUICK)
 
     def run(self):
         if self.peer_reason:

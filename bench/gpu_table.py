@@ -13,10 +13,13 @@ HEAD = ("", "what", "ours", "peer", "ratio", "% floor", "which peer, batch or wo
 
 
 class Table:
-    """bin_dir: where the programs lie; reason: why no peer can run on a GPU here, or None."""
-    def __init__(self, bin_dir, device, quick):
-        self.bin_dir, self.device, self.quick = bin_dir, device, quick
+    """bin_dir: where the programs lie; form: --quick, --short or neither; reason: why no peer can run on a GPU here, or None."""
+    def __init__(self, bin_dir, device, form):
+        self.bin_dir, self.device, self.quick, self.short = bin_dir, device, form == "--quick", form == "--short"
         self.rows, self.notes, self.reason = [], [], self.no_peers()
+
+    def sized(self, full, short, quick):
+        return quick if self.quick else short if self.short else full
 
     def program(self, name):
         return os.path.join(self.bin_dir, name)
@@ -49,6 +52,8 @@ class Table:
         if self.reason:
             self.notes.append(self.reason)
             return []
+        if self.short:
+            systems = [s for s in systems if not s.endswith("-compile")]
         makers = [(s, [sys.executable, os.path.join(here, "peers", script), s] + arguments) for s in systems]
         ready, failed = start_all(makers, line, FIRST_ANSWER)
         self.notes.extend(failed)
@@ -87,6 +92,6 @@ class Table:
         for r in [HEAD] + self.rows:
             print("  ".join(x.ljust(w) for x, w in zip(r, widths)).rstrip())
         print("%% floor: time at the product peak (X, L), at product peak or copy rate, whichever is longer (G, D), of "
-              "ours%s" % ("; tiny shapes: no figure of speed" if self.quick else ""))
+              "ours%s" % self.sized("", "; few turns, no compiled peer", "; tiny shapes: no figure of speed"))
         for note in dict.fromkeys(self.notes):
             print("* " + note)
