@@ -9,7 +9,8 @@
  *   the output and every gradient against the reference evaluated on the same rounded inputs;
  *   that a parameter's gradient is added to, and that two uses of an input add up;
  *   that an input that wants no gradient gets none, and that none at all leaves no record;
- *   that a second run gives the same bits (on the cpu with another number of threads, on simt from another seed);
+ *   that a second run gives the same bits (on the cpu with another number of threads, on simt from another seed, where
+ *   the largest size is run twice of the first variant alone);
  *   that as part of a checkpointed block it gives the same numbers as in a plain one;
  *   that the dry run foretells the peak, and that no byte after any block is written.
  * AMBIT_OPS_CASE=N in the environment: case N alone, from 0, of those that the arguments ask for; -1: none.  Their
