@@ -42,7 +42,7 @@ static bool understand(struct understood_query *e)
     if (!query || sql_resolve(&e->arena, query, s, &e->uses, NULL))
         return false;
     e->mentions = xcalloc(((size_t)s->n_tables + (size_t)s->n_columns) * ELEMENT_MENTIONS, sizeof *e->mentions);
-    mention_elements(s, e->q->question, e->mentions);
+    mention_elements(s, NULL, e->q->question, e->mentions);
     e->asked = xcalloc((size_t)s->n_columns + 1, sizeof *e->asked);
     for (int i = 0; i < e->uses.n; i++) {
         const struct sql_use *u = &e->uses.list[i];

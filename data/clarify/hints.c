@@ -122,7 +122,7 @@ static void read_mentions(struct span *p, const struct schema *s)
     float *all = xcalloc(n * ELEMENT_MENTIONS + 1, sizeof *all);
 
     p->said = xcalloc(n + 1, sizeof *p->said);
-    mention_elements(s, p->words, all);
+    mention_elements(s, NULL, p->words, all);
     for (size_t i = 0; i < n; i++)
         p->said[i] = all[i * ELEMENT_MENTIONS + ELEMENT_ALL];
     free(all);

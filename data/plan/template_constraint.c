@@ -250,7 +250,7 @@ static double *tables_told(const struct template_question *q)
     float *features = xcalloc(((size_t)s->n_tables + (size_t)s->n_columns) * ELEMENT_MENTIONS, sizeof *features);
     double *told = xcalloc((size_t)s->n_tables + 1, sizeof *told);
 
-    mention_elements(s, q->question, features);
+    mention_elements(s, NULL, q->question, features);
     for (int t = 0; t < s->n_tables; t++) {
         told[t] = 2 * features[t * ELEMENT_MENTIONS + ELEMENT_ALL];
         for (int k = 0; k < s->tables[t].n_columns; k++)

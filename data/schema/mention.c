@@ -113,14 +113,9 @@ static float all_of(const struct mentioned_name *a)
     return share(all);
 }
 
-static int owner(const struct schema *s, int node)
-{
-    return node < s->n_tables ? node : s->columns[node - s->n_tables].table;
-}
-
 static const struct mentioned_name *table_of(const struct schema *s, const struct mentioned_name *names, int node)
 {
-    return &names[owner(s, node)];
+    return &names[schema_table_of(s, node)];
 }
 
 static void describe(const struct schema *s, const struct mentioned_name *names, const struct schema_pair *p,
@@ -173,62 +168,87 @@ static float best_but(const struct top_share *b, int who)
     return b->who == who ? b->second : b->first;
 }
 
-/* What stands around the elements of a schema: greatest shares among the columns of each table, and by table; and
- * which of the question's words more than one element has. */
+/* What stands around the elements of a schema: greatest shares among the columns of each table, and by table of each
+ * group; and how many elements of a group have each of the question's words. */
 struct surroundings {
-    struct top_share *columns, by_table;
+    const struct schema *schema;
     const struct question_words *question;
-    int holders[QUESTION_MAX_WORDS];
+    const int *group; /* NULL: all tables are one */
+    struct top_share *columns, *by_table;
+    int *holders; /* [groups, words] */
 };
 
-static void count_holders(struct surroundings *a, const struct mentioned_name *name)
+static int group_of(const struct surroundings *a, int node)
 {
-    for (int i = 0; i < a->question->n; i++)
-        a->holders[i] += among(name->words, name->n, a->question->list[i]);
+    return a->group ? a->group[schema_table_of(a->schema, node)] : 0;
 }
 
-static void look_around(struct surroundings *a, const struct schema *s, const struct mentioned_name *names,
-                        const float *share)
+static int *holders_of(const struct surroundings *a, int node)
 {
+    return a->holders + (size_t)group_of(a, node) * (size_t)a->question->n;
+}
+
+static void count_holders(const struct surroundings *a, int node, const struct mentioned_name *name)
+{
+    int *holders = holders_of(a, node);
+    for (int i = 0; i < a->question->n; i++)
+        holders[i] += among(name->words, name->n, a->question->list[i]);
+}
+
+static void look_around(struct surroundings *a, const struct mentioned_name *names, const float *share)
+{
+    const struct schema *s = a->schema;
+    size_t tables = (size_t)s->n_tables;
+
+    a->columns = xcalloc(tables, sizeof *a->columns);
+    a->by_table = xcalloc(tables, sizeof *a->by_table);
+    a->holders = xcalloc(tables * (size_t)a->question->n + 1, sizeof *a->holders);
     for (int i = 0; i < s->n_tables + s->n_columns; i++) {
-        count_holders(a, &names[i]);
-        best_add(&a->by_table, share[i], owner(s, i));
+        count_holders(a, i, &names[i]);
+        best_add(&a->by_table[group_of(a, i)], share[i], schema_table_of(s, i));
         if (i >= s->n_tables)
-            best_add(&a->columns[owner(s, i)], share[i], i);
+            best_add(&a->columns[schema_table_of(s, i)], share[i], i);
     }
 }
 
-static bool has_namesake(const struct surroundings *a, const struct mentioned_name *name)
+static void surroundings_release(struct surroundings *a)
 {
+    free(a->columns);
+    free(a->by_table);
+    free(a->holders);
+}
+
+static bool has_namesake(const struct surroundings *a, int node, const struct mentioned_name *name)
+{
+    const int *holders = holders_of(a, node);
     for (int i = 0; i < a->question->n; i++)
-        if (a->holders[i] > 1 && among(name->words, name->n, a->question->list[i]))
+        if (holders[i] > 1 && among(name->words, name->n, a->question->list[i]))
             return true;
     return false;
 }
 
-void mention_elements(const struct schema *s, const char *question, float *out)
+void mention_elements(const struct schema *s, const int *group, const char *question, float *out)
 {
     struct question_words words;
     struct mentioned_name *names = read_names(s, question, &words);
     int n = s->n_tables + s->n_columns;
     float *share = xmalloc((size_t)n * sizeof *share);
-    struct surroundings around = { .columns = xcalloc((size_t)s->n_tables, sizeof *around.columns),
-                                   .question = &words };
+    struct surroundings around = { .schema = s, .question = &words, .group = group };
 
     for (int i = 0; i < n; i++)
         share[i] = all_of(&names[i]);
-    look_around(&around, s, names, share);
+    look_around(&around, names, share);
     for (int i = 0; i < n; i++, out += ELEMENT_MENTIONS) {
         out[ELEMENT_ALL] = share[i];
         out[ELEMENT_ANY] = share[i] > 0;
         out[ELEMENT_PHRASE] = names[i].phrase;
-        out[ELEMENT_TABLE] = share[owner(s, i)];
+        out[ELEMENT_TABLE] = share[schema_table_of(s, i)];
         out[ELEMENT_IS_TABLE] = i < s->n_tables;
-        out[ELEMENT_NEIGHBOUR] = best_but(&around.columns[owner(s, i)], i);
-        out[ELEMENT_ELSEWHERE] = best_but(&around.by_table, owner(s, i));
-        out[ELEMENT_NAMESAKE] = has_namesake(&around, &names[i]);
+        out[ELEMENT_NEIGHBOUR] = best_but(&around.columns[schema_table_of(s, i)], i);
+        out[ELEMENT_ELSEWHERE] = best_but(&around.by_table[group_of(&around, i)], schema_table_of(s, i));
+        out[ELEMENT_NAMESAKE] = has_namesake(&around, i, &names[i]);
     }
-    free(around.columns);
+    surroundings_release(&around);
     free(share);
     free(names);
 }

@@ -36,12 +36,13 @@ enum element_mention {
     ELEMENT_TABLE,     /* share of the words of its table, which may be itself */
     ELEMENT_IS_TABLE,  /* 1 or 0 */
     ELEMENT_NEIGHBOUR, /* greatest share among the other columns of its table; of a table: among its columns */
-    ELEMENT_ELSEWHERE, /* greatest share among the elements of other tables */
-    ELEMENT_NAMESAKE,  /* 1 where another element has a word in common with it that the question has */
+    ELEMENT_ELSEWHERE, /* greatest share among the elements of other tables of its group */
+    ELEMENT_NAMESAKE,  /* 1 where another element of its group has a word in common with it that the question has */
     ELEMENT_MENTIONS
 };
 
-/* Writes ELEMENT_MENTIONS values for each element, tables first. */
-void mention_elements(const struct schema *s, const char *question, float *out);
+/* Writes ELEMENT_MENTIONS values for each element, tables first.  group: of each table, by schema_groups; NULL: all
+ * tables are one group. */
+void mention_elements(const struct schema *s, const int *group, const char *question, float *out);
 
 #endif

@@ -107,6 +107,11 @@ const char *schema_hidden_column(const struct schema *s, int table, const char *
     return NULL;
 }
 
+int schema_table_of(const struct schema *s, int element)
+{
+    return element < s->n_tables ? element : s->columns[element - s->n_tables].table;
+}
+
 bool schema_column_is_key(const struct schema *s, int column)
 {
     bool key = s->columns[column].primary;

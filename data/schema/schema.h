@@ -70,6 +70,8 @@ int schema_column_find(const struct schema *s, int table, const char *name);
 bool schema_table_is_stored(const struct schema *s, int table);
 /* A column that * does not give, those of full-text tables: the name as it is declared, NULL when there is none. */
 const char *schema_hidden_column(const struct schema *s, int table, const char *name);
+/* Of an element, tables first, then columns: the table itself, or the one that owns the column. */
+int schema_table_of(const struct schema *s, int element);
 /* Part of a primary key, or of a foreign key at either end. */
 bool schema_column_is_key(const struct schema *s, int column);
 

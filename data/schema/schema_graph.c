@@ -1,5 +1,6 @@
 #include "data/schema/schema_graph.h"
 
+#include "data/schema/schema_groups.h"
 #include "data/schema/schema_similar.h"
 #include "data/util/text_fold.h"
 #include "kernels/rng.h"
@@ -56,9 +57,10 @@ static void add_foreign_keys(struct edge_list *d, const struct schema *s, enum g
     }
 }
 
+/* Within groups: what has no key to a table changes nothing that the graph makes of it. */
 static void add_similar(struct edge_list *d, const struct schema *s)
 {
-    int n_elements = s->n_tables + s->n_columns, n = 0, cap = 0;
+    int n_elements = s->n_tables + s->n_columns, n = 0, cap = 0, *group = schema_groups(s);
     struct element_name *names = xmalloc((size_t)n_elements * sizeof *names);
     struct similar_pair *pairs = NULL;
 
@@ -66,10 +68,12 @@ static void add_similar(struct edge_list *d, const struct schema *s)
         element_name_read(&names[i], i < s->n_tables ? s->tables[i].text : s->columns[i - s->n_tables].text);
     similar_names(names, 0, s->n_tables, &pairs, &n, &cap);
     similar_names(names, s->n_tables, n_elements, &pairs, &n, &cap);
-    for (int i = 0; i < n; i++) {
-        add(d, pairs[i].a, pairs[i].b, EDGE_SIMILAR);
-        add(d, pairs[i].b, pairs[i].a, EDGE_SIMILAR);
-    }
+    for (int i = 0; i < n; i++)
+        if (group[schema_table_of(s, pairs[i].a)] == group[schema_table_of(s, pairs[i].b)]) {
+            add(d, pairs[i].a, pairs[i].b, EDGE_SIMILAR);
+            add(d, pairs[i].b, pairs[i].a, EDGE_SIMILAR);
+        }
+    free(group);
     free(pairs);
     free(names);
 }

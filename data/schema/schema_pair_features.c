@@ -1,6 +1,8 @@
 /* Part of schema_pairs.h: the features of a pair. */
 #include "data/schema/schema_pairs_impl.h"
 
+#include "data/schema/schema_groups.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,33 +14,18 @@ static float log_share(int n, float most)
 /* What is counted once per schema. */
 struct counts {
     float *family;          /* per column: share of its table's others that have a word in common with it */
-    int *namesakes;         /* per element: how many elements of its sort have its key */
-    int *rivals[SIA_KINDS]; /* per element: candidates of the kind that touch it */
-    int *group;             /* per table: a table that stands for those that foreign keys join with it, and itself */
+    int *namesakes;         /* per element: how many elements of its sort and group have its key */
+    int *rivals[SIA_KINDS]; /* per element: candidates of the kind, within a group, that touch it */
+    int *group;             /* per table: schema_groups */
     int *tables, *columns;  /* per table that stands for others: how many of both */
 };
 
-static int find_group(int *group, int table)
-{
-    while (group[table] != table)
-        table = group[table] = group[group[table]];
-    return table;
-}
-
-/* By disjoint sets. */
 static void count_groups(struct counts *c, const struct schema *s)
 {
-    c->group = xcalloc((size_t)s->n_tables, sizeof *c->group);
+    c->group = schema_groups(s);
     c->tables = xcalloc((size_t)s->n_tables, sizeof *c->tables);
     c->columns = xcalloc((size_t)s->n_tables, sizeof *c->columns);
-    for (int t = 0; t < s->n_tables; t++)
-        c->group[t] = t;
-    for (int i = 0; i < s->n_foreign_keys; i++) {
-        int from = s->columns[s->foreign_keys[i].from].table, to = s->columns[s->foreign_keys[i].to].table;
-        c->group[find_group(c->group, from)] = find_group(c->group, to);
-    }
     for (int t = 0; t < s->n_tables; t++) {
-        c->group[t] = find_group(c->group, t);
         c->tables[c->group[t]]++;
         c->columns[c->group[t]] += s->tables[t].n_columns;
     }
@@ -51,13 +38,21 @@ static int in_groups(const struct counts *c, const int *sizes, int a, int b)
     return sizes[x] + (x == y ? 0 : sizes[y]);
 }
 
-static void count_namesakes(int *out, const struct pair_view *v, int from, int to)
+static bool in_one_group(const struct counts *c, const struct schema *s, const struct schema_pair *p)
+{
+    return c->group[schema_table_of(s, p->u)] == c->group[schema_table_of(s, p->v)];
+}
+
+/* Elements of one name in one group. */
+static void count_namesakes(int *out, const struct pair_view *v, const int *group, int from, int to)
 {
     int n = to - from;
     struct element_key *list = xmalloc((size_t)n * sizeof *list);
 
-    for (int i = 0; i < n; i++)
-        list[i] = (struct element_key){ v->keys[SPELLED_TEXT][from + i], from + i };
+    for (int i = 0; i < n; i++) {
+        uint64_t at = (uint64_t)group[schema_table_of(v->schema, from + i)];
+        list[i] = (struct element_key){ hash_bytes(v->keys[SPELLED_TEXT][from + i], &at, sizeof at), from + i };
+    }
     if (n)
         qsort(list, (size_t)n, sizeof *list, element_key_compare);
     for (int i = 0, end; i < n; i = end) {
@@ -84,19 +79,20 @@ static void count_family(float *out, const struct pair_view *v, const struct sch
 
 static void count(struct counts *c, const struct pair_view *v, const struct schema_pair *pairs, int n)
 {
+    count_groups(c, v->schema);
     c->namesakes = xcalloc((size_t)v->n, sizeof *c->namesakes);
-    count_namesakes(c->namesakes, v, 0, v->schema->n_tables);
-    count_namesakes(c->namesakes, v, v->schema->n_tables, v->n);
+    count_namesakes(c->namesakes, v, c->group, 0, v->schema->n_tables);
+    count_namesakes(c->namesakes, v, c->group, v->schema->n_tables, v->n);
     c->family = xcalloc((size_t)v->schema->n_columns, sizeof *c->family);
     for (int t = 0; t < v->schema->n_tables; t++)
         count_family(c->family, v, &v->schema->tables[t]);
-    count_groups(c, v->schema);
     for (int k = 0; k < SIA_KINDS; k++)
         c->rivals[k] = xcalloc((size_t)v->n, sizeof *c->rivals[k]);
-    for (int i = 0; i < n; i++) {
-        c->rivals[pairs[i].kind][pairs[i].u]++;
-        c->rivals[pairs[i].kind][pairs[i].v]++;
-    }
+    for (int i = 0; i < n; i++)
+        if (in_one_group(c, v->schema, &pairs[i])) {
+            c->rivals[pairs[i].kind][pairs[i].u]++;
+            c->rivals[pairs[i].kind][pairs[i].v]++;
+        }
 }
 
 static void counts_release(struct counts *c)
@@ -227,7 +223,7 @@ static void size_features(float *f, const struct pair_view *v, const struct coun
 {
     const struct schema *s = v->schema;
     const int *rivals = c->rivals[p->kind];
-    int a = owner_table(s, p->u), b = owner_table(s, p->v);
+    int a = schema_table_of(s, p->u), b = schema_table_of(s, p->v);
 
     f[PAIR_COLUMNS_U] = log_share(s->tables[a].n_columns, 8);
     f[PAIR_COLUMNS_V] = log_share(s->tables[b].n_columns, 8);
@@ -235,7 +231,7 @@ static void size_features(float *f, const struct pair_view *v, const struct coun
     f[PAIR_GROUP_COLUMNS] = log_share(in_groups(c, c->columns, a, b), 8);
     f[PAIR_NAMESAKES_U] = log_share(c->namesakes[p->u] - 1, 4);
     f[PAIR_NAMESAKES_V] = log_share(c->namesakes[p->v] - 1, 4);
-    f[PAIR_RIVALS] = log_share(rivals[p->u] + rivals[p->v] - 2, 8);
+    f[PAIR_RIVALS] = log_share(rivals[p->u] + rivals[p->v] - (in_one_group(c, s, p) ? 2 : 0), 8);
 }
 
 void pair_features(const struct pair_view *v, struct schema_pair *pairs, int n)
@@ -245,7 +241,7 @@ void pair_features(const struct pair_view *v, struct schema_pair *pairs, int n)
     count(&c, v, pairs, n);
     for (int i = 0; i < n; i++) {
         struct schema_pair *p = &pairs[i];
-        int a = owner_table(v->schema, p->u), b = owner_table(v->schema, p->v);
+        int a = schema_table_of(v->schema, p->u), b = schema_table_of(v->schema, p->v);
         p->features[PAIR_IS_COLUMN + p->kind] = 1;
         name_features(p->features, v, p->u, p->v);
         if (p->u >= v->schema->n_tables) {

@@ -86,11 +86,6 @@ void pair_view_close(struct pair_view *v)
     *v = (struct pair_view){ 0 };
 }
 
-int owner_table(const struct schema *s, int element)
-{
-    return element < s->n_tables ? element : s->columns[element - s->n_tables].table;
-}
-
 bool same_name(const struct pair_view *v, int a, int b)
 {
     return v->keys[SPELLED_NAME][a] == v->keys[SPELLED_NAME][b] || v->keys[SPELLED_TEXT][a] == v->keys[SPELLED_TEXT][b];

@@ -57,7 +57,7 @@ static int find_key(const struct element_key *list, int n, uint64_t key)
 /* Column b's table looks as if b had been moved there from a's: named after both, or small and keyed alike. */
 static bool split_off(const struct pair_view *v, int a, int b)
 {
-    int from = owner_table(v->schema, a), to = owner_table(v->schema, b);
+    int from = schema_table_of(v->schema, a), to = schema_table_of(v->schema, b);
     const struct schema_table *t = v->schema->tables;
 
     if (from == to)
@@ -87,7 +87,7 @@ static void add_joins(struct drafts *d, const struct pair_view *v)
 
 static bool related(const struct pair_view *v, int a, int b)
 {
-    int x = owner_table(v->schema, a), y = owner_table(v->schema, b);
+    int x = schema_table_of(v->schema, a), y = schema_table_of(v->schema, b);
     return x == y || name_extends(v, y, x, a) || key_shared(v, x, y);
 }
 

@@ -31,8 +31,6 @@ struct element_key {
 /* For qsort: by key, then element. */
 int element_key_compare(const void *x, const void *y);
 
-/* The table itself, or the one that owns the column. */
-int owner_table(const struct schema *s, int element);
 bool same_name(const struct pair_view *v, int a, int b);
 /* Table b's name is table a's and then that of an element (a column). */
 bool name_extends(const struct pair_view *v, int b, int a, int column);

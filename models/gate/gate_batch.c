@@ -1,5 +1,7 @@
 #include "models/gate/gate_batch_impl.h"
 
+#include "data/schema/schema_groups.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -253,6 +255,29 @@ static int *order_schema(const struct schema *s, struct rng *rng)
     return tables;
 }
 
+/* Tables of one group side by side, groups in the order of their first ones. */
+static void gather_groups(const struct schema *s, const int *group, int *tables)
+{
+    int *from = xmalloc(3 * (size_t)s->n_tables * sizeof *from), *size = from + s->n_tables,
+        *place = size + s->n_tables, next = 0;
+
+    memset(size, 0, (size_t)s->n_tables * sizeof *size);
+    for (int i = 0; i < s->n_tables; i++) {
+        from[i] = tables[i];
+        size[group[i]]++;
+    }
+    for (int i = 0; i < s->n_tables; i++) {
+        int g = group[from[i]];
+        if (size[g]) {
+            place[g] = next;
+            next += size[g];
+            size[g] = 0;
+        }
+        tables[place[g]++] = from[i];
+    }
+    free(from);
+}
+
 void text_skip_schema(const struct gate_item *item, struct rng *rng)
 {
     free(order_schema(item->schema->schema, rng));
@@ -261,15 +286,20 @@ void text_skip_schema(const struct gate_item *item, struct rng *rng)
 void text_add_schema(struct text_builder *b, const struct gate_item *item, struct rng *rng)
 {
     const struct schema *s = item->schema->schema;
-    int *tables = order_schema(s, rng), *columns = tables + s->n_tables;
+    int *tables = order_schema(s, rng), *columns = tables + s->n_tables, *group = schema_groups(s);
 
-    begin_sequence(b, item);
-    for (int i = 0; i < s->n_tables; i++)
+    gather_groups(s, group, tables);
+    for (int i = 0; i < s->n_tables; i++) {
+        if (i == 0 || group[tables[i]] != group[tables[i - 1]])
+            begin_sequence(b, item);
         put_table(b, item, tables[i], columns + s->tables[tables[i]].first_column);
-    end_sequence(b);
-    mention_elements(item->schema->schema, item->text, more_mentions(b, item->schema->n_nodes));
+        if (i == s->n_tables - 1 || group[tables[i]] != group[tables[i + 1]])
+            end_sequence(b);
+    }
+    mention_elements(s, group, item->text, more_mentions(b, item->schema->n_nodes));
     b->n_nodes += item->schema->n_nodes;
     free(tables);
+    free(group);
 }
 
 static int longest(const struct int_list *l)

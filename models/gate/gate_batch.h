@@ -76,7 +76,8 @@ void text_builder_release(struct text_builder *b);
 void text_add_element(struct text_builder *b, const struct gate_item *item, int node);
 /* The same with the layout's word for it. */
 void text_add_judged(struct text_builder *b, const struct gate_item *item, int node, bool relevant);
-/* The whole schema.  rng (may be NULL) shuffles tables, and columns within their table. */
+/* The whole schema, each of its schema_groups in sequences of its own.  rng (may be NULL) shuffles tables, and columns
+ * within their table. */
 void text_add_schema(struct text_builder *b, const struct gate_item *item, struct rng *rng);
 /* Draws as many random numbers and adds nothing. */
 void text_skip_schema(const struct gate_item *item, struct rng *rng);

@@ -98,7 +98,7 @@ static void elements_and_what_stands_around(void **state)
     open_schema(&s);
     for (int i = 0; i < ARRAY_LEN(cases); i++) {
         const float *got = out + cases[i].element * ELEMENT_MENTIONS;
-        mention_elements(&s, cases[i].question, out);
+        mention_elements(&s, NULL, cases[i].question, out);
         for (int k = 0; k < ELEMENT_MENTIONS; k++)
             if (got[k] != cases[i].wanted[k])
                 fail_msg("%s: feature %d of element %d is %g, wanted %g", cases[i].question, k, cases[i].element,

@@ -1,0 +1,127 @@
+/* Tables that no key joins with those of a question change nothing in what a detector makes of these. */
+#include "tests/support/support.h"
+
+#include "data/schema/schema_build.h"
+#include "data/schema/schema_join.h"
+#include "tests/support/gate_world.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { PART = 3, OWN = 2 * PART, MORE = 5, COLUMNS = 4 /* of a table */ };
+
+struct answer {
+    struct gate_question q;
+    float *relevance, *pairs;
+};
+
+/* Takes the schema. */
+static void answer(struct answer *a, struct gate_world *w, struct schema *s)
+{
+    int64_t width = w->model.net.config.bert.hidden_size;
+    struct gate_result result;
+    struct error err;
+
+    gate_question_init(&a->q, w, s, 4);
+    float *states = xmalloc((size_t)(a->q.input.n_nodes * width) * sizeof *states);
+    a->relevance = xmalloc((size_t)a->q.input.n_nodes * sizeof *a->relevance);
+    a->pairs = xmalloc((size_t)(a->q.input.n_pairs + 1) * sizeof *a->pairs);
+    assert_int_equal(gate_encode(&w->scorer, &a->q.item, 1, states, a->relevance, &err), 0);
+    assert_int_equal(gate_classify(&w->scorer, &a->q.item, 1, states, &result, a->pairs, &err), 0);
+    free(states);
+}
+
+static void answer_release(struct answer *a)
+{
+    gate_question_release(&a->q);
+    free(a->relevance);
+    free(a->pairs);
+}
+
+/* The own element's number in the wider schema. */
+static int moved(int node)
+{
+    return node < OWN ? node : node + MORE;
+}
+
+static int find_pair(const struct schema_input *in, int u, int v, enum sia_kind kind)
+{
+    for (int i = 0; i < in->n_pairs; i++)
+        if (in->pairs[i].u == u && in->pairs[i].v == v && in->pairs[i].kind == kind)
+            return i;
+    return -1;
+}
+
+static float differ(float a, float b)
+{
+    return fabsf(a - b) / fmaxf(1, fabsf(a));
+}
+
+/* How far relevance and the logits of pairs move at most. */
+static float largest_move(const struct answer *alone, const struct answer *wide)
+{
+    float most = 0;
+    int pairs = 0;
+
+    for (int i = 0; i < OWN * (1 + COLUMNS); i++)
+        most = fmaxf(most, differ(alone->relevance[i], wide->relevance[moved(i)]));
+    for (int i = 0; i < alone->q.input.n_pairs; i++) {
+        const struct schema_pair *p = &alone->q.input.pairs[i];
+        int k = find_pair(&wide->q.input, moved(p->u), moved(p->v), p->kind);
+        pairs += k >= 0;
+        if (k >= 0)
+            most = fmaxf(most, differ(alone->pairs[i], wide->pairs[k]));
+    }
+    assert_true(pairs > 0);
+    return most;
+}
+
+/* b behind a; `key`: its second table refers to a's first one in place of its own. */
+static void join(struct schema *out, const struct schema *a, const struct schema *b, bool key)
+{
+    schema_join(out, (const struct schema *const[]){ a, b }, 2);
+    for (int i = 0; key && i < out->n_foreign_keys; i++)
+        if (out->columns[out->foreign_keys[i].to].table == a->n_tables)
+            out->foreign_keys[i].to = 0;
+}
+
+/* The same words everywhere, so that namesakes abound and whole tables could be taken for one another, own and strange.
+ * `key`: with a key between the two. */
+static float move(const struct gate_world_settings *kind, uint64_t seed, bool key)
+{
+    struct gate_world w;
+    struct schema part, own, strange, both;
+    struct answer alone, wide;
+
+    gate_world_open(&w, kind);
+    gate_world_schema(&part, PART, seed);
+    gate_world_schema(&strange, MORE, seed);
+    join(&own, &part, &part, true);
+    join(&both, &own, &strange, key);
+    schema_release(&part);
+    schema_release(&strange);
+    answer(&alone, &w, &own);
+    answer(&wide, &w, &both);
+    float most = largest_move(&alone, &wide);
+    answer_release(&alone);
+    answer_release(&wide);
+    gate_world_close(&w);
+    return most;
+}
+
+static void test_strange_tables(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 6; seed++)
+        for (int linguistic = 0; linguistic < 2; linguistic++) {
+            struct gate_world_settings kind = { ENCODE_SCHEMA, .max_positions = 512, .linguistic = linguistic };
+            assert_true(move(&kind, seed, false) < 1e-5f);
+            assert_true(move(&kind, seed, true) > 1e-3f);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_strange_tables) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
