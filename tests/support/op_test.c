@@ -46,10 +46,17 @@ struct where {
     const struct mode *mode;
 };
 
+/* By type: the largest error that was seen, as a share of what is allowed. */
+static double nearest[BF16 + 1];
+
 static void compare(const struct where *w, const char *what, int64_t i, double got, double want, double allowed)
 {
-    if (fabs(got - want) <= allowed)
+    double error = fabs(got - want), *most = &nearest[w->t->dtype];
+
+    if (error <= allowed) {
+        *most = error > *most * allowed ? error / allowed : *most;
         return;
+    }
     fail_msg("%s on %s, %s, [%lld, %lld] variant %d, %d use(s)%s: %s[%lld] is %.9g, wanted %.9g within %.2g",
              w->t->row->name, w->d->driver->name, dtype_name(w->t->dtype), (long long)w->t->rows, (long long)w->t->cols,
              w->t->variant, w->mode->uses, w->mode->same ? ", one tensor" : "", what, (long long)i, got, want, allowed);
@@ -276,6 +283,14 @@ static bool wanted(void)
     return !only || strtol(only, NULL, 10) == number;
 }
 
+static void tell_nearest(const struct op_row *row, const struct device *d)
+{
+    if (getenv("AMBIT_OPS_NEAREST"))
+        printf("%s on %s: at most %.2f of what is allowed in f32, %.2f in bf16\n", row->name, d->driver->name,
+               nearest[F32], nearest[BF16]);
+    memset(nearest, 0, sizeof nearest);
+}
+
 void op_check(const struct op_row *row, struct device *d, const char *type)
 {
     for (enum dtype dtype = F32; dtype <= (row->f32_only ? F32 : BF16); dtype++)
@@ -283,4 +298,5 @@ void op_check(const struct op_row *row, struct device *d, const char *type)
             for (int size = 0; size < ARRAY_LEN(sizes) && (!type || strcmp(type, dtype_name(dtype)) == 0); size++)
                 if (wanted())
                     check_case(row, d, size, variant, dtype);
+    tell_nearest(row, d);
 }

@@ -16,7 +16,7 @@
  * AMBIT_OPS_CASE=N in the environment: case N alone, from 0, of those that the arguments ask for; -1: none.  Their
  * number is told at the end.  With AMBIT_OPS_ONCE in the environment each case is run once, forward and backward, and
  * no number is looked at: all that sanitizers need.  AMBIT_OPS_BITS=FILE: nor here, but what two runs of each case give
- * is appended to the file.
+ * is appended to the file.  AMBIT_OPS_NEAREST: how near each row came to its bounds.
  *
  * Tolerances, relative to |wanted| + the root mean square of the whole tensor:
  *   f32    32 units of 2^-24 for outputs, 64 for gradients: sums of about a thousand terms, functions good to 4e-7
