@@ -2,13 +2,14 @@
 
 #include "data/schema/element_name.h"
 #include "data/schema/schema_build.h"
+#include "data/schema/schema_groups.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUESTION_MAX_WORDS = 128, LIKE_LETTERS = 4, HOPS = 2 };
-static const float COLUMN_WORTH = 0.5F, LINK_WORTH = 0.5F;
+enum { QUESTION_MAX_WORDS = 128, LIKE_LETTERS = 4, HOPS = 2, FEW_SHARE = 4 };
+static const float COLUMN_WORTH = 0.5F, LINK_WORTH = 0.5F, GROUP_WORTH = 0.6F;
 static const float LEAST_LIKE = 0.4F, SAME_START = 0.5F; /* how like a word of the question a name's word must be */
 
 /* That a word stands in the name of a table, or of a column of it. */
@@ -298,9 +299,9 @@ static void search_release(struct table_search *q)
     free(q->spread);
 }
 
-/* A table or a column in the order of worth. */
+/* A table or a column in the order of worth; of tables that are worth the same the one that is worth more by itself. */
 struct search_rank {
-    float worth;
+    float worth, own;
     const char *name;
     int number;
 };
@@ -308,7 +309,9 @@ struct search_rank {
 static int by_worth(const void *x, const void *y)
 {
     const struct search_rank *a = x, *b = y;
-    return a->worth != b->worth ? (a->worth < b->worth ? 1 : -1) : strcmp(a->name, b->name);
+    if (a->worth != b->worth)
+        return a->worth < b->worth ? 1 : -1;
+    return a->own != b->own ? (a->own < b->own ? 1 : -1) : strcmp(a->name, b->name);
 }
 
 static int word_place(const struct schema_search *x, uint32_t hash)
@@ -377,15 +380,37 @@ static void keep_columns(const struct table_search *q, int table, int n, bool *k
     free(list);
 }
 
+/* The tables, the best first; of a group of few elements each is worth a share of the best at least. */
+static struct search_rank *rank_tables(const struct table_search *q, int most)
+{
+    const struct schema *s = q->index->schema;
+    int *group = schema_groups(s), *elements = xcalloc((size_t)s->n_tables + 1, sizeof *elements);
+    float *best = xcalloc((size_t)s->n_tables + 1, sizeof *best);
+    struct search_rank *list = xmalloc((size_t)s->n_tables * sizeof *list + 1);
+
+    for (int t = 0; t < s->n_tables; t++) {
+        int g = group[t];
+        elements[g] += 1 + s->tables[t].n_columns;
+        best[g] = q->worth[t] > best[g] ? q->worth[t] : best[g];
+    }
+    for (int t = 0; t < s->n_tables; t++) {
+        bool few = elements[group[t]] <= most / FEW_SHARE;
+        float own = q->worth[t], least = few ? GROUP_WORTH * best[group[t]] : 0;
+        list[t] = (struct search_rank){ own > least ? own : least, own, s->tables[t].name, t };
+    }
+    if (s->n_tables)
+        qsort(list, (size_t)s->n_tables, sizeof *list, by_worth);
+    free(group);
+    free(elements);
+    free(best);
+    return list;
+}
+
 static void keep_best(const struct table_search *q, int most, bool *kept)
 {
     const struct schema *s = q->index->schema;
-    struct search_rank *list = xmalloc((size_t)s->n_tables * sizeof *list + 1);
+    struct search_rank *list = rank_tables(q, most);
 
-    for (int t = 0; t < s->n_tables; t++)
-        list[t] = (struct search_rank){ q->worth[t], s->tables[t].name, t };
-    if (s->n_tables)
-        qsort(list, (size_t)s->n_tables, sizeof *list, by_worth);
     for (int i = 0, left = most; i < s->n_tables && left > 1; i++) {
         int table = list[i].number, share = left < most / 2 ? left : most / 2;
         int columns = s->tables[table].n_columns < share - 1 ? s->tables[table].n_columns : share - 1;

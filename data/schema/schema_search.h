@@ -5,7 +5,8 @@
  * A word of the question is worth its inverse document frequency among tables (Robertson and Sparck Jones 1976, as in
  * BM25), divided by the words of the name that has it, and half of that where the name is a column's; a table is worth
  * the sum over the question's words, each said by itself or, at half the worth for each foreign key between, by a
- * table up to two keys away, so that what joins two tables comes with them.  Words that look alike count in part.
+ * table up to two keys away, so that what joins two tables comes with them; or three fifths of the best that keys join
+ * with it, where all of these together are a quarter of what is read at most.  Words that look alike count in part.
  * What somebody else knows of each table's worth is added, both as shares of their best.
  *
  * Ties are broken by names, so the order of tables plays no part.  Time and memory grow with words + columns + keys.

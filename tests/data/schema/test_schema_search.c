@@ -131,6 +131,36 @@ static void test_words_find_tables_and_keys_what_joins_them(void **state)
     schema_release(&s);
 }
 
+/* The end of a chain of keys, of whose words no question says any, comes with its beginning where all of it is a
+ * quarter of what is read at most. */
+static void test_small_groups_come_whole(void **state)
+{
+    static const char *const names[] = { "orchestra", "qa", "qb", "qc", "qd" };
+    const char *question = "Which orchestra is the largest?";
+    struct schema_build b;
+    struct schema s;
+    (void)state;
+
+    schema_build_init(&b, "chain");
+    add_noise(&b, false);
+    for (int i = 0, before = 0; i < ARRAY_LEN(names); i++) {
+        char columns[32];
+        snprintf(columns, sizeof columns, "q%d r%d", i, i);
+        int key = add_table(&b, names[i], columns);
+        if (i)
+            schema_build_foreign_key(&b, key + 1, before);
+        before = key;
+    }
+    finish(&s, &b);
+    bool *kept = best(&s, question, 60);
+    assert_true(keeps(&s, kept, "orchestra", NULL) && keeps(&s, kept, "qb", "r2") && keeps(&s, kept, "qd", "r4"));
+    free(kept);
+    kept = best(&s, question, 59);
+    assert_true(keeps(&s, kept, "orchestra", NULL) && keeps(&s, kept, "qb", "r2") && !keeps(&s, kept, "qd", NULL));
+    free(kept);
+    schema_release(&s);
+}
+
 /* What somebody else knows counts as a share of its best, beside the share of the words' best. */
 static void test_worths_of_others_are_added(void **state)
 {
@@ -249,6 +279,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_fits_is_kept_whole),
         cmocka_unit_test(test_words_find_tables_and_keys_what_joins_them),
+        cmocka_unit_test(test_small_groups_come_whole),
         cmocka_unit_test(test_worths_of_others_are_added),
         cmocka_unit_test(test_the_order_of_tables_plays_no_part),
         cmocka_unit_test(test_a_long_table_is_cut),
