@@ -3,7 +3,7 @@
 # finds on its test fold, on AMBROSIA's questions of its test fold, and on crossed pairs of Spider dev, whose databases no fold holds.
 # usage: gatekeeper.sh SHARED_DATA ENCODER OUT [SEED...]
 # ENCODER is a Hugging Face folder of a BERT. AMBIT_BIN says where the programs are, MORE gives the trainer more options. On two cores with
-# AVX2 a seed takes an hour, on an H100 a minute; finished trainings are not repeated, and those that were stopped go on.
+# AVX2 a seed takes an hour and a half; finished trainings are not repeated, and those that were stopped go on.
 set -euo pipefail
 shared=$1 encoder=$2 out=$3
 shift 3
@@ -34,7 +34,8 @@ for seed in "${@:-1}"; do
     run=$out/seed-$seed
     # shellcheck disable=SC2086 # options
     "$bin/ambit-train" gatekeeper --data "$out/data" --labels "${ambrosia[@]}" --encoder "$encoder" --out "$run" --seed "$seed" --resume \
-        --max-train 20000 --epochs 2 --eval-every 625 --linguistic-weight 20 --presence 1 --false-alarms .06 ${MORE:-}
+        --max-train 20000 --epochs 2 --eval-every 625 --linguistic-weight 20 --presence 1 --false-alarms .06 \
+        --appended .1 ${MORE:-}
     # The trainer's own folds of AMBROSIA are those of its seed.
     "$bin/ambit-data" split "${ambrosia[0]}" -o "$run.ambrosia" --valid .2 --test .2 --seed "$seed" --force
     echo "== seed $seed, AMBROSIA's test fold"
