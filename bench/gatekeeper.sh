@@ -3,7 +3,7 @@
 # finds on its test fold, on AMBROSIA's questions of its test fold, and on crossed pairs of Spider dev, whose databases no fold holds.
 # usage: gatekeeper.sh SHARED_DATA ENCODER OUT [SEED...]
 # ENCODER is a Hugging Face folder of a BERT. AMBIT_BIN says where the programs are, MORE gives the trainer more options. On two cores with
-# AVX2 a seed takes an hour and a half; finished trainings are not repeated, and those that were stopped go on.
+# AVX2 a seed takes some hour and a half; finished trainings are not repeated, and those that were stopped go on.
 set -euo pipefail
 shared=$1 encoder=$2 out=$3
 shift 3

@@ -29,6 +29,7 @@ struct schema_search {
     struct vocabulary_word *words; /* by hash */
     struct posting *postings;
     int *link_start, *links; /* the tables that a table shares a foreign key with, either way */
+    int *group;              /* of each table, by schema_groups */
     int n_words;
 };
 
@@ -172,6 +173,7 @@ struct schema_search *schema_search_open(const struct schema *s)
     x->schema = s;
     read_words(x);
     read_links(x);
+    x->group = schema_groups(s);
     return x;
 }
 
@@ -183,6 +185,7 @@ void schema_search_close(struct schema_search *x)
     free(x->postings);
     free(x->link_start);
     free(x->links);
+    free(x->group);
     free(x);
 }
 
@@ -384,7 +387,8 @@ static void keep_columns(const struct table_search *q, int table, int n, bool *k
 static struct search_rank *rank_tables(const struct table_search *q, int most)
 {
     const struct schema *s = q->index->schema;
-    int *group = schema_groups(s), *elements = xcalloc((size_t)s->n_tables + 1, sizeof *elements);
+    const int *group = q->index->group;
+    int *elements = xcalloc((size_t)s->n_tables + 1, sizeof *elements);
     float *best = xcalloc((size_t)s->n_tables + 1, sizeof *best);
     struct search_rank *list = xmalloc((size_t)s->n_tables * sizeof *list + 1);
 
@@ -400,7 +404,6 @@ static struct search_rank *rank_tables(const struct table_search *q, int most)
     }
     if (s->n_tables)
         qsort(list, (size_t)s->n_tables, sizeof *list, by_worth);
-    free(group);
     free(elements);
     free(best);
     return list;

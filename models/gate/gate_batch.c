@@ -1,7 +1,5 @@
 #include "models/gate/gate_batch_impl.h"
 
-#include "data/schema/schema_groups.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -286,7 +284,8 @@ void text_skip_schema(const struct gate_item *item, struct rng *rng)
 void text_add_schema(struct text_builder *b, const struct gate_item *item, struct rng *rng)
 {
     const struct schema *s = item->schema->schema;
-    int *tables = order_schema(s, rng), *columns = tables + s->n_tables, *group = schema_groups(s);
+    const int *group = item->schema->group;
+    int *tables = order_schema(s, rng), *columns = tables + s->n_tables;
 
     gather_groups(s, group, tables);
     for (int i = 0; i < s->n_tables; i++) {
@@ -299,7 +298,6 @@ void text_add_schema(struct text_builder *b, const struct gate_item *item, struc
     mention_elements(s, group, item->text, more_mentions(b, item->schema->n_nodes));
     b->n_nodes += item->schema->n_nodes;
     free(tables);
-    free(group);
 }
 
 static int longest(const struct int_list *l)

@@ -1,5 +1,6 @@
 #include "models/gate/schema_input.h"
 
+#include "data/schema/schema_groups.h"
 #include "data/util/text_fold.h"
 
 #include <stdio.h>
@@ -101,6 +102,7 @@ int schema_input_init(struct schema_input *in, const struct schema *s, const str
                          s->db_id, s->n_tables, s->n_columns);
     schema_graph_init(&in->graph, s, settings->graph);
     in->n_nodes = in->graph.n_nodes;
+    in->group = schema_groups(s);
     name_nodes(in);
     tokenise(in, t, settings->bare || merged);
     measure(in);
@@ -120,6 +122,7 @@ void schema_input_release(struct schema_input *in)
     free(in->name.ids);
     free(in->name.start);
     schema_graph_release(&in->graph);
+    free(in->group);
     free(in->pairs);
     *in = (struct schema_input){ 0 };
 }

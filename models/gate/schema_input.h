@@ -29,6 +29,7 @@ struct schema_input {
     int longest_element;        /* tokens of the longest text */
     int longest_names;          /* tokens of the longest column's name and its table's */
     struct schema_graph graph;
+    int *group; /* [tables] schema_groups */
     struct schema_pair *pairs;
     int n_pairs;
 };
