@@ -6,6 +6,7 @@
 enum { HOST_BYTES = 1 << 20, STEP_BYTES = 64 << 20 };
 
 static const char *device_name = "cpu";
+static struct device shared; /* that device, open while its tests run: a GPU takes long to open */
 
 const char *test_device_name(void)
 {
@@ -24,7 +25,8 @@ void test_step_open(struct test_step *s)
     struct error err;
 
     *s = (struct test_step){ 0 };
-    test_device_open(&s->device);
+    assert_non_null(shared.driver);
+    s->device = shared;
     assert_int_equal(arena_init(&s->host, HOST_BYTES, &err), 0);
     assert_int_equal(device_arena(&s->device, &s->step, STEP_BYTES, &err), 0);
     s->ctx = (struct ctx){ .k = s->device.driver->kernels,
@@ -40,7 +42,6 @@ void test_step_close(struct test_step *s)
 {
     device_arena_release(&s->device, &s->step);
     arena_release(&s->host);
-    device_close(&s->device);
 }
 
 struct tensor *test_input(struct test_step *s, const float *values, int64_t rows, int64_t cols, bool param)
@@ -71,17 +72,16 @@ int test_devices(const struct CMUnitTest *tests, size_t n)
     int failed = 0;
 
     for (int i = 0; i < (only ? 1 : ARRAY_LEN(names)); i++) {
-        struct device d;
         struct error err;
         device_name = only ? only : names[i];
-        if (device_open(&d, device_name, &err)) {
+        if (device_open(&shared, device_name, &err)) {
             printf("%s: left out: %s\n", device_name, err.text);
             failed += only != NULL;
             continue;
         }
-        printf("%s: %s\n", device_name, d.description);
-        device_close(&d);
+        printf("%s: %s\n", device_name, shared.description);
         failed += _cmocka_run_group_tests(device_name, tests, n, NULL, NULL);
+        device_close(&shared);
     }
     return failed;
 }

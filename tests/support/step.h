@@ -18,7 +18,7 @@ struct test_step {
 /* The device that test_devices is at. */
 const char *test_device_name(void);
 void test_device_open(struct device *d);
-/* On that device. */
+/* On that device, which stays open between steps. */
 void test_step_open(struct test_step *s);
 void test_step_close(struct test_step *s);
 /* A tensor that wants a gradient, as a parameter of its own or as an activation. */
