@@ -8,6 +8,7 @@
 set -euo pipefail
 shared=$1 encoder=$2 out=$3
 shift 3
+bench=$(dirname "$0")
 bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
 ambrosia=("$shared/ambrosia/questions_validation.jsonl" --db "$shared/ambrosia/db")
 mkdir -p "$out"
@@ -35,9 +36,9 @@ further() {
 
 # The training questions of crossed pairs, and behind them those of WikiSQL's tables.
 widen() {
-    python3 bench/wiki_twins.py make "$WIKISQL" "$out/wiki" 1
+    python3 "$bench/wiki_twins.py" make "$WIKISQL" "$out/wiki" 1
     fold "$out/wiki" C --test-share .02 --valid-share .02
-    python3 bench/wiki_twins.py join "$out/data" "$out/wide" "$out/wiki/folds"
+    python3 "$bench/wiki_twins.py" join "$out/data" "$out/wide" "$out/wiki/folds"
 }
 
 [ -d "$out/data" ] || "$bin/ambit-data" contrast --ambiqt "$shared/ambiqt" --spider "$shared/spider" -o "$out/data" --seed 1

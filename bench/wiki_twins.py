@@ -72,9 +72,12 @@ def twins(table, names, rng):
     return found
 
 
+def identifiers(given):
+    return {identifier(name) for names in given.values() for name in names}
+
+
 def strangers(table, names, rng):
-    added = {identifier(x) for given in table["add"].values() for x in given} - set(names)
-    added = sorted(x for x in added if x not in {identifier(y) for given in table["rename"].values() for y in given})
+    added = sorted(identifiers(table["add"]) - identifiers(table["rename"]) - set(names))
     return rng.sample(added, min(rng.randint(0, MOST_STRANGERS), len(added)))
 
 
