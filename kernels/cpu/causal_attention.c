@@ -78,10 +78,9 @@ struct causal_tile causal_tile_of(const struct causal_span *a, int64_t i, int64_
                                  .at = i < before ? from - a->n_prefix : from };
 }
 
-CPU_CLONES void causal_cap_scores(float *scores, float *slopes, const struct causal_job *job, int64_t rows,
-                                  int64_t width)
+CPU_CLONES static void causal_cap_rows(float *scores, float *slopes, float cap, int64_t rows, int64_t width)
 {
-    float cap = job->cap, inverse = 1.0f / cap;
+    float inverse = 1.0f / cap;
 
     for (int64_t r = 0; r < rows; r++)
         for (int64_t j = r * KEYS; j < r * KEYS + width; j++) {
@@ -90,6 +89,11 @@ CPU_CLONES void causal_cap_scores(float *scores, float *slopes, const struct cau
             if (slopes)
                 slopes[j] = 1 - x * x;
         }
+}
+
+void causal_cap_scores(float *scores, float *slopes, const struct causal_job *job, int64_t rows, int64_t width)
+{
+    causal_cap_rows(scores, slopes, job->cap, rows, width);
 }
 
 void causal_add_bias(float *scores, const struct causal_job *job, const struct causal_span *a,
