@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OUTPUT_UNITS_F32 = 32, GRADIENT_UNITS_F32 = 64, OUTPUT_UNITS_BF16 = 2, GRADIENT_UNITS_BF16 = 4 };
+enum { OUTPUT_UNITS_BF16 = 2, GRADIENT_UNITS_BF16 = 4 };
 
 /* rows and columns; every row of the table runs at all of them */
 static const struct {
@@ -62,20 +62,50 @@ static void compare(const struct where *w, const char *what, int64_t i, double g
              w->t->variant, w->mode->uses, w->mode->same ? ", one tensor" : "", what, (long long)i, got, want, allowed);
 }
 
+/* The most terms of a sum: no op sums over more than the longest side of its inputs.  A product of two sums has the
+ * errors of both. */
+static int64_t terms(const struct op_test *t)
+{
+    int64_t most = t->rows > t->cols ? t->rows : t->cols;
+
+    for (int i = 0; i < t->n_in; i++)
+        for (int j = 0; j < t->in[i].ndim; j++)
+            most = t->in[i].shape[j] > most ? t->in[i].shape[j] : most;
+    return (1 + t->row->rounded_twice) * most;
+}
+
 static double unit(const struct op_test *t, enum dtype output, bool gradient)
 {
     if (t->dtype == BF16 || output == BF16)
         return (gradient ? GRADIENT_UNITS_BF16 : OUTPUT_UNITS_BF16 + t->row->rounded_twice) * 0x1p-8;
-    return (gradient ? GRADIENT_UNITS_F32 : OUTPUT_UNITS_F32) * 0x1p-24;
+    return (gradient ? 2 : 1) * (16 + 2 * sqrt((double)terms(t))) * 0x1p-24;
+}
+
+static double rms_of(const double *x, int64_t n)
+{
+    double square = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        square += x[i] * x[i];
+    return n ? sqrt(square / (double)n) : 0;
+}
+
+/* The size that errors of the output are relative to: that of the sums where the row tells them, else its own. */
+static double output_rms(const struct op_test *t, const struct reference *r)
+{
+    if (!t->row->sums)
+        return rms_of(r->y, r->n);
+    double *sums = xcalloc((size_t)r->n + 1, sizeof *sums);
+    t->row->sums(t, r->x, sums);
+    double rms = rms_of(sums, r->n);
+    free(sums);
+    return rms;
 }
 
 static void check_output(const struct where *w, const struct outcome *out, const struct reference *r)
 {
-    double square = 0;
+    double rms = output_rms(w->t, r);
 
-    for (int64_t i = 0; i < r->n; i++)
-        square += r->y[i] * r->y[i];
-    double rms = r->n ? sqrt(square / (double)r->n) : 0;
     for (int64_t i = 0; i < r->n; i++)
         compare(w, "y", i, out->y[i], r->y[i], unit(w->t, r->dtype, false) * (fabs(r->y[i]) + rms));
 }

@@ -19,7 +19,11 @@
  * is appended to the file.  AMBIT_OPS_NEAREST: how near each row came to its bounds.
  *
  * Tolerances, relative to |wanted| + the root mean square of the whole tensor:
- *   f32    32 units of 2^-24 for outputs, 64 for gradients: sums of about a thousand terms, functions good to 4e-7
+ *   f32    16 + 2 sqrt(n) units of 2^-24 for outputs, n the longest side of the inputs, and twice that for gradients,
+ *          which pass two sums.  16 units are for functions good to 4e-7.  A sum of n random terms, one after the other
+ *          as a processor may make it, has partial sums of sqrt(k) times a term's size.  Rounding adds an error of at
+ *          most 1 / sqrt(3) units of each, in the root mean square.  Together they have a standard deviation of
+ *          sqrt(n / 6) units of the sum's own root mean square: 2 sqrt(n) is five of them.  Several lanes err less.
  *   bf16   2 units of 2^-8 for outputs (their rounding, and that of one value on the way; 3 where there are two, as in
  *          op_row), 4 for gradients
  */
@@ -63,6 +67,9 @@ struct op_row {
     struct tensor *(*run)(struct ctx *c, struct op_test *t);
     /* y is zeroed and has the size of the output; x[i] are the values of input i */
     void (*reference)(const struct op_test *t, double *const *x, double *y);
+    /* The sums that a bounded function of the op ends, as the reference has them: errors are relative to their root
+     * mean square, which the bounded output hides.  NULL: the output's own counts. */
+    void (*sums)(const struct op_test *t, double *const *x, double *y);
     int variants;    /* at least 1 */
     bool same_twice; /* inputs 0 and 1 have one shape and may be one tensor */
     bool f32_only;
