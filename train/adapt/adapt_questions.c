@@ -196,7 +196,7 @@ int adapt_questions_apart(const struct adapt_questions *support, const struct ad
 static int score_some(const struct adapt_questions *q, struct gate_scorer *s, const int *which, int n, bool again,
                       double *logit, struct error *err)
 {
-    struct gate_item items[GROUP];
+    struct gate_item items[GROUP] = { 0 };
     struct gate_result results[GROUP];
     int64_t width = width_of(s), at = 0;
 
