@@ -1,7 +1,9 @@
 #include "models/checkpoint/safetensors.h"
 
+#include "data/util/log.h"
 #include "kernels/tensor.h"
 #include "models/checkpoint/half.h"
+#include "models/checkpoint/mismatch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -312,6 +314,19 @@ static int check_index(const struct safetensors *s, json_t *map, struct error *e
     return 0;
 }
 
+/* Tensors of the shards that the index leaves out are read all the same, as transformers does. */
+static void tell_unlisted(const struct safetensors *s, const json_t *map)
+{
+    struct name_list unlisted = { 0 };
+
+    for (int i = 0; i < s->n; i++)
+        if (!json_object_get(map, s->entries[i].name))
+            name_list_add(&unlisted, "%.100s", s->entries[i].name);
+    if (unlisted.n)
+        log_warn("%s: %d tensors of its shards are not in weight_map, and are read all the same: %s", s->path,
+                 unlisted.n, unlisted.text);
+}
+
 static int open_index(struct safetensors *s, struct error *err)
 {
     const char *slash = strrchr(s->path, '/'), *name;
@@ -338,25 +353,42 @@ static int open_index(struct safetensors *s, struct error *err)
     }
     if (rc == 0 && (rc = sort_entries(s, err)) == 0)
         rc = check_index(s, map, err);
+    if (rc == 0)
+        tell_unlisted(s, map);
     json_decref(root);
     return rc;
+}
+
+/* The i-th of the names of weights in a folder that is there, the first two being those that are read, or NULL. */
+static char *find_weights(const char *dir, int *i)
+{
+    static const char *const names[] = { "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+                                         "pytorch_model.bin.index.json" };
+
+    for (*i = 0; *i < ARRAY_LEN(names); ++*i) {
+        char *path = path_join(dir, strlen(dir), names[*i]);
+        if (access(path, F_OK) == 0)
+            return path;
+        free(path);
+    }
+    return NULL;
+}
+
+bool safetensors_in(const char *dir)
+{
+    int i;
+    char *path = find_weights(dir, &i);
+
+    free(path);
+    return path && i < 2;
 }
 
 /* model.safetensors, else the index, else what to do about a pickle. */
 static char *find_in_dir(const char *dir, struct error *err)
 {
-    static const char *const names[] = { "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
-                                         "pytorch_model.bin.index.json" };
-    char *path = NULL;
     int i;
+    char *path = find_weights(dir, &i);
 
-    for (i = 0; i < ARRAY_LEN(names); i++) {
-        path = path_join(dir, strlen(dir), names[i]);
-        if (access(path, F_OK) == 0)
-            break;
-        free(path);
-        path = NULL;
-    }
     if (i < 2)
         return path;
     if (path)
@@ -448,4 +480,21 @@ int safetensors_read_f32(const struct safetensors *s, const struct safetensors_e
         for (int64_t i = 0; i < n; i++)
             out[i] = f32_at(p + (size_t)i * width, e->dtype);
     return 0;
+}
+
+bool safetensors_same(const struct safetensors *s, const struct safetensors_entry *a, const struct safetensors_entry *b)
+{
+    enum { PIECE = 1 << 12 };
+    float x[PIECE], y[PIECE];
+    bool same = a->ndim == b->ndim && a->ndim <= SAFETENSORS_MAX_DIMS && a->size == b->size &&
+                !memcmp(a->shape, b->shape, sizeof a->shape);
+
+    if (!same || a->dtype == b->dtype)
+        return same && a->bytes == b->bytes && !memcmp(a->data, b->data, a->bytes);
+    for (int64_t at = 0, n; at < a->size && same; at += n) {
+        n = a->size - at < PIECE ? a->size - at : PIECE;
+        same = safetensors_read_f32(s, a, x, at, n, NULL) == 0 && safetensors_read_f32(s, b, y, at, n, NULL) == 0 &&
+               !memcmp(x, y, (size_t)n * sizeof *x);
+    }
+    return same;
 }

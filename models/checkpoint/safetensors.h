@@ -37,6 +37,8 @@ struct safetensors {
 /* A .safetensors file, an index, or a folder holding model.safetensors or model.safetensors.index.json. */
 int safetensors_open(struct safetensors *s, const char *path, struct error *err);
 void safetensors_close(struct safetensors *s);
+/* Whether a folder holds either of the two; safetensors_open tells why it cannot be read. */
+bool safetensors_in(const char *dir);
 
 /* NULL when there is none of that name. */
 const struct safetensors_entry *safetensors_find(const struct safetensors *s, const char *name);
@@ -46,6 +48,10 @@ const char *safetensors_file_path(const struct safetensors *s, const struct safe
 /* Elements [from, from + n) as F32 (a bug when outside); -1 where the type has no such reading. */
 int safetensors_read_f32(const struct safetensors *s, const struct safetensors_entry *e, float *out, int64_t from,
                          int64_t n, struct error *err);
+
+/* Whether two tensors have one shape and the same numbers, whatever types they are stored as. */
+bool safetensors_same(const struct safetensors *s, const struct safetensors_entry *a,
+                      const struct safetensors_entry *b);
 
 /* What will be written; names are borrowed for the time of safetensors_create. */
 struct safetensors_spec {

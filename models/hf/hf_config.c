@@ -1,5 +1,6 @@
 #include "data/util/json.h"
 #include "models/hf/hf_config_impl.h"
+#include "models/net/lm_config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,36 @@ static const struct {
 } activations[] = {
     { "gelu", ACT_GELU }, { "gelu_new", ACT_GELU_TANH }, { "relu", ACT_RELU },
     { "tanh", ACT_TANH }, { "gelu_python", ACT_GELU },   { "gelu_pytorch_tanh", ACT_GELU_TANH },
+};
+
+/* Fields that are read here, or that change no number of an encoder; a pooler that is told of is none of ours. */
+static const char *const own[] = {
+    "hidden_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "intermediate_size",
+    "max_position_embeddings",
+    "type_vocab_size",
+    "hidden_act",
+    "hidden_dropout_prob",
+    "attention_probs_dropout_prob",
+    "layer_norm_eps",
+    "position_embedding_type",
+    "classifier_dropout",
+    "quantization_config",
+    "num_labels",
+    "gradient_checkpointing",
+    "output_past",
+    "directionality",
+    "pooler_fc_size",
+    "pooler_num_attention_heads",
+    "pooler_num_fc_layers",
+    "pooler_size_per_head",
+    "pooler_type",
+    "mask_token_id",
+    "cls_token_id",
+    "unk_token_id",
+    NULL,
 };
 
 static int get_sizes(struct bert_config *b, const struct config_fields *s)
@@ -120,6 +151,20 @@ static int get_labels(struct hf_config *c, const struct config_fields *s)
     return config_maybe_int(s, "num_labels", 1, MAX_LABELS, &c->n_labels);
 }
 
+static void tell_unknown(const struct hf_config *c, const struct config_fields *s)
+{
+    const char *field;
+    json_t *v;
+
+    json_object_foreach((json_t *)(uintptr_t)s->root, field, v)
+    {
+        bool known = lm_config_common(field) || config_named(own, field) ||
+                     (c->bert.kind == MODERN_BERT && config_named(hf_modern_fields, field));
+        if (!known && !lm_config_harmless(v, 0))
+            config_unknown(s, field);
+    }
+}
+
 int hf_config_parse(struct hf_config *c, const json_t *root, const char *where, struct error *err)
 {
     struct config_fields s = { root, where, err };
@@ -131,6 +176,7 @@ int hf_config_parse(struct hf_config *c, const json_t *root, const char *where, 
     if (check_kind(&c->bert, &s) || get_sizes(&c->bert, &s) || check_heads(&c->bert, &s) || get_rest(c, &s) ||
         get_labels(c, &s) || config_maybe_int(&s, "pad_token_id", 0, c->bert.vocab_size - 1, &c->pad_token_id))
         return -1;
+    tell_unknown(c, &s);
     return config_text(&s, "architectures", json_array_get(architectures, 0), c->architecture,
                        sizeof c->architecture) ||
                    config_text(&s, "problem_type", json_object_get(root, "problem_type"), c->problem_type,

@@ -7,6 +7,8 @@
 #include "models/hf/hf_config.h"
 #include "models/lora/config_fields.h"
 
+/* The fields that such a file alone has; the list ends with NULL. */
+extern const char *const hf_modern_fields[];
 /* What of a file with model_type "modernbert" is not as in one of a BERT. */
 int hf_modern_parse(struct bert_config *b, const struct config_fields *s);
 /* Its fields, version 4's names beside version 5's. */

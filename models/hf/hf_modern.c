@@ -7,6 +7,36 @@ enum { MAX_WINDOW = 1 << 20 };
 static const double LEAST_THETA = 1, MOST_THETA = 1e12;
 static const char FULL[] = "full_attention", LOCAL[] = "sliding_attention";
 
+/* Those of the classifier's and the masked language model's heads are of tensors that an encoder does not read. */
+const char *const hf_modern_fields[] = {
+    "hidden_activation",
+    "norm_eps",
+    "norm_bias",
+    "attention_bias",
+    "mlp_bias",
+    "mlp_dropout",
+    "embedding_dropout",
+    "attention_dropout",
+    "global_attn_every_n_layers",
+    "local_attention",
+    "global_rope_theta",
+    "local_rope_theta",
+    "rope_parameters",
+    "rope_scaling",
+    "layer_types",
+    "initializer_cutoff_factor",
+    "classifier_pooling",
+    "classifier_bias",
+    "classifier_activation",
+    "decoder_bias",
+    "sparse_prediction",
+    "sparse_pred_ignore_index",
+    "deterministic_flash_attn",
+    "reference_compile",
+    "repad_logits_with_grad",
+    NULL,
+};
+
 /* What would make the same weights mean something else. */
 static int check_kind(const struct config_fields *s)
 {

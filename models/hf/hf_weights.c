@@ -1,5 +1,6 @@
 #include "models/hf/hf_weights.h"
 
+#include "data/util/log.h"
 #include "models/checkpoint/mismatch.h"
 #include "models/checkpoint/safetensors.h"
 
@@ -11,7 +12,10 @@ enum { NAME = 512, PIECE = 1 << 22 /* elements read at a time */ };
 
 static const char *const bert_owned[] = { "bert.", "classifier.weight", "classifier.bias", NULL };
 static const char *const bert_may_lack[] = { "bert.pooler.", NULL };
-static const char *const bert_ignored[] = { "cls.", "pooler.", "embeddings.position_ids", NULL };
+/* The heads of pretraining and of transformers' own classifiers, a pooler that the network has no use for, and a table
+ * of the numbers 0, 1, 2, ... */
+static const char *const bert_ignored[] = { "cls.",        "pooler.",     "embeddings.position_ids",
+                                            "classifier.", "qa_outputs.", NULL };
 static const struct hf_stack bert_stacks[] = {
     { ".attention.self.qkv.", 3, { ".attention.self.query.", ".attention.self.key.", ".attention.self.value." } },
     { 0 },
@@ -24,12 +28,12 @@ static const struct hf_spelling bert_spellings[] = {
 
 static const char *const modern_owned[] = { "model.", "head.", "classifier.weight", "classifier.bias", NULL };
 static const char *const modern_may_lack[] = { "head.", NULL };
-/* of a masked language model */
-static const char *const modern_ignored[] = { "head.", "decoder.weight", "decoder.bias", NULL };
+/* The heads of a masked language model and of transformers' own classifiers. */
+static const char *const modern_ignored[] = { "head.", "decoder.weight", "decoder.bias", "classifier.", NULL };
 
 static const char *const llama_owned[] = { "model.", "lm_head.weight", NULL };
 static const char *const llama_may_lack[] = { NULL };
-/* a tied head is stored by some all the same */
+/* A tied head is stored by some all the same; llama_config_read sees whether it is the embedding table. */
 static const char *const llama_ignored[] = { ".rotary_emb.inv_freq", "lm_head.weight", NULL };
 static const char *const t5_owned[] = { "shared.weight", "encoder.", "decoder.", "lm_head.weight", NULL };
 /* other names of the embedding table, and a bias that early files have and nobody uses */
@@ -122,6 +126,7 @@ struct hf_reader {
     bool *used; /* per entry */
     int n_kept;
     struct mismatch mismatch;
+    struct name_list unused; /* tensors that no parameter takes */
 };
 
 static bool wanted(const struct hf_reader *l, const char *param)
@@ -169,14 +174,50 @@ static bool match_param(struct hf_reader *l, const struct param *p)
     return found > 0;
 }
 
-/* A tensor that no parameter took and that is no surprise. */
+/* A tensor that no parameter took and that is known to change nothing. */
 static bool passed_over(const struct hf_reader *l, const char *name)
 {
     const char *own = starts_with(name, l->rules->prefix) ? name + strlen(l->rules->prefix) : name;
 
-    if (listed(l->rules->ignored, own))
-        return true;
-    return l->extent == HF_ENCODER && !l->bare && own == name;
+    return listed(l->rules->ignored, own);
+}
+
+/* The length of what names the layer, up to its number, or else the module that a tensor belongs to. */
+static size_t layer_length(const char *name)
+{
+    size_t length = 0;
+    const char *dot = strrchr(name, '.');
+
+    for (const char *at = strchr(name, '.'); at; at = strchr(at + 1, '.')) {
+        size_t digits = strspn(at + 1, "0123456789");
+        if (digits && at[1 + digits] == '.')
+            length = (size_t)(at - name) + digits + 2;
+    }
+    return length || !dot ? length : (size_t)(dot - name) + 1;
+}
+
+/* Whether a layer that the network reads has this tensor too, and so computes something else in the file's model. */
+static bool changes_layer(const struct hf_reader *l, const char *name)
+{
+    size_t length = layer_length(name);
+
+    for (int i = 0; i < l->s.n && length; i++)
+        if (l->used[i] && strncmp(l->s.entries[i].name, name, length) == 0)
+            return true;
+    return false;
+}
+
+/* Other heads and layers than those of the network are named in a warning, as transformers does. */
+static void list_unused(struct hf_reader *l)
+{
+    bool fits = l->mismatch.missing.n + l->mismatch.wrong_shape.n == 0;
+
+    for (int i = 0; i < l->s.n; i++) {
+        const char *name = l->s.entries[i].name;
+        if (l->used[i] || passed_over(l, name))
+            continue;
+        name_list_add(fits && !changes_layer(l, name) ? &l->unused : &l->mismatch.unexpected, "%.100s", name);
+    }
 }
 
 static int match(struct hf_reader *l, struct error *err)
@@ -189,10 +230,12 @@ static int match(struct hf_reader *l, struct error *err)
         if (listed(l->rules->owned, l->p->list[i].name) &&
             (!wanted(l, l->p->list[i].name) || !match_param(l, &l->p->list[i])))
             l->n_kept++;
-    for (int i = 0; i < l->s.n; i++)
-        if (!l->used[i] && !passed_over(l, l->s.entries[i].name))
-            name_list_add(&l->mismatch.unexpected, "%.100s", l->s.entries[i].name);
-    return mismatch_report(&l->mismatch, l->s.path, err);
+    list_unused(l);
+    if (mismatch_report(&l->mismatch, l->s.path, err))
+        return -1;
+    if (l->unused.n)
+        log_warn("%s: %d tensors are not used: %s", l->s.path, l->unused.n, l->unused.text);
+    return 0;
 }
 
 static void add_number(const struct param *p, float *x, int64_t n, float one)

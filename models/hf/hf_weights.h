@@ -31,7 +31,7 @@ struct hf_rules {
     const char *prefix;          /* "bert." */
     const char *const *owned;    /* parameters that the files hold */
     const char *const *may_lack; /* owned ones that an encoder's file need not have */
-    const char *const *ignored;  /* tensors to pass over when no parameter wants them, without prefix */
+    const char *const *ignored;  /* tensors that change nothing where no parameter wants them, without prefix */
     const struct hf_stack *stacks;
     const struct hf_spelling *spellings;
 };
@@ -42,13 +42,15 @@ const struct hf_rules *hf_encoder_rules(enum bert_kind kind);
 extern const struct hf_rules hf_bert_rules, hf_llama_rules, hf_t5_rules;
 
 enum hf_extent {
-    HF_WHOLE,  /* every owned parameter, and no tensor left over */
+    HF_WHOLE,  /* every owned parameter */
     HF_ENCODER /* only what stands behind the prefix: a pretrained encoder; the rest keeps its values */
 };
 
 /*
  * Reads dir (or a .safetensors file) into the owned parameters, in F32 whatever the file's type.  Nothing is changed
  * unless everything fits: else -1 with EXIT_CODE_CHECKPOINT and the names missing, unexpected and of the wrong shape.
+ * A tensor that no parameter takes is unexpected where it belongs to a layer that the network has, such as a bias that
+ * config.json does not tell of.  Any other one is named in a warning, unless the rules ignore it.
  * *n_kept (may be NULL) counts owned parameters that kept their values because the file lacks them.
  */
 int hf_weights_load(const struct params *p, struct device *d, const char *dir, const struct hf_rules *rules,

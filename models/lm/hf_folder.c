@@ -6,14 +6,25 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define MAX_TEXT_FILE (INT64_C(1) << 30) /* bytes of what is copied */
 
-static const char *const text_files[] = { "tokenizer.json",          "tokenizer_config.json", "vocab.json",
-                                          "special_tokens_map.json", "chat_template.jinja",   "merges.txt",
-                                          "added_tokens.json",       "spiece.model" };
+/* The tokenizer in every form that some tool reads, llama.cpp tokenizer.model for one, and the chat template. */
+static const char *const text_files[] = { "tokenizer.json",
+                                          "tokenizer_config.json",
+                                          "tokenizer.model",
+                                          "spiece.model",
+                                          "sentencepiece.bpe.model",
+                                          "vocab.json",
+                                          "vocab.txt",
+                                          "merges.txt",
+                                          "added_tokens.json",
+                                          "special_tokens_map.json",
+                                          "chat_template.jinja",
+                                          "chat_template.json" };
 static const char *const config_files[] = { "config.json", "generation_config.json" };
 
 static int copy_bytes(FILE *in, struct out_file *out, const char *path, struct error *err)
@@ -59,6 +70,30 @@ static int copy_files(const char *from, const char *to, const char *const *names
     return 0;
 }
 
+/* The copied config.json says no longer that the head is the embedding table where it is another matrix. */
+static int untie_config(const char *dir, struct error *err)
+{
+    struct llama_config said;
+    char *path = path_in(dir, "config.json");
+    json_t *config = json_read_file(path, err);
+    int rc = config ? llama_config_parse(&said, config, path, err) : -1;
+
+    if (rc == 0 && said.tied) {
+        json_object_set_new(config, "tie_word_embeddings", json_false());
+        rc = json_write_file(path, config, err);
+    }
+    json_decref(config);
+    free(path);
+    return rc;
+}
+
+static int copy_config(const struct llama_model *m, const char *from, const char *dir, struct error *err)
+{
+    if (copy_files(from, dir, config_files, ARRAY_LEN(config_files), err))
+        return -1;
+    return m->seq2seq || m->net.config.tied ? 0 : untie_config(dir, err);
+}
+
 static int write_config(const struct llama_model *m, const char *dir, struct error *err)
 {
     return m->seq2seq ? t5_config_write(&m->t5.config, dir, m->dtype, err)
@@ -69,7 +104,7 @@ int llama_folder_save(const struct llama_model *m, const char *from, bool same_c
                       struct error *err)
 {
     if (make_dirs(dir, err) || copy_files(from, dir, text_files, ARRAY_LEN(text_files), err) ||
-        (same_config ? copy_files(from, dir, config_files, ARRAY_LEN(config_files), err) : write_config(m, dir, err)))
+        (same_config ? copy_config(m, from, dir, err) : write_config(m, dir, err)))
         return -1;
     const struct hf_rules *rules = m->seq2seq ? &hf_t5_rules : &hf_llama_rules;
     return hf_weights_save(&m->params, m->device, dir, rules, m->dtype, err);

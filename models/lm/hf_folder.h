@@ -9,7 +9,8 @@
 /*
  * Writes m's weights, its config and the files of the tokenizer into dir, which is made when it is missing.  Tokenizer
  * files, and with `same_config` config.json and generation_config.json, are copies of those in `from`, byte for byte;
- * else the config is written anew.  -1 with EXIT_CODE_FAILURE or EXIT_CODE_CHECKPOINT.
+ * else the config is written anew.  The copied config.json is changed where it ties a head that m does not tie.  -1
+ * with EXIT_CODE_FAILURE or EXIT_CODE_CHECKPOINT.
  */
 int llama_folder_save(const struct llama_model *m, const char *from, bool same_config, const char *dir,
                       struct error *err);

@@ -1,6 +1,7 @@
 #include "models/lora/config_fields.h"
 
 #include "data/util/json.h"
+#include "data/util/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,18 @@ bool config_absent(const struct config_fields *s, const char *field)
 {
     const json_t *v = json_object_get(s->root, field);
     return !v || json_is_null(v);
+}
+
+bool config_named(const char *const *list, const char *field)
+{
+    while (*list && strcmp(*list, field))
+        list++;
+    return *list != NULL;
+}
+
+void config_unknown(const struct config_fields *s, const char *field)
+{
+    log_warn("%s: %.60s: a field that ambit does not know, and takes no notice of", s->where, field);
 }
 
 int config_refuse(const struct config_fields *s, const char *field, const char *expected)

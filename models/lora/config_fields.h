@@ -21,6 +21,10 @@ json_t *config_open(const char *dir, const char *name, char **path, struct error
 
 /* Missing or null. */
 bool config_absent(const struct config_fields *s, const char *field);
+/* Whether a list, which ends with NULL, has the field. */
+bool config_named(const char *const *list, const char *field);
+/* Warns of a field that asks for something nobody here knows. */
+void config_unknown(const struct config_fields *s, const char *field);
 /* Always -1. */
 int config_refuse(const struct config_fields *s, const char *field, const char *expected);
 int config_int(const struct config_fields *s, const char *field, int64_t low, int64_t high, int *out);

@@ -22,6 +22,31 @@ static const char *const refused[] = { "lora_bias",
                                        "alora_invocation_tokens",
                                        "trainable_token_indices",
                                        "ensure_weight_tying" };
+/* Fields that are read here, or that leave alone what a linear map's adapter computes. */
+static const char *const known[] = { "peft_type",
+                                     "task_type",
+                                     "base_model_name_or_path",
+                                     "revision",
+                                     "target_modules",
+                                     "exclude_modules",
+                                     "layers_pattern",
+                                     "r",
+                                     "layers_to_transform",
+                                     "lora_alpha",
+                                     "lora_dropout",
+                                     "use_rslora",
+                                     "rank_pattern",
+                                     "alpha_pattern",
+                                     "bias",
+                                     "modules_to_save",
+                                     "auto_mapping",
+                                     "init_lora_weights",
+                                     "fan_in_fan_out",
+                                     "inference_mode",
+                                     "peft_version",
+                                     "qalora_group_size",
+                                     "unsloth_fixed",
+                                     NULL };
 /* Ways to start; all others take something away from the base's weights. */
 static const char *const starts[] = { "gaussian", "eva", "orthogonal" };
 
@@ -61,6 +86,8 @@ static int check_kind(const struct config_fields *s)
     {
         if ((is_variant(field) || among(field, refused, ARRAY_LEN(refused))) && !is_empty(v))
             return config_refuse(s, field, "none (it changes what the adapter computes)");
+        if (!is_empty(v) && !config_named(known, field) && !among(field, harmless, ARRAY_LEN(harmless)))
+            config_unknown(s, field);
     }
     if (!config_absent(s, "bias") && (!json_is_string(bias) || strcmp(json_string_value(bias), "none")))
         return config_refuse(s, "bias", "\"none\"");

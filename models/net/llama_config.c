@@ -1,12 +1,15 @@
 #include "models/net/llama_config.h"
 
 #include "data/util/json.h"
+#include "data/util/log.h"
 #include "models/net/lm_config.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define TABLE "model.embed_tokens.weight"
 
 enum { MAX_WIDTH = 1 << 20, MAX_VOCAB = 1 << 24, MAX_POSITIONS = 1 << 27 };
 
@@ -305,14 +308,35 @@ int llama_config_parse(struct llama_config *c, const json_t *root, const char *w
     return 0;
 }
 
+/* A tied head is the file's own where that holds another one; a folder without weights is as its config says. */
+static int look_at_head(struct llama_config *c, const struct config_fields *s, const char *dir)
+{
+    struct safetensors weights;
+
+    if (!c->tied || !safetensors_in(dir))
+        return 0;
+    if (safetensors_open(&weights, dir, s->err))
+        return -1;
+    c->tied = !lm_config_own_head(&weights, safetensors_find(&weights, TABLE));
+    if (!c->tied)
+        log_warn("%s: the head is tied to " TABLE ", but %s holds another lm_head.weight: that is the head, as in "
+                 "transformers 5",
+                 s->where, weights.path);
+    safetensors_close(&weights);
+    return 0;
+}
+
 int llama_config_read(struct llama_config *c, const char *dir, struct error *err)
 {
     char *path;
     json_t *root = config_open(dir, "config.json", &path, err);
+    const struct config_fields s = { root, path, err };
     int rc = root ? llama_config_parse(c, root, path, err) : -1;
 
     if (rc == 0)
         rc = lm_config_more_stops(dir, c->vocab_size, c->stops, &c->n_stops, err);
+    if (rc == 0)
+        rc = look_at_head(c, &s, dir);
     json_decref(root);
     free(path);
     return rc;

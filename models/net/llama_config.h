@@ -27,7 +27,7 @@ struct llama_config {
     enum llama_kind kind;
     int vocab_size, hidden_size, intermediate_size, layers, heads, groups, head_dim, max_positions;
     float rms_norm_eps, initializer_range;
-    bool tied; /* the head is the embedding table */
+    bool tied; /* the head is the embedding table: tie_word_embeddings, unless the weights hold another head */
     bool qkv_bias, out_bias, mlp_bias;
     struct llama_rope rope;
     int window; /* keys that a layer with a window sees, see attention_form; 0: no layer has one */

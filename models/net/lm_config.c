@@ -49,6 +49,11 @@ static const char *const common[] = {
     NULL,
 };
 
+bool lm_config_common(const char *field)
+{
+    return config_named(common, field);
+}
+
 bool lm_config_harmless(const json_t *v, double number)
 {
     return !v || json_is_null(v) || json_is_false(v) || (json_is_number(v) && json_number_value(v) == number);
@@ -60,13 +65,6 @@ int lm_config_foreign(const struct config_fields *s, const struct foreign_field 
         if (!lm_config_harmless(json_object_get(s->root, list->name), list->harmless))
             return config_refuse(s, list->name, list->harmless == 1 ? "1" : "none or false");
     return 0;
-}
-
-static bool named(const char *const *list, const char *field)
-{
-    while (*list && strcmp(*list, field))
-        list++;
-    return *list != NULL;
 }
 
 static bool is_foreign(const struct foreign_field *list, const char *field)
@@ -83,8 +81,9 @@ void lm_config_unknown(const struct config_fields *s, const char *const *own, co
 
     json_object_foreach((json_t *)(uintptr_t)s->root, field, v)
     {
-        if (!named(common, field) && !named(own, field) && !is_foreign(foreign, field) && !lm_config_harmless(v, 0))
-            log_warn("%s: %.60s: a field that ambit does not know, and takes no notice of", s->where, field);
+        if (!lm_config_common(field) && !config_named(own, field) && !is_foreign(foreign, field) &&
+            !lm_config_harmless(v, 0))
+            config_unknown(s, field);
     }
 }
 
@@ -99,6 +98,13 @@ int lm_config_dtype(const struct config_fields *s, enum dtype *out)
         return config_refuse(s, field, "\"float32\", \"bfloat16\" or \"float16\"");
     *out = strcmp(name, "float32") ? BF16 : F32;
     return 0;
+}
+
+bool lm_config_own_head(const struct safetensors *weights, const struct safetensors_entry *table)
+{
+    const struct safetensors_entry *head = safetensors_find(weights, "lm_head.weight");
+
+    return head && table && !safetensors_same(weights, head, table);
 }
 
 static int add_stop(const struct config_fields *s, int vocab_size, int stops[LM_MAX_STOPS], int *n, const json_t *v)

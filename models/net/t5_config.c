@@ -129,11 +129,6 @@ int t5_config_parse(struct t5_config *c, const json_t *root, const char *where, 
     return 0;
 }
 
-static bool same_tensor(const struct safetensors_entry *a, const struct safetensors_entry *b)
-{
-    return a->dtype == b->dtype && a->bytes == b->bytes && !memcmp(a->data, b->data, a->bytes);
-}
-
 /* The embedding table may stand under several names; under that of the head it is the head unless it is another. */
 static int get_tied(struct t5_config *c, const char *dir, struct error *err)
 {
@@ -148,13 +143,12 @@ static int get_tied(struct t5_config *c, const char *dir, struct error *err)
     for (int i = 0; i < ARRAY_LEN(names) && rc == 0; i++) {
         if (!(e = safetensors_find(&s, names[i])))
             continue;
-        if (table && !same_tensor(table, e))
+        if (table && !safetensors_same(&s, table, e))
             rc = error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s: expected the numbers of %s", s.path, e->name,
                            table->name);
         table = table ? table : e;
     }
-    e = safetensors_find(&s, "lm_head.weight");
-    c->tied = !e || !table || same_tensor(table, e);
+    c->tied = !lm_config_own_head(&s, table);
     safetensors_close(&s);
     return rc;
 }

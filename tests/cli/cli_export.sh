@@ -24,6 +24,9 @@ tuned base "${small[@]}"
 tuned other "${small[@]}" --seed 7
 tuned half "${small[@]}" --compute bf16
 echo '{"eos_token_id":  [1]}' >base/generation_config.json
+for file in tokenizer.model spiece.model sentencepiece.bpe.model vocab.json vocab.txt merges.txt added_tokens.json chat_template.json; do
+    echo "$file of the base" >base/$file
+done
 tuned pairs --base base --rank 4
 tuned head --base base --targets q,v --head lora --rslora
 tuned halves --base half
@@ -38,8 +41,10 @@ expect 0 'head-peft: verified, .* largest difference 0$' head --format peft -o h
 
 # merged: a whole folder
 expect 0 'merged: verified' pairs --format merged -o merged --verify
-for file in config.json generation_config.json tokenizer.json tokenizer_config.json special_tokens_map.json; do
-    same merged/$file base/$file
+for file in base/*; do
+    case ${file#base/} in
+    *.json | *.jinja | *.txt | *.model) [ "$file" = base/test.json ] || same "merged/${file#base/}" "$file" ;;
+    esac
 done
 cmp -s merged/model.safetensors base/model.safetensors && complain merged "is the base"
 expect 0 'halves-merged: verified' halves --format merged -o halves-merged --verify
@@ -47,6 +52,19 @@ grep -q '"BF16"' halves-merged/model.safetensors || complain halves-merged "is n
 expect 0 'own: verified' head --format merged -o own --verify
 grep -q '"tie_word_embeddings": false' own/config.json || complain own "has no head of its own"
 grep -q '"lm_head.weight"' own/model.safetensors || complain own "has no head of its own"
+
+# a head of its own beside a config.json that ties it to the embedding table: it is the head, and stays so
+cp -r own tied && sed -i 's/"tie_word_embeddings": false/"tie_word_embeddings": true/' tied/config.json
+echo '{"id": 1, "prompt": "How many", "completion": " singers"}' >pair.jsonl
+run 0 infer loss --model own --device cpu pair.jsonl -o own.jsonl
+run 0 infer loss --model tied --device cpu pair.jsonl -o tied.jsonl
+same tied.jsonl own.jsonl
+grep -q 'tied/config.json: the head is tied to model.embed_tokens.weight, but tied/model.safetensors holds another lm_head.weight' said ||
+    complain tied "does not tell of its head"
+tuned on-tied --base tied --rank 4
+expect 0 'still: verified' on-tied --format merged -o still --verify
+grep -q '"tie_word_embeddings": false' still/config.json || complain still "ties its head"
+
 expect 0 'whole: verified, .* largest difference 0$' base --format merged -o whole --verify
 same whole/model.safetensors base/model.safetensors
 

@@ -6,6 +6,7 @@
 #include "tests/support/support.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -268,6 +269,62 @@ static void test_three_lists(void **state)
     model_close(&m);
 }
 
+struct loading {
+    struct model *m;
+    struct error err;
+    int rc;
+};
+
+static void load_encoder(void *arg)
+{
+    struct loading *l = arg;
+    l->rc = load(l->m, HF_ENCODER, NULL, &l->err);
+}
+
+/* Other heads and layers than those of the network are named; heads that every encoder comes with are not. */
+static void test_unused_are_named(void **state)
+{
+    struct wanted_file f;
+    struct model m;
+    struct loading l = { .m = &m };
+    (void)state;
+
+    model_open(&m, F32, false, false);
+    want_bert(&f, "bert.", false);
+    want(&f, "bert.encoder.layer.7.output.dense.weight", C, INNER);
+    want(&f, "crf.transitions", 3, 3);
+    want(&f, "cls.predictions.bias", 10, 0);
+    want(&f, "bert.pooler.dense.bias", C, 0);
+    write_wanted(&f, ST_F32);
+    char *said = test_said(load_encoder, &l);
+    assert_int_equal(l.rc, 0);
+    assert_non_null(strstr(said, "2 tensors are not used: bert.encoder.layer.7.output.dense.weight, crf.transitions"));
+    free(said);
+    model_close(&m);
+}
+
+/* A tensor of a layer that the network has: what the file's model computes there is something else. */
+static void test_unused_of_a_layer(void **state)
+{
+    static const char *const names[] = { "bert.encoder.layer.1.attention.self.query.scale",
+                                         "bert.encoder.layer.0.output.adapter.weight",
+                                         "bert.embeddings.LayerNorm.scale" };
+    (void)state;
+
+    for (int i = 0; i < ARRAY_LEN(names); i++) {
+        struct wanted_file f;
+        struct error err = { 0 };
+        struct model m;
+        model_open(&m, F32, false, false);
+        want_bert(&f, "bert.", false);
+        want(&f, names[i], C, 0);
+        write_wanted(&f, ST_F32);
+        assert_int_equal(load(&m, HF_ENCODER, NULL, &err), -1);
+        assert_error(err, "1 unexpected", names[i]);
+        model_close(&m);
+    }
+}
+
 static void test_saved_and_loaded(void **state)
 {
     struct safetensors s;
@@ -306,6 +363,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_bare_old_encoder, setup, teardown),
         cmocka_unit_test_setup_teardown(test_encoder_of_a_classifier, setup, teardown),
         cmocka_unit_test_setup_teardown(test_three_lists, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_unused_are_named, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_unused_of_a_layer, setup, teardown),
         cmocka_unit_test_setup_teardown(test_saved_and_loaded, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -383,6 +383,57 @@ static void test_shards(void **state)
     expect_refused(dir, "\"b\" stands in");
 }
 
+static void open_dir(void *arg)
+{
+    struct safetensors *s = arg;
+    struct error err;
+
+    assert_int_equal(safetensors_open(s, dir, &err), 0);
+}
+
+/* A tensor of a shard that the index does not list is read, and told. */
+static void test_unlisted(void **state)
+{
+    char one[160];
+    struct safetensors s;
+    (void)state;
+
+    snprintf(one, sizeof one, "%s/m-1.safetensors", dir);
+    write_file(one, "{\"b\":" T("F32", "[1]", 0, 4) ",\"c\":" T("F32", "[2]", 4, 12) "}", 12);
+    write_text("model.safetensors.index.json", "{\"weight_map\":{\"b\":\"m-1.safetensors\"}}");
+    char *said = test_said(open_dir, &s);
+    assert_non_null(strstr(said, "1 tensors of its shards are not in weight_map, and are read all the same: c"));
+    assert_non_null(safetensors_find(&s, "c"));
+    safetensors_close(&s);
+    free(said);
+}
+
+/* Two tensors of one shape are compared by their numbers, whatever types they are stored as. */
+static void test_same(void **state)
+{
+    static const unsigned char numbers[] = {
+        0, 0, 0x80, 0x3f, 0, 0, 0, 0x40, 0x80, 0x3f, 0, 0x40, 0x80, 0x3f, 0, 0x41
+    };
+    const char *header =
+        "{\"f\":" T("F32", "[2]", 0, 8) ",\"h\":" T("BF16", "[2]", 8, 12) ",\"o\":" T("BF16", "[2]", 12, 16) "}";
+    struct safetensors s;
+    struct error err;
+    (void)state;
+
+    write_file(file, header, sizeof numbers);
+    FILE *f = fopen(file, "r+b");
+    fseek(f, -(long)sizeof numbers, SEEK_END);
+    assert_int_equal(fwrite(numbers, 1, sizeof numbers, f), sizeof numbers);
+    fclose(f);
+    assert_true(safetensors_in(dir));
+    assert_int_equal(safetensors_open(&s, dir, &err), 0);
+    const struct safetensors_entry *whole = safetensors_find(&s, "f"), *half = safetensors_find(&s, "h");
+    assert_true(safetensors_same(&s, whole, half) && safetensors_same(&s, half, half));
+    assert_false(safetensors_same(&s, whole, safetensors_find(&s, "o")));
+    assert_false(safetensors_same(&s, half, safetensors_find(&s, "o")));
+    safetensors_close(&s);
+}
+
 static void test_pickle(void **state)
 {
     (void)state;
@@ -430,6 +481,8 @@ int main(void)
         cmocka_unit_test(test_half),
         cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
         cmocka_unit_test_setup_teardown(test_shards, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_unlisted, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_same, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pickle, setup, teardown),
         cmocka_unit_test_setup_teardown(test_disk_full, setup, teardown),
     };

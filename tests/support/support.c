@@ -98,3 +98,21 @@ void test_error(const struct error *err, const char *file, int line, const char 
             _fail(file, line);
         }
 }
+
+char *test_said(void (*call)(void *), void *arg)
+{
+    char path[] = "/tmp/ambit-test-said-XXXXXX";
+    int fd = mkstemp(path), kept = dup(STDERR_FILENO);
+
+    assert_true(fd >= 0 && kept >= 0);
+    fflush(stderr);
+    dup2(fd, STDERR_FILENO);
+    call(arg);
+    fflush(stderr);
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    close(fd);
+    char *said = test_read(path);
+    unlink(path);
+    return said;
+}

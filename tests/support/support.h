@@ -29,6 +29,9 @@ const char *test_shared(const char *name);
  * frees).  Returns its exit code. */
 int test_run(const char *command, char **output);
 
+/* What call(arg) writes to standard error; the caller frees. */
+char *test_said(void (*call)(void *), void *arg);
+
 /* err says all of the words, which end with NULL. */
 #define assert_error(err, ...) test_error(&(err), __FILE__, __LINE__, (const char *const[]){ __VA_ARGS__, NULL })
 void test_error(const struct error *err, const char *file, int line, const char *const *words);

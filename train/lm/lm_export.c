@@ -164,30 +164,11 @@ int lm_export_open(struct llama_model *m, const struct lm_export *e, const char 
     return load_base(m, e, own_head, err) || load_adapter(m, e, err) ? -1 : 0;
 }
 
-/* The copied config.json of a model whose head no longer is the embedding table. */
-static int untie_config(const char *dir, struct error *err)
+static int write_merged(struct llama_model *m, const struct lm_export *e, struct error *err)
 {
-    char path[4096];
-
-    snprintf(path, sizeof path, "%s/config.json", dir);
-    json_t *config = json_read_file(path, err);
-    if (!config)
-        return -1;
-    json_object_set_new(config, "tie_word_embeddings", json_false());
-    int rc = json_write_file(path, config, err);
-    json_decref(config);
-    return rc;
-}
-
-static int write_merged(struct llama_model *m, const struct lm_export *e, bool own_head, struct error *err)
-{
-    const char *out = e->request->to;
-
     if (!e->full && llama_model_merge(m, e->file->path, err))
         return -1;
-    if (llama_folder_save(m, e->base, true, out, err))
-        return -1;
-    return own_head ? untie_config(out, err) : 0;
+    return llama_folder_save(m, e->base, true, e->request->to, err);
 }
 
 /* What a merged model is written in: its own type, but F32 for a base in F16, which bf16 would round once more. */
@@ -216,7 +197,7 @@ static int export_merged(const struct lm_export *e, struct error *err)
     if (lm_export_config(&config, e, e->base, err) || merged_type(e, &dtype, err))
         return -1;
     bool own_head = config.llama.tied && !e->full && e->run.settings.head == HEAD_LORA;
-    int rc = lm_export_open(&m, e, dtype, own_head, err) || write_merged(&m, e, own_head, err) ? -1 : 0;
+    int rc = lm_export_open(&m, e, dtype, own_head, err) || write_merged(&m, e, err) ? -1 : 0;
     llama_model_release(&m);
     return rc;
 }

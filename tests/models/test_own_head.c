@@ -1,0 +1,69 @@
+/* A head of its own beside a config.json that says the head is the embedding table. */
+#include "models/checkpoint/safetensors.h"
+#include "models/net/llama_config.h"
+#include "tests/support/support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CONFIG                                                                                                         \
+    "{\"model_type\":\"llama\",\"vocab_size\":100,\"hidden_size\":256,\"intermediate_size\":48,"                       \
+    "\"num_hidden_layers\":2,\"num_attention_heads\":2,\"tie_word_embeddings\":true}"
+
+/* A folder that says its head is the embedding table, with a head of its own whose numbers are `value`, the table's
+ * being 1; 0: without one. */
+static char *folder_with_head(float value)
+{
+    const struct safetensors_spec specs[] = { { "model.embed_tokens.weight", 2, { 100, 256 } },
+                                              { "lm_head.weight", 2, { 100, 256 } } };
+    char *dir = test_dir_new();
+    struct error err;
+    float x[256];
+
+    test_file(dir, "config.json", CONFIG);
+    struct safetensors_writer *w =
+        safetensors_create(test_file(dir, "model.safetensors", NULL), specs, value != 0 ? 2 : 1, ST_F32, &err);
+    for (int i = 0; i < 200; i++) {
+        for (int k = 0; k < 256; k++)
+            x[k] = i < 100 ? 1 : value;
+        if (i < 100 || value != 0)
+            assert_int_equal(safetensors_put(w, i / 100, x, i % 100 * 256, 256, &err), 0);
+    }
+    assert_int_equal(safetensors_finish(w, 0, &err), 0);
+    return dir;
+}
+
+struct reading {
+    const char *dir;
+    struct llama_config c;
+};
+
+static void read_config(void *arg)
+{
+    struct reading *r = arg;
+    struct error err;
+
+    assert_int_equal(llama_config_read(&r->c, r->dir, &err), 0);
+}
+
+/* The head is the file's own where that is another matrix, which is said. */
+static void test_own_head(void **state)
+{
+    static const float heads[] = { 0, 1, 2 };
+    (void)state;
+
+    for (int i = 0; i < ARRAY_LEN(heads); i++) {
+        struct reading r = { .dir = folder_with_head(heads[i]) };
+        char *said = test_said(read_config, &r);
+        assert_int_equal(r.c.tied, heads[i] < 2);
+        assert_int_equal(strstr(said, "holds another lm_head.weight") != NULL, heads[i] == 2);
+        free(said);
+        test_dir_remove((char *)(uintptr_t)r.dir);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_own_head) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
