@@ -3,6 +3,7 @@
 #include "data/exec/db_path.h"
 #include "data/exec/schema_sqlite.h"
 #include "data/util/json.h"
+#include "data/util/work_limit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,10 @@ static int open_file(struct schema_catalog *s, const char *db_id, const char *wh
         return error_prefix(err, "%s: field \"db_id\"", where);
     if (schema_set_open_sqlite(&e.set, path, true, &wrong)) {
         schema_set_close(&e.set);
+        if (work_limit_ended()) { /* which is nothing that the file is wrong about */
+            free(path);
+            return error_set(err, EXIT_CODE_DATA, "%s: no time is left to read the database", where);
+        }
         e.wrong = xmalloc(sizeof wrong);
         *e.wrong = wrong;
     }

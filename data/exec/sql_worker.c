@@ -1,10 +1,12 @@
 #include "data/exec/sql_worker.h"
 
 #include "data/util/log.h"
+#include "data/util/work_limit.h"
 #include "kernels/module_path.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -18,6 +20,8 @@
 
 /* A worker sees to its time itself, unless it is in the middle of something: then it is killed a little later. */
 static const double GRACE = 0.5, SENDING = 30;
+/* Seconds between two looks whether anybody still waits. */
+static const double LOOK = 0.2;
 
 struct sql_worker {
     struct sql_worker *next;
@@ -195,7 +199,7 @@ static const char *on_what(const struct sql_worker *w)
 static enum sql_worker_end late(struct sql_worker *w, struct error *err)
 {
     bury(w);
-    error_set(err, EXIT_CODE_DATA, "more than %g seconds", w->seconds);
+    error_set(err, EXIT_CODE_DATA, "more than %.3g seconds", w->seconds);
     return WORKER_STOPPED;
 }
 
@@ -220,17 +224,17 @@ static enum sql_worker_end ended(struct sql_worker *w, struct error *err)
     return signal == SIGKILL ? WORKER_STOPPED : WORKER_CRASHED;
 }
 
-/* Until the socket can be read or written; false when the time is over. */
+/* Until the socket can be read or written; false when the time is over, or nobody waits for the answer. */
 static bool await(const struct sql_worker *w, short events)
 {
     struct pollfd p = { .fd = w->fd, .events = events };
 
     for (;;) {
-        double left = w->deadline - now_seconds();
-        int n = poll(&p, 1, left > 0 ? (int)(left < 1e6 ? left * 1e3 + 1 : 1e9) : 0);
+        double left = fmin(w->deadline - now_seconds(), LOOK);
+        int n = poll(&p, 1, left > 0 ? (int)(left * 1e3 + 1) : 0);
         if (n > 0)
             return true;
-        if ((n == 0 && left <= 0) || (n < 0 && errno != EINTR))
+        if ((n == 0 && w->deadline <= now_seconds()) || (n < 0 && errno != EINTR) || work_limit_abandoned())
             return false;
     }
 }
@@ -245,6 +249,16 @@ static void skip_sent(struct msghdr *m, size_t n)
     }
 }
 
+/* The worker knows its own limit alone: at that of the calling thread's work it is killed. */
+static void set_deadline(struct sql_worker *w, const struct wire_request *q)
+{
+    double left = q->op == WIRE_CLOSE ? INFINITY : work_limit_left();
+
+    w->op = q->op;
+    w->seconds = fmin(q->limits.seconds, left);
+    w->deadline = now_seconds() + fmin(q->limits.seconds + GRACE, left);
+}
+
 enum sql_worker_end sql_worker_ask(struct sql_worker *w, const struct wire_request *q, const char *text,
                                    struct error *err)
 {
@@ -252,9 +266,11 @@ enum sql_worker_end sql_worker_ask(struct sql_worker *w, const struct wire_reque
     struct msghdr m = { .msg_iov = parts, .msg_iovlen = 2 };
     bool begun = false;
 
-    w->op = q->op;
-    w->seconds = q->limits.seconds;
-    w->deadline = now_seconds() + w->seconds + GRACE;
+    if (q->op != WIRE_CLOSE && work_limit_ended()) {
+        error_set(err, EXIT_CODE_DATA, "no time is left for it");
+        return WORKER_STOPPED;
+    }
+    set_deadline(w, q);
     w->answering = false;
     while (m.msg_iovlen) {
         ssize_t n = sendmsg(w->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -285,7 +301,7 @@ static enum sql_worker_end receive(struct sql_worker *w, void *to, size_t n, siz
     if (k <= 0)
         return ended(w, err);
     if (!w->answering)
-        w->deadline = now_seconds() + SENDING;
+        w->deadline = now_seconds() + fmin(SENDING, work_limit_left());
     w->answering = true;
     *got = (size_t)k;
     return WORKER_ANSWERS;

@@ -1,6 +1,7 @@
 #include "data/exec/sqlite_exec.h"
 
 #include "data/exec/sql_worker.h"
+#include "data/util/work_limit.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -209,8 +210,8 @@ static struct exec_result run(struct exec_db *db, const char *sql, size_t n)
     if (end == WORKER_ANSWERS)
         return r;
     exec_result_release(&r);
-    return (struct exec_result){ .status = end == WORKER_STOPPED ? EXEC_STOPPED : EXEC_FAILED,
-                                 .message = xstrdup(err.text) };
+    bool stopped = end == WORKER_STOPPED || work_limit_ended();
+    return (struct exec_result){ .status = stopped ? EXEC_STOPPED : EXEC_FAILED, .message = xstrdup(err.text) };
 }
 
 struct exec_result exec_run_bytes(struct exec_db *db, const char *sql, size_t n)

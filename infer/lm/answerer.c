@@ -3,6 +3,7 @@
 #include "data/util/log.h"
 #include "data/util/stop.h"
 #include "data/util/sums.h"
+#include "data/util/work_limit.h"
 #include "models/constraint/constraints.h"
 #include "models/lm/lm_text.h"
 
@@ -134,9 +135,14 @@ static void show(void *arg)
         progress_update(&r->progress, r->engine.done, (double)r->engine.tokens, NULL);
 }
 
+static int must_stop(void)
+{
+    return stop_requested() || work_limit_ended();
+}
+
 static int run(struct answer_batch *r, struct engine_settings set, struct error *err)
 {
-    set.stop = stop_requested;
+    set.stop = must_stop;
     engine_init(&r->engine, &r->in->model, &r->in->work, &set);
     bool quiet = r->in->of->quiet;
     if (!quiet)

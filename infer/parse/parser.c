@@ -56,8 +56,10 @@ static json_t *answer(struct question_parser *p, json_t *record, const char *whe
     struct parse_case *c = &s->cases[s->n++];
     parse_case_read(c, json_deep_copy(record), &s->schemas, &p->request, where, NULL);
     int rc = c->error ? 0 : parse_stages_run(s, err);
-    if (rc > 0)
+    if (rc > 0 && stop_requested())
         error_set(err, stop_exit_code(), "interrupted");
+    else if (rc > 0)
+        error_set(err, EXIT_CODE_DATA, "%s: no time is left for the parser", where);
     if (rc == 0 && c->error)
         rc = error_set(err, EXIT_CODE_DATA, "%s", c->error);
     json_t *line = rc ? NULL : parse_case_json(c, &p->request);

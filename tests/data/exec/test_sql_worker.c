@@ -4,10 +4,12 @@
  */
 #include "data/exec/sql_wire.h"
 #include "data/util/log.h"
+#include "data/util/work_limit.h"
 #include "tests/support/support.h"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sqlite3.h>
@@ -463,6 +465,65 @@ static int tear_down(void **state)
     return 0;
 }
 
+static const char endless[] = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT count(*) FROM c";
+
+static struct exec_db *open_patient(void)
+{
+    struct exec_limits patient = limits;
+    struct error err = { 0 };
+
+    patient.seconds = 60;
+    struct exec_db *db = exec_open_script(world, &patient, &err);
+    if (!db)
+        fail_msg("%s", err.text);
+    return db;
+}
+
+/* A statement ends with the work that it is part of, and those after it do not begin; then all is as before. */
+static void work_has_a_time(void **state)
+{
+    struct work_limit outer = { .seconds = 1 }, inner = { .seconds = 60 };
+    struct exec_db *db = open_patient();
+    double begun = now_seconds();
+
+    (void)state;
+    assert_true(isinf(work_limit_left()));
+    work_limit_begin(&outer);
+    work_limit_begin(&inner);
+    check(db, EXEC_STOPPED, endless, "more than 1 seconds");
+    assert_true(work_limit_ended());
+    for (int i = 0; i < 1000; i++)
+        check(db, EXEC_STOPPED, "SELECT a FROM t1", "no time is left");
+    work_limit_end(&inner);
+    work_limit_end(&outer);
+    assert_true(now_seconds() - begun < 1 + bound);
+    assert_false(work_limit_ended());
+    check_number(db, "SELECT a FROM t1", 1);
+    exec_close(db);
+}
+
+static bool is_late(void *begun)
+{
+    return now_seconds() - *(double *)begun > 0.5;
+}
+
+/* Nobody waits any more: the statement that runs is killed soon. */
+static void abandoned_work_ends(void **state)
+{
+    double begun = now_seconds();
+    struct work_limit limit = { .seconds = 60, .abandoned = is_late, .user = &begun };
+    struct exec_db *db = open_patient();
+
+    (void)state;
+    work_limit_begin(&limit);
+    check_number(db, "SELECT a FROM t1", 1);
+    check(db, EXEC_STOPPED, endless, "");
+    work_limit_end(&limit);
+    assert_true(now_seconds() - begun < bound);
+    check_number(db, "SELECT a FROM t1", 1);
+    exec_close(db);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -475,6 +536,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(other_bad_workers, set_up, tear_down),
         cmocka_unit_test(threads_have_workers),
         cmocka_unit_test(large_results),
+        cmocka_unit_test(work_has_a_time),
+        cmocka_unit_test(abandoned_work_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
