@@ -1,10 +1,17 @@
 #include "data/exec/column_values.h"
 
 #include "data/exec/sqlite_exec.h"
+#include "data/util/log.h"
+#include "data/util/work_limit.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Seconds for all values of a database, and for those of a view, which may compute anything; for all samples, and for
+ * those of a column. */
+static const double ALL_SECONDS = 30, VIEW_SECONDS = 2, SAMPLES_SECONDS = 10, SAMPLE_SECONDS = 2;
 
 /* As SQL writes it inside double quotes; the caller frees it. */
 static char *quoted(const char *name)
@@ -73,6 +80,35 @@ static void read_column(struct column_values *v, struct exec_db *db, const struc
     exec_result_release(&r);
 }
 
+/* Whether it was read in time. */
+static bool read_in_time(struct column_values *v, struct exec_db *db, const struct schema *s, int c)
+{
+    bool view = s->tables[s->columns[c].table].form == TABLE_VIEW;
+    struct work_limit one = { .seconds = view ? VIEW_SECONDS : ALL_SECONDS };
+
+    work_limit_begin(&one);
+    read_column(v, db, s, c);
+    bool in_time = !work_limit_ended();
+    work_limit_end(&one);
+    return in_time;
+}
+
+/* A table with a column that takes too long is left out from there on. */
+static void read_columns(struct column_values *v, struct exec_db *db, const struct schema *s, const char *path)
+{
+    int slow = -1, late = 0, first = -1;
+
+    for (int c = 0; c < s->n_columns; c++) {
+        if (s->columns[c].table != slow && read_in_time(v, db, s, c))
+            continue;
+        slow = s->columns[c].table;
+        first = late++ ? first : c;
+    }
+    if (late)
+        log_warn("%s: values of %d columns take too long to read and count as none, the first %s.%s", path, late,
+                 s->tables[s->columns[first].table].name, s->columns[first].name);
+}
+
 int column_values_read(struct column_values *v, const struct schema *s, const char *path, struct error *err)
 {
     *v = (struct column_values){ .n_columns = s->n_columns };
@@ -81,8 +117,10 @@ int column_values_read(struct column_values *v, const struct schema *s, const ch
         return -1;
     v->columns = xcalloc((size_t)s->n_columns + 1, sizeof *v->columns);
     v->counts = xcalloc((size_t)s->n_columns + 1, sizeof *v->counts);
-    for (int c = 0; c < s->n_columns; c++)
-        read_column(v, db, s, c);
+    struct work_limit all = { .seconds = ALL_SECONDS };
+    work_limit_begin(&all);
+    read_columns(v, db, s, path);
+    work_limit_end(&all);
     exec_close(db);
     return 0;
 }
@@ -145,11 +183,38 @@ int column_samples_open(struct column_samples *s, const struct schema *schema, c
     return 0;
 }
 
+/* Of a table that is slow no other column is asked for. */
+static void pass_over(struct column_samples *s, int table)
+{
+    const struct schema_table *t = &s->schema->tables[table];
+
+    log_warn("%s.%s is slow: none of its values are shown", s->schema->db_id, t->name);
+    for (int c = t->first_column; c < t->first_column + t->n_columns; c++)
+        s->texts[c] = s->texts[c] ? s->texts[c] : "";
+}
+
+/* Keeps the text, unless the caller's own time is over. */
+static const char *read_in_budget(struct column_samples *s, int column)
+{
+    double start = now_seconds();
+    struct work_limit one = { .seconds = fmin(SAMPLE_SECONDS, SAMPLES_SECONDS - s->spent) };
+
+    work_limit_begin(&one);
+    const char *text = read_samples(s, column);
+    bool late = work_limit_ended();
+    work_limit_end(&one);
+    if (work_limit_ended())
+        return text;
+    s->spent += now_seconds() - start;
+    s->texts[column] = text;
+    if (late)
+        pass_over(s, s->schema->columns[column].table);
+    return text;
+}
+
 const char *column_samples_text(struct column_samples *s, int column)
 {
-    if (!s->texts[column])
-        s->texts[column] = read_samples(s, column);
-    return s->texts[column];
+    return s->texts[column] ? s->texts[column] : read_in_budget(s, column);
 }
 
 void column_samples_close(struct column_samples *s)

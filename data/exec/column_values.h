@@ -19,8 +19,8 @@ struct column_values {
     struct strings text;
 };
 
-/* Reads them from the SQLite file of that schema.  A table or column that the file lacks has none.  -1 with
- * EXIT_CODE_DATA when the file is no database. */
+/* Reads them from the SQLite file of that schema, for 30 seconds at most, of a view for 2; a warning names what takes
+ * longer.  A table or column that the file lacks has none.  -1 with EXIT_CODE_DATA when the file is no database. */
 int column_values_read(struct column_values *v, const struct schema *s, const char *path, struct error *err);
 void column_values_release(struct column_values *v);
 
@@ -32,6 +32,7 @@ struct column_samples {
     struct exec_db *db;
     const char **texts; /* [n_columns], NULL when not read yet */
     struct strings pool;
+    double spent; /* seconds, of 10; a column that takes more than 2 ends its table's */
 };
 
 /* The database at path has that schema.  -1 with EXIT_CODE_DATA. */

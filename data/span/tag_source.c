@@ -3,13 +3,19 @@
 #include "data/exec/sqlite_exec.h"
 #include "data/span/tag_write.h"
 #include "data/util/log.h"
+#include "data/util/work_limit.h"
 
+#include <math.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Rows that are read at once, and from which a column's examples come. */
 enum { ROWS = 100000, EXAMPLE_ROWS = 50 };
+
+/* Seconds for the values of a database, and of them for those of its views, which may compute anything, and of one
+ * view. */
+static const double ALL_SECONDS = 30, VIEWS_SECONDS = 10, VIEW_SECONDS = 2;
 
 static struct exec_result select_texts(struct exec_db *db, const struct schema *s, int c, int64_t from)
 {
@@ -23,7 +29,7 @@ static struct exec_result select_texts(struct exec_db *db, const struct schema *
     return r;
 }
 
-/* All texts of the schema's column c, which is column i here; false where SQLite does not give them. */
+/* All texts of the schema's column c, which is column i here; false where SQLite does not give them, or not in time. */
 static bool index_column(struct tag_source *x, struct exec_db *db, const struct schema *s, int c, int i)
 {
     int64_t n = ROWS;
@@ -31,7 +37,7 @@ static bool index_column(struct tag_source *x, struct exec_db *db, const struct 
     for (int64_t from = 0; n == ROWS && !x->index.cut; from += n) {
         struct exec_result r = select_texts(db, s, c, from);
         n = r.status == EXEC_OK ? r.n : -1;
-        if (n < 0)
+        if (n < 0 && !work_limit_ended())
             log_warn("values of %s.%s are not read: %s", x->own[i].sql_table, x->own[i].sql_name, r.message);
         for (int64_t row = 0; row < n; row++)
             if (r.cells[row].type == CELL_TEXT && !memchr(r.cells[row].bytes, '\0', (size_t)r.cells[row].n))
@@ -75,18 +81,98 @@ static void read_examples(struct tag_source *x, struct exec_db *db, const struct
     sqlite3_free(sql);
 }
 
+/* How the values of a database are read. */
+struct value_reading {
+    struct tag_source *x;
+    struct exec_db *db;
+    const struct schema *s;
+    const int *of; /* [x->n_columns] numbers of the columns in the schema */
+    const char *path;
+};
+
+/* Columns from `from` to before `end`; gives the first that was not read in time, or end. */
+static int read_columns(const struct value_reading *r, int from, int end)
+{
+    int i = from;
+
+    for (; i < end; i++) {
+        if (index_column(r->x, r->db, r->s, r->of[i], i))
+            read_examples(r->x, r->db, r->s, r->of[i], i);
+        if (work_limit_ended())
+            break;
+    }
+    return i;
+}
+
+/* Behind the last column of the table that column i is of. */
+static int table_end(const struct value_reading *r, int i)
+{
+    int end = i;
+
+    while (end < r->x->n_columns && r->s->columns[r->of[end]].table == r->s->columns[r->of[i]].table)
+        end++;
+    return end;
+}
+
+static bool is_view(const struct value_reading *r, int i)
+{
+    return r->s->tables[r->s->columns[r->of[i]].table].form == TABLE_VIEW;
+}
+
+static void read_tables(const struct value_reading *r, double seconds)
+{
+    int late = 0, first = -1;
+
+    for (int i = 0, end; i < r->x->n_columns; i = end) {
+        end = table_end(r, i);
+        int stopped = is_view(r, i) ? end : work_limit_ended() ? i : read_columns(r, i, end);
+        first = stopped < end && first < 0 ? stopped : first;
+        late += end - stopped;
+    }
+    if (late)
+        log_warn("%s: values are read for %.3g seconds; questions are not compared with those of %d columns, the first "
+                 "%s.%s",
+                 r->path, seconds, late, r->x->own[first].sql_table, r->x->own[first].sql_name);
+}
+
+/* Each has a time of its own: one that is slow is left out. */
+static void read_views(const struct value_reading *r)
+{
+    struct work_limit views = { .seconds = VIEWS_SECONDS };
+
+    work_limit_begin(&views);
+    for (int i = 0, end; i < r->x->n_columns; i = end) {
+        struct work_limit one = { .seconds = VIEW_SECONDS };
+        end = table_end(r, i);
+        if (!is_view(r, i))
+            continue;
+        work_limit_begin(&one);
+        int stopped = read_columns(r, i, end);
+        work_limit_end(&one);
+        if (stopped < end)
+            log_warn("%s: the view %s is slow; questions are not compared with the values of %d of its %d columns",
+                     r->path, r->x->own[i].sql_table, end - stopped, end - i);
+    }
+    work_limit_end(&views);
+}
+
 /* of [n_columns]: numbers of the columns in the schema. */
 static int read_database(struct tag_source *x, const struct schema *s, const int *of, const char *path,
                          struct error *err)
 {
-    struct exec_db *db = exec_open(path, &exec_limits_default, err);
+    /* A piece of work that has less time than this needs the other half for the rest of what it does. */
+    struct work_limit all = { .seconds = fmin(ALL_SECONDS, work_limit_left() / 2) };
+    const struct value_reading r = { x, exec_open(path, &exec_limits_default, err), s, of, path };
 
-    if (!db)
+    if (!r.db)
         return -1;
-    for (int i = 0; i < x->n_columns; i++)
-        if (index_column(x, db, s, of[i], i))
-            read_examples(x, db, s, of[i], i);
-    exec_close(db);
+    work_limit_begin(&all);
+    read_tables(&r, all.seconds);
+    read_views(&r);
+    work_limit_end(&all);
+    exec_close(r.db);
+    if (work_limit_ended())
+        return error_set(err, EXIT_CODE_DATA, "%s: no time is left to read its values", path);
     if (x->index.cut)
         log_warn("%s: the index of values ends with %d values, %lld MiB; questions are not compared with the others",
                  path, x->index.n, (long long)(value_index_bytes(&x->index) >> 20));

@@ -2,7 +2,9 @@
  * tag_source.h - what questions are asked about: columns as a tagger has them, and the index of their values.
  *
  * Out of a schema and its database, or of a record that brings its columns along.  Models read the names in words; the
- * names in SQL are for answers.  A view that shows nothing but columns of one table is left out.
+ * names in SQL are for answers.  A view that shows nothing but columns of one table is left out.  Values are read for
+ * 30 seconds at most, or half of what the calling thread has left (work_limit.h), those of a view for 2; a warning
+ * names what was not read.
  */
 #ifndef DATA_SPAN_TAG_SOURCE_H
 #define DATA_SPAN_TAG_SOURCE_H
@@ -21,7 +23,7 @@ struct tag_source {
 
 /* path: the database, whose texts are indexed, or NULL; both are needed only here and the schema's strings as long as
  * the source.  A table that cannot be read is passed over with a warning.  -1 with EXIT_CODE_DATA where the file is no
- * database.  The caller releases either way. */
+ * database, or the calling thread's work has ended.  The caller releases either way. */
 int tag_source_open(struct tag_source *x, const struct schema *s, const char *path, int64_t max_bytes,
                     struct error *err);
 /* Columns that somebody else has, and the values among them. */

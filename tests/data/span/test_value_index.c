@@ -1,7 +1,10 @@
 /* Values by what a question says: exactly, with slips, in several columns, numbers; a database of every kind. */
+#include "data/exec/column_values.h"
 #include "data/exec/schema_sqlite.h"
 #include "data/span/spoken.h"
 #include "data/span/tag_source.h"
+#include "data/util/log.h"
+#include "data/util/work_limit.h"
 #include "kernels/rng.h"
 #include "tests/support/support.h"
 
@@ -214,11 +217,105 @@ static void test_database(void **state)
     test_dir_remove(dir);
 }
 
+/* Five columns that never end, and one that does. */
+static const char slow_views[] =
+    "CREATE TABLE town (name TEXT); INSERT INTO town VALUES ('Boston');"
+    "CREATE VIEW quick AS SELECT name || ' town' AS n FROM town;"
+    "CREATE VIEW slow(a, b, c, d, e) AS WITH RECURSIVE k(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM k) "
+    "SELECT i, i, i, i, i FROM k WHERE i < 0;";
+
+static struct schema_set open_slow(const char *dir, char **path)
+{
+    struct schema_set set;
+    struct error err = { 0 };
+    sqlite3 *db;
+
+    assert_true(asprintf(path, "%s/slow.sqlite", dir) > 0);
+    assert_int_equal(sqlite3_open(*path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, slow_views, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    assert_int_equal(schema_set_open_sqlite(&set, *path, false, &err), 0);
+    return set;
+}
+
+/* A view has two seconds for all its columns; the others are read. */
+static void test_slow_views(void **state)
+{
+    (void)state;
+    char *dir = test_dir_new(), *path;
+    struct schema_set set = open_slow(dir, &path);
+    double begun = now_seconds();
+    struct tag_source s;
+    struct error err = { 0 };
+
+    assert_int_equal(tag_source_open(&s, set.schemas, path, VALUE_INDEX_BYTES, &err), 0);
+    assert_true(now_seconds() - begun < 5);
+    check(&s, "boston town", "1:Boston town@0-11 ");
+    tag_source_close(&s);
+    schema_set_close(&set);
+    free(path);
+    test_dir_remove(dir);
+}
+
+/* Work with a time uses half of it for values; where it has ended there is no source, since it would not be whole. */
+static void test_work_limit(void **state)
+{
+    (void)state;
+    char *dir = test_dir_new(), *path;
+    struct schema_set set = open_slow(dir, &path);
+    struct work_limit short_time = { .seconds = 2 }, no_time = { .seconds = 0 };
+    double begun = now_seconds();
+    struct tag_source s;
+    struct error err = { 0 };
+
+    work_limit_begin(&short_time);
+    assert_int_equal(tag_source_open(&s, set.schemas, path, VALUE_INDEX_BYTES, &err), 0);
+    assert_true(now_seconds() - begun < 1.9);
+    check(&s, "boston town", "1:Boston town@0-11 ");
+    tag_source_close(&s);
+    work_limit_end(&short_time);
+    work_limit_begin(&no_time);
+    assert_int_equal(tag_source_open(&s, set.schemas, path, VALUE_INDEX_BYTES, &err), -1);
+    tag_source_close(&s);
+    work_limit_end(&no_time);
+    schema_set_close(&set);
+    free(path);
+    test_dir_remove(dir);
+}
+
+static void test_slow_values(void **state)
+{
+    (void)state;
+    char *dir = test_dir_new(), *path;
+    struct schema_set set = open_slow(dir, &path);
+    double begun = now_seconds();
+    struct column_values v;
+    struct column_samples samples;
+    struct error err = { 0 };
+
+    assert_int_equal(column_values_read(&v, set.schemas, path, &err), 0);
+    assert_true(now_seconds() - begun < 5);
+    assert_string_equal(v.columns[1][0], "\"Boston town\"");
+    assert_int_equal(v.counts[2], 0);
+    column_values_release(&v);
+    begun = now_seconds();
+    assert_int_equal(column_samples_open(&samples, set.schemas, path, &err), 0);
+    for (int c = set.schemas->n_columns - 1; c > 1; c--)
+        assert_string_equal(column_samples_text(&samples, c), "");
+    assert_string_equal(column_samples_text(&samples, 1), "'Boston town'");
+    assert_true(now_seconds() - begun < 5);
+    column_samples_close(&samples);
+    schema_set_close(&set);
+    free(path);
+    test_dir_remove(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_record), cmocka_unit_test(test_alike), cmocka_unit_test(test_unicode),
-        cmocka_unit_test(test_ratio),  cmocka_unit_test(test_cut),   cmocka_unit_test(test_database),
+        cmocka_unit_test(test_record),     cmocka_unit_test(test_alike),      cmocka_unit_test(test_unicode),
+        cmocka_unit_test(test_ratio),      cmocka_unit_test(test_cut),        cmocka_unit_test(test_database),
+        cmocka_unit_test(test_slow_views), cmocka_unit_test(test_work_limit), cmocka_unit_test(test_slow_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
