@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TREE_BYTES = 256 << 20, INDEX_MIB = 1024, DETECT_TOKENS = 16384, PARSE_BEAMS = 10, PARSE_NEW = 256 };
+enum { TREE_BYTES = 256 << 20, INDEX_MIB = 256, DETECT_TOKENS = 16384, PARSE_BEAMS = 10, PARSE_NEW = 256 };
 
 static int open_marker(struct asker *a, struct error *err)
 {

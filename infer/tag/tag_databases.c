@@ -3,6 +3,7 @@
 #include "data/exec/db_path.h"
 #include "data/util/sums.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -68,6 +69,7 @@ struct tag_database *tag_databases_find(struct tag_databases *d, const char *db_
 
 struct tag_source *tag_database_source(struct tag_databases *d, struct tag_database *of, struct error *err)
 {
+    of->used = ++d->clock;
     if (of->open)
         return &of->source;
     if (tag_source_open(&of->source, of->schema, of->path, d->max_bytes, err)) {
@@ -78,12 +80,30 @@ struct tag_source *tag_database_source(struct tag_databases *d, struct tag_datab
     return &of->source;
 }
 
+/* The open one that was not asked for the longest, except the newest; NULL where there is no other. */
+static struct tag_database *oldest(const struct tag_databases *d)
+{
+    struct tag_database *found = NULL;
+
+    for (int i = 0; i < d->db_ids.n; i++) {
+        struct tag_database *b = d->items[i];
+        if (b->open && b->used < d->clock && (!found || b->used < found->used))
+            found = b;
+    }
+    return found;
+}
+
 void tag_databases_trim(struct tag_databases *d)
 {
-    int64_t bytes = 0;
+    struct tag_database *b;
+    int64_t bytes = 0, before;
 
     for (int i = 0; i < d->db_ids.n; i++)
         bytes += d->items[i]->open ? value_index_bytes(&d->items[i]->source.index) : 0;
-    for (int i = 0; i < d->db_ids.n && bytes > d->max_bytes / 2; i++)
-        let_go(d->items[i]);
+    for (before = bytes; bytes > d->max_bytes / 2 && (b = oldest(d));) {
+        bytes -= value_index_bytes(&b->source.index);
+        let_go(b);
+    }
+    if (bytes < before)
+        malloc_trim(0);
 }

@@ -1,8 +1,8 @@
 /*
  * tag_databases.h - the databases that questions are about, each read when it is first asked about.
  *
- * An index of values is kept until together they take more memory than they may; then all are let go, between two
- * groups of questions.
+ * Each index of values takes at most max_bytes.  Between two groups of questions the least recently used ones are let
+ * go until all together take half of that; the newest stays.
  */
 #ifndef INFER_TAG_TAG_DATABASES_H
 #define INFER_TAG_TAG_DATABASES_H
@@ -16,6 +16,7 @@ struct tag_database {
     uint64_t sum; /* of the schema, and of the file's size and time */
     struct tag_source source;
     bool open;
+    int64_t used; /* the clock when it was last asked for */
 };
 
 struct tag_databases {
@@ -23,7 +24,7 @@ struct tag_databases {
     struct strings db_ids;
     struct tag_database **items; /* [db_ids.n] */
     int cap;
-    int64_t max_bytes;
+    int64_t max_bytes, clock;
 };
 
 int tag_databases_open(struct tag_databases *d, const char *schema, const char *db, int64_t max_bytes,
