@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 static volatile sig_atomic_t requested;
+static unsigned most_seconds; /* 0: as long as it takes */
 static int noted;
 
 static void on_signal(int sig)
@@ -11,6 +12,13 @@ static void on_signal(int sig)
     if (requested)
         _exit(128 + sig);
     requested = sig;
+    alarm(most_seconds);
+}
+
+static void on_alarm(int sig)
+{
+    (void)sig;
+    _exit(128 + (int)requested);
 }
 
 static void install(int flags)
@@ -28,6 +36,16 @@ void stop_install(void)
 
 void stop_install_waiting(void)
 {
+    install(0);
+}
+
+void stop_install_bounded(unsigned seconds)
+{
+    struct sigaction action = { .sa_handler = on_alarm };
+
+    sigemptyset(&action.sa_mask);
+    CHECK(sigaction(SIGALRM, &action, NULL) == 0, "SIGALRM cannot be handled");
+    most_seconds = seconds;
     install(0);
 }
 

@@ -11,6 +11,8 @@
 void stop_install(void);
 /* The same for a program that waits for input: the signal ends the waiting read too, with EINTR. */
 void stop_install_waiting(void);
+/* The same, and the process ends with the signal's code at the latest so many seconds after the signal. */
+void stop_install_bounded(unsigned seconds);
 /* 0, SIGINT or SIGTERM. */
 int stop_requested(void);
 /* Another process of this run was asked to stop by that signal, 0: none was; only the exit code tells. */

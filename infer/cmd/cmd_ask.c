@@ -21,7 +21,7 @@ static const struct ask_options defaults = { .ask = {
     .threshold = NAN,
     .top = 20,
     .rows = 20,
-}, .http = { .connections = 256, .seconds = 30 } };
+}, .http = { .connections = 250, .seconds = 30, .request_seconds = 30 } };
 
 #define AT(field) offsetof(struct ask_options, ask.field)
 #define HTTP(field) offsetof(struct ask_options, http.field)
@@ -65,6 +65,8 @@ static const struct option table[] = {
                   "serve: requests must bring the token of its first line; needed where the address is not local"),
     INT_OPTION("connections", HTTP(connections), "N", 1, 10000, "serve: most connections at once"),
     INT_OPTION("idle", HTTP(seconds), "SECONDS", 1, 3600, "serve: silence after which a connection is closed"),
+    REAL_OPTION("request-seconds", HTTP(request_seconds), "SECONDS", 0.1, 86400,
+                "serve: most seconds of work for one request, which then ends with status 503"),
     DEVICE_OPTION(AT(device)),
     NO_GRAPH_OPTION(AT(no_graph)),
     SHARD_OPTION(AT(clarify.shard), 1),

@@ -3,267 +3,39 @@
 #include "data/util/log.h"
 #include "data/util/stop.h"
 #include "data/util/whole_file.h"
+#include "data/util/work_limit.h"
 #include "infer/http/http_impl.h"
 
-#include <arpa/inet.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #ifdef AMBIT_MICROHTTPD
 
-#include <microhttpd.h>
-
-enum { HEADER_BYTES = 32 << 10 };
-
-struct http_server {
-    const struct http_settings *settings;
-    const struct http_service *service;
-    struct http_address address;
-    char *token; /* NULL: none */
-    struct MHD_Daemon *daemon;
-    struct http_line line;
-    struct http_counts counts;
-};
-
-/* Takes text where it is `owned`. */
-static enum MHD_Result reply(struct http_server *s, struct MHD_Connection *c, int status, const char *type,
-                             const char *text, size_t n, bool owned)
-{
-    enum MHD_ResponseMemoryMode mode = owned ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_MUST_COPY;
-    struct MHD_Response *r = MHD_create_response_from_buffer(n, (void *)(uintptr_t)text, mode);
-
-    if (!r)
-        return MHD_NO;
-    MHD_add_response_header(r, "Content-Type", type);
-    MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
-    MHD_add_response_header(r, "Cache-Control", "no-store");
-    MHD_add_response_header(r, "Content-Security-Policy",
-                            "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-                            "connect-src 'self'; frame-ancestors 'none'");
-    if (status == MHD_HTTP_UNAUTHORIZED)
-        MHD_add_response_header(r, "WWW-Authenticate", "Bearer");
-    http_count(&s->counts, status);
-    enum MHD_Result rc = MHD_queue_response(c, (unsigned)status, r);
-    MHD_destroy_response(r);
-    return rc;
-}
-
-static enum MHD_Result refuse(struct http_server *s, struct MHD_Connection *c, int status, const char *why)
-{
-    char text[256];
-    int n = snprintf(text, sizeof text, "{\"error\":{\"kind\":\"http\",\"text\":\"%s\"}}\n", why);
-
-    return reply(s, c, status, "application/json", text, (size_t)n, false);
-}
-
-static const char *header(struct MHD_Connection *c, const char *name)
-{
-    return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
-}
-
-/* In a time that does not tell how much of it is right. */
-static bool same_token(const char *a, const char *b)
-{
-    size_t n = strlen(a), m = strlen(b);
-    unsigned differ = n != m;
-
-    for (size_t i = 0; i < n; i++)
-        differ |= (unsigned)(unsigned char)a[i] ^ (unsigned char)b[m ? i % m : 0];
-    return differ == 0;
-}
-
-static bool may_ask(const struct http_server *s, struct MHD_Connection *c)
-{
-    const char *said = header(c, "Authorization");
-
-    if (!s->token)
-        return true;
-    return said && strncasecmp(said, "Bearer ", 7) == 0 && same_token(said + 7, s->token);
-}
-
-static const struct http_page *find_page(const struct http_service *v, const char *url)
-{
-    for (int i = 0; i < v->n_pages; i++)
-        if (strcmp(v->pages[i].path, url) == 0)
-            return &v->pages[i];
-    return NULL;
-}
-
-static const char *find_path(const struct http_service *v, const char *url)
-{
-    for (int i = 0; v->paths[i]; i++)
-        if (strcmp(v->paths[i], url) == 0)
-            return v->paths[i];
-    return NULL;
-}
-
-static enum MHD_Result reply_metrics(struct http_server *s, struct MHD_Connection *c)
-{
-    char *text = NULL;
-    size_t n;
-    FILE *f = open_memstream(&text, &n);
-
-    CHECK(f, "no memory for metrics");
-    http_counts_print(f, &s->counts, http_line_length(&s->line));
-    if (s->service->metrics)
-        s->service->metrics(s->service->user, f);
-    fclose(f);
-    return reply(s, c, MHD_HTTP_OK, "text/plain; version=0.0.4", text, n, true);
-}
-
-static enum MHD_Result get(struct http_server *s, struct MHD_Connection *c, const char *url)
-{
-    const struct http_page *page = find_page(s->service, url);
-
-    if (page)
-        return reply(s, c, MHD_HTTP_OK, page->type, page->text, page->n, false);
-    if (!may_ask(s, c))
-        return refuse(s, c, MHD_HTTP_UNAUTHORIZED, "expected Authorization: Bearer TOKEN");
-    if (strcmp(url, "/metrics") == 0)
-        return reply_metrics(s, c);
-    bool posted = find_path(s->service, url);
-    return refuse(s, c, posted ? MHD_HTTP_METHOD_NOT_ALLOWED : MHD_HTTP_NOT_FOUND,
-                  posted ? "expected POST" : "there is nothing here");
-}
-
-/* Why the body of a POST is not read: a status and a text; 0: it is. */
-static int refuse_post(const struct http_server *s, struct MHD_Connection *c, const char *url, const char **why)
-{
-    const char *type = header(c, "Content-Type"), *length = header(c, "Content-Length");
-
-    if (!may_ask(s, c)) {
-        *why = "expected Authorization: Bearer TOKEN";
-        return MHD_HTTP_UNAUTHORIZED;
-    }
-    if (!find_path(s->service, url)) {
-        bool got = find_page(s->service, url) || strcmp(url, "/metrics") == 0;
-        *why = got ? "expected GET" : "there is nothing here";
-        return got ? MHD_HTTP_METHOD_NOT_ALLOWED : MHD_HTTP_NOT_FOUND;
-    }
-    if (!type || strncasecmp(type, "application/json", 16) != 0 || (type[16] && type[16] != ';')) {
-        *why = "expected Content-Type: application/json";
-        return MHD_HTTP_UNSUPPORTED_MEDIA_TYPE;
-    }
-    if (length && strtoull(length, NULL, 10) > HTTP_MAX_BODY) {
-        *why = "expected a body of at most 4 MiB";
-        return 413;
-    }
-    return 0;
-}
-
-/* The request's head has come. */
-static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *c, const char *url, const char *method,
-                             void **job)
-{
-    const char *why;
-    bool gets = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
-
-    if (!s->token && !http_host_is_local(header(c, "Host")))
-        return refuse(s, c, MHD_HTTP_FORBIDDEN, "expected Host to name this machine, since there is no token");
-    if (gets)
-        return get(s, c, url);
-    if (strcmp(method, "POST") != 0)
-        return refuse(s, c, MHD_HTTP_METHOD_NOT_ALLOWED, "expected GET or POST");
-    int status = refuse_post(s, c, url, &why);
-    if (status)
-        return refuse(s, c, status, why);
-    struct http_job *j = xcalloc(1, sizeof *j);
-    *j = (struct http_job){ .connection = c, .path = find_path(s->service, url) };
-    *job = j;
-    return MHD_YES;
-}
-
-static void take_body(struct http_job *j, const char *data, size_t n)
-{
-    j->too_large = j->too_large || n > HTTP_MAX_BODY - j->n;
-    if (j->too_large)
-        return;
-    if (j->n + n + 1 > j->cap) {
-        j->cap = 2 * (j->n + n + 1);
-        j->body = xrealloc(j->body, j->cap);
-    }
-    memcpy(j->body + j->n, data, n);
-    j->n += n;
-    j->body[j->n] = 0;
-}
-
-/* Wakes a connection with an answer that took no work. */
-static void turn_back(struct http_job *j, const char *why)
-{
-    char *text = NULL;
-
-    CHECK(asprintf(&text, "{\"error\":{\"kind\":\"http\",\"text\":\"%s\"}}\n", why) >= 0, "no memory for a reply");
-    j->reply = (struct http_reply){ MHD_HTTP_SERVICE_UNAVAILABLE, text };
-    j->answered = true;
-    MHD_resume_connection(j->connection);
-}
-
-/* The request is whole: it waits, asleep, until it is answered. */
-static enum MHD_Result finish(struct http_server *s, struct http_job *j)
-{
-    if (j->answered) {
-        char *text = j->reply.text;
-        j->reply.text = NULL;
-        return reply(s, j->connection, j->reply.status, "application/json", text, strlen(text), true);
-    }
-    if (j->too_large)
-        return refuse(s, j->connection, 413, "expected a body of at most 4 MiB");
-    if (j->waits)
-        return MHD_YES;
-    j->waits = true;
-    j->start = now_seconds();
-    MHD_suspend_connection(j->connection);
-    if (!http_line_add(&s->line, j))
-        turn_back(j, "too many requests wait");
-    return MHD_YES;
-}
-
-static enum MHD_Result on_request(void *self, struct MHD_Connection *c, const char *url, const char *method,
-                                  const char *version, const char *data, size_t *n, void **job)
-{
-    struct http_server *s = self;
-
-    (void)version;
-    if (!*job)
-        return begin(s, c, url, method, job);
-    if (!*n)
-        return finish(s, *job);
-    take_body(*job, data, *n);
-    *n = 0;
-    return MHD_YES;
-}
-
-static void on_completed(void *self, struct MHD_Connection *c, void **job, enum MHD_RequestTerminationCode why)
-{
-    struct http_job *j = *job;
-
-    (void)self, (void)c, (void)why;
-    if (!j)
-        return;
-    free(j->body);
-    free(j->reply.text);
-    free(j);
-    *job = NULL;
-}
-
-static void on_connection(void *self, struct MHD_Connection *c, void **context,
-                          enum MHD_ConnectionNotificationCode what)
-{
-    struct http_server *s = self;
-
-    (void)c, (void)context;
-    s->counts.connections += what == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1;
-}
+/* Seconds after a signal in which replies are read, and after which the process ends whatever it does. */
+enum { HEADER_BYTES = 32 << 10, LAST_REPLIES = 2, LAST_SECONDS = 4 };
 
 static void on_log(void *self, const char *fmt, va_list args)
 {
+    struct http_server *s = self;
     char text[512];
 
-    (void)self;
     vsnprintf(text, sizeof text, fmt, args);
     text[strcspn(text, "\n")] = 0;
     log_debug("http: %s", text);
+    if (!s->daemon)
+        snprintf(s->problem, sizeof s->problem, "%.200s", text);
+}
+
+/* Whoever can read the token may ask. */
+static void warn_of_readers(const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) == 0 && st.st_mode & (S_IRWXG | S_IRWXO))
+        log_warn("%s: other users can read the token; forbid it by chmod 600 %s", path, path);
 }
 
 static int read_token(struct http_server *s, struct error *err)
@@ -279,46 +51,90 @@ static int read_token(struct http_server *s, struct error *err)
     if (!(s->token = whole_file_read(path, HTTP_MAX_TOKEN, &n, err)))
         return -1;
     s->token[strcspn(s->token, "\r\n")] = 0;
+    warn_of_readers(path);
     return strlen(s->token) >= 16
                ? 0
                : error_set(err, EXIT_CODE_DATA, "%s: expected a token of at least 16 bytes in the first line", path);
 }
 
+/* The library waits by poll: its epoll waits once more after every 128 events at once, before it answers them. */
 static int start(struct http_server *s, struct error *err)
 {
-    s->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
-            (s->address.sock.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0),
-        0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_log, s, MHD_OPTION_SOCK_ADDR,
-        (struct sockaddr *)&s->address.sock, MHD_OPTION_CONNECTION_LIMIT, (unsigned)s->settings->connections,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)s->settings->seconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)HEADER_BYTES, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
-        s, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1U, MHD_OPTION_END);
+    const struct http_settings *set = s->settings;
+
+    s->daemon = MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC |
+                                     MHD_USE_ERROR_LOG | (s->address.sock.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0),
+                                 0, NULL, NULL, http_on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_log, s,
+                                 MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&s->address.sock, MHD_OPTION_CONNECTION_LIMIT,
+                                 (unsigned)set->connections, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)set->seconds,
+                                 MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES, MHD_OPTION_NOTIFY_COMPLETED,
+                                 http_on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, http_on_connection, s,
+                                 MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    const char *why = strrchr(s->problem, ':'); /* before it the library speaks of port 0 */
     if (!s->daemon)
-        return error_set(err, EXIT_CODE_FAILURE, "--serve %s: cannot listen there", s->settings->address);
+        return error_set(err, EXIT_CODE_FAILURE, "--serve %s: cannot listen there%s", set->address, why ? why : "");
+    http_clients_watch(&s->clients, MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_LISTEN_FD)->listen_fd);
     const union MHD_DaemonInfo *port = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT);
-    log_info("listening on %.*s:%d", (int)(strrchr(s->settings->address, ':') - s->settings->address),
-             s->settings->address, port ? port->port : 0);
+    log_info("listening on %.*s:%d", (int)(strrchr(set->address, ':') - set->address), set->address,
+             port ? port->port : 0);
     return 0;
+}
+
+/* A client that has closed its end, or only the half that it sends by, waits for no reply. */
+static bool has_gone(const struct http_job *j)
+{
+    struct pollfd p = { .fd = j->fd, .events = POLLRDHUP };
+    return poll(&p, 1, 0) > 0;
+}
+
+static bool is_abandoned(void *job)
+{
+    return stop_requested() || has_gone(job);
+}
+
+/* Why the request has no answer; NULL where it has one. */
+static const char *unanswered(const struct http_job *j, double left, char late[128], double seconds)
+{
+    if (stop_requested())
+        return "the service stops";
+    if (has_gone(j))
+        return "the client has gone";
+    snprintf(late, 128, "the request was stopped: it took more than %g seconds (--request-seconds)", seconds);
+    return left > 0 ? NULL : late;
 }
 
 static void answer(struct http_server *s, struct http_job *j)
 {
     const struct http_request request = { j->path, j->body ? j->body : "", j->n };
+    struct work_limit limit = { .seconds = s->settings->request_seconds, .abandoned = is_abandoned, .user = j };
+    char late[128];
 
-    s->service->answer(s->service->user, &j->reply, &request);
+    work_limit_begin(&limit);
+    if (!is_abandoned(j))
+        s->service->answer(s->service->user, &j->reply, &request);
+    const char *why = unanswered(j, work_limit_left(), late, limit.seconds);
+    work_limit_end(&limit);
     http_count_seconds(&s->counts, now_seconds() - j->start);
+    if (why) {
+        http_turn_back(j, why == late ? "time" : "http", why);
+        return;
+    }
     j->answered = true;
     MHD_resume_connection(j->connection);
 }
 
+/* Nobody new is let in; those who wait are told, and have a moment to read it. */
 static void turn_away(struct http_server *s)
 {
+    double until = now_seconds() + LAST_REPLIES;
     struct http_job *j;
 
     http_line_close(&s->line);
     while ((j = http_line_take(&s->line)))
-        turn_back(j, "the service stops");
+        http_turn_back(j, "http", "the service stops");
+    close(MHD_quiesce_daemon(s->daemon));
+    while (http_clients_owed(&s->clients) && now_seconds() < until)
+        usleep(10000);
 }
 
 int http_serve(const struct http_settings *settings, const struct http_service *service, struct error *err)
@@ -328,7 +144,8 @@ int http_serve(const struct http_settings *settings, const struct http_service *
     s->settings = settings;
     s->service = service;
     http_line_init(&s->line);
-    stop_install_waiting();
+    http_clients_init(&s->clients, (int)settings->connections, (double)settings->seconds);
+    stop_install_bounded(LAST_SECONDS);
     int rc = http_address_read(&s->address, settings->address, err) || read_token(s, err) || start(s, err) ? -1 : 0;
     while (rc == 0 && !stop_requested()) {
         struct http_job *j = http_line_take(&s->line);
@@ -336,6 +153,7 @@ int http_serve(const struct http_settings *settings, const struct http_service *
             answer(s, j);
     }
     if (s->daemon) {
+        http_clients_leave(&s->clients);
         turn_away(s);
         MHD_stop_daemon(s->daemon);
     }

@@ -3,8 +3,9 @@
  *
  * The library's thread reads requests and writes replies of all connections at once; what takes work waits in a bounded
  * line for the thread that called http_serve, the only one that touches models and databases.  Pages, /health and
- * /metrics are answered at once, also while it is busy.  Everything that comes in is bounded: bytes of a body and of
- * headers, connections, seconds of silence, requests in the line.
+ * /metrics are answered at once, also while it is busy.  Everything that comes in is bounded: bytes of a body, of all
+ * bodies together and of headers, connections, seconds of silence, of a head, of a body and of the work for a request,
+ * requests in the line.  The work ends sooner when its client closes the connection, or a signal asks to stop.
  *
  * Without a token a service is local: it listens on a loopback address alone, and the Host header must name one, so
  * that no page from elsewhere reaches it through a name of its own.  With one every request but a page and /health must
@@ -19,7 +20,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { HTTP_MAX_BODY = 4 << 20, HTTP_MAX_WAITING = 1024, HTTP_MAX_TOKEN = 4096 };
+enum { HTTP_MAX_BODY = 4 << 20, HTTP_MAX_BODIES = 64 << 20, HTTP_MAX_WAITING = 1024, HTTP_MAX_TOKEN = 4096 };
+/* Seconds for a head, and for a body or the reading of a reply. */
+enum { HTTP_HEAD_SECONDS = 10, HTTP_BODY_SECONDS = 30 };
 
 struct http_request {
     const char *path, *body; /* a NUL follows the body */
@@ -38,12 +41,20 @@ struct http_page {
     size_t n;
 };
 
+/* Answered at once, to those who may ask, by another thread than the one that called http_serve. */
+struct http_told {
+    const char *path;
+    void (*tell)(void *user, struct http_reply *reply);
+};
+
 struct http_service {
     void *user;
     const struct http_page *pages;
     int n_pages;
+    const struct http_told *told;
+    int n_told;
     const char *const *paths; /* what may be posted to, ended by NULL */
-    /* Called by the thread that called http_serve. */
+    /* Called by the thread that called http_serve, within a work_limit. */
     void (*answer)(void *user, struct http_reply *reply, const struct http_request *request);
     /* More lines of /metrics, called by another thread; or NULL. */
     void (*metrics)(void *user, FILE *f);
@@ -52,13 +63,14 @@ struct http_service {
 struct http_settings {
     const char *address;    /* ADDRESS:PORT; [::1]:PORT; port 0 takes a free one, which is told on the log */
     const char *token_file; /* the token is its first line; NULL: none */
-    int64_t connections;    /* most at once, those behind them wait to be accepted */
+    int64_t connections;    /* most at once; those that are slow for the longest make room for others */
     int64_t seconds;        /* of silence, after which a connection is closed */
+    double request_seconds; /* of all work for one request (work_limit.h), which then has status 503 */
 };
 
-/* Until a signal asks to stop: 1; what waits then is answered with 503.  -1 with EXIT_CODE_USAGE for an address that is
- * none, or not local and without a token, EXIT_CODE_DATA for a token that cannot be read, EXIT_CODE_FAILURE where
- * nobody can listen, or where this build has no libmicrohttpd. */
+/* Until a signal asks to stop: 1; what waits then is answered with 503, and the process ends within 4 seconds.  -1 with
+ * EXIT_CODE_USAGE for an address that is none, or not local and without a token, EXIT_CODE_DATA for a token that cannot
+ * be read, EXIT_CODE_FAILURE where nobody can listen, or where this build has no libmicrohttpd. */
 int http_serve(const struct http_settings *s, const struct http_service *service, struct error *err);
 
 #endif

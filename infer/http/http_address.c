@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -53,14 +54,34 @@ int http_address_read(struct http_address *a, const char *text, struct error *er
     return error_set(err, EXIT_CODE_USAGE, "--serve: expected a numeric address or localhost, got '%s'", name);
 }
 
+/* Cuts blanks and a port off the end of a host; false where a colon is followed by something else. */
+static bool cut_port(char *host)
+{
+    size_t n = strlen(host);
+
+    while (n && strchr(" \t", host[n - 1]))
+        host[--n] = 0;
+    char *colon = strchr(host[0] == '[' ? host + strcspn(host, "]") : host, ':');
+    if (colon && colon[1 + strspn(colon + 1, "0123456789")])
+        return false;
+    if (colon)
+        *colon = 0;
+    return true;
+}
+
 bool http_host_is_local(const char *host)
 {
-    static const char *const names[] = { "localhost", "127.0.0.1", "[::1]" };
+    char name[NAME_MAX_BYTES];
+    struct in6_addr six;
+    struct in_addr four;
 
-    for (int i = 0; host && i < ARRAY_LEN(names); i++) {
-        size_t n = strlen(names[i]);
-        if (strncasecmp(host, names[i], n) == 0 && (host[n] == 0 || host[n] == ':'))
-            return true;
+    if (!host || snprintf(name, sizeof name, "%s", host) >= (int)sizeof name || !cut_port(name))
+        return false;
+    size_t n = strlen(name);
+    if (name[0] == '[' && name[n - 1] == ']') {
+        name[n - 1] = 0;
+        return inet_pton(AF_INET6, name + 1, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
     }
-    return false;
+    return strcasecmp(name, "localhost") == 0 ||
+           (inet_pton(AF_INET, name, &four) == 1 && ntohl(four.s_addr) >> 24 == 127);
 }

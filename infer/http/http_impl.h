@@ -32,14 +32,54 @@ int http_address_read(struct http_address *a, const char *text, struct error *er
 /* Whether a Host header names this machine's loopback. */
 bool http_host_is_local(const char *host);
 
+/* What a connection is at.  Each has a time, and but for the last may have to make room for others. */
+enum client_state {
+    CLIENT_HEAD,  /* sends the head of a request, or will */
+    CLIENT_BODY,  /* sends a body */
+    CLIENT_READS, /* is sent a reply */
+    CLIENT_WAITS  /* waits for a reply, which is the service's to make */
+};
+
+struct http_client {
+    int fd;
+    enum client_state state;
+    double since;
+    bool asked, dropped; /* it had a reply; its socket was shut down */
+    struct http_client *before, *after;
+};
+
+/* All connections.  A thread of its own shuts down those that take too long, and when nobody more is let in while
+ * others want to, those that have been slow for the longest; the library then closes them. */
+struct http_clients {
+    pthread_mutex_t lock;
+    struct http_client *first;
+    int n, most;
+    double idle; /* seconds of a connection between two requests */
+    int listening;
+    pthread_t watch;
+    atomic_bool leaves;
+};
+void http_clients_init(struct http_clients *l, int most, double idle);
+/* Starts the thread, of a service that listens on that socket; http_clients_leave ends it. */
+void http_clients_watch(struct http_clients *l, int listening);
+void http_clients_leave(struct http_clients *l);
+/* These are called by the library's thread. */
+struct http_client *http_client_add(struct http_clients *l, int fd);
+void http_client_becomes(struct http_clients *l, struct http_client *c, enum client_state state);
+void http_client_remove(struct http_clients *l, struct http_client *c);
+/* How many wait for a reply or have not been sent all of it. */
+int http_clients_owed(struct http_clients *l);
+
 /* One request on its way. */
 struct http_job {
     struct MHD_Connection *connection;
+    int fd;
     struct http_job *next; /* in the line */
-    const char *path;      /* of the service's list */
+    const char *path;      /* of the service's list; NULL of a GET */
     char *body;
-    size_t n, cap;
-    bool too_large, waits, answered;
+    size_t n, cap, length; /* length: what the head announces */
+    int refused;           /* status for a body that is not taken; 0: none */
+    bool gets, waits, answered;
     double start;
     struct http_reply reply;
 };
@@ -60,5 +100,31 @@ struct http_job *http_line_take(struct http_line *l);
 /* How many wait. */
 int http_line_length(struct http_line *l);
 void http_line_close(struct http_line *l);
+
+#ifdef AMBIT_MICROHTTPD
+#include <microhttpd.h>
+
+struct http_server {
+    const struct http_settings *settings;
+    const struct http_service *service;
+    struct http_address address;
+    char *token;       /* NULL: none */
+    char problem[256]; /* what the library said when it could not start */
+    struct MHD_Daemon *daemon;
+    struct http_clients clients;
+    struct http_line line;
+    struct http_counts counts;
+    int64_t bodies; /* bytes of all requests that have no reply yet; the library's thread counts them */
+};
+
+/* Callbacks of the library, whose first argument is the server. */
+enum MHD_Result http_on_request(void *self, struct MHD_Connection *c, const char *url, const char *method,
+                                const char *version, const char *data, size_t *n, void **job);
+void http_on_completed(void *self, struct MHD_Connection *c, void **job, enum MHD_RequestTerminationCode why);
+void http_on_connection(void *self, struct MHD_Connection *c, void **context, enum MHD_ConnectionNotificationCode what);
+
+/* Wakes a connection with status 503 in place of an answer. */
+void http_turn_back(struct http_job *j, const char *kind, const char *why);
+#endif
 
 #endif

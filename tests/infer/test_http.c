@@ -1,0 +1,517 @@
+/* The HTTP service: hosts, framing, and what it bears: slow clients, large bodies, long work, signals.  The service is
+ * a process of its own, whose requests are answered by the functions below. */
+#include "data/util/log.h"
+#include "data/util/stop.h"
+#include "data/util/work_limit.h"
+#include "infer/http/http_impl.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct process {
+    pid_t pid;
+    int port;
+};
+
+/* Works until it may no longer, or answers at once. */
+static void answer(void *user, struct http_reply *reply, const struct http_request *r)
+{
+    (void)user;
+    while (strcmp(r->path, "/work") == 0 && !work_limit_ended())
+        usleep(10000);
+    while (strcmp(r->path, "/deaf") == 0)
+        usleep(10000);
+    char *text = NULL;
+    assert_true(asprintf(&text, "{\"bytes\":%zu}", r->n) > 0);
+    *reply = (struct http_reply){ 200, text };
+}
+
+static void tell(void *user, struct http_reply *reply)
+{
+    (void)user;
+    *reply = (struct http_reply){ 200, xstrdup("{\"told\":true}") };
+}
+
+static void serve(const struct http_settings *settings, int log)
+{
+    static const char *const paths[] = { "/quick", "/work", "/deaf", NULL };
+    static const struct http_page pages[] = { { "/health", "application/json", "{}", 2 } };
+    static const struct http_told told[] = { { "/told", tell } };
+    const struct http_service service = {
+        .pages = pages, .n_pages = 1, .told = told, .n_told = 1, .paths = paths, .answer = answer
+    };
+    struct error err = { 0 };
+
+    dup2(log, STDERR_FILENO);
+    log_set_level(LOG_INFO);
+    int rc = http_serve(settings, &service, &err);
+    fprintf(stderr, "%s\n", err.text);
+    _exit(rc > 0 ? (int)stop_exit_code() : (int)err.code);
+}
+
+/* The first line that the process says is its port, or why it has none. */
+static struct process start_within(const struct http_settings *settings, rlim_t memory)
+{
+    struct process p = { 0 };
+    char said[512] = { 0 };
+    int ends[2];
+
+    assert_int_equal(pipe(ends), 0);
+    p.pid = fork();
+    if (!p.pid) {
+        const struct rlimit limit = { memory, memory };
+        setrlimit(RLIMIT_AS, &limit);
+        serve(settings, ends[1]);
+    }
+    close(ends[1]);
+    for (size_t n = 0; n < sizeof said - 1 && !strchr(said, '\n') && read(ends[0], said + n, 1) == 1; n++)
+        continue;
+    close(ends[0]);
+    if (strstr(said, "no libmicrohttpd")) {
+        print_message("built without libmicrohttpd\n");
+        exit(77);
+    }
+    const char *colon = strrchr(said, ':');
+    p.port = strncmp(said, "listening on ", 13) == 0 && colon ? (int)strtol(colon + 1, NULL, 10) : 0;
+    return p;
+}
+
+static struct process start(const struct http_settings *settings)
+{
+    struct process p = start_within(settings, RLIM_INFINITY);
+    assert_true(p.port > 0);
+    return p;
+}
+
+/* The exit code, within so many seconds; -1: it goes on. */
+static int end_of(struct process p, double seconds)
+{
+    double until = now_seconds() + seconds;
+    int status;
+
+    while (waitpid(p.pid, &status, WNOHANG) == 0) {
+        if (now_seconds() > until)
+            return -1;
+        usleep(10000);
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+static void stop(struct process p)
+{
+    kill(p.pid, SIGTERM);
+    assert_int_equal(end_of(p, 5), EXIT_CODE_SIGTERM);
+}
+
+static int dial(int port)
+{
+    struct sockaddr_in to = { .sin_family = AF_INET,
+                              .sin_port = htons((uint16_t)port),
+                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    assert_true(fd >= 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    return fd;
+}
+
+static void say(int fd, const char *text)
+{
+    size_t n = strlen(text);
+    assert_int_equal(send(fd, text, n, MSG_NOSIGNAL), n);
+}
+
+/* The status of a reply that comes within so many seconds; 0: none, -1: the connection was closed without one. */
+static int heard(int fd, double seconds, char *text, size_t size)
+{
+    struct pollfd p = { .fd = fd, .events = POLLIN };
+    char buffer[4096];
+
+    if (poll(&p, 1, (int)(seconds * 1000)) == 0)
+        return 0;
+    ssize_t n = recv(fd, buffer, sizeof buffer - 1, 0);
+    if (n <= 0)
+        return -1;
+    buffer[n] = 0;
+    if (text)
+        snprintf(text, size, "%s", buffer);
+    return (int)strtol(buffer + 9, NULL, 10);
+}
+
+static int status_of(int port, const char *request, double seconds, char *text, size_t size)
+{
+    int fd = dial(port);
+
+    say(fd, request);
+    int status = heard(fd, seconds, text, size);
+    close(fd);
+    return status;
+}
+
+#define HEAD "HTTP/1.1\r\nHost: localhost\r\n"
+#define JSON "Content-Type: application/json\r\n"
+static const char health[] = "GET /health " HEAD "\r\n";
+
+static int ask(int port, const char *path)
+{
+    char text[256];
+    int fd = dial(port);
+
+    snprintf(text, sizeof text, "POST %s " HEAD JSON "Content-Length: 2\r\n\r\n{}", path);
+    say(fd, text);
+    return fd;
+}
+
+static const struct http_settings usual = {
+    .address = "127.0.0.1:0", .connections = 250, .seconds = 30, .request_seconds = 30
+};
+
+static void test_hosts(void **state)
+{
+    static const char *const local[] = { "localhost",    "LOCALHOST:80",  "127.0.0.1:8080", "127.0.0.2",
+                                         "127.1.2.3:9",  "[::1]",         "[::1]:80",       "[0:0:0:0:0:0:0:1]:80",
+                                         "localhost \t", "localhost:80 ", "localhost:" };
+    static const char *const others[] = { "",
+                                          " ",
+                                          ":80",
+                                          "example.org",
+                                          "localhost.example.org",
+                                          "localhost:80@evil",
+                                          "localhost:8x",
+                                          "localhost :80",
+                                          "user@localhost",
+                                          "127.0.0.1.example.org",
+                                          "127.0.0.1@evil:80",
+                                          "127.0.0.1:80:80",
+                                          "127.1",
+                                          "128.0.0.1",
+                                          "0.0.0.0",
+                                          "[::1",
+                                          "::1",
+                                          "[::2]",
+                                          "[::1]x",
+                                          "[::1]:x",
+                                          "[]",
+                                          "[",
+                                          "[::1]@evil:80",
+                                          "localhost,evil",
+                                          "localhost/",
+                                          "localhost#" };
+
+    (void)state;
+    for (int i = 0; i < ARRAY_LEN(local); i++)
+        if (!http_host_is_local(local[i]))
+            fail_msg("\"%s\" is not local", local[i]);
+    for (int i = 0; i < ARRAY_LEN(others); i++)
+        if (http_host_is_local(others[i]))
+            fail_msg("\"%s\" is local", others[i]);
+    assert_false(http_host_is_local(NULL));
+}
+
+/* A request that a proxy might read in another way is none, and its connection ends. */
+static void test_framing(void **state)
+{
+    static const struct {
+        int status;
+        const char *request;
+    } cases[] = {
+        { 200, "POST /quick " HEAD JSON "Content-Length: 2\r\n\r\n{}" },
+        { 200, "POST /quick " HEAD JSON "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n" },
+        { 200, "GET /told " HEAD "\r\n" },
+        { 200, "GET /health HTTP/1.1\r\nHost: 127.0.0.2:80 \r\n\r\n" },
+        { 400, "POST /quick " HEAD JSON "Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}" },
+        { 400, "POST /quick " HEAD JSON "Content-Length: 2\r\nContent-Length: 40\r\n\r\n{}" },
+        { 400, "POST /quick " HEAD JSON "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n" },
+        { 400, "POST /quick " HEAD JSON "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" },
+        { 400, "POST /quick " HEAD JSON "Transfer-Encoding: gzip\r\n\r\n{}" },
+        { 400, "POST /quick " HEAD JSON "Transfer-Encoding: chunked, gzip\r\n\r\n{}" },
+        { 400, "POST /quick " HEAD JSON "Content-Length: +2\r\n\r\n{}" },
+        { 400, "GET /health " HEAD "Host: localhost\r\n\r\n" },
+        { 400, "GET /health " HEAD "host: evil\r\n\r\n" },
+        { 400, "GET /health " HEAD "Content-Length: 5\r\nContent-Length: 5\r\n\r\n" },
+        { 400, "GET /health HTTP/1.1\r\n\r\n" },
+        { 403, "GET /health HTTP/1.0\r\n\r\n" },
+        { 403, "GET /health HTTP/1.1\r\nHost: localhost:80@evil\r\n\r\n" },
+        { 404, "GET /told/x " HEAD "\r\n" },
+        { 405, "POST /told " HEAD JSON "Content-Length: 2\r\n\r\n{}" },
+    };
+    struct process p = start(&usual);
+    char text[4096];
+
+    (void)state;
+    for (int i = 0; i < ARRAY_LEN(cases); i++) {
+        int status = status_of(p.port, cases[i].request, 5, text, sizeof text);
+        if (status != cases[i].status)
+            fail_msg("status %d, expected %d: %s", status, cases[i].status, cases[i].request);
+    }
+    stop(p);
+}
+
+/* One connection serves many requests, of either method. */
+static void test_kept_alive(void **state)
+{
+    struct process p = start(&usual);
+    int fd = dial(p.port);
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        say(fd, health);
+        assert_int_equal(heard(fd, 5, NULL, 0), 200);
+        say(fd, "POST /quick " HEAD JSON "Content-Length: 2\r\n\r\n{}");
+        assert_int_equal(heard(fd, 5, NULL, 0), 200);
+    }
+    close(fd);
+    stop(p);
+}
+
+/* All connections are held by those who send a byte now and then; others are answered nevertheless.  Each slow one ends
+ * in time: its head has ten seconds, its body thirty. */
+static void test_slow_clients(void **state)
+{
+    enum { HELD = 300 };
+    struct process p = start(&usual);
+    int held[HELD], closed = 0;
+    double begun = now_seconds();
+
+    (void)state;
+    for (int i = 0; i < HELD; i++) {
+        held[i] = dial(p.port);
+        say(held[i], i % 2 ? "POST /quick " HEAD JSON "Content-Length: 9\r\n\r\n{" : "GET /health HTTP/1.1\r\nX: ");
+    }
+    for (int second = 1; now_seconds() - begun < HTTP_HEAD_SECONDS + 2; second++) {
+        usleep(1000000);
+        for (int i = 0; i < HELD; i++)
+            send(held[i], "a", 1, MSG_NOSIGNAL);
+        assert_int_equal(status_of(p.port, health, 3, NULL, 0), 200);
+    }
+    for (int i = 0; i < HELD; i += 2) {
+        closed += heard(held[i], 0, NULL, 0) == -1;
+    }
+    assert_int_equal(closed, HELD / 2);
+    for (int i = 0; i < HELD; i++)
+        close(held[i]);
+    stop(p);
+}
+
+/* Those who wait for an answer are not slow, whatever it takes: here more of them than there are connections. */
+static void test_waiting_is_not_slow(void **state)
+{
+    struct http_settings few = usual;
+    few.connections = 2;
+    few.request_seconds = 3;
+    struct process p = start(&few);
+    int first = ask(p.port, "/work"), second = ask(p.port, "/quick");
+    char text[4096];
+
+    (void)state;
+    assert_int_equal(heard(first, 5, text, sizeof text), 503);
+    assert_non_null(strstr(text, "\"kind\":\"time\""));
+    assert_non_null(strstr(text, "more than 3 seconds (--request-seconds)"));
+    assert_int_equal(heard(second, 5, text, sizeof text), 200);
+    close(first);
+    close(second);
+    stop(p);
+}
+
+/* More clients than connections leave all at once while the service is stopped, at any number of connections. */
+static void test_all_leave(void **state)
+{
+    static const int limits[] = { 128, 250, 256 };
+
+    (void)state;
+    for (int k = 0; k < ARRAY_LEN(limits); k++) {
+        struct http_settings settings = usual;
+        settings.connections = limits[k];
+        struct process p = start(&settings);
+        int fds[300], n = limits[k] + 44;
+        for (int i = 0; i < n; i++)
+            fds[i] = dial(p.port);
+        usleep(300000);
+        kill(p.pid, SIGSTOP);
+        for (int i = 0; i < n; i++)
+            close(fds[i]);
+        kill(p.pid, SIGCONT);
+        usleep(300000);
+        assert_int_equal(status_of(p.port, health, 5, NULL, 0), 200);
+        stop(p);
+    }
+}
+
+/* As many requests as the library takes events at a time. */
+static void test_all_at_once(void **state)
+{
+    struct process p = start(&usual);
+    int fds[128];
+
+    (void)state;
+    for (int i = 0; i < ARRAY_LEN(fds); i++)
+        fds[i] = dial(p.port);
+    usleep(300000);
+    kill(p.pid, SIGSTOP);
+    for (int i = 0; i < ARRAY_LEN(fds); i++)
+        say(fds[i], health);
+    kill(p.pid, SIGCONT);
+    for (int i = 0; i < ARRAY_LEN(fds); i++) {
+        assert_int_equal(heard(fds[i], 5, NULL, 0), 200);
+        close(fds[i]);
+    }
+    stop(p);
+}
+
+#ifdef __SANITIZE_ADDRESS__
+static const rlim_t little_memory = RLIM_INFINITY;
+#else
+static const rlim_t little_memory = (rlim_t)1 << 30;
+#endif
+static const char large_head[] = "POST /quick " HEAD JSON "Content-Length: 4194304\r\n\r\n";
+
+/* Sends most of a large body, or as much as is taken within a second. */
+static int send_most(int port, const char *filler, size_t n)
+{
+    const struct timeval second = { 1, 0 };
+    int fd = dial(port);
+
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &second, sizeof second);
+    say(fd, large_head);
+    for (size_t sent = 0; sent < n;) {
+        ssize_t some = send(fd, filler, n - sent < 65536 ? n - sent : 65536, MSG_NOSIGNAL);
+        if (some <= 0)
+            break;
+        sent += (size_t)some;
+    }
+    return fd;
+}
+
+/* Bodies that never end have a bound together, within which the process lives; those above it are told so. */
+static void test_large_bodies(void **state)
+{
+    struct process p = start_within(&usual, little_memory);
+    char *filler = xcalloc(65536, 1), text[4096];
+    int fds[40], refused = 0, taken = 0;
+
+    (void)state;
+    for (int i = 0; i < ARRAY_LEN(fds); i++)
+        fds[i] = send_most(p.port, filler, HTTP_MAX_BODY - 4);
+    assert_int_equal(status_of(p.port, health, 5, NULL, 0), 200);
+    for (int i = 0; i < ARRAY_LEN(fds); i++) {
+        say(fds[i], "abcd");
+        int status = heard(fds[i], 5, text, sizeof text);
+        refused += status == 503 && strstr(text, "no memory is left for this body");
+        taken += status == 200 && strstr(text, "{\"bytes\":4194304}");
+        close(fds[i]);
+    }
+    assert_int_equal(refused + taken, ARRAY_LEN(fds));
+    assert_in_range(taken, 10, HTTP_MAX_BODIES / HTTP_MAX_BODY);
+    int fd = send_most(p.port, filler, HTTP_MAX_BODY); /* all that was held is free again */
+    assert_int_equal(heard(fd, 5, NULL, 0), 200);
+    close(fd);
+    free(filler);
+    stop(p);
+}
+
+/* What a client that has left asked is not worked on. */
+static void test_client_leaves(void **state)
+{
+    struct process p = start(&usual);
+    double begun = now_seconds();
+
+    (void)state;
+    close(ask(p.port, "/work"));
+    close(ask(p.port, "/work"));
+    int fd = ask(p.port, "/quick");
+    assert_int_equal(heard(fd, 5, NULL, 0), 200);
+    assert_true(now_seconds() - begun < 2);
+    close(fd);
+    stop(p);
+}
+
+/* A signal stops the work; who asked for it is told, and who waits too. */
+static void test_signal(void **state)
+{
+    struct process p = start(&usual);
+    int first = ask(p.port, "/work"), second = ask(p.port, "/quick");
+    char text[4096];
+
+    (void)state;
+    usleep(300000);
+    kill(p.pid, SIGTERM);
+    assert_int_equal(heard(first, 5, text, sizeof text), 503);
+    assert_non_null(strstr(text, "the service stops"));
+    assert_int_equal(heard(second, 5, text, sizeof text), 503);
+    close(first);
+    close(second);
+    assert_int_equal(end_of(p, 5), EXIT_CODE_SIGTERM);
+}
+
+/* Work that does not look at anything is ended with the process; a second signal does so at once. */
+static void test_signal_in_deaf_work(void **state)
+{
+    (void)state;
+    for (int signals = 1; signals <= 2; signals++) {
+        struct process p = start(&usual);
+        int fd = ask(p.port, "/deaf");
+        double begun;
+        usleep(300000);
+        begun = now_seconds();
+        kill(p.pid, SIGINT);
+        usleep(100000);
+        if (signals == 2)
+            kill(p.pid, SIGINT);
+        assert_int_equal(end_of(p, 6), EXIT_CODE_SIGINT);
+        assert_true(now_seconds() - begun < (signals == 2 ? 1 : 5));
+        close(fd);
+    }
+}
+
+/* A port is one service's; after its end, open connections or not, the next one has it. */
+static void test_port(void **state)
+{
+    struct process p = start(&usual);
+    struct http_settings same = usual;
+    char address[64];
+
+    (void)state;
+    snprintf(address, sizeof address, "127.0.0.1:%d", p.port);
+    same.address = address;
+    struct process second = start_within(&same, RLIM_INFINITY);
+    assert_int_equal(second.port, 0);
+    assert_int_equal(end_of(second, 5), EXIT_CODE_FAILURE);
+    int fd = dial(p.port);
+    say(fd, health);
+    assert_int_equal(heard(fd, 5, NULL, 0), 200);
+    kill(p.pid, SIGKILL);
+    waitpid(p.pid, NULL, 0);
+    second = start(&same);
+    assert_int_equal(second.port, p.port);
+    close(fd);
+    stop(second);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_framing),
+        cmocka_unit_test(test_kept_alive),
+        cmocka_unit_test(test_slow_clients),
+        cmocka_unit_test(test_waiting_is_not_slow),
+        cmocka_unit_test(test_all_leave),
+        cmocka_unit_test(test_all_at_once),
+        cmocka_unit_test(test_large_bodies),
+        cmocka_unit_test(test_client_leaves),
+        cmocka_unit_test(test_signal),
+        cmocka_unit_test(test_signal_in_deaf_work),
+        cmocka_unit_test(test_port),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
