@@ -4,8 +4,8 @@
 #ifndef DATA_CONTRAST_CONTRAST_IMPL_H
 #define DATA_CONTRAST_CONTRAST_IMPL_H
 
-#include "data/ambiguate/alter.h"
 #include "data/contrast/contrast.h"
+#include "data/rewrite/alter.h"
 
 /* A question of one database, whatever rows and records it stands in. */
 struct contrast_question {

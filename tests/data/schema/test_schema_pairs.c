@@ -1,6 +1,6 @@
 #include "tests/support/support.h"
 
-#include "data/ambiguate/alter.h"
+#include "data/rewrite/alter.h"
 #include "data/schema/element_name.h"
 #include "data/schema/schema_build.h"
 #include "data/schema/schema_join.h"

@@ -5,8 +5,8 @@
  * which elements were invented; what is added stands at a random place.  Both alternatives get the element's type and
  * keys, so that structure does not tell the right reading either.
  */
-#ifndef DATA_AMBIGUATE_ALTER_H
-#define DATA_AMBIGUATE_ALTER_H
+#ifndef DATA_REWRITE_ALTER_H
+#define DATA_REWRITE_ALTER_H
 
 #include "data/corpora/ambiqt.h"
 #include "data/schema/schema.h"

@@ -2,7 +2,7 @@
 #include "tests/support/corpus.h"
 #include "tests/support/support.h"
 
-#include "data/ambiguate/alter.h"
+#include "data/rewrite/alter.h"
 #include "data/schema/schema_build.h"
 
 #include <stdio.h>

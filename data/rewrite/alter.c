@@ -1,4 +1,4 @@
-#include "data/ambiguate/alter.h"
+#include "data/rewrite/alter.h"
 
 #include "data/schema/schema_build.h"
 
