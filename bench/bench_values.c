@@ -73,19 +73,19 @@ static void ask_all(struct tag_source *s, bool slips)
     for (int i = 0; i < QUESTIONS; i++) {
         const struct value_entry *e = &s->index.entries[rng_below(&rng, (uint32_t)s->index.n)];
         const char *value = s->index.texts + e->text;
-        struct value_matches m;
+        struct tag_matches m;
         char text[TEXT], question[3 * TEXT];
         snprintf(text, sizeof text, "%s", value);
         if (slips)
             text[strlen(text) / 2] = 'x';
         snprintf(question, sizeof question, "How many orders did the customers from %s place in the last year?", text);
         tag_source_ask(s, question, &m);
-        for (int k = 0; k < m.n; k++)
-            if (strcmp(m.items[k].text, value) == 0) {
+        for (int k = 0; k < m.values.n; k++)
+            if (strcmp(m.values.items[k].text, value) == 0) {
                 found++;
                 break;
             }
-        value_matches_release(&m);
+        tag_matches_release(&m);
     }
     printf("%s: %.0f questions/s (of processor time %.0f), %d of %d found\n", slips ? "with a slip" : "exact",
            QUESTIONS / (now_seconds() - start), QUESTIONS * (double)CLOCKS_PER_SEC / (double)(clock() - processor),

@@ -215,7 +215,7 @@ static bool is_found(const struct tag_question *q, const struct span_concept *c)
 static json_t *matches_json(const struct span_record *r, const struct tokens *t)
 {
     struct tag_source source;
-    struct value_matches found;
+    struct tag_matches found;
     json_t *list = json_array();
 
     tag_source_of(&source, r->columns, r->n_columns);
@@ -229,7 +229,7 @@ static json_t *matches_json(const struct span_record *r, const struct tokens *t)
             if (c->value && !is_found(&q, c))
                 add_match(list, r, t, &v);
         }
-    value_matches_release(&found);
+    tag_matches_release(&found);
     tag_source_close(&source);
     return list;
 }

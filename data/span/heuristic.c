@@ -8,25 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PART_LIKENESS 0.9
-
-/* A name whose words a run says in part. */
+/* What a run of words says of a name, or how many of their letters are alike. */
 static double likeness(const struct spoken *run, const char *run_text, const struct spoken *name, const char *name_text)
 {
-    const struct spoken_word *head = spoken_head(name);
-    int said = 0, words = 0;
-
-    for (int i = 0; i < run->n; i++)
-        if (!run->words[i].filler && !spoken_find(name, run->words[i].stem))
-            return spoken_ratio(run_text, name_text);
-    for (int i = 0; i < name->n; i++)
-        if (!name->words[i].filler) {
-            words++;
-            said += spoken_find(run, name->words[i].stem) != NULL;
-        }
-    if (said && said == words)
-        return 1;
-    return head && spoken_find(run, head->stem) ? PART_LIKENESS : spoken_ratio(run_text, name_text);
+    double said = heuristic_said(run, name);
+    return said > 0 ? said : spoken_ratio(run_text, name_text);
 }
 
 double heuristic_likeness(const char *run, const char *name)
@@ -43,14 +29,14 @@ struct heuristic_run {
     int start, end;
     double score, common; /* the best; letters that are alike */
     bool is_value;
+    const struct tag_concept *number; /* the column whose value a number is; NULL of other runs */
 };
 
 struct heuristic_tagger {
     const struct heuristic *h;
     const struct tag_question *q;
-    struct spoken words;
-    struct spoken *names; /* [n_columns] */
-    bool *said;           /* [n_columns] the question says its table */
+    struct heuristic_words words;
+    struct tag_concept *numbers; /* [n_numbers] */
     struct heuristic_run *runs;
     int n, cap;
     struct tag_answer *answer;
@@ -66,7 +52,7 @@ static void add_run(struct heuristic_tagger *t, struct heuristic_run r)
 /* The words of a run, text and all. */
 static char *read_run(struct spoken *run, const struct heuristic_tagger *t, int first, int last)
 {
-    const struct spoken_word *a = &t->words.words[first], *b = &t->words.words[last];
+    const struct spoken_word *a = &t->words.words.words[first], *b = &t->words.words.words[last];
     char *text = strndup(t->q->question + a->from, (size_t)(b->to - a->from));
 
     CHECK(text, "no memory for a run of words");
@@ -82,7 +68,7 @@ static double *likenesses(const struct heuristic_tagger *t, int first, int last)
     char *text = read_run(&run, t, first, last);
 
     for (int c = 0; c < t->q->n_columns; c++)
-        of[c] = likeness(&run, text, &t->names[c], t->q->columns[c].name);
+        of[c] = likeness(&run, text, &t->words.names[c], t->q->columns[c].name);
     free(text);
     return of;
 }
@@ -104,33 +90,103 @@ static double best_likeness(const struct heuristic_tagger *t, int first, int las
     return best;
 }
 
+/* Of the run to the table that it is most like. */
+static double likest_table(const struct heuristic_tagger *t, int first, int last)
+{
+    double best = 0;
+    struct spoken run;
+    char *text = read_run(&run, t, first, last);
+
+    for (int c = 0; c < t->q->n_columns; c++)
+        if (t->words.table_of[c] == c && t->q->columns[c].table)
+            best = fmax(best, likeness(&run, text, &t->words.tables[c], t->q->columns[c].table));
+    free(text);
+    return best;
+}
+
+/* Whether the run names a table rather than a column: it is more like a table's name than any column's, or is a table's
+ * name and like columns of tables alone that the question does not name. */
+static bool names_table(const struct heuristic_tagger *t, int first, int last, double column)
+{
+    double table = likest_table(t, first, last);
+    bool named = false;
+
+    for (int i = 0; i < t->words.n_named && column < 1; i++) { /* "level" of "stock levels" */
+        const struct named_table *n = &t->words.named[i];
+        if (n->whole && n->first <= first && last <= n->last)
+            return true;
+    }
+    if (table < 1 || column < 1)
+        return table > column;
+    double *of = likenesses(t, first, last);
+    for (int c = 0; c < t->q->n_columns && !named; c++)
+        named = of[c] >= column && heuristic_table_rank(&t->words, c, first, last) > TABLE_UNNAMED;
+    free(of);
+    return !named;
+}
+
 /* Of each word the runs that begin there, from the last one on, but those that are more like a name without their first
  * or last word: in "blood type AB" two words say the name. */
 static void add_names(struct heuristic_tagger *t)
 {
-    const struct spoken_word *w = t->words.words;
+    const struct spoken_word *w = t->words.words.words;
     double best[HEURISTIC_WORDS + 1] = { 0 },
                                   behind[HEURISTIC_WORDS + 1] = { 0 }; /* of k words from i on, from i + 1 */
 
-    for (int i = t->words.n - 1; i >= 0; i--) {
+    for (int i = t->words.words.n - 1; i >= 0; i--) {
         memcpy(behind, best, sizeof best);
-        for (int k = 1; k <= HEURISTIC_WORDS && i + k <= t->words.n; k++) {
+        for (int k = 1; k <= HEURISTIC_WORDS && i + k <= t->words.words.n; k++) {
             const struct spoken_word *last = &w[i + k - 1];
             bool bare = w[i].filler || last->filler;
             best[k] = bare ? fmax(best[k - 1], behind[k - 1]) : best_likeness(t, i, i + k - 1);
-            if (!bare && best[k] >= t->h->name && best[k] >= best[k - 1] && best[k] >= behind[k - 1])
-                add_run(t, (struct heuristic_run){ w[i].start, last->end, best[k], best[k] * (last->end - w[i].start),
-                                                   false });
+            if (!bare && best[k] >= t->h->name && best[k] >= best[k - 1] && best[k] >= behind[k - 1] &&
+                !names_table(t, i, i + k - 1, best[k]))
+                add_run(t, (struct heuristic_run){ .start = w[i].start,
+                                                   .end = last->end,
+                                                   .score = best[k],
+                                                   .common = best[k] * (last->end - w[i].start) });
         }
     }
+}
+
+/* A value whose words are a number: heuristic_number tells who holds it. */
+static bool is_number(const struct heuristic_tagger *t, const struct tag_value *v)
+{
+    struct plain_number number;
+
+    if (t->q->columns[v->column].type == COLUMN_NUMBER && plain_number_read(&number, v->text))
+        return true;
+    for (int i = 0; i < t->q->n_numbers; i++)
+        if (v->start < t->q->numbers[i].end && t->q->numbers[i].start < v->end &&
+            v->end - v->start <= t->q->numbers[i].end - t->q->numbers[i].start)
+            return true;
+    return false;
 }
 
 static void add_values(struct heuristic_tagger *t)
 {
     for (int i = 0; i < t->q->n_values; i++) {
         const struct tag_value *v = &t->q->values[i];
-        if (v->score >= t->h->value)
-            add_run(t, (struct heuristic_run){ v->start, v->end, v->score, v->score * (v->end - v->start), true });
+        if (v->score >= t->h->value && !is_number(t, v))
+            add_run(t, (struct heuristic_run){ .start = v->start,
+                                               .end = v->end,
+                                               .score = v->score,
+                                               .common = v->score * (v->end - v->start),
+                                               .is_value = true });
+    }
+}
+
+static void add_numbers(struct heuristic_tagger *t)
+{
+    for (int i = 0; i < t->q->n_numbers; i++) {
+        const struct said_number *n = &t->q->numbers[i];
+        if (heuristic_number(&t->numbers[i], &t->words, i))
+            add_run(t, (struct heuristic_run){ .start = n->start,
+                                               .end = n->end,
+                                               .score = t->numbers[i].score,
+                                               .common = t->numbers[i].score * (n->end - n->start),
+                                               .is_value = true,
+                                               .number = &t->numbers[i] });
     }
 }
 
@@ -194,25 +250,66 @@ static void add_concept(struct tag_concept *list, int *n, const struct tag_quest
     list[at] = c;
 }
 
-/* Whether the question says the table of one of those that are as good as the best. */
-static bool says_table(const struct heuristic_tagger *t, const double *of, double least)
+/* A table that the question names decides between columns whose names, or values, the run says as well as it must. */
+static enum table_rank best_rank(const struct heuristic_tagger *t, const double *of, double least, int first, int last)
 {
+    enum table_rank best = TABLE_UNNAMED;
+
     for (int c = 0; c < t->q->n_columns; c++)
-        if (of[c] >= least && t->said[c])
-            return true;
-    return false;
+        if (of[c] >= least) {
+            enum table_rank rank = heuristic_table_rank(&t->words, c, first, last);
+            best = rank > best ? rank : best;
+        }
+    return best;
 }
 
-/* Of the columns that are like a run those whose table the question says, if there are any. */
+/* Leaves those columns whose tables the question names best, if it names some. */
+static void keep_named(const struct heuristic_tagger *t, double *of, double enough, int first, int last)
+{
+    double best = greatest(of, t->q->n_columns), least = fmax(enough, fmin(best, PART_LIKENESS));
+    enum table_rank rank = best_rank(t, of, least, first, last);
+
+    if (rank < TABLE_NAMED) { /* a table's chief word alone decides between the best */
+        least = best - t->h->margin;
+        rank = best_rank(t, of, least, first, last);
+    }
+    for (int c = 0; c < t->q->n_columns && rank; c++)
+        if (of[c] < least || heuristic_table_rank(&t->words, c, first, last) < rank)
+            of[c] = 0;
+}
+
+/* "The id of the product" is that which tells products apart, rather than one of another table's in it. */
+static void keep_key(const struct heuristic_tagger *t, double *of)
+{
+    double best = greatest(of, t->q->n_columns);
+    int key = -1, keys = 0;
+
+    for (int c = 0; c < t->q->n_columns; c++)
+        if (of[c] >= best && t->q->columns[c].is_key) {
+            key = c;
+            keys++;
+        }
+    for (int c = 0; c < t->q->n_columns && keys == 1; c++)
+        of[c] = c == key ? of[c] : 0;
+}
+
+static void find_words(const struct heuristic_tagger *t, int start, int end, int *first, int *last)
+{
+    *first = *last = 0;
+    for (int i = 0; i < t->words.words.n; i++) {
+        *first = t->words.words.words[i].start == start ? i : *first;
+        *last = t->words.words.words[i].end == end ? i : *last;
+    }
+}
+
 static void add_alternatives(struct heuristic_tagger *t, struct tag_span *s, const double *of, enum tag_kind kind,
                              const char *const *values)
 {
     double least = greatest(of, t->q->n_columns) - t->h->margin;
-    bool by_table = says_table(t, of, least);
 
     s->alternatives = xcalloc(HEURISTIC_ALTERNATIVES, sizeof *s->alternatives);
     for (int c = 0; c < t->q->n_columns; c++)
-        if (of[c] > 0 && of[c] >= least && (!by_table || t->said[c]))
+        if (of[c] > 0 && of[c] >= least)
             add_concept(s->alternatives, &s->n_alternatives, t->q,
                         (struct tag_concept){ kind, c, values ? values[c] : NULL, of[c] });
     if (s->n_alternatives > 1)
@@ -221,77 +318,66 @@ static void add_alternatives(struct heuristic_tagger *t, struct tag_span *s, con
 
 static void take_name(struct heuristic_tagger *t, const struct heuristic_run *r)
 {
-    int first = 0, last = 0;
+    int first, last;
 
-    for (int i = 0; i < t->words.n; i++) {
-        first = t->words.words[i].start == r->start ? i : first;
-        last = t->words.words[i].end == r->end ? i : last;
-    }
+    find_words(t, r->start, r->end, &first, &last);
     double *of = likenesses(t, first, last);
+    keep_named(t, of, t->h->name, first, last);
+    keep_key(t, of);
     add_alternatives(t, add_span(t, r->start, r->end, SPAN_COL, r->score), of, TAG_COLUMN, NULL);
     free(of);
 }
 
-/* A number may stand in any column of numbers, which makes no question ambiguous: the best is taken. */
-static void keep_first(struct tag_span *s)
+static void take_number(struct heuristic_tagger *t, const struct heuristic_run *r)
 {
-    s->n_alternatives = s->n_alternatives > 0;
-    s->label = SPAN_VAL;
+    struct tag_span *s = add_span(t, r->start, r->end, SPAN_VAL, r->score);
+
+    s->alternatives = xcalloc(HEURISTIC_ALTERNATIVES, sizeof *s->alternatives);
+    s->alternatives[s->n_alternatives++] = *r->number;
 }
 
-static void take_value(struct heuristic_tagger *t, const struct heuristic_run *r)
+static void take_text(struct heuristic_tagger *t, const struct heuristic_run *r)
 {
     double *of = xcalloc((size_t)t->q->n_columns + 1, sizeof *of);
     const char **values = xcalloc((size_t)t->q->n_columns + 1, sizeof *values);
-    bool number = false;
+    int first, last;
 
     for (int i = 0; i < t->q->n_values; i++) {
         const struct tag_value *v = &t->q->values[i];
-        if (v->start != r->start || v->end != r->end || v->score <= of[v->column])
+        if (v->start != r->start || v->end != r->end || v->score <= of[v->column] || is_number(t, v))
             continue;
         of[v->column] = v->score;
         values[v->column] = v->text;
-        number |= t->q->columns[v->column].type == COLUMN_NUMBER;
     }
-    struct tag_span *s = add_span(t, r->start, r->end, SPAN_VAL, r->score);
-    add_alternatives(t, s, of, TAG_VALUE, values);
-    if (number)
-        keep_first(s);
+    find_words(t, r->start, r->end, &first, &last);
+    keep_named(t, of, t->h->value, first, last);
+    add_alternatives(t, add_span(t, r->start, r->end, SPAN_VAL, r->score), of, TAG_VALUE, values);
     free(values);
     free(of);
 }
 
-static void take_runs(struct heuristic_tagger *t)
+static void take_run(struct heuristic_tagger *t, const struct heuristic_run *r)
 {
-    qsort(t->runs, (size_t)t->n, sizeof *t->runs, better);
-    for (int i = 0; i < t->n; i++)
-        if (is_free(t, t->runs[i].start, t->runs[i].end))
-            (t->runs[i].is_value ? take_value : take_name)(t, &t->runs[i]);
+    if (r->number)
+        take_number(t, r);
+    else
+        (r->is_value ? take_text : take_name)(t, r);
 }
 
-/* Of the run to the table that it is most like. */
-static double likest_table(const struct heuristic_tagger *t, int first, int last)
+static void take_runs(struct heuristic_tagger *t)
 {
-    double best = 0;
-    struct spoken run, name;
-    char *text = read_run(&run, t, first, last);
-
-    for (int c = 0; c < t->q->n_columns; c++) {
-        const char *table = t->q->columns[c].table;
-        if (!table || (c && compare(table, t->q->columns[c - 1].table) == 0))
-            continue;
-        spoken_read(&name, table);
-        best = fmax(best, likeness(&run, text, &name, table));
-    }
-    free(text);
-    return best;
+    if (t->n)
+        qsort(t->runs, (size_t)t->n, sizeof *t->runs, better);
+    for (int i = 0; i < t->n; i++)
+        if (is_free(t, t->runs[i].start, t->runs[i].end))
+            take_run(t, &t->runs[i]);
 }
 
 /* A phrase that is like no name of a column or a table has nothing that it may mean. */
 static void take_phrase(struct heuristic_tagger *t, struct noun_phrase p)
 {
     double *of = likenesses(t, p.first, p.last), best = greatest(of, t->q->n_columns);
-    const struct spoken_word *a = &t->words.words[p.first], *b = &t->words.words[p.last];
+    const struct spoken_word *a = &t->words.words.words[p.first], *b = &t->words.words.words[p.last];
 
     if (fmax(best, likest_table(t, p.first, p.last)) < t->h->unknown) {
         struct tag_span *s = add_span(t, a->start, b->end, SPAN_UNK, 1 - best);
@@ -308,31 +394,15 @@ static void take_phrases(struct heuristic_tagger *t)
     bool taken[SPOKEN_WORDS];
     struct noun_phrase p = { .last = -1 };
 
-    for (int i = 0; i < t->words.n; i++)
-        taken[i] = !is_free(t, t->words.words[i].start, t->words.words[i].end);
-    while (noun_phrase_next(&p, t->q->question, &t->words, taken))
+    for (int i = 0; i < t->words.words.n; i++)
+        taken[i] = !is_free(t, t->words.words.words[i].start, t->words.words.words[i].end);
+    while (noun_phrase_next(&p, t->q->question, &t->words.words, taken))
         take_phrase(t, p);
 }
 
 static int by_place(const void *a, const void *b)
 {
     return ((const struct tag_span *)a)->start - ((const struct tag_span *)b)->start;
-}
-
-static void read_names(struct heuristic_tagger *t)
-{
-    struct spoken table;
-
-    spoken_read(&t->words, t->q->question);
-    t->names = xmalloc((size_t)(t->q->n_columns + 1) * sizeof *t->names);
-    t->said = xcalloc((size_t)t->q->n_columns + 1, sizeof *t->said);
-    for (int c = 0; c < t->q->n_columns; c++) {
-        spoken_read(&t->names[c], t->q->columns[c].name);
-        if (!t->q->columns[c].table)
-            continue;
-        spoken_read(&table, t->q->columns[c].table);
-        t->said[c] = spoken_share(&table, &t->words);
-    }
 }
 
 void heuristic_tag(struct tag_answer *a, const struct heuristic *h, const struct tag_question *q)
@@ -343,15 +413,18 @@ void heuristic_tag(struct tag_answer *a, const struct heuristic *h, const struct
     t->h = h;
     t->q = q;
     t->answer = a;
-    read_names(t);
+    heuristic_words_init(&t->words, q);
+    t->numbers = xcalloc((size_t)q->n_numbers + 1, sizeof *t->numbers);
     add_names(t);
     add_values(t);
+    add_numbers(t);
     take_runs(t);
     if (h->unknown > 0)
         take_phrases(t);
-    qsort(a->spans, (size_t)a->n_spans, sizeof *a->spans, by_place);
+    if (a->n_spans)
+        qsort(a->spans, (size_t)a->n_spans, sizeof *a->spans, by_place);
+    heuristic_words_release(&t->words);
+    free(t->numbers);
     free(t->runs);
-    free(t->names);
-    free(t->said);
     free(t);
 }

@@ -2,6 +2,9 @@
  * heuristic.h - a tagger without a model: runs of the question's words that are like a name or a value are that, runs
  * like several are ambiguous, and what stands where a noun phrase stands and is like nothing is unanswerable.
  *
+ * A number is marked where a column holds it and the question tells which one.  A table that the question names decides
+ * between columns, and between values, that are alike.
+ *
  * It is the baseline that a model has to beat, and of use where there is none.  What counts as alike is in four
  * thresholds, which records with marked words can tune.
  */

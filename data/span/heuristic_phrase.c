@@ -56,13 +56,22 @@ static bool is_opened(const struct spoken *words, int first)
     return first > 0 && (IS_IN(words->words[first - 1].stem, openers) || IS_IN(words->words[first - 1].stem, common));
 }
 
+/* Whether a quotation, a bracket or a part of the sentence ends or begins between two words. */
+static bool is_parted(const char *question, const struct spoken_word *a, const struct spoken_word *b)
+{
+    for (int i = a->to; i < b->from; i++)
+        if (strchr("\"`,;:()[]", question[i]) || strncmp(question + i, "\xe2\x80\x9c", 3) == 0)
+            return true;
+    return false;
+}
+
 static int phrase_end(const struct spoken *words, int first, const char *question, const bool *taken)
 {
     int last = first;
 
     while (last + 1 < words->n && !taken[last + 1] && is_content(&words->words[last + 1], question)) {
         const char *stem = words->words[last + 1].stem;
-        if (is_verb(stem, strlen(stem)))
+        if (is_verb(stem, strlen(stem)) || is_parted(question, &words->words[last], &words->words[last + 1]))
             break;
         last++;
     }

@@ -23,7 +23,7 @@ static const struct {
 struct tuned_question {
     struct tag_question ask;
     struct tag_source source;
-    struct value_matches values;
+    struct tag_matches values;
 };
 
 static double goodness(const struct heuristic *h, const struct tuned_question *q, const struct span_record *r, int n)
@@ -70,7 +70,7 @@ double heuristic_tune(struct heuristic *h, const struct span_record *records, in
     }
     double best = tune(h, q, records, n);
     for (int i = 0; i < n; i++) {
-        value_matches_release(&q[i].values);
+        tag_matches_release(&q[i].values);
         tag_source_close(&q[i].source);
     }
     free(q);

@@ -37,6 +37,7 @@ struct span_column {
     const char **values; /* some of them, among them those that the question says */
     int n_values;
     const char *sql_table, *sql_name; /* as answers name them; NULL: by `table` and `name` */
+    bool is_key;                      /* known to tell its table's rows apart all by itself */
 };
 
 struct span_record {

@@ -62,6 +62,15 @@ bool spoken_in_word(const char *p)
     return isalnum((unsigned char)*p) || ((unsigned char)*p >= 0x80 && !mark_bytes((const unsigned char *)p));
 }
 
+bool spoken_in_word_before(const char *text, int at)
+{
+    int from = at - 1;
+
+    while (from > 0 && ((unsigned char)text[from] & 0xc0) == 0x80)
+        from--;
+    return from >= 0 && spoken_in_word(text + from);
+}
+
 /* The s of "team's", which says nothing. */
 static bool is_genitive(const char *text, int from, int to)
 {
@@ -102,6 +111,12 @@ const struct spoken_word *spoken_find(const struct spoken *s, const char *stem)
         if (!s->words[i].filler && strcmp(s->words[i].stem, stem) == 0)
             return &s->words[i];
     return NULL;
+}
+
+void spoken_part(struct spoken *part, const struct spoken *of, int first, int last)
+{
+    part->n = last + 1 - first;
+    memcpy(part->words, &of->words[first], (size_t)part->n * sizeof *part->words);
 }
 
 bool spoken_share(const struct spoken *a, const struct spoken *b)

@@ -26,8 +26,12 @@ struct spoken {
 void spoken_read(struct spoken *s, const char *text);
 /* Whether the letter at p is part of a word. */
 bool spoken_in_word(const char *p);
+/* Whether the letter that ends before text + at is. */
+bool spoken_in_word_before(const char *text, int at);
 /* The word with that stem that is no filler, or NULL. */
 const struct spoken_word *spoken_find(const struct spoken *s, const char *stem);
+/* Words first to last of another text. */
+void spoken_part(struct spoken *part, const struct spoken *of, int first, int last);
 /* Whether they have a word in common that is no filler. */
 bool spoken_share(const struct spoken *a, const struct spoken *b);
 /* The word that says what kind of thing a name is: "date" of "date of birth", "team" of "school/club team".  NULL of a

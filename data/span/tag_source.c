@@ -12,36 +12,56 @@
 
 /* Rows that are read at once, and from which a column's examples come. */
 enum { ROWS = 100000, EXAMPLE_ROWS = 50 };
+/* Numbers may take this part of the memory, as its divisor. */
+enum { NUMBER_SHARE = 4 };
+/* Of a column without texts the first rows are read. */
+enum { NUMBER_ROWS = 10 * ROWS };
 
 /* Seconds for the values of a database, and of them for those of its views, which may compute anything, and of one
  * view. */
 static const double ALL_SECONDS = 30, VIEWS_SECONDS = 10, VIEW_SECONDS = 2;
 
-static struct exec_result select_texts(struct exec_db *db, const struct schema *s, int c, int64_t from)
+static struct exec_result select_values(struct exec_db *db, const struct schema *s, int c, int64_t from)
 {
-    char *sql = sqlite3_mprintf("SELECT \"%w\" AS v FROM \"%w\" WHERE typeof(\"%w\") = 'text' AND length(\"%w\") <= %d "
-                                "LIMIT %d OFFSET %lld",
-                                s->columns[c].name, s->tables[s->columns[c].table].name, s->columns[c].name,
-                                s->columns[c].name, VALUE_BYTES, ROWS, (long long)from);
+    char *sql =
+        sqlite3_mprintf("SELECT \"%w\" AS v FROM \"%w\" WHERE typeof(\"%w\") IN ('text', 'integer', 'real') AND "
+                        "length(\"%w\") <= %d LIMIT %d OFFSET %lld",
+                        s->columns[c].name, s->tables[s->columns[c].table].name, s->columns[c].name, s->columns[c].name,
+                        VALUE_BYTES, ROWS, (long long)from);
     CHECK(sql, "no memory for a statement");
     struct exec_result r = exec_run(db, sql);
     sqlite3_free(sql);
     return r;
 }
 
-/* All texts of the schema's column c, which is column i here; false where SQLite does not give them, or not in time. */
+/* Whether it is a text, of which a column may have any number. */
+static bool index_cell(struct tag_source *x, int column, const struct cell *cell)
+{
+    if (cell->type == CELL_INTEGER)
+        number_index_add(&x->numbers, column, plain_integer(cell->integer));
+    if (cell->type == CELL_REAL)
+        number_index_add(&x->numbers, column, plain_real(cell->real));
+    if (cell->type != CELL_TEXT || memchr(cell->bytes, '\0', (size_t)cell->n))
+        return false;
+    value_index_add(&x->index, column, cell->bytes);
+    number_index_add_text(&x->numbers, column, cell->bytes);
+    return true;
+}
+
+/* All texts and numbers of the schema's column c, which is column i here; false where SQLite does not give them, or not
+ * in time. */
 static bool index_column(struct tag_source *x, struct exec_db *db, const struct schema *s, int c, int i)
 {
     int64_t n = ROWS;
+    bool texts = false;
 
-    for (int64_t from = 0; n == ROWS && !x->index.cut; from += n) {
-        struct exec_result r = select_texts(db, s, c, from);
+    for (int64_t from = 0; n == ROWS && (texts ? !x->index.cut : from < NUMBER_ROWS); from += n) {
+        struct exec_result r = select_values(db, s, c, from);
         n = r.status == EXEC_OK ? r.n : -1;
         if (n < 0 && !work_limit_ended())
             log_warn("values of %s.%s are not read: %s", x->own[i].sql_table, x->own[i].sql_name, r.message);
         for (int64_t row = 0; row < n; row++)
-            if (r.cells[row].type == CELL_TEXT && !memchr(r.cells[row].bytes, '\0', (size_t)r.cells[row].n))
-                value_index_add(&x->index, i, r.cells[row].bytes);
+            texts |= index_cell(x, i, &r.cells[row]);
         exec_result_release(&r);
     }
     return n >= 0;
@@ -176,6 +196,9 @@ static int read_database(struct tag_source *x, const struct schema *s, const int
     if (x->index.cut)
         log_warn("%s: the index of values ends with %d values, %lld MiB; questions are not compared with the others",
                  path, x->index.n, (long long)(value_index_bytes(&x->index) >> 20));
+    if (x->numbers.cut)
+        log_warn("%s: the index of numbers ends at %lld MiB; numbers beyond it are not marked as values", path,
+                 (long long)(x->numbers.bytes >> 20));
     return 0;
 }
 
@@ -199,6 +222,15 @@ static bool is_part_of_table(const struct schema *s, int table)
     return false;
 }
 
+static bool has_one_key(const struct schema *s, int t)
+{
+    int keys = 0;
+
+    for (int c = s->tables[t].first_column; c < s->tables[t].first_column + s->tables[t].n_columns; c++)
+        keys += s->columns[c].primary;
+    return keys == 1;
+}
+
 static void add_columns(struct tag_source *x, const struct schema *s, int t, int *of)
 {
     const struct schema_table *table = &s->tables[t];
@@ -211,7 +243,8 @@ static void add_columns(struct tag_source *x, const struct schema *s, int t, int
                                           .type = s->columns[c].type,
                                           .values = &x->examples[i * TAG_EXAMPLES],
                                           .sql_table = table->name,
-                                          .sql_name = s->columns[c].name };
+                                          .sql_name = s->columns[c].name,
+                                          .is_key = s->columns[c].primary && has_one_key(s, t) };
     }
 }
 
@@ -226,9 +259,11 @@ int tag_source_open(struct tag_source *x, const struct schema *s, const char *pa
     for (int t = 0; t < s->n_tables; t++)
         if (!is_part_of_table(s, t))
             add_columns(x, s, t, of);
-    value_index_init(&x->index, max_bytes);
+    value_index_init(&x->index, max_bytes - max_bytes / NUMBER_SHARE);
+    number_index_init(&x->numbers, x->n_columns, max_bytes / NUMBER_SHARE);
     int rc = path ? read_database(x, s, of, path, err) : 0;
     value_index_finish(&x->index);
+    number_index_finish(&x->numbers);
     free(of);
     return rc;
 }
@@ -237,25 +272,47 @@ void tag_source_of(struct tag_source *x, const struct span_column *columns, int 
 {
     *x = (struct tag_source){ .columns = columns, .n_columns = n_columns };
     value_index_init(&x->index, VALUE_INDEX_BYTES);
+    number_index_init(&x->numbers, n_columns, VALUE_INDEX_BYTES);
     for (int c = 0; c < n_columns; c++)
-        for (int i = 0; i < columns[c].n_values && columns[c].type != COLUMN_NUMBER; i++)
-            value_index_add(&x->index, c, columns[c].values[i]);
+        for (int i = 0; i < columns[c].n_values; i++) {
+            if (columns[c].type != COLUMN_NUMBER)
+                value_index_add(&x->index, c, columns[c].values[i]);
+            number_index_add_text(&x->numbers, c, columns[c].values[i]);
+        }
     value_index_finish(&x->index);
+    number_index_finish(&x->numbers);
 }
 
 void tag_source_close(struct tag_source *x)
 {
     value_index_release(&x->index);
+    number_index_release(&x->numbers);
     free(x->own);
     free(x->examples);
     strings_release(&x->text);
     *x = (struct tag_source){ 0 };
 }
 
-struct tag_question tag_source_ask(struct tag_source *x, const char *question, struct value_matches *m)
+int64_t tag_source_bytes(const struct tag_source *x)
 {
-    value_match(m, &x->index, question, x->columns, x->n_columns, VALUE_RATIO);
-    return (struct tag_question){
-        .question = question, .columns = x->columns, .n_columns = x->n_columns, .values = m->items, .n_values = m->n
-    };
+    return value_index_bytes(&x->index) + x->numbers.bytes;
+}
+
+void tag_matches_release(struct tag_matches *m)
+{
+    value_matches_release(&m->values);
+    number_matches_release(&m->numbers);
+}
+
+struct tag_question tag_source_ask(struct tag_source *x, const char *question, struct tag_matches *m)
+{
+    value_match(&m->values, &x->index, question, x->columns, x->n_columns, VALUE_RATIO);
+    number_match(&m->numbers, &x->numbers, question);
+    return (struct tag_question){ .question = question,
+                                  .columns = x->columns,
+                                  .n_columns = x->n_columns,
+                                  .values = m->values.items,
+                                  .n_values = m->values.n,
+                                  .numbers = m->numbers.items,
+                                  .n_numbers = m->numbers.n };
 }

@@ -8,6 +8,7 @@
 #ifndef DATA_SPAN_TAGGING_H
 #define DATA_SPAN_TAGGING_H
 
+#include "data/span/number_index.h"
 #include "data/span/span_record.h"
 
 /* A run of the question's words that says a value of a column. */
@@ -18,6 +19,27 @@ struct tag_value {
     double score; /* from 0 to 1: how alike they are */
 };
 
+/* A column that holds a number that the question says, or dates of the year that it says. */
+struct number_holder {
+    int column;
+    const char *text; /* the number as the database has it, or the year */
+    bool by_year;
+};
+
+/* A number of the question; offsets are those of its digits and sign. */
+struct said_number {
+    int start, end; /* code points */
+    int from, to;   /* bytes */
+    struct plain_number value;
+    bool ordinal;    /* "2nd" */
+    bool percent;    /* "20 %" */
+    bool money;      /* "$20" */
+    bool at_least;   /* "20+" */
+    bool plain_year; /* four digits and nothing else, which a year could be */
+    const struct number_holder *holders;
+    int n_holders;
+};
+
 /* Column numbers are those of `columns`; a table is told by the first of its columns. */
 struct tag_question {
     const char *question;
@@ -25,6 +47,8 @@ struct tag_question {
     int n_columns;
     const struct tag_value *values; /* matches, the best of each column first; they may overlap */
     int n_values;
+    const struct said_number *numbers; /* in order; who holds them is known where the values are */
+    int n_numbers;
 };
 
 enum tag_kind { TAG_TABLE, TAG_COLUMN, TAG_VALUE };

@@ -1,5 +1,6 @@
 #include "data/span/value_match.h"
 
+#include "data/span/quoted.h"
 #include "data/span/spoken.h"
 
 #include <ctype.h>
@@ -18,10 +19,12 @@ struct said_value {
 struct value_matcher {
     struct value_index *index;
     struct spoken words;
+    struct quoted quoted;
     const char *question;
     struct said_value *all;
     int n, cap;
-    int start, end, letters; /* of the run that is looked up */
+    const char *run; /* the words that are looked up */
+    int start, end, letters;
 };
 
 void value_matches_release(struct value_matches *m)
@@ -37,6 +40,19 @@ static void add_said(struct value_matcher *m, struct tag_value value, double let
     m->all[m->n++] = (struct said_value){ value, (int)(value.score * letters + 0.5) };
 }
 
+/* Whether two texts have the same digits, in order: another digit is another value and no slip of the pen. */
+static bool same_digits(const char *a, const char *b)
+{
+    while (true) {
+        a += strcspn(a, "0123456789");
+        b += strcspn(b, "0123456789");
+        if (*a != *b || !*a)
+            return *a == *b;
+        a++;
+        b++;
+    }
+}
+
 /* A value_found_fn. */
 static void add_alike(void *user, uint32_t entry, double ratio)
 {
@@ -44,6 +60,8 @@ static void add_alike(void *user, uint32_t entry, double ratio)
     const struct value_entry *e = &m->index->entries[entry];
     const char *text = m->index->texts + e->text;
 
+    if (ratio < 1 && !same_digits(m->run, text))
+        return;
     add_said(m, (struct tag_value){ e->column, text, m->start, m->end, ratio },
              (double)(m->letters + (int)strlen(text)) / 2);
 }
@@ -55,6 +73,21 @@ static bool says_something(const struct value_matcher *m, const struct spoken_wo
     return value_words(words, m->question + w->from, (size_t)(w->to - w->from)) > 0;
 }
 
+static bool joins_digits(char c)
+{
+    return c && strchr("-/:.", c);
+}
+
+/* Whether bytes [from, to) are a part of a date, a decimal number or the like, as "2023" of "2023-05-01" is. */
+static bool cuts_digits(const char *question, int from, int to)
+{
+    bool before = from > 1 && isdigit((unsigned char)question[from]) && joins_digits(question[from - 1]) &&
+                  isalnum((unsigned char)question[from - 2]);
+
+    return before || (isdigit((unsigned char)question[to - 1]) && joins_digits(question[to]) &&
+                      isdigit((unsigned char)question[to + 1]));
+}
+
 /* From word `first` to `last`. */
 static void look_up(struct value_matcher *m, int first, int last, double least)
 {
@@ -63,8 +96,12 @@ static void look_up(struct value_matcher *m, int first, int last, double least)
     int n = value_words(words, m->question + a->from, (size_t)(b->to - a->from));
     bool found = false;
 
-    if (n <= 0 || (first == last && a->filler) || !says_something(m, a) || !says_something(m, b))
+    bool quoted = quoted_is(&m->quoted, m->question, a->from, b->to);
+
+    if (n <= 0 || (first == last && a->filler && !quoted) || !says_something(m, a) || !says_something(m, b) ||
+        quoted_cuts(&m->quoted, m->question, a->from, b->to) || cuts_digits(m->question, a->from, b->to))
         return;
+    m->run = words;
     m->start = a->start;
     m->end = b->end;
     m->letters = n;
@@ -149,7 +186,8 @@ static void choose(struct value_matches *to, struct value_matcher *m, int n_colu
     const struct tag_value *last = NULL;
     bool taken = false;
 
-    qsort(m->all, (size_t)m->n, sizeof *m->all, better);
+    if (m->n)
+        qsort(m->all, (size_t)m->n, sizeof *m->all, better);
     for (int i = 0; i < m->n; i++) {
         const struct tag_value *v = &m->all[i].value;
         if (!last || last->start != v->start || last->end != v->end)
@@ -173,6 +211,7 @@ void value_match(struct value_matches *to, struct value_index *x, const char *qu
     m->index = x;
     m->question = question;
     spoken_read(&m->words, question);
+    quoted_read(&m->quoted, question);
     for (int i = 0; i < m->words.n && x->n; i++)
         for (int k = i; k < m->words.n && k < i + VALUE_WORDS; k++)
             look_up(m, i, k, least);

@@ -2,8 +2,9 @@
  * value_match.h - which values a question says: runs of its words in a value index, and its numbers.
  *
  * Of runs that overlap the one stays that has more letters in common with its value, of two alike the one that is more
- * alike; values of one run stay side by side.  A number is a value of every column of numbers, unless it is part of a
- * longer run.
+ * alike; values of one run stay side by side.  No run lies over a part of a quotation or of a date, and digits must be
+ * the same.  A number may be a value of every column of numbers, for models to choose from, unless it is part of a
+ * longer run; number_match.h knows which columns hold it.
  */
 #ifndef DATA_SPAN_VALUE_MATCH_H
 #define DATA_SPAN_VALUE_MATCH_H

@@ -34,7 +34,7 @@ static const struct option table[] = {
     REAL_OPTION("unknown", AT(heuristic.unknown), "X", 0, 1,
                 "a noun phrase less like all names than this is unanswerable; 0: none is"),
     STRING_OPTION("tune", AT(tune), "FILE", "records with marked words; what does best on them sets these four"),
-    INT_OPTION("index-mib", AT(index_mib), "N", 1, 4095, "most memory that the values of a database take"),
+    INT_OPTION("index-mib", AT(index_mib), "N", 1, 4095, "maximum memory for the values of a database"),
     RESUME_OPTION(AT(resume), "go on with what a run that was stopped left in OUT.jsonl.part"),
     { 0 },
 };
@@ -80,9 +80,9 @@ const struct command command_tag = {
         "\"spans\" of the question, with \"start\" and \"end\" in code points, \"label\" (COL, VAL, AMB or UNK), "
         "\"probability\", \"alternatives\" (what it may refer to, with values) and \"nearest\" (what is like it, of UNK), "
         "and one sentence.\n\n"
-        "Of --db the values of all texts are read once and kept in memory; a question says a value when a run of up to "
-        "five of its words is the same but for letters' case and signs, or differs by a slip of the pen.  Nothing is "
-        "written next to a database.\n\n"
+        "Of --db the values of all texts and numbers are read once and kept in memory; a question says a value when a run "
+        "of up to five of its words is the same but for letters' case and signs, or differs by a slip of the pen.  "
+        "Strategy heuristic marks a number only where a column holds it.  Nothing is written next to a database.\n\n"
         "A trained tagger (--model) marks the words by its chain of tags and says what each span may mean; --strategy eta "
         "marks those words that its concepts are grounded in.  A page (--format html) shows in colour how much each word "
         "carries of what was found.  Strategy heuristic needs no model: runs of words that are like a column's name or a value are that; where they "

@@ -34,7 +34,7 @@ void marker_close(struct marker *m)
 static json_t *mark(struct marker *m, const json_t *record, struct tag_source *source, const char *where,
                     struct error *err)
 {
-    struct value_matches values = { 0 };
+    struct tag_matches values;
     const char *text = json_string_value(json_object_get(record, "question")), *why = NULL;
     struct tag_question question = tag_source_ask(source, text, &values);
     struct tag_answer answer = { 0 };
@@ -50,7 +50,7 @@ static json_t *mark(struct marker *m, const json_t *record, struct tag_source *s
     if (why)
         error_set(err, EXIT_CODE_DATA, "%s: %s", where, why);
     tag_answer_release(&answer);
-    value_matches_release(&values);
+    tag_matches_release(&values);
     free(bad);
     return line;
 }

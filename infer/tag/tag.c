@@ -25,7 +25,7 @@ struct tag_record {
     struct span_record own; /* its columns, where it brings them along */
     struct tag_source own_source;
     struct tag_database *database; /* else */
-    struct value_matches values;
+    struct tag_matches values;
     uint64_t key; /* of all that its line is made from */
 };
 
@@ -212,7 +212,7 @@ static void clear_group(struct tag_run *t)
 {
     for (int i = 0; i < t->n; i++) {
         struct tag_record *r = &t->group[i];
-        value_matches_release(&r->values);
+        tag_matches_release(&r->values);
         tag_source_close(&r->own_source);
         span_record_release(&r->own);
         free(r->error);

@@ -99,9 +99,9 @@ void tag_databases_trim(struct tag_databases *d)
     int64_t bytes = 0, before;
 
     for (int i = 0; i < d->db_ids.n; i++)
-        bytes += d->items[i]->open ? value_index_bytes(&d->items[i]->source.index) : 0;
+        bytes += d->items[i]->open ? tag_source_bytes(&d->items[i]->source) : 0;
     for (before = bytes; bytes > d->max_bytes / 2 && (b = oldest(d));) {
-        bytes -= value_index_bytes(&b->source.index);
+        bytes -= tag_source_bytes(&b->source);
         let_go(b);
     }
     if (bytes < before)

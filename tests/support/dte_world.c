@@ -59,7 +59,9 @@ void dte_asked_init(struct dte_asked *a, const struct dte_world *w, const char *
 {
     struct error err = { 0 };
 
-    a->question = (struct tag_question){ text, columns, n_columns, values, n_values };
+    a->question = (struct tag_question){
+        .question = text, .columns = columns, .n_columns = n_columns, .values = values, .n_values = n_values
+    };
     if (dte_item_init(&a->item, &a->question, &w->layout, "here", &err))
         fail_msg("%s", err.text);
 }

@@ -25,7 +25,7 @@ static const struct span_column columns[] = {
 /* "column:text@start-end" of each, and a blank. */
 static char *found(struct tag_source *s, const char *question)
 {
-    struct value_matches m;
+    struct tag_matches m;
     char *text = NULL;
     size_t n = 0;
     FILE *out = open_memstream(&text, &n);
@@ -34,7 +34,7 @@ static char *found(struct tag_source *s, const char *question)
     for (int i = 0; i < q.n_values; i++)
         fprintf(out, "%d:%s@%d-%d ", q.values[i].column, q.values[i].text, q.values[i].start, q.values[i].end);
     fclose(out);
-    value_matches_release(&m);
+    tag_matches_release(&m);
     return text;
 }
 
@@ -86,15 +86,16 @@ static void test_alike(void **state)
     struct tag_source s;
     tag_source_of(&s, &one, 1);
     for (int i = 0; i < VALUES; i++) {
-        struct value_matches m;
+        struct tag_matches m;
         char said[LETTERS + 1], *at = &said[8 + rng_below(&rng, 5)];
         memcpy(said, texts[i], sizeof said);
         *at = *at == 'x' ? 'y' : 'x';
         said[2] = i % 2 ? said[2] : 'z'; /* every other has two slips */
         tag_source_ask(&s, said, &m);
         slips += spoken_ratio(said, texts[i]) >= VALUE_RATIO;
-        missed += spoken_ratio(said, texts[i]) >= VALUE_RATIO && (!m.n || strcmp(m.items[0].text, texts[i]) != 0);
-        value_matches_release(&m);
+        missed += spoken_ratio(said, texts[i]) >= VALUE_RATIO &&
+                  (!m.values.n || strcmp(m.values.items[0].text, texts[i]) != 0);
+        tag_matches_release(&m);
     }
     tag_source_close(&s);
     assert_int_equal(slips, VALUES);

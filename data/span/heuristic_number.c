@@ -1,0 +1,406 @@
+/* Part of heuristic.h: whose value a number of the question is.
+ *
+ * A column must hold the number, and the question must tell the column: by its name beside the number, by its table
+ * when the column is that table's key, by a unit, or, of a year, by dates.  A number beside a name that does not hold
+ * it, a count ("the top 5") and a limit of another column ("over 50") are no values of anything. */
+#include "data/span/heuristic.h"
+#include "data/span/heuristic_impl.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RUN_WORDS = 4 };
+
+/* Stems of words before a number. */
+static const char *const limits[] = { "above",  "almost",  "approximately", "around",    "below",
+                                      "beyond", "exceed",  "exceeded",      "exceeding", "least",
+                                      "max",    "maximum", "min",           "minimum",   "most",
+                                      "nearly", "over",    "roughly",       "than",      "under",
+                                      "up",     NULL };
+static const char *const bounds[] = { "after", "before", "between", "since", "till", "until", "within", NULL };
+static const char *const later[] = { "earlier", "later", "newer", "older", "recent", "sooner", NULL };
+static const char *const dating[] = { "by", "during", "for", "from", "in", "through", "year", NULL };
+static const char *const counts[] = { "bottom", "first", "last", "limit", "next", "past", "previous", "top", NULL };
+static const char *const plain[] = { "about",  "code",   "during",  "equal", "exactly", "had", "has",
+                                     "have",   "having", "id",      "key",   "no",      "nr",  "num",
+                                     "number", "only",   "through", "whose", NULL };
+static const char *const months[] = { "jan",  "feb",  "mar",    "apr",       "may",     "jun",      "jul",      "aug",
+                                      "sep",  "oct",  "nov",    "dec",       "january", "february", "march",    "april",
+                                      "june", "july", "august", "september", "october", "november", "december", NULL };
+/* Behind "or". */
+static const char *const beyond[] = { "above",  "below", "better", "earlier", "fewer",   "greater",
+                                      "higher", "later", "less",   "lower",   "more",    "older",
+                                      "over",   "under", "up",     "worse",   "younger", NULL };
+static const char *const year_names[] = { "date", "season", "year", "yr", NULL };
+
+/* Stems of units, and those of names whose columns are measured in them. */
+static const struct unit {
+    const char *const *units, *const *names;
+} units[] = {
+    { (const char *const[]){ "kg", "kilo", "kilogram", "g", "gram", "lb", "pound", "ton", "tonne", "ounce", "oz",
+                             NULL },
+      (const char *const[]){ "weight", "mass", "kg", "kilogram", "gram", "lb", "pound", "ton", "tonne", "ounce", "oz",
+                             NULL } },
+    { (const char *const[]){ "km", "kilometer", "kilometre", "m", "meter", "metre", "cm", "centimeter", "mm", "mile",
+                             "foot", "feet", "ft", "inch", "inche", NULL },
+      (const char *const[]){ "length", "distance", "height", "width", "depth", "altitude", "elevation", "km", "meter",
+                             "cm", "mm", "mile", "feet", "ft", "inch", NULL } },
+    { (const char *const[]){ "dollar", "usd", "eur", "euro", "gbp", "yen", "cent", NULL },
+      (const char *const[]){ "price", "cost", "amount", "total", "salary", "revenue", "budget", "fee", "income",
+                             "payment", "wage", "balance", "dollar", "usd", "eur", "euro", "gbp", NULL } },
+    { (const char *const[]){ "percent", NULL }, (const char *const[]){ "percent", "percentage", "pct", "rate", "share",
+                                                                       "discount", "ratio", "tax", "margin", NULL } },
+    { (const char *const[]){ "second", "minute", "min", "hour", "day", "week", "month", "year", NULL },
+      (const char *const[]){ "duration", "runtime", "second", "minute", "hour", "day", "week", "month", "age", NULL } },
+    { (const char *const[]){ "liter", "litre", "ml", "gallon", NULL },
+      (const char *const[]){ "volume", "liter", "litre", "ml", "gallon", NULL } },
+};
+
+static bool is_in(const char *const *list, const char *stem)
+{
+    for (; *list; list++)
+        if (strcmp(*list, stem) == 0)
+            return true;
+    return false;
+}
+
+/* What stands around a number. */
+struct number_place {
+    const struct said_number *number;
+    int first, last;   /* its words */
+    int before;        /* the nearest word before it that says something; -1: none */
+    bool limit, bound; /* "over", "at least"; "after", "between", which a year may follow too */
+    bool count;        /* "the top 5" */
+    bool dated;        /* "in 2023" */
+    const struct unit *unit;
+    int behind; /* the first word behind it and its unit */
+};
+
+static const struct spoken_word *word_at(const struct heuristic_words *w, int i)
+{
+    return i >= 0 && i < w->words.n ? &w->words.words[i] : NULL;
+}
+
+static void find_words(struct number_place *p, const struct heuristic_words *w)
+{
+    for (p->first = 0; p->first < w->words.n && w->words.words[p->first].to <= p->number->from;)
+        p->first++;
+    for (p->last = p->first; word_at(w, p->last + 1) && w->words.words[p->last + 1].from < p->number->to;)
+        p->last++;
+}
+
+/* The number whose words end with word i; NULL where it is none's. */
+static const struct said_number *number_at(const struct heuristic_words *w, int i)
+{
+    const struct spoken_word *word = &w->words.words[i];
+
+    for (int k = 0; k < w->q->n_numbers; k++)
+        if (w->q->numbers[k].from <= word->from && word->from < w->q->numbers[k].to)
+            return &w->q->numbers[k];
+    return NULL;
+}
+
+static bool is_sign(const char *question, int from)
+{
+    while (from > 0 && (question[from - 1] == ' ' || question[from - 1] == '='))
+        from--;
+    return (from > 0 && (question[from - 1] == '<' || question[from - 1] == '>')) ||
+           (from > 2 && memcmp(question + from - 3, "\xe2\x89", 2) == 0);
+}
+
+static void read_before(struct number_place *p, const struct heuristic_words *w);
+
+/* "between 10 and 20", "orders 17 and 18": the second number stands where the first does. */
+static void follow(struct number_place *p, const struct heuristic_words *w, const struct said_number *first)
+{
+    struct number_place of = { .number = first };
+
+    find_words(&of, w);
+    read_before(&of, w);
+    p->before = of.before;
+    p->limit |= of.limit;
+    p->bound |= of.bound;
+    p->count |= of.count;
+    p->dated |= of.dated;
+}
+
+/* Whether the word only leads from a name to its number. */
+static bool leads(const struct spoken_word *word)
+{
+    return word->filler || is_in(plain, word->stem) || is_in(later, word->stem) || is_in(months, word->stem);
+}
+
+static void read_before(struct number_place *p, const struct heuristic_words *w)
+{
+    p->before = -1;
+    p->limit = is_sign(w->q->question, p->number->from) || p->number->at_least;
+    for (int i = p->first - 1; i >= 0 && p->before < 0; i--) {
+        const struct spoken_word *word = &w->words.words[i];
+        const struct said_number *other = number_at(w, i);
+        bool dated = i > 0 && strcmp(word->stem, "than") == 0 && is_in(later, w->words.words[i - 1].stem);
+        if (other) {
+            follow(p, w, other);
+            return;
+        }
+        p->bound |= is_in(bounds, word->stem) || dated;
+        p->limit |= is_in(limits, word->stem) && !dated;
+        p->count |= is_in(counts, word->stem);
+        p->dated |= is_in(dating, word->stem) || is_in(bounds, word->stem) || is_in(months, word->stem);
+        if (!leads(word) && !is_in(limits, word->stem) && !is_in(bounds, word->stem))
+            p->before = i;
+    }
+}
+
+static const struct unit *unit_of(const struct number_place *p, const struct heuristic_words *w, int *words)
+{
+    const char *stem = word_at(w, p->last + 1) ? w->words.words[p->last + 1].stem : "";
+    const struct spoken_word *last = &w->words.words[p->last];
+    char attached[SPOKEN_STEM] = "";
+
+    if (last->to > p->number->to) /* "50kg" is one word */
+        snprintf(attached, sizeof attached, "%.*s", last->to - p->number->to, w->q->question + p->number->to);
+    for (int i = 0; i < ARRAY_LEN(units); i++) {
+        *words = !attached[0] && is_in(units[i].units, stem);
+        if (*words || (attached[0] && is_in(units[i].units, attached)))
+            return &units[i];
+        bool sign = (p->number->money && is_in(units[i].units, "dollar")) ||
+                    (p->number->percent && is_in(units[i].units, "percent"));
+        if (sign)
+            return &units[i];
+    }
+    return NULL;
+}
+
+static void read_behind(struct number_place *p, const struct heuristic_words *w)
+{
+    int words = 0;
+
+    p->unit = unit_of(p, w, &words);
+    p->behind = p->last + 1 + words;
+    const struct spoken_word *next = word_at(w, p->behind), *after = word_at(w, p->behind + 1);
+    p->limit |= next && after && strcmp(next->stem, "or") == 0 && is_in(beyond, after->stem);
+}
+
+static const struct number_holder *holder_of(const struct number_place *p, int column)
+{
+    for (int i = 0; i < p->number->n_holders; i++)
+        if (p->number->holders[i].column == column)
+            return &p->number->holders[i];
+    return NULL;
+}
+
+/* The best column so far. */
+struct number_choice {
+    int column; /* -1: none */
+    double score;
+};
+
+static int compare_text(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "");
+}
+
+/* Of equals the first by name, so that the order of columns does not matter. */
+static void choose(struct number_choice *best, const struct heuristic_words *w, int column, double score)
+{
+    const struct span_column *a = &w->q->columns[column], *b = best->column < 0 ? a : &w->q->columns[best->column];
+    int table = compare_text(a->table, b->table), name = compare_text(a->name, b->name);
+
+    if (best->column >= 0 && (score < best->score || (score <= best->score && (table ? table : name) >= 0)))
+        return;
+    *best = (struct number_choice){ column, score };
+}
+
+/* How well the question's table fits, less than one column's name fits better than another's. */
+static double table_score(const struct heuristic_words *w, const struct number_place *p, int column)
+{
+    return heuristic_table_rank(w, column, p->first, p->last) / 100.0;
+}
+
+/* How much words first to last say of the column; names such as "id" alone say nothing. */
+static double said_of(const struct heuristic_words *w, int first, int last, const struct spoken *name)
+{
+    struct spoken run;
+    bool says = false;
+
+    if (first < 0 || last >= w->words.n || w->words.words[first].filler || w->words.words[last].filler)
+        return 0;
+    spoken_part(&run, &w->words, first, last);
+    for (int i = 0; i < run.n; i++)
+        says |= !run.words[i].filler && !is_in(plain, run.words[i].stem);
+    return says ? heuristic_said(&run, name) : 0;
+}
+
+/* How much the words that end before the number, or begin behind its unit, say of the column. */
+static double said_beside(const struct heuristic_words *w, const struct number_place *p, const struct spoken *name)
+{
+    double best = 0;
+
+    for (int k = 0; k < RUN_WORDS; k++) {
+        for (int last = p->before; last >= 0 && last < p->first && (last == p->before || leads(&w->words.words[last]));
+             last++)
+            best = fmax(best, said_of(w, p->before - k, last, name));
+        if (p->unit)
+            best = fmax(best, said_of(w, p->behind, p->behind + k, name));
+    }
+    return best;
+}
+
+/* Of a table whose key nothing declares: "id", "number", or that and the table's chief word. */
+static bool is_named_as_key(const struct spoken *name, const struct spoken *table)
+{
+    const struct spoken_word *head = spoken_head(table);
+    bool numbered = false, other = false;
+
+    for (int i = 0; i < name->n; i++) {
+        bool numbers = is_in(plain, name->words[i].stem);
+        if (!numbers && !spoken_find(table, name->words[i].stem))
+            return false;
+        numbered |= numbers;
+        other |= !numbers;
+    }
+    return numbered && (!other || (head && spoken_find(name, head->stem)));
+}
+
+/* Whether the column tells the rows of its table apart. */
+static bool is_key(const struct heuristic_words *w, int column)
+{
+    int table = w->table_of[column];
+
+    for (int c = table; c < w->q->n_columns && w->table_of[c] == table; c++)
+        if (w->q->columns[c].is_key)
+            return w->q->columns[column].is_key;
+    return is_named_as_key(&w->names[column], &w->tables[table]);
+}
+
+/* The same of a column, but that a word that is a whole table's name means no column of a table that nothing names. */
+static double column_beside(const struct heuristic_words *w, const struct number_place *p, int column)
+{
+    double said = said_beside(w, p, &w->names[column]);
+    bool table = false;
+
+    for (int i = 0; said > 0 && i < w->n_named; i++)
+        table |= w->named[i].whole && w->named[i].first <= p->before && p->before <= w->named[i].last;
+    return table && heuristic_table_rank(w, column, p->first, p->last) == TABLE_UNNAMED ? 0 : said;
+}
+
+/* What the words beside a number name. */
+enum named_beside { NAMES_NOTHING, NAMES_TABLE, NAMES_COLUMN };
+
+/* The columns that words beside the number name, or the keys of tables that they name.  *named tells of columns that do
+ * not hold the number too. */
+static struct number_choice choose_beside(const struct heuristic_words *w, const struct number_place *p,
+                                          enum named_beside *named)
+{
+    struct number_choice best = { -1, 0 };
+
+    *named = NAMES_NOTHING;
+    for (int c = 0; c < w->q->n_columns; c++) {
+        bool keyed = !p->limit && !p->bound && !p->unit;
+        double score = column_beside(w, p, c);
+        double table = score > 0 || !keyed ? 0 : said_beside(w, p, &w->tables[w->table_of[c]]);
+        enum named_beside here = score > 0 ? NAMES_COLUMN : table > 0 ? NAMES_TABLE : NAMES_NOTHING;
+        *named = here > *named ? here : *named;
+        score = table > 0 && is_key(w, c) ? table : score;
+        if (score > 0 && holder_of(p, c))
+            choose(&best, w, c, score + table_score(w, p, c) + (w->q->columns[c].is_key ? 0.005 : 0));
+    }
+    return best;
+}
+
+static bool has_word(const struct spoken *name, const char *const *stems)
+{
+    for (int i = 0; i < name->n; i++)
+        if (is_in(stems, name->words[i].stem))
+            return true;
+    return false;
+}
+
+static struct number_choice choose_by_unit(const struct heuristic_words *w, const struct number_place *p)
+{
+    struct number_choice best = { -1, 0 };
+
+    for (int c = 0; c < w->q->n_columns; c++)
+        if (has_word(&w->names[c], p->unit->names) && holder_of(p, c))
+            choose(&best, w, c, PART_LIKENESS + table_score(w, p, c));
+    return best;
+}
+
+/* Whether the question says a word of the name, and not that it is a date. */
+static bool is_hinted(const struct heuristic_words *w, int column)
+{
+    const struct spoken *name = &w->names[column];
+
+    for (int i = 0; i < name->n; i++)
+        if (!name->words[i].filler && !is_in(year_names, name->words[i].stem) &&
+            spoken_find(&w->words, name->words[i].stem))
+            return true;
+    return false;
+}
+
+static bool may_be_dated(const struct heuristic_words *w, int column)
+{
+    return w->q->columns[column].type == COLUMN_TIME || has_word(&w->names[column], year_names);
+}
+
+/* The dates of tables that the question names; of others only where those have none. */
+static struct number_choice choose_by_year(const struct heuristic_words *w, const struct number_place *p)
+{
+    enum table_rank least = TABLE_UNNAMED;
+    struct number_choice best = { -1, 0 };
+
+    for (int c = 0; c < w->q->n_columns && least == TABLE_UNNAMED; c++)
+        if (may_be_dated(w, c) && heuristic_table_rank(w, c, p->first, p->last) >= TABLE_NAMED)
+            least = TABLE_NAMED;
+    for (int c = 0; c < w->q->n_columns; c++) {
+        const struct number_holder *holder = holder_of(p, c);
+        bool dated = has_word(&w->names[c], year_names);
+        bool fits = holder && (holder->by_year || dated);
+        if (fits && heuristic_table_rank(w, c, p->first, p->last) >= least)
+            choose(&best, w, c, PART_LIKENESS + table_score(w, p, c) + 0.005 * is_hinted(w, c) + 0.002 * dated);
+    }
+    return best;
+}
+
+/* A long number that one column alone holds. */
+static struct number_choice choose_only(const struct heuristic_words *w, const struct number_place *p)
+{
+    const struct spoken_word *next = word_at(w, p->behind);
+    bool counts_next = next && !next->filler;
+    bool is_long = fabs(p->number->value.real) >= 100 || !p->number->value.whole;
+
+    if (p->number->n_holders != 1 || p->limit || p->bound || counts_next || !is_long)
+        return (struct number_choice){ -1, 0 };
+    return (struct number_choice){ p->number->holders[0].column, PART_LIKENESS };
+}
+
+static struct number_choice choose_column(const struct heuristic_words *w, const struct number_place *p)
+{
+    enum named_beside named;
+    struct number_choice best = choose_beside(w, p, &named);
+
+    bool year = p->number->plain_year && !p->limit && !p->unit;
+
+    if (best.column < 0 && year && (named != NAMES_COLUMN || p->dated))
+        best = choose_by_year(w, p);
+    if (best.column >= 0 || named != NAMES_NOTHING)
+        return best;
+    return p->unit ? choose_by_unit(w, p) : choose_only(w, p);
+}
+
+bool heuristic_number(struct tag_concept *value, const struct heuristic_words *w, int number)
+{
+    struct number_place p = { .number = &w->q->numbers[number] };
+
+    find_words(&p, w);
+    if (p.first == w->words.n || p.number->ordinal)
+        return false;
+    read_before(&p, w);
+    read_behind(&p, w);
+    struct number_choice best = p.count ? (struct number_choice){ -1, 0 } : choose_column(w, &p);
+    if (best.column < 0)
+        return false;
+    *value = (struct tag_concept){ TAG_VALUE, best.column, holder_of(&p, best.column)->text, fmin(best.score, 1) };
+    return true;
+}
