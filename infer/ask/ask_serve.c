@@ -1,6 +1,7 @@
 #include "infer/ask/ask_serve.h"
 
 #include "data/corpora/example.h"
+#include "data/exec/db_list.h"
 #include "data/exec/db_path.h"
 #include "data/exec/schema_sqlite.h"
 #include "data/schema/schema_drawing.h"
@@ -24,6 +25,7 @@ struct ask_server {
 struct ask_exchange {
     struct ask_server *server;
     json_t *request;
+    json_t *id;       /* of the request, borrowed from it; NULL where it has none */
     const char *kind; /* what sort of error err is */
     struct error err;
 };
@@ -62,6 +64,8 @@ static json_t *ask(struct ask_exchange *x)
         rc = asker_start(a, s, &k, rules, where, &x->err) || regenerate(x) ? -1 : 0;
     if (rc == 0) {
         line = asker_line(a, &k, k.origin ? s : NULL, true);
+        if (!x->id)
+            json_object_del(line, "id");
         x->server->questions++;
         x->server->gated += k.gated;
         x->server->asked += json_is_object(json_object_get(line, "ask"));
@@ -84,8 +88,6 @@ static json_t *converse_about(struct ask_exchange *x, const char *op)
 static const struct schema *find_schema(struct ask_exchange *x)
 {
     struct schema_catalog *schemas = &x->server->asker.context.schemas;
-
-    db_path_name(x->server->q->clarify.db, x->request);
     const char *db_id = json_get_string(x->request, "db_id", where, &x->err);
     return db_id ? schema_catalog_find(schemas, db_id, where, &x->err) : NULL;
 }
@@ -97,8 +99,6 @@ static json_t *detect_one(struct ask_exchange *x)
         return NULL;
     }
     const struct schema *s = find_schema(x);
-    if (s && !json_object_get(x->request, "id"))
-        json_object_set_new(x->request, "id", json_integer(1));
     return s ? detector_find(&x->server->asker.detector, x->request, s, true, where, &x->err) : NULL;
 }
 
@@ -154,8 +154,73 @@ static json_t *tell_schema(struct ask_exchange *x)
     return o;
 }
 
+/* The db_ids that a request may name; NULL with err. */
+static json_t *list_databases(const struct ask_server *s, struct error *err)
+{
+    const struct schema_set *tables = &s->asker.context.schemas.tables;
+
+    if (s->q->clarify.db)
+        return db_list(s->q->clarify.db, err);
+    json_t *list = json_array();
+    for (int i = 0; i < tables->n; i++)
+        json_array_append_new(list, json_string(tables->schemas[i].db_id));
+    return list;
+}
+
+/* Gives a record that names no database the only one there is. */
+static int name_database(struct ask_exchange *x, json_t *record)
+{
+    const struct ask_server *s = x->server;
+
+    if (!json_is_object(record) || json_object_get(record, "db_id"))
+        return 0;
+    json_t *list = list_databases(s, &x->err);
+    size_t n = json_array_size(list);
+    if (n == 1)
+        json_object_set(record, "db_id", json_array_get(list, 0));
+    else if (list)
+        error_set(&x->err, EXIT_CODE_DATA,
+                  "%s: field \"db_id\" is missing, expected one of the %zu databases that GET /databases lists", where,
+                  n);
+    json_decref(list);
+    return n == 1 ? 0 : -1;
+}
+
+/* An id is optional, and null is none. */
+static int check_id(json_t *record, struct error *err)
+{
+    const json_t *id = json_object_get(record, "id");
+
+    if (json_is_null(id))
+        json_object_del(record, "id");
+    else if (id && !json_is_string(id) && !json_is_integer(id))
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"id\": expected a string or an integer, got %s", where,
+                         json_type_name(id));
+    return 0;
+}
+
+/* Completes the request and the record that it may bring: the parts that answer expect an id and a database. */
+static int complete(struct ask_exchange *x, const char *path)
+{
+    json_t *record = json_object_get(x->request, "record");
+    bool about_session = strcmp(path, "/answer") == 0 || strcmp(path, "/undo") == 0 || strcmp(path, "/show") == 0;
+
+    if (check_id(x->request, &x->err) || check_id(record, &x->err))
+        return -1;
+    x->id = json_object_get(x->request, "id");
+    if (about_session)
+        return 0;
+    if (strcmp(path, "/start") == 0)
+        return name_database(x, record);
+    if (!x->id)
+        json_object_set_new(x->request, "id", json_integer(1));
+    return name_database(x, x->request);
+}
+
 static json_t *handle(struct ask_exchange *x, const char *path)
 {
+    if (complete(x, path))
+        return NULL;
     if (strcmp(path, "/ask") == 0)
         return ask(x);
     if (strcmp(path, "/detect") == 0)
@@ -189,14 +254,27 @@ static void answer(void *user, struct http_reply *reply, const struct http_reque
     *reply = (struct http_reply){ .status = line ? 200 : x.err.code == EXIT_CODE_DATA ? 400 : 500 };
     if (!line)
         line = serve_error(x.kind, x.err.code ? x.err.text : "the reply cannot be written as JSON");
-    if (json_object_get(x.request, "id"))
-        json_object_set(line, "id", json_object_get(x.request, "id"));
+    if (x.id)
+        json_object_set(line, "id", x.id);
     reply->text = json_dumps(line, JSON_REAL_PRECISION(9) | JSON_COMPACT);
     CHECK(reply->text, "a reply cannot be written");
     session_release(s->session);
     *s->session = (struct session){ 0 };
     json_decref(line);
     json_decref(x.request);
+}
+
+/* The reply to GET /databases, made by the thread that reads requests. */
+static void tell_databases(void *user, struct http_reply *reply)
+{
+    const struct ask_server *s = user;
+    struct error err = { 0 };
+    json_t *list = list_databases(s, &err);
+    json_t *o = list ? json_pack("{s:o}", "databases", list) : serve_error("internal", err.text);
+
+    *reply = (struct http_reply){ .status = list ? 200 : 500, .text = json_dumps(o, JSON_COMPACT) };
+    CHECK(reply->text, "a reply cannot be written");
+    json_decref(o);
 }
 
 static void metrics(void *user, FILE *f)
@@ -232,9 +310,15 @@ int ask_serve(const struct ask_request *q, const struct http_settings *http, str
     char *health = health_text(q);
     const struct http_page pages[] = { { "/", "text/html; charset=utf-8", ask_page, ask_page_bytes },
                                        { "/health", "application/json", health, strlen(health) } };
-    const struct http_service service = {
-        .user = s, .pages = pages, .n_pages = ARRAY_LEN(pages), .paths = paths, .answer = answer, .metrics = metrics
-    };
+    static const struct http_told told[] = { { "/databases", tell_databases } };
+    const struct http_service service = { .user = s,
+                                          .pages = pages,
+                                          .n_pages = ARRAY_LEN(pages),
+                                          .told = told,
+                                          .n_told = ARRAY_LEN(told),
+                                          .paths = paths,
+                                          .answer = answer,
+                                          .metrics = metrics };
 
     s->q = q;
     s->session = xcalloc(1, sizeof *s->session);

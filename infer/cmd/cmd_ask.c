@@ -164,7 +164,7 @@ const struct command command_ask = {
         "it counts.  --gate P asks nobody where the finding's score is below P.  Where most likely none of the "
         "candidates is meant the parser is asked once for four times as many; without one \"stop\" is hand-over.\n\n"
         "--serve answers POST /ask {\"question\", \"db_id\"}, /answer {\"session\", \"answer\"}, /undo, /show, /start, "
-        "/detect and /schema, and GET /, /health and /metrics: docs/reference/http.md.\n\n"
+        "/detect and /schema, and GET /, /databases, /health and /metrics: docs/reference/http.md.\n\n"
         "With --simulate records have \"gold\": [SQL, ...], as in ambit-infer clarify.",
     .examples = { "ambit-infer ask --db shop.sqlite --detector runs/gate --parser runs/t2s --question \"Who sells most?\"",
                   "ambit-infer ask --db databases --detector runs/gate --candidates candidates.jsonl questions.jsonl -o asked.jsonl" },

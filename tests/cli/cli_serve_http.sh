@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # ambit-infer ask --serve: a dialogue over HTTP, the page, health and metrics; who may ask; bad requests; 200 connections
-# at once, some killed in the middle; no memory that grows with requests.
+# at once, some killed in the middle; no memory that grows with requests; folders of databases; requests without an id;
+# slow statements.
 # usage: cli_serve_http.sh [REQUESTS]     how many the memory is watched over
 # shellcheck disable=SC2015,SC2016
 requests=${1:-1500}
@@ -22,7 +23,7 @@ END
 # start ARGUMENTS...: a service in the background, on a port of its own
 start() {
     rm -f log
-    AMBIT_LOG=info "$bin/ambit-infer" ask --db gym.sqlite --candidates candidates.jsonl --device cpu "$@" 2>log &
+    AMBIT_LOG=info "$bin/ambit-infer" ask --db "${db:-gym.sqlite}" --candidates candidates.jsonl --device cpu "$@" 2>log &
     server=$!
     for ((i = 0; i < 300; i++)); do
         port=$(sed -nE 's/^listening on .*:([0-9]+)$/\1/p' log 2>/dev/null)
@@ -91,19 +92,27 @@ says schema '"db_id":"gym".*"table_names_original":\["trainer"\]' "$(post /schem
 drawn=$(post /schema '{"alternatives":["trainer.FEE_of_trainer","trainer"]}')
 says schema '"drawing":"<style>.*aria-label=..gym..' "$drawn"
 [ "$(grep -o 'class=."named' <<<"$drawn" | wc -l)" = 2 ] || complain schema "does not mark both: $drawn"
+says databases '^\{"databases":\["gym"\]\}' "$(fetch "$url/databases")"
+says id '^\{"id":"a",' "$(post /ask '{"id":"a","question":"Who?"}')"
+says id '^\{"db_id":.*"result":null\}' "$(post /ask '{"id":null,"question":"Who?"}')"
 says health '^\{"status":"ok","db_id":"gym","detector":false,' "$(fetch "$url/health")"
 page=$(fetch "$url/")
 says page '<title>ambit</title>' "$page"
 says page '</html>' "$page"
 grep -oE '(src|href|url\(|import)[^a-z]{0,3}https?://[^"]*' <<<"$page" && complain page "needs something of the network"
-says metrics '^ambit_questions_total 3$' "$(fetch "$url/metrics")"
-says metrics '^ambit_http_request_seconds_count 11$' "$(fetch "$url/metrics")"
+says metrics '^ambit_questions_total 5$' "$(fetch "$url/metrics")"
+says metrics '^ambit_http_request_seconds_count 13$' "$(fetch "$url/metrics")"
 
 # --- requests that are refused, and leave the service as it was
 status 400 'request: .* at line 1, column' -H "$json" -d '{"question":' "$url/ask"
 status 400 'expected an object, got an array' -H "$json" -d '[]' "$url/ask"
 status 400 'request: ' -H "$json" -d '' "$url/ask"
 status 400 'field \\"question\\"' -H "$json" -d '{}' "$url/ask"
+deep=$(head -c 2000 /dev/zero | tr '\0' '[')1$(head -c 2000 /dev/zero | tr '\0' ']')
+for id in '{}' '[1]' 1.5 true "$deep"; do
+    status 400 'field \\"id\\": expected a string or an integer, got ' -H "$json" -d "{\"id\":$id,\"question\":\"Who?\"}" "$url/ask"
+    status 400 'field \\"id\\": expected a string or an integer, got ' -H "$json" -d "{\"record\":{\"id\":$id,\"question\":\"Who?\",\"candidates\":[\"SELECT 1\"]}}" "$url/start"
+done
 status 400 'field \\"question\\": expected a string, got an integer' -H "$json" -d '{"question":1}' "$url/ask"
 status 400 'duplicate' -H "$json" -d '{"question":"a","question":"b"}' "$url/ask"
 status 400 'bank' -H "$json" -d '{"question":"Who?","db_id":"bank"}' "$url/ask"
@@ -125,6 +134,7 @@ status 404 'nothing here' -H "$json" -d '{}' "$url/nothing"
 status 404 'nothing here' "$url/../etc/passwd" --path-as-is
 status 405 'expected POST' "$url/ask"
 status 405 'expected GET' -H "$json" -d '{}' "$url/health"
+status 405 'expected GET' -H "$json" -d '{}' "$url/databases"
 status 405 'expected GET or POST' -X DELETE "$url/ask"
 status 415 'expected Content-Type' -d '{"question":"Who?"}' "$url/ask"
 status 415 'expected Content-Type' -H 'Content-Type: text/plain' -d '{"question":"Who?"}' "$url/ask"
@@ -179,6 +189,7 @@ stop
 
 # --- who may ask: with a token nobody without it, and a page and health alone are for all
 echo 'a-token-of-some-length' >token
+chmod 644 token
 start --serve 127.0.0.1:0 --token-file token
 url=http://$host:$port
 bearer='Authorization: Bearer a-token-of-some-length'
@@ -186,11 +197,102 @@ status 401 'expected Authorization' -H "$json" -d '{"question":"Who?"}' "$url/as
 status 401 'expected Authorization' -H "$json" -H "${bearer}x" -d '{"question":"Who?"}' "$url/ask"
 status 401 'expected Authorization' -H "$json" -H 'Authorization: Bearer ' -d '{"question":"Who?"}' "$url/ask"
 status 401 'expected Authorization' "$url/metrics"
+status 401 'expected Authorization' "$url/databases"
+says token 'token: other users can read the token' "$(cat log)"
 status 200 'no-candidates' -H "$json" -H "$bearer" -d '{"question":"Who?"}' "$url/ask"
 status 200 ambit_http -H "$bearer" "$url/metrics"
 status 200 '</html>' "$url/"
 status 200 '"status":"ok"' -H 'Host: example.org' "$url/health"
 stop
+chmod 600 token
+start --serve 127.0.0.2:0 --token-file token
+[ "$(grep -c 'other users' log)" = 0 ] || complain token "$(cat log)"
+stop
+start --serve 127.0.0.2:0
+host=127.0.0.2
+status 200 no-candidates -H "$json" -d '{"question":"Who?"}' "http://$host:$port/ask"
+refused_there() { check "$*" 1 'cannot listen there: Address already in use' infer ask --db gym.sqlite --device cpu --serve "$1"; }
+refused_there "127.0.0.2:$port"
+host=127.0.0.1
+stop
+
+# --- a folder: its databases are listed, and one must be named unless it is the only one
+mkdir -p dbs/inside .hidden
+cp gym.sqlite dbs/b.sqlite
+cp gym.sqlite dbs/a.db
+cp gym.sqlite dbs/inside/inside.sqlite3
+cp gym.sqlite dbs/.hidden.sqlite
+echo "no database" >dbs/notes.db
+mkdir dbs/empty dbs/folder.sqlite
+db=dbs start --serve 127.0.0.1:0
+url=http://$host:$port
+says databases '^\{"databases":\["a","b","inside"\]\}' "$(fetch "$url/databases")"
+for path in ask detect schema; do
+    status 400 '(expected one of the 3 databases that GET /databases lists|there is no detector)' -H "$json" -d '{"question":"Who?"}' "$url/$path"
+done
+status 400 'expected one of the 3 databases' -H "$json" -d '{"record":{"question":"Who?","candidates":["SELECT 1"]}}' "$url/start"
+says folder '"db_id":"inside"' "$(post /ask '{"question":"Who?","db_id":"inside"}')"
+page=$(fetch "$url/")
+says page '<select id="database"' "$page"
+says page "'/databases'" "$page"
+rm -r dbs/b.sqlite dbs/inside
+says databases '^\{"databases":\["a"\]\}' "$(fetch "$url/databases")"
+says only '"db_id":"a"' "$(post /ask '{"question":"Who?"}')"
+says only '"stop":"settled"' "$(post /start '{"record":{"question":"Who?","candidates":["SELECT name FROM trainer"]}}')"
+says only '"db_id":"a"' "$(post /schema '{}')"
+stop
+
+# --- a detector and a tagger answer requests without an id
+data practice -o all --seed 1 >shown 2>said || fail "ambit-data practice"
+mkdir small
+for fold in train valid test; do
+    grep '"slice":"crossed"' all/$fold.jsonl | head -n 40 >small/$fold.jsonl
+done
+few_tables all/tables.json small/*.jsonl >small/tables.json
+tiny_detector encode=schema gat-layers=1 gat-heads=1 epochs=1 >small.yaml
+run 0 train gatekeeper --config small.yaml --device cpu --seed 1 --data small --out model
+start --serve 127.0.0.1:0 --detector model --tagger heuristic
+with=$(post /ask "{\"id\":7,\"question\":\"$fee\"}")
+without=$(post /ask "{\"question\":\"$fee\"}")
+says detector '"detector":\{"score":' "$without"
+[ "$(sed -E 's/"id":(1|7),?//g; s/,\}$/}/' <<<"$with")" = "$(sed -E 's/"id":1,//g' <<<"$without")" ] || complain "no id" "$with other than $without"
+[ "$(head -c 9 <<<"$without")" = '{"db_id":' ] || complain "no id" "$without"
+says detect '^\{"id":1,"db_id":"gym"' "$(post /detect "{\"question\":\"$fee\"}")"
+says detect '^\{"id":"x","db_id":"gym"' "$(post /detect "{\"id\":\"x\",\"question\":\"$fee\"}")"
+stop
+
+# --- statements that are slow: a request ends in its time, for a client that has gone sooner, by a signal too
+cross="FROM trainer a$(printf ', trainer t%d' {1..18})"
+for ((i = 0; i < 32; i++)); do printf '%s"SELECT count(*) %s WHERE a.trainer_id > -%d"' "$([ $i = 0 ] || echo ,)" "$cross" $((i + 1)); done >slow
+slow="{\"question\":\"Who?\",\"candidates\":[$(cat slow)]}"
+start --serve 127.0.0.1:0 --request-seconds 2
+url=http://$host:$port
+# within SECONDS WHAT: since $begun
+within() {
+    local now
+    cases=$((cases + 1))
+    now=$(date +%s%N)
+    [ $(((now - begun) / 1000000)) -lt $(($1 * 1000)) ] || complain "$2" "takes $(((now - begun) / 1000000)) ms"
+}
+begun=$(date +%s%N)
+status 503 '"kind":"time","text":"the request was stopped: it took more than 2 seconds \(--request-seconds\)"' -H "$json" -d "$slow" "$url/ask"
+within 4 "a request of 2 seconds"
+says "after it" '"sql":"SELECT name' "$(post /ask "{\"question\":\"$fee\"}")"
+stop
+start --serve 127.0.0.1:0
+url=http://$host:$port
+begun=$(date +%s%N)
+curl -s --max-time 0.5 -H "$json" -d "$slow" "$url/ask"
+says "next client" '"sql":"SELECT name' "$(post /ask "{\"question\":\"$fee\"}")"
+within 3 "a client that leaves"
+curl -s -H "$json" -d "$slow" "$url/ask" >stopped &
+client=$!
+sleep 0.5
+begun=$(date +%s%N)
+stop
+within 5 "SIGTERM while a request is worked on"
+wait $client
+says stopped '"kind":"http","text":"the service stops"' "$(cat stopped)"
 refused() { check "$*" "$1" "$2" infer ask --db gym.sqlite --device cpu "${@:3}"; }
 refused 2 'expected --token-file, or a local address' --serve 0.0.0.0:0
 refused 2 'expected ADDRESS:PORT' --serve 8080
