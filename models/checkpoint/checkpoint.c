@@ -130,7 +130,7 @@ int checkpoint_open(struct hdf5_reader *r, const char *path, struct error *err)
     char *file = NULL, *newest = NULL;
     int rc = -1;
 
-    *r = (struct hdf5_reader){ .file = -1 };
+    *r = (struct hdf5_reader){ .fd = -1 };
     if (stat(path, &st) != 0)
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s", path, strerror(errno));
     if (!S_ISDIR(st.st_mode))

@@ -5,7 +5,10 @@
  * of everything after it.  The seal is checked before the HDF5 library sees the file, so damage of any kind is told
  * from the outside; each tensor carries an XXH64 of its own besides (attribute "xxh64"), and its chunks Fletcher32.
  * No times are stored: the same content gives the same bytes.  h5py and h5dump open the file as any other.
- * One thread at a time may be here.  Errors on reading have EXIT_CODE_CHECKPOINT.
+ *
+ * The HDF5 library writes; files that come from anybody are read without it (hdf5_format.h), in the one form that it
+ * writes them in here.  No file is locked: writing goes to NAME.tmp, which is renamed, and the seal tells what is
+ * whole. One thread at a time may write.  Errors on reading have EXIT_CODE_CHECKPOINT.
  */
 #ifndef MODELS_CHECKPOINT_HDF5_H
 #define MODELS_CHECKPOINT_HDF5_H
@@ -13,6 +16,9 @@
 #include "kernels/base.h"
 
 enum { HDF5_VERSION = 1, HDF5_MAX_DIMS = 4, HDF5_MAX_NAME = 512 };
+
+/* The attribute with a tensor's sum. */
+#define HDF5_SUM "xxh64"
 
 enum hdf5_type { HDF5_F32, HDF5_F16, HDF5_I32, HDF5_I64, HDF5_U8 };
 
@@ -39,15 +45,17 @@ int hdf5_finish(struct hdf5_writer *w, int rc, struct error *err);
 
 struct hdf5_reader {
     struct hdf5_tensor *tensors; /* by name */
+    struct hdf5_place *places;   /* where each of them is */
     int n, cap;
-    int64_t file, bytes; /* the library's handle; the file's length */
+    int fd;
+    int64_t bytes; /* the file's length */
     char *path;
 };
-/* Checks the seal, then lists the tensors. */
+/* Checks the seal, then lists the tensors.  Their bytes together are no more than those of the file. */
 int hdf5_open(struct hdf5_reader *r, const char *path, struct error *err);
 void hdf5_close(struct hdf5_reader *r);
 const struct hdf5_tensor *hdf5_find(const struct hdf5_reader *r, const char *name);
-/* Reads one whole tensor and checks its sum; *sum (may be NULL) is that sum. */
+/* Reads one whole tensor of the reader and checks its sum; *sum (may be NULL) is that sum. */
 int hdf5_get(const struct hdf5_reader *r, const struct hdf5_tensor *t, void *out, uint64_t *sum, struct error *err);
 
 #endif

@@ -124,13 +124,14 @@ static int check_open_file(int fd, const char *path, int64_t *bytes, struct erro
     return 0;
 }
 
-int seal_check(const char *path, int64_t *bytes, struct error *err)
+int seal_open(const char *path, int64_t *bytes, struct error *err)
 {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* of a pipe it returns at once */
 
     if (fd < 0)
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s", path, strerror(errno));
-    int rc = check_open_file(fd, path, bytes, err);
+    if (check_open_file(fd, path, bytes, err) == 0)
+        return fd;
     close(fd);
-    return rc;
+    return -1;
 }

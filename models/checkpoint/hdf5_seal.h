@@ -10,7 +10,8 @@ enum { SEAL_BYTES = 512 };
 
 /* Sums what follows the seal in an open file and writes the seal. */
 int seal_write(int fd, const char *path, struct error *err);
-/* -1 with EXIT_CODE_CHECKPOINT unless every byte of the file is what was sealed; *bytes is the file's length. */
-int seal_check(const char *path, int64_t *bytes, struct error *err);
+/* Opens a file for reading; -1 with EXIT_CODE_CHECKPOINT unless every byte of it is what was sealed.  *bytes is its
+ * length. */
+int seal_open(const char *path, int64_t *bytes, struct error *err);
 
 #endif

@@ -59,7 +59,11 @@ static int read_seal(const char *dir, struct error *err)
 {
     int64_t bytes;
 
-    return seal_check(test_file(dir, "ambit.h5", NULL), &bytes, err);
+    int fd = seal_open(test_file(dir, "ambit.h5", NULL), &bytes, err);
+
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 ? -1 : 0;
 }
 
 static int is_no_prediction(const char *dir, struct error *err)
