@@ -246,7 +246,7 @@ static int read_file(struct label_reader *r, struct example_list *list, const ch
     if (!in)
         return -1;
     r->records = r->faults = r->mute = 0;
-    while ((rc = record_reader_next(in, &record, &fault)) != 0) {
+    while ((rc = record_reader_next(in, &record, &fault)) != 0 && !record_reader_failed(in)) {
         r->records++;
         if (rc > 0) {
             rc = add_record(r, list, record, record_reader_where(in), &fault);
@@ -257,6 +257,10 @@ static int read_file(struct label_reader *r, struct example_list *list, const ch
         strings_release(&r->text);
     }
     record_reader_close(in);
+    if (rc < 0) {
+        *err = fault;
+        return -1;
+    }
     if (r->mute)
         log_warn("%s: of %lld questions the SQL is not understood, and left away; the first: %s", path,
                  (long long)r->mute, r->first_mute.text);

@@ -19,7 +19,7 @@ int json_parse_error(struct error *err, const char *where, int64_t line, const j
                      e->text);
 }
 
-/* What json_load_callback reads from; the stream's own failure says more than jansson can. */
+/* The source of json_load_callback, which takes a failure to read for the end of the text. */
 struct source {
     struct text_stream *stream;
     size_t bytes;
@@ -51,7 +51,10 @@ static json_t *read_file(const char *path, size_t flags, struct error *err)
     if (!value && !s.failed)
         json_parse_error(err, text_stream_name(s.stream), 0, &e);
     text_stream_close(s.stream);
-    return value;
+    if (!s.failed)
+        return value;
+    json_decref(value);
+    return NULL;
 }
 
 json_t *json_read_file(const char *path, struct error *err)

@@ -8,10 +8,9 @@ struct json_reader {
     struct text_stream *in;
     char *where;
     size_t where_size, max_line;
-    bool array;         /* its elements, not lines */
-    bool closed;        /* ']' has come */
-    bool ended, failed; /* nothing more is wanted of the text; it is not all that it should be */
-    int64_t number;     /* of the newest element or line */
+    bool array;     /* its elements, not lines */
+    bool closed;    /* ']' has come */
+    int64_t number; /* of the newest element or line */
 };
 
 /* An element and the ',' or ']' behind it. */
@@ -96,31 +95,24 @@ static int read_line(struct json_reader *r, json_t **record, struct error *err)
 /* Nothing but blanks may stand behind the array. */
 static int end_array(struct json_reader *r, struct error *err)
 {
-    r->ended = true;
     int c = text_stream_first(r->in, err);
     if (c < 0)
         return c == -1 ? 0 : -1;
-    r->failed = true;
-    return error_set(err, EXIT_CODE_DATA, "%s: expected nothing behind the array, got '%c'", text_stream_name(r->in),
-                     c);
+    return text_stream_fail(r->in, err, "%s: expected nothing behind the array, got '%c'", text_stream_name(r->in), c);
 }
 
 /* An element without what ends it, which says how the array goes on.  1, 0 in an empty array, -1. */
 static int next_text(struct json_reader *r, struct text_unit *unit, struct error *err)
 {
-    int rc = text_stream_next(r->in, &scan_element, r->max_line, unit, err);
-    r->failed = r->ended = text_stream_failed(r->in) || (rc >= 0 && !unit->whole);
-    if (rc < 0)
+    if (text_stream_next(r->in, &scan_element, r->max_line, unit, err) < 0)
         return -1;
-    if (r->ended)
-        return error_set(err, EXIT_CODE_DATA, "%s: line %lld: expected ']' at the end of the array", r->where,
-                         (long long)unit->line);
+    if (!unit->whole)
+        return text_stream_fail(r->in, err, "%s: line %lld: expected ']' at the end of the array", r->where,
+                                (long long)unit->line);
     char end = unit->text[--unit->length];
     r->closed = end == ']';
-    r->failed = r->ended = end == '}';
-    if (r->ended)
-        return error_set(err, EXIT_CODE_DATA, "%s: line %lld: got '}' without its '{'", r->where,
-                         (long long)unit->line);
+    if (end == '}')
+        return text_stream_fail(r->in, err, "%s: line %lld: got '}' without its '{'", r->where, (long long)unit->line);
     if (!text_is_blank(unit->text, unit->length))
         return 1;
     if (r->closed && r->number == 1)
@@ -132,8 +124,8 @@ static int next_text(struct json_reader *r, struct text_unit *unit, struct error
 /* The same, with what begins the array and what must stand behind it.  1, 0 at the end, -1. */
 static int next_element(struct json_reader *r, struct text_unit *unit, struct error *err)
 {
-    if (r->closed || r->ended)
-        return r->ended ? 0 : end_array(r, err);
+    if (r->closed)
+        return end_array(r, err);
     if (r->number == 0 && text_stream_first(r->in, err) == '[')
         text_stream_take(r->in, 1);
     set_where(r, "record", r->number + 1);
@@ -190,14 +182,14 @@ int64_t json_reader_number(const struct json_reader *r)
 
 bool json_reader_failed(const struct json_reader *r)
 {
-    return r->failed || text_stream_failed(r->in);
+    return text_stream_failed(r->in);
 }
 
 bool json_reader_ready(const struct json_reader *r)
 {
     struct text_scan scan = r->array ? scan_element : scan_line;
     scan.depth = r->number == 0 ? -1 : 0; /* before the '[' */
-    return r->closed || r->ended || text_stream_ready(r->in, &scan);
+    return r->closed || text_stream_ready(r->in, &scan);
 }
 
 void json_reader_close(struct json_reader *r)

@@ -1,5 +1,7 @@
 #include "data/util/text_decoder.h"
 
+#include "data/util/log.h"
+
 #include <lzma.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +13,9 @@
 struct text_decoder {
     const struct coding *coding;
     char *name;
-    bool whole; /* what was compressed together has come out whole: here the text may end */
+    bool whole;    /* the last stream has ended, its checksum was right: here the file may end */
+    bool trailing; /* behind the last gzip member, where no other one begins */
+    bool warned;   /* of bytes there that are no padding */
     z_stream gzip;
     lzma_stream xz;
 #ifdef AMBIT_ZSTD
@@ -33,14 +37,41 @@ static const char *gzip_start(struct text_decoder *d)
     return inflateInit2(&d->gzip, MAX_WBITS + 16) == Z_OK ? NULL : "not enough memory to decode it";
 }
 
+/* Passes over bytes behind the last member, as gzip does: zeros fill up a block, others are worth a warning.  A member
+ * among them says that the beginning of an earlier one is damaged. */
+static const char *gzip_pass_trailing(struct text_decoder *d, struct coding_bytes *b)
+{
+    static const char member[] = "\x1f\x8b\x08";
+    size_t zeros = 0;
+    if (memmem(b->from, b->n_from, member, 3))
+        return "is damaged";
+    while (zeros < b->n_from && !b->from[zeros])
+        zeros++;
+    if (zeros < b->n_from && !d->warned)
+        log_warn("%s: what follows its gzip data is not gzip, and is ignored", d->name);
+    d->warned |= zeros < b->n_from;
+    b->from += b->n_from;
+    b->n_from = 0;
+    return NULL;
+}
+
+/* Begins with the member behind the one that ended, if there is one. */
+static void gzip_next(struct text_decoder *d, const struct coding_bytes *b)
+{
+    d->trailing = *b->from != 0x1f;
+    d->whole = d->trailing;
+    if (!d->trailing)
+        inflateReset(&d->gzip);
+}
+
 static const char *gzip_run(struct text_decoder *d, struct coding_bytes *b, bool last)
 {
     z_stream *z = &d->gzip;
     (void)last;
-    if (d->whole && b->n_from) { /* another member behind the one that ended */
-        inflateReset(z);
-        d->whole = false;
-    }
+    if (d->whole && b->n_from && !d->trailing)
+        gzip_next(d, b);
+    if (d->trailing)
+        return gzip_pass_trailing(d, b);
     z->next_in = (Bytef *)b->from;
     z->avail_in = (uInt)b->n_from;
     z->next_out = b->to;

@@ -2,7 +2,9 @@
  * text_decoder.h - gzip, xz and zstd behind one function that takes bytes and gives bytes.
  *
  * What is compressed is told by its first bytes; a name that ends in .gz, .xz or .zst only says what they must be.
- * Memory does not grow with what comes out: nothing is decoded before it is asked for.
+ * Memory does not grow with what comes out: nothing is decoded before it is asked for.  Streams may follow each other
+ * in a file; the checksum and length of each are compared.  Behind the last member of gzip, zeros are padding, and
+ * other bytes are ignored with a warning, as by gzip itself.
  */
 #ifndef DATA_UTIL_TEXT_DECODER_H
 #define DATA_UTIL_TEXT_DECODER_H

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,16 +14,25 @@
 
 enum { RAW_BYTES = 1 << 16 };
 
+/* Text that was decoded before a failure is taken before the failure is reported. */
+enum stream_state {
+    STREAM_OPENED, /* nothing has been read */
+    STREAM_READING,
+    STREAM_ENDED,  /* all is decoded, and every checksum was right */
+    STREAM_BROKEN, /* nothing more can be decoded; the units before that are still to be taken */
+    STREAM_FAILED  /* the failure was reported, and every further call reports it */
+};
+
 struct text_stream {
     char *name;
     FILE *f; /* NULL for standard input; only its descriptor is read */
     int fd;
     const struct coding *named; /* what the name promises */
-    bool started, ended, failed;
+    enum stream_state state;
+    struct error why;             /* of STREAM_BROKEN and STREAM_FAILED */
     unsigned char raw[RAW_BYTES]; /* as it came */
     size_t raw_at, n_raw;
     bool raw_ended;
-    struct error late;            /* of reading ahead, for who asks for more */
     struct text_decoder *decoder; /* NULL: raw is the text */
     char *text;                   /* decoded; [at, n) is still to be taken */
     size_t at, n, cap;
@@ -104,7 +115,27 @@ const char *text_stream_name(const struct text_stream *s)
 
 bool text_stream_failed(const struct text_stream *s)
 {
-    return s->failed;
+    return s->state == STREAM_FAILED;
+}
+
+/* Every failure is reported here.  -1. */
+static int report(struct text_stream *s, struct error *err)
+{
+    s->state = STREAM_FAILED;
+    if (err)
+        *err = s->why;
+    return -1;
+}
+
+int text_stream_fail(struct text_stream *s, struct error *err, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(s->why.text, sizeof s->why.text, fmt, ap);
+    va_end(ap);
+    s->why.code = EXIT_CODE_DATA;
+    return report(s, err);
 }
 
 /* More raw bytes behind those that are there. */
@@ -139,16 +170,16 @@ static int start_decoding(struct text_stream *s, struct error *err)
     return 0;
 }
 
-/* Decodes into the room behind text[n]; may come back with nothing new. */
+/* Decodes into the room behind text[n]; may come back with nothing new.  The room has always the same size, so that
+ * what is decoded before a failure does not depend on when it is asked for. */
 static int decode(struct text_stream *s, struct error *err)
 {
-    struct coding_bytes b = { s->raw + s->raw_at, s->n_raw - s->raw_at, (unsigned char *)s->text + s->n,
-                              s->cap - s->n };
+    struct coding_bytes b = { s->raw + s->raw_at, s->n_raw - s->raw_at, (unsigned char *)s->text + s->n, RAW_BYTES };
     int rc = 1;
     if (s->decoder) {
         rc = text_decoder_run(s->decoder, &b, s->raw_ended, err);
         s->raw_at = (size_t)(b.from - s->raw);
-        s->n = s->cap - b.n_to;
+        s->n += RAW_BYTES - b.n_to;
     } else {
         size_t n = b.n_from < b.n_to ? b.n_from : b.n_to;
         memcpy(b.to, b.from, n);
@@ -163,15 +194,16 @@ static int decode(struct text_stream *s, struct error *err)
 static int fill_decoded(struct text_stream *s, struct error *err)
 {
     make_room(s);
-    for (size_t n = s->n; s->n == n && !s->ended;) {
+    for (size_t n = s->n; s->n == n && s->state == STREAM_READING;) {
         int rc = decode(s, err);
         if (rc < 0)
             return -1;
-        s->ended = rc == 0 && s->raw_ended;
+        if (rc == 0 && s->raw_ended)
+            s->state = STREAM_ENDED;
         if (s->n == n && s->raw_at == s->n_raw && !s->raw_ended && read_raw(s, err))
             return -1;
     }
-    return !s->ended;
+    return s->state == STREAM_READING;
 }
 
 /* Passes over a byte order mark of UTF-8; other marks begin no UTF-8. */
@@ -185,33 +217,38 @@ static int pass_mark(struct text_stream *s, struct error *err)
         return -1;
     if (s->n >= 3 && memcmp(s->text, mark, 3) == 0)
         s->at = 3;
-    if (s->n >= 2 && (memcmp(s->text, "\xff\xfe", 2) == 0 || memcmp(s->text, "\xfe\xff", 2) == 0))
-        return error_set(err, EXIT_CODE_DATA, "%s: is UTF-16, expected UTF-8", s->name);
-    return 0;
+    if (s->n < 2 || (memcmp(s->text, "\xff\xfe", 2) != 0 && memcmp(s->text, "\xfe\xff", 2) != 0))
+        return 0;
+    s->at = s->n; /* none of this is text */
+    return error_set(err, EXIT_CODE_DATA, "%s: is UTF-16, expected UTF-8", s->name);
 }
 
 static int start(struct text_stream *s, struct error *err)
 {
-    s->started = true;
+    s->state = STREAM_READING;
     return start_decoding(s, err) || pass_mark(s, err) ? -1 : 0;
 }
 
-/* 1 when there is more than before at text[at], 0 at the end or after a failure, -1 once for each failure. */
+/* Decodes more than there was at text[at], unless that has an end. */
+static void read_on(struct text_stream *s)
+{
+    size_t before = s->n - s->at;
+    int rc = s->state == STREAM_OPENED ? start(s, &s->why) : 0;
+    if (rc == 0 && s->state == STREAM_READING && s->n - s->at == before)
+        rc = fill_decoded(s, &s->why);
+    if (rc < 0)
+        s->state = STREAM_BROKEN;
+}
+
+/* 1 when there is more than before at text[at], 0 at the end, -1 when it cannot be had. */
 static int fill(struct text_stream *s, struct error *err)
 {
     size_t before = s->n - s->at;
-    if (s->late.code) {
-        *err = s->late;
-        s->late.code = EXIT_CODE_OK;
-        return -1;
-    }
-    if (s->failed || s->ended)
-        return 0;
-    int rc = s->started ? 0 : start(s, err);
-    if (rc == 0 && s->n - s->at == before)
-        rc = fill_decoded(s, err);
-    s->failed = rc < 0;
-    return rc < 0 ? -1 : s->n - s->at > before;
+    if (s->state <= STREAM_READING)
+        read_on(s);
+    if (s->n - s->at > before)
+        return 1;
+    return s->state == STREAM_ENDED || s->state == STREAM_READING ? 0 : report(s, err);
 }
 
 void text_stream_take(struct text_stream *s, size_t n)
@@ -242,11 +279,9 @@ static int skip_unit(struct text_stream *s, struct text_scan *scan, size_t max, 
         text_stream_take(s, end ? end : n);
         skipped += n;
     }
-    if (!end && skipped >= TEXT_MAX_SKIP) {
-        s->failed = true;
-        return error_set(err, EXIT_CODE_DATA, "%s: line %lld: a %s without end in %d bytes", s->name, (long long)line,
-                         scan->what, TEXT_MAX_SKIP);
-    }
+    if (!end && skipped >= TEXT_MAX_SKIP)
+        return text_stream_fail(s, err, "%s: line %lld: a %s without end in %d bytes", s->name, (long long)line,
+                                scan->what, TEXT_MAX_SKIP);
     return error_set(err, EXIT_CODE_DATA, "%s: line %lld: longer than %zu bytes", s->name, (long long)line, max);
 }
 
@@ -258,6 +293,8 @@ int text_stream_peek(struct text_stream *s, const struct text_scan *start, size_
     int rc = 1;
 
     *unit = (struct text_unit){ .line = s->line };
+    if (s->state == STREAM_FAILED)
+        return report(s, err);
     while (!end && rc > 0 && seen <= max) {
         size_t n = s->n - s->at;
         if (n > seen)
@@ -278,7 +315,7 @@ int text_stream_peek(struct text_stream *s, const struct text_scan *start, size_
     *unit = (struct text_unit){
         .text = s->text + s->at, .length = seen, .line = s->line, .column = (int)s->column, .whole = end > 0
     };
-    return !s->failed && seen > 0;
+    return seen > 0;
 }
 
 int text_stream_next(struct text_stream *s, const struct text_scan *start, size_t max, struct text_unit *unit,
@@ -292,29 +329,25 @@ int text_stream_next(struct text_stream *s, const struct text_scan *start, size_
 
 int text_stream_first(struct text_stream *s, struct error *err)
 {
-    for (;;) {
+    while (s->state != STREAM_FAILED) {
         size_t n = 0;
         while (s->at + n < s->n && text_is_blank(s->text + s->at + n, 1))
             n++;
         text_stream_take(s, n);
         if (s->at < s->n)
             return (unsigned char)s->text[s->at];
-        if (s->column > TEXT_MAX_SKIP) {
-            s->failed = true;
-            return error_set(err, EXIT_CODE_DATA, "%s: line %lld: more than %d blanks", s->name, (long long)s->line,
-                             TEXT_MAX_SKIP) -
-                   1;
-        }
-        int rc = fill(s, err);
-        if (rc <= 0)
-            return rc - 1;
+        if (s->column > TEXT_MAX_SKIP)
+            text_stream_fail(s, err, "%s: line %lld: more than %d blanks", s->name, (long long)s->line, TEXT_MAX_SKIP);
+        else if (fill(s, err) == 0)
+            return -1;
     }
+    return report(s, err) - 1;
 }
 
 ptrdiff_t text_stream_read(struct text_stream *s, char *to, size_t n, struct error *err)
 {
-    if (s->at == s->n && fill(s, err) < 0)
-        return -1;
+    if (s->state == STREAM_FAILED || (s->at == s->n && fill(s, err) < 0))
+        return report(s, err);
     if (n > s->n - s->at)
         n = s->n - s->at;
     memcpy(to, s->text + s->at, n);
@@ -326,10 +359,9 @@ bool text_stream_ready(struct text_stream *s, const struct text_scan *start)
 {
     struct text_scan scan = *start;
     struct pollfd input = { .fd = s->fd, .events = POLLIN };
-    struct error err = { 0 };
     size_t blanks = 0, seen = 0;
 
-    while (!s->ended && !s->failed && seen < TEXT_MAX_UNIT) { /* half a unit is none: the rest may be far */
+    while (s->state <= STREAM_READING && seen < TEXT_MAX_UNIT) { /* half a unit is none: the rest may be far */
         while (!seen && s->at + blanks < s->n && text_is_blank(s->text + s->at + blanks, 1))
             blanks++; /* after which a unit must follow */
         size_t n = s->n - s->at - blanks;
@@ -338,8 +370,7 @@ bool text_stream_ready(struct text_stream *s, const struct text_scan *start)
         seen = n;
         if (s->raw_at == s->n_raw && !s->raw_ended && poll(&input, 1, 0) <= 0)
             return false;
-        if (fill(s, &err) < 0)
-            s->late = err;
+        read_on(s);
     }
     return true;
 }

@@ -2,7 +2,9 @@
  * text_stream.h - a text from a file, a pipe or standard input, decoded (text_decoder.h) and cut into units: lines,
  * rows of a table, elements of an array.
  *
- * Memory is bounded by the longest unit, and reading never waits for more than the unit that was asked for.
+ * Memory is bounded by the longest unit, and reading never waits for more than the unit that was asked for.  All units
+ * before a place that cannot be read come first; the end is reported only where the whole file was read and its
+ * checksums are right.
  */
 #ifndef DATA_UTIL_TEXT_STREAM_H
 #define DATA_UTIL_TEXT_STREAM_H
@@ -41,8 +43,11 @@ struct text_stream *text_stream_open(const char *path, struct error *err);
 void text_stream_close(struct text_stream *s);
 /* The path, or "standard input". */
 const char *text_stream_name(const struct text_stream *s);
-/* Whether it could not be read, and nothing more comes. */
+/* Whether a failure to read was reported.  Every further call reports it again: it cannot be taken for the end. */
 bool text_stream_failed(const struct text_stream *s);
+/* Ends reading with a failure of the caller's own: -1 with EXIT_CODE_DATA, from this call and every later one. */
+int text_stream_fail(struct text_stream *s, struct error *err, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* 1 and the next unit, 0 at the end, -1 with EXIT_CODE_DATA where it cannot be read or has more than max bytes; what
  * follows one that was too long can be read.  `start` is where each unit's scan begins. */
@@ -58,7 +63,7 @@ int text_stream_first(struct text_stream *s, struct error *err);
 void text_stream_take(struct text_stream *s, size_t n);
 /* Some bytes, at most n; 0 at the end, -1 with EXIT_CODE_DATA. */
 ptrdiff_t text_stream_read(struct text_stream *s, char *to, size_t n, struct error *err);
-/* Whether the next unit, or the end, is at hand without waiting. */
+/* Whether the next unit, the end or a failure is at hand without waiting.  Asking changes nothing that is read. */
 bool text_stream_ready(struct text_stream *s, const struct text_scan *start);
 
 /* Whether a text holds nothing but white space. */

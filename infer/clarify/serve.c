@@ -104,6 +104,8 @@ static int serve_lines(struct session_context *context, struct json_reader *in, 
             return 0;
         if (stop_requested())
             break;
+        if (rc < 0 && json_reader_failed(in))
+            return -1;
         json_t *reply = reply_to(context, request, json_reader_where(in), err, counts);
         rc = json_write_line(&out, reply, err);
         json_decref(reply);

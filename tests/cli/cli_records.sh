@@ -121,6 +121,35 @@ done
 head -c 80000000 /dev/zero | gzip -1 >zeros.gz
 expect 3 'zeros.gz: line 1: longer than 67108864 bytes' data execute --db db zeros.gz -o new
 
+# --- damaged files: the records before the damage may be read, but nothing takes it for the end
+awk 'BEGIN {
+    srand(1)
+    for (i = 0; i < 600; i++)
+        printf "{\"id\":%d,\"db_id\":\"bakery\",\"question\":\"q%d\",\"sql\":\"SELECT %d\",\"prompt\":\"x\",\"candidates\":[\"SELECT 1\"]}\n", i, rand() * 1e9, rand() * 1e9
+}' >whole.jsonl
+# damaged NAME PLACE: the file without one byte's value, counted from the end where PLACE is negative
+damaged() {
+    local size
+    cp "whole.$1" "damaged.$1"
+    size=$(stat -c %s "damaged.$1")
+    printf '\125\252\063' | dd of="damaged.$1" bs=1 seek=$((($2 < 0 ? size : 0) + $2)) conv=notrunc 2>dd.said
+}
+gzip -k whole.jsonl && xz -k whole.jsonl
+for place in gz:3000 gz:-7 xz:3000 xz:-40; do
+    damaged "jsonl.${place%:*}" "${place#*:}"
+    for command in "infer detect --db db/bakery.sqlite --model detector --device cpu" "infer tag --strategy heuristic --db db" \
+        "infer infill --db db --defaults readings.jsonl" "infer clarify --db db --candidates" "infer ask --db db" \
+        "data execute --db db" "data sql --schema few.json" "data candidates"; do
+        cases=$((cases + 1))
+        # shellcheck disable=SC2086 # a command and its options
+        $command "damaged.jsonl.${place%:*}" -o new >shown 2>said
+        [ $? = 3 ] || complain "$command damaged.jsonl.$place" "expected the exit code 3"
+        grep -q "damaged.jsonl.${place%:*}: is damaged" said || complain "$command damaged.jsonl.$place" "does not say why"
+        [ -e new ] && complain "$command damaged.jsonl.$place" "leaves an output file"
+        rm -f new new.part
+    done
+done
+
 # --- memory is that of a record, not of the file
 awk 'BEGIN { # 60000 records of 2 KB
     for (i = 0; i < 250; i++) note = note "not read "

@@ -17,7 +17,7 @@ static void read_records(const char *path, size_t size)
         CHECK(err.code == EXIT_CODE_DATA && strncmp(err.text, path, strlen(path)) == 0, "%s", err.text);
         return;
     }
-    for (size_t n = 0; (rc = json_reader_next(r, &o, &err)) != 0; n++) {
+    for (size_t n = 0; !json_reader_failed(r) && (rc = json_reader_next(r, &o, &err)) != 0; n++) {
         CHECK(n <= size, "more records than bytes");
         CHECK((rc == 1) == (o != NULL), "rc %d", rc);
         CHECK(rc == 1 ? json_is_object(o) : err.code == EXIT_CODE_DATA, "rc %d: %s", rc, err.text);

@@ -1,5 +1,6 @@
 /* Any bytes as records of a form, the first byte's choice: each is an object with an id, or an error that names its
- * place; the end is reached, and whether the next is at hand can be asked at any time. */
+ * place; the end is reached.  Whether the next record is at hand can be asked at any time, and asking changes neither
+ * the records nor the errors. */
 #include "tests/support/fuzz.h"
 
 #include "data/util/log.h"
@@ -10,29 +11,52 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static void read_records(const char *path, enum record_form form, size_t size)
+static void check_record(const json_t *o, const struct record_reader *r, const char *path, int rc,
+                         const struct error *err)
+{
+    const json_t *id = json_object_get(o, "id");
+    CHECK((rc == 1) == (o != NULL), "rc %d", rc);
+    CHECK(rc == 1 ? json_is_string(id) || json_is_integer(id) : err->code == EXIT_CODE_DATA, "rc %d: %s", rc,
+          err->text);
+    CHECK(rc == 1 || strncmp(err->text, path, strlen(path)) == 0, "%s", err->text);
+    CHECK(strncmp(record_reader_where(r), path, strlen(path)) == 0, "%s", record_reader_where(r));
+}
+
+static void check_failure(struct record_reader *r, const struct error *err)
+{
+    struct error again = { .code = EXIT_CODE_OK };
+    json_t *o;
+    CHECK(record_reader_next(r, &o, &again) == -1 && !o, "goes on after a failure");
+    CHECK(strcmp(again.text, err->text) == 0, "%s; then %s", err->text, again.text);
+}
+
+/* A hash of all that is read: records, errors, their places. */
+static uint64_t read_records(const char *path, enum record_form form, size_t size, bool ask)
 {
     struct error err = { .code = EXIT_CODE_OK };
     struct record_reader *r = record_reader_open(path, form, &err);
+    uint64_t h = HASH_START;
     json_t *o;
-    int rc;
+    int rc = 1;
     if (!r) {
         CHECK(err.code == EXIT_CODE_DATA && strncmp(err.text, path, strlen(path)) == 0, "%s", err.text);
-        return;
+        return hash_bytes(h, err.text, strlen(err.text));
     }
-    CHECK(record_reader_ready(r), "a file is at hand");
-    for (size_t n = 0; (rc = record_reader_next(r, &o, &err)) != 0; n++) {
-        const json_t *id = json_object_get(o, "id");
+    for (size_t n = 0; !record_reader_failed(r); n++) {
+        CHECK(!ask || record_reader_ready(r), "a file is at hand");
+        if ((rc = record_reader_next(r, &o, &err)) == 0)
+            break;
         CHECK(n <= 1000 * size, "more records than bytes"); /* which may be compressed */
-        CHECK((rc == 1) == (o != NULL), "rc %d", rc);
-        CHECK(rc == 1 ? json_is_string(id) || json_is_integer(id) : err.code == EXIT_CODE_DATA, "rc %d: %s", rc,
-              err.text);
-        CHECK(rc == 1 || strncmp(err.text, path, strlen(path)) == 0, "%s", err.text);
-        CHECK(strncmp(record_reader_where(r), path, strlen(path)) == 0, "%s", record_reader_where(r));
-        CHECK(rc == 1 || !record_reader_failed(r) || record_reader_next(r, &o, &err) == 0, "goes on after a failure");
+        check_record(o, r, path, rc, &err);
+        char *text = rc == 1 ? json_dumps(o, JSON_COMPACT) : xstrdup(err.text);
+        h = hash_bytes(hash_bytes(h, text, strlen(text) + 1), record_reader_where(r), strlen(record_reader_where(r)));
+        free(text);
         json_decref(o);
     }
+    if (rc < 0)
+        check_failure(r, &err);
     record_reader_close(r);
+    return h;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -44,7 +68,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     setenv("AMBIT_LOG", "error", 1);
     CHECK(fd >= 0 && write(fd, data + 1, size - 1) == (ssize_t)size - 1, "no file in memory");
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    read_records(path, (enum record_form)(data[0] % (RECORDS_TEXT + 1)), size);
+    enum record_form form = (enum record_form)(data[0] % (RECORDS_TEXT + 1));
+    CHECK(read_records(path, form, size, false) == read_records(path, form, size, true),
+          "asking whether a record is at hand changes what is read");
     close(fd);
     return 0;
 }

@@ -79,7 +79,7 @@ static char *read_all(const char *path, const struct record_range *range)
     int rc;
 
     assert_non_null(in);
-    while ((rc = record_reader_next(in, &record, &err)) != 0) {
+    while (!record_reader_failed(in) && (rc = record_reader_next(in, &record, &err)) != 0) {
         char *json = rc > 0 ? json_dumps(record, JSON_COMPACT) : xstrdup(err.text), *more;
         assert_true(asprintf(&more, "%s%s %d %s\n", text, record_reader_where(in), (int)record_reader_place(in), json) >
                     0);

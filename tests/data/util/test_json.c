@@ -96,6 +96,8 @@ static void read_all(const char *path, char *seen, size_t size, struct error *er
         snprintf(seen + at, size - at, "%lld:", (long long)n);
         assert_true((rc > 0) == (o != NULL));
         json_decref(o);
+        if (json_reader_failed(r))
+            break;
     }
     json_reader_close(r);
 }
