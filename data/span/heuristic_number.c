@@ -215,7 +215,7 @@ static void choose(struct number_choice *best, const struct heuristic_words *w, 
 /* How well the question's table fits, less than one column's name fits better than another's. */
 static double table_score(const struct heuristic_words *w, const struct number_place *p, int column)
 {
-    return heuristic_table_rank(w, column, p->first, p->last) / 100.0;
+    return (int)heuristic_table_rank(w, column, p->first, p->last) / 100.0;
 }
 
 /* How much words first to last say of the column; names such as "id" alone say nothing. */
