@@ -343,6 +343,14 @@ static int check_statement(const struct compiler *c, struct error *err)
     return rc;
 }
 
+static int check_utf8(const char *template, struct error *err)
+{
+    json_t *text = json_string(template);
+
+    json_decref(text);
+    return text ? 0 : error_set(err, EXIT_CODE_DATA, "template: expected UTF-8, got other bytes");
+}
+
 json_t *template_constraint(const struct template_question *q, const char *template, struct error *err)
 {
     struct compiler *c = xcalloc(1, sizeof *c);
@@ -350,7 +358,7 @@ json_t *template_constraint(const struct template_question *q, const char *templ
     int most = -1;
 
     c->q = q;
-    if (shape_read(&c->shape, template, q->schema, err) == 0) {
+    if (check_utf8(template, err) == 0 && shape_read(&c->shape, template, q->schema, err) == 0) {
         key_pairs_find(&c->keys, q->schema);
         most = find_choices(c, err);
     }

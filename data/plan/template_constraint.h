@@ -24,8 +24,8 @@ struct template_question {
 /*
  * {"alternatives": [{"template", "slots"}, ...]}, the likelier first, as a file of constraints says it; names in lower
  * case and in quotes where SQL wants them, strings and numbers from the question, its near relatives and the values of
- * the database.  NULL with EXIT_CODE_DATA when the template has a word that is no SQL or no choice of tables fits it.
- * The caller owns the reference.
+ * the database.  NULL with EXIT_CODE_DATA when the template is not UTF-8, has a word that is no SQL, or no choice of
+ * tables fits it. The caller owns the reference.
  */
 json_t *template_constraint(const struct template_question *q, const char *template, struct error *err);
 
