@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (root && hf_config_parse(&c, root, "config.json", &err) == 0) {
         const struct bert_config *b = &c.bert;
         CHECK(b->vocab_size > 0 && b->layers > 0 && b->heads > 0 && b->hidden_size % b->heads == 0, "sizes");
-        CHECK(b->hidden_size / b->heads >= 32 && b->hidden_size / b->heads <= 128, "heads");
+        CHECK(b->hidden_size / b->heads >= 1 && b->hidden_size / b->heads <= HEAD_DIM_MAX, "heads");
         CHECK(b->hidden_size > 0 && b->intermediate_size > 0 && b->max_positions > 0 && b->type_vocab_size > 0,
               "sizes");
         CHECK(b->layer_norm_eps > 0 && b->hidden_dropout >= 0 && b->hidden_dropout < 1, "reals");
