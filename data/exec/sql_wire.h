@@ -8,9 +8,10 @@
 #define DATA_EXEC_SQL_WIRE_H
 
 #include "data/exec/sqlite_exec.h"
+#include "data/sqlite/sqlite_view.h"
 
 /* The worker's only argument: one of another build ends at once. */
-#define WIRE_VERSION "2"
+#define WIRE_VERSION "3"
 
 enum {
     WIRE_SOCKET = 0,          /* the worker's descriptor */
@@ -44,6 +45,7 @@ struct wire_request {
 struct wire_answer {
     enum exec_status status;
     enum exit_code code; /* of what could not be opened */
+    unsigned notes;      /* a set of enum sqlite_view_note: what is read beside the database file */
     int columns;
     int64_t rows;
     size_t heap;

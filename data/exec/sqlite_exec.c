@@ -1,8 +1,11 @@
 #include "data/exec/sqlite_exec.h"
 
 #include "data/exec/sql_worker.h"
+#include "data/util/log.h"
+#include "data/util/strings.h"
 #include "data/util/work_limit.h"
 
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +104,31 @@ static enum sql_worker_end take_message(struct exec_db *db, struct exec_result *
     return sql_worker_take(db->worker, r->message, heap, err);
 }
 
+/* Once for each file. */
+static void tell_once(const char *path, const char *what)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct strings told;
+    char *text;
+
+    CHECK(asprintf(&text, "%s: %s", path, what) >= 0, "out of memory");
+    pthread_mutex_lock(&lock);
+    int n = told.n;
+    if (strings_add(&told, text) == n)
+        log_info("%s", text);
+    pthread_mutex_unlock(&lock);
+    free(text);
+}
+
+static void tell_notes(const struct exec_db *db, unsigned notes)
+{
+    if (notes & VIEW_WITH_WAL)
+        tell_once(db->text, "read together with the commits in its -wal file");
+    if (notes & VIEW_ROLLED_BACK)
+        tell_once(db->text, "an unfinished transaction in its -journal file was rolled back in memory; the file itself "
+                            "is unchanged");
+}
+
 /* Sends the request and takes the answer into r; the error's code is the worker's for what it could not open. */
 static enum sql_worker_end exchange(struct exec_db *db, enum wire_op op, const char *text, size_t n,
                                     struct exec_result *r, struct error *err)
@@ -117,6 +145,7 @@ static enum sql_worker_end exchange(struct exec_db *db, enum wire_op op, const c
         return end;
     if (!can_be(&db->limits, &a))
         return sql_worker_refuse(db->worker, err);
+    tell_notes(db, a.notes);
     *r = (struct exec_result){ .status = a.status, .columns = a.columns, .n = a.rows };
     if (a.status == EXEC_OK)
         return take_rows(db, r, a.heap, err);

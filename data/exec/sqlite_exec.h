@@ -2,12 +2,14 @@
  * sqlite_exec.h - runs SQL of strangers on SQLite databases: it reads, it ends, and it does nothing else.
  *
  * It runs in a worker process (sql_worker.h): a statement that crashes the library, hangs or eats memory ends as one
- * result that says so, and what comes next finds its databases open as before.  There a connection is read-only and
- * immutable (or a private database in memory made from a dump), has an authorizer that lets only SELECT and harmless
- * functions through, and limits on everything: steps of SQLite's virtual machine first, which are the same on every
- * machine, wall clock second, rows and bytes of the result, memory.  A connection is used by one thread at a time;
- * those that a thread opens share a worker and its memory.  What random() and the current date give is another thing
- * each time; everything else is the same each time.
+ * result that says so, and what comes next finds its databases open as before.  There a connection has an authorizer
+ * that lets only SELECT and harmless functions through, and limits on everything: steps of SQLite's virtual machine
+ * first, which are the same on every machine, wall clock second, rows and bytes of the result, memory.  A connection is
+ * used by one thread at a time; those that a thread opens share a worker and its memory.
+ *
+ * A file is only read, and other programs may write to it: each statement sees one committed state, that of its -wal
+ * and -journal files too, of the file that has the name when the statement begins.  random() and the current date give
+ * something else each time; on files that nobody writes to everything else is the same each time.
  */
 #ifndef DATA_EXEC_SQLITE_EXEC_H
 #define DATA_EXEC_SQLITE_EXEC_H

@@ -165,11 +165,17 @@ static void run_text(struct connection *db, struct rows *r, const char *sql, siz
 
 enum exec_status connection_run(struct connection *db, struct rows *rows, const char *sql, size_t n, const char **why)
 {
-    rows->columns = 0;
-    rows->n = 0;
-    rows->used = 0;
+    int tries = 0;
+
     connection_begin(db);
-    run_text(db, rows, sql, n);
+    do {
+        rows->columns = 0;
+        rows->n = 0;
+        rows->used = 0;
+        if (connection_refresh(db) == 0)
+            run_text(db, rows, sql, n);
+    } while (connection_is_torn(db, tries++));
+    connection_rest(db);
     *why = db->why;
     return db->status;
 }

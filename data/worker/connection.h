@@ -18,6 +18,8 @@ struct connection *connection_open(const char *path, bool schema, const struct e
 struct connection *connection_open_script(const char *script, bool schema, const struct exec_limits *limits,
                                           struct error *err);
 void connection_close(struct connection *c);
+/* What was read beside its file until now: a set of enum sqlite_view_note. */
+unsigned connection_notes(const struct connection *c);
 
 /* What a statement gives, as sql_wire.h sends it. */
 struct rows {

@@ -5,7 +5,6 @@
  * ours are called first; they weigh the arguments and hand them on to SQLite's own, which a second connection still
  * has.
  */
-#include "data/util/sqlite_open.h"
 #include "data/worker/connection_impl.h"
 
 #include <stdlib.h>
@@ -135,5 +134,7 @@ void connection_unguard(struct connection *db)
     for (int i = 0; db->guards && i < ARRAY_LEN(guarded); i++)
         sqlite3_finalize(db->guards[i].call);
     free(db->guards);
+    db->guards = NULL;
     sqlite3_close(db->plain);
+    db->plain = NULL;
 }

@@ -2,7 +2,6 @@
 #include "data/sql/sql.h"
 #include "data/util/json.h"
 #include "data/util/log.h"
-#include "data/util/sqlite_open.h"
 #include "data/worker/connection_impl.h"
 
 #include <stdarg.h>
@@ -23,6 +22,7 @@ void connection_begin(struct connection *db)
     db->calls = 0;
     db->deadline = now_seconds() + db->limits.seconds;
     db->status = EXEC_OK;
+    db->code = SQLITE_OK;
 }
 
 int connection_end(struct connection *db, enum exec_status status, const char *fmt, ...)
@@ -38,14 +38,28 @@ int connection_end(struct connection *db, enum exec_status status, const char *f
     return -1;
 }
 
+/* What a view of a file says better than SQLite. */
+static int end_in_view(struct connection *db, int rc)
+{
+    const char *trouble = db->file.view ? sqlite_view_trouble(db->file.view) : NULL;
+
+    if ((rc & 0xff) == SQLITE_BUSY)
+        return connection_end(db, EXEC_FAILED, "the database is locked by another program");
+    return connection_end(db, EXEC_FAILED, "%s", trouble ? trouble : sqlite3_errmsg(db->db));
+}
+
 int connection_end_sqlite(struct connection *db, int rc)
 {
+    int extended = sqlite3_extended_errcode(db->db);
+
+    if (db->status == EXEC_OK)
+        db->code = (extended & 0xff) == rc ? extended : rc;
     if (rc == SQLITE_NOMEM)
         return connection_end(db, EXEC_STOPPED, "more than %d MiB of memory, or %d instructions",
                               CONNECTION_MEMORY >> 20, MAX_PROGRAM);
     if (rc == SQLITE_TOOBIG)
         return connection_end(db, EXEC_STOPPED, "a text, blob or row of more than %d bytes", CONNECTION_MAX_VALUE);
-    return connection_end(db, EXEC_FAILED, "%s", sqlite3_errmsg(db->db));
+    return end_in_view(db, rc);
 }
 
 /* The next look comes sooner where steps are slow. */
@@ -113,7 +127,7 @@ static void add_collation(void *of, sqlite3 *db, int encoding, const char *name)
     sqlite3_create_collation(db, name, SQLITE_UTF8, of, compare_by_none);
 }
 
-static int set_up(struct connection *db, struct error *err)
+int connection_set_up(struct connection *db, struct error *err)
 {
     /* none of them reads more than the database */
     static const char *const modules[] = {
@@ -157,8 +171,8 @@ struct connection *connection_open(const char *path, bool schema, const struct e
     struct connection *db = new_connection(limits);
 
     db->schema = schema;
-    if (sqlite_open_file(&db->db, path, CONNECTION_MAX_VALUE, err) == 0 && set_up(db, err) == 0 &&
-        check_schema(db, path, err) == 0)
+    db->path = xstrdup(path);
+    if (connection_open_file(db, err) == 0 && check_schema(db, path, err) == 0)
         return db;
     connection_close(db);
     return NULL;
@@ -209,7 +223,7 @@ struct connection *connection_open_script(const char *script, bool schema, const
     struct connection *db = new_connection(limits);
 
     db->schema = schema;
-    if (sqlite_open_memory(&db->db, CONNECTION_MAX_VALUE, err) == 0 && set_up(db, err) == 0 &&
+    if (sqlite_open_memory(&db->db, CONNECTION_MAX_VALUE, err) == 0 && connection_set_up(db, err) == 0 &&
         run_script(db, script, err) == 0)
         return db;
     connection_close(db);
@@ -220,7 +234,9 @@ void connection_close(struct connection *db)
 {
     if (!db)
         return;
+    connection_close_file(db);
     sqlite3_close(db->db);
     connection_unguard(db);
+    free(db->path);
     free(db);
 }

@@ -56,18 +56,18 @@ static void give(struct iovec *parts, size_t n)
     }
 }
 
-static void give_message(enum exec_status status, enum exit_code code, const char *text)
+static void give_message(enum exec_status status, enum exit_code code, const char *text, unsigned notes)
 {
     char message[WIRE_MAX_MESSAGE];
 
     snprintf(message, sizeof message, "%s", text);
-    struct wire_answer a = { .status = status, .code = code, .heap = strlen(message) + 1 };
+    struct wire_answer a = { .status = status, .code = code, .notes = notes, .heap = strlen(message) + 1 };
     give((struct iovec[]){ { &a, sizeof a }, { message, a.heap } }, 2);
 }
 
-static void give_rows(const struct rows *r)
+static void give_rows(const struct rows *r, unsigned notes)
 {
-    struct wire_answer a = { .columns = r->columns, .rows = r->n, .heap = r->used };
+    struct wire_answer a = { .notes = notes, .columns = r->columns, .rows = r->n, .heap = r->used };
     size_t cells = (size_t)r->n * (size_t)r->columns * sizeof *r->cells;
 
     give((struct iovec[]){ { &a, sizeof a }, { r->cells, cells }, { r->heap, r->used } }, 3);
@@ -88,9 +88,9 @@ static void run(struct service *s, struct connection *db, const struct wire_requ
     enum exec_status status = connection_run(db, &s->rows, s->text, q->n, &why);
 
     if (status == EXEC_OK)
-        give_rows(&s->rows);
+        give_rows(&s->rows, connection_notes(db));
     else
-        give_message(status, EXIT_CODE_DATA, why);
+        give_message(status, EXIT_CODE_DATA, why, connection_notes(db));
     forget_rows(&s->rows);
 }
 
@@ -104,9 +104,9 @@ static struct connection *open_db(struct service *s, const struct wire_request *
                                    : connection_open(s->text, schema, &q->limits, &err);
 
     if (db)
-        give_rows(&none);
+        give_rows(&none, connection_notes(db));
     else
-        give_message(EXEC_FAILED, err.code, err.text);
+        give_message(EXEC_FAILED, err.code, err.text, 0);
     return db;
 }
 

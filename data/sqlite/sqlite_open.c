@@ -1,0 +1,104 @@
+#include "data/sqlite/sqlite_open.h"
+
+#include "data/util/whole_file.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The URI of a path: everything but plain characters escaped.  A -shm file is opened for reading.  The caller frees. */
+static char *file_uri(const char *path, const struct sqlite_view *view)
+{
+    size_t n = strlen(path), used = 5;
+    char *uri = xmalloc(3 * n + 96);
+
+    memcpy(uri, "file:", 6);
+    for (size_t i = 0; i < n; i++) {
+        char c = path[i];
+        bool plain = (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || strchr("/._-", c);
+        used += (size_t)snprintf(uri + used, 4, plain ? "%c" : "%%%02X", (unsigned char)c);
+    }
+    snprintf(uri + used, 96, "?readonly_shm=1&vfs=%s", sqlite_view_name(view));
+    return uri;
+}
+
+static int open_uri(sqlite3 **db, const char *uri, const char *path, int flags, int max_bytes, struct error *err)
+{
+    int rc = sqlite3_open_v2(uri, db, flags | SQLITE_OPEN_NOMUTEX, NULL);
+
+    if (rc != SQLITE_OK)
+        return error_set(err, EXIT_CODE_DATA, "%s: %s", path, *db ? sqlite3_errmsg(*db) : sqlite3_errstr(rc));
+    sqlite3_db_config(*db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(*db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(*db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
+    sqlite3_limit(*db, SQLITE_LIMIT_LENGTH, max_bytes);
+    sqlite3_limit(*db, SQLITE_LIMIT_ATTACHED, 0);
+    return 0;
+}
+
+/* By name alone: to open and close the file would drop the locks that other connections of the process have on it. */
+static int check_file(const char *path, struct error *err)
+{
+    struct stat st;
+
+    if (stat(path, &st))
+        return 0; /* what is not there SQLite has words for */
+    if (S_ISDIR(st.st_mode))
+        return error_set(err, EXIT_CODE_DATA, "%s: %s, which is not a file", path, strerror(EISDIR));
+    if (!S_ISREG(st.st_mode))
+        return error_set(err, EXIT_CODE_DATA, "%s: is not a file: expected a regular one, got a pipe or device", path);
+    if (st.st_size > DATABASE_MAX_BYTES)
+        return error_set(err, EXIT_CODE_DATA, "%s: expected at most %lld bytes, got %lld", path,
+                         (long long)DATABASE_MAX_BYTES, (long long)st.st_size);
+    return access(path, R_OK) ? error_set(err, EXIT_CODE_DATA, "%s: %s", path, strerror(errno)) : 0;
+}
+
+/* Another connection, to which SQLite may write, does it with the first lock that it takes; this one reads no schema.
+ * It is open no longer.  A lock of others is no error: the next statement meets it again. */
+static int recover(struct sqlite_view *view, const char *uri, const char *path, struct error *err)
+{
+    enum { MILLISECONDS = 200, HEADER = 1 << 16 };
+    sqlite3 *db;
+    int rc = open_uri(&db, uri, path, SQLITE_OPEN_URI | SQLITE_OPEN_READWRITE, HEADER, err);
+
+    if (rc == 0) {
+        sqlite3_busy_timeout(db, MILLISECONDS);
+        int code = sqlite3_exec(db, "PRAGMA schema_version", NULL, NULL, NULL);
+        const char *trouble = sqlite_view_trouble(view);
+        if (code != SQLITE_OK && code != SQLITE_BUSY)
+            rc = error_set(err, EXIT_CODE_DATA, "%s: %s", path, trouble ? trouble : sqlite3_errmsg(db));
+    }
+    sqlite3_close(db);
+    return rc;
+}
+
+int sqlite_open_file(struct sqlite_file *f, const char *path, unsigned ways, int max_bytes, struct error *err)
+{
+    *f = (struct sqlite_file){ 0 };
+    if (check_file(path, err))
+        return -1;
+    f->view = sqlite_view_new(ways & OPEN_ALONE);
+    char *uri = file_uri(path, f->view);
+    int rc = ways & OPEN_RECOVER ? recover(f->view, uri, path, err) : 0;
+    if (rc == 0)
+        rc = open_uri(&f->db, uri, path, SQLITE_OPEN_URI | SQLITE_OPEN_READONLY, max_bytes, err);
+    free(uri);
+    return rc;
+}
+
+void sqlite_close_file(struct sqlite_file *f)
+{
+    sqlite3_close(f->db);
+    sqlite_view_free(f->view);
+    *f = (struct sqlite_file){ 0 };
+}
+
+int sqlite_open_memory(sqlite3 **db, int max_bytes, struct error *err)
+{
+    *db = NULL;
+    return open_uri(db, ":memory:", "a database in memory", SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY, max_bytes, err);
+}

@@ -1,0 +1,30 @@
+/*
+ * sqlite_open.h - opens a database that may come from a stranger and be written to by others meanwhile: nothing on the
+ * disk changes (sqlite_view.h), nothing in its schema is trusted, no extension, nothing attached.  What may run on it
+ * is the caller's to say, by an authorizer.
+ */
+#ifndef DATA_SQLITE_SQLITE_OPEN_H
+#define DATA_SQLITE_SQLITE_OPEN_H
+
+#include "data/sqlite/sqlite_view.h"
+
+struct sqlite3;
+
+struct sqlite_file {
+    struct sqlite3 *db;
+    struct sqlite_view *view;
+};
+
+/* A set of ways to open: alone, as in sqlite_view_new; with what a -journal file holds undone in memory first, which
+ * SQLite asks for by SQLITE_READONLY_ROLLBACK. */
+enum sqlite_open_way { OPEN_ALONE = 1, OPEN_RECOVER = 2 };
+
+/* max_bytes: of one row, text or blob.  -1 with EXIT_CODE_DATA; the caller closes either way. */
+int sqlite_open_file(struct sqlite_file *f, const char *path, unsigned ways, int max_bytes, struct error *err);
+/* A zeroed or closed struct may be closed too. */
+void sqlite_close_file(struct sqlite_file *f);
+
+/* The same for a new database in memory, which can be written to; closed by sqlite3_close. */
+int sqlite_open_memory(struct sqlite3 **db, int max_bytes, struct error *err);
+
+#endif
