@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -55,6 +56,24 @@ static int read_token(struct http_server *s, struct error *err)
     return strlen(s->token) >= 16
                ? 0
                : error_set(err, EXIT_CODE_DATA, "%s: expected a token of at least 16 bytes in the first line", path);
+}
+
+/* Connections that there are descriptors for; the limit of open files is raised where it may be. */
+static unsigned most_connections(int64_t wanted)
+{
+    enum { OTHERS = 24 }; /* descriptors that are no connections */
+    struct rlimit files;
+    rlim_t needed = (rlim_t)wanted + OTHERS;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur >= needed)
+        return (unsigned)wanted;
+    files.rlim_cur = needed < files.rlim_max ? needed : files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+    if (files.rlim_cur >= needed)
+        return (unsigned)wanted;
+    unsigned n = files.rlim_cur > OTHERS ? (unsigned)(files.rlim_cur - OTHERS) : 1;
+    log_warn("--connections %lld: the limit of open files leaves room for %u", (long long)wanted, n);
+    return n;
 }
 
 /* The library waits by poll: its epoll waits once more after every 128 events at once, before it answers them. */
@@ -144,7 +163,7 @@ int http_serve(const struct http_settings *settings, const struct http_service *
     s->settings = settings;
     s->service = service;
     http_line_init(&s->line);
-    http_clients_init(&s->clients, (int)settings->connections, (double)settings->seconds);
+    http_clients_init(&s->clients, (int)most_connections(settings->connections), (double)settings->seconds);
     stop_install_bounded(LAST_SECONDS);
     int rc = http_address_read(&s->address, settings->address, err) || read_token(s, err) || start(s, err) ? -1 : 0;
     while (rc == 0 && !stop_requested()) {

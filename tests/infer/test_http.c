@@ -59,8 +59,16 @@ static void serve(const struct http_settings *settings, int log)
     _exit(rc > 0 ? (int)stop_exit_code() : (int)err.code);
 }
 
-/* The first line that the process says is its port, or why it has none. */
-static struct process start_within(const struct http_settings *settings, rlim_t memory)
+static bool is_said(const char *said)
+{
+    const char *line = strstr(said, "listening on ");
+
+    line = line ? line : strstr(said, "--serve");
+    return line && strchr(line, '\n');
+}
+
+/* The process says its port, or why it has none; warnings may come before. */
+static struct process start_within(const struct http_settings *settings, int resource, rlim_t most)
 {
     struct process p = { 0 };
     char said[512] = { 0 };
@@ -69,12 +77,12 @@ static struct process start_within(const struct http_settings *settings, rlim_t 
     assert_int_equal(pipe(ends), 0);
     p.pid = fork();
     if (!p.pid) {
-        const struct rlimit limit = { memory, memory };
-        setrlimit(RLIMIT_AS, &limit);
+        const struct rlimit limit = { most, most };
+        setrlimit(resource, &limit);
         serve(settings, ends[1]);
     }
     close(ends[1]);
-    for (size_t n = 0; n < sizeof said - 1 && !strchr(said, '\n') && read(ends[0], said + n, 1) == 1; n++)
+    for (size_t n = 0; n < sizeof said - 1 && !is_said(said) && read(ends[0], said + n, 1) == 1; n++)
         continue;
     close(ends[0]);
     if (strstr(said, "no libmicrohttpd")) {
@@ -82,13 +90,13 @@ static struct process start_within(const struct http_settings *settings, rlim_t 
         exit(77);
     }
     const char *colon = strrchr(said, ':');
-    p.port = strncmp(said, "listening on ", 13) == 0 && colon ? (int)strtol(colon + 1, NULL, 10) : 0;
+    p.port = strstr(said, "listening on ") && colon ? (int)strtol(colon + 1, NULL, 10) : 0;
     return p;
 }
 
 static struct process start(const struct http_settings *settings)
 {
-    struct process p = start_within(settings, RLIM_INFINITY);
+    struct process p = start_within(settings, RLIMIT_AS, RLIM_INFINITY);
     assert_true(p.port > 0);
     return p;
 }
@@ -323,6 +331,26 @@ static void test_waiting_is_not_slow(void **state)
     stop(p);
 }
 
+/* Where descriptors are fewer than connections may be, slow clients do not take them all either. */
+static void test_few_descriptors(void **state)
+{
+    struct process p = start_within(&usual, RLIMIT_NOFILE, 40);
+    int held[60];
+
+    (void)state;
+    assert_true(p.port > 0);
+    for (int i = 0; i < ARRAY_LEN(held); i++) {
+        held[i] = dial(p.port);
+        say(held[i], "GET /health HTTP/1.1\r\nX: ");
+    }
+    usleep(1500000);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(status_of(p.port, health, 5, NULL, 0), 200);
+    for (int i = 0; i < ARRAY_LEN(held); i++)
+        close(held[i]);
+    stop(p);
+}
+
 /* More clients than connections leave all at once while the service is stopped, at any number of connections. */
 static void test_all_leave(void **state)
 {
@@ -395,7 +423,7 @@ static int send_most(int port, const char *filler, size_t n)
 /* Bodies that never end have a bound together, within which the process lives; those above it are told so. */
 static void test_large_bodies(void **state)
 {
-    struct process p = start_within(&usual, little_memory);
+    struct process p = start_within(&usual, RLIMIT_AS, little_memory);
     char *filler = xcalloc(65536, 1), text[4096];
     int fds[40], refused = 0, taken = 0;
 
@@ -483,7 +511,7 @@ static void test_port(void **state)
     (void)state;
     snprintf(address, sizeof address, "127.0.0.1:%d", p.port);
     same.address = address;
-    struct process second = start_within(&same, RLIM_INFINITY);
+    struct process second = start_within(&same, RLIMIT_AS, RLIM_INFINITY);
     assert_int_equal(second.port, 0);
     assert_int_equal(end_of(second, 5), EXIT_CODE_FAILURE);
     int fd = dial(p.port);
@@ -506,6 +534,7 @@ int main(void)
         cmocka_unit_test(test_slow_clients),
         cmocka_unit_test(test_waiting_is_not_slow),
         cmocka_unit_test(test_all_leave),
+        cmocka_unit_test(test_few_descriptors),
         cmocka_unit_test(test_all_at_once),
         cmocka_unit_test(test_large_bodies),
         cmocka_unit_test(test_client_leaves),
