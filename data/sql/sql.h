@@ -18,6 +18,12 @@ struct sql_query; /* the tree, declared in sql_tree.h for those who walk it */
  * expected, what stood there; with EXIT_CODE_MEMORY when the arena has less than about 800 bytes per token left. */
 struct sql_query *sql_parse(struct arena *a, const char *text, struct error *err);
 
+/* How far the grammar goes: `tokens`, which lie in text, are n and one more of any kind.  Returns the number of the
+ * token that it cannot take, n where it takes all; *whole says whether those before it are a statement.  What the arena
+ * has no room for is taken as no statement at 0.  The arena is left as it was. */
+struct sql_token;
+int sql_parse_reach(struct arena *a, const char *text, struct sql_token *tokens, int n, bool *whole);
+
 /* Canonical text: one space between tokens, keywords upper case, names as written in the schema once resolved (quoted
  * only when they must be), aliases kept, words that say nothing (ASC, ALL, INNER, OUTER) left out.  Parsing it gives
  * the same tree.  NULL when the arena is full.  Before sql_resolve a name such as "count( * )" that stands for the text

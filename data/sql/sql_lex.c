@@ -244,16 +244,24 @@ static int lex_one(const char *text, int i, struct sql_token *t)
     return lex_sign(text, i, t);
 }
 
+int sql_lex_next(const char *text, int at, struct sql_token *t)
+{
+    int i = skip_space(text, at);
+
+    *t = (struct sql_token){ .kind = TOKEN_END, .begin = i, .end = i };
+    if (text[i])
+        t->end = lex_one(text, i, t);
+    return t->end;
+}
+
 struct sql_token *sql_lex(const char *text, int *n)
 {
     int cap = 0;
     struct sql_token *tokens = NULL, t;
 
     *n = 0;
-    for (int i = skip_space(text, 0);; i = skip_space(text, t.end)) {
-        t = (struct sql_token){ .kind = TOKEN_END, .begin = i, .end = i };
-        if (text[i])
-            t.end = lex_one(text, i, &t);
+    for (int i = 0;;) {
+        i = sql_lex_next(text, i, &t);
         GROW(tokens, *n, cap);
         tokens[(*n)++] = t;
         if (t.kind == TOKEN_END || t.kind == TOKEN_ILLEGAL)

@@ -65,6 +65,8 @@ struct sql_token {
 
 /* The last is TOKEN_END or TOKEN_ILLEGAL.  The caller frees them. */
 struct sql_token *sql_lex(const char *text, int *n);
+/* The first token that begins at byte `at` or behind it, past blanks and comments.  Returns its end. */
+int sql_lex_next(const char *text, int at, struct sql_token *t);
 
 /* "SQL at line 2, column 7" and what it says, with EXIT_CODE_DATA; columns count letters from 1. */
 int sql_error(struct error *err, const char *text, int begin, const char *fmt, ...)

@@ -187,3 +187,20 @@ struct sql_query *sql_parse(struct arena *a, const char *text, struct error *err
     free(tokens);
     return q;
 }
+
+int sql_parse_reach(struct arena *a, const char *text, struct sql_token *tokens, int n, bool *whole)
+{
+    struct error err = { 0 };
+    struct sql_parser p = { .arena = a, .text = text, .tokens = tokens, .n_tokens = n + 1, .err = &err };
+    struct sql_token behind = tokens[n];
+    size_t mark = arena_mark(a), length = n ? (size_t)(tokens[n - 1].end - tokens[0].begin) : 0;
+
+    *whole = false;
+    if (4 * length + (size_t)(n + 1) * TOKEN_ROOM > a->size - a->used)
+        return 0;
+    tokens[n].kind = TOKEN_END;
+    *whole = sql_at_select(&p) && sql_parse_select(&p);
+    tokens[n] = behind;
+    arena_reset(a, mark);
+    return p.at;
+}
