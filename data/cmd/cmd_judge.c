@@ -52,11 +52,11 @@ static enum exit_code run(const struct call *call, struct error *err)
     if (yes_no_run(q, &n, err))
         return err->code;
     if (q->answers)
-        log_info("%lld questions, %lld without an answer that begins with yes or no, which are left out",
-                 (long long)n.questions, (long long)n.unread);
+        log_info("%lld questions, %lld of them without an answer that begins with yes or no", (long long)n.questions,
+                 (long long)n.unread);
     else
         log_info("%lld prompts", (long long)n.questions);
-    return EXIT_CODE_OK;
+    return job_exit_code(0, n.unread, err);
 }
 
 const struct command command_judge = {
@@ -69,9 +69,9 @@ const struct command command_judge = {
         "--support, chosen by seed and id.  Presence questions are asked too, and never shown.  Any model answers them, "
         "ambit-infer generate among them; the thesis drew at temperature 1, at most 50 tokens.\n\n"
         "--answers reads {\"id\", \"text\"} or {\"id\", \"texts\"}, one line or several for a prompt, and writes {\"id\", "
-        "\"score\"}, the share of yes among the answers whose first word is yes or no.  Questions without such an answer "
-        "are left out, as the thesis leaves them out; ambit-train evaluate --predictions --partial scores the others and "
-        "tells how many there are.",
+        "\"score\"}, the share of yes among the answers whose first word, behind thoughts, is yes or no.  A question "
+        "without such an answer gets {\"id\", \"error\", \"answer\"} with the text as it was, and the command ends with "
+        "code 7; ambit-train evaluate --predictions --partial scores the others and tells how many there are.",
     .examples = { "ambit-data judge --data contrast --write-prompts schema --shots 12 -o prompts.jsonl",
                   "ambit-data judge --data contrast --answers answers.jsonl -o scores.jsonl" },
     .run = run,

@@ -11,7 +11,7 @@ static int add_text(struct text_items *out, const json_t *answer, const char *wh
 
     if (!json_is_string(text))
         return error_set(err, EXIT_CODE_DATA, "%s: expected \"text\" or \"texts\", what was answered", where);
-    query_prompt_read(out, json_string_value(text));
+    text_items_add(out, json_string_value(text), json_string_length(text));
     return 0;
 }
 
@@ -30,15 +30,15 @@ static int add_record(void *answers, json_t *record, const char *where, struct e
     if (!*id)
         return error_set(err, EXIT_CODE_DATA, "%s: field \"id\" is missing or no string or integer", where);
     int n = a->ids.n, at = strings_add(&a->ids, id);
-    GROW(a->statements, at, a->cap);
+    GROW(a->texts, at, a->cap);
     if (at == n)
-        a->statements[at] = (struct text_items){ 0 };
+        a->texts[at] = (struct text_items){ 0 };
     if (!json_is_array(texts))
-        return add_text(&a->statements[at], record, where, err);
+        return add_text(&a->texts[at], record, where, err);
     json_array_foreach(texts, i, text)
     {
         if (rc == 0)
-            rc = add_text(&a->statements[at], text, where, err);
+            rc = add_text(&a->texts[at], text, where, err);
     }
     return rc;
 }
@@ -54,14 +54,14 @@ const struct text_items *query_answers_find(const struct query_answers *a, const
     char number[RECORD_ID_TEXT];
     int at = strings_find(&a->ids, record_id_text(record, number));
 
-    return at < 0 ? NULL : &a->statements[at];
+    return at < 0 ? NULL : &a->texts[at];
 }
 
 void query_answers_release(struct query_answers *a)
 {
     for (int i = 0; i < a->ids.n; i++)
-        text_items_release(&a->statements[i]);
-    free(a->statements);
+        text_items_release(&a->texts[i]);
+    free(a->texts);
     strings_release(&a->ids);
     *a = (struct query_answers){ 0 };
 }

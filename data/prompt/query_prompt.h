@@ -8,15 +8,9 @@
 #ifndef DATA_PROMPT_QUERY_PROMPT_H
 #define DATA_PROMPT_QUERY_PROMPT_H
 
-#include "data/prompt/model_output.h"
-
 enum query_prompt { QUERY_PROMPT_LIST, QUERY_PROMPT_ONE };
 
 /* The caller frees. */
 char *query_prompt_text(enum query_prompt p, const char *question, const char *schema);
-
-/* Appends what an answer to either has, each text once: the strings of "queries" of the first JSON object that has
- * them, else what stands in the first braces, else what output_sql finds. */
-void query_prompt_read(struct text_items *out, const char *answer);
 
 #endif

@@ -81,8 +81,17 @@ void reading_sql_add_answer(struct reading_sql *r, const char *id, const char *a
     output_sql(&items, answer, published);
     for (int i = 0; i < items.n; i++)
         json_array_append_new(list, json_string(items.items[i]));
+    if (items.n == 0 && !published) {
+        json_decref(list);
+        list = json_pack("{s:o}", "answer", json_message(answer));
+    }
     text_items_release(&items);
     keep(r, id_key(id), list);
+}
+
+const char *reading_sql_unread(const json_t *sql)
+{
+    return json_string_value(json_object_get(sql, "answer"));
 }
 
 static int add_answer(struct reading_sql *r, const json_t *record, bool published, const char *where, struct error *err)

@@ -14,7 +14,7 @@
 
 struct reading_sql {
     struct strings keys;
-    json_t **sql; /* by key: a string or a list of strings */
+    json_t **sql; /* by key: a string, a list of strings, or {"answer"}: an answer without a statement */
     int cap;
 };
 
@@ -23,8 +23,10 @@ struct reading_sql {
  * output_sql; with "error" instead of "text" it is passed over.  The first SQL of a text counts.  -1 with
  * EXIT_CODE_DATA; the caller releases either way. */
 int reading_sql_open(struct reading_sql *r, const char *path, bool published, struct error *err);
-/* NULL when none is known; an answer without SQL is an empty list.  Borrowed. */
+/* NULL when none is known; what was read as published and has no SQL is an empty list.  Borrowed. */
 json_t *reading_sql_find(const struct reading_sql *r, const char *db_id, const char *text);
+/* Of what reading_sql_find returns: the answer in which no statement was found, or NULL.  Borrowed. */
+const char *reading_sql_unread(const json_t *sql);
 /* The id of the prompt that asks for a reading's SQL; a new reference. */
 json_t *reading_sql_id(const char *db_id, const char *text);
 /* Keeps what a model answered to the prompt of that id, unless an answer to it is there. */

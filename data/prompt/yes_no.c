@@ -1,5 +1,7 @@
 #include "data/prompt/yes_no.h"
 
+#include "data/prompt/model_output.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,19 +69,37 @@ char *yes_no_prompt(enum yes_no_form form, const struct schema_set *schemas, con
     return text;
 }
 
-int yes_no_read(const char *answer)
+/* Behind "Answer:" and what is like it, and the signs before the first word. */
+static const char *first_word(const char *text)
 {
-    const char *thought = NULL;
-    int n = 0;
+    static const char *const labels[] = { "final answer", "the answer is", "the answer", "answer" };
+    const char *word = text;
 
-    for (const char *p = answer; (p = strstr(p, "</think>")); p++)
-        thought = p + strlen("</think>");
-    const char *word = thought ? thought : answer;
     while (*word && !isalnum((unsigned char)*word))
         word++;
+    for (int i = 0; i < ARRAY_LEN(labels); i++) {
+        size_t n = strlen(labels[i]);
+        if (strncasecmp(word, labels[i], n) != 0 || !word[n] || isalnum((unsigned char)word[n]))
+            continue;
+        for (word += n; *word && !isalnum((unsigned char)*word);)
+            word++;
+        return word;
+    }
+    return word;
+}
+
+int yes_no_read(const char *answer)
+{
+    char *text = output_answer(answer);
+    const char *word = first_word(text);
+    int n = 0, says = -1;
+
     while (isalnum((unsigned char)word[n]) || word[n] == '\'')
         n++;
     if (n == 3 && strncasecmp(word, "yes", 3) == 0)
-        return 1;
-    return n == 2 && strncasecmp(word, "no", 2) == 0 ? 0 : -1;
+        says = 1;
+    else if (n == 2 && strncasecmp(word, "no", 2) == 0)
+        says = 0;
+    free(text);
+    return says;
 }

@@ -4,8 +4,8 @@
  *
  * The published program shows a model the question alone; the paper says question and schema.  Both forms are here, in
  * words of ours, since theirs are not at hand; each without examples or behind some, which are labelled questions of
- * other texts.  As published, the first word of an answer counts, where it is yes or no, and an answer that begins
- * otherwise is read as none.
+ * other texts.  As published, the first word of an answer counts, where it is yes or no.  An answer that begins
+ * otherwise, or that breaks off in its thought, says neither.
  */
 #ifndef DATA_PROMPT_YES_NO_H
 #define DATA_PROMPT_YES_NO_H
@@ -27,20 +27,21 @@ struct yes_no_request {
 };
 
 struct yes_no_counts {
-    int64_t questions, unread; /* of them, without an answer that begins with yes or no */
+    int64_t questions, unread; /* of them, without an answer that says yes or no */
 };
 
 /*
  * Writes prompts {"id", "messages"}, or of the answers scores {"id", "score"}: the share of yes among a prompt's
- * answers that are read.  Questions without any are left out.  -1 with EXIT_CODE_DATA: an id that two questions have or
- * none has, an example that is asked too, too few of a label to show; EXIT_CODE_USAGE never.
+ * answers that are read.  Questions without any have {"id", "error", "answer"}, with the first text as it was.  -1 with
+ * EXIT_CODE_DATA: an id that two questions have or none has, an example that is asked too, too few of a label to show;
+ * EXIT_CODE_USAGE never.
  */
 int yes_no_run(const struct yes_no_request *q, struct yes_no_counts *counts, struct error *err);
 
 /* The prompt of a question; `shots` examples before it.  The caller frees. */
 char *yes_no_prompt(enum yes_no_form form, const struct schema_set *schemas, const struct example *const *shots, int n,
                     const struct schema_set *shown, const struct example *asked);
-/* 1 yes, 0 no, -1 neither: the first word behind what a model thought aloud (<think> ... </think>). */
+/* 1 yes, 0 no, -1 neither: the first word behind thoughts and a label such as "Answer:". */
 int yes_no_read(const char *answer);
 
 #endif

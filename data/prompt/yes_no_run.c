@@ -1,6 +1,8 @@
 /* Part of yes_no.h: prompts and answers in files. */
 #include "data/prompt/yes_no.h"
 
+#include "data/prompt/model_output.h"
+#include "data/util/json.h"
 #include "data/util/records.h"
 #include "kernels/rng.h"
 
@@ -16,7 +18,8 @@ struct yes_no {
     struct strings ids;                      /* of what is asked, in order */
     struct yes_no_tally {
         int yes, read;
-    } * tally; /* [asked] */
+        char *unread; /* the first answer that says neither, or NULL */
+    } * tally;        /* [asked] */
     struct out_file out;
 };
 
@@ -139,6 +142,8 @@ static int take_answer(struct yes_no_tally *t, const json_t *answer, const char 
     int said = yes_no_read(json_string_value(text));
     t->read += said >= 0;
     t->yes += said > 0;
+    if (said < 0 && !t->unread)
+        t->unread = xstrdup(json_string_value(text));
     return 0;
 }
 
@@ -167,16 +172,25 @@ static int take_record(void *user, json_t *record, const char *where, struct err
     return rc;
 }
 
+static json_t *unread_json(const char *id, const struct yes_no_tally *t)
+{
+    const char *why = t->unread ? output_lacks(t->unread, "yes or no as its first word") : "no answer to its prompt";
+    json_t *o = json_pack("{s:s, s:o}", "id", id, "error", json_message(why));
+
+    if (t->unread)
+        json_object_set_new(o, "answer", json_message(t->unread));
+    return o;
+}
+
 static int write_scores(struct yes_no *y, struct yes_no_counts *counts, struct error *err)
 {
     int rc = records_each_as_is(y->q->answers, RECORDS_AUTO, take_record, y, err);
 
     for (int i = 0; rc == 0 && i < y->asked->n; i++) {
         const struct yes_no_tally *t = &y->tally[i];
+        const char *id = y->asked->items[i].id;
         counts->unread += !t->read;
-        if (!t->read)
-            continue;
-        json_t *o = json_pack("{s:s, s:f}", "id", y->asked->items[i].id, "score", (double)t->yes / t->read);
+        json_t *o = t->read ? json_pack("{s:s, s:f}", "id", id, "score", (double)t->yes / t->read) : unread_json(id, t);
         rc = json_write_line(&y->out, o, err);
         json_decref(o);
     }
@@ -202,6 +216,8 @@ int yes_no_run(const struct yes_no_request *q, struct yes_no_counts *counts, str
     *counts = (struct yes_no_counts){ 0 };
     int rc = run(&y, counts, err);
     out_file_abort(&y.out);
+    for (int i = 0; y.tally && i < y.asked->n; i++)
+        free(y.tally[i].unread);
     free(y.tally);
     strings_release(&y.ids);
     dataset_release(&y.data);

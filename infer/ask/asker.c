@@ -150,6 +150,13 @@ static int ask_parser(struct asker *a, struct asked *k, const char *where, struc
     return 0;
 }
 
+/* An empty list, as of a record whose parser failed, is none; what is no list is told of later. */
+static bool has_candidates(const json_t *record)
+{
+    const json_t *list = json_object_get(record, "candidates");
+    return list && (!json_is_array(list) || json_array_size(list) > 0);
+}
+
 /* Those of the file go before the record's own, and these before the parser's. */
 static int find_candidates(struct asker *a, struct asked *k, const char *where, struct error *err)
 {
@@ -158,9 +165,9 @@ static int find_candidates(struct asker *a, struct asked *k, const char *where, 
     if (a->candidates.path &&
         candidate_file_find(&found, &a->candidates, k->record, a->q->question || a->q->clarify.serve, where, err))
         return -1;
-    if (found)
+    if (json_array_size(json_object_get(found, "candidates")))
         take_candidates(k, found, FROM_FILE);
-    else if (json_object_get(k->record, "candidates"))
+    else if (has_candidates(k->record))
         k->origin = FROM_RECORD;
     json_decref(found);
     return k->origin == FROM_NOWHERE && a->parser.open ? ask_parser(a, k, where, err) : 0;

@@ -163,7 +163,7 @@ static int64_t count_lines(struct infill_run *f)
 
 static struct line_note note_of(const struct infill_case *c)
 {
-    struct line_note n = { .failed = c->error != NULL, .drawn = c->drawn };
+    struct line_note n = { .failed = infill_case_failed(c), .drawn = c->drawn };
 
     for (int i = 0; i < c->n_kept && !c->error; i++) {
         n.defaults += !c->readings[c->kept[i]].added;
@@ -183,9 +183,7 @@ static int write_case(struct infill_run *f, struct infill_case *c, struct error 
         line = infill_rewrites(f->q) ? infill_rewrite_json(c) : infill_case_json(c, db);
         json_object_set(line, "provenance", f->provenance);
     } else {
-        line = json_pack("{s:O?, s:O?, s:O*, s:o}", "id", json_object_get(c->record, "id"), "db_id",
-                         json_object_get(c->record, "db_id"), "source_db", json_object_get(c->record, "source_db"),
-                         "error", json_message(c->error));
+        line = infill_case_failed_json(c);
     }
     count(f->counts, &note);
     f->counts->without_sql += c->error || infill_rewrites(f->q) ? 0 : infill_case_without_sql(c);
@@ -214,9 +212,10 @@ static void count_window(struct infill_run *f)
     f->counts->records += s->n;
     f->counts->prompts = s->prompt_ids.n;
     for (int64_t i = 0; i < s->n; i++) {
-        f->counts->failed += s->cases[i].error != NULL;
-        if (s->cases[i].error)
-            log_warn("%s", s->cases[i].error);
+        const struct infill_case *c = &s->cases[i];
+        f->counts->failed += infill_case_failed(c);
+        if (infill_case_failed(c))
+            log_warn("%s", c->error ? c->error : c->unread);
     }
 }
 

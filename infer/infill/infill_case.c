@@ -3,9 +3,10 @@
 #include "data/corpora/ambrosia.h"
 #include "data/exec/db_path.h"
 #include "data/exec/exec_json.h"
+#include "data/prompt/passage.h"
+#include "data/prompt/reading_sql.h"
 #include "data/score/score.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,26 @@ void infill_case_fail(struct infill_case *c, const struct error *err)
 {
     if (!c->error)
         c->error = xstrdup(err->text);
+}
+
+bool infill_case_failed(const struct infill_case *c)
+{
+    return c->error || c->unread;
+}
+
+/* The first such answer counts: its text stands in the record. */
+static void note_unread(struct infill_case *c, const char *where, const char *answer, const char *what)
+{
+    if (!c->unread)
+        CHECK(asprintf(&c->unread, "%s: %s", where, output_lacks(answer, what)) >= 0, "out of memory");
+}
+
+static void fail_unread(struct infill_case *c, const char *where, const char *answer, const char *what)
+{
+    struct error err = { 0 };
+
+    error_set(&err, EXIT_CODE_DATA, "%s: %s", where, output_lacks(answer, what));
+    infill_case_fail(c, &err);
 }
 
 static int read_case(struct infill_case *c, const char *db, const char *where, struct error *err)
@@ -55,6 +76,7 @@ void infill_case_release(struct infill_case *c)
 {
     for (int i = 0; i < c->n; i++) {
         free(c->readings[i].text);
+        free(c->readings[i].unread);
         text_items_release(&c->readings[i].sql);
     }
     free(c->readings);
@@ -67,6 +89,7 @@ void infill_case_release(struct infill_case *c)
     free(c->golds);
     free(c->path);
     free(c->error);
+    free(c->unread);
     json_decref(c->record);
     *c = (struct infill_case){ 0 };
 }
@@ -89,6 +112,28 @@ int infill_reading_set_sql(struct infill_reading *r, const json_t *sql, const ch
         r->sql_from = from;
     free(texts.sql);
     return rc;
+}
+
+void infill_case_set_answer(struct infill_case *c, int64_t reading, const char *answer, bool published)
+{
+    struct infill_reading *r = &c->readings[reading];
+
+    output_sql(&r->sql, answer, published);
+    if (r->sql.n || published)
+        return;
+    note_unread(c, "SQL of a reading", answer, "SQL statement");
+    free(r->unread);
+    r->unread = xstrdup(answer);
+}
+
+int infill_case_set_known(struct infill_case *c, int64_t reading, const json_t *sql, struct error *err)
+{
+    const char *unread = reading_sql_unread(sql);
+
+    if (!unread)
+        return infill_reading_set_sql(&c->readings[reading], sql, "file", err);
+    infill_case_set_answer(c, reading, unread, false);
+    return 0;
 }
 
 int infill_case_add_list(struct infill_case *c, const json_t *list, bool added, struct error *err)
@@ -116,6 +161,10 @@ void infill_case_add_answer(struct infill_case *c, const char *answer, bool adde
     (added ? output_infilled : output_readings)(&lines, answer, published);
     for (int i = 0; i < lines.n; i++)
         add_reading(c, lines.items[i], added);
+    if (lines.n == 0 && !published && !added)
+        fail_unread(c, "default readings", answer, "reading");
+    else if (lines.n == 0 && !published && !output_says_covered(answer))
+        note_unread(c, "infilled readings", answer, "reading");
     text_items_release(&lines);
     c->answers[added] = xstrdup(answer);
 }
@@ -125,18 +174,27 @@ void infill_case_add_text(struct infill_case *c, const char *text)
     add_reading(c, text, false);
 }
 
-void infill_case_set_text(struct infill_case *c, int64_t reading, const char *text)
+/* As published, the whole answer without blanks around it. */
+static char *stripped(const char *text)
+{
+    struct passage p = passage_strip(passage_of(text));
+    char *copy = strndup(p.at, p.n);
+
+    CHECK(copy, "out of memory");
+    return copy;
+}
+
+void infill_case_set_text(struct infill_case *c, int64_t reading, const char *answer, bool published)
 {
     struct infill_reading *r = &c->readings[reading];
-    size_t n;
+    struct text_items found = { 0 };
 
-    while (isspace((unsigned char)*text))
-        text++;
-    for (n = strlen(text); n && isspace((unsigned char)text[n - 1]);)
-        n--;
+    output_readings(&found, answer, published);
     free(r->text);
-    r->text = strndup(text, n);
-    CHECK(r->text, "out of memory");
+    r->text = published ? stripped(answer) : xstrdup(found.n ? found.items[0] : "");
+    text_items_release(&found);
+    free(r->unread);
+    r->unread = *r->text ? NULL : xstrdup(answer);
     text_items_release(&r->sql);
     r->sql_from = NULL;
 }
@@ -159,6 +217,8 @@ void infill_case_correct(struct infill_case *c, const char *answer, bool publish
     c->readings = NULL;
     c->n = c->cap = 0;
     output_readings(&lines, answer, published);
+    if (lines.n == 0 && !published)
+        fail_unread(c, "corrected readings", answer, "reading");
     for (int i = 0; i < lines.n; i++) {
         struct infill_reading *r = add_reading(c, lines.items[i], false);
         int old = find_reading(before, n, lines.items[i]);
@@ -170,6 +230,7 @@ void infill_case_correct(struct infill_case *c, const char *answer, bool publish
     }
     for (int i = 0; i < n; i++) {
         free(before[i].text);
+        free(before[i].unread);
         text_items_release(&before[i].sql);
     }
     free(before);
@@ -187,6 +248,8 @@ void infill_case_add_statements(struct infill_case *c, const char *answer, bool 
         text_items_add(&r->sql, sql.items[i], strlen(sql.items[i]));
         r->sql_from = "readings";
     }
+    if (sql.n == 0 && !published)
+        fail_unread(c, "readings as SQL", answer, "SQL statement");
     text_items_release(&sql);
     c->answers[0] = xstrdup(answer);
 }
@@ -254,7 +317,8 @@ int infill_case_without_sql(const struct infill_case *c)
     int n = 0;
 
     for (int i = 0; i < c->n; i++)
-        n += c->readings[i].dropped && !c->readings[i].sql_from && !says_none_missing(&c->readings[i]);
+        n += c->readings[i].dropped && !c->readings[i].sql_from && !c->readings[i].unread &&
+             !says_none_missing(&c->readings[i]);
     return n;
 }
 
@@ -357,9 +421,31 @@ static json_t *dropped_json(const struct infill_case *c)
         json_t *o = json_pack("{s:s, s:s, s:s}", "text", r->text, "from", from_of(r), "why", r->dropped);
         if (r->same_as >= 0)
             json_object_set_new(o, "same_as", json_string(c->readings[r->same_as].text));
+        if (r->unread)
+            json_object_set_new(o, "sql_answer", json_message(r->unread));
         json_array_append_new(list, o);
     }
     return list;
+}
+
+/* What models said, as it was. */
+static void add_answers(json_t *o, const struct infill_case *c)
+{
+    if (c->corrected)
+        json_object_set_new(o, "corrected_answer", json_string(c->corrected));
+    for (int i = 0; i < 2; i++)
+        if (c->answers[i])
+            json_object_set_new(o, i ? "infilled_answer" : "defaults_answer", json_string(c->answers[i]));
+}
+
+json_t *infill_case_failed_json(const struct infill_case *c)
+{
+    json_t *o = json_pack("{s:O?, s:O?, s:O*, s:o}", "id", json_object_get(c->record, "id"), "db_id",
+                          json_object_get(c->record, "db_id"), "source_db", json_object_get(c->record, "source_db"),
+                          "error", json_message(c->error));
+
+    add_answers(o, c);
+    return o;
 }
 
 json_t *infill_case_json(const struct infill_case *c, struct exec_db *db)
@@ -376,10 +462,8 @@ json_t *infill_case_json(const struct infill_case *c, struct exec_db *db)
     }
     json_object_set_new(o, "readings", kept_json(c, db));
     json_object_set_new(o, "dropped", dropped_json(c));
-    if (c->corrected)
-        json_object_set_new(o, "corrected_answer", json_string(c->corrected));
-    for (int i = 0; i < 2; i++)
-        if (c->answers[i])
-            json_object_set_new(o, i ? "infilled_answer" : "defaults_answer", json_string(c->answers[i]));
+    add_answers(o, c);
+    if (c->unread)
+        json_object_set_new(o, "error", json_message(c->unread));
     return o;
 }

@@ -13,6 +13,7 @@ struct infill_reading {
     bool added;            /* by infilling */
     struct text_items sql; /* what was written for it */
     const char *sql_from;  /* "readings", "file", "model", or NULL; not freed */
+    char *unread;          /* an answer to its prompt for SQL that has no statement, or NULL */
     const char *dropped;   /* why, or NULL; not freed */
     int same_as;           /* the reading that it repeats, or -1 */
 };
@@ -22,6 +23,7 @@ struct infill_case {
     const char *db_id, *question;    /* the record's */
     char *path;                      /* of the database */
     char *error;                     /* NULL while it goes well */
+    char *unread;                    /* what of its answers could not be read, though it goes on, or NULL */
     char *answers[2];                /* of a model: the default readings', the infilling's; NULL without */
     char *corrected;                 /* its answer to PROMPT_CORRECT, or NULL */
     struct infill_reading *readings; /* the default ones first */
@@ -46,14 +48,17 @@ void infill_case_read(struct infill_case *c, json_t *record, const struct infill
 void infill_case_release(struct infill_case *c);
 /* Ends it with what err says. */
 void infill_case_fail(struct infill_case *c, const struct error *err);
+/* Whether its line has an error: it was ended, or an answer could not be read. */
+bool infill_case_failed(const struct infill_case *c);
 
 /* Adds readings: of a list of {"text", "sql"}, whose SQL is a string or a list of them or missing; or of a model's
- * answer. */
+ * answer.  An answer without readings ends the case, or with `added`, unless it says that none is missing, is noted. */
 int infill_case_add_list(struct infill_case *c, const json_t *list, bool added, struct error *err);
 void infill_case_add_answer(struct infill_case *c, const char *answer, bool added, bool published);
-/* A default reading without SQL; and another text in its place, without blanks around it, whose SQL is not known. */
+/* A default reading without SQL; and another one in its place, the first that an answer has, whose SQL is not known: ""
+ * where it has none. */
 void infill_case_add_text(struct infill_case *c, const char *text);
-void infill_case_set_text(struct infill_case *c, int64_t reading, const char *text);
+void infill_case_set_text(struct infill_case *c, int64_t reading, const char *answer, bool published);
 /* The readings that an answer to PROMPT_CORRECT leaves, in place of the default ones; those of the same text keep their
  * SQL. */
 void infill_case_correct(struct infill_case *c, const char *answer, bool published);
@@ -61,6 +66,10 @@ void infill_case_correct(struct infill_case *c, const char *answer, bool publish
 void infill_case_add_statements(struct infill_case *c, const char *answer, bool published);
 /* From a string or a list of them. */
 int infill_reading_set_sql(struct infill_reading *r, const json_t *sql, const char *from, struct error *err);
+/* From an answer; one without a statement is noted. */
+void infill_case_set_answer(struct infill_case *c, int64_t reading, const char *answer, bool published);
+/* From what is known of it (reading_sql.h), likewise. */
+int infill_case_set_known(struct infill_case *c, int64_t reading, const json_t *sql, struct error *err);
 
 /*
  * Runs all SQL and decides what is kept.  The honest way: of readings with the same result the first.  As published:
@@ -80,5 +89,7 @@ char *infill_case_texts(const struct infill_case *c);
 
 /* The output record without its provenance; results are those of db, at most ten rows of each told. */
 json_t *infill_case_json(const struct infill_case *c, struct exec_db *db);
+/* The same of a case that was ended: the error, and what models answered. */
+json_t *infill_case_failed_json(const struct infill_case *c);
 
 #endif

@@ -26,7 +26,7 @@ static int get_questions(struct infill_stages *f, struct error *err)
             const char *answer = f->q->rewrites ? annotate_readings_answer(&f->rewrites, id) : NULL;
             json_decref(id);
             if (answer)
-                infill_case_set_text(c, g, answer);
+                infill_case_set_text(c, g, answer, f->q->published);
             else if (asks)
                 rc = infill_ask(f, &a, i, g, err);
             if (!answer && !f->q->rewrite.generate)
@@ -49,9 +49,9 @@ static int get_sql(struct infill_stages *f, struct error *err)
             const json_t *sql =
                 f->q->sqls && is_open(c, g) ? reading_sql_find(&f->sqls, c->db_id, c->readings[g].text) : NULL;
             struct error bad = { 0 };
-            if (!is_open(c, g))
+            if (!is_open(c, g) || !*c->readings[g].text) /* an answer without a question is one try */
                 continue;
-            if (sql && infill_reading_set_sql(&c->readings[g], sql, "file", &bad))
+            if (sql && infill_case_set_known(c, g, sql, &bad))
                 infill_case_fail(c, &bad);
             else if (!sql && asks)
                 rc = infill_ask(f, &a, i, g, err);
@@ -94,13 +94,14 @@ static void check_all(struct infill_stages *f)
 static void fail_gold(const struct infill_stages *f, struct infill_case *c, int gold)
 {
     const struct infill_gold *g = &c->golds[gold];
+    const struct infill_reading *r = &c->readings[gold];
     struct error bad = { 0 };
 
     if (g->waits && f->q->write)
         return;
     if (!g->waits)
         error_set(&bad, EXIT_CODE_DATA, "gold %d (%.80s): none of %d questions has its rows, the last \"%.200s\"",
-                  gold + 1, g->word, g->tries, c->readings[gold].text);
+                  gold + 1, g->word, g->tries, r->unread ? r->unread : r->text);
     else
         error_set(&bad, EXIT_CODE_DATA, "gold %d (%.80s): %s of try %d is missing", gold + 1, g->word, g->waits,
                   g->tries + 1);

@@ -80,11 +80,10 @@ static void use_answer(struct infill_stages *f, struct infill_case *c, int64_t r
                        const char *answer)
 {
     if (kind == PROMPT_SQL) {
-        struct infill_reading *r = &c->readings[reading];
-        output_sql(&r->sql, answer, f->q->published);
-        r->sql_from = "model";
+        infill_case_set_answer(c, reading, answer, f->q->published);
+        c->readings[reading].sql_from = "model";
     } else if (kind == PROMPT_REWRITE) {
-        infill_case_set_text(c, reading, answer);
+        infill_case_set_text(c, reading, answer, f->q->published);
     } else if (kind == PROMPT_CORRECT) {
         infill_case_correct(c, answer, f->q->published);
     } else {
@@ -239,7 +238,7 @@ static int get_sql(struct infill_stages *f, bool added, struct error *err)
             struct error bad = { 0 };
             if (r->added != added || r->sql_from)
                 continue;
-            if (sql && infill_reading_set_sql(r, sql, "file", &bad))
+            if (sql && infill_case_set_known(c, k, sql, &bad))
                 infill_case_fail(c, &bad);
             else if (!sql && asks)
                 rc = infill_ask(f, &a, i, k, err);

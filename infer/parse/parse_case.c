@@ -146,7 +146,7 @@ const char *parse_case_behind_name(const struct parse_case *c, const char *text)
     return *bar == '|' ? bar + 1 + strspn(bar + 1, " ") : text;
 }
 
-static void add(struct parse_list *l, const char *sql, double logp)
+void parse_list_add_exact(struct parse_list *l, const char *sql, double logp)
 {
     if (parse_list_find(l, sql))
         return;
@@ -161,13 +161,13 @@ void parse_list_add(struct parse_list *l, const struct parse_case *c, const char
 
     parser_read_sql(&sql, &own, 1, &c->names, NULL);
     if (sql.n)
-        add(l, sql.items[0], logp);
+        parse_list_add_exact(l, sql.items[0], logp);
     strings_release(&sql);
 }
 
 void parse_list_add_as_is(struct parse_list *l, const struct parse_case *c, const char *text, double logp)
 {
-    add(l, parse_case_behind_name(c, text), logp);
+    parse_list_add_exact(l, parse_case_behind_name(c, text), logp);
 }
 
 static int compare_texts(const void *a, const void *b)
@@ -268,11 +268,22 @@ static void add_statements(json_t *o, const struct parse_case *c, bool likely)
     json_decref(logs);
 }
 
+/* Of a case that failed, with what its models wrote that could not be read. */
+static json_t *failed_json(const struct parse_case *c)
+{
+    json_t *o = json_pack("{s:O*, s:O*, s:O*, s:o}", "id", json_object_get(c->record, "id"), "db_id",
+                          json_object_get(c->record, "db_id"), "question", json_object_get(c->record, "question"),
+                          "error", json_message(c->error));
+
+    if (json_array_size(c->errors))
+        json_object_set(o, "errors", c->errors);
+    return o;
+}
+
 json_t *parse_case_json(const struct parse_case *c, const struct parse_request *q)
 {
     if (c->error)
-        return json_pack("{s:O*, s:O*, s:o}", "id", json_object_get(c->record, "id"), "db_id",
-                         json_object_get(c->record, "db_id"), "error", json_message(c->error));
+        return failed_json(c);
     json_t *o = q->candidates ? candidates_json(c) : json_copy(c->record);
     if (!q->candidates)
         add_statements(o, c, !q->answers);

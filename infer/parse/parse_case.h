@@ -56,6 +56,8 @@ const char *parse_case_behind_name(const struct parse_case *c, const char *text)
 void parse_list_add(struct parse_list *l, const struct parse_case *c, const char *text, double logp);
 /* The same of one that is in normal form but for the blanks of names and values in it, which stay. */
 void parse_list_add_as_is(struct parse_list *l, const struct parse_case *c, const char *text, double logp);
+/* The same of one that is a statement, letter for letter. */
+void parse_list_add_exact(struct parse_list *l, const char *sql, double logp);
 /* NULL where it is not there. */
 const struct parse_text *parse_list_find(const struct parse_list *l, const char *sql);
 /* The likeliest first. */
@@ -65,8 +67,9 @@ void parse_list_sort(struct parse_list *l);
 void parse_case_add_template(struct parse_case *c, const struct parse_request *q, struct sql_plan plan,
                              const char *text, double logp);
 
-/* Makes one list of the lists, as the strategy says, without what `select`, which may be NULL, finds too unlikely; of
- * PARSE_LOGICAL_BEAM, unless as published, without what says the same as something before it. */
+/* Makes one list of the lists, as the strategy says (of answers from elsewhere their list as it is), without what
+ * `select`, which may be NULL, finds too unlikely; of PARSE_LOGICAL_BEAM, unless as published, without what says the
+ * same as something before it. */
 void parse_case_choose(struct parse_case *c, const struct parse_request *q, const struct calibration *select,
                        struct arena *scratch);
 /* The output record. */

@@ -92,6 +92,13 @@ static void cut(struct parse_list *l, int64_t n)
         free(l->items[--l->n].sql);
 }
 
+/* Statements of answers from elsewhere are in normal form; their strings stay as they are. */
+static void choose_plain(struct parse_case *c, int64_t k)
+{
+    for (int i = 0; i < c->plain.n && i < k; i++)
+        parse_list_add_exact(&c->chosen, c->plain.items[i].sql, c->plain.items[i].logp);
+}
+
 /* Adds the first n of a list. */
 static void choose(struct parse_case *c, const struct ambiqt_list *l, int n)
 {
@@ -103,6 +110,11 @@ void parse_case_choose(struct parse_case *c, const struct parse_request *q, cons
                        struct arena *scratch)
 {
     bool once = q->strategy == PARSE_LOGICAL_BEAM && !q->published;
+
+    if (q->answers) {
+        choose_plain(c, q->k);
+        return;
+    }
     struct ambiqt_list lists[SQL_PLANS] = { 0 }, plain = view(&c->plain), merged, collated;
 
     for (int i = 0; i < c->n_templates; i++)

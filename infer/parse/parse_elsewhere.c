@@ -1,4 +1,6 @@
 /* Part of parse_stages.h: statements of models that run elsewhere: their prompts, and what they answered. */
+#include "data/prompt/query_prompt.h"
+#include "data/sql/sql_line.h"
 #include "data/util/json.h"
 #include "data/util/records.h"
 #include "infer/parse/parse_stages_impl.h"
@@ -61,14 +63,33 @@ int parse_elsewhere_write(struct parse_stages *f, const struct parse_case *c, st
     return rc;
 }
 
+/* The statements of an answer; one that has none is noted, with its text. */
+static void take_answer(struct parse_case *c, const char *answer)
+{
+    struct text_items sql = { 0 };
+
+    output_sql(&sql, answer, false);
+    for (int i = 0; i < sql.n; i++) {
+        char *line = sql_normal_line(sql.items[i]);
+        parse_list_add_exact(&c->plain, line, NAN);
+        free(line);
+    }
+    if (sql.n == 0)
+        parse_case_note(c, "answer", answer, output_lacks(answer, "SQL statement"));
+    text_items_release(&sql);
+}
+
 void parse_elsewhere_take(struct parse_stages *f)
 {
     for (int64_t i = 0; i < f->n; i++) {
         struct parse_case *c = &f->cases[i];
-        const struct text_items *found = c->error ? NULL : query_answers_find(&f->answers, c->record);
-        if (!found && !c->error)
+        const struct text_items *answers = c->error ? NULL : query_answers_find(&f->answers, c->record);
+        if (!answers && !c->error)
             CHECK(asprintf(&c->error, "no answer to its prompt in %s", f->q->answers) >= 0, "out of memory");
-        for (int k = 0; found && k < found->n; k++)
-            parse_list_add(&c->plain, c, found->items[k], NAN);
+        for (int k = 0; answers && k < answers->n; k++)
+            take_answer(c, answers->items[k]);
+        if (!c->error && c->plain.n == 0)
+            c->error =
+                xstrdup(answers->n ? output_lacks(answers->items[0], "SQL statement") : "its list of answers is empty");
     }
 }

@@ -199,7 +199,7 @@ expect 7 'none can be read; the first: ' bad.jsonl
 echo '{"id":1,"question":"Who?","candidates":["DELETE FROM trainer"]}' >bad.jsonl
 expect 7 'none can be read; the first: ' bad.jsonl
 echo '{"id":1,"question":"Who?","candidates":[]}' >bad.jsonl
-expect 7 'candidates: expected 1 to 1000, got 0' bad.jsonl
+expect 0 '"candidates":null,.*"stop":"no-candidates"' bad.jsonl
 echo '{"id":1,"question":}' >bad.jsonl
 expect 7 'bad.jsonl: line 1' bad.jsonl
 finish

@@ -44,19 +44,41 @@ cat >answers.jsonl <<'END'
 {"id":"c","text":"Yes"}
 END
 run 0 data judge --data asked.jsonl --db gym.sqlite --answers answers.jsonl -o scores.jsonl
-has said '3 questions, 0 without' "all are read"
+has said '3 questions, 0 of them without' "all are read"
 printf '%s\n' '{"id":"a","score":0.666666667}' '{"id":"5","score":0.0}' '{"id":"c","score":1.0}' | cmp -s - scores.jsonl || complain "scores" "$(cat scores.jsonl)"
 run 0 train evaluate --predictions scores.jsonl --data asked.jsonl --db gym.sqlite --json
 has shown '"accuracy": 1' "scores evaluated"
 head -n 3 answers.jsonl >fewer.jsonl
-run 0 data judge --data asked.jsonl --db gym.sqlite --answers fewer.jsonl -o scores.jsonl
-has said '3 questions, 1 without' "a question without a yes or no"
+run 7 data judge --data asked.jsonl --db gym.sqlite --answers fewer.jsonl -o scores.jsonl
+has said '3 questions, 1 of them without' "a question without a yes or no"
+has scores.jsonl '^{"id":"c","error":"the answer holds no yes or no as its first word","answer":"Not sure"}$' "its answer"
 run 3 train evaluate --predictions scores.jsonl --data asked.jsonl --db gym.sqlite
 run 0 train evaluate --predictions scores.jsonl --data asked.jsonl --db gym.sqlite --partial
 has shown '^2 of 3 questions have an answer$' "the questions that are answered"
 has shown '^all +2 ' "the others are left out"
 : >none.jsonl
 run 3 train evaluate --predictions none.jsonl --data asked.jsonl --db gym.sqlite --partial
+
+# says TEXT SCORE: an answer and its score, "none" where it says neither
+says() {
+    printf '{"id":"a","text":"%s"}\n' "$1" >said.jsonl
+    data judge --data <(head -n 1 asked.jsonl) --db gym.sqlite --answers said.jsonl -o score.jsonl 2>/dev/null
+    local rc=$? is
+    is=$(sed -E 's/.*"score":([0-9.]+)}/\1/; s/.*"error".*"answer".*/none/' score.jsonl)
+    [ "$is" = "$2" ] || complain "$1" "$(cat score.jsonl)"
+    [ "$rc" = "$([ "$2" = none ] && echo 7 || echo 0)" ] || complain "$1" "exit code $rc"
+}
+says '<think>no, or yes?</think>Yes' 1.0
+says 'It may be no.\n</think>\n\nyes' 1.0
+says '<THINKING>yes</THINKING> No.' 0.0
+says '<reasoning>no</reasoning>\n**Yes**' 1.0
+says '<think>Yes, I think it is' none
+says 'Answer: yes' 1.0
+says '**Answer:** No' 0.0
+says '{\"answer\": \"yes\"}' 1.0
+says $'\xef\xbb\xbfYes' 1.0
+says 'Nothing to say' none
+says '' none
 
 # --- what is refused
 judge() { data judge --data asked.jsonl --db gym.sqlite "$@" -o out.jsonl; }

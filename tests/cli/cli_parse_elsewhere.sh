@@ -53,6 +53,24 @@ run 7 gym in.jsonl --answers fewer.jsonl -o out.jsonl
 line out.jsonl 1 '"error":"no answer to its prompt in fewer.jsonl"' "a prompt without an answer"
 line out.jsonl 2 't2s_outs' "a record beside it"
 
+# --- answers in which nothing is found are errors of their records and keep their text; what follows says so
+printf '%s\n' '{"id":"a","text":"<think>\nselect fee from trainer"}' '{"id":5,"texts":["I do not know.","{select count(*) from trainer}"]}' >lost.jsonl
+run 7 gym in.jsonl --answers lost.jsonl -o out.jsonl
+has said '2 records, 1 statements, 1 failed' "a lost answer is counted"
+line out.jsonl 1 '"error":"the answer breaks off in its thought and holds no SQL statement","errors":\[\{"answer":"<think>.nselect fee from trainer","error":' "a lost answer"
+line out.jsonl 2 '"t2s_outs":\["select count\(\*\) from trainer"\],"errors":\[\{"answer":"I do not know.","error":"the answer holds no SQL statement"\}\]' "one of two answers lost"
+run 7 gym in.jsonl --answers lost.jsonl --candidates -o candidates.jsonl
+line candidates.jsonl 1 '"question":"What does Udo cost\?","error":".*"answer":"<think>' "a lost answer among candidates"
+run 0 infer ask in.jsonl --candidates candidates.jsonl --db gym.sqlite -o asked.jsonl
+line asked.jsonl 1 '"candidates":null,.*"stop":"no-candidates"' "a question without candidates"
+run 0 infer ask candidates.jsonl --db gym.sqlite -o asked.jsonl
+line asked.jsonl 1 '"candidates":null,.*"stop":"no-candidates"' "a record without candidates"
+
+# --- strings keep their letters; -k counts statements
+printf "%s\n" '{"id":"a","text":"[\"SELECT  name FROM trainer -- all\\nWHERE name = '"'A  B (C ) ,'"'\", \"SELECT 2\"]"}' >kept.jsonl
+gym in.jsonl --answers kept.jsonl -k 1 -o out.jsonl 2>/dev/null
+line out.jsonl 1 '"t2s_outs":\["select name from trainer where name = '"'A  B \(C \) ,'"'"\]' "a string with blanks"
+
 # --- AmbiQT's records to their score
 echo '{"id":"x","db_id":"gym","question":"What does Udo cost?","orig_query":"select fee from trainer","query1":"select fee from trainer","query2":"select cost from trainer","extra_map":{"trainer":{"fee":["fee","cost"]}},"schema_without_content":"trainer : id , name , fee , cost ","schema_with_content":"trainer : id (1)"}' >ambiqt.jsonl
 echo '{"id":"x","text":"{\"queries\": [\"select cost from trainer\", \"select fee from trainer\"]}"}' >both.jsonl

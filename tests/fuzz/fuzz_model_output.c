@@ -1,7 +1,12 @@
-/* Any bytes as a model's answer: its readings and statements are parts of it, each once, and ours are never empty. */
+/* Any bytes as a model's answer.  Readings and statements are each once and never empty in our way of reading, and
+ * stand in the answer unless JSON's escapes or a reading of several lines changed them.  Statements on one line keep
+ * their tokens. */
 #include "tests/support/fuzz.h"
 
 #include "data/prompt/model_output.h"
+#include "data/prompt/yes_no.h"
+#include "data/sql/sql_lex.h"
+#include "data/sql/sql_line.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +24,28 @@ static void check(parse *function, const char *answer, bool published, bool once
         CHECK(published || found.items[i][0], "item %d is empty in %s", i, answer);
         for (int k = 0; k < i && once; k++)
             CHECK(strcmp(found.items[i], found.items[k]) != 0, "%s twice in %s", found.items[i], answer);
+        CHECK(function != output_sql || published || strchr(answer, '\\') || strstr(answer, found.items[i]),
+              "\"%s\" is not in \"%s\"", found.items[i], answer);
     }
-    CHECK(bytes <= strlen(answer), "%zu bytes of %s", bytes, answer);
+    CHECK(!published || bytes <= strlen(answer), "%zu bytes of %s", bytes, answer);
     text_items_release(&found);
+}
+
+static void check_line(const char *text)
+{
+    char *line = sql_one_line(text);
+    struct sql_token a, b;
+
+    for (int i = 0, k = 0;;) {
+        i = sql_lex_next(text, i, &a);
+        k = sql_lex_next(line, k, &b);
+        if (a.kind <= TOKEN_ILLEGAL)
+            break;
+        CHECK(a.kind == b.kind && a.end - a.begin == b.end - b.begin &&
+                  memcmp(text + a.begin, line + b.begin, (size_t)(a.end - a.begin)) == 0,
+              "token at %d of %s is another in %s", a.begin, text, line);
+    }
+    free(line);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -33,6 +57,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check(output_infilled, text, published, !published);
         check(output_sql, text, published, true);
     }
+    CHECK(strlen(output_lacks(text, "statement")) > 0, "no reason");
+    yes_no_read(text);
+    check_line(text);
     free(text);
     return 0;
 }

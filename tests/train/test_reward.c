@@ -128,7 +128,9 @@ static void judge_texts(struct reward_judge *j, json_t *lacking)
 
     expect(j, lacking, "The new price.\nThe kept price.", 1, 0);
     expect(j, lacking, "the NEW  price", 0.5, 0);
-    expect(j, lacking, "", 0, 0);
+    expect(j, lacking, "", 0, 1);
+    expect(j, lacking, "<think>The new price.", 0, 1); /* breaks off */
+    expect(j, lacking, "<think>The old price.</think>\nThe new price.", 0.5, 0);
     expect(j, lacking, ANNOTATE_ALL_COVERED, 0, 0);
     expect(j, lacking, "The new price.\nWhat is new", 0.5, 1);         /* the same once more */
     expect(j, lacking, "What is new\nThe old price.\nBroken", 0.5, 2); /* is covered; does not run */
@@ -136,6 +138,9 @@ static void judge_texts(struct reward_judge *j, json_t *lacking)
     json_array_foreach(json_object_get(covered, "golds"), i, gold)
         json_object_set_new(gold, "covered_by", json_integer(0));
     expect(j, covered, ANNOTATE_ALL_COVERED, 1, 0);
+    expect(j, covered, "<think>\nNone.\n</think>\n" ANNOTATE_ALL_COVERED, 1, 0);
+    expect(j, covered, "", 0, 1);
+    expect(j, covered, "<think>All possible interpretations are covered", 0, 1);
     expect(j, covered, "The new price.", 1, 1);
     json_decref(covered);
 }

@@ -48,6 +48,8 @@ static int read_one(void *user, json_t *record, const char *where, struct error 
                          "%s: field \"id\": expected the id of a labelled question, got \"%.100s\"", where, id);
     if (p->score[i] >= 0)
         return error_set(err, EXIT_CODE_DATA, "%s: field \"id\": \"%.100s\" has an answer already", where, id);
+    if (json_object_get(record, "error"))
+        return 0;
     if (record_get_real(record, "score", 0, 1, &p->score[i], where, err))
         return -1;
     p->named[i] = names_both(&p->examples->items[i], json_object_get(record, "alternatives"));

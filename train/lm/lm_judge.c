@@ -2,8 +2,10 @@
 
 #include "data/exec/result_match.h"
 #include "data/plan/parser_text.h"
+#include "data/prompt/model_output.h"
 #include "data/util/log.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *lm_judge_gold(const json_t *record)
@@ -30,17 +32,32 @@ static const char *database_of(const json_t *record)
     return db_id ? db_id : "";
 }
 
+/* What an answer says: its statement, as every reader of answers finds it, else its text. */
+static char *said_statement(const char *answer)
+{
+    char *text = output_answer(answer);
+    struct text_items sql = { 0 };
+
+    output_sql(&sql, statement(text), false);
+    char *said = xstrdup(sql.n ? sql.items[0] : statement(text));
+    text_items_release(&sql);
+    free(text);
+    return said;
+}
+
 static bool same_set(const struct lm_judge *j, const json_t *record, const char *said)
 {
     struct spider_schema schema;
 
     spider_schema_init(&schema, schema_find(&j->schemas, database_of(record)));
     struct spider_query *gold = spider_query_new(&schema, statement(lm_judge_gold(record)));
-    struct spider_query *query = spider_query_new(&schema, statement(said));
+    char *text = said_statement(said);
+    struct spider_query *query = spider_query_new(&schema, text);
     bool same = spider_query_parsed(query) && spider_match(&schema, query, gold);
     spider_query_free(query);
     spider_query_free(gold);
     spider_schema_release(&schema);
+    free(text);
     return same;
 }
 
@@ -51,8 +68,19 @@ static bool same_rows(struct lm_judge *j, const json_t *record, const char *said
 
     if (ambiqt_runner_use(j->runner, database_of(record), &err))
         return false;
-    const struct exec_result *a = ambiqt_run(j->runner, statement(said)), *b = ambiqt_run(j->runner, gold);
+    char *text = said_statement(said);
+    const struct exec_result *a = ambiqt_run(j->runner, text), *b = ambiqt_run(j->runner, gold);
+    free(text);
     return a->status == EXEC_OK && b->status == EXEC_OK && match_rows(a, b, says_order_by(gold));
+}
+
+static bool same_template(const json_t *record, const char *said)
+{
+    char *text = output_answer(said);
+    bool same = sql_template_match(statement(text), statement(lm_judge_gold(record)));
+
+    free(text);
+    return same;
 }
 
 bool lm_judge_says(struct lm_judge *j, const json_t *record, const char *said)
@@ -63,7 +91,7 @@ bool lm_judge_says(struct lm_judge *j, const json_t *record, const char *said)
     case SELECT_EXECUTION:
         return same_rows(j, record, said);
     default:
-        return sql_template_match(statement(said), statement(lm_judge_gold(record)));
+        return same_template(record, said);
     }
 }
 

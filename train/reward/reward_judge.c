@@ -215,11 +215,14 @@ struct reward reward_of(struct reward_judge *j, const json_t *record, const char
     int found = 0;
 
     output_infilled(&readings, text, false);
+    bool unread = readings.n == 0 && !output_says_covered(text);
     if (missing.n && readings.n)
         found = count_found(j, record, &readings, &missing);
     if (missing.n)
         r.recall = (double)found / missing.n;
-    r.wrong = readings.n - found;
+    else if (unread)
+        r.recall = 0;
+    r.wrong = readings.n - found + unread;
     r.value = r.recall - j->price * r.wrong;
     text_items_release(&readings);
     free(missing.sql);

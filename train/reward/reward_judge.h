@@ -40,7 +40,8 @@ int reward_judge_open(struct reward_judge *j, const struct lm_request *q, struct
 int reward_judge_check(struct reward_judge *j, const struct lm_data *data, const char *path, struct error *err);
 /* How many golds a checked record lacks. */
 int reward_missing(const json_t *record);
-/* What the answer `text` to a checked record is worth. */
+/* What the answer `text` to a checked record is worth.  One that has neither readings nor says that none is missing, as
+ * where it breaks off in its thought, finds nothing and counts as one wrong reading. */
 struct reward reward_of(struct reward_judge *j, const json_t *record, const char *text);
 void reward_judge_release(struct reward_judge *j);
 

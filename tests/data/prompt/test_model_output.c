@@ -53,8 +53,8 @@ static void test_readings(void **state)
         { "Some:\n```\n1. one\n```\nand\n```text\ntwo\n```\nend", "one|two", "one|two" },
         { "```one\ntwo```", "two", "two" },
         { "```one two```", "one two", "one two" },
-        { "``` ```\nleft", NULL, NULL },
-        { "``` never closed\none", "``` never closed|one", "``` never closed|one" },
+        { "``` ```\nleft", "left", NULL },
+        { "``` never closed\none", "never closed|one", "``` never closed|one" },
     };
     (void)state;
     check_all(output_readings, cases, ARRAY_LEN(cases));
@@ -68,7 +68,7 @@ static void test_infilled(void **state)
         { "\"ALL POSSIBLE INTERPRETATIONS ARE COVERED.\"", NULL, "\"ALL POSSIBLE INTERPRETATIONS ARE COVERED.\"" },
         { "", NULL, "" },
         { "one\n\ntwo", "one|two", "one||two" },
-        { " one \n1. one\nMissing ones:\ntwo", "one|two", " one |1. one|Missing ones:|two" },
+        { " one \n1. one\nMissing ones:\ntwo", "one", " one |1. one|Missing ones:|two" },
         { "one\nall possible interpretations are covered, then", "one", "one" },
     };
     (void)state;

@@ -1,0 +1,299 @@
+/* Part of model_output.h: readings of a question. */
+#include "data/prompt/fence.h"
+#include "data/prompt/loose_json.h"
+#include "data/prompt/model_output.h"
+#include "data/prompt/prose.h"
+#include "data/prompt/published_output.h"
+#include "data/prompt/thought.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A line of a list. */
+struct reading_line {
+    struct passage text; /* without its mark */
+    bool marked, indented;
+};
+
+static bool is_rule(struct passage line)
+{
+    size_t n = 0;
+
+    while (n < line.n && strchr("-*_=#~ ", line.at[n]))
+        n++;
+    return n == line.n;
+}
+
+/* <answer>, </answer> and the like, alone on a line. */
+static bool is_tag(struct passage line)
+{
+    return line.n > 2 && *line.at == '<' && line.at[line.n - 1] == '>' && !memchr(line.at, ' ', line.n);
+}
+
+/* "Reading 1:", "Interpretation 2 -": bytes with the number and its mark, 0 without. */
+static size_t label_length(struct passage line)
+{
+    static const char *const names[] = { "reading", "interpretation", "question", "option", "version", "meaning" };
+    size_t n = 0;
+
+    for (int i = 0; i < ARRAY_LEN(names) && n == 0; i++)
+        if (passage_starts(line, names[i]))
+            n = strlen(names[i]);
+    if (n == 0)
+        return 0;
+    while (n < line.n && line.at[n] == ' ')
+        n++;
+    size_t digits = n;
+    while (n < line.n && isdigit((unsigned char)line.at[n]))
+        n++;
+    while (n > digits && n < line.n && line.at[n] == ' ')
+        n++;
+    return n > digits && n < line.n && strchr(":.)-", line.at[n]) ? n + 1 : 0;
+}
+
+static bool is_number(struct passage line)
+{
+    size_t open = line.n && *line.at == '(', n = open;
+
+    while (n < line.n && n < open + 3 && isdigit((unsigned char)line.at[n]))
+        n++;
+    return n > open && n < line.n && strchr(".):", line.at[n]) &&
+           !(line.at[n] != ')' && n + 1 < line.n && isdigit((unsigned char)line.at[n + 1]));
+}
+
+/* Without one mark of a list; *marked is set where there was one. */
+static struct passage without_mark(struct passage line, bool *marked)
+{
+    static const char bullet[] = "\xe2\x80\xa2";
+    size_t label = label_length(line);
+
+    *marked = true;
+    if (label)
+        return passage_strip(passage_skip(line, label));
+    if (is_number(line))
+        return passage_strip(passage_skip(line, strcspn(line.at, ".):") + 1));
+    if (line.n > 2 && isalpha((unsigned char)*line.at) && line.at[1] == ')')
+        return passage_strip(passage_skip(line, 2));
+    if (passage_starts(line, bullet))
+        return passage_strip(passage_skip(line, sizeof bullet - 1));
+    if (line.n && strchr("-*+", *line.at) &&
+        (line.n == 1 || strchr(" \t", line.at[1]) || (*line.at == '-' && isalpha((unsigned char)line.at[1]))))
+        return passage_strip(passage_skip(line, 1));
+    *marked = false;
+    return line;
+}
+
+/* Without bold type or quotes around all of it. */
+static struct passage without_quotes(struct passage line)
+{
+    static const char *const marks[][2] = {
+        { "**", "**" }, { "__", "__" }, { "\"", "\"" }, { "`", "`" }, { "\xe2\x80\x9c", "\xe2\x80\x9d" }
+    };
+
+    for (int i = 0; i < ARRAY_LEN(marks); i++) {
+        size_t a = strlen(marks[i][0]), b = strlen(marks[i][1]);
+        if (line.n <= a + b || !passage_starts(line, marks[i][0]) || !passage_ends(line, marks[i][1]))
+            continue;
+        struct passage in = { line.at + a, line.n - a - b };
+        if (!memmem(in.at, in.n, marks[i][0], a))
+            return passage_strip(in);
+    }
+    return line;
+}
+
+static struct reading_line read_line(struct passage line)
+{
+    struct reading_line r = { .indented = line.n && strchr(" \t", *line.at) };
+
+    line = passage_strip(line);
+    if (is_rule(line) || is_tag(line) || *line.at == '#' || passage_starts(line, "```"))
+        return r;
+    r.text = without_mark(without_quotes(line), &r.marked);
+    if (passage_starts(r.text, "**") && !passage_ends(r.text, "**")) { /* "**1.** text", "**Reading 1:** text" */
+        bool inner;
+        struct passage bold = without_mark(passage_skip(r.text, 2), &inner);
+        r.marked = r.marked || inner;
+        r.text = inner && passage_starts(bold, "**") ? passage_strip(passage_skip(bold, 2)) : r.text;
+    }
+    r.text = without_quotes(r.text);
+    return r;
+}
+
+static bool is_introduction(struct passage text)
+{
+    static const char *const openings[] = { "here are",    "here is",   "here's",
+                                            "sure",        "certainly", "of course",
+                                            "okay",        "below are", "the following",
+                                            "let me know", "i hope",    "hope this",
+                                            "note:",       "note that", "the question is ambiguous" };
+
+    for (int i = 0; i < ARRAY_LEN(openings); i++)
+        if (passage_starts(text, openings[i]))
+            return true;
+    return passage_ends(text, ":");
+}
+
+static bool ends_sentence(struct passage text)
+{
+    return passage_ends(text, "?") || passage_ends(text, ".") || passage_ends(text, "!");
+}
+
+/* Adds a reading that goes on in the next line. */
+static void join(struct text_items *out, struct passage more)
+{
+    char *last = out->items[out->n - 1], *both = NULL;
+
+    CHECK(asprintf(&both, "%s %.*s", last, (int)more.n, more.at) >= 0, "out of memory");
+    free(last);
+    out->items[out->n - 1] = both;
+}
+
+static bool has_marks(struct passage text)
+{
+    struct passage line;
+
+    while (passage_line(&text, &line)) {
+        struct reading_line r = read_line(line);
+        if (r.marked && r.text.n)
+            return true;
+    }
+    return false;
+}
+
+static void add_lines(struct text_items *out, struct passage text)
+{
+    bool marks = has_marks(text), open = false;
+    struct passage line;
+
+    while (passage_line(&text, &line)) {
+        struct reading_line r = read_line(line);
+        bool is_reading = r.text.n && !passage_ends(r.text, ":") && (marks ? r.marked : !is_introduction(r.text));
+        if (marks && !r.marked && r.indented && open && r.text.n && out->n)
+            join(out, r.text);
+        else if (is_reading)
+            text_items_add_once(out, r.text.at, r.text.n);
+        open = r.text.n && (is_reading || open) && !ends_sentence(r.text);
+    }
+}
+
+static bool is_reading_field(const char *name)
+{
+    static const char *const words[] = { "readin", "interpr", "question", "text", "meaning" };
+
+    for (int i = 0; i < ARRAY_LEN(words); i++)
+        if (strcasestr(name, words[i]))
+            return true;
+    return false;
+}
+
+/* The strings of lists, and of the fields that hold readings. */
+static void add_json(struct text_items *out, const json_t *v, bool wanted)
+{
+    const char *name;
+    json_t *item;
+    size_t i;
+
+    json_array_foreach(v, i, item)
+    {
+        add_json(out, item, true);
+    }
+    json_object_foreach((json_t *)v, name, item)
+    {
+        add_json(out, item, is_reading_field(name));
+    }
+    struct passage text = passage_strip(passage_of(json_is_string(v) && wanted ? json_string_value(v) : ""));
+    if (text.n)
+        text_items_add_once(out, text.at, text.n);
+}
+
+/* The readings of a list or an object of JSON that a text begins with or that its lines do; false without. */
+static bool read_json(struct text_items *out, struct passage text, const char *answer)
+{
+    struct statement_reader r;
+    int before = out->n;
+    size_t used;
+
+    statement_reader_init(&r, answer);
+    for (struct passage rest = text, line; out->n == before && rest.n;) {
+        rest = passage_lstrip(rest);
+        json_t *o = loose_json(rest, &r, &used);
+        if (o)
+            add_json(out, o, true);
+        json_decref(o);
+        rest = passage_skip(rest, o && used < rest.n ? used : 0);
+        passage_line(&rest, &line);
+    }
+    statement_reader_release(&r);
+    return out->n > before;
+}
+
+/* What comes before the list itself: "assistant: Here are the interpretations:". */
+static struct passage without_role(struct passage text)
+{
+    static const char *const roles[] = { "system:", "assistant:" };
+
+    text = passage_strip(text);
+    for (int i = 0; i < ARRAY_LEN(roles); i++)
+        if (passage_starts(text, roles[i]))
+            return passage_skip(text, strlen(roles[i]));
+    return text;
+}
+
+static void add_readings(struct text_items *out, struct passage text, const char *answer)
+{
+    struct passage rest = text = without_role(text), block;
+    int before = out->n;
+
+    while (fence_next(&rest, &block))
+        if (!read_json(out, block, answer))
+            add_lines(out, block);
+    if (out->n == before && !read_json(out, text, answer))
+        add_lines(out, text);
+}
+
+void output_readings(struct text_items *out, const char *answer, bool published)
+{
+    struct stretches s = { 0 };
+
+    if (published) {
+        published_readings(out, answer);
+        return;
+    }
+    stretches_read(&s, answer);
+    for (int i = 0; i < s.n; i++)
+        add_readings(out, s.items[i], answer);
+    stretches_release(&s);
+}
+
+static bool says_covered(const char *line)
+{
+    return passage_starts(passage_of(line + (*line == '"')), OUTPUT_COVERED);
+}
+
+bool output_says_covered(const char *answer)
+{
+    struct stretches s = { 0 };
+    bool says = false;
+
+    stretches_read(&s, answer);
+    for (int i = 0; i < s.n; i++)
+        for (struct passage p = s.items[i]; p.n && !says; p = passage_skip(p, 1))
+            says = passage_starts(p, OUTPUT_COVERED) || passage_starts(p, "no interpretation");
+    stretches_release(&s);
+    return says;
+}
+
+void output_infilled(struct text_items *out, const char *answer, bool published)
+{
+    struct text_items lines = { 0 };
+
+    if (published) {
+        published_infilled(out, answer);
+        return;
+    }
+    output_readings(&lines, answer, false);
+    for (int i = 0; i < lines.n; i++)
+        if (!says_covered(lines.items[i]))
+            text_items_add_once(out, lines.items[i], strlen(lines.items[i]));
+    text_items_release(&lines);
+}

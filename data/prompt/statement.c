@@ -1,0 +1,334 @@
+#include "data/prompt/prose.h"
+#include "data/prompt/statement_impl.h"
+
+#include <stdlib.h>
+
+enum { TREE_BYTES = 16 << 20, WORK = 1 << 20, MAX_QUOTES = 64 };
+
+void statement_reader_init(struct statement_reader *r, const char *answer)
+{
+    struct error err = { 0 };
+
+    CHECK(arena_init(&r->trees, TREE_BYTES, &err) == 0, "%s", err.text);
+    r->work = WORK + 16 * (int64_t)strlen(answer);
+}
+
+void statement_reader_release(struct statement_reader *r)
+{
+    arena_release(&r->trees);
+}
+
+/* Where in its line a word stands. */
+enum place { PLACE_LINE, PLACE_LABEL, PLACE_INSIDE };
+
+/* A word that a statement may begin with. */
+struct start {
+    int at;
+    enum { START_SELECT, START_WITH, START_VALUES, START_OTHER } kind;
+    bool capitals, lower; /* all letters are */
+    enum place place;
+    char quote; /* right before it, or 0 */
+};
+
+static struct passage word_at(const char *text, int at)
+{
+    size_t n = 0;
+
+    while (isalpha((unsigned char)text[at + (int)n]) || text[at + (int)n] == '_' ||
+           (n && isdigit((unsigned char)text[at + (int)n])))
+        n++;
+    return (struct passage){ text + at, n };
+}
+
+static bool is_word(struct passage word, const char *text)
+{
+    return word.n == strlen(text) && passage_starts(word, text);
+}
+
+/* Statements that are no answer, and hide the SELECT in them. */
+static bool is_other(struct passage word)
+{
+    static const char *const words[] = { "create",  "insert",  "update", "delete", "drop",    "alter",
+                                         "replace", "explain", "pragma", "merge",  "truncate" };
+
+    for (int i = 0; i < ARRAY_LEN(words); i++)
+        if (is_word(word, words[i]))
+            return true;
+    return false;
+}
+
+static bool opens_paren(const char *behind)
+{
+    return *passage_strip(passage_of(behind)).at == '(';
+}
+
+static bool read_kind(struct start *s, const char *text, struct passage word)
+{
+    if (is_word(word, "select"))
+        s->kind = START_SELECT;
+    else if (is_word(word, "with") && statement_is_with(text, s->at))
+        s->kind = START_WITH;
+    else if (is_word(word, "values") && opens_paren(word.at + word.n))
+        s->kind = START_VALUES;
+    else if (is_other(word))
+        s->kind = START_OTHER;
+    else
+        return false;
+    return true;
+}
+
+/* Passes over what may stand between a line's beginning and a statement: marks, brackets, symbols, but no word. */
+static bool is_between(struct passage before)
+{
+    static const char *const signs[] = { "\xe2", "\xf0", "\xef\xbb\xbf" }; /* symbols, emoji, a byte order mark */
+
+    for (before = prose_without_marks(before); before.n; before = prose_without_marks(before)) {
+        bool sign = strchr("'\"`([{*_>|", *before.at) != NULL;
+        for (int i = 0; i < ARRAY_LEN(signs); i++)
+            sign = sign || passage_starts(before, signs[i]);
+        if (!sign)
+            return false;
+        before = passage_skip(before, 1);
+        while (before.n && ((unsigned char)*before.at & 0xc0) == 0x80)
+            before = passage_skip(before, 1);
+    }
+    return true;
+}
+
+/* Of what stands before a word on its line. */
+static enum place place_of(struct passage before)
+{
+    static const char *const ends[] = { ":", "=", ">", "|", ".", "!", "?", ";", "\xef\xbc\x9a", "\xe3\x80\x82" };
+
+    if (is_between(before))
+        return PLACE_LINE;
+    before = passage_strip(before);
+    while (before.n && strchr("'\"`([{*_", before.at[before.n - 1]))
+        before = passage_strip((struct passage){ before.at, before.n - 1 });
+    while (passage_ends(before, "\xe2\x80\x9c") || passage_ends(before, "\xe2\x80\x98"))
+        before = passage_strip((struct passage){ before.at, before.n - 3 });
+    for (int i = 0; i < ARRAY_LEN(ends); i++)
+        if (passage_ends(before, ends[i]))
+            return PLACE_LABEL;
+    return PLACE_INSIDE;
+}
+
+static void read_case(struct start *s, struct passage word)
+{
+    s->capitals = s->lower = true;
+    for (size_t i = 0; i < word.n; i++) {
+        s->capitals = s->capitals && isupper((unsigned char)word.at[i]);
+        s->lower = s->lower && islower((unsigned char)word.at[i]);
+    }
+}
+
+/* Past a comment at `at` that no statement begins in; `at` where there is none.  In prose "--" is a dash. */
+static int skip_comment(const struct statement_scan *s, int at, int line)
+{
+    const char *c = s->text + at, *end;
+
+    if (*c != '-' && *c != '/')
+        return at;
+    if (strncmp(c, "--", 2) == 0 &&
+        (s->trusted || passage_strip((struct passage){ s->text + line, (size_t)(at - line) }).n == 0))
+        return at + (int)strcspn(c, "\n");
+    if (strncmp(c, "/*", 2) == 0 && (end = strstr(c + 2, "*/")))
+        return (int)(end - s->text) + 2;
+    return at;
+}
+
+/* The next word from *at on that a statement may begin with; *at is left at it. */
+static bool find_start(struct start *out, const struct statement_scan *s, int *at)
+{
+    int line = *at, i = *at;
+
+    while (line && s->text[line - 1] != '\n')
+        line--;
+    for (; i < s->n; i++) {
+        int behind = skip_comment(s, i, line);
+        if (behind > i) {
+            i = behind - 1;
+            continue;
+        }
+        if (s->text[i] == '\n')
+            line = i + 1;
+        if (!isalpha((unsigned char)s->text[i]) ||
+            (i && (isalnum((unsigned char)s->text[i - 1]) || strchr("_.@$/<\\", s->text[i - 1]))))
+            continue;
+        struct passage word = word_at(s->text, i);
+        *out = (struct start){ .at = i };
+        if (read_kind(out, s->text, word)) {
+            read_case(out, word);
+            out->place = place_of((struct passage){ s->text + line, (size_t)(i - line) });
+            out->quote = i && strchr("'\"`", s->text[i - 1]) ? s->text[i - 1] : '\0';
+            *at = i;
+            return true;
+        }
+        i += (int)word.n - 1;
+    }
+    return false;
+}
+
+/* Whether it is surely SQL, so that it is kept even where it does not parse. */
+static bool is_sure(const struct statement_scan *s, const struct start *b)
+{
+    bool first = is_between((struct passage){ s->text, (size_t)b->at }), braces = b->at && s->text[b->at - 1] == '{';
+
+    if (b->place == PLACE_INSIDE)
+        return false;
+    return b->capitals || s->trusted || braces || (b->lower && first);
+}
+
+static bool has_prose(const struct statement_scan *s, int *from)
+{
+    bool prose = false;
+
+    *from = 0;
+    for (int i = 0; i < s->n_tokens; i++) {
+        const struct sql_token *t = &s->tokens[i];
+        bool dotted = (i && s->tokens[i - 1].kind == TOKEN_DOT) ||
+                      (s->text[t->end] == '.' && sql_is_name_char((unsigned char)s->text[t->end + 1]));
+        *from += t->kind == WORD_FROM;
+        prose = prose ||
+                (t->kind == TOKEN_NAME && !dotted && prose_has_word(s->text + t->begin, (size_t)(t->end - t->begin)));
+    }
+    return prose;
+}
+
+/* Whether FROM stands in what could not be read as tokens to its end. */
+static bool has_from(const struct statement_scan *s, const struct statement_extent *e)
+{
+    const char *from = strcasestr(s->text + e->begin, " from ");
+    return !e->parsed && from && from < s->text + e->end;
+}
+
+/* Whether what was read is a statement. */
+static bool is_statement(const struct statement_scan *s, const struct start *b, const struct statement_extent *e)
+{
+    int from;
+    bool prose = has_prose(s, &from);
+
+    from += has_from(s, e);
+
+    if (b->kind == START_OTHER)
+        return false;
+    if (is_sure(s, b) && (s->trusted || from || b->kind != START_SELECT))
+        return true;
+    if (is_sure(s, b))
+        return e->parsed && !prose && s->stop != STOP_SENTENCE;
+    bool ended = s->stop == STOP_SEMICOLON && b->lower;
+    if (!e->parsed || prose || (b->kind == START_SELECT && !from && !ended))
+        return false;
+    return b->capitals || b->place != PLACE_INSIDE;
+}
+
+/* Three quotes of Python. */
+static bool is_tripled(const char *text, int at, char quote)
+{
+    return at > 2 && text[at - 2] == quote && text[at - 3] == quote;
+}
+
+/* Where the quotes around a statement close: the first place at which what is within them is a whole statement, else
+ * with `any` the first at all; -1 without. */
+static int closing_quote(struct statement_scan *s, const struct start *b, bool any)
+{
+    const char marks[] = { b->quote, b->quote, b->quote, '\0' },
+               *mark = marks + (is_tripled(s->text, b->at, b->quote) ? 0 : 2);
+    const char *first = strstr(s->text + b->at, mark), *at = first;
+
+    for (int i = 0; at && i < MAX_QUOTES && s->r->work > 0; i++, at = strstr(at + 1, mark)) {
+        struct passage inside = { s->text + b->at, (size_t)(at - s->text - b->at) };
+        if (statement_is_whole(s->r, inside))
+            return (int)(at - s->text);
+    }
+    return first && any ? (int)(first - s->text) : -1;
+}
+
+static void add(struct text_items *out, const char *text, int begin, int end)
+{
+    struct passage p = passage_strip((struct passage){ text + begin, (size_t)(end - begin) });
+
+    while (p.n && p.at[p.n - 1] == ';')
+        p = passage_strip((struct passage){ p.at, p.n - 1 });
+    if (p.n)
+        text_items_add_once(out, p.at, p.n);
+}
+
+/* The statement between quotes; its end, or -1 where it is not quoted. */
+static int add_quoted(struct text_items *out, struct statement_scan *s, const struct start *b)
+{
+    int end = b->quote && b->kind != START_OTHER ? closing_quote(s, b, b->quote != '\'' && is_sure(s, b)) : -1;
+
+    if (end > 0)
+        add(out, s->text, b->at, end);
+    return end;
+}
+
+/* (SELECT ...) UNION ... begins with its parenthesis: the statement is more than what is within. */
+static int with_parens(const struct statement_scan *s, int at)
+{
+    struct sql_token t = { 0 };
+    int open = at, depth = 0, i;
+
+    for (i = at - 1; i >= 0 && (s->text[i] == '(' || isspace((unsigned char)s->text[i])); i--)
+        if (s->text[i] == '(') {
+            open = i;
+            depth++;
+        }
+    if (open == at)
+        return at;
+    for (i = at; depth && (i = sql_lex_next(s->text, i, &t)) && t.kind > TOKEN_ILLEGAL; s->r->work--)
+        depth += (t.kind == TOKEN_LEFT_PAREN) - (t.kind == TOKEN_RIGHT_PAREN);
+    if (depth == 0)
+        sql_lex_next(s->text, i, &t);
+    return t.kind == WORD_UNION || t.kind == WORD_INTERSECT || t.kind == WORD_EXCEPT ? open : at;
+}
+
+/* Reads one statement from b on; where to go on. */
+static int read_one(struct text_items *out, struct statement_scan *s, struct start *b)
+{
+    bool code = b->capitals || (s->trusted && b->lower);
+    int behind = b->at + 1, quoted;
+
+    if (b->kind == START_OTHER && (!code || b->place == PLACE_INSIDE))
+        return behind;
+    if (b->place == PLACE_INSIDE && !b->capitals)
+        return behind;
+    if ((quoted = add_quoted(out, s, b)) > 0)
+        return quoted;
+    struct statement_extent e = statement_read(s, with_parens(s, b->at));
+    if (b->kind == START_OTHER)
+        return e.end > behind ? e.end : behind;
+    if (!is_statement(s, b, &e))
+        return behind;
+    add(out, s->text, e.begin, e.end);
+    return e.end > behind ? e.end : behind;
+}
+
+void statements_find(struct text_items *out, struct statement_reader *r, struct passage text, bool trusted)
+{
+    char *copy = strndup(text.at, text.n);
+    struct statement_scan s = { .r = r, .text = copy, .n = (int)text.n, .trusted = trusted };
+    struct start b;
+
+    CHECK(copy, "out of memory");
+    for (int at = 0; r->work > 0 && find_start(&b, &s, &at);)
+        at = read_one(out, &s, &b);
+    free(s.tokens);
+    free(copy);
+}
+
+bool statement_is_whole(struct statement_reader *r, struct passage text)
+{
+    char *copy = strndup(text.at, text.n);
+    struct statement_scan s = { .r = r, .text = copy, .n = (int)text.n, .trusted = true };
+
+    CHECK(copy, "out of memory");
+    struct statement_extent e = statement_read(&s, 0);
+    struct passage behind = passage_strip(passage_of(copy + e.end));
+    while (behind.n && *behind.at == ';')
+        behind = passage_strip(passage_skip(behind, 1));
+    free(s.tokens);
+    free(copy);
+    return e.parsed && behind.n == 0;
+}

@@ -1,0 +1,274 @@
+/* Part of statement.h: where a statement ends. */
+#include "data/prompt/prose.h"
+#include "data/prompt/statement_impl.h"
+#include "data/sql/sql.h"
+
+enum { MAX_TOKENS = 1 << 14, MAX_CUTS = 8 };
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* Line ends, or with `empty` lines of nothing but blanks, between two places. */
+static bool has_line_end(const char *text, int from, int to, bool empty)
+{
+    bool blank = false;
+
+    for (int i = from; i < to; i++) {
+        if (text[i] == '\n' && (!empty || blank))
+            return true;
+        blank = text[i] == '\n' || (blank && is_blank(text[i]));
+    }
+    return false;
+}
+
+static int gap_begin(const struct statement_scan *s, int k)
+{
+    return k ? s->tokens[k - 1].end : s->tokens[k].begin;
+}
+
+static bool begins_line(const struct statement_scan *s, int k)
+{
+    return has_line_end(s->text, gap_begin(s, k), s->tokens[k].begin, false);
+}
+
+static bool behind_empty_line(const struct statement_scan *s, int k)
+{
+    return has_line_end(s->text, gap_begin(s, k), s->tokens[k].begin, true);
+}
+
+static struct passage rest_at(const struct statement_scan *s, int at)
+{
+    return (struct passage){ s->text + at, (size_t)(s->n - at) };
+}
+
+static bool is_bare_name(const struct statement_scan *s, int k)
+{
+    return s->tokens[k].kind == TOKEN_NAME && sql_is_name_char((unsigned char)s->text[s->tokens[k].begin]);
+}
+
+bool statement_is_with(const char *text, int begin)
+{
+    struct sql_token t;
+    int i = sql_lex_next(text, begin, &t), depth = 0;
+
+    i = sql_lex_next(text, i, &t);
+    if (t.kind == WORD_RECURSIVE)
+        i = sql_lex_next(text, i, &t);
+    if (t.kind != TOKEN_NAME && t.kind != TOKEN_STRING && sql_keyword_use(t.kind) == SQL_NOT_KEYWORD)
+        return false;
+    i = sql_lex_next(text, i, &t);
+    for (int n = 0; n < 200 && (t.kind == TOKEN_LEFT_PAREN || depth) && t.kind >= TOKEN_NAME; n++) {
+        depth += (t.kind == TOKEN_LEFT_PAREN) - (t.kind == TOKEN_RIGHT_PAREN);
+        i = sql_lex_next(text, i, &t);
+    }
+    return t.kind == WORD_AS;
+}
+
+/* Whether a SELECT behind token k - 1 is part of the same statement. */
+static bool joins_select(const struct statement_scan *s, int k)
+{
+    const struct sql_token *t = &s->tokens[k - 1];
+    bool minus = t->end - t->begin == 5 && strncasecmp(s->text + t->begin, "minus", 5) == 0; /* Oracle's EXCEPT */
+
+    return t->kind == WORD_UNION || t->kind == WORD_ALL || t->kind == WORD_DISTINCT || t->kind == WORD_INTERSECT ||
+           t->kind == WORD_EXCEPT || minus;
+}
+
+/* Whether a token can be the last of an operand, behind which no other name, string or number may stand. */
+static bool ends_operand(int kind)
+{
+    return kind == TOKEN_NAME || kind == TOKEN_STRING || kind == TOKEN_NUMBER || kind == TOKEN_BLOB ||
+           kind == TOKEN_PARAMETER || kind == TOKEN_RIGHT_PAREN || kind == TOKEN_STAR || kind == WORD_END ||
+           kind == WORD_NULL || kind == WORD_ASC || kind == WORD_DESC;
+}
+
+/* "FROM singer. It counts": a full stop right behind a word, and a sentence or nothing behind it. */
+static bool is_full_stop(const struct statement_scan *s, int k)
+{
+    const struct sql_token *t = &s->tokens[k];
+    const char *behind = s->text + t->end;
+
+    if (t->kind != TOKEN_DOT || !k || s->tokens[k - 1].end != t->begin ||
+        !(*behind == '\0' || isspace((unsigned char)*behind)))
+        return false;
+    struct passage next = passage_strip(passage_of(behind));
+    return next.n == 0 || isupper((unsigned char)*next.at) || !isalpha((unsigned char)*next.at);
+}
+
+/* &gt; and its like: the semicolon belongs to an entity of HTML. */
+static bool ends_entity(const struct statement_scan *s, int k)
+{
+    const struct sql_token *t = &s->tokens[k];
+    return t->kind == TOKEN_SEMICOLON && k > 1 && s->tokens[k - 1].end == t->begin && is_bare_name(s, k - 1) &&
+           s->tokens[k - 2].kind == TOKEN_AND_BITS && s->tokens[k - 2].end == s->tokens[k - 1].begin;
+}
+
+/* What ends a statement wherever it stands, but for parentheses. */
+static bool stops_anywhere(struct statement_scan *s, int k)
+{
+    const struct sql_token *t = &s->tokens[k];
+    char next = s->text[t->begin] ? s->text[t->begin + 1] : '\0';
+
+    if (t->kind == TOKEN_END)
+        s->stop = STOP_END;
+    else if (t->kind == TOKEN_ILLEGAL)
+        s->stop = strchr("}]", s->text[t->begin]) ? STOP_CLOSER : STOP_ILLEGAL;
+    else if (t->kind == TOKEN_SEMICOLON && !ends_entity(s, k))
+        s->stop = STOP_SEMICOLON;
+    else if ((t->kind == TOKEN_LESS && (next == '/' || next == '|')) || (t->kind == TOKEN_STAR && next == '*'))
+        s->stop = STOP_CLOSER;
+    else if (is_full_stop(s, k))
+        s->stop = STOP_SENTENCE;
+    else
+        return false;
+    return true;
+}
+
+/* What begins another statement outside parentheses; `main`: this one's SELECT has been seen. */
+static bool begins_next(const struct statement_scan *s, int k, bool main)
+{
+    int kind = s->tokens[k].kind;
+    bool empty = behind_empty_line(s, k);
+
+    if (kind == WORD_SELECT)
+        return main && !joins_select(s, k);
+    if (kind == WORD_VALUES)
+        return main && empty && !joins_select(s, k);
+    if (kind == WORD_WITH)
+        return main && begins_line(s, k) && statement_is_with(s->text, s->tokens[k].begin);
+    return empty && ends_operand(s->tokens[k - 1].kind) &&
+           ((kind == TOKEN_NAME && !prose_goes_on(rest_at(s, s->tokens[k].begin))) || kind == TOKEN_NUMBER ||
+            kind == TOKEN_STRING);
+}
+
+/* The tokens from `begin` on, until something ends the statement. */
+static void lex_statement(struct statement_scan *s, int begin)
+{
+    int depth = 0, at = begin;
+    bool main = false;
+
+    for (s->n_tokens = 0;; s->n_tokens++) {
+        int k = s->n_tokens;
+        GROW(s->tokens, k, s->cap);
+        at = sql_lex_next(s->text, at, &s->tokens[k]);
+        s->r->work--;
+        int kind = s->tokens[k].kind;
+        if (stops_anywhere(s, k))
+            return;
+        s->stop = kind == TOKEN_RIGHT_PAREN && depth == 0 ? STOP_CLOSER : STOP_NEXT;
+        if (s->stop == STOP_CLOSER || k == MAX_TOKENS || (k && depth == 0 && begins_next(s, k, main)))
+            return;
+        depth += (kind == TOKEN_LEFT_PAREN) - (kind == TOKEN_RIGHT_PAREN);
+        main = main || (depth == 0 && (kind == WORD_SELECT || kind == WORD_VALUES));
+    }
+}
+
+/* How many of the first n tokens the grammar takes; *whole: they are a statement. */
+static int reach(struct statement_scan *s, int n, bool *whole)
+{
+    s->r->work -= n;
+    return sql_parse_reach(&s->r->trees, s->text, s->tokens, n, whole);
+}
+
+static bool is_whole(struct statement_scan *s, int n)
+{
+    bool whole;
+    return n > 0 && reach(s, n, &whole) == n && whole;
+}
+
+/* Whether token k begins a line that is no part of the statement; another statement behind it is none of that line. */
+static bool begins_prose(const struct statement_scan *s, int k)
+{
+    int end = s->stop == STOP_NEXT ? s->tokens[s->n_tokens].begin : s->n, at = s->tokens[k].begin;
+    return begins_line(s, k) && prose_begins((struct passage){ s->text + at, (size_t)(end - at) }, false);
+}
+
+/* The first line of prose before token `last`: how many tokens stand before it, -1 without. */
+static int cut_line(struct statement_scan *s, int last)
+{
+    int tries = 0;
+
+    for (int k = last; k > 0 && tries < MAX_CUTS && s->r->work > 0; k--) {
+        if (!begins_line(s, k))
+            continue;
+        tries++;
+        if (begins_prose(s, k) && is_whole(s, k))
+            return k;
+    }
+    return -1;
+}
+
+/* A line that begins with # is a heading, unless SQL goes on behind it: then it is MySQL's comment. */
+static bool is_heading(const struct statement_scan *s, int at)
+{
+    struct passage rest = rest_at(s, at), line;
+
+    while (passage_starts(passage_strip(rest), "#"))
+        passage_line(&rest, &line);
+    return !prose_goes_on(rest);
+}
+
+/* Whether what is no SQL token may be left out behind a whole statement.  A quote that is never closed may not, nor
+ * what another dialect has there. */
+static bool may_stop(const struct statement_scan *s)
+{
+    int at = s->tokens[s->n_tokens].begin;
+    char c = s->text[at];
+    bool line = begins_line(s, s->n_tokens);
+
+    if (s->stop != STOP_ILLEGAL)
+        return true;
+    if (c == '#')
+        return line && is_heading(s, at);
+    return line || (c == ':' && s->text[at + 1] != ':') || (c == '!' && s->text[at + 1] != '=');
+}
+
+/* A statement that nothing can be made of goes to a semicolon at a line's end or to an empty line. */
+static int broken_end(const struct statement_scan *s, int begin)
+{
+    struct passage rest = rest_at(s, begin), line;
+
+    while (passage_line(&rest, &line)) {
+        struct passage text = passage_strip(line);
+        if (text.n == 0 || passage_ends(text, ";")) {
+            rest.at = text.n ? text.at + text.n - 1 : line.at;
+            break;
+        }
+    }
+    struct passage all = passage_strip((struct passage){ s->text + begin, (size_t)(rest.at - s->text - begin) });
+    return begin + (int)all.n;
+}
+
+/* 30. at the end of a sentence is 30 and a full stop. */
+static int end_of(const struct statement_scan *s, int n, bool sentence)
+{
+    const struct sql_token *t = &s->tokens[n - 1];
+    return t->end - (sentence && t->kind == TOKEN_NUMBER && s->text[t->end - 1] == '.');
+}
+
+struct statement_extent statement_read(struct statement_scan *s, int begin)
+{
+    struct statement_extent e = { begin, begin, false, false };
+    bool whole;
+
+    lex_statement(s, begin);
+    if (s->n_tokens == 0)
+        return e;
+    int n = s->n_tokens, reached = reach(s, n, &whole);
+    bool suspect = reached < n || !whole || s->stop == STOP_ILLEGAL || s->stop == STOP_SENTENCE;
+    int lines = suspect ? cut_line(s, reached < n ? reached : n - 1) : -1;
+    if (lines > 0) {
+        s->n_tokens = lines;
+    } else if (whole && reached < n && prose_begins(rest_at(s, s->tokens[reached].begin), true)) {
+        s->n_tokens = reached;
+        e.cut = true;
+    } else if (!whole || reached < n || !may_stop(s)) {
+        e.end = s->stop == STOP_ILLEGAL ? broken_end(s, begin) : s->tokens[n - 1].end;
+        return e;
+    }
+    e.parsed = true;
+    e.end = end_of(s, s->n_tokens, e.cut);
+    return e;
+}

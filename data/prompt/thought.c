@@ -1,0 +1,104 @@
+#include "data/prompt/thought.h"
+
+#include <stdlib.h>
+
+/* Tags of DeepSeek, Qwen and others; of Magistral, of Kimi, and the channels of gpt-oss. */
+static const struct tag {
+    const char *open, *close;
+} tags[] = {
+    { "<think>", "</think>" },
+    { "<thinking>", "</thinking>" },
+    { "<thought>", "</thought>" },
+    { "<reasoning>", "</reasoning>" },
+    { "[THINK]", "[/THINK]" },
+    { "\xe2\x97\x81think\xe2\x96\xb7", "\xe2\x97\x81/think\xe2\x96\xb7" },
+    { "<|channel|>analysis<|message|>", "<|channel|>final<|message|>" },
+};
+
+/* A tag found in an answer. */
+struct found {
+    const char *at;
+    size_t n;
+    int kind; /* of tags */
+    bool closes;
+};
+
+static bool is_quote(char c)
+{
+    return c && strchr("'\"`%", c);
+}
+
+/* Whether the tag begins here and is meant, not only spoken of. */
+static bool is_here(struct passage p, const char *answer, const char *tag)
+{
+    return passage_starts(p, tag) && !(p.at > answer && is_quote(p.at[-1]) && is_quote(p.at[strlen(tag)]));
+}
+
+static bool find_any(struct found *f, struct passage p, const char *answer)
+{
+    for (; p.n; p = passage_skip(p, 1))
+        for (int k = 0; k < ARRAY_LEN(tags); k++) {
+            bool closes = is_here(p, answer, tags[k].close);
+            if (!closes && !is_here(p, answer, tags[k].open))
+                continue;
+            *f = (struct found){ p.at, strlen(closes ? tags[k].close : tags[k].open), k, closes };
+            return true;
+        }
+    return false;
+}
+
+/* The first tag that closes this kind, or any kind with kind < 0. */
+static bool find_close(struct found *f, struct passage p, const char *answer, int kind)
+{
+    for (; p.n; p = passage_skip(p, 1))
+        for (int k = 0; k < ARRAY_LEN(tags); k++)
+            if ((kind < 0 || k == kind) && is_here(p, answer, tags[k].close)) {
+                *f = (struct found){ p.at, strlen(tags[k].close), k, true };
+                return true;
+            }
+    return false;
+}
+
+static void add(struct stretches *s, struct passage p)
+{
+    if (passage_strip(p).n == 0)
+        return;
+    GROW(s->items, s->n, s->cap);
+    s->items[s->n++] = p;
+}
+
+static struct passage behind(struct passage p, const struct found *f)
+{
+    return passage_skip(p, (size_t)(f->at - p.at) + f->n);
+}
+
+void stretches_read(struct stretches *s, const char *answer)
+{
+    struct passage rest = passage_of(answer);
+    bool lacks_close[ARRAY_LEN(tags)] = { false }; /* in the rest: its search is made once */
+    struct found f, end;
+
+    while (find_any(&f, rest, answer)) {
+        struct passage before = { rest.at, (size_t)(f.at - rest.at) };
+        rest = behind(rest, &f);
+        if (f.closes) {
+            s->n = 0;
+            continue;
+        }
+        add(s, before);
+        lacks_close[f.kind] = lacks_close[f.kind] || !find_close(&end, rest, answer, f.kind);
+        if (lacks_close[f.kind] && !find_close(&end, rest, answer, -1)) {
+            s->n = 0;
+            s->cut = true;
+            return;
+        }
+        rest = behind(rest, &end);
+    }
+    add(s, rest);
+}
+
+void stretches_release(struct stretches *s)
+{
+    free(s->items);
+    *s = (struct stretches){ 0 };
+}
