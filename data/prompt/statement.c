@@ -22,7 +22,7 @@ void statement_reader_release(struct statement_reader *r)
 enum place { PLACE_LINE, PLACE_LABEL, PLACE_INSIDE };
 
 /* A word that a statement may begin with. */
-struct start {
+struct statement_start {
     int at;
     enum { START_SELECT, START_WITH, START_VALUES, START_OTHER } kind;
     bool capitals, lower; /* all letters are */
@@ -62,7 +62,7 @@ static bool opens_paren(const char *behind)
     return *passage_strip(passage_of(behind)).at == '(';
 }
 
-static bool read_kind(struct start *s, const char *text, struct passage word)
+static bool read_kind(struct statement_start *s, const char *text, struct passage word)
 {
     if (is_word(word, "select"))
         s->kind = START_SELECT;
@@ -113,7 +113,7 @@ static enum place place_of(struct passage before)
     return PLACE_INSIDE;
 }
 
-static void read_case(struct start *s, struct passage word)
+static void read_case(struct statement_start *s, struct passage word)
 {
     s->capitals = s->lower = true;
     for (size_t i = 0; i < word.n; i++) {
@@ -138,7 +138,7 @@ static int skip_comment(const struct statement_scan *s, int at, int line)
 }
 
 /* The next word from *at on that a statement may begin with; *at is left at it. */
-static bool find_start(struct start *out, const struct statement_scan *s, int *at)
+static bool find_start(struct statement_start *out, const struct statement_scan *s, int *at)
 {
     int line = *at, i = *at;
 
@@ -156,7 +156,7 @@ static bool find_start(struct start *out, const struct statement_scan *s, int *a
             (i && (isalnum((unsigned char)s->text[i - 1]) || strchr("_.@$/<\\", s->text[i - 1]))))
             continue;
         struct passage word = word_at(s->text, i);
-        *out = (struct start){ .at = i };
+        *out = (struct statement_start){ .at = i };
         if (read_kind(out, s->text, word)) {
             read_case(out, word);
             out->place = place_of((struct passage){ s->text + line, (size_t)(i - line) });
@@ -170,7 +170,7 @@ static bool find_start(struct start *out, const struct statement_scan *s, int *a
 }
 
 /* Whether it is surely SQL, so that it is kept even where it does not parse. */
-static bool is_sure(const struct statement_scan *s, const struct start *b)
+static bool is_sure(const struct statement_scan *s, const struct statement_start *b)
 {
     bool first = is_between((struct passage){ s->text, (size_t)b->at }), braces = b->at && s->text[b->at - 1] == '{';
 
@@ -203,7 +203,8 @@ static bool has_from(const struct statement_scan *s, const struct statement_exte
 }
 
 /* Whether what was read is a statement. */
-static bool is_statement(const struct statement_scan *s, const struct start *b, const struct statement_extent *e)
+static bool is_statement(const struct statement_scan *s, const struct statement_start *b,
+                         const struct statement_extent *e)
 {
     int from;
     bool prose = has_prose(s, &from);
@@ -230,7 +231,7 @@ static bool is_tripled(const char *text, int at, char quote)
 
 /* Where the quotes around a statement close: the first place at which what is within them is a whole statement, else
  * with `any` the first at all; -1 without. */
-static int closing_quote(struct statement_scan *s, const struct start *b, bool any)
+static int closing_quote(struct statement_scan *s, const struct statement_start *b, bool any)
 {
     const char marks[] = { b->quote, b->quote, b->quote, '\0' },
                *mark = marks + (is_tripled(s->text, b->at, b->quote) ? 0 : 2);
@@ -255,7 +256,7 @@ static void add(struct text_items *out, const char *text, int begin, int end)
 }
 
 /* The statement between quotes; its end, or -1 where it is not quoted. */
-static int add_quoted(struct text_items *out, struct statement_scan *s, const struct start *b)
+static int add_quoted(struct text_items *out, struct statement_scan *s, const struct statement_start *b)
 {
     int end = b->quote && b->kind != START_OTHER ? closing_quote(s, b, b->quote != '\'' && is_sure(s, b)) : -1;
 
@@ -285,7 +286,7 @@ static int with_parens(const struct statement_scan *s, int at)
 }
 
 /* Reads one statement from b on; where to go on. */
-static int read_one(struct text_items *out, struct statement_scan *s, struct start *b)
+static int read_one(struct text_items *out, struct statement_scan *s, struct statement_start *b)
 {
     bool code = b->capitals || (s->trusted && b->lower);
     int behind = b->at + 1, quoted;
@@ -309,7 +310,7 @@ void statements_find(struct text_items *out, struct statement_reader *r, struct 
 {
     char *copy = strndup(text.at, text.n);
     struct statement_scan s = { .r = r, .text = copy, .n = (int)text.n, .trusted = trusted };
-    struct start b;
+    struct statement_start b;
 
     CHECK(copy, "out of memory");
     for (int at = 0; r->work > 0 && find_start(&b, &s, &at);)

@@ -16,7 +16,7 @@ static const struct tag {
 };
 
 /* A tag found in an answer. */
-struct found {
+struct tag_place {
     const char *at;
     size_t n;
     int kind; /* of tags */
@@ -34,26 +34,26 @@ static bool is_here(struct passage p, const char *answer, const char *tag)
     return passage_starts(p, tag) && !(p.at > answer && is_quote(p.at[-1]) && is_quote(p.at[strlen(tag)]));
 }
 
-static bool find_any(struct found *f, struct passage p, const char *answer)
+static bool find_any(struct tag_place *f, struct passage p, const char *answer)
 {
     for (; p.n; p = passage_skip(p, 1))
         for (int k = 0; k < ARRAY_LEN(tags); k++) {
             bool closes = is_here(p, answer, tags[k].close);
             if (!closes && !is_here(p, answer, tags[k].open))
                 continue;
-            *f = (struct found){ p.at, strlen(closes ? tags[k].close : tags[k].open), k, closes };
+            *f = (struct tag_place){ p.at, strlen(closes ? tags[k].close : tags[k].open), k, closes };
             return true;
         }
     return false;
 }
 
 /* The first tag that closes this kind, or any kind with kind < 0. */
-static bool find_close(struct found *f, struct passage p, const char *answer, int kind)
+static bool find_close(struct tag_place *f, struct passage p, const char *answer, int kind)
 {
     for (; p.n; p = passage_skip(p, 1))
         for (int k = 0; k < ARRAY_LEN(tags); k++)
             if ((kind < 0 || k == kind) && is_here(p, answer, tags[k].close)) {
-                *f = (struct found){ p.at, strlen(tags[k].close), k, true };
+                *f = (struct tag_place){ p.at, strlen(tags[k].close), k, true };
                 return true;
             }
     return false;
@@ -67,7 +67,7 @@ static void add(struct stretches *s, struct passage p)
     s->items[s->n++] = p;
 }
 
-static struct passage behind(struct passage p, const struct found *f)
+static struct passage behind(struct passage p, const struct tag_place *f)
 {
     return passage_skip(p, (size_t)(f->at - p.at) + f->n);
 }
@@ -76,7 +76,7 @@ void stretches_read(struct stretches *s, const char *answer)
 {
     struct passage rest = passage_of(answer);
     bool lacks_close[ARRAY_LEN(tags)] = { false }; /* in the rest: its search is made once */
-    struct found f, end;
+    struct tag_place f, end;
 
     while (find_any(&f, rest, answer)) {
         struct passage before = { rest.at, (size_t)(f.at - rest.at) };
