@@ -3,7 +3,7 @@
 #include "data/exec/db_path.h"
 #include "data/exec/schema_catalog.h"
 #include "data/score/score.h"
-#include "data/sql/sql_form.h"
+#include "data/sql_form/sql_form.h"
 #include "data/util/log.h"
 #include "data/util/stop.h"
 

@@ -5,7 +5,7 @@
 #include "data/schema/schema_build.h"
 #include "data/score/ambiqt_map.h"
 #include "data/score/ambiqt_score.h"
-#include "data/sql/sql_form.h"
+#include "data/sql_form/sql_form.h"
 #include "data/util/stop.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #ifndef DATA_CLARIFY_SLOT_ALIGN_H
 #define DATA_CLARIFY_SLOT_ALIGN_H
 
-#include "data/sql/sql_form.h"
+#include "data/sql_form/sql_form.h"
 
 struct alignment {
     const struct form_term **terms; /* [n_places * n]: of statement i at place k at k * n + i; NULL when it has none */

@@ -8,7 +8,7 @@
 #ifndef DATA_CLARIFY_SLOTS_H
 #define DATA_CLARIFY_SLOTS_H
 
-#include "data/sql/sql_form.h"
+#include "data/sql_form/sql_form.h"
 
 /* What a question about a slot is about; the first of them make the better question when several would do. */
 enum face {

@@ -5,7 +5,7 @@
 #include "data/clarify/hints.h"
 #include "data/sql/sql_check.h"
 #include "data/sql/sql_exchange.h"
-#include "data/sql/sql_form.h"
+#include "data/sql_form/sql_form.h"
 
 #include <stdlib.h>
 #include <string.h>

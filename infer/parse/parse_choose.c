@@ -1,6 +1,6 @@
 /* Part of parse_case.h: what models wrote in several ways, made one list. */
 #include "data/score/ambiqt_collate.h"
-#include "data/sql/sql_form.h"
+#include "data/sql_form/sql_form.h"
 #include "infer/parse/parse_case.h"
 
 #include <math.h>

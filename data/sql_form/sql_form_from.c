@@ -1,5 +1,5 @@
 /* Part of sql_form.h: FROM in canonical form: a set of tables, the edges between them, and outer joins. */
-#include "data/sql/sql_form_impl.h"
+#include "data/sql_form/sql_form_impl.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "data/sql/sql_form_impl.h"
+#include "data/sql_form/sql_form_impl.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "tests/support/sql_world.h"
 #include "tests/support/support.h"
 
-#include "data/sql/sql_form.h"
+#include "data/sql_form/sql_form.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Part of sql_form.h: expressions in canonical text. */
-#include "data/sql/sql_form_impl.h"
 #include "data/sql/sql_print.h"
+#include "data/sql_form/sql_form_impl.h"
 
 #include <ctype.h>
 #include <math.h>

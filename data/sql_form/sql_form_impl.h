@@ -2,8 +2,8 @@
 #ifndef DATA_SQL_SQL_FORM_IMPL_H
 #define DATA_SQL_SQL_FORM_IMPL_H
 
-#include "data/sql/sql_form.h"
 #include "data/sql/sql_scope.h"
+#include "data/sql_form/sql_form.h"
 
 enum { FORM_MAX_DEPTH = 1000 };
 
