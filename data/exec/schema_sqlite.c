@@ -21,7 +21,7 @@ static const struct exec_limits limits = { .steps = 50000000, .rows = 1000000, .
 static const struct exec_limits look_limits = { .steps = 1000000, .rows = 1, .bytes = 1 << 20, .seconds = 1 };
 
 struct listed_table {
-    char *name;
+    char *name, *sql;
     enum table_form form;
     char module[SQL_CREATE_MODULE];
     int number; /* in the schema, -1 when it is not in it */
@@ -95,7 +95,7 @@ static int add_listed(struct sqlite_schema_reader *r, const struct cell *row, st
         return -1;
     GROW(r->tables, r->n_tables, r->tables_cap);
     struct listed_table *t = &r->tables[r->n_tables++];
-    *t = (struct listed_table){ .name = xstrdup(name), .form = TABLE_VIEW, .number = -1 };
+    *t = (struct listed_table){ .name = xstrdup(name), .sql = xstrdup(sql), .form = TABLE_VIEW, .number = -1 };
     if (!view)
         t->form = sql_create_form(sql, t->module);
     return 0;
@@ -194,6 +194,23 @@ static int add_column(struct sqlite_schema_reader *r, int table, const struct ce
     return 0;
 }
 
+/* How SQLite compares the table's columns, which are the newest n. */
+static void add_compared(struct sqlite_schema_reader *r, const struct listed_table *t,
+                         const struct exec_result *columns)
+{
+    int n = (int)columns->n, first = r->n_columns - n;
+    enum column_collation *collations = xcalloc((size_t)n + 1, sizeof *collations);
+    bool stored = t->form < TABLE_VIEW;
+
+    if (stored)
+        sql_create_column_collations(collations, n, t->sql);
+    for (int i = 0; i < n; i++) {
+        enum column_affinity affinity = column_affinity_of(columns->cells[i * columns->columns + 1].bytes);
+        schema_build_compared(&r->build, first + i, stored ? affinity : AFFINITY_UNKNOWN, collations[i]);
+    }
+    free(collations);
+}
+
 static int add_table(struct sqlite_schema_reader *r, struct listed_table *t, const struct exec_result *columns,
                      struct error *err)
 {
@@ -209,6 +226,8 @@ static int add_table(struct sqlite_schema_reader *r, struct listed_table *t, con
         bool number = numbers.n && !row[1].n && numbers.cells[untyped++].integer;
         rc = add_column(r, t->number, row, number, err);
     }
+    if (rc == 0)
+        add_compared(r, t, columns);
     exec_result_release(&numbers);
     return rc;
 }
@@ -317,8 +336,10 @@ static int read_database(struct sqlite_schema_reader *r, struct error *err)
 
 static void reading_release(struct sqlite_schema_reader *r)
 {
-    for (int t = 0; t < r->n_tables; t++)
+    for (int t = 0; t < r->n_tables; t++) {
         free(r->tables[t].name);
+        free(r->tables[t].sql);
+    }
     for (int c = 0; c < r->n_columns; c++)
         free(r->columns[c].name);
     free(r->tables);

@@ -26,11 +26,32 @@ struct schema_table {
 
 enum column_type { COLUMN_TEXT, COLUMN_NUMBER, COLUMN_TIME, COLUMN_BOOLEAN, COLUMN_OTHERS };
 
+/* SQLite converts what is compared with a column as the column's declared type says (datatype3.html, section 3). */
+enum column_affinity {
+    AFFINITY_UNKNOWN, /* a view's or a virtual table's column, and any of a tables.json that is no number */
+    AFFINITY_NONE,    /* "BLOB" of SQLite's page: no conversion */
+    AFFINITY_TEXT,
+    AFFINITY_NUMBER, /* one of the three below: a tables.json does not tell which */
+    AFFINITY_NUMERIC,
+    AFFINITY_INTEGER,
+    AFFINITY_REAL
+};
+
+/* The column's COLLATE, which decides how its texts are compared and sorted (datatype3.html, section 7). */
+enum column_collation {
+    COLLATION_UNKNOWN, /* a view's or a virtual table's column, and one that SQLite does not have itself */
+    COLLATION_BINARY,
+    COLLATION_NOCASE,
+    COLLATION_RTRIM
+};
+
 struct schema_column {
     const char *name, *text;
     int table;
     enum column_type type;
     bool primary; /* part of its table's primary key, which may be composite */
+    enum column_affinity affinity;
+    enum column_collation collation;
 };
 
 struct schema_foreign_key {

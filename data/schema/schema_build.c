@@ -15,6 +15,8 @@ struct built_column {
     int table;
     enum column_type type;
     bool primary;
+    enum column_affinity affinity;
+    enum column_collation collation;
 };
 
 static size_t add_text(struct schema_build *b, const char *s, size_t n)
@@ -96,7 +98,8 @@ int schema_build_column(struct schema_build *b, int table, const char *name, con
     CHECK(table >= 0 && table < b->n_tables, "column %s of table %d, there are %d", name, table, b->n_tables);
     GROW(b->columns, b->n_columns, b->columns_cap);
     struct built_column *c = &b->columns[b->n_columns];
-    *c = (struct built_column){ .table = table, .type = type };
+    *c = (struct built_column){ .table = table, .type = type, .collation = COLLATION_BINARY };
+    c->affinity = type == COLUMN_NUMBER ? AFFINITY_NUMBER : AFFINITY_UNKNOWN;
     c->name = add_text(b, name, strlen(name));
     c->text = text ? add_text(b, text, strlen(text)) : add_words(b, name);
     return b->n_columns++;
@@ -106,6 +109,14 @@ void schema_build_primary(struct schema_build *b, int column)
 {
     CHECK(column >= 0 && column < b->n_columns, "primary key %d, there are %d columns", column, b->n_columns);
     b->columns[column].primary = true;
+}
+
+void schema_build_compared(struct schema_build *b, int column, enum column_affinity affinity,
+                           enum column_collation collation)
+{
+    CHECK(column >= 0 && column < b->n_columns, "column %d, there are %d", column, b->n_columns);
+    b->columns[column].affinity = affinity;
+    b->columns[column].collation = collation;
 }
 
 void schema_build_foreign_key(struct schema_build *b, int from, int to)
@@ -156,8 +167,8 @@ void schema_build_finish(struct schema_build *b, struct schema *out)
     int *place = place_columns(b, out->tables);
     for (int i = 0; i < b->n_columns; i++) {
         const struct built_column *c = &b->columns[i];
-        out->columns[place[i]] =
-            (struct schema_column){ text + c->name, text + c->text, c->table, c->type, c->primary };
+        out->columns[place[i]] = (struct schema_column){ text + c->name, text + c->text, c->table,    c->type,
+                                                         c->primary,     c->affinity,    c->collation };
     }
     for (int i = 0; i < b->n_foreign_keys; i++) {
         const struct schema_foreign_key *k = &b->foreign_keys[i];
@@ -197,4 +208,29 @@ enum column_type column_type_of(const char *declared)
         if (has_word(declared, time[i]))
             return COLUMN_TIME;
     return has_word(declared, "bool") ? COLUMN_BOOLEAN : COLUMN_OTHERS;
+}
+
+enum column_affinity column_affinity_of(const char *declared)
+{
+    if (strcasecmp(declared, "any") == 0)
+        return AFFINITY_UNKNOWN;
+    if (has_word(declared, "int"))
+        return AFFINITY_INTEGER;
+    if (has_word(declared, "char") || has_word(declared, "clob") || has_word(declared, "text"))
+        return AFFINITY_TEXT;
+    if (!declared[0] || has_word(declared, "blob"))
+        return AFFINITY_NONE;
+    if (has_word(declared, "real") || has_word(declared, "floa") || has_word(declared, "doub"))
+        return AFFINITY_REAL;
+    return AFFINITY_NUMERIC;
+}
+
+enum column_collation column_collation_of(const char *name)
+{
+    static const char *const names[] = { "", "binary", "nocase", "rtrim" };
+
+    for (int i = COLLATION_BINARY; i < ARRAY_LEN(names); i++)
+        if (strcasecmp(names[i], name) == 0)
+            return (enum column_collation)i;
+    return COLLATION_UNKNOWN;
 }

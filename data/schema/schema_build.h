@@ -31,6 +31,10 @@ void schema_build_form(struct schema_build *b, int table, enum table_form form);
 int schema_build_column(struct schema_build *b, int table, const char *name, const char *text, enum column_type type);
 /* Column numbers are those schema_build_column returned. */
 void schema_build_primary(struct schema_build *b, int column);
+/* What a SQLite file declares.  Without it a column has what a tables.json tells: AFFINITY_NUMBER for a number, else
+ * AFFINITY_UNKNOWN, and COLLATION_BINARY, SQLite's own default. */
+void schema_build_compared(struct schema_build *b, int column, enum column_affinity affinity,
+                           enum column_collation collation);
 void schema_build_foreign_key(struct schema_build *b, int from, int to);
 
 /* Packs what was built; the caller owns out and ends it with schema_release.  b may be initialised anew. */
@@ -43,5 +47,10 @@ int schema_set_add(struct schema_set *set, struct schema *s, struct error *err);
 
 /* The type that a declared SQL type or one of the words of column_type_name stands for. */
 enum column_type column_type_of(const char *declared);
+/* By the rules of SQLite's datatype3.html, section 3.1; AFFINITY_UNKNOWN for ANY, which a STRICT table converts in
+ * another way. */
+enum column_affinity column_affinity_of(const char *declared);
+/* Of a COLLATE. */
+enum column_collation column_collation_of(const char *name);
 
 #endif

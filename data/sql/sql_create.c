@@ -1,5 +1,6 @@
 #include "data/sql/sql_create.h"
 
+#include "data/schema/schema_build.h"
 #include "data/sql/sql_lex.h"
 
 #include <stdio.h>
@@ -60,5 +61,25 @@ void sql_create_collations(struct strings *names, const char *sql)
             name_of(name, sizeof name, &t[i], sql);
             strings_add(names, name);
         }
+    free(t);
+}
+
+/* COLLATE in the parentheses of a CHECK, of a default or of a key stands deeper. */
+void sql_create_column_collations(enum column_collation *list, int n, const char *sql)
+{
+    char name[256];
+    int tokens, depth = 0, column = 0;
+    struct sql_token *t = sql_lex(sql, &tokens);
+
+    for (int i = 0; i < n; i++)
+        list[i] = COLLATION_BINARY;
+    for (int i = 1; i < tokens && column < n; i++) {
+        depth += (t[i].kind == TOKEN_LEFT_PAREN) - (t[i].kind == TOKEN_RIGHT_PAREN);
+        column += depth == 1 && t[i].kind == TOKEN_COMMA;
+        if (depth == 1 && column < n && t[i - 1].kind == WORD_COLLATE) {
+            name_of(name, sizeof name, &t[i], sql);
+            list[column] = column_collation_of(name);
+        }
+    }
     free(t);
 }

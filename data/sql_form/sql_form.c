@@ -1,5 +1,7 @@
+#include "data/sql/sql_print.h"
 #include "data/sql_form/sql_form_impl.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -51,6 +53,7 @@ static void add_columns(struct form_builder *f, struct form *form, const struct 
         struct sql_output o = sql_source_output(&f->r, s, i);
         struct sql_expr e = { .kind = SQL_EXPR_COLUMN, .column = o.column, .name = { .text = o.name } };
         e.source = (struct sql_source *)(uintptr_t)s;
+        e.table = all ? form_qualifier(s) : NULL;
         if (!o.hidden && (all || !joined_before(s, o.name)))
             add_output(f, form, o.name, form_operand(f, form_copy(f, &e)));
     }
@@ -74,11 +77,21 @@ static void add_results(struct form_builder *f, struct form *form, const struct 
             add_star(f, form, core->from, r->table.text);
             continue;
         }
-        const char *name = r->alias.text ? r->alias.text : r->expr->kind == SQL_EXPR_COLUMN ? r->expr->name.text : NULL;
-        add_output(f, form, name, form_operand(f, r->expr));
+        add_output(f, form, r->alias.text, form_operand(f, r->expr));
     }
     for (const struct sql_expr *row = core->rows; row && !f->full; row = row->next)
         add_output(f, form, NULL, form_operand(f, row));
+}
+
+/* An output under the COLLATE of the term that names it. */
+static struct form_term collated(struct form_builder *f, struct form_term output, const struct sql_expr *e)
+{
+    if (e->kind != SQL_EXPR_COLLATE)
+        return output;
+    struct form_term t = collated(f, output, e->left);
+    t.text = t.head = form_printf(f, "(%s collate %s)", t.text, form_name(f, e->name.text));
+    t.function = "";
+    return t;
 }
 
 /* A number in GROUP BY or ORDER BY is that output. */
@@ -88,7 +101,7 @@ static struct form_term read_term(struct form_builder *f, const struct form *for
     const char *alias = e->kind == SQL_EXPR_COLUMN && !e->source ? form_expr(f, e) : NULL;
 
     if (n >= 1 && n <= form->lists[FORM_SELECT].n)
-        return form->lists[FORM_SELECT].items[n - 1];
+        return collated(f, form->lists[FORM_SELECT].items[n - 1], e);
     for (int i = 0; alias && i < form->lists[FORM_SELECT].n; i++)
         if (strcmp(form->lists[FORM_SELECT].items[i].text, alias) == 0)
             return form->lists[FORM_SELECT].items[i];
@@ -128,33 +141,55 @@ static void add_conditions(struct form_builder *f, struct form *form, struct for
     free(either.list);
 }
 
-/* The output of a compound that ORDER BY means, by number or by the name that the first SELECT gives it. */
-static struct form_term read_output(struct form_builder *f, const struct form *form, const struct sql_core *first,
-                                    const struct sql_expr *e)
+/* The output of that alias, or of that column out of a star, counted from 1; else of that column; 0 for neither. */
+static long named_output(const struct form *form, const char *name)
 {
     const struct form_list *select = &form->lists[FORM_SELECT];
-    long n = sql_ordinal(e), i = 0;
+    long n = 0, column = 0;
 
-    for (const struct sql_result *r = first->results; r && r->expr && n < 0; r = r->next) {
-        const char *name = r->alias.text ? r->alias.text : r->expr->kind == SQL_EXPR_COLUMN ? r->expr->name.text : "";
-        i++;
-        if (e->kind == SQL_EXPR_COLUMN && strcasecmp(name, e->name.text) == 0)
-            n = i;
-    }
-    struct form_term t = n >= 1 && n <= select->n ? select->items[n - 1] : form_operand(f, e);
-    if (n >= 1)
+    for (const struct sql_result *r = form->core->results; r && n < select->n; r = r->next)
+        for (int i = 0; i < (r->expr ? 1 : r->n_outputs) && n < select->n; i++, n++) {
+            const struct sql_expr *e = select->items[n].expr;
+            bool same = e->kind == SQL_EXPR_COLUMN && strcasecmp(e->name.text, name) == 0;
+            if (r->alias.text ? strcasecmp(r->alias.text, name) == 0 : same && !r->expr)
+                return n + 1;
+            column = same && !r->alias.text && !column ? n + 1 : column;
+        }
+    return column;
+}
+
+/* The output of a compound that ORDER BY means, by number or by the name that the first SELECT gives it; other terms
+ * are written with the whole compound, so that no other statement has them. */
+static struct form_term read_output(struct form_builder *f, const struct form *form, const struct sql_expr *e)
+{
+    const struct form_list *select = &form->lists[FORM_SELECT];
+    const struct sql_expr *inner = e;
+
+    while (inner->kind == SQL_EXPR_COLLATE)
+        inner = inner->left;
+    bool name = inner->kind == SQL_EXPR_COLUMN && !inner->table;
+    long n = name ? named_output(form, inner->name.text) : sql_ordinal(e);
+    struct form_term t = n >= 1 && n <= select->n ? select->items[n - 1] : form_operand(f, inner);
+    if (n >= 1 && n <= select->n) {
         t.text = form_printf(f, "output %ld", n);
+    } else {
+        struct sql_printer p = { 0 };
+        sql_print_select(&p, form->select);
+        t.text = form_printf(f, "%s of %.*s", t.text, (int)p.n, p.text);
+        free(p.text);
+    }
+    if (e->kind == SQL_EXPR_COLLATE)
+        t.text = collated(f, (struct form_term){ .text = t.text }, e).text;
     return t;
 }
 
-/* compound: the first SELECT of one, in the order of the text; NULL when there is but one. */
-static void add_tail(struct form_builder *f, struct form *form, const struct sql_tail *tail,
-                     const struct sql_core *compound)
+/* compound: the form is the first SELECT of one. */
+static void add_tail(struct form_builder *f, struct form *form, const struct sql_tail *tail, bool compound)
 {
     static const char *const nulls[] = { "", " nulls first", " nulls last" };
 
     for (const struct sql_order *o = tail->order; o && !f->full; o = o->next) {
-        struct form_term t = compound ? read_output(f, form, compound, o->expr) : read_term(f, form, o->expr);
+        struct form_term t = compound ? read_output(f, form, o->expr) : read_term(f, form, o->expr);
         t.op = form_printf(f, "%s%s", o->direction == SQL_DESCENDING ? "desc" : "asc", nulls[o->nulls]);
         t.text = form_printf(f, "%s %s", t.text, t.op);
         form_add(&form->lists[FORM_ORDER], t);
@@ -163,7 +198,8 @@ static void add_tail(struct form_builder *f, struct form *form, const struct sql
         return;
     const char *limit = form_expr(f, tail->limit), *offset = tail->offset ? form_expr(f, tail->offset) : "0";
     bool some = strcmp(offset, "0") != 0;
-    if (some || limit[0] != '-')
+    bool none = limit[0] == '-' && isdigit((unsigned char)limit[1]) && limit[1] != '0';
+    if (some || !none)
         form->limit = some ? form_printf(f, "%s after %s", limit, offset) : limit;
 }
 
@@ -174,6 +210,18 @@ static struct form *new_form(struct form_store *store)
     form->text = "";
     store->newest = form;
     return form;
+}
+
+/* What a compound has to know of them, while the names that they are made of are in sight. */
+static void note_outputs(struct form_builder *f, struct form *form)
+{
+    const struct form_list *select = &form->lists[FORM_SELECT];
+
+    form->binary = form->exact = !form->core->rows;
+    for (int i = 0; i < select->n && !f->full; i++) {
+        form->binary = form->binary && form_is_binary(f, select->items[i].expr);
+        form->exact = form->exact && (form_is_exact(f, select->items[i].expr) || form_is_count(select->items[i].expr));
+    }
 }
 
 static struct form *read_core(struct form_builder *f, const struct sql_select *s, const struct sql_core *core)
@@ -197,12 +245,14 @@ static struct form *read_core(struct form_builder *f, const struct sql_select *s
     if (core->having)
         form_flatten(f, &having, core->having, SQL_AND);
     add_conditions(f, form, &having, FORM_HAVING, &form->any_having);
-    add_tail(f, form, &core->tail, NULL);
+    add_tail(f, form, &core->tail, false);
     if (!s->cores->next)
-        add_tail(f, form, &s->tail, NULL);
+        add_tail(f, form, &s->tail, false);
+    note_outputs(f, form);
     sort_list(&form->lists[FORM_JOIN]);
     sort_list(&form->lists[FORM_GROUP]);
-    if (form->lists[FORM_FROM].n) /* the same table may stand in it twice */
+    bool first_ones = s->tail.limit && !s->tail.order; /* those that the order of the tables brings */
+    if (form->lists[FORM_FROM].n && !first_ones)       /* the same table may stand in it twice */
         qsort(form->lists[FORM_FROM].items, (size_t)form->lists[FORM_FROM].n, sizeof(struct form_term), compare_terms);
     f->frame = frame.outer;
     f->n_sources = frame.first_source;
@@ -235,7 +285,7 @@ static const char *tail_text(struct form_builder *f, const struct form *form)
 static const char *core_text(struct form_builder *f, const struct form *form)
 {
     static const char *const words[] = { "", " from ", " join ", " where ", " group ", " having " };
-    const char *text = form->distinct ? "distinct " : "";
+    const char *text = form->core->rows ? "values " : form->distinct ? "distinct " : "";
 
     for (int clause = 0; clause < ARRAY_LEN(words); clause++) {
         bool any = (clause == FORM_WHERE && form->any_where) || (clause == FORM_HAVING && form->any_having);
@@ -246,17 +296,27 @@ static const char *core_text(struct form_builder *f, const struct form *form)
     return form_printf(f, "%s%s", text, tail_text(f, form));
 }
 
-/* The arms of UNION and of INTERSECT are a set; those of EXCEPT, and mixtures, stand in order. */
-static const char *compound_text(struct form_builder *f, struct form *const *arms, int n)
+/* Whether the order of the arms does not matter: that of UNION ALL where the whole is sorted by bytes, or not at all;
+ * that of UNION and INTERSECT where it does not matter either which of two equal rows is left. */
+static bool is_set(const struct form_builder *f, const struct sql_select *s, struct form *const *arms, int n)
+{
+    bool set = !f->recursive && arms[1]->op != SQL_EXCEPT && (s->tail.order || !s->tail.limit);
+
+    for (int i = 0; i < n; i++) {
+        bool rows = arms[1]->op == SQL_UNION_ALL ? !s->tail.order || arms[i]->binary : arms[i]->exact;
+        set = set && rows && (i == 0 || arms[i]->op == arms[1]->op);
+    }
+    return set;
+}
+
+/* The arms of EXCEPT, and mixtures, stand in order. */
+static const char *compound_text(struct form_builder *f, struct form *const *arms, int n, bool set)
 {
     static const char *const ops[] = { "", " union ", " union all ", " except ", " intersect " };
     const char **texts = xmalloc((size_t)n * sizeof *texts), *text = "";
-    bool set = arms[1]->op != SQL_EXCEPT;
 
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         texts[i] = arms[i]->text;
-        set = set && (i == 0 || arms[i]->op == arms[1]->op);
-    }
     if (set)
         form_join(f, texts, n, "", true); /* which sorts them */
     for (int i = 0; i < n; i++)
@@ -274,8 +334,8 @@ static struct form *link_arms(struct form_builder *f, const struct sql_select *s
     }
     if (n == 1)
         return arms[0];
-    arms[0]->text = compound_text(f, arms, n);
-    add_tail(f, arms[0], &s->tail, s->cores);
+    arms[0]->text = compound_text(f, arms, n, is_set(f, s, arms, n));
+    add_tail(f, arms[0], &s->tail, true);
     arms[0]->text = form_printf(f, "%s, all%s", arms[0]->text, tail_text(f, arms[0]));
     return arms[0];
 }
@@ -284,7 +344,9 @@ struct form *form_select(struct form_builder *f, const struct sql_select *s)
 {
     struct form **arms = NULL;
     int n = 0, cap = 0;
+    bool around = f->recursive;
 
+    f->recursive = false;
     f->full = f->full || ++f->depth > FORM_MAX_DEPTH;
     for (const struct sql_core *core = s->cores; core && !f->full; core = core->next) {
         GROW(arms, n, cap);
@@ -293,6 +355,7 @@ struct form *form_select(struct form_builder *f, const struct sql_select *s)
     struct form *form = f->full ? new_form(f->store) : link_arms(f, s, arms, n);
     free(arms);
     f->depth--;
+    f->recursive = f->recursive || around;
     return form;
 }
 

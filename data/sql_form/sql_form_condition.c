@@ -2,7 +2,6 @@
 #include "data/sql/sql_print.h"
 #include "data/sql_form/sql_form_impl.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -36,17 +35,13 @@ bool form_is_constant(const struct sql_expr *e)
     return e->kind == SQL_EXPR_LITERAL || e->kind == SQL_EXPR_STRING || e->kind == SQL_EXPR_PARAMETER;
 }
 
-/* -1 when turning the sides around or negating is not that simple. */
-static int mirrored(enum sql_op op)
+bool form_are_constants(const struct sql_expr *list)
 {
-    static const int pairs[][2] = { { SQL_LESS, SQL_GREATER }, { SQL_LESS_EQUAL, SQL_GREATER_EQUAL },
-                                    { SQL_EQUAL, SQL_EQUAL },  { SQL_NOT_EQUAL, SQL_NOT_EQUAL },
-                                    { SQL_IS, SQL_IS },        { SQL_IS_NOT, SQL_IS_NOT } };
-    for (int i = 0; i < ARRAY_LEN(pairs); i++)
-        for (int side = 0; side < 2; side++)
-            if (pairs[i][side] == (int)op)
-                return pairs[i][!side];
-    return -1;
+    bool all = list;
+
+    for (const struct sql_expr *e = list; e; e = e->next)
+        all = all && form_is_constant(e);
+    return all;
 }
 
 static int negated(enum sql_op op)
@@ -63,7 +58,16 @@ static int negated(enum sql_op op)
     return -1;
 }
 
-/* NOT of a comparison, of IN, LIKE, BETWEEN and of NOT is gone. */
+/* Its value is 0, 1 or NULL, whatever its operands are. */
+static bool is_truth(const struct sql_expr *e)
+{
+    if (e->kind == SQL_EXPR_BINARY)
+        return e->op <= SQL_GREATER_EQUAL && e->op != SQL_REGEXP && e->op != SQL_MATCH;
+    bool unary = e->kind == SQL_EXPR_UNARY && e->op == SQL_NOT;
+    return unary || e->kind == SQL_EXPR_BETWEEN || e->kind == SQL_EXPR_IN || e->kind == SQL_EXPR_EXISTS;
+}
+
+/* NOT of a comparison, of IN, LIKE, BETWEEN and of NOT is gone.  Twice NOT of another value is not that value. */
 static struct sql_expr fold_not(const struct sql_expr *e)
 {
     struct sql_expr folded = *e;
@@ -71,7 +75,7 @@ static struct sql_expr fold_not(const struct sql_expr *e)
     while (folded.kind == SQL_EXPR_UNARY && folded.op == SQL_NOT) {
         struct sql_expr inner = *folded.left;
         bool like = inner.kind == SQL_EXPR_BINARY && inner.op >= SQL_LIKE && inner.op <= SQL_MATCH;
-        if (inner.kind == SQL_EXPR_UNARY && inner.op == SQL_NOT) {
+        if (inner.kind == SQL_EXPR_UNARY && inner.op == SQL_NOT && is_truth(inner.left)) {
             folded = *inner.left;
         } else if (like || inner.kind == SQL_EXPR_IN || inner.kind == SQL_EXPR_BETWEEN) {
             inner.negated = !inner.negated;
@@ -127,10 +131,7 @@ static bool is_choice(const struct sql_expr *e)
 {
     if (e->kind == SQL_EXPR_BINARY)
         return e->op == SQL_EQUAL && form_is_constant(e->left) != form_is_constant(e->right);
-    bool list = e->kind == SQL_EXPR_IN && !e->negated && e->list;
-    for (const struct sql_expr *item = list ? e->list : NULL; item; item = item->next)
-        list = list && form_is_constant(item);
-    return list;
+    return e->kind == SQL_EXPR_IN && !e->negated && form_are_constants(e->list);
 }
 
 static const struct sql_expr *choice_subject(const struct sql_expr *e)
@@ -191,9 +192,8 @@ const char *form_logic(struct form_builder *f, const struct sql_expr *e, enum sq
         texts[i] = form_condition(f, &c.list[i]).text;
     const char *text = form_join(f, texts, c.n, op == SQL_OR ? " or " : " and ", true);
     free(texts);
-    int n = c.n;
     free(c.list);
-    return n > 1 ? form_printf(f, "(%s)", text) : text;
+    return form_printf(f, "(%s)", text);
 }
 
 static bool is_aggregate(const struct sql_expr *e)
@@ -206,6 +206,11 @@ static bool is_aggregate(const struct sql_expr *e)
         if (strcasecmp(e->name.text, names[i]) == 0)
             return true;
     return false;
+}
+
+bool form_is_count(const struct sql_expr *e)
+{
+    return is_aggregate(e) && strcasecmp(e->name.text, "count") == 0;
 }
 
 struct form_term form_operand(struct form_builder *f, const struct sql_expr *e)
@@ -227,115 +232,6 @@ struct form_term form_operand(struct form_builder *f, const struct sql_expr *e)
     } else if (e->kind == SQL_EXPR_COLUMN) {
         t.column = e->source ? e->column : -1;
     }
-    return t;
-}
-
-/* A constant as it compares with a column of that type. */
-static const char *compared(struct form_builder *f, const struct sql_expr *e, const struct sql_expr *with)
-{
-    bool number = with->kind == SQL_EXPR_COLUMN && with->source && with->column >= 0 &&
-                  f->r.schema->columns[with->column].type == COLUMN_NUMBER;
-
-    if (e->kind == SQL_EXPR_UNARY && e->op == SQL_MINUS)
-        return form_printf(f, "-%s", compared(f, e->left, with));
-    if (e->kind == SQL_EXPR_LITERAL && isdigit((unsigned char)*e->text))
-        return form_number(f, e->text, true);
-    if (e->kind == SQL_EXPR_STRING && number && isdigit((unsigned char)*e->text) &&
-        !e->text[strspn(e->text, "0123456789.")])
-        return form_number(f, e->text, true);
-    return form_expr(f, e);
-}
-
-static bool is_own_column(const struct form_builder *f, const struct sql_expr *e)
-{
-    const struct form_source *s = e->kind == SQL_EXPR_COLUMN && e->source ? form_find_source(f, e->source) : NULL;
-    return s && f->frame && s - f->sources >= f->frame->first_source;
-}
-
-/* Between columns of two sources of one FROM. */
-static bool is_edge(const struct form_builder *f, const struct sql_expr *e)
-{
-    return e->op == SQL_EQUAL && is_own_column(f, e->left) && is_own_column(f, e->right) &&
-           e->left->source != e->right->source;
-}
-
-static const char *edge_ends(struct form_builder *f, const struct form_term *t)
-{
-    const char *ends[2];
-    ends[0] = form_printf(f, "%.*s", (int)strcspn(t->head, "."), t->head);
-    ends[1] = form_printf(f, "%.*s", (int)strcspn(t->value, "."), t->value);
-    return form_join(f, ends, 2, ",", true);
-}
-
-static struct form_term compare(struct form_builder *f, const struct sql_expr *e)
-{
-    struct sql_expr *left = e->left, *right = e->right;
-    struct form_term t = form_operand(f, left), other = form_operand(f, right);
-    enum sql_op op = e->op;
-    bool constant = form_is_constant(left), both = constant == form_is_constant(right);
-
-    if (mirrored(op) >= 0 && (both ? strcmp(t.text, other.text) > 0 : constant)) {
-        struct form_term turned = t;
-        t = other;
-        other = turned;
-        left = e->right;
-        right = e->left;
-        op = (enum sql_op)mirrored(op);
-    }
-    struct sql_expr *turned = form_copy(f, e);
-    turned->op = op;
-    turned->left = left;
-    turned->right = right;
-    t.expr = turned;
-    t.constant = form_is_constant(right);
-    t.value = t.constant ? compared(f, right, left) : other.text;
-    t.other = other.column;
-    t.sub = other.sub ? other.sub : t.sub;
-    t.op = form_lower(f, form_printf(f, "%s%s", e->negated ? "not " : "", sql_op_text(op)));
-    const char *escape = e->third ? form_printf(f, " escape %s", form_expr(f, e->third)) : "";
-    t.text = form_printf(f, "%s %s %s%s", t.text, t.op, t.value, escape);
-    if (is_edge(f, e)) {
-        t.head = edge_ends(f, &t);
-        t.op = "inner";
-        t.value = t.text;
-    }
-    return t;
-}
-
-static const char *in_list(struct form_builder *f, const struct sql_expr *e, int *n)
-{
-    const char **texts = NULL;
-    int cap = 0, count = 0;
-
-    for (const struct sql_expr *item = e->list; item; item = item->next) {
-        GROW(texts, count, cap);
-        texts[count++] = form_is_constant(item) ? compared(f, item, e->left) : form_expr(f, item);
-    }
-    const char *text = form_join(f, texts, count, ", ", true);
-    *n = count;
-    for (int i = 1; i < count; i++)
-        *n -= strcmp(texts[i], texts[i - 1]) == 0;
-    free(texts);
-    return text;
-}
-
-static struct form_term membership(struct form_builder *f, const struct sql_expr *e)
-{
-    struct form_term t = form_operand(f, e->left);
-    int n = 0;
-
-    if (e->select) {
-        t.sub = form_select(f, e->select);
-        t.value = form_printf(f, "(%s)", t.sub->text);
-    } else if (e->source) {
-        t.value = form_lower(f, form_printf(f, "(all of %s)", e->source->name.text));
-    } else {
-        t.value = in_list(f, e, &n);
-        t.constant = n > 0 && is_choice(&(struct sql_expr){ .kind = SQL_EXPR_IN, .list = e->list });
-    }
-    t.op = n == 1 ? e->negated ? "!=" : "=" : e->negated ? "not in" : "in";
-    t.text = form_printf(f, n == 1 ? "%s %s %s" : "%s %s (%s)", t.text, t.op, t.value);
-    t.expr = form_copy(f, e);
     return t;
 }
 
@@ -383,9 +279,9 @@ struct form_term form_condition(struct form_builder *f, const struct sql_expr *e
         return opaque("", "", NULL);
     }
     if (folded.kind == SQL_EXPR_BINARY && folded.op >= SQL_EQUAL && folded.op <= SQL_GREATER_EQUAL)
-        return compare(f, &folded);
+        return form_compare(f, &folded);
     if (folded.kind == SQL_EXPR_IN)
-        return membership(f, &folded);
+        return form_membership(f, &folded);
     if (folded.kind == SQL_EXPR_EXISTS || (inverse && folded.left->kind == SQL_EXPR_EXISTS)) {
         struct form_term t = existence(f, inverse ? folded.left : &folded, !inverse);
         t.expr = form_copy(f, &folded);

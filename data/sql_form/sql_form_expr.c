@@ -1,4 +1,5 @@
 /* Part of sql_form.h: expressions in canonical text. */
+#include "data/sql/sql_lex.h"
 #include "data/sql/sql_print.h"
 #include "data/sql_form/sql_form_impl.h"
 
@@ -32,6 +33,21 @@ const char *form_lower(struct form_builder *f, const char *text)
         *s = (char)tolower((unsigned char)*s);
     const char *kept = form_printf(f, "%s", copy);
     free(copy);
+    return kept;
+}
+
+const char *form_name(struct form_builder *f, const char *name)
+{
+    const char *lower = form_lower(f, name), *c = lower;
+    struct sql_printer p = { 0 };
+
+    while (sql_is_name_char((unsigned char)*c))
+        c++;
+    if (*lower && !*c)
+        return lower;
+    sql_put_quoted(&p, lower, '"');
+    const char *kept = form_printf(f, "%.*s", (int)p.n, p.text);
+    free(p.text);
     return kept;
 }
 
@@ -83,6 +99,18 @@ const char *form_quoted(struct form_builder *f, const char *text)
     return kept;
 }
 
+/* At most 15 digits and a small exponent: SQLite and strtod read the same double, however it is written. */
+static bool is_short(const char *text)
+{
+    const char *end = text + strcspn(text, "eE");
+    int digits = 0;
+
+    for (const char *c = text; c < end; c++)
+        digits += isdigit((unsigned char)*c) != 0;
+    long exponent = *end ? strtol(end + 1, NULL, 10) : 0;
+    return digits <= 15 && exponent >= -20 && exponent <= 20;
+}
+
 const char *form_number(struct form_builder *f, const char *text, bool compared)
 {
     size_t digits = strspn(text, "0123456789");
@@ -90,7 +118,7 @@ const char *form_number(struct form_builder *f, const char *text, bool compared)
 
     if (!text[digits] && digits > 0 && digits < 18)
         return form_printf(f, "%lld", strtoll(text, NULL, 10));
-    if (!strpbrk(text, ".eE") || text[strspn(text, "0123456789.eE+-")])
+    if (!strpbrk(text, ".eE") || text[strspn(text, "0123456789.eE+-")] || !is_short(text))
         return form_lower(f, text);
     double x = strtod(text, NULL);
     if (compared && x == floor(x) && fabs(x) < 9e15)
@@ -145,19 +173,21 @@ static const char *write_column(struct form_builder *f, const struct sql_expr *e
     if (!e->source) {
         const char *text = output_text(f, e->name.text);
         text = text ? text : alias_text(f, e->name.text);
-        return text ? text : form_lower(f, e->name.text);
+        return text ? text : form_name(f, e->name.text);
     }
     const struct form_source *s = form_find_source(f, e->source);
-    const char *name = s ? s->name : sql_source_name(e->source);
+    const char *name = s ? s->name : form_name(f, sql_source_name(e->source));
+    if (form_is_joined(f, e))
+        return form_printf(f, "using(%s)", form_name(f, e->name.text));
     if (e->source->table >= 0)
-        return form_lower(f, form_printf(f, "%s.%s", name, e->name.text));
+        return form_printf(f, "%s.%s", name, form_name(f, e->name.text));
     return form_printf(f, "%s.%d", name, output_number(e->source, e->name.text));
 }
 
 static const char *write_unary(struct form_builder *f, const struct sql_expr *e)
 {
     if (e->op == SQL_NOT)
-        return form_condition(f, e).text;
+        return form_printf(f, "(%s)", form_condition(f, e).text);
     const char *inner = form_expr(f, e->left);
     if (e->op == SQL_PLUS && form_is_constant(e->left))
         return inner;
@@ -169,9 +199,10 @@ static const char *write_binary(struct form_builder *f, const struct sql_expr *e
     if (e->op <= SQL_AND)
         return form_logic(f, e, e->op);
     if (e->op <= SQL_GREATER_EQUAL)
-        return form_condition(f, e).text;
+        return form_printf(f, "(%s)", form_condition(f, e).text);
     const char *left = form_expr(f, e->left), *right = form_expr(f, e->right);
-    bool swap = (e->op == SQL_ADD || e->op == SQL_MULTIPLY) && strcmp(left, right) > 0;
+    bool commutes = e->op == SQL_ADD || e->op == SQL_MULTIPLY;
+    bool swap = commutes && strcmp(left, right) > 0 && form_may_turn(f, e, e);
     return form_printf(f, "(%s %s %s)", swap ? right : left, sql_op_text(e->op), swap ? left : right);
 }
 
@@ -213,7 +244,7 @@ static const char *write_window(struct form_builder *f, const struct sql_window 
 
 static const char *write_call(struct form_builder *f, const struct sql_expr *e)
 {
-    const char *name = form_lower(f, e->name.text), *list = e->star ? "*" : join_exprs(f, e->list, false);
+    const char *name = form_name(f, e->name.text), *list = e->star ? "*" : join_exprs(f, e->list, false);
 
     if (strcmp(name, "count") == 0 && e->list && !e->list->next && !e->distinct && e->list->kind == SQL_EXPR_LITERAL &&
         isdigit((unsigned char)*e->list->text))
@@ -236,7 +267,7 @@ static const char *write_other(struct form_builder *f, const struct sql_expr *e)
     case SQL_EXPR_CAST:
         return form_printf(f, "cast(%s as %s)", form_expr(f, e->left), form_lower(f, e->text));
     case SQL_EXPR_COLLATE:
-        return form_printf(f, "(%s collate %s)", form_expr(f, e->left), form_lower(f, e->name.text));
+        return form_printf(f, "(%s collate %s)", form_expr(f, e->left), form_name(f, e->name.text));
     case SQL_EXPR_ROW:
         return form_printf(f, "(%s)", join_exprs(f, e->list, false));
     default:
@@ -246,7 +277,7 @@ static const char *write_other(struct form_builder *f, const struct sql_expr *e)
 
 static const char *write_condition(struct form_builder *f, const struct sql_expr *e)
 {
-    return form_condition(f, e).text;
+    return form_printf(f, "(%s)", form_condition(f, e).text);
 }
 
 static const char *write_between(struct form_builder *f, const struct sql_expr *e)

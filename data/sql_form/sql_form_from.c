@@ -43,6 +43,7 @@ static bool is_open(const struct form_builder *f, const struct sql_cte *cte)
 /* The body of a common table expression is read wherever it is named; one that names itself stops there. */
 static struct form *derived(struct form_builder *f, const struct sql_source *s)
 {
+    f->recursive = f->recursive || (s->cte && is_open(f, s->cte));
     if (!s->cte || is_open(f, s->cte) || f->n_open == FORM_MAX_DEPTH)
         return s->select ? form_select(f, s->select) : NULL;
     f->open[f->n_open++] = s->cte;
@@ -51,49 +52,134 @@ static struct form *derived(struct form_builder *f, const struct sql_source *s)
     return sub;
 }
 
-/* What stands in FROM, without its number. */
+/* What stands in FROM; of a function with its number, since what it is given may name others. */
 static const char *source_text(struct form_builder *f, const struct form_source *s)
 {
     if (s->sub)
         return form_printf(f, "(%s)", s->sub->text);
     if (s->source->kind != SQL_SOURCE_FUNCTION)
-        return form_lower(f, s->name);
+        return s->name;
     const char *text = form_printf(f, "%s(", s->name);
     for (const struct sql_expr *e = s->source->arguments; e; e = e->next)
         text = form_printf(f, "%s%s,", text, form_expr(f, e));
-    return text;
+    return form_printf(f, "%s)", text);
 }
 
-static void name_sources(struct form_builder *f, struct form *form, const struct sql_source *list)
+/* A source that has no name yet. */
+struct unnamed_source {
+    const struct sql_source *source;
+    struct form *sub;
+    const char *text;
+    int place;
+};
+
+struct unnamed_list {
+    struct unnamed_source *items;
+    int n, cap;
+};
+
+static void collect_sources(struct form_builder *f, struct unnamed_list *l, const struct sql_source *list)
 {
     for (const struct sql_source *s = list; s && !f->full; s = s->next) {
         if (s->kind == SQL_SOURCE_GROUP) {
-            name_sources(f, form, s->group);
+            collect_sources(f, l, s->group);
             continue;
         }
         struct form *sub = derived(f, s);
-        const char *name = sub ? "query" : s->name.text ? form_lower(f, s->name.text) : "";
-        GROW(f->sources, f->n_sources, f->sources_cap);
-        struct form_source *named = &f->sources[f->n_sources];
-        *named = (struct form_source){ s, distinct_name(f, name), sub };
-        f->n_sources++;
-        const char *text = source_text(f, &f->sources[f->n_sources - 1]);
-        form_add(&form->lists[FORM_FROM],
-                 (struct form_term){ text, text, "", "", "", -1, -1, s->cte ? -1 : s->table, false, sub, NULL, NULL });
+        const char *text = sub ? sub->text : s->name.text ? form_name(f, s->name.text) : "";
+        GROW(l->items, l->n, l->cap);
+        l->items[l->n] = (struct unnamed_source){ s, sub, text, l->n };
+        l->n++;
     }
 }
 
-/* Whether order and nesting of the joins do not matter: inner ones, and LEFT with a plain table. */
-static bool is_flat(const struct sql_source *list)
+static int compare_unnamed(const void *a, const void *b)
+{
+    const struct unnamed_source *x = a, *y = b;
+    bool functions[] = { x->source->kind == SQL_SOURCE_FUNCTION, y->source->kind == SQL_SOURCE_FUNCTION };
+
+    if (functions[0] || functions[1])
+        return functions[0] != functions[1] ? functions[0] - functions[1] : x->place - y->place;
+    int way = strcmp(x->text, y->text);
+    return way ? way : x->place - y->place;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct unnamed_source *x = a, *y = b;
+    return x->place - y->place;
+}
+
+/* Names are given in order of the texts, so that the same derived tables have the same ones however they stand. */
+static void name_sources(struct form_builder *f, struct form *form, const struct sql_source *list)
+{
+    struct unnamed_list l = { 0 };
+
+    collect_sources(f, &l, list);
+    if (l.n)
+        qsort(l.items, (size_t)l.n, sizeof *l.items, compare_unnamed);
+    for (int i = 0; i < l.n && !f->full; i++) {
+        const struct unnamed_source *u = &l.items[i];
+        const struct form_source named = { u->source, distinct_name(f, u->sub ? "query" : u->text), u->sub };
+        GROW(f->sources, f->n_sources, f->sources_cap);
+        f->sources[f->n_sources++] = named;
+    }
+    if (l.n)
+        qsort(l.items, (size_t)l.n, sizeof *l.items, compare_places);
+    for (int i = 0; i < l.n && !f->full; i++) {
+        const struct sql_source *s = l.items[i].source;
+        const char *text = source_text(f, form_find_source(f, s));
+        form_add(&form->lists[FORM_FROM], (struct form_term){ text, text, "", "", "", -1, -1, s->cte ? -1 : s->table,
+                                                              false, l.items[i].sub, NULL, NULL });
+    }
+    free(l.items);
+}
+
+bool form_is_flat(const struct sql_source *list)
 {
     for (const struct sql_source *s = list; s; s = s->next) {
         bool outer = s->join == SQL_JOIN_LEFT;
         if (s->join == SQL_JOIN_RIGHT || s->join == SQL_JOIN_FULL)
             return false;
-        if (s->kind == SQL_SOURCE_GROUP && (outer || !is_flat(s->group)))
+        if (s->kind == SQL_SOURCE_GROUP && (outer || !form_is_flat(s->group)))
             return false;
     }
     return true;
+}
+
+static bool is_in(const struct sql_source *list, const struct sql_source *wanted)
+{
+    for (const struct sql_source *s = list; s; s = s->next)
+        if (s == wanted || is_in(s->group, wanted))
+            return true;
+    return false;
+}
+
+static bool joins_by(const struct sql_source *list, const char *column)
+{
+    for (const struct sql_source *s = list; s; s = s->next) {
+        for (const struct sql_name *n = s->joined; n; n = n->next)
+            if (strcasecmp(n->text, column) == 0)
+                return true;
+        if (joins_by(s->group, column))
+            return true;
+    }
+    return false;
+}
+
+bool form_is_joined(const struct form_builder *f, const struct sql_expr *e)
+{
+    const struct form_frame *frame = e->source && !e->table ? f->frame : NULL;
+
+    while (frame && !is_in(frame->core->from, e->source))
+        frame = frame->outer;
+    return frame && !form_is_flat(frame->core->from) && joins_by(frame->core->from, e->name.text);
+}
+
+/* What qualifies a column of the source. */
+struct sql_name *form_qualifier(const struct sql_source *s)
+{
+    return (struct sql_name *)(uintptr_t)(s->alias.text ? &s->alias : &s->name);
 }
 
 static const struct sql_source *source_with(const struct form_builder *f, const struct sql_source *list,
@@ -110,6 +196,7 @@ static struct sql_expr *column_of(struct form_builder *f, const struct sql_sourc
 {
     struct sql_expr e = { .kind = SQL_EXPR_COLUMN, .column = -1, .name = { .text = name } };
 
+    e.table = form_qualifier(s);
     for (int i = 0; i < sql_source_size(&f->r, s); i++) {
         struct sql_output o = sql_source_output(&f->r, s, i);
         if (strcasecmp(o.name, name) == 0) {
@@ -186,7 +273,10 @@ static const char *chain_text(struct form_builder *f, const struct sql_source *l
     for (const struct sql_source *s = list; s && !f->full; s = s->next) {
         const char *inner = s->kind == SQL_SOURCE_GROUP ? chain_text(f, s->group) : "";
         struct form_term t = outer_join(f, list, s, joins[s->join]);
-        text = form_printf(f, "%s [%s%s]", text, inner, t.text);
+        text = form_printf(f, "%s [%s%s", text, inner, t.text);
+        for (const struct sql_name *n = s->joined; n; n = n->next)
+            text = form_printf(f, "%s using(%s)", text, form_name(f, n->text));
+        text = form_printf(f, "%s]", text);
     }
     return text;
 }
@@ -207,7 +297,7 @@ static void flat_joins(struct form_builder *f, struct form *form, const struct s
 void form_sources(struct form_builder *f, struct form *form, const struct sql_source *list, struct form_conditions *c)
 {
     name_sources(f, form, list);
-    if (is_flat(list)) {
+    if (form_is_flat(list)) {
         flat_joins(f, form, list, c);
         return;
     }

@@ -61,6 +61,77 @@ static void sqlite_file(void **state)
     sqlite3_close(db);
 }
 
+/* What a column made of the text '5.0' and of the number 5, and which texts it finds equal to 'a'. */
+static void witness_column(sqlite3 *db, const char *name, char seen[64])
+{
+    char *sql =
+        sqlite3_mprintf("SELECT (SELECT typeof(\"%w\") FROM odd WHERE rowid = 1) || ' ' || (SELECT typeof(\"%w\") FROM "
+                        "odd WHERE rowid = 2) || ' ' || total(\"%w\" = 'a') FROM odd WHERE rowid > 2",
+                        name, name, name);
+    sqlite3_stmt *stmt = NULL;
+
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+    snprintf(seen, 64, "%s", (const char *)sqlite3_column_text(stmt, 0));
+    sqlite3_finalize(stmt);
+    sqlite3_free(sql);
+}
+
+/* SQLite itself is asked: rows 3 to 5 hold 'a', 'A' and 'a '. */
+static void affinities_and_collations(void **state)
+{
+    static const char *const made[] = { [AFFINITY_NONE] = "text integer",
+                                        [AFFINITY_TEXT] = "text text",
+                                        [AFFINITY_NUMERIC] = "integer integer",
+                                        [AFFINITY_INTEGER] = "integer integer",
+                                        [AFFINITY_REAL] = "real real" };
+    static const char *const equal[] = { "", "1.0", "2.0", "2.0" };
+    sqlite3 *db = explain_open(
+        NULL,
+        "CREATE TABLE odd (a INT, b \"FLOATING POINT\", c CHARINT, d VARCHAR(20) COLLATE NOCASE, e CLOB, f BLOB, g, "
+        "h REAL CHECK (h COLLATE rtrim <> 'x,' COLLATE nocase), i DOUBLE PRECISION DEFAULT ('a' COLLATE nocase), "
+        "j FLOAT COLLATE \"rtrim\", k DECIMAL(10, 5) COLLATE /* not , */ [NoCase], l \"REAL BLOB\", m \"BLOB REAL\", "
+        "n DATE COLLATE rtrim COLLATE nocase, o STRING, \"p, COLLATE nocase\" TEXT, q NUMBER NOT NULL COLLATE NOCASE, "
+        "CHECK (a COLLATE nocase <> ''));"
+        "ALTER TABLE odd ADD COLUMN r TEXT COLLATE rtrim; ALTER TABLE odd DROP COLUMN e;"
+        "CREATE VIEW v AS SELECT a, d FROM odd; CREATE TABLE later AS SELECT d FROM odd;"
+        "CREATE VIRTUAL TABLE box USING rtree (id, x0, x1);");
+    struct schema_set set;
+    char *values = NULL;
+    size_t size;
+    explain_schema(&set, db, *state);
+    const struct schema *s = set.schemas;
+    FILE *out = open_memstream(&values, &size);
+    static const char *const rows[] = { "'5.0'", "5", "'a'", "'A'", "'a '" };
+    for (int r = 0; r < ARRAY_LEN(rows); r++)
+        for (int c = 0; c < s->tables[0].n_columns; c++)
+            fprintf(out, "%s%s%s",
+                    c   ? ", "
+                    : r ? "), ("
+                        : "INSERT INTO odd VALUES (",
+                    rows[r], r + 1 == ARRAY_LEN(rows) && c + 1 == s->tables[0].n_columns ? ")" : "");
+    fclose(out);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA ignore_check_constraints = 1", NULL, NULL, NULL), SQLITE_OK);
+    if (sqlite3_exec(db, values, NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", values, sqlite3_errmsg(db));
+    for (int c = 0; c < s->tables[0].n_columns; c++) {
+        const struct schema_column *column = &s->columns[c];
+        char seen[64], told[64];
+        witness_column(db, column->name, seen);
+        snprintf(told, sizeof told, "%s %s", made[column->affinity], equal[column->collation]);
+        if (strcmp(seen, told) != 0)
+            fail_msg("%s: SQLite %s, the schema %s", column->name, seen, told);
+    }
+    for (int c = s->tables[0].n_columns; c < s->n_columns; c++) {
+        bool stored = schema_table_is_stored(s, s->columns[c].table);
+        assert_int_equal(s->columns[c].affinity, stored ? AFFINITY_TEXT : AFFINITY_UNKNOWN);
+        assert_int_equal(s->columns[c].collation, stored ? COLLATION_BINARY : COLLATION_UNKNOWN);
+    }
+    free(values);
+    schema_set_close(&set);
+    sqlite3_close(db);
+}
+
 /* Whatever SQLite selects from is a table; its own tables and those in which a virtual one keeps its rows are not. */
 static void tables_of_every_form(void **state)
 {
@@ -293,6 +364,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(sqlite_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(affinities_and_collations, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tables_of_every_form, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_does_not_resolve_is_left_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(views_that_double_end, set_up, tear_down),

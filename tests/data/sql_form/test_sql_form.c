@@ -18,7 +18,12 @@ static const char script[] =
     "INSERT INTO emp VALUES (1, 'Ann', 1, 100, 2019, NULL), (2, 'Bob', 1, 200, 2020, 1), (3, 'Cid', 2, 300, 2021, 1),"
     " (4, 'Dan', 2, 200, 2022, 3), (5, 'Eve', NULL, 50, 2020, 3), (6, 'Ann', 2, 2, 2023, 2);"
     "INSERT INTO task VALUES (1, 1, 'dig', 3), (2, 1, 'plan', 5), (3, 3, 'dig', 8), (4, 4, 'test', 1), (5, 9, 'rest', "
-    "2);";
+    "2);"
+    "CREATE TABLE museum (id INTEGER PRIMARY KEY, name TEXT COLLATE NOCASE, opened TEXT, version NUMERIC, size REAL);"
+    "CREATE TABLE \"odd one\" (\"x, y\" TEXT, x, y, \"a.b\" BLOB);"
+    "INSERT INTO museum VALUES (1, 'ANN', '2013', '1.2.3', 1), (2, 'bob', '2008', '1.2.4', 2), (3, 'Cid', '2015', "
+    "1.2, 3), (4, 'ann', '2013.0', 7, 0.5);"
+    "INSERT INTO \"odd one\" VALUES ('p', 'q', 'r', '2013'), ('p', 'q', 's', 2013);";
 
 static int set_up(void **state)
 {
@@ -77,6 +82,18 @@ static const char *const equal[][2] = {
       "SELECT e.name FROM emp e WHERE NOT (EXISTS (SELECT 1 FROM task t WHERE e.id = t.emp_id))" },
     { "SELECT e.salary AS s FROM emp e LEFT JOIN task t ON t.hours = s",
       "SELECT emp.salary FROM emp LEFT JOIN task ON hours = emp.salary" },
+    { "SELECT id FROM museum WHERE version = '7'", "SELECT id FROM museum WHERE version = 7.0" },
+    { "SELECT id FROM museum WHERE size IN (1, 2)", "SELECT id FROM museum WHERE size = 1.0 OR size = '2.0'" },
+    { "SELECT id FROM museum WHERE opened = '2013' AND name = 'ann'",
+      "SELECT id FROM museum WHERE 'ann' = name AND '2013' = opened" },
+    { "SELECT m.id FROM museum m JOIN emp e ON m.name = e.name COLLATE BINARY",
+      "SELECT m.id FROM emp e JOIN museum m ON e.name COLLATE BINARY = m.name" },
+    { "SELECT m.id FROM museum m JOIN museum o ON m.name = o.name AND m.id < o.id",
+      "SELECT m.id FROM museum m, museum o WHERE o.id > m.id AND o.name = m.name" },
+    { "SELECT x FROM \"odd one\" WHERE \"a.b\" = 2013", "SELECT x FROM \"odd one\" WHERE 2013.0 = \"a.b\"" },
+    { "SELECT p.id FROM (SELECT id FROM dept) p, (SELECT id FROM emp) q WHERE p.id = q.id",
+      "SELECT d.id FROM (SELECT id FROM emp) e JOIN (SELECT id FROM dept) d ON e.id = d.id" },
+    { "SELECT name FROM emp WHERE NOT NOT salary > 100", "SELECT name FROM emp WHERE salary > 100" },
 };
 
 static const char *const different[][2] = {
@@ -129,6 +146,34 @@ static const char *const different[][2] = {
     { "SELECT CASE WHEN id > 2 THEN 1 ELSE 0 END FROM emp", "SELECT CASE WHEN id > 2 THEN 0 ELSE 1 END FROM emp" },
     { "SELECT id FROM emp WHERE EXISTS (SELECT 1 FROM task WHERE emp_id = emp.id)",
       "SELECT id FROM emp WHERE EXISTS (SELECT 1 FROM task WHERE emp_id = task.id)" },
+    { "SELECT id FROM museum WHERE opened = 2013", "SELECT id FROM museum WHERE opened = 2013.0" },
+    { "SELECT id FROM museum WHERE opened IN (2013, 2015)", "SELECT id FROM museum WHERE opened IN (2013.0, 2015)" },
+    { "SELECT id FROM museum WHERE CAST(id + 2012 AS TEXT) = 2013",
+      "SELECT id FROM museum WHERE CAST(id + 2012 AS TEXT) = 2013.0" },
+    { "SELECT id FROM museum WHERE opened LIKE 2013", "SELECT id FROM museum WHERE opened LIKE 2013.0" },
+    { "SELECT y FROM \"odd one\" WHERE \"a.b\" = 2013", "SELECT y FROM \"odd one\" WHERE \"a.b\" = '2013'" },
+    { "SELECT id FROM museum WHERE version = '1.2.3'", "SELECT id FROM museum WHERE version = '1.2.4'" },
+    { "SELECT opened FROM museum WHERE version = '1.2.3'", "SELECT opened FROM museum WHERE version = 1.2" },
+    { "SELECT e.id FROM museum m JOIN emp e ON m.name = e.name",
+      "SELECT e.id FROM museum m JOIN emp e ON e.name = m.name" },
+    { "SELECT m.id FROM museum m JOIN emp e USING (name)", "SELECT m.id FROM emp e JOIN museum m USING (name)" },
+    { "SELECT id FROM museum WHERE opened IN (CAST(version + 2012 AS TEXT))",
+      "SELECT id FROM museum WHERE opened = CAST(version + 2012 AS TEXT) OR id = 4" },
+    { "SELECT id IS TRUE FROM emp", "SELECT id IS 1 FROM emp" },
+    { "SELECT (id = boss) = 0 FROM emp", "SELECT id = (boss = 0) FROM emp" },
+    { "SELECT NOT NOT salary FROM emp", "SELECT salary FROM emp WHERE id > 0" },
+    { "SELECT \"x, y\" FROM \"odd one\"", "SELECT x, y FROM \"odd one\"" },
+    { "SELECT p.id FROM (SELECT id FROM dept) p, (SELECT id + 1 AS id FROM emp) q",
+      "SELECT q.id FROM (SELECT id + 1 AS id FROM emp) q, (SELECT id FROM dept) p" },
+    { "VALUES (3), (4)", "SELECT 3, 4" },
+    { "SELECT d.id FROM dept d FULL JOIN task t USING (id)", "SELECT id FROM dept d FULL JOIN task t USING (id)" },
+    { "SELECT hours FROM task ORDER BY hours LIMIT - (-4)", "SELECT hours FROM task ORDER BY hours" },
+    { "SELECT name FROM museum ORDER BY 1 COLLATE BINARY, id", "SELECT name FROM museum ORDER BY 1, id" },
+    { "SELECT id, salary AS id FROM emp ORDER BY id", "SELECT id, salary FROM emp ORDER BY id" },
+    { "SELECT e.name FROM emp e WHERE id < 4 UNION SELECT m.name FROM museum m",
+      "SELECT m.name FROM museum m UNION SELECT e.name FROM emp e WHERE id < 4" },
+    { "SELECT name FROM dept, task WHERE dept.id < 3 LIMIT 2",
+      "SELECT name FROM task, dept WHERE dept.id < 3 LIMIT 2" },
 };
 
 static int compare_lines(const void *a, const void *b)
