@@ -1,6 +1,7 @@
 /* Part of options.h: from words to values, and to the nearest known word. */
 #include "data/cli/options_impl.h"
 #include "data/shard/shard.h"
+#include "data/util/real_text.h"
 
 #include <errno.h>
 #include <math.h>
@@ -195,15 +196,12 @@ int option_set(const struct option *o, void *settings, const char *text, struct 
     CHECK(false, "option --%s has type %d", o->name, (int)o->type);
 }
 
-/* The shortest of the two forms that reads back as the same number; NAN is none. */
+/* NAN is none. */
 static void show_real(double x, char *text, size_t size)
 {
-    *text = '\0';
-    if (isnan(x))
-        return;
-    snprintf(text, size, "%.15g", x);
-    if (strtod(text, NULL) != x)
-        snprintf(text, size, "%.17g", x);
+    char real[REAL_TEXT];
+
+    snprintf(text, size, "%s", isnan(x) ? "" : real_text(real, x));
 }
 
 static void show_shard(const struct shard *s, char *text, size_t size)

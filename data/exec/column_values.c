@@ -2,6 +2,7 @@
 
 #include "data/exec/sqlite_exec.h"
 #include "data/util/log.h"
+#include "data/util/real_text.h"
 #include "data/util/work_limit.h"
 
 #include <math.h>
@@ -27,25 +28,15 @@ static char *quoted(const char *name)
     return s;
 }
 
-/* The fewest digits that read back as the same number. */
-static const char *real_text(struct strings *text, double value)
-{
-    char digits[32];
-    for (int n = 15; n <= 17; n++) {
-        snprintf(digits, sizeof digits, "%.*g", n, value);
-        if (strtod(digits, NULL) == value)
-            break;
-    }
-    return strings_printf(text, "%s%s", digits, strpbrk(digits, ".en") ? "" : ".0");
-}
-
 /* NULL for what no schema text can show: NULL, blobs, text that is no UTF-8. */
 static const char *cell_text(struct strings *text, const struct cell *c)
 {
+    char real[REAL_TEXT];
+
     if (c->type == CELL_INTEGER)
         return strings_printf(text, "%lld", (long long)c->integer);
     if (c->type == CELL_REAL)
-        return real_text(text, c->real);
+        return strings_keep(text, real_literal(real, c->real));
     json_t *checked = c->type == CELL_TEXT ? json_string(c->bytes) : NULL;
     const char *shown = checked ? strings_printf(text, "\"%s\"", c->bytes) : NULL;
     json_decref(checked);
@@ -150,8 +141,10 @@ static const char *sample_text(struct strings *pool, const char *bytes)
 
 static const char *sample_of(struct strings *pool, const struct cell *c)
 {
+    char real[REAL_TEXT];
+
     if (c->type == CELL_REAL)
-        return strings_printf(pool, "%.6g", c->real);
+        return strings_keep(pool, real_text(real, c->real));
     const char *shown = cell_text(pool, c);
     return shown && c->type == CELL_TEXT ? sample_text(pool, c->bytes) : shown;
 }

@@ -14,7 +14,7 @@
 
 enum { GROUP = 256 }; /* records at a time */
 
-static const char line_form[] = "columns";  /* another word where what a line holds changes */
+static const char line_form[] = "shortest"; /* another word where what a line holds changes */
 static const char failed_note[] = "failed"; /* the note of such a line */
 
 /* One record of the input, on its way. */

@@ -1,5 +1,7 @@
 #include "data/perturb/perturb_impl.h"
 
+#include "data/util/real_text.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +81,8 @@ static const char *bytes_text(struct perturb *p, const struct cell *c)
 
 const char *perturb_cell_text(struct perturb *p, const struct cell *c)
 {
+    char real[REAL_TEXT];
+
     switch (c->type) {
     case CELL_NULL:
         return strings_keep(&p->pool, "NULL");
@@ -87,8 +91,7 @@ const char *perturb_cell_text(struct perturb *p, const struct cell *c)
     case CELL_REAL:
         if (isinf(c->real))
             return strings_keep(&p->pool, c->real > 0 ? "9e999" : "-9e999");
-        return strings_printf(&p->pool, "%.17g%s", c->real,
-                              c->real == rint(c->real) && fabs(c->real) < 1e15 ? ".0" : "");
+        return strings_keep(&p->pool, real_literal(real, c->real));
     default:
         return bytes_text(p, c);
     }

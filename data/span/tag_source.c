@@ -3,6 +3,7 @@
 #include "data/exec/sqlite_exec.h"
 #include "data/span/tag_write.h"
 #include "data/util/log.h"
+#include "data/util/real_text.h"
 #include "data/util/work_limit.h"
 
 #include <math.h>
@@ -70,10 +71,12 @@ static bool index_column(struct tag_source *x, struct exec_db *db, const struct 
 /* NULL for what is no value to show. */
 static const char *example_text(struct strings *text, const struct cell *c)
 {
+    char real[REAL_TEXT];
+
     if (c->type == CELL_INTEGER)
         return strings_printf(text, "%lld", (long long)c->integer);
     if (c->type == CELL_REAL)
-        return strings_printf(text, "%.15g", c->real);
+        return strings_keep(text, real_literal(real, c->real));
     json_t *checked = c->type == CELL_TEXT && c->n ? json_string(c->bytes) : NULL;
     const char *shown = checked ? strings_keep(text, c->bytes) : NULL;
     json_decref(checked);

@@ -62,10 +62,11 @@ void json_reader_close(struct json_reader *r);
 json_t *json_message(const char *text);
 /* A real; null of what is undefined. */
 json_t *json_finite(double x);
-/* One value on one line, keys in the order they were set, floats with 9 digits. */
+/* One value on one line, keys in the order they were set; reals with 9 digits, but below a field "result" with all
+ * that they have (json_text.h). */
 int json_write_line(struct out_file *o, const json_t *value, struct error *err);
 /* A whole value, indented by 2, through an out_file. */
 int json_write_file(const char *path, const json_t *value, struct error *err);
-/* The same with the 17 digits of an f64. */
+/* The same with the fewest digits that read back as the same f64. */
 int json_write_file_exact(const char *path, const json_t *value, struct error *err);
 #endif

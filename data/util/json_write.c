@@ -1,5 +1,6 @@
 /* Part of json.h: values on their way out. */
 #include "data/util/json.h"
+#include "data/util/json_text.h"
 
 #include <errno.h>
 #include <string.h>
@@ -19,24 +20,24 @@ static int cannot_write(struct error *err, const char *path)
 }
 
 /* fwrite may succeed although the buffer that it filled could not be flushed: only ferror tells, while errno is new. */
-static bool dump(const json_t *value, FILE *f, size_t flags)
+static bool dump(const json_t *value, FILE *f, int indent, int digits)
 {
-    return json_dumpf(value, f, flags | JSON_ENCODE_ANY) == 0 && putc('\n', f) != EOF && !ferror(f);
+    return json_put(f, value, indent, digits) && putc('\n', f) != EOF && !ferror(f);
 }
 
 int json_write_line(struct out_file *o, const json_t *value, struct error *err)
 {
-    if (!dump(value, o->f, JSON_COMPACT | JSON_REAL_PRECISION(9)))
+    if (!dump(value, o->f, 0, 9))
         return cannot_write(err, o->path ? o->path : "standard output");
     return 0;
 }
 
-static int write_file(const char *path, const json_t *value, size_t digits, struct error *err)
+static int write_file(const char *path, const json_t *value, int digits, struct error *err)
 {
     struct out_file o;
     if (out_file_open(&o, path, err))
         return -1;
-    if (!dump(value, o.f, JSON_INDENT(2) | JSON_REAL_PRECISION(digits))) {
+    if (!dump(value, o.f, 2, digits)) {
         cannot_write(err, path);
         out_file_abort(&o);
         return -1;
@@ -51,5 +52,5 @@ int json_write_file(const char *path, const json_t *value, struct error *err)
 
 int json_write_file_exact(const char *path, const json_t *value, struct error *err)
 {
-    return write_file(path, value, 17, err);
+    return write_file(path, value, JSON_EXACT, err);
 }

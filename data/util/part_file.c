@@ -1,5 +1,7 @@
 #include "data/util/part_file.h"
 
+#include "data/util/json_text.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -28,7 +30,7 @@ int part_open(struct part_file *p, const char *out, bool resume, struct error *e
 
     bool is_stdout = strcmp(out, "-") == 0;
 
-    *p = (struct part_file){ .f = stdout, .name = is_stdout ? "standard output" : out, .digits = 17 };
+    *p = (struct part_file){ .f = stdout, .name = is_stdout ? "standard output" : out, .digits = JSON_EXACT };
     if (is_stdout)
         return 0;
     if (stat(out, &st) == 0 && !S_ISREG(st.st_mode))
@@ -88,11 +90,11 @@ int part_write(struct part_file *p, uint64_t key, const char *note, const json_t
         p->print(p->f, record);
         return ferror(p->f) ? cannot(p, "write", err) : 0;
     }
-    char *text = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION((size_t)p->digits));
+    char *text = json_text(record, p->digits);
     size_t n = strlen(note);
 
     if (!text)
-        return error_set(err, EXIT_CODE_MEMORY, "out of memory for a record's result");
+        return error_set(err, EXIT_CODE_FAILURE, "a record's result cannot be written as JSON");
     if (p->path) {
         uint64_t sum = hash_bytes(hash_bytes(HASH_START, note, n), " ", 1);
         sum = hash_bytes(hash_bytes(sum, text, strlen(text)), "\n", 1);

@@ -5,6 +5,7 @@
 #include "data/exec/db_path.h"
 #include "data/exec/schema_sqlite.h"
 #include "data/schema/schema_drawing.h"
+#include "data/util/json_text.h"
 #include "data/util/log.h"
 #include "infer/ask/asker.h"
 #include "infer/ask/page.h"
@@ -256,7 +257,7 @@ static void answer(void *user, struct http_reply *reply, const struct http_reque
         line = serve_error(x.kind, x.err.code ? x.err.text : "the reply cannot be written as JSON");
     if (x.id)
         json_object_set(line, "id", x.id);
-    reply->text = json_dumps(line, JSON_REAL_PRECISION(9) | JSON_COMPACT);
+    reply->text = json_text(line, 9);
     CHECK(reply->text, "a reply cannot be written");
     session_release(s->session);
     *s->session = (struct session){ 0 };

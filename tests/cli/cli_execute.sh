@@ -33,7 +33,7 @@ cat >good.jsonl <<'END'
 {"id": "c", "db_id": "bakery", "sql": []}
 END
 execute 0 --db db good.jsonl -o out.jsonl
-line 1 '"rows":[[1,0.10000000000000001,"x",null,{"blob":"00ff"},{"text":"ff"},{"real":"inf"},"English"]]'
+line 1 '"rows":[[1,0.1,"x",null,{"blob":"00ff"},{"text":"ff"},{"real":"inf"},"English"]]'
 line 1 '"status":"ok"'
 line 1 '"sqlite":"3.'
 line 1 '"columns":["1","0.1",'

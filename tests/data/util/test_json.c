@@ -2,6 +2,7 @@
 #include "tests/support/support.h"
 
 #include "data/util/json.h"
+#include "data/util/json_text.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -214,6 +215,51 @@ static void what_is_written_reads_back(void **state)
     json_decref(again);
 }
 
+/* All but reals is as jansson writes it, on one line and indented. */
+static void other_values_are_as_jansson_writes_them(void **state)
+{
+    (void)state;
+    json_t *v = json_pack("{s:[], s:{}, s:[i, n, b, [s, {s:i}]], s:s, s:f}", "a \"b\"", "", "c", -7, 1,
+                          "\x01\x1f\"\\/\x7f\xc3\xa9", "d", 5, "e", "\t\n", "f", 0.25);
+    char *ours = json_text(v, 9), *theirs = json_dumps(v, JSON_COMPACT | JSON_REAL_PRECISION(9)), *indented = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&indented, &n);
+
+    assert_string_equal(ours, theirs);
+    free(theirs);
+    theirs = json_dumps(v, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    assert_true(json_put(f, v, 2, 9));
+    fclose(f);
+    assert_string_equal(indented, theirs);
+    free(indented);
+    free(theirs);
+    free(ours);
+    json_decref(v);
+}
+
+static void cells_have_all_their_digits(void **state)
+{
+    (void)state;
+    json_t *v = json_pack("{s:f, s:{s:[[f, f, f, f, f]]}}", "p", 1234567890.12, "result", "rows", 1234567890.12, 565.2,
+                          3.0, 1e16, 3e-7);
+    char *text = json_text(v, 9), *exact = json_text(v, JSON_EXACT);
+
+    assert_string_equal(text, "{\"p\":1.23456789e9,\"result\":{\"rows\":[[1234567890.12,565.2,3.0,1e16,3e-7]]}}");
+    assert_string_equal(exact, "{\"p\":1234567890.12,\"result\":{\"rows\":[[1234567890.12,565.2,3.0,1e16,3e-7]]}}");
+    free(text);
+    free(exact);
+    json_decref(v);
+}
+
+static void what_is_no_text_is_not_written(void **state)
+{
+    (void)state;
+    json_t *v = json_pack("[o]", json_string_nocheck("\xff"));
+
+    assert_null(json_text(v, 9));
+    json_decref(v);
+}
+
 static void cut_messages_are_still_text(void **state)
 {
     (void)state;
@@ -365,6 +411,9 @@ int main(void)
         cmocka_unit_test(zero_bytes_are_refused),
         cmocka_unit_test(what_is_written_reads_back),
         cmocka_unit_test(cut_messages_are_still_text),
+        cmocka_unit_test(other_values_are_as_jansson_writes_them),
+        cmocka_unit_test(cells_have_all_their_digits),
+        cmocka_unit_test(what_is_no_text_is_not_written),
         cmocka_unit_test(an_aborted_write_leaves_the_old_file),
         cmocka_unit_test(a_full_disk_leaves_nothing),
         cmocka_unit_test(devices_are_written_in_place),
