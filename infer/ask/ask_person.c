@@ -1,4 +1,5 @@
 /* Part of ask.h: questions and answers at a terminal. */
+#include "data/util/real_text.h"
 #include "data/util/records.h"
 #include "data/util/stop.h"
 #include "infer/ask/asker.h"
@@ -6,8 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { CELL_LETTERS = 40 };
 
 struct ask_talk {
     const struct ask_request *q;
@@ -21,44 +20,62 @@ struct ask_talk {
 
 static char *cell_text(const json_t *cell)
 {
+    char real[REAL_TEXT];
+
+    if (json_is_real(cell))
+        return xstrdup(real_literal(real, json_real_value(cell)));
+    if (json_is_string(json_object_get(cell, "real")))
+        return xstrdup(json_string_value(json_object_get(cell, "real")));
     return json_is_string(cell) ? xstrdup(json_string_value(cell)) : json_dumps(cell, JSON_ENCODE_ANY | JSON_COMPACT);
 }
 
-/* Cells of a row or names of columns on one line, long ones cut. */
-static void show_cells(const struct screen *screen, const char *first, const json_t *cells)
+/* Whether all cells of a column are numbers, or NULL. */
+static bool is_numeric(const json_t *rows, size_t column)
 {
-    char *line = NULL, *cell;
-    size_t i, size;
-    FILE *f = open_memstream(&line, &size);
+    bool numeric = json_array_size(rows) > 0;
+    const json_t *row;
+    size_t i;
 
-    CHECK(f, "no memory for a row");
-    for (i = 0; i < json_array_size(cells); i++) {
-        cell = cell_text(json_array_get(cells, i));
-        fprintf(f, "%s%.*s%s", i ? " | " : "", CELL_LETTERS, cell, strlen(cell) > CELL_LETTERS ? "..." : "");
-        free(cell);
+    json_array_foreach((json_t *)(uintptr_t)rows, i, row)
+    {
+        const json_t *cell = json_array_get(row, column);
+        numeric &= json_is_number(cell) || json_is_null(cell) || json_object_get(cell, "real");
     }
-    fclose(f);
-    screen_print(screen, first, "          ", line);
-    free(line);
+    return numeric;
+}
+
+static void show_table(const struct screen *screen, const json_t *names, const json_t *rows)
+{
+    size_t columns = json_array_size(names), n = 0;
+    char **cells = xcalloc((json_array_size(rows) + 1) * columns + 1, sizeof *cells);
+    bool *numeric = xcalloc(columns + 1, sizeof *numeric);
+
+    for (size_t c = 0; c < columns; c++) {
+        cells[n++] = cell_text(json_array_get(names, c));
+        numeric[c] = is_numeric(rows, c);
+    }
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        for (size_t c = 0; c < columns; c++)
+            cells[n++] = cell_text(json_array_get(json_array_get(rows, i), c));
+    screen_table(screen, "Rows:   ", "        ", cells, numeric, (int)json_array_size(rows) + 1, (int)columns);
+    for (size_t i = 0; i < n; i++)
+        free(cells[i]);
+    free(cells);
+    free(numeric);
 }
 
 /* What the statement gives. */
 static void show_rows(void *user, const struct screen *screen, const char *sql)
 {
     struct ask_talk *t = user;
-    json_t *result = asker_rows(&t->asker, t->db_id, sql), *rows = json_object_get(result, "rows"), *row;
-    size_t i;
+    json_t *result = asker_rows(&t->asker, t->db_id, sql), *rows = json_object_get(result, "rows");
 
     if (rows) {
-        show_cells(screen, "Rows:   ", json_object_get(result, "columns"));
-        json_array_foreach(rows, i, row)
-        {
-            show_cells(screen, "        ", row);
-        }
+        show_table(screen, json_object_get(result, "columns"), rows);
         if (json_array_size(rows) == 0)
-            screen_say(screen, "        (no rows)");
+            screen_print(screen, "        ", "        ", "(no rows)");
         if (json_is_true(json_object_get(result, "more")))
-            screen_say(screen, "        (and more)");
+            screen_print(screen, "        ", "        ", "(and more)");
     } else if (result)
         screen_say(screen, "It does not run: %s", json_string_value(json_object_get(result, "message")));
     json_decref(result);

@@ -81,6 +81,102 @@ void screen_print(const struct screen *s, const char *first, const char *rest, c
     free(word);
 }
 
+/* Letters that can be shown, at most SCREEN_CELL columns of them, blanks for tabs and ends of lines; the caller frees.
+ */
+static char *cell_text(const char *text, int *columns)
+{
+    char *shown = xmalloc(strlen(text) + sizeof "..."), *to = shown;
+
+    for (*columns = 0; *text;) {
+        bool blank = *text == '\n' || *text == '\t';
+        int wide, bytes = letter_at(text, &wide);
+        if (*columns + wide > SCREEN_CELL) {
+            memcpy(to, "...", 3);
+            to += 3;
+            *columns += 3;
+            break;
+        }
+        if (wide || blank)
+            memcpy(to, blank ? " " : text, (size_t)bytes);
+        to += wide || blank ? bytes : 0;
+        *columns += blank ? 1 : wide;
+        text += bytes;
+    }
+    *to = '\0';
+    return shown;
+}
+
+/* A table while it is laid out. */
+struct table {
+    char **cells;        /* [rows * columns] as they are shown, then */
+    int *widths, *width; /* those of the cells, and [columns] of the columns */
+    int rows, columns, total;
+};
+
+static void lay_out(struct table *t, char *const *cells, int rows, int columns)
+{
+    size_t n = (size_t)rows * (size_t)columns + 1;
+
+    *t = (struct table){ .rows = rows, .columns = columns };
+    t->cells = xcalloc(n, sizeof *t->cells);
+    t->widths = xcalloc(n, sizeof *t->widths);
+    t->width = xcalloc((size_t)columns + 1, sizeof *t->width);
+    for (int i = 0; i < rows * columns; i++) {
+        t->cells[i] = cell_text(cells[i], &t->widths[i]);
+        if (t->widths[i] > t->width[i % columns])
+            t->width[i % columns] = t->widths[i];
+    }
+    for (int c = 0; c < columns; c++)
+        t->total += t->width[c] + (c ? 2 : 0);
+}
+
+static void print_aligned(const struct screen *s, const struct table *t, const bool *numeric, int row)
+{
+    for (int c = 0; c < t->columns; c++) {
+        int i = row * t->columns + c, gap = t->width[c] - t->widths[i];
+        bool last = c + 1 == t->columns;
+        fprintf(s->out, "%s%*s%s%*s", c ? "  " : "", numeric[c] ? gap : 0, "", t->cells[i],
+                numeric[c] || last ? 0 : gap, "");
+    }
+    fputc('\n', s->out);
+}
+
+static void print_wrapped(const struct screen *s, const struct table *t, const char *first, const char *rest, int row)
+{
+    char *line = NULL;
+    size_t size;
+    FILE *f = open_memstream(&line, &size);
+
+    CHECK(f, "no memory for a row");
+    for (int c = 0; c < t->columns; c++)
+        fprintf(f, "%s%s", c ? " | " : "", t->cells[row * t->columns + c]);
+    fclose(f);
+    screen_print(s, first, rest, line);
+    free(line);
+}
+
+void screen_table(const struct screen *s, const char *first, const char *rest, char *const *cells, const bool *numeric,
+                  int rows, int columns)
+{
+    struct table t;
+
+    lay_out(&t, cells, rows, columns);
+    for (int row = 0; row < rows; row++) {
+        const char *head = row ? rest : first;
+        if ((int)strlen(head) + t.total > s->width) {
+            print_wrapped(s, &t, head, rest, row);
+            continue;
+        }
+        fputs(head, s->out);
+        print_aligned(s, &t, numeric, row);
+    }
+    for (int i = 0; i < rows * columns; i++)
+        free(t.cells[i]);
+    free(t.cells);
+    free(t.widths);
+    free(t.width);
+}
+
 void screen_say(const struct screen *s, const char *fmt, ...)
 {
     va_list args;

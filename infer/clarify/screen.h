@@ -4,6 +4,7 @@
 #ifndef INFER_CLARIFY_SCREEN_H
 #define INFER_CLARIFY_SCREEN_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct screen {
@@ -16,7 +17,12 @@ struct screen screen_open(void);
 /* Wraps text; `first` opens its first line and `rest` all others.  Letters that no terminal shows as such are left
  * out. */
 void screen_print(const struct screen *s, const char *first, const char *rest, const char *text);
-/* The same of a printf, from the first column. */
+/* Rows of cells in columns, numbers to the right, a cell cut behind SCREEN_CELL columns; `first` opens the first row
+ * and `rest` all others.  Rows that are wider than the screen are wrapped, with | between cells. */
+enum { SCREEN_CELL = 40 };
+void screen_table(const struct screen *s, const char *first, const char *rest, char *const *cells, const bool *numeric,
+                  int rows, int columns);
+/* Wraps the text of a printf, from the first column. */
 void screen_say(const struct screen *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif
