@@ -1,10 +1,12 @@
 /*
  * ambiguate.h - makes AmbiQT records (Bhaskar et al., EMNLP 2023) from questions with gold SQL, and edits of schemas.
  *
- * The rules are those of AmbiQT's own generator, its slips included where they show in the published records, so that
- * the published questions give the published records.  The one exception is a HAVING clause in kind P, where the
- * published file is that of a corrected generator.  It all works on words of text; SQL is parsed for kind C of other
- * corpora and for the edits.
+ * Records are made from the parsed and resolved query: names are found by the grammar, and all other text of the query
+ * stays.  A record that cannot be made right is left out and counted.
+ *
+ * AmbiQT's own generator works on words of text.  It is kept beside, its slips included where they show in the
+ * published records, so that the published questions and dictionaries give the published records.  The one exception is
+ * a HAVING clause in kind P, where the published file is that of a corrected generator.
  *
  * The edits are what a tagger of question words learns from (Wang et al., ACL 2023): a column that the query uses and
  * the question speaks of is deleted, so that nothing answers the question, or two others stand in its place.
@@ -25,6 +27,20 @@ enum { AMBIGUITY_DELETED = SIA_KINDS, AMBIGUITY_REPLACED, AMBIGUITY_GIVEN, AMBIG
 /* "C", "T", "J", "P", "D", "R", "A". */
 const char *ambiguity_letter(int kind);
 
+/* Why a record is left out. */
+enum ambiguity_fault {
+    FAULT_UNREADABLE, /* the query is not understood */
+    FAULT_FORM,       /* the query has a form in which the element cannot be exchanged */
+    FAULT_NAME,       /* a new name means something else in the query or in the schema */
+    FAULT_KEY,        /* the table has no key of one column */
+    FAULT_SAME,       /* both readings have the same text */
+    FAULT_FAILS,      /* a reading does not run, or a query runs without the column */
+    FAULT_ROWS,       /* a reading gives other rows than the query */
+    AMBIGUITY_FAULTS
+};
+/* In words, for a summary. */
+const char *ambiguity_fault_text(enum ambiguity_fault fault);
+
 /* A record and what it needs beyond struct ambiqt_record.  Its strings belong to struct ambiguities. */
 struct ambiguity {
     struct ambiqt_record record;  /* of D, R and A its kind is SIA_COLUMN; A has no readings here */
@@ -37,11 +53,16 @@ struct ambiguity {
     int n_tables, n_stored, n_plain;
     bool number;    /* P: count(*) is among what is stored */
     bool one_table; /* P: the form of the published training file */
+    bool resolved;  /* made from the resolved query: what fails is left out */
+    /* Of J and P from a resolved query, else NULL: the rows of the new table as a SELECT; the second reading with that
+     * SELECT in the place of the table, which runs on the database as it is. */
+    const char *stored_rows, *direct;
 };
 
 struct ambiguities {
     struct ambiguity *items;
     int n, cap;
+    int left_out[AMBIGUITY_FAULTS];
     struct strings text;
 };
 void ambiguities_release(struct ambiguities *a);
@@ -51,8 +72,8 @@ struct ambiguate_question {
     const struct schema *schema; /* every name in lower case */
     const char *db_id, *question;
     int number, schema_number;
-    bool thorough;             /* no record of Spider: what AmbiQT's generator overlooks is renamed too */
-    char *sql;                 /* in normal form */
+    bool resolved;             /* made from the resolved query, not by AmbiQT's generator */
+    char *sql;                 /* in normal form: of sql_edit.h, or AmbiQT's */
     struct ambiqt_words words; /* of sql */
 };
 void ambiguate_question_init(struct ambiguate_question *q, const char *sql);
@@ -60,8 +81,6 @@ void ambiguate_question_release(struct ambiguate_question *q);
 
 /* Each appends the question's records of one kind, possibly none. */
 void ambiguate_columns(struct ambiguities *out, const struct ambiguate_question *q, struct synonym_finder *synonyms);
-/* The same by the parsed query, which finds names before dots and in quotes too; AmbiQT's generator does not. */
-void ambiguate_selected(struct ambiguities *out, const struct ambiguate_question *q, struct synonym_finder *synonyms);
 void ambiguate_tables(struct ambiguities *out, const struct ambiguate_question *q, struct synonym_finder *synonyms);
 void ambiguate_joins(struct ambiguities *out, const struct ambiguate_question *q);
 /* All aggregates of a question in one new table, as in the published validation file. */
@@ -69,6 +88,16 @@ void ambiguate_aggregates(struct ambiguities *out, const struct ambiguate_questi
 /* One record and one new table for each aggregated column of a question on one table, as in the published training
  * file, whose columns are the table's others and max_, min_, avg_, total_ of this one. */
 void ambiguate_one_table(struct ambiguities *out, const struct ambiguate_question *q);
+
+/* The same from the resolved query. */
+void resolved_columns(struct ambiguities *out, const struct ambiguate_question *q, struct synonym_finder *synonyms);
+void resolved_tables(struct ambiguities *out, const struct ambiguate_question *q, struct synonym_finder *synonyms);
+/* In every SELECT, the table becomes a join of both parts by its key of one column. */
+void resolved_joins(struct ambiguities *out, const struct ambiguate_question *q);
+/* Of the functions that the new table stores, a count of values is none. */
+void resolved_aggregates(struct ambiguities *out, const struct ambiguate_question *q);
+void resolved_one_table(struct ambiguities *out, const struct ambiguate_question *q);
+
 /* The edits: a record for each such column that is no key and that the query uses by its name, not by * or an alias
  * alone.  A query that is not understood has none; nor has, for D, a column whose words in the question another element
  * has too. */

@@ -1,5 +1,5 @@
-/* Part of ambiguate.h: kind P, in the form of the published validation file: what a query computes also stands in one
- * new table. */
+/* Part of ambiguate.h: kind P by AmbiQT's generator, in the form of the published validation file: what a query
+ * computes also stands in one new table. */
 #include "data/ambiguate/ambiguate_impl.h"
 
 #include <ctype.h>

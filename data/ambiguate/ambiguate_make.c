@@ -146,16 +146,19 @@ static void make_one(struct ambiguities *out, struct ambiguate_input *in, const 
 {
     switch (kind) {
     case SIA_COLUMN:
-        (q->thorough ? ambiguate_selected : ambiguate_columns)(out, q, &in->finder);
+        (q->resolved ? resolved_columns : ambiguate_columns)(out, q, &in->finder);
         break;
     case SIA_TABLE:
-        ambiguate_tables(out, q, &in->finder);
+        (q->resolved ? resolved_tables : ambiguate_tables)(out, q, &in->finder);
         break;
     case SIA_JOIN:
-        ambiguate_joins(out, q);
+        (q->resolved ? resolved_joins : ambiguate_joins)(out, q);
         break;
     case SIA_AGGREGATE:
-        (in->one_table ? ambiguate_one_table : ambiguate_aggregates)(out, q);
+        if (in->one_table)
+            (q->resolved ? resolved_one_table : ambiguate_one_table)(out, q);
+        else
+            (q->resolved ? resolved_aggregates : ambiguate_aggregates)(out, q);
         break;
     case AMBIGUITY_DELETED:
         ambiguate_deleted(out, q);
@@ -185,7 +188,8 @@ int ambiguate_make(struct ambiguities *out, struct ambiguate_input *in, int kind
         struct ambiguate_question q = { .db_id = db_id,
                                         .question = json_string_value(json_object_get(record, "question")),
                                         .number = (int)i,
-                                        .thorough = json_object_get(record, "corpus") != NULL,
+                                        .resolved =
+                                            !in->as_ambiqt || kind >= SIA_KINDS || json_object_get(record, "corpus"),
                                         .schema_number = (int)(s - in->schemas.schemas) };
         q.schema = ambiguate_lower(in, q.schema_number);
         ambiguate_question_init(&q, query ? query : "");

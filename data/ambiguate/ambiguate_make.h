@@ -15,6 +15,7 @@ struct ambiguate_input {
     struct synonyms columns, tables;
     struct synonym_finder finder;
     bool one_table; /* P in the form of the published training file */
+    bool as_ambiqt; /* questions of Spider by AmbiQT's own generator */
 };
 
 /* questions: a file of Spider, BIRD or AMBROSIA (question_source.h), JSONL or an array.  tables NULL: schemas are those

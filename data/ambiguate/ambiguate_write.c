@@ -1,5 +1,6 @@
 #include "data/ambiguate/ambiguate_write.h"
 
+#include "data/ambiguate/ambiguate_impl.h"
 #include "data/ambiguate/ambiguate_record.h"
 #include "data/ambiguate/materialise.h"
 #include "data/exec/db_path.h"
@@ -77,54 +78,110 @@ static void set_materialised(json_t *record, const struct materialised *m, bool 
         json_object_set_new(record, "coincide", json_boolean(m->state == MATERIALISED_COINCIDE));
 }
 
+/* What a materialised record of the resolved query has wrong; AMBIGUITY_FAULTS for nothing. */
+static enum ambiguity_fault fault_of(const struct materialised *m)
+{
+    if (m->state == MATERIALISED_FAILED)
+        return FAULT_FAILS;
+    return m->other_rows ? FAULT_ROWS : AMBIGUITY_FAULTS;
+}
+
+static void set_filter(json_t *record, struct ambiguate_counts *counts, const struct ambiguity *a,
+                       const struct materialised *m)
+{
+    const char *why = materialise_published_filter(a, m);
+
+    counts->found += !why || strcmp(why, "lost") != 0;
+    counts->kept += !why;
+    json_object_set_new(record, "published_filter", json_string(why ? why : "kept"));
+}
+
+/* *fault: what is wrong with a record that is to be left out. */
 static int add_database(struct record_writer *w, struct ambiguate_counts *counts, json_t *record,
-                        const struct ambiguity *a, struct error *err)
+                        const struct ambiguity *a, enum ambiguity_fault *fault, struct error *err)
 {
     struct materialised m;
 
     const char *text = json_string_value(json_object_get(record, "schema_without_content"));
     if (materialise(w->materialiser, &m, a, &w->in->schemas.schemas[a->schema], text, err))
         return -1;
+    if (a->resolved && (*fault = fault_of(&m)) != AMBIGUITY_FAULTS)
+        return 0;
+    if (m.state != MATERIALISED_FAILED)
+        materialiser_keep(w->materialiser, m.file);
     set_materialised(record, &m, a->kind != AMBIGUITY_DELETED);
     counts->differ += m.state == MATERIALISED_DIFFER;
     counts->coincide += m.state == MATERIALISED_COINCIDE;
     counts->failed += m.state == MATERIALISED_FAILED;
-    if (!w->o->published_databases)
-        return 0;
-    const char *why = materialise_published_filter(a, &m);
-    counts->found += !why || strcmp(why, "lost") != 0;
-    counts->kept += !why;
-    json_object_set_new(record, "published_filter", json_string(why ? why : "kept"));
+    if (w->o->published_databases)
+        set_filter(record, counts, a, &m);
     return 0;
+}
+
+/* The record as JSON; the caller owns the reference. */
+static json_t *make_record(struct record_writer *w, const struct ambiguate_counts *counts, const struct ambiguity *a,
+                           const struct column_values *values)
+{
+    const struct schema *s = ambiguate_lower(w->in, a->schema);
+    struct rng rng = record_rng(w->o, a->kind, counts->records);
+    struct schema_texts texts = ambiguate_schema_texts(a, s, values, &rng);
+    const json_t *question = json_array_get(w->in->questions, (size_t)a->question);
+    json_t *record = ambiguate_record(a, counts->records, question, s, &texts);
+
+    if (w->published.by_key)
+        published_texts_apply(&w->published, record);
+    free(texts.with_content);
+    free(texts.without_content);
+    return record;
+}
+
+/* Whether the record is right, as far as it can be seen before its database is made. */
+static int check(struct record_writer *w, enum ambiguity_fault *fault, const struct ambiguity *a, bool has_database,
+                 struct error *err)
+{
+    char *path = has_database ? db_path(w->o->db, a->record.db_id, err) : NULL;
+
+    *fault = AMBIGUITY_FAULTS;
+    if (has_database && !path)
+        return -1;
+    int rc = a->resolved ? ambiguity_check(fault, a, ambiguate_lower(w->in, a->schema), path, err) : 0;
+    free(path);
+    return rc;
+}
+
+static int write_checked(struct record_writer *w, struct ambiguate_counts *counts, const struct ambiguity *a,
+                         const struct column_values *values, const struct error *missing, struct error *err)
+{
+    enum ambiguity_fault fault = AMBIGUITY_FAULTS;
+    bool alters = a->kind != AMBIGUITY_GIVEN;
+    json_t *record = make_record(w, counts, a, values);
+
+    if (missing->code)
+        json_object_set_new(record, "error", json_message(missing->text));
+    int rc = w->materialiser && alters && !missing->code ? add_database(w, counts, record, a, &fault, err) : 0;
+    if (rc == 0 && fault == AMBIGUITY_FAULTS) {
+        counts->records++;
+        counts->without_database += missing->code != 0;
+        rc = json_write_line(&w->out, record, err);
+    } else if (rc == 0)
+        counts->left_out[fault]++;
+    json_decref(record);
+    return rc;
 }
 
 static int write_record(struct record_writer *w, struct ambiguate_counts *counts, const struct ambiguity *a,
                         struct error *err)
 {
-    const struct schema *s = ambiguate_lower(w->in, a->schema);
-    struct rng rng = record_rng(w->o, a->kind, counts->records);
     const struct column_values *values;
     struct error missing = { 0 };
+    enum ambiguity_fault fault;
 
-    if (find_values(&values, &missing, w, a, err))
+    if (find_values(&values, &missing, w, a, err) || check(w, &fault, a, w->o->db && !missing.code, err))
         return -1;
-    struct schema_texts texts = ambiguate_schema_texts(a, s, values, &rng);
-    const json_t *question = json_array_get(w->in->questions, (size_t)a->question);
-    json_t *record = ambiguate_record(a, counts->records++, question, s, &texts);
-    if (w->published.by_key)
-        published_texts_apply(&w->published, record);
-    if (missing.code) {
-        json_object_set_new(record, "error", json_message(missing.text));
-        counts->without_database++;
-    }
-    bool alters = a->kind != AMBIGUITY_GIVEN;
-    int rc = w->materialiser && alters && !missing.code ? add_database(w, counts, record, a, err) : 0;
-    if (rc == 0)
-        rc = json_write_line(&w->out, record, err);
-    json_decref(record);
-    free(texts.with_content);
-    free(texts.without_content);
-    return rc;
+    if (fault == AMBIGUITY_FAULTS)
+        return write_checked(w, counts, a, values, &missing, err);
+    counts->left_out[fault]++;
+    return 0;
 }
 
 static int write_kind(struct record_writer *w, struct ambiguate_counts *counts, int kind, struct error *err)
@@ -132,6 +189,7 @@ static int write_kind(struct record_writer *w, struct ambiguate_counts *counts, 
     struct ambiguities made = { 0 };
     int before = w->published.used, rc = ambiguate_make(&made, w->in, kind, err);
 
+    memcpy(counts->left_out, made.left_out, sizeof counts->left_out);
     for (int i = 0; i < made.n && rc == 0; i++)
         rc = write_record(w, counts, &made.items[i], err);
     counts->kept_texts = w->published.used - before;
@@ -149,6 +207,8 @@ int ambiguate_write(struct ambiguate_counts counts[AMBIGUITY_KINDS], struct ambi
     for (int k = 0; k < AMBIGUITY_KINDS && rc == 0; k++)
         if (o->kinds[k])
             rc = write_kind(&w, &counts[k], k, err);
+    if (rc == 0 && w.materialiser)
+        materialiser_prune(w.materialiser);
     if (rc == 0)
         rc = out_file_commit(&w.out, err);
     finish(&w);

@@ -24,6 +24,7 @@ struct ambiguate_counts {
     int records, kept_texts;
     int without_database; /* "error" says so: no values, nothing materialised */
     int differ, coincide, failed;
+    int left_out[AMBIGUITY_FAULTS];
     int found, kept; /* by the published filter: whose database is found again, and that stay after all of it */
 };
 

@@ -20,7 +20,7 @@ struct failure {
 
 struct materialiser {
     struct materialise_options options;
-    struct strings written; /* files of this run */
+    struct strings written, kept; /* files of this run; those that a record has */
     struct failure *failures;
     int n_failures, failures_cap;
     struct strings text;
@@ -40,9 +40,22 @@ void materialiser_close(struct materialiser *m)
     if (!m)
         return;
     strings_release(&m->written);
+    strings_release(&m->kept);
     free(m->failures);
     strings_release(&m->text);
     free(m);
+}
+
+void materialiser_keep(struct materialiser *m, const char *file)
+{
+    strings_add(&m->kept, file);
+}
+
+void materialiser_prune(struct materialiser *m)
+{
+    for (int i = 0; i < m->written.n && !m->options.published; i++)
+        if (strings_find(&m->kept, m->written.items[i]) < 0)
+            unlink(strings_printf(&m->text, "%s/%s", m->options.out, m->written.items[i]));
 }
 
 /* A record's database while it is made. */
@@ -197,8 +210,29 @@ static int build(struct materialiser *m, const char *file, const struct record_d
     return rc;
 }
 
-static void run_both(struct materialised *out, struct exec_db *db, const struct ambiqt_record *r)
+/* Whether the results are those of the query on the record's own database. */
+static int compare_to_query(bool *same, const struct record_database *w, const struct exec_result results[2],
+                            struct error *err)
 {
+    const struct ambiqt_record *r = &w->a->record;
+    struct exec_db *db = exec_open(w->source, &exec_limits_default, err);
+
+    if (!db)
+        return -1;
+    struct exec_result query = exec_run(db, r->original);
+    *same = query.status == EXEC_OK && match_rows(&query, &results[0], false) &&
+            (r->kind != SIA_JOIN || match_rows(&query, &results[1], false));
+    exec_result_release(&query);
+    exec_close(db);
+    return 0;
+}
+
+static int run_both(struct materialised *out, struct exec_db *db, const struct record_database *w, bool compare,
+                    struct error *err)
+{
+    const struct ambiqt_record *r = &w->a->record;
+    bool same = true;
+    int rc = 0;
     struct exec_result results[2] = { exec_run(db, r->readings[0]), exec_run(db, r->readings[1]) };
 
     out->state = MATERIALISED_DIFFER;
@@ -213,9 +247,12 @@ static void run_both(struct materialised *out, struct exec_db *db, const struct 
         out->same_in_order = match_exactly(&results[0], &results[1]);
         if (match_rows(&results[0], &results[1], false))
             out->state = MATERIALISED_COINCIDE;
+        rc = compare ? compare_to_query(&same, w, results, err) : 0;
+        out->other_rows = !same;
     }
     exec_result_release(&results[0]);
     exec_result_release(&results[1]);
+    return rc;
 }
 
 /* A column was deleted: the query must not run any more. */
@@ -261,9 +298,13 @@ static int try_way(struct materialiser *m, struct materialised *out, const struc
     struct exec_db *db = exec_open(path, &limits, err);
     if (!db)
         return -1;
-    (w->a->kind == AMBIGUITY_DELETED ? run_without : run_both)(out, db, r);
+    int rc = 0;
+    if (w->a->kind == AMBIGUITY_DELETED)
+        run_without(out, db, r);
+    else
+        rc = run_both(out, db, w, !m->options.published, err);
     exec_close(db);
-    return 0;
+    return rc;
 }
 
 int materialise(struct materialiser *m, struct materialised *out, const struct ambiguity *a, const struct schema *s,

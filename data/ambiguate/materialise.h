@@ -37,6 +37,9 @@ struct materialised {
     char message[512];  /* FAILED: which reading, and SQLite's words */
     bool empty[2];      /* a reading gave no rows */
     bool same_in_order; /* the same rows in the same order */
+    /* The first reading, of J the second one too, gives other rows than the query on the record's own database.  Not
+     * looked at in the published form. */
+    bool other_rows;
 };
 
 struct materialiser;
@@ -46,6 +49,10 @@ struct materialiser *materialiser_open(const struct materialise_options *o, stru
  * own database is missing or the file cannot be written; what SQL does wrong is MATERIALISED_FAILED. */
 int materialise(struct materialiser *m, struct materialised *out, const struct ambiguity *a, const struct schema *s,
                 const char *schema_text, struct error *err);
+/* The file belongs to a record that is written. */
+void materialiser_keep(struct materialiser *m, const char *file);
+/* Removes the files of this run that no record has; but those of the published form stay. */
+void materialiser_prune(struct materialiser *m);
 void materialiser_close(struct materialiser *m);
 
 /* What the infilling paper's filter says of a record: NULL when it is kept, else why not. */

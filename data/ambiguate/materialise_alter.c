@@ -187,6 +187,8 @@ int materialise_alter(struct target *t, const struct ambiguity *a, const struct 
 {
     if (a->kind == AMBIGUITY_DELETED)
         return target_run(t, err, "ALTER TABLE \"%w\" DROP COLUMN \"%w\"", a->record.table, a->record.column);
+    if (a->stored_rows)
+        return target_run(t, err, "CREATE TABLE \"%w\" AS %s", a->record.new_table, a->stored_rows);
     switch (a->record.kind) {
     case SIA_COLUMN:
         return double_column(t, &a->record, second, err);

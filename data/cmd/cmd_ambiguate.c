@@ -11,11 +11,14 @@ struct ambiguate_arguments {
     const char *kinds, *spider, *questions, *tables, *synonyms, *table_synonyms;
     const char *db, *schema_strings, *materialise, *out;
     enum { AGGREGATES_BY_NAME = -1, AGGREGATES_VALIDATION, AGGREGATES_TRAIN } aggregates;
+    enum { GENERATOR_BY_FILES = -1, GENERATOR_RESOLVED, GENERATOR_AMBIQT } generator;
     int64_t seed;
     bool published_databases, force;
 };
 
-static const struct ambiguate_arguments defaults = { .kinds = "C,T,J,P", .aggregates = AGGREGATES_BY_NAME };
+static const struct ambiguate_arguments defaults = { .kinds = "C,T,J,P",
+                                                     .aggregates = AGGREGATES_BY_NAME,
+                                                     .generator = GENERATOR_BY_FILES };
 
 #define AT(field) offsetof(struct ambiguate_arguments, field)
 
@@ -32,6 +35,10 @@ static const struct option options[] = {
     STRING_OPTION("table-synonyms", AT(table_synonyms), "FILE", "the same for tables"),
     CHOICE_OPTION("aggregates", AT(aggregates), "FORM", "validation|train",
                   "P as in AmbiQT's validation or training file; train for questions in a file called train*"),
+    CHOICE_OPTION("generator", AT(generator), "HOW", "resolved|ambiqt",
+                  "rewrite the parsed query, and leave out records that fail; or the words of Spider's queries, as "
+                  "AmbiQT's own program does, its mistakes included (default: ambiqt with --synonyms, "
+                  "--table-synonyms, --schema-strings or --published-databases)"),
     DB_OPTION(AT(db), ", for schemas and sample values"),
     STRING_OPTION("schema-strings", AT(schema_strings), "FILE",
                   "published records whose schema strings are kept, byte for byte"),
@@ -69,6 +76,30 @@ static bool takes_one_table(const struct ambiguate_arguments *a, const char *que
     return strncmp(slash ? slash + 1 : questions, "train", 5) == 0;
 }
 
+/* Whether AmbiQT's own generator is asked for, by name or by its dictionaries and files. */
+static bool takes_ambiqt(const struct ambiguate_arguments *a)
+{
+    if (a->generator != GENERATOR_BY_FILES)
+        return a->generator == GENERATOR_AMBIQT;
+    return a->synonyms || a->table_synonyms || a->schema_strings || a->published_databases;
+}
+
+/* ", 3 left out (a reading fails 2, key 1)" */
+static void print_left_out(const int *left_out, FILE *f)
+{
+    int all = 0, said = 0;
+
+    for (int i = 0; i < AMBIGUITY_FAULTS; i++)
+        all += left_out[i];
+    if (all == 0)
+        return;
+    fprintf(f, ", %d left out (", all);
+    for (int i = 0; i < AMBIGUITY_FAULTS; i++)
+        if (left_out[i])
+            fprintf(f, "%s%s %d", said++ ? ", " : "", ambiguity_fault_text((enum ambiguity_fault)i), left_out[i]);
+    putc(')', f);
+}
+
 /* Prints them, and whether every record has what was asked for. */
 static bool print_counts(const struct ambiguate_counts counts[AMBIGUITY_KINDS], const struct ambiguate_options *o,
                          FILE *f)
@@ -88,6 +119,7 @@ static bool print_counts(const struct ambiguate_counts counts[AMBIGUITY_KINDS], 
             fprintf(f, ", results differ %d, coincide %d, a reading fails %d", c->differ, c->coincide, c->failed);
         if (o->published_databases)
             fprintf(f, ", published filter keeps %d", c->kept);
+        print_left_out(c->left_out, f);
         putc('\n', f);
         read += c->records;
         found += c->found;
@@ -135,6 +167,7 @@ static enum exit_code make_records(const struct ambiguate_arguments *a, const st
         }
     int rc = ambiguate_input_read(&in, files, err);
     in.one_table = takes_one_table(a, files->questions);
+    in.as_ambiqt = takes_ambiqt(a);
     if (rc == 0)
         rc = ambiguate_write(counts, &in, &o, err);
     if (rc == 0)
@@ -183,8 +216,11 @@ const struct command command_ambiguate = {
         "Kinds D and R change a column that the query uses and the question speaks of, as counterfactuals for a "
         "tagger: D deletes it, so that nothing answers the question (\"deleted_map\"; no query1, query2), R replaces "
         "it by two that a modifier tells apart (\"extra_map\").\n\n"
+        "A record whose readings fail, have the same text or give other rows than the query is left out, and the "
+        "summary counts why. AmbiQT's own rules (--generator ambiqt) keep it.\n\n"
         "--materialise writes real databases in which both readings run: db_file names a record's, coincide says that "
-        "both give the same rows there, materialise_error what SQLite said of a reading that does not run.",
+        "both give the same rows there. By AmbiQT's own rules materialise_error says what SQLite said of a reading "
+        "that does not run.",
     .examples = { "ambit-data ambiguate --questions questions.jsonl --db databases -o ambiguous.jsonl",
                   "ambit-data ambiguate --spider spider --db databases --materialise altered -o made.jsonl" },
     .run = run,
