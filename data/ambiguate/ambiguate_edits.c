@@ -243,10 +243,16 @@ static void add_renamed(struct understood_query *e, int kind, int c, const struc
     }
 }
 
+/* SQLite passes a column of this name on from a sub-query without its name. */
+static bool is_truth(const char *name)
+{
+    return strcasecmp(name, "true") == 0 || strcasecmp(name, "false") == 0;
+}
+
 /* The column can be renamed; else the record is left out. */
 static bool renamable(const struct understood_query *e, int c)
 {
-    bool good = !e->r.natural && by_name(e, c) && !is_aliased(e, c);
+    bool good = !e->r.natural && by_name(e, c) && !is_aliased(e, c) && !is_truth(e->r.q->schema->columns[c].name);
 
     if (!good)
         ambiguity_leave_out(e->r.out, FAULT_FORM);

@@ -107,9 +107,21 @@ static int double_column(struct target *t, const struct ambiqt_record *r, enum s
     if (at == n)
         return error_set(err, EXIT_CODE_DATA, "%s: no column %s.%s", t->path, r->table, r->column);
     if (target_run(t, err, "ALTER TABLE \"%w\" RENAME COLUMN \"%w\" TO \"%w\"", r->table, r->column, r->names[0]) ||
-        target_run(t, err, "ALTER TABLE \"%w\" ADD COLUMN \"%w\" %s", r->table, r->names[1], columns[at].type))
+        target_run(t, err, "ALTER TABLE \"%w\" ADD COLUMN \"%w\" %s COLLATE \"%w\"", r->table, r->names[1],
+                   columns[at].type, columns[at].collation))
         return -1;
     return fill_second_column(t, r, second, err);
+}
+
+/* One more column behind the list of definitions; t keeps it. */
+static const char *define(struct target *t, const char *list, const struct target_column *column)
+{
+    char *one =
+        sqlite3_mprintf("%s\"%w\" %s COLLATE \"%w\"", *list ? ", " : "", column->name, column->type, column->collation);
+
+    list = strings_printf(&t->text, "%s%s", list, one);
+    sqlite3_free(one);
+    return list;
 }
 
 /* The definition of columns for CREATE TABLE; t keeps it. */
@@ -117,11 +129,8 @@ static const char *definition(struct target *t, const struct target_column *colu
 {
     const char *text = "", *key = "";
 
-    for (int i = 0; i < n; i++) {
-        char *one = sqlite3_mprintf("%s\"%w\" %s", i ? ", " : "", columns[i].name, columns[i].type);
-        text = strings_printf(&t->text, "%s%s", text, one);
-        sqlite3_free(one);
-    }
+    for (int i = 0; i < n; i++)
+        text = define(t, text, &columns[i]);
     for (int place = 1; place <= n; place++)
         for (int i = 0; i < n; i++)
             if (columns[i].primary == place) {
@@ -176,10 +185,21 @@ static int double_table(struct target *t, const struct ambiqt_record *r, const s
                       r->names[1], list, rows.from, rows.from, (int)(t->seed % 3));
 }
 
+/* The new table's columns compare as those of its parent do. */
 static int split_table(struct target *t, const struct ambiqt_record *r, struct error *err)
 {
-    return target_run(t, err, "CREATE TABLE \"%w\" AS SELECT DISTINCT \"%w\", \"%w\" FROM \"%w\"", r->new_table, r->key,
-                      r->column, r->table);
+    struct target_column columns[TARGET_MAX_COLUMNS];
+    int n = target_columns(t, columns, TARGET_MAX_COLUMNS, "main", r->table);
+    const char *list = "", *const names[] = { r->key, r->column };
+
+    for (int k = 0; k < ARRAY_LEN(names); k++)
+        for (int i = 0; i < n; i++)
+            if (strcasecmp(columns[i].name, names[k]) == 0)
+                list = define(t, list, &columns[i]);
+    return target_run(t, err,
+                      "CREATE TABLE \"%w\" (%s); INSERT INTO \"%w\" (\"%w\", \"%w\") SELECT DISTINCT \"%w\", \"%w\" "
+                      "FROM \"%w\"",
+                      r->new_table, list, r->new_table, r->key, r->column, r->key, r->column, r->table);
 }
 
 int materialise_alter(struct target *t, const struct ambiguity *a, const struct schema *s, enum second_values second,
@@ -187,7 +207,7 @@ int materialise_alter(struct target *t, const struct ambiguity *a, const struct 
 {
     if (a->kind == AMBIGUITY_DELETED)
         return target_run(t, err, "ALTER TABLE \"%w\" DROP COLUMN \"%w\"", a->record.table, a->record.column);
-    if (a->stored_rows)
+    if (a->stored_rows && a->record.kind == SIA_AGGREGATE)
         return target_run(t, err, "CREATE TABLE \"%w\" AS %s", a->record.new_table, a->stored_rows);
     switch (a->record.kind) {
     case SIA_COLUMN:

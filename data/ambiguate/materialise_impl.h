@@ -29,7 +29,9 @@ const char *target_value(struct target *t, const char *fmt, ...);
 
 /* A column as PRAGMA pragma_table_info tells of it. */
 struct target_column {
-    const char *name, *type, *standard; /* standard: the DEFAULT expression, or NULL */
+    const char *name, *type;
+    const char *collation; /* "BINARY" unless declared otherwise */
+    const char *standard;  /* the DEFAULT expression, or NULL */
     bool not_null;
     int primary; /* place in the primary key from 1, or 0 */
 };

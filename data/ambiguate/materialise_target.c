@@ -70,6 +70,17 @@ static const char *plain_type(const char *type)
     return strspn(type, plain) == strlen(type) ? type : "";
 }
 
+/* Of a column; t keeps it. */
+static const char *collation_of(struct target *t, const char *database, const char *table, const char *column)
+{
+    const char *type = NULL, *collation = NULL;
+    int not_null, primary, counts;
+
+    int rc =
+        sqlite3_table_column_metadata(t->db, database, table, column, &type, &collation, &not_null, &primary, &counts);
+    return strings_keep(&t->text, rc == SQLITE_OK && collation ? collation : "BINARY");
+}
+
 int target_columns(struct target *t, struct target_column *columns, int max, const char *database, const char *table)
 {
     sqlite3_stmt *stmt = NULL;
@@ -84,6 +95,7 @@ int target_columns(struct target *t, struct target_column *columns, int max, con
             columns[n] = (struct target_column){
                 .name = strings_keep(&t->text, (const char *)sqlite3_column_text(stmt, 0)),
                 .type = strings_keep(&t->text, plain_type((const char *)sqlite3_column_text(stmt, 1))),
+                .collation = collation_of(t, database, table, (const char *)sqlite3_column_text(stmt, 0)),
                 .standard = standard ? strings_keep(&t->text, standard) : NULL,
                 .not_null = sqlite3_column_int(stmt, 2) != 0,
                 .primary = sqlite3_column_int(stmt, 4),
