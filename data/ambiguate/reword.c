@@ -51,6 +51,82 @@ static bool stands_at(const struct word *words, int n, int at, const uint32_t *n
     return k > 0;
 }
 
+/* Words that are no name of an element beside some others; "" is any word. */
+static const struct {
+    const char *before, *word, *behind;
+} phrases[] = {
+    { "in", "order", "" },
+    { "alphabetical", "order", "" },
+    { "alphabetic", "order", "" },
+    { "ascending", "order", "" },
+    { "descending", "order", "" },
+    { "increasing", "order", "" },
+    { "decreasing", "order", "" },
+    { "lexicographic", "order", "" },
+    { "lexicographical", "order", "" },
+    { "chronological", "order", "" },
+    { "reverse", "order", "" },
+    { "numerical", "order", "" },
+    { "", "order", "by" },
+    { "", "group", "by" },
+    { "", "number", "of" },
+    { "", "count", "the" },
+    { "", "count", "all" },
+    { "", "count", "how" },
+    { "", "select", "the" },
+    { "", "select", "all" },
+    { "", "total", "number" },
+    { "in", "total", "" },
+    { "in", "case", "" },
+    { "to", "date", "" },
+};
+
+/* Words that hold a question together are no name of an element. */
+static const char *const glue[] = { "a",  "all", "an", "and", "as", "at",   "by", "for",  "from",  "in",   "is",
+                                    "no", "not", "of", "on",  "or", "than", "to", "with", "where", "which" };
+
+static bool has_hash(const struct word *words, int n, int at, const char *word)
+{
+    return !*word || (at >= 0 && at < n && words[at].hash == word_hash(word));
+}
+
+/* Whether the word is part of a phrase. */
+static bool is_phrase(const struct word *words, int n, int at)
+{
+    for (int i = 0; i < ARRAY_LEN(glue); i++)
+        if (words[at].hash == word_hash(glue[i]))
+            return true;
+    for (int i = 0; i < ARRAY_LEN(phrases); i++)
+        if (words[at].hash == word_hash(phrases[i].word) && has_hash(words, n, at - 1, phrases[i].before) &&
+            has_hash(words, n, at + 1, phrases[i].behind))
+            return true;
+    return false;
+}
+
+/* Whether words[at] to words[at + k - 1] lie inside this name, which is longer and stands in the question. */
+static bool is_inside(const struct word *words, int n, int at, int k, const char *name)
+{
+    uint32_t longer[NAME_MAX_WORDS];
+    int m = words_read(name, longer, NAME_MAX_WORDS);
+
+    for (int i = at + k - m; m > k && i <= at; i++)
+        if (i >= 0 && stands_at(words, n, i, longer, m))
+            return true;
+    return false;
+}
+
+/* Whether the words name another element of the schema, or none. */
+static bool is_other(const struct word *words, int n, int at, int k, const char *schema_text)
+{
+    char *copy = xstrdup(schema_text ? schema_text : ""), *state = NULL;
+    bool found = k == 1 && is_phrase(words, n, at);
+
+    for (char *name = strtok_r(copy, "|:,", &state); name && !found; name = strtok_r(NULL, "|:,", &state))
+        found = is_inside(words, n, at, k, name);
+    free(copy);
+    return found;
+}
+
 /* A name for people: blanks for underscores. */
 static void put_name(FILE *out, const char *name)
 {
@@ -92,7 +168,7 @@ static void end_text(FILE *out)
     CHECK(fclose(out) == 0, "out of memory");
 }
 
-char *reword_question(const char *question, const char *element, const char *name)
+char *reword_question(const char *question, const char *element, const char *name, const char *schema_text)
 {
     struct word words[MAX_WORDS];
     uint32_t wanted[NAME_MAX_WORDS];
@@ -102,7 +178,7 @@ char *reword_question(const char *question, const char *element, const char *nam
     FILE *out = start_text(&text, &size);
 
     for (int i = 0; i + k <= n; i++) {
-        if (!stands_at(words, n, i, wanted, k))
+        if (!stands_at(words, n, i, wanted, k) || is_other(words, n, i, k, schema_text))
             continue;
         int start = words[i].start, end = words[i + k - 1].end;
         char *old = strndup(question + start, (size_t)(end - start));
@@ -146,7 +222,8 @@ void reword_golds(char *texts[2], const struct ambiqt_record *r)
     for (int i = 0; i < 2; i++) {
         const char *table = i ? r->new_table : r->table;
         if (r->kind == SIA_COLUMN || r->kind == SIA_TABLE)
-            texts[i] = reword_question(r->question, r->kind == SIA_COLUMN ? r->column : r->table, r->names[i]);
+            texts[i] =
+                reword_question(r->question, r->kind == SIA_COLUMN ? r->column : r->table, r->names[i], r->schema_text);
         else if (r->kind == SIA_JOIN)
             texts[i] = with_table(r->question, r->column, "from", table);
         else

@@ -16,8 +16,10 @@
 #include "kernels/rng.h"
 
 /* The question with every mention of the element (a name as the schema has it; plurals count) called by another name;
- * with " (ELEMENT: NAME)" behind it where it mentions none.  The caller frees. */
-char *reword_question(const char *question, const char *element, const char *name);
+ * with " (ELEMENT: NAME)" behind it where it mentions none.  Words of a longer name of the schema are no mention, nor
+ * are those of a phrase such as "in alphabetical order".  schema_text is that of struct ambiqt_record.  The caller
+ * frees. */
+char *reword_question(const char *question, const char *element, const char *name, const char *schema_text);
 
 /* Texts of the record's two golds.  C, T: the question with the element called by each alternative's name; J: with
  * " (COLUMN from TABLE)" behind it; P: with " (computed from TABLE)" and " (stored in TABLE)".  The caller frees both.

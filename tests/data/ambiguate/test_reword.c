@@ -22,13 +22,23 @@ static void names(void **state)
         { "How old is each head?", "age", "Years_Old", "How old is each head? (age: years old)" },
         { "What is the song name?", "name_song", "title", "What is the song name? (name song: title)" },
         { "A \"singer\"\xe2\x80\x94which?", "singer", "artist", "A \"artist\"\xe2\x80\x94which?" },
+        { "What is the first name, and the name?", "name", "title", "What is the first name, and the title?" },
+        { "What is the first-name of heads?", "name", "title", "What is the first-name of heads? (name: title)" },
+        { "The orders, in alphabetical order?", "order", "purchase", "The purchases, in alphabetical order?" },
+        { "Orders in descending order, ordered by order", "order", "purchase",
+          "Purchases in descending order, ordered by purchase" },
+        { "Count the heads of each country", "count", "tally", "Count the heads of each country (count: tally)" },
+        { "What is the count of each country?", "count", "tally", "What is the tally of each country?" },
+        { "Number of heads by number", "number", "figure", "Number of heads by figure" },
+        { "Heads from Bonn", "from", "origin", "Heads from Bonn (from: origin)" },
         { "", "singer", "artist", " (singer: artist)" },
         { "No name at all", "", "artist", "No name at all (: artist)" },
     };
     (void)state;
 
     for (int i = 0; i < ARRAY_LEN(cases); i++) {
-        char *text = reword_question(cases[i].question, cases[i].element, cases[i].name);
+        char *text = reword_question(cases[i].question, cases[i].element, cases[i].name,
+                                     "head : born_state , name , first name | order : count");
         assert_string_equal(text, cases[i].wanted);
         free(text);
     }
