@@ -10,6 +10,14 @@
 
 enum { ARENA_BYTES = 16 << 20 };
 
+static void add_column(struct schema_build *b, int table, const struct schema_column *like, const char *name, bool key)
+{
+    int at = schema_build_column(b, table, name, NULL, like->type);
+
+    if (key && like->primary)
+        schema_build_primary(b, at);
+}
+
 static void add_table(struct schema_build *b, const struct ambiguity *a, const struct schema *s, int t,
                       const char *name)
 {
@@ -23,9 +31,9 @@ static void add_table(struct schema_build *b, const struct ambiguity *a, const s
         const struct schema_column *column = &s->columns[c];
         bool altered = here && strcmp(column->name, r->column) == 0;
         for (int k = 0; k < 2 && altered && a->kind != AMBIGUITY_DELETED; k++)
-            schema_build_column(b, at, r->names[k], NULL, column->type);
+            add_column(b, at, column, r->names[k], k == 0);
         if (!altered)
-            schema_build_column(b, at, column->name, NULL, column->type);
+            add_column(b, at, column, column->name, true);
     }
 }
 
@@ -65,6 +73,17 @@ static void make_altered(struct schema *out, const struct ambiguity *a, const st
     schema_build_finish(&b, out);
 }
 
+/* A table WITHOUT ROWID has a key: whether the name rowid means something depends on it. */
+static void put_key(FILE *f, struct strings *text, const struct schema *s, const struct schema_table *t)
+{
+    int n = 0;
+
+    for (int c = t->first_column; c < t->first_column + t->n_columns && t->form == TABLE_WITHOUT_ROWID; c++)
+        if (s->columns[c].primary)
+            fprintf(f, "%s%s", n++ ? ", " : ", PRIMARY KEY (", sql_written_name(text, s->columns[c].name));
+    fputs(n ? ")) WITHOUT ROWID;\n" : ");\n", f);
+}
+
 /* Empty tables, as a script; the caller frees. */
 static char *make_script(const struct schema *s)
 {
@@ -86,7 +105,7 @@ static char *make_script(const struct schema *s)
             const struct schema_column *c = &s->columns[table->first_column + i];
             fprintf(f, "%s%s %s", i ? ", " : "", sql_written_name(&text, c->name), types[c->type]);
         }
-        fputs(");\n", f);
+        put_key(f, &text, s, table);
     }
     CHECK(fclose(f) == 0, "cannot write to memory");
     strings_release(&text);
