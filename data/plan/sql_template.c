@@ -1,6 +1,7 @@
 #include "data/plan/sql_template.h"
 
 #include "data/corpora/ambiqt_text.h"
+#include "data/sql/sql_lex.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -125,14 +126,18 @@ static bool is_number(const char *word)
     return word[strspn(word, "0123456789")] == 0;
 }
 
-/* A word outside quotes. */
-static void put_element(struct output *o, const struct template_names *n, const char *word)
+/* A word outside quotes, and the next one or "".  A reserved word and a function are themselves, even where a table or
+ * column is called so. */
+static void put_element(struct output *o, const struct template_names *n, const char *word, const char *next)
 {
+    bool sql = sql_word_use(word) == SQL_KEYWORD_RESERVED || *next == '(';
     bool alias = (word[0] == 't' || word[0] == 'T') && ambiqt_has_alias(word);
     char *name = lower(word + (alias ? 3 : 0), strlen(word));
 
     if (is_number(word))
         put_word(o, "number");
+    else if (sql)
+        put_word(o, word);
     else if (strings_find(&n->tables, name) >= 0)
         put_word(o, "table");
     else if (strings_find(&n->columns, name) >= 0)
@@ -143,7 +148,7 @@ static void put_element(struct output *o, const struct template_names *n, const 
 }
 
 /* quote: the one that is open, 0 when none is. */
-static void put_next(struct output *o, const struct template_names *n, const char *word, char *quote)
+static void put_next(struct output *o, const struct template_names *n, const char *word, const char *next, char *quote)
 {
     char last = word[strlen(word) - 1];
 
@@ -153,7 +158,7 @@ static void put_next(struct output *o, const struct template_names *n, const cha
             put_word(o, "string");
         }
     } else if (!strchr("'\"`", word[0])) {
-        put_element(o, n, word);
+        put_element(o, n, word, next);
     } else if (word[1] && last == word[0]) {
         put_word(o, "string");
     } else {
@@ -204,7 +209,7 @@ char *sql_template(const struct template_names *n, const char *sql, enum sql_tem
     free(s);
     put_word(&o, "");
     for (int i = 0; i < w.n; i++)
-        put_next(&o, n, w.items[i], &quote);
+        put_next(&o, n, w.items[i], i + 1 < w.n ? w.items[i + 1] : "", &quote);
     ambiqt_words_release(&w);
     char *low = lower(o.s, o.n);
     free(o.s);
