@@ -106,6 +106,14 @@ bool draft_is_alias(const struct draft *d, int i)
     return alias;
 }
 
+bool draft_is_sql(const struct draft *d, int i)
+{
+    bool call = i + 1 < d->n && *d->pieces[i + 1].s == '(';
+    bool clause = (draft_is(d, i, "group") || draft_is(d, i, "order")) && draft_is(d, i + 1, "by");
+
+    return d->pieces[i].name && (call || clause);
+}
+
 bool draft_is_table(const struct draft *d, int i)
 {
     return draft_is(d, i - 1, "from") || draft_is(d, i - 1, "join");

@@ -31,6 +31,9 @@ char *draft_finish(const struct draft *d);
 bool draft_is(const struct draft *d, int i, const char *word);
 /* A word that may be an alias: a name that is no word of a FROM clause and what follows one. */
 bool draft_is_alias(const struct draft *d, int i);
+/* Piece i is the name of a function, or GROUP or ORDER before BY.  Other words of SQL may be columns: those of AmbiQT's
+ * readings are not in quotes. */
+bool draft_is_sql(const struct draft *d, int i);
 /* Piece i stands where a table's name stands: behind FROM or JOIN. */
 bool draft_is_table(const struct draft *d, int i);
 /* Some table of the query is this one. */

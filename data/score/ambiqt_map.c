@@ -82,7 +82,7 @@ static char *map_column(const struct ambiqt_record *r, const struct schema *s, c
     bool present = draft_has_table(&d, r->table), shared = elsewhere(&d, s, r, r->column);
     for (int i = 0; i < d.n; i++) {
         const char *prefix, *column = draft_column(&d, i, &prefix);
-        if (draft_is_table(&d, i) || draft_is(&d, i - 1, "as"))
+        if (draft_is_table(&d, i) || draft_is(&d, i - 1, "as") || draft_is_sql(&d, i))
             continue;
         if (*prefix ? strcasecmp(draft_table(&d, prefix), r->table) != 0 : !present)
             continue;
@@ -256,7 +256,7 @@ char *ambiqt_qualify(const struct ambiqt_record *r, const struct schema *altered
     draft_init(&d, sql);
     for (int i = 0; i < d.n; i++) {
         const char *prefix, *column = draft_column(&d, i, &prefix);
-        if (draft_is_table(&d, i) || draft_is(&d, i - 1, "as"))
+        if (draft_is_table(&d, i) || draft_is(&d, i - 1, "as") || draft_is_sql(&d, i))
             continue;
         const char *better = better_prefix(&d, r, altered, prefix, column);
         if (better)

@@ -100,6 +100,23 @@ static void columns_as_published(void **state)
     check(&column, true, cases, ARRAY_LEN(cases));
 }
 
+/* The column is called as a function is. */
+static void columns_called_as_functions(void **state)
+{
+    static const struct ambiqt_record count = { .kind = SIA_COLUMN,
+                                                .db_id = "harbour",
+                                                .original = "select count(count) from boat",
+                                                .table = "boat",
+                                                .column = "count",
+                                                .names = { "max", "order" } };
+    static const struct mapping cases[] = {
+        { "select count(max), max(max) from boat", { "select count(count), max(count) from boat", NULL } },
+        { "select count(order) from boat order by order", { NULL, "select count(count) from boat order by count" } },
+    };
+    (void)state;
+    check(&count, false, cases, ARRAY_LEN(cases));
+}
+
 static void columns_as_ours(void **state)
 {
     static const struct mapping cases[] = {
@@ -276,6 +293,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_as_published),
         cmocka_unit_test(columns_as_ours),
+        cmocka_unit_test(columns_called_as_functions),
         cmocka_unit_test(tables_as_published),
         cmocka_unit_test(tables_as_ours),
         cmocka_unit_test(joins_as_published),
