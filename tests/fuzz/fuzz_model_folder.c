@@ -12,7 +12,7 @@
 
 static const char *const files[] = { "vocab.txt", "tokenizer_config.json", "special_tokens_map.json",
                                      "chat_template.jinja", "model.safetensors.index.json" };
-static char dir[] = "/tmp/fuzz_model_folder_XXXXXX";
+static char dir[] = P_tmpdir "/fuzz_model_folder_XXXXXX";
 
 static void write_file(const char *name, const void *data, size_t size)
 {
