@@ -182,7 +182,7 @@ refused 'line 2: field "id": "1" has an answer already' '{"id":1,"score":1}' '{"
 refused 'line 1: field "id": expected the id of a labelled question, got "9"' '{"id":9,"score":1}'
 refused 'line 1: field "score": expected 0 to 1, got 1.5' '{"id":1,"score":1.5}'
 refused 'line 1: field "score"' '{"id":1,"score":null}'
-refused 'line 1: field "score"' '{"id":1,"error":"no"}'
+refused '3 of 3 questions have no answer' '{"id":1,"error":"no"}'
 refused 'bad.jsonl: line 1' '{"id":1,'
 sed 's/"id":2/"id":1/' named.jsonl >twice.jsonl
 expect 3 'two labelled questions have the id "1"' evaluate --predictions named.pred.jsonl --data twice.jsonl --db shop.db
