@@ -95,7 +95,7 @@ int sql_resolve_order(struct sql_resolver *r, const struct sql_scope *s, const s
 /* What the n-th output uses is used in this clause too. */
 int sql_use_ordinal(struct sql_resolver *r, const struct sql_scope *s, const struct sql_outputs *outputs, long n,
                     const struct sql_expr *e, enum sql_clause clause);
-/* The whole number that an ORDER BY or GROUP BY term is, or -1. */
+/* The whole number that an ORDER BY or GROUP BY term is, 0 when that is negative; -1 when it is none. */
 long sql_ordinal(const struct sql_expr *e);
 /* Makes a common table expression's outputs known, under the names of its column list. */
 int sql_publish_cte(struct sql_resolver *r, struct sql_cte *c, const struct sql_outputs *outputs);

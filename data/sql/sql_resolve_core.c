@@ -2,6 +2,7 @@
 #include "data/sql/sql_print.h"
 #include "data/sql/sql_scope.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,12 +168,20 @@ static int resolve_outputs(struct sql_resolver *r, struct sql_scope *s, struct s
     return out->list ? 0 : -1;
 }
 
+/* As SQLite reads it: of at most 32 bits, with signs before it and in hexadecimal too. */
 long sql_ordinal(const struct sql_expr *e)
 {
-    while (e->kind == SQL_EXPR_COLLATE)
-        e = e->left;
-    bool digits = e->kind == SQL_EXPR_LITERAL && strspn(e->text, "0123456789") == strlen(e->text);
-    return digits ? strtol(e->text, NULL, 10) : -1;
+    bool negative = false;
+    char *end = NULL;
+
+    for (; e->kind == SQL_EXPR_COLLATE || (e->kind == SQL_EXPR_UNARY && (e->op == SQL_PLUS || e->op == SQL_MINUS));
+         e = e->left)
+        negative ^= e->kind == SQL_EXPR_UNARY && e->op == SQL_MINUS;
+    bool hex = e->kind == SQL_EXPR_LITERAL && e->text[0] == '0' && (e->text[1] | 0x20) == 'x';
+    if (e->kind != SQL_EXPR_LITERAL || !isdigit((unsigned char)e->text[0]))
+        return -1;
+    long n = strtol(e->text, &end, hex ? 16 : 10);
+    return *end || n > INT32_MAX ? -1 : negative ? 0 : n;
 }
 
 int sql_use_ordinal(struct sql_resolver *r, const struct sql_scope *s, const struct sql_outputs *outputs, long n,
@@ -182,7 +191,9 @@ int sql_use_ordinal(struct sql_resolver *r, const struct sql_scope *s, const str
 
     if (sql_work(r, outputs->n, e->span))
         return -1;
-    if (n < 1 || n > outputs->n)
+    if (n < 1)
+        return sql_fail(r, e->span, "expected a column from 1 to %d, got a number below 1", outputs->n);
+    if (n > outputs->n)
         return sql_fail(r, e->span, "expected a column from 1 to %d, got %ld", outputs->n, n);
     for (long left = n; result && left > result->n_outputs; result = result->next)
         left -= result->n_outputs;

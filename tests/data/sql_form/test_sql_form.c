@@ -94,6 +94,7 @@ static const char *const equal[][2] = {
     { "SELECT p.id FROM (SELECT id FROM dept) p, (SELECT id FROM emp) q WHERE p.id = q.id",
       "SELECT d.id FROM (SELECT id FROM emp) e JOIN (SELECT id FROM dept) d ON e.id = d.id" },
     { "SELECT name FROM emp WHERE NOT NOT salary > 100", "SELECT name FROM emp WHERE salary > 100" },
+    { "SELECT id, title FROM task ORDER BY +2, 0x1", "SELECT id, title FROM task ORDER BY title, id" },
 };
 
 static const char *const different[][2] = {
@@ -166,6 +167,7 @@ static const char *const different[][2] = {
     { "SELECT p.id FROM (SELECT id FROM dept) p, (SELECT id + 1 AS id FROM emp) q",
       "SELECT q.id FROM (SELECT id + 1 AS id FROM emp) q, (SELECT id FROM dept) p" },
     { "VALUES (3), (4)", "SELECT 3, 4" },
+    { "SELECT title, id FROM task ORDER BY TRUE, 2", "SELECT title, id FROM task ORDER BY +1, 2" },
     { "SELECT d.id FROM dept d FULL JOIN task t USING (id)", "SELECT id FROM dept d FULL JOIN task t USING (id)" },
     { "SELECT hours FROM task ORDER BY hours LIMIT - (-4)", "SELECT hours FROM task ORDER BY hours" },
     { "SELECT name FROM museum ORDER BY 1 COLLATE BINARY, id", "SELECT name FROM museum ORDER BY 1, id" },
