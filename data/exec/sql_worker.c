@@ -13,6 +13,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -114,21 +115,85 @@ void sql_worker_leave(struct sql_worker *w, int db, int64_t age)
     pthread_mutex_unlock(&pool_lock);
 }
 
-/* The process with the socket as its standard input; it closes what else it inherits. */
-static int spawn(struct sql_worker *w, char *path, int theirs, struct error *err)
+/* Only what a worker has a use for: where its libraries are, and the time zone of SQL's local time. */
+static char **clean_environment(void)
 {
-    char version[] = WIRE_VERSION, *argv[] = { path, version, NULL };
+    static const char *const kept[] = { "LD_LIBRARY_PATH", "TZ", "TZDIR", "ASAN_OPTIONS", "UBSAN_OPTIONS" };
+    char **list = xcalloc(ARRAY_LEN(kept) + 1, sizeof *list);
+
+    for (int i = 0, n = 0; i < ARRAY_LEN(kept); i++) {
+        const char *value = getenv(kept[i]);
+        if (value)
+            CHECK(asprintf(&list[n++], "%s=%s", kept[i], value) >= 0, "no memory for the environment");
+    }
+    return list;
+}
+
+static void free_environment(char **list)
+{
+    for (char **at = list; *at; at++)
+        free(*at);
+    free(list);
+}
+
+/* A process that is to be started: the ends that it gets of its socket and of the pipe for its messages. */
+struct worker_start {
+    char *path;
+    int socket, messages;
+    pid_t pid;
+    int failed; /* an errno */
+    bool over;
+};
+
+/* The process with the socket as its standard input; it closes what else it inherits. */
+static int spawn(struct worker_start *s)
+{
+    char version[] = WIRE_VERSION, *argv[] = { s->path, version, NULL }, **environment = clean_environment();
     posix_spawn_file_actions_t actions;
 
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, theirs, WIRE_SOCKET);
+    posix_spawn_file_actions_adddup2(&actions, s->socket, WIRE_SOCKET);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    int failed = posix_spawn(&w->pid, path, &actions, NULL, argv, environ);
+    if (s->messages >= 0)
+        posix_spawn_file_actions_adddup2(&actions, s->messages, STDERR_FILENO);
+    int failed = posix_spawn(&s->pid, s->path, &actions, NULL, argv, environment);
     posix_spawn_file_actions_destroy(&actions);
-    if (!failed)
-        return 0;
-    w->pid = 0;
-    return error_set(err, EXIT_CODE_FAILURE, "cannot start %s: %s", path, strerror(failed));
+    free_environment(environment);
+    return failed;
+}
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct worker_start *wanted;
+} starter = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+
+/* Starts all workers.  The kernel kills a worker together with the thread that started it (jail.c), and this thread
+ * ends with the program. */
+static void *start_workers(void *unused)
+{
+    pthread_mutex_lock(&starter.lock);
+    for (;;) {
+        while (!starter.wanted)
+            pthread_cond_wait(&starter.changed, &starter.lock);
+        starter.wanted->failed = spawn(starter.wanted);
+        starter.wanted->over = true;
+        starter.wanted = NULL;
+        pthread_cond_broadcast(&starter.changed);
+    }
+    return unused;
+}
+
+static void let_start(struct worker_start *s)
+{
+    pthread_mutex_lock(&starter.lock);
+    while (starter.wanted)
+        pthread_cond_wait(&starter.changed, &starter.lock);
+    starter.wanted = s;
+    pthread_cond_broadcast(&starter.changed);
+    while (!s->over)
+        pthread_cond_wait(&starter.changed, &starter.lock);
+    pthread_mutex_unlock(&starter.lock);
 }
 
 /* Ends the process, if it has not, and gives what waitpid says of it: 0 when that cannot be told. */
@@ -152,29 +217,119 @@ static void bury_all(void)
             bury(w);
 }
 
-static void end_with_program(void)
+/* A worker that a stranger has taken over shall not read the program's memory.  AMBIT_DUMPABLE=1 leaves it open to
+ * debuggers. */
+static void close_memory(void)
 {
+#ifndef AMBIT_SANITIZE /* a leak checker attaches to the program */
+    const char *wanted = getenv("AMBIT_DUMPABLE");
+
+    if (!wanted || strcmp(wanted, "1") != 0)
+        prctl(PR_SET_DUMPABLE, 0);
+#endif
+}
+
+static void before_the_first(void)
+{
+    pthread_t thread;
+    sigset_t all, before;
+
+    close_memory();
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    CHECK(pthread_create(&thread, NULL, start_workers, NULL) == 0, "no thread to be had");
+    pthread_detach(thread);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     CHECK(atexit(bury_all) == 0, "no room for what is done at the end");
+}
+
+/* What the process says before its jail holds, which is then closed: nothing, unless it cannot serve.  false when it is
+ * late. */
+static bool hear(int fd, char *said, size_t size)
+{
+    struct pollfd p = { .fd = fd, .events = POLLIN };
+    double deadline = now_seconds() + SENDING;
+    size_t n = 0;
+
+    for (;;) {
+        double left = deadline - now_seconds();
+        char byte;
+        int ready = poll(&p, 1, left > 0 ? (int)(left * 1e3 + 1) : 0);
+        ssize_t got = ready > 0 ? read(fd, &byte, 1) : -1;
+        if (got > 0 && n + 1 < size)
+            said[n++] = byte;
+        said[n] = '\0';
+        if (got == 0)
+            return true;
+        if (left <= 0 || (ready < 0 && errno != EINTR))
+            return false;
+    }
+}
+
+/* A worker that is in its jail; its messages until then may be a linker's warnings. */
+static int await_jail(struct sql_worker *w, const char *path, int messages, struct error *err)
+{
+    char said[512] = "", byte;
+
+    if (!hear(messages, said, sizeof said)) {
+        bury(w);
+        return error_set(err, EXIT_CODE_FAILURE, "%s: not ready after %g seconds", path, SENDING);
+    }
+    if (recv(w->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0)
+        return 0;
+    int status = bury(w);
+    said[strcspn(said, "\n")] = '\0';
+    if (*said)
+        return error_set(err, EXIT_CODE_FAILURE, "%s: %s", path, said);
+    return error_set(err, EXIT_CODE_FAILURE, "%s: ended as it started (%s %d)", path,
+                     WIFSIGNALED(status) ? "signal" : "exit code",
+                     WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+static void close_both(const int ends[2])
+{
+    close(ends[0]);
+    close(ends[1]);
+}
+
+/* Both ends of a socket for requests and of a pipe for messages. */
+static int open_ends(int ends[2], int messages[2])
+{
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+        return -1;
+    if (pipe2(messages, O_CLOEXEC) == 0)
+        return 0;
+    int why = errno;
+    close_both(ends);
+    errno = why;
+    return -1;
 }
 
 static int start_at(struct sql_worker *w, char *path, struct error *err)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    int ends[2];
+    int ends[2], messages[2];
 
-    pthread_once(&once, end_with_program);
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+    pthread_once(&once, before_the_first);
+    if (open_ends(ends, messages))
         return error_set(err, EXIT_CODE_FAILURE, "no socket for %s: %s", path, strerror(errno));
-    int rc = spawn(w, path, ends[1], err);
+    struct worker_start s = { .path = path, .socket = ends[1], .messages = messages[1] };
+#ifdef AMBIT_SANITIZE /* whose reports go to standard error */
+    s.messages = -1;
+#endif
+    let_start(&s);
     close(ends[1]);
-    if (rc) {
-        close(ends[0]);
-        return -1;
-    }
+    close(messages[1]);
+    w->pid = s.failed ? 0 : s.pid;
     w->fd = ends[0];
     w->age++;
     w->begin = w->end = 0;
-    return 0;
+    int rc = s.failed ? error_set(err, EXIT_CODE_FAILURE, "cannot start %s: %s", path, strerror(s.failed))
+                      : await_jail(w, path, messages[0], err);
+    if (s.failed)
+        close(ends[0]);
+    close(messages[0]);
+    return rc;
 }
 
 int64_t sql_worker_age(struct sql_worker *w, struct error *err)

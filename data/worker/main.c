@@ -157,12 +157,16 @@ static void serve(struct service *s)
 int main(int argc, char **argv)
 {
     struct service s = { 0 };
+    struct error err = { 0 };
 
     if (argc != 2 || strcmp(argv[1], WIRE_VERSION) != 0) {
         log_error("ambit-sql-worker is for ambit's programs to start, and of another build than this one");
         return EXIT_CODE_USAGE;
     }
-    jail_enter();
+    if (jail_enter(&err)) {
+        fprintf(stderr, "%s\n", err.text);
+        return (int)err.code;
+    }
     for (;;)
         serve(&s);
 }

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -143,6 +144,17 @@ static void check_proc(pid_t pid, const char *file, const char *line)
         fail_msg("%s does not say \"%s\": %s", path, line, text);
 }
 
+static void check_environment(pid_t pid)
+{
+    char path[64], text[4096] = "";
+
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    FILE *f = fopen(path, "r");
+    size_t n = fread(text, 1, sizeof text, f);
+    fclose(f);
+    assert_null(memmem(text, n, "SECRET", 6));
+}
+
 static void a_crash_is_one_result(void **state)
 {
     struct exec_db *db = open_world(), *other = open_world();
@@ -260,9 +272,13 @@ static void the_worker_is_apart(void **state)
     (void)state;
 
     kill_worker();
+    setenv("SECRET", "seen", 1);
     check_number(db, "SELECT a FROM t1", 1);
     assert_int_equal(children(false, &pid), 1);
-    assert_int_equal(descriptors(pid), 3);
+    if (geteuid() == 0) { /* nobody else may look into it */
+        assert_int_equal(descriptors(pid), 3);
+        check_environment(pid);
+    }
     check_proc(pid, "status", "NoNewPrivs:\t1");
     check_proc(pid, "limits", "Max file size             0                    0");
     check_proc(pid, "limits", "Max processes             0                    0");
@@ -270,7 +286,10 @@ static void the_worker_is_apart(void **state)
 #ifndef __SANITIZE_ADDRESS__
     check_proc(pid, "limits", "Max address space         1610612736           1610612736");
     check_proc(pid, "status", "Seccomp:\t2");
+    assert_int_equal(prctl(PR_GET_DUMPABLE), 0);
 #endif
+    check_proc(pid, "status", "CapPrm:\t0000000000000000");
+    check_proc(pid, "status", "CapEff:\t0000000000000000");
     kill(pid, SIGINT);
     kill(pid, SIGTERM);
     kill(pid, SIGHUP);
@@ -283,7 +302,8 @@ static void the_worker_is_apart(void **state)
     close(leak);
 }
 
-/* A folder with a worker that sends these bytes, whatever it is asked. */
+/* A folder with a worker that sends these bytes, whatever it is asked.  The end of its standard error says that it is
+ * ready. */
 static void make_liar(const char *dir, const void *bytes, size_t n, const char *then)
 {
     char script[600];
@@ -292,7 +312,7 @@ static void make_liar(const char *dir, const void *bytes, size_t n, const char *
 
     assert_int_equal(fwrite(bytes, 1, n, f), n);
     fclose(f);
-    snprintf(script, sizeof script, "#!/bin/sh\ncat '%s' >&0\n%s\n", said, then);
+    snprintf(script, sizeof script, "#!/bin/sh\nexec 2>/dev/null\ncat '%s' >&0\n%s\n", said, then);
     assert_int_equal(chmod(test_file(dir, "ambit-sql-worker", script), 0700), 0);
     setenv("AMBIT_MODULE_PATH", dir, 1);
 }
@@ -372,8 +392,8 @@ static void other_bad_workers(void **state)
     const char *dir = *state;
     struct error err = { 0 };
 
-    refuse_lie(dir, &longer, "exit 3", "the SQL library crashed on this statement (exit code 3)");
-    refuse_lie(dir, &longer, "kill -11 $$", "the SQL library crashed on this statement (signal 11)");
+    refuse_lie(dir, &longer, "sleep 0.3; exit 3", "the SQL library crashed on this statement (exit code 3)");
+    refuse_lie(dir, &longer, "sleep 0.3; kill -11 $$", "the SQL library crashed on this statement (signal 11)");
     struct exec_db *db = open_world();
     kill_worker();
     make_liar(dir, &good, 0, "exec sleep 100");
