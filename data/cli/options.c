@@ -4,6 +4,7 @@
 #include "data/util/build.h"
 #include "data/util/log.h"
 #include "data/util/stop.h"
+#include "data/util/threads.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -198,7 +199,8 @@ static int run_command(const struct program *p, const struct command *c, int arg
 /* Pages and results that did not reach standard output are a failure, whatever wrote them. */
 static int finish(const struct program *p, int rc)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    bool bad = ferror(stdout) != 0;
+    if (fclose(stdout) == 0 && !bad)
         return rc;
     log_error("%s: cannot write to standard output", p->name);
     return rc == EXIT_CODE_OK ? EXIT_CODE_FAILURE : rc;
@@ -236,7 +238,7 @@ static int run_program(const struct program *p, int argc, char **argv)
     if (asks_help(argc - 2, argv + 2))
         return print_page(p, c->name, help_program, help_command);
     base_warn = log_warn;
-    if (log_check_environment(&err) == 0)
+    if (log_check_environment(&err) == 0 && threads_check_environment(&err) == 0)
         return run_command(p, c, argc - 2, argv + 2);
     log_error("%s", err.text);
     return EXIT_CODE_USAGE;

@@ -1,9 +1,11 @@
 /* Part of commands.h: the program ambit-data. */
 #include "data/cmd/commands.h"
+#include "data/console/standard.h"
 #include "data/util/threads.h"
 
 int main(int argc, char **argv)
 {
+    standard_open();
     threads_start(argv);
     return program_main(&data_program, argc, argv);
 }

@@ -120,6 +120,18 @@ void threads_set(int n)
     omp_set_num_threads(n);
 }
 
+/* A list has a number for each level of nested regions. */
+int threads_check_environment(struct error *err)
+{
+    const char *value = getenv("OMP_NUM_THREADS");
+
+    for (const char *at = value; at && *at; at += strcspn(at, ","), at += *at == ',')
+        if (strtol(at, NULL, 10) > THREADS_MAX)
+            return error_set(err, EXIT_CODE_USAGE, "OMP_NUM_THREADS: expected at most %d threads, got %.40s",
+                             THREADS_MAX, value);
+    return 0;
+}
+
 static int64_t now_ns(void)
 {
     struct timespec t;

@@ -8,6 +8,8 @@
 #ifndef DATA_UTIL_THREADS_H
 #define DATA_UTIL_THREADS_H
 
+#include "kernels/base.h"
+
 /*
  * First in main.  Without OMP_NUM_THREADS there are as many threads as processors for us.  Without OMP_WAIT_POLICY that
  * is set to passive, with GOMP_SPINCOUNT, OPENBLAS_THREAD_TIMEOUT and OMP_NUM_THREADS where they are missing, and the
@@ -17,6 +19,9 @@
 void threads_start(char **argv);
 
 enum { THREADS_MAX = 1024 };
+
+/* -1 with EXIT_CODE_USAGE where OMP_NUM_THREADS asks for more, of which libgomp would crash. */
+int threads_check_environment(struct error *err);
 
 /* From now on n threads of OpenMP and of what runs through it; a device that is opened later has as many. */
 void threads_set(int n);

@@ -1,9 +1,11 @@
 /* Part of commands.h: the program ambit-infer. */
+#include "data/console/standard.h"
 #include "data/util/threads.h"
 #include "infer/cmd/commands.h"
 
 int main(int argc, char **argv)
 {
+    standard_open();
     threads_start(argv);
     return program_main(&infer_program, argc, argv);
 }
