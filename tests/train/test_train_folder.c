@@ -64,6 +64,68 @@ static void test_refused(void **state)
     snprintf(command, sizeof command, "truncate -s -1 '%s'/checkpoint-*/" CHECKPOINT_FILE, q.out);
     assert_int_equal(test_run(command, NULL), 0);
     refuse(q, EXIT_CODE_CHECKPOINT, CHECKPOINT_FILE);
+    assert_said("to begin the run anew in its folder");
+}
+
+static void shell(const char *format, const char *a, const char *b)
+{
+    char command[9000];
+
+    snprintf(command, sizeof command, format, a, b);
+    assert_int_equal(test_run(command, NULL), 0);
+}
+
+/* The best weights are gone, damaged, of another run, or of no step: other weights would be the run's result. */
+static void test_lost_best(void **state)
+{
+    struct gate_request q = request(NULL), other;
+
+    (void)state;
+    clean();
+    q.resume = true;
+    other = q;
+    other.seed++;
+    q.out = run;
+    other.out = whole;
+    assert_int_equal(train(&q), 0);
+    assert_int_equal(train(&other), 0);
+    shell("mv '%s' '%s'", path_of("run", "best"), path_of("run", "states/kept"));
+    refuse(q, EXIT_CODE_CHECKPOINT, "/best back as the run left it, or begin anew with another --out");
+    shell("cp -r '%s' '%s'", path_of("whole", "best"), path_of("run", "best"));
+    refuse(q, EXIT_CODE_USAGE, "seed: the run to resume has 2, got 1");
+    shell("cp '%s' '%s'", path_of("run", CHECKPOINT_FILE), path_of("run", "best/" CHECKPOINT_FILE));
+    refuse(q, EXIT_CODE_CHECKPOINT, "got those of step 0");
+    shell("truncate -s -1 '%s%s'", path_of("run", "best/" CHECKPOINT_FILE), "");
+    refuse(q, EXIT_CODE_CHECKPOINT, "damaged or cut off");
+    shell("cp '%s' '%s'", path_of("run", "states/kept/" CHECKPOINT_FILE), path_of("run", "best/" CHECKPOINT_FILE));
+    assert_int_equal(train(&q), 0);
+}
+
+/* Curves that are gone, cut or of another run are those of the checkpoint again. */
+static void test_lost_metrics(void **state)
+{
+    static const char *const spoil[] = { "rm '%s%s'", "truncate -s -3 '%s%s'", "sed -i '1s/[1-9]/7/g' '%s%s'" };
+    struct gate_request q = request(NULL);
+
+    (void)state;
+    clean();
+    q.resume = true;
+    q.out = whole;
+    q.settings.epochs = 8;
+    assert_int_equal(train(&q), 0);
+    q.out = stopped;
+    shared->end_after = 12;
+    assert_int_equal(train(&q), KILLED);
+    shared->end_after = 0;
+    shell("cp -r '%s' '%s'", stopped, run);
+    for (int i = 0; i < ARRAY_LEN(spoil); i++) {
+        shell("rm -rf '%s%s'", stopped, "");
+        shell("cp -r '%s' '%s'", run, stopped);
+        shell(spoil[i], path_of("stopped", "metrics.jsonl"), "");
+        assert_int_equal(train(&q), 0);
+        assert_said("stopped/metrics.jsonl: not what the run wrote up to step 12, restored from");
+        assert_same_model("whole", "stopped");
+    }
 }
 
 /* More epochs: the run goes on where it ended, or stood, at the rates of its longer schedule, and may be killed there.
@@ -183,6 +245,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_lost_best),
+        cmocka_unit_test(test_lost_metrics),
         cmocka_unit_test(test_more_epochs),
         cmocka_unit_test(test_patience_and_more_epochs),
         cmocka_unit_test(test_foreign_folder),

@@ -7,7 +7,7 @@
  *
  *   OUT/config.yaml     the command line
  *   OUT/metrics.jsonl   loss, learning rate and validations, step by step
- *   OUT/checkpoint-N/   weights, moments, counters and cursor after step N; the newest one only
+ *   OUT/checkpoint-N/   weights, moments, counters, cursor and metrics.jsonl after step N; the newest one only
  *   OUT/best/           weights of the best validation so far
  *   OUT/ambit.h5        the finished model: the best weights, written last
  */
@@ -81,6 +81,7 @@ struct run {
 
     /* The loop's own. */
     int64_t loss_steps, saved_step, units_before;
+    int64_t saved_best; /* the step whose weights are in OUT/best, 0: none are */
     struct workspace_bytes step_bytes;
     struct metrics_log metrics;
 };

@@ -6,6 +6,9 @@
 
 #include "train/run/run.h"
 
+/* The field of a checkpoint's meta with the step whose weights are in OUT/best, 0: there are none. */
+#define RUN_BEST_STEP "best_step"
+
 /* run.c: everything before the first step, but for a checkpoint: device, trainer, estimate, memory. */
 int run_open(struct run *r, struct error *err);
 void run_close(struct run *r);
@@ -37,11 +40,22 @@ int run_save_checkpoint(struct run *r, struct error *err);
 /* 1 when the folder held a checkpoint, which now is what the run holds; 0 when it held none.  A checkpoint of other
  * settings or other data is refused with EXIT_CODE_USAGE naming what differs. */
 int run_load_checkpoint(struct run *r, struct error *err);
+/* What a file's meta says of settings and data against this run's; -1 with EXIT_CODE_USAGE. */
+int run_check_meta(const struct run *r, const json_t *saved, const char *where, struct error *err);
 int run_save_best(struct run *r, struct error *err);
+/* OUT/best and what follows. */
+void run_best_path(const struct run *r, char path[4096], const char *name);
 /* Removes what an earlier run, killed before its first checkpoint, left as its best. */
 void run_forget_best(const struct run *r);
-/* The weights of OUT/best, if there are any. */
+/* The weights of OUT/best, if the run has saved any. */
 int run_load_best(struct run *r, struct error *err);
 int run_save_result(struct run *r, struct error *err);
+
+/* run_restore.c: -1 with EXIT_CODE_CHECKPOINT unless OUT/best holds what the checkpoint tells of. */
+int run_check_best(const struct run *r, struct error *err);
+/* A checkpoint's folder has a copy of the lines that were written up to its step.  Where OUT/metrics.jsonl does not
+ * begin with them, they take its place, with a warning. */
+int run_keep_metrics(const struct run *r, const char *dir, struct error *err);
+int run_restore_metrics(const struct run *r, const char *dir, struct error *err);
 
 #endif

@@ -68,7 +68,10 @@ static int note_figure(struct run *r, const struct validation *v, struct error *
     r->state.best = (double)figure;
     r->state.best_step = r->state.step;
     r->state.worse = 0;
-    return v->final && ranks_first(r) ? run_save_best(r, err) : 0;
+    if (!v->final)
+        return 0;
+    r->saved_best = r->state.step;
+    return ranks_first(r) ? run_save_best(r, err) : 0;
 }
 
 /* Written before the other ranks know: should this one be lost then, the line is cut when the run goes on. */

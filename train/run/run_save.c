@@ -92,13 +92,21 @@ json_t *run_make_meta(const struct run *r)
     return o;
 }
 
+/* A number that meta has besides; NULL: none. */
+struct noted {
+    const char *name;
+    int64_t value;
+};
+
 static int save_into(struct run *r, const char *dir, struct params *params, const struct checkpoint_extra *extra,
-                     int n_extra, struct error *err)
+                     int n_extra, struct noted noted, struct error *err)
 {
     struct checkpoint c = {
         .params = params, .device = &r->device, .extra = extra, .n_extra = n_extra, .meta = run_make_meta(r)
     };
 
+    if (noted.name)
+        json_object_set_new(c.meta, noted.name, json_integer(noted.value));
     if (ranks_sharded(r)) {
         c.whole = ranks_whole_state;
         c.whole_arg = r;
@@ -118,7 +126,9 @@ static int save_checkpoint(struct run *r, struct error *err)
     if (!dir)
         return -1;
     pack(r, &s);
-    int rc = save_into(r, dir, r->params, s.extra, s.n_extra, err);
+    int rc = save_into(r, dir, r->params, s.extra, s.n_extra, (struct noted){ RUN_BEST_STEP, r->saved_best }, err);
+    if (rc == 0)
+        rc = run_keep_metrics(r, dir, err);
     if (rc == 0)
         rc = checkpoint_dir_commit(r->set.out, r->state.step, 1, err);
     free(dir);
@@ -147,7 +157,7 @@ int run_save_checkpoint(struct run *r, struct error *err)
     return rc;
 }
 
-static int check_meta(const struct run *r, const json_t *saved, const char *where, struct error *err)
+int run_check_meta(const struct run *r, const json_t *saved, const char *where, struct error *err)
 {
     /* a run may be resumed with another one of these and still ends with the same numbers */
     static const char *const may_differ[] = { "save-every", "epochs", NULL };
@@ -183,14 +193,16 @@ static int load_from(struct run *r, const char *dir, struct error *err)
     if (checkpoint_open(&file, dir, err))
         return -1;
     json_t *meta = checkpoint_meta(&file, err);
-    int rc = meta ? check_meta(r, meta, dir, err) : -1;
+    int rc = meta ? run_check_meta(r, meta, dir, err) : -1;
     if (rc == 0) {
         describe_state(&s, counters_of(r, &file), hdf5_find(&file, "state/norm") != NULL);
         struct checkpoint c = { .params = r->params, .device = &r->device, .extra = s.extra, .n_extra = s.n_extra };
         rc = checkpoint_load(&file, &c, err);
     }
-    if (rc == 0)
+    if (rc == 0) {
         unpack(r, &s);
+        r->saved_best = json_integer_value(json_object_get(meta, RUN_BEST_STEP));
+    }
     json_decref(meta);
     hdf5_close(&file);
     return rc;
@@ -207,6 +219,17 @@ static void reopen(struct run *r)
         x->stage = last;
 }
 
+/* There is no older checkpoint to go on from. */
+static void tell_way_out(const char *dir, struct error *err)
+{
+    const struct error damage = *err;
+
+    error_set(err, damage.code,
+              "%s; no older checkpoint is kept: copy best/ to keep its weights, then remove %s to begin the run "
+              "anew in its folder",
+              damage.text, dir);
+}
+
 int run_load_checkpoint(struct run *r, struct error *err)
 {
     char *dir = NULL;
@@ -216,22 +239,26 @@ int run_load_checkpoint(struct run *r, struct error *err)
     if (!dir)
         return 0;
     int rc = load_from(r, dir, err);
+    if (rc && err && err->code == EXIT_CODE_CHECKPOINT)
+        tell_way_out(dir, err);
+    if (rc == 0 && ranks_first(r) && (run_check_best(r, err) || run_restore_metrics(r, dir, err)))
+        rc = -1;
     free(dir);
     if (rc == 0)
         reopen(r);
     return rc ? -1 : 1;
 }
 
-static int save_weights(struct run *r, const char *dir, struct error *err)
+static int save_weights(struct run *r, const char *dir, struct noted noted, struct error *err)
 {
     struct params weights = params_without_state(r->params);
-    int rc = save_into(r, dir, &weights, NULL, 0, err);
+    int rc = save_into(r, dir, &weights, NULL, 0, noted, err);
 
     params_release(&weights);
     return rc;
 }
 
-static void best_path(const struct run *r, char path[4096], const char *name)
+void run_best_path(const struct run *r, char path[4096], const char *name)
 {
     snprintf(path, 4096, "%s/best%s", r->set.out, name);
 }
@@ -240,20 +267,20 @@ int run_save_best(struct run *r, struct error *err)
 {
     char dir[4096];
 
-    best_path(r, dir, "");
-    return save_weights(r, dir, err);
+    run_best_path(r, dir, "");
+    return save_weights(r, dir, (struct noted){ "step", r->state.step }, err);
 }
 
 int run_save_result(struct run *r, struct error *err)
 {
-    return save_weights(r, r->set.out, err);
+    return save_weights(r, r->set.out, (struct noted){ NULL, 0 }, err);
 }
 
 void run_forget_best(const struct run *r)
 {
     char path[4096];
 
-    best_path(r, path, "/" CHECKPOINT_FILE);
+    run_best_path(r, path, "/" CHECKPOINT_FILE);
     unlink(path); /* one that is not there is fine */
 }
 
@@ -262,8 +289,8 @@ int run_load_best(struct run *r, struct error *err)
     char path[4096];
     struct hdf5_reader file;
 
-    best_path(r, path, "/" CHECKPOINT_FILE);
-    if (access(path, F_OK) != 0)
+    run_best_path(r, path, "/" CHECKPOINT_FILE);
+    if (access(path, F_OK) != 0 && !r->saved_best)
         return 0;
     if (checkpoint_open(&file, path, err))
         return -1;
