@@ -12,7 +12,8 @@
 /* A line of a list. */
 struct reading_line {
     struct passage text; /* without its mark */
-    bool marked, indented;
+    bool marked;
+    size_t indent; /* blanks before it */
 };
 
 static bool is_rule(struct passage line)
@@ -86,9 +87,13 @@ static struct passage without_mark(struct passage line, bool *marked)
 /* Without bold type or quotes around all of it. */
 static struct passage without_quotes(struct passage line)
 {
-    static const char *const marks[][2] = {
-        { "**", "**" }, { "__", "__" }, { "\"", "\"" }, { "`", "`" }, { "\xe2\x80\x9c", "\xe2\x80\x9d" }
-    };
+    static const char *const marks[][2] = { { "**", "**" },
+                                            { "__", "__" },
+                                            { "*", "*" },
+                                            { "_", "_" },
+                                            { "\"", "\"" },
+                                            { "`", "`" },
+                                            { "\xe2\x80\x9c", "\xe2\x80\x9d" } };
 
     for (int i = 0; i < ARRAY_LEN(marks); i++) {
         size_t a = strlen(marks[i][0]), b = strlen(marks[i][1]);
@@ -103,7 +108,7 @@ static struct passage without_quotes(struct passage line)
 
 static struct reading_line read_line(struct passage line)
 {
-    struct reading_line r = { .indented = line.n && strchr(" \t", *line.at) };
+    struct reading_line r = { .indent = (size_t)(passage_lstrip(line).at - line.at) };
 
     line = passage_strip(line);
     if (is_rule(line) || is_tag(line) || *line.at == '#' || passage_starts(line, "```"))
@@ -148,31 +153,50 @@ static void join(struct text_items *out, struct passage more)
     out->items[out->n - 1] = both;
 }
 
-static bool has_marks(struct passage text)
+/* The smallest indent of marked lines; SIZE_MAX without any. */
+static size_t list_indent(struct passage text)
 {
+    size_t least = SIZE_MAX;
     struct passage line;
 
     while (passage_line(&text, &line)) {
         struct reading_line r = read_line(line);
-        if (r.marked && r.text.n)
-            return true;
+        if (r.marked && r.text.n && r.indent < least)
+            least = r.indent;
     }
-    return false;
+    return least;
+}
+
+/* A list that is being read. */
+struct reading_list {
+    size_t indent; /* of its items */
+    bool open;     /* the last reading may go on in the next line */
+    bool item;     /* the last item is a reading, so that items within it are not */
+};
+
+static void add_line(struct text_items *out, struct reading_list *l, const struct reading_line *r)
+{
+    bool marks = l->indent != SIZE_MAX, within = marks && r->indent > l->indent + 1;
+    bool is_reading = r->text.n && !passage_ends(r->text, ":") &&
+                      (marks ? r->marked && !(within && l->item) : !is_introduction(r->text));
+
+    if (marks && !r->marked && r->indent && l->open && r->text.n && out->n)
+        join(out, r->text);
+    else if (is_reading)
+        text_items_add_once(out, r->text.at, r->text.n);
+    if (r->marked && !within)
+        l->item = is_reading;
+    l->open = r->text.n && (is_reading || (l->open && !r->marked)) && !ends_sentence(r->text);
 }
 
 static void add_lines(struct text_items *out, struct passage text)
 {
-    bool marks = has_marks(text), open = false;
+    struct reading_list l = { .indent = list_indent(text) };
     struct passage line;
 
     while (passage_line(&text, &line)) {
         struct reading_line r = read_line(line);
-        bool is_reading = r.text.n && !passage_ends(r.text, ":") && (marks ? r.marked : !is_introduction(r.text));
-        if (marks && !r.marked && r.indented && open && r.text.n && out->n)
-            join(out, r.text);
-        else if (is_reading)
-            text_items_add_once(out, r.text.at, r.text.n);
-        open = r.text.n && (is_reading || open) && !ends_sentence(r.text);
+        add_line(out, &l, &r);
     }
 }
 
@@ -180,6 +204,8 @@ static bool is_reading_field(const char *name)
 {
     static const char *const words[] = { "readin", "interpr", "question", "text", "meaning" };
 
+    if (name[strspn(name, "0123456789")] == '\0')
+        return true;
     for (int i = 0; i < ARRAY_LEN(words); i++)
         if (strcasestr(name, words[i]))
             return true;

@@ -121,6 +121,16 @@ static struct sentence read_words(struct passage line)
     return s;
 }
 
+/* Bytes before the first of some signs. */
+static size_t strcspn_of(struct passage p, const char *signs)
+{
+    size_t n = 0;
+
+    while (n < p.n && !strchr(signs, p.at[n]))
+        n++;
+    return n;
+}
+
 bool prose_begins(struct passage rest, bool inside)
 {
     struct passage line, bare;
@@ -134,7 +144,10 @@ bool prose_begins(struct passage rest, bool inside)
         return true;
     struct sentence s = read_words(bare);
     bool bold = passage_starts(line, "**");
-    if (s.n == 0 || s.caps_clause || (prose_goes_on(bare) && !marked))
+    bool plain = s.prose && !s.caps_clause && strcspn_of(line, "=<>('\"`") == line.n;
+    if (bare.n == 2 && memcmp(bare.at, "GO", 2) == 0) /* ends a batch of SQL Server */
+        return true;
+    if (s.n == 0 || s.caps_clause || (prose_goes_on(bare) && !marked && !plain))
         return false;
     if (s.prose)
         return true;

@@ -27,8 +27,31 @@ struct statement_start {
     enum { START_SELECT, START_WITH, START_VALUES, START_OTHER } kind;
     bool capitals, lower; /* all letters are */
     enum place place;
-    char quote; /* right before it, or 0 */
+    const char *close; /* of the quotes that it begins right behind, or NULL */
 };
+
+/* Quotes of code, of people and of formulas; the longer ones before those they end with. */
+static const char *const quotes[][2] = {
+    { "\"\"\"", "\"\"\"" },
+    { "'''", "'''" },
+    { "$$", "$$" },
+    { "\"", "\"" },
+    { "'", "'" },
+    { "`", "`" },
+    { "\xe2\x80\x9c", "\xe2\x80\x9d" },
+    { "\xe2\x80\x98", "\xe2\x80\x99" },
+    { "\xc2\xab", "\xc2\xbb" },
+    { "\xe3\x80\x8c", "\xe3\x80\x8d" },
+};
+
+/* Behind three quotes the text may begin on the next line. */
+static const char *close_of(struct passage before)
+{
+    for (int i = 0; i < ARRAY_LEN(quotes); i++)
+        if (passage_ends(i < 2 ? passage_strip(before) : before, quotes[i][0]))
+            return quotes[i][1];
+    return NULL;
+}
 
 static struct passage word_at(const char *text, int at)
 {
@@ -153,14 +176,15 @@ static bool find_start(struct statement_start *out, const struct statement_scan 
         if (s->text[i] == '\n')
             line = i + 1;
         if (!isalpha((unsigned char)s->text[i]) ||
-            (i && (isalnum((unsigned char)s->text[i - 1]) || strchr("_.@$/<\\", s->text[i - 1]))))
+            (i && (isalnum((unsigned char)s->text[i - 1]) || strchr("_.@/<\\", s->text[i - 1]))) ||
+            (i && s->text[i - 1] == '$' && !(i > 1 && s->text[i - 2] == '$')))
             continue;
         struct passage word = word_at(s->text, i);
         *out = (struct statement_start){ .at = i };
         if (read_kind(out, s->text, word)) {
             read_case(out, word);
             out->place = place_of((struct passage){ s->text + line, (size_t)(i - line) });
-            out->quote = i && strchr("'\"`", s->text[i - 1]) ? s->text[i - 1] : '\0';
+            out->close = close_of((struct passage){ s->text, (size_t)i });
             *at = i;
             return true;
         }
@@ -223,21 +247,13 @@ static bool is_statement(const struct statement_scan *s, const struct statement_
     return b->capitals || b->place != PLACE_INSIDE;
 }
 
-/* Three quotes of Python. */
-static bool is_tripled(const char *text, int at, char quote)
-{
-    return at > 2 && text[at - 2] == quote && text[at - 3] == quote;
-}
-
 /* Where the quotes around a statement close: the first place at which what is within them is a whole statement, else
  * with `any` the first at all; -1 without. */
 static int closing_quote(struct statement_scan *s, const struct statement_start *b, bool any)
 {
-    const char marks[] = { b->quote, b->quote, b->quote, '\0' },
-               *mark = marks + (is_tripled(s->text, b->at, b->quote) ? 0 : 2);
-    const char *first = strstr(s->text + b->at, mark), *at = first;
+    const char *first = strstr(s->text + b->at, b->close), *at = first;
 
-    for (int i = 0; at && i < MAX_QUOTES && s->r->work > 0; i++, at = strstr(at + 1, mark)) {
+    for (int i = 0; at && i < MAX_QUOTES && s->r->work > 0; i++, at = strstr(at + 1, b->close)) {
         struct passage inside = { s->text + b->at, (size_t)(at - s->text - b->at) };
         if (statement_is_whole(s->r, inside))
             return (int)(at - s->text);
@@ -258,7 +274,8 @@ static void add(struct text_items *out, const char *text, int begin, int end)
 /* The statement between quotes; its end, or -1 where it is not quoted. */
 static int add_quoted(struct text_items *out, struct statement_scan *s, const struct statement_start *b)
 {
-    int end = b->quote && b->kind != START_OTHER ? closing_quote(s, b, b->quote != '\'' && is_sure(s, b)) : -1;
+    bool any = b->close && *b->close != '\'' && is_sure(s, b);
+    int end = b->close && b->kind != START_OTHER ? closing_quote(s, b, any) : -1;
 
     if (end > 0)
         add(out, s->text, b->at, end);

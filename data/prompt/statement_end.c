@@ -105,6 +105,21 @@ static bool ends_entity(const struct statement_scan *s, int k)
            s->tokens[k - 2].kind == TOKEN_AND_BITS && s->tokens[k - 2].end == s->tokens[k - 1].begin;
 }
 
+static bool ends_line(const struct statement_scan *s, int at)
+{
+    while (is_blank(s->text[at]))
+        at++;
+    return s->text[at] == '\n' || s->text[at] == '\0';
+}
+
+/* Whether a bar opens the line of `at`. */
+static bool in_table(const struct statement_scan *s, int at)
+{
+    while (at && s->text[at - 1] != '\n')
+        at--;
+    return *passage_strip(rest_at(s, at)).at == '|';
+}
+
 /* What ends a statement wherever it stands, but for parentheses. */
 static bool stops_anywhere(struct statement_scan *s, int k)
 {
@@ -117,6 +132,8 @@ static bool stops_anywhere(struct statement_scan *s, int k)
         s->stop = strchr("}]", s->text[t->begin]) ? STOP_CLOSER : STOP_ILLEGAL;
     else if (t->kind == TOKEN_SEMICOLON && !ends_entity(s, k))
         s->stop = STOP_SEMICOLON;
+    else if (t->kind == TOKEN_OR_BITS && s->cell && ends_line(s, t->end))
+        s->stop = STOP_CLOSER;
     else if ((t->kind == TOKEN_LESS && (next == '/' || next == '|')) || (t->kind == TOKEN_STAR && next == '*'))
         s->stop = STOP_CLOSER;
     else if (is_full_stop(s, k))
@@ -253,6 +270,7 @@ struct statement_extent statement_read(struct statement_scan *s, int begin)
     struct statement_extent e = { begin, begin, false, false };
     bool whole;
 
+    s->cell = in_table(s, begin);
     lex_statement(s, begin);
     if (s->n_tokens == 0)
         return e;

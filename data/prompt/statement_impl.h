@@ -22,6 +22,7 @@ struct statement_scan {
     const char *text; /* ends with '\0' */
     int n;
     bool trusted;
+    bool cell;                /* it stands in a row of a table of Markdown, whose bars end it */
     struct sql_token *tokens; /* [n_tokens] of the statement, and the one that stops it behind them */
     int n_tokens, cap;
     enum statement_stop stop;

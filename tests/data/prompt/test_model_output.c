@@ -60,6 +60,54 @@ static void test_readings(void **state)
     check_all(output_readings, cases, ARRAY_LEN(cases));
 }
 
+/* Lists as chat models write them, each of the same two readings. */
+static void test_lists(void **state)
+{
+    static const char *const lists[] = {
+        "<think>\nnames\n1. fee?\n</think>\n- A name?\n- An age?",
+        "names?\n</think>\nA name?\nAn age?",
+        "Sure! Here they are:\n\n1. A name?\n2. An age?\n\nLet me know which one you meant.",
+        "[\"A name?\", \"An age?\"]",
+        "```json\n{\"interpretations\": [\"A name?\", \"An age?\",]}\n```",
+        "{\"readings\": [{\"text\": \"A name?\", \"sql\": \"SELECT 1\"}, {\"text\": \"An age?\"}]}",
+        "{\"1\": \"A name?\", \"2\": \"An age?\"}",
+        "['A name?', 'An age?']",
+        "[\"A name?\", \"An age?\", \"Or a f",
+        "**1.** A name?\n**2.** An age?",
+        "1. **A name?**\n2. \"An age?\"",
+        "Interpretation 1: A name?\nInterpretation 2: An age?",
+        "### Interpretation 1\nA name?\n### Interpretation 2\nAn age?",
+        "1) A name?\r\n2) An age?\r\n",
+        "(1) A name?\n(2) An age?",
+        "a) A name?\nb) An age?",
+        "1. A\n   name?\n2. An age?",
+        "1. A name?\n   - of a singer\n2. An age?\n   - of one too",
+        "1. About singers:\n   - A name?\n   - An age?",
+        "<answer>\nA name?\nAn age?\n</answer>",
+        "Here are the readings.\nA name?\nAn age?",
+        "*A name?*\n\xe2\x80\x9c"
+        "An age?\xe2\x80\x9d",
+    };
+    (void)state;
+    for (int i = 0; i < ARRAY_LEN(lists); i++)
+        check(output_readings, lists[i], false, "A name?|An age?");
+    check(output_readings, "<think>1. A name?", false, NULL);
+    check(output_infilled, "<think>1. A name?</think>All possible interpretations are covered.", false, NULL);
+}
+
+static void test_reasons(void **state)
+{
+    (void)state;
+    assert_string_equal(output_lacks("<think>SELECT 1", "statement"),
+                        "the answer breaks off in its thought and holds no statement");
+    assert_string_equal(output_lacks(" \n", "statement"), "the answer is empty and holds no statement");
+    assert_string_equal(output_lacks("<think></think>", "statement"), "the answer is empty and holds no statement");
+    assert_string_equal(output_lacks("none", "statement"), "the answer holds no statement");
+    assert_true(output_says_covered("<think>hm</think> \"All possible interpretations are covered\""));
+    assert_false(output_says_covered("<think>All possible interpretations are covered"));
+    assert_false(output_says_covered("A name?"));
+}
+
 static void test_infilled(void **state)
 {
     static const struct parse_case cases[] = {
@@ -100,9 +148,8 @@ static void test_sql(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_readings),
-        cmocka_unit_test(test_infilled),
-        cmocka_unit_test(test_sql),
+        cmocka_unit_test(test_readings), cmocka_unit_test(test_lists), cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_infilled), cmocka_unit_test(test_sql),
     };
     return cmocka_run_group_tests_name("model_output", tests, NULL, NULL);
 }
