@@ -2,16 +2,18 @@
 
 /* Words that go on with a statement: of SQLite's grammar, then of other dialects. */
 static const char *const clauses[] = {
-    "and",    "as",     "asc",         "between",   "case",      "collate",  "cross",   "desc",     "else",
-    "end",    "escape", "except",      "exists",    "filter",    "from",     "full",    "glob",     "group",
-    "having", "in",     "inner",       "intersect", "is",        "isnull",   "join",    "left",     "like",
-    "limit",  "match",  "natural",     "not",       "notnull",   "nulls",    "offset",  "on",       "or",
-    "order",  "outer",  "over",        "regexp",    "right",     "select",   "then",    "union",    "using",
-    "values", "when",   "where",       "window",    "with",      "apply",    "cluster", "connect",  "distribute",
-    "fetch",  "final",  "for",         "format",    "ilike",     "interval", "into",    "lateral",  "minus",
-    "option", "pivot",  "prewhere",    "qualify",   "returning", "rlike",    "sample",  "settings", "similar",
-    "sort",   "start",  "tablesample", "top",       "unpivot",   "asof",     "anti",    "semi",     "straight_join",
-    "rows",   "range",  "unnest",
+    "and",    "as",       "asc",         "between",   "case",    "collate",       "cross",    "desc",
+    "else",   "end",      "escape",      "except",    "exists",  "filter",        "from",     "full",
+    "glob",   "group",    "having",      "in",        "inner",   "intersect",     "is",       "isnull",
+    "join",   "left",     "like",        "limit",     "match",   "natural",       "not",      "notnull",
+    "nulls",  "offset",   "on",          "or",        "order",   "outer",         "over",     "regexp",
+    "right",  "select",   "then",        "union",     "using",   "values",        "when",     "where",
+    "window", "with",     "apply",       "cluster",   "connect", "distribute",    "fetch",    "final",
+    "for",    "format",   "ilike",       "interval",  "into",    "lateral",       "minus",    "option",
+    "pivot",  "prewhere", "qualify",     "returning", "rlike",   "sample",        "settings", "similar",
+    "sort",   "start",    "tablesample", "top",       "unpivot", "update",        "share",    "skip",
+    "locked", "nowait",   "asof",        "anti",      "semi",    "straight_join", "rows",     "range",
+    "unnest",
 };
 
 static const char *const words[] = {
@@ -131,6 +133,35 @@ static size_t strcspn_of(struct passage p, const char *signs)
     return n;
 }
 
+/* A first letter that is none of ASCII's: a dash, an arrow, another script; quotes may be meant as SQL's. */
+static bool is_foreign(struct passage p)
+{
+    return (unsigned char)*p.at >= 0x80 && !passage_starts(p, "\xe2\x80\x9c") && !passage_starts(p, "\xe2\x80\x98") &&
+           !passage_starts(p, "\xe2\x80\x9d") && !passage_starts(p, "\xe2\x80\x99");
+}
+
+/* In the middle of a line more than a word must speak for prose, and nothing may speak for SQL. */
+static bool is_inside(const struct sentence *s)
+{
+    return !s->caps_clause && (s->prose ? s->n >= 2 : s->n >= 5 && !s->clause);
+}
+
+/* At the beginning of a line; `line` without marks is `bare`. */
+static bool is_line(const struct sentence *s, struct passage line, struct passage bare)
+{
+    bool marked = bare.n < line.n && !strchr("->+*", *line.at), bold = passage_starts(line, "**");
+    bool plain = s->prose && strcspn_of(line, "=<>('\"`") == line.n;
+    bool label = passage_starts(s->rest, ":") && !passage_starts(s->rest, "::");
+
+    if (s->n == 0 || s->caps_clause || (prose_goes_on(bare) && !marked && !plain))
+        return false;
+    if (s->prose)
+        return true;
+    if (is_clause(first_word(bare)))
+        return false;
+    return marked || bold || label || s->n >= 3 || passage_ends(line, ".") || passage_ends(line, "!");
+}
+
 bool prose_begins(struct passage rest, bool inside)
 {
     struct passage line, bare;
@@ -138,24 +169,16 @@ bool prose_begins(struct passage rest, bool inside)
     rest = passage_strip(rest);
     if (!passage_line(&rest, &line))
         return false;
+    line = passage_strip(line);
     bare = prose_without_marks(line);
-    bool marked = bare.n < passage_strip(line).n && !strchr("->+*", *line.at);
-    if (bare.n == 0 || (unsigned char)*bare.at >= 0x80)
+    if (bare.n == 0)
+        return !inside;
+    if (inside && strcspn_of(line, "=<>(") < line.n)
+        return false;
+    if (is_foreign(bare) || (bare.n == 2 && memcmp(bare.at, "GO", 2) == 0)) /* GO ends a batch of SQL Server */
         return true;
     struct sentence s = read_words(bare);
-    bool bold = passage_starts(line, "**");
-    bool plain = s.prose && !s.caps_clause && strcspn_of(line, "=<>('\"`") == line.n;
-    if (bare.n == 2 && memcmp(bare.at, "GO", 2) == 0) /* ends a batch of SQL Server */
-        return true;
-    if (s.n == 0 || s.caps_clause || (prose_goes_on(bare) && !marked && !plain))
+    if (s.rest.n && strchr("=<>(+*/%", *s.rest.at) && !passage_starts(line, "**"))
         return false;
-    if (s.prose)
-        return true;
-    if (is_clause(first_word(bare)))
-        return false;
-    if (inside)
-        return s.n >= 3 && !s.clause;
-    bool label = passage_starts(s.rest, ":") && !passage_starts(s.rest, "::");
-    return marked || bold || label || s.n >= 3 || passage_ends(passage_strip(line), ".") ||
-           passage_ends(passage_strip(line), "!");
+    return inside ? is_inside(&s) : is_line(&s, line, bare);
 }

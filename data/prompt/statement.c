@@ -126,6 +126,11 @@ static enum place place_of(struct passage before)
     if (is_between(before))
         return PLACE_LINE;
     before = passage_strip(before);
+    if (passage_ends(before, "(")) {
+        struct passage outer = passage_strip((struct passage){ before.at, before.n - 1 });
+        if (outer.n && strchr("=<>(", outer.at[outer.n - 1])) /* a sub-query */
+            return PLACE_INSIDE;
+    }
     while (before.n && strchr("'\"`([{*_", before.at[before.n - 1]))
         before = passage_strip((struct passage){ before.at, before.n - 1 });
     while (passage_ends(before, "\xe2\x80\x9c") || passage_ends(before, "\xe2\x80\x98"))
@@ -134,6 +139,11 @@ static enum place place_of(struct passage before)
         if (passage_ends(before, ends[i]))
             return PLACE_LABEL;
     return PLACE_INSIDE;
+}
+
+bool statement_may_begin(struct passage before)
+{
+    return place_of(before) != PLACE_INSIDE;
 }
 
 static void read_case(struct statement_start *s, struct passage word)
@@ -242,7 +252,9 @@ static bool is_statement(const struct statement_scan *s, const struct statement_
     if (is_sure(s, b))
         return e->parsed && !prose && s->stop != STOP_SENTENCE;
     bool ended = s->stop == STOP_SEMICOLON && b->lower;
-    if (!e->parsed || prose || (b->kind == START_SELECT && !from && !ended))
+    if (!e->parsed)
+        return b->lower && b->place != PLACE_INSIDE && from && !prose;
+    if (prose || (b->kind == START_SELECT && !from && !ended))
         return false;
     return b->capitals || b->place != PLACE_INSIDE;
 }

@@ -94,7 +94,7 @@ static bool is_full_stop(const struct statement_scan *s, int k)
         !(*behind == '\0' || isspace((unsigned char)*behind)))
         return false;
     struct passage next = passage_strip(passage_of(behind));
-    return next.n == 0 || isupper((unsigned char)*next.at) || !isalpha((unsigned char)*next.at);
+    return next.n == 0 || (!prose_goes_on(next) && prose_begins(next, !strchr("\r\n", *behind)));
 }
 
 /* &gt; and its like: the semicolon belongs to an entity of HTML. */
@@ -110,14 +110,6 @@ static bool ends_line(const struct statement_scan *s, int at)
     while (is_blank(s->text[at]))
         at++;
     return s->text[at] == '\n' || s->text[at] == '\0';
-}
-
-/* Whether a bar opens the line of `at`. */
-static bool in_table(const struct statement_scan *s, int at)
-{
-    while (at && s->text[at - 1] != '\n')
-        at--;
-    return *passage_strip(rest_at(s, at)).at == '|';
 }
 
 /* What ends a statement wherever it stands, but for parentheses. */
@@ -143,6 +135,23 @@ static bool stops_anywhere(struct statement_scan *s, int k)
     return true;
 }
 
+static int line_begin(const struct statement_scan *s, int at)
+{
+    while (at && s->text[at - 1] != '\n')
+        at--;
+    return at;
+}
+
+/* A SELECT that no set operation joins to what stands before it, on a line of its own, begins another statement. */
+static bool is_next_select(const struct statement_scan *s, int k)
+{
+    int at = s->tokens[k].begin, line = line_begin(s, at), kind = s->tokens[k - 1].kind;
+    bool operand = ends_operand(kind) || sql_keyword_use(kind) == SQL_KEYWORD_NAME, mark = begins_line(s, k - 1);
+
+    return !joins_select(s, k) && (operand || mark) && line > s->tokens[0].begin &&
+           statement_may_begin((struct passage){ s->text + line, (size_t)(at - line) });
+}
+
 /* What begins another statement outside parentheses; `main`: this one's SELECT has been seen. */
 static bool begins_next(const struct statement_scan *s, int k, bool main)
 {
@@ -150,7 +159,7 @@ static bool begins_next(const struct statement_scan *s, int k, bool main)
     bool empty = behind_empty_line(s, k);
 
     if (kind == WORD_SELECT)
-        return main && !joins_select(s, k);
+        return main && is_next_select(s, k);
     if (kind == WORD_VALUES)
         return main && empty && !joins_select(s, k);
     if (kind == WORD_WITH)
@@ -199,7 +208,10 @@ static bool is_whole(struct statement_scan *s, int n)
 static bool begins_prose(const struct statement_scan *s, int k)
 {
     int end = s->stop == STOP_NEXT ? s->tokens[s->n_tokens].begin : s->n, at = s->tokens[k].begin;
-    return begins_line(s, k) && prose_begins((struct passage){ s->text + at, (size_t)(end - at) }, false);
+    struct passage own = passage_strip(rest_at(s, line_begin(s, s->tokens[0].begin)));
+    bool item = strchr("-+*", s->text[at]) && *own.at == s->text[at]; /* of the list that the statement is of */
+
+    return begins_line(s, k) && (item || prose_begins((struct passage){ s->text + at, (size_t)(end - at) }, false));
 }
 
 /* The first line of prose before token `last`: how many tokens stand before it, -1 without. */
@@ -227,6 +239,33 @@ static bool is_heading(const struct statement_scan *s, int at)
     return !prose_goes_on(rest);
 }
 
+/* Whether something opens before the statement that `close` closes. */
+static bool is_open(const struct statement_scan *s, char close)
+{
+    char open = close == ')' ? '(' : close == '}' ? '{' : '[';
+    int depth = 0;
+
+    for (int i = s->tokens[0].begin - 1; i >= 0 && depth == 0; i--)
+        depth += s->text[i] == open ? 1 : s->text[i] == close ? -1 : 0;
+    return depth > 0;
+}
+
+/* Whether nothing, or prose, stands on the line behind a sign. */
+static bool ends_text(const struct statement_scan *s, int at)
+{
+    struct passage rest = rest_at(s, at);
+    return ends_line(s, at) || (!prose_goes_on(rest) && prose_begins(rest, true));
+}
+
+/* Whether prose stands behind the first n tokens, of which the last is no clause of another dialect: QUALIFY. */
+static bool ends_before_prose(const struct statement_scan *s, int n)
+{
+    return !(s->tokens[n - 1].kind >= TOKEN_NAME && prose_goes_on(rest_at(s, s->tokens[n - 1].begin)) &&
+             s->tokens[n - 1].kind != WORD_END && s->tokens[n - 1].kind != WORD_ASC &&
+             s->tokens[n - 1].kind != WORD_DESC) &&
+           prose_begins(rest_at(s, s->tokens[n].begin), true);
+}
+
 /* Whether what is no SQL token may be left out behind a whole statement.  A quote that is never closed may not, nor
  * what another dialect has there. */
 static bool may_stop(const struct statement_scan *s)
@@ -235,11 +274,13 @@ static bool may_stop(const struct statement_scan *s)
     char c = s->text[at];
     bool line = begins_line(s, s->n_tokens);
 
+    if (s->stop == STOP_CLOSER && strchr(")}]", c))
+        return is_open(s, c) || ends_text(s, at + 1);
     if (s->stop != STOP_ILLEGAL)
         return true;
     if (c == '#')
         return line && is_heading(s, at);
-    return line || (c == ':' && s->text[at + 1] != ':') || (c == '!' && s->text[at + 1] != '=');
+    return line || ((c == ':' || c == '!') && ends_text(s, at + 1));
 }
 
 /* A statement that nothing can be made of goes to a semicolon at a line's end or to an empty line. */
@@ -249,7 +290,7 @@ static int broken_end(const struct statement_scan *s, int begin)
 
     while (passage_line(&rest, &line)) {
         struct passage text = passage_strip(line);
-        if (text.n == 0 || passage_ends(text, ";")) {
+        if ((text.n == 0 && !prose_goes_on(rest)) || passage_ends(text, ";")) {
             rest.at = text.n ? text.at + text.n - 1 : line.at;
             break;
         }
@@ -270,7 +311,7 @@ struct statement_extent statement_read(struct statement_scan *s, int begin)
     struct statement_extent e = { begin, begin, false, false };
     bool whole;
 
-    s->cell = in_table(s, begin);
+    s->cell = *passage_strip(rest_at(s, line_begin(s, begin))).at == '|';
     lex_statement(s, begin);
     if (s->n_tokens == 0)
         return e;
@@ -279,11 +320,12 @@ struct statement_extent statement_read(struct statement_scan *s, int begin)
     int lines = suspect ? cut_line(s, reached < n ? reached : n - 1) : -1;
     if (lines > 0) {
         s->n_tokens = lines;
-    } else if (whole && reached < n && prose_begins(rest_at(s, s->tokens[reached].begin), true)) {
+    } else if (whole && reached < n && ends_before_prose(s, reached)) {
         s->n_tokens = reached;
         e.cut = true;
     } else if (!whole || reached < n || !may_stop(s)) {
-        e.end = s->stop == STOP_ILLEGAL ? broken_end(s, begin) : s->tokens[n - 1].end;
+        bool lexed = s->stop != STOP_ILLEGAL && !(whole && reached == n);
+        e.end = lexed ? s->tokens[n - 1].end : broken_end(s, begin);
         return e;
     }
     e.parsed = true;

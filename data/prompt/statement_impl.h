@@ -37,6 +37,8 @@ struct statement_extent {
 
 /* Reads the statement that begins at byte `begin`; the tokens are those of it. */
 struct statement_extent statement_read(struct statement_scan *s, int begin);
+/* Whether a word that `before` is the beginning of its line may begin a statement there: behind marks or a label. */
+bool statement_may_begin(struct passage before);
 /* Whether WITH at byte `begin` is followed by a name and AS. */
 bool statement_is_with(const char *text, int begin);
 
