@@ -45,13 +45,13 @@ static void show_statements(const struct conversation *t)
 static void show_help(const struct conversation *t)
 {
     static const char *const lines[][2] = {
-        { "2", "the number of an option; words that only one option has do too" },
+        { "2", "the number of an option, or words that only one option has" },
         { "none", "none of these is what you mean" },
         { "don't know", "leaves it open, and asks something else" },
         { "either", "both are fine: it does not matter" },
         { "undo", "takes your last answer back" },
         { "sql", "shows the statements behind the options" },
-        { "quit", "ends here, with what is likeliest so far" },
+        { "quit", "ends here; the statement that is likeliest so far is shown and not run" },
     };
     char head[32];
 
@@ -111,10 +111,10 @@ static void show_turns(const struct conversation *t)
     }
 }
 
+/* Of a dialogue that is not left while a question is open. */
 static const char *why_it_ends(enum stop_reason why)
 {
     static const char *const reasons[STOP_REASONS] = {
-        [STOP_NOT] = "you ended it",
         [STOP_CONFIDENT] = "that is sure enough",
         [STOP_SETTLED] = "there is nothing more to ask",
         [STOP_GAIN] = "more questions would tell hardly anything",
@@ -144,6 +144,21 @@ static void show_result(const struct conversation *t)
         strings_printf(&s->current.words, "%d %% sure; %s.", (int)(100 * now->p[best] + 1e-6), why_it_ends(s->why)));
     if (t->show_rows)
         t->show_rows(t->user, &t->screen, s->current.sql[best]);
+}
+
+/* A question is open: nobody has chosen a statement, so that none is run. */
+static void show_likeliest(const struct conversation *t)
+{
+    struct session *s = t->session;
+    const struct belief *now = &s->current.dialogue.now;
+    int best = belief_best(now);
+
+    fputc('\n', t->screen.out);
+    screen_say(&t->screen, "You left before a statement was chosen. This one is the likeliest so far and was not run:");
+    screen_print(&t->screen, "Likeliest: ", "           ", session_best_words(s));
+    screen_print(&t->screen, "SQL:       ", "           ", s->current.sql[best]);
+    screen_print(&t->screen, "           ", "           ",
+                 strings_printf(&s->current.words, "%d %% sure.", (int)(100 * now->p[best] + 1e-6)));
 }
 
 static int save(const struct conversation *t, struct error *err)
@@ -242,7 +257,7 @@ int converse(struct conversation *t, struct error *err)
             return -1;
     }
     if (s->why == STOP_NOT && !stop_requested())
-        show_result(t);
+        show_likeliest(t);
     return 0;
 }
 

@@ -1,5 +1,7 @@
 #include "infer/clarify/reply_words.h"
 
+#include "data/span/spoken.h"
+
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { TEXT_MAX = 4000, WORDS_MAX = 64 };
+enum { TEXT_MAX = 4000, NUMBERS_MAX = 32 };
 
 static struct reply unclear(const char *fmt, ...)
 {
@@ -134,40 +136,160 @@ static int same_option(const char *text, const struct question *q)
     return -1;
 }
 
-/* Whether every word of `said` is a word of the option. */
-static bool holds_words(const char *option, const char *said)
+/* Stems of words that say nothing of an option: "the shipment one", "I mean the orders, please". */
+static bool is_idle_word(const char *stem)
 {
-    char *words = xstrdup(said), *rest = words;
-    bool all = true;
+    static const char *const idle[] = { "answer", "i",      "id",   "it",   "like", "mean",  "meant", "one",
+                                        "option", "please", "take", "that", "thi",  "those", "want",  "would" };
 
-    for (char *word; all && (word = strsep(&rest, " "));) {
-        size_t n = strlen(word);
-        bool found = false;
-        for (const char *p = option; !found && (p = strstr(p, word)); p += n)
-            found = (p == option || p[-1] == ' ') && (!p[n] || p[n] == ' ');
-        all = found;
-    }
-    free(words);
-    return all;
+    for (int i = 0; i < ARRAY_LEN(idle); i++)
+        if (strcmp(idle[i], stem) == 0)
+            return true;
+    return false;
 }
 
-/* The only option that is or has these words; -1 for none, -2 for several. */
-static int named_option(const char *said, const struct question *q)
+static bool has_stem(const struct spoken *words, const char *stem)
 {
+    for (int i = 0; i < words->n; i++)
+        if (strcmp(words->words[i].stem, stem) == 0)
+            return true;
+    return false;
+}
+
+/* Whether every word of `said` that says something is one of the option's, in the singular or the plural.  all: the
+ * others too. */
+static bool holds_words(const struct spoken *option, const struct spoken *said, bool all)
+{
+    int n = 0;
+
+    for (int i = 0; i < said->n; i++) {
+        const struct spoken_word *w = &said->words[i];
+        if (!all && (w->filler || is_idle_word(w->stem)))
+            continue;
+        if (!has_stem(option, w->stem))
+            return false;
+        n++;
+    }
+    return n > 0;
+}
+
+/* Options as words, and which of them a reply may mean. */
+struct option_words {
+    struct spoken words[DIALOGUE_SHOWN + 1];
+    bool fits[DIALOGUE_SHOWN + 1];
+    int n;
+};
+
+static int count_fits(const struct option_words *o)
+{
+    int n = 0;
+
+    for (int i = 0; i < o->n; i++)
+        n += o->fits[i];
+    return n;
+}
+
+/* Whether option i is a list of others and nothing else: "office city, home city" beside "office city" and "home city".
+ */
+static bool lists_others(const struct option_words *o, int i)
+{
+    const struct spoken *list = &o->words[i];
+    bool said[SPOKEN_WORDS] = { false };
+    int parts = 0, left = 0;
+
+    for (int k = 0; k < o->n; k++) {
+        if (k == i || o->words[k].n >= list->n || !holds_words(list, &o->words[k], false))
+            continue;
+        parts++;
+        for (int w = 0; w < list->n; w++)
+            said[w] |= has_stem(&o->words[k], list->words[w].stem);
+    }
+    for (int w = 0; w < list->n; w++)
+        left += !list->words[w].filler && !said[w];
+    return parts > 1 && !left;
+}
+
+/* Words that single options have mean these rather than a list of them. */
+static void drop_lists(struct option_words *o)
+{
+    bool list[DIALOGUE_SHOWN + 1] = { false };
+    int lists = 0;
+
+    for (int i = 0; i < o->n; i++)
+        lists += list[i] = o->fits[i] && lists_others(o, i);
+    if (count_fits(o) - lists != 1)
+        return;
+    for (int i = 0; i < o->n; i++)
+        o->fits[i] = o->fits[i] && !list[i];
+}
+
+/* "order" is "orders" rather than "order items": an option that says no more than the reply is meant. */
+static void prefer_whole(struct option_words *o, const struct spoken *said)
+{
+    int whole = -1, n = 0;
+
+    for (int i = 0; i < o->n; i++)
+        if (o->fits[i] && holds_words(said, &o->words[i], false)) {
+            whole = i;
+            n++;
+        }
+    for (int i = 0; i < o->n && n == 1; i++)
+        o->fits[i] = i == whole;
+}
+
+/* The options that have all the words, or else all that say something. */
+static void find_fits(struct option_words *o, const char *said, const struct question *q)
+{
+    struct spoken words;
     char option[TEXT_MAX];
-    int found = -1;
+
+    spoken_read(&words, said);
+    o->n = q->n;
+    for (int i = 0; i < q->n; i++) {
+        simplify(option, q->names[i]);
+        spoken_read(&o->words[i], option);
+        o->fits[i] = holds_words(&o->words[i], &words, true);
+    }
+    bool none = !count_fits(o);
+    for (int i = 0; none && i < q->n; i++)
+        o->fits[i] = holds_words(&o->words[i], &words, false);
+    if (count_fits(o) > 1)
+        prefer_whole(o, &words);
+    if (count_fits(o) > 1)
+        drop_lists(o);
+}
+
+/* "2 or 3", "1, 2 or 3". */
+static void write_numbers(char text[NUMBERS_MAX], const struct option_words *o)
+{
+    int left = count_fits(o), n = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < o->n; i++) {
+        if (!o->fits[i])
+            continue;
+        left--;
+        n += snprintf(text + n, (size_t)(NUMBERS_MAX - n), "%d%s", i + 1, left > 1 ? ", " : left ? " or " : "");
+    }
+}
+
+/* The only option that is or has these words; -1 for none, -2 for several, whose numbers are written. */
+static int named_option(char numbers[NUMBERS_MAX], const char *said, const struct question *q)
+{
+    struct option_words o;
+    char option[TEXT_MAX];
 
     for (int i = 0; i < q->n; i++) {
         simplify(option, q->names[i]);
         if (strcmp(option, said) == 0)
             return i;
     }
-    for (int i = 0; i < q->n; i++) {
-        simplify(option, q->names[i]);
-        if (holds_words(option, said))
-            found = found == -1 ? i : -2;
-    }
-    return found;
+    find_fits(&o, said, q);
+    write_numbers(numbers, &o);
+    for (int i = 0; i < q->n && count_fits(&o) == 1; i++)
+        if (o.fits[i])
+            return i;
+    return count_fits(&o) ? -2 : -1;
 }
 
 /* "yes" and "no" where one of two options says no. */
@@ -188,26 +310,29 @@ static int yes_or_no(const char *said, const struct question *q)
 
 static struct reply read_option(const char *said, const struct question *q)
 {
-    int named = named_option(said, q), implied = yes_or_no(said, q);
+    char numbers[NUMBERS_MAX];
+    int named = named_option(numbers, said, q), implied = yes_or_no(said, q);
 
     if (implied >= 0)
         return option_reply(implied);
     if (named >= 0)
         return option_reply(named);
     if (named == -2)
-        return unclear("More than one option has these words. Please type a number from 1 to %d.", q->n);
+        return unclear("More than one option has these words. Please type %s.", numbers);
     return unclear("I did not understand that. Please type a number from 1 to %d, words of an option, or help.", q->n);
 }
 
 /* The option of a number from 1 on, or the one that is called so: a year, say. */
 static struct reply read_number(const char *text, const char *said, const struct question *q)
 {
+    char numbers[NUMBERS_MAX];
     long n = number_of(said);
     bool negative = is_negative(text), counted = !negative && n >= 1 && n <= q->n;
-    int named = counted ? (int)n - 1 : negative ? same_option(text, q) : named_option(said, q);
+    int named = counted ? (int)n - 1 : negative ? same_option(text, q) : named_option(numbers, said, q);
 
-    return named >= 0 ? option_reply(named)
-                      : unclear("There is no option %ld: the numbers go from 1 to %d.", negative ? -n : n, q->n);
+    return named >= 0    ? option_reply(named)
+           : named == -2 ? unclear("More than one option has this number. Please type %s.", numbers)
+                         : unclear("There is no option %ld: the numbers go from 1 to %d.", negative ? -n : n, q->n);
 }
 
 static bool has_control(const char *text)

@@ -163,7 +163,7 @@ reply answer 'no option 999999999' "$s0" '"123456789012345678901234567890"'
 reply answer 'no option -1: the numbers go from 1 to 2' "$s0" '"-1"'
 reply answer 'no option -2: the numbers go from 1 to 2' "$s0" '" option -2 "'
 reply answer 'I did not understand that' "$s0" '"banana"'
-reply answer 'More than one option' "$s0" '"of"'
+reply answer 'More than one option has these words. Please type 1 or 2' "$s0" '"of"'
 reply answer 'is no answer to the question' "$s0" '"help"'
 reply answer 'is no answer to the question' "$s0" '""'
 reply ended 'no question is open: the dialogue has ended' "$last" 1
@@ -209,7 +209,7 @@ talk 0 '1\. What should the result show\? 1 name of band \(such as' '' "${with[@
 talk 0 'It can be read in 3 ways' '' "${with[@]}"
 talk 0 '\(1 more could not be read and is left out\.\)' '' "${with[@]}"
 talk 0 '-> name of band \(1 set aside\) 2\. ' '1\n' "${with[@]}"
-talk 0 'Result: show name of band; only where .*SQL: SELECT T1.name .* sure; you ended it' '1\nquit\n' "${with[@]}"
+talk 0 'You left before a statement was chosen.* was not run: Likeliest: show name of band; only where .*SQL: SELECT T1.name .* sure\.' '1\nquit\n' "${with[@]}"
 talk 0 "don't know leaves it open" '?\n' "${with[@]}"
 talk 0 'I did not understand that\. Please type a number from 1 to 2' 'banana\n' "${with[@]}"
 talk 0 'Arrows and other special keys' '\033[A\n' "${with[@]}"

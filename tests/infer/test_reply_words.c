@@ -1,0 +1,74 @@
+/* What a person typed as an answer: numbers, the shortest words that tell an option, and what to say of others. */
+#include "infer/clarify/reply_words.h"
+#include "tests/support/support.h"
+
+#include <string.h>
+
+static const struct question cities = { .names = { "office city of employees", "home city of employees",
+                                                   "office city of employees, home city of employees" },
+                                        .n = 3 };
+static const struct question records = { .names = { "orders", "shipments", "order items", "something else" }, .n = 4 };
+static const struct question outputs = { .names = { "name of band", "name of band, price of concert" }, .n = 2 };
+static const struct question conditions = { .names = { "no such condition", "only where status is 'paid'" }, .n = 2 };
+
+static void chosen(const struct question *q, const char *text, int option)
+{
+    struct reply r = reply_read(text, q);
+
+    if (r.kind != REPLY_ANSWER || r.answer.kind != ANSWER_VALUE || r.answer.value != option - 1)
+        print_error("\"%s\": expected option %d, got kind %d, option %d, \"%s\"\n", text, option, (int)r.kind,
+                    r.answer.value + 1, r.why);
+    assert_int_equal(r.kind, REPLY_ANSWER);
+    assert_int_equal(r.answer.kind, ANSWER_VALUE);
+    assert_int_equal(r.answer.value, option - 1);
+}
+
+static void unclear(const struct question *q, const char *text, const char *why)
+{
+    struct reply r = reply_read(text, q);
+
+    assert_int_equal(r.kind, REPLY_UNCLEAR);
+    assert_non_null(strstr(r.why, why));
+}
+
+static void test_words(void **state)
+{
+    (void)state;
+    chosen(&cities, "home", 2);
+    chosen(&cities, "Office.", 1);
+    chosen(&cities, "the home city", 2);
+    chosen(&cities, "home city of employees", 2);
+    chosen(&cities, "office and home", 3);
+    chosen(&cities, "home, office", 3);
+    chosen(&records, "shipments", 2);
+    chosen(&records, "the shipment one", 2);
+    chosen(&records, "I mean the shipments, please", 2);
+    chosen(&records, "order", 1);
+    chosen(&records, "items", 3);
+    chosen(&records, "the second one", 2);
+    chosen(&outputs, "price", 2);
+    chosen(&outputs, "name of band", 1);
+    chosen(&conditions, "no", 1);
+    chosen(&conditions, "paid", 2);
+}
+
+static void test_unclear(void **state)
+{
+    (void)state;
+    unclear(&cities, "city", "Please type 1, 2 or 3.");
+    unclear(&cities, "employees", "Please type 1, 2 or 3.");
+    unclear(&outputs, "band", "Please type 1 or 2.");
+    unclear(&cities, "salary", "I did not understand that.");
+    unclear(&cities, "home salary", "I did not understand that.");
+    unclear(&records, "the one", "I did not understand that.");
+    unclear(&records, "7", "There is no option 7");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_unclear),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
