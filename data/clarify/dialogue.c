@@ -146,13 +146,39 @@ static bool is_idle(const struct dialogue *d, int variable)
     return false;
 }
 
+/* Whether a candidate says what the user's answers say. */
+static bool is_said(const struct dialogue *d, int candidate)
+{
+    for (int t = 0; t < d->n_turns; t++) {
+        const struct turn *turn = &d->turns[t];
+        if (turn->said >= 0 && d->variables[turn->variable].value[candidate] != turn->said)
+            return false;
+    }
+    return true;
+}
+
+/* The candidates that say what the answers say, the most probable among them, agree in the variable.  Asking about it
+ * would only ask again what was answered, in other words. */
+static bool is_settled(const struct dialogue *d, int variable)
+{
+    const int *value = d->variables[variable].value;
+    int best = belief_best(&d->now);
+
+    if (d->rules.forget || !d->n_turns || !is_said(d, best))
+        return false;
+    for (int i = 0; i < d->now.n; i++)
+        if (d->now.p[i] > 0 && value[i] != value[best] && is_said(d, i))
+            return false;
+    return true;
+}
+
 /* The views of what may be asked, and their splits. */
 static int open_views(struct dialogue *d, struct split *splits, int from, int to)
 {
     int n = 0;
 
     for (int v = from; v < to; v++)
-        if (!d->closed[v] && !is_idle(d, v) && dialogue_view(d, v, &d->views[n])) {
+        if (!d->closed[v] && !is_idle(d, v) && !is_settled(d, v) && dialogue_view(d, v, &d->views[n])) {
             splits[n] = d->views[n].split;
             n++;
         }

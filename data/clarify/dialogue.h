@@ -3,9 +3,10 @@
  *
  * A question shows at most DIALOGUE_SHOWN options by their mass; what is behind them is one more, "something else".
  * When it is asked again, what has less than a tenth of the greatest mass is behind them too.
- * A variable is asked about once, and again only when the answer was "something else" or the rules say so.  After "I
- * don't know" or "either is fine" nothing is asked that parts what is left as that question does.  Undo drops
- * the last turn and replays the others, so the state is the prior and the turns, nothing else.
+ * A variable is asked about once, and again only when the answer was "something else" or the rules say so.  Nothing is
+ * asked that the answers have settled: all candidates that say what was answered agree in it.  After "I don't know" or
+ * "either is fine" nothing is asked that parts what is left as that question does.  Undo drops the last turn and
+ * replays the others, so the state is the prior and the turns, nothing else.
  */
 #ifndef DATA_CLARIFY_DIALOGUE_H
 #define DATA_CLARIFY_DIALOGUE_H
