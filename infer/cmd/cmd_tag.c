@@ -23,6 +23,7 @@ static const struct option table[] = {
                 "AMB and UNK less likely than this are not told; default: the model's"),
     SCHEMA_OPTION(AT(schema), "tables.json; records name their schema by db_id"),
     DB_OPTION(AT(db), ", in place of --schema; its values are looked up"),
+    STRING_OPTION("question", AT(question), "TEXT", "one question, in place of IN.jsonl"),
     FORMAT_IN_OPTION(AT(form)),
     SHARD_OPTION(AT(shard), TAG_GROUP),
     OUT_OPTION(AT(out), "OUT.jsonl", "answers in input order; - is standard output"),
@@ -48,13 +49,13 @@ static enum exit_code run(const struct call *call, struct error *err)
         return usage_error(err, "expected --schema or --db, got both");
     if (q.strategy != TAG_HEURISTIC && !q.model)
         return usage_error(err, "expected --model DIR, or --strategy heuristic, which needs none");
-    if (!call->n_operands)
-        return usage_error(err, "expected IN.jsonl");
+    if (!q.question == !call->n_operands)
+        return usage_error(err, "expected either IN.jsonl or --question");
     if (q.resume && strcmp(q.out, "-") == 0)
         return usage_error(err, "--resume: expected --out FILE, a file to go on with");
     if (q.shard.count && q.format == TAG_HTML)
         return usage_error(err, "--shard: expected --format jsonl or text, got html, which is one page");
-    int rc = tag(&q, call->operands[0], &counts, err);
+    int rc = tag(&q, q.question ? NULL : call->operands[0], &counts, err);
     if (rc == 0)
         log_info("%lld questions, %lld ambiguous, %lld unanswerable, %lld failed, %lld of an earlier run",
                  (long long)counts.records, (long long)counts.ambiguous, (long long)counts.unanswerable,

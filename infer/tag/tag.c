@@ -56,12 +56,18 @@ static int open_out(struct tag_run *t, struct error *err)
     return 0;
 }
 
+static struct record_reader *open_input(const struct tag_request *q, const char *input, struct error *err)
+{
+    return q->question ? record_reader_open_question(q->question, err)
+                       : record_reader_open_range(input, q->form, &q->shard.range, err);
+}
+
 static int open_all(struct tag_run *t, const char *input, struct error *err)
 {
     const struct tag_request *q = t->q;
 
     if (tag_databases_open(&t->databases, q->schema, q->db, q->index_mib << 20, err) ||
-        tagger_open(&t->tagger, q, err) || !(t->in = record_reader_open_range(input, q->form, &q->shard.range, err)))
+        tagger_open(&t->tagger, q, err) || !(t->in = open_input(q, input, err)))
         return -1;
     const int64_t numbers[] = { q->format, q->index_mib };
     t->key = hash_bytes(sum_text(HASH_START, build_version()), numbers, sizeof numbers);

@@ -16,6 +16,7 @@ enum tag_format { TAG_JSONL, TAG_TEXT, TAG_HTML };
 enum tag_strategy { TAG_DTE, TAG_ETA, TAG_HEURISTIC };
 
 struct tag_request {
+    const char *question; /* one, in place of the input; or NULL */
     const char *schema, *db, *out;
     const char *model, *device; /* of dte and eta */
     bool no_graph;
@@ -34,7 +35,7 @@ struct tag_counts {
     int64_t records, failed, ambiguous, unanswerable, resumed; /* resumed: those of an earlier run */
 };
 
-/* 0, or -1 with the signal's code when one stopped it. */
+/* input is NULL where the request has a question.  0, or -1 with the signal's code when one stopped it. */
 int tag(const struct tag_request *q, const char *input, struct tag_counts *counts, struct error *err);
 
 #endif

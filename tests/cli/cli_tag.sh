@@ -68,6 +68,20 @@ lacks out.html '<script>'
 ask "$(printf 'word %.0s' {1..3000}) price" >out.jsonl
 has out.jsonl '"id":"q"'
 
+# --- one question on the command line is tagged as one of a file
+printf 'What is the price of the Tent?\n' >one.txt
+run 0 mark --db shop.sqlite one.txt -o one.wanted
+run 0 mark --db shop.sqlite --question "What is the price of the Tent?" -o one.out
+same one.wanted one.out "a question of the command line"
+has one.out '"text":"price","label":"AMB"'
+run 0 mark --db shop.sqlite --question "What is the price of the Tent?" --format text -o one.out
+has one.out 'What is the [price|AMB] of the [Tent|VAL]?'
+
+# --- numbers are values of columns that hold them
+run 0 mark --db shop.sqlite --question "Which deliveries have a quantity of 3 in 2023?" -o number.out
+has number.out '"text":"3","label":"VAL","probability":1.0,"alternatives":[{"concept":"delivery.quantity","kind":"value","score":1.0,"values":["3"]}]'
+lacks number.out '"text":"2023"'
+
 # --- a view of one table's columns is that table; one that joins tables is not
 cp shop.sqlite views.sqlite
 sqlite3 views.sqlite "CREATE VIEW cheap AS SELECT name, maker FROM product; CREATE VIEW sent AS SELECT name, city FROM product NATURAL JOIN delivery;" || exit 1
@@ -239,7 +253,9 @@ bad_columns "a table that is a number" 'field \\"table\\": expected a string' '[
 # --- what is refused whole
 refuse() { check "$1" "$2" "$3" infer tag "${@:4}" -o no.out; }
 refuse "no model" 2 "expected --model DIR, or --strategy heuristic" --db shop.sqlite questions.jsonl
-refuse "no questions" 2 "expected IN.jsonl" --strategy heuristic --db shop.sqlite
+refuse "no questions" 2 "expected either IN.jsonl or --question" --strategy heuristic --db shop.sqlite
+refuse "two inputs" 2 "expected either IN.jsonl or --question" --strategy heuristic --db shop.sqlite --question price questions.jsonl
+refuse "a question that is no UTF-8" 2 "question" --strategy heuristic --db shop.sqlite --question $'pri\377ce'
 refuse "two schemas" 2 "expected --schema or --db, got both" --strategy heuristic --db shop.sqlite --schema tables.json questions.jsonl
 refuse "a strategy" 2 "dte.eta.heuristic" --strategy guess questions.jsonl
 refuse "a format" 2 "jsonl.text.html" --strategy heuristic --format xml questions.jsonl
