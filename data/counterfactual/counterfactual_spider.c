@@ -3,8 +3,8 @@
 #include "data/counterfactual/counterfactual_impl.h"
 #include "data/exec/column_values.h"
 #include "data/exec/db_path.h"
+#include "data/rewrite/sql_walk.h"
 #include "data/schema/schema.h"
-#include "data/sql/sql.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -13,8 +13,16 @@
 
 enum { SQL_ARENA_BYTES = 16 << 20, VALUE_LETTERS = 3, WHOLE_COLUMNS = 40 };
 
+/* A value that the statement compares a column with, without blanks around it and the % of a pattern. */
+struct compared_value {
+    int column;
+    const char *text;
+};
+
 struct spider_reading {
     struct counterfactual *c;
+    struct compared_value *values; /* of the statement that is read */
+    int n_values, values_cap;
     struct schema_set schemas;
     const char *db; /* NULL: no databases */
     struct arena sql;
@@ -99,6 +107,47 @@ static int find_table(struct spider_reading *s, const struct schema *schema, int
     return s->db && read_values(s, t, &part, err) ? -1 : at;
 }
 
+static void add_compared(struct spider_reading *s, int column, const struct sql_expr *e, bool pattern)
+{
+    for (; e; e = e->next) {
+        if (e->kind != SQL_EXPR_STRING && e->kind != SQL_EXPR_LITERAL)
+            continue;
+        const char *around = pattern ? " \t%" : " \t";
+        size_t skip = strspn(e->text, around), n = strlen(e->text);
+        while (n > skip && strchr(around, e->text[n - 1]))
+            n--;
+        GROW(s->values, s->n_values, s->values_cap);
+        s->values[s->n_values++] =
+            (struct compared_value){ column, strings_printf(&s->c->text, "%.*s", (int)(n - skip), e->text + skip) };
+    }
+}
+
+/* A comparison of a column on one side with values on the other. */
+static void read_comparison(void *reading, struct sql_expr *e, struct sql_core *core)
+{
+    struct spider_reading *s = reading;
+    bool binary = e->kind == SQL_EXPR_BINARY, pattern = binary && (e->op == SQL_LIKE || e->op == SQL_GLOB);
+
+    (void)core;
+    if (!binary && e->kind != SQL_EXPR_BETWEEN && e->kind != SQL_EXPR_IN)
+        return;
+    if (e->left->kind == SQL_EXPR_COLUMN && e->left->column >= 0) {
+        add_compared(s, e->left->column, e->right, pattern);
+        add_compared(s, e->left->column, e->kind == SQL_EXPR_BETWEEN ? e->third : NULL, false);
+        add_compared(s, e->left->column, e->list, false);
+    }
+    if (binary && e->right->kind == SQL_EXPR_COLUMN && e->right->column >= 0)
+        add_compared(s, e->right->column, e->left, false);
+}
+
+static bool is_compared(const struct spider_reading *s, int column, const char *value)
+{
+    for (int i = 0; i < s->n_values; i++)
+        if (s->values[i].column == column && strcasecmp(s->values[i].text, value) == 0)
+            return true;
+    return false;
+}
+
 /* The one table of the statement, -1 where there are several. */
 static int one_table(const struct sql_uses *uses)
 {
@@ -140,15 +189,17 @@ static bool says(const char *question, const char *value, int *start)
     return false;
 }
 
-/* The longest value of the column that both question and SQL say. */
-static void find_value(struct asked_question *q, const struct asked_table *t, int column, const char *sql)
+/* The longest value of the column, number `first` + column of the schema, that the statement compares it with and the
+ * question says. */
+static void find_value(const struct spider_reading *s, struct asked_question *q, const struct asked_table *t,
+                       int column, int first)
 {
     struct asked_value best = { .column = column };
 
     for (int i = 0; i < t->columns[column].n_values; i++) {
         const char *value = t->columns[column].values[i];
         int letters = text_letters(value, strlen(value)), start;
-        if (letters >= VALUE_LETTERS && letters > best.end - best.start && strcasestr(sql, value) &&
+        if (letters >= VALUE_LETTERS && letters > best.end - best.start && is_compared(s, first + column, value) &&
             says(q->text, value, &start)) {
             best.start = start;
             best.end = start + letters;
@@ -183,11 +234,13 @@ static bool says_twice(const struct asked_table *t, const struct asked_question 
 }
 
 /* Fills in what the question says of the table; false where that is not clear. */
-static bool locate(struct asked_question *q, const struct asked_table *t, const bool *compared, const char *sql)
+static bool locate(const struct spider_reading *s, struct asked_question *q, const bool *compared, int first)
 {
+    const struct asked_table *t = &s->c->tables[q->table];
+
     for (int i = 0; i < t->n_columns; i++)
         if (compared[i])
-            find_value(q, t, i, sql);
+            find_value(s, q, t, i, first);
     for (int i = 0; i < q->n_values; i++)
         if (stands_elsewhere(t, &q->values[i]))
             return false;
@@ -196,7 +249,7 @@ static bool locate(struct asked_question *q, const struct asked_table *t, const 
 
 /* The question on a table, or on all where it is -1: 1 where it was added, 0 where it cannot be, -1 with err. */
 static int ask_of(struct spider_reading *s, const struct schema *schema, int table, const struct sql_uses *uses,
-                  const struct asked_question *from, const char *sql, struct error *err)
+                  const struct asked_question *from, struct error *err)
 {
     struct schema_part part = part_of(schema, table);
     struct asked_question q = *from;
@@ -207,17 +260,17 @@ static int ask_of(struct spider_reading *s, const struct schema *schema, int tab
     q.table = find_table(s, schema, table, err);
     if (q.table < 0)
         return q.table == -1 ? -1 : 0;
-    if (!locate(&q, &s->c->tables[q.table], compared, sql))
+    if (!locate(s, &q, compared, part.first))
         return 0;
     asked_question_add(s->c, &q);
     return 1;
 }
 
 static int ask_all(struct spider_reading *s, const struct schema *schema, const struct sql_uses *uses,
-                   const struct asked_question *q, const char *sql, struct error *err)
+                   const struct asked_question *q, struct error *err)
 {
-    int table = one_table(uses), alone = table < 0 ? 0 : ask_of(s, schema, table, uses, q, sql, err);
-    int whole = alone < 0 ? -1 : s->c->options->databases ? ask_of(s, schema, -1, uses, q, sql, err) : 0;
+    int table = one_table(uses), alone = table < 0 ? 0 : ask_of(s, schema, table, uses, q, err);
+    int whole = alone < 0 ? -1 : s->c->options->databases ? ask_of(s, schema, -1, uses, q, err) : 0;
 
     s->c->left_out += alone == 0 && whole == 0;
     return whole < 0 ? -1 : 0;
@@ -226,19 +279,23 @@ static int ask_all(struct spider_reading *s, const struct schema *schema, const 
 static int add_question(struct spider_reading *s, const struct spider_question *from, bool test, struct error *err)
 {
     const struct schema *schema = schema_find(&s->schemas, from->db_id);
+    const struct sql_walker walker = { .context = s, .expr = read_comparison };
     struct sql_uses uses = { 0 };
     size_t mark = arena_mark(&s->sql);
 
     if (!schema)
         return error_set(err, EXIT_CODE_DATA, "db_id \"%s\" is not in tables.json", from->db_id);
     struct sql_query *query = sql_parse(&s->sql, from->query, NULL);
+    s->n_values = 0;
     if (!query || sql_resolve(&s->sql, query, schema, &uses, NULL))
         uses.n = 0;
+    else
+        sql_walk(&walker, query->select);
     const struct asked_question q = { .source = "spider",
                                       .db_id = strings_keep(&s->c->text, from->db_id),
                                       .text = strings_keep(&s->c->text, from->question),
                                       .test = test };
-    int rc = ask_all(s, schema, &uses, &q, from->query, err);
+    int rc = ask_all(s, schema, &uses, &q, err);
     arena_reset(&s->sql, mark);
     return rc;
 }
@@ -292,6 +349,7 @@ int counterfactual_read_spider(struct counterfactual *c, const char *dir, struct
     if (rc == 0)
         rc = read_questions(&s, dir, "dev.json", true, err);
     arena_release(&s.sql);
+    free(s.values);
     schema_set_close(&s.schemas);
     free(tables);
     free(db);

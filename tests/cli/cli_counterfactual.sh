@@ -173,6 +173,21 @@ grep -v '"kind":"plain"' whole.jsonl >edited.jsonl
 run 0 data probe --data whole
 check "a dictionary that is none" 3 "synonyms.jsonl|wiki" data counterfactual --spider spider --synonyms wiki/wikisql_with_headers_dev.jsonl -o no
 
+# --- a value is one that the statement compares its column with, not any word of the statement
+mkdir -p compared/db
+sqlite3 compared/db/club0.sqlite "CREATE TABLE member(member_id INT, salary INT, color TEXT); INSERT INTO member VALUES (1, 5, 'count'), (2, 7, 'green');
+CREATE TABLE visit(visit_id INT, member_id INT, weather TEXT, color TEXT); INSERT INTO visit VALUES (1, 1, 'rain', 'blue');"
+sed 's/}, {"db_id": "club1".*/}]/' spider/tables.json >compared/tables.json
+cat >compared/train_spider.json <<'END'
+[{"db_id": "club0", "question": "What is the count of salary for green ones?", "query": "SELECT count(salary) FROM member WHERE color = \"green\""},
+{"db_id": "club0", "question": "What is the count of salary for those in red?", "query": "SELECT count(salary) FROM member WHERE color = 'red'"}]
+END
+echo '[]' >compared/dev.json
+run 0 data counterfactual --spider compared -o values --seed 1
+cat values/*.jsonl >values.jsonl
+grep -q '"question":"What is the count of salary for green ones?".*"column":2,"value":"green"' values.jsonl || complain "a compared value" "$(cat values.jsonl)"
+grep -E '"value":"count"' values.jsonl >through && complain "a function taken for a value" "$(cat through)"
+
 # --- probes are at chance, and say so where they are not
 run 0 data probe --data spans
 [ "$(grep -c 'AUC 0.500' shown)" = 8 ] || complain "probes" "$(cat shown)"
